@@ -1,5 +1,5 @@
-// Package bench measures the simulator's own speed. It has standard benchmarks,
-// and measures the time and memory that each takes.
+// Package bench measures the simulator's own speed. The package has standard
+// benchmarks, and measures the time and memory that each takes.
 package bench
 
 import (
@@ -18,27 +18,28 @@ import (
 	"heddle/traces/swim"
 )
 
-// Load is the input of a benchmark of the simulator: a cluster and jobs. All
+// Load is the input of a benchmark of the simulator: a cluster and jobs. The
 // loads simulate the Capacity scheduler with queues and delay scheduling, slow
-// start, node heartbeats, replicas and cached copies. Loads named "fair", and
-// every second run of "fb2009-100", simulate the Fair scheduler. Disks and
-// links are shared, except in loads named "nonet". In loads named "late" the
-// ApplicationMaster chooses each container's task; in the others the scheduler
-// does.
+// start, node heartbeats, replicas and cached copies. But loads with "fair" in
+// their name, and every second run of "fb2009-100", simulate the Fair
+// scheduler. Disks and links are shared, except in loads with "nonet" in their
+// name. In loads with "late" in their name, the ApplicationMaster chooses each
+// container's task; in the other loads, the scheduler does.
 type Load struct {
 	Name  string
 	About string
 	Nodes int
-	// Runs is the number of simulations, each with its own seed. Cores is how many
-	// run at the same time.
+	// Runs is the number of simulations in the benchmark, each with its own seed.
+	// Cores is how many of them run at the same time.
 	Runs, Cores int
-	Needs       string // path of a file that the load reads; "" if it reads none
+	Needs       string // path of a file that the benchmark reads; "" if it reads no file
 
 	config func(seed uint64) (*sim.Config, error)
 }
 
-// Loads returns the standard inputs of the simulator's benchmarks. data is the
-// folder with SWIM's job lists.
+// Loads returns the standard inputs of the simulator's benchmarks. The
+// parameter data is the folder with the job lists of SWIM, which the
+// benchmarks named "fb" read.
 func Loads(data string) []Load {
 	const million = 1_000_000
 	fb2009, fb2010 := data+"/FB-2009_samples_24_times_1hr_0.tsv", data+"/FB-2010_samples_24_times_1hr_0.tsv"
@@ -56,7 +57,9 @@ func Loads(data string) []Load {
 	}
 }
 
-// setting has the options in which the benchmarks' inputs differ.
+// setting has the options in which the benchmarks' inputs differ: limits of
+// disks and links, the Fair scheduler, and the ApplicationMaster's choice of
+// tasks.
 type setting struct{ network, fair, late bool }
 
 var container = state.Resource{MemoryMB: 1024, VCores: 1}
@@ -65,7 +68,7 @@ const slotsPerNode, nodesPerRack = 8, 40
 
 // machines returns a cluster of nodes with 8 containers each, in racks of 40.
 // If network is true, disks read 400 MB/s, links carry 10 Gbit/s and rack
-// uplinks 80 Gbit/s. Otherwise they have no limit.
+// uplinks 80 Gbit/s. Otherwise disks and links have no limit.
 func machines(nodes int, network bool) sim.Machines {
 	c := sim.Machines{WritesWait: true}
 	for n := range nodes {
@@ -112,8 +115,9 @@ func config(nodes int, source sim.Source, how setting, seed uint64) (*sim.Config
 	return c, nil
 }
 
-// blocks gives jobs their input blocks. Replicas are placed by HDFS's rules.
-// One block in ten also has a cached copy, on the node of its first replica.
+// blocks gives the jobs of a benchmark their input blocks. The replicas of a
+// block are placed by HDFS's rules. One block in ten also has a cached copy,
+// on the node of its first replica.
 type blocks struct {
 	at     *place.Topology
 	places draw.Key
@@ -157,7 +161,7 @@ func synthetic(name string, nodes, tasks int, how setting) Load {
 		About: fmt.Sprintf("%d tasks of jobs of 1 to 2,000 maps on %d nodes%s", tasks, nodes, how),
 		config: func(seed uint64) (*sim.Config, error) {
 			s := &made{blocks: blocks{topology(nodes), draw.Stream(seed, "places")}, sizes: draw.Stream(seed, "sizes"), left: tasks}
-			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode)) // a job with n tasks delays the next job's arrival by n times gapMs
+			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode)) // ms between arrivals for each task: after a job with n tasks, the next job arrives n times gapMs later
 			return config(nodes, s, how, seed)
 		},
 	}
@@ -193,14 +197,14 @@ func (s *made) Next(j *sim.Job) bool {
 }
 
 // facebook returns a benchmark input with one day of a SWIM job list from
-// Facebook. Numbers of tasks and their times follow heddle's rules for
-// importing SWIM lists.
+// Facebook. The numbers of tasks and the tasks' times follow heddle's rules
+// for importing SWIM lists.
 func facebook(name, file string, nodes int, blockBytes int64, runs int) Load {
 	l := Load{
 		Name: name, Nodes: nodes, Runs: runs, Cores: min(runs, 2), Needs: file,
 		About: fmt.Sprintf("a day of Facebook's jobs on %d nodes", nodes),
 	}
-	var jobs []traces.JobListed // the list of jobs, kept if several runs use it
+	var jobs []traces.JobListed // the list of jobs; kept in memory if several simulations use it
 	l.config = func(seed uint64) (*sim.Config, error) {
 		list := jobs
 		if list == nil {

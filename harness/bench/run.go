@@ -26,7 +26,7 @@ type Measure struct {
 	TasksPerSecond  float64               `json:"tasksPerSecond"`
 	EventsPerSecond float64               `json:"eventsPerSecond"`
 	AllocsPerEvent  float64               `json:"allocsPerEvent"`
-	PeakBytes       int64                 `json:"peakBytes"` // peak resident memory of this process; 0 if the operating system does not tell
+	PeakBytes       int64                 `json:"peakBytes"` // peak resident memory of this process, in bytes; 0 if the operating system does not tell
 	CPUSeconds      float64               `json:"cpuSeconds"`
 	Jobs            int                   `json:"jobs"`
 	Beats           int64                 `json:"heartbeats"`
@@ -37,7 +37,8 @@ type Measure struct {
 	ScheduleDigest  string                `json:"scheduleDigest"`
 }
 
-// Run runs a benchmark once. The measured time includes reading its input.
+// Run runs a benchmark once. The measured time includes reading the
+// benchmark's input.
 func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	runtime.GC()
 	debug.FreeOSMemory()
@@ -47,7 +48,7 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	start, cpu := time.Now(), cpuSeconds()
 	results := make([]sim.Result, l.Runs)
 	if l.Runs > 1 {
-		if _, err := l.config(1); err != nil { // reads the jobs' file once, for all simulations to share
+		if _, err := l.config(1); err != nil { // reads the file of jobs once; all simulations of the benchmark share the jobs
 			return nil, err
 		}
 	}
@@ -107,8 +108,8 @@ func forgetPeak() {
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// peak returns the process's largest resident memory since forgetPeak was
-// called, or 0 if the operating system does not tell.
+// peak returns the process's largest resident memory, in bytes, since
+// forgetPeak was called, or 0 if the operating system does not tell.
 func peak() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -19,8 +19,9 @@ func (l *Load) Missing() error {
 	return err
 }
 
-// Median runs a benchmark repeat times and returns the run with the median
-// time. It returns an error if two runs give different schedules.
+// Median runs a benchmark as many times as the parameter repeat says, and
+// returns the figures of the run with the median time. It returns an error if
+// two runs give different schedules.
 func (l *Load) Median(ctx context.Context, repeat int) (*Measure, error) {
 	var runs []*Measure
 	for range repeat {
@@ -37,7 +38,8 @@ func (l *Load) Median(ctx context.Context, repeat int) (*Measure, error) {
 	return runs[len(runs)/2], nil
 }
 
-// WriteText prints a table with one line for each benchmark.
+// WriteText prints a table of measured figures, with one line for each
+// benchmark.
 func WriteText(out io.Writer, measures []*Measure) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "load\tnodes\ttasks\tseconds\tCPU seconds\ttasks/s\tevents/s\tallocs/event\tpeak MB\tdigest\t")

@@ -1,6 +1,7 @@
-// Package demo is the shortest way from a bare machine to a result. It starts a
-// lab (a real Hadoop cluster on this machine), runs a workload, captures its
-// trace, reports the figures, and stops the lab. It leaves a run folder.
+// Package demo is the shortest way from a bare machine to a result. It starts
+// a lab (a real Hadoop cluster on this machine), runs a workload, captures its
+// trace, reports the figures, and stops the lab. It leaves a run folder, which
+// holds the trace.
 package demo
 
 import (
@@ -30,13 +31,14 @@ type Options struct {
 	Keep bool
 	// Lab describes the Hadoop cluster to start on this machine.
 	Lab lab.Config
-	// Root is the folder in which the run folder is made.
+	// Root is the folder in which the demo makes its run folder (traces and
+	// results).
 	Root string
 	// Command is the command line that the run folder's manifest records.
 	Command []string
 	// Log receives a line for each step of the demo.
 	Log io.Writer
-	// Progress is called at each step of the experiment's run.
+	// Progress is called at each step of the run of the demo's experiment.
 	Progress func(experiment.Step)
 }
 
@@ -53,14 +55,15 @@ models: [yarn]
 repeats: 1
 `
 
-// Findings are the results of a demo: the figures of each trial, and the run
-// folder.
+// Findings are the results of a demo: the figures of each trial (a run of the
+// workload), and the run folder.
 type Findings struct {
 	Folder string  `json:"folder"` // path of the run folder
 	Trials []Trial `json:"trials"`
 }
 
-// Trial has the figures of one trial, computed from its trace.
+// Trial has the figures of one trial (one run of the demo's workload),
+// computed from the trial's trace.
 type Trial struct {
 	Trial string `json:"trial"`
 	*measure.Figures
@@ -110,8 +113,8 @@ func runExperiment(ctx context.Context, o Options, l *lab.Lab) (*runs.Run, error
 	})
 }
 
-// findings computes the figures of each trial from the traces in the run
-// folder.
+// findings computes the figures of each trial (a run of the workload) from the
+// traces in the run folder.
 func findings(run *runs.Run) (*Findings, error) {
 	f := &Findings{Folder: run.Dir}
 	for _, t := range run.Manifest().Trials {
@@ -171,7 +174,7 @@ func prepare(ctx context.Context, o Options) error {
 }
 
 // NotReadyError says what this machine lacks for the demo, and which commands
-// work without that.
+// of heddle work without what is missing.
 type NotReadyError struct{ Missing *lab.MissingError }
 
 func (e *NotReadyError) Error() string {

@@ -11,37 +11,37 @@ import (
 // ApplicationMaster assigns the task to a container.
 type attempt struct {
 	startMs      int64
-	phaseMs      int64 // time at which the attempt's present phase began
-	endMs        int64 // time at which the attempt's computing ends, if that is known
+	phaseMs      int64 // time at which the attempt's present phase (reading, computing and so on) began
+	endMs        int64 // time at which the attempt's computing ends, if this time is known
 	bytes        int64 // bytes of map output that a reduce has fetched
 	job          int32
 	task         state.TaskID
 	node         state.NodeID
 	gen          uint32
-	fetch        int32 // index in Sim.fetches of a reduce's fetches; -1 for a map, or a reduce that fetches nothing
-	next         int32 // index in Sim.attempts of the next reduce that waits for maps to finish
+	fetch        int32 // index in Sim.fetches of the counts of what a reduce has fetched; -1 for a map, or a reduce that fetches nothing
+	next         int32 // index in Sim.attempts of the next reduce in the job's list of reduces that wait for maps to finish
 	other        int32 // index in Sim.attempts of the other running attempt at the same task, -1 if there is none
 	flows        [maxFlows]fluid.Flow
 	number       int16
 	pending      uint8 // number of the attempt's transfers, computations and timers that have not ended
-	openFlows    uint8 // bit i is set if the transfer or computation flows[i] has not ended
+	openFlows    uint8 // bit i is set if the attempt's transfer or computation with index i in the field flows has not ended
 	kind         state.Kind
 	phase        phase
 	level        state.Level // distance of a map from its input, by the block's replicas and cached copies
 	split        state.Level
-	speculative  bool // a speculative attempt; state.Hold takes its room, since package state counts one attempt for each task
-	waitsForMaps bool // true for a reduce that waits for maps to finish
+	speculative  bool // this is a speculative attempt; state.Hold takes its memory and cores, since package state counts only one attempt for each task
+	waitsForMaps bool // true for a reduce that waits for maps to finish before it fetches more
 	rerun        bool
-	traced       bool // the trace has the start of this attempt
-	dead         bool // the attempt's node was lost, even if the ResourceManager has not noticed it
+	traced       bool // the start of this attempt is written to the simulation's trace
+	dead         bool // the attempt's node was lost, whether or not the ResourceManager has noticed the loss
 }
 
 // maxFlows is the largest number of transfers and computations that one attempt
 // runs at the same time.
 const maxFlows = exactRacks
 
-// phase names the next step of an attempt: start the JVM, read the input,
-// compute, and so on.
+// phase names the step that a task's attempt takes next: start the JVM, read
+// the input, compute, and so on.
 type phase uint8
 
 const (
@@ -53,7 +53,8 @@ const (
 	finish
 )
 
-// Kinds of event in the simulation.
+// Kinds of event in the simulation, such as a fault or the start of an
+// ApplicationMaster.
 const (
 	evFault uint32 = iota
 	evAdmit
@@ -71,19 +72,21 @@ const (
 	evCleanUp
 )
 
-// tag packs an event's kind and a generation into one number. The generation
-// counts the uses of a slot in memory; so an event of an ended job or attempt
-// is recognized.
+// tag packs an event's kind and a generation into one number. New jobs and
+// attempts reuse the memory of ended ones, and the generation counts these
+// uses. So an event that was meant for an ended job or attempt is recognized,
+// and ignored.
 func tag(kind, gen uint32) uint32 { return gen<<4 | kind }
 
-// after schedules an event, ms milliseconds from the present simulated time.
+// after schedules an event of the simulation, ms milliseconds after the
+// present simulated time.
 func (s *Sim) after(ms int32, kind, id, gen uint32) {
 	s.wheel.push(s.now+int64(ms), tag(kind, gen), id)
 }
 
-// handle handles an event. It ignores an event of a job or attempt that has
-// ended. Such an event has an old generation: the count of uses of its slot in
-// memory.
+// handle carries out an event of the simulation. It ignores an event that was
+// meant for a job or attempt that has ended. New jobs and attempts reuse the
+// memory of ended ones, and such an event has an old count of these uses.
 func (s *Sim) handle(t, id uint32) {
 	gen, kind := t>>4, t&15
 	if kind == evSpeculate || kind == evAMBeat {
@@ -141,8 +144,8 @@ func (s *Sim) handle(t, id uint32) {
 	}
 }
 
-// launch starts an attempt of task t on node n. The container's memory and
-// cores are already taken on the node.
+// launch starts an attempt at task t on node n. The caller has already taken
+// the container's memory and cores on the node.
 func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) int32 {
 	var id int32
 	if last := len(s.idle) - 1; last >= 0 {
@@ -154,7 +157,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	j := &s.jobs[slot]
 	a := &s.attempts[id]
 	gen := a.gen
-	*a = attempt{} // set field by field: the compiler would build a literal elsewhere and copy it
+	*a = attempt{} // the fields are set one by one below, since the compiler would build a composite literal elsewhere in memory and copy it
 	a.startMs, a.job, a.task, a.node, a.gen = s.now+int64(s.Costs.LaunchMs), slot, t, n, gen
 	a.fetch, a.next, a.other, a.kind, a.phase = -1, -1, -1, k, begin
 	if len(j.tries) > 0 {
@@ -182,7 +185,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	x := &s.nodes[n]
 	if x.lost {
 		a.dead = true
-		return id // the node is lost, and the ResourceManager has not noticed it: the attempt will not proceed
+		return id // the node is lost, and the ResourceManager has not noticed the loss: the attempt will never proceed
 	}
 	w := s.workOf(j, k, t)
 	if len(j.blocks) > 0 && a.level <= state.LevelNode && k == state.Map {
@@ -214,8 +217,8 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	return id
 }
 
-// timer starts a timer of ms milliseconds. The attempt waits for it before its
-// next phase.
+// timer starts a timer of ms milliseconds. The attempt waits for the timer's
+// end before its next phase (read input, compute and so on).
 func (s *Sim) timer(id int32, a *attempt, ms int64) {
 	s.wheel.push(s.now+ms, tag(evPhase, a.gen), uint32(id))
 	a.pending++
@@ -229,8 +232,8 @@ func (s *Sim) workOf(j *job, k state.Kind, t state.TaskID) *Work {
 	return work(j.work[k], i, j.total[k])
 }
 
-// try returns how many attempts at task t have been started so far; 0 if the
-// job keeps no counts.
+// try returns how many attempts at task t have been started so far. It returns
+// 0 if the job does not count the attempts at its tasks.
 func (s *Sim) try(j *job, t state.TaskID) int32 {
 	if len(j.tries) == 0 || t == state.None {
 		return 0
@@ -239,15 +242,16 @@ func (s *Sim) try(j *job, t state.TaskID) int32 {
 }
 
 // flowEnded handles the end of a transfer or computation. The attempt that
-// waited for it goes on.
+// waited for this end goes on. The parameter tag names the attempt.
 func (s *Sim) flowEnded(tag uint32) {
 	id := int32(tag / maxFlows)
 	s.attempts[id].openFlows &^= 1 << (tag % maxFlows)
 	s.goOn(id)
 }
 
-// goOn is called when a transfer, computation or timer of an attempt has ended.
-// When all of the attempt's have ended, the attempt starts its next phase.
+// goOn is called when a transfer, computation or timer of an attempt has
+// ended. When all transfers, computations and timers of the attempt have
+// ended, the attempt starts its next phase.
 func (s *Sim) goOn(id int32) {
 	a := &s.attempts[id]
 	if a.pending--; a.pending == 0 {
@@ -259,7 +263,7 @@ func (s *Sim) goOn(id int32) {
 // on).
 func (s *Sim) proceed(id int32) {
 	a := &s.attempts[id]
-	if a.phase == finish { // most calls are for the phase finish, so it is tested first
+	if a.phase == finish { // most calls are for attempts in their last phase, finish, so this phase is tested first
 		s.succeed(id)
 		return
 	}
@@ -301,19 +305,20 @@ func (s *Sim) proceed(id int32) {
 	a.phaseMs = s.now
 }
 
-// computeMs returns how long an attempt computes on a node of speed 1.
+// computeMs returns how long, in milliseconds, an attempt would compute on a
+// node of speed 1.
 func (s *Sim) computeMs(j *job, a *attempt, w *Work) int64 {
 	ms := int64(w.ComputeMs)
 	if w.SpreadPercent == 0 {
 		return ms
 	}
 	const one = 1 << 20
-	x := int64(s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number))>>43) - one // random number from -one to one
+	x := int64(s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number))>>43) - one // random number from -1 to 1, in fixed point: the constant one stands for 1
 	return ms + ms*int64(w.SpreadPercent)*x/(100*one)
 }
 
-// computes starts a computation of an attempt. It takes ms milliseconds on a
-// node of speed 1.
+// computes starts a computation of an attempt. The computation takes ms
+// milliseconds on a node of speed 1.
 func (s *Sim) computes(id int32, a *attempt, ms int64) {
 	if ms == 0 {
 		return
@@ -371,8 +376,8 @@ func (s *Sim) succeed(id int32) {
 	s.endIfDone(slot)
 }
 
-// putOut adds bytes to the map output that node n stores for the job's reduces.
-// bytes is negative if output is lost with its node.
+// putOut adds bytes to the map output that node n stores for the job's
+// reduces. The parameter bytes is negative if output is lost with its node.
 func (s *Sim) putOut(j *job, n state.NodeID, bytes int64) {
 	s.r.Bytes.MapOutput += bytes
 	rack := s.nodes[n].rack

@@ -10,21 +10,23 @@ import (
 // beats schedules the NodeManagers' heartbeats. Each node reports once in each
 // heartbeat interval, at its own offset from the interval's start. A heartbeat
 // matters if it can change anything, for example if its node has room for a
-// container. Heartbeats that do not matter are skipped and cost no time.
+// container. Heartbeats that do not matter are not simulated, to save
+// computing time.
 type beats struct {
 	interval int64
-	ring     []state.NodeID // nodes, sorted by the offset of their heartbeats
-	place    []int32        // by node: the node's index in ring
-	offset   []int32        // by index in ring: offset of the node's heartbeat within the interval, in ms
-	from     []int32        // by offset in ms: the first index in ring whose node has that offset or a later one
-	matters  marks          // indexes in ring of the nodes whose heartbeats can change something
+	ring     []state.NodeID // all nodes, sorted by the offset of their heartbeats within the heartbeat interval
+	place    []int32        // by node: index of the node in beats.ring
+	offset   []int32        // by index in beats.ring: offset of the node's heartbeat within the heartbeat interval, in ms
+	from     []int32        // by heartbeat offset in ms: index in beats.ring of the first node with that offset or a later one
+	matters  marks          // indexes in beats.ring of the nodes whose heartbeats can change something in the simulation
 	start    int64          // time at which the present heartbeat interval began
-	cursor   int32          // index in ring of the first node whose heartbeat in the present interval is still to come
+	cursor   int32          // index in beats.ring of the first node whose heartbeat in the present interval is still to come
 	at       int64
 }
 
-// reset gives each node a random offset of its heartbeat within the interval,
-// drawn by key. If async is true, all nodes report at offset 0.
+// reset gives each node a random offset of its heartbeat within the heartbeat
+// interval (both in ms), drawn with key. If async is true (asynchronous
+// scheduling), all nodes report at offset 0.
 func (b *beats) reset(nodes int, interval int64, async bool, key draw.Key) {
 	b.interval = max(1, interval)
 	b.ring, b.place = resized(b.ring, nodes), resized(b.place, nodes)
@@ -52,8 +54,8 @@ func (b *beats) reset(nodes int, interval int64, async bool, key draw.Key) {
 	b.start, b.cursor, b.at = 0, 0, 0
 }
 
-// set says whether the heartbeats of node n matter, that is, can change
-// anything.
+// set records whether the heartbeats of node n can change anything in the
+// simulation. Heartbeats that cannot are skipped.
 func (b *beats) set(n state.NodeID, matters bool) {
 	if matters {
 		b.matters.set(b.place[n])
@@ -63,8 +65,9 @@ func (b *beats) set(n state.NodeID, matters bool) {
 }
 
 // next returns the node of the next heartbeat that can change something, and
-// the time of that heartbeat, which is now or later. If there is no such
-// heartbeat, it returns None and the time never.
+// the time of that heartbeat, which is not before the present time in the
+// parameter now. If there is no such heartbeat, it returns None and the time
+// never.
 func (b *beats) next(now int64) (state.NodeID, int64) {
 	if now > b.at {
 		b.at = now
@@ -82,7 +85,8 @@ func (b *beats) next(now int64) (state.NodeID, int64) {
 	return state.None, never
 }
 
-// passed says that the heartbeat of node n at time t has been handled.
+// passed records that the heartbeat of node n at time t has been handled, so
+// that the search for the next heartbeat goes on after this one.
 func (b *beats) passed(n state.NodeID, t int64) {
 	b.at = t
 	b.start = t - t%b.interval

@@ -2,9 +2,9 @@ package sim
 
 import "math/bits"
 
-// marks is a set of small numbers, kept as one bit for each number. A second
-// level, with one bit for each 64 numbers, makes the search for the next member
-// fast.
+// marks is a set of small numbers, such as indexes of nodes, kept as one bit
+// for each number. A second level, with one bit for each 64 numbers, makes the
+// search for the next number in the set fast.
 type marks struct{ bits, words []uint64 }
 
 func (m *marks) reset(n int) {
@@ -25,7 +25,8 @@ func (m *marks) clear(i int32) {
 	}
 }
 
-// after returns the smallest member that is i or more, or -1 if there is none.
+// after returns the smallest number in the set that is i or more, or -1 if
+// there is none.
 func (m *marks) after(i int32) int32 {
 	w := i >> 6
 	if int(w) >= len(m.bits) {
@@ -45,8 +46,8 @@ func (m *marks) after(i int32) int32 {
 	return -1
 }
 
-// resized returns a slice of n zeroes. It reuses the memory of s if that is
-// large enough.
+// resized returns a slice of n zeroes. It reuses the memory of the slice s if
+// this memory is large enough.
 func resized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

@@ -6,16 +6,16 @@ import (
 )
 
 // following holds the nodes' caches when every block that a node reads enters
-// its cache (Config.CacheReads). It also knows which maps of unfinished jobs
+// its cache (Config.CacheReads). It also records which maps of unfinished jobs
 // read each block.
 type following struct {
 	cache   *place.LRU
-	readers map[uint64][]reader // by block; never ranged over, because Go's map order is random
+	readers map[uint64][]reader // by block: the map tasks that read it; never ranged over, because Go's map order is random
 	evicted []uint64
 }
 
-// reader is a map task of an unfinished job. It reads a block whose cached
-// copies are simulated.
+// reader is a map task of an unfinished job. The task reads a block whose
+// cached copies are simulated.
 type reader struct {
 	job  state.JobID
 	task state.TaskID
@@ -33,9 +33,9 @@ func (s *Sim) beginCaching() {
 	s.caching.cache, s.caching.readers = place.NewLRU(sizes), map[uint64][]reader{}
 }
 
-// expectReads tells the state which of a new job's blocks are cached. It also
-// registers the job's maps as readers, so that they learn of later changes in
-// the caches.
+// expectReads tells package state which of a new job's blocks are cached. It
+// also records which maps read each block, so that later changes in the caches
+// reach package state.
 func (s *Sim) expectReads(j *job, x *Job) {
 	c := &s.caching
 	if c.cache == nil || len(x.Blocks) != int(x.Maps) {
@@ -52,8 +52,8 @@ func (s *Sim) expectReads(j *job, x *Job) {
 	}
 }
 
-// hasRead says that map t has read its input from a copy on node n. The block
-// then enters the node's cache.
+// hasRead records that map t has read its input from a copy on node n. The
+// block then enters the node's cache.
 func (s *Sim) hasRead(j *job, t state.TaskID, n state.NodeID, bytes int64) {
 	c := &s.caching
 	b := uint64(j.blocks[t])
@@ -66,7 +66,8 @@ func (s *Sim) hasRead(j *job, t state.TaskID, n state.NodeID, bytes int64) {
 	}
 }
 
-// evict says that the given blocks have left the cache of node n.
+// evict tells package state that the given blocks have left the cache of node
+// n.
 func (s *Sim) evict(n state.NodeID, blocks []uint64) {
 	c := &s.caching
 	c.evicted = blocks
@@ -77,8 +78,8 @@ func (s *Sim) evict(n state.NodeID, blocks []uint64) {
 	}
 }
 
-// forgetReads removes the maps of an ended job from the readers of cached
-// blocks.
+// forgetReads removes the maps of an ended job from the record of which maps
+// read each block.
 func (s *Sim) forgetReads(j *job) {
 	c := &s.caching
 	for t, b := range j.blocks {

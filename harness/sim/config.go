@@ -12,11 +12,11 @@ type Config struct {
 	Source  Source
 	// Model is the scheduler model that decides which tasks start where. nil means
 	// YARN's Capacity scheduler with default settings. Pass a new Model for each
-	// run, because a Model keeps counts.
+	// run, because a Model keeps counts of what happened in its run.
 	Model       sched.Model
 	Actuator    Actuator
 	Splits      Splits
-	Costs       Costs // times that Hadoop's own steps take; the zero value makes them take no time, see DefaultCosts
+	Costs       Costs // times that Hadoop's own steps take; the zero value makes these steps take no time, DefaultCosts has realistic times
 	Speculation Speculation
 	Faults      []Fault // node losses and other faults, sorted by AtMs
 	// Opportunities, if not nil, replace the NodeManagers' heartbeats: nodes
@@ -26,49 +26,52 @@ type Config struct {
 	// allocation). Zero means 1 MB and 1 core.
 	MinAllocation state.Resource
 	// CacheReads makes each node keep in memory the blocks that it read last, up
-	// to the node's CacheBytes. Only jobs with Job.Blocks take part.
+	// to the node's CacheBytes. Only the input blocks of jobs that have Job.Blocks
+	// are kept so.
 	CacheReads bool
 	Seed       uint64
-	// Record is called with every trace event, in order of time. nil: no trace is
-	// made.
+	// Record is called with every trace event, in order of time. If Record is nil,
+	// no trace is made.
 	Record func(traces.Event)
-	// Ended is called when an attempt ends, which costs less time than Record. It
-	// may be nil.
+	// Ended is called when an attempt ends. It may be nil. A caller that needs
+	// only these ends saves computing time with Ended instead of Record.
 	Ended func(AttemptEnd)
-	// Interrupted is called every few hundred steps of the simulation, like a
-	// context's Err. If it returns an error, the run ends with ErrInterrupted. It
-	// may be nil.
+	// Interrupted is called every few hundred steps of the simulation, to learn
+	// whether to stop. If it returns an error, the run ends with ErrInterrupted.
+	// Interrupted may be nil, or the method Err of a context.
 	Interrupted func() error
 }
 
 // Actuator says how a scheduler's decision becomes a running task.
 type Actuator uint8
 
-// The ways in which a scheduler's decision becomes a running task.
+// The values of the type Actuator: how a scheduler's decision becomes a
+// running task.
 const (
 	// Native: the Model acts as the cluster's own scheduler. A decision allocates
 	// a container to the job at once. The ApplicationMaster chooses the
 	// container's task at its own next heartbeat.
 	Native Actuator = iota
-	// Labels: a node label gives the node to the job, as on a real cluster. The
-	// container comes after a time drawn from Costs.LabelMs, one at a time on a
-	// node. The ApplicationMaster then chooses its task, as with Native.
+	// Labels: a node label gives the node to the job, as when heddle steers a real
+	// cluster. The container comes after a random time, drawn from Costs.LabelMs,
+	// and a node gets one such container at a time. The ApplicationMaster then
+	// chooses the container's task, as with Native.
 	Labels
-	// Ideal: the task that the decision names starts at once.
+	// Ideal: the task that the scheduler's decision names starts at once.
 	Ideal
 )
 
-// Splits says which hosts a job's ApplicationMaster sees in the job's input
-// splits.
+// Splits is the choice of the hosts that a job's ApplicationMaster sees in the
+// job's input splits.
 type Splits uint8
 
-// The choices of hosts that a job's input splits name.
+// The values of the type Splits: which hosts a job's input splits name.
 const (
-	// AsSubmitted: the split hosts in JobSpec.SplitHosts; if these are nil, all
-	// nodes with a replica.
+	// AsSubmitted: the hosts in JobSpec.SplitHosts. If that is nil, all nodes with
+	// a replica of the split's block.
 	AsSubmitted Splits = iota
 	// CachedOnly: the nodes that cache the split's block. If no node caches it,
-	// all nodes with a replica.
+	// all nodes with a replica of the block.
 	CachedOnly
 	// Planned: the one host that the Model's plan names for the split. The Model
 	// must be a sched.JobPlanner.
@@ -79,16 +82,20 @@ const (
 // attempt beside them.
 type Speculation uint8
 
-// The rules that find slow attempts for speculative execution.
+// The values of the type Speculation: by which rule slow attempts are found
+// for speculative execution.
 const (
 	NoSpeculation Speculation = iota
-	// HadoopSpeculation is the rule of MapReduce's DefaultSpeculator.
+	// HadoopSpeculation finds slow attempts by the rule of MapReduce's
+	// DefaultSpeculator.
 	HadoopSpeculation
-	// LATE is the rule of the LATE scheduler (Zaharia et al., OSDI 2008).
+	// LATE finds slow attempts by the rule of the LATE scheduler (Zaharia et al.,
+	// OSDI 2008).
 	LATE
 )
 
-// Opportunity is a time at which a node reports to the scheduler.
+// Opportunity is a time at which a given node reports to the scheduler, so
+// that the scheduler may start tasks there.
 type Opportunity struct {
 	AtMs int64
 	Node state.NodeID
@@ -102,8 +109,9 @@ type Fault struct {
 	Node state.NodeID // node that is lost, returns or slows down; unused by AttemptsFail
 	// Speed is the node's speed after a NodeSlow fault, in the unit of Node.Speed.
 	Speed float64
-	// Share is the share of attempts that fail from this time on. Which attempts
-	// fail, and when during their run, is drawn at random from the seed.
+	// Share is the share of attempts, from 0 to 1, that fail from the fault's time
+	// on. Which attempts fail, and when during their run, is drawn at random from
+	// the seed.
 	Share float64
 }
 

@@ -15,23 +15,24 @@ type Costs struct {
 	AsyncMs int32
 	// AMBeatMs is the heartbeat interval of an ApplicationMaster, at which it asks
 	// for containers and learns of those allocated. The default, 1000, is
-	// Hadoop's. 0 means that it asks and learns at once.
+	// Hadoop's. 0 means that the ApplicationMaster asks and learns at once.
 	AMBeatMs int32
 	// SubmitMs is the time from a job's submission until a container for its
 	// ApplicationMaster can be allocated. The default, 300, is guessed.
 	SubmitMs int32
 	// AMStartMs is the time from the allocation of the ApplicationMaster's
 	// container to the ApplicationMaster's first heartbeat. The default, 3000, is
-	// guessed: a job with one map and one reduce of 1.4 s each took 7 s.
+	// guessed from a job with one map and one reduce of 1.4 s each, which took 7
+	// s.
 	AMStartMs int32
 	// LaunchMs is the time from the choice of a container's task to the start of
-	// the attempt. The default, 100, is guessed from measured 180 to 230 ms, part
-	// of which was waiting for a heartbeat.
+	// the task's attempt. The default, 100, is guessed: 180 to 230 ms were
+	// measured, but part of this was waiting for a heartbeat.
 	LaunchMs int32
-	// TaskStartMs is the time to start and end an attempt's JVM. It is part of the
-	// attempt's time, is longer on slow nodes, and uses CPU cores where these are
-	// limited. The default, 1000, is guessed from attempts of 1.4 s that do almost
-	// nothing.
+	// TaskStartMs is the time to start and end an attempt's JVM. This time is part
+	// of the attempt's duration, is longer on slow nodes, and uses CPU cores where
+	// these are limited. The default, 1000, is guessed from attempts of 1.4 s that
+	// do almost nothing.
 	TaskStartMs int32
 	// CommitMs is the time that an attempt takes at its end to commit its HDFS
 	// output. The default, 50, is guessed.
@@ -43,9 +44,10 @@ type Costs struct {
 	// FinishMs is the time from the end of a job's last task to the end of the
 	// job. The default, 500, is guessed.
 	FinishMs int32
-	// LabelMs is the time from a decision to its container under node labels, as
-	// quantiles at equal distances from the shortest to the longest. The default
-	// was measured with asynchronous scheduling: median 22, 95th percentile 80,
+	// LabelMs has times from a scheduling decision until its container comes, when
+	// a node label gives the node to the job. The times are quantiles of equally
+	// spaced probability, from the shortest to the longest. The default was
+	// measured with asynchronous scheduling: median 22, 95th percentile 80,
 	// longest 182.
 	LabelMs []int32
 	// RampUp is the largest share of a job's memory that its reduces may ask for
@@ -60,8 +62,9 @@ type Costs struct {
 	NodeExpiryMs int32
 }
 
-// DefaultCosts returns the times that Hadoop's own steps take. Settings are as
-// Hadoop ships them; other values fit machines like those of heddle's lab.
+// DefaultCosts returns the times that Hadoop's own steps take. Values that are
+// Hadoop settings are as Hadoop ships them; the others fit machines like those
+// of heddle's lab.
 func DefaultCosts() Costs {
 	return Costs{
 		NodeBeatMs: 1000, AMBeatMs: 1000, SubmitMs: 300, AMStartMs: 3000, LaunchMs: 100, TaskStartMs: 1000,
@@ -70,6 +73,6 @@ func DefaultCosts() Costs {
 	}
 }
 
-// NoCosts returns costs of a cluster whose own steps, such as starting
-// containers, take no time. Only the tasks' own work takes time.
+// NoCosts returns costs for a cluster where Hadoop's own steps, such as
+// starting containers, take no time. Only the tasks' own work takes time.
 func NoCosts() Costs { return Costs{Fetchers: 5, RampUp: 0.5, AMShare: 0.1} }

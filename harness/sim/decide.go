@@ -5,26 +5,25 @@ import (
 	"heddle/harness/state"
 )
 
-// grant is a container that the scheduler allocated to a job and that has no
-// task yet.
+// grant is a container without a task, which the scheduler allocated to a job.
 type grant struct {
 	next     uint32
 	job      int32
 	held     state.ReservationID
 	expected state.TaskID
-	branch   state.Branch // the ApplicationMaster's rule by which the expected map was chosen
+	branch   state.Branch // the ApplicationMaster's rule by which the map that is expected in the container was chosen
 	decision sched.Decision
-	id       int64 // number of the decision that asked for the container
+	id       int64 // number of the scheduling decision that asked for the container
 	askedMs  int64
 }
 
-// queue is a linked list of allocated containers without a task. Index 0 marks
-// its end.
+// queue is a linked list of allocated containers that have no task yet. Its
+// fields are the indexes of the first and last one; index 0 means none.
 type queue struct{ first, last uint32 }
 
-// nextBeat returns the next node heartbeat that can change something, and its
-// time. The node has room, and some task or ApplicationMaster waits for a
-// container.
+// nextBeat returns the node of the next NodeManager heartbeat that can change
+// something, and the time of this heartbeat. Such a node has room, and some
+// task or ApplicationMaster waits for a container.
 func (s *Sim) nextBeat() (state.NodeID, int64) {
 	if s.Opportunities != nil {
 		if s.opportunity == len(s.Opportunities) {
@@ -52,7 +51,7 @@ func (s *Sim) beat(n state.NodeID) {
 	if s.nodes[n].lost {
 		return
 	}
-	free := s.view.HasRoom(n) && !s.nodes[n].busy // a node whose label is being moved to one job takes no other job
+	free := s.view.HasRoom(n) && !s.nodes[n].busy // a node whose node label is just being set for one job takes no other job
 	if free && len(s.queued) > 0 {
 		s.placeMasters(n)
 		free = s.view.HasRoom(n)
@@ -106,8 +105,9 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 	return true
 }
 
-// startAtOnce starts the task that a decision names. If none is named, it
-// starts the task that the ApplicationMaster would choose.
+// startAtOnce starts the task that a scheduling decision names, without a wait
+// for heartbeats. If the decision names no task, it starts the task that the
+// ApplicationMaster would choose.
 func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 	j := &s.jobs[slot]
 	t := d.Task
@@ -138,14 +138,15 @@ func (s *Sim) newGrant() uint32 {
 	return uint32(len(s.grants) - 1)
 }
 
-// labelMs returns the time from a decision to its container under node labels.
-// It is drawn at random between two neighbouring quantiles of Costs.LabelMs.
+// labelMs returns the time, in milliseconds, from a decision until its
+// container comes, when a node label gives the node to the job. The time is
+// drawn at random between two neighbouring quantiles of Costs.LabelMs.
 func (s *Sim) labelMs(j *job, t state.TaskID) int64 {
 	q := s.Costs.LabelMs
 	if len(q) == 0 {
 		return 0
 	}
-	const parts = 1 << 10 // number of steps between two neighbouring quantiles of the time that a label takes
+	const parts = 1 << 10 // between two neighbouring quantiles of the time from a node's label to its container, the random time takes one of so many values
 	x := s.streams.label.At(j.hash).At(uint64(t)).At(uint64(s.try(j, t))).Below((len(q)-1)*parts + 1)
 	i, part := x/parts, int64(x%parts)
 	if part == 0 {
@@ -154,8 +155,8 @@ func (s *Sim) labelMs(j *job, t state.TaskID) int64 {
 	return int64(q[i]) + (int64(q[i+1]-q[i])*part+parts/2)/parts
 }
 
-// granted handles the arrival of a container that a node label brought. The
-// node may then serve the next decision.
+// granted handles the arrival of a container on a node that a node label gave
+// to a job. The scheduler may then decide on this node again.
 func (s *Sim) granted(i uint32) {
 	g := &s.grants[i]
 	n := g.decision.Node
@@ -165,7 +166,7 @@ func (s *Sim) granted(i uint32) {
 	case s.view.Ended(g.decision.Job):
 		g.next, s.spareGrant = s.spareGrant, i
 		return
-	case !s.jobs[g.job].up: // the job's ApplicationMaster was lost before the container came
+	case !s.jobs[g.job].up: // the job's ApplicationMaster was lost before the container came, so the container is given back
 		s.state.Cancel(g.held)
 		s.state.Unask(g.decision.Job, g.decision.Kind)
 		s.noteRoom(n)
@@ -176,7 +177,8 @@ func (s *Sim) granted(i uint32) {
 	s.hear(g.job, i)
 }
 
-// dropGrants gives back the job's containers that have no task yet.
+// dropGrants gives back to the cluster the job's containers that have no task
+// yet.
 func (s *Sim) dropGrants(j *job) {
 	for i := j.granted.first; i != 0; {
 		g := &s.grants[i]
@@ -210,12 +212,13 @@ func (s *Sim) hear(slot int32, i uint32) {
 // bind assigns tasks to the containers that a job's ApplicationMaster has just
 // learnt of.
 //
-// When each container was decided, package state already chose its map, by the
-// ApplicationMaster's rules in this order: a re-run, a map with a split on the
-// host, one with a split in the rack, any map. The real ApplicationMaster
-// applies each rule to all containers before it tries the next rule. If the
-// containers are in the order of these rules, both ways give the same maps.
-// Otherwise bind chooses all maps again.
+// When the scheduler decided on each container, package state already chose a
+// map for it, by the ApplicationMaster's rules in this order: a map that
+// failed before, a map whose split is on the container's host, a map whose
+// split is in the host's rack, any map. The real ApplicationMaster applies
+// each rule to all containers before it tries the next rule. If the containers
+// are sorted by the rule that chose their maps, both ways give the same maps.
+// Otherwise bind chooses the maps of all these containers again.
 func (s *Sim) bind(slot int32) {
 	j := &s.jobs[slot]
 	first := j.granted.first
@@ -260,9 +263,9 @@ func (s *Sim) bind(slot int32) {
 	}
 }
 
-// rebind chooses the maps of a job's new containers again. Re-runs come first,
-// then maps with a split on the container's host, then maps with a split in the
-// rack, then any map.
+// rebind chooses the maps of a job's new containers again. Maps that failed
+// before come first, then maps with a split on the container's host, then maps
+// with a split in the rack, then any map.
 func (s *Sim) rebind(j *job, first uint32) {
 	for i := first; i != 0; i = s.grants[i].next {
 		if g := &s.grants[i]; g.decision.Kind == state.Map {

@@ -43,7 +43,7 @@ func (s *Sim) fault(f *Fault) {
 		if !x.lost {
 			return
 		}
-		if s.view.Up(f.Node) { // the node came back before the ResourceManager noticed its loss, but its containers are gone
+		if s.view.Up(f.Node) { // the node came back before the ResourceManager noticed its loss; the node's containers are gone all the same
 			s.expire(f.Node, x.gen)
 			s.killLost(f.Node)
 		}
@@ -56,10 +56,12 @@ func (s *Sim) fault(f *Fault) {
 	}
 }
 
-// runs reports whether an attempt has not ended.
+// runs reports whether the attempt with index id in Sim.attempts has not
+// ended.
 func (s *Sim) runs(id int32) bool { return s.attempts[id].job >= 0 }
 
-// freeze stops an attempt's transfers, computations and timers.
+// freeze stops an attempt's transfers, computations and timers, for example
+// when the attempt's node is lost.
 func (s *Sim) freeze(id int32) {
 	a := &s.attempts[id]
 	for i, f := range a.flows {
@@ -70,7 +72,7 @@ func (s *Sim) freeze(id int32) {
 	a.openFlows, a.pending = 0, 0
 	a.gen++
 	if s.now < a.startMs {
-		a.startMs = never // the attempt will never be launched
+		a.startMs = never // the attempt had not been launched, and never will be
 	}
 	if a.waitsForMaps {
 		s.stopWaiting(id)
@@ -94,8 +96,9 @@ func (s *Sim) stopWaiting(id int32) {
 }
 
 // expire handles the moment when the ResourceManager notices that a node is
-// lost. If reduces still need map output of that node, those maps are asked for
-// again. The attempts that ran on the node end later, see cleanUp.
+// lost. If reduces still need map output of that node, the ApplicationMaster
+// asks again for containers for those maps. The attempts that ran on the node
+// end later, in the function cleanUp.
 func (s *Sim) expire(n state.NodeID, gen uint32) {
 	if x := &s.nodes[n]; !x.lost || x.gen<<4>>4 != gen<<4>>4 || !s.view.Up(n) {
 		return
@@ -117,14 +120,15 @@ func (s *Sim) expire(n state.NodeID, gen uint32) {
 }
 
 // cleanUp lets ApplicationMasters try to reach a lost node's NodeManager, to
-// stop the attempts there; times counts the tries. When the NodeManager
-// answers, or the tries have ended, these attempts count as killed. Their tasks
-// are asked for again.
+// stop the attempts there. The parameter times counts their tries. When the
+// NodeManager answers, or the last try has failed, these attempts count as
+// killed. The ApplicationMaster then asks again for containers for their
+// tasks.
 //
-// Source: Hadoop 3.4 ContainerLauncherImpl waits for the NodeManager, by
-// yarn.client.nodemanager-connect.retry-interval-ms and .max-wait-ms. On a lab,
-// a node came back 15 s after its loss had been noticed, and its attempts were
-// killed 7 s after that.
+// Source: Hadoop 3.4 ContainerLauncherImpl waits for the NodeManager as the
+// settings yarn.client.nodemanager-connect.retry-interval-ms and .max-wait-ms
+// say. On a lab, a node came back 15 s after its loss had been noticed, and
+// its attempts were killed 7 s after that.
 func (s *Sim) cleanUp(n state.NodeID, times uint32) {
 	if s.nodes[n].lost && times*askAgainMs < giveUpMs {
 		s.after(askAgainMs, evCleanUp, uint32(n), times+1)
@@ -144,8 +148,8 @@ func (s *Sim) killLost(n state.NodeID) {
 	}
 }
 
-// loseMaps asks again for those maps of a job whose output was on the lost node
-// n.
+// loseMaps asks again for containers for those maps of a job whose output was
+// on the lost node n.
 func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 	j := &s.jobs[slot]
 	if len(j.ran) == 0 || j.done[state.Reduce] == j.total[state.Reduce] {
@@ -170,14 +174,14 @@ func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 }
 
 // loseMaster starts a new ApplicationMaster for a job whose ApplicationMaster
-// was on a lost node. The new one keeps the tasks that had succeeded, and asks
-// again for the other tasks.
+// was on a lost node. The new ApplicationMaster keeps the tasks that had
+// succeeded, and asks again for containers for the other tasks.
 func (s *Sim) loseMaster(slot int32) {
 	j := &s.jobs[slot]
 	s.state.Release(j.amNode, j.id, j.amSize)
 	s.mastersMB -= int64(j.amSize.MemoryMB)
 	j.amNode, j.up = state.None, false
-	j.gen++ // events meant for the lost ApplicationMaster no longer count
+	j.gen++ // a new generation: events that were scheduled for the lost ApplicationMaster are now ignored
 	j.beatSet, j.ended = false, false
 	for id := range s.attempts {
 		if a := &s.attempts[id]; a.job == slot {
@@ -195,8 +199,9 @@ func (s *Sim) loseMaster(slot int32) {
 	s.queued = append(s.queued, slot)
 }
 
-// tried returns the numbers of started and failed attempts at task t. It first
-// allocates the job's array of these counts if there is none.
+// tried returns the numbers of started and failed attempts at task t. If the
+// job does not count the attempts at its tasks yet, tried first makes the
+// array of these counts.
 func (s *Sim) tried(j *job, t state.TaskID) *try {
 	if len(j.tries) == 0 {
 		j.tries = resized(j.tries, int(j.total[0]+j.total[1]))
@@ -206,8 +211,9 @@ func (s *Sim) tried(j *job, t state.TaskID) *try {
 	return x
 }
 
-// willFail draws at random whether an attempt fails. If so, it schedules the
-// failure.
+// willFail draws at random whether an attempt fails, with the probability that
+// the last fault of kind AttemptsFail set. If the attempt fails, willFail
+// schedules the failure.
 func (s *Sim) willFail(id int32, a *attempt, j *job, w *Work) bool {
 	key := s.streams.fail.At(j.hash).At(uint64(a.task)).At(uint64(a.number))
 	if key.Fraction() >= s.failing {
@@ -222,8 +228,9 @@ func (s *Sim) willFail(id int32, a *attempt, j *job, w *Work) bool {
 	return true
 }
 
-// fail ends an attempt as failed. Its task is asked for again. After
-// maxFailures failed attempts at the task, the whole job fails.
+// fail ends an attempt as failed. The ApplicationMaster asks again for a
+// container for the attempt's task. But after maxFailures (4) failed attempts
+// at the task, the whole job fails.
 func (s *Sim) fail(id int32) {
 	a := &s.attempts[id]
 	slot := a.job
@@ -245,13 +252,14 @@ func (s *Sim) fail(id int32) {
 	j.ended = true
 	s.r.Jobs[j.id].Failed = true
 	s.endJob(slot)
-	for n := range s.nodes { // package state has freed the room of all the job's running tasks
+	for n := range s.nodes { // package state has freed the memory and cores of all the job's containers, so record which nodes have room now
 		s.noteRoom(state.NodeID(n))
 	}
 }
 
-// stop ends an attempt as failed or killed. If again is true, the attempt's
-// task is asked for again, unless a second attempt at the task is running.
+// stop ends an attempt as failed or killed. If again is true, the
+// ApplicationMaster asks for a new container for the attempt's task, unless a
+// second attempt at the task is running.
 func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 	a := &s.attempts[id]
 	slot, n, t := a.job, a.node, a.task
@@ -274,7 +282,7 @@ func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 	switch {
 	case speculative:
 		s.state.Release(n, j.id, j.size[kind])
-	case other >= 0: // the task's speculative attempt becomes its ordinary attempt
+	case other >= 0: // the task's other, speculative attempt goes on, as its ordinary attempt
 		b := &s.attempts[other]
 		s.state.Release(b.node, j.id, j.size[kind])
 		b.speculative = false
@@ -293,12 +301,12 @@ func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 
 // preempt kills a job's youngest reduce to make room for the job's maps. It
 // does so if maps wait and none runs, and either the cluster has no room for a
-// map or a map has waited for hungerMs. It returns true while maps wait and
-// none runs: then no more reduces are asked for.
+// map or a map has waited for hungerMs (300 s). It returns true while maps
+// wait and none runs; the ApplicationMaster then asks for no more reduces.
 //
 // Source: Hadoop 3.4 RMContainerAllocator.preemptReducesIfNeeded: at once if
-// the headroom cannot hold a map, after 300 s if it can. The simulator takes as
-// headroom what is free on all nodes.
+// the headroom cannot hold a map, otherwise after 300 s. The simulator takes
+// as headroom what is free on all nodes.
 func (s *Sim) preempt(slot int32) bool {
 	const m, r = state.Map, state.Reduce
 	j := &s.jobs[slot]

@@ -15,32 +15,32 @@ type job struct {
 	id          state.JobID
 	gen         uint32
 	name        traces.JobID
-	hash        uint64 // hash of the job's name, for the schedule's hash
+	hash        uint64 // hash of the job's name; it enters the hash of the run's schedule
 	work        [2][]Work
-	total, done [2]int32 // by kind of task: number of tasks of the job, and of those that succeeded
+	total, done [2]int32 // by kind of task (map, reduce): total is the number of the job's tasks, done the number of those that succeeded
 	slowStart   int32    // number of maps that must succeed before the job asks for reduces
-	asked       int32    // number of reduces that the ApplicationMaster has asked for so far
-	askMs       []int64  // times at which the job asks for reduces; nil: when enough maps are done (slow start)
+	asked       int32    // number of reduces for which the job's ApplicationMaster has asked for containers so far
+	askMs       []int64  // times, in ms, at which the job asks for containers for reduces; nil: when enough maps are done (slow start)
 	size        [2]state.Resource
 	amSize      state.Resource
-	amNode      state.NodeID // node on which the ApplicationMaster runs; None if it takes no room
+	amNode      state.NodeID // node on which the job's ApplicationMaster runs; None if the ApplicationMaster takes no memory and cores
 	amStartMs   int32
 	finishMs    int32
-	hungryMs    int64 // time when the job's maps began to wait with none running, see preempt; 0 otherwise
-	amUpMs      int64 // time of the ApplicationMaster's first heartbeat; later ones follow at a fixed interval
+	hungryMs    int64 // time when the job's maps began to wait while none of them ran; 0 if they do not; after a long wait a reduce of the job is killed
+	amUpMs      int64 // time of the ApplicationMaster's first heartbeat; the later heartbeats follow at a fixed interval
 	up, beatSet bool
 	ended       bool
-	replicas    *state.Hosts // nodes that store each map's input; nil if package state has the right replicas
+	replicas    *state.Hosts // nodes that store each map's input; nil if the replicas that package state knows are these nodes
 	granted     queue        // containers that get their tasks at the ApplicationMaster's next heartbeat
-	waiting     int32        // first of the list of reduces that wait for maps to finish; -1 if it is empty
-	woken       int32        // first of the list of reduces to be continued after a map finished; -1 if it is empty
-	out         []int64      // by rack: bytes of map output stored there
+	waiting     int32        // index in Sim.attempts of the first reduce in the list of those that wait for maps to finish; -1 if there is none
+	woken       int32        // index in Sim.attempts of the first reduce in the list of those that go on now, since a map has finished; -1 if there is none
+	out         []int64      // by rack: bytes of the job's map output stored on the rack's nodes
 	outBytes    int64
-	lately      [16]int32      // racks of the 16 maps that succeeded last
+	lately      [16]int32      // racks of the nodes on which the job's last 16 successful maps ran
 	tries       []try          // by task: counts of attempts; empty while every task has had one attempt only
-	ran         []success      // by map: where it succeeded; empty if the run has no node losses
+	ran         []success      // by map: the node on which the map succeeded; empty if the run has no node losses
 	blocks      []traces.Block // block that each map reads; empty unless caches keep the blocks that are read
-	took        [2]moments     // by kind of task: statistics of the times of successful attempts, for speculation
+	took        [2]moments     // by kind of task: statistics of the durations of the job's successful attempts, for finding slow attempts
 	speculative int32          // number of speculative attempts that run or are asked for
 	pasts       []Past         // how attempts at the job's tasks ended in the replayed trace
 }
@@ -48,15 +48,15 @@ type job struct {
 // try counts the attempts at one task: those started and those that failed.
 type try struct{ begun, failed uint8 }
 
-// success says on which node a map succeeded, and how near its input was. node
-// is None if the map has not succeeded.
+// success says on which node a map succeeded, and how near this node was to
+// the map's input. The field node is None if the map has not succeeded.
 type success struct {
 	node  state.NodeID
 	level state.Level
 }
 
 // fetchNext reads the next job to be submitted from Config.Source and checks
-// it.
+// that it is valid.
 func (s *Sim) fetchNext() error {
 	before := s.coming.SubmitMs
 	if len(s.r.Jobs) == 0 {
@@ -88,11 +88,13 @@ func (s *Sim) fetchNext() error {
 	return nil
 }
 
-// maxTasks is the largest number of tasks that all unfinished jobs together may
-// have. It limits the memory, at about 50 bytes for each task.
+// maxTasks is the largest number of tasks that all unfinished jobs together
+// may have. This limits the simulator's memory, since a task takes about 50
+// bytes.
 const maxTasks = 1 << 26
 
-// arrive submits the job whose arrival time has come.
+// arrive submits the next job of Config.Source, whose submission time has
+// come.
 func (s *Sim) arrive() error {
 	x := &s.coming
 	if n := s.tasks + int64(x.Maps) + int64(x.Reduces); n > maxTasks {
@@ -169,8 +171,8 @@ func (s *Sim) admit(slot int32) {
 	s.queued = append(s.queued, slot)
 }
 
-// placeMasters starts waiting ApplicationMasters on node n as long as it has
-// room, in order of submission.
+// placeMasters starts waiting ApplicationMasters on node n, in the order in
+// which their jobs were submitted, as long as the node has room.
 func (s *Sim) placeMasters(n state.NodeID) {
 	kept := s.queued[:0]
 	for _, slot := range s.queued {
@@ -188,8 +190,8 @@ func (s *Sim) placeMasters(n state.NodeID) {
 	s.queued = kept
 }
 
-// amUp handles the first heartbeat of a job's ApplicationMaster. The
-// ApplicationMaster asks for containers for all maps.
+// amUp handles the first heartbeat of a job's ApplicationMaster. At this
+// heartbeat the ApplicationMaster asks for containers for all maps of the job.
 func (s *Sim) amUp(slot int32) {
 	j := &s.jobs[slot]
 	j.up, j.amUpMs = true, s.now
@@ -217,8 +219,9 @@ func (s *Sim) callBeat(slot int32) {
 }
 
 // amBeat handles a heartbeat of a job's ApplicationMaster. Heartbeats at which
-// the ApplicationMaster would neither ask nor learn anything are not simulated.
-// While reduces and maps both want containers, all heartbeats are.
+// the ApplicationMaster would neither ask for nor learn of containers are left
+// out. But while reduces and maps both want containers, all heartbeats are
+// simulated.
 func (s *Sim) amBeat(slot int32) {
 	j := &s.jobs[slot]
 	j.beatSet = false
@@ -241,13 +244,13 @@ func (s *Sim) amBeat(slot int32) {
 	s.after(idleBeatMs, evAMBeat, uint32(slot), j.gen)
 }
 
-// idleBeatMs is the time between two checks for more reduces to ask for, if
-// Costs.AMBeatMs is 0.
+// idleBeatMs is the time between two checks whether a job's ApplicationMaster
+// can ask for more reduces, if Costs.AMBeatMs is 0 (no heartbeat interval).
 const idleBeatMs = 1000
 
-// rampUp asks for reduce containers once enough maps have succeeded (slow
-// start). Reduces must leave the waiting maps their share of the job's memory.
-// If no map waits, all reduces are asked for.
+// rampUp asks for a job's reduce containers once enough maps have succeeded
+// (slow start). Reduces must leave the waiting maps their share of the job's
+// memory. If no map waits, all reduces are asked for.
 //
 // Source: Hadoop 3.4 RMContainerAllocator.scheduleReduces. A job's memory is
 // taken to be what its containers use plus what is free on all nodes.
@@ -300,7 +303,7 @@ func (s *Sim) freeMB() int32 {
 }
 
 // endIfDone schedules the end of a job whose tasks have all succeeded. The job
-// ends after its ApplicationMaster's finishing time.
+// ends later, after the time that its ApplicationMaster takes to finish.
 func (s *Sim) endIfDone(slot int32) {
 	j := &s.jobs[slot]
 	if j.done == j.total && !j.ended && j.up {

@@ -13,12 +13,12 @@ import (
 // its node is lost earlier.
 type Past struct {
 	Kind state.Kind
-	// Task is the task's number among the job's maps or reduces. Number is the
-	// attempt's number, from 0.
+	// Task is the task's number among the job's maps or reduces, from 0. Number is
+	// the number of the attempt at this task, from 0.
 	Task, Number int32
 	// Outcome is how the attempt ended. A Failed or Killed attempt ends Ms
-	// milliseconds after its launch. A Succeeded attempt runs for Ms, instead of
-	// Work.FixedMs.
+	// milliseconds after its launch. A Succeeded attempt runs for Ms milliseconds,
+	// and Work.FixedMs is then not used.
 	Outcome traces.Outcome
 	Ms      int32
 	// SpeculateMs, if above 0, is the time from the attempt's launch until a
@@ -32,8 +32,8 @@ func (p Past) Compare(q Past) int {
 	return cmp.Or(cmp.Compare(p.Kind, q.Kind), cmp.Compare(p.Task, q.Task), cmp.Compare(p.Number, q.Number))
 }
 
-// past returns what the recorded run says of this attempt's end, or nil if it
-// says nothing.
+// past returns how a simulated attempt ended in the recorded run that is
+// replayed, or nil if the record says nothing of its end.
 func (s *Sim) past(a *attempt, j *job) *Past {
 	i := int32(a.task)
 	if a.kind == state.Reduce {
@@ -46,9 +46,10 @@ func (s *Sim) past(a *attempt, j *job) *Past {
 	return &j.pasts[at]
 }
 
-// endsAsBefore reports whether the recorded run says that this attempt fails or
-// is killed, and schedules that end. If the recorded run had a speculative
-// attempt beside it, endsAsBefore schedules the request for one.
+// endsAsBefore reports whether an attempt failed or was killed in the recorded
+// run that is replayed. If so, it schedules the same end. If a speculative
+// attempt ran beside this attempt in the recorded run, endsAsBefore schedules
+// the request for a speculative attempt.
 func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
 	p := s.past(a, j)
 	if p == nil {
@@ -69,8 +70,8 @@ func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
 	return true
 }
 
-// fixedMs returns the duration of an attempt that takes equally long on any
-// node. It returns 0 if the duration depends on the node.
+// fixedMs returns the duration, in milliseconds, of an attempt that takes
+// equally long on any node. It returns 0 if the duration depends on the node.
 func (s *Sim) fixedMs(a *attempt, j *job, w *Work) int32 {
 	if len(j.pasts) > 0 && w.FixedMs > 0 {
 		if p := s.past(a, j); p != nil && p.Outcome == traces.Succeeded {

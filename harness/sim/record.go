@@ -14,8 +14,8 @@ func (s *Sim) observe(e sched.Event) {
 	}
 }
 
-// observeTask and observeDecision tell the scheduler model of an event, if the
-// model is a sched.Observer.
+// observeTask and observeDecision tell the scheduler model what happened to a
+// task, or to one of the model's decisions, if the model is a sched.Observer.
 func (s *Sim) observeTask(what sched.EventKind, id state.JobID, t state.TaskID, n state.NodeID) {
 	if s.observer != nil {
 		s.observe(sched.Event{What: what, Job: id, Task: t, Node: n})

@@ -15,11 +15,11 @@ type Result struct {
 	Bytes      Bytes
 	Decisions  Decisions
 	// Maps counts the successful maps by level, that is, by how near they ran to
-	// their input. SplitMaps counts all map attempts that got a container, by the
-	// hosts in their splits, as Hadoop does.
+	// their input. SplitMaps counts all map attempts that got a container, by how
+	// near they ran to the hosts in their input splits, as Hadoop's counters do.
 	Maps, SplitMaps [state.LevelOff + 1]int64
-	// Events is how many events the simulator handled. It includes Beats, the
-	// number of NodeManager heartbeats that it handled.
+	// Events is how many events the simulator handled. Beats is how many of these
+	// were NodeManager heartbeats.
 	Events, Beats int64
 	// PeakTasks is the largest number of tasks, done or not, that the unfinished
 	// jobs had together at any time.
@@ -28,16 +28,17 @@ type Result struct {
 }
 
 // JobResult has the times of one job, in milliseconds since the run's start. A
-// time of -1 means that the event did not happen.
+// time of -1 means that the job did not start or did not end.
 type JobResult struct {
 	SubmitMs, StartMs, EndMs int64 // StartMs: start of the job's first attempt
 	Failed                   bool
 }
 
 // Attempts counts the ended attempts of maps and reduces together. Succeeded,
-// Failed and Killed say how they ended. Reruns ran because an earlier attempt
-// at their task failed or was lost. Speculative ran beside another attempt at
-// their task.
+// Failed and Killed count the attempts that ended so. Reruns counts attempts
+// that ran because an earlier attempt at the same task failed or was lost.
+// Speculative counts attempts that ran beside another attempt at the same
+// task.
 type Attempts struct{ Succeeded, Failed, Killed, Reruns, Speculative int64 }
 
 // AttemptEnd describes an attempt that has ended.
@@ -46,9 +47,10 @@ type AttemptEnd struct {
 	Kind         state.Kind
 	Outcome      traces.Outcome
 	Launched     bool
-	Level, Split state.Level // how near a map was to its input: as in Result.Maps, and as in Result.SplitMaps
+	Level, Split state.Level // how near a map was to its input: Level by replicas and cached copies, Split by the hosts in the input split
 	Node         state.NodeID
-	// StartMs is the attempt's launch time; it means nothing if Launched is false.
+	// StartMs is the attempt's launch time; it means nothing if Launched is false,
+	// that is, if the attempt ended before its launch.
 	StartMs, EndMs int64
 	// InputBytes is what a map read or a reduce fetched. OutputBytes is what the
 	// attempt wrote to HDFS, or what a map left for the job's reduces.
@@ -57,21 +59,22 @@ type AttemptEnd struct {
 
 // Bytes counts the bytes that successful attempts read, fetched and wrote.
 type Bytes struct {
-	// Read counts the bytes that maps read, by how near the copy was that they
-	// read.
+	// Read counts the bytes that maps read, by how near to the map the copy of the
+	// input was.
 	Read [state.LevelOff + 1]int64
 	// Shuffled counts the map output that reduces fetched. Written counts the
-	// bytes written to HDFS, each once and not once for each replica. MapOutput
-	// counts the output that maps left on their nodes for the reduces.
+	// bytes written to HDFS; a byte counts once, however many replicas it has.
+	// MapOutput counts the output that maps left on their nodes for the reduces.
 	Shuffled, Written, MapOutput int64
 }
 
 // Decisions counts the decisions of the scheduler model by their outcome.
 type Decisions struct {
 	Made int64
-	// AsExpected counts decisions that started the task that was expected when
-	// they were made. Otherwise counts decisions that started another task, and
-	// Unused those whose container was given back.
+	// AsExpected counts decisions that started the task that was expected at the
+	// time of the decision. The field Otherwise counts decisions that started
+	// another task. Unused counts decisions whose container was given back without
+	// a task.
 	AsExpected, Otherwise, Unused int64
 	// Refused counts decisions that could not be carried out, for example because
 	// the node was full.

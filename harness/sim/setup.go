@@ -14,14 +14,14 @@ import (
 
 // node is a simulated worker node.
 type node struct {
-	hash  uint64 // hash of the node's name, for the schedule's hash
+	hash  uint64 // hash of the node's name; it enters the hash of the run's schedule
 	slow  int64  // compute time on this node divided by that on a node of speed 1, times 2^16
 	rack  int32
-	cores bool // tasks share the node's CPU cores
-	busy  bool // with node labels: a decision has chosen this node, and its container has not come yet
-	lost  bool // the node is down, even if the ResourceManager has not noticed it
+	cores bool // the node has a limited number of CPU cores, which its tasks share
+	busy  bool // when node labels give nodes to jobs: a decision has chosen this node, and the decision's container has not come yet
+	lost  bool // the node is down, whether or not the ResourceManager has noticed this
 	gen   uint32
-	done  int64 // number of attempts that succeeded on this node, for speculation
+	done  int64 // number of attempts that succeeded on this node, for finding slow nodes
 }
 
 // begin checks the configuration and prepares a simulated run.
@@ -134,7 +134,7 @@ func (s *Sim) check() error {
 }
 
 // addNodes adds the cluster's nodes. If any disk, link, uplink or CPU has a
-// limit, it also adds these as shared resources.
+// limit, it also adds all of these as resources that tasks share.
 func (s *Sim) addNodes() error {
 	s.nodes = resized(s.nodes, len(s.Cluster.Nodes))
 	limited := s.Cluster.HostCores > 0
@@ -183,20 +183,20 @@ func (s *Sim) addNodes() error {
 	return nil
 }
 
-// setCores sets how much computing all tasks together may do on a node. A slow
-// node's cores do less.
+// setCores sets how much computing all tasks together may do on a node in a
+// second. The cores of a slow node compute less in a second.
 func (s *Sim) setCores(n state.NodeID) {
 	if x := &s.nodes[n]; x.cores {
 		core, cores := int64(1e6)<<16/x.slow, s.Cluster.Nodes[n].Cores
 		if cores == 0 {
-			cores = 1 << 12 // no limit: enough cores for each attempt to have its own
+			cores = 1 << 12 // the node's cores are not limited: so many that each attempt has a core of its own
 		}
 		s.shared.SetRate(s.now, fluid.Cores, int32(n), int64(float64(core)*cores), core)
 	}
 }
 
-// slowness returns 1/speed, times 2^16. Compute times are multiplied by this
-// factor.
+// slowness returns 1/speed, times 2^16. Compute times on a node of this speed
+// are multiplied by 1/speed.
 func slowness(speed float64) int64 {
 	if !(speed > 0) {
 		return 1 << 16
@@ -204,8 +204,8 @@ func slowness(speed float64) int64 {
 	return int64(math.Round(min(1/speed, 1e6) * (1 << 16)))
 }
 
-// on returns how long a computation takes on node n, if it takes ms
-// milliseconds on a node of speed 1.
+// on returns how many milliseconds a computation takes on node n, if the same
+// computation takes ms milliseconds on a node of speed 1.
 func (n *node) on(ms int64) int64 { return (ms*n.slow + 1<<15) >> 16 }
 
 // noteRoom records whether node n has room for a container. Heartbeats of a

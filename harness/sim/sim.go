@@ -3,12 +3,12 @@
 //
 // It is a discrete-event simulator. Jobs arrive in order, nodes send
 // heartbeats, and a timing wheel holds all other events. The simulator keeps
-// the cluster in a state.State, and asks the sched.Model at the heartbeats of
-// nodes with room. It models containers by memory and cores, and the
-// ApplicationMaster with its own heartbeat, which chooses the task of each
-// container. It also models reduces that start before the maps are done,
-// shuffles, shared disks and links (package fluid), caches (package place),
-// speculative attempts, and faults.
+// the cluster in a state.State. At the heartbeats of nodes with room, it asks
+// the sched.Model which tasks to start. It models containers by memory and
+// cores, and the ApplicationMaster with its own heartbeat, which chooses the
+// task of each container. It also models reduces that start before the maps
+// are done, shuffles, shared disks and links (package fluid), caches (package
+// place), speculative attempts, and faults.
 //
 // The same input, seed and model give the same schedule on any machine. Times
 // are whole milliseconds. The simulator leaves out JVM reuse and uberised jobs,
@@ -20,8 +20,8 @@
 //	beat        a heartbeat of a NodeManager or an ApplicationMaster
 //	master      an ApplicationMaster
 //	grant       a container that a job got and that has no task yet
-//	lost        said of a node that is down, whether or not that has been noticed
-//	generation  a count of the uses of a place in memory; it tells old events from present ones
+//	lost        said of a node that is down, whether or not the ResourceManager has noticed it
+//	generation  a count of the uses of a place in memory; events of ended jobs and attempts have an old count
 package sim
 
 import (
@@ -34,8 +34,9 @@ import (
 	"heddle/harness/state"
 )
 
-// Run simulates until the last job has ended. It fails if c is not valid, or if
-// jobs wait and no event is left that could start them.
+// Run simulates the jobs and the cluster of configuration c until the last job
+// has ended. It fails if c is not valid, or if jobs wait and no event is left
+// that could start their tasks.
 func Run(c *Config) (*Result, error) {
 	var s Sim
 	r := new(Result)
@@ -59,26 +60,26 @@ type Sim struct {
 	beats     beats
 	shared    *fluid.System // disks, links and cores that tasks share; nil if none of these has a limit
 	coming    Job           // the job that will be submitted next
-	comes     int64         // time of the next job's submission; never if no job is left
+	comes     int64         // time of the next job's submission; the constant never if no job is left
 	nodes     []node
 	racks     int32
 	jobs      []job
-	slot      []int32 // by state.JobID: index of the job in Sim.jobs
-	spare     []int32 // indexes in Sim.jobs that a new job can use
+	slot      []int32 // by the job's number in package state (state.JobID): index of the job in Sim.jobs
+	spare     []int32 // indexes of entries in Sim.jobs that are free for new jobs
 	live      int     // number of jobs that have not ended
 	tasks     int64   // number of tasks of all jobs that have not ended
-	queued    []int32 // indexes of jobs whose ApplicationMaster waits for a container
+	queued    []int32 // indexes in Sim.jobs of the jobs whose ApplicationMaster waits for a container, in order of submission
 	mastersMB int64   // memory that all ApplicationMasters take, in MB
 
 	attempts       []attempt
-	idle           []int32 // indexes in Sim.attempts that a new attempt can use
+	idle           []int32 // indexes of entries in Sim.attempts that are free for new attempts
 	running        int
 	grants         []grant
 	spareGrant     uint32
 	fetches        []fetch
 	spareFetch     []int32
 	observer       sched.Observer
-	failing        float64 // share of attempts that fail, as the last AttemptsFail fault set it
+	failing        float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
 	losesNodes     bool
 	rates          []float64
 	caching        following
@@ -86,11 +87,12 @@ type Sim struct {
 	wanted         []wanted // speculative attempts that wait for a container
 	opportunity    int      // index of the next entry in Config.Opportunities
 	streams        struct{ compute, label, read, fetch, fail draw.Key }
-	idleEvents     int   // number of pending ApplicationMaster heartbeats and scans for slow attempts; they may change nothing
-	lastProgressMs int64 // time of the last event that changed something; node heartbeats that started nothing do not count
+	idleEvents     int   // number of scheduled ApplicationMaster heartbeats and scans for slow attempts; these events may change nothing
+	lastProgressMs int64 // time of the last event that changed something, to find out if the simulation is stuck; node heartbeats that started nothing do not count
 }
 
-// Run simulates as the function Run does, and stores the result in r.
+// Run simulates the jobs and the cluster of configuration c until the last job
+// has ended, and stores the result in r.
 func (s *Sim) Run(c *Config, r *Result) error {
 	if err := s.begin(c, r); err != nil {
 		return err
@@ -109,9 +111,9 @@ func (s *Sim) Run(c *Config, r *Result) error {
 	return nil
 }
 
-// step goes to the next time at which something happens, and handles what
-// happens. The order within one millisecond is: ends of transfers and
-// computations, timed events, job arrivals, node heartbeats.
+// step moves the simulated time to the next event, and handles all that
+// happens at this time. The order within one millisecond is: ends of transfers
+// and computations, timed events, job arrivals, node heartbeats.
 func (s *Sim) step() error {
 	t := min(s.wheel.next(), s.comes)
 	if s.shared != nil {
@@ -153,7 +155,7 @@ func (s *Sim) step() error {
 // ErrInterrupted is the error of a run that Config.Interrupted ended.
 var ErrInterrupted = errors.New("the simulation was interrupted")
 
-const askEvery = 1 << 8 // number of simulation steps between two calls of Config.Interrupted; they take less than 1 ms together, unless the scheduler model is slow
+const askEvery = 1 << 8 // number of simulation steps between two calls of Config.Interrupted
 
 // patienceMs is how long, in simulated ms, a scheduler model may refuse all
 // nodes while nothing else happens. Then the run ends with an error.

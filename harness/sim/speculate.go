@@ -9,22 +9,24 @@ import (
 )
 
 const (
-	scanMs      = 1000   // time between two scans for slow attempts, Hadoop's default
-	foundMs     = 15_000 // time to the next scan after a scan that found a slow attempt, Hadoop's default
-	lateAgeMs   = 60_000 // LATE: an attempt must have run this long before it can count as slow
-	lateSlots   = 10     // LATE: percent of the running attempts that may be speculative
-	latePercent = 25     // LATE: attempts (or nodes) below this percentile of progress count as slow
+	scanMs      = 1000   // ms between two scans for slow attempts, Hadoop's default
+	foundMs     = 15_000 // ms until the next scan, after a scan that found a slow attempt; Hadoop's default
+	lateAgeMs   = 60_000 // speculation by LATE: an attempt must have run for so many ms before it can count as slow
+	lateSlots   = 10     // speculation by LATE: percent of the running attempts that may be speculative
+	latePercent = 25     // speculation by LATE: attempts whose progress per time, or nodes whose number of successful attempts, is below this percentile count as slow
 )
 
-// wanted is a speculative attempt that waits for a container.
+// wanted is a speculative attempt (a second attempt at a slow task) that waits
+// for a container.
 type wanted struct {
 	attempt int32 // index in Sim.attempts of the slow attempt at the same task
 	gen     uint32
 }
 
-// moments has the count n, the mean, and the sum m2 of squared deviations of a
-// series of numbers (Welford's method). The conversion of the product to
-// float64 makes all machines round it alike.
+// moments describes the durations of attempts: their count n, their mean, and
+// m2, the sum of the squared deviations from the mean (Welford's method). In
+// the computation of m2, a product is converted to float64, so that all
+// machines round it alike.
 type moments struct{ n, mean, m2 float64 }
 
 func (m *moments) add(x float64) {
@@ -36,10 +38,10 @@ func (m *moments) add(x float64) {
 
 func (m *moments) deviation() float64 { return math.Sqrt(m.m2 / max(1, m.n)) }
 
-// progress returns the share of its work that an attempt has done, from 0 to 1.
-// If the end of the present phase is known, the elapsed time gives the share.
-// Otherwise reading counts for two fifths of the work, and computing for the
-// rest.
+// progress returns the share of its work that an attempt has done, from 0 to
+// 1. If the time when the attempt will end is known, the share is that of the
+// elapsed time. Otherwise reading or fetching the input counts for two fifths
+// of the work, and computing for the rest.
 func (s *Sim) progress(a *attempt) float64 {
 	ran := float64(s.now - a.startMs)
 	if ran <= 0 {
@@ -51,7 +53,7 @@ func (s *Sim) progress(a *attempt) float64 {
 	}
 	const input = 0.4
 	w := s.workOf(j, a.kind, a.task)
-	part := func(of int64) float64 { // the done share of the running transfer or computation, whose whole work is of
+	part := func(of int64) float64 { // returns the share that is done of the running transfer or computation; the parameter of is its whole work
 		if a.openFlows&1 == 0 || of == 0 {
 			return 0
 		}
@@ -60,7 +62,7 @@ func (s *Sim) progress(a *attempt) float64 {
 	switch {
 	case a.kind == state.Reduce && a.phase <= compute:
 		return input * float64(j.done[state.Map]) / float64(max(1, j.total[state.Map]))
-	case a.phase == compute: // the attempt still reads its input
+	case a.phase == compute: // phase names the next step, compute, so the attempt still reads its input
 		return input * part(w.InputBytes)
 	case a.phase < compute:
 		return 0
@@ -72,8 +74,8 @@ func (s *Sim) progress(a *attempt) float64 {
 	return 1
 }
 
-// speculate scans a job for slow attempts and asks for speculative attempts.
-// Then it schedules the next scan.
+// speculate scans a job for slow attempts and asks for speculative attempts
+// beside them. Then it schedules the job's next scan.
 func (s *Sim) speculate(slot int32) {
 	j := &s.jobs[slot]
 	if j.ended {
@@ -100,8 +102,8 @@ func (s *Sim) speculate(slot int32) {
 	s.scanIn(again, slot)
 }
 
-// askSpeculative asks for a speculative attempt beside a slow attempt. It
-// starts on the next suitable node that has room.
+// askSpeculative asks for a speculative attempt beside a slow attempt. The
+// speculative attempt starts on the next suitable node that has room.
 func (s *Sim) askSpeculative(id int32) {
 	a := &s.attempts[id]
 	s.wanted = append(s.wanted, wanted{id, a.gen})
@@ -114,18 +116,19 @@ func (s *Sim) scanIn(ms int32, slot int32) {
 	s.after(ms, evSpeculate, uint32(slot), s.jobs[slot].gen)
 }
 
-// asked is the value of attempt.other while the task's speculative attempt
+// asked is the value of an attempt's field other, normally the index of the
+// second attempt at the same task, while this second, speculative attempt
 // waits for a container.
 const asked = -2
 
-// slowHadoop returns the attempt for which a speculative attempt would save the
-// most time, or -1 if there is none.
+// slowHadoop returns the attempt of a job for which a speculative attempt
+// would save the most time, or -1 if there is none.
 //
 // Source: Hadoop 3.4 DefaultSpeculator and LegacyTaskRuntimeEstimator. An
 // attempt's total time is estimated from its progress. A speculative attempt's
 // time is taken to be the mean time of the successful attempts. At least one
-// task in twenty must have ended, and the slow attempt must have run longer
-// than that mean plus one standard deviation.
+// task in twenty of the job must have ended, and the slow attempt must have
+// run longer than the mean time plus one standard deviation.
 func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 	j := &s.jobs[slot]
 	took := &j.took[k]
@@ -151,9 +154,9 @@ func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 	return best
 }
 
-// slowLATE considers the attempts that are among the slowest quarter of the
-// job's attempts. It returns the one with the longest estimated time left, or
-// -1 if there is none.
+// slowLATE considers the quarter of the job's running attempts that progress
+// most slowly. Of these it returns the attempt with the longest estimated time
+// left, or -1 if there is none.
 //
 // Source: Zaharia, Konwinski, Joseph, Katz, Stoica, "Improving MapReduce
 // Performance in Heterogeneous Environments", OSDI 2008, section 4, with its
@@ -190,9 +193,9 @@ func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
 	return best
 }
 
-// placeSpeculative starts waiting speculative attempts on node n as long as it
-// has room, in the order of the requests. A speculative attempt does not start
-// on the node of the slow attempt at the same task.
+// placeSpeculative starts waiting speculative attempts on node n as long as
+// the node has room, in the order in which they were asked for. A speculative
+// attempt does not start on the node of the slow attempt at the same task.
 func (s *Sim) placeSpeculative(n state.NodeID) {
 	if s.Speculation == LATE && s.slowNode(n) {
 		return
@@ -233,9 +236,9 @@ func (s *Sim) slowNode(n state.NodeID) bool {
 	return less*100 < latePercent*len(s.nodes) && s.nodes[n].done > 0
 }
 
-// killOther ends the other attempt at a task of which attempt a has succeeded.
-// It returns that other attempt's node, or a's node if the other had not
-// started.
+// killOther is called when attempt a at a task has succeeded. It ends the
+// other attempt at the same task. It returns the node of the ended attempt, or
+// the node of a if the other attempt had not started.
 func (s *Sim) killOther(a *attempt) state.NodeID {
 	other := a.other
 	a.other = -1

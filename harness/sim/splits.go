@@ -9,7 +9,8 @@ import (
 	"heddle/traces"
 )
 
-// splits is temporary memory for changing the hosts in jobs' input splits.
+// splits has temporary memory that is used while the hosts in a job's input
+// splits are changed.
 type splits struct {
 	spec  state.JobSpec
 	hosts state.Hosts
@@ -19,10 +20,11 @@ type splits struct {
 // submit submits a job to package state, with the input splits that the job's
 // ApplicationMaster will read.
 //
-// With Native, the simulated scheduler knows only the hosts in these splits, as
-// Hadoop's does. Package state is then given these hosts as the replicas, and
-// submit returns the true replicas in real. real is nil if package state has
-// the true ones.
+// If Config.Actuator is Native, the simulated scheduler knows only the hosts
+// in these splits, as Hadoop's does. Package state is then given these hosts
+// as the replicas, and submit returns the nodes that really store the input in
+// the result real. The result real is nil if package state was given these
+// nodes.
 func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
 	spec := &s.splits.spec
 	*spec = x.JobSpec
@@ -50,9 +52,9 @@ func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
 	return id, real, s.state.Resplit(id, spec)
 }
 
-// useSplitHosts replaces the replicas by the hosts in the splits, if the
-// Actuator is Native. It returns the true replicas, or nil if it replaced
-// nothing.
+// useSplitHosts replaces the replicas in a job's description by the hosts in
+// the job's input splits, if Config.Actuator is Native. It returns the nodes
+// that really store the input, or nil if it replaced nothing.
 func (s *Sim) useSplitHosts(spec *state.JobSpec) (real *state.Hosts) {
 	if s.Actuator != Native || spec.SplitHosts == nil {
 		return nil
@@ -83,7 +85,7 @@ func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
 	p := &s.splits
 	p.taken = resized(p.taken, int(x.Maps))
 	p.hosts.Reset()
-	var replicas, cached state.Hosts // new slices, because the job's own may be shared with Config.Source
+	var replicas, cached state.Hosts // the changed lists get memory of their own, because the job's lists may be shared with Config.Source
 	var works []Work
 	var blocks []traces.Block
 	for _, e := range plan {
@@ -111,7 +113,8 @@ func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
 	return nil
 }
 
-// of returns the nodes that h lists for map t.
+// of returns the nodes of map t in h, which lists the nodes with a replica or
+// cached copy for each map.
 func of(h *state.Hosts, t int32) []state.NodeID {
 	if int(t) >= len(h.Ends) {
 		return nil
@@ -131,8 +134,8 @@ func (s *Sim) replicas(j *job, t state.TaskID) []state.NodeID {
 	return s.view.Replicas(j.id, t)
 }
 
-// level returns how near node n is to the nearest of the given hosts: same
-// node, same rack or farther.
+// level returns how near node n is to the nearest of the given hosts: the same
+// node, the same rack or farther.
 func (s *Sim) level(hosts []state.NodeID, n state.NodeID) state.Level {
 	if slices.Contains(hosts, n) {
 		return state.LevelNode

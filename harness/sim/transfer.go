@@ -10,14 +10,14 @@ import (
 // fetch counts the map output that one reduce has fetched or is fetching.
 type fetch struct {
 	maps int32             // number of maps whose output the reduce has or is fetching
-	got  [exactRacks]int64 // bytes fetched from each rack; on a cluster with more than exactRacks racks: from the reduce's own rack, and from all others
-	near int64             // bytes of the reduce's own rack that it fetched, alone or with those of other racks; used with more than exactRacks racks
+	got  [exactRacks]int64 // by rack: bytes fetched; on a cluster with more than exactRacks racks, entry 0 is for the reduce's own rack, and entry 1 for all other racks
+	near int64             // bytes that the reduce fetched from its own rack, in transfers from this rack alone or from all racks; used if the cluster has more than exactRacks racks
 }
 
 // On a cluster of up to exactRacks racks, a reduce has one transfer from each
-// rack. On a larger one it has one from its own rack and one from all others.
-// If its own rack has less than 1/lumped of the bytes, there is only one
-// transfer for all.
+// rack. On a larger cluster it has one transfer from its own rack and one from
+// all other racks. If its own rack has less than 1/lumped of the bytes, there
+// is only one transfer from all racks together.
 const exactRacks, lumped = 4, 8
 
 // flow adds a transfer or computation, f, to those that an attempt waits for
@@ -33,7 +33,8 @@ func (s *Sim) flow(id int32, a *attempt, f fluid.Flow) {
 }
 
 // flowTag returns a number that names an attempt and one of its transfers or
-// computations. When that ends, the number tells which attempt goes on.
+// computations. When the transfer or computation ends, the number tells which
+// attempt goes on.
 func (s *Sim) flowTag(id int32, a *attempt) uint32 {
 	return uint32(id)*maxFlows + uint32(bits.TrailingZeros8(^a.openFlows))
 }
@@ -49,7 +50,7 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 	if a.level == state.LevelRack || a.level == state.LevelOff {
 		hosts := s.replicas(j, a.task)
 		if len(hosts) == 0 {
-			return // the place of the map's input is unknown
+			return // no node with the map's input is known, so the read takes no time
 		}
 		first := s.streams.read.At(j.hash).At(uint64(a.task)).Below(len(hosts))
 		from = hosts[first]
@@ -64,7 +65,8 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 }
 
 // fetchMore starts fetching the map output that a reduce does not have yet. It
-// returns false if the reduce has to wait, for this transfer or for more maps.
+// returns false if the reduce has to wait: for this transfer, or until more
+// maps have finished.
 func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	j := &s.jobs[a.job]
 	maps := j.done[state.Map]
@@ -106,10 +108,12 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	return true
 }
 
-// fetchStep returns the number of a job's fetching step when done maps have
+// fetchStep divides a job's maps into steps, to save computing time, and
+// returns the number of the step in which as many maps as done says have
 // succeeded. While maps run, reduces fetch map output only when this number
 // changes. With at most 16 reduces, a step is a sixteenth of the maps. With
-// more, the first step is half of the maps, the second a quarter, and so on.
+// more reduces, the first step is half of the maps, the second step a quarter,
+// and so on.
 func (j *job) fetchStep(done int32) int32 {
 	const few, part = 16, 16
 	all := j.total[state.Map]
@@ -124,9 +128,10 @@ func (j *job) fetchStep(done int32) int32 {
 }
 
 // startFetch starts fetching a reduce's share of the map output that it does
-// not have yet. On few racks, it fetches from each rack. On many, it fetches
-// from its own rack and from one other. That rack stands for all others, and is
-// drawn among the racks of the maps that ended last.
+// not have yet. On a cluster of few racks, the reduce fetches from each rack.
+// On one of many racks, it fetches from its own rack and from one other rack.
+// This other rack stands for all the rest, and is drawn among the racks of the
+// maps that ended last.
 func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	if ms := int64(j.done[state.Map]-f.maps) * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers)); ms > 0 {
 		s.timer(id, a, ms)
@@ -159,8 +164,8 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	get(1, all, j.lately[from])
 }
 
-// share divides bytes into n nearly equal parts and returns part i. The parts
-// add up to bytes.
+// share divides a number of bytes into n nearly equal parts, such as the map
+// output for n reduces, and returns the size of part i.
 func share(bytes, i, n int64) int64 {
 	over := bytes % n
 	return bytes/n + over*(i+1)/n - over*i/n

@@ -8,48 +8,50 @@ import (
 // wheel holds the simulation's future events, sorted by time. Events of the
 // same millisecond stay in the order in which they were added. It is a timing
 // wheel of three levels (Varghese, Lauck, ToN 1997). The wheel divides time
-// into windows of 512 ms and periods of 131 s. It has a list for each
-// millisecond of the present window, for each window of the present and the
-// next period, and for each later period.
+// into windows of 512 ms and periods of 131 s. It has one list of events for
+// each millisecond of the present window, one for each window of the present
+// and the next period, and one for each later period.
 //
 // The lists of windows and periods only grow at their end, and a window's
 // events are sorted when the window begins. So memory is read and written in
-// order. An event that is added more than 37 hours ahead may come after one
-// that was added later for the same millisecond.
+// order. An event that is added more than 37 hours ahead may come after an
+// event that was added later for the same millisecond.
 type wheel struct {
 	now     int64
-	count   int // number of events in all lists together
+	count   int // number of future events in all lists of the timing wheel together
 	far     int // number of events in the lists of periods
 	windows [windowSlots]chunks
-	some    marks // numbers of the windows that have events
+	some    marks // set of the numbers of those time windows (512 ms) that have events
 	periods [periodSlots]chunks
-	memory  []chunk // pieces of the lists of windows and periods; index 0 means none
-	spare   uint32  // first of a linked list of unused elements of memory
+	memory  []chunk // pieces of which the lists of events of windows and periods consist; index 0 means none
+	spare   uint32  // index in wheel.memory of the first element in the linked list of unused pieces
 
-	// The fields below hold the present window's events. sorted has those added
-	// before the window began, unless they were few. late has those added since,
-	// as linked lists in reverse order.
+	// The fields below hold the events of the present window of 512 ms. The field
+	// sorted has the events added before the window began, unless they were few.
+	// The field late has the events added since, as linked lists, last added
+	// first.
 	sorted []event
-	first  [windowMs + 1]uint32 // by millisecond of the window: index in sorted of its first event
-	taken  uint32               // index in sorted of the next event to be handled
-	late   [windowMs]uint32     // by millisecond of the window: index in pool of the last late event; 0 if there is none
+	first  [windowMs + 1]uint32 // by millisecond of the present window: index in wheel.sorted of the millisecond's first event
+	taken  uint32               // index in wheel.sorted of the next event to be handled
+	late   [windowMs]uint32     // by millisecond of the present window: index in wheel.pool of the event that was added last since the window began; 0 if there is none
 	pool   []late
-	free   uint32 // first of a linked list of unused elements of pool
-	due    marks  // milliseconds of the present window that have events
+	free   uint32 // index in wheel.pool of the first element in the linked list of unused elements
+	due    marks  // set of those milliseconds of the present window that have events
 
 	batch []event
 }
 
-// event is a future event of the simulation. tag has the event's kind and
-// generation. id says which job, attempt or other thing the event is for.
+// event is a future event of the simulation. The field tag has the event's
+// kind, and a generation that tells whether its job or attempt has ended. The
+// field id says which job, attempt or node the event is for.
 type event struct {
-	at  uint32 // time in ms, modulo 2^32; the list that the event is in tells the rest of the time
+	at  uint32 // time in ms, modulo 2^32; the list that holds the event tells the higher digits of the time
 	tag uint32
 	id  uint32
 }
 
-// chunks is a list of events in the order in which they were added. It consists
-// of pieces of memory.
+// chunks is a list of future events, in the order in which they were added.
+// The list consists of linked pieces of memory.
 type chunks struct {
 	first, last uint32
 	events      int
@@ -73,12 +75,12 @@ const (
 	windowMs    = 1 << windowBits
 	periodBits  = 17 // a period is 2^17 ms = 131 s long
 	windowSlots = 2 << (periodBits - windowBits)
-	periodSlots = 1 << 10 // number of periods that have a list, 37 hours in all; a later event goes to the last list and is sorted in again
+	periodSlots = 1 << 10 // number of periods that have a list of events, 37 hours in all; a later event waits in the last list until that list's period begins
 
-	worthSorting = 100 // a window with fewer events is not sorted: its events go to the lists of late events
+	worthSorting = 100 // a time window with fewer events is not sorted: its events are treated as if they had been added after its begin
 
 	never      = math.MaxInt64
-	maxAheadMs = math.MaxUint32 // an event is at most this many ms in the future, since it stores its time modulo 2^32
+	maxAheadMs = math.MaxUint32 // an event is at most this many ms in the future, since an event stores its time modulo 2^32
 )
 
 func (w *wheel) reset() {
@@ -93,8 +95,8 @@ func (w *wheel) reset() {
 	w.due.reset(windowMs)
 }
 
-// push adds an event at simulated time t, which must not be before the present
-// time.
+// push adds an event to the simulation's future, at simulated time t. This
+// must not be before the present time.
 func (w *wheel) push(t int64, tag, id uint32) {
 	w.count++
 	w.put(t, event{uint32(t), tag, id})
@@ -158,8 +160,9 @@ func (w *wheel) putLate(ms int32, e event) {
 	w.due.set(ms)
 }
 
-// next returns the time of the next event, or never if there is none. The time
-// may be too early if the events of a later window are not sorted yet.
+// next returns the time of the next event, or the constant never if there is
+// none. The time may be too early if the events of a later window are not
+// sorted yet.
 func (w *wheel) next() int64 {
 	ms := int32(w.now & (windowMs - 1))
 	if at := w.due.after(ms); at >= 0 {
@@ -184,8 +187,8 @@ func (w *wheel) next() int64 {
 	return min(t, (present+int64(at-slot))<<windowBits)
 }
 
-// advance sets the present time to t, which must not be later than what next
-// returns.
+// advance sets the present time to t, which must not be later than the time
+// that the method next returns.
 func (w *wheel) advance(t int64) {
 	before := w.now
 	w.now = t
@@ -199,8 +202,8 @@ func (w *wheel) advance(t int64) {
 }
 
 // beginPeriod moves the events of the next 131 s period to the lists of that
-// period's windows. An event that is still farther ahead goes back to a
-// period's list.
+// period's windows. An event of a still later period goes back to the list of
+// that period.
 func (w *wheel) beginPeriod() {
 	list := &w.periods[(w.now>>periodBits+1)&(periodSlots-1)]
 	from := *list
@@ -208,7 +211,7 @@ func (w *wheel) beginPeriod() {
 	w.far -= from.events
 	for i := from.first; i != 0; i = w.memory[i].next {
 		for k := range w.memory[i].used {
-			e := w.memory[i].events[k] // copied, because put may move the memory that holds the event
+			e := w.memory[i].events[k] // the event is copied, because the function put may move the memory that holds it
 			w.put(w.now+int64(e.at-uint32(w.now)), e)
 		}
 	}
@@ -243,7 +246,7 @@ func (w *wheel) sort() {
 		}
 	}
 	sum := uint32(0)
-	for ms := range int32(windowMs) { // turn the numbers of events by millisecond into start indexes in sorted; for now first[ms+1] has that of ms
+	for ms := range int32(windowMs) { // sum up the numbers of events, to get for each millisecond ms the index in sorted of its first event; for now this is in first[ms+1]
 		n := w.first[ms+1]
 		w.first[ms+1] = sum
 		if sum += n; n > 0 {
@@ -261,9 +264,9 @@ func (w *wheel) sort() {
 	w.empty(from)
 }
 
-// take returns the events of the present millisecond in the order in which they
-// were added. The slice is valid until the next call of take. Events added for
-// this millisecond meanwhile are returned by the next call.
+// take returns the events of the present millisecond in the order in which
+// they were added. The slice is valid until the next call of take. Events that
+// are added meanwhile for the same millisecond are returned by the next call.
 func (w *wheel) take() []event {
 	ms := int32(w.now & (windowMs - 1))
 	if !w.due.has(ms) {

@@ -5,8 +5,8 @@ import (
 	"heddle/traces"
 )
 
-// Machines describes the cluster that is simulated. Nodes are numbered in the
-// order of the list.
+// Machines describes the cluster that is simulated. The nodes are numbered
+// from 0, in the order of the list Nodes.
 type Machines struct {
 	Nodes []Node
 	Racks []Rack // racks with a limited uplink; a rack that is not in the list has no limit
@@ -15,8 +15,8 @@ type Machines struct {
 	// written.
 	WritesWait bool
 	// HostCores is how many CPU cores all nodes share, as in a lab on a single
-	// machine. Each node's own limit holds besides. 0 means that each node is a
-	// machine of its own.
+	// machine. Each node's own limit of cores holds too. 0 means that each node is
+	// a machine of its own.
 	HostCores float64
 }
 
@@ -26,7 +26,8 @@ type Node struct {
 	Rack     string
 	Capacity state.Resource
 	// Speed is the speed at which the node computes: tasks' compute time is
-	// divided by it. 1 is the reference, and 0 means 1.
+	// divided by it. 1 is the speed to which the times of Work.ComputeMs refer; 0
+	// means 1.
 	Speed float64
 	// Cores is the number of CPU cores for tasks. If more tasks compute at a time,
 	// they share the cores evenly. 0 means that each task has a core of its own.
@@ -44,14 +45,14 @@ type Node struct {
 // has no limit.
 type Rack struct {
 	Name              string
-	UplinkBytesPerSec int64 // rate of the uplink in each direction; 0 means no limit
+	UplinkBytesPerSec int64 // rate of the rack's uplink in each direction; 0 means no limit
 }
 
 // Job is a MapReduce job to be simulated, with the time of its submission.
 type Job struct {
 	state.JobSpec
-	// ID is the job's id in the trace and in the schedule's hash. If it is "", the
-	// job's Name is used.
+	// ID is the job's id in the simulation's trace, and in the hash of the run's
+	// schedule. If it is "", the job's Name is used.
 	ID traces.JobID
 	// SubmitMs is the time of submission, in milliseconds since the run's start.
 	SubmitMs int64
@@ -59,12 +60,13 @@ type Job struct {
 	// asks for reduces.
 	SlowStart float32
 	// ReduceAskMs are the times at which the recorded job asked for its reduces,
-	// in ascending order. At the last time it asks for all that are left. nil: the
-	// job asks according to SlowStart.
+	// in ascending order. At the last time it asks for all reduces that are left.
+	// If ReduceAskMs is nil, the job asks according to SlowStart.
 	ReduceAskMs []int64
 	// MapWork and ReduceWork describe the work of each task. If a list has fewer
-	// entries than tasks, its first entry also stands for the tasks in front that
-	// have no entry. One entry describes all tasks.
+	// entries than tasks, its first entry also stands for as many tasks at the
+	// beginning as have no entry of their own. So a list of one entry describes
+	// all tasks.
 	MapWork, ReduceWork []Work
 	// AMSize is the size of the ApplicationMaster's container. If it is zero, the
 	// ApplicationMaster takes no room and need not wait for a node.
@@ -72,14 +74,15 @@ type Job struct {
 	// AMStartMs and FinishMs, if above 0, replace the fields of the same name in
 	// Costs.
 	AMStartMs, FinishMs int32
-	// Blocks is the HDFS block that each map reads, for Config.CacheReads. If it
-	// is nil, only the copies in JobSpec.Cached are cached.
+	// Blocks is the HDFS block that each map reads, for Config.CacheReads. If
+	// Blocks is nil, the cached copies of the job's input are those in
+	// JobSpec.Cached, and do not change.
 	Blocks []traces.Block
 	// Workload is the workload's name in the trace. It may be "".
 	Workload string
 	// Pasts tell how attempts ended in the recorded run that is replayed. They
-	// cover the tasks with a failed attempt or several attempts, sorted by kind,
-	// task and number.
+	// cover the tasks with a failed attempt or several attempts. They are sorted
+	// by kind of task, then task number, then attempt number.
 	Pasts []Past
 }
 
@@ -98,26 +101,27 @@ type Work struct {
 	ComputeMs     int32
 	SpreadPercent uint8
 	// FixedMs, if above 0, is how long the attempt takes on any node, instead of
-	// all other times. With FromLastMap, a reduce that started before the job's
-	// last map ended takes FixedMs from that end on.
+	// all other times. If FromLastMap is set, a reduce that started before the end
+	// of the job's last map takes FixedMs from that end on.
 	FixedMs     int32
 	FromLastMap bool
 }
 
 // Source yields the jobs to be simulated, in the order of their SubmitMs.
 type Source interface {
-	// Next stores the next job in j, or returns false if there is none. It may
+	// Next stores the next job in j, or returns false if there is none. Next may
 	// reuse the slices in j, because the simulator copies what it keeps.
 	Next(j *Job) bool
 }
 
-// Jobs is a Source whose jobs are in memory.
+// Jobs is a Source of simulated jobs that are all in memory.
 type Jobs struct {
 	List []Job // jobs to be simulated, sorted by SubmitMs
 	next int
 }
 
-// Next stores the next job of the list in j, or returns false if there is none.
+// Next stores the next job of the field List in j, or returns false if no job
+// is left.
 func (s *Jobs) Next(j *Job) bool {
 	if s.next == len(s.List) {
 		return false
@@ -127,16 +131,17 @@ func (s *Jobs) Next(j *Job) bool {
 	return true
 }
 
-// work returns the entry of list that describes task i of n tasks, see
-// Job.MapWork.
+// work returns the entry of list that describes task i of n tasks. The first
+// entry also stands for tasks without an entry, as in Job.MapWork.
 func work(list []Work, i, n int32) *Work {
 	return &list[max(0, int(i)-int(n)+len(list))]
 }
 
-// SetListed sets the tasks of j from x, a job of a job list that has only
-// totals. The rules r turn the totals into tasks. All tasks of a kind are
-// alike, except the last. If network is true, the time to fetch map output is
-// simulated and not taken from the rules.
+// SetListed sets the tasks of job j from x, an entry of a job list. Such a
+// list has only totals of each job, such as its bytes, and the rules r turn
+// them into tasks. All tasks of a kind (maps, reduces) are alike, except the
+// last one. If network is true, the time to fetch map output is simulated,
+// otherwise taken from the rules.
 func (j *Job) SetListed(r *traces.ListRules, x *traces.JobListed, network bool) {
 	maps, reduces := r.Maps(x), r.Reduces(x)
 	j.Maps, j.Reduces = int32(maps), int32(reduces)

@@ -3,20 +3,21 @@ package state
 // cache knows the cached copies of one job's input blocks, which come and go
 // while the job runs. Each copy is in the linked list of its map, and in the
 // linked list of its node as long as the map may wait. A search in a node's
-// list removes copies that are gone, and copies whose map no longer waits.
+// list removes from it the copies that are gone, and the copies whose map no
+// longer waits.
 type cache struct {
 	pool   *pool[int32]
-	nodes  table // hash table from a node to the index + 1 of the first cached copy in its list; 0 if the list is empty
-	used   int   // number of cluster nodes that have an entry in the hash table
+	nodes  table // hash table from a node to the index in cache.copies, plus 1, of the first cached copy in the node's list; 0 if the list is empty
+	used   int   // number of the cluster's nodes that have an entry in the hash table of nodes
 	tasks  []int32
 	copies []cachedCopy
-	spare  int32 // first of a linked list of unused elements of copies; None if there is none
+	spare  int32 // index in cache.copies of the first element in the linked list of unused elements; None if there is none
 }
 
 type cachedCopy struct {
-	task, node int32 // node is None if the cached copy is gone
-	ofNode     int32 // index + 1 of the next cached copy on the same node; 0 ends the list; unlisted: the copy is in no node's list
-	ofTask     int32 // index of the next cached copy of the same map's input; None ends the list
+	task, node int32 // the map, and the node with the cached copy of its input; node is None if the copy is gone
+	ofNode     int32 // index in cache.copies, plus 1, of the next cached copy on the same node; 0 ends the list; the constant unlisted means that the copy is in no node's list
+	ofTask     int32 // index in cache.copies of the next cached copy of the same map's input; None ends the list
 }
 
 const unlisted = -1
@@ -58,7 +59,7 @@ func (s *State) retire(c *cache) {
 	s.caches = append(s.caches, c)
 }
 
-// Cached says that node n has just cached the input block of map t.
+// Cached records that node n has just cached the input block of map t.
 func (s *State) Cached(id JobID, t TaskID, n NodeID) {
 	j := &s.jobs[id]
 	if j.ended || t < 0 || int32(t) >= j.counts[Map].total {
@@ -81,7 +82,7 @@ func (s *State) Cached(id JobID, t TaskID, n NodeID) {
 	j.inputChanges++
 }
 
-// Uncached says that node n no longer caches the input block of map t.
+// Uncached records that node n no longer caches the input block of map t.
 func (s *State) Uncached(id JobID, t TaskID, n NodeID) {
 	j := &s.jobs[id]
 	if c := j.cached; c != nil && t >= 0 && int(t) < len(c.tasks) && c.remove(int32(t), int32(n)) {
@@ -92,8 +93,8 @@ func (s *State) Uncached(id JobID, t TaskID, n NodeID) {
 	}
 }
 
-// find returns the index of the cached copy of map t's input on node n, or None
-// if there is none.
+// find returns the index in cache.copies of the cached copy of map t's input
+// on node n, or None if the node does not cache this input.
 func (c *cache) find(t, n int32) int32 {
 	i := c.of(t)
 	for i != None && c.copies[i].node != n {
@@ -102,8 +103,8 @@ func (c *cache) find(t, n int32) int32 {
 	return i
 }
 
-// of returns the index of the first cached copy of map t's input, or None if
-// there is none.
+// of returns the index in cache.copies of the first cached copy of map t's
+// input, or None if no node caches this input.
 func (c *cache) of(t int32) int32 {
 	if uint(t) >= uint(len(c.tasks)) {
 		return None
@@ -112,7 +113,7 @@ func (c *cache) of(t int32) int32 {
 }
 
 // add adds the cached copy of map t's input on node n to the lists of the map
-// and of the node. all is the number of nodes in the cluster.
+// and of the node. The parameter all is the number of nodes in the cluster.
 func (c *cache) add(t, n int32, all int) {
 	i := c.spare
 	if i == None {
@@ -131,8 +132,9 @@ func (c *cache) add(t, n int32, all int) {
 	c.list(i)
 }
 
-// grow doubles the hash table of nodes, but not beyond one entry for each node.
-// all is the number of nodes in the cluster.
+// grow doubles the size of the hash table of nodes with cached copies, but not
+// beyond one entry for each node of the cluster. The parameter all is the
+// number of nodes in the cluster.
 func (c *cache) grow(all int) {
 	old := c.nodes.slots
 	c.nodes.reset(c.pool.get(tableSize(min(2*c.used, all), all)), all)
@@ -144,7 +146,8 @@ func (c *cache) grow(all int) {
 	c.pool.put(old)
 }
 
-// list puts cached copy i at the front of its node's list.
+// list puts the cached copy with index i at the beginning of its node's list
+// of cached copies.
 func (c *cache) list(i int32) {
 	first := &c.nodes.slots[c.nodes.insert(c.copies[i].node)+1]
 	c.copies[i].ofNode, *first = *first, i+1
@@ -166,9 +169,9 @@ func (c *cache) remove(t, n int32) bool {
 
 func (c *cache) drop(i int32) { c.copies[i].ofTask, c.spare = c.spare, i }
 
-// first returns a waiting map whose input is cached on node n, or None if there
-// is none. Maps whose copy was cached after submission, and maps that wait
-// again, come first. The other maps follow by ascending number.
+// first returns a waiting map whose input is cached on node n, or None if
+// there is none. Maps whose input was cached after the job's submission, and
+// maps that wait again, come first. The other maps follow by ascending number.
 func (c *cache) first(n int32, waiting []int32) TaskID {
 	at := c.nodes.find(n)
 	if at < 0 {

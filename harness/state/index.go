@@ -3,13 +3,15 @@ package state
 import "math/bits"
 
 // index finds the waiting maps of one job by a key: a node or rack that has
-// their input. For each key there is a list of maps in ascending order, and a
-// cursor. No map before the cursor waits. All lists lie in one array, and the
-// last entry of each list has its sign bit set. A negative cursor, ^i, marks a
-// list that ends before entry i and has no waiting map left.
+// their input. For each key there is a list of maps, in ascending order of
+// their numbers, and a cursor, which is a position in the list. No map before
+// the cursor waits. All lists lie in one array, and the last entry of each
+// list has its sign bit set. A negative cursor, ^i, marks a list that ends
+// before entry i and has no waiting map left.
 //
 // Starting a map does not change the index: the next search moves the cursor
-// past the map. So each entry is passed once, unless its map waits again.
+// past the map. So each entry of a list is passed once, unless its map waits
+// again.
 type index struct {
 	cursors table
 	tasks   []int32
@@ -47,7 +49,7 @@ func (x *index) first(key int32, waiting []int32) TaskID {
 }
 
 // each calls yield with the waiting maps in the list of a key (node or rack),
-// in ascending order, until yield returns false.
+// in ascending order of their numbers, until yield returns false.
 func (x *index) each(key int32, waiting []int32, yield func(TaskID) bool) {
 	at := x.cursors.find(key)
 	if at < 0 || x.cursors.slots[at+1] < 0 {
@@ -61,8 +63,9 @@ func (x *index) each(key int32, waiting []int32, yield func(TaskID) bool) {
 	}
 }
 
-// rewind moves the cursor of a key's list (of a node or rack) back to map t,
-// because the map waits again. It takes one step for each entry between.
+// rewind moves the cursor in the list of a key (node or rack) back to map t,
+// because the map waits again. It takes one step for each entry between the
+// old and the new position.
 func (x *index) rewind(key, t int32) {
 	at := x.cursors.find(key)
 	if at < 0 {
@@ -80,17 +83,18 @@ func (x *index) rewind(key, t int32) {
 	}
 }
 
-// build fills an index that finds maps by key. The keys of map i are
-// keys[ends[i-1]:ends[i]]. The caller prepares x: an empty table that is large
-// enough, and x.tasks as long as keys. at is temporary memory as long as keys.
+// build fills the index x, which finds maps by a key (a node or rack with
+// their input). The keys of map i are keys[ends[i-1]:ends[i]]. The caller
+// gives x an empty hash table that is large enough, and an array x.tasks as
+// long as keys. The parameter at is temporary memory as long as keys.
 func build[K ~int32](x *index, keys []K, ends, at []int32) {
 	slots := x.cursors.slots
-	for i, key := range keys { // count the maps of each key
+	for i, key := range keys { // count the maps of each key (node or rack with their input)
 		at[i] = x.cursors.insert(int32(key))
 		slots[at[i]+1]++
 	}
 	sum := int32(0)
-	for i := 0; i < len(slots); i += 2 { // turn the number of maps of each key into the start of its list
+	for i := 0; i < len(slots); i += 2 { // turn the number of maps of each key (node or rack) into the position where the key's list of maps starts
 		slots[i+1], sum = sum, sum+slots[i+1]
 	}
 	i := 0
@@ -102,7 +106,7 @@ func build[K ~int32](x *index, keys []K, ends, at []int32) {
 		}
 	}
 	start := int32(0)
-	for i := 0; i < len(slots); i += 2 { // the loop above has moved the start of each key's list to the list's end: move it back
+	for i := 0; i < len(slots); i += 2 { // the loop above has moved the start position of each key's list to the list's end: move this position back
 		if slots[i] != 0 {
 			end := slots[i+1]
 			x.tasks[end-1] |= lastOfList
@@ -112,17 +116,17 @@ func build[K ~int32](x *index, keys []K, ends, at []int32) {
 	}
 }
 
-// table maps a key, 0 or more, to a number. It is a hash table with open
-// addressing. Its slots are pairs of (key+1, number), and the number of pairs
-// is a power of two. If there is a pair for every possible key, no hash is
-// needed: the key is the position of its pair.
+// table is a hash table from a key (the number of a node or rack, 0 or more)
+// to another number, with open addressing. Its slots are pairs of (key+1,
+// number), and the number of pairs is a power of two. If there is a pair for
+// every possible key, no hash is needed: the key is the position of its pair.
 type table struct {
 	slots []int32
-	shift uint8 // shift of the hash function; 0: no hash, the key is the position
+	shift uint8 // shift of the hash function; 0 means that no hash is used: the key itself is the position in the hash table
 }
 
-// tableSize returns the length of table.slots for up to n keys, when all is the
-// number of possible keys.
+// tableSize returns how long the slice slots of a hash table must be for up to
+// n keys. The parameter all is the number of possible keys.
 func tableSize(n, all int) int {
 	if n == 0 {
 		return 0
@@ -133,8 +137,9 @@ func tableSize(n, all int) int {
 	return 2 * min(ceilPower(n+n/3+1), ceilPower(all))
 }
 
-// reset makes t an empty hash table in the memory slots, which must be zero.
-// all is the number of possible keys.
+// reset makes t an empty hash table that uses the memory in the parameter
+// slots, which must be all zero. The parameter all is the number of possible
+// keys.
 func (t *table) reset(slots []int32, all int) {
 	t.slots, t.shift = slots, 0
 	if pairs := len(slots) / 2; pairs < all {
@@ -142,12 +147,12 @@ func (t *table) reset(slots []int32, all int) {
 	}
 }
 
-// find returns the position of key's pair in the hash table's slots, or -1 if
-// the table does not have the key.
+// find returns the position in the hash table's slots of the pair (key,
+// number) with the given key, or -1 if the table does not have the key.
 func (t *table) find(key int32) int32 {
 	mask := int32(len(t.slots) - 1)
 	at := t.place(key)
-	if at > mask { // the hash table is empty, or the key did not exist when the table was made
+	if at > mask { // the hash table is empty, or the key did not exist when the table was made and so is not in it
 		return -1
 	}
 	for ; ; at = (at + 2) & mask {
@@ -160,9 +165,9 @@ func (t *table) find(key int32) int32 {
 	}
 }
 
-// insert returns the position of key's pair in the hash table's slots. If the
-// table does not have the key, insert adds it with number 0. A pair must be
-// free for it.
+// insert returns the position in the hash table's slots of the pair (key,
+// number) with the given key. If the table does not have the key, insert adds
+// a pair with number 0. The table must have room for this pair.
 func (t *table) insert(key int32) int32 {
 	mask := int32(len(t.slots) - 1)
 	for at := t.place(key); ; at = (at + 2) & mask {
@@ -202,9 +207,10 @@ func setBit(set []int32, t int32) { set[t>>5] |= 1 << (t & 31) }
 
 func clearBit(set []int32, t int32) { set[t>>5] &^= 1 << (t & 31) }
 
-// firstSet returns the lowest member of the set in word *from or later, or None
-// if there is none. It sets *from to that member's word, so that the next
-// search starts there.
+// firstSet returns the lowest task in a set of tasks, or None if the set is
+// empty. The set is a list of words with one bit for each task. The search
+// begins at word *from, since the words before have no bit set, and moves
+// *from to the word of the task found, so that the next search begins there.
 func firstSet(set []int32, from *int32) TaskID {
 	for w := *from; int(w) < len(set); w++ {
 		if set[w] != 0 {
@@ -216,8 +222,8 @@ func firstSet(set []int32, from *int32) TaskID {
 	return None
 }
 
-// lastSet returns the highest member of a set of tasks. The set must not be
-// empty.
+// lastSet returns the highest task number in a set of tasks. The set must not
+// be empty.
 func lastSet(set []int32) int32 {
 	w := len(set) - 1
 	for set[w] == 0 {
@@ -226,8 +232,8 @@ func lastSet(set []int32) int32 {
 	return int32(w<<5 + bits.Len32(uint32(set[w])) - 1)
 }
 
-// nthSet returns the member of a set of tasks that has n members below it, or
-// None if there is none.
+// nthSet returns the task in a set of tasks that has n lower-numbered tasks of
+// the set before it, or None if there is none.
 func nthSet(set []int32, n int32) TaskID {
 	for w, word := range set {
 		in := int32(bits.OnesCount32(uint32(word)))

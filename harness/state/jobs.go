@@ -15,23 +15,23 @@ type JobSpec struct {
 	Maps, Reduces     int32
 	MapSize           Resource // memory and cores of the container of one map
 	ReduceSize        Resource
-	// Replicas are the nodes that store each map's input on disk, and Cached those
-	// that have it in the HDFS cache. If they list fewer maps than the job has,
-	// the other maps have no such nodes.
+	// Replicas are the nodes that store each map's input on disk, and Cached are
+	// the nodes that have it in the HDFS cache. If these lists cover fewer maps
+	// than the job has, the other maps have no such nodes.
 	Replicas, Cached Hosts
 	// SplitHosts are the nodes that each map's input split names to the
 	// ApplicationMaster. nil means the nodes in Replicas.
 	SplitHosts *Hosts
 }
 
-// Hosts lists nodes for each map of a job. Those of map i are
-// Nodes[Ends[i-1]:Ends[i]].
+// Hosts lists nodes for each map of a job, such as the nodes that store its
+// input. The nodes of map i are Nodes[Ends[i-1]:Ends[i]].
 type Hosts struct {
 	Nodes []NodeID
 	Ends  []int32
 }
 
-// Add appends the nodes of the next map to the list.
+// Add appends the nodes of the next map to the lists of nodes for each map.
 func (h *Hosts) Add(nodes ...NodeID) {
 	h.Nodes = append(h.Nodes, nodes...)
 	h.Ends = append(h.Ends, int32(len(h.Nodes)))
@@ -40,7 +40,7 @@ func (h *Hosts) Add(nodes ...NodeID) {
 // Reset empties the list of nodes for each map, and keeps its memory.
 func (h *Hosts) Reset() { h.Nodes, h.Ends = h.Nodes[:0], h.Ends[:0] }
 
-// count returns how many nodes are listed for all maps together.
+// count returns the length of the lists of nodes of all maps together.
 func (h *Hosts) count() int {
 	if len(h.Ends) == 0 {
 		return 0
@@ -67,7 +67,8 @@ func (h *Hosts) check(maps int32, nodes int) error {
 	return nil
 }
 
-// job is a submitted job. Its embedded arrays are freed when the job ends.
+// job is a submitted job. Its arrays of task data are freed for reuse when the
+// job ends.
 type job struct {
 	*arrays
 	ended     bool
@@ -82,41 +83,44 @@ type job struct {
 	submitted int64
 
 	reservations int32
-	inputChanges int32 // count of changes in the places of the job's input, see View.InputChanges
+	inputChanges int32 // number of changes so far of the nodes that have the job's input, for View.InputChanges
 }
 
 type arrays struct {
-	where       []int32 // by task: the node that the task runs on, or a negative code for another state, see tasks.go
-	waited      bool    // some task of the job has waited for a container since submission
+	where       []int32 // by task: the node that the task runs on, or a negative code for a task in another state; the codes are in tasks.go
+	waited      bool    // true if some task of the job has waited for a container since the job's submission
 	waiting     [2]set  // by kind of task: the tasks that wait for a container
 	rerun       []TaskID
-	requeued    []TaskID // maps whose attempt was killed, in order of those events; some of them wait again
+	requeued    []TaskID // maps whose attempt was killed, in the order in which the attempts were killed; some of these maps wait again
 	data        located  // the nodes that store each map's input on disk
-	split       *located // the nodes that each map's split names; equal to &data if they are the nodes with replicas
+	split       *located // the nodes that each map's input split names; equal to &data if the splits name the nodes with replicas
 	cached      *cache   // the cached copies of the job's input; nil if there never was one
 	cachedTasks int32    // number of waiting maps whose input is cached on some node
-	unhosted    bool     // at least one map's split names no host
+	unhosted    bool     // at least one map of the job has an input split that names no host
 
-	mem, splitMem []int32 // memory that the arrays above share, except the lists of hosts
+	mem, splitMem []int32 // memory that the fields above share for their arrays, except the lists of hosts
 }
 
-// nothing replaces the task arrays of a job that has ended.
+// nothing replaces the task arrays of a job that has ended, so that their
+// memory can be reused.
 var nothing = arrays{split: &located{}}
 
-// counts has the numbers of a job's tasks of one kind by their state. asked
-// counts those that the ApplicationMaster has asked for so far. done counts
-// those that succeeded.
+// counts has the numbers of a job's tasks of one kind (map or reduce) by their
+// state. The field asked counts the tasks for which the ApplicationMaster has
+// asked for a container so far. The field done counts the tasks that
+// succeeded.
 type counts struct{ total, asked, waiting, reserved, running, done int32 }
 
-// set is a set of a job's tasks of one kind, with one bit for each task. from
-// is the index of a word in bits; no word before it has a member.
+// set is a set of a job's tasks of one kind, with one bit for each task. The
+// field from is an index in the field bits: no earlier word there has a bit
+// set, so a search can begin at this word.
 type set struct {
 	bits []int32
 	from int32
 }
 
-// located knows the hosts of each map's input, and the maps of each host and
-// rack.
+// located knows the hosts of each map's input, and the maps whose input is on
+// each host and in each rack.
 type located struct {
 	hosts  []NodeID
 	ends   []int32
@@ -124,7 +128,8 @@ type located struct {
 	byRack index
 }
 
-// of returns the hosts of map t's input, or none if the job has ended.
+// of returns the hosts of map t's input, or an empty list if the job has
+// ended.
 func (l *located) of(t TaskID) []NodeID {
 	if uint(t) >= uint(len(l.ends)) {
 		return nil
@@ -137,7 +142,8 @@ func (l *located) of(t TaskID) []NodeID {
 }
 
 // Submit adds a job to the cluster state. The job's tasks wait for containers
-// only after Ask is called. Submit copies what it keeps of spec.
+// only after Ask is called. Submit keeps no slice of the parameter spec, only
+// copies.
 func (s *State) Submit(spec *JobSpec) (JobID, error) {
 	id := JobID(len(s.jobs))
 	if err := s.check(spec); err != nil {
@@ -198,8 +204,8 @@ func (s *State) check(spec *JobSpec) error {
 }
 
 // Resplit replaces the replicas, cached copies and split hosts of a job whose
-// input splits were rewritten after submission. It fails if a task of the job
-// was already asked for.
+// input splits were rewritten after submission. It fails if the
+// ApplicationMaster has already asked for a container for a task of the job.
 func (s *State) Resplit(id JobID, spec *JobSpec) error {
 	j := &s.jobs[id]
 	maps, reduces := j.counts[Map], j.counts[Reduce]
@@ -223,8 +229,9 @@ func (s *State) Resplit(id JobID, spec *JobSpec) error {
 	return nil
 }
 
-// layOut makes a job's arrays of task data. They share one piece of memory.
-// Split hosts that differ from the replicas have a second piece.
+// layOut makes a job's arrays with data of each task. The arrays share one
+// piece of memory. A second piece holds the hosts in the input splits, if they
+// differ from the nodes with replicas.
 func (s *State) layOut(j *job, spec *JobSpec) {
 	a := reuse(&s.arrays)
 	maps, tasks := spec.Maps, int(spec.Maps+spec.Reduces)
@@ -245,7 +252,8 @@ func (s *State) layOut(j *job, spec *JobSpec) {
 	s.layCached(j, &spec.Cached)
 }
 
-// unhosted reports whether the list has no host for some map.
+// unhosted reports whether some map has no host in the lists of hosts of a
+// job's maps.
 func (l *located) unhosted() bool {
 	before := int32(0)
 	for _, end := range l.ends {
@@ -276,8 +284,8 @@ func (s *State) freeArrays(j *job) {
 }
 
 // layHosts fills l with the hosts of each map in h. It takes a piece of memory
-// from the pool and returns it. The caller uses the first reserved numbers of
-// the piece.
+// from the pool for this, and returns the piece. The first numbers of the
+// piece, as many as the parameter reserved says, are left to the caller.
 func (s *State) layHosts(l *located, h *Hosts, maps int32, reserved int) []int32 {
 	rackEnds := sized(&s.work.rackEnds, int(maps))
 	racks := s.racksOf(h, rackEnds)
@@ -307,8 +315,9 @@ func (s *State) layHosts(l *located, h *Hosts, maps int32, reserved int) []int32
 	return mem
 }
 
-// racksOf returns the racks of the hosts of each map, each rack once for a map.
-// The racks of map i end at ends[i], as in Hosts.
+// racksOf returns the racks of each map's hosts, without repeating a rack for
+// the same map. The racks of map i end before index ends[i] of the result, as
+// the nodes in Hosts do.
 func (s *State) racksOf(h *Hosts, ends []int32) []int32 {
 	racks := s.work.racks[:0]
 	start, i := int32(0), 0
@@ -328,9 +337,9 @@ func (s *State) racksOf(h *Hosts, ends []int32) []int32 {
 	return racks
 }
 
-// EndJob says that a job has succeeded, failed or been killed. Waiting tasks
-// are dropped. The memory and cores of its containers and reservations become
-// free.
+// EndJob records that a job has succeeded, failed or been killed. The job's
+// waiting tasks are dropped. The memory and cores of its containers and
+// reservations become free.
 func (s *State) EndJob(id JobID) {
 	j := &s.jobs[id]
 	if j.ended {
@@ -393,7 +402,8 @@ func (s *State) listWaiting(id JobID, k Kind) {
 	}
 }
 
-// delist removes entry i from the list of jobs with a waiting task of kind k.
+// delist removes the job at position i from the list of jobs with a waiting
+// task of kind k.
 func (s *State) delist(k Kind, i int) {
 	if k == Map && s.jobs[s.waiting[k][i]].unhosted {
 		s.unhosted--
@@ -401,8 +411,8 @@ func (s *State) delist(k Kind, i int) {
 	s.waiting[k] = slices.Delete(s.waiting[k], i, i+1)
 }
 
-// prioritize records that some job has a priority. The FIFO order of jobs is
-// then no longer their order of submission.
+// prioritize records that some job has a priority other than 0. From then on,
+// the FIFO order of jobs is not simply their order of submission.
 func (s *State) prioritize() {
 	s.prioritized = true
 	s.near = [nearnesses]near{}

@@ -4,9 +4,10 @@ import "slices"
 
 // NextMap returns a waiting map of the job whose input is as near to node n as
 // level says, or None if there is none. LevelRack includes maps with input on
-// the node itself, and LevelOff all maps. For these and LevelNode, NextMap
-// chooses the lowest-numbered map. For LevelCache, maps that were cached or
-// waited again after submission come first, then the lowest-numbered one.
+// the node itself, and LevelOff includes all maps. For LevelNode, LevelRack
+// and LevelOff, NextMap chooses the lowest-numbered map. For LevelCache, maps
+// whose input was cached after the job's submission, and maps that wait again,
+// come first; the other maps follow by ascending number.
 func (v *View) NextMap(id JobID, n NodeID, level Level) TaskID {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {
@@ -29,8 +30,9 @@ func (v *View) NextMap(id JobID, n NodeID, level Level) TaskID {
 }
 
 // Nearest returns the waiting map of the job whose input is nearest to node n,
-// and how near it is (cache, node, rack or off). It considers the levels
-// between from and to. It returns None if no such map waits.
+// and how near it is (cache, node, rack or off). It considers the levels from
+// the parameter from to the parameter to, both included. It returns None if no
+// map waits whose input is as near as that.
 func (v *View) Nearest(id JobID, n NodeID, from, to Level) (TaskID, Level) {
 	for level := from; level <= to; level++ {
 		if t := v.NextMap(id, n, level); t != None {
@@ -41,8 +43,8 @@ func (v *View) Nearest(id JobID, n NodeID, from, to Level) (TaskID, Level) {
 }
 
 // EachMap calls yield with each waiting map that NextMap could return for the
-// same job, node and level, in the order of NextMap's choice, until yield
-// returns false.
+// same job, node and level, in the order in which NextMap would choose them,
+// until yield returns false.
 func (v *View) EachMap(id JobID, n NodeID, level Level, yield func(TaskID) bool) {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {
@@ -67,8 +69,8 @@ func (v *View) EachMap(id JobID, n NodeID, level Level, yield func(TaskID) bool)
 	}
 }
 
-// NextRerun returns the re-run that failed first, or None if none waits. A
-// re-run is a map that waits again because an attempt of it failed.
+// NextRerun returns, of the job's maps that wait again because an attempt
+// failed, the map that failed first. It returns None if no such map waits.
 func (v *View) NextRerun(id JobID) TaskID {
 	j := &v.s.jobs[id]
 	for _, t := range j.rerun {
@@ -90,8 +92,9 @@ func (v *View) NextReduce(id JobID) TaskID {
 	return j.task(Reduce, int32(firstSet(waiting.bits, &waiting.from)))
 }
 
-// NthWaiting returns the job's waiting task of kind k that has n waiting tasks
-// of this kind below it, or None if there is none.
+// NthWaiting returns the job's waiting task of kind k before which, in order
+// of their numbers, n other tasks of this kind wait. It returns None if there
+// is none.
 func (v *View) NthWaiting(id JobID, k Kind, n int32) TaskID {
 	j := &v.s.jobs[id]
 	if n < 0 || n >= j.counts[k].waiting {
@@ -100,8 +103,8 @@ func (v *View) NthWaiting(id JobID, k Kind, n int32) TaskID {
 	return j.task(k, int32(nthSet(j.waiting[k].bits, n)))
 }
 
-// Level returns how near node n is to the input of map t, by its replicas and
-// cached copies.
+// Level returns how near node n is to the input of map t, by the input's
+// replicas and cached copies.
 func (v *View) Level(id JobID, t TaskID, n NodeID) Level {
 	j := &v.s.jobs[id]
 	if j.cached != nil && j.cached.find(int32(t), int32(n)) != None {
@@ -110,8 +113,9 @@ func (v *View) Level(id JobID, t TaskID, n NodeID) Level {
 	return v.s.level(&j.data, t, n)
 }
 
-// Levels returns how near node n is to map t: data is what Level returns, and
-// split is what SplitLevel returns.
+// Levels returns how near node n is to map t, in two ways: data by the
+// replicas and cached copies of the map's input, split by the hosts in the
+// map's input split.
 func (v *View) Levels(id JobID, t TaskID, n NodeID) (data, split Level) {
 	j := &v.s.jobs[id]
 	data = v.s.level(&j.data, t, n)
@@ -151,8 +155,8 @@ func (v *View) Replicas(id JobID, t TaskID) []NodeID { return v.s.jobs[id].data.
 // ApplicationMaster reads it.
 func (v *View) SplitHosts(id JobID, t TaskID) []NodeID { return v.s.jobs[id].split.of(t) }
 
-// CachedOn returns the slice to, extended by the nodes that have map t's input
-// in their HDFS cache.
+// CachedOn appends the nodes that have map t's input in their HDFS cache to
+// the slice in the parameter to, and returns the slice.
 func (v *View) CachedOn(id JobID, t TaskID, to []NodeID) []NodeID {
 	if c := v.s.jobs[id].cached; c != nil {
 		for i := c.of(int32(t)); i != None; i = c.copies[i].ofTask {
@@ -163,7 +167,8 @@ func (v *View) CachedOn(id JobID, t TaskID, to []NodeID) []NodeID {
 }
 
 // Locations returns how many different hosts and racks the input splits of a
-// job name. The ApplicationMaster first asks for containers at all of these.
+// job name. In its first request, the ApplicationMaster asks for containers at
+// all of these.
 func (v *View) Locations(id JobID) int32 {
 	l := v.s.jobs[id].split
 	return l.byNode.lists + l.byRack.lists
@@ -179,19 +184,20 @@ const (
 	BindRerun               // the map that failed first and waits again, wherever its input is
 	BindNode                // the lowest-numbered waiting map whose split names the container's host
 	BindRack                // the lowest-numbered waiting map whose split names a host of the container's rack
-	BindAny                 // the lowest-numbered waiting map
+	BindAny                 // the lowest-numbered waiting map, wherever its input is
 )
 
 func (b Branch) String() string {
 	return [...]string{"none", "rerun", "node", "rack", "any"}[b]
 }
 
-// WouldBind returns the map that MapReduce's ApplicationMaster would start in a
-// container of the job on node n, and the rule by which it chooses. It
-// considers the hosts in the splits, and no other replicas and caches. A map
-// for which a container was already decided counts as started. A map that waits
-// again because its attempt was killed comes after the other maps of the same
-// rule, because the ApplicationMaster puts it at the end of its list.
+// WouldBind returns the map that MapReduce's ApplicationMaster would start in
+// a container of the job on node n, and the rule by which it chooses. It
+// considers only the hosts in the input splits, not replicas or cached copies
+// on other nodes. A map that is expected in a container decided on earlier
+// counts as started. By each rule, maps that wait again because their attempt
+// was killed come after the other maps, because the ApplicationMaster puts
+// them at the end of its list.
 func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {
@@ -214,8 +220,9 @@ func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 }
 
 // wouldBindRequeued is WouldBind for a job with maps that wait again because
-// their attempt was killed. For each rule it prefers the lowest-numbered of the
-// other maps. If there is none, it chooses the map that was killed first.
+// their attempt was killed. By each of the ApplicationMaster's rules it
+// prefers the lowest-numbered of the other maps. If the rule fits no other
+// map, it chooses the map that was killed first.
 func (v *View) wouldBindRequeued(j *job, n NodeID) (TaskID, Branch) {
 	bits := j.waiting[Map].bits
 	found := None

@@ -3,24 +3,25 @@ package state
 import "slices"
 
 // near lists, for each node or rack, the jobs with waiting maps whose input is
-// there. It serves scheduler models that choose among the maps of all jobs. It
-// is kept up to date from the first search on. A job whose maps there have all
-// started stays in the list until the next search.
+// at this node or rack. It serves scheduler models that choose among the maps
+// of all jobs. The lists are made at the first search and kept up to date from
+// then on. A job whose maps with input at a node or rack have all started
+// stays in its list until the next search.
 type near struct {
 	on    bool
-	lists [][]JobID // by node, or by rack for nearRack: jobs with waiting maps whose input is there
+	lists [][]JobID // by node (by rack in the lists of kind nearRack): jobs with waiting maps whose input is at the node or rack
 }
 
-// nearness says by which copies of its input a job is listed for a node or
-// rack: those in the cache, those on disk, those in the rack, or those that its
-// splits name.
+// nearness says what puts a job into a node's or rack's list of jobs: its
+// maps' input is cached on the node, stored on the node's disk or stored in
+// the rack, or its maps' input splits name the node.
 type nearness int
 
 const (
-	nearCache nearness = iota // a job is listed for the nodes that cache its maps' input
-	nearDisk                  // a job is listed for the nodes that store its maps' input on disk
-	nearRack                  // a job is listed for the racks of the nodes that store its maps' input
-	nearSplit                 // a job is listed for the nodes that its input splits name
+	nearCache nearness = iota // each node has a list of the jobs with maps whose input it caches
+	nearDisk                  // each node has a list of the jobs with maps whose input it stores on disk
+	nearRack                  // each rack has a list of the jobs with maps whose input its nodes store
+	nearSplit                 // each node has a list of the jobs with maps whose input split names the node
 	nearnesses
 )
 
@@ -48,8 +49,9 @@ func (v *View) EachJob(n NodeID, level Level, yield func(JobID) bool) {
 // names node n, in FIFO order, until yield returns false.
 func (v *View) EachNamed(n NodeID, yield func(JobID) bool) { v.s.eachNear(nearSplit, int32(n), yield) }
 
-// AnyRerun reports whether some job has a failed map that waits again or for
-// which a container was decided that has not started yet.
+// AnyRerun reports whether some job has a failed map that has not started
+// again: it waits, or the scheduler has decided on a container for it that has
+// not started yet.
 func (v *View) AnyRerun() bool { return v.s.reruns > 0 }
 
 // AnyUnhosted reports whether some job with a waiting map has an input split
@@ -64,7 +66,7 @@ func (v *View) Place(id JobID, k Kind) int {
 }
 
 func (s *State) eachNear(kind nearness, key int32, yield func(JobID) bool) {
-	if s.prioritized { // the lists are in order of submission, which is not FIFO order once a job has a priority
+	if s.prioritized { // the lists of jobs are in order of submission, which is not FIFO order once a job has a priority other than 0
 		for _, id := range s.waiting[Map] {
 			if s.jobs[id].waitsAt(kind, key) && !yield(id) {
 				return
@@ -101,8 +103,9 @@ func (s *State) eachNear(kind nearness, key int32, yield func(JobID) bool) {
 	x.lists[key] = list[:kept]
 }
 
-// waitsAt reports whether the job has a waiting map whose input is at the given
-// node or rack.
+// waitsAt reports whether the job has a waiting map whose input is at the
+// given node or rack. The parameter kind says whether key is a node or a rack,
+// and whether cached copies, replicas or the hosts in input splits count.
 func (j *job) waitsAt(kind nearness, key int32) bool {
 	if j.counts[Map].waiting == 0 {
 		return false
@@ -119,8 +122,8 @@ func (j *job) waitsAt(kind nearness, key int32) bool {
 	return j.split.byNode.first(key, waiting) != None
 }
 
-// enlist adds a job to the lists of all nodes or racks that have input of its
-// maps, also of maps that do not wait.
+// enlist adds a job to the lists of jobs of all nodes or racks that have input
+// of the job's maps, even input of maps that do not wait.
 func (s *State) enlist(kind nearness, id JobID) {
 	j := &s.jobs[id]
 	var keys *table
@@ -144,8 +147,8 @@ func (s *State) enlist(kind nearness, id JobID) {
 	}
 }
 
-// enlistAll adds a job whose maps begin to wait to the lists of all nodes and
-// racks that have their input.
+// enlistAll is called when a job's maps begin to wait. It adds the job to the
+// lists of jobs of all nodes and racks that have input of these maps.
 func (s *State) enlistAll(id JobID) {
 	for kind := range nearnesses {
 		if s.near[kind].on {
@@ -154,8 +157,8 @@ func (s *State) enlistAll(id JobID) {
 	}
 }
 
-// enlistTask adds a job to the lists of the nodes and racks that have the input
-// of map t, because the map waits again.
+// enlistTask is called when map t of a job waits again. It adds the job to the
+// lists of jobs of the nodes and racks that have the map's input.
 func (s *State) enlistTask(id JobID, t TaskID) {
 	j := &s.jobs[id]
 	for kind := range nearnesses {

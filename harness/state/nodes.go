@@ -4,14 +4,14 @@ import "fmt"
 
 type node struct {
 	capacity Resource
-	free     Resource // memory and cores that neither containers nor reservations take
+	free     Resource // memory and cores of the node that neither containers nor reservations (containers decided on but not started) take
 	up       bool
 	label    string
 }
 
-// AddNode adds a node that is up. capacity is the node's memory and cores for
-// containers of jobs in this State. AddNode fails if a node has the name
-// already.
+// AddNode adds a node that is up. The parameter capacity is the node's memory
+// and cores for containers of jobs in this State. AddNode fails if another
+// node has the same name.
 func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 	if _, ok := s.names.node[name]; ok {
 		return None, fmt.Errorf("add node %q: a node of this name exists already", name)
@@ -28,8 +28,8 @@ func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 	return n, nil
 }
 
-// NodeDown says that a node was lost or decommissioned. Its tasks still count
-// as running until Finish, Retry or EndJob is called.
+// NodeDown records that a node was lost or decommissioned. Its tasks still
+// count as running until Finish, Retry or EndJob is called.
 func (s *State) NodeDown(n NodeID) {
 	if x := &s.nodes[n]; x.up {
 		x.up = false
@@ -39,7 +39,7 @@ func (s *State) NodeDown(n NodeID) {
 	}
 }
 
-// NodeUp says that a lost node has come back.
+// NodeUp records that a lost node has come back.
 func (s *State) NodeUp(n NodeID) {
 	if x := &s.nodes[n]; !x.up {
 		x.up = true
@@ -66,9 +66,10 @@ func (s *State) SetCapacity(n NodeID, capacity Resource) {
 // partition.
 func (s *State) SetLabel(n NodeID, label string) { s.nodes[n].label = label }
 
-// Hold takes memory and cores of a node for an ApplicationMaster, a speculative
-// attempt, or another container that is not a task's first attempt. They count
-// as used by the job, which may be None.
+// Hold takes memory and cores of a node for an ApplicationMaster, a
+// speculative attempt, or another container that is not a task's first
+// attempt. The job then counts as the user of this memory and these cores; the
+// parameter job may be None.
 func (s *State) Hold(n NodeID, job JobID, r Resource) {
 	if job == None {
 		s.take(n, r)

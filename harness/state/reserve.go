@@ -7,22 +7,23 @@ import "fmt"
 // again.
 type ReservationID int32
 
-// reservation is a decision to give a job a container that has been neither
-// carried out nor cancelled. The node's memory and cores are taken already, and
-// the container's task no longer waits.
+// reservation is a decision to give a job a container, as long as the decision
+// has been neither carried out nor cancelled. The node's memory and cores are
+// taken already, and the container's task no longer waits.
 type reservation struct {
 	live  bool
 	rerun bool
 	kind  Kind
 	job   JobID
-	task  TaskID // task expected to run in the container; None if no task of this kind waits for it
+	task  TaskID // task expected to run in the container; None if no task of the container's kind (map or reduce) waits
 	node  NodeID
 }
 
 // Reserve records the decision to give the job a container on node n for task
-// t. If t is None, it takes the task that would start there: the map that
-// WouldBind returns, or the lowest-numbered reduce. Reserve fails if the task
-// does not wait, or if the node has no room for the container.
+// t. If t is None, Reserve takes the task that would start in the container:
+// the map that WouldBind returns, or the lowest-numbered waiting reduce.
+// Reserve fails if the task does not wait, or if the node has no room for the
+// container.
 func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, error) {
 	if uint(id) >= uint(len(s.jobs)) {
 		return None, fmt.Errorf("reserve for job %d: %d jobs have been submitted, numbered from 0", id, len(s.jobs))
@@ -68,9 +69,9 @@ func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, er
 	return r, nil
 }
 
-// Confirm says that the container of reservation r runs task t, which may
-// differ from the expected task. If t is None, the container ended without a
-// task.
+// Confirm records that the container of reservation r (a decision not carried
+// out so far) runs task t, which may differ from the expected task. If t is
+// None, the container ended without a task.
 func (s *State) Confirm(r ReservationID, t TaskID) error {
 	if uint(r) >= uint(len(s.reservations)) || !s.reservations[r].live {
 		return fmt.Errorf("confirm reservation %d: there is none, or it has ended", r)
@@ -94,8 +95,8 @@ func (s *State) Confirm(r ReservationID, t TaskID) error {
 	return nil
 }
 
-// Cancel says that the container of reservation r will not come. Its memory and
-// cores become free, and its task waits again.
+// Cancel records that the container of reservation r will not come. The
+// container's memory and cores become free, and its expected task waits again.
 func (s *State) Cancel(r ReservationID) {
 	if uint(r) >= uint(len(s.reservations)) || !s.reservations[r].live {
 		return
@@ -118,7 +119,8 @@ func (s *State) Cancel(r ReservationID) {
 }
 
 // Reservation returns the job, kind, task and node of reservation r. The task
-// is None if none is expected in the container. ok is false if r has ended.
+// is None if none is expected in the container. The result ok is false if r
+// has ended.
 func (s *State) Reservation(r ReservationID) (id JobID, k Kind, t TaskID, n NodeID, ok bool) {
 	if uint(r) >= uint(len(s.reservations)) || !s.reservations[r].live {
 		return None, Map, None, None, false
@@ -127,8 +129,8 @@ func (s *State) Reservation(r ReservationID) (id JobID, k Kind, t TaskID, n Node
 	return x.job, x.kind, x.task, x.node, true
 }
 
-// assign gives the waiting task t to reservation r. The task then no longer
-// waits.
+// assign makes the waiting task t the expected task of reservation r (a
+// container decided on but not started). The task then no longer waits.
 func (s *State) assign(r ReservationID, t TaskID) {
 	x := &s.reservations[r]
 	j := &s.jobs[x.job]
@@ -141,9 +143,9 @@ func (s *State) assign(r ReservationID, t TaskID) {
 	}
 }
 
-// replace gives reservation r another task, because its task has started in
-// another container. The new task is the one that would start on the same node
-// now.
+// replace gives reservation r (a container decided on but not started) a new
+// expected task, because its expected task has started in another container.
+// The new task is the one that a container on the same node would start now.
 func (s *State) replace(r ReservationID) {
 	x := &s.reservations[r]
 	j := &s.jobs[x.job]

@@ -86,21 +86,23 @@ type Resource struct {
 	VCores   int32
 }
 
-// Add returns the sum of r and o.
+// Add returns the sums of the memory and of the cores of r and o.
 func (r Resource) Add(o Resource) Resource {
 	return Resource{r.MemoryMB + o.MemoryMB, r.VCores + o.VCores}
 }
 
-// Sub returns r minus o. The result can be negative, because a node's capacity
-// may shrink below what its containers take.
+// Sub returns the memory and cores of r minus those of o. The result can be
+// negative, because a node's capacity may shrink below what its containers
+// take.
 func (r Resource) Sub(o Resource) Resource {
 	return Resource{r.MemoryMB - o.MemoryMB, r.VCores - o.VCores}
 }
 
-// Times returns n times r, for n containers of size r.
+// Times returns the memory and cores that n containers of size r take
+// together.
 func (r Resource) Times(n int32) Resource { return Resource{r.MemoryMB * n, r.VCores * n} }
 
-// Holds reports whether o fits into r.
+// Holds reports whether r has at least as much memory and as many cores as o.
 func (r Resource) Holds(o Resource) bool { return o.MemoryMB <= r.MemoryMB && o.VCores <= r.VCores }
 
 func (r Resource) String() string { return fmt.Sprintf("%d MB, %d cores", r.MemoryMB, r.VCores) }
@@ -109,7 +111,7 @@ func (r Resource) String() string { return fmt.Sprintf("%d MB, %d cores", r.Memo
 type State struct {
 	now   int64
 	nodes []node
-	racks []int32 // by node: number of its rack; kept apart from nodes, since submitting a job reads the racks only
+	racks []int32 // by node: number of the node's rack; kept apart from the nodes' other data, since submitting a job reads only the racks
 	room  []uint64
 	small Resource
 	total Resource
@@ -121,21 +123,21 @@ type State struct {
 	active       []JobID
 	waiting      [2][]JobID // by kind of task: jobs with a waiting task, in FIFO order
 	queues       []Resource // by queue: memory and cores that its jobs use
-	changes      [256]JobID // ring buffer of the jobs that changed last, for View.Changes
-	changed      uint64     // number of changes of jobs so far, for View.Changes
+	changes      [256]JobID // ring buffer of the jobs whose resources, priority or waiting tasks changed last, for View.Changes
+	changed      uint64     // number of changes of jobs' resources, priority or waiting tasks so far, for View.Changes
 	reservations []reservation
 	spare        []ReservationID
 
 	near        [nearnesses]near
-	reruns      int32 // number of failed maps that wait again, or for which a container was decided but has not started
+	reruns      int32 // number of failed maps that wait again, or that have a container decided on but not started
 	unhosted    int32 // number of jobs with a waiting map and at least one split that names no host
-	prioritized bool  // some job has had a priority other than 0
+	prioritized bool  // true if some job has had a priority other than 0
 
 	names  names
 	pool   pool[int32]
 	hosts  pool[NodeID]
-	caches []*cache  // cached-copy lists of ended jobs, for new jobs to use
-	arrays []*arrays // task arrays of ended jobs, for new jobs to use
+	caches []*cache  // memory of ended jobs' lists of cached copies, for new jobs to use
+	arrays []*arrays // memory of ended jobs' arrays of task data, for new jobs to use
 	work   scratch
 	view   View
 }
@@ -174,18 +176,19 @@ func (s *State) SetSmallest(r Resource) {
 }
 
 // SetLateBinding sets whether the ApplicationMaster chooses the task of each
-// container, as on a real cluster. A decision then only chooses a job and a
-// node.
+// container, as on a real cluster. If so, a scheduling decision only chooses a
+// job and a node.
 func (s *State) SetLateBinding(on bool) { s.lateBinding = on }
 
 // noteChange records that a job's resources, priority or waiting tasks have
-// changed. View.Changes reports it.
+// changed. View.Changes reports such jobs to scheduler models.
 func (s *State) noteChange(id JobID) {
 	s.changes[s.changed%uint64(len(s.changes))] = id
 	s.changed++
 }
 
-// intern returns the number of a name. A new name gets the next free number.
+// intern returns the number of the name of a node, rack, queue or user. A new
+// name gets the next free number.
 func intern(numbers map[string]int32, list *[]string, name string) int32 {
 	n, ok := numbers[name]
 	if !ok {

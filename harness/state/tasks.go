@@ -5,19 +5,21 @@ import (
 	"slices"
 )
 
-// job.where has one number for each task: the node that the task runs on, or
-// one of the negative values below. For a task that is expected in the
-// container of reservation r, the number is reservedBase-r.
+// The field where of a job has one number for each task: the node that the
+// task runs on, or one of the negative values below, which stand for other
+// states. For a task that is expected in the container of reservation r, the
+// number is reservedBase-r.
 const (
 	waitingTask  = -1
-	rerunTask    = -2 // a failed map that waits again; the ApplicationMaster starts it before other maps and ignores locality
+	rerunTask    = -2 // a failed map that waits again; the ApplicationMaster starts such a map before other maps, on any node
 	unasked      = -3
 	doneTask     = -4
 	reservedBase = -5
 )
 
-// Ask says that the ApplicationMaster has asked for containers for the first n
-// tasks of kind k. n includes the tasks asked for earlier.
+// Ask records that the ApplicationMaster has asked for containers for the
+// job's first n tasks of kind k. The number n includes the tasks of earlier
+// requests.
 func (s *State) Ask(id JobID, k Kind, n int32) {
 	j := &s.jobs[id]
 	c := &j.counts[k]
@@ -25,13 +27,15 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 	if j.ended || n <= c.asked {
 		return
 	}
-	// The cursors of the job's lists of maps cannot have moved before some task of
-	// the job waited. So the first request need not move them back.
+	// Cursors in the job's lists of maps stand where the next search for a waiting
+	// map begins. They cannot have moved before some task of the job waited. So
+	// the ApplicationMaster's first request for containers need not move the
+	// cursors back.
 	cursorsMoved := j.waited
 	j.waited = true
 	for i := c.asked; i < n; i++ {
 		t := j.task(k, i)
-		if j.where[t] != unasked { // the task started before it was asked for
+		if j.where[t] != unasked { // the task started before the ApplicationMaster asked for it, so it does not wait
 			continue
 		}
 		if cursorsMoved {
@@ -53,10 +57,10 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 	s.listWaiting(id, k)
 }
 
-// Unask says that the ApplicationMaster withdraws its request for the
-// highest-numbered waiting task of kind k. It returns how many of the first
-// tasks are still asked for, as in Ask. It returns false if no task of this
-// kind waits.
+// Unask records that the ApplicationMaster withdraws its request for the
+// highest-numbered waiting task of kind k. It returns for how many of the
+// job's first tasks of this kind containers are still asked for. The result ok
+// is false if no task of this kind waits.
 func (s *State) Unask(id JobID, k Kind) (asked int32, ok bool) {
 	j := &s.jobs[id]
 	c := &j.counts[k]
@@ -78,8 +82,8 @@ func (s *State) Unask(id JobID, k Kind) (asked int32, ok bool) {
 	return c.asked, true
 }
 
-// Start says that task t has started on node n, even if the scheduler did not
-// decide that. It fails if the task is running already or has ended.
+// Start records that task t has started on node n, even if the scheduler did
+// not decide that. It fails if the task is running already or has ended.
 func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 	j, err := s.known(id, t, n)
 	if err != nil {
@@ -109,7 +113,7 @@ func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 	return nil
 }
 
-// Finish says that a running task has succeeded.
+// Finish records that a running task has succeeded.
 func (s *State) Finish(id JobID, t TaskID) error {
 	j, err := s.known(id, t, 0)
 	if err != nil {
@@ -127,10 +131,10 @@ func (s *State) Finish(id JobID, t TaskID) error {
 	return nil
 }
 
-// Retry says that the ApplicationMaster asks again for a task that is running
-// or has ended. If rerun is true and the task is a map, the ApplicationMaster
-// will start it before all other maps and without regard to locality. Otherwise
-// the task waits like a new one.
+// Retry records that the ApplicationMaster asks again for a container for a
+// task that is running or has ended. If rerun is true and the task is a map,
+// the ApplicationMaster will start it before all other maps and without regard
+// to locality. Otherwise the task waits like a new one.
 func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 	j, err := s.known(id, t, 0)
 	if err != nil {
@@ -162,8 +166,8 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 	return nil
 }
 
-// wait adds task t to the waiting tasks. as is its new state, waitingTask or
-// rerunTask. The caller then calls listWaiting.
+// wait adds task t to the waiting tasks. The parameter as is the task's new
+// state, waitingTask or rerunTask. The caller must then call listWaiting.
 func (s *State) wait(id JobID, t TaskID, as int32) {
 	j := &s.jobs[id]
 	k := j.kind(t)
@@ -190,8 +194,8 @@ func (s *State) wait(id JobID, t TaskID, as int32) {
 	s.enlistTask(id, t)
 }
 
-// unwait removes task t from the waiting tasks. The caller then sets the task's
-// entry in job.where and calls listWaiting.
+// unwait removes task t from the waiting tasks. The caller must then set the
+// task's entry in job.where and call listWaiting.
 func (s *State) unwait(j *job, t TaskID) {
 	k := j.kind(t)
 	j.counts[k].waiting--

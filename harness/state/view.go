@@ -2,11 +2,12 @@ package state
 
 import "math/bits"
 
-// View is the read-only picture of a cluster that scheduler models get. It
-// counts each decision as carried out: the container's memory and cores are
-// taken, and its task does not wait. The slices that View returns belong to the
-// State: do not change them, and do not use them after the next event. Pass
-// only ids that the View has returned.
+// View is the read-only picture of a cluster that scheduler models get. View
+// counts each scheduling decision as carried out: the container's memory and
+// cores are taken, and its task does not wait. The slices that View returns
+// belong to the State: do not change them, and do not use them after the
+// State's next change. Pass only ids (of nodes, jobs, tasks) that the View has
+// returned.
 type View struct{ s *State }
 
 // Now returns the present time, in nanoseconds since the run's start.
@@ -43,20 +44,20 @@ func (v *View) Capacity(n NodeID) Resource { return v.s.nodes[n].capacity }
 // It is negative if the node's capacity shrank below what its containers take.
 func (v *View) Free(n NodeID) Resource { return v.s.nodes[n].free }
 
-// Fits reports whether a node is up and has room for one more container of the
-// job, for a task of kind k.
+// Fits reports whether a node is up and has enough free memory and cores for
+// one more container of the job, for a task of kind k.
 func (v *View) Fits(n NodeID, id JobID, k Kind) bool {
 	x := &v.s.nodes[n]
 	return x.up && x.free.Holds(v.s.jobs[id].size[k])
 }
 
-// HasRoom reports whether a node is up and has room for the smallest container,
-// see State.SetSmallest.
+// HasRoom reports whether a node is up and has room for the smallest container
+// that a job may ask for, as State.SetSmallest has set it.
 func (v *View) HasRoom(n NodeID) bool { return v.s.room[n>>6]>>(n&63)&1 != 0 }
 
-// WithRoom returns the slice to, extended by the nodes with room for the
-// smallest container. The node named first comes first, if it has room. The
-// others follow by ascending id.
+// WithRoom appends the nodes with room for the smallest container to the slice
+// in the parameter to, and returns the slice. The node in the parameter first
+// comes first, if it has room. The other nodes follow by ascending id.
 func (v *View) WithRoom(first NodeID, to []NodeID) []NodeID {
 	if first != None && v.HasRoom(first) {
 		to = append(to, first)
@@ -72,8 +73,8 @@ func (v *View) WithRoom(first NodeID, to []NodeID) []NodeID {
 }
 
 // LateBinding reports whether the ApplicationMaster chooses the task of each
-// container. If so, it starts the task that WouldBind returns, whatever task
-// the scheduler's decision names.
+// container. If so, the ApplicationMaster starts the task that WouldBind
+// returns, whatever task the scheduler's decision names.
 func (v *View) LateBinding() bool { return v.s.lateBinding }
 
 // NodeName returns a node's name.
@@ -104,7 +105,7 @@ func (v *View) NodeNamed(name string) NodeID {
 func (v *View) Queues() int { return len(v.s.names.queues) }
 
 // QueueUsed returns the memory and cores that the jobs of a queue use.
-// Containers that are decided and not yet started count too.
+// Containers that are decided on but not started count too.
 func (v *View) QueueUsed(q QueueID) Resource { return v.s.queues[q] }
 
 // Jobs returns how many jobs have been submitted so far. All job ids are below
@@ -118,10 +119,11 @@ func (v *View) Active() []JobID { return v.s.active }
 // descending priority, then in order of submission.
 func (v *View) WaitingJobs(k Kind) []JobID { return v.s.waiting[k] }
 
-// Changes returns the slice to, extended by the jobs whose resources, priority
-// or waiting tasks changed after version since. A job may appear more than
-// once. Changes also returns the current version. ok is false if more jobs
-// changed than the State remembers: then look at all jobs.
+// Changes returns the jobs whose resources, priority or waiting tasks changed
+// after the version in the parameter since, appended to the slice in the
+// parameter to. A job may appear more than once. Changes also returns the
+// current version. The result ok is false if more jobs changed than the State
+// remembers: then every job may have changed.
 func (v *View) Changes(since uint64, to []JobID) (jobs []JobID, now uint64, ok bool) {
 	s := v.s
 	if s.changed-since > uint64(len(s.changes)) {
@@ -157,8 +159,8 @@ func (v *View) Ended(id JobID) bool { return v.s.jobs[id].ended }
 func (v *View) ContainerSize(id JobID, k Kind) Resource { return v.s.jobs[id].size[k] }
 
 // Used returns the memory and cores that a job uses: its running containers,
-// those decided and not yet started, its ApplicationMaster and speculative
-// attempts.
+// the containers decided on but not started, its ApplicationMaster, and its
+// speculative attempts.
 func (v *View) Used(id JobID) Resource {
 	j := &v.s.jobs[id]
 	return j.held.Add(j.size[Map].Times(j.counts[Map].running + j.counts[Map].reserved)).
@@ -169,11 +171,12 @@ func (v *View) Used(id JobID) Resource {
 func (v *View) Tasks(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].total }
 
 // Waiting returns how many of a job's tasks of kind k wait: the
-// ApplicationMaster has asked for a container, and none has been decided yet.
+// ApplicationMaster has asked for their containers, and the scheduler has not
+// decided on these yet.
 func (v *View) Waiting(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].waiting }
 
-// Running returns how many of a job's tasks of kind k run, or are expected in a
-// container that is decided and not yet started.
+// Running returns how many of a job's tasks of kind k run, or are expected in
+// a container that the scheduler has decided on but that has not started.
 func (v *View) Running(id JobID, k Kind) int32 {
 	c := &v.s.jobs[id].counts[k]
 	return c.running + c.reserved
@@ -187,13 +190,14 @@ func (v *View) Done(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].done
 func (v *View) WaitingCached(id JobID) int32 { return v.s.jobs[id].cachedTasks }
 
 // InputChanges returns how many cached copies of a job's input have come or
-// gone since its submission. Rewriting the job's splits adds the number of its
-// maps. A scheduler model that remembers where the input is compares this
-// count, to see whether that is still true.
+// gone since its submission. When the job's splits are rewritten, the count
+// grows by the number of the job's maps. A scheduler model that remembers
+// which nodes have the input compares this count with an earlier one, to see
+// whether these nodes are still the same.
 func (v *View) InputChanges(id JobID) int32 { return v.s.jobs[id].inputChanges }
 
-// Index returns a task's kind, and its number among the job's tasks of that
-// kind, as Hadoop counts it.
+// Index returns a task's kind, and its number, from 0, among the job's tasks
+// of that kind, as in Hadoop's task ids.
 func (v *View) Index(id JobID, t TaskID) (Kind, int32) {
 	j := &v.s.jobs[id]
 	if k := j.kind(t); k == Reduce {
@@ -202,11 +206,12 @@ func (v *View) Index(id JobID, t TaskID) (Kind, int32) {
 	return Map, int32(t)
 }
 
-// Task returns the job's task number i of kind k. It is the inverse of Index.
+// Task returns the job's task number i of kind k. It is the inverse of
+// View.Index.
 func (v *View) Task(id JobID, k Kind, i int32) TaskID { return v.s.jobs[id].task(k, i) }
 
-// IsWaiting reports whether a task waits: a container is asked for, and none is
-// decided.
+// IsWaiting reports whether a task waits: the ApplicationMaster has asked for
+// a container for the task, and the scheduler has not decided on one yet.
 func (v *View) IsWaiting(id JobID, t TaskID) bool {
 	j := &v.s.jobs[id]
 	return !j.ended && (j.where[t] == waitingTask || j.where[t] == rerunTask)

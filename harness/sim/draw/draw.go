@@ -4,20 +4,21 @@
 // seed see the same replicas, durations and failures, in whatever order they
 // run the tasks (common random numbers).
 //
-// The package has no distributions. A draw gives 64 bits, a number below n, or
-// a fraction.
+// The package has no distributions. A draw gives 64 random bits, a whole
+// number below n, or a fraction from 0 to 1.
 package draw
 
 import "math/bits"
 
-// Key names a random number. At derives the keys of further random numbers from
-// it.
+// Key names a random number. Its method At derives the keys of further random
+// numbers.
 type Key uint64
 
 // Stream returns the key for all random numbers of one purpose, such as
-// "replicas". It hashes the name each time, so keep the key for many draws.
+// "replicas". Each call hashes the name, so keep the key if you draw many
+// numbers with it.
 func Stream(seed uint64, name string) Key {
-	hash := uint64(14695981039346656037) // start value of the FNV-1a hash
+	hash := uint64(14695981039346656037) // start value of the FNV-1a hash of the name
 	for i := range len(name) {
 		hash = (hash ^ uint64(name[i])) * 1099511628211
 	}

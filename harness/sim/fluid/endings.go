@@ -3,14 +3,15 @@ package fluid
 import "math/bits"
 
 // endings is a timing wheel that says when to check each resource (disk, link
-// or CPU) for flows (transfers, computations) that have ended. Each of its
-// slots is a millisecond. A resource due beyond the last slot is put there, and
-// is put back when that slot comes.
+// or CPU) for flows (transfers, computations) that have ended. Each of the
+// wheel's slots is a millisecond. A resource that is due after the last slot
+// waits in the last slot, and is put into the wheel again when that slot's
+// time comes.
 type endings struct {
 	next  int64 // earliest time at which a resource is due, or Never
 	base  int64 // no resource on the timing wheel is due before this time
 	heads [slots]uint32
-	some  [slots / 64]uint64 // one bit for each slot, set if resources are due in it
+	some  [slots / 64]uint64 // one bit for each slot of the timing wheel, set if resources are due in the slot
 	any   [slots / 4096]uint64
 	nodes []wake
 	spare uint32
@@ -30,11 +31,11 @@ func (w *endings) reset() {
 	w.nodes, w.spare = append(w.nodes[:0], wake{}), 0
 }
 
-// at tells the timing wheel the present time.
+// at tells the timing wheel that the present time is now.
 func (w *endings) at(now int64) { w.base = min(now, w.next) }
 
 // push makes a resource due at time t, or at the wheel's last slot if t is
-// beyond it. It returns the time.
+// beyond it. It returns the time at which the resource is now due.
 func (w *endings) push(t int64, resource uint32) int64 {
 	t = min(t, w.base+slots-1)
 	i := w.spare
@@ -67,7 +68,8 @@ func (w *endings) take() uint32 {
 	return list
 }
 
-// free returns the content of a list element, and makes the element available
+// free returns the content of element i of the timing wheel's linked lists: a
+// resource and the index of the next element. It makes the element available
 // for reuse.
 func (w *endings) free(i uint32) (resource, next uint32) {
 	n := w.nodes[i]
@@ -76,7 +78,8 @@ func (w *endings) free(i uint32) (resource, next uint32) {
 }
 
 // after returns the time of the first slot with a due resource. The search
-// begins at the given slot and continues at the first slot after the last one.
+// begins at the given slot, and goes on at the wheel's first slot when it has
+// passed the last one.
 func (w *endings) after(slot int64) int64 {
 	word := slot >> 6
 	if m := w.some[word] >> (slot & 63); m != 0 {
@@ -89,9 +92,10 @@ func (w *endings) after(slot int64) int64 {
 	return w.base + (found-slot)&(slots-1)
 }
 
-// wordAfter returns the index of the next nonzero word of the bit set some, or
-// -1 if all words are 0. The search begins after the given word, continues at
-// the first word after the last one, and ends with the given word.
+// wordAfter returns the index of the next nonzero word in the bit set of slots
+// that have due resources, or -1 if all words are 0. The search begins after
+// the given word, goes on at the set's first word when it has passed the last
+// one, and ends with the given word.
 func (w *endings) wordAfter(word int64) int64 {
 	word = (word + 1) % (slots / 64)
 	i := word >> 6

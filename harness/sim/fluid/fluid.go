@@ -80,8 +80,8 @@ const Ended Flow = math.MaxUint32
 const Never = math.MaxInt64
 
 // Kind is a kind of resource that transfers or computations share. The
-// resources of a kind are numbered like their nodes or racks. There is only one
-// Host.
+// resources of a kind have the numbers of their nodes or racks. Of the kind
+// Host there is only one resource.
 type Kind uint8
 
 // The kinds of resource that transfers or computations share.
@@ -103,19 +103,19 @@ const (
 // returns.
 type System struct {
 	rackOf []state.RackID
-	first  [kinds + 1]uint32 // by kind of resource: index in System.all of the first resource of that kind
+	first  [kinds + 1]uint32 // by kind of resource: index in System.all of the first resource of this kind
 	all    []resource
 	flows  []flow
 	spare  []uint32 // numbers of ended flows, to be used again
-	seq    uint32   // number of flows started so far
+	seq    uint32   // number of flows (transfers, computations) started so far
 	wheel  endings
 	due    queue   // resources whose share has changed, so that the rates of their flows must be computed again
 	ended  []ended // flows that have ended, in the order in which Pop reports them
-	popped int     // number of entries of ended that Pop has reported or skipped
+	popped int     // number of entries of System.ended that Pop has reported or skipped
 }
 
-// New returns a System of resources for a cluster. rackOf has the rack of each
-// node.
+// New returns a System of resources for a cluster. The parameter rackOf has
+// the rack of each node.
 func New(rackOf []state.RackID) *System {
 	racks := state.RackID(0)
 	for _, r := range rackOf {
@@ -140,8 +140,8 @@ func New(rackOf []state.RackID) *System {
 	return s
 }
 
-// Reset drops all flows (transfers and computations) and sets the time to 0. It
-// keeps the rates of the resources.
+// Reset drops all flows (transfers and computations) and sets the time to 0,
+// for a new simulation. It keeps the resources and their rates.
 func (s *System) Reset() {
 	for i := range s.all {
 		r := &s.all[i]
@@ -154,10 +154,10 @@ func (s *System) Reset() {
 }
 
 // SetRate sets the rate of a resource, in bytes per second or, for cores, in
-// microseconds of one core per second (two cores: 2e6). perFlow is the highest
-// rate for one flow (transfer or computation) of weight 1 (one core: 1e6). 0
-// means no limit. A flow that started while the resource had no limit does not
-// get one there.
+// microseconds of one core per second (two cores: 2e6). The parameter perFlow
+// is the highest rate for one flow (transfer or computation) of weight 1 (one
+// core: 1e6). A rate of 0 means no limit. A flow that started while the
+// resource had no limit is not limited by the resource later either.
 func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 	s.wheel.at(now)
 	id := s.id(k, i)
@@ -168,8 +168,9 @@ func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 	s.look(now, looks)
 }
 
-// Read starts the transfer of a block that node to reads from node from. cached
-// says whether it reads the cached copy or the replica on disk.
+// Read starts the transfer of a block from the node in the parameter from to
+// the node in the parameter to. If cached is true, the cached copy is read,
+// otherwise the replica on disk.
 func (s *System) Read(now int64, from, to state.NodeID, cached bool, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, 1)
 	source := Disk
@@ -181,8 +182,8 @@ func (s *System) Read(now int64, from, to state.NodeID, cached bool, bytes int64
 	return s.start(now, f, id, bytes)
 }
 
-// Write starts the transfer of data that node from writes to the disk of node
-// to.
+// Write starts the transfer of data from the node in the parameter from to the
+// disk of the node in the parameter to.
 func (s *System) Write(now int64, from, to state.NodeID, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, 1)
 	s.link(f, from, to)
@@ -190,9 +191,10 @@ func (s *System) Write(now int64, from, to state.NodeID, bytes int64, tag uint32
 	return s.start(now, f, id, bytes)
 }
 
-// Fetch starts the transfer of a reduce's map outputs from the nodes of one
-// rack. It gets the bandwidth of as many transfers as streams says. The links
-// and disks of the sources do not limit it.
+// Fetch starts the transfer of map outputs from the nodes of one rack to a
+// reduce's node. The parameter streams says for how many parallel transfers it
+// stands; it gets the bandwidth of so many. The links and disks of the nodes
+// that send do not limit it.
 func (s *System) Fetch(now int64, from state.RackID, to state.NodeID, streams int32, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, max(1, streams))
 	if rack := s.rackOf[to]; rack != from {
@@ -220,7 +222,7 @@ func (s *System) Cancel(now int64, id Flow) {
 	}
 	f := &s.flows[id]
 	if f.done {
-		f.cancelled = true // Pop frees the cancelled flow later
+		f.cancelled = true // a later call of Pop frees the memory of the cancelled flow
 		return
 	}
 	s.wheel.at(now)
@@ -267,7 +269,8 @@ func (s *System) Pop(now int64) (tag uint32, ok bool) {
 	}
 }
 
-// id returns the index in System.all of resource i of kind k.
+// id returns the index in System.all of resource i (a node's or rack's number)
+// of kind k.
 func (s *System) id(k Kind, i int32) uint32 { return s.first[k] + uint32(i) }
 
 func (s *System) link(f *flow, from, to state.NodeID) {

@@ -1,9 +1,9 @@
 package fluid
 
 // heap holds the flows (transfers and computations) whose rate one resource
-// limits, with the first to end at its root. It is a 4-ary heap, sorted by key
-// and then by flow number. Keys may overflow, so they are compared by their
-// difference.
+// limits, with the flow that ends first at its root. It is a 4-ary heap,
+// sorted by key and then by flow number. Keys may overflow, so they are
+// compared by their difference.
 type heap []entry
 
 type entry struct {
@@ -26,8 +26,8 @@ func (r *resource) push(flows []flow, id uint32, key int64) {
 	r.bound.up(flows, len(r.bound)-1, entry{key, id})
 }
 
-// remove removes entry i of the heap of flows (transfers, computations) that
-// the resource limits.
+// remove removes the entry at position i from the heap of the flows
+// (transfers, computations) that the resource limits.
 func (r *resource) remove(flows []flow, i int) {
 	h := r.bound
 	last := len(h) - 1
@@ -44,7 +44,8 @@ func (r *resource) remove(flows []flow, i int) {
 	h.down(flows, i, e)
 }
 
-// up inserts entry e into the heap at position i, or nearer to the root.
+// up inserts entry e into the heap at position i, or nearer to the root, where
+// the order by key requires this.
 func (h heap) up(flows []flow, i int, e entry) {
 	for i > 0 {
 		parent := (i - 1) / 4
@@ -59,7 +60,8 @@ func (h heap) up(flows []flow, i int, e entry) {
 	flows[e.flow].at = int32(i)
 }
 
-// down inserts entry e into the heap at position i, or farther from the root.
+// down inserts entry e into the heap at position i, or farther from the root,
+// where the order by key requires this.
 func (h heap) down(flows []flow, i int, e entry) {
 	for {
 		first := 4*i + 1

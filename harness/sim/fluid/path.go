@@ -3,8 +3,8 @@ package fluid
 // This file is about transfers and computations that pass more than one
 // resource.
 
-// enter starts a transfer or computation, f. left is its work divided by its
-// weight.
+// enter starts the transfer or computation f. The parameter left is the work
+// of f divided by the weight of f.
 func (s *System) enter(f *flow, id uint32, now, left int64) {
 	f.rate = 0
 	for k := range f.passes {
@@ -25,8 +25,9 @@ func (s *System) enter(f *flow, id uint32, now, left int64) {
 }
 
 // leave removes an ended or cancelled flow (transfer or computation) from all
-// resources that it passes. byOwn says that the resource that limits the flow
-// has just ended it. The caller then computes the share of that resource again.
+// resources that it passes. The parameter byOwn is true if the resource that
+// limits the flow has just ended the flow. Then the caller computes the share
+// of that resource again.
 func (s *System) leave(id uint32, now int64, byOwn bool) {
 	f := &s.flows[id]
 	for k := range f.passes {
@@ -93,7 +94,7 @@ func (s *System) tightest(f *flow) (bound uint8, rate int64) {
 
 // bind makes one resource in the path of a flow (transfer or computation) the
 // one that limits the flow: the resource with index bound. It adds the flow's
-// rate to the load of the others.
+// rate to the load of the other resources in the path.
 func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 	w := int64(f.weight)
 	if f.bound < f.passes {
@@ -135,7 +136,7 @@ func (s *System) settle(id uint32, now int64) {
 	r := &s.all[id]
 	if r.weight == 0 {
 		if free := min(r.limit-r.load, r.most); free*int64(r.others) >= r.limit && free+free>>eighth >= r.fastest {
-			r.share, r.settled = max(1, free), r.load // flows that other resources limit use all of this resource, so it should limit none itself
+			r.share, r.settled = max(1, free), r.load // flows that other resources limit use all of this resource, so this resource should limit no flow itself
 			return
 		}
 	}
@@ -147,8 +148,8 @@ func (s *System) settle(id uint32, now int64) {
 	}
 }
 
-// mark queues a resource whose share has changed, so that the rates of its
-// flows (transfers, computations) are computed again.
+// mark puts a resource whose share has changed into the queue of those whose
+// flows (transfers, computations) get new rates.
 func (s *System) mark(id uint32) {
 	r := &s.all[id]
 	r.seenShare = r.share
@@ -161,8 +162,8 @@ func (s *System) mark(id uint32) {
 }
 
 // look checks whether flows (transfers, computations) on the resources in the
-// queue are now limited by another resource. It checks no more flows than most.
-// Four flows that need no change count as one.
+// queue are now limited by another resource. It checks at most as many flows
+// as the parameter most says; four flows that need no change count as one.
 func (s *System) look(now int64, most int) {
 	for left := 4 * most; left > 0; left-- {
 		if s.due.n == 0 {
@@ -184,7 +185,7 @@ func (s *System) look(now int64, most int) {
 			r.fastest = max(r.fastest, f.rate)
 			continue
 		}
-		left -= 3 // review takes about as long as checking four flows that need no change
+		left -= 3 // the call of review takes about as long as checking four flows that need no change
 		s.review(i, now)
 	}
 }

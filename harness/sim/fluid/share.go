@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	point     = 12             // number of binary digits after the point in works and rates
+	point     = 12             // number of binary digits after the point in fixed-point numbers for work and rates
 	unlimited = int64(1) << 42 // the rate 1 TB/s, as work a millisecond; it stands for no limit
-	maxWork   = int64(1) << 46 // the most work of one flow, in bytes
+	maxWork   = int64(1) << 46 // the most work that one flow (transfer or computation) may have, in bytes
 	looks     = 8              // number of flows whose limiting resource is checked when a flow starts or ends
-	few       = 8              // number of flows for which a resource first gets memory
-	eighth    = 3              // shift by 3: flows are checked when a resource's share has changed by an eighth
+	few       = 8              // number of flows for which a resource's lists first get memory
+	eighth    = 3              // a shift by 3 divides by 8: flows are checked when a resource's share has changed by an eighth
 )
 
 // fixed converts a rate per second to work a millisecond, as a fixed-point
@@ -27,26 +27,26 @@ func fixed(perSecond int64) int64 {
 }
 
 // resource is a disk, link, memory, uplink or set of cores that flows
-// (transfers and computations) share. The order of its fields keeps those
-// together that are used together, so that a use touches few cache lines.
+// (transfers and computations) share. Fields that are used together stand
+// together, so that a use touches few cache lines.
 type resource struct {
 	limit   int64 // the resource's rate, as work a millisecond
 	most    int64 // the highest rate for one flow of weight 1
 	load    int64 // total rate of the flows on this resource that other resources limit
 	share   int64 // work a millisecond that the resource gives a flow of weight 1 that it limits
 	fastest int64 // upper bound for the rates of those flows on this resource that other resources limit
-	settled int64 // value of load when share was last computed
-	weight  int32 // total weight of the flows that this resource limits
+	settled int64 // value of the field load when the field share was last computed
+	weight  int32 // total weight of the flows that this resource limits; the weight of a flow is the number of parallel transfers that it stands for, usually 1
 	others  int32 // total weight of the flows on this resource that other resources limit
-	here    int32 // number of flows in the field flows that this resource limits
-	cursor  int32 // one more than the index in flows of the next flow to be checked
+	here    int32 // number of flows, among those in the field flows, that this resource limits
+	cursor  int32 // one more than the index in the field flows of the next flow whose limiting resource will be checked
 
 	flows     []uint32 // numbers of the flows on this resource that pass other resources too
 	seenShare int64    // value of share when the resource's flows were last queued to be checked
 	due       bool     // the resource is in the queue of resources whose flows must be checked
 	_         [31]byte
 
-	clock int64 // virtual clock: the work that the resource has given, by the time at, to a flow of weight 1 that it limits
+	clock int64 // virtual clock: the work that the resource has given to a flow of weight 1 that it limits, up to the clock's last change
 	at    int64
 	wake  int64 // time at which the timing wheel checks the resource; not later than the end of its next flow
 	bound heap
@@ -54,17 +54,17 @@ type resource struct {
 }
 
 type flow struct {
-	rate      int64 // rate for each unit of the flow's weight, as the load of its other resources counts it
+	rate      int64 // rate for each unit of the flow's weight, as counted in the load of the resources that do not limit the flow
 	tag       uint32
 	seq       uint32
 	weight    int32
 	at        int32 // index of the flow in the heap of the resource that limits it
-	passes    uint8 // number of resources that the flow passes
-	bound     uint8 // index in path of the resource that limits the flow
+	passes    uint8 // number of resources (disks, links, CPUs) that the flow passes
+	bound     uint8 // index in the field path of the resource that limits the flow's rate
 	done      bool
 	cancelled bool
 	path      [maxPath]uint32
-	among     [maxPath]int32 // by index in path: the flow's index in the field flows of that resource
+	among     [maxPath]int32 // by index in the field path: index of the flow in the list flows of that resource
 }
 
 const maxPath = 6
@@ -161,7 +161,8 @@ func (s *System) await(id uint32, now int64) {
 }
 
 // collect gathers the flows (transfers and computations) that end at time t,
-// the time of the earliest resource check.
+// so that Pop can report them. The time t is that of the earliest resource
+// check.
 func (s *System) collect(t int64) {
 	s.ended, s.popped = s.ended[:0], 0
 	for n := s.wheel.take(); n != 0; {
@@ -217,6 +218,6 @@ func (s *System) end(id uint32, now int64) {
 	if len(s.ended) > before {
 		s.renew(id, now)
 	} else {
-		s.await(id, now) // the check came too early, because the share has fallen since it was scheduled
+		s.await(id, now) // no flow has ended yet, because the share has fallen since the check was scheduled: schedule a later check
 	}
 }

@@ -10,14 +10,15 @@ import (
 )
 
 // Cache simulates the HDFS cache: the memory of each DataNode for cached
-// copies, filled by cache directives. LRU simulates a cache that keeps the
-// blocks read last.
+// copies, filled by cache directives. The type LRU simulates another kind of
+// cache, which keeps the blocks read last.
 type Cache struct {
 	size []int64 // by node: size of the DataNode's cache in bytes
 	room []int64
 }
 
-// NewCache returns an empty HDFS cache. size has the bytes on each node.
+// NewCache returns an empty HDFS cache. The parameter size has the number of
+// bytes that each node can cache.
 func NewCache(size []int64) *Cache {
 	return &Cache{size: slices.Clone(size), room: slices.Clone(size)}
 }
@@ -25,7 +26,7 @@ func NewCache(size []int64) *Cache {
 // Room returns how many bytes of a node's cache are free.
 func (c *Cache) Room(n state.NodeID) int64 { return c.room[n] }
 
-// Free says that a cached copy of the given size has left a node's cache.
+// Free records that a cached copy of the given size has left a node's cache.
 func (c *Cache) Free(n state.NodeID, bytes int64) { c.room[n] = min(c.size[n], c.room[n]+bytes) }
 
 // Directive says how much of a file HDFS is told to cache.
@@ -34,20 +35,21 @@ type Directive struct {
 	Copies int // number of cached copies of each block
 }
 
-// File caches blocks of a file as directive d says. It adds to cached the nodes
-// that cache each block, and returns how many blocks are cached. A cached copy
-// can only be on a node that has a replica of the block, and has room. replicas
-// has the nodes of each of the file's blocks, and blockBytes is the length of a
-// block.
+// File caches blocks of a file as directive d says. It adds the nodes that
+// cache each block to the list in the parameter cached, and returns how many
+// blocks are cached. A cached copy can only be on a node that has a replica of
+// the block, and has room. The parameter replicas has the nodes that store
+// each of the file's blocks, and blockBytes is the length of a block.
 //
-// The cached blocks are spread evenly over the file, from a start that is drawn
-// with key. If there is room for all, a larger directive caches the blocks of a
-// smaller one and more. If all nodes with replicas of a block are full, another
-// block is cached in its place. So fewer blocks than d says are cached only if
-// no other block has a node with room. Among the nodes with replicas, one is
-// drawn in proportion to the free share of its cache, as in the NameNode
-// (CacheReplicationMonitor of Hadoop 3.4). The NameNode learns these shares
-// later than this simulation does.
+// The cached blocks are spread evenly over the file, from a start that is
+// drawn with key. If there is room for all, a directive for more blocks caches
+// the blocks of a smaller directive, and further ones. If all nodes with
+// replicas of a block are full, another block is cached in its place. So fewer
+// blocks than d says are cached only if no other block has a node with room.
+// Among the nodes with replicas of a block, one is drawn in proportion to the
+// free share of its cache, as in the NameNode (CacheReplicationMonitor of
+// Hadoop 3.4). The real NameNode learns the free shares only from later
+// heartbeats; this simulation knows them at once.
 func (c *Cache) File(cached *state.Hosts, key draw.Key, replicas *state.Hosts, blockBytes int64, d Directive) int {
 	order := make([]int, len(replicas.Ends))
 	for b := range order {
@@ -75,16 +77,18 @@ func (c *Cache) File(cached *state.Hosts, key draw.Key, replicas *state.Hosts, b
 	return blocks
 }
 
-// spread returns number b of a sequence in [0, 1). The first n numbers are
+// spread returns the b-th element of a sequence of numbers from 0 to 1, by
+// which the blocks of a file are sorted for caching. The first n elements are
 // spread evenly for any n: they are multiples of the golden ratio modulo 1,
 // from a start that is drawn with key.
 func spread(key draw.Key, b int) float64 {
-	const ratio = 0x9e3779b97f4a7c15 // golden ratio minus 1, times 2^64
+	const ratio = 0x9e3779b97f4a7c15 // golden ratio minus 1 (0.618), times 2^64
 	return draw.Key(uint64(key) + uint64(b)*ratio).Fraction()
 }
 
-// block chooses the nodes that cache a block, among the nodes with a replica of
-// it. It returns the slice to, extended by these nodes.
+// block chooses the nodes that cache a block, among the nodes with a replica
+// of the block. It appends the chosen nodes to the slice in the parameter to,
+// and returns the slice.
 func (c *Cache) block(to []state.NodeID, key draw.Key, replicas []state.NodeID, bytes int64, copies int) []state.NodeID {
 	begin := len(to)
 	for i := range copies {
@@ -109,8 +113,9 @@ func (c *Cache) block(to []state.NodeID, key draw.Key, replicas []state.NodeID, 
 	return to
 }
 
-// chance returns a number in proportion to the free share of a node's cache. It
-// returns 0 if the node already caches the block or has no room for it.
+// chance returns the weight with which a node is drawn to cache a block. The
+// weight is in proportion to the free share of the node's cache. It is 0 if
+// the node already caches the block or has no room for it.
 func (c *Cache) chance(have []state.NodeID, n state.NodeID, bytes int64) uint64 {
 	room, size := c.room[n], c.size[n]
 	if room < bytes || size <= 0 {

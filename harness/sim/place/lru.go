@@ -10,10 +10,10 @@ import (
 // the room. HDFS has no such cache. But the page cache works like this, and
 // schedulers that predict caches (LARD, CATS) assume one.
 //
-// The papers do not describe other rules (ACL's block goodness, CAVA's
-// admission by affinity) well enough to implement them. A caller that has a
-// rule for admitting blocks to the cache calls Read only for blocks that the
-// rule admits.
+// The schedulers ACL and CAVA have other rules for what enters the cache.
+// Their papers do not describe these rules well enough to implement them. A
+// caller that has such a rule of its own calls Read only for blocks that may
+// enter the cache.
 type LRU struct {
 	size  []int64 // by node: size of the cache in bytes
 	room  []int64
@@ -22,7 +22,7 @@ type LRU struct {
 	all   []copied
 	spare uint32
 	used  int
-	table []uint32 // hash table from node and block to an index in LRU.all
+	table []uint32 // hash table from a node and a block to the index in LRU.all of the node's cached copy
 }
 
 type copied struct {
@@ -32,7 +32,8 @@ type copied struct {
 	newer, older uint32
 }
 
-// NewLRU returns empty caches. size has the bytes on each node.
+// NewLRU returns an empty cache for each node. The parameter size has the
+// number of bytes that each node can cache.
 func NewLRU(size []int64) *LRU {
 	l := &LRU{
 		size: append([]int64(nil), size...), room: make([]int64, len(size)),
@@ -55,10 +56,10 @@ func (l *LRU) Reset() {
 // Has reports whether a node has a block in its cache.
 func (l *LRU) Has(n state.NodeID, block uint64) bool { return l.table[l.find(n, block)] != 0 }
 
-// Read says that node n has read a block of which it has a replica. It returns
-// whether the block was in the node's cache, and appends to evicted the blocks
-// that had to leave the cache for it. A block larger than the whole cache is
-// not kept.
+// Read records that node n has read a block of which it has a replica. It
+// returns whether the block was in the node's cache, and appends to evicted
+// the blocks that had to leave the cache to make room. A block larger than the
+// node's whole cache is not kept.
 func (l *LRU) Read(n state.NodeID, block uint64, bytes int64, evicted []uint64) (hit bool, _ []uint64) {
 	if i := l.table[l.find(n, block)]; i != 0 {
 		l.unlink(i)
@@ -90,8 +91,8 @@ func (l *LRU) Read(n state.NodeID, block uint64, bytes int64, evicted []uint64) 
 	return false, evicted
 }
 
-// Lose empties the cache of a lost node n and appends the blocks that were in
-// it to lost.
+// Lose empties the cache of node n, which was lost, and appends the blocks
+// that were in this cache to the slice lost.
 func (l *LRU) Lose(n state.NodeID, lost []uint64) []uint64 {
 	for l.older[n] != 0 {
 		lost = append(lost, l.all[l.older[n]].block)
@@ -109,7 +110,8 @@ func (l *LRU) drop(i uint32) {
 	l.used--
 }
 
-// link marks cached copy i as the block that its node has read last.
+// link marks the cached copy with index i in LRU.all as the block that its
+// node has read last.
 func (l *LRU) link(i uint32) {
 	x := &l.all[i]
 	x.newer, x.older = 0, l.newer[x.node]
@@ -135,15 +137,16 @@ func (l *LRU) unlink(i uint32) {
 	}
 }
 
-// The hash table of cached copies uses open addressing with linear probing. At
-// most half of its positions are used.
+// The LRU cache's hash table of cached copies uses open addressing with linear
+// probing. At most half of its positions are used.
 
 func (l *LRU) home(n state.NodeID, block uint64) int {
 	return int(uint64(draw.Key(block).At(uint64(n)))) & (len(l.table) - 1)
 }
 
-// find returns the position in the hash table of the copy of a block on node n.
-// If there is no such copy, it returns the free position for it.
+// find returns the position in the hash table of the cached copy of a block on
+// node n. If there is no such copy, find returns the free position where the
+// copy can be added.
 func (l *LRU) find(n state.NodeID, block uint64) int {
 	at := l.home(n, block)
 	for l.table[at] != 0 {
@@ -155,8 +158,9 @@ func (l *LRU) find(n state.NodeID, block uint64) int {
 	return at
 }
 
-// remove empties a position of the hash table. It moves up later entries that a
-// search could not reach otherwise.
+// remove empties a position of the hash table of cached copies. It moves up
+// those later entries that a search (linear probing) could not reach
+// otherwise.
 func (l *LRU) remove(at int) {
 	mask := len(l.table) - 1
 	for next := (at + 1) & mask; l.table[next] != 0; next = (next + 1) & mask {

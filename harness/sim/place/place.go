@@ -1,9 +1,9 @@
 // Package place chooses nodes for HDFS blocks. It places replicas by the rules
 // of the NameNode's default policy, and cached copies on nodes with replicas.
 //
-// It knows no time and no disk space. It leaves out the policy's rules on full,
-// busy and decommissioning nodes, on storage types, and on clients that have a
-// rack but no DataNode.
+// The package knows no time and no disk space. It leaves out the policy's
+// rules on full, busy and decommissioning nodes, on storage types, and on
+// clients that have a rack but no DataNode.
 package place
 
 import (
@@ -13,11 +13,11 @@ import (
 	"heddle/harness/state"
 )
 
-// Topology says which rack each node is in.
+// Topology says in which rack each node of a cluster is.
 type Topology struct {
 	nodes []state.NodeID // all nodes, sorted by rack
-	where []where        // by node: the node's rack and its index in nodes
-	first []int32        // by rack: index in nodes of the rack's first node; the last entry is the number of nodes
+	where []where        // by node: the node's rack and the node's index in Topology.nodes
+	first []int32        // by rack: index in Topology.nodes of the rack's first node; one more entry at the end is the number of nodes
 	racks int            // number of racks that have a node
 }
 
@@ -27,8 +27,8 @@ type where struct {
 	at   int32
 }
 
-// InRacks returns the topology of nodes when names has the rack name of each
-// node.
+// InRacks returns the topology of a cluster's nodes. The parameter names has
+// the name of each node's rack.
 func InRacks(names []string) *Topology {
 	ids := map[string]state.RackID{}
 	rackOf := make([]state.RackID, len(names))
@@ -41,8 +41,8 @@ func InRacks(names []string) *Topology {
 	return New(rackOf)
 }
 
-// Shuffled returns the nodes from 0 to n-1 in a random order that is drawn with
-// key.
+// Shuffled returns the nodes with numbers from 0 to n-1 in a random order,
+// which is drawn with key.
 func Shuffled(key draw.Key, n int) []state.NodeID {
 	order := make([]state.NodeID, n)
 	for i := range order {
@@ -52,7 +52,8 @@ func Shuffled(key draw.Key, n int) []state.NodeID {
 	return order
 }
 
-// New returns the topology of nodes when rackOf has the rack of each node.
+// New returns the topology of a cluster's nodes. The parameter rackOf has the
+// rack of each node.
 func New(rackOf []state.RackID) *Topology {
 	t := &Topology{nodes: make([]state.NodeID, len(rackOf)), where: make([]where, len(rackOf))}
 	last := state.RackID(-1)
@@ -77,10 +78,11 @@ func New(rackOf []state.RackID) *Topology {
 	return t
 }
 
-// File chooses the replicas of a file's blocks and adds their nodes to h. The
-// key is that of the file. The nodes of block i depend neither on other files
-// nor on the file's length. The writer is a node, or None for a client outside
-// the cluster.
+// File chooses the replicas of a file's blocks and adds the nodes to h, block
+// by block. The choice is random, drawn with key; each file needs a key of its
+// own. The nodes of block i depend neither on other files nor on the file's
+// length. The parameter writer is the node of the client that writes the file,
+// or None for a client outside the cluster.
 func (t *Topology) File(h *state.Hosts, key draw.Key, blocks int, writer state.NodeID, replication int) {
 	h.Nodes = slices.Grow(h.Nodes, blocks*replication)
 	h.Ends = slices.Grow(h.Ends, blocks)
@@ -91,14 +93,15 @@ func (t *Topology) File(h *state.Hosts, key draw.Key, blocks int, writer state.N
 }
 
 // Block chooses the nodes for one block's replicas, and appends them to the
-// list to, in the order in which HDFS chooses them.
+// slice in the parameter to, in the order in which HDFS chooses them.
 //
 // The first replica is on the writer's node, or on any node if the writer is
 // None. The second is in another rack. The third is in the rack of the second.
-// Further replicas are anywhere. No rack gets more than (replication-1)/racks +
-// 2 replicas, or one less if that would be all of them. If no node fits the
-// rule for the third replica, the rack of the first is tried, then any rack.
-// There are fewer replicas than asked for only if no further node is allowed.
+// Further replicas are anywhere. No rack gets more than (replication-1)/racks
+// + 2 replicas, or one less if otherwise all replicas could be in one rack. If
+// the rule for the third replica allows no node, the rack of the first is
+// tried, then any rack. There are fewer replicas than asked for only if no
+// further node is allowed.
 //
 // Source: BlockPlacementPolicyDefault of Hadoop 3.4, chooseTargetInOrder and
 // getMaxNodesPerRack.
@@ -118,7 +121,7 @@ func (t *Topology) Block(to []state.NodeID, key draw.Key, writer state.NodeID, r
 	begin := len(to) - 1
 	second := t.outside(t.where[first].rack, key.At(1))
 	if second == state.None {
-		return t.anywhere(to, begin, key, replication) // all nodes are in one rack
+		return t.anywhere(to, begin, key, replication) // all nodes are in one rack, so no rule about racks applies
 	}
 	to = append(to, second)
 	if replication == 2 {
@@ -135,8 +138,8 @@ func (t *Topology) Block(to []state.NodeID, key draw.Key, writer state.NodeID, r
 	return to
 }
 
-// outside returns a random node of another rack than the given one, or None if
-// there is none.
+// outside returns a random node, for a replica, of another rack than the given
+// one. It returns None if there is no other rack.
 func (t *Topology) outside(rack state.RackID, key draw.Key) state.NodeID {
 	from, to := t.first[rack], t.first[rack+1]
 	others := len(t.nodes) - int(to-from)
@@ -150,8 +153,8 @@ func (t *Topology) outside(rack state.RackID, key draw.Key) state.NodeID {
 	return t.nodes[i]
 }
 
-// beside returns a random node of node n's rack other than n, or None if there
-// is none.
+// beside returns a random node, for a replica, in the rack of node n, but not
+// n itself. It returns None if there is no such node.
 func (t *Topology) beside(n state.NodeID, key draw.Key) state.NodeID {
 	own := t.where[n]
 	from, to := t.first[own.rack], t.first[own.rack+1]
@@ -165,8 +168,10 @@ func (t *Topology) beside(n state.NodeID, key draw.Key) state.NodeID {
 	return t.nodes[i]
 }
 
-// anywhere appends random nodes to the list to, until replication nodes follow
-// index begin. It keeps to the largest number of replicas that a rack may have.
+// anywhere chooses random nodes for the further replicas of a block, until the
+// block has as many as replication says. It appends them to the slice in the
+// parameter to, in which the block's nodes begin at index begin. No rack gets
+// more replicas than HDFS's policy allows for a rack.
 func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replication int) []state.NodeID {
 	bound := t.perRack(replication)
 	for r := len(to) - begin; r < replication; r++ {
@@ -178,7 +183,7 @@ func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replicat
 				break
 			}
 		}
-		if n == state.None { // few allowed nodes are left: try all nodes, beginning with a random one
+		if n == state.None { // the random draws found no allowed node, since few are left: try all nodes, beginning with a random one
 			start := from.Below(len(t.nodes))
 			for i := range t.nodes {
 				if x := t.nodes[(start+i)%len(t.nodes)]; t.allowed(to[begin:], x, bound) {
@@ -197,7 +202,8 @@ func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replicat
 
 const tries = 16
 
-// perRack returns how many replicas of a block one rack may have at most.
+// perRack returns how many of a block's replicas HDFS's policy allows in one
+// rack at most.
 func (t *Topology) perRack(replication int) int {
 	if t.racks <= 1 {
 		return replication
