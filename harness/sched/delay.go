@@ -45,9 +45,9 @@ type delay struct {
 	nodeSkips, rackSkips int64
 	nodeWait, rackWait   int64 // how long jobs wait for their node and their rack, in nanoseconds, with form time
 	jobs                 perJob[delayed]
-	fewest               shares        // with order fair: the jobs, sorted by number of running tasks
-	skipped              []state.JobID // with form time: the jobs skipped at the last heartbeat
-	last                 int64         // time of the last heartbeat, in nanoseconds
+	fewest               shares        // the jobs, sorted by number of running tasks; used only with parameter order = fair
+	skipped              []state.JobID // jobs skipped at the last heartbeat; kept only if parameter form is "time"
+	last                 int64         // time of the last heartbeat of any node, in nanoseconds
 }
 
 type delayed struct {

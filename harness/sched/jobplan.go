@@ -26,7 +26,7 @@ type PlannedSplit struct {
 // not have rewritten the job's splits to it.
 type plan struct {
 	splits  SplitPlan
-	checked int32 // version of the job's input (View.InputChanges) when inForce was computed; below 0: not computed yet
+	checked int32 // value of View.InputChanges when inForce was computed; below 0: not computed yet
 	inForce bool
 }
 

@@ -21,7 +21,7 @@ import (
 //	seed  (1)  of its random numbers (PCG)
 //
 // Differs. The paper draws a slot for each task; here a task is drawn for the
-// slot that reports. Over many heartbeats both give the same distribution.
+// node that reports. Over many heartbeats both give the same distribution.
 type random struct {
 	rng   *rand.Rand
 	waits waiting

@@ -36,7 +36,7 @@ func ClassOf(v *state.View, id state.JobID, t state.TaskID, n state.NodeID) Clas
 	case state.LevelNode:
 		return DataLocal
 	}
-	var some [8]state.NodeID // room for eight nodes that cache one block; a block is rarely cached on more nodes
+	var some [8]state.NodeID // capacity for eight nodes that cache one block; a block is rarely cached on more nodes
 	for _, holder := range v.CachedOn(id, t, some[:0]) {
 		if v.Rack(holder) == v.Rack(n) {
 			return CacheRackLocal
@@ -123,8 +123,8 @@ func (l *Layout) Digest() uint64 {
 	return h.Sum64()
 }
 
-// uniform reports whether all pairs of map and node have the same locality
-// class, so that there is nothing to learn.
+// uniform reports whether all pairs of a map and a node have the same locality
+// class. Then every placement is equally good, and there is nothing to learn.
 func (l *Layout) uniform() bool {
 	for _, c := range l.class {
 		if c != l.class[0] {

@@ -12,10 +12,10 @@ type learner struct {
 	epsilon  float64
 	learning bool
 
-	// The maps that have not started and the nodes with a free slot stand at
-	// the front of their list. Their order in the list changes at random.
+	// In the list maps, those that have not started come first; in the list
+	// nodes, those with a free slot. Both lists are shuffled as they change.
 	maps, nodes shuffled
-	free        []int32 // number of free slots of each node
+	free        []int32 // number of free slots of each node in the present wave of maps
 	counts      [classes]int
 	started     int
 
@@ -90,7 +90,8 @@ func (l *learner) take(a action) Class {
 	return c
 }
 
-// learn moves the Q-value of action a in state s towards target.
+// learn moves the Q-value of action a in state s towards target, by a part that
+// the learning rate gives.
 func (l *learner) learn(s Class, a action, target float64) {
 	q := l.value(s, a)
 	*q += float64(l.rule.Alpha * (target - *q))
@@ -191,18 +192,19 @@ func (l *learner) scan(s Class, i int32, nodes []int32) row {
 type ranking struct {
 	made bool
 	heap []row
-	rows []row // the best action of each map over all nodes; its node k is none until computed
+	rows []row // for each map, its best action over all nodes; the action's node k is none until it is computed
 }
 
 const none = -1
 
-// row is the best action of one map, with the action's Q-value.
+// row is an entry of the ranking: the best action of one map, with the action's
+// Q-value.
 type row struct {
 	q    float64
 	i, k int32
 }
 
-// changed tells the ranking that the Q-value of action a is now q.
+// The method changed tells the ranking that the Q-value of action a is now q.
 func (b *ranking) changed(a action, q float64) {
 	switch r := &b.rows[a.i]; {
 	case r.k == none:
@@ -231,8 +233,8 @@ func (b *ranking) sink(at int) {
 	b.heap[at] = x
 }
 
-// shuffled is a set of whole numbers. The first n entries of list are in the
-// set.
+// shuffled is a set of whole numbers, kept so that a random member is quickly
+// drawn. The first n entries of list are in the set.
 type shuffled struct {
 	list, place []int32
 	n           int

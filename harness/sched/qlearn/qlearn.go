@@ -84,8 +84,8 @@ func TrainClasses(rule Rule, seed uint64, after func(Episode) bool) *Table {
 	return t
 }
 
-// train runs the episodes numbered from from to to. It returns false if the
-// callback after ended the training.
+// train runs the training episodes with these numbers, first and last included.
+// It returns false if the callback after ended the training.
 func (l *learner) train(from, to int, after func(Episode) bool) bool {
 	l.learning = true
 	for number := from; number <= to; number++ {
@@ -112,7 +112,7 @@ func (r *Rule) EpisodesFor(l *Layout) int {
 	return number
 }
 
-// length returns how many assignments of maps an episode has.
+// length returns how many assignments of maps a training episode has.
 func (r *Rule) length(l *Layout) int {
 	if r.OneWave {
 		return l.Wave()

@@ -84,9 +84,9 @@ func (t *Table) Append(b []byte) []byte {
 	return b
 }
 
-// header returns what identifies the layout of a Q-table: number of maps,
-// number of nodes and hash. It returns zeroes for a table over locality
-// classes.
+// header returns what identifies the layout that a Q-table was trained for:
+// number of maps, number of nodes and hash. It returns zeroes for a table over
+// locality classes, which fits any layout.
 func (t *Table) header() [3]uint64 {
 	if t.rule.ByClass {
 		return [3]uint64{}
