@@ -40,7 +40,7 @@ type watchdog struct {
 	purpose string
 	log     *slog.Logger
 
-	seen  Lease // the lease on the cluster as last seen
+	seen  Lease // the lease on the cluster, as this watchdog last saw it
 	tried time.Time
 	said  string
 }

@@ -1,6 +1,6 @@
-// Package leasetest provides an HDFS in memory, with the file operations that
-// a lease on a cluster needs. It is for tests that steer the fake cluster of
-// package yarntest.
+// Package leasetest provides a file system in memory with the HDFS operations
+// that a lease on a cluster needs. It is for tests that steer the fake cluster
+// of package yarntest.
 package leasetest
 
 import (
@@ -44,8 +44,8 @@ func (f *Files) now() time.Time {
 
 func fail(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// touch sets the modification time of the folder that contains path name to
-// now. Like a NameNode, it never sets a time back.
+// touch sets the modification time of the folder that contains the given path
+// to now. Like a NameNode, it never sets a time back.
 func (f *Files) touch(name string) {
 	e := f.entries[path.Dir(name)]
 	if now := f.now(); now.After(e.modified) {
