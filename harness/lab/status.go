@@ -101,6 +101,6 @@ func memory(pid int, kind string) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	_, after, _ := strings.Cut(string(text), "\n"+kind+":")
 	var kib int64
-	_, _ = fmt.Sscan(after, &kib) // on an error the process has ended, so its memory counts as 0
+	_, _ = fmt.Sscan(after, &kib) // ignore the error: the process has ended, so its memory counts as 0
 	return kib << 10
 }

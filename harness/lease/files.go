@@ -111,8 +111,8 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 }
 
 func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
-	// A length of 0 also means that the file is still being written, as Stat
-	// leaves out a block that is not complete.
+	// Read no more than the length that Stat returns, which leaves out a block
+	// that is still being written.
 	info, err := f.client.Stat(ctx, name)
 	if err != nil || info.Length == 0 {
 		return nil, err
