@@ -123,7 +123,7 @@ var ErrUnable = errors.New("the cluster cannot be used")
 // Unable reports whether an error means that the cluster does not answer or is
 // not able to work. Other errors are due to the request itself.
 func Unable(err error) bool {
-	if errors.Is(err, context.Canceled) { // return the error as it is: the user cancelled the call, so the cluster is not at fault
+	if errors.Is(err, context.Canceled) { // the user cancelled the call, so the cluster is not at fault
 		return false
 	}
 	for _, kind := range []error{

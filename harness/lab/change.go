@@ -36,7 +36,7 @@ func (l *Lab) Set(c Change) error {
 	if c.Rack < 0 || c.Rack > l.Cfg.Racks {
 		return fmt.Errorf("change lab: rack %d: the lab has racks 1 to %d", c.Rack, l.Cfg.Racks)
 	}
-	check := l.Cfg // check the new values together with the lab's configuration, as for bringing the lab up
+	check := l.Cfg // the lab's configuration with the new values, to be checked as for bringing the lab up
 	check.Name = l.Name
 	if c.CPUs != nil {
 		check.CPUs = CPUs{*c.CPUs}

@@ -209,8 +209,8 @@ func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 	if err := h.QdiscReplace(bucket); err != nil {
 		return fmt.Errorf("set the rate of %s to %v: %w", dev.Attrs().Name, rate, err)
 	}
-	// Ignore an error: the kernel may lack fair queueing, and the lab works
-	// without it too.
+	// Ignore the error ENOENT: then the kernel lacks fair queueing, and the lab
+	// works without it too.
 	if err := h.QdiscReplace(inner); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("set the queue of %s: %w", dev.Attrs().Name, err)
 	}

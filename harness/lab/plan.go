@@ -12,7 +12,7 @@ import (
 type plan struct {
 	savedPlan
 	Name  string
-	root  string // path of the lab's state folder, which has configuration, logs and HDFS data
+	root  string // path of the lab's state folder, which has the lab's configuration and HDFS data
 	nodes []node // all nodes of the lab: the master, then the workers by rack
 }
 

@@ -10,7 +10,7 @@ const (
 	Cached   = "cached"   // name of the feature of caching job inputs in HDFS
 )
 
-// Queues is the text with which the name of every queue setting of the Capacity
+// Queues is the text with which the name of every property of the Capacity
 // scheduler starts.
 const Queues = "yarn.scheduler.capacity."
 
