@@ -67,8 +67,8 @@ type Config struct {
 	// HadoopHome is the folder of an unpacked Hadoop distribution. Empty means
 	// Hadoop 3.4.2 from Maven Central.
 	HadoopHome string `json:"hadoopHome,omitempty"`
-	// Executable is the path of the heddle binary that each node runs as its
-	// agent. Empty means that nodes run no agent.
+	// Executable is the path of the heddle binary that each node of the lab
+	// runs as its agent. Empty means that nodes run no agent.
 	Executable string `json:"-"`
 }
 

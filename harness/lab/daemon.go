@@ -21,8 +21,8 @@ import (
 // daemon is a kind of process that a lab keeps running on a node.
 type daemon string
 
-// The daemons of a lab, with the names that heddle's commands accept and
-// print.
+// The daemons of a lab. The values are the names by which heddle's commands
+// accept and print them.
 const (
 	nameNode        daemon = "namenode"
 	dataNode        daemon = "datanode"
@@ -320,8 +320,8 @@ func (l *Lab) daemonsOf(n node) []daemon {
 	return n.daemons
 }
 
-// hasAgents reports whether the lab's nodes run heddle agents. They do if Up
-// was given a heddle binary with the agent command.
+// hasAgents reports whether the lab's nodes run heddle agents. They do if the
+// lab was brought up with a heddle binary that has the agent command.
 func (l *Lab) hasAgents() bool {
 	_, err := os.Stat(l.path("agent.token"))
 	return !errors.Is(err, fs.ErrNotExist)

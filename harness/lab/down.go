@@ -95,8 +95,8 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 	if poll(gentle, func() (bool, error) { return none(0), nil }) == nil {
 		return nil
 	}
-	// A process may start another process between the listing and the kill, so
-	// repeat until no process is left.
+	// A process may start another process after the list was made and before
+	// the kill, so repeat until no process is left.
 	err := poll(ctx, func() (bool, error) { return none(unix.SIGKILL), nil })
 	if err != nil {
 		return fmt.Errorf("kill the processes in control group %s: %w", cgroupOf(l.Name), err)

@@ -134,7 +134,8 @@ func escapeXML(text string) string {
 	return out.String()
 }
 
-// writeHadoopConf writes the Hadoop configuration folder anew.
+// writeHadoopConf writes all files of the lab's Hadoop configuration folder
+// again.
 func (l *Lab) writeHadoopConf() error {
 	files, err := l.hadoopConf()
 	if err != nil {

@@ -42,8 +42,8 @@ func (l *Lab) writeHome(d distribution) error {
 	return l.writeContainerJava()
 }
 
-// script returns a shell script from the folder hadoop/ with its placeholders
-// filled in.
+// The method script returns a shell script from the folder hadoop/ with its
+// placeholders filled in.
 func (l *Lab) script(name string) ([]byte, error) {
 	text, err := hadoopFiles.ReadFile("hadoop/" + name)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// mountMemory mounts a tmpfs of the given size on a folder.
+// mountMemory mounts a tmpfs of the given size, in bytes, on a folder.
 func mountMemory(folder string, size units.Size) error {
 	return unix.Mount("heddle", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=755", size))
 }

@@ -182,8 +182,8 @@ func registered(ctx context.Context, n node) bool {
 	return err == nil && len(actors) > 0 && actors[0].ActorState == "RUNNING"
 }
 
-// observe asks the NameNode and the ResourceManager. A daemon that does not
-// answer counts as down.
+// observe asks the NameNode and the ResourceManager about the lab's nodes. A
+// daemon that does not answer counts as down.
 func (l *Lab) observe(ctx context.Context) observed {
 	o := observed{dataNodes: map[string]bool{}, nodeManagers: map[string]bool{}}
 	master := l.master().ip.String()

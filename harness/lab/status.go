@@ -30,14 +30,13 @@ type DaemonStatus struct {
 	Daemon  string `json:"daemon"`
 	PID     int    `json:"pid,omitempty"` // process id of the daemon; 0 if the daemon does not run
 	// Ready is true if the daemon serves requests. A DataNode must also be
-	// registered with the NameNode, and a NodeManager with the
-	// ResourceManager.
+	// registered with the NameNode, and a NodeManager with the ResourceManager.
 	Ready    bool  `json:"ready"`
 	RSSBytes int64 `json:"rssBytes,omitempty"`
 }
 
-// Status looks at the daemons' processes and asks NameNode and
-// ResourceManager.
+// Status looks at the processes of the lab's daemons, and asks the NameNode and
+// the ResourceManager which nodes are registered.
 func (l *Lab) Status(ctx context.Context) Status {
 	s := Status{Name: l.Name, Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile()}
 	running, ready := 0, 0

@@ -32,7 +32,7 @@ type Files interface {
 	List(ctx context.Context, path string) ([]string, error)
 	// Modified returns the modification time of a file or folder, by the
 	// NameNode's clock. For a file, this is when the file was created. For a
-	// folder, it is when an entry was last created, renamed or removed.
+	// folder, this is when a file in it was last created, renamed or removed.
 	Modified(ctx context.Context, path string) (time.Time, error)
 	// Rename gives a file another name in the same folder. Like a change of the
 	// folder's entries, this sets the folder's modification time.

@@ -56,8 +56,8 @@ type Options struct {
 	// Purpose says what the cluster is held for, such as "heddle run
 	// first.yaml". Other processes that want the cluster see it.
 	Purpose string
-	// Folder, if set, gets a copy of the journal of changes (file FileName),
-	// in case HDFS loses the journal.
+	// Folder, if set, is the run folder for a copy of the journal of changes
+	// (file FileName), in case HDFS loses the journal.
 	Folder string
 	// Log gets messages for the operator; nil discards the messages.
 	Log *slog.Logger

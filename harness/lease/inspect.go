@@ -48,9 +48,9 @@ type Node struct {
 	VCores   int    `json:"vcores"`
 }
 
-// Inspect reads a cluster's node labels and finds out who holds the cluster.
-// It changes nothing, except that it creates and removes a file in HDFS to
-// learn the NameNode's time.
+// Inspect reads a cluster's node labels and finds out who holds the cluster. It
+// changes nothing on the cluster. To learn the NameNode's time, it creates a
+// file in HDFS and removes it again.
 func Inspect(ctx context.Context, c *Target) (State, error) {
 	s := State{Cluster: c.Name, Hold: "none", Labels: []Label{}, Nodes: []Node{}, Warnings: []string{}}
 	var labels []yarnclient.NodeLabel

@@ -24,11 +24,11 @@ type Kind string
 // Kinds of things that a holder of the cluster can change. Each kind's comment
 // says by what name Change.Name identifies the thing.
 const (
-	NodeLabel    Kind = "nodeLabel"    // the label of a node; Change.Name is the node's "host:port"
-	NodeResource Kind = "nodeResource" // the size (memory and cores) of a node; Change.Name is the node's "host:port"
-	AddedLabel   Kind = "addedLabel"   // a node label that was added to the cluster; Change.Name is the label
-	Priority     Kind = "priority"     // the priority of an application; Change.Name is the application's id
-	Setting      Kind = "setting"      // a setting of the Capacity scheduler; Change.Name is the name of the setting
+	NodeLabel    Kind = "nodeLabel"    // kind of change: the label of a node; Change.Name is the node's "host:port"
+	NodeResource Kind = "nodeResource" // kind of change: the size (memory and cores) of a node; Change.Name is the node's "host:port"
+	AddedLabel   Kind = "addedLabel"   // kind of change: a node label that was added to the cluster; Change.Name is the label
+	Priority     Kind = "priority"     // kind of change: the priority of an application; Change.Name is the application's id
+	Setting      Kind = "setting"      // kind of change: a setting of the Capacity scheduler; Change.Name is the name of the setting
 )
 
 // Change is a journal entry: one thing that was changed on the cluster, such as
@@ -48,8 +48,8 @@ type Change struct {
 	// did not have that setting.
 	Queue string `json:"queue,omitempty"`
 	Value string `json:"value,omitempty"`
-	// Prepared marks changes made by Prepare, which stay when the cluster is
-	// released.
+	// Prepared marks changes made by Prepare, which sets the cluster up for
+	// steering. These stay when the cluster is released.
 	Prepared bool `json:"prepared,omitempty"`
 
 	line []byte // the JSON of a journal line whose kind this version of heddle does not know, kept so that it can be written again

@@ -18,9 +18,9 @@ type Report struct {
 	// Epoch is the number of the lease under which the changes were put back;
 	// 0 if the journal was empty.
 	Epoch int `json:"epoch"`
-	// Back lists the things that were put back now. Same lists those that had
-	// their old value already. Kept lists those that stay changed, and why.
-	// Left lists those that should have been put back but were not.
+	// Back lists the things that were put back to their old values now. Same
+	// lists those that already had their old values. Kept lists those that stay
+	// changed on purpose, and why. Left lists those that could not be put back.
 	Back []Item `json:"back"`
 	Same []Item `json:"same"`
 	Kept []Item `json:"kept"`

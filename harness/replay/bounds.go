@@ -149,7 +149,7 @@ type capacity struct {
 	all        room    // memory and cores of all nodes together
 	containers float64 // how many containers of the largest size all nodes hold together
 	masters    float64 // number of ApplicationMasters that may run at a time; 0: they take no room on workers
-	stretch    float64 // the largest factor by which shared cores can slow down computing
+	stretch    float64 // the largest factor by which sharing of cores can slow down computing
 	fast, slow float64 // highest and lowest speed of a node's processors, relative to the trace
 	waitMs     float64 // the longest time, in ms, that a task can take to move one byte, with all disks and links shared
 }

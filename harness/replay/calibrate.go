@@ -190,7 +190,7 @@ func (t *Trace) turnovers() []float64 {
 		slices.Sort(list)
 	}
 	var turns []float64
-	free := make([][]traces.Time, len(t.nodes)) // for each node, in ascending order: the times since when its free slots are free
+	free := make([][]traces.Time, len(t.nodes)) // for each node, in ascending order: the times at which its free slots became free
 	tried := map[taskKey]bool{}
 	for _, i := range t.launched() {
 		a := &t.attempts[i]
@@ -497,7 +497,7 @@ func (t *Trace) durationsMs(kind traces.TaskKind) []float64 {
 type load struct {
 	cores   float64 // number of cores that the attempts of this node share; 0: each attempt has a core of its own
 	changes []loadChange
-	// at[i] is the computing time, in ms, that an attempt gets on this node if it
+	// Entry at[i] is the computing time, in ms, that an attempt gets on this node if it
 	// runs from changes[0] to changes[i].
 	at []float64
 }

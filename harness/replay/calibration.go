@@ -26,12 +26,12 @@ type Calibration struct {
 	// Sharing is how many cores the attempts on a node share, as a fraction of the
 	// node's cores in the trace. 0 means that attempts do not slow each other down.
 	Sharing float64 `json:"sharing"`
-	// HostCores is how many cores the attempts on all nodes share; Sharing then does
-	// not count. 0 means that attempts share cores only with others on their node.
-	// It is fitted if the nodes are known to be on one machine.
+	// HostCores is how many cores the attempts on all nodes share; the field Sharing
+	// is then ignored. 0 means that attempts share cores only with others on their
+	// node. It is fitted if the nodes are known to be on one machine.
 	HostCores float64 `json:"hostCores,omitempty"`
-	// SharingSpread is the coefficient of variation of the maps' computing times,
-	// for each value of Sharing and HostCores that was tried.
+	// SharingSpread is the coefficient of variation of the maps' computing times, for
+	// each way of sharing cores (value of Sharing or HostCores) that was tried.
 	SharingSpread map[string]float64 `json:"sharingSpread"`
 	// MisfitPct is the error of replays in the mean map time of the fitted traces,
 	// as the root mean square over traces, in percent; 0 if no trace was replayed.
@@ -49,8 +49,8 @@ type Calibration struct {
 
 	// AMStart is the time from a job's submission to its ApplicationMaster's first
 	// container request. Finish is the time from the end of the last task to the end
-	// of the job. Turnover is the time from an attempt's end to the next start in
-	// its room, while tasks wait.
+	// of the job. Turnover is the time from an attempt's end until another attempt
+	// starts with the memory and cores that it left, while tasks wait.
 	AMStart  Figure `json:"amStartMs"`
 	Finish   Figure `json:"finishMs"`
 	Turnover Figure `json:"turnoverMs"`
@@ -97,8 +97,8 @@ type Workload struct {
 	MapOutputPerByte    float64 `json:"mapOutputPerByte"`
 	ReduceOutputPerByte float64 `json:"reduceOutputPerByte"`
 	Map                 Phase   `json:"map"`
-	// Reduce is the computing time of a reduce after its JVM has started and the
-	// last map is done.
+	// Reduce is the computing time of a reduce, without the start of its JVM and the
+	// wait for the last map.
 	Reduce Phase `json:"reduce"`
 }
 

@@ -22,19 +22,19 @@ type cost struct {
 // far above what Hadoop takes: a larger mean contains waiting for room, for the
 // queue's turn or for data.
 var (
-	// An ApplicationMaster is localized, starts its JVM and reads the splits within
-	// 3 to 10 s.
+	// Time in which an ApplicationMaster is localized, starts its JVM and reads the
+	// splits: 3 to 10 s.
 	amStartCost = cost{"submission to ApplicationMaster's first request", []string{"schedule"}, 60_000}
-	// The job's output is committed and its history written, in Hadoop 1 by a task
-	// of its own. This takes 1 to 20 s.
+	// Time in which the job's output is committed and its history written, in Hadoop
+	// 1 by a task of its own: 1 to 20 s.
 	finishCost = cost{"last task's end to job's end", []string{"durations", "schedule"}, 60_000}
-	// The node sends a heartbeat, the ApplicationMaster learns of the container, and
-	// a JVM starts: 0.2 to 4 s. In Hadoop 1 it is up to 10 s, if each of 1,000 nodes
-	// sends the JobTracker a heartbeat only every 10 s.
+	// Time in which the NodeManager sends a heartbeat, the ApplicationMaster learns
+	// of the container, and a JVM starts: 0.2 to 4 s. In Hadoop 1 it is up to 10 s,
+	// if each of 1,000 nodes sends the JobTracker a heartbeat only every 10 s.
 	turnoverCost = cost{"attempt's end to next start in its place", []string{"nodes", "hosts", "durations", "schedule"}, 15_000}
-	// Changing a node's label and offering the node takes 20 to 400 ms.
+	// Time to change a node's label and to offer the node to the job: 20 to 400 ms.
 	labelCost = cost{"decision to container, under labels", []string{"schedule"}, 15_000}
-	// Starting the JVM of a task attempt takes 1 to 2 s.
+	// Time that the JVM of a task attempt takes to start: 1 to 2 s.
 	taskStartCost = cost{"start of an attempt, before it takes input", []string{"tasks", "durations", "schedule"}, longestStartMs}
 
 	sharingCost  = cost{name: "sharing of cores", restsOn: []string{"nodes", "hosts", "durations", "schedule"}}

@@ -57,7 +57,7 @@ func (t *Trace) roomMs(x *sim.Machines) map[*Attempt]float64 {
 		Decision
 		attempt *Attempt
 		until   traces.Time
-		next    bool // true: a later decision has used the room of the container that this attempt left
+		next    bool // true: a later decision has already used the memory and cores that this attempt left
 	}
 	bound := map[traces.Attempt]*Attempt{}
 	for i := range t.attempts {

@@ -20,7 +20,7 @@ type jobMaker struct {
 	machines *sim.Machines
 	ids      []state.NodeID       // for each nodeIndex of the trace, the replay's node; None: the replay's cluster lacks the node
 	workers  map[traces.Node]bool // worker nodes of the trace
-	topology *place.Topology      // chooses new nodes for blocks; nil: blocks stay where the trace has them
+	topology *place.Topology      // chooses new nodes for blocks by HDFS's rules; nil: blocks stay where the trace has them
 	replicas draw.Key
 	draws    draw.Key             // key that starts the sequence of random numbers by which the computing times of tasks vary
 	roomMs   map[*Attempt]float64 // how long, in ms, each attempt keeps its container's memory and cores, if recorded heartbeats are followed; nil: as long as the attempt ran
@@ -341,7 +341,7 @@ func (j *Job) lastMap() traces.Time {
 	return last
 }
 
-// lastEnd returns the time when the job's last task ended.
+// lastEnd returns the time when the last task of the job ended.
 func (j *Job) lastEnd() traces.Time {
 	last := j.lastMap()
 	for i := range j.Tasks[traces.Reduce] {
@@ -360,8 +360,8 @@ func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 // the calibration.
 const unknown = -1
 
-// model sets a job's task times from the calibration of its workload: launch and
-// computing, and reading and shuffling by where the data is.
+// model sets how long the tasks of a job take, from the calibration of the job's
+// workload. Reading and shuffling take as long as the distance of the data requires.
 func (m *jobMaker) model(j *Job, x *sim.Job) {
 	w, standIn, _ := m.costsOf(j.workload()) // ignore the error: the method check has refused jobs of unknown workloads before
 	for i := range x.MapWork {

@@ -20,8 +20,8 @@ import (
 // compared with other levels.
 const minLevelSamples = 5
 
-// leastRate is the lowest rate of a disk or link, in bytes/s, that a fit may give.
-// It is far below what any machine that runs Hadoop has.
+// leastRate is the lowest rate of a disk or link, in bytes/s, that a fit accepts. It
+// is far below what any machine that runs Hadoop has.
 const leastRate = 100_000
 
 // perMiB says how many ms longer, for each MiB of input, the maps at one locality

@@ -73,8 +73,9 @@ type Config struct {
 	// Calibration lacks; "" for none. Jobs that use these costs write as many bytes
 	// as recorded.
 	Workload string
-	// Faults, Speculation and CachePolicy are as in config.Experiment. An empty
-	// Speculation means none; an empty CachePolicy means static.
+	// The fields Faults, Speculation and CachePolicy have the same meaning as in
+	// config.Experiment. An empty Speculation means none; an empty CachePolicy means
+	// static.
 	Faults                   config.Faults
 	Speculation, CachePolicy string
 	// Interrupted, if not nil, is called now and then; if it returns an error, the

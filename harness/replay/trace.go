@@ -19,7 +19,7 @@ type Trace struct {
 	Jobs   []*Job // the recorded jobs, in order of submission
 	// List has the jobs of a trace that lists jobs without their tasks; then Jobs is
 	// empty. In other traces List is empty.
-	List []traces.JobListed // jobs in order of submission
+	List []traces.JobListed // jobs of the job list, in order of submission
 	// Nodes are the cluster's workers, including those that joined during the run.
 	Nodes []traces.NodeFacts
 	// Heartbeats are the recorded heartbeats of nodes with room, at which the
@@ -429,9 +429,9 @@ func (b *builder) finish() (*Trace, error) {
 		for i := range j.Tasks[traces.Map] {
 			t := &j.Tasks[traces.Map][i]
 			if h := b.blocks[t.block]; h != nil {
-				// A block that was first seen after the job's submission was there
-				// before: the NameNode was asked about the block only because of
-				// this job.
+				// If a block was first seen after the job's submission, it was on
+				// disk before nevertheless: the NameNode was asked about the block
+				// only because of this job.
 				at := j.T
 				if len(h.onDisk) > 0 {
 					at = max(at, h.onDisk[0].t)

@@ -51,7 +51,7 @@ type delay struct {
 }
 
 type delayed struct {
-	wait    int64       // how long the job has waited since its last launch, in skips or nanoseconds
+	wait    int64       // how long the job has waited since its last launch of a task, in skips or nanoseconds
 	level   state.Level // locality level of the job's last launch; 0, before the first launch, counts as node-local
 	skipped bool
 }

@@ -22,8 +22,8 @@ type PlannedSplit struct {
 	Node  state.NodeID
 }
 
-// plan is a SplitPlan that a scheduler model made for a job. The driver may
-// not have rewritten the job's splits to it.
+// plan is a SplitPlan (a host for each split) that a scheduler model made for a
+// job. It may be that the driver has not rewritten the job's splits to it.
 type plan struct {
 	splits  SplitPlan
 	checked int32 // value of View.InputChanges when inForce was computed; below 0: not computed yet

@@ -93,10 +93,10 @@ const (
 	Node
 	Rack
 	Off
-	Rerun   // the task is a map that must run again; it goes first and may start on any node
-	Reduces // the task is a reduce; it has no input block, so any node will do
+	Rerun   // reason: the task is a map that must run again; it goes first and may start on any node
+	Reduces // reason: the task is a reduce; it has no input block, so any node will do
 	Random
-	Plan // the map's node is the one that the job's plan names, or any node if all named nodes are down
+	Plan // reason: the map's node is the one that the job's plan names, or any node if all named nodes are down
 )
 
 func (r Reason) String() string {
@@ -126,7 +126,7 @@ type Pick struct {
 	Reason Reason
 }
 
-// On makes a Decision of p: to start the task of p on node n.
+// On turns pick p into a Decision: to start the task of p on node n.
 func (p Pick) On(n state.NodeID) Decision {
 	return Decision{Job: p.Job, Kind: p.Kind, Node: n, Task: p.Task, Reason: p.Reason}
 }

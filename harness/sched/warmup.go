@@ -51,8 +51,8 @@ var ErrWarmupStopped = errors.New("training was stopped")
 
 // Progress says how far the training of a scheduler model is.
 type Progress struct {
-	Job          state.JobID // the job that the model is trained for; state.None: any job
-	Episodes, Of int         // training episodes done, and the largest number there can be
+	Job          state.JobID // the job that the model is trained for; state.None: all jobs
+	Episodes, Of int         // training episodes done so far, and the largest number that there can be
 	Last         Episode
 }
 
@@ -66,7 +66,7 @@ type Training struct {
 // Episode is the result of one training episode of a scheduler model: one pass
 // over all maps of a job.
 type Episode struct {
-	Return    float64 // sum of the episode's rewards
+	Return    float64 // sum of the rewards in the training episode
 	LocalRate float64 // share of the episode's maps that were placed cache-local or node-local
 	CacheRate float64 // share of the episode's maps that were placed cache-local
 }

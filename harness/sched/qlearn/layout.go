@@ -13,11 +13,11 @@ type Class uint8
 
 // The locality classes of a map on a node, nearest first.
 const (
-	CacheLocal     Class = iota // CL: the node caches the map's block
-	DataLocal                   // DL: the node stores the map's block on disk
-	CacheRackLocal              // CRL: another node in the same rack caches the map's block
-	DataRackLocal               // DRL: another node in the same rack stores the map's block on disk
-	NoLocality                  // NO: no node of the rack has the map's block; also the state before the first assignment
+	CacheLocal     Class = iota // locality class CL: the node caches the map's block
+	DataLocal                   // locality class DL: the node stores the map's block on disk
+	CacheRackLocal              // locality class CRL: another node in the same rack caches the map's block
+	DataRackLocal               // locality class DRL: another node in the same rack stores the map's block on disk
+	NoLocality                  // locality class NO: no node of the rack has the map's block; also the state before the first assignment
 	classes        = iota
 )
 

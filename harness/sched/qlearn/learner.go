@@ -65,7 +65,7 @@ func (l *learner) episode(choose func(Class) (action, bool)) (sum float64) {
 		target := reward
 		b, more := choose(next)
 		if more {
-			after := b // SARSA learns from the action that is really taken next
+			after := b // by default SARSA, which learns from the action that is really taken next
 			if l.rule.QLearning {
 				after, _ = l.greedy(next)
 			}
@@ -131,13 +131,14 @@ func (l *learner) more() bool {
 	return l.maps.n > 0 && l.nodes.n > 0
 }
 
-// greedy returns the valid action with the highest Q-value in state s.
+// greedy returns the valid action (map and node) with the highest Q-value in
+// state s.
 func (l *learner) greedy(s Class) (action, bool) {
 	if !l.more() {
 		return action{}, false
 	}
 	b := &l.best[s]
-	if !b.made || l.rule.ByClass && l.learning { // while the learner trains by locality class, Q-values change, so the ranking is made again each time
+	if !b.made || l.rule.ByClass && l.learning { // rank the actions again for each choice while the learner trains by locality class, as every Q-value may have changed
 		b.made = true
 		b.heap = b.heap[:0]
 		for _, i := range l.maps.list[:l.maps.n] {
