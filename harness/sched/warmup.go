@@ -51,7 +51,7 @@ var ErrWarmupStopped = errors.New("training was stopped")
 
 // Progress says how far the training of a scheduler model is.
 type Progress struct {
-	Job          state.JobID // the job that the model is trained for; state.None: all jobs
+	Job          state.JobID // the job that the model is trained for; state.None: the training serves any job
 	Episodes, Of int         // training episodes done so far, and the largest number that there can be
 	Last         Episode
 }
