@@ -308,8 +308,8 @@ func (l *Lab) running() bool {
 }
 
 // machinesExist reports whether the lab's network, control groups and files
-// exist, so that only daemons need to be started. The files exist if the cluster
-// file exists, as Up writes it last.
+// exist, so that only daemons need to be started. Of the files it looks only for
+// the cluster file, which Up writes last.
 func (l *Lab) machinesExist() bool {
 	if _, err := os.Stat(l.ClusterFile()); err != nil || len(namespaces(l.Name)) != len(l.nodes) {
 		return false

@@ -41,7 +41,7 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 		fits := x.fitRates(list, &cluster)
 		x.fitWorkloads(list)
 		misfit := x.correct(list, fits)
-		if !math.IsInf(misfit, 1) { // infinite: a replay failed, and the calibration's warnings say why
+		if !math.IsInf(misfit, 1) { // an infinite misfit means that a replay failed; the calibration's warnings say why
 			x.MisfitPct = 100 * misfit
 		}
 		if i == 0 || misfit < 0.98*least {

@@ -88,7 +88,7 @@ type Task struct {
 // that ran in the resulting container.
 type Decision struct {
 	traces.Decision
-	GrantedAt traces.Time // time at which YARN first listed the decision's container
+	GrantedAt traces.Time // time at which YARN first reported the container that the decision asked for
 	Bound     traces.Attempt
 }
 
