@@ -222,7 +222,7 @@ func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog
 			if !errors.Is(err, fs.ErrExist) {
 				return l.Epoch + 1, asked, err
 			}
-			as.own = 0 // another process took the lease with this number first, so no lease is our own now
+			as.own = 0 // another process took the lease with this number first, so from now on no lease counts as our own
 			continue
 		}
 		if err := wait(ctx, lookEvery); err != nil {

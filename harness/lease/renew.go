@@ -54,8 +54,8 @@ func (h *Hold) keep(ctx context.Context) {
 	}
 }
 
-// lose ends the right to change the cluster, with ErrLost. A second call does
-// nothing.
+// lose ends the right to change the cluster, with ErrLost. Another call of
+// lose does nothing.
 func (h *Hold) lose(why error) {
 	err := fmt.Errorf("%w: %w", ErrLost, why)
 	if h.lost.CompareAndSwap(nil, &err) {

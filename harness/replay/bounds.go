@@ -57,8 +57,8 @@ func newBounds(x *sim.Config, m *jobMaker, source sim.Source) *bounds {
 	return &bounds{Source: source, capacity: capacityOf(x, m), wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation}
 }
 
-// Next returns the next job of the replay and adds the limits of its time. It
-// implements sim.Source.
+// Next returns the next job of the replay and notes the lower and upper limits of
+// the job's time. It implements sim.Source.
 func (b *bounds) Next(j *sim.Job) bool {
 	if !b.Source.Next(j) {
 		return false
@@ -142,8 +142,8 @@ type tasksTime struct {
 	chainMs float64
 }
 
-// capacity is the room and the speed of a cluster, from which limits of job times
-// are computed.
+// capacity is the memory, the cores and the speed of a cluster, from which limits of
+// job times are computed.
 type capacity struct {
 	costs      *sim.Costs
 	all        room    // memory and cores of all nodes together

@@ -136,7 +136,7 @@ func (c *Calibration) fitCosts(list []*Trace) {
 }
 
 // The method waits returns the mean time, in ms, that passes between two attempts in
-// the same room because of intervals that the simulator computes itself: the
+// the same container room because of intervals that the simulator computes itself: the
 // NodeManager's heartbeat, the change of a node's label, and the ApplicationMaster's
 // heartbeat.
 func (c *Calibration) waits(t *Trace) float64 {

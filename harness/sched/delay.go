@@ -43,7 +43,7 @@ import "heddle/harness/state"
 type delay struct {
 	byTime, fair         bool
 	nodeSkips, rackSkips int64
-	nodeWait, rackWait   int64 // how long jobs wait for their node and their rack, in nanoseconds, with form time
+	nodeWait, rackWait   int64 // how long jobs wait for their node and their rack, in nanoseconds; used only if parameter form is "time"
 	jobs                 perJob[delayed]
 	fewest               shares        // the jobs, sorted by number of running tasks; used only with parameter order = fair
 	skipped              []state.JobID // jobs skipped at the last heartbeat; kept only if parameter form is "time"

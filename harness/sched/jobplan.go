@@ -18,7 +18,7 @@ type SplitPlan []PlannedSplit
 
 // PlannedSplit is one input split and the only host that the split is to name.
 type PlannedSplit struct {
-	Split state.TaskID // the number of the split's map in the job as submitted
+	Split state.TaskID // number that the map which reads this split has in the job as submitted
 	Node  state.NodeID
 }
 

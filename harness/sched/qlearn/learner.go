@@ -12,8 +12,9 @@ type learner struct {
 	epsilon  float64
 	learning bool
 
-	// In the list maps, those that have not started come first; in the list
-	// nodes, those with a free slot. Both lists are shuffled as they change.
+	// The field maps lists the job's maps, those that have not started first.
+	// The field nodes lists the nodes, those with a free slot first. The order
+	// among these changes at random.
 	maps, nodes shuffled
 	free        []int32 // number of free slots of each node in the present wave of maps
 	counts      [classes]int
