@@ -12,7 +12,7 @@ import (
 // Change says what to change on a running lab. A nil field changes nothing; 0
 // removes a limit. The changes last until the lab is next brought up.
 type Change struct {
-	Nodes  []string // names of the workers to change; empty means all workers of Rack
+	Nodes  []string // names of the workers to change; empty means all workers of the rack in the field Rack
 	Rack   int      // number of the rack to change; 0 means all racks
 	CPUs   *float64
 	Speed  *float64 // the part of a worker's cores that its processes may use, above 0 and at most 1

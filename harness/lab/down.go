@@ -15,8 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// grace is how long daemons may take to end after SIGTERM. The limit is short
-// because a NodeManager that has run many jobs would need 17 s.
+// grace is how long daemons may take to end after SIGTERM. After that
+// they are killed. The limit is short, since a NodeManager that has run many
+// jobs would need 17 s.
 const grace = 1500 * time.Millisecond
 
 // Down ends the lab's processes and removes its network, mounts and control

@@ -198,7 +198,7 @@ func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 		}
 		return nil
 	}
-	const burst = 128 << 10 // in bytes; larger than the largest segment that a virtual Ethernet device sends
+	const burst = 128 << 10 // burst size in bytes, larger than the largest segment that a virtual Ethernet device sends
 	bucket := &netlink.Tbf{
 		QdiscAttrs: root,
 		Rate:       uint64(rate),

@@ -17,7 +17,7 @@ type Status struct {
 	Network     string `json:"network"`
 	Folder      string `json:"folder"`
 	ClusterFile string `json:"clusterFile"`
-	// PSSBytes is the memory that all daemons use together. Memory that
+	// PSSBytes is how many bytes of memory all daemons use. Memory that
 	// several daemons share, such as the class-data archive, counts once.
 	PSSBytes int64          `json:"pssBytes"`
 	Daemons  []DaemonStatus `json:"daemons"`

@@ -235,7 +235,7 @@ func nodesToLabels(ctx context.Context, rm *yarnclient.RM) (map[string]string, e
 		all, err := rm.NodesToLabels(ctx)
 		clear(labelOf)
 		for node, labels := range all {
-			labelOf[node] = strings.Join(labels, ",") // a node has at most one label, so nothing is really joined
+			labelOf[node] = strings.Join(labels, ",") // a node has at most one label; Join turns this list of none or one into text
 		}
 		return err
 	})

@@ -270,8 +270,9 @@ func (s sharing) String() string {
 	return fmt.Sprint(s.node)
 }
 
-// sharings returns the ways in which attempts may share cores that a calibration
-// tries, each a number of cores. Of equally good ones the first is taken.
+// sharings returns the ways of sharing cores that a calibration tries: none, parts
+// of each node's cores, and parts of the whole machine's cores. Of equally good ways
+// the first is taken.
 func sharings(hostCores float64) []sharing {
 	var list []sharing
 	for _, part := range []float64{0, 1, 0.75, 0.5, 0.25, 0.125} {

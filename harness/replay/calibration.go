@@ -50,7 +50,7 @@ type Calibration struct {
 	// AMStart is the time from a job's submission to its ApplicationMaster's first
 	// container request. Finish is the time from the end of the last task to the end
 	// of the job. Turnover is the time from an attempt's end until another attempt
-	// starts with the memory and cores that it left, while tasks wait.
+	// starts with the memory and cores of the ended one, while tasks wait.
 	AMStart  Figure `json:"amStartMs"`
 	Finish   Figure `json:"finishMs"`
 	Turnover Figure `json:"turnoverMs"`

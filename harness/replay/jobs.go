@@ -356,7 +356,7 @@ func (j *Job) lastEnd() traces.Time {
 // finds the job's costs.
 func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 
-// unknown, in place of a task's output bytes, says that they must be computed from
+// unknown stands in place of a task's output bytes if these must be computed from
 // the calibration.
 const unknown = -1
 

@@ -195,7 +195,8 @@ func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) fl
 // fit. Replays of larger traces would take too long.
 const correctable = 100_000
 
-// corrections is how often the traces are replayed in turn to correct a fit.
+// corrections is how many times all traces are replayed, one time after the other, to
+// correct a fit step by step.
 const corrections = 5
 
 // correct replays the traces under their own models, and corrects the computing

@@ -17,7 +17,7 @@ import (
 // tests. It implements lease.Files. Its methods may be called from any
 // goroutine.
 type Files struct {
-	// Now returns the NameNode's time. nil means time.Now, which
+	// Now returns the NameNode's time. If it is nil, time.Now is used, which
 	// testing/synctest controls in tests.
 	Now func() time.Time
 
