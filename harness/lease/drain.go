@@ -122,7 +122,9 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 		if steered[a.ID] {
 			jobs++
 		}
-		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // add the ApplicationMaster's label, as the request for an ApplicationMaster is not always among the container requests that YARN reports
+		// YARN does not always report the request for an ApplicationMaster among
+		// the application's container requests.
+		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) {
 			labels = append(labels, a.AMLabel)
 		}
 		for _, r := range a.Requests {

@@ -86,7 +86,7 @@ type Hold struct {
 	ended   chan struct{}             // channel that is closed when the renewal of the lease is to stop
 	end     func()
 
-	busy   sync.RWMutex // lock that each change of the cluster holds for reading and Release holds for writing, so that Release waits for changes under way
+	busy   sync.RWMutex // held by each change of the cluster for reading, by Release for writing: Release waits for changes under way
 	noting sync.Mutex   // lock held while entries are written to the journal
 	mu     sync.RWMutex // lock for the field notes: the journal's entries in memory
 	notes  notes

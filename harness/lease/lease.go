@@ -160,7 +160,7 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 		if err != nil {
 			return Lease{}, err
 		}
-		if !slices.Contains(names, "owner") { // skip this folder, as it has no owner file: the file is not written yet, or the process died before it wrote the file
+		if !slices.Contains(names, "owner") { // no owner file: it is not written yet, or its process died before writing it
 			continue
 		}
 		l := Lease{Epoch: epoch, Released: slices.Contains(names, "released")}

@@ -24,7 +24,7 @@ type bounds struct {
 // jobBounds are the lower and upper limits of one job's time, and of the work that
 // its tasks do.
 type jobBounds struct {
-	submitMs, leastMs, mostMs float64 // arrival of the job; and its least and largest time from submission to end, in ms, if it runs alone on the cluster
+	submitMs, leastMs, mostMs float64 // the job's arrival; its least and largest time to its end, in ms, if it runs alone
 	work                      room    // lower limit of the job's work: containers, memory and cores, each multiplied by time
 	containersMs              float64 // upper limit of the time, in ms, for which the job's tasks occupy containers, all tasks added up
 }

@@ -23,7 +23,7 @@ type jobMaker struct {
 	topology *place.Topology      // chooses new nodes for blocks by HDFS's rules; nil: blocks stay where the trace has them
 	replicas draw.Key
 	draws    draw.Key             // key that starts the sequence of random numbers by which the computing times of tasks vary
-	roomMs   map[*Attempt]float64 // how long, in ms, each attempt keeps its container's memory and cores, if recorded heartbeats are followed; nil: as long as the attempt ran
+	roomMs   map[*Attempt]float64 // if recorded heartbeats are followed: for how many ms each attempt keeps its container; otherwise nil
 	cached   map[blockKey]bool    // cached block copies that fit into the cache of their node
 	cacheUse []int64              // for each node: bytes of the cached blocks placed there so far
 	jobs     []*Job               // jobs of the trace that have tasks

@@ -99,7 +99,7 @@ type Attempt struct {
 	Index, number int32
 	node          nodeIndex
 	Kind          traces.TaskKind
-	Level         traces.Level // locality level: how far the map ran from its input's replicas, or from the hosts of its split if replicas are unknown
+	Level         traces.Level // distance of the map from its input's replicas, or from its split's hosts if replicas are unknown
 	Outcome       traces.Outcome
 	Start, End    traces.Time
 

@@ -139,7 +139,7 @@ func (l *learner) greedy(s Class) (action, bool) {
 		return action{}, false
 	}
 	b := &l.best[s]
-	if !b.made || l.rule.ByClass && l.learning { // rank the actions again for each choice while the learner trains by locality class, as every Q-value may have changed
+	if !b.made || l.rule.ByClass && l.learning { // in training by locality class, Q-values change, so rank again for each choice
 		b.made = true
 		b.heap = b.heap[:0]
 		for _, i := range l.maps.list[:l.maps.n] {
