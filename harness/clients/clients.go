@@ -37,8 +37,8 @@ type Agent struct {
 }
 
 // To makes the clients for the cluster that a cluster file describes. It fails
-// if the file names something that cannot be used, such as a token file that
-// cannot be read.
+// if the cluster file names something that cannot be used, such as a file with
+// a token that cannot be read.
 func To(c *config.Cluster) (*Clients, error) {
 	dial := c.DialContext()
 	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: c.ResourceManagers, User: c.User, DialContext: dial})
@@ -101,8 +101,8 @@ func (c *Clients) Answers(ctx context.Context) (hadoop string, err error) {
 	return hadoop, err
 }
 
-// AwaitAnswers asks all daemons again and again until all of them answer, for
-// at most limit.
+// AwaitAnswers asks all daemons of the cluster for their version, again and
+// again, until all of them answer. It does so for at most the time limit.
 func (c *Clients) AwaitAnswers(ctx context.Context, limit time.Duration) error {
 	for start := time.Now(); ; {
 		_, err := c.Answers(ctx)
@@ -120,10 +120,10 @@ func (c *Clients) AwaitAnswers(ctx context.Context, limit time.Duration) error {
 // answer, is not able to work, or is not the daemon expected at its address.
 var ErrUnable = errors.New("the cluster cannot be used")
 
-// Unable reports whether err means that the cluster does not answer or is not
-// able to work. Other errors are due to the request itself.
+// Unable reports whether an error means that the cluster does not answer or is
+// not able to work. Other errors are due to the request itself.
 func Unable(err error) bool {
-	if errors.Is(err, context.Canceled) { // not the cluster's fault: the user cancelled the call
+	if errors.Is(err, context.Canceled) { // the user cancelled the call, so the cluster is not at fault
 		return false
 	}
 	for _, kind := range []error{

@@ -8,7 +8,8 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// cache checks what the cluster needs to cache job inputs in HDFS.
+// The method cache checks what the cluster needs so that job inputs can be
+// cached in HDFS.
 func (e *examiner) cache(ctx context.Context) []Check {
 	return []Check{e.cacheCapacity(), e.cachePools(ctx)}
 }
@@ -23,8 +24,8 @@ func (e *examiner) cacheCapacity() Check {
 			next("one of the two on each DataNode, then restart it: the first needs libhadoop and a memlock limit of as much, the second a tmpfs of its own")
 	}
 	if errors.Is(e.disks.err, fs.ErrPermission) {
-		// users who are not superusers may read only the cache capacity summed
-		// over all DataNodes
+		// users who are not superusers may read only the sum of the cache
+		// capacities of all DataNodes
 		total, ok := e.nnBeans["CacheCapacity"].(float64)
 		switch {
 		case !ok:
@@ -73,8 +74,8 @@ func (e *examiner) cachePools(ctx context.Context) Check {
 		return c.ok("user %s may make cache pools; there %s now", e.cluster.User, isAre(len(pools), "pool"))
 	}
 	for _, p := range pools {
-		// the groups of the user are unknown here, so only the owner's and
-		// others' write permissions of the cache pool count
+		// only the owner's and others' write permissions of the cache pool
+		// count, as the user's groups are unknown here
 		if p.Owner == e.cluster.User && p.Mode&0o200 != 0 || p.Mode&0o002 != 0 {
 			return c.ok("pool %s", p.Name)
 		}

@@ -15,8 +15,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// capture checks what the cluster needs so that any trace of its jobs can be
-// made.
+// The method capture checks what the cluster needs so that traces of its jobs
+// can be made.
 func (e *examiner) capture(ctx context.Context) []Check {
 	return []Check{
 		e.resourceManager(ctx), e.authentication(ctx), e.nodeManagers(), e.nameNode(), e.historyServer(),
@@ -125,8 +125,8 @@ func (e *examiner) historyServer() Check {
 	return c.ok("%s answers", e.cluster.HistoryServer)
 }
 
-// versions compares the Hadoop versions of the daemons. heddle can make traces
-// of Hadoop 3.3 to 3.5.
+// versions compares the Hadoop versions of the cluster's daemons with those
+// that heddle can make traces of: 3.3 to 3.5.
 func (e *examiner) versions(ctx context.Context) Check {
 	c := check("versions", false, "reading the daemons' answers; heddle is tested with 3.4.2 and reads 3.3 to 3.5")
 	by := map[string][]string{}
@@ -187,7 +187,7 @@ func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 	if address == "" {
 		return nil
 	}
-	// A NodeManager client serves for the NameNode too, since all Hadoop
+	// The client for NodeManagers serves for the NameNode too, since all Hadoop
 	// daemons answer /jmx alike.
 	nn, err := yarnclient.NewNM(yarnclient.Options{
 		Addresses: []string{address}, User: e.cluster.User, Timeout: callTimeout, Retries: -1, DialContext: e.cluster.DialContext(),
@@ -203,8 +203,8 @@ func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 	return beans[0]
 }
 
-// nameNodeWeb returns the web address of the first NameNode. It has to derive
-// the web address, as the cluster file has only RPC addresses.
+// nameNodeWeb returns the web address of the first NameNode. The cluster file
+// has only the RPC addresses, so this address has to be derived.
 func (e *examiner) nameNodeWeb(ctx context.Context) string {
 	host, _, err := net.SplitHostPort(e.cluster.NameNodes[0])
 	if err != nil {
@@ -247,7 +247,7 @@ func (e *examiner) historyFolder(ctx context.Context) Check {
 			if err != nil {
 				return c.failed(err).next("set " + s.Property + " in the history server's mapred-site.xml to a folder in this HDFS")
 			}
-			break // one readable file shows that the user can read the folder
+			break // stop: one readable file shows that the user can read the folder
 		}
 		folders = append(folders, folder)
 	}
@@ -255,8 +255,8 @@ func (e *examiner) historyFolder(ctx context.Context) Check {
 }
 
 // staging checks the staging folder, which has job.xml and the splits of
-// running jobs. A user can read only the files of own jobs; a superuser can
-// read all.
+// running jobs. Users can read only the files of their own jobs; a superuser
+// can read all.
 func (e *examiner) staging(ctx context.Context) Check {
 	c, rows := about("staging")
 	if e.root.err != nil {
@@ -283,7 +283,7 @@ func (e *examiner) staging(ctx context.Context) Check {
 		if errors.Is(err, fs.ErrPermission) {
 			return c.warn("user %s cannot read %s", e.cluster.User, own).next("hdfs dfs -chown -R " + e.cluster.User + " " + path.Dir(own))
 		}
-		break // no fault: the user's staging folder may be empty or not exist yet
+		break // go on without a warning: the user's staging folder may be empty or not exist yet
 	}
 	if e.disks.err != nil {
 		return c.ok("%s, of jobs of user %s only", folder, e.cluster.User)

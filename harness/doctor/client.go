@@ -14,8 +14,8 @@ import (
 	"heddle/hibench"
 )
 
-// run checks what is needed to submit jobs: a Hadoop client installation on
-// this machine.
+// The method run checks what is needed to submit jobs: a Hadoop client
+// installation on this machine.
 func (e *examiner) run(ctx context.Context) []Check {
 	return []Check{e.client(), e.clientVersion(ctx), e.hibench()}
 }
@@ -33,8 +33,9 @@ func (e *examiner) client() Check {
 	return c.ok("%s with configuration %s", h.Home, h.Conf)
 }
 
-// workload lets package hibench check that this machine has everything its
-// workloads need, with or without a HiBench checkout.
+// The method workload checks that this machine has everything that heddle's
+// workloads need, with or without a HiBench checkout. Package hibench does the
+// check.
 func (e *examiner) workload(checkout string) error {
 	_, err := hibench.New(hibench.Env{
 		HadoopHome: e.cluster.Hadoop.Home, ConfDir: e.cluster.Hadoop.Conf, User: e.cluster.User,

@@ -13,15 +13,16 @@ import (
 	"heddle/yarnclient"
 )
 
-// offset is how far another machine's clock is ahead of ours. The field by is
-// the estimate; the true offset differs from it by at most bound.
+// offset says how far another machine's clock is ahead of this machine's. The
+// field by is the estimate; the true offset differs from it by at most the
+// field bound.
 type offset struct {
 	by, bound time.Duration
 }
 
-// clock compares the daemons' clocks with ours by the Date header of their
-// HTTP answers, which is in whole seconds. nodeClocks compares the clocks of
-// nodes with agents more exactly.
+// The method clock compares the daemons' clocks with this machine's clock by
+// the Date header of their HTTP answers, which is in whole seconds. nodeClocks
+// compares the clocks of nodes with agents more exactly.
 func (e *examiner) clock(ctx context.Context) Check {
 	c := check("clock", false, "putting events of different hosts in order")
 	// A daemon that did not answer an earlier check is not asked again.
@@ -62,14 +63,15 @@ func (e *examiner) clock(ctx context.Context) Check {
 	return c.ok("%s", strings.Join(parts, ", "))
 }
 
-// atMost and atLeast return the largest and the smallest possible difference
-// between the two clocks, without sign.
+// atMost and atLeast return the largest and the smallest possible difference,
+// without sign, between another machine's clock and this machine's.
 func (o offset) atMost() time.Duration  { return o.by.Abs() + o.bound }
 func (o offset) atLeast() time.Duration { return max(0, o.by.Abs()-o.bound) }
 
-// dateOffset derives how far a daemon's clock is ahead from the Date header of
-// its answer. The header's time is up to 2 s old: it is cut to whole seconds,
-// and a daemon uses the same text for up to another second.
+// dateOffset derives how far a daemon's clock is ahead of this machine's, from
+// the Date header of the daemon's answer. The header's time is up to 2 s old:
+// it is cut to whole seconds, and a daemon uses the same text for up to another
+// second.
 func dateOffset(ctx context.Context, client *http.Client, address string) (offset, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/conf?name=fs.defaultFS", nil)
 	if err != nil {

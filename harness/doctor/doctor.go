@@ -35,46 +35,49 @@ type Feature struct {
 	// Measured.
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
-	// Why gives the reasons for the feature's verdict, unless the verdict is
-	// Yes.
+	// Why gives the reasons for the verdict on the feature; it is empty if the
+	// verdict is Yes.
 	Why    []string `json:"why,omitempty"`
 	Checks []Check  `json:"checks"`
 }
 
-// Names of the features of a cluster that doctor reports on.
+// Names of the features of heddle (uses that it makes of a cluster) that doctor
+// reports on.
 const (
 	Captured = require.Captured
 	Run      = "run" // the feature of running workloads with heddle run
 	Steered  = require.Steered
 	Cached   = require.Cached
-	Measured = "measured" // the feature of measuring nodes and of reading from a cold page cache
+	Measured = "measured" // the feature of measuring nodes by agents, and of emptying page caches so that jobs read from disk
 )
 
-// Verdict says whether a feature works on the examined cluster.
+// Verdict says whether a feature of heddle, such as capturing traces, works on
+// the examined cluster.
 type Verdict string
 
-// The verdicts on a feature. Unclear means that something the feature requires
-// could not be checked.
+// The verdicts on a feature of heddle. Unclear means that something the feature
+// requires could not be checked.
 const (
 	Yes     Verdict = "yes"
 	No      Verdict = "no"
 	Unclear Verdict = "unknown"
 )
 
-// Check is one thing that doctor checked on the cluster, and the result.
+// Check is one thing that heddle doctor checked on the cluster, and the result.
 type Check struct {
 	// ID is the check's name, such as "labelPool". It stays the same from
 	// version to version.
 	ID     string `json:"id"`
 	Status Status `json:"status"`
-	// Required is true if the feature does not work unless this check is OK.
+	// Required is true if the feature of heddle does not work unless this check
+	// is OK.
 	Required bool `json:"required"`
-	// Found says what the cluster has. NeededFor says what heddle needs it
-	// for.
+	// Found says what the cluster has. NeededFor says what heddle needs the
+	// checked thing for.
 	Found     string `json:"found"`
 	NeededFor string `json:"neededFor"`
 	// Set lists the Hadoop properties that the user should set. Next says what
-	// else to do.
+	// else the user should do.
 	Set  []Property `json:"set,omitempty"`
 	Next string     `json:"next,omitempty"`
 }
@@ -83,7 +86,7 @@ type Check struct {
 type Status string
 
 // The statuses of a check. Only a check that is Required can be Missing. Warn
-// means that the feature works, but less well.
+// means that the feature of heddle works, but less well.
 const (
 	OK      Status = "ok"
 	Warn    Status = "warn"
@@ -94,13 +97,13 @@ const (
 // Property is a Hadoop property that the user should set, with the file that
 // it belongs in.
 type Property struct {
-	File  string `json:"file"` // the configuration file's name, such as "yarn-site.xml"
+	File  string `json:"file"` // name of the configuration file that the property belongs in, such as "yarn-site.xml"
 	Name  string `json:"property"`
 	Value string `json:"value"`
 }
 
-// Feature returns the report on the feature with this name, or nil if there is
-// none.
+// Feature returns the report on the feature of heddle with this name, or nil if
+// there is none.
 func (r *Report) Feature(name string) *Feature {
 	for i := range r.Features {
 		if r.Features[i].Name == name {
@@ -132,8 +135,8 @@ const (
 	reportLimit = 20 * time.Second
 )
 
-// examiner has the clients of a cluster, and the daemons' answers that several
-// checks use.
+// examiner has the clients of a cluster's daemons, and those answers of the
+// daemons that several checks use.
 type examiner struct {
 	cluster *config.Cluster
 	rm      *yarnclient.RM
@@ -145,7 +148,7 @@ type examiner struct {
 	disks   answer[[]hdfs.DataNode]
 	jhs     answer[yarnclient.HistoryInfo]
 	root    answer[hdfs.File]
-	nnBeans map[string]any // the NameNode's attributes from JMX bean NameNodeInfo; nil if it could not be read
+	nnBeans map[string]any // the NameNode's attributes from JMX bean NameNodeInfo; nil if the NameNode did not give them
 }
 
 // nameNode is the part of *hdfs.Client that doctor uses. Tests use a fake.
@@ -219,7 +222,8 @@ func (e *examiner) report(whole context.Context) *Report {
 	return r
 }
 
-// judge derives the verdict on a feature from the feature's checks.
+// judge derives the verdict on a feature of heddle from the results of the
+// feature's checks.
 func judge(name string, checks []Check) Feature {
 	f := Feature{Name: name, Verdict: Yes, Checks: checks}
 	for _, c := range checks {
@@ -237,21 +241,21 @@ func judge(name string, checks []Check) Feature {
 	return f
 }
 
-// check returns a new check with status OK. The caller changes the status if
-// the check fails.
+// The method check returns a new check with status OK. The caller changes the
+// status if the check fails.
 func check(id string, required bool, neededFor string) Check {
 	return Check{ID: id, Status: OK, Required: required, NeededFor: neededFor}
 }
 
-// about returns a new check for the settings that package require lists under
-// a check id. It also returns these settings.
+// about returns a new check, with the settings that package require lists for
+// it.
 func about(id string) (Check, []require.Setting) {
 	rows := require.Of(id)
 	return check(id, rows[0].Required, rows[0].Why), rows
 }
 
-// tells checks one Hadoop setting. found and lacks are the texts of the check
-// for a good and for a bad value.
+// tells checks one Hadoop setting. Its arguments found and lacks are the texts
+// that the check shows for a good and for a bad value.
 func (e *examiner) tells(ctx context.Context, id, found, lacks string) Check {
 	c, rows := about(id)
 	value, err := e.value(ctx, rows[0])
@@ -268,8 +272,8 @@ func (c Check) ok(format string, args ...any) Check      { return c.found(OK, fo
 func (c Check) warn(format string, args ...any) Check    { return c.found(Warn, format, args...) }
 func (c Check) unknown(format string, args ...any) Check { return c.found(Unknown, format, args...) }
 
-// bad sets the check's status to Missing, or to Warn if the feature works
-// without it.
+// bad sets the check's status to Missing, or to Warn if the feature of heddle
+// works without the thing checked.
 func (c Check) bad(format string, args ...any) Check {
 	if c.Required {
 		return c.found(Missing, format, args...)
@@ -287,8 +291,9 @@ func (c Check) found(s Status, format string, args ...any) Check {
 	return c
 }
 
-// failed sets the check's status to Missing or Warn, and takes the text from
-// an error. If the error says what to do next, that becomes the check's Next.
+// The method failed sets the check's status to Missing or Warn, and takes the
+// check's text from an error. If the error says what to do next, that becomes
+// the field Next.
 func (c Check) failed(err error) Check {
 	var r *yarnclient.RequestError
 	if errors.As(err, &r) {
@@ -306,8 +311,8 @@ func (c Check) set(s require.Setting, value string) Check {
 	return c
 }
 
-// setIn adds a queue's setting to the properties that the check tells the user
-// to set.
+// setIn adds a scheduler setting of a queue to the properties that the check
+// tells the user to set.
 func (c Check) setIn(s require.Setting, queue, label string) Check {
 	s.Property = s.In(queue, label)
 	return c.set(s, s.Value)
@@ -318,8 +323,8 @@ func (c Check) next(text string) Check {
 	return c
 }
 
-// value asks the daemon that uses a setting for the setting's value. It
-// returns "" if the setting is not set.
+// The method value asks the daemon that uses a setting for the setting's value.
+// It returns "" if the setting is not set.
 func (e *examiner) value(ctx context.Context, s require.Setting) (string, error) {
 	if s.File == "mapred-site.xml" {
 		return e.historyProperty(ctx, s.Property)

@@ -23,8 +23,8 @@ type agentAnswer struct {
 	err    error
 }
 
-// measure checks the agents, which measure CPU, memory, disk and network of
-// the nodes.
+// The method measure checks the agents, which measure CPU, memory, disk and
+// network of the nodes.
 func (e *examiner) measure(ctx context.Context) []Check {
 	agents := e.askAgents(ctx)
 	return []Check{e.agents(agents), coldReads(agents), nodeClocks(agents)}
@@ -40,7 +40,7 @@ func (e *examiner) askAgents(ctx context.Context) []agentAnswer {
 			return nil
 		})
 	}
-	_ = g.Wait() // Wait returns no error, as no function of the group returns one
+	_ = g.Wait() // ignore the error: the functions that run in this group return none
 	return answers
 }
 
@@ -161,7 +161,7 @@ func nodeClocks(agents []agentAnswer) Check {
 	return c.ok("%s", found)
 }
 
-// some lists at most three of the names, for a short message.
+// The function some lists at most three of the names, for a short message.
 func some(names []string) string {
 	if len(names) > 3 {
 		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)

@@ -13,8 +13,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// steer checks what the cluster needs so that nodes can be moved between node
-// labels.
+// The method steer checks what the cluster needs so that nodes can be moved
+// between node labels.
 func (e *examiner) steer(ctx context.Context) []Check {
 	scheduler := ask(ctx, e.scheduler)
 	settings := ask(ctx, e.schedulerSettings)
@@ -91,8 +91,8 @@ func (e *examiner) labelsEnabled(ctx context.Context) Check {
 	return c.ok("on, centralized")
 }
 
-// labelWrites checks by the list of admins whether the user may change node
-// labels. It changes no label.
+// labelWrites checks whether the user may change node labels, by the cluster's
+// list of YARN admins. It changes no label.
 func (e *examiner) labelWrites(ctx context.Context) Check {
 	c, rows := about("labelWrites")
 	acl, err := e.value(ctx, rows[0])
@@ -144,7 +144,7 @@ func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.Node
 	capacity, access, masters := rows[0], rows[1], rows[2]
 	numbers := require.Whole(require.Exclusive(labels.value))
 	best, bestTriples := yarnclient.Queue{}, 0
-	big := yarnclient.Queue{Path: "root.default"} // the leaf queue with the largest capacity, which the advice to the user names
+	big := yarnclient.Queue{Path: "root.default"} // the leaf queue with the largest capacity; the advice to the user names this queue
 	for _, q := range s.value.Queues {
 		if !q.Leaf {
 			continue
@@ -212,9 +212,9 @@ func (e *examiner) amLabel(ctx context.Context, s answer[yarnclient.Scheduler], 
 	return c.ok("%s, %s", label, count(nodes, "node"))
 }
 
-// async checks that the Capacity scheduler schedules asynchronously. Otherwise
-// a node gets a container only at its next heartbeat, and every placement
-// decision takes longer.
+// async checks that the Capacity scheduler schedules asynchronously. Without
+// this, a node gets a container only at its next heartbeat, and every placement
+// decision takes longer to carry out.
 func (e *examiner) async(ctx context.Context, s answer[map[string]string]) Check {
 	c, rows := about("asyncScheduling")
 	on, interval := rows[0], rows[1]
@@ -243,7 +243,7 @@ func localityDelay(s answer[map[string]string]) Check {
 	switch {
 	case s.err != nil:
 		return c.unknown("%v", s.err)
-	case !rows[0].Met(value): // the property needs a value, since Hadoop cannot unset it after steering has set it
+	case !rows[0].Met(value): // tell the user to set the property now, since Hadoop cannot unset it after steering has set it
 		return c.bad("not set: a waiting map lets 40 heartbeats pass before it starts on another node").set(rows[0], rows[0].Value)
 	}
 	if n, err := strconv.Atoi(value); err == nil && n > 0 {

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// WriteText prints the report for people: each feature with its checks, then
-// all verdicts in one line. A check that is OK takes one line. Other checks
-// also say what they are needed for and what to set.
+// WriteText prints the report for people: each feature of heddle with its
+// checks, then the verdicts on all features in one line. A check that is OK
+// takes one line. Other checks also say what they are needed for and what to
+// set.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "cluster %s\n", r.Cluster)
@@ -39,8 +40,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// Summary returns the verdicts on all features in one line, each with its
-// first reason.
+// Summary returns the verdicts on all features of heddle in one line, each with
+// the first reason for it.
 func (r *Report) Summary() string {
 	var parts []string
 	for _, f := range r.Features {

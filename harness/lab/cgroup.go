@@ -20,12 +20,12 @@ import (
 // group is named by its path below the mount point. Version 2 has one mount
 // point, version 1 has one for each controller.
 type cgroups struct {
-	unified string            // mount point of control groups version 2; empty means that version 1 is used
-	mounts  map[string]string // mount point by controller name, for control groups version 1
+	unified string            // mount point of control groups version 2; empty: version 1 is used
+	mounts  map[string]string // for control groups version 1: the mount point of each controller, by the controller's name
 }
 
-// findCgroups finds where the cgroup controllers are mounted. root is "/"
-// except in tests.
+// findCgroups finds where the cgroup controllers are mounted. The argument root
+// is "/" except in tests.
 func findCgroups(root string) (cgroups, error) {
 	f, err := os.Open(filepath.Join(root, "proc/self/mountinfo"))
 	if err != nil {
@@ -64,7 +64,7 @@ func findCgroups(root string) (cgroups, error) {
 	return g, nil
 }
 
-// version returns the version of control groups in use, 1 or 2.
+// The method version returns the version of control groups in use, 1 or 2.
 func (g cgroups) version() int {
 	if g.unified != "" {
 		return 2
@@ -72,8 +72,9 @@ func (g cgroups) version() int {
 	return 1
 }
 
-// dirs returns the folders of a control group. A process is in the group if
-// cgroup.procs in each of these folders lists the process.
+// dirs returns the folders that represent a control group, one for each mount
+// point. A process is in the group if the file cgroup.procs in each of these
+// folders lists the process.
 func (g cgroups) dirs(group string) []string {
 	if g.unified != "" {
 		return []string{filepath.Join(g.unified, group)}
@@ -83,7 +84,7 @@ func (g cgroups) dirs(group string) []string {
 		dirs = append(dirs, filepath.Join(mount, group))
 	}
 	slices.Sort(dirs)
-	return slices.Compact(dirs) // remove duplicates: the controllers cpu and cpuacct often share a folder
+	return slices.Compact(dirs) // remove duplicates from the folders: the controllers cpu and cpuacct often share a folder
 }
 
 // create makes a control group. In version 2 it also enables the controllers
@@ -97,8 +98,8 @@ func (g cgroups) create(group string) error {
 	if g.unified == "" {
 		return nil
 	}
-	// Enable the cgroup controllers from the top down: a group can pass on
-	// only the controllers that its parent passed to it.
+	// Enable the cgroup controllers from the top group down: a group can pass
+	// on only the controllers that its parent passed to it.
 	path := "."
 	for _, part := range append([]string{"."}, strings.Split(filepath.Dir(group), "/")...) {
 		path = filepath.Join(path, part)
@@ -127,8 +128,8 @@ func (g cgroups) limitCPU(group string, cores float64) error {
 	return g.write("cpu", group, "cpu.cfs_quota_us", quota)
 }
 
-// weighCPU sets a control group's share of the CPU for times when cores are
-// short, as a multiple of the default weight.
+// weighCPU sets a control group's share of the CPU for times when processes
+// wait for cores, as a multiple of the default weight.
 func (g cgroups) weighCPU(group string, times int) error {
 	if g.unified != "" {
 		return g.write("", group, "cpu.weight", strconv.Itoa(100*times))
@@ -203,7 +204,7 @@ func (g cgroups) remove(group string) error {
 }
 
 // tree returns the folders of a control group and of the groups below it,
-// parents first. It leaves out folders that vanish while it looks.
+// parents first. It leaves out folders that are deleted meanwhile.
 func (g cgroups) tree(group string) []string {
 	var found []string
 	for _, dir := range g.dirs(group) {
@@ -221,7 +222,7 @@ func (g cgroups) tree(group string) []string {
 // in it.
 func (g cgroups) removeEmptyParent() {
 	for _, dir := range g.dirs("heddle") {
-		_ = unix.Rmdir(dir) // removing fails if the group is not empty, because another lab is up
+		_ = unix.Rmdir(dir) // ignore the error: removing fails if the group is not empty, because another lab is up
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // Change says what to change on a running lab. A nil field changes nothing; 0
 // removes a limit. The changes last until the lab is next brought up.
 type Change struct {
-	Nodes  []string // names of the workers to change; empty means all workers of Rack
+	Nodes  []string // names of the workers to change; empty means all workers of the rack in the field Rack
 	Rack   int      // number of the rack to change; 0 means all racks
 	CPUs   *float64
 	Speed  *float64 // the part of a worker's cores that its processes may use, above 0 and at most 1
@@ -21,7 +21,8 @@ type Change struct {
 	Uplink *units.Rate
 }
 
-// Set changes the links, disks and CPU shares of a running lab at once.
+// Set changes the rates of links and disks and the CPU shares of a running lab,
+// at once.
 func (l *Lab) Set(c Change) error {
 	if c.CPUs == nil && c.Speed == nil && c.Disk == nil && c.Link == nil && c.Uplink == nil {
 		return errors.New("change lab: nothing to change; give cpus, speed, disk, link or uplink")
@@ -35,7 +36,7 @@ func (l *Lab) Set(c Change) error {
 	if c.Rack < 0 || c.Rack > l.Cfg.Racks {
 		return fmt.Errorf("change lab: rack %d: the lab has racks 1 to %d", c.Rack, l.Cfg.Racks)
 	}
-	check := l.Cfg // the new values must also be valid for bringing a lab up
+	check := l.Cfg // the lab's configuration with the new values, to be checked as for bringing the lab up
 	check.Name = l.Name
 	if c.CPUs != nil {
 		check.CPUs = CPUs{*c.CPUs}
@@ -58,8 +59,8 @@ func (l *Lab) Set(c Change) error {
 	return l.noteRates(c)
 }
 
-// noteRates writes the changed disk and link rates to the cluster file. A rate
-// that now differs between nodes is left out of the file.
+// noteRates writes changed rates of disks and links to the cluster file. A rate
+// that is now different on different nodes is left out of the file.
 func (l *Lab) noteRates(c Change) error {
 	cluster, err := config.LoadCluster(l.ClusterFile())
 	if err != nil {
@@ -76,7 +77,7 @@ func (l *Lab) noteRates(c Change) error {
 	return l.writeCluster(*cluster)
 }
 
-// changed returns the workers that a Change applies to.
+// The method changed returns the workers that a Change applies to.
 func (l *Lab) changed(c Change) ([]node, error) {
 	var nodes []node
 	for _, name := range c.Nodes {

@@ -97,9 +97,9 @@ func classList() ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// archiveKey returns a hash of all that a class-data archive depends on: the
-// Java, the JVM flags, the class list, and the path, size and time of each
-// jar.
+// archiveKey returns a hash of everything that a class-data archive depends on:
+// the Java, the JVM flags, the class list, and the path, size and time of each
+// jar. An archive with another hash is out of date.
 func archiveKey(d distribution, java string) (string, error) {
 	list, err := classList()
 	if err != nil {

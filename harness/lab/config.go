@@ -67,8 +67,8 @@ type Config struct {
 	// HadoopHome is the folder of an unpacked Hadoop distribution. Empty means
 	// Hadoop 3.4.2 from Maven Central.
 	HadoopHome string `json:"hadoopHome,omitempty"`
-	// Executable is the path of the heddle binary that each node runs as its
-	// agent. Empty means that nodes run no agent.
+	// Executable is the path of the heddle binary that each node of the lab
+	// runs as its agent. Empty means that nodes run no agent.
 	Executable string `json:"-"`
 }
 
@@ -118,8 +118,9 @@ func (c Config) Machines() *config.Machines {
 	}
 }
 
-// nodeExpiry is how long the ResourceManager waits for a silent NodeManager
-// before it declares the node lost. yarn-site.props sets the same time.
+// nodeExpiry is how long the ResourceManager waits for heartbeats of a silent
+// NodeManager before it declares the node lost. The file yarn-site.props sets
+// the same time.
 const nodeExpiry = units.Duration(15 * time.Second)
 
 var labName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
@@ -158,15 +159,15 @@ func (c Config) Validate() error {
 }
 
 // minMemory returns the memory that a worker needs so that no process on it is
-// killed for lack of memory. It is the sum of its containers, two daemons, an
-// agent, some page cache, and the HDFS cache, which counts as memory of the
+// killed for lack of memory. This is the sum for its containers, two daemons,
+// an agent, some page cache, and the HDFS cache, which counts as memory of the
 // DataNode.
 func (c Config) minMemory() units.Size {
 	return units.Size(c.Slots)*c.Container + 512*units.MiB + c.Cache
 }
 
-// memory returns the memory limit of a worker in bytes, also if AutoMemory is
-// set.
+// The method memory returns the memory limit of a worker in bytes. For
+// AutoMemory it computes the limit.
 func (c Config) memory() units.Size {
 	if c.Memory == AutoMemory {
 		return c.minMemory()
@@ -221,7 +222,8 @@ func (c *CPUs) Set(text string) error {
 	return nil
 }
 
-// ErrBadName means that a text is not allowed as the name of a lab.
+// ErrBadName means that a text cannot be the name of a lab, which has
+// lower-case letters, digits and dashes only.
 var ErrBadName = errors.New("want lower-case letters, digits and dashes, at most 32")
 
 // stateFolder returns the folder with a lab's configuration and HDFS data.

@@ -21,8 +21,8 @@ import (
 // daemon is a kind of process that a lab keeps running on a node.
 type daemon string
 
-// The daemons of a lab, with the names that heddle's commands accept and
-// print.
+// The daemons of a lab. The values are the names by which heddle's commands
+// accept and print them.
 const (
 	nameNode        daemon = "namenode"
 	dataNode        daemon = "datanode"
@@ -32,7 +32,8 @@ const (
 	agent           daemon = "agent"
 )
 
-// jvms gives the main class and the heap size of each Hadoop daemon.
+// jvms gives, for each Hadoop daemon, the main class and the heap size of its
+// JVM.
 var jvms = map[daemon]struct {
 	main   string
 	heapMB int
@@ -86,8 +87,8 @@ exec nsenter --net=%[4]s/%[5]s unshare --mount --uts --propagation slave sh -c '
 }
 
 // Command returns a command that runs on a lab node as if after a login there.
-// It has the node's network, host name, hosts file and limits, and finds
-// Hadoop's commands on the PATH.
+// The command has the node's network, host name, hosts file and limits, and
+// finds Hadoop's commands on the PATH.
 func (l *Lab) Command(ctx context.Context, node string, argv ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, l.nodePath(node, "enter"), argv...)
 	cmd.Env = append(os.Environ(), l.Env()...)
@@ -109,7 +110,7 @@ func (l *Lab) Env() []string {
 	}
 }
 
-// argv returns the command line of a daemon. One of the arguments marks the
+// argv returns the command line of a daemon. One of its arguments marks the
 // daemon as belonging to this lab; see mark.
 func (l *Lab) argv(n node, d daemon) []string {
 	if d == agent {
@@ -184,7 +185,8 @@ func (l *Lab) pidFile(n node, d daemon) string { return l.nodePath(n.name, "run"
 
 func (l *Lab) logFile(n node, d daemon) string { return l.nodePath(n.name, "log", string(d)+".log") }
 
-// pid returns the process id of a running daemon, or 0 if it does not run.
+// pid returns the process id of a running daemon of the lab, or 0 if the daemon
+// does not run.
 func (l *Lab) pid(n node, d daemon) int {
 	text, err := os.ReadFile(l.pidFile(n, d))
 	if err != nil {
@@ -199,9 +201,9 @@ func (l *Lab) pid(n node, d daemon) int {
 		return 0
 	}
 	if len(cmdline) == 0 {
-		// The command line is empty for zombies and kernel threads, which have
-		// no executable either. It is also empty for an instant while a
-		// process that is just starting calls exec.
+		// A process's command line is empty if it is a zombie or a kernel
+		// thread; these have no executable either. It is also empty for an
+		// instant while a process that is just starting calls exec.
 		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
 			return 0
 		}
@@ -213,8 +215,8 @@ func (l *Lab) pid(n node, d daemon) int {
 	return pid
 }
 
-// Start starts a daemon unless it runs already. It does not wait until the
-// daemon is ready.
+// Start starts a daemon of the lab unless it runs already. It does not wait
+// until the daemon is ready.
 func (l *Lab) Start(ctx context.Context, nodeName, daemonName string) error {
 	n, d, err := l.find(nodeName, daemonName)
 	if err != nil {
@@ -226,8 +228,8 @@ func (l *Lab) Start(ctx context.Context, nodeName, daemonName string) error {
 	return l.startDaemon(n, d)
 }
 
-// Kill sends a signal to a running daemon. After SIGKILL or SIGTERM it waits
-// until the daemon's process has ended.
+// Kill sends a signal to a running daemon of the lab. After SIGKILL or SIGTERM
+// it waits until the daemon's process has ended.
 func (l *Lab) Kill(ctx context.Context, nodeName, daemonName string, signal unix.Signal) error {
 	n, d, err := l.find(nodeName, daemonName)
 	if err != nil {
@@ -265,8 +267,8 @@ func (l *Lab) StartNode(ctx context.Context, nodeName string) error {
 	return nil
 }
 
-// KillNode kills every process on a worker, containers too, as a power failure
-// would. It returns when no process is left.
+// KillNode kills every process on a worker, containers included, as a power
+// failure would. It returns when no process is left.
 func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
 	n, err := l.worker(nodeName)
 	if err != nil {
@@ -275,7 +277,7 @@ func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
 	err = poll(ctx, func() (bool, error) {
 		left := l.cgroups.processes(l.cgroup(n.name))
 		for _, pid := range left {
-			_ = unix.Kill(pid, unix.SIGKILL) // the kill fails if the process has ended since it was listed
+			_ = unix.Kill(pid, unix.SIGKILL) // ignore the error: the process may have ended since it was listed
 		}
 		return len(left) == 0, nil
 	})
@@ -318,15 +320,15 @@ func (l *Lab) daemonsOf(n node) []daemon {
 	return n.daemons
 }
 
-// hasAgents reports whether the lab's nodes run heddle agents. They do if Up
-// was given a heddle binary with the agent command.
+// hasAgents reports whether the lab's nodes run heddle agents. They do if the
+// lab was brought up with a heddle binary that has the agent command.
 func (l *Lab) hasAgents() bool {
 	_, err := os.Stat(l.path("agent.token"))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// poll calls done every 50 ms until done returns true or an error, or until
-// ctx ends.
+// poll calls the function done every 50 ms until done returns true or an error,
+// or until ctx ends.
 func poll(ctx context.Context, done func() (bool, error)) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

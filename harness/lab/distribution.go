@@ -23,13 +23,13 @@ const hadoopVersion = "3.4.2"
 // distribution is a Hadoop installed on this machine.
 type distribution struct {
 	classpath string // Java class path that consists only of jars: "DIR/*:DIR/*"
-	examples  string // path of hadoop-mapreduce-examples-VERSION.jar
-	cache     string // folder where heddle keeps Hadoop's jars and class-data archives
+	examples  string // path of hadoop-mapreduce-examples-VERSION.jar, which has Hadoop's example jobs
+	cache     string // folder of this user where heddle keeps Hadoop's jars and class-data archives
 }
 
-// findDistribution returns the Hadoop in the folder Config.HadoopHome. If that
-// is empty, it returns the Hadoop in the user's cache folder, and first
-// fetches it from Maven Central if it is not there.
+// findDistribution returns the Hadoop in the folder Config.HadoopHome. If this
+// setting is empty, it returns the Hadoop in the user's cache folder, and first
+// fetches it from Maven Central if the cache folder lacks it.
 func findDistribution(ctx context.Context, c Config, say func(Event)) (distribution, error) {
 	cache, err := cacheFolder()
 	if err != nil {
@@ -63,7 +63,7 @@ func checkJars(folder string) error {
 	if err != nil {
 		return err
 	}
-	want := map[string]string{} // expected SHA-256 of each file, by file name
+	want := map[string]string{} // expected SHA-256 hash of each file, by file name
 	for line := range strings.Lines(string(text)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		want[name] = sum
@@ -128,7 +128,7 @@ func fetchJars(ctx context.Context, jars string) error {
 	out := filepath.Join(tmp, "jars")
 	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"),
 		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+out)
-	// Without this flag, Maven's JVM would leave a folder in /tmp.
+	// Without this flag, the JVM that runs Maven would leave a folder in /tmp.
 	cmd.Env = append(os.Environ(), "MAVEN_OPTS="+os.Getenv("MAVEN_OPTS")+" -XX:-UsePerfData -Djava.io.tmpdir="+tmp)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -143,15 +143,15 @@ func fetchJars(ctx context.Context, jars string) error {
 	}
 	if err := os.Rename(out, jars); err != nil {
 		if _, statErr := os.Stat(jars); statErr == nil {
-			return nil // not an error: another 'lab up' has fetched the jars meanwhile
+			return nil // no error if the folder exists: another 'lab up' has fetched the jars meanwhile
 		}
 		return err
 	}
 	return nil
 }
 
-// unpacked returns the Hadoop in a folder that was unpacked from Apache's tar
-// file.
+// unpacked returns the Hadoop distribution in a folder that was unpacked from
+// Apache's tar file.
 func unpacked(home, cache string) (distribution, error) {
 	home, err := filepath.Abs(home)
 	if err != nil {
@@ -211,7 +211,7 @@ func javaHome() (string, error) {
 	return home, nil
 }
 
-// lastLines returns the last n lines of a log.
+// lastLines returns the last n lines of a log, to be shown in an error message.
 func lastLines(log []byte, n int) string {
 	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")

@@ -15,8 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// grace is how long daemons may take to end after SIGTERM. The limit is short
-// because a NodeManager that has run many jobs would need 17 s.
+// grace is how long daemons may take to end after SIGTERM. After that
+// they are killed. The limit is short, since a NodeManager that has run many
+// jobs would need 17 s.
 const grace = 1500 * time.Millisecond
 
 // Down ends the lab's processes and removes its network, mounts and control
@@ -28,8 +29,8 @@ func Down(ctx context.Context, name string, purge bool) error {
 		return err
 	}
 	defer unlock()
-	// If ctx is cancelled, Down still continues to its end, since half a lab
-	// is of no use. Only the deadline of ctx limits it.
+	// Down continues to its end even if ctx is cancelled, since a lab that is
+	// half removed is of no use. Only the deadline of ctx limits it.
 	to, limited := ctx.Deadline()
 	ctx = context.WithoutCancel(ctx)
 	if limited {
@@ -41,8 +42,8 @@ func Down(ctx context.Context, name string, purge bool) error {
 	if err != nil {
 		return err
 	}
-	// The lab's name is enough to find all of its processes, mounts and
-	// devices; lab.json may be missing or broken.
+	// The lab's name is enough to find all of the lab's processes, mounts and
+	// devices; the file lab.json may be missing or broken.
 	l, err := open(root, savedPlan{Cfg: Config{Name: name, Racks: 1}})
 	if err != nil {
 		return err
@@ -78,10 +79,10 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 		}
 		return left
 	}
-	// none sends a signal to the lab's processes and reports whether no
-	// process was left. It repeats the search for a while: a daemon that was
-	// just started may be in no control group yet, and has an empty command
-	// line while it calls exec.
+	// The function none sends a signal to the lab's processes. It returns true
+	// if it found no process to send the signal to. It repeats the search for a
+	// while: a daemon that was just started may be in no control group yet, and
+	// has an empty command line while it calls exec.
 	none := func(s unix.Signal) bool {
 		looks, cancel := context.WithTimeout(context.WithoutCancel(ctx), 120*time.Millisecond)
 		defer cancel()
@@ -95,8 +96,8 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 	if poll(gentle, func() (bool, error) { return none(0), nil }) == nil {
 		return nil
 	}
-	// A process may start another process between the listing and the kill, so
-	// repeat until no process is left.
+	// A process may start another process after the list was made and before
+	// the kill, so repeat until no process is left.
 	err := poll(ctx, func() (bool, error) { return none(unix.SIGKILL), nil })
 	if err != nil {
 		return fmt.Errorf("kill the processes in control group %s: %w", cgroupOf(l.Name), err)

@@ -21,7 +21,7 @@ import (
 //go:embed hadoop
 var hadoopFiles embed.FS
 
-// jobQueue is the path of the queue whose jobs may use node labels.
+// jobQueue is the path of the YARN queue whose jobs may use node labels.
 const jobQueue = "root.replay"
 
 // queueLabels returns the node labels that jobs in the lab's queue may ask
@@ -65,8 +65,8 @@ func (p *plan) hadoopConf() (map[string][]byte, error) {
 	return files, nil
 }
 
-// addRequired adds to a configuration file the properties that package require
-// lists for it. It skips those that the file sets already.
+// addRequired adds to a Hadoop configuration file the properties that package
+// require lists for the file. It skips those that the file sets already.
 func (p *plan) addRequired(props *bytes.Buffer, file string) {
 	own := "\n" + props.String()
 	has := func(name string) bool { return name != "" && strings.Contains(own, "\n"+name+"=") }
@@ -84,7 +84,8 @@ func (p *plan) addRequired(props *bytes.Buffer, file string) {
 	}
 }
 
-// settings returns the values that are filled into the templates in hadoop/.
+// The method settings returns the values that are filled into the templates of
+// Hadoop's configuration files, in the folder hadoop/.
 func (p *plan) settings() any {
 	c := p.Cfg
 	containerMB := int(c.Container / units.MiB)
@@ -104,14 +105,14 @@ func (p *plan) settings() any {
 		PortNN:        portNN, PortNNHTTP: portNNHTTP, PortHistory: portHistory, PortNM: portNM,
 		BlockSize:     int64(c.BlockSize),
 		NMHeartbeatMs: time.Duration(c.NMHeartbeat).Milliseconds(), AMHeartbeatMs: time.Duration(c.AMHeartbeat).Milliseconds(),
-		// the memory of a container is about twice the heap of its JVM
+		// a task's JVM gets about half of its container's memory as heap
 		ContainerMB: containerMB, TaskHeapMB: heapMB, SortMB: heapMB / 4,
 		MaxContainerMB: max(amNodeMB, containerMB*c.Slots), MaxContainerVCores: max(amNodeVCores, c.Slots),
 	}
 }
 
-// propertiesXML turns key=value lines into a Hadoop configuration file in XML.
-// Lines that start with # are comments.
+// propertiesXML turns lines of the form key=value into a Hadoop configuration
+// file in XML. Lines that start with # are comments.
 func propertiesXML(props string) []byte {
 	var out bytes.Buffer
 	out.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
@@ -129,11 +130,12 @@ func propertiesXML(props string) []byte {
 
 func escapeXML(text string) string {
 	var out strings.Builder
-	_ = xml.EscapeText(&out, []byte(text)) // writing to a strings.Builder cannot fail
+	_ = xml.EscapeText(&out, []byte(text)) // ignore the error: writing to a strings.Builder cannot fail
 	return out.String()
 }
 
-// writeHadoopConf writes the Hadoop configuration folder anew.
+// writeHadoopConf writes all files of the lab's Hadoop configuration folder
+// again.
 func (l *Lab) writeHadoopConf() error {
 	files, err := l.hadoopConf()
 	if err != nil {
@@ -143,7 +145,7 @@ func (l *Lab) writeHadoopConf() error {
 		return err
 	}
 	// NameNode and DataNode do not start without these folders of web pages.
-	// Maven's hadoop-hdfs.jar lacks these folders; empty folders are enough.
+	// Maven's hadoop-hdfs.jar does not contain them; empty folders are enough.
 	for _, app := range []string{"hdfs", "datanode", "static"} {
 		if err := os.MkdirAll(l.path("conf", "webapps", app), 0o755); err != nil {
 			return err

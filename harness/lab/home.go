@@ -11,8 +11,8 @@ import (
 
 // writeHome makes the folder that serves as HADOOP_HOME. It contains the
 // hadoop, hdfs, yarn and mapred commands, which work both on this machine and
-// inside a lab node. It also contains the examples jar where tools look for
-// it.
+// inside a lab node. The jar with Hadoop's example jobs is in the subfolder
+// where tools look for it.
 func (l *Lab) writeHome(d distribution) error {
 	home := l.path("home")
 	if err := os.RemoveAll(home); err != nil {
@@ -42,8 +42,8 @@ func (l *Lab) writeHome(d distribution) error {
 	return l.writeContainerJava()
 }
 
-// script returns a shell script from the folder hadoop/ with its placeholders
-// filled in.
+// The method script returns a shell script from the folder hadoop/ with its
+// placeholders filled in.
 func (l *Lab) script(name string) ([]byte, error) {
 	text, err := hadoopFiles.ReadFile("hadoop/" + name)
 	if err != nil {

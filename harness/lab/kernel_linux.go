@@ -11,7 +11,7 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// mountMemory mounts a tmpfs of the given size on a folder.
+// mountMemory mounts a tmpfs of the given size, in bytes, on a folder.
 func mountMemory(folder string, size units.Size) error {
 	return unix.Mount("heddle", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=755", size))
 }
@@ -46,8 +46,8 @@ func waitGone(ctx context.Context, pid int) error {
 	}
 	defer func() { _ = unix.Close(fd) }()
 	for {
-		// The pidfd is readable once the process has ended. The wait is cut
-		// into steps of 500 ms, so that a cancelled ctx is seen.
+		// Wait on the pidfd, which is readable once the process has ended. The
+		// wait is cut into steps of 500 ms, so that a cancelled ctx is noticed.
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 500)
 		if n > 0 || ctx.Err() != nil {
 			return ctx.Err()

@@ -9,8 +9,9 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// On systems other than Linux a lab can be described, for simulations, but not
-// run. NeedLinux returns an error that says so before anything is started.
+// On systems other than Linux a lab can be described, for simulations, but
+// cannot be run. NeedLinux returns an error that says so before anything is
+// started.
 
 func mountMemory(string, units.Size) error       { return NeedLinux() }
 func detach(string) error                        { return NeedLinux() }

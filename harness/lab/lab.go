@@ -80,7 +80,7 @@ func open(root string, saved savedPlan) (*Lab, error) {
 	at := func(port int) yarnclient.Options {
 		return yarnclient.Options{
 			Addresses: []string{fmt.Sprintf("http://%s:%d", l.master().ip, port)},
-			User:      hadoopUser, Timeout: answerLimit, Retries: -1, // no retries, since the callers repeat their requests themselves
+			User:      hadoopUser, Timeout: answerLimit, Retries: -1, // clients without retries, since their callers repeat failed requests themselves
 		}
 	}
 	if l.rm, err = yarnclient.NewRM(at(portRM)); err != nil {
@@ -97,8 +97,8 @@ func open(root string, saved savedPlan) (*Lab, error) {
 type savedPlan struct {
 	Cfg     Config `json:"config"`
 	Network int    `json:"network"` // the number N of the lab's network 10.N.0.0/16
-	// Classpath and Archive belong to the Hadoop with which the lab was last
-	// started: its Java class path and its class-data archive.
+	// Classpath is the Java class path of the Hadoop with which the lab was
+	// last started. Archive is the path of that Hadoop's class-data archive.
 	Classpath string `json:"classpath,omitempty"`
 	Archive   string `json:"archive,omitempty"`
 	Java      string `json:"java,omitempty"` // JAVA_HOME of the lab's daemons
@@ -137,7 +137,7 @@ func (l *Lab) Cluster() config.Cluster {
 		Rates:            l.Cfg.Rates(),
 		Machines:         l.Cfg.Machines(),
 	}
-	if l.hasAgents() { // the commands that cause faults run the same heddle binary as the agents
+	if l.hasAgents() { // the cluster file's commands that cause faults need the heddle binary that agents run
 		run := func(command ...string) []string {
 			return append([]string{l.path("bin", "heddle"), "lab", command[0], "--name", l.Name}, command[1:]...)
 		}

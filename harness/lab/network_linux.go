@@ -74,7 +74,8 @@ func (l *Lab) addBridge(what string) (*netlink.Bridge, error) {
 }
 
 // addPair makes a pair of virtual network devices that joins two bridges. If
-// farBridge is nil, the far end becomes eth0 in the namespace peerNS instead.
+// the second bridge, farBridge, is nil, the far end of the pair becomes eth0 in
+// the namespace peerNS instead.
 func (l *Lab) addPair(near, far string, peerNS netns.NsHandle, nearBridge, farBridge *netlink.Bridge) error {
 	pair := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: near}, PeerName: far}
 	if peerNS >= 0 {
@@ -128,8 +129,9 @@ func (l *Lab) addNode(n node, bridge *netlink.Bridge) error {
 	return nil
 }
 
-// newNamespace makes a named network namespace. To make one moves the thread
-// into it, so this runs in a new thread, which ends afterwards.
+// newNamespace makes a named network namespace. The system call for this moves
+// the calling thread into the namespace. So it runs in a new thread, which ends
+// afterwards.
 func newNamespace(name string) (ns netns.NsHandle, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -184,8 +186,8 @@ func (l *Lab) shapeUplink(rack int, rate units.Rate) error {
 	return nil
 }
 
-// shape limits the rate at which a network device sends, with a token bucket.
-// Rate 0 removes the limit. Fair queueing inside the bucket keeps heartbeats
+// shape limits the rate at which a network device sends, with a token bucket. A
+// rate of 0 removes the limit. Fair queueing inside the bucket keeps heartbeats
 // from waiting behind bulk data.
 func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 	root := netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}
@@ -196,18 +198,19 @@ func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 		}
 		return nil
 	}
-	const burst = 128 << 10 // burst is larger than the largest segment that a virtual Ethernet device sends
+	const burst = 128 << 10 // burst size in bytes, larger than the largest segment that a virtual Ethernet device sends
 	bucket := &netlink.Tbf{
 		QdiscAttrs: root,
 		Rate:       uint64(rate),
-		Limit:      uint32(int64(rate)/25 + burst), // the queue holds as many bytes as are sent in 40 ms, and one burst
+		Limit:      uint32(int64(rate)/25 + burst), // the queue of waiting packets holds as many bytes as are sent in 40 ms, and one burst
 		Buffer:     netlink.Xmittime(uint64(rate), burst),
 	}
 	inner := netlink.NewFqCodel(netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(10, 0), Parent: netlink.MakeHandle(1, 1)})
 	if err := h.QdiscReplace(bucket); err != nil {
 		return fmt.Errorf("set the rate of %s to %v: %w", dev.Attrs().Name, rate, err)
 	}
-	// The kernel may lack fair queueing. The lab works without it too.
+	// Ignore the error ENOENT: then the kernel lacks fair queueing, and the lab
+	// works without it too.
 	if err := h.QdiscReplace(inner); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("set the queue of %s: %w", dev.Attrs().Name, err)
 	}
@@ -227,15 +230,15 @@ func removeNetwork(lab string) error {
 		if dev.Attrs().Alias != alias(lab) {
 			continue
 		}
-		// If one end of a device pair is deleted, the other end is deleted
-		// too, so this device may be gone already.
+		// The device may be gone already: if one end of a device pair is
+		// deleted, the kernel deletes the other end too.
 		if err := netlink.LinkDel(dev); err != nil && !errors.Is(err, unix.ENODEV) {
 			errs = append(errs, fmt.Errorf("delete %s: %w", dev.Attrs().Name, err))
 		}
 	}
 	for _, name := range namespaces(lab) {
-		// Remove the file even if it is only a plain file and no namespace: a
-		// killed Up may have left it.
+		// Remove the file of the namespace even if it is only a plain file,
+		// with no namespace mounted on it: a killed Up may have left it.
 		path := filepath.Join(namespaceFolder, name)
 		for detach(path) == nil {
 		}
@@ -258,9 +261,9 @@ func namespaces(lab string) []string {
 	return names
 }
 
-// freeNetwork picks an N for the network 10.N.0.0/16: one that no other lab
-// has and that no route of this machine covers. It tries the number had first,
-// unless had is 0.
+// freeNetwork picks an N for the network 10.N.0.0/16: one that no other lab has
+// and that no route of this machine covers. The number given as the argument
+// had is tried first, unless it is 0.
 func freeNetwork(had int, taken []int) (int, error) {
 	routes, err := netlink.RouteList(nil, unix.AF_INET)
 	if err != nil {
@@ -317,9 +320,9 @@ func (l *Lab) Dial(node string) func(ctx context.Context, network, addr string) 
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			// The goroutine ends while it is locked to its thread, so Go
-			// discards the thread. The thread stays in the node's namespace
-			// and must not run other goroutines.
+			// End the goroutine while it is locked to its thread, so that Go
+			// discards the thread. The thread stays in the node's namespace and
+			// must not run other goroutines.
 			runtime.LockOSThread()
 			ns, nsErr := netns.GetFromName(l.namespace(from.name))
 			if nsErr != nil {

@@ -29,14 +29,14 @@ func (l *Lab) forgetBlocks() {
 	for _, n := range l.workers() {
 		_ = filepath.WalkDir(l.nodePath(n.name, "data"), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
-				return nil // no error: the worker's DataNode has no blocks yet
+				return nil // go on: this is a folder, or the data folder is missing because the worker's DataNode has no blocks yet
 			}
 			f, err := os.Open(path)
 			if err != nil {
 				return nil
 			}
 			defer f.Close()
-			_ = f.Sync() // sync first, as only pages already written to disk can be removed from the page cache
+			_ = f.Sync() // write the file to disk first, as only pages already written can be removed from the page cache
 			forgetPages(f)
 			return nil
 		})

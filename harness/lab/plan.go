@@ -12,16 +12,16 @@ import (
 type plan struct {
 	savedPlan
 	Name  string
-	root  string // path of the lab's state folder
-	nodes []node // all nodes: the master, then the workers by rack
+	root  string // path of the lab's state folder, which has the lab's configuration and HDFS data
+	nodes []node // all nodes of the lab: the master, then the workers by rack
 }
 
 // node is one node of the lab: the master or a worker.
 type node struct {
-	name    string // the node's host name and name in Hadoop: "master", "r1n2"
-	rack    int    // number of the rack; 0 is the core of the network, where the master is
+	name    string // the node's host name, which is also its name in Hadoop: "master", "r1n2"
+	rack    int    // number of the node's rack; 0 is the core of the network, where the master is
 	ip      netip.Addr
-	cores   float64 // CPU limit in cores; 0 means no limit
+	cores   float64 // CPU limit of the node in cores; 0 means no limit
 	daemons []daemon
 }
 
@@ -42,7 +42,8 @@ const (
 	// hadoopUser is the user that runs the daemons and owns the lab's files in
 	// HDFS.
 	hadoopUser = "root"
-	// the last bytes of the addresses of this machine and of the master
+	// last byte of the address of this machine, and of the master, in the lab's
+	// network
 	hostPlace   = 254
 	masterPlace = 1
 	firstNet    = 100 // the lab's network is 10.N.0.0/16, with N from 100 to 199
@@ -100,10 +101,11 @@ func (p *plan) nodePath(node string, parts ...string) string {
 func (p *plan) master() node    { return p.nodes[0] }
 func (p *plan) workers() []node { return p.nodes[1:] }
 
-// labels reports whether the lab's YARN scheduler supports node labels.
+// The method labels reports whether the lab's YARN scheduler supports node
+// labels.
 func (p *plan) labels() bool { return p.Cfg.Scheduler == Capacity }
 
-// node returns the lab node with this name.
+// The method node returns the lab node with this name.
 func (p *plan) node(name string) (node, error) {
 	var names []string
 	for _, n := range p.nodes {
@@ -132,7 +134,8 @@ func (p *plan) device(what string) string { return fmt.Sprintf("h%d-%s", p.Netwo
 // can be found by the lab's name alone.
 func alias(lab string) string { return "heddle lab " + lab }
 
-// cgroup returns the path of a node's control group below the mount point.
+// The method cgroup returns the path of a node's control group, relative to the
+// mount point of control groups.
 func (p *plan) cgroup(node string) string { return filepath.Join(cgroupOf(p.Name), node) }
 
 func cgroupOf(lab string) string { return filepath.Join("heddle", lab) }

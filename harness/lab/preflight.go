@@ -15,12 +15,13 @@ type MissingError struct {
 	What []Missing
 }
 
-// Missing is one thing that this machine lacks for running a lab.
+// Missing is one thing that this machine needs for running a lab and does not
+// have.
 type Missing struct {
-	Name string // what is missing, such as "java" or "root"
-	Why  string // why the lab needs it, and what was found instead
-	// Package is the Debian package that contains what is missing. Empty means
-	// that no package contains it.
+	Name string // what this machine lacks, such as "java" or "root"
+	Why  string // why the lab needs what is missing, and what was found instead
+	// Package is the Debian package that contains what is missing, such as
+	// java. Empty means that no package contains it.
 	Package string
 }
 

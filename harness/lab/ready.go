@@ -20,8 +20,8 @@ import (
 // DaemonError says that a daemon of the lab ended right after its start.
 type DaemonError struct {
 	Node, Daemon string
-	Log          string // the path of the daemon's log
-	Last         string // the last lines of the daemon's log, and the last errors before these lines
+	Log          string // the path of the log of the daemon that ended
+	Last         string // the last lines of the log of the daemon that ended, and before them the log's last errors
 }
 
 func (e *DaemonError) Error() string {
@@ -39,14 +39,14 @@ var startOrder = []daemon{resourceManager, nameNode, agent, dataNode, nodeManage
 func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 	ctx, cancel := context.WithTimeout(ctx, upLimit)
 	defer cancel()
-	// pending has the daemons that are not ready yet. The value is true if
-	// this call of startMissing started the daemon.
+	// The map pending has the daemons that are not ready yet. A daemon's value
+	// is true if this call of startMissing started the daemon.
 	type key struct {
 		node string
 		d    daemon
 	}
 	pending := map[key]bool{}
-	needHDFS := map[key]bool{} // daemons to be started once HDFS is writable: only the history server
+	needHDFS := map[key]bool{} // daemons to be started only when HDFS is writable: the history server
 	for _, d := range startOrder {
 		for _, n := range l.nodes {
 			if !slices.Contains(l.daemonsOf(n), d) {
@@ -137,9 +137,10 @@ func endOfLog(log []byte) string {
 	return strings.Join(append(why, lines[split:]...), "\n")
 }
 
-// observed is what NameNode and ResourceManager report at one moment.
+// observed is what the NameNode and the ResourceManager report at one moment
+// about the lab's nodes.
 type observed struct {
-	hdfsWritable bool            // the NameNode is up and out of safe mode
+	hdfsWritable bool            // true: the NameNode is up and out of safe mode, so files can be written
 	dataNodes    map[string]bool // names of the nodes with a live DataNode, by the NameNode's report
 	rmActive     bool
 	nodeManagers map[string]bool // names of the nodes with a running NodeManager, by the ResourceManager's report
@@ -181,8 +182,8 @@ func registered(ctx context.Context, n node) bool {
 	return err == nil && len(actors) > 0 && actors[0].ActorState == "RUNNING"
 }
 
-// observe asks the NameNode and the ResourceManager. A daemon that does not
-// answer counts as down.
+// observe asks the NameNode and the ResourceManager about the lab's nodes. A
+// daemon that does not answer counts as down.
 func (l *Lab) observe(ctx context.Context) observed {
 	o := observed{dataNodes: map[string]bool{}, nodeManagers: map[string]bool{}}
 	master := l.master().ip.String()
@@ -195,14 +196,14 @@ func (l *Lab) observe(ctx context.Context) observed {
 	if get(ctx, master, portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &hdfs) && len(hdfs.Beans) == 1 {
 		o.hdfsWritable = hdfs.Beans[0].Safemode == ""
 		var live map[string]any
-		_ = json.Unmarshal([]byte(hdfs.Beans[0].LiveNodes), &live) // if the list cannot be parsed, no DataNode counts as live
+		_ = json.Unmarshal([]byte(hdfs.Beans[0].LiveNodes), &live) // ignore the error: if the list of DataNodes cannot be parsed, none counts as live
 		for name := range live {
 			host, _, _ := strings.Cut(name, ":")
 			o.dataNodes[host] = true
 		}
 	}
-	// A ResourceManager that has just started answers with status 200 but
-	// wrong content until it is ACTIVE.
+	// A ResourceManager that has just started answers with status 200 but wrong
+	// content until its state is ACTIVE.
 	info, err := l.rm.Info(ctx)
 	o.rmActive = err == nil && info.HAState == yarnclient.HAActive
 	if o.rmActive {
@@ -218,12 +219,12 @@ func (l *Lab) observe(ctx context.Context) observed {
 
 var client = &http.Client{Timeout: answerLimit, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// answerLimit is how long a daemon may take for one answer, even while it is
-// starting.
+// answerLimit is how long a daemon of the lab may take for one answer, even
+// while the daemon is starting.
 const answerLimit = 2 * time.Second
 
-// get reads the JSON that NameNode and DataNode serve at /jmx. It reports
-// whether that worked.
+// get reads the JSON that NameNode and DataNode serve at /jmx. It returns false
+// if the daemon did not answer or its JSON could not be read.
 func get(ctx context.Context, host string, port int, path string, into any) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d%s", host, port, path), nil)
 	if err != nil {
@@ -271,7 +272,7 @@ func (l *Lab) makeLabels(ctx context.Context, fresh bool) error {
 	return nil
 }
 
-// format formats HDFS, unless the lab has HDFS data already.
+// The method format formats HDFS, unless the lab has HDFS data already.
 func (l *Lab) format(ctx context.Context) error {
 	if l.hasData() {
 		return nil

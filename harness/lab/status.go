@@ -17,7 +17,7 @@ type Status struct {
 	Network     string `json:"network"`
 	Folder      string `json:"folder"`
 	ClusterFile string `json:"clusterFile"`
-	// PSSBytes is the memory that all daemons use together. Memory that
+	// PSSBytes is how many bytes of memory all daemons use. Memory that
 	// several daemons share, such as the class-data archive, counts once.
 	PSSBytes int64          `json:"pssBytes"`
 	Daemons  []DaemonStatus `json:"daemons"`
@@ -30,14 +30,13 @@ type DaemonStatus struct {
 	Daemon  string `json:"daemon"`
 	PID     int    `json:"pid,omitempty"` // process id of the daemon; 0 if the daemon does not run
 	// Ready is true if the daemon serves requests. A DataNode must also be
-	// registered with the NameNode, and a NodeManager with the
-	// ResourceManager.
+	// registered with the NameNode, and a NodeManager with the ResourceManager.
 	Ready    bool  `json:"ready"`
 	RSSBytes int64 `json:"rssBytes,omitempty"`
 }
 
-// Status looks at the daemons' processes and asks NameNode and
-// ResourceManager.
+// Status looks at the processes of the lab's daemons, and asks the NameNode and
+// the ResourceManager which nodes are registered.
 func (l *Lab) Status(ctx context.Context) Status {
 	s := Status{Name: l.Name, Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile()}
 	running, ready := 0, 0
@@ -101,6 +100,6 @@ func memory(pid int, kind string) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	_, after, _ := strings.Cut(string(text), "\n"+kind+":")
 	var kib int64
-	_, _ = fmt.Sscan(after, &kib) // on an error the process has ended, so its memory counts as 0
+	_, _ = fmt.Sscan(after, &kib) // ignore the error: the process has ended, so its memory counts as 0
 	return kib << 10
 }

@@ -18,10 +18,10 @@ import (
 
 // Event is one step of bringing a lab up, to be shown to a user.
 type Event struct {
-	Node   string        // the node that the step is about; empty for a step of the whole lab
-	Daemon string        // the daemon that the step is about; empty if there is none
-	What   string        // what happened in this step, such as "ready"
-	After  time.Duration // the time since Up was called
+	Node   string        // the node that this step of bringing the lab up is about; empty for a step of the whole lab
+	Daemon string        // the daemon that this step of bringing the lab up is about; empty if there is none
+	What   string        // what happened in this step of bringing the lab up, such as "ready"
+	After  time.Duration // time from the call of Up to this step
 }
 
 // String returns the step of bringing a lab up as one line of text.
@@ -72,8 +72,8 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 	case l.running() && !sameConfig(l.Cfg, c):
 		return nil, fmt.Errorf("bring lab %s up: it is up with other settings (%s); 'heddle lab down --name %s' first", c.Name, differences(l.Cfg, c), c.Name)
 	case l.machinesExist() && sameConfig(l.Cfg, c):
-		// The lab's network and control groups exist, so only daemons may be
-		// missing.
+		// Network and control groups of the lab exist, so start only the
+		// daemons that are missing.
 		if err := l.startMissing(ctx, say); err != nil {
 			return nil, err
 		}
@@ -137,12 +137,12 @@ func prepare(ctx context.Context, c Config, say func(Event)) (*Lab, error) {
 	return l, l.writeHome(dist)
 }
 
-// pickNetwork picks the address range of the lab. It keeps the range that the
-// lab had, unless this machine now uses that range for something else. It
-// never picks the range of another lab.
+// pickNetwork picks the address range of the lab. It keeps the range from the
+// lab's last start, unless this machine now uses that range for something else.
+// It never picks the range of another lab.
 func pickNetwork(root string) (int, error) {
-	// Network devices that a killed Up has left would make the lab's own
-	// address range look taken, so remove them first.
+	// First remove network devices that a killed Up has left: they would make
+	// the lab's own address range look taken.
 	if err := removeNetwork(filepath.Base(root)); err != nil {
 		return 0, err
 	}
@@ -250,7 +250,7 @@ func (l *Lab) writeFiles(c Config) error {
 		return err
 	}
 	// /etc/hosts and /etc/nsswitch.conf must exist, since each lab node mounts
-	// its own files over them. A very small system lacks them.
+	// its own files over them. Make them if a very small system lacks them.
 	for _, path := range []string{"/etc/hosts", "/etc/nsswitch.conf"} {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
 		if err != nil {
@@ -261,9 +261,9 @@ func (l *Lab) writeFiles(c Config) error {
 	return nil
 }
 
-// installAgent copies the heddle binary, since 'go run' deletes the one that
-// it has built. It also writes the token that agents require. If the binary
-// has no agent command, the lab runs without agents.
+// installAgent copies the heddle binary, since 'go run' deletes the binary that
+// it has built. It also writes the token that agents require. If the binary has
+// no agent command, the lab runs without agents.
 func (l *Lab) installAgent(executable string) error {
 	os.Remove(l.path("agent.token"))
 	if executable == "" {
@@ -281,7 +281,7 @@ func (l *Lab) installAgent(executable string) error {
 		return fmt.Errorf("copy the agent: %w", err)
 	}
 	defer from.Close()
-	os.Remove(l.path("bin", "heddle")) // remove the old binary first, as the file of a running program cannot be overwritten
+	os.Remove(l.path("bin", "heddle")) // remove the old binary before the copy: the file of a running program cannot be overwritten, but can be removed
 	to, err := os.OpenFile(l.path("bin", "heddle"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
 	if err != nil {
 		return fmt.Errorf("copy the agent: %w", err)
@@ -295,7 +295,7 @@ func (l *Lab) installAgent(executable string) error {
 	return writeFile(l.path("agent.token"), []byte(hex.EncodeToString(token)+"\n"), 0o600)
 }
 
-// running reports whether any of the lab's daemons runs.
+// running reports whether at least one of the lab's daemons runs.
 func (l *Lab) running() bool {
 	for _, n := range l.nodes {
 		for _, d := range l.daemonsOf(n) {
@@ -308,8 +308,8 @@ func (l *Lab) running() bool {
 }
 
 // machinesExist reports whether the lab's network, control groups and files
-// exist, so that only daemons need to be started. The files exist if the cluster
-// file exists, as Up writes it last.
+// exist, so that only daemons need to be started. Of the files it looks only for
+// the cluster file, which Up writes last.
 func (l *Lab) machinesExist() bool {
 	if _, err := os.Stat(l.ClusterFile()); err != nil || len(namespaces(l.Name)) != len(l.nodes) {
 		return false
@@ -324,7 +324,8 @@ func (l *Lab) machinesExist() bool {
 	return true
 }
 
-// hasData reports whether the lab's HDFS has been formatted.
+// hasData reports whether the lab's HDFS has been formatted, so that it must
+// not be formatted again.
 func (l *Lab) hasData() bool {
 	_, err := os.Stat(l.nodePath("master", "name", "current"))
 	return !errors.Is(err, fs.ErrNotExist)

@@ -13,8 +13,8 @@ import (
 
 // ReplaceLabels changes the labels of nodes, as yarnclient.RM.ReplaceLabels
 // does. It first writes to the journal the old labels of those nodes whose old
-// label is not there yet. One call writes them all in one step, which takes
-// some 30 ms. To name all workers in one early call saves later steps.
+// label is not there yet. Each call that has labels to write takes some 30 ms
+// longer, however many they are. So name all workers in one early call.
 func (h *Hold) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -35,9 +35,10 @@ func (h *Hold) labelsNoted(ctx context.Context, labelOf map[string]string) error
 	})
 }
 
-// SetNodeResource changes the size of a node, as yarnclient.RM.SetNodeResource
-// does. Before the first change it writes to the journal, in one step, the old
-// sizes of all nodes whose old labels are in the journal.
+// SetNodeResource changes the size (memory and cores) of a node, as
+// yarnclient.RM.SetNodeResource does. Before the first change it writes to the
+// journal, in one step, the old sizes of all nodes that steering has used so
+// far. These are the nodes whose old labels are in the journal.
 func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -70,9 +71,9 @@ func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.
 	return h.cluster.RM.SetNodeResource(ctx, id, total)
 }
 
-// AddLabels adds node labels, as yarnclient.RM.AddLabels does. It writes the
-// labels that it adds to the journal. Release removes them again, unless a
-// queue, a node or an application uses them by then.
+// AddLabels adds node labels to the cluster, as yarnclient.RM.AddLabels does.
+// It writes the added labels to the journal. Release removes them again, unless
+// a queue, a node or an application uses them by then.
 func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -86,8 +87,8 @@ func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) e
 	return h.cluster.RM.AddLabels(ctx, exclusive, missing...)
 }
 
-// noteAdded finds out which of the node labels names the cluster lacks, writes
-// these to the journal as added labels, and returns them.
+// noteAdded finds out which of the given node labels the cluster lacks, writes
+// these to the journal as labels to be added, and returns them.
 func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]string, error) {
 	h.noting.Lock()
 	defer h.noting.Unlock()
@@ -183,10 +184,10 @@ func (c Change) settingName() string {
 	return "yarn.scheduler.capacity." + c.Queue + "." + c.Name
 }
 
-// ensure makes sure that the journal has the old values of the things called
-// names. For things that the journal lacks, it calls read, which returns their
-// old values. It fails if this process has lost the right to change the
-// cluster.
+// ensure makes sure that the journal has the old values of some things, given
+// by their names, before these are changed. For things that the journal lacks,
+// it calls the function read to get the old values, and writes them to the
+// journal. It fails if this process has lost the right to change the cluster.
 func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) bool), read func(context.Context, []string) ([]Change, error)) error {
 	if err := h.alive(); err != nil {
 		return err
@@ -206,7 +207,7 @@ func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) boo
 	}
 	h.noting.Lock()
 	defer h.noting.Unlock()
-	list := missing() // look again, as another goroutine may have written some of the old values meanwhile
+	list := missing() // look again which entries are missing, as another goroutine may have written some meanwhile
 	if list == nil {
 		return nil
 	}
@@ -234,7 +235,7 @@ func nodesToLabels(ctx context.Context, rm *yarnclient.RM) (map[string]string, e
 		all, err := rm.NodesToLabels(ctx)
 		clear(labelOf)
 		for node, labels := range all {
-			labelOf[node] = strings.Join(labels, ",") // a node has at most one label
+			labelOf[node] = strings.Join(labels, ",") // a node has at most one label; Join turns this list of none or one into text
 		}
 		return err
 	})
@@ -254,8 +255,9 @@ func labelNames(ctx context.Context, rm *yarnclient.RM) (map[string]bool, error)
 	return names, err
 }
 
-// whileActive calls read. It calls read again if, when read ended, the
-// ResourceManager was not active or another ResourceManager had become active.
+// whileActive calls read, which asks the ResourceManager. It calls read again
+// if, when read ended, this ResourceManager was not active or another one had
+// become active, since the answer may then be wrong.
 func whileActive(ctx context.Context, rm *yarnclient.RM, read func() error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, activeLimit, fmt.Errorf("no active ResourceManager within %v", activeLimit))
 	defer cancel()

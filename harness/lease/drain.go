@@ -17,18 +17,18 @@ const drainEvery = 2 * time.Second
 // nodes. A job cannot change the label that it asks for. Without a node with
 // that label it would wait for ever.
 //
-// letJobsEnd gives the nodes of list the labels that jobs wait for, until no
-// such job is left, but for at most h.drain. Jobs that wait without a label
-// get a turn too. ApplicationMasters start on the nodes that had a label for
-// ApplicationMasters before the hold, or anywhere if the journal has no such
-// node.
+// letJobsEnd gives the nodes in the argument list the labels that jobs wait
+// for, until no such job is left. It stops after the time h.drain. Jobs that
+// wait without a label get a turn too. ApplicationMasters start on the nodes
+// that had a label for ApplicationMasters before the hold, or anywhere if the
+// journal has no such node.
 //
 // The old labels of all these nodes are in the journal, so after a crash here
 // another restore is enough.
 func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 	ctx, cancel := context.WithTimeout(ctx, u.h.drain)
 	defer cancel()
-	steered := map[string]bool{} // ids of jobs that asked for a label of steered jobs, even if they ask for no label now
+	steered := map[string]bool{} // ids of jobs seen to ask for a label of steered jobs, even if their present requests name no label
 	for turn := 0; ; turn++ {
 		wanted, jobs, err := u.wanted(ctx, steered)
 		if err == nil && jobs == 0 {
@@ -49,16 +49,16 @@ func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 	}
 }
 
-// share gives each running node of list one of the wanted node labels. If
-// there are more labels than nodes, each turn gives other labels. A node that
-// runs ApplicationMasters gets its own label back, unless an ApplicationMaster
-// waits for another label.
+// share gives each running node of the list one of the node labels that jobs
+// wait for. If there are more labels than nodes, each call gives other labels,
+// in turn. A node that runs ApplicationMasters gets its own label back, unless
+// an ApplicationMaster waits for another label.
 func (u *undoing) share(ctx context.Context, list []Change, wanted []string, turn int) error {
 	nodes, err := u.rm.Nodes(ctx, "RUNNING")
 	if err != nil {
 		return err
 	}
-	masters, workers := 0, 0 // numbers of nodes for ApplicationMasters and of worker nodes
+	masters, workers := 0, 0 // numbers of nodes for ApplicationMasters and of nodes for tasks
 	for _, c := range list {
 		if c.Label == "" {
 			workers++
@@ -106,9 +106,9 @@ func (u *undoing) share(ctx context.Context, list []Change, wanted []string, tur
 	return u.do(func() error { return u.rm.ReplaceLabels(ctx, move) })
 }
 
-// wanted returns the labels for which applications request containers, "" for
-// requests without label. It also returns the number of unfinished jobs that
-// use or used labels of steered jobs.
+// wanted returns the node labels for which applications request containers, ""
+// for requests without label. It also returns how many unfinished jobs ask, or
+// asked before, for labels of steered jobs.
 func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels []string, jobs int, err error) {
 	var apps []yarnclient.App
 	err = whileActive(ctx, u.rm, func() (err error) {
@@ -122,7 +122,9 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 		if steered[a.ID] {
 			jobs++
 		}
-		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // the request for an ApplicationMaster is not always listed among the application's requests
+		// YARN does not always report the request for an ApplicationMaster among
+		// the application's container requests.
+		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) {
 			labels = append(labels, a.AMLabel)
 		}
 		for _, r := range a.Requests {
@@ -135,8 +137,9 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 	return labels, jobs, err
 }
 
-// stranded lists the unfinished applications that ask for a label of steered
-// jobs that no running node has. They would wait for ever.
+// stranded lists the unfinished applications that ask for a node label which
+// heddle uses for steered jobs and which no running node has. They would wait
+// for ever.
 func (u *undoing) stranded(ctx context.Context) []string {
 	var apps []yarnclient.App
 	var nodes []yarnclient.Node
@@ -156,7 +159,7 @@ func strandedApps(apps []yarnclient.App, nodes []yarnclient.Node) []string {
 	var list []string
 	for _, a := range apps {
 		for _, label := range labelsOf(&a) {
-			if label == a.AMLabel && a.AMNode != "" { // the ApplicationMaster runs already, so its label is not needed any more
+			if label == a.AMLabel && a.AMNode != "" { // skip the label for the ApplicationMaster: it runs already and needs no node with this label any more
 				continue
 			}
 			if require.InPool(label) && !slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Label() == label }) {

@@ -32,9 +32,10 @@ type Files interface {
 	List(ctx context.Context, path string) ([]string, error)
 	// Modified returns the modification time of a file or folder, by the
 	// NameNode's clock. For a file, this is when the file was created. For a
-	// folder, it is when an entry was last created, renamed or removed.
+	// folder, this is when a file in it was last created, renamed or removed.
 	Modified(ctx context.Context, path string) (time.Time, error)
-	// Rename gives a file another name in the same folder.
+	// Rename gives a file another name in the same folder. Like a change of the
+	// folder's entries, this sets the folder's modification time.
 	Rename(ctx context.Context, from, to string) error
 	// RemoveAll removes a file or a folder. It is no error if the path does
 	// not exist.
@@ -76,8 +77,9 @@ func (f *hdfsFiles) MkdirAll(_ context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	// Only the owner may read the journal of changes. The folder above Root
-	// also holds inputs of jobs, which all users read.
+	// Only the owner may read the folder Root, which has the journal of
+	// changes. The folder above also holds inputs of jobs, which all users
+	// read.
 	if err := files.MkdirAll(path.Dir(Root), 0o755); err != nil {
 		return err
 	}
@@ -109,8 +111,8 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 }
 
 func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
-	// The file length that Stat returns leaves out a block that is still being
-	// written.
+	// Read no more than the length that Stat returns, which leaves out a block
+	// that is still being written.
 	info, err := f.client.Stat(ctx, name)
 	if err != nil || info.Length == 0 {
 		return nil, err

@@ -56,8 +56,8 @@ type Options struct {
 	// Purpose says what the cluster is held for, such as "heddle run
 	// first.yaml". Other processes that want the cluster see it.
 	Purpose string
-	// Folder, if set, gets a copy of the journal of changes (file FileName),
-	// in case HDFS loses the journal.
+	// Folder, if set, is the run folder for a copy of the journal of changes
+	// (file FileName), in case HDFS loses the journal.
 	Folder string
 	// Log gets messages for the operator; nil discards the messages.
 	Log *slog.Logger
@@ -75,7 +75,7 @@ type Hold struct {
 	cluster  *Target
 	leaseDir leaseDir
 	epoch    int
-	older    []int // numbers of earlier holds of the cluster, whose HDFS folders are removed by settle
+	older    []int // numbers of the earlier holds (of this cluster by any process) whose HDFS folders the method settle removes
 	log      *slog.Logger
 
 	ctx     context.Context
@@ -83,12 +83,12 @@ type Hold struct {
 	lost    atomic.Pointer[error]
 	renewal sync.WaitGroup
 	renewed atomic.Pointer[time.Time] // time at which the last successful renewal of the lease began
-	ended   chan struct{}             // channel that is closed when the lease is not to be renewed any more
+	ended   chan struct{}             // channel that is closed when the renewal of the lease is to stop
 	end     func()
 
-	busy   sync.RWMutex // each change holds this lock for reading, and Release holds it for writing
+	busy   sync.RWMutex // held by each change of the cluster for reading, by Release for writing: Release waits for changes under way
 	noting sync.Mutex   // lock held while entries are written to the journal
-	mu     sync.RWMutex // lock for the journal's entries in memory
+	mu     sync.RWMutex // lock for the field notes: the journal's entries in memory
 	notes  notes
 	files  int // number of journal files written to HDFS since this process took the cluster
 	local  *localJournal
@@ -150,7 +150,7 @@ func begin(ctx context.Context, c *Target, o Options, as claimant) (*Hold, error
 
 func ownerOf(o Options) Owner {
 	w := Owner{PID: os.Getpid(), Purpose: o.Purpose, Folder: o.Folder}
-	w.Host, _ = os.Hostname() // if the host name is unknown, the owner's host is shown as empty
+	w.Host, _ = os.Hostname() // ignore the error: if the host name is unknown, the owner's host is shown as empty
 	if u, err := user.Current(); err == nil {
 		w.User = u.Username
 	}
@@ -224,8 +224,8 @@ func (h *Hold) giveUp(ctx context.Context) {
 	h.abandon()
 }
 
-// abandon stops renewing the lease and leaves lease and changes as they are,
-// as a crash would.
+// abandon stops the renewal of the lease and leaves the lease and the changes
+// on the cluster as they are, as a crash would.
 func (h *Hold) abandon() {
 	h.end()
 	h.cancel(errReleased)

@@ -18,19 +18,19 @@ type State struct {
 	Labels  []Label `json:"labels"`
 	Nodes   []Node  `json:"nodes"`
 	// Lease is the lease of the last process that held the cluster, nil if no
-	// process did. Hold is the state of this lease: "none", "released", "held"
-	// or "void".
+	// process did. Hold is the state of this lease: "none" (no lease),
+	// "released", "held" or "void" (not renewed in time).
 	Hold  string `json:"hold"`
 	Lease *Lease `json:"lease,omitempty"`
 	// Noted are the changes in the journal: those that Prepare made, and those
-	// that are put back when the holder releases the cluster.
+	// that will be put back when the holder releases the cluster.
 	Noted []Change `json:"noted"`
-	// Warnings are messages to show to the user.
+	// Warnings are messages about the cluster's state to show to the user.
 	Warnings []string `json:"warnings"`
 }
 
-// Label is a node label of the cluster. Pool says whether the label is one of
-// those that heddle uses to steer jobs.
+// Label is a node label of the cluster. The field Pool says whether the label
+// is one of those that heddle uses to steer jobs.
 type Label struct {
 	Name      string   `json:"name"`
 	Exclusive bool     `json:"exclusive"`
@@ -48,16 +48,16 @@ type Node struct {
 	VCores   int    `json:"vcores"`
 }
 
-// Inspect reads a cluster's node labels and finds out who holds the cluster.
-// It changes nothing, except that it creates and removes a file in HDFS to
-// learn the NameNode's time.
+// Inspect reads a cluster's node labels and finds out who holds the cluster. It
+// changes nothing on the cluster. To learn the NameNode's time, it creates a
+// file in HDFS and removes it again.
 func Inspect(ctx context.Context, c *Target) (State, error) {
 	s := State{Cluster: c.Name, Hold: "none", Labels: []Label{}, Nodes: []Node{}, Warnings: []string{}}
 	var labels []yarnclient.NodeLabel
 	var nodes []yarnclient.Node
 	var apps []yarnclient.App
 	var labelOf map[string][]string
-	if _, err := c.RM.Info(ctx); err != nil { // fail at once if no ResourceManager answers, rather than wait for an answer
+	if _, err := c.RM.Info(ctx); err != nil { // fail at once if no ResourceManager answers, rather than wait for one
 		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
 	}
 	err := whileActive(ctx, c.RM, func() (err error) {

@@ -24,38 +24,39 @@ type Kind string
 // Kinds of things that a holder of the cluster can change. Each kind's comment
 // says by what name Change.Name identifies the thing.
 const (
-	NodeLabel    Kind = "nodeLabel"    // the label of a node; Change.Name is the node's "host:port"
-	NodeResource Kind = "nodeResource" // the size (memory and cores) of a node; Change.Name is the node's "host:port"
-	AddedLabel   Kind = "addedLabel"   // a node label that was added to the cluster; Change.Name is the label
-	Priority     Kind = "priority"     // the priority of an application; Change.Name is the application's id
-	Setting      Kind = "setting"      // a setting of the Capacity scheduler; Change.Name is the name of the setting
+	NodeLabel    Kind = "nodeLabel"    // kind of change: the label of a node; Change.Name is the node's "host:port"
+	NodeResource Kind = "nodeResource" // kind of change: the size (memory and cores) of a node; Change.Name is the node's "host:port"
+	AddedLabel   Kind = "addedLabel"   // kind of change: a node label that was added to the cluster; Change.Name is the label
+	Priority     Kind = "priority"     // kind of change: the priority of an application; Change.Name is the application's id
+	Setting      Kind = "setting"      // kind of change: a setting of the Capacity scheduler; Change.Name is the name of the setting
 )
 
-// Change is a journal entry: one thing that was changed on the cluster, and
-// its old value. A line of the journal is eight hexadecimal digits, a space
-// and the Change as JSON. The digits are the CRC-32C of the JSON.
+// Change is a journal entry: one thing that was changed on the cluster, such as
+// a node's label, and the old value. A line of the journal is eight hexadecimal
+// digits, a space and the Change as JSON. The digits are the CRC-32C of the
+// JSON.
 type Change struct {
 	Kind Kind   `json:"kind"`
 	Name string `json:"name"`
-	// The old value stands in the field for the kind of thing; the fields for
-	// other kinds are zero.
+	// The old value is in the field for the kind of thing that was changed; the
+	// fields for other kinds are zero.
 	Label    string               `json:"label,omitempty"` // the old label of a node; empty means the default partition
 	Resource *yarnclient.Resource `json:"resource,omitempty"`
 	Priority int                  `json:"priority,omitempty"`
-	// Queue is the queue of a changed scheduler setting, empty for a global
-	// setting. Value is the old value, empty if the queue did not have that
-	// setting.
+	// Queue is the queue whose scheduler setting was changed, empty for a
+	// global setting. Value is the old value of the setting, empty if the queue
+	// did not have that setting.
 	Queue string `json:"queue,omitempty"`
 	Value string `json:"value,omitempty"`
-	// Prepared marks changes made by Prepare, which stay when the cluster is
-	// released.
+	// Prepared marks changes made by Prepare, which sets the cluster up for
+	// steering. These stay when the cluster is released.
 	Prepared bool `json:"prepared,omitempty"`
 
-	line []byte // the JSON of a journal line whose kind this version does not know
+	line []byte // the JSON of a journal line whose kind this version of heddle does not know, kept so that it can be written again
 }
 
-// key identifies the thing that was changed on the cluster. Two changes of the
-// same thing have equal keys.
+// key identifies the thing that was changed on the cluster, such as one node's
+// label. Two changes of the same thing have equal keys.
 type key struct {
 	kind        Kind
 	queue, name string
@@ -64,7 +65,7 @@ type key struct {
 
 func (c Change) key() key { return key{c.Kind, c.Queue, c.Name, c.Prepared} }
 
-// Before returns the old value of the changed thing as text.
+// Before returns the value that the changed thing had before, as text.
 func (c Change) Before() string {
 	switch c.Kind {
 	case NodeLabel:
@@ -120,8 +121,8 @@ func (n notes) add(list []Change) {
 	}
 }
 
-// sorted returns the journal entries of one kind, sorted by name. Kind ""
-// means all kinds.
+// The method sorted returns the journal entries of one kind, sorted by name.
+// Kind "" means all kinds.
 func (n notes) sorted(kind Kind) []Change {
 	var list []Change
 	for _, c := range n {
@@ -152,9 +153,9 @@ func encode(changes []Change) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// parse reads journal lines up to the first damaged line. A crash may leave a
-// damaged line; the change of such a line was not made. whole is false if
-// there was a damaged line.
+// parse reads journal lines up to the first damaged line. A crash while a line
+// was written may leave the line damaged; its change was not made on the
+// cluster. The result whole is false if there was a damaged line.
 func parse(data []byte) (changes []Change, whole bool) {
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte("\n"))
@@ -181,15 +182,16 @@ func parse(data []byte) (changes []Change, whole bool) {
 const notePrefix = "note-"
 
 // notesBefore reads the journal entries of all processes that held the cluster
-// before. Holds on the cluster are numbered; epoch is the number of the
-// present one. It also returns the numbers of the earlier holds.
+// before this one. Holds of the cluster are numbered, and the argument epoch is
+// the number of the present one. The function also returns the numbers of the
+// earlier holds.
 func (b leaseDir) notesBefore(ctx context.Context, epoch int) ([]int, notes, error) {
 	all := notes{}
 	epochs, err := b.epochs(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.Reverse(epochs) // read the oldest hold's entries first, since the first entry about a thing has its original value
+	slices.Reverse(epochs) // read the entries of the oldest hold of the cluster first: the first entry about a thing has its original value
 	var older []int
 	for _, e := range epochs {
 		if e >= epoch {
@@ -216,8 +218,8 @@ func (b leaseDir) notesBefore(ctx context.Context, epoch int) ([]int, notes, err
 }
 
 // note writes changes to the journal in HDFS and to the journal's copy. The
-// changes may be made only after note has returned nil. The caller holds
-// h.noting.
+// cluster may be changed only after note has returned nil. The caller of note
+// holds the lock h.noting.
 func (h *Hold) note(ctx context.Context, changes []Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -233,7 +235,7 @@ func (h *Hold) note(ctx context.Context, changes []Change) error {
 	if err := h.leaseDir.files.Create(ctx, h.noteFile(h.files), data); err != nil {
 		return fmt.Errorf("note in journal: %w", err)
 	}
-	if err := h.held(); err != nil { // if the lease was lost meanwhile, another process may have read the journal without this entry
+	if err := h.held(); err != nil { // fail if the lease was lost meanwhile, as another process may have read the journal before this entry was in it
 		return err
 	}
 	h.mu.Lock()
@@ -246,8 +248,8 @@ func (h *Hold) noteFile(n int) string {
 	return fmt.Sprintf("%s/%s%06d", folderOf(h.epoch), notePrefix, n)
 }
 
-// settle reduces the journal in HDFS and its copy to the changes that are
-// still to be put back.
+// settle removes from the journal in HDFS, and from the journal's copy, all
+// changes that have been put back. Those still to be put back stay.
 func (h *Hold) settle(ctx context.Context, r Report) error {
 	before := h.files
 	open := notes{}
@@ -278,8 +280,8 @@ func (h *Hold) settle(ctx context.Context, r Report) error {
 // FileName is the name of the journal's copy in a run folder.
 const FileName = "steering.journal"
 
-// settled is the kind of a line in the journal's copy. It says that all
-// changes before this line were put back.
+// settled is the kind of a line in the journal's copy. Such a line says that
+// all changes in earlier lines were put back.
 const settled Kind = "settled"
 
 // localJournal is the journal's copy in a run folder. A nil *localJournal
@@ -287,7 +289,7 @@ const settled Kind = "settled"
 type localJournal struct{ file *os.File }
 
 func openLocal(folder string) (*localJournal, error) {
-	root, err := os.OpenRoot(folder) // open the file through an os.Root, so that no symbolic link leads out of the folder
+	root, err := os.OpenRoot(folder) // open the file through an os.Root, so that no symbolic link can lead out of the run folder
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
@@ -323,6 +325,6 @@ func (l *localJournal) settle() error {
 
 func (l *localJournal) close() {
 	if l != nil {
-		l.file.Close() // closing cannot lose data, as every write was synced
+		l.file.Close() // the error of Close can be ignored: no data is lost, as every write was synced
 	}
 }

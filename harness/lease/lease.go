@@ -73,22 +73,23 @@ func (o Owner) String() string {
 	return s
 }
 
-// Lease is the last lease on a cluster, as HDFS records it. Its times are by
+// Lease is the newest lease on a cluster, as HDFS records it. Its times are by
 // the NameNode's clock.
 type Lease struct {
 	Epoch    int       `json:"epoch"`
 	Owner    Owner     `json:"owner"`
 	Since    time.Time `json:"since"`
 	Renewed  time.Time `json:"renewed"`
-	Until    time.Time `json:"until"` // time at which the lease becomes void unless it is renewed
+	Until    time.Time `json:"until"` // time at which the lease becomes void (may be taken over) unless it is renewed
 	Released bool      `json:"released"`
 
 	beat int
 }
 
-// renewedSince reports whether l is the same lease as seen, but renewed since
-// then. It compares the renewals' numbers, since a folder's modification time
-// stands still for a while after the NameNode's clock was set back.
+// renewedSince reports whether l is the lease that was seen before, but renewed
+// since then. It compares the counts of renewals. The times would not do, since
+// a folder's modification time stands still for a while after the NameNode's
+// clock was set back.
 func (l Lease) renewedSince(seen Lease) bool { return l.Epoch == seen.Epoch && l.beat != seen.beat }
 
 // HeldError means that another process has the right to change the cluster and
@@ -107,8 +108,8 @@ type leaseDir struct{ files Files }
 
 func folderOf(epoch int) string { return fmt.Sprintf("%s/%06d", Root, epoch) }
 
-// epochs lists the numbers of all holds that have a folder in HDFS, highest
-// first.
+// epochs lists the numbers of all holds of the cluster that have a folder in
+// HDFS, highest first.
 func (b leaseDir) epochs(ctx context.Context) ([]int, error) {
 	names, err := b.files.List(ctx, Root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,8 +129,8 @@ func (b leaseDir) epochs(ctx context.Context) ([]int, error) {
 	return epochs, nil
 }
 
-// lease returns the newest lease on the cluster. Its epoch is 0 if the cluster
-// was never held.
+// The method lease returns the newest lease on the cluster. The lease's epoch
+// is 0 if the cluster was never held.
 func (b leaseDir) lease(ctx context.Context) (Lease, error) {
 	for {
 		epochs, err := b.epochs(ctx)
@@ -140,17 +141,18 @@ func (b leaseDir) lease(ctx context.Context) (Lease, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return l, forbidden(err)
 		}
-		// The folder of an earlier hold is gone: a later holder of the cluster has
-		// taken over its journal entries and removed the folder. List again.
+		// The folder of an earlier hold is gone: a later holder of the cluster
+		// has taken over its journal entries and removed the folder. List the
+		// folders again.
 		if err := ctx.Err(); err != nil {
 			return Lease{}, context.Cause(ctx)
 		}
 	}
 }
 
-// newest goes through epochs (numbers of holds) and returns the lease of the
-// first epoch that has an owner file. It returns fs.ErrNotExist if a folder
-// vanishes meanwhile.
+// newest goes through epochs (numbers of holds of the cluster), highest first,
+// and returns the lease of the first that has an owner file. It returns
+// fs.ErrNotExist if a folder vanishes meanwhile.
 func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 	for _, epoch := range epochs {
 		folder := folderOf(epoch)
@@ -158,7 +160,7 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 		if err != nil {
 			return Lease{}, err
 		}
-		if !slices.Contains(names, "owner") { // there is no owner file: it is not written yet, or its process died before that
+		if !slices.Contains(names, "owner") { // no owner file: it is not written yet, or its process died before writing it
 			continue
 		}
 		l := Lease{Epoch: epoch, Released: slices.Contains(names, "released")}
@@ -171,25 +173,25 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 		}
 		l.Until = l.Renewed.Add(leaseLimit)
 		data, err := b.files.Read(ctx, path.Join(folder, "owner"))
-		_ = json.Unmarshal(data, &l.Owner) // the owner stays unknown if the owner died while it wrote the owner file
+		_ = json.Unmarshal(data, &l.Owner) // ignore the error: the owner stays unknown if the owner died while it wrote the owner file
 		return l, err
 	}
 	return Lease{}, nil
 }
 
-// claimant says which leases a process may take over from their holders. Zero
-// fields set no condition.
+// claimant says which leases a process may take over from their holders. A zero
+// field sets no condition on the lease.
 type claimant struct {
-	own   int // epoch of this process's own lease, which it may take over even if not void
-	after int // epoch of the only lease that may be taken over; 0 means any lease
+	own   int // epoch (number) of this process's own lease, which the process may take over even if the lease is not void
+	after int // epoch (number) of the only lease that may be taken over from its holder; 0 means any lease
 }
 
 var errTakenMeanwhile = errors.New("another process has taken and released the lease")
 
-// claim waits until the lease on the cluster is free or void, and takes it. It
-// returns a HeldError as soon as it sees that the holder renews the lease. It
-// also returns the time just before its successful attempt, from which the new
-// lease counts.
+// claim waits until the lease on the cluster is free or void (not renewed in
+// time), and takes it. It returns a HeldError as soon as it sees that the
+// holder renews the lease. It also returns the time just before its successful
+// attempt, from which the new lease counts.
 func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog.Logger) (int, time.Time, error) {
 	var seen Lease
 	var since time.Time
@@ -220,7 +222,7 @@ func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog
 			if !errors.Is(err, fs.ErrExist) {
 				return l.Epoch + 1, asked, err
 			}
-			as.own = 0 // another process took the lease with this number first
+			as.own = 0 // another process took the lease with this number first, so from now on no lease counts as our own
 			continue
 		}
 		if err := wait(ctx, lookEvery); err != nil {
@@ -229,8 +231,9 @@ func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog
 	}
 }
 
-// void reports whether a lease has ended. watched is how long no renewal of
-// the lease was seen.
+// void reports whether a lease has ended because it was not renewed in time.
+// The argument watched is how long this process has seen no renewal of the
+// lease.
 func (b leaseDir) void(ctx context.Context, l Lease, watched time.Duration) (bool, error) {
 	if watched < watchLimit {
 		return false, nil
@@ -252,8 +255,8 @@ func (b leaseDir) now(ctx context.Context) (time.Time, error) {
 	return t, errors.Join(err, b.files.RemoveAll(ctx, probe))
 }
 
-// create takes the lease with number epoch. It fails with fs.ErrExist if
-// another process has taken this number.
+// create takes the lease on the cluster, with the given number (epoch). It
+// fails with fs.ErrExist if another process has taken this number.
 func (b leaseDir) create(ctx context.Context, epoch int, owner Owner) error {
 	folder := folderOf(epoch)
 	if err := b.files.MkdirAll(ctx, folder); err != nil {
@@ -278,16 +281,16 @@ func forbidden(err error) error {
 
 var errSuperseded = errors.New("another process has taken over")
 
-// renew renews the lease with number epoch. It fails with errSuperseded if
-// another process has taken a lease with a higher number.
+// renew renews the lease with the given number (epoch). It fails with
+// errSuperseded if another process has taken a lease with a higher number.
 func (b leaseDir) renew(ctx context.Context, epoch int) error {
-	// A renewal asks only the NameNode, since DataNodes under load may be
-	// slow.
+	// A renewal of the lease asks only the NameNode, since DataNodes under load
+	// may be slow.
 	epochs, err := b.epochs(ctx)
 	if err != nil {
 		return err
 	}
-	if len(epochs) > 0 && epochs[0] > epoch { // a folder with a higher number but without an owner file is no lease
+	if len(epochs) > 0 && epochs[0] > epoch { // look for an owner file, as a folder with a higher number but without one is no lease
 		l, err := b.lease(ctx)
 		if err != nil {
 			return err
@@ -310,8 +313,8 @@ func (b leaseDir) renew(ctx context.Context, epoch int) error {
 	return b.files.Create(ctx, path.Join(folder, "beat-0"), nil)
 }
 
-// beatIn finds the file "beat-N" among the names in a folder and returns N,
-// the number of the lease's last renewal.
+// beatIn finds the file "beat-N" among the names of files in a lease's folder.
+// It returns N, which counts the renewals of the lease.
 func beatIn(names []string) (n int, there bool) {
 	for _, name := range names {
 		if number, is := strings.CutPrefix(name, "beat-"); is {
@@ -323,8 +326,8 @@ func beatIn(names []string) (n int, there bool) {
 	return -1, false
 }
 
-// release marks the lease with number epoch as released. Its journal entries
-// stay, to be put back.
+// release marks the lease with the given number (epoch) as released. The
+// lease's journal entries stay, so that their changes can be put back.
 func (b leaseDir) release(ctx context.Context, epoch int) error {
 	err := b.files.Create(ctx, path.Join(folderOf(epoch), "released"), nil)
 	if errors.Is(err, fs.ErrExist) {

@@ -27,7 +27,7 @@ type PrepareOptions struct {
 }
 
 // Preparation lists the node labels and settings that Prepare has added to a
-// cluster, or would add.
+// cluster, or would add without DryRun.
 type Preparation struct {
 	Queue string `json:"queue"`
 	// Labels are the node labels that the cluster lacks and Prepare adds.
@@ -65,7 +65,7 @@ func prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, err
 		return p, err
 	}
 	if err = h.prepare(ctx, p); err != nil {
-		h.giveUp(ctx) // the changes noted in the journal stay, and a Restore with the option Prepared undoes them
+		h.giveUp(ctx) // changes already in the journal stay there; a Restore with the option Prepared undoes them
 		return p, err
 	}
 	_, err = h.Release(ctx)
@@ -87,8 +87,8 @@ func (h *Hold) prepare(ctx context.Context, p Preparation) error {
 	return h.cluster.RM.SetSchedulerConf(ctx, change)
 }
 
-// plan finds the node labels and scheduler settings that the cluster lacks for
-// steering.
+// plan finds the node labels and scheduler settings that steering needs and the
+// cluster lacks.
 func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation, error) {
 	p := Preparation{Queue: o.Queue, Labels: []string{}, Settings: map[string]string{}}
 	needs := require.All(o.Triples)
@@ -96,7 +96,7 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 	var labels []yarnclient.NodeLabel
 	var scheduler yarnclient.Scheduler
 	var conf map[string]string
-	if _, err := rm.Info(ctx); err != nil { // fail at once if no ResourceManager answers, rather than wait for an answer
+	if _, err := rm.Info(ctx); err != nil { // fail at once if no ResourceManager answers, rather than wait for one
 		return p, err
 	}
 	err := whileActive(ctx, rm, func() (err error) {
@@ -158,15 +158,15 @@ func largestLeaf(s yarnclient.Scheduler) string {
 	return best.Path
 }
 
-// grant adds the settings that give the queue and its parents the whole
-// capacity of each node label. For the label of the ApplicationMasters' nodes,
-// any capacity that the queue already has is enough.
+// grant adds the settings that give the queue, and each queue above it, the
+// whole capacity of each node label. For the label of the ApplicationMasters'
+// nodes, any capacity that the queue already has is enough.
 func (p *Preparation) grant(s yarnclient.Scheduler, conf map[string]string, labels require.Labels) error {
 	rows := require.Of("queueLabels")
 	capacity, access := rows[0], rows[1]
 	want := append([]string{labels.Masters}, labels.Jobs...)
 	for path := p.Queue; path != ""; path = s.Queue(path).Parent {
-		settings := map[string]string{} // settings to change for this queue, by full property name
+		settings := map[string]string{} // settings of the Capacity scheduler to change for this queue, by full property name
 		if listed, set := conf[access.In(path, "")]; path != "root" && (set || path == p.Queue) {
 			names := strings.FieldsFunc(listed, func(r rune) bool { return r == ',' || r == ' ' })
 			if more := missingFrom(names, want); !slices.Contains(names, "*") && len(more) > 0 {
@@ -202,7 +202,8 @@ func missingFrom(have, want []string) []string {
 	return slices.DeleteFunc(slices.Clone(want), func(s string) bool { return slices.Contains(have, s) })
 }
 
-// trimZero turns a capacity such as "100.0" into "100".
+// trimZero turns a capacity in percent such as "100.0" into "100", so that
+// equal capacities are equal texts.
 func trimZero(percent string) string {
 	if whole, fraction, ok := strings.Cut(percent, "."); ok && strings.Trim(fraction, "0") == "" {
 		return whole

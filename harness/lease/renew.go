@@ -19,7 +19,7 @@ func (h *Hold) keep(ctx context.Context) {
 	defer next.Stop()
 	var asked time.Time
 	failed := errors.New("no answer from HDFS")
-	var result chan error // channel on which the renewal under way sends its result
+	var result chan error // channel on which the call that renews the lease sends its result
 	for {
 		select {
 		case <-h.ended:
@@ -45,7 +45,7 @@ func (h *Hold) keep(ctx context.Context) {
 				h.log.Warn("the lease was not renewed", "reason", err)
 				next.Reset(lookEvery)
 			default:
-				at := asked // start time of this renewal; a copy, since the next renewal overwrites the variable asked
+				at := asked // time at which this renewal began; copied, since the next renewal overwrites the variable asked
 				h.renewed.Store(&at)
 				lost.Reset(stopLimit - time.Since(asked))
 				next.Reset(renewEvery - time.Since(asked))
@@ -54,8 +54,8 @@ func (h *Hold) keep(ctx context.Context) {
 	}
 }
 
-// lose ends the right to change the cluster, with ErrLost. A second call does
-// nothing.
+// lose ends the right to change the cluster, with ErrLost. Another call of
+// lose does nothing.
 func (h *Hold) lose(why error) {
 	err := fmt.Errorf("%w: %w", ErrLost, why)
 	if h.lost.CompareAndSwap(nil, &err) {
@@ -65,9 +65,9 @@ func (h *Hold) lose(why error) {
 }
 
 // held returns nil if this process still has the lease on the cluster, or else
-// an error that says why not. It checks the time itself: after the whole
-// process was paused, a change could come before the function keep has
-// noticed.
+// an error that says why not. It compares the time itself: after the whole
+// process was paused, a change could be made before the function keep notices
+// that the lease has ended.
 func (h *Hold) held() error {
 	if h.Lost() == nil && time.Since(*h.renewed.Load()) > stopLimit {
 		h.lose(fmt.Errorf("not renewed for %v", stopLimit))
@@ -75,7 +75,7 @@ func (h *Hold) held() error {
 	return h.Lost()
 }
 
-// alive returns nil if this process may go on changing the cluster, or else an
+// alive returns nil if this process may still change the cluster, or else an
 // error that says why not.
 func (h *Hold) alive() error {
 	if err := h.held(); err != nil {

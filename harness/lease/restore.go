@@ -18,20 +18,21 @@ type Report struct {
 	// Epoch is the number of the lease under which the changes were put back;
 	// 0 if the journal was empty.
 	Epoch int `json:"epoch"`
-	// Back lists the things that were put back now. Same lists those that had
-	// their old value already. Kept lists those that stay changed, and why.
-	// Left lists those that should have been put back but were not.
+	// Back lists the things that were put back to their old values now. Same
+	// lists those that already had their old values. Kept lists those that stay
+	// changed on purpose, and why. Left lists those that could not be put back.
 	Back []Item `json:"back"`
 	Same []Item `json:"same"`
 	Kept []Item `json:"kept"`
 	Left []Item `json:"left"`
-	// Stranded lists unfinished applications that ask for a label of steered
-	// jobs that no running node has. They would wait for ever.
+	// Stranded lists unfinished applications that ask for a node label which
+	// heddle uses for steered jobs and which no running node has. They would
+	// wait for ever.
 	Stranded []string `json:"stranded"`
 	// Warnings say which parts of the journal's copy could not be read.
 	Warnings []string `json:"warnings,omitempty"`
 
-	open []Change // the changes that were not put back and so stay in the journal
+	open []Change // changes on the cluster that could not be put back now, and so stay in the journal
 }
 
 // Item is one change from the journal, and why it was not put back.
@@ -54,18 +55,18 @@ func (r *Report) Err() error {
 // lost the journal.
 type RestoreOptions struct {
 	Options
-	// Prepared says to undo also what Prepare has set up.
+	// Prepared makes Restore also undo what Prepare has set up.
 	Prepared bool
 	// Drain is how long steered jobs get to end before nodes lose the labels
 	// that these jobs ask for. Until then, nodes get these labels in turn.
 	// Jobs that have not ended by then wait for ever, and are in
 	// Report.Stranded.
 	Drain time.Duration
-	// Unverified reads a damaged copy of the journal up to the damage instead
-	// of failing.
+	// Unverified makes Restore read a damaged copy of the journal up to the
+	// damage. Without it, Restore fails on such a copy.
 	Unverified bool
 
-	after int // restore only if the last hold on the cluster has this number; 0 means any hold
+	after int // restore only if the last process that held the cluster did so under this lease number; 0 means any
 }
 
 // Restore takes over the cluster from a process that did not release it, and
@@ -92,8 +93,8 @@ func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
 	return r, nil
 }
 
-// list returns a copy of s that is never nil, so that JSON shows [] instead of
-// null.
+// The function list returns a copy of slice s that is never nil, so that JSON
+// shows [] instead of null.
 func list[T any](s []T) []T { return append([]T{}, s...) }
 
 func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own int) (Report, error) {
@@ -113,7 +114,7 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own
 		return Report{}, nil
 	}
 	folder := o.Folder
-	o.Folder = "" // the journal's copy in this folder is read here, and not written while the changes are put back
+	o.Folder = "" // the journal's copy in this folder is only read now; nothing is written to it while the changes are put back
 	h, err := begin(ctx, c, o.Options, claimant{own: own, after: o.after})
 	if err != nil {
 		return Report{}, err
@@ -177,7 +178,8 @@ func dropCutLine(f *os.File, folder string) error {
 	return f.Truncate(int64(bytes.LastIndexByte(data, '\n') + 1))
 }
 
-// undo says which of the changes in the journal are put back.
+// undo says which of the changes in the journal are put back: only those of
+// steering, or also those of Prepare.
 type undo bool
 
 const (
@@ -186,7 +188,7 @@ const (
 )
 
 const (
-	// activeLimit is how long to wait until a ResourceManager is active.
+	// activeLimit is how long Restore waits until a ResourceManager is active.
 	activeLimit = time.Minute
 	// nodeLimit is how long to wait for nodes to register after a restart of
 	// the ResourceManager, and for the ResourceManager to show a changed node
@@ -196,8 +198,8 @@ const (
 
 // putBack sets everything in the journal to its old value. Things that have
 // their old value already are left alone, so putBack may be repeated. It
-// returns an error only if the lease is lost; other failures are in the
-// report.
+// returns an error only if this process has lost its lease on the cluster;
+// other failures are in the report.
 func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 	u := &undoing{h: h, rm: h.cluster.RM, report: Report{Epoch: h.epoch}}
 	h.mu.RLock()
@@ -224,7 +226,7 @@ func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 	}
 	u.labels(ctx, labels)
 	u.priorities(ctx, todo.sorted(Priority))
-	u.settings(ctx, todo.sorted(Setting)) // put scheduler settings back before the node labels that they refer to
+	u.settings(ctx, todo.sorted(Setting)) // put scheduler settings back before node labels, as these settings refer to labels
 	u.addedLabels(ctx, todo.sorted(AddedLabel))
 	for _, c := range todo.sorted("") {
 		if c.line != nil {

@@ -72,8 +72,8 @@ func (r Report) WriteText(out io.Writer) error {
 	return err
 }
 
-// WriteText writes as text for people which labels and settings were added.
-// dry says that they were only found missing and not added.
+// WriteText writes as text for people which labels and settings were added. If
+// dry is true, the text says that they are missing and were not added.
 func (p Preparation) WriteText(out io.Writer, dry bool) error {
 	var b strings.Builder
 	would := ""

@@ -10,7 +10,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// undoing is the state of one call of putBack, which puts changes back.
+// undoing is the state of one call of the method putBack, which sets everything
+// in the journal to its old value.
 type undoing struct {
 	h      *Hold
 	rm     *yarnclient.RM
@@ -53,7 +54,7 @@ func (u *undoing) labels(ctx context.Context, list []Change) {
 		back := map[string]string{}
 		list = slices.DeleteFunc(list, func(c Change) bool {
 			want := c.Label
-			gone := want != "" && !there[want] // a label removed from the cluster is gone from its nodes too, so it is not put back
+			gone := want != "" && !there[want] // true: the node's old label was removed from the cluster, so it cannot be put back
 			if gone {
 				want = ""
 			}
@@ -95,11 +96,12 @@ func orElse(err, otherwise error) error {
 	return otherwise
 }
 
-// resources puts back the sizes of nodes, one by one. A restart of the
-// ResourceManager or of the node may have put a size back already. The method
-// waits up to nodeLimit for nodes that are not registered yet.
+// The method resources puts back the sizes (memory and cores) of nodes, one by
+// one. A restart of the ResourceManager or of the node may have put a size back
+// already. The method waits up to nodeLimit for nodes that are not registered
+// yet.
 func (u *undoing) resources(ctx context.Context, list []Change) {
-	var set []Change // node sizes whose change was requested but does not show yet
+	var set []Change // node sizes whose change was requested but which the ResourceManager does not show yet
 	start := time.Now()
 	for len(list) > 0 {
 		var nodes map[string]yarnclient.Node
@@ -125,7 +127,7 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 				u.left(c, errors.New("the journal has no old size for it"))
 			case known && n.State == "RUNNING" && n.Total == *c.Resource && wasSet:
 				u.back(c)
-			case known && n.State == "RUNNING" && n.Total == *c.Resource: // the node has its old size already, for instance after a restart
+			case known && n.State == "RUNNING" && n.Total == *c.Resource: // needs no change: the node has its old size already, for instance after a restart
 				u.same(c)
 			case known && n.State != "RUNNING":
 				u.left(c, fmt.Errorf("the node is %s", n.State))
@@ -140,7 +142,7 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 			case !late:
 				again = append(again, c)
 			case !known:
-				u.same(c) // an unknown node has its configured size if it comes back
+				u.same(c) // count an unknown node as put back: it has its configured size when it comes back
 			default:
 				u.left(c, fmt.Errorf("the node still reports %d MiB, %d vcores", n.Total.MemoryMB, n.Total.VCores))
 			}
@@ -188,8 +190,9 @@ func (u *undoing) priorities(ctx context.Context, list []Change) {
 	}
 }
 
-// settings puts back all scheduler settings in one call, since the capacities
-// of the queues below one parent must always add up to 100 %.
+// The method settings puts back all scheduler settings in one call. One by one
+// would fail, since the capacities of the queues below one parent must always
+// add up to 100 %.
 func (u *undoing) settings(ctx context.Context, list []Change) {
 	if len(list) == 0 {
 		return
@@ -207,7 +210,7 @@ func (u *undoing) settings(ctx context.Context, list []Change) {
 	var changed []Change
 	for _, c := range list {
 		if now[c.settingName()] == c.Value {
-			u.same(c) // the setting has its old value already, for instance because a restart lost a change kept in memory
+			u.same(c) // needs no change: the setting has its old value already, for instance because a restart lost a change kept in memory
 			continue
 		}
 		changed = append(changed, c)
@@ -234,9 +237,9 @@ func (u *undoing) settings(ctx context.Context, list []Change) {
 	}
 }
 
-// addedLabels removes added node labels one by one, except those in use. To
-// remove a label in use would take it from its nodes and end the applications
-// that ask for it.
+// addedLabels removes, one by one, the node labels that steering added, except
+// those in use. To remove a label in use would take it from its nodes and end
+// the applications that ask for it.
 func (u *undoing) addedLabels(ctx context.Context, list []Change) {
 	if len(list) == 0 {
 		return
@@ -265,7 +268,7 @@ func (u *undoing) addedLabels(ctx context.Context, list []Change) {
 			var refused *yarnclient.RemoteError
 			switch {
 			case errors.As(err, &refused) && refused.Status == 400:
-				u.kept(c, refused.Error()) // the ResourceManager refuses to remove a label that a queue names
+				u.kept(c, refused.Error()) // keep the label, as the ResourceManager refuses to remove a label that a queue's settings name
 			case err != nil:
 				u.left(c, err)
 			default:
@@ -276,7 +279,7 @@ func (u *undoing) addedLabels(ctx context.Context, list []Change) {
 }
 
 // labelUsers returns, for each node label in use, one node or application that
-// uses it.
+// uses the label.
 func labelUsers(ctx context.Context, rm *yarnclient.RM) (map[string]string, error) {
 	users := map[string]string{}
 	nodes, err := nodesToLabels(ctx, rm)
@@ -301,7 +304,8 @@ func labelUsers(ctx context.Context, rm *yarnclient.RM) (map[string]string, erro
 
 var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
 
-// labelsOf returns the node labels that an application asks for.
+// labelsOf returns the node labels that an application asks for in its
+// container requests.
 func labelsOf(a *yarnclient.App) []string {
 	labels := []string{a.Label, a.AMLabel}
 	for _, r := range a.Requests {
@@ -310,7 +314,8 @@ func labelsOf(a *yarnclient.App) []string {
 	return slices.DeleteFunc(labels, func(l string) bool { return l == "" })
 }
 
-// do makes a change if this process still has the lease on the cluster.
+// The method do makes a change on the cluster if this process still has the
+// lease.
 func (u *undoing) do(change func() error) error {
 	if err := u.h.held(); err != nil {
 		return err

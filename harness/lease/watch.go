@@ -8,8 +8,8 @@ import (
 )
 
 // watchEvery is how often a watchdog looks at the lease on the cluster.
-// retryEvery is how long it waits before it tries again to put back the
-// changes that it could not.
+// retryEvery is how long the watchdog waits before it tries again to put back
+// changes that it failed to put back.
 const (
 	watchEvery = 10 * time.Second
 	retryEvery = time.Minute
@@ -40,7 +40,7 @@ type watchdog struct {
 	purpose string
 	log     *slog.Logger
 
-	seen  Lease // the lease on the cluster as last seen
+	seen  Lease // the lease on the cluster, as this watchdog last saw it
 	tried time.Time
 	said  string
 }
@@ -53,15 +53,15 @@ func (w *watchdog) look(ctx context.Context) error {
 	}
 	unrenewed := l.Epoch == w.seen.Epoch && !l.renewedSince(w.seen)
 	w.seen = l
-	// A holder may have released the cluster with changes that it could not
-	// put back.
+	// Go on also for a released lease, since the holder may have left changes
+	// that it could not put back; but try this only every retryEvery.
 	if l.Epoch == 0 || !unrenewed || l.Released && time.Since(w.tried) < retryEvery {
 		return nil
 	}
 	w.tried = time.Now()
 	r, err := Restore(ctx, w.cluster, RestoreOptions{Options: Options{Purpose: w.purpose, Log: w.log}, Drain: DrainLimit, after: l.Epoch})
 	var held *HeldError
-	if errors.As(err, &held) || errors.Is(err, errTakenMeanwhile) { // no error: the holder is alive, or another watchdog was faster
+	if errors.As(err, &held) || errors.Is(err, errTakenMeanwhile) { // no error: the holder of the lease is alive, or another watchdog was faster
 		return nil
 	}
 	if err != nil || len(r.Back)+len(r.Left) == 0 {

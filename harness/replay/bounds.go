@@ -16,26 +16,26 @@ import (
 type bounds struct {
 	sim.Source
 	capacity
-	jobs    []jobBounds // limits of each job's time, in order of submission
+	jobs    []jobBounds // limits of each job's time; jobs in order of submission
 	reduces bool
-	wrong   bool // whether faults, failures or speculative attempts add work that the limits do not count
+	wrong   bool // true: faults, failures or speculative attempts add work that the limits do not count
 }
 
 // jobBounds are the lower and upper limits of one job's time, and of the work that
 // its tasks do.
 type jobBounds struct {
-	submitMs, leastMs, mostMs float64 // time from submission to end of the job, if it runs alone on the cluster
-	work                      room    // lower limit of the job's work
-	containersMs              float64 // upper limit of the time that the job's tasks occupy containers, in ms
+	submitMs, leastMs, mostMs float64 // the job's arrival; its least and largest time to its end, in ms, if it runs alone
+	work                      room    // lower limit of the job's work: containers, memory and cores, each multiplied by time
+	containersMs              float64 // upper limit of the time, in ms, for which the job's tasks occupy containers, all tasks added up
 }
 
 // newBounds returns lower and upper limits of job times and of the makespan. They
 // follow from the cluster, its costs and the jobs, which are added as they arrive.
 //
 // Lower limit: a job takes at least the start of its ApplicationMaster, its longest
-// map, then the longest of its reduces, and its own end. Also, all jobs that arrive
-// after some time bring work (containers times time), and the cluster can do only so
-// much work in a given time. The makespan is at least the longest of these times.
+// map, then the longest of its reduces, and its own end. All jobs that arrive after
+// some moment bring work (containers times time), and the cluster can do only so much
+// work in a given time. The makespan is at least the longest of these times.
 //
 // Upper limit: the list-scheduling bound (Graham, 1966). Take the job that ends last.
 // After its submission, at each moment either a step on its critical path runs (the
@@ -57,7 +57,8 @@ func newBounds(x *sim.Config, m *jobMaker, source sim.Source) *bounds {
 	return &bounds{Source: source, capacity: capacityOf(x, m), wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation}
 }
 
-// Next passes on the next job and adds its limits. It implements sim.Source.
+// Next returns the next job of the replay and notes the lower and upper limits of
+// the job's time. It implements sim.Source.
 func (b *bounds) Next(j *sim.Job) bool {
 	if !b.Source.Next(j) {
 		return false
@@ -69,10 +70,10 @@ func (b *bounds) Next(j *sim.Job) bool {
 	return true
 }
 
-// makespan returns the limits of the makespan, in ms. The upper limit may be
-// infinite.
+// makespan returns the lower and upper limit of the makespan, in ms. The upper limit
+// may be infinite.
 func (b *bounds) makespan() (leastMs, mostMs float64) {
-	var work room // sum of the work of this job and all later ones
+	var work room // sum of the work of this job and of all jobs that arrive later
 	var wholeMs, aloneMs, lastMs float64
 	for i := len(b.jobs) - 1; i >= 0; i-- {
 		j := &b.jobs[i]
@@ -97,10 +98,11 @@ func (b *bounds) makespan() (leastMs, mostMs float64) {
 	return leastMs, lastMs + wholeMs/slots
 }
 
-// check returns warnings about results of a replay that are outside the limits.
+// check compares a replay's results with the lower and upper limits, and returns a
+// warning for each result outside them.
 func (b *bounds) check(r *sim.Result) []string {
 	if slices.ContainsFunc(r.Jobs, func(j sim.JobResult) bool { return j.Failed }) {
-		return nil // the limits do not hold: a failed job did only part of its work
+		return nil // skip this job: it failed and did only part of its work, so the lower limit does not hold
 	}
 	var list []string
 	ms := float64(r.MakespanMs)
@@ -120,36 +122,36 @@ func (b *bounds) check(r *sim.Result) []string {
 }
 
 // room is an amount of work: containers, memory and cores, each multiplied by the ms
-// for which it is used. It also holds a cluster's memory and cores.
+// for which it is used. The type also serves for a cluster's memory and cores.
 type room struct{ containers, memory, cores float64 }
 
 func (r room) plus(s room) room {
 	return room{r.containers + s.containers, r.memory + s.memory, r.cores + s.cores}
 }
 
-// over returns the least time, in ms, in which a cluster with this room can do the
-// work.
+// The method over returns the least time, in ms, in which a cluster can do this work.
+// The argument all is the cluster's memory and cores.
 func (r room) over(all room) float64 {
 	return max(r.memory/all.memory, r.cores/all.cores)
 }
 
-// tasksTime is the time that the tasks of a job take: as a sum, and along the
-// longest chain of tasks that must run one after the other.
+// tasksTime is the time that the tasks of a job take: all tasks together, and along
+// the longest chain of tasks that must run one after the other.
 type tasksTime struct {
 	work    room
 	chainMs float64
 }
 
-// capacity is the room and the speed of a cluster, from which limits of job times
-// are computed.
+// capacity is the memory, the cores and the speed of a cluster, from which limits of
+// job times are computed.
 type capacity struct {
 	costs      *sim.Costs
-	all        room    // sum of all nodes' memory and cores
+	all        room    // memory and cores of all nodes together
 	containers float64 // how many containers of the largest size all nodes hold together
 	masters    float64 // number of ApplicationMasters that may run at a time; 0: they take no room on workers
-	stretch    float64 // the largest factor by which shared cores can slow down computing
-	fast, slow float64 // highest and lowest speed of a node
-	waitMs     float64 // the longest time, in ms, that a task can wait to move one byte
+	stretch    float64 // the largest factor by which sharing of cores can slow down computing
+	fast, slow float64 // highest and lowest speed of a node's processors, relative to the trace
+	waitMs     float64 // the longest time, in ms, that a task can take to move one byte, with all disks and links shared
 }
 
 func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
@@ -205,8 +207,8 @@ func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
 	if x.Cluster.HostCores > 0 {
 		m.stretch = max(m.stretch, running/x.Cluster.HostCores)
 	}
-	// A byte passes a disk, two links and two uplinks, each shared by all tasks at
-	// worst.
+	// At worst, a byte passes a disk, two nodes' links and two racks' uplinks, each
+	// shared by all tasks.
 	m.waitMs = 5 * 1000 * running * float64(max(1, x.Costs.Fetchers)) / rate
 	if m.masters > 0 {
 		m.masters = max(1, math.Floor(x.Costs.AMShare*m.all.memory/float64(master.MemoryMB)))
@@ -214,7 +216,8 @@ func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
 	return m
 }
 
-// tasks returns the least and the most time that the job's tasks can take.
+// The method tasks returns the least and the largest time that the job's tasks can
+// take.
 func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 	c := m.costs
 	launch := float64(c.LaunchMs)
@@ -234,7 +237,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 		least.work = least.work.plus(takes(n*lo, j.ReduceSize))
 		most.work = most.work.plus(takes(n*(hi+turnoverCost.mostMs), j.ReduceSize))
 		switch {
-		case w.FixedMs == 0: // leave out the JVM's start, which may be over before the last map ends
+		case w.FixedMs == 0: // leave the JVM's start out of the lower limit: it may be over before the last map ends
 			tail = max(tail, lo-float64(c.TaskStartMs)/m.fast)
 		case w.FromLastMap:
 			tail = max(tail, lo)
@@ -258,7 +261,8 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 	return least, most
 }
 
-// alike returns how many of a job's n tasks the entry work[i] describes.
+// alike returns how many of a job's n tasks the entry work[i] describes. The first
+// entry stands for all tasks without an entry of their own.
 func alike(i int, work []sim.Work, n int32) float64 {
 	if i == 0 {
 		return float64(int(n) - len(work) + 1)
@@ -266,8 +270,8 @@ func alike(i int, work []sim.Work, n int32) float64 {
 	return 1
 }
 
-// taskMs returns the least and the most time, in ms, of a task that reads or fetches
-// this many bytes.
+// taskMs returns the least and the largest time, in ms, that a task can take which
+// reads or fetches this many bytes.
 func (m *capacity) taskMs(w *sim.Work, bytes float64) (least, most float64) {
 	if w.FixedMs > 0 {
 		return float64(w.FixedMs), float64(w.FixedMs)

@@ -12,15 +12,16 @@ import (
 	"heddle/traces"
 )
 
-// Calibrate fits a Calibration to traces, which should be from one cluster. Of
-// cluster, it uses the rates, the machine's cores and the heartbeat interval of
-// ApplicationMasters, where the traces do not give them.
+// Calibrate fits a Calibration to traces, which should be from one cluster. From the
+// argument cluster, it takes the rates, the machine's cores and the heartbeat
+// interval of ApplicationMasters, where the traces do not give them.
 //
 // The computing time of an attempt is its duration, without the time that its input
 // alone takes on the known links and disks. Attempts on a node share its cores
-// evenly, as in the simulator: with half a core, a second counts as half. The number
-// of shared cores is the one that makes the maps of a workload most alike. If all
-// nodes are on one machine, it is the one whose replays resemble the traces most.
+// evenly, as in the simulator: an attempt that has half a core for one second has
+// computed for half a second. The number of shared cores is the one that makes the
+// maps of a workload most alike in computing time. If all nodes are on one machine,
+// it is the number with which replays are nearest to the traces in mean map time.
 // Each trace is then replayed, and the fit is corrected until attempts take as long
 // as in the trace.
 //
@@ -40,7 +41,7 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 		fits := x.fitRates(list, &cluster)
 		x.fitWorkloads(list)
 		misfit := x.correct(list, fits)
-		if !math.IsInf(misfit, 1) { // if a replay failed, the calibration's warnings say why
+		if !math.IsInf(misfit, 1) { // an infinite misfit means that a replay failed; the calibration's warnings say why
 			x.MisfitPct = 100 * misfit
 		}
 		if i == 0 || misfit < 0.98*least {
@@ -63,8 +64,9 @@ func (t *Trace) Calibrate(modelled bool) (*Calibration, error) {
 	return Calibrate([]*Trace{t}, Change{})
 }
 
-// calibrateCosts returns a Calibration with Hadoop's own costs, which do not depend
-// on the workload, and with the rates and cores that cluster gives.
+// calibrateCosts returns a Calibration with Hadoop's own costs, such as JVM starts,
+// which do not depend on the workload. It also has the rates and cores that the
+// argument cluster gives.
 func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 	c := &Calibration{
 		Format: calibrationFormat, LinkBytesPerSec: int64(cluster.Link.Rate),
@@ -82,7 +84,8 @@ func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 	return c, nil
 }
 
-// fitCosts fits Hadoop's own costs, which do not depend on the workload.
+// fitCosts fits those costs of Hadoop itself, such as JVM starts, that do not depend
+// on the workload.
 func (c *Calibration) fitCosts(list []*Trace) {
 	var start, finish, turn, label []float64
 	for _, t := range amStartCost.measured(list) {
@@ -132,9 +135,10 @@ func (c *Calibration) fitCosts(list []*Trace) {
 	}
 }
 
-// waits returns the mean of those waits between two attempts in the same room, in
-// ms, that the simulator computes itself: for the NodeManager's heartbeat, for a
-// node's label to change, and for the ApplicationMaster's heartbeat.
+// The method waits returns the mean time, in ms, that passes between two attempts in
+// the same container room because of intervals that the simulator computes itself: the
+// NodeManager's heartbeat, the change of a node's label, and the ApplicationMaster's
+// heartbeat.
 func (c *Calibration) waits(t *Trace) float64 {
 	node, am, async := c.beats(t, t.Header.Actuator)
 	ms := float64(am) / 2
@@ -149,8 +153,8 @@ func (c *Calibration) waits(t *Trace) float64 {
 	return ms
 }
 
-// figure returns the mean of the samples, their number and their mean distance from
-// it.
+// The function figure returns the mean of the samples, the number of samples, and
+// their mean distance from the mean.
 func figure(xs []float64) Figure {
 	f := Figure{Samples: len(xs)}
 	for _, x := range xs {
@@ -167,16 +171,16 @@ func figure(xs []float64) Figure {
 // this time, since the task could have started at once. A gap in which no task
 // waited is idle time and does not count.
 //
-// A start belongs to the latest end before it, so room that was free for long does
-// not count. Only first attempts of tasks count, because it is unknown since when
-// later attempts waited. Gaps much longer than usual are left out: a model may leave
-// room free while tasks wait for data or for their queue's share.
+// Each start is paired with the latest end before it, so that room which was free for
+// long does not count. Only first attempts of tasks count, because it is unknown
+// since when later attempts waited. Gaps much longer than usual are left out: a model
+// may leave room free while tasks wait for data or for their queue's share.
 func (t *Trace) turnovers() []float64 {
 	since := slices.Repeat([][2]traces.Time{{math.MaxInt64, math.MaxInt64}}, len(t.jobNames))
 	for _, j := range t.Jobs {
 		since[j.number] = j.waitsSince()
 	}
-	ends := make([][]traces.Time, len(t.nodes)) // end times of the attempts on each node, ascending
+	ends := make([][]traces.Time, len(t.nodes)) // times at which attempts ended on each node, ascending
 	for i := range t.attempts {
 		if a := &t.attempts[i]; a.End > 0 {
 			ends[a.node] = append(ends[a.node], a.End)
@@ -186,7 +190,7 @@ func (t *Trace) turnovers() []float64 {
 		slices.Sort(list)
 	}
 	var turns []float64
-	free := make([][]traces.Time, len(t.nodes)) // for each node: since when each of its free slots is free, ascending
+	free := make([][]traces.Time, len(t.nodes)) // for each node, in ascending order: the times at which its free slots became free
 	tried := map[taskKey]bool{}
 	for _, i := range t.launched() {
 		a := &t.attempts[i]
@@ -209,8 +213,8 @@ func (t *Trace) turnovers() []float64 {
 	return slices.DeleteFunc(turns, func(ms float64) bool { return ms > 4*usual })
 }
 
-// waitsSince returns, for maps and for reduces, a time from which those tasks of the
-// job that have not started certainly wait for room.
+// waitsSince returns two times, one for the job's maps and one for its reduces. From
+// that time on, all such tasks that have not started certainly wait for room.
 //
 // An ApplicationMaster asks for all maps together: when the first was scheduled, all
 // waited. The scheduling time of a single task does not say this, because under
@@ -232,7 +236,8 @@ func (j *Job) waitsSince() [2]traces.Time {
 	return since
 }
 
-// launched returns the indexes of the launched attempts, sorted by start time.
+// The function launched returns the indexes, in the list of attempts, of those that
+// were launched, sorted by start time.
 func (t *Trace) launched() []int32 {
 	order := make([]int32, len(t.attempts))
 	for i := range order {
@@ -254,8 +259,8 @@ const spreadPoints = 21
 
 // sharing says which cores task attempts share with each other.
 type sharing struct {
-	node float64 // part of its node's cores that the attempts on the node share; 0: not shared
-	host float64 // number of cores that all nodes share; 0: not shared
+	node float64 // fraction of a node's cores that the attempts on the node share; 0: attempts do not slow each other down
+	host float64 // number of cores that the attempts on all nodes share; 0: attempts share cores only on their node
 }
 
 func (s sharing) String() string {
@@ -265,8 +270,9 @@ func (s sharing) String() string {
 	return fmt.Sprint(s.node)
 }
 
-// sharings returns the ways in which attempts may share cores that a calibration
-// tries. Of equally good ones the first is taken.
+// sharings returns the ways of sharing cores that a calibration tries: none, parts
+// of each node's cores, and parts of the whole machine's cores. Of equally good ways
+// the first is taken.
 func sharings(hostCores float64) []sharing {
 	var list []sharing
 	for _, part := range []float64{0, 1, 0.75, 0.5, 0.25, 0.125} {
@@ -280,16 +286,16 @@ func sharings(hostCores float64) []sharing {
 	return list
 }
 
-// startStepMs is the step between the JVM start times that the fit tries.
+// startStepMs is the step, in ms, between the JVM start times that the fit tries.
 const startStepMs = 100
 
-// longestStartMs is the longest JVM start time that the fit tries.
+// longestStartMs is the longest JVM start time, in ms, that the fit tries.
 const longestStartMs = 30_000
 
 // fitTaskStart fits how long the JVM of an attempt takes to start. It chooses the
-// time that makes a workload's reduces most alike in their remaining time. That time
-// counts from the JVM's start or the end of the last map, whichever is later. No
-// attempt may be shorter than the start.
+// time that makes a workload's reduces most alike in their remaining time. The
+// remaining time counts from the end of the JVM's start or of the job's last map,
+// whichever is later. The fitted time is at most as long as the shortest attempt.
 func (c *Calibration) fitTaskStart(list []*Trace) {
 	type reduce struct{ leadMs, tookMs float64 }
 	of := map[string][]reduce{}
@@ -334,14 +340,14 @@ func (c *Calibration) fitTaskStart(list []*Trace) {
 	}
 }
 
-// replayable is the largest number of tasks in the traces for which a calibration
-// tries each way of sharing cores with replays.
+// replayable limits how large the traces of a calibration may be, in tasks: only up
+// to this number is each way of sharing cores tried with replays.
 const replayable = 20_000
 
-// likelySharings returns the ways of sharing cores to try. The first is the one
-// under which the maps of a workload are most alike in their computing times, waits
-// for input included. If all nodes are on one machine, the others are numbers of
-// cores of that machine.
+// likelySharings returns the ways of sharing cores for Calibrate to try. The first is
+// the one under which the maps of a workload are most alike in their computing times,
+// waits for input included. If all nodes are on one machine, the other ways are
+// numbers of cores of that machine.
 func (c *Calibration) likelySharings(list []*Trace, hostCores float64) []sharing {
 	c.SharingSpread = map[string]float64{}
 	least, tasks := math.Inf(1), 0
@@ -392,15 +398,15 @@ type sample struct {
 	kind     traces.TaskKind
 	level    traces.Level
 	bytes    int64
-	ms       float64 // computing time, in ms
+	ms       float64 // computing time of the attempt, in ms
 	tookMs   float64
 }
 
-// computed returns the computing time of each attempt that succeeded, if attempts
-// share cores as the argument with says. It subtracts startMs for the JVM's start,
-// unless the attempt is a reduce that started before its job's last map ended. If
-// limits is not nil, it also subtracts the time that links and disks need for the
-// input.
+// The function computed returns the computing time of each attempt that succeeded.
+// The argument with says which cores the attempts are assumed to share. The function
+// subtracts startMs for the JVM's start, unless the attempt is a reduce that started
+// before its job's last map ended. If limits is not nil, it also subtracts the time
+// that links and disks need for the input.
 func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
 	busy := map[traces.Node]*load{}
 	host := &load{cores: with.host}
@@ -470,7 +476,8 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 	return list
 }
 
-// samples returns the whole duration of each attempt that succeeded, waits included.
+// The function samples returns the whole duration of each attempt that succeeded,
+// waits for input included.
 func (t *Trace) samples() []sample { return t.computed(sharing{}, 0, nil) }
 
 // durationsMs returns the durations of the attempts that succeeded. For a reduce
@@ -487,12 +494,12 @@ func (t *Trace) durationsMs(kind traces.TaskKind) []float64 {
 }
 
 // load records how many attempts run on a node over time, and from that how much
-// each attempt can compute.
+// computing time each attempt gets.
 type load struct {
-	cores   float64 // number of cores that the attempts share; 0: each has a core of its own
+	cores   float64 // number of cores that the attempts of this node share; 0: each attempt has a core of its own
 	changes []loadChange
-	// at[i] is the computing time, in ms, of an attempt that runs from the first
-	// change to change i.
+	// Entry at[i] is the computing time, in ms, that an attempt gets on this node if it
+	// runs from changes[0] to changes[i].
 	at []float64
 }
 
@@ -501,8 +508,8 @@ type loadChange struct {
 	more int
 }
 
-// sum computes the field at (computing times) from the changes in the number of
-// attempts.
+// sum computes, for each change in the number of attempts on a node, how much
+// computing time one attempt would have got until then. The result is the field at.
 func (l *load) sum() {
 	slices.SortStableFunc(l.changes, func(a, b loadChange) int { return cmp.Compare(a.t, b.t) })
 	l.at = make([]float64, len(l.changes))
@@ -515,7 +522,7 @@ func (l *load) sum() {
 	}
 }
 
-// part returns the fraction of a core that each of n attempts gets.
+// part returns the fraction of a core that each of n attempts on a node gets.
 func (l *load) part(n int) float64 {
 	if l.cores == 0 || n == 0 {
 		return 1
@@ -523,8 +530,8 @@ func (l *load) part(n int) float64 {
 	return min(1, l.cores/float64(n))
 }
 
-// between returns the computing time, in ms, of an attempt that runs between the two
-// times.
+// between returns the computing time, in ms, that an attempt gets which runs on this
+// node between the two times.
 func (l *load) between(from, to traces.Time) float64 {
 	find := func(t traces.Time) float64 {
 		i, _ := slices.BinarySearchFunc(l.changes, t, func(c loadChange, t traces.Time) int { return cmp.Compare(c.t, t) })

@@ -26,43 +26,46 @@ type Calibration struct {
 	// Sharing is how many cores the attempts on a node share, as a fraction of the
 	// node's cores in the trace. 0 means that attempts do not slow each other down.
 	Sharing float64 `json:"sharing"`
-	// HostCores is how many cores the attempts on all nodes share; Sharing then does
-	// not count. 0 means that attempts share cores only with others on their node.
-	// It is fitted if the nodes are known to be on one machine.
+	// HostCores is how many cores the attempts on all nodes share; the field Sharing
+	// is then ignored. 0 means that attempts share cores only with others on their
+	// node. It is fitted if the nodes are known to be on one machine.
 	HostCores float64 `json:"hostCores,omitempty"`
-	// SharingSpread is the coefficient of variation of the maps' computing times,
-	// for each value of Sharing and HostCores that was tried.
+	// SharingSpread is the coefficient of variation of the maps' computing times, for
+	// each way of sharing cores (value of Sharing or HostCores) that was tried.
 	SharingSpread map[string]float64 `json:"sharingSpread"`
 	// MisfitPct is the error of replays in the mean map time of the fitted traces,
 	// as the root mean square over traces, in percent; 0 if no trace was replayed.
 	MisfitPct float64 `json:"misfitPct"`
 
-	// These are rates that no trace gives, and the heartbeat interval of
-	// ApplicationMasters; 0 means unknown.
+	// Rates of disks and links, and the heartbeat interval of ApplicationMasters, if
+	// no trace gives them; 0 means unknown.
 	LinkBytesPerSec   int64 `json:"linkBytesPerSec,omitempty"`
 	UplinkBytesPerSec int64 `json:"uplinkBytesPerSec,omitempty"`
 	DiskBytesPerSec   int64 `json:"diskBytesPerSec,omitempty"`
 	AMBeatMs          int32 `json:"amHeartbeatMs,omitempty"`
-	// FittedRates names the rates that were fitted; the others were given.
+	// FittedRates names the rates of disks and links that were fitted; the other
+	// rates were given.
 	FittedRates []string `json:"fittedRates,omitempty"`
 
 	// AMStart is the time from a job's submission to its ApplicationMaster's first
 	// container request. Finish is the time from the end of the last task to the end
-	// of the job. Turnover is the time from an attempt's end to the next start in
-	// its room, while tasks wait.
+	// of the job. Turnover is the time from an attempt's end until another attempt
+	// starts with the memory and cores of the ended one, while tasks wait.
 	AMStart  Figure `json:"amStartMs"`
 	Finish   Figure `json:"finishMs"`
 	Turnover Figure `json:"turnoverMs"`
 	// TaskStart is how long the JVM of an attempt takes to start, before the attempt
-	// reads any input. It is fitted to the times of reduces, because some have
-	// started when the last map ends and others have not.
+	// reads any input. It is fitted to reduces: the time that they take after their
+	// job's last map contains the JVM's start only if they were launched after that
+	// map.
 	TaskStart Figure `json:"taskStartMs"`
-	// LaunchMs is the time to free a container's room and to launch the next one. It
-	// is the part of Turnover that the simulator does not compute itself.
+	// LaunchMs is the time, in ms, to free the memory and cores of an ended container
+	// and to launch the next one there. It is the part of Turnover that the simulator
+	// does not compute itself.
 	LaunchMs float64 `json:"launchMs"`
-	// Label is the time from a decision to its container, if decisions are carried
-	// out by node labels. LabelQuantiles are evenly spaced from the shortest to the
-	// longest time.
+	// Label is the time from a scheduling decision to its container, if decisions are
+	// carried out by node labels. LabelQuantiles are evenly spaced quantiles of this
+	// time, from the shortest to the longest.
 	Label          Figure  `json:"labelMs"`
 	LabelQuantiles []int32 `json:"labelQuantilesMs,omitempty"`
 
@@ -77,9 +80,10 @@ const calibrationFormat = 1
 // Figure is a mean that was fitted to measurements, with their number.
 type Figure struct {
 	Value float64 `json:"value"`
-	// Samples is the number of measurements; 0 means that Value is a default.
+	// Samples is the number of measured values; 0 means that Value is a default.
 	Samples int `json:"samples"`
-	// Error is the mean distance of the measurements from Value.
+	// Error is the mean distance of the measured values from their mean, which is
+	// Value.
 	Error float64 `json:"error"`
 }
 
@@ -87,14 +91,14 @@ type Figure struct {
 type Workload struct {
 	Workload string `json:"workload"`
 	Jobs     int    `json:"jobs"`
-	// MapOutputPerByte is how many bytes reduces fetch for each byte of the maps'
-	// input. ReduceOutputPerByte is how many bytes reduces write for each byte that
-	// they fetch.
+	// MapOutputPerByte is how many bytes the reduces fetch for each byte that the
+	// maps read. ReduceOutputPerByte is how many bytes the reduces write for each
+	// byte that they fetch.
 	MapOutputPerByte    float64 `json:"mapOutputPerByte"`
 	ReduceOutputPerByte float64 `json:"reduceOutputPerByte"`
 	Map                 Phase   `json:"map"`
-	// Reduce is the computing time of a reduce after its JVM has started and the
-	// last map is done.
+	// Reduce is the computing time of a reduce, without the start of its JVM and the
+	// wait for the last map.
 	Reduce Phase `json:"reduce"`
 }
 
@@ -104,8 +108,8 @@ type Phase struct {
 	Samples   int     `json:"samples"`
 	FixedMs   float64 `json:"fixedMs"`
 	MsPerMiB  float64 `json:"msPerMiB"`
-	ErrorPct  float64 `json:"errorPct"`  // mean difference between attempts and the fitted line, in percent
-	SharedPct float64 `json:"sharedPct"` // percent by which attempts took longer because they shared cores
+	ErrorPct  float64 `json:"errorPct"`  // mean difference, in percent, between attempts' computing times and the fitted line
+	SharedPct float64 `json:"sharedPct"` // by how many percent attempts took longer because they shared cores with others
 	// Spread has the quantiles, evenly spaced from minimum to maximum, of the ratio
 	// of attempts' computing times to the fitted time. The ratio's mean is 1.
 	Spread []float64 `json:"spread"`
@@ -131,19 +135,20 @@ func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 	return x
 }
 
-// at returns the computing time, in ms, of an attempt that reads this number of
-// bytes.
+// The method at returns the computing time, in ms, of an attempt that reads this
+// number of bytes.
 func (p *Phase) at(bytes int64) float64 { return p.FixedMs + p.MsPerMiB*float64(bytes)/(1<<20) }
 
-// draw returns a random computing time of an attempt, in whole ms, drawn from
-// Spread.
+// draw returns a random computing time of an attempt, in whole ms. Its ratio to the
+// fitted time is drawn from Spread.
 func (p *Phase) draw(bytes int64, key draw.Key) int32 {
 	ms := p.at(bytes) * quantile(p.Spread, key.Fraction())
 	return int32(min(max(1, math.Round(ms)), math.MaxInt32/2))
 }
 
-// quantile returns quantile q, with q from 0 to 1, interpolated between the evenly
-// spaced quantiles in at. It returns 1 if at is empty.
+// quantile returns quantile q, with q from 0 to 1. The argument at has evenly spaced
+// quantiles, from minimum to maximum, between which it interpolates. It returns 1 if
+// there are none.
 func quantile(at []float64, q float64) float64 {
 	if len(at) == 0 {
 		return 1
@@ -176,11 +181,12 @@ func (c *Calibration) names() string {
 	return strings.Join(names, ", ")
 }
 
-// limit sets the cores, disks and links that tasks share in the simulation. Cores
-// are as calibrated. Rates come from the calibration where neither the trace nor the
-// change has one. Recorded durations already contain the effect of shared cores.
+// limit sets the cores, disks and links that tasks share in the simulation. The
+// number of cores is the calibrated one. Rates come from the calibration if neither
+// the trace nor the Change gives one. If tasks take their recorded durations, these
+// already contain the effect of shared cores.
 func (c *Calibration) limit(x *sim.Machines, of *Config) {
-	rates := of.Modelled || len(of.Trace.List) == 0 // without a calibration, the rates for a job list are in the list's rules
+	rates := of.Modelled || len(of.Trace.List) == 0 // without a calibration, the rates of disks and links for a job list are in the list's rules
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
 		if rates && !of.Change.Link.Given && n.LinkBytesPerSec == 0 {
@@ -200,7 +206,7 @@ func (c *Calibration) limit(x *sim.Machines, of *Config) {
 	}
 	for i := range x.Nodes {
 		if len(of.Change.Cores) > 0 && of.computes() {
-			continue // keep the number of cores that the trace or the change gives
+			continue // keep the number of cores that the replay's Change gives for this node
 		}
 		if of.Modelled {
 			x.Nodes[i].Cores = c.Sharing * coresOf(x.Nodes[i].Cores)
@@ -242,12 +248,12 @@ func (c *Config) costs(actuator string) sim.Costs {
 		x.LaunchMs = whole(f.LaunchMs)
 	}
 	if c.Modelled {
-		// These costs are 0 because the fitted computing times of attempts contain
-		// them.
+		// These costs are 0 because the fitted computing times of attempts already
+		// contain them.
 		x.TaskStartMs, x.CommitMs, x.FetchMs = whole(f.TaskStart.Value), 0, 0
-	} else if c.computes() { // these costs are 0 because the times that the job list's rules give contain them
+	} else if c.computes() { // these costs are 0 because the times that the job list's rules give already contain them
 		x.TaskStartMs, x.CommitMs, x.FetchMs = 0, 0, 0
-	} else { // the JVM's start time is 0 because recorded durations contain it
+	} else { // the JVM's start takes no extra time here, because recorded durations contain it
 		x.TaskStartMs = 0
 	}
 	return x
@@ -255,7 +261,8 @@ func (c *Config) costs(actuator string) sim.Costs {
 
 func whole(ms float64) int32 { return int32(min(max(0, math.Round(ms)), math.MaxInt32/4)) }
 
-// Hadoop settings for the intervals of heartbeats and of asynchronous scheduling.
+// Names of Hadoop settings that give the intervals of heartbeats and of asynchronous
+// scheduling.
 const (
 	nodeBeatSetting  = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"
 	amBeatSetting    = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
@@ -338,7 +345,7 @@ func (c *Calibration) checkFormat() error {
 
 // checkKeys refuses JSON with a key that type t lacks, because a misspelt key would
 // silently count as 0. It also refuses JSON that lacks a key which WriteFile always
-// writes. at is the place in the file, for messages.
+// writes. The argument at is the place in the file, for messages.
 func checkKeys(data []byte, t reflect.Type, at string) error {
 	switch t.Kind() {
 	case reflect.Slice:
@@ -403,8 +410,8 @@ func checkFields(data []byte, t reflect.Type, at string) error {
 	return nil
 }
 
-// check refuses a calibration whose figures are negative, not finite, or too large
-// to be a time.
+// check refuses a calibration with a number that is negative, not finite, or too
+// large to be a time.
 func (c *Calibration) check() error {
 	figures := []float64{
 		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.HostCores, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs,

@@ -14,48 +14,49 @@ import (
 	"heddle/traces"
 )
 
-// Change says what a replay does otherwise than its trace: nodes, rates, speed and
-// so on. The zero value changes nothing.
+// Change says in what a replay differs from its trace: nodes, rates, speed and so on.
+// The zero value changes nothing.
 type Change struct {
 	// Nodes and Racks, above 0, are the numbers of nodes and racks in the replay.
-	// Blocks are then placed anew, by HDFS's rules. The nodes are copies of the
-	// trace's nodes, in turn.
+	// Blocks are then placed anew, by HDFS's rules. The replay's nodes are copies of
+	// the trace's nodes, in turn.
 	Nodes, Racks int
-	// Slots, above 0, is how many containers of the largest size a node can hold.
+	// Slots, above 0, is how many containers of the largest size each node can hold
+	// in the replay.
 	Slots int
 	// Replication, above 0, is the number of replicas of each block. Blocks are then
 	// placed anew.
 	Replication int
-	// Cores, if not nil, are the numbers of cores of the nodes; a shorter list is
-	// repeated.
+	// Cores, if not nil, are the numbers of cores of the nodes, in order; if there
+	// are more nodes than numbers, the list is used again from its start.
 	Cores []float64
 	// HostCores, above 0, is the number of cores that the tasks of all nodes share,
-	// as if on one machine.
+	// as if all nodes ran on one machine.
 	HostCores float64
-	// Link, Uplink and Disk are the rates of each node's link, each rack's uplink
-	// and each node's disk. 0 means no limit.
+	// Link, Uplink and Disk are the rates of each node's link, each rack's uplink and
+	// each node's disk, in bytes/s. 0 means no limit.
 	Link, Uplink, Disk Rate
 	// Cache is how many bytes of blocks a DataNode can cache.
 	Cache Size
 	// NMHeartbeat and AMHeartbeat, above 0, are the heartbeat intervals of
 	// NodeManagers and ApplicationMasters.
 	NMHeartbeat, AMHeartbeat units.Duration
-	// Speed, above 0, is the nodes' speed relative to the recorded one: at 2, tasks
-	// compute in half the time.
+	// Speed, above 0, is the speed of the nodes' processors relative to the trace: at
+	// 2, tasks compute in half the time.
 	Speed float64
 	// Load, above 0, is the arrival rate of jobs relative to the recorded one: at 2,
 	// the times between arrivals are halved.
 	Load float64
 }
 
-// Rate is a rate in bytes/s; if it is not given, the trace's rate stays. It is a
-// flag.Value.
+// Rate is a rate in bytes/s of a disk or link; if it is not given, the trace's rate
+// stays. It is a flag.Value.
 type Rate struct {
 	units.Rate
 	Given bool
 }
 
-// Set parses text, such as "80MB/s", into r.
+// Set parses a rate from text, such as "80MB/s", into r.
 func (r *Rate) Set(text string) error {
 	r.Given = true
 	return r.Rate.Set(text)
@@ -68,14 +69,14 @@ func (r Rate) or(recorded int64) int64 {
 	return recorded
 }
 
-// Size is a number of bytes; if it is not given, the trace's size stays. It is a
-// flag.Value.
+// Size is a number of bytes, of a block or a cache; if it is not given, the trace's
+// size stays. It is a flag.Value.
 type Size struct {
 	units.Size
 	Given bool
 }
 
-// Set parses text, such as "64MiB", into s.
+// Set parses a number of bytes from text, such as "64MiB", into s.
 func (s *Size) Set(text string) error {
 	s.Given = true
 	return s.Size.Set(text)
@@ -113,15 +114,17 @@ func (c *Change) check() error {
 // placesBlocks reports whether the replay places HDFS blocks on nodes anew.
 func (c *Change) placesBlocks() bool { return c.Nodes > 0 || c.Racks > 0 || c.Replication > 0 }
 
-// Assumed where the trace does not tell them: MapReduce's default of container
-// memory, in MB, and as many containers on a node as on a node of heddle's lab.
+// Assumed if the trace does not tell: the memory of a container, in MB, as
+// MapReduce's default, and the number of containers that a node holds, as in heddle's
+// lab.
 const (
 	unknownMB    = 1024
 	unknownSlots = 2
-	uncounted    = 1 << 10 // VCores of a node if nobody counts cores there
+	uncounted    = 1 << 10 // VCores of a node if its scheduler does not count cores: more than containers can use
 )
 
-// sizeOf returns the memory and cores of a container.
+// sizeOf returns the size of a container as memory in whole MB and cores. Unknown
+// memory gets MapReduce's default.
 func sizeOf(bytes int64, cores int32) state.Resource {
 	if bytes <= 0 {
 		bytes = unknownMB << 20
@@ -129,7 +132,7 @@ func sizeOf(bytes int64, cores int32) state.Resource {
 	return state.Resource{MemoryMB: int32(min(max(1, (bytes+1<<20-1)>>20), math.MaxInt32)), VCores: max(1, cores)}
 }
 
-// machines returns the cluster of trace t with the changes in c applied.
+// The method machines returns the cluster of trace t with the changes in c applied.
 func machines(t *Trace, c *Change) (sim.Machines, error) {
 	facts := t.Nodes
 	if len(facts) == 0 {
@@ -156,7 +159,7 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 		largest.VCores = max(largest.VCores, m.VCores, r.VCores)
 	}
 	var x sim.Machines
-	var memoryMB, vcores int64 // sums of memory and vcores over all nodes
+	var memoryMB, vcores int64 // memory and vcores of all nodes together
 	seen := map[string]bool{}
 	for i, f := range facts {
 		n := sim.Node{Name: string(f.Node), Rack: f.Rack, Cores: f.Cores, Speed: c.Speed, CacheBytes: f.CacheBytes}
@@ -188,10 +191,11 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 	return x, nil
 }
 
-// rates are the rates of disks, links and uplinks that a trace gives, in bytes/s.
+// rates are the rates of disks, links and racks' uplinks that a trace gives, in
+// bytes/s.
 type rates struct {
 	disk, link map[traces.Node]int64
-	uplink     map[string]int64 // rate of each rack's uplink
+	uplink     map[string]int64 // rate of each rack's uplink, in bytes/s
 }
 
 func ratesOf(t *Trace) rates {
@@ -209,8 +213,8 @@ func ratesOf(t *Trace) rates {
 	return r
 }
 
-// renewed returns count nodes that copy the nodes in facts in turn. The racks are
-// filled one after the other.
+// renewed returns the given count of nodes. They copy the nodes in facts in turn, and
+// fill the racks one after the other.
 func renewed(facts []traces.NodeFacts, count, racks int) []traces.NodeFacts {
 	if count == 0 {
 		count = len(facts)
@@ -236,8 +240,8 @@ func renewed(facts []traces.NodeFacts, count, racks int) []traces.NodeFacts {
 	return list
 }
 
-// anyOf returns the uplink rate of the first rack that has one, for use in new
-// racks.
+// anyOf returns the uplink rate of the first rack that has a known one, for use in
+// racks that the trace lacks.
 func anyOf(uplink map[string]int64, nodes []traces.NodeFacts) int64 {
 	for _, n := range nodes {
 		if u := uplink[n.Rack]; u > 0 {

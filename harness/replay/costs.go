@@ -9,30 +9,32 @@ import (
 // cost describes one cost that is fitted to traces, such as the start of an
 // ApplicationMaster.
 type cost struct {
-	name string // name of the cost in printed tables and warnings
-	// restsOn are values of Header.Synthetic that rule a trace out: then the times
-	// that this cost would be fitted to were made up.
+	name string // name of this fitted cost in printed tables and warnings
+	// restsOn lists marks of Header.Synthetic, which names the parts of a trace that
+	// were made up. A trace with one of these marks is not used to fit this cost,
+	// since the times for it were made up too.
 	restsOn []string
 	// mostMs is the largest mean, in ms, that is accepted as credible for this cost.
 	mostMs float64
 }
 
-// The costs that are fitted to traces. Each limit is far above what Hadoop takes: a
-// larger mean contains waiting for room, for the queue's turn or for data.
+// The costs that are fitted to traces. Each has an upper limit for the fitted mean,
+// far above what Hadoop takes: a larger mean contains waiting for room, for the
+// queue's turn or for data.
 var (
-	// An ApplicationMaster is localized, starts its JVM and reads the splits within
-	// 3 to 10 s.
+	// Time in which an ApplicationMaster is localized, starts its JVM and reads the
+	// splits: 3 to 10 s.
 	amStartCost = cost{"submission to ApplicationMaster's first request", []string{"schedule"}, 60_000}
-	// The job's output is committed and its history written, in Hadoop 1 by a task
-	// of its own. This takes 1 to 20 s.
+	// Time in which the job's output is committed and its history written, in Hadoop
+	// 1 by a task of its own: 1 to 20 s.
 	finishCost = cost{"last task's end to job's end", []string{"durations", "schedule"}, 60_000}
-	// The node sends a heartbeat, the ApplicationMaster learns of the container, and
-	// a JVM starts: 0.2 to 4 s. In Hadoop 1 it is up to 10 s, if each of 1,000 nodes
-	// sends the JobTracker a heartbeat only every 10 s.
+	// Time in which the NodeManager sends a heartbeat, the ApplicationMaster learns
+	// of the container, and a JVM starts: 0.2 to 4 s. In Hadoop 1 it is up to 10 s,
+	// if each of 1,000 nodes sends the JobTracker a heartbeat only every 10 s.
 	turnoverCost = cost{"attempt's end to next start in its place", []string{"nodes", "hosts", "durations", "schedule"}, 15_000}
-	// Changing a node's label and offering the node takes 20 to 400 ms.
+	// Time to change a node's label and to offer the node to the job: 20 to 400 ms.
 	labelCost = cost{"decision to container, under labels", []string{"schedule"}, 15_000}
-	// Starting the JVM of a task attempt takes 1 to 2 s.
+	// Time that the JVM of a task attempt takes to start: 1 to 2 s.
 	taskStartCost = cost{"start of an attempt, before it takes input", []string{"tasks", "durations", "schedule"}, longestStartMs}
 
 	sharingCost  = cost{name: "sharing of cores", restsOn: []string{"nodes", "hosts", "durations", "schedule"}}
@@ -42,18 +44,20 @@ var (
 	costs = []*cost{&amStartCost, &finishCost, &turnoverCost, &labelCost, &taskStartCost, &sharingCost, &rateCost, &workloadCost}
 )
 
-// measuredIn reports whether this cost can be fitted to the trace.
+// measuredIn reports whether this cost can be fitted to the trace: not if the times
+// for it were made up.
 func (c *cost) measuredIn(t *Trace) bool {
 	return !slices.ContainsFunc(c.restsOn, func(mark string) bool { return slices.Contains(t.Header.Synthetic, mark) })
 }
 
-// measured returns the traces that this cost can be fitted to.
+// The method measured returns those traces of the list that this cost can be fitted
+// to, because their times were not made up.
 func (c *cost) measured(list []*Trace) []*Trace {
 	return slices.DeleteFunc(slices.Clone(list), func(t *Trace) bool { return !c.measuredIn(t) })
 }
 
-// fit returns the mean of the samples. If the mean is not credible, fit returns an
-// empty Figure and the reason.
+// The method fit returns the mean of the samples of this cost. If the mean is not
+// credible, it returns an empty Figure and the reason.
 func (c *cost) fit(samples []float64) (Figure, string) {
 	f := figure(samples)
 	why := ""
@@ -69,12 +73,12 @@ func (c *cost) fit(samples []float64) (Figure, string) {
 		c.name, f.Value, f.Samples, f.Error, why)
 }
 
-// harmlessMs is how far samples may differ from their mean on average, in ms, even
-// if the mean is smaller.
+// harmlessMs is a mean distance of samples from their mean, in ms, that is always
+// accepted, even if the mean is smaller.
 const harmlessMs = 1000
 
-// madeUp returns warnings that name the costs that cannot be fitted, because parts
-// of the traces were made up.
+// madeUp returns warnings that name the costs that cannot be fitted, because the
+// times that they would be fitted to were made up in the traces.
 func madeUp(list []*Trace) []string {
 	var warnings []string
 	for _, t := range list {

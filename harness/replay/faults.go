@@ -16,11 +16,11 @@ import (
 	"heddle/traces"
 )
 
-// mishaps are the task attempts in a trace that failed, were killed or ran in
-// parallel, and the nodes that were lost or came back.
+// mishaps are the attempts of tasks in a trace that failed, were killed or ran in
+// parallel to another attempt, and the nodes that were lost or came back.
 type mishaps struct {
 	running map[traces.Attempt]life
-	tasks   map[traces.Task][]life // attempts of tasks with a failed or killed attempt, or with several attempts
+	tasks   map[traces.Task][]life // attempts of those tasks that had a failed or killed attempt, or several attempts
 	outages []outage
 }
 
@@ -40,8 +40,8 @@ type outage struct {
 	over bool // true: the node comes back; false: the node is lost
 }
 
-// add takes an event of the trace, and keeps it if it tells of a failure, a kill or
-// a node loss.
+// add takes an event of the trace, and keeps what it says about a failed or killed
+// attempt or a lost node.
 func (m *mishaps) add(e traces.Event) {
 	switch e := e.(type) {
 	case *traces.NodeDown:
@@ -69,9 +69,9 @@ func (m *mishaps) add(e traces.Event) {
 	}
 }
 
-// lost returns the time at which YARN noticed the node loss that ended the attempt;
-// 0 if something else ended it. The ApplicationMaster may have noticed the loss
-// before the ResourceManager.
+// lost returns the time at which YARN noticed the loss of the node on which the
+// attempt ran; 0 if the attempt ended for another reason. The ApplicationMaster may
+// have noticed the loss before the ResourceManager.
 func (m *mishaps) lost(r *life) traces.Time {
 	const early = traces.Time(10 * time.Second)
 	for _, o := range m.outages {
@@ -129,10 +129,10 @@ const mostFailures = 3
 // numbers its attempts differently.
 //
 // It leaves out what the simulation produces by itself: attempts that end on lost
-// nodes, and reduces that are killed to make room for maps. Of two parallel
-// attempts, the one that was killed is assumed to need just as long as it ran. The
-// same holds for attempts that a node loss or the failure of their job ended, since
-// more is not known.
+// nodes, and reduces that are killed to make room for maps. Of two parallel attempts
+// of a task, the slower one was killed; its full duration is assumed to be the time
+// that it ran. The same holds for attempts that a node loss or the failure of their
+// job ended, since more is not known.
 func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap bool) []sim.Past {
 	slices.SortStableFunc(list, func(a, b life) int { return cmp.Compare(a.start, b.start) })
 	var pasts []sim.Past
@@ -150,7 +150,7 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap
 			p.Outcome, p.Ms = traces.Succeeded, wholeMs(float64(min(r.end, noticed)-r.start)/1e6)
 		case r.outcome == traces.Failed:
 			if failures++; succeeded && failures > mostFailures {
-				p.Outcome = traces.Killed // the simulated job would fail with more failures of one task than are allowed
+				p.Outcome = traces.Killed // count this failure as a kill: the simulated job would fail if one task failed so often
 			}
 		case raced || r.outcome == traces.Killed && !succeeded:
 			p.Outcome = traces.Succeeded
@@ -216,7 +216,8 @@ func (c *Config) addFaults(x *sim.Config) error {
 	return nil
 }
 
-// firstMs returns the time, in ms, at which the first job arrives.
+// firstMs returns the time, in ms from the trace's start, at which the first job
+// arrives in the replay.
 func (c *Config) firstMs() int64 {
 	t := c.Trace
 	if len(t.List) > 0 {
@@ -251,8 +252,8 @@ func (c *Config) fault(x *sim.Config, f *config.Fault, firstMs int64) error {
 }
 
 // outages adds the trace's node losses to the simulation. A node stops before its
-// recorded loss by the time that YARN needs to notice, and comes back as recorded.
-// It does nothing if the replay's cluster has other nodes.
+// recorded loss by the time that YARN needs to notice, and comes back as recorded. It
+// leaves out all losses if the replay's cluster has other nodes.
 func (c *Config) outages(x *sim.Config, firstMs int64) {
 	if c.Change.Nodes > 0 || c.Change.Racks > 0 {
 		return
@@ -264,7 +265,7 @@ func (c *Config) outages(x *sim.Config, firstMs int64) {
 			continue
 		}
 		at := o.t.Milliseconds()
-		if at > firstMs { // a changed arrival rate also moves node losses, like submissions
+		if at > firstMs { // a changed arrival rate of jobs also moves node losses, in the same proportion
 			at = firstMs + scaled(float64(at-firstMs), c.Change.Load)
 		}
 		f := sim.Fault{AtMs: at, Node: n, What: sim.NodeUp}

@@ -11,14 +11,14 @@ import (
 	"heddle/traces"
 )
 
-// follow makes the simulator offer nodes to the model at the times of the recorded
-// heartbeats. The model then sees what it saw on the real cluster, and should decide
-// the same.
+// The method follow makes the simulator offer nodes to the model at the times of the
+// recorded heartbeats. The model then sees what it saw on the real cluster, and
+// should decide the same.
 //
-// In this mode only attempts take time; all other costs are zero. An attempt
-// occupies its room from its decision until the room was seen to be free: at its
-// end, or at the heartbeat at which the room was given to another task, whichever is
-// later.
+// In this mode only attempts take time; all other costs are zero. An attempt's
+// container takes memory and cores from the scheduling decision until the scheduler
+// saw them free. This is at the attempt's end, or at the heartbeat at which another
+// task got them, whichever is later.
 func (c *Config) follow(x *sim.Config, m *jobMaker) (*sim.Jobs, error) {
 	t := c.Trace
 	switch {
@@ -43,21 +43,21 @@ func (c *Config) follow(x *sim.Config, m *jobMaker) (*sim.Jobs, error) {
 	x.Costs.AMBeatMs = beat
 	m.roomMs = t.roomMs(m.machines)
 	jobs := &sim.Jobs{}
-	for j := (sim.Job{}); m.Next(&j); j = (sim.Job{}) { // a new sim.Job each time, because the list keeps the old ones
+	for j := (sim.Job{}); m.Next(&j); j = (sim.Job{}) { // a new sim.Job in each round, because jobs.List keeps the jobs made before
 		jobs.List = append(jobs.List, j)
 	}
 	m.asFollowed(jobs.List)
 	return jobs, nil
 }
 
-// roomMs returns, for each attempt, how long it occupied its container's room,
-// counted from the decision.
+// roomMs returns, for each attempt, for how many ms after the scheduling decision the
+// attempt's container kept its memory and cores from others.
 func (t *Trace) roomMs(x *sim.Machines) map[*Attempt]float64 {
 	type held struct {
 		Decision
 		attempt *Attempt
 		until   traces.Time
-		next    bool // whether a later decision has taken this one's room
+		next    bool // true: a later decision has already used the memory and cores that this attempt left
 	}
 	bound := map[traces.Attempt]*Attempt{}
 	for i := range t.attempts {
@@ -88,15 +88,16 @@ func (t *Trace) roomMs(x *sim.Machines) map[*Attempt]float64 {
 	return ms
 }
 
-// name returns the attempt's identifier as events have it.
+// name returns the attempt's identifier in the form that the events of a trace use.
 func (t *Trace) name(a *Attempt) traces.Attempt {
 	return traces.Attempt{Task: traces.Task{Job: t.jobNames[a.job], Kind: a.Kind, Index: a.Index}, Number: a.number}
 }
 
-// asFollowed changes the jobs' times for a replay that follows recorded heartbeats.
-// A job arrives when its ApplicationMaster asked for containers, since the model
-// learnt of it then. Reduces are asked for when the model chose them, because the
-// real time is not recorded. Jobs are ordered by their first decision.
+// The method asFollowed changes the jobs' times for a replay that follows recorded
+// heartbeats. A job arrives when its ApplicationMaster first asked for containers,
+// since the scheduler model learnt of the job then. Its reduces are asked for when
+// the model chose them, because the time of the real request is not recorded. Jobs
+// are ordered by the first decision for each.
 func (m *jobMaker) asFollowed(list []sim.Job) {
 	first := map[traces.JobID]int64{}
 	asked := map[traces.JobID][]int64{}

@@ -8,18 +8,19 @@ import (
 	"heddle/traces"
 )
 
-// listed makes the jobs of a job list when they arrive, so that only tasks of jobs
-// that have not ended are in memory.
+// listed makes the jobs of a job list one by one as they arrive, so that memory holds
+// only the tasks of jobs that have not ended.
 type listed struct {
 	*jobMaker
-	network bool // whether reduces fetch over the simulated network, instead of taking a fixed time for it
+	network bool // true: reduces fetch over the simulated network; false: fetching takes a fixed time
 }
 
-// listSlowStart is Hadoop's default for the share of a job's maps that must be done
-// before its reduces are asked for.
+// listSlowStart is Hadoop's default for mapreduce.job.reduce.slowstart.completedmaps:
+// the share of a job's maps that must be done before its reduces are asked for.
 const listSlowStart = 0.05
 
-// Next makes the next job of the job list. It implements sim.Source.
+// Next makes the next job of the job list, so that the simulator can submit it. It
+// implements sim.Source.
 func (l *listed) Next(x *sim.Job) bool {
 	list, rules := l.Trace.List, l.Trace.Header.List
 	if l.next == len(list) {
@@ -49,17 +50,18 @@ func (l *listed) Next(x *sim.Job) bool {
 	return true
 }
 
-// model gives tasks of a listed job the computing times of its workload. If another
-// workload's costs are used, tasks put out as many bytes as the list says.
+// model gives the tasks of a job from a job list the computing times of the job's
+// workload. If the costs of another workload are used instead, tasks write as many
+// bytes as the list says.
 func (l *listed) model(j *traces.JobListed, x *sim.Job) {
 	w, standIn, _ := l.costsOf(j.Name)
 	x.MapWork, x.ReduceWork = eachTask(x.MapWork, x.Maps, standIn), eachTask(x.ReduceWork, x.Reduces, standIn)
 	l.compute(w, x)
 }
 
-// eachTask returns the work of n tasks, one entry each: all but the last task are as
-// the first entry of list, the last one as its last entry. If told is false, the
-// output bytes of the tasks are unknown.
+// eachTask returns the work of n tasks, one entry for each task. All tasks but the
+// last get the first entry of list; the last task gets the last entry. If told is
+// false, the output bytes of the tasks are unknown.
 func eachTask(list []sim.Work, n int32, told bool) []sim.Work {
 	if n == 0 {
 		return list

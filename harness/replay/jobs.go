@@ -18,16 +18,16 @@ import (
 type jobMaker struct {
 	*Config
 	machines *sim.Machines
-	ids      []state.NodeID       // the replay's node, by the trace's nodeIndex; None: the replay's cluster lacks it
+	ids      []state.NodeID       // for each nodeIndex of the trace, the replay's node; None: the replay's cluster lacks the node
 	workers  map[traces.Node]bool // worker nodes of the trace
-	topology *place.Topology      // chooses new nodes for blocks; nil: blocks stay where the trace has them
+	topology *place.Topology      // chooses new nodes for blocks by HDFS's rules; nil: blocks stay where the trace has them
 	replicas draw.Key
-	draws    draw.Key             // key of the random numbers that vary the computing times of tasks
-	roomMs   map[*Attempt]float64 // how long attempts occupy their room if recorded heartbeats are followed; nil: as long as they ran
+	draws    draw.Key             // key that starts the sequence of random numbers by which the computing times of tasks vary
+	roomMs   map[*Attempt]float64 // if recorded heartbeats are followed: for how many ms each attempt keeps its container; otherwise nil
 	cached   map[blockKey]bool    // cached block copies that fit into the cache of their node
-	cacheUse []int64              // bytes in the cache of each node
+	cacheUse []int64              // for each node: bytes of the cached blocks placed there so far
 	jobs     []*Job               // jobs of the trace that have tasks
-	next     int                  // index of the next job, in jobs or in the trace's job list
+	next     int                  // index of the next job to make, in jobs or in the trace's job list
 	scratch  []state.NodeID
 }
 
@@ -70,8 +70,8 @@ func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 	return m
 }
 
-// check returns an error if a job of the trace cannot be made, because the method
-// Next cannot return one.
+// check returns an error if a job of the trace cannot be made. It runs before the
+// replay, because the method Next cannot return an error.
 func (m *jobMaker) check() error {
 	if len(m.jobs)+len(m.Trace.List) == 0 {
 		return fmt.Errorf("trace %s: none of its events names a task, so there is nothing to replay", m.Trace.Name)
@@ -88,7 +88,8 @@ func (m *jobMaker) check() error {
 	return err
 }
 
-// Next makes the next job of the trace. It implements sim.Source.
+// Next makes the next job of the trace, so that the simulator can submit it. It
+// implements sim.Source.
 func (m *jobMaker) Next(x *sim.Job) bool {
 	if m.next == len(m.jobs) {
 		return false
@@ -115,8 +116,8 @@ func (m *jobMaker) Next(x *sim.Job) bool {
 	return true
 }
 
-// cleared returns the zeroed work of n tasks. It reuses the memory of list if that
-// is large enough.
+// cleared returns a list of zeroes for the work of n tasks. It reuses the memory of
+// list if that is large enough.
 func cleared(list []sim.Work, n int) []sim.Work {
 	if cap(list) < n {
 		return make([]sim.Work, n)
@@ -126,8 +127,9 @@ func cleared(list []sim.Work, n int) []sim.Work {
 	return list
 }
 
-// sizes returns the sizes of the job's containers. am is zero if the
-// ApplicationMaster takes no room on a worker.
+// sizes returns the memory and cores of the job's containers, by their use. The
+// result am, for the ApplicationMaster, is zero if ApplicationMasters take no room on
+// workers.
 func (m *jobMaker) sizes(j *Job) (forMap, forReduce, am state.Resource) {
 	if m.workers[j.AMNode] && j.AMMemoryBytes > 0 {
 		am = sizeOf(j.AMMemoryBytes, 1)
@@ -135,12 +137,14 @@ func (m *jobMaker) sizes(j *Job) (forMap, forReduce, am state.Resource) {
 	return sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores), am
 }
 
-// submitMs returns the time, in ms, at which a job arrives in the replay.
+// submitMs returns the time, in ms from the start of the replay, at which a job
+// arrives.
 func (m *jobMaker) submitMs(t, first traces.Time) int64 {
 	return scaled(float64((t-first).Milliseconds()), m.Change.Load) + max(0, first.Milliseconds())
 }
 
-// scaled returns ms divided by a speed; a speed of 0 counts as 1.
+// scaled returns a time of ms divided by the speed of the nodes; a speed of 0 counts
+// as 1.
 func scaled(ms, speed float64) int64 {
 	if speed > 0 {
 		ms /= speed
@@ -148,8 +152,8 @@ func scaled(ms, speed float64) int64 {
 	return int64(math.Round(ms))
 }
 
-// hosts sets where the job's input is, on disk and in caches, and which hosts its
-// input splits name.
+// hosts sets where the job's input is, on disk and in caches, and which hosts the
+// job's input splits name.
 func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 	x.Replicas.Reset()
 	x.Cached.Reset()
@@ -179,21 +183,21 @@ func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 		read.Add(split...)
 		narrowed = narrowed || !sameNodes(replicas, split)
 	}
-	// compare only splits as submitted: otherwise a plan or a cache rule may have
-	// rewritten their hosts
+	// use the hosts that splits name only if splits are as submitted: otherwise a
+	// plan or a cache rule may have rewritten these hosts
 	if narrowed && (m.Trace.Header.Splits == "" || m.Trace.Header.Splits == SplitsAsSubmitted) {
 		x.SplitHosts = &read
 	}
 }
 
-// hash returns a number that stands for the file of map i, where the trace names no
-// file.
+// hash returns a number that stands for the input file of map i, if the trace names
+// no file.
 func (t *Trace) hash(j *Job, i int) uint64 {
 	return uint64(draw.Key(traces.HashName(string(j.Job))).At(uint64(i)))
 }
 
-// idsOf returns the nodes of a host list that the replay's cluster has. The next
-// call reuses the memory.
+// idsOf returns those nodes of a host list that the replay's cluster has. The next
+// call overwrites the result, to save memory.
 func (m *jobMaker) idsOf(h hostList) []state.NodeID {
 	from := len(m.scratch)
 	for _, n := range m.Trace.list(h) {
@@ -212,8 +216,8 @@ func sameNodes(a, b []state.NodeID) bool {
 }
 
 // fitting returns the nodes that have a task's block in their cache. If the replay
-// changes cache sizes or block placement, only nodes with room left count; blocks
-// take room in the order in which jobs read them.
+// changes cache sizes or block placement, a block counts only on nodes whose cache
+// had room for it. Blocks are put into caches in the order in which jobs read them.
 func (m *jobMaker) fitting(nodes []state.NodeID, file uint64, t *Task) []state.NodeID {
 	if !m.Change.Cache.Given && m.topology == nil {
 		return nodes
@@ -280,7 +284,7 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 	spreadOutput(j, x.MapWork)
 }
 
-// input returns how many bytes the map reads.
+// The method input returns how many bytes the map task read.
 func (t *Task) input() int64 {
 	if t.LengthBytes > 0 {
 		return t.LengthBytes
@@ -315,7 +319,7 @@ func spreadOutput(j *Job, work []sim.Work) {
 	}
 }
 
-// shuffled returns how many bytes the job's reduces fetched.
+// shuffled returns how many bytes the job's reduces fetched from maps, all together.
 func (j *Job) shuffled() int64 {
 	var sum int64
 	for i := range j.Tasks[traces.Reduce] {
@@ -337,7 +341,7 @@ func (j *Job) lastMap() traces.Time {
 	return last
 }
 
-// lastEnd returns the time when the job's last task ended.
+// lastEnd returns the time when the last task of the job ended.
 func (j *Job) lastEnd() traces.Time {
 	last := j.lastMap()
 	for i := range j.Tasks[traces.Reduce] {
@@ -348,17 +352,18 @@ func (j *Job) lastEnd() traces.Time {
 	return last
 }
 
-// workload returns the name by which a calibration finds a job's costs.
+// The method workload returns the job's kind, such as sort, by which a calibration
+// finds the job's costs.
 func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 
-// unknown marks the output bytes of a task that must be computed from the
-// calibration.
+// unknown stands in place of a task's output bytes if these must be computed from
+// the calibration.
 const unknown = -1
 
-// model sets a job's task times from the calibration of its workload: launch and
-// computing, and reading and shuffling by where the data is.
+// model sets how long the tasks of a job take, from the calibration of the job's
+// workload. Reading and shuffling take as long as the distance of the data requires.
 func (m *jobMaker) model(j *Job, x *sim.Job) {
-	w, standIn, _ := m.costsOf(j.workload()) // no error is possible here: check has refused unknown workloads before
+	w, standIn, _ := m.costsOf(j.workload()) // ignore the error: the method check has refused jobs of unknown workloads before
 	for i := range x.MapWork {
 		x.MapWork[i] = sim.Work{InputBytes: j.Tasks[traces.Map][i].input(), OutputBytes: unknown}
 	}
@@ -374,8 +379,9 @@ func (m *jobMaker) model(j *Job, x *sim.Job) {
 	m.compute(w, x)
 }
 
-// costsOf returns the calibration's costs of a workload; if it lacks them, those of
-// the workload that the user named instead. It fails if it has neither.
+// costsOf returns the calibration's costs of a workload. If the calibration lacks
+// this workload, it returns the costs of the stand-in: the workload that the user
+// named for such cases. It fails if neither is there.
 func (m *jobMaker) costsOf(name string) (w *Workload, standIn bool, err error) {
 	if !m.Modelled {
 		return nil, false, nil

@@ -13,8 +13,8 @@ import (
 	"heddle/traces"
 )
 
-// Outcome is the result of a replay: the figures of the simulated run, and where
-// they come from. Its JSON keys are stable.
+// Outcome is the result of a replay: the figures of the simulated run, such as the
+// makespan, and what they rest on. Its JSON keys are stable.
 type Outcome struct {
 	*measure.Figures
 	// Trace is the name of the trace that was replayed.
@@ -32,7 +32,7 @@ type Outcome struct {
 }
 
 // Outcomes runs replays in parallel, one on each core, and returns their outcomes in
-// the order of list.
+// the order of the given list.
 func Outcomes(list []Config) ([]Outcome, error) {
 	out := make([]Outcome, len(list))
 	var g errgroup.Group
@@ -49,8 +49,8 @@ func Outcomes(list []Config) ([]Outcome, error) {
 	return out, g.Wait()
 }
 
-// outcome runs a replay and returns its figures. It does not keep the run's events
-// in memory.
+// outcome runs a replay and returns its figures, such as the makespan. It does not
+// keep the run's events in memory.
 func outcome(c Config) (*Outcome, error) {
 	x, h, err := c.prepare()
 	if err != nil {
@@ -79,7 +79,8 @@ func outcome(c Config) (*Outcome, error) {
 	return o, nil
 }
 
-// recorded runs a replay and computes its figures from all its events.
+// recorded runs a replay, keeps all its events, and computes the figures of the run
+// from them.
 func recorded(c *Config, x *sim.Config, h traces.Header) (f *measure.Figures, r *sim.Result, err error) {
 	f = measure.Of(h, func(yield func(traces.Event) bool) {
 		x.Record = func(e traces.Event) {
@@ -97,7 +98,7 @@ func (c *Config) failed(err error) error {
 	return fmt.Errorf("replay %s under %s: %w", c.Trace.Name, c.Model.Model, err)
 }
 
-// WriteText prints outcomes of replays as a table with one row for each.
+// WriteText prints outcomes of replays as a table with one row for each replay.
 func WriteText(out io.Writer, list []Outcome) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	several := false

@@ -20,19 +20,20 @@ import (
 // compared with other levels.
 const minLevelSamples = 5
 
-// leastRate is the lowest rate of a disk or link, in bytes/s, that a fit may give.
-// It is far below what any machine that runs Hadoop has.
+// leastRate is the lowest rate of a disk or link, in bytes/s, that a fit accepts. It
+// is far below what any machine that runs Hadoop has.
 const leastRate = 100_000
 
-// perMiB compares maps of one workload: by how many ms for each MiB of input maps
-// with their input at one locality level are slower than maps at the nearest level.
+// perMiB says how many ms longer, for each MiB of input, the maps at one locality
+// level take than maps of the same workload at the nearest level: mean, standard
+// error, and number of maps.
 type perMiB struct {
 	mean, stderr float64
 	samples      int
 }
 
-// levelCosts returns, by locality level, how much longer maps take for each MiB than
-// maps of the same workload at the nearest level.
+// levelCosts returns, by locality level, how many ms longer maps take for each MiB
+// than maps of the same workload at the nearest level.
 func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
 	byName := map[string][]sample{}
 	count := [traces.LevelOff + 1]int{}
@@ -78,8 +79,9 @@ func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
 	return costs
 }
 
-// rateFit is an unknown rate of a disk or link. Maps at the locality level in the
-// field with use that disk or link; maps at the level in the field less do not.
+// rateFit is an unknown rate of a disk or link that is to be fitted. It compares maps
+// at two locality levels: those at the level in the field with use the disk or link,
+// those at the level in the field less do not.
 type rateFit struct {
 	name       string
 	rate       *int64
@@ -87,8 +89,8 @@ type rateFit struct {
 	fitted     bool
 }
 
-// rateFits returns the rates that must be fitted, because neither the user nor a
-// trace gives them.
+// rateFits returns the rates of disks and links that must be fitted, because neither
+// the user nor a trace gives them.
 func (c *Calibration) rateFits(list []*Trace, given *Change) []*rateFit {
 	told := map[string]bool{"disk": given.Disk.Given, "link": given.Link.Given, "uplink": given.Uplink.Given}
 	for _, t := range list {
@@ -132,15 +134,15 @@ func (c *Calibration) fitRates(list []*Trace, given *Change) []*rateFit {
 	return fits
 }
 
-// difference returns how many ms reading one MiB takes longer over this disk or
-// link, with the standard error.
+// difference returns how many ms longer the reading of one MiB takes if it passes
+// this disk or link, with the standard error of this number.
 func (f *rateFit) difference(costs [traces.LevelOff + 1]perMiB) (ms, stderr float64, ok bool) {
 	a, b := costs[f.with], costs[f.less]
 	return a.mean - b.mean, math.Hypot(a.stderr, b.stderr), a.samples > 0 && b.samples > 0
 }
 
-// correctRates changes the fitted rates so that simulated maps differ between
-// locality levels as the measured maps do.
+// correctRates changes the fitted rates of disks and links so that simulated maps
+// differ in time between locality levels as the recorded maps do.
 func correctRates(fits []*rateFit, measured, simulated [traces.LevelOff + 1]perMiB) {
 	for _, f := range fits {
 		was, _, ok1 := f.difference(measured)

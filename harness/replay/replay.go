@@ -42,7 +42,8 @@ import (
 	"heddle/traces"
 )
 
-// Values of the settings actuator and splits, as in trace headers and flags.
+// Values of the replay's settings actuator (how decisions reach YARN) and splits
+// (whether input splits are rewritten), as in trace headers and flags.
 const (
 	ActuatorNone      = config.ActuatorNone
 	ActuatorLabels    = config.ActuatorLabels
@@ -52,10 +53,11 @@ const (
 	SplitsPlan        = config.SplitsPlan
 )
 
-// Config describes one replay: the trace, the model and what is changed.
+// Config describes one replay: the trace, the scheduler model and what is changed.
 type Config struct {
 	Trace *Trace
-	// Model decides where tasks run. An empty Splits in it means SplitsAsSubmitted.
+	// Model is the scheduler model that decides where tasks run, with its settings.
+	// An empty field Splits means SplitsAsSubmitted.
 	Model config.Model
 	// Actuator may be empty: it then is ActuatorNone for the cluster's own
 	// scheduler, and ActuatorLabels for other models.
@@ -68,25 +70,27 @@ type Config struct {
 	// their recorded durations.
 	Modelled bool
 	// Workload names a workload of Calibration whose costs serve for workloads that
-	// Calibration lacks; "" for none. Jobs that use these costs put out as many
-	// bytes as recorded.
+	// Calibration lacks; "" for none. Jobs that use these costs write as many bytes
+	// as recorded.
 	Workload string
-	// Faults, Speculation and CachePolicy are as in config.Experiment. An empty
-	// Speculation means none; an empty CachePolicy means static.
+	// The fields Faults, Speculation and CachePolicy have the same meaning as in
+	// config.Experiment. An empty Speculation means none; an empty CachePolicy means
+	// static.
 	Faults                   config.Faults
 	Speculation, CachePolicy string
-	// Interrupted is called now and then; if it returns an error, the simulation
-	// stops. It may be nil.
+	// Interrupted, if not nil, is called now and then; if it returns an error, the
+	// simulation stops.
 	Interrupted func() error
-	// Follow offers nodes to the model only at the times of the trace's heartbeats.
-	// Durations must be recorded ones.
+	// Follow offers nodes to the scheduler model only at the times of the trace's
+	// heartbeats. It needs recorded durations.
 	Follow bool
-	// Record gets the simulated run's events, in order; it may be nil.
+	// Record is called with each event of the simulated run, in order of time; it may
+	// be nil.
 	Record func(traces.Event)
 }
 
-// Run runs a replay. It returns the result and the header of the simulated run's
-// trace.
+// Run runs a replay. It returns the simulation's result and the header of the
+// simulated run's trace.
 func Run(c *Config) (*sim.Result, traces.Header, error) {
 	x, h, err := c.prepare()
 	if err != nil {
@@ -119,7 +123,8 @@ func Simulate(c *Config) (*Trace, error) {
 	return b.finish()
 }
 
-// prepare makes the simulator's configuration for a replay.
+// prepare makes the simulator's configuration for a replay: cluster, costs, jobs and
+// faults.
 func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	h := c.header()
 	if err := c.Change.check(); err != nil {
@@ -182,8 +187,8 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	return x, h, nil
 }
 
-// computes reports whether tasks have computing times and share cores, disks and
-// links. Otherwise tasks take their recorded durations.
+// The method computes reports whether tasks have computing times and share cores,
+// disks and links. If not, tasks take their recorded durations.
 func (c *Config) computes() bool { return c.Modelled || len(c.Trace.List) > 0 }
 
 // header returns the header of the simulated run's trace.
@@ -207,8 +212,8 @@ func (c *Config) header() traces.Header {
 	return h
 }
 
-// facts returns the nodes and links of the simulated cluster, as a trace header has
-// them.
+// The method facts returns the nodes and links of the simulated cluster, in the form
+// of a trace header.
 func facts(t *Trace, x *sim.Machines) traces.ClusterFacts {
 	out := traces.ClusterFacts{Name: t.Header.Cluster.Name, Queue: t.Header.Cluster.Queue}
 	for _, n := range x.Nodes {
@@ -255,8 +260,8 @@ func splitsOf(name string) (sim.Splits, error) {
 	return 0, fmt.Errorf("replay: splits %q is not one of %s, %s, %s", name, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
 }
 
-// yarnParams gives, for settings of the YARN schedulers, the parameters of heddle's
-// capacity and fair models with the same meaning.
+// yarnParams maps settings of YARN's schedulers to parameters of heddle's models
+// capacity and fair that have the same meaning.
 var yarnParams = map[string][2]string{
 	"yarn.scheduler.capacity.node-locality-delay":            {"capacity", "nodeLocalityDelay"},
 	"yarn.scheduler.capacity.rack-locality-additional-delay": {"capacity", "rackLocalityAdditionalDelay"},
@@ -264,8 +269,8 @@ var yarnParams = map[string][2]string{
 	"yarn.scheduler.fair.locality.threshold.rack":            {"fair", "rackThreshold"},
 }
 
-// scheduler makes the scheduler model. The cluster's own scheduler gets the settings
-// in the trace.
+// The method scheduler makes the scheduler model of the replay. The simulated
+// scheduler of the recorded cluster gets the settings in the trace.
 func (c *Config) scheduler() (sched.Model, error) {
 	if c.Model.Model != config.ModelYARN {
 		return c.Model.Scheduler(c.Seed)

@@ -8,7 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText prints the fitted costs, with their numbers of samples and errors.
+// WriteText prints the fitted costs as text, each with its number of samples and its
+// error.
 func (c *Calibration) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "fitted to %d traces\n\n", len(c.Traces))

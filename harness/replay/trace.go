@@ -13,16 +13,17 @@ import (
 // Trace is a recorded run in the form that a replay needs: its jobs and tasks, and
 // where each map's input was when the job was submitted.
 type Trace struct {
-	// Name stands for the trace in messages; its default is the file's path.
+	// Name is the trace's name in messages; its default is the file's path.
 	Name   string
 	Header traces.Header
 	Jobs   []*Job // the recorded jobs, in order of submission
-	// List has the jobs if the trace lists jobs without tasks; Jobs is then empty.
-	List []traces.JobListed // jobs in order of submission
+	// List has the jobs of a trace that lists jobs without their tasks; then Jobs is
+	// empty. In other traces List is empty.
+	List []traces.JobListed // jobs of the job list, in order of submission
 	// Nodes are the cluster's workers, including those that joined during the run.
 	Nodes []traces.NodeFacts
-	// Heartbeats are the recorded heartbeats of nodes with room, at which the model
-	// was asked.
+	// Heartbeats are the recorded heartbeats of nodes with room, at which the
+	// scheduler model was asked for decisions.
 	Heartbeats []traces.Heartbeat
 	// Decisions are the model's decisions for which YARN started the container as
 	// decided.
@@ -30,9 +31,9 @@ type Trace struct {
 	// Warnings say what the trace lacks for a replay.
 	Warnings []string
 
-	attempts []Attempt // attempts that were launched, in order of their starts
+	attempts []Attempt // the task attempts that were launched, in order of their starts
 	hosts    []nodeIndex
-	nodes    []traces.Node // name of each node; a nodeIndex is an index here
+	nodes    []traces.Node // names of the nodes; a nodeIndex is an index into this list
 	jobNames []traces.JobID
 	mishaps  mishaps
 }
@@ -40,10 +41,11 @@ type Trace struct {
 // nodeIndex stands for a node's name: an index in Trace.nodes.
 type nodeIndex int32
 
-// hostList is a list of nodes: a section of Trace.hosts.
+// hostList is a list of nodes, stored as a section of Trace.hosts: first index and
+// length.
 type hostList struct{ from, count uint32 }
 
-// list returns the nodes of a hostList, which is a section of Trace.hosts.
+// The method list returns the nodes of a hostList, which is a section of Trace.hosts.
 func (t *Trace) list(h hostList) []nodeIndex { return t.hosts[h.from : h.from+h.count] }
 
 // Job is a job of a trace. Times are nanoseconds from the trace's start; 0 means
@@ -54,11 +56,12 @@ type Job struct {
 	AMNode            traces.Node
 	AMMemoryBytes     int64
 	Outcome           traces.Outcome
-	// Tasks are the tasks that events name, maps and reduces apart, sorted by index.
-	// JobSubmitted may have announced more.
+	// Tasks are the job's tasks that events name: a list of maps and a list of
+	// reduces, each sorted by index. The event JobSubmitted may have announced more
+	// tasks.
 	Tasks [2][]Task
 
-	number int32 // index of its job in the trace's jobNames
+	number int32 // index of this job's id in the trace's jobNames
 }
 
 // Task is a map or a reduce of a recorded job.
@@ -70,37 +73,37 @@ type Task struct {
 	LengthBytes int64
 	OffsetBytes int64
 	file        uint64 // hash of the input file's path; 0: the file is unknown
-	// splitHosts are the hosts of the map's input split, as the ApplicationMaster
-	// saw them. replicas and cached are the nodes with a replica or a cached copy of
-	// the input when the job was submitted.
+	// The field splitHosts has the hosts of the map's input split, as the
+	// ApplicationMaster saw them. The fields replicas and cached have the nodes with
+	// a replica or a cached copy of the input when the job was submitted.
 	splitHosts, replicas, cached hostList
-	// Won is the attempt that succeeded; nil if none did.
+	// Won is the task's attempt that succeeded; nil if none did.
 	Won *Attempt
 
-	won   int32 // index of the attempt that succeeded, used while the trace is read; -1: none
+	won   int32 // index of the attempt that succeeded, in the list of attempts, used while the trace is read; -1: none
 	block traces.Block
 }
 
-// Decision is a decision of a scheduler model, with the time and the attempt of the
-// container that it got.
+// Decision is a decision of a scheduler model, with its time and the task attempt
+// that ran in the resulting container.
 type Decision struct {
 	traces.Decision
-	GrantedAt traces.Time // time at which YARN first listed the decision's container
+	GrantedAt traces.Time // time at which YARN first reported the container that the decision asked for
 	Bound     traces.Attempt
 }
 
 // Attempt is a task attempt that was launched. End is 0 if the attempt has not
 // ended.
 type Attempt struct {
-	job           int32 // index of its job in the trace's jobNames
+	job           int32 // index, in the trace's jobNames, of the attempt's job
 	Index, number int32
 	node          nodeIndex
 	Kind          traces.TaskKind
-	Level         traces.Level // distance to the input's replicas, or to its split's hosts if replicas are unknown
+	Level         traces.Level // distance of the map from its input's replicas, or from its split's hosts if replicas are unknown
 	Outcome       traces.Outcome
 	Start, End    traces.Time
 
-	read, written, mapOutput, shuffled int64 // counters of the attempt, in bytes; 0 if not reported
+	read, written, mapOutput, shuffled int64 // counters that the attempt reported, in bytes; 0: not reported
 }
 
 // Ms returns how long the attempt ran, in milliseconds.
@@ -144,11 +147,11 @@ func New(name string, h traces.Header, events []traces.Event) (*Trace, error) {
 type builder struct {
 	*Trace
 	nodeOf  map[traces.Node]nodeIndex
-	jobOf   map[traces.JobID]int32 // index of a job in the fields jobs and jobNames, by the job's id
-	jobs    []*Job                 // nil for a job that events name but that was never submitted
+	jobOf   map[traces.JobID]int32 // index of each job in the fields jobs and jobNames, by the job's id
+	jobs    []*Job                 // nil for a job that events name but whose submission is not in the trace
 	tasks   []Task
-	taskOf  map[taskKey]int32    // index of a task in the field tasks, by the task's key
-	running map[attemptKey]int32 // index of a running attempt in the field attempts, by the attempt's key
+	taskOf  map[taskKey]int32    // index of each task in the field tasks, by the task's key
+	running map[attemptKey]int32 // index of each running attempt in the field attempts, by the attempt's key
 	blocks  map[traces.Block]*history
 	decided map[int64]traces.Decision
 }
@@ -164,7 +167,7 @@ type attemptKey struct {
 	number int32
 }
 
-// history lists the nodes that got or lost a block's replicas and cached copies, in
+// history lists the nodes that got or lost a replica or a cached copy of a block, in
 // order of time.
 type history struct {
 	file        uint64
@@ -196,7 +199,8 @@ func (b *builder) warn(format string, args ...any) {
 	b.Warnings = append(b.Warnings, b.Name+": "+fmt.Sprintf(format, args...))
 }
 
-// add takes one event of the trace, and keeps no reference to it.
+// add takes one event of the trace while the trace is read, and keeps no reference to
+// the event.
 func (b *builder) add(e traces.Event) error {
 	b.mishaps.add(e)
 	switch e := e.(type) {
@@ -230,7 +234,7 @@ func (b *builder) add(e traces.Event) error {
 			level = e.SplitLocality
 		}
 		key := b.key(e.Attempt.Task)
-		b.task(key) // the trace may lack the task's scheduling, or have it later
+		b.task(key) // make the task here, as its scheduling event may be missing or come later
 		b.running[attemptKey{key, e.Attempt.Number}] = int32(len(b.attempts))
 		b.attempts = append(b.attempts, Attempt{
 			job: key.job, Index: key.index, number: e.Attempt.Number, node: b.node(e.Node), Kind: key.kind, Level: level, Start: e.T,
@@ -273,7 +277,7 @@ func (b *builder) submitted(e *traces.JobSubmitted) error {
 	return nil
 }
 
-// listed adds a job of a job list to the trace.
+// listed adds a job of a job list to the trace while the trace is read.
 func (b *builder) listed(e *traces.JobListed) error {
 	if b.Header.List == nil {
 		return fmt.Errorf("job %s is listed, but the header has no rules that make its tasks", e.Job)
@@ -332,14 +336,15 @@ func (b *builder) indices(names []traces.Node) []nodeIndex {
 	return list
 }
 
-// addHosts appends a list of nodes to Trace.hosts and returns its place there.
+// addHosts appends a list of nodes to Trace.hosts and returns the hostList that finds
+// the nodes there.
 func (b *builder) addHosts(list []nodeIndex) hostList {
 	h := hostList{uint32(len(b.hosts)), uint32(len(list))}
 	b.hosts = append(b.hosts, list...)
 	return h
 }
 
-// fileOf returns the hash of a file's path; 0 for an empty path.
+// fileOf returns a hash of a file's path, to compare files by; 0 for an empty path.
 func fileOf(path string) uint64 {
 	if path == "" {
 		return 0
@@ -411,8 +416,8 @@ func (b *builder) sortTasks() {
 	}
 }
 
-// finish completes the trace: it assigns tasks to jobs and sets where the input of
-// maps was.
+// finish completes the trace after its last event: it assigns tasks to jobs and sets
+// where the input of maps was.
 func (b *builder) finish() (*Trace, error) {
 	if len(b.Jobs)+len(b.List) == 0 {
 		return nil, fmt.Errorf("load trace %s: it has no jobs", b.Name)
@@ -424,9 +429,9 @@ func (b *builder) finish() (*Trace, error) {
 		for i := range j.Tasks[traces.Map] {
 			t := &j.Tasks[traces.Map][i]
 			if h := b.blocks[t.block]; h != nil {
-				// A block that was first seen after the job's submission was there
-				// before: the NameNode was asked about the block only because of
-				// this job.
+				// If a block was first seen after the job's submission, it was on
+				// disk before nevertheless: the NameNode was asked about the block
+				// only because of this job.
 				at := j.T
 				if len(h.onDisk) > 0 {
 					at = max(at, h.onDisk[0].t)
@@ -462,8 +467,8 @@ func nodesAt(list []placed, t traces.Time) []nodeIndex {
 	return nodes
 }
 
-// nodesOfJobs adds the nodes that events of jobs name, if the trace's header names
-// none.
+// nodesOfJobs adds the nodes that the events of jobs name to the trace's nodes, if
+// the trace's header lists no nodes.
 func (b *builder) nodesOfJobs() {
 	if len(b.Nodes) > 0 {
 		return

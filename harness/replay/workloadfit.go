@@ -12,7 +12,8 @@ import (
 	"heddle/traces"
 )
 
-// fitWorkloads fits the computing times of the tasks of each workload.
+// fitWorkloads fits the computing times of maps and reduces for each workload (kind
+// of job).
 func (c *Calibration) fitWorkloads(list []*Trace) {
 	byName := map[string][]sample{}
 	jobs := map[string][]*Job{}
@@ -35,9 +36,10 @@ func (c *Calibration) fitWorkloads(list []*Trace) {
 	}
 }
 
-// outputs returns how many bytes reduces fetch for each byte that maps read, and how
-// many they write for each byte fetched. Without reduces, the first is the bytes
-// that maps write for each byte read.
+// outputs returns two ratios for a workload: how many bytes reduces fetch for each
+// byte that maps read, and how many bytes reduces write for each byte that they
+// fetch. For jobs without reduces, the first is how many bytes maps write for each
+// byte that they read.
 func outputs(jobs []*Job) (mapOut, reduceOut float64) {
 	var in, fetched, written int64
 	for _, j := range jobs {
@@ -66,9 +68,10 @@ func outputs(jobs []*Job) (mapOut, reduceOut float64) {
 	return ratio(fetched, in), ratio(written, fetched)
 }
 
-// fitPhase fits a line to the computing times of attempts over the bytes that they
-// read. If all read about the same number of bytes, only one point of the line is
-// known: maps then get a time for each byte, and reduces a fixed time.
+// fitPhase fits a line through the computing times of attempts by the bytes that they
+// read: a fixed time plus a time for each byte. If all read about the same number of
+// bytes, the line cannot be found: maps then get only a time for each byte, and
+// reduces only a fixed time.
 func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	list = slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.kind != kind })
 	p := Phase{Samples: len(list), Corrected: 1}
@@ -99,7 +102,7 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	byLevel := map[traces.Level][]float64{}
 	for _, s := range list {
 		if kind == traces.Map && s.bytes < smallBytes && p.at(s.bytes) < 1 {
-			continue // the map of an empty file only starts its JVM
+			continue // skip the map of an empty file: it only starts its JVM and computes nothing
 		}
 		r := s.ms / max(1e-9, p.at(s.bytes))
 		ratios = append(ratios, r)
@@ -123,7 +126,7 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 // depending on bytes.
 const smallBytes = 64 << 10
 
-// slope returns the slope of the least-squares line through the points x, y.
+// slope returns the slope of the least-squares line through the points (x, y).
 func slope(x, y []float64) float64 {
 	mx, my := stats.Mean(x).Value, stats.Mean(y).Value
 	xy, xx := 0.0, 0.0
@@ -134,8 +137,8 @@ func slope(x, y []float64) float64 {
 	return xy / xx
 }
 
-// evenQuantiles returns evenly spaced quantiles of xs, scaled so that random draws
-// from them have a mean of 1.
+// evenQuantiles returns evenly spaced quantiles of the numbers xs. They are scaled so
+// that numbers drawn at random between them have a mean of 1.
 func evenQuantiles(xs []float64) []float64 {
 	if len(xs) < 3 {
 		return nil
@@ -148,7 +151,8 @@ func evenQuantiles(xs []float64) []float64 {
 	return q
 }
 
-// overMean divides evenly spaced quantiles by the mean of random draws from them.
+// overMean scales evenly spaced quantiles so that numbers drawn at random between
+// them have a mean of 1.
 func overMean(q []float64) {
 	mean := 0.0
 	for i := 1; i < len(q); i++ {
@@ -187,11 +191,12 @@ func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) fl
 	}
 }
 
-// correctable is the largest number of tasks that a trace may have to be replayed
-// for correcting a fit.
+// correctable is the largest number of tasks in a trace that is replayed to correct a
+// fit. Replays of larger traces would take too long.
 const correctable = 100_000
 
-// corrections is how often the traces are replayed to correct a fit.
+// corrections is how many times all traces are replayed, one time after the other, to
+// correct a fit step by step.
 const corrections = 5
 
 // correct replays the traces under their own models, and corrects the computing
@@ -242,7 +247,7 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 			}
 		}
 		var turn []float64
-		var seen []*Trace // replays whose maps can be compared by locality level
+		var seen []*Trace // replays from which maps at different locality levels can be compared
 		for i, t := range again {
 			if turnoverCost.measuredIn(small[i]) {
 				turn = append(turn, t.turnovers()...)
@@ -259,8 +264,8 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 	return misfit(small, again)
 }
 
-// misfit returns the relative error of replays in the traces' mean map times, as the
-// root mean square over the traces.
+// misfit returns how far the mean map times in replays are from those in the traces:
+// the relative errors' root mean square over the traces.
 func misfit(measured, simulated []*Trace) float64 {
 	squares, n := 0.0, 0
 	for i, t := range measured {
@@ -273,8 +278,8 @@ func misfit(measured, simulated []*Trace) float64 {
 	return math.Sqrt(squares / float64(max(1, n)))
 }
 
-// narrow multiplies the spread of attempts' computing times by a factor and keeps
-// their mean.
+// narrow multiplies the spread (the distance from the mean) of attempts' computing
+// times by a factor and keeps their mean.
 func (p *Phase) narrow(factor float64) {
 	for i, q := range p.Spread {
 		p.Spread[i] = max(0, 1+factor*(q-1))
@@ -291,14 +296,14 @@ type moments struct{ sum, squares, n float64 }
 
 func (m *moments) mean() float64 { return m.sum / m.n }
 
-// spread returns the coefficient of variation of the durations; it is always above
-// 0.
+// spread returns the coefficient of variation of the attempts' durations; it is
+// always above 0, so that it can be divided by.
 func (m *moments) spread() float64 {
 	return math.Sqrt(max(1e-6, m.squares/m.n/(m.mean()*m.mean())-1))
 }
 
-// addMoments adds the durations of a trace's attempts to the sums for their workload
-// and kind of task.
+// addMoments adds the durations of a trace's attempts to the sums for mean and
+// spread, by workload and kind of task.
 func addMoments(to map[phaseKey]*moments, t *Trace) {
 	for _, s := range t.samples() {
 		key := phaseKey{s.workload, s.kind}
@@ -311,13 +316,15 @@ func addMoments(to map[phaseKey]*moments, t *Trace) {
 	}
 }
 
-// replayed returns the trace of a replay of this trace under its own model.
+// replayed replays this trace under the scheduler model that it was recorded with,
+// and returns the simulated run's trace.
 func (t *Trace) replayed(c *Calibration, seed uint64) (*Trace, error) {
 	return Simulate(&Config{Trace: t, Model: OwnModel(t), Actuator: t.Header.Actuator, Seed: seed, Calibration: c, Modelled: true})
 }
 
-// OwnModel returns the scheduler model that a trace was recorded under. An imported
-// trace that names no model ran under its cluster's own scheduler.
+// OwnModel returns the scheduler model that was in use when a trace was recorded. A
+// trace converted from other logs may name no model; then it is the cluster's own
+// scheduler.
 func OwnModel(t *Trace) config.Model {
 	return config.Model{Model: cmp.Or(t.Header.Model, config.ModelYARN), Params: t.Header.Params, Splits: t.Header.Splits}
 }

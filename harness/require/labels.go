@@ -40,8 +40,9 @@ func Pool(triples int) []string {
 	return labels
 }
 
-// Whole returns the numbers, such as "00", for which labels has all three
-// labels of a steered job: for ApplicationMaster, maps and reduces.
+// Whole returns the numbers of those steered jobs, such as "00", for which the
+// argument labels contains all three node labels: for ApplicationMaster, maps
+// and reduces.
 func Whole(labels []string) []string {
 	roles := map[string]int{}
 	for _, label := range labels {

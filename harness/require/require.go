@@ -27,15 +27,16 @@ type Requirements struct {
 
 // Labels are the node labels that steering uses. All are exclusive labels.
 type Labels struct {
-	Parking string   `json:"parking"` // the label of nodes that must start no containers; no queue may use it
+	Parking string   `json:"parking"` // the label of parked nodes, which must start no containers; no queue may use this label
 	Masters string   `json:"masters"`
 	Jobs    []string `json:"jobs"`
 }
 
 // Setting is a Hadoop property that a feature of heddle needs.
 type Setting struct {
-	// Feature names the feature that needs the setting. Check is the id of the
-	// check that looks at the setting. Both are named as in doctor's report.
+	// Feature names the feature of heddle that needs the setting. Check is the
+	// id of the doctor check that looks at the setting. Both are named as in
+	// doctor's report.
 	Feature  string `json:"feature"`
 	Check    string `json:"check"`
 	File     string `json:"file"`
@@ -49,26 +50,27 @@ type Setting struct {
 	Rule  string `json:"rule,omitempty"`
 	// Default is the value that Hadoop uses if the property is not set.
 	Default string `json:"default"`
-	// Or is another property that can be set instead of this one.
+	// Or is another property that can be set instead of this one; empty if
+	// there is none.
 	Or string `json:"or,omitempty"`
-	// Required is true if the feature does not work, or works badly, without
-	// the setting.
+	// Required is true if the feature of heddle does not work, or works badly,
+	// without the setting.
 	Required bool `json:"required"`
-	// Restart is the daemon to restart after a change of the setting. Empty
-	// means that a change takes effect with the next job. If the Capacity
-	// scheduler keeps its settings in another store than its file, the running
-	// ResourceManager ignores changes of the file.
+	// Restart is the daemon to restart after a change of the property in its
+	// file. Empty means that a change takes effect with the next job. If the
+	// Capacity scheduler keeps its settings in another store than its file, the
+	// running ResourceManager ignores changes of the file.
 	Restart string `json:"restart"`
-	// Prepared is true if 'heddle labels prepare' can set the property on a
-	// running cluster.
+	// Prepared is true if the command 'heddle labels prepare' can set the
+	// property on a running cluster.
 	Prepared bool   `json:"prepared"`
 	Why      string `json:"why"`
 
-	met func(string) bool // function that tells good values from bad ones; nil means that only Value is good
+	met func(string) bool // function that tells good values of the property from bad ones; nil means that only Value is good
 }
 
-// Met reports whether a value of the property is good. "" means that the
-// property is not set.
+// Met reports whether a value is good for the property. The value "" means that
+// the property is not set.
 func (s Setting) Met(value string) bool {
 	value = cmp.Or(value, s.Default)
 	if s.met == nil {
@@ -77,12 +79,13 @@ func (s Setting) Met(value string) bool {
 	return s.met(value)
 }
 
-// In returns the property's name with a queue and a node label filled in.
+// In returns the property's name, with the given queue and node label in place
+// of QUEUE and LABEL.
 func (s Setting) In(queue, label string) string {
 	return strings.NewReplacer("QUEUE", queue, "LABEL", label).Replace(s.Property)
 }
 
-// Of returns the settings that the doctor check with this id looks at.
+// Of returns the Hadoop settings that the doctor check with this id looks at.
 func Of(check string) []Setting {
 	return slices.DeleteFunc(slices.Clone(settings), func(s Setting) bool { return s.Check != check })
 }
@@ -139,8 +142,8 @@ func isSet(value string) bool { return value != "" }
 // HDFS.
 func inHDFS(value string) bool { return value != "" && !strings.HasPrefix(value, "file:") }
 
-// lasting reports whether a folder survives a restart of its host, unlike one
-// in /tmp.
+// lasting reports whether a folder keeps its files when its host restarts,
+// unlike one in /tmp.
 func lasting(value string) bool {
 	return value != "" && !strings.HasPrefix(strings.TrimPrefix(value, "file://"), "/tmp/")
 }

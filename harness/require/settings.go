@@ -5,12 +5,13 @@ import "math"
 // Names of the features of heddle that need Hadoop settings, as in doctor's
 // report.
 const (
-	Captured = "captured" // the feature of making traces of jobs
-	Steered  = "steered"  // the feature of placing containers by heddle's scheduler models
-	Cached   = "cached"   // the feature of caching job inputs in HDFS
+	Captured = "captured" // name of the feature of making traces of jobs
+	Steered  = "steered"  // name of the feature of placing containers by heddle's scheduler models
+	Cached   = "cached"   // name of the feature of caching job inputs in HDFS
 )
 
-// Queues is the start of the name of every property of the Capacity scheduler.
+// Queues is the text with which the name of every property of the Capacity
+// scheduler starts.
 const Queues = "yarn.scheduler.capacity."
 
 const (
@@ -29,7 +30,8 @@ const (
 )
 
 // settings lists all Hadoop settings that heddle needs. Settings that the same
-// doctor check looks at stand together; doctor shows the reason of the first.
+// doctor check looks at follow each other; doctor shows only the first one's
+// reason.
 var settings = []Setting{
 	{
 		Feature: Captured, Check: "authentication", File: coreXML, Property: "hadoop.security.authentication", Value: "simple",

@@ -20,9 +20,9 @@ import "heddle/harness/state"
 // wait.
 //
 // Source. Kwak, Hwang, Yoo, Nam, Choi, "In-Memory Caching Orchestration for
-// Hadoop", CCGrid 2016, and Kwak's thesis (UNIST 2017). We know both from
-// their abstracts only. C and D, both numbers of skips, are as Ghazali et al.,
-// "CLQLMRS", J. Cloud Computing 11:45 (2022), describe them. Worked: f = 0.6
+// Hadoop", CCGrid 2016, and Kwak's thesis (UNIST 2017). We know both from their
+// abstracts only. C and D, both numbers of skips, are as Ghazali et al.,
+// "CLQLMRS", J. Cloud Computing 11:45 (2022), describe them. Example: f = 0.6
 // and C = 5 skip 3 times before a node-local launch; f = 0.2 and C = 2 skip
 // once.
 //
@@ -88,8 +88,8 @@ func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 // map, after it has been skipped this many times.
 func (m *acl) farthest(v *state.View, id state.JobID, skips, d int64) state.Level {
 	// The explicit conversion to float64 stops the compiler from fusing
-	// multiplication and addition, so that every machine computes the same
-	// result and decides the same.
+	// multiplication and addition. So every machine computes the same number of
+	// skips and decides the same.
 	forCache := float64(m.c * float64(v.WaitingCached(id)) / float64(v.Waiting(id, state.Map)))
 	switch {
 	case float64(skips) < forCache:

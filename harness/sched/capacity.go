@@ -26,9 +26,9 @@ import (
 // A nodeLocalityDelay of -1 means no wait at all. A job whose splits name no
 // host has asks = 1 and does not wait. Re-runs and reduces do not wait either.
 //
-// Source. Hadoop 3.4 CapacityScheduler, RegularContainerAllocator. Worked:
-// with 6 nodes, 10 waiting maps and 8 asks, f is 1 and off-rack is allowed
-// after 6 misses. With 60 nodes, 3 waiting maps and 9 asks the product is 0.4
+// Source. Hadoop 3.4 CapacityScheduler, RegularContainerAllocator. Example:
+// with 6 nodes, 10 waiting maps and asks = 8, f is 1 and off-rack is allowed
+// after 6 misses. With 60 nodes, 3 waiting maps and asks = 9 the product is 0.4
 // and off-rack is allowed at once. Rack-local is allowed after 40 misses on 60
 // nodes, and after 6 on 6.
 //
@@ -196,8 +196,8 @@ func (m *capacity) queueKey(v *state.View, q state.QueueID) queueKey {
 	return queueKey{ratio: float64(v.QueueUsed(q).MemoryMB) / m.queues[q].guaranteed}
 }
 
-// key returns the number by which the jobs of a queue are sorted; the job with
-// the lowest number is served first.
+// The method key returns the number by which the jobs of a queue are sorted;
+// the job with the lowest number is served first.
 func (m *capacity) key(v *state.View, id state.JobID) float64 {
 	if m.fairOrder {
 		return float64(v.Used(id).MemoryMB)
@@ -205,8 +205,8 @@ func (m *capacity) key(v *state.View, id state.JobID) float64 {
 	return -float64(v.Priority(id))
 }
 
-// know computes the guaranteed and largest shares of queues that were created
-// since its last call.
+// The method know computes the guaranteed and largest shares of queues that
+// were created since the method's last call.
 func (m *capacity) know(v *state.View) {
 	if m.order.key == nil {
 		m.order.key, m.order.ofQueue = m.key, m.queueKey

@@ -37,7 +37,7 @@ import (
 // Source. Ghazali, Adabi, Rezaee, Down, Movaghar, "CLQLMRS: improving cache
 // locality in MapReduce job scheduling using Q-learning", J. Cloud Computing
 // 11:45 (2022): state, action, weights, the SARSA update, the schedule of
-// epsilon, and Init, Step and Reset of its environment. Worked: a job has
+// epsilon, and Init, Step and Reset of its environment. Example: a job has
 // three maps. T1 on DN1 (DL), T2 on DN3 (DRL) and T3 on DN4 (CL) get the
 // rewards 1/6, -1/6 and 1/3. After one episode their values are 0.0166667,
 // -0.0166667 and 0.0333333.
@@ -84,7 +84,7 @@ import (
 type cacheLearner struct {
 	rule    qlearn.Rule
 	seed    uint64
-	pairs   int     // most pairs of map and node in a job's own Q-table; a larger job uses the Q-table over locality classes
+	pairs   int     // largest number of pairs (map, node) in a job's own Q-table; a larger job uses the Q-table over locality classes
 	retrain float64 // a job is trained again when the cached copies of this share of its maps have changed
 
 	classes         *qlearn.Table // the Q-table over locality classes, shared by all jobs; nil: not trained yet
@@ -212,7 +212,7 @@ func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID
 				}
 			}
 			if best >= most {
-				break // no later action can have a higher value, and of equal ones the first is taken
+				break // stop: no action after this one can have a higher value, and of equal values the first counts
 			}
 		}
 	default:

@@ -19,9 +19,9 @@ func (m *cacheLearner) lesson(v *state.View, id state.JobID) *lesson {
 	return *at
 }
 
-// outdated reports whether a job must be trained again: too much of its input
-// was cached or uncached since the training, or a node in m.nodes was down
-// then.
+// outdated reports whether a job must be trained again. This is so if too much
+// of its input was cached or uncached since the training, or if a node with
+// room now was down then.
 func (m *cacheLearner) outdated(v *state.View, id state.JobID, l *lesson) bool {
 	if l.table == nil {
 		return false

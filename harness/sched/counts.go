@@ -3,7 +3,7 @@ package sched
 import "heddle/harness/state"
 
 // perJob holds one value of type T for each job. The value is made when it is
-// first asked for.
+// first read.
 type perJob[T any] []T
 
 func (p *perJob[T]) of(id state.JobID) *T {
@@ -15,8 +15,8 @@ func (p *perJob[T]) of(id state.JobID) *T {
 }
 
 // heartbeatCount counts the containers that a model has chosen for a node in
-// the node's present heartbeat, by the reason of the decision. Questions to
-// the model at the same time for the same node belong to one heartbeat.
+// the node's present heartbeat, by the reason of the decision. Calls that ask
+// the model about the same node at the same time belong to one heartbeat.
 type heartbeatCount struct {
 	at     int64
 	node   state.NodeID
@@ -24,8 +24,8 @@ type heartbeatCount struct {
 	chosen [Random + 1]int32
 }
 
-// round notes that the model is asked about node n. If this is a new heartbeat
-// of a node, the counts start at zero again.
+// The method round notes that the model is asked about node n. If this is a new
+// heartbeat of the node, the counts of containers start at zero again.
 func (b *heartbeatCount) round(v *state.View, n state.NodeID) {
 	if !b.begun || b.at != v.Now() || b.node != n {
 		b.at, b.node, b.begun = v.Now(), n, true

@@ -43,15 +43,15 @@ import "heddle/harness/state"
 type delay struct {
 	byTime, fair         bool
 	nodeSkips, rackSkips int64
-	nodeWait, rackWait   int64 // how long jobs wait for their node and their rack, in nanoseconds, with form time
+	nodeWait, rackWait   int64 // how long jobs wait for their node and their rack, in nanoseconds; used only if parameter form is "time"
 	jobs                 perJob[delayed]
-	fewest               shares        // with order fair: the jobs, sorted by number of running tasks
-	skipped              []state.JobID // with form time: the jobs skipped at the last heartbeat
-	last                 int64         // time of the last heartbeat, in nanoseconds
+	fewest               shares        // the jobs, sorted by number of running tasks; used only with parameter order = fair
+	skipped              []state.JobID // jobs skipped at the last heartbeat; kept only if parameter form is "time"
+	last                 int64         // time of the last heartbeat of any node, in nanoseconds
 }
 
 type delayed struct {
-	wait    int64       // how long the job has waited since its last launch, in skips or nanoseconds
+	wait    int64       // how long the job has waited since its last launch of a task, in skips or nanoseconds
 	level   state.Level // locality level of the job's last launch; 0, before the first launch, counts as node-local
 	skipped bool
 }

@@ -16,17 +16,18 @@ import "heddle/harness/state"
 // that may start something on the node does.
 //
 // A job has a level, up to which its maps may start: at first node-local only.
-// opp counts the nodes offered to the job since it got that level. When opp >
-// nodes·nodeThreshold the level becomes rack and opp starts again. When opp >
-// nodes·rackThreshold it becomes off. When the job starts a map nearer than
-// its level, the level goes back to the level of that map. A threshold of -1
-// means no wait. Re-runs, reduces and jobs whose splits name no host do not
-// wait.
+// The counter opp counts the nodes offered to the job since it got that level.
+// When opp > nodes·nodeThreshold the level becomes rack and opp is set to 0.
+// When opp > nodes·rackThreshold the level becomes off-rack. When the job
+// starts a map nearer than its level, the level goes back to the level of that
+// map. A threshold of -1 means no wait. Re-runs, reduces and jobs whose splits
+// name no host do not wait.
 //
 // Source. Hadoop 3.4 FairScheduler: FairSharePolicy, DominantResourceFairness
 // and the locality thresholds (yarn.scheduler.fair.locality.threshold.node and
-// .rack). Worked, drf on 100 GB and 10 cores: A uses 10 GB and 5 cores with
-// weight 2, B 30 GB and 1 core with weight 1. A (0.25) goes before B (0.3).
+// .rack). Example with policy drf, 100 GB and 10 cores: job A uses 10 GB and 5
+// cores with weight 2, job B 30 GB and 1 core with weight 1. A (0.25) goes
+// before B (0.3).
 //
 // Parameters.
 //
@@ -138,8 +139,8 @@ func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, b
 	return mapAt(id, t, level), true
 }
 
-// know reads the configured weights of queues that were created since its last
-// call.
+// The method know reads the configured weights of queues that were created
+// since the method's last call.
 func (m *fair) know(v *state.View) {
 	if m.order.key == nil {
 		m.order.key = func(v *state.View, id state.JobID) float64 { return m.used(v, v.Used(id)) / v.Weight(id) }
@@ -171,8 +172,8 @@ func (m *fair) used(v *state.View, r state.Resource) float64 {
 	return dominantShare(r, v.Total())
 }
 
-// dominantShare returns the larger of two shares of the cluster: the share of
-// its memory that r is, and the share of its cores.
+// dominantShare returns the larger of two numbers: r's memory as a share of the
+// cluster's memory, and r's cores as a share of the cluster's cores.
 func dominantShare(r, total state.Resource) float64 {
 	memory, cores := 0.0, 0.0
 	if total.MemoryMB > 0 {

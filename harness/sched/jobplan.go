@@ -18,15 +18,15 @@ type SplitPlan []PlannedSplit
 
 // PlannedSplit is one input split and the only host that the split is to name.
 type PlannedSplit struct {
-	Split state.TaskID // the number of the split's map in the job as submitted
+	Split state.TaskID // number that the map which reads this split has in the job as submitted
 	Node  state.NodeID
 }
 
-// plan is a SplitPlan that a scheduler model made for a job. The driver may
-// not have rewritten the job's splits to it.
+// plan is a SplitPlan (a host for each split) that a scheduler model made for a
+// job. It may be that the driver has not rewritten the job's splits to it.
 type plan struct {
 	splits  SplitPlan
-	checked int32 // version of the job's input (View.InputChanges) when inForce was computed; below 0: not computed yet
+	checked int32 // value of View.InputChanges when inForce was computed; below 0: not computed yet
 	inForce bool
 }
 

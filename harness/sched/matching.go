@@ -17,10 +17,10 @@ import (
 // reported. No slot stays free to wait for a better map.
 //
 // Source. Bipartite matching as in Zhang, Li, Zhao, PDCAT 2016 (known from its
-// abstract): tasks by priority, weights by level, maximum-weight matching.
-// Here by the Hungarian method with potentials (Kuhn 1955, Munkres 1957).
-// Worked: with weights [[4 3] [3 1]] the second diagonal, 6, beats the first,
-// 5.
+// abstract): tasks by priority, weights by level, maximum-weight matching. Here
+// by the Hungarian method with potentials (Kuhn 1955, Munkres 1957). Example:
+// with weights [[4 3] [3 1]], the pairs of weight 3 and 3 (sum 6) beat those of
+// weight 4 and 1 (sum 5).
 //
 // Parameters.
 //
@@ -37,7 +37,7 @@ type matching struct {
 	slots   int
 
 	waits   waiting
-	rows    []state.NodeID // the node of each free slot
+	rows    []state.NodeID // for each free slot (row of the cost matrix), its node
 	columns []column
 	cost    []int64 // the matrix of costs of giving a slot (row) a map (column), row by row
 	solver  assignment
@@ -46,7 +46,7 @@ type matching struct {
 type column struct {
 	job   state.JobID
 	task  state.TaskID
-	place int32 // position of the map's job in FIFO order
+	place int32 // position, in FIFO order, of the map's job
 }
 
 // weightParam returns a parameter that sets the weight of one locality level
@@ -93,7 +93,7 @@ func (m *matching) findSlots(v *state.View, free []state.NodeID) {
 	for _, n := range free {
 		for left := v.Free(n); left.Holds(size) && len(m.rows) < m.slots; left = left.Sub(size) {
 			if m.rows = append(m.rows, n); size == (state.Resource{}) {
-				break // a container of size 0 needs no room, so one slot for the node is enough
+				break // waiting containers of size 0 take no room, so one slot for the node is enough
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (m *matching) findMaps(v *state.View) {
 		}
 		for level := state.LevelCache; level <= state.LevelOff; level++ {
 			if level == state.LevelOff && i > 0 {
-				continue // off-rack maps are the same for all nodes, so they are added once
+				continue // the list of off-rack maps is the same for every node, so add them for the first node only
 			}
 			found := 0
 			v.EachJob(n, level, func(id state.JobID) bool {
@@ -155,8 +155,9 @@ func (m *matching) findMaps(v *state.View) {
 func (m *matching) weigh(v *state.View) {
 	rows, jobs := int64(len(m.rows)), int64(len(v.WaitingJobs(state.Map)))
 	width := len(m.columns) + len(m.rows)
-	// One unit of weight costs more than all penalties for the order of jobs
-	// together, so the order decides only between equal sums of weights.
+	// One unit of locality weight costs more than all penalties for the order
+	// of jobs together. So the order of jobs decides only between equal sums of
+	// weights.
 	step := rows*(jobs+1) + 1
 	most := (slices.Max(m.weights[:]) + 1) * step
 	m.cost = slices.Grow(m.cost[:0], len(m.rows)*width)[:len(m.rows)*width]
@@ -201,8 +202,9 @@ func (m *matching) decide(v *state.View, out []Decision) []Decision {
 	return out
 }
 
-// assignment solves assignment problems by the Hungarian method with
-// potentials. It adds the rows one by one, each along a shortest augmenting
+// assignment solves assignment problems: it gives each row of a cost matrix a
+// column, at the least total cost. It uses the Hungarian method with
+// potentials, adding the rows one by one, each along a shortest augmenting
 // path. It reuses its memory between problems.
 type assignment struct {
 	rowPotential, columnPotential, least []int64
@@ -210,15 +212,15 @@ type assignment struct {
 	seen                                 []bool
 }
 
-// solve assigns each of n rows to a different one of m columns, m >= n, so
-// that the sum of cost[row*m+column] is least. It returns the column of each
-// row.
+// solve assigns each of n rows of the cost matrix to a different one of m
+// columns, m >= n, so that the sum of cost[row*m+column] is least. It returns
+// the column of each row.
 func (a *assignment) solve(cost []int64, n, m int) []int {
 	const far = 1 << 62
 	a.rowPotential, a.columnPotential, a.least = cleared(a.rowPotential, n+1), cleared(a.columnPotential, m+1), cleared(a.least, m+1)
 	a.rowOf, a.via, a.columnOf = cleared(a.rowOf, m+1), cleared(a.via, m+1), cleared(a.columnOf, n)
 	a.seen = cleared(a.seen, m+1)
-	for row := 1; row <= n; row++ { // rows and columns are numbered from 1; column 0 is where each augmenting path starts
+	for row := 1; row <= n; row++ { // the cost matrix's rows and columns are numbered from 1; column 0 is where each augmenting path starts
 		a.rowOf[0] = row
 		for c := range a.least {
 			a.least[c], a.seen[c] = far, false
@@ -262,8 +264,8 @@ func (a *assignment) solve(cost []int64, n, m int) []int {
 	return a.columnOf
 }
 
-// cleared returns a slice of n zeroes. It uses the memory of slice s if that
-// is large enough.
+// cleared returns a slice of n zeroes. To save an allocation, it uses the
+// memory of slice s if that is large enough.
 func cleared[T any](s []T, n int) []T {
 	s = slices.Grow(s[:0], n)[:n]
 	clear(s)

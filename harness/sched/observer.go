@@ -36,11 +36,11 @@ type EventKind uint8
 // Kinds of event. The comment of each kind lists the fields of Event that are
 // set.
 const (
-	JobSubmitted EventKind = iota // a job was submitted; Job is set
-	JobEnded                      // a job ended; Job is set
-	TaskStarted                   // a task attempt started; Job, Task and Node are set
-	TaskEnded                     // a task attempt ended; Job, Task, Node and Failed are set
-	NodeReported                  // a node sent a heartbeat; Node and Sample are set
-	Confirmed                     // a decision was carried out; Decision, Job, Task and Node are set
-	Cancelled                     // a decision was given up; Decision is set
+	JobSubmitted EventKind = iota // kind of event: a job was submitted; the field Job is set
+	JobEnded                      // kind of event: a job ended; the field Job is set
+	TaskStarted                   // kind of event: a task attempt started; the fields Job, Task and Node are set
+	TaskEnded                     // kind of event: a task attempt ended; the fields Job, Task, Node and Failed are set
+	NodeReported                  // kind of event: a node sent a heartbeat; the fields Node and Sample are set
+	Confirmed                     // kind of event: a decision was carried out; the fields Decision, Job, Task and Node are set
+	Cancelled                     // kind of event: a decision was given up; the field Decision is set
 )

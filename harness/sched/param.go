@@ -37,9 +37,9 @@ const (
 	Int      Type = "int"
 	Float    Type = "float"
 	Bool     Type = "bool"
-	Duration Type = "duration" // text that gives a time with its unit, such as 450ms or 5s
-	Choice   Type = "choice"   // text that is one of the words in Param.Choices
-	Table    Type = "table"    // text that gives numbers by name, such as default=60,batch=40
+	Duration Type = "duration" // parameter type: text that gives a time with its unit, such as 450ms or 5s
+	Choice   Type = "choice"   // parameter type: text that is one of the words in Param.Choices
+	Table    Type = "table"    // parameter type: text that gives numbers by name, such as default=60,batch=40
 )
 
 // skipsParam returns a parameter that sets how many node heartbeats a job lets

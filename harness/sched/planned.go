@@ -83,9 +83,9 @@ func walkPlanned(v *state.View, free []state.NodeID) (Decision, bool) {
 	}
 }
 
-// nextPlanned returns the same decision as walkPlanned, but faster: on a large
-// cluster, no waiting map is planned on most of the nodes. It works only if
-// the planned node of each waiting map is up.
+// nextPlanned returns the same decision as walkPlanned, but faster: it looks
+// only at jobs whose splits name the node that reported. It works only if the
+// planned node of each waiting map is up.
 func nextPlanned(v *state.View, free []state.NodeID) (next Decision, found bool) {
 	v.EachNamed(free[0], func(id state.JobID) bool {
 		next, found = asPlanned(v, id, free)
@@ -107,9 +107,10 @@ func nextPlanned(v *state.View, free []state.NodeID) (next Decision, found bool)
 	return next, found
 }
 
-// asPlanned returns what a job with a plan may start on one of the free nodes.
-// First comes a map to run again, then a map whose split names this node, or
-// only nodes that are down. A reduce comes last, when no map waits.
+// asPlanned returns the decision for a job whose maps have planned nodes. A map
+// to run again comes first. Then comes a map whose split names the node that
+// reported, or only nodes that are down. A reduce comes last, when no map
+// waits.
 func asPlanned(v *state.View, id state.JobID, free []state.NodeID) (Decision, bool) {
 	if v.Waiting(id, state.Map) == 0 {
 		c, ok := unplaced(v, id, free[0])

@@ -21,7 +21,7 @@ import (
 //	seed  (1)  of its random numbers (PCG)
 //
 // Differs. The paper draws a slot for each task; here a task is drawn for the
-// slot that reports. Over many heartbeats both give the same distribution.
+// node that reports. Over many heartbeats both give the same distribution.
 type random struct {
 	rng   *rand.Rand
 	waits waiting
@@ -77,9 +77,9 @@ func (m *random) walk(v *state.View, n state.NodeID) (Pick, bool) {
 	return Pick{}, false
 }
 
-// chooseOfAll has the same result as walk, but does not look at each job. It
-// works only if the node can hold every waiting task and no job has a
-// priority.
+// chooseOfAll draws one of all waiting tasks, with the same result as walk, but
+// does not look at each job. It works only if the node can hold every waiting
+// task and no job has a priority.
 func (m *random) chooseOfAll(v *state.View) (Pick, bool) {
 	maps, reduces := m.waits.of[state.Map].total, m.waits.of[state.Reduce].total
 	if maps+reduces == 0 {

@@ -11,7 +11,7 @@ import (
 type Info struct {
 	Name    string  `json:"name"`
 	Summary string  `json:"summary"` // one line that says what the model does
-	Source  string  `json:"source"`  // where the model's rule was published
+	Source  string  `json:"source"`  // paper or program that the model's rule comes from
 	Params  []Param `json:"params"`
 
 	build func(a args) (Model, error)

@@ -35,14 +35,14 @@
 // wait for ever, and decides the same way twice. A model whose parameters
 // change these paths has a row in property_test.go. A file in
 // testdata/scenarios shows step by step what a model does; "go test
-// ./harness/sched -run Scenarios -rewrite" writes the answers. "go test
-// ./harness/sim -run Digests -update" records the model's schedules, so that a
-// later change of them shows.
+// ./harness/sched -run Scenarios -rewrite" writes the model's present decisions
+// into these files. "go test ./harness/sim -run Digests -update" records the
+// model's schedules, so that a later change of them shows.
 //
 // Words:
 //
 //	opportunity  a heartbeat of a node that has room
-//	round        one question to a model; an opportunity has one or more rounds
+//	round        one call that asks a model for decisions; an opportunity has one or more
 //	FIFO order   jobs by descending priority, then in order of submission
 //	skip         to pass over a job that could start, so that it waits for locality
 //	level        how near a map's input is; a job's level is the farthest it may use
@@ -76,8 +76,8 @@ type Decision struct {
 	// task of the job. When containers are steered by node labels, Task is
 	// only a wish: the ApplicationMaster chooses the task, see View.WouldBind.
 	Task state.TaskID
-	// Group is a number shared by the decisions of one Round that are to be
-	// carried out all or not at all. 0 means no group.
+	// Decisions of one Round with the same Group number are to be carried out
+	// all or not at all. 0 means that the decision stands alone.
 	Group  int32
 	Reason Reason
 }
@@ -93,10 +93,10 @@ const (
 	Node
 	Rack
 	Off
-	Rerun   // the task is a map that must run again; it goes first and may start on any node
-	Reduces // the task is a reduce; it has no input block, so any node will do
+	Rerun   // reason: the task is a map that must run again; it goes first and may start on any node
+	Reduces // reason: the task is a reduce; it has no input block, so any node will do
 	Random
-	Plan // the map's node is the one that the job's plan names, or any node if all named nodes are down
+	Plan // reason: the map's node is the one that the job's plan names, or any node if all named nodes are down
 )
 
 func (r Reason) String() string {
@@ -116,8 +116,9 @@ type NodeModel interface {
 	Choose(v *state.View, n state.NodeID) (Pick, bool)
 }
 
-// Pick is a decision without its node. It is so small that it is passed in CPU
-// registers, which matters at millions of decisions a second.
+// Pick is a scheduling decision without the node on which the task is to start.
+// It is so small that it is passed in CPU registers, which matters at millions
+// of decisions a second.
 type Pick struct {
 	Job    state.JobID
 	Task   state.TaskID
@@ -125,7 +126,7 @@ type Pick struct {
 	Reason Reason
 }
 
-// On returns the decision to start the task of p on node n.
+// On turns pick p into a Decision: to start the task of p on node n.
 func (p Pick) On(n state.NodeID) Decision {
 	return Decision{Job: p.Job, Kind: p.Kind, Node: n, Task: p.Task, Reason: p.Reason}
 }

@@ -2,22 +2,22 @@ package sched
 
 import "heddle/harness/state"
 
-// shares keeps the jobs with a waiting task sorted in each queue by a key,
-// such as the memory used, with ties by submission. The queues are sorted too.
-// To do so, it reads which jobs have changed (View.Changes) instead of looking
-// at all jobs at each heartbeat. A task's start or end costs a few steps in a
-// heap.
+// shares keeps, for each queue, the jobs with a waiting task sorted by a key,
+// such as the memory used. Jobs with equal keys are in order of submission. The
+// queues are sorted too. To update the order, shares reads which jobs have
+// changed (View.Changes) instead of looking at all jobs at each heartbeat. A
+// task's start or end costs a few steps in a heap.
 type shares struct {
-	// key returns the number by which jobs are sorted, the lowest first.
-	// together puts all jobs into one queue.
+	// The method key returns the number by which jobs are sorted, the lowest
+	// first. If the field together is true, all jobs are sorted as one queue.
 	key      func(v *state.View, id state.JobID) float64
 	together bool
-	// ofQueue returns what queues are sorted by, with ties by first use; nil
-	// if there is only one queue. It may depend on what the queue uses and on
-	// the cluster's total resources. If it depends on anything else that
-	// changes, stale must be set.
+	// ofQueue computes the key by which queues are sorted, with ties by first
+	// use; nil if there is only one queue. The key may depend on what the queue
+	// uses and on the cluster's total resources. If anything else that it
+	// depends on changes, the field stale must be set.
 	ofQueue func(v *state.View, q state.QueueID) queueKey
-	stale   bool // true: the sort keys of all queues must be computed again
+	stale   bool // true: the sort keys of all queues must be computed again, for instance after a queue was created
 
 	queues  []jobHeap
 	sorted  []queueUse
@@ -27,9 +27,10 @@ type shares struct {
 	total   state.Resource
 	changed []state.JobID
 
-	// The position in a walk through the jobs. turn is the next queue in
-	// sorted, and heap is the heap of the present queue. front has the
-	// positions in heap of jobs not yet walked whose parents were walked.
+	// The position in a walk through the jobs. The field turn is the next queue
+	// in sorted, and heap is the heap of the present queue. The field front has
+	// the positions, in heap, of the jobs that may come next: those not yet
+	// walked whose parent was walked.
 	turn  int
 	heap  *jobHeap
 	front []int32
@@ -43,10 +44,10 @@ type queueUse struct {
 	key   queueKey
 }
 
-// queueKey is what queues are sorted by. Queues below their minimum share come
-// first.
+// queueKey is what queues are sorted by: first whether a queue is below its
+// minimum share, then its use.
 type queueKey struct {
-	served bool // true: the queue has at least its minimum share
+	served bool // true: the queue has at least its minimum share, so it comes after queues that lack theirs
 	ratio  float64
 }
 
@@ -69,7 +70,8 @@ type keyed struct {
 	job state.JobID
 }
 
-// place is a job's position in its heap plus 1, or 0 if the job is in no heap.
+// place is a job's position in its queue's heap plus 1, or 0 if the job is in
+// no heap.
 type place int32
 
 func (a keyed) before(b keyed) bool { return a.key < b.key || a.key == b.key && a.job < b.job }
@@ -110,8 +112,7 @@ func (o *shares) sortQueues(v *state.View, anew bool) {
 	}
 }
 
-// next returns the next job in the order of shares, or false if no job is
-// left.
+// next returns the next job, lowest share first, or false if no job is left.
 func (o *shares) next() (state.JobID, bool) {
 	for len(o.front) == 0 {
 		if o.turn == len(o.sorted) {
@@ -123,9 +124,9 @@ func (o *shares) next() (state.JobID, bool) {
 		}
 	}
 	heap, at := *o.heap, o.front[0]
-	// Remove the first entry of front, the heap of jobs that may come next.
-	// The entry's first child in heap takes its place, and its second child is
-	// added.
+	// Remove the first entry of front, the heap of jobs that may come next. In
+	// the heap of all jobs this entry has two children: the first takes its
+	// place in front, the second is added.
 	if child := 2*at + 1; int(child) < len(heap) {
 		o.sink(child)
 		if child++; int(child) < len(heap) {
@@ -141,8 +142,9 @@ func (o *shares) next() (state.JobID, bool) {
 	return heap[at].job, true
 }
 
-// front is itself a heap of positions in the queue's heap. sink replaces the
-// first entry of front by x and restores the order.
+// sink replaces the first entry of the heap front by x and restores the heap's
+// order. The entries of front are positions, in the queue's heap, of jobs that
+// may come next.
 func (o *shares) sink(x int32) {
 	heap, i := *o.heap, 0
 	for child := 1; child < len(o.front); child = 2*i + 1 {
@@ -158,7 +160,9 @@ func (o *shares) sink(x int32) {
 	o.front[i] = x
 }
 
-// rise adds position x to the heap front and restores its order.
+// rise adds position x to the heap front and restores the heap's order. The
+// entries of front are positions, in the queue's heap, of jobs that may come
+// next.
 func (o *shares) rise(x int32) {
 	heap, i := *o.heap, len(o.front)
 	for o.front = append(o.front, x); i > 0 && heap[x].before(heap[o.front[(i-1)/2]]); i = (i - 1) / 2 {
@@ -167,12 +171,12 @@ func (o *shares) rise(x int32) {
 	o.front[i] = x
 }
 
-// follow brings the jobs' heaps up to date with the cluster's present state,
-// the View. It returns true if it had to look at all jobs.
+// follow brings the sorted jobs up to date with the cluster's present state,
+// the View. It returns true if it had to compute the sort keys of all jobs.
 func (o *shares) follow(v *state.View) (anew bool) {
 	var ok bool
 	o.changed, o.since, ok = v.Changes(o.since, o.changed[:0])
-	if anew = !ok || !o.begun || o.total != v.Total(); anew { // sort keys may depend on the cluster's total resources
+	if anew = !ok || !o.begun || o.total != v.Total(); anew { // compute all sort keys again, for instance because the cluster's total resources changed
 		o.begun, o.total = true, v.Total()
 		o.changed = o.changed[:0]
 		for q := range o.queues {
@@ -219,8 +223,8 @@ func (o *shares) move(v *state.View, id state.JobID) {
 	}
 }
 
-// put places job x at position i of the heap, which is empty, and restores the
-// heap's order.
+// put places job x at position i of the queue's heap, where it may replace
+// another entry, and moves x up or down until the heap is in order.
 func (o *shares) put(heap jobHeap, i int, x keyed) {
 	if i > 0 && x.before(heap[(i-1)/2]) {
 		o.up(heap, i, x)

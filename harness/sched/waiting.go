@@ -50,7 +50,7 @@ func (w *waiting) allFit(v *state.View, n state.NodeID) bool {
 // sizes counts the jobs that have a waiting task of one kind (map or reduce),
 // by container size.
 type sizes struct {
-	of   perJob[int32] // for each job, 1 + index of its container size in list, or 0 if the job is not counted
+	of   perJob[int32] // for each job, 1 + the index in list of its container size; 0: no task of this kind waits
 	list []sized
 }
 
@@ -86,7 +86,7 @@ type sums struct {
 }
 
 func (s *sums) set(id state.JobID, n int32) {
-	if int(id) >= len(s.of) { // double the size of the tree of sums and fill it again
+	if int(id) >= len(s.of) { // the tree has no room for this job: double its size until it has, and fill it again
 		size := 256
 		for size <= int(id) {
 			size *= 2
@@ -111,9 +111,9 @@ func (s *sums) set(id state.JobID, n int32) {
 	}
 }
 
-// find numbers all waiting tasks in the order of their jobs and finds task
-// number at, counted from 0. It returns the task's job, and how many tasks of
-// that job come before it.
+// find returns one of all waiting tasks by its number: tasks are counted from
+// 0, in the order of their jobs. It returns the task's job, and how many
+// waiting tasks of that job come before the task.
 func (s *sums) find(at int64) (state.JobID, int32) {
 	i := 0
 	for step := len(s.of); step > 0; step /= 2 {

@@ -51,8 +51,8 @@ var ErrWarmupStopped = errors.New("training was stopped")
 
 // Progress says how far the training of a scheduler model is.
 type Progress struct {
-	Job          state.JobID // the job that the model is trained for; state.None: any job
-	Episodes, Of int         // training episodes done, and the largest number there can be
+	Job          state.JobID // the job that the model is trained for; state.None: the training serves any job
+	Episodes, Of int         // training episodes done so far, and the largest number that there can be
 	Last         Episode
 }
 
@@ -63,18 +63,19 @@ type Training struct {
 	Epsilon  float64   // probability of a random action at the end of the training
 }
 
-// Episode is the result of one training pass over all maps of a job.
+// Episode is the result of one training episode of a scheduler model: one pass
+// over all maps of a job.
 type Episode struct {
-	Return    float64 // sum of the episode's rewards
-	LocalRate float64 // share of the maps that the episode placed cache-local or node-local
-	CacheRate float64 // share of the maps that the episode placed cache-local
+	Return    float64 // sum of the rewards in the training episode
+	LocalRate float64 // share of the episode's maps that were placed cache-local or node-local
+	CacheRate float64 // share of the episode's maps that were placed cache-local
 }
 
 const sealed = "heddle training 1\n"
 
-// seal puts a header and a checksum around the bytes that a scheduler model
-// has learnt. params is the text of the parameters that the learnt data depend
-// on.
+// seal puts a header and a checksum around the bytes that a scheduler model has
+// learnt, so that unseal can notice damage. The argument params is the text of
+// the parameters that the learnt data depend on.
 func seal(model, params string, learnt []byte) []byte {
 	out := fmt.Appendf(make([]byte, 0, len(learnt)+len(params)+64), "%s%s\n%s\n", sealed, model, params)
 	out = append(out, learnt...)
@@ -102,8 +103,8 @@ func unseal(model, params string, data []byte) ([]byte, error) {
 	return learnt, nil
 }
 
-// appendTraining appends training record t to b. cutTraining reads the record
-// from the front of b.
+// appendTraining appends training record t to the bytes b. cutTraining is its
+// reverse: it reads the record from the front of b.
 func appendTraining(b []byte, t *Training) []byte {
 	b, _ = binary.Append(b, binary.LittleEndian, t.Epsilon)
 	b, _ = binary.Append(b, binary.LittleEndian, uint64(len(t.Episodes)))

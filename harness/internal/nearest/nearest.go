@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Name returns the candidate that name was most likely meant to be, or "" if
-// no candidate is similar to it.
+// Name returns the one of the candidates that the misspelt name was most likely
+// meant to be, or "" if no candidate is similar to the name.
 func Name(name string, candidates []string) string {
 	best, bestDistance := "", max(2, len(name)/3)+1
 	for _, c := range candidates {
@@ -22,8 +22,8 @@ func Name(name string, candidates []string) string {
 	return best
 }
 
-// distance is the least number of letters to insert, remove or replace to turn
-// a into b.
+// distance returns the least number of letters to insert, remove or replace in
+// order to turn text a into text b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -17,7 +17,7 @@ import (
 // for marshaling text.
 type Size int64
 
-// Decimal and binary multiples of a byte.
+// Decimal and binary multiples of a byte: kB, MB, KiB, MiB and so on.
 const (
 	KB  Size = 1000
 	MB       = 1000 * KB
@@ -41,8 +41,9 @@ func (r Rate) Bits() int64 { return int64(r) * 8 }
 // Duration is a time.Duration that is written as text ("200ms") in files.
 type Duration time.Duration
 
-// unit is a unit in which an amount can be written. An amount is printed with
-// the first unit of which it is a whole multiple.
+// unit is a unit, such as KB or MiB, in which a number of bytes can be written.
+// A number is printed in the first unit of the list of which it is a whole
+// multiple.
 type unit struct {
 	name  string
 	bytes *big.Rat
@@ -141,7 +142,7 @@ func format(n int64, units []unit) string {
 			return q.Num().String() + u.name
 		}
 	}
-	return value.Num().String() // not reached: every list of units has a unit of one byte, and every amount is a multiple of it
+	return value.Num().String() // not reached: every list of units has the unit of one byte, of which every amount is a whole multiple
 }
 
 // String returns the shortest text that gives the size exactly, binary units
@@ -161,7 +162,7 @@ func (s Size) Rounded() string {
 	return fmt.Sprintf("%d B", s)
 }
 
-// Set reads a size from text into s.
+// Set reads a size from text, such as "512MiB", into s.
 func (s *Size) Set(text string) (err error) { return set(s, text, ParseSize) }
 
 // MarshalText returns the size as text, as String does.
@@ -173,7 +174,7 @@ func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 // String returns the rate as text in bytes per second: "25MB/s".
 func (r Rate) String() string { return format(int64(r), rateUnits) }
 
-// Set reads a rate from text into r.
+// Set reads a rate from text, such as "80MB/s", into r.
 func (r *Rate) Set(text string) error { return set(r, text, ParseRate) }
 
 // MarshalText returns the rate as text, as String does.
@@ -185,7 +186,7 @@ func (r *Rate) UnmarshalText(text []byte) error { return r.Set(string(text)) }
 // String returns the duration as time.Duration prints it.
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// Set reads a duration from text into d.
+// Set reads a duration from text, such as "200ms", into d.
 func (d *Duration) Set(text string) error { return set(d, text, ParseDuration) }
 
 // MarshalText returns the duration as text, as String does.
@@ -194,8 +195,9 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 // UnmarshalText reads a duration from text, as Set does.
 func (d *Duration) UnmarshalText(text []byte) error { return d.Set(string(text)) }
 
-// set parses text and stores the value in to. If the text is wrong, it leaves
-// the old value there.
+// set parses text and stores the resulting value in the variable that the
+// argument to points to. If the text is wrong, the variable keeps its old
+// value.
 func set[T any](to *T, text string, parse func(string) (T, error)) error {
 	v, err := parse(text)
 	if err == nil {

@@ -80,15 +80,16 @@ func Long(t testing.TB) {
 	}
 }
 
-// shared starts the shared lab once per test binary.
+// The variable shared makes sure that a test binary starts the shared lab only
+// once.
 var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	binary, err := Binary()
 	if err != nil {
 		return nil, err
 	}
-	// The process that uses the lab is 'go test', which outlives this test
-	// binary and starts the next package's. It is this binary if it was
-	// started by hand.
+	// The lab is to stay up as long as 'go test', which outlives this test
+	// binary and starts the next package's. If the binary was started by hand,
+	// the lab is to stay up as long as the binary.
 	user := os.Getpid()
 	if comm, _ := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/comm"); strings.TrimSpace(string(comm)) == "go" {
 		user = os.Getppid()
@@ -96,8 +97,9 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	if err := lab.Use(Name, user); err != nil {
 		return nil, err
 	}
-	// Each test binary starts a guard process that takes the lab down. A
-	// second guard does no harm; without a guard the lab would stay up.
+	// Each test binary starts a guard process that later takes the lab down.
+	// Several guards at a time do no harm; without a guard the lab would stay
+	// up.
 	guard := exec.Command(binary, "lab", "down", "--purge", "--name", Name, "--when-gone", strconv.Itoa(user))
 	guard.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	guard.Dir = "/"
@@ -112,8 +114,8 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	return lab.Up(ctx, c, nil)
 })
 
-// Binary builds the heddle command once per test binary and returns the path
-// of the built command.
+// Binary builds the heddle command and returns the path of the built command.
+// Each test binary builds it only once.
 var Binary = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package leasetest provides an HDFS in memory, with the file operations that
-// a lease on a cluster needs. It is for tests that steer the fake cluster of
-// package yarntest.
+// Package leasetest provides a file system in memory with the HDFS operations
+// that a lease on a cluster needs. It is for tests that steer the fake cluster
+// of package yarntest.
 package leasetest
 
 import (
@@ -13,10 +13,11 @@ import (
 	"time"
 )
 
-// Files is a file system in memory with its own clock, in place of HDFS. It
-// implements lease.Files. Its methods may be called from any goroutine.
+// Files is a file system in memory with its own clock, in place of HDFS in
+// tests. It implements lease.Files. Its methods may be called from any
+// goroutine.
 type Files struct {
-	// Now returns the NameNode's time. nil means time.Now, which
+	// Now returns the NameNode's time. If it is nil, time.Now is used, which
 	// testing/synctest controls in tests.
 	Now func() time.Time
 
@@ -30,7 +31,7 @@ type entry struct {
 	modified time.Time
 }
 
-// New returns an empty file system.
+// New returns an empty file system in memory.
 func New() *Files {
 	return &Files{entries: map[string]*entry{"/": {dir: true}}}
 }
@@ -44,8 +45,8 @@ func (f *Files) now() time.Time {
 
 func fail(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// touch sets the modification time of the folder that contains path name to
-// now. Like a NameNode, it never sets a time back.
+// touch sets the modification time of the folder that contains the given path
+// to now. Like a NameNode, it never sets a time back.
 func (f *Files) touch(name string) {
 	e := f.entries[path.Dir(name)]
 	if now := f.now(); now.After(e.modified) {
@@ -91,7 +92,7 @@ func (f *Files) Create(_ context.Context, name string, data []byte) error {
 	return nil
 }
 
-// Read returns a file's content.
+// Read returns the content of a file in the file system in memory.
 func (f *Files) Read(_ context.Context, name string) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +103,7 @@ func (f *Files) Read(_ context.Context, name string) ([]byte, error) {
 	return slices.Clone(e.data), nil
 }
 
-// List returns the names in a folder.
+// List returns the names in a folder of the file system in memory.
 func (f *Files) List(_ context.Context, name string) ([]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,7 +120,7 @@ func (f *Files) List(_ context.Context, name string) ([]string, error) {
 	return names, nil
 }
 
-// Modified returns the modification time of a file or folder.
+// Modified returns the modification time of a file or folder in memory.
 func (f *Files) Modified(_ context.Context, name string) (time.Time, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -130,7 +131,7 @@ func (f *Files) Modified(_ context.Context, name string) (time.Time, error) {
 	return e.modified, nil
 }
 
-// Rename gives a file another name in the same folder.
+// Rename gives a file in memory another name in the same folder.
 func (f *Files) Rename(_ context.Context, from, to string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,7 +145,7 @@ func (f *Files) Rename(_ context.Context, from, to string) error {
 	return nil
 }
 
-// RemoveAll removes a file or folder.
+// RemoveAll removes a file or folder from the file system in memory.
 func (f *Files) RemoveAll(_ context.Context, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

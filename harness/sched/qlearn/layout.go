@@ -13,11 +13,11 @@ type Class uint8
 
 // The locality classes of a map on a node, nearest first.
 const (
-	CacheLocal     Class = iota // CL: the node caches the map's block
-	DataLocal                   // DL: the node stores the map's block on disk
-	CacheRackLocal              // CRL: another node in the same rack caches the map's block
-	DataRackLocal               // DRL: another node in the same rack stores the map's block on disk
-	NoLocality                  // NO: no node of the rack has the map's block; also the state before the first assignment
+	CacheLocal     Class = iota // locality class CL: the node caches the map's block
+	DataLocal                   // locality class DL: the node stores the map's block on disk
+	CacheRackLocal              // locality class CRL: another node in the same rack caches the map's block
+	DataRackLocal               // locality class DRL: another node in the same rack stores the map's block on disk
+	NoLocality                  // locality class NO: no node of the rack has the map's block; also the state before the first assignment
 	classes        = iota
 )
 
@@ -36,7 +36,7 @@ func ClassOf(v *state.View, id state.JobID, t state.TaskID, n state.NodeID) Clas
 	case state.LevelNode:
 		return DataLocal
 	}
-	var some [8]state.NodeID // room for eight nodes that cache one block; a block is rarely cached on more nodes
+	var some [8]state.NodeID // capacity for eight nodes that cache one block; a block is rarely cached on more nodes
 	for _, holder := range v.CachedOn(id, t, some[:0]) {
 		if v.Rack(holder) == v.Rack(n) {
 			return CacheRackLocal
@@ -123,8 +123,8 @@ func (l *Layout) Digest() uint64 {
 	return h.Sum64()
 }
 
-// uniform reports whether all pairs of map and node have the same locality
-// class, so that there is nothing to learn.
+// uniform reports whether all pairs of a map and a node have the same locality
+// class. Then every placement is equally good, and there is nothing to learn.
 func (l *Layout) uniform() bool {
 	for _, c := range l.class {
 		if c != l.class[0] {

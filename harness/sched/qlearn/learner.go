@@ -12,10 +12,11 @@ type learner struct {
 	epsilon  float64
 	learning bool
 
-	// The maps that have not started and the nodes with a free slot stand at
-	// the front of their list. Their order in the list changes at random.
+	// The field maps lists the job's maps, those that have not started first.
+	// The field nodes lists the nodes, those with a free slot first. The order
+	// among these changes at random.
 	maps, nodes shuffled
-	free        []int32 // number of free slots of each node
+	free        []int32 // number of free slots of each node in the present wave of maps
 	counts      [classes]int
 	started     int
 
@@ -65,7 +66,7 @@ func (l *learner) episode(choose func(Class) (action, bool)) (sum float64) {
 		target := reward
 		b, more := choose(next)
 		if more {
-			after := b // SARSA learns from the action that is really taken next
+			after := b // by default SARSA, which learns from the action that is really taken next
 			if l.rule.QLearning {
 				after, _ = l.greedy(next)
 			}
@@ -90,7 +91,8 @@ func (l *learner) take(a action) Class {
 	return c
 }
 
-// learn moves the Q-value of action a in state s towards target.
+// learn moves the Q-value of action a in state s towards target, by a part that
+// the learning rate gives.
 func (l *learner) learn(s Class, a action, target float64) {
 	q := l.value(s, a)
 	*q += float64(l.rule.Alpha * (target - *q))
@@ -130,13 +132,14 @@ func (l *learner) more() bool {
 	return l.maps.n > 0 && l.nodes.n > 0
 }
 
-// greedy returns the valid action with the highest Q-value in state s.
+// greedy returns the valid action (map and node) with the highest Q-value in
+// state s.
 func (l *learner) greedy(s Class) (action, bool) {
 	if !l.more() {
 		return action{}, false
 	}
 	b := &l.best[s]
-	if !b.made || l.rule.ByClass && l.learning { // while the learner trains by locality class, Q-values change, so the ranking is made again each time
+	if !b.made || l.rule.ByClass && l.learning { // in training by locality class, Q-values change, so rank again for each choice
 		b.made = true
 		b.heap = b.heap[:0]
 		for _, i := range l.maps.list[:l.maps.n] {
@@ -191,18 +194,19 @@ func (l *learner) scan(s Class, i int32, nodes []int32) row {
 type ranking struct {
 	made bool
 	heap []row
-	rows []row // the best action of each map over all nodes; its node k is none until computed
+	rows []row // for each map, its best action over all nodes; the action's node k is none until it is computed
 }
 
 const none = -1
 
-// row is the best action of one map, with the action's Q-value.
+// row is an entry of the ranking: the best action of one map, with the action's
+// Q-value.
 type row struct {
 	q    float64
 	i, k int32
 }
 
-// changed tells the ranking that the Q-value of action a is now q.
+// The method changed tells the ranking that the Q-value of action a is now q.
 func (b *ranking) changed(a action, q float64) {
 	switch r := &b.rows[a.i]; {
 	case r.k == none:
@@ -231,8 +235,8 @@ func (b *ranking) sink(at int) {
 	b.heap[at] = x
 }
 
-// shuffled is a set of whole numbers. The first n entries of list are in the
-// set.
+// shuffled is a set of whole numbers, kept so that a random member is quickly
+// drawn. The first n entries of list are in the set.
 type shuffled struct {
 	list, place []int32
 	n           int

@@ -33,17 +33,17 @@ type Rule struct {
 	Episodes   int
 	MinEpsilon float64
 	Steps      int
-	OneWave    bool // an episode also ends when no slot is free, not only when no map is left
-	Cumulative bool // a reward is multiplied by the number of the episode's assignments so far in the same locality class
-	QLearning  bool // update the Q-value with the best next action (Q-learning), not with the action really taken (SARSA)
-	ByClass    bool // an action is a locality class, not a pair of map and node: the Q-table has 5 x 5 values
+	OneWave    bool // option: an episode also ends when no slot is free, not only when no map is left
+	Cumulative bool // option: a reward is multiplied by the number of the episode's assignments so far in the same locality class
+	QLearning  bool // option: update the Q-value with the best next action (Q-learning), not with the action really taken (SARSA)
+	ByClass    bool // option: an action is a locality class, not a pair of map and node; the Q-table has 5 x 5 values
 }
 
 // Episode is the result of one training episode: one pass over the maps.
 type Episode struct {
-	Number    int     // number of the episode, from 1
+	Number    int     // number of the training episode, counted from 1
 	Epsilon   float64 // probability of a random action during the episode
-	Return    float64 // sum of the episode's rewards
+	Return    float64 // sum of the rewards in the training episode
 	LocalRate float64 // share of the episode's assignments that are cache-local or node-local (class CL or DL)
 	CacheRate float64 // share of the episode's assignments that are cache-local (class CL)
 }
@@ -84,8 +84,8 @@ func TrainClasses(rule Rule, seed uint64, after func(Episode) bool) *Table {
 	return t
 }
 
-// train runs the episodes numbered from from to to. It returns false if the
-// callback after ended the training.
+// train runs the training episodes with these numbers, first and last included.
+// It returns false if the callback after ended the training.
 func (l *learner) train(from, to int, after func(Episode) bool) bool {
 	l.learning = true
 	for number := from; number <= to; number++ {
@@ -112,7 +112,7 @@ func (r *Rule) EpisodesFor(l *Layout) int {
 	return number
 }
 
-// length returns how many assignments of maps an episode has.
+// length returns how many assignments of maps a training episode has.
 func (r *Rule) length(l *Layout) int {
 	if r.OneWave {
 		return l.Wave()

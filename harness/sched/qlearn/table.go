@@ -12,7 +12,7 @@ type Table struct {
 	rule   Rule
 	layout *Layout
 	width  int
-	q      []float64 // value of action x in state s, at index s·width + x
+	q      []float64 // value of action x in state s, at index s·width + x; width is the number of actions
 }
 
 // NewTable returns a Q-table for a layout, with all values zero.
@@ -84,9 +84,9 @@ func (t *Table) Append(b []byte) []byte {
 	return b
 }
 
-// header returns what identifies the layout of a Q-table: number of maps,
-// number of nodes and hash. It returns zeroes for a table over locality
-// classes.
+// header returns what identifies the layout that a Q-table was trained for:
+// number of maps, number of nodes and hash. It returns zeroes for a table over
+// locality classes, which fits any layout.
 func (t *Table) header() [3]uint64 {
 	if t.rule.ByClass {
 		return [3]uint64{}
@@ -94,8 +94,8 @@ func (t *Table) header() [3]uint64 {
 	return [3]uint64{uint64(t.layout.Maps), uint64(t.layout.Nodes), t.layout.Digest()}
 }
 
-// Read returns the Q-table that Append wrote. It fails if the table was
-// trained for another layout of maps and nodes.
+// Read returns the Q-table from the bytes that Append wrote. It fails if the
+// table was trained for another layout of maps and nodes.
 func Read(layout *Layout, rule Rule, b []byte) (*Table, error) {
 	t := NewTable(layout, rule)
 	want := t.header()
