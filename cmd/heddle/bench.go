@@ -54,7 +54,7 @@ func runBench(c *cli.Context) error {
 	}
 	measures := []*bench.Measure{}
 	results, asJSON := c.App.Writer, c.Bool("json")
-	if asJSON { // for JSON output, print the result of each benchmark input when it is done, since the largest take minutes
+	if asJSON { // for JSON output, print the result of each benchmark input as soon as it is measured, since the largest inputs take minutes
 		defer func() {
 			if len(measures) == 0 {
 				fmt.Fprint(results, "[")
