@@ -144,8 +144,9 @@ func formatFlag(name string, f format.Flag) cli.Flag {
 // another package that package main cannot name.
 func typed[T ~int64](_ T, n int64) T { return T(n) }
 
-// importProgress returns a function that is called for each imported event.
-// Every few seconds it prints how many jobs and events have been imported.
+// importProgress returns a function that is called again and again during an
+// import. Every few seconds it prints how many jobs and events have been
+// imported.
 func importProgress(out io.Writer) func(int, int64) {
 	last := time.Now()
 	return func(jobs int, events int64) {

@@ -37,8 +37,7 @@ type interruption struct {
 type interruptionKey struct{}
 
 // interruptible returns a context for a command and starts to handle signals.
-// The first signal ends the context. The function exit ends the process; tests
-// give another one.
+// The first signal ends the context. The function exit ends the process.
 func interruptible(exit func(code int)) context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	in := &interruption{}

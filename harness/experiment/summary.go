@@ -102,9 +102,9 @@ func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) er
 }
 
 // Results returns the results of a run's complete trials, without warm-ups, in
-// the order in which the trials were planned. If the run has a table of
-// results, they come from the table, in its order. Results compares the files
-// that it reads with their recorded hashes.
+// the order in which the trials were planned. If the run keeps its results in
+// one table, they come from the table. Results compares the files that it reads
+// with their recorded hashes.
 func Results(run *runs.Run) ([]Result, error) {
 	if hasTable(run) {
 		return readTable(run)

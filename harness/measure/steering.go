@@ -9,9 +9,9 @@ import (
 )
 
 // Decisions counts what became of a scheduler model's decisions. Each decision
-// sends one container to a node. It is honoured if exactly one container
-// started there because of it, and this container is of the decided job and
-// kind (map or reduce).
+// sends one container to a node. It is honoured if a container of the decided
+// job and kind (map or reduce) started on this node, and no other container did
+// in its place.
 type Decisions struct {
 	Made     int `json:"made"`
 	Honoured int `json:"honoured"`

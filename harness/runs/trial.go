@@ -29,7 +29,7 @@ type Active struct {
 	started time.Time
 }
 
-// below returns the path of a trial's folder, relative to the run folder.
+// below returns the path of a trial's folder, as seen from the run folder.
 func below(name string) string { return filepath.Join("trials", name) }
 
 func (r *Run) trialDir(name string) string { return filepath.Join(r.Dir, "trials", name) }
@@ -77,8 +77,8 @@ func (r *Run) setTrial(t TrialRecord) error {
 }
 
 // Folder makes and opens a folder inside the trial's folder, such as "jobs".
-// "." is the trial's folder itself. Names that come from a cluster are safe:
-// neither a name nor a link leads out of the trial's folder.
+// The name "." means the trial's folder itself. Names that come from a cluster
+// are safe: no name and no link leads out of the trial's folder.
 func (t *Active) Folder(name string) (*os.Root, error) {
 	fail := func(err error) (*os.Root, error) {
 		return nil, fmt.Errorf("trial %s: make folder %q: %w", t.Name, name, Explain(filepath.Join(t.Dir, name), 0, err))
@@ -165,7 +165,8 @@ func (t *Active) Done() error {
 	return r.setTrial(record)
 }
 
-// Failed records why the trial failed. Its folder keeps the name NAME.partial.
+// Failed records in the manifest why the trial failed. The trial's folder keeps
+// the name NAME.partial.
 func (t *Active) Failed(why error) error {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()

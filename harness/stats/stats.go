@@ -123,15 +123,16 @@ func Spread(xs []float64) float64 {
 	return math.Sqrt(variance) / math.Abs(mean)
 }
 
-// Deviation returns the sample standard deviation of xs, NaN for fewer than two
-// values.
+// Deviation returns the standard deviation of the sample xs (divided by n-1),
+// NaN for fewer than two values.
 func Deviation(xs []float64) float64 {
 	_, variance := moments(xs)
 	return math.Sqrt(variance)
 }
 
 // usable reports whether xs has at least the given number of values and all are
-// finite. If not, it also returns an estimate whose warning says what is wrong.
+// finite. If not, it also returns an estimate without a value, whose warning
+// says what is wrong.
 func usable(xs []float64, least int) (Estimate, bool) {
 	e := unbounded(math.NaN(), len(xs))
 	if len(xs) < least {
@@ -163,7 +164,7 @@ func moments(xs []float64) (mean, variance float64) {
 	if len(xs) < 2 {
 		return mean, math.NaN()
 	}
-	if slices.Min(xs) == slices.Max(xs) { // between equal values, only rounding would make a difference
+	if slices.Min(xs) == slices.Max(xs) { // for equal values, return the value itself, since only rounding would make a difference
 		return xs[0], 0
 	}
 	for _, x := range sorted {
@@ -172,14 +173,15 @@ func moments(xs []float64) (mean, variance float64) {
 	return mean, variance / (n - 1)
 }
 
-// tQuantile returns by how many standard errors a two-sided interval at [Level]
-// extends, by Student's distribution with the given degrees of freedom.
+// tQuantile returns how many standard errors a two-sided interval at [Level]
+// extends to each side, by Student's distribution with the given degrees of
+// freedom.
 func tQuantile(freedom float64) float64 {
 	return stats.InvCDF(stats.TDist{V: freedom})((1 + Level) / 2)
 }
 
-// tTwoSided returns the two-sided p-value of the statistic t of Student's
-// t-test.
+// tTwoSided returns the two-sided p-value of Student's t-test for the statistic
+// t.
 func tTwoSided(t, freedom float64) float64 {
 	return 2 * stats.TDist{V: freedom}.CDF(-math.Abs(t))
 }
