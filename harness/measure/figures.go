@@ -39,7 +39,7 @@ type Figures struct {
 	Bytes     Bytes    `json:"bytes"`
 	Synthetic []string `json:"synthetic"`
 	// Mended counts, by kind, the defects that an import found in its files and
-	// mended by a rule, such as an end before a start.
+	// mended by a rule.
 	Mended         map[string]int `json:"mended,omitempty"`
 	Decisions      Decisions      `json:"decisions"`
 	ScheduleDigest string         `json:"scheduleDigest"`

@@ -336,7 +336,7 @@ func (r *Run) resume() error {
 // warmAgain marks the finished warm-ups of a resumed run as still to do, since
 // the cluster may have been idle or restarted meanwhile. It does not if all
 // measured trials are done. The warm-ups' old folders are renamed to
-// NAME.partial.before.
+// NAME.partial.
 func (r *Run) warmAgain() error {
 	measured := slices.ContainsFunc(r.manifest.Trials, func(t TrialRecord) bool { return !t.Warmup && t.State != TrialDone })
 	for i, t := range r.manifest.Trials {
