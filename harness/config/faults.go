@@ -129,7 +129,7 @@ func (l Faults) problems(p *problems) {
 	}
 }
 
-// The method On returns those nodes of a cluster on which the fault happens.
+// On returns those nodes of a cluster on which the fault happens.
 func (f *Fault) On(nodes []traces.NodeFacts) ([]traces.Node, error) {
 	var on []traces.Node
 	for _, n := range nodes {
@@ -182,7 +182,7 @@ func (c *FaultCommands) problems(p *problems) {
 	}
 }
 
-// The method For returns the command that causes a kind of fault on a node. It
+// For returns the command that causes a kind of fault on a node. It
 // returns nil if the cluster file has no such command, or if the node's name is
 // not safe as part of a command.
 func (c *FaultCommands) For(what string, node traces.Node, speed float64) []string {
