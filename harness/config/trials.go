@@ -67,8 +67,8 @@ func (e *Experiment) Trials() []Trial {
 // warm what all trials share, such as connections and code that the daemons'
 // JVMs have not compiled yet. They also warm what one workload or one model
 // needs first: a workload's input must be written, and a model may have to move
-// node labels. So the warm-ups go through the workloads, and in the next round
-// through the workloads with the next model.
+// node labels. So the warm-ups run one workload after the other, and in the
+// next round each workload with another model.
 func (e *Experiment) warmups() []Trial {
 	if len(e.Workloads) == 0 || len(e.Models) == 0 {
 		return nil

@@ -139,7 +139,7 @@ func newTell(run *Finished, workload, a, b string, tellPct float64) ForecastTell
 	}
 	as, bs := logs(a), logs(b)
 	var ratios []float64
-	for _, r := range run.Results { // in the order of the run's trials, so that the sum is always the same
+	for _, r := range run.Results { // take the repeats in the order of the run's trials, so that rounding is always the same
 		if r.Workload != workload || r.Model != a {
 			continue
 		}

@@ -141,7 +141,7 @@ type Result struct {
 	// nothing was to be cached.
 	Cache *CacheResult `json:"cache,omitempty"`
 	// Plan says how many maps ran on the node that the scheduler model planned
-	// for them. It is nil unless the model planned the splits.
+	// for them. It is nil unless the model chose the hosts of the splits.
 	Plan *measure.Plan `json:"plan,omitempty"`
 	// Checked names, in words, what was compared to check the jobs' outputs.
 	Checked []string `json:"checked,omitempty"`

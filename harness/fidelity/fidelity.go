@@ -68,7 +68,8 @@ type Own struct {
 	Runs     int    `json:"runs"`
 	// These are errors of the jobs' mean completion time, in percent.
 	// MeanAbsErrorPct is the mean, over trials, of the absolute error. CI95Pct
-	// is its 95 % confidence interval. BiasPct is the mean error with its sign.
+	// is its 95 % confidence interval. BiasPct is the mean error with its sign,
+	// in percent of the mean measured time.
 	MeanAbsErrorPct compare.Number   `json:"meanAbsErrorPct"`
 	CI95Pct         compare.Interval `json:"ci95Pct"`
 	BiasPct         compare.Number   `json:"biasPct"`
@@ -82,8 +83,9 @@ type Own struct {
 	// MapDistancePct and ReduceDistancePct are Wasserstein distances between
 	// measured and simulated task durations, in percent of the measured mean.
 	// MapKS and ReduceKS are Kolmogorov-Smirnov distances between the same
-	// durations. LocalityPoints is an error in percentage points. It is the
-	// largest one among the shares of maps at each locality level.
+	// durations. LocalityPoints compares the shares of maps at each locality
+	// level, such as node or rack: it is the largest difference in percentage
+	// points.
 	MakespanErrorPct  compare.Number `json:"makespanErrorPct"`
 	MapDistancePct    compare.Number `json:"mapDistancePct"`
 	MapKS             compare.Number `json:"mapKS"`

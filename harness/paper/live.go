@@ -113,8 +113,8 @@ func (m *measured) read(run *experiment.Finished) error {
 	return nil
 }
 
-// fill adds a row to the table for each workload and scheduler model. Rows of
-// the models with which the paper compares its own come first.
+// fill adds a row to the table for each workload and scheduler model. The row
+// of the paper's own model comes after those with which the paper compares it.
 func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 	none := ValueOf(stats.Mean(nil))
 	var workloads, models []string
@@ -175,7 +175,8 @@ func each[T any](list []measured, x func(measured) T) []T {
 }
 
 // liveOrder returns a number by which the scheduler models in the table are
-// sorted. Models with which the paper compares its own come first.
+// sorted. The paper's own model comes after those with which the paper compares
+// it.
 func liveOrder(model string) int {
 	return slices.Index([]string{"clqlmrs", "acl", "delay", "fifo", "yarn"}, model) * -1
 }
