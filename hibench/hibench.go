@@ -238,7 +238,7 @@ func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ..
 }
 
 // jobArgs returns the arguments that follow the jar in the command "hadoop jar"
-// for a step.
+// for a step (prepare, run or check).
 func (r *Runner) jobArgs(s step, tag, output string) []string {
 	switch s {
 	case stepPrepare:

@@ -117,7 +117,8 @@ func (f *figures) add(g figures) {
 	f.reduceMs += g.reduceMs
 }
 
-// ratio returns x/y. It is NaN, and not a panic or infinite, if both are 0.
+// ratio returns x/y, such as the mean time of n jobs. It is NaN if both are 0, so
+// that a trial without jobs has no value.
 func ratio(x, y float64) float64 {
 	if y == 0 {
 		return math.NaN()

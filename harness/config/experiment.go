@@ -137,7 +137,7 @@ type Sampling struct {
 // Values of Experiment.Order, Experiment.Actuator and Experiment.Splits.
 // ModelYARN is the model name for the cluster's own scheduler.
 const (
-	OrderRandom   = "random"   // order of models: random, drawn from the seed; each model is first equally often
+	OrderRandom   = "random"   // order of models: random, drawn from the seed; each model runs first equally often
 	OrderAsListed = "asListed" // order of models: as in the experiment file, the same in each repeat
 
 	ActuatorNone   = "none"   // actuator: the cluster's own scheduler decides where tasks run

@@ -10,8 +10,8 @@
 //   - world: where trials run, on clusters or in virtual time
 //   - stage: one trial's steps in a world: prepare, run, check, clean
 //   - plan: the experiment's trials in their order
-//   - warm-up: a trial before the measured ones, whose result nobody reads
-//   - forecast: what a plan would take, from a run like it
+//   - warm-up: a trial before the measured ones; its result is not used
+//   - forecast: how long a plan would take, by the times of a similar run
 //   - leftover: something that a killed run left on the cluster
 package experiment
 

@@ -32,9 +32,9 @@ func (s Share) Plus(o Share) Share { return Share{s.Part + o.Part, s.Of + o.Of} 
 //
 // (Dean and Pagano, Evaluating confidence interval methods for binomial
 // proportions in clustered surveys, J. Survey Statistics and Methodology 3,
-// 2015.) TestShareCoverage compares it with other intervals. The first number
-// of each pair is how many of 100 intervals from five runs contain the true
-// share, the second their mean width in points:
+// 2015.) TestShareCoverage compares this interval with three others. Of each two
+// numbers, the first is how many of 100 intervals, each from five runs, contain
+// the true share. The second is their mean width in percentage points:
 //
 //	the share of a run          this one     Student's    of logits    Gaffke's
 //	beta(8, 2)                  94.9  26.4   93.0  27.2   95.2  27.4    100  52.5
@@ -47,7 +47,8 @@ func (s Share) Plus(o Share) Share { return Share{s.Part + o.Part, s.Of + o.Of} 
 //
 // Student's interval, cut to 0 to 100, is too narrow near the ends. Gaffke's
 // holds for any distribution, and therefore covers half the range. That of
-// logits is as good and wider. Only Gaffke's covers enough in the last row,
+// logits contains the true share as often, but is wider. Only Gaffke's contains
+// it often enough in the last row,
 // where most runs are perfect and a few are far off. From ten runs on, this one
 // covers 92.7 or more in all cases.
 //

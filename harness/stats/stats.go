@@ -61,9 +61,9 @@ func unbounded(value float64, n int) Estimate {
 	return Estimate{Value: value, Lo: math.Inf(-1), Hi: math.Inf(1), N: n}
 }
 
-// Median returns the median of xs. Its interval goes from one of the sorted
-// values to another, as few values apart as [Level] allows. It holds for any
-// distribution. It is bounded from [MinMedian] measurements on.
+// Median returns the median of xs. The bounds of its confidence interval are two
+// of the values of xs, as near to each other as [Level] allows. The interval is
+// right for any distribution. It is bounded from [MinMedian] measurements on.
 func Median(xs []float64) Estimate {
 	if e, ok := usable(xs, 1); !ok {
 		return e

@@ -23,8 +23,8 @@ import (
 // Workload is one entry in an experiment file's list of workloads. It can run
 // on a real cluster or be simulated.
 type Workload interface {
-	// On returns the workload, ready to run on the cluster that place
-	// describes.
+	// On returns the workload, ready to run on the cluster that the
+	// argument place describes.
 	On(place hibench.Env) (Live, error)
 	// Twin returns the simulated counterpart of the workload. cache says which
 	// part of its input is in the HDFS cache. The error names a setting that a
