@@ -165,7 +165,7 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 		}
 		sorter = tracefile.NewSorter(os.TempDir())
 		defer func() { _ = sorter.Close() }()                          // do not check this error: if closing the sorter fails, only a temporary file remains
-		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // an error of Add is ignored here, since WriteFile returns the same error later
+		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // do not check whether Add fails to store an event, since writing the trace (WriteFile) returns the same error
 	}
 	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	kept.Record(configs)

@@ -136,7 +136,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
-		Record: func(event traces.Event) { _ = sorter.Add(event) }, // an error of Add is ignored here, since Encode returns the same error later
+		Record: func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 	})
 	if err != nil {
 		return result, err

@@ -48,7 +48,7 @@ func (k *Replays) Record(list []replay.Config) {
 		if k.Traces {
 			sorter := tracefile.NewSorter(os.TempDir())
 			k.events = append(k.events, sorter)
-			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // an error of Add is ignored here, since Encode returns the same error later
+			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 		}
 	}
 }

@@ -177,7 +177,7 @@ type Test struct {
 	// U of sample a. For Wilcoxon it is the sum of the ranks of the pairs in
 	// which b is larger.
 	Statistic float64
-	// P is the two-sided p-value; NaN if nothing can be said.
+	// P is the test's two-sided p-value; NaN if there are too few values to say anything.
 	P        float64
 	Warnings []string
 }

@@ -45,12 +45,12 @@ func (s Share) Plus(o Share) Share { return Share{s.Part + o.Part, s.Of + o.Of} 
 //	3 of 6, 2 in every tenth     100  19.0   40.7   7.9    100  19.0    100  51.4
 //	k of 6, beta(9, 1)          90.0  33.4   90.9  25.3   90.3  40.1    100  55.2
 //
-// Student's interval, cut to 0 to 100, is too narrow near the ends. Gaffke's
-// holds for any distribution, and therefore covers half the range. That of
-// logits contains the true share as often, but is wider. Only Gaffke's contains
-// it often enough in the last row,
-// where most runs are perfect and a few are far off. From ten runs on, this one
-// covers 92.7 or more in all cases.
+// Student's interval, cut to 0 to 100, is too narrow near 0 and 100. Gaffke's
+// holds for any distribution, and is therefore as wide as half the range. That
+// of logits contains the true share as often as this one, but is wider. In the
+// last row most runs are perfect and a few are far off: there only Gaffke's
+// contains the true share often enough. From ten runs on, 92.7 or more of 100
+// intervals of this kind contain the true share in all cases.
 //
 // If all runs have the same share, the error is zero; yet few runs at 100 % do
 // not prove 100 %. The interval then follows the rule of three: in N tasks
