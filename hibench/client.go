@@ -24,9 +24,9 @@ type client struct {
 	log  string   // name of the file with the client's output, in the client's working folder
 	tag  string   // YARN tag of the jobs that the client process submits
 
-	folder *os.Root // the client's working folder, opened for writing
+	folder *os.Root // the client's working folder, opened so that files can be written into it
 
-	grace time.Duration // time between SIGTERM and SIGKILL when the client is stopped
+	grace time.Duration // how long to wait between SIGTERM and SIGKILL when the client is stopped
 
 	start, end time.Time
 	code       int // exit status of the client; -1 if a signal ended it or it did not start

@@ -81,7 +81,7 @@ func runBench(c *cli.Context) error {
 		case asJSON:
 			return err
 		default:
-			return errors.Join(err, bench.WriteText(results, measures)) // after an error, print the results of the benchmark inputs that are done
+			return errors.Join(err, bench.WriteText(results, measures)) // also after an error, print the results of those benchmark inputs that were measured
 		}
 		if measures = append(measures, m); !asJSON {
 			continue

@@ -50,7 +50,8 @@ func interruptible(exit func(code int)) context.Context {
 	return context.WithValue(ctx, interruptionKey{}, in)
 }
 
-// watch waits for SIGINT and SIGTERM and returns when the process must end.
+// watch waits for SIGINT and SIGTERM, ends the command's context at the first
+// signal, and returns when the process must end.
 func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	first := <-signals
 	in.mu.Lock()

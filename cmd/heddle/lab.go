@@ -114,7 +114,8 @@ is there again, unless 'down --purge' has removed it. For example:
 	}
 }
 
-// labIsUp is what "heddle lab up" prints as JSON.
+// labIsUp is what "heddle lab up" prints as JSON once the lab (Hadoop cluster
+// on this machine) is running.
 type labIsUp struct {
 	Name        string `json:"name"`
 	ClusterFile string `json:"clusterFile"`

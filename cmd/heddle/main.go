@@ -49,7 +49,7 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &coded):
 		return coded.code
 	case errors.As(err, new(cli.ExitCoder)) && !errors.As(err, new(*exec.ExitError)):
-		return exitUsage // the cli library returns such an error if the user asks for help on an unknown command
+		return exitUsage // the cli library returns an error of this type if the user asks for help on an unknown command
 	}
 	return exitFailed
 }

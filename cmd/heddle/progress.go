@@ -26,7 +26,7 @@ type progress struct {
 	lastStep string
 	open     bool // whether the last line on the terminal still lacks its line feed
 
-	trial     string // trial whose scheduling decisions the fields below count
+	trial     string // name of the trial whose scheduling decisions are counted in the fields below
 	decisions int64
 	counted   time.Time
 	perSecond float64

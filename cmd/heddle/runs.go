@@ -259,7 +259,8 @@ the runs, none is removed. For example:
 	}
 }
 
-// confirm asks the user whether to delete the listed runs.
+// confirm asks the user whether to delete the listed runs, and reports whether
+// the answer is yes.
 func confirm(c *cli.Context, list []experiment.About) error {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return withCode(exitUsage, errors.New("runs rm asks on a terminal, and there is none; use --yes to remove without asking"))

@@ -192,7 +192,8 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	return r, nil
 }
 
-// newTable compares the scheduler models of the given trials by the metric m.
+// newTable makes the table that compares the scheduler models of the given
+// trials by the metric m.
 func newTable(m Metric, workload string, trials []trial) Table {
 	t := Table{Metric: m.Name, Unit: m.Unit, Workload: workload, Models: []Model{}, Pairs: []Pair{}}
 	var w warnings

@@ -23,7 +23,7 @@ type trial struct {
 	figures
 	simulated      bool
 	name, workload string
-	decisions      *measure.Decisions // what became of the model's decisions; nil if the model decided nothing
+	decisions      *measure.Decisions // what became of the scheduler model's decisions; nil if the model decided nothing
 }
 
 // load reads the finished trials of the given run folders.
@@ -125,7 +125,8 @@ func unfinished(m runs.Manifest) []string {
 	return list
 }
 
-// read reads the figures of a trial from the trial's result and trace.
+// The method read reads what a comparison needs of a trial: figures from the
+// trial's result and from its trace.
 func read(run *experiment.Finished, r *experiment.Result) (t trial, warning string, err error) {
 	t = trial{name: r.Trial, repeat: r.Repeat, model: r.Model, workload: r.Workload}
 	records := run.Manifest().Trials

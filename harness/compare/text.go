@@ -120,7 +120,7 @@ func (i Interval) String() string {
 	return "[" + figure(i[0]) + ", " + figure(i[1]) + "]"
 }
 
-// figure returns x as text with four significant digits.
+// figure returns the number x as text with four significant digits.
 func figure(x float64) string {
 	switch {
 	case x >= 1000 || x <= -1000:
@@ -133,7 +133,7 @@ func figure(x float64) string {
 	return fmt.Sprintf("%.3f", x)
 }
 
-// percent formats x like "4.2%". It returns "" if x is NaN.
+// percent formats a percentage like "4.2%". It returns "" if x is NaN.
 func percent(x float64) string {
 	if math.IsNaN(x) {
 		return ""

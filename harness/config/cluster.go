@@ -41,8 +41,8 @@ type Cluster struct {
 	// Security is the way in which users prove who they are. SecuritySimple is
 	// the default. Supported returns an error for SecurityKerberos.
 	Security string `yaml:"security,omitempty"`
-	// Hosts maps names of nodes to addresses. It is for names in Hadoop's
-	// answers that this machine cannot resolve.
+	// Hosts maps names of nodes to addresses. It is for node names that
+	// Hadoop's daemons tell heddle but that this machine cannot resolve.
 	Hosts map[string]string `yaml:"hosts,omitempty"`
 	// Hadoop is the Hadoop installation on this machine that submits jobs.
 	Hadoop Hadoop `yaml:"hadoop"`

@@ -101,7 +101,7 @@ type decoder struct {
 // one document, it reports a problem and returns nil.
 func (d *decoder) parse(data []byte) (body *yaml.Node) {
 	defer func() {
-		if r := recover(); r != nil { // report a panic of the YAML library as a problem of the file
+		if r := recover(); r != nil { // the YAML library may panic: report that as a problem of the file
 			body = nil
 			d.report(position{}, "", "not valid YAML: %v", r)
 		}
@@ -135,7 +135,7 @@ func (d *decoder) parse(data []byte) (body *yaml.Node) {
 	return content(&first)
 }
 
-// content returns the outermost value of a YAML document.
+// content returns the outermost value of a YAML document, usually a mapping.
 func content(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
 		return n.Content[0]
@@ -190,7 +190,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	switch v.Kind() {
-	case reflect.Pointer: // a pointer field of the struct stays nil if the file lacks its key
+	case reflect.Pointer: // make what the pointer points to; a pointer whose key the file lacks stays nil
 		v.Set(reflect.New(v.Type().Elem()))
 		d.value(n, v.Elem(), path)
 	case reflect.Struct:
@@ -233,8 +233,8 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 	v.Set(m)
 }
 
-// entries calls the function each for every key of a YAML mapping. It reports
-// duplicate keys.
+// entries calls the function each for every key of a YAML mapping, and reports
+// keys that occur twice.
 func (d *decoder) entries(n *yaml.Node, path string, known []string, each func(key string, at position, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		want := "keys and values"
@@ -350,7 +350,7 @@ func (d *decoder) place(p *Problem, at position) {
 	p.Source = source
 }
 
-// short returns at most the first n characters of text.
+// short returns at most the first n characters of a text, for messages.
 func short(text string, n int) string {
 	for i := range text {
 		if n == 0 {

@@ -46,8 +46,8 @@ type Machines struct {
 	Async bool `yaml:"async,omitempty"`
 }
 
-// Names of the YARN properties that describe a simulated cluster in a trace's
-// header.
+// Names of YARN properties. With them, a trace's header describes a simulated
+// cluster.
 const (
 	settingScheduler = "yarn.resourcemanager.scheduler.class"
 	settingNodeBeat  = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"

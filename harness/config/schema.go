@@ -142,7 +142,7 @@ func clusterKeys() map[string]keyDoc {
 	}
 }
 
-// object is a JSON object.
+// object is a JSON object: a part of a JSON Schema.
 type object map[string]any
 
 // schema returns the JSON Schema of files that are read into a struct like

@@ -19,8 +19,8 @@ type Trial struct {
 	Model    Model
 }
 
-// TrialName returns the name of the trial of a workload under a model. Repeats
-// count from 1.
+// TrialName returns the name of the trial of a workload under a scheduler model
+// in the given repeat. Repeats count from 1.
 func TrialName(repeat int, workload, model string) string {
 	return fmt.Sprintf("r%02d-%s-%s", repeat, workload, model)
 }

@@ -105,7 +105,8 @@ func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, e
 		if err != nil {
 			return nil, cause(ctx, err)
 		}
-		// skip empty files, and files that Hadoop hides and jobs do not read
+		// skip empty files, and files that Hadoop hides, such as _SUCCESS: jobs
+		// do not read them
 		if name := path.Base(f.Path); f.Length > 0 && name[0] != '_' && name[0] != '.' {
 			files = append(files, f)
 			c.bytes += f.Length
@@ -142,8 +143,8 @@ func chooseFiles(files []hdfs.File, fraction float64, seed uint64) []hdfs.File {
 	return chosen
 }
 
-// fill adds cache directives for the files and waits until HDFS has cached the
-// files.
+// fill adds cache directives for the files and waits until HDFS has cached them
+// all.
 func (c *inputCache) fill(ctx context.Context, files []hdfs.File, until time.Time) error {
 	if err := c.awaitClear(ctx); err != nil {
 		return err
@@ -325,7 +326,8 @@ func (c *inputCache) every(ctx context.Context, patience time.Duration, look fun
 	}
 }
 
-// lookAgain records how many bytes were still cached when the jobs had ended.
+// lookAgain records in the trial's result how many bytes were still cached when
+// the jobs had ended.
 func (c *inputCache) lookAgain(ctx context.Context) (warning string) {
 	if c == nil {
 		return ""

@@ -112,7 +112,7 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	return captured, active.Done()
 }
 
-// captureLive captures jobs while they run, until ctx ends or Count jobs have
+// captureLive records jobs while they run, until ctx ends or Count jobs have
 // ended.
 func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Clients, folder *os.Root) (capture.Result, error) {
 	// The end of ctx ends only the start of the capture session and the wait

@@ -74,7 +74,7 @@ func Describe(run *runs.Run) (About, error) {
 	return a, nil
 }
 
-// Size returns the length of the run's files as text with a unit.
+// Size returns the total length of the run's files as text with a unit.
 func (a *About) Size() string { return units.Size(a.Bytes).Rounded() }
 
 func (a *About) add(workload, model string) {

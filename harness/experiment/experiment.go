@@ -52,8 +52,9 @@ type Options struct {
 	// Unverified allows to resume a run although some of its files differ from
 	// the hashes recorded for them.
 	Unverified bool
-	// RecordObservations writes to each trial's logs what steering observed of
-	// the cluster.
+	// RecordObservations says that heddle records what it sees of the cluster
+	// while a scheduler model decides. The record is in each trial's folder
+	// logs.
 	RecordObservations bool
 	// Command is the command line of this process. The run's manifest
 	// (manifest.json) records it.

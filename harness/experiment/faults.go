@@ -314,7 +314,7 @@ func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[u
 	if err != nil || errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
-	if ctx.Err() != nil { // even after a timeout, wait until the nodes are back, since the next trial needs them
+	if ctx.Err() != nil { // even after a timeout of the trial, wait until the nodes are back, since the next trial needs them
 		ctx = uncut
 	}
 	ctx, cancel := context.WithTimeout(ctx, backLimit)

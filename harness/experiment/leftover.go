@@ -60,8 +60,8 @@ func processStart(pid int) string {
 	if err != nil {
 		return "gone"
 	}
-	// In /proc/PID/stat the process's name stands in brackets and may contain
-	// any character.
+	// In the file /proc/PID/stat the process's name stands in brackets. The
+	// name may contain any character, also a closing bracket.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
 		return "gone"

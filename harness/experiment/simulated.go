@@ -83,7 +83,7 @@ func (w *simulatedWorld) stage(t *trial) (stage, error) {
 	return &simulatedTrial{trial: t, world: w}, nil
 }
 
-// simulatedTrial contains the steps of a trial in virtual time.
+// simulatedTrial carries out the steps of one trial in virtual time.
 type simulatedTrial struct {
 	*trial
 	world *simulatedWorld

@@ -39,10 +39,11 @@ type Replays struct {
 	// of results.
 	Traces bool
 
-	events []*tracefile.Sorter // events that the replays recorded, one Sorter for each replay
+	events []*tracefile.Sorter // for each replay, a Sorter with the events that the replay has recorded
 }
 
-// Record makes the replays record their events, if their traces are to be kept.
+// Record makes the replays record their events, if Traces says that their
+// traces are kept.
 func (k *Replays) Record(list []replay.Config) {
 	for i := range list {
 		if k.Traces {
@@ -132,7 +133,8 @@ func writeTable(run *runs.Run, results []Result) error {
 	return run.WriteFile(measuresFile, b.Bytes())
 }
 
-// resultsOf returns the results of replays in the form of results of trials.
+// resultsOf converts the results of replays to the form in which results of
+// trials are stored.
 func resultsOf(list []replay.Outcome) []Result {
 	type series struct{ workload, model string }
 	workloads := map[string]string{} // for each trace's path, the name of its workload

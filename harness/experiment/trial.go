@@ -35,7 +35,8 @@ const tagPrefix = "heddle"
 // dataRoot is the HDFS folder for everything that heddle writes to HDFS.
 const dataRoot = "/heddle"
 
-// outageLimit is how long a Hadoop daemon may be down between two trials.
+// outageLimit is how long a trial, before it starts, waits for Hadoop daemons
+// that are down.
 const outageLimit = 5 * time.Minute
 
 // clusterWorld runs the trials of an experiment on real clusters.
@@ -43,7 +44,7 @@ type clusterWorld struct {
 	options  *Options
 	clusters map[string]*clients.Clients // for each cluster's name, the clients of its daemons
 	sums     map[string]*hibench.Sums    // for each cluster's name, checksums of the inputs that trials read
-	cache    *inputCache                 // part of an input that a trial left in the HDFS cache for the next trial
+	cache    *inputCache                 // the part of an input that the last trial left in the HDFS cache for the next one
 }
 
 func (w *clusterWorld) name() string { return "" }
@@ -100,7 +101,7 @@ func (w *clusterWorld) stage(t *trial) (stage, error) {
 	return x, nil
 }
 
-// trialRun contains the steps of a trial on a real cluster.
+// trialRun carries out the steps of one trial on a real cluster.
 type trialRun struct {
 	*trial
 	world   *clusterWorld
@@ -428,8 +429,8 @@ func recordsOf(f *measure.Figures, job traces.JobID) *hibench.Counters {
 	return c
 }
 
-// killTagged kills the YARN applications that have one of the tags, even if ctx
-// has ended.
+// killTagged kills the YARN applications that have one of the given tags, even
+// if ctx has ended.
 func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
 	apps, err := t.cluster.RM.Apps(context.WithoutCancel(ctx), yarnclient.AppFilter{Tags: tags, States: unfinished})
 	if err != nil {
@@ -438,7 +439,8 @@ func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
 	return endApps(ctx, t.cluster.RM, apps)
 }
 
-// newRunner returns the trial's workload, ready to run on the cluster.
+// newRunner returns an object that prepares, runs and checks the trial's
+// workload on the cluster.
 func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 	files, err := t.cluster.HDFS.Files()
 	if err != nil {

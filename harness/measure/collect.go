@@ -37,7 +37,7 @@ type Collector struct {
 type liveJob struct {
 	waiting map[task]traces.Time // for each task without a container so far, the time since which it waits
 	running map[attempt]start
-	planned map[task]traces.Node // planned node of each map; nil if the job's splits were not planned
+	planned map[task]traces.Node // for each map, the node that the scheduler model planned; nil if it planned no splits
 }
 
 // task and attempt identify a task, and one attempt of a task, within one job.

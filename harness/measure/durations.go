@@ -20,8 +20,8 @@ const exactCount = 100_000
 type Durations struct {
 	count   int
 	sumNs   float64
-	exact   []traces.Time // the durations one by one, in no order
-	buckets []int32       // number of durations in each bucket; nil while all are kept one by one
+	exact   []traces.Time // the durations one by one, in no particular order
+	buckets []int32       // number of durations in each bucket (range of durations); nil while all durations are kept one by one
 }
 
 // Add adds a duration. A negative duration counts as 0; it can come from two

@@ -54,7 +54,7 @@ type Figures struct {
 	Origin     traces.Origin     `json:"origin"`
 	Model      string            `json:"model"`
 	Actuator   string            `json:"actuator,omitempty"`
-	Plan       *Plan             `json:"plan,omitempty"` // maps that ran on their planned node; nil if the job's splits were not planned
+	Plan       *Plan             `json:"plan,omitempty"` // maps that ran on the node that the scheduler model planned; nil if it planned no splits
 	Events     int64             `json:"events"`
 	DurationMs float64           `json:"durationMs"` // time from the first to the last event of the trace
 	// MakespanMs is the time from the first submission to the end of the last
@@ -135,8 +135,8 @@ type Bytes struct {
 // that reduces wrote.
 type Records struct{ MapInput, MapOutput, ReduceOutput int64 }
 
-// Plan counts successful maps for which the scheduler model planned a node, and
-// how many of these ran there.
+// Plan counts the successful maps for which the scheduler model planned a node.
+// It also counts how many of these maps ran on that node.
 type Plan struct {
 	Maps   int `json:"maps"`
 	OnNode int `json:"onNode"`

@@ -31,7 +31,7 @@ func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
 type simulation struct {
 	sim.Source
 	*Collector
-	nodes []*Node // figures of each node, by state.NodeID
+	nodes []*Node // figures of each node; the index is its state.NodeID
 }
 
 // Next hands the next job to the simulator, as the interface sim.Source

@@ -12,7 +12,8 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// maxJobsShown is the largest number of rows in the printed table of jobs.
+// maxJobsShown is the largest number of rows in the table of jobs that
+// WriteText prints.
 const maxJobsShown = 40
 
 // WriteText prints the figures as text for people.

@@ -38,7 +38,8 @@ func NotBelow(e stats.Estimate, margin float64) Verdict {
 	return NotTestable
 }
 
-// Text formats an estimate like "12.3 [11.9, 12.7] unit".
+// Text formats an estimate with its confidence interval and unit, like "12.3
+// [11.9, 12.7] s".
 func Text(e stats.Estimate, unit string) string {
 	v := ValueOf(e)
 	text := v.String()
@@ -48,7 +49,8 @@ func Text(e stats.Estimate, unit string) string {
 	return text
 }
 
-// String formats a value like "12.3 [11.9, 12.7]".
+// String formats a value with its confidence interval, like "12.3 [11.9,
+// 12.7]".
 func (v Value) String() string {
 	x := float64(v.Value)
 	switch {

@@ -16,7 +16,7 @@ import (
 // Live is a paper's experiment on a real cluster, at a size that a small test
 // cluster can run.
 type Live struct {
-	Experiment []byte // content of the experiment file for heddle run
+	Experiment []byte // content of the experiment file, as for the command "heddle run"
 }
 
 // LiveTable contains the results of a run on a cluster, and what replays
@@ -94,10 +94,11 @@ func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 	return t, nil
 }
 
-// read sets the figures of a trial from the trial's trace.
+// The method read reads a trial's trace and computes the trial's figures from
+// it.
 func (m *measured) read(run *experiment.Finished) error {
 	s, warning, err := run.Figures(&m.Result)
-	if err == nil && warning != "" { // a trace without its end is not enough to compare with a paper
+	if err == nil && warning != "" { // if the end of the trace is missing, its figures must not be compared with a paper
 		err = fmt.Errorf("%w: %s", runs.ErrDamaged, warning)
 	}
 	if err != nil {

@@ -54,7 +54,7 @@ td.n{font-variant-numeric:tabular-nums;white-space:nowrap}p.note{color:#555;max-
 </html>
 `))
 
-// Sizes of a chart, in SVG units.
+// Sizes of a chart in the units of the SVG image.
 const (
 	chartWidth, chartHeight = 720.0, 300.0
 	leftMargin, baseline    = 50.0, 260.0

@@ -48,10 +48,12 @@ type Choice struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// Kind says where a part of the comparison comes from: the paper or us.
+// Kind says where a part of the comparison (a figure or table) comes from: the
+// paper or us.
 type Kind string
 
-// Kinds of a comparison's parts: from the paper, or our own.
+// Kinds of a comparison's parts (figures and tables): from the paper, or our
+// own.
 const (
 	Published   Kind = "published" // a figure or table of the paper
 	Finding     Kind = "finding"   // a figure or table for a finding of our own
@@ -107,7 +109,7 @@ type Quantity struct {
 	Value
 }
 
-// Verdict says whether a claim of the paper was confirmed.
+// Verdict says whether a claim of the paper was confirmed by our results.
 type Verdict string
 
 // Verdicts on a claim. Direction means that the claim's sign, or part of its
@@ -122,7 +124,7 @@ const (
 // Rule is a claim together with the function that judges it.
 type Rule struct {
 	ID        string
-	Parts     []string // ids of the figures and tables that show the data of the claim
+	Parts     []string // ids of the figures and tables that show the data by which the claim is judged
 	Own       bool     // whether the claim is our own and not the paper's
 	Text      string
 	Published string

@@ -35,7 +35,7 @@ func (l *lessons) keep(data []byte) []byte {
 
 type lesson struct {
 	once sync.Once
-	data []byte // what the model learnt; nil if there was no room to keep it
+	data []byte // what the scheduler model learnt; nil if there was no room to keep it
 	err  error
 }
 

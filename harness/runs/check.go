@@ -144,7 +144,7 @@ func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (f
 	f, info, err := openRegular(root, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && i < 0:
-		return "", nil // a missing file does not count as damaged here: whoever reads it gets an error
+		return "", nil // a missing file that was never recorded is not damaged: the caller gets an error when it reads the file
 	case errors.Is(err, fs.ErrNotExist):
 		return path + " is missing", nil
 	case err != nil:

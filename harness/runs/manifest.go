@@ -43,7 +43,8 @@ type Manifest struct {
 	// the software's name: "hadoop", "java", "kernel".
 	Versions map[string]string `json:"versions,omitempty"`
 	// Settings are values on which the run's results depend and which no other
-	// file contains, such as "classDataSharing".
+	// file contains. An example is "classDataSharing": whether the JVMs share
+	// class data.
 	Settings map[string]string `json:"settings,omitempty"`
 	Trials   []TrialRecord     `json:"trials"`
 	// Files are the complete files at the top of the run folder, with their
@@ -85,7 +86,7 @@ type Owner struct {
 // TrialRecord is what the manifest records of one trial.
 type TrialRecord struct {
 	Name string `json:"name"`
-	// Warmup marks a trial that warms the cluster and is not measured.
+	// Warmup marks a trial that only warms the cluster up; it is not measured.
 	Warmup   bool       `json:"warmup,omitempty"`
 	State    TrialState `json:"state"`
 	Error    string     `json:"error,omitempty"`
@@ -103,7 +104,7 @@ func (t TrialRecord) todo() TrialRecord {
 // TrialState says whether a trial is still to do, under way, done or failed.
 type TrialState string
 
-// States of a trial, from todo to done or failed.
+// States of a trial: from TrialTodo (still to do) to done or failed.
 const (
 	TrialTodo        TrialState = "todo"
 	TrialRunning     TrialState = "running"

@@ -39,7 +39,7 @@ import (
 	"time"
 )
 
-// Errors that callers of this package distinguish.
+// Errors of this package that callers can distinguish with errors.Is.
 var (
 	// ErrExists means that a run folder of this name exists and its run cannot
 	// be continued.

@@ -67,7 +67,8 @@ func (r *Run) Begin(name string) (*Active, error) {
 	return t, r.setTrial(TrialRecord{Name: name, State: TrialRunning, Started: t.started})
 }
 
-// setTrial writes the state of a trial to the manifest. The caller holds r.mu.
+// setTrial writes the state of a trial to the manifest. The caller holds the
+// lock r.mu.
 func (r *Run) setTrial(t TrialRecord) error {
 	m := r.manifest.clone()
 	i := slices.IndexFunc(m.Trials, func(old TrialRecord) bool { return old.Name == t.Name })
@@ -114,8 +115,8 @@ func (t *Active) WriteFile(name string, data []byte) error {
 	})
 }
 
-// Write writes a file into the trial's folder, like WriteFile. The function
-// write writes the data.
+// Write writes a file into the trial's folder, like WriteFile. The caller's
+// function write produces the content.
 func (t *Active) Write(name string, write func(io.Writer) error) error {
 	return t.write(name, 0, write)
 }
@@ -184,7 +185,7 @@ func (r *Run) readTrial(name string) (TrialRecord, error) {
 	}
 	var t TrialRecord
 	if err := r.ReadTrialJSON(name, trialFile, &t); errors.Is(err, fs.ErrNotExist) {
-		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // do not return fs.ErrNotExist, since the trial's folder exists
+		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // do not return fs.ErrNotExist, which means that there is no complete trial: its folder exists
 	} else if err != nil {
 		return TrialRecord{}, err
 	}

@@ -34,11 +34,10 @@ const MinMedian = 6
 // Estimate is a value computed from measurements, with its interval at
 // confidence [Level].
 type Estimate struct {
-	// Value is the estimated value. It is NaN if the sample does not allow an
-	// estimate.
+	// Value is the estimated value. It is NaN if the sample allows no estimate.
 	Value float64
-	// Lo and Hi are the bounds of the interval. A bound is infinite if the
-	// sample does not set it.
+	// Lo and Hi are the bounds of the confidence interval. A bound is infinite
+	// if the sample is too small to give one.
 	Lo, Hi float64
 	// N is the number of measurements in the sample.
 	N int
@@ -47,7 +46,8 @@ type Estimate struct {
 	Warnings []string
 }
 
-// Bounded reports whether the estimate's interval has both bounds.
+// Bounded reports whether both bounds of the estimate's confidence interval are
+// known.
 func (e Estimate) Bounded() bool {
 	return !math.IsInf(e.Lo, 0) && !math.IsInf(e.Hi, 0) && !math.IsNaN(e.Value)
 }
@@ -56,7 +56,8 @@ func (e *Estimate) warnf(format string, args ...any) {
 	e.Warnings = append(e.Warnings, fmt.Sprintf(format, args...))
 }
 
-// unbounded returns an estimate whose interval has no bounds. value may be NaN.
+// unbounded returns an estimate whose confidence interval has no bounds. The
+// value may be NaN.
 func unbounded(value float64, n int) Estimate {
 	return Estimate{Value: value, Lo: math.Inf(-1), Hi: math.Inf(1), N: n}
 }
@@ -68,7 +69,7 @@ func Median(xs []float64) Estimate {
 	if e, ok := usable(xs, 1); !ok {
 		return e
 	}
-	// xs is copied, because benchmath.NewSample sorts its argument.
+	// copy xs, because benchmath.NewSample sorts its argument
 	s := benchmath.NewSample(slices.Clone(xs), &benchmath.DefaultThresholds)
 	m := benchmath.AssumeNothing.Summary(s, Level)
 	e := Estimate{Value: m.Center, Lo: m.Lo, Hi: m.Hi, N: len(xs)}

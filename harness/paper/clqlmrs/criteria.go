@@ -163,7 +163,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 			j.Ours = e
 		}
 	}
-	larger := true // whether the rate of every other scheduler rises more than that of FIFO
+	larger := true // whether the cache rate of every other scheduler rises more than that of FIFO
 	for i := range fifth {
 		for k := 1; k < len(cacheSizes); k++ {
 			if e := more(g.rate(i, k-1, paper.CacheRate), g.rate(i, k, paper.CacheRate)); e.Hi < 0 {

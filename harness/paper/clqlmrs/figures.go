@@ -77,7 +77,7 @@ type grid struct {
 	schedulers []scheduler
 	columns    []string
 	settings   []testbed
-	trials     [][]paper.Simulation // for each scheduler, the simulations of each setting
+	trials     [][]paper.Simulation // sorted by scheduler, then by setting, then by seed
 }
 
 func newGrid(b *paper.Bench, schedulers []scheduler, columns []string, settings []testbed) (*grid, error) {

@@ -20,7 +20,7 @@ type testbed struct {
 	maps        int
 	blockMiB    int64
 	cacheGiB    float64 // size of the HDFS caches of all nodes together
-	containerGB float64 // RAM of a node for each container, including the RAM for the system and the HDFS cache
+	containerGB float64 // RAM of a node divided by its number of containers, so it includes the RAM for the system and the HDFS cache
 	beatMs      int32
 	diskMBs     int64
 	linkMbit    int64
@@ -30,7 +30,8 @@ type testbed struct {
 	splits      sim.Splits
 }
 
-// standard is the cluster and job that all figures of the paper start from.
+// standard is the cluster and job on which all figures of the paper are based.
+// Each figure changes some of its values.
 var standard = testbed{
 	app: "wordcount", maps: 100, blockMiB: 128, cacheGiB: 8, containerGB: 2, beatMs: 1000,
 	diskMBs: 120, linkMbit: 10_000, computePct: 100, slowStart: 1, actuator: sim.Ideal,
@@ -49,9 +50,9 @@ const cores, replication, reduces = 4, 3, 8
 // Hive's queries keep some columns and rows.
 type application struct {
 	name, title      string
-	mapOut           float64 // bytes that maps output for each byte read
+	mapOut           float64 // bytes that maps put out for each byte that they read
 	mapMs, reduceMs  float64 // computing time in ms: of a map for each MiB read, of a reduce for each MiB fetched
-	reduceOutPerByte float64 // bytes that reduces write for each byte fetched
+	reduceOutPerByte float64 // bytes that reduces write for each byte that they fetch
 }
 
 var applications = []application{
@@ -64,8 +65,8 @@ var applications = []application{
 
 var container = state.Resource{MemoryMB: 1024, VCores: 1}
 
-// nodes returns n nodes: those with an odd number in one rack, those with an
-// even number in another.
+// nodes returns n nodes in two racks: nodes with an odd number in one rack,
+// those with an even number in the other.
 func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
 	list, racks := make([]sim.Node, n), make([]state.RackID, n)
 	for i := range list {
@@ -149,8 +150,8 @@ func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 
 func blocksOf(seed uint64, job int) draw.Key { return draw.Stream(seed, "blocks").At(uint64(job)) }
 
-// fill puts blocks of the jobs' inputs into the HDFS cache. It returns false if
-// the cache is too small.
+// fill puts blocks of the jobs' inputs into the simulated HDFS cache. It
+// returns false if the cache is too small for them.
 func (x testbed) fill(cache *place.Cache, jobs []sim.Job, seed uint64) bool {
 	for i := range jobs {
 		j, want := &jobs[i], x.cachedMaps(i, len(jobs))
