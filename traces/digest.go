@@ -13,22 +13,23 @@ import (
 // and ended the same attempts on the same nodes at the same times.
 //
 // It is the sum, modulo 2^64, of one hash for each launched attempt, computed
-// from its task, number, node, start and end. A sum does not depend on the order
-// of the attempts, so they need not be sorted. FORMAT.md defines the hash.
+// from its task, attempt number, node, start time and end time. A sum does not
+// depend on the order of the attempts, so they need not be sorted. FORMAT.md
+// defines the hash.
 type ScheduleDigest uint64
 
 // NoEnd is used as the end time of an attempt that was still running when the
 // trace ended.
 const NoEnd Time = -1
 
-// Add adds an attempt to the hash. If the attempt is still running, end is
-// NoEnd.
+// Add adds a launched attempt to the hash of the schedule. For an attempt that
+// is still running, the argument end must be NoEnd.
 func (d *ScheduleDigest) Add(a Attempt, node Node, start, end Time) {
 	d.AddHashed(HashName(string(a.Job)), a.Kind, a.Index, a.Number, HashName(string(node)), start, end)
 }
 
-// AddHashed does the same as Add. Its callers already have the hashes (HashName)
-// of the job's id and of the node's name.
+// AddHashed does the same as Add, for callers that have already computed the
+// hashes of the job's id and of the node's name with HashName.
 func (d *ScheduleDigest) AddHashed(job uint64, kind TaskKind, index, number int32, node uint64, start, end Time) {
 	h := Mix(job)
 	h = Mix(h ^ (uint64(kind)<<32 | uint64(uint32(index))))
@@ -42,7 +43,8 @@ func (d *ScheduleDigest) AddHashed(job uint64, kind TaskKind, index, number int3
 // String returns the hash in 16 hexadecimal digits.
 func (d ScheduleDigest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
 
-// HashName returns the 64-bit FNV-1a hash of a name.
+// HashName returns the 64-bit FNV-1a hash of a name, such as a job's id or a
+// node's name.
 func HashName(name string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(name) {
@@ -51,8 +53,8 @@ func HashName(name string) uint64 {
 	return h
 }
 
-// Mix spreads a number over 64 bits: it returns the output of the random number
-// generator splitmix64 for that state.
+// Mix turns a number into 64 bits that look random, for hashes and random
+// numbers: the output of the random number generator splitmix64 in the state x.
 func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -64,8 +66,8 @@ func Mix(x uint64) uint64 {
 // of Schedule is ready for use.
 type Schedule struct {
 	digest ScheduleDigest
-	// open has the attempts for which Add was called with only one of the two
-	// events, start and end.
+	// open has the attempts for which Add was called once so far: with the event
+	// of the start or with that of the end, but not with both.
 	open map[Attempt]half
 }
 
@@ -75,8 +77,8 @@ type half struct {
 	ended bool
 }
 
-// Add adds an event to the schedule. The event of an attempt's end may be added
-// before that of its start.
+// Add adds an event of the run to the schedule. The event of an attempt's end
+// may be added before that of its start.
 func (s *Schedule) Add(e Event) {
 	switch e := e.(type) {
 	case *AttemptStarted:
@@ -106,8 +108,8 @@ func (s *Schedule) put(a Attempt, h half) {
 	s.open[a] = h
 }
 
-// Digest returns the hash of the schedule so far. Attempts that are still
-// running get NoEnd as their end time.
+// Digest returns the hash of the schedule, computed from the events added so
+// far. Attempts that are still running get NoEnd as their end time.
 func (s *Schedule) Digest() ScheduleDigest {
 	d := s.digest
 	for a, h := range s.open {
@@ -118,9 +120,9 @@ func (s *Schedule) Digest() ScheduleDigest {
 	return d
 }
 
-// TraceDigest is the SHA-256 of a trace's events, in their order and in a
-// canonical form that FORMAT.md defines. The header is left out, so that equal
-// events give equal hashes, whichever program wrote the trace.
+// TraceDigest is the SHA-256 of a trace's events, in the order of the trace and
+// in a canonical form that FORMAT.md defines. The header is left out, so that
+// equal events give equal hashes, whichever program wrote the trace.
 type TraceDigest struct {
 	hash hash.Hash
 	buf  canonical
@@ -149,10 +151,10 @@ func (d *TraceDigest) String() string {
 	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
 }
 
-// canonical is the Visitor that appends the canonical bytes of an event, for
-// TraceDigest. They differ from the bytes in the file in two things: T is not
-// written as the difference to the event before, and names are written as text,
-// not as numbers of a table.
+// canonical is a Visitor that writes the fields of an event as the bytes that
+// TraceDigest hashes. They differ in two things from the bytes in a trace file.
+// The time T is written in full, not as the difference to the T of the event
+// before. A name is written as text, not as its position in a table of names.
 type canonical []byte
 
 func (c *canonical) When(t *Time)     { *c = binary.AppendVarint(*c, int64(*t)) }

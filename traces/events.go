@@ -6,13 +6,14 @@ import "math"
 // to one of the structs below. The range tag of a field names the values that it
 // can have; ranges.go in package tracefile lists them.
 type Event interface {
-	// At returns the time at which the event happened.
+	// At returns the event's field T: the time at which the event happened.
 	At() Time
 	// Kind returns the kind of the event, which is also the number of its record
 	// type in the file.
 	Kind() Kind
-	// Fields calls the methods of v for all fields of the event, in the order in
-	// which they are stored in the file. The first field is T.
+	// Fields passes each field of the event to a method of the Visitor v, in the
+	// order in which a trace file stores the fields. The first field is the time
+	// T.
 	Fields(v Visitor)
 }
 
@@ -40,7 +41,7 @@ const (
 	KindActuation
 	KindHeartbeat
 	KindNote
-	_ // number 18 belongs to events that only earlier versions of heddle wrote
+	_ // kind number 18 is not used again: earlier versions of heddle wrote events with it
 	KindJobListed
 )
 
@@ -58,7 +59,8 @@ type NodeDown struct {
 }
 
 // NodeSample has the metrics of a node at time T. A rate is the mean over the
-// IntervalNs before T. -1 means that a metric was not measured.
+// last IntervalNs nanoseconds before T. -1 means that a metric was not
+// measured.
 type NodeSample struct {
 	T          Time    `json:"t"`
 	Node       Node    `json:"node" range:"some"`
@@ -67,11 +69,11 @@ type NodeSample struct {
 	CPUSystem  float64 `json:"cpuSystem" range:"cores,-1"` // mean number of cores that ran kernel code
 	CPUIOWait  float64 `json:"cpuIOWait" range:"cores,-1"` // mean number of idle cores that waited for I/O
 	CPUSteal   float64 `json:"cpuSteal" range:"cores,-1"`  // mean number of cores that the hypervisor gave to other machines
-	// CPUThrottledNs is the time in which tasks of the node could not run
+	// CPUThrottledNs is the time, in ns, in which tasks of the node could not run
 	// because they had used up their CPU quota.
 	CPUThrottledNs       int64   `json:"cpuThrottledNs" range:",-1"`
 	Load1                float64 `json:"load1" range:",-1"`
-	MemoryUsedBytes      int64   `json:"memoryUsedBytes" range:"signed"` // memory in use, without the page cache
+	MemoryUsedBytes      int64   `json:"memoryUsedBytes" range:"signed"` // memory in use, in bytes, without the page cache
 	PageCacheBytes       int64   `json:"pageCacheBytes" range:",-1"`
 	MemoryFreeBytes      int64   `json:"memoryFreeBytes" range:",-1"`
 	DiskReadBytesPerSec  float64 `json:"diskReadBytesPerSec" range:",-1"`
@@ -88,8 +90,8 @@ type NodeSample struct {
 	ClockUncertaintyNs   int64   `json:"clockUncertaintyNs,omitempty"`
 }
 
-// NodeLabel says that a node has this node label from T on. An empty label means
-// the default partition.
+// NodeLabel says that a node has the YARN node label Label from the time T on.
+// An empty label means the default partition.
 type NodeLabel struct {
 	T     Time   `json:"t"`
 	Node  Node   `json:"node" range:"some"`
@@ -109,20 +111,20 @@ type JobSubmitted struct {
 	// Workload is the name of the workload that heddle ran with this job, such
 	// as "wordcount". It is empty for jobs that others submitted.
 	Workload string `json:"workload,omitempty"`
-	// The sizes of the job's containers, and those settings of the job that
-	// influence where its tasks run.
+	// Sizes of the job's containers, and settings of the job that influence where
+	// its tasks run.
 	MapMemoryBytes    int64   `json:"mapMemoryBytes"`
 	MapVCores         int32   `json:"mapVCores" range:"cores"`
 	ReduceMemoryBytes int64   `json:"reduceMemoryBytes"`
 	ReduceVCores      int32   `json:"reduceVCores" range:"cores"`
-	SlowStart         float64 `json:"slowStart" range:"share"` // share of maps, 0 to 1, that must be done before the job requests reduces
+	SlowStart         float64 `json:"slowStart" range:"share"` // share of the job's maps, 0 to 1, that must be done before it requests containers for reduces
 	MapLabel          string  `json:"mapLabel,omitempty"`
 	ReduceLabel       string  `json:"reduceLabel,omitempty"`
 	Speculation       bool    `json:"speculation"`
 }
 
 // JobStarted says that the job's ApplicationMaster is running and has read the
-// splits.
+// list of the job's input splits.
 type JobStarted struct {
 	T             Time  `json:"t"`
 	Job           JobID `json:"job" range:"some"`
@@ -140,9 +142,9 @@ type JobFinished struct {
 	Outcome     Outcome  `json:"outcome"`
 	Diagnostics string   `json:"diagnostics,omitempty"`
 	Counters    Counters `json:"counters"`
-	// The numbers of map attempts that got a container, by split locality (node,
-	// rack, other), and of launched attempts, as the ApplicationMaster counted
-	// them.
+	// Numbers that the ApplicationMaster counted. Three are for map attempts that
+	// got a container: those with split locality node, rack and off. Two are for
+	// launched attempts: of maps, and of reduces. -1 means "not reported".
 	DataLocalMaps  int64 `json:"dataLocalMaps" range:",-1"`
 	RackLocalMaps  int64 `json:"rackLocalMaps" range:",-1"`
 	OtherLocalMaps int64 `json:"otherLocalMaps" range:",-1"`
@@ -150,13 +152,13 @@ type JobFinished struct {
 	LaunchedReds   int64 `json:"launchedReduces" range:",-1"`
 }
 
-// TaskScheduled says that a task waits for a container from T on. The fields
-// about a split are those of a map; a reduce has no split.
+// TaskScheduled says that a task waits for a container from the time T on. The
+// fields about the input split are set only for maps: a reduce has no split.
 type TaskScheduled struct {
 	T    Time `json:"t"`
 	Task Task `json:"task"`
 	// SplitHosts are the hosts of the map's split, as the ApplicationMaster read
-	// them.
+	// them from the job's list of splits.
 	SplitHosts []Node `json:"splitHosts,omitempty"`
 	// Path, OffsetBytes and LengthBytes say which part of which HDFS file the
 	// split is. Path is empty if the file is not known.
@@ -187,10 +189,10 @@ type AttemptStarted struct {
 	// split, as Hadoop counts locality. It is unknown for reduces.
 	SplitLocality Level `json:"splitLocality"`
 	// ReplicaLocality compares the attempt's node with the nodes that really had
-	// a replica or a cached copy of the map's block at T.
+	// a replica or a cached copy of the map's block at the time T.
 	ReplicaLocality Level `json:"replicaLocality"`
-	// SampleAgeNs is the age, at T, of the NameNode's answer from which
-	// ReplicaLocality was computed; -1 means that there was no answer.
+	// SampleAgeNs is the age, in ns at the time T, of the NameNode's data from
+	// which ReplicaLocality was computed; -1 means that there were no data.
 	SampleAgeNs int64 `json:"sampleAgeNs" range:"age,-1"`
 	Speculative bool  `json:"speculative,omitempty"`
 }
@@ -213,14 +215,15 @@ type AttemptFinished struct {
 	Error       string   `json:"error,omitempty"`
 	Counters    Counters `json:"counters"`
 	// Node and SplitLocality are set only if the attempt was not launched: they
-	// describe its container. For other attempts see AttemptStarted.
+	// describe its container. For a launched attempt they are in its
+	// AttemptStarted event.
 	Node          Node  `json:"node,omitempty"`
 	SplitLocality Level `json:"splitLocality,omitempty"`
 }
 
 // Counters are Hadoop's counters of an attempt or of a job. -1 means "not
-// reported". The input and output records of a job are the sums over its maps
-// and reduces.
+// reported". The numbers of input and output records of a job are the sums over
+// its maps and reduces.
 type Counters struct {
 	HDFSReadBytes    int64 `json:"hdfsReadBytes" range:",-1"`
 	HDFSWrittenBytes int64 `json:"hdfsWrittenBytes" range:",-1"`
@@ -252,8 +255,8 @@ func AddCount(sum, count int64) int64 {
 	return sum + count
 }
 
-// BlockReplica says that at T, according to the NameNode, a node has a replica
-// of a block. If Gone is true, the node no longer has it.
+// BlockReplica says that at the time T, according to the NameNode, a node has a
+// replica of a block. If Gone is true, the node no longer has it.
 type BlockReplica struct {
 	T           Time   `json:"t"`
 	Block       Block  `json:"block"`
@@ -264,8 +267,8 @@ type BlockReplica struct {
 	Gone        bool   `json:"gone,omitempty"`
 }
 
-// BlockCached says that at T, according to the NameNode, a node has a block in
-// its HDFS cache. If Gone is true, the node no longer has it there.
+// BlockCached says that at the time T, according to the NameNode, a node has a
+// block in its HDFS cache. If Gone is true, the node no longer has it there.
 type BlockCached struct {
 	T     Time  `json:"t"`
 	Block Block `json:"block"`
@@ -277,7 +280,7 @@ type BlockCached struct {
 // node.
 type Decision struct {
 	T    Time     `json:"t"`
-	ID   int64    `json:"id" range:"id"` // number of the decision, from 1, unique in the run
+	ID   int64    `json:"id" range:"id"` // number of the decision, from 1; no other decision of the run has it
 	Job  JobID    `json:"job" range:"some"`
 	What TaskKind `json:"what"`
 	Node Node     `json:"node"`
@@ -285,10 +288,12 @@ type Decision struct {
 	// of the job.
 	TaskIndex int32 `json:"taskIndex" range:"tasks,-1"`
 	// BindIndex is the index of the map that the ApplicationMaster was expected
-	// to start in the container; -1 means that no map was predicted. BindBranch
-	// names the ApplicationMaster's rule from which this followed.
-	BindIndex  int32  `json:"bindIndex" range:"tasks,-1"`
-	BindBranch string `json:"bindBranch,omitempty"` // rerun (a failed map), node or rack (a map whose split is there), any
+	// to start in the container; -1 means that no map was predicted.
+	BindIndex int32 `json:"bindIndex" range:"tasks,-1"`
+	// BindBranch is the ApplicationMaster's rule for choosing a map, on which
+	// BindIndex is based: rerun (a map that failed before), node (a map with its
+	// split on the node), rack (a map with its split in the rack), any (any map).
+	BindBranch string `json:"bindBranch,omitempty"`
 	Group      int64  `json:"group,omitempty" range:"any"`
 	Reason     string `json:"reason,omitempty"`
 }
@@ -299,12 +304,12 @@ type Actuation struct {
 	T        Time  `json:"t"` // time at which the outcome of the decision was known
 	Decision int64 `json:"decision" range:"id"`
 	AskedAt  Time  `json:"askedAt"` // time at which the cluster was asked to carry out the decision
-	// GrantedAt is the time at which the container for the decision was first
-	// seen; 0 means that none was seen.
+	// GrantedAt is the time at which YARN first reported the container for the
+	// decision; 0 means that it reported none.
 	GrantedAt Time    `json:"grantedAt,omitempty"`
-	Outcome   string  `json:"outcome"` // what came of the decision: honoured, none, surplus, wrong-job, wrong-node, cancelled
+	Outcome   string  `json:"outcome"` // result of the decision: honoured (one container came), surplus (more than one), none (no container), cancelled (the decision was withdrawn)
 	Container string  `json:"container,omitempty"`
-	Bound     Attempt `json:"bound" range:"maybe"` // the attempt that ran in the container; empty if unknown
+	Bound     Attempt `json:"bound" range:"maybe"` // attempt that ran in the decision's container; empty if unknown
 	Cause     string  `json:"cause,omitempty"`
 }
 

@@ -1,8 +1,9 @@
 package traces
 
 // Visitor has a method for each type of event field. The method Fields of an
-// event calls them for one field after the other, in the order in which they are
-// stored in the file. Encoders and digests read the fields; decoders set them.
+// event calls these methods for one field after the other, in the order in
+// which a trace file stores the fields. Encoders and digests read the fields;
+// decoders set them.
 //
 // To keep old files readable, a new field is added at the end of its event, and
 // its zero value must mean "not reported". Structs that several events contain
@@ -38,20 +39,23 @@ func (a *Attempt) fields(v Visitor) {
 	v.Int32(&a.Number)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *NodeUp) Fields(v Visitor) {
 	v.When(&e.T)
 	e.NodeFacts.fields(v)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *NodeDown) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
 	v.Name(&e.Reason)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *NodeSample) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
@@ -79,14 +83,16 @@ func (e *NodeSample) Fields(v Visitor) {
 	v.Int64(&e.ClockUncertaintyNs)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *NodeLabel) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
 	v.Name(&e.Label)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *JobSubmitted) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -107,7 +113,8 @@ func (e *JobSubmitted) Fields(v Visitor) {
 	v.Bool(&e.Speculation)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *JobStarted) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -116,7 +123,8 @@ func (e *JobStarted) Fields(v Visitor) {
 	v.Int64(&e.AMMemoryBytes)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *JobFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -130,7 +138,8 @@ func (e *JobFinished) Fields(v Visitor) {
 	v.Int64(&e.LaunchedReds)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *TaskScheduled) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Task.fields(v)
@@ -141,7 +150,8 @@ func (e *TaskScheduled) Fields(v Visitor) {
 	v.Blocks(&e.Blocks)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *TaskFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Task.fields(v)
@@ -149,7 +159,8 @@ func (e *TaskFinished) Fields(v Visitor) {
 	v.Int32(&e.Winner)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *AttemptStarted) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Attempt.fields(v)
@@ -162,7 +173,8 @@ func (e *AttemptStarted) Fields(v Visitor) {
 	v.Bool(&e.Speculative)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *AttemptFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Attempt.fields(v)
@@ -192,7 +204,8 @@ func (c *Counters) fields(v Visitor) {
 	v.Int64(&c.PhysicalBytes)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *BlockReplica) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Uint64((*uint64)(&e.Block))
@@ -203,7 +216,8 @@ func (e *BlockReplica) Fields(v Visitor) {
 	v.Bool(&e.Gone)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *BlockCached) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Uint64((*uint64)(&e.Block))
@@ -211,7 +225,8 @@ func (e *BlockCached) Fields(v Visitor) {
 	v.Bool(&e.Gone)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *Decision) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Int64(&e.ID)
@@ -225,7 +240,8 @@ func (e *Decision) Fields(v Visitor) {
 	v.Name(&e.Reason)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *Actuation) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Int64(&e.Decision)
@@ -237,7 +253,8 @@ func (e *Actuation) Fields(v Visitor) {
 	v.Text(&e.Cause)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *Heartbeat) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
@@ -247,7 +264,8 @@ func (e *Heartbeat) Fields(v Visitor) {
 	v.Int32(&e.RunningContainer)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *Note) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Text(&e.Text)

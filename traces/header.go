@@ -10,7 +10,9 @@ const (
 	ListFormatVersion = 2
 )
 
-// Origin says how a trace was made: measured, recovered, simulated or imported.
+// Origin says how a trace was made: measured (captured while jobs ran),
+// recovered (from job history files), simulated (by a replay in virtual time)
+// or imported (from the trace of another tool).
 type Origin string
 
 // The ways in which a trace can be made.
@@ -34,11 +36,17 @@ type Header struct {
 	Cluster ClusterFacts `json:"cluster"`
 	// Model is the name of the scheduler model that placed the tasks, Params are
 	// its parameters. "yarn" is the cluster's own scheduler.
-	Model    string            `json:"model"`
-	Params   map[string]string `json:"params,omitempty"`
-	Actuator string            `json:"actuator,omitempty"` // how decisions became placement: none (YARN alone), labels (node labels), ideal (simulated only)
-	Splits   string            `json:"splits,omitempty"`   // hosts in the splits that a job saw: asSubmitted (all), cachedOnly (with a cached replica), plan (the model's choice)
-	Seed     uint64            `json:"seed"`
+	Model  string            `json:"model"`
+	Params map[string]string `json:"params,omitempty"`
+	// Actuator says how the model's decisions about placement were carried out:
+	// none (YARN decided alone), labels (through YARN node labels), ideal
+	// (exactly; only in simulations).
+	Actuator string `json:"actuator,omitempty"`
+	// Splits says which hosts the jobs' splits name: asSubmitted (hosts of all
+	// replicas), cachedOnly (hosts of cached replicas), plan (hosts that the
+	// model chose).
+	Splits string `json:"splits,omitempty"`
+	Seed   uint64 `json:"seed"`
 	// Software maps the name of a program ("hadoop", "java", "kernel") to its
 	// version.
 	Software map[string]string `json:"software,omitempty"`
@@ -82,8 +90,8 @@ type ClusterFacts struct {
 type NodeFacts struct {
 	Node Node   `json:"node" range:"some"`
 	Rack string `json:"rack"`
-	// MemoryBytes and VCores are the resources of the node that YARN may give to
-	// containers.
+	// MemoryBytes and VCores are the memory and the virtual cores of the node
+	// that YARN may give to containers.
 	MemoryBytes int64 `json:"memoryBytes"`
 	VCores      int32 `json:"vcores" range:"cores"`
 	// CacheBytes is the capacity of the node's HDFS cache.
@@ -96,15 +104,16 @@ type NodeFacts struct {
 	Worker bool `json:"worker"`
 }
 
-// LinkFacts gives the rate of a node's network link. If Node is empty, it is the
-// rate of the uplink of the rack.
+// LinkFacts gives the rate of a node's network link. If Node is empty, the rate
+// is that of the rack's uplink.
 type LinkFacts struct {
 	Node        Node   `json:"node,omitempty"`
 	Rack        string `json:"rack,omitempty"`
 	BytesPerSec int64  `json:"bytesPerSec"`
 }
 
-// DiskFacts gives the rate at which a node reads from its disk.
+// DiskFacts gives the rate at which a node reads from its disk, in bytes per
+// second.
 type DiskFacts struct {
 	Node        Node  `json:"node"`
 	BytesPerSec int64 `json:"bytesPerSec"`

@@ -3,7 +3,8 @@ package traces
 import "fmt"
 
 // kinds describes each kind of event: its name, how to make an empty event, and
-// its rank among events with the same time. The index is the number of the kind.
+// its rank, which orders events with the same time. The index in kinds is the
+// number of the kind.
 var kinds = [...]struct {
 	name string
 	make func() Event
@@ -28,11 +29,12 @@ var kinds = [...]struct {
 	KindActuation:       {"actuation", func() Event { return new(Actuation) }, 9},
 	KindHeartbeat:       {"heartbeat", func() Event { return new(Heartbeat) }, 7},
 	KindNote:            {"note", func() Event { return new(Note) }, 13},
-	18:                  {name: "source"}, // kind of an event that only earlier versions of heddle wrote, at an import
+	18:                  {name: "source"}, // no longer written: imports of earlier versions of heddle wrote events of this kind
 	KindJobListed:       {"jobListed", func() Event { return new(JobListed) }, 4},
 }
 
-// Kinds is the highest number of a known kind of event, plus one.
+// Kinds is the highest number of a known kind of event, plus one: the length of
+// an array that has an element for each kind.
 const Kinds = Kind(len(kinds))
 
 // Known reports whether this version of heddle can read events of this kind.

@@ -13,7 +13,7 @@ type JobListed struct {
 	Job JobID `json:"job" range:"some"`
 	// Name is the job's name in the list. Two jobs may have the same name.
 	Name   string `json:"name"`
-	GapSec int64  `json:"gapSec"` // time since the submission of the job before, as the list says
+	GapSec int64  `json:"gapSec"` // time, in seconds, between the submissions of the previous job and of this job, as the list says
 	// InputBytes is the number of bytes that the maps read, ShuffleBytes the
 	// number that the reduces fetch (0 for a job without reduces), and
 	// OutputBytes the number that the job writes.
@@ -25,7 +25,8 @@ type JobListed struct {
 	Path string `json:"path,omitempty"`
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *JobListed) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -48,9 +49,10 @@ type ListRules struct {
 	// shuffle bytes of a job give its number of reduces, at most MaxReduces.
 	BytesPerReduce int64 `json:"bytesPerReduce"`
 	MaxReduces     int   `json:"maxReduces"`
-	// A map takes StartMs plus its input bytes divided by MapRate. A reduce
-	// takes StartMs plus its shuffle bytes divided by ShuffleRate and its output
-	// bytes divided by OutputRate.
+	// Durations of tasks; the rates are in bytes per second. A map takes StartMs
+	// milliseconds, plus its input bytes divided by MapRate. A reduce takes
+	// StartMs milliseconds, plus its shuffle bytes divided by ShuffleRate, plus
+	// its output bytes divided by OutputRate.
 	StartMs     int64 `json:"taskStartMs"`
 	MapRate     int64 `json:"mapBytesPerSec"`
 	ShuffleRate int64 `json:"shuffleBytesPerSec"`
@@ -72,10 +74,11 @@ var DefaultListRules = ListRules{
 const (
 	maxListedTasks = 1 << 20 // greatest number of maps, or of reduces, of one job
 	maxListedBytes = 1 << 60
-	maxListedMs    = 10 * 365 * 24 * 3600 * 1000 // longest time in a list: ten years in milliseconds
+	maxListedMs    = 10 * 365 * 24 * 3600 * 1000 // longest time in a list of jobs: ten years in milliseconds
 )
 
-// Validate returns an error if one of the rules is out of its range.
+// Validate returns an error if a value of the rules, such as the block size, is
+// out of its range.
 func (r *ListRules) Validate() error {
 	for _, v := range []struct {
 		name             string
@@ -129,8 +132,8 @@ func (r *ListRules) LastSplitBytes(j *JobListed) int64 {
 	return j.InputBytes - (r.Maps(j)-1)*r.BlockBytes
 }
 
-// started divides bytes by size and rounds up: the number of blocks of that
-// size.
+// started returns how many blocks of the given size are needed for so many
+// bytes: bytes divided by size, rounded up.
 func started(bytes, size int64) int64 {
 	n := bytes / size
 	if bytes%size > 0 {

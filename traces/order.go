@@ -15,9 +15,9 @@ func Compare(a, b Event) int {
 	return cmp.Compare(kinds[a.Kind()].rank, kinds[b.Kind()].rank)
 }
 
-// Sort puts events into the order of a finished trace. It sorts a list of small
-// structs (time, rank, index) in place of the events, which takes half as long
-// as a stable sort of the events.
+// Sort puts events into the order of a finished trace. It does not move the
+// events themselves but sorts small structs (time, rank of the kind, index of
+// the event), which takes half as long as a stable sort of the events.
 func Sort(events []Event) {
 	type place struct {
 		t    Time

@@ -1,5 +1,5 @@
 // Package traces defines the parts of a trace: ids, times, the Header, and the
-// Events that happened on a real or simulated cluster.
+// events that happened on a real or simulated cluster (type Event).
 //
 // The events are ordered by time. Package tracefile reads and writes trace
 // files, and FORMAT.md describes their bytes. This package also computes two
@@ -197,9 +197,9 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	return numberOf(outcomeNames, string(text), "outcome", (*uint8)(o))
 }
 
-// nameOf returns the name of number n from a list of names. If the list has no
-// such name, it returns a text such as "level(7)"; the parameter what is "level"
-// then.
+// nameOf returns the name at position n of a list of names. If the list is too
+// short, it returns a text such as "level(7)", made of the parameter what and
+// the position.
 func nameOf(names []string, n uint8, what string) string {
 	if int(n) < len(names) && names[n] != "" {
 		return names[n]
@@ -207,8 +207,8 @@ func nameOf(names []string, n uint8, what string) string {
 	return what + "(" + strconv.Itoa(int(n)) + ")"
 }
 
-// numberOf is the reverse of nameOf: it sets n to the number that belongs to a
-// name.
+// numberOf is the reverse of nameOf: it sets n to the position of a name in a
+// list of names.
 func numberOf(names []string, text, what string, n *uint8) error {
 	if i := slices.Index(names, text); i >= 0 && text != "" {
 		*n = uint8(i)

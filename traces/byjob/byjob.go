@@ -16,14 +16,14 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Job is a job with its events. A field is nil if the trace does not have the
-// event.
+// Job is a job with its events. A pointer to an event is nil if the trace does
+// not have the event.
 type Job struct {
 	ID        traces.JobID
 	Submitted *traces.JobSubmitted
-	Started   *traces.JobStarted // event of the job's last ApplicationMaster
+	Started   *traces.JobStarted // JobStarted event of the job's last ApplicationMaster, or nil
 	Finished  *traces.JobFinished
-	Tasks     []*Task // all tasks: maps first, then reduces, both sorted by index
+	Tasks     []*Task // all tasks of the job: maps first, then reduces, both sorted by index
 }
 
 // Task is a task with its events. An event that the trace does not have is nil.
@@ -31,7 +31,7 @@ type Task struct {
 	ID        traces.Task
 	Scheduled *traces.TaskScheduled
 	Finished  *traces.TaskFinished
-	Attempts  []*Attempt // all attempts, sorted by attempt number
+	Attempts  []*Attempt // all attempts of the task, sorted by attempt number
 }
 
 // Attempt is an attempt with its events. An event that the trace does not have
@@ -42,8 +42,8 @@ type Attempt struct {
 	Finished *traces.AttemptFinished
 }
 
-// Jobs returns the jobs of a trace file in the order of their first events.
-// After an error there are no more jobs.
+// Jobs returns the jobs of a trace file in the order of their first events. A
+// read error ends the sequence.
 func Jobs(path string) iter.Seq2[*Job, error] {
 	return func(yield func(*Job, error) bool) {
 		if err := gather(path, yield); err != nil {
@@ -53,7 +53,7 @@ func Jobs(path string) iter.Seq2[*Job, error] {
 }
 
 func gather(path string, yield func(*Job, error) bool) error {
-	left := map[traces.JobID]int{} // for each job, the number of its events that were not read yet
+	left := map[traces.JobID]int{} // for each job, the number of events that the second reading of the file has still to come to
 	if err := read(path, func(id traces.JobID, _ traces.Event) bool {
 		left[id]++
 		return true
@@ -83,8 +83,8 @@ func gather(path string, yield func(*Job, error) bool) error {
 	})
 }
 
-// read calls the function more with each event that belongs to a job, until the
-// function returns false or the trace ends.
+// read passes each event that belongs to a job, with the job's id, to the given
+// function, until that function returns false or the trace ends.
 func read(path string, more func(traces.JobID, traces.Event) bool) error {
 	in, err := tracefile.Open(path)
 	if err != nil {
@@ -103,7 +103,8 @@ func read(path string, more func(traces.JobID, traces.Event) bool) error {
 	return nil
 }
 
-// gathered is a job of which some events were read and others are still to come.
+// gathered is a job that is not complete yet: some of its events were read,
+// others are still to come.
 type gathered struct {
 	Job
 	tasks    map[traces.Task]*Task

@@ -21,8 +21,9 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Formats lists all formats. A file is read by the first format whose Detect
-// accepts it.
+// Formats lists the trace formats of other tools that heddle imports or
+// exports. An import reads a file in the first format of the list whose
+// function Detect accepts the file.
 var Formats = []*format.Format{&jhist.Format, &jsonLines, &parquet.Format, &perfetto.Format, &rumen.Format, &sls.Format, &swim.Format}
 
 // jsonLines is the format of a heddle trace in JSON Lines. It can only be
@@ -34,7 +35,8 @@ var jsonLines = format.Format{
 	Write: func(e *format.Export) ([]string, error) { return nil, tracefile.WriteLines(e.Out, e.Header, e.Events) },
 }
 
-// Find returns the format with a name such as "rumen", or nil if there is none.
+// Find returns the trace format that has the given name, such as "rumen", or
+// nil if there is none.
 func Find(name string) *format.Format {
 	if i := slices.IndexFunc(Formats, func(f *format.Format) bool { return f.Name == name }); i >= 0 {
 		return Formats[i]
@@ -42,8 +44,8 @@ func Find(name string) *format.Format {
 	return nil
 }
 
-// About returns help text with a line for each format that the function of
-// accepts: the format's name and description.
+// About returns a help text with the name and description, on one line, of each
+// trace format that the given function accepts.
 func About(of func(*format.Format) bool) string {
 	var b strings.Builder
 	for _, f := range Formats {
@@ -60,7 +62,8 @@ func CanRead(f *format.Format) bool { return f.NewReader != nil }
 // CanWrite reports whether heddle can export to the format.
 func CanWrite(f *format.Format) bool { return f.Write != nil }
 
-// Names lists the names of the formats that the function of accepts.
+// Names returns the names of the trace formats that the given function accepts,
+// separated by commas.
 func Names(of func(*format.Format) bool) string {
 	var all []string
 	for _, f := range Formats {

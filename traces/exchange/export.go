@@ -17,7 +17,7 @@ import (
 type ExportOptions struct {
 	Input  string // path of the trace to export
 	Format *format.Format
-	Output string // path of the new file or, for formats of several files, the new folder; it must not exist
+	Output string // path of the file to write, or of the folder for formats with several files; no file or folder may have this path yet
 	// Topology is the path of a second new file, for the nodes of the cluster;
 	// if it is empty, no such file is written.
 	Topology string
@@ -27,8 +27,9 @@ type ExportOptions struct {
 // format that needs tasks.
 var ErrList = errors.New("it is a list of jobs")
 
-// Export writes a trace in another format. If Output is empty, it writes to out.
-// The notes say what had to be left out, because the format cannot express it.
+// Export writes a trace in the format of another tool. If the option Output is
+// empty, it writes to the argument out. It returns notes on what had to be left
+// out, because the format cannot express it.
 func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 	in, err := tracefile.Open(o.Input)
 	if err != nil {

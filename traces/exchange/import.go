@@ -25,12 +25,13 @@ type ImportOptions struct {
 	format.Options
 	Inputs []string       // paths of the input files, all of one format, and of topology files
 	Format *format.Format // format of the input files; nil means that it is detected from their content
-	Output string         // path of the trace; a file of that name is replaced
+	Output string         // path of the trace to write; a file with this path is replaced
 	Writer string         // name and version of the program, for the header of the trace
 	// Strict makes the import fail at the first defect in an input file.
 	Strict bool
-	// Nodes and Racks are the size of the cluster that is made up if the input
-	// files name no hosts. If Nodes is 0, no cluster is made up.
+	// Nodes and Racks are the numbers of nodes and racks of the cluster that an
+	// import makes up if the input files name no hosts. If Nodes is 0, no cluster
+	// is made up.
 	Nodes, Racks int
 	// Progress, if it is not nil, is called now and then with the numbers of
 	// jobs and events read so far.
@@ -128,8 +129,8 @@ type importer struct {
 
 var badCompression = mend.Kind{Wrong: "a compressed file that is damaged or cut off", Done: "read up to there"}
 
-// read reads the input files: first the topology files, since they decide which
-// hosts are nodes of the cluster.
+// The method read reads the input files: first the topology files, since they
+// decide which hosts are nodes of the cluster.
 func (im *importer) read() error {
 	var inputs []string
 	for _, path := range im.o.Inputs {
@@ -199,8 +200,8 @@ func detect(head []byte) *format.Format {
 	return nil
 }
 
-// input adds an input file that was read, with its SHA-256, to the header of the
-// trace.
+// The method input names an input file that was read, with its SHA-256, in the
+// header of the trace.
 func (im *importer) input(path string, in *file) error {
 	sum, damage, err := in.sum()
 	if err != nil {
@@ -242,8 +243,8 @@ func (im *importer) readFile(path string) error {
 	return fileError(path, im.input(path, in))
 }
 
-// fileError adds the path of the file to an error message that does not begin
-// with it.
+// fileError adds the path of the input file to an error, unless the error's
+// message begins with that path.
 func fileError(path string, err error) error {
 	if err == nil || strings.HasPrefix(err.Error(), path) {
 		return err
@@ -251,8 +252,8 @@ func fileError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// add adds an event to the trace, and the hosts that the event names to the
-// nodes.
+// add adds an event to the trace. It adds the hosts that the event names to the
+// nodes of the cluster.
 func (im *importer) add(e traces.Event) error {
 	if e.Kind() == traces.KindJobSubmitted || e.Kind() == traces.KindJobListed {
 		im.jobs++
@@ -343,8 +344,8 @@ func (im *importer) write() error {
 const datedNs = 1e17
 
 // shift is a traces.Visitor that moves all times of an event, so that the first
-// job is submitted at Time 0. Except for T, a time of 0 means "not reported" and
-// stays 0.
+// job is submitted at Time 0. Except for T, the time of the event itself, a
+// time of 0 means "not reported" and stays 0.
 type shift struct{ by traces.Time }
 
 func (s *shift) When(t *traces.Time) { *t -= s.by }

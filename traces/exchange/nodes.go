@@ -13,15 +13,15 @@ import (
 var twoRacks = mend.Kind{Wrong: "a host in two racks", Done: "taken as in the first"}
 
 // nodes collects the nodes of the cluster. First come the nodes of topology
-// files, in their order. Then come the hosts on which an attempt or an
-// ApplicationMaster ran, sorted by rack and name. Without a topology file, hosts
-// that only store data are nodes too.
+// files, in the order of those files. Then come the hosts on which an attempt
+// or an ApplicationMaster ran, sorted by rack and name. Without a topology
+// file, hosts that only store data are nodes too.
 type nodes struct {
 	rackOf *racks.Table
 	log    *mend.Log
 	listed []traces.NodeFacts
 	known  map[traces.Node]bool
-	seen   map[traces.Node]string // hosts that jobs name, each with its rack
+	seen   map[traces.Node]string // hosts that jobs name, for example in splits, each with its rack
 	ran    map[traces.Node]bool   // hosts on which an attempt or an ApplicationMaster ran
 }
 
@@ -29,7 +29,7 @@ func newNodes(rackOf *racks.Table, log *mend.Log) *nodes {
 	return &nodes{rackOf: rackOf, log: log, known: map[traces.Node]bool{}, seen: map[traces.Node]string{}, ran: map[traces.Node]bool{}}
 }
 
-// list adds the nodes of a topology file.
+// The method list adds the nodes that a topology file lists.
 func (n *nodes) list(nodes []traces.NodeFacts) {
 	for _, f := range nodes {
 		if f.Node != "" && !n.known[f.Node] {
@@ -41,8 +41,8 @@ func (n *nodes) list(nodes []traces.NodeFacts) {
 	}
 }
 
-// use adds a host on which an attempt or an ApplicationMaster ran. rack is empty
-// if it is not known.
+// The method use adds a host on which an attempt or an ApplicationMaster ran.
+// The argument rack is empty if the rack is not known.
 func (n *nodes) use(host traces.Node, rack string) error {
 	if host != "" && !n.known[host] {
 		n.ran[host] = true
@@ -50,7 +50,8 @@ func (n *nodes) use(host traces.Node, rack string) error {
 	return n.see(host, rack)
 }
 
-// see adds a host that a job names. rack is empty if it is not known.
+// The method see adds a host that a job names, for example as the host of a
+// split. The argument rack is empty if it is not known.
 func (n *nodes) see(host traces.Node, rack string) error {
 	if host == "" || n.known[host] {
 		return nil
@@ -78,8 +79,9 @@ func (n *nodes) rackless() int {
 	return count
 }
 
-// facts returns all nodes of the cluster: those of topology files in their
-// order, then the others sorted by rack and name.
+// facts returns all nodes of the cluster for the trace's header: those of
+// topology files in the order of the files, then the others sorted by rack and
+// name.
 func (n *nodes) facts() []traces.NodeFacts {
 	all := slices.Clone(n.listed)
 	var seen []traces.NodeFacts

@@ -31,10 +31,11 @@ type file struct {
 	raw    *bufio.Reader // bytes of the file as they are on the disk, perhaps compressed
 	hash   hash.Hash     // SHA-256 of the bytes read from the disk
 	ahead  io.ReadCloser
-	damage error // error that ended the decompression early; set when all data was read
+	damage error // error that ended the decompression early; known only after all data was read
 }
 
-// openFile opens an input file. Reads fail after ctx has ended.
+// openFile opens an input file of an import. Once the context ctx has ended,
+// reads of the file fail.
 //
 // Pipes and devices are refused, since an import may read its files twice.
 func openFile(ctx context.Context, path string) (*file, error) {
@@ -66,7 +67,7 @@ func openFile(ctx context.Context, path string) (*file, error) {
 	in.Reader = bufio.NewReaderSize(interruptible{in}, headBytes)
 	switch head, _ := in.Peek(3); {
 	case string(head) == "\xef\xbb\xbf":
-		_, _ = in.Discard(3) // skipping cannot fail, since these bytes are already in the buffer
+		_, _ = in.Discard(3) // Discard cannot fail: Peek has already read these 3 bytes into the buffer
 	case len(head) >= 2 && (string(head[:2]) == "\xff\xfe" || string(head[:2]) == "\xfe\xff"):
 		in.Close()
 		return nil, fmt.Errorf("open input: %s is in UTF-16: convert it to UTF-8", path)
@@ -74,8 +75,9 @@ func openFile(ctx context.Context, path string) (*file, error) {
 	return in, nil
 }
 
-// sum reads the rest of the file and returns the SHA-256 of its bytes on disk.
-// If the compressed data is damaged, damage is the error of the decompression.
+// sum reads the rest of the file and returns the SHA-256 of the file's bytes on
+// disk. If compressed data in the file is damaged, the result damage is the
+// error of the decompression.
 func (f *file) sum() (sum string, damage error, err error) {
 	if _, err := io.Copy(io.Discard, f.Reader); err != nil {
 		return "", nil, err
@@ -92,7 +94,7 @@ func (f *file) Close() {
 	f.closer.Close()
 }
 
-// interruptible reads from a file until the file's context ends; then reads
+// interruptible reads from a file. Once the file's context has ended, its reads
 // fail.
 type interruptible struct{ file *file }
 
@@ -103,15 +105,17 @@ func (f interruptible) Read(p []byte) (int, error) {
 	return f.file.ahead.Read(p)
 }
 
-// A compressed file is refused if it becomes more than maxUnpacked times as
-// large and larger than freeUnpacked bytes. Such a file was probably made to
-// fill the memory: real traces become 5 to 50 times as large.
+// An import refuses a compressed file whose decompressed data is larger than
+// freeUnpacked bytes and more than maxUnpacked times as large as the file. Such
+// a file was probably made to fill the memory: real traces become 5 to 50 times
+// as large.
 const (
 	maxUnpacked  = 200
 	freeUnpacked = 1 << 20
 )
 
-// unpacker decompresses a file up to its end or its first damaged place.
+// unpacker decompresses an input file up to the end or the first damaged place
+// of the file.
 type unpacker struct {
 	file        *file
 	zip         *gzip.Reader

@@ -19,8 +19,8 @@ import (
 type Format struct {
 	Name  string
 	About string // description of the format's files, for the help text
-	// Origin and Model are written into the headers of traces that are imported
-	// from this format.
+	// Origin (how a trace was made) and Model (the name of the scheduler model)
+	// are written into the headers of traces that are imported from this format.
 	Origin traces.Origin
 	Model  string
 
@@ -32,8 +32,8 @@ type Format struct {
 	// have.
 	Flags func(*Options) []Flag
 
-	// Write writes a trace in this format. The notes say what had to be left
-	// out, because the format cannot express it.
+	// Write writes a trace in this format. It returns notes on what had to be
+	// left out, because the format cannot express it.
 	Write func(*Export) (notes []string, err error)
 	// Folder is true if Write writes several files into a folder, not one file.
 	Folder bool
@@ -60,8 +60,9 @@ type Reader interface {
 	// Read reads one input file. An import calls it once for each file.
 	Read(in io.Reader) error
 	// Finish sets the parts of the header that only the reader knows; the header
-	// already has the nodes. If change is not nil, it is called for each
-	// TaskScheduled event of a map before the event is written.
+	// already has the nodes. If the result change is not nil, the import calls
+	// this function for each TaskScheduled event of a map before it writes the
+	// event, so that the Reader can add hosts to the map's split.
 	Finish(h *traces.Header) (change func(*traces.TaskScheduled), err error)
 }
 
@@ -70,8 +71,8 @@ type Options struct {
 	// Replication is the number of hosts that a map's split gets if the format
 	// has only one host for each split.
 	Replication int
-	// Rules are written into the header of a list of jobs; they say which tasks
-	// a replay makes.
+	// Rules are written into the header of a trace that is a list of jobs without
+	// tasks. They say which tasks a replay makes for each job.
 	Rules traces.ListRules
 	// Seed is the seed of the random numbers for what an import makes up.
 	Seed uint64
@@ -95,12 +96,13 @@ type Import struct {
 	// read so far.
 	Records int
 
-	jobs map[string]int // how many jobs had each job id so far
+	jobs map[string]int // for each job id, the number of jobs read so far that had it
 }
 
-// JobID returns an id that no other job of the import has. If an earlier job had
-// the given id, it calls again and appends a suffix to the id. If the given id
-// is empty, it makes one.
+// JobID returns an id that no other job of the import has. If an earlier job
+// had the given id, JobID appends a suffix to the id. Before that it calls the
+// function again, which records that the id was used twice. If the given id is
+// empty, JobID makes one.
 func (im *Import) JobID(given string, again func() error) (traces.JobID, error) {
 	if im.jobs == nil {
 		im.jobs = map[string]int{}
@@ -130,7 +132,7 @@ type Flag struct {
 	Set         func(int64)
 }
 
-// Unit is the unit of the number of a Flag.
+// Unit is the unit of the number that a command line flag (Flag) takes.
 type Unit int
 
 // Units of the numbers of flags; Things is a number without a unit.
@@ -163,10 +165,10 @@ func (e *Export) Racks() map[traces.Node]string {
 	return racks
 }
 
-// SplitLevel returns the locality of a host to the hosts of a split: node if the
-// host is one of them, rack if one of them is in the host's rack, off otherwise.
-// If an unknown (empty) rack leaves open whether it is rack or off, the level is
-// unknown.
+// SplitLevel returns the locality of a host to the hosts of a split: node if
+// the host is one of them, rack if one of them is in the host's rack, off
+// otherwise. If a rack that is not known (empty) decides between rack and off,
+// the result is LevelUnknown.
 func SplitLevel[Host any](at Host, split []Host, name, rack func(Host) string) traces.Level {
 	for _, h := range split {
 		if name(h) == name(at) {

@@ -7,9 +7,10 @@ import (
 	"heddle/traces"
 )
 
-// Events converts a job into events of a trace, in their order. startUnixNs is
-// the time since 1970 that becomes Time 0. A history file has no cache levels,
-// blocks, files and container sizes; these stay unknown, empty or 0.
+// Events converts a job into events of a trace, in the order of a finished
+// trace. The argument startUnixNs is the time, in ns since 1970, that becomes
+// Time 0. A history file has no cache levels, blocks, files and container
+// sizes; these stay unknown, empty or 0.
 //
 // Attempts that never got a container are left out. The same is true for set-up
 // and clean-up tasks of Hadoop 0.23, and for tasks and attempts whose ids do not
@@ -77,8 +78,8 @@ func (c *converter) task(t *Task) {
 	if err != nil || id.Index >= maxIndex || t.Type != "MAP" && t.Type != "REDUCE" {
 		return
 	}
-	// The start of a task may be missing, for example in the history file of a
-	// second ApplicationMaster.
+	// The start time of a task may be missing, for example in the history file of
+	// a second ApplicationMaster. The earliest time of an attempt replaces it.
 	start := t.StartMs
 	for _, a := range t.Attempts {
 		if at := cmp.Or(a.StartMs, a.FinishMs); start == 0 || at != 0 && at < start {
@@ -92,7 +93,8 @@ func (c *converter) task(t *Task) {
 	}
 	c.add(s)
 
-	// A killed attempt may end after its task, and even after the job.
+	// This end is only for attempts without an end time. A killed attempt may end
+	// after its task, and even after the job.
 	end := cmp.Or(t.FinishMs, c.job.FinishMs, start)
 	for _, a := range t.Attempts {
 		c.attempt(t, a, end)
@@ -105,14 +107,14 @@ func (c *converter) task(t *Task) {
 		f.Winner = w.Number
 	} else if i := slices.IndexFunc(t.Attempts, func(a *Attempt) bool { return a.Status == "SUCCEEDED" }); i >= 0 && f.Outcome == traces.Succeeded {
 		if w, err := traces.ParseAttempt(t.Attempts[i].ID); err == nil && w.Number < maxIndex {
-			f.Winner = w.Number // files of Hadoop 0.23 do not name the attempt that succeeded
+			f.Winner = w.Number // files of Hadoop 0.23 do not name the winner: take the first attempt that succeeded
 		}
 	}
 	c.add(f)
 }
 
-// attempt adds the events of an attempt to the trace. fallback is the end time
-// of an attempt whose end is not in the file.
+// attempt adds the events of a task attempt to the trace. The argument fallback
+// is the end time of an attempt whose end is not in the file.
 func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 	id, err := traces.ParseAttempt(a.ID)
 	if err != nil || max(id.Index, id.Number) >= maxIndex || a.Host == "" {
@@ -129,8 +131,8 @@ func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 		return
 	}
 	f := &traces.AttemptFinished{
-		// The start and the end may come from the clocks of two machines, so the
-		// end could lie before the start.
+		// Start and end of an attempt may come from the clocks of two machines. An
+		// end before the start is replaced by the start.
 		T: c.time(max(cmp.Or(a.FinishMs, fallback), a.StartMs)), Attempt: id, Outcome: outcome(a.Status), Unlaunched: a.StartMs == 0,
 		MapDone: c.time(a.MapFinishMs), ShuffleDone: c.time(a.ShuffleFinishMs), SortDone: c.time(a.SortFinishMs),
 		Error: a.Error, Counters: a.Counters,

@@ -19,7 +19,7 @@ import (
 // Job is the job that a history file describes. Times are in milliseconds since
 // 1970; 0 means that the file does not have the time.
 type Job struct {
-	ID    string // Hadoop's id, such as job_1795236380513_0001
+	ID    string // Hadoop's id of the job, such as job_1795236380513_0001
 	Name  string
 	User  string
 	Queue string
@@ -36,8 +36,9 @@ type Job struct {
 	Status      string         // status as Hadoop writes it: SUCCEEDED, FAILED, KILLED, ERROR
 	Diagnostics string
 
-	// HostRacks has racks of hosts that the caller knows from elsewhere. A
-	// history file has only the racks of hosts on which an attempt ended.
+	// HostRacks gives the racks of hosts that the caller knows from other files.
+	// The history file itself has only the racks of hosts on which an attempt
+	// ended.
 	HostRacks map[traces.Node]string
 
 	// AMHosts are the hosts of the job's ApplicationMasters, in the order of
@@ -48,8 +49,8 @@ type Job struct {
 	// Counters are the job's counters. They are all -1 for a job that failed,
 	// since Hadoop writes no counters then.
 	Counters traces.Counters
-	// The ApplicationMaster's counts of map attempts by locality, and of
-	// launched attempts; -1 means that the file has no counters.
+	// Numbers of attempts that the ApplicationMaster counted: maps by locality,
+	// launched maps, launched reduces; -1 means that the file has no counters.
 	DataLocalMaps, RackLocalMaps, OtherLocalMaps, LaunchedMaps, LaunchedReduces int64
 }
 
@@ -74,18 +75,18 @@ type Attempt struct {
 	Rack      string
 	StartMs   int64 // launch time; 0 if the attempt was never launched
 	FinishMs  int64
-	// MapFinishMs is set for attempts of maps, ShuffleFinishMs and SortFinishMs
-	// for attempts of reduces.
+	// Times, in ms since 1970, at which phases of the attempt ended. A map has
+	// MapFinishMs; a reduce has ShuffleFinishMs and SortFinishMs.
 	MapFinishMs     int64
 	ShuffleFinishMs int64
 	SortFinishMs    int64
 	Status          string // outcome of the attempt: SUCCEEDED, FAILED or KILLED; empty if it did not end
 	Error           string
 	// Locality compares the container's host with the hosts of the split:
-	// NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. Hadoop's counters count some
-	// attempts under another locality; Job.Level says which.
+	// NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. Hadoop's counters count some attempts
+	// under another locality; the method Job.Level says under which.
 	Locality string
-	Avataar  string // Hadoop's word: SPECULATIVE for a speculative attempt, VIRGIN for any other
+	Avataar  string // Hadoop's word for the type of attempt: SPECULATIVE for a speculative attempt, VIRGIN for any other
 	Counters traces.Counters
 }
 
@@ -131,7 +132,7 @@ func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 		return traces.LevelOff
 	}
 	if a.StartMs != 0 {
-		return traces.LevelUnknown // job history files of Hadoop 0.23 have no locality
+		return traces.LevelUnknown // job history files of Hadoop 0.23 do not have the locality of attempts
 	}
 	// The file has no locality for an attempt that was never launched, so the
 	// locality is computed from hosts and racks.

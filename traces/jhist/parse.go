@@ -93,17 +93,17 @@ type parser struct {
 	start   int64 // byte offset in the file at which the current event begins
 	events  int   // number of events read, including those of unknown types
 	log     *mend.Log
-	refused error // error for the first defect, if the import accepts none
+	refused error // error for the first defect of the file; set only if the import is strict and accepts no defect
 
 	job      *Job
 	tasks    map[string]*Task
 	attempts map[string]*Attempt
-	names    map[string]string // strings that occur often in the file; equal strings share memory
+	names    map[string]string // strings that occur often in the file, kept so that equal strings share memory
 	event    event
 }
 
 func (p *parser) parse() error {
-	form, _ := p.line() // a read error here is also found by the checks that follow
+	form, _ := p.line() // a read error needs no check here: the checks of lines 1 and 2 below find it
 	name := string(bytes.TrimSpace(form))
 	if name != avroJSON && name != avroBinary {
 		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json or Avro-Binary: not a .jhist file", name)
@@ -122,7 +122,8 @@ func (p *parser) parse() error {
 	return p.parseBinary()
 }
 
-// line reads the next line, including its newline.
+// The method line reads the next line of the history file, including the
+// newline.
 func (p *parser) line() ([]byte, error) {
 	var line []byte
 	for {
@@ -201,17 +202,17 @@ func notEOF(err error) error {
 	return err
 }
 
-// mend records a defect of the event that is being read.
+// The method mend records a defect of the event that is being read.
 func (p *parser) mend(kind mend.Kind, about string) {
 	if p.refused == nil {
 		p.refused = p.log.Add(kind, fmt.Sprintf("byte %d", p.start), about)
 	}
 }
 
-// take adds the current event to the job, unless it could not be decoded. A
-// later event replaces an earlier one: a second ApplicationMaster repeats events
-// of the first, and a map that succeeded may be killed later because its node
-// was lost.
+// The method take adds the current event of the history file to the job, unless
+// it could not be decoded. A later event replaces an earlier one: a second
+// ApplicationMaster repeats events of the first, and a map that succeeded may
+// be killed later because its node was lost.
 func (p *parser) take(unreadable error) {
 	p.events++
 	if unreadable != nil {

@@ -2,9 +2,9 @@ package jhist
 
 import "heddle/traces"
 
-// event is an event of a history file. Its record has one of about twenty Avro
-// types. One Go struct can decode them all, since fields with the same meaning
-// have the same names.
+// event is an event of a history file. Its Avro record has one of about twenty
+// types. One Go struct can decode all these types, since fields with the same
+// meaning have the same name in each.
 type event struct {
 	Type   string `avro:"type"`
 	Record record `avro:"event"`
@@ -84,8 +84,9 @@ var counterFields = map[string]map[string]func(*traces.Counters) *int64{
 	},
 }
 
-// counters converts Hadoop's counters to the counters of a trace. The records of
-// maps and of reduces are added up.
+// counters converts Hadoop's counters to the counters of a trace. A trace has
+// one number of records where Hadoop has one for maps and one for reduces; the
+// two are added.
 func (p *parser) counters(r *recordCounters) traces.Counters {
 	all := traces.NoCounters
 	for i := range r.Groups {

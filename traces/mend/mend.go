@@ -22,16 +22,17 @@ func (k Kind) String() string { return k.Wrong + ": " + k.Done }
 type Log struct {
 	// Strict makes Add return an error for each defect.
 	Strict bool
-	// File is the name of the input file that is being read.
+	// File is the name of the input file that is being read, for messages about
+	// defects.
 	File string
 
 	counts map[string]int
 	first  map[string]string
 }
 
-// Add counts a mend. place is the place of the defect in the file, such as "byte
-// 17" or "line 3"; about names the job, the value or the reason. If the Log is
-// strict, Add returns an error instead.
+// Add counts a mend. The argument place is the place of the defect in the file,
+// such as "byte 17" or "line 3"; about names the job, the value or the reason.
+// If the Log is strict, Add returns an error instead.
 func (l *Log) Add(k Kind, place, about string) error {
 	if l.Strict {
 		return fmt.Errorf("%s: %s: %s: %s; without --strict it is %s", l.File, place, about, k.Wrong, k.Done)

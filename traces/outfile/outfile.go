@@ -79,7 +79,7 @@ var unfinished = struct {
 // process must end afterwards: this package blocks all later attempts to write a
 // file.
 func RemoveUnfinished() {
-	unfinished.Lock() // the lock is never released, so that no new file is begun
+	unfinished.Lock() // the lock is never released, so that no goroutine begins a new file before the process ends
 	for path := range unfinished.paths {
 		os.RemoveAll(path)
 	}
@@ -95,7 +95,8 @@ func begin(create func() (*os.File, error)) (*os.File, error) {
 	return f, err
 }
 
-// end removes the file or folder if it still has its hidden name.
+// The function end removes the file or folder if it still has its hidden name,
+// because it was not completed.
 func end(path string) {
 	unfinished.Lock()
 	defer unfinished.Unlock()

@@ -154,8 +154,8 @@ func write(e *format.Export) error {
 	return errors.Join(w.jobs.close(), w.tasks.close(), w.attempts.close(), w.samples.close(), w.decisions.close())
 }
 
-// table is a Parquet file with one table. After an error it ignores all further
-// rows.
+// table is a Parquet file with one table of the trace, such as the table of
+// jobs. After an error it ignores all further rows.
 type table[T any] struct {
 	file *os.File
 	rows *parquet.GenericWriter[T]

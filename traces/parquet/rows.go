@@ -71,8 +71,8 @@ func (w *writer) attempt(a *byjob.Attempt) {
 	w.attempts.add(row)
 }
 
-// event adds a row for a node sample. For a scheduler model's decision, it adds
-// the row when the decision's outcome is known.
+// The method event adds rows to the tables. A node sample gives a row at once.
+// A scheduler model's decision gives a row when its outcome is known.
 func (w *writer) event(e traces.Event) {
 	switch e := e.(type) {
 	case *traces.NodeSample:
@@ -104,8 +104,8 @@ func ms(t traces.Time) float64 { return float64(t) / 1e6 }
 
 func some[T any](v T) *T { return &v }
 
-// known returns nil for a negative value, which means "not known", and a pointer
-// to any other value.
+// known returns nil for a negative value, which means "not known", and a
+// pointer to any other value. The Parquet library writes nil as null.
 func known[T int32 | int64 | float64](v T) *T {
 	if v < 0 {
 		return nil
@@ -113,8 +113,8 @@ func known[T int32 | int64 | float64](v T) *T {
 	return &v
 }
 
-// phase returns the end time of a phase in milliseconds. For the time 0, which
-// means "not reported", it returns nil.
+// phase returns the time, in ms, at which a phase of an attempt (map, shuffle,
+// sort) ended. For the time 0, which means "not reported", it returns nil.
 func phase(t traces.Time) *float64 {
 	if t == 0 {
 		return nil

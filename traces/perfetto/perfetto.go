@@ -2,10 +2,10 @@
 // which the Perfetto UI and chrome://tracing can show. heddle does not read this
 // format.
 //
-// In the timeline, each node is a process and each attempt a slice of it.
-// Attempts that ran at the same time are in different rows. The node's metrics
-// are counters. Each job has a row. The scheduler model's decisions have one
-// row, with arrows to the attempts that they started.
+// In the timeline, each node is a process and each attempt a slice (a bar) in
+// it. Attempts that ran at the same time are in different rows. The node's
+// metrics are counters. Each job has a row. The scheduler model's decisions
+// have one row, with arrows to the attempts that they started.
 package perfetto
 
 import (
@@ -71,7 +71,7 @@ func write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error 
 
 type writer struct {
 	buf     *bufio.Writer
-	before  string // text before the next timeline event: a comma, or nothing for the first
+	before  string // text to write before the next timeline event: a comma, or nothing before the first event
 	err     error
 	nodes   map[traces.Node]*node
 	running map[traces.Attempt]*running
@@ -206,7 +206,8 @@ func (w *writer) finished(id traces.JobID, t traces.Time, outcome traces.Outcome
 	}
 }
 
-// start gives an attempt the first free row in the timeline of its node.
+// The method start gives an attempt the first free row in the timeline of its
+// node.
 func (w *writer) start(e *traces.AttemptStarted) {
 	n := w.node(e.Node, e.Rack)
 	row := slices.Index(n.busy, false)
@@ -234,8 +235,8 @@ func (w *writer) end(e *traces.AttemptFinished) {
 	}
 }
 
-// slice writes the slice of an attempt in the timeline. e is the event of the
-// attempt's end, or nil if the trace has none.
+// The method slice writes the slice (a bar) of an attempt in the timeline. The
+// argument e is the event of the attempt's end, or nil if the trace has none.
 func (w *writer) slice(r *running, end traces.Time, e *traces.AttemptFinished) {
 	a := args{"job": r.start.Attempt.Job, "splitLocality": r.start.SplitLocality, "replicaLocality": r.start.ReplicaLocality, "outcome": traces.Unfinished}
 	if r.start.Speculative {
@@ -258,14 +259,15 @@ func (w *writer) slice(r *running, end traces.Time, e *traces.AttemptFinished) {
 	w.lasting(r, r.since, end, r.start.Attempt.Kind.String(), r.start.Attempt.String(), a)
 }
 
-// lasting writes a slice, from one time to another, into the row of an attempt.
+// lasting writes a slice (a bar), from a start time to an end time, into the
+// timeline's row of an attempt.
 func (w *writer) lasting(r *running, from, to traces.Time, category, name string, a args) {
 	duration := micros(max(to-from, 0))
 	w.put(traceEvent{Phase: "X", PID: r.node.pid, TID: r.row + 1, At: micros(from), Duration: &duration, Category: category, Name: name, Args: a})
 }
 
-// phase writes the slice of a phase inside the slice of an attempt, if the start
-// and the end of the phase are known.
+// phase writes the slice (a bar) of a phase, such as the shuffle, inside the
+// slice of an attempt, if the start and the end of the phase are known.
 func (w *writer) phase(r *running, name string, from, to, end traces.Time) {
 	if from == 0 && r.since != 0 || to <= from || from < r.since || to > end {
 		return
@@ -276,7 +278,7 @@ func (w *writer) phase(r *running, name string, from, to, end traces.Time) {
 func (w *writer) sample(e *traces.NodeSample) {
 	pid := w.node(e.Node, "").pid
 	counter := func(name, unit string, v float64) {
-		if v >= 0 && !math.IsInf(v, 0) { // NaN and infinity are left out, since JSON cannot express them
+		if v >= 0 && !math.IsInf(v, 0) { // metrics that are not known (negative), NaN or infinite are left out: JSON has no NaN and infinity
 			w.put(traceEvent{Phase: "C", PID: pid, At: micros(e.T), Name: name, Args: args{unit: v}})
 		}
 	}
@@ -314,8 +316,8 @@ func (w *writer) actuation(e *traces.Actuation) {
 	w.put(arrow)
 }
 
-// unfinished writes the attempts and jobs whose end is not in the trace. They
-// end with the last event of the trace.
+// unfinished writes the attempts and jobs whose end is not in the trace. Their
+// slices end at the time of the last event of the trace.
 func (w *writer) unfinished(last traces.Time) {
 	for _, r := range slices.SortedFunc(maps.Values(w.running), func(a, b *running) int {
 		return cmp.Or(cmp.Compare(a.node.pid, b.node.pid), cmp.Compare(a.row, b.row))

@@ -39,13 +39,13 @@ func (r *reader) events() ([]traces.Event, error) {
 	return c.list, c.err
 }
 
-// converter converts one job of Rumen into events.
+// converter converts one job of a Rumen file into events of a trace.
 type converter struct {
 	*reader
 	id     traces.JobID
 	submit millis
 	list   []traces.Event
-	err    error // error for the first defect, if the import accepts none
+	err    error // error for the first defect of the job; set only if the import is strict and accepts no defect
 }
 
 func (c *converter) add(e traces.Event) { c.list = append(c.list, e) }
@@ -93,8 +93,8 @@ func (c *converter) convert() {
 // start.
 const datedMs = 1e11
 
-// times calls the function each with all times of the job, its tasks and its
-// attempts, except the job's submission time.
+// times passes all times of the job, its tasks and its attempts to the given
+// function, except the job's submission time.
 func (j *job) times(each func(*millis)) {
 	each(&j.Launch)
 	each(&j.Finish)
@@ -125,8 +125,9 @@ func (c *converter) dropUndated() {
 	})
 }
 
-// earliest returns the first start of the job, its tasks and attempts. If none
-// is known, it returns the job's end, which may be unknown.
+// earliest returns the earliest start time of the job, its tasks and its
+// attempts. If no start is known, it returns the job's end time, which may be
+// unknown too.
 func (c *converter) earliest() millis {
 	first := c.job.Launch
 	take := func(ms millis) {
@@ -243,8 +244,8 @@ func (c *converter) task(t *task, kind traces.TaskKind) {
 	}
 }
 
-// attempt adds the events of an attempt of the task t. fallback is the end time
-// of an attempt that has an outcome but no end in the file.
+// attempt adds the events of an attempt of the task t. The argument fallback is
+// the end time of an attempt that has an outcome but no end in the file.
 func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis) {
 	id := traces.Attempt{Task: of, Number: a.ID.number}
 	if a.Start < 0 && a.Finish < 0 && a.Outcome == outcome(traces.Unfinished) {

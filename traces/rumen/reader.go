@@ -20,9 +20,9 @@ const (
 	// maxIndex limits task indexes and attempt numbers, since other packages use
 	// them as indexes of arrays.
 	maxIndex = 16 << 20
-	// maxListed is the greatest number of maps, or of reduces, of a job.
-	// maxTries is the greatest number of attempts of a job. An import has one
-	// whole job in memory.
+	// maxListed is the greatest number of maps, or of reduces, of a job. maxTries
+	// is the greatest number of attempts of a job. There are limits because an
+	// import keeps one whole job in memory.
 	maxListed = 1 << 20
 	maxTries  = 1 << 21
 	// maxCount is the greatest number of bytes, records or milliseconds: 2^60,
@@ -131,8 +131,8 @@ func (r *reader) time(to *millis) error {
 	return err
 }
 
-// limited reads a number from 0 to most. Any other number becomes -1, which
-// means unknown.
+// limited reads a number from 0 to the limit most. Any other number becomes -1,
+// which means unknown.
 func (r *reader) limited(most int64, over mend.Kind) (int64, error) {
 	n, ok, err := r.in.Int()
 	switch {
@@ -249,7 +249,8 @@ func (r *reader) location(to *location) error {
 	if err != nil {
 		return err
 	}
-	// A location with only one layer names a host without a rack.
+	// Rumen writes a host's location as layers, such as rack and host. A location
+	// with only one layer names a host without a rack.
 	path := r.path
 	if bytes.Count(path, []byte("/")) == 1 {
 		path = path[1:]
@@ -305,8 +306,8 @@ func (r *reader) attempts(to *attemptList) error {
 	})
 }
 
-// others reads the set-up and clean-up tasks of a job, only to learn the racks
-// of their hosts.
+// The function others reads the set-up and clean-up tasks of a job, only to
+// learn the racks of their hosts.
 func (r *reader) others(*others) error {
 	tries := r.tries
 	r.in.Aside = true
@@ -316,7 +317,8 @@ func (r *reader) others(*others) error {
 	return err
 }
 
-// finish replaces wrong ids of the job, its tasks and its attempts.
+// finish replaces wrong ids of a job that was read, of its tasks and of its
+// attempts.
 func (r *reader) finish() error {
 	j := &r.job
 	part, named := strings.CutPrefix(j.ID, "job_")
@@ -339,8 +341,8 @@ func (r *reader) finish() error {
 	return errors.Join(r.finishTasks(j.Maps, traces.Map, part), r.finishTasks(j.Reduces, traces.Reduce, part))
 }
 
-// idPart returns the part of the first valid task id that names the job,
-// "1400000000000_0001".
+// idPart returns the part of a task id that names the job, such as
+// "1400000000000_0001". It takes it from the first valid task id of the job.
 func (j *job) idPart() string {
 	for _, tasks := range [...][]task{j.Maps, j.Reduces} {
 		for i := range tasks {
@@ -352,8 +354,8 @@ func (j *job) idPart() string {
 	return ""
 }
 
-// finishTasks numbers tasks and attempts as their ids say. A task or attempt
-// with a wrong id gets its position in the list as its number.
+// finishTasks gives tasks and attempts the numbers in their ids. A task or
+// attempt with a wrong id gets its position in the list as its number.
 func (r *reader) finishTasks(tasks []task, kind traces.TaskKind, part string) error {
 	for i := range tasks {
 		t := &tasks[i]
@@ -385,9 +387,9 @@ func (r *reader) finishTasks(tasks []task, kind traces.TaskKind, part string) er
 	})
 }
 
-// unique makes the numbers in a list unique: a number that comes again is
-// replaced by the greatest number plus one. It returns at once if the numbers
-// ascend, as they mostly do.
+// unique makes the task indexes or attempt numbers in a list unique: a number
+// that comes again is replaced by the greatest number plus one. It returns at
+// once if the numbers ascend, as they mostly do.
 func unique[T any](list []T, number func(*T) *int32, again func(int32) error) error {
 	ascending, top := true, int32(-1)
 	for i := range list {

@@ -60,7 +60,7 @@ type job struct {
 	Outcome  outcome `json:"outcome,omitempty"`
 	Type     string  `json:"jobtype"`
 	// TotalMaps and TotalReduces are the numbers of tasks that the job reported.
-	// The lists may have fewer.
+	// The lists of tasks in the file may have fewer.
 	TotalMaps    number   `json:"totalMaps"`
 	TotalReduces number   `json:"totalReduces"`
 	Maps         taskList `json:"mapTasks"`
@@ -81,8 +81,9 @@ type task struct {
 	Outcome outcome `json:"taskStatus,omitempty"`
 	Start   millis  `json:"startTime"`
 	Finish  millis  `json:"finishTime"`
-	// A map's input is read from HDFS and its output is written to the local
-	// disk. A reduce's input is its shuffle and its output is written to HDFS.
+	// Input and output of the task. A map reads its input from HDFS and writes
+	// its output to the local disk. A reduce's input is what it shuffles; it
+	// writes its output to HDFS.
 	InputBytes    number       `json:"inputBytes"`
 	InputRecords  number       `json:"inputRecords"`
 	OutputBytes   number       `json:"outputBytes"`
@@ -181,7 +182,7 @@ func splitHost(path string) host {
 	return host{Rack: path[:max(i, 0)], Name: path[i+1:]}
 }
 
-// MarshalText writes the path of the host, "/rack1/host".
+// MarshalText writes the path of the host, such as "/rack1/host".
 func (h host) MarshalText() ([]byte, error) {
 	if h.Rack == "" {
 		return []byte(h.Name), nil
@@ -195,7 +196,8 @@ type location host
 
 type locationList []location
 
-// MarshalJSONTo writes the location as {"layers":["rack1","host"]}.
+// MarshalJSONTo writes the location of a host in Rumen's form, such as
+// {"layers":["rack1","host"]}.
 func (l location) MarshalJSONTo(e *jsontext.Encoder) error {
 	tokens := []jsontext.Token{jsontext.BeginObject, jsontext.String("layers"), jsontext.BeginArray}
 	for _, layer := range append(rackLayers(l.Rack), l.Name) {

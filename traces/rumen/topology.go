@@ -13,8 +13,9 @@ import (
 	"heddle/traces/internal/jsonstream"
 )
 
-// tree is a node of the tree in a topology file. The leaves are hosts, and the
-// nodes above them are racks. The name of the root is not part of a rack's path.
+// tree is a node of the tree that a topology file contains. The leaves of the
+// tree are hosts, and the nodes above them are racks. The name of the root is
+// not part of a rack's path.
 type tree struct {
 	Name     string  `json:"name"`
 	Children []*tree `json:"children"`
@@ -37,8 +38,8 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	}
 }
 
-// hosts appends the hosts in the tree t to a list. rack is the path of the nodes
-// above t.
+// hosts appends the hosts in the tree t to a list. The argument rack is the
+// path of the tree nodes above t.
 func (t *tree) hosts(to []traces.NodeFacts, rack string) []traces.NodeFacts {
 	switch {
 	case t == nil:

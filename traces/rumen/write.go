@@ -37,14 +37,14 @@ func write(e *format.Export) error {
 }
 
 type writer struct {
-	start int64 // time of the trace's start, in ns since 1970
+	start int64 // start time of the trace (Time 0), in ns since 1970
 	racks map[traces.Node]string
 	count int
 	id    string // id of the job that is being written, without "job_"
 }
 
-// ms converts a time of the trace to milliseconds since 1970. It returns unknown
-// if known is false.
+// ms converts a time of the trace to milliseconds since 1970. If the argument
+// known is false, it returns -1, which means unknown.
 func (w *writer) ms(t traces.Time, known bool) millis {
 	if !known {
 		return unknown

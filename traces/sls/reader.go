@@ -20,7 +20,7 @@ const (
 	maxCopies   = 1 << 16       // greatest number of identical copies of a job
 	maxTasks    = 1 << 20       // greatest number of tasks of a job
 	maxMadeUp   = 20_000_000    // greatest number of tasks of all jobs; one line of a file can ask for a million
-	maxMs       = 7258118400000 // latest time, in ms since 1970: in the year 2200
+	maxMs       = 7258118400000 // latest time that is accepted, in ms since 1970: in the year 2200
 	maxVCores   = 1 << 20       // greatest number of cores of a container or a node
 	maxMemoryMB = 1 << 40
 	// maxLengthMs is the longest duration: ten years.
@@ -50,7 +50,7 @@ type reader struct {
 	nodes, racks count
 	last         millis // start time of the previous job
 	madeUp       int64  // number of tasks of all jobs so far
-	scheduled    bool   // true if a container had no start time in the file
+	scheduled    bool   // true if start times are made up, since a container had none in the file
 }
 
 func newReader(im *format.Import) *reader { return &reader{Import: im} }
@@ -83,8 +83,8 @@ func (r *reader) Read(in io.Reader) error {
 	}
 }
 
-// limited returns a function that reads a number from 0 to most. Any other
-// number is recorded as a defect and not used.
+// limited returns a function that reads a number from 0 to the limit most. Any
+// other number is recorded as a defect and not used.
 func limited[T ~int64](r *reader, most T) func(*T) error {
 	return func(to *T) error {
 		n, ok, err := r.in.Int()
@@ -103,8 +103,8 @@ func (r *reader) tasks(to *taskList) error {
 	return r.in.List(func() error { return r.in.Into(jsonstream.Another((*[]task)(to))) })
 }
 
-// object handles the JSON object that was just read: it adds its job, or
-// remembers the numbers of nodes and racks.
+// The method object handles the JSON object that was just read: it adds the job
+// in the object, or remembers the numbers of nodes and racks.
 func (r *reader) object() error {
 	j := &r.job
 	isJob := j.StartMs >= 0 || j.EndMs >= 0 || j.Queue != "" || j.ID != "" || j.User != "" || len(j.Tasks) > 0
@@ -139,7 +139,7 @@ func (r *reader) object() error {
 	for range j.Count {
 		id, err := r.JobID(j.ID, func() error {
 			if j.Count > 1 {
-				return nil // SLS itself invents the ids of identical copies of a job
+				return nil // no defect: identical copies of a job have one id in the file, and SLS itself makes up the ids of the copies
 			}
 			return r.in.Mend(jobAgain, j.ID)
 		})
@@ -153,7 +153,7 @@ func (r *reader) object() error {
 	return nil
 }
 
-// task sets the duration of a task and replaces wrong values.
+// The method task sets the duration of a task and replaces wrong values.
 func (r *reader) task(t *task, about string) error {
 	if !slices.Contains(kinds[:], t.Type) {
 		if err := r.in.Mend(oddKind, t.Type); err != nil {
@@ -161,8 +161,9 @@ func (r *reader) task(t *task, about string) error {
 		}
 		t.Type = kinds[traces.Map]
 	}
-	// A task may give its duration in several ways. SLS uses the first of them
-	// in the order below.
+	// A file may give the duration of a task in up to three ways. SLS takes
+	// container.duration.ms, else duration.ms, else the difference of start and
+	// end.
 	if t.DurationMs < 0 {
 		t.DurationMs = t.OldMs
 	}

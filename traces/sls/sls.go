@@ -44,7 +44,7 @@ var Format = format.Format{
 // Types of the numbers in a file, one for each unit. A file may have the numbers
 // in quotes.
 type (
-	millis    int64 // a time in milliseconds
+	millis    int64 // a time in milliseconds, since 1970 or since any other time
 	lengthMs  int64 // a duration in milliseconds
 	megabytes int64
 	cores     int64
@@ -59,8 +59,8 @@ const unknown = -1
 type job struct {
 	Nodes   count    `json:"num.nodes,omitzero"`
 	Racks   count    `json:"num.racks,omitzero"`
-	Type    string   `json:"am.type"`          // kind of the job, in files of newer SLS versions
-	OldType string   `json:"yarn.sls.am.type"` // the same as am.type, in files of older SLS versions
+	Type    string   `json:"am.type"`          // type of the job's ApplicationMaster, such as mapreduce, in files of newer SLS versions
+	OldType string   `json:"yarn.sls.am.type"` // type of the job's ApplicationMaster, in files of older SLS versions
 	StartMs millis   `json:"job.start.ms"`
 	EndMs   millis   `json:"job.end.ms,omitzero"`
 	Queue   string   `json:"job.queue.name"`
@@ -73,7 +73,8 @@ type job struct {
 
 type taskList []task
 
-// task describes a container in a trace file, or Count identical containers.
+// task is a JSON object in a trace file. It describes one container of a job,
+// or Count identical containers. A container runs one task.
 type task struct {
 	Host       string    `json:"container.host"` // path of the container's host, "/rack/host"
 	StartMs    millis    `json:"container.start.ms"`
@@ -100,7 +101,7 @@ var (
 	kinds      = [...]string{traces.Map: "map", traces.Reduce: "reduce"}
 )
 
-// rack is a JSON object of a topology file.
+// rack is a JSON object of a topology file: a rack and its nodes.
 type rack struct {
 	Name  string `json:"rack"`
 	Nodes []node `json:"nodes"`
@@ -163,7 +164,8 @@ func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 	return nil
 }
 
-// rackOf returns rack, or YARN's default rack if rack is empty.
+// rackOf returns the given rack, or YARN's default rack if the given one is
+// empty.
 func rackOf(rack string) string {
 	if rack == "" {
 		return "/default-rack"

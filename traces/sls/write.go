@@ -55,7 +55,7 @@ func write(e *format.Export) (notes []string, err error) {
 type writer struct {
 	racks                             map[traces.Node]string
 	nodes                             []traces.Node
-	turn                              int // number of containers without a known node, which get the nodes in turn
+	turn                              int // number of containers so far whose node is not known; they get the cluster's nodes in turn
 	leftJobs, leftTasks, leftAttempts int
 }
 
@@ -90,8 +90,9 @@ func (w *writer) job(j *byjob.Job) *job {
 	return o
 }
 
-// last returns the attempt that succeeded. If none did, it returns the last
-// attempt with a start and an end, or nil.
+// last returns the attempt of a task that is written to the file: the one that
+// succeeded. If none succeeded, it returns the last attempt with a start and an
+// end, or nil.
 func last(t *byjob.Task) *byjob.Attempt {
 	var found *byjob.Attempt
 	for _, a := range t.Attempts {
@@ -107,7 +108,7 @@ func last(t *byjob.Task) *byjob.Attempt {
 
 func (w *writer) task(s *traces.JobSubmitted, t *byjob.Task, a *byjob.Attempt) task {
 	start := a.Started.T.Milliseconds()
-	end := max(a.Finished.T.Milliseconds(), start+1) // SLS refuses tasks with a duration of 0
+	end := max(a.Finished.T.Milliseconds(), start+1) // at least 1 ms, since SLS refuses tasks with a duration of 0
 	o := task{
 		Host: w.host(t, a), StartMs: millis(start), EndMs: millis(end), DurationMs: lengthMs(end - start), Priority: priorities[t.ID.Kind%2], Type: kinds[t.ID.Kind%2],
 		MemoryMB: megabytes(s.MapMemoryBytes >> 20), VCores: cores(s.MapVCores),

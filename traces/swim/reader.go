@@ -59,8 +59,8 @@ func (r reader) Read(in io.Reader) error {
 	return nil
 }
 
-// add adds a job of the list. last is the submission time of the job on the line
-// before.
+// add adds a job of the list to the trace. The argument last is the submission
+// time of the job on the line before.
 func (r reader) add(job *traces.JobListed, line int, last traces.Time) error {
 	mend := func(kind mend.Kind, about string) error { return r.Log.Add(kind, fmt.Sprintf("line %d", line), about) }
 	if job.T < last {

@@ -1,6 +1,6 @@
 // Package swim reads and writes the job lists of SWIM, the Statistical Workload
 // Injector for MapReduce. Each line describes a job, with tabs between the
-// columns:
+// columns (s means seconds, B bytes; the gap is the time since the job before):
 //
 //	1 id   2 submit s   3 gap s   4 map input B   5 shuffle B   6 output B   7 input path (some files)
 //
@@ -91,7 +91,7 @@ var columns = [...]string{"id", "submit", "gap", "map input", "shuffle", "output
 const maxSubmitSec = 10 * 365 * 24 * 3600
 
 // parse reads a line of a list. For an empty line it returns a job without a
-// name. If the line is wrong, bad says why.
+// name. If the line is wrong, the result bad says why.
 func parse(line []byte) (job traces.JobListed, bad string) {
 	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
 		line = line[:len(line)-1]

@@ -17,26 +17,28 @@ type Report struct {
 	// other versions of heddle know. If there are any, the digests cannot be
 	// checked.
 	Foreign int64 `json:"foreign"`
-	// Complete and Reason are copied from the footer of the trace.
+	// Complete and Reason are copied from the footer of the trace: whether the
+	// trace is complete, and if not, why.
 	Complete bool   `json:"complete"`
 	Reason   string `json:"reason,omitempty"`
 	// Damage lists the places in the file whose bytes are not as a writer of
 	// traces would have written them.
 	Damage []Finding `json:"damage"`
 	// Impossible lists values that no cluster has, such as a negative number of
-	// maps. DroppedImpossible is the number of those that are not in the list,
-	// which is limited.
+	// maps. The length of the list is limited; DroppedImpossible is the number of
+	// values that did not get into it.
 	Impossible        []Finding `json:"impossible"`
 	DroppedImpossible int64     `json:"droppedImpossible,omitempty"`
-	// Warnings lists events that contradict each other. DroppedWarnings is the
-	// number of warnings that are not in the list, which is limited.
+	// Warnings lists events that contradict each other. The length of the list is
+	// limited; DroppedWarnings is the number of warnings that did not get into
+	// it.
 	Warnings        []Finding `json:"warnings"`
 	DroppedWarnings int64     `json:"droppedWarnings,omitempty"`
 }
 
-// Finding is a fault that a check found, and its place: a byte or line of the
-// file, or the number of an event, counted from 1. All three are 0 for a fault
-// of the whole trace.
+// Finding is a fault that a check found, and its place: a byte of the file, a
+// line, or an event's number in the trace. Lines and events count from 1. All
+// three are 0 if the fault is one of the whole trace.
 type Finding struct {
 	Offset int64  `json:"offset,omitempty"`
 	Line   int64  `json:"line,omitempty"`
@@ -56,7 +58,8 @@ func (f Finding) String() string {
 	return f.What
 }
 
-// maxFindings is the greatest length of the lists of a Report, except Damage.
+// maxFindings limits each list of a Report, except the list Damage, so that the
+// report of a bad trace stays short.
 const maxFindings = 100
 
 // Check reads a whole trace and checks its checksums, records, counts, digests,
@@ -90,7 +93,7 @@ func Check(path string) (Report, error) {
 			return r, err
 		}
 		r.Damage = append(r.Damage, damage.finding())
-		in.err = nil // clears the error, so that the reader goes on behind the damaged place
+		in.err = nil // the error is cleared, so that the reader goes on behind the damaged place
 	}
 	if src, ok := in.src.(*records); ok {
 		r.Blocks = src.blocks
@@ -114,8 +117,8 @@ func Check(path string) (Report, error) {
 	return r, nil
 }
 
-// compare adds the differences between the file's footer and the footer computed
-// from its events to the report.
+// compare adds to the report each difference between the footer in the file and
+// the footer that was computed from the file's events.
 func (r *Report) compare(footer, found Footer) {
 	wrong := func(what string, has, want any) {
 		r.Damage = append(r.Damage, Finding{What: fmt.Sprintf("the footer has %s %v, the events have %v", what, has, want)})
@@ -127,7 +130,7 @@ func (r *Report) compare(footer, found Footer) {
 		wrong("kinds", footer.Kinds, found.Kinds)
 	}
 	if r.Foreign > 0 {
-		return // times and digests can be computed only by a program that knows all events and fields
+		return // this program does not know all events and fields of the trace, so it cannot compute the times and digests
 	}
 	if footer.FirstT != found.FirstT || footer.LastT != found.LastT {
 		wrong("times", []traces.Time{footer.FirstT, footer.LastT}, []traces.Time{found.FirstT, found.LastT})

@@ -14,7 +14,7 @@ import (
 	"heddle/traces"
 )
 
-// Piece selects some jobs of a trace, for Cut.
+// Piece selects some jobs of a trace, for the function Cut, which copies them.
 type Piece struct {
 	// From and To limit the selection to jobs submitted at a time T with From <=
 	// T < To. If To is 0, there is no upper limit.
@@ -79,8 +79,8 @@ func Cut(from, to string, piece Piece) (int, error) {
 	})
 }
 
-// choose returns the jobs that p selects in the trace file, and the time of
-// their last event.
+// choose returns the jobs of the trace file that the Piece p selects, and the
+// time of the last event of these jobs.
 func (p Piece) choose(path string) (map[traces.JobID]bool, traces.Time, error) {
 	in, err := Open(path)
 	if err != nil {

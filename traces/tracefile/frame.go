@@ -19,7 +19,7 @@ const (
 	tagBlock  = "HDLB"
 	tagFooter = "HDLE"
 
-	frameHeadBytes  = 12 // magic number, length of the payload and tag, 4 bytes each
+	frameHeadBytes  = 12 // 4 bytes for the magic number, 4 bytes for the length of what follows, 4 bytes for the tag
 	fileFrameBytes  = 16
 	blockFrameBytes = 40
 
@@ -87,7 +87,7 @@ type Footer struct {
 	// Reason says why the trace is not complete.
 	Reason string `json:"reason,omitempty"`
 	Events int64  `json:"events"`
-	// Kinds is the number of events of each kind.
+	// Kinds has, for each kind of event, the number of events of that kind.
 	Kinds  map[string]int64 `json:"kinds"`
 	FirstT traces.Time      `json:"firstT"`
 	LastT  traces.Time      `json:"lastT"`
@@ -125,7 +125,7 @@ type tally struct {
 	footer   Footer
 	schedule traces.Schedule
 	digest   *traces.TraceDigest
-	foreign  int64 // events whose kind or fields this program does not know completely
+	foreign  int64 // number of events whose kind or fields this program does not know completely
 	kinds    [256]int64
 }
 

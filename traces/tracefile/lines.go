@@ -90,8 +90,8 @@ func (s *lines) next() (traces.Event, error) {
 	}
 }
 
-// event decodes the event in a line, or returns nil if this program does not
-// know its kind.
+// The method event decodes the event in a line, or returns nil if this program
+// does not know its kind.
 func (s *lines) event(text []byte, name string) (traces.Event, error) {
 	kind, err := traces.ParseKind(name)
 	if err != nil {

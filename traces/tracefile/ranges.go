@@ -24,8 +24,8 @@ type field struct {
 // clusters. They are small enough that sums and differences of two values fit
 // into 64 bits.
 const (
-	mostBytes = 1 << 60 // limit for bytes, records, milliseconds and bytes per second
-	mostTasks = 1 << 24 // limit for the tasks of a job, task indexes and attempt numbers
+	mostBytes = 1 << 60 // greatest number of bytes, of records, of milliseconds and of bytes per second
+	mostTasks = 1 << 24 // greatest number of tasks of a job, greatest task index and greatest attempt number
 	mostCores = 1 << 20
 	mostText  = maxBlockBytes
 	// Times are from 30 years before to 250 years after Time 0. They may be
@@ -43,8 +43,8 @@ var classes = map[string]field{
 	"tasks": {most: mostTasks}, "cores": {most: mostCores}, "share": {most: 1}, "age": {most: mostTime},
 }
 
-// types has the range of the event fields that have one of these Go types. It is
-// used if a field's range tag names no range.
+// types has the ranges of event fields by their Go type, such as traces.Time.
+// It is used if a field's range tag names no range.
 var types = map[reflect.Type]field{
 	reflect.TypeFor[traces.Time]():     {least: leastTime, most: mostTime},
 	reflect.TypeFor[traces.TaskKind](): {most: int64(traces.Reduce)},
@@ -52,7 +52,9 @@ var types = map[reflect.Type]field{
 	reflect.TypeFor[traces.Level]():    {most: int64(traces.LevelOff)},
 }
 
-// kinds has the ranges of all other event fields, by the kind of their Go type.
+// kinds has the ranges for the kinds of Go types. It is used if a field's range
+// tag names no range and the field's own Go type is not listed in the map
+// types.
 var kinds = map[reflect.Kind]field{
 	reflect.String: {most: mostText}, reflect.Slice: {most: mostTasks}, reflect.Bool: {most: 1},
 	reflect.Int32: {most: math.MaxInt32}, reflect.Int64: {most: mostBytes}, reflect.Float64: {most: mostBytes}, reflect.Uint64: {},
@@ -69,9 +71,10 @@ var ranges = func() (all [traces.Kinds][]field) {
 	return all
 }()
 
-// fieldsOf returns the ranges of a struct's fields, from their range tags. ",-1"
-// in a tag also allows -1, which means "not known". The tag "maybe" is for an
-// attempt that may be missing: it allows an empty job id and numbers of -1.
+// fieldsOf returns the ranges of a struct's fields, from their range tags.
+// ",-1" in a tag also allows -1, which means "not known". The tag "maybe" is
+// for an attempt that may be missing: it allows an empty job id, a task index
+// of -1 and an attempt number of -1.
 func fieldsOf(t reflect.Type, place string, maybe bool) (all []field) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -152,7 +155,7 @@ func (c *rangeCheck) text(s string) {
 func (c *rangeCheck) Float64(v *float64) {
 	f := &c.fields[c.next]
 	c.next++
-	if !(*v >= float64(f.least) && *v <= float64(f.most)) { // this form of the comparison also finds NaN out of range
+	if !(*v >= float64(f.least) && *v <= float64(f.most)) { // comparisons with NaN are false, so this condition also finds NaN out of range
 		c.wrong(c.kind, *f, strconv.FormatFloat(*v, 'g', -1, 64))
 	}
 }

@@ -35,7 +35,8 @@ type Reader struct {
 // source is what a Reader reads events from: a trace file in heddle's binary
 // format, or a trace in JSON Lines.
 type source interface {
-	// header reads the header of the trace. It is called once, before next.
+	// header reads the header of the trace. It is called once, before the first
+	// call of the method next.
 	header() (traces.Header, error)
 	// next returns the next event. The caller may use the event until it calls
 	// next again. At the end of the trace the error is io.EOF.
@@ -63,8 +64,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader returns a Reader of the trace that in contains. name is used in
-// error messages.
+// NewReader returns a Reader of the trace that the argument in contains. The
+// argument name is used in error messages.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	buf := bufio.NewReaderSize(in, 1<<18)
 	if _, err := buf.Peek(1); err != nil && !errors.Is(err, io.EOF) {
@@ -99,7 +100,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 // at the start.
 func isLines(in *bufio.Reader) bool {
 	if mark, _ := in.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		_, _ = in.Discard(3) // skipping cannot fail, since these bytes are already in the buffer
+		_, _ = in.Discard(3) // Discard cannot fail: Peek has already read these 3 bytes into the buffer
 	}
 	first, _ := in.Peek(1)
 	return len(first) == 1 && strings.IndexByte("{ \t\r\n", first[0]) >= 0
@@ -197,11 +198,11 @@ func ReadFile(path string) (traces.Header, []traces.Event, error) {
 type records struct {
 	scan    *scanner
 	dec     decoder
-	started bool // true while the decoder has a block
+	started bool // true from the moment the decoder got a block until its records are used up
 	block   block
 	blocks  int64
 	reused  [traces.Kinds]traces.Event
-	keep    bool // true if each event must be a new one, not an overwritten earlier one
+	keep    bool // true if next must return a new event at each call and not overwrite an earlier one
 	unknown int64
 	// unknownKinds has the number of events of each kind that this program does
 	// not know.

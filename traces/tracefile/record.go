@@ -7,9 +7,9 @@ import (
 	"heddle/traces"
 )
 
-// Record types that are not kinds of events.
+// Types of records that are not events.
 const (
-	recordName   = 0   // record with a name, which becomes the next entry of the block's table of names
+	recordName   = 0   // record with a name; events of the block refer to the name by its position among the block's names
 	recordHeader = 255 // record with the header of the trace as JSON
 )
 
@@ -103,16 +103,16 @@ func (e *encoder) Blocks(blocks *[]traces.Block) {
 // fields of an event from the bytes block[at:end]. A field that the record does
 // not have becomes zero.
 type decoder struct {
-	block   string // records of the block; strings in events share its memory, so nothing is copied
+	block   string // records of the block; strings in events share the memory of this text, so nothing is copied
 	at, end int
 	bad     bool
 	names   []string
 	lastT   traces.Time
-	known   map[string]string // names of all blocks so far, so that equal names share memory
+	known   map[string]string // names that occurred in the blocks read so far, so that equal names share memory
 }
 
-// maxKnownNames is the greatest number of names that a decoder remembers from
-// one block to the next.
+// maxKnownNames limits the names that a decoder remembers from one block to the
+// next, so that they do not fill the memory.
 const maxKnownNames = 1 << 20
 
 func (d *decoder) reset(block string) {
@@ -121,8 +121,9 @@ func (d *decoder) reset(block string) {
 }
 
 // record returns the type and the body of the block's next record that is not a
-// name. Names before that record go into the table of names. ok is false at the
-// end of the block and at a damaged record; the latter also sets d.bad.
+// name. It remembers the names before that record, since events refer to names
+// by their position. The result ok is false at the end of the block and at a
+// damaged record; a damaged record also sets d.bad.
 func (d *decoder) record() (kind byte, body string, ok bool) {
 	for {
 		d.at = d.end
@@ -152,14 +153,14 @@ func (d *decoder) define(name string) {
 		if d.known == nil || len(d.known) == maxKnownNames {
 			d.known = map[string]string{}
 		}
-		kept = string([]byte(name)) // a copy, since a substring would keep the whole block in memory
+		kept = string([]byte(name)) // the name is copied, since a substring of the block would keep the whole block in memory
 		d.known[kept] = kept
 	}
 	d.names = append(d.names, kept)
 }
 
-// event sets the fields of the event ev from the current record. whole is false
-// if the record has more fields than this program knows.
+// The method event sets the fields of the event ev from the current record. The
+// result whole is false if the record has more fields than this program knows.
 func (d *decoder) event(ev traces.Event) (whole, ok bool) {
 	ev.Fields(d)
 	return d.at == d.end, !d.bad
@@ -256,7 +257,8 @@ func (d *decoder) Blocks(blocks *[]traces.Block) {
 }
 
 // count reads the length of a list or text. It checks that the record has at
-// least one byte for each element.
+// least one byte for each element, so that a damaged length cannot take much
+// memory.
 func (d *decoder) count() int {
 	n := d.uint()
 	if n > uint64(d.end-d.at) {

@@ -91,7 +91,7 @@ func repairLines(in io.Reader, out io.Writer, to string, r *Repaired) error {
 	}
 	for err == nil {
 		buf.Write(line)
-		_ = buf.WriteByte('\n') // Flush below returns any write error
+		_ = buf.WriteByte('\n') // the write error can be ignored here: Flush at the end returns it
 		line, err = src.readWhole(r)
 	}
 	if !errors.Is(err, io.EOF) {
@@ -103,7 +103,7 @@ func repairLines(in io.Reader, out io.Writer, to string, r *Repaired) error {
 	return nil
 }
 
-// readWhole returns the next undamaged line with an event. It reports the
+// readWhole returns the next undamaged line with an event. It counts the
 // damaged lines before that line in r.
 func (s *lines) readWhole(r *Repaired) ([]byte, error) {
 	for {
@@ -186,7 +186,7 @@ func repair(in *bufio.Reader, out io.Writer, to string, r *Repaired) error {
 }
 
 // readable reports whether all records of a block can be read. If so, it adds
-// their events to total.
+// their events to the counts in total.
 func readable(b block, total *tally) bool {
 	for _, t := range []*tally{newTally(), total} {
 		src := &records{}

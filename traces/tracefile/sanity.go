@@ -14,9 +14,9 @@ import (
 type sanity struct {
 	report    *Report
 	list      *traces.ListRules
-	n         int64 // number of the event that is being checked
+	n         int64 // number of the event that is being checked, counted from 1 in the trace
 	last      traces.Time
-	nodes     map[traces.Node]bool // nodes of the cluster; empty if the trace does not name them
+	nodes     map[traces.Node]bool // nodes of the cluster, from the header; empty if the trace does not name them
 	jobs      map[traces.JobID]*jobState
 	tasks     map[traces.Task]*taskState
 	decisions map[int64]bool
@@ -27,9 +27,10 @@ type jobState struct {
 	submitted bool
 	finished  bool
 	succeeded bool
-	// Each pair is for maps and reduces: claimed is the number of tasks that the
-	// job reported, scheduled the number that were scheduled. over is true if a
-	// task had a higher index than the job reported.
+	// Index 0 of these arrays is for maps, index 1 for reduces. claimed is the
+	// number of tasks that the job reported, scheduled the number of tasks that
+	// were scheduled. over is true if a task's index was too high for the number
+	// that the job reported.
 	claimed   [2]int64
 	scheduled [2]int64
 	over      [2]bool
@@ -200,7 +201,8 @@ func (s *sanity) attemptFinished(e *traces.AttemptFinished) {
 	}
 }
 
-// end warns of jobs and attempts that do not end, if the trace is complete.
+// The method end warns of jobs and attempts that do not end, if the trace is
+// complete.
 func (s *sanity) end(complete bool) {
 	if !complete {
 		return

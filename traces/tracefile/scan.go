@@ -36,7 +36,7 @@ type block struct {
 	head    blockHead
 	offset  int64
 	records string
-	stored  []byte // bytes of the block in the file; valid until the next block is read
+	stored  []byte // the block's bytes as they are in the file; valid until the next block is read
 }
 
 // newScanner returns a scanner after it has read the frame at the start of the
@@ -91,8 +91,8 @@ func (s *scanner) next() (block, error) {
 				return block{}, err
 			}
 		case binary.LittleEndian.Uint32(head)&^0xf == magicOurs&^0xf && s.footer == nil && !isFrame(head, tagFile):
-			// Only a newer version of heddle knows what is in this skippable
-			// zstd frame.
+			// A newer version of heddle wrote this skippable zstd frame with a tag
+			// that this program does not know, so it skips the frame.
 			if err := s.skip(8 + int64(binary.LittleEndian.Uint32(head[4:]))); err != nil {
 				return block{}, err
 			}
@@ -159,8 +159,8 @@ func (s *scanner) readFooter(payload int64) error {
 	return nil
 }
 
-// readFull reads size bytes and appends them to buf. A damaged file may give a
-// size that is too large; readFull then needs no more memory than the file has
+// readFull reads size bytes and appends them to buf. If the size is too large,
+// because the file is damaged, readFull needs no more memory than the file has
 // bytes.
 func readFull(in io.Reader, buf []byte, size int) ([]byte, error) {
 	b := bytes.NewBuffer(buf)

@@ -14,17 +14,18 @@ import (
 const maxRunEvents = 1 << 18
 
 // Sorter sorts events into the order of a finished trace. It keeps a limited
-// number of events in memory: it writes sorted runs of events to a file, and
-// merges the runs at the end.
+// number of events in memory: it writes sequences of sorted events (runs) to a
+// file, and merges the runs at the end.
 type Sorter struct {
 	folder string
 	run    []traces.Event
-	// file contains the sorted runs, one after the other. Its name is removed at
-	// once, so that the file disappears when the process ends.
+	// file contains the runs (sequences of sorted events), one after the other.
+	// Its name is removed at once, so that the file disappears when the process
+	// ends.
 	file  *os.File
 	runs  []*io.SectionReader
 	count int64
-	err   error // the first error that Add met; later calls return it too
+	err   error // the first error of Add; later calls of Add and WriteFile return it again
 }
 
 // NewSorter returns a Sorter that writes its temporary file into folder. Close
@@ -101,16 +102,17 @@ func (s *Sorter) spill() (err error) {
 	return nil
 }
 
-// WriteFile writes a trace file with all added events in order. If last is not
-// nil, it is called for each event before the event is written; it may change
-// the event, but not its place in the order.
+// WriteFile writes a trace file with all added events in order. If the argument
+// last is not nil, WriteFile calls this function for each event before it
+// writes the event. The function may change the event, but not the event's
+// place in the order.
 func (s *Sorter) WriteFile(path string, h traces.Header, last func(traces.Event)) error {
 	return replaceFile(path, func(f *os.File) error { return s.Encode(f, path, h, last, "") })
 }
 
-// Encode does the same as WriteFile, but writes to out. name is used in error
-// messages. If reason is not empty, the trace is marked as not complete for that
-// reason.
+// Encode does the same as WriteFile, but writes to out. The argument name is
+// used in error messages. If the argument reason is not empty, the trace is
+// marked as not complete for that reason.
 func (s *Sorter) Encode(out io.Writer, name string, h traces.Header, last func(traces.Event), reason string) error {
 	if s.err != nil {
 		return s.err
@@ -165,7 +167,7 @@ func (s *Sorter) Close() error {
 	return s.file.Close()
 }
 
-// run is a sorted run of events, in the Sorter's file or in memory.
+// run is a sequence of sorted events, in the Sorter's file or in memory.
 type run struct {
 	number int
 	in     *Reader
@@ -195,8 +197,9 @@ func (r *run) err() error {
 	return r.in.Err()
 }
 
-// compareRuns orders runs by their next events. If Compare finds no order
-// between these events, the run that was filled earlier comes first.
+// compareRuns orders runs (sequences of sorted events) by the next event of
+// each. If Compare finds no order between these events, the run that was filled
+// earlier comes first.
 func compareRuns(a, b *run) int {
 	if c := traces.Compare(a.event, b.event); c != 0 {
 		return c
@@ -204,7 +207,8 @@ func compareRuns(a, b *run) int {
 	return a.number - b.number
 }
 
-// sink restores the order of a heap of runs after its first run has changed.
+// sink restores the order of a heap of runs (sequences of sorted events) after
+// the next event of the first run has changed.
 func sink(heap []*run) {
 	for i := 0; ; {
 		least := 2*i + 1

@@ -14,8 +14,8 @@ import (
 // writer of traces would have written them.
 type DamageError struct {
 	Path   string
-	Offset int64 // byte of the file at which reading ended
-	Line   int64 // line, from 1, if the trace is in JSON Lines
+	Offset int64 // offset in bytes of the place in the file at which reading ended
+	Line   int64 // number of the damaged line, from 1, if the trace is in JSON Lines
 	Events int64 // number of events read before the damage
 	// CutOff is true if only the end of the file is missing. The events that
 	// were read are then the beginning of the trace.
@@ -40,8 +40,8 @@ func (e *DamageError) Error() string {
 type WriteError struct {
 	Path string
 	// Live is true for a trace that was written during a run, by a Writer from
-	// Create. Its file keeps the Saved events in complete blocks. A file of any
-	// other trace is written completely or not at all.
+	// Create. The complete blocks stay in its file; Saved is the number of events
+	// in them. Any other trace is written completely or not at all.
 	Live  bool
 	Saved int64
 	Lost  int64 // number of events in the block that could not be written

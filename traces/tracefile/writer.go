@@ -18,18 +18,18 @@ import (
 	"heddle/traces/outfile"
 )
 
-// blockBytes is the size of the collected records at which a Writer writes a
-// block to the file.
+// A Writer collects records and writes them to the file as one block when they
+// have the size blockBytes.
 const blockBytes = 512 << 10
 
-// WriteFile sorts the events and writes them to a trace file. A file of that
-// name is replaced, but only after the new file is complete and on disk.
+// WriteFile sorts the events by time and writes them to a trace file. A file of
+// that name is replaced, but only after the new file is complete and on disk.
 func WriteFile(path string, h traces.Header, events []traces.Event) error {
 	return replaceFile(path, func(f *os.File) error { return Encode(f, path, h, events) })
 }
 
 // Encode writes a trace with the events to out, in the order of a finished
-// trace. name is used in error messages.
+// trace. The argument name is used in error messages.
 func Encode(out io.Writer, name string, h traces.Header, events []traces.Event) error {
 	if !slices.IsSortedFunc(events, traces.Compare) {
 		events = slices.Clone(events)
@@ -65,7 +65,7 @@ type Writer struct {
 	path string
 	out  io.Writer
 	file *os.File // the file that Create opened and that Close must close; nil otherwise
-	live bool     // true if the file keeps its complete blocks after a write error
+	live bool     // true if the file is kept with its complete blocks after a write error
 	zstd *zstd.Encoder
 
 	mu      sync.Mutex
@@ -183,7 +183,7 @@ func (w *Writer) close(complete bool, reason string) error {
 			w.store()
 		}
 	}
-	_ = w.zstd.Close() // each block was compressed completely; Close only ends zstd's goroutines
+	_ = w.zstd.Close() // no data can be lost here: all blocks were compressed before, and Close only ends zstd's goroutines
 	if w.file == nil {
 		return w.err
 	}
@@ -216,8 +216,8 @@ func (w *Writer) flush() error {
 	return w.err
 }
 
-// store writes w.frame to the output. If that fails, it shortens the file to its
-// complete blocks.
+// store writes the current block, compressed in w.frame, to the output. If that
+// fails, it shortens the file to its complete blocks.
 func (w *Writer) store() {
 	n, err := w.out.Write(w.frame)
 	if err == nil && n < len(w.frame) {

@@ -12,14 +12,16 @@ import (
 	"heddle/traces"
 )
 
-// draw returns 64 random bits. quantity says what the bits are for, such as
-// "replica 1". thing is the HashName of a job or file, and i the number of a
-// task or block in it.
+// draw returns 64 random bits. The argument quantity says what the bits are
+// for, such as "replica 1". The argument thing is the hash (HashName) of the
+// name of a job or file; i is the number of a task in the job or of a block in
+// the file.
 func draw(quantity string, seed, thing, i uint64) uint64 {
 	return traces.Mix(traces.Mix(traces.Mix(traces.Mix(seed)^traces.HashName(quantity))^thing) ^ i)
 }
 
-// below turns 64 random bits into a number from 0 to n-1. n must be positive.
+// The function below turns 64 random bits into a number from 0 to n-1. n must
+// be positive.
 func below(n int, drawn uint64) int {
 	high, _ := bits.Mul64(drawn, uint64(n))
 	return int(high)

@@ -6,11 +6,12 @@ import (
 	"heddle/traces"
 )
 
-// maxNodes is the greatest number of nodes in a cluster that is made up.
+// maxNodes is the greatest number of nodes in a cluster that an import makes
+// up.
 const maxNodes = 1 << 20
 
-// Nodes makes up a cluster of count nodes in racks racks. All racks have the
-// same number of nodes, or differ by one.
+// Nodes makes up a cluster with the given numbers of nodes and racks. The
+// numbers of nodes in any two racks are equal or differ by one.
 func Nodes(count, racks int) ([]traces.NodeFacts, error) {
 	racks = max(racks, 1)
 	if count < 1 || count > maxNodes {

@@ -13,7 +13,7 @@ import (
 type Placer struct {
 	nodes []traces.NodeFacts
 	index map[traces.Node]int
-	racks map[string][]int // for each rack, the indexes of its nodes in the list of nodes
+	racks map[string][]int // for each rack, the indexes of its nodes in the cluster's list of nodes
 }
 
 // NewPlacer returns a Placer for a cluster. Its choices depend on the order of
@@ -28,9 +28,9 @@ func NewPlacer(nodes []traces.NodeFacts) *Placer {
 }
 
 // Replicas appends the nodes for the replicas of block i of a file to a list.
-// copies is the number of replicas; there are fewer if the cluster has fewer
-// nodes. If writer is not a node of the cluster, the node of the first replica
-// is random too.
+// The argument copies is the number of replicas; there are fewer if the cluster
+// has fewer nodes. If writer is not a node of the cluster, the node of the
+// first replica is random too.
 func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed, file, i uint64) []traces.Node {
 	copies = min(copies, len(p.nodes))
 	if copies <= 0 {
@@ -61,8 +61,8 @@ func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed
 	return to
 }
 
-// otherRack returns a random node that is in another rack than the first
-// replica's node, or -1 if there is none.
+// otherRack returns a random node for a block's second replica: one in another
+// rack than the node of the first replica, or -1 if there is none.
 func (p *Placer) otherRack(first int, r uint64) int {
 	rack := p.nodes[first].Rack
 	if len(p.racks[rack]) == len(p.nodes) {
@@ -75,8 +75,8 @@ func (p *Placer) otherRack(first int, r uint64) int {
 	}
 }
 
-// anywhere returns a random node of the cluster that is not in the list taken.
-// There must be such a node.
+// anywhere returns a random node of the cluster that is not in the list taken
+// (the nodes that already have a replica). There must be such a node.
 func (p *Placer) anywhere(taken []int, r uint64) int {
 	for ; ; r = traces.Mix(r) {
 		if i := int(r % uint64(len(p.nodes))); !slices.Contains(taken, i) {
@@ -85,8 +85,8 @@ func (p *Placer) anywhere(taken []int, r uint64) int {
 	}
 }
 
-// free returns a random node that is in the list pool but not in the list taken,
-// or -1 if there is none.
+// The method free returns a random node that is in the list pool but not in the
+// list taken (the nodes that already have a replica), or -1 if there is none.
 func free(pool, taken []int, r uint64) int {
 	var left []int
 	for _, i := range pool {

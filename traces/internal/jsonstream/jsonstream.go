@@ -39,10 +39,10 @@ type Reader struct {
 	in      source
 	decode  *jsontext.Decoder
 	options json.Options
-	base    int64             // offset in the file at which the JSON decoder began
-	begin   int64             // offset in the file of the object that is being read
-	text    []byte            // a decoded JSON string; the memory is reused
-	names   map[string]string // strings that Keep returned, so that equal strings share memory
+	base    int64             // offset in the file at which the current JSON decoder began; a new one begins after a damaged object
+	begin   int64             // offset in the file at which the object that is being read begins
+	text    []byte            // the last decoded JSON string; its memory is reused for the next one
+	names   map[string]string // strings that the method Keep returned so far, so that equal strings share memory
 }
 
 // source is a reader that first returns the bytes in back, which were read from
@@ -63,18 +63,18 @@ func (s *source) Read(p []byte) (int, error) {
 
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// New returns a Reader. Each of members reads the values of one Go type; the
-// JSON package reads values of all other types. If log is nil, the first defect
-// is an error.
+// New returns a Reader of a file. Each of the options members, made by Member,
+// reads the JSON values of one Go type; Go's JSON package reads values of all
+// other types. If log is nil, the first defect is an error.
 func New(in io.Reader, log *mend.Log, members ...*json.Unmarshalers) *Reader {
 	r := &Reader{log: log, in: source{in: in}, options: json.WithUnmarshalers(json.JoinUnmarshalers(members...)), names: map[string]string{}}
 	r.decode = jsontext.NewDecoder(&r.in, lenient)
 	return r
 }
 
-// Member returns an option for New: the function read then reads all values of
-// type T. If that function returns the result of ByFields, the JSON package
-// reads the value.
+// Member returns an option for New, so that the given function reads all JSON
+// values of the Go type T. If that function returns the result of ByFields, the
+// JSON package reads the value.
 func Member[T any](read func(*T) error) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(_ *jsontext.Decoder, to *T) error { return read(to) })
 }
@@ -137,8 +137,9 @@ func (r *Reader) value(fresh func() any) error {
 			r.begin = at + int64(len(ahead)-len(bytes.TrimLeft(ahead, ", \t\r\n")))
 			return json.UnmarshalDecode(r.decode, fresh(), r.options)
 		case r.decode.StackDepth() == 0 && len(ahead) > 0 && (ahead[0] == ',' || ahead[0] == ']'):
-			// After a damaged object inside a list, the decoder was restarted
-			// and does not know that it is in a list.
+			// A new decoder, begun after a damaged object inside a list, does not
+			// know that it is in a list. The list's comma or closing bracket is
+			// skipped here.
 			r.restart(at+1, ahead[1:])
 		case kind == jsontext.KindInvalid, kind == jsontext.KindBeginArray, kind == jsontext.KindEndArray:
 			if _, err := r.decode.ReadToken(); err != nil {
@@ -150,28 +151,29 @@ func (r *Reader) value(fresh func() any) error {
 	}
 }
 
-// cause returns the error of a Member's function, without the text that the JSON
-// package adds.
+// cause returns the error of a function given to Member, without the text that
+// the JSON package adds.
 func (r *Reader) cause(err error) error {
 	var semantic *json.SemanticError
 	switch {
 	case err == nil || errors.Is(err, io.EOF):
 		return err
 	case r.log != nil && errors.As(err, &semantic) && semantic.Err != nil:
-		return semantic.Err // the error that a Member's function returned
+		return semantic.Err // the error that the function given to Member returned
 	}
 	return fmt.Errorf("byte %d: %w", r.offset(), err)
 }
 
-// restart restarts the JSON decoder at an offset of the file. ahead has the
-// bytes after that offset that were already read.
+// restart begins a new JSON decoder at an offset of the file. The argument
+// ahead has the bytes after that offset that were already read.
 func (r *Reader) restart(offset int64, ahead []byte) {
 	r.in.back = slices.Concat(ahead, r.in.back)
 	r.base = offset
 	r.decode.Reset(&r.in, lenient)
 }
 
-// resync goes to the next line of the file that begins with an opening brace.
+// resync goes on after a damaged object: at the next line of the file that
+// begins with an opening brace.
 func (r *Reader) resync() {
 	offset, ahead := r.offset(), slices.Concat(r.decode.UnreadBuffer(), r.in.back)
 	r.in.back = nil
@@ -186,14 +188,15 @@ func (r *Reader) resync() {
 		n, err := r.in.Read(more)
 		ahead = slices.Concat(ahead, more[:n])
 		if err != nil && !bytes.Contains(ahead, []byte("\n{")) {
-			r.restart(offset+int64(len(ahead)), nil) // the error of this read is returned when the decoder reads on
+			r.restart(offset+int64(len(ahead)), nil) // the read error is not lost: the new decoder meets it again
 			return
 		}
 	}
 }
 
-// Is reports whether the next JSON value is of a kind. A value of another kind
-// is skipped; unless it is null, it is recorded as a defect.
+// Is reports whether the next JSON value is of the given kind, such as a list.
+// A value of another kind is skipped, and recorded as a defect unless it is
+// null.
 func (r *Reader) Is(kind jsontext.Kind, want string) (bool, error) {
 	at := r.decode.PeekKind()
 	if at == kind {
@@ -266,8 +269,8 @@ func (r *Reader) Into(v any) error { return json.UnmarshalDecode(r.decode, v) }
 func (r *Reader) Skip() error { return r.decode.SkipValue() }
 
 // Text reads a JSON string. A number, true or false is returned as it is
-// written. ok is false for null, lists and objects. The text is valid until the
-// next call.
+// written. The result ok is false for null, lists and objects. The text is
+// valid until the next call.
 func (r *Reader) Text() (text []byte, ok bool, err error) {
 	switch kind := r.decode.PeekKind(); kind {
 	case jsontext.KindNull, jsontext.KindBeginObject, jsontext.KindBeginArray:
@@ -281,7 +284,8 @@ func (r *Reader) Text() (text []byte, ok bool, err error) {
 	return r.unquote(value), true, nil
 }
 
-// maxNames is the greatest number of strings that Keep remembers.
+// maxNames limits the strings that the method Keep remembers, so that they do
+// not fill the memory.
 const maxNames = 1 << 16
 
 // Keep converts a text to a string. Equal texts get the same string, to save
@@ -315,13 +319,13 @@ func (r *Reader) unquote(value []byte) []byte {
 	case bytes.IndexByte(value, '\\') < 0:
 		return value[1 : len(value)-1]
 	}
-	r.text, _ = jsontext.AppendUnquote(r.text[:0], value) // the error can be ignored: an invalid surrogate becomes U+FFFD
+	r.text, _ = jsontext.AppendUnquote(r.text[:0], value) // the error can be ignored: it only says that an invalid surrogate was replaced by U+FFFD
 	return r.text
 }
 
 // Int reads a whole number. The number may be in quotes, and may be written as
-// "5.0" or "1e3". ok is false for null and for values that are not whole
-// numbers.
+// "5.0" or "1e3". The result ok is false for null and for values that are not
+// whole numbers.
 func (r *Reader) Int() (n int64, ok bool, err error) {
 	kind := r.decode.PeekKind()
 	if kind != jsontext.KindNumber && kind != jsontext.KindString {
@@ -342,8 +346,9 @@ func (r *Reader) Int() (n int64, ok bool, err error) {
 	return 0, false, r.MendHere(WrongType, "want a whole number of 64 bits")
 }
 
-// HasKey reports whether an object at the top level of a file, or of a list in
-// it, has one of the keys. head is the beginning of the file.
+// HasKey helps to detect the format of a JSON file. It reports whether an
+// object has one of the keys; the object is at the top level of the file, or in
+// a list there. The argument head is the beginning of the file.
 func HasKey(head []byte, keys ...string) bool {
 	d := jsontext.NewDecoder(bytes.NewReader(head), lenient)
 	for {
@@ -351,7 +356,7 @@ func HasKey(head []byte, keys ...string) bool {
 		switch {
 		case err != nil:
 			return false
-		case key.Kind() != jsontext.KindString: // the token is a bracket or brace; go on
+		case key.Kind() != jsontext.KindString: // a bracket or brace is no key: go on with the next token
 		case slices.Contains(keys, key.String()):
 			return true
 		case d.SkipValue() != nil:

@@ -9,7 +9,7 @@ package racks
 // Table maps hosts to racks. The zero value of Table is ready for use.
 type Table struct {
 	racks  map[string]string
-	sought map[string]bool // hosts whose rack was asked for when it was not known
+	sought map[string]bool // hosts for which the method Of was called before their rack was known
 	late   bool
 }
 
@@ -26,7 +26,7 @@ func (t *Table) Tell(host, rack string) {
 	t.late = t.late || t.sought[host]
 }
 
-// Of returns the rack of a host. It is empty if the rack is not known.
+// Of returns the rack of a host, or an empty text if the rack is not known.
 func (t *Table) Of(host string) string {
 	rack := t.racks[host]
 	if rack == "" && host != "" {
