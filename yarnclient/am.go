@@ -16,7 +16,7 @@ import (
 type AM struct{ *JobReader }
 
 // AM returns a client for the ApplicationMaster of an application, such as
-// "application_1_0002". It connects at the first call.
+// "application_1_0002". The client connects when its first method is called.
 func (rm *RM) AM(appID string) *AM {
 	job := "job_" + strings.TrimPrefix(appID, "application_")
 	return &AM{&JobReader{
@@ -48,8 +48,8 @@ func (am *AM) KillAttempt(ctx context.Context, attemptID string) error {
 // not from the ApplicationMaster: such an answer is a redirect or a web page.
 func (a answer) byProxy() bool { return a.status >= 300 || isHTML(a.body) }
 
-// gone returns an error for a call to an ApplicationMaster that the
-// ResourceManager's proxy has answered itself. If the job has ended, the proxy
+// gone returns the error for a request to an ApplicationMaster to which the
+// ResourceManager's proxy has replied itself. If the job has ended, the proxy
 // redirects to the history server. If the ApplicationMaster has not started,
 // the proxy redirects to the ResourceManager's page of the application. After
 // the ApplicationMaster has unregistered and before it ends, the proxy sends

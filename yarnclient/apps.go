@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// App is an application as the ResourceManager describes it. A user without the
-// right to view the application gets only its first few fields.
+// App is an application as the ResourceManager describes it. For a user
+// without the right to view the application, all but the first few fields are
+// zero.
 type App struct {
 	ID            string  `wire:"id" form:"application"`
 	User          string  `wire:"user" form:"user"`
@@ -22,17 +23,17 @@ type App struct {
 	Type          string  `wire:"applicationType"`
 	Tags          string  `wire:"applicationTags"` // the application's tags, comma-separated and in lower case
 	Priority      int     `wire:"priority"`
-	ClusterID     int64   `wire:"clusterId"` // value of ClusterInfo.ID when the application was submitted
+	ClusterID     int64   `wire:"clusterId"` // id of the ResourceManager when the application was submitted; see ClusterInfo.ID
 	Diagnostics   string  `wire:"diagnostics"`
 	TrackingURL   string  `wire:"trackingUrl"`
-	TrackingUI    string  `wire:"trackingUI"` // what TrackingURL leads to: UNASSIGNED, ApplicationMaster, History
+	TrackingUI    string  `wire:"trackingUI"` // kind of page to which TrackingURL leads: UNASSIGNED (no page yet), ApplicationMaster, History
 	AMHost        string  `wire:"amHostHttpAddress"`
 	AMNode        string  `wire:"masterNodeId"`
 	AMLabel       string  `wire:"amNodeLabelExpression"`
 	Label         string  `wire:"appNodeLabelExpression"`
 	AMLogs        string  `wire:"amContainerLogs"`
 	StartedMs     int64   `wire:"startedTime"` // time when the application was submitted, in Unix ms
-	LaunchedMs    int64   `wire:"launchTime"`  // time when the first ApplicationMaster was launched, in Unix ms
+	LaunchedMs    int64   `wire:"launchTime"`  // time when the application's first ApplicationMaster was launched, in Unix ms
 	FinishedMs    int64   `wire:"finishedTime"`
 	ElapsedMs     int64   `wire:"elapsedTime"`
 	ProgressPct   float64 `wire:"progress"`
@@ -43,15 +44,16 @@ type App struct {
 	VCoreSec      int64   `wire:"vcoreSeconds"`
 	PreemptedAMs  int     `wire:"numAMContainerPreempted"`
 	PreemptedCont int     `wire:"numNonAMContainerPreempted"`
-	// Requests are the container requests of the application that the scheduler
-	// has not met yet.
+	// Requests are the container requests of the application for which the
+	// scheduler has not allocated all containers yet.
 	Requests []ResourceRequest `wire:"resourceRequests"`
 	// Usage is the resources that the application uses in each partition of the
-	// cluster; a node label makes a partition.
+	// cluster. The nodes with one node label are a partition.
 	Usage []PartitionUsage `wire:"resourceInfo>resourceUsagesByPartition"`
 }
 
-// Ended reports whether the application is in a final state.
+// Ended reports whether the application is in a final state: FINISHED, FAILED
+// or KILLED.
 func (a *App) Ended() bool {
 	return a.State == "FINISHED" || a.State == "FAILED" || a.State == "KILLED"
 }
@@ -65,9 +67,10 @@ const (
 	PriorityMap       = 20
 )
 
-// ResourceRequest is a row of an application's table of resource requests: a
-// number of containers on a host, in a rack, or anywhere ("*"). One container
-// may count in several rows; the "*" row of a priority has the total.
+// ResourceRequest is one of the resource requests that an application has sent
+// to the scheduler. It asks for a number of containers on a host, in a rack,
+// or anywhere ("*"). One container may count in a request of each kind; the
+// "*" request of a priority has the total.
 type ResourceRequest struct {
 	Priority   int      `wire:"priority"`
 	Name       string   `wire:"resourceName"` // where the containers are requested: a host, a rack such as "/rack1", or "*" for anywhere
@@ -77,9 +80,9 @@ type ResourceRequest struct {
 	Label      string   `wire:"nodeLabelExpression"`
 }
 
-// PartitionUsage is the resources that an application uses and requests in one
-// partition. A partition is the nodes of one node label; "" is the default
-// partition.
+// PartitionUsage is the resources that an application uses, and those that it
+// requests, in one partition of the cluster. A partition is the nodes of one
+// node label; "" is the default partition.
 type PartitionUsage struct {
 	Partition string   `wire:"partitionName"`
 	Used      Resource `wire:"used"`
@@ -95,18 +98,20 @@ type AppFilter struct {
 	States      []string // states of the applications to list, such as RUNNING
 	FinalStatus string
 	User        string
-	Queue       string // name of the queue; Hadoop checks it for unfinished applications only
+	Queue       string // name of the queue whose applications are listed; Hadoop applies this condition to unfinished applications only
 	Types       []string
-	Tags        []string // application tags; an application must have at least one of them
+	Tags        []string // application tags; only applications with at least one of these tags are listed
 	Name        string
 	Limit       int
-	// Earliest and latest start, and earliest and latest end, of the
-	// applications to list, in Unix ms, both included. Zero sets no limit.
+	// Limits of the start times, and of the end times, of the applications to
+	// list, in Unix ms. A time that equals a limit is within it. Zero sets no
+	// limit.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
-	// Without lists the parts that the ResourceManager leaves out of its answer,
-	// which makes the answer much smaller: "resourceRequests", "timeouts",
-	// "appNodeLabelExpression", "amNodeLabelExpression", "resourceInfo".
+	// The field Without names the parts of an application that the
+	// ResourceManager shall leave out, so that its answer is much smaller:
+	// "resourceRequests", "timeouts", "appNodeLabelExpression",
+	// "amNodeLabelExpression", "resourceInfo".
 	Without []string
 }
 

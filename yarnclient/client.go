@@ -39,13 +39,14 @@ type Options struct {
 	// Addresses are the daemon's web addresses, "http://host:8088" or
 	// "host:8088". ResourceManagers in high availability have several.
 	Addresses []string
-	// User is the user name of the calls, which Hadoop's simple authentication
-	// trusts. Empty means the cluster's user for anonymous calls.
+	// User is the name of the user who makes the calls. Hadoop's simple
+	// authentication trusts this name. Empty means the cluster's user for
+	// anonymous calls.
 	User string
 	// Timeout limits one HTTP request together with its answer; 0 means 10 s.
 	Timeout time.Duration
-	// Retries is how many times a failed call that only reads is repeated; 0
-	// means 2, a negative number means never.
+	// Retries is how many times a failed call is repeated, if it only reads. 0
+	// means 2 times, a negative number means never.
 	Retries int
 	// DialContext opens connections, for callers that map node names to
 	// addresses themselves. nil means a plain net.Dialer. DialContext is
@@ -59,14 +60,14 @@ type Options struct {
 	Transport http.RoundTripper
 }
 
-// maxBodyBytes limits the length of an uncompressed answer: the list of 100,000
-// tasks takes some 40 MB. It also limits the memory of the lists decoded from
-// an answer, since an element written as "{}" may take hundreds of bytes in
-// memory.
+// maxBodyBytes limits the length of an uncompressed answer; a list of 100,000
+// tasks takes some 40 MB. maxBodyBytes also limits the memory of the lists
+// decoded from an answer, since an element written as "{}" may take hundreds
+// of bytes in memory.
 //
-// smallBytes limits answers in which a daemon describes itself. Such an answer
-// is requested first; an address that is no Hadoop daemon may send bytes
-// without end.
+// smallBytes limits the length of answers in which a daemon describes itself.
+// Such an answer is requested first, when the server at the address may not be
+// a Hadoop daemon and may send bytes without end.
 const (
 	maxBodyBytes = 256 << 20
 	smallBytes   = 1 << 20
@@ -126,9 +127,9 @@ func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 	}
 	connectLimit := 5 * time.Second
 	if len(o.Addresses) > 1 {
-		// A caller's time limit is often 3 s, which has to leave time to try another
-		// address. TCP repeats a lost first packet after 1 s, so 1.5 s allow for one
-		// lost packet.
+		// Callers often allow 3 s for a call, so connecting must fail early enough
+		// to try another address. TCP repeats a lost first packet after 1 s, so 1.5
+		// s allow for one lost packet.
 		connectLimit = 1500 * time.Millisecond
 	}
 	return &http.Transport{
@@ -162,7 +163,7 @@ func parseAddresses(service string, addresses []string) ([]string, error) {
 		u, err := url.Parse(a)
 		switch {
 		case err != nil:
-			var parse *url.Error // the text of the parse error contains the address, which may have a password
+			var parse *url.Error // a url.Error's text contains the address, perhaps with a password, so only the cause inside the error is shown
 			if errors.As(err, &parse) {
 				err = parse.Err
 			}
@@ -206,7 +207,7 @@ func (r *request) verb() string {
 type answer struct {
 	base     string // address of the daemon that sent the answer
 	status   int
-	location string // target URL if the answer is a redirect
+	location string // URL to which the answer redirects; empty if the answer is no redirect
 	body     []byte
 }
 
@@ -283,7 +284,7 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 		return answer{}, c.failed(ctx, base, r, resp, err)
 	}
 	a := answer{base: base, status: resp.StatusCode(), location: resp.Header().Get("Location"), body: resp.Body()}
-	if r.proxied && a.status >= 500 && isHTML(a.body) { // the proxy sends its own error page until it knows that the ApplicationMaster has ended
+	if r.proxied && a.status >= 500 && isHTML(a.body) { // after an ApplicationMaster has ended, the ResourceManager's proxy sends its own error page until it knows of the end
 		cause := fmt.Errorf("the ApplicationMaster does not answer: %s", firstWords(a.body))
 		return a, c.errorOf(base, r, a.status, withKind(cause, ErrNoMaster), "try again later: it may be starting again")
 	}
@@ -294,11 +295,11 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 	return a, nil
 }
 
-// failed returns the error for a request that got no answer or an incomplete
-// one.
+// failed returns the error for an HTTP request that got no answer or an
+// incomplete answer.
 func (c *client) failed(ctx context.Context, base string, r request, resp *resty.Response, err error) error {
 	e := c.errorOf(base, r, 0, nil, "")
-	var urlErr *url.Error // the text of the URL error contains the URL with the user's name
+	var urlErr *url.Error // a url.Error's text contains the URL with the user's name, so only the cause inside the error is shown
 	if errors.As(err, &urlErr) {
 		err = urlErr.Err
 	}
@@ -352,8 +353,8 @@ func (c *client) url(base string, r request) string {
 	return base + r.path + "?" + query
 }
 
-// understood decodes an answer into v. Its errors name the call that was
-// answered.
+// understood decodes a daemon's answer into v. If it fails, the error names
+// the HTTP call that was answered.
 func (c *client) understood(r request, a answer, v any, path ...string) error {
 	if isHTML(a.body) {
 		cause := fmt.Errorf("not a REST answer but %q", firstWords(a.body))
@@ -361,7 +362,7 @@ func (c *client) understood(r request, a answer, v any, path ...string) error {
 	}
 	if err := decode(a.body, v, path...); err != nil {
 		text := firstWords(a.body[:min(len(a.body), 200)])
-		if strings.Contains(text, "no active RM") { // a standby ResourceManager may answer with this text and status 200
+		if strings.Contains(text, "no active RM") { // a standby ResourceManager may send this text with status 200, as if the call had succeeded
 			return c.errorOf(a.base, r, a.status, withKind(errors.New(text), ErrStandby), "try again later")
 		}
 		cause := fmt.Errorf("invalid answer: %w (it starts with %q)", err, text)

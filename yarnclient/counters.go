@@ -19,9 +19,10 @@ type Counter struct {
 // Counters are a list of MapReduce counters in Hadoop's order.
 type Counters []Counter
 
-// Get returns a counter. group is the full or simple name of the counter's
-// group and name its own, such as "FileSystemCounter" and "HDFS_BYTES_READ".
-// Hadoop leaves out counters that were never increased.
+// Get returns the counter with the given name, such as "HDFS_BYTES_READ", in a
+// group of counters. The group is given by its full or simple name, such as
+// "FileSystemCounter". Get returns false if Hadoop has left the counter out
+// because it was never increased.
 func (cs Counters) Get(group, name string) (Counter, bool) {
 	for _, c := range cs {
 		if c.Name == name && (c.Group == group || strings.HasSuffix(c.Group, "."+group) || strings.HasSuffix(c.Group, "$"+group)) {

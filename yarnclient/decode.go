@@ -70,13 +70,13 @@ func (s scanner) root(v reflect.Value, path []string) error {
 	return err
 }
 
-// walk follows the names of path into the JSON text and decodes the value found
-// there into v.
+// walk looks up a value inside the JSON text of an answer, by the list path of
+// nested member names, and decodes the value into v.
 func (s scanner) walk(v reflect.Value, path []string) error {
 	if len(path) == 0 {
 		return s.value(v)
 	}
-	if s.PeekKind() == '[' { // some of Hadoop's answers have a list of objects where a single object is expected
+	if s.PeekKind() == '[' { // some of Hadoop's answers have a list of objects in place of a single object
 		return s.array(func() error { return s.walk(v, path) })
 	}
 	if s.PeekKind() != '{' {
@@ -122,10 +122,11 @@ func (s scanner) structure(v reflect.Value) error {
 	return s.empty("object")
 }
 
-// fields decodes the next JSON value, or parts of it, into all struct fields
-// whose tags name it.
+// fields is a function that decodes the next JSON value of an answer. It
+// stores the value, or parts of the value, in all struct fields whose tags
+// name it.
 func (s scanner) fields(v reflect.Value, fields []field) error {
-	var value jsontext.Value // the JSON value that is being decoded; kept if several struct fields want parts of it
+	var value jsontext.Value // the JSON value that is being decoded; kept while several struct fields take parts of this value
 	if len(fields) > 1 {
 		read, err := s.ReadValue()
 		if err != nil {
@@ -176,8 +177,8 @@ func (s scanner) element(v reflect.Value) error {
 	return s.value(last)
 }
 
-// nothing reports whether the next JSON value is empty: null, {} or a string of
-// spaces. Indented XML gives such strings.
+// nothing is a function that reports whether the next JSON value is empty:
+// null, {} or a string of spaces. Indented XML gives such strings.
 func (s scanner) nothing() bool {
 	rest := s.rest()
 	switch {
@@ -189,7 +190,8 @@ func (s scanner) nothing() bool {
 	return false
 }
 
-// blank reports whether a quoted JSON string has only white space.
+// blank reports whether a quoted JSON string has only white space, so that it
+// counts as an empty value.
 func blank(text []byte) bool {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -294,7 +296,7 @@ func (s scanner) set(v reflect.Value, text []byte) error {
 type field struct {
 	index []int
 	rest  []string
-	form  string // name of the pattern in forms that the text must match; empty means any text
+	form  string // name of the pattern that the field's text must match, see the variable forms; empty means any text
 }
 
 type plan map[string][]field

@@ -11,8 +11,9 @@ import (
 // *RequestError that wraps one or two of these errors. If Hadoop explained a
 // refusal, the *RequestError also wraps a *RemoteError, for errors.As.
 var (
-	// ErrUnreachable means that a call got no answer. If RequestError.Unsent is
-	// true, the call was not carried out; otherwise it may have been.
+	// ErrUnreachable means that a call got no answer from the daemon. If
+	// RequestError.Unsent is true, the daemon has not carried out the call;
+	// otherwise it may have done so.
 	ErrUnreachable = errors.New("not reachable")
 	// ErrUnauthorized means that the daemon answered with status 401 or 403.
 	ErrUnauthorized = errors.New("not allowed")
@@ -45,8 +46,8 @@ type RequestError struct {
 	URL    string // URL of the call without user, password and token
 	Status int    // HTTP status of the answer; 0 if there was no answer
 	Err    error  // cause of the failure; it wraps an error such as ErrUnreachable
-	Next   string // advice on what to do next; may be empty
-	Unsent bool   // whether no connection was made, so that the daemon certainly has not carried out the call
+	Next   string // advice to the user on what to do after the failure; may be empty
+	Unsent bool   // whether no connection to the daemon was made, so that it certainly has not carried out the call
 }
 
 func (e *RequestError) Error() string {
@@ -98,8 +99,8 @@ func (e *kindError) Unwrap() []error { return append([]error{e.cause}, e.kinds..
 
 func withKind(cause error, kinds ...error) error { return &kindError{cause, kinds} }
 
-// refusal returns the cause of a refused call, and advice, from an answer with
-// an error status.
+// refusal explains an answer with an error status. It returns advice to the
+// user, and the cause for which the daemon refused the call.
 func refusal(status int, body []byte, service string) (next string, cause error) {
 	var kinds []error
 	denied := status == http.StatusUnauthorized || status == http.StatusForbidden

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// send makes a call at the active ResourceManager. A standby (status 307) has
-// certainly not carried out the call, nor has a daemon that accepts no
-// connection. Then even a call that changes something is sent to another
+// send makes a call at the active ResourceManager. If the daemon is a standby
+// (status 307) or accepts no connection, it has certainly not carried out the
+// call. Then the call, even one that changes something, is sent to another
 // address: the one that the standby names, or else the one that reports to be
 // active.
 func (c *client) send(ctx context.Context, r request) (answer, error) {
@@ -68,7 +68,7 @@ func (c *client) failover(ctx context.Context, tried string, r request, a answer
 	}
 	b, berr := c.exchange(ctx, active, r)
 	if berr == nil && b.status == http.StatusTemporaryRedirect {
-		return b, err // this ResourceManager was active a moment ago and has become a standby
+		return b, err // the ResourceManager that was found active has become a standby meanwhile, so the earlier error is returned
 	}
 	return b, berr
 }

@@ -10,8 +10,8 @@ import (
 // History is a client of a MapReduce JobHistory server.
 type History struct{ c *client }
 
-// NewHistory returns a client of a JobHistory server. It connects at the first
-// call.
+// NewHistory returns a client of a JobHistory server. The client connects when
+// its first method is called.
 func NewHistory(o Options) (*History, error) {
 	c, err := newClient("JobHistory server", o)
 	if err != nil {
@@ -50,8 +50,8 @@ type JobFilter struct {
 	State string // result of the job: SUCCEEDED, FAILED, KILLED
 	Queue string
 	Limit int
-	// Earliest and latest start, and earliest and latest end, of the jobs to
-	// list, in Unix ms, both included. Zero sets no limit.
+	// Limits of the start times, and of the end times, of the jobs to list, in
+	// Unix ms. A time that equals a limit is within it. Zero sets no limit.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
 }
@@ -74,9 +74,10 @@ func (f *JobFilter) values() url.Values {
 	return v
 }
 
-// Jobs lists the ended jobs that the filter f selects. The history server may
-// list a job only 3 min after its end (mapreduce.jobhistory.move.interval-ms).
-// Job finds it at once.
+// Jobs lists the ended jobs that the filter f selects. A job may be missing
+// from the list until 3 min after its end
+// (mapreduce.jobhistory.move.interval-ms). The method Job finds it without
+// this delay.
 func (h *History) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
 	var jobs []Job
 	err := h.c.get(ctx, request{path: "/ws/v1/history/mapreduce/jobs", query: f.values()}, &jobs, "jobs", "job")
@@ -84,7 +85,7 @@ func (h *History) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
 }
 
 // Job returns a reader for the data of a job, such as "job_1_0002". The reader
-// connects at its first call.
+// connects when its first method is called.
 func (h *History) Job(id string) *JobReader {
 	return &JobReader{c: h.c, path: "/ws/v1/history/mapreduce/jobs/" + url.PathEscape(id)}
 }

@@ -14,7 +14,8 @@ import (
 // list of a big cluster has megabytes, of which a tenth is needed.
 type scanner struct {
 	*jsontext.Decoder
-	// listBytes is the memory taken so far by all lists that were decoded.
+	// listBytes is the memory in bytes of all lists that were decoded so far, to
+	// keep it below a limit.
 	listBytes *int
 }
 
@@ -27,9 +28,9 @@ func newScanner(data []byte, listBytes *int) scanner {
 	return scanner{d, listBytes}
 }
 
-// object reads a JSON object and calls the function each with the name of every
-// member. The function must read the member's value. The name is valid only until
-// the value is read.
+// object reads a JSON object. For every member it calls the function that is
+// its parameter, with the member's name. That function must read the member's
+// value. The name is valid only until the value is read.
 func (s scanner) object(each func(name []byte) error) error {
 	return s.members('}', func() error {
 		quoted, err := s.ReadValue()
@@ -59,14 +60,15 @@ func (s scanner) members(end jsontext.Kind, each func() error) error {
 	return err
 }
 
-// rest returns the JSON text that follows, from the next value on.
+// rest returns the JSON text that has not been read yet, from the next value
+// on.
 func (s scanner) rest() []byte {
-	s.PeekKind() // peeking makes the decoder read the next value into its buffer
+	s.PeekKind() // this call makes the decoder read the next value into its buffer, from which the text is returned
 	return bytes.TrimLeft(s.UnreadBuffer(), " \t\r\n:,")
 }
 
-// unquote returns the text of a JSON scalar. ok is false if the scalar has no
-// quotes.
+// unquote returns the text of a JSON scalar without quotes. ok is false if the
+// scalar had none.
 func unquote(value jsontext.Value) (text []byte, ok bool, err error) {
 	switch {
 	case value[0] != '"':
@@ -88,8 +90,8 @@ func (s scanner) errorf(format string, args ...any) error {
 	return fmt.Errorf("at byte %d: %s", s.InputOffset(), fmt.Sprintf(format, args...))
 }
 
-// cutOff replaces the error of an answer that ends too early by one that says
-// so.
+// cutOff makes the error of an incomplete answer clear: instead of "EOF" the
+// error says after how many bytes the answer was cut off.
 func cutOff(err error, bytes int) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("answer cut off after %d bytes: %w", bytes, err)

@@ -39,8 +39,8 @@ func (rm *RM) LabelsOfNode(ctx context.Context, id string) ([]NodeLabel, error) 
 	return rm.nodeLabels(ctx, nodePath(id)+"/get-labels")
 }
 
-// nodeLabels requests a list of node labels as XML, which has the same
-// structure in all versions of Hadoop.
+// nodeLabels requests a list of node labels as XML, since only the XML answer
+// has the same structure in all versions of Hadoop.
 func (rm *RM) nodeLabels(ctx context.Context, path string) ([]NodeLabel, error) {
 	var list []NodeLabel
 	err := rm.c.get(ctx, request{path: path, accept: asXML}, &list, "nodeLabelsInfo", "nodeLabelInfo")
@@ -92,8 +92,8 @@ func (rm *RM) LabelsToNodes(ctx context.Context, labels ...string) (map[string][
 }
 
 // AddLabels adds node labels to the cluster. A label that exists stays as it
-// is. The call fails if an existing label is exclusive and the new one is not,
-// or the reverse.
+// is. The call fails if an existing label is exclusive and is added as not
+// exclusive, or the reverse.
 func (rm *RM) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
 	type label struct {
 		Name      string `json:"name"`

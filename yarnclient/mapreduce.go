@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// JobReader reads the data of a MapReduce job. It asks the job's
-// ApplicationMaster while the job runs (see RM.AM), or the history server
-// afterwards (see History.Job).
+// JobReader reads the data of a MapReduce job. A reader from RM.AM asks the
+// job's ApplicationMaster while the job runs. A reader from History.Job asks
+// the history server after the job has ended.
 type JobReader struct {
 	c    *client
-	path string // URL path of the job at the daemon that is asked
-	// gone explains an answer that comes from the ResourceManager's proxy
-	// instead of the ApplicationMaster. It is nil if the history server is
-	// asked.
+	path string // URL path of the job at the ApplicationMaster or the history server
+	// gone makes the error for an answer that comes from the ResourceManager's
+	// proxy instead of the ApplicationMaster. gone is nil if the data is read
+	// from the history server, which has no proxy.
 	gone func(ctx context.Context, r request, a answer) error
 }
 
@@ -36,13 +36,13 @@ type Job struct {
 	MapsCompleted     int     `wire:"mapsCompleted"`
 	Reduces           int     `wire:"reducesTotal"`
 	ReducesCompleted  int     `wire:"reducesCompleted"`
-	MapsPending       int     `wire:"mapsPending"` // number of maps that have not started; this field and the next five are set for running jobs only
+	MapsPending       int     `wire:"mapsPending"` // number of maps that have not started; like the next five numbers, set for running jobs only
 	MapsRunning       int     `wire:"mapsRunning"`
 	ReducesPending    int     `wire:"reducesPending"`
 	ReducesRunning    int     `wire:"reducesRunning"`
 	MapProgressPct    float64 `wire:"mapProgress"`
 	ReduceProgressPct float64 `wire:"reduceProgress"`
-	// Numbers of the job's task attempts by state; an attempt in state NEW has
+	// Numbers of the job's task attempts by state. An attempt in state NEW has
 	// not started yet.
 	NewMapAttempts           int `wire:"newMapAttempts"`
 	RunningMapAttempts       int `wire:"runningMapAttempts"`
@@ -54,8 +54,9 @@ type Job struct {
 	SuccessfulReduceAttempts int `wire:"successfulReduceAttempts"`
 	FailedReduceAttempts     int `wire:"failedReduceAttempts"`
 	KilledReduceAttempts     int `wire:"killedReduceAttempts"`
-	// Mean times of the job's successful attempts in ms, set by the history
-	// server only.
+	// Mean times of the job's successful task attempts in ms: of maps, and of the
+	// shuffle, merge and reduce phases of reduces. Only the history server sets
+	// them.
 	AvgMapMs     int64 `wire:"avgMapTime"`
 	AvgShuffleMs int64 `wire:"avgShuffleTime"`
 	AvgMergeMs   int64 `wire:"avgMergeTime"`

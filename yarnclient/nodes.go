@@ -10,7 +10,7 @@ import (
 
 // Node is a NodeManager as the ResourceManager describes it.
 type Node struct {
-	ID           string   `wire:"id" form:"node"` // id of the node, "host:port", by which calls for labels and resources name the node
+	ID           string   `wire:"id" form:"node"` // id of the node, "host:port", for calls that set its labels or resources
 	Host         string   `wire:"nodeHostName" form:"host"`
 	Rack         string   `wire:"rack"`
 	State        string   `wire:"state"` // state of the node: RUNNING, LOST, UNHEALTHY, DECOMMISSIONED, ...
@@ -25,8 +25,8 @@ type Node struct {
 	AvailVCores  int      `wire:"availableVirtualCores"`
 	Total        Resource `wire:"totalResource"` // resources that the node offers; zero in Hadoop before 3.3
 	Labels       []string `wire:"nodeLabels"`    // node labels of the node; Hadoop allows at most one
-	// Memory and CPU that the host uses, and that the node's containers use.
-	// CPU is in cores.
+	// Memory in MiB and CPU in cores, as used by the whole host and by the node's
+	// containers.
 	HostMB        int64   `wire:"resourceUtilization>nodePhysicalMemoryMB"`
 	HostCPU       float64 `wire:"resourceUtilization>nodeCPUUsage"`
 	ContainersMB  int64   `wire:"resourceUtilization>aggregatedContainersPhysicalMemoryMB"`
@@ -61,10 +61,11 @@ func (rm *RM) Node(ctx context.Context, id string) (Node, error) {
 }
 
 // SetNodeResource changes the resources that a node offers, until the node or
-// the ResourceManager restarts. Running containers stay. The node gets no new
-// ones while its containers use total or more. Both memory and cores are set:
-// with the dominant resource calculator, too few cores limit the containers
-// too. The change takes effect a little later; check it with Node.
+// the ResourceManager restarts. Running containers stay. While they use the
+// new total or more, the node gets no new containers. Memory and cores are
+// both set; with the dominant resource calculator, too few cores limit the
+// containers like too little memory. The change takes effect a little later;
+// call Node to see whether it has.
 func (rm *RM) SetNodeResource(ctx context.Context, id string, total Resource) error {
 	// An overCommitTimeout other than -1 would make the ResourceManager kill
 	// containers that exceed the node's new total.

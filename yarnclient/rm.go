@@ -8,10 +8,12 @@ import (
 	"net/url"
 )
 
-// RM is a client of a ResourceManager, or of several in high availability.
+// RM is a client of a cluster's ResourceManager, or of all its
+// ResourceManagers in high availability.
 type RM struct{ c *client }
 
-// NewRM returns a client of a ResourceManager. It connects at the first call.
+// NewRM returns a client of a ResourceManager. The client connects when its
+// first method is called.
 func NewRM(o Options) (*RM, error) {
 	c, err := newClient("ResourceManager", o)
 	if err != nil {
@@ -20,8 +22,8 @@ func NewRM(o Options) (*RM, error) {
 	return &RM{c}, nil
 }
 
-// Once returns a client of the same ResourceManager that does not repeat failed
-// calls. Both clients share their connections.
+// Once returns a second client of the same ResourceManager, which does not
+// repeat failed calls. Both clients share their connections.
 func (rm *RM) Once() *RM {
 	once := *rm.c
 	once.retries = 0
@@ -69,7 +71,7 @@ func (rm *RM) Info(ctx context.Context) (ClusterInfo, error) {
 	if err != nil || info.HAState != HAStandby || len(rm.c.addresses) == 1 {
 		return info, err
 	}
-	if _, err := rm.c.findActive(ctx); err != nil { // a standby ResourceManager answers this call itself instead of redirecting it, so the other addresses are asked
+	if _, err := rm.c.findActive(ctx); err != nil { // a standby ResourceManager answers this request itself and does not redirect it, so the other addresses are tried
 		return info, err
 	}
 	return rm.info(ctx)
@@ -79,9 +81,9 @@ func (rm *RM) info(ctx context.Context) (ClusterInfo, error) {
 	return rm.c.infoOf(ctx, rm.c.do)
 }
 
-// infoOf asks a ResourceManager for its description, which the function do
-// requests. An answer without a state is an error, since it comes from another
-// service.
+// infoOf returns a ResourceManager's description of itself. Its parameter do
+// is the function that sends the request. An answer without a state is an
+// error, since it comes from another service.
 func (c *client) infoOf(ctx context.Context, do func(context.Context, request) (answer, error)) (ClusterInfo, error) {
 	var info ClusterInfo
 	r := request{path: "/ws/v1/cluster/info", limit: smallBytes}
@@ -245,7 +247,7 @@ func (c *client) jmx(ctx context.Context, query string) ([]map[string]any, error
 	var out struct {
 		Beans []map[string]any `json:"beans"`
 	}
-	if err := json.Unmarshal(a.body, &out); err != nil { // encoding/json is used, as decode needs to know the attributes and those of JMX beans vary
+	if err := json.Unmarshal(a.body, &out); err != nil { // the attributes of JMX beans vary, so encoding/json decodes them; the function decode needs a struct with known fields
 		cause := withKind(err, ErrBadAnswer)
 		return nil, c.errorOf(a.base, r, a.status, cause, notRestAdvice(c.service))
 	}

@@ -22,7 +22,8 @@ func (rm *RM) SchedulerConf(ctx context.Context) (map[string]string, error) {
 }
 
 // SchedulerChange is a change of the Capacity scheduler's settings. Hadoop
-// carries out all parts of it or none, in the order of the fields.
+// carries out all parts of the change or none, in the order of the struct's
+// fields.
 type SchedulerChange struct {
 	Remove []string // paths of the queues to remove; they must be stopped and empty
 	Add    []QueueSettings
@@ -92,6 +93,6 @@ func entries(b *bytes.Buffer, m map[string]string) {
 
 func element(b *bytes.Buffer, name, text string) {
 	b.WriteString("<" + name + ">")
-	_ = xml.EscapeText(b, []byte(text)) // writing to a bytes.Buffer cannot fail
+	_ = xml.EscapeText(b, []byte(text)) // the error is ignored, since writing to a bytes.Buffer cannot fail
 	b.WriteString("</" + name + ">")
 }

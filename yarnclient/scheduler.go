@@ -44,7 +44,7 @@ type Queue struct {
 	Steady Resource `wire:"steadyFairResources"`
 
 	// Fields of a queue that both the Capacity and the Fair scheduler set.
-	ActiveApps        int `wire:"numActiveApplications"` // number of running applications in the queue, for leaf queues
+	ActiveApps        int `wire:"numActiveApplications"` // number of running applications in the queue, set for leaf queues only
 	PendingApps       int `wire:"numPendingApplications"`
 	PendingContainers int `wire:"pendingContainers"`
 }
@@ -81,7 +81,7 @@ func (rm *RM) Scheduler(ctx context.Context) (Scheduler, error) {
 	}
 	s := Scheduler{Type: w.Type}
 	roots := w.FairRoot
-	if w.Name != "" { // for the Capacity scheduler, the top of the answer is the root queue
+	if w.Name != "" { // the Capacity scheduler's answer has the root queue as its outermost object
 		roots = []wireQueue{w.wireQueue}
 	}
 	for _, root := range roots {
@@ -93,7 +93,7 @@ func (rm *RM) Scheduler(ctx context.Context) (Scheduler, error) {
 func (s *Scheduler) add(w wireQueue, parent string) {
 	q, children := w.Queue, append(w.Capacity, w.Fair...)
 	q.Parent, q.Leaf = parent, len(children) == 0
-	if q.Path == "" { // in Hadoop 3.3 the Fair scheduler sends paths as names of queues
+	if q.Path == "" { // in Hadoop 3.3 the Fair scheduler sends the full path of a queue as its name
 		q.Path = q.Name
 		if parent != "" && !strings.HasPrefix(q.Name, parent+".") {
 			q.Path = parent + "." + q.Name

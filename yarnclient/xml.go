@@ -13,9 +13,9 @@ func isXML(body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n\ufeff"), []byte("<"))
 }
 
-// xmlToJSON rewrites an XML answer as JSON. The root element's name becomes the
-// root name, and its child elements become members. A child that occurs several
-// times gives several members with the same name. Text becomes a string.
+// xmlToJSON rewrites an XML answer as JSON. The root element's name becomes
+// the root name, and its child elements become members. Child elements with
+// the same name become members with the same name. Text becomes a string.
 // Attributes are dropped.
 func xmlToJSON(body []byte) ([]byte, error) {
 	d := xml.NewDecoder(bytes.NewReader(body))

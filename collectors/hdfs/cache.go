@@ -17,7 +17,8 @@ import (
 const NoLimit = math.MaxInt64
 
 // neverMs is the relative expiry time of a cache directive that never expires,
-// in Hadoop's protocol. It is also the largest that Hadoop accepts.
+// in Hadoop's protocol. It is also the largest expiry time that Hadoop
+// accepts.
 const neverMs = math.MaxInt64 / 4
 
 // CachePool groups HDFS cache directives under one owner and one limit.
@@ -38,12 +39,13 @@ type CachePool struct {
 	Stats CacheStats
 }
 
-// CacheStats say how many of the requested bytes and files are cached. The
-// numbers of a directive are a few seconds old, those of a pool are newer.
+// CacheStats say how many of the bytes and files that cache directives request
+// are cached. For one directive the numbers are a few seconds old, for a pool
+// they are newer.
 type CacheStats struct {
 	BytesNeeded, BytesCached int64
-	// BytesOverLimit is the number of bytes requested above the pool's limit.
-	// It is set for pools only.
+	// BytesOverLimit is by how many bytes the directives of a pool exceed the
+	// pool's limit. It is set for pools only.
 	BytesOverLimit           int64
 	FilesNeeded, FilesCached int64
 }
@@ -60,7 +62,7 @@ type CacheDirective struct {
 	// NameNode chooses which. Zero means one DataNode for a new directive, and
 	// no change for a modified one.
 	Replicas int
-	// Expires is the time at which the directive ends, in milliseconds. Zero
+	// Expires is the time at which the cache directive ends, exact to 1 ms. Zero
 	// means never for a new directive, and no change for a modified one.
 	Expires time.Time
 	// Expired and Stats are filled in from the NameNode's answer. They are
@@ -94,8 +96,8 @@ func (c *Client) AddCachePool(ctx context.Context, p CachePool) error {
 	return c.putPool(ctx, "add", p)
 }
 
-// ModifyCachePool changes the cache pool with p's name. Fields of p that are
-// zero stay unchanged in the pool. Only superusers may do so.
+// ModifyCachePool changes the cache pool that has the name p.Name. Settings
+// whose field in p is zero stay unchanged. Only superusers may do so.
 func (c *Client) ModifyCachePool(ctx context.Context, p CachePool) error {
 	return c.putPool(ctx, "modify", p)
 }
@@ -157,9 +159,9 @@ func (c *Client) CacheDirectives(ctx context.Context, pool string) ([]CacheDirec
 	}
 }
 
-// AddCacheDirective adds the cache directive d and returns its id. It returns
-// fs.ErrInvalid if the pool does not exist, or if the directive's files exceed
-// what is left of the pool's limit.
+// AddCacheDirective adds the cache directive d and returns the id that the
+// NameNode has given it. It returns fs.ErrInvalid if the pool does not exist,
+// or if the directive's files exceed what is left of the pool's limit.
 func (c *Client) AddCacheDirective(ctx context.Context, d CacheDirective) (id int64, err error) {
 	info := directiveInfo(d)
 	if info.Replication == nil {
@@ -172,8 +174,8 @@ func (c *Client) AddCacheDirective(ctx context.Context, d CacheDirective) (id in
 	return resp.Id, nil
 }
 
-// ModifyCacheDirective changes the cache directive with d's id. Fields of d
-// that are zero stay unchanged in the directive.
+// ModifyCacheDirective changes the cache directive that has the id d.ID.
+// Settings whose field in d is zero stay unchanged.
 func (c *Client) ModifyCacheDirective(ctx context.Context, d CacheDirective) error {
 	info := directiveInfo(d)
 	info.Id = proto.Int64(d.ID)

@@ -25,8 +25,8 @@ const (
 	// maxFrameBytes is the maximum length of an answer of the NameNode. It is
 	// the default of Hadoop's ipc.maximum.response.length.
 	maxFrameBytes = 128 << 20
-	// trustedBytes limits the memory that is allocated for an answer before its
-	// bytes have arrived.
+	// trustedBytes is how much memory, in bytes, is allocated for an answer at
+	// most before the answer's bytes have arrived.
 	trustedBytes = 64 << 10
 	// maxMessages limits the number of protobuf messages in one answer, since
 	// two bytes of a bad answer can become a message that takes some 200 bytes
@@ -43,16 +43,16 @@ const (
 type conn struct {
 	address string
 	c       net.Conn
-	writing chan struct{} // lock for writing to the connection: the channel holds one value while a call is written
+	writing chan struct{} // lock for writing to the connection: the channel holds one value while a request is written
 
 	mu      sync.Mutex
 	pending map[int32]chan reply
 	err     error         // cause for which the connection was closed; nil while it is open
-	done    chan struct{} // channel that is closed together with the connection
+	done    chan struct{} // channel that is closed when the connection is closed, to wake the calls that wait
 }
 
-// reply is the answer to a call: a header and, if the call succeeded, the
-// message with the result.
+// reply is the NameNode's answer to an RPC call: a header and, if the call
+// succeeded, the message with the result.
 type reply struct {
 	header *hdfspb.ResponseHeader
 	body   []byte
@@ -73,7 +73,8 @@ func (e *protocolError) Error() string {
 }
 
 // open connects to a NameNode and sends the name of the user. It does not wait
-// for an answer to this, since a NameNode answers only calls.
+// for an answer, since a NameNode answers only calls and not the start of a
+// connection.
 func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 	nc, err := c.options.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -104,8 +105,8 @@ func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 	return cn, nil
 }
 
-// call sends one request and waits for the answer. It stops waiting when the
-// context ctx or the connection ends.
+// call sends one request to the NameNode and waits for the answer. It stops
+// waiting when the context ctx or the connection ends.
 func (cn *conn) call(ctx context.Context, clientID []byte, id, retry int32, method string, req proto.Message) (reply, error) {
 	frame, err := appendFrame(nil,
 		requestHeader(id, retry, clientID),
@@ -137,7 +138,7 @@ func (cn *conn) call(ctx context.Context, clientID []byte, id, retry int32, meth
 		return reply{}, ctx.Err()
 	case <-cn.done:
 		select {
-		case r := <-answer: // the answer to the call came just before the connection ended
+		case r := <-answer: // the answer to this call came just before the connection ended, so the call has succeeded
 			return r, nil
 		default:
 			return reply{}, cn.err
@@ -164,17 +165,18 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 	stop := context.AfterFunc(ctx, func() { _ = cn.c.SetWriteDeadline(time.Unix(1, 0)) })
 	n, err := cn.c.Write(frame)
 	if !stop() {
-		// The connection cannot be used again: the frame was sent in part only,
-		// or the expired deadline would make the next write fail.
+		// After a failed write the connection cannot be used again. Either only a
+		// part of the frame was sent, or the expired deadline would make the next
+		// write fail.
 		cn.close(&lostError{fmt.Errorf("write: %w", ctx.Err())})
 		return ctx.Err()
 	}
 	if err == nil {
 		return nil
 	}
-	// The NameNode may have sent an answer before it closed the connection.
-	// That answer explains more than the error of the write, so read for
-	// another second.
+	// A write may fail because the NameNode has closed the connection, perhaps
+	// after an answer. That answer explains more than the error of the write, so
+	// answers are read for another second.
 	_ = cn.c.SetReadDeadline(time.Now().Add(time.Second))
 	<-cn.done
 	if errors.Is(cn.err, os.ErrDeadlineExceeded) {
@@ -217,8 +219,8 @@ func (cn *conn) deliver(r reply) {
 		answer <- r
 		return
 	}
-	// With a negative call id, the NameNode refuses the whole connection, which
-	// ends all calls. An answer is dropped if its call does not wait any
+	// An answer with a negative call id refuses the whole connection, which ends
+	// all calls. Any other answer is dropped if its call does not wait any
 	// longer.
 	if id < 0 && r.header.GetStatus() == hdfspb.ResponseHeader_FATAL {
 		cn.close(remoteError("connect", cn.address, r.header))
@@ -275,11 +277,11 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		}
 		return nil, err
 	}
-	size := int32(binary.BigEndian.Uint32(head)) // frame lengths of Hadoop IPC are signed numbers, as in Java
+	size := int32(binary.BigEndian.Uint32(head)) // frame lengths of Hadoop IPC are signed, as in Java, so a wrong length may be negative
 	if size <= 0 || size > maxFrameBytes {
 		return nil, badLength(r, head, size)
 	}
-	_, _ = r.Discard(4) // skip the length of the frame, which is known already
+	_, _ = r.Discard(4) // skip the 4 bytes with the frame's length, which have been read already
 	if size <= trustedBytes {
 		frame := make([]byte, size)
 		_, err = io.ReadFull(r, frame)
@@ -317,7 +319,7 @@ func unexpected(err error) error {
 // unmarshal decodes the bytes of an answer into resp. It refuses an answer with
 // more than maxMessages protobuf messages.
 func unmarshal(body []byte, resp proto.Message) error {
-	if len(body) > 2*maxMessages { // a protobuf message takes at least two bytes, so only a long answer can have too many
+	if len(body) > 2*maxMessages { // a protobuf message takes at least two bytes, so messages are counted in long answers only
 		left := maxMessages
 		if err := countMessages(body, resp.ProtoReflect().Descriptor(), &left); err != nil {
 			return err
@@ -326,7 +328,8 @@ func unmarshal(body []byte, resp proto.Message) error {
 	return proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(body, resp)
 }
 
-// countMessages subtracts the number of protobuf messages in b from left. No
+// countMessages counts the protobuf messages in b, nested ones included, and
+// fails if there are more than left allows. Each message lowers left by 1. No
 // message type of the NameNode contains itself, so the recursion ends.
 func countMessages(b []byte, d protoreflect.MessageDescriptor, left *int) error {
 	if *left--; *left < 0 {

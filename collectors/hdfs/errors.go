@@ -24,8 +24,8 @@ var (
 // matches it with fs.ErrNotExist, fs.ErrPermission, fs.ErrExist, fs.ErrInvalid,
 // ErrUnavailable or ErrSecure.
 type RemoteError struct {
-	// Method is the name of the RPC method called, and NameNode the address of
-	// the NameNode that answered.
+	// Method is the name of the RPC method that was called. NameNode is the
+	// address of the NameNode that answered.
 	Method, NameNode string
 	// Class is the Java class of the exception. Message is the exception's text
 	// without the stack trace.
@@ -45,11 +45,11 @@ func (e *RemoteError) Error() string {
 	return fmt.Sprintf("NameNode %s: %s (%s)", e.NameNode, e.Message, e.Class[strings.LastIndexByte(e.Class, '.')+1:])
 }
 
-// Is makes errors.Is match a RemoteError with the errors that the comment of
-// RemoteError lists.
+// Is makes errors.Is match a RemoteError with ErrUnavailable, ErrSecure or an
+// error of package fs, by the exception that the NameNode sent.
 func (e *RemoteError) Is(target error) bool {
 	switch {
-	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // an exception matches ErrSecure by this detail, since its Java class is the same as for a missing permission
+	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // a NameNode that requires Kerberos is recognised by this error code, since the exception's Java class is the same as for a missing permission
 		return target == ErrSecure
 	case target == ErrUnavailable:
 		return e.standby() || e.later()
@@ -70,15 +70,15 @@ var asFS = map[string]error{
 	"java.lang.IllegalArgumentException":                      fs.ErrInvalid,
 }
 
-// standby reports whether the exception means that another NameNode must be
-// asked.
+// standby reports whether the exception means that the NameNode is not the
+// active one, so that another must be asked.
 func (e *RemoteError) standby() bool {
 	return e.Class == "org.apache.hadoop.ipc.StandbyException" ||
 		e.Class == "org.apache.hadoop.ipc.ObserverRetryOnActiveException"
 }
 
-// later reports whether the exception is temporary, so that the same NameNode
-// can be asked again a little later.
+// later reports whether the exception is temporary, so that the call can be
+// repeated on the same NameNode after a short wait.
 func (e *RemoteError) later() bool {
 	return e.Class == "org.apache.hadoop.ipc.RetriableException" ||
 		e.Class == "org.apache.hadoop.hdfs.server.namenode.SafeModeException"
@@ -93,7 +93,8 @@ func (e *RemoteError) noHA() bool {
 		e.detail == hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD
 }
 
-// shortened returns the text, cut off after at most 2000 bytes.
+// shortened returns a server's text, cut off after at most 2000 bytes, for an
+// error message.
 func shortened(text string) string {
 	const most = 2000
 	if len(text) <= most {

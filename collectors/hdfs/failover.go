@@ -55,7 +55,7 @@ func (c *Client) attempt(ctx context.Context, id, retry int32, method string, re
 	switch {
 	case err == nil:
 	case errors.As(err, &remote) && !remote.fatal && !remote.standby():
-	case ctx.Err() != nil: // the caller has ended the call, but the connection is still good
+	case ctx.Err() != nil: // the caller has given the call up; the connection still works, so it stays open
 	default:
 		c.leave(cn, err)
 	}
@@ -83,8 +83,8 @@ func unreached(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// roundTrip makes one call on one connection to a NameNode and decodes the
-// answer.
+// roundTrip makes one RPC call on one connection to a NameNode, without
+// repeating it, and decodes the answer.
 func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, method string, req, resp proto.Message) error {
 	r, err := cn.call(ctx, c.clientID[:], id, retry, method, req)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *Client) worthRetry(err error) bool {
 }
 
 // connect returns the connection to the active NameNode. If there is no
-// connection yet, it tries to connect to each NameNode once.
+// connection yet, connect tries each NameNode once, until one is active.
 func (c *Client) connect(ctx context.Context) (*conn, error) {
 	select {
 	case c.link <- struct{}{}:
@@ -135,7 +135,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	if c.nameNode != nil {
 		select {
 		case <-c.nameNode.done:
-			c.nameNode = nil // the NameNode has closed the connection while no call used it
+			c.nameNode = nil // the NameNode has closed the idle connection, so a new one is opened
 		default:
 			return c.nameNode, nil
 		}
@@ -157,9 +157,9 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	return nil, fmt.Errorf("%w: %w", ErrUnreachable, errors.Join(failures...))
 }
 
-// openActive connects to a NameNode and checks that it is active. A NameNode in
-// observer state would answer reads with old data. The check also detects an
-// address of another service.
+// openActive connects to a NameNode and checks that it is active. A NameNode
+// in observer state would answer reads with old data. The check also shows
+// whether another service than a NameNode listens at the address.
 func (c *Client) openActive(ctx context.Context, address string) (*conn, error) {
 	cn, err := c.open(ctx, address)
 	if err != nil {
@@ -185,8 +185,8 @@ func (c *Client) openActive(ctx context.Context, address string) (*conn, error) 
 	return cn, nil
 }
 
-// leave closes the connection cn to a NameNode, for the reason why. The next
-// call tries the next NameNode first.
+// leave closes the connection cn to a NameNode. Calls that wait on it fail
+// with the error why. The next call tries the next NameNode first.
 func (c *Client) leave(cn *conn, why error) {
 	cn.close(&lostError{why})
 	c.link <- struct{}{}

@@ -55,8 +55,8 @@ type Block struct {
 	// Offset is where the block starts in its file and Length is its size, both
 	// in bytes.
 	Offset, Length int64
-	// Corrupt means that the block has no good replica. Then Replicas are the
-	// corrupt ones.
+	// Corrupt is true if the block has no good replica. Then the field Replicas
+	// has the corrupt replicas.
 	Corrupt bool
 	// Replicas are the block's replicas, sorted by host.
 	Replicas []Replica
@@ -70,7 +70,8 @@ type Replica struct {
 	// Storage is the replica's storage type: DISK, SSD, ARCHIVE, RAM_DISK,
 	// PROVIDED or NVDIMM. It is empty if the NameNode reports another type.
 	Storage string
-	// Cached is true if the DataNode has the block in its HDFS cache, too.
+	// Cached is true if the DataNode has the block in its HDFS cache as well as
+	// on disk.
 	Cached bool
 }
 
@@ -122,8 +123,8 @@ func (c *Client) SetTimes(ctx context.Context, path string, modified, accessed t
 	return nil
 }
 
-// Rename renames a file or folder. It returns fs.ErrExist if the path to
-// exists, and fs.ErrNotExist if the path from does not exist.
+// Rename renames a file or folder. It returns fs.ErrExist if the new path
+// exists, and fs.ErrNotExist if the old path does not exist.
 func (c *Client) Rename(ctx context.Context, from, to string) error {
 	err := c.call(ctx, "rename2", &hdfspb.Rename2Request{
 		Src: proto.String(from), Dst: proto.String(to), OverwriteDest: proto.Bool(false),
@@ -202,17 +203,17 @@ func replicasOf(l *hdfspb.LocatedBlock) []Replica {
 			Host: shared(n.GetId().GetHostName()),
 			IP:   shared(n.GetId().GetIpAddr()),
 			Rack: shared(n.GetLocation()),
-			// A NameNode's answer may have fewer values in IsCached and
-			// StorageTypes than it has replicas.
+			// A NameNode's answer may have fewer values in its lists IsCached and
+			// StorageTypes than it has replicas, so the lengths are checked.
 			Cached: i < len(l.IsCached) && l.IsCached[i],
 		}
 		if i < len(l.StorageTypes) {
 			replicas[i].Storage = storageName(l.StorageTypes[i])
 		}
 	}
-	// The NameNode sorts replicas by their distance to this client, and those
-	// at the same distance at random. Sort them by host, to get the same order
-	// always.
+	// The NameNode sorts replicas by their distance to this client, and those at
+	// the same distance at random. Here they are sorted by host, so that the
+	// order is always the same.
 	slices.SortFunc(replicas, func(a, b Replica) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.IP, b.IP))
 	})
@@ -227,5 +228,5 @@ func storageName(t hdfspb.StorageType) string {
 }
 
 // shared returns the same copy of a string for all equal strings. This saves
-// memory, since few host names stand in many replicas.
+// memory, since many replicas have the same few host names.
 func shared(s string) string { return unique.Make(s).Value() }

@@ -14,11 +14,11 @@ import (
 )
 
 // Files returns a client that reads, writes, lists, renames and removes files
-// in HDFS. It uses the same NameNodes, user and dial function as c. All callers
-// get the same client, and closing c closes it.
+// in HDFS. That client uses the NameNodes, the user and the dial function of
+// c. All callers get the same one; closing c closes it.
 //
-// Times in its answers are whole seconds; [Client.Stat] and [Client.SetTimes]
-// have milliseconds. Close a writer of this client with [CloseWriter].
+// Its times of files are whole seconds; [Client.Stat] and [Client.SetTimes]
+// have milliseconds. A writer of this client must be closed by [CloseWriter].
 func (c *Client) Files() (*colinmarc.Client, error) {
 	c.filesMu.Lock()
 	defer c.filesMu.Unlock()
@@ -82,8 +82,8 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	if err := files.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	// The data is first written under a temporary name. It starts with a dot,
-	// so that MapReduce jobs ignore the file.
+	// The data is first written under a temporary name. That name starts with a
+	// dot, so that MapReduce jobs ignore the unfinished file.
 	part := fmt.Sprintf("%s/.%s.%x-%d", path.Dir(name), path.Base(name), c.clientID[:6], c.nextCallID())
 	w, err := files.CreateFile(part, o.Replication, o.BlockSize, o.Mode)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	if err == nil {
 		err = files.Rename(part, name)
 	} else {
-		_ = w.Close() // closing frees the connections; the error of the failed write is returned already
+		_ = w.Close() // the file is closed to free its connections; an error of closing is ignored, since the failed write is reported
 	}
 	if err != nil {
 		return errors.Join(err, files.Remove(part))
@@ -101,8 +101,8 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	return nil
 }
 
-// fill copies the data of r to the HDFS file of w and closes the file. Writing
-// 256 KiB may take at most CallTimeout.
+// fill copies the data of the reader r to the HDFS file that w writes, and
+// closes the file. It fails if writing 256 KiB takes longer than CallTimeout.
 func (c *Client) fill(ctx context.Context, w *colinmarc.FileWriter, r io.Reader) error {
 	piece := make([]byte, 256<<10)
 	for {

@@ -47,9 +47,9 @@ func (c *Client) expand(ctx context.Context, pattern string) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// match finds the HDFS paths that match a glob pattern without braces. It
-// matches one path element after the other. It lists a folder only where the
-// element has special characters.
+// match finds the HDFS paths that match a glob pattern without braces. It goes
+// through the pattern's path elements one after the other. It lists a folder
+// only where an element has special characters.
 func (c *Client) match(ctx context.Context, pattern string) ([]string, error) {
 	here := []string{"/"}
 	for element := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
@@ -70,9 +70,9 @@ func (c *Client) match(ctx context.Context, pattern string) ([]string, error) {
 	if special(pattern[strings.LastIndexByte(pattern, '/')+1:]) {
 		return here, nil
 	}
-	// If the last path element of the pattern has no special characters, nobody
-	// has asked the NameNode yet whether the paths exist. So drop those that do
-	// not.
+	// If the last path element of the pattern has no special characters, the
+	// NameNode was not asked yet whether the found paths exist. Paths that do not
+	// exist are dropped here.
 	return slices.DeleteFunc(here, func(p string) bool {
 		if ctx.Err() != nil {
 			return false
@@ -86,13 +86,13 @@ func (c *Client) matchNames(ctx context.Context, dir, element string) ([]string,
 	var matches []string
 	for page, err := range c.pages(ctx, dir, false) {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // the pattern may lead to a folder that does not exist; then nothing in it matches
+		case errors.Is(err, fs.ErrNotExist): // a folder of the pattern may not exist; then no path in that folder matches
 			return nil, nil
 		case err != nil:
 			return nil, err
 		}
 		for _, s := range page {
-			if len(s.Path) == 0 { // the listing of a file has one entry with an empty name, so dir is a file and nothing in it matches
+			if len(s.Path) == 0 { // an entry with an empty name means that dir is a file and not a folder, so no path below dir matches
 				continue
 			}
 			ok, err := path.Match(element, string(s.Path))
@@ -107,8 +107,8 @@ func (c *Client) matchNames(ctx context.Context, dir, element string) ([]string,
 	return matches, nil
 }
 
-// braces expands every {a,b} of a glob pattern into one pattern for each part.
-// The parts may contain slashes and further braces.
+// braces expands the braces of a glob pattern: "x{a,b}" gives the patterns
+// "xa" and "xb". The parts in braces may contain slashes and further braces.
 func braces(pattern string) ([]string, error) {
 	open, parts, end := -1, []int(nil), -1
 	depth, quoted := 0, false

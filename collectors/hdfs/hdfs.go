@@ -52,9 +52,9 @@ type Client struct {
 	lastCall atomic.Uint32
 	answered atomic.Bool // whether a NameNode has answered at least once
 
-	// link is a lock for the three fields below. It is a channel with one
-	// value, so that a call can stop waiting for the lock when its context
-	// ends.
+	// link is a lock for the three fields below, which describe the connection.
+	// It is a channel with one value, so that a call can stop waiting for the
+	// lock when the call's context ends.
 	link     chan struct{}
 	nameNode *conn // connection to the active NameNode; nil if there is none
 	next     int   // index of the NameNode that is tried first for the next connection

@@ -42,14 +42,14 @@ type nameNodeConn struct {
 	address string
 	limit   time.Duration
 	r       *bufio.Reader
-	ready   []byte // the part of the NameNode's answer, with its length, that the library colinmarc/hdfs has not read yet
+	ready   []byte // the bytes of the NameNode's answer, including its length field, that the library colinmarc/hdfs has not read yet
 }
 
 func (n *nameNodeConn) Read(b []byte) (int, error) {
 	if len(n.ready) == 0 {
 		frame, err := readFrame(n.r)
 		if err != nil {
-			n.Close() // after a frame with a wrong length, the bytes that follow cannot be understood
+			n.Close() // after a frame with a wrong length, the NameNode's following bytes have no meaning, so the connection is closed
 			return 0, n.explain(err)
 		}
 		n.ready = append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(frame)), uint32(len(frame))), frame...)
@@ -118,12 +118,12 @@ type dataNodeConn struct {
 	op    byte // code of the operation requested from the DataNode; 0 before the request
 	r     *bufio.Reader
 	ready []byte // checked bytes from the DataNode that the library colinmarc/hdfs has not read yet
-	data  int    // number of bytes of the current data packet that still follow the bytes in ready
+	data  int    // number of bytes of the current data packet that have not been read from the DataNode
 
 	answered             bool // whether the first message of the DataNode's answer has arrived
 	chunkBytes, sumBytes int
-	// at is the offset of the next data packet in the block. end is the offset
-	// after the last byte that was requested.
+	// The field at is the offset in the block of the next data packet. The field
+	// end is the offset just after the last requested byte. Both are in bytes.
 	at, end int64
 }
 
@@ -145,8 +145,9 @@ func (d *dataNodeConn) Write(b []byte) (int, error) {
 	return d.Conn.Write(b)
 }
 
-// asked notes which bytes of a block the library requests. request is the
-// message OpReadBlockProto after its length.
+// asked notes which bytes of a block the library colinmarc/hdfs requests.
+// request is the encoded message OpReadBlockProto, with the message's length
+// before it.
 func (d *dataNodeConn) asked(request []byte) error {
 	const offset, length = 2, 3
 	if d.op != readBlock {
@@ -176,7 +177,7 @@ func (d *dataNodeConn) Read(b []byte) (int, error) {
 	}
 	if len(d.ready) == 0 && d.data == 0 {
 		if err := d.next(); err != nil {
-			d.Close() // after a wrong length from the DataNode, the bytes that follow cannot be understood
+			d.Close() // after a wrong length from the DataNode, the following bytes have no meaning, so the connection is closed
 			return 0, fmt.Errorf("DataNode %s: %w", d.address, err)
 		}
 	}
@@ -222,7 +223,7 @@ func (d *dataNodeConn) next() error {
 func (d *dataNodeConn) checksums(response []byte) error {
 	const info, checksum, chunkOffset, kind, bytesPerChecksum, none = 4, 1, 2, 1, 2, 0
 	about, _, err := field(response, info, protowire.BytesType)
-	if err != nil || about == nil { // the DataNode refused the request, so no checksums follow
+	if err != nil || about == nil { // the DataNode refused the request, so its answer does not describe checksums
 		return err
 	}
 	sum, _, err := field(about, checksum, protowire.BytesType)
@@ -251,9 +252,9 @@ func (d *dataNodeConn) checksums(response []byte) error {
 	return nil
 }
 
-// packet reads and checks the header of a data packet: the length of the
-// packet, the length of the header, and the length of the data in a
-// PacketHeaderProto.
+// packet reads the start of a data packet: 4 bytes with the packet's length, 2
+// bytes with the header's length, then the header, a PacketHeaderProto with
+// the length of the data. It refuses impossible lengths.
 func (d *dataNodeConn) packet() error {
 	const dataLen = 4
 	head, err := d.r.Peek(6)
@@ -276,7 +277,7 @@ func (d *dataNodeConn) packet() error {
 	case data == 0 && d.at < d.end:
 		return errors.New("the block ended before the length that the NameNode reported")
 	case data == 0 && size == 4:
-		return nil // no error: the last packet of a block is empty, and the library colinmarc/hdfs may read it early
+		return nil // no error: the last data packet of a block is empty, and the library colinmarc/hdfs may read it before the requested data ends
 	case data < 0 || d.chunkBytes == 0:
 		return fmt.Errorf("announced %d bytes of data", data)
 	}

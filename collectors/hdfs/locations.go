@@ -74,9 +74,10 @@ func (c *Client) walk(ctx context.Context, root string, visit func(File) bool) e
 	return nil
 }
 
-// pages lists a folder (or one file) page by page. It requests the next page
-// while the caller uses the last one. The NameNode ends a page after 1000
-// entries or about 1000 replicas (dfs.ls.limit).
+// pages lists the entries of a folder, or one file, page by page. It requests
+// the next page from the NameNode while the caller uses the page before. The
+// NameNode ends a page after 1000 entries or about 1000 replicas
+// (dfs.ls.limit).
 func (c *Client) pages(ctx context.Context, dir string, locations bool) iter.Seq2[[]*hdfspb.FileStatus, error] {
 	type answer struct {
 		list *hdfspb.DirectoryListing
@@ -125,8 +126,8 @@ func (c *Client) list(ctx context.Context, dir string, after []byte, locations b
 	return resp.DirList, checkNames(resp.DirList.PartialListing)
 }
 
-// joinName returns the path of an entry in the listing of dir. If dir is a
-// file, its listing has one entry without a name.
+// joinName returns the path of an entry in the NameNode's listing of dir. If
+// dir is a file, the listing has one entry without a name, whose path is dir.
 func joinName(dir string, name []byte) string {
 	if len(name) == 0 {
 		return dir
@@ -135,11 +136,11 @@ func joinName(dir string, name []byte) string {
 }
 
 // SplitLocations returns for each input split the blocks that it overlaps,
-// sorted by offset. The split's map reads these blocks. It requests the blocks
-// of each file once. In paths such as "hdfs://host:port/path" it ignores the
-// part before "/path".
+// sorted by offset. A split's map reads these blocks. SplitLocations asks the
+// NameNode for each file's blocks only once. In paths such as
+// "hdfs://host:port/path" it ignores the part before "/path".
 func (c *Client) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([][]Block, error) {
-	files := make(map[string][]int) // indexes of the input splits of each file, by file path
+	files := make(map[string][]int) // indexes of the input splits that are parts of a file, by the file's path
 	for i, s := range splits {
 		if s.Offset < 0 || s.Length < 0 || s.Offset > math.MaxInt64-s.Length {
 			return nil, fmt.Errorf("block locations of hdfs %s: offset %d, length %d: want 0 or more, and their sum in 64 bits", s.Path, s.Offset, s.Length)
@@ -172,8 +173,8 @@ func (c *Client) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([
 	return located, nil
 }
 
-// blocks asks the NameNode for the blocks of a file that overlap length bytes
-// from offset.
+// blocks asks the NameNode for those blocks of a file that have bytes in a
+// range. The range starts at offset and has length bytes.
 func (c *Client) blocks(ctx context.Context, path string, offset, length int64) ([]Block, error) {
 	resp := &hdfspb.GetBlockLocationsResponse{}
 	err := c.call(ctx, "getBlockLocations", &hdfspb.GetBlockLocationsRequest{
@@ -191,8 +192,9 @@ func (c *Client) blocks(ctx context.Context, path string, offset, length int64) 
 	return blocksOf(resp.Locations), nil
 }
 
-// overlapping returns those of the given blocks that overlap length bytes from
-// offset. The blocks must be sorted by offset.
+// overlapping returns those of the given blocks that have bytes in a range of
+// the file. The range starts at offset and has length bytes. The blocks must
+// be sorted by offset.
 func overlapping(blocks []Block, offset, length int64) []Block {
 	if length == 0 {
 		return nil

@@ -40,8 +40,8 @@ type DataNode struct {
 func (c *Client) DataNodes(ctx context.Context) ([]DataNode, error) {
 	var all []DataNode
 	// The NameNode lists live and dead DataNodes in two calls. A DataNode that
-	// dies between them is in both lists; its entry in the list of live ones is
-	// used.
+	// dies between the two calls is in both lists; then its entry in the list of
+	// live DataNodes is used.
 	for _, kind := range []hdfspb.GetDatanodeReportRequest_Type{hdfspb.GetDatanodeReportRequest_LIVE, hdfspb.GetDatanodeReportRequest_DEAD} {
 		resp := &hdfspb.GetDatanodeReportResponse{}
 		err := c.call(ctx, "getDatanodeReport", &hdfspb.GetDatanodeReportRequest{Type: &kind}, resp)

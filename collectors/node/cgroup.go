@@ -22,13 +22,13 @@ type cgroup struct {
 	// such as "cpu". Version 2 of control groups has a single folder, under "".
 	dirs map[string]string
 
-	limitCores  float64 // CPU limit of the control group in cores, from the last readQuota; 0 means no limit
+	limitCores  float64 // CPU limit of the control group in cores, as last read by readQuota; 0 means no limit
 	memoryTotal uint64  // memory of the whole machine in bytes
 
-	// The kernel does not count a control group's idle time and load. idleNs
-	// and load are computed from reading to reading; busyNs is the CPU time at
-	// the last reading. idleMono and loadMono are the times of the last
-	// reading, -1 before the first one.
+	// The kernel does not count a control group's idle time and load. So idleNs
+	// and load are computed from reading to reading. For this, busyNs has the CPU
+	// time used up to the last reading. idleMono and loadMono have the times of
+	// the last reading, -1 before the first one.
 	idleNs   uint64
 	busyNs   uint64
 	idleMono int64
@@ -39,8 +39,8 @@ type cgroup struct {
 
 var v1Controllers = []string{"cpu", "cpuacct", "memory", "blkio", "pids"}
 
-// findCgroup finds the folders of the control group path below the folder root,
-// such as /sys/fs/cgroup.
+// findCgroup finds the folders of a control group. Its path, such as
+// lab/worker1, is relative to the folder root, such as /sys/fs/cgroup.
 func findCgroup(root, path string, h *host) (*cgroup, error) {
 	if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
 		return nil, fmt.Errorf("control group %q: want a path below the mount of each controller, such as lab/worker1", path)
@@ -69,8 +69,9 @@ func findCgroup(root, path string, h *host) (*cgroup, error) {
 	return c, nil
 }
 
-// groups lists the kinds of counters to read, such as CPU and memory. The CPU
-// quota is first, since readCPU needs the CPU limit.
+// groups returns the functions that read the control group's counters, one for
+// each kind, such as CPU or memory. The function for the CPU quota is first,
+// since the one for CPU needs the CPU limit.
 func (c *cgroup) groups() []metricGroup {
 	if c.version == 2 {
 		return []metricGroup{
@@ -100,9 +101,9 @@ func (c *cgroup) dir(controller string) (string, error) {
 	return dir, nil
 }
 
-// idle returns the control group's idle CPU time over all readings: the CPU
-// time that its limit, or else the machine, allowed and that the group did not
-// use.
+// idle returns the control group's idle CPU time since the first reading. This
+// is the CPU time that the group's CPU limit, or without one the machine,
+// allowed and that the group did not use.
 func (c *cgroup) idle(r *Reading) *uint64 {
 	busyNs := r.CPU.UserNs + r.CPU.SystemNs
 	if c.idleMono >= 0 {
@@ -167,7 +168,7 @@ func (c *cgroup) activeTasks() (int, error) {
 	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if path != top && errors.Is(err, fs.ErrNotExist) {
-				return nil // no error, since a control group below the measured one may be removed meanwhile
+				return nil // no error: while the groups are read, a control group below the measured one may be removed
 			}
 			return err
 		}
@@ -220,8 +221,8 @@ func parseKeyed(text string) map[string]uint64 {
 	return values
 }
 
-// need returns the number values[key]. If it is missing, the error names the
-// file path that should have it.
+// need returns the number with the given key from the values of a kernel file.
+// If the key is missing, the error names the file's path.
 func need(values map[string]uint64, key, path string) (uint64, error) {
 	v, ok := values[key]
 	if !ok {

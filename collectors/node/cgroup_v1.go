@@ -29,8 +29,8 @@ func (c *cgroup) readQuotaV1(r *Reading) error {
 		ThrottledPeriods: stat["nr_throttled"],
 		ThrottledNs:      stat["throttled_time"],
 	}
-	// Without a CPU limit, cpu.cfs_quota_us contains -1, which the function
-	// number refuses. Then limitCores stays 0, which means no limit.
+	// Without a CPU limit, the file cpu.cfs_quota_us contains -1, which cannot be
+	// read as an unsigned number. Then limitCores stays 0, which means no limit.
 	quotaUs, err1 := number(filepath.Join(dir, "cpu.cfs_quota_us"))
 	periodUs, err2 := number(filepath.Join(dir, "cpu.cfs_period_us"))
 	if err1 == nil && err2 == nil && periodUs > 0 {
@@ -68,7 +68,7 @@ func (c *cgroup) readCPUV1(r *Reading) error {
 	cores := filepath.Join(dir, "cpuacct.usage_all")
 	data, err := os.ReadFile(cores)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // Linux before 4.8 lacks the file cpuacct.usage_all, so the times of single cores are absent
+		return nil // Linux before 4.8 lacks the file cpuacct.usage_all, so the CPU times of single cores are left out
 	}
 	if err == nil {
 		r.Cores, err = parseUsageAll(string(data))
@@ -122,7 +122,8 @@ func (c *cgroup) readMemoryV1(r *Reading) error {
 	return nil
 }
 
-// cgroupFiles are the numbers of bytes of a control group's file pages.
+// cgroupFiles says how many bytes of memory a control group's file pages take:
+// cached, shared, and changed but not yet on disk.
 type cgroupFiles struct {
 	cached, shmem, dirty uint64
 	listed               uint64 // bytes of file pages on the kernel's LRU lists, which the kernel can drop
@@ -149,8 +150,8 @@ var errNotCounted = errors.New("no device counted: the group did no input or out
 
 // readDisksV1 reads a control group's disk counters. They come from the blkio
 // throttling layer, which counts the group's reads, direct writes and
-// synchronous writes. It does not count pages that the kernel writes to disk
-// later.
+// synchronous writes. That layer does not count pages that the kernel writes
+// to disk later.
 func (c *cgroup) readDisksV1(r *Reading) error {
 	dir, err := c.dir("blkio")
 	if err != nil {
@@ -187,9 +188,10 @@ func (c *cgroup) readDisksV1(r *Reading) error {
 // the order of the kernel's files.
 type blkioDisks []DiskCounters
 
-// parse parses lines "254:0 Read 4096". It stores the numbers in the counters
-// to which the functions read and write point. It skips other operations and
-// the last line, "Total 4096".
+// parse parses a kernel file with lines such as "254:0 Read 4096", for disk,
+// operation and number. It stores each number in the counter to which the
+// function read or write points. It skips operations other than Read and
+// Write, and the last line, "Total 4096".
 func (l *blkioDisks) parse(text string, read, write func(*DiskCounters) *uint64) error {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)

@@ -13,7 +13,7 @@ import (
 // cache's sizes before and after.
 type Dropped struct {
 	// Scope says whose page cache was dropped: "cgroup" or "host". How is the
-	// path of the kernel file that was written to drop it.
+	// path of the kernel file that was written to drop the page cache.
 	Scope string `json:"scope"`
 	How   string `json:"how"`
 	// BeforeBytes and AfterBytes are the sizes of the page cache before and
@@ -51,8 +51,8 @@ func (c *cgroup) dropCaches() (Dropped, error) {
 			if cached == 0 {
 				return nil
 			}
-			// Linux before 6.7 lacks the option swappiness, which keeps
-			// processes from being swapped out.
+			// The option swappiness keeps processes from being swapped out. Linux
+			// before 6.7 lacks it, so the request is repeated without this option.
 			amount := strconv.FormatUint(cached, 10)
 			err := writeExisting(path, amount+" swappiness=0\n")
 			if errors.Is(err, syscall.EINVAL) {
@@ -73,8 +73,8 @@ func (c *cgroup) dropCaches() (Dropped, error) {
 	})
 }
 
-// dropping calls the function drop with the size of the page cache, and reads
-// that size before and after.
+// dropping empties a page cache by the function drop. It reads the cache's
+// size before and after, and passes the size before to drop.
 func dropping(scope, how string, read func(*Reading) error, drop func(cachedBytes uint64) error) (Dropped, error) {
 	d := Dropped{Scope: scope, How: how}
 	var before, after Reading
@@ -93,8 +93,8 @@ func dropping(scope, how string, read func(*Reading) error, drop func(cachedByte
 	return d, nil
 }
 
-// writeExisting writes a text to a kernel file. It does not create a file that
-// is missing.
+// writeExisting writes a text to a kernel file. If the file is missing, it
+// fails and does not create the file.
 func writeExisting(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 type host struct {
 	procRoot string
 	sysRoot  string
-	ctx      context.Context // context that tells gopsutil the paths procRoot and sysRoot
-	isPart   map[string]bool // whether a block device is a partition, by device name
+	ctx      context.Context // context that tells gopsutil which folders to read instead of /proc and /sys
+	isPart   map[string]bool // whether a block device is a partition of a disk; the key is the device's name
 }
 
 func newHost(procRoot, sysRoot string) *host {
@@ -41,7 +41,8 @@ func newHost(procRoot, sysRoot string) *host {
 }
 
 func (h *host) readCPU(r *Reading) error {
-	// if gopsutil fails, it may return an empty list and no error
+	// gopsutil may fail by an empty list without an error, so an empty list
+	// counts as an error
 	all, err := cpu.TimesWithContext(h.ctx, false)
 	if err == nil && len(all) == 0 {
 		err = errEmpty
@@ -61,8 +62,9 @@ func (h *host) readCPU(r *Reading) error {
 	return nil
 }
 
-// hostTimes converts gopsutil's CPU times. It leaves out guest time, since the
-// kernel counts guest time in user and nice time too.
+// hostTimes converts gopsutil's CPU times, which are in seconds, to
+// nanoseconds. It leaves out guest time, since the kernel counts guest time in
+// user and nice time too.
 func hostTimes(t cpu.TimesStat) CPUTimes {
 	idle, iowait, steal := toNs(t.Idle), toNs(t.Iowait), toNs(t.Steal)
 	return CPUTimes{
@@ -74,8 +76,9 @@ func hostTimes(t cpu.TimesStat) CPUTimes {
 	}
 }
 
-// toNs converts seconds to nanoseconds. It rounds to microseconds: the kernel
-// counts in steps of 10 ms, and rounding removes the error of the float.
+// toNs converts seconds to nanoseconds. It rounds to microseconds, which
+// removes the error of the floating-point number: the kernel counts in steps
+// of 10 ms.
 func toNs(sec float64) uint64 { return uint64(math.Round(sec*1e6)) * 1000 }
 
 func (h *host) readLoad(r *Reading) error {
@@ -180,9 +183,10 @@ func (h *host) deviceName(majorMinor string) string {
 // taskState returns the state letter of a thread from /proc, such as R, S or D.
 // It returns 0 if the thread has ended.
 func (h *host) taskState(tid string, buf []byte) byte {
-	// The path contains task/, since the stat file of the process is a sum over
-	// its threads. Plain system calls are used for speed, since reading these
-	// files takes most of the time of a sample.
+	// The path has the folder task, with a stat file for each thread, since the
+	// process's own stat file is a sum over all threads. Plain system calls are
+	// used for speed, since reading these files takes most of the time of a
+	// sample.
 	fd, err := syscall.Open(h.procRoot+"/"+tid+"/task/"+tid+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return 0

@@ -12,7 +12,7 @@ func syncDisks() { unix.Sync() }
 // ReadClock asks the kernel for the state of the machine's clock. ok is false
 // if the kernel does not report it.
 func ReadClock() (clock Clock, ok bool) {
-	var t unix.Timex // the zero value makes Adjtimex only read the clock's state
+	var t unix.Timex // with a zero value, the system call adjtimex only reads the clock's state and does not set the clock
 	state, err := unix.Adjtimex(&t)
 	if err != nil {
 		return Clock{}, false

@@ -10,10 +10,10 @@ type Reading struct {
 
 	CPU      *CPUTimes
 	Cores    []CPUTimes
-	Quota    *Quota // counters of the CPU limit, which start when the control group is made
+	Quota    *Quota // counters of how often and how long the CPU limit stopped the control group, since the group was made
 	Load     *Load
 	Memory   *Memory
-	Disks    []DiskCounters // counters of the disks used since boot; nil if they cannot be read
+	Disks    []DiskCounters // counters of those disks that were used since boot; nil if the counters cannot be read
 	Networks []NetworkCounters
 	Absent   map[string]string
 }
@@ -37,8 +37,8 @@ type DiskCounters struct {
 	Reads      uint64
 	Writes     uint64
 	InFlight   *uint64
-	QueueMs    *uint64 // time for which disk requests were in flight, summed over all requests
-	BusyMs     *uint64 // time with at least one disk request in flight
+	QueueMs    *uint64 // time in ms for which disk requests were in flight, summed over all requests
+	BusyMs     *uint64 // time in ms with at least one disk request in flight
 }
 
 // NetworkCounters are counters of one network interface since the interface was
@@ -83,7 +83,7 @@ func (r *Reading) Since(prev *Reading) Sample {
 		cpu := r.CPU.since(prev.CPU, s.IntervalNs)
 		s.CPU = &cpu
 	}
-	if len(r.Cores) == len(prev.Cores) { // the number of cores changes if a core goes online or offline
+	if len(r.Cores) == len(prev.Cores) { // if a core goes online or offline, the number of cores changes; then the sample has no values for single cores
 		for i := range r.Cores {
 			s.Cores = append(s.Cores, r.Cores[i].since(&prev.Cores[i], s.IntervalNs))
 		}
@@ -153,9 +153,9 @@ func (n *NetworkCounters) since(p *NetworkCounters, sec float64) Network {
 	}
 }
 
-// grown returns by how much a counter grew from before to now. It returns 0 if
-// the counter is lower now, since it was reset. The kernel's iowait can also
-// decrease.
+// grown returns by how much a counter grew from the value before to the value
+// now. It returns 0 if the value now is lower: the counter was reset, or it is
+// the kernel's iowait, which can decrease.
 func grown(now, before uint64) uint64 {
 	if now < before {
 		return 0

@@ -7,12 +7,12 @@ import (
 )
 
 // Resident keeps files in memory as long as this process lives, even when the
-// page cache is dropped. It takes the files at the given paths, and all files
-// below those that are folders. It returns the sum of their lengths. It stops
-// at the first file that cannot be kept.
+// page cache is dropped. The path of a folder stands for all files below the
+// folder. Resident returns the sum of the files' lengths in bytes. It stops at
+// the first file that cannot be kept.
 func Resident(paths ...string) (bytes int64, err error) {
 	for _, path := range paths {
-		path, err := filepath.EvalSymlinks(path) // resolve symbolic links first, as WalkDir does not follow a path that is itself a link
+		path, err := filepath.EvalSymlinks(path) // symbolic links are resolved first, as WalkDir does not walk into a start folder that is a link
 		if err != nil {
 			return bytes, fmt.Errorf("keep files in memory: %w", err)
 		}

@@ -49,15 +49,15 @@ type Sample struct {
 type CPU struct {
 	UserCores   float64 `json:"userCores"`   // cores busy with user programs, including nice and guest time
 	SystemCores float64 `json:"systemCores"` // cores busy with the kernel, including interrupts
-	// For a control group, IdleCores is the CPU that its quota, or else the
-	// machine, allowed and that the group did not use. The kernel counts no
-	// iowait and no steal time for a control group.
+	// For a control group, IdleCores is the number of cores that its CPU limit,
+	// or without one the machine, allowed and that the group did not use. The
+	// kernel counts no iowait and no steal time for a control group.
 	IdleCores   *float64 `json:"idleCores,omitempty"`
 	IowaitCores *float64 `json:"iowaitCores,omitempty"`
 	StealCores  *float64 `json:"stealCores,omitempty"`
 }
 
-// Quota says how much its CPU bandwidth limit slowed a control group down.
+// Quota says how much a control group was slowed down by its CPU limit.
 type Quota struct {
 	// LimitCores is the control group's CPU limit in cores, nil if there is
 	// none.
@@ -75,14 +75,14 @@ type Load struct {
 	Load1  float64 `json:"load1"`
 	Load5  float64 `json:"load5"`
 	Load15 float64 `json:"load15"`
-	// Tasks is the number of threads that run, wait for a CPU or wait for a
-	// disk now. It is set for control groups only.
+	// Tasks is the number of threads that run, wait for a CPU or wait for a disk
+	// at the end of the interval. It is set for control groups only.
 	Tasks *int `json:"tasks,omitempty"`
 }
 
-// Memory is the use of memory, in the kernel's own fields and PageCacheBytes.
-// For a control group, TotalBytes is its limit or the machine's memory,
-// whichever is less.
+// Memory is the use of memory. The fields have the kernel's names and
+// meanings, except PageCacheBytes. For a control group, TotalBytes is its
+// limit or the machine's memory, whichever is less.
 type Memory struct {
 	TotalBytes uint64 `json:"totalBytes"`
 	FreeBytes  uint64 `json:"freeBytes"`
@@ -107,9 +107,9 @@ type Disk struct {
 	WriteBytesPerSec float64 `json:"writeBytesPerSec"`
 	ReadsPerSec      float64 `json:"readsPerSec"`
 	WritesPerSec     float64 `json:"writesPerSec"`
-	// Number of disk requests in flight at the end of the interval, mean of
-	// that number, and fraction of the interval with any request in flight. The
-	// three are nil for a control group.
+	// Number of disk requests in flight at the end of the interval, mean of that
+	// number, and fraction of the interval with any request in flight. These
+	// three values are nil for a control group.
 	InFlight     *uint64  `json:"inFlight,omitempty"`
 	QueueMean    *float64 `json:"queueMean,omitempty"`
 	BusyFraction *float64 `json:"busyFraction,omitempty"`

@@ -18,9 +18,9 @@ type Options struct {
 	// Cgroup is the path of the control group to measure below /sys/fs/cgroup,
 	// such as "lab/worker1". Empty means the whole host.
 	Cgroup string
-	// ProcRoot and SysRoot are read instead of /proc and /sys. If they are
-	// empty, the environment variables HOST_PROC and HOST_SYS name the folders
-	// to read, if they are set.
+	// ProcRoot and SysRoot are folders to read instead of /proc and /sys. If they
+	// are empty, the environment variables HOST_PROC and HOST_SYS name these
+	// folders. If those are not set either, /proc and /sys are read.
 	ProcRoot string
 	SysRoot  string
 	// CgroupRoot is read instead of /sys/fs/cgroup, unless it is empty.
@@ -73,8 +73,8 @@ func NewSampler(o Options) (*Sampler, error) {
 }
 
 // Run reads the kernel's counters at once and then at each interval, until ctx
-// ends. It calls emit with each reading but the first, and with the sample of
-// the interval that ends with that reading.
+// ends. For each reading but the first, it calls the function emit, with the
+// reading and the sample of the interval that ends with this reading.
 func (s *Sampler) Run(ctx context.Context, interval time.Duration, emit func(*Reading, Sample)) {
 	ticks := time.NewTicker(max(interval, MinInterval))
 	defer ticks.Stop()
@@ -95,7 +95,7 @@ func (s *Sampler) Run(ctx context.Context, interval time.Duration, emit func(*Re
 }
 
 // Read reads the kernel's counters once. If one kind of counters cannot be
-// read, the Reading's Absent has the reason.
+// read, the field Absent of the Reading has the reason.
 func (s *Sampler) Read() *Reading {
 	now := time.Now()
 	r := &Reading{WallNs: now.UnixNano(), MonoNs: now.Sub(s.start).Nanoseconds()}
@@ -111,8 +111,9 @@ func (s *Sampler) Read() *Reading {
 	return r
 }
 
-// guard calls read and turns a panic into an error. gopsutil panics on lines in
-// the kernel's files that are shorter than it expects.
+// guard calls a function that reads counters, and turns a panic into an error.
+// gopsutil panics on lines in the kernel's files that are shorter than it
+// expects.
 func guard(read func(*Reading) error, r *Reading) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

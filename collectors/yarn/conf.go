@@ -50,7 +50,7 @@ func ParseConf(r io.Reader) (Conf, error) {
 }
 
 // Int returns the value of a property as a whole number. If the property is
-// missing or no whole number, it returns the value otherwise.
+// missing or no whole number, the result is the parameter otherwise.
 func (c Conf) Int(name string, otherwise int64) int64 {
 	if n, err := strconv.ParseInt(strings.TrimSpace(c[name]), 10, 64); err == nil {
 		return n
@@ -58,8 +58,8 @@ func (c Conf) Int(name string, otherwise int64) int64 {
 	return otherwise
 }
 
-// Float returns the value of a property as a number. If the property is missing
-// or no number, it returns the value otherwise.
+// Float returns the value of a property as a number. If the property is
+// missing or no number, the result is the parameter otherwise.
 func (c Conf) Float(name string, otherwise float64) float64 {
 	if x, err := strconv.ParseFloat(strings.TrimSpace(c[name]), 64); err == nil && !math.IsNaN(x) {
 		return x
@@ -74,7 +74,7 @@ func (c Conf) SlowStart() float64 {
 }
 
 // Bool returns the value of a property as true or false. If the property is
-// missing or has another value, it returns the value otherwise.
+// missing or has any other value, the result is the parameter otherwise.
 func (c Conf) Bool(name string, otherwise bool) bool {
 	switch strings.ToLower(strings.TrimSpace(c[name])) {
 	case "true":

@@ -30,13 +30,15 @@ var jobID = regexp.MustCompile(`^job_[0-9]{1,19}_[0-9]{4,10}$`)
 var historyName = regexp.MustCompile(`^-[A-Za-z0-9._*%+-]{1,220}\.jhist$`)
 
 // isHistory reports whether a file name is the name of the given job's history
-// file. The name becomes part of other paths, so any other form is refused.
+// file. Any other form of name is refused, since callers make file paths from
+// the name.
 func isHistory(name, job string) bool {
 	rest, ok := strings.CutPrefix(name, job)
 	return ok && historyName.MatchString(rest)
 }
 
-// ErrNoHistory means that there is no history file of the job, or not yet.
+// ErrNoHistory means that HDFS has no history file of the job, or does not
+// have it yet.
 var ErrNoHistory = errors.New("no history of the job")
 
 // HistoryFolders are the HDFS folders that contain history files of ended jobs.
@@ -44,12 +46,13 @@ var ErrNoHistory = errors.New("no history of the job")
 // mapreduce.jobhistory.done-dir.
 type HistoryFolders struct {
 	Intermediate string // folder of jobs that have just ended, ordered by user; the history server moves their files from here to Done
-	Done         string // folder of history files that the history server has moved here, ordered by date and job number
+	Done         string // folder into which the history server moves history files, ordered by date and job number
 }
 
-// FoldersFrom returns the HDFS folders of history files from the history
-// server's settings, which the function get returns. root is
-// yarn.app.mapreduce.am.staging-dir; both folders are below it by default.
+// FoldersFrom returns the HDFS folders that contain history files. It takes
+// them from the history server's settings, which the function get returns by
+// name. By default both folders are below root, the value of
+// yarn.app.mapreduce.am.staging-dir.
 func FoldersFrom(get func(name string) string, root string) HistoryFolders {
 	f := HistoryFolders{Intermediate: get("mapreduce.jobhistory.intermediate-done-dir"), Done: get("mapreduce.jobhistory.done-dir")}
 	if f.Intermediate == "" {
@@ -75,8 +78,8 @@ func WithoutScheme(uri string) string {
 }
 
 // ReadHistory reads the history files of an ended job from HDFS. job is an id
-// such as job_1_0002. The error wraps ErrNoHistory if there is no history file,
-// or not yet.
+// such as job_1_0002. The error wraps ErrNoHistory if HDFS has no history file
+// of the job, or does not have it yet.
 func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFolders, user, job string) (History, error) {
 	if !jobID.MatchString(job) {
 		return History{}, fmt.Errorf("read history: %q: want a job id, job_TIMESTAMP_NUMBER", job)
@@ -86,8 +89,8 @@ func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFo
 		return h, err
 	}
 	// The history server orders files by date and by the upper digits of the
-	// job's serial number. The date of the job is not known. There are few
-	// folders of dates, so all are searched.
+	// job's serial number. The date of the job is not known. So the folders of
+	// all dates are searched, which are few.
 	serial := serialFolder(job)
 	days, err := dayFolders(ctx, files, folders.Done)
 	if err != nil {
@@ -116,8 +119,8 @@ func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error)
 		case isHistory(name, job):
 			h.Name = name
 		case name == job+"_conf.xml":
-			// A missing file JOBID_conf.xml is no error, since the job's events
-			// are in the .jhist file.
+			// It is no error if the file JOBID_conf.xml cannot be read: the job's
+			// events are in the .jhist file.
 			h.ConfXML, _ = files.ReadFile(path.Join(folder, name))
 		}
 	}
@@ -131,8 +134,8 @@ func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error)
 }
 
 // serialFolder returns the name of the folder that has a job's files below the
-// folder of their date. It is the job's serial number with at least nine
-// digits, without the last three digits.
+// folder of their date. It is the job's serial number, written with at least
+// nine digits, without the last three digits: 000012 for job 12345.
 func serialFolder(job string) string {
 	serial := job[strings.LastIndexByte(job, '_')+1:]
 	if n := 9 - len(serial); n > 0 {

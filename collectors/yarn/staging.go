@@ -62,8 +62,8 @@ func ReadStaged(ctx context.Context, files *colinmarc.Client, folder string) (St
 }
 
 // Splits returns the job's input splits in the order of its maps. meta has the
-// hosts of each split. If the class of a split is not supported, Splits returns
-// meta and an error.
+// hosts of each split. If the Java class of a split is not supported, Splits
+// returns meta together with an error.
 func (s Staged) Splits() (meta []jobsplit.Meta, splits []jobsplit.Split, err error) {
 	meta, err = jobsplit.ParseMeta(bytes.NewReader(s.SplitMetaInfo))
 	if err != nil {
@@ -76,9 +76,9 @@ func (s Staged) Splits() (meta []jobsplit.Meta, splits []jobsplit.Split, err err
 // Conf returns the job's configuration from job.xml.
 func (s Staged) Conf() (Conf, error) { return ParseConf(bytes.NewReader(s.JobXML)) }
 
-// Save writes copies of the job's staged files into a local folder. Only the
-// owner may read them, as in HDFS, since a job's configuration may contain
-// passwords.
+// Save writes copies of the files from the job's staging folder into a local
+// folder. Only the owner may read them, as in HDFS, since a job's
+// configuration may contain passwords.
 func (s Staged) Save(folder *os.Root) error {
 	for name, data := range map[string][]byte{"job.xml": s.JobXML, "job.split": s.JobSplit, splitMetaInfo: s.SplitMetaInfo} {
 		if err := folder.WriteFile(name, data, 0o600); err != nil {
@@ -88,12 +88,13 @@ func (s Staged) Save(folder *os.Root) error {
 	return nil
 }
 
-// RewriteSplits replaces the content of a job's file job.splitmetainfo by now.
-// The old content must be was. Call it before the job's ApplicationMaster
-// starts, since only the ApplicationMaster reads the file, and only at its
-// start. The file keeps its modification time, since NodeManagers refuse a file
-// whose time has changed. A reader sees either the whole old file or the whole
-// new one. RewriteSplits reads the new file back and compares it with now.
+// RewriteSplits replaces the content of a job's file job.splitmetainfo. It
+// fails if the content is not equal to the parameter was; the parameter now is
+// the new content. Call it before the job's ApplicationMaster starts, since
+// the ApplicationMaster reads the file only at its start. The file keeps its
+// modification time, since NodeManagers refuse a file whose time has changed.
+// A reader sees either the whole old file or the whole new one. At the end,
+// RewriteSplits reads the file back and compares it with the new content.
 func RewriteSplits(ctx context.Context, c *hdfs.Client, folder string, was, now []byte) error {
 	if err := rewriteSplits(ctx, c, path.Join(folder, splitMetaInfo), was, now); err != nil {
 		return fmt.Errorf("rewrite %s: %w", splitMetaInfo, err)

@@ -13,8 +13,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// Handlers of requests about one application: its state, killing it, its
-// priority.
+// Handlers of requests about one application: to read its state, to kill it,
+// and to read or change its priority.
 
 func (c *Fake) appState(w http.ResponseWriter, r *http.Request, a *app) {
 	c.write(w, r, mapped, "appstate", func(w *writer) { w.text("state", a.state) })
@@ -50,7 +50,7 @@ func (c *Fake) setPriority(w http.ResponseWriter, r *http.Request, a *app) {
 	c.appPriority(w, r, a)
 }
 
-// Handlers of requests about node labels: list, add, remove, replace.
+// Handlers of requests that list, add, remove or replace node labels.
 
 var labelName = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z_-]{0,254}$`)
 
@@ -226,8 +226,7 @@ func (c *Fake) replaceLabels(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Handlers of requests about the Capacity scheduler's settings: list and
-// change.
+// Handlers of requests that list or change the Capacity scheduler's settings.
 
 func (c *Fake) schedulerConf(w http.ResponseWriter, r *http.Request) {
 	keys := slices.Sorted(maps.Keys(c.conf))

@@ -15,11 +15,11 @@ const (
 	mapped                     // answers in JSON without the root name; all values in quotes, a list of one element without brackets
 	typed                      // answers of Hadoop 3.5 in JSON without the root name; numbers without quotes, lists as arrays
 	markup                     // answers in XML with the root name; a list as repeated elements
-	naturalBare                // answers that all Hadoop versions write in JSON without the root name; numbers without quotes, lists as arrays
+	naturalBare                // answers in JSON without the root name, numbers without quotes, lists as arrays, in all versions of Hadoop
 )
 
-// writer writes an answer in one of Hadoop's JSON or XML dialects. The calls of
-// its methods follow the order of the answer's text.
+// writer writes an answer in one of Hadoop's JSON or XML dialects. Its methods
+// append to the answer, so they are called in the order of the answer's text.
 type writer struct {
 	bytes.Buffer
 	d     dialect
@@ -38,8 +38,8 @@ func (w *writer) name(name string) {
 	}
 }
 
-// object writes a JSON object or XML element with a name. The function members
-// writes its content.
+// object writes a JSON object or XML element with a name. Its last parameter
+// is the function that writes the content.
 func (w *writer) object(name string, members func()) {
 	if w.d == markup {
 		w.WriteString("<" + name + ">")
@@ -55,13 +55,13 @@ func (w *writer) object(name string, members func()) {
 	w.comma = true
 }
 
-// list writes a list of n objects with the same name. The function member
-// writes the content of object i.
+// list writes a list of n objects into the answer, under one name. Its last
+// parameter is the function that writes the content of object i.
 func (w *writer) list(name string, n int, member func(i int)) {
 	w.elements(name, n, func(name string, i int) { w.object(name, func() { member(i) }) })
 }
 
-// texts writes a list of strings with the same name.
+// texts writes a list of strings into the answer, under one name.
 func (w *writer) texts(name string, list []string) {
 	w.elements(name, len(list), func(name string, i int) { w.text(name, list[i]) })
 }
@@ -89,16 +89,17 @@ func (w *writer) elements(name string, n int, element func(name string, i int)) 
 func (w *writer) text(name, value string) {
 	if w.d == markup {
 		w.WriteString("<" + name + ">")
-		_ = xml.EscapeText(w, []byte(value)) // writing to a bytes.Buffer cannot fail
+		_ = xml.EscapeText(w, []byte(value)) // the error is ignored, since writing to a bytes.Buffer cannot fail
 		w.WriteString("</" + name + ">")
 		return
 	}
 	w.name(name)
-	quoted, _ := json.Marshal(value) // encoding a string as JSON cannot fail
+	quoted, _ := json.Marshal(value) // the error is ignored, since encoding a string as JSON cannot fail
 	w.Write(quoted)
 }
 
-// set writes a named string, or nothing if the string is empty.
+// set writes a string into the answer under a name. It writes nothing if the
+// string is empty.
 func (w *writer) set(name, value string) {
 	if value != "" {
 		w.text(name, value)
@@ -150,8 +151,9 @@ func (w *writer) resource(name string, memoryMB int64, vcores int) {
 	})
 }
 
-// entries writes a map of n entries. The function entry writes the content of
-// entry i. The dialect mapped writes an empty map as null.
+// entries writes a map of n entries. Its last parameter is the function that
+// writes the content of entry i. In the dialect called mapped, an empty map is
+// written as null.
 func (w *writer) entries(name string, n int, entry func(i int)) {
 	if n == 0 && w.d == mapped {
 		w.name(name)

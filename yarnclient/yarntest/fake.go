@@ -1,11 +1,11 @@
 // Package yarntest is a fake YARN cluster for tests: ResourceManager,
 // NodeManagers, MapReduce ApplicationMasters and JobHistory server behind one
-// REST interface. It behaves like Hadoop in what decides on which node a task
-// runs. Nodes send heartbeats, and node labels partition them. Jobs request
-// containers on hosts, in racks and anywhere. The scheduler allocates
-// containers on heartbeats or asynchronously. ApplicationMasters choose a task
-// for a container only when they get the container. Tasks run and end. Tests
-// can inject faults of a real cluster at any moment.
+// REST interface. It behaves like Hadoop in everything that decides on which
+// node a task runs. Nodes send heartbeats, and node labels partition them.
+// Jobs request containers on hosts, in racks and anywhere. The scheduler
+// allocates containers on heartbeats or asynchronously. ApplicationMasters
+// choose a task for a container only when they get the container. Tests can
+// inject faults of a real cluster at any moment.
 //
 // The fake cluster is simpler than Hadoop. It has one order of applications
 // (priority, then submission), and no queue capacities, preemption, shuffle or
@@ -34,12 +34,12 @@ import (
 // its field's comment states.
 type Config struct {
 	Nodes []Node
-	// Labels are the exclusive node labels that exist at the start. The labels
-	// of Nodes are added to them.
+	// Labels are the exclusive node labels that exist at the start. The labels of
+	// the nodes in the field Nodes are added to these labels.
 	Labels []string
-	// Heartbeat is the interval between two heartbeats of a NodeManager; 0
-	// means 200 ms. The heartbeats of all NodeManagers are spread evenly over
-	// it.
+	// Heartbeat is the interval between two heartbeats of a NodeManager; 0 means
+	// 200 ms. The heartbeats of all NodeManagers are spread evenly over this
+	// interval.
 	Heartbeat time.Duration
 	// AMHeartbeat is the interval between two heartbeats of an
 	// ApplicationMaster; 0 means 200 ms.
@@ -110,7 +110,8 @@ type Clock struct {
 // NewClock returns a clock that shows a fixed time in 2023.
 func NewClock() *Clock { return &Clock{now: time.UnixMilli(1_700_000_000_000)} }
 
-// Now returns the time that the clock shows. A test can pass it as Config.Now.
+// Now returns the time that the clock shows. A test can pass this method as
+// Config.Now.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,16 +132,16 @@ type Fake struct {
 	mux    *http.ServeMux
 	faults []*fault
 
-	now    time.Time // virtual time of the event that is being carried out
+	now    time.Time // virtual time of the simulated event, such as a heartbeat, that is being carried out
 	queue  eventQueue
 	seq    int
 	nodes  []*node
 	byID   map[string]*node
 	labels map[string]bool   // whether the node label is exclusive; the key is the label's name
-	stored map[string]string // labels that were set for nodes that do not exist; Hadoop stores them too
+	stored map[string]string // node labels that were set for nodes that do not exist; Hadoop, too, stores such labels
 	conf   map[string]string
 
-	id       int64 // current value of ClusterInfo.ID
+	id       int64 // id of the ResourceManager, as in ClusterInfo.ID; changes with each restart
 	restarts int
 	haState  string // high-availability state of the ResourceManager; "" while it is down
 	active   string // address to which the ResourceManager redirects while it is standby
@@ -226,7 +227,7 @@ type node struct {
 	containers []*container
 	beat       func()
 
-	stale time.Duration // injected fault: extra time until the scheduler uses the node's next label
+	stale time.Duration // injected fault: extra time until the scheduler uses the label that the node is given next
 	twice bool          // injected fault: the scheduler allocates the next container twice
 }
 
@@ -266,8 +267,8 @@ func (c *Fake) heartbeat(n *node) {
 	}
 }
 
-// reap removes from a node the containers for which gone returns true, and
-// frees their resources.
+// reap removes from a node all containers for which the function gone returns
+// true, and frees the resources of these containers.
 func (c *Fake) reap(n *node, gone func(*container) bool) {
 	kept := n.containers[:0]
 	for _, k := range n.containers {
@@ -332,10 +333,10 @@ func (c *Fake) StartNode(host string) {
 	c.after(0, n.beat)
 }
 
-// lost tells a job's ApplicationMaster that a container is gone, or the
-// ResourceManager if it was the ApplicationMaster's own. If the
-// ApplicationMaster did not know of the container yet, it requests the
-// container again.
+// lost handles the loss of a container. The task attempt in it ends as killed.
+// If the ApplicationMaster did not know of the container yet, it requests the
+// container again. If the ApplicationMaster itself ran in it, the
+// ResourceManager treats the ApplicationMaster as failed.
 func (c *Fake) lost(k *container) {
 	a := k.app
 	switch i := slices.Index(a.granted, k); {
@@ -348,9 +349,9 @@ func (c *Fake) lost(k *container) {
 	}
 }
 
-// setLabel changes a node's label. Answers show the new label at once. The
-// scheduler uses it after Config.LabelDelay; it applies several changes in
-// their order.
+// setLabel changes a node's label. REST answers show the new label at once.
+// The scheduler uses the new label after Config.LabelDelay. It applies several
+// changes of a node in the order of the requests.
 func (c *Fake) setLabel(n *node, label string) {
 	n.Label = label
 	at := c.now.Add(c.cfg.LabelDelay + n.stale)
@@ -364,7 +365,7 @@ func (c *Fake) setLabel(n *node, label string) {
 	}
 	restarts := c.restarts
 	c.after(at.Sub(c.now), func() {
-		if c.restarts == restarts { // after a restart the ResourceManager has already read the new label from its store
+		if c.restarts == restarts { // otherwise nothing is left to do: the restarted ResourceManager has read the new label from its store
 			n.sched = label
 		}
 	})

@@ -13,7 +13,7 @@ import (
 type Fault struct {
 	Method string // HTTP method of the calls that the fault makes fail; empty means every method
 	Path   string // text that a URL path must contain for the fault to make the call fail
-	Skip   int    // number of matching calls that succeed before the fault makes one fail
+	Skip   int    // number of calls that match the fault's conditions and still succeed, before it makes calls fail
 	Times  int    // number of calls that the fault makes fail; 0 means 1, a negative number means all
 
 	// Apply says that the change is carried out although the call fails, so
@@ -83,15 +83,15 @@ func (f *fault) spoil(answer *httptest.ResponseRecorder, r *http.Request) {
 	answer.Body.WriteString(f.Body)
 }
 
-// StaleLabel makes the scheduler use a node's next label later, by the duration
-// d. Until then the scheduler allocates by the old label.
+// StaleLabel makes the scheduler late: after the next change of a node's
+// label, it allocates by the old label for the additional duration d.
 func (c *Fake) StaleLabel(host string, d time.Duration) {
 	c.glitch(host, func(n *node) { n.stale = d })
 }
 
 // AllocateTwice makes the scheduler allocate the next container on a node
-// twice, even if the node is too small. A race in Hadoop's scheduler can do the
-// same.
+// twice, even if the node is too small for both. A race in Hadoop's scheduler
+// can have this effect.
 func (c *Fake) AllocateTwice(host string) {
 	c.glitch(host, func(n *node) { n.twice = true })
 }
@@ -118,8 +118,9 @@ func (c *Fake) glitch(host string, set func(*node)) {
 }
 
 // SetHA sets the state of the fake ResourceManager: STANDBY, INITIALIZING or
-// ACTIVE. As standby it redirects requests to the address active, such as
-// "http://rm2:8088", or to no address if active is empty.
+// ACTIVE. As standby it redirects requests to the address in the parameter
+// active, such as "http://rm2:8088". If that is empty, the redirect has no
+// address.
 func (c *Fake) SetHA(state, active string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,9 +134,9 @@ func (c *Fake) SetHA(state, active string) {
 // RestartRM kills the ResourceManager and starts it again. For the duration
 // down it accepts no connections. Then, for the duration initializing, its
 // answers have status 200 and wrong content. Then it is active with a new id.
-// Labels, applications and priorities are kept; node sizes and scheduler
-// settings are the configured ones again. The answers have a running
-// application again after its ApplicationMaster's next heartbeat.
+// Node labels, applications and their priorities are kept. Node sizes and
+// scheduler settings return to those of Config. A running application is in
+// the answers again after its ApplicationMaster's next heartbeat.
 func (c *Fake) RestartRM(down, initializing time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

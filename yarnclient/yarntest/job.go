@@ -25,8 +25,8 @@ type Job struct {
 	// Slowstart is the fraction of the maps that must be done before the job
 	// requests containers for reduces.
 	Slowstart float64
-	// MemoryMB is the memory of a task's container in MiB, AMMemoryMB that of
-	// the ApplicationMaster's; 0 means 512.
+	// MemoryMB is the memory of a task's container in MiB. AMMemoryMB is the
+	// memory of the ApplicationMaster's container in MiB. For both, 0 means 512.
 	MemoryMB, AMMemoryMB int64
 	// Run returns how long a task attempt runs and whether it fails at the end.
 	// nil means that each attempt runs one second and succeeds.
@@ -37,7 +37,7 @@ type Job struct {
 // jobs.
 type app struct {
 	Job
-	id, serial string // application id such as application_1_0002, and its part 1_0002
+	id, serial string // id of the application, such as application_1_0002, and the part 1_0002 of this id
 	state      string
 	final      string
 	priority   int
@@ -97,7 +97,7 @@ type attempt struct {
 	container *container
 	started   time.Time
 	finished  time.Time
-	locality  string // locality of the attempt's container: node, rack or off
+	locality  string // locality of the attempt's container: node, rack or off (outside the rack)
 	silent    bool   // whether the attempt's node is stopped, so that the ApplicationMaster never learns of the attempt's end
 	run       time.Duration
 	fails     bool
@@ -203,9 +203,9 @@ func (c *Fake) Submit(j Job) (string, error) {
 	return a.id, nil
 }
 
-// Resplit changes the hosts of the input split of each map, as rewriting
-// job.splitmetainfo in a real job's staging folder does. The ApplicationMaster
-// reads the hosts when it starts.
+// Resplit changes the hosts of each map's input split. In a real job,
+// rewriting job.splitmetainfo in the staging folder has this effect. The
+// ApplicationMaster reads the hosts when it starts.
 func (c *Fake) Resplit(appID string, maps [][]string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,13 +229,13 @@ func (c *Fake) Resplit(appID string, maps [][]string) error {
 // Attempt is the fake cluster's record of a task attempt that was given a
 // container.
 type Attempt struct {
-	ID, Kind  string // id of the attempt, and its kind: MAP or REDUCE
+	ID, Kind  string // id of the task attempt, and the kind of the task: MAP or REDUCE
 	Task      int    // index of the task among the maps or the reduces of its job
 	Number    int
 	Host      string
 	Container string
 	State     string
-	Locality  string // locality of a map's container: node, rack or off; empty for a map that runs again after a failure
+	Locality  string // locality of a map's container: node, rack or off (outside the rack); empty for a map that runs again after a failure
 	Allocated time.Time
 	Started   time.Time
 	Finished  time.Time

@@ -9,8 +9,8 @@ import (
 )
 
 // proxy answers requests to the jobs' ApplicationMasters. If a job's
-// ApplicationMaster does not run, it redirects as the ResourceManager's proxy
-// does.
+// ApplicationMaster does not run, the request is redirected as by the
+// ResourceManager's proxy.
 func (c *Fake) proxy(w http.ResponseWriter, r *http.Request) {
 	a := c.appByID[r.PathValue("app")]
 	host := "http://" + r.Host

@@ -53,10 +53,11 @@ func (c *Fake) masterBeat(a *app, attempt int) {
 }
 
 // bind chooses a task for each new container, as the MapReduce
-// ApplicationMaster does. Reduces, and maps that run again after a failure, are
-// chosen first. Then come maps whose split is on the container's node, for all
-// containers of this heartbeat, then maps whose split is in its rack, then any
-// map. Among equal tasks, the one that has waited longest is chosen.
+// ApplicationMaster does. Containers requested for reduces, or for maps that
+// run again after a failure, are used first. The other containers are then
+// given maps in three passes: maps whose split is on the container's node,
+// maps whose split is in its rack, any maps. Among equal tasks, the one that
+// has waited longest is chosen.
 func (c *Fake) bind(a *app, granted []*container) {
 	var left []*container
 	for _, k := range granted {
@@ -79,7 +80,7 @@ func (c *Fake) bind(a *app, granted []*container) {
 			return c.start(a, k, level, func(t *task) bool { return !t.reduce && !t.failed && c.level(t, k.node) <= levels[level] })
 		})
 	}
-	for _, k := range left { // no task needs the remaining containers, so they are released
+	for _, k := range left { // no task needs the remaining new containers, so the ApplicationMaster releases them
 		k.ended = true
 	}
 }
@@ -100,9 +101,9 @@ func (c *Fake) level(t *task, n *node) int {
 	return 2
 }
 
-// start runs a task in a container: of the job's waiting tasks for which fits
-// returns true, the one that comes first. It returns false if there is no such
-// task.
+// start runs a task in a container. It chooses among the job's waiting tasks
+// that the function fits accepts, and takes the one that was requested first.
+// It returns false if there is no such task.
 func (c *Fake) start(a *app, k *container, locality string, fits func(*task) bool) bool {
 	var first *task
 	for _, t := range a.tasks {
@@ -135,8 +136,8 @@ func (c *Fake) startAttempt(t *task, k *container, locality string) {
 	})
 }
 
-// report ends a task attempt whose running time is over. Its ApplicationMaster
-// learns of the end at once.
+// report ends a task attempt when its running time is over. Its
+// ApplicationMaster learns of the end at once.
 func (c *Fake) report(x *attempt) {
 	if x.ended() || x.silent {
 		return
@@ -184,11 +185,12 @@ func (c *Fake) endAttempt(x *attempt, state string) {
 	a.turns++
 	t.waiting, t.since, t.turn = true, c.now, a.turns
 	if t.reduce {
-		t.failed = false // a reduce that has failed is requested like a new one, as reduces never name a host
+		t.failed = false // the container for a failed reduce is requested like that of a new reduce, since requests for reduces never name a host
 	}
 }
 
-// shuffled lets the running reduces of a job go on when its last map has ended.
+// shuffled lets the running reduces of a job go on when the job's last map has
+// ended, since they can then fetch all map outputs.
 func (c *Fake) shuffled(a *app) {
 	for _, t := range a.tasks {
 		for _, x := range t.attempts {
@@ -274,7 +276,7 @@ func (c *Fake) masterLost(a *app) {
 		a.masters[n-1].finished = c.now
 	}
 	a.master, a.granted = nil, nil
-	if a.attemptNo == 2 { // the job has used its two attempts, the default of yarn.resourcemanager.am.max-attempts
+	if a.attemptNo == 2 { // the application's second ApplicationMaster has failed, and two is the default of yarn.resourcemanager.am.max-attempts
 		c.finish(a, "FAILED", "FAILED")
 		return
 	}

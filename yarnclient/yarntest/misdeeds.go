@@ -49,8 +49,8 @@ type Misdeed struct {
 	serve answerer
 }
 
-// answerer answers an HTTP request wrongly. It may change the correct answer,
-// which the handler well gives.
+// answerer is a function that answers an HTTP request wrongly. It may take the
+// correct answer from the handler that is its last parameter, and change it.
 type answerer func(w http.ResponseWriter, r *http.Request, well http.Handler)
 
 // Misdeeds returns all faults that a fake web server can show.
@@ -64,7 +64,8 @@ const (
 )
 
 var misdeeds = []*Misdeed{
-	// Faults of the connection, and services other than HTTP.
+	// Faults in which the connection breaks or stays silent, or the server does
+	// not speak HTTP.
 	{Name: "silent", serve: func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 		io.Copy(io.Discard, r.Body) //nolint:errcheck // else it is not seen that the client leaves
 		<-r.Context().Done()
@@ -191,8 +192,9 @@ func say(status int, kind, body string) answerer {
 	}
 }
 
-// redirect returns a fault: the server redirects the client to the address that
-// the function to returns. If that is empty, the answer has no address.
+// redirect returns a fault: the server redirects the client. The address is
+// the result of the function that is the first parameter. If that result is
+// empty, the answer has no address.
 func redirect(to func(r *http.Request) string, body string) answerer {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		if location := to(r); location != "" {
@@ -204,7 +206,7 @@ func redirect(to func(r *http.Request) string, body string) answerer {
 }
 
 // raw returns a fault: when the request has arrived, the function serve takes
-// over the connection.
+// over the connection, so that the answer need not be HTTP.
 func raw(serve func(c net.Conn)) answerer {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		c, _, err := w.(http.Hijacker).Hijack()
@@ -216,8 +218,8 @@ func raw(serve func(c net.Conn)) answerer {
 	}
 }
 
-// repeat returns a fault: the server writes head once, and then piece again and
-// again until the client leaves.
+// repeat returns a fault: the server writes the text head once. Then it writes
+// the text piece again and again, until the client leaves.
 func repeat(head, piece string, pause time.Duration) answerer {
 	return raw(func(c net.Conn) {
 		_, err := io.WriteString(c, head)
@@ -243,14 +245,14 @@ func altered(alter func(body []byte) []byte) answerer {
 	}
 }
 
-// leaves returns a fault: the function change replaces each text, number or
-// other single value in the JSON of the correct answer.
+// leaves returns a fault: in the JSON of the correct answer, each text, number
+// or other single value is replaced by a result of the function change.
 func leaves(change func(v any) any) answerer {
 	return altered(func(body []byte) []byte { return changeLeaves(body, change) })
 }
 
-// numbers returns a fault: the server replaces each number of the correct
-// answer, quoted or not, by the text to.
+// numbers returns a fault: in the correct answer, the server replaces each
+// number, quoted or not, by the same given text.
 func numbers(to string) answerer {
 	return leaves(func(v any) any {
 		if s, quoted := v.(string); quoted && json.Valid([]byte(s)) && s != "true" && s != "false" {
@@ -266,8 +268,8 @@ func numbers(to string) answerer {
 	})
 }
 
-// text returns a fault: the server replaces each string of the correct answer
-// that is not a number by the text to.
+// text returns a fault: in the correct answer, the server replaces each string
+// that is not a number by the same given text.
 func text(to string) answerer {
 	return leaves(func(v any) any {
 		if s, is := v.(string); is && !json.Valid([]byte(s)) {

@@ -101,7 +101,7 @@ func (c *Fake) metrics(w http.ResponseWriter, r *http.Request) {
 		all.VCores += n.total.VCores
 		allUsed.MemoryMB += n.used.MemoryMB
 		allUsed.VCores += n.used.VCores
-		if n.sched == "" { // Hadoop's sums whose name lacks "AcrossPartition" count the default partition only
+		if n.sched == "" { // Hadoop's cluster metrics whose name lacks "AcrossPartition" count the default partition only
 			total.MemoryMB += n.total.MemoryMB
 			total.VCores += n.total.VCores
 			used.MemoryMB += n.used.MemoryMB
@@ -185,9 +185,9 @@ func (c *Fake) withNode(serve func(http.ResponseWriter, *http.Request, *node)) h
 	}
 }
 
-// setResource changes the memory and cores that a node offers. Like Hadoop, it
-// kills containers that exceed the new size at once unless overCommitTimeout is
-// -1.
+// setResource changes the memory and cores that a node offers. Unless
+// overCommitTimeout is -1, containers that exceed the new size are killed at
+// once, as in Hadoop.
 func (c *Fake) setResource(w http.ResponseWriter, r *http.Request, n *node) {
 	var body struct {
 		Resource          struct{ Memory, VCores json.Number }
@@ -196,7 +196,7 @@ func (c *Fake) setResource(w http.ResponseWriter, r *http.Request, n *node) {
 	if !c.read(w, r, &body) {
 		return
 	}
-	memory, _ := body.Resource.Memory.Int64() // if the request has no memory size, the size is 0, as in Hadoop
+	memory, _ := body.Resource.Memory.Int64() // if the request has no memory size, the node's memory becomes 0, as in Hadoop
 	cores, _ := body.Resource.VCores.Int64()
 	n.total = yarnclient.Resource{MemoryMB: memory, VCores: int(cores)}
 	if timeout, _ := body.OverCommitTimeout.Int64(); timeout >= 0 {
@@ -245,7 +245,7 @@ func (c *Fake) listApps(w http.ResponseWriter, r *http.Request) {
 		return q.Get(key) == "" || slices.Contains(strings.Split(strings.ToLower(q.Get(key)), ","), strings.ToLower(value))
 	}
 	within := func(from, to string, at time.Time) bool {
-		lo, _ := strconv.ParseInt(q.Get(from), 10, 64) // without this parameter, the request sets no limit to the application's time
+		lo, _ := strconv.ParseInt(q.Get(from), 10, 64) // a request without this parameter gives 0, which is no limit for the application's start or end time
 		hi, _ := strconv.ParseInt(q.Get(to), 10, 64)
 		return ms(at) >= lo && (hi == 0 || ms(at) <= hi)
 	}
@@ -347,7 +347,7 @@ func (c *Fake) listAttempts(w http.ResponseWriter, r *http.Request, a *app) {
 			switch {
 			case i < len(a.masters):
 				m = a.masters[i]
-			case i == a.attemptNo-1 && a.master != nil: // the last attempt of the application, whose ApplicationMaster has not registered yet
+			case i == a.attemptNo-1 && a.master != nil: // this is the application's last attempt, and its ApplicationMaster has not registered yet
 				m = masterRun{container: a.master, started: a.launched}
 			default:
 				w.text("containerId", "")

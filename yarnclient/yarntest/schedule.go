@@ -2,15 +2,15 @@ package yarntest
 
 import "heddle/yarnclient"
 
-// ask identifies a row of an application's table of resource requests, by
-// priority and place.
+// ask identifies one of an application's container requests, by its priority
+// and the place where the containers are requested.
 type ask struct {
 	priority int
 	name     string // where the containers are requested: on a host, in a rack, or anywhere ("*")
 }
 
 // scratch is memory that the scheduler reuses each time it looks for a
-// container to allocate.
+// container to allocate, to save allocations of memory.
 type scratch struct {
 	waiting map[string]bool // node labels on which some application has unmet container requests
 	order   []*app
@@ -54,7 +54,7 @@ func (c *Fake) waitingLabels() map[string]bool {
 var priorities = [...]int{yarnclient.PriorityAM, yarnclient.PriorityFailedMap, yarnclient.PriorityReduce, yarnclient.PriorityMap}
 
 // allocateOn allocates containers on a node and returns their number. It
-// allocates at most the number most; 0 means no limit.
+// allocates at most as many as the parameter most says; 0 means no limit.
 func (c *Fake) allocateOn(n *node, most int) int {
 	given := 0
 	for most == 0 || given < most {
@@ -77,8 +77,8 @@ func (c *Fake) allocateOn(n *node, most int) int {
 
 // next returns the application, and the priority of its request, for which a
 // container is allocated next on a node. The order is: application priority,
-// time of submission, request priority. A request that declines the node, to
-// wait for a better locality, counts a missed opportunity.
+// time of submission, request priority. If a request declines the node, to
+// wait for a better locality, a missed opportunity is counted for the request.
 func (c *Fake) next(n *node, overfull bool) (*app, int) {
 	order := c.scratch.order[:0]
 	for _, a := range c.apps {

@@ -40,7 +40,7 @@ func (c *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body = body[:f.Cut]
 	}
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(body) // writing an answer fails only if the caller has left
+	_, _ = w.Write(body) // the error is ignored, since writing an answer fails only if the client has left
 }
 
 func (c *Fake) answer(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	server.Host = req.URL.Host
 	rec := httptest.NewRecorder()
 	defer func() {
-		if recover() != nil { // the handler drops a connection by a panic
+		if recover() != nil { // a handler panics to drop the connection, so the client gets an error
 			if err = req.Context().Err(); err == nil {
 				err = io.EOF
 			}
@@ -126,8 +126,9 @@ func pause(req *http.Request, d time.Duration) error {
 	}
 }
 
-// write sends an answer in a dialect of JSON, or in XML if the request asks for
-// it. In JSON, only the dialect natural has the root name.
+// write sends an answer in a dialect of JSON, or in XML if the request asks
+// for it. The dialect called natural is the only JSON dialect whose answers
+// have the root name.
 func (c *Fake) write(w http.ResponseWriter, r *http.Request, d dialect, root string, members func(*writer)) {
 	out := &writer{d: d}
 	kind := "application/json;charset=utf-8"
@@ -149,7 +150,7 @@ func (c *Fake) write(w http.ResponseWriter, r *http.Request, d dialect, root str
 		out.WriteByte('}')
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(out.Bytes()) // writing to an httptest.ResponseRecorder cannot fail
+	_, _ = w.Write(out.Bytes()) // the error is ignored, since writing to an httptest.ResponseRecorder cannot fail
 }
 
 // refuse answers a request with an error status and a RemoteException as body.

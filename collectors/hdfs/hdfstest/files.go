@@ -12,8 +12,8 @@ import (
 )
 
 // list returns the fake NameNode's answer to the call getListing: the file at
-// the given path, or the files directly in that folder, with their blocks. It
-// returns nil for other calls, and if there are no such files.
+// the requested path, or the files directly in that folder, with their blocks.
+// It returns nil for other calls, and if there are no such files.
 func (nn *NameNode) list(method string, request []byte) *hdfspb.GetListingResponse {
 	asked := &hdfspb.GetListingRequest{}
 	if method != "getListing" || proto.Unmarshal(request, asked) != nil {

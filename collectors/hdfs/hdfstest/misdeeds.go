@@ -113,12 +113,12 @@ func say(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		go io.Copy(io.Discard, c)           //nolint:errcheck // until the client leaves
 		io.WriteString(c, text)             //nolint:errcheck // the client may have left
-		<-time.After(10 * time.Millisecond) // gives the client time to read the text before the connection ends
+		<-time.After(10 * time.Millisecond) // the server waits, so that the client can read the text before the connection ends
 	}
 }
 
-// each returns a fault: the function write answers each call of a client
-// wrongly, until it returns an error.
+// each returns a fault: the function write sends a wrong answer to every RPC
+// call of a client. An error of that function ends the connection.
 func each(write func(c net.Conn, method string, id uint32) error) func(net.Conn) {
 	return func(c net.Conn) {
 		calls, err := greet(c)
@@ -132,8 +132,8 @@ func each(write func(c net.Conn, method string, id uint32) error) func(net.Conn)
 	}
 }
 
-// with returns a fault: each call of a client is answered by the bytes that the
-// function answer returns.
+// with returns a fault: the server answers each RPC call of a client by the
+// bytes that the function answer returns.
 func with(answer func(method string, id uint32) []byte) func(net.Conn) {
 	return each(func(c net.Conn, method string, id uint32) error {
 		_, err := c.Write(answer(method, id))
@@ -141,8 +141,8 @@ func with(answer func(method string, id uint32) []byte) func(net.Conn) {
 	})
 }
 
-// refuse returns a fault: each call of a client is answered by the same Java
-// exception.
+// refuse returns a fault: the server answers each RPC call of a client by the
+// same Java exception.
 func refuse(class, text string, detail hdfspb.ResponseHeader_Detail) func(net.Conn) {
 	return with(func(_ string, id uint32) []byte { return refusal(id, class, text, detail) })
 }

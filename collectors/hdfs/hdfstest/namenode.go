@@ -31,14 +31,14 @@ type NameNode struct {
 	files    map[string]hdfs.File // files of the fake HDFS, by path
 
 	bad   atomic.Pointer[Misdeed]
-	next  atomic.Pointer[Misdeed] // fault that the fake NameNode shows after the given number of calls
+	next  atomic.Pointer[Misdeed] // fault that the fake NameNode shows after a number of further RPC calls
 	calls atomic.Int32
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 }
 
-// Start starts an active fake NameNode without files. It is stopped when the
-// test ends.
+// Start starts an active fake NameNode without files. The NameNode is stopped
+// when the test ends.
 func Start(t testing.TB) *NameNode {
 	nn, err := New()
 	if err != nil {
@@ -48,8 +48,8 @@ func Start(t testing.TB) *NameNode {
 	return nn
 }
 
-// New starts an active fake NameNode with the given files. It runs until Close
-// is called.
+// New starts an active fake NameNode with the given files. The NameNode runs
+// until Close is called.
 func New(files ...hdfs.File) (*NameNode, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -72,7 +72,7 @@ func New(files ...hdfs.File) (*NameNode, error) {
 					bad.serve(c)
 					return
 				}
-				_ = nn.serve(c) // serve fails when the client leaves, which does not matter
+				_ = nn.serve(c) // the error is ignored, since serving a client ends with an error when the client leaves
 			})
 		}
 	})
@@ -94,7 +94,7 @@ func (nn *NameNode) Misbehave(m *Misdeed) {
 }
 
 // MisbehaveAfter makes the fake NameNode answer the given number of further
-// calls correctly. Then it shows the fault m.
+// RPC calls correctly, and show the fault m afterwards.
 func (nn *NameNode) MisbehaveAfter(calls int, m *Misdeed) {
 	nn.calls.Store(int32(calls))
 	nn.next.Store(m)
@@ -145,7 +145,8 @@ func (nn *NameNode) serve(c net.Conn) error {
 	}
 }
 
-// answerTo returns the answer of an HDFS without files to a call.
+// answerTo returns the answer to one RPC call, as a NameNode without any files
+// would send it.
 func answerTo(method string, id uint32) []byte {
 	folder := &hdfspb.FileStatus{FileType: hdfspb.FileStatus_DIR}
 	switch method {
@@ -165,9 +166,10 @@ func answerTo(method string, id uint32) []byte {
 	return refusal(id, "org.apache.hadoop.ipc.RpcNoSuchMethodException", "Unknown method "+method, hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD)
 }
 
-// serverDefaults returns a message GetServerDefaultsResponseProto, with values
-// for block size, checksum, packet size, replication and buffer size. Package
-// hdfspb has no such message, as package hdfs never asks for it.
+// serverDefaults returns a message that is sent as a
+// GetServerDefaultsResponseProto, with values for block size, checksum, packet
+// size, replication and buffer size. It is encoded by hand, since package
+// hdfspb does not have this message.
 func serverDefaults() proto.Message {
 	var defaults []byte
 	for i, v := range []uint64{128 << 20, 512, 64 << 10, 1, 4096} {
@@ -182,7 +184,7 @@ func serverDefaults() proto.Message {
 // calls reads the RPC calls that a client sends on one connection.
 type calls struct {
 	r       *bufio.Reader
-	request []byte // encoded request message of the last call that was read
+	request []byte // request message, still encoded, of the client's latest RPC call
 }
 
 // greet reads and checks the greeting of Hadoop IPC with which a client's

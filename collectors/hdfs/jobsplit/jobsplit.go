@@ -40,8 +40,8 @@ type Split struct {
 // UnknownClassError means that an input split has a Java class that this
 // package cannot read.
 type UnknownClassError struct {
-	// Map is the index of the split and of its map. Class is the split's Java
-	// class.
+	// Map is the index of the map that reads the split; the first map is 0. Class
+	// is the split's Java class.
 	Map   int
 	Class string
 }
@@ -53,8 +53,8 @@ func (e *UnknownClassError) Error() string {
 const (
 	metaMagic   = "META-SPL"
 	metaVersion = 1
-	// splitHead is how the file job.split starts: a magic text, and the version
-	// 1 as an int32.
+	// splitHead is the 8 bytes with which a file job.split starts: 4 bytes of
+	// magic text, then the version 1 as a big-endian int32.
 	splitHead = "SPL\x00\x00\x00\x01"
 	// maxEntries limits the number of maps in a file. No ApplicationMaster can
 	// handle so many.
@@ -86,8 +86,8 @@ func (d *decoder) metas() []Meta {
 		d.fail("version %d: want %d", v, metaVersion)
 	}
 	n := d.count("maps", maxEntries)
-	// The list grows as entries are read, since the number of entries at the
-	// start of the file may be wrong.
+	// The list grows as entries are read: the file starts with the number of
+	// entries, but that number may be wrong and huge.
 	var metas []Meta
 	for range n {
 		m := Meta{}
@@ -124,7 +124,8 @@ func AppendMeta(b []byte, metas []Meta) []byte {
 }
 
 // Parse decodes the splits in data, the content of a file job.split. metas are
-// the entries of job.splitmetainfo, which say where each split starts.
+// the entries of the same job's file job.splitmetainfo, which say where in
+// job.split each split starts.
 func Parse(data []byte, metas []Meta) ([]Split, error) {
 	if !bytes.HasPrefix(data, []byte(splitHead)) {
 		return nil, fmt.Errorf("job.split: starts with %q; want %q", data[:min(len(data), len(splitHead))], splitHead)

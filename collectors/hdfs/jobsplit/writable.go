@@ -15,8 +15,8 @@ type source interface {
 	io.ByteReader
 }
 
-// decoder decodes values in Hadoop's Writable format. After the first error,
-// err keeps that error and all further values are zero.
+// decoder decodes values in Hadoop's Writable format. The first error is kept
+// in the field err, and all values decoded after that error are zero.
 type decoder struct {
 	r   source
 	n   int64 // number of input bytes decoded so far

@@ -30,8 +30,9 @@ import (
 // DefaultPort is the TCP port on which an agent listens by default.
 const DefaultPort = 9177
 
-// maxConnections is the maximum number of open connections to an agent. Further
-// connections wait in the kernel. A harness uses only a few.
+// maxConnections is the maximum number of open connections to an agent.
+// Further connections wait in the kernel. A client needs only a few
+// connections.
 const maxConnections = 64
 
 // Options configure one agent, which measures one node.
@@ -47,7 +48,8 @@ type Options struct {
 	// Node is the name of the agent's node in Hadoop. Empty means the machine's
 	// hostname.
 	Node string
-	// Interval is the time between two samples. Zero means one second.
+	// Interval is the time between two readings of the node's counters. Zero
+	// means one second.
 	Interval time.Duration
 	// Keep is how long the agent keeps samples in memory. Zero means one hour.
 	Keep time.Duration
@@ -59,7 +61,8 @@ type Options struct {
 	AllowDropCaches bool
 	// Version is the agent's version, which GET /info shows.
 	Version string
-	// Sample says what the agent measures: the whole host or a control group.
+	// Sample says what the agent's samples describe: the whole host or a control
+	// group.
 	Sample node.Options
 	// Log receives the agent's messages for the operator; nil discards them.
 	Log *slog.Logger
@@ -154,10 +157,11 @@ func (a *Agent) Run(ctx context.Context) error {
 	return a.Serve(ctx, l)
 }
 
-// Serve is like Run, but uses the listener l, which it closes at the end.
+// Serve is like Run, but accepts connections from the listener l, which it
+// closes at the end.
 func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
-	// Connections are counted before their TLS handshake, so that one without a
-	// handshake counts too.
+	// Connections are counted before their TLS handshake, so that a connection
+	// whose client never starts the handshake counts, too.
 	l = netutil.LimitListener(l, maxConnections)
 	scheme := "http"
 	if a.cert != nil {
@@ -172,7 +176,7 @@ func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 	}
 	server := &http.Server{
 		Handler:           a.Handler(),
-		ReadHeaderTimeout: 5 * time.Second, // time limit for a request's header, including the TLS handshake
+		ReadHeaderTimeout: 5 * time.Second, // time limit for receiving a request's header, including the connection's TLS handshake
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,

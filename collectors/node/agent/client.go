@@ -26,8 +26,8 @@ var (
 	// ErrUnreachable means that nothing answered at the agent's address, or
 	// something that is not an agent.
 	ErrUnreachable = errors.New("agent not reachable")
-	// ErrUnauthorised means that the agent refused the client's token, as its
-	// own is another one.
+	// ErrUnauthorised means that the agent refused the client's token, since the
+	// agent was started with another token.
 	ErrUnauthorised = errors.New("token refused")
 	// ErrForbidden means that the agent was started without the option that
 	// allows the request, such as AllowDropCaches.
@@ -116,7 +116,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 		SetTransport(transport).
 		SetBaseURL(c.url).
 		SetAuthToken(token).
-		SetDisableWarn(true). // resty does not warn of a token without TLS, since the agent logs that itself
+		SetDisableWarn(true). // resty shall not warn of a token that is sent without TLS, since the agent logs such a warning
 		SetLogger(noLog{}).
 		SetResponseBodyLimit(maxAnswerBytes).
 		// Redirects are not followed, since a redirected request would send the
@@ -136,18 +136,18 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	return info, c.do(ctx, c.timeout, "info", http.MethodGet, "/info", nil, &info)
 }
 
-// Samples returns the agent's samples after a cursor: FromOldest, FromNow or the
-// Next of the page before. If the More of the returned page is true, the agent
-// already has further samples.
+// Samples returns a page of the agent's samples after a cursor: FromOldest,
+// FromNow, or the field Next of the page before. If the field More of the
+// returned page is true, the agent already has samples after that page.
 func (c *Client) Samples(ctx context.Context, after Cursor) (Page, error) {
 	var page Page
 	query := url.Values{"since": {string(after)}}
 	return page, c.do(ctx, c.timeout, "samples", http.MethodGet, "/samples", query, &page)
 }
 
-// DropCaches makes the agent empty the node's page cache. This can take minutes
-// if much must be written to disk first. If the agent is busy with another such
-// request, DropCaches waits and asks again.
+// DropCaches makes the agent empty the node's page cache. This can take
+// minutes if much must be written to disk first. If the agent is busy with
+// another request to drop the page cache, the client waits and asks again.
 func (c *Client) DropCaches(ctx context.Context) (node.Dropped, error) {
 	ctx, cancel := context.WithTimeout(ctx, dropTimeout)
 	defer cancel()
@@ -166,8 +166,8 @@ func (c *Client) DropCaches(ctx context.Context) (node.Dropped, error) {
 	}
 }
 
-// busyError means that the agent is busy and wants to be asked again after some
-// time.
+// busyError means that the agent is busy dropping the page cache. It says
+// after which time the client shall ask again.
 type busyError struct {
 	wait time.Duration
 	text string
@@ -176,7 +176,7 @@ type busyError struct {
 func (e *busyError) Error() string { return e.text }
 
 // ClockOffset is how far a node's clock is ahead of this machine's clock. The
-// true offset differs from OffsetNs by at most UncertaintyNs, unless this
+// true offset is at most UncertaintyNs away from OffsetNs, unless this
 // machine's clock was set during the measurement.
 type ClockOffset struct {
 	OffsetNs      int64 `json:"offsetNs"`
@@ -255,7 +255,8 @@ func (c *Client) check(resp *resty.Response) error {
 	return nil
 }
 
-// errUnreachableTLS wraps both ErrUnreachable and ErrTLS.
+// errUnreachableTLS is for failed TLS connections. It wraps both
+// ErrUnreachable and ErrTLS.
 var errUnreachableTLS = fmt.Errorf("%w: %w", ErrUnreachable, ErrTLS)
 
 // tlsHint returns advice on what to change if err comes from a common mistake
@@ -291,8 +292,8 @@ func redact(raw string) string {
 	return "(not a URL)"
 }
 
-// noLog is a logger for resty that drops its messages. The caller gets all
-// errors.
+// noLog is a logger for resty that drops all messages, since the caller gets
+// every error anyway.
 type noLog struct{}
 
 func (noLog) Errorf(string, ...any) {}

@@ -46,11 +46,11 @@ func (a *Agent) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.authorised(r) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="heddle agent"`)
-			w.Header().Set("Connection", "close") // a client without the token must not hold one of the maxConnections connections
+			w.Header().Set("Connection", "close") // this makes the server close the connection, so that clients without the token do not use up the agent's maxConnections
 			refuse(w, http.StatusUnauthorized, "send the agent's token as Authorization: Bearer TOKEN")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // requests to the agent need no body, so a small limit is enough
+		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // requests to the agent need no body, so a limit of 1 KiB is enough
 		mux.ServeHTTP(w, r)
 	})
 }
@@ -77,7 +77,7 @@ func (a *Agent) serveInfo(w http.ResponseWriter, _ *http.Request) {
 	if clock, ok := node.ReadClock(); ok {
 		info.Clock = &clock
 	}
-	info.NowWallNs = time.Now().UnixNano() // the agent sets the time last, since ClockOffset assumes that request and answer take equally long
+	info.NowWallNs = time.Now().UnixNano() // the time is read last, just before the answer is sent: ClockOffset assumes that request and answer take equally long
 	answer(w, info)
 }
 
@@ -117,8 +117,8 @@ func (a *Agent) serveDropCaches(w http.ResponseWriter, _ *http.Request) {
 }
 
 // dropLimiter lets one request at a time drop the page cache, and the next one
-// only minDropInterval after its end. Dropping burdens the whole node, which
-// writes pages to disk and reads them again.
+// only minDropInterval after its end. Dropping the cache burdens the whole
+// node: it writes changed pages to disk and must read pages again later.
 type dropLimiter struct {
 	mu    sync.Mutex
 	busy  bool
@@ -127,8 +127,9 @@ type dropLimiter struct {
 
 const minDropInterval = 5 * time.Second
 
-// enter returns 0 if the caller may drop the page cache now; the caller must
-// then call leave at the end. Otherwise enter returns how long to wait.
+// enter asks for permission to drop the page cache. It returns 0 if the caller
+// may do so now; the caller must then call leave at the end. Otherwise it
+// returns how long the caller must wait before it asks again.
 func (g *dropLimiter) enter() (wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -150,7 +151,7 @@ func (g *dropLimiter) leave() {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // writing the answer fails only if the client has left
+	_ = json.NewEncoder(w).Encode(v) // the error is ignored, since writing the answer fails only if the client has left
 }
 
 // refusal is the body of every answer of the agent with a status other than

@@ -94,12 +94,12 @@ var (
 	descNetDrops   = desc("node_network_drops_total", "Packets dropped.", "interface", "direction")
 )
 
-// groupNames are the kinds of numbers that a reading of the node's counters may
-// lack.
+// groupNames are the kinds of numbers that may be missing when the node's
+// counters are read.
 var groupNames = []string{"cpu", "quota", "load", "memory", "disk", "network"}
 
-// Describe sends nothing. By this Prometheus knows that the set of metrics
-// differs from node to node.
+// Describe sends no descriptions, which tells the Prometheus library that the
+// set of metrics differs from node to node.
 func (c readingCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the metrics of the agent's latest reading to Prometheus.

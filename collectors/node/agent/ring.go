@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// maxKept is the maximum number of samples that an agent keeps. A sample
-	// with ten devices takes 2 KB, so they take at most 200 MB.
+	// maxKept is the maximum number of samples that an agent keeps. A sample with
+	// ten devices takes 2 KB, so the samples take at most some 200 MB of memory.
 	maxKept = 100_000
 	// maxPage is the maximum number of samples in one answer of an agent.
 	maxPage = 1000
 )
 
-// Cursor is a position in the sequence of an agent's samples. Callers pass the
-// Next of the page before, FromOldest or FromNow.
+// Cursor is a position in the sequence of an agent's samples. Callers pass
+// FromOldest, FromNow, or the field Next of the page before.
 type Cursor string
 
 const (
@@ -34,12 +34,12 @@ type Page struct {
 	// Samples are the node's samples in order of time; at most 1000.
 	Samples []node.Sample `json:"samples"`
 	// Next is the cursor to pass in the next request, to get the samples after
-	// these.
+	// those of this page.
 	Next Cursor `json:"next"`
 	// More is true if the agent already has samples after the cursor Next.
 	More bool `json:"more"`
-	// Lost is the number of samples after the requested cursor that the agent
-	// no longer keeps.
+	// Lost is the number of samples that followed the requested cursor but are no
+	// longer in the agent's memory.
 	Lost uint64 `json:"lost"`
 	// Restarted is true if the requested cursor is from an earlier run of the
 	// agent. The samples of that run are gone; Lost does not count them.
@@ -50,10 +50,10 @@ type Page struct {
 // has a number Seq, counted from 1 without gaps.
 type ring struct {
 	mu    sync.Mutex
-	epoch int64 // number of this run of the agent, to recognise cursors of other runs
+	epoch int64 // number that differs from run to run of the agent, to recognise cursors of earlier runs
 	size  int
 	kept  []node.Sample // samples that the agent keeps; the sample with number Seq is at index (Seq-1) % size
-	last  uint64        // Seq of the newest sample; 0 before the first one
+	last  uint64        // number (Seq) of the newest sample; 0 before the first sample
 }
 
 func newRing(size int, epoch int64) *ring {
@@ -71,13 +71,14 @@ func (r *ring) add(s node.Sample) {
 	r.last = s.Seq
 }
 
-// since returns the samples after the cursor after, at most limit of them.
+// since returns the samples that follow the position in its parameter after,
+// oldest first, at most limit samples.
 func (r *ring) since(after Cursor, limit int) (Page, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	oldest := r.last - uint64(len(r.kept)) + 1 // Seq of the oldest sample that is kept; while none is kept, the Seq of the next sample
+	oldest := r.last - uint64(len(r.kept)) + 1 // number (Seq) of the oldest sample in memory, or of the next sample while none is in memory
 	p := Page{Samples: []node.Sample{}}
-	from := oldest // Seq of the first sample to return
+	from := oldest // number (Seq) of the first sample that the answer has
 	switch after {
 	case FromOldest:
 	case FromNow:
