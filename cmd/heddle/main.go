@@ -24,7 +24,7 @@ import (
 const (
 	exitFailed    = 1 // exit code: the work failed
 	exitUsage     = 2 // exit code: bad usage or bad input
-	exitCluster   = 3 // exit code: the cluster cannot be reached, or lacks something
+	exitCluster   = 3 // exit code: the cluster cannot be reached, or lacks something that the command needs
 	exitThreshold = 4 // exit code: a threshold that the user set was missed
 )
 

@@ -24,7 +24,7 @@ import (
 func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper()} }
 
 // How many seeds the simulations of a paper's experiments use: normally, and
-// with the flag for a quick result.
+// with the flag --quick.
 const fullSeeds, quickSeeds = 20, 5
 
 func paperCommand() *cli.Command {

@@ -34,7 +34,8 @@ type escaper struct {
 	rest []byte // first bytes of a UTF-8 character whose other bytes have not been written yet
 }
 
-// Write writes p to the writer below, with control characters escaped.
+// Write writes p, with control characters escaped, to the writer for which the
+// escaper was made.
 func (e *escaper) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

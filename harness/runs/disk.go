@@ -28,7 +28,7 @@ const (
 	folderMode = 0o700
 )
 
-// writeAtomic writes data to the file name in the folder root. After a crash
+// writeAtomic writes data to a file in the folder root, which has the given name. After a crash
 // the file has either its old content or all of data.
 func writeAtomic(root *os.Root, name string, data []byte) error {
 	return writeWith(root, name, int64(len(data)), func(w io.Writer) error {
@@ -90,7 +90,7 @@ func syncOpen(d *os.File) error {
 }
 
 // Explain adds advice to an error if the disk is full. The error comes from
-// writing path. The advice says how much space is needed (if needBytes is not
+// writing the file at path. The advice says how much space is needed (if needBytes is not
 // 0), how much is left, and what to do. The returned error is then an
 // ErrDiskFull. Other errors are returned unchanged.
 func Explain(path string, needBytes int64, err error) error {

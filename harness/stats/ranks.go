@@ -134,7 +134,7 @@ func DriftOf(xs []float64) Drift {
 func kendallP(xs []float64, up int) float64 {
 	n := len(xs)
 	sorted := slices.Sorted(slices.Values(xs))
-	ties := 0.0 // reduction of the statistic's variance because of equal values
+	ties := 0.0 // by how much equal values reduce the variance of the test's statistic
 	for i := 0; i < n; {
 		j := upperBound(sorted, sorted[i])
 		k := float64(j - i)

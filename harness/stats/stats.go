@@ -117,7 +117,8 @@ func quantileOfSorted(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// Spread returns the standard deviation of the sample xs divided by its mean.
+// Spread says how much the values of xs differ: it returns the sample's standard
+// deviation divided by its mean.
 // It is NaN for fewer than two values.
 func Spread(xs []float64) float64 {
 	mean, variance := moments(xs)

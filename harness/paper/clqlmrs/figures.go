@@ -77,7 +77,7 @@ type grid struct {
 	schedulers []scheduler
 	columns    []string
 	settings   []testbed
-	trials     [][]paper.Simulation // sorted by scheduler, then by setting, then by seed
+	trials     [][]paper.Simulation // all simulations of the figure, sorted by scheduler, then by setting, then by seed
 }
 
 func newGrid(b *paper.Bench, schedulers []scheduler, columns []string, settings []testbed) (*grid, error) {
