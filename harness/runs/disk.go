@@ -28,8 +28,8 @@ const (
 	folderMode = 0o700
 )
 
-// writeAtomic writes data to a file in the folder root, which has the given name. After a crash
-// the file has either its old content or all of data.
+// writeAtomic writes data to the file with the given name in the folder root.
+// After a crash the file has either its old content or all of data.
 func writeAtomic(root *os.Root, name string, data []byte) error {
 	return writeWith(root, name, int64(len(data)), func(w io.Writer) error {
 		_, err := w.Write(data)
