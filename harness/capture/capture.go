@@ -1,11 +1,11 @@
-// Package capture records what happens on a cluster while jobs run, and combines the
-// record with the jobs' history files into a trace. The trace has every task and
-// attempt, the input of each map and its locality, blocks and their cached copies, and
-// metrics of nodes.
+// Package capture records what happens on a cluster while jobs run, and combines this
+// with the jobs' history files into a trace. The trace holds every task and attempt,
+// the input of each map and its locality, blocks and their cached copies, and metrics
+// of nodes.
 //
-// A Session captures jobs while they run. It writes events at once to a file, the
-// part, and keeps in memory only jobs whose history it has not read yet. Recover makes
-// a trace from history files alone, after the jobs have ended. The package does not
+// A Session captures jobs while they run. It writes events at once to a file, the part,
+// and keeps in memory only jobs whose history file it has not read yet. Recover makes a
+// trace from history files alone, after the jobs have ended. The package does not
 // change the cluster, start jobs or decide where tasks run.
 //
 // Words:
@@ -13,8 +13,8 @@
 //	part      the file of events as they were seen, before any history file
 //	join      read the history file of a job that has ended and combine it with
 //	          what was seen of its input
-//	sample    one answer about blocks, or one set of a node's metrics, with its
-//	          time
+//	sample    one answer of the NameNode about blocks, or one set of a node's
+//	          metrics, with its time
 //	follow    ask again and again about one job until it has ended
 package capture
 
@@ -38,7 +38,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// Options say what a Session captures, where it keeps files, and how often it asks.
+// Options say what a Session captures, where it keeps files, and how often it asks the
+// cluster.
 type Options struct {
 	// Tags select applications that have any of these YARN tags, in lower case.
 	// Without Tags, a Session captures each MapReduce application submitted after
@@ -46,17 +47,19 @@ type Options struct {
 	Tags []string
 	// Workload is the workload's name, recorded with each job.
 	Workload string
-	// Header has the seed, model, parameters, actuator and splits of the trace; the
-	// zero value means that YARN decides. The Session adds the facts of the cluster.
+	// Header holds the seed, model, parameters, actuator and splits of the trace; the
+	// zero value means that YARN places the tasks. The Session adds the cluster's
+	// nodes, software versions and settings.
 	Header traces.Header
-	// Folder keeps the events while the capture runs. Its folder jobs has a folder
-	// for each job. No other capture may use Folder.
+	// Folder is where the events are written while the capture runs. Its subfolder
+	// "jobs" has a folder for each job. No other capture may use the same Folder.
 	Folder *os.Root
-	// Intervals between two calls: for block locations (0 means 1 s), to the
-	// ResourceManager (0 means 200 ms) and to each agent (0 means 1 s).
+	// Intervals between two calls: to the NameNode for block locations (0 means 1 s),
+	// to the ResourceManager (0 means 200 ms), and to each node's agent (0 means 1 s).
 	EveryLocations, EveryRM, EveryAgents time.Duration
-	// Progress, if not nil, is called with the counts of jobs and tasks, by one
-	// goroutine at a time.
+	// Progress, if not nil, is called with the counts of jobs and tasks whenever an
+	// ApplicationMaster has reported its job's progress. Only one goroutine calls it at
+	// a time.
 	Progress func(Progress)
 }
 
@@ -68,11 +71,12 @@ type Progress struct {
 	MapsRunning, ReducesRunning int
 }
 
-// Result is a finished capture. Its events are in files: Encode writes them as one
-// trace, then Clean removes these files.
+// Result is a finished capture. Its events are in several files: Encode combines them
+// into one trace, then Clean removes these files.
 type Result struct {
 	Header traces.Header
-	// Jobs are the captured jobs, in order of submission.
+	// Jobs are the captured jobs, sorted by application id and so in order of
+	// submission.
 	Jobs []Job
 	// Warnings say what is missing in the trace, and why.
 	Warnings []string
@@ -88,7 +92,7 @@ type Job struct {
 	Tags        []string
 	Outcome     traces.Outcome
 	Diagnostics string
-	// History is the name of the job's history file; empty if there was none.
+	// History is the name of the job's history file; empty if there is none.
 	History string
 }
 
@@ -98,24 +102,24 @@ type Session struct {
 	options Options
 	start   time.Time
 	part    *tracefile.Writer
-	jobs    *os.Root // the capture's folder that has a folder for each job
+	jobs    *os.Root // the capture's folder "jobs", which has a folder for each job
 	// context of the capture; Stop ends it
 	life  context.Context
 	stop  context.CancelFunc
 	loops sync.WaitGroup
-	// joining is locked while a job's history file is in memory, so that there is
-	// only one at a time.
+	// joining is locked while a job's history file is in memory, so that only one such
+	// file is in memory at a time.
 	joining sync.Mutex
 
 	mu             sync.Mutex
-	alive          map[string]*jobRecord // jobs whose history is not read yet, by application id
-	joined         map[string]Job        // ended jobs whose history was read, or is not waited for any more, by application id
-	joinedProgress Progress              // task counts, summed over the ended jobs in the field joined
+	alive          map[string]*jobRecord // jobs whose history file is not read yet, by application id
+	joined         map[string]Job        // jobs that have ended and whose history file was read, or is not waited for any more, by application id
+	joinedProgress Progress              // task counts, summed over the jobs in the field joined, which have ended
 	nodes          map[string]*nodeRecord
 	joiner         joiner
 	labelsAdded    bool           // whether Add was given a NodeLabel event; the Session then records no labels itself
 	warnings       map[string]int // number of times that each warning occurred, by its text
-	failed         error          // first error of writing a file of job events
+	failed         error          // first error in writing the event file of a job
 	facts          traces.ClusterFacts
 	software       map[string]string
 	settings       map[string]string
@@ -131,9 +135,9 @@ type nodeRecord struct {
 	agent bool
 }
 
-// Start starts a capture. It fails if the ResourceManager, the NameNode or the
-// history server does not answer. The capture ends with Stop, which must be called,
-// or when ctx ends.
+// Start starts a capture. It fails if the ResourceManager, the NameNode or the history
+// server does not answer. The capture ends when ctx ends or Stop is called; Stop must
+// be called in any case.
 func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	if o.EveryLocations == 0 {
 		o.EveryLocations = time.Second
@@ -166,7 +170,9 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	}
 	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // the error is ignored here, because CloseIncomplete returns it later
 	s.loops.Go(func() {
-		// Accept answers of half an interval's age: the answer to the last poll is too old.
+		// Accept an answer of the ResourceManager that another part of the program got
+		// less than half an interval ago. This loop's own last answer is a whole
+		// interval old, and is not accepted.
 		every(ctx, o.EveryRM, func(ctx context.Context) error { return s.pollRM(ctx, o.EveryRM/2) })
 	})
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
@@ -177,12 +183,12 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	return s, nil
 }
 
-// readClusterLimit is the time limit for about twenty short calls at the start of a
-// capture.
+// readClusterLimit is the time limit for all calls (about twenty short ones) with which
+// a capture starts.
 const readClusterLimit = 20 * time.Second
 
-// readCluster asks for the cluster's facts that stay the same during the capture:
-// nodes, settings, versions.
+// readCluster asks the cluster for facts that stay the same during the capture: nodes,
+// settings and software versions.
 func (s *Session) readCluster(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readClusterLimit, fmt.Errorf("the cluster did not answer the questions about its nodes and settings within %v", readClusterLimit))
 	defer cancel()
@@ -191,7 +197,8 @@ func (s *Session) readCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The history server is asked first, because a call fails quickly if it is down.
+	// The history server is asked before HDFS and the agents, so that the start of a
+	// capture fails quickly if that server is down.
 	if err := s.watch.Find(ctx); err != nil {
 		return err
 	}
@@ -206,7 +213,7 @@ func (s *Session) readCluster(ctx context.Context) error {
 	if s.facts, err = facts(ctx, s.watch); err != nil {
 		return err
 	}
-	for _, n := range s.facts.Nodes { // The trace's header has these nodes, so only changes of them are recorded. Their labels are recorded at first sight.
+	for _, n := range s.facts.Nodes { // The trace's header holds these nodes, so only changes of them are recorded as events. A node's label is recorded when it is first seen.
 		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
 	}
 	for _, a := range cluster.Agents {
@@ -225,13 +232,13 @@ func (s *Session) readCluster(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the capture. It waits for the history files of jobs that have ended,
-// until ctx ends. A job that still runs is unfinished in the trace. The error says
-// what could not be written.
+// Stop ends the capture. It waits for the history files of jobs that have ended, but no
+// longer than until ctx ends. A job that still runs is marked as unfinished in the
+// trace. The returned error says what could not be written.
 func (s *Session) Stop(ctx context.Context) (Result, error) {
 	s.stop()
 	s.loops.Wait()
-	for _, id := range slices.Sorted(maps.Keys(s.alive)) { // all other goroutines have ended, so no lock is needed
+	for _, id := range slices.Sorted(maps.Keys(s.alive)) { // all goroutines of the capture have ended, so no lock is needed
 		s.join(ctx, s.alive[id])
 	}
 	err := errors.Join(s.failed, s.part.CloseIncomplete("its jobs' histories are in files of their own"), s.jobs.Close())
@@ -248,9 +255,10 @@ func (s *Session) Stop(ctx context.Context) (Result, error) {
 // Wait returns when all jobs that the capture has seen have ended, or when ctx ends.
 func (s *Session) Wait(ctx context.Context) error {
 	return until(ctx, s.options.EveryRM, func() (bool, error) {
-		// Make a new call, because a job may have come and ended since the last poll.
+		// Make a new call, because a job may have started and ended since the last
+		// call.
 		if err := s.pollRM(ctx, 0); err != nil {
-			return false, nil // pollRM has warned; the ResourceManager may answer again later
+			return false, nil // pollRM has added a warning; the ResourceManager may answer the next call
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -291,7 +299,8 @@ func (s *Session) record(events ...traces.Event) {
 	}
 }
 
-// now is the time since the start of the capture, which is time 0 of the trace.
+// The method now returns the time since the start of the capture, from which the trace
+// counts its times.
 func (s *Session) now() traces.Time { return traces.Time(time.Since(s.start)) }
 
 func (s *Session) warnf(format string, args ...any) {
@@ -302,8 +311,8 @@ func (s *Session) warnf(format string, args ...any) {
 
 func (s *Session) warn(text string) { s.warnings[text]++ }
 
-// every calls f at once and then at each interval, until ctx ends. f must report its
-// errors itself.
+// The function every calls f at once and then at each interval, until ctx ends. If f
+// fails, it must report the error itself.
 func every(ctx context.Context, interval time.Duration, f func(context.Context) error) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -317,8 +326,8 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context) 
 	}
 }
 
-// until calls f at once and then at each interval. It ends when f returns true or an
-// error, or when ctx ends.
+// The function until calls f at once and then at each interval. It ends when f returns
+// true or an error, or when ctx ends.
 func until(ctx context.Context, interval time.Duration, f func() (bool, error)) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

@@ -19,21 +19,22 @@ import (
 // Files in a capture's folder that exist until the trace is written. If the capture
 // is killed, they stay, and Repair makes a trace of them.
 const (
-	// PartFile has the events in the order in which the capture saw them. Events of
-	// jobs come from the ResourceManager and the ApplicationMasters.
+	// PartFile holds all events in the order in which the capture saw them. Events of
+	// jobs in it come from the ResourceManager and the ApplicationMasters.
 	PartFile = "trace.heddle.part"
-	// jobsFolder has a folder for each job. Once a job's history file is read,
-	// jobFile in its folder has the job's events; those in PartFile are then
-	// ignored.
+	// jobsFolder holds a folder for each job. Once a job's history file is read, the
+	// file jobFile in the job's folder holds the job's events. The events of that job
+	// in PartFile, except decisions, are then ignored.
 	jobsFolder = "jobs"
 	jobFile    = "events.heddle"
 )
 
-// flushInterval is how often events are flushed to the file. A killed capture loses
-// at most the events of this time and of one poll interval.
+// flushInterval is the pause between two flushes of events to the event file. A killed
+// capture loses at most the events of this time and of one interval between calls.
 const flushInterval = 250 * time.Millisecond
 
-// makeJobs creates and opens the folder that has a folder for each job.
+// makeJobs creates and opens the folder "jobs" of a capture, which will hold a folder
+// for each job.
 func makeJobs(folder *os.Root) (*os.Root, error) {
 	if err := folder.MkdirAll(jobsFolder, 0o700); err != nil {
 		return nil, err
@@ -41,8 +42,8 @@ func makeJobs(folder *os.Root) (*os.Root, error) {
 	return folder.OpenRoot(jobsFolder)
 }
 
-// Keep creates a folder named after the job in folder, readable by the owner only,
-// and calls write with it.
+// Keep creates, within the given folder, a folder named after the job and readable by
+// the owner only. It then calls write, which puts the job's files there.
 func Keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) error {
 	err := folder.MkdirAll(string(job), 0o700)
 	if err == nil {
@@ -57,8 +58,8 @@ func Keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) err
 	return nil
 }
 
-// keepEvents writes a job's events to a file in the job's folder. The file has
-// either all events or does not exist.
+// keepEvents writes a job's events to a file in the job's folder. After a crash, the
+// file either holds all events or does not exist.
 func keepEvents(folder *os.Root, j *jobRecord, events []traces.Event) error {
 	return Keep(folder, j.id, func(own *os.Root) error {
 		const unfinished = jobFile + ".new"
@@ -74,15 +75,16 @@ func keepEvents(folder *os.Root, j *jobRecord, events []traces.Event) error {
 	})
 }
 
-// Encode writes the trace to out. If the function each is not nil, it is called with
-// every event, in order, and must not keep the event.
+// Encode writes the trace to out. If the function passed as each is not nil, it is
+// called with every event, in order of time, and must not keep the event.
 func (r *Result) Encode(out io.Writer, each func(traces.Event)) error {
 	return r.encode(out, filepath.Join(r.folder.Name(), "trace.heddle"), filepath.Join(r.folder.Name(), PartFile), each, "")
 }
 
-// encode combines the events seen during the capture with those in the files of
-// jobs. For a job with a file, only decisions are taken from the events seen. If
-// incomplete is not empty, the trace is marked as incomplete, with that reason.
+// encode combines the events seen during the capture with those in the jobs' own event
+// files. If a job has such a file, only decisions are taken from the events seen, and
+// all else from the file. If the argument incomplete is not empty, the trace is marked
+// as incomplete, for that reason.
 func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event), incomplete string) error {
 	sorter := tracefile.NewSorter(r.folder.Name())
 	defer func() { _ = sorter.Close() }() // the sorter's files are temporary, so an error in closing them does not matter
@@ -91,8 +93,9 @@ func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event
 	for _, file := range files {
 		joined[traces.JobID(path.Base(path.Dir(file)))] = true
 	}
-	// Steering does not always learn which attempt ran in the container of a
-	// decision. The job's history file has it, so the attempt is filled in here.
+	// Steering does not always learn which task attempt ran in the container of a
+	// decision. The job's history file tells, so the attempt is added to the decision's
+	// outcome here.
 	containers := map[string]traces.Attempt{}
 	seen, err := tracefile.Open(part)
 	if err == nil {
@@ -104,7 +107,7 @@ func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event
 			return e.Kind() == traces.KindDecision || !joined[traces.JobOf(e)]
 		})
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the event file of a capture does not exist if Recover made the trace
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // there is no such file if Recover made the events, since no capture ran
 		return err
 	}
 	r.Header.Inputs = nil
@@ -132,8 +135,8 @@ func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event
 	}, incomplete)
 }
 
-// addJob adds the events in one job's file to the trace and returns the file's
-// header.
+// addJob adds the events in one job's event file to the trace, and returns the header
+// of that file.
 func (r *Result) addJob(sorter *tracefile.Sorter, file string, each func(traces.Event) bool) (traces.Header, error) {
 	f, err := r.folder.Open(file)
 	if err != nil {
@@ -147,7 +150,8 @@ func (r *Result) addJob(sorter *tracefile.Sorter, file string, each func(traces.
 	return in.Header(), sorter.AddFrom(in, each)
 }
 
-// Clean removes the capture's event files after Encode has made the trace of them.
+// Clean removes the capture's event files. Call it after Encode has made the trace of
+// them.
 func (r *Result) Clean() error {
 	var err error
 	for _, name := range append(jobFiles(r.folder), PartFile) {
@@ -158,22 +162,22 @@ func (r *Result) Clean() error {
 	return err
 }
 
-// jobFiles returns the paths of the event files of all jobs, in order of job ids.
+// jobFiles returns the paths of all jobs' event files, sorted by job id.
 func jobFiles(folder *os.Root) []string {
 	files, _ := fs.Glob(folder.FS(), path.Join(jobsFolder, "*", jobFile)) // the error is always nil, since the pattern is valid
 	return files
 }
 
-// Repaired counts what Repair saved of a damaged or unfinished trace.
+// Repaired counts what Repair has saved of a damaged or unfinished trace.
 type Repaired struct {
 	tracefile.Repaired
 	// Histories counts the jobs whose events were taken from their history files.
 	Histories int `json:"histories,omitempty"`
 }
 
-// Repair repairs a trace file as tracefile.Repair does. From the event file of a
-// killed capture, it makes a trace in order of time, with the history files of jobs
-// that had ended.
+// Repair repairs a trace file as tracefile.Repair does. If the file is the event file
+// of a killed capture, Repair makes a trace of it, sorted by time, and of the event
+// files of jobs whose history was read.
 func Repair(from, to string) (r Repaired, err error) {
 	if filepath.Base(from) != PartFile {
 		r.Repaired, err = tracefile.Repair(from, to)
@@ -190,7 +194,7 @@ func Repair(from, to string) (r Repaired, err error) {
 		if r.Repaired, err = tracefile.Repair(from, whole); err != nil {
 			return err
 		}
-		part := cmp.Or(r.To, from) // To is empty if the event file is undamaged: the capture ended well and only Encode failed
+		part := cmp.Or(r.To, from) // the field To is empty if the event file needed no repair: the capture ended well and only Encode failed
 		in, err := tracefile.Open(part)
 		if err != nil {
 			return err

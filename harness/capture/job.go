@@ -29,27 +29,27 @@ type jobRecord struct {
 	id    traces.JobID
 	user  string
 	over  bool
-	ended chan struct{} // closed when the job has ended
+	ended chan struct{} // channel that is closed when the job has ended
 
 	conf    yarn.Conf
-	hosts   [][]string       // hosts of each map's split, as the ApplicationMaster read them
-	splits  []jobsplit.Split // file, offset and length of each map's split; nil if splits are not parts of files
-	blocks  [][]traces.Block // blocks of each map's split, as the NameNode last reported
+	hosts   [][]string       // hosts that each map's split names, as the ApplicationMaster read them
+	splits  []jobsplit.Split // file, offset and length of each map's split; nil if the splits are not ranges of files
+	blocks  [][]traces.Block // ids of the HDFS blocks of each map's split, as the NameNode last reported them
 	sampled samples
 
-	last       yarnclient.Job   // last answer of the ApplicationMaster about the job
-	lastListed yarnclient.Job   // the ApplicationMaster's answer about the job before its tasks were last listed
-	listAfter  time.Time        // earliest time to list the job's tasks again; the pauses keep such calls to a fifth of the time
-	seen       map[string]stage // last recorded stage of each task and attempt, by id
+	last       yarnclient.Job   // progress of the job that the ApplicationMaster reported last
+	lastListed yarnclient.Job   // progress of the job that the ApplicationMaster reported just before its tasks were last listed
+	listAfter  time.Time        // earliest time to list the job's tasks again, so that such calls take at most a fifth of the time
+	seen       map[string]stage // stage (waiting, running or ended) that was last recorded of each task and task attempt, by id
 
 	history *jhist.Job
 	file    string // name of the job's history file
 
-	inputs []traces.Input // files that the job's events were made from, with their SHA-256 hashes
+	inputs []traces.Input // names and SHA-256 hashes of the files from which the job's events were made
 }
 
-// madeFrom adds a file's name and SHA-256 to inputs, the files that the job's events
-// come from.
+// madeFrom adds a file's name and SHA-256 hash to j.inputs, the files from which the
+// job's events are made.
 func (j *jobRecord) madeFrom(name string, data []byte) {
 	sum := sha256.Sum256(data)
 	j.inputs = append(j.inputs, traces.Input{Name: string(j.id) + "/" + name, SHA256: hex.EncodeToString(sum[:])})
@@ -71,9 +71,9 @@ func (j *jobRecord) summary() Job {
 	return job
 }
 
-// follow watches a job until it ends, and then writes its events. It keeps copies of
-// the files that the client staged, asks the NameNode where the input's blocks are,
-// and asks the ApplicationMaster for progress.
+// follow watches a job until it ends, and then writes its events. Meanwhile it copies
+// the files in the job's staging directory, asks the NameNode where the input's blocks
+// are, and asks the ApplicationMaster for progress.
 func (s *Session) follow(j *jobRecord) {
 	ctx, cancel := context.WithCancel(s.life)
 	defer cancel()
@@ -114,9 +114,10 @@ func (s *Session) follow(j *jobRecord) {
 	}
 }
 
-// keepStaged copies the files that the job's client staged, because Hadoop deletes
-// them at the job's end. It reads settings and splits from them. The returned
-// channel is closed when somebody rewrites the files; a nil channel is never closed.
+// keepStaged copies the files in the job's staging directory, because Hadoop deletes
+// them at the job's end, and reads the job's settings and splits from them. The
+// returned channel is closed when steering rewrites these files; a nil channel means
+// that nobody will.
 func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-chan struct{}) {
 	staged, rewritten, err := s.watch.Staged(ctx, j.user, string(j.id))
 	if err != nil {
@@ -146,17 +147,19 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-cha
 	return rewritten
 }
 
-// sample asks the NameNode where the blocks of the job's input are.
+// sample asks the NameNode where the blocks of the job's input are, and records what
+// has changed.
 func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	s.mu.Lock()
 	splits := j.splits
 	s.mu.Unlock()
-	// With maxAge 0, Blocks makes a new call. Answers to other callers' calls could
-	// come out of order.
+	// With maxAge 0, Blocks makes a new call. Answers to other callers' calls are not
+	// used, because they could arrive out of order.
 	blocks, err := s.watch.Blocks(ctx, string(j.id), splits, 0)
 	now := s.now()
 	if err != nil {
-		// Jobs such as TeraGen name input files that do not exist.
+		// A missing file gives no warning: jobs such as TeraGen name input files that
+		// do not exist.
 		if !errors.Is(err, fs.ErrNotExist) {
 			return s.pollFailed(ctx, string(j.id)+": block locations", err)
 		}
@@ -173,7 +176,7 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 			ofMap[i] = append(ofMap[i], traces.Block(b.ID))
 		}
 	}
-	if len(splits) > 0 && len(j.splits) == len(splits) && &splits[0] == &j.splits[0] { // the job's splits were not rewritten while the NameNode was asked
+	if len(splits) > 0 && len(j.splits) == len(splits) && &splits[0] == &j.splits[0] { // use the answer only if the splits were not rewritten while the NameNode was asked
 		j.blocks = ofMap
 	}
 	return nil
@@ -183,8 +186,8 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 // job has no history file.
 func (j *jobRecord) launched() bool { return j.app.AMHost != "" || j.app.LaunchedMs != 0 }
 
-// join waits for the history file of a job that has ended, and writes the job's
-// events to a file of their own. If there is no history file, or ctx ends first, it
+// join waits for the history file of a job that has ended, and then writes the job's
+// events to a file of its own. If there is no history file, or ctx ends first, it
 // writes what the ResourceManager knows of the job. The job is then dropped from
 // memory.
 func (s *Session) join(ctx context.Context, j *jobRecord) {
@@ -206,15 +209,15 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 			}
 			return last == nil, nil
 		})
-		if err == nil || ctx.Err() != nil && ctx == s.life { // return: the events are written, or the capture is being stopped and Stop writes them
+		if err == nil || ctx.Err() != nil && ctx == s.life { // either finish has written the events, or the capture is being stopped: then Stop writes them
 			return
 		}
 		s.warnf("%s: no history after %v: %v", j.id, historyPatience, last)
 	}
-	s.finish(j, h) // here there is no history file: h is empty
+	s.finish(j, h) // no history file was found, so the argument h is empty
 }
 
-// finish writes a job's events to a file of their own and drops the job from memory.
+// finish writes a job's events to a file of its own and drops the job from memory.
 func (s *Session) finish(j *jobRecord, h history) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,7 +229,7 @@ func (s *Session) finish(j *jobRecord, h history) {
 	if err := h.keep(s.jobs, j.id); err != nil {
 		s.warn(err.Error())
 	}
-	for _, event := range events { // record the end of attempts that are still recorded as running
+	for _, event := range events { // attempts still recorded as running get their end from the history file
 		if e, ok := event.(*traces.AttemptFinished); ok && j.seen[e.Attempt.String()] == running {
 			s.record(e)
 		}
@@ -244,8 +247,8 @@ type history struct {
 	job *jhist.Job
 }
 
-// readHistory reads and parses a job's history file. It fails as long as the file
-// does not exist.
+// readHistory reads and parses a job's history file. It fails if the file does not
+// exist (yet).
 func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h history, err error) {
 	if h.History, err = in.ReadHistory(ctx, j.user, string(j.id)); err == nil {
 		h.job, _, err = jhist.Parse(bytes.NewReader(h.Events))
@@ -253,8 +256,8 @@ func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h history, 
 	return h, err
 }
 
-// take copies the content of a history file into the job's record. An empty history
-// changes nothing.
+// take copies the content of a history file into the capture's record of the job. It
+// changes nothing if there was no history file.
 func (j *jobRecord) take(h history) {
 	if h.job == nil {
 		return
@@ -266,7 +269,7 @@ func (j *jobRecord) take(h history) {
 	}
 }
 
-// keep writes the history file into the job's folder in the capture.
+// keep writes a copy of the job's history file into the job's folder in the capture.
 func (h history) keep(folder *os.Root, job traces.JobID) error {
 	if h.job == nil {
 		return nil
@@ -274,11 +277,11 @@ func (h history) keep(folder *os.Root, job traces.JobID) error {
 	return Keep(folder, job, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
 }
 
-// historyPatience is how long a capture waits for a job's history file after the
-// job's end. The ApplicationMaster writes the file, then the history server moves
-// it.
+// historyPatience is how long a capture waits for a job's history file after the job's
+// end. The file comes late: the ApplicationMaster writes it, then the history server
+// moves it.
 const historyPatience = 60 * time.Second
 
-// inputPath is the path of the file that a split is part of, without scheme and
-// host.
+// inputPath returns the path of the file that a split is a part of, without scheme
+// (such as "hdfs") and host.
 func inputPath(split jobsplit.Split) string { return path.Clean(yarn.WithoutScheme(split.Path)) }

@@ -9,17 +9,17 @@ import (
 	"heddle/traces/jhist"
 )
 
-// joiner makes trace events from what is recorded of a job. Event times count from
-// the field start.
+// joiner makes trace events from what a capture has recorded of a job. Event times
+// count from the field start.
 type joiner struct {
 	start     time.Time
 	workload  string
-	locations *locations // where input blocks were; nil if only history files are read
+	locations *locations // where input blocks were, over time; nil if the trace is made from history files alone
 	racks     map[traces.Node]string
 }
 
-// events returns the events of a job that has ended: those in its history file, with
-// input split and locality added to each map.
+// The method events returns the events of a job that has ended: those in its history
+// file, with input split and locality added for each map.
 func (jn *joiner) events(j *jobRecord) []traces.Event {
 	if j.history == nil {
 		return jn.withoutHistory(j)
@@ -43,8 +43,8 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 	return events
 }
 
-// withoutHistory returns the events of a job as far as the ResourceManager knows
-// them.
+// withoutHistory returns the events of a job that has no history file: its submission
+// and its end, as the ResourceManager reports them.
 func (jn *joiner) withoutHistory(j *jobRecord) []traces.Event {
 	events := []traces.Event{jn.submitted(j)}
 	if j.over {
@@ -69,8 +69,8 @@ func (jn *joiner) finished(j *jobRecord) *traces.JobFinished {
 	}
 }
 
-// locate adds the input split of a map and the split's blocks to the event that
-// schedules the map.
+// locate adds to the event that schedules a map which file range it reads, the hosts
+// that its split names, and the split's blocks.
 func (jn *joiner) locate(e *traces.TaskScheduled, j *jobRecord) {
 	i := int(e.Task.Index)
 	if e.Task.Kind != traces.Map {
@@ -90,9 +90,9 @@ func (jn *joiner) locate(e *traces.TaskScheduled, j *jobRecord) {
 	}
 }
 
-// setReplicaLocality sets a map attempt's distance to the replicas and cached copies
-// of its input. If a split has several blocks, the first counts, because the split
-// names that block's hosts.
+// setReplicaLocality sets how near a map attempt ran to the replicas and cached copies
+// of its input. If a split has several blocks, only the first counts, because the hosts
+// that the split names are those of the first block.
 func (jn *joiner) setReplicaLocality(e *traces.AttemptStarted, j *jobRecord) {
 	e.SampleAgeNs = -1
 	i := int(e.Attempt.Index)
@@ -102,13 +102,14 @@ func (jn *joiner) setReplicaLocality(e *traces.AttemptStarted, j *jobRecord) {
 	e.ReplicaLocality, e.SampleAgeNs = jn.locations.levelAt(j.blocks[i][0], e.Node, jn.racks[e.Node], e.T)
 }
 
-// at converts Unix ms, as Hadoop gives times, to a time in the trace.
+// The method at converts Unix time in ms, in which Hadoop gives times, to a time in the
+// trace.
 func (jn *joiner) at(unixMs int64) traces.Time {
 	return traces.Time(unixMs*1e6 - jn.start.UnixNano())
 }
 
-// describe adds those of the job's settings that matter for placement. Where a
-// property is not set, Hadoop's default is used.
+// describe adds to the event of the job's submission those settings of the job that
+// matter for placement. For a property that is not set, it uses Hadoop's default.
 func describe(e *traces.JobSubmitted, conf yarn.Conf) {
 	if conf == nil {
 		return
@@ -134,8 +135,8 @@ func describe(e *traces.JobSubmitted, conf yarn.Conf) {
 	}
 }
 
-// memory is the size in bytes of the container of a map or reduce. If the property
-// is unset or -1, the size is 1 GiB.
+// memory returns the size in bytes of the container that a job asks for, for a map or a
+// reduce. If the property is unset or -1, the size is 1 GiB.
 func memory(conf yarn.Conf, kind string) int64 {
 	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
 	if mb <= 0 {

@@ -34,7 +34,7 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 	}
 	s.mu.Unlock()
 	begun := time.Now()
-	if job == j.lastListed || begun.Before(j.listAfter) { // no task started or ended since the last list of tasks, or that list took long
+	if job == j.lastListed || begun.Before(j.listAfter) { // skip: no task started or ended since the last list of tasks, or that list was slow and is to be repeated only later
 		return nil
 	}
 	tasks, err := master.Tasks(ctx, yarnclient.AllTasks)
@@ -44,14 +44,14 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 		}
 	}
 	if err != nil {
-		return err // the job may have ended; otherwise the next poll tries again
+		return err // no warning: the job may have ended; if it has not, the next call tries again
 	}
 	j.lastListed, j.listAfter = job, time.Now().Add(4*time.Since(begun))
 	return nil
 }
 
-// stage is the last thing recorded of a task or attempt: that it waits, runs or has
-// ended; 0: nothing recorded.
+// stage is what was last recorded of a task or task attempt: that it waits, runs or has
+// ended; 0: nothing is recorded.
 type stage int8
 
 const (
@@ -60,8 +60,9 @@ const (
 	ended
 )
 
-// askTask records what has changed in a task. It lists the task's attempts when the
-// task starts to run, and again if an attempt was added or failed.
+// askTask records what has changed in a task since it was last listed. It asks the
+// ApplicationMaster for the task's attempts when the task starts to run, and again if
+// an attempt was added or failed.
 func (s *Session) askTask(ctx context.Context, master *yarnclient.AM, j *jobRecord, job yarnclient.Job, t yarnclient.Task) error {
 	was := j.seen[t.ID]
 	if was == ended || t.State == "NEW" {
@@ -82,8 +83,9 @@ func (s *Session) askTask(ctx context.Context, master *yarnclient.AM, j *jobReco
 	return nil
 }
 
-// attemptCounts returns two counts: attempts that failed or were killed, and running
-// attempts beyond one for each running task, such as speculative ones.
+// attemptCounts returns two counts: first the attempts that failed or were killed,
+// second the running attempts beyond one per running task, such as speculative ones. A
+// change in either means that the attempts must be listed again.
 func attemptCounts(j yarnclient.Job) [2]int {
 	return [2]int{
 		j.FailedMapAttempts + j.KilledMapAttempts + j.FailedReduceAttempts + j.KilledReduceAttempts,
@@ -129,7 +131,7 @@ func (s *Session) recordTask(j *jobRecord, t yarnclient.Task, list []yarnclient.
 		switch {
 		case a.FinishedMs > 0:
 			end(a.ID, a.State, a.FinishedMs)
-		case a.StartedMs == 0: // the attempt has not started: its task's attempts must be listed again
+		case a.StartedMs == 0: // the attempt waits for its start: list the attempts of its task again later
 			j.seen[t.ID] = waiting
 		}
 	}
@@ -144,11 +146,11 @@ func (s *Session) recordTask(j *jobRecord, t yarnclient.Task, list []yarnclient.
 	}
 }
 
-// outcomes gives, for a Hadoop state of a task, attempt or application, the outcome
-// in the trace.
+// outcomes maps the state that Hadoop reports for a task, attempt or application to the
+// outcome in the trace.
 var outcomes = map[string]traces.Outcome{"SUCCEEDED": traces.Succeeded, "FAILED": traces.Failed, "KILLED": traces.Killed}
 
-// add adds the task counts of one job.
+// The method add adds the task counts of one job to the sums in p.
 func (p *Progress) add(j *jobRecord) {
 	p.Jobs++
 	if j.over {
@@ -158,7 +160,7 @@ func (p *Progress) add(j *jobRecord) {
 	p.Reduces, p.ReducesDone, p.ReducesRunning = p.Reduces+j.last.Reduces, p.ReducesDone+j.last.ReducesCompleted, p.ReducesRunning+j.last.ReducesRunning
 }
 
-// progress sums up the task counts of all jobs that the capture has seen.
+// progress returns the task counts summed over all jobs that the capture has seen.
 func (s *Session) progress() Progress {
 	p := s.joinedProgress
 	for _, j := range s.alive {
@@ -167,6 +169,6 @@ func (s *Session) progress() Progress {
 	return p
 }
 
-// masterInterval is the shortest time between two progress calls to one
-// ApplicationMaster.
+// masterInterval is the shortest time between two calls that ask one ApplicationMaster
+// for its job's progress.
 const masterInterval = 500 * time.Millisecond

@@ -9,21 +9,21 @@ import (
 	"heddle/traces"
 )
 
-// locations records where the NameNode reported replicas and cached copies of input
-// blocks, as changes over time. It is not safe for concurrent use.
+// locations records on which hosts the NameNode reported replicas and cached copies of
+// input blocks, as changes over time. It is not safe for concurrent use.
 type locations struct {
 	blocks map[traces.Block]*blockHistory
 	racks  map[traces.Node]string
-	// idle are blocks that no job under capture reads, longest idle first. At most
-	// maxIdle are kept. If a job reads such a block again, only changes of its
-	// locations are recorded.
+	// idle are blocks that no job under capture reads now, longest unread first. At
+	// most maxIdle of them are kept. If a job reads such a block again, only the
+	// changes of its locations are recorded.
 	idle []traces.Block
 }
 
 const maxIdle = 4096
 
-// samples are the times, ascending, at which the NameNode was asked about the input
-// blocks of one job, and these blocks.
+// samples holds the times, ascending, at which the NameNode was asked about the input
+// blocks of one job, and the ids of these blocks.
 type samples struct {
 	at     []traces.Time
 	blocks []traces.Block
@@ -31,24 +31,25 @@ type samples struct {
 
 type blockHistory struct {
 	readers    []*samples
-	before     traces.Time // time of the last answer about the block for jobs that have ended; -1: none
-	placements []placement // the first answer about the block, and each later one that differs from the one before, in order of time
+	before     traces.Time // time of the NameNode's last answer about the block for jobs that have ended by now; -1: none
+	placements []placement // where the block was, oldest first: the NameNode's first answer, and each answer that differs from the one before
 }
 
-// placement lists the hosts with a block's replicas and cached copies from time t
+// placement lists the hosts that have a block's replicas and cached copies from time t
 // on.
 type placement struct {
 	t                traces.Time
-	replicas, cached []traces.Node // names of the hosts with a replica or a cached copy, sorted
+	replicas, cached []traces.Node // names of the hosts with a replica, and of those with a cached copy, each list sorted by name
 }
 
 func newLocations() *locations {
 	return &locations{blocks: map[traces.Block]*blockHistory{}, racks: map[traces.Node]string{}}
 }
 
-// add stores a NameNode answer about blocks of the file at path. The answer's time
-// is the last one in reader. It returns events for replicas and cached copies that
-// came or went. Answers about a block must be added in order of time.
+// The method add stores a NameNode answer about blocks of the file at path. The
+// answer's time is the last one in reader.at. It returns events for replicas and cached
+// copies that appeared or disappeared. Answers about a block must be added in order of
+// time.
 func (l *locations) add(reader *samples, path string, blocks []hdfs.Block) []traces.Event {
 	var events []traces.Event
 	for _, b := range blocks {
@@ -75,7 +76,7 @@ func (l *locations) add(reader *samples, path string, blocks []hdfs.Block) []tra
 		var was placement
 		if n := len(h.placements); n > 0 {
 			was = h.placements[n-1]
-			if was.t == p.t || p.sameAs(was) { // the answer's time is that of the last one if two splits in it share the block
+			if was.t == p.t || p.sameAs(was) { // nothing to record: the block is where it was, or another split in this answer has the same block
 				continue
 			}
 		}
@@ -108,8 +109,9 @@ func changes(was, is placement, of traces.BlockReplica) (events []traces.Event) 
 	return events
 }
 
-// drop forgets at which times one job's blocks were sampled. Blocks that no other
-// captured job reads go to the list idle.
+// drop forgets at which times the NameNode was asked about one job's blocks. Blocks
+// that no other captured job reads are added to l.idle, of which only the last maxIdle
+// blocks are kept.
 func (l *locations) drop(reader *samples) {
 	for _, id := range reader.blocks {
 		h := l.blocks[id]
@@ -132,9 +134,10 @@ func (p placement) sameAs(q placement) bool {
 	return slices.Equal(p.replicas, q.replicas) && slices.Equal(p.cached, q.cached)
 }
 
-// levelAt returns how near a block was to the node at time t: cache, node, rack or
-// off. It also returns the age, in ns, of the NameNode's answer used, the last at or
-// before t. Without an answer it returns LevelUnknown and -1.
+// levelAt returns how near a block was to the node at time t: in the node's cache, on
+// the node, in its rack, or elsewhere. It uses the NameNode's last answer at or before
+// t and also returns the age of that answer, in ns. Without such an answer it returns
+// LevelUnknown and -1.
 func (l *locations) levelAt(id traces.Block, node traces.Node, rack string, t traces.Time) (traces.Level, int64) {
 	h := l.blocks[id]
 	if h == nil {
@@ -171,12 +174,14 @@ func (l *locations) levelAt(id traces.Block, node traces.Node, rack string, t tr
 	return traces.LevelOff, age
 }
 
-// countUntil counts the times at or before t; times must be ascending.
+// countUntil returns how many of the given times are at or before t; the times must be
+// ascending.
 func countUntil(times []traces.Time, t traces.Time) int {
 	return sort.Search(len(times), func(i int) bool { return times[i] > t })
 }
 
-// missing returns the elements of want that are not in have.
+// missing returns the nodes in want that are not in have, such as nodes that have got a
+// replica between two answers of the NameNode.
 func missing(have, want []traces.Node) []traces.Node {
 	var m []traces.Node
 	for _, w := range want {

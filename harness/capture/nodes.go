@@ -12,7 +12,9 @@ import (
 	"heddle/traces"
 )
 
-// facts returns the cluster's nodes, and the rates of its disks and links.
+// The function facts returns the cluster's nodes. It adds three values from heddle's
+// configuration of the cluster: the rates of disks and of links, in bytes per second,
+// and the number of cores that nodes on one machine share.
 func facts(ctx context.Context, w *watch.Watcher) (traces.ClusterFacts, error) {
 	nodes, err := nodeFacts(ctx, w)
 	f := traces.ClusterFacts{Name: w.Cluster.Config.Name, Nodes: nodes}
@@ -45,8 +47,8 @@ func facts(ctx context.Context, w *watch.Watcher) (traces.ClusterFacts, error) {
 	return f, nil
 }
 
-// nodeFacts returns the running nodes, sorted by name. A node without a DataNode
-// does not count as a worker if other nodes have one: such nodes are kept for
+// nodeFacts returns the running nodes, sorted by name. A node without a DataNode counts
+// as a worker only if no node has one: otherwise such nodes are kept for
 // ApplicationMasters.
 func nodeFacts(ctx context.Context, w *watch.Watcher) ([]traces.NodeFacts, error) {
 	nodes, err := w.Nodes(ctx, 0)

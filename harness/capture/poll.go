@@ -17,8 +17,8 @@ import (
 )
 
 // pollRM asks the ResourceManager for applications and nodes, and records what has
-// changed since the last time. An answer to another caller's question counts if that
-// was asked at most maxAge ago.
+// changed since its last call. Instead of making a call, it may use an answer that
+// another part of the program got, if that call began at most maxAge ago.
 func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 	apps, err := s.apps(ctx, maxAge)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 		s.noteNode(now, n)
 	}
 	for _, host := range slices.Sorted(maps.Keys(s.nodes)) {
-		if r := s.nodes[host]; !seen[host] && r.up { // an unlisted node may, for example, not have registered with a restarted ResourceManager yet
+		if r := s.nodes[host]; !seen[host] && r.up { // a node is not listed, for example, if it has not registered with a restarted ResourceManager yet
 			r.up = false
 			s.record(&traces.NodeDown{T: now, Node: traces.Node(host), Reason: "unknown to the ResourceManager"})
 		}
@@ -64,7 +64,8 @@ func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 	return nil
 }
 
-// apps lists the captured applications. With Tags, the answer may be up to maxAge old.
+// The method apps lists the captured applications. If the option Tags is set, the
+// answer may be up to maxAge old; otherwise it is always new.
 func (s *Session) apps(ctx context.Context, maxAge time.Duration) ([]yarnclient.App, error) {
 	if len(s.options.Tags) == 0 {
 		return s.watch.AppsSince(ctx, s.start)
@@ -72,7 +73,8 @@ func (s *Session) apps(ctx context.Context, maxAge time.Duration) ([]yarnclient.
 	return s.watch.Apps(ctx, s.options.Tags, maxAge)
 }
 
-// noteNode records whether the node came up or went down, and a change of its label.
+// noteNode records in the trace if the node came up or went down, and if its label
+// changed.
 func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 	name, running := traces.Node(n.Host), n.State == "RUNNING"
 	r := s.nodes[n.Host]
@@ -95,8 +97,9 @@ func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 	r.up, r.yarn = running, n
 }
 
-// pollDataNodes notes how much of each DataNode's cache is used. It records a sample
-// for each node that has no agent.
+// pollDataNodes asks how much of each DataNode's HDFS cache is used. For each node that
+// has no agent, it records a node sample with the used cache and with what YARN reports
+// of the node.
 func (s *Session) pollDataNodes(ctx context.Context) error {
 	dataNodes, err := s.watch.DataNodes(ctx)
 	if err != nil && !errors.Is(err, fs.ErrPermission) { // HDFS gives the list of DataNodes to superusers only
@@ -120,7 +123,8 @@ func (s *Session) pollDataNodes(ctx context.Context) error {
 	return nil
 }
 
-// agentPoll returns a function that fetches the new metrics from one node's agent.
+// agentPoll returns a function that fetches from one node's agent the metrics measured
+// since the last call, and records them.
 func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 	cursor := agent.FromNow
 	var offset agent.ClockOffset
@@ -168,12 +172,12 @@ func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 	}
 }
 
-// clockDrifts is how long a measured offset of a node's clock is used before it is
-// measured again.
+// clockDrifts is how long the measured offset of a node's clock is used before the
+// offset is measured again.
 const clockDrifts = 30 * time.Second
 
 // pollFailed adds a warning that a repeated call to the cluster failed, unless the
-// capture is being stopped. It returns err.
+// capture is being stopped. It returns the call's error.
 func (s *Session) pollFailed(ctx context.Context, what string, err error) error {
 	if ctx.Err() == nil {
 		s.warnf("%s: %v", what, err)
@@ -181,8 +185,8 @@ func (s *Session) pollFailed(ctx context.Context, what string, err error) error 
 	return err
 }
 
-// describe adds to a node sample what YARN and HDFS report: containers, allocated
-// memory and cores, and cache use.
+// describe adds to a node sample what YARN and HDFS report of the node: running
+// containers, allocated memory and vcores, and used bytes of the HDFS cache.
 func (r *nodeRecord) describe(e *traces.NodeSample) {
 	e.ContainersRunning = int32(r.yarn.Containers)
 	e.AllocatedMemoryBytes = r.yarn.UsedMB << 20
@@ -201,8 +205,8 @@ func unmeasured(t traces.Time, host string, interval time.Duration) *traces.Node
 	}
 }
 
-// nodeSample makes a trace event of metrics that a node's agent measured. It
-// corrects the time by the offset of the node's clock.
+// nodeSample makes a trace event from metrics that a node's agent has measured. It
+// corrects the time of the metrics by the offset of the node's clock.
 func nodeSample(start time.Time, host string, m node.Sample, offset agent.ClockOffset) *traces.NodeSample {
 	e := unmeasured(traces.Time(m.WallNs-offset.OffsetNs-start.UnixNano()), host, time.Duration(m.IntervalNs))
 	e.ClockOffsetNs, e.ClockUncertaintyNs = offset.OffsetNs, offset.UncertaintyNs

@@ -15,10 +15,11 @@ import (
 	"heddle/yarnclient"
 )
 
-// Recover makes a trace of jobs from their history files alone. A history file has
-// the hosts of splits and Hadoop's own locality, but not which file a map read nor
-// what was cached, so replica locality is unknown. The files of each job are kept in
-// folder, below jobs.
+// Recover makes a trace of jobs from their history files alone. A history file has the
+// hosts of each split and says how near each map was to them (Hadoop's locality). It
+// does not say which file a map read nor which blocks were cached, so the distance to
+// replicas is unknown. The files of each job are kept in the subfolder "jobs" of
+// folder.
 func Recover(ctx context.Context, w *watch.Watcher, jobs []string, folder *os.Root) (Result, error) {
 	r := Result{folder: folder, Header: traces.Header{
 		Origin: traces.Recovered, Writer: "heddle", Model: "yarn", Actuator: "none", Splits: "asSubmitted",
@@ -39,7 +40,7 @@ func (r *Result) recover(ctx context.Context, w *watch.Watcher, jobs []string) e
 	}
 	var records []*jobRecord
 	first := int64(math.MaxInt64)
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(jobs))) { // the history server knows which user ran each job
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(jobs))) { // the history server is asked which user ran each job, because finding a history file needs the user
 		info, err := w.Cluster.History.Job(id).Job(ctx)
 		if err != nil {
 			return err

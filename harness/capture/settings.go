@@ -8,12 +8,12 @@ import (
 	"heddle/yarnclient"
 )
 
-// amHeartbeat is the property for the interval at which ApplicationMasters ask YARN
-// for containers.
+// amHeartbeat is the MapReduce property that sets the interval at which
+// ApplicationMasters ask YARN for containers.
 const amHeartbeat = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
 
-// placementSettings are Hadoop properties that affect the placement of tasks and its
-// timing. The header of a trace has those that are set.
+// placementSettings are the YARN properties that affect on which nodes tasks start, and
+// when. The header of a trace holds those that are set.
 var placementSettings = []string{
 	"yarn.resourcemanager.scheduler.class",
 	"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
@@ -30,8 +30,8 @@ var placementSettings = []string{
 }
 
 // readSettings asks the ResourceManager for the properties in placementSettings. It
-// first asks the scheduler for its current configuration, if the cluster offers
-// that.
+// first asks for the scheduler's current configuration, which not every cluster
+// reports. Each property missing there is asked for by a call of its own.
 func readSettings(ctx context.Context, cluster *clients.Clients) (map[string]string, error) {
 	settings := map[string]string{}
 	scheduler, err := cluster.RM.SchedulerConf(ctx)

@@ -1,9 +1,9 @@
-// Package newmodel writes the first files of a new scheduler model into a checkout
-// of heddle: the model, a scenario that tests it, and an entry in the registry of
-// package sched. The files compile and pass the tests of all models; the author then
-// changes them.
+// Package newmodel writes the first files of a new scheduler model into a checkout of
+// heddle: the model, a scenario that tests it, and an entry in the list of models in
+// package sched. The files compile and pass the tests that all models must pass. The
+// author then changes them.
 //
-// Of the existing files, only the registry is changed.
+// Of the files that exist already, only the one with the list of models is changed.
 package newmodel
 
 import (
@@ -19,12 +19,12 @@ import (
 	"text/template"
 )
 
-// Plan has the files of a new model that are to be written. It is complete before
-// the first file is written.
+// Plan holds the content of the files to be written for a new scheduler model. It is
+// complete before the first file is written.
 type Plan struct {
 	Root string // root folder of the checkout
-	// Model, Scenario and Registry are the paths of the planned files, within the
-	// checkout.
+	// Model, Scenario and Registry are the paths of the files to be written, relative
+	// to Root.
 	Model, Scenario, Registry string
 
 	model, scenario, registry []byte
@@ -43,8 +43,9 @@ var (
 	scenarioTemplate = template.Must(template.New("scenario").Parse(scenarioText))
 )
 
-// New plans a model called name, in the checkout that contains the folder dir. The
-// error says what is wrong with the name, or that dir is in no checkout.
+// New plans the files of a scheduler model called name, in the checkout of heddle that
+// contains the folder dir. The returned error says what is wrong with the name, or that
+// dir is in no checkout.
 func New(dir, name string) (*Plan, error) {
 	typeName, err := goName(name)
 	if err != nil {
@@ -63,8 +64,8 @@ func New(dir, name string) (*Plan, error) {
 	}
 	p := &Plan{
 		Root: root, Registry: folder + "/registry.go", Scenario: folder + "/testdata/scenarios/" + name,
-		// The file's name has no hyphens or underscores: Go would build
-		// name_linux.go for Linux only.
+		// The file's name has neither hyphens nor underscores: Go would compile a file
+		// such as name_linux.go on Linux only.
 		Model: folder + "/" + strings.ReplaceAll(name, "-", "") + ".go",
 	}
 	for _, path := range []string{p.Model, p.Scenario} {
@@ -83,7 +84,7 @@ func New(dir, name string) (*Plan, error) {
 func fill(t *template.Template, values any) []byte {
 	var b bytes.Buffer
 	if err := t.Execute(&b, values); err != nil {
-		panic(err) // formatting the Go source fails only if the template is wrong
+		panic(err) // filling in the template fails only if the template is wrong
 	}
 	return b.Bytes()
 }
@@ -108,7 +109,8 @@ func (p *Plan) Write() error {
 	return nil
 }
 
-// create writes a new file. It fails if the file exists already.
+// create writes a new file, with its folder if needed. It fails if the file exists
+// already.
 func create(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -124,8 +126,8 @@ func create(path string, data []byte) error {
 	return nil
 }
 
-// replace replaces a file's content in one step. If writing the registry of models
-// stopped in the middle, it would lose models.
+// replace replaces the content of the file with the list of models in one step, so that
+// a crash in the middle loses no models.
 func replace(path string, data []byte) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -36,10 +36,10 @@ func goName(name string) (string, error) {
 // source is the parsed source code of package sched in a checkout.
 type source struct {
 	files    *token.FileSet
-	declared map[string]token.Pos // names that package sched declares or imports
-	models   map[string]string    // name of each scheduler model, by the Go variable that describes the model
-	registry string               // path of the file with the registry of scheduler models
-	text     []byte               // content of the file with the registry of scheduler models
+	declared map[string]token.Pos // names that package sched declares or imports, each with its position in the source
+	models   map[string]string    // name of each scheduler model, by the name of the Go variable that describes it
+	registry string               // path of registry.go, the file with the list of scheduler models
+	text     []byte               // content of registry.go, the file with the list of scheduler models
 	list     *ast.CompositeLit    // value of the Go variable models, the list of all scheduler models
 }
 
@@ -74,10 +74,11 @@ func parseModels(folder string) (*source, error) {
 
 var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
 
-// add notes the names that a Go file declares or imports.
+// The method add notes the names that a Go file declares or imports, so that a new
+// model does not use them.
 func (s *source) add(file *ast.File) {
 	if strings.HasSuffix(file.Name.Name, "_test") {
-		return // the file belongs to another package, such as that of external tests
+		return // the file belongs to another package: external tests
 	}
 	for _, i := range file.Imports {
 		path, _ := strconv.Unquote(i.Path.Value)
@@ -126,8 +127,8 @@ func (s *source) addValue(spec *ast.ValueSpec) {
 	}
 }
 
-// modelName returns the value of the field Name in an Info literal; empty if there
-// is none.
+// modelName returns the value of the field Name in a Go literal of type Info, which
+// describes a model; empty if there is no such field.
 func modelName(info *ast.CompositeLit) string {
 	for _, e := range info.Elts {
 		pair, ok := e.(*ast.KeyValueExpr)
@@ -144,8 +145,8 @@ func modelName(info *ast.CompositeLit) string {
 	return ""
 }
 
-// allows returns an error if a model of this name, or a Go name that it needs,
-// exists already.
+// allows returns an error if a model of this name exists already, or if package sched
+// already declares a Go name that the new model needs.
 func (s *source) allows(name, typeName string) error {
 	for info, taken := range s.models {
 		if taken == name {
@@ -160,10 +161,10 @@ func (s *source) allows(name, typeName string) error {
 	return nil
 }
 
-// register returns the registry file's content with one more model. The models are
-// sorted by name.
+// register returns the content of registry.go with one more model in its list. The
+// models are sorted by name.
 func (s *source) register(name, info string) ([]byte, error) {
-	at := s.list.Rbrace // the new entry goes before the first entry with a greater name
+	at := s.list.Rbrace // position of the new entry: before the first model whose name sorts after the new one, or else at the end of the list
 	for _, e := range s.list.Elts {
 		if other, ok := e.(*ast.Ident); ok && s.models[other.Name] > name {
 			at = e.Pos()

@@ -9,20 +9,21 @@ import (
 	"heddle/yarnclient"
 )
 
-// opening is a group of decisions for one node, one job and one kind of task, and
-// the time during which the node has the job's label for them.
+// opening is a group of decisions for one node, one job and one kind of task. It also
+// stands for the time during which the node has the job's node label for these
+// decisions.
 type opening struct {
 	node      *node
 	job       *job
 	kind      state.Kind
 	decisions []*decision
-	granted   int // number of decisions that have a container; they are the first ones in the list
+	granted   int // number of decisions that have a container; these come first in the list decisions
 	stage     stage
-	since     time.Time // time when steering began to wait for room on the node, or for its new size
-	size      int64     // memory in MB that the node was last set to offer, so that just the containers decided fit
+	since     time.Time // time when steering began to wait for room on the node, or for the node's new memory size
+	size      int64     // memory in MB that the node was last set to offer, so that no more containers fit on it than were decided
 	sizedAt   time.Time
-	parkedAt  time.Time // time when the node got the label "idle"; after it YARN grants the job no container there
-	why       string    // why the decisions without a container were given up; empty: they were not
+	parkedAt  time.Time // time when the node got the label "idle"; from then on YARN grants the job no container on this node
+	why       string    // reason why the decisions without a container were given up; empty: they were not given up
 	limit     *alarm
 }
 
@@ -30,17 +31,17 @@ type stage uint8
 
 const (
 	queued   stage = iota
-	checking       // the memory size of the node is being set so that only the containers decided fit
-	moving         // the call to YARN that gives the node the job's label is under way
+	checking       // the memory size of the node is being set, so that no more containers fit on it than were decided
+	moving         // the call to YARN that gives the node the job's node label is under way
 	open
 	parking
-	parked // the node has lost the job's label; a container granted before may still appear in YARN's lists
+	parked // the node has lost the job's node label; a container granted before may still appear in YARN's lists
 	ended
 )
 
-// enqueue queues a decision for the node. The decision joins the last group in the
-// queue if that group has the same job and kind of task, and was decided just before
-// it.
+// enqueue adds a decision to the node's queue. The decision joins the last group in the
+// queue if that group is for the same job and kind of task, and if its last decision
+// was made just before this one.
 func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 	if len(n.queue) > 0 && len(n.spare) == 0 {
 		last := n.queue[len(n.queue)-1]
@@ -59,8 +60,8 @@ func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 	n.list()
 }
 
-// list puts the node on Core.queued, the list of nodes for which decisions wait, if
-// there are any for this node.
+// The method list adds the node to Core.queued, the nodes for which decisions wait, if
+// a decision waits for this node.
 func (n *node) list() {
 	if !n.inQueued && len(n.queue) > 0 {
 		n.inQueued = true
@@ -68,9 +69,9 @@ func (n *node) list() {
 	}
 }
 
-// openQueued starts to carry out the next decisions for each free node: the node is
-// prepared to get the job's node label. Decisions that must wait (see mustWait) stay
-// queued.
+// openQueued starts to carry out the next group of decisions for each node that has no
+// other group under way: the node is prepared to get the job's node label. Decisions
+// that must wait (see mustWait) stay queued.
 func (c *Core) openQueued() {
 	if c.trouble != "" {
 		return
@@ -94,11 +95,12 @@ func (c *Core) openQueued() {
 	c.queued = kept
 }
 
-// mustWait says whether the ApplicationMaster could give a container on op's node a
-// map that an earlier decision of the job means for another node. It assigns maps to
-// all containers of one heartbeat together: first node-local maps, then rack-local
-// ones, then the rest. So op need not wait if the map is at least as near to its own
-// container, is assigned already, or gets its container in an earlier heartbeat.
+// mustWait says whether the decisions in op must wait for an earlier decision of the
+// same job on another node. They must if the ApplicationMaster could run on op's node
+// the map that was meant for the other node. The ApplicationMaster assigns maps to all
+// new containers together: first node-local maps, then rack-local ones, then the rest.
+// A map that is assigned already is no reason to wait. Nor is a map whose granted
+// container is at least as near to the map's input as op's node.
 func (op *opening) mustWait() bool {
 	if op.kind != state.Map {
 		return false
@@ -118,7 +120,7 @@ func (op *opening) mustWait() bool {
 			}
 			ours := v.SplitLevel(id, t, here)
 			if theirs.container != nil && ours >= v.SplitLevel(id, t, other.node.id) {
-				continue // the ApplicationMaster assigns a map to the other node's container first in any case
+				continue // the ApplicationMaster gives this map to the other container, which is at least as near to its input
 			}
 			for _, dec := range op.decisions {
 				u := dec.predicted
@@ -134,21 +136,22 @@ func (op *opening) mustWait() bool {
 	return false
 }
 
-// stopAwaiting removes op from the job's list of decisions whose containers are not
-// granted or whose tasks are not known.
+// stopAwaiting removes op from job.awaited, the groups of decisions whose containers
+// are not granted or whose tasks are not known.
 func (op *opening) stopAwaiting() {
 	if i := slices.Index(op.job.awaited, op); i >= 0 {
 		op.job.awaited = slices.Delete(op.job.awaited, i, i+1)
 	}
 }
 
-// roomFor is how long to wait for room on a full node. A killed container leaves its
-// node after one or two NodeManager heartbeats.
+// roomFor is how long steering waits for room on a full node before it gives the
+// decisions up. A killed container leaves its node after one or two NodeManager
+// heartbeats.
 const roomFor = 2 * time.Second
 
-// check sets the size of the node so that just the containers decided fit, and then
-// gives it the job's node label. A node that is too small for two containers needs
-// no such size.
+// check sets the memory that the node offers to YARN, so that no more containers fit on
+// it than were decided. Then it gives the node the job's node label. On a node with
+// room for only one container the memory stays as it is.
 func (op *opening) check() {
 	c, n, size := op.job.core, op.node, int64(op.job.size[op.kind].MemoryMB)
 	if n.full.MemoryMB < 2*size {
@@ -179,7 +182,7 @@ func (op *opening) check() {
 		case op.size == info.UsedMB+want && c.now.Sub(op.sizedAt) < sizeTakes:
 			op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
 		default:
-			if op.size == 0 { // the node has room: from now on steering waits for the new size
+			if op.size == 0 { // the node has room: from now on op.since tells how long steering waits for the new memory size
 				op.since = c.now
 			}
 			op.size = info.UsedMB + want
@@ -189,15 +192,15 @@ func (op *opening) check() {
 					c.failed("set the size of node "+n.name, err)
 				} else if op.stage == checking && c.trouble == "" {
 					op.sizedAt = c.now
-					op.check() // containers may have ended meanwhile, so the node's memory is checked again
+					op.check() // containers may have ended while the size was being set, so the node's memory is checked again
 				}
 			})
 		}
 	})
 }
 
-// sizeTakes is the longest time that the ResourceManager is expected to need for a
-// node's new size. It is generous, so that the size is not set twice.
+// sizeTakes is how long the ResourceManager may need to apply a node's new memory size.
+// After that steering sets the size again; the time is generous, so that this is rare.
 const sizeTakes = 100 * time.Millisecond
 
 func (op *opening) checkIn(d time.Duration) {
@@ -208,7 +211,8 @@ func (op *opening) checkIn(d time.Duration) {
 	}).in(d)
 }
 
-// open gives the node the job's node label, and limits how long the node keeps it.
+// The method open gives the node the job's node label, and limits the time for which
+// the node keeps this label.
 func (op *opening) open() {
 	op.stage = moving
 	op.node.move(op.job.sub.label(op.kind), func() {
@@ -222,8 +226,9 @@ func (op *opening) open() {
 	op.job.polls.in(0)
 }
 
-// park takes the job's node label from the node: the node gets the label "idle". why
-// is the cause if decisions are given up, else empty.
+// park takes the job's node label from the node: the node gets the label "idle". The
+// argument why is the cause if decisions without a container are given up; otherwise it
+// is empty.
 func (op *opening) park(why string) {
 	if op.stage >= parking {
 		return
@@ -236,7 +241,7 @@ func (op *opening) park(why string) {
 	if op.limit != nil {
 		op.limit.off()
 	}
-	if began == checking { // the node never got the job's node label
+	if began == checking { // the node has not got the job's node label yet, so there is no label to take away
 		op.wasParked()
 		return
 	}
@@ -261,15 +266,16 @@ func (op *opening) wasParked() {
 	op.node.list()
 }
 
-// close ends an opening (a node's time with a job's label). It is called after a
-// list of containers that was asked for later than the label was taken away: YARN
-// can grant no further container.
+// close ends an opening (a node's time with a job's node label). It is called when
+// steering has a list of the job's containers that is newer than the removal of the
+// label, so that all containers granted in that time are known.
 func (op *opening) close() {
 	op.end("none", op.why)
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })
 }
 
-// end records the outcome of those decisions in op that got no container.
+// The method end records the outcome of those decisions in the group op that got no
+// container.
 func (op *opening) end(outcome, cause string) {
 	if op.stage == ended {
 		return

@@ -14,24 +14,26 @@ import (
 	"heddle/yarnclient"
 )
 
-// Observation is one thing that a Core is told: the answer to a question, the result
-// of a change to the cluster, or the start or end of a Submission.
+// Observation is one thing that steering (a Core) is told: the answer to a query of the
+// cluster, the result of a change to the cluster, or the start or end of a Submission
+// (a group of jobs).
 type Observation struct {
-	// Answers is the Number of the question or change that this Observation belongs
-	// to; 0: it belongs to none.
+	// Answers is the Number of the query (Look) or change of the cluster whose answer
+	// or result this Observation brings; 0: it brings neither.
 	Answers int64 `json:"answers,omitempty"`
-	// What is the question that this Observation answers; empty for the result of a
-	// change.
+	// What is the kind of cluster query that this Observation answers, such as "apps";
+	// empty for the result of a change.
 	What What `json:"what,omitempty"`
-	// Sent is the time when the call to the cluster began.
+	// Sent is the time when the call to the cluster began that this Observation
+	// reports.
 	Sent     time.Time `json:"sent,omitzero"`
 	Received time.Time `json:"received"`
-	// Answer is the answer, of the type that belongs to the question What; nil if
-	// there is none.
+	// Answer is what the cluster answered to the query; nil if there is no answer. The
+	// comment at each constant of type What names the Go type of the answer.
 	Answer any      `json:"answer,omitempty"`
 	Err    *Failure `json:"err,omitempty"`
-	// Submitted announces a new Submission. Released is the Number of a Submission
-	// whose jobs have ended.
+	// Submitted announces a new Submission, a group of jobs to steer. Released is the
+	// Number of a Submission whose jobs need no more steering.
 	Submitted *Submission `json:"submitted,omitempty"`
 	Released  string      `json:"released,omitempty"`
 }
@@ -43,26 +45,27 @@ func (o Observation) error() error {
 	return o.Err
 }
 
-// What names a question about the cluster. The comment beside each value gives the
+// What names a kind of query of the cluster. The comment beside each value gives the Go
 // type of the answer.
 type What string
 
-// Kinds of questions about the cluster.
+// Kinds of queries of the cluster.
 const (
-	AskApps         What = "apps"         // the answer is []yarnclient.App, those with one of the Look's Tags
-	AskApp          What = "app"          // the answer is the yarnclient.App, with its resource requests
-	AskAppAttempts  What = "appAttempts"  // the answer is []yarnclient.AppAttempt, those of an application
-	AskContainers   What = "containers"   // the answer is []yarnclient.Container, those of an application's attempt
-	AskRM           What = "rm"           // the answer is the yarnclient.ClusterInfo
-	AskNode         What = "node"         // the answer is the yarnclient.Node
-	AskNodes        What = "nodes"        // the answer is []yarnclient.Node, in the state that Of names; all nodes if Of is empty
-	AskTasks        What = "tasks"        // the answer is []yarnclient.Task, the tasks of an application
-	AskTaskAttempts What = "taskAttempts" // the answer is []yarnclient.TaskAttempt, the attempts of a task
-	AskJobFiles     What = "jobFiles"     // the answer is *JobFiles, the content of an application's staged files
-	AskReplicas     What = "replicas"     // the answer is [][]Replica, the replicas of the input, a list for each map
+	AskApps         What = "apps"         // the answer is []yarnclient.App, the applications that have one of the tags in Look.Tags
+	AskApp          What = "app"          // the answer is one yarnclient.App, with its open container requests
+	AskAppAttempts  What = "appAttempts"  // the answer is []yarnclient.AppAttempt, the attempts of one application
+	AskContainers   What = "containers"   // the answer is []yarnclient.Container, the containers of one application attempt
+	AskRM           What = "rm"           // the answer is a yarnclient.ClusterInfo, which describes the ResourceManager
+	AskNode         What = "node"         // the answer is a yarnclient.Node, which describes one node
+	AskNodes        What = "nodes"        // the answer is []yarnclient.Node, the nodes in the state that Look.Of names; all nodes if Look.Of is empty
+	AskTasks        What = "tasks"        // the answer is []yarnclient.Task, the tasks of one application
+	AskTaskAttempts What = "taskAttempts" // the answer is []yarnclient.TaskAttempt, the attempts of one task
+	AskJobFiles     What = "jobFiles"     // the answer is *JobFiles, read from the files in the job's staging directory
+	AskReplicas     What = "replicas"     // the answer is [][]Replica: for each map, the replicas of its input's first block
 )
 
-// DecodeAnswer decodes from JSON the answer to a question of the kind what.
+// DecodeAnswer decodes from JSON the answer to a cluster query of the kind what, as a
+// recording of steering holds it.
 func DecodeAnswer(what What, data []byte) (any, error) {
 	switch what {
 	case AskApps:
@@ -97,28 +100,29 @@ func decode[T any](data []byte) (any, error) {
 	return answer, err
 }
 
-// Submission is a group of jobs that share three node labels: for
-// ApplicationMasters, maps and reduces. No other group has these. Steering can tell
-// the group's jobs apart only if they run one after the other.
+// Submission is a group of jobs that share three node labels: one for
+// ApplicationMasters, one for maps and one for reduces. No other group uses these
+// labels. Steering can tell the group's jobs apart only if they run one after the
+// other.
 type Submission struct {
 	Number string `json:"number"` // the NN in the group's node labels aNN, mNN and rNN, such as "00"
 	Tag    string `json:"tag"`    // YARN application tag of the jobs, in lower case
 }
 
-// Failure is the error of a call to the cluster, in a form that a recording can
-// hold.
+// Failure is the error of a call to the cluster, in a form that a recording of steering
+// can hold.
 type Failure struct {
 	Text string `json:"text"`
-	// Is names the errors of package yarnclient that the call's error wraps, or
-	// "refused" for ErrRefused.
+	// Is holds short names, such as "unreachable", of the errors in package yarnclient
+	// that the call's error wraps. The name "refused" stands for ErrRefused.
 	Is []string `json:"is,omitempty"`
 
 	cause error // the call's original error; nil if the Failure was read from a recording
 }
 
-// ErrRefused means that a job cannot get the splits that the options ask for, and
-// that trying again does not help. Steering ends with it: otherwise a job with its
-// original splits would count as a job with the splits asked for.
+// ErrRefused means that a job cannot get the input splits that Options.Splits asks for,
+// and that trying again does not help. Steering ends with this error: otherwise a job
+// with its original splits would be measured as one with the splits asked for.
 var ErrRefused = errors.New("refused")
 
 var failures = map[string]error{
@@ -127,11 +131,12 @@ var failures = map[string]error{
 	"notRest": yarnclient.ErrNotRest, "badAnswer": yarnclient.ErrBadAnswer, "jobEnded": yarnclient.ErrJobEnded, "noMaster": yarnclient.ErrNoMaster,
 }
 
-// failureNames are the names of known errors, in the order in which an error is
-// tested for them.
+// failureNames are the short names of errors that a Failure can hold, in the fixed
+// order in which FailureOf tests an error for them.
 var failureNames = []string{"refused", "unreachable", "unauthorized", "notFound", "standby", "unavailable", "notRest", "badAnswer", "jobEnded", "noMaster"}
 
-// FailureOf turns an error into a Failure, which a recording can hold; nil for nil.
+// FailureOf turns an error into a Failure, which a recording of steering can hold. For
+// a nil error it returns nil.
 func FailureOf(err error) *Failure {
 	if err == nil {
 		return nil
@@ -147,8 +152,8 @@ func FailureOf(err error) *Failure {
 
 func (f *Failure) Error() string { return f.Text }
 
-// Unwrap returns the call's original error; if it was read from a recording, the
-// errors that Is names.
+// Unwrap returns the call's original error. If the Failure was read from a recording,
+// Unwrap returns the errors that Is names.
 func (f *Failure) Unwrap() []error {
 	if f.cause != nil {
 		return []error{f.cause}
@@ -162,27 +167,28 @@ func (f *Failure) Unwrap() []error {
 	return list
 }
 
-// JobFiles is what a job's staged files say about it before it runs.
+// JobFiles is what the files in a job's staging directory, and the NameNode, say about
+// the job before it runs.
 type JobFiles struct {
-	Spec state.JobSpec // the job as steering's record of the cluster takes it; locate adds node ids
-	// Splits are the hosts that the ApplicationMaster reads for each map's input.
-	// Blocks are the replicas that the NameNode reports; if nil, the hosts in Splits
-	// count as replicas.
+	Spec state.JobSpec // description of the job for state.State, steering's record of the cluster; the method locate adds the nodes that hold the job's input
+	// Splits holds, for each map, the hosts that the ApplicationMaster reads as the
+	// location of its input. Blocks holds, for each map, the replicas that the NameNode
+	// reports; if Blocks is nil, the hosts in Splits count as replicas.
 	Splits [][]string
 	Blocks [][]Replica
 	Beat   time.Duration // interval of the ApplicationMaster's heartbeats
 	// ReduceAfter is how many maps must be done before the ApplicationMaster asks
 	// for containers for reduces.
 	ReduceAfter int32
-	// Meta is the file job.splitmetainfo as submitted; Metas are its parsed entries.
-	// Both are nil if the splits cannot be rewritten.
+	// Meta is the file job.splitmetainfo, the list of the job's splits, as submitted;
+	// Metas are its parsed entries. Both are nil if the splits cannot be rewritten.
 	Meta  []byte
 	Metas []jobsplit.Meta
-	// MostCached are, for each map, the hosts with most bytes of its input in their
-	// HDFS cache.
+	// MostCached holds, for each map, the hosts that have the most bytes of its input
+	// in their HDFS cache.
 	MostCached [][]string
-	// Moves says that blocks may enter or leave HDFS caches while the job runs. The
-	// cached copies in Blocks are then asked for repeatedly.
+	// Moves says whether blocks may enter or leave HDFS caches while the job runs. If
+	// so, steering asks repeatedly which replicas are cached.
 	Moves bool
 }
 
@@ -192,12 +198,13 @@ type Replica struct {
 	Cached bool
 }
 
-// Action is something that steering wants done: a call to the cluster, an entry in a
-// record, or a message. Equal actions have equal texts.
+// Action is something that steering wants done: a call to the cluster, an event to be
+// added to the trace, or a message to the operator. Equal actions have equal texts.
 type Action interface{ String() string }
 
-// Matters says whether a recording keeps the action. It keeps actions that change
-// the cluster, or that record a decision, its outcome or a note.
+// Matters says whether a recording of steering keeps the action. It leaves out queries
+// of the cluster, messages to the operator, and all trace events but decisions, their
+// outcomes and notes.
 func Matters(a Action) bool {
 	switch a := a.(type) {
 	case *Look, *Log:
@@ -212,35 +219,37 @@ func Matters(a Action) bool {
 	return true
 }
 
-// Look is a question to the cluster. An Observation brings the answer.
+// Look is an action that queries the cluster. An Observation with the Look's Number
+// brings the answer.
 type Look struct {
 	Number int64
 	What   What
-	// Of is the subject of the question: the id of an application, an application
-	// attempt, a node or a task, or a node state.
+	// Of is what the query is about: the id of an application, an application attempt,
+	// a node or a task, or a node state.
 	Of string
-	// App is the application that owns the task asked about, or the one whose staged
-	// files are asked for.
+	// App is the application that owns the task asked about, or whose staging directory
+	// is to be read.
 	App  yarnclient.App
 	Tags []string
-	// Limit is the time limit of the call.
+	// Limit is the time limit of the call that sends this query.
 	Limit time.Duration
 }
 
 // SetLabels is an action that replaces the labels of nodes.
 type SetLabels struct {
 	Number  int64
-	LabelOf map[string]string // new labels, by "host:port" of the node
+	LabelOf map[string]string // new label of each node, by the node's "host:port"
 }
 
-// SetSize sets the memory and vcores that a NodeManager offers to YARN.
+// SetSize is an action that sets the memory and vcores that a NodeManager offers to
+// YARN.
 type SetSize struct {
 	Number int64
 	Node   string // NodeManager's id, "host:port"
 	Total  yarnclient.Resource
 }
 
-// SetScheduler changes settings of YARN's CapacityScheduler.
+// SetScheduler is an action that changes settings of YARN's CapacityScheduler.
 type SetScheduler struct {
 	Number int64
 	Change yarnclient.SchedulerChange
@@ -252,24 +261,27 @@ type Kill struct {
 	App, Attempt string
 }
 
-// Rewrite is an action that replaces a job's staged file job.splitmetainfo. It fails
-// if the file's content is not Was.
+// Rewrite is an action that replaces the content Was of a job's staged file
+// job.splitmetainfo by the content Now. It fails if the file's present content is not
+// Was.
 type Rewrite struct {
 	Number   int64
 	App      string
 	Was, Now []byte
 }
 
-// Trained reports how a model trained for a job before its first decision.
+// Trained is an action that reports how a scheduler model trained for a job, before its
+// first decision for that job.
 type Trained struct {
 	Job      traces.JobID
 	Training *sched.Training
 }
 
-// Record is an action that adds an event to the trace.
+// Record is an action that adds an event, such as a decision, to the trace.
 type Record struct{ Event traces.Event }
 
-// Log is a message for the operator; Args alternates names and values.
+// Log is an action that shows a message to the operator. Args alternates the names and
+// values of the message's details.
 type Log struct {
 	Level Level
 	Text  string
@@ -286,7 +298,7 @@ const (
 	Warn  Level = 4
 )
 
-// Stop is an action that ends steering because of Err.
+// Stop is an action that ends steering because of the error Err.
 type Stop struct{ Err error }
 
 func (a *Look) String() string {

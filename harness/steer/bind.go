@@ -10,10 +10,11 @@ import (
 	"heddle/yarnclient"
 )
 
-// lookUp asks the ApplicationMaster which task it assigned to a granted container,
-// first about the predicted task. It begins after the heartbeat that tells the
-// ApplicationMaster of the container, and asks again at growing intervals. If the
-// container has ended, lookUp gives up after one full list of the job's tasks.
+// lookUp asks the ApplicationMaster which task it assigned to a granted container:
+// first about the predicted task, then about all tasks of the job. It begins after the
+// heartbeat in which the ApplicationMaster learns of the container, and asks again at
+// growing intervals. If the container has ended, lookUp gives up after one full list of
+// the job's tasks.
 func (x *container) lookUp(try int) {
 	const tries = 9
 	j := x.job
@@ -60,8 +61,8 @@ func (j *job) taskName(t state.TaskID) string {
 	return traces.Task{Job: j.jobID(), Kind: k, Index: i}.String()
 }
 
-// sawAttempts takes the list of task t's attempts. For each attempt, it notes that
-// the attempt's container runs t.
+// sawAttempts takes in the ApplicationMaster's list of task t's attempts. For each
+// attempt, it notes that the attempt's container runs t.
 func (j *job) sawAttempts(t state.TaskID, list []yarnclient.TaskAttempt) {
 	if j.ended {
 		return
@@ -124,8 +125,8 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 	}
 }
 
-// neverBound gives up waiting for a container's task: the ApplicationMaster released
-// the container unused.
+// neverBound gives up waiting for the ApplicationMaster to run a task in the container:
+// the ApplicationMaster released the container unused.
 func (x *container) neverBound() {
 	c := x.job.core
 	delete(x.job.unbound, x.id)

@@ -1,24 +1,26 @@
-// Package steer lets a scheduler model place tasks on a real YARN cluster. YARN
-// and MapReduce run unmodified: node labels carry the model's decisions out. All
-// workers are parked in a label that no job asks for. For a decision one worker
-// gets the label of the job and kind of task, until YARN has started the container
-// on that worker. Then the worker is parked again.
+// Package steer lets a scheduler model place tasks on a real YARN cluster. YARN and
+// MapReduce run unmodified: node labels carry the model's decisions out. All workers
+// are parked: they have a label that no job asks for. For a decision, one worker gets
+// the label of the job and kind of task, until YARN has started the container on that
+// worker. Then the worker is parked again.
 //
 // A Core is pure: observations go in, actions come out. It reads no clock, makes
 // no call and starts no goroutine. The same observations give the same actions, so
 // a run can be recorded and replayed. Package drive makes the calls and keeps the
 // recordings.
 //
-// A Core follows the jobs of its Submissions in a state.State. It offers nodes
-// with room to the model and records each decision with its outcome. Where YARN
-// did something else, it records the cause, gives the decision back, and tells the
+// A Core follows the jobs of its Submissions in a state.State. It offers nodes with
+// room to the model and records each decision with its outcome. If YARN did something
+// else than decided, the Core records the cause, cancels the decision, and tells the
 // model what really runs.
 //
 // A Core can also change what ApplicationMasters read about the location of their
-// input: only the cached replicas, or the host and order that the model planned.
-// It does so before they start, with labels or without.
+// input: only the hosts with cached replicas, or the hosts and the order of splits that
+// the model planned. It does so before they start, whether or not node labels place the
+// tasks.
 //
-// This package starts no jobs. Package lease says who may change a cluster, and restores it.
+// This package starts no jobs. Package lease says who may change a cluster, and
+// restores the cluster afterwards.
 //
 // Words:
 //
@@ -64,38 +66,38 @@ type Options struct {
 	// and Splits is not config.SplitsPlan.
 	Model sched.Model
 	// Actuator is config.ActuatorLabels (the default) or config.ActuatorNone. With
-	// config.ActuatorNone no node gets another label and the model decides nothing;
+	// config.ActuatorNone no worker gets another label and the model decides nothing;
 	// only splits are rewritten.
 	Actuator string
 	// Splits says which hosts ApplicationMasters read for their jobs' input:
 	// config.SplitsAsSubmitted (the default), config.SplitsCachedOnly or
-	// config.SplitsPlan. The last needs a Model that is a sched.JobPlanner.
+	// config.SplitsPlan. For config.SplitsPlan, the Model must be a sched.JobPlanner.
 	Splits string
 	Setup  Setup
-	// Origin is time 0 of the trace.
+	// Origin is the moment from which the trace counts its times.
 	Origin time.Time
 	// RM is the cluster id that the ResourceManager reports. It changes when a
-	// ResourceManager starts or becomes active. Nodes are all nodes at the start of
-	// steering.
+	// ResourceManager restarts or another becomes active. Nodes are all nodes of YARN
+	// when steering starts.
 	RM    int64
 	Nodes []yarnclient.Node
 }
 
-// Core decides how to steer, without I/O: it takes observations of the cluster and
-// returns actions. Make one with New.
+// Core is the logic of steering, without I/O: it takes observations of the cluster and
+// returns the actions to be taken. Make one with New.
 type Core struct {
 	Options
 	observer sched.Observer // the scheduler model, if it implements sched.Observer; otherwise nil
 	planner  sched.JobPlanner
 	warmup   sched.Warmup
-	acts     bool // whether steering changes node labels: the option Actuator is not "none"
+	acts     bool // whether steering changes the workers' node labels: the option Actuator is not "none"
 
 	now     time.Time
 	out     []Action
 	stats   Stats
 	ended   bool
-	number  int64                       // number of the last question or change sent to the cluster
-	pending map[int64]func(Observation) // functions that handle the answers to calls under way, by call number
+	number  int64                       // number of the last query or change sent to the cluster
+	pending map[int64]func(Observation) // functions that handle the answers to calls under way, by the number of the call
 	alarms  alarms
 
 	state *state.State
@@ -103,24 +105,24 @@ type Core struct {
 	nodes []*node          // all steered nodes; the index is the state.NodeID
 	byID  map[string]*node // steered nodes by NodeManager id, "host:port"
 	jobs  []*job           // all steered jobs; the index is the state.JobID
-	apps  map[string]*job  // jobs by application id; nil while a job's files are read
-	// unread has, by application id, the time when reading its staged files first
-	// failed.
+	apps  map[string]*job  // steered jobs by application id; nil while a job's staging directory is being read
+	// unread holds, by application id, the time when reading the job's staged files
+	// failed for the first time.
 	unread   map[string]time.Time
-	trouble  string // why steering decides nothing at present, such as a failed call; empty: it decides
+	trouble  string // why steering makes no decisions at present, such as a failed call; empty: it makes decisions
 	moves    moves
 	gate     gate
-	queued   []*node // nodes with decisions that wait until the node is free
-	lastID   int64   // id of the scheduler model's last decision
+	queued   []*node // nodes for which decisions wait until the node has carried out earlier ones
+	lastID   int64   // id of the decision that the scheduler model made last
 	offers   sched.Offers
-	nextBeat int // index of the node for which the model is asked next
+	nextBeat int // index (in nodes) of the node that the model is asked about next
 	watching watching
 }
 
 // Stats are counts of the decisions made so far, and of started maps by locality.
 type Stats struct {
-	// Decisions counts the decisions made. Honoured counts those that brought
-	// exactly the container decided; Open counts those without an outcome yet.
+	// Decisions counts the decisions made. Honoured counts those for which YARN granted
+	// exactly one container, as decided. Open counts those without an outcome yet.
 	Decisions, Honoured, Open int64
 	// Maps counts started maps by the locality of their input: cache, node, rack or
 	// off-rack.
@@ -154,9 +156,9 @@ func New(o Options) (*Core, map[string]string, error) {
 			return nil, nil, fmt.Errorf("keep node %s: YARN has no node of that name", name)
 		}
 	}
-	// Nodes for ApplicationMasters keep their label. They are in the map so that the
-	// caller's journal lists them: after a crash, ApplicationMasters that still wait
-	// can then start on them.
+	// Nodes for ApplicationMasters keep their label. The returned map holds them too,
+	// so that the caller's journal of label changes names them: after a crash,
+	// ApplicationMasters that still wait can then start on them.
 	parked := map[string]string{}
 	masters := 0
 	for _, n := range o.Nodes {
@@ -182,9 +184,10 @@ func New(o Options) (*Core, map[string]string, error) {
 	return c, parked, nil
 }
 
-// Step takes in the observations since the last Step, in the order received, and
-// returns the actions to do, in order. The caller calls Step again with the next
-// observation, at the latest at the time wake; a zero wake sets no limit.
+// Step takes in the observations received since its last call, oldest first. It returns
+// the actions that the caller must do, in the order of the slice. The caller must call
+// Step again at the next observation, and at the latest at the time wake; if wake is
+// zero, there is no latest time.
 func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake time.Time) {
 	c.now = now
 	if c.out == nil {
@@ -195,7 +198,7 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 		c.observed(o)
 	}
 	c.ring(now)
-	if !c.ended { // decisions from all observations of one Step take effect together
+	if !c.ended { // done after the loop, so that label changes due to all observations of one Step go to YARN together
 		c.openQueued()
 		c.moves.flush()
 	}
@@ -207,7 +210,7 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 }
 
 // End cancels the decisions without an outcome when steering ends. It returns the
-// events and notes to record.
+// actions that record this in the trace.
 func (c *Core) End(now time.Time) []Action {
 	c.now = now
 	for _, n := range c.nodes {
@@ -229,8 +232,8 @@ func (c *Core) End(now time.Time) []Action {
 // Stats returns the counts of decisions and started maps so far.
 func (c *Core) Stats() Stats { return c.stats }
 
-// observed handles one Observation; for an answer, it calls the function that was
-// given with the question.
+// observed handles one Observation. If it is the answer to a call, observed passes it
+// to the function that waits for this answer.
 func (c *Core) observed(o Observation) {
 	switch {
 	case c.ended: // drop observations that come after steering has ended
@@ -246,11 +249,12 @@ func (c *Core) observed(o Observation) {
 	}
 }
 
-// callLimit is the time limit of one call to the ResourceManager.
+// callLimit is the time limit of a call to the ResourceManager, unless the call sets
+// another.
 const callLimit = 3 * time.Second
 
-// ask sends a question to the cluster. The argument then is a function that handles
-// the answer; its argument sent is the time when the call began.
+// ask sends a query to the cluster. The argument then is the function that handles the
+// answer; its parameter sent is the time when the call began.
 func ask[T any](c *Core, l Look, then func(answer T, sent time.Time, err error)) {
 	c.number++
 	l.Number = c.number
@@ -265,8 +269,8 @@ func ask[T any](c *Core, l Look, then func(answer T, sent time.Time, err error))
 	}
 }
 
-// change sends an action that changes the cluster. The argument then is a function
-// that handles the result.
+// change sends an action that changes the cluster. The argument then is a function that
+// is called with the result: nil or the error.
 func (c *Core) change(a Action, number *int64, then func(error)) {
 	c.number++
 	*number = c.number
@@ -293,26 +297,28 @@ func (c *Core) note(text string) {
 	c.record(&traces.Note{T: c.at(), Text: text})
 }
 
-// at returns the current time, counted from the start of the trace.
+// The method at returns the current time, counted from the start of the trace. The
+// current time is the one that the caller gave to Step or End.
 func (c *Core) at() traces.Time { return traces.Time(c.now.Sub(c.Origin)) }
 
 // holdsMasters says whether ApplicationMasters must wait to start until their jobs'
 // splits are rewritten.
 func (c *Core) holdsMasters() bool { return c.Splits != config.SplitsAsSubmitted }
 
-// alarm calls a function once. Its time can be changed until then.
+// alarm calls a function once, at a set time. The time can be changed until the
+// function is called.
 type alarm struct {
 	core   *Core
 	do     func()
 	at     time.Time
 	number int64
-	place  int // index in Core.alarms; -1: the alarm is not set
+	place  int // index of this alarm in Core.alarms; -1: the alarm is not set
 }
 
 func (c *Core) newAlarm(do func()) *alarm { return &alarm{core: c, do: do, place: -1} }
 
-// in sets the alarm to go off after the duration wait. If the alarm was set already,
-// the earlier time counts.
+// The method in sets the alarm to go off after the duration wait. If the alarm is set
+// already, it goes off at the earlier of the two times.
 func (a *alarm) in(wait time.Duration) {
 	at := a.core.now.Add(wait)
 	switch {
@@ -357,7 +363,7 @@ func (a alarms) Swap(i, j int) {
 	a[i].place, a[j].place = i, j
 }
 
-// Push and Pop implement container/heap.
+// Push and Pop implement heap.Interface of package container/heap.
 func (a *alarms) Push(x any) {
 	x.(*alarm).place = len(*a)
 	*a = append(*a, x.(*alarm))

@@ -6,7 +6,7 @@ import (
 	"heddle/traces"
 )
 
-// decision is one decision of the model with its outcome, once that is known.
+// decision is one decision of the scheduler model, and its outcome once that is known.
 type decision struct {
 	id          int64
 	meant       sched.Decision
@@ -17,13 +17,13 @@ type decision struct {
 	askedAt     traces.Time
 	grantedAt   traces.Time
 	container   *container // container that YARN granted for the decision; nil: none yet
-	surplus     string     // id of a container that YARN granted in addition to the decided one
-	remark      string     // remark that is recorded if the decision's outcome is "honoured"
+	surplus     string     // id of a container that YARN granted on the node in addition to the one that the decision asked for
+	remark      string     // remark for the trace, recorded if the decision's outcome is "honoured"
 	settled     bool
 }
 
-// offer asks the model what to start on the node, if the node has room and tasks
-// wait.
+// offer asks the model what to start on the node, if the node has room and any
+// ApplicationMaster waits for containers.
 func (n *node) offer() {
 	c := n.core
 	if !c.acts || c.trouble != "" || n.skipped || !n.up || !c.view.HasRoom(n.id) || !c.waiting() {
@@ -46,8 +46,8 @@ func (c *Core) offerAll() {
 	}
 }
 
-// waiting says whether the ApplicationMaster of any job has asked for more
-// containers than the model has decided.
+// waiting says whether any job's ApplicationMaster waits for more containers than the
+// model's decisions so far will bring.
 func (c *Core) waiting() bool {
 	for k := range 2 {
 		for _, id := range c.view.WaitingJobs(state.Kind(k)) {
@@ -59,8 +59,8 @@ func (c *Core) waiting() bool {
 	return false
 }
 
-// decide starts to carry out a decision of the model. It returns false if that is
-// not possible.
+// decide starts to carry out a decision of the model. It returns false if the decision
+// cannot be carried out.
 func (c *Core) decide(x sched.Decision) bool {
 	if int(x.Job) >= len(c.jobs) || x.Job < 0 || int(x.Node) >= len(c.nodes) || x.Node < 0 {
 		c.log(Warn, "the model decided for an unknown job or node", "model", c.Model.Name(), "job", x.Job, "node", x.Node)
@@ -82,8 +82,8 @@ func (c *Core) decide(x sched.Decision) bool {
 		_, branch = c.view.WouldBind(j.id, n.id)
 		e.BindBranch = branch.String()
 	}
-	// Reserve room for any map or reduce of the job: its ApplicationMaster chooses
-	// the task when it gets the container.
+	// Reserve room for a task of this kind without naming the task: the
+	// ApplicationMaster chooses one when it gets the container.
 	reservation, err := c.state.Reserve(j.id, x.Kind, state.None, n.id)
 	if err != nil {
 		c.log(Debug, "the model decided what cannot be reserved", "model", c.Model.Name(), "error", err)
@@ -103,8 +103,8 @@ func (c *Core) decide(x sched.Decision) bool {
 	return true
 }
 
-// runsUnknownMaps says whether a map container of the job, which no decision asked
-// for, runs on another node than n and has no known task. Until its task is known,
+// runsUnknownMaps says whether another node than n runs a map container of this job
+// that no decision asked for, and whose task is not known. Until that task is known,
 // nobody can predict which map the ApplicationMaster chooses next.
 func (j *job) runsUnknownMaps(n *node) bool {
 	for _, x := range j.unbound {
@@ -135,8 +135,8 @@ func (d *decision) settle(attempt *traces.Attempt) {
 	c.observe(sched.Event{What: sched.Confirmed, Job: d.job.id, Task: d.container.task, Node: d.container.node.id, Decision: d.meant})
 }
 
-// giveBack records that a decision got no container. The task that it was for waits
-// again.
+// giveBack records that a decision got no container. The task that the decision was
+// meant for counts as waiting again.
 func (d *decision) giveBack(k state.Kind, n *node, outcome, cause string) {
 	if d.settled {
 		return
@@ -156,8 +156,8 @@ func (d *decision) end(e *traces.Actuation) {
 	c.stats.Open--
 }
 
-// bound says whether it is known which task runs in the decision's container, or the
-// decision's outcome is recorded already.
+// bound says whether steering knows which task runs in the decision's container, or has
+// recorded the decision's outcome already.
 func (d *decision) bound() bool {
 	return d.settled || d.container != nil && d.container.task != state.None
 }

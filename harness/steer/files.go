@@ -7,8 +7,9 @@ import (
 	"heddle/harness/state"
 )
 
-// locate fills Spec with the nodes of the job's replicas, cached copies and split
-// hosts. Hosts that are not steered are left out.
+// locate adds to the job's description (Spec) which nodes have replicas of its input,
+// which have them in the HDFS cache, and which are named in its splits. Hosts that are
+// not steered are left out.
 func (f *JobFiles) locate(v *state.View) {
 	seen := &state.Hosts{}
 	var nodes, cached []state.NodeID
@@ -46,7 +47,8 @@ func named(v *state.View, hosts []string, to []state.NodeID) []state.NodeID {
 	return to
 }
 
-// refresh asks repeatedly which nodes have the job's input in the HDFS cache.
+// refresh asks repeatedly, while the job runs, which nodes have the job's input in
+// their HDFS cache.
 func (j *job) refresh() {
 	c := j.core
 	if !j.files.Moves {

@@ -9,13 +9,13 @@ import (
 	"heddle/yarnclient"
 )
 
-// gate lets ApplicationMasters start one after the other, once their jobs' splits
-// are rewritten. Each asks for a label aNN that no node has, so its job stays
-// ACCEPTED. The gate gives that label to a node kept for ApplicationMasters until
-// the container has started. So no ApplicationMaster starts on a worker.
+// gate lets ApplicationMasters start one after the other, each after the rewriting of
+// its job's splits. Each asks for a label aNN that no node has, so its job stays
+// ACCEPTED. The gate gives that label to a node kept for ApplicationMasters until the
+// container has started. So no ApplicationMaster starts on a worker.
 type gate struct {
 	core  *Core
-	queue []*job // jobs whose ApplicationMasters wait for a node to start on, in order
+	queue []*job // jobs whose ApplicationMasters wait for a node to start on, the next one first
 	now   *job   // job whose ApplicationMaster may start at present; nil: none
 	node  string // node ("host:port") that has the label aNN for the job's ApplicationMaster
 	stage gateStage
@@ -29,9 +29,9 @@ type gateStage uint8
 
 const (
 	gateShut    gateStage = iota
-	gateMoving            // a node was chosen and is given the label for the job's ApplicationMaster
+	gateMoving            // a node is being chosen for the job's ApplicationMaster, or is being given its label
 	gateOpen              // the node has the ApplicationMaster's label until the container is seen
-	gateClosing           // the node gets the label of nodes for ApplicationMasters again
+	gateClosing           // the node is being given back the label of nodes for ApplicationMasters
 )
 
 // masterStart is the state of an ApplicationMaster's start: held back, waiting for a
@@ -40,16 +40,16 @@ type masterStart uint8
 
 const (
 	masterHeld    masterStart = iota // the ApplicationMaster must not start yet: its job's splits are not rewritten
-	masterQueued                     // the job waits until a node gets the label of its ApplicationMaster
-	masterStarted                    // YARN has listed the ApplicationMaster's container
+	masterQueued                     // the job waits until a node gets the label that its ApplicationMaster asks for
+	masterStarted                    // the ApplicationMaster has started: YARN has listed its container
 )
 
-// gateEvery is the pause before steering tries again to give a node the label for an
-// ApplicationMaster, after a failed call or if there was no such node.
+// gateEvery is the pause before steering tries again to let an ApplicationMaster start,
+// after a call failed or when no running node was kept for ApplicationMasters.
 const gateEvery = 200 * time.Millisecond
 
-// startMaster queues the job until a node can get its ApplicationMaster's node
-// label.
+// startMaster queues the job until a node can get the label that the job's
+// ApplicationMaster asks for.
 func (j *job) startMaster() {
 	if j.master == masterQueued || j.ended {
 		return
@@ -60,7 +60,7 @@ func (j *job) startMaster() {
 }
 
 // startMasterAgain lets a job's ApplicationMaster start again if it was lost: YARN
-// lists the job as ACCEPTED, and its next attempt has no container.
+// lists the job as ACCEPTED, and its latest application attempt has no container.
 func (j *job) startMasterAgain() {
 	if j.master != masterStarted || j.ended || j.core.now.Sub(j.masterSeenAt) < gateEvery {
 		return
@@ -110,7 +110,7 @@ func (g *gate) step() {
 			case has:
 				j.master, j.masterSeenAt = masterStarted, c.now
 				g.shut()
-			case c.now.After(g.until): // another job's ApplicationMaster may fit on the node
+			case c.now.After(g.until): // this job's turn is over: the ApplicationMaster of another job may fit on the node
 				c.log(Warn, "the ApplicationMaster did not start while a node had its label; other jobs have their turn", "application", j.app.ID, "node", g.node)
 				g.queue = append(g.queue, j)
 				g.shut()
@@ -164,8 +164,8 @@ func (g *gate) shut() {
 }
 
 // mend gives a node for ApplicationMasters its own label back, if the node still has
-// the label aNN of one job. A call that changes labels has then timed out and taken
-// effect late.
+// the label aNN of one job. That happens if a call that changes labels timed out, but
+// took effect later.
 func (g *gate) mend(n yarnclient.Node) {
 	if g.core.holdsMasters() && g.stage == gateShut && n.State == "RUNNING" && require.InPool(n.Label()) && n.Label()[0] == 'a' {
 		g.core.log(Warn, "a node for ApplicationMasters kept the label of one job; it gets its own label back", "node", n.Host, "label", n.Label())
@@ -174,9 +174,9 @@ func (g *gate) mend(n yarnclient.Node) {
 	}
 }
 
-// label gives the chosen node a label, and calls the function in the argument then
-// when YARN has confirmed it. If the call to YARN fails, label tries again up to
-// mostFailures times.
+// The method label gives a label to the node that the gate has chosen. It calls the
+// function in its argument then when YARN has confirmed the label. If the call to YARN
+// fails, it tries again up to mostFailures times; after that, steering ends.
 func (g *gate) label(label string, then func()) {
 	c, set := g.core, &SetLabels{LabelOf: map[string]string{g.node: label}}
 	c.change(set, &set.Number, func(err error) {

@@ -8,8 +8,9 @@ import (
 	"heddle/yarnclient"
 )
 
-// newContainer finds the decision that a new container belongs to. If there is none,
-// the container is kept for a short time in case the model decides it.
+// newContainer finds the decision that asked for a new container. If there is none, the
+// container is kept for a short time, in case the model soon decides to start such a
+// container.
 func (j *job) newContainer(info yarnclient.Container) {
 	c := j.core
 	k, task := kindOf(info.Priority)
@@ -38,8 +39,8 @@ func (j *job) newContainer(info yarnclient.Container) {
 	x.keepSpare(n.active)
 }
 
-// grant assigns the container to the next decision in op, the decisions for one
-// node, that has none.
+// grant assigns the container to a decision: the first one in the group op that still
+// lacks a container.
 func (op *opening) grant(x *container) {
 	c, dec := op.job.core, op.decisions[op.granted]
 	op.granted++
@@ -54,7 +55,7 @@ func (op *opening) grant(x *container) {
 	}
 	if op.kind != state.Map {
 		op.stopAwaiting()
-	} else { // The ApplicationMaster learns of this container within two of its heartbeats. It gets later containers with later heartbeats, and assigns tasks to those separately.
+	} else { // The ApplicationMaster learns of this container within two of its heartbeats. It assigns tasks to later containers separately, so after that time no decision need wait for this one.
 		c.newAlarm(op.stopAwaiting).in(2 * op.job.files.Beat)
 	}
 	switch {
@@ -66,9 +67,9 @@ func (op *opening) grant(x *container) {
 	}
 }
 
-// keepSpare keeps a container that no decision asked for. YARN may have granted it
-// in room that came free while the node had the job's node label, and the model may
-// soon decide the same. If not, the container is killed.
+// keepSpare keeps a container that no decision asked for. YARN may have granted it in
+// room that came free while the node had the job's node label, and the model may soon
+// decide to start just such a container there. If not, the container is killed.
 func (x *container) keepSpare(op *opening) {
 	c := x.job.core
 	if op == nil || op.job != x.job || op.kind != x.kind {
@@ -76,7 +77,7 @@ func (x *container) keepSpare(op *opening) {
 	}
 	x.node.spare = append(x.node.spare, x)
 	seen := c.now
-	for _, j := range c.jobs { // a container of this job may have ended, and the new container may use its room
+	for _, j := range c.jobs { // list this job's containers again, since one of them may have ended and left its room to the new container
 		if !j.ended && j.has(x.node) {
 			j.polls.in(0)
 		}
@@ -92,7 +93,8 @@ func (x *container) keepSpare(op *opening) {
 	due.in(min(spareFor, x.job.files.Beat*3/4))
 }
 
-// has says whether the job, as far as is known, has a container on the node.
+// The method has says whether the job, as far as steering knows, has a container on the
+// node.
 func (j *job) has(n *node) bool {
 	for _, x := range j.live {
 		if x.node == n {
@@ -102,13 +104,15 @@ func (j *job) has(n *node) bool {
 	return false
 }
 
-// spareFor is how long a container that no decision asked for is kept. The model may
-// decide it only when the container before it is seen to have ended. The time is
-// shorter than that after which lookUp records a decision's outcome.
+// spareFor is how long a container that no decision asked for is kept, in case the
+// model soon asks for it. The container uses the room of one that has ended, and the
+// model can decide only after steering has seen that end. The time is over before
+// lookUp records the outcome of an earlier decision, so that the outcome can name this
+// container as surplus.
 const spareFor = 200 * time.Millisecond
 
-// spareAtMost is how long a container that no decision asked for is kept if the jobs
-// on its node have not been listed again.
+// spareAtMost is the longest time for which a container that no decision asked for is
+// kept, while steering waits for new lists of the containers on its node.
 const spareAtMost = 2 * time.Second
 
 // takeSpare returns a container of the job and kind that YARN granted on the node
@@ -123,8 +127,8 @@ func (n *node) takeSpare(j *job, k state.Kind) *container {
 	return nil
 }
 
-// condemn kills a container that YARN granted and that the model did not decide. The
-// task in it then waits again.
+// condemn kills a container that YARN granted and that no decision of the model asked
+// for. The task in the container then waits again.
 func (x *container) condemn(op *opening) {
 	i := slices.Index(x.node.spare, x)
 	if i < 0 {
@@ -156,8 +160,8 @@ func (x *container) condemn(op *opening) {
 	x.lookUpSurplus(0)
 }
 
-// takeRoom counts the container as used room of its node, though its task is not
-// known.
+// takeRoom counts the container as used room of its node, though its task is not known,
+// so that the model does not use that room.
 func (x *container) takeRoom() {
 	x.takesRoom = true
 	x.job.core.state.Hold(x.node.id, x.job.id, x.job.size[x.kind])

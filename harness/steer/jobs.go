@@ -20,29 +20,29 @@ type job struct {
 	app     yarnclient.App
 	sub     *Submission
 	files   *JobFiles
-	order   []state.TaskID // order[i] is the number, at submission, of the map whose split map i reads now; nil: unchanged
+	order   []state.TaskID // if the splits were reordered, order[i] is the original index of the split that map i reads now; nil: they were not reordered
 	id      state.JobID
 	size    [2]state.Resource
 	attempt string // id of the current application attempt; empty until the job runs
 	ended   bool
 
-	shortest [2]time.Duration // shortest time that a container ran, by kind of task; 0: none has ended
+	shortest [2]time.Duration // shortest time that a container ran, by kind of task; 0: no container has ended
 	demand
 
 	live         map[string]*container
 	endedIDs     map[string]bool       // ids of the job's ended containers; a late answer of YARN may still list them
 	unbound      map[string]*container // running containers whose task is not known, by container id
-	tasks        []taskRecord          // what is known of each task; the index is its state.TaskID
+	tasks        []taskRecord          // what steering knows of each task; the index is the task's state.TaskID
 	opened       int                   // number of nodes that have this job's node label, or are about to get or lose it
 	master       masterStart           // state of the ApplicationMaster's start, if the start must wait until splits are rewritten
-	masterSeenAt time.Time             // time when YARN was last asked for the ApplicationMaster's container, or when that was seen
-	awaited      []*opening            // groups of decisions for one node whose containers are not granted or whose tasks are not known, in order of decision
-	closing      []*opening            // groups of decisions whose node has lost the job's label; they end after one more list of the job's containers
+	masterSeenAt time.Time             // time when steering last saw the ApplicationMaster's container, or last asked YARN about it
+	awaited      []*opening            // groups of decisions (each for one node) whose containers are not granted or whose tasks are not known, oldest first
+	closing      []*opening            // groups of decisions whose node has lost the job's node label; each ends after YARN has listed the job's containers once more
 	polls        *alarm
 	asks         *alarm
 	polling      bool
 	listedAt     time.Time    // time when the call for the last list of the job's containers began
-	doubtUntil   time.Time    // before this time, a container that YARN does not list may still run
+	doubtUntil   time.Time    // until this time, after a restart of the ResourceManager, a container that YARN does not list may still run
 	missing      []*container // containers that YARN does not list, but that may still run until doubtUntil
 
 	reconciling  bool
@@ -54,21 +54,21 @@ type job struct {
 // by kind of task (map or reduce).
 type demand struct {
 	asked     [2]int32 // number of tasks that the ApplicationMaster has asked containers for so far
-	pending   [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last listed
+	pending   [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last reported
 	coming    [2]int32 // number of decisions for which YARN has granted no container yet
 	reruns    int32    // number of waiting maps whose earlier attempt failed
-	excess    bool     // the ApplicationMaster asked for more containers than it has waiting tasks known to us
+	excess    bool     // whether the ApplicationMaster last asked for more containers than its job had waiting tasks, as far as steering knew
 	withdrawn int32    // number of reduces that steering counts as waiting, but that YARN no longer lists as requested
 }
 
-// wants says whether the ApplicationMaster waits for more containers of the kind
-// (map or reduce) than open decisions will bring.
+// wants says whether the ApplicationMaster waits for more containers of the kind (map
+// or reduce) than the decisions made so far will bring.
 func (d *demand) wants(k state.Kind) bool { return d.coming[k] < d.pending[k] }
 
 // taskRecord is what steering notes of a task: its container, whether it is done,
 // and when that changed.
 type taskRecord struct {
-	on      *container // container that the task runs in; nil: none, or not known
+	on      *container // container that the task runs in; nil: the task does not run, or its container is not known
 	done    bool
 	changed time.Time
 }
@@ -81,7 +81,7 @@ type container struct {
 	node        *node
 	kind        state.Kind
 	seen        time.Time           // time when YARN first listed this container
-	reservation state.ReservationID // the reservation of room that the decision made; None: no decision asked for the container
+	reservation state.ReservationID // reservation of room on the node for the decision that asked for this container; None: no decision asked for it
 	task        state.TaskID        // task that runs in the container; None: not known yet
 	attempt     traces.Attempt
 	by          *decision // model's decision that asked for this container; nil: none
@@ -100,8 +100,8 @@ func (j *job) serial() string { return strings.TrimPrefix(j.app.ID, "application
 
 func (j *job) jobID() traces.JobID { return traces.JobID("job_" + j.serial()) }
 
-// kindOf returns map or reduce by the priority of a container request. ok is false
-// for other containers.
+// kindOf tells from the priority of a container request whether the container is for a
+// map or a reduce. The second result is false if it is for neither.
 func kindOf(priority int) (state.Kind, bool) {
 	switch priority {
 	case yarnclient.PriorityMap, yarnclient.PriorityFailedMap, 19: // 19 is the YARN priority of requests for opportunistic map containers
@@ -112,7 +112,7 @@ func kindOf(priority int) (state.Kind, bool) {
 	return 0, false
 }
 
-// submit starts to steer a job whose staged files were read.
+// submit starts to steer a job whose staging directory was read.
 func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	files.locate(c.view)
 	files.Spec.Priority = int32(app.Priority)
@@ -140,9 +140,9 @@ func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	c.sawApp(app)
 }
 
-// train lets a model that learns train while the job's ApplicationMaster starts. If
-// it trained with its first decision, nodes would stay idle meanwhile. Nothing else
-// is decided during the training; models limit its length themselves.
+// train lets a model that learns train while the job's ApplicationMaster starts. If the
+// model trained at its first decision instead, nodes would stay idle meanwhile.
+// Steering decides nothing during the training, so the model must keep it short.
 func (j *job) train() {
 	c := j.core
 	if c.warmup == nil || j.files.Spec.Maps == 0 {
@@ -153,13 +153,13 @@ func (j *job) train() {
 		c.note(fmt.Sprintf("%s: trained for %d episodes", j.jobID(), len(t.Episodes)))
 		c.out = append(c.out, &Trained{j.jobID(), t})
 	}
-	if err != nil { // the model will train when it first decides, since training failed here
+	if err != nil { // the error does not end steering: the model will train when it first decides for this job
 		c.log(Warn, "the model could not be trained before the job's first decision", "job", j.jobID(), "error", err)
 	}
 }
 
-// end stops steering the job: it cancels the job's open decisions and forgets its
-// containers.
+// The method end stops steering the job: it cancels the job's decisions that have no
+// outcome yet, and forgets the job's containers.
 func (j *job) end() {
 	if j.ended {
 		return
@@ -210,8 +210,8 @@ func (j *job) end() {
 	}
 }
 
-// settleUnbound records the outcome of decisions whose containers run an unknown
-// task. The job's history file tells later which task it was.
+// settleUnbound records the outcome of decisions whose containers run a task that
+// steering does not know. The job's history file will tell which task it was.
 func (j *job) settleUnbound() {
 	for _, x := range inOrderOfID(j.unbound) {
 		if x.by != nil {
@@ -220,8 +220,8 @@ func (j *job) settleUnbound() {
 	}
 }
 
-// went notes that YARN no longer lists a container. Its task attempt counts as
-// succeeded until the ApplicationMaster says otherwise.
+// went notes that YARN no longer lists a container. The container's task attempt counts
+// as succeeded until the ApplicationMaster says otherwise.
 func (x *container) went() {
 	j := x.job
 	delete(j.live, x.id)
@@ -232,18 +232,18 @@ func (x *container) went() {
 		x.ended()
 	case x.reservation == state.None:
 		x.freeRoom()
-		j.reconcile() // the ended container may have run a task that is not known
-	default: // lookUp still asks which task the container ran
+		j.reconcile() // the ApplicationMaster's list of tasks may tell which task the ended container ran
+	default: // nothing is noted yet: lookUp still asks which task the container ran
 		return
 	}
 	x.node.offer()
 }
 
-// ended notes that a container whose task is known has ended.
+// The method ended notes that a container whose task is known has ended.
 func (x *container) ended() {
 	j := x.job
 	c, record := j.core, &j.tasks[x.task]
-	if record.on != x { // the task already runs in another container
+	if record.on != x { // nothing to note: the task already runs in another container
 		return
 	}
 	record.on, record.changed = nil, c.now
@@ -276,8 +276,8 @@ func (j *job) retry(t state.TaskID, rerun bool) {
 	c.offerAll()
 }
 
-// kill kills the task attempt in a container that no decision asked for; the task
-// waits again. It first waits until the node has lost the job's node label, since
+// kill kills the task attempt in a container that no decision asked for; the task then
+// waits again. The kill is delayed until the node has lost the job's node label, since
 // YARN would otherwise grant another container there.
 func (x *container) kill() {
 	j := x.job
@@ -300,8 +300,9 @@ func (x *container) kill() {
 	})
 }
 
-// masterLost notes that the job's ApplicationMaster was lost and a new attempt runs.
-// YARN killed the containers of the lost attempt; finished tasks may be kept.
+// masterLost notes that the job's ApplicationMaster was lost and a new application
+// attempt runs. YARN has killed the containers of the lost attempt. The new attempt may
+// keep finished tasks.
 func (j *job) masterLost(next string) {
 	c := j.core
 	c.note(string(j.jobID()) + ": ApplicationMaster started anew, " + next)
@@ -330,7 +331,7 @@ func (j *job) masterLost(next string) {
 			x.freeRoom()
 		}
 	}
-	for k := range j.asked { // until the next ApplicationMaster asks for containers, other jobs get the free room
+	for k := range j.asked { // no task counts as asked for until the next ApplicationMaster asks for containers; until then other jobs get the free room
 		for {
 			if _, waited := c.state.Unask(j.id, state.Kind(k)); !waited {
 				break

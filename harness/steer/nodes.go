@@ -22,17 +22,17 @@ type node struct {
 	label  string // last node label that YARN confirmed
 	sent   string // last node label sent to YARN
 	sentBy int    // number of the call that sent the node's last label to YARN
-	then   func() // function that is called when YARN has confirmed the label sent last
+	then   func() // function that is called when YARN has confirmed the label that was sent last
 
-	active   *opening   // present opening: the node has a job's label, or is about to get or lose it; nil: none
-	queue    []*opening // decisions that wait until the node is free, in groups of one job and kind of task
+	active   *opening   // group of decisions for which the node has a job's node label now, or is about to get or lose it; nil: none
+	queue    []*opening // decisions that wait until the node has carried out earlier ones, in groups of one job and kind of task
 	inQueued bool       // whether the node is in Core.queued, the list of nodes for which decisions wait
-	last     *opening   // the opening before the active one: the last time that the node had a job's label
+	last     *opening   // group of decisions for which the node had a job's node label before the active group
 
 	spare []*container // containers on this node that YARN granted without a decision
 
 	missingSince time.Time // time of the first list of YARN's nodes without this node; zero: the node is listed
-	foreignMB    int64     // memory in MB that other applications use, as of the last list of nodes
+	foreignMB    int64     // memory in MB that applications not steered use, as computed from YARN's last list of nodes
 	skipped      bool      // YARN granted no container for the last decision on this node; the model is asked about the node again at its next heartbeat
 }
 
@@ -63,8 +63,9 @@ func (n *node) labelled(label string) {
 }
 
 // moves collects label changes of nodes and sends them to YARN. Changes that come
-// together, or while a call is under way, go with one call, so YARN gets them in
-// order. If a call hangs, the next one is sent after overtakeAfter.
+// together, or while a call is under way, are sent in one call, so that YARN makes them
+// in the right order. If a call gets no answer, the next one is sent after
+// overtakeAfter.
 type moves struct {
 	core   *Core
 	to     map[*node]move
@@ -80,8 +81,8 @@ type moves struct {
 const overtakeAfter = 250 * time.Millisecond
 
 // move is one change of a node's label. The field then is a function that is called
-// when YARN has confirmed the label. If the label is sent again, the first function
-// stays.
+// when YARN has confirmed the label. If the same label is sent again, the function of
+// the first sending stays.
 type move struct {
 	label string
 	then  func()
@@ -111,8 +112,8 @@ func (n *node) moveAgain() {
 	}
 }
 
-// flush sends the collected label changes to YARN, unless an earlier call that
-// changes labels is still under way.
+// flush sends the collected label changes to YARN. If an earlier call that changes
+// labels is still under way, flush first waits for it, for overtakeAfter at most.
 func (m *moves) flush() {
 	c := m.core
 	if len(m.to) == 0 || c.trouble != "" {
@@ -141,9 +142,10 @@ func (m *moves) flush() {
 	})
 }
 
-// answered handles the result of a label call. It sends labels again if the call
-// failed, or if a later call was sent before this result came, since YARN may have
-// taken the two in either order. Setting a label twice does no harm.
+// answered handles the result of a call that changes labels. It sends a node's label
+// again if the call failed, or if a later call for that node was sent before this
+// result came: YARN may have carried out the two calls in either order. Setting a label
+// twice does no harm.
 func (m *moves) answered(number int, batch map[*node]move, err error) {
 	for n := range batch {
 		if n.sentBy != number {
@@ -214,8 +216,8 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 			c.state.NodeUp(n.id)
 			n.move(idleLabel, n.offer)
 		case running && n.active == nil && len(c.moves.to) == 0 && c.moves.calls == 0 && info.Label() != n.label:
-			// A call that changes the node's label timed out and has taken effect
-			// late, or somebody else has set the label.
+			// Either a call that changes the node's label timed out and took effect
+			// later, or somebody else has set the label.
 			c.log(Warn, "a node has another label than it was given; it is parked again", "node", n.name, "label", info.Label(), "given", n.label)
 			n.move(idleLabel, nil)
 		}
@@ -223,9 +225,9 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 		if n == nil || !n.up || n.active != nil {
 			continue
 		}
-		// Memory used by other applications is taken off the node's capacity when
-		// two node lists in a row agree on its amount: containers start and end
-		// between two answers.
+		// Memory used by other applications is taken off the node's capacity only when
+		// two node lists in a row agree on its amount: a single list may be older or
+		// newer than steering's list of containers.
 		foreign := max(0, info.UsedMB-used[n])
 		if foreign == n.foreignMB || foreign == 0 {
 			capacity := c.view.Capacity(n.id)
@@ -253,8 +255,8 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 // ResourceManager; after that it counts as lost.
 const missingFor = 10 * time.Second
 
-// cameBackAs returns the lost node that has registered again under another port, as
-// info says; nil if info describes no such node.
+// cameBackAs returns the lost node that, by YARN's description in info, has registered
+// again under another port; nil if there is no such node.
 func (c *Core) cameBackAs(info yarnclient.Node) *node {
 	id := c.view.NodeNamed(info.Host)
 	if id == state.None || info.State != "RUNNING" {
@@ -270,7 +272,7 @@ func (c *Core) cameBackAs(info yarnclient.Node) *node {
 	return n
 }
 
-// lost cancels the decisions that wait for a node that YARN has lost.
+// lost notes that YARN has lost the node, and cancels the decisions that wait for it.
 func (n *node) lost(state string) {
 	n.up = false
 	n.core.state.NodeDown(n.id)

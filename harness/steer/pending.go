@@ -36,8 +36,8 @@ func (j *job) askPending() {
 	})
 }
 
-// reducesMayCome says whether the ApplicationMaster may soon ask for more reduces:
-// at the latest when the maps that run now have ended.
+// reducesMayCome says whether the ApplicationMaster may soon ask for containers for
+// more reduces: at the latest when the maps that run now have ended.
 func (j *job) reducesMayCome() bool {
 	v := j.core.view
 	return j.asked[state.Reduce] < j.files.Spec.Reduces && v.Done(j.id, state.Map)+v.Running(j.id, state.Map) >= j.files.ReduceAfter
@@ -72,8 +72,8 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	for k := range had {
 		more = more || j.wants(state.Kind(k)) && !had[k]
 	}
-	// The ApplicationMaster asks for more containers than it has waiting tasks known
-	// to us: an attempt has failed or was killed.
+	// If the ApplicationMaster asks for more containers than its job has waiting tasks,
+	// as far as steering knows, a task attempt has failed or was killed.
 	excess := failed > j.reruns
 	for k := range pending {
 		excess = excess || pending[k] > j.core.view.Waiting(j.id, state.Kind(k))+j.coming[k]
@@ -89,11 +89,11 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	}
 }
 
-// withdrawReduces takes back reduces for which the ApplicationMaster no longer asks
-// for containers. An ApplicationMaster stops asking when maps wait and the cluster
-// seems full. The model would otherwise choose such a reduce again and again. Two
-// answers in a row must agree, because YARN may not list a container yet that it has
-// just granted.
+// withdrawReduces no longer counts those reduces as waiting for which the
+// ApplicationMaster has stopped asking for containers. An ApplicationMaster stops
+// asking when maps wait and the cluster seems full. If such a reduce still counted, the
+// model would choose it again and again. Two answers of YARN in a row must agree,
+// because YARN may not list a container yet that it has just granted.
 func (j *job) withdrawReduces() {
 	over := int32(0)
 	if j.coming[state.Reduce] == 0 {

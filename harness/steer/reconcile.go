@@ -35,7 +35,7 @@ func (j *job) reconcile() {
 				continue
 			}
 			t := c.view.Task(j.id, task.Kind, task.Index)
-			if !j.tasks[t].changed.After(sent) { // otherwise the ApplicationMaster's answer is older than what steering knows of the task
+			if !j.tasks[t].changed.After(sent) { // skip the task if the ApplicationMaster's answer is older than what steering knows of it
 				j.reconcileTask(t, info)
 			}
 		}
@@ -46,7 +46,7 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 	record := &j.tasks[t]
 	succeeded := info.State == "SUCCEEDED"
 	if x := record.on; x != nil && slices.Contains(j.missing, x) && info.State != "RUNNING" {
-		x.went() // the call to reconcile below then notes that the task has succeeded
+		x.went() // this call counts the container's task as succeeded; if the ApplicationMaster's list says otherwise, askWhere corrects it
 		if succeeded {
 			return
 		}
@@ -59,8 +59,8 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 	}
 }
 
-// askWhere asks for the attempts of a task whose state, as its ApplicationMaster
-// reports it, differs from what steering knows.
+// askWhere asks the ApplicationMaster for the attempts of a task whose state, in the
+// ApplicationMaster's list, differs from what steering knows.
 func (j *job) askWhere(t state.TaskID) {
 	j.askTask(t, func(list []yarnclient.TaskAttempt, sent time.Time, err error) {
 		if err != nil || j.ended || j.tasks[t].changed.After(sent) {
@@ -89,8 +89,8 @@ func (j *job) askWhere(t state.TaskID) {
 	})
 }
 
-// sawSuccess notes that a task succeeded although YARN never listed its container,
-// or not since the ResourceManager's restart.
+// sawSuccess notes that a task succeeded although YARN never listed the task's
+// container, or has not listed it since the ResourceManager's restart.
 func (j *job) sawSuccess(t state.TaskID, a yarnclient.TaskAttempt) {
 	c, record := j.core, &j.tasks[t]
 	if record.done || record.on != nil {

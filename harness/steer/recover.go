@@ -7,7 +7,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// patience is how long steering waits for a ResourceManager to come back.
+// patience is how long steering waits for a ResourceManager to come back before it ends
+// with an error.
 const patience = 5 * time.Minute
 
 // mostFailures is how many calls that change labels may fail in a row while the
@@ -48,9 +49,9 @@ func (c *Core) awaitActive(until time.Time) {
 	})
 }
 
-// awaitNodes waits until the nodes have registered with a restarted ResourceManager,
-// or until the given time. Then it changes the settings again that the restart has
-// reset.
+// awaitNodes waits until the nodes have registered with a restarted ResourceManager, or
+// until the given time. Then it resumes steering. If the cluster sets a node-locality
+// delay, awaitNodes first switches this delay off again.
 func (c *Core) awaitNodes(until time.Time) {
 	again := func() { c.newAlarm(func() { c.awaitNodes(until) }).in(200 * time.Millisecond) }
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
@@ -84,9 +85,9 @@ func (c *Core) awaitNodes(until time.Time) {
 	})
 }
 
-// restarted resumes steering after a restart of the ResourceManager. Nodes still
-// have their labels, but their memory sizes were reset. The next lists of containers
-// tell what became of open decisions.
+// restarted resumes steering after a restart of the ResourceManager. Nodes still have
+// their labels, but their memory sizes were reset. The next lists of containers tell
+// which outcome the decisions made before the restart have.
 func (c *Core) restarted() {
 	for _, n := range c.nodes {
 		if n.active != nil {
@@ -110,7 +111,8 @@ func (c *Core) resume() {
 			j.asks.in(0)
 		}
 		// While decisions were stopped, a node that kept a job's node label may have
-		// run tasks that were never listed.
+		// run tasks in containers that steering never saw. So the ApplicationMaster is
+		// asked for all tasks of the job.
 		if !j.ended && j.attempt != "" {
 			j.reconciledAt = time.Time{}
 			j.reconcile()

@@ -10,8 +10,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// idleLabel is the node label of workers that must start nothing: no job asks for
-// it.
+// idleLabel is the node label of workers on which no container may start: no job asks
+// for this label.
 const idleLabel = require.Parking
 
 // Setup has the facts of a cluster that stay the same while it is steered.
@@ -33,12 +33,13 @@ type Setup struct {
 	Keep []string
 }
 
-// NoLocalityDelay switches off YARN's node-locality delay. A job then takes room on
-// a node with its label at once, even for a map whose input is elsewhere.
+// NoLocalityDelay switches off YARN's node-locality delay. YARN then grants a job a
+// container on a node with the job's node label at once, even for a map whose input is
+// elsewhere.
 var NoLocalityDelay = yarnclient.SchedulerChange{Global: map[string]string{require.Queues + "node-locality-delay": "-1"}}
 
-// worker says whether the node may be steered: it runs, is not in Keep, and has no
-// label or one that steering uses for workers.
+// worker says whether the node may be steered: it runs, is not in Keep, and has either
+// no label or one of the labels that steering gives to workers ("idle", mNN or rNN).
 func (s *Setup) worker(n yarnclient.Node) bool {
 	label := n.Label()
 	return n.State == "RUNNING" && !slices.Contains(s.Keep, n.Host) && (label == "" || require.InPool(label) && label[0] != 'a')

@@ -13,11 +13,12 @@ import (
 	"heddle/yarnclient"
 )
 
-// filesLimit is the time limit for reading or rewriting one job's staged files.
-// Steering also ends if they stay unreadable for so long.
+// filesLimit is the time limit for reading or rewriting one job's staged files. If
+// these files stay unreadable for this time, steering ends.
 const filesLimit = time.Minute
 
-// resplit rewrites a job's split file, and then lets its ApplicationMaster start.
+// resplit rewrites the job's staged file job.splitmetainfo, and then lets its
+// ApplicationMaster start.
 func (j *job) resplit() {
 	c, files := j.core, j.files
 	switch {
@@ -80,15 +81,15 @@ func (c *Core) filesUnreadable(app yarnclient.App, err error) {
 	delete(c.apps, app.ID)
 }
 
-// refuse ends steering, because a job cannot get the splits that the options ask
+// refuse ends steering, because a job cannot get the splits that Options.Splits asks
 // for.
 func (j *job) refuse(err error) {
 	j.core.stop(fmt.Errorf("splits %s for %s: %w", j.core.Splits, j.jobID(), err))
 }
 
-// newSplits returns the splits that the ApplicationMaster is to read. order[i] is
-// the number, at submission, of the map whose split comes at index i; nil:
-// unchanged.
+// newSplits returns the splits that the ApplicationMaster is to read, and their order:
+// element i is the original index of the split that is now at index i. A nil order
+// means that each split keeps its index.
 func (j *job) newSplits() ([]jobsplit.Meta, []state.TaskID, error) {
 	c := j.core
 	if c.Splits == config.SplitsPlan {
@@ -114,8 +115,9 @@ func cachedOnly(metas []jobsplit.Meta, cached [][]string) []jobsplit.Meta {
 	return out
 }
 
-// planned returns the splits in the order of the model's plan. Each names one host,
-// as planned.
+// planned returns the splits in the order of the model's plan. Each split names one
+// host, the planned one. The second result holds, for each returned split, its index in
+// metas.
 func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobsplit.Meta, []state.TaskID, error) {
 	if len(plan) != len(metas) {
 		return nil, nil, fmt.Errorf("the model's plan has %d splits, the job %d", len(plan), len(metas))
@@ -140,8 +142,9 @@ func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobs
 	return out, order, nil
 }
 
-// resplit puts the rewritten splits, metas, into the job's description. order[i] is
-// the number, at submission, of the map whose split is metas[i].
+// resplit puts the rewritten splits, metas, into the job's description. order[i] is the
+// original index of the split metas[i]; a nil order means that each split kept its
+// index.
 func (f *JobFiles) resplit(v *state.View, metas []jobsplit.Meta, order []state.TaskID) {
 	for i, m := range metas {
 		f.Splits[i] = m.Hosts
@@ -151,8 +154,8 @@ func (f *JobFiles) resplit(v *state.View, metas []jobsplit.Meta, order []state.T
 	f.locate(v)
 }
 
-// inOrder returns the blocks sorted like the rewritten splits: those of map order[i]
-// come at index i. A nil order changes nothing.
+// inOrder sorts the maps' lists of replicas like the rewritten splits: element i of the
+// result is blocks[order[i]]. A nil order changes nothing.
 func inOrder(blocks [][]Replica, order []state.TaskID) [][]Replica {
 	if blocks == nil || order == nil {
 		return blocks

@@ -10,7 +10,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// watching has the alarms of the questions that steering asks again and again.
+// watching holds the alarms at which steering queries the cluster again and again, and
+// the Submissions whose jobs it follows.
 type watching struct {
 	submissions        []*Submission
 	apps, nodes, beats *alarm
@@ -18,8 +19,8 @@ type watching struct {
 	listing            bool // whether a call that lists applications is under way
 }
 
-// begin notes the labels that New has returned, and sets the alarms for repeated
-// questions.
+// begin notes that the nodes have the labels that New returned, and sets the alarms for
+// the repeated queries of the cluster.
 func (c *Core) begin() {
 	label := ""
 	if c.acts {
@@ -53,8 +54,8 @@ func (c *Core) unwatch(number string) {
 	}
 }
 
-// listApps asks YARN for the jobs of all Submissions, to find jobs that are new or
-// have ended.
+// listApps asks YARN for the jobs of all Submissions (groups of jobs to steer), to find
+// jobs that are new or have ended.
 func (c *Core) listApps() {
 	if len(c.watching.submissions) == 0 || c.watching.listing {
 		return
@@ -80,8 +81,8 @@ func (c *Core) listApps() {
 	})
 }
 
-// appsEvery is the pause between two lists of applications. It is short while a
-// Submission has no running job.
+// appsEvery is the pause between two calls that list applications. The pause is short
+// while a Submission (a group of jobs to steer) has no running job.
 func (c *Core) appsEvery() time.Duration {
 	for _, s := range c.watching.submissions {
 		if !slices.ContainsFunc(c.jobs, func(j *job) bool { return j.sub == s && !j.ended && j.attempt != "" }) {
@@ -129,8 +130,8 @@ func (c *Core) submissionOf(app yarnclient.App) *Submission {
 	return nil
 }
 
-// beat asks the model what to start on nodes with room. Each node is offered once in
-// a NodeManager heartbeat interval.
+// beat asks the model what to start on nodes with room. The model is asked about each
+// node once in a NodeManager heartbeat interval.
 func (c *Core) beat() {
 	chunks := min(len(c.nodes), 20)
 	c.watching.beats.in(c.Setup.Beat / time.Duration(chunks))
@@ -171,8 +172,9 @@ func (c *Core) failed(what string, err error) {
 	}
 }
 
-// poll asks YARN for the containers of the job's current application attempt. A new
-// container is matched with a decision; the node of an ended one has room again.
+// poll asks YARN for the containers of the job's current application attempt. It
+// matches new containers with decisions. When a container has ended, its node has room
+// again.
 func (j *job) poll() {
 	c := j.core
 	if j.polling || j.ended || j.attempt == "" || c.trouble != "" {
@@ -209,21 +211,21 @@ func (j *job) poll() {
 }
 
 // pauseFor is the pause between two calls of one kind: the given number of times the
-// duration of the last call, but 5 s at most. One slow answer says little about the
-// next.
+// duration of the last call, but 5 s at most. So one slow answer does not delay the
+// next call for long.
 func pauseFor(times int, cost time.Duration) time.Duration {
 	return min(time.Duration(times)*cost, 5*time.Second)
 }
 
-// calmLimit is the longest time for which steering assumes that no container of a
-// job ends. A container that ends unexpectedly is seen at most so late.
+// calmLimit is the longest time for which steering assumes that no container of a job
+// ends. If a container ends unexpectedly, steering notices it at most so much later.
 const calmLimit = 250 * time.Millisecond
 
-// calm returns for how long none of the job's containers is likely to end. A
-// container is assumed to run for 70 % of the shortest run of its kind in the job;
-// if none has ended, for 2 % more than it ran so far. During a label call calm is 0:
-// a node may then have the job's node label and get containers that no decision
-// asked for.
+// calm returns for how long none of the job's containers is likely to end. A container
+// is assumed to run for 70 % of the shortest run so far of a container of its kind (map
+// or reduce) in the job; if none has ended, for 2 % longer than it has run so far.
+// While a call that changes labels is under way, calm is 0: a node may then get
+// containers that no decision asked for.
 func (j *job) calm() time.Duration {
 	if j.core.moves.calls > 0 {
 		return 0
@@ -245,7 +247,7 @@ func (j *job) calm() time.Duration {
 func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 	list = slices.SortedFunc(slices.Values(list), func(a, b yarnclient.Container) int { return strings.Compare(a.ID, b.ID) })
 	master := slices.ContainsFunc(list, func(x yarnclient.Container) bool { return x.Priority == yarnclient.PriorityAM })
-	if !master { // without its ApplicationMaster's container, the list says nothing about the job's tasks
+	if !master { // a list without the ApplicationMaster's container says nothing about the job's tasks: the ApplicationMaster may be lost
 		j.askAttempt()
 		return
 	}
@@ -255,7 +257,7 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 		here[x.ID] = true
 	}
 	gone := slices.DeleteFunc(inOrderOfID(j.live), func(x *container) bool { return here[x.id] })
-	if len(gone) > 0 && j.core.now.Before(j.doubtUntil) { // the container's node may not have reported to the restarted ResourceManager yet
+	if len(gone) > 0 && j.core.now.Before(j.doubtUntil) { // the missing containers may still run: their nodes may not have reported to the restarted ResourceManager yet
 		j.missing = gone
 		j.reconcile()
 	} else {
@@ -265,7 +267,8 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 		}
 	}
 	// New containers are handled after ended ones. By then the model was asked about
-	// the room that came free, and may have decided just what YARN has put there.
+	// the room that came free, and may have decided to start just the containers that
+	// YARN has started there.
 	for _, x := range list {
 		if x.Priority != yarnclient.PriorityAM && j.live[x.ID] == nil && !j.endedIDs[x.ID] {
 			j.newContainer(x)
@@ -278,7 +281,8 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 	}
 }
 
-// askAttempt asks YARN for the latest attempt of the application.
+// askAttempt asks YARN for the latest attempt of the application. If that is a new one,
+// the ApplicationMaster was lost.
 func (j *job) askAttempt() {
 	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, _ time.Time, err error) {
 		switch {

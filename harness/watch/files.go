@@ -16,24 +16,25 @@ import (
 	"heddle/yarnclient"
 )
 
-// Files reads files of jobs in HDFS and asks the NameNode. Jobs have ids such as
-// "job_1_0001".
+// Files reads the files of jobs in HDFS, and asks the NameNode for DataNodes and
+// blocks. Jobs have ids such as "job_1_0001".
 type Files interface {
-	// Find learns where the cluster keeps the files of jobs. The methods that read
-	// or rewrite files call Find if nobody has.
+	// Find asks in which HDFS folders the cluster keeps the files of jobs. The methods
+	// that read or rewrite files call Find if it was not called before.
 	Find(ctx context.Context) error
 	DataNodes(ctx context.Context) ([]hdfs.DataNode, error)
 	SplitLocations(ctx context.Context, splits []jobsplit.Split) ([][]hdfs.Block, error)
-	// ReadStaged reads the files that a job's client staged in HDFS. Hadoop deletes
-	// them when the job ends.
+	// ReadStaged reads the files that a job's client has put into the job's staging
+	// directory in HDFS. Hadoop deletes them when the job ends.
 	ReadStaged(ctx context.Context, user, job string) (yarn.Staged, error)
-	// RewriteSplits replaces a job's staged file job.splitmetainfo. It fails if the
-	// file's content differs from was.
+	// RewriteSplits replaces the content of a job's staged file job.splitmetainfo by
+	// the argument called now. It fails if the present content differs from the
+	// argument called was.
 	RewriteSplits(ctx context.Context, user, job string, was, now []byte) error
 	ReadHistory(ctx context.Context, user, job string) (yarn.History, error)
 }
 
-// HDFS returns the Files of a real cluster, read from its HDFS.
+// HDFS returns a Files that reads from the HDFS of a real cluster.
 func HDFS(cluster *clients.Clients) Files { return &inHDFS{cluster: cluster} }
 
 type inHDFS struct {
@@ -44,11 +45,12 @@ type inHDFS struct {
 	folders yarn.HistoryFolders
 }
 
-// findLimit is the time limit for a few short calls to the history server.
+// findLimit is the time limit for the few short calls to the history server that Find
+// makes.
 const findLimit = 8 * time.Second
 
-// Find asks the history server where jobs' files are, because the ResourceManager
-// lacks MapReduce's settings.
+// Find asks the history server in which HDFS folders jobs' files are. The
+// ResourceManager is not asked, because it lacks MapReduce's settings.
 func (h *inHDFS) Find(ctx context.Context) (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,17 +114,17 @@ func (h *inHDFS) ReadHistory(ctx context.Context, user, job string) (yarn.Histor
 	return yarn.ReadHistory(ctx, files, h.folders, user, job)
 }
 
-// stagedFiles are the staged files of a job, as its ApplicationMaster will read
-// them.
+// stagedFiles are the files in a job's staging directory, as its ApplicationMaster will
+// read them.
 type stagedFiles struct {
 	yarn.Staged
-	rewritten chan struct{} // closed when Rewrite replaces the staged files
+	rewritten chan struct{} // channel that is closed when Rewrite replaces the staged files
 }
 
 func stagedOf(job string) question { return question{"staged", job} }
 
-// Staged returns the files that a job's client staged, as the ApplicationMaster will
-// read them. The files are read from HDFS only once. The channel is closed when
+// Staged returns the files in a job's staging directory, as the ApplicationMaster will
+// read them. They are read from HDFS only once. The returned channel is closed when
 // Rewrite replaces them.
 func (w *Watcher) Staged(ctx context.Context, user, job string) (yarn.Staged, <-chan struct{}, error) {
 	files, err := w.readOnce(ctx, user, job)
@@ -136,15 +138,16 @@ func (w *Watcher) readOnce(ctx context.Context, user, job string) (stagedFiles, 
 	})
 }
 
-// Rewrite replaces a job's staged file job.splitmetainfo. It fails if the file's
-// content differs from was. Only one caller may rewrite the files of a job.
+// Rewrite replaces the content of a job's staged file job.splitmetainfo by the argument
+// called now. It fails if the present content differs from the argument called was.
+// Only one caller may rewrite the files of a job.
 func (w *Watcher) Rewrite(ctx context.Context, user, job string, was, now []byte) error {
 	files, err := w.readOnce(ctx, user, job)
 	if err != nil {
 		return err
 	}
-	// The change is announced before it is made. Those who wait for it then know the
-	// new splits before the job's ApplicationMaster can read them.
+	// Closing the channel announces the rewriting before it is done. So those who wait
+	// on it know the new splits before the job's ApplicationMaster can read them.
 	rewritten := files.rewritten
 	files.SplitMetaInfo, files.rewritten = now, make(chan struct{})
 	a := &answer{sent: time.Now(), given: make(chan struct{}), value: files}

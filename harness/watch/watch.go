@@ -1,9 +1,9 @@
 // Package watch asks a cluster for its applications, nodes, blocks and job files.
-// Capture and steering share one Watcher, so both can use a recent answer that either
-// of them asked for, and a job's staged files are read only once.
+// Capture and steering share one Watcher: each can use a recent answer that the other
+// has asked for, and a job's staged files are read only once.
 //
-// Callers choose when to ask. A Watcher keeps the newest answer to each question.
-// Answers are shared, so callers must not change them.
+// Callers choose when to make a call. A Watcher keeps the newest answer to each kind of
+// call. Answers are shared, so callers must not change them.
 package watch
 
 import (
@@ -19,10 +19,11 @@ import (
 	"heddle/yarnclient"
 )
 
-// Watcher asks one cluster. Its methods are safe for concurrent use.
+// Watcher makes calls to one cluster and shares the answers. Its methods are safe for
+// concurrent use.
 //
-// A method with a maxAge may return the answer to another caller's question, if that
-// was asked at most maxAge ago. If the call is still under way, the method waits for
+// A method with the argument maxAge may return the answer to another caller's call, if
+// that call began at most maxAge ago. If it is still under way, the method waits for
 // its answer. A maxAge of 0 makes a new call.
 type Watcher struct {
 	Cluster *clients.Clients
@@ -31,15 +32,15 @@ type Watcher struct {
 	*answers
 }
 
-// answers has the newest answer to each question. Copies of a Watcher share one
-// answers.
+// answers holds, for each kind of call to the cluster, the newest answer. All copies of
+// a Watcher share it.
 type answers struct {
 	mu     sync.Mutex
 	newest map[question]*answer
 }
 
-// question identifies a call: its kind ("apps", "nodes", "blocks" or "staged") and
-// what it is about (tags or a job).
+// question identifies a call to the cluster: its kind ("apps", "nodes", "blocks" or
+// "staged") and what it is about (application tags or a job id).
 type question struct{ what, of string }
 
 // answer is the result of a call to the cluster, or a call that is still under way.
@@ -85,8 +86,8 @@ func (w *Watcher) AppsSince(ctx context.Context, start time.Time) ([]yarnclient.
 	return w.RM.Apps(ctx, f)
 }
 
-// mapReduce selects MapReduce applications, and leaves out fields of the answer that
-// no caller reads.
+// mapReduce is the filter with which applications are listed: it selects MapReduce
+// applications, and leaves out fields of the answer that no caller reads.
 var mapReduce = yarnclient.AppFilter{
 	Types: []string{"MAPREDUCE"}, Without: []string{"resourceRequests", "timeouts", "resourceInfo"},
 }
@@ -112,8 +113,9 @@ func (w *Watcher) Blocks(ctx context.Context, job string, splits []jobsplit.Spli
 	})
 }
 
-// ask returns the newest answer to question q, if it is at most maxAge old and no
-// error. Otherwise it gets a new answer with call.
+// ask returns the newest answer to the call that q names, if it is at most maxAge old
+// and the call did not fail. Otherwise it makes the call again, by calling the function
+// in its argument call.
 func ask[T any](ctx context.Context, w *Watcher, q question, maxAge time.Duration, call func(context.Context) (T, error)) (value T, err error) {
 	w.mu.Lock()
 	now := time.Now()
@@ -122,7 +124,7 @@ func ask[T any](ctx context.Context, w *Watcher, q question, maxAge time.Duratio
 		w.mu.Unlock()
 		select {
 		case <-a.given:
-		default: // the call is still under way
+		default: // an earlier call is still under way: wait for its answer
 			select {
 			case <-a.given:
 			case <-ctx.Done():
@@ -144,7 +146,7 @@ func ask[T any](ctx context.Context, w *Watcher, q question, maxAge time.Duratio
 	return value, err
 }
 
-// Forget drops the stored answers about a job that has ended.
+// Forget drops the stored answers about a job, after the job has ended.
 func (w *Watcher) Forget(job string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// begin carries an action out. Each call to the cluster runs in a goroutine of its
-// own.
+// begin carries out an action of the steering Core. Each call to the cluster runs in a
+// goroutine of its own.
 func (d *Driver) begin(a steer.Action) {
 	switch a := a.(type) {
 	case *steer.Record:
@@ -44,7 +44,8 @@ func (d *Driver) begin(a steer.Action) {
 	}
 }
 
-// look asks one question and puts the answer into the queue of observations.
+// look sends one query to the cluster and puts the answer into the queue of
+// observations.
 func (d *Driver) look(l *steer.Look) {
 	d.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(d.ctx, l.Limit)
@@ -57,7 +58,7 @@ func (d *Driver) look(l *steer.Look) {
 	})
 }
 
-// ask makes the call that a Look asks for.
+// ask makes the call to the cluster that the query l describes.
 func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 	switch l.What {
 	case steer.AskApps:
@@ -123,5 +124,6 @@ func (d *Driver) rewrite(a *steer.Rewrite) {
 	})
 }
 
-// decides says whether steering changes node labels to carry out decisions.
+// decides says whether steering changes the workers' node labels to carry out the
+// scheduler model's decisions.
 func (d *Driver) decides() bool { return d.Core.Actuator != config.ActuatorNone }

@@ -1,9 +1,9 @@
-// Package drive steers a real cluster. The Core of package steer decides which calls
-// to make; this package makes them and gives the answers to the Core. The Core runs
-// in one goroutine; each call runs in a goroutine of its own.
+// Package drive steers a real cluster. The Core of package steer decides which calls to
+// make. This package makes them and gives the answers to the Core. The Core runs in one
+// goroutine; each call runs in a goroutine of its own.
 //
-// What the Core is told can be recorded, and replayed later without a cluster: see
-// Recorder and Replay.
+// The answers that the Core gets can be recorded, and replayed later without a cluster:
+// see Recorder and Replay.
 package drive
 
 import (
@@ -25,29 +25,30 @@ import (
 // Options say how to steer the cluster, and where events and messages go.
 type Options struct {
 	Watch *watch.Watcher
-	// Core has the scheduler model, the actuator, the splits and Origin. Only
-	// GrantLimit and Keep of its Setup are used; Start asks the cluster for the
+	// Core holds the scheduler model, the actuator, the choice of splits and Origin. Of
+	// its field Setup only GrantLimit and Keep are used; Start asks the cluster for the
 	// rest.
 	Core steer.Options
-	// Changes makes the calls that change the cluster. A *lease.Hold, the lease on
-	// the cluster, undoes these changes later.
+	// Changes makes the calls that change the cluster. If it is a *lease.Hold, the
+	// lease on the cluster, these changes are undone when the lease is released.
 	Changes Changes
-	// Tags are the YARN tags of all jobs that will be submitted. Applications are
-	// always listed by all Tags, as a capture lists them, so that one answer serves
-	// steering and the capture.
+	// Tags are the YARN tags of all jobs that will be submitted. Steering always lists
+	// the applications of all Tags, as a capture does, so that one answer of YARN
+	// serves both.
 	Tags []string
 	// KeepSplits is called with a job's file job.splitmetainfo as submitted, before
 	// steering replaces that file. nil: the file is not kept. Several goroutines may
 	// call KeepSplits at a time.
 	KeepSplits func(job traces.JobID, submitted []byte) error
-	// KeepTraining is called with the training of a model for a job, before the
-	// job's first decision; nil: the training is not kept.
+	// KeepTraining is called with the training of a scheduler model for a job, before
+	// the model's first decision for that job; nil: the training is not kept.
 	KeepTraining func(job traces.JobID, t *sched.Training) error
 	// Record takes events for the trace. One goroutine calls it.
 	Record func(...traces.Event)
-	// Recorder records the observations of this run; nil records nothing.
+	// Recorder records what steering observes and does in this run; nil: nothing is
+	// recorded.
 	Recorder *Recorder
-	// Log takes messages for the operator; nil discards them.
+	// Log takes messages to the operator; nil: they are discarded.
 	Log *slog.Logger
 }
 
@@ -65,11 +66,11 @@ type Driver struct {
 	rm    *yarnclient.RM // client of the ResourceManager that Watch asks
 	files jobFiles
 	core  *steer.Core // the steering logic; only the method run uses it, in one goroutine
-	pool  chan string // numbers NN for which the labels aNN, mNN and rNN are free
+	pool  chan string // numbers NN of node labels aNN, mNN and rNN that no Submission uses at present
 
 	ctx   context.Context
 	stop  context.CancelCauseFunc
-	ended chan struct{}          // closed when steering has ended
+	ended chan struct{}          // channel that is closed when steering has ended
 	inbox chan steer.Observation // observations that wait for the Core
 	calls sync.WaitGroup
 	stats atomic.Pointer[steer.Stats]
@@ -96,9 +97,9 @@ func Start(ctx context.Context, o Options) (*Driver, error) {
 // callLimit is the time limit of one call that changes the cluster.
 const callLimit = 3 * time.Second
 
-// start starts steering with a Setup that was read from the cluster. It does not
-// repeat calls that fail: a ResourceManager that has just come back gives wrong
-// answers at first.
+// start starts steering with a Setup that was read from the cluster. It does not repeat
+// calls that fail: a ResourceManager that has just restarted gives wrong answers at
+// first.
 func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
 	rm := o.Watch.RM
 	d := &Driver{
@@ -205,15 +206,16 @@ func (d *Driver) run() {
 	}
 }
 
-// now is Origin plus the time elapsed on the monotonic clock, so it never goes back.
-// It carries no monotonic reading, so a recording restores the same value.
+// The method now returns Origin plus the time elapsed since then on the monotonic
+// clock, so it never goes back. The returned time has no monotonic reading, so that a
+// recording can restore exactly the same value.
 func (d *Driver) now() time.Time {
 	return d.Core.Origin.Round(0).Add(time.Since(d.Core.Origin))
 }
 
-// Stop ends steering and waits for the calls under way. Nodes keep the label "idle"
-// and running jobs get no more containers, until the lease on the cluster is
-// released. The error says why steering had ended before, if it had.
+// Stop ends steering and waits for the calls under way. Nodes keep the label "idle" and
+// running jobs get no more containers, until the lease on the cluster is released. The
+// returned error is the cause if steering had ended before Stop was called.
 func (d *Driver) Stop() error {
 	d.stop(errStopped)
 	<-d.ended
@@ -225,7 +227,7 @@ func (d *Driver) Stop() error {
 
 var errStopped = errors.New("steering was stopped")
 
-// Done is closed when steering has ended.
+// Done returns a channel that is closed when steering has ended.
 func (d *Driver) Done() <-chan struct{} { return d.ended }
 
 // Stats returns counts of decisions, of their outcomes, and of started maps by
@@ -233,18 +235,18 @@ func (d *Driver) Done() <-chan struct{} { return d.ended }
 func (d *Driver) Stats() steer.Stats { return *d.stats.Load() }
 
 // Submission is the right to submit jobs whose tasks steering places. Its three node
-// labels belong to it until Release.
+// labels are used for no other jobs until Release.
 type Submission struct {
 	steer.Submission
 	d *Driver
 }
 
-// Submission waits until three node labels (for ApplicationMasters, maps and
-// reduces) are free. The caller submits jobs with the YARN tag, in lower case, and
-// with the returned Submission's Settings.
+// Submission waits until three node labels (for ApplicationMasters, maps and reduces)
+// are free. The caller then submits jobs with the given YARN tag, which must be in
+// lower case, and with the properties that the method Settings returns.
 func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error) {
 	select {
-	case <-d.ended: // if steering has ended, that is reported even if labels are free
+	case <-d.ended: // if steering has ended, report why, even if labels are free
 		return nil, fmt.Errorf("wait for free labels: %w", context.Cause(d.ctx))
 	default:
 	}
@@ -263,11 +265,11 @@ func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error
 // Settings returns the MapReduce properties that the steered jobs must have.
 func (s *Submission) Settings() map[string]string { return s.d.Core.Settings(&s.Submission) }
 
-// Release frees the Submission's three labels for others. Call it when its jobs have
-// ended.
+// Release frees the Submission's three node labels for other jobs. Call it when the
+// Submission's jobs have ended.
 func (s *Submission) Release() { s.d.post(steer.Observation{Released: s.Number}) }
 
-// post puts an observation into the queue for the Core.
+// post puts an observation into the queue from which the steering Core gets it.
 func (d *Driver) post(o steer.Observation) {
 	o.Received = d.now()
 	select {

@@ -20,22 +20,22 @@ import (
 	"heddle/yarnclient"
 )
 
-// jobFiles reads the staged files of jobs (splits and configuration) and rewrites
-// their splits.
+// jobFiles reads the files in jobs' staging directories (splits and configuration) and
+// rewrites the splits in them.
 type jobFiles interface {
 	read(ctx context.Context, app yarnclient.App) (*steer.JobFiles, error)
-	// replicas returns the present replicas of each map's input, for a job whose
-	// staged files were read before.
+	// replicas returns the present replicas of each map's input. It works for jobs
+	// whose staged files were read before.
 	replicas(ctx context.Context, app string) ([][]steer.Replica, error)
-	// rewrite replaces the job's file job.splitmetainfo. It fails if the file's
-	// content differs from was.
+	// rewrite replaces the content of the job's file job.splitmetainfo by the argument
+	// called now. It fails if the present content differs from the argument called was.
 	rewrite(ctx context.Context, app string, was, now []byte) error
 }
 
-// staged reads and rewrites jobs' files in the staging folders in HDFS.
+// staged reads and rewrites the files of jobs in their staging directories in HDFS.
 type staged struct {
 	watch   *watch.Watcher
-	leastMB int64 // YARN's minimum allocation
+	leastMB int64 // YARN's minimum allocation in MB, to which container sizes are rounded up
 
 	mu   sync.Mutex
 	jobs map[string]stagedJob // jobs whose staged files were read, by application id
@@ -43,7 +43,7 @@ type staged struct {
 
 type stagedJob struct {
 	id, user string
-	splits   []jobsplit.Split // the job's splits as submitted, in order of maps
+	splits   []jobsplit.Split // the job's splits as submitted: one for each map, by the map's number
 }
 
 func (s *staged) job(app string) stagedJob {
@@ -82,7 +82,7 @@ func (s *staged) read(ctx context.Context, app yarnclient.App) (*steer.JobFiles,
 	if splits != nil {
 		located, err := s.located(ctx, &stagedJob{job.id, job.user, splits})
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // jobs such as TeraGen name input files that do not exist
+		case errors.Is(err, fs.ErrNotExist): // no blocks are located: jobs such as TeraGen name input files that do not exist
 		case err != nil:
 			return nil, err
 		default:
@@ -102,9 +102,9 @@ func (s *staged) replicas(ctx context.Context, app string) ([][]steer.Replica, e
 	return replicasOf(located), err
 }
 
-// located returns the blocks of each split. It takes an answer of the NameNode that
-// is at most a second old, such as one that a capture has just got, and asks anew
-// otherwise.
+// located returns the HDFS blocks of each split. An answer of the NameNode may be up to
+// 900 ms old, such as one that a capture has just got; otherwise located asks the
+// NameNode again.
 func (s *staged) located(ctx context.Context, job *stagedJob) ([][]hdfs.Block, error) {
 	blocks, err := s.watch.Blocks(ctx, job.id, job.splits, 900*time.Millisecond)
 	located := make([][]hdfs.Block, len(job.splits))
@@ -119,8 +119,9 @@ func (s *staged) rewrite(ctx context.Context, app string, was, now []byte) error
 	return s.watch.Rewrite(ctx, job.user, job.id, was, now)
 }
 
-// containerSize is the size that YARN gives a task's container: the request, rounded
-// up to a multiple of the minimum allocation.
+// containerSize is the size of the container that YARN grants for a task: the size in
+// the job's configuration, with the memory rounded up to a multiple of the minimum
+// allocation.
 func containerSize(conf yarn.Conf, kind string, leastMB int64) state.Resource {
 	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
 	if mb <= 0 {
@@ -147,9 +148,9 @@ func replicasOf(located [][]hdfs.Block) [][]steer.Replica {
 	return out
 }
 
-// mostCached returns, for each split, the hosts with most of its bytes in their HDFS
-// cache; none if nothing is cached. Hosts that cache fewer bytes are left out,
-// because the map could be placed on them instead.
+// mostCached returns, for each split, the hosts that have the most bytes of the split
+// in their HDFS cache; none if nothing is cached. Hosts that cache fewer bytes are left
+// out: otherwise the ApplicationMaster could run the map on one of them.
 func mostCached(splits []jobsplit.Split, located [][]hdfs.Block) [][]string {
 	out := make([][]string, len(splits))
 	for i, s := range splits {

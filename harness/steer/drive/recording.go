@@ -16,10 +16,10 @@ import (
 	"heddle/yarnclient"
 )
 
-// A recording has, step by step, all observations that a steering Core was given and
-// the actions that it returned. It is JSON lines, compressed with zstd: one
-// recordingHead, then recordedSteps. Replay gives the same observations to a new
-// Core.
+// A recording holds the observations that a steering Core was given, and the actions
+// that it returned, for each call of the Core. It consists of JSON lines, compressed
+// with zstd: the first is a recordingHead, all others are recordedSteps. Replay gives
+// the same observations to a new Core.
 
 const recordingFormat = 1
 
@@ -37,26 +37,28 @@ type recordingHead struct {
 	Nodes     []yarnclient.Node `json:"nodes"`
 }
 
-// recordedStep is one recorded call of the Core's Step or End.
+// recordedStep is one recorded call of the Core's method Step or End.
 type recordedStep struct {
 	Now          time.Time             `json:"now"`
 	Observations []recordedObservation `json:"observations,omitempty"`
-	// Said has the texts of the step's actions that change the cluster or record a
-	// decision. They contain call numbers, so one call more or less changes all
-	// later texts.
+	// Said holds the texts of those actions that a recording keeps, such as changes of
+	// the cluster and decisions. The texts contain call numbers, so one call more or
+	// less changes all later texts.
 	Said []string `json:"said,omitempty"`
 	End  bool     `json:"end,omitempty"`
 }
 
-// recordedObservation refers to its answer by number, counted from 1. The answer
-// itself stands only with its first use, because most answers repeat an earlier one.
+// recordedObservation is an Observation whose answer is given as a number: answers are
+// numbered from 1 in the order in which they first occur. The answer itself is written
+// only with its first use, because most answers repeat an earlier one.
 type recordedObservation struct {
 	steer.Observation
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Number int             `json:"answerNumber,omitempty"`
 }
 
-// Recorder writes a recording: what a steering Core was told and what it did.
+// Recorder writes a recording of steering: what a steering Core was told and what it
+// did.
 type Recorder struct {
 	model   config.Model
 	seed    uint64
@@ -66,8 +68,8 @@ type Recorder struct {
 	err     error
 }
 
-// NewRecorder starts a recording on w. The model is recorded as its description and
-// seed; Replay makes it anew from these.
+// NewRecorder starts a recording of steering on w. The scheduler model is recorded as
+// its description and seed; Replay makes the model anew from these.
 func NewRecorder(w io.Writer, model config.Model, seed uint64) (*Recorder, error) {
 	out, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -90,8 +92,8 @@ func (r *Recorder) begin(o *steer.Options) {
 	}
 }
 
-// observed makes the step's record before the Core gets the batch, because the Core
-// may change the answers.
+// observed makes the record of one Core.Step before the Core gets the observations in
+// batch, because the Core may change the answers in them.
 func (r *Recorder) observed(now time.Time, batch []steer.Observation) *recordedStep {
 	if r == nil {
 		return nil
@@ -125,7 +127,8 @@ func (r *Recorder) said(step *recordedStep, actions []steer.Action) {
 	}
 }
 
-// close ends the recording. The error says what could not be written.
+// The method close ends the recording. The returned error says what could not be
+// written.
 func (r *Recorder) close() error {
 	if r == nil {
 		return nil
@@ -136,8 +139,8 @@ func (r *Recorder) close() error {
 	return nil
 }
 
-// textsOf returns the texts of those actions that change the cluster or record a
-// decision.
+// textsOf returns the texts of those actions that a recording keeps, such as changes of
+// the cluster and decisions.
 func textsOf(actions []steer.Action) (said []string) {
 	for _, a := range actions {
 		if steer.Matters(a) {
@@ -147,9 +150,10 @@ func textsOf(actions []steer.Action) (said []string) {
 	return said
 }
 
-// Replay gives the observations of a recording to a new steering Core. For every
-// step, it calls the function each with the actions and the time since Origin. The
-// error names the first step whose actions differ from the recorded ones.
+// Replay gives the observations of a recording to a new steering Core. After each step
+// of the recording, it calls the function passed as each (unless nil) with the Core's
+// actions and the time since Origin. The returned error names the first step whose
+// actions differ from the recorded ones.
 func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)) error {
 	unzipped, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 	if err != nil {
@@ -201,8 +205,9 @@ func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)
 	}
 }
 
-// batch returns the recorded step's observations with their answers. It appends
-// answers that are new to answers, the list of those read so far.
+// batch returns the recorded step's observations, each with its answer. It appends
+// answers that are new to the slice answers, which holds all answers read so far, by
+// number.
 func (s *recordedStep) batch(answers *[]json.RawMessage) ([]steer.Observation, error) {
 	var batch []steer.Observation
 	for _, x := range s.Observations {

@@ -15,8 +15,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// setupLimit is the time limit of the about eight short calls with which steering
-// starts.
+// setupLimit is the time limit for all calls (about eight short ones) that read the
+// cluster's settings when steering starts.
 const setupLimit = 20 * time.Second
 
 // readSetup asks the ResourceManager for the node labels, the queue and the settings
@@ -64,13 +64,14 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	if s.AMLabel == "" {
 		return s, fmt.Errorf("property %s is not set: ApplicationMasters need nodes with a label of their own; heddle doctor says how to set them up", require.Of("amLabel")[0].Property)
 	}
-	// A cluster that keeps its scheduler settings only in a file does not answer
-	// this call. Then no call can change these settings either.
+	// A ResourceManager that keeps its scheduler settings only in a file does not
+	// answer this call. Then no call can change these settings either, and they count
+	// as not set.
 	if conf, cerr := rm.SchedulerConf(ctx); cerr == nil {
 		s.CountCores = strings.HasSuffix(conf[require.Queues+"resource-calculator"], "DominantResourceCalculator")
-		// A locality delay that is not set is left alone, because it could not be
-		// unset afterwards. Its default, 40 missed opportunities, takes less than a
-		// second with asynchronous scheduling.
+		// A locality delay that is not set is not changed, because it could not be
+		// unset afterwards. Its default, 40 missed scheduling opportunities, passes in
+		// less than a second with asynchronous scheduling.
 		delay, perr := strconv.Atoi(conf[require.Queues+"node-locality-delay"])
 		s.LocalityDelay = perr == nil && delay > 0
 	}
@@ -88,8 +89,9 @@ func triplesOf(labels []yarnclient.NodeLabel) []string {
 	return require.Whole(exclusive)
 }
 
-// queueWith returns the first leaf queue that may use all three labels aNN, mNN and
-// rNN of some number NN at 100 % capacity. It also returns all such numbers.
+// queueWith returns the first leaf queue that has 100 % of the capacity of all three
+// labels aNN, mNN and rNN for some number NN. It also returns all such numbers of that
+// queue.
 func queueWith(queues []yarnclient.Queue, triples []string) (name string, its []string) {
 	for _, q := range queues {
 		var whole []string
