@@ -17,7 +17,7 @@ import (
 )
 
 // ErrInvalidOutput is wrapped in the error of Runner.Check if a job's output is
-// wrong. Any other error means that the output could not be checked.
+// wrong. Any other error of Check means that the output could not be checked.
 var ErrInvalidOutput = errors.New("invalid output")
 
 // Counters are the MapReduce counters of the job whose output is checked. The
@@ -28,15 +28,16 @@ type Counters struct {
 	ReduceOutputRecords int64 // value of Hadoop's counter REDUCE_OUTPUT_RECORDS
 }
 
-// Check is the result of checking a job's output: what was found to be right.
+// Check is the result of checking a job's output: it says what was compared and
+// found equal.
 type Check struct {
-	Records  int64    // number of output records; 0 if not counted
+	Records  int64    // number of records in the output; 0 if they were not counted
 	Bytes    int64    // total length of the job's output files in bytes
 	Compared []string // what was compared and found equal, such as "counts of all words"
 }
 
-// readLimitBytes is the largest input that Check reads itself. For a larger
-// input it compares the job's counters instead.
+// readLimitBytes is the largest input, in bytes, that Check reads itself. For a
+// larger input it compares the job's counters instead.
 const readLimitBytes = 1 << 30
 
 // Check compares the output of the job with the given YARN tag with the
@@ -87,7 +88,7 @@ func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, err
 }
 
 // compare returns an error if the values got and want differ. Otherwise it adds
-// their name, what, to Check.Compared.
+// their name, given as what, to Check.Compared.
 func (k *Check) compare(what string, got, want any) error {
 	if got != want {
 		return fmt.Errorf("%w: %s: %v, want %v", ErrInvalidOutput, what, got, want)
@@ -146,11 +147,11 @@ func (r *Runner) teraValidate(ctx context.Context, k *Check, tag string) error {
 // Like TeraValidate, it adds up the CRC-32 of each row.
 type rowSum struct {
 	rows int64
-	sum  uint64 // sum of CRC-32s, which does not overflow below 2^32 rows
+	sum  uint64 // sum of the rows' CRC-32s; it cannot overflow below 2^32 rows
 }
 
-// sumRows returns the checksum of the TeraSort rows in a folder. If sorted is
-// true, the keys must ascend from the first file to the last.
+// sumRows returns a checksum of the TeraSort rows in a folder. If sorted is
+// true, it also checks that the keys ascend from the first file to the last.
 func (r *Runner) sumRows(ctx context.Context, dir string, sorted bool) (rowSum, error) {
 	const keyBytes = 10
 	var sum rowSum
@@ -204,17 +205,17 @@ type recordSum struct {
 	hash           uint64
 }
 
-// sumRecords returns the checksum of the records in a folder of SequenceFiles
-// with Text keys and values. If sorted is true, the keys must ascend in each
-// file.
+// sumRecords returns a checksum of the records in a folder of SequenceFiles
+// with Text keys and values. If sorted is true, it also checks that the keys
+// ascend in each file.
 func (r *Runner) sumRecords(ctx context.Context, dir string, sorted bool) (recordSum, error) {
 	var sum recordSum
 	hash := fnv.New64a()
 	err := r.eachFile(ctx, dir, func(f io.Reader) error {
 		var last []byte
 		return eachRecord(f, "Text", func(key, value []byte) error {
-			// Hash the key's length before key and value, so that key "a" with
-			// value "bc" and key "ab" with value "c" differ.
+			// Hash the key's length too: otherwise key "a" with value "bc" and
+			// key "ab" with value "c" would have the same hash.
 			hash.Reset()
 			fmt.Fprintf(hash, "%d ", len(key))
 			hash.Write(key)
@@ -276,7 +277,8 @@ func (r *Runner) checkWordcount(ctx context.Context, k *Check, output string, c 
 	return k.compare("counts of all words", maps.Equal(got, want), true)
 }
 
-// countWords counts the words in the values of a folder of SequenceFiles.
+// countWords counts how often each word occurs in the values of a folder of
+// SequenceFiles, to check the output of wordcount.
 func (r *Runner) countWords(ctx context.Context, dir string) (map[string]int64, error) {
 	counts := map[string]int64{}
 	err := r.eachFile(ctx, dir, func(f io.Reader) error {
@@ -290,20 +292,21 @@ func (r *Runner) countWords(ctx context.Context, dir string) (map[string]int64, 
 	return counts, err
 }
 
-// isTokenizerBlank reports whether Java's StringTokenizer takes r as a blank
-// between words.
+// isTokenizerBlank reports whether Java's StringTokenizer, which wordcount
+// uses, takes r as a blank between words.
 func isTokenizerBlank(r rune) bool { return strings.ContainsRune(" \t\n\r\f", r) }
 
-// Sums keeps the checksums and word counts of inputs, so that the trials of an
-// experiment read each input from HDFS once. On slow disks, reading an input
-// takes longer than the job.
+// Sums keeps the checksums and word counts of inputs, so that an experiment
+// with many trials reads each input from HDFS only once. On slow disks, reading
+// an input takes longer than the job.
 type Sums struct {
 	mu   sync.Mutex
-	kept map[string]any // checksums and word counts of each input, by the input's folder and the names, lengths and times of its files
+	kept map[string]any // checksums and word counts of each input; the key is made from the input's folder and the names, lengths and times of its files
 }
 
-// ofInput returns what the function read computes from the workload's input. It
-// takes the result from Sums if the input's files have not changed.
+// ofInput returns what the function read computes from the workload's input,
+// such as a checksum. If Sums has the result and the input's files have not
+// changed, it does not call read.
 func ofInput[T any](r *Runner, read func(dir string) (T, error)) (T, error) {
 	var none T
 	dir, s := r.inputPath(), r.env.Sums
@@ -355,7 +358,8 @@ func (r *Runner) eachFile(ctx context.Context, dir string, do func(io.Reader) er
 	return nil
 }
 
-// ctxReader is a reader that returns an error once its context has ended.
+// ctxReader is a reader that returns an error once its context has ended, so
+// that reading a long file can be stopped.
 type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -369,8 +373,9 @@ func (c *ctxReader) Read(b []byte) (int, error) {
 }
 
 // eachRecord calls the function do with each record of a SequenceFile with Text
-// keys. valueClass is the class of the values in org.apache.hadoop.io. do gets
-// a Text without the length that precedes it in the file.
+// keys. valueClass is the Java class of the values, in the package
+// org.apache.hadoop.io. The function do gets the bytes of a Text, without the
+// length that precedes them in the file.
 func eachRecord(f io.Reader, valueClass string, do func(key, value []byte) error) error {
 	s, err := newSeqReader(f)
 	if err != nil {

@@ -11,31 +11,31 @@ import (
 	"strings"
 )
 
-// The user's HiBench checkout is never changed. For each prepare or run of a
-// workload, heddle makes a folder that looks like a checkout: its scripts are
-// links to the checkout, and two Python programs are replaced. HiBench's
-// reports are written to another folder. Its configuration is the checkout's
-// own conf files and one more, which is read last.
+// heddle never changes the user's HiBench checkout. For each prepare or run of
+// a workload, it makes a folder that looks like a checkout. The scripts in it
+// are links to the checkout, but two Python programs are replaced. The
+// configuration in it consists of the checkout's own conf files and one more,
+// which HiBench reads last. HiBench writes its reports to another folder.
 
 // monitorScript replaces HiBench's monitor.py, which would connect to all
 // worker hosts. HiBench's scripts kill the process whose id it prints.
 const monitorScript = "#!/bin/sh\nsleep 86400 >/dev/null 2>&1 </dev/null &\necho $!\n"
 
-// debianPackage maps each program that HiBench's scripts need to its Debian
-// package.
+// debianPackage says which Debian package contains each program that HiBench's
+// scripts need, for error messages.
 var debianPackage = map[string]string{"bash": "bash", "bc": "bc", "which": "debianutils", "expr": "coreutils", "sleep": "coreutils"}
 
-// plainPath matches file paths that HiBench's scripts can use, since the
-// scripts do not quote paths.
+// The pattern plainPath matches file paths that HiBench's scripts can use. The
+// scripts do not quote paths, so a path with blanks would fail.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~-]*$`)
 
-// plainValue matches property values that can stand in a conf file of HiBench:
-// one line, without characters that mean something to HiBench, Python or a
-// shell.
+// The pattern plainValue matches property values that can stand in a conf file
+// of HiBench: one line, without characters that mean something to HiBench,
+// Python or a shell.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~ -]*$`)
 
-// script returns the path of HiBench's script for the given step, a prepare.sh
-// or run.sh in the checkout.
+// The method script returns the path of HiBench's script for a step of the
+// workload: a prepare.sh or run.sh in the checkout.
 func (r *Runner) script(s step) string {
 	name := filepath.Join("hadoop", "run.sh")
 	if s == stepPrepare {
@@ -78,8 +78,9 @@ func (r *Runner) checkCheckout() error {
 	return nil
 }
 
-// hibenchCommand sets up a client that runs the HiBench script of a step, in a
-// folder of links that looks like a HiBench checkout.
+// hibenchCommand sets up a process that runs the HiBench script of a step
+// (prepare or run). The script runs in a folder of links that looks like a
+// HiBench checkout.
 func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
 	if err := r.linkFarm(c.folder, "hibench", s); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
@@ -120,9 +121,9 @@ func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
 	return nil
 }
 
-// linkFarm makes the folder farm with links to the part of HiBench's checkout
-// that a step uses. The folders above the script are not links, since the
-// script looks for its functions in its parent folders.
+// linkFarm makes the folder farm with links to those parts of HiBench's
+// checkout that a step (prepare or run) uses. The script finds its functions
+// through its parent folders. So these are real folders and not links.
 func (r *Runner) linkFarm(folder *os.Root, farm string, s step) error {
 	if err := folder.RemoveAll(farm); err != nil {
 		return err
@@ -184,7 +185,7 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench." + r.spec.Workload + ".custom.datasize", size},
 		{"hibench.default.map.parallelism", strconv.Itoa(r.spec.Maps)},
 		{"hibench.default.shuffle.parallelism", strconv.Itoa(r.spec.Reduces)},
-		{"hibench.hdfs.master", ""}, // the value is empty, so that paths without a scheme mean Hadoop's default file system
+		{"hibench.hdfs.master", ""}, // the value is empty, so that HDFS paths without a scheme are in Hadoop's default file system
 		{"hibench.hdfs.data.dir", r.dataDir()},
 		{"hibench.report.dir", filepath.Join(tagDir, "report")},
 		{"hibench.hadoop.home", r.env.HadoopHome},
@@ -192,7 +193,7 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench.hadoop.configure.dir", hadoopConf},
 		{"hibench.hadoop.release", "apache"},
 		{"hibench.hadoop.examples.jar", r.jar},
-		{"hibench.hadoop.examples.test.jar", "/none"}, // the workloads here do not use the tests jar, but HiBench requires a value
+		{"hibench.hadoop.examples.test.jar", "/none"}, // HiBench requires a path of the tests jar, though the workloads here do not use this jar
 		{"hibench.sleep.job.jar", "/none"},
 		{"hibench.masters.hostnames", master},
 		{"hibench.slaves.hostnames", strings.Join(r.env.Workers, " ")},

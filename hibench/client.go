@@ -15,27 +15,27 @@ import (
 )
 
 // client is a process that submits MapReduce jobs: the hadoop command or a
-// script of HiBench. The process has its own process group, so that its
-// children can be stopped with it. It gets only the environment variables in
-// vars.
+// script of HiBench. The process has its own process group, so that its child
+// processes can be stopped with it. Its environment is only what vars contains.
 type client struct {
 	argv []string
-	vars []string // whole environment of the client process, KEY=VALUE
+	vars []string // the whole environment of the client process, each variable as KEY=VALUE
 	dir  string   // working folder of the client process
-	log  string   // path of the file with the client's output, in the folder dir
+	log  string   // name of the file with the client's output, in the client's working folder
 	tag  string   // YARN tag of the jobs that the client process submits
 
-	folder *os.Root // the client's working folder, opened for writing
+	folder *os.Root // the client's working folder, opened so that files can be written into it
 
-	grace time.Duration // time between SIGTERM and SIGKILL when the client is stopped
+	grace time.Duration // how long to wait between SIGTERM and SIGKILL when the client is stopped
 
 	start, end time.Time
 	code       int // exit status of the client; -1 if a signal ended it or it did not start
 }
 
-// ClientError means that a Hadoop client process failed or was stopped.
+// ClientError means that a client, a process that submits Hadoop jobs, failed
+// or was stopped.
 type ClientError struct {
-	Command string   // the program and what it was to run, without its arguments
+	Command string   // the program and the jar's workload or the script that it was to run, without further arguments
 	Code    int      // exit status of the client; -1 if a signal ended it
 	Tag     string   // the YARN tag of jobs that the client may have submitted
 	Log     string   // the path of the file with the client's output
@@ -62,7 +62,8 @@ func (e *ClientError) Error() string {
 func (e *ClientError) Unwrap() error { return e.Cause }
 
 // ClientVars returns those variables of an environment that a Hadoop client
-// process needs. It leaves out all others, since they may contain secrets.
+// process needs. It leaves out all others, since they may contain secrets. Each
+// variable has the form KEY=VALUE.
 func ClientVars(environ []string) []string {
 	var vars []string
 	for _, v := range environ {
@@ -84,8 +85,8 @@ const logName = "client.log"
 const stopGrace = 5 * time.Second
 
 // run starts the Hadoop client process and waits until it ends. If ctx ends
-// first, run stops the process. No process of the client's process group is
-// left running.
+// first, run stops the process. In both cases run leaves no process of the
+// client's process group behind.
 func (c *client) run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: not started: %w", c.name(), context.Cause(ctx))
@@ -113,7 +114,7 @@ func (c *client) run(ctx context.Context) error {
 		err = awaitStop(done, cmd.Process.Pid, c.grace)
 	}
 	c.end = time.Now()
-	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // kill processes that a script left running
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the process has ended, so kill processes that a script left running
 	if cmd.ProcessState != nil {
 		c.code = cmd.ProcessState.ExitCode()
 	}
@@ -128,7 +129,7 @@ func (c *client) run(ctx context.Context) error {
 }
 
 // awaitStop waits until all processes of the process group pgid have ended.
-// After the time grace it kills those that still run.
+// Those that still run after the time grace are killed.
 func awaitStop(done <-chan error, pgid int, grace time.Duration) (err error) {
 	timeout := time.NewTimer(grace)
 	defer timeout.Stop()
@@ -163,8 +164,8 @@ func (c *client) name() string {
 	return strings.Join(words, " ")
 }
 
-// lastLines returns the last n lines of a client's log. It skips empty lines
-// and the frames of Java stack traces.
+// lastLines returns the last n lines of a client's log, for an error message.
+// It skips empty lines and the frames of Java stack traces.
 func lastLines(name string, n int) []string {
 	f, err := os.Open(name)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// FileSystem contains the HDFS operations that package hibench needs. For a
-// missing file they return fs.ErrNotExist. The function HDFS makes a FileSystem
-// from an HDFS client.
+// FileSystem contains the HDFS operations that package hibench needs. The
+// function HDFS makes a FileSystem from an HDFS client. For a missing file the
+// operations return fs.ErrNotExist.
 type FileSystem interface {
 	Stat(name string) (os.FileInfo, error)
 	ReadDir(name string) ([]os.FileInfo, error)
@@ -36,8 +36,8 @@ type hdfsClient struct{ *hdfs.Client }
 
 func (c hdfsClient) Open(name string) (io.ReadCloser, error) { return c.Client.Open(name) }
 
-// WriteFile writes a file to HDFS. Like Hadoop's own client, it tries to close
-// the file again until the NameNode knows the file's last block.
+// WriteFile writes a file to HDFS. If the NameNode does not know the file's
+// last block yet, it tries again to close the file, like Hadoop's own client.
 func (c hdfsClient) WriteFile(ctx context.Context, name string, content []byte) error {
 	f, err := c.Client.Create(name)
 	if err != nil {
@@ -59,14 +59,15 @@ func (c hdfsClient) WriteFile(ctx context.Context, name string, content []byte) 
 }
 
 // marker is the content of a small file in HDFS beside a workload's input. It
-// describes the input, so that a later run can use the input again.
+// describes how the input was made, so that a later run can use the input
+// again.
 type marker struct {
 	Format    int       `json:"format"`
 	Workload  string    `json:"workload"`
 	Profile   string    `json:"profile,omitempty"`
 	SizeBytes int64     `json:"sizeBytes"` // the requested size of the input in bytes
 	Maps      int       `json:"maps"`
-	Settings  []Setting `json:"settings,omitempty"` // Hadoop settings that change the input's data
+	Settings  []Setting `json:"settings,omitempty"` // those Hadoop settings on which the input's data depends
 
 	// The fields below describe the input as found in HDFS after it was made.
 	Bytes     int64  `json:"bytes"`
@@ -77,8 +78,8 @@ type marker struct {
 
 const markerFormat = 1
 
-// parameters returns the marker file's content for the spec's input, without
-// the fields that are known only after the input was made.
+// parameters returns the content of the marker file that describes the spec's
+// input. It leaves out fields that are known only after the input was made.
 func (s Spec) parameters() marker {
 	return marker{
 		Format: markerFormat, Workload: s.Workload, Profile: s.Profile,
@@ -86,9 +87,9 @@ func (s Spec) parameters() marker {
 	}
 }
 
-// existingData returns the workload's input if it exists in HDFS, and its
-// marker file and its length match the spec. Otherwise Reused is false in the
-// returned Data.
+// existingData returns the workload's input if HDFS has one that can be used
+// again: the marker file beside it matches the spec, and its length is that in
+// the marker file. Otherwise Reused is false in the returned Data.
 func (r *Runner) existingData() (Data, error) {
 	m, err := readMarker(r.env.FS, r.markerPath())
 	if err != nil {
@@ -108,14 +109,14 @@ func (r *Runner) existingData() (Data, error) {
 }
 
 // markData reads the length of an input that was just made, and writes the
-// marker file that describes the input.
+// marker file beside it that describes the input.
 func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	bytes, files, err := folderSize(r.env.FS, r.inputPath())
 	if err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %w", r.spec, err)
 	}
-	// Each task that writes the input stops after the record that reaches its
-	// size, so fewer bytes than requested are an error.
+	// Each map that writes the input stops only after the record with which it
+	// reaches its size. So fewer bytes than requested are an error.
 	if bytes < r.spec.bytes() && !slices.Contains(r.spec.Settings, Setting{compressOutput, "true"}) {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %s has %d bytes, want at least %d: see %s",
 			r.spec, r.inputPath(), bytes, r.spec.bytes(), filepath.Join(r.tagDir(tag), "client.log"))
@@ -132,8 +133,8 @@ func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	return Data{Tag: tag, Path: r.inputPath(), Bytes: bytes, Files: files}, nil
 }
 
-// readMarker reads the marker file that describes an input. It returns an empty
-// marker if the file is missing or incomplete.
+// readMarker reads the marker file, which describes an input of a workload. It
+// returns an empty marker if the file is missing or incomplete.
 func readMarker(fsys FileSystem, name string) (marker, error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,8 +155,9 @@ func readMarker(fsys FileSystem, name string) (marker, error) {
 	return m, nil
 }
 
-// folderSize returns the total length and the number of the data files in an
-// HDFS folder. It does not count files that Hadoop hides, such as _SUCCESS.
+// folderSize returns the total length, in bytes, and the number of the data
+// files in an HDFS folder. It does not count files that Hadoop hides, such as
+// _SUCCESS.
 func folderSize(fsys FileSystem, dir string) (bytes int64, files int, err error) {
 	list, err := dataFiles(fsys, dir)
 	for _, info := range list {

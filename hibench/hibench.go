@@ -36,21 +36,21 @@ import (
 type Env struct {
 	HadoopHome string     // the folder with bin/hadoop and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar
 	ConfDir    string     // the folder with the cluster's client configuration (core-site.xml and so on)
-	User       string     // the jobs' user, for clusters without Kerberos; empty means the client's user
-	Vars       []string   // the client's whole environment, KEY=VALUE; nil means ClientVars(os.Environ())
+	User       string     // Hadoop user of the jobs, for clusters without Kerberos; empty means the user of this process
+	Vars       []string   // the whole environment of client processes, each variable as KEY=VALUE; nil means ClientVars(os.Environ())
 	FS         FileSystem // the cluster's HDFS
-	DataDir    string     // the absolute folder in HDFS for everything that the package writes there
-	RunDir     string     // the local folder for logs, configuration and reports, with one folder per tag
+	DataDir    string     // the HDFS folder, as an absolute path, for everything that the package writes to HDFS
+	RunDir     string     // the local folder for logs, configuration and reports; it gets one folder for each YARN tag
 
-	Sums *Sums // checksums and word counts of inputs read before; nil means that every check reads the whole input
+	Sums *Sums // checksums and word counts of inputs, kept for later checks; nil means that every check reads the whole input
 
 	Checkout string   // the folder of a HiBench checkout; empty means that jobs run without HiBench
-	Master   string   // the master's host name in HiBench's reports; empty means "localhost"
-	Workers  []string // the workers' host names; HiBench divides its throughput by their number
+	Master   string   // the host name of the cluster's master in HiBench's reports; empty means "localhost"
+	Workers  []string // host names of the cluster's workers, for HiBench's reports; HiBench divides its throughput by their number
 }
 
 // Runner prepares, runs and checks one workload on one cluster. It may be used
-// for many runs, even at the same time if their tags differ.
+// for many runs, and for several at the same time if their YARN tags differ.
 type Runner struct {
 	env  Env
 	spec Spec
@@ -60,29 +60,30 @@ type Runner struct {
 
 // Data describes the input of a workload.
 type Data struct {
-	Tag    string // YARN tag of the jobs that made the input, perhaps in an earlier run
+	Tag    string // YARN tag of the jobs that made the input; an earlier run may have made it
 	Path   string // the input's folder in HDFS
 	Bytes  int64  // the length of the input's files in bytes
 	Files  int
-	Reused bool // true if the input existed already and was not made again
+	Reused bool // true if the input existed already and was used again
 }
 
 // Result is what the client process of one job reported. Start and End are
-// times by the client's wall clock and include the start of its JVM. YARN has
-// the job's own times.
+// times by the client's clock and include the start of its JVM. They are not
+// the job's own times, for which YARN must be asked.
 type Result struct {
 	Tag        string
 	Start, End time.Time
 	InputPath  string // the input's folder in HDFS
 	OutputPath string // the output's folder in HDFS
 	InputBytes int64
-	Report     *Report // HiBench's report line; nil without a checkout
+	Report     *Report // HiBench's report line; nil if the job ran without HiBench's scripts
 	Log        string  // the file with the client's output
 	ExitCode   int     // exit status of the client process; -1 if a signal ended it
 }
 
-// New returns a Runner after it has checked env and spec and found the programs
-// that they need. It starts nothing and does not access HDFS.
+// New returns a Runner after it has checked env and spec and has found the
+// programs that the workload needs. It starts no process and does not access
+// HDFS.
 func New(env Env, spec Spec) (*Runner, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -128,9 +129,9 @@ func New(env Env, spec Spec) (*Runner, error) {
 	return r, nil
 }
 
-// Prepare makes the workload's input, unless the same input exists already. Its
-// jobs have the YARN tag tag + "-prep". The same input must not be prepared
-// twice at the same time.
+// Prepare makes the workload's input, unless the same input exists already. The
+// jobs that make it have the YARN tag tag + "-prep". The same input must not be
+// prepared twice at the same time.
 func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 	if err := checkTag(tag); err != nil {
 		return Data{}, err
@@ -138,7 +139,8 @@ func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 	if d, err := r.existingData(); err != nil || d.Reused {
 		return d, err
 	}
-	// an unfinished input has no marker file, so it is never used
+	// if this fails, the unfinished input has no marker file, so no later run
+	// uses it
 	if err := r.removeAll(r.markerPath(), r.inputPath()); err != nil {
 		return Data{}, err
 	}
@@ -204,13 +206,13 @@ const (
 	stepCheck
 )
 
-// compressOutput is the Hadoop property that compresses a job's output. HiBench
-// sets it to false, whatever the cluster's default.
+// compressOutput is the Hadoop property that compresses a job's output. It is
+// set to false as HiBench does, whatever the cluster's default.
 const compressOutput = "mapreduce.output.fileoutputformat.compress"
 
-// start runs the client process of one step (prepare, run or check) to its end.
-// The client gets its own configuration folder, which adds the YARN tag and the
-// settings to the cluster's configuration.
+// start runs the client process of one step (prepare, run or check) and waits
+// for its end. The client gets its own configuration folder. This has the
+// cluster's configuration and, in addition, the YARN tag and the settings.
 func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ...Setting) (client, error) {
 	folder, err := r.openTagDir(tag)
 	if err != nil {
@@ -236,7 +238,7 @@ func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ..
 }
 
 // jobArgs returns the arguments that follow the jar in the command "hadoop jar"
-// for a step.
+// for a step (prepare, run or check).
 func (r *Runner) jobArgs(s step, tag, output string) []string {
 	switch s {
 	case stepPrepare:
@@ -248,10 +250,10 @@ func (r *Runner) jobArgs(s step, tag, output string) []string {
 	}
 }
 
-// dataDir and the next functions return the workload's folders in HDFS. The
-// name of the data folder contains all that changes the data, so that workloads
-// with another size or block size do not overwrite each other's input. The
-// names of the folders in it are HiBench's.
+// dataDir and the functions below it return the workload's folders in HDFS. The
+// name of the data folder contains everything that changes the data. So
+// workloads with another size or block size do not overwrite each other's
+// input. The folders in it have HiBench's names.
 
 func (r *Runner) dataDir() string    { return path.Join(r.env.DataDir, r.spec.dataName()) }
 func (r *Runner) workDir() string    { return path.Join(r.dataDir(), r.w.folder) }
@@ -263,9 +265,9 @@ func (r *Runner) checkPath(tag string) string  { return path.Join(r.workDir(), "
 func (r *Runner) tagDir(tag string) string     { return filepath.Join(r.env.RunDir, tag) }
 
 // openTagDir makes and opens the local folder for the run with the given YARN
-// tag. It returns an os.Root, through which no link can lead to a file
-// elsewhere. Only the owner can read the folder, since settings may contain
-// passwords.
+// tag. Only the owner can read it, since settings may contain passwords. Files
+// are opened through the returned os.Root, so that no link can lead to a file
+// elsewhere.
 func (r *Runner) openTagDir(tag string) (*os.Root, error) {
 	if err := os.MkdirAll(r.env.RunDir, 0o700); err != nil {
 		return nil, fmt.Errorf("hibench: %w", err)
@@ -294,14 +296,15 @@ func (r *Runner) removeAll(names ...string) error {
 	return nil
 }
 
-// hostName matches host names and addresses. The workers' names come from the
-// cluster and are put into HiBench's shell variables. A name that starts with a
-// dash could be taken for an option.
+// The pattern hostName matches safe host names and addresses. The workers'
+// names come from the cluster and are put into HiBench's shell variables. A
+// name that starts with a hyphen is refused, as a program could take it for an
+// option.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,254}$`)
 
-// tagPattern matches the YARN tags that a caller may choose. YARN stores tags
-// in lower case with at most 100 characters, and this package adds suffixes
-// such as "-prep".
+// The pattern tagPattern matches the YARN tags that a caller may choose. YARN
+// stores tags in lower case with at most 100 characters. This package adds
+// endings such as "-prep", for which there must be room.
 var tagPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,79}$`)
 
 func checkTag(tag string) error {

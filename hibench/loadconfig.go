@@ -13,31 +13,31 @@ import (
 )
 
 // HiBench's scripts get their variables from bin/functions/load_config.py,
-// which needs Python 2. The code in loadconfig.go does the same as
-// load_config.py: it reads conf files, resolves references between properties,
-// and writes a file of shell variables. It does not guess values that heddle
-// always gives (Hadoop release, jars, host names), and supports neither Spark
-// nor the Java options of DFSIO.
+// which needs Python 2. The code in loadconfig.go does what load_config.py
+// does: it reads conf files, resolves references between properties, and writes
+// a file of shell variables. Two things are left out. It does not guess values
+// that heddle always gives (Hadoop release, jars, host names). And it supports
+// neither Spark nor the Java options of DFSIO.
 
 // confLoader contains the variables and properties of a HiBench configuration
-// while it is loaded.
+// while the configuration is loaded.
 type confLoader struct {
-	vars       map[string]string // environment variables by name
+	vars       map[string]string // values of environment variables, by name
 	mandatory  map[string]string // for each shell variable that must be set, the name of the HiBench property with its value
 	optional   map[string]string
 	properties map[string]string
-	source     map[string]string // file that set each property, by property; error messages name it
+	source     map[string]string // for each property, the file that set it, for error messages
 }
 
-// confRequest says which HiBench configuration to load. Its fields are the
-// arguments of HiBench's load_config.py.
+// confRequest says which HiBench configuration to load. Its fields stand for
+// the arguments of HiBench's load_config.py.
 type confRequest struct {
 	home         string    // HiBench's folder: the checkout itself, or a folder of links to it
-	confDir      string    // folder of HiBench's *.conf files, which are read in the order of their names; later values win
-	workloadConf string    // the conf file of the workload, which is read after the others
+	confDir      string    // folder of HiBench's *.conf files, which are read in the order of their names; a value in a later file wins
+	workloadConf string    // the conf file of the workload, which is read after all other conf files
 	folder       string    // folder of the script that needs the configuration: .../wordcount/prepare
 	patch        []Setting // settings of this run, which win over all files
-	vars         []string  // the environment of the script, KEY=VALUE
+	vars         []string  // the environment of the script, each variable as KEY=VALUE
 }
 
 // loadConf returns the shell variables for a HiBench script, and the path of
@@ -78,9 +78,10 @@ func loadConf(req confRequest) (vars map[string]string, file string, err error) 
 
 var mappingLine = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"([^"]*)"`)
 
-// parseMapping parses the two tables that map shell variables to HiBench
-// properties: those that must be set, and the others. Each table is a Python
-// call of dict() with one argument per line.
+// parseMapping parses two tables in HiBench's scripts that say which shell
+// variable gets the value of which property. The first has variables that must
+// be set, the second has optional ones. Each table is a Python call of dict()
+// with one argument per line.
 func parseMapping(text string) (mandatory, optional map[string]string, err error) {
 	mandatory, optional = map[string]string{}, map[string]string{}
 	var table map[string]string
@@ -108,8 +109,8 @@ func (l *confLoader) set(name, value, source string) {
 	l.properties[name], l.source[name] = strings.TrimSpace(value), source
 }
 
-// parse reads the properties in a HiBench conf file. Each line has a property
-// and its value, separated by white space.
+// parse reads the properties in a HiBench conf file. Each line has the name of
+// a property, white space and the value.
 func (l *confLoader) parse(text, file string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -124,8 +125,8 @@ func (l *confLoader) parse(text, file string) {
 	}
 }
 
-// takeEnvironment gives each HiBench property that has no value yet the value
-// of its environment variable.
+// takeEnvironment sets HiBench properties from environment variables. It sets
+// only properties that have no value yet.
 func (l *confLoader) takeEnvironment() {
 	for _, table := range []map[string]string{l.mandatory, l.optional} {
 		for name, property := range table {
@@ -139,8 +140,8 @@ func (l *confLoader) takeEnvironment() {
 }
 
 // resolveAll replaces all references such as ${name} in property values. It
-// first resolves those to properties of the conf files. Then it adds properties
-// that depend on this machine, and resolves the rest.
+// first replaces those to properties of the conf files. Then it adds properties
+// that depend on this machine, and replaces the rest.
 func (l *confLoader) resolveAll(home string) error {
 	if err := l.resolve(false); err != nil {
 		return err
@@ -175,26 +176,25 @@ func (l *confLoader) resolveAll(home string) error {
 	return nil
 }
 
-// reference matches a reference ${name} in a HiBench conf file that contains no
-// other reference.
+// The pattern reference matches a reference ${name} in a HiBench conf file, if
+// it contains no other reference.
 var reference = regexp.MustCompile(`\$\{\s*[^\s^$}]+\s*\}`)
 
-// The largest number of rounds in which references such as ${name} in HiBench's
-// conf files are replaced, and the largest length of a value. They stop
-// references that form a cycle. HiBench's own files need 4 rounds and 200
-// bytes.
+// Limits for replacing references such as ${name} in HiBench's conf files: the
+// number of rounds, and the length of a value. They stop references that form a
+// cycle. HiBench's own files need 4 rounds and 200 bytes.
 const (
 	maxRounds     = 50
 	maxValueBytes = 8 << 10
 )
 
-// unset is the value of a reference ${name:_} if name has no value. It removes
-// the property that contains the reference.
+// unset is what a reference ${name:_} is replaced by if the property name has
+// no value. A property whose value contains it is removed.
 const unset = "\x00unset\x00"
 
 // resolve replaces references such as ${name} in property values until none can
-// be replaced any more. If last is true, a reference without a value is
-// replaced too, by its default or by nothing.
+// be replaced any more. A reference to a property without a value stays. Only
+// if last is true, it is replaced too, by its default or by nothing.
 func (l *confLoader) resolve(last bool) error {
 	for range maxRounds {
 		changed := false
@@ -231,8 +231,8 @@ func (l *confLoader) resolve(last bool) error {
 	return errors.New("HiBench's configuration: properties refer to each other in a circle")
 }
 
-// replace replaces each reference such as ${name} in a text once, and does not
-// look at the replacements.
+// replace replaces each reference such as ${name} in a text once. If a
+// replacement contains a reference, that stays for the next call.
 func (l *confLoader) replace(text string, last bool) string {
 	return reference.ReplaceAllStringFunc(text, func(ref string) string {
 		name := strings.TrimSpace(ref[2 : len(ref)-1])
@@ -257,8 +257,8 @@ func (l *confLoader) replace(text string, last bool) string {
 	})
 }
 
-// shellVars returns the shell variables for a HiBench script with their values,
-// and the path of the file in which the script expects them.
+// shellVars returns the shell variables for a HiBench script, and the path of
+// the file in which the script expects them.
 func (l *confLoader) shellVars(req confRequest) (map[string]string, string, error) {
 	vars := map[string]string{}
 	for _, table := range []map[string]string{l.mandatory, l.optional} {
@@ -283,10 +283,10 @@ func (l *confLoader) shellVars(req confRequest) (map[string]string, string, erro
 	return vars, file, nil
 }
 
-// literal returns what a shell would make of a property's value. HiBench's
-// loader passes values to the shell as they are, so a value may be in quotes,
-// such as the report's column formats. A value that the shell would have to
-// evaluate is an error.
+// literal returns a property's value as the shell understands it. HiBench's
+// loader passes values to the shell as they are. So a value, such as the
+// report's column formats, may be in quotes, which literal removes. A value
+// that the shell would have to evaluate is an error.
 func literal(value string) (string, error) {
 	text, quotes := value, byte(0)
 	if n := len(value); n > 1 && (value[0] == '\'' || value[0] == '"') && value[n-1] == value[0] {
@@ -316,8 +316,8 @@ func writeShellVars(folder *os.Root, name string, vars map[string]string) error 
 	return folder.WriteFile(name, []byte(b.String()), 0o600)
 }
 
-// quote returns a text in single quotes, so that a shell takes it as one word.
-// The text must not contain NUL.
+// quote puts a text in single quotes, so that a shell takes it as one word. The
+// text must not contain NUL.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // findJava returns the path of the java program, which it looks for as HiBench
@@ -329,7 +329,7 @@ func findJava(vars map[string]string) (string, error) {
 	return findProgram("java", vars["PATH"])
 }
 
-// findProgram returns the path of a program on the given PATH.
+// findProgram returns the path of a program in the folders of the given PATH.
 func findProgram(name, searchPath string) (string, error) {
 	for _, dir := range filepath.SplitList(searchPath) {
 		file := filepath.Join(dir, name)

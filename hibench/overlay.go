@@ -10,16 +10,16 @@ import (
 )
 
 // siteFiles are the Hadoop configuration files whose properties a MapReduce
-// client reads. A later file overrides an earlier one, but their order depends
-// on which Java classes are loaded first. So each setting is written to all of
-// them.
+// client reads. A file that is read later overrides an earlier one. The order
+// depends on which Java classes are loaded first, so each setting is written to
+// all files.
 var siteFiles = []string{"core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml"}
 
-// writeOverlay makes a Hadoop configuration folder with everything in the
-// folder base, and with settings that override it. Settings in a file do not
-// appear in a list of processes, as those on a command line do. The files of
-// base are included by reference and not copied, so that their secrets do not
-// get into a run folder.
+// writeOverlay makes a Hadoop configuration folder: all files of the folder
+// base, with the given settings overriding them. Settings are in files because
+// those on a command line appear in a list of processes. The files of base are
+// included by reference and not copied. So secrets in them do not get into a
+// run folder.
 func writeOverlay(folder *os.Root, dir, base string, settings []Setting) error {
 	if err := folder.RemoveAll(dir); err != nil {
 		return err
@@ -57,8 +57,8 @@ func writeOverlay(folder *os.Root, dir, base string, settings []Setting) error {
 }
 
 // checkFinal returns an error if the cluster's configuration file marks one of
-// the settings as final, because Hadoop would then ignore the setting. A file
-// that cannot be parsed is skipped.
+// the settings as final, because Hadoop would then ignore heddle's value. A
+// file that cannot be parsed is skipped.
 func checkFinal(file string, settings []Setting) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -85,7 +85,7 @@ func checkFinal(file string, settings []Setting) error {
 }
 
 // siteXML returns a Hadoop configuration file that first includes another file
-// and then sets the settings.
+// and then sets the settings, so that they override it.
 func siteXML(include string, settings []Setting) []byte {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\"?>\n<configuration xmlns:xi=\"http://www.w3.org/2001/XInclude\">\n")

@@ -10,21 +10,21 @@ import (
 )
 
 // Report is a parsed line of HiBench's file hibench.report. heddle keeps it
-// with a run's results, but takes no result from it: the line does not prove
-// that a job succeeded, and its duration is by the client's wall clock.
+// beside its own results but computes nothing from it. The line does not prove
+// that a job succeeded, and its duration is by the client's clock.
 type Report struct {
 	Line            string    // the line of hibench.report as written
 	Type            string    // HiBench's name of the workload, such as HadoopWordcount
 	End             time.Time // time at which HiBench wrote the report line, in whole seconds of local time
 	InputBytes      int64
 	Duration        time.Duration // duration of the run, in milliseconds
-	BytesPerSec     int64         // input bytes a second, as a whole number
-	NodeBytesPerSec int64         // input bytes a second, divided by the number of workers
+	BytesPerSec     int64         // input bytes per second, as a whole number
+	NodeBytesPerSec int64         // input bytes per second, divided by the number of workers
 }
 
-// ParseReportLine parses a line of hibench.report. HiBench pads the columns
-// with blanks, and a column may be wider than the header says. So the line is
-// split at blanks.
+// ParseReportLine parses a line of hibench.report. The line is split at blanks
+// and not at fixed columns, because HiBench pads columns with blanks and a
+// value may be wider than its column.
 func ParseReportLine(line string) (Report, error) {
 	f := strings.Fields(line)
 	if len(f) != 7 {
@@ -48,7 +48,8 @@ func ParseReportLine(line string) (Report, error) {
 	return r, nil
 }
 
-// readReport parses the last line of the file hibench.report at the given path.
+// readReport parses the last line of the file hibench.report at the given path,
+// which is about the latest job.
 func readReport(name string) (*Report, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

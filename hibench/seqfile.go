@@ -18,14 +18,14 @@ type seqReader struct {
 	record               []byte
 }
 
-// The largest sizes that are accepted in a SequenceFile, so that a damaged file
-// does not use up the memory. A record of RandomTextWriter has 1.3 KB.
+// The largest sizes that are accepted in a SequenceFile. They stop a damaged
+// file from using up the memory. A record of RandomTextWriter has 1.3 KB.
 const (
 	maxRecordBytes = 16 << 20
 	maxStringBytes = 64 << 10
 )
 
-const syncEscape = -1 // stands in place of a record's length if a sync marker follows
+const syncEscape = -1 // this number, in place of a record's length, means that a sync marker follows
 
 func newSeqReader(r io.Reader) (*seqReader, error) {
 	s := &seqReader{r: bufio.NewReaderSize(r, 256<<10)}
@@ -50,7 +50,7 @@ func (s *seqReader) readHeader() error {
 	if s.valueClass, err = s.readString(); err != nil {
 		return err
 	}
-	var compression [2]byte // two flags: whether the file's records are compressed, whether its blocks are
+	var compression [2]byte // two flags of one byte each: whether records are compressed, and whether blocks are
 	if _, err := io.ReadFull(s.r, compression[:]); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *seqReader) readHeader() error {
 func (s *seqReader) next() (key, value []byte, err error) {
 	length, err := s.readInt()
 	if err != nil {
-		return nil, nil, err // an io.EOF between two records is the end of the file
+		return nil, nil, err // between two records, io.EOF means the end of the file
 	}
 	if length == syncEscape {
 		var sync [16]byte
@@ -140,8 +140,8 @@ func text(b []byte) ([]byte, error) {
 }
 
 // readVLong reads an integer in Hadoop's format of variable length. A first
-// byte from -112 to 127 is the integer itself. A lower first byte gives the
-// sign and how many bytes follow.
+// byte from -112 to 127 is the integer itself. A lower first byte says how many
+// bytes follow with the integer, and whether it is negative.
 func readVLong(r io.ByteReader) (int64, error) {
 	first, err := r.ReadByte()
 	if err != nil {
@@ -169,8 +169,8 @@ func readVLong(r io.ByteReader) (int64, error) {
 	return v, nil
 }
 
-// whole replaces io.EOF, for a file that ends in the middle of a value, by
-// io.ErrUnexpectedEOF.
+// whole is for reading in the middle of a value: it replaces io.EOF, which
+// would mean a complete file, by io.ErrUnexpectedEOF.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -1,11 +1,11 @@
 package hibench
 
-// Shape describes what a workload's job reads, shuffles and writes, as a
-// simulation needs it. Its ratios and times are typical ones. A calibration
-// measures them on a particular cluster.
+// Shape describes what a workload's job reads, shuffles and writes, so that a
+// simulation can run it. Its ratios and times are typical ones. A calibration
+// takes their place with values measured on a particular cluster.
 type Shape struct {
 	// Files is the number of the job's input files. FileBytes is the length of
-	// each.
+	// each file in bytes.
 	Files     int
 	FileBytes int64
 	Reduces   int
@@ -14,13 +14,14 @@ type Shape struct {
 	// shuffled.
 	MapOutputPerByte    float64
 	ReduceOutputPerByte float64
-	// MapMsPerMiB is how long a core computes for each MiB of a map's input.
-	// ReduceMsPerMiB is how long it computes for each MiB that a reduce
-	// fetches. Neither includes the start of the JVM or waiting.
+	// MapMsPerMiB is how long, in ms, a core computes for each MiB that a map
+	// reads. ReduceMsPerMiB is the same for each MiB that a reduce fetches.
+	// Neither includes the start of the JVM or waiting.
 	MapMsPerMiB, ReduceMsPerMiB float64
 }
 
-// Shape returns what the spec's job reads, shuffles and writes.
+// Shape returns what the spec's job reads, shuffles and writes, for a
+// simulation.
 func (s Spec) Shape() Shape {
 	s = s.withDefaults()
 	shape := workloads[s.Workload].shape
@@ -28,10 +29,11 @@ func (s Spec) Shape() Shape {
 	return shape
 }
 
-// Typical ratios and times of the three HiBench workloads. WordCount's ratios
-// were measured on a cluster: its combiner leaves almost nothing of a text with
-// a thousand different words. Sort shuffles as many bytes as it reads. TeraSort
-// adds 4 bytes to each row of 100. The times are guesses, rounded to tens.
+// Typical ratios and times of the three HiBench workloads. The ratios of
+// WordCount were measured on a cluster: its combiner leaves almost nothing of a
+// text with a thousand different words. Sort shuffles as many bytes as it
+// reads. TeraSort adds 4 bytes to each row of 100 bytes. The times are guesses,
+// rounded to tens.
 var (
 	wordcountShape = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
 	sortShape      = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}

@@ -19,7 +19,7 @@ type Spec struct {
 	SizeBytes int64     // input size in bytes; 0 means the size of Profile. terasort rounds it down to rows of 100 bytes
 	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench
 	Reduces   int       // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
-	Settings  []Setting // Hadoop properties of all the workload's jobs. They are written to files and sent to YARN, so they must not contain secrets
+	Settings  []Setting // Hadoop properties for all jobs of the workload; they are written to files and sent to YARN, so they must not contain secrets
 }
 
 // Setting is the name and the value of one Hadoop property.
@@ -52,9 +52,9 @@ const (
 
 // workload contains what HiBench's conf file says about one workload.
 type workload struct {
-	folder    string  // the workload's folder name below the data folder; in reports, Hadoop<folder>
-	sizes     []int64 // HiBench's DATASIZE for each profile, in the order of Profiles
-	unitBytes int64   // the number of bytes in one unit of DATASIZE
+	folder    string  // name of the workload's folder below the data folder; with "Hadoop" before it, the workload's name in reports
+	sizes     []int64 // HiBench's size of the input (its DATASIZE) for each profile, in the order of Profiles
+	unitBytes int64   // the number of bytes in one unit of DATASIZE, HiBench's size of the input
 	shape     Shape   // typical ratios and times of the workload's job, for simulations
 }
 
@@ -99,8 +99,9 @@ func (s Spec) parallelismArgs() []string {
 	return defines("mapreduce.job.maps", strconv.Itoa(s.Maps), "mapreduce.job.reduces", strconv.Itoa(s.Reduces))
 }
 
-// defines returns -D options for a Hadoop tool. Its arguments are a property's
-// name, the property's value, the next name, and so on.
+// The function defines returns -D options for a Hadoop tool. Its arguments are
+// property names and values in turn: a name, its value, the next name, and so
+// on.
 func defines(nameValue ...string) []string {
 	var args []string
 	for i := 0; i < len(nameValue); i += 2 {
@@ -112,7 +113,7 @@ func defines(nameValue ...string) []string {
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // Validate returns an error if the spec has a value that is not allowed. The
-// error says which values are.
+// error says which values are allowed.
 func (s Spec) Validate() error {
 	w, ok := workloads[s.Workload]
 	if !ok {
@@ -128,16 +129,16 @@ func (s Spec) Validate() error {
 	case s.Maps < 0 || s.Reduces < 0:
 		return fmt.Errorf("hibench: %s: %d maps, %d reduces: want 1 or more, or 0 for %d", s.Workload, s.Maps, s.Reduces, defaultParallelism)
 	}
-	// RandomTextWriter divides by zero if a map has to write less than one
-	// byte.
+	// Refuse this: RandomTextWriter divides by zero if a map has to write less
+	// than one byte.
 	if d := s.withDefaults(); d.dataSize() < int64(d.Maps) {
 		return fmt.Errorf("hibench: %s: %d bytes are too few for %d maps: want at least %d", s.Workload, s.bytes(), d.Maps, int64(d.Maps)*w.unitBytes)
 	}
 	return s.checkSettings(s.Settings)
 }
 
-// reserved maps each Hadoop property that users may not set, because heddle
-// sets it, to what they can do instead.
+// reserved contains the Hadoop properties that users may not set, because
+// heddle sets them. For each, it says what the user can do instead.
 var reserved = map[string]string{
 	"mapreduce.job.tags":                     "the tag of a run is set by the run itself, which finds its jobs by it",
 	"mapreduce.job.maps":                     "set the number of maps of the workload",
@@ -180,8 +181,8 @@ func (s Spec) withDefaults() Spec {
 	return s
 }
 
-// dataSize returns the input's size in the unit of HiBench's DATASIZE: rows for
-// terasort, otherwise bytes.
+// dataSize returns the input's size in the unit of HiBench's DATASIZE: in rows
+// for terasort, otherwise in bytes.
 func (s Spec) dataSize() int64 {
 	w := workloads[s.Workload]
 	if i := slices.Index(Profiles(), s.Profile); i >= 0 {
@@ -202,8 +203,8 @@ func (s Spec) String() string {
 }
 
 // dataName returns the name of the HDFS folder for the spec's input and output.
-// It contains the size, the number of maps and the settings that change the
-// input.
+// The name contains the size, the number of maps, and the settings that change
+// the input, so that different inputs have different folders.
 func (s Spec) dataName() string {
 	size := s.Profile
 	if size == "" {
@@ -220,9 +221,9 @@ func (s Spec) dataName() string {
 	return name
 }
 
-// shapingSettings returns the Hadoop settings that change the bytes or the
-// files of the input, sorted by name. If a name occurs twice, the last value
-// counts.
+// shapingSettings returns those Hadoop settings that change the bytes or the
+// files of the input, sorted by name. If a name occurs twice, the last value is
+// used.
 func (s Spec) shapingSettings() []Setting {
 	shaping := map[string]string{}
 	for _, p := range s.Settings {

@@ -116,8 +116,8 @@ func runAgent(c *cli.Context) error {
 	return err
 }
 
-// ownTokenFile returns the path of the file with this user's token for heddle
-// agents. It makes the file if there is none.
+// ownTokenFile returns the path of this user's file with the token that heddle
+// agents ask for. It makes the file, with a new token, if there is none.
 func ownTokenFile() (string, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if state == "" {

@@ -9,10 +9,10 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// arguments returns those arguments of a command line that are not flags. Flags
-// may also stand after such arguments, where Go's flag package does not see
-// them. The function arguments sets these flags, so flags must be read after it
-// was called.
+// The function arguments returns those arguments of a command line that are not
+// flags. It must be called before flags are read: flags may also stand behind
+// such arguments, where Go's flag package does not see them, and this function
+// sets these flags too.
 func arguments(c *cli.Context) ([]string, error) {
 	var found []string
 	rest := c.Args().Slice()
@@ -47,7 +47,8 @@ func arguments(c *cli.Context) ([]string, error) {
 	return found, nil
 }
 
-// errHelp means that the user asked for help, which has been printed.
+// errHelp means that the user asked for help. The help has been printed, so
+// nothing else is to be done.
 var errHelp = errors.New("help was asked for")
 
 func isFlag(flags []cli.Flag, name string) bool {

@@ -54,7 +54,7 @@ func runBench(c *cli.Context) error {
 	}
 	measures := []*bench.Measure{}
 	results, asJSON := c.App.Writer, c.Bool("json")
-	if asJSON { // for JSON output, print the result of each benchmark input when it is done, since the largest take minutes
+	if asJSON { // for JSON output, print the result of each benchmark input as soon as it is measured, since the largest inputs take minutes
 		defer func() {
 			if len(measures) == 0 {
 				fmt.Fprint(results, "[")
@@ -81,7 +81,7 @@ func runBench(c *cli.Context) error {
 		case asJSON:
 			return err
 		default:
-			return errors.Join(err, bench.WriteText(results, measures)) // after an error, print the results of the benchmark inputs that are done
+			return errors.Join(err, bench.WriteText(results, measures)) // also after an error, print the results of those benchmark inputs that were measured
 		}
 		if measures = append(measures, m); !asJSON {
 			continue

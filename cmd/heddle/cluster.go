@@ -16,8 +16,9 @@ func clusterFlag() cli.Flag {
 	return &cli.StringFlag{Name: "cluster", Value: "lab", Usage: "a cluster `FILE`, or the name of a lab that is up"}
 }
 
-// loadCluster reads a cluster's description. text is the path of a cluster
-// file, or the name of a lab (a Hadoop cluster on this machine) that is up.
+// loadCluster reads a cluster's description. The argument text is the path of a
+// cluster file, or the name of a lab (a Hadoop cluster on this machine) that is
+// running.
 func loadCluster(text string) (*config.Cluster, error) {
 	file := text
 	if !config.IsClusterFile(text) {
@@ -39,9 +40,9 @@ func loadCluster(text string) (*config.Cluster, error) {
 	return c, withCode(exitCluster, c.Supported())
 }
 
-// loadMachines reads a cluster's description for a simulation. text is the path
-// of a cluster file, or the name of a lab (a Hadoop cluster on this machine).
-// The lab need not be up nor exist.
+// loadMachines reads a cluster's description for a simulation. The argument
+// text is the path of a cluster file, or the name of a lab (a Hadoop cluster on
+// this machine). The lab need not be running nor exist.
 func loadMachines(text string) (*config.Cluster, error) {
 	if !config.IsClusterFile(text) {
 		set := lab.Default()

@@ -40,10 +40,10 @@ func completionCommand() *cli.Command {
 	}
 }
 
-// The shell scripts for completion, for bash and zsh. They call heddle with the
-// words before the cursor, and with the word at the cursor if it starts a flag.
-// If one of the words is "--", they do not call heddle, because heddle would
-// run the command that follows it.
+// Shell scripts that complete heddle's command lines, for bash and zsh. They
+// call heddle with the words before the cursor, and with the word at the cursor
+// if it starts a flag. If one of the words is "--", the scripts do not call
+// heddle: heddle would run the command that follows "--".
 const (
 	bashCompletion = `# bash completion for heddle
 _heddle() {

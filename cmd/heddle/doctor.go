@@ -76,8 +76,9 @@ func runDoctor(c *cli.Context) error {
 	return err
 }
 
-// verdicts matches the words in the output of "heddle doctor" that are
-// coloured: whether a feature works, and the status of a check.
+// The pattern verdicts matches those words in the output of "heddle doctor"
+// that are printed in colour: whether a feature works, and the status of a
+// check.
 var verdicts = regexp.MustCompile(`(?m)^(\S+: |  )(ok|yes|warn|unknown|missing|no)( |$)`)
 
 func paint(report string) string {

@@ -12,7 +12,8 @@ import (
 	"heddle/harness/experiment"
 )
 
-// dryRun prints what a run of an experiment would take.
+// dryRun prints how long a run of an experiment would take and how many repeats
+// it needs, without running it.
 func dryRun(c *cli.Context, o *experiment.Options) error {
 	files, err := arguments(c)
 	switch {
@@ -58,8 +59,9 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 	return printResult(c, f, f.WriteText)
 }
 
-// simulateLike simulates a few repeats of an experiment into a run folder in
-// folder root and returns its path.
+// simulateLike simulates a few repeats of an experiment, from which a forecast
+// can be made. It writes them to a run folder below the folder root and returns
+// the run folder's path.
 func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string, err error) {
 	e := *o.Experiment
 	e.Repeats, e.Timeout, e.Warmups = experiment.ForecastRepeats, 0, 0

@@ -60,8 +60,8 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
 }
 
 // exportError gives an error of "heddle trace export" the exit code for bad
-// input if the trace cannot be read or has no tasks, or if the output file
-// exists.
+// input if the user can mend the cause: the trace cannot be read or has no
+// tasks, or the output file exists.
 func exportError(err error) error {
 	var damage *tracefile.DamageError
 	if errors.As(err, &damage) || errors.Is(err, exchange.ErrList) || errors.Is(err, os.ErrExist) || errors.Is(err, os.ErrNotExist) {

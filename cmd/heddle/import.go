@@ -69,7 +69,7 @@ header, or refused with --strict.`,
 	}
 }
 
-// importArguments sets the names of the files to import in o, and the options
+// importArguments sets in o the names of the files to import, and those options
 // whose flags do not set them directly.
 func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
 	if o.Inputs, err = arguments(c); err != nil {
@@ -96,8 +96,8 @@ func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
 	return nil
 }
 
-// quantity is the value of a command line flag that belongs to an import
-// format.
+// quantity holds the value of a command line flag for the import of a trace,
+// such as a size in bytes.
 type quantity struct {
 	set  func(int64)
 	read func(text string) (int64, error)
@@ -112,13 +112,15 @@ func (q *quantity) Set(text string) error {
 	return err
 }
 
-// String returns "": the help text shows no default from here.
+// String returns "", so that the help text does not print a default twice: the
+// field DefaultText of the flag has it.
 func (*quantity) String() string { return "" }
 
-// formatFlag returns the command line flag for an option of an import format.
+// formatFlag returns the command line flag for an option of a trace format that
+// heddle can import, such as a block size.
 func formatFlag(name string, f format.Flag) cli.Flag {
-	// size and rate get the types of fields in lab.Config, because these types
-	// parse sizes and rates.
+	// The variables size and rate get the types of two fields of lab.Config,
+	// because these types can parse sizes and rates.
 	size, rate := typed(lab.Config{}.BlockSize, f.Default), typed(lab.Config{}.Disk, f.Default)
 	q := &quantity{set: f.Set}
 	text := strconv.FormatInt(f.Default, 10)
@@ -138,12 +140,13 @@ func formatFlag(name string, f format.Flag) cli.Flag {
 	return &cli.GenericFlag{Name: f.Name, Value: q, DefaultText: text, Usage: name + ": " + f.Usage}
 }
 
-// typed converts n to the type of its first argument. Package main cannot name
-// these types.
+// typed converts n to the type of its first argument. It is for types of
+// another package that package main cannot name.
 func typed[T ~int64](_ T, n int64) T { return T(n) }
 
-// importProgress returns a function that prints the numbers of imported jobs
-// and events every few seconds.
+// importProgress returns a function that is called again and again during an
+// import. Every few seconds it prints how many jobs and events have been
+// imported.
 func importProgress(out io.Writer) func(int, int64) {
 	last := time.Now()
 	return func(jobs int, events int64) {

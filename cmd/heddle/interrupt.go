@@ -15,8 +15,8 @@ import (
 )
 
 // How long a command may continue after the first SIGINT or SIGTERM. A command
-// that changes nothing on a cluster has time to print its results. Other
-// commands need time to undo their changes.
+// that has changed nothing on a cluster needs only time to print its results.
+// Others need more, to undo their changes.
 const (
 	endLimit     = 700 * time.Millisecond
 	putBackLimit = 28 * time.Second
@@ -24,20 +24,20 @@ const (
 
 // interruption handles SIGINT and SIGTERM for the running command. The first
 // signal ends the command's context. The process ends when the command returns,
-// after a time limit, or at the second signal. So a command that waits for a
-// file or a server need not watch its context.
+// but also after a time limit or at a second signal. So it ends even if the
+// command waits for a file or a server and does not look at its context.
 type interruption struct {
 	mu sync.Mutex
-	// putBack says what the command undoes or finishes after the first signal.
-	// It is empty if the command changes nothing. restore says how the user can
-	// do that later.
+	// putBack says what the command undoes or finishes on the cluster after the
+	// first signal. It is empty if the command changes nothing. restore says
+	// how the user can undo the changes later, if the command could not.
 	putBack, restore string
 }
 
 type interruptionKey struct{}
 
-// interruptible returns the context of a command and starts to handle signals.
-// It calls exit to end the process.
+// interruptible returns a context for a command and starts to handle signals.
+// The first signal ends the context. The function exit ends the process.
 func interruptible(exit func(code int)) context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	in := &interruption{}
@@ -50,7 +50,8 @@ func interruptible(exit func(code int)) context.Context {
 	return context.WithValue(ctx, interruptionKey{}, in)
 }
 
-// watch waits for SIGINT and SIGTERM and returns when the process must end.
+// watch waits for SIGINT and SIGTERM, ends the command's context at the first
+// signal, and returns when the process must end.
 func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	first := <-signals
 	in.mu.Lock()
@@ -75,13 +76,13 @@ func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCau
 }
 
 // interruptedError is an error that names the signal that interrupted the
-// command. It is the cause of the context's end.
+// command. It is the cause of the end of the command's context.
 type interruptedError struct{ signal os.Signal }
 
 func (e *interruptedError) Error() string { return fmt.Sprintf("%v signal received", e.signal) }
 
-// tell prints a line to stderr. It gives up after a short time: nobody may be
-// reading stderr, and the command itself may be waiting to write to it.
+// tell prints a line to stderr. It gives up after a short time, since nobody
+// may be reading stderr: the process must end all the same.
 func tell(text string) {
 	told := make(chan struct{})
 	go func() {
@@ -94,9 +95,9 @@ func tell(text string) {
 	}
 }
 
-// putsBack records what a command undoes or finishes if it is interrupted, and
-// how the user can do that later. A command calls it before it changes
-// anything.
+// putsBack records what a command undoes or finishes on a cluster if it is
+// interrupted, and how the user can do that later. A command calls putsBack
+// before it changes anything.
 func putsBack(c *cli.Context, putBack, restore string) {
 	if in, ok := c.Context.Value(interruptionKey{}).(*interruption); ok {
 		in.mu.Lock()

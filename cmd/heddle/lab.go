@@ -44,7 +44,7 @@ limited disks. Needs Linux and root. For example:
 func needLinux(*cli.Context) error { return withCode(exitCluster, lab.NeedLinux()) }
 
 // labFlags returns the command line flags that describe a lab, a Hadoop cluster
-// on this machine. The flags set the fields of c.
+// on this machine. The flags set the fields of c, the lab's configuration.
 func labFlags(c *lab.Config) []cli.Flag {
 	generic := func(name, usage, def string, v cli.Generic) cli.Flag {
 		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: def}
@@ -114,7 +114,8 @@ is there again, unless 'down --purge' has removed it. For example:
 	}
 }
 
-// labIsUp is what "heddle lab up" prints as JSON.
+// labIsUp is what "heddle lab up" prints as JSON once the lab (Hadoop cluster
+// on this machine) is running.
 type labIsUp struct {
 	Name        string `json:"name"`
 	ClusterFile string `json:"clusterFile"`
@@ -122,8 +123,8 @@ type labIsUp struct {
 }
 
 // keepSettings returns the settings with which the lab (a Hadoop cluster on
-// this machine) was last started. Flags on the command line replace some of
-// them.
+// this machine) was last started. Where the user gives a flag, its value
+// replaces the setting.
 func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 	l, err := lab.Open(given.Name)
 	if errors.Is(err, lab.ErrNotFound) {
@@ -181,8 +182,8 @@ func setting(flag cli.Flag) string {
 	return ""
 }
 
-// labError adds the exit code of the process to an error of starting or
-// stopping a Hadoop cluster on this machine.
+// labError adds an exit code to an error of starting or stopping a lab, a
+// Hadoop cluster on this machine.
 func labError(err error) error {
 	var missing *lab.MissingError
 	switch {
@@ -279,10 +280,10 @@ its PATH. For example:
 				return err
 			}
 			putsBack(c, "nothing; "+command[0]+" gets SIGTERM", "check whether "+command[0]+" still runs")
-			// ctrl-C also reaches the command that runs in the lab. If that is
-			// a shell, it continues. So heddle receives the signal and does
-			// nothing. It does not ignore the signal, since the command would
-			// inherit that.
+			// ctrl-C also reaches the command that runs in the lab. If that
+			// command is a shell, it continues. So heddle must not end at
+			// SIGINT: it receives the signal and does nothing. It does not
+			// ignore the signal, since the command would inherit that.
 			signal.Reset(os.Interrupt)
 			signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 			cmd := l.Command(c.Context, node, command...)
@@ -322,9 +323,9 @@ func labEnv() *cli.Command {
 	}
 }
 
-// writeEnv writes shell commands that set the given environment variables. Its
-// line for PATH only adds one folder of the lab, the Hadoop cluster on this
-// machine.
+// writeEnv writes shell commands that set environment variables, so that
+// Hadoop's programs in a shell use the lab, a Hadoop cluster on this machine.
+// Its line for PATH only adds one folder of the lab.
 func writeEnv(out io.Writer, variables map[string]string) error {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
@@ -340,7 +341,7 @@ func writeEnv(out io.Writer, variables map[string]string) error {
 }
 
 func labSet() *cli.Command {
-	var to lab.Config // settings that the flags of "heddle lab set" give
+	var to lab.Config // settings given by the flags of "heddle lab set", which change a running lab
 	return &cli.Command{
 		Name:  "set",
 		Usage: "change links, disks and CPU shares of a running lab, until it is next started",
@@ -447,8 +448,8 @@ func labStart() *cli.Command {
 	}
 }
 
-// labDaemon returns the node and the daemon that the command line names. The
-// daemon may be "".
+// labDaemon returns the node and the Hadoop daemon that the command line names.
+// The daemon is "" if the command line names only a node.
 func labDaemon(c *cli.Context) (node, daemon string, err error) {
 	args, err := arguments(c)
 	if err == nil && len(args) != 1 && len(args) != 2 {

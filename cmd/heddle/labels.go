@@ -122,8 +122,8 @@ be put back; then run it again. For example:
 	}
 }
 
-// withCluster calls the function work with the cluster that the flag --cluster
-// names.
+// withCluster connects to the cluster that the flag --cluster names, and calls
+// the function work with it.
 func withCluster(c *cli.Context, work func(*lease.Target) error) error {
 	if c.Args().Present() {
 		return withCode(exitUsage, fmt.Errorf("labels %s takes no arguments; found %q", c.Command.Name, c.Args().First()))

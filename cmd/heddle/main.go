@@ -24,7 +24,7 @@ import (
 const (
 	exitFailed    = 1 // exit code: the work failed
 	exitUsage     = 2 // exit code: bad usage or bad input
-	exitCluster   = 3 // exit code: the cluster cannot be reached, or lacks something
+	exitCluster   = 3 // exit code: the cluster cannot be reached, or lacks something that the command needs
 	exitThreshold = 4 // exit code: a threshold that the user set was missed
 )
 
@@ -49,7 +49,7 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &coded):
 		return coded.code
 	case errors.As(err, new(cli.ExitCoder)) && !errors.As(err, new(*exec.ExitError)):
-		return exitUsage // the cli library returns such an error if the user asks for help on an unknown command
+		return exitUsage // the cli library returns an error of this type if the user asks for help on an unknown command
 	}
 	return exitFailed
 }
@@ -63,7 +63,7 @@ func newApp() *cli.App {
 		Writer:               stdout,
 		ErrWriter:            stderr,
 		// The cli library must not print errors, because the function run
-		// prints each error once.
+		// prints each error once, at the end.
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
 		Action:         noCommand,
@@ -91,8 +91,9 @@ func newApp() *cli.App {
 	return app
 }
 
-// finish sets the error handlers and default actions of commands and of their
-// subcommands, because subcommands do not inherit them.
+// finish sets what the cli library does at a wrong flag or a missing
+// subcommand. It sets this for each command and its subcommands, because
+// subcommands do not inherit it.
 func finish(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
@@ -100,7 +101,7 @@ func finish(commands []*cli.Command) {
 		if c.Action == nil {
 			c.Action = noCommand
 		} else {
-			c.HideHelpCommand = true // no subcommand "help" or "h", since these may be names of files
+			c.HideHelpCommand = true // no subcommand "help" or "h", since the user may mean a file of this name
 		}
 	}
 }
@@ -119,8 +120,8 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	return withCode(exitUsage, fmt.Errorf("unknown flag -%s; %s", name, help))
 }
 
-// noCommand is what heddle does if a subcommand is missing or unknown: it
-// returns an error.
+// noCommand is the action of heddle, and of commands like "heddle lab", if the
+// subcommand is missing or unknown. It returns an error.
 func noCommand(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" {
@@ -133,7 +134,7 @@ func noCommand(c *cli.Context) error {
 	}
 	text := fmt.Sprintf("unknown command %q", name)
 	if _, near, found := strings.Cut(cli.SuggestCommand(c.Command.VisibleCommands(), name), `"`); found {
-		text += fmt.Sprintf(`; did you mean "%s`, near) // near, the suggested command, ends with a quote and a question mark
+		text += fmt.Sprintf(`; did you mean "%s`, near) // the text near, which names a suggested command, ends with a quote and a question mark
 	}
 	return withCode(exitUsage, fmt.Errorf("%s %s --help lists them", text, commandName(c)))
 }
@@ -141,7 +142,7 @@ func noCommand(c *cli.Context) error {
 // commandName returns the name of a command as the user types it.
 func commandName(c *cli.Context) string { return cmp.Or(c.Command.HelpName, c.App.Name) }
 
-// withCode gives an error the exit code with which the process ends.
+// withCode gives an error the exit code with which the process is to end.
 func withCode(code int, err error) error {
 	if err == nil {
 		return nil

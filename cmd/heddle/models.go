@@ -134,7 +134,8 @@ func describeModel(out io.Writer, m sched.Info) error {
 	return table.Flush()
 }
 
-// values returns a text that says which values a model's parameter may have.
+// The function values returns a text for help and tables that says which values
+// a parameter of a scheduler model may have.
 func values(p sched.Param) string {
 	switch p.Type {
 	case sched.Choice:

@@ -23,7 +23,8 @@ import (
 // papers returns the published papers whose experiments heddle can repeat.
 func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper()} }
 
-// How many seeds a paper's simulations use: normally, and for a quick look.
+// How many seeds the simulations of a paper's experiments use: normally, and
+// with the flag --quick.
 const fullSeeds, quickSeeds = 20, 5
 
 func paperCommand() *cli.Command {
@@ -188,7 +189,8 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	return run.Dir, runError(err)
 }
 
-// listed describes one paper in the JSON list of papers.
+// listed describes one paper in the output of "heddle paper" as JSON, which
+// lists all papers.
 type listed struct {
 	Name   string       `json:"name"`
 	Title  string       `json:"title"`
@@ -227,8 +229,8 @@ func listPapers(c *cli.Context) error {
 }
 
 // paperProgress returns a function that shows which figure or claim of a paper
-// is being computed. On a terminal it rewrites one line, otherwise it prints a
-// line for each.
+// is being computed. On a terminal it rewrites one line. Otherwise it prints a
+// line for each figure or claim.
 func paperProgress(out *os.File) func(paper.Progress) {
 	began, terminal := time.Now(), term.IsTerminal(int(out.Fd()))
 	return func(p paper.Progress) {

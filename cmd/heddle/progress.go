@@ -14,8 +14,9 @@ import (
 	"heddle/harness/steer"
 )
 
-// progress shows the steps of a run. On a terminal it rewrites one line.
-// Otherwise it prints a line for each step, and a line every few seconds.
+// progress shows the steps of a run while the run goes on. On a terminal it
+// rewrites one line. Otherwise it prints a line for each step, and while jobs
+// run a line every few seconds.
 type progress struct {
 	mu       sync.Mutex
 	out      io.Writer
@@ -23,16 +24,16 @@ type progress struct {
 	began    time.Time
 	lastLine time.Time
 	lastStep string
-	open     bool // whether the last line on the terminal lacks its line feed
+	open     bool // whether the last line on the terminal still lacks its line feed
 
-	trial     string // trial whose scheduling decisions the fields below count
+	trial     string // name of the trial whose scheduling decisions are counted in the fields below
 	decisions int64
 	counted   time.Time
 	perSecond float64
 }
 
-// quietFor is the time between two lines about running jobs if the output does
-// not go to a terminal.
+// quietFor is the time between two progress lines, such as those about running
+// jobs, if the output does not go to a terminal.
 const quietFor = 5 * time.Second
 
 func newProgress(out *os.File) *progress {
@@ -71,8 +72,9 @@ func (p *progress) step(s experiment.Step) {
 	p.lastLine, p.lastStep = time.Now(), step
 }
 
-// steering returns a text with the locality of the maps that have started and
-// the number of scheduling decisions that were carried out.
+// steering returns a text about a scheduler model's work so far: the locality
+// of the maps that have started, and how many of its decisions were carried
+// out.
 func (p *progress) steering(trial string, s *steer.Stats) string {
 	now := time.Now()
 	if trial != p.trial {
@@ -89,7 +91,8 @@ func (p *progress) steering(trial string, s *steer.Stats) string {
 	return text + fmt.Sprintf("  decisions %d of %d honoured, %.1f/s", s.Honoured, s.Decisions-s.Open, p.perSecond)
 }
 
-// end ends the last line on the terminal with a line feed if it has none.
+// The function end ends the last line on the terminal with a line feed, so that
+// the next output starts on a new line.
 func (p *progress) end() {
 	if p.open {
 		fmt.Fprintln(p.out)

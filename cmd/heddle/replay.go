@@ -61,9 +61,9 @@ parallel, which does not change the result. For example:
 	}
 }
 
-// changeFlags returns the flags with which a replay uses another cluster than
-// that of its trace. Flags of "heddle lab" that mean the same have the same
-// names.
+// changeFlags returns the flags with which a replay simulates another cluster
+// than the one on which its trace was recorded. They have the same names as the
+// flags of "heddle lab" that mean the same.
 func changeFlags(x *replay.Change) []cli.Flag {
 	generic := func(name, usage string, v cli.Generic) cli.Flag {
 		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded"}
@@ -87,8 +87,9 @@ func changeFlags(x *replay.Change) []cli.Flag {
 	}
 }
 
-// finishChange sets those fields of x whose flags do not set them directly, and
-// checks the values of all.
+// finishChange completes x, which says how the replay's cluster differs from
+// that of the trace. It sets those fields that no flag sets directly, and
+// checks the values of all fields.
 func finishChange(c *cli.Context, x *replay.Change) error {
 	if mbit := c.String("uplink-mbit"); mbit != "" {
 		if x.Uplink.Given {
@@ -163,8 +164,8 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 			return withCode(exitUsage, fmt.Errorf("--out: want a single trace, model and seed; these are %d replays", len(configs)))
 		}
 		sorter = tracefile.NewSorter(os.TempDir())
-		defer func() { _ = sorter.Close() }()                          // if closing the sorter fails, only a temporary file remains
-		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // an error of Add is ignored here, since WriteFile returns the same error later
+		defer func() { _ = sorter.Close() }()                          // do not check this error: if closing the sorter fails, only a temporary file remains
+		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // do not check whether Add fails to store an event, since writing the trace (WriteFile) returns the same error
 	}
 	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	kept.Record(configs)
@@ -198,9 +199,9 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	return err
 }
 
-// replayObservations lets the code that steers a cluster run again on recorded
-// observations, and prints its actions. It returns an error if an action
-// differs from the recorded one.
+// replayObservations checks the code that steers a cluster. It lets this code
+// run again on recorded observations of a cluster and prints the code's
+// actions. It returns an error if an action differs from the recorded one.
 func replayObservations(c *cli.Context, files []string) error {
 	for _, path := range files {
 		f, err := os.Open(path)
@@ -254,8 +255,9 @@ func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) erro
 	return fitted.WriteText(c.App.Writer)
 }
 
-// replays returns the replays that the flags ask for: for each trace, each
-// scheduler model and each seed, in this order.
+// replays returns all replays that the flags ask for: one for each trace,
+// scheduler model and seed. They are sorted by trace, then by model, then by
+// seed.
 func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]replay.Config, error) {
 	var calibration *replay.Calibration
 	if path := c.String("calibration"); path != "" {

@@ -136,7 +136,8 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	return runError(err)
 }
 
-// thresholdsOf checks the thresholds of a run whose trials are all done.
+// thresholdsOf returns what the trials of a run show about the experiment's
+// thresholds. All trials must be done.
 func thresholdsOf(run *runs.Run, unverified bool) ([]compare.Threshold, error) {
 	report, err := compare.Runs([]string{run.Dir}, compare.Options{Unverified: unverified})
 	if err != nil {
@@ -145,8 +146,9 @@ func thresholdsOf(run *runs.Run, unverified bool) ([]compare.Threshold, error) {
 	return report.Thresholds, nil
 }
 
-// openExperiment reads the experiment from the given file, or from the run
-// folder to resume. old is the run to resume, nil for a new run.
+// openExperiment reads the experiment from the given file, or from the folder
+// of a run that is resumed. The result old is the resumed run, nil for a new
+// run.
 func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err error) {
 	if o.Resume == "" {
 		o.Experiment, o.Source, err = config.LoadExperiment(files[0])
@@ -163,8 +165,9 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 }
 
 // findClusters reads the descriptions of the experiment's cluster and of the
-// clusters that its models name. For a run that is resumed, it reads them from
-// the run folder. name is how the user calls the experiment's cluster.
+// clusters that its scheduler models name. For a run that is resumed, it reads
+// them from the run folder. The argument name is what the user gave as the
+// experiment's cluster.
 func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name string, err error) {
 	find := loadCluster
 	if c.Bool("simulate") || c.Bool("dry-run") {
@@ -207,8 +210,9 @@ func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name st
 	return name, nil
 }
 
-// calibrationOf reads a calibration file, or fits a calibration to the trials
-// of a run folder. It returns nil if path is empty.
+// calibrationOf returns the durations of tasks for a simulation. It reads a
+// calibration file, or computes a calibration from the trials of a run folder.
+// It returns nil if path is empty.
 func calibrationOf(path string, unverified bool) (*replay.Calibration, error) {
 	if path == "" {
 		return nil, nil
@@ -231,8 +235,8 @@ func calibrationOf(path string, unverified bool) (*replay.Calibration, error) {
 	return replay.Calibrate(list, replay.Change{})
 }
 
-// changesCluster records what heddle must undo on the clusters if an experiment
-// is interrupted.
+// changesCluster records what heddle must undo on the clusters if this run of
+// an experiment is interrupted.
 func changesCluster(c *cli.Context, names ...string) {
 	var restore []string
 	for _, name := range names {
@@ -241,8 +245,8 @@ func changesCluster(c *cli.Context, names ...string) {
 	putsBack(c, "jobs, nodes, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
 
-// printResults prints the results of a run, one row for each job, and then its
-// thresholds.
+// printResults prints the results of a run as a table with one row for each
+// job, and below it what the run shows about the experiment's thresholds.
 func printResults(out io.Writer, run *runs.Run, warnings []string, limits []compare.Threshold, asJSON bool) error {
 	results, err := experiment.Results(run)
 	if err != nil {
@@ -288,14 +292,15 @@ func runsFlag(root *string) cli.Flag {
 	return &cli.StringFlag{Name: "runs", Destination: root, Usage: "folder of run folders, `DIR` (default: in the user's state folder)"}
 }
 
-// unverifiedFlag returns the flag --unverified, with which a command reads
-// files of a run folder even if they have changed.
+// unverifiedFlag returns the flag --unverified. With this flag, a command reads
+// files of a run folder even if they have changed since the run recorded their
+// hashes.
 func unverifiedFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "unverified", Usage: "also read files that have changed since they were recorded, with a warning"}
 }
 
 // runsRoot returns the folder that contains the run folders: the given one, or
-// else the default.
+// the default if none is given.
 func runsRoot(given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -303,7 +308,8 @@ func runsRoot(given string) (string, error) {
 	return runs.DefaultRoot()
 }
 
-// runError gives an error of a run the exit code of the process.
+// runError gives an error of a run the exit code with which the process is to
+// end.
 func runError(err error) error {
 	switch {
 	case err == nil:

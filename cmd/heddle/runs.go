@@ -66,8 +66,8 @@ func runsList() *cli.Command {
 	}
 }
 
-// describe returns the summaries of runs. It prints a warning for each run
-// whose experiment cannot be read.
+// describe returns the summaries of runs, for "heddle runs list". It prints a
+// warning for each run whose experiment cannot be read.
 func describe(c *cli.Context, found []*runs.Run) []experiment.About {
 	list := []experiment.About{}
 	for _, run := range found {
@@ -122,7 +122,7 @@ func runsShow() *cli.Command {
 			switch {
 			case err == nil:
 				s.Results = append(s.Results, results...)
-			case !errors.Is(err, os.ErrNotExist): // a missing file is no error here, since a capture has no results
+			case !errors.Is(err, os.ErrNotExist): // no error if the file of results is missing, since a capture has none
 				return withCode(exitUsage, err)
 			}
 			s.Warnings = run.Warnings()
@@ -175,7 +175,7 @@ func (s *shown) writeText(out io.Writer) error {
 	for i := range s.Results {
 		r := &s.Results[i]
 		results[r.Trial] = r
-		if len(m.Trials) == 0 { // if a run has no trial folders, its trials are in a table
+		if len(m.Trials) == 0 { // if a run has no trial folders, the results of its trials are in one table
 			trials = append(trials, runs.TrialRecord{Name: r.Trial, State: runs.TrialDone})
 		}
 		for _, text := range r.Warnings {
@@ -259,7 +259,8 @@ the runs, none is removed. For example:
 	}
 }
 
-// confirm asks the user whether to delete the listed runs.
+// confirm asks the user whether to delete the listed runs, and reports whether
+// the answer is yes.
 func confirm(c *cli.Context, list []experiment.About) error {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return withCode(exitUsage, errors.New("runs rm asks on a terminal, and there is none; use --yes to remove without asking"))
@@ -278,8 +279,8 @@ func confirm(c *cli.Context, list []experiment.About) error {
 	return nil
 }
 
-// namedRuns opens the runs that the command line names. A run named twice is
-// opened once.
+// namedRuns opens the runs that the command line names. A run that is named
+// twice is opened once.
 func namedRuns(c *cli.Context) ([]*runs.Run, error) {
 	names, err := arguments(c)
 	if err != nil {
@@ -302,8 +303,9 @@ func namedRuns(c *cli.Context) ([]*runs.Run, error) {
 	return found, nil
 }
 
-// openRun opens a run by the name or path of its folder. A plain name means a
-// run in the folder root, unless only a path of that name is a run.
+// openRun opens a run by the name or the path of its folder. A name without a
+// slash means a run in the folder root, unless only a folder at that path is a
+// run.
 func openRun(root, name string) (*runs.Run, error) {
 	below := filepath.Clean(name)
 	if filepath.Base(below) == below {
@@ -318,8 +320,8 @@ func openRun(root, name string) (*runs.Run, error) {
 	return run, err
 }
 
-// completeRuns prints the words with which a shell may complete the command
-// line: names of runs, and flags.
+// completeRuns prints the words that may follow on the command line, for a
+// shell that completes it: names of runs, and flags.
 func completeRuns(c *cli.Context) {
 	if last := os.Args[max(0, len(os.Args)-2)]; strings.HasPrefix(last, "-") {
 		cli.DefaultCompleteWithFlags(c.Command)(c)

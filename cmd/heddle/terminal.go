@@ -16,24 +16,26 @@ import (
 	"golang.org/x/term"
 )
 
-// All output of commands goes through stdout and stderr below. It contains
-// names of jobs and messages of servers. A terminal would obey control
-// characters in them.
+// All output of commands goes through the variables stdout and stderr, which
+// escape control characters. The output contains names of jobs and messages of
+// servers, and a terminal would obey control characters in them.
 var (
 	stdout = &escaper{out: os.Stdout}
 	stderr = &escaper{out: os.Stderr}
 )
 
-// escaper is a writer that escapes control characters, except line feeds and
-// tabs, and characters that change the direction of text. The escapes are those
-// of JSON, so that JSON keeps its meaning.
+// escaper is a writer that makes output safe for a terminal. It escapes control
+// characters, except line feeds and tabs, and characters that change the
+// direction of text. The escapes are those of JSON, so that JSON keeps its
+// meaning.
 type escaper struct {
 	mu   sync.Mutex
 	out  *os.File
-	rest []byte // first bytes of a UTF-8 character whose other bytes were not written yet
+	rest []byte // first bytes of a UTF-8 character whose other bytes have not been written yet
 }
 
-// Write writes p to the underlying writer with control characters escaped.
+// Write writes p, with control characters escaped, to the writer for which the
+// escaper was made.
 func (e *escaper) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -52,7 +54,8 @@ func (e *escaper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes the first bytes of a UTF-8 character that was never completed.
+// Flush writes the bytes that Write held back: the start of a UTF-8 character
+// that was never completed.
 func (e *escaper) Flush() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -61,8 +64,8 @@ func (e *escaper) Flush() error {
 	return err
 }
 
-// escape replaces control characters that a terminal would obey, and invalid
-// UTF-8, by codes such as \u001b and \xff.
+// escape replaces control characters, which a terminal would obey, and invalid
+// UTF-8 by codes such as \u001b and \xff.
 func escape(text string) string {
 	if strings.IndexFunc(text, mustEscape) < 0 && utf8.ValidString(text) {
 		return text
@@ -88,14 +91,16 @@ func mustEscape(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// isTerminal reports whether a command's output goes to a terminal.
+// isTerminal reports whether a command's output goes to a terminal and not to a
+// file or another program.
 func isTerminal(out io.Writer) bool {
 	e, ok := out.(*escaper)
 	return ok && term.IsTerminal(int(e.out.Fd()))
 }
 
-// asIs returns the writer below out, which does not escape control characters.
-// It is for output that another program reads or that is escaped already.
+// asIs returns the writer on which an escaper writes, to avoid the escaping of
+// control characters. It is for output that another program reads or that is
+// escaped already.
 func asIs(out io.Writer) io.Writer {
 	if e, ok := out.(*escaper); ok {
 		return e.out

@@ -62,9 +62,9 @@ trace.heddle.part that a killed trial leaves it makes a trace with the histories
 // fileInfo is what "heddle trace info" prints as JSON.
 type fileInfo struct {
 	*measure.Figures
-	// Complete is false if the run did not come to its end, or if the end of
-	// the trace is missing. A trace in JSON Lines does not say this, so the
-	// field is then absent.
+	// Complete is false if the captured run was cut short, or if the end of the
+	// trace is missing. A trace in JSON Lines does not say this, so its output
+	// lacks this field.
 	Complete *bool    `json:"complete,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -181,7 +181,7 @@ func traceRepair(c *cli.Context) error {
 	switch {
 	case r.To == "":
 		_, err = fmt.Fprintf(c.App.Writer, "%s is not damaged: nothing to repair\n", path)
-	case r.Blocks == 0: // no blocks: the trace is in JSON Lines
+	case r.Blocks == 0: // a trace without blocks is in JSON Lines
 		_, err = fmt.Fprintf(c.App.Writer, "%s has %d events, a line each; %v\n", r.To, r.Events, r)
 	default:
 		what := fmt.Sprintf("the %d events of %d whole blocks", r.Events, r.Blocks)
@@ -217,14 +217,16 @@ func traceCut(c *cli.Context) error {
 	})
 }
 
-// cutPiece is what "heddle trace cut" prints as JSON.
+// cutPiece is one part of a trace that was cut in parts, as "heddle trace cut"
+// prints it as JSON.
 type cutPiece struct {
 	Output string `json:"output"`
 	Jobs   int    `json:"jobs"`
 }
 
-// copyCode returns the exit code for an error of copying a trace: whether the
-// input cannot be read or the output cannot be written.
+// copyCode returns the exit code for an error of copying a trace. It is the
+// code for bad input if the trace cannot be read, and the code for failed work
+// if the copy cannot be written.
 func copyCode(err error) int {
 	var write *tracefile.WriteError
 	if errors.As(err, &write) {

@@ -6,7 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// buildVersion returns heddle's version, or the commit from which it was built.
+// buildVersion returns heddle's version. For a build without a version, it
+// returns the commit from which heddle was built.
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

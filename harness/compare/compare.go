@@ -24,36 +24,38 @@ import (
 	"heddle/harness/stats"
 )
 
-// ErrNoTrial says that a run has no finished trial that could be compared.
+// ErrNoTrial says that a run has no finished trial, so nothing can be compared.
 var ErrNoTrial = errors.New("no finished trial")
 
 // Options say which metrics to compare, and how to treat the given runs.
 type Options struct {
-	// Metrics are the names of [Metrics] to compare. The report itself has a
-	// table of the first one. The default is all metrics.
+	// Metrics are the names of those [Metrics] that are compared. The report's
+	// own table is about the first of them. The default is all metrics.
 	Metrics []string
 	// Apart says that the same scheduler model in two runs is treated as two
 	// models, named RUN/MODEL.
 	Apart bool
 	// Unverified allows to read files that have changed since the run recorded
-	// them. There is then a warning.
+	// their hashes. There is then a warning.
 	Unverified bool
 }
 
 // Report is the comparison of scheduler models. Other programs may rely on its
 // JSON keys.
 type Report struct {
-	// This Table compares the models by the first metric, over all workloads of
-	// a repeat together.
+	// This Table compares the models by the first metric. For this, the trials
+	// of all workloads in a repeat are added up.
 	Table
-	// Tables contains one table for each workload, in the order of names, and
-	// each metric.
+	// Tables contains one table for each workload and metric: sorted by the
+	// name of the workload, then in the order of the metrics.
 	Tables []Table `json:"tables"`
-	// Steering contains one entry for each model that decided where tasks run.
-	// A last entry is for all these models together.
+	// Steering contains one entry for each scheduler model that decided where
+	// tasks run. If there are several, a last entry is for all of them
+	// together.
 	Steering []Steering `json:"steering"`
-	// Thresholds has the thresholds of the run's experiment, each in each
-	// workload. Several runs have none.
+	// Thresholds says whether the thresholds in the run's experiment file hold,
+	// one entry for each threshold and workload. It is empty if several runs
+	// are compared.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 
 	trials  []trial
@@ -65,11 +67,12 @@ type Table struct {
 	Metric string `json:"metric"`
 	// Unit is the unit of the metric: "s" or "%".
 	Unit string `json:"unit"`
-	// Workload is the name of the workload, empty for all workloads together.
+	// Workload is the name of the workload; empty if the table is about all
+	// workloads together.
 	Workload string  `json:"workload"`
 	Models   []Model `json:"models"`
-	// Pairs contains every pair of models. In each pair, model b stands after
-	// model a in Models.
+	// Pairs contains every two models of the table. Model b of a pair comes
+	// after model a in Models.
 	Pairs    []Pair   `json:"pairs"`
 	Warnings []string `json:"warnings"`
 }
@@ -77,13 +80,14 @@ type Table struct {
 // Model contains the values of one metric for one scheduler model.
 type Model struct {
 	Model  string `json:"model"`
-	Runs   int    `json:"runs"` // number of trials that have a value of the metric
+	Runs   int    `json:"runs"` // number of the model's trials that have a value of the metric
 	Median Number `json:"median"`
-	// CI95 is the interval of the model's median, null for fewer than 6 trials.
+	// CI95 is the 95 % confidence interval of the model's median. It is null
+	// for fewer than 6 trials.
 	CI95 Interval `json:"ci95"`
-	// NoisePct says how much measured trials differ, if the table also has
-	// simulated ones and the metric is a time: their standard deviation divided
-	// by their mean. Otherwise it is null.
+	// NoisePct says how much the measured trials differ from each other: their
+	// standard deviation divided by their mean, in percent. It is null unless
+	// the table also has simulated trials and the metric is a time.
 	NoisePct Number `json:"noisePct"`
 }
 
@@ -91,28 +95,30 @@ type Model struct {
 type Pair struct {
 	A string `json:"a"`
 	B string `json:"b"`
-	// DiffPct is the geometric mean of b/a minus one, in percent. For a metric
-	// in % it is the mean of b-a in percentage points. Its interval is then
-	// within -100 to 100.
+	// DiffPct is by how many percent b is above a: the geometric mean of b/a,
+	// minus one. For a metric in % it is the mean of b-a in percentage points,
+	// and its interval lies within -100 to 100.
 	DiffPct Number   `json:"diffPct"`
 	CI95Pct Interval `json:"ci95Pct"`
-	// P is the p-value of the test behind CI95Pct, adjusted by Holm's method
-	// for the number of pairs in the table. PAlone is the same p-value, not
-	// adjusted.
+	// P is the p-value of the test from which the interval CI95Pct comes. It is
+	// adjusted by Holm's method for the number of pairs in the table. PAlone is
+	// the same p-value, not adjusted.
 	P      Number `json:"p"`
 	PAlone Number `json:"pAlone"`
-	// PRanks is the p-value of a test that assumes no distribution, also
-	// adjusted by Holm's method. This is the signed-rank test, or the
-	// Mann-Whitney test for unpaired trials.
+	// PRanks is the p-value of a rank test, which does not assume that values
+	// have a normal distribution. It is also adjusted by Holm's method. The
+	// test is the signed-rank test for pairs, the Mann-Whitney test for
+	// unpaired trials.
 	PRanks Number `json:"pRanks"`
-	// Paired is false if no run has both models. Runs is the number of pairs,
-	// or of the trials of both models if they are not paired.
+	// Paired is true if trials of the same run and repeat are compared, false
+	// if no run has both models. Runs is then the number of such pairs.
+	// Otherwise it is the number of trials of both models.
 	Paired bool `json:"paired"`
 	Runs   int  `json:"runs"`
 }
 
 // Significant reports whether model b differs from model a at the confidence
-// stats.Level.
+// level stats.Level.
 func (p Pair) Significant() bool { return float64(p.P) < 1-stats.Level }
 
 // Number is a value in a report. It is NaN, and null in JSON, if there is no
@@ -143,8 +149,9 @@ func (i Interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal([2]float64(i))
 }
 
-// Runs compares the scheduler models in the run folders dirs. If a folder has
-// no finished trial, the error wraps ErrNoTrial and names the folder.
+// Runs compares the scheduler models of the runs in the run folders dirs. If a
+// folder has no finished trial, the error wraps ErrNoTrial and names the
+// folder.
 func Runs(dirs []string, o Options) (*Report, error) {
 	metrics, err := metricsOf(o.Metrics)
 	if err != nil {
@@ -185,7 +192,8 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	return r, nil
 }
 
-// newTable compares the scheduler models of the given trials by the metric m.
+// newTable makes the table that compares the scheduler models of the given
+// trials by the metric m.
 func newTable(m Metric, workload string, trials []trial) Table {
 	t := Table{Metric: m.Name, Unit: m.Unit, Workload: workload, Models: []Model{}, Pairs: []Pair{}}
 	var w warnings
@@ -222,8 +230,8 @@ func newTable(m Metric, workload string, trials []trial) Table {
 	return t
 }
 
-// newPair compares two scheduler models. If some of their trials are pairs (of
-// the same run and repeat), it compares only these.
+// newPair compares two scheduler models by one metric. If both have trials of
+// the same run and repeat, only these trials are compared, as pairs.
 func newPair(m Metric, as, bs []trial, w *warnings) Pair {
 	p := Pair{A: as[0].model, B: bs[0].model}
 	both := p.B + " vs " + p.A
@@ -249,8 +257,8 @@ func newPair(m Metric, as, bs []trial, w *warnings) Pair {
 	return p
 }
 
-// pairsOf returns those trials of two models that belong to the same run and
-// repeat, as pairs a[i], b[i].
+// pairsOf returns the values of those trials of two models that belong to the
+// same run and repeat, as pairs a[i], b[i].
 func pairsOf(as, bs []trial) (a, b []trial) {
 	for _, x := range as {
 		i := slices.IndexFunc(bs, func(y trial) bool { return y.run == x.run && y.repeat == x.repeat })
@@ -261,7 +269,8 @@ func pairsOf(as, bs []trial) (a, b []trial) {
 	return a, b
 }
 
-// holm adjusts the p-values of all pairs of models in a table by Holm's method.
+// holm adjusts the p-values of a table by Holm's method, because a table with
+// many pairs of models would show a difference by chance.
 func holm(pairs []Pair) {
 	alone, ranks := make([]float64, len(pairs)), make([]float64, len(pairs))
 	for i, p := range pairs {
@@ -275,8 +284,9 @@ func holm(pairs []Pair) {
 	}
 }
 
-// drifts tests whether a run's trials become slower or faster over time. It
-// divides each trial's value by the median of its model.
+// drifts returns warnings about runs whose trials became slower or faster over
+// time. Each trial's value is divided by the median of its model first, so that
+// models can be mixed.
 func drifts(m Metric, trials []trial, w *warnings) {
 	for _, run := range slices.Compact(mapped(trials, func(t trial) int { return t.run })) {
 		of := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.run != run })
@@ -326,7 +336,7 @@ func mapped[T, V any](list []T, f func(T) V) []V {
 	return values
 }
 
-// warnings collects warnings. The same warning about several models or pairs is
+// warnings collects warnings. A warning that several models or pairs have is
 // given once.
 type warnings struct {
 	texts []string

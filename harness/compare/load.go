@@ -12,10 +12,10 @@ import (
 	"heddle/harness/runs"
 )
 
-// trial is a finished trial of a run. It can also stand for the trials of all
-// workloads under one model in one repeat, added up.
+// trial is a finished trial of a run. It can also stand for several trials
+// added up: those of all workloads under one model in one repeat.
 type trial struct {
-	run     int // index of the trial's run folder among the given ones
+	run     int // index of the trial's run folder in the list of folders to compare
 	folder  string
 	repeat  int
 	model   string
@@ -23,7 +23,7 @@ type trial struct {
 	figures
 	simulated      bool
 	name, workload string
-	decisions      *measure.Decisions // what became of the model's decisions; nil if the model decided nothing
+	decisions      *measure.Decisions // what became of the scheduler model's decisions; nil if the model decided nothing
 }
 
 // load reads the finished trials of the given run folders.
@@ -71,7 +71,7 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 				warnings = append(warnings, warning)
 			}
 			if m.World == runs.WorldSimulated {
-				for _, w := range r.Warnings { // each trial of a simulation has the same warnings
+				for _, w := range r.Warnings { // keep each warning once, since all trials of a simulation have the same ones
 					if text := m.Name + ": " + w; !slices.Contains(warnings, text) {
 						warnings = append(warnings, text)
 					}
@@ -94,7 +94,7 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 }
 
 // shareModel reports whether the runs with index i and j have a scheduler model
-// in common.
+// in common. Only then can their results be compared.
 func shareModel(trials []trial, i, j int) bool {
 	return slices.ContainsFunc(trials, func(a trial) bool {
 		return a.run == i && slices.ContainsFunc(trials, func(b trial) bool { return b.run == j && b.model == a.model })
@@ -125,7 +125,8 @@ func unfinished(m runs.Manifest) []string {
 	return list
 }
 
-// read reads the figures of a trial from the trial's result and trace.
+// The method read reads what a comparison needs of a trial: figures from the
+// trial's result and from its trace.
 func read(run *experiment.Finished, r *experiment.Result) (t trial, warning string, err error) {
 	t = trial{name: r.Trial, repeat: r.Repeat, model: r.Model, workload: r.Workload}
 	records := run.Manifest().Trials
@@ -135,15 +136,16 @@ func read(run *experiment.Finished, r *experiment.Result) (t trial, warning stri
 	m, warning, err := run.Figures(r)
 	if err == nil {
 		t.figures = figuresOf(r, m)
-		if m.Actuator != config.ActuatorNone { // with actuator none, the decisions are those of the simulated cluster's own scheduler
+		if m.Actuator != config.ActuatorNone { // with the actuator "none", the decisions in the trace are those of the simulated cluster's own scheduler
 			t.decisions = &m.Decisions
 		}
 	}
 	return t, warning, err
 }
 
-// joinWorkloads adds up the trials of all workloads, for each scheduler model
-// and repeat. incomplete names the repeats that lack a workload.
+// joinWorkloads adds up the trials of all workloads in each repeat, for each
+// scheduler model, to compare models over all workloads. The result incomplete
+// names the repeats in which a workload has no trial.
 func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []string) {
 	type key struct {
 		run, repeat int
@@ -180,8 +182,8 @@ func only(trials []trial, workload string) []trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.workload != workload })
 }
 
-// resolved returns the real paths of the run folders. It returns an error if a
-// folder is given twice, since its trials would count twice.
+// resolved returns the real paths of the run folders, without links. It returns
+// an error if a folder is given twice, since its trials would then count twice.
 func resolved(dirs []string) ([]string, error) {
 	var list []string
 	for _, dir := range dirs {

@@ -11,22 +11,24 @@ import (
 	"heddle/harness/stats"
 )
 
-// Metric is a measured property of a trial, a time or a share. It can also be
-// computed for several workloads of the same repeat together.
+// Metric is a property of a trial by which scheduler models are compared. It is
+// a time or a share. It can also be computed for several workloads of the same
+// repeat together.
 type Metric struct {
 	Name string
 	Unit string // unit: "s" for a time, "%" for a share
 	Text string // description of the metric for help texts
-	// seconds returns the metric if it is a time, NaN if the trial has no value
-	// of it.
+	// seconds returns the trial's value of a metric that is a time, NaN if the
+	// trial has none.
 	seconds func(figures) float64
-	// share returns the metric if it is a share. The share's whole is 0 if the
-	// trial has no value of the metric. share is nil for a time.
+	// share returns the trial's value of a metric that is a share. The share's
+	// whole is 0 if the trial has no value. The function share is nil for a
+	// metric that is a time.
 	share func(figures) stats.Share
 }
 
-// of returns the value of the metric for the given figures, NaN if there is
-// none.
+// The method of returns the metric's value for the given figures of a trial,
+// NaN if there is none.
 func (m Metric) of(f figures) float64 {
 	if m.share != nil {
 		return m.share(f).Percent()
@@ -34,8 +36,9 @@ func (m Metric) of(f figures) float64 {
 	return m.seconds(f)
 }
 
-// difference returns by how much the metric of the trials bs differs from that
-// of the trials as: in percentage points for a share, in percent for a time.
+// difference returns by how much the metric's value in the trials bs differs
+// from that in the trials as: in percentage points for a share, in percent for
+// a time.
 func (m Metric) difference(as, bs []trial, paired bool) stats.Comparison {
 	if m.share != nil {
 		shares := func(trials []trial) []stats.Share {
@@ -55,7 +58,8 @@ func (m Metric) difference(as, bs []trial, paired bool) stats.Comparison {
 	return c
 }
 
-// Metrics returns all metrics, the most often used ones first.
+// Metrics returns all metrics by which models can be compared, the most often
+// used ones first.
 func Metrics() []Metric {
 	seconds := func(name, text string, of func(figures) float64) Metric { return Metric{name, "s", text, of, nil} }
 	share := func(name, text string, of func(figures) stats.Share) Metric { return Metric{name, "%", text, nil, of} }
@@ -69,13 +73,14 @@ func Metrics() []Metric {
 	}
 }
 
-// figures contains sums over the jobs and tasks of a trial, so that several
-// trials can be added up.
+// figures contains sums over the jobs and tasks of a trial. They are sums so
+// that several trials can be added up.
 type figures struct {
 	makespanMs, completionMs, jobs float64
-	// placed is the number of maps for which the place of the nearest copy of
-	// their block is known. cacheLocal and nodeLocal count those of them that
-	// ran on a node with such a copy.
+	// placed is the number of maps for which it is known how near the nearest
+	// copy of their block was. cacheLocal counts those that ran on a node with
+	// their block in its cache, nodeLocal those with their block in its cache
+	// or on its disk.
 	placed, cacheLocal, nodeLocal  int64
 	maps, mapMs, reduces, reduceMs float64
 }
@@ -112,7 +117,8 @@ func (f *figures) add(g figures) {
 	f.reduceMs += g.reduceMs
 }
 
-// ratio returns x/y. It is NaN if both are 0.
+// ratio returns x/y, such as the mean time of n jobs. It is NaN if both are 0, so
+// that a trial without jobs has no value.
 func ratio(x, y float64) float64 {
 	if y == 0 {
 		return math.NaN()

@@ -23,21 +23,21 @@ type Steering struct {
 	// HonouredCI95Pct is the interval of the share of honoured decisions. It
 	// comes from the differences between trials and is null for a single trial.
 	HonouredCI95Pct Interval `json:"honouredCi95Pct"`
-	// P50Ms and P95Ms are percentiles of the time from an honoured decision
-	// until its container was first seen. They are null if no trial has a
-	// trace.
+	// P50Ms and P95Ms are the median and the 95th percentile, in ms, of the
+	// time from an honoured decision until its container was first seen. They
+	// are null if no trial has a trace.
 	P50Ms Number `json:"p50Ms"`
 	P95Ms Number `json:"p95Ms"`
-	// Branches count the maps that the ApplicationMaster chose for containers,
-	// by the rule that was expected to choose them. They are in the order in
-	// which it tries the rules.
+	// Branches has one entry for each rule by which an ApplicationMaster
+	// chooses the map for a container, in the order in which it tries the
+	// rules. It counts the maps for which heddle expected this rule.
 	Branches []measure.Branch `json:"branches"`
 	// Misses lists the decisions that were not honoured, and those whose
 	// container ran another map than predicted.
 	Misses []Miss `json:"misses"`
 
-	latencies []float64     // times from honoured decisions to their containers, in ms
-	shares    []stats.Share // share of honoured decisions in each trial
+	latencies []float64     // times in ms from each honoured decision to the start of its container
+	shares    []stats.Share // for each trial, the share of its decisions that were honoured
 }
 
 // Miss is one scheduling decision of a trial that did not come out as decided
@@ -47,7 +47,7 @@ type Miss struct {
 	measure.Miss
 }
 
-// add adds what became of the decisions in one trial.
+// add adds what became of the decisions in one trial to the counts.
 func (s *Steering) add(trial string, d *measure.Decisions) {
 	s.Trials++
 	s.Decisions += d.Made
@@ -68,9 +68,9 @@ func (s *Steering) add(trial string, d *measure.Decisions) {
 	}
 }
 
-// steering returns an entry for each scheduler model that decided anything,
-// first the cluster's own scheduler, then the models by name. If there are
-// several, a last entry is for all of them together.
+// steering returns an entry for each scheduler model that decided where tasks
+// run: first the cluster's own scheduler, then the other models by name. If
+// there are several, a last entry is for all of them together.
 func steering(trials []trial) []Steering {
 	list := []Steering{}
 	all := Steering{Model: "all"}
@@ -115,7 +115,7 @@ func writeSteering(w *bufio.Writer, list []Steering) {
 			honoured += " " + s.HonouredCI95Pct.String()
 		}
 		p50, p95 := "-", "-"
-		if len(s.latencies) > 0 { // latencies are known only for trials with traces
+		if len(s.latencies) > 0 { // only trials with a trace have times of decisions
 			p50, p95 = figure(float64(s.P50Ms))+" ms", figure(float64(s.P95Ms))+" ms"
 		}
 		fmt.Fprintf(tabs, "  %s\t%d\t%d\t%s\t%s\t%s\t", s.Model, s.Trials, s.Decisions, honoured, p50, p95)
@@ -138,7 +138,7 @@ func writeSteering(w *bufio.Writer, list []Steering) {
 	fmt.Fprintln(w)
 }
 
-// share formats a part of a whole like "349 of 350 (99.7%)".
+// The function share formats a part of a whole like "349 of 350 (99.7%)".
 func share(part, all int) string {
 	return fmt.Sprintf("%d of %d (%s%%)", part, all, figure(100*float64(part)/float64(max(all, 1))))
 }

@@ -15,9 +15,9 @@ import (
 )
 
 // WriteText prints a table for each workload and metric. A table has one row
-// for each scheduler model, and one column for each model with which the others
-// are compared. "~" means that the difference is not significant. Warnings that
-// hold for all tables are printed once, at the end.
+// for each scheduler model. Its other columns say how the model differs from
+// one other model each. "~" means that a difference is not significant.
+// Warnings that hold for all tables are printed once, at the end.
 func (r *Report) WriteText(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	tables := slices.Clone(r.Tables)
@@ -48,7 +48,8 @@ func (r *Report) WriteText(out io.Writer) error {
 	return w.Flush()
 }
 
-// joins reports whether the report has a table over several workloads together.
+// joins reports whether the report's first table is about several workloads
+// together.
 func (r *Report) joins() bool {
 	return slices.ContainsFunc(r.Tables, func(t Table) bool { return t.Workload != r.Tables[0].Workload })
 }
@@ -87,8 +88,8 @@ func (t Table) writeText(w *bufio.Writer) {
 	writeNotes(w, t.Warnings)
 }
 
-// text formats the difference of a pair of models like "-13.4% [-16.1, -10.5]
-// p=0.002", with "~" if it is not significant.
+// The method text formats the difference between two models like "-13.4%
+// [-16.1, -10.5] p=0.002", with "~" if it is not significant.
 func (p Pair) text(unit string) string {
 	if !p.CI95Pct.Bounded() {
 		return "~"
@@ -119,7 +120,7 @@ func (i Interval) String() string {
 	return "[" + figure(i[0]) + ", " + figure(i[1]) + "]"
 }
 
-// figure returns x as text with four significant digits.
+// figure returns the number x as text with four significant digits.
 func figure(x float64) string {
 	switch {
 	case x >= 1000 || x <= -1000:
@@ -132,7 +133,7 @@ func figure(x float64) string {
 	return fmt.Sprintf("%.3f", x)
 }
 
-// percent formats x like "4.2%". It returns "" if x is NaN.
+// percent formats a percentage like "4.2%". It returns "" if x is NaN.
 func percent(x float64) string {
 	if math.IsNaN(x) {
 		return ""

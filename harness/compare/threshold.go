@@ -19,35 +19,37 @@ import (
 type Threshold struct {
 	Workload string `json:"workload"`
 	Metric   string `json:"metric"`
-	Text     string `json:"threshold"` // as the experiment has it
-	// Verdict is Met if the whole 95 % interval is within the limit, Missed if
-	// none of it is, and otherwise Untold.
+	Text     string `json:"threshold"` // the threshold's text in the experiment file
+	// Verdict is Met if the whole 95 % confidence interval is within the limit,
+	// Missed if none of it is, and otherwise Untold.
 	Verdict Verdict `json:"verdict"`
-	// Figure names what is compared with Limit: a model's median, or for two
-	// models the ratio of times ("fifo / yarn") or the difference of shares in
-	// percentage points ("acl - yarn").
+	// Figure names what the threshold limits. It is the median of one model,
+	// the ratio of the times of two models ("fifo / yarn"), or the difference
+	// of their shares in percentage points ("acl - yarn").
 	Figure string   `json:"figure"`
 	Value  Number   `json:"value"`
 	CI95   Interval `json:"ci95"`
 	Limit  float64  `json:"limit"`
-	// Runs counts pairs of trials, or trials of a single model.
+	// Runs is the number of trials. If two models are compared, it is the
+	// number of pairs of trials.
 	Runs int `json:"runs"`
 
 	unit  string
 	below bool
 }
 
-// Verdict says what trials show about a threshold.
+// Verdict says what the trials show about a threshold: whether it is met.
 type Verdict string
 
-// Verdicts about a threshold.
+// Verdicts about a threshold in an experiment file.
 const (
 	Met    Verdict = "met"
 	Missed Verdict = "missed"
-	Untold Verdict = "untold" // the trials are too few, or the figure is too near the limit
+	Untold Verdict = "untold" // the trials are too few, or the value is too near the limit, to say
 )
 
-// thresholds checks the thresholds of the experiment of the one run in dirs.
+// thresholds checks the thresholds in the experiment file of a run. dirs must
+// contain only this run.
 func thresholds(dirs []string, o Options, workloads []string, trials []trial) ([]Threshold, error) {
 	if len(dirs) != 1 {
 		return nil, nil
@@ -82,8 +84,9 @@ func thresholds(dirs []string, o Options, workloads []string, trials []trial) ([
 	return list, nil
 }
 
-// experimentOf reads the experiment of a run. It returns nil if the file cannot
-// have thresholds: then it need not be one that this version reads.
+// experimentOf reads the experiment file of a run. It returns nil if the file
+// has no thresholds, even if this version of heddle cannot read the file: such
+// a run can be compared all the same.
 func experimentOf(dir string, unverified bool) (*config.Experiment, error) {
 	const file = "experiment.yaml"
 	run, err := runs.Open(dir)
@@ -108,8 +111,8 @@ func experimentOf(dir string, unverified bool) (*config.Experiment, error) {
 	return e, nil
 }
 
-// newThreshold checks a threshold against the trials of a workload. of returns
-// those of a model that have the metric.
+// newThreshold checks a threshold against the trials of a workload. The
+// function of returns the trials of a model that have a value of the metric.
 func newThreshold(m Metric, limit config.Threshold, of func(model string) []trial) Threshold {
 	t := Threshold{
 		Metric: m.Name, Text: limit.Text, Limit: limit.Limit, below: limit.Below,
@@ -149,7 +152,8 @@ func newThreshold(m Metric, limit config.Threshold, of func(model string) []tria
 	return t
 }
 
-// Misses returns how many of the thresholds are missed.
+// Misses returns how many of the thresholds are missed, which decides the exit
+// code of heddle.
 func Misses(list []Threshold) (missed int) {
 	for _, t := range list {
 		if t.Verdict == Missed {

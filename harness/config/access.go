@@ -5,8 +5,9 @@ import (
 	"net"
 )
 
-// DialContext returns a function that connects to the cluster's nodes. The
-// function looks up a node's name in Hosts before it asks the system.
+// DialContext returns a function that opens connections to the cluster's nodes.
+// The function looks up a node's name in the cluster file's Hosts first, and
+// only then asks the system.
 func (c *Cluster) DialContext() func(ctx context.Context, network, address string) (net.Conn, error) {
 	var dialer net.Dialer
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

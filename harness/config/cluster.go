@@ -21,7 +21,8 @@ import (
 
 // Cluster says how to reach a Hadoop cluster. It is the content of a cluster
 // file. For a cluster that heddle started on this machine, heddle writes this
-// file. For a physical cluster, it is written by hand or from an inventory.
+// file. For a physical cluster, the file is written by hand or made from an
+// inventory.
 type Cluster struct {
 	// Name is the name of the cluster in run folders and messages.
 	Name string `yaml:"name"`
@@ -40,8 +41,8 @@ type Cluster struct {
 	// Security is the way in which users prove who they are. SecuritySimple is
 	// the default. Supported returns an error for SecurityKerberos.
 	Security string `yaml:"security,omitempty"`
-	// Hosts maps names of nodes to addresses. It is for names in Hadoop's
-	// answers that this machine cannot resolve.
+	// Hosts maps names of nodes to addresses. It is for node names that
+	// Hadoop's daemons tell heddle but that this machine cannot resolve.
 	Hosts map[string]string `yaml:"hosts,omitempty"`
 	// Hadoop is the Hadoop installation on this machine that submits jobs.
 	Hadoop Hadoop `yaml:"hadoop"`
@@ -50,8 +51,8 @@ type Cluster struct {
 	// HiBench is the folder of a HiBench checkout on this machine. If it is
 	// empty, the same jobs run from Hadoop's examples jar.
 	HiBench string `yaml:"hibench,omitempty"`
-	// Rates are the speeds of the cluster's disks and links. Traces record
-	// them, and replays use them.
+	// Rates are the speeds of the cluster's disks and network links. heddle
+	// writes them to traces, and simulated replays use them.
 	Rates Rates `yaml:"rates,omitempty"`
 	// Machines describes the cluster's nodes, for simulations of experiments on
 	// this cluster. nil means that there is no description.
@@ -68,12 +69,12 @@ type Rates struct {
 	Disk   units.Rate `yaml:"disk,omitempty"`
 	Link   units.Rate `yaml:"link,omitempty"`
 	Uplink units.Rate `yaml:"uplink,omitempty"`
-	// HostCores is the number of cores that all nodes share if they run on the
-	// same machine.
+	// HostCores is the number of cores of the machine, if all nodes run on one
+	// machine and share its cores.
 	HostCores float64 `yaml:"hostCores,omitempty"`
 }
 
-// Hadoop is a Hadoop installation on this machine that submits jobs.
+// Hadoop says where Hadoop is installed on this machine, for submitting jobs.
 type Hadoop struct {
 	// Home is HADOOP_HOME: it has bin/hadoop, bin/hdfs, bin/yarn, bin/mapred
 	// and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar.
@@ -130,8 +131,8 @@ func ParseCluster(file string, data []byte) (*Cluster, error) {
 	return c, nil
 }
 
-// fill sets default values of the cluster file and makes its relative paths
-// absolute.
+// fill sets the default values of a cluster file that lacks some, and makes
+// relative paths absolute.
 func (c *Cluster) fill(file string) {
 	if c.Name == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -243,8 +244,8 @@ func isHostPort(text string) bool {
 	return err == nil && host != "" && port != "" && !strings.ContainsAny(text, "/@ ")
 }
 
-// Supported returns an error if this version of heddle cannot work with the
-// cluster.
+// Supported returns an error if the cluster uses something that this version of
+// heddle cannot do.
 func (c *Cluster) Supported() error {
 	if c.simulated() {
 		return fmt.Errorf("cluster %s: its file has no addresses; it can be used only with 'heddle run --simulate'", c.Name)

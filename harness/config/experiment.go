@@ -26,8 +26,8 @@ type Experiment struct {
 	// default is "lab". A relative path starts from the folder of the
 	// experiment file.
 	Cluster string `yaml:"cluster"`
-	// Workloads are the workloads to run. Each runs under each model in each
-	// repeat. Each such run is a trial.
+	// Workloads are the workloads to run. Each of them runs once under each
+	// scheduler model in each repeat. Such a run is called a trial.
 	Workloads []Workload `yaml:"workloads"`
 	// Models are the scheduler models to compare. The default, "yarn", is the
 	// cluster's own scheduler.
@@ -35,8 +35,9 @@ type Experiment struct {
 	// Repeats is how many times each workload runs under each model; 1 by
 	// default.
 	Repeats int `yaml:"repeats"`
-	// Warmups is how many trials run before the first measured one, so that it
-	// does not meet a cold cluster; none by default. No figure counts them.
+	// Warmups is how many unmeasured trials run first, so that the first
+	// measured trial does not meet a cold cluster. The default is none. No
+	// figure counts them.
 	Warmups int `yaml:"warmups,omitempty"`
 	// Order is the order of the models within a repeat: OrderRandom, the
 	// default, or OrderAsListed.
@@ -75,9 +76,10 @@ type Experiment struct {
 	// ColdReads says that the nodes' page caches are dropped before each trial;
 	// true by default. The heddle agents on the nodes must allow it.
 	ColdReads bool `yaml:"coldReads"`
-	// Sampling says how often the cluster is polled.
+	// Sampling says how often heddle asks the cluster's daemons for its state.
 	Sampling Sampling `yaml:"sampling"`
-	// Thresholds say, by metric, what the measured trials must show.
+	// Thresholds are limits for what the measured trials show, such as "fifo <
+	// yarn * 1.1". The key is the metric.
 	Thresholds map[string][]Threshold `yaml:"thresholds,omitempty"`
 	// Timeout is the longest time that a trial may take; 1h by default, 0 means
 	// no limit.
@@ -104,42 +106,42 @@ type Workload struct {
 	// Settings are Hadoop properties of the workload's jobs. They are written
 	// to files and sent to YARN, so they must contain no secrets.
 	Settings map[string]string `yaml:"settings,omitempty"`
-	// Jobs is how many equal jobs run at the same time on the same input; 0
-	// means 1.
+	// Jobs is how many equal jobs of the workload run at the same time on the
+	// same input; 0 means 1.
 	Jobs int `yaml:"jobs,omitempty"`
 }
 
 // Cache says which part of an input is put into the HDFS cache. The zero value
-// caches nothing.
+// means none.
 type Cache struct {
 	// Fraction is the part of the input's bytes to cache, 0 to 1. Only whole
 	// files are cached. Seed chooses them, the same ones in every trial.
 	Fraction float64 `yaml:"fraction"`
-	// Replicas is the number of replicas of each block that are cached; 0 means
-	// 1.
+	// Replicas is how many replicas of each block are cached; 0 means 1.
 	Replicas int `yaml:"replicas,omitempty"`
 	// Seed decides which files are cached; 0 means the experiment's seed.
 	Seed uint64 `yaml:"seed,omitempty"`
 }
 
-// Sampling contains the intervals at which a cluster's state is polled.
+// Sampling contains the times between two requests to a cluster for its state.
 type Sampling struct {
-	// Locations is the interval for the locations of blocks and cached blocks
-	// (1s by default). RM is the interval for the ResourceManager and
-	// ApplicationMasters (200ms). Agents is the interval for node metrics (1s).
+	// Locations is the time between two requests for the locations of blocks
+	// and cached blocks (1s by default). RM is that for requests to the
+	// ResourceManager and ApplicationMasters (200ms). Agents is that for node
+	// metrics (1s).
 	Locations units.Duration `yaml:"locations"`
 	RM        units.Duration `yaml:"rm"`
 	Agents    units.Duration `yaml:"agents"`
 }
 
-// Values of Experiment.Order, Experiment.Actuator and Experiment.Splits, and the
-// model name that means the cluster's own scheduler.
+// Values of Experiment.Order, Experiment.Actuator and Experiment.Splits.
+// ModelYARN is the model name for the cluster's own scheduler.
 const (
-	OrderRandom   = "random"   // order: drawn from the seed, each model first equally often
-	OrderAsListed = "asListed" // order: that of the file, the same in each repeat
+	OrderRandom   = "random"   // order of models: random, drawn from the seed; each model runs first equally often
+	OrderAsListed = "asListed" // order of models: as in the experiment file, the same in each repeat
 
 	ActuatorNone   = "none"   // actuator: the cluster's own scheduler decides where tasks run
-	ActuatorLabels = "labels" // actuator: each decision gives a node the label of the job whose task it is to run
+	ActuatorLabels = "labels" // actuator: each decision gives the node a YARN node label, on which only containers of the decided job may run
 
 	SplitsAsSubmitted = "asSubmitted" // split hosts: the hosts of all replicas
 	SplitsCachedOnly  = "cachedOnly"  // split hosts: the hosts of cached replicas, or of all replicas if none is cached
@@ -148,11 +150,12 @@ const (
 	ModelYARN = "yarn"
 )
 
-// maxTrials is the largest number of trials in an experiment. So many take
-// weeks on a cluster.
+// maxTrials is the largest number of trials in an experiment. A cluster would
+// need weeks for so many.
 const maxTrials = 20_000
 
-// maxWarmups limits the warm-ups of one experiment.
+// maxWarmups is the largest number of warm-ups (unmeasured trials) in an
+// experiment.
 const maxWarmups = 100
 
 // LoadExperiment reads and checks an experiment file. It also returns the
@@ -175,8 +178,8 @@ func ParseExperiment(file string, data []byte) (*Experiment, error) {
 	return e, nil
 }
 
-// defaultExperiment returns an experiment with the defaults that depend on no
-// other value.
+// defaultExperiment returns an experiment with those defaults that do not
+// depend on other values in the file.
 func defaultExperiment() *Experiment {
 	return &Experiment{
 		Cluster: "lab", Models: []Model{{Model: ModelYARN}}, Repeats: 1, Seed: 1,
@@ -190,7 +193,8 @@ func defaultExperiment() *Experiment {
 	}
 }
 
-// fill sets those defaults of an experiment that depend on other values in it.
+// fill sets those defaults of an experiment that depend on other values in its
+// file.
 func (e *Experiment) fill(file string) {
 	if e.Name == "" {
 		e.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -223,7 +227,8 @@ func (e *Experiment) fill(file string) {
 // experiment, nil if nothing is.
 func (e *Experiment) Validate() error { return e.problems().err("") }
 
-// fileName matches names that may be part of the name of a trial's folder.
+// The pattern fileName matches names that may be part of the name of a trial's
+// folder.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._]{0,39}(-[A-Za-z0-9._]{1,40}){0,4}$`)
 
 func (e *Experiment) problems() problems {
@@ -341,8 +346,8 @@ func oneOf(p *problems, path, value string, known ...string) {
 	p.addf(path, "%q: want %s%s", value, strings.Join(known, ", "), hint)
 }
 
-// Spec returns the description of one of the workload's jobs that package
-// hibench needs to run it.
+// Spec describes one of the workload's jobs in the form that package hibench
+// needs to run it.
 func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size),
@@ -350,8 +355,8 @@ func (w Workload) Spec() hibench.Spec {
 	}
 }
 
-// Supported returns an error if this version of heddle cannot run the
-// experiment, even though its file is valid.
+// Supported returns an error if a valid experiment uses something that this
+// version of heddle cannot do.
 func (e *Experiment) Supported() error {
 	var errs []error
 	for _, m := range e.Models {

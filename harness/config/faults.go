@@ -48,12 +48,12 @@ const (
 	SpeculationHadoop = "hadoop"
 	SpeculationLATE   = "late"
 
-	CacheStatic = "static" // cache policy: blocks cached at the start stay, and no others are added
-	CacheLRU    = "lru"    // cache policy: each node keeps the blocks that it read last
+	CacheStatic = "static" // cache policy: blocks cached at the start stay, and no others are cached later
+	CacheLRU    = "lru"    // cache policy: each node keeps the blocks that it read last in memory
 )
 
-// Faults is a list of faults. It is also the value of the flag --fault, each
-// use of which adds one fault.
+// Faults is a list of faults. It also holds the values of the command line flag
+// --fault; each use of the flag adds one fault.
 type Faults []Fault
 
 // Set parses the text of a fault, such as "at=30s,node=r1n2,down", and adds the
@@ -102,7 +102,8 @@ func (l *Faults) Set(text string) error {
 
 func (l *Faults) String() string { return "" }
 
-// hostName matches names of nodes that may be put into a command.
+// The pattern hostName matches names of nodes that are safe as part of a
+// command.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$`)
 
 func (l Faults) problems(p *problems) {
@@ -181,9 +182,9 @@ func (c *FaultCommands) problems(p *problems) {
 	}
 }
 
-// For returns the command that causes a kind of fault on a node. It returns nil
-// if there is no such command, or if the node's name may not be put into a
-// command.
+// For returns the command that causes a kind of fault on a node. It
+// returns nil if the cluster file has no such command, or if the node's name is
+// not safe as part of a command.
 func (c *FaultCommands) For(what string, node traces.Node, speed float64) []string {
 	if c == nil || !hostName.MatchString(string(node)) {
 		return nil

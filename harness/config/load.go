@@ -37,8 +37,8 @@ const (
 )
 
 // read returns the content of a file that a user named. The file may be a pipe,
-// whose length is unknown, so read stops after maxFileBytes. what is the kind
-// of file for messages, such as "experiment".
+// whose length is unknown, so read stops after maxFileBytes. The argument what
+// is the kind of file for error messages, such as "experiment".
 func read(what, file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -55,11 +55,11 @@ func read(what, file string) ([]byte, error) {
 	return data, nil
 }
 
-// decode reads the fields of v from YAML and then calls validate. v is a
-// pointer to a struct that contains the defaults. All problems are returned
-// together, each with its line and column. The YAML library only parses the
-// text. Its own decoder does not say where a value was refused, and turns the
-// text 1.0 into 1.
+// decode reads YAML into the struct to which v points, which already contains
+// the defaults. Then it calls validate. All problems are returned together,
+// each with its line and column. The YAML library only parses the text. Its own
+// decoder is not used, since it does not say where a value was refused, and
+// turns the text 1.0 into 1.
 func decode(file string, data []byte, v any, validate func() problems) error {
 	d := decoder{lines: strings.Split(lineEnds.Replace(string(data)), "\n"), at: map[string]position{}, sources: map[int]string{}}
 	if body := d.parse(data); body != nil {
@@ -78,7 +78,8 @@ func decode(file string, data []byte, v any, validate func() problems) error {
 	return d.problems.err(file)
 }
 
-// lineEnds replaces every line end that YAML allows by \n.
+// lineEnds replaces every line end that YAML allows by \n, so that lines are
+// counted as YAML does.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // position is a line and a column in a file, both counted from 1.
@@ -90,8 +91,8 @@ func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 // problems.
 type decoder struct {
 	lines    []string
-	at       map[string]position // place of each value in the file, by path such as "workloads[1].size"
-	sources  map[int]string      // text of each line as it is shown, by line number
+	at       map[string]position // place of each value in the file; the key is its path, such as "workloads[1].size"
+	sources  map[int]string      // text of each line as messages show it; the key is the line number
 	problems problems
 	untold   int // number of problems that are not shown because there are more than maxProblems
 }
@@ -100,7 +101,7 @@ type decoder struct {
 // one document, it reports a problem and returns nil.
 func (d *decoder) parse(data []byte) (body *yaml.Node) {
 	defer func() {
-		if r := recover(); r != nil { // report a panic of the YAML library as a problem of the file
+		if r := recover(); r != nil { // the YAML library may panic: report that as a problem of the file
 			body = nil
 			d.report(position{}, "", "not valid YAML: %v", r)
 		}
@@ -134,7 +135,7 @@ func (d *decoder) parse(data []byte) (body *yaml.Node) {
 	return content(&first)
 }
 
-// content returns the outermost value of a YAML document.
+// content returns the outermost value of a YAML document, usually a mapping.
 func content(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
 		return n.Content[0]
@@ -146,7 +147,7 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// refused adds a problem that the YAML parser found.
+// refused adds a problem for an error of the YAML parser.
 func (d *decoder) refused(err error) {
 	var located *yaml.LoadError
 	if !errors.As(err, &located) {
@@ -162,7 +163,7 @@ func (d *decoder) refused(err error) {
 		mark = located.ContextMark
 	}
 	if mark.Line <= len(d.lines) && mark.Line > 0 && strings.HasPrefix(strings.TrimLeft(d.lines[mark.Line-1], " "), "\t") {
-		text = "the line begins with a tab; want spaces" // YAML's own message speaks of tokens
+		text = "the line begins with a tab; want spaces" // YAML's own message speaks of tokens, which users do not know
 	}
 	d.report(position{mark.Line, mark.Column}, "", "not valid YAML: %s", blot(text))
 }
@@ -174,7 +175,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		d.report(positionOf(n), path, "an anchor or alias; want the value itself")
 		return
 	case isNull(n):
-		return // in the file, a key without a value keeps the default
+		return // a key without a value keeps the default
 	}
 	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		if n.Kind != yaml.ScalarNode {
@@ -189,7 +190,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	switch v.Kind() {
-	case reflect.Pointer: // a pointer field of the struct stays nil if the file lacks its key
+	case reflect.Pointer: // make what the pointer points to; a pointer whose key the file lacks stays nil
 		v.Set(reflect.New(v.Type().Elem()))
 		d.value(n, v.Elem(), path)
 	case reflect.Struct:
@@ -232,8 +233,8 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 	v.Set(m)
 }
 
-// entries calls the function each for every key of a YAML mapping. It reports
-// duplicate keys.
+// entries calls the function each for every key of a YAML mapping, and reports
+// keys that occur twice.
 func (d *decoder) entries(n *yaml.Node, path string, known []string, each func(key string, at position, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		want := "keys and values"
@@ -276,7 +277,8 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
 
 func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 	wrong := func(want string) { d.report(positionOf(n), path, "want %s, found %s", want, kindOf(n)) }
-	// into decodes a number or boolean if the value's YAML type is one of tags.
+	// The function into decodes a number or boolean, if the value's YAML type
+	// is one of tags.
 	into := func(want string, tags ...string) {
 		if n.Kind != yaml.ScalarNode || !slices.Contains(tags, n.ShortTag()) {
 			wrong(want)
@@ -320,8 +322,8 @@ func (d *decoder) add(p Problem) {
 }
 
 // locate sets the line of a problem that validate found. If the file does not
-// contain the value at the problem's path, the line is that of the innermost
-// mapping or list around it.
+// contain the value itself, such as a missing key, the line is that of the
+// innermost mapping or list around it.
 func (d *decoder) locate(p Problem) Problem {
 	for path := p.Path; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
 		if at, ok := d.at[path]; ok {
@@ -337,9 +339,9 @@ func (d *decoder) place(p *Problem, at position) {
 	if at.line < 1 || at.line > len(d.lines) || at.column > maxSourceRunes {
 		return
 	}
-	// Secrets are removed from the whole line before the line is shortened,
-	// because half of an address no longer shows that it contains a password.
-	// The result is kept, since lines may be long.
+	// Secrets are removed before the line is shortened, because half of an
+	// address no longer shows that it contains a password. The resulting text
+	// is kept for further problems in the same line.
 	source, ok := d.sources[at.line]
 	if !ok {
 		source = short(blot(strings.TrimRight(d.lines[at.line-1], " ")), maxSourceRunes)
@@ -348,7 +350,7 @@ func (d *decoder) place(p *Problem, at position) {
 	p.Source = source
 }
 
-// short returns at most the first n characters of text.
+// short returns at most the first n characters of a text, for messages.
 func short(text string, n int) string {
 	for i := range text {
 		if n == 0 {

@@ -9,21 +9,22 @@ import (
 	"heddle/traces"
 )
 
-// Machines describes a cluster's nodes, for simulations. Its keys have the same
-// names as those flags of "heddle lab" that mean the same.
+// Machines describes a cluster's nodes, for simulations. Its keys are named
+// like the flags of "heddle lab" that mean the same.
 type Machines struct {
-	// Nodes is the number of workers in the cluster. They are spread over Racks
-	// racks. If Racks does not divide Nodes, the first racks get one worker
-	// more.
+	// Nodes is the number of workers in the cluster. They are spread over as
+	// many racks as Racks says. If they cannot be spread evenly, the first
+	// racks get one worker more.
 	Nodes int `yaml:"nodes"`
 	Racks int `yaml:"racks"`
-	// Slots is the number of containers that a worker runs at the same time.
-	// Container is the memory of each.
+	// Slots is the number of containers that a worker can run at the same time.
+	// Container is the memory of each container.
 	Slots     int        `yaml:"slots"`
 	Container units.Size `yaml:"container"`
 	// CPUs lists the numbers of cores of the workers, in the order of their
-	// names. A short list starts again from its beginning. If the list is empty
-	// or a number is 0, tasks on the worker do not slow each other down.
+	// names. If the list is shorter than the number of workers, it starts again
+	// from its beginning. If the list is empty or a number is 0, tasks on the
+	// worker do not slow each other down.
 	CPUs []float64 `yaml:"cpus,omitempty"`
 	// Cache is the size of each DataNode's HDFS cache.
 	Cache units.Size `yaml:"cache,omitempty"`
@@ -45,8 +46,8 @@ type Machines struct {
 	Async bool `yaml:"async,omitempty"`
 }
 
-// Names of the YARN properties that describe a simulated cluster in a trace's
-// header.
+// Names of YARN properties. With them, a trace's header describes a simulated
+// cluster.
 const (
 	settingScheduler = "yarn.resourcemanager.scheduler.class"
 	settingNodeBeat  = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"
@@ -85,9 +86,9 @@ func (m *Machines) problems(p *problems, path string) {
 	}
 }
 
-// Facts returns the description of the nodes in the form of a trace's header:
-// nodes, rates of disks, links and uplinks, and the YARN properties that
-// simulations use.
+// Facts returns the description of the nodes as it stands in a trace's header:
+// the nodes, the rates of disks, links and uplinks, and the YARN properties
+// that simulations use.
 func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[string]string) {
 	c := traces.ClusterFacts{Name: name, HostCores: rates.HostCores}
 	rack, inRack := 0, 0
@@ -133,9 +134,9 @@ func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[str
 	return c, settings
 }
 
-// rackOf returns the rack, counted from 1, of the worker with number i. Workers
-// fill the racks in order. If racks does not divide nodes, the first racks get
-// one worker more.
+// rackOf returns the number of the rack, from 1, of worker number i. The first
+// workers are in the first rack, and so on. If the workers cannot be spread
+// evenly, the first racks get one more.
 func rackOf(i, nodes, racks int) int {
 	each, more := nodes/racks, nodes%racks
 	if i < more*(each+1) {

@@ -18,8 +18,9 @@ import (
 // is the model's name alone, or a mapping that also has parameters, splits or
 // another cluster.
 type Model struct {
-	// Label is the name of the scheduler model in trials and reports; by
-	// default Model.
+	// Label is the name of this scheduler model in trials and reports, so that
+	// one model can be used twice with different parameters. The default is
+	// Model.
 	Label string `yaml:"label,omitempty"`
 	// Model is the name of a scheduler model. "yarn" means the cluster's own
 	// scheduler.
@@ -33,8 +34,8 @@ type Model struct {
 	Cluster string `yaml:"cluster,omitempty"`
 }
 
-// shorten sets the scheduler model's name, for a file that gives only the name
-// and no mapping.
+// The method shorten sets the scheduler model's name. It is called if an
+// experiment file gives only the name and no mapping.
 func (m *Model) shorten(name string) { m.Model = name }
 
 func (m *Model) fill(e *Experiment, file string) {
@@ -67,14 +68,15 @@ func (e *Experiment) modelProblems(p *problems) {
 			p.addf(path+".params", "want none for %s: the cluster's own configuration sets its scheduler's parameters", ModelYARN)
 		}
 		labels[m.Label] = true
-		if m.Splits != e.Splits { // a value that comes from the experiment is checked with the experiment
+		if m.Splits != e.Splits { // check the splits here only if the model has its own: those of the experiment are checked with the experiment
 			oneOf(p, path+".splits", m.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
 		}
 	}
 }
 
-// Scheduler returns the scheduler model, or nil if the cluster's own scheduler
-// decides. The seed is used unless Params contains a seed.
+// Scheduler returns a new scheduler model, or nil if the cluster's own
+// scheduler decides. Its random numbers come from seed, unless Params contains
+// a seed.
 func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 	if m.Model == ModelYARN {
 		return nil, nil
@@ -89,9 +91,9 @@ func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 	return sched.New(m.Model, params)
 }
 
-// SetParam sets a parameter of scheduler models from text. NAME=VALUE sets it
-// for all models that have it, and MODEL.NAME=VALUE for one model. Params of
-// the models must not be nil.
+// SetParam sets a parameter of scheduler models from text, such as a command
+// line flag. NAME=VALUE sets it for all models that have such a parameter, and
+// MODEL.NAME=VALUE for one model. Params of the models must not be nil.
 func SetParam(models []Model, text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok {

@@ -22,7 +22,8 @@ type Problem struct {
 
 // Error lists all mistakes in a cluster or experiment.
 type Error struct {
-	// File is the file's name; empty if the value did not come from a file.
+	// File is the name of the cluster or experiment file; empty if the values
+	// did not come from a file.
 	File     string
 	Problems []Problem
 }
@@ -67,14 +68,15 @@ func (p Problem) write(b *strings.Builder, file string) {
 	fmt.Fprintf(b, "\n%5d | %s\n      | %s^", p.Line, p.Source, string(caret))
 }
 
-// problems is the list of mistakes that Validate finds.
+// problems is the list of mistakes that Validate finds in a cluster or
+// experiment.
 type problems []Problem
 
 func (p *problems) addf(path, format string, args ...any) {
 	*p = append(*p, Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// err returns the mistakes as an *Error, nil if there are none.
+// err returns the mistakes found so far as an *Error, nil if there are none.
 func (p problems) err(file string) error {
 	if len(p) == 0 {
 		return nil
@@ -82,9 +84,9 @@ func (p problems) err(file string) error {
 	return &Error{File: file, Problems: p}
 }
 
-// These patterns find secrets. A secret token that someone put into the file by
-// mistake must not appear in a message, neither as a value nor inside an
-// address. The function blot replaces it by ***.
+// Patterns that find secrets in a line. A password or token that someone put
+// into the file by mistake must not appear in an error message, neither as a
+// value nor inside an address. The function blot replaces it by ***.
 var (
 	secretValue = regexp.MustCompile(`(?i)((?:token|password|secret|credential)s?["']?\s*:\s*)[^\s{\[].*`)
 	userInfo    = regexp.MustCompile(`(://)[^\s"']*@|[^\s/@"'\[{,]+@`)

@@ -14,14 +14,16 @@ import (
 	"heddle/hibench"
 )
 
-// ExperimentSchema returns the JSON Schema of experiment files, for editors. It
-// has the keys of the structs that decode fills. What depends on two values,
-// such as a label that occurs twice, only ParseExperiment refuses.
+// ExperimentSchema returns the JSON Schema of experiment files, with which
+// editors check and complete them. It is made from the structs into which such
+// files are read. It does not contain rules about two values, such as a label
+// that occurs twice. Only ParseExperiment checks these.
 func ExperimentSchema() []byte {
 	return schema("heddle experiment", *defaultExperiment(), experimentKeys(), nil)
 }
 
-// ClusterSchema returns the JSON Schema of cluster files.
+// ClusterSchema returns the JSON Schema of cluster files, with which editors
+// check and complete them.
 func ClusterSchema() []byte {
 	return schema("heddle cluster", Cluster{}, clusterKeys(), object{"anyOf": []object{
 		{"required": []string{"resourceManagers", "nameNodes", "historyServer"}},
@@ -29,13 +31,13 @@ func ClusterSchema() []byte {
 	}})
 }
 
-// keyDoc describes a key for people and editors. Its place is a path without
-// indexes, such as "workloads.name".
+// keyDoc describes one key of an experiment or cluster file in a JSON Schema.
+// The key's place is a path without indexes, such as "workloads.name".
 type keyDoc struct {
 	text     string
 	required bool
-	values   []string   // the texts that are allowed; nil for any
-	bounds   [2]float64 // smallest and largest number; both 0 for any
+	values   []string   // the texts that the key's value may have; nil if any text is allowed
+	bounds   [2]float64 // smallest and largest number allowed; both 0 if any is
 	one      []string   // keys of which a file must have exactly one
 }
 
@@ -140,24 +142,24 @@ func clusterKeys() map[string]keyDoc {
 	}
 }
 
-// object is a JSON object.
+// object is a JSON object: a part of a JSON Schema.
 type object map[string]any
 
-// schema returns the JSON Schema of files that are read into a value like
-// defaults. more has further rules for the whole file.
+// schema returns the JSON Schema of files that are read into a struct like
+// defaults. The argument more contains further rules for the whole file.
 func schema(title string, defaults any, docs map[string]keyDoc, more object) []byte {
 	s := schemaOf(reflect.ValueOf(defaults), "", docs)
 	s["$schema"], s["title"] = "https://json-schema.org/draft/2020-12/schema", title
 	maps.Copy(s, more)
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		panic("config: schema: " + err.Error()) // it has no values that JSON lacks
+		panic("config: schema: " + err.Error()) // this cannot happen: a schema has only values that JSON can express
 	}
 	return append(data, '\n')
 }
 
-// schemaOf returns the schema of the values that decode reads into v. v itself
-// is the default.
+// schemaOf returns the JSON Schema of the values that decode reads into the
+// variable v. The present value of v becomes the default.
 func schemaOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 	doc := docs[path]
 	s := typeOf(v, path, docs)
@@ -181,7 +183,8 @@ func schemaOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 	return s
 }
 
-// typeOf returns the part of a schema that follows from the type.
+// typeOf returns the part of a JSON Schema that follows from the Go type of a
+// value.
 func typeOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 	t := v.Type()
 	zero := func() reflect.Value { return reflect.Zero(t.Elem()) }
@@ -204,7 +207,7 @@ func typeOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 		return typeOf(zero(), path, docs)
 	case reflect.Struct:
 		s := structureOf(v, path, docs)
-		if _, ok := pointer.(interface{ shorten(string) }); ok { // the model's name alone
+		if _, ok := pointer.(interface{ shorten(string) }); ok { // a model may be given by its name alone, or by a mapping
 			return object{"anyOf": []object{{"enum": docs[path+".model"].values}, s}}
 		}
 		return s
@@ -224,7 +227,7 @@ func typeOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 			s["minItems"] = 1
 		}
 		return s
-	case reflect.String: // YAML reads some texts, such as 1.0, as numbers
+	case reflect.String: // texts such as 1.0 need no quotes in YAML and then are numbers, so allow these types too
 		return object{"type": []string{"string", "number", "boolean"}}
 	case reflect.Bool:
 		return object{"type": "boolean"}

@@ -10,34 +10,38 @@ import (
 	"heddle/harness/internal/nearest"
 )
 
-// Threshold is a limit for one model's figure, such as "fifo < yarn * 1.1". The
-// metric that it is about is the key in Experiment.Thresholds.
+// Threshold is a limit for what the trials of one scheduler model show, such as
+// "fifo < yarn * 1.1". It is about one metric, such as the completion time; the
+// metric is the key in Experiment.Thresholds.
 type Threshold struct {
-	// Text is the threshold as the file has it.
+	// Text is the threshold as written in the experiment file.
 	Text string
-	// Model is the label of the model whose figure is limited.
+	// Model is the label of the scheduler model that is limited, "fifo" in
+	// "fifo < yarn".
 	Model string
-	// Below is true for "<", and false for ">".
+	// Below is true for "<" (the model's value must be below the limit), and
+	// false for ">".
 	Below bool
-	// Other is the model whose figure the limit is made from. If it is empty,
-	// the limit is a number.
+	// Other is the label of the model with which Model is compared, "yarn" in
+	// "fifo < yarn". If it is empty, the limit is a number.
 	Other string
-	// Limit is, with Other, the factor for a time (1 if the text has none) or
-	// the percentage points to add for a share. Without Other it is the limit
-	// itself, in the metric's unit.
+	// Limit is the number in the threshold. With Other, it is the factor for a
+	// time (1 if there is none), or the percentage points to add for a share.
+	// Without Other, it is the limit itself in the metric's unit.
 	Limit float64
 
-	operator, unit string // as the text has them: "*", "+", "-" or none; "s", "%" or none
+	operator, unit string // parts of the threshold's text: operator is "*", "+", "-" or empty; unit is "s", "%" or empty
 }
 
-// thresholdForms is the end of messages about a threshold that cannot be read.
+// thresholdForms says which forms of a threshold are allowed. It ends the
+// messages about a threshold that cannot be read.
 const thresholdForms = "want MODEL < MODEL * 1.1 for a time, MODEL > MODEL + 5 for a share in percent, or MODEL < 60, with spaces between the parts"
 
-// maxThresholds limits the thresholds of one experiment.
+// maxThresholds is the largest number of thresholds in one experiment.
 const maxThresholds = 100
 
 // metricUnits has the metrics that thresholds may be about, with their units.
-// They are those of 'heddle compare'.
+// They are the metrics of "heddle compare".
 var metricUnits = map[string]string{
 	"makespan": "s", "jobCompletion": "s", "mapDuration": "s", "reduceDuration": "s",
 	"cacheLocal": "%", "nodeLocal": "%",
@@ -47,11 +51,11 @@ var metricUnits = map[string]string{
 // for a time and "%" for a share.
 func MetricUnits() map[string]string { return maps.Clone(metricUnits) }
 
-// MarshalText returns the threshold as the file has it.
+// MarshalText returns the threshold as it is written in the experiment file.
 func (t Threshold) MarshalText() ([]byte, error) { return []byte(t.Text), nil }
 
-// UnmarshalText parses a threshold. Its parts have spaces between them, because
-// models' names may contain a hyphen.
+// UnmarshalText parses the text of a threshold. The parts of the text have
+// spaces between them, because names of models may contain a hyphen.
 func (t *Threshold) UnmarshalText(data []byte) error {
 	*t = Threshold{Text: string(data)}
 	parts := strings.Fields(t.Text)
@@ -83,7 +87,8 @@ func (t *Threshold) UnmarshalText(data []byte) error {
 	return nil
 }
 
-// fillThresholds makes the factor of times 1 where the file has none.
+// fillThresholds sets the factor of thresholds about times to 1 where the
+// experiment file gives none.
 func (e *Experiment) fillThresholds() {
 	for metric, list := range e.Thresholds {
 		for i := range list {
@@ -96,7 +101,7 @@ func (e *Experiment) fillThresholds() {
 
 func (e *Experiment) thresholdProblems(p *problems) {
 	var models []string
-	known := map[string]bool{"": true} // no model is what a limit in numbers has
+	known := map[string]bool{"": true} // "" is allowed as a model: a threshold that compares with a number has it
 	for _, m := range e.Models {
 		models, known[m.Label] = append(models, m.Label), true
 	}

@@ -7,24 +7,26 @@ import (
 
 // Trial is one run of one workload under one scheduler model.
 type Trial struct {
-	// Name identifies the trial in its run, such as "r02-wordcount-yarn" in
-	// repeat 2, or "w02-wordcount-yarn" for the second warm-up.
+	// Name identifies the trial in its run. "r02-wordcount-yarn" is the trial
+	// in repeat 2, and "w02-wordcount-yarn" the second warm-up (unmeasured
+	// trial).
 	Name string
-	// Repeat is the number of the repeat, or of the warm-up, counted from 1.
+	// Repeat is the number of the repeat, from 1. In a warm-up (unmeasured
+	// trial) it is the number of the warm-up.
 	Repeat   int
 	Warmup   bool
 	Workload Workload
 	Model    Model
 }
 
-// TrialName returns the name of the trial of a workload under a model. Repeats
-// count from 1.
+// TrialName returns the name of the trial of a workload under a scheduler model
+// in the given repeat. Repeats count from 1.
 func TrialName(repeat int, workload, model string) string {
 	return fmt.Sprintf("r%02d-%s-%s", repeat, workload, model)
 }
 
-// SplitsOf returns the trial's value of Splits: that of its model, or else of
-// the experiment.
+// SplitsOf returns what the trial's Splits are: those of its scheduler model,
+// or, if the model has none, those of the experiment.
 func (e *Experiment) SplitsOf(t Trial) string {
 	if t.Model.Model == ModelYARN && t.Model.Splits == SplitsPlan {
 		return SplitsAsSubmitted
@@ -32,8 +34,8 @@ func (e *Experiment) SplitsOf(t Trial) string {
 	return t.Model.Splits
 }
 
-// ActuatorOf returns the trial's value of Actuator, which says how decisions
-// take effect.
+// ActuatorOf returns the trial's Actuator, which says how a scheduler model's
+// decisions take effect on the cluster.
 func (e *Experiment) ActuatorOf(t Trial) string {
 	if t.Model.Model == ModelYARN {
 		return ActuatorNone
@@ -42,9 +44,9 @@ func (e *Experiment) ActuatorOf(t Trial) string {
 }
 
 // Trials returns all trials of the experiment in the order in which to run
-// them. After the warm-ups they go repeat by repeat, so that a run that ends
-// early has run everything equally often, and trials that are compared run
-// shortly after each other. The order depends only on the experiment. With more
+// them: first the warm-ups, then repeat by repeat. So a run that ends early has
+// run everything about equally often, and trials that are compared run shortly
+// after each other. The order depends only on the experiment. With more
 // repeats, trials are added at the end.
 func (e *Experiment) Trials() []Trial {
 	trials := e.warmups()
@@ -61,11 +63,12 @@ func (e *Experiment) Trials() []Trial {
 	return trials
 }
 
-// warmups returns the trials to run before the first repeat. All trials share
-// most of what is cold at first, such as connections and code that the daemons'
-// Java has not compiled. A workload has a part of its own: its input is written
-// before its first trial. So has a model: steering moves node labels. So the
-// warm-ups take the workloads in turn, and after each round the next model.
+// warmups returns the unmeasured trials that run before the first repeat. They
+// warm what all trials share, such as connections and code that the daemons'
+// JVMs have not compiled yet. They also warm what one workload or one model
+// needs first: a workload's input must be written, and a model may have to move
+// node labels. So the warm-ups run one workload after the other, and in the
+// next round each workload with another model.
 func (e *Experiment) warmups() []Trial {
 	if len(e.Workloads) == 0 || len(e.Models) == 0 {
 		return nil
@@ -82,13 +85,14 @@ func (e *Experiment) warmups() []Trial {
 	return trials
 }
 
-// modelOrder returns the order of the k models for workload w in repeat r.
+// modelOrder returns the order of the k scheduler models for workload w in
+// repeat r. It returns their indexes.
 //
-// In random order each k repeats share an order drawn from the seed, and rotate
-// it, so that each model has each place once in k repeats. In one fixed order,
-// what a trial leaves to the next one, such as a warm cache, and a cluster that
-// becomes slower would always hit the same model: no number of repeats shows
-// that, and more of them only make the wrong difference look surer.
+// In random order, each k successive repeats use one order that is drawn from
+// the seed, each time rotated by one. So each model has each place once in k
+// repeats. With the same order in all repeats, two things would always hit the
+// same model: what a trial leaves to the next one, such as a warm cache, and a
+// cluster that becomes slower. No number of repeats would show this error.
 func (e *Experiment) modelOrder(r, w int) []int {
 	k := len(e.Models)
 	if k == 0 {

@@ -22,28 +22,29 @@ import (
 
 // CacheResult says how much of a trial's input was in the HDFS cache.
 type CacheResult struct {
-	// Files is how many of the InputFiles were to be cached. Replicas is the
-	// number of cached copies of each block. The seed and
+	// Files is how many of the InputFiles were to be cached. Replicas is how
+	// many replicas of each block are cached. The seed and
 	// [workload.ChooseFiles] decide which files.
 	Files      int    `json:"files"`
 	InputFiles int    `json:"inputFiles"`
 	Replicas   int    `json:"replicas"`
 	Seed       uint64 `json:"seed"`
 	// BytesAsked is the total length of the blocks to be cached. BytesCached is
-	// the length of the blocks that had all their cached copies when the jobs
-	// began, and BytesCachedEnd when the jobs had ended. Each block counts
-	// once.
+	// the length of the blocks that had all their cached replicas when the jobs
+	// began. BytesCachedEnd is the same for the time when the jobs had ended.
+	// Each block counts once, whatever its number of replicas.
 	BytesAsked     int64 `json:"bytesAsked"`
 	BytesCached    int64 `json:"bytesCached"`
 	BytesCachedEnd int64 `json:"bytesCachedEnd"`
-	// Fraction is BytesCached divided by the input's bytes, 0 to 1.
+	// Fraction is BytesCached divided by the length of the whole input, 0 to 1.
 	Fraction float64 `json:"fraction"`
 }
 
 const (
-	// cachePatience is how long to wait for the HDFS cache while no further
-	// block gets cached. A DataNode with Hadoop's defaults learns of a cache
-	// directive within 30 s and reports the cached block up to 13 s later.
+	// cachePatience is how long heddle waits for the HDFS cache while no
+	// further block gets cached. A DataNode with Hadoop's defaults learns of a
+	// cache directive within 30 s and reports the cached block up to 13 s
+	// later.
 	cachePatience = 90 * time.Second
 	cacheInterval = 250 * time.Millisecond
 	// cacheCleanup is how long the removal of cache directives and their pool
@@ -62,10 +63,11 @@ type cacheHDFS interface {
 	AddCacheDirective(ctx context.Context, d hdfs.CacheDirective) (int64, error)
 }
 
-// inputCache is the part of an input that is in the HDFS cache. The methods of
-// a nil inputCache do nothing. Successive trials that read the same input share
-// one inputCache, because the NameNode decides which replicas are cached. So
-// all compared models find the same ones.
+// inputCache is the part of an input that is in the HDFS cache. A nil
+// inputCache means that nothing is cached; its methods do nothing. The NameNode
+// decides which replicas it caches. So successive trials that read the same
+// input share one inputCache, and all compared scheduler models find the same
+// replicas cached.
 type inputCache struct {
 	hdfs   cacheHDFS
 	pool   string // name of the HDFS cache pool for this input
@@ -78,8 +80,8 @@ type inputCache struct {
 
 // cacheInput puts a part of the files in an HDFS folder into the HDFS cache. It
 // returns when the NameNode reports all of that part as cached. After an error
-// nothing stays cached. HDFS drops the cache directives after lifetime, in case
-// nobody removes them.
+// nothing stays cached. HDFS drops the cache directives after the time
+// lifetime, for the case that heddle is killed and does not remove them.
 func cacheInput(ctx context.Context, h cacheHDFS, folder string, o config.Cache, lifetime time.Duration, say func(text string)) (*inputCache, error) {
 	if o.Fraction == 0 {
 		return nil, nil
@@ -95,14 +97,16 @@ func cacheInput(ctx context.Context, h cacheHDFS, folder string, o config.Cache,
 	return c, nil
 }
 
-// choose lists the input's files and returns those to cache.
+// choose lists the input's files, decides which of them to cache, and returns
+// these.
 func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, error) {
 	var files []hdfs.File
 	for f, err := range c.hdfs.Locations(ctx, c.folder) {
 		if err != nil {
 			return nil, cause(ctx, err)
 		}
-		// skip empty files, and files that Hadoop hides and jobs do not read
+		// skip empty files, and files that Hadoop hides, such as _SUCCESS: jobs
+		// do not read them
 		if name := path.Base(f.Path); f.Length > 0 && name[0] != '_' && name[0] != '.' {
 			files = append(files, f)
 			c.bytes += f.Length
@@ -124,7 +128,8 @@ func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, e
 }
 
 // chooseFiles returns the files to cache, as [workload.ChooseFiles] chooses
-// them. The order of the given files does not matter.
+// them. It sorts the files first, so that their order does not change the
+// choice.
 func chooseFiles(files []hdfs.File, fraction float64, seed uint64) []hdfs.File {
 	files = slices.SortedFunc(slices.Values(files), func(a, b hdfs.File) int { return cmp.Compare(a.Path, b.Path) })
 	var lengths []int64
@@ -138,8 +143,8 @@ func chooseFiles(files []hdfs.File, fraction float64, seed uint64) []hdfs.File {
 	return chosen
 }
 
-// fill adds cache directives for the files and waits until HDFS has cached the
-// files.
+// fill adds cache directives for the files and waits until HDFS has cached them
+// all.
 func (c *inputCache) fill(ctx context.Context, files []hdfs.File, until time.Time) error {
 	if err := c.awaitClear(ctx); err != nil {
 		return err
@@ -165,10 +170,10 @@ func (c *inputCache) fill(ctx context.Context, files []hdfs.File, until time.Tim
 	return c.await(ctx)
 }
 
-// awaitClear waits until no block of the input is in the HDFS cache. A block
-// that a DataNode is about to drop still counts as cached for some seconds. It
-// would be taken for a block cached for this trial, and be gone when jobs read
-// it.
+// awaitClear waits until no block of the input is in the HDFS cache. A DataNode
+// reports a block that it is about to drop as cached for some seconds more.
+// Such a block would be taken for one cached for this trial, and would be gone
+// when the jobs read it.
 func (c *inputCache) awaitClear(ctx context.Context) error {
 	return c.every(ctx, cachePatience, func() (int64, error) {
 		var cached int64
@@ -189,8 +194,8 @@ func (c *inputCache) awaitClear(ctx context.Context) error {
 	})
 }
 
-// awaitRoom waits until the DataNodes' caches have room for the files. Blocks
-// of an earlier trial may still be there.
+// awaitRoom waits until the DataNodes' caches have room for the files. Cached
+// blocks of an earlier trial may not have been dropped yet.
 func (c *inputCache) awaitRoom(ctx context.Context) error {
 	need := c.result.BytesAsked * int64(c.result.Replicas)
 	return c.every(ctx, cachePatience, func() (int64, error) {
@@ -240,8 +245,9 @@ func (c *inputCache) await(ctx context.Context) error {
 	return nil
 }
 
-// look returns how many bytes of the chosen blocks have all their cached
-// copies, and lists the other chosen blocks.
+// The function look asks the NameNode how many bytes of the chosen blocks have
+// all their cached replicas. It also returns a description of each other chosen
+// block, for messages.
 func (c *inputCache) look(ctx context.Context) (cached int64, lacking []string, err error) {
 	for f, err := range c.hdfs.Locations(ctx, c.folder) {
 		if err != nil {
@@ -270,7 +276,8 @@ func (c *inputCache) look(ctx context.Context) (cached int64, lacking []string, 
 }
 
 // stillCached reports whether all chosen files are still cached, so that a
-// trial that reads the given HDFS folder need not cache them again.
+// trial that reads the given HDFS folder need not put them into the cache
+// again.
 func (c *inputCache) stillCached(ctx context.Context, h cacheHDFS, folder string, say func(text string)) (whole bool, err error) {
 	if c.hdfs != h || c.folder != folder {
 		return false, nil
@@ -285,14 +292,17 @@ func (c *inputCache) stillCached(ctx context.Context, h cacheHDFS, folder string
 	return true, nil
 }
 
-// stillLacking is an error that says which condition a wait is waiting for.
+// stillLacking is the error of a check whose condition does not hold yet, such
+// as "blocks are not cached". It says which condition. The check is to be
+// repeated.
 type stillLacking string
 
 func (s stillLacking) Error() string { return string(s) }
 
-// every calls the function look again and again, until it succeeds or fails
-// with an error other than a stillLacking. It gives up when the number that
-// look returns has not changed for the time patience.
+// The function every calls the function look every 250 ms, until look succeeds
+// or fails with an error other than a stillLacking. It gives up if the number
+// that look returns, such as the bytes cached so far, has not changed for the
+// time patience.
 func (c *inputCache) every(ctx context.Context, patience time.Duration, look func() (int64, error)) error {
 	tick := time.NewTicker(cacheInterval)
 	defer tick.Stop()
@@ -316,7 +326,8 @@ func (c *inputCache) every(ctx context.Context, patience time.Duration, look fun
 	}
 }
 
-// lookAgain records how many bytes were still cached when the jobs had ended.
+// lookAgain records in the trial's result how many bytes were still cached when
+// the jobs had ended.
 func (c *inputCache) lookAgain(ctx context.Context) (warning string) {
 	if c == nil {
 		return ""
@@ -332,8 +343,8 @@ func (c *inputCache) lookAgain(ctx context.Context) (warning string) {
 	return warning
 }
 
-// notes returns a trace event that says how much was cached when the jobs
-// began.
+// notes returns an event for the trial's trace, which says how much of the
+// input was cached when the jobs began.
 func (c *inputCache) notes() []traces.Event {
 	if c == nil {
 		return nil
@@ -345,8 +356,8 @@ func (c *inputCache) notes() []traces.Event {
 }
 
 // remove removes the cache directives and their pool from HDFS, even if ctx has
-// ended. If wait is true, it returns when the blocks have left the caches, so
-// that the next trial does not find them there.
+// ended. If wait is true, it returns only when the DataNodes have dropped the
+// blocks, so that the next trial does not find them cached.
 func (c *inputCache) remove(ctx context.Context, wait bool) error {
 	if c == nil {
 		return nil
@@ -370,8 +381,8 @@ func (c *inputCache) remove(ctx context.Context, wait bool) error {
 // cachePoolPrefix is how the names of heddle's HDFS cache pools start.
 const cachePoolPrefix = "heddle-cache"
 
-// removeStalePools removes the HDFS cache pools that killed runs on this host
-// left. Their cached blocks would distort later measurements.
+// removeStalePools removes the HDFS cache pools that killed runs of this host
+// left behind. The blocks cached by them would distort later measurements.
 func removeStalePools(ctx context.Context, h cacheHDFS) error {
 	pools, err := h.CachePools(ctx)
 	if err != nil {
@@ -388,8 +399,8 @@ func removeStalePools(ctx context.Context, h cacheHDFS) error {
 	return nil
 }
 
-// some returns a text with the first three items of the list and the number of
-// the others.
+// The function some returns a text for messages: the first three items of the
+// list, and how many others there are.
 func some(list []string) string {
 	const most = 3
 	if len(list) <= most {

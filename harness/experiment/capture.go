@@ -24,8 +24,9 @@ type CaptureOptions struct {
 	// Root is the folder that contains the run folders. Name is the name of the
 	// new run folder; by default it is the time.
 	Root, Name string
-	// Jobs are ids of ended jobs, whose traces are made from their history. If
-	// empty, jobs are captured live until ctx ends.
+	// Jobs are ids of YARN jobs that have ended. Their traces are made from the
+	// job history. If Jobs is empty, jobs are captured while they run, until
+	// ctx ends.
 	Jobs []string
 	// Count is the number of ended jobs after which a live capture ends; 0
 	// means no limit.
@@ -38,7 +39,8 @@ type CaptureOptions struct {
 	Progress func(Step)
 }
 
-// captureTrial is the name of the only trial in a capture's run folder.
+// captureTrial is the name of the only trial in the run folder that Capture
+// makes.
 const captureTrial = "capture"
 
 // Captured contains the figures of the captured jobs, and warnings about the
@@ -48,7 +50,8 @@ type Captured struct {
 	Warnings []string
 }
 
-// Capture makes a run folder with one trace of jobs that heddle did not start.
+// Capture makes a run folder with one trace, which contains jobs that heddle
+// did not start.
 func Capture(ctx context.Context, o CaptureOptions) (*runs.Run, Captured, error) {
 	if err := o.Cluster.Supported(); err != nil {
 		return nil, Captured{}, err
@@ -109,12 +112,12 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	return captured, active.Done()
 }
 
-// captureLive captures jobs while they run, until ctx ends or Count jobs have
+// captureLive records jobs while they run, until ctx ends or Count jobs have
 // ended.
 func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Clients, folder *os.Root) (capture.Result, error) {
-	// When ctx ends, only the start of the capture session and the wait below
-	// stop. The session gets a context of its own, so that it can still ask the
-	// cluster's daemons.
+	// The end of ctx ends only the start of the capture session and the wait
+	// below. The session itself gets another context, so that after the end of
+	// ctx it can still ask the cluster's daemons for the last facts.
 	starting, cancelStart := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelStart()
 	started := context.AfterFunc(ctx, cancelStart)
@@ -153,8 +156,8 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	return session.Stop(ending)
 }
 
-// writeTrace writes a trial's trace file. It calls the function each with every
-// event.
+// writeTrace writes a trial's trace file. It also calls the function each with
+// every event of the trace, so that figures can be computed.
 func writeTrace(trial *runs.Active, encode func(out io.Writer, each func(traces.Event)) error, each func(traces.Event)) error {
 	return trial.Write(traceFile, func(out io.Writer) error { return encode(out, each) })
 }

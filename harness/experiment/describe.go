@@ -10,7 +10,8 @@ import (
 	"heddle/harness/runs"
 )
 
-// About is a summary of a run folder. Other programs may rely on its JSON keys.
+// About is a summary of a run folder, for lists of runs. Other programs may
+// rely on its JSON keys.
 type About struct {
 	Name      string     `json:"name"` // name of the run folder
 	Folder    string     `json:"folder"`
@@ -19,14 +20,15 @@ type About struct {
 	Error     string     `json:"error,omitempty"`
 	Trials    int        `json:"trials"`
 	Done      int        `json:"done"`
-	Models    []string   `json:"models"` // labels of the scheduler models; empty for a capture
+	Models    []string   `json:"models"` // labels of the scheduler models; empty if heddle captured jobs that it did not start
 	Workloads []string   `json:"workloads"`
 	Started   time.Time  `json:"started"`
 	Bytes     int64      `json:"bytes"`
 }
 
 // Describe returns the summary of a run. If it cannot read the run's experiment
-// file or table of results, it returns an error and what it could read.
+// file or table of results, it returns an error together with what it could
+// read.
 func Describe(run *runs.Run) (About, error) {
 	m := run.Manifest()
 	a := About{
@@ -68,11 +70,11 @@ func Describe(run *runs.Run) (About, error) {
 	for _, t := range e.Trials() {
 		a.add(t.Workload.Label, t.Model.Label)
 	}
-	slices.Sort(a.Models) // sort the models, because the trials run them in changing order
+	slices.Sort(a.Models) // sort the models by label, because the trials run them in changing order
 	return a, nil
 }
 
-// Size returns the length of the run's files as text with a unit.
+// Size returns the total length of the run's files as text with a unit.
 func (a *About) Size() string { return units.Size(a.Bytes).Rounded() }
 
 func (a *About) add(workload, model string) {

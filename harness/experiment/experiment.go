@@ -10,8 +10,8 @@
 //   - world: where trials run, on clusters or in virtual time
 //   - stage: one trial's steps in a world: prepare, run, check, clean
 //   - plan: the experiment's trials in their order
-//   - warm-up: a trial before the measured ones, whose result nobody reads
-//   - forecast: what a plan would take, from a run like it
+//   - warm-up: a trial before the measured ones; its result is not used
+//   - forecast: how long a plan would take, by the times of a similar run
 //   - leftover: something that a killed run left on the cluster
 package experiment
 
@@ -37,11 +37,11 @@ import (
 type Options struct {
 	Experiment *config.Experiment
 	// Source is the content of the experiment file. The run folder gets a copy
-	// of it.
+	// of this content.
 	Source  []byte
 	Cluster *config.Cluster
-	// Others are the clusters, by name, on which some models run instead of the
-	// experiment's own cluster.
+	// Others are further clusters, by the names in the experiment file. Some
+	// scheduler models run on these instead of the experiment's own cluster.
 	Others map[string]*config.Cluster
 	// Root is the folder that contains the run folders. Name is the name of
 	// this run's folder; by default it is the time and the experiment's name.
@@ -49,27 +49,29 @@ type Options struct {
 	// Resume is the path of an unfinished run folder to continue. Root and Name
 	// are ignored then.
 	Resume string
-	// Unverified allows to resume a run some of whose files differ from the
-	// hashes recorded for them.
+	// Unverified allows to resume a run although some of its files differ from
+	// the hashes recorded for them.
 	Unverified bool
-	// RecordObservations writes to each trial's logs what steering observed of
-	// the cluster.
+	// RecordObservations says that heddle records what it sees of the cluster
+	// while a scheduler model decides. The record is in each trial's folder
+	// logs.
 	RecordObservations bool
-	// Command is the command line of this process, which the manifest of the
-	// run records.
+	// Command is the command line of this process. The run's manifest
+	// (manifest.json) records it.
 	Command []string
 	// Settings are values on which results depend, such as the settings of a
-	// local test cluster. The run's manifest records them.
+	// local test cluster. The run's manifest (manifest.json) records them.
 	Settings map[string]string
-	// Progress is called at each step and while jobs run. It may be nil.
+	// Progress is called at each step of a trial, and repeatedly while jobs
+	// run. It may be nil.
 	Progress func(Step)
 }
 
 // Step is one step of a run, for messages to the user about what the run is
 // doing now.
 type Step struct {
-	// Trial is the name of the trial under way. Number is its position among
-	// all Trials, from 1.
+	// Trial is the name of the trial under way. Number is its position in the
+	// run's order of trials, from 1. Trials is the number of all trials.
 	Trial          string
 	Number, Trials int
 	// Doing is the kind of step, such as "prepare", "run" or "check". Text
@@ -81,17 +83,17 @@ type Step struct {
 	Steering *steer.Stats
 }
 
-// Run carries out an experiment on its clusters and returns the run folder.
-// After an error it returns the folder too, which keeps all complete trials. If
-// a trial fails, the others still run, and the error names the failed one. When
-// ctx ends, Run stops at once and ends its jobs on the cluster. The run can be
-// resumed later.
+// Run carries out an experiment on its clusters and returns the run folder. If
+// a trial fails, the others still run, and the error names the failed one.
+// After an error the returned folder keeps all complete trials, and the run can
+// be resumed later. When ctx ends, Run stops at once and ends its jobs on the
+// cluster.
 func Run(ctx context.Context, o Options) (*runs.Run, error) {
 	return carryOut(ctx, &o, &clusterWorld{options: &o, clusters: map[string]*clients.Clients{}, sums: map[string]*hibench.Sums{}})
 }
 
-// config returns the description of the cluster with the given name. The
-// experiment or one of its models names this cluster.
+// config returns the description of the cluster with the given name: the
+// experiment's own cluster, or one on which a scheduler model runs.
 func (o *Options) config(name string) *config.Cluster {
 	if name == o.Experiment.Cluster {
 		return o.Cluster
@@ -111,9 +113,10 @@ func (o *Options) supported() error {
 	return err
 }
 
-// open makes the run folder of an experiment, or opens that of an unfinished
-// run. world says where the trials run: on a cluster or in virtual time. hadoop
-// is the cluster's Hadoop version, "" in virtual time.
+// open makes the run folder of a new experiment, or opens the folder of an
+// unfinished run. The argument world says where the trials run: on a cluster or
+// in virtual time. The argument hadoop is the cluster's Hadoop version, "" in
+// virtual time.
 func open(o *Options, world, hadoop string) (*runs.Run, error) {
 	if o.Resume != "" {
 		run, err := runs.Open(o.Resume)
@@ -126,9 +129,9 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		}
 		run.Unverified = o.Unverified
 		if _, err = run.Resume(); err == nil {
-			_, err = Results(run) // fail now if the results cannot be read, because the summary will need them
+			_, err = Results(run) // when a run is resumed, fail now if its results cannot be read, because the summary at the end needs them
 		}
-		o.Experiment.Seed = run.Manifest().Seed // use the seed of the run, because a flag may have replaced the one in the file
+		o.Experiment.Seed = run.Manifest().Seed // use the seed that the run recorded: it may come from a flag and differ from the experiment file's
 		if err != nil {
 			run.Close()
 		}
@@ -166,9 +169,9 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 	return run, nil
 }
 
-// otherWorld says how a run's trials ran (on a cluster or simulated) and how to
-// resume the run. It is for the error message if a run is resumed in the other
-// way.
+// otherWorld returns an error message for a run that is resumed in the wrong
+// way. It says whether the run's trials ran on a cluster or were simulated, and
+// which command resumes the run.
 var otherWorld = map[string]string{
 	runs.WorldSimulated: "its trials are simulated; resume it with --simulate",
 	"":                  "its trials ran on a cluster; resume it without --simulate",

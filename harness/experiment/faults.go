@@ -26,24 +26,25 @@ import (
 	"heddle/yarnclient"
 )
 
-// faultsRoot is an HDFS folder with one folder for each trial that injects
-// faults. In it is an empty folder "up-NODE" or "slow-NODE" for each node that
-// must be brought back to normal. They are made before the first fault, so that
-// the next run knows what to undo if this one is killed. To make a folder, HDFS
-// needs no DataNode.
+// faultsRoot is an HDFS folder that records which nodes must be brought back to
+// normal. It has one folder for each trial that injects faults, with an empty
+// folder "up-NODE" or "slow-NODE" for each such node. They are made before the
+// first fault. So if a run is killed, the next run knows what to undo. These
+// are folders and not files, because HDFS can make folders even while DataNodes
+// are down.
 const (
 	faultsRoot   = dataRoot + "/faults"
 	faultsPrefix = "faults"
 )
 
-// How long it may take to bring a node back to normal: to run the cluster's
-// command, and until the node's daemons run.
+// Time limits for bringing a node back to normal: first for the cluster's
+// command, then until the node's daemons run.
 const (
 	commandLimit = 20 * time.Second
 	backLimit    = 2 * time.Minute
 )
 
-// refuseKeys returns an error that lists the keys of an experiment file that
+// refuseKeys returns an error that lists those keys of an experiment file that
 // the cluster does not support.
 func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 	var list []config.Problem
@@ -66,8 +67,8 @@ func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 	return nil
 }
 
-// refuseNodes returns an error that lists the faults of an experiment that name
-// nodes which do not exist.
+// refuseNodes returns an error that lists those faults of an experiment that
+// name a node which does not exist.
 func refuseNodes(e *config.Experiment, nodes []traces.NodeFacts) error {
 	var list []config.Problem
 	for i := range e.Faults {
@@ -81,8 +82,8 @@ func refuseNodes(e *config.Experiment, nodes []traces.NodeFacts) error {
 	return nil
 }
 
-// refuseNodesOf calls refuseNodes with the workers of a cluster. They include
-// workers that are down because a run with faults was killed.
+// refuseNodesOf calls refuseNodes with the workers of a cluster. Workers that
+// are down count too, since a killed run with faults may have stopped them.
 func refuseNodesOf(ctx context.Context, e *config.Experiment, c *clients.Clients) error {
 	if len(e.Faults) == 0 {
 		return nil
@@ -103,7 +104,7 @@ func factsOf(list []yarnclient.Node) []traces.NodeFacts {
 }
 
 // speculating returns a workload whose jobs follow the experiment's rule for
-// speculative attempts, unless the workload's own settings say otherwise.
+// speculative attempts. Settings of the workload itself override this rule.
 func speculating(w config.Workload, rule string) workload.Workload {
 	if rule == "" {
 		return workload.Of(w)
@@ -123,16 +124,16 @@ type faultRun struct {
 	faults  config.Faults
 	nodes   []yarnclient.Node
 	undoDir string         // HDFS folder whose subfolders name the nodes to bring back to normal
-	changed map[undo]int64 // changed nodes to bring back to normal; the comment of bringBack explains the values
+	changed map[undo]int64 // changed nodes to bring back to normal; the value is the time of the node's last health report before it went down
 	log     *os.File
 	stop    func()
-	ended   chan struct{} // closed when no more faults will be injected
-	failed  error         // why a fault could not be carried out; set before ended is closed
+	ended   chan struct{} // closed when all faults of the trial were injected or injecting them has stopped
+	failed  error         // why a fault could not be carried out; set before the channel ended is closed
 }
 
-// undo is one change to a node that must be undone: a node that is down must
-// come up (its field what is config.FaultUp), or a slow node must get its
-// normal speed (config.FaultSlow).
+// undo is one change to a node that must be undone. The field what is
+// config.FaultUp for a node that is down and must be started, or
+// config.FaultSlow for a slow node that must get its normal speed.
 type undo struct {
 	what string
 	node traces.Node
@@ -140,9 +141,9 @@ type undo struct {
 
 func (u undo) String() string { return u.what + "-" + string(u.node) }
 
-// beginFaults starts to inject the trial's faults. Their times count from the
-// trial's first submission. If a fault cannot be carried out, the returned
-// context ends.
+// beginFaults starts to inject the trial's faults in the background. Their
+// times count from the trial's first submission of a job. If a fault cannot be
+// carried out, the returned context ends, which stops the trial.
 func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (context.Context, *faultRun, error) {
 	e := t.options.Experiment
 	if len(e.Faults) == 0 {
@@ -179,8 +180,8 @@ func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (c
 	return running, r, nil
 }
 
-// recordUndo records in HDFS which nodes must be brought back to normal. It is
-// called before the first fault.
+// recordUndo records in HDFS which nodes must be brought back to normal, for
+// the case that this process is killed. It is called before the first fault.
 func (r *faultRun) recordUndo() error {
 	files, err := r.cluster.HDFS.Files()
 	if err != nil {
@@ -208,8 +209,8 @@ func undoOf(f *config.Fault, n traces.Node) undo {
 	return undo{config.FaultUp, n}
 }
 
-// happen carries out one fault after the other. A fault affects all its nodes
-// at once.
+// happen carries out the trial's faults one after the other, by their times. A
+// fault affects all its nodes at the same time.
 func (r *faultRun) happen(ctx context.Context) error {
 	began, ok := r.firstSubmission(ctx)
 	for i := 0; ok && i < len(r.faults); i++ {
@@ -220,7 +221,7 @@ func (r *faultRun) happen(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil // inject no more faults, since the jobs have ended
+			return nil // the jobs have ended, so inject no more faults
 		case <-time.After(time.Until(began.Add(time.Duration(f.At)))):
 		}
 		var all errgroup.Group
@@ -246,8 +247,8 @@ func (r *faultRun) happen(ctx context.Context) error {
 	return nil
 }
 
-// firstSubmission waits for the trial's first job and returns its time of
-// submission. It returns false if ctx ends first.
+// firstSubmission waits until the trial's first job has been submitted and
+// returns the time of submission. It returns false if ctx ends first.
 func (r *faultRun) firstSubmission(ctx context.Context) (time.Time, bool) {
 	const every = 50 * time.Millisecond
 	for {
@@ -262,9 +263,9 @@ func (r *faultRun) firstSubmission(ctx context.Context) (time.Time, bool) {
 	}
 }
 
-// end brings the nodes that the faults changed back to normal, even if ctx has
-// ended. Unless ctx was cancelled, it waits until the nodes run. A second call
-// does nothing.
+// The function end brings back to normal all nodes that the faults changed,
+// even if ctx has ended. Unless ctx was cancelled, it waits until the nodes
+// run. A second call does nothing.
 func (r *faultRun) end(ctx context.Context) error {
 	if r == nil || r.log == nil {
 		return nil
@@ -276,7 +277,7 @@ func (r *faultRun) end(ctx context.Context) error {
 		r.failed = fmt.Errorf("faults: %w", r.failed)
 	}
 	if err := bringBack(ctx, r.cluster, r.log, r.changed); err != nil {
-		return errors.Join(r.failed, err) // keep the record in HDFS of what to undo, for the next run
+		return errors.Join(r.failed, err) // some nodes are not back to normal, so keep the record in HDFS for the next run
 	}
 	return errors.Join(r.failed, removeUndo(r.cluster, r.undoDir))
 }
@@ -292,9 +293,10 @@ func removeUndo(c *clients.Clients, folder string) error {
 	return nil
 }
 
-// bringBack undoes the faults in list. Unless ctx was cancelled, it waits until
-// the nodes run. The values in list are the times of the last health report
-// before a node went down. A node is back when it has sent a report since.
+// bringBack undoes the changes to nodes in list. Unless ctx was cancelled, it
+// waits until the nodes run again. The values in list are the times of the last
+// health report before a node went down: a node runs again when it has sent a
+// newer report.
 func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[undo]int64) error {
 	uncut := context.WithoutCancel(ctx)
 	var all errgroup.Group
@@ -312,7 +314,7 @@ func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[u
 	if err != nil || errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
-	if ctx.Err() != nil { // even after a timeout, wait until the nodes are back, since the next trial needs them
+	if ctx.Err() != nil { // even after a timeout of the trial, wait until the nodes are back, since the next trial needs them
 		ctx = uncut
 	}
 	ctx, cancel := context.WithTimeout(ctx, backLimit)
@@ -337,8 +339,8 @@ func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[u
 	}
 }
 
-// deadAmong returns the DataNodes on the given nodes that the NameNode counts
-// as dead. It returns none if only superusers may ask.
+// deadAmong returns those of the given nodes whose DataNode the NameNode counts
+// as dead. It returns none if the NameNode answers this only to superusers.
 func deadAmong(ctx context.Context, c *clients.Clients, list map[undo]int64) ([]hdfs.DataNode, error) {
 	all, err := c.HDFS.DataNodes(ctx)
 	if errors.Is(err, fs.ErrPermission) {
@@ -350,14 +352,14 @@ func deadAmong(ctx context.Context, c *clients.Clients, list map[undo]int64) ([]
 	}), err
 }
 
-// carryOutFault runs the cluster's command for a fault and writes the command's
-// output to log.
+// carryOutFault runs the cluster file's command for a fault on one node and
+// writes the command's output to log.
 func carryOutFault(ctx context.Context, log *os.File, command []string) error {
 	if len(command) == 0 {
 		return errors.New("the cluster file has no command for it, or the node's name has characters that a command may not have")
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // own process group: ctrl-C must not stop a command that brings nodes back
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a process group of its own, so that ctrl-C does not stop a command that brings nodes back
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if log != nil {

@@ -13,14 +13,16 @@ import (
 	"heddle/harness/stats"
 )
 
-// Forecast says what a run of an experiment would do, without doing it. Its JSON
-// keys are stable.
+// Forecast says how long a run of an experiment would take and how many repeats
+// it needs. It is made without a run on the cluster. Other programs may rely on
+// its JSON keys.
 type Forecast struct {
-	Trials []ForecastTrial `json:"trials"` // in the order of the run
-	// TotalMs is the sum of the trials' estimates.
+	Trials []ForecastTrial `json:"trials"` // trials of the experiment, in the order in which they would run
+	// TotalMs is the sum of the trials' estimated times in ms.
 	TotalMs int64 `json:"totalMs"`
-	// TellPct is the difference of makespans to tell, and Tell has a row for
-	// each workload and pair of models.
+	// TellPct is the difference of makespans, in percent, that the experiment
+	// should be able to show. Tell has a row for each workload and pair of
+	// scheduler models, which says how many repeats this needs.
 	TellPct  float64        `json:"tellPct"`
 	Tell     []ForecastTell `json:"tell"`
 	Warnings []string       `json:"warnings,omitempty"`
@@ -28,44 +30,49 @@ type Forecast struct {
 	simulated bool
 }
 
-// ForecastTrial is a trial with its estimated time.
+// ForecastTrial is one trial of a planned experiment with its estimated time.
 type ForecastTrial struct {
 	Trial string `json:"trial"`
-	// EstimateMs is the median of like trials; 0 if there is none.
+	// EstimateMs is the median time, in ms, of earlier trials of the same
+	// workload and model. It is 0 if there are none.
 	EstimateMs int64 `json:"estimateMs"`
 }
 
-// ForecastTell says how many repeats would tell a difference between two models.
+// ForecastTell says how many repeats are needed to show a difference between
+// the makespans of two scheduler models, A and B.
 type ForecastTell struct {
 	Workload string `json:"workload"`
 	A        string `json:"a"`
-	// B is empty for an experiment with one model: then the difference is one
-	// between two runs, each of so many repeats.
+	// B is empty if the experiment has only one model. Then the row is about
+	// the difference between two runs with that model, each with so many
+	// repeats.
 	B string `json:"b,omitempty"`
-	// Pairs is how many repeats the spread is from. SpreadPct is the standard
-	// deviation of the makespans' ratio over them, 0 below two pairs.
+	// Pairs is the number of repeats from which SpreadPct is computed.
+	// SpreadPct is the standard deviation, over repeats, of the makespans'
+	// ratio B/A, in percent. It is 0 if there are fewer than two pairs.
 	Pairs     int     `json:"pairs"`
 	SpreadPct float64 `json:"spreadPct"`
-	// Repeats is 0 if it is not known.
+	// Repeats is the number of repeats needed; 0 if it is not known.
 	Repeats int `json:"repeats"`
 }
 
-// ForecastRepeats is how many repeats to simulate for a forecast.
+// ForecastRepeats is how many repeats are simulated if no earlier run is given
+// from which to make a forecast.
 const ForecastRepeats = 6
 
-// mostRepeats is the largest number of repeats that a forecast names.
+// mostRepeats is the largest number of repeats that a forecast prints.
 const mostRepeats = 10_000
 
-// Expect returns the forecast for an experiment from a run like it: one of the
-// same workloads and models, by their labels. tellPct is the difference of
-// makespans, in percent, for which to give the repeats.
+// Expect returns the forecast for an experiment. It is made from an earlier run
+// whose workloads and models have the same labels. tellPct is the difference of
+// makespans, in percent, that the experiment should show.
 func Expect(e *config.Experiment, like *Finished, tellPct float64) *Forecast {
 	f := &Forecast{TellPct: tellPct, Tell: []ForecastTell{}, simulated: like.Manifest().World == runs.WorldSimulated}
 	took := trialTimes(like)
 	late := map[string]bool{}
 	for _, t := range e.Trials() {
 		all := took[[2]string{t.Workload.Label, t.Model.Label}]
-		if len(all) == 0 { // no trial of this model, so take those of the workload
+		if len(all) == 0 { // no earlier trial of this model, so take the trials of the workload under any model
 			all = took[[2]string{t.Workload.Label, ""}]
 		}
 		x := ForecastTrial{Trial: t.Name}
@@ -96,9 +103,10 @@ func Expect(e *config.Experiment, like *Finished, tellPct float64) *Forecast {
 	return f
 }
 
-// trialTimes returns how long the measured trials of a run took, in ms, by
-// workload and model, and by workload with no model. In virtual time a trial
-// takes its makespan.
+// trialTimes returns how long the measured trials of a run took, in ms. The
+// map's keys are a workload with a model, or with "" for all models. A
+// simulated trial counts with its makespan, since simulating it takes no such
+// time.
 func trialTimes(run *Finished) map[[2]string][]float64 {
 	m := run.Manifest()
 	took := map[[2]string][]float64{}
@@ -115,8 +123,9 @@ func trialTimes(run *Finished) map[[2]string][]float64 {
 	return took
 }
 
-// newTell computes the repeats from the spread of the repeats of a run. An empty
-// b means a second run of a.
+// newTell computes how many repeats show a difference of tellPct percent
+// between the models a and b. It uses the spread between the repeats of an
+// earlier run. An empty b stands for a second run of a.
 func newTell(run *Finished, workload, a, b string, tellPct float64) ForecastTell {
 	t := ForecastTell{Workload: workload, A: a, B: b}
 	logs := func(model string) map[int]float64 {
@@ -130,7 +139,7 @@ func newTell(run *Finished, workload, a, b string, tellPct float64) ForecastTell
 	}
 	as, bs := logs(a), logs(b)
 	var ratios []float64
-	for _, r := range run.Results { // in the order of the plan
+	for _, r := range run.Results { // take the repeats in the order of the run's trials, so that rounding is always the same
 		if r.Workload != workload || r.Model != a {
 			continue
 		}
@@ -146,16 +155,16 @@ func newTell(run *Finished, workload, a, b string, tellPct float64) ForecastTell
 	}
 	sd := stats.Deviation(ratios)
 	if b == "" {
-		sd *= math.Sqrt2 // two runs differ by the spread of both
+		sd *= math.Sqrt2 // between two runs, the spread of each counts
 	}
 	t.SpreadPct = 100 * sd
-	// With fewer pairs a comparison has no interval of the medians and no test
-	// by ranks.
+	// MinRanks is the least number of repeats. With fewer pairs, a comparison
+	// has neither an interval of the medians nor a rank test.
 	t.Repeats = max(stats.MinRanks, stats.PairsToTell(sd, math.Log1p(tellPct/100)))
 	return t
 }
 
-// WriteText prints the forecast for people.
+// WriteText prints the forecast as text for people.
 func (f *Forecast) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "trial\testimate")
@@ -197,7 +206,8 @@ func (f *Forecast) WriteText(out io.Writer) error {
 	return nil
 }
 
-// seconds returns a time of so many ms, rounded to tenths of seconds.
+// The function seconds converts ms to a duration, rounded to tenths of seconds,
+// for messages.
 func seconds(ms int64) time.Duration {
 	return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond)
 }

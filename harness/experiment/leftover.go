@@ -15,10 +15,11 @@ import (
 	"heddle/yarnclient"
 )
 
-// ownName returns a new name for something that heddle makes on a cluster:
-// PREFIX-HOST-PID-START-NUMBER. PID and START identify the process that makes
-// it, so that a later run can tell whether that process still lives. The names
-// serve as YARN tags, which are short and in lower case.
+// ownName returns a new name for something that heddle makes on a cluster, such
+// as a cache pool: PREFIX-HOST-PID-START-NUMBER. PID and START identify the
+// process that makes it, so that a later run can tell whether that process
+// still lives. The name is short and in lower case, since it also serves as a
+// YARN tag.
 func ownName(prefix string) string {
 	pid := os.Getpid()
 	return fmt.Sprintf("%s%d-%s-%08x", ownPrefix(prefix), pid, processStart(pid), rand.Uint32())
@@ -38,8 +39,8 @@ func ownPrefix(prefix string) string {
 	return prefix + "-" + host[:min(len(host), 40)] + "-"
 }
 
-// makerDied reports whether the process that made the name ran on this host and
-// has ended.
+// makerDied reports whether the thing with this name was made by a process of
+// this host that has ended. Then the thing was left behind and can be removed.
 func makerDied(prefix, name string) bool {
 	rest, ours := strings.CutPrefix(name, ownPrefix(prefix))
 	parts := strings.Split(rest, "-")
@@ -50,17 +51,17 @@ func makerDied(prefix, name string) bool {
 	return err == nil && pid > 0 && processStart(pid) != parts[1]
 }
 
-// processStart returns when the process with the id pid started, in the
-// kernel's clock ticks, or "gone" if it has ended. The id and the start time
-// identify a process, since the kernel reuses ids.
+// processStart returns the time at which the process with the id pid started,
+// in the kernel's clock ticks, or "gone" if it has ended. The id alone does not
+// identify a process, since the kernel reuses ids; id and start time do.
 func processStart(pid int) string {
-	const state, start = 0, 19 // positions of fields 3 and 22 of proc(5), counted after the process's name
+	const state, start = 0, 19 // indexes of the fields state (3) and starttime (22) of proc(5), in the text after the process's name
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "gone"
 	}
-	// In /proc/PID/stat the process's name stands in brackets and may contain
-	// any character.
+	// In the file /proc/PID/stat the process's name stands in brackets. The
+	// name may contain any character, also a closing bracket.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
 		return "gone"
@@ -68,7 +69,7 @@ func processStart(pid int) string {
 	return fields[start]
 }
 
-// unfinished contains the YARN states of applications that have not ended.
+// unfinished contains the YARN states of applications that have not ended yet.
 var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
 
 // endLeftovers ends the YARN applications that killed runs on this host left,
@@ -95,7 +96,7 @@ func endLeftovers(ctx context.Context, cluster *clients.Clients, tell func(strin
 	return endApps(ctx, cluster.RM, left)
 }
 
-// endApps kills YARN applications and returns when they have ended.
+// endApps kills the given YARN applications and returns when all have ended.
 func endApps(ctx context.Context, rm *yarnclient.RM, apps []yarnclient.App) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()

@@ -19,7 +19,7 @@ import (
 
 // Simulate carries out an experiment in virtual time. It runs the same measured
 // trials in the same order as Run and writes the same kinds of results and
-// traces. The trials run simulated counterparts of the workloads, on the nodes
+// traces. Simulated jobs take the place of the workloads' jobs, on the nodes
 // that the cluster file describes. calibration contains the durations of tasks.
 // If it is nil, typical durations are used, with a warning in the results.
 //
@@ -41,13 +41,13 @@ func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (
 type simulatedWorld struct {
 	options     *Options
 	calibration *replay.Calibration
-	inputs      map[string]*replay.Trace // for each workload's label, a trace with the simulated input
+	inputs      map[string]*replay.Trace // for each workload's label, a trace that contains the simulated input and jobs
 }
 
 func (w *simulatedWorld) name() string { return runs.WorldSimulated }
 
-// open returns an error that names those parts of the experiment that a
-// simulation does not support.
+// The method open returns an error that names those parts of the experiment
+// that a simulation does not support.
 func (w *simulatedWorld) open(context.Context) (hadoop string, err error) {
 	e := w.options.Experiment
 	err = e.Supported()
@@ -83,7 +83,7 @@ func (w *simulatedWorld) stage(t *trial) (stage, error) {
 	return &simulatedTrial{trial: t, world: w}, nil
 }
 
-// simulatedTrial contains the steps of a trial in virtual time.
+// simulatedTrial carries out the steps of one trial in virtual time.
 type simulatedTrial struct {
 	*trial
 	world *simulatedWorld
@@ -91,8 +91,8 @@ type simulatedTrial struct {
 	costs *replay.Calibration
 }
 
-// prepare makes the jobs and input files of the simulated workload. It makes
-// them once for each workload.
+// prepare makes the jobs and input files of the simulated workload. Trials of
+// the same workload share them: only the first trial makes them.
 func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) {
 	w, e := t.world, t.options.Experiment
 	twin, err := workload.Of(t.plan.Workload).Twin(e.Cache)
@@ -131,12 +131,12 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	model := t.plan.Model
 	model.Splits = e.SplitsOf(t.plan)
 	sorter := tracefile.NewSorter(t.folder.Dir)
-	defer func() { _ = sorter.Close() }() // if closing the sorter fails, only a temporary file remains
+	defer func() { _ = sorter.Close() }() // do not check this error: if closing the sorter fails, only a temporary file remains
 	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
-		Record: func(event traces.Event) { _ = sorter.Add(event) }, // an error of Add is ignored here, since Encode returns the same error later
+		Record: func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 	})
 	if err != nil {
 		return result, err
@@ -161,8 +161,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	return result, nil
 }
 
-// check compares no output with the input, since simulated jobs write no
-// records.
+// check has nothing to compare, since simulated jobs write no records.
 func (t *simulatedTrial) check(context.Context) ([]string, error) { return []string{}, nil }
 
 func (t *simulatedTrial) clean() error { return nil }

@@ -20,27 +20,28 @@ import (
 	"heddle/traces"
 )
 
-// observationsFile is the name of the file in a trial's logs that records what
-// steering observed of the cluster.
+// observationsFile is the name of a file in a trial's folder logs. It records
+// what heddle observed of the cluster while a scheduler model decided.
 const observationsFile = "observations.jsonl.zst"
 
 // steering lets a scheduler model decide on the cluster while a trial's jobs
-// run. The model may decide on which nodes tasks run, which splits the
-// ApplicationMasters read, or both. If steering is nil, the cluster's own
-// scheduler decides, and the splits stay as submitted.
+// run. The model may decide on which nodes tasks run, which hosts the
+// ApplicationMasters see for each split, or both. If steering is nil, the
+// cluster's own scheduler decides, and the splits stay as the client submitted
+// them.
 type steering struct {
 	cluster *lease.Target
 	hold    *lease.Hold
 	driver  *drive.Driver
 	log     *os.File
-	// observations is the file that records what heddle saw of the cluster
+	// observations is the file that records what heddle observed of the cluster
 	// while a model decided; nil means that nothing is recorded.
 	observations *os.File
 }
 
-// steer takes the lease on the cluster, so that nobody else may change it, and
-// starts steering by the trial's scheduler model. Steering ends when the lease
-// or ctx ends.
+// steer takes the lease on the cluster, so that no other heddle process may
+// change the cluster. Then it lets the trial's scheduler model decide. This
+// ends when the lease or ctx ends.
 func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *capture.Session, jobsFolder *os.Root) (*steering, error) {
 	actuator, splits := t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
 	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted {
@@ -91,9 +92,9 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 	return s, nil
 }
 
-// ensureUnsteered makes sure that nobody steers the cluster. It undoes the
-// changes that the holder of an earlier lease left. It fails if another process
-// holds the lease now.
+// ensureUnsteered makes sure that no heddle process changes where tasks run on
+// the cluster. It undoes changes that the holder of an earlier lease left. It
+// fails if another process holds the lease now.
 func (t *trialRun) ensureUnsteered(ctx context.Context) error {
 	cluster, err := lease.Connect(t.cluster.Config)
 	if err != nil {
@@ -110,8 +111,8 @@ func (t *trialRun) ensureUnsteered(ctx context.Context) error {
 	return err
 }
 
-// progressLog is a writer that shows the lines of a log as the progress of a
-// trial.
+// progressLog is a writer that passes the lines of a log to the user as
+// messages about the trial's progress.
 type progressLog struct{ t *trialRun }
 
 func (s progressLog) Write(line []byte) (int, error) {
@@ -119,16 +120,18 @@ func (s progressLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// keepSubmitted writes a job's job.splitmetainfo, as the client submitted it,
-// to the trial's folder. The ApplicationMaster may have read a version with
-// other hosts, which steering wrote; that one is stored beside it.
+// keepSubmitted writes a job's file job.splitmetainfo to the trial's folder, as
+// the client submitted it. The ApplicationMaster may have read another version
+// of the file, in which heddle had changed the hosts. That version is in the
+// trial's folder too.
 func keepSubmitted(folder *os.Root, job traces.JobID, data []byte) error {
 	return capture.Keep(folder, job, func(own *os.Root) error { return own.WriteFile("job.splitmetainfo.submitted", data, 0o600) })
 }
 
-// keepTraining writes a table that shows how a model's training for a job
-// converged. If there are more than 1000 episodes, the table has only every
-// second, third or n-th of them, and the last.
+// keepTraining writes a table with one row for each episode of a model's
+// training for a job, to show how the training converged. With more than 1000
+// episodes, the table has only every second, third or n-th of them, and the
+// last.
 func keepTraining(folder *os.Root, job traces.JobID, t *sched.Training) error {
 	const most = 1000
 	var b bytes.Buffer
@@ -142,9 +145,9 @@ func keepTraining(folder *os.Root, job traces.JobID, t *sched.Training) error {
 	return capture.Keep(folder, job, func(own *os.Root) error { return own.WriteFile("training.csv", b.Bytes(), 0o600) })
 }
 
-// stop ends steering and undoes all changes to the cluster, even if ctx has
-// ended. stranded are applications that wait for node labels which no node has
-// any more.
+// stop ends the decisions of the scheduler model and undoes all changes to the
+// cluster, even if ctx has ended. The result stranded lists applications that
+// wait for a node label which no node has any more.
 func (s *steering) stop(ctx context.Context) (stranded []string, err error) {
 	if s == nil {
 		return nil, nil
@@ -164,7 +167,8 @@ func (s *steering) release(ctx context.Context) (stranded []string, err error) {
 	return report.Stranded, err
 }
 
-// run runs one job of the trial with the Hadoop settings that steering needs.
+// run runs one job of the trial, with the Hadoop settings that the scheduler
+// model's decisions need to take effect.
 func (s *steering) run(ctx context.Context, runner workload.Live, tag string) (hibench.Result, error) {
 	if s == nil {
 		return runner.Run(ctx, tag)
@@ -176,7 +180,7 @@ func (s *steering) run(ctx context.Context, runner workload.Live, tag string) (h
 	defer submission.Release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() { // stop the job when steering ends: otherwise it would wait for containers for ever
+	go func() { // if no scheduler model decides any more, stop the job: otherwise it would wait for containers for ever
 		select {
 		case <-s.driver.Done():
 			cancel(fmt.Errorf("steering has ended: %w", s.driver.Stop()))

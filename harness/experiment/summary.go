@@ -28,7 +28,7 @@ type Finished struct {
 	// trials.
 	Results []Result
 
-	models map[string]string // for each label of a model, the model's name in the traces
+	models map[string]string // for each label of a scheduler model in the experiment, the model's name in the traces
 }
 
 // Read reads the results of the run in the folder dir. A result or trace that
@@ -53,9 +53,10 @@ func Read(dir string, unverified bool) (*Finished, error) {
 // TracePath returns the path of the trial's trace file.
 func (f *Finished) TracePath(r *Result) string { return filepath.Join(f.TrialDir(r.Trial), traceFile) }
 
-// Figures returns the figures of a trial. If the result does not contain them,
-// they are computed from the trial's trace. If the trace is damaged, they cover
-// the part before the damage, and there is a warning.
+// Figures returns the figures of a trial, such as completion times and
+// locality. If the trial's result does not contain them, they are computed from
+// the trial's trace. If the trace is damaged, they cover the part before the
+// damage, and there is a warning.
 func (f *Finished) Figures(r *Result) (m *measure.Figures, warning string, err error) {
 	if r.Figures != nil {
 		return r.Figures, "", nil
@@ -100,9 +101,10 @@ func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) er
 	return nil
 }
 
-// Results returns the results of a run's complete trials in the planned order,
-// or the results in the run's table if it has one. It leaves out warm-ups. It
-// compares the files that it reads with their recorded hashes.
+// Results returns the results of a run's complete trials, without warm-ups, in
+// the order in which the trials were planned. If the run keeps its results in
+// one table, they come from the table. Results compares the files that it reads
+// with their recorded hashes.
 func Results(run *runs.Run) ([]Result, error) {
 	if hasTable(run) {
 		return readTable(run)
@@ -129,8 +131,8 @@ func Results(run *runs.Run) ([]Result, error) {
 	return results, nil
 }
 
-// check returns an error if a result read from the folder of the trial with the
-// given name cannot be right.
+// check returns an error if a result cannot be right, for example if it names
+// another trial than the one in whose folder it was.
 func (r *Result) check(name string) error {
 	if r.Trial != name {
 		return fmt.Errorf("trial: %q, but the folder is that of trial %s", r.Trial, name)

@@ -22,31 +22,34 @@ import (
 )
 
 // measuresFile is the name of the table of results, for a run with many short
-// trials. It replaces the trials' folders. Each line is a Result with its
-// figures.
+// trials. The table takes the place of the trials' folders. Each line is the
+// Result of one trial with its figures.
 const measuresFile = "measures.jsonl"
 
-// Replays writes the results of replays to a run folder. Each trace counts as a
-// workload, and each seed of a model as a repeat.
+// Replays writes the results of replays to a run folder, so that they can be
+// compared like trials. Each trace counts as a workload, and each seed as a
+// repeat.
 type Replays struct {
 	// Root is the folder that contains the run folders. Name is the name of the
 	// new run folder; by default it is the time.
 	Root, Name string
 	Command    []string
-	// Traces says that each replay's trace is kept, in a folder of its own.
-	// Otherwise the run folder contains only a table of results.
+	// Traces says that the trace which a replay records is kept, in a folder of
+	// its own for each replay. Otherwise the run folder contains only a table
+	// of results.
 	Traces bool
 
-	events []*tracefile.Sorter // events that the replays recorded, one Sorter for each replay
+	events []*tracefile.Sorter // for each replay, a Sorter with the events that the replay has recorded
 }
 
-// Record makes the replays record their events, if their traces are to be kept.
+// Record makes the replays record their events, if Traces says that their
+// traces are kept.
 func (k *Replays) Record(list []replay.Config) {
 	for i := range list {
 		if k.Traces {
 			sorter := tracefile.NewSorter(os.TempDir())
 			k.events = append(k.events, sorter)
-			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // an error of Add is ignored here, since Encode returns the same error later
+			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 		}
 	}
 }
@@ -101,7 +104,7 @@ func (k *Replays) keepTrial(run *runs.Run, r *Result, o *replay.Outcome, events 
 	if err != nil {
 		return err
 	}
-	r.Figures = nil // leave the figures out of the result, as they can be computed from the trace
+	r.Figures = nil // leave the figures out of the result, as they can be computed from the trial's trace
 	names := map[traces.JobID]string{}
 	for _, j := range o.JobList {
 		names[j.ID] = j.Name
@@ -130,7 +133,8 @@ func writeTable(run *runs.Run, results []Result) error {
 	return run.WriteFile(measuresFile, b.Bytes())
 }
 
-// resultsOf returns the results of replays in the form of results of trials.
+// resultsOf converts the results of replays to the form in which results of
+// trials are stored.
 func resultsOf(list []replay.Outcome) []Result {
 	type series struct{ workload, model string }
 	workloads := map[string]string{} // for each trace's path, the name of its workload
@@ -157,8 +161,9 @@ func resultsOf(list []replay.Outcome) []Result {
 	return results
 }
 
-// workloadOf returns a workload name for a trace: the name of the trace's file,
-// or of the trial's folder if the file has the standard name.
+// workloadOf returns a name for the workload of a trace. It is the name of the
+// trace's file, or of the trial's folder if the file has the standard name
+// trace.heddle.
 func workloadOf(path string) string {
 	name := filepath.Base(path)
 	if dir := filepath.Base(filepath.Dir(path)); name == traceFile && dir != "." {

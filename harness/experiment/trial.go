@@ -35,15 +35,16 @@ const tagPrefix = "heddle"
 // dataRoot is the HDFS folder for everything that heddle writes to HDFS.
 const dataRoot = "/heddle"
 
-// outageLimit is how long a Hadoop daemon may be down between two trials.
+// outageLimit is how long a trial, before it starts, waits for Hadoop daemons
+// that are down.
 const outageLimit = 5 * time.Minute
 
 // clusterWorld runs the trials of an experiment on real clusters.
 type clusterWorld struct {
 	options  *Options
-	clusters map[string]*clients.Clients // clients of the daemons of each cluster, by cluster name
-	sums     map[string]*hibench.Sums    // checksums of the run's input data, by cluster name
-	cache    *inputCache                 // part of an input that a trial left in the HDFS cache for the next trial
+	clusters map[string]*clients.Clients // for each cluster's name, the clients of its daemons
+	sums     map[string]*hibench.Sums    // for each cluster's name, checksums of the inputs that trials read
+	cache    *inputCache                 // the part of an input that the last trial left in the HDFS cache for the next one
 }
 
 func (w *clusterWorld) name() string { return "" }
@@ -75,8 +76,8 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 	return hadoop, nil
 }
 
-// cleanUp ends the applications, and undoes the faults, that killed runs left
-// on the clusters.
+// cleanUp removes what killed runs left on the clusters: it ends their
+// applications and undoes their faults.
 func (w *clusterWorld) cleanUp(ctx context.Context) (err error) {
 	for _, name := range w.options.Experiment.Clusters() {
 		tell := func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }
@@ -100,21 +101,22 @@ func (w *clusterWorld) stage(t *trial) (stage, error) {
 	return x, nil
 }
 
-// trialRun contains the steps of a trial on a real cluster.
+// trialRun carries out the steps of one trial on a real cluster.
 type trialRun struct {
 	*trial
 	world   *clusterWorld
 	cluster *clients.Clients
 	sums    *hibench.Sums
-	// cache is the part of the input in the HDFS cache: first what the trial
-	// before left cached, then what this trial caches. nil means that nothing
-	// is cached. If keepCache is true, it stays for the next trial.
+	// cache is the part of the input in the HDFS cache: at first what the
+	// previous trial left cached, then what this trial caches. nil means that
+	// nothing is cached. If keepCache is true, the part stays cached for the
+	// next trial.
 	cache     *inputCache
 	keepCache bool
 
 	runner  workload.Live
 	tags    []string                     // YARN tag of each job of the trial
-	records map[string]*hibench.Counters // for each job's YARN tag, how many records the job read and wrote
+	records map[string]*hibench.Counters // for each YARN tag, how many records the job with this tag read and wrote
 }
 
 // Result is the result of a trial. It is stored in the file result.json beside
@@ -124,22 +126,23 @@ type Result struct {
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Repeat   int    `json:"repeat"`
-	// Seed is the trial's seed, if it differs from that of the run.
+	// Seed is the seed of the trial's random numbers, if it differs from the
+	// run's seed.
 	Seed uint64 `json:"seed,omitempty"`
 	// InputBytes is the total length of the trial's input files.
 	InputBytes int64       `json:"inputBytes"`
 	Jobs       []JobResult `json:"jobs,omitempty"`
-	// MakespanMs is the time from the first submission to the end of the last
-	// job.
+	// MakespanMs is the time from the first submission of a job to the end of
+	// the last job.
 	MakespanMs int64 `json:"makespanMs"`
-	// Figures are the trial's figures. They are set only if the trial's trace
-	// is not kept.
+	// Figures are what was computed from the trial's trace, such as locality.
+	// They are set only if the trace is not kept.
 	Figures *measure.Figures `json:"figures,omitempty"`
 	// Cache says how much of the input was in the HDFS cache. It is nil if
 	// nothing was to be cached.
 	Cache *CacheResult `json:"cache,omitempty"`
-	// Plan says how many maps ran on their planned node. It is nil unless the
-	// model planned the splits.
+	// Plan says how many maps ran on the node that the scheduler model planned
+	// for them. It is nil unless the model chose the hosts of the splits.
 	Plan *measure.Plan `json:"plan,omitempty"`
 	// Checked names, in words, what was compared to check the jobs' outputs.
 	Checked []string `json:"checked,omitempty"`
@@ -154,18 +157,18 @@ type JobResult struct {
 	ID      traces.JobID `json:"id"`
 	Name    string       `json:"name"`
 	Outcome string       `json:"outcome"`
-	// CompletionMs is the time from the job's submission to its end, by
-	// Hadoop's clocks.
+	// CompletionMs is the time from the job's submission to its end, by the
+	// clocks of Hadoop's daemons.
 	CompletionMs int64 `json:"completionMs"`
 }
 
 func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
-	defer func() { // after an error, remember what is in the HDFS cache, so that the method close removes it
+	defer func() { // also after an error, remember what is in the HDFS cache, so that the method close removes it
 		if err != nil {
 			t.world.cache = t.cache
 		}
 	}()
-	if t.step.Number > 1 { // between trials the cluster's daemons may be restarting
+	if t.step.Number > 1 { // wait for the daemons first, since they may be restarting
 		if err := t.cluster.AwaitAnswers(ctx, outageLimit); err != nil {
 			return 0, err
 		}
@@ -222,7 +225,7 @@ func (t *trialRun) clean() (err error) {
 }
 
 // cacheInput puts the part of the input that the experiment names into the HDFS
-// cache, unless the trial before has left the same part cached.
+// cache, unless the previous trial has left the same part cached.
 func (t *trialRun) cacheInput(ctx context.Context, input string) error {
 	say := func(text string) { t.say("cache", text) }
 	o, left := t.options.Experiment, t.cache
@@ -262,7 +265,8 @@ func (t *trialRun) dropLinks() error {
 	})
 }
 
-// measure runs the trial's jobs, captures what happens and writes the trace.
+// measure runs the trial's jobs, records what happens on the cluster meanwhile,
+// and writes the trace.
 func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []string) (Result, error) {
 	e := t.options.Experiment
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
@@ -303,8 +307,8 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
 	reports, ran := t.runJobs(jobsRun, steering, runner, tags)
 	if ran != nil {
-		// If a Hadoop client process ends early, its YARN application
-		// continues, so kill the application.
+		// A Hadoop client process that ends early leaves its YARN application
+		// running, so kill the application.
 		ran = errors.Join(ran, t.killTagged(ctx, tags...))
 	}
 	ran = errors.Join(ran, faults.end(ctx))
@@ -333,8 +337,9 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	return result, errors.Join(err, t.keep(&result, &captured))
 }
 
-// startCapture starts to capture the trial's jobs. It reports the jobs'
-// progress. Once driver is set, it also reports what steering does.
+// startCapture starts to record what the trial's jobs do, and reports their
+// progress to the user. Once driver is set, it also reports what became of the
+// scheduler model's decisions.
 func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root, tags []string, driver *atomic.Pointer[drive.Driver]) (*capture.Session, error) {
 	e := t.options.Experiment
 	return capture.Start(ctx, watcher, capture.Options{
@@ -356,8 +361,8 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 }
 
 // runJobs runs the trial's jobs at the same time, each with its own client
-// process. It returns when all have ended or one has failed. reports are the
-// lines of HiBench's report.
+// process. It returns when all have ended or one has failed. The result reports
+// contains the lines of HiBench's own report, if there are any.
 func (t *trialRun) runJobs(ctx context.Context, steering *steering, runner workload.Live, tags []string) (reports []string, err error) {
 	clients, running := errgroup.WithContext(ctx)
 	lines := make([]string, len(tags))
@@ -374,8 +379,8 @@ func (t *trialRun) runJobs(ctx context.Context, steering *steering, runner workl
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" }), err
 }
 
-// keep writes the captured trace and sets the fields of the result that come
-// from it.
+// keep writes the captured trace and sets those fields of the result that are
+// computed from the trace.
 func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	if t.cache != nil {
 		cached := t.cache.result
@@ -424,8 +429,8 @@ func recordsOf(f *measure.Figures, job traces.JobID) *hibench.Counters {
 	return c
 }
 
-// killTagged kills the YARN applications that have one of the tags, even if ctx
-// has ended.
+// killTagged kills the YARN applications that have one of the given tags, even
+// if ctx has ended.
 func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
 	apps, err := t.cluster.RM.Apps(context.WithoutCancel(ctx), yarnclient.AppFilter{Tags: tags, States: unfinished})
 	if err != nil {
@@ -434,7 +439,8 @@ func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
 	return endApps(ctx, t.cluster.RM, apps)
 }
 
-// newRunner returns the trial's workload, ready to run on the cluster.
+// newRunner returns an object that prepares, runs and checks the trial's
+// workload on the cluster.
 func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 	files, err := t.cluster.HDFS.Files()
 	if err != nil {
@@ -468,8 +474,8 @@ func writeResult(folder *runs.Active, r *Result) error {
 }
 
 // workers returns the host names of the DataNodes, for HiBench's reports. It
-// returns none if HiBench's scripts are not used, or if only superusers may ask
-// the NameNode.
+// returns none if HiBench's scripts are not used, or if the NameNode tells them
+// only to superusers.
 func (t *trialRun) workers(ctx context.Context) ([]string, error) {
 	if t.cluster.Config.HiBench == "" {
 		return nil, nil
@@ -485,8 +491,8 @@ func (t *trialRun) workers(ctx context.Context) ([]string, error) {
 	return hosts, err
 }
 
-// versions adds the versions of the software on the cluster to the run's
-// manifest.
+// versions writes the versions of the software on the cluster to the run's
+// manifest (manifest.json).
 func (t *trialRun) versions(software map[string]string) error {
 	return t.results.Update(func(m *runs.Manifest) {
 		if m.Versions == nil {
@@ -496,8 +502,8 @@ func (t *trialRun) versions(software map[string]string) error {
 	})
 }
 
-// newTags returns a new YARN tag for each of the jobs that the trial starts at
-// the same time. Tags are in lower case, as YARN stores them.
+// newTags returns one new YARN tag for each of the trial's jobs. Tags are in
+// lower case, as YARN stores them.
 func (t *trialRun) newTags() []string {
 	name := ownName(tagPrefix)
 	tags := make([]string, max(t.plan.Workload.Jobs, 1))
@@ -507,7 +513,8 @@ func (t *trialRun) newTags() []string {
 	return tags
 }
 
-// cause adds to the error err why ctx was ended, if it was.
+// cause adds to err the reason why ctx was ended early, if it was, so that the
+// message names it.
 func cause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errors.Join(context.Cause(ctx), err)

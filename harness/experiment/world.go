@@ -17,11 +17,12 @@ import (
 // world is where an experiment's trials run: on real clusters or in virtual
 // time.
 type world interface {
-	// name returns the value of Manifest.World for trials in this world.
+	// name returns the text that manifest.json has for trials run here: "" for
+	// a cluster, runs.WorldSimulated for virtual time.
 	name() string
-	// open returns an error if this world (a real cluster or virtual time) does
-	// not support the experiment. Otherwise it returns the cluster's Hadoop
-	// version, "" in virtual time.
+	// The method open returns an error if the experiment is not supported here
+	// (on a real cluster, or in virtual time). Otherwise it returns the
+	// cluster's Hadoop version, "" in virtual time.
 	open(ctx context.Context) (hadoop string, err error)
 	// cleanUp removes what killed runs left behind and would disturb the first
 	// trial.
@@ -34,8 +35,8 @@ type world interface {
 	close(ctx context.Context) error
 }
 
-// stage carries out the steps of one trial. Its methods are called in the order
-// in which they are listed.
+// stage carries out the steps of one trial. The steps are called in this order:
+// prepare, run, check, clean.
 type stage interface {
 	// prepare makes the trial's input, puts the part that the experiment names
 	// into the HDFS cache, and returns the input's length in bytes.
@@ -53,14 +54,14 @@ type stage interface {
 type trial struct {
 	options *Options
 	plan    config.Trial
-	next    *config.Trial // trial that runs after this one; nil if this is the last
+	next    *config.Trial // the trial that runs after this one; nil if this is the last
 	results *runs.Run
 	folder  *runs.Active
 	step    Step
 }
 
-// run carries out all steps of the trial in the given world and writes the
-// trial's result.
+// run carries out all steps of a trial, on a cluster or in virtual time as
+// world says, and writes the trial's result.
 func (t *trial) run(ctx context.Context, w world) error {
 	if limit := time.Duration(t.options.Experiment.Timeout); limit > 0 {
 		var cancel context.CancelFunc
@@ -87,7 +88,7 @@ func (t *trial) run(ctx context.Context, w world) error {
 }
 
 // keep writes the trial's trace and computes the result's figures from the
-// events. names are the names of the jobs.
+// trace's events. The argument names has the name of each job.
 func (t *trial) keep(result *Result, h traces.Header, names map[traces.JobID]string, encode func(io.Writer, func(traces.Event)) error) (*measure.Figures, error) {
 	collector := measure.New(h)
 	if err := writeTrace(t.folder, encode, collector.Add); err != nil {
@@ -103,8 +104,8 @@ func (t *trial) keep(result *Result, h traces.Header, names map[traces.JobID]str
 	return f, nil
 }
 
-// seed returns the trial's seed. It differs between repeats, but not between
-// scheduler models.
+// seed returns the seed of the trial's random numbers. It differs between
+// repeats, but not between scheduler models.
 func (t *trial) seed() uint64 { return t.options.Experiment.Seed + uint64(t.plan.Repeat-1) }
 
 func (t *trial) say(doing, text string) {
@@ -113,8 +114,8 @@ func (t *trial) say(doing, text string) {
 	t.options.Progress(step)
 }
 
-// carryOut runs those trials of an experiment that are not complete yet, in the
-// world w (a real cluster or virtual time).
+// carryOut runs those trials of an experiment that are not complete yet. The
+// argument w says where: on a real cluster or in virtual time.
 func carryOut(ctx context.Context, o *Options, w world) (*runs.Run, error) {
 	if o.Progress == nil {
 		o.Progress = func(Step) {}

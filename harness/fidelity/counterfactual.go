@@ -12,14 +12,15 @@ import (
 )
 
 // counterfactuals predicts, for each workload and each ordered pair of
-// scheduler models, the times under the second model from runs under the first.
+// scheduler models, how long jobs take under the second model. The predictions
+// are made from runs under the first model only.
 func counterfactuals(groups [][]measured, o Options) ([]Counterfactual, error) {
 	type pair struct{ from, to []measured }
 	var pairs []pair
 	for _, from := range groups {
 		for _, to := range groups {
-			// compare only trials on the same cluster: runs do not tell how
-			// another cluster differs
+			// compare only trials on the same cluster: trials on one cluster do
+			// not tell how another differs
 			if from[0].workload == to[0].workload && from[0].model != to[0].model && from[0].Header.Cluster.Name == to[0].Header.Cluster.Name {
 				pairs = append(pairs, pair{from, to})
 			}
@@ -65,8 +66,8 @@ func counterfactual(from, to []measured, o Options) (Counterfactual, error) {
 	return x, nil
 }
 
-// completions returns the mean completion time of the jobs in each trial, in
-// ms.
+// completions returns, for each trial, the mean time in ms of its jobs from
+// submission to end.
 func completions(list []measured) []float64 {
 	var ms []float64
 	for _, x := range list {

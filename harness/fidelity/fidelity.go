@@ -30,11 +30,11 @@ import (
 	"heddle/traces"
 )
 
-// ErrNothing says that no trial of a run can be predicted from the run's other
-// trials.
+// ErrNothing says that nothing can be predicted, because no trial of the run
+// has another repeat of its workload.
 var ErrNothing = errors.New("no trial can be predicted from others")
 
-// Options say how simulated replays of measured trials are made.
+// Options say how measured trials are replayed in the simulator.
 type Options struct {
 	// Seeds is the number of replays, each with its own seed, that a prediction
 	// averages; 0 means 5.
@@ -47,41 +47,44 @@ type Options struct {
 	// error, as in sim.Config.
 	Interrupted func() error
 	// Unverified allows to read files that have changed since the run recorded
-	// them. There is then a warning.
+	// their hashes. There is then a warning.
 	Unverified bool
 }
 
-// Report says how far simulated replays are from a measured run. Other programs
-// may rely on its JSON keys.
+// Report says how far simulated replays are from the measured trials of a run.
+// Other programs may rely on its JSON keys.
 type Report struct {
 	Own            []Own            `json:"own"`
 	Counterfactual []Counterfactual `json:"counterfactual"`
 	Warnings       []string         `json:"warnings"`
 }
 
-// Own contains the errors of a workload's replays under the scheduler model of
-// the measured trials. Errors are in percent of the measured value.
+// Own contains the errors of simulated replays of one workload. Each trial is
+// replayed under its own scheduler model. Errors are in percent of the measured
+// value.
 type Own struct {
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Runs     int    `json:"runs"`
-	// MeanAbsErrorPct is the mean, over trials, of the absolute error of the
-	// jobs' mean completion time. CI95Pct is its interval. BiasPct is the
-	// error, with its sign, of the mean over all trials.
+	// These are errors of the jobs' mean completion time, in percent.
+	// MeanAbsErrorPct is the mean, over trials, of the absolute error. CI95Pct
+	// is its 95 % confidence interval. BiasPct is the mean error with its sign,
+	// in percent of the mean measured time.
 	MeanAbsErrorPct compare.Number   `json:"meanAbsErrorPct"`
 	CI95Pct         compare.Interval `json:"ci95Pct"`
 	BiasPct         compare.Number   `json:"biasPct"`
 	BiasCI95Pct     compare.Interval `json:"biasCI95Pct"`
-	// NoisePct says how much repeats differ: the standard deviation of the
-	// measured trials divided by their mean.
+	// NoisePct says how much the measured trials differ among themselves, in
+	// percent: their standard deviation divided by their mean.
 	NoisePct    compare.Number `json:"noisePct"`
 	MeasuredMs  compare.Number `json:"measuredMs"`
 	PredictedMs compare.Number `json:"predictedMs"`
-	// MakespanErrorPct is the absolute error of the makespan. MapDistancePct
-	// and ReduceDistancePct are Wasserstein distances between measured and
-	// simulated task durations, in percent of the measured mean. MapKS and
-	// ReduceKS are Kolmogorov-Smirnov distances. LocalityPoints is the largest
-	// difference in the share of maps at a locality level, in percentage
+	// MakespanErrorPct is the absolute error of the makespan, in percent.
+	// MapDistancePct and ReduceDistancePct are Wasserstein distances between
+	// measured and simulated task durations, in percent of the measured mean.
+	// MapKS and ReduceKS are Kolmogorov-Smirnov distances between the same
+	// durations. LocalityPoints compares the shares of maps at each locality
+	// level, such as node or rack: it is the largest difference in percentage
 	// points.
 	MakespanErrorPct  compare.Number `json:"makespanErrorPct"`
 	MapDistancePct    compare.Number `json:"mapDistancePct"`
@@ -92,12 +95,12 @@ type Own struct {
 	Trials            []Prediction   `json:"trials"`
 }
 
-// Prediction contains the completion times of one measured trial and the
-// predicted ones.
+// Prediction contains the measured completion time of one trial and the time
+// that replays predict.
 type Prediction struct {
 	Trial string `json:"trial"`
-	// CalibratedOn are the names of the trials from which the calibration was
-	// made.
+	// CalibratedOn are the names of the trials from which the replays'
+	// calibration was made.
 	CalibratedOn      []string       `json:"calibratedOn"`
 	MeasuredMs        float64        `json:"measuredMs"`
 	PredictedMs       float64        `json:"predictedMs"`
@@ -116,12 +119,12 @@ type Counterfactual struct {
 	Workload string `json:"workload"`
 	From     string `json:"from"`
 	To       string `json:"to"`
-	// ErrorPct is the absolute error of the predicted mean completion time over
-	// all trials, in percent.
+	// ErrorPct is the absolute error of the predicted mean completion time,
+	// over all trials together, in percent of the measured one.
 	ErrorPct compare.Number `json:"errorPct"`
 	// WinnerRight says whether the model that was predicted to be faster was
-	// faster. Undecided says that the measured times of the two models may not
-	// differ. Then a right prediction is luck.
+	// faster. Undecided says that the measured times do not show which model is
+	// faster. Then a right prediction is luck.
 	WinnerRight bool `json:"winnerRight"`
 	Undecided   bool `json:"undecided"`
 	// PredictedDiffPct and MeasuredDiffPct say by how many percent jobs take
@@ -131,7 +134,8 @@ type Counterfactual struct {
 	MeasuredP        compare.Number `json:"measuredP"`
 }
 
-// measured is a finished trial with its trace and the figures computed from it.
+// measured is a finished trial with its trace, and the figures computed from
+// the trace.
 type measured struct {
 	name, workload, model string
 	repeat                int
@@ -140,7 +144,7 @@ type measured struct {
 }
 
 // Of compares the measured run in the run folder dir with simulated replays of
-// it.
+// its trials.
 func Of(dir string, o Options) (*Report, error) {
 	run, err := experiment.Read(dir, o.Unverified)
 	if err != nil {
@@ -153,8 +157,8 @@ func Of(dir string, o Options) (*Report, error) {
 	return r, err
 }
 
-// OfRun does the same as Of for a run that was read before. Its report does not
-// contain the run's own warnings.
+// OfRun does the same as Of for a run that the caller has already read. Its
+// report does not contain the warnings of reading the run.
 func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 	dir := run.Dir
 	if o.Seeds == 0 {
@@ -195,7 +199,7 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 	if r.Counterfactual, err = counterfactuals(groups, o); err != nil {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
-	for _, x := range trials { // go through the trials in order, so that the warnings have a fixed order
+	for _, x := range trials { // take the trials in their order, so that the warnings always have the same order
 		if f, err := fits[leaving(&x)](); err == nil {
 			r.Warnings = append(r.Warnings, f.calibration.Warnings...)
 		}
@@ -205,7 +209,8 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 	return r, nil
 }
 
-// load reads the finished trials of a run with their traces and figures.
+// load reads the finished trials of a run with their traces and computes their
+// figures.
 func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 	var list []measured
 	for _, x := range run.Results {
@@ -216,7 +221,7 @@ func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 		if err != nil {
 			return nil, err
 		}
-		figures, _, err := run.Figures(&x) // ignore the warning here: reading the trace gives the same warning of damage
+		figures, _, err := run.Figures(&x) // ignore this warning: reading the trace gives the same warning of damage again
 		if err != nil {
 			return nil, err
 		}
@@ -231,8 +236,8 @@ func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 	return list, nil
 }
 
-// group groups the trials by workload and scheduler model, in the order of
-// their first trials.
+// The function group puts trials of the same workload and scheduler model
+// together. The groups are in the order of their first trials.
 func group(list []measured) [][]measured {
 	var groups [][]measured
 	for _, x := range list {
@@ -246,8 +251,8 @@ func group(list []measured) [][]measured {
 	return groups
 }
 
-// predict replays the trace t once for each seed, under the scheduler model
-// with which the trace like was recorded.
+// predict replays the trace t once for each seed, to predict a trial. The
+// scheduler model is the one with which the trace like was recorded.
 func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*measure.Figures, error) {
 	var list []replay.Config
 	for seed := range o.Seeds {
@@ -267,8 +272,8 @@ func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*measur
 	return figures, nil
 }
 
-// fit is a calibration of the simulator and the names of the trials that it was
-// made from.
+// fit is a calibration of the simulator, with the names of the trials from
+// which it was made.
 type fit struct {
 	calibration *replay.Calibration
 	trials      []string
@@ -286,7 +291,7 @@ func calibrate(list []measured, o Options) (fit, error) {
 }
 
 // left names one repeat of a workload on a cluster. A calibration leaves this
-// repeat out, so that it can predict it.
+// repeat out, so that the calibration can be used to predict it.
 type left struct {
 	workload, cluster string
 	repeat            int
@@ -294,9 +299,9 @@ type left struct {
 
 func leaving(x *measured) left { return left{x.workload, x.Header.Cluster.Name, x.repeat} }
 
-// others returns, for each repeat of a workload, a function that calibrates the
-// simulator on all other repeats of the workload. It does so only at the first
-// call.
+// The function others returns, for each repeat of a workload, a function that
+// calibrates the simulator on all other repeats. Such a function calibrates at
+// its first call and keeps the result.
 func others(list []measured, o Options) map[left]func() (fit, error) {
 	fits := map[left]func() (fit, error){}
 	for _, x := range list {
@@ -340,8 +345,8 @@ func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Predi
 	return x, nil
 }
 
-// distance returns the Wasserstein distance between simulated and measured task
-// durations, and the Kolmogorov-Smirnov distance.
+// distance returns two measures of how far simulated task durations are from
+// measured ones: the Wasserstein distance and the Kolmogorov-Smirnov distance.
 func distance(measured *measure.Figures, again []*measure.Figures, of func(*measure.Figures) *measure.Durations) (pct, ks compare.Number) {
 	was := of(measured).Ms()
 	var is []float64
@@ -366,7 +371,8 @@ func mean(list []*measure.Figures, of func(*measure.Figures) float64) float64 {
 
 func percent(is, was float64) float64 { return 100 * (is - was) / was }
 
-// sum sets the workload's errors to the mean of the errors of its trials.
+// sum sets the errors of a workload's replays to the mean of the errors of its
+// trials.
 func (w *Own) sum() {
 	var abs, signed, was, is []float64
 	column := func(of func(t *Prediction) float64) compare.Number {
@@ -395,7 +401,8 @@ func (w *Own) sum() {
 	w.LocalityPoints = column(func(t *Prediction) float64 { return t.LocalityPoints })
 }
 
-// Worst returns the workload and scheduler model with the largest mean error.
+// Worst returns the workload and scheduler model whose replays have the largest
+// mean error.
 func (r *Report) Worst() Own {
 	return slices.MaxFunc(r.Own, func(a, b Own) int {
 		if float64(a.MeanAbsErrorPct) < float64(b.MeanAbsErrorPct) {

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText prints the errors of the replays as text for people.
+// WriteText prints the errors of the simulated replays as text for people.
 func (r *Report) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "replayed under the model it ran under, calibrated on the other repeats; job completion time")

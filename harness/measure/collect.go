@@ -16,29 +16,31 @@ type Collector struct {
 	figures   Figures
 	jobs      map[traces.JobID]*Job
 	nodes     map[traces.Node]*Node
-	undecided map[int64]*traces.Decision // scheduling decisions whose outcome is not known yet, by decision number
+	undecided map[int64]*traces.Decision // decisions of the scheduler model whose outcome is not known yet, by decision number
 	phases    [phaseCount]Durations
-	reduceMs  Durations // durations of reduces, counted from the end of the job's last map
+	reduceMs  Durations // durations of reduces, in which the time before the end of the job's last map does not count
 	schedule  traces.Schedule
 	digest    *traces.TraceDigest
 	first     traces.Time
 	last      traces.Time
 	list      *traces.ListRules
-	// workerMiB is the memory of all workers for containers. usedMiBMs is the
-	// sum, over task attempts, of the container's memory times its duration.
-	// sizesKnown becomes false when an attempt's container size is not known.
+	// workerMiB is the memory, in MiB, that all workers have for containers.
+	// usedMiBMs is the sum, over task attempts, of the container's memory in
+	// MiB times its duration in ms. sizesKnown becomes false when the size of
+	// an attempt's container is not known.
 	workerMiB, usedMiBMs int64
 	sizesKnown           bool
 }
 
-// liveJob contains the running and waiting tasks of a job that has not ended.
+// liveJob contains the running and waiting tasks of a job whose end is not yet
+// in the trace's events.
 type liveJob struct {
-	waiting map[task]traces.Time // for each task that waits for its first container, the time since which it waits
+	waiting map[task]traces.Time // for each task without a container so far, the time since which it waits
 	running map[attempt]start
-	planned map[task]traces.Node // planned node of each map; nil if the job's splits were not planned
+	planned map[task]traces.Node // for each map, the node that the scheduler model planned; nil if it planned no splits
 }
 
-// task and attempt identify a task and a task attempt within one job.
+// task and attempt identify a task, and one attempt of a task, within one job.
 type task struct {
 	kind  traces.TaskKind
 	index int32
@@ -49,8 +51,8 @@ type attempt struct {
 	number int32
 }
 
-// start contains what is known of a running task attempt: its start time, node
-// and locality.
+// start contains what is known of a running task attempt: its start time, its
+// node and how near it is to its block.
 type start struct {
 	t       traces.Time
 	node    *Node
@@ -108,7 +110,7 @@ func Of(h traces.Header, events iter.Seq[traces.Event]) *Figures {
 }
 
 // Add takes the next event of the trace into account. Events must come in the
-// order of traces.Sort.
+// order that traces.Sort gives them.
 func (c *Collector) Add(e traces.Event) {
 	f, t := &c.figures, e.At()
 	if f.Events == 0 {
@@ -148,8 +150,8 @@ func (c *Collector) Add(e traces.Event) {
 	}
 }
 
-// listed adds a job from an imported list of jobs. The list's rules say how
-// many maps and reduces the job has.
+// listed adds a job from a trace that was imported from a mere list of jobs.
+// The rules of the import say how many maps and reduces the job has.
 func (c *Collector) listed(e *traces.JobListed) {
 	j := c.job(e.Job)
 	j.Name, j.SubmitMs, j.submitted = e.Name, ms(e.T), e.T
@@ -210,7 +212,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	if ran {
 		c.used(j, x.kind, s, e.T)
 	}
-	if j.hadoop != nil && len(live.running) == 0 { // the end of the job came before the end of its last attempt
+	if j.hadoop != nil && len(live.running) == 0 { // the job's end was recorded before that of its last attempt, so its lists can be freed only now
 		defer j.rest()
 	}
 	switch e.Outcome {
@@ -262,8 +264,8 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	}
 }
 
-// ended takes the end of a job into account. Its waiting tasks then no longer
-// wait.
+// ended takes the end of a job into account. Tasks of the job that still wait
+// for a container then wait no longer.
 func (c *Collector) ended(e *traces.JobFinished) {
 	j := c.job(e.Job)
 	end := *e
@@ -273,11 +275,11 @@ func (c *Collector) ended(e *traces.JobFinished) {
 	}
 }
 
-// rest frees the job's lists of running and waiting tasks.
+// rest frees the memory of the job's lists of running and waiting tasks.
 func (j *Job) rest() { j.live = nil }
 
-// used adds an attempt's duration to its node's busy time, and the attempt's
-// container memory times its duration to the sum over the cluster.
+// used adds an attempt's duration to the busy time of its node. It also adds
+// the container's memory times the duration to the sum over the cluster.
 func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Time) {
 	s.node.busy = traces.Time(traces.AddCount(int64(s.node.busy), int64(until-s.t)))
 	bytes := j.containerBytes[kind&1]
@@ -287,9 +289,9 @@ func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Tim
 	}
 }
 
-// Figures returns the figures of all events added so far. An attempt that still
-// runs counts as running until the last event. Add must not be called after
-// Figures.
+// Figures returns the figures of all events added so far. A task attempt that
+// has not ended counts as running until the last event. Add must not be called
+// after Figures.
 func (c *Collector) Figures() *Figures {
 	f := &c.figures
 	begin, end, done := c.last, c.first, 0
@@ -343,22 +345,22 @@ func (c *Collector) Figures() *Figures {
 	return f
 }
 
-// close adds the durations of the job's attempts that still run, up to the
-// trace's last event.
+// close adds the durations of those attempts of the job that have not ended, up
+// to the trace's last event.
 func (c *Collector) close(j *Job) {
 	if j.live == nil {
 		return
 	}
 	for a, s := range j.live.running {
-		// The random order of the map does not matter, because only whole
-		// numbers are added up here.
+		// Only whole numbers are added up here, so Go's random order of the map
+		// does not change the result.
 		c.used(j, a.kind, s, c.last)
 	}
 }
 
-// compare compares totals over the trace's attempts with Hadoop's own counters
-// of the job. Hadoop counts bytes of successful attempts only, but locality of
-// all attempts that got a container.
+// compare checks the figures computed from a trace: it compares sums over the
+// job's attempts with Hadoop's own counters of the job. Hadoop counts bytes of
+// successful attempts only, but locality of all attempts that got a container.
 func (j *Job) compare() {
 	j.CompletionMs = -1
 	if j.hadoop == nil {
@@ -398,8 +400,8 @@ func (c *Collector) job(id traces.JobID) *Job {
 	return j
 }
 
-// alive returns a job that has not ended, with its running and waiting tasks.
-// It adds the job if the job is new.
+// alive returns the record of running and waiting tasks of a job that has not
+// ended. It makes the record if there is none.
 func (c *Collector) alive(id traces.JobID) (*Job, *liveJob) {
 	j := c.job(id)
 	if j.live == nil {

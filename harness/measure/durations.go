@@ -8,23 +8,24 @@ import (
 )
 
 // exactCount is how many durations of a sample are kept one by one. A larger
-// sample is kept as a count for each bucket (range) of durations.
+// sample is kept as counts: one count for each bucket, which is a range of
+// durations.
 const exactCount = 100_000
 
 // Durations is a sample of durations that takes a limited amount of memory. Up
 // to 100,000 durations are kept one by one, and percentiles are exact. A larger
-// sample is kept as counts in buckets, which are less than 1 % wide.
-// Percentiles are then the middle of a bucket. The zero value is an empty
+// sample is kept as a count for each bucket, a range of durations less than 1 %
+// wide. A percentile is then the middle of a bucket. The zero value is an empty
 // sample.
 type Durations struct {
 	count   int
 	sumNs   float64
-	exact   []traces.Time // the durations one by one, in no order
-	buckets []int32       // number of durations in each bucket; nil while all are kept one by one
+	exact   []traces.Time // the durations one by one, in no particular order
+	buckets []int32       // number of durations in each bucket (range of durations); nil while all durations are kept one by one
 }
 
-// Add adds a duration. A negative one, which clocks of two machines can
-// produce, counts as 0.
+// Add adds a duration. A negative duration counts as 0; it can come from two
+// machines whose clocks differ.
 func (d *Durations) Add(t traces.Time) {
 	t = max(t, 0)
 	d.count++
@@ -58,8 +59,9 @@ func (d *Durations) MeanMs() float64 {
 	return d.sumNs / 1e6 / float64(d.count)
 }
 
-// PercentileMs returns the smallest duration, in milliseconds, that percent of
-// the sample do not exceed; 0 for an empty sample.
+// PercentileMs returns the duration in milliseconds that the given percentage
+// of the sample does not exceed: the smallest such value of the sample. It
+// returns 0 for an empty sample.
 func (d *Durations) PercentileMs(percent int) float64 {
 	rank := max((d.count*percent+99)/100, 1)
 	if d.buckets == nil {
@@ -77,8 +79,9 @@ func (d *Durations) PercentileMs(percent int) float64 {
 	return 0
 }
 
-// Ms returns all durations in milliseconds, ascending. If durations are counted
-// in buckets, each counts as the middle of its bucket.
+// Ms returns all durations in milliseconds, ascending. If the sample is kept as
+// counts in buckets (ranges of durations), each duration is the middle of its
+// bucket.
 func (d *Durations) Ms() []float64 {
 	list := make([]float64, 0, d.count)
 	slices.Sort(d.exact)
@@ -93,18 +96,21 @@ func (d *Durations) Ms() []float64 {
 	return list
 }
 
-// bucketBits is how many bits after a duration's highest bit select its bucket.
-// With 7 bits, a bucket is 1/128 of its lowest duration wide.
+// bucketBits says how wide a bucket (range of durations) is: so many bits after
+// a duration's highest bit select the bucket. With 7 bits, a bucket's width is
+// 1/128 of its lowest duration or less.
 const bucketBits = 7
 
-// bucketOf returns the number of the bucket that counts durations of length t,
-// which must not be negative. Below 256 ns each bucket counts a single value.
+// bucketOf returns the number of the bucket (range of durations) to which the
+// duration t belongs. t must not be negative. Below 256 ns each bucket has a
+// single value.
 func bucketOf(t traces.Time) int {
 	shift := max(bits.Len64(uint64(t))-bucketBits-1, 0)
 	return shift<<bucketBits + int(t>>shift)
 }
 
-// middleOf returns the duration in the middle of the bucket with number i.
+// middleOf returns the duration in the middle of bucket (range of durations)
+// number i.
 func middleOf(i int) traces.Time {
 	shift := max(i>>bucketBits-1, 0)
 	start := traces.Time(i-shift<<bucketBits) << shift

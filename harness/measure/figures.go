@@ -25,34 +25,36 @@ type Figures struct {
 	Maps    int `json:"maps"`    // number of map tasks
 	Reduces int `json:"reduces"` // number of reduce tasks
 	// Attempts counts the task attempts that ended, by outcome. An attempt that
-	// ended before its launch counts too.
+	// ended before its process was launched counts too.
 	Attempts Attempts `json:"attempts"`
-	// Locality counts the successful maps by the place of the nearest replica
-	// or cached copy of their block when they started.
+	// Locality counts the successful maps by where the nearest replica or
+	// cached copy of their block was when they started.
 	Locality Locality `json:"locality"`
-	// SplitLocality counts the map attempts that got a container by how near
-	// that was to the hosts in their split, as Hadoop does.
+	// SplitLocality counts the map attempts that got a container. It counts
+	// them by how near the container was to the hosts in their split, as
+	// Hadoop's own locality counters do.
 	SplitLocality SplitLocality `json:"splitLocality"`
-	// Bytes are what successful attempts read, shuffled and wrote.
+	// Bytes are how many bytes the successful attempts read, shuffled and
+	// wrote.
 	Bytes     Bytes    `json:"bytes"`
 	Synthetic []string `json:"synthetic"`
-	// Mended counts, by kind, the defects in imported files that the import had
-	// to mend by a rule.
+	// Mended counts, by kind, the defects that an import found in its files and
+	// mended by a rule.
 	Mended         map[string]int `json:"mended,omitempty"`
 	Decisions      Decisions      `json:"decisions"`
 	ScheduleDigest string         `json:"scheduleDigest"`
-	// TraceDigest is the hash of the trace's records. It is empty for a
-	// simulation that wrote no trace.
+	// TraceDigest is the hash of the trace's records, by which equal traces are
+	// recognized. It is empty for a simulation that wrote no trace.
 	TraceDigest string `json:"traceDigest"`
 
-	// List contains the rules that give the number of tasks of each job, if the
-	// trace was imported from a list of jobs; otherwise nil. No job of such a
-	// list has run: its bytes are those that the list states.
+	// List is set for a trace that was imported from a list of jobs, otherwise
+	// nil. It has the rules that give each job's number of tasks. No job of
+	// such a list has run in heddle: its bytes are those that the list states.
 	List       *traces.ListRules `json:"list,omitempty"`
 	Origin     traces.Origin     `json:"origin"`
 	Model      string            `json:"model"`
 	Actuator   string            `json:"actuator,omitempty"`
-	Plan       *Plan             `json:"plan,omitempty"` // maps that ran on their planned node; nil if the job's splits were not planned
+	Plan       *Plan             `json:"plan,omitempty"` // maps that ran on the node that the scheduler model planned; nil if it planned no splits
 	Events     int64             `json:"events"`
 	DurationMs float64           `json:"durationMs"` // time from the first to the last event of the trace
 	// MakespanMs is the time from the first submission to the end of the last
@@ -62,11 +64,12 @@ type Figures struct {
 	MeanCompletionMs float64 `json:"meanCompletionMs"`
 	// UtilisationPct is the percentage of the workers' container memory that
 	// task attempts used, from the first submission to the end of the last job.
-	// It is -1 if the trace does not have the sizes.
+	// It is -1 if the trace does not say how much memory workers or containers
+	// have.
 	UtilisationPct float64 `json:"utilisationPct"`
 	JobList        []*Job  `json:"jobList,omitempty"` // figures of each job, in order of submission
 	Phases         []Phase `json:"phases"`
-	Nodes          []*Node `json:"nodes,omitempty"` // figures of each node, in order of names
+	Nodes          []*Node `json:"nodes,omitempty"` // figures of each node, sorted by name
 
 	maps, reduces, reduceRests *Durations
 }
@@ -77,16 +80,16 @@ func (f *Figures) MapDurations() *Durations { return f.maps }
 // ReduceDurations returns the durations of all reduce attempts that succeeded.
 func (f *Figures) ReduceDurations() *Durations { return f.reduces }
 
-// ReduceRests returns the durations of the reduce attempts that succeeded,
-// counted from the end of the job's last map if the reduce started before that.
+// ReduceRests returns, for each reduce attempt that succeeded, its duration
+// without the time before the end of the job's last map.
 func (f *Figures) ReduceRests() *Durations { return f.reduceRests }
 
-// Known returns the number of successful maps for which the place of the
-// nearest copy of their block is known.
+// Known returns the number of successful maps for which it is known how near
+// the nearest copy of their block was.
 func (l Locality) Known() int { return l.Cache + l.Node + l.Rack + l.Off }
 
-// Shares returns the shares, 0 to 1, of maps that found their block in the
-// cache of their node, on its disk, in their rack, and elsewhere. Maps for
+// Shares returns four shares of maps, 0 to 1: those that found their block in
+// the cache of their node, on its disk, in their rack, and elsewhere. Maps for
 // which this is unknown do not count.
 func (l Locality) Shares() [4]float64 {
 	known := float64(max(1, l.Known()))
@@ -101,8 +104,8 @@ type Attempts struct {
 	Killed int `json:"killed"`
 }
 
-// Locality counts maps by how near they ran to a copy of their block: cache,
-// node, rack, off the rack.
+// Locality counts maps by how near they ran to a copy of their block: in the
+// cache of their node, on its disk, in their rack, or outside.
 type Locality struct {
 	Cache   int `json:"cache"`
 	Node    int `json:"node"`
@@ -112,7 +115,7 @@ type Locality struct {
 }
 
 // SplitLocality counts map attempts by how near they ran to the hosts that
-// their split names.
+// their split names: on such a host, in its rack, or outside.
 type SplitLocality struct {
 	Node    int `json:"node"`
 	Rack    int `json:"rack"`
@@ -132,8 +135,8 @@ type Bytes struct {
 // that reduces wrote.
 type Records struct{ MapInput, MapOutput, ReduceOutput int64 }
 
-// Plan counts successful maps for which the scheduler model planned a node, and
-// how many of these ran there.
+// Plan counts the successful maps for which the scheduler model planned a node.
+// It also counts how many of these maps ran on that node.
 type Plan struct {
 	Maps   int `json:"maps"`
 	OnNode int `json:"onNode"`
@@ -150,8 +153,8 @@ type Job struct {
 	Name     string         `json:"name"`
 	Outcome  traces.Outcome `json:"outcome"`
 	SubmitMs float64        `json:"submitMs"` // time of submission, counted from the start of the trace
-	// CompletionMs is the time from the job's submission to its end, -1 if the
-	// job has not ended.
+	// CompletionMs is the time from the job's submission to its end in ms, -1
+	// if the job has not ended.
 	CompletionMs  float64       `json:"completionMs"`
 	Maps          int           `json:"maps"`
 	Reduces       int           `json:"reduces"`
@@ -159,22 +162,23 @@ type Job struct {
 	SplitLocality SplitLocality `json:"splitLocality"`
 	Bytes         Bytes         `json:"bytes"`
 	// Records are the numbers of records that the job's successful attempts
-	// read and wrote.
+	// read, put out and wrote.
 	Records Records `json:"-"`
-	// Differences names the totals in which the trace's attempts and Hadoop's
-	// own job counters disagree. Compared is how many totals were compared.
+	// Differences names the totals of a job, such as bytes read, for which the
+	// sum over the trace's attempts is not what Hadoop's own job counters say.
+	// Compared is how many totals were compared.
 	Compared    int      `json:"compared"`
 	Differences []string `json:"differences,omitempty"`
 
 	launchedMaps, launchedReds int64
-	containerBytes             [2]int64 // container size in bytes: of a map, of a reduce
+	containerBytes             [2]int64 // container size in bytes: first of a map, then of a reduce
 	lastMap                    traces.Time
 	submitted                  traces.Time
-	hadoop                     *traces.JobFinished // end of the job with Hadoop's own counters; nil until the job ends
-	live                       *liveJob            // the job's running and waiting tasks, while there are any; otherwise nil
+	hadoop                     *traces.JobFinished // event of the job's end, which has Hadoop's own counters; nil until the job ends
+	live                       *liveJob            // the job's running and waiting tasks; nil if there are none
 }
 
-// Names of the phases that last for a whole task attempt.
+// Names of phases of a task that take the whole duration of an attempt.
 const (
 	WholeMap    = "map: whole attempt"
 	WholeReduce = "reduce: whole attempt"
@@ -190,15 +194,16 @@ func (f *Figures) Phase(name string) Phase {
 	return f.Phases[i]
 }
 
-// Summary returns the figures without the lists of jobs, of nodes and of
-// decisions that did not come out as intended.
+// Summary returns a short form of the figures: without the list of jobs, the
+// list of nodes, and the list of decisions that did not come out as intended.
 func (f *Figures) Summary() *Figures {
 	s := *f
 	s.JobList, s.Nodes, s.Decisions.Misses = nil, nil, nil
 	return &s
 }
 
-// Phase says how long one phase of a task took, over attempts that succeeded.
+// Phase says how long one phase of a task, such as the shuffle, took in the
+// attempts that succeeded.
 type Phase struct {
 	Name     string  `json:"name"`
 	Count    int     `json:"count"`
@@ -206,11 +211,11 @@ type Phase struct {
 	MedianMs float64 `json:"medianMs"`
 	P95Ms    float64 `json:"p95Ms"`
 	// Approximate says that there were too many attempts to keep their
-	// durations one by one. Percentiles are then within 1 %.
+	// durations one by one. Percentiles then have an error of up to 1 %.
 	Approximate bool `json:"approximate,omitempty"`
 }
 
-// Node says how much one node was used.
+// Node says how busy one node was.
 type Node struct {
 	Node     traces.Node `json:"node"`
 	Rack     string      `json:"rack"`
@@ -218,8 +223,8 @@ type Node struct {
 	// MeanRunning is the number of task attempts that ran on the node at the
 	// same time, averaged over the trace.
 	MeanRunning float64 `json:"meanRunning"`
-	// CPUCores is the mean number of busy cores in the samples of the node's
-	// load, -1 without samples.
+	// CPUCores is the mean number of busy cores, over the trace's samples of
+	// the node's load. It is -1 if there are no samples.
 	CPUCores float64 `json:"cpuCores"`
 
 	busy    traces.Time

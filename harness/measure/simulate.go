@@ -8,11 +8,10 @@ import (
 	"heddle/traces"
 )
 
-// Simulate runs a simulation and computes its figures. It makes no trace
-// events, which would take most of the time. So the result has no hash of a
-// trace. How long scheduling decisions took, and whether their predictions came
-// true, is unknown: -1. h is the header that a trace of the simulation would
-// have.
+// Simulate runs a simulation and computes its figures. To save time, it makes
+// no trace events, so the result has no hash of a trace. How long scheduling
+// decisions took, and whether their predictions came true, is not known: these
+// figures are -1. h is the header that a trace of the simulation would have.
 func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
 	s := simulation{Source: x.Source, Collector: New(h)}
 	for i := range x.Cluster.Nodes {
@@ -27,16 +26,16 @@ func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
 	return s.of(r), r, nil
 }
 
-// simulation collects the figures of a running simulation. It also passes the
-// jobs to the simulator, so that it sees each job arrive.
+// simulation collects the figures of a running simulation. It also hands the
+// jobs to the simulator, so that it can count each job when the job arrives.
 type simulation struct {
 	sim.Source
 	*Collector
-	nodes []*Node // figures of each node, by state.NodeID
+	nodes []*Node // figures of each node; the index is its state.NodeID
 }
 
-// Next passes the next job to the simulator, as sim.Source requires, and counts
-// the job.
+// Next hands the next job to the simulator, as the interface sim.Source
+// requires, and counts the job.
 func (s *simulation) Next(x *sim.Job) bool {
 	if !s.Source.Next(x) {
 		return false
@@ -49,8 +48,8 @@ func (s *simulation) Next(x *sim.Job) bool {
 	return true
 }
 
-// attemptEnded adds a task attempt that has ended to the figures, as the trace
-// events of its start and end would.
+// attemptEnded adds a task attempt that has ended to the figures. The figures
+// are the same as if the attempt's start and end had been read from a trace.
 func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	j, n := s.figures.JobList[e.Job], s.nodes[e.Node]
 	isMap := e.Kind == state.Map
@@ -89,7 +88,7 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	j.Bytes.add(0, e.InputBytes, e.OutputBytes)
 }
 
-// of returns the figures of the finished simulation.
+// The function of returns the figures of the finished simulation.
 func (s *simulation) of(r *sim.Result) *Figures {
 	for i := range r.Jobs {
 		x := &r.Jobs[i]

@@ -8,22 +8,26 @@ import (
 	"heddle/traces"
 )
 
-// Decisions counts what became of a scheduler model's decisions. A decision is
-// honoured if a container of the decided job and kind (map or reduce) started
-// on the decided node, and no other container did.
+// Decisions counts what became of a scheduler model's decisions. Each decision
+// sends one container to a node. It is honoured if a container of the decided
+// job and kind (map or reduce) started on this node, and no other container did
+// in its place.
 type Decisions struct {
 	Made     int `json:"made"`
 	Honoured int `json:"honoured"`
 	// BindPredicted counts the honoured decisions whose container ran the map
-	// that View.WouldBind had predicted.
+	// that heddle had predicted with View.WouldBind. The ApplicationMaster
+	// chooses the map that a container runs.
 	BindPredicted int `json:"bindPredicted"`
-	// P50Ms and P95Ms are percentiles of the time from an honoured decision to
-	// the start of its container. They are 0 if no decision was honoured.
+	// P50Ms and P95Ms are the median and the 95th percentile, in ms, of the
+	// time from an honoured decision to the start of its container. They are 0
+	// if no decision was honoured.
 	P50Ms float64 `json:"p50Ms"`
 	P95Ms float64 `json:"p95Ms"`
-	// Branches counts the predictions of which map a container gets. They are
-	// grouped by the rule by which the ApplicationMaster chooses the map, in
-	// the order in which it tries the rules.
+	// Branches counts predictions of which map a container gets. The
+	// ApplicationMaster chooses the map by the first of its rules that fits.
+	// There is one entry for each rule, in the order in which the
+	// ApplicationMaster tries them.
 	Branches []Branch `json:"branches,omitempty"`
 	// Misses lists, by decision number, decisions that were not honoured, and
 	// those whose container ran another map than predicted. It has at most
@@ -33,15 +37,15 @@ type Decisions struct {
 	latencies Durations
 }
 
-// Latencies returns the times from honoured decisions to the start of their
-// containers.
+// Latencies returns, for each honoured decision, the time from the decision to
+// the start of its container.
 func (d *Decisions) Latencies() *Durations { return &d.latencies }
 
 // Branch counts predictions for one of the rules by which an ApplicationMaster
 // chooses the map for a container.
 type Branch struct {
-	Branch    string `json:"branch"`    // name of the rule: rerun, node, rack or any
-	Maps      int    `json:"maps"`      // maps that the ApplicationMaster chose by this rule, if there was a prediction
+	Branch    string `json:"branch"`    // name of the rule: rerun (a failed map), node, rack or any
+	Maps      int    `json:"maps"`      // number of maps that the ApplicationMaster chose by this rule and for which there was a prediction
 	Predicted int    `json:"predicted"` // number of those maps that were predicted correctly
 }
 
@@ -54,34 +58,34 @@ type Miss struct {
 	Node     traces.Node     `json:"node"`
 	// Outcome is what became of the decision. It is "bound otherwise" if the
 	// container ran another map than predicted, and "none" if the run ended
-	// first.
+	// before anything was known.
 	Outcome string `json:"outcome"`
 	Cause   string `json:"cause"`
 }
 
-// maxMisses is the largest length of Decisions.Misses. Without it, the list
-// would be as long as the trace if no decision was carried out as intended.
+// maxMisses is the largest length of Decisions.Misses. If no decision were
+// carried out as intended, the list would otherwise grow as long as the trace.
 const maxMisses = 10_000
 
 // branchOrder is the order in which an ApplicationMaster tries its rules for
 // choosing the map that a container runs.
 var branchOrder = []string{"rerun", "node", "rack", "any"}
 
-// InOrder compares two rules for choosing a container's map by the order in
-// which the ApplicationMaster tries them.
+// InOrder compares the names of two rules by which an ApplicationMaster chooses
+// the map for a container. It is for sorting the rules in the order in which
+// the ApplicationMaster tries them.
 func InOrder(a, b Branch) int {
 	return cmp.Compare(slices.Index(branchOrder, a.Branch), slices.Index(branchOrder, b.Branch))
 }
 
-// decided counts a decision of the scheduler model, whose outcome is not known
-// yet.
+// decided counts a new decision of the scheduler model.
 func (c *Collector) decided(e *traces.Decision) {
 	d := *e
 	c.undecided[e.ID] = &d
 	c.figures.Decisions.Made++
 }
 
-// actuated counts the outcome of an earlier scheduling decision.
+// actuated counts the outcome of an earlier decision of the scheduler model.
 func (c *Collector) actuated(e *traces.Actuation) {
 	d := c.undecided[e.Decision]
 	if d == nil {
@@ -108,8 +112,8 @@ func (c *Collector) actuated(e *traces.Actuation) {
 	}
 }
 
-// end completes the counts of decisions after the trace's last event. Decisions
-// that have no outcome yet get the outcome "none".
+// The function end completes the counts of decisions after the trace's last
+// event. Decisions without an outcome get the outcome "none".
 func (d *Decisions) end(undecided map[int64]*traces.Decision) {
 	for _, x := range undecided {
 		d.miss(x, "none", "the trace ends before its outcome")

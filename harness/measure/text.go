@@ -12,7 +12,8 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// maxJobsShown is the largest number of rows in the printed table of jobs.
+// maxJobsShown is the largest number of rows in the table of jobs that
+// WriteText prints.
 const maxJobsShown = 40
 
 // WriteText prints the figures as text for people.
@@ -122,8 +123,8 @@ func (i *Figures) nodes(b *strings.Builder) {
 
 func table(b *strings.Builder) *tabwriter.Writer { return tabwriter.NewWriter(b, 0, 0, 2, ' ', 0) }
 
-// duration formats a duration in milliseconds with about three digits and a
-// unit.
+// duration formats a duration, given in milliseconds, with about three digits
+// and a unit, such as "1.25 s".
 func duration(ms float64) string {
 	d := time.Duration(ms * 1e6)
 	switch {

@@ -16,13 +16,14 @@ import (
 	"heddle/harness/stats"
 )
 
-// Setting is a cluster and the jobs on it: everything in a simulation except
-// the scheduler model. A Setting is a struct of plain values. Two settings are
-// equal exactly when fmt.Printf prints them alike with %#v.
+// Setting is a simulated cluster and the jobs that run on it: everything in a
+// simulation except the scheduler model. A Setting is a struct of plain values,
+// so that a text printed with %#v identifies it.
 type Setting interface {
-	// Config returns the configuration of a simulation, without Source, Model
-	// and Seed, and its jobs. Its random choices depend only on the seed, so
-	// all scheduler models see the same ones.
+	// Config returns the configuration of a simulation and the jobs to
+	// simulate. The caller sets Source, Model and Seed of the configuration.
+	// Random choices, such as where blocks are placed, depend only on the seed.
+	// So all scheduler models meet the same ones.
 	Config(seed uint64) (sim.Config, []sim.Job, error)
 }
 
@@ -71,8 +72,9 @@ func (b *Bench) simulated() int {
 	return b.count
 }
 
-// Trials returns the simulations of the given cases, in the order of the cases.
-// Each case has one simulation for each seed, in the order of the seeds.
+// Trials returns the simulations of the given cases (scheduler models in
+// settings), in the order of the cases. Each case has one simulation for each
+// seed, in the order of the seeds.
 func (b *Bench) Trials(cases ...Case) ([][]Simulation, error) {
 	g, ctx := errgroup.WithContext(b.ctx)
 	g.SetLimit(b.workers)
@@ -140,7 +142,7 @@ func (b *Bench) run(c Case, seed uint64, to *Simulation) error {
 }
 
 // newModel returns the scheduler model of a case. A model that draws random
-// numbers gets a seed of its own, which is derived from the given seed.
+// numbers gets a seed of its own, derived from the simulation's seed.
 func newModel(c Case, seed uint64) (sched.Model, error) {
 	p := sched.Params{}
 	for _, info := range sched.List() {
@@ -171,8 +173,8 @@ func trialOf(r *sim.Result, jobs []sim.Job) Simulation {
 	return t
 }
 
-// Each applies the function of to each simulation and returns the results in
-// the same order.
+// Each calls a function for every simulation and returns its results in the
+// order of the simulations.
 func Each[T any](trials []Simulation, of func(*Simulation) T) []T {
 	xs := make([]T, len(trials))
 	for i := range trials {
@@ -184,9 +186,9 @@ func Each[T any](trials []Simulation, of func(*Simulation) T) []T {
 // Seconds returns the mean time of a simulation's jobs from submission to end.
 func Seconds(t *Simulation) float64 { return t.Seconds }
 
-// Rate is a function that returns a share of a simulation's maps. The share
-// keeps its two counts, because the confidence interval of a share differs from
-// that of a mean.
+// Rate is a function that returns a share of a simulation's maps, such as the
+// share that read from a cache. The result is a stats.Share and not a number,
+// because the confidence interval of a share is computed from its two counts.
 type Rate func(*Simulation) stats.Share
 
 // CacheRate returns the share of maps that ran on a node with their block in
@@ -202,15 +204,17 @@ func LocalRate(t *Simulation) stats.Share { return t.upTo(state.LevelNode) }
 func RackRate(t *Simulation) stats.Share { return t.upTo(state.LevelRack) }
 
 // CachedShare returns the share of maps whose block was cached on some node,
-// wherever the map ran. CacheRate cannot be higher.
+// wherever the map ran. The share of maps that read from a cache, CacheRate,
+// cannot be higher.
 func CachedShare(t *Simulation) stats.Share { return stats.Share{Part: t.Cached, Of: CacheRate(t).Of} }
 
-// HitShare returns, of the maps whose block was cached on some node, the share
-// that ran on such a node.
+// HitShare returns how well a scheduler used the cache: of the maps whose block
+// was cached on some node, the share that ran on such a node.
 func HitShare(t *Simulation) stats.Share { return stats.Share{Part: CacheRate(t).Part, Of: t.Cached} }
 
-// upTo returns the share of maps whose block was at least as near as the given
-// level: cache, node, rack.
+// upTo returns the share of maps that ran at least as near to a copy of their
+// block as the given level says. The levels are, from near to far: cache, node,
+// rack.
 func (t *Simulation) upTo(most state.Level) (s stats.Share) {
 	for _, n := range t.Maps {
 		s.Of += n

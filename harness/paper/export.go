@@ -73,8 +73,8 @@ func markdownRow(w *bufio.Writer, cells ...string) {
 	fmt.Fprintln(w, "|")
 }
 
-// WriteCSV prints each number of the comparison as one line: our figures, the
-// paper's numbers, and the verdicts on claims and findings.
+// WriteCSV prints each number of the comparison as one line: our figures and
+// the paper's numbers. Each verdict on a claim or finding is a line too.
 func (r *Report) WriteCSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	line := func(part, row, column, unit, published string, v Value, verdict string) {
@@ -84,7 +84,7 @@ func (r *Report) WriteCSV(out io.Writer) error {
 			}
 			return strconv.FormatFloat(x, 'g', 8, 64)
 		}
-		_ = w.Write([]string{part, row, column, unit, published, num(float64(v.Value)), num(v.CI95[0]), num(v.CI95[1]), verdict}) // a failed write is returned by w.Error below
+		_ = w.Write([]string{part, row, column, unit, published, num(float64(v.Value)), num(v.CI95[0]), num(v.CI95[1]), verdict}) // a failed write is not checked here, since w.Error returns it at the end
 	}
 	_ = w.Write([]string{"part", "row", "column", "unit", "published", "ours", "lo", "hi", "verdict"})
 	for _, f := range r.Figures {

@@ -8,8 +8,8 @@ import (
 )
 
 // Above returns the verdict on the claim that the true value of an estimate is
-// above a bound. The verdict is Holds if the whole interval is above the bound.
-// If only the sign is as claimed, it is Direction.
+// above a bound. The verdict is Holds if the whole confidence interval is above
+// the bound. It is Direction if at least the estimate's sign is as claimed.
 func Above(e stats.Estimate, bound float64) Verdict {
 	switch {
 	case math.IsNaN(e.Value) || !e.Bounded():
@@ -22,10 +22,10 @@ func Above(e stats.Estimate, bound float64) Verdict {
 	return Fails
 }
 
-// NotBelow returns the verdict on the claim that an estimate is not below zero.
-// The claim holds if the interval reaches at most margin below zero. It fails
-// if the whole interval is lower than that. Otherwise there are too few
-// samples.
+// NotBelow returns the verdict on the claim that the true value of an estimate
+// is not below zero. The claim holds if no part of the confidence interval is
+// below -margin. It fails if the whole interval is below -margin. Otherwise
+// there are too few samples to say.
 func NotBelow(e stats.Estimate, margin float64) Verdict {
 	switch {
 	case math.IsNaN(e.Value) || !e.Bounded():
@@ -38,7 +38,8 @@ func NotBelow(e stats.Estimate, margin float64) Verdict {
 	return NotTestable
 }
 
-// Text formats an estimate like "12.3 [11.9, 12.7] unit".
+// Text formats an estimate with its confidence interval and unit, like "12.3
+// [11.9, 12.7] s".
 func Text(e stats.Estimate, unit string) string {
 	v := ValueOf(e)
 	text := v.String()
@@ -48,7 +49,8 @@ func Text(e stats.Estimate, unit string) string {
 	return text
 }
 
-// String formats a value like "12.3 [11.9, 12.7]".
+// String formats a value with its confidence interval, like "12.3 [11.9,
+// 12.7]".
 func (v Value) String() string {
 	x := float64(v.Value)
 	switch {
@@ -62,7 +64,8 @@ func (v Value) String() string {
 	return fmt.Sprintf("%s [%s, %s]", number(x), number(v.CI95[0]), number(v.CI95[1]))
 }
 
-// number formats x with one digit after the point, and more if it is below ten.
+// number formats x with one digit after the point, and with more digits if x is
+// below ten.
 func number(x float64) string {
 	switch a := math.Abs(x); {
 	case a >= 9.995:
@@ -74,8 +77,9 @@ func number(x float64) string {
 }
 
 // RatioOfMeans returns the mean of b divided by the mean of a, for pairs a[i],
-// b[i]. Its interval comes from the spread of b[i] about the ratio times a[i].
-// To estimate a share of tasks, use stats.MeanShare instead.
+// b[i] of the same seed. The confidence interval follows from how far each b[i]
+// is from the ratio times a[i]. To estimate a share of tasks, use
+// stats.MeanShare instead.
 func RatioOfMeans(a, b []float64) stats.Estimate {
 	below, above := stats.Mean(a).Value, stats.Mean(b).Value
 	ratio := above / below

@@ -16,7 +16,7 @@ import (
 // Live is a paper's experiment on a real cluster, at a size that a small test
 // cluster can run.
 type Live struct {
-	Experiment []byte // content of the experiment file for heddle run
+	Experiment []byte // content of the experiment file, as for the command "heddle run"
 }
 
 // LiveTable contains the results of a run on a cluster, and what replays
@@ -27,27 +27,28 @@ type LiveTable struct {
 	Warnings []string  `json:"warnings"`
 }
 
-// LiveRow contains the figures of one workload under one scheduler model: means
-// over repeats.
+// LiveRow contains the figures of one workload under one scheduler model. Each
+// is a mean over the repeats.
 type LiveRow struct {
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Runs     int    `json:"runs"`
-	// CompletionS is the jobs' mean time from submission to end, in seconds.
-	// SavesPct is by how many percent it is below that of the first model,
-	// compared repeat by repeat.
+	// CompletionS is the mean time of the jobs from submission to end, in
+	// seconds. SavesPct is by how many percent this time is below that of the
+	// first model in the table, compared within each repeat.
 	CompletionS Value `json:"completionS"`
 	SavesPct    Value `json:"savesPct"`
-	// CachePct is the share of successful maps that ran on a node with their
-	// block in its cache. LocalPct is the share that ran on a node with their
-	// block in its cache or on its disk. AdherencePct is the share of the
-	// model's decisions that were carried out.
+	// CachePct, LocalPct and AdherencePct are in percent. CachePct is the share
+	// of successful maps that ran on a node with their block in its cache.
+	// LocalPct is the share that ran on a node with their block in its cache or
+	// on its disk. AdherencePct is the share of the model's decisions that were
+	// carried out.
 	CachePct     Value `json:"cachePct"`
 	LocalPct     Value `json:"localPct"`
 	AdherencePct Value `json:"adherencePct"`
-	// PredictedS is CompletionS as predicted by replays, which are calibrated
-	// on the other repeats. ErrorPct is the mean error of the predictions,
-	// trial by trial.
+	// PredictedS is CompletionS as simulated replays predict it. The replay of
+	// a trial is calibrated on the other repeats. ErrorPct is the mean, over
+	// trials, of the prediction's error in percent.
 	PredictedS Value `json:"predictedS"`
 	ErrorPct   Value `json:"errorPct"`
 }
@@ -60,8 +61,8 @@ type measured struct {
 }
 
 // ReadLive returns the table of results for the finished trials in the run
-// folder dir. A file that has changed since it was recorded is an error. If
-// unverified is true, it is a warning instead.
+// folder dir. A file that has changed since the run recorded its hash is an
+// error. If unverified is true, it is a warning instead.
 func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 	run, err := experiment.Read(dir, unverified)
 	if err != nil {
@@ -84,7 +85,7 @@ func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 		trials = append(trials, m)
 	}
 	predicted, err := fidelity.OfRun(run, fidelity.Options{})
-	if err != nil { // without predictions, the table still has the measured figures
+	if err != nil { // if replays cannot predict anything, the table still has the measured figures
 		t.Warnings = append(t.Warnings, "no prediction: "+err.Error())
 	} else {
 		t.Warnings = append(t.Warnings, predicted.Warnings...)
@@ -93,10 +94,11 @@ func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 	return t, nil
 }
 
-// read sets the figures of a trial from the trial's trace.
+// The method read reads a trial's trace and computes the trial's figures from
+// it.
 func (m *measured) read(run *experiment.Finished) error {
 	s, warning, err := run.Figures(&m.Result)
-	if err == nil && warning != "" { // a trace without its end is not enough to compare with a paper
+	if err == nil && warning != "" { // if the end of the trace is missing, its figures must not be compared with a paper
 		err = fmt.Errorf("%w: %s", runs.ErrDamaged, warning)
 	}
 	if err != nil {
@@ -112,8 +114,8 @@ func (m *measured) read(run *experiment.Finished) error {
 	return nil
 }
 
-// fill adds a row for each workload and model to the table, baseline models
-// first.
+// fill adds a row to the table for each workload and scheduler model. The row
+// of the paper's own model comes after those with which the paper compares it.
 func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 	none := ValueOf(stats.Mean(nil))
 	var workloads, models []string
@@ -143,8 +145,9 @@ func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 				continue
 			}
 			rate := func(of func(measured) stats.Share) Value {
-				// A repeat in which no map read blocks, or no decision was
-				// made, has no rate, and is left out.
+				// A repeat in which no map read blocks has no cache rate, and
+				// one in which no decision was made has no adherence. Such
+				// repeats are left out of the mean.
 				known := slices.DeleteFunc(each(list, of), func(s stats.Share) bool { return s.Of == 0 })
 				return ValueOf(stats.MeanShare(known))
 			}
@@ -172,14 +175,16 @@ func each[T any](list []measured, x func(measured) T) []T {
 	return xs
 }
 
-// liveOrder returns a number by which the models in the table are sorted:
-// baselines come first.
+// liveOrder returns a number by which the scheduler models in the table are
+// sorted. The paper's own model comes after those with which the paper compares
+// it.
 func liveOrder(model string) int {
 	return slices.Index([]string{"clqlmrs", "acl", "delay", "fifo", "yarn"}, model) * -1
 }
 
-// saved returns by how many percent jobs took less time in trials b than in
-// trials a. It uses the repeats that occur in both.
+// saved returns by how many percent the jobs of trials b took less time than
+// those of trials a. It compares trials of the same repeat, and leaves out
+// repeats without a trial of both.
 func saved(a, b []measured) Value {
 	var x, y []float64
 	for _, m := range b {
@@ -192,8 +197,8 @@ func saved(a, b []measured) Value {
 	return ValueOf(r)
 }
 
-// predict adds to a row the mean of what replays predict for its workload and
-// model.
+// predict adds to a row of the table the mean of the completion times that
+// replays predict for the row's workload and scheduler model.
 func (r *LiveRow) predict(p *fidelity.Report) {
 	if p == nil {
 		return

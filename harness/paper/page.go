@@ -54,19 +54,20 @@ td.n{font-variant-numeric:tabular-nums;white-space:nowrap}p.note{color:#555;max-
 </html>
 `))
 
-// Sizes of a chart, in SVG units.
+// Sizes of a chart in the units of the SVG image.
 const (
 	chartWidth, chartHeight = 720.0, 300.0
 	leftMargin, baseline    = 50.0, 260.0
 	plotWidth, plotHeight   = 500.0, 240.0
 )
 
-// colours are the colours of the lines in a chart, one for each model. Most
+// The colours of the lines in a chart, one for each scheduler model. Most
 // colour-blind readers can distinguish them too.
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222", "#999999", "#7a5195", "#b5cf6b", "#8c564b", "#2f4b7c"}
 
-// chart returns the figure as SVG, with one line and its intervals for each row
-// of the figure. It returns "" if the columns have different units.
+// chart returns a figure as an SVG image. Each row of the figure is one line in
+// the image, with its confidence intervals. If the columns have different
+// units, chart returns "".
 func (f *Figure) chart() string {
 	if f.Unit == "" || len(f.Columns) < 2 {
 		return ""

@@ -36,28 +36,31 @@ type Paper struct {
 	Open   []Choice
 	Parts  []Part
 	Rules  []Rule
-	Live   *Live // experiment on a cluster; nil if there is none
+	Live   *Live // the paper's experiment on a real cluster; nil if there is none
 }
 
-// Choice is one property of the simulated set-up. Its value is as published, or
-// chosen here because the paper does not say.
+// Choice is one property of the simulated set-up, such as the size of a block.
+// Its value is as the paper says, or chosen here because the paper does not
+// say.
 type Choice struct {
 	Item  string `json:"item"`
 	Taken string `json:"taken"`
 	Why   string `json:"why,omitempty"`
 }
 
-// Kind says where a part of the comparison comes from: the paper or us.
+// Kind says where a part of the comparison (a figure or table) comes from: the
+// paper or us.
 type Kind string
 
-// Kinds of a comparison's parts: from the paper, or our own.
+// Kinds of a comparison's parts (figures and tables): from the paper, or our
+// own.
 const (
 	Published   Kind = "published" // a figure or table of the paper
 	Finding     Kind = "finding"   // a figure or table for a finding of our own
 	Sensitivity Kind = "sensitivity"
 )
 
-// Part is a figure or table of the comparison, which the function Run computes.
+// Part is a figure or table of the comparison. Its function Run computes it.
 type Part struct {
 	ID    string // id of the part, such as "fig5"
 	Kind  Kind
@@ -72,7 +75,7 @@ type Figure struct {
 	Kind    Kind       `json:"kind"`
 	Title   string     `json:"title"`
 	Unit    string     `json:"unit"` // unit of all cells; "" if columns have different units
-	X       string     `json:"x"`    // what differs between the figure's columns
+	X       string     `json:"x"`    // what differs between the columns, such as "block size"
 	Columns []string   `json:"columns"`
 	Rows    []Row      `json:"rows"`
 	Beside  []Quantity `json:"published,omitempty"`
@@ -85,18 +88,19 @@ type Row struct {
 	Cells []Value `json:"cells"`
 }
 
-// Value is a mean over seeds with its 95 % interval.
+// Value is a mean over seeds with its 95 % confidence interval.
 type Value struct {
 	Value compare.Number   `json:"value"`
 	CI95  compare.Interval `json:"ci95"`
 }
 
-// ValueOf converts an estimate with its interval to a Value.
+// ValueOf converts an estimate with its confidence interval to a Value, the
+// form that reports use.
 func ValueOf(e stats.Estimate) Value {
 	return Value{compare.Number(e.Value), compare.Interval{e.Lo, e.Hi}}
 }
 
-// Quantity is one number that the paper states, and our value of it.
+// Quantity is one number that the paper states, with our value for the same.
 type Quantity struct {
 	What      string `json:"what"`
 	Model     string `json:"model"`
@@ -105,11 +109,11 @@ type Quantity struct {
 	Value
 }
 
-// Verdict says whether a claim of the paper was confirmed.
+// Verdict says whether a claim of the paper was confirmed by our results.
 type Verdict string
 
-// Verdicts on a claim. Direction means that the sign or part of the order is
-// confirmed, but not the size or the whole order.
+// Verdicts on a claim. Direction means that the claim's sign, or part of its
+// order, is confirmed, but not its size or the whole order.
 const (
 	Holds       Verdict = "holds"
 	Direction   Verdict = "direction"
@@ -120,8 +124,8 @@ const (
 // Rule is a claim together with the function that judges it.
 type Rule struct {
 	ID        string
-	Parts     []string // ids of the figures and tables that show the data of the claim
-	Own       bool     // whether the claim is a finding of our own and not the paper's
+	Parts     []string // ids of the figures and tables that show the data by which the claim is judged
+	Own       bool     // whether the claim is our own and not the paper's
 	Text      string
 	Published string
 	Unit      string
@@ -132,7 +136,7 @@ type Rule struct {
 type Judgement struct {
 	Ours    stats.Estimate
 	Verdict Verdict
-	Note    string // reason for the verdict
+	Note    string // reason for the verdict in words
 }
 
 // Criterion is a claim with the result of judging it.
@@ -177,16 +181,16 @@ type Options struct {
 	// means all.
 	Parts    []string
 	Seed     uint64
-	Seeds    int // number of seeds with which each case is simulated
-	Workers  int // number of simulations that run at the same time
+	Seeds    int // number of seeds; each case (scheduler model in a setting) is simulated once with each
+	Workers  int // number of simulations that may run at the same time
 	Progress func(Progress)
 }
 
 // Progress says how much of a paper's experiments is done.
 type Progress struct {
 	Part       string
-	Simulated  int // number of simulations done
-	Parts, All int // number of parts and rules that are done, and of all parts and rules
+	Simulated  int // number of simulations done so far
+	Parts, All int // number of parts and rules of the paper that are done, and of all of them
 }
 
 // Run computes the figures and tables of a paper and judges its claims.
@@ -239,7 +243,7 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 }
 
 // choose returns the parts (figures, tables) and rules (claims) with the given
-// ids. It adds the rules whose data the chosen parts show.
+// ids. It also returns the rules that judge the data of a chosen part.
 func (p *Paper) choose(ids []string) (parts []Part, rules []Rule, err error) {
 	if len(ids) == 0 {
 		return p.Parts, p.Rules, nil

@@ -98,8 +98,8 @@ func inUnit(unit string) string {
 
 const width = 100
 
-// wrap prints text in lines of limited width. The string first begins the first
-// line. The other lines are indented.
+// wrap prints a text in lines of limited width. The first line begins with the
+// string first. The other lines are indented.
 func wrap(w *bufio.Writer, first, text string) {
 	indent := strings.Repeat(" ", len(first)-len(strings.TrimLeft(first, " "))+2)
 	line := first

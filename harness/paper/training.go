@@ -7,21 +7,22 @@ import (
 	"heddle/harness/state"
 )
 
-// lessons keeps what scheduler models have learnt in training, by the model's
-// fingerprint of the job and the placement of its blocks. So a model is trained
-// only once for a placement that several figures use.
+// lessons keeps what scheduler models have learnt in training, so that a model
+// is trained only once for jobs that several figures use. The key of its map is
+// the model's fingerprint of the job and of where the job's blocks are.
 type lessons struct {
 	mu    sync.Mutex
 	saved map[string]*lesson
 	bytes int // size in bytes of everything that lessons keeps
 }
 
-// keptBytes limits how many bytes of learnt data are kept. Data over the limit
-// is learnt again when needed. Most of the bytes are records of training
-// episodes.
+// keptBytes limits how many bytes of learnt data are kept in memory. Data
+// beyond the limit is not kept: the model is trained again when the data is
+// needed. Most of the bytes are records of training episodes.
 const keptBytes = 384 << 20
 
-// keep returns the learnt data if the limit leaves room to keep it, else nil.
+// keep returns the learnt data if the limit keptBytes leaves room for it, else
+// nil.
 func (l *lessons) keep(data []byte) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,13 +35,13 @@ func (l *lessons) keep(data []byte) []byte {
 
 type lesson struct {
 	once sync.Once
-	data []byte // what the model learnt; nil if there was no room to keep it
+	data []byte // what the scheduler model learnt; nil if there was no room to keep it
 	err  error
 }
 
 // taught is a scheduler model that is trained for each job when the job is
-// submitted. If the same blocks were seen before, it loads what was learnt
-// then.
+// submitted. If a job with the same blocks was seen before, the model is not
+// trained, but loads what it learnt for that job.
 type taught struct {
 	sched.Model
 	warm    sched.Warmup
@@ -50,8 +51,8 @@ type taught struct {
 	err     error // first error of training or of loading learnt data
 }
 
-// teach returns the scheduler model m so that it is trained for each job. It
-// returns nil if m does not learn.
+// teach wraps the scheduler model m so that m is trained for each job when the
+// job is submitted. It returns nil if m does not learn.
 func (l *lessons) teach(m sched.Model) *taught {
 	warm, learns := m.(sched.Warmup)
 	memory, keeps := m.(sched.Memory)
@@ -62,7 +63,7 @@ func (l *lessons) teach(m sched.Model) *taught {
 }
 
 // Observe trains the scheduler model when a job is submitted, before the model
-// is asked about the job.
+// has to decide anything for the job.
 func (t *taught) Observe(v *state.View, e sched.Event) {
 	if e.What == sched.JobSubmitted {
 		t.learn(v, e.Job)
@@ -98,8 +99,9 @@ func (t *taught) learn(v *state.View, job state.JobID) {
 	l.once.Do(func() {
 		mine = true
 		if l.err = t.warm.Warmup(v, job, nil); l.err == nil {
-			// If the model has no Q-table of the job's own, it cannot save what
-			// it learnt. Such training is short.
+			// A model that has no Q-table for this job alone cannot save what
+			// it learnt. It is trained again each time, which does not take
+			// long.
 			data, _ := t.memory.Save(v, job)
 			l.data = t.lessons.keep(data)
 		}

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// Limits on the size of the JSON files that describe a run. The manifest has
-// some 2 KB for each trial.
+// Limits on the size, in bytes, of the JSON files that describe a run. The file
+// manifest.json has some 2 KB for each trial.
 const (
 	maxRecordBytes = 64 << 20
 	// maxRecordValues is the largest number of JSON values in a file that
@@ -28,17 +28,17 @@ const (
 // only counted.
 const maxFaults = 20
 
-// NotVerified is how the warnings start about a run that is read although its
-// files may be damaged.
+// NotVerified is how a warning starts that a run was read although its files
+// may be damaged.
 const NotVerified = "not verified"
 
 // Verify compares files of complete measured trials with the hashes recorded
-// for them. names are the files' names in the trials' folders, such as
-// "trace.heddle". If files differ, it returns one error, an ErrDamaged, that
-// names all of them. For an Unverified run they are warnings instead. A file is
-// hashed only once.
+// for them. The argument names has the files' names in the trials' folders,
+// such as "trace.heddle". If files differ, it returns one error, an ErrDamaged,
+// that names all of them. For an Unverified run they are warnings instead. A
+// file is hashed only once.
 //
-// Only files that will be read need to be verified.
+// Call Verify only for files that will be read.
 func (r *Run) Verify(names ...string) error {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Run) Verify(names ...string) error {
 	var faults []string
 	for _, t := range r.manifest.Trials {
 		if t.Warmup {
-			continue // nobody reads what a warm-up gave
+			continue // skip warm-ups: nobody reads their files
 		}
 		folder := "trials/" + t.Name
 		switch t.State {
@@ -105,8 +105,8 @@ func (r *Run) Warnings() []string {
 	return slices.Clone(r.warnings)
 }
 
-// judge returns an error that lists the damaged files, or adds warnings for an
-// Unverified run. The caller holds r.mu.
+// judge decides what damaged files mean: it returns an error that lists them,
+// or adds warnings for an Unverified run. The caller holds the lock r.mu.
 func (r *Run) judge(faults []string) error {
 	if n := len(faults) - maxFaults; n > 0 {
 		faults = append(slices.Clone(faults[:maxFaults]), fmt.Sprintf("and %d more faults", n))
@@ -126,7 +126,7 @@ func (r *Run) judge(faults []string) error {
 }
 
 // difference says how a file differs from its recorded length and hash. It
-// returns "" if they are equal. The caller holds r.mu.
+// returns "" if it does not differ. The caller holds the lock r.mu.
 func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (fault string, err error) {
 	path := folder + name
 	if fault, known := r.compared[path]; known {
@@ -144,7 +144,7 @@ func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (f
 	f, info, err := openRegular(root, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && i < 0:
-		return "", nil // a missing file does not count as damaged here: whoever reads it gets an error
+		return "", nil // a missing file that was never recorded is not damaged: the caller gets an error when it reads the file
 	case errors.Is(err, fs.ErrNotExist):
 		return path + " is missing", nil
 	case err != nil:
@@ -168,8 +168,8 @@ func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (f
 	return "", nil
 }
 
-// openRegular opens a regular file in the folder root for reading. It refuses
-// devices, pipes, and links that lead out of the folder.
+// openRegular opens a regular file in the folder root for reading. To be safe,
+// it refuses devices, pipes, and links that lead out of the folder.
 func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	name = filepath.FromSlash(name)
 	info, err := root.Lstat(name)
@@ -183,9 +183,9 @@ func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-// ReadJournal reads a file that another package keeps in the folder dir. The
-// folder need not be a complete run. If the file is missing, it returns
-// ErrNotRun.
+// ReadJournal reads a file that another package keeps in the run folder dir.
+// The folder need not belong to a complete run. If the file is missing, it
+// returns ErrNotRun.
 func ReadJournal(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err == nil {

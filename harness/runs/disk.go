@@ -28,8 +28,8 @@ const (
 	folderMode = 0o700
 )
 
-// writeAtomic writes data to the file name in the folder root. After a crash
-// the file has either its old content or all of data.
+// writeAtomic writes data to the file with the given name in the folder root.
+// After a crash the file has either its old content or all of data.
 func writeAtomic(root *os.Root, name string, data []byte) error {
 	return writeWith(root, name, int64(len(data)), func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -37,8 +37,8 @@ func writeAtomic(root *os.Root, name string, data []byte) error {
 	})
 }
 
-// writeWith works like writeAtomic, but calls the function write to write the
-// data. needBytes is the length of the data, 0 if unknown.
+// writeWith works like writeAtomic, but the caller's function write writes the
+// data. needBytes is the length of the data in bytes, 0 if unknown.
 func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer) error) error {
 	dir := filepath.Dir(name)
 	err := func() error {
@@ -47,7 +47,7 @@ func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer
 		if err != nil {
 			return err
 		}
-		defer func() { _ = root.Remove(temp) }() // if the file has been renamed, nothing is left to remove, and the error does not matter
+		defer func() { _ = root.Remove(temp) }() // after a rename this finds nothing to remove, and its error does not matter
 		if err = write(f); err == nil {
 			err = f.Sync()
 		}
@@ -78,8 +78,8 @@ func syncDir(dir string) error {
 	return syncOpen(d)
 }
 
-// syncOpen writes the entries of an open folder to the disk and closes the
-// folder.
+// syncOpen makes sure that the entries of an open folder are on the disk, and
+// closes the folder.
 func syncOpen(d *os.File) error {
 	defer d.Close()
 	// some file systems cannot sync a folder, and do not need it
@@ -89,10 +89,10 @@ func syncOpen(d *os.File) error {
 	return nil
 }
 
-// Explain adds advice to an error from writing path if the disk is full: how
-// much space is needed (if needBytes is not 0), how much is left, and what to
-// do. The returned error is then an ErrDiskFull. Other errors are returned
-// unchanged.
+// Explain adds advice to an error if the disk is full. The error comes from
+// writing the file at path. The advice says how much space is needed (if needBytes is not
+// 0), how much is left, and what to do. The returned error is then an
+// ErrDiskFull. Other errors are returned unchanged.
 func Explain(path string, needBytes int64, err error) error {
 	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
 		return err
@@ -119,9 +119,9 @@ func freeBytes(dir string) (int64, bool) {
 	return int64(st.Bavail) * int64(st.Bsize), true
 }
 
-// syncAll writes all files and folders below root to the disk and returns the
-// files' hashes. It also sets their modes, because another program may have
-// made some of the files.
+// syncAll makes sure that all files and folders below root are on the disk and
+// returns the files' hashes. It also sets the files' access modes, because
+// another program may have made some of them.
 func syncAll(root *os.Root) ([]File, error) {
 	files := []File{}
 	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {

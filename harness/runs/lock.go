@@ -12,8 +12,9 @@ import (
 
 const lockFile = ".lock"
 
-// lock is a lock of the kernel on a run's lock file. It ends with the process,
-// even if that is killed. Programs that the process starts do not inherit it.
+// lock is a lock of the kernel on a run's lock file. It is free again when the
+// process ends, even if the process is killed. Programs that the process starts
+// do not inherit it.
 type lock struct{ file *os.File }
 
 // acquire makes this process the owner of the run. Only the owner may write to
@@ -38,7 +39,7 @@ func (r *Run) acquireIn(root *os.Root) error {
 		return fmt.Errorf("lock run folder: %w", Explain(path, 0, err))
 	}
 	// Try a few times: another process that only asks whether the run is locked
-	// may hold the lock for a moment.
+	// holds the lock for a moment.
 	for range 5 {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
 			break
@@ -57,8 +58,8 @@ func (r *Run) acquireIn(root *os.Root) error {
 	return nil
 }
 
-// release ends this process's ownership of the run. The caller holds r.mu, or
-// no other goroutine has r yet.
+// release ends this process's ownership of the run. The caller must hold the
+// lock r.mu, or no other goroutine may know r yet.
 func (r *Run) release() {
 	if r.lock != nil {
 		r.lock.file.Close()
@@ -67,7 +68,7 @@ func (r *Run) release() {
 	}
 }
 
-// isLocked reports whether some process owns the run in the folder dir.
+// isLocked reports whether some process works on the run in the folder dir.
 func isLocked(dir string) bool {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY|unix.O_NONBLOCK, 0) // with O_NONBLOCK, opening the file does not wait if the file is a pipe
 	if err != nil {

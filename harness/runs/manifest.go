@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// manifestFormat is the newest format of the file manifest.json that this
-// version reads and writes.
+// manifestFormat is the newest version of the format of manifest.json that this
+// program can read. It writes this version.
 const manifestFormat = 1
 
 // Manifest is the content of the file manifest.json: the description and the
@@ -32,18 +32,19 @@ type Manifest struct {
 	Finished time.Time `json:"finished,omitzero"`
 	Heddle   Build     `json:"heddle"`
 	// Command is the command line that started the run, with *** in place of
-	// secrets.
+	// secrets such as passwords.
 	Command []string `json:"command,omitempty"`
 	Owner   Owner    `json:"owner"`
 	Seed    uint64   `json:"seed"`
 	// World says where the trials ran: WorldSimulated for virtual time, "" for
 	// a cluster.
 	World string `json:"world,omitempty"`
-	// Versions are the versions of the software that the run used, by its name:
-	// "hadoop", "java", "kernel".
+	// Versions are the versions of the software that the run used. The key is
+	// the software's name: "hadoop", "java", "kernel".
 	Versions map[string]string `json:"versions,omitempty"`
 	// Settings are values on which the run's results depend and which no other
-	// file contains, such as "classDataSharing".
+	// file contains. An example is "classDataSharing": whether the JVMs share
+	// class data.
 	Settings map[string]string `json:"settings,omitempty"`
 	Trials   []TrialRecord     `json:"trials"`
 	// Files are the complete files at the top of the run folder, with their
@@ -85,7 +86,7 @@ type Owner struct {
 // TrialRecord is what the manifest records of one trial.
 type TrialRecord struct {
 	Name string `json:"name"`
-	// Warmup marks a trial that warms the cluster and is not measured.
+	// Warmup marks a trial that only warms the cluster up; it is not measured.
 	Warmup   bool       `json:"warmup,omitempty"`
 	State    TrialState `json:"state"`
 	Error    string     `json:"error,omitempty"`
@@ -95,7 +96,7 @@ type TrialRecord struct {
 	Files []File `json:"files,omitempty"`
 }
 
-// todo returns the record of the same trial before it began.
+// todo returns a record of the same trial as it was before the trial began.
 func (t TrialRecord) todo() TrialRecord {
 	return TrialRecord{Name: t.Name, Warmup: t.Warmup, State: TrialTodo}
 }
@@ -103,7 +104,7 @@ func (t TrialRecord) todo() TrialRecord {
 // TrialState says whether a trial is still to do, under way, done or failed.
 type TrialState string
 
-// States of a trial, from todo to done or failed.
+// States of a trial: from TrialTodo (still to do) to done or failed.
 const (
 	TrialTodo        TrialState = "todo"
 	TrialRunning     TrialState = "running"
@@ -122,7 +123,8 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// begin sets the fields of the manifest that are known when a run starts.
+// begin sets those fields of manifest.json that are known when a run starts,
+// such as the time and the command line.
 func (m *Manifest) begin(name string) {
 	*m = m.clone()
 	m.Format, m.Name, m.State = manifestFormat, name, Running
@@ -140,7 +142,7 @@ func (m *Manifest) begin(name string) {
 		m.Trials[i] = m.Trials[i].todo()
 	}
 	if m.Trials == nil {
-		m.Trials = []TrialRecord{} // an empty list, so that JSON has [] instead of null
+		m.Trials = []TrialRecord{} // make it an empty list and not nil, so that JSON has [] instead of null
 	}
 }
 

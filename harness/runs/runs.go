@@ -39,10 +39,10 @@ import (
 	"time"
 )
 
-// Errors that callers of this package distinguish.
+// Errors of this package that callers can distinguish with errors.Is.
 var (
-	// ErrExists means that the run folder exists and its run cannot be
-	// continued.
+	// ErrExists means that a run folder of this name exists and its run cannot
+	// be continued.
 	ErrExists = errors.New("folder exists")
 	// ErrRunning means that another process works on the run.
 	ErrRunning = errors.New("run is under way")
@@ -51,7 +51,7 @@ var (
 	// ErrDamaged means that files in a run folder differ from what heddle
 	// wrote.
 	ErrDamaged = errors.New("run is damaged")
-	// ErrDiskFull means that there was no space to write a file.
+	// ErrDiskFull means that the disk had no space to write a file.
 	ErrDiskFull = errors.New("disk full")
 )
 
@@ -70,12 +70,12 @@ type Run struct {
 
 	mu       sync.Mutex
 	manifest Manifest
-	// root is the open run folder. All files are written through it, so that no
-	// link or name leads out of the folder. lock and root are nil if the run
-	// can only be read.
+	// root is the open run folder. All files are written through root, so that
+	// no link or name leads out of the folder. The fields lock and root are nil
+	// if the run can only be read.
 	lock     *lock
 	root     *os.Root
-	compared map[string]string // for each compared file, by path: how it differs from its recorded hash, "" if it does not
+	compared map[string]string // result for each compared file, by path: how the file differs from its recorded hash, "" if it does not
 	warnings []string
 }
 
@@ -94,7 +94,7 @@ func DefaultRoot() (string, error) {
 }
 
 // Name returns the default name of a run folder. It consists of the start time
-// and what, a word for what ran.
+// and the argument what, a word for what ran.
 func Name(started time.Time, what string) string {
 	return started.Format("20060102-150405") + "-" + what
 }
@@ -127,8 +127,8 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	if err := r.acquire(); err != nil {
 		return nil, err
 	}
-	// Set the folder's mode, because an empty folder with another mode may have
-	// existed before.
+	// Set the folder's access mode, because an empty folder with another mode
+	// may have existed before.
 	if err := errors.Join(r.root.Chmod(".", folderMode), r.save(), syncDir(root)); err != nil {
 		r.Close()
 		return nil, fmt.Errorf("create run folder: %w", err)
@@ -136,8 +136,8 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	return r, nil
 }
 
-// checkPlan returns an error unless the trials' names are different and can be
-// names of folders.
+// checkPlan returns an error if two planned trials have the same name, or a
+// name cannot be that of a folder.
 func checkPlan(trials []TrialRecord) error {
 	seen := map[string]bool{}
 	for i, t := range trials {
@@ -152,8 +152,9 @@ func checkPlan(trials []TrialRecord) error {
 	return nil
 }
 
-// vacant reports whether the folder dir is empty, or contains only the files
-// that Create makes before the manifest.
+// vacant reports whether a new run can be made in the folder dir. The folder
+// must be empty, or contain only the files that Create makes before the
+// manifest.
 func vacant(dir string) bool {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -249,8 +250,8 @@ func (r *Run) load() error {
 }
 
 // List opens the runs in the folder root, sorted by name. It skips folders that
-// are not run folders. Its error names the runs that cannot be read; the others
-// are returned all the same. A root that does not exist has no runs.
+// are not run folders. It returns all runs that can be read, even if its error
+// names runs that cannot. If root does not exist, there are no runs.
 func List(root string) ([]*Run, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -308,7 +309,8 @@ func (r *Run) resume() error {
 	if err := r.acquire(); err != nil {
 		return err
 	}
-	// Read the run again: only now can no other process change it.
+	// Read the run again: before the lock was taken, another process could
+	// still change it.
 	err := r.load()
 	if err == nil && r.manifest.State == Finished {
 		err = fmt.Errorf("%w: the run is finished", ErrExists)
@@ -317,7 +319,7 @@ func (r *Run) resume() error {
 		r.manifest.State, r.manifest.Error, r.manifest.Finished = Running, "", time.Time{}
 		r.manifest.Owner = thisProcess()
 		for i, t := range r.manifest.Trials {
-			if t.State == TrialMissing { // a missing trial must be done again
+			if t.State == TrialMissing { // a trial whose folder is gone must be done again
 				r.manifest.Trials[i] = t.todo()
 			}
 		}
@@ -331,9 +333,10 @@ func (r *Run) resume() error {
 	return err
 }
 
-// warmAgain marks the finished warm-ups of a resumed run as still to do, unless
-// all measured trials are done. The cluster may have been idle or restarted
-// since. Their old folders become those of a last try.
+// warmAgain marks the finished warm-ups of a resumed run as still to do, since
+// the cluster may have been idle or restarted meanwhile. It does not if all
+// measured trials are done. The warm-ups' old folders are renamed to
+// NAME.partial.
 func (r *Run) warmAgain() error {
 	measured := slices.ContainsFunc(r.manifest.Trials, func(t TrialRecord) bool { return !t.Warmup && t.State != TrialDone })
 	for i, t := range r.manifest.Trials {
@@ -348,8 +351,9 @@ func (r *Run) warmAgain() error {
 	return nil
 }
 
-// Update lets the function change modify the manifest, and writes the manifest.
-// The function must not modify the name, the state and the trials.
+// Update lets the function change modify the run's manifest, and then writes
+// the manifest to disk. The function must not modify the name, the state and
+// the trials.
 func (r *Run) Update(change func(*Manifest)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -29,7 +29,7 @@ type Active struct {
 	started time.Time
 }
 
-// below returns the path of a trial's folder, relative to the run folder.
+// below returns the path of a trial's folder, as seen from the run folder.
 func below(name string) string { return filepath.Join("trials", name) }
 
 func (r *Run) trialDir(name string) string { return filepath.Join(r.Dir, "trials", name) }
@@ -67,7 +67,8 @@ func (r *Run) Begin(name string) (*Active, error) {
 	return t, r.setTrial(TrialRecord{Name: name, State: TrialRunning, Started: t.started})
 }
 
-// setTrial writes the state of a trial to the manifest. The caller holds r.mu.
+// setTrial writes the state of a trial to the manifest. The caller holds the
+// lock r.mu.
 func (r *Run) setTrial(t TrialRecord) error {
 	m := r.manifest.clone()
 	i := slices.IndexFunc(m.Trials, func(old TrialRecord) bool { return old.Name == t.Name })
@@ -77,8 +78,8 @@ func (r *Run) setTrial(t TrialRecord) error {
 }
 
 // Folder makes and opens a folder inside the trial's folder, such as "jobs".
-// "." is the trial's folder itself. Names that come from a cluster are safe:
-// neither a name nor a link leads out of the trial's folder.
+// The name "." means the trial's folder itself. Names that come from a cluster
+// are safe: no name and no link leads out of the trial's folder.
 func (t *Active) Folder(name string) (*os.Root, error) {
 	fail := func(err error) (*os.Root, error) {
 		return nil, fmt.Errorf("trial %s: make folder %q: %w", t.Name, name, Explain(filepath.Join(t.Dir, name), 0, err))
@@ -114,8 +115,8 @@ func (t *Active) WriteFile(name string, data []byte) error {
 	})
 }
 
-// Write writes a file into the trial's folder, like WriteFile. The function
-// write writes the data.
+// Write writes a file into the trial's folder, like WriteFile. The caller's
+// function write produces the content.
 func (t *Active) Write(name string, write func(io.Writer) error) error {
 	return t.write(name, 0, write)
 }
@@ -165,7 +166,8 @@ func (t *Active) Done() error {
 	return r.setTrial(record)
 }
 
-// Failed records why the trial failed. Its folder keeps the name NAME.partial.
+// Failed records in the manifest why the trial failed. The trial's folder keeps
+// the name NAME.partial.
 func (t *Active) Failed(why error) error {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
@@ -183,7 +185,7 @@ func (r *Run) readTrial(name string) (TrialRecord, error) {
 	}
 	var t TrialRecord
 	if err := r.ReadTrialJSON(name, trialFile, &t); errors.Is(err, fs.ErrNotExist) {
-		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // do not return fs.ErrNotExist, since the trial's folder exists
+		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // do not return fs.ErrNotExist, which means that there is no complete trial: its folder exists
 	} else if err != nil {
 		return TrialRecord{}, err
 	}

@@ -9,23 +9,23 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Comparison says by how much sample b differs from sample a. It has an
-// interval of the difference, and the p-value P for the hypothesis that the
-// samples do not differ. P is NaN if nothing can be said. P is below 1-Level
-// exactly when the interval excludes "no difference".
+// Comparison says by how much sample b differs from sample a. It has a
+// confidence interval of the difference. P is the p-value of the hypothesis
+// that the samples do not differ; it is NaN if nothing can be said. P is below
+// 1-Level exactly when the interval excludes "no difference".
 type Comparison struct {
 	Estimate
 	P float64
 }
 
 // MinRanks is the smallest number of pairs with which a rank test can give a
-// p-value below 1-Level. With fewer pairs, the interval of a difference is
-// valid only if the distribution is normal.
+// p-value below 1-Level. With fewer pairs there is only the t-test, which is
+// right only if values have a normal distribution.
 const MinRanks = 6
 
-// PairedDifference returns the mean of b[i]-a[i], with the interval and p-value
-// of the paired t-test. What the two values of a pair share (seed, time of day,
-// state of the machine) cancels.
+// PairedDifference returns the mean of b[i]-a[i], with the confidence interval
+// and p-value of the paired t-test. Influences that both values of a pair
+// share, such as the seed or the time of day, cancel.
 func PairedDifference(a, b []float64) Comparison {
 	if c, ok := usablePairs(a, b); !ok {
 		return c
@@ -37,9 +37,9 @@ func PairedDifference(a, b []float64) Comparison {
 	return fromZero(d)
 }
 
-// PairedRatio returns the geometric mean of b[i]/a[i], with the interval and
-// p-value of the paired t-test of the logarithms. Use it for times and sizes,
-// where a change acts as a factor. All values must be above zero.
+// PairedRatio returns the geometric mean of b[i]/a[i], with the confidence
+// interval and p-value of the paired t-test of the logarithms. Use it for times
+// and sizes, where a change acts as a factor. All values must be above zero.
 func PairedRatio(a, b []float64) Comparison {
 	if c, ok := usablePairs(a, b); !ok {
 		return c
@@ -55,7 +55,7 @@ func PairedRatio(a, b []float64) Comparison {
 }
 
 // Difference returns the mean of b minus the mean of a, for unpaired samples,
-// with the interval and p-value of Welch's t-test.
+// with the confidence interval and p-value of Welch's t-test.
 func Difference(a, b []float64) Comparison {
 	for _, xs := range [][]float64{a, b} {
 		if e, ok := usable(xs, 2); !ok {
@@ -64,13 +64,14 @@ func Difference(a, b []float64) Comparison {
 	}
 	difference, se, freedom := welch(a, b)
 	n := len(a) + len(b)
-	// If the samples do not overlap, two of all ways to divide the values
-	// between the samples separate them as clearly.
+	// If the samples do not overlap, only two of all ways to divide the values
+	// into two samples separate them so clearly. This gives the p-value.
 	return withError(difference, se, freedom, n, 2/mathx.Choose(n, len(a)))
 }
 
-// welch returns the difference of the means of a and b, its standard error, and
-// the degrees of freedom of this error by Welch.
+// welch returns the difference between the means of the samples a and b, the
+// standard error of this difference, and the error's degrees of freedom by
+// Welch.
 func welch(a, b []float64) (difference, se, freedom float64) {
 	meanA, varA := moments(a)
 	meanB, varB := moments(b)
@@ -80,8 +81,8 @@ func welch(a, b []float64) (difference, se, freedom float64) {
 	return meanB - meanA, math.Sqrt(seA + seB), freedom
 }
 
-// Ratio returns the geometric mean of b over that of a, for unpaired samples.
-// It is the [Difference] of the logarithms.
+// Ratio returns the geometric mean of b divided by that of a, for unpaired
+// samples. It is computed as the [Difference] of the logarithms.
 func Ratio(a, b []float64) Comparison {
 	logs := func(xs []float64) []float64 {
 		l := make([]float64, len(xs))
@@ -98,7 +99,8 @@ func Ratio(a, b []float64) Comparison {
 	return exponential(Difference(logs(a), logs(b)))
 }
 
-// fromZero tests whether the mean of the differences d is zero.
+// fromZero tests whether the true mean of the differences d is zero, for paired
+// tests.
 func fromZero(d []float64) Comparison {
 	e := Mean(d)
 	if len(d) < 2 {
@@ -106,8 +108,8 @@ func fromZero(d []float64) Comparison {
 		return Comparison{e, math.NaN()}
 	}
 	_, variance := moments(d)
-	// If all differences have the same sign, two of all ways to give them signs
-	// are as clear.
+	// If all differences have the same sign, only two of all ways to choose the
+	// signs are so clear. This gives the p-value.
 	c := withError(e.Value, math.Sqrt(variance/float64(len(d))), float64(len(d)-1), len(d), math.Ldexp(1, 1-len(d)))
 	if len(d) < MinRanks {
 		c.warnf("with fewer than %d pairs the interval rests on normally distributed differences alone; have %d", MinRanks, len(d))
@@ -117,8 +119,8 @@ func fromZero(d []float64) Comparison {
 
 // withError returns the comparison for a difference with the given standard
 // error and degrees of freedom. If all measurements are equal, the error is
-// zero, and only their number n is evidence. byChance is then the probability
-// that chance alone makes such a clear difference.
+// zero. Then only the number of measurements, n, is evidence, and the p-value
+// is byChance: the probability that chance alone makes such a clear difference.
 func withError(difference, se, freedom float64, n int, byChance float64) Comparison {
 	c := Comparison{Estimate{Value: difference, Lo: difference, Hi: difference, N: n}, 1}
 	switch {
@@ -135,12 +137,12 @@ func withError(difference, se, freedom float64, n int, byChance float64) Compari
 	return c
 }
 
-// exponential converts a comparison of logarithms into one of the values
-// themselves.
+// exponential converts a comparison of logarithms into one of the values: a
+// difference of logarithms becomes a ratio.
 func exponential(c Comparison) Comparison {
 	c.Value, c.Lo, c.Hi = math.Exp(c.Value), math.Exp(c.Lo), math.Exp(c.Hi)
 	if c.Lo == 0 {
-		c.Lo = math.Inf(-1) // if there is no lower bound, the exponential would be 0, which looks like a bound
+		c.Lo = math.Inf(-1) // without a lower bound, keep it so: its exponential would be 0, which looks like a bound
 	}
 	return c
 }
@@ -171,17 +173,18 @@ func notPositive(n int) Comparison {
 
 // Test is the result of a rank test (MannWhitney or Wilcoxon).
 type Test struct {
-	// Statistic is the test's statistic. For MannWhitney it is U of sample a.
-	// For Wilcoxon it is the sum of the ranks of the pairs in which b is
-	// larger.
+	// Statistic is the number on which the test is based. For MannWhitney it is
+	// U of sample a. For Wilcoxon it is the sum of the ranks of the pairs in
+	// which b is larger.
 	Statistic float64
-	// P is the two-sided p-value; NaN if nothing can be said.
+	// P is the test's two-sided p-value; NaN if there are too few values to say anything.
 	P        float64
 	Warnings []string
 }
 
 // MannWhitney tests whether the unpaired samples a and b come from the same
-// distribution. It is exact for samples of up to 50 values, with ties up to 25.
+// distribution. The p-value is exact for samples of up to 50 values. With ties
+// (equal values) it is exact up to 25 values.
 func MannWhitney(a, b []float64) Test {
 	for _, xs := range [][]float64{a, b} {
 		if e, ok := usable(xs, 1); !ok {
@@ -200,8 +203,9 @@ func MannWhitney(a, b []float64) Test {
 	return t
 }
 
-// CliffsDelta returns the share of pairs (x of a, y of b) with y > x minus the
-// share with y < x. It is 1 if all values of b are larger, -1 if all are
+// CliffsDelta says how often values of b are larger than values of a. It takes
+// all pairs of an x of a and a y of b, and returns the share with y > x minus
+// the share with y < x. It is 1 if all values of b are larger, -1 if all are
 // smaller, 0 if neither sample tends to be larger, and NaN for an empty sample.
 func CliffsDelta(a, b []float64) float64 {
 	sorted := slices.Sorted(slices.Values(a))
@@ -214,7 +218,8 @@ func CliffsDelta(a, b []float64) float64 {
 	return float64(sum) / (float64(len(a)) * float64(len(b)))
 }
 
-// upperBound returns how many values of the sorted slice are at most x.
+// upperBound returns how many values of a slice are at most x. The slice must
+// be sorted in ascending order.
 func upperBound(sorted []float64, x float64) int {
 	i, _ := slices.BinarySearchFunc(sorted, x, func(y, x float64) int {
 		if y <= x {
@@ -225,9 +230,10 @@ func upperBound(sorted []float64, x float64) int {
 	return i
 }
 
-// Holm adjusts the p-values of several tests. If all adjusted values below
-// alpha count as findings, the probability that any of them is false is at most
-// alpha. NaN values stay NaN and do not count as tests.
+// Holm adjusts the p-values of several tests that are made together. If those
+// with an adjusted value below alpha count as findings, the probability that
+// any finding is false is at most alpha. NaN values stay NaN and do not count
+// as tests.
 func Holm(ps []float64) []float64 {
 	order := make([]int, 0, len(ps))
 	for i, p := range ps {

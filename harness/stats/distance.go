@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// KolmogorovSmirnov returns the largest vertical distance between the
-// distribution functions of a and b. It is 0 for equal samples and 1 for
-// samples that do not overlap. It is NaN if a sample is empty or has a value
-// that is not finite.
+// KolmogorovSmirnov returns how different two samples are: the largest vertical
+// distance between the distribution functions of a and b. It is 0 for equal
+// samples and 1 for samples that do not overlap. It is NaN if a sample is empty
+// or has a value that is not finite.
 func KolmogorovSmirnov(a, b []float64) float64 {
 	if !haveDistance(a, b) {
 		return math.NaN()
@@ -21,10 +21,10 @@ func KolmogorovSmirnov(a, b []float64) float64 {
 	return distance
 }
 
-// Wasserstein returns the area between the distribution functions of a and b,
-// in their unit. This is the mean distance by which the values of a must move
-// to become those of b. It is NaN if a sample is empty or has a value that is
-// not finite.
+// Wasserstein returns how different two samples are: the area between the
+// distribution functions of a and b, in the unit of the values. This is the
+// mean distance by which the values of a must move to become those of b. It is
+// NaN if a sample is empty or has a value that is not finite.
 func Wasserstein(a, b []float64) float64 {
 	if !haveDistance(a, b) {
 		return math.NaN()
@@ -42,9 +42,9 @@ func haveDistance(a, b []float64) bool {
 	return okA && okB
 }
 
-// gaps yields, for each value x of a and b, the distance between the two
-// distribution functions from x to the next value, and the distance from x to
-// that value.
+// gaps goes through the values x of both samples in ascending order. For each
+// it yields the distance between the two distribution functions from x to the
+// next value, and how far the next value is from x.
 func gaps(a, b []float64) iter.Seq2[float64, float64] {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	return func(yield func(gap, width float64) bool) {

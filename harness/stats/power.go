@@ -6,8 +6,8 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// Power is how likely a difference is shown by the number of pairs that
-// [PairsToTell] returns.
+// Power is the probability with which the number of pairs that [PairsToTell]
+// returns shows a real difference.
 const Power = 0.8
 
 // PairsToTell returns how many pairs the paired t-test needs to show a mean
@@ -24,8 +24,9 @@ func PairsToTell(sd, difference float64) int {
 	if math.IsNaN(size) {
 		return 0
 	}
-	// The quantiles of the normal distribution give a lower bound. The t
-	// quantiles are larger and fall with n, so the search upwards ends soon.
+	// Start the search at a number that is too small or right: the quantiles of
+	// the normal distribution are below those of Student's distribution. The
+	// latter fall as n rises, so the search upwards ends soon.
 	least := math.Pow((stats.InvCDF(stats.StdNormal)((1+Level)/2)+stats.InvCDF(stats.StdNormal)(Power))/size, 2)
 	if least > 1e6 {
 		return math.MaxInt32

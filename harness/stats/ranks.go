@@ -8,7 +8,8 @@ import (
 )
 
 // exactPairs is the largest number of pairs for which Wilcoxon computes an
-// exact p-value. With more pairs, the normal distribution is as good.
+// exact p-value. With more pairs, the p-value of the normal distribution is
+// near enough.
 const exactPairs = 100
 
 // Wilcoxon tests by signed ranks whether the values of pairs a[i], b[i] differ.
@@ -31,8 +32,8 @@ func Wilcoxon(a, b []float64) Test {
 		return Test{0, 1, []string{"no pair differs"}}
 	}
 	slices.SortFunc(d, func(x, y float64) int { return cmp.Compare(math.Abs(x), math.Abs(y)) })
-	// The ranks are multiplied by 2, so that the mean of two ranks is a whole
-	// number.
+	// The ranks are multiplied by 2, so that the mean of two neighbouring ranks
+	// is a whole number.
 	double := make([]int, len(d))
 	plus := 0
 	for i := 0; i < len(d); {
@@ -55,8 +56,9 @@ func Wilcoxon(a, b []float64) Test {
 	return t
 }
 
-// signsP considers all ways to give the ranks signs. It returns the share of
-// them in which the sum of the positive ranks is at least as far from the
+// signsP returns the p-value of the sum of the positive ranks, plus. It
+// considers all ways to give the ranks signs, and returns the share of those
+// ways in which the sum of the positive ranks is at least as far from the
 // middle as plus.
 func signsP(ranks []int, plus int) float64 {
 	sum, squares := 0, 0.0
@@ -71,8 +73,8 @@ func signsP(ranks []int, plus int) float64 {
 		z := (float64(sum)/2 - float64(low) - 1) / (math.Sqrt(squares) / 2)
 		return min(1, 2*normalCDF(-z))
 	}
-	// ways[s] is the probability that the positive ranks, of those considered
-	// so far, have the sum s.
+	// ways[s] is the probability that the positive ranks have the sum s, among
+	// the ranks considered so far.
 	ways := make([]float64, sum+1)
 	ways[0] = 1
 	reached := 0
@@ -92,15 +94,15 @@ func signsP(ranks []int, plus int) float64 {
 	return min(1, 2*p)
 }
 
-// Drift says whether the values of a sample rise or fall in the order in which
-// they were measured.
+// Drift says whether the values of a sample rise or fall over time, in the
+// order in which they were measured.
 type Drift struct {
 	// P is the two-sided p-value of the Mann-Kendall test for a trend. It is
 	// NaN for fewer than 4 measurements, which cannot show a trend.
 	P float64
-	// Change is how much the sample changed from the first to the last
-	// measurement, divided by the median. The slope is the median of the slopes
-	// between all pairs (Theil and Sen).
+	// Change is how much the values changed from the first to the last
+	// measurement, divided by their median. It is computed from the median of
+	// the slopes between all pairs of measurements (Theil and Sen).
 	Change   float64
 	Warnings []string
 }
@@ -113,7 +115,7 @@ func DriftOf(xs []float64) Drift {
 	}
 	n := len(xs)
 	var slopes []float64
-	up := 0 // number of rising pairs minus number of falling pairs
+	up := 0 // number of pairs of measurements that rise, minus number of pairs that fall
 	for i := range xs {
 		for j := i + 1; j < n; j++ {
 			up += cmp.Compare(xs[j], xs[i])
@@ -126,12 +128,13 @@ func DriftOf(xs []float64) Drift {
 	}
 }
 
-// kendallP returns the p-value of the Mann-Kendall test of xs. up is the number
-// of rising pairs minus the number of falling pairs.
+// kendallP returns the p-value of the Mann-Kendall test for a trend of the
+// values xs. up is the number of pairs of values that rise, minus the number of
+// pairs that fall.
 func kendallP(xs []float64, up int) float64 {
 	n := len(xs)
 	sorted := slices.Sorted(slices.Values(xs))
-	ties := 0.0 // term by which equal values reduce the variance of the test's statistic
+	ties := 0.0 // by how much equal values reduce the variance of the test's statistic
 	for i := 0; i < n; {
 		j := upperBound(sorted, sorted[i])
 		k := float64(j - i)
@@ -145,8 +148,8 @@ func kendallP(xs []float64, up int) float64 {
 		}
 		return min(1, 2*normalCDF(-(math.Abs(float64(up))-1)/math.Sqrt(variance)))
 	}
-	// share[k] is the share of all orders of the values considered so far that
-	// have k falling pairs.
+	// share[k] is the share of all orders in which k pairs fall, among the
+	// orders of the values considered so far.
 	pairs := n * (n - 1) / 2
 	falling := (pairs - int(math.Abs(float64(up)))) / 2
 	share := make([]float64, pairs+1)
@@ -167,18 +170,18 @@ func kendallP(xs []float64, up int) float64 {
 	return min(1, 2*p)
 }
 
-// warmDeviations is the smallest distance between the mean of the first
-// measurements and that of the rest, in standard errors, that counts as a
-// warm-up. With it, 3 % of samples of 10 measurements without a warm-up appear
-// to have one, and 1 % of samples of 20.
+// warmDeviations says from which distance on the first measurements count as a
+// warm-up: the distance between their mean and the mean of the rest, in
+// standard errors. With this value, 3 % of samples of 10 measurements without a
+// warm-up appear to have one, and 1 % of samples of 20.
 const warmDeviations = 4
 
 // WarmUp returns how many of the first measurements to leave out because the
 // system was still warming up. It uses White's marginal standard error rule
-// (MSER): the number that makes the squared error of the mean of the rest
-// smallest. The first ones must also differ clearly from the rest. It returns 0
-// if there is no warm-up, if more than half would be left out (then the values
-// drift), and for fewer than 10 measurements.
+// (MSER): leave out as many as make the squared error of the mean of the rest
+// smallest. The left-out ones must also differ clearly from the rest. WarmUp
+// returns 0 if there is no warm-up and for fewer than 10 measurements. It also
+// returns 0 if more than half would be left out, since the values then drift.
 func WarmUp(xs []float64) int {
 	if _, ok := usable(xs, 10); !ok {
 		return 0

@@ -32,9 +32,9 @@ func (s Share) Plus(o Share) Share { return Share{s.Part + o.Part, s.Of + o.Of} 
 //
 // (Dean and Pagano, Evaluating confidence interval methods for binomial
 // proportions in clustered surveys, J. Survey Statistics and Methodology 3,
-// 2015.) TestShareCoverage compares it with other intervals. The first number
-// of each pair is how many of 100 intervals from five runs contain the true
-// share, the second their mean width in points:
+// 2015.) TestShareCoverage compares this interval with three others. Of each two
+// numbers, the first is how many of 100 intervals, each from five runs, contain
+// the true share. The second is their mean width in percentage points:
 //
 //	the share of a run          this one     Student's    of logits    Gaffke's
 //	beta(8, 2)                  94.9  26.4   93.0  27.2   95.2  27.4    100  52.5
@@ -45,11 +45,12 @@ func (s Share) Plus(o Share) Share { return Share{s.Part + o.Part, s.Of + o.Of} 
 //	3 of 6, 2 in every tenth     100  19.0   40.7   7.9    100  19.0    100  51.4
 //	k of 6, beta(9, 1)          90.0  33.4   90.9  25.3   90.3  40.1    100  55.2
 //
-// Student's interval, cut to 0 to 100, is too narrow near the ends. Gaffke's
-// holds for any distribution, and therefore covers half the range. That of
-// logits is as good and wider. Only Gaffke's covers enough in the last row,
-// where most runs are perfect and a few are far off. From ten runs on, this one
-// covers 92.7 or more in all cases.
+// Student's interval, cut to 0 to 100, is too narrow near 0 and 100. Gaffke's
+// holds for any distribution, and is therefore as wide as half the range. That
+// of logits contains the true share as often as this one, but is wider. In the
+// last row most runs are perfect and a few are far off: there only Gaffke's
+// contains the true share often enough. From ten runs on, 92.7 or more of 100
+// intervals of this kind contain the true share in all cases.
 //
 // If all runs have the same share, the error is zero; yet few runs at 100 % do
 // not prove 100 %. The interval then follows the rule of three: in N tasks
@@ -70,9 +71,9 @@ func MeanShare(runs []Share) Estimate {
 	n := float64(len(runs))
 	squares := 0.0
 	for _, r := range runs {
-		// more is how many tasks with the property this run has above the
-		// number expected from its size. It is computed in integers first, so
-		// that runs with the same share get exactly 0.
+		// more is by how many this run's count of tasks with the property
+		// exceeds the number expected from the run's size. It is computed in
+		// whole numbers first, so that runs with the same share get exactly 0.
 		more := float64(r.Part*all.Of-all.Part*r.Of) / float64(all.Of)
 		squares += more * more
 	}
@@ -114,8 +115,8 @@ func PairedShareDifference(a, b []Share) Comparison {
 }
 
 // ShareDifference returns the mean of the shares b minus the mean of the shares
-// a in percentage points, for unpaired runs. It works as
-// [PairedShareDifference], with Welch's degrees of freedom.
+// a, in percentage points, for unpaired runs. Its interval and p-value are
+// computed as by [PairedShareDifference], but with Welch's degrees of freedom.
 func ShareDifference(a, b []Share) Comparison {
 	for _, runs := range [][]Share{a, b} {
 		if e, ok := usableShares(runs); !ok {
@@ -131,14 +132,14 @@ func ShareDifference(a, b []Share) Comparison {
 	return c.ofShares(mean, se, freedom, ruleOfThree(sum(a).Of)+ruleOfThree(sum(b).Of))
 }
 
-// ofShares replaces the interval and p-value of a comparison by those for a
-// difference of shares. If all measurements equal the difference, margin is how
-// far the true difference may be from it.
+// ofShares replaces the interval and p-value of a comparison by those that suit
+// a difference of shares. If all measurements are equal, margin is how far the
+// true difference may be from the measured one.
 func (c Comparison) ofShares(difference, se, freedom, margin float64) Comparison {
 	switch {
 	case se > 0:
-		// The standard error assumes that the true difference is the measured
-		// one. It would be larger if there were no difference.
+		// The standard error is right if the true difference is the measured
+		// one. If there were no difference, the error would be larger.
 		none := math.Sqrt(1 - difference/100*difference/100)
 		c.Lo, c.Hi = score(difference, tQuantile(freedom)*se, -100, 100)
 		c.P = tTwoSided(difference*none/se, freedom)
@@ -151,9 +152,9 @@ func (c Comparison) ofShares(difference, se, freedom, margin float64) Comparison
 	return c
 }
 
-// score returns Wilson's score interval for a mean that lies between least and
-// most. Student's interval for the same mean would be mean plus and minus
-// margin.
+// score returns Wilson's score interval for a mean whose values lie between
+// least and most. The argument margin is half the width of Student's interval
+// for the same mean.
 func score(mean, margin, least, most float64) (lo, hi float64) {
 	width := most - least
 	m := (mean - least) / width
@@ -163,8 +164,8 @@ func score(mean, margin, least, most float64) (lo, hi float64) {
 	return max(least, least+width*(centre-half)), min(most, least+width*(centre+half))
 }
 
-// ruleOfThree returns how many percent of all tasks may lack a property that
-// the given number of tasks all had.
+// ruleOfThree returns, in percent, how many of all tasks may lack a property if
+// the given number of tasks all had it.
 func ruleOfThree(tasks int64) float64 {
 	return 100 * (1 - math.Pow(1-Level, 1/float64(tasks)))
 }
@@ -191,8 +192,8 @@ func sum(runs []Share) (all Share) {
 }
 
 // usableShares reports whether there is at least one run, and each run's part
-// is between 0 and its whole. If not, it also returns an estimate whose warning
-// says what is wrong.
+// lies between 0 and its whole. If not, it also returns an estimate without a
+// value, whose warning says what is wrong.
 func usableShares(runs []Share) (Estimate, bool) {
 	e, ok := usable(percents(runs), 1)
 	for _, r := range runs {

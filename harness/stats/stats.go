@@ -34,11 +34,10 @@ const MinMedian = 6
 // Estimate is a value computed from measurements, with its interval at
 // confidence [Level].
 type Estimate struct {
-	// Value is the estimated value. It is NaN if the sample does not allow an
-	// estimate.
+	// Value is the estimated value. It is NaN if the sample allows no estimate.
 	Value float64
-	// Lo and Hi are the bounds of the interval. A bound is infinite if the
-	// sample does not set it.
+	// Lo and Hi are the bounds of the confidence interval. A bound is infinite
+	// if the sample is too small to give one.
 	Lo, Hi float64
 	// N is the number of measurements in the sample.
 	N int
@@ -47,7 +46,8 @@ type Estimate struct {
 	Warnings []string
 }
 
-// Bounded reports whether the estimate's interval has both bounds.
+// Bounded reports whether both bounds of the estimate's confidence interval are
+// known.
 func (e Estimate) Bounded() bool {
 	return !math.IsInf(e.Lo, 0) && !math.IsInf(e.Hi, 0) && !math.IsNaN(e.Value)
 }
@@ -56,19 +56,20 @@ func (e *Estimate) warnf(format string, args ...any) {
 	e.Warnings = append(e.Warnings, fmt.Sprintf(format, args...))
 }
 
-// unbounded returns an estimate whose interval has no bounds. value may be NaN.
+// unbounded returns an estimate whose confidence interval has no bounds. The
+// value may be NaN.
 func unbounded(value float64, n int) Estimate {
 	return Estimate{Value: value, Lo: math.Inf(-1), Hi: math.Inf(1), N: n}
 }
 
-// Median returns the median of xs. Its interval goes from one of the sorted
-// values to another, as few values apart as [Level] allows. It holds for any
-// distribution. It is bounded from [MinMedian] measurements on.
+// Median returns the median of xs. The bounds of its confidence interval are two
+// of the values of xs, as near to each other as [Level] allows. The interval is
+// right for any distribution. It is bounded from [MinMedian] measurements on.
 func Median(xs []float64) Estimate {
 	if e, ok := usable(xs, 1); !ok {
 		return e
 	}
-	// xs is copied, because benchmath.NewSample sorts its argument.
+	// copy xs, because benchmath.NewSample sorts its argument
 	s := benchmath.NewSample(slices.Clone(xs), &benchmath.DefaultThresholds)
 	m := benchmath.AssumeNothing.Summary(s, Level)
 	e := Estimate{Value: m.Center, Lo: m.Lo, Hi: m.Hi, N: len(xs)}
@@ -116,22 +117,24 @@ func quantileOfSorted(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// Spread returns the standard deviation of the sample xs divided by its mean.
+// Spread says how much the values of xs differ: it returns the sample's standard
+// deviation divided by its mean.
 // It is NaN for fewer than two values.
 func Spread(xs []float64) float64 {
 	mean, variance := moments(xs)
 	return math.Sqrt(variance) / math.Abs(mean)
 }
 
-// Deviation returns the sample standard deviation of xs, NaN for fewer than two
-// values.
+// Deviation returns the standard deviation of the sample xs (divided by n-1),
+// NaN for fewer than two values.
 func Deviation(xs []float64) float64 {
 	_, variance := moments(xs)
 	return math.Sqrt(variance)
 }
 
 // usable reports whether xs has at least the given number of values and all are
-// finite. If not, it also returns an estimate whose warning says what is wrong.
+// finite. If not, it also returns an estimate without a value, whose warning
+// says what is wrong.
 func usable(xs []float64, least int) (Estimate, bool) {
 	e := unbounded(math.NaN(), len(xs))
 	if len(xs) < least {
@@ -163,7 +166,7 @@ func moments(xs []float64) (mean, variance float64) {
 	if len(xs) < 2 {
 		return mean, math.NaN()
 	}
-	if slices.Min(xs) == slices.Max(xs) { // between equal values, only rounding would make a difference
+	if slices.Min(xs) == slices.Max(xs) { // for equal values, return the value itself, since only rounding would make a difference
 		return xs[0], 0
 	}
 	for _, x := range sorted {
@@ -172,14 +175,15 @@ func moments(xs []float64) (mean, variance float64) {
 	return mean, variance / (n - 1)
 }
 
-// tQuantile returns by how many standard errors a two-sided interval at [Level]
-// extends, by Student's distribution with the given degrees of freedom.
+// tQuantile returns how many standard errors a two-sided interval at [Level]
+// extends to each side, by Student's distribution with the given degrees of
+// freedom.
 func tQuantile(freedom float64) float64 {
 	return stats.InvCDF(stats.TDist{V: freedom})((1 + Level) / 2)
 }
 
-// tTwoSided returns the two-sided p-value of the statistic t of Student's
-// t-test.
+// tTwoSided returns the two-sided p-value of Student's t-test for the statistic
+// t.
 func tTwoSided(t, freedom float64) float64 {
 	return 2 * stats.TDist{V: freedom}.CDF(-math.Abs(t))
 }

@@ -17,12 +17,12 @@ import (
 // experiment file describes it.
 type hiBench struct{ config.Workload }
 
-// On returns the workload on a cluster, run as HiBench does, with or without a
-// checkout of HiBench.
+// On returns the workload, ready to run on a cluster with HiBench's jobs. These
+// run through HiBench's scripts, or directly if there is no HiBench checkout.
 func (w hiBench) On(place hibench.Env) (Live, error) { return hibench.New(place, w.Spec()) }
 
-// Twin returns the simulated counterpart of the workload: as many equal jobs as
-// run at the same time, over the same input.
+// Twin returns the simulated counterpart of the workload. It has as many equal
+// jobs at the same time as the workload, with the same input.
 func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
@@ -62,7 +62,8 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 // before the ApplicationMaster asks for reduces.
 const hadoopSlowStart = 0.05
 
-// set applies one Hadoop property to a simulated job.
+// set changes a simulated job as one Hadoop property says, such as its number
+// of reduces.
 func (j *Job) set(name, value string) error {
 	var err error
 	whole := func() int64 {
@@ -97,7 +98,8 @@ func (j *Job) set(name, value string) error {
 	return nil
 }
 
-// simulatedSettings are the Hadoop properties that a simulation honours.
+// simulatedSettings are the Hadoop properties that change a simulated job as
+// they change a real one.
 var simulatedSettings = []string{
 	"mapreduce.job.priority", "mapreduce.job.queuename", "mapreduce.job.reduce.slowstart.completedmaps",
 	"mapreduce.map.cpu.vcores", "mapreduce.map.memory.mb", "mapreduce.reduce.cpu.vcores", "mapreduce.reduce.memory.mb",

@@ -13,18 +13,19 @@ import (
 	"heddle/traces"
 )
 
-// Twin is the simulated counterpart of a workload: its jobs and the files they
-// read.
+// Twin is the simulated counterpart of a workload: its jobs and the input files
+// that they read.
 type Twin struct {
-	Workload string // name of the workload, by which a calibration finds the costs of its tasks
+	Workload string // name of the workload; a calibration has the costs of tasks by this name
 	Jobs     []Job
-	Files    []File // input files, in the order of their splits
-	// Costs are typical costs of the workload's tasks, for simulations without
-	// a calibration.
+	Files    []File // input files; maps read them in this order
+	// Costs are typical costs of the workload's tasks, such as computing times,
+	// for simulations without a calibration.
 	Costs replay.Workload
 }
 
-// Job is one YARN job of a workload. It reads all files of the workload.
+// Job is one job of a simulated workload, as YARN would run it. It reads all
+// files of the workload.
 type Job struct {
 	Name                              string
 	Queue                             string
@@ -43,22 +44,23 @@ type File struct {
 	Cached bool
 }
 
-// Conf contains the cluster's configuration for properties that a simulated
-// workload does not set.
+// Conf contains the cluster's values of those Hadoop properties that a
+// simulated workload does not set.
 type Conf struct {
 	BlockBytes  int64
 	Replication int
-	TaskBytes   int64 // memory of a task's container
-	// CachedReplicas is the number of cached copies of each block, for files in
-	// the HDFS cache.
+	TaskBytes   int64 // memory of the container of a task
+	// CachedReplicas is the number of replicas of each block that are cached,
+	// for files in the HDFS cache.
 	CachedReplicas int
 }
 
 // Events returns the simulated workload as the events of a trace, from which a
 // replay can start. All jobs are submitted at time 0, and no task has run yet.
-// The blocks are placed on the workers of c by the NameNode's rules. The
-// clients that write the files are spread evenly over the workers, as YARN
-// spreads maps without input. The seed decides their order.
+// Blocks are placed on the workers of c by the NameNode's rules. These depend
+// on which worker writes a file. The writers are spread evenly over the
+// workers, as YARN spreads maps without input, in an order that depends on the
+// seed.
 func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Event, error) {
 	splits, err := t.place(c, d, seed)
 	if err != nil {
@@ -95,12 +97,12 @@ type split struct {
 	offset, bytes int64
 	block         traces.Block
 	hosts         []traces.Node
-	replicas      []traces.Event // trace events that name the nodes that store the block
+	replicas      []traces.Event // trace events that say which nodes store the block
 }
 
-// place chooses the workers of c that store the files' blocks. As in MapReduce,
-// the last block of a file belongs to the split of the block before if it is
-// shorter than a tenth of that.
+// place chooses the workers of c that store the files' blocks, and makes the
+// splits. As in MapReduce, a last block shorter than a tenth of the block
+// before belongs to the same split as that block.
 func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, error) {
 	var workers []traces.NodeFacts
 	for _, n := range c.Nodes {
@@ -155,7 +157,7 @@ func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, erro
 	return splits, nil
 }
 
-// of returns the nodes that have a copy of the block with index b.
+// The method of returns the nodes that store the block with index b.
 func of(h *state.Hosts, b int) []state.NodeID {
 	if b >= len(h.Ends) {
 		return nil
@@ -167,8 +169,8 @@ func of(h *state.Hosts, b int) []state.NodeID {
 	return h.Nodes[start:h.Ends[b]]
 }
 
-// Cluster returns the trace header and the Hadoop configuration of a cluster
-// that a file describes, for a simulation.
+// Cluster returns the trace header and the Hadoop configuration for a
+// simulation of a cluster. A cluster file describes the cluster.
 func Cluster(c *config.Cluster) (traces.Header, Conf, error) {
 	m := c.Machines
 	if m == nil {

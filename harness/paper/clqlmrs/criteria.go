@@ -8,14 +8,15 @@ import (
 	"heddle/harness/stats"
 )
 
-// margin is how many percentage points a locality rate may fall and still count
-// as not lower.
+// margin is by how many percentage points a locality rate may be lower than
+// another and still count as "not lower".
 const margin = 1
 
 // criteria returns the claims of the CLQLMRS paper, each with a rule that
-// judges it. The paper says that the intervals of two schedulers do not
-// overlap. Here the interval of their mean difference, over pairs of
-// simulations with the same seed, must exclude zero.
+// judges it. The paper calls two schedulers different if their confidence
+// intervals do not overlap. The rules here call them different if the interval
+// of their mean difference excludes zero. The differences are between
+// simulations with the same seed.
 func criteria() []paper.Rule {
 	return []paper.Rule{
 		{
@@ -146,7 +147,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 	if err != nil {
 		return paper.Judgement{}, err
 	}
-	rise := func(i int) []float64 { // returns by how many percentage points scheduler i's cache rate rises from 4 to 8 GB, for each seed
+	rise := func(i int) []float64 { // returns by how many percentage points a scheduler's cache rate rises when the cache grows from 4 to 8 GB, for each seed
 		low, high := percents(g.rate(i, 1, paper.CacheRate)), percents(g.rate(i, 3, paper.CacheRate))
 		for k := range high {
 			high[k] -= low[k]
@@ -162,7 +163,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 			j.Ours = e
 		}
 	}
-	larger := true // whether the rate of every other scheduler rises more than that of FIFO
+	larger := true // whether the cache rate of every other scheduler rises more than that of FIFO
 	for i := range fifth {
 		for k := 1; k < len(cacheSizes); k++ {
 			if e := more(g.rate(i, k-1, paper.CacheRate), g.rate(i, k, paper.CacheRate)); e.Hi < 0 {
@@ -182,9 +183,10 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 	return j, nil
 }
 
-// judgePatience measures how long ACL makes maps wait. Its jobs are too small
-// to fill the cluster, and their maps take equally long on every node. So any
-// additional time is time spent waiting.
+// judgePatience measures how long the scheduler ACL makes maps wait for a node
+// with their block. The jobs are too small to fill the cluster, and their maps
+// take equally long on every node. So all time that a job takes longer is time
+// spent waiting.
 func judgePatience(b *paper.Bench) (paper.Judgement, error) {
 	columns, settings := byCache()
 	g, err := newGrid(b, []scheduler{acl2, acl5}, columns, settings)

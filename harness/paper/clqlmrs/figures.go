@@ -54,8 +54,8 @@ func byMaps(counts ...int) (columns []string, settings []testbed) {
 	for _, n := range counts {
 		x := standard
 		x.maps = n
-		// The input is smaller than the standard one. The cache shrinks in
-		// proportion, so that it holds the same share of the input.
+		// The input is smaller than in the other figures. The cache shrinks
+		// with it, so that it holds the same share of the input.
 		x.cacheGiB = standard.cacheGiB * float64(n) / float64(standard.maps)
 		columns, settings = append(columns, fmt.Sprintf("%d maps", n)), append(settings, x)
 	}
@@ -77,7 +77,7 @@ type grid struct {
 	schedulers []scheduler
 	columns    []string
 	settings   []testbed
-	trials     [][]paper.Simulation // for each scheduler, the simulations of each setting
+	trials     [][]paper.Simulation // all simulations of the figure, sorted by scheduler, then by setting, then by seed
 }
 
 func newGrid(b *paper.Bench, schedulers []scheduler, columns []string, settings []testbed) (*grid, error) {
@@ -91,8 +91,8 @@ func newGrid(b *paper.Bench, schedulers []scheduler, columns []string, settings 
 	return &grid{schedulers, columns, settings, trials}, err
 }
 
-// at returns the simulations of one scheduler in one setting, one for each
-// seed.
+// A grid has simulations of each scheduler in each setting. The function at
+// returns those of one scheduler in one setting, one for each seed.
 func (g *grid) at(scheduler, setting int) []paper.Simulation {
 	return g.trials[scheduler*len(g.settings)+setting]
 }
@@ -117,8 +117,9 @@ func (g *grid) meanSeconds(scheduler int) []float64 {
 	return meanSeconds(g.trials[scheduler*len(g.settings):][:len(g.settings)])
 }
 
-// rateFigure returns a figure with the locality rates of each scheduler in one
-// row. A last row has the share of maps whose block is cached on some node.
+// rateFigure returns a figure with one row of locality rates for each
+// scheduler. The last row is the share of maps whose block is cached on some
+// node.
 func (g *grid) rateFigure(x string, of paper.Rate) *paper.Figure {
 	f := &paper.Figure{X: x, Unit: "%", Columns: g.columns}
 	g.rateRows(f, "", of)
@@ -155,8 +156,8 @@ func (g *grid) cachedRow(f *paper.Figure) {
 	f.Rows = append(f.Rows, row)
 }
 
-// cachedNote returns a note that says how many of the maps' blocks are cached.
-// It is for a figure without a row for this share.
+// cachedNote returns a note for a figure, which says how many of the maps'
+// blocks are cached. It is for figures that have no row for this share.
 func cachedNote(trials ...[]paper.Simulation) string {
 	var all stats.Share
 	for _, s := range together(trials, paper.CachedShare) {
@@ -165,8 +166,9 @@ func cachedNote(trials ...[]paper.Simulation) string {
 	return fmt.Sprintf("Measured: %.1f %% of the maps' blocks are cached somewhere.", all.Percent())
 }
 
-// given returns the mean of a share that the simulated set-up fixes. If it is
-// the same with every seed, its interval has no width.
+// given returns the mean, over seeds, of a share that the simulated set-up
+// fixes, such as the share of cached blocks. If the share is the same with
+// every seed, its interval has no width.
 func given(runs []stats.Share) paper.Value {
 	e := stats.MeanShare(runs)
 	same := func(s stats.Share) bool { return s.Percent() == runs[0].Percent() }
@@ -176,16 +178,16 @@ func given(runs []stats.Share) paper.Value {
 	return paper.ValueOf(e)
 }
 
-// gain returns by how many percent the times b are below the times a. It
-// compares pairs a[i], b[i] and takes the geometric mean.
+// gain returns by how many percent the times b are below the times a. It is the
+// geometric mean over the pairs a[i], b[i], which have the same seed.
 func gain(a, b []float64) stats.Estimate {
 	r := stats.PairedRatio(a, b).Estimate
 	r.Value, r.Lo, r.Hi = 100*(1-r.Value), 100*(1-r.Hi), 100*(1-r.Lo)
 	return r
 }
 
-// longer returns by how many percent the times b are above the times a. It
-// compares pairs a[i], b[i] and takes the geometric mean.
+// longer returns by how many percent the times b are above the times a. It is
+// the geometric mean over the pairs a[i], b[i], which have the same seed.
 func longer(a, b []float64) stats.Estimate {
 	r := stats.PairedRatio(a, b).Estimate
 	r.Value, r.Lo, r.Hi = 100*(r.Value-1), 100*(r.Lo-1), 100*(r.Hi-1)
@@ -193,10 +195,11 @@ func longer(a, b []float64) stats.Estimate {
 }
 
 // more returns by how many percentage points the shares b are above the shares
-// a. It is the mean over pairs a[i], b[i].
+// a. It is the mean over the pairs a[i], b[i], which have the same seed.
 func more(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifference(a, b).Estimate }
 
-// times returns the mean of the shares b divided by the mean of the shares a.
+// The function times returns the mean of the shares b divided by the mean of
+// the shares a, to say "b is 1.3 times a".
 func times(a, b []stats.Share) stats.Estimate {
 	e := paper.RatioOfMeans(percents(a), percents(b))
 	e.Lo = max(0, e.Lo) // cut the interval at 0, since a ratio of shares cannot be negative

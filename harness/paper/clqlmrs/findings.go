@@ -21,9 +21,9 @@ func findings() []paper.Part {
 	}
 }
 
-// The first environment (a small cluster with one job) is the one in which the
-// paper trains CLQLMRS, with three replicas. The second has one replica, and
-// the third has more than one slot on each node.
+// Small clusters, each with one job. The first is the one in which the paper
+// trains CLQLMRS, with three replicas of each block. The second has one
+// replica, and the third has more than one slot on each node.
 var (
 	environments = []environment{
 		{nodes: 8, slots: 1, maps: 8, replication: 3, cachedPct: 50},
@@ -37,13 +37,14 @@ func (x environment) title() string {
 	return fmt.Sprintf("%dx%d, %d maps, r %d", x.nodes, x.slots, x.maps, x.replication)
 }
 
-// layouts is how many random placements of the blocks are simulated for each
-// environment (cluster with one job) and seed.
+// The variable layouts is how many random placements of the blocks are
+// simulated for each small cluster and seed.
 const layouts = 4
 
-// environmentTrials contains, for each scheduler, then each environment
-// (cluster with one job), then each placement of the blocks, the simulations of
-// all seeds.
+// environmentTrials contains the simulations of schedulers on the small
+// clusters of the list environments. They are sorted by scheduler, then by
+// cluster, then by the placement of the blocks. Each element has the
+// simulations of all seeds.
 type environmentTrials [][]paper.Simulation
 
 func learnt(b *paper.Bench) (environmentTrials, error) {
@@ -58,8 +59,8 @@ func learnt(b *paper.Bench) (environmentTrials, error) {
 	return b.Trials(cases...)
 }
 
-// in returns the simulations of one scheduler in one environment, grouped by
-// the placement of the blocks.
+// The function in returns the simulations of one scheduler on one small
+// cluster, grouped by the placement of the blocks.
 func (l environmentTrials) in(scheduler, environment int) [][]paper.Simulation {
 	return l[(scheduler*len(environments)+environment)*layouts:][:layouts]
 }
@@ -72,8 +73,8 @@ func (l environmentTrials) seconds(scheduler, environment int) []float64 {
 	return meanSeconds(l.in(scheduler, environment))
 }
 
-// together returns a locality rate over the simulations of several settings,
-// one value for each seed.
+// together adds up the maps of several settings and returns a locality rate
+// over all of them, one value for each seed.
 func together(settings [][]paper.Simulation, of paper.Rate) []stats.Share {
 	sum := make([]stats.Share, len(settings[0]))
 	for _, trials := range settings {
@@ -200,7 +201,8 @@ func overACL(b *paper.Bench) (*paper.Figure, error) {
 }
 
 // carried returns cases that differ in how a scheduler's decisions are carried
-// out, such as through node labels. It also returns their names.
+// out, such as through YARN node labels. It also returns a name for each case,
+// for a table's rows.
 func carried() (names []string, cases []paper.Case) {
 	with := func(a sim.Actuator, s sim.Splits) testbed {
 		x := standard

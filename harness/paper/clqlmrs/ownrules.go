@@ -7,8 +7,8 @@ import (
 	"heddle/harness/stats"
 )
 
-// ownRules returns findings that the paper does not state, each with the
-// function that judges it.
+// ownRules returns our own statements about CLQLMRS, which the paper does not
+// make, each with the function that judges it.
 func ownRules() []paper.Rule {
 	return []paper.Rule{
 		{
@@ -54,14 +54,15 @@ func ownRules() []paper.Rule {
 	}
 }
 
-// Indexes of schedulers in the list learners.
+// Indexes of schedulers in the variable learners, a list of the schedulers that
+// are compared.
 const (
 	iFIFO, iACL, iLearner, iCumulative, iQ, iMatching, iPatient = 0, 1, 2, 3, 4, 7, 8
 )
 
-// withLearnt returns a function that simulates all schedulers of the list
-// learners in all environments (clusters with one job) and lets judge judge the
-// results.
+// withLearnt returns a function that simulates all schedulers of the variable
+// learners on all small clusters of the variable environments, and then calls
+// judge with the results.
 func withLearnt(judge func(t environmentTrials) paper.Judgement) func(*paper.Bench) (paper.Judgement, error) {
 	return func(b *paper.Bench) (paper.Judgement, error) {
 		t, err := learnt(b)
@@ -72,8 +73,8 @@ func withLearnt(judge func(t environmentTrials) paper.Judgement) func(*paper.Ben
 	}
 }
 
-// toMatching returns a scheduler's locality rate in an environment, divided by
-// that of the scheduler named matching.
+// toMatching returns a scheduler's locality rate on a small cluster, divided by
+// the rate of the scheduler "matching" there.
 func (l environmentTrials) toMatching(scheduler, environment int, of paper.Rate) stats.Estimate {
 	return times(l.rate(iMatching, environment, of), l.rate(scheduler, environment, of))
 }

@@ -12,46 +12,47 @@ import (
 	"heddle/harness/state"
 )
 
-// testbed is the paper's cluster with jobs of one application, or of all five
-// at once. The variable standard gives values for what the paper does not
-// specify.
+// testbed is the paper's cluster with jobs of one application, or with one job
+// of each of the five applications. What the paper does not specify has the
+// values in the variable standard.
 type testbed struct {
-	app         string // name of the application; "" means that all five run at once
+	app         string // name of the application; "" means that all five run at the same time
 	maps        int
 	blockMiB    int64
 	cacheGiB    float64 // size of the HDFS caches of all nodes together
-	containerGB float64 // RAM of a node for each container, including the RAM for the system and the HDFS cache
+	containerGB float64 // RAM of a node divided by its number of containers, so it includes the RAM for the system and the HDFS cache
 	beatMs      int32
 	diskMBs     int64
 	linkMbit    int64
-	computePct  int32   // scales the computing times of all tasks; 100 leaves them as in the list of applications
-	slowStart   float32 // share of maps that must be done before reduces start
+	computePct  int32   // scales the computing times of all tasks, in percent; 100 leaves them as in the variable applications
+	slowStart   float32 // share of maps that must be done before the job's reduces start
 	actuator    sim.Actuator
 	splits      sim.Splits
 }
 
-// standard is the cluster and job that all figures of the paper start from.
+// standard is the cluster and job on which all figures of the paper are based.
+// Each figure changes some of its values.
 var standard = testbed{
 	app: "wordcount", maps: 100, blockMiB: 128, cacheGiB: 8, containerGB: 2, beatMs: 1000,
 	diskMBs: 120, linkMbit: 10_000, computePct: 100, slowStart: 1, actuator: sim.Ideal,
 }
 
-// ramGB is the RAM in GB of the paper's DataNodes 1 to 6. cores is the number
-// of cores of each DataNode.
+// ramGB is the RAM in GB of the paper's DataNodes 1 to 6. Each DataNode has as
+// many cores as cores says.
 var ramGB = []float64{4, 6, 8, 4, 6, 8}
 
 const cores, replication, reduces = 4, 3, 8
 
-// application says how a job of one application changes the amount of data, and
-// how long it computes. The paper gives none of these numbers. The ratios
-// follow from the jobs: WordCount's combiner leaves almost nothing of a small
-// vocabulary, sorting keeps all bytes, and Hive's queries keep some columns and
-// rows.
+// application is one of the paper's five programs. It says how a job changes
+// the amount of data, and how long it computes. The paper gives none of these
+// numbers. Their ratios follow from what the programs do: WordCount's combiner
+// leaves almost nothing of a small vocabulary, sorting keeps all bytes, and
+// Hive's queries keep some columns and rows.
 type application struct {
 	name, title      string
-	mapOut           float64 // bytes that maps output for each byte read
-	mapMs, reduceMs  float64 // computing time in ms for each MiB that a map reads, that a reduce fetches
-	reduceOutPerByte float64 // bytes that reduces write for each byte fetched
+	mapOut           float64 // bytes that maps put out for each byte that they read
+	mapMs, reduceMs  float64 // computing time in ms: of a map for each MiB read, of a reduce for each MiB fetched
+	reduceOutPerByte float64 // bytes that reduces write for each byte that they fetch
 }
 
 var applications = []application{
@@ -64,8 +65,8 @@ var applications = []application{
 
 var container = state.Resource{MemoryMB: 1024, VCores: 1}
 
-// nodes returns n nodes: those with an odd number in one rack, those with an
-// even number in another.
+// nodes returns n nodes in two racks: nodes with an odd number in one rack,
+// those with an even number in the other.
 func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
 	list, racks := make([]sim.Node, n), make([]state.RackID, n)
 	for i := range list {
@@ -76,9 +77,9 @@ func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
 	return list, place.New(racks)
 }
 
-// cachedMaps returns how many maps of the job with index job have their block
-// cached, if the given number of jobs share the cache evenly. The job's part of
-// the cache is rounded to whole blocks.
+// cachedMaps returns for how many maps of one job the block is cached, if all
+// jobs share the cache evenly. A job's part of the cache is rounded to whole
+// blocks.
 func (x testbed) cachedMaps(job, jobs int) int {
 	upTo := func(n int) int { return int(math.Round(x.cacheBlocks() * float64(n) / float64(jobs))) }
 	return min(x.maps, upTo(job+1)-upTo(job))
@@ -86,13 +87,14 @@ func (x testbed) cachedMaps(job, jobs int) int {
 
 func (x testbed) cacheBlocks() float64 { return x.cacheGiB * (1 << 30) / float64(x.blockMiB<<20) }
 
-// cacheBytes returns the HDFS cache size of each node. Each gets the same
-// number of whole blocks. Blocks that remain go to the nodes with the most
-// memory. Then each node gets the given number of blocks more.
+// cacheBytes returns the HDFS cache size of each node in bytes. Each node gets
+// the same number of whole blocks. Blocks that remain go to the nodes with the
+// most memory. At last each node gets some more blocks: as many as the argument
+// more says.
 func (x testbed) cacheBytes(more int) []int64 {
 	all, bytes := int(math.Round(x.cacheBlocks())), make([]int64, len(ramGB))
 	for i, gb := range ramGB {
-		rank := 0 // number of nodes with more memory, or with as much and a lower index
+		rank := 0 // position of the node by memory, largest first; of two equal nodes the one with the lower index is first
 		for k, other := range ramGB {
 			if other > gb || other == gb && k < i {
 				rank++
@@ -133,14 +135,14 @@ func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	}
 	var jobs []sim.Job
 	for i, a := range apps {
-		// With the same seed, simulations of different single applications have
-		// the same blocks on the same nodes, so that what a scheduler learns
-		// with one application serves all.
+		// The place of a block depends on the seed and the job's index, not on
+		// the application. So what a scheduler learns in the simulation of one
+		// application also serves the others.
 		jobs = append(jobs, x.job(a, blocksOf(seed, i), topology))
 	}
-	// The blocks' replicas can be placed so that one node's cache stays empty
-	// while others are full. All caches then grow by a block, until all blocks
-	// that are to be cached fit.
+	// HDFS may place the replicas so that one node's cache stays empty while
+	// others are full. All caches then grow by one block at a time, until all
+	// blocks that are to be cached fit.
 	for more := 0; !x.fill(place.NewCache(x.cacheBytes(more)), jobs, seed); more++ {
 	}
 	return c, jobs, nil
@@ -148,8 +150,8 @@ func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 
 func blocksOf(seed uint64, job int) draw.Key { return draw.Stream(seed, "blocks").At(uint64(job)) }
 
-// fill puts blocks of the jobs' inputs into the HDFS cache. It returns false if
-// the cache is too small.
+// fill puts blocks of the jobs' inputs into the simulated HDFS cache. It
+// returns false if the cache is too small for them.
 func (x testbed) fill(cache *place.Cache, jobs []sim.Job, seed uint64) bool {
 	for i := range jobs {
 		j, want := &jobs[i], x.cachedMaps(i, len(jobs))
@@ -177,13 +179,13 @@ func (x testbed) job(a application, key draw.Key, topology *place.Topology) sim.
 	return j
 }
 
-// environment is a cluster and job like those with which the paper trains
-// CLQLMRS: nodes with free slots, blocks placed at random, and maps of equal
-// length. Nothing else takes time.
+// environment is a small cluster with one job, like those with which the paper
+// trains CLQLMRS. Nodes have free slots, blocks are placed at random, and maps
+// are equally long. Nothing but running maps takes time.
 type environment struct {
 	nodes, slots, maps, replication int
 	cachedPct                       int
-	layout                          int // number that selects one of several random placements of the blocks
+	layout                          int // selects one of several random placements of the blocks, counted from 0
 }
 
 // Config returns a simulation whose blocks are placed on nodes at random. A
@@ -209,8 +211,8 @@ func (x environment) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	return c, []sim.Job{j}, nil
 }
 
-// scheduler is a scheduler model with its parameters, under the name that the
-// paper uses.
+// scheduler is a scheduler model with its parameters, and the name that the
+// paper uses for it.
 type scheduler struct {
 	label, model string
 	params       sched.Params
@@ -231,8 +233,8 @@ var (
 	patient  = scheduler{"ACL, C = D = 2000", "acl", sched.Params{"c": "2000", "d": "2000"}}
 )
 
-// four are the schedulers that the paper compares in all figures except Figure
-// 5.
+// four contains the four schedulers that the paper compares in all figures
+// except Figure 5.
 var four = []scheduler{fifo, delay, acl, learner}
 
 func (s scheduler) in(x paper.Setting) paper.Case {
