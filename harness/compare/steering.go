@@ -17,8 +17,8 @@ type Steering struct {
 	Trials    int    `json:"trials"`
 	Decisions int    `json:"decisions"`
 	// Honoured is the number of decisions for which a container of the decided
-	// job and kind (map or reduce) started on the decided node, and no other
-	// container did.
+	// job and kind (map or reduce) started on the decided node, and no further
+	// container of that job and kind started in its place or beside it.
 	Honoured int `json:"honoured"`
 	// HonouredCI95Pct is the interval of the share of honoured decisions. It
 	// comes from the differences between trials and is null for a single trial.

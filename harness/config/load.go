@@ -66,7 +66,7 @@ func decode(file string, data []byte, v any, validate func() problems) error {
 		d.value(body, reflect.ValueOf(v).Elem(), "")
 	}
 	// Check the values only if all could be read. Otherwise validate would
-	// report values that could not be read as missing.
+	// report as missing what is there and could not be read.
 	if len(d.problems) == 0 {
 		for _, p := range validate() {
 			d.add(d.locate(p))

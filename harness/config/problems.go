@@ -28,8 +28,8 @@ type Error struct {
 	Problems []Problem
 }
 
-// Error returns the mistakes, each as "file:line:column: message" with the text
-// of the line below it.
+// Error returns the mistakes, each as "file:line:column: message", and below each
+// the faulty line of the file.
 func (e *Error) Error() string {
 	var b strings.Builder
 	for i, p := range e.Problems {

@@ -72,7 +72,7 @@ func Expect(e *config.Experiment, like *Finished, tellPct float64) *Forecast {
 	late := map[string]bool{}
 	for _, t := range e.Trials() {
 		all := took[[2]string{t.Workload.Label, t.Model.Label}]
-		if len(all) == 0 { // no earlier trial of this model, so take the trials of the workload under any model
+		if len(all) == 0 { // no trial of this scheduler model to estimate the time from, so take the trials of the workload under any model
 			all = took[[2]string{t.Workload.Label, ""}]
 		}
 		x := ForecastTrial{Trial: t.Name}

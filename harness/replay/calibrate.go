@@ -52,8 +52,9 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 }
 
 // Calibrate fits a Calibration to this trace alone, for replays of the same trace.
-// Replays with recorded durations need only Hadoop's own costs. If such a trace is
-// too large to be replayed for corrections, nothing else is fitted.
+// Replays with recorded durations need only Hadoop's own costs, such as JVM starts. If
+// the trace has too many tasks to be replayed several times, as the other fits need,
+// only these costs are fitted.
 func (t *Trace) Calibrate(modelled bool) (*Calibration, error) {
 	if modelled && !workloadCost.measuredIn(t) {
 		return nil, fmt.Errorf("calibrate: trace %s: the durations of its tasks were made up, so nothing can be fitted to them; replay it with recorded durations, or with a calibration fitted to measured runs", t.Name)
@@ -345,9 +346,9 @@ func (c *Calibration) fitTaskStart(list []*Trace) {
 const replayable = 20_000
 
 // likelySharings returns the ways of sharing cores for Calibrate to try. The first is
-// the one under which the maps of a workload are most alike in their computing times,
-// waits for input included. If all nodes are on one machine, the other ways are
-// numbers of cores of that machine.
+// the one under which the computing times of a workload's maps, waits for input
+// included, differ least. If all nodes are on one machine, the others are: all tasks
+// share 1 core of that machine, 2 cores, and so on.
 func (c *Calibration) likelySharings(list []*Trace, hostCores float64) []sharing {
 	c.SharingSpread = map[string]float64{}
 	least, tasks := math.Inf(1), 0

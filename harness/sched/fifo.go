@@ -14,7 +14,7 @@ import "heddle/harness/state"
 // for each application and priority node-local requests, then rack, then
 // off-switch, as many as fit, without delay. With offRackPerHeartbeat 1 it is
 // nearer to the JobQueueTaskScheduler of Hadoop 1.2, which gives a tracker no
-// more maps after a map that is not local.
+// more maps after an off-rack map.
 //
 // Parameters.
 //
@@ -24,8 +24,8 @@ import "heddle/harness/state"
 // Differs. Hadoop 1.2 also limits the load of a tracker, keeps slots free for
 // failures, and starts one reduce per heartbeat. Here only the node's free
 // memory and cores limit what starts. YARN's FifoScheduler stops when a node
-// has less than the minimum allocation; here the driver sets this minimum
-// (State.SetSmallest).
+// has less than the minimum allocation. So does a node here, if the minimum was
+// set by State.SetSmallest, as it is when heddle steers a cluster.
 type fifo struct {
 	offRackPerHeartbeat int
 	sinceHeartbeat      heartbeatCount

@@ -131,8 +131,9 @@ func (p Pick) On(n state.NodeID) Decision {
 	return Decision{Job: p.Job, Kind: p.Kind, Node: n, Task: p.Task, Reason: p.Reason}
 }
 
-// PerNode turns a NodeModel into a Model. It asks the NodeModel only about the
-// node whose heartbeat has arrived.
+// PerNode turns a NodeModel, which chooses a task for one given node, into a Model,
+// which is offered all free nodes. It asks the NodeModel only about the node whose
+// heartbeat has arrived.
 type PerNode struct{ NodeModel }
 
 // firstOnly marks models that look only at the node whose heartbeat has

@@ -60,7 +60,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// Options are the settings of steering.
+// Options say which scheduler model decides on which node each task of a job starts,
+// and by which changes of the cluster YARN is made to start it there.
 type Options struct {
 	// Model makes the decisions. It may be nil if Actuator is config.ActuatorNone
 	// and Splits is not config.SplitsPlan.

@@ -81,7 +81,7 @@ type container struct {
 	node        *node
 	kind        state.Kind
 	seen        time.Time           // time when YARN first listed this container
-	reservation state.ReservationID // reservation of room on the node for the decision that asked for this container; None: no decision asked for it
+	reservation state.ReservationID // number, in the scheduling state, of the memory and cores that a decision took on a node for this container; None: no decision
 	task        state.TaskID        // task that runs in the container; None: not known yet
 	attempt     traces.Attempt
 	by          *decision // model's decision that asked for this container; nil: none

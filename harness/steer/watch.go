@@ -224,8 +224,9 @@ const calmLimit = 250 * time.Millisecond
 // calm returns for how long none of the job's containers is likely to end. A container
 // is assumed to run for 70 % of the shortest run so far of a container of its kind (map
 // or reduce) in the job; if none has ended, for 2 % longer than it has run so far.
-// While a call that changes labels is under way, calm is 0: a node may then get
-// containers that no decision asked for.
+// Until then the job's containers need not be listed again. While a call that changes
+// node labels is under way, calm is 0: YARN may then start containers on a node that
+// no decision asked for, and a listing has to find them at once.
 func (j *job) calm() time.Duration {
 	if j.core.moves.calls > 0 {
 		return 0

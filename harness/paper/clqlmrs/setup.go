@@ -12,8 +12,8 @@ import (
 	"heddle/harness/state"
 )
 
-// testbed is the paper's cluster with jobs of one application, or with one job
-// of each of the five applications. What the paper does not specify has the
+// testbed is the paper's cluster with jobs of one benchmark program, such as
+// WordCount, or with one job of each of the paper's five programs. What the paper does not specify has the
 // values in the variable standard.
 type testbed struct {
 	app         string // name of the application; "" means that all five run at the same time

@@ -1,9 +1,9 @@
 package fluid
 
 // heap holds the flows (transfers and computations) whose rate one resource
-// limits, with the flow that ends first at its root. It is a 4-ary heap,
-// sorted by key and then by flow number. Keys may overflow, so they are
-// compared by their difference.
+// limits, with the flow that ends first at its root. It is a 4-ary heap, sorted by
+// key (the value of the resource's virtual clock when the flow ends) and then by flow
+// number. The clock may overflow, so keys are compared by their difference.
 type heap []entry
 
 type entry struct {

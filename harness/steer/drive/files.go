@@ -21,7 +21,8 @@ import (
 )
 
 // jobFiles reads the files in jobs' staging directories (splits and configuration) and
-// rewrites the splits in them.
+// replaces the hosts that their splits
+// name, so that the ApplicationMaster asks for containers on hosts that heddle chose.
 type jobFiles interface {
 	read(ctx context.Context, app yarnclient.App) (*steer.JobFiles, error)
 	// replicas returns the present replicas of each map's input. It works for jobs
