@@ -31,9 +31,10 @@ For example:
 
 func labelsShow() *cli.Command {
 	return &cli.Command{
-		Name:  "show",
-		Usage: "labels, nodes, who holds the cluster, which changes are to be put back",
-		Flags: []cli.Flag{clusterFlag(), jsonFlag()},
+		Name:        "show",
+		Usage:       "labels, nodes, who holds the cluster, which changes are to be put back",
+		Description: "For example:\n\n   heddle labels show --cluster blue.yaml",
+		Flags:       []cli.Flag{clusterFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
 			return withCluster(c, func(cluster *lease.Target) error {
 				s, err := lease.Inspect(c.Context, cluster)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/config"
 	"heddle/harness/newmodel"
 	"heddle/harness/sched"
 )
@@ -95,6 +97,9 @@ func runModels(c *cli.Context) error {
 	case 0:
 	case 1:
 		i := slices.IndexFunc(models, func(m sched.Info) bool { return m.Name == names[0] })
+		if names[0] == config.ModelYARN {
+			return withCode(exitUsage, errors.New("yarn is the cluster's own scheduler: it is no model of heddle's and has no parameters"))
+		}
 		if i < 0 {
 			return withCode(exitUsage, fmt.Errorf("no model %q; heddle models lists them", names[0]))
 		}

@@ -198,6 +198,9 @@ func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name st
 	if err != nil {
 		return name, err
 	}
+	if old == nil && (c.Bool("simulate") || c.Bool("dry-run")) && !config.IsClusterFile(name) {
+		fmt.Fprintf(c.App.ErrWriter, "nodes, disks and links: those that lab %s was last started with; --cluster FILE takes others\n", name)
+	}
 	o.Others = map[string]*config.Cluster{}
 	for _, m := range e.Models {
 		if m.Cluster == e.Cluster {

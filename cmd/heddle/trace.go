@@ -28,16 +28,21 @@ func traceCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "info", Usage: "jobs, tasks, locality, phases and node use in figures", ArgsUsage: "TRACE",
-				Flags: []cli.Flag{asJSON}, Action: traceInfo,
+				Description: "For example:\n\n   heddle trace info runs/first/trials/r01-wordcount-yarn/trace.heddle",
+				Flags:       []cli.Flag{asJSON}, Action: traceInfo,
 			},
 			{
 				Name: "check", Usage: "read every byte; say what is damaged, cannot be, or contradicts itself; code 1 for the first two", ArgsUsage: "TRACE",
-				Flags: []cli.Flag{asJSON}, Action: traceCheck,
+				Description: "For example:\n\n   heddle trace check day.trace",
+				Flags:       []cli.Flag{asJSON}, Action: traceCheck,
 			},
 			{
 				Name: "repair", Usage: "keep what is whole of a damaged trace", ArgsUsage: "TRACE",
 				Description: `Writes a new file (TRACE.repaired unless --output says otherwise); TRACE stays as it is. Of the
-trace.heddle.part that a killed trial leaves it makes a trace with the histories of the jobs that had ended.`,
+trace.heddle.part that a killed trial leaves it makes a trace with the histories of the jobs that had ended. For
+example:
+
+   heddle trace repair -o mended.trace runs/first/trials/r02-wordcount-yarn.partial/trace.heddle.part`,
 				Flags: []cli.Flag{asJSON, output}, Action: traceRepair,
 			},
 			{

@@ -390,7 +390,7 @@ func (m *jobMaker) costsOf(name string) (w *Workload, standIn bool, err error) {
 		w, standIn = m.Calibration.workload(m.Workload), true
 	}
 	if w == nil {
-		err = fmt.Errorf("trace %s: the calibration lacks its workload %q; it has %s; --workload names one to use in its place", m.Trace.Name, name, m.Calibration.names())
+		err = fmt.Errorf("trace %s: the calibration lacks its workload %q; it has %s; heddle replay --workload names one to use in its place", m.Trace.Name, name, m.Calibration.names())
 	}
 	return w, standIn, err
 }
