@@ -38,7 +38,7 @@ func (d *Driver) begin(a steer.Action) {
 	case *steer.SetScheduler:
 		d.change(a.Number, func(ctx context.Context) error { return d.Changes.SetSchedulerConf(ctx, a.Change) })
 	case *steer.Kill:
-		d.change(a.Number, func(ctx context.Context) error { return d.rm.AM(a.App).KillAttempt(ctx, a.Attempt) })
+		d.change(a.Number, func(ctx context.Context) error { return d.Watch.RM.AM(a.App).KillAttempt(ctx, a.Attempt) })
 	case *steer.Rewrite:
 		d.rewrite(a)
 	}
@@ -67,24 +67,24 @@ func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 		}
 		return d.Watch.Apps(ctx, l.Tags, 0)
 	case steer.AskApp:
-		return d.rm.App(ctx, l.Of)
+		return d.Watch.RM.App(ctx, l.Of)
 	case steer.AskAppAttempts:
-		return d.rm.Attempts(ctx, l.Of)
+		return d.Watch.RM.Attempts(ctx, l.Of)
 	case steer.AskContainers:
-		return d.rm.Containers(ctx, l.Of)
+		return d.Watch.RM.Containers(ctx, l.Of)
 	case steer.AskRM:
-		return d.rm.Info(ctx)
+		return d.Watch.RM.Info(ctx)
 	case steer.AskNode:
-		return d.rm.Node(ctx, l.Of)
+		return d.Watch.RM.Node(ctx, l.Of)
 	case steer.AskNodes:
 		if l.Of != "" {
-			return d.rm.Nodes(ctx, l.Of)
+			return d.Watch.RM.Nodes(ctx, l.Of)
 		}
 		return d.Watch.Nodes(ctx, 0)
 	case steer.AskTasks:
-		return d.rm.AM(l.Of).Tasks(ctx, yarnclient.AllTasks)
+		return d.Watch.RM.AM(l.Of).Tasks(ctx, yarnclient.AllTasks)
 	case steer.AskTaskAttempts:
-		return d.rm.AM(l.App.ID).Attempts(ctx, l.Of)
+		return d.Watch.RM.AM(l.App.ID).Attempts(ctx, l.Of)
 	case steer.AskJobFiles:
 		return d.files.read(ctx, l.App)
 	case steer.AskReplicas:

@@ -63,7 +63,6 @@ type Changes interface {
 // effect. Its methods are safe for concurrent use.
 type Driver struct {
 	Options
-	rm    *yarnclient.RM // client of the ResourceManager that Watch asks
 	files jobFiles
 	core  *steer.Core // the steering logic; only the method run uses it, in one goroutine
 	pool  chan string // numbers NN of node labels aNN, mNN and rNN that no Submission uses at present
@@ -103,7 +102,7 @@ const callLimit = 3 * time.Second
 func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
 	rm := o.Watch.RM
 	d := &Driver{
-		Options: o, rm: rm, files: files, pool: make(chan string, len(o.Core.Setup.Triples)),
+		Options: o, files: files, pool: make(chan string, len(o.Core.Setup.Triples)),
 		inbox: make(chan steer.Observation, 64), ended: make(chan struct{}),
 	}
 	for _, number := range o.Core.Setup.Triples {
