@@ -40,12 +40,9 @@ func loadCluster(text string) (*config.Cluster, error) {
 	return c, withCode(exitCluster, c.Supported())
 }
 
-// defaultLab is the lab that commands mean if no name is given.
-const defaultLab = "lab"
-
 // loadMachines reads a cluster's description for a simulation. The argument
 // text is the path of a cluster file, or the name of a lab (a Hadoop cluster on
-// this machine). The lab need not run; the lab named defaultLab need not exist.
+// this machine). The lab need not run. Only the default lab need not exist.
 func loadMachines(text string) (*config.Cluster, error) {
 	if !config.IsClusterFile(text) {
 		set := lab.Default()
@@ -55,7 +52,7 @@ func loadMachines(text string) (*config.Cluster, error) {
 			set = l.Config()
 		case !errors.Is(err, lab.ErrNotFound):
 			return nil, withCode(exitUsage, err)
-		case text != defaultLab: // a lab that was never started has the default settings, but this may be a mistake
+		case text != set.Name: // a lab that was never started has the default settings, but this may be a mistake
 			return nil, withCode(exitUsage, fmt.Errorf("no lab was ever started under the name %s; want the name of a lab or a cluster file, which ends in .yaml", text))
 		}
 		set.Name = text

@@ -169,8 +169,8 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 // them from the run folder. The argument name is what the user gave as the
 // experiment's cluster.
 func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name string, err error) {
-	find := loadCluster
-	if c.Bool("simulate") || c.Bool("dry-run") {
+	find, inVirtualTime := loadCluster, c.Bool("simulate") || c.Bool("dry-run")
+	if inVirtualTime {
 		find = loadMachines
 	}
 	load := func(name, kept string) (*config.Cluster, error) {
@@ -198,8 +198,8 @@ func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name st
 	if err != nil {
 		return name, err
 	}
-	if old == nil && (c.Bool("simulate") || c.Bool("dry-run")) && !config.IsClusterFile(name) {
-		fmt.Fprintf(c.App.ErrWriter, "nodes, disks and links: those that lab %s was last started with; --cluster FILE takes others\n", name)
+	if old == nil && inVirtualTime && !config.IsClusterFile(name) {
+		fmt.Fprintf(c.App.ErrWriter, "nodes, disks and links: those that lab %s was last started with, or a new lab has; --cluster FILE takes others\n", name)
 	}
 	o.Others = map[string]*config.Cluster{}
 	for _, m := range e.Models {
