@@ -157,7 +157,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	trials, warnings, err := load(dirs, o)
+	opened, trials, warnings, err := load(dirs, o)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 			warnings = append(warnings, fmt.Sprintf("not every workload is there in %s: left out of all workloads together", strings.Join(incomplete, ", ")))
 		}
 	}
-	if r.Thresholds, err = thresholds(dirs, o, workloads, trials); err != nil {
+	if r.Thresholds, err = thresholds(opened, o.Apart, workloads, trials); err != nil {
 		return nil, err
 	}
 	r.Table = newTable(metrics[0], "", together)

@@ -26,21 +26,21 @@ type trial struct {
 	decisions      *measure.Decisions // what became of the scheduler model's decisions; nil if the model decided nothing
 }
 
-// load reads the finished trials of the given run folders.
-func load(dirs []string, o Options) ([]trial, []string, error) {
+// load opens the given run folders and reads their finished trials.
+func load(dirs []string, o Options) ([]*experiment.Finished, []trial, []string, error) {
 	var trials []trial
 	var warnings []string
 	var inputs [][]runs.File
 	dirs, err := resolved(dirs)
 	if err != nil {
-		return nil, nil, fmt.Errorf("compare: %w", err)
+		return nil, nil, nil, fmt.Errorf("compare: %w", err)
 	}
 	var all []*experiment.Finished
 	worlds := map[string]bool{}
 	for _, dir := range dirs {
 		run, err := experiment.Read(dir, o.Unverified)
 		if err != nil {
-			return nil, nil, fmt.Errorf("compare: %w", err)
+			return nil, nil, nil, fmt.Errorf("compare: %w", err)
 		}
 		all, worlds[run.Manifest().World] = append(all, run), true
 	}
@@ -50,7 +50,7 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 	}
 	for i, dir := range dirs {
 		if o.Apart && slices.ContainsFunc(dirs[:i], func(d string) bool { return filepath.Base(d) == filepath.Base(dir) }) {
-			return nil, nil, fmt.Errorf("compare: two run folders are named %s, and runs are told apart by these names: rename one", filepath.Base(dir))
+			return nil, nil, nil, fmt.Errorf("compare: two run folders are named %s, and runs are told apart by these names: rename one", filepath.Base(dir))
 		}
 		run := all[i]
 		warnings = append(warnings, run.Warnings()...)
@@ -60,12 +60,12 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 		}
 		warnings = append(warnings, unfinished(m)...)
 		if len(run.Results) == 0 {
-			return nil, nil, fmt.Errorf("compare: %s: %w; heddle run --resume %s continues the run", dir, ErrNoTrial, dir)
+			return nil, nil, nil, fmt.Errorf("compare: %s: %w; heddle run --resume %s continues the run", dir, ErrNoTrial, dir)
 		}
 		for _, r := range run.Results {
 			t, warning, err := read(run, &r)
 			if err != nil {
-				return nil, nil, fmt.Errorf("compare: %w", err)
+				return nil, nil, nil, fmt.Errorf("compare: %w", err)
 			}
 			if warning != "" {
 				warnings = append(warnings, warning)
@@ -90,7 +90,7 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 			}
 		}
 	}
-	return trials, warnings, nil
+	return all, trials, warnings, nil
 }
 
 // shareModel reports whether the runs with index i and j have a scheduler model

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"heddle/harness/config"
+	"heddle/harness/experiment"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
 )
@@ -48,18 +49,18 @@ const (
 	Untold Verdict = "untold" // the trials are too few, or the value is too near the limit, to say
 )
 
-// thresholds checks the thresholds in the experiment file of a run. dirs must
-// contain only this run.
-func thresholds(dirs []string, o Options, workloads []string, trials []trial) ([]Threshold, error) {
-	if len(dirs) != 1 {
+// thresholds checks the thresholds in the experiment file of a run. Several runs
+// have none. If apart is true, the names of models in trials begin with the run's.
+func thresholds(opened []*experiment.Finished, apart bool, workloads []string, trials []trial) ([]Threshold, error) {
+	if len(opened) != 1 {
 		return nil, nil
 	}
-	e, err := experimentOf(dirs[0], o.Unverified)
+	e, err := experimentOf(opened[0].Run)
 	if err != nil || e == nil {
 		return nil, err
 	}
 	nameOf := func(model string) string { return model }
-	if o.Apart {
+	if apart {
 		nameOf = func(model string) string { return trials[0].folder + "/" + model }
 	}
 	var list []Threshold
@@ -87,13 +88,8 @@ func thresholds(dirs []string, o Options, workloads []string, trials []trial) ([
 // experimentOf reads the experiment file of a run. It returns nil if the file
 // has no thresholds, even if this version of heddle cannot read the file: such
 // a run can be compared all the same.
-func experimentOf(dir string, unverified bool) (*config.Experiment, error) {
+func experimentOf(run *runs.Run) (*config.Experiment, error) {
 	const file = "experiment.yaml"
-	run, err := runs.Open(dir)
-	if err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
-	}
-	run.Unverified = unverified
 	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == file }) {
 		return nil, nil
 	}
@@ -104,7 +100,7 @@ func experimentOf(dir string, unverified bool) (*config.Experiment, error) {
 	if !bytes.Contains(source, []byte("thresholds")) {
 		return nil, nil
 	}
-	e, err := config.ParseExperiment(filepath.Join(dir, file), source)
+	e, err := config.ParseExperiment(filepath.Join(run.Dir, file), source)
 	if err != nil {
 		return nil, fmt.Errorf("compare: read thresholds: %w", err)
 	}
