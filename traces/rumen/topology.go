@@ -1,7 +1,6 @@
 package rumen
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -23,19 +22,15 @@ type tree struct {
 
 // readTopology reads the racks and hosts of a topology file.
 func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
-	for file := jsonstream.New(in, nil); ; {
-		var root tree
-		err := file.Next(func() any { return &root })
-		if errors.Is(err, io.EOF) {
-			return nodes, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read topology: %w", err)
-		}
+	err = jsonstream.Each(in, func(root *tree) {
 		for _, t := range root.Children {
 			nodes = t.hosts(nodes, "")
 		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read topology: %w", err)
 	}
+	return nodes, nil
 }
 
 // hosts appends the hosts in the tree t to a list. The argument rack is the

@@ -11,7 +11,6 @@
 package sls
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -116,15 +115,7 @@ type node struct {
 // readTopology reads the nodes of a topology file. In traces, the name of a rack
 // begins with a slash; readTopology adds the slash if the file does not have it.
 func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
-	for file := jsonstream.New(in, nil); ; {
-		var r rack
-		err := file.Next(func() any { return &r })
-		if errors.Is(err, io.EOF) {
-			return nodes, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read topology: %w", err)
-		}
+	err = jsonstream.Each(in, func(r *rack) {
 		for _, n := range r.Nodes {
 			if n.Name == "" {
 				continue
@@ -138,7 +129,11 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 			}
 			nodes = append(nodes, f)
 		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read topology: %w", err)
 	}
+	return nodes, nil
 }
 
 // writeTopology writes a topology file: a line with a JSON object for each rack.

@@ -102,6 +102,22 @@ func (r *Reader) mendAt(offset int64, kind mend.Kind, about string) error {
 // far.
 func (r *Reader) offset() int64 { return r.base + r.decode.InputOffset() }
 
+// Each calls the function use for each JSON object of a file. It fails at the first
+// damaged place of the file.
+func Each[T any](in io.Reader, use func(*T)) error {
+	for file := New(in, nil); ; {
+		var object T
+		err := file.Next(func() any { return &object })
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		use(&object)
+	}
+}
+
 // Next reads the next valid JSON object. The function fresh returns a pointer to
 // the struct to read into; it is called again after an object that is not valid.
 // At the end of the file the error is io.EOF.
