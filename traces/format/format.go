@@ -99,6 +99,13 @@ type Import struct {
 	jobs map[string]int // for each job id, the number of jobs read so far that had it
 }
 
+// JobAgain is the defect of two jobs with one id, which JobID mends.
+var JobAgain = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}
+
+// LatestMs is the latest time that an import accepts, in milliseconds since 1970: a
+// time in the year 2200.
+const LatestMs = 7258118400000
+
 // JobID returns an id that no other job of the import has. If an earlier job
 // had the given id, JobID appends a suffix to the id. Before that it calls the
 // function again, which records that the id was used twice. If the given id is

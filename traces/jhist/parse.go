@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/avro"
 
 	"heddle/traces"
+	"heddle/traces/format"
 	"heddle/traces/mend"
 )
 
@@ -27,9 +28,6 @@ const (
 	// maxIndex limits task indexes and attempt numbers, since other packages use
 	// them as indexes of arrays.
 	maxIndex = 16 << 20
-	// maxMs is the latest time, in milliseconds since 1970: a time in the year
-	// 2200.
-	maxMs = 7258118400000
 	// maxCount is the greatest value of a counter.
 	maxCount = 1 << 60
 )
@@ -274,7 +272,7 @@ func (p *parser) putRight(r *record) {
 	for _, ms := range [...]*int64{
 		&r.SubmitTime, &r.LaunchTime, &r.StartTime, &r.FinishTime, &r.MapFinishTime, &r.ShuffleFinishTime, &r.SortFinishTime,
 	} {
-		if *ms < 0 || *ms > maxMs {
+		if *ms < 0 || *ms > format.LatestMs {
 			p.mend(impossibleTime, strconv.FormatInt(*ms, 10))
 			*ms = p.job.SubmitMs
 		}

@@ -28,9 +28,6 @@ const (
 	// maxCount is the greatest number of bytes, records or milliseconds: 2^60,
 	// about 10^18.
 	maxCount = 1 << 60
-	// maxMs is the latest time, in milliseconds since 1970: a time in the year
-	// 2200.
-	maxMs = 7258118400000
 )
 
 // Defects that an import finds in Rumen's job traces, and what it does about
@@ -40,7 +37,6 @@ var (
 	hugeCount   = mend.Kind{Wrong: "a number over 2^60", Done: "taken as unknown"}
 	hugeTime    = mend.Kind{Wrong: "a time after the year 2200", Done: "taken as unknown"}
 	noJobID     = mend.Kind{Wrong: "a job without an id", Done: "given one"}
-	jobAgain    = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}
 	foreignIDs  = mend.Kind{Wrong: "tasks whose ids are of another job", Done: "taken as the job's they are in"}
 	foreignTask = mend.Kind{Wrong: "a task's id that is none of its job's", Done: "numbered by its position"}
 	taskAgain   = mend.Kind{Wrong: "a task's id that came before in its job", Done: "given the next free number"}
@@ -126,7 +122,7 @@ func (r *reader) number(to *number) error {
 }
 
 func (r *reader) time(to *millis) error {
-	n, err := r.limited(maxMs, hugeTime)
+	n, err := r.limited(format.LatestMs, hugeTime)
 	*to = millis(n)
 	return err
 }
@@ -322,7 +318,7 @@ func (r *reader) others(*others) error {
 func (r *reader) finish() error {
 	j := &r.job
 	part, named := strings.CutPrefix(j.ID, "job_")
-	id, err := r.JobID(j.ID, func() error { return r.in.Mend(jobAgain, j.ID) })
+	id, err := r.JobID(j.ID, func() error { return r.in.Mend(format.JobAgain, j.ID) })
 	if err == nil && j.ID == "" {
 		err = r.in.Mend(noJobID, string(id))
 	}

@@ -39,7 +39,7 @@ func TestDefects(t *testing.T) {
 		{"a list", "[" + strings.ReplaceAll(jobText()+","+jobText("0001", "0002"), "\n", "") + "]", nil, 2, 2},
 		{"damaged between two", jobText() + "{\"jobID\":\"job_1_2\",!}\n" + jobText("0000_0001", "0000_0002"), []mend.Kind{jsonstream.Damaged}, 2, 2},
 		{"cut off", jobText() + jobText()[:200], []mend.Kind{jsonstream.CutOff}, 1, 1},
-		{"a job twice", jobText() + jobText(), []mend.Kind{jobAgain}, 2, 2},
+		{"a job twice", jobText() + jobText(), []mend.Kind{format.JobAgain}, 2, 2},
 		{"no id", jobText(`"jobID":"job_1400000000000_0001",`, ""), []mend.Kind{noJobID, foreignIDs}, 1, 1},
 		{"a text for a number", jobText("77", `"many"`), []mend.Kind{jsonstream.WrongType}, 1, 1},
 		{"a number for an object", jobText(`{"layers":["r1","n1"]}`, "5"), []mend.Kind{jsonstream.WrongType}, 1, 1},

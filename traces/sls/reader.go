@@ -17,11 +17,10 @@ import (
 
 // Limits that protect the import from damaged or hostile files.
 const (
-	maxCopies   = 1 << 16       // greatest number of identical copies of a job
-	maxTasks    = 1 << 20       // greatest number of tasks of a job
-	maxMadeUp   = 20_000_000    // greatest number of tasks of all jobs; one line of a file can ask for a million
-	maxMs       = 7258118400000 // latest time that is accepted, in ms since 1970: in the year 2200
-	maxVCores   = 1 << 20       // greatest number of cores of a container or a node
+	maxCopies   = 1 << 16    // greatest number of identical copies of a job
+	maxTasks    = 1 << 20    // greatest number of tasks of a job
+	maxMadeUp   = 20_000_000 // greatest number of tasks of all jobs; one line of a file can ask for a million
+	maxVCores   = 1 << 20    // greatest number of cores of a container or a node
 	maxMemoryMB = 1 << 40
 	// maxLengthMs is the longest duration: ten years.
 	maxLengthMs = 10 * 365 * 24 * 3600 * 1000
@@ -35,7 +34,6 @@ var (
 	noStart    = mend.Kind{Wrong: "a job without a start", Done: "taken as started at the job before's"}
 	noLength   = mend.Kind{Wrong: "a task without a duration over 0", Done: "taken as 1 ms long"}
 	oddKind    = mend.Kind{Wrong: "a task that is neither map nor reduce", Done: "taken as a map"}
-	jobAgain   = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}
 	manyCopies = mend.Kind{Wrong: "a job with over 65,536 copies", Done: "left out"}
 	manyTasks  = mend.Kind{Wrong: "a job with over 1,048,576 tasks", Done: "left out"}
 )
@@ -61,7 +59,7 @@ func (r *reader) Read(in io.Reader) error {
 	r.in = jsonstream.New(in, r.Log,
 		jsonstream.Member(func(to *string) error { return r.in.String(to) }), jsonstream.Member(r.tasks),
 		jsonstream.Member(func(to *task) error { *to = noTask; return r.in.ByFields() }),
-		jsonstream.Member(limited[millis](r, maxMs)), jsonstream.Member(limited[lengthMs](r, maxLengthMs)), jsonstream.Member(limited[megabytes](r, maxMemoryMB)),
+		jsonstream.Member(limited[millis](r, format.LatestMs)), jsonstream.Member(limited[lengthMs](r, maxLengthMs)), jsonstream.Member(limited[megabytes](r, maxMemoryMB)),
 		jsonstream.Member(limited[cores](r, maxVCores)), jsonstream.Member(limited[count](r, 1<<62)),
 	)
 	for {
@@ -141,7 +139,7 @@ func (r *reader) object() error {
 			if j.Count > 1 {
 				return nil // no defect: identical copies of a job have one id in the file, and SLS itself makes up the ids of the copies
 			}
-			return r.in.Mend(jobAgain, j.ID)
+			return r.in.Mend(format.JobAgain, j.ID)
 		})
 		if err != nil {
 			return err

@@ -64,7 +64,7 @@ func TestDefects(t *testing.T) {
 	}{
 		{good, nil, 1},
 		{`{"num.nodes":4,"num.racks":2}` + "\n" + good, nil, 1},
-		{good + good, []mend.Kind{jobAgain}, 2},
+		{good + good, []mend.Kind{format.JobAgain}, 2},
 		{spoil("400", "150"), []mend.Kind{noLength}, 1},
 		{spoil("400", "-7"), []mend.Kind{badNumber, noLength}, 1},
 		{spoil(`"job.start.ms":100,`, ""), []mend.Kind{noStart}, 1},

@@ -14,7 +14,6 @@ import (
 var (
 	badLine   = mend.Kind{Wrong: "a line that is no job", Done: "left out"}
 	badJob    = mend.Kind{Wrong: "a job over the limits", Done: "left out"}
-	lineAgain = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}
 	unordered = mend.Kind{Wrong: "a job submitted before the one above it", Done: "put where its time is"}
 	wrongGap  = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
 )
@@ -73,7 +72,7 @@ func (r reader) add(job *traces.JobListed, line int, last traces.Time) error {
 		}
 	}
 	var err error
-	if job.Job, err = r.JobID(job.Name, func() error { return mend(lineAgain, job.Name) }); err != nil {
+	if job.Job, err = r.JobID(job.Name, func() error { return mend(format.JobAgain, job.Name) }); err != nil {
 		return err
 	}
 	if over := r.Rules.Check(job); over != nil {
