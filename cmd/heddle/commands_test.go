@@ -703,17 +703,24 @@ func TestEscaper(t *testing.T) {
 	})
 }
 
-// TestCompletion completes command lines as bash does.
-func TestCompletion(t *testing.T) {
+// bashWithHeddle returns the path of bash, and a folder for its PATH in which this
+// test binary is called heddle.
+func bashWithHeddle(t *testing.T) (bash, bin string) {
+	t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("no bash here")
 	}
-	// The shell finds this test binary as heddle.
-	bin := t.TempDir()
+	bin = t.TempDir()
 	if err := os.Symlink(os.Args[0], filepath.Join(bin, "heddle")); err != nil {
 		t.Fatal(err)
 	}
+	return bash, bin
+}
+
+// TestCompletion completes command lines as bash does.
+func TestCompletion(t *testing.T) {
+	bash, bin := bashWithHeddle(t)
 	for _, c := range []struct {
 		line string // words, the last one is completed
 		want []string

@@ -52,14 +52,7 @@ var elsewhere = []struct{ command, why string }{
 // written to that file first. Experiments and clusters in YAML are read, commands
 // and flags in the text looked up, links followed.
 func TestPages(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("no bash here")
-	}
-	bin := t.TempDir()
-	if err := os.Symlink(os.Args[0], filepath.Join(bin, "heddle")); err != nil {
-		t.Fatal(err)
-	}
+	bash, bin := bashWithHeddle(t)
 	for _, page := range pages(t) {
 		t.Run(strings.TrimPrefix(page.path, top+"/"), func(t *testing.T) {
 			dir := likeTop(t)
