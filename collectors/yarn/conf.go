@@ -1,22 +1,29 @@
 package yarn
 
 import (
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Conf is the Hadoop configuration of a job: the value of each property by its
 // name.
 type Conf map[string]string
 
+// ErrNoProperty means that a Hadoop configuration file sets no property.
+var ErrNoProperty = errors.New("no property found; is it the XML file of a job or site?")
+
 // ParseConf parses a Hadoop configuration file (job.xml, *_conf.xml,
 // core-site.xml). If a property occurs twice, the last value counts, as in
-// Hadoop.
+// Hadoop. The error wraps ErrNoProperty if the file has none.
 func ParseConf(r io.Reader) (Conf, error) {
 	conf := Conf{}
 	var property struct {
@@ -28,7 +35,7 @@ func ParseConf(r io.Reader) (Conf, error) {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			if len(conf) == 0 {
-				return nil, fmt.Errorf("read Hadoop configuration: no property found; is it the XML file of a job or site?")
+				return nil, fmt.Errorf("read Hadoop configuration: %w", ErrNoProperty)
 			}
 			return conf, nil
 		}
@@ -47,6 +54,66 @@ func ParseConf(r io.Reader) (Conf, error) {
 			conf[name] = property.Value
 		}
 	}
+}
+
+// XML returns the configuration as a Hadoop configuration file, sorted by the
+// names of the properties. It fails if a name or value contains a character
+// that XML cannot have.
+func (c Conf) XML() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(xml.Header + "<configuration>\n")
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		for _, text := range []string{name, c[name]} {
+			if bad := strings.IndexFunc(text, notXML); bad >= 0 || !utf8.ValidString(text) {
+				return nil, fmt.Errorf("write Hadoop configuration: property %q: XML cannot have the value %q", name, c[name])
+			}
+		}
+		b.WriteString("<property><name>")
+		_ = xml.EscapeText(&b, []byte(name)) // writing to a bytes.Buffer cannot fail
+		b.WriteString("</name><value>")
+		_ = xml.EscapeText(&b, []byte(c[name]))
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	return b.Bytes(), nil
+}
+
+// notXML reports whether XML 1.0 cannot have a character, not even escaped.
+func notXML(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF
+}
+
+// Expand replaces references such as ${name} in a value by the values of the
+// properties that they name, as Hadoop does when it reads a property. A
+// reference to a property that is not set stays as it is.
+func (c Conf) Expand(value string) string {
+	const deepest = 20 // Hadoop's own limit on references within references
+	for range deepest {
+		start := strings.Index(value, "${")
+		if start < 0 {
+			return value
+		}
+		changed := false
+		for at := start; at >= 0; {
+			end := strings.IndexByte(value[at:], '}')
+			if end < 0 {
+				break
+			}
+			if v, set := c[value[at+2:at+end]]; set {
+				value, changed = value[:at]+v+value[at+end+1:], true
+				break
+			}
+			next := strings.Index(value[at+2:], "${")
+			if next < 0 {
+				break
+			}
+			at += 2 + next
+		}
+		if !changed {
+			return value
+		}
+	}
+	return value
 }
 
 // Int returns the value of a property as a whole number. If the property is
