@@ -116,10 +116,11 @@ func (c Conf) Expand(value string) string {
 	return value
 }
 
-// Int returns the value of a property as a whole number. If the property is
+// Int returns the value of a property, with its references expanded, as a whole
+// number. If the property is
 // missing or no whole number, the result is the parameter otherwise.
 func (c Conf) Int(name string, otherwise int64) int64 {
-	if n, err := strconv.ParseInt(strings.TrimSpace(c[name]), 10, 64); err == nil {
+	if n, err := strconv.ParseInt(strings.TrimSpace(c.Expand(c[name])), 10, 64); err == nil {
 		return n
 	}
 	return otherwise
@@ -128,7 +129,7 @@ func (c Conf) Int(name string, otherwise int64) int64 {
 // Float returns the value of a property as a number. If the property is
 // missing or no number, the result is the parameter otherwise.
 func (c Conf) Float(name string, otherwise float64) float64 {
-	if x, err := strconv.ParseFloat(strings.TrimSpace(c[name]), 64); err == nil && !math.IsNaN(x) {
+	if x, err := strconv.ParseFloat(strings.TrimSpace(c.Expand(c[name])), 64); err == nil && !math.IsNaN(x) {
 		return x
 	}
 	return otherwise
@@ -143,7 +144,7 @@ func (c Conf) SlowStart() float64 {
 // Bool returns the value of a property as true or false. If the property is
 // missing or has any other value, the result is the parameter otherwise.
 func (c Conf) Bool(name string, otherwise bool) bool {
-	switch strings.ToLower(strings.TrimSpace(c[name])) {
+	switch strings.ToLower(strings.TrimSpace(c.Expand(c[name]))) {
 	case "true":
 		return true
 	case "false":
