@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -219,7 +220,6 @@ func TestSameAsHadoopsClient(t *testing.T) {
 	if err := client.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer client.Wait()
 	var apps []yarnclient.App
 	until(t, ctx, "Hadoop's client", func() bool {
 		apps, err = l.RM.Apps(ctx, yarnclient.AppFilter{Tags: []string{tag}})
@@ -271,7 +271,18 @@ func TestSameAsHadoopsClient(t *testing.T) {
 	if _, err := l.files.Stat(ctx, done.Folder); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("staging folder after the job's end: %v, want none", err)
 	}
+	if err := client.Wait(); err != nil {
+		t.Errorf("Hadoop's client: %v\n%s", err, log.Bytes())
+	}
+	used := client.ProcessState.SysUsage().(*syscall.Rusage)
+	t.Logf("Hadoop's client for one job: %s", cost(used))
 	t.Logf("job.xml: %d bytes with %d properties, %d bytes with %d by Hadoop's client", len(ours.JobXML), len(ours.conf), len(theirs.JobXML), len(theirs.conf))
+}
+
+// cost tells the CPU time and the memory of a process.
+func cost(u *syscall.Rusage) string {
+	cpu := time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return fmt.Sprintf("%.2f s of CPU time, at most %d MiB resident", cpu.Seconds(), u.Maxrss>>10)
 }
 
 func streamingJarOf(t *testing.T, l *lab) string {
@@ -417,13 +428,13 @@ func TestLabRefusals(t *testing.T) {
 	l := newLab(t)
 	before := l.jobsLeft(t)
 	for name, test := range map[string]struct{ setting, value, want string }{
-		"queue":    {"mapreduce.job.queuename", "nope", "nope"},
+		"queue":    {"mapreduce.job.queuename", "nope", "unknown queue : nope"},
 		"memory":   {"yarn.app.mapreduce.am.resource.mb", "999999", "more memory than configured max"},
 		"cores":    {"yarn.app.mapreduce.am.resource.cpu-vcores", "9999", "more cores than configured max"},
 		"label":    {"mapreduce.job.am.node-label-expression", "nosuchlabel", "nosuchlabel"},
 		"no label": {"mapreduce.job.queuename", "default", "label"},
 		"long tag": {"mapreduce.job.tags", strings.Repeat("x", 101), "too long"},
-		"not root": {"mapreduce.job.queuename", "root", "root"},
+		"not root": {"mapreduce.job.queuename", "root", "non-leaf queue : root"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := waiting("refused " + name)
@@ -526,7 +537,11 @@ func TestLabManyJobs(t *testing.T) {
 	}
 	all.Wait()
 	took := time.Since(began)
-	t.Logf("%d jobs accepted in %.1f s", n, took.Seconds())
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d jobs accepted in %.1f s; this process since its start: %s", n, took.Seconds(), cost(&used))
 	if n == 200 && took > time.Minute {
 		t.Errorf("%d jobs took %v; want a minute at most", n, took)
 	}

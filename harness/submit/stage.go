@@ -40,7 +40,7 @@ func (s store) Mkdir(_ context.Context, folder string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	return c.MkdirAll(folder, mode)
+	return hdfs.Explained(c.MkdirAll(folder, mode))
 }
 
 func (s store) Chmod(_ context.Context, name string, mode fs.FileMode) error {
@@ -48,7 +48,7 @@ func (s store) Chmod(_ context.Context, name string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	return c.Chmod(name, mode)
+	return hdfs.Explained(c.Chmod(name, mode))
 }
 
 func (s store) Write(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
@@ -60,7 +60,7 @@ func (s store) RemoveAll(_ context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	return c.RemoveAll(folder)
+	return hdfs.Explained(c.RemoveAll(folder))
 }
 
 // Permissions of what Hadoop's client stages. Only the job's user can enter the

@@ -200,11 +200,11 @@ func (s *Submitter) accepted(ctx context.Context, master yarnclient.Submission) 
 			return err
 		}
 		switch state {
-		case "NEW", "NEW_SAVING", "SUBMITTED":
+		case "NEW", "NEW_SAVING", "SUBMITTED", "FINAL_SAVING", "KILLING": // the last two are soon final, and then it is known why
 			if err := pause(ctx, 10*time.Millisecond<<min(attempt, 5)); err != nil {
 				return err
 			}
-		case "FAILED", "KILLED", "FINAL_SAVING", "KILLING":
+		case "FAILED", "KILLED":
 			refused := &RefusedError{App: master.ID, State: state, Queue: master.Queue}
 			if app, err := s.rm.App(ctx, master.ID); err == nil {
 				refused.Reason = strings.Join(strings.Fields(app.Diagnostics), " ")
