@@ -71,7 +71,7 @@ func (s *Submitter) check(j Job) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.Settings)) {
-		if slices.Contains(own, name) {
+		if slices.Contains(derived, name) {
 			return fmt.Errorf("setting %s: its value follows from the job; it cannot be set", name)
 		}
 	}
@@ -104,22 +104,22 @@ func (s *Submitter) conf(j Job) yarn.Conf {
 // commands, as the class StreamJob of Hadoop sets them. The names of classes are
 // of the streaming jar.
 func streaming(j Job) map[string]string {
-	const package_ = "org.apache.hadoop.streaming."
+	const pkg = "org.apache.hadoop.streaming."
 	set := map[string]string{
 		"mapred.input.format.class":         "org.apache.hadoop.mapred.TextInputFormat",
 		"mapred.output.format.class":        "org.apache.hadoop.mapred.TextOutputFormat",
-		"mapred.map.runner.class":           package_ + "PipeMapRunner",
-		"mapred.mapper.class":               package_ + "PipeMapper",
+		"mapred.map.runner.class":           pkg + "PipeMapRunner",
+		"mapred.mapper.class":               pkg + "PipeMapper",
 		"mapred.mapper.new-api":             "false",
 		"mapred.reducer.new-api":            "false",
 		"mapreduce.job.output.key.class":    "org.apache.hadoop.io.Text",
 		"mapreduce.job.output.value.class":  "org.apache.hadoop.io.Text",
 		"mapreduce.map.output.key.class":    "org.apache.hadoop.io.Text",
 		"mapreduce.map.output.value.class":  "org.apache.hadoop.io.Text",
-		"stream.map.input.writer.class":     package_ + "io.TextInputWriter",
-		"stream.map.output.reader.class":    package_ + "io.TextOutputReader",
-		"stream.reduce.input.writer.class":  package_ + "io.TextInputWriter",
-		"stream.reduce.output.reader.class": package_ + "io.TextOutputReader",
+		"stream.map.input.writer.class":     pkg + "io.TextInputWriter",
+		"stream.map.output.reader.class":    pkg + "io.TextOutputReader",
+		"stream.reduce.input.writer.class":  pkg + "io.TextInputWriter",
+		"stream.reduce.output.reader.class": pkg + "io.TextOutputReader",
 		"stream.map.streamprocessor":        url.QueryEscape(j.Mapper),
 		"stream.addenvironment":             "HADOOP_ROOT_LOGGER=",
 	}
@@ -127,14 +127,15 @@ func streaming(j Job) map[string]string {
 		set["mapred.output.format.class"] = "org.apache.hadoop.mapred.lib.NullOutputFormat"
 	}
 	if j.Reducer != "" {
-		set["mapred.reducer.class"] = package_ + "PipeReducer"
+		set["mapred.reducer.class"] = pkg + "PipeReducer"
 		set["stream.reduce.streamprocessor"] = url.QueryEscape(j.Reducer)
 	}
 	return set
 }
 
-// own are the properties that follow from a Job, and so cannot be set for it.
-var own = []string{
+// derived are the properties that follow from a Job, and so cannot be set for
+// it.
+var derived = []string{
 	"mapreduce.job.name", "mapreduce.job.dir", "mapreduce.job.jar", "mapreduce.job.jobjar.visibility", "mapreduce.job.maps", "mapreduce.job.reduces",
 	"mapreduce.job.user.name", "mapreduce.job.working.dir", "mapreduce.output.fileoutputformat.outputdir",
 	"mapreduce.job.cache.files", "mapreduce.job.cache.files.timestamps", "mapreduce.job.cache.files.filesizes", "mapreduce.job.cache.files.visibilities",

@@ -68,6 +68,9 @@ func (s *Submitter) localFiles(f staged) map[string]yarnclient.LocalFile {
 		}
 		return yarnclient.LocalFile{URL: s.url(c.path), Type: kind, Visibility: visibility, Size: c.bytes, TimestampMs: c.modifiedMs}
 	}
+	// Hadoop's client adds a pattern that says which part of the jar is unpacked.
+	// REST cannot carry it, so the ApplicationMaster's node unpacks the whole jar.
+	// It keeps that copy for later jobs, beside the one that tasks use.
 	out := map[string]yarnclient.LocalFile{"job.jar": local(s.jar, "PATTERN", "APPLICATION")}
 	for _, c := range f.files {
 		out[c.link] = local(c, "FILE", "PRIVATE")
