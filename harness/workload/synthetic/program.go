@@ -26,7 +26,7 @@ func CheckProgram(path, goarch string) error {
 	if err != nil {
 		return fmt.Errorf("check the program of tasks: %w", err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	if f.Machine != machine {
 		return fmt.Errorf("check %s: it is for %v and the cluster's nodes are %s, so they cannot run it as a task; %s", path, f.Machine, goarch, build)
 	}

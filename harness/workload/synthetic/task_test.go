@@ -115,7 +115,7 @@ func TestSameData(t *testing.T) {
 		}
 		return string(out)
 	}
-	if of(1, 0) != of(1, 0) {
+	if again := of(1, 0); again != of(1, 0) {
 		t.Error("the same map emits other data")
 	}
 	if of(1, 0) == of(1, 1) || of(1, 0) == of(2, 0) {
