@@ -194,7 +194,7 @@ func (c *cluster) skewed(t *testing.T, in string) {
 		}
 		shuffled, _ := counters.Get("TaskCounter", "REDUCE_SHUFFLE_BYTES")
 		written, _ := counters.Get("FileSystemCounter", "HDFS_BYTES_WRITTEN")
-		within(t, fmt.Sprintf("REDUCE_SHUFFLE_BYTES of reduce %d", r), shuffled.Total, s.ShuffleBytes(r), 0)
+		within(t, fmt.Sprintf("REDUCE_SHUFFLE_BYTES of reduce %d", r), shuffled.Total, s.ShuffleBytes()[r], 0)
 		within(t, fmt.Sprintf("REDUCE_SHUFFLE_BYTES of reduce %d by share", r), shuffled.Total, emitted*[]int64{1, 3, 12}[r]/16, 0.01)
 		within(t, fmt.Sprintf("HDFS_BYTES_WRITTEN of reduce %d", r), written.Total, []int64{100_000, 2_000_003, 65_536}[r], 0)
 	}
@@ -224,7 +224,7 @@ func (c *cluster) tiny(t *testing.T, in string) {
 	// The first two maps have only the ends of segments, six bytes each.
 	want := int64(2*3*6 + 66 + 150)
 	within(t, "REDUCE_SHUFFLE_BYTES", counter(t, job, "TaskCounter", "REDUCE_SHUFFLE_BYTES").Total, want, 0)
-	within(t, "REDUCE_SHUFFLE_BYTES as foretold", s.ShuffleBytes(0)+s.ShuffleBytes(1)+s.ShuffleBytes(2), want, 0)
+	within(t, "REDUCE_SHUFFLE_BYTES as foretold", s.Totals().ShuffleBytes, want, 0)
 	within(t, "HDFS_BYTES_WRITTEN", counter(t, job, "FileSystemCounter", "HDFS_BYTES_WRITTEN").Total, 0+2+13, 0)
 }
 

@@ -73,7 +73,7 @@ func TestBytesAsAsked(t *testing.T) {
 		}
 		sorted, segments := shuffle(t, s)
 		for r, in := range sorted {
-			if want := s.ShuffleBytes(r); segments[r] != want {
+			if want := s.ShuffleBytes()[r]; segments[r] != want {
 				t.Errorf("reduce %d is given %d bytes, want %d", r, segments[r], want)
 			}
 			var out bytes.Buffer
