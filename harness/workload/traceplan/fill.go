@@ -79,7 +79,7 @@ func (p *planner) emitted(maps, reduces []task) ([]int64, error) {
 	for i := range maps {
 		weights[i] = maps[i].put
 	}
-	if zero(weights) {
+	if total(weights) == 0 {
 		for i := range maps {
 			weights[i] = maps[i].input()
 		}
@@ -90,9 +90,11 @@ func (p *planner) emitted(maps, reduces []task) ([]int64, error) {
 // shuffled returns what each reduce is asked to fetch. If the trace has nothing
 // of that, the reduces divide what maps put out.
 func (p *planner) shuffled(maps, reduces []task) ([]int64, error) {
-	fetched, err := p.scaled(reduces, func(t *task) int64 { return t.fetched })
-	if err != nil || !zero(fetched) || len(maps) == 0 {
-		return fetched, err
+	if len(maps) == 0 { // nobody emits what they would fetch
+		return make([]int64, len(reduces)), nil
+	}
+	if !all(reduces, func(t task) bool { return t.fetched == 0 }) {
+		return p.scaled(reduces, func(t *task) int64 { return t.fetched })
 	}
 	put, err := p.scaled(maps, func(t *task) int64 { return t.put })
 	return apportion(total(put), make([]int64, len(reduces))), err
@@ -102,9 +104,6 @@ func (p *planner) fillReduces(j *Job, maps, reduces []task) error {
 	fetched, err := p.shuffled(maps, reduces)
 	if err != nil {
 		return err
-	}
-	if len(maps) == 0 {
-		clear(fetched) // nobody emits what they would fetch
 	}
 	written, err := p.scaled(reduces, func(t *task) int64 { return t.written })
 	if err != nil {
@@ -193,8 +192,6 @@ func total(list []int64) int64 {
 	}
 	return sum
 }
-
-func zero(list []int64) bool { return total(list) == 0 }
 
 // greatest returns the indexes of the n greatest numbers of a list, the first
 // ones among equals.
