@@ -195,6 +195,9 @@ func (c *Collector) started(e *traces.AttemptStarted) {
 	x := taskOf(e.Attempt.Task)
 	if since, ok := live.waiting[x]; ok {
 		c.phases[wait].Add(e.T - since)
+		if wait == phaseMapWait {
+			j.MapWaitMs += ms(e.T - since)
+		}
 		delete(live.waiting, x)
 	}
 	live.running[attempt{x, e.Attempt.Number}] = start{e.T, n, e.ReplicaLocality}
@@ -235,6 +238,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	}
 	if isMap {
 		c.figures.Locality.add(s.replica)
+		j.Locality.add(s.replica)
 		j.lastMap = max(j.lastMap, e.T)
 	}
 	if n, ok := live.planned[x]; ok && isMap {

@@ -164,6 +164,11 @@ type Job struct {
 	// Records are the numbers of records that the job's successful attempts
 	// read, put out and wrote.
 	Records Records `json:"-"`
+	// Locality counts the job's successful maps as Figures.Locality counts those
+	// of all jobs. MapWaitMs is how long the job's maps waited for containers, all
+	// together.
+	Locality  Locality `json:"-"`
+	MapWaitMs float64  `json:"-"`
 	// Differences names the totals of a job, such as bytes read, for which the
 	// sum over the trace's attempts is not what Hadoop's own job counters say.
 	// Compared is how many totals were compared.

@@ -1,7 +1,7 @@
 // Package workload contains what experiments run on clusters, and what
 // simulations run in its place. A workload is one or more YARN jobs over an
-// input: HiBench's wordcount, sort and terasort so far, each in a file of its
-// own.
+// input: HiBench's wordcount, sort and terasort, or the jobs of a trace, each
+// kind in a file of its own.
 //
 // On a cluster, a workload prepares its input, runs its jobs under a YARN tag,
 // checks their output and removes it. Its twin is the same jobs in virtual
@@ -99,6 +99,17 @@ type Asked struct {
 	CPUMs         int64  `json:"cpuMs"`                   // CPU time that its tasks burn, in ms
 	FlooredInput  int64  `json:"flooredInput,omitempty"`  // how many of InputBytes were added to reach the least that a map can read
 	FlooredOutput int64  `json:"flooredOutput,omitempty"` // how many of ShuffleBytes and OutputBytes were added to reach the least that a task can write
+	// Recorded is what the job of a trace did, for which this job stands; nil if
+	// there is none.
+	Recorded *Recorded `json:"recorded,omitempty"`
+}
+
+// Recorded is what a trace says of a job.
+type Recorded struct {
+	// CompletionMs is the time from the job's submission to its end; -1 if the
+	// trace does not have it.
+	CompletionMs int64            `json:"completionMs"`
+	Locality     measure.Locality `json:"locality"`
 }
 
 // Ran is what the client of a submission reported when it ended.
@@ -107,7 +118,12 @@ type Ran struct {
 }
 
 // Of returns the workload that the entry w of an experiment file describes.
-func Of(w config.Workload) Workload { return hiBench{w} }
+func Of(w config.Workload) Workload {
+	if w.Name == config.WorkloadTrace {
+		return traced{w}
+	}
+	return hiBench{w}
+}
 
 // ChooseFiles chooses the files to put into the HDFS cache, since HDFS caches
 // whole files. It returns their indexes in a list of files sorted by path.
