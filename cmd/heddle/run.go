@@ -284,6 +284,15 @@ func printResults(out io.Writer, run *runs.Run, warnings []string, limits []comp
 			fmt.Fprintf(out, "%s  %v\n", r.Trial, r.Plan)
 		}
 	}
+	for _, r := range results {
+		if r.Achieved == nil {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s: achieved of what was asked\n", r.Trial)
+		if err := r.Achieved.WriteText(out); err != nil {
+			return err
+		}
+	}
 	if len(limits) > 0 {
 		fmt.Fprintln(out)
 		compare.WriteThresholds(out, limits)

@@ -148,12 +148,14 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	for _, j := range t.input.Jobs {
 		names[j.Job] = cmp.Or(j.Name, string(j.Job))
 	}
-	_, err = t.keep(&result, header, names, func(out io.Writer, each func(traces.Event)) error {
+	figures, err := t.keep(&result, header, names, func(out io.Writer, each func(traces.Event)) error {
 		return sorter.Encode(out, filepath.Join(t.folder.Dir, traceFile), header, each, "")
 	})
 	if err != nil {
 		return result, err
 	}
+	result.Achieved = t.twin.Achieved(figures.JobList)
+	result.Warnings = append(result.Warnings, t.twin.Warnings...)
 	if t.world.calibration == nil {
 		result.Warnings = append(result.Warnings, "uncalibrated: tasks take typical times of a lab, not those of this cluster; give --calibration")
 	}

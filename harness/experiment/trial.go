@@ -146,6 +146,9 @@ type Result struct {
 	// Plan says how many maps ran on the node that the scheduler model planned
 	// for them. It is nil unless the model chose the hosts of the splits.
 	Plan *measure.Plan `json:"plan,omitempty"`
+	// Achieved compares what the jobs did with what they were asked to do. It is
+	// nil for workloads that ask for nothing in particular.
+	Achieved *workload.Achieved `json:"achieved,omitempty"`
 	// Checked names, in words, what was compared to check the jobs' outputs.
 	Checked []string `json:"checked,omitempty"`
 	// Reports are HiBench's own report lines, if HiBench's scripts ran the
@@ -419,6 +422,11 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 			}
 		}
 	}
+	var done []workload.Done
+	for i, s := range t.submissions {
+		done = append(done, workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Jobs: t.jobs[t.tags[i]]})
+	}
+	result.Achieved = workload.Achieve(done)
 	for _, j := range captured.Jobs {
 		if j.Outcome != traces.Succeeded {
 			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, oneLine(j.Diagnostics), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))

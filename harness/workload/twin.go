@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
@@ -131,6 +132,24 @@ func (t *Twin) Work() map[traces.JobID]replay.JobWork {
 		}
 	}
 	return all
+}
+
+// Achieved compares what the twin's jobs did in a simulation with what they were
+// asked to do. It is nil if they were asked for nothing.
+func (t *Twin) Achieved(jobs []*measure.Job) *Achieved {
+	byID := map[traces.JobID]*measure.Job{}
+	for _, j := range jobs {
+		byID[j.ID] = j
+	}
+	var done []Done
+	for i := range t.Jobs {
+		d := Done{Asked: t.Jobs[i].Asked}
+		if j := byID[jobID(i)]; j != nil {
+			d.Jobs = []*measure.Job{j}
+		}
+		done = append(done, d)
+	}
+	return Achieve(done)
 }
 
 // wholeBlocks returns splits of which each is a block. As in MapReduce, a last

@@ -89,16 +89,19 @@ type Submission struct {
 // Asked is what one job is asked to do. After the job it is compared with what
 // the job did.
 type Asked struct {
-	Job           string `json:"job"`      // name of the job
-	SubmitMs      int64  `json:"submitMs"` // time of submission, counted from the first submission
-	Maps          int    `json:"maps"`
-	Reduces       int    `json:"reduces"`
-	InputBytes    int64  `json:"inputBytes"`              // bytes that its maps read
-	ShuffleBytes  int64  `json:"shuffleBytes"`            // bytes that its maps emit for its reduces
-	OutputBytes   int64  `json:"outputBytes"`             // bytes that it writes to HDFS
-	CPUMs         int64  `json:"cpuMs"`                   // CPU time that its tasks burn, in ms
-	FlooredInput  int64  `json:"flooredInput,omitempty"`  // how many of InputBytes were added to reach the least that a map can read
-	FlooredOutput int64  `json:"flooredOutput,omitempty"` // how many of ShuffleBytes and OutputBytes were added to reach the least that a task can write
+	Job          string `json:"job"`      // name of the job
+	SubmitMs     int64  `json:"submitMs"` // time of submission, counted from the first submission
+	Maps         int    `json:"maps"`
+	Reduces      int    `json:"reduces"`
+	InputBytes   int64  `json:"inputBytes"`   // bytes that its maps read
+	ShuffleBytes int64  `json:"shuffleBytes"` // bytes that its maps emit for its reduces
+	OutputBytes  int64  `json:"outputBytes"`  // bytes that it writes to HDFS
+	CPUMs        int64  `json:"cpuMs"`        // CPU time that its tasks burn, in ms
+	// How many of InputBytes, ShuffleBytes and OutputBytes were added to reach the
+	// least that a task can read, emit and write.
+	FlooredInput   int64 `json:"flooredInput,omitempty"`
+	FlooredShuffle int64 `json:"flooredShuffle,omitempty"`
+	FlooredOutput  int64 `json:"flooredOutput,omitempty"`
 	// Recorded is what the job of a trace did, for which this job stands; nil if
 	// there is none.
 	Recorded *Recorded `json:"recorded,omitempty"`
