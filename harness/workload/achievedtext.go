@@ -33,9 +33,9 @@ func (a *Achieved) WriteText(out io.Writer) error {
 		if x.Floors > 0 {
 			floors = "+" + text(x.Floors)
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%+.1f%%\n", x.name, text(x.Asked), floors, text(x.Got), x.ErrorPct)
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", x.name, text(x.Asked), floors, text(x.Got), percent(x.ErrorPct))
 	}
-	fmt.Fprintf(w, "  arrivals\t%d in %.1f s\t\t%.1f s late\t%+.1f%%\n", len(a.Jobs), s.Arrival.AskedMs/1000, s.Arrival.LateMs/1000, s.Arrival.ErrorPct)
+	fmt.Fprintf(w, "  arrivals\t%d in %.1f s\t\t%.1f s late\t%s\n", len(a.Jobs), s.Arrival.AskedMs/1000, s.Arrival.LateMs/1000, percent(s.Arrival.ErrorPct))
 	if s.CompletionMs >= 0 {
 		recorded := "unknown"
 		if s.RecordedMs >= 0 {
@@ -57,7 +57,7 @@ func (a *Achieved) WriteText(out io.Writer) error {
 			if c.FailedJobs > 0 {
 				failed = "failed"
 			}
-			fmt.Fprintf(w, "  %s\t%.1f s\t%.1f s\t%+.1f%%\t%+.1f%%\t%+.1f%%\t%d\t%s\n", c.Job, c.Arrival.LateMs/1000, c.LabelWaitMs/1000, c.Input.ErrorPct, c.Shuffle.ErrorPct, c.Output.ErrorPct, c.ExtraAttempts, failed)
+			fmt.Fprintf(w, "  %s\t%.1f s\t%.1f s\t%s\t%s\t%s\t%d\t%s\n", c.Job, c.Arrival.LateMs/1000, c.LabelWaitMs/1000, percent(c.Input.ErrorPct), percent(c.Shuffle.ErrorPct), percent(c.Output.ErrorPct), c.ExtraAttempts, failed)
 		}
 		if err := w.Flush(); err != nil {
 			return err
@@ -77,4 +77,13 @@ func shares(l measure.Locality) string {
 	}
 	s := l.Shares()
 	return fmt.Sprintf("cache %.0f%% node %.0f%% rack %.0f%% off %.0f%%", 100*s[0], 100*s[1], 100*s[2], 100*s[3])
+}
+
+// percent returns an error in percent with its sign, without one if it rounds to
+// 0.
+func percent(error float64) string {
+	if text := fmt.Sprintf("%+.1f%%", error); text != "-0.0%" && text != "+0.0%" {
+		return text
+	}
+	return "0.0%"
 }

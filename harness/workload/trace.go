@@ -14,6 +14,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/replay"
 	"heddle/harness/sim"
+	"heddle/harness/workload/synthetic"
 	"heddle/harness/workload/traceplan"
 	"heddle/traces"
 	"heddle/traces/exchange"
@@ -22,9 +23,19 @@ import (
 // traced is a workload whose jobs are those of a trace.
 type traced struct{ config.Workload }
 
-// On returns an error: jobs of a trace run in virtual time only so far.
-func (w traced) On(Place) (Live, error) {
-	return nil, fmt.Errorf("workload %s: jobs of a trace run in virtual time only so far; add --simulate", w.Label)
+// On returns the workload, ready to run on a cluster: its jobs become Hadoop
+// Streaming jobs of synthetic tasks.
+func (w traced) On(place Place) (Live, error) {
+	p, err := w.plan(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
+	}
+	for i := range p.Jobs {
+		if u := p.Jobs[i].User; u != "" && u != place.User {
+			return nil, fmt.Errorf("workload %s: users: job %s is to run as %s, but jobs can only run as the cluster's user %s", w.Label, p.Jobs[i].ID, u, place.User)
+		}
+	}
+	return &traceLive{workload: w, place: place, plan: p}, nil
 }
 
 // Twin returns the simulated counterpart of the workload: the jobs of the plan
@@ -89,33 +100,76 @@ func (w traced) plan(ctx context.Context) (*traceplan.Plan, error) {
 func jobOf(j *traceplan.Job) Job {
 	x := Job{
 		Name: string(j.ID), At: j.At, User: j.User, Queue: j.Queue, Priority: int32(j.Priority), Reduces: int32(len(j.Reduces)),
-		SlowStart: hadoopSlowStart, Maps: []Split{}, Asked: askedOf(j),
+		SlowStart: hadoopSlowStart, Maps: []Split{}, Asked: askedOf(j, specOf(j, 0)),
 	}
 	for _, m := range j.Maps {
 		x.Maps = append(x.Maps, Split{File: m.File, OffsetBytes: m.OffsetBytes, LengthBytes: m.LengthBytes})
 		x.Work.Maps = append(x.Work.Maps, sim.Work{InputBytes: m.LengthBytes, OutputBytes: m.EmitBytes, ComputeMs: milliseconds(m.CPUMs)})
 	}
+	floored := x.Asked.FlooredShuffle
+	if len(j.Reduces) == 0 {
+		floored = x.Asked.FlooredOutput
+	}
+	for i := range x.Work.Maps { // what floors add or take is divided among all maps
+		share := floored*int64(i+1)/int64(len(j.Maps)) - floored*int64(i)/int64(len(j.Maps))
+		x.Work.Maps[i].OutputBytes = max(0, x.Work.Maps[i].OutputBytes+share)
+	}
 	for _, r := range j.Reduces {
-		x.Work.Reduces = append(x.Work.Reduces, sim.Work{OutputBytes: r.OutputBytes, ComputeMs: milliseconds(r.CPUMs)})
+		x.Work.Reduces = append(x.Work.Reduces, sim.Work{OutputBytes: synthetic.FileBytes(r.OutputBytes), ComputeMs: milliseconds(r.CPUMs)})
 	}
 	return x
 }
 
 func milliseconds(n int64) int32 { return int32(min(n, math.MaxInt32/2)) }
 
-// askedOf returns what a job of a plan is asked to do.
-func askedOf(j *traceplan.Job) *Asked {
+// specOf returns what the synthetic tasks of a job are to do.
+func specOf(j *traceplan.Job, seed uint64) *synthetic.Spec {
+	column := func(n int, value func(int) int64) synthetic.Column {
+		values := make([]int64, n)
+		for i := range values {
+			values[i] = value(i)
+		}
+		return synthetic.Each(values)
+	}
+	s := &synthetic.Spec{Seed: seed}
+	s.Maps = synthetic.MapTasks{
+		Count:     len(j.Maps),
+		ReadBytes: column(len(j.Maps), func(i int) int64 { return j.Maps[i].LengthBytes }),
+		EmitBytes: column(len(j.Maps), func(i int) int64 { return j.Maps[i].EmitBytes }),
+		CPUMs:     column(len(j.Maps), func(i int) int64 { return j.Maps[i].CPUMs }),
+	}
+	n := len(j.Reduces)
+	s.Reduces = synthetic.ReduceTasks{
+		Count:      n,
+		WriteBytes: column(n, func(i int) int64 { return j.Reduces[i].OutputBytes }),
+		CPUMs:      column(n, func(i int) int64 { return j.Reduces[i].CPUMs }),
+	}
+	if j.Asked().Shuffle > 0 {
+		s.Reduces.Shares = column(n, func(i int) int64 { return j.Reduces[i].ShuffleBytes })
+	}
+	return s
+}
+
+// askedOf returns what a job of a plan is asked to do, with the floors of
+// synthetic tasks.
+func askedOf(j *traceplan.Job, s *synthetic.Spec) *Asked {
 	b := j.Asked()
 	a := &Asked{
 		Job: string(j.ID), SubmitMs: j.At.Milliseconds(), Maps: len(j.Maps), Reduces: len(j.Reduces),
-		InputBytes: b.Input, ShuffleBytes: b.Shuffle, OutputBytes: b.Output, FlooredInput: j.Floors.InputBytes,
+		InputBytes: b.Input, FlooredInput: j.Floors.InputBytes,
 		Recorded: &Recorded{CompletionMs: j.Recorded.CompletionMs, Locality: j.Recorded.Locality},
 	}
 	for i := range j.Maps {
 		a.CPUMs = traces.AddCount(a.CPUMs, j.Maps[i].CPUMs)
+		if len(j.Reduces) == 0 {
+			a.OutputBytes += synthetic.FileBytes(j.Maps[i].EmitBytes)
+		}
 	}
-	for i := range j.Reduces {
-		a.CPUMs = traces.AddCount(a.CPUMs, j.Reduces[i].CPUMs)
+	for r := range j.Reduces {
+		a.CPUMs = traces.AddCount(a.CPUMs, j.Reduces[r].CPUMs)
+		a.ShuffleBytes += s.ShuffleBytes(r)
+		a.OutputBytes += synthetic.FileBytes(j.Reduces[r].OutputBytes)
 	}
+	a.FlooredShuffle, a.FlooredOutput = a.ShuffleBytes-b.Shuffle, a.OutputBytes-b.Output
 	return a
 }
