@@ -133,6 +133,10 @@ func (c *Collector) Add(e traces.Event) {
 		j := c.job(e.Job)
 		j.Name, j.SubmitMs, j.submitted = cmp.Or(e.Workload, e.Name), ms(e.T), e.T
 		j.containerBytes = [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes}
+	case *traces.JobStarted:
+		if j := c.jobs[e.Job]; j != nil {
+			j.started = e.T
+		}
 	case *traces.JobListed:
 		c.listed(e)
 	case *traces.JobFinished:
@@ -196,7 +200,7 @@ func (c *Collector) started(e *traces.AttemptStarted) {
 	if since, ok := live.waiting[x]; ok {
 		c.phases[wait].Add(e.T - since)
 		if wait == phaseMapWait {
-			j.MapWaitMs += ms(e.T - since)
+			j.MapWaitMs += ms(max(0, e.T-max(since, j.started)))
 		}
 		delete(live.waiting, x)
 	}

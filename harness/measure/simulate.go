@@ -75,7 +75,6 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 		s.phases[phaseMap].Add(ended - began)
 		s.figures.Locality.add(e.Level)
 		j.Locality.add(e.Level)
-		j.MapWaitMs += ms(began - j.submitted)
 		j.lastMap = max(j.lastMap, ended)
 		written := int64(0)
 		if j.Reduces == 0 {

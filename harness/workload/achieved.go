@@ -266,11 +266,15 @@ func (a *Achieved) warnings() []string {
 	if s.Maps.ErrorPct != 0 || s.Reduces.ErrorPct != 0 {
 		list = append(list, fmt.Sprintf("tasks: %d maps and %d reduces ran, %d and %d were asked for", s.Maps.Got, s.Reduces.Got, s.Maps.Asked, s.Reduces.Asked))
 	}
-	if s.CompletionMs > 0 && s.MapWaitMs > s.CompletionMs*tolerablePct/100 {
+	if s.CompletionMs > 0 && s.MapWaitMs > max(usualWaitMs, s.CompletionMs*tolerablePct/100) {
 		list = append(list, fmt.Sprintf("the cluster was full: maps waited %.1f s on average for containers; a lower speed or scale, or more nodes, makes it less", s.MapWaitMs/1000))
 	}
 	return list
 }
+
+// usualWaitMs is about how long maps wait on an idle cluster, where nodes and
+// ApplicationMasters report once a second.
+const usualWaitMs = 2500
 
 // segmentBytes is about what a reduce fetches from a map that emits nothing for
 // it.
