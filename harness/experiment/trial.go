@@ -201,7 +201,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 			return 0, fmt.Errorf("%w; allow it on the agents, or set coldReads: false", err)
 		}
 	}
-	return data.Bytes, t.cacheInput(ctx, data.Path)
+	return data.Bytes, t.cacheInput(ctx, data)
 }
 
 func (t *trialRun) run(ctx context.Context) (Result, error) {
@@ -232,14 +232,15 @@ func (t *trialRun) clean() (err error) {
 	return errors.Join(err, t.dropLinks())
 }
 
-// cacheInput puts the part of the input that the experiment names into the HDFS
-// cache, unless the previous trial has left the same part cached.
-func (t *trialRun) cacheInput(ctx context.Context, input string) error {
+// cacheInput puts the part of the input that the experiment and the workload
+// name into the HDFS cache, unless the previous trial has left the same part
+// cached.
+func (t *trialRun) cacheInput(ctx context.Context, input workload.Input) error {
 	say := func(text string) { t.say("cache", text) }
 	o, left := t.options.Experiment, t.cache
 	t.cache = nil
 	if left != nil {
-		whole, err := left.stillCached(ctx, t.cluster.HDFS, input, say)
+		whole, err := left.stillCached(ctx, t.cluster.HDFS, input.Path, say)
 		if whole {
 			t.cache = left
 			return nil
