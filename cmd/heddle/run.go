@@ -161,6 +161,9 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 	if o.Source, err = old.ReadFile("experiment.yaml"); err == nil {
 		o.Experiment, err = config.ParseExperiment(filepath.Join(o.Resume, "experiment.yaml"), o.Source)
 	}
+	if err == nil {
+		err = experiment.FindTraces(o.Experiment, old.Manifest())
+	}
 	return old, err
 }
 
