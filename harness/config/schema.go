@@ -67,7 +67,7 @@ func experimentKeys() map[string]keyDoc {
 		"workloads.scale":      {text: "Multiplies bytes and recorded CPU times; 1 by default.", bounds: [2]float64{0, maxTraceScale}},
 		"workloads.maxTasks":   {text: "The most maps, and the most reduces, of a job; fewer tasks carry the same bytes.", bounds: [2]float64{0, maxTraceTasks}},
 		"workloads.cpu":        {text: "The CPU time for each MiB that a task takes in, for traces without CPU times; 20ms by default."},
-		"workloads.queues":     {text: "The cluster's queue for each queue of the trace; * for all others. default by default."},
+		"workloads.queues":     {text: "The cluster's queue for each queue of the trace; * for all others. The cluster's own default queue by default."},
 		"workloads.users":      {text: "The cluster's user for each user of the trace; * for all others. The cluster's own user by default."},
 		"workloads.priorities": {text: "The priority on the cluster for each one of the trace; * for all others. None by default."},
 		"models":               {text: "Scheduler models. yarn is the cluster's own scheduler, and all there is by default."},

@@ -152,7 +152,9 @@ func (l *traceLive) job(ctx context.Context, i int, tag string, settings []hiben
 	if x.Reduces > 0 {
 		x.Reducer = synthetic.Reducer
 	}
-	x.Settings["mapreduce.job.queuename"] = j.Queue
+	if j.Queue != "" {
+		x.Settings["mapreduce.job.queuename"] = j.Queue
+	}
 	if j.Priority > 0 {
 		x.Settings["mapreduce.job.priority"] = strconv.Itoa(j.Priority)
 	}

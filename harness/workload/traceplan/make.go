@@ -103,7 +103,7 @@ func (p *planner) job(old *recorded, first traces.Time) Job {
 	o := p.o
 	return Job{
 		ID: old.id, Name: old.name, At: time.Duration(math.Round(float64(old.at-first) / o.Speed)),
-		Queue: mapped(o.Queues, old.queue, "default"), User: mapped(o.Users, old.user, ""),
+		Queue: mapped(o.Queues, old.queue, ""), User: mapped(o.Users, old.user, ""),
 		Priority: mapped(o.Priorities, fmt.Sprint(old.priority), 0),
 	}
 }

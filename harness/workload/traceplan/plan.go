@@ -63,8 +63,8 @@ type Options struct {
 	CPUMsPerMiB float64
 	// Queues, Users and Priorities map values of the trace to values of the
 	// cluster. The key "*" stands for all values that are not named. Without an
-	// entry, a job goes to the queue "default", as the cluster's own user, without
-	// priority.
+	// entry, a job goes to the queue that the cluster's configuration names, as the
+	// cluster's own user, without priority.
 	Queues, Users map[string]string
 	Priorities    map[string]int
 }
@@ -82,7 +82,7 @@ type Job struct {
 	ID          traces.JobID // id of the job in the trace
 	Name        string       // name of the job in the trace
 	At          time.Duration
-	Queue, User string // an empty user is the cluster's own
+	Queue, User string // empty means the cluster's own
 	Priority    int    // 0 means none
 	Maps        []Map
 	Reduces     []Reduce
