@@ -16,7 +16,6 @@ import (
 	"heddle/harness/sim"
 	"heddle/harness/workload/synthetic"
 	"heddle/harness/workload/traceplan"
-	"heddle/traces"
 	"heddle/traces/exchange"
 )
 
@@ -35,7 +34,11 @@ func (w traced) On(place Place) (Live, error) {
 			return nil, fmt.Errorf("workload %s: users: job %s is to run as %s, but jobs can only run as the cluster's user %s", w.Label, p.Jobs[i].ID, u, place.User)
 		}
 	}
-	return &traceLive{workload: w, place: place, plan: p}, nil
+	program, err := programOf(place)
+	if err != nil {
+		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
+	}
+	return &traceLive{workload: w, place: place, program: program, plan: p}, nil
 }
 
 // Twin returns the simulated counterpart of the workload: the jobs of the plan
@@ -47,15 +50,11 @@ func (w traced) Twin(cache config.Cache) (*Twin, error) {
 		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
 	}
 	t := &Twin{Workload: w.Label, Costs: replay.Workload{Workload: w.Label}, Warnings: p.Warnings}
-	lengths := make([]int64, len(p.Files))
-	for i, f := range p.Files {
-		lengths[i] = f.Bytes
+	for _, f := range p.Files {
 		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, f.Path), Bytes: f.Bytes, Cached: f.Cached})
 	}
-	if cache.Fraction > 0 {
-		for _, i := range ChooseFiles(lengths, cache.Fraction, cache.Seed) {
-			t.Files[i].Cached = true
-		}
+	if err := t.cache(cache); err != nil {
+		return nil, err
 	}
 	for i := range p.Jobs {
 		job := jobOf(&p.Jobs[i])
@@ -153,23 +152,11 @@ func specOf(j *traceplan.Job, seed uint64) *synthetic.Spec {
 // askedOf returns what a job of a plan is asked to do, with the floors of
 // synthetic tasks.
 func askedOf(j *traceplan.Job, s *synthetic.Spec) *Asked {
-	b := j.Asked()
-	a := &Asked{
+	b, t := j.Asked(), s.Totals()
+	return &Asked{
 		Job: string(j.ID), SubmitMs: j.At.Milliseconds(), Maps: len(j.Maps), Reduces: len(j.Reduces),
-		InputBytes: b.Input, FlooredInput: j.Floors.InputBytes,
+		InputBytes: b.Input, ShuffleBytes: t.ShuffleBytes, OutputBytes: t.OutputBytes, CPUMs: t.CPUMs,
+		FlooredInput: j.Floors.InputBytes, FlooredShuffle: t.ShuffleBytes - b.Shuffle, FlooredOutput: t.OutputBytes - b.Output,
 		Recorded: &Recorded{CompletionMs: j.Recorded.CompletionMs, Locality: j.Recorded.Locality},
 	}
-	for i := range j.Maps {
-		a.CPUMs = traces.AddCount(a.CPUMs, j.Maps[i].CPUMs)
-		if len(j.Reduces) == 0 {
-			a.OutputBytes += synthetic.FileBytes(j.Maps[i].EmitBytes)
-		}
-	}
-	for r := range j.Reduces {
-		a.CPUMs = traces.AddCount(a.CPUMs, j.Reduces[r].CPUMs)
-		a.ShuffleBytes += s.ShuffleBytes(r)
-		a.OutputBytes += synthetic.FileBytes(j.Reduces[r].OutputBytes)
-	}
-	a.FlooredShuffle, a.FlooredOutput = a.ShuffleBytes-b.Shuffle, a.OutputBytes-b.Output
-	return a
 }

@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path"
-	"runtime"
 	"strconv"
-	"strings"
-	"time"
 
 	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
@@ -28,32 +25,26 @@ import (
 type traceLive struct {
 	workload traced
 	place    Place
+	program  string // path of the program of tasks on this machine
 	plan     *traceplan.Plan
 
 	folder    string // HDFS folder of the input files
 	submitter *submit.Submitter
-	program   string // HDFS path of the program of tasks
+	shared    string // HDFS path of the program of tasks
 	specs     []*synthetic.Spec
 }
 
 // Prepare writes the input files, unless they are there already, and uploads
-// the program of the tasks, which is this process's own.
+// the program of the tasks.
 func (l *traceLive) Prepare(ctx context.Context, _ string) (Input, error) {
 	input, err := l.writeInput(ctx)
 	if err != nil {
 		return Input{}, fmt.Errorf("workload %s: %w", l.workload.Label, err)
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return Input{}, fmt.Errorf("workload %s: %w", l.workload.Label, err)
-	}
-	if err := synthetic.CheckProgram(program, runtime.GOARCH); err != nil {
-		return Input{}, err
-	}
 	if l.submitter, err = submit.New(ctx, l.place.Cluster); err != nil {
 		return Input{}, err
 	}
-	if l.program, err = l.submitter.Share(ctx, program); err != nil {
+	if l.shared, err = l.submitter.Share(ctx, l.program); err != nil {
 		return Input{}, err
 	}
 	l.specs = nil
@@ -70,17 +61,9 @@ func (l *traceLive) Prepare(ctx context.Context, _ string) (Input, error) {
 // writeInput writes the plan's files to a folder whose name follows from their
 // lengths, so that trials of the same workload share them.
 func (l *traceLive) writeInput(ctx context.Context) (Input, error) {
-	files, err := l.place.Cluster.HDFS.Files()
-	if err != nil {
-		return Input{}, err
-	}
-	defaults, err := files.ServerDefaults()
-	if err != nil {
-		return Input{}, fmt.Errorf("ask for the block size of HDFS: %w", err)
-	}
-	in := synthetic.Input{Seed: l.place.Seed, Replication: defaults.Replication, BlockBytes: defaults.BlockSize}
+	in := synthetic.Input{Seed: l.place.Seed}
 	same := fnv.New64a()
-	fmt.Fprintln(same, in.Seed, in.Replication, in.BlockBytes)
+	fmt.Fprintln(same, in.Seed)
 	for _, f := range l.plan.Files {
 		fmt.Fprintln(same, f.Path, f.Bytes)
 	}
@@ -93,7 +76,7 @@ func (l *traceLive) writeInput(ctx context.Context) (Input, error) {
 			input.Cached = append(input.Cached, l.file(i))
 		}
 	}
-	return input, synthetic.WriteInput(ctx, synthetic.HDFS(files), in)
+	return input, synthetic.WriteInput(ctx, l.place.Cluster.HDFS, in)
 }
 
 // root returns the HDFS folder of what this kind of workload writes.
@@ -126,7 +109,7 @@ func (l *traceLive) Run(ctx context.Context, i int, tag string, settings ...hibe
 	if err != nil {
 		return Ran{}, err
 	}
-	if err := l.await(ctx, done); err != nil {
+	if err := await(ctx, l.place, l.submitter, done); err != nil {
 		return Ran{}, fmt.Errorf("job %s of the trace: %w", l.plan.Jobs[i].ID, err)
 	}
 	return Ran{}, nil
@@ -146,7 +129,7 @@ func (l *traceLive) job(ctx context.Context, i int, tag string, settings []hiben
 	}
 	x := submit.Job{
 		Name: string(j.ID), Settings: synthetic.Settings(), Reduces: len(j.Reduces), Mapper: synthetic.Mapper,
-		Files:  []submit.File{{Path: l.program, Link: synthetic.ProgramFile}, {Path: spec, Link: synthetic.SpecFile}},
+		Files:  []submit.File{{Path: l.shared, Link: synthetic.ProgramFile}, {Path: spec, Link: synthetic.SpecFile}},
 		Output: path.Join(l.output(tag), "files"),
 	}
 	if x.Reduces > 0 {
@@ -193,32 +176,6 @@ func hostsOf(blocks []hdfs.Block, s jobsplit.Split) []string {
 	return hosts
 }
 
-// askEvery is the time between two questions whether a job has ended.
-const askEvery = 500 * time.Millisecond
-
-// await waits for the end of a job. It returns an error if the job did not
-// succeed.
-func (l *traceLive) await(ctx context.Context, job submit.Submitted) error {
-	tick := time.NewTicker(askEvery)
-	defer tick.Stop()
-	for {
-		app, err := l.place.Cluster.RM.App(ctx, job.App)
-		switch {
-		case err == nil && app.Ended() && app.FinalStatus == "SUCCEEDED":
-			return nil
-		case err == nil && app.Ended():
-			return fmt.Errorf("%s ended as %s: %s", job.App, app.FinalStatus, strings.Join(strings.Fields(app.Diagnostics), " "))
-		case err != nil && ctx.Err() == nil:
-			return errors.Join(err, l.submitter.Kill(context.WithoutCancel(ctx), job))
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), l.submitter.Kill(context.WithoutCancel(ctx), job))
-		}
-	}
-}
-
 // Check compares what Hadoop counted with what the tasks were asked for: written
 // bytes must be as asked, and shuffled ones too, within 1 % or a header for each
 // pair of a map and a reduce.
@@ -241,9 +198,8 @@ func (l *traceLive) Check(_ context.Context, i int, _ string, jobs []*measure.Jo
 // Clean removes the output of the submission with the given tag, and what told
 // its tasks what to do.
 func (l *traceLive) Clean(tag string) error {
-	files, err := l.place.Cluster.HDFS.Files()
-	if err != nil {
-		return err
+	if err := l.place.FS.RemoveAll(l.output(tag)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove output of %s: %w", l.workload.Label, err)
 	}
-	return files.RemoveAll(l.output(tag))
+	return nil
 }

@@ -5,99 +5,71 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
-	"time"
+	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	"heddle/collectors/hdfs"
 )
 
-// memory is an HDFS in memory. After a number of bytes it is full.
+// memory is an HDFS in memory that can be full.
 type memory struct {
-	bytes.Buffer
 	mu    sync.Mutex
 	files map[string][]byte
-	room  int
-	fail  error
+	room  int64
 	wrote int // files
 }
 
-func (m *memory) SetDeadline(time.Time) error { return nil }
-func (m *memory) Close() error                { return nil }
-
 func newMemory() *memory { return &memory{files: map[string][]byte{}, room: 1 << 30} }
 
-func (m *memory) Stat(name string) (os.FileInfo, error) {
+func (m *memory) Stat(_ context.Context, name string) (hdfs.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	content, found := m.files[name]
 	if !found {
-		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+		return hdfs.File{}, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 	}
-	return fs.Stat(fstest.MapFS{"file": {Data: content}}, "file")
+	return hdfs.File{Path: name, Length: int64(len(content)), Dir: content == nil}, nil
 }
-func (m *memory) MkdirAll(string, os.FileMode) error { return nil }
 
-func (m *memory) Create(name string, _ int, _ int64) (FileWriter, error) {
+var errFull = errors.New("could only be written to 0 of the 1 minReplication nodes")
+
+func (m *memory) WriteFile(_ context.Context, name string, r io.Reader, o hdfs.WriteOptions) error {
+	content, err := io.ReadAll(iotest.OneByteReader(io.LimitReader(r, 5000)))
+	if err == nil {
+		var rest []byte
+		rest, err = io.ReadAll(r)
+		content = append(content, rest...)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, found := m.files[name]; found {
-		return nil, fs.ErrExist
+	if m.room -= int64(len(content)); m.room < 0 {
+		return fmt.Errorf("write hdfs %s: %w", name, errFull)
 	}
-	m.files[name] = nil
+	if o.Replication != 2 || o.BlockSize != 1<<20 {
+		return fmt.Errorf("written with %+v", o)
+	}
+	m.files[name] = content
 	m.wrote++
-	return &memoryFile{m, name}, nil
+	return err
 }
 
-func (m *memory) Rename(from, to string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.files[to] = m.files[from]
-	delete(m.files, from)
-	return nil
-}
+var three = Input{Files: []File{{"/in/a", 3*LineBytes + 100}, {"/in/b", 1 << 20}, {"/in/empty", 0}}, Seed: 3, Replication: 2, BlockBytes: 1 << 20}
 
-func (m *memory) Remove(name string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, found := m.files[name]; !found {
-		return fs.ErrNotExist
-	}
-	delete(m.files, name)
-	return nil
-}
-
-type memoryFile struct {
-	m    *memory
-	name string
-}
-
-func (f *memoryFile) Write(b []byte) (int, error) {
-	f.m.mu.Lock()
-	defer f.m.mu.Unlock()
-	if f.m.room -= len(b); f.m.room < 0 {
-		return 0, f.m.fail
-	}
-	f.m.files[f.name] = append(f.m.files[f.name], b...)
-	return len(b), nil
-}
-func (f *memoryFile) SetDeadline(time.Time) error { return nil }
-func (f *memoryFile) Close() error                { return nil }
-
-var two = Input{Files: []File{{"/in/a", 3*LineBytes + 100}, {"/in/b", 1 << 20}, {"/in/empty", 0}}, Seed: 3, Replication: 2, BlockBytes: 1 << 20}
-
-// TestInputLines has lines of one length, also after an interruption.
+// TestInputLines has lines of one length, and writes only files that are not
+// there.
 func TestInputLines(t *testing.T) {
 	m := newMemory()
-	m.files["/in/.a.unfinished"] = []byte("half a file of a killed run")
-	if err := WriteInput(t.Context(), m, two); err != nil {
+	if err := WriteInput(t.Context(), m, three); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range two.Files {
+	for _, f := range three.Files {
 		content := m.files[f.Path]
 		if int64(len(content)) != f.Bytes {
 			t.Errorf("%s has %d bytes, want %d", f.Path, len(content), f.Bytes)
@@ -108,13 +80,10 @@ func TestInputLines(t *testing.T) {
 			}
 		}
 	}
-	if len(m.files) != 3 {
-		t.Errorf("%d files are there", len(m.files))
-	}
 	first := string(m.files["/in/b"])
 	delete(m.files, "/in/b")
 	m.wrote = 0
-	if err := WriteInput(t.Context(), m, two); err != nil {
+	if err := WriteInput(t.Context(), m, three); err != nil {
 		t.Fatal(err)
 	}
 	if m.wrote != 1 || string(m.files["/in/b"]) != first {
@@ -122,29 +91,26 @@ func TestInputLines(t *testing.T) {
 	}
 }
 
-// TestInputFails leaves nothing under a final name that is not complete.
-func TestInputFails(t *testing.T) {
-	full := errors.New("could only be written to 0 of the 1 minReplication nodes")
+func TestInputErrors(t *testing.T) {
 	m := newMemory()
-	m.room, m.fail = 500<<10, full
-	err := WriteInput(t.Context(), m, two)
-	if !errors.Is(err, full) || !strings.HasPrefix(err.Error(), "write input /in/b of 1048576 bytes: after 262144 bytes: ") {
+	m.room = 500 << 10
+	err := WriteInput(t.Context(), m, three)
+	if !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "write input of 1048576 bytes: write hdfs /in/b: ") {
 		t.Errorf("a full HDFS gives %v", err)
-	}
-	for name := range m.files {
-		if name == "/in/b" || strings.Contains(name, "unfinished") {
-			t.Errorf("%s is left", name)
-		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped by a signal")
 	cancel(stopped)
-	if err := WriteInput(ctx, m, two); !errors.Is(err, stopped) {
+	if err := WriteInput(ctx, m, three); !errors.Is(err, stopped) {
 		t.Errorf("a call that was stopped gives %v", err)
 	}
 	m.room, m.files["/in/a"] = 1<<30, []byte("foreign")
-	if err := WriteInput(t.Context(), m, two); err == nil || !strings.Contains(err.Error(), "/in/a of 12388 bytes: a file of 7 bytes has this name") {
+	if err := WriteInput(t.Context(), m, three); err == nil || !strings.Contains(err.Error(), "hdfs /in/a is there with 7 bytes; remove it") {
 		t.Errorf("another file gives %v", err)
+	}
+	m.files["/in/a"] = nil
+	if err := WriteInput(t.Context(), m, three); err == nil || !strings.Contains(err.Error(), "hdfs /in/a is a folder") {
+		t.Errorf("a folder gives %v", err)
 	}
 }
 
@@ -153,7 +119,7 @@ func TestInputFails(t *testing.T) {
 func TestTextDoesNotCompress(t *testing.T) {
 	var small bytes.Buffer
 	w := gzip.NewWriter(&small)
-	w.Write(lines(8 << 20))
+	w.Write(someLines(8 << 20))
 	w.Close()
 	if small.Len() < 8<<20*72/100 {
 		t.Errorf("8 MiB are compressed to %d bytes", small.Len())

@@ -142,15 +142,46 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// ShuffleBytes returns the bytes that reduce r gets from all maps, as Hadoop's
-// counter REDUCE_SHUFFLE_BYTES has them. This is what was asked, but for the
-// floor of what a map gives to a reduce: 6 bytes, or at least 22.
-func (s *Spec) ShuffleBytes(r int) int64 {
-	d, sum := s.division(), int64(0)
+// ShuffleBytes returns the bytes that each reduce gets from all maps, as
+// Hadoop's counter REDUCE_SHUFFLE_BYTES has them. This is what was asked, but
+// for the floor of what a map gives to a reduce: 6 bytes, or at least 22.
+func (s *Spec) ShuffleBytes() []int64 {
+	d, sums := s.division(), make([]int64, s.Reduces.Count)
+	for r := range sums {
+		sums[r] = s.shuffled(d, r)
+	}
+	return sums
+}
+
+func (s *Spec) shuffled(d division, r int) (sum int64) {
 	for _, run := range s.Maps.EmitBytes.runs(s.Maps.Count) {
 		sum += int64(run.Tasks) * segmentBytes(d.part(run.Value, r))
 	}
 	return sum
+}
+
+// Totals are sums over all tasks of a job, as Hadoop will count them.
+type Totals struct {
+	ShuffleBytes int64 // bytes that all reduces get
+	OutputBytes  int64 // bytes that the job writes
+	CPUMs        int64 // CPU time of all programs, in milliseconds
+}
+
+// Totals returns what all tasks do together, floors included.
+func (s *Spec) Totals() Totals {
+	m, r := &s.Maps, &s.Reduces
+	t := Totals{CPUMs: m.CPUMs.sum(m.Count) + r.CPUMs.sum(r.Count)}
+	written := r.WriteBytes.runs(r.Count)
+	if r.Count == 0 {
+		written = m.EmitBytes.runs(m.Count)
+	}
+	for _, run := range written {
+		t.OutputBytes += int64(run.Tasks) * FileBytes(run.Value)
+	}
+	for _, bytes := range s.ShuffleBytes() {
+		t.ShuffleBytes += bytes
+	}
+	return t
 }
 
 // division says how a map's output is divided among the reduces. It has the sum

@@ -71,7 +71,7 @@ func Reduce(s *Spec, index int, streams Streams) error {
 		return fmt.Errorf("reduce %d: the job's spec has %d reduces", index, r.Count)
 	}
 	t := begin(streams, r.CPUMs.at(index), r.MemoryBytes.at(index))
-	want := s.ShuffleBytes(index) - int64(s.Maps.Count)*segmentEnd // ends of segments reach no reduce
+	want := s.shuffled(s.division(), index) - int64(s.Maps.Count)*segmentEnd // ends of segments reach no reduce
 	in := &recordReader{in: bufio.NewReaderSize(streams.In, 256<<10)}
 	out := newWriter(s.Seed, fmt.Sprintf("reduce %d", index), r.WriteBytes.at(index), streams.Out)
 	err := t.run(in, want, out, func() error {

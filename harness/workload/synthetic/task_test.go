@@ -2,7 +2,6 @@ package synthetic
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,17 +16,17 @@ import (
 // emits.
 func runMap(s *Spec, index int) ([]byte, error) {
 	var out bytes.Buffer
-	err := Map(s, index, Streams{In: bytes.NewReader(lines(s.Maps.ReadBytes.at(index))), Out: &out, Report: io.Discard})
+	err := Map(s, index, Streams{In: bytes.NewReader(someLines(s.Maps.ReadBytes.at(index))), Out: &out, Report: io.Discard})
 	return out.Bytes(), err
 }
 
-func lines(size int64) []byte {
-	w := &memory{}
-	in := Input{Seed: 1}
-	if err := in.writeLines(context.Background(), w, File{"lines", size}); err != nil {
+// someLines returns so many bytes of input.
+func someLines(size int64) []byte {
+	content, err := io.ReadAll(newLines(1, File{"lines", size}))
+	if err != nil {
 		panic(err)
 	}
-	return w.Bytes()
+	return content
 }
 
 // shuffle does what Hadoop does between maps and reduces. It returns the sorted
@@ -74,7 +73,7 @@ func TestBytesAsAsked(t *testing.T) {
 		}
 		sorted, segments := shuffle(t, s)
 		for r, in := range sorted {
-			if want := s.ShuffleBytes(r); segments[r] != want {
+			if want := s.ShuffleBytes()[r]; segments[r] != want {
 				t.Errorf("reduce %d is given %d bytes, want %d", r, segments[r], want)
 			}
 			var out bytes.Buffer
@@ -133,16 +132,16 @@ func TestTaskErrors(t *testing.T) {
 		index   int
 		want    string
 	}{
-		{"short", Streams{In: bytes.NewReader(lines(9*LineBytes - 1))}, Map, 0, "map 0: input ended after 36863 bytes, and the split has 40960"},
-		{"one line less", Streams{In: bytes.NewReader(lines(9 * LineBytes))}, Map, 0, ""},
+		{"short", Streams{In: bytes.NewReader(someLines(9*LineBytes - 1))}, Map, 0, "map 0: input ended after 36863 bytes, and the split has 40960"},
+		{"one line less", Streams{In: bytes.NewReader(someLines(9 * LineBytes))}, Map, 0, ""},
 		{"empty", Streams{In: strings.NewReader("")}, Map, 0, "input ended after 0 bytes"},
 		{"no such map", Streams{}, Map, 1, "map 1: the job's spec has 1 maps"},
 		{"no such reduce", Streams{}, Reduce, 5, "reduce 5: the job's spec has 1 reduces"},
 		{"foreign", Streams{In: strings.NewReader("word\n")}, Reduce, 0, "has no tab"},
 		{"cut line", Streams{In: strings.NewReader("a\tb\nc")}, Reduce, 0, "unexpected EOF"},
 		{"long line", Streams{In: strings.NewReader(strings.Repeat("x", 1<<20))}, Reduce, 0, "buffer full"},
-		{"read fails", Streams{In: io.MultiReader(bytes.NewReader(lines(100)), failing{broken})}, Map, 0, "map 0: read input: pipe broke"},
-		{"write fails", Streams{In: bytes.NewReader(lines(10 * LineBytes)), Out: failing{broken}}, Map, 0, "map 0: write output: pipe broke"},
+		{"read fails", Streams{In: io.MultiReader(bytes.NewReader(someLines(100)), failing{broken})}, Map, 0, "map 0: read input: pipe broke"},
+		{"write fails", Streams{In: bytes.NewReader(someLines(10 * LineBytes)), Out: failing{broken}}, Map, 0, "map 0: write output: pipe broke"},
 	} {
 		if c.streams.Out == nil {
 			c.streams.Out = io.Discard
@@ -184,7 +183,7 @@ func TestSpread(t *testing.T) {
 	s := &Spec{Maps: MapTasks{Count: 1, ReadBytes: Same(all), EmitBytes: Same(4 << 20), CPUMs: Same(2*used + 400)}, Reduces: ReduceTasks{Count: 4}}
 	var out bytes.Buffer
 	halfOut, halfCPU := 0, int64(0)
-	first, second := bytes.NewReader(lines(all/2)), bytes.NewReader(lines(all/2))
+	first, second := bytes.NewReader(someLines(all/2)), bytes.NewReader(someLines(all/2))
 	in := io.MultiReader(first, at(func() { halfOut, halfCPU = out.Len(), cpuTime().Milliseconds() }), second)
 	var report bytes.Buffer
 	if err := Map(s, 0, Streams{In: in, Out: &out, Report: &report}); err != nil {
