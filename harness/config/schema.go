@@ -241,9 +241,13 @@ func typeOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 
 func structureOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 	properties, required := object{}, []string{}
+	_, grids := reflect.New(v.Type()).Interface().(gridded)
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
 		properties[name] = schemaOf(v.Field(i), join(path, name), docs)
+		if grids && name != "label" {
+			properties[name] = orList(properties[name].(object), v.Field(i).Type())
+		}
 		if docs[join(path, name)].required {
 			required = append(required, name)
 		}
@@ -255,6 +259,23 @@ func structureOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 	for _, key := range docs[path].one {
 		either, _ := s["oneOf"].([]object)
 		s["oneOf"] = append(either, object{"required": []string{key}})
+	}
+	return s
+}
+
+// orList returns the JSON Schema of a key of a grid. Where the type t has a
+// single value, it allows a list of values too.
+func orList(s object, t reflect.Type) object {
+	switch {
+	case t.Kind() == reflect.Map && single(t.Elem()):
+		s["additionalProperties"] = orList(s["additionalProperties"].(object), t.Elem())
+	case single(t):
+		text := s["description"]
+		delete(s, "description")
+		s = object{"anyOf": []object{s, {"type": "array", "items": s, "minItems": 1}}}
+		if text != nil {
+			s["description"] = text
+		}
 	}
 	return s
 }
