@@ -12,7 +12,6 @@ import (
 	"heddle/harness/internal/nearest"
 	"heddle/harness/internal/units"
 	"heddle/harness/sched"
-	"heddle/hibench"
 )
 
 // Experiment says what to run: each workload under each scheduler model,
@@ -84,31 +83,6 @@ type Experiment struct {
 	// Timeout is the longest time that a trial may take; 1h by default, 0 means
 	// no limit.
 	Timeout units.Duration `yaml:"timeout"`
-}
-
-// Workload is a HiBench workload with its input size, as written in an
-// experiment file.
-type Workload struct {
-	// Name is the name of the workload: wordcount, sort or terasort.
-	Name string `yaml:"name"`
-	// Label is the name of the workload in trials and reports; by default Name.
-	// Two workloads with the same Name need different labels.
-	Label string `yaml:"label,omitempty"`
-	// Profile is one of HiBench's input sizes, tiny to bigdata. Size is the
-	// input size in bytes instead. Exactly one of Profile and Size must be
-	// given.
-	Profile string     `yaml:"profile,omitempty"`
-	Size    units.Size `yaml:"size,omitempty"`
-	// Maps is the number of maps that write the input. Reduces is the number of
-	// reduces that write the output. 0 means 8, as in HiBench.
-	Maps    int `yaml:"maps,omitempty"`
-	Reduces int `yaml:"reduces,omitempty"`
-	// Settings are Hadoop properties of the workload's jobs. They are written
-	// to files and sent to YARN, so they must contain no secrets.
-	Settings map[string]string `yaml:"settings,omitempty"`
-	// Jobs is how many equal jobs of the workload run at the same time on the
-	// same input; 0 means 1.
-	Jobs int `yaml:"jobs,omitempty"`
 }
 
 // Cache says which part of an input is put into the HDFS cache. The zero value
@@ -312,38 +286,6 @@ func (e *Experiment) problems() problems {
 	return p
 }
 
-func (w Workload) problems(p *problems, path string) {
-	known := hibench.Workloads()
-	switch {
-	case w.Name == "":
-		p.addf(path+".name", "no name; want %s", strings.Join(known, ", "))
-		return
-	case !slices.Contains(known, w.Name):
-		p.addf(path+".name", "unknown workload %q; want %s", w.Name, strings.Join(known, ", "))
-		return
-	case !labelName.MatchString(w.Label):
-		p.addf(path+".label", "%q: %s", w.Label, wantLabel)
-	}
-	if w.Jobs < 0 || w.Jobs > 100 {
-		p.addf(path+".jobs", "%d: want 1 to 100", w.Jobs)
-	}
-	if w.Profile != "" && !slices.Contains(hibench.Profiles(), w.Profile) {
-		p.addf(path+".profile", "unknown profile %q; want %s", w.Profile, strings.Join(hibench.Profiles(), ", "))
-		return
-	}
-	spec := w.Spec()
-	settings := spec.Settings
-	spec.Settings = nil
-	err := spec.Validate()
-	if err == nil {
-		spec.Settings = settings
-		path, err = path+".settings", spec.Validate()
-	}
-	if err != nil {
-		p.addf(path, "%s", strings.TrimPrefix(err.Error(), "hibench: "))
-	}
-}
-
 func (s Sampling) problems(p *problems) {
 	const least, most = 10 * time.Millisecond, time.Hour
 	for _, f := range []struct {
@@ -365,15 +307,6 @@ func oneOf(p *problems, path, value string, known ...string) {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
 	p.addf(path, "%q: want %s%s", value, strings.Join(known, ", "), hint)
-}
-
-// Spec describes one of the workload's jobs in the form that package hibench
-// needs to run it.
-func (w Workload) Spec() hibench.Spec {
-	return hibench.Spec{
-		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size),
-		Maps: w.Maps, Reduces: w.Reduces, Settings: hibench.Settings(w.Settings),
-	}
 }
 
 // Supported returns an error if a valid experiment uses something that this

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"path"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/hibench"
 )
@@ -19,7 +21,54 @@ type hiBench struct{ config.Workload }
 
 // On returns the workload, ready to run on a cluster with HiBench's jobs. These
 // run through HiBench's scripts, or directly if there is no HiBench checkout.
-func (w hiBench) On(place hibench.Env) (Live, error) { return hibench.New(place, w.Spec()) }
+func (w hiBench) On(place Place) (Live, error) {
+	runner, err := hibench.New(place.Env, w.Spec())
+	if err != nil {
+		return nil, err
+	}
+	return &hiBenchLive{runner, w.Workload}, nil
+}
+
+// hiBenchLive is one of HiBench's workloads on a real cluster.
+type hiBenchLive struct {
+	runner *hibench.Runner
+	config config.Workload
+}
+
+func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
+	d, err := w.runner.Prepare(ctx, tag)
+	return Input{Path: d.Path, Bytes: d.Bytes}, err
+}
+
+// Submissions returns the workload's equal jobs, all submitted at once.
+func (w *hiBenchLive) Submissions() []Submission {
+	list := make([]Submission, max(w.config.Jobs, 1))
+	for i := range list {
+		list[i] = Submission{Name: w.config.Name, Jobs: 1}
+	}
+	return list
+}
+
+func (w *hiBenchLive) Run(ctx context.Context, _ int, tag string, settings ...hibench.Setting) (Ran, error) {
+	r, err := w.runner.Run(ctx, tag, settings...)
+	if r.Report == nil {
+		return Ran{}, err
+	}
+	return Ran{Report: r.Report.Line}, err
+}
+
+func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*measure.Job) ([]string, error) {
+	c := &hibench.Counters{}
+	for _, j := range jobs {
+		c.MapInputRecords += j.Records.MapInput
+		c.MapOutputRecords += j.Records.MapOutput
+		c.ReduceOutputRecords += j.Records.ReduceOutput
+	}
+	check, err := w.runner.Check(ctx, tag, c)
+	return check.Compared, err
+}
+
+func (w *hiBenchLive) Clean(tag string) error { return w.runner.Clean(tag) }
 
 // Twin returns the simulated counterpart of the workload. It has as many equal
 // jobs at the same time as the workload, with the same input.
