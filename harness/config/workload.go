@@ -15,7 +15,7 @@ import (
 // Workload is one entry of an experiment file's list of workloads. Which keys it
 // may have depends on its kind; see workloadKinds.
 type Workload struct {
-	// Name is the name of the workload: wordcount, sort or terasort.
+	// Name is the name of the workload: wordcount, sort, terasort or grep.
 	Name string `yaml:"name"`
 	// Label is the name of the workload in trials and reports; by default Name.
 	// Two workloads with the same Name need different labels.
@@ -29,6 +29,8 @@ type Workload struct {
 	// reduces that write the output. 0 means 8, as in HiBench.
 	Maps    int `yaml:"maps,omitempty"`
 	Reduces int `yaml:"reduces,omitempty"`
+	// Regex is the regular expression that grep looks for.
+	Regex string `yaml:"regex,omitempty"`
 	// Settings are Hadoop properties of the workload's jobs. They are written
 	// to files and sent to YARN, so they must contain no secrets.
 	Settings map[string]string `yaml:"settings,omitempty"`
@@ -53,6 +55,7 @@ func init() {
 	for _, name := range hibench.Workloads() {
 		workloadKinds[name] = workloadKind{[]string{"profile", "size", "maps", "reduces"}, Workload.hibenchProblems}
 	}
+	workloadKinds[hibench.Grep] = workloadKind{[]string{"size", "maps", "reduces", "regex"}, Workload.grepProblems}
 }
 
 func (w Workload) problems(p *problems, path string) {
@@ -75,12 +78,15 @@ func (w Workload) problems(p *problems, path string) {
 	if w.Jobs < 0 || w.Jobs > 100 {
 		p.addf(path+".jobs", "%d: want 1 to 100", w.Jobs)
 	}
+	good := len(*p)
 	for _, key := range w.keys() {
 		if !slices.Contains(commonKeys, key) && !slices.Contains(kind.keys, key) {
 			p.addf(path+"."+key, "%s has no such key; it has %s", w.Name, strings.Join(kind.keys, ", "))
 		}
 	}
-	kind.check(w, p, path)
+	if len(*p) == good {
+		kind.check(w, p, path)
+	}
 }
 
 // commonKeys are the keys that entries of all kinds of workloads may have.
@@ -106,6 +112,21 @@ func (w Workload) hibenchProblems(p *problems, path string) {
 		p.addf(path+".profile", "unknown profile %q; want %s", w.Profile, strings.Join(hibench.Profiles(), ", "))
 		return
 	}
+	w.specProblems(p, path)
+}
+
+// grepProblems adds what is wrong with a workload that runs grep.
+func (w Workload) grepProblems(p *problems, path string) {
+	valid := w
+	valid.Regex = "a"
+	if (hibench.Spec{Workload: w.Name, SizeBytes: 100, Regex: w.Regex}).Validate() != nil && valid.Spec().Validate() == nil {
+		path += ".regex"
+	}
+	w.specProblems(p, path)
+}
+
+// specProblems adds what package hibench refuses of the workload.
+func (w Workload) specProblems(p *problems, path string) {
 	spec := w.Spec()
 	settings := spec.Settings
 	spec.Settings = nil
@@ -124,6 +145,6 @@ func (w Workload) hibenchProblems(p *problems, path string) {
 func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size),
-		Maps: w.Maps, Reduces: w.Reduces, Settings: hibench.Settings(w.Settings),
+		Maps: w.Maps, Reduces: w.Reduces, Regex: w.Regex, Settings: hibench.Settings(w.Settings),
 	}
 }

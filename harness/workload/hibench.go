@@ -15,8 +15,8 @@ import (
 	"heddle/hibench"
 )
 
-// hiBench is one of HiBench's workloads wordcount, sort and terasort, as an
-// experiment file describes it.
+// hiBench is one of HiBench's workloads wordcount, sort and terasort, or grep, as
+// an experiment file describes it.
 type hiBench struct{ config.Workload }
 
 // On returns the workload, ready to run on a cluster with HiBench's jobs. These
@@ -43,8 +43,12 @@ func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
 // Submissions returns the workload's equal jobs, all submitted at once.
 func (w *hiBenchLive) Submissions() []Submission {
 	list := make([]Submission, max(w.config.Jobs, 1))
+	jobs := 1
+	if w.config.Name == hibench.Grep {
+		jobs = hibench.GrepJobs
+	}
 	for i := range list {
-		list[i] = Submission{Name: w.config.Name, Jobs: 1}
+		list[i] = Submission{Name: w.config.Name, Jobs: jobs}
 	}
 	return list
 }

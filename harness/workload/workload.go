@@ -1,7 +1,6 @@
 // Package workload contains what experiments run on clusters, and what
 // simulations run in its place. A workload is one or more YARN jobs over an
-// input: HiBench's wordcount, sort and terasort so far, each in a file of its
-// own.
+// input: HiBench's wordcount, sort and terasort, and grep of Hadoop's examples.
 //
 // On a cluster, a workload prepares its input, runs its jobs under a YARN tag,
 // checks their output and removes it. Its twin is the same jobs in virtual
