@@ -65,7 +65,7 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string, err error) {
 	e := *o.Experiment
 	e.Repeats, e.Timeout, e.Warmups = experiment.ForecastRepeats, 0, 0
-	if _, err := findClusters(c, &o, nil); err != nil {
+	if _, err := findClusters(c, &o, nil, true); err != nil {
 		return "", err
 	}
 	costs, err := calibrationOf(c.String("calibration"), o.Unverified)
