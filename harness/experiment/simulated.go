@@ -89,6 +89,7 @@ type simulatedTrial struct {
 	world *simulatedWorld
 	input *replay.Trace
 	costs *replay.Calibration
+	after map[traces.JobID]traces.JobID // jobs that follow others, as in replay.Config
 }
 
 // prepare makes the jobs and input files of the simulated workload. Trials of
@@ -106,6 +107,7 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 	if t.costs = w.calibration; t.costs == nil {
 		t.costs = replay.Uncalibrated(h.Cluster, twin.Costs)
 	}
+	t.after = twin.After()
 	disk.CachedReplicas = max(1, e.Cache.Replicas)
 	t.input = w.inputs[t.plan.Workload.Label]
 	if t.input == nil {
@@ -135,7 +137,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
-		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
+		After: t.after, Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
 		Record: func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 	})
 	if err != nil {

@@ -94,6 +94,9 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	for range max(w.Jobs, 1) {
 		t.Jobs = append(t.Jobs, job)
 	}
+	if w.Name == hibench.Grep {
+		t.sortGrep(&shape)
+	}
 	lengths := make([]int64, shape.Files)
 	for i := range lengths {
 		lengths[i] = shape.FileBytes
@@ -109,6 +112,20 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 		}
 	}
 	return t, nil
+}
+
+// sortGrep adds to each job that searches the job that sorts what was found. It
+// has a map for each file that a reduce of the search wrote, and one reduce.
+func (t *Twin) sortGrep(s *hibench.Shape) {
+	found := float64(s.FileBytes*int64(s.Files)) * s.MapOutputPerByte * s.ReduceOutputPerByte
+	for i := range t.Jobs {
+		search := &t.Jobs[i]
+		search.Name = "grep-search"
+		sort := *search
+		sort.Name, sort.After, sort.Reduces = "grep-sort", i+1, 1
+		sort.FollowMaps, sort.FollowBytes = search.Reduces, int64(found)/int64(search.Reduces)
+		t.Jobs = append(t.Jobs, sort)
+	}
 }
 
 // hadoopSlowStart is Hadoop's default for the share of maps that must be done

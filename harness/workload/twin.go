@@ -25,9 +25,16 @@ type Twin struct {
 }
 
 // Job is one job of a simulated workload, as YARN would run it. It reads all
-// files of the workload.
+// files of the workload, unless it follows another job.
 type Job struct {
-	Name                              string
+	Name string
+	// After is the number of the job, counted from 1 in Twin.Jobs, after whose end
+	// this job is submitted; 0 means that it is submitted at time 0. Such a job
+	// has FollowMaps maps, which read FollowBytes each that the job before wrote.
+	// It is not known on which nodes these are.
+	After                             int
+	FollowMaps                        int32
+	FollowBytes                       int64
 	Queue                             string
 	Priority                          int32
 	Reduces                           int32
@@ -56,7 +63,8 @@ type Conf struct {
 }
 
 // Events returns the simulated workload as the events of a trace, from which a
-// replay can start. All jobs are submitted at time 0, and no task has run yet.
+// replay can start. All jobs are submitted at time 0, and no task has run yet. The
+// method After says which jobs a replay has to submit later.
 // Blocks are placed on the workers of c by the NameNode's rules. These depend
 // on which worker writes a file. The writers are spread evenly over the
 // workers, as YARN spreads maps without input, in an order that depends on the
@@ -71,7 +79,13 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 		events = append(events, s.replicas...)
 	}
 	for i, j := range t.Jobs {
-		id := traces.JobID(fmt.Sprintf("job_0_%04d", i+1))
+		id, splits := jobID(i), splits
+		if j.After > 0 {
+			splits = make([]split, j.FollowMaps)
+			for m := range splits {
+				splits[m].bytes = j.FollowBytes
+			}
+		}
 		events = append(events, &traces.JobSubmitted{
 			Job: id, Name: j.Name, Workload: t.Workload, User: "heddle", Queue: j.Queue, Priority: j.Priority,
 			Maps: int32(len(splits)), Reduces: j.Reduces, SlowStart: j.SlowStart,
@@ -81,7 +95,7 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 		for m, s := range splits {
 			events = append(events, &traces.TaskScheduled{
 				Task: traces.Task{Job: id, Kind: traces.Map, Index: int32(m)}, SplitHosts: s.hosts,
-				Path: s.path, OffsetBytes: s.offset, LengthBytes: s.bytes, Blocks: []traces.Block{s.block},
+				Path: s.path, OffsetBytes: s.offset, LengthBytes: s.bytes, Blocks: s.blocks(),
 			})
 		}
 		for r := range j.Reduces {
@@ -98,6 +112,30 @@ type split struct {
 	block         traces.Block
 	hosts         []traces.Node
 	replicas      []traces.Event // trace events that say which nodes store the block
+}
+
+// blocks returns the split's block; none if the split is no part of an input
+// file.
+func (s *split) blocks() []traces.Block {
+	if s.block == 0 {
+		return nil
+	}
+	return []traces.Block{s.block}
+}
+
+// jobID returns the id of the twin's job with index i in simulated traces.
+func jobID(i int) traces.JobID { return traces.JobID(fmt.Sprintf("job_0_%04d", i+1)) }
+
+// After returns the jobs that follow another one, each with the id of that one,
+// for replay.Config.
+func (t *Twin) After() map[traces.JobID]traces.JobID {
+	after := map[traces.JobID]traces.JobID{}
+	for i, j := range t.Jobs {
+		if j.After > 0 {
+			after[jobID(i)] = jobID(j.After - 1)
+		}
+	}
+	return after
 }
 
 // place chooses the workers of c that store the files' blocks, and makes the
