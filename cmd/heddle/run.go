@@ -114,7 +114,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	var run *runs.Run
 	if simulated {
 		var costs *replay.Calibration
-		if costs, err = calibrationOf(c.String("calibration"), o.Unverified); err != nil {
+		if costs, err = calibrationOf(c, o); err != nil {
 			return withCode(exitUsage, err)
 		}
 		run, err = experiment.Simulate(c.Context, *o, costs)
@@ -224,17 +224,21 @@ func isCalibration(arg string) bool {
 
 // calibrationOf returns the durations of tasks for a simulation. It reads a
 // calibration file, or computes a calibration from the trials of a run folder.
-// It returns nil if path is empty.
-func calibrationOf(path string, unverified bool) (*replay.Calibration, error) {
+// It returns nil if the flag --calibration is missing.
+func calibrationOf(c *cli.Context, o *experiment.Options) (*replay.Calibration, error) {
+	path := c.String("calibration")
 	if path == "" {
 		return nil, nil
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return replay.ReadCalibration(path)
 	}
-	run, err := experiment.Read(path, unverified)
+	run, err := experiment.Read(path, o.Unverified)
 	if err != nil {
 		return nil, err
+	}
+	if unlike := experiment.Unlike(o.Experiment, run.Run, true); unlike != "" {
+		warn(c, "calibration: "+unlike)
 	}
 	var list []*replay.Trace
 	for i := range run.Results {
