@@ -20,7 +20,11 @@ import (
 
 // maxPoints is the largest number of points that the grids in one list may have
 // together.
-const maxPoints = 1000
+const maxPoints = 500
+
+// maxNodes is the largest number of keys and values that all points of a grid may
+// have together. An entry has a few dozen of them.
+const maxNodes = 1 << 13
 
 // gridded is an element of a list that may contain grids.
 type gridded interface {
@@ -62,6 +66,10 @@ func (d *decoder) expand(entries []*yaml.Node, kind gridded, path string) []*yam
 				points = 0
 				break
 			}
+		}
+		if points*nodesIn(e) > maxNodes {
+			d.report(positionOf(e), next, "%d combinations of an entry of so many keys; want fewer", points)
+			points = 0
 		}
 		if len(axes) == 0 {
 			add(e, place)
@@ -108,6 +116,13 @@ func eachKey(n *yaml.Node, do func(key, value *yaml.Node)) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		do(n.Content[i], n.Content[i+1])
 	}
+}
+
+// nodesIn returns how many keys and values an entry has.
+func nodesIn(n *yaml.Node) int {
+	count := 1
+	eachKey(n, func(_, value *yaml.Node) { count += 1 + nodesIn(value) })
+	return count
 }
 
 func isList(n *yaml.Node) bool { return n.Kind == yaml.SequenceNode && n.Anchor == "" }
