@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"heddle/harness/compare"
@@ -76,27 +77,37 @@ func Judge(effects []Effect) Verdict {
 	if len(effects) == 0 {
 		return NotTestable
 	}
-	short, full := 0, 0
-	for i := range effects {
-		switch effects[i].Verdict() {
-		case Reversed:
-			return Reversed
-		case Holds:
-			full++
-		case Ceiling:
-			short++
-		}
-	}
-	first := effects[0].Verdict()
-	switch {
+	verdicts := together(effects)
+	full := count(verdicts, func(v Verdict) bool { return v == Holds })
+	short := count(verdicts, func(v Verdict) bool { return v == Ceiling })
+	switch first := verdicts[0]; {
+	case slices.Contains(verdicts, Reversed):
+		return Reversed
 	case full == len(effects):
 		return Holds
 	case full+short == len(effects):
 		return Ceiling
 	case first == Holds || first == Direction:
 		return Direction
+	default:
+		return first
 	}
-	return first
+}
+
+// together returns the verdicts on the effects of one claim. Of several effects,
+// one may seem reversed by chance. So an effect is reversed only if that is
+// shown with an interval widened for their number (Bonferroni's rule).
+func together(effects []Effect) []Verdict {
+	widen := math.Erfinv(1-(1-stats.Level)/float64(len(effects))) / math.Erfinv(stats.Level)
+	list := make([]Verdict, len(effects))
+	for i := range effects {
+		e := effects[i]
+		if list[i] = e.Verdict(); list[i] == Reversed {
+			e.Hi = e.Value + (e.Hi-e.Value)*widen
+			list[i] = e.Verdict()
+		}
+	}
+	return list
 }
 
 // Criterion is a claim with its verdict in one reading.
@@ -174,14 +185,14 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 		Controls: []ControlResult{},
 	}
 	var notes []string
-	for i := range effects {
+	for i, v := range together(effects) {
 		e := &effects[i]
-		x := EffectJSON{What: e.What, Unit: e.Unit, Ours: compare.Number(e.Value), CI95: compare.Interval{e.Lo, e.Hi}, Least: e.Least, Room: compare.Number(math.NaN()), RoomWhy: e.RoomWhy, Verdict: e.Verdict()}
+		x := EffectJSON{What: e.What, Unit: e.Unit, Ours: compare.Number(e.Value), CI95: compare.Interval{e.Lo, e.Hi}, Least: e.Least, Room: compare.Number(math.NaN()), RoomWhy: e.RoomWhy, Verdict: v}
 		if e.RoomWhy != "" {
 			x.Room = compare.Number(e.Room)
 		}
 		c.Effects = append(c.Effects, x)
-		notes = append(notes, e.text())
+		notes = append(notes, e.text(v))
 	}
 	c.Note = strings.Join(notes, "; ")
 	c.NeededMethod = c.AboutMethod && c.Verdict.met() > 0
@@ -203,10 +214,10 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 	return c, nil
 }
 
-// text says in words what was found of an effect, and what was asked for.
-func (e *Effect) text() string {
+// text says in words what was found of an effect, what was asked for, and its
+// verdict v.
+func (e *Effect) text(v Verdict) string {
 	s := e.What + " " + Text(e.Estimate, e.Unit)
-	v := e.Verdict()
 	if v == Holds {
 		return s
 	}

@@ -159,6 +159,26 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestChance has one effect of many count as reversed only if that is clear.
+func TestChance(t *testing.T) {
+	hardly := Effect{Estimate: estimate(-1, -1.9, -0.1)}
+	clearly := Effect{Estimate: estimate(-1, -1.5, -0.5)}
+	holds := Effect{Estimate: estimate(1, 0.5, 1.5)}
+	for _, c := range []struct {
+		effects []Effect
+		want    Verdict
+	}{
+		{[]Effect{hardly}, Reversed},
+		{[]Effect{holds, hardly, holds, holds}, Direction},
+		{[]Effect{hardly, holds, holds, holds}, Fails},
+		{[]Effect{holds, clearly, holds, holds}, Reversed},
+	} {
+		if got := Judge(c.effects); got != c.want {
+			t.Errorf("%d effects: %s, want %s", len(c.effects), got, c.want)
+		}
+	}
+}
+
 func TestTimes(t *testing.T) {
 	if e := Times([]float64{1, 2, 3}, []float64{2, 4, 6}); e.Value != 2 || e.Lo != 2 || e.Hi != 2 {
 		t.Errorf("ratio of proportional samples %+v, want 2 exactly", e)

@@ -28,6 +28,7 @@ type Matrix struct {
 
 	claimant string
 	named    []string // names of the readings that have one
+	axes     []Axis   // all axes of the paper
 }
 
 // MatrixRow is one reading with the verdicts on all claims.
@@ -79,7 +80,7 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 		return nil, err
 	}
 	readings := p.readings(axes, vary.Full)
-	m := &Matrix{Paper: p.Name, Title: p.Title, Source: p.Source, Seed: o.Seed, Seeds: o.Seeds, claimant: p.Claimant, named: p.readingNames()}
+	m := &Matrix{Paper: p.Name, Title: p.Title, Source: p.Source, Seed: o.Seed, Seeds: o.Seeds, claimant: p.Claimant, named: p.readingNames(), axes: p.Axes}
 	for _, x := range p.Measures {
 		m.Measures = append(m.Measures, MeasureName{x.Name, x.Unit})
 	}
@@ -142,14 +143,17 @@ func (m *Matrix) summary() string {
 	if all := len(m.Readings); all > 1 {
 		var holds, never []string
 		for _, c := range m.Claims {
-			if n := c.Verdicts[Holds]; n > 0 {
+			switch n := c.Verdicts[Holds]; {
+			case n > 0 && len(holds) == 0:
+				holds = append(holds, fmt.Sprintf("%s holds in %d", c.ID, n))
+			case n > 0:
 				holds = append(holds, fmt.Sprintf("%s in %d", c.ID, n))
-			} else {
+			default:
 				never = append(never, c.ID)
 			}
 		}
-		s = append(s, fmt.Sprintf("The text can be read in more ways than one: of %d readings, each with %d seeds, %s.", all, m.Seeds,
-			joined(some("claim "+strings.Join(holds, ", ")+" holds", len(holds)), some(strings.Join(never, ", ")+" in none", len(never)))))
+		s = append(s, fmt.Sprintf("The text can be read in more ways than one. Of %d readings, each with %d seeds: %s.", all, m.Seeds,
+			joined(strings.Join(holds, ", "), some(strings.Join(never, ", ")+" in none", len(never)))))
 	}
 	s = append(s, m.roomSentence(), m.methodSentence())
 	s = append(s, m.moversSentences()...)
@@ -184,7 +188,11 @@ func (m *Matrix) printedSentence(list []Criterion) string {
 		}
 		others = append(others, some(meaning[v]+": "+strings.Join(ids, ", "), len(ids)))
 	}
-	text := fmt.Sprintf("Read as printed, %d of the paper's %d claims hold in the simulator", count(list, func(c Criterion) bool { return c.Verdict == Holds }), len(list))
+	holds := fmt.Sprint(count(list, func(c Criterion) bool { return c.Verdict == Holds }))
+	if holds == "0" {
+		holds = "none"
+	}
+	text := fmt.Sprintf("Read as printed, %s of the paper's %d claims hold in the simulator", holds, len(list))
 	if rest := joined(others...); rest != "" {
 		text += "; " + rest
 	}
@@ -275,8 +283,8 @@ func (m *Matrix) changed(a, b *MatrixRow) (string, bool) {
 			continue
 		}
 		name, value := key, b.Set[key]
-		for i := range m.Axes {
-			if x := &m.Axes[i]; x.key() == key {
+		for i := range m.axes {
+			if x := &m.axes[i]; x.key() == key {
 				name = x.Name
 				if value == "" {
 					value = x.Values[0].Value

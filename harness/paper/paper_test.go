@@ -298,7 +298,7 @@ func TestMatrix(t *testing.T) {
 	if len(pairs) != 6 {
 		t.Errorf("%d of 6 pairs of reward and episodes: %v", len(pairs), pairs)
 	}
-	for _, part := range []string{"Read as printed", "of the paper's 2 claims", "of 6 readings", "matching in ", "random in ", "Cache rate of Mine: "} {
+	for _, part := range []string{"Read as printed", "of the paper's 2 claims", "Of 6 readings", "matching in ", "random in ", "Cache rate of Mine: "} {
 		if !strings.Contains(m.Summary, part) {
 			t.Errorf("the summary lacks %q: %s", part, m.Summary)
 		}
