@@ -89,6 +89,9 @@ func newWorld(t *rapid.T, m Model) *world {
 			t.Fatal(err)
 		}
 	}
+	if rapid.IntRange(0, 2).Draw(t, "has slots") == 0 {
+		w.s.SetSlots(rapid.Int32Range(1, 3).Draw(t, "map slots"), rapid.Int32Range(1, 2).Draw(t, "reduce slots"))
+	}
 	return w
 }
 
