@@ -37,7 +37,7 @@ func TestSlots(t *testing.T) {
 	s.Ask(id, Map, 3)
 	s.Ask(id, Reduce, 2)
 	for _, step := range []struct {
-		task                TaskID
+		task                      TaskID
 		fitsMap, fitsReduce, room bool // after it has started
 	}{{0, true, true, true}, {1, false, true, true}, {3, false, false, false}} {
 		if err := s.Start(id, step.task, n); err != nil {
