@@ -38,6 +38,14 @@ var baselines = []baseline{
 	{"clqlmrs", Params{"episodes": "20", "update": "q", "reward": "cumulative", "episode": "wave", "retrain": "0"}},
 	{"clqlmrs", Params{"episodes": "20", "table": "class"}},
 	{"clqlmrs", Params{"episodes": "20", "pairs": "12"}},
+	{"fair1", nil},
+	{"fair1", Params{"inPool": "fifo", "nodeDelayMs": "3000", "rackDelayMs": "2000", "minMaps": "q0=2,*=1", "maxMaps": "*=3", "maxReduces": "q1=1", "weights": "q2=2"}},
+	{"fifo1", nil},
+	{"modfair", nil},
+	{"modfair", Params{"mechanisms": "m1,m5", "sharedOrder": "factors", "sharedPlace": "sorted", "table3": "printed", "endLevel": "prose"}},
+	{"modfair", Params{"mechanisms": "m1,m2,m3", "sharedPlace": "last", "share": "total", "grant": "each", "atLeastOne": "true", "mostPending": "last", "minMaps": "*=3", "maxMaps": "*=6"}},
+	{"modfair", Params{"mechanisms": "m2,m4", "share": "freeOnly", "cap": "borrow", "round": "ceil", "wait": "pending", "delayMean": "recent", "rackTimer": "sameStart", "pick": "next"}},
+	{"modfair", Params{"mechanisms": "m3", "minimum": "ratchet", "minMaps": "*=2"}},
 	{"random", nil},
 	{"matching", nil},
 	{"matching", Params{"slots": "2", "off": "0"}},
@@ -393,6 +401,8 @@ func TestEqualModels(t *testing.T) {
 		{"delay 0 is fair", "delay", "fair", Params{"order": "fair", "nodeSkips": "0", "rackSkips": "0"}, nil, true},
 		{"acl without cache is delay", "acl", "delay", Params{"d": "3"}, Params{"nodeSkips": "3", "rackSkips": "0"}, true},
 		{"acl with C 0 is acl without cache", "acl", "acl", Params{"c": "0", "d": "3"}, Params{"c": "9", "d": "3"}, true},
+		{"modfair without mechanisms is fair1", "modfair", "fair1", Params{"mechanisms": "", "minMaps": "*=1", "maxMaps": "q1=2"}, Params{"minMaps": "*=1", "maxMaps": "q1=2"}, false},
+		{"fair1 with one job a pool and no wait is fair1 by jobs", "fair1", "fair1", Params{"nodeDelayMs": "0", "rackDelayMs": "0", "weights": "q=2"}, Params{"nodeDelayMs": "0", "rackDelayMs": "0"}, true},
 		{"capacity's 40 is the nodes", "capacity", "capacity", nil, Params{"nodeLocalityDelay": "6"}, false},
 	} {
 		t.Run(pair.name, func(t *testing.T) {
