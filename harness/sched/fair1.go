@@ -157,6 +157,10 @@ func (m *fair1) Name() string {
 // firstOnly says that the model looks only at the node that reported.
 func (m *fair1) firstOnly() {}
 
+// EveryHeartbeat says that the model sees heartbeats while nothing waits: with
+// them, jobs stop waiting, and demands are counted.
+func (m *fair1) EveryHeartbeat() {}
+
 // Round chooses one task for the node that reported.
 func (m *fair1) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	n := free[0]

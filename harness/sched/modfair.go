@@ -14,7 +14,8 @@ import (
 //	    the job with the fewest. If small jobs / all jobs > 1 / (map slots of a
 //	    node), nothing happens. Else small jobs are in sharedPool, which may run
 //	    ceil(fewest maps / 2) maps, and reduces likewise; the others are in their
-//	    own pools. A job may move both ways; what it runs counts where it is.
+//	    own pools. A job may move both ways; what it runs counts where it is. Jobs
+//	    of which no task waits or runs do not count.
 //	m2  pool slots. Every updateMs, and for each kind of task: the slots that
 //	    sharedPool leaves are divided between the pools by their waiting tasks, at
 //	    most a pool's maximum. What a pool gets is the most that it may run.

@@ -21,8 +21,8 @@ func (c *mechanisms) classify(v *state.View, m *fair1) {
 	}
 	fewest, small, all := int32(0), int64(0), int64(0)
 	for _, id := range v.Active() {
-		if v.Done(id, state.Map) == v.Tasks(id, state.Map) && v.Done(id, state.Reduce) == v.Tasks(id, state.Reduce) {
-			continue // the job only has to end
+		if unfinished(v, id, state.Map)+unfinished(v, id, state.Reduce) == 0 {
+			continue // the job only has to end, or its ApplicationMaster does not run
 		}
 		all++
 		switch maps := v.Tasks(id, state.Map); {
