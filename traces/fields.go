@@ -111,6 +111,7 @@ func (e *JobSubmitted) Fields(v Visitor) {
 	v.Name(&e.MapLabel)
 	v.Name(&e.ReduceLabel)
 	v.Bool(&e.Speculation)
+	v.Name(&e.Pool)
 }
 
 // Fields implements Event: it passes each field of the event to a Visitor, such
