@@ -56,6 +56,9 @@ type Options struct {
 	// while a scheduler model decides. The record is in each trial's folder
 	// logs.
 	RecordObservations bool
+	// Program is the path of the heddle that runs as the tasks of synthetic
+	// jobs. Empty means the running program.
+	Program string
 	// Command is the command line of this process. The run's manifest
 	// (manifest.json) records it.
 	Command []string
@@ -137,7 +140,11 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		}
 		return run, err
 	}
-	m := runs.Manifest{Command: o.Command, World: world, Seed: o.Experiment.Seed, Settings: o.Settings}
+	settings, err := traceSettings(o.Experiment, o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	m := runs.Manifest{Command: o.Command, World: world, Seed: o.Experiment.Seed, Settings: settings}
 	if hadoop != "" {
 		m.Versions = map[string]string{"hadoop": hadoop}
 	}

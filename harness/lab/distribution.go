@@ -24,6 +24,7 @@ const hadoopVersion = "3.4.2"
 type distribution struct {
 	classpath string // Java class path that consists only of jars: "DIR/*:DIR/*"
 	examples  string // path of hadoop-mapreduce-examples-VERSION.jar, which has Hadoop's example jobs
+	streaming string // path of hadoop-streaming-VERSION.jar, which runs commands as mappers and reducers; empty if a given distribution lacks it
 	cache     string // folder of this user where heddle keeps Hadoop's jars and class-data archives
 }
 
@@ -39,27 +40,51 @@ func findDistribution(ctx context.Context, c Config, say func(Event)) (distribut
 		return unpacked(c.HadoopHome, cache)
 	}
 	d := distribution{cache: filepath.Join(cache, "hadoop-"+hadoopVersion)}
-	jars := filepath.Join(d.cache, "jars")
+	jars, tools := filepath.Join(d.cache, "jars"), filepath.Join(d.cache, "tools")
 	d.classpath = jars + "/*"
 	d.examples = filepath.Join(jars, "hadoop-mapreduce-examples-"+hadoopVersion+".jar")
-	if _, err := os.Stat(jars); err == nil {
-		if err := checkJars(jars); err != nil {
-			return d, fmt.Errorf("%w; remove the folder, then 'heddle lab up' fetches it anew", err)
+	d.streaming = filepath.Join(tools, "hadoop-streaming-"+hadoopVersion+".jar")
+	for _, part := range []jarFolder{
+		{jars, "jars.sha256", []string{"dependency:copy-dependencies", "-DincludeScope=runtime"}},
+		{tools, "tools.sha256", []string{"dependency:copy", "-Dartifact=org.apache.hadoop:hadoop-streaming:" + hadoopVersion}},
+	} {
+		if err := part.have(ctx, say); err != nil {
+			return d, err
 		}
-		return d, nil
 	}
-	say(Event{What: "fetching Hadoop " + hadoopVersion + " with Maven"})
-	return d, fetchJars(ctx, jars)
+	return d, nil
 }
 
-// checkJars compares the jars in a folder with hadoop/jars.sha256. A jar that
+// jarFolder is a folder in the user's cache folder with jars from Maven
+// Central. The tools are in a folder of their own, as in an unpacked Hadoop:
+// they are no part of the daemons' class path.
+type jarFolder struct {
+	path string
+	sums string   // name of the file in hadoop/ that lists the folder's jars and their SHA-256 hashes
+	goal []string // Maven's goal that fetches the jars, with its options
+}
+
+// have checks the jars in the folder. It first fetches them if the folder is
+// missing.
+func (f jarFolder) have(ctx context.Context, say func(Event)) error {
+	if _, err := os.Stat(f.path); err != nil {
+		say(Event{What: "fetching Hadoop " + hadoopVersion + " with Maven: " + filepath.Base(f.path)})
+		return f.fetch(ctx)
+	}
+	if err := f.check(f.path); err != nil {
+		return fmt.Errorf("%w; remove the folder, then 'heddle lab up' fetches it anew", err)
+	}
+	return nil
+}
+
+// check compares the jars in a folder with the list in f.sums. A jar that
 // is not in that list is an error too, since the class path takes every jar of
-// the folder. After a change of hadoop/pom.xml, 'go generate' writes the list
+// the folder. After a change of hadoop/pom.xml, 'go generate' writes the lists
 // again.
 //
 //go:generate ./pin.sh
-func checkJars(folder string) error {
-	text, err := hadoopFiles.ReadFile("hadoop/jars.sha256")
+func (f jarFolder) check(folder string) error {
+	text, err := hadoopFiles.ReadFile("hadoop/" + f.sums)
 	if err != nil {
 		return err
 	}
@@ -106,14 +131,13 @@ func fileSHA256(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// fetchJars lets Maven fetch the artifacts of hadoop/pom.xml and then checks
-// their hashes. It fetches into a temporary folder and renames that folder at
-// the end.
-func fetchJars(ctx context.Context, jars string) error {
-	if err := os.MkdirAll(filepath.Dir(jars), 0o755); err != nil {
+// fetch lets Maven fetch the jars and then checks their hashes. It fetches into
+// a temporary folder and renames that folder at the end.
+func (f jarFolder) fetch(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(jars), ".jars-*")
+	tmp, err := os.MkdirTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+"-*")
 	if err != nil {
 		return err
 	}
@@ -126,8 +150,8 @@ func fetchJars(ctx context.Context, jars string) error {
 		return err
 	}
 	out := filepath.Join(tmp, "jars")
-	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"),
-		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+out)
+	args := append([]string{"-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"), "-DoutputDirectory=" + out}, f.goal...)
+	cmd := exec.CommandContext(ctx, "mvn", args...)
 	// Without this flag, the JVM that runs Maven would leave a folder in /tmp.
 	cmd.Env = append(os.Environ(), "MAVEN_OPTS="+os.Getenv("MAVEN_OPTS")+" -XX:-UsePerfData -Djava.io.tmpdir="+tmp)
 	var log bytes.Buffer
@@ -135,14 +159,14 @@ func fetchJars(ctx context.Context, jars string) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("fetch Hadoop %s with Maven: %w; is Maven Central reachable?\n%s", hadoopVersion, err, lastLines(log.Bytes(), 10))
 	}
-	if err := checkJars(out); err != nil {
+	if err := f.check(out); err != nil {
 		return fmt.Errorf("fetch Hadoop %s with Maven: %w; something between Maven Central and this machine gives out other files", hadoopVersion, err)
 	}
 	if err := os.Chmod(out, 0o755); err != nil {
 		return err
 	}
-	if err := os.Rename(out, jars); err != nil {
-		if _, statErr := os.Stat(jars); statErr == nil {
+	if err := os.Rename(out, f.path); err != nil {
+		if _, statErr := os.Stat(f.path); statErr == nil {
 			return nil // no error if the folder exists: another 'lab up' has fetched the jars meanwhile
 		}
 		return err
@@ -174,7 +198,12 @@ func unpacked(home, cache string) (distribution, error) {
 		return distribution{}, fmt.Errorf("--hadoop-home %s: no share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar there; is it an unpacked Hadoop?", home)
 	}
 	version := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), "hadoop-mapreduce-examples-"), ".jar")
+	streaming := filepath.Join(share, "tools", "lib", "hadoop-streaming-"+version+".jar")
+	if _, err := os.Stat(streaming); err != nil {
+		streaming = "" // only Streaming jobs need it
+	}
 	return distribution{
+		streaming: streaming,
 		classpath: strings.Join(entries, ":"),
 		examples:  found[0],
 		cache:     filepath.Join(cache, "hadoop-"+version+"-local"),

@@ -90,21 +90,10 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	for range max(w.Jobs, 1) {
 		t.Jobs = append(t.Jobs, job)
 	}
-	lengths := make([]int64, shape.Files)
-	for i := range lengths {
-		lengths[i] = shape.FileBytes
+	for i := range shape.Files {
 		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
 	}
-	if cache.Fraction > 0 {
-		chosen := ChooseFiles(lengths, cache.Fraction, cache.Seed)
-		if len(chosen) == 0 {
-			return nil, fmt.Errorf("cache.fraction: %v of the %d files of %s is less than half a file, so nothing would be cached; give a larger fraction, or write the input with more maps", cache.Fraction, len(lengths), w.Label)
-		}
-		for _, i := range chosen {
-			t.Files[i].Cached = true
-		}
-	}
-	return t, nil
+	return t, t.cache(cache)
 }
 
 // hadoopSlowStart is Hadoop's default for the share of maps that must be done
