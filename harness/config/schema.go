@@ -86,6 +86,8 @@ func experimentKeys() map[string]keyDoc {
 		"seed":                 {text: "Decides the order of models and all other random choices.", bounds: [2]float64{0, 1<<64 - 1}},
 		"actuator":             {text: "How decisions take effect: none leaves them to the cluster's scheduler, labels moves nodes into a job's label.", values: []string{ActuatorNone, ActuatorLabels}},
 		"splits":               {text: "Which hosts an ApplicationMaster sees for each split.", values: splits},
+		"mapSlots":             {text: "Maps that a scheduler model runs on a worker at the same time, at most."},
+		"reduceSlots":          {text: "Reduces that a scheduler model runs on a worker at the same time, at most."},
 		"keepNodes":            {text: "Workers that steering leaves alone."},
 		"cache":                {text: "Which part of the inputs is in the HDFS cache."},
 		"cache.fraction":       {text: "The part of the input's bytes to cache, 0 to 1.", bounds: [2]float64{0, 1}},
