@@ -35,7 +35,10 @@ func (s Spec) Shape() Shape {
 // reads. TeraSort adds 4 bytes to each row of 100 bytes. The times are guesses,
 // rounded to tens.
 var (
-	wordcountShape = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
-	sortShape      = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
-	terasortShape  = Shape{MapOutputPerByte: 1.04, ReduceOutputPerByte: 0.96, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
+	wordcountShape   = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
+	joinShape        = Shape{MapOutputPerByte: 0.01, ReduceOutputPerByte: 0.6, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
+	aggregationShape = Shape{MapOutputPerByte: 0.2, ReduceOutputPerByte: 0.9, MapMsPerMiB: 150, ReduceMsPerMiB: 200}
+	scanShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 100}
+	sortShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
+	terasortShape    = Shape{MapOutputPerByte: 1.04, ReduceOutputPerByte: 0.96, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 )

@@ -15,7 +15,8 @@ import (
 // Workload is one entry of an experiment file's list of workloads. Which keys it
 // may have depends on its kind; see workloadKinds.
 type Workload struct {
-	// Name is the name of the workload: wordcount, sort or terasort.
+	// Name is the name of the workload: wordcount, sort or terasort, or one of
+	// the queries that Hive runs: join, aggregation or scan.
 	Name string `yaml:"name"`
 	// Label is the name of the workload in trials and reports; by default Name.
 	// Two workloads with the same Name need different labels.
@@ -25,6 +26,11 @@ type Workload struct {
 	// given.
 	Profile string     `yaml:"profile,omitempty"`
 	Size    units.Size `yaml:"size,omitempty"`
+	// Visits and Pages are the numbers of rows of the two tables that a query
+	// reads, in place of Profile. Pages may be missing; then it is 12 for 100
+	// visits, as in HiBench.
+	Visits int `yaml:"visits,omitempty"`
+	Pages  int `yaml:"pages,omitempty"`
 	// Maps is the number of maps that write the input. Reduces is the number of
 	// reduces that write the output. 0 means 8, as in HiBench.
 	Maps    int `yaml:"maps,omitempty"`
@@ -51,7 +57,11 @@ var workloadKinds = map[string]workloadKind{}
 
 func init() {
 	for _, name := range hibench.Workloads() {
-		workloadKinds[name] = workloadKind{[]string{"profile", "size", "maps", "reduces"}, Workload.hibenchProblems}
+		keys := []string{"profile", "size", "maps", "reduces"}
+		if hibench.SQL(name) {
+			keys = []string{"profile", "visits", "pages", "maps", "reduces"}
+		}
+		workloadKinds[name] = workloadKind{keys, Workload.hibenchProblems}
 	}
 }
 
@@ -99,8 +109,7 @@ func (w Workload) keys() []string {
 	return set
 }
 
-// hibenchProblems adds what is wrong with one of HiBench's workloads that run
-// from the examples jar.
+// hibenchProblems adds what is wrong with one of HiBench's workloads.
 func (w Workload) hibenchProblems(p *problems, path string) {
 	if w.Profile != "" && !slices.Contains(hibench.Profiles(), w.Profile) {
 		p.addf(path+".profile", "unknown profile %q; want %s", w.Profile, strings.Join(hibench.Profiles(), ", "))
@@ -123,7 +132,7 @@ func (w Workload) hibenchProblems(p *problems, path string) {
 // needs to run it.
 func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
-		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size),
+		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Visits: int64(w.Visits), Pages: int64(w.Pages),
 		Maps: w.Maps, Reduces: w.Reduces, Settings: hibench.Settings(w.Settings),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,30 +13,47 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
+	"heddle/harness/workload/hive"
 	"heddle/hibench"
 )
 
-// hiBench is one of HiBench's workloads wordcount, sort and terasort, as an
+// hiBench is one of the HiBench workloads that package hibench runs, as an
 // experiment file describes it.
 type hiBench struct{ config.Workload }
 
 // On returns the workload, ready to run on a cluster with HiBench's jobs. These
 // run through HiBench's scripts, or directly if there is no HiBench checkout.
 func (w hiBench) On(place Place) (Live, error) {
-	runner, err := hibench.New(place.Env, w.Spec())
-	if err != nil {
-		return nil, err
+	live := &hiBenchLive{place: place, config: w.Workload}
+	if hibench.SQL(w.Name) {
+		return live, nil // Prepare makes the runner, since it may have to fetch Hive
 	}
-	return &hiBenchLive{runner, w.Workload}, nil
+	var err error
+	live.runner, err = hibench.New(place.Env, w.Spec())
+	return live, err
 }
 
 // hiBenchLive is one of HiBench's workloads on a real cluster.
 type hiBenchLive struct {
-	runner *hibench.Runner
+	place  Place
 	config config.Workload
+	runner *hibench.Runner
 }
 
 func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
+	if w.runner == nil {
+		env, spec := w.place.Env, w.config.Spec()
+		spec.Seed = w.place.Seed
+		var err error
+		if home := w.place.Cluster.Config.Hive; home != "" {
+			env.Hive = filepath.Join(home, "lib")
+		} else if env.Hive, err = hive.Jars(ctx); err != nil {
+			return Input{}, err
+		}
+		if w.runner, err = hibench.New(env, spec); err != nil {
+			return Input{}, err
+		}
+	}
 	d, err := w.runner.Prepare(ctx, tag)
 	return Input{Path: d.Path, Bytes: d.Bytes}, err
 }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Writes hadoop/jars.sha256 after a change of hadoop/pom.xml: lets Maven fetch the
-# jars and writes their SHA-256 sums. Read the diff before you commit it: each
-# changed line is a jar that labs will run from then on.
+# Writes jars.sha256 in the given folder after a change of pom.xml there: lets
+# Maven fetch the jars and writes their SHA-256 sums. Read the diff before you
+# commit it: each changed line is a jar that heddle will run from then on.
 set -e
-cd "$(dirname "$0")/hadoop"
+cd "$1"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cp pom.xml "$tmp"
