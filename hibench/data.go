@@ -122,7 +122,7 @@ func (s Spec) parameters() marker {
 	}
 	if SQL(s.Workload) {
 		t := s.source()
-		m.Visits, m.Pages = t.Visits, t.Pages
+		m.SizeBytes, m.Visits, m.Pages = 0, t.Visits, t.Pages
 	}
 	return m
 }
@@ -157,9 +157,9 @@ func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	}
 	// Each map that writes the input stops only after the record with which it
 	// reaches its size. So fewer bytes than requested are an error.
-	if files == 0 || bytes < r.spec.bytes() && !slices.Contains(r.spec.Settings, Setting{compressOutput, "true"}) {
-		return Data{}, fmt.Errorf("hibench: prepare %s: %s has %d files with %d bytes, want at least one and %d: see %s",
-			r.spec, r.mapInputPath(), files, bytes, r.spec.bytes(), filepath.Join(r.tagDir(tag), "client.log"))
+	if bytes < r.spec.bytes() && !slices.Contains(r.spec.Settings, Setting{compressOutput, "true"}) {
+		return Data{}, fmt.Errorf("hibench: prepare %s: %s has %d bytes, want at least %d: see %s",
+			r.spec, r.mapInputPath(), bytes, r.spec.bytes(), filepath.Join(r.tagDir(tag), "client.log"))
 	}
 	m := r.spec.parameters()
 	m.Bytes, m.Files, m.Tag, m.Generator = bytes, files, tag, r.generator()

@@ -60,7 +60,7 @@ type workload struct {
 	group     string  // HiBench's name for the group of the workload: groupMicro or groupSQL
 	folder    string  // name of the workload's folder below the data folder; with "Hadoop" before it, the workload's name in reports
 	sizes     []int64 // HiBench's size of the input (its DATASIZE) for each profile, in the order of Profiles
-	unitBytes int64   // the number of bytes in one unit of DATASIZE, HiBench's size of the input; 0 for tables, whose sizes are numbers of visits
+	unitBytes int64   // the number of bytes in one unit of DATASIZE, HiBench's size of the input; for tables, whose sizes are numbers of visits, the least that a visit takes
 	pages     []int64 // tables only: the number of pages for each profile
 	shape     Shape   // typical ratios and times of the workload's job, for simulations
 }
@@ -75,9 +75,9 @@ var workloads = map[string]workload{
 	"wordcount":   {groupMicro, "Wordcount", []int64{32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000}, 1, nil, wordcountShape},
 	"sort":        {groupMicro, "Sort", []int64{32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000}, 1, nil, sortShape},
 	"terasort":    {groupMicro, "Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000}, terasortRowBytes, nil, terasortShape},
-	"join":        {groupSQL, "Join", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 5_000_000_000}, 0, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 120_000_000}, joinShape},
-	"aggregation": {groupSQL, "Aggregation", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000}, 0, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 100_000_000}, aggregationShape},
-	"scan":        {groupSQL, "Scan", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 2_000_000_000}, 0, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 10_000_000}, scanShape},
+	"join":        {groupSQL, "Join", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 5_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 120_000_000}, joinShape},
+	"aggregation": {groupSQL, "Aggregation", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 100_000_000}, aggregationShape},
+	"scan":        {groupSQL, "Scan", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 2_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 10_000_000}, scanShape},
 }
 
 // SQL reports whether the named workload is a query over tables, which Hive
