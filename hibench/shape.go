@@ -9,6 +9,9 @@ type Shape struct {
 	Files     int
 	FileBytes int64
 	Reduces   int
+	// ThenReduces is the number of reduces of a second job that reads what the
+	// first wrote; 0 means that there is no second job.
+	ThenReduces int
 	// MapOutputPerByte is the number of bytes shuffled for each input byte.
 	// ReduceOutputPerByte is the number of bytes written for each byte
 	// shuffled.
@@ -25,18 +28,29 @@ type Shape struct {
 func (s Spec) Shape() Shape {
 	s = s.withDefaults()
 	shape := workloads[s.Workload].shape
-	shape.Files, shape.FileBytes, shape.Reduces = s.Maps, s.bytes()/int64(s.Maps), s.Reduces
+	bytes := s.bytes()
+	if SQL(s.Workload) {
+		bytes = s.dataSize() * visitBytes
+	}
+	shape.Files, shape.FileBytes, shape.Reduces = s.Maps, bytes/int64(s.Maps), s.Reduces
+	if s.Workload == "scan" {
+		shape.Reduces = 0
+	}
 	return shape
 }
 
-// Typical ratios and times of the three HiBench workloads. The ratios of
-// WordCount were measured on a cluster: its combiner leaves almost nothing of a
+// visitBytes is how many bytes a row of the table uservisits takes in its file,
+// about.
+const visitBytes = 199
+
+// Typical ratios and times of the HiBench workloads. The ratios of WordCount and
+// of the join's first job were measured on a cluster: its combiner leaves almost nothing of a
 // text with a thousand different words. Sort shuffles as many bytes as it
 // reads. TeraSort adds 4 bytes to each row of 100 bytes. The times are guesses,
 // rounded to tens.
 var (
 	wordcountShape   = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
-	joinShape        = Shape{MapOutputPerByte: 0.01, ReduceOutputPerByte: 0.6, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
+	joinShape        = Shape{MapOutputPerByte: 0.004, ReduceOutputPerByte: 1.3, MapMsPerMiB: 150, ReduceMsPerMiB: 100, ThenReduces: 1}
 	aggregationShape = Shape{MapOutputPerByte: 0.2, ReduceOutputPerByte: 0.9, MapMsPerMiB: 150, ReduceMsPerMiB: 200}
 	scanShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 100}
 	sortShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}

@@ -88,6 +88,7 @@ type simulatedTrial struct {
 	*trial
 	world *simulatedWorld
 	input *replay.Trace
+	twin  *workload.Twin
 	costs *replay.Calibration
 }
 
@@ -99,6 +100,7 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 	if err != nil {
 		return 0, err
 	}
+	t.twin = twin
 	h, disk, err := workload.Cluster(t.options.Cluster)
 	if err != nil {
 		return 0, err
@@ -119,7 +121,9 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 		w.inputs[t.plan.Workload.Label] = t.input
 	}
 	for _, f := range twin.Files {
-		inputBytes += f.Bytes
+		if f.Stage == 0 {
+			inputBytes += f.Bytes
+		}
 	}
 	return inputBytes, nil
 }
@@ -134,7 +138,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	defer func() { _ = sorter.Close() }() // do not check this error: if closing the sorter fails, only a temporary file remains
 	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
-		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
+		Calibration: t.costs, Modelled: true, Stages: t.twin.Stages(), Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
 		Record: func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 	})

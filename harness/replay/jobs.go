@@ -98,7 +98,7 @@ func (m *jobMaker) Next(x *sim.Job) bool {
 	m.next++
 	maps, reduces := len(j.Tasks[0]), len(j.Tasks[1])
 	*x = sim.Job{
-		ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T),
+		ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T), Stage: m.Stages[j.Job],
 		JobSpec: state.JobSpec{
 			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Priority: j.Priority,
 			Maps: int32(maps), Reduces: int32(reduces), Replicas: x.Replicas, Cached: x.Cached,

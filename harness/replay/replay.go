@@ -73,6 +73,10 @@ type Config struct {
 	// Calibration lacks; "" for none. Jobs that use these costs write as many bytes
 	// as recorded.
 	Workload string
+	// Stages has, by job, the stage of jobs that are submitted only after all jobs
+	// of the stages before have ended; see sim.Job. A job that is missing is in
+	// stage 0. Times of submission count from the start of a job's stage.
+	Stages map[traces.JobID]int32
 	// The fields Faults, Speculation and CachePolicy have the same meaning as in
 	// config.Experiment. An empty Speculation means none; an empty CachePolicy means
 	// static.

@@ -78,14 +78,41 @@ func (s *Sim) fetchNext() error {
 			}
 		}
 	}
+	if j.Stage < s.stage.number {
+		return fmt.Errorf("job %q is in stage %d, after a job of stage %d: sort jobs by stage", j.Name, j.Stage, s.stage.number)
+	}
 	if j.SubmitMs < 0 {
 		return fmt.Errorf("job %q is submitted at %d ms: it must be 0 or more", j.Name, j.SubmitMs)
 	}
+	if j.Stage > s.stage.number {
+		s.comes, s.stage.waits = never, true
+		if s.live == 0 {
+			s.startStage()
+		}
+		return nil
+	}
+	j.SubmitMs += s.stage.startMs
 	if j.SubmitMs < before {
 		return fmt.Errorf("job %q is submitted at %d ms, before the job in front of it at %d ms: sort jobs by time", j.Name, j.SubmitMs, before)
 	}
 	s.comes = j.SubmitMs
 	return nil
+}
+
+// stage is a group of jobs that can be submitted once the jobs of all groups before
+// have ended.
+type stage struct {
+	number  int32
+	startMs int64
+	waits   bool // whether the next job, in Sim.coming, waits for its stage to start
+}
+
+// startStage starts the stage of the next job, after the jobs of all stages before
+// have ended.
+func (s *Sim) startStage() {
+	s.stage = stage{number: s.coming.Stage, startMs: s.now}
+	s.coming.SubmitMs += s.now
+	s.comes = s.coming.SubmitMs
 }
 
 // maxTasks is the largest number of tasks that all unfinished jobs together
@@ -332,4 +359,7 @@ func (s *Sim) endJob(slot int32) {
 	s.tasks -= int64(j.total[0]) + int64(j.total[1])
 	j.gen++
 	s.spare = append(s.spare, slot)
+	if s.live == 0 && s.stage.waits {
+		s.startStage()
+	}
 }

@@ -46,6 +46,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if s.MinAllocation != (state.Resource{}) {
 		s.state.SetSmallest(s.MinAllocation)
 	}
+	s.stage = stage{}
 	s.now, s.live, s.tasks, s.running, s.opportunity, s.lastProgressMs, s.idleEvents = 0, 0, 0, 0, 0, 0, 0
 	s.streams.compute, s.streams.label = draw.Stream(s.Seed, "compute time"), draw.Stream(s.Seed, "label latency")
 	s.streams.read, s.streams.fetch = draw.Stream(s.Seed, "replica read"), draw.Stream(s.Seed, "rack fetched from")

@@ -60,7 +60,8 @@ type Sim struct {
 	beats     beats
 	shared    *fluid.System // disks, links and cores that tasks share; nil if none of these has a limit
 	coming    Job           // the job that will be submitted next
-	comes     int64         // time of the next job's submission; the constant never if no job is left
+	comes     int64         // time of the next job's submission; the constant never if no job is left, or if the next job waits for its stage
+	stage     stage         // the last stage that has started
 	nodes     []node
 	racks     int32
 	jobs      []job

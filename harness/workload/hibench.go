@@ -89,7 +89,9 @@ func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*meas
 func (w *hiBenchLive) Clean(tag string) error { return w.runner.Clean(tag) }
 
 // Twin returns the simulated counterpart of the workload. It has as many equal
-// jobs at the same time as the workload, with the same input.
+// jobs at the same time as the workload, with the same input. A query of two
+// stages has a second job for each of them, which reads what the first wrote. If
+// there are several, no second job starts before all first jobs have ended.
 func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
@@ -108,6 +110,13 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	for range max(w.Jobs, 1) {
 		t.Jobs = append(t.Jobs, job)
 	}
+	if shape.ThenReduces > 0 {
+		next := job
+		next.Stage, next.Reduces = 1, int32(shape.ThenReduces)
+		for range max(w.Jobs, 1) {
+			t.Jobs = append(t.Jobs, next)
+		}
+	}
 	lengths := make([]int64, shape.Files)
 	for i := range lengths {
 		lengths[i] = shape.FileBytes
@@ -120,6 +129,12 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 		}
 		for _, i := range chosen {
 			t.Files[i].Cached = true
+		}
+	}
+	if shape.ThenReduces > 0 {
+		written := float64(shape.FileBytes) * float64(shape.Files) * shape.MapOutputPerByte * shape.ReduceOutputPerByte
+		for i := range shape.Reduces {
+			t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("stage-1-%05d", i)), Bytes: max(1, int64(written/float64(shape.Reduces))), Stage: 1})
 		}
 	}
 	return t, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"time"
 
 	"heddle/harness/config"
 	"heddle/harness/replay"
@@ -25,9 +26,10 @@ type Twin struct {
 }
 
 // Job is one job of a simulated workload, as YARN would run it. It reads all
-// files of the workload.
+// files of its stage.
 type Job struct {
 	Name                              string
+	Stage                             int32 // a job is submitted after all jobs of the stages before have ended
 	Queue                             string
 	Priority                          int32
 	Reduces                           int32
@@ -42,6 +44,7 @@ type File struct {
 	Path   string
 	Bytes  int64
 	Cached bool
+	Stage  int32 // stage of the jobs that read the file; above 0, a job of the stage before writes it
 }
 
 // Conf contains the cluster's values of those Hadoop properties that a
@@ -56,7 +59,9 @@ type Conf struct {
 }
 
 // Events returns the simulated workload as the events of a trace, from which a
-// replay can start. All jobs are submitted at time 0, and no task has run yet.
+// replay can start. All jobs of the first stage are submitted at time 0, and no
+// task has run yet. Times of jobs in later stages count from the start of their
+// stage; see Stages.
 // Blocks are placed on the workers of c by the NameNode's rules. These depend
 // on which worker writes a file. The writers are spread evenly over the
 // workers, as YARN spreads maps without input, in an order that depends on the
@@ -70,29 +75,56 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 	for _, s := range splits {
 		events = append(events, s.replicas...)
 	}
+	byStage := map[int32][]split{}
+	for _, s := range splits {
+		byStage[s.stage] = append(byStage[s.stage], s)
+	}
 	for i, j := range t.Jobs {
-		id := traces.JobID(fmt.Sprintf("job_0_%04d", i+1))
+		id, at, splits := jobID(i), traces.Time(0), byStage[j.Stage]
+		if j.Stage > 0 {
+			at = traces.Time(stageGap)
+		}
 		events = append(events, &traces.JobSubmitted{
-			Job: id, Name: j.Name, Workload: t.Workload, User: "heddle", Queue: j.Queue, Priority: j.Priority,
+			T: at, Job: id, Name: j.Name, Workload: t.Workload, User: "heddle", Queue: j.Queue, Priority: j.Priority,
 			Maps: int32(len(splits)), Reduces: j.Reduces, SlowStart: j.SlowStart,
 			MapMemoryBytes: cmp.Or(j.MapMemoryBytes, d.TaskBytes), MapVCores: j.MapVCores,
 			ReduceMemoryBytes: cmp.Or(j.ReduceMemoryBytes, d.TaskBytes), ReduceVCores: j.ReduceVCores,
 		})
 		for m, s := range splits {
 			events = append(events, &traces.TaskScheduled{
-				Task: traces.Task{Job: id, Kind: traces.Map, Index: int32(m)}, SplitHosts: s.hosts,
+				T: at, Task: traces.Task{Job: id, Kind: traces.Map, Index: int32(m)}, SplitHosts: s.hosts,
 				Path: s.path, OffsetBytes: s.offset, LengthBytes: s.bytes, Blocks: []traces.Block{s.block},
 			})
 		}
 		for r := range j.Reduces {
-			events = append(events, &traces.TaskScheduled{Task: traces.Task{Job: id, Kind: traces.Reduce, Index: r}})
+			events = append(events, &traces.TaskScheduled{T: at, Task: traces.Task{Job: id, Kind: traces.Reduce, Index: r}})
 		}
 	}
 	return events, nil
 }
 
+// stageGap is the time between the end of a stage's last job and the submission
+// of the next, in which a client such as Hive prepares it.
+const stageGap = 2 * time.Second
+
+// jobID returns the id of the twin's job with index i in simulated traces.
+func jobID(i int) traces.JobID { return traces.JobID(fmt.Sprintf("job_0_%04d", i+1)) }
+
+// Stages returns the stage of each job that is not in the first, by the ids of
+// the jobs in the twin's events.
+func (t *Twin) Stages() map[traces.JobID]int32 {
+	all := map[traces.JobID]int32{}
+	for i := range t.Jobs {
+		if t.Jobs[i].Stage > 0 {
+			all[jobID(i)] = t.Jobs[i].Stage
+		}
+	}
+	return all
+}
+
 // split is the block of an input file that one map reads.
 type split struct {
+	stage         int32 // stage of the jobs that read the file
 	path          string
 	offset, bytes int64
 	block         traces.Block
@@ -136,7 +168,7 @@ func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, erro
 			room.File(&cached, file.At(1), &replicas, d.BlockBytes, place.Directive{Blocks: blocks, Copies: d.CachedReplicas})
 		}
 		for b := range blocks {
-			s := split{path: f.Path, offset: int64(b) * d.BlockBytes, block: traces.Block(len(splits) + 1)}
+			s := split{stage: f.Stage, path: f.Path, offset: int64(b) * d.BlockBytes, block: traces.Block(len(splits) + 1)}
 			s.bytes = min(d.BlockBytes, f.Bytes-s.offset)
 			if last := len(splits) - 1; b > 0 && b == blocks-1 && s.bytes*10 < d.BlockBytes {
 				splits[last].bytes += s.bytes
