@@ -43,15 +43,15 @@ func (s Spec) Shape() Shape {
 // about.
 const visitBytes = 199
 
-// Typical ratios and times of the HiBench workloads. The ratios of WordCount and
-// of the join's first job were measured on a cluster: its combiner leaves almost nothing of a
+// Typical ratios and times of the HiBench workloads. The ratios of WordCount,
+// of the join's first job and of the aggregation were measured on a cluster: its combiner leaves almost nothing of a
 // text with a thousand different words. Sort shuffles as many bytes as it
 // reads. TeraSort adds 4 bytes to each row of 100 bytes. The times are guesses,
 // rounded to tens.
 var (
 	wordcountShape   = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
 	joinShape        = Shape{MapOutputPerByte: 0.004, ReduceOutputPerByte: 1.3, MapMsPerMiB: 150, ReduceMsPerMiB: 100, ThenReduces: 1}
-	aggregationShape = Shape{MapOutputPerByte: 0.2, ReduceOutputPerByte: 0.9, MapMsPerMiB: 150, ReduceMsPerMiB: 200}
+	aggregationShape = Shape{MapOutputPerByte: 0.17, ReduceOutputPerByte: 1.1, MapMsPerMiB: 150, ReduceMsPerMiB: 200}
 	scanShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 100}
 	sortShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 	terasortShape    = Shape{MapOutputPerByte: 1.04, ReduceOutputPerByte: 0.96, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
