@@ -153,7 +153,7 @@ func (r *Runner) hiveSite(tag, dir string, settings []Setting) ([]byte, error) {
 	// Hadoop from 3.4 lacks commons-collections, which Hive's tasks need.
 	collections, err := filepath.Glob(filepath.Join(r.env.Hive, "commons-collections-3*.jar"))
 	if err != nil {
-		return nil, fmt.Errorf("Hive: %w", err)
+		return nil, fmt.Errorf("jars of Hive: %w", err)
 	}
 	for i := range collections {
 		collections[i] = "file://" + collections[i]

@@ -72,7 +72,10 @@ func TestQuery(t *testing.T) {
 	dir := filepath.Join(env.RunDir, "t1")
 	site := readFile(t, filepath.Join(dir, "hive", "conf", "hive-site.xml"))
 	for _, p := range []Setting{
-		{"hive.query.tag", "t1"}, {"hive.execution.engine", "mr"}, {"hive.map.aggr", "false"}, {"mapreduce.map.node-label-expression", "s01"},
+		{"hive.query.tag", "t1"},
+		{"hive.execution.engine", "mr"},
+		{"hive.map.aggr", "false"},
+		{"mapreduce.map.node-label-expression", "s01"},
 		{"hive.input.format", "org.apache.hadoop.hive.ql.io.HiveInputFormat"},
 		{"javax.jdo.option.ConnectionURL", "jdbc:derby:;databaseName=" + dir + "/hive/metastore_db;create=true"},
 		{"hive.exec.scratchdir", r.workDir() + "/Hive-t1/scratch"},
@@ -212,6 +215,39 @@ func TestHiBenchDefectsOfQueries(t *testing.T) {
 	}
 	if report := filepath.Join(env.RunDir, "failed", "report", "hibench.report"); !strings.Contains(readFile(t, report), "HadoopAggregation") {
 		t.Errorf("%s has no line: this test shows nothing", report)
+	}
+}
+
+// A real checkout's scripts give Hive HiBench's own text of each query, over the
+// tables of the run, and take heddle's start script for Hive's.
+func TestCheckoutQueries(t *testing.T) {
+	checkout := hibenchCheckout(t)
+	for query, table := range resultTables {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			h := newFakeHadoop(t)
+			h.hiveDoes(t, "cat \"$3\"\n"+twoStages) // after --config DIR come CliDriver -f FILE
+			env := hiveEnv(t, h)
+			env.Checkout = checkout
+			r := newRunner(t, env, Spec{Workload: query, Visits: 20, Pages: 3, Maps: 3, Reduces: 2})
+			write(t, filepath.Join(string(h.fs), r.mapInputPath(), "part-00000"), "x", 0o644)
+			res, err := r.Run(t.Context(), "t1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := readFile(t, res.Log)
+			for _, want := range []string{
+				"LOCATION '" + r.mapInputPath() + "'", "LOCATION '" + res.OutputPath + "/" + table + "'", "INSERT OVERWRITE TABLE " + table,
+				"mapreduce.job.maps=3;", "mapreduce.job.reduces=2;", "org.apache.hadoop.hive.ql.io.HiveInputFormat",
+			} {
+				if !strings.Contains(log, want) {
+					t.Errorf("HiBench's query lacks %q:\n%s", want, log)
+				}
+			}
+			if res.Report == nil || !strings.EqualFold(res.Report.Type, "Hadoop"+query) {
+				t.Errorf("report %+v", res.Report)
+			}
+		})
 	}
 }
 

@@ -72,7 +72,9 @@ func TestStages(t *testing.T) {
 	}{
 		"two chains side by side": {
 			[]Job{staged("a", 0, 0, 1000), staged("b", 0, 0, 3000), staged("a", 1, 2000, 500), staged("b", 1, 2000, 700), staged("c", 2, 0, 100)},
-			[]int64{0, 0, 5000, 5000, 5700}, []int64{1000, 3000, 5500, 5700, 5800}, "",
+			[]int64{0, 0, 5000, 5000, 5700},
+			[]int64{1000, 3000, 5500, 5700, 5800},
+			"",
 		},
 		"a stage is left out": {[]Job{staged("a", 0, 0, 1000), staged("b", 4, 100, 10)}, []int64{0, 1100}, []int64{1000, 1110}, ""},
 		"the first is late":   {[]Job{staged("a", 2, 300, 1000)}, []int64{300}, []int64{1300}, ""},

@@ -25,23 +25,23 @@ type Sum struct {
 // Near returns an error that says what differs between two sums, nil if nothing
 // does. Numbers of rows and hashes must be equal. Sums of floating-point numbers
 // may differ by a billionth, since Hive adds them in another order.
-func (got Sum) Near(want Sum) error {
-	if got.Rows != want.Rows {
-		return fmt.Errorf("%d rows, want %d", got.Rows, want.Rows)
+func (s Sum) Near(want Sum) error {
+	if s.Rows != want.Rows {
+		return fmt.Errorf("%d rows, want %d", s.Rows, want.Rows)
 	}
 	for _, c := range []struct {
 		what      string
 		got, want float64
 	}{
-		{"sum of revenues", got.Revenue, want.Revenue},
-		{"sum of revenues weighted by address", got.WeightedRevenue, want.WeightedRevenue},
-		{"sum of page ranks weighted by address", got.WeightedRank, want.WeightedRank},
+		{"sum of revenues", s.Revenue, want.Revenue},
+		{"sum of revenues weighted by address", s.WeightedRevenue, want.WeightedRevenue},
+		{"sum of page ranks weighted by address", s.WeightedRank, want.WeightedRank},
 	} {
 		if !(math.Abs(c.got-c.want) <= 1e-9*max(1, math.Abs(c.want))) {
 			return fmt.Errorf("%s: %v, want %v", c.what, c.got, c.want)
 		}
 	}
-	if got.RowHash != want.RowHash {
+	if s.RowHash != want.RowHash {
 		return errors.New("the rows differ")
 	}
 	return nil

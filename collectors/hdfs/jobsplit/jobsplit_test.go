@@ -165,7 +165,8 @@ func TestBadSplits(t *testing.T) {
 		"Hive, cut": {append([]byte(splitHead), appendText(nil, hiveSplit)...), []Meta{{Offset: 7}}, "unexpected EOF"},
 		"Hive's combined splits": {
 			append([]byte(splitHead), appendText(nil, "org.apache.hadoop.hive.ql.io.CombineHiveInputFormat$CombineHiveInputSplit")...),
-			[]Meta{{Offset: 7}}, "CombineHiveInputSplit; want a FileSplit",
+			[]Meta{{Offset: 7}},
+			"CombineHiveInputSplit; want a FileSplit",
 		},
 		"Hive, another class inside": {
 			append(append([]byte(splitHead), appendText(nil, hiveSplit)...), "\x00\x05a.b.C"...), []Meta{{Offset: 7}}, "class a.b.C; want a FileSplit",
