@@ -55,6 +55,11 @@ func (r *Runner) checkHive() error {
 	if r.env.Hive == "" {
 		return fmt.Errorf("hibench: %s needs Hive, and no folder with its jars is given", r.spec.Workload)
 	}
+	for _, p := range []string{r.env.RunDir, r.env.HadoopHome, r.env.Hive} {
+		if !plainPath.MatchString(p) {
+			return fmt.Errorf("hibench: path %q: Hive's start does not support blanks and special characters; want letters, digits and _./:@%%+,=~-", p)
+		}
+	}
 	for _, name := range []string{"hive-exec-*.jar", "hive-cli-*.jar"} {
 		if _, err := r.hiveJar(name); err != nil {
 			return err

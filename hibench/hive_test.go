@@ -384,6 +384,11 @@ func TestQueryRefuses(t *testing.T) {
 		t.Errorf("without its jars: error %v", err)
 	}
 	env = hiveEnv(t, h)
+	env.RunDir = "/my runs"
+	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), `path "/my runs"`) {
+		t.Errorf("with a blank in a path: error %v", err)
+	}
+	env = hiveEnv(t, h)
 	env.Checkout = sqlCheckout(t)
 	bin := t.TempDir()
 	for name := range debianPackage {
