@@ -81,7 +81,8 @@ type Rates struct {
 // Hadoop says where Hadoop is installed on this machine, for submitting jobs.
 type Hadoop struct {
 	// Home is HADOOP_HOME: it has bin/hadoop, bin/hdfs, bin/yarn, bin/mapred
-	// and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar.
+	// and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar. Jobs that
+	// heddle submits itself need share/hadoop/tools/lib/hadoop-streaming-*.jar.
 	Home string `yaml:"home"`
 	// Conf is HADOOP_CONF_DIR, the configuration folder.
 	Conf string `yaml:"conf"`

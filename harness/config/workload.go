@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"heddle/harness/internal/nearest"
 	"heddle/harness/internal/units"
@@ -15,8 +16,8 @@ import (
 // Workload is one entry of an experiment file's list of workloads. Which keys it
 // may have depends on its kind; see workloadKinds.
 type Workload struct {
-	// Name is the name of the workload: wordcount, sort or terasort, or one of
-	// the queries that Hive runs: join, aggregation or scan.
+	// Name is the name of the workload: wordcount, sort, terasort or streaming, or
+	// one of the queries that Hive runs: join, aggregation or scan.
 	Name string `yaml:"name"`
 	// Label is the name of the workload in trials and reports; by default Name.
 	// Two workloads with the same Name need different labels.
@@ -31,8 +32,9 @@ type Workload struct {
 	// visits, as in HiBench.
 	Visits int `yaml:"visits,omitempty"`
 	Pages  int `yaml:"pages,omitempty"`
-	// Maps is the number of maps that write the input. Reduces is the number of
-	// reduces that write the output. 0 means 8, as in HiBench.
+	// Maps is the number of maps that write the input, and so of input files.
+	// Reduces is the number of reduces that write the output. 0 means 8, as in
+	// HiBench. A streaming workload with 0 reduces has none.
 	Maps    int `yaml:"maps,omitempty"`
 	Reduces int `yaml:"reduces,omitempty"`
 	// Settings are Hadoop properties of the workload's jobs. They are written
@@ -41,6 +43,19 @@ type Workload struct {
 	// Jobs is how many equal jobs of the workload run at the same time on the
 	// same input; 0 means 1.
 	Jobs int `yaml:"jobs,omitempty"`
+
+	// CPU is the CPU time of a streaming workload's tasks for each MiB that they
+	// take in; 0 by default.
+	CPU units.Duration `yaml:"cpu,omitempty"`
+	// MapOutput is how many bytes the maps of a streaming workload give to
+	// reduces, or write if there are none, for each byte that they read. Output
+	// is how many bytes its reduces write for each byte that they take in. nil
+	// means 1.
+	MapOutput *float64 `yaml:"mapOutput,omitempty"`
+	Output    *float64 `yaml:"output,omitempty"`
+	// TaskMemory is the memory that each task of a streaming workload holds,
+	// besides that of its JVM and a few MiB.
+	TaskMemory units.Size `yaml:"taskMemory,omitempty"`
 }
 
 // workloadKind is what an experiment file may say of workloads of one kind.
@@ -51,6 +66,9 @@ type workloadKind struct {
 	// check adds what is wrong with the values of an entry of this kind.
 	check func(w Workload, p *problems, path string)
 }
+
+// Streaming is the name of the workload of synthetic tasks.
+const Streaming = "streaming"
 
 // workloadKinds has the kinds of workloads by their names.
 var workloadKinds = map[string]workloadKind{}
@@ -63,6 +81,7 @@ func init() {
 		}
 		workloadKinds[name] = workloadKind{keys, Workload.hibenchProblems}
 	}
+	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
 }
 
 func (w Workload) problems(p *problems, path string) {
@@ -125,6 +144,35 @@ func (w Workload) hibenchProblems(p *problems, path string) {
 	}
 	if err != nil {
 		p.addf(path, "%s", strings.TrimPrefix(err.Error(), "hibench: "))
+	}
+}
+
+// streamingProblems adds what is wrong with a workload of synthetic tasks.
+func (w Workload) streamingProblems(p *problems, path string) {
+	limit := func(key string, got, least, most float64) {
+		if !(got >= least && got <= most) {
+			p.addf(path+"."+key, "%v: want %v to %v", got, least, most)
+		}
+	}
+	if w.Size < 1 || w.Size > 1000*units.TiB {
+		p.addf(path+".size", "%d bytes: want 1B to 1000TiB", int64(w.Size))
+	}
+	limit("maps", float64(w.Maps), 0, 100_000)
+	limit("reduces", float64(w.Reduces), 0, 100_000)
+	if w.MapOutput != nil {
+		limit("mapOutput", *w.MapOutput, 0, 1000)
+	}
+	if w.Output != nil {
+		limit("output", *w.Output, 0, 1000)
+		if w.Reduces == 0 {
+			p.addf(path+".output", "there are no reduces, so maps write the output: set mapOutput instead, or reduces")
+		}
+	}
+	if d := time.Duration(w.CPU); d < 0 || d > time.Minute {
+		p.addf(path+".cpu", "%v for each MiB: want 0s to 1m", d)
+	}
+	if w.TaskMemory < 0 || w.TaskMemory > 64*units.GiB {
+		p.addf(path+".taskMemory", "%v: want at most 64GiB", w.TaskMemory)
 	}
 }
 

@@ -56,6 +56,9 @@ type Options struct {
 	// while a scheduler model decides. The record is in each trial's folder
 	// logs.
 	RecordObservations bool
+	// Program is the path of the heddle that runs as the tasks of synthetic
+	// jobs. Empty means the running program.
+	Program string
 	// Command is the command line of this process. The run's manifest
 	// (manifest.json) records it.
 	Command []string

@@ -20,6 +20,7 @@ const hadoopVersion = "3.4.2"
 type distribution struct {
 	classpath string // Java class path that consists only of jars: "DIR/*:DIR/*"
 	examples  string // path of hadoop-mapreduce-examples-VERSION.jar, which has Hadoop's example jobs
+	streaming string // path of hadoop-streaming-VERSION.jar, which runs commands as mappers and reducers; empty if a given distribution lacks it
 	cache     string // folder of this user where heddle keeps Hadoop's jars and class-data archives
 }
 
@@ -35,25 +36,40 @@ func findDistribution(ctx context.Context, c Config, say func(Event)) (distribut
 		return unpacked(c.HadoopHome, cache)
 	}
 	d := distribution{cache: filepath.Join(cache, "hadoop-"+hadoopVersion)}
-	jars := filepath.Join(d.cache, "jars")
+	jars, tools := filepath.Join(d.cache, "jars"), filepath.Join(d.cache, "tools")
 	d.classpath = jars + "/*"
 	d.examples = filepath.Join(jars, "hadoop-mapreduce-examples-"+hadoopVersion+".jar")
-	set, err := hadoopJars()
-	if err != nil {
-		return d, err
+	d.streaming = filepath.Join(tools, "hadoop-streaming-"+hadoopVersion+".jar")
+	for _, part := range []struct {
+		folder, sums string
+		goal         []string
+	}{
+		{jars, "jars.sha256", nil},
+		{tools, "tools.sha256", []string{"dependency:copy", "-Dartifact=org.apache.hadoop:hadoop-streaming:" + hadoopVersion}},
+	} {
+		set, err := hadoopJars(part.sums, part.goal)
+		if err != nil {
+			return d, err
+		}
+		if err := set.Ensure(ctx, part.folder, func() { say(Event{What: "fetching " + set.Name + " with Maven: " + filepath.Base(part.folder)}) }); err != nil {
+			return d, err
+		}
 	}
-	return d, set.Ensure(ctx, jars, func() { say(Event{What: "fetching " + set.Name + " with Maven"}) })
+	return d, nil
 }
 
-// hadoopJars returns the set of Hadoop's jars. After a change of
-// hadoop/pom.xml, 'go generate' writes the list of their sums again.
+// hadoopJars returns a set of Hadoop's jars that is fetched by the given goal of
+// Maven. The tools are a set of their own, as in an unpacked Hadoop: they are no
+// part of the daemons' class path. After a change of hadoop/pom.xml, 'go
+// generate' writes the lists of sums again.
 //
-//go:generate ../internal/mavenjars/pin.sh hadoop
-func hadoopJars() (mavenjars.Set, error) {
-	s := mavenjars.Set{Name: "Hadoop " + hadoopVersion}
+//go:generate ../internal/mavenjars/pin.sh hadoop jars.sha256 dependency:copy-dependencies -DincludeScope=runtime
+//go:generate ../internal/mavenjars/pin.sh hadoop tools.sha256 dependency:copy -Dartifact=org.apache.hadoop:hadoop-streaming:3.4.2
+func hadoopJars(sums string, goal []string) (mavenjars.Set, error) {
+	s := mavenjars.Set{Name: "Hadoop " + hadoopVersion, Goal: goal}
 	var err, perr error
 	s.POM, err = hadoopFiles.ReadFile("hadoop/pom.xml")
-	s.Pins, perr = hadoopFiles.ReadFile("hadoop/jars.sha256")
+	s.Pins, perr = hadoopFiles.ReadFile("hadoop/" + sums)
 	return s, errors.Join(err, perr)
 }
 
@@ -81,7 +97,12 @@ func unpacked(home, cache string) (distribution, error) {
 		return distribution{}, fmt.Errorf("--hadoop-home %s: no share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar there; is it an unpacked Hadoop?", home)
 	}
 	version := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), "hadoop-mapreduce-examples-"), ".jar")
+	streaming := filepath.Join(share, "tools", "lib", "hadoop-streaming-"+version+".jar")
+	if _, err := os.Stat(streaming); err != nil {
+		streaming = "" // only Streaming jobs need it
+	}
 	return distribution{
+		streaming: streaming,
 		classpath: strings.Join(entries, ":"),
 		examples:  found[0],
 		cache:     filepath.Join(cache, "hadoop-"+version+"-local"),

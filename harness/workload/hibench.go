@@ -110,32 +110,20 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	for range max(w.Jobs, 1) {
 		t.Jobs = append(t.Jobs, job)
 	}
-	if shape.ThenReduces > 0 {
-		next := job
-		next.Stage, next.Reduces = 1, int32(shape.ThenReduces)
-		for range max(w.Jobs, 1) {
-			t.Jobs = append(t.Jobs, next)
-		}
-	}
-	lengths := make([]int64, shape.Files)
-	for i := range lengths {
-		lengths[i] = shape.FileBytes
+	for i := range shape.Files {
 		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
 	}
-	if cache.Fraction > 0 {
-		chosen := ChooseFiles(lengths, cache.Fraction, cache.Seed)
-		if len(chosen) == 0 {
-			return nil, fmt.Errorf("cache.fraction: %v of the %d files of %s is less than half a file, so nothing would be cached; give a larger fraction, or write the input with more maps", cache.Fraction, len(lengths), w.Label)
-		}
-		for _, i := range chosen {
-			t.Files[i].Cached = true
-		}
+	if err := t.cache(cache); err != nil || shape.ThenReduces == 0 {
+		return t, err
 	}
-	if shape.ThenReduces > 0 {
-		written := float64(shape.FileBytes) * float64(shape.Files) * shape.MapOutputPerByte * shape.ReduceOutputPerByte
-		for i := range shape.Reduces {
-			t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("stage-1-%05d", i)), Bytes: max(1, int64(written/float64(shape.Reduces))), Stage: 1})
-		}
+	next := job
+	next.Stage, next.Reduces = 1, int32(shape.ThenReduces)
+	for range max(w.Jobs, 1) {
+		t.Jobs = append(t.Jobs, next)
+	}
+	written := float64(shape.FileBytes) * float64(shape.Files) * shape.MapOutputPerByte * shape.ReduceOutputPerByte
+	for i := range shape.Reduces {
+		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("stage-1-%05d", i)), Bytes: max(1, int64(written/float64(shape.Reduces))), Stage: 1})
 	}
 	return t, nil
 }

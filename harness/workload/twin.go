@@ -47,6 +47,26 @@ type File struct {
 	Stage  int32 // stage of the jobs that read the file; above 0, a job of the stage before writes it
 }
 
+// cache marks the files that an experiment puts into the HDFS cache. It fails
+// if these would be none.
+func (t *Twin) cache(c config.Cache) error {
+	if c.Fraction == 0 {
+		return nil
+	}
+	lengths := make([]int64, len(t.Files))
+	for i, f := range t.Files {
+		lengths[i] = f.Bytes
+	}
+	chosen := ChooseFiles(lengths, c.Fraction, c.Seed)
+	if len(chosen) == 0 {
+		return fmt.Errorf("cache.fraction: %v of the %d files of %s is less than half a file, so nothing would be cached; give a larger fraction, or write the input with more maps", c.Fraction, len(t.Files), t.Workload)
+	}
+	for _, i := range chosen {
+		t.Files[i].Cached = true
+	}
+	return nil
+}
+
 // Conf contains the cluster's values of those Hadoop properties that a
 // simulated workload does not set.
 type Conf struct {

@@ -1,7 +1,7 @@
 // Package workload contains what experiments run on clusters, and what
 // simulations run in its place. A workload is one or more YARN jobs over an
-// input: HiBench's wordcount, sort and terasort so far, each in a file of its
-// own.
+// input: HiBench's wordcount, sort and terasort, or made-up tasks. Each kind is a
+// file of its own.
 //
 // On a cluster, a workload prepares its input, runs its jobs under a YARN tag,
 // checks their output and removes it. Its twin is the same jobs in virtual
@@ -41,6 +41,7 @@ type Place struct {
 	hibench.Env
 	Cluster *clients.Clients // clients of the cluster's daemons
 	Seed    uint64           // the experiment's seed, for inputs that heddle generates
+	Program string           // path of a heddle that can run as a task; empty means the running program
 }
 
 // Live is a workload that runs on a real cluster. Everything that it makes
@@ -107,7 +108,12 @@ type Ran struct {
 }
 
 // Of returns the workload that the entry w of an experiment file describes.
-func Of(w config.Workload) Workload { return hiBench{w} }
+func Of(w config.Workload) Workload {
+	if w.Name == config.Streaming {
+		return streaming{w}
+	}
+	return hiBench{w}
+}
 
 // ChooseFiles chooses the files to put into the HDFS cache, since HDFS caches
 // whole files. It returns their indexes in a list of files sorted by path.

@@ -1,9 +1,9 @@
-// Package jobsplit reads the two files in a job's staging folder that tell the
+// Package jobsplit reads and writes the two files in a job's staging folder that tell the
 // ApplicationMaster about input splits. job.split says which input each map
 // reads. job.splitmetainfo says on which hosts that input is stored. Entry i of
-// each file belongs to map i. The package can also write job.splitmetainfo, to
-// tell an ApplicationMaster that has not started yet on which host each map
-// should run.
+// each file belongs to map i. The package can also write both files: for a job
+// that is being submitted, or, of job.splitmetainfo, to tell an
+// ApplicationMaster that has not started yet on which host each map should run.
 //
 // The package supports splits that are parts of files, and those of Hive's
 // HiveInputFormat, which wrap them. For other classes of splits, such as
@@ -14,8 +14,10 @@ package jobsplit
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"unicode/utf8"
 )
 
 // Meta is the entry of one map in the file job.splitmetainfo.
@@ -127,6 +129,34 @@ func AppendMeta(b []byte, metas []Meta) []byte {
 		b = appendVlong(b, m.Length)
 	}
 	return b
+}
+
+// Encode returns the content of the file job.split of a job whose map i reads
+// splits[i]. It also returns the job's entries for job.splitmetainfo, with
+// hosts[i] as the hosts of map i; hosts may be shorter than splits. The class of
+// the splits is that of Hadoop's older interface, org.apache.hadoop.mapred, which
+// Hadoop Streaming uses. It fails for values that a reader would refuse.
+func Encode(splits []Split, hosts [][]string) (data []byte, metas []Meta, err error) {
+	data = []byte(splitHead)
+	metas = make([]Meta, 0, len(splits))
+	for i, s := range splits {
+		switch {
+		case s.Offset < 0 || s.Length < 0:
+			return nil, nil, fmt.Errorf("job.split: map %d: offset %d, length %d: want 0 or more", i, s.Offset, s.Length)
+		case s.Path == "" || len(s.Path) > maxText || !utf8.ValidString(s.Path):
+			return nil, nil, fmt.Errorf("job.split: map %d: path %.40q: want UTF-8 of 1 to %d bytes", i, s.Path, maxText)
+		}
+		m := Meta{Offset: int64(len(data)), Length: s.Length}
+		if i < len(hosts) {
+			m.Hosts = hosts[i]
+		}
+		metas = append(metas, m)
+		data = appendText(data, "org.apache.hadoop.mapred.FileSplit")
+		data = appendText(data, s.Path)
+		data = binary.BigEndian.AppendUint64(data, uint64(s.Offset))
+		data = binary.BigEndian.AppendUint64(data, uint64(s.Length))
+	}
+	return data, metas, nil
 }
 
 // Parse decodes the splits in data, the content of a file job.split. metas are

@@ -203,6 +203,87 @@ func TestWriteReadMeta(t *testing.T) {
 	})
 }
 
+// What Hadoop wrote with the older interface is written again byte by byte.
+func TestEncodeIsHadoops(t *testing.T) {
+	info, want := read(t, "oldapi.splitmetainfo"), read(t, "oldapi.split")
+	metas, err := ParseMeta(bytes.NewReader(info))
+	if err != nil {
+		t.Fatal(err)
+	}
+	splits, err := Parse(want, metas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hosts [][]string
+	for _, m := range metas {
+		hosts = append(hosts, m.Hosts)
+	}
+	data, again, err := Encode(splits, hosts)
+	if err != nil || !bytes.Equal(data, want) || !bytes.Equal(AppendMeta(nil, again), info) {
+		t.Errorf("job.split %q, job.splitmetainfo %q, %v; Hadoop wrote %q, %q", data, AppendMeta(nil, again), err, want, info)
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		split Split
+		want  string
+	}{
+		"offset":    {Split{"/x", -1, 0}, "map 0: offset -1"},
+		"length":    {Split{"/x", 0, -1}, "length -1"},
+		"no path":   {Split{}, `path ""`},
+		"long path": {Split{Path: strings.Repeat("x", maxText+1)}, "want UTF-8 of 1 to"},
+		"not UTF-8": {Split{Path: "\xff"}, "want UTF-8"},
+	} {
+		if _, _, err := Encode([]Split{c.split}, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+func TestWriteReadSplits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Split {
+			return Split{
+				Path:   rapid.StringN(1, 50, -1).Draw(t, "path"),
+				Offset: rapid.Int64Min(0).Draw(t, "offset"),
+				Length: rapid.Int64Min(0).Draw(t, "length"),
+			}
+		})).Draw(t, "splits")
+		hosts := rapid.SliceOfN(rapid.SliceOf(rapid.String()), 0, len(want)).Draw(t, "hosts")
+		data, metas, err := Encode(want, hosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Parse(data, metas)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("(-written +read):\n%s", d)
+		}
+		for i, m := range metas {
+			if m.Length != want[i].Length || i < len(hosts) && !cmp.Equal(m.Hosts, hosts[i], cmpopts.EquateEmpty()) {
+				t.Fatalf("map %d: meta %+v of split %+v", i, m, want[i])
+			}
+		}
+	})
+}
+
+func FuzzEncode(f *testing.F) {
+	f.Add("hdfs://h:1/x", int64(5), int64(6))
+	f.Fuzz(func(t *testing.T, path string, offset, length int64) {
+		want := []Split{{path, offset, length}}
+		data, metas, err := Encode(want, nil)
+		if err != nil {
+			return
+		}
+		if got, err := Parse(data, metas); err != nil || !cmp.Equal(got, want) {
+			t.Fatalf("%v, %v after writing %v", got, err, want)
+		}
+	})
+}
+
 func TestVlong(t *testing.T) {
 	for v, want := range map[int64]string{ // as WritableUtils writes them
 		0: "\x00", 127: "\x7f", -112: "\x90",

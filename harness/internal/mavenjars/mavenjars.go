@@ -22,9 +22,10 @@ import (
 
 // Set is a set of jars that Maven can fetch.
 type Set struct {
-	Name string // what the jars are, such as "Hadoop 3.4.2", for messages
-	POM  []byte // Maven's project file, whose dependencies are the jars
-	Pins []byte // a line for each jar with its SHA-256 sum and its name, as the program sha256sum writes; pin.sh makes it
+	Name string   // what the jars are, such as "Hadoop 3.4.2", for messages
+	POM  []byte   // Maven's project file, whose dependencies are the jars
+	Goal []string // Maven's goal that fetches the jars, with its options; nil means the goal that fetches the dependencies in POM
+	Pins []byte   // a line for each jar with its SHA-256 sum and its name, as the program sha256sum writes; pin.sh makes it
 }
 
 // Ensure returns without error once the folder contains the set's jars and
@@ -105,8 +106,11 @@ func (s Set) fetch(ctx context.Context, folder string) error {
 		return err
 	}
 	out := filepath.Join(tmp, "jars")
-	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"),
-		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+out)
+	goal := s.Goal
+	if goal == nil {
+		goal = []string{"dependency:copy-dependencies", "-DincludeScope=runtime"}
+	}
+	cmd := exec.CommandContext(ctx, "mvn", append([]string{"-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"), "-DoutputDirectory=" + out}, goal...)...)
 	// Without this flag, the JVM that runs Maven would leave a folder in /tmp.
 	cmd.Env = append(os.Environ(), "MAVEN_OPTS="+os.Getenv("MAVEN_OPTS")+" -XX:-UsePerfData -Djava.io.tmpdir="+tmp)
 	var log bytes.Buffer

@@ -27,7 +27,7 @@ var files embed.FS
 // them, it fetches them from Maven Central, which takes about a minute. After a
 // change of pom.xml, 'go generate' writes the list of their sums again.
 //
-//go:generate ../../internal/mavenjars/pin.sh .
+//go:generate ../../internal/mavenjars/pin.sh . jars.sha256 dependency:copy-dependencies -DincludeScope=runtime
 func Jars(ctx context.Context) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
