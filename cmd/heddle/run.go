@@ -161,6 +161,9 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 	if o.Source, err = old.ReadFile("experiment.yaml"); err == nil {
 		o.Experiment, err = config.ParseExperiment(filepath.Join(o.Resume, "experiment.yaml"), o.Source)
 	}
+	if err == nil {
+		err = experiment.FindTraces(o.Experiment, old.Manifest())
+	}
 	return old, err
 }
 
@@ -282,6 +285,15 @@ func printResults(out io.Writer, run *runs.Run, warnings []string, limits []comp
 	for _, r := range results {
 		if r.Plan != nil {
 			fmt.Fprintf(out, "%s  %v\n", r.Trial, r.Plan)
+		}
+	}
+	for _, r := range results {
+		if r.Achieved == nil {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s: achieved of what was asked\n", r.Trial)
+		if err := r.Achieved.WriteText(out); err != nil {
+			return err
 		}
 	}
 	if len(limits) > 0 {

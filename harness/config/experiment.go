@@ -181,6 +181,7 @@ func (e *Experiment) fill(file string) {
 	}
 	for i := range e.Workloads {
 		w := &e.Workloads[i]
+		w.fillTrace(file)
 		if w.Label == "" {
 			w.Label = w.Name
 		}

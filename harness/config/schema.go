@@ -38,7 +38,7 @@ type keyDoc struct {
 	required bool
 	values   []string   // the texts that the key's value may have; nil if any text is allowed
 	bounds   [2]float64 // smallest and largest number allowed; both 0 if any is
-	one      []string   // keys of which a file must have exactly one
+	one      []string   // lists of keys, separated by blanks, of which a file must have exactly one
 }
 
 func experimentKeys() map[string]keyDoc {
@@ -50,8 +50,8 @@ func experimentKeys() map[string]keyDoc {
 	return map[string]keyDoc{
 		"name":                 {text: "Part of the run folder's name; by default the file's name without its ending."},
 		"cluster":              {text: "The name of a lab, or the path of a cluster file, which starts from this file's folder."},
-		"workloads":            {text: "What runs: each workload, under each model, in each repeat.", required: true, one: []string{"profile", "size"}},
-		"workloads.name":       {text: "One of HiBench's workloads, or streaming: synthetic tasks.", required: true, values: append(hibench.Workloads(), Streaming)},
+		"workloads":            {text: "What runs: each workload, under each model, in each repeat.", required: true, one: []string{"name profile", "name size", "trace"}},
+		"workloads.name":       {text: "One of HiBench's workloads, streaming for synthetic tasks, or trace, which is the default if trace is given.", values: append(hibench.Workloads(), Streaming, WorkloadTrace)},
 		"workloads.label":      {text: "The workload's name in trials and reports; by default its name."},
 		"workloads.visits":     {text: "Rows of the table uservisits, for join, aggregation and scan. Give either this or profile."},
 		"workloads.pages":      {text: "Rows of the table rankings, for join, aggregation and scan; 12 for 100 visits if missing."},
@@ -61,10 +61,20 @@ func experimentKeys() map[string]keyDoc {
 		"workloads.reduces":    {text: "How many reduces write the output; 8 by default, none for streaming."},
 		"workloads.settings":   {text: "Hadoop properties of the jobs. No secrets: they are written to files."},
 		"workloads.jobs":       {text: "How many equal jobs run at once on the same input; 1 by default.", bounds: [2]float64{0, 100}},
-		"workloads.cpu":        {text: "streaming: the CPU time of tasks for each MiB that they take in; 0 by default."},
+		"workloads.cpu":        {text: "The CPU time of synthetic tasks for each MiB that they take in; 0 by default for streaming, and 20ms for traces without CPU times."},
 		"workloads.mapOutput":  {text: "streaming: bytes that maps put out for each byte read; 1 by default.", bounds: [2]float64{0, 1000}},
 		"workloads.output":     {text: "streaming: bytes that reduces write for each byte taken in; 1 by default.", bounds: [2]float64{0, 1000}},
 		"workloads.taskMemory": {text: "streaming: memory that each task holds, besides its JVM's."},
+		"workloads.trace":      {text: "The path of a trace whose jobs run, of any format that 'heddle trace import' knows. It starts from this file's folder."},
+		"workloads.first":      {text: "How many of the trace's jobs run, the earliest ones; all by default.", bounds: [2]float64{0, maxTraceJobs}},
+		"workloads.from":       {text: "A time of the trace; jobs submitted before it are left out."},
+		"workloads.until":      {text: "A time of the trace; jobs submitted from then on are left out."},
+		"workloads.speed":      {text: "Divides the times between submissions; 1 by default.", bounds: [2]float64{0, maxTraceSpeed}},
+		"workloads.scale":      {text: "Multiplies bytes and recorded CPU times; 1 by default.", bounds: [2]float64{0, maxTraceScale}},
+		"workloads.maxTasks":   {text: "The most maps, and the most reduces, of a job; fewer tasks carry the same bytes.", bounds: [2]float64{0, maxTraceTasks}},
+		"workloads.queues":     {text: "The cluster's queue for each queue of the trace; * for all others. The cluster's own default queue by default."},
+		"workloads.users":      {text: "The cluster's user for each user of the trace; * for all others. The cluster's own user by default."},
+		"workloads.priorities": {text: "The priority on the cluster for each one of the trace; * for all others. None by default."},
 		"models":               {text: "Scheduler models. yarn is the cluster's own scheduler, and all there is by default."},
 		"models.label":         {text: "The model's name in trials and reports; by default its name."},
 		"models.model":         {text: "The name of a model; 'heddle models' describes each.", required: true, values: models},
@@ -259,9 +269,9 @@ func structureOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 	if len(required) > 0 {
 		s["required"] = required
 	}
-	for _, key := range docs[path].one {
+	for _, keys := range docs[path].one {
 		either, _ := s["oneOf"].([]object)
-		s["oneOf"] = append(either, object{"required": []string{key}})
+		s["oneOf"] = append(either, object{"required": strings.Fields(keys)})
 	}
 	return s
 }

@@ -16,8 +16,9 @@ import (
 // Workload is one entry of an experiment file's list of workloads. Which keys it
 // may have depends on its kind; see workloadKinds.
 type Workload struct {
-	// Name is the name of the workload: wordcount, sort, terasort or streaming, or
-	// one of the queries that Hive runs: join, aggregation or scan.
+	// Name is the name of the workload: wordcount, sort or terasort; join,
+	// aggregation or scan, which are queries that Hive runs; streaming; or trace,
+	// which is the default if Trace is given.
 	Name string `yaml:"name"`
 	// Label is the name of the workload in trials and reports; by default Name.
 	// Two workloads with the same Name need different labels.
@@ -44,8 +45,9 @@ type Workload struct {
 	// same input; 0 means 1.
 	Jobs int `yaml:"jobs,omitempty"`
 
-	// CPU is the CPU time of a streaming workload's tasks for each MiB that they
-	// take in; 0 by default.
+	// CPU is the CPU time of synthetic tasks for each MiB that they take in. It is
+	// 0 by default for a streaming workload, and 20ms for jobs of a trace, where it
+	// counts only if the trace has no CPU times.
 	CPU units.Duration `yaml:"cpu,omitempty"`
 	// MapOutput is how many bytes the maps of a streaming workload give to
 	// reduces, or write if there are none, for each byte that they read. Output
@@ -56,6 +58,29 @@ type Workload struct {
 	// TaskMemory is the memory that each task of a streaming workload holds,
 	// besides that of its JVM and a few MiB.
 	TaskMemory units.Size `yaml:"taskMemory,omitempty"`
+
+	// Trace is the path of a trace whose jobs run, of any format that heddle can
+	// import. A relative path starts from the folder of the experiment file.
+	Trace string `yaml:"trace,omitempty"`
+	// First is the greatest number of the trace's jobs, the earliest ones; 0 means
+	// all. From and Until are times of the trace between which jobs are submitted;
+	// 0 means no limit.
+	First int            `yaml:"first,omitempty"`
+	From  units.Duration `yaml:"from,omitempty"`
+	Until units.Duration `yaml:"until,omitempty"`
+	// Speed divides the times between the submissions of the trace's jobs; 1 by
+	// default. Scale multiplies the bytes that these read, shuffle and write, and
+	// their recorded CPU times; 1 by default.
+	Speed float64 `yaml:"speed,omitempty"`
+	Scale float64 `yaml:"scale,omitempty"`
+	// MaxTasks is the greatest number of maps, and of reduces, of one job of the
+	// trace; 0 means no limit. Fewer tasks carry the same bytes.
+	MaxTasks int `yaml:"maxTasks,omitempty"`
+	// Queues, Users and Priorities map values of the trace to values of the
+	// cluster; "*" stands for all others.
+	Queues     map[string]string `yaml:"queues,omitempty"`
+	Users      map[string]string `yaml:"users,omitempty"`
+	Priorities map[string]int    `yaml:"priorities,omitempty"`
 }
 
 // workloadKind is what an experiment file may say of workloads of one kind.

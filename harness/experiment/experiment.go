@@ -140,7 +140,11 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		}
 		return run, err
 	}
-	m := runs.Manifest{Command: o.Command, World: world, Seed: o.Experiment.Seed, Settings: o.Settings}
+	settings, err := traceSettings(o.Experiment, o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	m := runs.Manifest{Command: o.Command, World: world, Seed: o.Experiment.Seed, Settings: settings}
 	if hadoop != "" {
 		m.Versions = map[string]string{"hadoop": hadoop}
 	}

@@ -146,6 +146,9 @@ type Result struct {
 	// Plan says how many maps ran on the node that the scheduler model planned
 	// for them. It is nil unless the model chose the hosts of the splits.
 	Plan *measure.Plan `json:"plan,omitempty"`
+	// Achieved compares what the jobs did with what they were asked to do. It is
+	// nil for workloads that ask for nothing in particular.
+	Achieved *workload.Achieved `json:"achieved,omitempty"`
 	// Checked names, in words, what was compared to check the jobs' outputs.
 	Checked []string `json:"checked,omitempty"`
 	// Reports are HiBench's own report lines, if HiBench's scripts ran the
@@ -198,7 +201,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 			return 0, fmt.Errorf("%w; allow it on the agents, or set coldReads: false", err)
 		}
 	}
-	return data.Bytes, t.cacheInput(ctx, data.Path)
+	return data.Bytes, t.cacheInput(ctx, data)
 }
 
 func (t *trialRun) run(ctx context.Context) (Result, error) {
@@ -229,14 +232,15 @@ func (t *trialRun) clean() (err error) {
 	return errors.Join(err, t.dropLinks())
 }
 
-// cacheInput puts the part of the input that the experiment names into the HDFS
-// cache, unless the previous trial has left the same part cached.
-func (t *trialRun) cacheInput(ctx context.Context, input string) error {
+// cacheInput puts the part of the input that the experiment and the workload
+// name into the HDFS cache, unless the previous trial has left the same part
+// cached.
+func (t *trialRun) cacheInput(ctx context.Context, input workload.Input) error {
 	say := func(text string) { t.say("cache", text) }
 	o, left := t.options.Experiment, t.cache
 	t.cache = nil
 	if left != nil {
-		whole, err := left.stillCached(ctx, t.cluster.HDFS, input, say)
+		whole, err := left.stillCached(ctx, t.cluster.HDFS, input.Path, say)
 		if whole {
 			t.cache = left
 			return nil
@@ -419,6 +423,11 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 			}
 		}
 	}
+	var done []workload.Done
+	for i, s := range t.submissions {
+		done = append(done, workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Jobs: t.jobs[t.tags[i]]})
+	}
+	result.Achieved = workload.Achieve(done)
 	for _, j := range captured.Jobs {
 		if j.Outcome != traces.Succeeded {
 			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, oneLine(j.Diagnostics), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))

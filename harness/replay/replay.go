@@ -73,6 +73,10 @@ type Config struct {
 	// Calibration lacks; "" for none. Jobs that use these costs write as many bytes
 	// as recorded.
 	Workload string
+	// Work has, by job, what each task reads, writes and computes, for jobs of
+	// which this is known in advance. Modelled durations of these jobs need no
+	// costs of a workload. It may be nil.
+	Work map[traces.JobID]JobWork
 	// Stages has, by job, the stage of jobs that are submitted only after all jobs
 	// of the stages before have ended; see sim.Job. A job that is missing is in
 	// stage 0. Times of submission count from the start of a job's stage.
@@ -92,6 +96,10 @@ type Config struct {
 	// be nil.
 	Record func(traces.Event)
 }
+
+// JobWork is what each task of a job reads, writes and computes: an entry for
+// each map, and one for each reduce.
+type JobWork struct{ Maps, Reduces []sim.Work }
 
 // Run runs a replay. It returns the simulation's result and the header of the
 // simulated run's trace.

@@ -183,6 +183,9 @@ func (s *Submitter) jobConf(j Job, job Submitted, files []cacheFile) yarn.Conf {
 	return conf
 }
 
+// URL returns the URL of a path in the cluster's HDFS, as Job.Splits has them.
+func (s *Submitter) URL(name string) string { return s.url(name) }
+
 // url returns the URL of a path in the cluster's HDFS.
 func (s *Submitter) url(name string) string {
 	root, _ := url.Parse(s.site.Expand(s.site["fs.defaultFS"])) // readSite has checked it

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"heddle/harness/config"
 	"heddle/harness/measure"
@@ -117,7 +118,7 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 		return t, err
 	}
 	next := job
-	next.Stage, next.Reduces = 1, int32(shape.ThenReduces)
+	next.Stage, next.At, next.Reduces = 1, stageGap, int32(shape.ThenReduces)
 	for range max(w.Jobs, 1) {
 		t.Jobs = append(t.Jobs, next)
 	}
@@ -127,6 +128,10 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	}
 	return t, nil
 }
+
+// stageGap is the time between the end of a query's stage and the submission of
+// the next, which Hive prepares meanwhile.
+const stageGap = 2 * time.Second
 
 // hadoopSlowStart is Hadoop's default for the share of maps that must be done
 // before the ApplicationMaster asks for reduces.

@@ -109,17 +109,24 @@ func (w streaming) Twin(cache config.Cache) (*Twin, error) {
 // On returns the workload, ready to run on a cluster. It fails if the running
 // heddle cannot be the program of tasks.
 func (w streaming) On(place Place) (Live, error) {
+	program, err := programOf(place)
+	if err != nil {
+		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
+	}
+	return &streamingLive{streaming: w, place: place, program: program, folder: path.Join(path.Dir(place.DataDir), "streaming")}, nil
+}
+
+// programOf returns the path of the heddle that runs as the program of synthetic
+// tasks. It fails if that cannot run on the cluster's nodes.
+func programOf(place Place) (string, error) {
 	program := place.Program
 	if program == "" {
 		var err error
 		if program, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("workload %s: find the program of its tasks: %w", w.Label, err)
+			return "", fmt.Errorf("find the program of its tasks: %w", err)
 		}
 	}
-	if err := synthetic.CheckProgram(program, runtime.GOARCH); err != nil {
-		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
-	}
-	return &streamingLive{streaming: w, place: place, program: program, folder: path.Join(path.Dir(place.DataDir), "streaming")}, nil
+	return program, synthetic.CheckProgram(program, runtime.GOARCH)
 }
 
 // streamingLive is a workload of synthetic tasks on a real cluster.
@@ -240,7 +247,7 @@ func (w *streamingLive) Run(ctx context.Context, _ int, tag string, settings ...
 	if err != nil {
 		return Ran{}, err
 	}
-	return Ran{}, w.await(ctx, submitted)
+	return Ran{}, await(ctx, w.place, w.submitter, submitted)
 }
 
 // pollInterval is how often the ResourceManager is asked whether a job has
@@ -248,7 +255,7 @@ func (w *streamingLive) Run(ctx context.Context, _ int, tag string, settings ...
 const pollInterval = 500 * time.Millisecond
 
 // await waits for a job's end. If ctx ends first, it kills the job.
-func (w *streamingLive) await(ctx context.Context, job submit.Submitted) error {
+func await(ctx context.Context, place Place, submitter *submit.Submitter, job submit.Submitted) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
@@ -256,17 +263,17 @@ func (w *streamingLive) await(ctx context.Context, job submit.Submitted) error {
 		case <-ctx.Done():
 			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 			defer cancel()
-			return errors.Join(context.Cause(ctx), w.submitter.Kill(clean, job))
+			return errors.Join(context.Cause(ctx), submitter.Kill(clean, job))
 		case <-tick.C:
 		}
-		app, err := w.place.Cluster.RM.App(ctx, job.App)
+		app, err := place.Cluster.RM.App(ctx, job.App)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			return fmt.Errorf("wait for %s: %w", job.App, err)
 		case err != nil || !app.Ended():
 		case app.FinalStatus != "SUCCEEDED":
-			return fmt.Errorf("application %s of %s ended as %s: %s; its tasks' logs say why: yarn logs -applicationId %s",
-				job.App, w.Label, app.FinalStatus, strings.Join(strings.Fields(app.Diagnostics), " "), job.App)
+			return fmt.Errorf("application %s ended as %s: %s; its tasks' logs say why: yarn logs -applicationId %s",
+				job.App, app.FinalStatus, strings.Join(strings.Fields(app.Diagnostics), " "), job.App)
 		default:
 			return nil
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
@@ -23,19 +24,35 @@ type Twin struct {
 	// Costs are typical costs of the workload's tasks, such as computing times,
 	// for simulations without a calibration.
 	Costs replay.Workload
+	// Warnings say what the workload leaves out or makes up.
+	Warnings []string
 }
 
-// Job is one job of a simulated workload, as YARN would run it. It reads all
-// files of its stage.
+// Job is one job of a simulated workload, as YARN would run it.
 type Job struct {
 	Name                              string
-	Stage                             int32 // a job is submitted after all jobs of the stages before have ended
+	Stage                             int32         // a job is submitted after all jobs of the stages before have ended
+	At                                time.Duration // when it is submitted, counted from the start of its stage
+	User                              string        // empty means heddle
 	Queue                             string
 	Priority                          int32
 	Reduces                           int32
 	SlowStart                         float64
 	MapMemoryBytes, ReduceMemoryBytes int64
 	MapVCores, ReduceVCores           int32
+	// Maps and Work say what each map reads and what each task does. If Maps is
+	// nil, the job has one map for each block of all files of its stage, and its
+	// tasks cost what the calibration says.
+	Maps []Split
+	Work replay.JobWork
+	// Asked is what the job is asked to do; nil if nobody says.
+	Asked *Asked
+}
+
+// Split is the part of an input file that one map reads.
+type Split struct {
+	File                     int // index in Twin.Files
+	OffsetBytes, LengthBytes int64
 }
 
 // File is an input file of a simulated workload. Cached says that its blocks
@@ -79,33 +96,39 @@ type Conf struct {
 }
 
 // Events returns the simulated workload as the events of a trace, from which a
-// replay can start. All jobs of the first stage are submitted at time 0, and no
-// task has run yet. Times of jobs in later stages count from the start of their
-// stage; see Stages.
+// replay can start. No task has run yet. The jobs must be in order of submission.
+// Times of jobs in later stages count from the start of their stage; see Stages.
 // Blocks are placed on the workers of c by the NameNode's rules. These depend
 // on which worker writes a file. The writers are spread evenly over the
 // workers, as YARN spreads maps without input, in an order that depends on the
 // seed.
 func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Event, error) {
-	splits, err := t.place(c, d, seed)
+	blocks, err := t.place(c, d, seed)
 	if err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", t.Workload, err)
 	}
 	var events []traces.Event
-	for _, s := range splits {
-		events = append(events, s.replicas...)
+	for _, f := range blocks {
+		for i := range f {
+			events = append(events, f[i].replicas...)
+		}
 	}
-	byStage := map[int32][]split{}
-	for _, s := range splits {
-		byStage[s.stage] = append(byStage[s.stage], s)
+	whole := map[int32][]split{}
+	for i, f := range blocks {
+		stage := t.Files[i].Stage
+		whole[stage] = append(whole[stage], wholeBlocks(f)...)
 	}
-	for i, j := range t.Jobs {
-		id, at, splits := jobID(i), traces.Time(0), byStage[j.Stage]
-		if j.Stage > 0 {
-			at = traces.Time(stageGap)
+	for i := range t.Jobs {
+		j, id, at := &t.Jobs[i], jobID(i), traces.Time(t.Jobs[i].At)
+		splits := whole[j.Stage]
+		if j.Maps != nil {
+			splits = make([]split, len(j.Maps))
+			for m, s := range j.Maps {
+				splits[m] = mainBlock(blocks[s.File], s, d.BlockBytes)
+			}
 		}
 		events = append(events, &traces.JobSubmitted{
-			T: at, Job: id, Name: j.Name, Workload: t.Workload, User: "heddle", Queue: j.Queue, Priority: j.Priority,
+			T: at, Job: id, Name: j.Name, Workload: t.Workload, User: cmp.Or(j.User, "heddle"), Queue: j.Queue, Priority: j.Priority,
 			Maps: int32(len(splits)), Reduces: j.Reduces, SlowStart: j.SlowStart,
 			MapMemoryBytes: cmp.Or(j.MapMemoryBytes, d.TaskBytes), MapVCores: j.MapVCores,
 			ReduceMemoryBytes: cmp.Or(j.ReduceMemoryBytes, d.TaskBytes), ReduceVCores: j.ReduceVCores,
@@ -123,10 +146,6 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 	return events, nil
 }
 
-// stageGap is the time between the end of a stage's last job and the submission
-// of the next, in which a client such as Hive prepares it.
-const stageGap = 2 * time.Second
-
 // jobID returns the id of the twin's job with index i in simulated traces.
 func jobID(i int) traces.JobID { return traces.JobID(fmt.Sprintf("job_0_%04d", i+1)) }
 
@@ -142,9 +161,68 @@ func (t *Twin) Stages() map[traces.JobID]int32 {
 	return all
 }
 
-// split is the block of an input file that one map reads.
+// Work returns the work of those jobs that say what each of their tasks does,
+// by the ids of the jobs in the twin's events.
+func (t *Twin) Work() map[traces.JobID]replay.JobWork {
+	all := map[traces.JobID]replay.JobWork{}
+	for i := range t.Jobs {
+		if t.Jobs[i].Maps != nil {
+			all[jobID(i)] = t.Jobs[i].Work
+		}
+	}
+	return all
+}
+
+// Achieved compares what the twin's jobs did in a simulation with what they were
+// asked to do. It is nil if they were asked for nothing.
+func (t *Twin) Achieved(jobs []*measure.Job) *Achieved {
+	byID := map[traces.JobID]*measure.Job{}
+	for _, j := range jobs {
+		byID[j.ID] = j
+	}
+	var done []Done
+	for i := range t.Jobs {
+		d := Done{Asked: t.Jobs[i].Asked}
+		if j := byID[jobID(i)]; j != nil {
+			d.Jobs = []*measure.Job{j}
+		}
+		done = append(done, d)
+	}
+	return Achieve(done)
+}
+
+// wholeBlocks returns splits of which each is a block of one file. As in
+// MapReduce, a last block shorter than a tenth of the block before belongs to the
+// same split as that block.
+func wholeBlocks(file []split) []split {
+	var splits []split
+	for b, s := range file {
+		if b > 0 && b == len(file)-1 && s.bytes*10 < file[0].bytes {
+			splits[b-1].bytes += s.bytes
+			continue
+		}
+		splits = append(splits, s)
+	}
+	return splits
+}
+
+// mainBlock returns the split that a map reads, in the block that has most of
+// it. Its hosts are those that Hadoop would give the split.
+func mainBlock(file []split, s Split, blockBytes int64) split {
+	end := s.OffsetBytes + s.LengthBytes
+	best, most := 0, int64(-1)
+	for b := s.OffsetBytes / blockBytes; b < int64(len(file)) && b*blockBytes < end; b++ {
+		if part := min(end, (b+1)*blockBytes) - max(s.OffsetBytes, b*blockBytes); part > most {
+			best, most = int(b), part
+		}
+	}
+	out := file[best]
+	out.offset, out.bytes, out.replicas = s.OffsetBytes, s.LengthBytes, nil
+	return out
+}
+
+// split is a block of an input file, or what one map reads of it.
 type split struct {
-	stage         int32 // stage of the jobs that read the file
 	path          string
 	offset, bytes int64
 	block         traces.Block
@@ -152,10 +230,9 @@ type split struct {
 	replicas      []traces.Event // trace events that say which nodes store the block
 }
 
-// place chooses the workers of c that store the files' blocks, and makes the
-// splits. As in MapReduce, a last block shorter than a tenth of the block
-// before belongs to the same split as that block.
-func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, error) {
+// place chooses the workers of c that store the files' blocks. It returns the
+// blocks of each file.
+func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([][]split, error) {
 	var workers []traces.NodeFacts
 	for _, n := range c.Nodes {
 		if n.Worker {
@@ -177,7 +254,7 @@ func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, erro
 	topology, room := place.InRacks(racks), place.NewCache(sizes)
 	key := draw.Stream(seed, "input")
 	writers := place.Shuffled(key.At(uint64(len(t.Files))), len(workers))
-	var splits []split
+	files, number := make([][]split, len(t.Files)), traces.Block(0)
 	for i, f := range t.Files {
 		blocks := int((f.Bytes + d.BlockBytes - 1) / d.BlockBytes)
 		file := key.At(uint64(i))
@@ -188,12 +265,9 @@ func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, erro
 			room.File(&cached, file.At(1), &replicas, d.BlockBytes, place.Directive{Blocks: blocks, Copies: d.CachedReplicas})
 		}
 		for b := range blocks {
-			s := split{stage: f.Stage, path: f.Path, offset: int64(b) * d.BlockBytes, block: traces.Block(len(splits) + 1)}
+			s := split{path: f.Path, offset: int64(b) * d.BlockBytes, block: number + 1}
+			number++
 			s.bytes = min(d.BlockBytes, f.Bytes-s.offset)
-			if last := len(splits) - 1; b > 0 && b == blocks-1 && s.bytes*10 < d.BlockBytes {
-				splits[last].bytes += s.bytes
-				continue
-			}
 			for _, n := range of(&replicas, b) {
 				s.hosts = append(s.hosts, workers[n].Node)
 				s.replicas = append(s.replicas, &traces.BlockReplica{
@@ -203,10 +277,10 @@ func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, erro
 			for _, n := range of(&cached, b) {
 				s.replicas = append(s.replicas, &traces.BlockCached{Block: s.block, Node: workers[n].Node})
 			}
-			splits = append(splits, s)
+			files[i] = append(files[i], s)
 		}
 	}
-	return splits, nil
+	return files, nil
 }
 
 // The method of returns the nodes that store the block with index b.

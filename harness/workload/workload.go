@@ -1,7 +1,7 @@
 // Package workload contains what experiments run on clusters, and what
 // simulations run in its place. A workload is one or more YARN jobs over an
-// input: HiBench's wordcount, sort and terasort, or made-up tasks. Each kind is a
-// file of its own.
+// input: HiBench's wordcount, sort and terasort, made-up tasks, or the jobs of a
+// trace. Each kind is a file of its own.
 //
 // On a cluster, a workload prepares its input, runs its jobs under a YARN tag,
 // checks their output and removes it. Its twin is the same jobs in virtual
@@ -90,16 +90,30 @@ type Submission struct {
 // Asked is what one job is asked to do. After the job it is compared with what
 // the job did.
 type Asked struct {
-	Job           string `json:"job"`      // name of the job
-	SubmitMs      int64  `json:"submitMs"` // time of submission, counted from the first submission
-	Maps          int    `json:"maps"`
-	Reduces       int    `json:"reduces"`
-	InputBytes    int64  `json:"inputBytes"`              // bytes that its maps read
-	ShuffleBytes  int64  `json:"shuffleBytes"`            // bytes that its maps emit for its reduces
-	OutputBytes   int64  `json:"outputBytes"`             // bytes that it writes to HDFS
-	CPUMs         int64  `json:"cpuMs"`                   // CPU time that its tasks burn, in ms
-	FlooredInput  int64  `json:"flooredInput,omitempty"`  // how many of InputBytes were added to reach the least that a map can read
-	FlooredOutput int64  `json:"flooredOutput,omitempty"` // how many of ShuffleBytes and OutputBytes were added to reach the least that a task can write
+	Job          string `json:"job"`      // name of the job
+	SubmitMs     int64  `json:"submitMs"` // time of submission, counted from the first submission
+	Maps         int    `json:"maps"`
+	Reduces      int    `json:"reduces"`
+	InputBytes   int64  `json:"inputBytes"`   // bytes that its maps read
+	ShuffleBytes int64  `json:"shuffleBytes"` // bytes that its maps emit for its reduces
+	OutputBytes  int64  `json:"outputBytes"`  // bytes that it writes to HDFS
+	CPUMs        int64  `json:"cpuMs"`        // CPU time that its tasks burn, in ms
+	// How many of InputBytes, ShuffleBytes and OutputBytes were added to reach the
+	// least that a task can read, emit and write.
+	FlooredInput   int64 `json:"flooredInput,omitempty"`
+	FlooredShuffle int64 `json:"flooredShuffle,omitempty"`
+	FlooredOutput  int64 `json:"flooredOutput,omitempty"`
+	// Recorded is what the job of a trace did, for which this job stands; nil if
+	// there is none.
+	Recorded *Recorded `json:"recorded,omitempty"`
+}
+
+// Recorded is what a trace says of a job.
+type Recorded struct {
+	// CompletionMs is the time from the job's submission to its end; -1 if the
+	// trace does not have it.
+	CompletionMs int64            `json:"completionMs"`
+	Locality     measure.Locality `json:"locality"`
 }
 
 // Ran is what the client of a submission reported when it ended.
@@ -109,8 +123,11 @@ type Ran struct {
 
 // Of returns the workload that the entry w of an experiment file describes.
 func Of(w config.Workload) Workload {
-	if w.Name == config.Streaming {
+	switch w.Name {
+	case config.Streaming:
 		return streaming{w}
+	case config.WorkloadTrace:
+		return traced{w}
 	}
 	return hiBench{w}
 }
