@@ -3,7 +3,8 @@
 // and scan, which Hive runs as MapReduce jobs. It can do so in two ways: with
 // the examples jar of the cluster's Hadoop and with its own queries (the
 // default), or through the scripts of a HiBench checkout, which need not be
-// built. For the first three, both ways run the same jobs.
+// built. For the first three, both ways run the same jobs. A seventh workload,
+// grep, always runs from the examples jar, since HiBench has no grep.
 //
 // Every job has a YARN tag. The package does not use YARN itself: it returns
 // the tag, and the caller asks YARN for the tag's applications, their times and
@@ -132,7 +133,10 @@ func New(env Env, spec Spec) (*Runner, error) {
 			return nil, err
 		}
 	}
-	if env.Checkout != "" {
+	if spec.Workload == Grep {
+		r.env.Checkout = "" // HiBench has no grep
+	}
+	if r.env.Checkout != "" {
 		if err := r.checkCheckout(); err != nil {
 			return nil, err
 		}
@@ -184,7 +188,7 @@ func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Resu
 	if res.InputBytes, _, err = folderSize(r.env.FS, r.mapInputPath()); err != nil {
 		return res, fmt.Errorf("hibench: run %s: input (has it been prepared?): %w", r.spec, err)
 	}
-	if err := r.removeAll(res.OutputPath, r.hivePath(tag)); err != nil {
+	if err := r.removeAll(res.OutputPath, grepTemp(res.OutputPath), r.hivePath(tag)); err != nil {
 		return res, err
 	}
 	c, err := r.start(ctx, stepRun, tag, res.OutputPath, settings...)
@@ -208,7 +212,7 @@ func (r *Runner) Clean(tag string) error {
 	if err := checkTag(tag); err != nil {
 		return err
 	}
-	return r.removeAll(r.outputPath(tag), r.checkPath(tag), r.hivePath(tag))
+	return r.removeAll(r.outputPath(tag), grepTemp(r.outputPath(tag)), r.checkPath(tag), r.hivePath(tag))
 }
 
 // Remove removes the workload's input and all its outputs from HDFS.

@@ -120,7 +120,7 @@ func (r *Runner) checkQuery(ctx context.Context, tag string) (Check, error) {
 		return k, nil
 	}
 	query := tables.Query(r.spec.Workload)
-	want, err := ofInput(r, func(string) (tables.Sum, error) { return r.sumInput(ctx, query) })
+	want, err := ofInput(r, "", func(string) (tables.Sum, error) { return r.sumInput(ctx, query) })
 	if err != nil {
 		return k, wrap(err)
 	}

@@ -9,9 +9,6 @@ type Shape struct {
 	Files     int
 	FileBytes int64
 	Reduces   int
-	// ThenReduces is the number of reduces of a second job that reads what the
-	// first wrote; 0 means that there is no second job.
-	ThenReduces int
 	// MapOutputPerByte is the number of bytes shuffled for each input byte.
 	// ReduceOutputPerByte is the number of bytes written for each byte
 	// shuffled.
@@ -46,13 +43,14 @@ const visitBytes = 199
 // Typical ratios and times of the HiBench workloads. The ratios of WordCount,
 // of the join's first job and of the aggregation were measured on a cluster: its combiner leaves almost nothing of a
 // text with a thousand different words. Sort shuffles as many bytes as it
-// reads. TeraSort adds 4 bytes to each row of 100 bytes. The times are guesses,
-// rounded to tens.
+// reads. TeraSort adds 4 bytes to each row of 100 bytes. Grep
+// finds little. The times are guesses, rounded to tens.
 var (
 	wordcountShape   = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
-	joinShape        = Shape{MapOutputPerByte: 0.004, ReduceOutputPerByte: 1.3, MapMsPerMiB: 150, ReduceMsPerMiB: 100, ThenReduces: 1}
+	joinShape        = Shape{MapOutputPerByte: 0.004, ReduceOutputPerByte: 1.3, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
 	aggregationShape = Shape{MapOutputPerByte: 0.17, ReduceOutputPerByte: 1.1, MapMsPerMiB: 150, ReduceMsPerMiB: 200}
 	scanShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 100}
+	grepShape        = Shape{MapOutputPerByte: 0.001, ReduceOutputPerByte: 0.5, MapMsPerMiB: 40, ReduceMsPerMiB: 100}
 	sortShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 	terasortShape    = Shape{MapOutputPerByte: 1.04, ReduceOutputPerByte: 0.96, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 )

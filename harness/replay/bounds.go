@@ -18,7 +18,7 @@ type bounds struct {
 	capacity
 	jobs    []jobBounds // limits of each job's time; jobs in order of submission
 	reduces bool
-	wrong   bool // true: faults, failures or speculative attempts add work that the limits do not count, or jobs wait for others
+	wrong   bool // true: faults, failures or speculative attempts add work that the limits do not count
 }
 
 // jobBounds are the lower and upper limits of one job's time, and of the work that
@@ -66,7 +66,7 @@ func (b *bounds) Next(j *sim.Job) bool {
 	least, most := b.tasks(j)
 	b.jobs = append(b.jobs, jobBounds{float64(j.SubmitMs), least.chainMs, most.chainMs, least.work, most.work.containers})
 	b.reduces = b.reduces || j.Reduces > 0
-	b.wrong = b.wrong || len(j.Pasts) > 0 || j.Stage > 0
+	b.wrong = b.wrong || len(j.Pasts) > 0
 	return true
 }
 

@@ -77,15 +77,15 @@ type Config struct {
 	// which this is known in advance. Modelled durations of these jobs need no
 	// costs of a workload. It may be nil.
 	Work map[traces.JobID]JobWork
-	// Stages has, by job, the stage of jobs that are submitted only after all jobs
-	// of the stages before have ended; see sim.Job. A job that is missing is in
-	// stage 0. Times of submission count from the start of a job's stage.
-	Stages map[traces.JobID]int32
 	// The fields Faults, Speculation and CachePolicy have the same meaning as in
 	// config.Experiment. An empty Speculation means none; an empty CachePolicy means
 	// static.
 	Faults                   config.Faults
 	Speculation, CachePolicy string
+	// After has the jobs of Trace that are submitted once another job has ended, each
+	// with the id of that job, which stands before it in Trace. They do not arrive at
+	// their recorded times.
+	After map[traces.JobID]traces.JobID
 	// Interrupted, if not nil, is called now and then; if it returns an error, the
 	// simulation stops.
 	Interrupted func() error

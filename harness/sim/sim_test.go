@@ -57,52 +57,6 @@ func TestSingleSlotIsFIFO(t *testing.T) {
 	}
 }
 
-// The jobs of a stage come once all jobs of the stages before have ended, at their
-// times within the stage, although the cluster has room for them before.
-func TestStages(t *testing.T) {
-	staged := func(name string, stage int32, submitMs int64, fixedMs int32) Job {
-		j := simpleJob(name, submitMs, 1, 0, Work{FixedMs: fixedMs})
-		j.Stage = stage
-		return j
-	}
-	for name, tt := range map[string]struct {
-		jobs        []Job
-		submit, end []int64 // ms
-		want        string  // in the error
-	}{
-		"two chains side by side": {
-			[]Job{staged("a", 0, 0, 1000), staged("b", 0, 0, 3000), staged("a", 1, 2000, 500), staged("b", 1, 2000, 700), staged("c", 2, 0, 100)},
-			[]int64{0, 0, 5000, 5000, 5700},
-			[]int64{1000, 3000, 5500, 5700, 5800},
-			"",
-		},
-		"a stage is left out": {[]Job{staged("a", 0, 0, 1000), staged("b", 4, 100, 10)}, []int64{0, 1100}, []int64{1000, 1110}, ""},
-		"the first is late":   {[]Job{staged("a", 2, 300, 1000)}, []int64{300}, []int64{1300}, ""},
-		"not in order":        {[]Job{staged("a", 1, 0, 1000), staged("b", 0, 0, 10)}, nil, nil, "sort jobs by stage"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r, err := Run(&Config{Cluster: slots(4, 2), Source: &Jobs{List: tt.jobs}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
-			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("error %v, want one with %q", err, tt.want)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, j := range r.Jobs {
-				if d := j.SubmitMs - tt.submit[i]; d < 0 || d > 10 {
-					t.Errorf("job %d was submitted at %d ms, want %d", i, j.SubmitMs, tt.submit[i])
-				}
-				if d := j.EndMs - tt.end[i]; d < 0 || d > 15 {
-					t.Errorf("job %d ended at %d ms, want %d", i, j.EndMs, tt.end[i])
-				}
-			}
-		})
-	}
-}
-
 // Jobs of more tasks than memory is meant for are refused.
 func TestTooManyTasks(t *testing.T) {
 	huge := simpleJob("a", 0, maxTasks, 1, Work{FixedMs: 1})

@@ -54,13 +54,13 @@ type Job struct {
 	// ID is the job's id in the simulation's trace, and in the hash of the run's
 	// schedule. If it is "", the job's Name is used.
 	ID traces.JobID
-	// SubmitMs is the time of submission, in milliseconds since the start of the
-	// job's stage.
+	// SubmitMs is the time of submission, in milliseconds since the run's start.
 	SubmitMs int64
-	// Stage groups jobs of which some wait for others: the jobs of a stage can be
-	// submitted once all jobs of the stages before have ended. Stage 0 starts with
-	// the run.
-	Stage int32
+	// After is the id of a job that the Source yielded before. This job is then
+	// submitted AfterMs after that job's end, and SubmitMs only gives its place
+	// in the Source. "" means that the job waits for no other.
+	After   traces.JobID
+	AfterMs int64
 	// SlowStart is the share of the job's maps that must succeed before the job
 	// asks for reduces.
 	SlowStart float32
@@ -112,8 +112,7 @@ type Work struct {
 	FromLastMap bool
 }
 
-// Source yields the jobs to be simulated, in the order of their stages and, within a
-// stage, of their SubmitMs.
+// Source yields the jobs to be simulated, in the order of their SubmitMs.
 type Source interface {
 	// Next stores the next job in j, or returns false if there is none. Next may
 	// reuse the slices in j, because the simulator copies what it keeps.
@@ -122,7 +121,7 @@ type Source interface {
 
 // Jobs is a Source of simulated jobs that are all in memory.
 type Jobs struct {
-	List []Job // jobs to be simulated, sorted by Stage and SubmitMs
+	List []Job // jobs to be simulated, sorted by SubmitMs
 	next int
 }
 

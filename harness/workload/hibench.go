@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/workload/hive"
 	"heddle/hibench"
+	"heddle/hibench/tables"
 )
 
 // hiBench is one of the HiBench workloads that package hibench runs, as an
@@ -62,8 +62,12 @@ func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
 // Submissions returns the workload's equal jobs, all submitted at once.
 func (w *hiBenchLive) Submissions() []Submission {
 	list := make([]Submission, max(w.config.Jobs, 1))
+	jobs := 1
+	if w.config.Name == hibench.Grep {
+		jobs = hibench.GrepJobs
+	}
 	for i := range list {
-		list[i] = Submission{Name: w.config.Name, Jobs: 1}
+		list[i] = Submission{Name: w.config.Name, Jobs: jobs}
 	}
 	return list
 }
@@ -90,9 +94,8 @@ func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*meas
 func (w *hiBenchLive) Clean(tag string) error { return w.runner.Clean(tag) }
 
 // Twin returns the simulated counterpart of the workload. It has as many equal
-// jobs at the same time as the workload, with the same input. A query of two
-// stages has a second job for each of them, which reads what the first wrote. If
-// there are several, no second job starts before all first jobs have ended.
+// jobs at the same time as the workload, with the same input. grep
+// and a join have a second job for each of them, which starts when it has ended.
 func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
@@ -111,27 +114,32 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	for range max(w.Jobs, 1) {
 		t.Jobs = append(t.Jobs, job)
 	}
+	if w.Name == hibench.Grep {
+		t.follow(&shape, "grep-search", "grep-sort")
+	}
+	if w.Name == string(tables.Join) {
+		t.follow(&shape, w.Name, w.Name)
+	}
 	for i := range shape.Files {
 		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
 	}
-	if err := t.cache(cache); err != nil || shape.ThenReduces == 0 {
-		return t, err
-	}
-	next := job
-	next.Stage, next.At, next.Reduces = 1, stageGap, int32(shape.ThenReduces)
-	for range max(w.Jobs, 1) {
-		t.Jobs = append(t.Jobs, next)
-	}
-	written := float64(shape.FileBytes) * float64(shape.Files) * shape.MapOutputPerByte * shape.ReduceOutputPerByte
-	for i := range shape.Reduces {
-		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("stage-1-%05d", i)), Bytes: max(1, int64(written/float64(shape.Reduces))), Stage: 1})
-	}
-	return t, nil
+	return t, t.cache(cache)
 }
 
-// stageGap is the time between the end of a query's stage and the submission of
-// the next, which Hive prepares meanwhile.
-const stageGap = 2 * time.Second
+// follow adds to each job a second one that sorts what the first wrote, as grep
+// and a join do. It has a map for each file that a reduce of the first wrote, and
+// one reduce.
+func (t *Twin) follow(s *hibench.Shape, firstName, secondName string) {
+	written := float64(s.FileBytes*int64(s.Files)) * s.MapOutputPerByte * s.ReduceOutputPerByte
+	for i := range t.Jobs {
+		first := &t.Jobs[i]
+		first.Name = firstName
+		second := *first
+		second.Name, second.After, second.Reduces = secondName, i+1, 1
+		second.FollowMaps, second.FollowBytes = first.Reduces, max(1, int64(written)/int64(first.Reduces))
+		t.Jobs = append(t.Jobs, second)
+	}
+}
 
 // hadoopSlowStart is Hadoop's default for the share of maps that must be done
 // before the ApplicationMaster asks for reduces.

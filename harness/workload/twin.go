@@ -30,10 +30,16 @@ type Twin struct {
 
 // Job is one job of a simulated workload, as YARN would run it.
 type Job struct {
-	Name                              string
-	Stage                             int32         // a job is submitted after all jobs of the stages before have ended
-	At                                time.Duration // when it is submitted, counted from the start of its stage
-	User                              string        // empty means heddle
+	Name string
+	At   time.Duration // when it is submitted, counted from the first job
+	User string        // empty means heddle
+	// After is the number of the job, counted from 1 in Twin.Jobs, after whose end
+	// this job is submitted; 0 means that it is submitted at its time At. Such a
+	// job has FollowMaps maps, which read FollowBytes each that the job before
+	// wrote. It is not known on which nodes these are.
+	After                             int
+	FollowMaps                        int32
+	FollowBytes                       int64
 	Queue                             string
 	Priority                          int32
 	Reduces                           int32
@@ -41,8 +47,8 @@ type Job struct {
 	MapMemoryBytes, ReduceMemoryBytes int64
 	MapVCores, ReduceVCores           int32
 	// Maps and Work say what each map reads and what each task does. If Maps is
-	// nil, the job has one map for each block of all files of its stage, and its
-	// tasks cost what the calibration says.
+	// nil, the job has one map for each block of all files of the workload, and
+	// its tasks cost what the calibration says.
 	Maps []Split
 	Work replay.JobWork
 	// Asked is what the job is asked to do; nil if nobody says.
@@ -61,7 +67,6 @@ type File struct {
 	Path   string
 	Bytes  int64
 	Cached bool
-	Stage  int32 // stage of the jobs that read the file; above 0, a job of the stage before writes it
 }
 
 // cache marks the files that an experiment puts into the HDFS cache. It fails
@@ -97,7 +102,7 @@ type Conf struct {
 
 // Events returns the simulated workload as the events of a trace, from which a
 // replay can start. No task has run yet. The jobs must be in order of submission.
-// Times of jobs in later stages count from the start of their stage; see Stages.
+// The method After says which jobs a replay has to submit later.
 // Blocks are placed on the workers of c by the NameNode's rules. These depend
 // on which worker writes a file. The writers are spread evenly over the
 // workers, as YARN spreads maps without input, in an order that depends on the
@@ -113,15 +118,17 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 			events = append(events, f[i].replicas...)
 		}
 	}
-	whole := map[int32][]split{}
-	for i, f := range blocks {
-		stage := t.Files[i].Stage
-		whole[stage] = append(whole[stage], wholeBlocks(f)...)
-	}
+	whole := wholeBlocks(blocks)
 	for i := range t.Jobs {
 		j, id, at := &t.Jobs[i], jobID(i), traces.Time(t.Jobs[i].At)
-		splits := whole[j.Stage]
-		if j.Maps != nil {
+		splits := whole
+		switch {
+		case j.After > 0:
+			splits = make([]split, j.FollowMaps)
+			for m := range splits {
+				splits[m].bytes = j.FollowBytes
+			}
+		case j.Maps != nil:
 			splits = make([]split, len(j.Maps))
 			for m, s := range j.Maps {
 				splits[m] = mainBlock(blocks[s.File], s, d.BlockBytes)
@@ -136,7 +143,7 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 		for m, s := range splits {
 			events = append(events, &traces.TaskScheduled{
 				T: at, Task: traces.Task{Job: id, Kind: traces.Map, Index: int32(m)}, SplitHosts: s.hosts,
-				Path: s.path, OffsetBytes: s.offset, LengthBytes: s.bytes, Blocks: []traces.Block{s.block},
+				Path: s.path, OffsetBytes: s.offset, LengthBytes: s.bytes, Blocks: s.blocks(),
 			})
 		}
 		for r := range j.Reduces {
@@ -148,18 +155,6 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 
 // jobID returns the id of the twin's job with index i in simulated traces.
 func jobID(i int) traces.JobID { return traces.JobID(fmt.Sprintf("job_0_%04d", i+1)) }
-
-// Stages returns the stage of each job that is not in the first, by the ids of
-// the jobs in the twin's events.
-func (t *Twin) Stages() map[traces.JobID]int32 {
-	all := map[traces.JobID]int32{}
-	for i := range t.Jobs {
-		if t.Jobs[i].Stage > 0 {
-			all[jobID(i)] = t.Jobs[i].Stage
-		}
-	}
-	return all
-}
 
 // Work returns the work of those jobs that say what each of their tasks does,
 // by the ids of the jobs in the twin's events.
@@ -191,17 +186,19 @@ func (t *Twin) Achieved(jobs []*measure.Job) *Achieved {
 	return Achieve(done)
 }
 
-// wholeBlocks returns splits of which each is a block of one file. As in
-// MapReduce, a last block shorter than a tenth of the block before belongs to the
-// same split as that block.
-func wholeBlocks(file []split) []split {
+// wholeBlocks returns splits of which each is a block. As in MapReduce, a last
+// block shorter than a tenth of the block before belongs to the same split as
+// that block.
+func wholeBlocks(files [][]split) []split {
 	var splits []split
-	for b, s := range file {
-		if b > 0 && b == len(file)-1 && s.bytes*10 < file[0].bytes {
-			splits[b-1].bytes += s.bytes
-			continue
+	for _, f := range files {
+		for b, s := range f {
+			if last := len(splits) - 1; b > 0 && b == len(f)-1 && s.bytes*10 < f[0].bytes {
+				splits[last].bytes += s.bytes
+				continue
+			}
+			splits = append(splits, s)
 		}
-		splits = append(splits, s)
 	}
 	return splits
 }
@@ -228,6 +225,27 @@ type split struct {
 	block         traces.Block
 	hosts         []traces.Node
 	replicas      []traces.Event // trace events that say which nodes store the block
+}
+
+// blocks returns the split's block; none if the split is no part of an input
+// file.
+func (s *split) blocks() []traces.Block {
+	if s.block == 0 {
+		return nil
+	}
+	return []traces.Block{s.block}
+}
+
+// After returns the jobs that follow another one, each with the id of that one,
+// for replay.Config.
+func (t *Twin) After() map[traces.JobID]traces.JobID {
+	after := map[traces.JobID]traces.JobID{}
+	for i, j := range t.Jobs {
+		if j.After > 0 {
+			after[jobID(i)] = jobID(j.After - 1)
+		}
+	}
+	return after
 }
 
 // place chooses the workers of c that store the files' blocks. It returns the
