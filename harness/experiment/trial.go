@@ -77,11 +77,15 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 }
 
 // cleanUp removes what killed runs left on the clusters: it ends their
-// applications and undoes their faults.
+// applications, undoes their faults, and removes what their jobs wrote.
 func (w *clusterWorld) cleanUp(ctx context.Context) (err error) {
 	for _, name := range w.options.Experiment.Clusters() {
 		tell := func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }
-		err = errors.Join(err, endLeftovers(ctx, w.clusters[name], tell), undoLeftFaults(ctx, w.clusters[name], tell))
+		ended := endLeftovers(ctx, w.clusters[name], tell)
+		err = errors.Join(err, ended, undoLeftFaults(ctx, w.clusters[name], tell))
+		if ended == nil {
+			removeLeftFiles(ctx, w.clusters[name], tell)
+		}
 	}
 	return err
 }
