@@ -122,6 +122,7 @@ type trialRun struct {
 	submissions []workload.Submission
 	tags        []string                  // YARN tag of each submission
 	waits       []time.Duration           // how long each submission waited until node labels were free for it
+	answers     []time.Duration           // for each submission, the time from when it was due until YARN had accepted its job; 0 if its client does not tell
 	jobs        map[string][]*measure.Job // for each YARN tag, what the jobs with this tag did, in the order of their submission
 }
 
@@ -196,6 +197,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 	}
 	t.submissions = t.runner.Submissions()
 	t.waits = make([]time.Duration, len(t.submissions))
+	t.answers = make([]time.Duration, len(t.submissions))
 	for i := range t.submissions {
 		t.tags = append(t.tags, fmt.Sprintf("%s-%d", tag, i+1))
 	}
@@ -379,6 +381,7 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 func (t *trialRun) runJobs(ctx context.Context, steering *steering) (reports []string, err error) {
 	clients, running := errgroup.WithContext(ctx)
 	lines := make([]string, len(t.submissions))
+	began := time.Now()
 	for i, s := range t.submissions {
 		due := time.NewTimer(s.At)
 		clients.Go(func() error {
@@ -390,6 +393,9 @@ func (t *trialRun) runJobs(ctx context.Context, steering *steering) (reports []s
 			}
 			ran, waited, err := steering.run(running, t.runner, i, t.tags[i])
 			lines[i], t.waits[i] = ran.Report, waited
+			if !ran.Accepted.IsZero() {
+				t.answers[i] = ran.Accepted.Sub(began.Add(s.At))
+			}
 			return err
 		})
 	}
@@ -429,7 +435,7 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	}
 	var done []workload.Done
 	for i, s := range t.submissions {
-		done = append(done, workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Jobs: t.jobs[t.tags[i]]})
+		done = append(done, workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Answer: t.answers[i], Jobs: t.jobs[t.tags[i]]})
 	}
 	result.Achieved = workload.Achieve(done)
 	for _, j := range captured.Jobs {
