@@ -438,9 +438,9 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 		done = append(done, workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Answer: t.answers[i], Jobs: t.jobs[t.tags[i]]})
 	}
 	result.Achieved = workload.Achieve(done)
-	for _, j := range captured.Jobs {
-		if j.Outcome != traces.Succeeded {
-			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, oneLine(j.Diagnostics), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
+	for i := range captured.Jobs {
+		if captured.Jobs[i].Outcome != traces.Succeeded {
+			return t.jobFailed(&captured.Jobs[i], figures.JobList)
 		}
 	}
 	for i, s := range t.submissions {
@@ -449,6 +449,22 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 		}
 	}
 	return nil
+}
+
+// jobFailed returns an error that says why a job did not succeed: what YARN says
+// of it, and what the first of its attempts that failed said. list has the
+// figures of the trial's jobs.
+func (t *trialRun) jobFailed(j *capture.Job, list []*measure.Job) error {
+	text := oneLine(j.Diagnostics)
+	if i := slices.IndexFunc(list, func(m *measure.Job) bool { return m.ID == j.ID }); i >= 0 && list[i].FirstError != "" {
+		said, _, _ := strings.Cut(list[i].FirstError, "\n\tat ") // from there on it is Java's stack
+		text += "; the first attempt that failed said: " + oneLine(said)
+	}
+	folder := filepath.Join(t.folder.Dir, "jobs", string(j.ID))
+	if _, err := os.Stat(folder); err == nil { // a job that YARN refused has none
+		text += "; its files are in " + folder
+	}
+	return fmt.Errorf("%s %s: %s", j.ID, j.Outcome, text)
 }
 
 // killTagged kills the YARN applications that have one of the given tags, even
