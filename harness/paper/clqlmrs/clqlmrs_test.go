@@ -114,10 +114,18 @@ func TestCached(t *testing.T) {
 		cached []int // maps with a cached block, of each job
 	}
 	rows := []row{
-		{[]string{"cache", "2GiB"}, []int{16}}, {[]string{"cache", "4GiB"}, []int{32}}, {[]string{"cache", "6GiB"}, []int{48}}, {nil, []int{64}},
-		{[]string{"block", "64MiB", "maps", "200"}, []int{128}}, {[]string{"block", "256MiB", "maps", "50"}, []int{32}},
-		{[]string{"maps", "480"}, []int{64}}, {[]string{"maps", "3"}, []int{3}}, {[]string{"app", "all"}, []int{13, 13, 12, 13, 13}},
-		{[]string{"cacheBy", "spare"}, []int{64}}, {[]string{"cut", "node"}, []int{60}}, {[]string{"copies", "everywhere"}, []int{100}},
+		{[]string{"cache", "2GiB"}, []int{16}},
+		{[]string{"cache", "4GiB"}, []int{32}},
+		{[]string{"cache", "6GiB"}, []int{48}},
+		{nil, []int{64}},
+		{[]string{"block", "64MiB", "maps", "200"}, []int{128}},
+		{[]string{"block", "256MiB", "maps", "50"}, []int{32}},
+		{[]string{"maps", "480"}, []int{64}},
+		{[]string{"maps", "3"}, []int{3}},
+		{[]string{"app", "all"}, []int{13, 13, 12, 13, 13}},
+		{[]string{"cacheBy", "spare"}, []int{64}},
+		{[]string{"cut", "node"}, []int{60}},
+		{[]string{"copies", "everywhere"}, []int{100}},
 	}
 	for _, maps := range []int{10, 20, 25, 30, 40, 50, 100} {
 		for _, cut := range []string{"whole", "node"} {
