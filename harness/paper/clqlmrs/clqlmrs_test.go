@@ -184,6 +184,28 @@ func TestProperties(t *testing.T) {
 	}
 }
 
+// FuzzWith has any text be refused, or make a set-up that has its jobs.
+func FuzzWith(f *testing.F) {
+	for _, x := range [][2]string{{"cache", "16GB"}, {"maps", "7"}, {"block", "1GiB"}, {"beat", "3s"}, {"cachedPct", "NaN"}, {"compute", "1e308"}, {"disk", "0"}, {"cut", "node"}, {"layout", "-1"}, {"link", "10Gbit"}} {
+		f.Add(x[0], x[1])
+	}
+	f.Fuzz(func(t *testing.T, name, value string) {
+		x, err := standard.With(name, value)
+		if err != nil {
+			return
+		}
+		list, err := x.Stages(1)
+		if err != nil || len(list) == 0 || len(list[0].Jobs) == 0 {
+			t.Fatalf("%s=%q: %d stages, error %v", name, value, len(list), err)
+		}
+		for _, w := range append(list[0].Jobs[0].MapWork, list[0].Jobs[0].ReduceWork...) {
+			if w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 {
+				t.Errorf("%s=%q: work %+v", name, value, w)
+			}
+		}
+	})
+}
+
 // TestDefaultReading has the reading "default" be the model's own defaults, but
 // that training until epsilon is 0.01 is a number of episodes.
 func TestDefaultReading(t *testing.T) {
