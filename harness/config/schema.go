@@ -59,6 +59,7 @@ func experimentKeys() map[string]keyDoc {
 		"workloads.reduces":    {text: "How many reduces write the output; 8 by default, none for streaming."},
 		"workloads.settings":   {text: "Hadoop properties of the jobs. No secrets: they are written to files."},
 		"workloads.jobs":       {text: "How many equal jobs run at once on the same input; 1 by default.", bounds: [2]float64{0, 100}},
+		"workloads.pools":      {text: "Groups of jobs among which a model such as fair1 shares slots; the workload's jobs are in them in turn. By default each queue is one."},
 		"workloads.cpu":        {text: "The CPU time of synthetic tasks for each MiB that they take in; 0 by default for streaming, and 20ms for traces without CPU times."},
 		"workloads.mapOutput":  {text: "streaming: bytes that maps put out for each byte read; 1 by default.", bounds: [2]float64{0, 1000}},
 		"workloads.output":     {text: "streaming: bytes that reduces write for each byte taken in; 1 by default.", bounds: [2]float64{0, 1000}},

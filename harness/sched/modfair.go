@@ -46,7 +46,7 @@ import (
 // named is the default, which is what the paper prints, or what Hadoop does where
 // the paper says nothing.
 //
-//	mechanisms    m1,m2,m3,m4,m5  those that are used; none: ""
+//	mechanisms    m1+m2+m3+m4+m5  those that are used; none: ""
 //	wait          of m4: passedOver (as fair1's), or pending: since the job's submission
 //	delayMean     of m4: all, or recent: old waits fade, each launch counts for delayWindow
 //	delayWindow   of m4 with recent: launches (20)
@@ -146,7 +146,7 @@ var modfairInfo = Info{
 	Name: "modfair", Summary: "fair1 with a pool for small jobs, slots by waiting tasks, learned delays and priorities from locality",
 	Source: "Lo, Cheng, Improving the Performance of Fair Scheduler in Hadoop, ASTESJ 2(3), 2017",
 	Params: append(fair1Params[:len(fair1Params):len(fair1Params)],
-		Param{Name: "mechanisms", Type: Set, Default: "m1,m2,m3,m4,m5", Choices: []string{"m1", "m2", "m3", "m4", "m5"}, Doc: "that are used: classification, pool slots, order, delays, priorities"},
+		Param{Name: "mechanisms", Type: Set, Default: "m1+m2+m3+m4+m5", Choices: []string{"m1", "m2", "m3", "m4", "m5"}, Doc: "that are used: classification, pool slots, order, delays, priorities"},
 		Param{Name: "wait", Type: Choice, Default: "passedOver", Choices: []string{"passedOver", "pending"}, Doc: "that m4 averages: time for which the job was passed over since its last map, or since its submission"},
 		Param{Name: "delayMean", Type: Choice, Default: "all", Choices: []string{"all", "recent"}, Doc: "which launches m4 averages"},
 		Param{Name: "delayWindow", Type: Int, Default: "20", Unit: "launches", Min: 1, Max: 1e6, Doc: "for which a wait counts, with delayMean recent"},

@@ -44,7 +44,7 @@ func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
 func (w *hiBenchLive) Submissions() []Submission {
 	list := make([]Submission, max(w.config.Jobs, 1))
 	for i := range list {
-		list[i] = Submission{Name: w.config.Name, Jobs: 1}
+		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Jobs: 1}
 	}
 	return list
 }
@@ -87,7 +87,8 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 			Map: replay.Phase{MsPerMiB: shape.MapMsPerMiB, Corrected: 1}, Reduce: replay.Phase{MsPerMiB: shape.ReduceMsPerMiB, Corrected: 1},
 		},
 	}
-	for range max(w.Jobs, 1) {
+	for i := range max(w.Jobs, 1) {
+		job.Pool = w.Pool(i)
 		t.Jobs = append(t.Jobs, job)
 	}
 	for i := range shape.Files {

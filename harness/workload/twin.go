@@ -34,6 +34,7 @@ type Job struct {
 	At                                time.Duration // when it is submitted, counted from the first job
 	User                              string        // empty means heddle
 	Queue                             string
+	Pool                              string // group of jobs among which a model shares slots; empty means the queue
 	Priority                          int32
 	Reduces                           int32
 	SlowStart                         float64
@@ -121,7 +122,7 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 			}
 		}
 		events = append(events, &traces.JobSubmitted{
-			T: at, Job: id, Name: j.Name, Workload: t.Workload, User: cmp.Or(j.User, "heddle"), Queue: j.Queue, Priority: j.Priority,
+			T: at, Job: id, Name: j.Name, Workload: t.Workload, User: cmp.Or(j.User, "heddle"), Queue: j.Queue, Pool: j.Pool, Priority: j.Priority,
 			Maps: int32(len(splits)), Reduces: j.Reduces, SlowStart: j.SlowStart,
 			MapMemoryBytes: cmp.Or(j.MapMemoryBytes, d.TaskBytes), MapVCores: j.MapVCores,
 			ReduceMemoryBytes: cmp.Or(j.ReduceMemoryBytes, d.TaskBytes), ReduceVCores: j.ReduceVCores,
