@@ -1,7 +1,8 @@
 // Package hibench prepares, runs and checks the HiBench workloads wordcount,
 // sort and terasort on a Hadoop cluster. It can do so in two ways that run the
 // same jobs: with the examples jar of the cluster's Hadoop (the default), or
-// through the scripts of a HiBench checkout, which need not be built.
+// through the scripts of a HiBench checkout, which need not be built. A fourth
+// workload, grep, always runs from the examples jar, since HiBench has no grep.
 //
 // Every job has a YARN tag. The package does not use YARN itself: it returns
 // the tag, and the caller asks YARN for the tag's applications, their times and
@@ -121,7 +122,10 @@ func New(env Env, spec Spec) (*Runner, error) {
 		return nil, fmt.Errorf("hibench: configuration of the cluster: %w", err)
 	}
 	r := &Runner{env: env, spec: spec, w: workloads[spec.Workload], jar: jar}
-	if env.Checkout != "" {
+	if spec.Workload == Grep {
+		r.env.Checkout = "" // HiBench has no grep
+	}
+	if r.env.Checkout != "" {
 		if err := r.checkCheckout(); err != nil {
 			return nil, err
 		}
@@ -167,7 +171,7 @@ func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Resu
 	if res.InputBytes, _, err = folderSize(r.env.FS, res.InputPath); err != nil {
 		return res, fmt.Errorf("hibench: run %s: input (has it been prepared?): %w", r.spec, err)
 	}
-	if err := r.removeAll(res.OutputPath); err != nil {
+	if err := r.removeAll(res.OutputPath, grepTemp(res.OutputPath)); err != nil {
 		return res, err
 	}
 	c, err := r.start(ctx, stepRun, tag, res.OutputPath, settings...)
@@ -188,7 +192,7 @@ func (r *Runner) Clean(tag string) error {
 	if err := checkTag(tag); err != nil {
 		return err
 	}
-	return r.removeAll(r.outputPath(tag), r.checkPath(tag))
+	return r.removeAll(r.outputPath(tag), grepTemp(r.outputPath(tag)), r.checkPath(tag))
 }
 
 // Remove removes the workload's input and all its outputs from HDFS.

@@ -29,13 +29,14 @@ func (s Spec) Shape() Shape {
 	return shape
 }
 
-// Typical ratios and times of the three HiBench workloads. The ratios of
+// Typical ratios and times of the workloads. The ratios of
 // WordCount were measured on a cluster: its combiner leaves almost nothing of a
 // text with a thousand different words. Sort shuffles as many bytes as it
-// reads. TeraSort adds 4 bytes to each row of 100 bytes. The times are guesses,
-// rounded to tens.
+// reads. TeraSort adds 4 bytes to each row of 100 bytes. Grep
+// finds little. The times are guesses, rounded to tens.
 var (
 	wordcountShape = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
+	grepShape      = Shape{MapOutputPerByte: 0.001, ReduceOutputPerByte: 0.5, MapMsPerMiB: 40, ReduceMsPerMiB: 100}
 	sortShape      = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 	terasortShape  = Shape{MapOutputPerByte: 1.04, ReduceOutputPerByte: 0.96, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 )

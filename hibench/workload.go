@@ -11,14 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// Spec says which HiBench workload to run, on how much data and with how many
+// Spec says which workload to run, on how much data and with how many
 // tasks.
 type Spec struct {
-	Workload  string    // name of the workload: wordcount, sort or terasort
-	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes
+	Workload  string    // name of the workload: wordcount, sort, terasort or grep
+	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes. grep has none
 	SizeBytes int64     // input size in bytes; 0 means the size of Profile. terasort rounds it down to rows of 100 bytes
 	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench
 	Reduces   int       // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
+	Regex     string    // regular expression that grep looks for; the other workloads have none
 	Settings  []Setting // Hadoop properties for all jobs of the workload; they are written to files and sent to YARN, so they must not contain secrets
 }
 
@@ -37,8 +38,11 @@ func Settings(properties map[string]string) []Setting {
 	return s
 }
 
-// Workloads returns the sorted names of the known workloads.
-func Workloads() []string { return slices.Sorted(maps.Keys(workloads)) }
+// Workloads returns the sorted names of the HiBench workloads, which Grep is
+// not.
+func Workloads() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(workloads)), func(name string) bool { return name == Grep })
+}
 
 // Profiles returns HiBench's size profiles, smallest first.
 func Profiles() []string {
@@ -61,6 +65,7 @@ type workload struct {
 var workloads = map[string]workload{
 	"wordcount": {"Wordcount", []int64{32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000}, 1, wordcountShape},
 	"sort":      {"Sort", []int64{32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000}, 1, sortShape},
+	Grep:        {"Grep", nil, 1, grepShape},
 	"terasort":  {"Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000}, terasortRowBytes, terasortShape},
 }
 
@@ -70,6 +75,15 @@ func (s Spec) prepareArgs(input string) []string {
 	if s.Workload == "terasort" {
 		return slices.Concat([]string{"teragen"}, s.parallelismArgs(), []string{decimal(s.dataSize()), input})
 	}
+	if s.Workload == Grep {
+		return s.grepPrepareArgs(input)
+	}
+	return s.randomTextArgs(input)
+}
+
+// randomTextArgs returns the arguments that follow the examples jar in the
+// command that writes random words.
+func (s Spec) randomTextArgs(input string) []string {
 	return slices.Concat([]string{"randomtextwriter"}, defines(
 		"mapreduce.randomtextwriter.totalbytes", decimal(s.dataSize()),
 		"mapreduce.randomtextwriter.bytespermap", decimal(s.dataSize()/int64(s.Maps))),
@@ -81,6 +95,8 @@ func (s Spec) prepareArgs(input string) []string {
 func (s Spec) runArgs(input, output string) []string {
 	reduces := strconv.Itoa(s.Reduces)
 	switch s.Workload {
+	case Grep:
+		return s.grepArgs(input, output)
 	case "sort":
 		const text = "org.apache.hadoop.io.Text"
 		return []string{"sort", "-outKey", text, "-outValue", text, "-r", reduces, input, output}
@@ -117,9 +133,13 @@ func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 func (s Spec) Validate() error {
 	w, ok := workloads[s.Workload]
 	if !ok {
-		return fmt.Errorf("hibench: unknown workload %q: want %s", s.Workload, strings.Join(Workloads(), ", "))
+		return fmt.Errorf("hibench: unknown workload %q: want %s, %s", s.Workload, strings.Join(Workloads(), ", "), Grep)
 	}
 	switch {
+	case s.Profile != "" && w.sizes == nil:
+		return fmt.Errorf("hibench: %s: profile %q: it is none of HiBench's workloads; want a size in bytes", s.Workload, s.Profile)
+	case s.SizeBytes == 0 && w.sizes == nil:
+		return fmt.Errorf("hibench: %s: no size; want a size in bytes", s.Workload)
 	case s.Profile != "" && s.SizeBytes != 0:
 		return fmt.Errorf("hibench: %s: both a profile (%s) and a size (%d bytes); want one of them", s.Workload, s.Profile, s.SizeBytes)
 	case s.Profile == "" && s.SizeBytes == 0:
@@ -134,6 +154,9 @@ func (s Spec) Validate() error {
 	if d := s.withDefaults(); d.dataSize() < int64(d.Maps) {
 		return fmt.Errorf("hibench: %s: %d bytes are too few for %d maps: want at least %d", s.Workload, s.bytes(), d.Maps, int64(d.Maps)*w.unitBytes)
 	}
+	if err := s.checkRegex(); err != nil {
+		return err
+	}
 	return s.checkSettings(s.Settings)
 }
 
@@ -147,6 +170,8 @@ var reserved = map[string]string{
 	"mapreduce.outputformat.class":           "it is part of the workload",
 	"mapreduce.job.inputformat.class":        "it is part of the workload",
 	"mapreduce.job.outputformat.class":       "it is part of the workload",
+	"mapreduce.mapper.regex":                 "set the workload's regex",
+	"dfs.user.home.dir.prefix":               "it is part of the workload",
 	"mapreduce.randomtextwriter.totalbytes":  "set the size of the workload",
 	"mapreduce.randomtextwriter.bytespermap": "set the size and the number of maps of the workload",
 }

@@ -18,7 +18,7 @@ func TestSpecValidate(t *testing.T) {
 	}{
 		"profile":           {Spec{Workload: "sort", Profile: "bigdata"}, ""},
 		"size":              {Spec{Workload: "terasort", SizeBytes: 800}, ""},
-		"unknown workload":  {Spec{Workload: "grep", Profile: "tiny"}, `unknown workload "grep": want sort, terasort, wordcount`},
+		"unknown workload":  {Spec{Workload: "join", Profile: "tiny"}, `unknown workload "join": want sort, terasort, wordcount, grep`},
 		"unknown profile":   {Spec{Workload: "sort", Profile: "medium"}, `unknown profile "medium": want tiny, small, large, huge, gigantic, bigdata`},
 		"no size":           {Spec{Workload: "sort"}, "want a profile (tiny, "},
 		"two sizes":         {Spec{Workload: "sort", Profile: "tiny", SizeBytes: 1}, "want one of them"},

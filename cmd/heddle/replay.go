@@ -136,6 +136,15 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	if c.Bool("traces") && c.IsSet("out") {
 		return withCode(exitUsage, errors.New("both --traces and --out; want one of them"))
 	}
+	written := []string{c.String("out")}
+	if c.Bool("calibrate") {
+		written = append(written, c.String("calibration"))
+	}
+	for _, path := range written {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return withCode(exitUsage, fmt.Errorf("replay: %s exists: choose another file", path))
+		}
+	}
 	if len(files) == 0 {
 		return withCode(exitUsage, errors.New("want one TRACE or more; 'heddle run' and 'heddle capture' make traces, and 'heddle trace import' converts other formats"))
 	}

@@ -138,21 +138,36 @@ const maxTrials = 20_000
 // experiment.
 const maxWarmups = 100
 
-// LoadExperiment reads and checks an experiment file. It also returns the
-// file's content. The error, an *Error, lists everything that is wrong.
+// LoadExperiment reads and checks an experiment file that is to be run. It also
+// returns the file's content. The error, an *Error, lists everything that is
+// wrong, and if nothing is, everything that this version of heddle cannot do.
 func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 	if source, err = read("experiment", file); err != nil {
 		return nil, nil, err
 	}
-	e, err = ParseExperiment(file, source)
+	e, err = parseExperiment(file, source, (*Experiment).unsupported)
 	return e, source, err
 }
 
 // ParseExperiment parses and checks the content of an experiment file. file is
-// the file's name, for messages and relative paths.
+// the file's name, for messages and relative paths. The experiment may use
+// models that this version of heddle does not have, since another version may
+// have run it; see Supported.
 func ParseExperiment(file string, data []byte) (*Experiment, error) {
+	return parseExperiment(file, data, func(*Experiment) problems { return nil })
+}
+
+// parseExperiment parses and checks the content of an experiment file. If all
+// of it is valid, it also reports what the function more finds.
+func parseExperiment(file string, data []byte, more func(*Experiment) problems) (*Experiment, error) {
 	e := defaultExperiment()
-	if err := decode(file, data, e, func() problems { e.fill(file); return e.problems() }); err != nil {
+	if err := decode(file, data, e, func() problems {
+		e.fill(file)
+		if p := e.problems(); len(p) > 0 {
+			return p
+		}
+		return more(e)
+	}); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -208,9 +223,16 @@ func (e *Experiment) fill(file string) {
 // experiment, nil if nothing is.
 func (e *Experiment) Validate() error { return e.problems().err("") }
 
-// The pattern fileName matches names that may be part of the name of a trial's
+// The pattern fileName matches names that may be part of the name of a run
 // folder.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._]{0,39}(-[A-Za-z0-9._]{1,40}){0,4}$`)
+
+// The pattern labelName matches labels of workloads and models. Two of them are
+// part of the name of a trial's folder.
+var labelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._=-]{0,89}$`)
+
+// wantLabel says which labels are allowed.
+const wantLabel = "want at most 90 letters, digits and ._=-, first a letter or digit"
 
 func (e *Experiment) problems() problems {
 	var p problems
@@ -223,14 +245,13 @@ func (e *Experiment) problems() problems {
 	if len(e.Workloads) == 0 {
 		p.addf("workloads", "want at least one, such as {name: wordcount, profile: tiny}")
 	}
-	labels := map[string]int{}
+	labels := map[string]bool{}
 	for i, w := range e.Workloads {
 		path := fmt.Sprintf("workloads[%d]", i)
-		if first, twice := labels[w.Label]; twice {
-			p.addf(path, "workloads %d and %d are both named %q; give each a label", first+1, i+1, w.Label)
-		} else {
-			labels[w.Label] = i
+		if labels[w.Label] {
+			p.addf(path, "%q is listed twice; give one of them a label", w.Label)
 		}
+		labels[w.Label] = true
 		w.problems(&p, path)
 	}
 	if len(e.Models) == 0 {
@@ -317,20 +338,31 @@ func oneOf(p *problems, path, value string, known ...string) {
 // version of heddle cannot do.
 func (e *Experiment) Supported() error {
 	var errs []error
-	for _, m := range e.Models {
+	for _, p := range e.unsupported() {
+		errs = append(errs, errors.New(p.Message))
+	}
+	return errors.Join(errs...)
+}
+
+// unsupported returns what a valid experiment uses and this version of heddle
+// cannot do.
+func (e *Experiment) unsupported() problems {
+	var p problems
+	for i, m := range e.Models {
 		if m.Model == ModelYARN {
 			continue
 		}
+		path := fmt.Sprintf("models[%d]", i)
 		model, err := m.Scheduler(0)
 		_, plans := model.(sched.JobPlanner)
 		switch {
 		case err != nil:
-			errs = append(errs, err)
+			p.addf(path+m.wrongParam(), "%v", err)
 		case m.Splits == SplitsPlan && !plans:
-			errs = append(errs, fmt.Errorf("model %q makes no plan of splits; set splits: %s, or use a model that makes one, such as planned", m.Model, SplitsAsSubmitted))
+			p.addf(path, "model %q makes no plan of splits; set splits: %s, or use a model that makes one, such as planned", m.Model, SplitsAsSubmitted)
 		case e.Actuator == ActuatorNone && m.Splits != SplitsPlan:
-			errs = append(errs, fmt.Errorf("model %q has no effect with actuator %s; set actuator: %s", m.Model, ActuatorNone, ActuatorLabels))
+			p.addf(path, "model %q has no effect with actuator %s; set actuator: %s", m.Model, ActuatorNone, ActuatorLabels)
 		}
 	}
-	return errors.Join(errs...)
+	return p
 }

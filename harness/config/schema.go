@@ -51,12 +51,13 @@ func experimentKeys() map[string]keyDoc {
 		"name":                 {text: "Part of the run folder's name; by default the file's name without its ending."},
 		"cluster":              {text: "The name of a lab, or the path of a cluster file, which starts from this file's folder."},
 		"workloads":            {text: "What runs: each workload, under each model, in each repeat.", required: true, one: []string{"name profile", "name size", "trace"}},
-		"workloads.name":       {text: "One of HiBench's workloads, streaming for synthetic tasks, or trace, which is the default if trace is given.", values: append(hibench.Workloads(), Streaming, WorkloadTrace)},
+		"workloads.name":       {text: "One of HiBench's workloads, grep, streaming for synthetic tasks, or trace, which is the default if trace is given.", values: slices.Sorted(maps.Keys(workloadKinds))},
 		"workloads.label":      {text: "The workload's name in trials and reports; by default its name."},
 		"workloads.profile":    {text: "One of HiBench's sizes. Give either this or size.", values: hibench.Profiles()},
 		"workloads.size":       {text: "The bytes of the input, such as 512MiB. Give either this or profile."},
 		"workloads.maps":       {text: "How many maps write the input; 8 by default."},
 		"workloads.reduces":    {text: "How many reduces write the output; 8 by default, none for streaming."},
+		"workloads.regex":      {text: "The regular expression that grep looks for."},
 		"workloads.settings":   {text: "Hadoop properties of the jobs. No secrets: they are written to files."},
 		"workloads.jobs":       {text: "How many equal jobs run at once on the same input; 1 by default.", bounds: [2]float64{0, 100}},
 		"workloads.pools":      {text: "Groups of jobs among which a model such as fair1 shares slots; the workload's jobs are in them in turn. By default each queue is one."},
@@ -258,9 +259,13 @@ func typeOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 
 func structureOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 	properties, required := object{}, []string{}
+	_, grids := reflect.New(v.Type()).Interface().(gridded)
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
 		properties[name] = schemaOf(v.Field(i), join(path, name), docs)
+		if grids && name != "label" {
+			properties[name] = orList(properties[name].(object), v.Field(i).Type())
+		}
 		if docs[join(path, name)].required {
 			required = append(required, name)
 		}
@@ -272,6 +277,23 @@ func structureOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 	for _, keys := range docs[path].one {
 		either, _ := s["oneOf"].([]object)
 		s["oneOf"] = append(either, object{"required": strings.Fields(keys)})
+	}
+	return s
+}
+
+// orList returns the JSON Schema of a key of a grid. Where the type t has a
+// single value, it allows a list of values too.
+func orList(s object, t reflect.Type) object {
+	switch {
+	case t.Kind() == reflect.Map && single(t.Elem()):
+		s["additionalProperties"] = orList(s["additionalProperties"].(object), t.Elem())
+	case single(t):
+		text := s["description"]
+		delete(s, "description")
+		s = object{"anyOf": []object{s, {"type": "array", "items": s, "minItems": 1}}}
+		if text != nil {
+			s["description"] = text
+		}
 	}
 	return s
 }

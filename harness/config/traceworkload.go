@@ -3,7 +3,6 @@ package config
 import (
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -63,10 +62,8 @@ func traceLabel(path string) string {
 	for _, end := range []string{".gz", ".json", ".jsonl", ".tsv", ".jhist", ".heddle", ".txt"} {
 		name = strings.TrimSuffix(name, end)
 	}
-	return notInLabel.ReplaceAllString(name, "_")
+	return labelText(name)
 }
-
-var notInLabel = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
 // traceProblems adds what is wrong with an entry that names a trace. The file
 // itself is not read here.

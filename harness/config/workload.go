@@ -16,8 +16,8 @@ import (
 // Workload is one entry of an experiment file's list of workloads. Which keys it
 // may have depends on its kind; see workloadKinds.
 type Workload struct {
-	// Name is the name of the workload: wordcount, sort, terasort, streaming, or
-	// trace, which is the default if Trace is given.
+	// Name is the name of the workload: wordcount, sort, terasort, grep,
+	// streaming, or trace, which is the default if Trace is given.
 	Name string `yaml:"name"`
 	// Label is the name of the workload in trials and reports; by default Name.
 	// Two workloads with the same Name need different labels.
@@ -32,6 +32,8 @@ type Workload struct {
 	// HiBench. A streaming workload with 0 reduces has none.
 	Maps    int `yaml:"maps,omitempty"`
 	Reduces int `yaml:"reduces,omitempty"`
+	// Regex is the regular expression that grep looks for.
+	Regex string `yaml:"regex,omitempty"`
 	// Settings are Hadoop properties of the workload's jobs. They are written
 	// to files and sent to YARN, so they must contain no secrets.
 	Settings map[string]string `yaml:"settings,omitempty"`
@@ -111,6 +113,7 @@ func init() {
 		workloadKinds[name] = workloadKind{[]string{"profile", "size", "maps", "reduces"}, Workload.hibenchProblems}
 	}
 	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
+	workloadKinds[hibench.Grep] = workloadKind{[]string{"size", "maps", "reduces", "regex"}, Workload.grepProblems}
 }
 
 func (w Workload) problems(p *problems, path string) {
@@ -127,18 +130,21 @@ func (w Workload) problems(p *problems, path string) {
 		}
 		p.addf(path+".name", "unknown workload %q; want %s%s", w.Name, strings.Join(known, ", "), hint)
 		return
-	case !fileName.MatchString(w.Label):
-		p.addf(path+".label", "%q: want letters, digits and ._-, first a letter or digit", w.Label)
+	case !labelName.MatchString(w.Label):
+		p.addf(path+".label", "%q: %s", w.Label, wantLabel)
 	}
 	if w.Jobs < 0 || w.Jobs > 100 {
 		p.addf(path+".jobs", "%d: want 1 to 100", w.Jobs)
 	}
+	good := len(*p)
 	for _, key := range w.keys() {
 		if !slices.Contains(commonKeys, key) && !slices.Contains(kind.keys, key) {
 			p.addf(path+"."+key, "%s has no such key; it has %s", w.Name, strings.Join(kind.keys, ", "))
 		}
 	}
-	kind.check(w, p, path)
+	if len(*p) == good {
+		kind.check(w, p, path)
+	}
 }
 
 // commonKeys are the keys that entries of all kinds of workloads may have.
@@ -164,6 +170,21 @@ func (w Workload) hibenchProblems(p *problems, path string) {
 		p.addf(path+".profile", "unknown profile %q; want %s", w.Profile, strings.Join(hibench.Profiles(), ", "))
 		return
 	}
+	w.specProblems(p, path)
+}
+
+// grepProblems adds what is wrong with a workload that runs grep.
+func (w Workload) grepProblems(p *problems, path string) {
+	valid := w
+	valid.Regex = "a"
+	if (hibench.Spec{Workload: w.Name, SizeBytes: 100, Regex: w.Regex}).Validate() != nil && valid.Spec().Validate() == nil {
+		path += ".regex"
+	}
+	w.specProblems(p, path)
+}
+
+// specProblems adds what package hibench refuses of the workload.
+func (w Workload) specProblems(p *problems, path string) {
 	spec := w.Spec()
 	settings := spec.Settings
 	spec.Settings = nil
@@ -211,6 +232,6 @@ func (w Workload) streamingProblems(p *problems, path string) {
 func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size),
-		Maps: w.Maps, Reduces: w.Reduces, Settings: hibench.Settings(w.Settings),
+		Maps: w.Maps, Reduces: w.Reduces, Regex: w.Regex, Settings: hibench.Settings(w.Settings),
 	}
 }

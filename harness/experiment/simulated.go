@@ -137,7 +137,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Change:      replay.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots},
-		Calibration: t.costs, Modelled: true, Work: t.twin.Work(), Interrupted: ctx.Err,
+		Calibration: t.costs, Modelled: true, Work: t.twin.Work(), After: t.twin.After(), Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
 		Record: func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 	})

@@ -82,6 +82,10 @@ type Config struct {
 	// static.
 	Faults                   config.Faults
 	Speculation, CachePolicy string
+	// After has the jobs of Trace that are submitted once another job has ended, each
+	// with the id of that job, which stands before it in Trace. They do not arrive at
+	// their recorded times.
+	After map[traces.JobID]traces.JobID
 	// Interrupted, if not nil, is called now and then; if it returns an error, the
 	// simulation stops.
 	Interrupted func() error

@@ -53,6 +53,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	s.streams.read, s.streams.fetch = draw.Stream(s.Seed, "replica read"), draw.Stream(s.Seed, "rack fetched from")
 	s.streams.fail = draw.Stream(s.Seed, "attempt fails")
 	s.wheel.reset()
+	s.followers = nil
 	s.jobs, s.spare, s.slot, s.queued = s.jobs[:0], s.spare[:0], s.slot[:0], s.queued[:0]
 	s.attempts, s.idle = s.attempts[:0], s.idle[:0]
 	s.grants, s.spareGrant = append(s.grants[:0], grant{}), 0

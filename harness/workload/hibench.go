@@ -15,8 +15,8 @@ import (
 	"heddle/hibench"
 )
 
-// hiBench is one of HiBench's workloads wordcount, sort and terasort, as an
-// experiment file describes it.
+// hiBench is one of HiBench's workloads wordcount, sort and terasort, or grep, as
+// an experiment file describes it.
 type hiBench struct{ config.Workload }
 
 // On returns the workload, ready to run on a cluster with HiBench's jobs. These
@@ -43,8 +43,12 @@ func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
 // Submissions returns the workload's equal jobs, all submitted at once.
 func (w *hiBenchLive) Submissions() []Submission {
 	list := make([]Submission, max(w.config.Jobs, 1))
+	jobs := 1
+	if w.config.Name == hibench.Grep {
+		jobs = hibench.GrepJobs
+	}
 	for i := range list {
-		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Jobs: 1}
+		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Jobs: jobs}
 	}
 	return list
 }
@@ -91,10 +95,27 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 		job.Pool = w.Pool(i)
 		t.Jobs = append(t.Jobs, job)
 	}
+	if w.Name == hibench.Grep {
+		t.sortGrep(&shape)
+	}
 	for i := range shape.Files {
 		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
 	}
 	return t, t.cache(cache)
+}
+
+// sortGrep adds to each job that searches the job that sorts what was found. It
+// has a map for each file that a reduce of the search wrote, and one reduce.
+func (t *Twin) sortGrep(s *hibench.Shape) {
+	found := float64(s.FileBytes*int64(s.Files)) * s.MapOutputPerByte * s.ReduceOutputPerByte
+	for i := range t.Jobs {
+		search := &t.Jobs[i]
+		search.Name = "grep-search"
+		sort := *search
+		sort.Name, sort.After, sort.Reduces = "grep-sort", i+1, 1
+		sort.FollowMaps, sort.FollowBytes = search.Reduces, int64(found)/int64(search.Reduces)
+		t.Jobs = append(t.Jobs, sort)
+	}
 }
 
 // hadoopSlowStart is Hadoop's default for the share of maps that must be done

@@ -30,9 +30,16 @@ type Twin struct {
 
 // Job is one job of a simulated workload, as YARN would run it.
 type Job struct {
-	Name                              string
-	At                                time.Duration // when it is submitted, counted from the first job
-	User                              string        // empty means heddle
+	Name string
+	At   time.Duration // when it is submitted, counted from the first job
+	User string        // empty means heddle
+	// After is the number of the job, counted from 1 in Twin.Jobs, after whose end
+	// this job is submitted; 0 means that it is submitted at its time At. Such a
+	// job has FollowMaps maps, which read FollowBytes each that the job before
+	// wrote. It is not known on which nodes these are.
+	After                             int
+	FollowMaps                        int32
+	FollowBytes                       int64
 	Queue                             string
 	Pool                              string // group of jobs among which a model shares slots; empty means the queue
 	Priority                          int32
@@ -96,6 +103,7 @@ type Conf struct {
 
 // Events returns the simulated workload as the events of a trace, from which a
 // replay can start. No task has run yet. The jobs must be in order of submission.
+// The method After says which jobs a replay has to submit later.
 // Blocks are placed on the workers of c by the NameNode's rules. These depend
 // on which worker writes a file. The writers are spread evenly over the
 // workers, as YARN spreads maps without input, in an order that depends on the
@@ -115,7 +123,13 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 	for i := range t.Jobs {
 		j, id, at := &t.Jobs[i], jobID(i), traces.Time(t.Jobs[i].At)
 		splits := whole
-		if j.Maps != nil {
+		switch {
+		case j.After > 0:
+			splits = make([]split, j.FollowMaps)
+			for m := range splits {
+				splits[m].bytes = j.FollowBytes
+			}
+		case j.Maps != nil:
 			splits = make([]split, len(j.Maps))
 			for m, s := range j.Maps {
 				splits[m] = mainBlock(blocks[s.File], s, d.BlockBytes)
@@ -130,7 +144,7 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 		for m, s := range splits {
 			events = append(events, &traces.TaskScheduled{
 				T: at, Task: traces.Task{Job: id, Kind: traces.Map, Index: int32(m)}, SplitHosts: s.hosts,
-				Path: s.path, OffsetBytes: s.offset, LengthBytes: s.bytes, Blocks: []traces.Block{s.block},
+				Path: s.path, OffsetBytes: s.offset, LengthBytes: s.bytes, Blocks: s.blocks(),
 			})
 		}
 		for r := range j.Reduces {
@@ -212,6 +226,27 @@ type split struct {
 	block         traces.Block
 	hosts         []traces.Node
 	replicas      []traces.Event // trace events that say which nodes store the block
+}
+
+// blocks returns the split's block; none if the split is no part of an input
+// file.
+func (s *split) blocks() []traces.Block {
+	if s.block == 0 {
+		return nil
+	}
+	return []traces.Block{s.block}
+}
+
+// After returns the jobs that follow another one, each with the id of that one,
+// for replay.Config.
+func (t *Twin) After() map[traces.JobID]traces.JobID {
+	after := map[traces.JobID]traces.JobID{}
+	for i, j := range t.Jobs {
+		if j.After > 0 {
+			after[jobID(i)] = jobID(j.After - 1)
+		}
+	}
+	return after
 }
 
 // place chooses the workers of c that store the files' blocks. It returns the

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"heddle/harness/config"
@@ -133,5 +134,32 @@ func TestTasksFillSlots(t *testing.T) {
 	w.Settings = map[string]string{"mapreduce.map.memory.mb": "1024"}
 	if j := twin(t, w, config.Cache{}, 1).submitted; j.MapMemoryBytes != 1<<30 {
 		t.Errorf("a map takes %d bytes, want the 1 GiB that its workload asks for", j.MapMemoryBytes)
+	}
+}
+
+// TestGrepTwin: each search is followed by a sort, which reads what the search's
+// reduces wrote and starts when the search has ended.
+func TestGrepTwin(t *testing.T) {
+	w := config.Workload{Name: "grep", Label: "g", Size: 64 * units.MiB, Maps: 4, Reduces: 3, Regex: "a", Jobs: 2}
+	x, err := workload.Of(w).Twin(config.Cache{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[traces.JobID]traces.JobID{"job_0_0003": "job_0_0001", "job_0_0004": "job_0_0002"}
+	if diff := cmp.Diff(want, x.After()); diff != "" {
+		t.Errorf("jobs that follow others (-want +got):\n%s", diff)
+	}
+	l := twin(t, w, config.Cache{}, 1)
+	var sorts int
+	for _, m := range l.maps {
+		if m.Task.Job == "job_0_0003" {
+			sorts++
+			if len(m.Blocks)+len(m.SplitHosts) > 0 || m.LengthBytes <= 0 || m.LengthBytes > 64<<10 {
+				t.Errorf("map of a sort: %+v; want a little input on unknown nodes", m)
+			}
+		}
+	}
+	if l.jobs != 4 || sorts != 3 || l.submitted.Name != "grep-sort" || l.submitted.Reduces != 1 {
+		t.Errorf("%d jobs, %d maps of the first sort, the last job %+v; want 4 jobs, 3 maps, one reduce", l.jobs, sorts, l.submitted)
 	}
 }

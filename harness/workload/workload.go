@@ -1,7 +1,7 @@
 // Package workload contains what experiments run on clusters, and what
 // simulations run in its place. A workload is one or more YARN jobs over an
-// input: HiBench's wordcount, sort and terasort, made-up tasks, or the jobs of a
-// trace. Each kind is a file of its own.
+// input: HiBench's wordcount, sort and terasort, grep of Hadoop's examples,
+// synthetic tasks, or the jobs of a trace. Each kind is a file of its own.
 //
 // On a cluster, a workload prepares its input, runs its jobs under a YARN tag,
 // checks their output and removes it. Its twin is the same jobs in virtual
