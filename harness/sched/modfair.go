@@ -98,7 +98,7 @@ type mechanisms struct {
 	printedRow, prose bool
 
 	rng   *rand.Rand
-	notes ModFairNotes
+	notes notes
 	list  []*pool // for sorting
 }
 
@@ -112,34 +112,33 @@ const (
 	mechanismCount
 )
 
-// ModFairNotes are what a run of modfair did that its decisions do not show.
-type ModFairNotes struct {
-	Updates         int64 // how often pools and slots were computed
-	SharedUpdates   int64 // those after which sharedPool existed
-	EmptyGrants     int64 // how often m2 gave a pool with waiting tasks and none running no slot
-	SharedJobs      int   // jobs that were in sharedPool at some time
-	NodeDelayMs     int64 // m4's delays at the end
-	RackDelayMs     int64
-	PriorityChanges int64 // of m5
+// notes are what a run of modfair did that its decisions do not show.
+type notes struct {
+	updates         int64 // how often pools and slots were computed
+	sharedUpdates   int64 // those after which sharedPool existed
+	emptyGrants     int64 // how often m2 gave a pool with waiting tasks and none running no slot
+	priorityChanges int64 // of m5
 }
 
-// ModFairNoter is modfair, whose notes a caller may want.
-type ModFairNoter interface{ Notes() ModFairNotes }
-
-// Notes returns what the run did so far. All are 0 for fair1.
-func (m *fair1) Notes() ModFairNotes {
+// Notes returns what the run did so far: updates, how many of them had a
+// sharedPool, jobs that were in it at some time, pools that waited and got no
+// slot, m4's delays now, and changes of priorities. There are none for fair1.
+func (m *fair1) Notes() map[string]float64 {
 	if m.changed == nil {
-		return ModFairNotes{}
+		return nil
 	}
-	notes := m.changed.notes
+	n := m.changed.notes
 	node, rack := m.changed.delays()
-	notes.NodeDelayMs, notes.RackDelayMs = node/1e6, rack/1e6
+	shared := 0
 	for i := range m.jobs {
 		if m.jobs[i].wasShared {
-			notes.SharedJobs++
+			shared++
 		}
 	}
-	return notes
+	return map[string]float64{
+		"updates": float64(n.updates), "sharedUpdates": float64(n.sharedUpdates), "sharedJobs": float64(shared), "emptyGrants": float64(n.emptyGrants),
+		"nodeDelayMs": float64(node / 1e6), "rackDelayMs": float64(rack / 1e6), "priorityChanges": float64(n.priorityChanges),
+	}
 }
 
 var modfairInfo = Info{
