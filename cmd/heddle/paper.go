@@ -19,11 +19,12 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/paper"
 	"heddle/harness/paper/clqlmrs"
+	"heddle/harness/paper/modfair"
 	"heddle/traces/outfile"
 )
 
 // papers returns the published papers whose experiments heddle can repeat.
-func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper()} }
+func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper(), modfair.Paper()} }
 
 // How many seeds the simulations of a paper's experiments use: normally, and
 // with the flag --quick. With fewer than six, differences that are the same with
