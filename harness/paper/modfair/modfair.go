@@ -17,6 +17,9 @@ import (
 //go:embed live.yaml
 var live []byte
 
+//go:embed jobs.jsonl
+var liveJobs []byte
+
 // Labels of the schedulers, as the paper names them.
 const original, modified, fifo = "Original", "Modified", "FIFO"
 
@@ -61,7 +64,7 @@ func Paper() *paper.Paper {
 		Measures: measures,
 		Facts:    facts,
 		Explain:  explain,
-		Live:     &paper.Live{Experiment: live},
+		Live:     &paper.Live{Experiment: live, Files: map[string][]byte{"jobs.jsonl": liveJobs}},
 	}
 }
 
