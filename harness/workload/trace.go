@@ -111,7 +111,7 @@ func (w traced) plan(ctx context.Context) (*traceplan.Plan, error) {
 // jobOf returns the simulated counterpart of a job of a plan.
 func jobOf(j *traceplan.Job) Job {
 	x := Job{
-		Name: string(j.ID), At: j.At, User: j.User, Queue: j.Queue, Priority: int32(j.Priority), Reduces: int32(len(j.Reduces)),
+		Name: string(j.ID), At: j.At, User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: int32(j.Priority), Reduces: int32(len(j.Reduces)),
 		SlowStart: hadoopSlowStart, Maps: []Split{}, Asked: askedOf(j, specOf(j, 0)),
 	}
 	for _, m := range j.Maps {

@@ -80,6 +80,7 @@ type Input struct {
 // several that run one after the other.
 type Submission struct {
 	Name string
+	Pool string        // group of jobs among which a model shares slots; empty means the queue
 	At   time.Duration // when it is submitted, counted from the first submission
 	Jobs int           // number of YARN applications that it starts at least
 	// Asked is what its tasks are asked to read, emit and write. It is nil if
