@@ -159,21 +159,26 @@ func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, er
 	return out, nil
 }
 
-// writeTries is how often a staged file is written while a DataNode answers too
+// writeTries is how often a small file is written while a DataNode answers too
 // late. Many nodes that fetch the program of a job for the first time can keep
 // a small cluster's network busy for that long.
 const writeTries = 3
 
-func (s *Submitter) stageFile(ctx context.Context, name string, content []byte) (cacheFile, error) {
+// Put writes a small file to HDFS, such as one that tells a job's tasks what to
+// do. If a DataNode answers too late, it tries again.
+func (s *Submitter) Put(ctx context.Context, name string, content []byte) error {
 	for try := 1; ; try++ {
 		err := s.files.Write(ctx, name, bytes.NewReader(content), fileMode)
-		if err == nil {
-			break
-		}
 		var slow interface{ Timeout() bool } // of package net
-		if try == writeTries || ctx.Err() != nil || !errors.As(err, &slow) || !slow.Timeout() {
-			return cacheFile{}, err
+		if err == nil || try == writeTries || ctx.Err() != nil || !errors.As(err, &slow) || !slow.Timeout() {
+			return err
 		}
+	}
+}
+
+func (s *Submitter) stageFile(ctx context.Context, name string, content []byte) (cacheFile, error) {
+	if err := s.Put(ctx, name, content); err != nil {
+		return cacheFile{}, err
 	}
 	if path.Base(name) == "job.split" { // every task reads it
 		if err := s.files.SetReplication(ctx, name, s.replication()); err != nil {

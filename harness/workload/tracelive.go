@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -126,7 +125,7 @@ func (l *traceLive) job(ctx context.Context, i int, tag string, settings []hiben
 		return submit.Job{}, err
 	}
 	spec := path.Join(l.output(tag), synthetic.SpecFile)
-	if err := l.place.Cluster.HDFS.WriteFile(ctx, spec, bytes.NewReader(text), hdfs.WriteOptions{}); err != nil {
+	if err := l.submitter.Put(ctx, spec, text); err != nil {
 		return submit.Job{}, err
 	}
 	x := submit.Job{
