@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -24,36 +26,55 @@ import (
 func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper()} }
 
 // How many seeds the simulations of a paper's experiments use: normally, and
-// with the flag --quick.
-const fullSeeds, quickSeeds = 20, 5
+// with the flag --quick. With fewer than six, differences that are the same with
+// every seed have no interval.
+const fullSeeds, quickSeeds = 20, 6
 
 func paperCommand() *cli.Command {
 	var root string
 	return &cli.Command{
 		Name:      "paper",
-		Usage:     "a paper's tables and figures beside those of heddle",
+		Usage:     "a paper's figures and claims beside those of heddle, and whether the claims need the paper's method",
 		ArgsUsage: "[NAME [FIGURE …]]",
 		Description: `Without NAME it lists the papers. With NAME it simulates the paper's experiments on
-many seeds, and prints results with 95 % intervals beside the published ones, and a
-verdict on each claim: holds, direction (the sign is right, but not the size or the
-whole order), fails, or not testable. FIGURE is the name of a part or a claim. For
-example:
+many seeds, read as printed, and prints results with 95 % intervals beside the
+published ones, and a verdict on each claim: holds, direction (the sign is right, but
+not the size or the whole order), fails, reversed (the opposite is shown), ceiling
+(there is no room for the effect) or not testable. Each claim is also judged with
+controls in the place of the paper's scheduler: what a control meets as well does not
+need the paper's method. FIGURE is the name of a figure, a table or a claim.
+
+With --matrix it judges the claims in many readings of the paper. For example:
 
    heddle paper
    heddle paper clqlmrs --quick
    heddle paper clqlmrs fig5 table4
-   heddle paper clqlmrs -o clqlmrs.html
+   heddle paper clqlmrs --matrix --quick
+   heddle paper clqlmrs --matrix --axes reward,disk C2
+   heddle paper clqlmrs --reading repaired --set containers=ram --also capacity
+   heddle paper clqlmrs -o clqlmrs.html --data seeds.parquet
    heddle paper clqlmrs --live             its experiment on a cluster, at a lab's size
    heddle paper clqlmrs --live-run RUN-FOLDER
-   heddle paper clqlmrs --json | jq '.criteria[] | {id, verdict}'`,
+   heddle paper clqlmrs --json | jq '.criteria[] | {id, verdict, neededMethod}'`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: fmt.Sprintf("%d seeds instead of %d", quickSeeds, fullSeeds)},
 			&cli.IntFlag{Name: "seeds", Usage: "simulate `N` seeds", DefaultText: fmt.Sprint(fullSeeds)},
 			&cli.Uint64Flag{Name: "seed", Usage: "number from which all seeds are drawn", Value: 1},
+			&cli.StringFlag{Name: "parts", Usage: "figures, tables and claims, such as `fig5,C3`: the same as behind NAME"},
+			&cli.StringFlag{Name: "reading", Usage: "the `READING` of the paper (default: as printed)"},
+			&cli.StringSliceFlag{Name: "set", Usage: "change a property of the set-up or an axis: `NAME=VALUE`, such as containers=8 or cache=16GB"},
+			&cli.StringSliceFlag{Name: "model-param", Usage: "change a parameter of a model: `MODEL.NAME=VALUE`, such as clqlmrs.reward=step"},
+			&cli.StringSliceFlag{Name: "also", Usage: "compare with this `MODEL` too, in the figures and as a control"},
+			&cli.BoolFlag{Name: "matrix", Usage: "judge the claims in many readings: as printed, those with a name, one axis at a time, and all pairs of values"},
+			&cli.StringFlag{Name: "axes", Usage: "with --matrix, the `AXES` to vary, such as reward,disk (default: the paper's choice)"},
+			&cli.BoolFlag{Name: "full", Usage: "with --matrix, all combinations of values instead of all pairs"},
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "output format: text, markdown, csv or json"},
 			jsonFlag(),
 			&cli.StringFlag{Name: "o", Usage: "also write an offline HTML page to `FILE`"},
+			&cli.StringFlag{Name: "data", Usage: "also write the results of each seed to `FILE`.parquet, .csv or .json"},
+			&cli.StringFlag{Name: "pictures", Usage: "also draw each figure, and how the model learns, as SVG files in the folder `DIR`"},
 			&cli.BoolFlag{Name: "live", Usage: "run the paper's experiment on a cluster, and print the results"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "with --live, print how many repeats are needed, and run nothing on the cluster"},
 			&cli.StringFlag{Name: "live-run", Usage: "print the results of the run in `DIR`, finished or not"},
 			unverifiedFlag(),
 			&cli.StringFlag{Name: "cluster", Usage: "with --live, the `CLUSTER` file or lab (default: the experiment's)"},
@@ -61,6 +82,13 @@ example:
 		},
 		Action: func(c *cli.Context) error { return runPaper(c, root) },
 	}
+}
+
+// paperResult is what the command prints: a report or a matrix.
+type paperResult interface {
+	WriteMarkdown(io.Writer) error
+	WriteCSV(io.Writer) error
+	WritePage(io.Writer) error
 }
 
 func runPaper(c *cli.Context, root string) error {
@@ -77,16 +105,15 @@ func runPaper(c *cli.Context, root string) error {
 		return withCode(exitUsage, fmt.Errorf("no paper %q; 'heddle paper' lists them", args[0]))
 	}
 	p := list[i]
-	format := c.String("format")
-	if c.Bool("json") {
-		format = "json"
+	if err := checkPaperFlags(c); err != nil {
+		return withCode(exitUsage, err)
 	}
-	if !slices.Contains([]string{"text", "markdown", "csv", "json"}, format) {
-		return withCode(exitUsage, fmt.Errorf("--format %q: want text, markdown, csv or json", format))
-	}
-	var r *paper.Report
+	var r paperResult
 	switch {
 	case c.IsSet("live-run") || c.Bool("live"):
+		if c.Bool("live") && c.Bool("dry-run") {
+			return forecastPaper(c, p)
+		}
 		r, err = livePaper(c, p, args[1:], root)
 	default:
 		r, err = simulatedPaper(c, p, args[1:])
@@ -94,10 +121,12 @@ func runPaper(c *cli.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	if file := c.String("o"); file != "" {
-		if err := outfile.Replace(file, func(f *os.File) error { return r.WritePage(f) }); err != nil {
-			return fmt.Errorf("write page: %w", err)
-		}
+	if err := writePaperFiles(c, r); err != nil {
+		return err
+	}
+	format := c.String("format")
+	if c.Bool("json") {
+		format = "json"
 	}
 	switch out := c.App.Writer; format {
 	case "json":
@@ -107,12 +136,74 @@ func runPaper(c *cli.Context, root string) error {
 	case "csv":
 		return r.WriteCSV(out)
 	default:
-		return r.WriteText(out)
+		return writePaperText(out, r)
 	}
 }
 
-func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (*paper.Report, error) {
-	o := paper.Options{Parts: parts, Seed: c.Uint64("seed"), Seeds: fullSeeds, Workers: runtime.GOMAXPROCS(0), Progress: paperProgress(os.Stderr)}
+func checkPaperFlags(c *cli.Context) error {
+	if format := c.String("format"); !slices.Contains([]string{"text", "markdown", "csv", "json"}, format) {
+		return fmt.Errorf("--format %q: want text, markdown, csv or json", format)
+	}
+	if data := c.String("data"); data != "" && !slices.Contains([]string{".parquet", ".csv", ".json"}, filepath.Ext(data)) {
+		return fmt.Errorf("--data %q: want a name that ends in .parquet, .csv or .json", data)
+	}
+	switch {
+	case (c.IsSet("axes") || c.Bool("full")) && !c.Bool("matrix"):
+		return errors.New("--axes, --full: want --matrix with them")
+	case c.Bool("matrix") && c.IsSet("reading"):
+		return errors.New("--reading: a matrix has all readings; want it without --matrix")
+	case c.Bool("dry-run") && !c.Bool("live"):
+		return errors.New("--dry-run: want --live with it")
+	}
+	return nil
+}
+
+// writePaperFiles writes the files that were asked for besides the output.
+func writePaperFiles(c *cli.Context, r paperResult) error {
+	if file := c.String("o"); file != "" {
+		if err := outfile.Replace(file, func(f *os.File) error { return r.WritePage(f) }); err != nil {
+			return fmt.Errorf("write page: %w", err)
+		}
+	}
+	var rows []paper.SeedRow
+	var figures []*paper.Figure
+	switch x := r.(type) {
+	case *paper.Report:
+		rows, figures = x.Rows, x.Figures
+	case *paper.Matrix:
+		rows = x.Rows
+	}
+	if file := c.String("data"); file != "" {
+		if err := paper.WriteRows(file, rows); err != nil {
+			return fmt.Errorf("write results of each seed: %w", err)
+		}
+	}
+	if dir := c.String("pictures"); dir != "" {
+		return paper.WritePictures(dir, figures)
+	}
+	return nil
+}
+
+// writePaperText prints a report or a matrix for people. A matrix has colours on
+// a terminal, unless the environment variable NO_COLOR is set.
+func writePaperText(out io.Writer, r paperResult) error {
+	m, ok := r.(*paper.Matrix)
+	if !ok {
+		return r.(*paper.Report).WriteText(out)
+	}
+	if os.Getenv("NO_COLOR") != "" || !isTerminal(out) {
+		return m.WriteText(out, false)
+	}
+	return m.WriteText(asIs(out), true)
+}
+
+// simulatedPaper simulates a paper's experiments in one reading, or in the
+// readings of a matrix.
+func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (paperResult, error) {
+	o := paper.Options{
+		Parts: parts, Reading: c.String("reading"), Set: map[string]string{},
+		Seed: c.Uint64("seed"), Seeds: fullSeeds, Workers: runtime.GOMAXPROCS(0), Progress: paperProgress(os.Stderr),
+	}
 	if c.Bool("quick") {
 		o.Seeds = quickSeeds
 	}
@@ -121,7 +212,26 @@ func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (*paper.Repo
 			return nil, withCode(exitUsage, fmt.Errorf("--seeds %d: want 2 to 10000; an interval needs 2", o.Seeds))
 		}
 	}
-	r, err := p.Run(c.Context, o)
+	o.Parts = append(slices.Clone(o.Parts), fields(c.String("parts"))...)
+	for _, flag := range []string{"set", "model-param"} {
+		for _, text := range c.StringSlice(flag) {
+			name, value, ok := strings.Cut(text, "=")
+			if !ok || name == "" || strings.Contains(name, ".") != (flag == "model-param") {
+				return nil, withCode(exitUsage, fmt.Errorf("--%s %q: want NAME=VALUE for --set and MODEL.NAME=VALUE for --model-param", flag, text))
+			}
+			o.Set[p.Key(name)] = value
+		}
+	}
+	for _, model := range c.StringSlice("also") {
+		o.Also = append(o.Also, paper.Scheduler{Label: model, Model: model})
+	}
+	var r paperResult
+	var err error
+	if c.Bool("matrix") {
+		r, err = p.Matrix(c.Context, o, paper.Vary{Axes: fields(c.String("axes")), Full: c.Bool("full")})
+	} else {
+		r, err = p.Run(c.Context, o)
+	}
 	switch {
 	case errors.Is(err, paper.ErrUnknown):
 		return nil, withCode(exitUsage, err)
@@ -131,9 +241,14 @@ func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (*paper.Repo
 	return r, nil
 }
 
+// fields returns the parts of a text that are separated by commas.
+func fields(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+}
+
 // livePaper returns the results of a paper's experiment on a cluster. They come
 // from an existing run, or from a run that livePaper starts.
-func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (*paper.Report, error) {
+func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (paperResult, error) {
 	dir := c.String("live-run")
 	switch {
 	case len(parts) > 0:
@@ -146,31 +261,82 @@ func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (*pa
 			return nil, err
 		}
 	}
-	t, err := paper.ReadLive(dir, c.Bool("unverified"))
+	t, err := p.Live.Read(dir, c.Bool("unverified"))
 	if err != nil {
 		return nil, withCode(exitUsage, err)
 	}
 	return &paper.Report{
 		Paper: p.Name, Title: p.Title, Source: p.Source, Live: t,
-		Criteria: []paper.Criterion{}, Findings: []paper.Criterion{}, Figures: []*paper.Figure{},
+		Criteria: []paper.Criterion{}, Figures: []*paper.Figure{},
 	}, nil
 }
 
-// runLivePaper runs the paper's experiment on a cluster and returns the run
-// folder.
-func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
-	o := experiment.Options{Source: p.Live.Experiment, Command: os.Args, Others: map[string]*config.Cluster{}}
+// paperExperiment returns the paper's experiment for a cluster, with the seed
+// and the cluster that flags name.
+func paperExperiment(c *cli.Context, p *paper.Paper) (*experiment.Options, error) {
+	o := &experiment.Options{Source: p.Live.Experiment, Command: os.Args, Others: map[string]*config.Cluster{}}
 	var err error
 	if o.Experiment, err = config.ParseExperiment(p.Name+".yaml", o.Source); err != nil {
-		return "", err
+		return nil, err
 	}
 	if c.IsSet("seed") {
 		o.Experiment.Seed = c.Uint64("seed")
 	}
-	name := o.Experiment.Cluster
 	if c.IsSet("cluster") {
-		name = c.String("cluster")
+		o.Experiment.Cluster = c.String("cluster")
 	}
+	return o, nil
+}
+
+// forecastPaper simulates a few repeats of the paper's experiment, and prints
+// how many would tell its models' times apart.
+func forecastPaper(c *cli.Context, p *paper.Paper) error {
+	f, err := paperForecast(c, p)
+	if err != nil {
+		return err
+	}
+	return printResult(c, f, f.WriteText)
+}
+
+func paperForecast(c *cli.Context, p *paper.Paper) (*experiment.Forecast, error) {
+	o, err := paperExperiment(c, p)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "heddle-paper-")
+	if err != nil {
+		return nil, fmt.Errorf("make folder for the simulation: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	dir, err := simulateLike(c, *o, folder)
+	if err != nil {
+		return nil, err
+	}
+	like, err := experiment.Read(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	return experiment.Expect(o.Experiment, like, paperTellPct), nil
+}
+
+// paperTellPct is the difference of times, in percent, that a live run of a
+// paper's experiment should tell.
+const paperTellPct = 5
+
+// runLivePaper runs the paper's experiment on a cluster and returns the run
+// folder. Before it begins it says how many repeats are needed.
+func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
+	f, err := paperForecast(c, p)
+	if err != nil {
+		fmt.Fprintln(c.App.ErrWriter, "the number of repeats needed is not known:", err)
+	} else if err := f.WriteText(c.App.ErrWriter); err != nil {
+		return "", err
+	}
+	o, err := paperExperiment(c, p)
+	if err != nil {
+		return "", err
+	}
+	name := o.Experiment.Cluster
 	if o.Cluster, err = loadCluster(name); err != nil {
 		return "", err
 	}
@@ -180,7 +346,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	changesCluster(c, name)
 	progress := newProgress(os.Stderr)
 	o.Progress = progress.step
-	run, err := experiment.Run(c.Context, o)
+	run, err := experiment.Run(c.Context, *o)
 	progress.close()
 	if run == nil {
 		return "", runError(err)
@@ -197,6 +363,7 @@ type listed struct {
 	Source string       `json:"source"`
 	Parts  []listedItem `json:"parts"`
 	Claims []listedItem `json:"claims"`
+	Axes   []paper.Axis `json:"axes"`
 }
 
 type listedItem struct {
@@ -207,11 +374,11 @@ type listedItem struct {
 func listPapers(c *cli.Context) error {
 	var list []listed
 	for _, p := range papers() {
-		l := listed{Name: p.Name, Title: p.Title, Source: p.Source}
+		l := listed{Name: p.Name, Title: p.Title, Source: p.Source, Axes: p.Axes}
 		for _, x := range p.Parts {
 			l.Parts = append(l.Parts, listedItem{x.ID, x.Title})
 		}
-		for _, x := range p.Rules {
+		for _, x := range p.Claims {
 			l.Claims = append(l.Claims, listedItem{x.ID, x.Text})
 		}
 		list = append(list, l)
@@ -223,22 +390,36 @@ func listPapers(c *cli.Context) error {
 			for _, x := range append(p.Parts, p.Claims...) {
 				fmt.Fprintf(tabs, "  %s\t%s\n", x.ID, x.Text)
 			}
+			for _, a := range p.Axes {
+				var values []string
+				for _, v := range a.Values {
+					values = append(values, v.Value)
+				}
+				fmt.Fprintf(tabs, "  %s\t%s: %s\n", a.Name, a.About, strings.Join(values, ", "))
+			}
 		}
 		return tabs.Flush()
 	})
 }
 
-// paperProgress returns a function that shows which figure or claim of a paper
-// is being computed. On a terminal it rewrites one line. Otherwise it prints a
-// line for each figure or claim.
+// paperProgress returns a function that shows which figure, claim or reading of
+// a paper is being computed. On a terminal it rewrites one line. Otherwise it
+// prints a line for each of them.
 func paperProgress(out *os.File) func(paper.Progress) {
 	began, terminal := time.Now(), term.IsTerminal(int(out.Fd()))
+	last := -1
 	return func(p paper.Progress) {
-		line := fmt.Sprintf("%5.1fs  %d/%d  %s  (%d simulations)", time.Since(began).Seconds(), p.Parts, p.All, p.Part, p.Simulated)
+		left := ""
+		if spent := time.Since(began); p.Done > 0 && p.Done < p.All {
+			left = fmt.Sprintf(", about %v left", (spent * time.Duration(p.All-p.Done) / time.Duration(p.Done)).Round(time.Second))
+		}
+		line := fmt.Sprintf("%5.1fs  %d/%d  %s  (%d simulations, %d trainings%s)", time.Since(began).Seconds(), p.Done, p.All, p.Doing, p.Simulated, p.Trained, left)
 		switch {
+		case !terminal && p.Done == last:
 		case !terminal:
+			last = p.Done
 			fmt.Fprintln(out, line)
-		case p.Parts == p.All:
+		case p.Done == p.All:
 			fmt.Fprint(out, "\r\x1b[K")
 		default:
 			fmt.Fprintf(out, "\r\x1b[K%s", line)

@@ -53,6 +53,12 @@ type Experiment struct {
 	// ModelYARN keep the hosts that the client submitted, since ModelYARN makes
 	// no plan.
 	Splits string `yaml:"splits"`
+	// MapSlots and ReduceSlots limit how many maps and how many reduces a
+	// scheduler model runs on a worker at the same time, as the slots of Hadoop 1
+	// did. If both are 0, only memory and cores limit them. They are no limit for
+	// the model ModelYARN, since YARN knows no slots.
+	MapSlots    int `yaml:"mapSlots,omitempty"`
+	ReduceSlots int `yaml:"reduceSlots,omitempty"`
 	// KeepNodes are the names of workers whose node labels heddle does not
 	// change while a model decides where tasks run. Jobs of other users run on
 	// these workers. If there are none, other users' jobs wait until a trial
@@ -264,6 +270,7 @@ func (e *Experiment) problems() problems {
 	if e.Order != "" {
 		oneOf(&p, "order", e.Order, OrderRandom, OrderAsListed)
 	}
+	e.slotProblems(&p)
 	oneOf(&p, "actuator", e.Actuator, ActuatorNone, ActuatorLabels)
 	oneOf(&p, "splits", e.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
 	if !(e.Cache.Fraction >= 0 && e.Cache.Fraction <= 1) {
@@ -285,6 +292,23 @@ func (e *Experiment) problems() problems {
 	e.Sampling.problems(&p)
 	e.thresholdProblems(&p)
 	return p
+}
+
+func (e *Experiment) slotProblems(p *problems) {
+	const most = 1000
+	for _, x := range []struct {
+		key   string
+		slots int
+	}{{"mapSlots", e.MapSlots}, {"reduceSlots", e.ReduceSlots}} {
+		switch {
+		case x.slots < 0 || x.slots > most:
+			p.addf(x.key, "%d: want 1 to %d, or no slots of either kind", x.slots, most)
+		case x.slots == 0 && e.MapSlots+e.ReduceSlots > 0:
+			p.addf(x.key, "0: want 1 or more, since there are slots of the other kind; jobs would wait for ever")
+		case x.slots > 0 && e.Actuator == ActuatorNone:
+			p.addf(x.key, "%d: has no effect with actuator %s, since YARN knows no slots; set actuator: %s", x.slots, ActuatorNone, ActuatorLabels)
+		}
+	}
 }
 
 func (s Sampling) problems(p *problems) {

@@ -80,7 +80,9 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		s.driver, err = drive.Start(s.hold.Context(), drive.Options{
 			Watch: watcher, Tags: t.tags, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
 			Core: steer.Options{
-				Model: model, Actuator: actuator, Splits: splits, Origin: session.Origin(), Setup: steer.Setup{Keep: t.options.Experiment.KeepNodes},
+				Model: model, Actuator: actuator, Splits: splits, Origin: session.Origin(), Setup: steer.Setup{
+					Keep: t.options.Experiment.KeepNodes, MapSlots: int32(t.options.Experiment.MapSlots), ReduceSlots: int32(t.options.Experiment.ReduceSlots),
+				},
 			},
 			KeepSplits:   func(job traces.JobID, submitted []byte) error { return keepSubmitted(jobsFolder, job, submitted) },
 			KeepTraining: func(job traces.JobID, training *sched.Training) error { return keepTraining(jobsFolder, job, training) },

@@ -357,10 +357,15 @@ func (t *trialRun) measure(ctx context.Context) (Result, error) {
 // scheduler model's decisions.
 func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root, driver *atomic.Pointer[drive.Driver]) (*capture.Session, error) {
 	e := t.options.Experiment
+	maps, reduces := int32(e.MapSlots), int32(e.ReduceSlots)
+	if e.ActuatorOf(t.plan) == config.ActuatorNone {
+		maps, reduces = 0, 0
+	}
 	return capture.Start(ctx, watcher, capture.Options{
 		Tags: t.tags, Workload: t.plan.Workload.Label, Folder: folder,
 		Header: traces.Header{
 			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
+			MapSlots: maps, ReduceSlots: reduces,
 		},
 		EveryLocations: time.Duration(e.Sampling.Locations), EveryRM: time.Duration(e.Sampling.RM), EveryAgents: time.Duration(e.Sampling.Agents),
 		Progress: func(p capture.Progress) {

@@ -3,79 +3,147 @@ package paper
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"heddle/harness/measure"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
-	"heddle/harness/state"
 	"heddle/harness/stats"
+	"heddle/traces"
 )
 
-// Setting is a simulated cluster and the jobs that run on it: everything in a
-// simulation except the scheduler model. A Setting is a struct of plain values,
-// so that a text printed with %#v identifies it.
-type Setting interface {
-	// Config returns the configuration of a simulation and the jobs to
-	// simulate. The caller sets Source, Model and Seed of the configuration.
-	// Random choices, such as where blocks are placed, depend only on the seed.
-	// So all scheduler models meet the same ones.
-	Config(seed uint64) (sim.Config, []sim.Job, error)
-}
-
-// Case is a scheduler model in a setting: a cluster and its jobs.
+// Case is a scheduler in a setting, and how it is run there.
 type Case struct {
-	Setting Setting
-	Model   string
-	Params  sched.Params
+	Setting   Setting
+	Scheduler Scheduler
+	Offering  string // one of the values of the property Offering
+	// AssignmentMs is how many ms of the job's time the training of a model
+	// takes for each map that it places.
+	AssignmentMs float64
+	// Episodes are numbers of training episodes that other cases need with the
+	// same set-up and rule. One training then serves all of them.
+	Episodes []int
 }
 
-func (c Case) name() string {
-	return fmt.Sprintf("%#v %s%v", c.Setting, c.Model, c.Params)
+// name returns a text that is equal for cases with the same result.
+func (c *Case) name() string {
+	return fmt.Sprintf("%#v %s%v %s %g", c.Setting, c.Scheduler.Model, c.Scheduler.Params, c.Offering, c.AssignmentMs)
 }
 
-// Simulation is the result of simulating one scheduler model with one seed.
+// Simulation is the result of a case with one seed.
 type Simulation struct {
-	Seconds float64 // mean time of the jobs from submission to end
-	Cached  int64   // number of maps whose block is cached on some node
-	sim.Result
+	Seconds    float64   // mean time of the jobs from submission to end; stages are added up
+	JobSeconds []float64 // the same of each job, in the order of submission
+	Locality   measure.Locality
+	Cached     int64 // number of maps whose block is cached on some node, wherever the map ran
+	Trained    int64 // number of maps that the model placed in training, all episodes together
+	TrainingMs float64
+	Curve      []CurvePoint
 }
 
-// Bench simulates cases (scheduler models in settings). It simulates each case
-// once for each seed, and keeps the results for later requests.
-type Bench struct {
-	ctx     context.Context
-	seeds   []uint64
-	workers int
-
-	mu      sync.Mutex
-	done    map[string][]Simulation
-	count   int
-	lessons *lessons
+// add adds the figures of a stage. These are the figures that any run has,
+// simulated or not.
+func (s *Simulation) add(f *measure.Figures, jobs []sim.Job) {
+	s.Seconds += f.MeanCompletionMs / 1000
+	for _, j := range f.JobList {
+		s.JobSeconds = append(s.JobSeconds, j.CompletionMs/1000)
+	}
+	s.Locality.Cache += f.Locality.Cache
+	s.Locality.Node += f.Locality.Node
+	s.Locality.Rack += f.Locality.Rack
+	s.Locality.Off += f.Locality.Off
+	for i := range jobs {
+		start := int32(0)
+		for _, end := range jobs[i].Cached.Ends {
+			if end > start {
+				s.Cached++
+			}
+			start = end
+		}
+	}
 }
 
-func newBench(ctx context.Context, o Options) *Bench {
-	b := &Bench{ctx: ctx, workers: max(1, o.Workers), done: map[string][]Simulation{}, lessons: &lessons{saved: map[string]*lesson{}}}
+// Rate is a share of a simulation's maps.
+type Rate func(*Simulation) stats.Share
+
+// CacheRate returns the share of maps that ran on a node with their block in
+// its cache.
+func CacheRate(s *Simulation) stats.Share {
+	return stats.Share{Part: int64(s.Locality.Cache), Of: int64(s.Locality.Known())}
+}
+
+// LocalRate returns the share of maps that ran on a node with their block in
+// its cache or on its disk.
+func LocalRate(s *Simulation) stats.Share {
+	return stats.Share{Part: int64(s.Locality.Cache + s.Locality.Node), Of: int64(s.Locality.Known())}
+}
+
+// RackRate returns the share of maps that ran in a rack that has their block.
+func RackRate(s *Simulation) stats.Share {
+	return stats.Share{Part: int64(s.Locality.Known() - s.Locality.Off), Of: int64(s.Locality.Known())}
+}
+
+// CachedShare returns the share of maps whose block is cached on some node. No
+// scheduler can have a higher CacheRate.
+func CachedShare(s *Simulation) stats.Share {
+	return stats.Share{Part: s.Cached, Of: int64(s.Locality.Known())}
+}
+
+// bench simulates cases, each once for each seed, and keeps the results.
+type bench struct {
+	ctx      context.Context
+	seeds    []uint64
+	workers  int
+	simulate func(Case, uint64) (Simulation, error)
+	progress func(Progress)
+	lessons  *lessons
+
+	mu        sync.Mutex
+	done      map[string][]Simulation
+	simulated int
+	all, at   int
+	doing     string
+}
+
+func newBench(ctx context.Context, o Options) (*bench, error) {
+	if o.Seeds < 2 {
+		return nil, fmt.Errorf("%d seeds: an interval needs 2 or more", o.Seeds)
+	}
+	b := &bench{ctx: ctx, workers: max(1, o.Workers), done: map[string][]Simulation{}, lessons: newLessons(), simulate: o.Simulate, progress: o.Progress, at: -1}
 	for i := range o.Seeds {
 		b.seeds = append(b.seeds, uint64(draw.Stream(o.Seed, "paper").At(uint64(i))>>1))
 	}
-	return b
+	if b.simulate == nil {
+		b.simulate = b.run
+	}
+	return b, nil
 }
 
-func (b *Bench) simulated() int {
+// tell reports that the part, claim or reading before is done, and the next
+// has begun.
+func (b *bench) tell(doing string) {
+	b.mu.Lock()
+	b.at, b.doing = b.at+1, doing
+	b.mu.Unlock()
+	b.report()
+}
+
+func (b *bench) report() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.count
+	if b.progress != nil {
+		b.progress(Progress{Doing: b.doing, Simulated: b.simulated, Done: b.at, All: b.all, Trained: b.lessons.count()})
+	}
 }
 
-// Trials returns the simulations of the given cases (scheduler models in
-// settings), in the order of the cases. Each case has one simulation for each
-// seed, in the order of the seeds.
-func (b *Bench) Trials(cases ...Case) ([][]Simulation, error) {
+// trials returns the simulations of each case, one for each seed.
+func (b *bench) trials(cases []Case) ([][]Simulation, error) {
 	g, ctx := errgroup.WithContext(b.ctx)
 	g.SetLimit(b.workers)
 	fresh := map[string][]Simulation{}
@@ -87,16 +155,16 @@ func (b *Bench) Trials(cases ...Case) ([][]Simulation, error) {
 		fresh[name] = make([]Simulation, len(b.seeds))
 		for i, seed := range b.seeds {
 			to := &fresh[name][i]
-			g.Go(func() error {
+			g.Go(func() (err error) {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				if err := b.run(c, seed, to); err != nil {
-					return fmt.Errorf("%s, seed %d: %w", name, seed, err)
+				if *to, err = b.simulate(c, seed); err != nil {
+					return fmt.Errorf("simulate %s with seed %d: %w", c.Scheduler.Label, seed, err)
 				}
 				b.mu.Lock()
-				defer b.mu.Unlock()
-				b.count++
+				b.simulated++
+				b.mu.Unlock()
 				return nil
 			})
 		}
@@ -104,123 +172,95 @@ func (b *Bench) Trials(cases ...Case) ([][]Simulation, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	list := make([][]Simulation, len(cases))
 	for name, trials := range fresh {
 		b.done[name] = trials
 	}
+	list := make([][]Simulation, len(cases))
 	for i, c := range cases {
 		list[i] = b.done[c.name()]
 	}
 	return list, nil
 }
 
-// run simulates one scheduler model in one setting with one seed.
-func (b *Bench) run(c Case, seed uint64, to *Simulation) error {
-	config, jobs, err := c.Setting.Config(seed)
+// run simulates all stages of one case with one seed.
+func (b *bench) run(c Case, seed uint64) (Simulation, error) {
+	var s Simulation
+	stages, err := c.Setting.Stages(seed)
 	if err != nil {
-		return err
+		return s, err
 	}
-	m, err := newModel(c, seed)
-	if err != nil {
-		return err
+	for i := range stages {
+		m, splits, err := newModel(&c.Scheduler, seed)
+		if err != nil {
+			return s, err
+		}
+		p := newPlayer(m, &c, b.lessons)
+		config := stages[i].Config
+		config.Source, config.Model, config.Seed, config.Interrupted = &sim.Jobs{List: stages[i].Jobs}, p, seed, b.ctx.Err
+		if config.Splits == sim.AsSubmitted {
+			config.Splits = splits
+		}
+		f, _, err := measure.Simulate(traces.Header{}, &config)
+		if err == nil {
+			err = p.err
+		}
+		if err != nil {
+			return s, err
+		}
+		s.add(f, stages[i].Jobs)
+		s.Trained += p.trained
+		s.TrainingMs += p.trainingMs
+		if s.Curve == nil {
+			s.Curve = p.curve
+		}
 	}
-	learner := b.lessons.teach(m)
-	if learner != nil {
-		m = learner
-	}
-	config.Source, config.Model, config.Seed = &sim.Jobs{List: jobs}, m, seed
-	config.Interrupted = b.ctx.Err
-	r, err := sim.Run(&config)
-	if err == nil && learner != nil {
-		err = learner.err
-	}
-	if err != nil {
-		return err
-	}
-	*to = trialOf(r, jobs)
-	return nil
+	return s, nil
 }
 
-// newModel returns the scheduler model of a case. A model that draws random
-// numbers gets a seed of its own, derived from the simulation's seed.
-func newModel(c Case, seed uint64) (sched.Model, error) {
-	p := sched.Params{}
+// newModel returns a scheduler's model, and what its jobs' splits name. A model
+// that draws random numbers gets a seed of its own, from the simulation's.
+func newModel(s *Scheduler, seed uint64) (sched.Model, sim.Splits, error) {
+	p, splits := sched.Params{}, sim.AsSubmitted
+	if takes(s.Model, "seed") {
+		p["seed"] = strconv.FormatUint(seed>>33, 10)
+	}
+	for name, value := range s.Params {
+		if name != splitsParam {
+			p[name] = value
+			continue
+		}
+		i := slices.Index([]string{"asSubmitted", "cachedOnly", "plan"}, value)
+		if i < 0 {
+			return nil, 0, fmt.Errorf("splits %q: want asSubmitted, cachedOnly or plan", value)
+		}
+		splits = []sim.Splits{sim.AsSubmitted, sim.CachedOnly, sim.Planned}[i]
+	}
+	m, err := sched.New(s.Model, p)
+	return m, splits, err
+}
+
+const splitsParam = "splits"
+
+// takes reports whether a scheduler model has a parameter of that name.
+func takes(model, param string) bool {
 	for _, info := range sched.List() {
-		if info.Name == c.Model && slices.ContainsFunc(info.Params, func(p sched.Param) bool { return p.Name == "seed" }) {
-			p["seed"] = strconv.FormatUint(seed>>33, 10)
+		if info.Name == model {
+			return slices.ContainsFunc(info.Params, func(p sched.Param) bool { return p.Name == param })
 		}
 	}
-	for name, value := range c.Params {
-		p[name] = value
-	}
-	return sched.New(c.Model, p)
+	return false
 }
 
-func trialOf(r *sim.Result, jobs []sim.Job) Simulation {
-	t := Simulation{Result: *r}
-	for _, j := range r.Jobs {
-		t.Seconds += float64(j.EndMs-j.SubmitMs) / 1000 / float64(len(r.Jobs))
-	}
-	for i := range jobs {
-		start := int32(0)
-		for _, end := range jobs[i].Cached.Ends {
-			if end > start {
-				t.Cached++
-			}
-			start = end
-		}
-	}
-	return t
-}
-
-// Each calls a function for every simulation and returns its results in the
-// order of the simulations.
-func Each[T any](trials []Simulation, of func(*Simulation) T) []T {
-	xs := make([]T, len(trials))
-	for i := range trials {
-		xs[i] = of(&trials[i])
+// each calls a function for every element of a list and returns its results.
+func each[S, T any](list []S, of func(*S) T) []T {
+	xs := make([]T, len(list))
+	for i := range list {
+		xs[i] = of(&list[i])
 	}
 	return xs
 }
 
-// Seconds returns the mean time of a simulation's jobs from submission to end.
-func Seconds(t *Simulation) float64 { return t.Seconds }
-
-// Rate is a function that returns a share of a simulation's maps, such as the
-// share that read from a cache. The result is a stats.Share and not a number,
-// because the confidence interval of a share is computed from its two counts.
-type Rate func(*Simulation) stats.Share
-
-// CacheRate returns the share of maps that ran on a node with their block in
-// its cache.
-func CacheRate(t *Simulation) stats.Share { return t.upTo(state.LevelCache) }
-
-// LocalRate returns the share of maps that ran on a node with their block in
-// its cache or on its disk.
-func LocalRate(t *Simulation) stats.Share { return t.upTo(state.LevelNode) }
-
-// RackRate returns the share of maps that ran in a rack in which some node
-// stores their block.
-func RackRate(t *Simulation) stats.Share { return t.upTo(state.LevelRack) }
-
-// CachedShare returns the share of maps whose block was cached on some node,
-// wherever the map ran. The share of maps that read from a cache, CacheRate,
-// cannot be higher.
-func CachedShare(t *Simulation) stats.Share { return stats.Share{Part: t.Cached, Of: CacheRate(t).Of} }
-
-// HitShare returns how well a scheduler used the cache: of the maps whose block
-// was cached on some node, the share that ran on such a node.
-func HitShare(t *Simulation) stats.Share { return stats.Share{Part: CacheRate(t).Part, Of: t.Cached} }
-
-// upTo returns the share of maps that ran at least as near to a copy of their
-// block as the given level says. The levels are, from near to far: cache, node,
-// rack.
-func (t *Simulation) upTo(most state.Level) (s stats.Share) {
-	for _, n := range t.Maps {
-		s.Of += n
-	}
-	for level := state.LevelCache; level <= most; level++ {
-		s.Part += t.Maps[level]
-	}
-	return s
+// nan is an estimate of nothing.
+func nan() stats.Estimate {
+	return stats.Estimate{Value: math.NaN(), Lo: math.Inf(-1), Hi: math.Inf(1)}
 }

@@ -3,91 +3,249 @@ package paper
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
+	"heddle/harness/compare"
 	"heddle/harness/stats"
 )
 
-// Above returns the verdict on the claim that the true value of an estimate is
-// above a bound. The verdict is Holds if the whole confidence interval is above
-// the bound. It is Direction if at least the estimate's sign is as claimed.
-func Above(e stats.Estimate, bound float64) Verdict {
-	switch {
-	case math.IsNaN(e.Value) || !e.Bounded():
-		return NotTestable
-	case e.Lo > bound:
-		return Holds
-	case e.Lo > 0 && bound > 0:
-		return Direction
+// Verdict says what became of a claim.
+type Verdict string
+
+// Verdicts on a claim.
+const (
+	Holds       Verdict = "holds"        // an effect as claimed is shown, of the size asked for
+	Direction   Verdict = "direction"    // the sign is as claimed; the size, or all of an order, is not
+	Fails       Verdict = "fails"        // no effect is shown
+	Reversed    Verdict = "reversed"     // the opposite is shown
+	Ceiling     Verdict = "ceiling"      // there is no room for an effect of the size asked for
+	NotTestable Verdict = "not testable" // the seeds do not tell no effect from one of the size asked for
+)
+
+// Verdicts are all verdicts, in the order in which tables count them.
+var Verdicts = []Verdict{Holds, Direction, Fails, Reversed, Ceiling, NotTestable}
+
+// Effect is a difference that a claim asks for. It is such that a larger value
+// is more of what is claimed.
+type Effect struct {
+	What string // such as "time that A saves against B"
+	Unit string
+	stats.Estimate
+	// None is the value if there is no effect: 0, or 1 for a ratio. Least is the
+	// smallest value asked for; it is not below None. Most, if above 0, is the
+	// largest.
+	None, Least, Most float64
+	// Room is the largest value that there can be, if RoomWhy says why.
+	Room    float64
+	RoomWhy string
+}
+
+// rules are tried in this order; the first that applies gives the verdict on an
+// effect. If none does, the effect fails. An effect holds by its value and by an interval that excludes "no
+// effect"; how wide the interval is does not matter otherwise.
+var rules = []struct {
+	verdict Verdict
+	applies func(*Effect) bool
+}{
+	{NotTestable, func(e *Effect) bool { return !e.Bounded() }},
+	{Reversed, func(e *Effect) bool { return e.Hi < e.None }},
+	{Holds, func(e *Effect) bool {
+		return e.Lo > e.None && e.Value >= e.Least && (e.Most == 0 || e.Value <= e.Most)
+	}},
+	{Ceiling, func(e *Effect) bool { return e.RoomWhy != "" && e.Room <= e.Least }},
+	{Direction, func(e *Effect) bool { return e.Lo > e.None }},
+	{NotTestable, func(e *Effect) bool { return e.Least > e.None && e.Hi >= e.Least }},
+}
+
+// Verdict judges one effect.
+func (e *Effect) Verdict() Verdict {
+	for _, r := range rules {
+		if r.applies(e) {
+			return r.verdict
+		}
 	}
 	return Fails
 }
 
-// NotBelow returns the verdict on the claim that the true value of an estimate
-// is not below zero. The claim holds if no part of the confidence interval is
-// below -margin. It fails if the whole interval is below -margin. Otherwise
-// there are too few samples to say.
-func NotBelow(e stats.Estimate, margin float64) Verdict {
-	switch {
-	case math.IsNaN(e.Value) || !e.Bounded():
+// Judge judges a claim by its effects. The claim is reversed if any effect is,
+// and holds if all do. Otherwise it has at most the direction, and only if the
+// first effect has its sign: if the others fall short for want of room alone,
+// the verdict is Ceiling. If the first effect does not have its sign, its
+// verdict is the claim's.
+func Judge(effects []Effect) Verdict {
+	if len(effects) == 0 {
 		return NotTestable
-	case e.Lo >= -margin:
+	}
+	verdicts := together(effects)
+	full := count(verdicts, func(v Verdict) bool { return v == Holds })
+	short := count(verdicts, func(v Verdict) bool { return v == Ceiling })
+	switch first := verdicts[0]; {
+	case slices.Contains(verdicts, Reversed):
+		return Reversed
+	case full == len(effects):
 		return Holds
-	case e.Hi < -margin:
-		return Fails
+	case full+short == len(effects):
+		return Ceiling
+	case first == Holds || first == Direction:
+		return Direction
+	default:
+		return first
 	}
-	return NotTestable
 }
 
-// Text formats an estimate with its confidence interval and unit, like "12.3
-// [11.9, 12.7] s".
-func Text(e stats.Estimate, unit string) string {
-	v := ValueOf(e)
-	text := v.String()
-	if unit != "" {
-		text += " " + unit
+// together returns the verdicts on the effects of one claim. Of several effects,
+// one may seem reversed by chance. So an effect is reversed only if that is
+// shown with an interval widened for their number (Bonferroni's rule).
+func together(effects []Effect) []Verdict {
+	widen := math.Erfinv(1-(1-stats.Level)/float64(len(effects))) / math.Erfinv(stats.Level)
+	list := make([]Verdict, len(effects))
+	for i := range effects {
+		e := effects[i]
+		if list[i] = e.Verdict(); list[i] == Reversed {
+			e.Hi = e.Value + (e.Hi-e.Value)*widen
+			list[i] = e.Verdict()
+		}
 	}
-	return text
+	return list
 }
 
-// String formats a value with its confidence interval, like "12.3 [11.9,
-// 12.7]".
-func (v Value) String() string {
-	x := float64(v.Value)
-	switch {
-	case math.IsNaN(x):
-		return "-"
-	case !v.CI95.Bounded():
-		return number(x) + " [?]"
-	case v.CI95[0] == v.CI95[1]:
-		return number(x)
-	}
-	return fmt.Sprintf("%s [%s, %s]", number(x), number(v.CI95[0]), number(v.CI95[1]))
+// Criterion is a claim with its verdict in one reading.
+type Criterion struct {
+	ID        string           `json:"id"`
+	Parts     []string         `json:"parts"`
+	Text      string           `json:"text"`
+	Published string           `json:"published"`
+	Ours      compare.Number   `json:"ours"`
+	CI95      compare.Interval `json:"ci95"`
+	Unit      string           `json:"unit"`
+	Verdict   Verdict          `json:"verdict"`
+	// NeededMethod says that the claim holds, or has the direction, and that no
+	// control in the claimant's place does as well. AboutMethod says whether the
+	// claim is about the claimant at all.
+	NeededMethod bool            `json:"neededMethod"`
+	AboutMethod  bool            `json:"aboutMethod"`
+	Note         string          `json:"note"`
+	Effects      []EffectJSON    `json:"effects"`
+	Controls     []ControlResult `json:"controls"`
 }
 
-// number formats x with one digit after the point, and with more digits if x is
-// below ten.
-func number(x float64) string {
-	switch a := math.Abs(x); {
-	case a >= 9.995:
-		return fmt.Sprintf("%.1f", x)
-	case a < 0.005:
-		return "0"
-	}
-	return fmt.Sprintf("%.2f", x)
+// EffectJSON is an effect with its verdict, as reports have it.
+type EffectJSON struct {
+	What    string           `json:"what"`
+	Unit    string           `json:"unit"`
+	Ours    compare.Number   `json:"ours"`
+	CI95    compare.Interval `json:"ci95"`
+	Least   float64          `json:"least"`
+	Room    compare.Number   `json:"room"` // null if it is not known
+	RoomWhy string           `json:"roomWhy,omitempty"`
+	Verdict Verdict          `json:"verdict"`
 }
 
-// RatioOfMeans returns the mean of b divided by the mean of a, for pairs a[i],
-// b[i] of the same seed. The confidence interval follows from how far each b[i]
-// is from the ratio times a[i]. To estimate a share of tasks, use
-// stats.MeanShare instead.
-func RatioOfMeans(a, b []float64) stats.Estimate {
-	below, above := stats.Mean(a).Value, stats.Mean(b).Value
-	ratio := above / below
-	rest := make([]float64, len(a))
-	for i := range rest {
-		rest[i] = (b[i] - ratio*a[i]) / below
+// ControlResult is a claim judged with a control in the claimant's place.
+type ControlResult struct {
+	Control string           `json:"control"`
+	Ours    compare.Number   `json:"ours"`
+	CI95    compare.Interval `json:"ci95"`
+	Verdict Verdict          `json:"verdict"`
+}
+
+// met says how much of a claim a verdict confirms.
+func (v Verdict) met() int {
+	switch v {
+	case Holds:
+		return 2
+	case Direction:
+		return 1
 	}
-	e := stats.Mean(rest)
-	e.Value, e.Lo, e.Hi = ratio, ratio+e.Lo-e.Value, ratio+e.Hi-e.Value
-	return e
+	return 0
+}
+
+// NeedsNoMethod reports whether a control meets the claim as well as the
+// claimant, so that the claim says nothing of the claimant's method.
+func (c *Criterion) NeedsNoMethod() bool {
+	return c.AboutMethod && c.Verdict.met() > 0 && !c.NeededMethod
+}
+
+// judge judges a claim in one reading: first as it is, then with each control
+// in the claimant's place, by the same function.
+func (d *Data) judge(claim *Claim) (*Criterion, error) {
+	d.asked = false
+	effects := claim.Effects(d)
+	if d.err == nil && len(effects) == 0 {
+		d.err = errNoCases
+	}
+	if d.err != nil {
+		return nil, fmt.Errorf("%s: %w", claim.ID, d.err)
+	}
+	first := &effects[0]
+	c := &Criterion{
+		ID: claim.ID, Parts: claim.Parts, Text: claim.Text, Published: claim.Published, Unit: first.Unit,
+		Ours: compare.Number(first.Value), CI95: compare.Interval{first.Lo, first.Hi}, Verdict: Judge(effects), AboutMethod: d.asked,
+		Controls: []ControlResult{},
+	}
+	var notes []string
+	for i, v := range together(effects) {
+		e := &effects[i]
+		x := EffectJSON{What: e.What, Unit: e.Unit, Ours: compare.Number(e.Value), CI95: compare.Interval{e.Lo, e.Hi}, Least: e.Least, Room: compare.Number(math.NaN()), RoomWhy: e.RoomWhy, Verdict: v}
+		if e.RoomWhy != "" {
+			x.Room = compare.Number(e.Room)
+		}
+		c.Effects = append(c.Effects, x)
+		notes = append(notes, e.text(v))
+	}
+	c.Note = strings.Join(notes, "; ")
+	c.NeededMethod = c.AboutMethod && c.Verdict.met() > 0
+	for i := range d.paper.Controls {
+		if !c.AboutMethod {
+			break
+		}
+		in := d.with(&d.paper.Controls[i])
+		effects := claim.Effects(in)
+		if in.err != nil {
+			return nil, fmt.Errorf("%s with %s: %w", claim.ID, d.paper.Controls[i].Label, in.err)
+		}
+		x := ControlResult{d.paper.Controls[i].Label, compare.Number(effects[0].Value), compare.Interval{effects[0].Lo, effects[0].Hi}, Judge(effects)}
+		c.Controls = append(c.Controls, x)
+		if x.Verdict.met() >= c.Verdict.met() {
+			c.NeededMethod = false
+		}
+	}
+	return c, nil
+}
+
+// text says in words what was found of an effect, what was asked for, and its
+// verdict v.
+func (e *Effect) text(v Verdict) string {
+	s := e.What + " " + Text(e.Estimate, e.Unit)
+	if v == Holds {
+		return s
+	}
+	if e.Least > e.None {
+		s += ", asked at least " + number(e.Least)
+	}
+	if v == Direction && e.Most > 0 && e.Value > e.Most {
+		s += ", asked at most " + number(e.Most)
+	}
+	if v == Ceiling {
+		s += fmt.Sprintf(", and %s is the most there can be: %s", number(e.Room), e.RoomWhy)
+	}
+	if n := e.seedsToTell(); v == NotTestable && n > 0 {
+		s += fmt.Sprintf(", which takes about %d seeds to tell from no effect", n)
+	}
+	return s + fmt.Sprintf(" (%s)", v)
+}
+
+// seedsToTell returns about how many seeds would tell the effect asked for from
+// none, 0 if that is not known.
+func (e *Effect) seedsToTell() int {
+	if !e.Bounded() || e.N < 2 {
+		return 0
+	}
+	deviation := (e.Hi - e.Lo) / 4 * math.Sqrt(float64(e.N)) // an interval reaches about two standard errors to each side
+	n := stats.PairsToTell(deviation, e.Least-e.None)
+	if n >= math.MaxInt32 {
+		return 0
+	}
+	return n
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"heddle/harness/config"
 	"heddle/harness/experiment"
 	"heddle/harness/fidelity"
 	"heddle/harness/runs"
@@ -36,21 +37,21 @@ type LiveRow struct {
 	// CompletionS is the mean time of the jobs from submission to end, in
 	// seconds. SavesPct is by how many percent this time is below that of the
 	// first model in the table, compared within each repeat.
-	CompletionS Value `json:"completionS"`
-	SavesPct    Value `json:"savesPct"`
+	CompletionS Cell `json:"completionS"`
+	SavesPct    Cell `json:"savesPct"`
 	// CachePct, LocalPct and AdherencePct are in percent. CachePct is the share
 	// of successful maps that ran on a node with their block in its cache.
 	// LocalPct is the share that ran on a node with their block in its cache or
 	// on its disk. AdherencePct is the share of the model's decisions that were
 	// carried out.
-	CachePct     Value `json:"cachePct"`
-	LocalPct     Value `json:"localPct"`
-	AdherencePct Value `json:"adherencePct"`
+	CachePct     Cell `json:"cachePct"`
+	LocalPct     Cell `json:"localPct"`
+	AdherencePct Cell `json:"adherencePct"`
 	// PredictedS is CompletionS as simulated replays predict it. The replay of
 	// a trial is calibrated on the other repeats. ErrorPct is the mean, over
 	// trials, of the prediction's error in percent.
-	PredictedS Value `json:"predictedS"`
-	ErrorPct   Value `json:"errorPct"`
+	PredictedS Cell `json:"predictedS"`
+	ErrorPct   Cell `json:"errorPct"`
 }
 
 // measured contains the figures of one finished trial on a cluster.
@@ -60,10 +61,11 @@ type measured struct {
 	cache, local, adherence stats.Share
 }
 
-// ReadLive returns the table of results for the finished trials in the run
-// folder dir. A file that has changed since the run recorded its hash is an
-// error. If unverified is true, it is a warning instead.
-func ReadLive(dir string, unverified bool) (*LiveTable, error) {
+// Read returns the table of results for the finished trials in the run folder
+// dir. Its models are in the order of the paper's experiment. A file that has
+// changed since the run recorded its hash is an error. If unverified is true, it
+// is a warning instead.
+func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
 	run, err := experiment.Read(dir, unverified)
 	if err != nil {
 		return nil, fmt.Errorf("read live run: %w", err)
@@ -90,8 +92,29 @@ func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 	} else {
 		t.Warnings = append(t.Warnings, predicted.Warnings...)
 	}
-	t.fill(trials, predicted)
+	t.fill(trials, predicted, l.models())
 	return t, nil
+}
+
+// models returns the labels of the experiment's models, in its order.
+func (l *Live) models() []string {
+	e, err := config.ParseExperiment("live.yaml", l.Experiment)
+	if err != nil {
+		return nil // it is parsed, and its errors are shown, where it is run
+	}
+	var labels []string
+	for _, m := range e.Models {
+		labels = append(labels, m.Label)
+	}
+	return labels
+}
+
+// place returns the index of a label in a list, or the list's length.
+func place(list []string, label string) int {
+	if i := slices.Index(list, label); i >= 0 {
+		return i
+	}
+	return len(list)
 }
 
 // The method read reads a trial's trace and computes the trial's figures from
@@ -114,10 +137,10 @@ func (m *measured) read(run *experiment.Finished) error {
 	return nil
 }
 
-// fill adds a row to the table for each workload and scheduler model. The row
-// of the paper's own model comes after those with which the paper compares it.
-func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
-	none := ValueOf(stats.Mean(nil))
+// fill adds a row to the table for each workload and scheduler model. Models
+// are in the given order; others come after them.
+func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report, order []string) {
+	none := CellOf(stats.Mean(nil))
 	var workloads, models []string
 	for _, m := range trials {
 		if !slices.Contains(workloads, m.Workload) {
@@ -127,7 +150,7 @@ func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 			models = append(models, m.Model)
 		}
 	}
-	slices.SortStableFunc(models, func(a, b string) int { return liveOrder(a) - liveOrder(b) })
+	slices.SortStableFunc(models, func(a, b string) int { return place(order, a) - place(order, b) })
 	for _, workload := range workloads {
 		of := func(model string) []measured {
 			var list []measured
@@ -144,19 +167,19 @@ func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 			if len(list) == 0 {
 				continue
 			}
-			rate := func(of func(measured) stats.Share) Value {
+			rate := func(of func(*measured) stats.Share) Cell {
 				// A repeat in which no map read blocks has no cache rate, and
 				// one in which no decision was made has no adherence. Such
 				// repeats are left out of the mean.
 				known := slices.DeleteFunc(each(list, of), func(s stats.Share) bool { return s.Of == 0 })
-				return ValueOf(stats.MeanShare(known))
+				return CellOf(stats.MeanShare(known))
 			}
 			row := LiveRow{
 				Workload: workload, Model: model, Runs: len(list), SavesPct: none, PredictedS: none, ErrorPct: none,
-				CompletionS:  ValueOf(stats.Mean(each(list, func(m measured) float64 { return m.seconds }))),
-				CachePct:     rate(func(m measured) stats.Share { return m.cache }),
-				LocalPct:     rate(func(m measured) stats.Share { return m.local }),
-				AdherencePct: rate(func(m measured) stats.Share { return m.adherence }),
+				CompletionS:  CellOf(stats.Mean(each(list, func(m *measured) float64 { return m.seconds }))),
+				CachePct:     rate(func(m *measured) stats.Share { return m.cache }),
+				LocalPct:     rate(func(m *measured) stats.Share { return m.local }),
+				AdherencePct: rate(func(m *measured) stats.Share { return m.adherence }),
 			}
 			if model != models[0] {
 				row.SavesPct = saved(first, list)
@@ -167,25 +190,10 @@ func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 	}
 }
 
-func each[T any](list []measured, x func(measured) T) []T {
-	xs := make([]T, len(list))
-	for i, m := range list {
-		xs[i] = x(m)
-	}
-	return xs
-}
-
-// liveOrder returns a number by which the scheduler models in the table are
-// sorted. The paper's own model comes after those with which the paper compares
-// it.
-func liveOrder(model string) int {
-	return slices.Index([]string{"clqlmrs", "acl", "delay", "fifo", "yarn"}, model) * -1
-}
-
 // saved returns by how many percent the jobs of trials b took less time than
 // those of trials a. It compares trials of the same repeat, and leaves out
 // repeats without a trial of both.
-func saved(a, b []measured) Value {
+func saved(a, b []measured) Cell {
 	var x, y []float64
 	for _, m := range b {
 		if i := slices.IndexFunc(a, func(n measured) bool { return n.Repeat == m.Repeat }); i >= 0 {
@@ -194,7 +202,7 @@ func saved(a, b []measured) Value {
 	}
 	r := stats.PairedRatio(x, y).Estimate
 	r.Value, r.Lo, r.Hi = 100*(1-r.Value), 100*(1-r.Hi), 100*(1-r.Lo)
-	return ValueOf(r)
+	return CellOf(r)
 }
 
 // predict adds to a row of the table the mean of the completion times that
@@ -211,8 +219,8 @@ func (r *LiveRow) predict(p *fidelity.Report) {
 		for _, t := range own.Trials {
 			seconds = append(seconds, t.PredictedMs/1000)
 		}
-		r.PredictedS = ValueOf(stats.Mean(seconds))
-		r.ErrorPct = Value{own.MeanAbsErrorPct, own.CI95Pct}
+		r.PredictedS = CellOf(stats.Mean(seconds))
+		r.ErrorPct = Cell{own.MeanAbsErrorPct, own.CI95Pct}
 	}
 }
 
@@ -222,7 +230,7 @@ func (t *LiveTable) writeText(w *bufio.Writer) {
 	fmt.Fprintln(tabs, "  workload\tmodel\tn\tcompletion s\tsaves %\tcache %\tlocal %\tadherence %\tpredicted s\terror %")
 	for _, r := range t.Rows {
 		fmt.Fprintf(tabs, "  %s\t%s\t%d", r.Workload, r.Model, r.Runs)
-		for _, v := range []Value{r.CompletionS, r.SavesPct, r.CachePct, r.LocalPct, r.AdherencePct, r.PredictedS, r.ErrorPct} {
+		for _, v := range []Cell{r.CompletionS, r.SavesPct, r.CachePct, r.LocalPct, r.AdherencePct, r.PredictedS, r.ErrorPct} {
 			fmt.Fprintf(tabs, "\t%s", v)
 		}
 		fmt.Fprintln(tabs)

@@ -5,7 +5,11 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
+
+	"heddle/traces/outfile"
 )
 
 // WritePage writes the comparison with the paper as one HTML page that needs no
@@ -15,44 +19,102 @@ func (r *Report) WritePage(out io.Writer) error {
 	return page.Execute(out, r)
 }
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"chart": func(f *Figure) template.HTML { return template.HTML(f.chart()) },
-	"value": func(c Criterion) string { return Value{c.Ours, c.CI95}.String() },
-	"class": func(v Verdict) string { return strings.ReplaceAll(string(v), " ", "-") },
-}).Parse(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{{.Title}}</title>
-<style>
+// pageStyle is the style of all pages.
+const pageStyle = `
 body{font:15px/1.45 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;margin:.6em 0}td,th{padding:.2em .7em;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
 td.n{font-variant-numeric:tabular-nums;white-space:nowrap}p.note{color:#555;max-width:60em}
-.holds{color:#0a6b2d}.direction{color:#8a5a00}.fails{color:#a11}.not-testable{color:#666}
-</style>
+.holds{color:#0a6b2d}.direction{color:#8a5a00}.fails{color:#a11}.not-testable{color:#666}.reversed{color:#7a1fa2}.ceiling{color:#8a5a00}
+`
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"chart": func(f *Figure) template.HTML { return template.HTML(f.chart()) },
+	"needs": func(c Criterion) string { return c.needs() },
+	"value": func(c Criterion) string { return Cell{c.Ours, c.CI95}.String() },
+	"class": class,
+}).Parse(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{{.Title}}</title>
+<style>` + pageStyle + `</style>
 <h1>{{.Title}}</h1><p>{{.Source}}</p>
 {{if .Live}}{{with .Live}}<h2>Live: {{.Run}}</h2>
 <table><tr><th>workload<th>model<th>n<th>completion s<th>saves %<th>cache %<th>local %<th>adherence %<th>predicted s<th>error %</tr>
 {{range .Rows}}<tr><td>{{.Workload}}<td>{{.Model}}<td class=n>{{.Runs}}<td class=n>{{.CompletionS}}<td class=n>{{.SavesPct}}<td class=n>{{.CachePct}}<td class=n>{{.LocalPct}}<td class=n>{{.AdherencePct}}<td class=n>{{.PredictedS}}<td class=n>{{.ErrorPct}}</tr>
 {{end}}</table>{{range .Warnings}}<p class=note>{{.}}</p>{{end}}{{end}}
-{{else}}<p>{{.Seeds}} seeds from {{.Seed}}; means with their 95 % interval over seeds.</p>{{end}}
-{{define "criteria"}}<table><tr><th><th>verdict<th>claim<th>published<th>ours<th>why</tr>
-{{range .}}<tr><td>{{.ID}}<td class="{{class .Verdict}}"><b>{{.Verdict}}</b><td>{{.Text}}<td>{{.Published}}<td class=n>{{value .}} {{.Unit}}<td>{{.Note}}</tr>
+{{else}}<p>Reading: {{.Reading}}. {{.Seeds}} seeds from {{.Seed}}; means with their 95 % interval over seeds.</p>{{end}}
+{{define "criteria"}}<table><tr><th><th>verdict<th>claim<th>published<th>ours<th>needs the method<th>found</tr>
+{{range .}}<tr><td>{{.ID}}<td class="{{class .Verdict}}"><b>{{.Verdict}}</b><td>{{.Text}}<td>{{.Published}}<td class=n>{{value .}} {{.Unit}}<td>{{needs .}}<td>{{.Note}}</tr>
 {{end}}</table>{{end}}
 {{if .Criteria}}<h2>What the paper claims</h2>{{template "criteria" .Criteria}}{{end}}
-{{if .Findings}}<h2>What we find</h2>{{template "criteria" .Findings}}{{end}}
 {{range .Figures}}<h2 id="{{.ID}}">{{.ID}}: {{.Title}}{{if .Unit}}, {{.Unit}}{{end}}</h2>
 {{chart .}}
 <table><tr><th>{{range .Columns}}<th>{{.}}{{end}}</tr>
 {{range .Rows}}<tr><td>{{.Name}}{{range .Cells}}<td class=n>{{.}}{{end}}</tr>
 {{end}}</table>
 {{if .Beside}}<table><tr><th>stated by the paper<th><th>published<th>ours</tr>
-{{range .Beside}}<tr><td>{{.What}}<td>{{.Model}}<td>{{.Published}}<td class=n>{{.Value}} {{.Unit}}</tr>
+{{range .Beside}}<tr><td>{{.What}}<td>{{.Label}}<td>{{.Published}}<td class=n>{{.Cell}} {{.Unit}}</tr>
 {{end}}</table>{{end}}
 {{range .Notes}}<p class=note>{{.}}</p>{{end}}{{end}}
-{{define "choices"}}<table>{{range .}}<tr><td>{{.Item}}<td>{{.Taken}}<td>{{.Why}}</tr>{{end}}</table>{{end}}
-{{if not .Live}}<h2>The set-up</h2>{{template "choices" .Setup}}
-<h2>What the paper leaves open</h2>{{template "choices" .Open}}{{end}}
+{{if not .Live}}<h2>How the paper is read</h2><table><tr><th>axis<th>value<th>mark<th>what it is</tr>
+{{range .Axes}}<tr><td>{{.Name}}<td>{{.Taken}}<td>{{.Mark}}<td>{{.About}}{{if .Why}}: {{.Why}}{{end}}</tr>{{end}}</table>
+<h2>The set-up</h2><table>{{range .Facts}}<tr><td>{{.Item}}<td>{{.Is}}<td>{{.Why}}</tr>{{end}}</table>{{end}}
 </html>
 `))
+
+// WritePage writes the matrix as one HTML page that needs no other files.
+func (m *Matrix) WritePage(out io.Writer) error {
+	rows, verdicts := m.table()
+	type cell struct {
+		Text  string
+		Class string
+	}
+	table := make([][]cell, len(rows))
+	for i, row := range rows {
+		for k, text := range row {
+			table[i] = append(table[i], cell{text, class(verdicts[i][k])})
+		}
+	}
+	return matrixPage.Execute(out, map[string]any{"M": m, "Table": table})
+}
+
+func class(v Verdict) string { return strings.ReplaceAll(string(v), " ", "-") }
+
+var matrixPage = template.Must(template.New("matrix").Parse(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{{.M.Title}}</title>
+<style>` + pageStyle + `</style>
+<h1>{{.M.Title}}</h1><p>{{.M.Source}}</p><p>{{.M.Summary}}</p>
+<p>{{len .M.Readings}} readings, {{.M.Seeds}} seeds from {{.M.Seed}}. =: a control does as well, so the claim does not need the method.</p>
+<table>{{range .Table}}<tr>{{range .}}<td class="{{.Class}}">{{.Text}}{{end}}</tr>
+{{end}}</table>
+<h2>The claims</h2><table>{{range .M.Claims}}<tr><td>{{.ID}}<td>{{.Text}}</tr>{{end}}</table>
+<h2>What was varied</h2><table><tr><th>axis<th>value<th>mark<th>why</tr>
+{{range .M.Axes}}{{$a := .}}{{range .Values}}<tr><td>{{$a.Name}}<td>{{.Value}}<td>{{.Mark}}<td>{{.Why}}</tr>{{end}}{{end}}</table>
+</html>
+`))
+
+// WritePictures draws figures as SVG files in a folder, which is made if it does
+// not exist. Figures whose columns have different units are left out.
+func WritePictures(dir string, figures []*Figure) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make folder for pictures: %w", err)
+	}
+	for _, f := range figures {
+		svg := f.chart()
+		if svg == "" {
+			continue
+		}
+		svg = strings.Replace(svg, "<svg ", `<svg xmlns="http://www.w3.org/2000/svg" `, 1)
+		err := outfile.Replace(filepath.Join(dir, f.ID+".svg"), func(to *os.File) error {
+			_, err := to.WriteString(svg + "\n")
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("draw %s: %w", f.ID, err)
+		}
+	}
+	return nil
+}
 
 // Sizes of a chart in the units of the SVG image.
 const (

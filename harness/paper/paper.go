@@ -1,19 +1,26 @@
-// Package paper compares what a published paper says of a scheduler with what
-// the simulator, or a run on a cluster, says of the same scheduler model.
+// Package paper judges what a published paper says of a scheduler, by
+// simulations and by runs on a cluster.
 //
-// A Paper has parts and rules. A part is a figure or table of the paper, a
-// finding of our own, or the sensitivity to what the paper does not specify. A
-// rule judges a claim. All parts share one Bench, which simulates each case
-// once for each seed. The experiments of each paper are in a package below this
-// one. The scheduler models are in package sched. Numbers are not read off
-// printed curves.
+// A paper rarely says all that its experiments depend on. So a Paper is data:
+// a set-up as printed, axes along which the text can be read in more than one
+// way, claims, controls, the paper's figures with the numbers it prints, and
+// an experiment for a real cluster. This package does the rest. It simulates
+// each reading, judges all claims by one rule, puts each control in the place
+// of the paper's own scheduler and judges again, and prints what comes out.
+//
+// The experiments of each paper are in a package below this one. The scheduler
+// models are in package sched. Numbers are not read off printed curves.
 //
 // Words:
 //
-//	setting    a cluster and its jobs
-//	case       a scheduler model in a setting
-//	criterion  a claim of the paper with its verdict
-//	finding    a statement of our own, judged in the same way
+//	set-up     the simulated cluster and its jobs; its properties have names, such as "containers"
+//	axis       a property of the set-up or a parameter of a model that the paper leaves open, with its possible values
+//	reading    one value for each axis; "as printed" is the first value of each
+//	claimant   the scheduler that the paper proposes
+//	control    a scheduler that is put in the claimant's place, to see whether a claim needs the claimant's method
+//	design     the columns of a figure or table: what is varied there
+//	effect     a difference that a claim asks for, with its 95 % interval
+//	room       the largest effect that there can be
 package paper
 
 import (
@@ -23,264 +30,314 @@ import (
 	"slices"
 	"strings"
 
-	"heddle/harness/compare"
+	"heddle/harness/sched"
+	"heddle/harness/sim"
 	"heddle/harness/stats"
 )
+
+// AsPrinted is the name of the reading with the first value of every axis.
+const AsPrinted = "as printed"
 
 // Paper contains the experiments of one published paper.
 type Paper struct {
 	Name   string // name of the paper in the command "heddle paper NAME"
 	Title  string
 	Source string // the paper's authors, where and when it was published
-	Setup  []Choice
-	Open   []Choice
-	Parts  []Part
-	Rules  []Rule
-	Live   *Live // the paper's experiment on a real cluster; nil if there is none
+	Facts  []Fact // what is simulated, for readers
+	Setup  Setting
+	// Schedulers are those that the figures compare. Claimant is the label of
+	// the one that the paper proposes.
+	Schedulers []Scheduler
+	Claimant   string
+	Controls   []Scheduler
+	Axes       []Axis
+	// Readings are readings with a name, besides AsPrinted. From the last of
+	// them, a matrix also changes each axis alone.
+	Readings []Reading
+	Designs  []Design
+	Parts    []Part
+	Claims   []Claim
+	Measures []Measure // what a matrix shows of each reading, besides the claims
+	Curves   string    // design in whose first column the claimant's training is shown; "" if it does not train
+	Live     *Live     // the paper's experiment on a real cluster; nil if there is none
 }
 
-// Choice is one property of the simulated set-up, such as the size of a block.
-// Its value is as the paper says, or chosen here because the paper does not
-// say.
-type Choice struct {
-	Item  string `json:"item"`
-	Taken string `json:"taken"`
+// Setting is a simulated cluster and its jobs: everything in a simulation
+// except the scheduler. A Setting is a struct of plain values, so that a text
+// printed with %#v identifies it.
+type Setting interface {
+	// With returns the setting with one property changed. An unknown name or
+	// value is an error that says which there are.
+	With(name, value string) (Setting, error)
+	// Stages returns simulations that run one after the other, each when the
+	// one before has ended, such as the jobs of a query. The caller sets the
+	// scheduler and the seed. Random choices depend only on the seed, so that
+	// all schedulers meet the same ones.
+	Stages(seed uint64) ([]Stage, error)
+}
+
+// Stage is a simulation without its scheduler: a cluster and jobs.
+type Stage struct {
+	Config sim.Config
+	Jobs   []sim.Job
+}
+
+// Scheduler is a scheduler model with its parameters, and the name that the
+// paper has for it. Besides the model's own parameters there is "splits": what
+// an ApplicationMaster sees of a job's splits (asSubmitted, cachedOnly, plan).
+type Scheduler struct {
+	Label  string
+	Model  string
+	Params sched.Params
+}
+
+// Fact is one property of the simulated set-up that is the same in all
+// readings.
+type Fact struct {
+	Item string `json:"item"`
+	Is   string `json:"is"`
+	Why  string `json:"why,omitempty"`
+}
+
+// Mark says where the value of an axis is from.
+type Mark string
+
+// The marks of a value: the text has it, the text suggests it, or it is our
+// choice.
+const (
+	Printed  Mark = "printed"
+	Inferred Mark = "inferred"
+	Ours     Mark = "ours"
+)
+
+// Axis is a point that the paper leaves open.
+type Axis struct {
+	Name string `json:"name"`
+	// Sets is the name of what the axis sets: a property of the set-up, a
+	// parameter of a model ("acl.d"), or one of this package's own, Offering and
+	// Training. If it is empty, it is the axis's name.
+	Sets   string  `json:"sets,omitempty"`
+	About  string  `json:"about"`
+	Values []Value `json:"values"` // the first is as printed, or nearest to the text
+	Chosen bool    `json:"chosen"` // whether a matrix varies the axis unless it is told which to vary
+}
+
+// Value is one value of an axis.
+type Value struct {
+	Value string `json:"value"`
+	Mark  Mark   `json:"mark"`
 	Why   string `json:"why,omitempty"`
 }
 
-// Kind says where a part of the comparison (a figure or table) comes from: the
-// paper or us.
-type Kind string
+func (a *Axis) key() string {
+	if a.Sets != "" {
+		return a.Sets
+	}
+	return a.Name
+}
 
-// Kinds of a comparison's parts (figures and tables): from the paper, or our
-// own.
-const (
-	Published   Kind = "published" // a figure or table of the paper
-	Finding     Kind = "finding"   // a figure or table for a finding of our own
-	Sensitivity Kind = "sensitivity"
-)
+// Reading is a choice of values. What Set does not name is as printed.
+type Reading struct {
+	Name string
+	Set  map[string]string // values by the names that axes set
+}
 
-// Part is a figure or table of the comparison. Its function Run computes it.
+// Design is what the columns of a figure vary.
+type Design struct {
+	ID      string
+	X       string // what differs between the columns, such as "block size"
+	Columns []Column
+}
+
+// Column is one setting of a design: properties of the set-up that differ from
+// the reading's.
+type Column struct {
+	Name string
+	Set  map[string]string
+}
+
+// Part is a published figure or table: schedulers in the columns of a design.
 type Part struct {
-	ID    string // id of the part, such as "fig5"
-	Kind  Kind
-	Title string
-	Run   func(*Bench) (*Figure, error)
+	ID         string // such as "fig5"
+	Title      string
+	Design     string
+	Schedulers []string // labels of the paper's schedulers
+	Unit       string
+	Rows       []Row // each gives the figure one row for each scheduler
+	Published  []Published
+	Notes      []string
 }
 
-// Figure contains the data of a figure or table, with one row for each
-// scheduler model and one column for each setting.
-type Figure struct {
-	ID      string     `json:"id"`
-	Kind    Kind       `json:"kind"`
-	Title   string     `json:"title"`
-	Unit    string     `json:"unit"` // unit of all cells; "" if columns have different units
-	X       string     `json:"x"`    // what differs between the columns, such as "block size"
-	Columns []string   `json:"columns"`
-	Rows    []Row      `json:"rows"`
-	Beside  []Quantity `json:"published,omitempty"`
-	Notes   []string   `json:"notes,omitempty"`
-}
-
-// Row is one row of a figure, with one cell for each column.
+// Row says what a figure shows of each scheduler.
 type Row struct {
-	Name  string  `json:"name"`
-	Cells []Value `json:"cells"`
+	Suffix string // appended to the scheduler's label
+	Of     func(g *Grid, label string, column int) stats.Estimate
+	Once   bool // whether it is the same for all schedulers: the row then stands once, under the suffix alone
 }
 
-// Value is a mean over seeds with its 95 % confidence interval.
-type Value struct {
-	Value compare.Number   `json:"value"`
-	CI95  compare.Interval `json:"ci95"`
+// Published is one number that the paper states, with a function that computes
+// ours.
+type Published struct {
+	What, Label, Unit, Value string
+	Ours                     func(*Data) stats.Estimate
 }
 
-// ValueOf converts an estimate with its confidence interval to a Value, the
-// form that reports use.
-func ValueOf(e stats.Estimate) Value {
-	return Value{compare.Number(e.Value), compare.Interval{e.Lo, e.Hi}}
-}
-
-// Quantity is one number that the paper states, with our value for the same.
-type Quantity struct {
-	What      string `json:"what"`
-	Model     string `json:"model"`
-	Unit      string `json:"unit"`
-	Published string `json:"published"`
-	Value
-}
-
-// Verdict says whether a claim of the paper was confirmed by our results.
-type Verdict string
-
-// Verdicts on a claim. Direction means that the claim's sign, or part of its
-// order, is confirmed, but not its size or the whole order.
-const (
-	Holds       Verdict = "holds"
-	Direction   Verdict = "direction"
-	Fails       Verdict = "fails"
-	NotTestable Verdict = "not testable"
-)
-
-// Rule is a claim together with the function that judges it.
-type Rule struct {
+// Claim is a statement of the paper. It is judged by its effects, see Judge.
+type Claim struct {
 	ID        string
-	Parts     []string // ids of the figures and tables that show the data by which the claim is judged
-	Own       bool     // whether the claim is our own and not the paper's
 	Text      string
 	Published string
-	Unit      string
-	Judge     func(*Bench) (Judgement, error)
+	Parts     []string // ids of the figures and tables that show its data
+	// Effects returns what the claim asks for. The first effect is the one that
+	// is shown as ours.
+	Effects func(*Data) []Effect
 }
 
-// Judgement is the result of judging a claim.
-type Judgement struct {
-	Ours    stats.Estimate
-	Verdict Verdict
-	Note    string // reason for the verdict in words
+// Measure is a number that a matrix shows of each reading.
+type Measure struct {
+	Name, Unit string
+	Of         func(*Data) stats.Estimate
 }
 
-// Criterion is a claim with the result of judging it.
-type Criterion struct {
-	ID        string           `json:"id"`
-	Parts     []string         `json:"parts"`
-	Text      string           `json:"text"`
-	Published string           `json:"published"`
-	Ours      compare.Number   `json:"ours"`
-	CI95      compare.Interval `json:"ci95"`
-	Unit      string           `json:"unit"`
-	Verdict   Verdict          `json:"verdict"`
-	Note      string           `json:"note"`
-}
+// ErrUnknown is wrapped by errors about a name that a paper does not have: of a
+// part, a claim, an axis, a reading, a property or a parameter.
+var ErrUnknown = errors.New("not known")
 
-// Report contains the paper's tables beside ours, and the verdicts on its
-// claims. Other programs may rely on its JSON keys.
-type Report struct {
-	Paper  string `json:"paper"`
-	Title  string `json:"title"`
-	Source string `json:"source"`
-	Seed   uint64 `json:"seed"`
-	Seeds  int    `json:"seeds"`
-	// Criteria are the paper's claims with their verdicts. Findings are
-	// statements of our own, judged in the same way.
-	Criteria []Criterion `json:"criteria"`
-	Findings []Criterion `json:"findings"`
-	Figures  []*Figure   `json:"figures"`
-	Setup    []Choice    `json:"setup"`
-	Open     []Choice    `json:"open"`
-	Live     *LiveTable  `json:"live,omitempty"`
-}
-
-// ErrUnknown says that a paper has no part (figure or table) or rule with a
-// given id.
-var ErrUnknown = errors.New("no such part or rule")
-
-// Options say which figures, tables and claims of a paper to compute, and with
-// how many seeds.
+// Options say what of a paper to compute, and with how many seeds.
 type Options struct {
-	// Parts are the ids of the figures, tables and claims to compute; empty
-	// means all.
-	Parts    []string
+	Parts    []string // ids of figures, tables and claims; empty means all
+	Reading  string   // name of a reading; empty means AsPrinted
+	Set      map[string]string
+	Also     []Scheduler // schedulers to show and to judge beside the paper's
 	Seed     uint64
-	Seeds    int // number of seeds; each case (scheduler model in a setting) is simulated once with each
+	Seeds    int // number of seeds; each case is simulated once with each
 	Workers  int // number of simulations that may run at the same time
 	Progress func(Progress)
+	// Simulate replaces the simulator, for tests of claims; nil means the
+	// simulator.
+	Simulate func(Case, uint64) (Simulation, error)
 }
 
 // Progress says how much of a paper's experiments is done.
 type Progress struct {
-	Part       string
-	Simulated  int // number of simulations done so far
-	Parts, All int // number of parts and rules of the paper that are done, and of all of them
+	Doing     string
+	Simulated int // number of simulations done so far
+	Trained   int // number of tables that models have learnt so far
+	Done, All int // number of parts, claims and readings that are done, and of all of them
 }
 
-// Run computes the figures and tables of a paper and judges its claims.
+// Run computes the figures of a paper and judges its claims, in one reading.
 func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
-	parts, rules, err := p.choose(o.Parts)
+	p, err := p.with(o)
 	if err != nil {
 		return nil, err
 	}
-	if o.Seeds < 2 {
-		return nil, fmt.Errorf("%d seeds: an interval needs 2 or more", o.Seeds)
+	parts, claims, err := p.choose(o.Parts)
+	if err != nil {
+		return nil, err
 	}
-	b := newBench(ctx, o)
+	reading, err := p.named(o.Reading)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBench(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := p.data(b, reading, o.Set, nil)
+	if err != nil {
+		return nil, err
+	}
 	r := &Report{
-		Paper: p.Name, Title: p.Title, Source: p.Source, Seed: o.Seed, Seeds: o.Seeds, Setup: p.Setup, Open: p.Open,
-		Criteria: []Criterion{}, Findings: []Criterion{}, Figures: []*Figure{},
+		Paper: p.Name, Title: p.Title, Source: p.Source, Reading: reading.Name, Set: d.differs(), Seed: o.Seed, Seeds: o.Seeds,
+		Facts: p.Facts, Axes: p.axes(d.values), Criteria: []Criterion{}, Figures: []*Figure{},
 	}
-	all := len(parts) + len(rules)
-	tell := func(what string, done int) {
-		if o.Progress != nil {
-			o.Progress(Progress{what, b.simulated(), done, all})
+	b.all = len(parts) + len(claims)
+	for _, part := range parts {
+		b.tell(part.ID)
+		f := part.figure(d)
+		if d.err != nil {
+			return nil, fmt.Errorf("%s: %w", part.ID, d.err)
 		}
-	}
-	for i, part := range parts {
-		tell(part.ID, i)
-		f, err := part.Run(b)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", part.ID, err)
-		}
-		f.ID, f.Kind, f.Title = part.ID, part.Kind, part.Title
 		r.Figures = append(r.Figures, f)
 	}
-	for i, rule := range rules {
-		tell(rule.ID, len(parts)+i)
-		j, err := rule.Judge(b)
+	for _, claim := range claims {
+		b.tell(claim.ID)
+		c, err := d.judge(&claim)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", rule.ID, err)
+			return nil, err
 		}
-		c := Criterion{
-			ID: rule.ID, Parts: rule.Parts, Text: rule.Text, Published: rule.Published, Unit: rule.Unit,
-			Ours: compare.Number(j.Ours.Value), CI95: compare.Interval{j.Ours.Lo, j.Ours.Hi}, Verdict: j.Verdict, Note: j.Note,
+		r.Criteria = append(r.Criteria, *c)
+	}
+	if p.Curves != "" && len(o.Parts) == 0 {
+		if f := d.curves(p.Curves); f != nil {
+			r.Figures = append(r.Figures, f)
 		}
-		if rule.Own {
-			r.Findings = append(r.Findings, c)
-		} else {
-			r.Criteria = append(r.Criteria, c)
+		if d.err != nil {
+			return nil, d.err
 		}
 	}
-	tell("done", all)
+	b.tell("done")
+	r.Rows = d.rows()
 	return r, nil
 }
 
-// choose returns the parts (figures, tables) and rules (claims) with the given
-// ids. It also returns the rules that judge the data of a chosen part.
-func (p *Paper) choose(ids []string) (parts []Part, rules []Rule, err error) {
+// with returns the paper with the schedulers that were asked for besides its
+// own: they stand in all figures, and are controls.
+func (p *Paper) with(o Options) (*Paper, error) {
+	if len(o.Also) == 0 {
+		return p, nil
+	}
+	q := *p
+	for _, s := range o.Also {
+		if slices.ContainsFunc(slices.Concat(q.Schedulers, q.Controls), func(x Scheduler) bool { return x.Label == s.Label }) {
+			return nil, fmt.Errorf("also %q: paper %s has it already: %w", s.Label, p.Name, ErrUnknown)
+		}
+		if _, err := sched.New(s.Model, s.Params); err != nil {
+			return nil, fmt.Errorf("also %q: %w: %w", s.Label, err, ErrUnknown)
+		}
+	}
+	q.Schedulers = slices.Concat(p.Schedulers, o.Also)
+	q.Controls = slices.Concat(p.Controls, o.Also)
+	q.Parts = slices.Clone(p.Parts)
+	for i := range q.Parts {
+		for _, s := range o.Also {
+			q.Parts[i].Schedulers = append(slices.Clone(q.Parts[i].Schedulers), s.Label)
+		}
+	}
+	return &q, nil
+}
+
+// choose returns the parts and claims with the given ids. It also returns the
+// claims that are about a chosen part.
+func (p *Paper) choose(ids []string) (parts []Part, claims []Claim, err error) {
 	if len(ids) == 0 {
-		return p.Parts, p.Rules, nil
+		return p.Parts, p.Claims, nil
 	}
 	wanted := map[string]bool{}
+	var all []string
+	for _, x := range p.Parts {
+		all = append(all, x.ID)
+	}
+	for _, x := range p.Claims {
+		all = append(all, x.ID)
+	}
 	for _, id := range ids {
-		known := slices.ContainsFunc(p.Parts, func(x Part) bool { return x.ID == id })
-		wanted[id] = known
-		for _, r := range p.Rules {
-			if strings.EqualFold(r.ID, id) {
-				known, wanted[r.ID] = true, true
-			}
+		i := slices.IndexFunc(all, func(x string) bool { return strings.EqualFold(x, id) })
+		if i < 0 {
+			return nil, nil, fmt.Errorf("part or claim %q: %w: paper %s has %s", id, ErrUnknown, p.Name, strings.Join(all, ", "))
 		}
-		if !known {
-			return nil, nil, fmt.Errorf("%w: %q in paper %s, which has %s", ErrUnknown, id, p.Name, strings.Join(p.ids(), ", "))
-		}
+		wanted[all[i]] = true
 	}
 	for _, x := range p.Parts {
 		if wanted[x.ID] {
 			parts = append(parts, x)
 		}
 	}
-	for _, r := range p.Rules {
-		if wanted[r.ID] || slices.ContainsFunc(r.Parts, func(id string) bool { return wanted[id] }) {
-			rules = append(rules, r)
+	for _, x := range p.Claims {
+		if wanted[x.ID] || slices.ContainsFunc(x.Parts, func(id string) bool { return wanted[id] }) {
+			claims = append(claims, x)
 		}
 	}
-	return parts, rules, nil
-}
-
-func (p *Paper) ids() []string {
-	var list []string
-	for _, x := range p.Parts {
-		list = append(list, x.ID)
-	}
-	for _, r := range p.Rules {
-		list = append(list, r.ID)
-	}
-	return list
+	return parts, claims, nil
 }

@@ -3,7 +3,9 @@ package paper
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,8 +18,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
 
 	"heddle/harness/compare"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
@@ -28,17 +32,23 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// small is three nodes and a job; with the same layout number blocks are in the
-// same places.
+// small is three nodes with a slot each and a job; with the same layout number
+// blocks are in the same places.
 type small struct {
-	layout uint64
-	maps   int
-	taskMs int32
+	Layout int    `set:"layout"`
+	Maps   int    `set:"maps"`
+	TaskMs int    `set:"task"`
+	Kind   string `set:"kind" of:"one two"`
 }
 
-func (x small) Config(uint64) (sim.Config, []sim.Job, error) {
-	if x.maps == 0 {
-		return sim.Config{}, nil, errors.New("no maps")
+func (x small) With(name, value string) (Setting, error) {
+	err := SetField(&x, name, value)
+	return x, err
+}
+
+func (x small) Stages(uint64) ([]Stage, error) {
+	if x.Maps == 0 {
+		return nil, errors.New("no maps")
 	}
 	size := state.Resource{MemoryMB: 1024, VCores: 1}
 	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts()}
@@ -46,10 +56,10 @@ func (x small) Config(uint64) (sim.Config, []sim.Job, error) {
 	for i := range 3 {
 		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{Name: fmt.Sprint("n", i), Rack: fmt.Sprint("r", i%2), Capacity: size})
 	}
-	j := sim.Job{MapWork: []sim.Work{{FixedMs: x.taskMs}}}
-	j.Name, j.Maps, j.MapSize = "job", int32(x.maps), size
-	key := draw.Stream(x.layout, "blocks")
-	for i := range x.maps {
+	j := sim.Job{MapWork: []sim.Work{{FixedMs: int32(x.TaskMs)}}}
+	j.Name, j.Maps, j.MapSize = "job", int32(x.Maps), size
+	key := draw.Stream(uint64(x.Layout), "blocks")
+	for i := range x.Maps {
 		n := state.NodeID(key.At(uint64(i)).Below(3))
 		j.Replicas.Add(n)
 		if i%2 == 0 {
@@ -58,69 +68,89 @@ func (x small) Config(uint64) (sim.Config, []sim.Job, error) {
 			j.Cached.Add()
 		}
 	}
-	return c, []sim.Job{j}, nil
-}
-
-func mean(c Case, estimate func([]Simulation) stats.Estimate) func(*Bench) (Judgement, error) {
-	return func(b *Bench) (Judgement, error) {
-		t, err := b.Trials(c)
-		if err != nil {
-			return Judgement{}, err
-		}
-		return Judgement{Ours: estimate(t[0]), Verdict: Holds}, nil
+	stages := []Stage{{c, []sim.Job{j}}}
+	if x.Kind == "two" {
+		stages = append(stages, stages[0])
 	}
+	return stages, nil
 }
 
-func localRate(t []Simulation) stats.Estimate { return stats.MeanShare(Each(t, LocalRate)) }
-func seconds(t []Simulation) stats.Estimate   { return stats.Mean(Each(t, Seconds)) }
-
+// fake is a paper about the small setting, whose claimant is clqlmrs.
 func fake() *Paper {
-	x := Case{Setting: small{1, 9, 1000}, Model: "fifo"}
+	effect := func(label string) func(d *Data) []Effect {
+		return func(d *Data) []Effect {
+			g := d.Grid("sizes", label, "FIFO")
+			return []Effect{{What: "cache rate of " + label, Unit: "points", Estimate: More(g.Shares("FIFO", CacheRate), g.Shares(label, CacheRate))}}
+		}
+	}
 	return &Paper{
-		Name: "fake", Title: "A paper",
-		Parts: []Part{
-			{ID: "fig1", Kind: Published, Title: "One", Run: func(b *Bench) (*Figure, error) {
-				_, err := b.Trials(x, x)
-				return &Figure{}, err
-			}},
-			{ID: "fig2", Kind: Published, Title: "Two", Run: func(b *Bench) (*Figure, error) {
-				_, err := b.Trials(Case{Setting: small{}, Model: "fifo"})
-				return &Figure{}, err
-			}},
+		Name: "fake", Title: "Fake", Setup: small{Layout: 1, Maps: 12, TaskMs: 1000, Kind: "one"},
+		Schedulers: []Scheduler{{Label: "FIFO", Model: "fifo"}, {Label: "Mine", Model: "clqlmrs"}}, Claimant: "Mine",
+		Controls: []Scheduler{{Label: "matching", Model: "matching"}, {Label: "random", Model: "random"}},
+		Axes: []Axis{
+			{Name: "reward", Sets: "clqlmrs.reward", Chosen: true, Values: []Value{{Value: "step", Mark: Printed}, {Value: "cumulative", Mark: Ours}}},
+			{Name: "episodes", Sets: "clqlmrs.episodes", Chosen: true, Values: []Value{{Value: "50", Mark: Inferred}, {Value: "200", Mark: Ours}, {Value: "100", Mark: Ours}}},
+			{Name: "task", Values: []Value{{Value: "1000", Mark: Ours}, {Value: "3000", Mark: Ours}}},
+			{Name: "offering", Sets: Offering, Values: []Value{{Value: OfferReported, Mark: Printed}, {Value: OfferAll, Mark: Ours}}},
 		},
-		Rules: []Rule{{ID: "C1", Parts: []string{"fig1"}, Judge: mean(x, localRate)}, {ID: "F1", Parts: []string{"fig2"}, Own: true, Judge: mean(x, seconds)}},
+		Readings: []Reading{{Name: "long", Set: map[string]string{"clqlmrs.episodes": "200"}}},
+		Designs:  []Design{{ID: "sizes", X: "maps", Columns: []Column{{"6 maps", map[string]string{"maps": "6"}}, {"12 maps", nil}}}, {ID: "none", Columns: []Column{{"0 maps", map[string]string{"maps": "0"}}}}},
+		Parts: []Part{
+			{ID: "fig1", Title: "One", Design: "sizes", Schedulers: []string{"FIFO", "Mine"}, Unit: "%", Rows: []Row{RateRow("", LocalRate), GivenRow("cached", CachedShare)}},
+			{ID: "fig2", Title: "Two", Design: "none", Schedulers: []string{"FIFO"}, Unit: "s", Rows: []Row{SecondsRow()}},
+		},
+		Claims: []Claim{
+			{ID: "C1", Text: "hits more", Published: "more", Parts: []string{"fig1"}, Effects: effect("Mine")},
+			{ID: "C2", Text: "FIFO hits more than itself", Published: "0", Effects: effect("FIFO")},
+		},
+		Measures: []Measure{{"cache rate", "%", func(d *Data) stats.Estimate {
+			return stats.MeanShare(d.Grid("sizes", "Mine").Shares("Mine", CacheRate))
+		}}},
+		Curves: "sizes",
 	}
 }
 
-// TestRun has a part bring its rules, a case simulated once a seed whoever asks,
+// TestRun has a part bring its claims, a case simulated once a seed whoever asks,
 // and names and errors said.
 func TestRun(t *testing.T) {
 	simulated := 0
 	o := Options{Parts: []string{"fig1"}, Seed: 3, Seeds: 4, Workers: 2, Progress: func(p Progress) { simulated = p.Simulated }}
 	r, err := fake().Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
+	check(t, err)
+	// Two columns under FIFO, the claimant and two controls, with four seeds.
+	if len(r.Figures) != 1 || len(r.Criteria) != 1 || simulated != 2*4*4 {
+		t.Errorf("%d figures, %d criteria, %d simulations; want 1, 1, 32", len(r.Figures), len(r.Criteria), simulated)
 	}
-	if len(r.Figures) != 1 || len(r.Criteria) != 1 || len(r.Findings) != 0 || simulated != 4 {
-		t.Errorf("%d figures, %d criteria, %d findings, %d simulations; want 1, 1, 0, 4", len(r.Figures), len(r.Criteria), len(r.Findings), simulated)
+	if len(r.Rows) != simulated {
+		t.Errorf("%d rows of seeds, want one for each of %d simulations", len(r.Rows), simulated)
 	}
-	o.Parts = []string{"c1", "f1"}
-	if r, err = fake().Run(context.Background(), o); err != nil || len(r.Figures) != 0 || len(r.Criteria) != 1 || len(r.Findings) != 1 {
-		t.Errorf("rules by name: %+v, error %v", r, err)
+	o.Parts = []string{"c2"}
+	if r, err = fake().Run(context.Background(), o); err != nil || len(r.Figures) != 0 || len(r.Criteria) != 1 || r.Criteria[0].AboutMethod || len(r.Criteria[0].Controls) != 0 {
+		t.Errorf("a claim that is not about the claimant: %+v, error %v", r, err)
 	}
 	for _, c := range []struct {
-		parts []string
-		seeds int
-		is    error
-		want  string
+		o    Options
+		is   error
+		want string
 	}{
-		{[]string{"fig3"}, 4, ErrUnknown, "which has fig1, fig2, C1, F1"},
-		{nil, 1, nil, "1 seeds"},
-		{[]string{"fig2"}, 4, nil, "no maps"},
+		{Options{Parts: []string{"fig3"}, Seeds: 4}, ErrUnknown, "paper fake has fig1, fig2, C1, C2"},
+		{Options{Seeds: 1}, nil, "1 seeds"},
+		{Options{Parts: []string{"fig2"}, Seeds: 4}, nil, "no maps"},
+		{Options{Reading: "short", Seeds: 4}, ErrUnknown, "as printed, long"},
+		{Options{Set: map[string]string{"size": "1"}, Seeds: 4}, ErrUnknown, "layout, maps, task, kind"},
+		{Options{Set: map[string]string{"kind": "three"}, Seeds: 4}, ErrUnknown, "want one, two"},
+		{Options{Set: map[string]string{"maps": "-3"}, Seeds: 4}, ErrUnknown, "not negative"},
+		{Options{Set: map[string]string{"clqlmrs.alfa": "1"}, Seeds: 4}, ErrUnknown, "alfa"},
+		{Options{Set: map[string]string{"delay.form": "time"}, Seeds: 4}, ErrUnknown, "fifo, clqlmrs, matching, random"},
+		{Options{Set: map[string]string{Offering: "some"}, Seeds: 4}, ErrUnknown, "want all, reported or privilege"},
+		{Options{Set: map[string]string{Training: "dear"}, Seeds: 4}, ErrUnknown, "such as 20us"},
+		{Options{Set: map[string]string{"clqlmrs.splits": "some"}, Parts: []string{"C1"}, Seeds: 4}, nil, "want asSubmitted, cachedOnly or plan"},
+		{Options{Also: []Scheduler{{Label: "nobody", Model: "nobody"}}, Seeds: 4}, ErrUnknown, "no model"},
+		{Options{Also: []Scheduler{{Label: "random", Model: "random"}}, Seeds: 4}, ErrUnknown, "has it already"},
 	} {
-		_, err := fake().Run(context.Background(), Options{Parts: c.parts, Seeds: c.seeds})
+		_, err := fake().Run(context.Background(), c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
-			t.Errorf("parts %q, %d seeds: error %v, want one with %q", c.parts, c.seeds, err, c.want)
+			t.Errorf("%+v: error %v, want one with %q", c.o, err, c.want)
 		}
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -130,57 +160,184 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestLessons has jobs of one layout trained for once, and decided for as if
-// each had been trained for.
+// TestAlso has one more scheduler in figures and as a control.
+func TestAlso(t *testing.T) {
+	o := Options{Parts: []string{"fig1"}, Seeds: 3, Also: []Scheduler{{Label: "acl", Model: "acl"}}, Set: map[string]string{"acl.c": "9"}}
+	r, err := fake().Run(context.Background(), o)
+	check(t, err)
+	if n := len(r.Figures[0].Rows); n != 4 {
+		t.Errorf("%d rows, want FIFO, Mine, acl and what is cached", n)
+	}
+	if c := r.Criteria[0].Controls; len(c) != 3 || c[2].Control != "acl" {
+		t.Errorf("controls %+v, want acl last", c)
+	}
+}
+
+// caseOf returns the claimant's case in a setting.
+func caseOf(x small, params sched.Params) Case {
+	return Case{Setting: x, Scheduler: Scheduler{Label: "Mine", Model: "clqlmrs", Params: params}, Offering: OfferPrivilege}
+}
+
+// TestLessons has jobs of one layout trained for once, for all numbers of
+// episodes, and decided for as if each had been trained for alone.
 func TestLessons(t *testing.T) {
-	model := func(maps int, ms int32) Case {
-		return Case{Setting: small{7, maps, ms}, Model: "clqlmrs", Params: sched.Params{"episodes": "200"}}
+	counts := []int{200, 50, 100}
+	model := func(episodes, ms int) Case {
+		c := caseOf(small{7, 12, ms, "one"}, sched.Params{"episodes": fmt.Sprint(episodes)})
+		c.Episodes = counts
+		return c
 	}
-	shared := newBench(context.Background(), Options{Seeds: 3, Workers: 2})
-	got, err := shared.Trials(model(12, 1000), model(12, 3000))
-	if err != nil {
-		t.Fatal(err)
+	trials := func(b *bench, c Case) []Simulation {
+		list, err := b.trials([]Case{c})
+		check(t, err)
+		return list[0]
 	}
-	if n := len(shared.lessons.saved); n != 3 {
-		t.Errorf("trained %d times, want 3: one a seed", n)
-	}
-	for i, ms := range []int32{1000, 3000} {
-		alone, err := newBench(context.Background(), Options{Seeds: 3, Workers: 1}).Trials(model(12, ms))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k := range alone[0] {
-			if alone[0][k].Digest != got[i][k].Digest {
-				t.Errorf("maps of %d ms, seed %d: another schedule when the table was shared", ms, k)
+	shared := testBench(t, 3)
+	for _, n := range counts {
+		for _, ms := range []int{1000, 3000} {
+			c := model(n, ms)
+			got := trials(shared, c)
+			c.Episodes = nil
+			want := trials(testBench(t, 3), c)
+			for k := range want {
+				if diff := cmp.Diff(want[k], got[k]); diff != "" {
+					t.Errorf("%d episodes, maps of %d ms, seed %d: taught together it differs (-alone +together):\n%s", n, ms, k, diff)
+				}
 			}
+			if want[0].Trained != int64(n*12) || len(want[0].Curve) == 0 || want[0].Curve[len(want[0].Curve)-1].Episodes != n {
+				t.Errorf("%d episodes of 12 maps: %d maps placed in training, curve %v", n, want[0].Trained, want[0].Curve)
+			}
+		}
+	}
+	if n := len(shared.lessons.saved); n != 3*len(counts) || shared.lessons.trained != n {
+		t.Errorf("%d tables kept of %d learnt, want one a seed and number of episodes", n, shared.lessons.trained)
+	}
+}
+
+func testBench(t *testing.T, seeds int) *bench {
+	t.Helper()
+	b, err := newBench(context.Background(), Options{Seeds: seeds, Workers: 2})
+	check(t, err)
+	return b
+}
+
+// TestTrainingTime has a job wait for its training, and the stages of a query add
+// up.
+func TestTrainingTime(t *testing.T) {
+	params := sched.Params{"episodes": "100"}
+	seconds := func(c Case) Simulation {
+		list, err := testBench(t, 2).trials([]Case{c})
+		check(t, err)
+		return list[0][0]
+	}
+	free := caseOf(small{7, 12, 1000, "one"}, params)
+	charged := free
+	charged.AssignmentMs = 5
+	a, b := seconds(free), seconds(charged)
+	if want := 100 * 12 * 5.0; a.TrainingMs != 0 || b.TrainingMs != want || math.Abs(b.Seconds-a.Seconds-want/1000) > 0.2 {
+		t.Errorf("%v s free, %v s with a training of %v ms; want 6 s more, to a heartbeat", a.Seconds, b.Seconds, b.TrainingMs)
+	}
+	two := free
+	two.Setting = small{7, 12, 1000, "two"}
+	if c := seconds(two); c.Seconds != 2*a.Seconds || c.Locality.Known() != 24 || c.Trained != 2*a.Trained {
+		t.Errorf("two equal stages: %+v, want twice of %+v", c, a)
+	}
+}
+
+// watcher notes the nodes that it is offered, and starts nothing.
+type watcher struct{ offered [][]state.NodeID }
+
+func (w *watcher) Name() string { return "watcher" }
+func (w *watcher) Round(_ *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
+	w.offered = append(w.offered, slices.Clone(free))
+	return out
+}
+
+func (w *watcher) Choose(_ *state.View, n state.NodeID) (sched.Pick, bool) {
+	w.offered = append(w.offered, []state.NodeID{n})
+	return sched.Pick{}, false
+}
+
+// TestOffering has the same rule for models of both kinds, but under privilege.
+func TestOffering(t *testing.T) {
+	free := []state.NodeID{4, 1, 2}
+	for _, c := range []struct {
+		rule              string
+		ofAll, ofReported [][]state.NodeID
+	}{
+		{OfferAll, [][]state.NodeID{{4, 1, 2}}, [][]state.NodeID{{4}, {1}, {2}}},
+		{OfferReported, [][]state.NodeID{{4}}, [][]state.NodeID{{4}}},
+		{OfferPrivilege, [][]state.NodeID{{4, 1, 2}}, [][]state.NodeID{{4}}},
+	} {
+		wide, narrow := &watcher{}, &watcher{}
+		v := state.New().View()
+		newPlayer(wide, &Case{Offering: c.rule}, nil).Round(v, free, nil)
+		newPlayer(sched.PerNode{NodeModel: narrow}, &Case{Offering: c.rule}, nil).Round(v, free, nil)
+		if diff := cmp.Diff([][][]state.NodeID{c.ofAll, c.ofReported}, [][][]state.NodeID{wide.offered, narrow.offered}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.rule, diff)
 		}
 	}
 }
 
-func TestVerdicts(t *testing.T) {
-	inf := math.Inf(1)
-	for _, c := range []struct {
-		e     stats.Estimate
-		bound float64
-		want  Verdict
-	}{
-		{stats.Estimate{Value: 12, Lo: 10, Hi: 14}, 9, Holds},
-		{stats.Estimate{Value: 12, Lo: 8, Hi: 16}, 9, Direction},
-		{stats.Estimate{Value: 5, Lo: -1, Hi: 11}, 9, Fails},
-		{stats.Estimate{Value: 1, Lo: 0.5, Hi: 1.5}, 0, Holds},
-		{stats.Estimate{Value: 1, Lo: -0.5, Hi: 2.5}, 0, Fails},
-		{stats.Estimate{Value: 1, Lo: -inf, Hi: inf}, 0, NotTestable},
-		{stats.Estimate{Value: math.NaN(), Lo: -inf, Hi: inf}, 0, NotTestable},
-	} {
-		if got := Above(c.e, c.bound); got != c.want {
-			t.Errorf("%+v above %g: %s, want %s", c.e, c.bound, got, c.want)
+// TestMatrix has readings as printed first, each axis alone from the last named
+// one, every pair of values somewhere, and one training for all episodes.
+func TestMatrix(t *testing.T) {
+	m, err := fake().Matrix(context.Background(), Options{Seeds: 4, Workers: 2}, Vary{})
+	check(t, err)
+	var names []string
+	pairs := map[string]bool{}
+	for _, r := range m.Readings {
+		names = append(names, r.Reading)
+		reward, episodes := r.Set["clqlmrs.reward"], r.Set["clqlmrs.episodes"]
+		pairs[reward+" "+episodes] = true
+	}
+	want := []string{"as printed", "long", "long, reward=cumulative", "long, episodes=100", "mixed 1", "mixed 2"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("readings (-want +got):\n%s", diff)
+	}
+	if len(pairs) != 6 {
+		t.Errorf("%d of 6 pairs of reward and episodes: %v", len(pairs), pairs)
+	}
+	for _, part := range []string{"Read as printed", "of the paper's 2 claims", "Of 6 readings", "matching in ", "random in ", "Cache rate of Mine: "} {
+		if !strings.Contains(m.Summary, part) {
+			t.Errorf("the summary lacks %q: %s", part, m.Summary)
 		}
 	}
-	if e := RatioOfMeans([]float64{1, 2, 3}, []float64{2, 4, 6}); e.Value != 2 || e.Lo != 2 || e.Hi != 2 {
-		t.Errorf("ratio of proportional samples %+v, want 2 exactly", e)
+	full, err := fake().Matrix(context.Background(), Options{Seeds: 2, Parts: []string{"C2"}}, Vary{Axes: []string{"task", "offering", "episodes"}, Full: true})
+	check(t, err)
+	if len(full.Readings) != 2*2*3 {
+		t.Errorf("%d readings, want all 12 combinations", len(full.Readings))
 	}
-	if e := RatioOfMeans([]float64{1, 2, 3}, []float64{3, 4, 5}); e.Value != 2 || !(e.Lo < 2) || !(e.Hi > 2) {
-		t.Errorf("ratio %+v, want 2 within its interval", e)
+	fixed, err := fake().Matrix(context.Background(), Options{Seeds: 2, Parts: []string{"C2"}, Set: map[string]string{"clqlmrs.episodes": "20"}}, Vary{})
+	check(t, err)
+	if len(fixed.Axes) != 1 || fixed.Readings[0].Set["clqlmrs.episodes"] != "20" {
+		t.Errorf("a fixed value is varied: %+v", fixed.Axes)
+	}
+	if _, err := fake().Matrix(context.Background(), Options{Seeds: 2}, Vary{Axes: []string{"colour"}}); !errors.Is(err, ErrUnknown) {
+		t.Errorf("an unknown axis: error %v", err)
+	}
+}
+
+// TestSharing has readings that leave the set-up alone share all that is not the
+// claimant's.
+func TestSharing(t *testing.T) {
+	simulated, names := 0, map[string]int{}
+	o := Options{Seeds: 2, Parts: []string{"C1"}, Simulate: func(c Case, seed uint64) (Simulation, error) {
+		simulated++
+		names[fmt.Sprint(c.name(), seed)]++
+		return Simulation{Locality: measure.Locality{Cache: 3, Node: 4 + int(seed%2)}}, nil
+	}}
+	m, err := fake().Matrix(context.Background(), o, Vary{})
+	check(t, err)
+	// Two columns and two seeds of three schedulers that do not learn, and of the
+	// claimant's six rules.
+	if simulated != 2*2*(3+6) {
+		t.Errorf("%d simulations for %d readings, want 36", simulated, len(m.Readings))
+	}
+	for name, n := range names {
+		if n > 1 {
+			t.Errorf("simulated %d times: %s", n, name)
+		}
 	}
 }
 
@@ -193,42 +350,130 @@ func check(t *testing.T, err error) {
 
 // sample has all that is printed, in one of each form.
 func sample() *Report {
-	v := func(x, lo, hi float64) Value { return Value{compare.Number(x), compare.Interval{lo, hi}} }
+	v := func(x, lo, hi float64) Cell { return Cell{compare.Number(x), compare.Interval{lo, hi}} }
+	nothing := compare.Number(math.NaN())
 	return &Report{
-		Paper: "sample", Title: "A paper | on <scheduling>", Source: "Somebody, 2022", Seed: 7, Seeds: 20,
-		Criteria: []Criterion{{
-			ID: "C1", Parts: []string{"fig1"}, Text: "one is faster than the other by a margin that takes more than one line to say, all of it said",
-			Published: "26.54", Ours: 3.25, CI95: compare.Interval{2.5, 4}, Unit: "%", Verdict: Direction, Note: "why",
-		}},
-		Findings: []Criterion{{ID: "F1", Published: "-", Ours: compare.Number(math.NaN()), CI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Verdict: NotTestable}},
+		Paper: "sample", Title: "A paper | on <scheduling>", Source: "Somebody, 2022", Reading: AsPrinted, Set: map[string]string{}, Seed: 7, Seeds: 20,
+		Criteria: []Criterion{
+			{
+				ID: "C1", Parts: []string{"fig1"}, Text: "one is faster than the other by a margin that takes more than one line to say, all of it said",
+				Published: "26.54", Ours: 3.25, CI95: compare.Interval{2.5, 4}, Unit: "%", Verdict: Direction, Note: "why", AboutMethod: true,
+				Effects:  []EffectJSON{{What: "time saved", Unit: "%", Ours: 3.25, CI95: compare.Interval{2.5, 4}, Least: 9, Room: 30, RoomWhy: "so much", Verdict: Direction}},
+				Controls: []ControlResult{{"matching", 4, compare.Interval{3, 5}, Direction}, {"random", -4, compare.Interval{-5, -3}, Reversed}},
+			},
+			{
+				ID: "C2", Published: "-", Ours: nothing, CI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Verdict: NotTestable,
+				Effects: []EffectJSON{{Ours: nothing, CI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Room: nothing, Verdict: NotTestable}}, Controls: []ControlResult{},
+			},
+		},
 		Figures: []*Figure{
 			{
-				ID: "fig1", Kind: Published, Title: "Rates", Unit: "%", X: "cache", Columns: []string{"2 GB", "4 GB"},
-				Rows:   []Row{{"FIFO", []Value{v(10, 9, 11), v(20.25, 19, 21.5)}}, {"a & b", []Value{v(-5, math.Inf(-1), math.Inf(1)), v(0, 0, 0)}}},
+				ID: "fig1", Title: "Rates", Unit: "%", X: "cache", Columns: []string{"2 GB", "4 GB"},
+				Rows:   []FigureRow{{"FIFO", []Cell{v(10, 9, 11), v(20.25, 19, 21.5)}}, {"a & b", []Cell{v(-5, math.Inf(-1), math.Inf(1)), v(0, 0, 0)}}},
 				Beside: []Quantity{{"rise", "FIFO", "points", "3", v(10.25, 10, 10.5)}}, Notes: []string{"a note"},
 			},
-			{ID: "mixed", Kind: Finding, Title: "Mixed", Columns: []string{"time s", "rate %"}, Rows: []Row{{"one", []Value{v(1, 1, 1), v(2, 2, 2)}}}},
+			{ID: "mixed", Title: "Mixed", Columns: []string{"time s", "rate %"}, Rows: []FigureRow{{"one", []Cell{v(1, 1, 1), v(2, 2, 2)}}}},
 		},
-		Setup: []Choice{{"cluster", "6 nodes", "as published"}}, Open: []Choice{{Item: "arrival", Taken: "alone"}},
+		Facts: []Fact{{"cluster", "6 nodes", "as published"}},
+		Axes:  []AxisTaken{{Axis: Axis{Name: "reward", Sets: "m.reward", About: "what is learnt", Values: []Value{{"sum", Printed, "it says so"}, {"step", Ours, ""}}}, Taken: "sum", Mark: Printed, Why: "it says so"}},
+	}
+}
+
+// sampleMatrix has two readings of the sample's claims.
+func sampleMatrix() *Matrix {
+	r := sample()
+	second := slices.Clone(r.Criteria)
+	second[0].Verdict, second[0].NeededMethod = Holds, true
+	return &Matrix{
+		Paper: r.Paper, Title: r.Title, Source: r.Source, Seed: 7, Seeds: 20, Summary: "What it says.", Controls: []string{"matching", "random"},
+		Readings: []MatrixRow{
+			{Reading: AsPrinted, Set: map[string]string{}, Criteria: r.Criteria, Measures: []Cell{{Value: 5, CI95: compare.Interval{4, 6}}}},
+			{Reading: "mixed 1", Differs: "reward=step", Set: map[string]string{"m.reward": "step"}, Criteria: second, Measures: []Cell{{Value: 55, CI95: compare.Interval{54, 56}}}},
+		},
+		Claims: []ClaimCount{{"C1", "one is faster", map[Verdict]int{Direction: 1, Holds: 1}, 1}, {"C2", "", map[Verdict]int{NotTestable: 2}, 0}},
+		Axes:   []Axis{r.Axes[0].Axis}, Measures: []MeasureName{{"cache rate", "%"}}, claimant: "Mine", named: []string{AsPrinted},
 	}
 }
 
 func TestGolden(t *testing.T) {
-	r := sample()
-	for name, write := range map[string]func(io.Writer) error{
-		"sample.txt": r.WriteText, "sample.md": r.WriteMarkdown, "sample.csv": r.WriteCSV, "sample.html": r.WritePage,
-		"sample.json": func(w io.Writer) error {
+	r, m := sample(), sampleMatrix()
+	encode := func(x any) func(io.Writer) error {
+		return func(w io.Writer) error {
 			e := json.NewEncoder(w)
 			e.SetIndent("", "  ")
-			return e.Encode(r)
-		},
+			return e.Encode(x)
+		}
+	}
+	for name, write := range map[string]func(io.Writer) error{
+		"sample.txt": r.WriteText, "sample.md": r.WriteMarkdown, "sample.csv": r.WriteCSV, "sample.html": r.WritePage, "sample.json": encode(r),
+		"matrix.txt":    func(w io.Writer) error { return m.WriteText(w, false) },
+		"matrix.colour": func(w io.Writer) error { return m.WriteText(w, true) },
+		"matrix.md":     m.WriteMarkdown, "matrix.csv": m.WriteCSV, "matrix.html": m.WritePage, "matrix.json": encode(m),
 	} {
 		var out bytes.Buffer
 		check(t, write(&out))
 		golden(t, name, out.Bytes())
-		if name == "sample.html" && (strings.Contains(out.String(), "http") || strings.Contains(out.String(), "NaN")) {
-			t.Error("the page refers to something outside, or says NaN")
+		if strings.HasSuffix(name, ".html") && (strings.Contains(out.String(), "http") || strings.Contains(out.String(), "NaN")) {
+			t.Errorf("%s refers to something outside, or says NaN", name)
 		}
+	}
+}
+
+// TestSeedFiles has the same rows in all three kinds of file, and no other kind.
+func TestSeedFiles(t *testing.T) {
+	rows := []SeedRow{{Reading: AsPrinted, Design: "sizes", Column: "6 maps", Scheduler: "FIFO, mine", Seed: 1 << 62, Seconds: 1.5, Maps: 6, Cache: 2, Node: 3, Rack: 1, Cached: 3}, {Scheduler: "Mine", Trained: 5, TrainingMs: 0.25, Off: 7}}
+	dir := t.TempDir()
+	for _, end := range []string{"parquet", "csv", "json"} {
+		check(t, WriteRows(filepath.Join(dir, "rows."+end), rows))
+	}
+	got, err := parquet.ReadFile[SeedRow](filepath.Join(dir, "rows.parquet"))
+	check(t, err)
+	if diff := cmp.Diff(rows, got); diff != "" {
+		t.Errorf("parquet (-want +got):\n%s", diff)
+	}
+	var list []SeedRow
+	text, err := os.ReadFile(filepath.Join(dir, "rows.json"))
+	check(t, err)
+	check(t, json.Unmarshal(text, &list))
+	if diff := cmp.Diff(rows, list); diff != "" {
+		t.Errorf("json (-want +got):\n%s", diff)
+	}
+	f, err := os.Open(filepath.Join(dir, "rows.csv"))
+	check(t, err)
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	check(t, err)
+	at := func(line int, name string) string { return lines[line][slices.Index(lines[0], name)] }
+	if len(lines) != 3 || at(1, "scheduler") != "FIFO, mine" || at(1, "seconds") != "1.5" || at(1, "seed") != "4611686018427387904" || at(2, "training_ms") != "0.25" || at(2, "off_rack") != "7" {
+		t.Errorf("csv: %v", lines)
+	}
+	if err := WriteRows(filepath.Join(dir, "rows.xls"), rows); err == nil || !strings.Contains(err.Error(), ".parquet, .csv or .json") {
+		t.Errorf("another kind: error %v", err)
+	}
+}
+
+// TestPictures draws figures, and how a model learns, as files of their own.
+func TestPictures(t *testing.T) {
+	r, err := fake().Run(context.Background(), Options{Seeds: 3, Set: map[string]string{"clqlmrs.episodes": "200"}, Simulate: nil, Parts: []string{"fig1"}})
+	check(t, err)
+	b := testBench(t, 3)
+	d, err := fake().data(b, Reading{Name: AsPrinted}, map[string]string{"clqlmrs.episodes": "200"}, nil)
+	check(t, err)
+	f := d.curves("sizes")
+	if d.err != nil || f == nil || !slices.Equal(f.Columns, []string{"10", "20", "50", "100", "200"}) || len(f.Rows) != 3 {
+		t.Fatalf("the learning curve: %+v, error %v", f, d.err)
+	}
+	dir := t.TempDir()
+	check(t, WritePictures(dir, append(r.Figures, f, sample().Figures[1])))
+	for _, name := range []string{"fig1.svg", "training.svg"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		check(t, err)
+		if err := xml.Unmarshal(text, &struct{ XMLName xml.Name }{}); err != nil || !strings.Contains(string(text), "<polyline") {
+			t.Errorf("%s is no picture with lines: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "mixed.svg")); err == nil {
+		t.Error("a figure of several units was drawn")
 	}
 }
 
@@ -246,10 +491,13 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// testLive is an experiment with the models of the runs that are read below.
+var testLive = &Live{Experiment: []byte("cluster: lab\nactuator: labels\nmodels: [yarn, acl]\nworkloads:\n  - {name: wordcount, size: 1MiB}\nrepeats: 1\n")}
+
 // TestLive reads the run folder that the tests of package compare keep: one
 // repeat of wordcount under two models, which nothing can be predicted from.
 func TestLive(t *testing.T) {
-	table, err := ReadLive("../compare/testdata/run", false)
+	table, err := testLive.Read("../compare/testdata/run", false)
 	check(t, err)
 	if len(table.Rows) != 2 || table.Rows[0].Model != "yarn" || table.Rows[1].Model != "acl" {
 		t.Fatalf("%+v: want yarn, then acl", table.Rows)
@@ -265,7 +513,7 @@ func TestLive(t *testing.T) {
 	var out bytes.Buffer
 	check(t, (&Report{Title: "live", Live: table}).WriteText(&out))
 	golden(t, "live.txt", out.Bytes())
-	if _, err := ReadLive(t.TempDir(), false); !errors.Is(err, runs.ErrNotRun) {
+	if _, err := testLive.Read(t.TempDir(), false); !errors.Is(err, runs.ErrNotRun) {
 		t.Errorf("a folder without a run: error %v", err)
 	}
 }
@@ -276,7 +524,7 @@ func TestLivePrediction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays six trials, each calibrated on others: run without -short")
 	}
-	table, err := ReadLive("../fidelity/testdata/run", false)
+	table, err := testLive.Read("../fidelity/testdata/run", false)
 	check(t, err)
 	for _, row := range table.Rows {
 		if row.Runs < 2 || !row.CompletionS.CI95.Bounded() || !(row.PredictedS.Value > 0) || !(row.ErrorPct.Value >= 0) {
@@ -285,7 +533,7 @@ func TestLivePrediction(t *testing.T) {
 		if low, high := row.CachePct.Value, row.LocalPct.Value; !(low >= 0 && low <= high && high <= 100) {
 			t.Errorf("%s under %s: cache %v %%, local %v %%", row.Workload, row.Model, low, high)
 		}
-		for _, rate := range []Value{row.CachePct, row.LocalPct, row.AdherencePct} {
+		for _, rate := range []Cell{row.CachePct, row.LocalPct, row.AdherencePct} {
 			if !math.IsNaN(float64(rate.Value)) && !(rate.CI95[0] >= 0 && rate.CI95[0] < rate.CI95[1] && rate.CI95[1] <= 100) {
 				t.Errorf("%s under %s: a rate of %v %%", row.Workload, row.Model, rate)
 			}

@@ -4,17 +4,19 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 )
 
-// WriteText prints each figure or table with the published numbers and the
-// verdicts on its claims, and then a summary of the verdicts.
+// WriteText prints each figure or table with the published numbers, then the
+// verdicts on the claims, and how the paper was read.
 func (r *Report) WriteText(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprintf(w, "%s\n%s\n", r.Title, r.Source)
 	if r.Live == nil {
-		fmt.Fprintf(w, "%d seeds from %d; means with their 95 %% interval over seeds\n", r.Seeds, r.Seed)
+		fmt.Fprintf(w, "reading: %s; %d seeds from %d; means with their 95 %% interval over seeds\n", r.Reading, r.Seeds, r.Seed)
 	}
 	for _, f := range r.Figures {
 		fmt.Fprintln(w)
@@ -24,13 +26,51 @@ func (r *Report) WriteText(out io.Writer) error {
 		fmt.Fprintln(w)
 		r.Live.writeText(w)
 	}
-	writeCriteria(w, "what the paper claims", r.Criteria)
-	writeCriteria(w, "what we find", r.Findings)
+	if len(r.Criteria) > 0 {
+		fmt.Fprintf(w, "\nwhat the paper claims\n")
+	}
+	for i := range r.Criteria {
+		r.Criteria[i].writeText(w)
+	}
 	if r.Live == nil {
-		writeChoices(w, "the set-up", r.Setup)
-		writeChoices(w, "what the paper leaves open", r.Open)
+		fmt.Fprintf(w, "\nhow the paper is read here; --set NAME=VALUE changes it\n")
+		for _, a := range r.Axes {
+			wrap(w, "  "+a.Name+"="+a.Taken+": ", a.text())
+		}
+		fmt.Fprintf(w, "\nthe set-up\n")
+		for _, f := range r.Facts {
+			text := f.Is
+			if f.Why != "" {
+				text += " (" + f.Why + ")"
+			}
+			wrap(w, "  "+f.Item+": ", text)
+		}
 	}
 	return w.Flush()
+}
+
+// text says what an axis is, where its value is from and which others there are.
+func (a *AxisTaken) text() string {
+	text := a.About
+	if a.Mark != "" {
+		text += "; " + string(a.Mark)
+	}
+	if a.Why != "" {
+		text += ": " + a.Why
+	}
+	var others []string
+	for _, v := range a.Values {
+		if v.Value != a.Taken {
+			others = append(others, fmt.Sprintf("%s (%s)", v.Value, v.Mark))
+		}
+	}
+	if len(others) > 0 {
+		text += "; or " + strings.Join(others, ", ")
+	}
+	if a.Sets != "" {
+		text += "; sets " + a.Sets
+	}
+	return text
 }
 
 func (f *Figure) writeText(w *bufio.Writer) {
@@ -49,7 +89,7 @@ func (f *Figure) writeText(w *bufio.Writer) {
 		fmt.Fprintln(w)
 		fmt.Fprintf(tabs, "  stated by the paper\t\tpublished\tours\n")
 		for _, q := range f.Beside {
-			fmt.Fprintf(tabs, "  %s\t%s\t%s\t%s %s\n", q.What, q.Model, q.Published, q.Value, q.Unit)
+			fmt.Fprintf(tabs, "  %s\t%s\t%s\t%s %s\n", q.What, q.Label, q.Published, q.Cell, q.Unit)
 		}
 		tabs.Flush()
 	}
@@ -58,34 +98,145 @@ func (f *Figure) writeText(w *bufio.Writer) {
 	}
 }
 
-func writeCriteria(w *bufio.Writer, title string, list []Criterion) {
-	if len(list) == 0 {
-		return
-	}
-	fmt.Fprintf(w, "\n%s\n", title)
-	for _, c := range list {
-		ours := Value{c.Ours, c.CI95}
-		fmt.Fprintf(w, "  %-4s%-13s ours %s %s", c.ID, c.Verdict, ours, c.Unit)
-		if c.Published != "-" {
-			fmt.Fprintf(w, "; published %s", c.Published)
+func (c *Criterion) writeText(w *bufio.Writer) {
+	fmt.Fprintf(w, "  %-4s%-13s ours %s %s; published %s\n", c.ID, c.Verdict, Cell{c.Ours, c.CI95}, c.Unit, c.Published)
+	wrap(w, "      ", c.Text)
+	wrap(w, "      found: ", c.Note)
+	if len(c.Controls) > 0 {
+		var list []string
+		for _, x := range c.Controls {
+			list = append(list, fmt.Sprintf("%s %s, %s", x.Control, x.Verdict, Cell{x.Ours, x.CI95}))
 		}
-		fmt.Fprintln(w)
-		wrap(w, "      ", c.Text)
-		wrap(w, "      why: ", c.Note)
+		text := strings.Join(list, "; ")
+		if c.NeedsNoMethod() {
+			text += ": it does not need the method"
+		}
+		wrap(w, "      in its place: ", text)
 	}
 }
 
-func writeChoices(w *bufio.Writer, title string, list []Choice) {
-	if len(list) == 0 {
-		return
+// verdictColors are the terminal's codes for the colour of each verdict.
+var verdictColors = map[Verdict]string{Holds: "32", Direction: "36", Fails: "31", Reversed: "35", Ceiling: "33", NotTestable: "90"}
+
+// short are the verdicts as the cells of a matrix have them.
+var short = map[Verdict]string{Holds: "holds", Direction: "dir", Fails: "fails", Reversed: "rev", Ceiling: "ceil", NotTestable: "n/t"}
+
+// WriteText prints one table with a row for each reading and a column for each
+// claim: the verdict, our figure and its interval. With colour set, a verdict is
+// coloured by the terminal's codes. The summary comes first.
+func (m *Matrix) WriteText(out io.Writer, colour bool) error {
+	w := bufio.NewWriter(out)
+	fmt.Fprintf(w, "%s\n%s\n\n", m.Title, m.Source)
+	wrap(w, "", m.Summary)
+	fmt.Fprintf(w, "\n%d readings, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval.\n", len(m.Readings), m.Seeds, m.Seed)
+	fmt.Fprintf(w, "dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: another effect of the claim\ndecides; =: a control does as well, so the claim does not need the method.\n\n")
+	rows, verdicts := m.table()
+	writeTable(w, rows, verdicts, colour)
+	fmt.Fprintln(w)
+	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, c := range m.Claims {
+		fmt.Fprintf(tabs, "%s\t%s\t%s\t%s\n", c.ID, m.Readings[0].Criteria[i].Unit, m.counts(&c), c.Text)
 	}
-	fmt.Fprintf(w, "\n%s\n", title)
-	for _, c := range list {
-		text := c.Taken
-		if c.Why != "" {
-			text += " (" + c.Why + ")"
+	tabs.Flush()
+	fmt.Fprintf(w, "\nhow the readings differ from the first\n")
+	for i := range m.Readings[1:] {
+		wrap(w, "  "+m.Readings[i+1].Reading+": ", m.Readings[i+1].Differs)
+	}
+	fmt.Fprintf(w, "\nwhat was varied\n")
+	for _, a := range m.Axes {
+		t := AxisTaken{Axis: a, Taken: a.Values[0].Value, Mark: a.Values[0].Mark, Why: a.Values[0].Why}
+		wrap(w, "  "+a.Name+"="+t.Taken+": ", t.text())
+	}
+	return w.Flush()
+}
+
+// counts says how often a claim got each verdict, like "holds 3, fails 22".
+func (m *Matrix) counts(c *ClaimCount) string {
+	var list []string
+	for _, v := range Verdicts {
+		if n := c.Verdicts[v]; n > 0 {
+			list = append(list, fmt.Sprintf("%s %d", v, n))
 		}
-		wrap(w, fmt.Sprintf("  %s: ", c.Item), text)
+	}
+	if c.NoMethod > 0 {
+		list = append(list, fmt.Sprintf("without the method %d", c.NoMethod))
+	}
+	return strings.Join(list, ", ")
+}
+
+// table returns the cells of the matrix as texts, and the verdict of each cell
+// that has one. Below each reading with a name stand its controls.
+func (m *Matrix) table() (rows [][]string, verdicts [][]Verdict) {
+	add := func(name string) (row *[]string, of *[]Verdict) {
+		rows, verdicts = append(rows, []string{name}), append(verdicts, []Verdict{""})
+		return &rows[len(rows)-1], &verdicts[len(rows)-1]
+	}
+	head, none := add("reading")
+	for _, c := range m.Claims {
+		*head, *none = append(*head, c.ID), append(*none, "")
+	}
+	for _, x := range m.Measures {
+		*head, *none = append(*head, x.Name+" "+x.Unit), append(*none, "")
+	}
+	for i := range m.Readings {
+		r := &m.Readings[i]
+		row, of := add(r.Reading)
+		for k := range r.Criteria {
+			c := &r.Criteria[k]
+			text := short[c.Verdict]
+			if c.Effects[0].Verdict != c.Verdict {
+				text += "*"
+			}
+			if c.NeedsNoMethod() {
+				text += "="
+			}
+			*row, *of = append(*row, text+" "+Cell{c.Ours, c.CI95}.String()), append(*of, c.Verdict)
+		}
+		for _, x := range r.Measures {
+			*row, *of = append(*row, x.String()), append(*of, "")
+		}
+		if !slices.Contains(m.named, r.Reading) {
+			continue
+		}
+		for k, control := range m.Controls {
+			row, of := add("  " + control + " in its place")
+			for j := range r.Criteria {
+				if len(r.Criteria[j].Controls) == 0 {
+					*row, *of = append(*row, "(not about it)"), append(*of, "")
+					continue
+				}
+				x := r.Criteria[j].Controls[k]
+				*row, *of = append(*row, short[x.Verdict]+" "+Cell{x.Ours, x.CI95}.String()), append(*of, x.Verdict)
+			}
+		}
+	}
+	return rows, verdicts
+}
+
+// writeTable prints rows in columns. It sets colours itself, as codes in the
+// text would count for the columns' widths.
+func writeTable(w *bufio.Writer, rows [][]string, verdicts [][]Verdict, colour bool) {
+	var widths []int
+	for _, row := range rows {
+		for k, text := range row {
+			if k == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[k] = max(widths[k], utf8.RuneCountInString(text))
+		}
+	}
+	for i, row := range rows {
+		for k, text := range row {
+			pad := strings.Repeat(" ", widths[k]-utf8.RuneCountInString(text)+2)
+			if k == len(row)-1 {
+				pad = ""
+			}
+			if v := verdicts[i][k]; colour && v != "" {
+				text = "\x1b[" + verdictColors[v] + "m" + text + "\x1b[0m"
+			}
+			fmt.Fprint(w, text, pad)
+		}
+		fmt.Fprintln(w)
 	}
 }
 
@@ -102,6 +253,9 @@ const width = 100
 // string first. The other lines are indented.
 func wrap(w *bufio.Writer, first, text string) {
 	indent := strings.Repeat(" ", len(first)-len(strings.TrimLeft(first, " "))+2)
+	if first == "" {
+		indent = ""
+	}
 	line := first
 	fresh := true
 	for _, word := range strings.Fields(text) {

@@ -106,7 +106,7 @@ func (m *jobMaker) Next(x *sim.Job) bool {
 	*x = sim.Job{
 		ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T),
 		JobSpec: state.JobSpec{
-			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Priority: j.Priority,
+			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: j.Priority,
 			Maps: int32(maps), Reduces: int32(reduces), Replicas: x.Replicas, Cached: x.Cached,
 		},
 		MapWork: cleared(x.MapWork, maps), ReduceWork: cleared(x.ReduceWork, reduces),

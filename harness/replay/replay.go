@@ -169,6 +169,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if x.Actuator, err = actuatorOf(h.Actuator); err != nil {
 		return nil, h, err
 	}
+	x.MapSlots, x.ReduceSlots = h.MapSlots, h.ReduceSlots
 	if x.Splits, err = splitsOf(h.Splits); err != nil {
 		return nil, h, err
 	}
@@ -214,6 +215,11 @@ func (c *Config) header() traces.Header {
 	}
 	if c.Model.Model == config.ModelYARN && c.Actuator == "" {
 		h.Actuator = ActuatorNone
+	}
+	if c.Model.Model != config.ModelYARN {
+		if h.MapSlots, h.ReduceSlots = old.MapSlots, old.ReduceSlots; c.Change.MapSlots+c.Change.ReduceSlots > 0 {
+			h.MapSlots, h.ReduceSlots = int32(c.Change.MapSlots), int32(c.Change.ReduceSlots)
+		}
 	}
 	for made, is := range map[string]bool{"durations": c.Modelled, "replicas": c.Change.placesBlocks(), "schedule": true} {
 		if is && !slices.Contains(h.Synthetic, made) {

@@ -46,10 +46,10 @@ import (
 //
 //	update   sarsa (the paper's formulas and flow chart) | q (its title): the best
 //	         next action in place of the one taken
-//	reward   step | cumulative (its prose): the weight times the number of maps of
-//	         the episode in this class so far. The paper's example fits both.
-//	         Cumulative favours the most frequent class, so that cache hits are
-//	         given up for data locality
+//	reward   step | cumulative (the paper's five formulas): the weight times the
+//	         number of maps of the episode in this class so far. Its example fits
+//	         both. Cumulative favours the most frequent class, so that cache hits
+//	         are given up for data locality
 //	table    task | class: Q[s][class], 25 values, trained once in the paper's
 //	         environment of 8 maps and 8 nodes, used for any job and layout
 //	episode  job | wave (the paper's): whether slots are all free again when none
@@ -109,9 +109,9 @@ var clqlmrsInfo = Info{
 	Source: "Ghazali et al., CLQLMRS, J. Cloud Computing 11:45 (2022)",
 	Params: []Param{
 		{Name: "update", Type: Choice, Default: "sarsa", Choices: []string{"sarsa", "q"}, Doc: "towards the next action that is taken (the paper's formula), or the best (its title)"},
-		{Name: "reward", Type: Choice, Default: "step", Choices: []string{"step", "cumulative"}, Doc: "weight of the class, or that times the episode's maps of the class (the paper's prose)"},
-		{Name: "table", Type: Choice, Default: "task", Choices: []string{"task", "class"}, Doc: "of actions: a map and a node, or their class, which any job can use"},
-		{Name: "episode", Type: Choice, Default: "job", Choices: []string{"job", "wave"}, Doc: "ends when no map is left, or when no slot is free (the paper)"},
+		{Name: "reward", Type: Choice, Default: "step", Choices: []string{"step", "cumulative"}, Doc: "weight of the class (ours), or that times the episode's maps of the class (as the paper prints)"},
+		{Name: "table", Type: Choice, Default: "task", Choices: []string{"task", "class"}, Doc: "of actions: a map and a node (the paper), or their class (ours), which any job can use"},
+		{Name: "episode", Type: Choice, Default: "job", Choices: []string{"job", "wave"}, Doc: "ends when no map is left (ours), or when no slot is free (as the paper prints)"},
 		{Name: "alpha", Type: Float, Default: "0.1", Unit: "share", Max: 1, Doc: "learning rate"},
 		{Name: "gamma", Type: Float, Default: "0.95", Unit: "share", Max: 1, Doc: "discount of later rewards"},
 		{Name: "epsilon", Type: Float, Default: "1", Unit: "share", Max: 1, Doc: "of random actions in training, at first"},

@@ -602,3 +602,55 @@ func BenchmarkLargeJob(b *testing.B) {
 		})
 	}
 }
+
+// TestFollow has one training give the tables of all that would end earlier, each
+// as if it had been trained alone.
+func TestFollow(t *testing.T) {
+	x := setup{4, 2, 20, 2, 0.5}
+	s, id := x.make(t, 1)
+	v := s.View()
+	longest := mustNew(t, "clqlmrs", Params{"episodes": "500", "steps": "6000"}) // of 20 maps: 300 episodes
+	counts := []int{300, 50, 100, 100, 400}
+	lessons, err := longest.(Course).Follow(v, id, counts)
+	if err != nil || len(lessons) != 4 {
+		t.Fatalf("%d lessons, error %v, want one for each of 4 numbers", len(lessons), err)
+	}
+	if longest.(Warmup).Training(id) != nil {
+		t.Error("the model that was followed has learnt something itself")
+	}
+	for i, n := range []int{50, 100, 300, 400} {
+		p := Params{"episodes": fmt.Sprint(n), "steps": "6000"}
+		alone, taught := mustNew(t, "clqlmrs", p), mustNew(t, "clqlmrs", p)
+		if err := alone.(Warmup).Warmup(v, id, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := taught.(Memory).Load(v, id, lessons[i].Learnt); err != nil {
+			t.Fatalf("%d episodes: %v", n, err)
+		}
+		if got := taught.(Memory).Fingerprint(v, id); lessons[i].Fingerprint != got {
+			t.Errorf("%d episodes: fingerprint %s, want %s", n, lessons[i].Fingerprint, got)
+		}
+		a, b := alone.(*cacheLearner).jobs.of(id), taught.(*cacheLearner).jobs.of(id)
+		if !bytes.Equal((*a).table.Append(nil), (*b).table.Append(nil)) {
+			t.Errorf("%d episodes: not the table of a training that ends there", n)
+		}
+		want := alone.(Warmup).Training(id)
+		if got := lessons[i].Training; !slices.Equal(got.Episodes, want.Episodes) || got.Epsilon != want.Epsilon || got.Assignments != want.Assignments || got.Assignments != int64(20*min(n, 300)) {
+			t.Errorf("%d episodes: a training of %d, with %d maps placed, want %d with %d", n, len(got.Episodes), got.Assignments, len(want.Episodes), want.Assignments)
+		}
+		if got := taught.(Warmup).Training(id); got.Assignments != want.Assignments || got.Epsilon != want.Epsilon {
+			t.Errorf("%d episodes: loaded as a training of %d maps placed, want %d", n, got.Assignments, want.Assignments)
+		}
+	}
+	if _, err := longest.(Course).Follow(v, 7, counts); err == nil {
+		t.Error("followed for a job that is not there")
+	}
+	classes := mustNew(t, "clqlmrs", Params{"table": "class"})
+	if list, err := classes.(Course).Follow(v, id, counts); err != nil || len(list) != 0 {
+		t.Errorf("classes serve any job: %d lessons, error %v, want none", len(list), err)
+	}
+	uniform, all := setup{2, 1, 4, 2, 1}.make(t, 1)
+	if list, err := longest.(Course).Follow(uniform.View(), all, []int{10, 20}); err != nil || len(list) != 2 {
+		t.Errorf("nothing to learn: %d lessons, error %v, want 2", len(list), err)
+	}
+}

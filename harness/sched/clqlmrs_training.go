@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"heddle/harness/sched/qlearn"
 	"heddle/harness/state"
@@ -105,6 +106,7 @@ type recorder struct {
 func (r *recorder) after(e qlearn.Episode) bool {
 	r.Episodes = append(r.Episodes, Episode{Return: e.Return, LocalRate: e.LocalRate, CacheRate: e.CacheRate})
 	r.Epsilon = e.Epsilon
+	r.Assignments += int64(e.Assignments)
 	if r.progress != nil && e.Number%max(1, r.of/100) == 0 {
 		r.stopped = !r.progress(Progress{Job: r.job, Episodes: e.Number, Of: r.of, Last: r.Episodes[e.Number-1]})
 	}
@@ -143,6 +145,48 @@ func (m *cacheLearner) Training(job state.JobID) *Training {
 		return l.training
 	}
 	return nil
+}
+
+// Follow trains a table for the job to the largest of the given numbers of
+// episodes, and copies the table at the end of each of them.
+func (m *cacheLearner) Follow(v *state.View, job state.JobID, episodes []int) ([]Lesson, error) {
+	if job < 0 || int(job) >= v.Jobs() || v.Ended(job) {
+		return nil, fmt.Errorf("train clqlmrs for job %d: no such job, or it has ended", job)
+	}
+	if m.byClass(v, job) || len(episodes) == 0 {
+		return nil, nil
+	}
+	layout := qlearn.NewLayout(v, job)
+	counts := slices.Compact(slices.Sorted(slices.Values(episodes)))
+	lessons := make([]Lesson, 0, len(counts))
+	longest, r := m.rule, recorder{job: job}
+	longest.Episodes = counts[len(counts)-1]
+	keep := func(t *qlearn.Table) {
+		as := *m
+		as.rule.Episodes = counts[len(lessons)]
+		l := Lesson{Fingerprint: as.Fingerprint(v, job), Training: r.Training}
+		l.Learnt = seal(m.Name(), as.params(), t.Append(appendTraining(nil, &Training{Epsilon: r.Epsilon, Assignments: r.Assignments})))
+		lessons = append(lessons, l)
+	}
+	ends := func() int {
+		rule := m.rule
+		rule.Episodes = counts[len(lessons)]
+		return rule.EpisodesFor(layout)
+	}
+	next := ends()
+	table := qlearn.Train(layout, longest, m.seed, func(e qlearn.Episode) bool {
+		r.after(e)
+		for len(lessons) < len(counts) && e.Number == next {
+			if keep(e.Table); len(lessons) < len(counts) {
+				next = ends()
+			}
+		}
+		return true
+	})
+	for len(lessons) < len(counts) { // no episode was run, as there is nothing to learn
+		keep(table)
+	}
+	return lessons, nil
 }
 
 // Fingerprint returns a hash of the learning rule, the seed and, for a job's

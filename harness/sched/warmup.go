@@ -45,6 +45,29 @@ type Memory interface {
 	Load(v *state.View, job state.JobID, data []byte) error
 }
 
+// Course is a Memory that is trained in episodes, and whose parameter "episodes"
+// says how many at most. The training of a model passes through what the same
+// model with fewer episodes would have learnt, so that one training serves all
+// of them.
+type Course interface {
+	Memory
+	// Follow trains for a job, and returns what models would learn that differ
+	// from this one in the parameter episodes alone: one lesson for each value
+	// in the argument episodes, in ascending order. The model itself is left as
+	// it is. Follow returns no lesson if the model keeps nothing for this job
+	// alone.
+	Follow(v *state.View, job state.JobID, episodes []int) ([]Lesson, error)
+}
+
+// Lesson is what a model has learnt for one job by the end of a training.
+type Lesson struct {
+	Fingerprint string // text that Memory.Fingerprint returns for a model with this many episodes
+	// Learnt is what Memory.Load takes. To save room, it lacks the record of the
+	// episodes, which is in Training.
+	Learnt   []byte
+	Training Training
+}
+
 // ErrWarmupStopped is the error of a training that the caller's progress
 // callback ended.
 var ErrWarmupStopped = errors.New("training was stopped")
@@ -61,6 +84,9 @@ type Progress struct {
 type Training struct {
 	Episodes []Episode // results of the training episodes, in order; empty if there was nothing to learn
 	Epsilon  float64   // probability of a random action at the end of the training
+	// Assignments is the number of maps that all episodes placed together. It
+	// says how much work the training was, whatever computer did it.
+	Assignments int64
 }
 
 // Episode is the result of one training episode of a scheduler model: one pass
@@ -71,7 +97,7 @@ type Episode struct {
 	CacheRate float64 // share of the episode's maps that were placed cache-local
 }
 
-const sealed = "heddle training 1\n"
+const sealed = "heddle training 2\n"
 
 // seal puts a header and a checksum around the bytes that a scheduler model has
 // learnt, so that unseal can notice damage. The argument params is the text of
@@ -107,6 +133,7 @@ func unseal(model, params string, data []byte) ([]byte, error) {
 // reverse: it reads the record from the front of b.
 func appendTraining(b []byte, t *Training) []byte {
 	b, _ = binary.Append(b, binary.LittleEndian, t.Epsilon)
+	b, _ = binary.Append(b, binary.LittleEndian, t.Assignments)
 	b, _ = binary.Append(b, binary.LittleEndian, uint64(len(t.Episodes)))
 	b, _ = binary.Append(b, binary.LittleEndian, t.Episodes)
 	return b
@@ -114,14 +141,15 @@ func appendTraining(b []byte, t *Training) []byte {
 
 func cutTraining(b []byte) (*Training, []byte, error) {
 	var head struct {
-		Epsilon float64
-		Count   uint64
+		Epsilon     float64
+		Assignments int64
+		Count       uint64
 	}
 	n, err := binary.Decode(b, binary.LittleEndian, &head)
 	if err != nil || head.Count > uint64(len(b)-n)/uint64(binary.Size(Episode{})) {
 		return nil, nil, fmt.Errorf("the record of episodes is cut off: %d bytes", len(b))
 	}
-	t := &Training{Epsilon: head.Epsilon, Episodes: make([]Episode, head.Count)}
+	t := &Training{Epsilon: head.Epsilon, Assignments: head.Assignments, Episodes: make([]Episode, head.Count)}
 	m, err := binary.Decode(b[n:], binary.LittleEndian, t.Episodes)
 	return t, b[n+m:], err
 }

@@ -80,6 +80,7 @@ type Sim struct {
 	fetches        []fetch
 	spareFetch     []int32
 	observer       sched.Observer
+	everyBeat      bool    // the scheduler model is a sched.EveryHeartbeat
 	failing        float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
 	losesNodes     bool
 	rates          []float64

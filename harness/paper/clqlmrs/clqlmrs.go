@@ -1,21 +1,27 @@
 // Package clqlmrs contains the experiments of Ghazali, Adabi, Rezaee, Down,
 // Movaghar, "CLQLMRS: improving cache locality in MapReduce job scheduling
-// using Q-learning", Journal of Cloud Computing 11:45 (2022). They run in the
-// simulator and on a cluster.
+// using Q-learning", Journal of Cloud Computing 11:45 (2022).
 //
-// Our figures are compared with numbers in the paper's text only: the paper
-// prints no numbers for the curves of its Figures 5 to 9 and for most cells of
-// its Tables 3 to 5. The scheduler model CLQLMRS itself is in package sched.
+// Ours is compared with numbers in the paper's text only: it prints none for
+// the curves of its Figures 5 to 9 and for most cells of its Tables 3 to 5. The
+// scheduler model itself is in package sched.
 package clqlmrs
 
 import (
 	_ "embed"
 
 	"heddle/harness/paper"
+	"heddle/harness/sched"
 )
 
 //go:embed live.yaml
 var live []byte
+
+// Labels of the schedulers, as the paper names them.
+const fifo, delay, acl, acl2, acl5, learner = "FIFO", "Delay", "ACL", "ACL C=2", "ACL C=5", "CLQLMRS"
+
+// four are the schedulers of all figures except Figure 5, which has fifth.
+var four, fifth = []string{fifo, delay, acl, learner}, []string{fifo, acl2, acl5, learner}
 
 // Paper returns the experiments of the paper on CLQLMRS.
 func Paper() *paper.Paper {
@@ -23,30 +29,107 @@ func Paper() *paper.Paper {
 		Name:   "clqlmrs",
 		Title:  "CLQLMRS: improving cache locality in MapReduce job scheduling using Q-learning",
 		Source: "Ghazali, Adabi, Rezaee, Down, Movaghar, Journal of Cloud Computing 11:45 (2022)",
-		Setup: []paper.Choice{
-			{Item: "cluster", Taken: "6 DataNodes of 4, 6, 8, 4, 6, 8 GB in 2 racks, odd and even; 4 cores each; 10 Gb/s", Why: "as published"},
-			{Item: "HDFS", Taken: "replication 3, one cached copy a block, blocks of 128 MB unless they vary", Why: "as published"},
-			{Item: "cache", Taken: "8 GB unless it varies, of all nodes together: whole blocks, as many on each node as can be where replicas are", Why: "8 GB on each of nodes with 4 to 8 GB of memory cannot be"},
-			{Item: "schedulers", Taken: "FIFO; Delay; ACL with C = 2, 5, else 3; CLQLMRS by SARSA with a reward per step", Why: "its formulas and its worked example; its title says Q-learning and its prose a cumulative reward, see learning"},
-			{Item: "decisions", Taken: "carried out at once, on the task named", Why: "as the paper assumes; see actuators for what YARN makes of them"},
+		Setup:  standard,
+		Schedulers: []paper.Scheduler{
+			{Label: fifo, Model: "fifo"},
+			{Label: delay, Model: "delay"},
+			{Label: acl, Model: "acl", Params: sched.Params{"c": "3"}},
+			{Label: acl2, Model: "acl", Params: sched.Params{"c": "2"}},
+			{Label: acl5, Model: "acl", Params: sched.Params{"c": "5"}},
+			{Label: learner, Model: "clqlmrs"},
 		},
-		Open: []paper.Choice{
-			{Item: "input", Taken: "100 maps of 128 MB (12.5 GB), all applications", Why: "60 GB and 1 TB, as printed, leave 13 and 0.8 % of the input cached, and no scheduler the 55 % of Table 4; 64 % cached do. Sensitivity: 60 GB"},
-			{Item: "cache for fewer maps", Taken: "64 % of the maps, to the nearest map: 60 to 65 %; cached anywhere is what was measured"},
-			{Item: "arrival", Taken: "each job alone. Sensitivity: all five at once"},
-			{Item: "repeats", Taken: "one run a seed; all models see the same blocks and durations"},
-			{Item: "heartbeat", Taken: "1 s, Hadoop's. Sensitivity: 0.3 and 3 s"},
-			{Item: "containers a node", Taken: "2, 3, 4: one for 2 GB of memory, half of which is the system's and the cache's. Sensitivity: one for 1 GB"},
-			{Item: "episodes", Taken: "until epsilon is 0.01 (46,030). See training"},
-			{Item: "D of Delay and ACL", Taken: "6 opportunities, one a node. Sensitivity: Delay by time, 1.5 and 5 s"},
-			{Item: "disks", Taken: "one of 120 MB/s a node, the rate of the time. Sensitivity: 60 and 240 MB/s"},
-			{Item: "applications", Taken: "ratios of output to input from what the jobs do, compute times assumed, none measured on the paper's machines. Sensitivity: compute times halved and doubled"},
-			{Item: "reduces", Taken: "8 a job, HiBench's default, after all its maps, so that they take no map's place. Sensitivity: from 5 % of the maps on, Hadoop's default"},
-			{Item: "network", Taken: "10 Gb/s as published, no limit between racks. Sensitivity: 1 Gb/s"},
-			{Item: "the ApplicationMaster", Taken: "on the NameNode's machine, in no worker's way"},
+		Claimant: learner,
+		Controls: []paper.Scheduler{{Label: "matching", Model: "matching"}, {Label: "random", Model: "random"}, {Label: "ACL C=0", Model: "acl", Params: sched.Params{"c": "0"}}},
+		Axes:     axes,
+		Readings: []paper.Reading{
+			{Name: "default", Set: map[string]string{"clqlmrs.reward": "step", "clqlmrs.episode": "job", "clqlmrs.episodes": "46030", paper.Training: "free"}},
+			{Name: "repaired", Set: map[string]string{"clqlmrs.reward": "step", "clqlmrs.episode": "job"}},
 		},
-		Parts: append(figures(), append(findings(), paper.Part{ID: "open", Kind: paper.Sensitivity, Title: "What the paper leaves open, and what comes of it: WordCount", Run: sensitivity})...),
-		Rules: append(criteria(), ownRules()...),
-		Live:  &paper.Live{Experiment: live},
+		Designs:  designs(),
+		Parts:    parts,
+		Claims:   claims,
+		Measures: measures,
+		Curves:   "apps",
+		Facts:    facts,
+		Live:     &paper.Live{Experiment: live},
 	}
+}
+
+// axes are what the paper leaves open, or says so that it can be read in more
+// than one way. Those that are chosen make the matrix.
+var axes = []paper.Axis{
+	{Name: "reward", Sets: "clqlmrs.reward", Chosen: true, About: "what a placement is worth", Values: []paper.Value{
+		{Value: "cumulative", Mark: paper.Printed, Why: "a fixed weight times the number of tasks that have achieved the locality, in all five formulas"},
+		{Value: "step", Mark: paper.Ours, Why: "the weight alone; the paper's worked example fits both"},
+	}},
+	{Name: "episode", Sets: "clqlmrs.episode", Chosen: true, About: "when an episode of training ends", Values: []paper.Value{
+		{Value: "wave", Mark: paper.Printed, Why: "no task is left, or all slots are busy"},
+		{Value: "job", Mark: paper.Ours, Why: "no task is left; slots come free again"},
+	}},
+	{Name: "episodes", Sets: "clqlmrs.episodes", Chosen: true, About: "how long the learner is trained", Values: []paper.Value{
+		{Value: "1000", Mark: paper.Inferred, Why: "not given"}, {Value: "500", Mark: paper.Inferred}, {Value: "5000", Mark: paper.Inferred},
+	}},
+	{Name: "table", Sets: "clqlmrs.table", Chosen: true, About: "of which actions the learner keeps values", Values: []paper.Value{
+		{Value: "task", Mark: paper.Printed, Why: "five states times tasks times nodes"},
+		{Value: "class", Mark: paper.Ours, Why: "25 values for any job: locality of the last and of the next task"},
+	}},
+	{Name: "execution", Sets: "clqlmrs.splits", Chosen: true, About: "how the trained table is used", Values: []paper.Value{
+		{Value: "asSubmitted", Mark: paper.Inferred, Why: "closed loop: the best of what is free, as it comes free"},
+		{Value: "plan", Mark: paper.Inferred, Why: "the placement that training ended with, as it is"},
+	}},
+	{Name: "offering", Sets: paper.Offering, Chosen: true, About: "on which nodes schedulers may start tasks at a heartbeat", Values: []paper.Value{
+		{Value: paper.OfferAll, Mark: paper.Printed, Why: "the learner sees a list of all free slots; here every scheduler does"},
+		{Value: paper.OfferReported, Mark: paper.Ours, Why: "the node that reported, as in Hadoop, for every scheduler"},
+		{Value: paper.OfferPrivilege, Mark: paper.Ours, Why: "all free nodes for the learner and matching, the node that reported for the others"},
+	}},
+	{Name: "containers", Chosen: true, About: "how many containers a node has", Values: []paper.Value{
+		{Value: "8", Mark: paper.Printed, Why: "remaining parameters have Hadoop's defaults: 8 GB for containers of 1 GB"},
+		{Value: "ram", Mark: paper.Ours, Why: "2, 3 and 4 by the nodes' memory, half of which is the system's and the cache's"},
+	}},
+	{Name: "cacheBy", Chosen: true, About: "how the cache's size is divided among nodes", Values: []paper.Value{
+		{Value: "equal", Mark: paper.Inferred, Why: "not given"},
+		{Value: "spare", Mark: paper.Inferred, Why: "by what each node has above 3 GB"},
+	}},
+	{Name: "cut", Chosen: true, About: "which blocks the cache holds", Values: []paper.Value{
+		{Value: "whole", Mark: paper.Ours, Why: "as many as all nodes' caches together could hold"},
+		{Value: "node", Mark: paper.Inferred, Why: "as many whole blocks as each node's cache holds"},
+	}},
+	{Name: "training", Sets: paper.Training, Chosen: true, About: "whether a job waits until the learner is trained for it", Values: []paper.Value{
+		{Value: "free", Mark: paper.Inferred, Why: "execution times are given without it, though it is named as the method's limit"},
+		{Value: "20us", Mark: paper.Ours, Why: "so much for each task placed in training, about what a step of a Gym environment costs"},
+	}},
+	{Name: "join", Chosen: true, About: "what the Join query is", Values: []paper.Value{
+		{Value: "stages", Mark: paper.Printed, Why: "multiple-stage; later stages read what earlier ones wrote"},
+		{Value: "single", Mark: paper.Ours, Why: "its first job alone"},
+	}},
+	{Name: "actuator", Chosen: true, About: "how decisions are carried out", Values: []paper.Value{
+		{Value: "ideal", Mark: paper.Printed, Why: "at once, on the task named"},
+		{Value: "labels", Mark: paper.Ours, Why: "as on a real cluster: node labels bring the container, the ApplicationMaster chooses its task"},
+	}},
+	{Name: "update", Sets: "clqlmrs.update", About: "towards which next action a value moves", Values: []paper.Value{
+		{Value: "sarsa", Mark: paper.Printed, Why: "the one taken: formula, flow chart and both algorithms"}, {Value: "q", Mark: paper.Inferred, Why: "the best: the title says Q-learning"},
+	}},
+	{Name: "waiting", Sets: "delay.form", About: "how Delay counts its patience", Values: []paper.Value{
+		{Value: "skips", Mark: paper.Inferred, Why: "neither D nor W is given: one opportunity a node"}, {Value: "time", Mark: paper.Inferred, Why: "5 s for the node and 5 s for the rack"},
+	}},
+	{Name: "maps", About: "the size of the input, in blocks", Values: []paper.Value{
+		{Value: "100", Mark: paper.Inferred, Why: "the most of Table 4"}, {Value: "480", Mark: paper.Printed, Why: "60 GB: of which 8 GB of cache is 13 %, so that no scheduler reaches the 55 % of Table 4"},
+	}},
+	{Name: "beat", About: "time between a node's heartbeats", Values: []paper.Value{{Value: "1s", Mark: paper.Inferred, Why: "Hadoop's default"}, {Value: "300ms", Mark: paper.Ours}, {Value: "3s", Mark: paper.Ours}}},
+	{Name: "disk", About: "rate of a node's disk", Values: []paper.Value{{Value: "120MB/s", Mark: paper.Inferred, Why: "one disk of the time"}, {Value: "60MB/s", Mark: paper.Ours}, {Value: "240MB/s", Mark: paper.Ours}}},
+	{Name: "link", About: "rate of a node's link", Values: []paper.Value{{Value: "10Gbit", Mark: paper.Printed}, {Value: "1Gbit", Mark: paper.Ours}}},
+	{Name: "compute", About: "computing times, against those assumed for the applications", Values: []paper.Value{{Value: "1", Mark: paper.Ours}, {Value: "0.5", Mark: paper.Ours}, {Value: "2", Mark: paper.Ours}}},
+	{Name: "slowstart", About: "share of maps that are done before reduces start", Values: []paper.Value{{Value: "1", Mark: paper.Ours, Why: "reduces take no map's place"}, {Value: "0.05", Mark: paper.Inferred, Why: "Hadoop's default"}}},
+}
+
+var facts = []paper.Fact{
+	{Item: "cluster", Is: "6 DataNodes of 4, 6, 8, 4, 6, 8 GB in 2 racks, odd and even; 4 cores each; no limit between racks", Why: "as published"},
+	{Item: "HDFS", Is: "replication 3, one cached copy a block, blocks of 128 MB unless they vary", Why: "as published"},
+	{Item: "cache", Is: "8 GB unless it varies, of all nodes together", Why: "8 GB on each of nodes with 4 to 8 GB of memory cannot be"},
+	{Item: "input", Is: "12.5 GB in 100 maps, all applications, each with blocks of its own; 64 % cached", Why: "60 GB and 1 TB, as printed, leave 13 and 0.8 % cached"},
+	{Item: "10 to 100 maps", Is: "60 % cached for all numbers of maps"},
+	{Item: "arrival", Is: "each job alone, one run a seed; all schedulers see the same blocks and durations"},
+	{Item: "D of Delay and ACL", Is: "6 opportunities, one a node", Why: "not given"},
+	{Item: "applications", Is: "ratios of output to input from what the jobs do, computing times assumed; 8 reduces", Why: "not given"},
+	{Item: "the ApplicationMaster", Is: "on the NameNode's machine, in no worker's way"},
 }

@@ -1,242 +1,226 @@
 package clqlmrs
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"time"
 
+	"heddle/harness/internal/units"
 	"heddle/harness/paper"
-	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
 	"heddle/harness/state"
 )
 
-// testbed is the paper's cluster with jobs of one benchmark program, such as
-// WordCount, or with one job of each of the paper's five programs. What the paper does not specify has the
-// values in the variable standard.
+// testbed is the paper's cluster with one job, or with one of each of the
+// paper's five applications.
 type testbed struct {
-	app         string // name of the application; "" means that all five run at the same time
-	maps        int
-	blockMiB    int64
-	cacheGiB    float64 // size of the HDFS caches of all nodes together
-	containerGB float64 // RAM of a node divided by its number of containers, so it includes the RAM for the system and the HDFS cache
-	beatMs      int32
-	diskMBs     int64
-	linkMbit    int64
-	computePct  int32   // scales the computing times of all tasks, in percent; 100 leaves them as in the variable applications
-	slowStart   float32 // share of maps that must be done before the job's reduces start
-	actuator    sim.Actuator
-	splits      sim.Splits
+	App        string         `set:"app" of:"wordcount sort terasort join aggregation all"`
+	Maps       int            `set:"maps"`
+	Block      units.Size     `set:"block"`
+	Cache      units.Size     `set:"cache"`     // HDFS caches of all nodes together
+	CachedPct  float64        `set:"cachedPct"` // percentage of the maps whose block is cached; 0: as many as the cache holds
+	CacheBy    string         `set:"cacheBy" of:"equal spare"`
+	Cut        string         `set:"cut" of:"whole node"`
+	Containers string         `set:"containers" of:"ram 1 2 3 4 6 8"`
+	Join       string         `set:"join" of:"stages single"`
+	Beat       units.Duration `set:"beat"`
+	Disk       units.Rate     `set:"disk"`
+	Link       units.Rate     `set:"link"`
+	Compute    float64        `set:"compute"`   // scales the computing times of all tasks
+	SlowStart  float64        `set:"slowstart"` // share of maps that must be done before reduces start
+	Actuator   string         `set:"actuator" of:"ideal labels none"`
+	Copies     string         `set:"copies" of:"hdfs everywhere"` // everywhere: each node stores and caches all blocks
+	Tasks      string         `set:"tasks" of:"work equal"`       // equal: maps take a minute anywhere and nothing else takes time
+	Layout     int            `set:"layout"`                      // selects one of several random placements of the blocks
 }
 
-// standard is the cluster and job on which all figures of the paper are based.
-// Each figure changes some of its values.
+// standard has what the paper says, and where it is silent what clqlmrs.go
+// lists.
 var standard = testbed{
-	app: "wordcount", maps: 100, blockMiB: 128, cacheGiB: 8, containerGB: 2, beatMs: 1000,
-	diskMBs: 120, linkMbit: 10_000, computePct: 100, slowStart: 1, actuator: sim.Ideal,
+	App: "wordcount", Maps: 100, Block: 128 << 20, Cache: 8 << 30, CacheBy: "equal", Cut: "whole", Containers: "8", Join: "stages",
+	Beat: units.Duration(time.Second), Disk: 120e6, Link: 1.25e9, Compute: 1, SlowStart: 1, Actuator: "ideal", Copies: "hdfs", Tasks: "work",
 }
 
-// ramGB is the RAM in GB of the paper's DataNodes 1 to 6. Each DataNode has as
-// many cores as cores says.
+// ramGB is the RAM in GB of the paper's DataNodes 1 to 6, each with four cores.
 var ramGB = []float64{4, 6, 8, 4, 6, 8}
 
 const cores, replication, reduces = 4, 3, 8
 
-// application is one of the paper's five programs. It says how a job changes
-// the amount of data, and how long it computes. The paper gives none of these
-// numbers. Their ratios follow from what the programs do: WordCount's combiner
-// leaves almost nothing of a small vocabulary, sorting keeps all bytes, and
-// Hive's queries keep some columns and rows.
+// usedGB is the RAM in GB that we leave for a node's system and daemons where
+// caches are cut by what is spare.
+const usedGB = 3
+
+// application is one of the paper's five programs: how a job changes the amount
+// of data, and how long it computes. The paper gives none of these numbers. The
+// ratios follow from what the programs do: WordCount's combiner leaves almost
+// nothing, sorting keeps all bytes, and Hive's queries keep some columns and
+// rows. Later counts the jobs that follow the first, on its output.
 type application struct {
 	name, title      string
 	mapOut           float64 // bytes that maps put out for each byte that they read
 	mapMs, reduceMs  float64 // computing time in ms: of a map for each MiB read, of a reduce for each MiB fetched
 	reduceOutPerByte float64 // bytes that reduces write for each byte that they fetch
+	later            int
 }
 
 var applications = []application{
-	{"wordcount", "WordCount", 0.001, 80, 40, 0.5},
-	{"sort", "Sort", 1, 15, 15, 1},
-	{"terasort", "TeraSort", 1, 20, 20, 1},
-	{"join", "Join", 0.25, 40, 40, 0.1},
-	{"aggregation", "Aggregation", 0.1, 50, 30, 0.2},
+	{"wordcount", "WordCount", 0.001, 80, 40, 0.5, 0},
+	{"sort", "Sort", 1, 15, 15, 1, 0},
+	{"terasort", "TeraSort", 1, 20, 20, 1, 0},
+	{"join", "Join", 0.25, 40, 40, 0.1, 2},
+	{"aggregation", "Aggregation", 0.1, 50, 30, 0.2, 0},
 }
 
 var container = state.Resource{MemoryMB: 1024, VCores: 1}
 
-// nodes returns n nodes in two racks: nodes with an odd number in one rack,
-// those with an even number in the other.
-func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
-	list, racks := make([]sim.Node, n), make([]state.RackID, n)
-	for i := range list {
-		list[i] = of(i)
-		list[i].Name, list[i].Rack = fmt.Sprintf("dn%d", i+1), []string{"odd", "even"}[i%2]
-		racks[i] = state.RackID(i % 2)
+// With returns the testbed with one property changed.
+func (x testbed) With(name, value string) (paper.Setting, error) {
+	err := paper.SetField(&x, name, value)
+	beat := time.Duration(x.Beat)
+	if err == nil && (x.Maps < 1 || x.Maps > 10_000 || x.Block < 1<<20 || x.Block > 1<<30 || beat < time.Millisecond || beat > time.Hour || x.CachedPct > 100 || x.SlowStart > 1) {
+		err = errors.New("want 1 to 10000 maps, blocks of 1 MiB to 1 GiB, a beat of 1ms to 1h, cachedPct up to 100, slowstart up to 1")
 	}
-	return list, place.New(racks)
+	return x, err
 }
 
-// cachedMaps returns for how many maps of one job the block is cached, if all
-// jobs share the cache evenly. A job's part of the cache is rounded to whole
-// blocks.
-func (x testbed) cachedMaps(job, jobs int) int {
-	upTo := func(n int) int { return int(math.Round(x.cacheBlocks() * float64(n) / float64(jobs))) }
-	return min(x.maps, upTo(job+1)-upTo(job))
-}
-
-func (x testbed) cacheBlocks() float64 { return x.cacheGiB * (1 << 30) / float64(x.blockMiB<<20) }
-
-// cacheBytes returns the HDFS cache size of each node in bytes. Each node gets
-// the same number of whole blocks. Blocks that remain go to the nodes with the
-// most memory. At last each node gets some more blocks: as many as the argument
-// more says.
-func (x testbed) cacheBytes(more int) []int64 {
-	all, bytes := int(math.Round(x.cacheBlocks())), make([]int64, len(ramGB))
-	for i, gb := range ramGB {
-		rank := 0 // position of the node by memory, largest first; of two equal nodes the one with the lower index is first
-		for k, other := range ramGB {
-			if other > gb || other == gb && k < i {
-				rank++
-			}
+// Stages returns the jobs on the cluster: the application's job or all of them,
+// and the later jobs of a query that runs alone.
+func (x testbed) Stages(seed uint64) ([]paper.Stage, error) {
+	config, topology := x.cluster()
+	first := paper.Stage{Config: config}
+	var apps []application
+	for i, a := range applications {
+		if x.App == a.name || x.App == "all" {
+			apps = append(apps, a)
+			first.Jobs = append(first.Jobs, x.job(a, x.key(seed, i), topology))
 		}
-		blocks := all/len(ramGB) + more
-		if rank < all%len(ramGB) {
-			blocks++
-		}
-		bytes[i] = int64(blocks) * x.blockMiB << 20
 	}
-	return bytes
+	x.cacheBlocks(first.Jobs, seed)
+	stages := []paper.Stage{first}
+	if len(apps) > 1 || x.Join == "single" || x.Tasks == "equal" {
+		return stages, nil
+	}
+	// A later job reads what the reduces before it wrote: one file each, in no
+	// cache, too small to fill a block.
+	a, bytes := apps[0], float64(x.Maps)*float64(x.Block)
+	for stage := range a.later {
+		bytes *= a.mapOut * a.reduceOutPerByte
+		y := x
+		y.Maps, y.Block = reduces, units.Size(max(1, bytes/reduces))
+		stages = append(stages, paper.Stage{Config: config, Jobs: []sim.Job{y.job(a, x.key(seed, 100+stage), topology)}})
+	}
+	return stages, nil
 }
 
-// Config returns a simulation whose blocks are placed by HDFS's rules. In each
-// job's input, as many blocks are cached as cachedMaps says, spread over the
-// input.
-func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
-	c := sim.Config{Actuator: x.actuator, Splits: x.splits, Costs: sim.DefaultCosts(), MinAllocation: container}
-	c.Costs.NodeBeatMs = x.beatMs
+// key is what the places of an application's blocks are drawn with. Each
+// application has blocks of its own.
+func (x testbed) key(seed uint64, app int) draw.Key {
+	return draw.Stream(seed, "blocks").At(uint64(app)).At(uint64(x.Layout))
+}
+
+func (x testbed) cluster() (sim.Config, *place.Topology) {
+	c := sim.Config{Costs: sim.DefaultCosts(), MinAllocation: container}
+	if x.Tasks == "equal" {
+		c.Costs = sim.NoCosts()
+	}
+	c.Actuator = map[string]sim.Actuator{"ideal": sim.Ideal, "labels": sim.Labels, "none": sim.Native}[x.Actuator]
+	c.Costs.NodeBeatMs = int32(time.Duration(x.Beat).Milliseconds())
 	c.Cluster.WritesWait = true
-	var topology *place.Topology
-	c.Cluster.Nodes, topology = nodes(len(ramGB), func(i int) sim.Node {
-		slots := max(1, int32(math.Floor(ramGB[i]/x.containerGB)))
-		return sim.Node{
-			Capacity: state.Resource{MemoryMB: slots * container.MemoryMB, VCores: slots}, Cores: cores,
-			DiskBytesPerSec: x.diskMBs * 1e6, LinkBytesPerSec: x.linkMbit * 1e6 / 8, MemoryBytesPerSec: 2e9,
+	var racks []state.RackID
+	for i, gb := range ramGB {
+		slots := int32(gb / 2)
+		if x.Containers != "ram" {
+			slots = int32(x.Containers[0] - '0')
 		}
-	})
-	apps := applications
-	if x.app != "" {
-		apps = apps[:0:0]
-		for _, a := range applications {
-			if a.name == x.app {
-				apps = append(apps, a)
-			}
-		}
+		racks = append(racks, state.RackID(i%2))
+		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{
+			Name: fmt.Sprintf("dn%d", i+1), Rack: []string{"odd", "even"}[i%2],
+			Capacity: container.Times(slots), Cores: cores,
+			DiskBytesPerSec: int64(x.Disk), LinkBytesPerSec: int64(x.Link), MemoryBytesPerSec: 2e9,
+		})
 	}
-	var jobs []sim.Job
-	for i, a := range apps {
-		// The place of a block depends on the seed and the job's index, not on
-		// the application. So what a scheduler learns in the simulation of one
-		// application also serves the others.
-		jobs = append(jobs, x.job(a, blocksOf(seed, i), topology))
-	}
-	// HDFS may place the replicas so that one node's cache stays empty while
-	// others are full. All caches then grow by one block at a time, until all
-	// blocks that are to be cached fit.
-	for more := 0; !x.fill(place.NewCache(x.cacheBytes(more)), jobs, seed); more++ {
-	}
-	return c, jobs, nil
-}
-
-func blocksOf(seed uint64, job int) draw.Key { return draw.Stream(seed, "blocks").At(uint64(job)) }
-
-// fill puts blocks of the jobs' inputs into the simulated HDFS cache. It
-// returns false if the cache is too small for them.
-func (x testbed) fill(cache *place.Cache, jobs []sim.Job, seed uint64) bool {
-	for i := range jobs {
-		j, want := &jobs[i], x.cachedMaps(i, len(jobs))
-		j.Cached = state.Hosts{}
-		if cache.File(&j.Cached, blocksOf(seed, i).At(1), &j.Replicas, x.blockMiB<<20, place.Directive{Blocks: want, Copies: 1}) < want {
-			return false
-		}
-	}
-	return true
+	return c, place.New(racks)
 }
 
 func (x testbed) job(a application, key draw.Key, topology *place.Topology) sim.Job {
-	block := x.blockMiB << 20
-	j := sim.Job{SlowStart: x.slowStart}
+	block := int64(x.Block)
+	j := sim.Job{SlowStart: float32(x.SlowStart)}
 	j.Name, j.User, j.Queue = a.name, "bench", "default"
-	j.Maps, j.Reduces, j.MapSize, j.ReduceSize = int32(x.maps), reduces, container, container
-	out := int64(a.mapOut * float64(block))
-	compute := func(ms float64) int32 { return int32(ms * float64(x.computePct) / 100) }
-	j.MapWork = []sim.Work{{InputBytes: block, OutputBytes: out, ComputeMs: compute(a.mapMs * float64(x.blockMiB)), SpreadPercent: 10}}
-	fetched := float64(out) * float64(x.maps) / reduces
-	j.ReduceWork = []sim.Work{{
-		OutputBytes: int64(a.reduceOutPerByte * fetched), ComputeMs: compute(a.reduceMs * fetched / (1 << 20)), SpreadPercent: 10,
-	}}
-	topology.File(&j.Replicas, key.At(0), x.maps, state.None, replication)
+	j.Maps, j.MapSize, j.ReduceSize = int32(x.Maps), container, container
+	if x.Copies == "everywhere" {
+		for range x.Maps {
+			j.Replicas.Add(0, 1, 2, 3, 4, 5)
+		}
+	} else {
+		topology.File(&j.Replicas, key.At(0), x.Maps, state.None, replication)
+	}
+	if x.Tasks == "equal" {
+		j.MapWork = []sim.Work{{FixedMs: 60_000}}
+		return j
+	}
+	out, mib := int64(a.mapOut*float64(block)), float64(block)/(1<<20)
+	compute := func(ms float64) int32 { return int32(min(ms*x.Compute, math.MaxInt32)) }
+	fetched := float64(out) * float64(x.Maps) / reduces
+	j.Reduces = reduces
+	j.MapWork = []sim.Work{{InputBytes: block, OutputBytes: out, ComputeMs: compute(a.mapMs * mib), SpreadPercent: 10}}
+	j.ReduceWork = []sim.Work{{OutputBytes: int64(a.reduceOutPerByte * fetched), ComputeMs: compute(a.reduceMs * fetched / (1 << 20)), SpreadPercent: 10}}
 	return j
 }
 
-// environment is a small cluster with one job, like those with which the paper
-// trains CLQLMRS. Nodes have free slots, blocks are placed at random, and maps
-// are equally long. Nothing but running maps takes time.
-type environment struct {
-	nodes, slots, maps, replication int
-	cachedPct                       int
-	layout                          int // selects one of several random placements of the blocks, counted from 0
-}
-
-// Config returns a simulation whose blocks are placed on nodes at random. A
-// share of the blocks is cached, each on one of its nodes.
-func (x environment) Config(seed uint64) (sim.Config, []sim.Job, error) {
-	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts(), MinAllocation: container}
-	c.Costs.NodeBeatMs = standard.beatMs
-	c.Cluster.Nodes, _ = nodes(x.nodes, func(int) sim.Node { return sim.Node{Capacity: container.Times(int32(x.slots))} })
-	j := sim.Job{MapWork: []sim.Work{{FixedMs: 60_000}}}
-	j.Name, j.User, j.Queue, j.Maps, j.MapSize = "episode", "bench", "default", int32(x.maps), container
-	key := draw.Stream(seed, "environment").At(uint64(x.layout))
-	order := place.Shuffled(key.At(0), x.maps)
-	cached := x.maps * x.cachedPct / 100
-	for i := range x.maps {
-		holders := place.Shuffled(key.At(1).At(uint64(i)), x.nodes)[:x.replication]
-		j.Replicas.Add(holders...)
-		if int(order[i]) < cached {
-			j.Cached.Add(holders[0])
-		} else {
-			j.Cached.Add()
+// cacheBlocks fills the HDFS caches with blocks of the jobs' inputs, spread over
+// each input. Jobs share the caches evenly.
+func (x testbed) cacheBlocks(jobs []sim.Job, seed uint64) {
+	if x.Copies == "everywhere" {
+		for i := range jobs {
+			jobs[i].Cached = jobs[i].Replicas
+		}
+		return
+	}
+	all := float64(x.Cache) / float64(x.Block)
+	if x.CachedPct > 0 {
+		all = x.CachedPct / 100 * float64(x.Maps*len(jobs))
+	}
+	// HDFS may place the replicas so that one node's cache stays empty while
+	// others are full. If the caches are not cut by node, all of them then grow
+	// by one block at a time, until all blocks that are to be cached fit.
+	for more := 0; ; more++ {
+		sizes, fit := x.cacheSizes(all, more)
+		cache := place.NewCache(sizes)
+		done := true
+		for i := range jobs {
+			j, upTo := &jobs[i], func(n int) int { return int(math.Round(min(all, fit) * float64(n) / float64(len(jobs)))) }
+			want := min(x.Maps, upTo(i+1)-upTo(i))
+			j.Cached = state.Hosts{}
+			got := cache.File(&j.Cached, x.key(seed, i).At(1), &j.Replicas, int64(x.Block), place.Directive{Blocks: want, Copies: 1})
+			done = done && got == want
+		}
+		if done || x.Cut == "node" && x.CachedPct == 0 {
+			return
 		}
 	}
-	return c, []sim.Job{j}, nil
 }
 
-// scheduler is a scheduler model with its parameters, and the name that the
-// paper uses for it.
-type scheduler struct {
-	label, model string
-	params       sched.Params
-}
-
-var (
-	fifo     = scheduler{"FIFO", "fifo", nil}
-	delay    = scheduler{"Delay", "delay", nil}
-	acl      = scheduler{"ACL", "acl", sched.Params{"c": "3"}}
-	acl2     = scheduler{"ACL C=2", "acl", sched.Params{"c": "2"}}
-	acl5     = scheduler{"ACL C=5", "acl", sched.Params{"c": "5"}}
-	learner  = scheduler{"CLQLMRS", "clqlmrs", nil}
-	learnerR = scheduler{"CLQLMRS, cumulative reward", "clqlmrs", sched.Params{"reward": "cumulative"}}
-	learnerQ = scheduler{"CLQLMRS, Q-learning", "clqlmrs", sched.Params{"update": "q"}}
-	learnerC = scheduler{"CLQLMRS, Q-learning, cumulative", "clqlmrs", sched.Params{"update": "q", "reward": "cumulative"}}
-	classes  = scheduler{"CLQLMRS, by class", "clqlmrs", sched.Params{"table": "class"}}
-	matching = scheduler{"matching", "matching", nil}
-	patient  = scheduler{"ACL, C = D = 2000", "acl", sched.Params{"c": "2000", "d": "2000"}}
-)
-
-// four contains the four schedulers that the paper compares in all figures
-// except Figure 5.
-var four = []scheduler{fifo, delay, acl, learner}
-
-func (s scheduler) in(x paper.Setting) paper.Case {
-	return paper.Case{Setting: x, Model: s.model, Params: s.params}
+// cacheSizes returns the HDFS cache size of each node in bytes, and how many
+// blocks fit. Whole blocks are given out: the nodes' parts are rounded up if the
+// cache is cut as a whole, and down if it is cut by node.
+func (x testbed) cacheSizes(blocks float64, more int) (sizes []int64, fit float64) {
+	spare := 0.0
+	for _, gb := range ramGB {
+		spare += gb - usedGB
+	}
+	for _, gb := range ramGB {
+		part := blocks / float64(len(ramGB))
+		if x.CacheBy == "spare" {
+			part = blocks * (gb - usedGB) / spare
+		}
+		n := math.Ceil(part)
+		if x.Cut == "node" && x.CachedPct == 0 {
+			n = math.Floor(part)
+		}
+		sizes, fit = append(sizes, (int64(n)+int64(more))*int64(x.Block)), fit+n
+	}
+	return sizes, fit
 }

@@ -46,6 +46,11 @@ type Episode struct {
 	Return    float64 // sum of the rewards in the training episode
 	LocalRate float64 // share of the episode's assignments that are cache-local or node-local (class CL or DL)
 	CacheRate float64 // share of the episode's assignments that are cache-local (class CL)
+	// Assignments is the number of maps that the episode placed.
+	Assignments int
+	// Table is the table in training, as it is after the episode. It changes
+	// with the next one.
+	Table *Table
 }
 
 // Train learns a Q-table for a layout (the locality class of each map on each
@@ -89,7 +94,8 @@ func TrainClasses(rule Rule, seed uint64, after func(Episode) bool) *Table {
 func (l *learner) train(from, to int, after func(Episode) bool) bool {
 	l.learning = true
 	for number := from; number <= to; number++ {
-		done := Episode{Number: number, Epsilon: l.epsilon, Return: l.episode(l.epsilonGreedy)}
+		done := Episode{Number: number, Epsilon: l.epsilon, Return: l.episode(l.epsilonGreedy), Table: l.Table}
+		done.Assignments = l.started
 		done.LocalRate = float64(l.counts[CacheLocal]+l.counts[DataLocal]) / float64(l.started)
 		done.CacheRate = float64(l.counts[CacheLocal]) / float64(l.started)
 		l.epsilon = l.rule.epsilonAfter(number, l.epsilon)

@@ -26,7 +26,7 @@ import (
 type Options struct {
 	Watch *watch.Watcher
 	// Core holds the scheduler model, the actuator, the choice of splits and Origin. Of
-	// its field Setup only GrantLimit and Keep are used; Start asks the cluster for the
+	// its field Setup only GrantLimit, Keep and the slots are used; Start asks the cluster for the
 	// rest.
 	Core steer.Options
 	// Changes makes the calls that change the cluster. If it is a *lease.Hold, the
@@ -83,7 +83,8 @@ func Start(ctx context.Context, o Options) (*Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start steering: %w", err)
 	}
-	setup.GrantLimit, setup.Keep = o.Core.Setup.GrantLimit, o.Core.Setup.Keep
+	own := &o.Core.Setup
+	setup.GrantLimit, setup.Keep, setup.MapSlots, setup.ReduceSlots = own.GrantLimit, own.Keep, own.MapSlots, own.ReduceSlots
 	o.Core.Setup = setup
 	files := &staged{watch: o.Watch, leastMB: max(1, int64(setup.Smallest.MemoryMB)), jobs: map[string]stagedJob{}}
 	d, err := start(ctx, files, o)

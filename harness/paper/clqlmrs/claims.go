@@ -1,0 +1,138 @@
+package clqlmrs
+
+import (
+	"fmt"
+	"strings"
+
+	"heddle/harness/paper"
+	"heddle/harness/stats"
+)
+
+// claims are the paper's claims, each as the effects that it asks for. Where the
+// paper prints a size, at least a third of it is asked for.
+var claims = []paper.Claim{
+	{ID: "C1", Parts: []string{"fig9"}, Published: "CLQLMRS < ACL < Delay < FIFO", Text: "mean time over the five applications is in this order; ours is the last against the first", Effects: order},
+	{ID: "C2", Parts: []string{"fig9", "table5"}, Published: "26.54", Text: "CLQLMRS saves time against FIFO, at least 9 %", Effects: func(d *paper.Data) []paper.Effect {
+		return []paper.Effect{saves(d, fifo, learner, 9)}
+	}},
+	{ID: "C3", Parts: []string{"fig9", "table5"}, Published: "8.98", Text: "CLQLMRS saves time against ACL", Effects: func(d *paper.Data) []paper.Effect {
+		return []paper.Effect{saves(d, acl, learner, 0)}
+	}},
+	{ID: "C4", Parts: []string{"fig8"}, Published: "20.8", Text: "local rate: FIFO lowest, ACL and CLQLMRS highest, CLQLMRS at least 7 points above FIFO", Effects: local},
+	{ID: "C5", Parts: []string{"table4"}, Published: "2.2 (25, 35, 46, 55 %)", Text: "cache rate at 100 maps: FIFO < Delay < ACL < CLQLMRS, the last 1.5 to 3.5 times the first", Effects: cache},
+	{ID: "C6", Parts: []string{"fig5"}, Published: "17 / 3, 25 / 3, 24 / 3", Text: "cache rate rises with the cache; from 4 to 8 GB that of CLQLMRS and ACL at least 3 times as much as FIFO's", Effects: rise},
+	{ID: "C7", Parts: []string{"fig5"}, Published: "8", Text: "ACL with C=5 has a higher cache rate than with C=2, and waits longer", Effects: patience},
+	{ID: "C8", Parts: []string{"fig6", "fig7"}, Published: "rises", Text: "local rate rises with block size and from 10 to 50 maps for every scheduler; ours is CLQLMRS by maps", Effects: growth},
+}
+
+// measures are shown of each reading, over the five applications.
+var measures = []paper.Measure{
+	{Name: "cache rate", Unit: "%", Of: func(d *paper.Data) stats.Estimate { return stats.MeanShare(rates(d, learner, paper.CacheRate)) }},
+	{Name: "local rate", Unit: "%", Of: func(d *paper.Data) stats.Estimate { return stats.MeanShare(rates(d, learner, paper.LocalRate)) }},
+	{Name: "time saved against FIFO", Unit: "%", Of: func(d *paper.Data) stats.Estimate { return saves(d, fifo, learner, 0).Estimate }},
+}
+
+func rates(d *paper.Data, label string, of paper.Rate) []stats.Share {
+	return d.Grid("apps", label).Shares(label, of)
+}
+
+// saves is the time that b saves against a over the five applications, asked to
+// be at least so many percent. There is no more to save than what a would save
+// if every node cached every block.
+func saves(d *paper.Data, a, b string, least float64) paper.Effect {
+	g := d.Grid("apps", a, b)
+	e := paper.Effect{What: fmt.Sprintf("time that %s saves against %s", b, a), Unit: "%", Estimate: paper.Saved(g.Seconds(a), g.Seconds(b)), Least: least}
+	e.Room, e.RoomWhy = paper.Saved(g.Seconds(a), d.Grid("room", fifo).Seconds(fifo)).Value, "so much is saved if all nodes cache all blocks"
+	return e
+}
+
+func order(d *paper.Data) []paper.Effect {
+	return []paper.Effect{saves(d, fifo, learner, 0), saves(d, acl, learner, 0), saves(d, delay, acl, 0), saves(d, fifo, delay, 0)}
+}
+
+// above is by how many points b's rate is above a's, of which there are at most
+// so many percent.
+func above(g *paper.Grid, rate string, of paper.Rate, a, b string, most float64, columns ...int) paper.Effect {
+	low := g.Shares(a, of, columns...)
+	e := paper.Effect{What: fmt.Sprintf("%s of %s above %s's", rate, b, a), Unit: "points", Estimate: paper.More(low, g.Shares(b, of, columns...))}
+	has := stats.MeanShare(low).Value
+	e.Room, e.RoomWhy = most-has, fmt.Sprintf("%s is at %.1f of %.1f %%", a, has, most)
+	return e
+}
+
+func local(d *paper.Data) []paper.Effect {
+	g := d.Grid("apps", four...)
+	first := above(g, "local rate", paper.LocalRate, fifo, learner, 100)
+	first.Least = 7
+	list := []paper.Effect{first}
+	for _, pair := range [][2]string{{fifo, delay}, {fifo, acl}, {delay, acl}, {delay, learner}} {
+		list = append(list, above(g, "local rate", paper.LocalRate, pair[0], pair[1], 100))
+	}
+	return list
+}
+
+func cache(d *paper.Data) []paper.Effect {
+	const last = 3 // the column of 100 maps
+	g := d.Grid("table4", four...)
+	cached := stats.MeanShare(g.Shares(fifo, paper.CachedShare, last)).Value
+	rate := func(label string) []float64 { return paper.Percents(g.Shares(label, paper.CacheRate, last)) }
+	first := paper.Effect{What: "cache rate of CLQLMRS", Unit: "times FIFO's", Estimate: paper.Times(rate(fifo), rate(learner)), None: 1, Least: 1.5, Most: 3.5}
+	first.Room, first.RoomWhy = cached/stats.Mean(rate(fifo)).Value, fmt.Sprintf("%.1f %% are cached", cached)
+	list := []paper.Effect{first}
+	for _, pair := range [][2]string{{fifo, delay}, {delay, acl}, {acl, learner}} {
+		list = append(list, above(g, "cache rate", paper.CacheRate, pair[0], pair[1], cached, last))
+	}
+	return list
+}
+
+func rise(d *paper.Data) []paper.Effect {
+	g := d.Grid("cache", fifth...)
+	from4to8 := func(label string, of paper.Rate) []float64 {
+		low, high := paper.Percents(g.Shares(label, of, 1)), paper.Percents(g.Shares(label, of, 3))
+		for i := range high {
+			high[i] -= low[i]
+		}
+		return high
+	}
+	own := from4to8(fifo, paper.CacheRate)
+	most := paper.Times(own, from4to8(fifo, paper.CachedShare)).Value
+	var list []paper.Effect
+	for _, label := range []string{learner, acl2, acl5} {
+		e := paper.Effect{What: "rise of " + label, Unit: "times FIFO's", Estimate: paper.Times(own, from4to8(label, paper.CacheRate)), None: 1, Least: 3}
+		e.Room, e.RoomWhy = most, "so much more is cached"
+		list = append(list, e)
+	}
+	for _, label := range fifth {
+		e := paper.More(g.Shares(label, paper.CacheRate, 0), g.Shares(label, paper.CacheRate, 3))
+		list = append(list, paper.Effect{What: label + " from 2 to 8 GB", Unit: "points", Estimate: e})
+	}
+	return list
+}
+
+// patience measures the wait with jobs that do not fill the cluster and whose
+// maps take equally long everywhere: what such a job takes longer, it waits.
+func patience(d *paper.Data) []paper.Effect {
+	g, w := d.Grid("cache", acl2, acl5), d.Grid("waiting", acl2, acl5)
+	cached := stats.MeanShare(g.Shares(acl2, paper.CachedShare)).Value
+	waits := paper.Effect{What: "wait of 10 maps longer", Unit: "s", Estimate: stats.PairedDifference(w.Seconds(acl2), w.Seconds(acl5)).Estimate}
+	return []paper.Effect{above(g, "cache rate", paper.CacheRate, acl2, acl5, cached), waits}
+}
+
+func growth(d *paper.Data) []paper.Effect {
+	var list []paper.Effect
+	for _, x := range []struct {
+		design, from string
+		last         int
+	}{{"maps", "from 10 to 50 maps", 4}, {"blocks", "from 64 to 256 MB", 2}} {
+		g := d.Grid(x.design, four...)
+		for i := range four {
+			label := four[len(four)-1-i] // CLQLMRS first, whose effect is shown as ours
+			low := g.Shares(label, paper.LocalRate, 0)
+			e := paper.Effect{What: strings.Join([]string{"local rate of", label, x.from}, " "), Unit: "points", Estimate: paper.More(low, g.Shares(label, paper.LocalRate, x.last))}
+			e.Room = 100 - stats.MeanShare(low).Value
+			e.RoomWhy = fmt.Sprintf("it begins at %.1f %%", 100-e.Room)
+			list = append(list, e)
+		}
+	}
+	return list
+}

@@ -1,0 +1,334 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"heddle/harness/sched"
+	"heddle/harness/stats"
+)
+
+// Data gives figures and claims the simulations of a paper in one reading. The
+// first error is kept: after it all results are empty.
+type Data struct {
+	paper   *Paper
+	bench   *bench
+	reading Reading
+	values  map[string]string // by the names that axes set: those of the reading, and those fixed by the user
+	setup   Setting
+	inPlace *Scheduler // control in the claimant's place; nil: the claimant itself
+	asked   bool       // whether the claimant's results were asked for
+	seen    *[]seen    // what was simulated, for the rows of Report.Rows; shared by the controls' Data
+	// episodes are the numbers of training episodes of all readings that are
+	// computed together, by the rule of training that they share.
+	episodes map[string][]int
+	err      error
+}
+
+// seen is a scheduler in one column of a design.
+type seen struct {
+	design, column, label string
+	trials                []Simulation
+}
+
+// data returns the Data of a reading, in which the values in fixed replace the
+// reading's. The argument beside has other readings that are computed too.
+func (p *Paper) data(b *bench, r Reading, fixed map[string]string, beside []Reading) (*Data, error) {
+	d := &Data{paper: p, bench: b, reading: r, values: p.values(r, fixed), setup: p.Setup, seen: &[]seen{}, episodes: map[string][]int{}}
+	for _, key := range slices.Sorted(maps.Keys(d.values)) {
+		value := d.values[key]
+		model, param, isParam := strings.Cut(key, ".")
+		var err error
+		switch {
+		case isParam:
+			err = p.checkParam(model, param, value)
+		case key == Offering:
+			err = checkOffering(value)
+		case key == Training:
+			_, err = assignmentMs(value)
+		default:
+			if d.setup, err = d.setup.With(key, value); err != nil {
+				err = fmt.Errorf("set %s=%s: %w: %w", key, value, err, ErrUnknown)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range append(beside, r) {
+		rule, n, ok := trainingRule(p.values(x, fixed), d.claimant().Model)
+		if ok && !slices.Contains(d.episodes[rule], n) {
+			d.episodes[rule] = append(d.episodes[rule], n)
+		}
+	}
+	return d, nil
+}
+
+func (p *Paper) values(r Reading, fixed map[string]string) map[string]string {
+	values := p.printed()
+	maps.Copy(values, r.Set)
+	maps.Copy(values, fixed)
+	return values
+}
+
+// checkParam returns an error if no scheduler of the paper has the parameter, or
+// the value is not one of the parameter's.
+func (p *Paper) checkParam(model, param, value string) error {
+	known := []string{}
+	for _, s := range slices.Concat(p.Schedulers, p.Controls) {
+		if s.Model == model {
+			if param == splitsParam {
+				return nil
+			}
+			if _, err := sched.New(model, sched.Params{param: value}); err != nil {
+				return fmt.Errorf("set %s.%s=%s: %w: %w", model, param, value, err, ErrUnknown)
+			}
+			return nil
+		}
+		if !slices.Contains(known, s.Model) {
+			known = append(known, s.Model)
+		}
+	}
+	return fmt.Errorf("set %s.%s: %w: paper %s has the models %s", model, param, ErrUnknown, p.Name, strings.Join(known, ", "))
+}
+
+// trainingRule returns a text of all values but the number of episodes, which
+// is equal for readings that one training can serve.
+func trainingRule(values map[string]string, model string) (rule string, episodes int, ok bool) {
+	rest := maps.Clone(values)
+	n, ok := episodesOf(rest[model+".episodes"])
+	for _, key := range []string{model + ".episodes", model + "." + splitsParam, Offering, Training} {
+		delete(rest, key)
+	}
+	return fmt.Sprint(rest), n, ok
+}
+
+// differs returns the values of the reading that differ from those as printed.
+func (d *Data) differs() map[string]string {
+	set, printed := map[string]string{}, d.paper.printed()
+	for key, value := range d.values {
+		if printed[key] != value {
+			set[key] = value
+		}
+	}
+	return set
+}
+
+func (d *Data) claimant() Scheduler {
+	for _, s := range d.paper.Schedulers {
+		if s.Label == d.paper.Claimant {
+			return s
+		}
+	}
+	return Scheduler{}
+}
+
+// with returns the same data with a control in the claimant's place.
+func (d *Data) with(control *Scheduler) *Data {
+	c := *d
+	c.inPlace, c.asked = control, false
+	return &c
+}
+
+func (d *Data) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+// scheduler returns the scheduler that a label means, with the parameters that
+// the reading gives its model.
+func (d *Data) scheduler(label string) Scheduler {
+	s := Scheduler{}
+	if label == d.paper.Claimant {
+		d.asked = true
+	}
+	if label == d.paper.Claimant && d.inPlace != nil {
+		s = *d.inPlace
+	} else if i := slices.IndexFunc(d.paper.Schedulers, func(s Scheduler) bool { return s.Label == label }); i >= 0 {
+		s = d.paper.Schedulers[i]
+	} else {
+		d.fail(fmt.Errorf("paper %s has no scheduler %q", d.paper.Name, label))
+		return s
+	}
+	params := maps.Clone(s.Params)
+	if params == nil {
+		params = sched.Params{}
+	}
+	for key, value := range d.values {
+		if model, param, ok := strings.Cut(key, "."); ok && model == s.Model {
+			params[param] = value
+		}
+	}
+	s.Params = params
+	return s
+}
+
+// Grid returns the simulations of schedulers in the columns of a design.
+func (d *Data) Grid(design string, labels ...string) *Grid {
+	g := &Grid{cells: map[string][][]Simulation{}}
+	i := slices.IndexFunc(d.paper.Designs, func(x Design) bool { return x.ID == design })
+	if i < 0 {
+		d.fail(fmt.Errorf("paper %s has no design %q", d.paper.Name, design))
+	}
+	if d.err != nil {
+		return g
+	}
+	x := d.paper.Designs[i]
+	g.X = x.X
+	var cases []Case
+	for _, c := range x.Columns {
+		g.Columns = append(g.Columns, c.Name)
+	}
+	for _, label := range labels {
+		for _, c := range x.Columns {
+			cases = append(cases, d.newCase(label, c))
+		}
+	}
+	if d.err != nil {
+		return g
+	}
+	trials, err := d.bench.trials(cases)
+	if err != nil {
+		d.fail(err)
+		return g
+	}
+	for k, label := range labels {
+		g.cells[label] = trials[k*len(x.Columns):][:len(x.Columns)]
+		for c := range x.Columns {
+			*d.seen = append(*d.seen, seen{x.ID, x.Columns[c].Name, cases[k*len(x.Columns)].Scheduler.Label, g.cells[label][c]})
+		}
+	}
+	return g
+}
+
+// newCase returns the case of a scheduler in one column of a design.
+func (d *Data) newCase(label string, column Column) Case {
+	c := Case{Setting: d.setup, Scheduler: d.scheduler(label), Offering: d.values[Offering]}
+	for _, name := range slices.Sorted(maps.Keys(column.Set)) {
+		var err error
+		if c.Setting, err = c.Setting.With(name, column.Set[name]); err != nil {
+			d.fail(fmt.Errorf("design column %q: %w", column.Name, err))
+			return c
+		}
+	}
+	if takes(c.Scheduler.Model, "episodes") {
+		c.AssignmentMs, _ = assignmentMs(d.values[Training])
+		rule, _, _ := trainingRule(d.values, c.Scheduler.Model)
+		c.Episodes = d.episodes[rule]
+	}
+	return c
+}
+
+// Grid has simulations of schedulers in the columns of a design.
+type Grid struct {
+	X       string
+	Columns []string
+	cells   map[string][][]Simulation
+}
+
+// at returns the simulations of a scheduler in the given columns, all columns if
+// none are given.
+func (g *Grid) at(label string, columns []int) [][]Simulation {
+	cells := g.cells[label]
+	if len(columns) == 0 || len(cells) == 0 {
+		return cells
+	}
+	list := make([][]Simulation, len(columns))
+	for i, k := range columns {
+		list[i] = cells[k]
+	}
+	return list
+}
+
+// Shares returns a rate of a scheduler over the given columns together (all if
+// none are given), one value for each seed.
+func (g *Grid) Shares(label string, of Rate, columns ...int) []stats.Share {
+	var sum []stats.Share
+	for _, trials := range g.at(label, columns) {
+		if sum == nil {
+			sum = make([]stats.Share, len(trials))
+		}
+		for i, x := range each(trials, of) {
+			sum[i] = sum[i].Plus(x)
+		}
+	}
+	return sum
+}
+
+// Seconds returns the mean time of a scheduler's jobs over the given columns
+// (all if none are given), one value for each seed.
+func (g *Grid) Seconds(label string, columns ...int) []float64 {
+	return g.Mean(label, func(s *Simulation) float64 { return s.Seconds }, columns...)
+}
+
+// Mean returns the mean of a number over the given columns (all if none are
+// given), one value for each seed.
+func (g *Grid) Mean(label string, of func(*Simulation) float64, columns ...int) []float64 {
+	var sum []float64
+	cells := g.at(label, columns)
+	for _, trials := range cells {
+		if sum == nil {
+			sum = make([]float64, len(trials))
+		}
+		for i, x := range each(trials, of) {
+			sum[i] += x / float64(len(cells))
+		}
+	}
+	return sum
+}
+
+// Saved returns by how many percent the times b are below the times a, as the
+// geometric mean over pairs of the same seed.
+func Saved(a, b []float64) stats.Estimate {
+	r := stats.PairedRatio(a, b).Estimate
+	r.Value, r.Lo, r.Hi = 100*(1-r.Value), 100*(1-r.Hi), 100*(1-r.Lo)
+	return r
+}
+
+// More returns by how many percentage points the shares b are above the shares
+// a, as the mean over pairs of the same seed.
+func More(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifference(a, b).Estimate }
+
+// Times returns the mean of b divided by the mean of a, for pairs of the same
+// seed. The interval follows from how far each b[i] is from the ratio times
+// a[i].
+func Times(a, b []float64) stats.Estimate {
+	if len(a) == 0 || len(a) != len(b) {
+		return nan()
+	}
+	below, above := stats.Mean(a).Value, stats.Mean(b).Value
+	ratio := above / below
+	rest := make([]float64, len(a))
+	for i := range rest {
+		rest[i] = (b[i] - ratio*a[i]) / below
+	}
+	e := stats.Mean(rest)
+	e.Value, e.Lo, e.Hi = ratio, ratio+e.Lo-e.Value, ratio+e.Hi-e.Value
+	return e
+}
+
+// Percents returns shares in percent.
+func Percents(shares []stats.Share) []float64 {
+	xs := make([]float64, len(shares))
+	for i, s := range shares {
+		xs[i] = s.Percent()
+	}
+	return xs
+}
+
+// Given returns the mean of a share that the set-up fixes, such as that of
+// cached blocks. If it is the same with every seed, its interval has no width.
+func Given(shares []stats.Share) stats.Estimate {
+	e := stats.MeanShare(shares)
+	if len(shares) > 0 && !slices.ContainsFunc(shares, func(s stats.Share) bool { return s.Percent() != shares[0].Percent() }) {
+		e.Lo, e.Hi = e.Value, e.Value
+	}
+	return e
+}
+
+// errNoCases is the error of a part or claim that asks for nothing.
+var errNoCases = errors.New("it compares nothing")

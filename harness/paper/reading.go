@@ -1,0 +1,256 @@
+package paper
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// named returns the reading with this name; empty means AsPrinted.
+func (p *Paper) named(name string) (Reading, error) {
+	if name == "" || name == AsPrinted {
+		return Reading{Name: AsPrinted}, nil
+	}
+	for _, r := range p.Readings {
+		if r.Name == name {
+			return r, nil
+		}
+	}
+	return Reading{}, fmt.Errorf("reading %q: %w: there are %s", name, ErrUnknown, strings.Join(p.readingNames(), ", "))
+}
+
+func (p *Paper) readingNames() []string {
+	names := []string{AsPrinted}
+	for _, r := range p.Readings {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// printed returns the first value of every axis, by the name of what it sets.
+func (p *Paper) printed() map[string]string {
+	values := map[string]string{}
+	for i := range p.Axes {
+		values[p.Axes[i].key()] = p.Axes[i].Values[0].Value
+	}
+	return values
+}
+
+// Key returns what an axis of this name sets. Any other name stands for itself.
+func (p *Paper) Key(name string) string {
+	for i := range p.Axes {
+		if p.Axes[i].Name == name {
+			return p.Axes[i].key()
+		}
+	}
+	return name
+}
+
+// axes returns the paper's axes, with the values that a reading takes.
+func (p *Paper) axes(values map[string]string) []AxisTaken {
+	var list []AxisTaken
+	for _, a := range p.Axes {
+		t := AxisTaken{Axis: a, Taken: values[a.key()]}
+		for _, v := range a.Values {
+			if v.Value == t.Taken {
+				t.Mark, t.Why = v.Mark, v.Why
+			}
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// AxisTaken is an axis with the value that a reading takes.
+type AxisTaken struct {
+	Axis
+	Taken string `json:"taken"`
+	Mark  Mark   `json:"mark"` // empty for a value that is none of the axis's
+	Why   string `json:"why,omitempty"`
+}
+
+// differing returns values that differ from those as printed, as a text like
+// "reward=step, episode=job".
+func (p *Paper) differing(set map[string]string) string {
+	var list []string
+	left := maps.Clone(set)
+	for i := range p.Axes {
+		a := &p.Axes[i]
+		if v, ok := left[a.key()]; ok {
+			list = append(list, a.Name+"="+v)
+			delete(left, a.key())
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(left)) {
+		list = append(list, key+"="+left[key])
+	}
+	return strings.Join(list, ", ")
+}
+
+// chosen returns the axes that a matrix varies: those with the given names, or
+// those that the paper chooses. Axes with a fixed value are left out.
+func (p *Paper) chosen(names []string, fixed map[string]string) ([]*Axis, error) {
+	var list []*Axis
+	var all []string
+	left := slices.Clone(names)
+	for i := range p.Axes {
+		a := &p.Axes[i]
+		all = append(all, a.Name)
+		wanted := slices.Contains(names, a.Name)
+		left = slices.DeleteFunc(left, func(name string) bool { return name == a.Name })
+		if _, isFixed := fixed[a.key()]; !isFixed && (wanted || len(names) == 0 && a.Chosen) {
+			list = append(list, a)
+		}
+	}
+	if len(left) > 0 {
+		return nil, fmt.Errorf("axis %q: %w: paper %s has %s", left[0], ErrUnknown, p.Name, strings.Join(all, ", "))
+	}
+	return list, nil
+}
+
+// readings returns the readings of a matrix: as printed, those with a name,
+// each axis changed alone from the last of these, and mixed ones, in which every
+// pair of values of two axes occurs. With full set all combinations take the
+// place of the mixed ones.
+func (p *Paper) readings(axes []*Axis, full bool) []Reading {
+	list := append([]Reading{{Name: AsPrinted}}, p.Readings...)
+	centre := list[len(list)-1]
+	at := func(r Reading, a *Axis) string {
+		if v, ok := r.Set[a.key()]; ok {
+			return v
+		}
+		return a.Values[0].Value
+	}
+	known, mixed := map[string]bool{}, 0
+	add := func(r Reading) {
+		values := p.printed()
+		maps.Copy(values, r.Set)
+		if id := fmt.Sprint(values); !known[id] {
+			known[id] = true
+			if r.Name == "" {
+				mixed++
+				r.Name = fmt.Sprintf("mixed %d", mixed)
+			}
+			list = append(list, r)
+		}
+	}
+	named := list
+	list = nil
+	for _, r := range named {
+		add(r)
+	}
+	for _, a := range axes {
+		for _, v := range a.Values {
+			if v.Value != at(centre, a) {
+				set := maps.Clone(centre.Set)
+				if set == nil {
+					set = map[string]string{}
+				}
+				set[a.key()] = v.Value
+				add(Reading{Name: centre.Name + ", " + a.Name + "=" + v.Value, Set: set})
+			}
+		}
+	}
+	if full {
+		for _, r := range grid(axes) {
+			add(r)
+		}
+		return list
+	}
+	for _, r := range pairwise(axes) {
+		add(r)
+	}
+	return list
+}
+
+// grid returns all combinations of the axes' values.
+func grid(axes []*Axis) []Reading {
+	list := []Reading{{Set: map[string]string{}}}
+	for _, a := range axes {
+		var next []Reading
+		for _, r := range list {
+			for _, v := range a.Values {
+				set := maps.Clone(r.Set)
+				set[a.key()] = v.Value
+				next = append(next, Reading{Set: set})
+			}
+		}
+		list = next
+	}
+	return list
+}
+
+// pair is two values of two axes, i < k.
+type pair struct {
+	i, k int
+	a, b string
+}
+
+// cover marks the pairs of a reading's values.
+func cover(have map[pair]bool, axes []*Axis, value func(int) string) {
+	for k := range axes {
+		for i := range k {
+			have[pair{i, k, value(i), value(k)}] = true
+		}
+	}
+}
+
+// pairwise returns readings in which every pair of values of two axes occurs.
+// Each reading begins with the first missing pair, and
+// takes for each other axis the value that brings the most missing pairs.
+func pairwise(axes []*Axis) []Reading {
+	var list []Reading
+	have := map[pair]bool{}
+	for {
+		first, ok := missing(axes, have)
+		if !ok {
+			return list
+		}
+		row := make([]string, len(axes))
+		row[first.i], row[first.k] = first.a, first.b
+		for i, a := range axes {
+			if row[i] != "" {
+				continue
+			}
+			most := -1
+			for _, v := range a.Values {
+				brings := 0
+				for k, other := range row {
+					if x := (pair{min(i, k), max(i, k), v.Value, other}); other != "" {
+						if k < i {
+							x.a, x.b = other, v.Value
+						}
+						if !have[x] {
+							brings++
+						}
+					}
+				}
+				if brings > most {
+					most, row[i] = brings, v.Value
+				}
+			}
+		}
+		cover(have, axes, func(i int) string { return row[i] })
+		r := Reading{Set: map[string]string{}}
+		for i, a := range axes {
+			r.Set[a.key()] = row[i]
+		}
+		list = append(list, r)
+	}
+}
+
+func missing(axes []*Axis, have map[pair]bool) (pair, bool) {
+	for k := range axes {
+		for i := range k {
+			for _, a := range axes[i].Values {
+				for _, b := range axes[k].Values {
+					if x := (pair{i, k, a.Value, b.Value}); !have[x] {
+						return x, true
+					}
+				}
+			}
+		}
+	}
+	return pair{}, false
+}

@@ -1,0 +1,243 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"heddle/harness/compare"
+	"heddle/harness/stats"
+)
+
+// Report contains a paper's figures beside ours and the verdicts on its claims,
+// in one reading. Other programs may rely on its JSON keys.
+type Report struct {
+	Paper    string            `json:"paper"`
+	Title    string            `json:"title"`
+	Source   string            `json:"source"`
+	Reading  string            `json:"reading"`
+	Set      map[string]string `json:"set"` // values that differ from those as printed
+	Seed     uint64            `json:"seed"`
+	Seeds    int               `json:"seeds"`
+	Criteria []Criterion       `json:"criteria"`
+	Figures  []*Figure         `json:"figures"`
+	Axes     []AxisTaken       `json:"axes"`
+	Facts    []Fact            `json:"facts"`
+	Live     *LiveTable        `json:"live,omitempty"`
+	// Rows are the results of each seed. They are written to a file of their own.
+	Rows []SeedRow `json:"-"`
+}
+
+// Figure contains the data of a figure or table, with one column for each
+// setting.
+type Figure struct {
+	ID      string      `json:"id"`
+	Title   string      `json:"title"`
+	Unit    string      `json:"unit"`
+	X       string      `json:"x"` // what differs between the columns, such as "block size"
+	Columns []string    `json:"columns"`
+	Rows    []FigureRow `json:"rows"`
+	Beside  []Quantity  `json:"published,omitempty"`
+	Notes   []string    `json:"notes,omitempty"`
+}
+
+// FigureRow is one row of a figure, with one cell for each column.
+type FigureRow struct {
+	Name  string `json:"name"`
+	Cells []Cell `json:"cells"`
+}
+
+// Cell is a value with its 95 % confidence interval.
+type Cell struct {
+	Value compare.Number   `json:"value"`
+	CI95  compare.Interval `json:"ci95"`
+}
+
+// CellOf converts an estimate to the form that reports use.
+func CellOf(e stats.Estimate) Cell {
+	return Cell{compare.Number(e.Value), compare.Interval{e.Lo, e.Hi}}
+}
+
+// Quantity is one number that the paper states, with our value for the same.
+type Quantity struct {
+	What      string `json:"what"`
+	Label     string `json:"scheduler"`
+	Unit      string `json:"unit"`
+	Published string `json:"published"`
+	Cell
+}
+
+// figure computes a figure in the reading of d.
+func (p *Part) figure(d *Data) *Figure {
+	f := &Figure{ID: p.ID, Title: p.Title, Unit: p.Unit, Notes: p.Notes}
+	g := d.Grid(p.Design, p.Schedulers...)
+	f.X, f.Columns = g.X, g.Columns
+	if d.err != nil {
+		return f
+	}
+	for _, row := range p.Rows {
+		for i, label := range p.Schedulers {
+			r := FigureRow{Name: label + row.Suffix}
+			if row.Once {
+				if i > 0 {
+					break
+				}
+				r.Name = row.Suffix
+			}
+			for k := range g.Columns {
+				r.Cells = append(r.Cells, CellOf(row.Of(g, label, k)))
+			}
+			f.Rows = append(f.Rows, r)
+		}
+	}
+	for _, q := range p.Published {
+		f.Beside = append(f.Beside, Quantity{q.What, q.Label, q.Unit, q.Value, CellOf(q.Ours(d))})
+	}
+	return f
+}
+
+// RateRow returns the row of a locality rate, in percent.
+func RateRow(suffix string, of Rate) Row {
+	return Row{Suffix: suffix, Of: func(g *Grid, label string, k int) stats.Estimate { return stats.MeanShare(g.Shares(label, of, k)) }}
+}
+
+// GivenRow returns the row of a share that the set-up fixes for all schedulers.
+func GivenRow(name string, of Rate) Row {
+	return Row{Suffix: name, Once: true, Of: func(g *Grid, label string, k int) stats.Estimate { return Given(g.Shares(label, of, k)) }}
+}
+
+// SecondsRow returns the row of mean times of jobs, in seconds.
+func SecondsRow() Row {
+	return Row{Of: func(g *Grid, label string, k int) stats.Estimate { return stats.Mean(g.Seconds(label, k)) }}
+}
+
+// curves returns the figure of the claimant's training in the first column of a
+// design. It is nil if the claimant was not trained for that job alone.
+func (d *Data) curves(design string) *Figure {
+	g := d.Grid(design, d.paper.Claimant)
+	if d.err != nil {
+		return nil
+	}
+	trials := g.at(d.paper.Claimant, []int{0})[0]
+	points := trials[0].Curve
+	if len(points) == 0 {
+		return nil
+	}
+	f := &Figure{ID: "training", Title: "How " + d.paper.Claimant + " learns: " + g.Columns[0], Unit: "%", X: "episodes of training"}
+	for _, x := range []struct {
+		name string
+		of   func(CurvePoint) float64
+	}{
+		{"cache-local", func(p CurvePoint) float64 { return 100 * p.Cache }},
+		{"cache- or node-local", func(p CurvePoint) float64 { return 100 * p.Local }},
+		{"return, 100 is the most", func(p CurvePoint) float64 { return 100 * p.Total }},
+	} {
+		row := FigureRow{Name: x.name}
+		for k := range points {
+			of := []float64{}
+			for i := range trials {
+				if k < len(trials[i].Curve) {
+					of = append(of, x.of(trials[i].Curve[k]))
+				}
+			}
+			row.Cells = append(row.Cells, CellOf(stats.Mean(of)))
+		}
+		f.Rows = append(f.Rows, row)
+	}
+	for _, p := range points {
+		f.Columns = append(f.Columns, fmt.Sprint(p.Episodes))
+	}
+	f.Notes = []string{fmt.Sprintf("Each point is the mean since the one before, with what is still tried at random. The trainings of one job placed %s maps.", number(meanOf(trials, func(s *Simulation) float64 { return float64(s.Trained) })))}
+	if ms := meanOf(trials, func(s *Simulation) float64 { return s.TrainingMs }); ms > 0 {
+		f.Notes = append(f.Notes, fmt.Sprintf("In this reading a job waits %s s for its training.", number(ms/1000)))
+	}
+	return f
+}
+
+func meanOf(trials []Simulation, of func(*Simulation) float64) float64 {
+	return stats.Mean(each(trials, of)).Value
+}
+
+// SeedRow is the result of one scheduler in one column of a design, with one
+// seed. The tags name the columns of the files that have such rows.
+type SeedRow struct {
+	Reading    string  `json:"reading" parquet:"reading,dict"`
+	Design     string  `json:"design" parquet:"design,dict"`
+	Column     string  `json:"column" parquet:"column,dict"`
+	Scheduler  string  `json:"scheduler" parquet:"scheduler,dict"`
+	Seed       uint64  `json:"seed" parquet:"seed"`
+	Seconds    float64 `json:"seconds" parquet:"seconds"` // mean time of the jobs
+	Maps       int64   `json:"maps" parquet:"maps"`
+	Cache      int64   `json:"cacheLocal" parquet:"cache_local"`
+	Node       int64   `json:"nodeLocal" parquet:"node_local"`
+	Rack       int64   `json:"rackLocal" parquet:"rack_local"`
+	Off        int64   `json:"offRack" parquet:"off_rack"`
+	Cached     int64   `json:"cachedAnywhere" parquet:"cached_anywhere"` // number of maps whose block some node caches
+	Trained    int64   `json:"placedInTraining" parquet:"placed_in_training"`
+	TrainingMs float64 `json:"trainingMs" parquet:"training_ms"` // how long the jobs waited for training
+}
+
+// rows returns the results of each seed of all that was simulated for figures,
+// claims and controls.
+func (d *Data) rows() []SeedRow {
+	var list []SeedRow
+	known := map[string]bool{}
+	for _, x := range *d.seen {
+		name := x.design + "\n" + x.column + "\n" + x.label
+		if known[name] {
+			continue
+		}
+		known[name] = true
+		for i, s := range x.trials {
+			list = append(list, SeedRow{
+				Reading: d.reading.Name, Design: x.design, Column: x.column, Scheduler: x.label, Seed: d.bench.seeds[i], Seconds: s.Seconds,
+				Maps: int64(s.Locality.Known()), Cache: int64(s.Locality.Cache), Node: int64(s.Locality.Node), Rack: int64(s.Locality.Rack), Off: int64(s.Locality.Off),
+				Cached: s.Cached, Trained: s.Trained, TrainingMs: s.TrainingMs,
+			})
+		}
+	}
+	return list
+}
+
+// Text formats an estimate with its confidence interval and unit, like "12.3
+// [11.9, 12.7] s".
+func Text(e stats.Estimate, unit string) string {
+	text := CellOf(e).String()
+	if unit != "" {
+		text += " " + unit
+	}
+	return text
+}
+
+// String formats a cell, like "12.3 [11.9, 12.7]".
+func (v Cell) String() string {
+	x := float64(v.Value)
+	switch {
+	case math.IsNaN(x):
+		return "-"
+	case !v.CI95.Bounded():
+		return number(x) + " [?]"
+	case v.CI95[0] == v.CI95[1]:
+		return number(x)
+	}
+	return fmt.Sprintf("%s [%s, %s]", number(x), number(v.CI95[0]), number(v.CI95[1]))
+}
+
+// number formats x with one digit after the point, and with more digits if x is
+// below ten.
+func number(x float64) string {
+	switch a := math.Abs(x); {
+	case a >= 999.5:
+		return fmt.Sprintf("%.0f", x)
+	case a >= 9.995:
+		return fmt.Sprintf("%.1f", x)
+	case a < 0.005:
+		return "0"
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// count returns how many elements of a list a function is true for.
+func count[T any](list []T, is func(T) bool) int {
+	return len(slices.DeleteFunc(slices.Clone(list), func(x T) bool { return !is(x) }))
+}
