@@ -469,11 +469,7 @@ func (t *trialRun) jobFailed(j *capture.Job, list []*measure.Job) error {
 		said, _, _ := strings.Cut(list[i].FirstError, "\n\tat ") // from there on it is Java's stack
 		text += "; the first attempt that failed said: " + oneLine(said)
 	}
-	folder := filepath.Join(t.folder.Dir, "jobs", string(j.ID))
-	if _, err := os.Stat(folder); err == nil { // a job that YARN refused has none
-		text += "; its files are in " + folder
-	}
-	return fmt.Errorf("%s %s: %s", j.ID, j.Outcome, text)
+	return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, text, filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
 }
 
 // killTagged kills the YARN applications that have one of the given tags, even
