@@ -220,7 +220,8 @@ func TestHiBenchDefectsOfQueries(t *testing.T) {
 }
 
 // A real checkout's scripts give Hive HiBench's own text of each query, over the
-// tables of the run, and take heddle's start script for Hive's.
+// tables of the run, and take heddle's start script for Hive's. They report a
+// query that failed like one that did not; heddle's run fails.
 func TestCheckoutQueries(t *testing.T) {
 	checkout := hibenchCheckout(t)
 	for query, table := range resultTables {
@@ -247,6 +248,13 @@ func TestCheckoutQueries(t *testing.T) {
 			}
 			if res.Report == nil || !strings.EqualFold(res.Report.Type, "Hadoop"+query) {
 				t.Errorf("report %+v", res.Report)
+			}
+			h.hiveDoes(t, "echo 'Starting Job = job_1_0001, '; echo 'Ended Job = job_1_0001 with errors'; exit 2")
+			if _, err := r.Run(t.Context(), "failed"); !errors.Is(err, ErrFailedQuery) || !strings.Contains(err.Error(), "job_1_0001") {
+				t.Errorf("error %v; want a failed query with its job", err)
+			}
+			if report := readFile(t, filepath.Join(env.RunDir, "failed", "report", "hibench.report")); !strings.Contains(report, "Hadoop") {
+				t.Errorf("HiBench's report of the failed query has no line of it: %q", report)
 			}
 		})
 	}
