@@ -30,6 +30,7 @@ var unseen = map[string]string{
 	"experiment-model-effect.yaml":     "two keys depend on each other",
 	"experiment-model-params.yaml":     "a key depends on another's value",
 	"experiment-model-twice.yaml":      "two elements of a list",
+	"experiment-slots.yaml":            "two keys depend on each other",
 	"experiment-sampling.yaml":         "the length of a duration",
 	"experiment-trials-many.yaml":      "a product of several keys",
 	"experiment-workload-setting.yaml": "the names of settings",

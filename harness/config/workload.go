@@ -46,6 +46,11 @@ type Workload struct {
 	// Jobs is how many equal jobs of the workload run at the same time on the
 	// same input; 0 means 1.
 	Jobs int `yaml:"jobs,omitempty"`
+	// Pools are the names of groups of jobs among which a scheduler model, such as
+	// fair1, shares slots. The workload's jobs are in them in turn. YARN knows
+	// nothing of them. If there are none, each queue is a pool. A trace workload
+	// has the pools, or else the queues, of its trace.
+	Pools []string `yaml:"pools,omitempty"`
 
 	// CPU is the CPU time of synthetic tasks for each MiB that they take in. It is
 	// 0 by default for a streaming workload, and 20ms for jobs of a trace, where it
@@ -85,10 +90,19 @@ type Workload struct {
 	Priorities map[string]int    `yaml:"priorities,omitempty"`
 }
 
+// Pool returns the name of the pool of the workload's job number i, counted from
+// 0; "" means that its queue is its pool.
+func (w Workload) Pool(i int) string {
+	if len(w.Pools) == 0 {
+		return ""
+	}
+	return w.Pools[i%len(w.Pools)]
+}
+
 // workloadKind is what an experiment file may say of workloads of one kind.
 type workloadKind struct {
 	// keys are the keys that an entry of this kind may have besides name,
-	// label, settings and jobs, which all kinds have.
+	// label, settings, jobs and pools, which all kinds have.
 	keys []string
 	// check adds what is wrong with the values of an entry of this kind.
 	check func(w Workload, p *problems, path string)
@@ -144,7 +158,7 @@ func (w Workload) problems(p *problems, path string) {
 }
 
 // commonKeys are the keys that entries of all kinds of workloads may have.
-var commonKeys = []string{"name", "label", "settings", "jobs"}
+var commonKeys = []string{"name", "label", "settings", "jobs", "pools"}
 
 // keys returns the names of the keys that have a value, in the order of their
 // fields.

@@ -46,7 +46,7 @@ import (
 // named is the default, which is what the paper prints, or what Hadoop does where
 // the paper says nothing.
 //
-//	mechanisms    m1,m2,m3,m4,m5  those that are used; none: ""
+//	mechanisms    m1+m2+m3+m4+m5  those that are used; none: ""
 //	wait          of m4: passedOver (as fair1's), or pending: since the job's submission
 //	delayMean     of m4: all, or recent: old waits fade, each launch counts for delayWindow
 //	delayWindow   of m4 with recent: launches (20)
@@ -98,7 +98,7 @@ type mechanisms struct {
 	printedRow, prose bool
 
 	rng   *rand.Rand
-	notes ModFairNotes
+	notes notes
 	list  []*pool // for sorting
 }
 
@@ -112,41 +112,40 @@ const (
 	mechanismCount
 )
 
-// ModFairNotes are what a run of modfair did that its decisions do not show.
-type ModFairNotes struct {
-	Updates         int64 // how often pools and slots were computed
-	SharedUpdates   int64 // those after which sharedPool existed
-	EmptyGrants     int64 // how often m2 gave a pool with waiting tasks and none running no slot
-	SharedJobs      int   // jobs that were in sharedPool at some time
-	NodeDelayMs     int64 // m4's delays at the end
-	RackDelayMs     int64
-	PriorityChanges int64 // of m5
+// notes are what a run of modfair did that its decisions do not show.
+type notes struct {
+	updates         int64 // how often pools and slots were computed
+	sharedUpdates   int64 // those after which sharedPool existed
+	emptyGrants     int64 // how often m2 gave a pool with waiting tasks and none running no slot
+	priorityChanges int64 // of m5
 }
 
-// ModFairNoter is modfair, whose notes a caller may want.
-type ModFairNoter interface{ Notes() ModFairNotes }
-
-// Notes returns what the run did so far. All are 0 for fair1.
-func (m *fair1) Notes() ModFairNotes {
+// Notes returns what the run did so far: updates, how many of them had a
+// sharedPool, jobs that were in it at some time, pools that waited and got no
+// slot, m4's delays now, and changes of priorities. There are none for fair1.
+func (m *fair1) Notes() map[string]float64 {
 	if m.changed == nil {
-		return ModFairNotes{}
+		return nil
 	}
-	notes := m.changed.notes
+	n := m.changed.notes
 	node, rack := m.changed.delays()
-	notes.NodeDelayMs, notes.RackDelayMs = node/1e6, rack/1e6
+	shared := 0
 	for i := range m.jobs {
 		if m.jobs[i].wasShared {
-			notes.SharedJobs++
+			shared++
 		}
 	}
-	return notes
+	return map[string]float64{
+		"updates": float64(n.updates), "sharedUpdates": float64(n.sharedUpdates), "sharedJobs": float64(shared), "emptyGrants": float64(n.emptyGrants),
+		"nodeDelayMs": float64(node / 1e6), "rackDelayMs": float64(rack / 1e6), "priorityChanges": float64(n.priorityChanges),
+	}
 }
 
 var modfairInfo = Info{
 	Name: "modfair", Summary: "fair1 with a pool for small jobs, slots by waiting tasks, learned delays and priorities from locality",
 	Source: "Lo, Cheng, Improving the Performance of Fair Scheduler in Hadoop, ASTESJ 2(3), 2017",
 	Params: append(fair1Params[:len(fair1Params):len(fair1Params)],
-		Param{Name: "mechanisms", Type: Set, Default: "m1,m2,m3,m4,m5", Choices: []string{"m1", "m2", "m3", "m4", "m5"}, Doc: "that are used: classification, pool slots, order, delays, priorities"},
+		Param{Name: "mechanisms", Type: Set, Default: "m1+m2+m3+m4+m5", Choices: []string{"m1", "m2", "m3", "m4", "m5"}, Doc: "that are used: classification, pool slots, order, delays, priorities"},
 		Param{Name: "wait", Type: Choice, Default: "passedOver", Choices: []string{"passedOver", "pending"}, Doc: "that m4 averages: time for which the job was passed over since its last map, or since its submission"},
 		Param{Name: "delayMean", Type: Choice, Default: "all", Choices: []string{"all", "recent"}, Doc: "which launches m4 averages"},
 		Param{Name: "delayWindow", Type: Int, Default: "20", Unit: "launches", Min: 1, Max: 1e6, Doc: "for which a wait counts, with delayMean recent"},

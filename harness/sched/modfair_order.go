@@ -127,7 +127,7 @@ func (c *mechanisms) reprioritize(v *state.View, id state.JobID, j *fairJob, lev
 	before := j.priority
 	j.priority = c.nextPriority(before, j.mapLevel, level)
 	if j.mapLevel = level; j.priority != before {
-		c.notes.PriorityChanges++
+		c.notes.priorityChanges++
 	}
 }
 

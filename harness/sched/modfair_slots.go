@@ -12,7 +12,7 @@ import (
 
 // classify decides which jobs are in sharedPool (M1).
 func (c *mechanisms) classify(v *state.View, m *fair1) {
-	c.notes.Updates++
+	c.notes.updates++
 	if !c.has[m1] {
 		return
 	}
@@ -50,7 +50,7 @@ func (c *mechanisms) classify(v *state.View, m *fair1) {
 		}
 	}
 	if on {
-		c.notes.SharedUpdates++
+		c.notes.sharedUpdates++
 	}
 }
 
@@ -88,7 +88,7 @@ func (c *mechanisms) divide(v *state.View, m *fair1) {
 				p.most[k] += p.running[k]
 			}
 			if p.most[k] == 0 && p.running[k] == 0 && p.pending[k] > 0 {
-				c.notes.EmptyGrants++
+				c.notes.emptyGrants++
 				if c.atLeastOne {
 					p.most[k] = 1
 				}

@@ -257,8 +257,8 @@ func TestLearnedDelays(t *testing.T) {
 		c.started(w.v, id, &fairJob{wait: ms * 1e6}, 0, state.LevelNode)
 	}
 	c.started(w.v, id, &fairJob{wait: 7e9}, 0, state.LevelOff) // in neither mean
-	if got := w.m.Notes(); got.NodeDelayMs != 400 || got.RackDelayMs != 3000 {
-		t.Errorf("delays %d and %d ms, want 400 and 3000", got.NodeDelayMs, got.RackDelayMs)
+	if got := w.m.Notes(); got["nodeDelayMs"] != 400 || got["rackDelayMs"] != 3000 {
+		t.Errorf("delays %v and %v ms, want 400 and 3000", got["nodeDelayMs"], got["rackDelayMs"])
 	}
 	w = newPooled(t, "modfair", Params{"mechanisms": "m4", "wait": "pending", "delayMean": "recent", "delayWindow": "2", "emptyDelayMs": "0"}, 8, 4, 1)
 	c = w.m.changed
@@ -269,8 +269,8 @@ func TestLearnedDelays(t *testing.T) {
 		c.started(w.v, id, &fairJob{wait: 7e9}, 0, state.LevelRack)
 	}
 	// (100/2 + 500) / (1/2 + 1)
-	if got := w.m.Notes(); got.NodeDelayMs != 0 || got.RackDelayMs != 366 {
-		t.Errorf("recent delays %d and %d ms, want 0 and 366", got.NodeDelayMs, got.RackDelayMs)
+	if got := w.m.Notes(); got["nodeDelayMs"] != 0 || got["rackDelayMs"] != 366 {
+		t.Errorf("recent delays %v and %v ms, want 0 and 366", got["nodeDelayMs"], got["rackDelayMs"])
 	}
 }
 
@@ -292,8 +292,8 @@ func TestDelaysCollapse(t *testing.T) {
 		}
 		offers.Heartbeat(w.m, w.v, n, func(d Decision) bool { return w.s.Start(d.Job, d.Task, d.Node) == nil })
 	}
-	if got := w.m.Notes(); got.NodeDelayMs > 300 || w.v.Done(0, state.Map) == 0 {
-		t.Errorf("after %d maps the node delay is %d ms, want it to have fallen to 300 or less from 3000", w.v.Done(0, state.Map), got.NodeDelayMs)
+	if got := w.m.Notes(); got["nodeDelayMs"] > 300 || w.v.Done(0, state.Map) == 0 {
+		t.Errorf("after %d maps the node delay is %v ms, want it to have fallen to 300 or less from 3000", w.v.Done(0, state.Map), got["nodeDelayMs"])
 	}
 }
 
@@ -439,15 +439,15 @@ func TestFifoAgainstFair(t *testing.T) {
 // slot, and atLeastOne prevent them.
 func TestEmptyGrants(t *testing.T) {
 	for least, want := range map[string]struct {
-		grants int64
+		grants float64
 		most   int32
 	}{"false": {1, 0}, "true": {1, 1}} {
 		w := newPooled(t, "modfair", Params{"mechanisms": "m2", "share": "total", "atLeastOne": least}, 1, 2, 1)
 		w.job("few", 1, 0, 0)
 		w.job("many", 90, 0, 0)
 		w.update()
-		if got := w.m.Notes().EmptyGrants; got != want.grants || w.m.pools[0].most[state.Map] != want.most {
-			t.Errorf("atLeastOne %s: %d empty grants, %d slots; want %+v", least, got, w.m.pools[0].most[state.Map], want)
+		if got := w.m.Notes()["emptyGrants"]; got != want.grants || w.m.pools[0].most[state.Map] != want.most {
+			t.Errorf("atLeastOne %s: %v empty grants, %d slots; want %+v", least, got, w.m.pools[0].most[state.Map], want)
 		}
 	}
 }

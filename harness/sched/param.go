@@ -40,7 +40,7 @@ const (
 	Bool     Type = "bool"
 	Duration Type = "duration" // parameter type: text that gives a time with its unit, such as 450ms or 5s
 	Choice   Type = "choice"   // parameter type: text that is one of the words in Param.Choices
-	Set      Type = "set"      // parameter type: text that has some of the words in Param.Choices, such as m1,m3; or none of them
+	Set      Type = "set"      // parameter type: text that has some of the words in Param.Choices, such as m1+m3, or none of them
 	Table    Type = "table"    // parameter type: text that gives numbers by name, such as default=60,batch=40
 )
 
@@ -95,10 +95,7 @@ func (p *Param) parse(text string) (any, error) {
 
 func (p *Param) parseSet(text string) (map[string]bool, error) {
 	set := map[string]bool{}
-	for word := range strings.SplitSeq(text, ",") {
-		if word = strings.TrimSpace(word); word == "" && text == word {
-			continue
-		}
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == '+' || r == ',' }) {
 		switch {
 		case !slices.Contains(p.Choices, word):
 			return nil, fmt.Errorf("%q is not one of %s", word, strings.Join(p.Choices, ", "))

@@ -115,6 +115,9 @@ type staged struct {
 	own   []cacheFile // job.xml, job.split and job.splitmetainfo
 }
 
+// jobXML is the name of a job's configuration in its staging folder.
+const jobXML = "job.xml"
+
 // stage writes a job's files into its staging folder.
 func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, error) {
 	var out staged
@@ -146,7 +149,7 @@ func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, er
 	for _, f := range []struct {
 		name    string
 		content []byte
-	}{{"job.split", splits}, {"job.splitmetainfo", jobsplit.AppendMeta(nil, metas)}, {"job.xml", conf}} {
+	}{{jobXML, conf}, {"job.split", splits}, {"job.splitmetainfo", jobsplit.AppendMeta(nil, metas)}} { // job.xml first: by its tags RemoveStaged knows the job
 		c, err := s.stageFile(ctx, path.Join(job.Folder, f.name), f.content)
 		if err != nil {
 			return out, fmt.Errorf("stage %s: %w", f.name, err)

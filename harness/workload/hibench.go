@@ -67,7 +67,7 @@ func (w *hiBenchLive) Submissions() []Submission {
 		jobs = hibench.GrepJobs
 	}
 	for i := range list {
-		list[i] = Submission{Name: w.config.Name, Jobs: jobs}
+		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Jobs: jobs}
 	}
 	return list
 }
@@ -111,7 +111,8 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 			Map: replay.Phase{MsPerMiB: shape.MapMsPerMiB, Corrected: 1}, Reduce: replay.Phase{MsPerMiB: shape.ReduceMsPerMiB, Corrected: 1},
 		},
 	}
-	for range max(w.Jobs, 1) {
+	for i := range max(w.Jobs, 1) {
+		job.Pool = w.Pool(i)
 		t.Jobs = append(t.Jobs, job)
 	}
 	if w.Name == hibench.Grep {

@@ -96,7 +96,8 @@ func (w streaming) Twin(cache config.Cache) (*Twin, error) {
 		Workload: w.Label,
 		Costs:    replay.Workload{Workload: w.Label, MapOutputPerByte: orOne(w.MapOutput), ReduceOutputPerByte: orOne(w.Output), Map: cpu, Reduce: cpu},
 	}
-	for range max(w.Jobs, 1) {
+	for i := range max(w.Jobs, 1) {
+		job.Pool = w.Pool(i)
 		t.Jobs = append(t.Jobs, job)
 	}
 	_, files := w.files(path.Join("/heddle", w.Label), 0)
@@ -229,7 +230,7 @@ func (w *streamingLive) Submissions() []Submission {
 	list := make([]Submission, max(w.Jobs, 1))
 	for i := range list {
 		asked := w.asked
-		list[i] = Submission{Name: w.Label, Jobs: 1, Asked: &asked}
+		list[i] = Submission{Name: w.Label, Pool: w.Pool(i), Jobs: 1, Asked: &asked}
 	}
 	return list
 }
@@ -247,7 +248,8 @@ func (w *streamingLive) Run(ctx context.Context, _ int, tag string, settings ...
 	if err != nil {
 		return Ran{}, err
 	}
-	return Ran{}, await(ctx, w.place, w.submitter, submitted)
+	ran := Ran{Accepted: time.Now()}
+	return ran, await(ctx, w.place, w.submitter, submitted)
 }
 
 // pollInterval is how often the ResourceManager is asked whether a job has

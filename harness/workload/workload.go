@@ -81,6 +81,7 @@ type Input struct {
 // several that run one after the other.
 type Submission struct {
 	Name string
+	Pool string        // group of jobs among which a model shares slots; empty means the queue
 	At   time.Duration // when it is submitted, counted from the first submission
 	Jobs int           // number of YARN applications that it starts at least
 	// Asked is what its tasks are asked to read, emit and write. It is nil if
@@ -120,6 +121,9 @@ type Recorded struct {
 // Ran is what the client of a submission reported when it ended.
 type Ran struct {
 	Report string // line of HiBench's own report; empty without HiBench's scripts
+	// Accepted is when YARN answered that it had accepted the submission's job;
+	// zero if the client does not tell.
+	Accepted time.Time
 }
 
 // Of returns the workload that the entry w of an experiment file describes.

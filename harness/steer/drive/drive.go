@@ -243,8 +243,9 @@ type Submission struct {
 
 // Submission waits until three node labels (for ApplicationMasters, maps and reduces)
 // are free. The caller then submits jobs with the given YARN tag, which must be in
-// lower case, and with the properties that the method Settings returns.
-func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error) {
+// lower case, and with the properties that the method Settings returns. pool is the
+// group of jobs among which the model shares slots; empty means the jobs' queue.
+func (d *Driver) Submission(ctx context.Context, tag, pool string) (*Submission, error) {
 	select {
 	case <-d.ended: // if steering has ended, report why, even if labels are free
 		return nil, fmt.Errorf("wait for free labels: %w", context.Cause(d.ctx))
@@ -252,7 +253,7 @@ func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error
 	}
 	select {
 	case number := <-d.pool:
-		s := &Submission{steer.Submission{Number: number, Tag: tag}, d}
+		s := &Submission{steer.Submission{Number: number, Tag: tag, Pool: pool}, d}
 		d.post(steer.Observation{Submitted: &s.Submission})
 		return s, nil
 	case <-ctx.Done():

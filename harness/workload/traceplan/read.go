@@ -32,6 +32,7 @@ type recorded struct {
 	name     string
 	at       traces.Time
 	queue    string
+	pool     string
 	user     string
 	priority int32
 	ended    traces.Time // time of the job's end; 0 means unknown
@@ -70,6 +71,7 @@ func (r *reader) add(e traces.Event) error {
 		j, err := r.submitted(e.Job, e.T)
 		if j != nil {
 			j.name, j.queue, j.user, j.priority = cmp.Or(e.Name, string(e.Job)), e.Queue, e.User, e.Priority
+			j.pool = cmp.Or(e.Pool, e.Queue)
 		}
 		return err
 	case *traces.JobListed:
