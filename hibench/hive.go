@@ -248,7 +248,7 @@ func checkHiveLog(name string) error {
 			}
 			if m := stageEnds.FindStringSubmatch(line); m != nil {
 				if running, ended = "", ended+1; m[2] != "" {
-					failure = line
+					failure = fmt.Sprintf("its job %d, %s, ended%s", ended, m[1], m[2])
 				}
 			}
 		}

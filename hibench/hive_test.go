@@ -119,8 +119,9 @@ func TestFailedQueries(t *testing.T) {
 		"good":              {start + "Ended Job = job_1_0001\nOK\n", ""},
 		"second way":        {local + "\nATTEMPT: Execute BackupTask: org.apache.hadoop.hive.ql.exec.mr.MapRedTask\n" + start + "Ended Job = job_1_0001\n", ""},
 		"no second way":     {local + "\n" + start + "Ended Job = job_1_0001\n", "return code 3"},
-		"stage with errors": {start + "Ended Job = job_1_0001 with errors\n", "job_1_0001 with errors"},
+		"stage with errors": {start + "Ended Job = job_1_0001 with errors\n", "its job 1, job_1_0001, ended with errors"},
 		"failed":            {start + "Ended Job = job_1_0001 with errors\n" + failed + "\n", "with errors"},
+		"second stage":      {start + "Ended Job = job_1_0001\nStarting Job = job_1_0002, \nEnded Job = job_1_0002 with errors\n", "its job 2, job_1_0002, ended with errors"},
 		"syntax":            {"FAILED: ParseException line 1:0 cannot recognize input\n", "ParseException"},
 		"cut off":           {start + "2026-11-21 05:46:18,000 Stage-2 map = 50%\n", "does not say that job_1_0001 ended"},
 		"no job":            {"OK\nTime taken: 1 seconds\n", "started no job"},
@@ -219,7 +220,8 @@ func TestHiBenchDefectsOfQueries(t *testing.T) {
 }
 
 // A real checkout's scripts give Hive HiBench's own text of each query, over the
-// tables of the run, and take heddle's start script for Hive's.
+// tables of the run, and take heddle's start script for Hive's. They report a
+// query that failed like one that did not; heddle's run fails.
 func TestCheckoutQueries(t *testing.T) {
 	checkout := hibenchCheckout(t)
 	for query, table := range resultTables {
@@ -246,6 +248,13 @@ func TestCheckoutQueries(t *testing.T) {
 			}
 			if res.Report == nil || !strings.EqualFold(res.Report.Type, "Hadoop"+query) {
 				t.Errorf("report %+v", res.Report)
+			}
+			h.hiveDoes(t, "echo 'Starting Job = job_1_0001, '; echo 'Ended Job = job_1_0001 with errors'; exit 2")
+			if _, err := r.Run(t.Context(), "failed"); !errors.Is(err, ErrFailedQuery) || !strings.Contains(err.Error(), "job_1_0001") {
+				t.Errorf("error %v; want a failed query with its job", err)
+			}
+			if report := readFile(t, filepath.Join(env.RunDir, "failed", "report", "hibench.report")); !strings.Contains(report, "Hadoop") {
+				t.Errorf("HiBench's report of the failed query has no line of it: %q", report)
 			}
 		})
 	}

@@ -500,6 +500,7 @@ func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 	}
 	c := t.cluster.Config
 	place := workload.Place{Cluster: t.cluster, Seed: t.options.Experiment.Seed, Program: t.options.Program}
+	place.Say = func(text string) { t.say("prepare", text) }
 	place.Env = hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
 		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,

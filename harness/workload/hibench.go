@@ -48,7 +48,7 @@ func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
 		var err error
 		if home := w.place.Cluster.Config.Hive; home != "" {
 			env.Hive = filepath.Join(home, "lib")
-		} else if env.Hive, err = hive.Jars(ctx); err != nil {
+		} else if env.Hive, err = hive.Jars(ctx, w.place.Say); err != nil {
 			return Input{}, err
 		}
 		if w.runner, err = hibench.New(env, spec); err != nil {

@@ -41,6 +41,7 @@ type Place struct {
 	hibench.Env
 	Cluster *clients.Clients // clients of the cluster's daemons
 	Seed    uint64           // the experiment's seed, for inputs that heddle generates
+	Say     func(string)     // is called with a text about a step that takes long, such as a download
 	Program string           // path of a heddle that can run as a task; empty means the running program
 }
 

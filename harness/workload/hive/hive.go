@@ -24,11 +24,12 @@ var files embed.FS
 
 // Jars returns the folder with the jars of a Hive that runs queries with
 // MapReduce and an embedded Derby database. If the user's cache folder lacks
-// them, it fetches them from Maven Central, which takes about a minute. After a
-// change of pom.xml, 'go generate' writes the list of their sums again.
+// them, it fetches them from Maven Central, which takes about a minute, and
+// before that calls say with a text about it. After a change of pom.xml,
+// 'go generate' writes the list of their sums again.
 //
 //go:generate ../../internal/mavenjars/pin.sh . jars.sha256 dependency:copy-dependencies -DincludeScope=runtime
-func Jars(ctx context.Context) (string, error) {
+func Jars(ctx context.Context, say func(text string)) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("find a folder for Hive: %w; set XDG_CACHE_HOME, or name a Hive in the cluster file", err)
@@ -41,5 +42,5 @@ func Jars(ctx context.Context) (string, error) {
 		return "", err
 	}
 	jars := filepath.Join(cache, "heddle", "hive-"+version, "jars")
-	return jars, set.Ensure(ctx, jars, func() {})
+	return jars, set.Ensure(ctx, jars, func() { say("fetching " + set.Name + " with Maven (97 MB, once)") })
 }

@@ -52,8 +52,24 @@ func TestJarsAreChecked(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(jars, "derby-10.14.2.0.jar"), []byte("other"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Jars(t.Context())
+	_, err := Jars(t.Context(), func(text string) { t.Errorf("says %q of jars that it has", text) })
 	if err == nil || !strings.Contains(err.Error(), "derby-10.14.2.0.jar has SHA-256") || !strings.Contains(err.Error(), "remove the folder "+jars) {
 		t.Errorf("error %v; want one with the jar and what to do", err)
+	}
+}
+
+// TestSaysThatItFetches: nobody waits for a download without being told. Here
+// Maven is a program that fails.
+func TestSaysThatItFetches(t *testing.T) {
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "mvn"), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	var said []string
+	_, err := Jars(t.Context(), func(text string) { said = append(said, text) })
+	if err == nil || len(said) != 1 || !strings.HasPrefix(said[0], "fetching Hive "+version) {
+		t.Errorf("said %q, error %v; want one text that it fetches Hive", said, err)
 	}
 }
