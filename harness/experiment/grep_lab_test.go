@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"heddle/harness/clients"
 	"heddle/harness/measure"
 	"heddle/traces"
 )
@@ -48,6 +49,12 @@ warmups: 1
 			t.Errorf("%s: %d of %d decisions honoured; want all, of 8 tasks", r.Trial, d.Honoured, d.Made)
 		}
 	}
+	onlyInputs(t, clients, "Grep")
+}
+
+// onlyInputs wants nothing in a workload's folders in HDFS but inputs.
+func onlyInputs(t *testing.T, clients *clients.Clients, folder string) {
+	t.Helper()
 	files, err := clients.HDFS.Files()
 	if err != nil {
 		t.Fatal(err)
@@ -57,9 +64,9 @@ warmups: 1
 		t.Fatal(err)
 	}
 	for _, f := range folders {
-		left, err := files.ReadDir("/heddle/hibench/" + f.Name() + "/Grep")
+		left, err := files.ReadDir("/heddle/hibench/" + f.Name() + "/" + folder)
 		if err == nil && len(left) != 2 { // the input and its marker
-			t.Errorf("in %s/Grep remain %v; want only the input and its marker", f.Name(), left)
+			t.Errorf("in %s/%s remain %v; want only the input and its marker", f.Name(), folder, left)
 		}
 	}
 }

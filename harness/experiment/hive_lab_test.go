@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,63 @@ func TestHiBenchQueries(t *testing.T) {
 		if r.Workload == "aggregation" && report.InputBytes == r.InputBytes {
 			t.Errorf("%s: HiBench gives %d bytes of input, as heddle does; it is known to give the output's", r.Trial, report.InputBytes)
 		}
+	}
+}
+
+// TestFailedQuery runs a join whose maps fail, by HiBench's scripts if there is a
+// checkout: they report it like one that succeeded. The trial fails with the name
+// of the job, its trace has the failure, and nothing is left on the cluster.
+func TestFailedQuery(t *testing.T) {
+	c, clients := lab(t)
+	withCheckout := *c
+	withCheckout.HiBench = os.Getenv("HEDDLE_HIBENCH")
+	before := labelsOf(t, clients)
+	e, source := parse(t, `
+name: failed
+workloads:
+  - name: join
+    visits: 10000
+    pages: 1200
+    maps: 2
+    reduces: 2
+    settings: {mapreduce.map.java.opts: -XX:NoSuchOption, mapreduce.map.maxattempts: 1}
+models: [fifo]
+actuator: labels
+coldReads: false
+timeout: 5m
+`)
+	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &withCheckout, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+	if !errors.Is(err, hibench.ErrFailedQuery) || !strings.Contains(err.Error(), "its job 1, job_") {
+		t.Fatalf("error %v; want a failed query that names its first job", err)
+	}
+	t.Log(err)
+	awaitSame(t, clients, before)
+	noneRunning(t, clients, "after a failed query")
+	onlyInputs(t, clients, "Join")
+	trial := run.TrialDir("r01-join-fifo") + ".partial"
+	_, events, err := tracefile.ReadFile(filepath.Join(trial, "trace.heddle"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outcomes []traces.Outcome
+	for _, event := range events {
+		if e, ok := event.(*traces.JobFinished); ok {
+			outcomes = append(outcomes, e.Outcome)
+		}
+	}
+	if !slices.Equal(outcomes, []traces.Outcome{traces.Failed}) {
+		t.Errorf("jobs ended %v, want one that failed", outcomes)
+	}
+	if withCheckout.HiBench != "" {
+		reports, err := filepath.Glob(filepath.Join(trial, "logs", "*", "report", "hibench.report"))
+		if err != nil || len(reports) != 1 {
+			t.Fatalf("HiBench's reports %q, %v; want one, or this shows less than it could", reports, err)
+		}
+		line, err := os.ReadFile(reports[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("HiBench reports of the failed query: %s", line)
 	}
 }
 
