@@ -530,6 +530,8 @@ func jsonAnswers() map[string]jsonAnswer {
 		"runs rm":         {why: "runs.txtar"},
 		"runs show":       {args: []string{labRun}},
 		"schema":          {why: printsNone},
+		"task map":        {why: printsNone},
+		"task reduce":     {why: printsNone},
 		"trace check":     {args: []string{"run.trace"}},
 		"trace cut":       {args: []string{"-o", "piece.trace", "run.trace"}},
 		"trace export":    {why: printsNone},

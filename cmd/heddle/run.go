@@ -139,6 +139,32 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	return runError(err)
 }
 
+// mostJobRows is the largest number of a trial's jobs that the table of results
+// lists one by one. The trial's result.json has them all.
+const mostJobRows = 12
+
+// jobRows returns the cells job, outcome and completion of a trial's rows. With
+// many jobs it is one row for each outcome, with the mean completion.
+func jobRows(jobs []experiment.JobResult) []string {
+	var rows []string
+	if len(jobs) <= mostJobRows {
+		for _, j := range jobs {
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%.1f", j.ID, j.Outcome, float64(j.CompletionMs)/1000))
+		}
+		return rows
+	}
+	count, sumMs := map[string]int{}, map[string]int64{}
+	for _, j := range jobs {
+		count[j.Outcome]++
+		sumMs[j.Outcome] += j.CompletionMs
+	}
+	for _, outcome := range slices.Sorted(maps.Keys(count)) {
+		n := count[outcome]
+		rows = append(rows, fmt.Sprintf("%d jobs\t%s\t%.1f on average", n, outcome, float64(sumMs[outcome])/float64(n)/1000))
+	}
+	return rows
+}
+
 // thresholdsOf returns what the trials of a run show about the experiment's
 // thresholds. All trials must be done.
 func thresholdsOf(run *runs.Run, unverified bool) ([]compare.Threshold, error) {
@@ -288,8 +314,8 @@ func printResults(out io.Writer, run *runs.Run, warnings []string, limits []comp
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "trial\tjob\toutcome\tcompletion s\tmakespan s\twarnings")
 	for _, r := range results {
-		for _, j := range r.Jobs {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%.1f\t%.1f\t%d\n", r.Trial, j.ID, j.Outcome, float64(j.CompletionMs)/1000, float64(r.MakespanMs)/1000, len(r.Warnings))
+		for _, row := range jobRows(r.Jobs) {
+			fmt.Fprintf(w, "%s\t%s\t%.1f\t%d\n", r.Trial, row, float64(r.MakespanMs)/1000, len(r.Warnings))
 		}
 	}
 	if err := w.Flush(); err != nil {

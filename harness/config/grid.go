@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -28,13 +29,14 @@ const maxNodes = 1 << 13
 
 // gridded is an element of a list that may contain grids.
 type gridded interface {
-	// nameKey returns the key whose value starts the labels of a grid's points
-	// if the grid has no label of its own.
-	nameKey() string
+	// nameKeys returns the keys whose value starts the labels of a grid's points
+	// if the grid has no label of its own. The first of them that the grid has
+	// counts.
+	nameKeys() []string
 }
 
-func (*Model) nameKey() string    { return "model" }
-func (*Workload) nameKey() string { return "name" }
+func (*Model) nameKeys() []string    { return []string{"model"} }
+func (*Workload) nameKeys() []string { return []string{"name", "trace"} }
 
 // axis is a value of a grid that varies.
 type axis struct {
@@ -77,7 +79,7 @@ func (d *decoder) expand(entries []*yaml.Node, kind gridded, path string) []*yam
 		}
 		inGrids += points
 		for p := range points {
-			point, label := pointOf(e, axes, p, kind.nameKey())
+			point, label := pointOf(e, axes, p, kind.nameKeys())
 			add(point, fmt.Sprintf("%s (%s)", place, label))
 		}
 	}
@@ -139,7 +141,7 @@ func single(t reflect.Type) bool {
 
 // pointOf returns point number p of a grid, and its label. The last axis varies
 // fastest.
-func pointOf(entry *yaml.Node, axes []axis, p int, nameKey string) (point *yaml.Node, label string) {
+func pointOf(entry *yaml.Node, axes []axis, p int, nameKeys []string) (point *yaml.Node, label string) {
 	chosen := map[*yaml.Node]*yaml.Node{}
 	for i := len(axes) - 1; i >= 0; i-- {
 		values := axes[i].list.Content
@@ -155,15 +157,15 @@ func pointOf(entry *yaml.Node, axes []axis, p int, nameKey string) (point *yaml.
 	if own != nil && own.Kind != yaml.ScalarNode { // decode refuses the label
 		return substitute(entry, chosen), "no label"
 	}
-	if own == nil {
+	for _, name := range nameKeys {
 		eachKey(substitute(entry, chosen), func(key, value *yaml.Node) {
-			if key.Value == nameKey {
-				label = value.Value
+			if label == "" && key.Value == name {
+				label = nameLabel(name, value.Value)
 			}
 		})
 	}
 	for _, a := range axes {
-		if own != nil || a.key != nameKey {
+		if own != nil || !slices.Contains(nameKeys, a.key) {
 			label += "-" + labelText(a.key) + "=" + labelValue(a.key, chosen[a.list])
 		}
 	}
@@ -193,6 +195,15 @@ func substitute(n *yaml.Node, chosen map[*yaml.Node]*yaml.Node) *yaml.Node {
 		copied.Content[i] = substitute(x, chosen)
 	}
 	return &copied
+}
+
+// nameLabel returns how a label begins that is made of the value of a name key.
+// A trace is shown by its file's name.
+func nameLabel(key, value string) string {
+	if key == "trace" {
+		return traceLabel(value)
+	}
+	return value
 }
 
 // labelValue returns how a label shows a value. A cluster file is shown by its

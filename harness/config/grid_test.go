@@ -44,6 +44,10 @@ func TestGrids(t *testing.T) {
 			want: []string{"sort-size=8MiB 8388608", "sort-size=1GiB 1073741824", "wordcount-size=8MiB 8388608", "wordcount-size=1GiB 1073741824"},
 		},
 		{
+			name: "traces by their files' names", workloads: `[{trace: [days/mon.tsv, tue.heddle], speed: [1, 2]}]`,
+			want: []string{"mon-speed=1 0", "mon-speed=2 0", "tue-speed=1 0", "tue-speed=2 0"},
+		},
+		{
 			name: "settings by the ends of their names", workloads: `[{name: sort, size: 8MiB, settings: {mapreduce.job.reduce.slowstart.completedmaps: [0.05, 1.0]}}]`,
 			want: []string{"sort-completedmaps=0.05 8388608", "sort-completedmaps=1.0 8388608"},
 		},

@@ -16,8 +16,9 @@ import (
 // Workload is one entry of an experiment file's list of workloads. Which keys it
 // may have depends on its kind; see workloadKinds.
 type Workload struct {
-	// Name is the name of the workload: wordcount, sort, terasort, grep,
-	// streaming, or trace, which is the default if Trace is given.
+	// Name is the name of the workload: wordcount, sort, terasort or grep; join,
+	// aggregation or scan, which are queries that Hive runs; streaming; or trace,
+	// which is the default if Trace is given.
 	Name string `yaml:"name"`
 	// Label is the name of the workload in trials and reports; by default Name.
 	// Two workloads with the same Name need different labels.
@@ -27,6 +28,11 @@ type Workload struct {
 	// given.
 	Profile string     `yaml:"profile,omitempty"`
 	Size    units.Size `yaml:"size,omitempty"`
+	// Visits and Pages are the numbers of rows of the two tables that a query
+	// reads, in place of Profile. Pages may be missing; then it is 12 for 100
+	// visits, as in HiBench.
+	Visits int `yaml:"visits,omitempty"`
+	Pages  int `yaml:"pages,omitempty"`
 	// Maps is the number of maps that write the input, and so of input files.
 	// Reduces is the number of reduces that write the output. 0 means 8, as in
 	// HiBench. A streaming workload with 0 reduces has none.
@@ -110,7 +116,11 @@ var workloadKinds = map[string]workloadKind{}
 
 func init() {
 	for _, name := range hibench.Workloads() {
-		workloadKinds[name] = workloadKind{[]string{"profile", "size", "maps", "reduces"}, Workload.hibenchProblems}
+		keys := []string{"profile", "size", "maps", "reduces"}
+		if hibench.SQL(name) {
+			keys = []string{"profile", "visits", "pages", "maps", "reduces"}
+		}
+		workloadKinds[name] = workloadKind{keys, Workload.hibenchProblems}
 	}
 	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
 	workloadKinds[hibench.Grep] = workloadKind{[]string{"size", "maps", "reduces", "regex"}, Workload.grepProblems}
@@ -163,8 +173,7 @@ func (w Workload) keys() []string {
 	return set
 }
 
-// hibenchProblems adds what is wrong with one of HiBench's workloads that run
-// from the examples jar.
+// hibenchProblems adds what is wrong with one of HiBench's workloads.
 func (w Workload) hibenchProblems(p *problems, path string) {
 	if w.Profile != "" && !slices.Contains(hibench.Profiles(), w.Profile) {
 		p.addf(path+".profile", "unknown profile %q; want %s", w.Profile, strings.Join(hibench.Profiles(), ", "))
@@ -231,7 +240,7 @@ func (w Workload) streamingProblems(p *problems, path string) {
 // needs to run it.
 func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
-		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size),
+		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Visits: int64(w.Visits), Pages: int64(w.Pages),
 		Maps: w.Maps, Reduces: w.Reduces, Regex: w.Regex, Settings: hibench.Settings(w.Settings),
 	}
 }

@@ -29,6 +29,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/runs"
 	"heddle/harness/steer"
+	"heddle/harness/workload"
 	"heddle/hibench"
 )
 
@@ -106,6 +107,11 @@ func (o *Options) config(name string) *config.Cluster {
 
 func (o *Options) supported() error {
 	err := o.Experiment.Supported()
+	for _, w := range o.Experiment.Workloads {
+		if terr := workload.CheckTrace(w); terr != nil {
+			err = errors.Join(err, &config.Error{File: o.Experiment.Name, Problems: []config.Problem{{Message: terr.Error()}}})
+		}
+	}
 	for _, name := range o.Experiment.Clusters() {
 		if c := o.config(name); c == nil {
 			err = errors.Join(err, fmt.Errorf("no cluster file for cluster %s", name))

@@ -54,6 +54,11 @@ type ForecastTell struct {
 	SpreadPct float64 `json:"spreadPct"`
 	// Repeats is the number of repeats needed; 0 if it is not known.
 	Repeats int `json:"repeats"`
+	// SeenPct is by how many percent the makespans of B were above those of A,
+	// as the geometric mean of the pairs. SeenRepeats is the number of repeats
+	// needed to tell a difference of that size; 0 if it is not known.
+	SeenPct     float64 `json:"seenPct"`
+	SeenRepeats int     `json:"seenRepeats"`
 }
 
 // ForecastRepeats is how many repeats are simulated if no earlier run is given
@@ -161,6 +166,11 @@ func newTell(run *Finished, workload, a, b string, tellPct float64) ForecastTell
 	// MinRanks is the least number of repeats. With fewer pairs, a comparison
 	// has neither an interval of the medians nor a rank test.
 	t.Repeats = max(stats.MinRanks, stats.PairsToTell(sd, math.Log1p(tellPct/100)))
+	if b != "" {
+		seen := stats.Mean(ratios).Value
+		t.SeenPct = 100 * math.Expm1(seen)
+		t.SeenRepeats = max(stats.MinRanks, stats.PairsToTell(sd, seen))
+	}
 	return t
 }
 
@@ -183,19 +193,20 @@ func (f *Forecast) WriteText(out io.Writer) error {
 		fmt.Fprint(out, " for the jobs alone: a simulation makes no input and checks no output")
 	}
 	fmt.Fprintf(out, "\n\nrepeats to tell a difference of %g%% in makespan, in 8 of 10 runs:\n", f.TellPct)
-	fmt.Fprintln(w, "workload\tmodels\tspread of the ratio\tfrom\trepeats")
+	fmt.Fprintln(w, "workload\tmodels\tspread of the ratio\tfrom\trepeats\tdifference there\trepeats to tell it")
 	for _, t := range f.Tell {
 		models, spread, from, repeats := t.A+", "+t.B, "?", fmt.Sprintf("%d repeats", t.Pairs), "?"
+		seen, seenRepeats := "?", "?"
 		if t.B == "" {
 			models = t.A + ", in two runs"
 		}
 		if t.Pairs >= 2 {
-			spread, repeats = fmt.Sprintf("%.1f%%", t.SpreadPct), fmt.Sprint(t.Repeats)
+			spread, repeats = fmt.Sprintf("%.1f%%", t.SpreadPct), upTo(t.Repeats)
 		}
-		if t.Repeats > mostRepeats {
-			repeats = fmt.Sprintf("more than %d", mostRepeats)
+		if t.SeenRepeats > 0 {
+			seen, seenRepeats = fmt.Sprintf("%+.1f%%", t.SeenPct), upTo(t.SeenRepeats)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Workload, models, spread, from, repeats)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.Workload, models, spread, from, repeats, seen, seenRepeats)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -204,6 +215,14 @@ func (f *Forecast) WriteText(out io.Writer) error {
 		fmt.Fprintln(out, "warning:", text)
 	}
 	return nil
+}
+
+// upTo formats a number of repeats, unless it is too large to say more of it.
+func upTo(repeats int) string {
+	if repeats > mostRepeats {
+		return fmt.Sprintf("more than %d", mostRepeats)
+	}
+	return fmt.Sprint(repeats)
 }
 
 // The function seconds converts ms to a duration, rounded to tenths of seconds,

@@ -60,7 +60,7 @@ func lab(t *testing.T) (*config.Cluster, *clients.Clients) {
 // what the history server says of the same job.
 func TestTracesEqualHadoopsCounters(t *testing.T) {
 	c, clients := lab(t)
-	for _, name := range hibench.Workloads() {
+	for _, name := range []string{"sort", "terasort", "wordcount"} {
 		t.Run(name, func(t *testing.T) {
 			e, source := parse(t, oneWorkload(name))
 			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
@@ -559,7 +559,7 @@ func TestHiBenchCheckout(t *testing.T) {
 	c, clients := lab(t)
 	withCheckout := *c
 	withCheckout.HiBench = checkout
-	for _, name := range hibench.Workloads() {
+	for _, name := range []string{"sort", "terasort", "wordcount"} {
 		t.Run(name, func(t *testing.T) {
 			e, source := parse(t, oneWorkload(name))
 			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &withCheckout, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})

@@ -77,11 +77,15 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 }
 
 // cleanUp removes what killed runs left on the clusters: it ends their
-// applications and undoes their faults.
+// applications, undoes their faults, and removes what their jobs wrote.
 func (w *clusterWorld) cleanUp(ctx context.Context) (err error) {
 	for _, name := range w.options.Experiment.Clusters() {
 		tell := func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }
-		err = errors.Join(err, endLeftovers(ctx, w.clusters[name], tell), undoLeftFaults(ctx, w.clusters[name], tell))
+		ended := endLeftovers(ctx, w.clusters[name], tell)
+		err = errors.Join(err, ended, undoLeftFaults(ctx, w.clusters[name], tell))
+		if ended == nil {
+			removeLeftFiles(ctx, w.clusters[name], tell)
+		}
 	}
 	return err
 }
@@ -118,6 +122,7 @@ type trialRun struct {
 	submissions []workload.Submission
 	tags        []string                  // YARN tag of each submission
 	waits       []time.Duration           // how long each submission waited until node labels were free for it
+	answers     []time.Duration           // for each submission, the time from when it was due until YARN had accepted its job; 0 if its client does not tell
 	jobs        map[string][]*measure.Job // for each YARN tag, what the jobs with this tag did, in the order of their submission
 }
 
@@ -192,6 +197,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 	}
 	t.submissions = t.runner.Submissions()
 	t.waits = make([]time.Duration, len(t.submissions))
+	t.answers = make([]time.Duration, len(t.submissions))
 	for i := range t.submissions {
 		t.tags = append(t.tags, fmt.Sprintf("%s-%d", tag, i+1))
 	}
@@ -384,6 +390,7 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 func (t *trialRun) runJobs(ctx context.Context, steering *steering) (reports []string, err error) {
 	clients, running := errgroup.WithContext(ctx)
 	lines := make([]string, len(t.submissions))
+	began := time.Now()
 	for i, s := range t.submissions {
 		due := time.NewTimer(s.At)
 		clients.Go(func() error {
@@ -395,6 +402,9 @@ func (t *trialRun) runJobs(ctx context.Context, steering *steering) (reports []s
 			}
 			ran, waited, err := steering.run(running, t.runner, i, t.tags[i], s.Pool)
 			lines[i], t.waits[i] = ran.Report, waited
+			if !ran.Accepted.IsZero() {
+				t.answers[i] = ran.Accepted.Sub(began.Add(s.At))
+			}
 			return err
 		})
 	}
@@ -434,12 +444,12 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	}
 	var done []workload.Done
 	for i, s := range t.submissions {
-		done = append(done, workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Jobs: t.jobs[t.tags[i]]})
+		done = append(done, workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Answer: t.answers[i], Jobs: t.jobs[t.tags[i]]})
 	}
 	result.Achieved = workload.Achieve(done)
-	for _, j := range captured.Jobs {
-		if j.Outcome != traces.Succeeded {
-			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, oneLine(j.Diagnostics), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
+	for i := range captured.Jobs {
+		if captured.Jobs[i].Outcome != traces.Succeeded {
+			return t.jobFailed(&captured.Jobs[i], figures.JobList)
 		}
 	}
 	for i, s := range t.submissions {
@@ -448,6 +458,22 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 		}
 	}
 	return nil
+}
+
+// jobFailed returns an error that says why a job did not succeed: what YARN says
+// of it, and what the first of its attempts that failed said. list has the
+// figures of the trial's jobs.
+func (t *trialRun) jobFailed(j *capture.Job, list []*measure.Job) error {
+	text := oneLine(j.Diagnostics)
+	if i := slices.IndexFunc(list, func(m *measure.Job) bool { return m.ID == j.ID }); i >= 0 && list[i].FirstError != "" {
+		said, _, _ := strings.Cut(list[i].FirstError, "\n\tat ") // from there on it is Java's stack
+		text += "; the first attempt that failed said: " + oneLine(said)
+	}
+	folder := filepath.Join(t.folder.Dir, "jobs", string(j.ID))
+	if _, err := os.Stat(folder); err == nil { // a job that YARN refused has none
+		text += "; its files are in " + folder
+	}
+	return fmt.Errorf("%s %s: %s", j.ID, j.Outcome, text)
 }
 
 // killTagged kills the YARN applications that have one of the given tags, even

@@ -1,19 +1,15 @@
 package lab
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"heddle/harness/internal/mavenjars"
 )
 
 // hadoopVersion is the Hadoop version that is fetched from Maven Central.
@@ -44,134 +40,37 @@ func findDistribution(ctx context.Context, c Config, say func(Event)) (distribut
 	d.classpath = jars + "/*"
 	d.examples = filepath.Join(jars, "hadoop-mapreduce-examples-"+hadoopVersion+".jar")
 	d.streaming = filepath.Join(tools, "hadoop-streaming-"+hadoopVersion+".jar")
-	for _, part := range []jarFolder{
-		{jars, "jars.sha256", []string{"dependency:copy-dependencies", "-DincludeScope=runtime"}},
+	for _, part := range []struct {
+		folder, sums string
+		goal         []string
+	}{
+		{jars, "jars.sha256", nil},
 		{tools, "tools.sha256", []string{"dependency:copy", "-Dartifact=org.apache.hadoop:hadoop-streaming:" + hadoopVersion}},
 	} {
-		if err := part.have(ctx, say); err != nil {
+		set, err := hadoopJars(part.sums, part.goal)
+		if err != nil {
+			return d, err
+		}
+		if err := set.Ensure(ctx, part.folder, func() { say(Event{What: "fetching " + set.Name + " with Maven: " + filepath.Base(part.folder)}) }); err != nil {
 			return d, err
 		}
 	}
 	return d, nil
 }
 
-// jarFolder is a folder in the user's cache folder with jars from Maven
-// Central. The tools are in a folder of their own, as in an unpacked Hadoop:
-// they are no part of the daemons' class path.
-type jarFolder struct {
-	path string
-	sums string   // name of the file in hadoop/ that lists the folder's jars and their SHA-256 hashes
-	goal []string // Maven's goal that fetches the jars, with its options
-}
-
-// have checks the jars in the folder. It first fetches them if the folder is
-// missing.
-func (f jarFolder) have(ctx context.Context, say func(Event)) error {
-	if _, err := os.Stat(f.path); err != nil {
-		say(Event{What: "fetching Hadoop " + hadoopVersion + " with Maven: " + filepath.Base(f.path)})
-		return f.fetch(ctx)
-	}
-	if err := f.check(f.path); err != nil {
-		return fmt.Errorf("%w; remove the folder, then 'heddle lab up' fetches it anew", err)
-	}
-	return nil
-}
-
-// check compares the jars in a folder with the list in f.sums. A jar that
-// is not in that list is an error too, since the class path takes every jar of
-// the folder. After a change of hadoop/pom.xml, 'go generate' writes the lists
-// again.
+// hadoopJars returns a set of Hadoop's jars that is fetched by the given goal of
+// Maven. The tools are a set of their own, as in an unpacked Hadoop: they are no
+// part of the daemons' class path. After a change of hadoop/pom.xml, 'go
+// generate' writes the lists of sums again.
 //
-//go:generate ./pin.sh
-func (f jarFolder) check(folder string) error {
-	text, err := hadoopFiles.ReadFile("hadoop/" + f.sums)
-	if err != nil {
-		return err
-	}
-	want := map[string]string{} // expected SHA-256 hash of each file, by file name
-	for line := range strings.Lines(string(text)) {
-		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		want[name] = sum
-	}
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return fmt.Errorf("check Hadoop's jars: %w", err)
-	}
-	for _, e := range entries {
-		path := filepath.Join(folder, e.Name())
-		pinned, known := want[e.Name()]
-		if !known {
-			return fmt.Errorf("check Hadoop's jars: %s is not part of Hadoop %s as this heddle knows it", path, hadoopVersion)
-		}
-		sum, err := fileSHA256(path)
-		if err != nil {
-			return fmt.Errorf("check Hadoop's jars: %w", err)
-		}
-		if sum != pinned {
-			return fmt.Errorf("check Hadoop's jars: %s has SHA-256 %s, want %s", path, sum, pinned)
-		}
-		delete(want, e.Name())
-	}
-	if len(want) > 0 {
-		return fmt.Errorf("check Hadoop's jars: %s has no %s", folder, strings.Join(slices.Sorted(maps.Keys(want)), ", "))
-	}
-	return nil
-}
-
-func fileSHA256(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// fetch lets Maven fetch the jars and then checks their hashes. It fetches into
-// a temporary folder and renames that folder at the end.
-func (f jarFolder) fetch(ctx context.Context) error {
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	pom, err := hadoopFiles.ReadFile("hadoop/pom.xml")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), pom, 0o644); err != nil {
-		return err
-	}
-	out := filepath.Join(tmp, "jars")
-	args := append([]string{"-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"), "-DoutputDirectory=" + out}, f.goal...)
-	cmd := exec.CommandContext(ctx, "mvn", args...)
-	// Without this flag, the JVM that runs Maven would leave a folder in /tmp.
-	cmd.Env = append(os.Environ(), "MAVEN_OPTS="+os.Getenv("MAVEN_OPTS")+" -XX:-UsePerfData -Djava.io.tmpdir="+tmp)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("fetch Hadoop %s with Maven: %w; is Maven Central reachable?\n%s", hadoopVersion, err, lastLines(log.Bytes(), 10))
-	}
-	if err := f.check(out); err != nil {
-		return fmt.Errorf("fetch Hadoop %s with Maven: %w; something between Maven Central and this machine gives out other files", hadoopVersion, err)
-	}
-	if err := os.Chmod(out, 0o755); err != nil {
-		return err
-	}
-	if err := os.Rename(out, f.path); err != nil {
-		if _, statErr := os.Stat(f.path); statErr == nil {
-			return nil // no error if the folder exists: another 'lab up' has fetched the jars meanwhile
-		}
-		return err
-	}
-	return nil
+//go:generate ../internal/mavenjars/pin.sh hadoop jars.sha256 dependency:copy-dependencies -DincludeScope=runtime
+//go:generate ../internal/mavenjars/pin.sh hadoop tools.sha256 dependency:copy -Dartifact=org.apache.hadoop:hadoop-streaming:3.4.2
+func hadoopJars(sums string, goal []string) (mavenjars.Set, error) {
+	s := mavenjars.Set{Name: "Hadoop " + hadoopVersion, Goal: goal}
+	var err, perr error
+	s.POM, err = hadoopFiles.ReadFile("hadoop/pom.xml")
+	s.Pins, perr = hadoopFiles.ReadFile("hadoop/" + sums)
+	return s, errors.Join(err, perr)
 }
 
 // unpacked returns the Hadoop distribution in a folder that was unpacked from

@@ -225,6 +225,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	switch e.Outcome {
 	case traces.Failed:
 		j.Attempts.Failed++
+		j.FirstError = cmp.Or(j.FirstError, e.Error)
 		return
 	case traces.Killed:
 		j.Attempts.Killed++

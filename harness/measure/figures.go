@@ -175,6 +175,10 @@ type Job struct {
 	Compared    int      `json:"compared"`
 	Differences []string `json:"differences,omitempty"`
 
+	// FirstError is what the first attempt that failed said; empty if none failed
+	// or the trace does not have it.
+	FirstError string `json:"-"`
+
 	launchedMaps, launchedReds int64
 	containerBytes             [2]int64 // container size in bytes: first of a map, then of a reduce
 	lastMap                    traces.Time

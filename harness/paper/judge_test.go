@@ -66,7 +66,8 @@ func TestVerdicts(t *testing.T) {
 			name string
 			e    Effect
 			want Verdict
-		}) bool {
+		},
+		) bool {
 			return c.want == v
 		}) {
 			t.Errorf("no case forces %s", v)

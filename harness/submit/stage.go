@@ -115,6 +115,9 @@ type staged struct {
 	own   []cacheFile // job.xml, job.split and job.splitmetainfo
 }
 
+// jobXML is the name of a job's configuration in its staging folder.
+const jobXML = "job.xml"
+
 // stage writes a job's files into its staging folder.
 func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, error) {
 	var out staged
@@ -146,7 +149,7 @@ func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, er
 	for _, f := range []struct {
 		name    string
 		content []byte
-	}{{"job.split", splits}, {"job.splitmetainfo", jobsplit.AppendMeta(nil, metas)}, {"job.xml", conf}} {
+	}{{jobXML, conf}, {"job.split", splits}, {"job.splitmetainfo", jobsplit.AppendMeta(nil, metas)}} { // job.xml first: by its tags RemoveStaged knows the job
 		c, err := s.stageFile(ctx, path.Join(job.Folder, f.name), f.content)
 		if err != nil {
 			return out, fmt.Errorf("stage %s: %w", f.name, err)
@@ -156,9 +159,21 @@ func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, er
 	return out, nil
 }
 
+// writeTries is how often a staged file is written while a DataNode answers too
+// late. Many nodes that fetch the program of a job for the first time can keep
+// a small cluster's network busy for that long.
+const writeTries = 3
+
 func (s *Submitter) stageFile(ctx context.Context, name string, content []byte) (cacheFile, error) {
-	if err := s.files.Write(ctx, name, bytes.NewReader(content), fileMode); err != nil {
-		return cacheFile{}, err
+	for try := 1; ; try++ {
+		err := s.files.Write(ctx, name, bytes.NewReader(content), fileMode)
+		if err == nil {
+			break
+		}
+		var slow interface{ Timeout() bool } // of package net
+		if try == writeTries || ctx.Err() != nil || !errors.As(err, &slow) || !slow.Timeout() {
+			return cacheFile{}, err
+		}
 	}
 	if path.Base(name) == "job.split" { // every task reads it
 		if err := s.files.SetReplication(ctx, name, s.replication()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -401,5 +402,35 @@ func TestStreamingJar(t *testing.T) {
 	}
 	if got, err := streamingJar(home); err != nil || got != jar {
 		t.Errorf("jar %q, %v", got, err)
+	}
+}
+
+// TestSlowDataNode: a staged file is written again if a DataNode was too late,
+// but not for ever, and not after other errors.
+func TestSlowDataNode(t *testing.T) {
+	for _, c := range []struct {
+		late  int // writes of job.xml that fail
+		err   error
+		tried int
+		fails bool
+	}{
+		{writeTries - 1, os.ErrDeadlineExceeded, writeTries, false},
+		{writeTries, os.ErrDeadlineExceeded, writeTries, true},
+		{1, errFull, 1, true},
+	} {
+		f, tried := newFixture(t), 0
+		f.hdfs.fail = func(call, name string) error {
+			if call != "write" || path.Base(name) != jobXML {
+				return nil
+			}
+			if tried++; tried <= c.late {
+				return c.err
+			}
+			return nil
+		}
+		_, err := f.Submit(t.Context(), job("one"))
+		if failed := errors.Is(err, c.err); failed != c.fails || tried != c.tried {
+			t.Errorf("%d late writes: error %v after %d tries; want failure %v after %d", c.late, err, tried, c.fails, c.tried)
+		}
 	}
 }

@@ -40,9 +40,12 @@ type Comparison struct {
 	// FailedJobs is the number of jobs that did not succeed, with those that
 	// YARN never had.
 	FailedJobs int `json:"failedJobs"`
-	// LabelWaitMs is how long the submission waited for node labels. MapWaitMs is
-	// the mean time that its maps waited for containers.
+	// LabelWaitMs is how long the submission waited for node labels. AnswerMs is
+	// the time from when it was due until YARN had accepted its job, without the
+	// wait for labels; 0 if that is not known. MapWaitMs is the mean time that its
+	// maps waited for containers.
 	LabelWaitMs float64 `json:"labelWaitMs"`
+	AnswerMs    float64 `json:"answerMs,omitempty"`
 	MapWaitMs   float64 `json:"mapWaitMs"`
 	// CompletionMs is the time from submission to end, -1 if the submission
 	// failed. RecordedMs is the time in the trace, -1 if it is not known. For all
@@ -81,6 +84,7 @@ type Amount struct {
 type Done struct {
 	Asked     *Asked
 	LabelWait time.Duration  // how long it waited for node labels
+	Answer    time.Duration  // time from when it was due until YARN had accepted it, with LabelWait; 0 if not known
 	Jobs      []*measure.Job // its jobs, in order; empty if YARN never had one
 }
 
@@ -126,7 +130,7 @@ func firstOf(submissions []Done) (first, span float64) {
 func compared(d Done, first, span float64) Comparison {
 	x := d.Asked
 	c := Comparison{
-		Job: x.Job, LabelWaitMs: float64(d.LabelWait) / 1e6, CompletionMs: -1, RecordedMs: -1,
+		Job: x.Job, LabelWaitMs: float64(d.LabelWait) / 1e6, AnswerMs: float64(max(0, d.Answer-d.LabelWait)) / 1e6, CompletionMs: -1, RecordedMs: -1,
 		Arrival: Arrival{AskedMs: float64(x.SubmitMs)},
 		Input:   Amount{Asked: x.InputBytes - x.FlooredInput, Floors: x.FlooredInput},
 		Shuffle: Amount{Asked: x.ShuffleBytes - x.FlooredShuffle, Floors: x.FlooredShuffle},
@@ -190,6 +194,7 @@ func sum(jobs []Comparison, span float64) Comparison {
 		s.Arrival.AskedMs = max(s.Arrival.AskedMs, c.Arrival.AskedMs)
 		s.Arrival.LateMs += c.Arrival.LateMs / float64(len(jobs))
 		s.LabelWaitMs += c.LabelWaitMs / float64(len(jobs))
+		s.AnswerMs += c.AnswerMs / float64(len(jobs))
 		s.MapWaitMs += c.MapWaitMs * float64(c.Maps.Got)
 		s.ExtraAttempts += c.ExtraAttempts
 		s.FailedJobs += c.FailedJobs
@@ -223,8 +228,13 @@ func added(a, b measure.Locality) measure.Locality {
 	return measure.Locality{Cache: a.Cache + b.Cache, Node: a.Node + b.Node, Rack: a.Rack + b.Rack, Off: a.Off + b.Off, Unknown: a.Unknown + b.Unknown}
 }
 
-// tolerablePct is the greatest error in percent that needs no warning.
-const tolerablePct = 5
+// tolerablePct is the greatest error in percent that needs no warning. Jobs that
+// come late by tolerableLateMs at most need none either: where all jobs come
+// within seconds, that is a large part of the time.
+const (
+	tolerablePct    = 5
+	tolerableLateMs = 1000
+)
 
 // warnings returns a warning for each sum that is too far from what was asked,
 // with the likely reason.
@@ -234,12 +244,8 @@ func (a *Achieved) warnings() []string {
 	if s.FailedJobs > 0 {
 		list = append(list, fmt.Sprintf("%d jobs failed or never ran; what they were asked for is missing", s.FailedJobs))
 	}
-	if s.Arrival.ErrorPct > tolerablePct {
-		why := "the client was slow to submit them"
-		if s.LabelWaitMs*2 >= s.Arrival.LateMs {
-			why = fmt.Sprintf("they waited %.1f s for node labels; a larger label pool or a lower speed helps", s.LabelWaitMs/1000)
-		}
-		list = append(list, fmt.Sprintf("arrivals: jobs came %.1f s late on average, %.1f%% of the time over which they were to come: %s", s.Arrival.LateMs/1000, s.Arrival.ErrorPct, why))
+	if s.Arrival.tooLate() {
+		list = append(list, fmt.Sprintf("arrivals: jobs came %.1f s late on average, %.1f%% of the time over which they were to come: %s", s.Arrival.LateMs/1000, s.Arrival.ErrorPct, s.whyLate()))
 	}
 	for _, x := range []struct {
 		name string
@@ -267,9 +273,26 @@ func (a *Achieved) warnings() []string {
 		list = append(list, fmt.Sprintf("tasks: %d maps and %d reduces ran, %d and %d were asked for", s.Maps.Got, s.Reduces.Got, s.Maps.Asked, s.Reduces.Asked))
 	}
 	if s.CompletionMs > 0 && s.MapWaitMs > max(usualWaitMs, s.CompletionMs*tolerablePct/100) {
-		list = append(list, fmt.Sprintf("the cluster was full: maps waited %.1f s on average for containers; a lower speed or scale, or more nodes, makes it less", s.MapWaitMs/1000))
+		list = append(list, fmt.Sprintf("containers: maps waited %.1f s on average for theirs; if the cluster was full, a lower speed or scale, or more nodes, makes it less", s.MapWaitMs/1000))
 	}
 	return list
+}
+
+// tooLate reports whether jobs came late enough for a warning.
+func (a *Arrival) tooLate() bool { return a.ErrorPct > tolerablePct && a.LateMs > tolerableLateMs }
+
+// whyLate returns the reason for which jobs came late, which is where at least
+// half of the time went.
+func (c *Comparison) whyLate() string {
+	switch {
+	case c.LabelWaitMs*2 >= c.Arrival.LateMs:
+		return fmt.Sprintf("they waited %.1f s for node labels; a larger label pool or a lower speed helps", c.LabelWaitMs/1000)
+	case c.AnswerMs*2 >= c.Arrival.LateMs:
+		return fmt.Sprintf("submitting them took %.1f s, from when they were due until YARN had accepted them; a client with more free CPU or a lower speed helps", c.AnswerMs/1000)
+	case c.AnswerMs > 0:
+		return fmt.Sprintf("YARN had accepted them %.1f s after they were due, but counts them as submitted later", c.AnswerMs/1000)
+	}
+	return "it is not known why"
 }
 
 // usualWaitMs is about how long maps wait on an idle cluster, where nodes and
@@ -299,7 +322,12 @@ func (a *Achieved) worst(n int) []Comparison {
 	return list[:min(n, len(list))]
 }
 
-// off returns the greatest error of the comparison, in percent.
+// off returns the greatest error of the comparison, in percent. That of the
+// arrival counts only if the submission came late enough for a warning.
 func (c *Comparison) off() float64 {
-	return max(math.Abs(c.Arrival.ErrorPct), math.Abs(c.Input.ErrorPct), math.Abs(c.Shuffle.ErrorPct), math.Abs(c.Output.ErrorPct))
+	late := 0.0
+	if c.Arrival.tooLate() {
+		late = c.Arrival.ErrorPct
+	}
+	return max(late, math.Abs(c.Input.ErrorPct), math.Abs(c.Shuffle.ErrorPct), math.Abs(c.Output.ErrorPct))
 }

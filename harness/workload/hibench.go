@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,30 +13,48 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
+	"heddle/harness/workload/hive"
 	"heddle/hibench"
+	"heddle/hibench/tables"
 )
 
-// hiBench is one of HiBench's workloads wordcount, sort and terasort, or grep, as
-// an experiment file describes it.
+// hiBench is one of the HiBench workloads that package hibench runs, as an
+// experiment file describes it.
 type hiBench struct{ config.Workload }
 
 // On returns the workload, ready to run on a cluster with HiBench's jobs. These
 // run through HiBench's scripts, or directly if there is no HiBench checkout.
 func (w hiBench) On(place Place) (Live, error) {
-	runner, err := hibench.New(place.Env, w.Spec())
-	if err != nil {
-		return nil, err
+	live := &hiBenchLive{place: place, config: w.Workload}
+	if hibench.SQL(w.Name) {
+		return live, nil // Prepare makes the runner, since it may have to fetch Hive
 	}
-	return &hiBenchLive{runner, w.Workload}, nil
+	var err error
+	live.runner, err = hibench.New(place.Env, w.Spec())
+	return live, err
 }
 
 // hiBenchLive is one of HiBench's workloads on a real cluster.
 type hiBenchLive struct {
-	runner *hibench.Runner
+	place  Place
 	config config.Workload
+	runner *hibench.Runner
 }
 
 func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
+	if w.runner == nil {
+		env, spec := w.place.Env, w.config.Spec()
+		spec.Seed = w.place.Seed
+		var err error
+		if home := w.place.Cluster.Config.Hive; home != "" {
+			env.Hive = filepath.Join(home, "lib")
+		} else if env.Hive, err = hive.Jars(ctx); err != nil {
+			return Input{}, err
+		}
+		if w.runner, err = hibench.New(env, spec); err != nil {
+			return Input{}, err
+		}
+	}
 	d, err := w.runner.Prepare(ctx, tag)
 	return Input{Path: d.Path, Bytes: d.Bytes}, err
 }
@@ -75,7 +94,8 @@ func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*meas
 func (w *hiBenchLive) Clean(tag string) error { return w.runner.Clean(tag) }
 
 // Twin returns the simulated counterpart of the workload. It has as many equal
-// jobs at the same time as the workload, with the same input.
+// jobs at the same time as the workload, with the same input. grep
+// and a join have a second job for each of them, which starts when it has ended.
 func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
@@ -96,7 +116,10 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 		t.Jobs = append(t.Jobs, job)
 	}
 	if w.Name == hibench.Grep {
-		t.sortGrep(&shape)
+		t.follow(&shape, "grep-search", "grep-sort")
+	}
+	if w.Name == string(tables.Join) {
+		t.follow(&shape, w.Name, w.Name)
 	}
 	for i := range shape.Files {
 		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
@@ -104,17 +127,18 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	return t, t.cache(cache)
 }
 
-// sortGrep adds to each job that searches the job that sorts what was found. It
-// has a map for each file that a reduce of the search wrote, and one reduce.
-func (t *Twin) sortGrep(s *hibench.Shape) {
-	found := float64(s.FileBytes*int64(s.Files)) * s.MapOutputPerByte * s.ReduceOutputPerByte
+// follow adds to each job a second one that sorts what the first wrote, as grep
+// and a join do. It has a map for each file that a reduce of the first wrote, and
+// one reduce.
+func (t *Twin) follow(s *hibench.Shape, firstName, secondName string) {
+	written := float64(s.FileBytes*int64(s.Files)) * s.MapOutputPerByte * s.ReduceOutputPerByte
 	for i := range t.Jobs {
-		search := &t.Jobs[i]
-		search.Name = "grep-search"
-		sort := *search
-		sort.Name, sort.After, sort.Reduces = "grep-sort", i+1, 1
-		sort.FollowMaps, sort.FollowBytes = search.Reduces, int64(found)/int64(search.Reduces)
-		t.Jobs = append(t.Jobs, sort)
+		first := &t.Jobs[i]
+		first.Name = firstName
+		second := *first
+		second.Name, second.After, second.Reduces = secondName, i+1, 1
+		second.FollowMaps, second.FollowBytes = first.Reduces, max(1, int64(written)/int64(first.Reduces))
+		t.Jobs = append(t.Jobs, second)
 	}
 }
 

@@ -248,7 +248,8 @@ func (w *streamingLive) Run(ctx context.Context, _ int, tag string, settings ...
 	if err != nil {
 		return Ran{}, err
 	}
-	return Ran{}, await(ctx, w.place, w.submitter, submitted)
+	ran := Ran{Accepted: time.Now()}
+	return ran, await(ctx, w.place, w.submitter, submitted)
 }
 
 // pollInterval is how often the ResourceManager is asked whether a job has

@@ -41,6 +41,19 @@ func (w traced) On(place Place) (Live, error) {
 	return &traceLive{workload: w, place: place, program: program, plan: p}, nil
 }
 
+// CheckTrace returns an error if the jobs of w's trace cannot be run, as when its
+// file is no trace or has no job in the part that w names. Other workloads have
+// no trace and pass.
+func CheckTrace(w config.Workload) error {
+	if w.Name != config.WorkloadTrace {
+		return nil
+	}
+	if _, err := (traced{w}).plan(context.Background()); err != nil {
+		return fmt.Errorf("workload %s: %w", w.Label, err)
+	}
+	return nil
+}
+
 // Twin returns the simulated counterpart of the workload: the jobs of the plan
 // at their times, with the work of each task. Files that were in the HDFS cache
 // in the trace are cached, besides those that the experiment wants cached.

@@ -11,6 +11,7 @@ import (
 	"math"
 	"path"
 	"strconv"
+	"time"
 
 	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
@@ -109,10 +110,11 @@ func (l *traceLive) Run(ctx context.Context, i int, tag string, settings ...hibe
 	if err != nil {
 		return Ran{}, err
 	}
+	ran := Ran{Accepted: time.Now()}
 	if err := await(ctx, l.place, l.submitter, done); err != nil {
-		return Ran{}, fmt.Errorf("job %s of the trace: %w", l.plan.Jobs[i].ID, err)
+		return ran, fmt.Errorf("job %s of the trace: %w", l.plan.Jobs[i].ID, err)
 	}
-	return Ran{}, nil
+	return ran, nil
 }
 
 // job describes one job of the plan as it is submitted, and uploads what its

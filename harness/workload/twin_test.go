@@ -137,6 +137,58 @@ func TestTasksFillSlots(t *testing.T) {
 	}
 }
 
+// TestTwinOfAQuery: a join has a second job, which reads what the first wrote, and
+// has to wait for it. A scan has no reduces. Neither reads the other's files.
+func TestTwinOfAQuery(t *testing.T) {
+	events := func(w config.Workload) (*workload.Twin, []*traces.JobSubmitted, map[traces.JobID]int64) {
+		h, disk, err := workload.Cluster(small())
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := workload.Of(w).Twin(config.Cache{Fraction: 1, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := x.Events(&h.Cluster, disk, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var jobs []*traces.JobSubmitted
+		read := map[traces.JobID]int64{}
+		for _, e := range list {
+			switch e := e.(type) {
+			case *traces.JobSubmitted:
+				jobs = append(jobs, e)
+			case *traces.TaskScheduled:
+				read[e.Task.Job] += e.LengthBytes
+			}
+		}
+		return x, jobs, read
+	}
+	x, jobs, read := events(config.Workload{Name: "join", Label: "join", Visits: 1_000_000, Maps: 6, Reduces: 3})
+	if len(jobs) != 2 || jobs[0].Maps != 12 || jobs[0].Reduces != 3 || jobs[1].Maps != 3 || jobs[1].Reduces != 1 {
+		t.Fatalf("jobs %+v, want 12 maps (blocks) and 3 reduces, then a map for each of them and 1 reduce", jobs)
+	}
+	if after := x.After(); len(after) != 1 || after[jobs[1].Job] != jobs[0].Job {
+		t.Errorf("jobs after others: %v, want the second after the first", after)
+	}
+	first, second := read[jobs[0].Job], read[jobs[1].Job]
+	if first < 150_000_000 || second < 1 || second > first/10 {
+		t.Errorf("the jobs read %d and %d bytes, want about 200 million and much less", first, second)
+	}
+	for _, f := range x.Files {
+		if !f.Cached {
+			t.Errorf("file %+v: want it cached", f)
+		}
+	}
+	if _, jobs, _ := events(config.Workload{Name: "scan", Label: "scan", Profile: "small", Maps: 6, Reduces: 3}); len(jobs) != 1 || jobs[0].Reduces != 0 {
+		t.Errorf("jobs of a scan: %+v, want one without reduces", jobs)
+	}
+	if x, jobs, _ := events(config.Workload{Name: "join", Label: "join", Visits: 1000, Jobs: 2}); len(jobs) != 4 || len(x.After()) != 2 {
+		t.Errorf("two joins have %d jobs, %d of them later; want 4 and 2", len(jobs), len(x.After()))
+	}
+}
+
 // TestGrepTwin: each search is followed by a sort, which reads what the search's
 // reduces wrote and starts when the search has ended.
 func TestGrepTwin(t *testing.T) {

@@ -120,6 +120,9 @@ type Recorded struct {
 // Ran is what the client of a submission reported when it ended.
 type Ran struct {
 	Report string // line of HiBench's own report; empty without HiBench's scripts
+	// Accepted is when YARN answered that it had accepted the submission's job;
+	// zero if the client does not tell.
+	Accepted time.Time
 }
 
 // Of returns the workload that the entry w of an experiment file describes.

@@ -5,9 +5,10 @@
 // that is being submitted, or, of job.splitmetainfo, to tell an
 // ApplicationMaster that has not started yet on which host each map should run.
 //
-// The package supports splits that are parts of files. For other classes of
-// splits, such as TeraGen's row ranges and CombineFileSplit, it returns an
-// UnknownClassError.
+// The package supports splits that are parts of files, and those of Hive's
+// HiveInputFormat, which wrap them. For other classes of splits, such as
+// TeraGen's row ranges, CombineFileSplit and those of Hive's default
+// CombineHiveInputFormat, it returns an UnknownClassError.
 package jobsplit
 
 import (
@@ -71,6 +72,11 @@ var fileSplits = map[string]bool{
 	"org.apache.hadoop.mapreduce.lib.input.FileSplit": true,
 	"org.apache.hadoop.mapred.FileSplit":              true,
 }
+
+// hiveSplit is the Java class of splits that Hive writes as the class of the
+// split that it wraps, that split, and the class of an input format. Hive writes
+// the names of these two classes as java.io.DataOutput.writeUTF does.
+const hiveSplit = "org.apache.hadoop.hive.ql.io.HiveInputFormat$HiveInputSplit"
 
 // ParseMeta decodes a whole file job.splitmetainfo.
 func ParseMeta(r io.Reader) ([]Meta, error) {
@@ -177,6 +183,9 @@ func parseOne(data []byte, i int, m Meta) (Split, error) {
 	}
 	d := &decoder{r: bytes.NewReader(data[m.Offset:])}
 	class := d.text()
+	if class == hiveSplit {
+		class = d.utf()
+	}
 	if d.err == nil && !fileSplits[class] {
 		return Split{}, &UnknownClassError{Map: i, Class: class}
 	}

@@ -19,6 +19,7 @@ const fileSplit = "org.apache.hadoop.mapreduce.lib.input.FileSplit"
 func TestStagingFiles(t *testing.T) {
 	// Taken from the staging folders of running jobs of Hadoop 3.4.2.
 	const wordcount, terasort = "hdfs://master:8020/hdfspart/in/", "hdfs://master:8020/hdfspart/tg/part-m-0000"
+	const hive = "hdfs://master:8020/heddle/hibench/40000visits-4800pages-4maps-seed1/Join/Input/uservisits/part-0000"
 	for name, want := range map[string]struct {
 		metas  []Meta
 		splits []Split
@@ -64,6 +65,17 @@ func TestStagingFiles(t *testing.T) {
 				{"hdfs://master:8020/hdfspart/a b%20é/y", 0, 2026320},
 				{"hdfs://master:8020/hdfspart/a b%20é/y", 2026320, 2026312},
 				{"hdfs://master:8020/hdfspart/a b%20é/x", 0, 8},
+			},
+		},
+		"hive": { // HiveInputFormat's splits, which wrap those of the old interface
+			metas: []Meta{
+				{[]string{"r1n1", "r2n2"}, 7, 1988361},
+				{[]string{"r1n1", "r2n1"}, 270, 1987931},
+				{[]string{"r2n1", "r1n1"}, 533, 1986829},
+				{[]string{"r2n1", "r1n1"}, 796, 1983688},
+			},
+			splits: []Split{
+				{hive + "3", 0, 1988361}, {hive + "1", 0, 1987931}, {hive + "0", 0, 1986829}, {hive + "2", 0, 1983688},
 			},
 		},
 		"teragen": { // rows to make, no file
@@ -150,6 +162,18 @@ func TestBadSplits(t *testing.T) {
 		"cut":       {one[:len(one)-1], metas, "unexpected EOF"},
 		"negative":  {negative, metas, "offset -1, length 6"},
 		"not there": {one, []Meta{{Offset: 9}}, "job.split: map 0"},
+		"Hive, cut": {append([]byte(splitHead), appendText(nil, hiveSplit)...), []Meta{{Offset: 7}}, "unexpected EOF"},
+		"Hive's combined splits": {
+			append([]byte(splitHead), appendText(nil, "org.apache.hadoop.hive.ql.io.CombineHiveInputFormat$CombineHiveInputSplit")...),
+			[]Meta{{Offset: 7}},
+			"CombineHiveInputSplit; want a FileSplit",
+		},
+		"Hive, another class inside": {
+			append(append([]byte(splitHead), appendText(nil, hiveSplit)...), "\x00\x05a.b.C"...), []Meta{{Offset: 7}}, "class a.b.C; want a FileSplit",
+		},
+		"Hive, class not ASCII": {
+			append(append([]byte(splitHead), appendText(nil, hiveSplit)...), "\x00\x02\xc3\xa9"...), []Meta{{Offset: 7}}, "is not ASCII",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			splits, err := Parse(c.data, c.metas)
@@ -279,7 +303,7 @@ func TestVlong(t *testing.T) {
 }
 
 func FuzzParseMeta(f *testing.F) {
-	for _, name := range []string{"wordcount", "teragen", "terasort", "oldapi"} {
+	for _, name := range []string{"wordcount", "teragen", "terasort", "oldapi", "hive"} {
 		f.Add(read(f, name+".splitmetainfo"))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -298,7 +322,7 @@ func FuzzParseMeta(f *testing.F) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"wordcount", "teragen", "terasort", "oldapi"} {
+	for _, name := range []string{"wordcount", "teragen", "terasort", "oldapi", "hive"} {
 		f.Add(read(f, name+".split"), int64(7))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, offset int64) {

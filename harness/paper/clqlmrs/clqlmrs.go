@@ -31,8 +31,11 @@ func Paper() *paper.Paper {
 		Source: "Ghazali, Adabi, Rezaee, Down, Movaghar, Journal of Cloud Computing 11:45 (2022)",
 		Setup:  standard,
 		Schedulers: []paper.Scheduler{
-			{Label: fifo, Model: "fifo"}, {Label: delay, Model: "delay"}, {Label: acl, Model: "acl", Params: sched.Params{"c": "3"}},
-			{Label: acl2, Model: "acl", Params: sched.Params{"c": "2"}}, {Label: acl5, Model: "acl", Params: sched.Params{"c": "5"}},
+			{Label: fifo, Model: "fifo"},
+			{Label: delay, Model: "delay"},
+			{Label: acl, Model: "acl", Params: sched.Params{"c": "3"}},
+			{Label: acl2, Model: "acl", Params: sched.Params{"c": "2"}},
+			{Label: acl5, Model: "acl", Params: sched.Params{"c": "5"}},
 			{Label: learner, Model: "clqlmrs"},
 		},
 		Claimant: learner,

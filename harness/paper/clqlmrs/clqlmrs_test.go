@@ -114,10 +114,18 @@ func TestCached(t *testing.T) {
 		cached []int // maps with a cached block, of each job
 	}
 	rows := []row{
-		{[]string{"cache", "2GiB"}, []int{16}}, {[]string{"cache", "4GiB"}, []int{32}}, {[]string{"cache", "6GiB"}, []int{48}}, {nil, []int{64}},
-		{[]string{"block", "64MiB", "maps", "200"}, []int{128}}, {[]string{"block", "256MiB", "maps", "50"}, []int{32}},
-		{[]string{"maps", "480"}, []int{64}}, {[]string{"maps", "3"}, []int{3}}, {[]string{"app", "all"}, []int{13, 13, 12, 13, 13}},
-		{[]string{"cacheBy", "spare"}, []int{64}}, {[]string{"cut", "node"}, []int{60}}, {[]string{"copies", "everywhere"}, []int{100}},
+		{[]string{"cache", "2GiB"}, []int{16}},
+		{[]string{"cache", "4GiB"}, []int{32}},
+		{[]string{"cache", "6GiB"}, []int{48}},
+		{nil, []int{64}},
+		{[]string{"block", "64MiB", "maps", "200"}, []int{128}},
+		{[]string{"block", "256MiB", "maps", "50"}, []int{32}},
+		{[]string{"maps", "480"}, []int{64}},
+		{[]string{"maps", "3"}, []int{3}},
+		{[]string{"app", "all"}, []int{13, 13, 12, 13, 13}},
+		{[]string{"cacheBy", "spare"}, []int{64}},
+		{[]string{"cut", "node"}, []int{60}},
+		{[]string{"copies", "everywhere"}, []int{100}},
 	}
 	for _, maps := range []int{10, 20, 25, 30, 40, 50, 100} {
 		for _, cut := range []string{"whole", "node"} {
@@ -174,6 +182,28 @@ func TestProperties(t *testing.T) {
 	if set.Containers != "8" || set.Cache != 16e9 {
 		t.Errorf("%+v: want 8 containers and 16 GB", set)
 	}
+}
+
+// FuzzWith has any text be refused, or make a set-up that has its jobs.
+func FuzzWith(f *testing.F) {
+	for _, x := range [][2]string{{"cache", "16GB"}, {"maps", "7"}, {"block", "1GiB"}, {"beat", "3s"}, {"cachedPct", "NaN"}, {"compute", "1e308"}, {"disk", "0"}, {"cut", "node"}, {"layout", "-1"}, {"link", "10Gbit"}} {
+		f.Add(x[0], x[1])
+	}
+	f.Fuzz(func(t *testing.T, name, value string) {
+		x, err := standard.With(name, value)
+		if err != nil {
+			return
+		}
+		list, err := x.Stages(1)
+		if err != nil || len(list) == 0 || len(list[0].Jobs) == 0 {
+			t.Fatalf("%s=%q: %d stages, error %v", name, value, len(list), err)
+		}
+		for _, w := range append(list[0].Jobs[0].MapWork, list[0].Jobs[0].ReduceWork...) {
+			if w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 {
+				t.Errorf("%s=%q: work %+v", name, value, w)
+			}
+		}
+	})
 }
 
 // TestDefaultReading has the reading "default" be the model's own defaults, but

@@ -1,6 +1,7 @@
 package clqlmrs
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -78,8 +79,9 @@ var container = state.Resource{MemoryMB: 1024, VCores: 1}
 // With returns the testbed with one property changed.
 func (x testbed) With(name, value string) (paper.Setting, error) {
 	err := paper.SetField(&x, name, value)
-	if err == nil && (x.Maps < 1 || x.Maps > 10_000 || x.Block < 1<<20 || x.Beat < units.Duration(time.Millisecond) || x.CachedPct > 100 || x.SlowStart > 1 || x.Compute > 1000) {
-		err = fmt.Errorf("out of range")
+	beat := time.Duration(x.Beat)
+	if err == nil && (x.Maps < 1 || x.Maps > 10_000 || x.Block < 1<<20 || x.Block > 1<<30 || beat < time.Millisecond || beat > time.Hour || x.CachedPct > 100 || x.SlowStart > 1) {
+		err = errors.New("want 1 to 10000 maps, blocks of 1 MiB to 1 GiB, a beat of 1ms to 1h, cachedPct up to 100, slowstart up to 1")
 	}
 	return x, err
 }
@@ -160,7 +162,7 @@ func (x testbed) job(a application, key draw.Key, topology *place.Topology) sim.
 		return j
 	}
 	out, mib := int64(a.mapOut*float64(block)), float64(block)/(1<<20)
-	compute := func(ms float64) int32 { return int32(ms * x.Compute) }
+	compute := func(ms float64) int32 { return int32(min(ms*x.Compute, math.MaxInt32)) }
 	fetched := float64(out) * float64(x.Maps) / reduces
 	j.Reduces = reduces
 	j.MapWork = []sim.Work{{InputBytes: block, OutputBytes: out, ComputeMs: compute(a.mapMs * mib), SpreadPercent: 10}}
