@@ -9,6 +9,7 @@ package modfair
 
 import (
 	_ "embed"
+	"slices"
 
 	"heddle/harness/paper"
 	"heddle/harness/sched"
@@ -44,16 +45,13 @@ func Paper() *paper.Paper {
 		Title:      "Improving the Performance of Fair Scheduler in Hadoop",
 		Source:     "Lo, Cheng, Advances in Science, Technology and Engineering Systems Journal 2(3) 1050-1058 (2017)",
 		Setup:      standard,
-		Schedulers: append([]paper.Scheduler{{Label: original, Model: "fair1", Params: base()}, {Label: modified, Model: "modfair", Params: base()}, {Label: fifo, Model: "fifo1"}}, ablation()...),
+		Schedulers: slices.Concat([]paper.Scheduler{{Label: original, Model: "fair1", Params: base()}, {Label: modified, Model: "modfair", Params: base()}, {Label: fifo, Model: "fifo1"}}, stock, ablation()),
 		Claimant:   modified,
-		Controls: []paper.Scheduler{
-			{Label: "Original, no delay", Model: "fair1", Params: limits("nodeDelayMs", "0", "rackDelayMs", "0")},
-			{Label: "Original, no delay, FIFO in pools", Model: "fair1", Params: limits("nodeDelayMs", "0", "rackDelayMs", "0", "inPool", "fifo")},
-			{Label: "Original, no maximum", Model: "fair1", Params: sched.Params{"minMaps": "*=3", "nodeDelayMs": "3000", "rackDelayMs": "3000"}},
+		Controls: slices.Concat(stock, []paper.Scheduler{
 			{Label: "Original, 450 ms", Model: "fair1", Params: limits()},
-			{Label: "FIFO", Model: "fifo1"},
+			{Label: fifo, Model: "fifo1"},
 			{Label: "Modified without M4", Model: "modfair", Params: base("mechanisms", "m1+m2+m3+m5")},
-		},
+		}),
 		Axes: axes,
 		Readings: []paper.Reading{
 			{Name: "hot node", Set: map[string]string{"layout": "hot"}},
@@ -66,6 +64,15 @@ func Paper() *paper.Paper {
 		Explain:  explain,
 		Live:     &paper.Live{Experiment: live, Files: map[string][]byte{"jobs.jsonl": liveJobs}},
 	}
+}
+
+// stock are settings of the original scheduler that anybody can choose.
+const noDelay, fifoInPools, noMaximum = "Original, no delay", "Original, no delay, FIFO in pools", "Original, no maximum"
+
+var stock = []paper.Scheduler{
+	{Label: noDelay, Model: "fair1", Params: limits("nodeDelayMs", "0", "rackDelayMs", "0")},
+	{Label: fifoInPools, Model: "fair1", Params: limits("nodeDelayMs", "0", "rackDelayMs", "0", "inPool", "fifo")},
+	{Label: noMaximum, Model: "fair1", Params: sched.Params{"minMaps": "*=3", "nodeDelayMs": "3000", "rackDelayMs": "3000"}},
 }
 
 // mechanisms are the paper's five, by the names that the model has for them.
