@@ -98,6 +98,9 @@ func TestSchemaBounds(t *testing.T) {
 		if strings.Contains(key, ".") || strings.Contains(key, "seed") || doc.values == nil && doc.bounds == [2]float64{} {
 			continue // of keys further down, the broken files are the test
 		}
+		if strings.HasSuffix(key, "Slots") {
+			continue // slots of one kind need slots of the other, and labels
+		}
 		for value, want := range map[any]bool{doc.bounds[0]: true, doc.bounds[1]: true, doc.bounds[0] - 1: false, doc.bounds[1] + 1: false} {
 			if doc.values == nil {
 				both(t, schema, key, value, want)
