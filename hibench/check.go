@@ -12,6 +12,7 @@ import (
 	"io"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -47,16 +48,25 @@ const readLimitBytes = 1 << 30
 //     input's.
 //   - sort: keys ascend in each file, and the records are the input's.
 //   - wordcount: each word has the same count as in the input.
+//   - join, aggregation, scan: the result has as many rows as this package
+//     computes from the input, and the same sums. Floating-point sums may differ
+//     by a billionth.
+//   - grep: each match has the same count as in the input, and counts fall.
 //
 // Inputs over 1 GiB are not read. For terasort, a TeraValidate job with tag +
 // "-check" then checks the order of the rows. For sort and wordcount, Check
-// then needs the job's counters c. For sort it compares the numbers of records
+// then needs the job's counters c, except for a query: of a query over a larger
+// input, nothing is compared. For sort it compares the numbers of records
 // read and written, for wordcount the number of words with the sum of all
-// counts. If c is not nil, the counters are always compared.
+// counts. For grep it does the same with matches, and c is for both jobs
+// together. If c is not nil, the counters are always compared.
 func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, error) {
 	var k Check
 	if err := checkTag(tag); err != nil {
 		return k, err
+	}
+	if SQL(r.spec.Workload) {
+		return r.checkQuery(ctx, tag)
 	}
 	output := r.outputPath(tag)
 	inputBytes, _, err := folderSize(r.env.FS, r.inputPath())
@@ -76,6 +86,8 @@ func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, err
 	switch r.spec.Workload {
 	case "terasort":
 		err = r.checkTerasort(ctx, &k, tag, inputBytes, read)
+	case Grep:
+		err = r.checkGrep(ctx, &k, output, c, read)
 	case "sort":
 		err = r.checkSort(ctx, &k, output, c, read)
 	default:
@@ -105,7 +117,7 @@ func (r *Runner) checkTerasort(ctx context.Context, k *Check, tag string, inputB
 	if !read {
 		return r.teraValidate(ctx, k, tag)
 	}
-	want, err := ofInput(r, func(dir string) (rowSum, error) { return r.sumRows(ctx, dir, false) })
+	want, err := ofInput(r, "", func(dir string) (rowSum, error) { return r.sumRows(ctx, dir, false) })
 	if err != nil {
 		return err
 	}
@@ -185,7 +197,7 @@ func (r *Runner) checkSort(ctx context.Context, k *Check, output string, c *Coun
 	if !read {
 		return nil
 	}
-	want, err := ofInput(r, func(dir string) (recordSum, error) { return r.sumRecords(ctx, dir, false) })
+	want, err := ofInput(r, "", func(dir string) (recordSum, error) { return r.sumRecords(ctx, dir, false) })
 	if err != nil {
 		return err
 	}
@@ -265,16 +277,23 @@ func (r *Runner) checkWordcount(ctx context.Context, k *Check, output string, c 
 	if !read {
 		return nil
 	}
-	want, err := ofInput(r, func(dir string) (map[string]int64, error) { return r.countWords(ctx, dir) })
+	want, err := ofInput(r, "", func(dir string) (map[string]int64, error) { return r.countWords(ctx, dir) })
 	if err != nil {
 		return err
 	}
-	for word, n := range want {
-		if got[word] != n {
-			return fmt.Errorf("%w: word %.40q: %d, want %d", ErrInvalidOutput, word, got[word], n)
+	return compareCounts(k, "word", "counts of all words", got, want)
+}
+
+// compareCounts returns an error if the counts got differ from the counts want.
+// The argument one names a thing that was counted, and the argument all names
+// the comparison.
+func compareCounts(k *Check, one, all string, got, want map[string]int64) error {
+	for _, text := range slices.Sorted(maps.Keys(want)) {
+		if got[text] != want[text] {
+			return fmt.Errorf("%w: %s %.40q: %d, want %d", ErrInvalidOutput, one, text, got[text], want[text])
 		}
 	}
-	return k.compare("counts of all words", maps.Equal(got, want), true)
+	return k.compare(all, maps.Equal(got, want), true)
 }
 
 // countWords counts how often each word occurs in the values of a folder of
@@ -306,10 +325,11 @@ type Sums struct {
 
 // ofInput returns what the function read computes from the workload's input,
 // such as a checksum. If Sums has the result and the input's files have not
-// changed, it does not call read.
-func ofInput[T any](r *Runner, read func(dir string) (T, error)) (T, error) {
+// changed, it does not call read. The argument by is what the result depends on
+// besides the input; often it is empty.
+func ofInput[T any](r *Runner, by string, read func(dir string) (T, error)) (T, error) {
 	var none T
-	dir, s := r.inputPath(), r.env.Sums
+	dir, s := r.mapInputPath(), r.env.Sums
 	if s == nil {
 		return read(dir)
 	}
@@ -317,7 +337,7 @@ func ofInput[T any](r *Runner, read func(dir string) (T, error)) (T, error) {
 	if err != nil {
 		return none, err
 	}
-	key := fmt.Sprintf("%T %s", none, dir)
+	key := fmt.Sprintf("%T %q %s", none, by, dir)
 	for _, f := range files {
 		key += fmt.Sprintf("\n%s %d %d", f.Name(), f.Size(), f.ModTime().UnixNano())
 	}

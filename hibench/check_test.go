@@ -38,6 +38,7 @@ func TestCheck(t *testing.T) {
 	row := func(c string) string { return strings.Repeat(c, 100) }
 	words := []string{texts("key", "a b  a", "not counted", "c\ta\n"), texts("k", "b")}
 	pairs := []string{texts("b", "1", "a", "2"), texts("c", "3", "a", "4")}
+	lines := []string{"k\tab ac b\n", "k\tac\n\nxac ab"} // grep looks for a[b-z]: ac 3, ab 2
 	tests := []struct {
 		name          string
 		workload      string
@@ -61,6 +62,15 @@ func TestCheck(t *testing.T) {
 		{"value moved to another key", "sort", pairs, []string{texts("a", "4", "a", "2", "b", "3", "c", "1")}, nil, 0, "records of output and input"},
 		{"sort counters differ", "sort", pairs, []string{texts()}, &Counters{MapInputRecords: 4, ReduceOutputRecords: 3}, 0, "records written and read (counters): 3, want 4"},
 
+		{"matches right", "grep", lines, []string{"3\tac\n2\tab\n"}, nil, 2, ""},
+		{"matches right by counters", "grep", lines, []string{"3\tac\n2\tab\n"}, &Counters{MapOutputRecords: 7}, 2, ""},
+		{"match counters differ", "grep", lines, []string{"3\tac\n2\tab\n"}, &Counters{MapOutputRecords: 5}, 0, "matches and different matches mapped (counters): 5, want 7"},
+		{"match lost", "grep", lines, []string{"3\tac\n"}, nil, 0, `match "ab": 0, want 2`},
+		{"match too many", "grep", lines, []string{"3\tac\n2\tab\n1\tad\n"}, nil, 0, "counts of all matches"},
+		{"match twice", "grep", lines, []string{"3\tac\n2\tab\n2\tab\n"}, nil, 0, `match "ab" occurs twice`},
+		{"counts rise", "grep", lines, []string{"2\tab\n3\tac\n"}, nil, 0, `match "ac": count 3 after 2; want falling counts`},
+		{"no count", "grep", lines, []string{"ac\n"}, nil, 0, `line "ac": want a count, a tab and a match`},
+
 		{"rows right", "terasort", []string{row("b"), row("a")}, []string{row("a"), row("b")}, nil, 2, ""},
 		{"rows not in order", "terasort", []string{row("b"), row("a")}, []string{row("b") + row("a")}, nil, 0, `row 2: key "aaaaaaaaaa" after "bbbbbbbbbb"`},
 		{"files not in order", "terasort", []string{row("b"), row("a")}, []string{row("b"), row("a")}, nil, 0, `row 2: key "aaaaaaaaaa" after "bbbbbbbbbb"`},
@@ -70,7 +80,11 @@ func TestCheck(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newFakeHadoop(t)
-			r := newRunner(t, h.env(t), Spec{Workload: tt.workload, Profile: "tiny"})
+			spec := Spec{Workload: tt.workload, Profile: "tiny"}
+			if tt.workload == Grep {
+				spec = Spec{Workload: Grep, SizeBytes: 100, Regex: "a[b-z]"}
+			}
+			r := newRunner(t, h.env(t), spec)
 			for i, file := range tt.input {
 				write(t, h.fs.path(fmt.Sprintf("%s/part-m-%05d", r.inputPath(), i)), file, 0o644)
 			}

@@ -41,11 +41,11 @@ func (r *Runner) script(s step) string {
 	if s == stepPrepare {
 		name = filepath.Join("prepare", "prepare.sh")
 	}
-	return filepath.Join("bin", "workloads", "micro", r.spec.Workload, name)
+	return filepath.Join("bin", "workloads", r.w.group, r.spec.Workload, name)
 }
 
 func (r *Runner) workloadConf() string {
-	return filepath.Join("conf", "workloads", "micro", r.spec.Workload+".conf")
+	return filepath.Join("conf", "workloads", r.w.group, r.spec.Workload+".conf")
 }
 
 // checkCheckout returns an error if HiBench's checkout lacks a file, or this
@@ -101,9 +101,14 @@ func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
 	if err != nil {
 		return err
 	}
-	if vars["INPUT_HDFS"] != r.inputPath() || vars["DATASIZE"] != decimal(r.spec.dataSize()) {
-		return fmt.Errorf("HiBench checkout %s: %s of %s at %s, want %s at %s: its files are not those of commit 53ac935",
-			r.env.Checkout, r.spec, vars["DATASIZE"], vars["INPUT_HDFS"], decimal(r.spec.dataSize()), r.inputPath())
+	for _, want := range append(r.sizes(), Setting{"INPUT_HDFS", r.inputPath()}) {
+		if vars[want.Name] != want.Value {
+			return fmt.Errorf("HiBench checkout %s: %s: its %s is %s, want %s: its files are not those of commit 53ac935",
+				r.env.Checkout, r.spec, want.Name, vars[want.Name], want.Value)
+		}
+	}
+	if err := r.linkHive(c.folder, "hibench", s); err != nil {
+		return fmt.Errorf("folder for HiBench: %w", err)
 	}
 	name, err := filepath.Rel(c.dir, file)
 	if err == nil {
@@ -119,6 +124,16 @@ func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
 	c.argv = []string{script}
 	c.vars = append(slices.Clone(c.vars), "HIBENCH_CONF_FOLDER="+confDir)
 	return nil
+}
+
+// sizes returns the variables with the size of the workload that HiBench's
+// scripts must get.
+func (r *Runner) sizes() []Setting {
+	if !SQL(r.spec.Workload) {
+		return []Setting{{"DATASIZE", decimal(r.spec.dataSize())}}
+	}
+	t := r.spec.source()
+	return []Setting{{"USERVISITS", decimal(t.Visits)}, {"PAGES", decimal(t.Pages)}}
 }
 
 // linkFarm makes the folder farm with links to those parts of HiBench's
@@ -171,8 +186,11 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 			return err
 		}
 	}
-	profile, size := r.spec.Profile, ""
-	if profile == "" {
+	profile, size, visits, pages := r.spec.Profile, "", "", ""
+	if profile == "" && SQL(r.spec.Workload) {
+		t := r.spec.source()
+		profile, visits, pages = "custom", decimal(t.Visits), decimal(t.Pages)
+	} else if profile == "" {
 		profile, size = "custom", decimal(r.spec.dataSize())
 	}
 	master := r.env.Master
@@ -183,6 +201,11 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 	for _, p := range []Setting{
 		{"hibench.scale.profile", profile},
 		{"hibench." + r.spec.Workload + ".custom.datasize", size},
+		{"hibench." + r.spec.Workload + ".custom.uservisits", visits},
+		{"hibench." + r.spec.Workload + ".custom.pages", pages},
+		{"hibench.hive.home", filepath.Join(tagDir, "hive")},
+		{"hibench.hive.release", hiveRelease},
+		{"hibench.hibench.datatool.dir", filepath.Join(tagDir, dataGenJar)},
 		{"hibench.default.map.parallelism", strconv.Itoa(r.spec.Maps)},
 		{"hibench.default.shuffle.parallelism", strconv.Itoa(r.spec.Reduces)},
 		{"hibench.hdfs.master", ""}, // the value is empty, so that HDFS paths without a scheme are in Hadoop's default file system

@@ -215,7 +215,7 @@ func TestCheckoutRefuses(t *testing.T) {
 		"no PATH":           {Spec{Workload: "sort", Profile: "tiny"}, func(e *Env) { e.Vars = []string{} }, "apt install bash"},
 		"blank in a path":   {Spec{Workload: "sort", Profile: "tiny"}, func(e *Env) { e.RunDir = "/my runs" }, `path "/my runs"`},
 		"script missing":    {Spec{Workload: "terasort", Profile: "tiny"}, func(*Env) {}, "is no HiBench checkout"},
-		"edited file":       {Spec{Workload: "sort", Profile: "small"}, func(*Env) {}, "sort small of 1 at"},
+		"edited file":       {Spec{Workload: "sort", Profile: "small"}, func(*Env) {}, "its DATASIZE is 1, want 3200000"},
 		"profile not there": {Spec{Workload: "sort", Profile: "huge"}, func(*Env) {}, "not those of commit 53ac935"},
 	}
 	for name, tt := range tests {

@@ -26,6 +26,10 @@ type FileSystem interface {
 	ReadDir(name string) ([]os.FileInfo, error)
 	Open(name string) (io.ReadCloser, error)
 	WriteFile(ctx context.Context, name string, content []byte) error // WriteFile writes a new file; it fails if the file exists
+	// Create makes a new file, and the folders above it, with blocks of the
+	// given size in bytes and the given number of replicas. The file is whole
+	// once Close has returned no error.
+	Create(ctx context.Context, name string, blockBytes int64, replicas int) (io.WriteCloser, error)
 	RemoveAll(name string) error
 }
 
@@ -36,23 +40,52 @@ type hdfsClient struct{ *hdfs.Client }
 
 func (c hdfsClient) Open(name string) (io.ReadCloser, error) { return c.Client.Open(name) }
 
-// WriteFile writes a file to HDFS. If the NameNode does not know the file's
-// last block yet, it tries again to close the file, like Hadoop's own client.
 func (c hdfsClient) WriteFile(ctx context.Context, name string, content []byte) error {
 	f, err := c.Client.Create(name)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
-	if closeErr := f.Close(); err == nil {
+	if closeErr := (hdfsFile{f, ctx}).Close(); err == nil {
 		err = closeErr
 	}
+	return err
+}
+
+func (c hdfsClient) Create(ctx context.Context, name string, blockBytes int64, replicas int) (io.WriteCloser, error) {
+	if err := c.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := c.CreateFile(name, replicas, blockBytes, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return hdfsFile{f, ctx}, nil
+}
+
+// hdfsFile is a file that is written to HDFS.
+type hdfsFile struct {
+	*hdfs.FileWriter
+	ctx context.Context
+}
+
+func (f hdfsFile) Write(b []byte) (int, error) {
+	if f.ctx.Err() != nil {
+		return 0, context.Cause(f.ctx)
+	}
+	return f.FileWriter.Write(b)
+}
+
+// Close ends the file. If the NameNode does not know the file's last block yet,
+// it tries again, like Hadoop's own client.
+func (f hdfsFile) Close() error {
+	err := f.FileWriter.Close()
 	for wait := 20 * time.Millisecond; hdfs.IsErrReplicating(err) && wait < 10*time.Second; wait *= 2 {
 		select {
 		case <-time.After(wait):
-			err = f.Close()
-		case <-ctx.Done():
-			return context.Cause(ctx)
+			err = f.FileWriter.Close()
+		case <-f.ctx.Done():
+			return context.Cause(f.ctx)
 		}
 	}
 	return err
@@ -65,7 +98,9 @@ type marker struct {
 	Format    int       `json:"format"`
 	Workload  string    `json:"workload"`
 	Profile   string    `json:"profile,omitempty"`
-	SizeBytes int64     `json:"sizeBytes"` // the requested size of the input in bytes
+	SizeBytes int64     `json:"sizeBytes"`        // the requested size of the input in bytes
+	Visits    int64     `json:"visits,omitempty"` // rows of the table uservisits, if the input is two tables
+	Pages     int64     `json:"pages,omitempty"`  // rows of the table rankings, if the input is two tables
 	Maps      int       `json:"maps"`
 	Settings  []Setting `json:"settings,omitempty"` // those Hadoop settings on which the input's data depends
 
@@ -73,7 +108,7 @@ type marker struct {
 	Bytes     int64  `json:"bytes"`
 	Files     int    `json:"files"`
 	Tag       string `json:"tag"`
-	Generator string `json:"generator"` // the name of the examples jar that made the input
+	Generator string `json:"generator"` // what made the input, such as the name of the examples jar
 }
 
 const markerFormat = 1
@@ -81,10 +116,15 @@ const markerFormat = 1
 // parameters returns the content of the marker file that describes the spec's
 // input. It leaves out fields that are known only after the input was made.
 func (s Spec) parameters() marker {
-	return marker{
+	m := marker{
 		Format: markerFormat, Workload: s.Workload, Profile: s.Profile,
 		SizeBytes: s.bytes(), Maps: s.Maps, Settings: s.shapingSettings(),
 	}
+	if SQL(s.Workload) {
+		t := s.source()
+		m.SizeBytes, m.Visits, m.Pages = 0, t.Visits, t.Pages
+	}
+	return m
 }
 
 // existingData returns the workload's input if HDFS has one that can be used
@@ -100,18 +140,18 @@ func (r *Runner) existingData() (Data, error) {
 	if !reflect.DeepEqual(m, want) {
 		return Data{}, nil
 	}
-	bytes, files, err := folderSize(r.env.FS, r.inputPath())
+	bytes, files, err := folderSize(r.env.FS, r.mapInputPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Data{}, fmt.Errorf("hibench: look for %s: %w", r.inputPath(), err)
 	}
 	same := err == nil && bytes == m.Bytes && files == m.Files
-	return Data{Tag: m.Tag, Path: r.inputPath(), Bytes: bytes, Files: files, Reused: same}, nil
+	return Data{Tag: m.Tag, Path: r.mapInputPath(), Bytes: bytes, Files: files, Reused: same}, nil
 }
 
 // markData reads the length of an input that was just made, and writes the
 // marker file beside it that describes the input.
 func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
-	bytes, files, err := folderSize(r.env.FS, r.inputPath())
+	bytes, files, err := folderSize(r.env.FS, r.mapInputPath())
 	if err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %w", r.spec, err)
 	}
@@ -119,10 +159,10 @@ func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	// reaches its size. So fewer bytes than requested are an error.
 	if bytes < r.spec.bytes() && !slices.Contains(r.spec.Settings, Setting{compressOutput, "true"}) {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %s has %d bytes, want at least %d: see %s",
-			r.spec, r.inputPath(), bytes, r.spec.bytes(), filepath.Join(r.tagDir(tag), "client.log"))
+			r.spec, r.mapInputPath(), bytes, r.spec.bytes(), filepath.Join(r.tagDir(tag), "client.log"))
 	}
 	m := r.spec.parameters()
-	m.Bytes, m.Files, m.Tag, m.Generator = bytes, files, tag, path.Base(r.jar)
+	m.Bytes, m.Files, m.Tag, m.Generator = bytes, files, tag, r.generator()
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
 		err = r.env.FS.WriteFile(ctx, r.markerPath(), append(text, '\n'))
@@ -130,7 +170,7 @@ func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	if err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: write %s: %w", r.spec, r.markerPath(), err)
 	}
-	return Data{Tag: tag, Path: r.inputPath(), Bytes: bytes, Files: files}, nil
+	return Data{Tag: tag, Path: r.mapInputPath(), Bytes: bytes, Files: files}, nil
 }
 
 // readMarker reads the marker file, which describes an input of a workload. It

@@ -1,7 +1,10 @@
-// Package hibench prepares, runs and checks the HiBench workloads wordcount,
-// sort and terasort on a Hadoop cluster. It can do so in two ways that run the
-// same jobs: with the examples jar of the cluster's Hadoop (the default), or
-// through the scripts of a HiBench checkout, which need not be built.
+// Package hibench prepares, runs and checks six HiBench workloads on a Hadoop
+// cluster: wordcount, sort and terasort, and the SQL queries join, aggregation
+// and scan, which Hive runs as MapReduce jobs. It can do so in two ways: with
+// the examples jar of the cluster's Hadoop and with its own queries (the
+// default), or through the scripts of a HiBench checkout, which need not be
+// built. For the first three, both ways run the same jobs. A seventh workload,
+// grep, always runs from the examples jar, since HiBench has no grep.
 //
 // Every job has a YARN tag. The package does not use YARN itself: it returns
 // the tag, and the caller asks YARN for the tag's applications, their times and
@@ -16,6 +19,8 @@
 //   - step: one thing that a workload runs: prepare, run or check
 //   - link farm: a folder of links that looks like a HiBench checkout
 //   - marker: a file beside an input that describes it
+//   - stage: one of the MapReduce jobs that Hive runs for a query, one after
+//     the other
 package hibench
 
 import (
@@ -43,6 +48,8 @@ type Env struct {
 	RunDir     string     // the local folder for logs, configuration and reports; it gets one folder for each YARN tag
 
 	Sums *Sums // checksums and word counts of inputs, kept for later checks; nil means that every check reads the whole input
+
+	Hive string // the folder with Hive's jars, for the workloads join, aggregation and scan
 
 	Checkout string   // the folder of a HiBench checkout; empty means that jobs run without HiBench
 	Master   string   // the host name of the cluster's master in HiBench's reports; empty means "localhost"
@@ -98,7 +105,7 @@ func New(env Env, spec Spec) (*Runner, error) {
 	if !path.IsAbs(env.DataDir) || path.Clean(env.DataDir) == "/" {
 		return nil, fmt.Errorf("hibench: data folder %q: want an absolute folder in HDFS below /", env.DataDir)
 	}
-	for _, p := range []*string{&env.HadoopHome, &env.ConfDir, &env.RunDir, &env.Checkout} {
+	for _, p := range []*string{&env.HadoopHome, &env.ConfDir, &env.RunDir, &env.Checkout, &env.Hive} {
 		if *p == "" {
 			continue
 		}
@@ -121,7 +128,15 @@ func New(env Env, spec Spec) (*Runner, error) {
 		return nil, fmt.Errorf("hibench: configuration of the cluster: %w", err)
 	}
 	r := &Runner{env: env, spec: spec, w: workloads[spec.Workload], jar: jar}
-	if env.Checkout != "" {
+	if SQL(spec.Workload) {
+		if err := r.checkHive(); err != nil {
+			return nil, err
+		}
+	}
+	if spec.Workload == Grep {
+		r.env.Checkout = "" // HiBench has no grep
+	}
+	if r.env.Checkout != "" {
 		if err := r.checkCheckout(); err != nil {
 			return nil, err
 		}
@@ -145,7 +160,13 @@ func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 		return Data{}, err
 	}
 	tag += "-prep"
-	if _, err := r.start(ctx, stepPrepare, tag, ""); err != nil {
+	var err error
+	if SQL(r.spec.Workload) && r.env.Checkout == "" {
+		err = r.writeTables(ctx)
+	} else {
+		_, err = r.start(ctx, stepPrepare, tag, "")
+	}
+	if err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %w", r.spec, err)
 	}
 	return r.markData(ctx, tag)
@@ -164,14 +185,17 @@ func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Resu
 		return res, err
 	}
 	var err error
-	if res.InputBytes, _, err = folderSize(r.env.FS, res.InputPath); err != nil {
+	if res.InputBytes, _, err = folderSize(r.env.FS, r.mapInputPath()); err != nil {
 		return res, fmt.Errorf("hibench: run %s: input (has it been prepared?): %w", r.spec, err)
 	}
-	if err := r.removeAll(res.OutputPath); err != nil {
+	if err := r.removeAll(res.OutputPath, grepTemp(res.OutputPath), r.hivePath(tag)); err != nil {
 		return res, err
 	}
 	c, err := r.start(ctx, stepRun, tag, res.OutputPath, settings...)
 	res.Start, res.End, res.Log, res.ExitCode = c.start, c.end, c.log, c.code
+	if err == nil && SQL(r.spec.Workload) {
+		err = checkHiveLog(c.log)
+	}
 	if err != nil {
 		return res, fmt.Errorf("hibench: run %s: %w", r.spec, err)
 	}
@@ -188,7 +212,7 @@ func (r *Runner) Clean(tag string) error {
 	if err := checkTag(tag); err != nil {
 		return err
 	}
-	return r.removeAll(r.outputPath(tag), r.checkPath(tag))
+	return r.removeAll(r.outputPath(tag), grepTemp(r.outputPath(tag)), r.checkPath(tag), r.hivePath(tag))
 }
 
 // Remove removes the workload's input and all its outputs from HDFS.
@@ -219,15 +243,25 @@ func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ..
 		return client{code: -1}, err
 	}
 	defer folder.Close()
-	settings := slices.Concat([]Setting{{compressOutput, "false"}}, r.spec.Settings, extra, []Setting{{"mapreduce.job.tags", tag}})
+	settings := slices.Concat([]Setting{{compressOutput, "false"}}, r.hiveTaskSettings(), r.spec.Settings, extra, []Setting{{"mapreduce.job.tags", tag}})
 	if err := writeOverlay(folder, "conf", r.env.ConfDir, settings); err != nil {
 		return client{code: -1}, err
 	}
 	dir := r.tagDir(tag)
 	conf := filepath.Join(dir, "conf")
 	c := client{folder: folder, dir: dir, log: filepath.Join(dir, logName), vars: r.env.Vars, tag: tag, grace: stopGrace, code: -1}
+	if SQL(r.spec.Workload) {
+		if err := r.writeHive(folder, tag, conf, slices.Concat(r.spec.Settings, extra)); err != nil {
+			return c, err
+		}
+		defer func() { _ = folder.RemoveAll(filepath.Join("hive", "metastore_db")) }() // several MB that nobody needs
+	}
 	if r.env.Checkout != "" && s != stepCheck {
 		if err := r.hibenchCommand(&c, s, conf, output); err != nil {
+			return c, err
+		}
+	} else if SQL(r.spec.Workload) {
+		if err := r.queryCommand(&c, output); err != nil {
 			return c, err
 		}
 	} else {
@@ -255,12 +289,42 @@ func (r *Runner) jobArgs(s step, tag, output string) []string {
 // workloads with another size or block size do not overwrite each other's
 // input. The folders in it have HiBench's names.
 
-func (r *Runner) dataDir() string    { return path.Join(r.env.DataDir, r.spec.dataName()) }
+func (r *Runner) dataDir() string {
+	name := r.spec.dataName()
+	if SQL(r.spec.Workload) && r.env.Checkout != "" {
+		name += fmt.Sprintf("-hibench-%dreduces", r.spec.Reduces)
+	} else if SQL(r.spec.Workload) {
+		name += fmt.Sprintf("-seed%d", r.spec.Seed)
+	}
+	return path.Join(r.env.DataDir, name)
+}
+
 func (r *Runner) workDir() string    { return path.Join(r.dataDir(), r.w.folder) }
 func (r *Runner) inputPath() string  { return path.Join(r.workDir(), "Input") }
 func (r *Runner) markerPath() string { return path.Join(r.workDir(), "Input.json") }
 
+// mapInputPath returns the folder with the files that the workload's maps read.
+// The SQL workloads read uservisits. They have a second, smaller table.
+func (r *Runner) mapInputPath() string {
+	if SQL(r.spec.Workload) {
+		return path.Join(r.inputPath(), visitsTable)
+	}
+	return r.inputPath()
+}
+
+// generator returns the name of what makes the workload's input.
+func (r *Runner) generator() string {
+	switch {
+	case !SQL(r.spec.Workload):
+		return path.Base(r.jar)
+	case r.env.Checkout != "":
+		return dataGenClass
+	}
+	return "heddle"
+}
+
 func (r *Runner) outputPath(tag string) string { return path.Join(r.workDir(), "Output-"+tag) }
+func (r *Runner) hivePath(tag string) string   { return path.Join(r.workDir(), "Hive-"+tag) } // Hive's own temporary files in HDFS
 func (r *Runner) checkPath(tag string) string  { return path.Join(r.workDir(), "Check-"+tag) }
 func (r *Runner) tagDir(tag string) string     { return filepath.Join(r.env.RunDir, tag) }
 

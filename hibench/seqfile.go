@@ -3,19 +3,29 @@ package hibench
 import (
 	"bufio"
 	"bytes"
+	"compress/zlib"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 )
 
-// seqReader reads the records of an uncompressed Hadoop SequenceFile, version
-// 6. The HiBench workloads read and write such files.
+// seqReader reads the records of a Hadoop SequenceFile, version 6. The file is
+// not compressed, or its blocks are compressed by Hadoop's default codec, which
+// is zlib. The HiBench workloads read and write such files.
 type seqReader struct {
 	r                    *bufio.Reader
 	keyClass, valueClass string
 	sync                 [16]byte
 	record               []byte
+	block                *seqBlock // the rest of the block of records that is being read; nil if the file is not compressed
+}
+
+// seqBlock is the rest of a block of compressed records.
+type seqBlock struct {
+	records                                int64         // number of records that are still to be read
+	keyLengths, keys, valueLengths, values *bufio.Reader // the four parts of a block, decompressed
 }
 
 // The largest sizes that are accepted in a SequenceFile. They stop a damaged
@@ -23,7 +33,10 @@ type seqReader struct {
 const (
 	maxRecordBytes = 16 << 20
 	maxStringBytes = 64 << 10
+	maxBlockBytes  = 64 << 20 // of one part of a compressed block; Hadoop starts a new block after 1 MB of records
 )
+
+const defaultCodec = "org.apache.hadoop.io.compress.DefaultCodec"
 
 const syncEscape = -1 // this number, in place of a record's length, means that a sync marker follows
 
@@ -54,8 +67,19 @@ func (s *seqReader) readHeader() error {
 	if _, err := io.ReadFull(s.r, compression[:]); err != nil {
 		return err
 	}
-	if compression != [2]byte{} {
-		return errors.New("it is compressed, which is not supported: set mapreduce.output.fileoutputformat.compress to false")
+	switch compression {
+	case [2]byte{}:
+	case [2]byte{1, 1}:
+		codec, err := s.readString()
+		if err != nil {
+			return err
+		}
+		if codec != defaultCodec {
+			return fmt.Errorf("it is compressed by %s; want %s, or set mapreduce.output.fileoutputformat.compress to false", codec, defaultCodec)
+		}
+		s.block = &seqBlock{}
+	default:
+		return errors.New("its records are compressed one by one, which is not supported: set mapreduce.output.fileoutputformat.compress to false")
 	}
 	var pairs int32
 	if err := binary.Read(s.r, binary.BigEndian, &pairs); err != nil {
@@ -73,6 +97,9 @@ func (s *seqReader) readHeader() error {
 // next returns the serialized key and value of the next record, or io.EOF after
 // the last. Both slices are valid until next is called again.
 func (s *seqReader) next() (key, value []byte, err error) {
+	if s.block != nil {
+		return s.nextOfBlock()
+	}
 	length, err := s.readInt()
 	if err != nil {
 		return nil, nil, err // between two records, io.EOF means the end of the file
@@ -104,6 +131,80 @@ func (s *seqReader) next() (key, value []byte, err error) {
 		return nil, nil, whole(err)
 	}
 	return s.record[:keyLength], s.record[keyLength:], nil
+}
+
+// nextOfBlock returns the next record of a file with compressed blocks.
+func (s *seqReader) nextOfBlock() (key, value []byte, err error) {
+	for s.block.records == 0 {
+		if err := s.readBlock(); err != nil {
+			return nil, nil, err // between two blocks, io.EOF means the end of the file
+		}
+	}
+	s.block.records--
+	keyBytes, err := readVLong(s.block.keyLengths)
+	if err != nil {
+		return nil, nil, whole(err)
+	}
+	valueBytes, err := readVLong(s.block.valueLengths)
+	if err != nil {
+		return nil, nil, whole(err)
+	}
+	if keyBytes < 0 || valueBytes < 0 || keyBytes > maxRecordBytes || valueBytes > maxRecordBytes {
+		return nil, nil, fmt.Errorf("SequenceFile: a record with a key of %d bytes and a value of %d bytes", keyBytes, valueBytes)
+	}
+	if n := int(keyBytes + valueBytes); n > cap(s.record) {
+		s.record = make([]byte, n)
+	}
+	s.record = s.record[:keyBytes+valueBytes]
+	if _, err := io.ReadFull(s.block.keys, s.record[:keyBytes]); err != nil {
+		return nil, nil, whole(err)
+	}
+	if _, err := io.ReadFull(s.block.values, s.record[keyBytes:]); err != nil {
+		return nil, nil, whole(err)
+	}
+	return s.record[:keyBytes], s.record[keyBytes:], nil
+}
+
+// readBlock reads the next block of compressed records.
+func (s *seqReader) readBlock() error {
+	escape, err := s.readInt()
+	if err != nil {
+		return err
+	}
+	var sync [16]byte
+	if _, err := io.ReadFull(s.r, sync[:]); err != nil {
+		return whole(err)
+	}
+	if escape != syncEscape || sync != s.sync {
+		return errors.New("SequenceFile: wrong sync marker")
+	}
+	b := &seqBlock{}
+	if b.records, err = readVLong(s.r); err != nil {
+		return whole(err)
+	}
+	for _, part := range []**bufio.Reader{&b.keyLengths, &b.keys, &b.valueLengths, &b.values} {
+		n, err := readVLong(s.r)
+		if err != nil {
+			return whole(err)
+		}
+		if n < 0 || n > maxBlockBytes {
+			return fmt.Errorf("SequenceFile: a part of a block has %d bytes; want 0 to %d", n, maxBlockBytes)
+		}
+		var compressed bytes.Buffer // grows with what is read: n may be wrong
+		if _, err := io.CopyN(&compressed, s.r, n); err != nil {
+			return whole(err)
+		}
+		plain, err := zlib.NewReader(&compressed)
+		if err != nil {
+			return fmt.Errorf("SequenceFile: block: %w", whole(err))
+		}
+		*part = bufio.NewReader(plain)
+	}
+	if b.records < 0 {
+		return fmt.Errorf("SequenceFile: a block of %d records", b.records)
+	}
+	s.block = b
+	return nil
 }
 
 func (s *seqReader) readInt() (int32, error) {
@@ -176,4 +277,62 @@ func whole(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// seqWriter writes an uncompressed SequenceFile with empty keys of the class
+// BytesWritable and values of the class Text, as Hive writes its own tables.
+type seqWriter struct {
+	w     *bufio.Writer
+	sync  [16]byte
+	since int // bytes since the last sync marker
+}
+
+// syncEvery is how many bytes a seqWriter writes between two sync markers, at
+// which a map can start to read in the middle of a file.
+const syncEvery = 100 << 10
+
+// newSeqWriter writes the header of a SequenceFile. Its sync markers are made
+// from the given name, so that the same rows always give the same file.
+func newSeqWriter(w io.Writer, name string) *seqWriter {
+	s := &seqWriter{w: bufio.NewWriterSize(w, 256<<10)}
+	sum := sha256.Sum256([]byte(name))
+	copy(s.sync[:], sum[:])
+	s.w.WriteString("SEQ\x06")
+	for _, class := range []string{"org.apache.hadoop.io.BytesWritable", "org.apache.hadoop.io.Text"} {
+		s.w.Write(appendVLong(nil, int64(len(class))))
+		s.w.WriteString(class)
+	}
+	s.w.Write(make([]byte, 2+4)) // not compressed, and no further properties
+	s.w.Write(s.sync[:])
+	return s
+}
+
+// write writes one record. Errors show at flush.
+func (s *seqWriter) write(value []byte) {
+	if s.since >= syncEvery {
+		s.w.Write([]byte{0xff, 0xff, 0xff, 0xff})
+		s.w.Write(s.sync[:])
+		s.since = 0
+	}
+	const keyBytes = 4 // an empty BytesWritable is its length, 0
+	head := appendVLong(make([]byte, 0, 24), int64(len(value)))
+	length := keyBytes + len(head) + len(value)
+	s.w.Write(binary.BigEndian.AppendUint32(nil, uint32(length)))
+	s.w.Write(binary.BigEndian.AppendUint32(nil, keyBytes))
+	s.w.Write(make([]byte, keyBytes))
+	s.w.Write(head)
+	s.w.Write(value)
+	s.since += 8 + length
+}
+
+func (s *seqWriter) flush() error { return s.w.Flush() }
+
+// appendVLong appends an integer of 0 or more in Hadoop's format of variable
+// length.
+func appendVLong(b []byte, v int64) []byte {
+	if v <= 127 {
+		return append(b, byte(v))
+	}
+	digits := bytes.TrimLeft(binary.BigEndian.AppendUint64(nil, uint64(v)), "\x00")
+	return append(append(b, byte(-112-len(digits))), digits...)
 }

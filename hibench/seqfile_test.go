@@ -2,9 +2,11 @@ package hibench
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,15 +105,16 @@ func countRecords(file []byte) (n int, err error) {
 func TestSeqReaderRefuses(t *testing.T) {
 	good := string(seqFile("k", "v", [2][]byte{[]byte("key"), []byte("value")}))
 	for name, tt := range map[string]struct{ file, want string }{
-		"empty":       {"", "unexpected EOF"},
-		"text":        {"hello world", "want SEQ and version 6"},
-		"version 4":   {"SEQ\x04" + good[4:], "want SEQ and version 6"},
-		"compressed":  {good[:8] + "\x01" + good[9:], "compressed"},
-		"long string": {"SEQ\x06\x8c\x7f\xff\xff\xff", "a string has"},
-		"bad sync":    {good + "\xff\xff\xff\xff" + strings.Repeat("x", 16), "wrong sync"},
-		"long record": {good + "\x7f\x00\x00\x00\x00\x00\x00\x00", "record of 2130706432 bytes"},
-		"key length":  {good + "\x00\x00\x00\x01\x00\x00\x00\x02x", "record of 1 bytes with a key of 2"},
-		"cut record":  {good[:len(good)-1], "unexpected EOF"},
+		"empty":              {"", "unexpected EOF"},
+		"text":               {"hello world", "want SEQ and version 6"},
+		"version 4":          {"SEQ\x04" + good[4:], "want SEQ and version 6"},
+		"record compression": {good[:8] + "\x01" + good[9:], "one by one"},
+		"other codec":        {good[:8] + "\x01\x01\x04lzop" + good[10:], "compressed by lzop"},
+		"long string":        {"SEQ\x06\x8c\x7f\xff\xff\xff", "a string has"},
+		"bad sync":           {good + "\xff\xff\xff\xff" + strings.Repeat("x", 16), "wrong sync"},
+		"long record":        {good + "\x7f\x00\x00\x00\x00\x00\x00\x00", "record of 2130706432 bytes"},
+		"key length":         {good + "\x00\x00\x00\x01\x00\x00\x00\x02x", "record of 1 bytes with a key of 2"},
+		"cut record":         {good[:len(good)-1], "unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if n, err := countRecords([]byte(tt.file)); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -123,10 +126,101 @@ func TestSeqReaderRefuses(t *testing.T) {
 
 func FuzzSeqReader(f *testing.F) {
 	f.Add(seqFile("k", "v", [2][]byte{hadoopText("key"), hadoopText("value")}))
+	f.Add(seqBlocks([2][]byte{hadoopText("key"), hadoopText("value")}))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		countRecords(file)
 		if b, err := text(file); err == nil && len(b) > len(file) {
 			t.Errorf("%d characters in %d bytes", len(b), len(file))
 		}
 	})
+}
+
+// seqBlocks is what Hadoop writes for records whose blocks are compressed; two
+// records are a block.
+func seqBlocks(records ...[2][]byte) []byte {
+	var b bytes.Buffer
+	sync := []byte("0123456789abcdef")
+	b.WriteString("SEQ\x06")
+	for _, s := range []string{"a.Key", "b.Value"} {
+		b.Write(hadoopText(s))
+	}
+	b.Write([]byte{1, 1})
+	b.Write(hadoopText(defaultCodec))
+	b.Write([]byte{0, 0, 0, 0})
+	b.Write(sync)
+	for block := range slices.Chunk(records, 2) {
+		b.Write([]byte{0xff, 0xff, 0xff, 0xff})
+		b.Write(sync)
+		b.Write(vlong(int64(len(block))))
+		for side := range 2 {
+			var lengths, data []byte
+			for _, r := range block {
+				lengths = append(lengths, vlong(int64(len(r[side])))...)
+				data = append(data, r[side]...)
+			}
+			for _, part := range [][]byte{lengths, data} {
+				var c bytes.Buffer
+				z := zlib.NewWriter(&c)
+				z.Write(part)
+				z.Close()
+				b.Write(vlong(int64(c.Len())))
+				b.Write(c.Bytes())
+			}
+		}
+	}
+	return b.Bytes()
+}
+
+func TestSeqBlocks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOf(rapid.Map(rapid.SliceOfN(rapid.SliceOf(rapid.Byte()), 2, 2),
+			func(s [][]byte) [2][]byte { return [2][]byte{s[0], s[1]} })).Draw(t, "records")
+		file := seqBlocks(want...)
+		s, err := newSeqReader(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range want {
+			key, value, err := s.next()
+			if err != nil || !bytes.Equal(key, w[0]) || !bytes.Equal(value, w[1]) {
+				t.Fatalf("record %d: %q, %q, %v; want %q, %q", i, key, value, err, w[0], w[1])
+			}
+		}
+		if _, _, err := s.next(); err != io.EOF {
+			t.Errorf("at the end: %v; want io.EOF", err)
+		}
+		cut := rapid.IntRange(0, len(file)-1).Draw(t, "cut")
+		if n, err := countRecords(file[:cut]); err == nil && n == len(want) && n > 0 {
+			t.Errorf("cut to %d of %d bytes: still %d records", cut, len(file), n)
+		}
+	})
+}
+
+// What seqWriter writes, seqReader reads, beyond a sync marker too.
+func TestSeqWriter(t *testing.T) {
+	var file bytes.Buffer
+	w := newSeqWriter(&file, "part-00000")
+	const rows = 3000
+	for i := range rows {
+		w.write(bytes.Repeat([]byte{'x'}, i%300))
+	}
+	if err := w.flush(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSeqReader(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
+		_, value, err := s.next()
+		if err == nil {
+			value, err = text(value)
+		}
+		if err != nil || len(value) != i%300 {
+			t.Fatalf("row %d: %d bytes, %v; want %d", i, len(value), err, i%300)
+		}
+	}
+	if _, _, err := s.next(); err != io.EOF {
+		t.Errorf("at the end: %v; want io.EOF", err)
+	}
 }

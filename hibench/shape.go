@@ -25,17 +25,32 @@ type Shape struct {
 func (s Spec) Shape() Shape {
 	s = s.withDefaults()
 	shape := workloads[s.Workload].shape
-	shape.Files, shape.FileBytes, shape.Reduces = s.Maps, s.bytes()/int64(s.Maps), s.Reduces
+	bytes := s.bytes()
+	if SQL(s.Workload) {
+		bytes = s.dataSize() * visitBytes
+	}
+	shape.Files, shape.FileBytes, shape.Reduces = s.Maps, bytes/int64(s.Maps), s.Reduces
+	if s.Workload == "scan" {
+		shape.Reduces = 0
+	}
 	return shape
 }
 
-// Typical ratios and times of the three HiBench workloads. The ratios of
-// WordCount were measured on a cluster: its combiner leaves almost nothing of a
+// visitBytes is how many bytes a row of the table uservisits takes in its file,
+// about.
+const visitBytes = 199
+
+// Typical ratios and times of the HiBench workloads. The ratios of WordCount,
+// of the join's first job and of the aggregation were measured on a cluster: its combiner leaves almost nothing of a
 // text with a thousand different words. Sort shuffles as many bytes as it
-// reads. TeraSort adds 4 bytes to each row of 100 bytes. The times are guesses,
-// rounded to tens.
+// reads. TeraSort adds 4 bytes to each row of 100 bytes. Grep
+// finds little. The times are guesses, rounded to tens.
 var (
-	wordcountShape = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
-	sortShape      = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
-	terasortShape  = Shape{MapOutputPerByte: 1.04, ReduceOutputPerByte: 0.96, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
+	wordcountShape   = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
+	joinShape        = Shape{MapOutputPerByte: 0.004, ReduceOutputPerByte: 1.3, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
+	aggregationShape = Shape{MapOutputPerByte: 0.17, ReduceOutputPerByte: 1.1, MapMsPerMiB: 150, ReduceMsPerMiB: 200}
+	scanShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 100}
+	grepShape        = Shape{MapOutputPerByte: 0.001, ReduceOutputPerByte: 0.5, MapMsPerMiB: 40, ReduceMsPerMiB: 100}
+	sortShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
+	terasortShape    = Shape{MapOutputPerByte: 1.04, ReduceOutputPerByte: 0.96, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 )

@@ -9,16 +9,22 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"heddle/hibench/tables"
 )
 
-// Spec says which HiBench workload to run, on how much data and with how many
+// Spec says which workload to run, on how much data and with how many
 // tasks.
 type Spec struct {
-	Workload  string    // name of the workload: wordcount, sort or terasort
-	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes
-	SizeBytes int64     // input size in bytes; 0 means the size of Profile. terasort rounds it down to rows of 100 bytes
+	Workload  string    // name of the workload: wordcount, sort, terasort or grep, or with Hive: join, aggregation or scan
+	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes or Visits. grep has none
+	SizeBytes int64     // input size in bytes, for workloads without Hive; 0 means the size of Profile. terasort rounds it down to rows of 100 bytes
+	Visits    int64     // rows of the table uservisits, for workloads with Hive; 0 means the size of Profile
+	Pages     int64     // rows of the table rankings, for workloads with Hive; 0 means those of Profile, or 12 for 100 Visits, as in most profiles
+	Seed      uint64    // decides the rows of the tables that heddle makes itself
 	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench
 	Reduces   int       // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
+	Regex     string    // regular expression that grep looks for; the other workloads have none
 	Settings  []Setting // Hadoop properties for all jobs of the workload; they are written to files and sent to YARN, so they must not contain secrets
 }
 
@@ -37,8 +43,11 @@ func Settings(properties map[string]string) []Setting {
 	return s
 }
 
-// Workloads returns the sorted names of the known workloads.
-func Workloads() []string { return slices.Sorted(maps.Keys(workloads)) }
+// Workloads returns the sorted names of the HiBench workloads, which Grep is
+// not.
+func Workloads() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(workloads)), func(name string) bool { return name == Grep })
+}
 
 // Profiles returns HiBench's size profiles, smallest first.
 func Profiles() []string {
@@ -52,17 +61,33 @@ const (
 
 // workload contains what HiBench's conf file says about one workload.
 type workload struct {
+	group     string  // HiBench's name for the group of the workload: groupMicro or groupSQL
 	folder    string  // name of the workload's folder below the data folder; with "Hadoop" before it, the workload's name in reports
 	sizes     []int64 // HiBench's size of the input (its DATASIZE) for each profile, in the order of Profiles
-	unitBytes int64   // the number of bytes in one unit of DATASIZE, HiBench's size of the input
+	unitBytes int64   // the number of bytes in one unit of DATASIZE, HiBench's size of the input; for tables, whose sizes are numbers of visits, the least that a visit takes
+	pages     []int64 // tables only: the number of pages for each profile
 	shape     Shape   // typical ratios and times of the workload's job, for simulations
 }
 
+// HiBench's groups of workloads.
+const (
+	groupMicro = "micro"
+	groupSQL   = "sql"
+)
+
 var workloads = map[string]workload{
-	"wordcount": {"Wordcount", []int64{32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000}, 1, wordcountShape},
-	"sort":      {"Sort", []int64{32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000}, 1, sortShape},
-	"terasort":  {"Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000}, terasortRowBytes, terasortShape},
+	"wordcount":   {groupMicro, "Wordcount", []int64{32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000}, 1, nil, wordcountShape},
+	"sort":        {groupMicro, "Sort", []int64{32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000}, 1, nil, sortShape},
+	Grep:          {groupMicro, "Grep", nil, 1, nil, grepShape},
+	"terasort":    {groupMicro, "Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000}, terasortRowBytes, nil, terasortShape},
+	"join":        {groupSQL, "Join", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 5_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 120_000_000}, joinShape},
+	"aggregation": {groupSQL, "Aggregation", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 100_000_000}, aggregationShape},
+	"scan":        {groupSQL, "Scan", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 2_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 10_000_000}, scanShape},
 }
+
+// SQL reports whether the named workload is a query over tables, which Hive
+// runs.
+func SQL(workload string) bool { return workloads[workload].group == groupSQL }
 
 // prepareArgs returns the arguments that follow the examples jar in the command
 // that makes the input, as in HiBench's prepare.sh.
@@ -70,6 +95,15 @@ func (s Spec) prepareArgs(input string) []string {
 	if s.Workload == "terasort" {
 		return slices.Concat([]string{"teragen"}, s.parallelismArgs(), []string{decimal(s.dataSize()), input})
 	}
+	if s.Workload == Grep {
+		return s.grepPrepareArgs(input)
+	}
+	return s.randomTextArgs(input)
+}
+
+// randomTextArgs returns the arguments that follow the examples jar in the
+// command that writes random words.
+func (s Spec) randomTextArgs(input string) []string {
 	return slices.Concat([]string{"randomtextwriter"}, defines(
 		"mapreduce.randomtextwriter.totalbytes", decimal(s.dataSize()),
 		"mapreduce.randomtextwriter.bytespermap", decimal(s.dataSize()/int64(s.Maps))),
@@ -81,6 +115,8 @@ func (s Spec) prepareArgs(input string) []string {
 func (s Spec) runArgs(input, output string) []string {
 	reduces := strconv.Itoa(s.Reduces)
 	switch s.Workload {
+	case Grep:
+		return s.grepArgs(input, output)
 	case "sort":
 		const text = "org.apache.hadoop.io.Text"
 		return []string{"sort", "-outKey", text, "-outValue", text, "-r", reduces, input, output}
@@ -117,12 +153,27 @@ func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 func (s Spec) Validate() error {
 	w, ok := workloads[s.Workload]
 	if !ok {
-		return fmt.Errorf("hibench: unknown workload %q: want %s", s.Workload, strings.Join(Workloads(), ", "))
+		return fmt.Errorf("hibench: unknown workload %q: want %s, %s", s.Workload, strings.Join(Workloads(), ", "), Grep)
 	}
+	sql := w.group == groupSQL
 	switch {
+	case sql && s.SizeBytes != 0:
+		return fmt.Errorf("hibench: %s: a size of %d bytes; want visits, the number of rows of its larger table", s.Workload, s.SizeBytes)
+	case !sql && (s.Visits != 0 || s.Pages != 0):
+		return fmt.Errorf("hibench: %s: it reads no tables; want a size in place of visits and pages", s.Workload)
+	case s.Visits < 0 || s.Pages < 0:
+		return fmt.Errorf("hibench: %s: %d visits, %d pages: want 1 or more", s.Workload, s.Visits, s.Pages)
+	case s.Profile != "" && s.Visits+s.Pages != 0:
+		return fmt.Errorf("hibench: %s: both a profile (%s) and a number of visits or pages; want one of them", s.Workload, s.Profile)
+	case sql && s.Profile == "" && s.Visits == 0:
+		return fmt.Errorf("hibench: %s: no size; want a profile (%s) or a number of visits", s.Workload, strings.Join(Profiles(), ", "))
+	case s.Profile != "" && w.sizes == nil:
+		return fmt.Errorf("hibench: %s: profile %q: it is none of HiBench's workloads; want a size in bytes", s.Workload, s.Profile)
+	case s.SizeBytes == 0 && w.sizes == nil:
+		return fmt.Errorf("hibench: %s: no size; want a size in bytes", s.Workload)
 	case s.Profile != "" && s.SizeBytes != 0:
 		return fmt.Errorf("hibench: %s: both a profile (%s) and a size (%d bytes); want one of them", s.Workload, s.Profile, s.SizeBytes)
-	case s.Profile == "" && s.SizeBytes == 0:
+	case !sql && s.Profile == "" && s.SizeBytes == 0:
 		return fmt.Errorf("hibench: %s: no size; want a profile (%s) or a size in bytes", s.Workload, strings.Join(Profiles(), ", "))
 	case s.Profile != "" && !slices.Contains(Profiles(), s.Profile):
 		return fmt.Errorf("hibench: %s: unknown profile %q: want %s", s.Workload, s.Profile, strings.Join(Profiles(), ", "))
@@ -131,8 +182,15 @@ func (s Spec) Validate() error {
 	}
 	// Refuse this: RandomTextWriter divides by zero if a map has to write less
 	// than one byte.
-	if d := s.withDefaults(); d.dataSize() < int64(d.Maps) {
+	d := s.withDefaults()
+	if sql && d.dataSize() < int64(d.Maps) {
+		return fmt.Errorf("hibench: %s: %d visits are too few for %d maps: want at least %d", s.Workload, d.dataSize(), d.Maps, d.Maps)
+	}
+	if d.dataSize() < int64(d.Maps) {
 		return fmt.Errorf("hibench: %s: %d bytes are too few for %d maps: want at least %d", s.Workload, s.bytes(), d.Maps, int64(d.Maps)*w.unitBytes)
+	}
+	if err := s.checkRegex(); err != nil {
+		return err
 	}
 	return s.checkSettings(s.Settings)
 }
@@ -140,6 +198,8 @@ func (s Spec) Validate() error {
 // reserved contains the Hadoop properties that users may not set, because
 // heddle sets them. For each, it says what the user can do instead.
 var reserved = map[string]string{
+	"hive.query.tag":                         "the tag of a run is set by the run itself, which finds its jobs by it",
+	"hive.execution.engine":                  "the workload is a sequence of MapReduce jobs",
 	"mapreduce.job.tags":                     "the tag of a run is set by the run itself, which finds its jobs by it",
 	"mapreduce.job.maps":                     "set the number of maps of the workload",
 	"mapreduce.job.reduces":                  "set the number of reduces of the workload",
@@ -147,6 +207,8 @@ var reserved = map[string]string{
 	"mapreduce.outputformat.class":           "it is part of the workload",
 	"mapreduce.job.inputformat.class":        "it is part of the workload",
 	"mapreduce.job.outputformat.class":       "it is part of the workload",
+	"mapreduce.mapper.regex":                 "set the workload's regex",
+	"dfs.user.home.dir.prefix":               "it is part of the workload",
 	"mapreduce.randomtextwriter.totalbytes":  "set the size of the workload",
 	"mapreduce.randomtextwriter.bytespermap": "set the size and the number of maps of the workload",
 }
@@ -181,16 +243,31 @@ func (s Spec) withDefaults() Spec {
 	return s
 }
 
-// dataSize returns the input's size in the unit of HiBench's DATASIZE: in rows
-// for terasort, otherwise in bytes.
+// dataSize returns the input's size in HiBench's unit: in rows for terasort, in
+// rows of uservisits for the SQL workloads, otherwise in bytes.
 func (s Spec) dataSize() int64 {
 	w := workloads[s.Workload]
 	if i := slices.Index(Profiles(), s.Profile); i >= 0 {
 		return w.sizes[i]
 	}
+	if w.group == groupSQL {
+		return s.Visits
+	}
 	return s.SizeBytes / w.unitBytes
 }
 
+// source returns the tables of an SQL workload.
+func (s Spec) source() tables.Source {
+	t := tables.Source{Visits: s.dataSize(), Pages: s.Pages, Seed: s.Seed}
+	if i := slices.Index(Profiles(), s.Profile); i >= 0 {
+		t.Pages = workloads[s.Workload].pages[i]
+	} else if t.Pages == 0 {
+		t.Pages = max(1, t.Visits*12/100)
+	}
+	return t
+}
+
+// bytes returns the least number of bytes that the input has.
 func (s Spec) bytes() int64 { return s.dataSize() * workloads[s.Workload].unitBytes }
 
 // String returns the spec's workload and size for messages, such as "wordcount
@@ -198,6 +275,9 @@ func (s Spec) bytes() int64 { return s.dataSize() * workloads[s.Workload].unitBy
 func (s Spec) String() string {
 	if s.Profile != "" {
 		return s.Workload + " " + s.Profile
+	}
+	if SQL(s.Workload) {
+		return fmt.Sprintf("%s of %d visits", s.Workload, s.Visits)
 	}
 	return fmt.Sprintf("%s of %d bytes", s.Workload, s.SizeBytes)
 }
@@ -209,6 +289,10 @@ func (s Spec) dataName() string {
 	size := s.Profile
 	if size == "" {
 		size = decimal(s.bytes())
+	}
+	if SQL(s.Workload) {
+		t := s.source()
+		size = fmt.Sprintf("%dvisits-%dpages", t.Visits, t.Pages)
 	}
 	name := fmt.Sprintf("%s-%dmaps", size, s.Maps)
 	if shaping := s.shapingSettings(); len(shaping) > 0 {

@@ -121,6 +121,9 @@ type JobSubmitted struct {
 	MapLabel          string  `json:"mapLabel,omitempty"`
 	ReduceLabel       string  `json:"reduceLabel,omitempty"`
 	Speculation       bool    `json:"speculation"`
+	// Pool is the group of jobs among which a scheduler model of heddle shared
+	// slots. It is empty if the experiment named no pools.
+	Pool string `json:"pool,omitempty"`
 }
 
 // JobStarted says that the job's ApplicationMaster is running and has read the

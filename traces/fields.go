@@ -22,6 +22,10 @@ type Visitor interface {
 	// Name is called for a text that many events share, such as a host or a
 	// queue.
 	Name(*string)
+	// LastName is called instead of Name for a field that came later, at the end
+	// of an event. It is left out of files and digests if it is empty, so that
+	// events which do not have it keep their bytes and their digest.
+	LastName(*string)
 	// Text is called for a text that is rarely the same in two events.
 	Text(*string)
 	Nodes(*[]Node)
@@ -111,6 +115,7 @@ func (e *JobSubmitted) Fields(v Visitor) {
 	v.Name(&e.MapLabel)
 	v.Name(&e.ReduceLabel)
 	v.Bool(&e.Speculation)
+	v.LastName(&e.Pool)
 }
 
 // Fields implements Event: it passes each field of the event to a Visitor, such

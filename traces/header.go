@@ -46,7 +46,12 @@ type Header struct {
 	// replicas), cachedOnly (hosts of cached replicas), plan (hosts that the
 	// model chose).
 	Splits string `json:"splits,omitempty"`
-	Seed   uint64 `json:"seed"`
+	// MapSlots and ReduceSlots are how many maps and how many reduces the model
+	// ran on a node at the same time at most. If both are 0, only memory and
+	// cores set a limit.
+	MapSlots    int32  `json:"mapSlots,omitempty"`
+	ReduceSlots int32  `json:"reduceSlots,omitempty"`
+	Seed        uint64 `json:"seed"`
 	// Software maps the name of a program ("hadoop", "java", "kernel") to its
 	// version.
 	Software map[string]string `json:"software,omitempty"`

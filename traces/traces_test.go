@@ -228,6 +228,28 @@ func (c *callNames) Uint64(*uint64)   { *c = append(*c, "Uint64") }
 func (c *callNames) Float64(*float64) { *c = append(*c, "Float64") }
 func (c *callNames) Bool(*bool)       { *c = append(*c, "Bool") }
 func (c *callNames) Name(*string)     { *c = append(*c, "Name") }
+func (c *callNames) LastName(*string) { *c = append(*c, "LastName") }
 func (c *callNames) Text(*string)     { *c = append(*c, "Text") }
 func (c *callNames) Nodes(*[]Node)    { *c = append(*c, "Nodes") }
 func (c *callNames) Blocks(*[]Block)  { *c = append(*c, "Blocks") }
+
+// A field that came later changes no digest of events that do not have it.
+func TestLastName(t *testing.T) {
+	digest := func(pool string) string {
+		d := NewTraceDigest()
+		d.Add(&JobSubmitted{Job: "job_1", Pool: pool})
+		return d.String()
+	}
+	var calls callNames
+	(&JobSubmitted{}).Fields(&calls)
+	if calls[len(calls)-1] != "LastName" {
+		t.Errorf("the last field is read by %s, want LastName", calls[len(calls)-1])
+	}
+	const before = "sha256:05666dcbd23e16c75ad23faedc6b5335ed569f7106ec2fa249a70fc1378d1fad"
+	if got := digest(""); got != before {
+		t.Errorf("a job without a pool has digest %s, want %s as before there were pools", got, before)
+	}
+	if digest("a") == digest("b") || digest("a") == digest("") {
+		t.Error("different pools have equal digests")
+	}
+}

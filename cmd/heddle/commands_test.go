@@ -191,6 +191,7 @@ func stoppedCommands() map[string]stoppedCommand {
 	}
 	instant := stoppedCommand{skip: "prints what the program holds"}
 	small := stoppedCommand{skip: "reads or removes small files of a folder, and waits for none"}
+	task := stoppedCommand{skip: "reads stdin; Hadoop ends it as it ends any task"}
 	return map[string]stoppedCommand{
 		"agent":           {args: []string{"--listen", "127.0.0.1:0", "--token-file", "fifo"}, file: "fifo", code: exitFailed},
 		"bench":           reads("--load", "fb2009", "--swim", "."),
@@ -222,6 +223,8 @@ func stoppedCommands() map[string]stoppedCommand {
 		"runs rm":         small,
 		"runs show":       small,
 		"schema":          instant,
+		"task map":        task,
+		"task reduce":     task,
 		"trace check":     reads("fifo"),
 		"trace cut":       reads("-o", "out", "fifo"),
 		"trace export":    reads("--jsonl", "-o", "out", "fifo"),
@@ -527,6 +530,8 @@ func jsonAnswers() map[string]jsonAnswer {
 		"runs rm":         {why: "runs.txtar"},
 		"runs show":       {args: []string{labRun}},
 		"schema":          {why: printsNone},
+		"task map":        {why: printsNone},
+		"task reduce":     {why: printsNone},
 		"trace check":     {args: []string{"run.trace"}},
 		"trace cut":       {args: []string{"-o", "piece.trace", "run.trace"}},
 		"trace export":    {why: printsNone},

@@ -50,6 +50,11 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 		return withCode(exitUsage, err)
 	}
 	f := experiment.Expect(o.Experiment, run, tellPct)
+	if c.IsSet("like") {
+		if unlike := experiment.Unlike(o.Experiment, run.Run, false); unlike != "" {
+			f.Warnings = append(f.Warnings, unlike)
+		}
+	}
 	for _, r := range run.Results[:min(1, len(run.Results))] {
 		if !c.IsSet("like") {
 			f.Warnings = append(f.Warnings, r.Warnings...)
@@ -65,10 +70,10 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string, err error) {
 	e := *o.Experiment
 	e.Repeats, e.Timeout, e.Warmups = experiment.ForecastRepeats, 0, 0
-	if _, err := findClusters(c, &o, nil); err != nil {
+	if _, err := findClusters(c, &o, nil, true); err != nil {
 		return "", err
 	}
-	costs, err := calibrationOf(c.String("calibration"), o.Unverified)
+	costs, err := calibrationOf(c, &o)
 	if err != nil {
 		return "", withCode(exitUsage, err)
 	}

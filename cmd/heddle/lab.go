@@ -187,7 +187,7 @@ func setting(flag cli.Flag) string {
 func labError(err error) error {
 	var missing *lab.MissingError
 	switch {
-	case errors.As(err, &missing), errors.Is(err, lab.ErrNotFound):
+	case errors.As(err, &missing), errors.Is(err, lab.ErrNotFound), errors.Is(err, lab.ErrDown):
 		return withCode(exitCluster, err)
 	case errors.Is(err, lab.ErrBadName):
 		return withCode(exitUsage, err)
@@ -200,6 +200,19 @@ func labError(err error) error {
 func openLab(c *cli.Context) (*lab.Lab, error) {
 	l, err := lab.Open(c.String("name"))
 	return l, labError(err)
+}
+
+// openRunningLab does the same as openLab, and returns an error if the lab is
+// down.
+func openRunningLab(c *cli.Context) (*lab.Lab, error) {
+	l, err := openLab(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.NeedUp(); err != nil {
+		return nil, labError(err)
+	}
+	return l, nil
 }
 
 func labDown() *cli.Command {
@@ -275,7 +288,7 @@ its PATH. For example:
 			if len(command) == 0 {
 				return withCode(exitUsage, errors.New("lab exec: want a NODE and a COMMAND"))
 			}
-			l, err := openLab(c)
+			l, err := openRunningLab(c)
 			if err != nil {
 				return err
 			}
@@ -312,6 +325,9 @@ func labEnv() *cli.Command {
 			l, err := openLab(c)
 			if err != nil {
 				return err
+			}
+			if err := l.NeedUp(); err != nil {
+				warn(c, err.Error())
 			}
 			variables := map[string]string{}
 			for _, e := range l.Env() {
@@ -363,7 +379,7 @@ func labSet() *cli.Command {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			l, err := openLab(c)
+			l, err := openRunningLab(c)
 			if err != nil {
 				return err
 			}
@@ -409,7 +425,7 @@ func labKill() *cli.Command {
 			if signal == 0 {
 				return withCode(exitUsage, fmt.Errorf("lab kill: --signal %s: want the name of a signal, such as TERM", c.String("signal")))
 			}
-			l, err := openLab(c)
+			l, err := openRunningLab(c)
 			if err != nil {
 				return err
 			}
@@ -436,7 +452,7 @@ func labStart() *cli.Command {
 			if err != nil {
 				return err
 			}
-			l, err := openLab(c)
+			l, err := openRunningLab(c)
 			if err != nil {
 				return err
 			}

@@ -84,6 +84,7 @@ func newApp() *cli.App {
 			runCommand(),
 			runsCommand(),
 			schemaCommand(),
+			taskCommand(),
 			traceCommand(),
 		},
 	}

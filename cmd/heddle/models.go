@@ -145,6 +145,8 @@ func values(p sched.Param) string {
 	switch p.Type {
 	case sched.Choice:
 		return strings.Join(p.Choices, "|")
+	case sched.Set:
+		return strings.Join(p.Choices, "+")
 	case sched.Int, sched.Float:
 		text := string(p.Type) + " >= " + strconv.FormatFloat(p.Min, 'g', -1, 64)
 		if p.Max != 0 {

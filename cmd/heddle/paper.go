@@ -19,11 +19,12 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/paper"
 	"heddle/harness/paper/clqlmrs"
+	"heddle/harness/paper/modfair"
 	"heddle/traces/outfile"
 )
 
 // papers returns the published papers whose experiments heddle can repeat.
-func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper()} }
+func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper(), modfair.Paper()} }
 
 // How many seeds the simulations of a paper's experiments use: normally, and
 // with the flag --quick. With fewer than six, differences that are the same with
@@ -276,7 +277,11 @@ func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (pap
 func paperExperiment(c *cli.Context, p *paper.Paper) (*experiment.Options, error) {
 	o := &experiment.Options{Source: p.Live.Experiment, Command: os.Args, Others: map[string]*config.Cluster{}}
 	var err error
-	if o.Experiment, err = config.ParseExperiment(p.Name+".yaml", o.Source); err != nil {
+	folder, err := paperFiles(p)
+	if err != nil {
+		return nil, err
+	}
+	if o.Experiment, err = config.ParseExperiment(filepath.Join(folder, p.Name+".yaml"), o.Source); err != nil {
 		return nil, err
 	}
 	if c.IsSet("seed") {
@@ -286,6 +291,28 @@ func paperExperiment(c *cli.Context, p *paper.Paper) (*experiment.Options, error
 		o.Experiment.Cluster = c.String("cluster")
 	}
 	return o, nil
+}
+
+// paperFiles writes the files that the paper's experiment names to the user's
+// cache folder, where a run that is resumed finds them again. It returns their
+// folder, "" if there are none.
+func paperFiles(p *paper.Paper) (folder string, err error) {
+	if len(p.Live.Files) == 0 {
+		return "", nil
+	}
+	if folder, err = os.UserCacheDir(); err != nil {
+		return "", fmt.Errorf("find the folder for the files of paper %s: %w", p.Name, err)
+	}
+	folder = filepath.Join(folder, "heddle", "papers", p.Name)
+	if err = os.MkdirAll(folder, 0o755); err != nil {
+		return "", fmt.Errorf("make the folder for the files of paper %s: %w", p.Name, err)
+	}
+	for name, data := range p.Live.Files {
+		if err = os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
+			return "", fmt.Errorf("write a file of paper %s: %w", p.Name, err)
+		}
+	}
+	return folder, nil
 }
 
 // forecastPaper simulates a few repeats of the paper's experiment, and prints

@@ -72,6 +72,8 @@ func changeFlags(x *replay.Change) []cli.Flag {
 		&cli.IntFlag{Name: "nodes", Destination: &x.Nodes, Usage: "workers in all; blocks are placed again", DefaultText: "as recorded"},
 		&cli.IntFlag{Name: "racks", Destination: &x.Racks, Usage: "racks that the workers are in", DefaultText: "as recorded"},
 		&cli.IntFlag{Name: "slots", Destination: &x.Slots, Usage: "containers per node", DefaultText: "as recorded"},
+		&cli.IntFlag{Name: "map-slots", Destination: &x.MapSlots, Usage: "maps that a model runs on a node at the same time at most, whatever memory it has", DefaultText: "as recorded, or no limit"},
+		&cli.IntFlag{Name: "reduce-slots", Destination: &x.ReduceSlots, Usage: "reduces that a model runs on a node at the same time at most", DefaultText: "as recorded, or no limit"},
 		&cli.StringFlag{Name: "cpus", Usage: "cores per node; a list makes nodes differ; 0 is no limit", DefaultText: "as recorded"},
 		&cli.Float64Flag{Name: "host-cores", Destination: &x.HostCores, Usage: "cores that all nodes share, on one machine", DefaultText: "as recorded"},
 		generic("disk", "rate at which a node reads from its disk; 0 is no limit", &x.Disk),
@@ -133,6 +135,15 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	}
 	if c.Bool("traces") && c.IsSet("out") {
 		return withCode(exitUsage, errors.New("both --traces and --out; want one of them"))
+	}
+	written := []string{c.String("out")}
+	if c.Bool("calibrate") {
+		written = append(written, c.String("calibration"))
+	}
+	for _, path := range written {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return withCode(exitUsage, fmt.Errorf("replay: %s exists: choose another file", path))
+		}
 	}
 	if len(files) == 0 {
 		return withCode(exitUsage, errors.New("want one TRACE or more; 'heddle run' and 'heddle capture' make traces, and 'heddle trace import' converts other formats"))

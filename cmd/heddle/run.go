@@ -29,8 +29,9 @@ func runCommand() *cli.Command {
 		ArgsUsage: "EXPERIMENT.yaml",
 		Description: `Runs every workload of the experiment under every model, repeated. Results go to a
 run folder, whose path is printed. Warm-ups run first and are in no result. --resume
-continues an interrupted run: warm-ups and the interrupted trial run again, and the
-files of the last try are kept aside. For example:
+continues an interrupted run, on the cluster or in virtual time as it began: warm-ups and
+the interrupted trial run again, and the files of the last try are kept aside. For
+example:
 
    heddle lab up
    heddle run first.yaml
@@ -85,8 +86,10 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	simulated := c.Bool("simulate")
+	simulated := c.Bool("simulate") || old != nil && old.Manifest().World == runs.WorldSimulated // a run is taken up in the world where it began
 	switch {
+	case old != nil && simulated && !c.IsSet("calibration") && slices.ContainsFunc(old.Manifest().Command, isCalibration):
+		return withCode(exitUsage, fmt.Errorf("resume %s: its trials were simulated with --calibration; give the same calibration again", o.Resume))
 	case simulated && o.RecordObservations:
 		return withCode(exitUsage, errors.New("both --record-observations and --simulate; want one of them: a simulation steers no cluster"))
 	case !simulated && c.IsSet("calibration"):
@@ -94,7 +97,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	case c.IsSet("like"), c.IsSet("tell"):
 		return withCode(exitUsage, errors.New("--like, --tell: want --dry-run with them"))
 	}
-	name, err := findClusters(c, o, old)
+	name, err := findClusters(c, o, old, simulated)
 	if err != nil {
 		return err
 	}
@@ -111,7 +114,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	var run *runs.Run
 	if simulated {
 		var costs *replay.Calibration
-		if costs, err = calibrationOf(c.String("calibration"), o.Unverified); err != nil {
+		if costs, err = calibrationOf(c, o); err != nil {
 			return withCode(exitUsage, err)
 		}
 		run, err = experiment.Simulate(c.Context, *o, costs)
@@ -134,6 +137,32 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return withCode(exitThreshold, fmt.Errorf("%d of %d thresholds missed", missed, len(limits)))
 	}
 	return runError(err)
+}
+
+// mostJobRows is the largest number of a trial's jobs that the table of results
+// lists one by one. The trial's result.json has them all.
+const mostJobRows = 12
+
+// jobRows returns the cells job, outcome and completion of a trial's rows. With
+// many jobs it is one row for each outcome, with the mean completion.
+func jobRows(jobs []experiment.JobResult) []string {
+	var rows []string
+	if len(jobs) <= mostJobRows {
+		for _, j := range jobs {
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%.1f", j.ID, j.Outcome, float64(j.CompletionMs)/1000))
+		}
+		return rows
+	}
+	count, sumMs := map[string]int{}, map[string]int64{}
+	for _, j := range jobs {
+		count[j.Outcome]++
+		sumMs[j.Outcome] += j.CompletionMs
+	}
+	for _, outcome := range slices.Sorted(maps.Keys(count)) {
+		n := count[outcome]
+		rows = append(rows, fmt.Sprintf("%d jobs\t%s\t%.1f on average", n, outcome, float64(sumMs[outcome])/float64(n)/1000))
+	}
+	return rows
 }
 
 // thresholdsOf returns what the trials of a run show about the experiment's
@@ -161,15 +190,18 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 	if o.Source, err = old.ReadFile("experiment.yaml"); err == nil {
 		o.Experiment, err = config.ParseExperiment(filepath.Join(o.Resume, "experiment.yaml"), o.Source)
 	}
+	if err == nil {
+		err = experiment.FindTraces(o.Experiment, old.Manifest())
+	}
 	return old, err
 }
 
 // findClusters reads the descriptions of the experiment's cluster and of the
 // clusters that its scheduler models name. For a run that is resumed, it reads
 // them from the run folder. The argument name is what the user gave as the
-// experiment's cluster.
-func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name string, err error) {
-	find, inVirtualTime := loadCluster, c.Bool("simulate") || c.Bool("dry-run")
+// experiment's cluster. If inVirtualTime is true, a lab need not be up.
+func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run, inVirtualTime bool) (name string, err error) {
+	find := loadCluster
 	if inVirtualTime {
 		find = loadMachines
 	}
@@ -213,19 +245,29 @@ func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name st
 	return name, nil
 }
 
+// isCalibration reports whether an argument of the command line is the flag
+// --calibration.
+func isCalibration(arg string) bool {
+	return arg == "--calibration" || strings.HasPrefix(arg, "--calibration=")
+}
+
 // calibrationOf returns the durations of tasks for a simulation. It reads a
 // calibration file, or computes a calibration from the trials of a run folder.
-// It returns nil if path is empty.
-func calibrationOf(path string, unverified bool) (*replay.Calibration, error) {
+// It returns nil if the flag --calibration is missing.
+func calibrationOf(c *cli.Context, o *experiment.Options) (*replay.Calibration, error) {
+	path := c.String("calibration")
 	if path == "" {
 		return nil, nil
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return replay.ReadCalibration(path)
 	}
-	run, err := experiment.Read(path, unverified)
+	run, err := experiment.Read(path, o.Unverified)
 	if err != nil {
 		return nil, err
+	}
+	if unlike := experiment.Unlike(o.Experiment, run.Run, true); unlike != "" {
+		warn(c, "calibration: "+unlike)
 	}
 	var list []*replay.Trace
 	for i := range run.Results {
@@ -272,8 +314,8 @@ func printResults(out io.Writer, run *runs.Run, warnings []string, limits []comp
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "trial\tjob\toutcome\tcompletion s\tmakespan s\twarnings")
 	for _, r := range results {
-		for _, j := range r.Jobs {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%.1f\t%.1f\t%d\n", r.Trial, j.ID, j.Outcome, float64(j.CompletionMs)/1000, float64(r.MakespanMs)/1000, len(r.Warnings))
+		for _, row := range jobRows(r.Jobs) {
+			fmt.Fprintf(w, "%s\t%s\t%.1f\t%d\n", r.Trial, row, float64(r.MakespanMs)/1000, len(r.Warnings))
 		}
 	}
 	if err := w.Flush(); err != nil {
@@ -282,6 +324,15 @@ func printResults(out io.Writer, run *runs.Run, warnings []string, limits []comp
 	for _, r := range results {
 		if r.Plan != nil {
 			fmt.Fprintf(out, "%s  %v\n", r.Trial, r.Plan)
+		}
+	}
+	for _, r := range results {
+		if r.Achieved == nil {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s: achieved of what was asked\n", r.Trial)
+		if err := r.Achieved.WriteText(out); err != nil {
+			return err
 		}
 	}
 	if len(limits) > 0 {
@@ -317,7 +368,7 @@ func runError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, runs.ErrExists), errors.Is(err, runs.ErrNotRun), errors.Is(err, runs.ErrRunning), errors.Is(err, runs.ErrDamaged), errors.As(err, new(*config.Error)):
+	case errors.Is(err, runs.ErrExists), errors.Is(err, runs.ErrNotRun), errors.Is(err, runs.ErrRunning), errors.Is(err, runs.ErrDamaged), errors.Is(err, clients.ErrBadFile), errors.As(err, new(*config.Error)):
 		return withCode(exitUsage, err)
 	case clients.Unable(err):
 		return withCode(exitCluster, err)

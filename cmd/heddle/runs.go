@@ -122,7 +122,7 @@ func runsShow() *cli.Command {
 			switch {
 			case err == nil:
 				s.Results = append(s.Results, results...)
-			case !errors.Is(err, os.ErrNotExist): // no error if the file of results is missing, since a capture has none
+			case !errors.Is(err, experiment.ErrNoResults): // no error if the file of results is missing, as of a capture
 				return withCode(exitUsage, err)
 			}
 			s.Warnings = run.Warnings()

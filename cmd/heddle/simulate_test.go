@@ -1,8 +1,10 @@
 package main
 
 import (
+	"heddle/harness/experiment"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,5 +28,20 @@ func TestSimulatedTrialOfNoPlan(t *testing.T) {
 	_, code, err := heddle("run", "--simulate", "--unverified", "--resume", filepath.Join(dir, "s"))
 	if code == 0 || !strings.Contains(err.Error(), "trial r09-wordcount-yarn is not in the experiment") {
 		t.Errorf("code %d, %v", code, err)
+	}
+}
+
+// TestJobRows: the jobs of a trial are listed one by one if they are few, and
+// counted by outcome if they are many.
+func TestJobRows(t *testing.T) {
+	jobs := []experiment.JobResult{{ID: "job_1", Outcome: "succeeded", CompletionMs: 1500}, {ID: "job_2", Outcome: "failed", CompletionMs: 300}}
+	if got, want := jobRows(jobs), []string{"job_1\tsucceeded\t1.5", "job_2\tfailed\t0.3"}; !slices.Equal(got, want) {
+		t.Errorf("rows of two jobs: %q, want %q", got, want)
+	}
+	for range mostJobRows {
+		jobs = append(jobs, experiment.JobResult{Outcome: "succeeded", CompletionMs: 2800})
+	}
+	if got, want := jobRows(jobs), []string{"1 jobs\tfailed\t0.3 on average", "13 jobs\tsucceeded\t2.7 on average"}; !slices.Equal(got, want) {
+		t.Errorf("rows of %d jobs: %q, want %q", len(jobs), got, want)
 	}
 }

@@ -56,9 +56,25 @@ type WriteOptions struct {
 // either the whole new file or what was there before.
 func (c *Client) WriteFile(ctx context.Context, name string, r io.Reader, o WriteOptions) error {
 	if err := c.writeFile(ctx, name, r, o); err != nil {
-		return fmt.Errorf("write hdfs %s: %w", name, err)
+		return fmt.Errorf("write hdfs %s: %w", name, Explained(err))
 	}
 	return nil
+}
+
+// Explained adds what the NameNode says to an error of the client that
+// [Client.Files] returns. That client's own text has only the class of the
+// NameNode's exception. Other errors, and nil, stay as they are.
+func Explained(err error) error {
+	var remote colinmarc.Error
+	if !errors.As(err, &remote) {
+		return err
+	}
+	said, _, _ := strings.Cut(remote.Message(), "\n\tat ")
+	said = strings.Join(strings.Fields(said), " ")
+	if said == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, shortened(said))
 }
 
 func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o WriteOptions) error {

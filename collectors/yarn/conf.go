@@ -1,22 +1,29 @@
 package yarn
 
 import (
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Conf is the Hadoop configuration of a job: the value of each property by its
 // name.
 type Conf map[string]string
 
+// ErrNoProperty means that a Hadoop configuration file sets no property.
+var ErrNoProperty = errors.New("no property found; is it the XML file of a job or site?")
+
 // ParseConf parses a Hadoop configuration file (job.xml, *_conf.xml,
 // core-site.xml). If a property occurs twice, the last value counts, as in
-// Hadoop.
+// Hadoop. The error wraps ErrNoProperty if the file has none.
 func ParseConf(r io.Reader) (Conf, error) {
 	conf := Conf{}
 	var property struct {
@@ -28,7 +35,7 @@ func ParseConf(r io.Reader) (Conf, error) {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			if len(conf) == 0 {
-				return nil, fmt.Errorf("read Hadoop configuration: no property found; is it the XML file of a job or site?")
+				return nil, fmt.Errorf("read Hadoop configuration: %w", ErrNoProperty)
 			}
 			return conf, nil
 		}
@@ -49,10 +56,71 @@ func ParseConf(r io.Reader) (Conf, error) {
 	}
 }
 
-// Int returns the value of a property as a whole number. If the property is
+// XML returns the configuration as a Hadoop configuration file, sorted by the
+// names of the properties. It fails if a name or value contains a character
+// that XML cannot have.
+func (c Conf) XML() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(xml.Header + "<configuration>\n")
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		for _, text := range []string{name, c[name]} {
+			if bad := strings.IndexFunc(text, notXML); bad >= 0 || !utf8.ValidString(text) {
+				return nil, fmt.Errorf("write Hadoop configuration: property %q: XML cannot have the value %q", name, c[name])
+			}
+		}
+		b.WriteString("<property><name>")
+		_ = xml.EscapeText(&b, []byte(name)) // writing to a bytes.Buffer cannot fail
+		b.WriteString("</name><value>")
+		_ = xml.EscapeText(&b, []byte(c[name]))
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	return b.Bytes(), nil
+}
+
+// notXML reports whether XML 1.0 cannot have a character, not even escaped.
+func notXML(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF
+}
+
+// Expand replaces references such as ${name} in a value by the values of the
+// properties that they name, as Hadoop does when it reads a property. A
+// reference to a property that is not set stays as it is.
+func (c Conf) Expand(value string) string {
+	const deepest = 20 // Hadoop's own limit on references within references
+	for range deepest {
+		start := strings.Index(value, "${")
+		if start < 0 {
+			return value
+		}
+		changed := false
+		for at := start; at >= 0; {
+			end := strings.IndexByte(value[at:], '}')
+			if end < 0 {
+				break
+			}
+			if v, set := c[value[at+2:at+end]]; set {
+				value, changed = value[:at]+v+value[at+end+1:], true
+				break
+			}
+			next := strings.Index(value[at+2:], "${")
+			if next < 0 {
+				break
+			}
+			at += 2 + next
+		}
+		if !changed {
+			return value
+		}
+	}
+	return value
+}
+
+// Int returns the value of a property, with its references expanded, as a whole
+// number. If the property is
 // missing or no whole number, the result is the parameter otherwise.
 func (c Conf) Int(name string, otherwise int64) int64 {
-	if n, err := strconv.ParseInt(strings.TrimSpace(c[name]), 10, 64); err == nil {
+	if n, err := strconv.ParseInt(strings.TrimSpace(c.Expand(c[name])), 10, 64); err == nil {
 		return n
 	}
 	return otherwise
@@ -61,7 +129,7 @@ func (c Conf) Int(name string, otherwise int64) int64 {
 // Float returns the value of a property as a number. If the property is
 // missing or no number, the result is the parameter otherwise.
 func (c Conf) Float(name string, otherwise float64) float64 {
-	if x, err := strconv.ParseFloat(strings.TrimSpace(c[name]), 64); err == nil && !math.IsNaN(x) {
+	if x, err := strconv.ParseFloat(strings.TrimSpace(c.Expand(c[name])), 64); err == nil && !math.IsNaN(x) {
 		return x
 	}
 	return otherwise
@@ -76,7 +144,7 @@ func (c Conf) SlowStart() float64 {
 // Bool returns the value of a property as true or false. If the property is
 // missing or has any other value, the result is the parameter otherwise.
 func (c Conf) Bool(name string, otherwise bool) bool {
-	switch strings.ToLower(strings.TrimSpace(c[name])) {
+	switch strings.ToLower(strings.TrimSpace(c.Expand(c[name]))) {
 	case "true":
 		return true
 	case "false":

@@ -1,7 +1,9 @@
 package capture
 
 import (
+	"cmp"
 	"strconv"
+	"strings"
 	"time"
 
 	"heddle/collectors/yarn"
@@ -14,7 +16,8 @@ import (
 type joiner struct {
 	start     time.Time
 	workload  string
-	locations *locations // where input blocks were, over time; nil if the trace is made from history files alone
+	pools     map[string]string // by YARN tag of the jobs
+	locations *locations        // where input blocks were, over time; nil if the trace is made from history files alone
 	racks     map[traces.Node]string
 }
 
@@ -29,7 +32,7 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 	for _, event := range events {
 		switch e := event.(type) {
 		case *traces.JobSubmitted:
-			e.Workload = jn.workload
+			e.Workload, e.Pool = jn.workload, jn.poolOf(j)
 			describe(e, j.conf)
 		case *traces.TaskScheduled:
 			jn.locate(e, j)
@@ -58,8 +61,16 @@ func (jn *joiner) submitted(j *jobRecord) *traces.JobSubmitted {
 		T: jn.at(j.app.StartedMs), Job: j.id, Name: j.app.Name, User: j.app.User, Queue: j.app.Queue,
 		Priority: int32(j.app.Priority), Maps: int32(len(j.hosts)), Workload: jn.workload,
 	}
+	e.Pool = jn.poolOf(j)
 	describe(e, j.conf)
 	return e
+}
+
+func (jn *joiner) poolOf(j *jobRecord) (pool string) {
+	for tag := range strings.SplitSeq(j.app.Tags, ",") {
+		pool = cmp.Or(pool, jn.pools[tag])
+	}
+	return pool
 }
 
 func (jn *joiner) finished(j *jobRecord) *traces.JobFinished {

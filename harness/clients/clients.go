@@ -36,10 +36,21 @@ type Agent struct {
 	*agent.Client
 }
 
-// To makes the clients for the cluster that a cluster file describes. It fails
-// if the cluster file names something that cannot be used, such as a file with
-// a token that cannot be read.
+// ErrBadFile says that a cluster file names something that cannot be used, such
+// as a file with a token that cannot be read.
+var ErrBadFile = errors.New("cluster file")
+
+// To makes the clients for the cluster that a cluster file describes. Its errors
+// wrap ErrBadFile.
 func To(c *config.Cluster) (*Clients, error) {
+	clients, err := to(c)
+	if err != nil {
+		return nil, fmt.Errorf("%w of %s: %w", ErrBadFile, c.Name, err)
+	}
+	return clients, nil
+}
+
+func to(c *config.Cluster) (*Clients, error) {
 	dial := c.DialContext()
 	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: c.ResourceManagers, User: c.User, DialContext: dial})
 	if err != nil {

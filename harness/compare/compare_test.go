@@ -180,6 +180,10 @@ var cases = map[string]struct {
 		seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),
 		failed:  map[string]string{"r02-sort-acl": "job_1_0007 failed: map 3 lost its node"},
 	}}, options: Options{Metrics: []string{"makespan"}}},
+	"grid": {runs: []made{{
+		workloads: []string{"sort"}, models: []string{"yarn", "delay-nodeSkips=9", "delay-nodeSkips=10", "delay-nodeSkips=100", "delay-nodeSkips=-1", "fifo", "acl"}, repeats: 6,
+		seconds: steady(map[string]float64{"yarn": 1.2, "delay-nodeSkips=9": 1.1, "delay-nodeSkips=10": 1.05, "delay-nodeSkips=100": 1, "delay-nodeSkips=-1": 1, "fifo": 1.2, "acl": 0.9}),
+	}}, options: Options{Metrics: []string{"makespan"}}},
 	"drift": {runs: []made{{
 		workloads: []string{"sort"}, models: []string{"fifo", "yarn"}, repeats: 7,
 		seconds: func(repeat int, w, model string) float64 { return float64(20+2*repeat) + float64(len(model))/10 },
@@ -323,6 +327,20 @@ func TestSharesStayInside(t *testing.T) {
 	}
 }
 
+// captured makes a run folder like those of heddle capture.
+func captured(t *testing.T, dir string) string {
+	t.Helper()
+	run, err := runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{Trials: []runs.TrialRecord{{Name: "capture"}}})
+	check(t, err)
+	defer run.Close()
+	active, err := run.Begin("capture")
+	check(t, err)
+	check(t, active.WriteFile("trace.heddle", []byte("a trace")))
+	check(t, active.Done())
+	check(t, run.End(nil))
+	return run.Dir
+}
+
 func TestRefused(t *testing.T) {
 	root := t.TempDir()
 	good := made{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 1, seconds: steady(map[string]float64{"yarn": 1})}
@@ -334,6 +352,7 @@ func TestRefused(t *testing.T) {
 	check(t, os.WriteFile(filepath.Join(cut, "trials/r01-sort-yarn/result.json"), []byte(`{"trial":`), 0o644))
 	lost := good.in(t, filepath.Join(root, "lost"))
 	check(t, os.Remove(filepath.Join(lost, "trials/r01-sort-yarn/trace.heddle")))
+	capture := captured(t, filepath.Join(root, "capture"))
 	for _, c := range []struct {
 		what    string
 		dirs    []string
@@ -346,6 +365,7 @@ func TestRefused(t *testing.T) {
 		{"no finished trial", []string{whole, empty}, Options{}, ErrNoTrial, "--resume " + empty},
 		{"cut result", []string{cut}, Options{}, runs.ErrDamaged, "result.json has changed"},
 		{"no trace", []string{lost}, Options{}, runs.ErrDamaged, "trace.heddle is missing"},
+		{"capture", []string{capture}, Options{}, experiment.ErrNoResults, "is a capture: it has no models and repeats; 'heddle trace info " + capture},
 		{"unknown metric", []string{whole}, Options{Metrics: []string{"speed"}}, nil, "makespan, jobCompletion"},
 		{"twice", []string{whole, whole}, Options{}, nil, "given twice"},
 	} {

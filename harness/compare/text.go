@@ -16,7 +16,7 @@ import (
 
 // WriteText prints a table for each workload and metric. A table has one row
 // for each scheduler model. Its other columns say how the model differs from
-// one other model each. "~" means that a difference is not significant.
+// one other model each. Tables of many models have only the first such column. "~" means that a difference is not significant.
 // Warnings that hold for all tables are printed once, at the end.
 func (r *Report) WriteText(out io.Writer) error {
 	w := bufio.NewWriter(out)
@@ -44,9 +44,18 @@ func (r *Report) WriteText(out io.Writer) error {
 	if len(notes) > 0 {
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w, "Medians with their 95 % interval; differences of the row from the column with theirs, and p by Holm's\nrule over the table's pairs. ~: no difference is shown. [?]: too few trials for an interval.")
+	fmt.Fprintln(w, legend)
 	return w.Flush()
 }
+
+// legend stands below all tables.
+const legend = `Medians with their 95 % interval; differences of the row from the column with theirs. p is of the t-test:
+paired by repeat, Welch's for models that no run has both; times by their logarithms; by Holm's rule over
+the table's pairs. ~: no difference is shown. [?]: too few trials for an interval.`
+
+// maxColumns is the largest number of models with which a table compares the
+// others. In a larger table each model is compared with the first one only.
+const maxColumns = 5
 
 // joins reports whether the report's first table is about several workloads
 // together.
@@ -69,7 +78,11 @@ func (t Table) writeText(w *bufio.Writer) {
 	if noise {
 		fmt.Fprint(tabs, "\tnoise floor")
 	}
-	for _, m := range t.Models[:len(t.Models)-1] {
+	columns := t.Models[:len(t.Models)-1]
+	if len(columns) > maxColumns {
+		columns = columns[:1]
+	}
+	for _, m := range columns {
 		fmt.Fprintf(tabs, "\tvs %s", m.Model)
 	}
 	fmt.Fprintln(tabs)
@@ -78,13 +91,16 @@ func (t Table) writeText(w *bufio.Writer) {
 		if noise {
 			fmt.Fprintf(tabs, "\t%s", percent(float64(m.NoisePct)))
 		}
-		for _, a := range t.Models[:i] {
+		for _, a := range columns[:min(i, len(columns))] {
 			p := t.Pairs[slices.IndexFunc(t.Pairs, func(p Pair) bool { return p.A == a.Model && p.B == m.Model })]
 			fmt.Fprintf(tabs, "\t%s", p.text(t.Unit))
 		}
 		fmt.Fprintln(tabs)
 	}
 	tabs.Flush()
+	if len(columns) < len(t.Models)-1 {
+		fmt.Fprintf(w, "note: the table has %d models, so each is compared with %s; --json has all pairs\n", len(t.Models), columns[0].Model)
+	}
 	writeNotes(w, t.Warnings)
 }
 

@@ -51,6 +51,10 @@ type Cluster struct {
 	// HiBench is the folder of a HiBench checkout on this machine. If it is
 	// empty, the same jobs run from Hadoop's examples jar.
 	HiBench string `yaml:"hibench,omitempty"`
+	// Hive is the folder of a Hive 4.0 installation on this machine, which runs
+	// the workloads join, aggregation and scan. If it is empty, heddle fetches
+	// Hive from Maven Central when it is needed.
+	Hive string `yaml:"hive,omitempty"`
 	// Rates are the speeds of the cluster's disks and network links. heddle
 	// writes them to traces, and simulated replays use them.
 	Rates Rates `yaml:"rates,omitempty"`
@@ -77,7 +81,8 @@ type Rates struct {
 // Hadoop says where Hadoop is installed on this machine, for submitting jobs.
 type Hadoop struct {
 	// Home is HADOOP_HOME: it has bin/hadoop, bin/hdfs, bin/yarn, bin/mapred
-	// and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar.
+	// and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar. Jobs that
+	// heddle submits itself need share/hadoop/tools/lib/hadoop-streaming-*.jar.
 	Home string `yaml:"home"`
 	// Conf is HADOOP_CONF_DIR, the configuration folder.
 	Conf string `yaml:"conf"`
@@ -145,7 +150,7 @@ func (c *Cluster) fill(file string) {
 	if c.Security == "" {
 		c.Security = SecuritySimple
 	}
-	paths := []*string{&c.Hadoop.Home, &c.Hadoop.Conf, &c.HiBench}
+	paths := []*string{&c.Hadoop.Home, &c.Hadoop.Conf, &c.HiBench, &c.Hive}
 	for i := range c.Agents {
 		paths = append(paths, &c.Agents[i].TokenFile, &c.Agents[i].CAFile)
 	}

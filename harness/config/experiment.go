@@ -12,7 +12,6 @@ import (
 	"heddle/harness/internal/nearest"
 	"heddle/harness/internal/units"
 	"heddle/harness/sched"
-	"heddle/hibench"
 )
 
 // Experiment says what to run: each workload under each scheduler model,
@@ -54,6 +53,12 @@ type Experiment struct {
 	// ModelYARN keep the hosts that the client submitted, since ModelYARN makes
 	// no plan.
 	Splits string `yaml:"splits"`
+	// MapSlots and ReduceSlots limit how many maps and how many reduces a
+	// scheduler model runs on a worker at the same time, as the slots of Hadoop 1
+	// did. If both are 0, only memory and cores limit them. They are no limit for
+	// the model ModelYARN, since YARN knows no slots.
+	MapSlots    int `yaml:"mapSlots,omitempty"`
+	ReduceSlots int `yaml:"reduceSlots,omitempty"`
 	// KeepNodes are the names of workers whose node labels heddle does not
 	// change while a model decides where tasks run. Jobs of other users run on
 	// these workers. If there are none, other users' jobs wait until a trial
@@ -84,31 +89,6 @@ type Experiment struct {
 	// Timeout is the longest time that a trial may take; 1h by default, 0 means
 	// no limit.
 	Timeout units.Duration `yaml:"timeout"`
-}
-
-// Workload is a HiBench workload with its input size, as written in an
-// experiment file.
-type Workload struct {
-	// Name is the name of the workload: wordcount, sort or terasort.
-	Name string `yaml:"name"`
-	// Label is the name of the workload in trials and reports; by default Name.
-	// Two workloads with the same Name need different labels.
-	Label string `yaml:"label,omitempty"`
-	// Profile is one of HiBench's input sizes, tiny to bigdata. Size is the
-	// input size in bytes instead. Exactly one of Profile and Size must be
-	// given.
-	Profile string     `yaml:"profile,omitempty"`
-	Size    units.Size `yaml:"size,omitempty"`
-	// Maps is the number of maps that write the input. Reduces is the number of
-	// reduces that write the output. 0 means 8, as in HiBench.
-	Maps    int `yaml:"maps,omitempty"`
-	Reduces int `yaml:"reduces,omitempty"`
-	// Settings are Hadoop properties of the workload's jobs. They are written
-	// to files and sent to YARN, so they must contain no secrets.
-	Settings map[string]string `yaml:"settings,omitempty"`
-	// Jobs is how many equal jobs of the workload run at the same time on the
-	// same input; 0 means 1.
-	Jobs int `yaml:"jobs,omitempty"`
 }
 
 // Cache says which part of an input is put into the HDFS cache. The zero value
@@ -158,21 +138,36 @@ const maxTrials = 20_000
 // experiment.
 const maxWarmups = 100
 
-// LoadExperiment reads and checks an experiment file. It also returns the
-// file's content. The error, an *Error, lists everything that is wrong.
+// LoadExperiment reads and checks an experiment file that is to be run. It also
+// returns the file's content. The error, an *Error, lists everything that is
+// wrong, and if nothing is, everything that this version of heddle cannot do.
 func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 	if source, err = read("experiment", file); err != nil {
 		return nil, nil, err
 	}
-	e, err = ParseExperiment(file, source)
+	e, err = parseExperiment(file, source, (*Experiment).unsupported)
 	return e, source, err
 }
 
 // ParseExperiment parses and checks the content of an experiment file. file is
-// the file's name, for messages and relative paths.
+// the file's name, for messages and relative paths. The experiment may use
+// models that this version of heddle does not have, since another version may
+// have run it; see Supported.
 func ParseExperiment(file string, data []byte) (*Experiment, error) {
+	return parseExperiment(file, data, func(*Experiment) problems { return nil })
+}
+
+// parseExperiment parses and checks the content of an experiment file. If all
+// of it is valid, it also reports what the function more finds.
+func parseExperiment(file string, data []byte, more func(*Experiment) problems) (*Experiment, error) {
 	e := defaultExperiment()
-	if err := decode(file, data, e, func() problems { e.fill(file); return e.problems() }); err != nil {
+	if err := decode(file, data, e, func() problems {
+		e.fill(file)
+		if p := e.problems(); len(p) > 0 {
+			return p
+		}
+		return more(e)
+	}); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -207,6 +202,7 @@ func (e *Experiment) fill(file string) {
 	}
 	for i := range e.Workloads {
 		w := &e.Workloads[i]
+		w.fillTrace(file)
 		if w.Label == "" {
 			w.Label = w.Name
 		}
@@ -227,9 +223,16 @@ func (e *Experiment) fill(file string) {
 // experiment, nil if nothing is.
 func (e *Experiment) Validate() error { return e.problems().err("") }
 
-// The pattern fileName matches names that may be part of the name of a trial's
+// The pattern fileName matches names that may be part of the name of a run
 // folder.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._]{0,39}(-[A-Za-z0-9._]{1,40}){0,4}$`)
+
+// The pattern labelName matches labels of workloads and models. Two of them are
+// part of the name of a trial's folder.
+var labelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._=-]{0,89}$`)
+
+// wantLabel says which labels are allowed.
+const wantLabel = "want at most 90 letters, digits and ._=-, first a letter or digit"
 
 func (e *Experiment) problems() problems {
 	var p problems
@@ -242,14 +245,13 @@ func (e *Experiment) problems() problems {
 	if len(e.Workloads) == 0 {
 		p.addf("workloads", "want at least one, such as {name: wordcount, profile: tiny}")
 	}
-	labels := map[string]int{}
+	labels := map[string]bool{}
 	for i, w := range e.Workloads {
 		path := fmt.Sprintf("workloads[%d]", i)
-		if first, twice := labels[w.Label]; twice {
-			p.addf(path, "workloads %d and %d are both named %q; give each a label", first+1, i+1, w.Label)
-		} else {
-			labels[w.Label] = i
+		if labels[w.Label] {
+			p.addf(path, "%q is listed twice; give one of them a label", w.Label)
 		}
+		labels[w.Label] = true
 		w.problems(&p, path)
 	}
 	if len(e.Models) == 0 {
@@ -268,6 +270,7 @@ func (e *Experiment) problems() problems {
 	if e.Order != "" {
 		oneOf(&p, "order", e.Order, OrderRandom, OrderAsListed)
 	}
+	e.slotProblems(&p)
 	oneOf(&p, "actuator", e.Actuator, ActuatorNone, ActuatorLabels)
 	oneOf(&p, "splits", e.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
 	if !(e.Cache.Fraction >= 0 && e.Cache.Fraction <= 1) {
@@ -291,35 +294,20 @@ func (e *Experiment) problems() problems {
 	return p
 }
 
-func (w Workload) problems(p *problems, path string) {
-	known := hibench.Workloads()
-	switch {
-	case w.Name == "":
-		p.addf(path+".name", "no name; want %s", strings.Join(known, ", "))
-		return
-	case !slices.Contains(known, w.Name):
-		p.addf(path+".name", "unknown workload %q; want %s", w.Name, strings.Join(known, ", "))
-		return
-	case !fileName.MatchString(w.Label):
-		p.addf(path+".label", "%q: want letters, digits and ._-, first a letter or digit", w.Label)
-	}
-	if w.Jobs < 0 || w.Jobs > 100 {
-		p.addf(path+".jobs", "%d: want 1 to 100", w.Jobs)
-	}
-	if w.Profile != "" && !slices.Contains(hibench.Profiles(), w.Profile) {
-		p.addf(path+".profile", "unknown profile %q; want %s", w.Profile, strings.Join(hibench.Profiles(), ", "))
-		return
-	}
-	spec := w.Spec()
-	settings := spec.Settings
-	spec.Settings = nil
-	err := spec.Validate()
-	if err == nil {
-		spec.Settings = settings
-		path, err = path+".settings", spec.Validate()
-	}
-	if err != nil {
-		p.addf(path, "%s", strings.TrimPrefix(err.Error(), "hibench: "))
+func (e *Experiment) slotProblems(p *problems) {
+	const most = 1000
+	for _, x := range []struct {
+		key   string
+		slots int
+	}{{"mapSlots", e.MapSlots}, {"reduceSlots", e.ReduceSlots}} {
+		switch {
+		case x.slots < 0 || x.slots > most:
+			p.addf(x.key, "%d: want 1 to %d, or no slots of either kind", x.slots, most)
+		case x.slots == 0 && e.MapSlots+e.ReduceSlots > 0:
+			p.addf(x.key, "0: want 1 or more, since there are slots of the other kind; jobs would wait for ever")
+		case x.slots > 0 && e.Actuator == ActuatorNone:
+			p.addf(x.key, "%d: has no effect with actuator %s, since YARN knows no slots; set actuator: %s", x.slots, ActuatorNone, ActuatorLabels)
+		}
 	}
 }
 
@@ -346,33 +334,35 @@ func oneOf(p *problems, path, value string, known ...string) {
 	p.addf(path, "%q: want %s%s", value, strings.Join(known, ", "), hint)
 }
 
-// Spec describes one of the workload's jobs in the form that package hibench
-// needs to run it.
-func (w Workload) Spec() hibench.Spec {
-	return hibench.Spec{
-		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size),
-		Maps: w.Maps, Reduces: w.Reduces, Settings: hibench.Settings(w.Settings),
-	}
-}
-
 // Supported returns an error if a valid experiment uses something that this
 // version of heddle cannot do.
 func (e *Experiment) Supported() error {
 	var errs []error
-	for _, m := range e.Models {
+	for _, p := range e.unsupported() {
+		errs = append(errs, errors.New(p.Message))
+	}
+	return errors.Join(errs...)
+}
+
+// unsupported returns what a valid experiment uses and this version of heddle
+// cannot do.
+func (e *Experiment) unsupported() problems {
+	var p problems
+	for i, m := range e.Models {
 		if m.Model == ModelYARN {
 			continue
 		}
+		path := fmt.Sprintf("models[%d]", i)
 		model, err := m.Scheduler(0)
 		_, plans := model.(sched.JobPlanner)
 		switch {
 		case err != nil:
-			errs = append(errs, err)
+			p.addf(path+m.wrongParam(), "%v", err)
 		case m.Splits == SplitsPlan && !plans:
-			errs = append(errs, fmt.Errorf("model %q makes no plan of splits; set splits: %s, or use a model that makes one, such as planned", m.Model, SplitsAsSubmitted))
+			p.addf(path, "model %q makes no plan of splits; set splits: %s, or use a model that makes one, such as planned", m.Model, SplitsAsSubmitted)
 		case e.Actuator == ActuatorNone && m.Splits != SplitsPlan:
-			errs = append(errs, fmt.Errorf("model %q has no effect with actuator %s; set actuator: %s", m.Model, ActuatorNone, ActuatorLabels))
+			p.addf(path, "model %q has no effect with actuator %s; set actuator: %s", m.Model, ActuatorNone, ActuatorLabels)
 		}
 	}
-	return errors.Join(errs...)
+	return p
 }

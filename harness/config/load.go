@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func read(what, file string) ([]byte, error) {
 // decoder is not used, since it does not say where a value was refused, and
 // turns the text 1.0 into 1.
 func decode(file string, data []byte, v any, validate func() problems) error {
-	d := decoder{lines: strings.Split(lineEnds.Replace(string(data)), "\n"), at: map[string]position{}, sources: map[int]string{}}
+	d := decoder{lines: strings.Split(lineEnds.Replace(string(data)), "\n"), at: map[string]position{}, sources: map[int]string{}, places: map[string]string{}}
 	if body := d.parse(data); body != nil {
 		d.value(body, reflect.ValueOf(v).Elem(), "")
 	}
@@ -93,6 +94,7 @@ type decoder struct {
 	lines    []string
 	at       map[string]position // place of each value in the file; the key is its path, such as "workloads[1].size"
 	sources  map[int]string      // text of each line as messages show it; the key is the line number
+	places   map[string]string   // what messages call an element of a list that has grids; the key is its path
 	problems problems
 	untold   int // number of problems that are not shown because there are more than maxProblems
 }
@@ -269,8 +271,12 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
 		d.report(positionOf(n), path, "want %s, found %s", want, kindOf(n))
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
-	for i, e := range n.Content {
+	elements := n.Content
+	if kind, ok := reflect.New(v.Type().Elem()).Interface().(gridded); ok {
+		elements = d.expand(elements, kind, path)
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(elements), len(elements)))
+	for i, e := range elements {
 		d.value(e, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
 	}
 }
@@ -316,6 +322,9 @@ func (d *decoder) add(p Problem) {
 	if len(d.problems) == maxProblems {
 		d.untold++
 		return
+	}
+	if end := strings.IndexByte(p.Path, ']') + 1; end > 0 {
+		p.Path = cmp.Or(d.places[p.Path[:end]], p.Path[:end]) + p.Path[end:]
 	}
 	p.Path, p.Message = short(p.Path, maxTextRunes), short(p.Message, maxTextRunes)
 	d.problems = append(d.problems, p)

@@ -17,14 +17,14 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// parse reads a file as what its name says it is.
+// parse reads a file as what its name says it is, as a command does that is to
+// run it.
 func parse(file string, data []byte) (any, error) {
 	if strings.HasPrefix(filepath.Base(file), "cluster") || filepath.Base(file) == "physical.yaml" {
 		c, err := ParseCluster(file, data)
 		return c, err
 	}
-	e, err := ParseExperiment(file, data)
-	return e, err
+	return parseExperiment(file, data, (*Experiment).unsupported)
 }
 
 // Every file in testdata/broken is refused with the message in its .golden.

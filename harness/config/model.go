@@ -60,8 +60,8 @@ func (e *Experiment) modelProblems(p *problems) {
 		switch {
 		case !fileName.MatchString(m.Model):
 			p.addf(path, "%q: want the name of a model; 'heddle models' lists them", m.Model)
-		case !fileName.MatchString(m.Label):
-			p.addf(path+".label", "%q: want letters, digits and ._-, first a letter or digit", m.Label)
+		case !labelName.MatchString(m.Label):
+			p.addf(path+".label", "%q: %s", m.Label, wantLabel)
 		case labels[m.Label]:
 			p.addf(path, "%q is listed twice; use repeats to run it more often, or give one of them a label", m.Label)
 		case m.Model == ModelYARN && len(m.Params) > 0:
@@ -89,6 +89,19 @@ func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 	}
 	maps.Copy(params, m.Params)
 	return sched.New(m.Model, params)
+}
+
+// wrongParam returns the place of the first parameter that its scheduler model
+// refuses, such as ".params.nodeSkips", or nothing if no parameter alone is
+// wrong.
+func (m *Model) wrongParam() string {
+	for _, name := range slices.Sorted(maps.Keys(m.Params)) {
+		alone := Model{Model: m.Model, Params: map[string]string{name: m.Params[name]}}
+		if _, err := alone.Scheduler(0); err != nil {
+			return ".params." + name
+		}
+	}
+	return ""
 }
 
 // SetParam sets a parameter of scheduler models from text, such as a command

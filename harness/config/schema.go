@@ -38,7 +38,7 @@ type keyDoc struct {
 	required bool
 	values   []string   // the texts that the key's value may have; nil if any text is allowed
 	bounds   [2]float64 // smallest and largest number allowed; both 0 if any is
-	one      []string   // keys of which a file must have exactly one
+	one      []string   // lists of keys, separated by blanks, of which a file must have exactly one
 }
 
 func experimentKeys() map[string]keyDoc {
@@ -48,50 +48,70 @@ func experimentKeys() map[string]keyDoc {
 		models = append(models, info.Name)
 	}
 	return map[string]keyDoc{
-		"name":                {text: "Part of the run folder's name; by default the file's name without its ending."},
-		"cluster":             {text: "The name of a lab, or the path of a cluster file, which starts from this file's folder."},
-		"workloads":           {text: "What runs: each workload, under each model, in each repeat.", required: true, one: []string{"profile", "size"}},
-		"workloads.name":      {text: "The HiBench workload.", required: true, values: hibench.Workloads()},
-		"workloads.label":     {text: "The workload's name in trials and reports; by default its name."},
-		"workloads.profile":   {text: "One of HiBench's sizes. Give either this or size.", values: hibench.Profiles()},
-		"workloads.size":      {text: "The bytes of the input, such as 512MiB. Give either this or profile."},
-		"workloads.maps":      {text: "How many maps write the input; 8 by default."},
-		"workloads.reduces":   {text: "How many reduces write the output; 8 by default."},
-		"workloads.settings":  {text: "Hadoop properties of the jobs. No secrets: they are written to files."},
-		"workloads.jobs":      {text: "How many equal jobs run at once on the same input; 1 by default.", bounds: [2]float64{0, 100}},
-		"models":              {text: "Scheduler models. yarn is the cluster's own scheduler, and all there is by default."},
-		"models.label":        {text: "The model's name in trials and reports; by default its name."},
-		"models.model":        {text: "The name of a model; 'heddle models' describes each.", required: true, values: models},
-		"models.params":       {text: "Parameters that differ from the model's defaults."},
-		"models.splits":       {text: "Replaces the experiment's splits for this model.", values: splits},
-		"models.cluster":      {text: "Replaces the experiment's cluster for this model."},
-		"repeats":             {text: "How often each workload runs under each model.", bounds: [2]float64{1, 10000}},
-		"warmups":             {text: "Trials before the first measured one, which no figure counts.", bounds: [2]float64{0, maxWarmups}},
-		"order":               {text: "The order of the models within a repeat; random by default.", values: []string{OrderRandom, OrderAsListed}},
-		"seed":                {text: "Decides the order of models and all other random choices.", bounds: [2]float64{0, 1<<64 - 1}},
-		"actuator":            {text: "How decisions take effect: none leaves them to the cluster's scheduler, labels moves nodes into a job's label.", values: []string{ActuatorNone, ActuatorLabels}},
-		"splits":              {text: "Which hosts an ApplicationMaster sees for each split.", values: splits},
-		"keepNodes":           {text: "Workers that steering leaves alone."},
-		"cache":               {text: "Which part of the inputs is in the HDFS cache."},
-		"cache.fraction":      {text: "The part of the input's bytes to cache, 0 to 1.", bounds: [2]float64{0, 1}},
-		"cache.replicas":      {text: "How many replicas of each block are cached; 1 by default."},
-		"cache.seed":          {text: "Chooses the files to cache; by default the experiment's seed.", bounds: [2]float64{0, 1<<64 - 1}},
-		"cachePolicy":         {text: "Which blocks stay in memory; lru only with --simulate.", values: []string{CacheStatic, CacheLRU}},
-		"speculation":         {text: "The rule that starts speculative attempts; late only with --simulate.", values: []string{SpeculationNone, SpeculationHadoop, SpeculationLATE}},
-		"faults":              {text: "What goes wrong in each trial."},
-		"faults.at":           {text: "When, after the trial's first submission."},
-		"faults.node":         {text: "The worker that the fault is for."},
-		"faults.rack":         {text: "The rack instead: all its workers."},
-		"faults.what":         {text: "The kind of fault; failAttempts only with --simulate.", required: true, values: []string{FaultDown, FaultUp, FaultSlow, FaultFailAttempts}},
-		"faults.speed":        {text: "A slow node's speed; 1 is its normal one.", bounds: [2]float64{0, 1000}},
-		"faults.share":        {text: "The part of attempts that fail, 0 to 1.", bounds: [2]float64{0, 1}},
-		"coldReads":           {text: "Drop the nodes' page caches before each trial."},
-		"sampling":            {text: "How often the cluster is asked, each 10ms to 1h."},
-		"sampling.locations":  {text: "For the locations of blocks and cached blocks."},
-		"sampling.rm":         {text: "For ResourceManager and ApplicationMasters."},
-		"sampling.agents":     {text: "For node metrics."},
-		"thresholds":          {text: "What the trials must show, by metric: such as fifo < yarn * 1.1."},
-		"thresholds.makespan": {text: "From the first submission to the last end of a job, in s."}, "thresholds.jobCompletion": {text: "Mean time of a job, in s."},
+		"name":                 {text: "Part of the run folder's name; by default the file's name without its ending."},
+		"cluster":              {text: "The name of a lab, or the path of a cluster file, which starts from this file's folder."},
+		"workloads":            {text: "What runs: each workload, under each model, in each repeat.", required: true, one: []string{"name profile", "name size", "trace"}},
+		"workloads.name":       {text: "One of HiBench's workloads, grep, streaming for synthetic tasks, or trace, which is the default if trace is given.", values: slices.Sorted(maps.Keys(workloadKinds))},
+		"workloads.label":      {text: "The workload's name in trials and reports; by default its name."},
+		"workloads.visits":     {text: "Rows of the table uservisits, for join, aggregation and scan. Give either this or profile."},
+		"workloads.pages":      {text: "Rows of the table rankings, for join, aggregation and scan; 12 for 100 visits if missing."},
+		"workloads.profile":    {text: "One of HiBench's sizes. Give either this or size.", values: hibench.Profiles()},
+		"workloads.size":       {text: "The bytes of the input, such as 512MiB. Give either this or profile."},
+		"workloads.maps":       {text: "How many maps write the input; 8 by default."},
+		"workloads.reduces":    {text: "How many reduces write the output; 8 by default, none for streaming."},
+		"workloads.regex":      {text: "The regular expression that grep looks for."},
+		"workloads.settings":   {text: "Hadoop properties of the jobs. No secrets: they are written to files."},
+		"workloads.jobs":       {text: "How many equal jobs run at once on the same input; 1 by default.", bounds: [2]float64{0, 100}},
+		"workloads.pools":      {text: "Groups of jobs among which a model such as fair1 shares slots; the workload's jobs are in them in turn. By default each queue is one."},
+		"workloads.cpu":        {text: "The CPU time of synthetic tasks for each MiB that they take in; 0 by default for streaming, and 20ms for traces without CPU times."},
+		"workloads.mapOutput":  {text: "streaming: bytes that maps put out for each byte read; 1 by default.", bounds: [2]float64{0, 1000}},
+		"workloads.output":     {text: "streaming: bytes that reduces write for each byte taken in; 1 by default.", bounds: [2]float64{0, 1000}},
+		"workloads.taskMemory": {text: "streaming: memory that each task holds, besides its JVM's."},
+		"workloads.trace":      {text: "The path of a trace whose jobs run, of any format that 'heddle trace import' knows. It starts from this file's folder."},
+		"workloads.first":      {text: "How many of the trace's jobs run, the earliest ones; all by default.", bounds: [2]float64{0, maxTraceJobs}},
+		"workloads.from":       {text: "A time of the trace; jobs submitted before it are left out."},
+		"workloads.until":      {text: "A time of the trace; jobs submitted from then on are left out."},
+		"workloads.speed":      {text: "Divides the times between submissions; 1 by default.", bounds: [2]float64{0, maxTraceSpeed}},
+		"workloads.scale":      {text: "Multiplies bytes and recorded CPU times; 1 by default.", bounds: [2]float64{0, maxTraceScale}},
+		"workloads.maxTasks":   {text: "The most maps, and the most reduces, of a job; fewer tasks carry the same bytes.", bounds: [2]float64{0, maxTraceTasks}},
+		"workloads.queues":     {text: "The cluster's queue for each queue of the trace; * for all others. The cluster's own default queue by default."},
+		"workloads.users":      {text: "The cluster's user for each user of the trace; * for all others. The cluster's own user by default."},
+		"workloads.priorities": {text: "The priority on the cluster for each one of the trace; * for all others. None by default."},
+		"models":               {text: "Scheduler models. yarn is the cluster's own scheduler, and all there is by default."},
+		"models.label":         {text: "The model's name in trials and reports; by default its name."},
+		"models.model":         {text: "The name of a model; 'heddle models' describes each.", required: true, values: models},
+		"models.params":        {text: "Parameters that differ from the model's defaults."},
+		"models.splits":        {text: "Replaces the experiment's splits for this model.", values: splits},
+		"models.cluster":       {text: "Replaces the experiment's cluster for this model."},
+		"repeats":              {text: "How often each workload runs under each model.", bounds: [2]float64{1, 10000}},
+		"warmups":              {text: "Trials before the first measured one, which no figure counts.", bounds: [2]float64{0, maxWarmups}},
+		"order":                {text: "The order of the models within a repeat; random by default.", values: []string{OrderRandom, OrderAsListed}},
+		"seed":                 {text: "Decides the order of models and all other random choices.", bounds: [2]float64{0, 1<<64 - 1}},
+		"actuator":             {text: "How decisions take effect: none leaves them to the cluster's scheduler, labels moves nodes into a job's label.", values: []string{ActuatorNone, ActuatorLabels}},
+		"splits":               {text: "Which hosts an ApplicationMaster sees for each split.", values: splits},
+		"mapSlots":             {text: "Maps that a scheduler model runs on a worker at the same time, at most.", bounds: [2]float64{0, 1000}},
+		"reduceSlots":          {text: "Reduces that a scheduler model runs on a worker at the same time, at most.", bounds: [2]float64{0, 1000}},
+		"keepNodes":            {text: "Workers that steering leaves alone."},
+		"cache":                {text: "Which part of the inputs is in the HDFS cache."},
+		"cache.fraction":       {text: "The part of the input's bytes to cache, 0 to 1.", bounds: [2]float64{0, 1}},
+		"cache.replicas":       {text: "How many replicas of each block are cached; 1 by default."},
+		"cache.seed":           {text: "Chooses the files to cache; by default the experiment's seed.", bounds: [2]float64{0, 1<<64 - 1}},
+		"cachePolicy":          {text: "Which blocks stay in memory; lru only with --simulate.", values: []string{CacheStatic, CacheLRU}},
+		"speculation":          {text: "The rule that starts speculative attempts; late only with --simulate.", values: []string{SpeculationNone, SpeculationHadoop, SpeculationLATE}},
+		"faults":               {text: "What goes wrong in each trial."},
+		"faults.at":            {text: "When, after the trial's first submission."},
+		"faults.node":          {text: "The worker that the fault is for."},
+		"faults.rack":          {text: "The rack instead: all its workers."},
+		"faults.what":          {text: "The kind of fault; failAttempts only with --simulate.", required: true, values: []string{FaultDown, FaultUp, FaultSlow, FaultFailAttempts}},
+		"faults.speed":         {text: "A slow node's speed; 1 is its normal one.", bounds: [2]float64{0, 1000}},
+		"faults.share":         {text: "The part of attempts that fail, 0 to 1.", bounds: [2]float64{0, 1}},
+		"coldReads":            {text: "Drop the nodes' page caches before each trial."},
+		"sampling":             {text: "How often the cluster is asked, each 10ms to 1h."},
+		"sampling.locations":   {text: "For the locations of blocks and cached blocks."},
+		"sampling.rm":          {text: "For ResourceManager and ApplicationMasters."},
+		"sampling.agents":      {text: "For node metrics."},
+		"thresholds":           {text: "What the trials must show, by metric: such as fifo < yarn * 1.1."},
+		"thresholds.makespan":  {text: "From the first submission to the last end of a job, in s."}, "thresholds.jobCompletion": {text: "Mean time of a job, in s."},
 		"thresholds.mapDuration": {text: "Mean time of a map, in s."}, "thresholds.reduceDuration": {text: "Mean time of a reduce, in s."},
 		"thresholds.cacheLocal": {text: "Share of maps whose block was cached on their node, in %."}, "thresholds.nodeLocal": {text: "Share of maps whose block was on their node, in %."},
 		"timeout": {text: "Limit of one trial; 0 for none."},
@@ -115,6 +135,7 @@ func clusterKeys() map[string]keyDoc {
 		"agents.url":           {text: "The agent's address, such as http://node:9177.", required: true},
 		"agents.tokenFile":     {text: "The path of a file with the agent's token.", required: true},
 		"agents.caFile":        {text: "The path of the certificate that verifies the agent."},
+		"hive":                 {text: "The folder of a Hive 4.0 installation, for join, aggregation and scan; without one, heddle fetches Hive from Maven Central."},
 		"hibench":              {text: "The folder of a HiBench checkout; without one, the same jobs run from Hadoop's examples."},
 		"rates":                {text: "Speeds of disks and links, where they are known."},
 		"rates.disk":           {text: "Of each node's disk, such as 180MB/s."},
@@ -241,9 +262,13 @@ func typeOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 
 func structureOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 	properties, required := object{}, []string{}
+	_, grids := reflect.New(v.Type()).Interface().(gridded)
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
 		properties[name] = schemaOf(v.Field(i), join(path, name), docs)
+		if grids && name != "label" {
+			properties[name] = orList(properties[name].(object), v.Field(i).Type())
+		}
 		if docs[join(path, name)].required {
 			required = append(required, name)
 		}
@@ -252,9 +277,26 @@ func structureOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 	if len(required) > 0 {
 		s["required"] = required
 	}
-	for _, key := range docs[path].one {
+	for _, keys := range docs[path].one {
 		either, _ := s["oneOf"].([]object)
-		s["oneOf"] = append(either, object{"required": []string{key}})
+		s["oneOf"] = append(either, object{"required": strings.Fields(keys)})
+	}
+	return s
+}
+
+// orList returns the JSON Schema of a key of a grid. Where the type t has a
+// single value, it allows a list of values too.
+func orList(s object, t reflect.Type) object {
+	switch {
+	case t.Kind() == reflect.Map && single(t.Elem()):
+		s["additionalProperties"] = orList(s["additionalProperties"].(object), t.Elem())
+	case single(t):
+		text := s["description"]
+		delete(s, "description")
+		s = object{"anyOf": []object{s, {"type": "array", "items": s, "minItems": 1}}}
+		if text != nil {
+			s["description"] = text
+		}
 	}
 	return s
 }

@@ -78,16 +78,18 @@ type inputCache struct {
 	result CacheResult
 }
 
-// cacheInput puts a part of the files in an HDFS folder into the HDFS cache. It
+// cacheInput puts a part of an input into the HDFS cache: the part that the
+// experiment names, and the files that the workload itself wants cached. It
 // returns when the NameNode reports all of that part as cached. After an error
 // nothing stays cached. HDFS drops the cache directives after the time
 // lifetime, for the case that heddle is killed and does not remove them.
-func cacheInput(ctx context.Context, h cacheHDFS, folder string, o config.Cache, lifetime time.Duration, say func(text string)) (*inputCache, error) {
-	if o.Fraction == 0 {
+func cacheInput(ctx context.Context, h cacheHDFS, input workload.Input, o config.Cache, lifetime time.Duration, say func(text string)) (*inputCache, error) {
+	if o.Fraction == 0 && len(input.Cached) == 0 {
 		return nil, nil
 	}
-	c := &inputCache{hdfs: h, pool: ownName(cachePoolPrefix), folder: folder, files: map[string]bool{}, say: say}
-	chosen, err := c.choose(ctx, o)
+	o.Replicas = max(1, o.Replicas)
+	c := &inputCache{hdfs: h, pool: ownName(cachePoolPrefix), folder: input.Path, files: map[string]bool{}, say: say}
+	chosen, err := c.choose(ctx, o, input.Cached)
 	if err != nil {
 		return nil, fmt.Errorf("cache input: %w", err)
 	}
@@ -98,8 +100,8 @@ func cacheInput(ctx context.Context, h cacheHDFS, folder string, o config.Cache,
 }
 
 // choose lists the input's files, decides which of them to cache, and returns
-// these.
-func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, error) {
+// these. They include the files with the given paths.
+func (c *inputCache) choose(ctx context.Context, o config.Cache, wanted []string) ([]hdfs.File, error) {
 	var files []hdfs.File
 	for f, err := range c.hdfs.Locations(ctx, c.folder) {
 		if err != nil {
@@ -113,8 +115,20 @@ func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, e
 		}
 	}
 	chosen := chooseFiles(files, o.Fraction, o.Seed)
-	if len(chosen) == 0 {
+	if len(chosen) == 0 && o.Fraction > 0 {
 		return nil, fmt.Errorf("cache.fraction %v is less than half a file of the %d in %s; want a larger fraction, or more maps that write the input", o.Fraction, len(files), c.folder)
+	}
+	also := map[string]bool{}
+	for _, name := range wanted {
+		also[name] = true
+	}
+	for _, f := range chosen {
+		delete(also, f.Path)
+	}
+	for _, f := range files {
+		if also[f.Path] {
+			chosen = append(chosen, f)
+		}
 	}
 	c.result = CacheResult{Files: len(chosen), InputFiles: len(files), Replicas: o.Replicas, Seed: o.Seed}
 	for _, f := range chosen {

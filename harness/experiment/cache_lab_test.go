@@ -12,6 +12,7 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/clients"
+	"heddle/harness/workload"
 	"heddle/traces"
 )
 
@@ -99,7 +100,7 @@ func TestCacheOverCapacity(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, _ := parse(t, cached("over", 1))
-	_, err = cacheInput(t.Context(), clients.HDFS, folder, e.Cache, time.Hour, func(text string) { t.Log(text) })
+	_, err = cacheInput(t.Context(), clients.HDFS, workload.Input{Path: folder}, e.Cache, time.Hour, func(text string) { t.Log(text) })
 	if err == nil || !strings.Contains(err.Error(), "lower cache.fraction") || !strings.Contains(err.Error(), mib(capacity)) {
 		t.Errorf("%v, want an error with the capacity of %s", err, mib(capacity))
 	}

@@ -22,6 +22,7 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
+	"heddle/harness/workload"
 )
 
 // fakeCache is a NameNode whose one DataNode caches a file per second, as far
@@ -124,7 +125,7 @@ func (f *fakeCache) AddCacheDirective(_ context.Context, d hdfs.CacheDirective) 
 func TestCacheAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeCache(100, 100, 100, 100)
-		c, err := cacheInput(t.Context(), f, "/in", half(), time.Hour, quiet)
+		c, err := cacheInput(t.Context(), f, workload.Input{Path: "/in"}, half(), time.Hour, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,12 +154,40 @@ func half() config.Cache { return config.Cache{Fraction: 0.5, Replicas: 1, Seed:
 
 func quiet(string) {}
 
+// TestCacheWanted caches the files that a workload itself wants cached, besides
+// those that the experiment wants.
+func TestCacheWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeCache(100, 100, 100, 100)
+		var all []string
+		for file, err := range f.Locations(t.Context(), "/in") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, file.Path)
+		}
+		c, err := cacheInput(t.Context(), f, workload.Input{Path: "/in", Cached: all[1:2]}, config.Cache{}, time.Hour, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.result.Files != 1 || !c.files[all[1]] || f.directives[all[1]].Replicas != 1 {
+			t.Errorf("cached %v, want only %s, in one copy", c.files, all[1])
+		}
+		if err := c.remove(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		if c, err = cacheInput(t.Context(), f, workload.Input{Path: "/in", Cached: all}, half(), time.Hour, quiet); err != nil || c.result.Files != 4 || c.result.BytesAsked != 400 {
+			t.Errorf("half by the experiment and all by the workload: %+v, %v, want each of 4 files once", c.result, err)
+		}
+	})
+}
+
 // TestCacheInput caches, looks again and removes.
 func TestCacheInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeCache(100, 100, 100, 100)
 		var said []string
-		c, err := cacheInput(t.Context(), f, "/in", half(), time.Hour, func(text string) { said = append(said, text) })
+		c, err := cacheInput(t.Context(), f, workload.Input{Path: "/in"}, half(), time.Hour, func(text string) { said = append(said, text) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +244,7 @@ func TestCacheNotPossible(t *testing.T) {
 				f, o := newFakeCache(100<<20, 100<<20, 100<<20, 100<<20), half()
 				c.set(f, &o)
 				began := time.Now()
-				_, err := cacheInput(t.Context(), f, "/in", o, time.Hour, quiet)
+				_, err := cacheInput(t.Context(), f, workload.Input{Path: "/in"}, o, time.Hour, quiet)
 				if err == nil || c.is != nil && !errors.Is(err, c.is) {
 					t.Fatalf("%v, want an error of %v", err, c.is)
 				}
@@ -240,7 +269,7 @@ func TestCacheWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeCache(100, 100, 100, 100)
 		f.capacity, f.others, f.warm, f.freed = 200, 100, "/in/part-00003", time.Now().Add(time.Minute)
-		if _, err := cacheInput(t.Context(), f, "/in", half(), time.Hour, quiet); err != nil {
+		if _, err := cacheInput(t.Context(), f, workload.Input{Path: "/in"}, half(), time.Hour, quiet); err != nil {
 			t.Error(err)
 		}
 	})
@@ -253,7 +282,7 @@ func TestCacheInterrupted(t *testing.T) {
 		f.stuck = "/in/part-00000"
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		_, err := cacheInput(ctx, f, "/in", config.Cache{Fraction: 1, Replicas: 1}, time.Hour, quiet)
+		_, err := cacheInput(ctx, f, workload.Input{Path: "/in"}, config.Cache{Fraction: 1, Replicas: 1}, time.Hour, quiet)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, want the end of the context", err)
 		}
@@ -266,7 +295,7 @@ func TestCacheInterrupted(t *testing.T) {
 // TestNothingToCache: without a fraction nothing is asked, and a nil cache is
 // harmless.
 func TestNothingToCache(t *testing.T) {
-	c, err := cacheInput(t.Context(), nil, "/in", config.Cache{}, time.Hour, quiet)
+	c, err := cacheInput(t.Context(), nil, workload.Input{Path: "/in"}, config.Cache{}, time.Hour, quiet)
 	if c != nil || err != nil || c.lookAgain(t.Context()) != "" || c.notes() != nil || c.remove(t.Context(), true) != nil {
 		t.Errorf("%v, %v", c, err)
 	}

@@ -55,16 +55,8 @@ func Describe(run *runs.Run) (About, error) {
 		}
 		return a, err
 	}
-	const file = "experiment.yaml"
-	if !slices.ContainsFunc(m.Files, func(f runs.File) bool { return f.Name == file }) {
-		return a, nil
-	}
-	source, err := run.ReadFile(file)
-	if err != nil {
-		return a, err
-	}
-	e, err := config.ParseExperiment(filepath.Join(run.Dir, file), source)
-	if err != nil {
+	e, err := experimentOf(run)
+	if e == nil || err != nil {
 		return a, err
 	}
 	for _, t := range e.Trials() {
@@ -72,6 +64,19 @@ func Describe(run *runs.Run) (About, error) {
 	}
 	slices.Sort(a.Models) // sort the models by label, because the trials run them in changing order
 	return a, nil
+}
+
+// experimentOf returns the experiment of a run; nil if the run folder has none.
+func experimentOf(run *runs.Run) (*config.Experiment, error) {
+	const file = "experiment.yaml"
+	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == file }) {
+		return nil, nil
+	}
+	source, err := run.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return config.ParseExperiment(filepath.Join(run.Dir, file), source)
 }
 
 // Size returns the total length of the run's files as text with a unit.

@@ -29,6 +29,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/runs"
 	"heddle/harness/steer"
+	"heddle/harness/workload"
 	"heddle/hibench"
 )
 
@@ -56,6 +57,9 @@ type Options struct {
 	// while a scheduler model decides. The record is in each trial's folder
 	// logs.
 	RecordObservations bool
+	// Program is the path of the heddle that runs as the tasks of synthetic
+	// jobs. Empty means the running program.
+	Program string
 	// Command is the command line of this process. The run's manifest
 	// (manifest.json) records it.
 	Command []string
@@ -103,6 +107,11 @@ func (o *Options) config(name string) *config.Cluster {
 
 func (o *Options) supported() error {
 	err := o.Experiment.Supported()
+	for _, w := range o.Experiment.Workloads {
+		if terr := workload.CheckTrace(w); terr != nil {
+			err = errors.Join(err, &config.Error{File: o.Experiment.Name, Problems: []config.Problem{{Message: terr.Error()}}})
+		}
+	}
 	for _, name := range o.Experiment.Clusters() {
 		if c := o.config(name); c == nil {
 			err = errors.Join(err, fmt.Errorf("no cluster file for cluster %s", name))
@@ -137,7 +146,11 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		}
 		return run, err
 	}
-	m := runs.Manifest{Command: o.Command, World: world, Seed: o.Experiment.Seed, Settings: o.Settings}
+	settings, err := traceSettings(o.Experiment, o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	m := runs.Manifest{Command: o.Command, World: world, Seed: o.Experiment.Seed, Settings: settings}
 	if hadoop != "" {
 		m.Versions = map[string]string{"hadoop": hadoop}
 	}

@@ -3,10 +3,13 @@ package experiment
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,6 +99,95 @@ func TestKilledInMidTrial(t *testing.T) {
 			t.Errorf("what the kill left: %v", err)
 		}
 	}
+}
+
+// TestKilledAtAnyTime kills heddle run at random times, twice and with
+// HEDDLE_LONG=1 ten times, while it writes a trace's jobs' input, submits the
+// jobs, steers them or cleans up. The run is taken up to its end, and after that
+// nothing of the killed try is on the cluster.
+func TestKilledAtAnyTime(t *testing.T) {
+	l := labtest.Shared(t)
+	_, clients := lab(t)
+	binary, err := labtest.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, times := t.TempDir(), 2
+	if os.Getenv("HEDDLE_LONG") == "1" {
+		times = 10
+	}
+	random := rand.New(rand.NewPCG(1, 0))
+	labels, files := labelsOf(t, clients), leftInHDFS(t, clients)
+	for i := range times {
+		name := fmt.Sprintf("run%d", i)
+		text := strings.Replace(traceText(t, ", maxTasks: 2"), "workloads:", fmt.Sprintf("seed: %d\nactuator: labels\nmodels: [fifo]\nworkloads:", i+1), 1)
+		source := filepath.Join(dir, name+".yaml")
+		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), binary, "run", "--cluster", l.Cluster().Name, "--runs", dir, "--run-name", name, source)
+		var said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &said, &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		if !awaitFile(filepath.Join(dir, name, "experiment.yaml"), ended) {
+			t.Fatalf("heddle made no run folder; it said:\n%s", said.Bytes())
+		}
+		at := time.Duration(random.Int64N(int64(killWithin)))
+		select {
+		case err := <-ended:
+			t.Logf("the run ended within %v, before it could be killed: %v", at, err)
+			continue
+		case <-time.After(at):
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+		t.Logf("killed %.1f s after it made the run folder; in HDFS are %v; it said last: %s", at.Seconds(), leftInHDFS(t, clients), lastLine(said.Bytes()))
+		out, err := exec.CommandContext(t.Context(), binary, "run", "--resume", filepath.Join(dir, name)).CombinedOutput()
+		if err != nil {
+			t.Fatalf("resume: %v\n%s", err, out)
+		}
+		run, err := runs.Open(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := run.Manifest(); m.State != runs.Finished {
+			t.Errorf("the run is %s", m.State)
+		}
+		noneRunning(t, clients, name)
+		awaitSame(t, clients, labels)
+		if now := leftInHDFS(t, clients); !slices.Equal(now, files) {
+			t.Errorf("in HDFS are %v, were %v; resume said:\n%s", now, files, out)
+		}
+	}
+}
+
+// killWithin is about how long a run of TestKilledAtAnyTime takes that is not
+// killed.
+const killWithin = 25 * time.Second
+
+// awaitFile returns when a file exists, or false if the process ends before.
+func awaitFile(name string, ended <-chan error) bool {
+	for tick := time.Tick(20 * time.Millisecond); ; {
+		if _, err := os.Stat(name); err == nil {
+			return true
+		}
+		select {
+		case <-tick:
+		case <-ended:
+			return false
+		}
+	}
+}
+
+func lastLine(text []byte) string {
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return string(lines[len(lines)-1])
 }
 
 // awaitJob returns when a part has a task of a job.

@@ -5,13 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"heddle/collectors/hdfs"
 	"heddle/harness/clients"
+	"heddle/harness/submit"
 	"heddle/yarnclient"
 )
 
@@ -69,6 +74,10 @@ func processStart(pid int) string {
 	return fields[start]
 }
 
+// ofKilledRun reports whether a YARN tag is of a run on this host that has
+// ended.
+func ofKilledRun(tag string) bool { return makerDied(tagPrefix, tag) }
+
 // unfinished contains the YARN states of applications that have not ended yet.
 var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
 
@@ -82,11 +91,7 @@ func endLeftovers(ctx context.Context, cluster *clients.Clients, tell func(strin
 	}
 	var left []yarnclient.App
 	for _, app := range apps {
-		leftover := false
-		for _, tag := range strings.Split(app.Tags, ",") {
-			leftover = leftover || makerDied(tagPrefix, tag)
-		}
-		if !leftover {
+		if !slices.ContainsFunc(strings.Split(app.Tags, ","), ofKilledRun) {
 			tell(fmt.Sprintf("%s (%s, of user %s) also runs on the cluster and will disturb the measurement", app.ID, app.Name, app.User))
 			continue
 		}
@@ -94,6 +99,63 @@ func endLeftovers(ctx context.Context, cluster *clients.Clients, tell func(strin
 		left = append(left, app)
 	}
 	return endApps(ctx, cluster.RM, left)
+}
+
+// removeLeftFiles removes what jobs of killed runs on this host left in HDFS:
+// their output, and what their clients staged for their ApplicationMasters. It
+// is called after endLeftovers. It fails for nothing, since what is left takes
+// space only: the user is told.
+func removeLeftFiles(ctx context.Context, cluster *clients.Clients, tell func(string)) {
+	folders, err := submit.RemoveStaged(ctx, cluster, ofKilledRun)
+	files, ferr := cluster.HDFS.Files()
+	var outputs []string
+	if ferr == nil {
+		outputs, ferr = leftOutputs(files.ReadDir, dataRoot, outputDepth)
+	}
+	for _, folder := range outputs {
+		if rerr := files.RemoveAll(folder); rerr != nil {
+			ferr = errors.Join(ferr, hdfs.Explained(rerr))
+			continue
+		}
+		folders = append(folders, folder)
+	}
+	for _, folder := range folders {
+		tell("removed hdfs " + folder + ", which a killed run left")
+	}
+	if err := errors.Join(err, ferr); err != nil {
+		tell(fmt.Sprintf("what killed runs left in HDFS may still take space there: %v", err))
+	}
+}
+
+// outputDepth is how many folders below dataRoot the folders are that contain
+// the jobs' outputs: at most three, as in hibench/SIZE/WORKLOAD.
+const outputDepth = 3
+
+// leftOutputs returns the folders below an HDFS folder whose names end with the
+// tag of a killed run on this host. Each workload puts the tag of a job into
+// the names of all folders that the job writes. It looks into folders down to
+// the given depth.
+func leftOutputs(readDir func(string) ([]os.FileInfo, error), folder string, depth int) (list []string, err error) {
+	entries, err := readDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for output of killed runs: %w", hdfs.Explained(err))
+	}
+	for _, e := range entries {
+		name := path.Join(folder, e.Name())
+		_, tag, tagged := strings.Cut(e.Name(), tagPrefix+"-")
+		switch {
+		case !e.IsDir():
+		case tagged && ofKilledRun(tagPrefix+"-"+tag):
+			list = append(list, name)
+		case depth > 0:
+			below, err := leftOutputs(readDir, name, depth-1)
+			if err != nil {
+				return list, err
+			}
+			list = append(list, below...)
+		}
+	}
+	return list, nil
 }
 
 // endApps kills the given YARN applications and returns when all have ended.

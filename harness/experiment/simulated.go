@@ -88,6 +88,7 @@ type simulatedTrial struct {
 	*trial
 	world *simulatedWorld
 	input *replay.Trace
+	twin  *workload.Twin
 	costs *replay.Calibration
 }
 
@@ -99,6 +100,7 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 	if err != nil {
 		return 0, err
 	}
+	t.twin = twin
 	h, disk, err := workload.Cluster(t.options.Cluster)
 	if err != nil {
 		return 0, err
@@ -134,7 +136,8 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	defer func() { _ = sorter.Close() }() // do not check this error: if closing the sorter fails, only a temporary file remains
 	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
-		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
+		Change:      replay.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots},
+		Calibration: t.costs, Modelled: true, Work: t.twin.Work(), After: t.twin.After(), Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
 		Record: func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 	})
@@ -146,12 +149,14 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	for _, j := range t.input.Jobs {
 		names[j.Job] = cmp.Or(j.Name, string(j.Job))
 	}
-	_, err = t.keep(&result, header, names, func(out io.Writer, each func(traces.Event)) error {
+	figures, err := t.keep(&result, header, names, func(out io.Writer, each func(traces.Event)) error {
 		return sorter.Encode(out, filepath.Join(t.folder.Dir, traceFile), header, each, "")
 	})
 	if err != nil {
 		return result, err
 	}
+	result.Achieved = t.twin.Achieved(figures.JobList)
+	result.Warnings = append(result.Warnings, t.twin.Warnings...)
 	if t.world.calibration == nil {
 		result.Warnings = append(result.Warnings, "uncalibrated: tasks take typical times of a lab, not those of this cluster; give --calibration")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"heddle/harness/capture"
 	"heddle/harness/config"
@@ -79,7 +80,9 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		s.driver, err = drive.Start(s.hold.Context(), drive.Options{
 			Watch: watcher, Tags: t.tags, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
 			Core: steer.Options{
-				Model: model, Actuator: actuator, Splits: splits, Origin: session.Origin(), Setup: steer.Setup{Keep: t.options.Experiment.KeepNodes},
+				Model: model, Actuator: actuator, Splits: splits, Origin: session.Origin(), Setup: steer.Setup{
+					Keep: t.options.Experiment.KeepNodes, MapSlots: int32(t.options.Experiment.MapSlots), ReduceSlots: int32(t.options.Experiment.ReduceSlots),
+				},
 			},
 			KeepSplits:   func(job traces.JobID, submitted []byte) error { return keepSubmitted(jobsFolder, job, submitted) },
 			KeepTraining: func(job traces.JobID, training *sched.Training) error { return keepTraining(jobsFolder, job, training) },
@@ -167,16 +170,20 @@ func (s *steering) release(ctx context.Context) (stranded []string, err error) {
 	return report.Stranded, err
 }
 
-// run runs one job of the trial, with the Hadoop settings that the scheduler
-// model's decisions need to take effect.
-func (s *steering) run(ctx context.Context, runner workload.Live, tag string) (hibench.Result, error) {
+// run runs the trial's submission with index i, with the Hadoop settings that
+// the scheduler model's decisions need to take effect. The result waited is how
+// long the submission waited until node labels were free for it.
+func (s *steering) run(ctx context.Context, runner workload.Live, i int, tag, pool string) (ran workload.Ran, waited time.Duration, err error) {
 	if s == nil {
-		return runner.Run(ctx, tag)
+		ran, err = runner.Run(ctx, i, tag)
+		return ran, 0, err
 	}
-	submission, err := s.driver.Submission(ctx, tag)
+	began := time.Now()
+	submission, err := s.driver.Submission(ctx, tag, pool)
 	if err != nil {
-		return hibench.Result{}, err
+		return ran, 0, err
 	}
+	waited = time.Since(began)
 	defer submission.Release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -187,6 +194,6 @@ func (s *steering) run(ctx context.Context, runner workload.Live, tag string) (h
 		case <-ctx.Done():
 		}
 	}()
-	result, err := runner.Run(ctx, tag, hibench.Settings(submission.Settings())...)
-	return result, cause(ctx, err)
+	ran, err = runner.Run(ctx, i, tag, hibench.Settings(submission.Settings())...)
+	return ran, waited, cause(ctx, err)
 }

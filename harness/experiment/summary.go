@@ -101,6 +101,10 @@ func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) er
 	return nil
 }
 
+// ErrNoResults says that a run has traces and no results of trials, since it is
+// no run of an experiment.
+var ErrNoResults = errors.New("no results of trials")
+
 // Results returns the results of a run's complete trials, without warm-ups, in
 // the order in which the trials were planned. If the run keeps its results in
 // one table, they come from the table. Results compares the files that it reads
@@ -119,7 +123,8 @@ func Results(run *runs.Run) ([]Result, error) {
 		}
 		var r Result
 		if err := run.ReadTrialJSON(t.Name, resultFile, &r); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("read result: %w; only 'heddle run' writes results", err)
+			trace := filepath.Join(run.TrialDir(t.Name), traceFile)
+			return nil, fmt.Errorf("%w: %s is a capture: it has no models and repeats; 'heddle trace info %s' prints its figures, and 'heddle replay %s' simulates its jobs", ErrNoResults, run.Dir, trace, trace)
 		} else if err != nil {
 			return nil, fmt.Errorf("read result: %w", err)
 		}

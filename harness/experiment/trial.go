@@ -77,11 +77,15 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 }
 
 // cleanUp removes what killed runs left on the clusters: it ends their
-// applications and undoes their faults.
+// applications, undoes their faults, and removes what their jobs wrote.
 func (w *clusterWorld) cleanUp(ctx context.Context) (err error) {
 	for _, name := range w.options.Experiment.Clusters() {
 		tell := func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }
-		err = errors.Join(err, endLeftovers(ctx, w.clusters[name], tell), undoLeftFaults(ctx, w.clusters[name], tell))
+		ended := endLeftovers(ctx, w.clusters[name], tell)
+		err = errors.Join(err, ended, undoLeftFaults(ctx, w.clusters[name], tell))
+		if ended == nil {
+			removeLeftFiles(ctx, w.clusters[name], tell)
+		}
 	}
 	return err
 }
@@ -114,9 +118,12 @@ type trialRun struct {
 	cache     *inputCache
 	keepCache bool
 
-	runner  workload.Live
-	tags    []string                     // YARN tag of each job of the trial
-	records map[string]*hibench.Counters // for each YARN tag, how many records the job with this tag read and wrote
+	runner      workload.Live
+	submissions []workload.Submission
+	tags        []string                  // YARN tag of each submission
+	waits       []time.Duration           // how long each submission waited until node labels were free for it
+	answers     []time.Duration           // for each submission, the time from when it was due until YARN had accepted its job; 0 if its client does not tell
+	jobs        map[string][]*measure.Job // for each YARN tag, what the jobs with this tag did, in the order of their submission
 }
 
 // Result is the result of a trial. It is stored in the file result.json beside
@@ -144,6 +151,9 @@ type Result struct {
 	// Plan says how many maps ran on the node that the scheduler model planned
 	// for them. It is nil unless the model chose the hosts of the splits.
 	Plan *measure.Plan `json:"plan,omitempty"`
+	// Achieved compares what the jobs did with what they were asked to do. It is
+	// nil for workloads that ask for nothing in particular.
+	Achieved *workload.Achieved `json:"achieved,omitempty"`
 	// Checked names, in words, what was compared to check the jobs' outputs.
 	Checked []string `json:"checked,omitempty"`
 	// Reports are HiBench's own report lines, if HiBench's scripts ran the
@@ -176,14 +186,20 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 	if t.runner, err = t.newRunner(ctx); err != nil {
 		return 0, err
 	}
-	t.tags = t.newTags()
 	if err := removeStalePools(ctx, t.cluster.HDFS); err != nil {
 		return 0, err
 	}
 	t.say("prepare", "input of "+t.plan.Workload.Label)
-	data, err := t.runner.Prepare(ctx, t.tags[0])
+	tag := ownName(tagPrefix)
+	data, err := t.runner.Prepare(ctx, tag)
 	if err != nil {
-		return 0, errors.Join(err, t.killTagged(ctx, t.tags[0]+"-prep"))
+		return 0, errors.Join(err, t.killTagged(ctx, tag+"-prep"))
+	}
+	t.submissions = t.runner.Submissions()
+	t.waits = make([]time.Duration, len(t.submissions))
+	t.answers = make([]time.Duration, len(t.submissions))
+	for i := range t.submissions {
+		t.tags = append(t.tags, fmt.Sprintf("%s-%d", tag, i+1))
 	}
 	if t.options.Experiment.ColdReads && len(t.cluster.Agents) > 0 {
 		t.say("drop", "page caches")
@@ -191,11 +207,11 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 			return 0, fmt.Errorf("%w; allow it on the agents, or set coldReads: false", err)
 		}
 	}
-	return data.Bytes, t.cacheInput(ctx, data.Path)
+	return data.Bytes, t.cacheInput(ctx, data)
 }
 
 func (t *trialRun) run(ctx context.Context) (Result, error) {
-	result, err := t.measure(ctx, t.runner, t.tags)
+	result, err := t.measure(ctx)
 	if err != nil || !t.keepCache {
 		err = errors.Join(err, t.cache.remove(ctx, err == nil))
 		t.cache = nil
@@ -206,12 +222,10 @@ func (t *trialRun) run(ctx context.Context) (Result, error) {
 
 func (t *trialRun) check(ctx context.Context) (compared []string, err error) {
 	t.say("check", "output")
-	for _, tag := range t.tags {
-		check, err := t.runner.Check(ctx, tag, t.records[tag])
-		if err != nil {
+	for i, tag := range t.tags {
+		if compared, err = t.runner.Check(ctx, i, tag, t.jobs[tag]); err != nil {
 			return nil, errors.Join(err, t.killTagged(ctx, tag+"-check"))
 		}
-		compared = check.Compared
 	}
 	return compared, nil
 }
@@ -224,14 +238,15 @@ func (t *trialRun) clean() (err error) {
 	return errors.Join(err, t.dropLinks())
 }
 
-// cacheInput puts the part of the input that the experiment names into the HDFS
-// cache, unless the previous trial has left the same part cached.
-func (t *trialRun) cacheInput(ctx context.Context, input string) error {
+// cacheInput puts the part of the input that the experiment and the workload
+// name into the HDFS cache, unless the previous trial has left the same part
+// cached.
+func (t *trialRun) cacheInput(ctx context.Context, input workload.Input) error {
 	say := func(text string) { t.say("cache", text) }
 	o, left := t.options.Experiment, t.cache
 	t.cache = nil
 	if left != nil {
-		whole, err := left.stillCached(ctx, t.cluster.HDFS, input, say)
+		whole, err := left.stillCached(ctx, t.cluster.HDFS, input.Path, say)
 		if whole {
 			t.cache = left
 			return nil
@@ -267,7 +282,7 @@ func (t *trialRun) dropLinks() error {
 
 // measure runs the trial's jobs, records what happens on the cluster meanwhile,
 // and writes the trace.
-func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []string) (Result, error) {
+func (t *trialRun) measure(ctx context.Context) (Result, error) {
 	e := t.options.Experiment
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
 	folder, err := t.folder.Folder(".")
@@ -282,7 +297,7 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	defer jobsFolder.Close()
 	var driver atomic.Pointer[drive.Driver]
 	watcher := watch.New(t.cluster, watch.HDFS(t.cluster))
-	session, err := t.startCapture(ctx, watcher, folder, tags, &driver)
+	session, err := t.startCapture(ctx, watcher, folder, &driver)
 	if err != nil {
 		return result, runs.Explain(t.folder.Dir, 0, err)
 	}
@@ -305,11 +320,11 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		t.say("steer", "all workers: other users' jobs wait until the trial ends (keepNodes would leave them nodes)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
-	reports, ran := t.runJobs(jobsRun, steering, runner, tags)
+	reports, ran := t.runJobs(jobsRun, steering)
 	if ran != nil {
 		// A Hadoop client process that ends early leaves its YARN application
 		// running, so kill the application.
-		ran = errors.Join(ran, t.killTagged(ctx, tags...))
+		ran = errors.Join(ran, t.killTagged(ctx, t.tags...))
 	}
 	ran = errors.Join(ran, faults.end(ctx))
 	t.say("history", "of its jobs")
@@ -340,12 +355,21 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 // startCapture starts to record what the trial's jobs do, and reports their
 // progress to the user. Once driver is set, it also reports what became of the
 // scheduler model's decisions.
-func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root, tags []string, driver *atomic.Pointer[drive.Driver]) (*capture.Session, error) {
+func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root, driver *atomic.Pointer[drive.Driver]) (*capture.Session, error) {
 	e := t.options.Experiment
+	maps, reduces := int32(e.MapSlots), int32(e.ReduceSlots)
+	if e.ActuatorOf(t.plan) == config.ActuatorNone {
+		maps, reduces = 0, 0
+	}
+	pools := map[string]string{}
+	for i, s := range t.submissions {
+		pools[t.tags[i]] = s.Pool
+	}
 	return capture.Start(ctx, watcher, capture.Options{
-		Tags: tags, Workload: t.plan.Workload.Label, Folder: folder,
+		Tags: t.tags, Pools: pools, Workload: t.plan.Workload.Label, Folder: folder,
 		Header: traces.Header{
 			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
+			MapSlots: maps, ReduceSlots: reduces,
 		},
 		EveryLocations: time.Duration(e.Sampling.Locations), EveryRM: time.Duration(e.Sampling.RM), EveryAgents: time.Duration(e.Sampling.Agents),
 		Progress: func(p capture.Progress) {
@@ -360,17 +384,26 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 	})
 }
 
-// runJobs runs the trial's jobs at the same time, each with its own client
-// process. It returns when all have ended or one has failed. The result reports
-// contains the lines of HiBench's own report, if there are any.
-func (t *trialRun) runJobs(ctx context.Context, steering *steering, runner workload.Live, tags []string) (reports []string, err error) {
+// runJobs runs the trial's submissions, each at its time. It returns when all
+// have ended or one has failed. The result reports contains the lines of
+// HiBench's own report, if there are any.
+func (t *trialRun) runJobs(ctx context.Context, steering *steering) (reports []string, err error) {
 	clients, running := errgroup.WithContext(ctx)
-	lines := make([]string, len(tags))
-	for i := range tags {
+	lines := make([]string, len(t.submissions))
+	began := time.Now()
+	for i, s := range t.submissions {
+		due := time.NewTimer(s.At)
 		clients.Go(func() error {
-			r, err := steering.run(running, runner, tags[i])
-			if r.Report != nil {
-				lines[i] = r.Report.Line
+			defer due.Stop()
+			select {
+			case <-due.C:
+			case <-running.Done():
+				return running.Err()
+			}
+			ran, waited, err := steering.run(running, t.runner, i, t.tags[i], s.Pool)
+			lines[i], t.waits[i] = ran.Report, waited
+			if !ran.Accepted.IsZero() {
+				t.answers[i] = ran.Accepted.Sub(began.Add(s.At))
 			}
 			return err
 		})
@@ -401,32 +434,46 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 		return err
 	}
 	result.Warnings = captured.Warnings
-	t.records = map[string]*hibench.Counters{}
-	for _, j := range captured.Jobs {
-		for _, tag := range j.Tags {
-			t.records[tag] = recordsOf(figures, j.ID)
+	t.jobs = map[string][]*measure.Job{}
+	for _, done := range figures.JobList {
+		if i := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return j.ID == done.ID }); i >= 0 {
+			for _, tag := range captured.Jobs[i].Tags {
+				t.jobs[tag] = append(t.jobs[tag], done)
+			}
 		}
 	}
-	for _, j := range captured.Jobs {
-		if j.Outcome != traces.Succeeded {
-			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, oneLine(j.Diagnostics), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
+	var done []workload.Done
+	for i, s := range t.submissions {
+		done = append(done, workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Answer: t.answers[i], Jobs: t.jobs[t.tags[i]]})
+	}
+	result.Achieved = workload.Achieve(done)
+	for i := range captured.Jobs {
+		if captured.Jobs[i].Outcome != traces.Succeeded {
+			return t.jobFailed(&captured.Jobs[i], figures.JobList)
 		}
 	}
-	if want := max(t.plan.Workload.Jobs, 1); len(captured.Jobs) < want {
-		return fmt.Errorf("YARN has %d applications with this trial's tags; want at least %d", len(captured.Jobs), want)
+	for i, s := range t.submissions {
+		if ran := len(t.jobs[t.tags[i]]); ran < s.Jobs {
+			return fmt.Errorf("%s: YARN has %d applications with the tag %s; want at least %d", s.Name, ran, t.tags[i], s.Jobs)
+		}
 	}
 	return nil
 }
 
-// recordsOf returns how many records the successful attempts of a job read and
-// wrote.
-func recordsOf(f *measure.Figures, job traces.JobID) *hibench.Counters {
-	c := &hibench.Counters{}
-	if i := slices.IndexFunc(f.JobList, func(j *measure.Job) bool { return j.ID == job }); i >= 0 {
-		r := f.JobList[i].Records
-		c.MapInputRecords, c.MapOutputRecords, c.ReduceOutputRecords = r.MapInput, r.MapOutput, r.ReduceOutput
+// jobFailed returns an error that says why a job did not succeed: what YARN says
+// of it, and what the first of its attempts that failed said. list has the
+// figures of the trial's jobs.
+func (t *trialRun) jobFailed(j *capture.Job, list []*measure.Job) error {
+	text := oneLine(j.Diagnostics)
+	if i := slices.IndexFunc(list, func(m *measure.Job) bool { return m.ID == j.ID }); i >= 0 && list[i].FirstError != "" {
+		said, _, _ := strings.Cut(list[i].FirstError, "\n\tat ") // from there on it is Java's stack
+		text += "; the first attempt that failed said: " + oneLine(said)
 	}
-	return c
+	folder := filepath.Join(t.folder.Dir, "jobs", string(j.ID))
+	if _, err := os.Stat(folder); err == nil { // a job that YARN refused has none
+		text += "; its files are in " + folder
+	}
+	return fmt.Errorf("%s %s: %s", j.ID, j.Outcome, text)
 }
 
 // killTagged kills the YARN applications that have one of the given tags, even
@@ -456,12 +503,13 @@ func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 		return nil, err
 	}
 	c := t.cluster.Config
-	env := hibench.Env{
+	place := workload.Place{Cluster: t.cluster, Seed: t.options.Experiment.Seed, Program: t.options.Program}
+	place.Env = hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
 		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
 		Workers: workers, Sums: t.sums,
 	}
-	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(env)
+	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(place)
 }
 
 // writeResult writes a trial's result to the trial's folder.
@@ -500,17 +548,6 @@ func (t *trialRun) versions(software map[string]string) error {
 		}
 		maps.Copy(m.Versions, software)
 	})
-}
-
-// newTags returns one new YARN tag for each of the trial's jobs. Tags are in
-// lower case, as YARN stores them.
-func (t *trialRun) newTags() []string {
-	name := ownName(tagPrefix)
-	tags := make([]string, max(t.plan.Workload.Jobs, 1))
-	for i := range tags {
-		tags[i] = fmt.Sprintf("%s-%d", name, i+1)
-	}
-	return tags
 }
 
 // cause adds to err the reason why ctx was ended early, if it was, so that the

@@ -25,6 +25,7 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
+	"heddle/harness/runs"
 	"heddle/harness/sim"
 	"heddle/harness/stats"
 	"heddle/traces"
@@ -57,6 +58,9 @@ type Report struct {
 	Own            []Own            `json:"own"`
 	Counterfactual []Counterfactual `json:"counterfactual"`
 	Warnings       []string         `json:"warnings"`
+	// Simulated says that the run's own trials are simulated. What the report
+	// calls measured is then simulated too.
+	Simulated bool `json:"simulated,omitempty"`
 }
 
 // Own contains the errors of simulated replays of one workload. Each trial is
@@ -164,7 +168,10 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 	if o.Seeds == 0 {
 		o.Seeds = 5
 	}
-	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{}}
+	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{}, Simulated: run.Manifest().World == runs.WorldSimulated}
+	if r.Simulated {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the trials of %s are simulated: this says how well replays predict a simulation, not a cluster", dir))
+	}
 	trials, err := r.load(run)
 	if err != nil {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)

@@ -1,19 +1,15 @@
 package lab
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"heddle/harness/internal/mavenjars"
 )
 
 // hadoopVersion is the Hadoop version that is fetched from Maven Central.
@@ -24,6 +20,7 @@ const hadoopVersion = "3.4.2"
 type distribution struct {
 	classpath string // Java class path that consists only of jars: "DIR/*:DIR/*"
 	examples  string // path of hadoop-mapreduce-examples-VERSION.jar, which has Hadoop's example jobs
+	streaming string // path of hadoop-streaming-VERSION.jar, which runs commands as mappers and reducers; empty if a given distribution lacks it
 	cache     string // folder of this user where heddle keeps Hadoop's jars and class-data archives
 }
 
@@ -39,115 +36,41 @@ func findDistribution(ctx context.Context, c Config, say func(Event)) (distribut
 		return unpacked(c.HadoopHome, cache)
 	}
 	d := distribution{cache: filepath.Join(cache, "hadoop-"+hadoopVersion)}
-	jars := filepath.Join(d.cache, "jars")
+	jars, tools := filepath.Join(d.cache, "jars"), filepath.Join(d.cache, "tools")
 	d.classpath = jars + "/*"
 	d.examples = filepath.Join(jars, "hadoop-mapreduce-examples-"+hadoopVersion+".jar")
-	if _, err := os.Stat(jars); err == nil {
-		if err := checkJars(jars); err != nil {
-			return d, fmt.Errorf("%w; remove the folder, then 'heddle lab up' fetches it anew", err)
-		}
-		return d, nil
-	}
-	say(Event{What: "fetching Hadoop " + hadoopVersion + " with Maven"})
-	return d, fetchJars(ctx, jars)
-}
-
-// checkJars compares the jars in a folder with hadoop/jars.sha256. A jar that
-// is not in that list is an error too, since the class path takes every jar of
-// the folder. After a change of hadoop/pom.xml, 'go generate' writes the list
-// again.
-//
-//go:generate ./pin.sh
-func checkJars(folder string) error {
-	text, err := hadoopFiles.ReadFile("hadoop/jars.sha256")
-	if err != nil {
-		return err
-	}
-	want := map[string]string{} // expected SHA-256 hash of each file, by file name
-	for line := range strings.Lines(string(text)) {
-		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		want[name] = sum
-	}
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return fmt.Errorf("check Hadoop's jars: %w", err)
-	}
-	for _, e := range entries {
-		path := filepath.Join(folder, e.Name())
-		pinned, known := want[e.Name()]
-		if !known {
-			return fmt.Errorf("check Hadoop's jars: %s is not part of Hadoop %s as this heddle knows it", path, hadoopVersion)
-		}
-		sum, err := fileSHA256(path)
+	d.streaming = filepath.Join(tools, "hadoop-streaming-"+hadoopVersion+".jar")
+	for _, part := range []struct {
+		folder, sums string
+		goal         []string
+	}{
+		{jars, "jars.sha256", nil},
+		{tools, "tools.sha256", []string{"dependency:copy", "-Dartifact=org.apache.hadoop:hadoop-streaming:" + hadoopVersion}},
+	} {
+		set, err := hadoopJars(part.sums, part.goal)
 		if err != nil {
-			return fmt.Errorf("check Hadoop's jars: %w", err)
+			return d, err
 		}
-		if sum != pinned {
-			return fmt.Errorf("check Hadoop's jars: %s has SHA-256 %s, want %s", path, sum, pinned)
+		if err := set.Ensure(ctx, part.folder, func() { say(Event{What: "fetching " + set.Name + " with Maven: " + filepath.Base(part.folder)}) }); err != nil {
+			return d, err
 		}
-		delete(want, e.Name())
 	}
-	if len(want) > 0 {
-		return fmt.Errorf("check Hadoop's jars: %s has no %s", folder, strings.Join(slices.Sorted(maps.Keys(want)), ", "))
-	}
-	return nil
+	return d, nil
 }
 
-func fileSHA256(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// fetchJars lets Maven fetch the artifacts of hadoop/pom.xml and then checks
-// their hashes. It fetches into a temporary folder and renames that folder at
-// the end.
-func fetchJars(ctx context.Context, jars string) error {
-	if err := os.MkdirAll(filepath.Dir(jars), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp(filepath.Dir(jars), ".jars-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	pom, err := hadoopFiles.ReadFile("hadoop/pom.xml")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), pom, 0o644); err != nil {
-		return err
-	}
-	out := filepath.Join(tmp, "jars")
-	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"),
-		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+out)
-	// Without this flag, the JVM that runs Maven would leave a folder in /tmp.
-	cmd.Env = append(os.Environ(), "MAVEN_OPTS="+os.Getenv("MAVEN_OPTS")+" -XX:-UsePerfData -Djava.io.tmpdir="+tmp)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("fetch Hadoop %s with Maven: %w; is Maven Central reachable?\n%s", hadoopVersion, err, lastLines(log.Bytes(), 10))
-	}
-	if err := checkJars(out); err != nil {
-		return fmt.Errorf("fetch Hadoop %s with Maven: %w; something between Maven Central and this machine gives out other files", hadoopVersion, err)
-	}
-	if err := os.Chmod(out, 0o755); err != nil {
-		return err
-	}
-	if err := os.Rename(out, jars); err != nil {
-		if _, statErr := os.Stat(jars); statErr == nil {
-			return nil // no error if the folder exists: another 'lab up' has fetched the jars meanwhile
-		}
-		return err
-	}
-	return nil
+// hadoopJars returns a set of Hadoop's jars that is fetched by the given goal of
+// Maven. The tools are a set of their own, as in an unpacked Hadoop: they are no
+// part of the daemons' class path. After a change of hadoop/pom.xml, 'go
+// generate' writes the lists of sums again.
+//
+//go:generate ../internal/mavenjars/pin.sh hadoop jars.sha256 dependency:copy-dependencies -DincludeScope=runtime
+//go:generate ../internal/mavenjars/pin.sh hadoop tools.sha256 dependency:copy -Dartifact=org.apache.hadoop:hadoop-streaming:3.4.2
+func hadoopJars(sums string, goal []string) (mavenjars.Set, error) {
+	s := mavenjars.Set{Name: "Hadoop " + hadoopVersion, Goal: goal}
+	var err, perr error
+	s.POM, err = hadoopFiles.ReadFile("hadoop/pom.xml")
+	s.Pins, perr = hadoopFiles.ReadFile("hadoop/" + sums)
+	return s, errors.Join(err, perr)
 }
 
 // unpacked returns the Hadoop distribution in a folder that was unpacked from
@@ -174,7 +97,12 @@ func unpacked(home, cache string) (distribution, error) {
 		return distribution{}, fmt.Errorf("--hadoop-home %s: no share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar there; is it an unpacked Hadoop?", home)
 	}
 	version := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), "hadoop-mapreduce-examples-"), ".jar")
+	streaming := filepath.Join(share, "tools", "lib", "hadoop-streaming-"+version+".jar")
+	if _, err := os.Stat(streaming); err != nil {
+		streaming = "" // only Streaming jobs need it
+	}
 	return distribution{
+		streaming: streaming,
 		classpath: strings.Join(entries, ":"),
 		examples:  found[0],
 		cache:     filepath.Join(cache, "hadoop-"+version+"-local"),

@@ -11,21 +11,30 @@ import (
 
 // writeHome makes the folder that serves as HADOOP_HOME. It contains the
 // hadoop, hdfs, yarn and mapred commands, which work both on this machine and
-// inside a lab node. The jar with Hadoop's example jobs is in the subfolder
-// where tools look for it.
+// inside a lab node. The jars with Hadoop's example jobs and with Hadoop
+// Streaming are in the subfolders where tools look for them.
 func (l *Lab) writeHome(d distribution) error {
 	home := l.path("home")
 	if err := os.RemoveAll(home); err != nil {
 		return err
 	}
-	mapreduce := filepath.Join(home, "share", "hadoop", "mapreduce")
-	for _, dir := range []string{filepath.Join(home, "bin"), mapreduce} {
+	share := filepath.Join(home, "share", "hadoop")
+	if err := os.MkdirAll(filepath.Join(home, "bin"), 0o755); err != nil {
+		return err
+	}
+	for jar, dir := range map[string]string{
+		d.examples:  filepath.Join(share, "mapreduce"),
+		d.streaming: filepath.Join(share, "tools", "lib"),
+	} {
+		if jar == "" {
+			continue
+		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
-	}
-	if err := os.Symlink(d.examples, filepath.Join(mapreduce, filepath.Base(d.examples))); err != nil {
-		return err
+		if err := os.Symlink(jar, filepath.Join(dir, filepath.Base(jar))); err != nil {
+			return err
+		}
 	}
 	for _, name := range []string{"hdfs", "yarn", "mapred"} {
 		if err := os.Symlink("hadoop", filepath.Join(home, "bin", name)); err != nil {

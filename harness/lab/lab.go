@@ -50,6 +50,17 @@ type Lab struct {
 // ErrNotFound means that no lab with this name has a state folder.
 var ErrNotFound = errors.New("no such lab")
 
+// ErrDown means that a lab is not running.
+var ErrDown = errors.New("it is down")
+
+// NeedUp returns an error that wraps ErrDown if none of the lab's nodes exist.
+func (l *Lab) NeedUp() error {
+	if len(namespaces(l.Name)) > 0 {
+		return nil
+	}
+	return fmt.Errorf("lab %s: %w; start it with 'heddle lab up --name %s'", l.Name, ErrDown, l.Name)
+}
+
 // Open returns a lab that was brought up before, running or not.
 func Open(name string) (*Lab, error) {
 	root, err := stateFolder(name)

@@ -133,6 +133,10 @@ func (c *Collector) Add(e traces.Event) {
 		j := c.job(e.Job)
 		j.Name, j.SubmitMs, j.submitted = cmp.Or(e.Workload, e.Name), ms(e.T), e.T
 		j.containerBytes = [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes}
+	case *traces.JobStarted:
+		if j := c.jobs[e.Job]; j != nil {
+			j.started = e.T
+		}
 	case *traces.JobListed:
 		c.listed(e)
 	case *traces.JobFinished:
@@ -195,6 +199,9 @@ func (c *Collector) started(e *traces.AttemptStarted) {
 	x := taskOf(e.Attempt.Task)
 	if since, ok := live.waiting[x]; ok {
 		c.phases[wait].Add(e.T - since)
+		if wait == phaseMapWait {
+			j.MapWaitMs += ms(max(0, e.T-max(since, j.started)))
+		}
 		delete(live.waiting, x)
 	}
 	live.running[attempt{x, e.Attempt.Number}] = start{e.T, n, e.ReplicaLocality}
@@ -218,6 +225,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	switch e.Outcome {
 	case traces.Failed:
 		j.Attempts.Failed++
+		j.FirstError = cmp.Or(j.FirstError, e.Error)
 		return
 	case traces.Killed:
 		j.Attempts.Killed++
@@ -235,6 +243,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	}
 	if isMap {
 		c.figures.Locality.add(s.replica)
+		j.Locality.add(s.replica)
 		j.lastMap = max(j.lastMap, e.T)
 	}
 	if n, ok := live.planned[x]; ok && isMap {

@@ -164,16 +164,26 @@ type Job struct {
 	// Records are the numbers of records that the job's successful attempts
 	// read, put out and wrote.
 	Records Records `json:"-"`
+	// Locality counts the job's successful maps as Figures.Locality counts those
+	// of all jobs. MapWaitMs is how long the job's maps waited for containers
+	// after the ApplicationMaster was up, all together. Simulate does not set it.
+	Locality  Locality `json:"-"`
+	MapWaitMs float64  `json:"-"`
 	// Differences names the totals of a job, such as bytes read, for which the
 	// sum over the trace's attempts is not what Hadoop's own job counters say.
 	// Compared is how many totals were compared.
 	Compared    int      `json:"compared"`
 	Differences []string `json:"differences,omitempty"`
 
+	// FirstError is what the first attempt that failed said; empty if none failed
+	// or the trace does not have it.
+	FirstError string `json:"-"`
+
 	launchedMaps, launchedReds int64
 	containerBytes             [2]int64 // container size in bytes: first of a map, then of a reduce
 	lastMap                    traces.Time
 	submitted                  traces.Time
+	started                    traces.Time         // when the ApplicationMaster was up; 0 if that is not known
 	hadoop                     *traces.JobFinished // event of the job's end, which has Hadoop's own counters; nil until the job ends
 	live                       *liveJob            // the job's running and waiting tasks; nil if there are none
 }

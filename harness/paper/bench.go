@@ -45,6 +45,7 @@ type Simulation struct {
 	Trained    int64 // number of maps that the model placed in training, all episodes together
 	TrainingMs float64
 	Curve      []CurvePoint
+	Notes      map[string]float64 // figures of the model's own, of the last stage; nil if it has none
 }
 
 // add adds the figures of a stage. These are the figures that any run has,
@@ -196,7 +197,7 @@ func (b *bench) run(c Case, seed uint64) (Simulation, error) {
 		}
 		p := newPlayer(m, &c, b.lessons)
 		config := stages[i].Config
-		config.Source, config.Model, config.Seed, config.Interrupted = &sim.Jobs{List: stages[i].Jobs}, p, seed, b.ctx.Err
+		config.Source, config.Model, config.Seed, config.Interrupted = &sim.Jobs{List: stages[i].Jobs}, p.forSimulator(), seed, b.ctx.Err
 		if config.Splits == sim.AsSubmitted {
 			config.Splits = splits
 		}
@@ -208,6 +209,9 @@ func (b *bench) run(c Case, seed uint64) (Simulation, error) {
 			return s, err
 		}
 		s.add(f, stages[i].Jobs)
+		if n, ok := m.(sched.Noter); ok {
+			s.Notes = n.Notes()
+		}
 		s.Trained += p.trained
 		s.TrainingMs += p.trainingMs
 		if s.Curve == nil {

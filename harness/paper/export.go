@@ -34,6 +34,9 @@ func (r *Report) WriteMarkdown(out io.Writer) error {
 		return w.Flush()
 	}
 	fmt.Fprintf(w, "\nReading: %s. %d seeds from %d; means with their 95 %% interval over seeds.\n", r.Reading, r.Seeds, r.Seed)
+	if r.Summary != "" {
+		fmt.Fprintf(w, "\n%s\n", r.Summary)
+	}
 	if len(r.Criteria) > 0 {
 		fmt.Fprintln(w)
 		markdown(w, "", "claim", "published", "ours", "verdict", "needs the method", "found")

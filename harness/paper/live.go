@@ -18,6 +18,9 @@ import (
 // cluster can run.
 type Live struct {
 	Experiment []byte // content of the experiment file, as for the command "heddle run"
+	// Files are files that the experiment names, such as a trace, by their names
+	// beside it.
+	Files map[string][]byte
 }
 
 // LiveTable contains the results of a run on a cluster, and what replays

@@ -42,7 +42,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 {{range .Rows}}<tr><td>{{.Workload}}<td>{{.Model}}<td class=n>{{.Runs}}<td class=n>{{.CompletionS}}<td class=n>{{.SavesPct}}<td class=n>{{.CachePct}}<td class=n>{{.LocalPct}}<td class=n>{{.AdherencePct}}<td class=n>{{.PredictedS}}<td class=n>{{.ErrorPct}}</tr>
 {{end}}</table>{{range .Warnings}}<p class=note>{{.}}</p>{{end}}{{end}}
 {{else}}<p>Reading: {{.Reading}}. {{.Seeds}} seeds from {{.Seed}}; means with their 95 % interval over seeds.</p>{{end}}
-{{define "criteria"}}<table><tr><th><th>verdict<th>claim<th>published<th>ours<th>needs the method<th>found</tr>
+{{with .Summary}}<p>{{.}}</p>{{end}}{{define "criteria"}}<table><tr><th><th>verdict<th>claim<th>published<th>ours<th>needs the method<th>found</tr>
 {{range .}}<tr><td>{{.ID}}<td class="{{class .Verdict}}"><b>{{.Verdict}}</b><td>{{.Text}}<td>{{.Published}}<td class=n>{{value .}} {{.Unit}}<td>{{needs .}}<td>{{.Note}}</tr>
 {{end}}</table>{{end}}
 {{if .Criteria}}<h2>What the paper claims</h2>{{template "criteria" .Criteria}}{{end}}

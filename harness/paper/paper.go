@@ -59,7 +59,10 @@ type Paper struct {
 	Claims   []Claim
 	Measures []Measure // what a matrix shows of each reading, besides the claims
 	Curves   string    // design in whose first column the claimant's training is shown; "" if it does not train
-	Live     *Live     // the paper's experiment on a real cluster; nil if there is none
+	// Explain returns a paragraph that says what explains the paper's results, from
+	// the data of a reading. It may be nil.
+	Explain func(*Data) string
+	Live    *Live // the paper's experiment on a real cluster; nil if there is none
 }
 
 // Setting is a simulated cluster and its jobs: everything in a simulation
@@ -275,6 +278,12 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 		}
 		if d.err != nil {
 			return nil, d.err
+		}
+	}
+	if p.Explain != nil && len(o.Parts) == 0 {
+		r.Summary = p.Explain(d)
+		if d.err != nil {
+			return nil, fmt.Errorf("explain: %w", d.err)
 		}
 	}
 	b.tell("done")

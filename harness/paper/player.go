@@ -54,6 +54,20 @@ func newPlayer(m sched.Model, c *Case, l *lessons) *player {
 	}
 }
 
+// everyHeartbeat is a player of a model that has to see every heartbeat.
+type everyHeartbeat struct{ *player }
+
+// EveryHeartbeat says so to the simulator.
+func (everyHeartbeat) EveryHeartbeat() {}
+
+// forSimulator returns the player as the simulator is to see it.
+func (p *player) forSimulator() sched.Model {
+	if _, ok := p.Model.(sched.EveryHeartbeat); ok {
+		return everyHeartbeat{p}
+	}
+	return p
+}
+
 // Round asks the model about the nodes that the offering rule allows.
 func (p *player) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
 	if p.owedMs > 0 {

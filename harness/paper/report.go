@@ -19,6 +19,7 @@ type Report struct {
 	Set      map[string]string `json:"set"` // values that differ from those as printed
 	Seed     uint64            `json:"seed"`
 	Seeds    int               `json:"seeds"`
+	Summary  string            `json:"summary,omitempty"` // what explains the results, in a paragraph
 	Criteria []Criterion       `json:"criteria"`
 	Figures  []*Figure         `json:"figures"`
 	Axes     []AxisTaken       `json:"axes"`

@@ -18,6 +18,10 @@ func (r *Report) WriteText(out io.Writer) error {
 	if r.Live == nil {
 		fmt.Fprintf(w, "reading: %s; %d seeds from %d; means with their 95 %% interval over seeds\n", r.Reading, r.Seeds, r.Seed)
 	}
+	if r.Summary != "" {
+		fmt.Fprintln(w)
+		wrap(w, "", r.Summary)
+	}
 	for _, f := range r.Figures {
 		fmt.Fprintln(w)
 		f.writeText(w)

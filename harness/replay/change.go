@@ -24,6 +24,10 @@ type Change struct {
 	// Slots, above 0, is how many containers of the largest size each node can hold
 	// in the replay.
 	Slots int
+	// MapSlots and ReduceSlots, if one of them is above 0, are how many maps and
+	// reduces a model runs on a node at the same time at most. They are no limit for
+	// the cluster's own scheduler, since YARN knows no slots.
+	MapSlots, ReduceSlots int
 	// Replication, above 0, is the number of replicas of each block. Blocks are then
 	// placed anew.
 	Replication int
@@ -94,6 +98,8 @@ func (c *Change) check() error {
 		return fmt.Errorf("%d racks: there are only %d nodes", c.Racks, c.Nodes)
 	case c.Slots < 0 || c.Slots > 1000:
 		return fmt.Errorf("%d slots: the number must be from 1 to 1000", c.Slots)
+	case min(c.MapSlots, c.ReduceSlots) < 0 || max(c.MapSlots, c.ReduceSlots) > 1000:
+		return fmt.Errorf("%d map slots and %d reduce slots: the numbers must be from 0 to 1000", c.MapSlots, c.ReduceSlots)
 	case c.Replication < 0 || c.Replication > 512:
 		return fmt.Errorf("replication %d: it must be from 1 to 512", c.Replication)
 	case time.Duration(max(c.NMHeartbeat, c.AMHeartbeat)) > longestBeat:

@@ -73,11 +73,19 @@ type Config struct {
 	// Calibration lacks; "" for none. Jobs that use these costs write as many bytes
 	// as recorded.
 	Workload string
+	// Work has, by job, what each task reads, writes and computes, for jobs of
+	// which this is known in advance. Modelled durations of these jobs need no
+	// costs of a workload. It may be nil.
+	Work map[traces.JobID]JobWork
 	// The fields Faults, Speculation and CachePolicy have the same meaning as in
 	// config.Experiment. An empty Speculation means none; an empty CachePolicy means
 	// static.
 	Faults                   config.Faults
 	Speculation, CachePolicy string
+	// After has the jobs of Trace that are submitted once another job has ended, each
+	// with the id of that job, which stands before it in Trace. They do not arrive at
+	// their recorded times.
+	After map[traces.JobID]traces.JobID
 	// Interrupted, if not nil, is called now and then; if it returns an error, the
 	// simulation stops.
 	Interrupted func() error
@@ -88,6 +96,10 @@ type Config struct {
 	// be nil.
 	Record func(traces.Event)
 }
+
+// JobWork is what each task of a job reads, writes and computes: an entry for
+// each map, and one for each reduce.
+type JobWork struct{ Maps, Reduces []sim.Work }
 
 // Run runs a replay. It returns the simulation's result and the header of the
 // simulated run's trace.
@@ -157,6 +169,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if x.Actuator, err = actuatorOf(h.Actuator); err != nil {
 		return nil, h, err
 	}
+	x.MapSlots, x.ReduceSlots = h.MapSlots, h.ReduceSlots
 	if x.Splits, err = splitsOf(h.Splits); err != nil {
 		return nil, h, err
 	}
@@ -202,6 +215,11 @@ func (c *Config) header() traces.Header {
 	}
 	if c.Model.Model == config.ModelYARN && c.Actuator == "" {
 		h.Actuator = ActuatorNone
+	}
+	if c.Model.Model != config.ModelYARN {
+		if h.MapSlots, h.ReduceSlots = old.MapSlots, old.ReduceSlots; c.Change.MapSlots+c.Change.ReduceSlots > 0 {
+			h.MapSlots, h.ReduceSlots = int32(c.Change.MapSlots), int32(c.Change.ReduceSlots)
+		}
 	}
 	for made, is := range map[string]bool{"durations": c.Modelled, "replicas": c.Change.placesBlocks(), "schedule": true} {
 		if is && !slices.Contains(h.Synthetic, made) {

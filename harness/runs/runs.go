@@ -99,7 +99,7 @@ func Name(started time.Time, what string) string {
 	return started.Format("20060102-150405") + "-" + what
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`)
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._=-]{0,199}$`)
 
 // Create makes the folder root/name for the run that m describes. m.Trials
 // lists the planned trials; only their names count. This process owns the run
@@ -110,7 +110,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`)
 // Resume.
 func Create(root, name string, m Manifest) (*Run, error) {
 	if !plainName.MatchString(name) {
-		return nil, fmt.Errorf("create run %q: want a name of letters, digits and ._-", name)
+		return nil, fmt.Errorf("create run %q: want a name of letters, digits and ._=-", name)
 	}
 	if err := checkPlan(m.Trials); err != nil {
 		return nil, fmt.Errorf("create run %s: %w", name, err)
@@ -142,7 +142,7 @@ func checkPlan(trials []TrialRecord) error {
 	seen := map[string]bool{}
 	for i, t := range trials {
 		if !plainName.MatchString(t.Name) || filepath.Ext(t.Name) == partial {
-			return fmt.Errorf("trials[%d].name: %q: want a name of letters, digits and ._-", i, t.Name)
+			return fmt.Errorf("trials[%d].name: %q: want a name of letters, digits and ._=-", i, t.Name)
 		}
 		if seen[t.Name] {
 			return fmt.Errorf("trials[%d].name: two trials are named %s", i, t.Name)
@@ -366,7 +366,7 @@ func (r *Run) Update(change func(*Manifest)) error {
 // experiment.yaml, and records its hash.
 func (r *Run) WriteFile(name string, data []byte) error {
 	if !plainName.MatchString(name) || name == manifestFile {
-		return fmt.Errorf("write %q into the run folder: want a name of letters, digits and ._-, other than manifest.json", name)
+		return fmt.Errorf("write %q into the run folder: want a name of letters, digits and ._=-, other than manifest.json", name)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -91,7 +91,8 @@ func (m *matching) findSlots(v *state.View, free []state.NodeID) {
 	}
 	size := m.leastSize(v)
 	for _, n := range free {
-		for left := v.Free(n); left.Holds(size) && len(m.rows) < m.slots; left = left.Sub(size) {
+		most := len(m.rows) + int(v.FreeSlots(n, state.Map))
+		for left := v.Free(n); left.Holds(size) && len(m.rows) < min(m.slots, most); left = left.Sub(size) {
 			if m.rows = append(m.rows, n); size == (state.Resource{}) {
 				break // waiting containers of size 0 take no room, so one slot for the node is enough
 			}

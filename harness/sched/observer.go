@@ -13,6 +13,13 @@ type Observer interface {
 	Observe(v *state.View, e Event)
 }
 
+// Noter is a scheduler model that has figures of its own about a run, besides
+// its decisions.
+type Noter interface {
+	// Notes returns figures of the run so far by name, nil if there are none.
+	Notes() map[string]float64
+}
+
 // Event is something that happened on the cluster. The field What gives the
 // kind of event, on which it depends which other fields are set.
 type Event struct {

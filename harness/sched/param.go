@@ -20,7 +20,8 @@ type Param struct {
 	// parameter. Max 0 means that there is no largest number.
 	Min float64 `json:"min"`
 	Max float64 `json:"max,omitempty"`
-	// Choices are the values allowed for a parameter of type Choice.
+	// Choices are the values allowed for a parameter of type Choice, or the words
+	// for one of type Set.
 	Choices []string `json:"choices,omitempty"`
 	Doc     string   `json:"doc"`
 }
@@ -39,6 +40,7 @@ const (
 	Bool     Type = "bool"
 	Duration Type = "duration" // parameter type: text that gives a time with its unit, such as 450ms or 5s
 	Choice   Type = "choice"   // parameter type: text that is one of the words in Param.Choices
+	Set      Type = "set"      // parameter type: text that has some of the words in Param.Choices, such as m1+m3, or none of them
 	Table    Type = "table"    // parameter type: text that gives numbers by name, such as default=60,batch=40
 )
 
@@ -49,7 +51,7 @@ func skipsParam(name, def, doc string) Param {
 }
 
 // parse converts text to the parameter's value: int64 (a Duration in
-// nanoseconds), float64, bool, string or map[string]float64.
+// nanoseconds), float64, bool, string, map[string]bool or map[string]float64.
 func (p *Param) parse(text string) (any, error) {
 	switch p.Type {
 	case Int:
@@ -84,9 +86,25 @@ func (p *Param) parse(text string) (any, error) {
 			return nil, fmt.Errorf("%q is not one of %s", text, strings.Join(p.Choices, ", "))
 		}
 		return text, nil
+	case Set:
+		return p.parseSet(text)
 	default:
 		return p.parseTable(text)
 	}
+}
+
+func (p *Param) parseSet(text string) (map[string]bool, error) {
+	set := map[string]bool{}
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == '+' || r == ',' }) {
+		switch {
+		case !slices.Contains(p.Choices, word):
+			return nil, fmt.Errorf("%q is not one of %s", word, strings.Join(p.Choices, ", "))
+		case set[word]:
+			return nil, fmt.Errorf("%s is given twice", word)
+		}
+		set[word] = true
+	}
+	return set, nil
 }
 
 func (p *Param) parseTable(text string) (map[string]float64, error) {

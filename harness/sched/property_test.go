@@ -38,6 +38,12 @@ var baselines = []baseline{
 	{"clqlmrs", Params{"episodes": "20", "update": "q", "reward": "cumulative", "episode": "wave", "retrain": "0"}},
 	{"clqlmrs", Params{"episodes": "20", "table": "class"}},
 	{"clqlmrs", Params{"episodes": "20", "pairs": "12"}},
+	{"fair1", nil},
+	{"fair1", Params{"inPool": "fifo", "nodeDelayMs": "3000", "rackDelayMs": "2000", "minMaps": "q0=2,*=1", "maxMaps": "*=3", "maxReduces": "q1=1", "weights": "q2=2"}},
+	{"fifo1", nil},
+	{"modfair", nil},
+	{"modfair", Params{"mechanisms": "m1,m2,m3,m5", "share": "total", "grant": "each", "sharedPlace": "sorted", "sharedOrder": "factors", "mostPending": "last", "minimum": "ratchet", "table3": "printed", "endLevel": "prose", "minMaps": "*=3", "maxMaps": "*=6"}},
+	{"modfair", Params{"mechanisms": "m2,m4", "share": "freeOnly", "cap": "borrow", "round": "ceil", "wait": "pending", "delayMean": "recent", "rackTimer": "sameStart", "pick": "next"}},
 	{"random", nil},
 	{"matching", nil},
 	{"matching", Params{"slots": "2", "off": "0"}},
@@ -88,6 +94,9 @@ func newWorld(t *rapid.T, m Model) *world {
 		if _, err := w.s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rapid.IntRange(0, 2).Draw(t, "rack")), size); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if rapid.IntRange(0, 2).Draw(t, "has slots") == 0 {
+		w.s.SetSlots(rapid.Int32Range(1, 3).Draw(t, "map slots"), rapid.Int32Range(1, 2).Draw(t, "reduce slots"))
 	}
 	return w
 }
@@ -390,6 +399,8 @@ func TestEqualModels(t *testing.T) {
 		{"delay 0 is fair", "delay", "fair", Params{"order": "fair", "nodeSkips": "0", "rackSkips": "0"}, nil, true},
 		{"acl without cache is delay", "acl", "delay", Params{"d": "3"}, Params{"nodeSkips": "3", "rackSkips": "0"}, true},
 		{"acl with C 0 is acl without cache", "acl", "acl", Params{"c": "0", "d": "3"}, Params{"c": "9", "d": "3"}, true},
+		{"modfair without mechanisms is fair1", "modfair", "fair1", Params{"mechanisms": "", "minMaps": "*=1", "maxMaps": "q1=2"}, Params{"minMaps": "*=1", "maxMaps": "q1=2"}, false},
+		{"fair1 with one job a pool and no wait is fair1 by jobs", "fair1", "fair1", Params{"nodeDelayMs": "0", "rackDelayMs": "0", "weights": "q=2"}, Params{"nodeDelayMs": "0", "rackDelayMs": "0"}, true},
 		{"capacity's 40 is the nodes", "capacity", "capacity", nil, Params{"nodeLocalityDelay": "6"}, false},
 	} {
 		t.Run(pair.name, func(t *testing.T) {

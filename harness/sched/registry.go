@@ -42,8 +42,11 @@ var models = []Info{
 	clqlmrsInfo,
 	delayInfo,
 	fairInfo,
+	fair1Info,
 	fifoInfo,
+	fifo1Info,
 	matchingInfo,
+	modfairInfo,
 	plannedInfo,
 	randomInfo,
 }
@@ -67,6 +70,7 @@ func (a args) int(name string) int64                { return a[name].(int64) }
 func (a args) float(name string) float64            { return a[name].(float64) }
 func (a args) bool(name string) bool                { return a[name].(bool) }
 func (a args) text(name string) string              { return a[name].(string) }
+func (a args) set(name string) map[string]bool      { return a[name].(map[string]bool) }
 func (a args) table(name string) map[string]float64 { return a[name].(map[string]float64) }
 
 // parse converts the text of each parameter to its value. A parameter without

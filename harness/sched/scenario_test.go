@@ -16,9 +16,10 @@ import (
 // model; every command is answered with what happened. -rewrite writes answers.
 //
 //	model NAME [PARAM=VALUE…]      start over with this model, the nodes stay
-//	cluster                        start over; one node a line below:
-//	                               NODE RACK [slots=N] (1; a slot holds a container of a job)
-//	job NAME [reduces=N] [queue=Q] [priority=P] [weight=W] [slots=N]
+//	cluster [maps=N] [reduces=N]   start over; one node a line below:
+//	                               NODE RACK [slots=N] (1; a slot holds a container of a job);
+//	                               with map slots and reduce slots besides
+//	job NAME [reduces=N] [queue=Q] [pool=P] [priority=P] [weight=W] [slots=N]
 //	                               submit a job and ask for its tasks; one map a
 //	                               line below: the nodes that store its block,
 //	                               with * those that cache it too; - for none.
@@ -48,6 +49,7 @@ func TestScenarios(t *testing.T) {
 
 type scenario struct {
 	nodes  []string // lines of the cluster
+	slots  [2]int32 // map slots and reduce slots; both 0: none
 	state  *state.State
 	view   *state.View
 	model  Model
@@ -75,6 +77,10 @@ func (s *scenario) run(d *datadriven.TestData) (string, error) {
 		return "", s.reset()
 	case "cluster":
 		s.nodes = lines(d.Input)
+		for k, of := range []string{"maps", "reduces"} {
+			n, _ := strconv.Atoi(args[of])
+			s.slots[k] = int32(n)
+		}
 		return "", s.reset()
 	case "job":
 		return "", s.submit(words[0], args, lines(d.Input))
@@ -114,6 +120,7 @@ func lines(text string) []string {
 func (s *scenario) reset() error {
 	s.state, s.now = state.New(), 0
 	s.view = s.state.View()
+	s.state.SetSlots(s.slots[0], s.slots[1])
 	for _, line := range s.nodes {
 		f := strings.Fields(line)
 		slots := 1
@@ -137,7 +144,7 @@ func (s *scenario) submit(name string, args map[string]string, maps []string) er
 	slots := number("slots", 1)
 	size := state.Resource{MemoryMB: slots * slotMB, VCores: slots}
 	spec := state.JobSpec{
-		Name: name, Queue: args["queue"], Priority: number("priority", 0), Weight: float64(number("weight", 1)),
+		Name: name, Queue: args["queue"], Pool: args["pool"], Priority: number("priority", 0), Weight: float64(number("weight", 1)),
 		Maps: int32(len(maps)), Reduces: number("reduces", 0), MapSize: size, ReduceSize: size,
 	}
 	for _, line := range maps {

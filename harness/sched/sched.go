@@ -143,6 +143,12 @@ type firstOnly interface{ firstOnly() }
 
 func (PerNode) firstOnly() {}
 
+// EveryHeartbeat marks models that measure time from heartbeat to heartbeat, or
+// that do something every so often. The simulator shows such a model the
+// heartbeats of nodes with room even while no task waits. Other models do not
+// see these heartbeats, which saves time.
+type EveryHeartbeat interface{ EveryHeartbeat() }
+
 // Round asks the NodeModel about free[0], the node whose heartbeat has
 // arrived.
 func (m PerNode) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {

@@ -39,7 +39,7 @@ func (w *waiting) follow(v *state.View) {
 func (w *waiting) allFit(v *state.View, n state.NodeID) bool {
 	for _, k := range kinds {
 		for _, x := range w.sizes[k].list {
-			if x.jobs > 0 && !v.Free(n).Holds(x.size) {
+			if x.jobs > 0 && (!v.Free(n).Holds(x.size) || v.FreeSlots(n, k) <= 0) {
 				return false
 			}
 		}

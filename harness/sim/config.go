@@ -25,6 +25,10 @@ type Config struct {
 	// MinAllocation is the smallest container that a job asks for (YARN's minimum
 	// allocation). Zero means 1 MB and 1 core.
 	MinAllocation state.Resource
+	// MapSlots and ReduceSlots, if one of them is above 0, limit how many maps and
+	// reduces each node runs at the same time, as in Hadoop 1. Memory and cores
+	// limit them too. ApplicationMasters and speculative attempts take no slot.
+	MapSlots, ReduceSlots int32
 	// CacheReads makes each node keep in memory the blocks that it read last, up
 	// to the node's CacheBytes. Only the input blocks of jobs that have Job.Blocks
 	// are kept so.

@@ -23,7 +23,8 @@ type queue struct{ first, last uint32 }
 
 // nextBeat returns the node of the next NodeManager heartbeat that can change
 // something, and the time of this heartbeat. Such a node has room, and some
-// task or ApplicationMaster waits for a container.
+// task or ApplicationMaster waits for a container, or the scheduler model is a
+// sched.EveryHeartbeat.
 func (s *Sim) nextBeat() (state.NodeID, int64) {
 	if s.Opportunities != nil {
 		if s.opportunity == len(s.Opportunities) {
@@ -32,7 +33,7 @@ func (s *Sim) nextBeat() (state.NodeID, int64) {
 		o := s.Opportunities[s.opportunity]
 		return o.Node, max(o.AtMs, s.now)
 	}
-	if len(s.view.WaitingJobs(state.Map)) == 0 && len(s.view.WaitingJobs(state.Reduce)) == 0 && len(s.queued) == 0 && len(s.wanted) == 0 {
+	if !s.everyBeat && len(s.view.WaitingJobs(state.Map)) == 0 && len(s.view.WaitingJobs(state.Reduce)) == 0 && len(s.queued) == 0 && len(s.wanted) == 0 {
 		return state.None, never
 	}
 	return s.beats.next(s.now)

@@ -55,9 +55,21 @@ type success struct {
 	level state.Level
 }
 
-// fetchNext reads the next job to be submitted from Config.Source and checks
-// that it is valid.
+// fetchNext reads the next job to be submitted at a known time from
+// Config.Source, and checks that it is valid. It puts jobs that wait for other
+// jobs aside.
 func (s *Sim) fetchNext() error {
+	for {
+		err := s.readJob()
+		if err != nil || s.comes == never || !s.follows() {
+			return err
+		}
+	}
+}
+
+// readJob does the same as fetchNext for the next job, which may wait for another
+// one.
+func (s *Sim) readJob() error {
 	before := s.coming.SubmitMs
 	if len(s.r.Jobs) == 0 {
 		before = 0
@@ -84,6 +96,9 @@ func (s *Sim) fetchNext() error {
 	if j.SubmitMs < before {
 		return fmt.Errorf("job %q is submitted at %d ms, before the job in front of it at %d ms: sort jobs by time", j.Name, j.SubmitMs, before)
 	}
+	if j.AfterMs < 0 {
+		return fmt.Errorf("job %q is submitted %d ms after job %s: it must be 0 or more", j.Name, j.AfterMs, j.After)
+	}
 	s.comes = j.SubmitMs
 	return nil
 }
@@ -96,7 +111,14 @@ const maxTasks = 1 << 26
 // arrive submits the next job of Config.Source, whose submission time has
 // come.
 func (s *Sim) arrive() error {
-	x := &s.coming
+	if err := s.start(&s.coming); err != nil {
+		return err
+	}
+	return s.fetchNext()
+}
+
+// start submits a job.
+func (s *Sim) start(x *Job) error {
 	if n := s.tasks + int64(x.Maps) + int64(x.Reduces); n > maxTasks {
 		return fmt.Errorf("submit job %q: with it, jobs that have not ended have %d tasks, and the limit is %d: have fewer jobs at a time, or larger blocks", x.Name, n, maxTasks)
 	}
@@ -157,7 +179,7 @@ func (s *Sim) arrive() error {
 		s.wheel.push(max(ms, s.now), tag(evAMBeat, j.gen), uint32(slot))
 	}
 	s.after(s.Costs.SubmitMs, evAdmit, uint32(slot), j.gen)
-	return s.fetchNext()
+	return nil
 }
 
 // admit queues a job's ApplicationMaster until a node has room for it. An
@@ -328,6 +350,7 @@ func (s *Sim) endJob(slot int32) {
 	x.EndMs = s.now
 	s.recordEnded(j, x)
 	s.observe(sched.Event{What: sched.JobEnded, Job: j.id})
+	s.release(j.name)
 	s.live--
 	s.tasks -= int64(j.total[0]) + int64(j.total[1])
 	j.gen++

@@ -42,6 +42,9 @@ func drawConfig(t *rapid.T) *Config {
 	c.Actuator = Actuator(rapid.IntRange(0, 2).Draw(t, "actuator"))
 	c.Splits = Splits(rapid.IntRange(0, 1).Draw(t, "splits"))
 	c.Speculation = Speculation(rapid.IntRange(0, 2).Draw(t, "speculation"))
+	if rapid.IntRange(0, 2).Draw(t, "has slots") == 0 {
+		c.MapSlots, c.ReduceSlots = rapid.Int32Range(1, 3).Draw(t, "map slots"), rapid.Int32Range(1, 2).Draw(t, "reduce slots")
+	}
 	c.Faults = drawFaults(t, len(c.Cluster.Nodes))
 	c.Source = &Jobs{List: drawJobs(t, len(c.Cluster.Nodes))}
 	m, err := sched.New(rapid.SampledFrom(quickModels()).Draw(t, "model"), nil)

@@ -39,6 +39,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 		s.Model = m
 	}
 	s.observer, _ = s.Model.(sched.Observer)
+	_, s.everyBeat = s.Model.(sched.EveryHeartbeat)
 	s.carry = s.carryOut
 	s.state = state.New()
 	s.state.SetLateBinding(s.Actuator != Ideal)
@@ -46,11 +47,13 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if s.MinAllocation != (state.Resource{}) {
 		s.state.SetSmallest(s.MinAllocation)
 	}
+	s.state.SetSlots(s.MapSlots, s.ReduceSlots)
 	s.now, s.live, s.tasks, s.running, s.opportunity, s.lastProgressMs, s.idleEvents = 0, 0, 0, 0, 0, 0, 0
 	s.streams.compute, s.streams.label = draw.Stream(s.Seed, "compute time"), draw.Stream(s.Seed, "label latency")
 	s.streams.read, s.streams.fetch = draw.Stream(s.Seed, "replica read"), draw.Stream(s.Seed, "rack fetched from")
 	s.streams.fail = draw.Stream(s.Seed, "attempt fails")
 	s.wheel.reset()
+	s.followers = nil
 	s.jobs, s.spare, s.slot, s.queued = s.jobs[:0], s.spare[:0], s.slot[:0], s.queued[:0]
 	s.attempts, s.idle = s.attempts[:0], s.idle[:0]
 	s.grants, s.spareGrant = append(s.grants[:0], grant{}), 0
@@ -82,6 +85,8 @@ func (s *Sim) check() error {
 		return errors.New("Config.Source is nil: there are no jobs")
 	case len(s.Cluster.Nodes) == 0:
 		return errors.New("the cluster has no nodes")
+	case s.MapSlots < 0 || s.ReduceSlots < 0:
+		return fmt.Errorf("%d map slots and %d reduce slots a node: neither may be negative", s.MapSlots, s.ReduceSlots)
 	}
 	at, nodes := int64(0), len(s.Cluster.Nodes)
 	for i, f := range s.Faults {

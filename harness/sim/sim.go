@@ -61,6 +61,7 @@ type Sim struct {
 	shared    *fluid.System // disks, links and cores that tasks share; nil if none of these has a limit
 	coming    Job           // the job that will be submitted next
 	comes     int64         // time of the next job's submission; the constant never if no job is left
+	followers []follower    // jobs that wait for the end of another job, or for the time after it, in the order in which they were read
 	nodes     []node
 	racks     int32
 	jobs      []job
@@ -79,6 +80,7 @@ type Sim struct {
 	fetches        []fetch
 	spareFetch     []int32
 	observer       sched.Observer
+	everyBeat      bool    // the scheduler model is a sched.EveryHeartbeat
 	failing        float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
 	losesNodes     bool
 	rates          []float64
@@ -97,7 +99,7 @@ func (s *Sim) Run(c *Config, r *Result) error {
 	if err := s.begin(c, r); err != nil {
 		return err
 	}
-	for steps := 0; s.live > 0 || s.comes != never; steps++ {
+	for steps := 0; s.live > 0 || s.comes != never || len(s.followers) > 0; steps++ {
 		if steps%askEvery == 0 && s.Interrupted != nil && s.Interrupted() != nil {
 			return ErrInterrupted
 		}
@@ -115,7 +117,7 @@ func (s *Sim) Run(c *Config, r *Result) error {
 // happens at this time. The order within one millisecond is: ends of transfers
 // and computations, timed events, job arrivals, node heartbeats.
 func (s *Sim) step() error {
-	t := min(s.wheel.next(), s.comes)
+	t := min(s.wheel.next(), s.comes, s.nextFollower())
 	if s.shared != nil {
 		t = min(t, s.shared.Next())
 	}
@@ -149,7 +151,7 @@ func (s *Sim) step() error {
 			return err
 		}
 	}
-	return nil
+	return s.submitFollowers()
 }
 
 // ErrInterrupted is the error of a run that Config.Interrupted ended.
@@ -164,7 +166,7 @@ const patienceMs = 3_600_000
 // stalled reports whether the only pending events are heartbeats of
 // ApplicationMasters and scans for slow attempts.
 func (s *Sim) stalled() bool {
-	return s.wheel.count == s.idleEvents && s.comes == never && (s.shared == nil || s.shared.Next() == never)
+	return s.wheel.count == s.idleEvents && s.comes == never && s.nextFollower() == never && (s.shared == nil || s.shared.Next() == never)
 }
 
 func (s *Sim) stuck() error {

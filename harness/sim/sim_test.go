@@ -57,6 +57,26 @@ func TestSingleSlotIsFIFO(t *testing.T) {
 	}
 }
 
+// A node of 4 containers with 2 map slots and 1 reduce slot runs 4 maps in two
+// waves and 2 reduces one after the other, under each actuator.
+func TestSlotsLimitTasks(t *testing.T) {
+	for _, c := range []struct {
+		maps, reduces int32
+		wantMs        int64
+	}{{0, 0, 2000}, {2, 1, 4000}, {4, 1, 3000}, {1, 2, 5000}} {
+		for a := Native; a <= Ideal; a++ {
+			source := &Jobs{List: []Job{simpleJob("a", 0, 4, 2, Work{FixedMs: 1000})}}
+			r, err := Run(&Config{Cluster: slots(1, 4), Source: source, Model: newModel(t, "fifo"), Actuator: a, Costs: NoCosts(), MapSlots: c.maps, ReduceSlots: c.reduces})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Jobs[0].EndMs; got < c.wantMs || got > c.wantMs+20 {
+				t.Errorf("%d map slots and %d reduce slots, actuator %d: the job ended at %d ms, want %d", c.maps, c.reduces, a, got, c.wantMs)
+			}
+		}
+	}
+}
+
 // Jobs of more tasks than memory is meant for are refused.
 func TestTooManyTasks(t *testing.T) {
 	huge := simpleJob("a", 0, maxTasks, 1, Work{FixedMs: 1})

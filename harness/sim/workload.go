@@ -56,6 +56,11 @@ type Job struct {
 	ID traces.JobID
 	// SubmitMs is the time of submission, in milliseconds since the run's start.
 	SubmitMs int64
+	// After is the id of a job that the Source yielded before. This job is then
+	// submitted AfterMs after that job's end, and SubmitMs only gives its place
+	// in the Source. "" means that the job waits for no other.
+	After   traces.JobID
+	AfterMs int64
 	// SlowStart is the share of the job's maps that must succeed before the job
 	// asks for reduces.
 	SlowStart float32

@@ -10,11 +10,15 @@ import (
 // JobSpec describes a job at its submission.
 type JobSpec struct {
 	Name, User, Queue string
-	Priority          int32   // the job's priority; jobs with a higher number go first
-	Weight            float64 // the job's weight in fair sharing; 0 means 1
-	Maps, Reduces     int32
-	MapSize           Resource // memory and cores of the container of one map
-	ReduceSize        Resource
+	// Pool is the group of jobs among which a scheduler model such as fair1
+	// shares the slots. YARN knows nothing of it. "" means a pool named like the
+	// queue.
+	Pool          string
+	Priority      int32   // the job's priority; jobs with a higher number go first
+	Weight        float64 // the job's weight in fair sharing; 0 means 1
+	Maps, Reduces int32
+	MapSize       Resource // memory and cores of the container of one map
+	ReduceSize    Resource
 	// Replicas are the nodes that store each map's input on disk, and Cached are
 	// the nodes that have it in the HDFS cache. If these lists cover fewer maps
 	// than the job has, the other maps have no such nodes.
@@ -75,6 +79,7 @@ type job struct {
 	priority  int32
 	queue     QueueID
 	user      UserID
+	pool      PoolID
 	weight    float64
 	size      [2]Resource // by kind of task: memory and cores of one container
 	held      Resource
@@ -153,6 +158,7 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 		priority: spec.Priority, weight: spec.Weight,
 		queue:     QueueID(intern(s.names.queue, &s.names.queues, spec.Queue)),
 		user:      UserID(intern(s.names.user, &s.names.users, spec.User)),
+		pool:      PoolID(intern(s.names.pool, &s.names.pools, cmp.Or(spec.Pool, spec.Queue))),
 		size:      [2]Resource{spec.MapSize, spec.ReduceSize},
 		name:      spec.Name,
 		submitted: s.now,
@@ -353,7 +359,7 @@ func (s *State) EndJob(id JobID) {
 	if j.counts[Map].running+j.counts[Reduce].running > 0 {
 		for t, n := range j.where {
 			if n >= 0 {
-				s.giveFor(id, NodeID(n), j.size[j.kind(TaskID(t))])
+				s.giveTask(id, NodeID(n), j.kind(TaskID(t)))
 			}
 		}
 	}

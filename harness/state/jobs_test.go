@@ -10,6 +10,54 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestSlots has nodes of 2 map slots and 1 reduce slot: what fits and what has
+// room goes by kind, and a pool is named by the job, or by its queue.
+func TestSlots(t *testing.T) {
+	s := New()
+	n, err := s.AddNode("n0", "r", Resource{4096, 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := s.View()
+	if maps := v.Slots(n, Map); maps != 4 {
+		t.Errorf("without slots: %d maps fit, want 4 by the cores", maps)
+	}
+	s.SetSlots(2, 1)
+	id, err := s.Submit(&JobSpec{Queue: "q", Maps: 3, Reduces: 2, MapSize: Resource{512, 1}, ReduceSize: Resource{512, 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pooled, err := s.Submit(&JobSpec{Queue: "q", Pool: "small", Maps: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := v.PoolName(v.Pool(id)), v.PoolName(v.Pool(pooled)); a != "q" || b != "small" || v.Pools() != 2 {
+		t.Errorf("pools %q and %q of %d, want q and small of 2", a, b, v.Pools())
+	}
+	s.Ask(id, Map, 3)
+	s.Ask(id, Reduce, 2)
+	for _, step := range []struct {
+		task                      TaskID
+		fitsMap, fitsReduce, room bool // after it has started
+	}{{0, true, true, true}, {1, false, true, true}, {3, false, false, false}} {
+		if err := s.Start(id, step.task, n); err != nil {
+			t.Fatal(err)
+		}
+		if m, r := v.Fits(n, id, Map), v.Fits(n, id, Reduce); m != step.fitsMap || r != step.fitsReduce || v.HasRoom(n) != step.room {
+			t.Errorf("after task %d a map fits: %v, a reduce: %v, room: %v; want %+v", step.task, m, r, v.HasRoom(n), step)
+		}
+	}
+	if _, err := s.Reserve(id, Map, None, n); err == nil || !strings.Contains(err.Error(), "all 2 map slots") {
+		t.Errorf("reserving a third map: error %v, want one about the 2 map slots", err)
+	}
+	if err := s.Finish(id, 1); err != nil {
+		t.Fatal(err)
+	}
+	if !v.HasRoom(n) || v.FreeSlots(n, Map) != 1 || v.FreeSlots(n, Reduce) != 0 {
+		t.Errorf("after a map has ended, %d map slots and %d reduce slots are free, want 1 and 0", v.FreeSlots(n, Map), v.FreeSlots(n, Reduce))
+	}
+}
+
 // fourNodes is two racks of two nodes with two slots each, and a job whose maps
 // have their blocks on the nodes given; the maps are asked for.
 func fourNodes(t *testing.T, replicas ...[]NodeID) (*State, JobID) {

@@ -7,6 +7,7 @@ type node struct {
 	free     Resource // memory and cores of the node that neither containers nor reservations (containers decided on but not started) take
 	up       bool
 	label    string
+	taken    [2]int32 // by kind of task: containers and reservations of jobs on the node
 }
 
 // AddNode adds a node that is up. The parameter capacity is the node's memory
@@ -62,6 +63,17 @@ func (s *State) SetCapacity(n NodeID, capacity Resource) {
 	s.noteRoom(n)
 }
 
+// SetSlots limits how many maps and how many reduces each node runs at the same
+// time, as the TaskTrackers of Hadoop 1 did with map slots and reduce slots. A
+// limit of 0 for both means that only memory and cores count, as in YARN. A
+// task in a reservation takes a slot. Whatever else Hold takes does not.
+func (s *State) SetSlots(maps, reduces int32) {
+	s.slots = [2]int32{maps, reduces}
+	for n := range s.nodes {
+		s.noteRoom(NodeID(n))
+	}
+}
+
 // SetLabel sets a node's YARN node label. An empty label means the default
 // partition.
 func (s *State) SetLabel(n NodeID, label string) { s.nodes[n].label = label }
@@ -91,6 +103,18 @@ func (s *State) Release(n NodeID, job JobID, r Resource) {
 	s.giveFor(job, n, r)
 }
 
+// takeTask takes a node's memory and cores for a container of a task of kind k.
+func (s *State) takeTask(id JobID, n NodeID, k Kind) {
+	s.nodes[n].taken[k]++
+	s.takeFor(id, n, s.jobs[id].size[k])
+}
+
+// giveTask frees what takeTask took.
+func (s *State) giveTask(id JobID, n NodeID, k Kind) {
+	s.nodes[n].taken[k]--
+	s.giveFor(id, n, s.jobs[id].size[k])
+}
+
 func (s *State) takeFor(id JobID, n NodeID, r Resource) {
 	s.take(n, r)
 	s.noteChange(id)
@@ -108,7 +132,7 @@ func (s *State) giveFor(id JobID, n NodeID, r Resource) {
 func (s *State) take(n NodeID, r Resource) {
 	x := &s.nodes[n]
 	x.free = x.free.Sub(r)
-	if !x.free.Holds(s.small) {
+	if !s.open(x) {
 		s.room[n>>6] &^= 1 << (n & 63)
 	}
 }
@@ -116,9 +140,19 @@ func (s *State) take(n NodeID, r Resource) {
 func (s *State) give(n NodeID, r Resource) {
 	x := &s.nodes[n]
 	x.free = x.free.Add(r)
-	if x.up && x.free.Holds(s.small) {
+	if x.up && s.open(x) {
 		s.room[n>>6] |= 1 << (n & 63)
 	}
+}
+
+// open reports whether a node has room for the smallest container and, if there
+// are slots, a slot of some kind is free.
+func (s *State) open(x *node) bool {
+	return x.free.Holds(s.small) && (s.hasSlot(x, Map) || s.hasSlot(x, Reduce))
+}
+
+func (s *State) hasSlot(x *node, k Kind) bool {
+	return x.taken[k] < s.slots[k] || s.slots == [2]int32{}
 }
 
 func (s *State) noteRoom(n NodeID) {

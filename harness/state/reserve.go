@@ -49,6 +49,8 @@ func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, er
 		why = fmt.Sprintf("task %d %s", t, s.taskState(j.where[t]))
 	case !x.up:
 		why = "the node is down"
+	case !s.hasSlot(x, k):
+		why = fmt.Sprintf("all %d %v slots of the node are taken", s.slots[k], k)
 	case !x.free.Holds(j.size[k]):
 		why = fmt.Sprintf("the node has %v free, but the container takes %v", x.free, j.size[k])
 	}
@@ -65,7 +67,7 @@ func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, er
 	s.reservations[r] = reservation{live: true, kind: k, job: id, node: n}
 	j.reservations++
 	s.assign(r, t)
-	s.takeFor(id, n, j.size[k])
+	s.takeTask(id, n, k)
 	return r, nil
 }
 
@@ -103,7 +105,7 @@ func (s *State) Cancel(r ReservationID) {
 	}
 	x := s.reservations[r]
 	j := &s.jobs[x.job]
-	s.giveFor(x.job, x.node, j.size[x.kind])
+	s.giveTask(x.job, x.node, x.kind)
 	if x.task == None {
 		j.held = j.held.Sub(j.size[x.kind])
 	} else {

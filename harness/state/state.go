@@ -53,6 +53,10 @@ type QueueID int32
 // submitted.
 type UserID int32
 
+// PoolID numbers pools from 0, in the order in which their first jobs were
+// submitted.
+type PoolID int32
+
 // None stands for no node, no task, no job or no reservation.
 const None = -1
 
@@ -114,6 +118,7 @@ type State struct {
 	racks []int32 // by node: number of the node's rack; kept apart from the nodes' other data, since submitting a job reads only the racks
 	room  []uint64
 	small Resource
+	slots [2]int32 // by kind of task: how many of its tasks a node runs at the same time; both 0: there is no such limit
 	total Resource
 	up    int32
 
@@ -142,18 +147,18 @@ type State struct {
 	view   View
 }
 
-// names maps names of nodes, racks, queues and users to their ids, and ids to
+// names maps names of nodes, racks, queues, users and pools to their ids, and ids to
 // names. Go's maps are never ranged over here, because their order is random.
 type names struct {
-	nodes, racks, queues, users []string
-	node, rack, queue, user     map[string]int32
+	nodes, racks, queues, users, pools []string
+	node, rack, queue, user, pool      map[string]int32
 }
 
 // New returns the state of an empty cluster at time 0.
 func New() *State {
 	s := &State{small: Resource{1, 1}}
 	s.names.node, s.names.rack = map[string]int32{}, map[string]int32{}
-	s.names.queue, s.names.user = map[string]int32{}, map[string]int32{}
+	s.names.queue, s.names.user, s.names.pool = map[string]int32{}, map[string]int32{}, map[string]int32{}
 	s.view.s = s
 	return s
 }
@@ -187,8 +192,8 @@ func (s *State) noteChange(id JobID) {
 	s.changed++
 }
 
-// intern returns the number of the name of a node, rack, queue or user. A new
-// name gets the next free number.
+// intern returns the number of the name of a node, rack, queue, user or pool. A
+// new name gets the next free number.
 func intern(numbers map[string]int32, list *[]string, name string) int32 {
 	n, ok := numbers[name]
 	if !ok {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 // plain is the same cluster kept in the simplest way, to compare with: every
 // look-up goes through all tasks.
 type plain struct {
+	slots    [2]int32 // of each node, by kind; both 0: no limit
 	racks    []RackID
 	capacity []Resource
 	up       []bool
@@ -100,19 +102,38 @@ func (j *plainJob) queue() []TaskID {
 
 func (p *plain) free(n NodeID) Resource {
 	r := p.capacity[n]
-	for _, j := range p.jobs {
+	p.tasksOn(n, func(j *plainJob, k Kind) { r = r.Sub(j.size[k]) })
+	return r
+}
+
+// tasksOn calls yield for each task that runs on a node or has a reservation there.
+func (p *plain) tasksOn(n NodeID, yield func(*plainJob, Kind)) {
+	for i := range p.jobs {
+		j := &p.jobs[i]
 		for t, at := range j.node {
 			if j.state[t] == "running" && at == n {
-				r = r.Sub(j.size[j.kind(TaskID(t))])
+				yield(j, j.kind(TaskID(t)))
 			}
 		}
 	}
 	for _, h := range p.held {
 		if h.node == n {
-			r = r.Sub(p.jobs[h.job].size[h.kind])
+			yield(&p.jobs[h.job], h.kind)
 		}
 	}
-	return r
+}
+
+func (p *plain) taken(n NodeID, k Kind) (taken int32) {
+	p.tasksOn(n, func(_ *plainJob, of Kind) {
+		if of == k {
+			taken++
+		}
+	})
+	return taken
+}
+
+func (p *plain) hasSlot(n NodeID, k Kind) bool {
+	return p.slots == [2]int32{} || p.taken(n, k) < p.slots[k]
 }
 
 // TestStateAgainstPlain puts random events into a State and its plain twin, and
@@ -131,6 +152,10 @@ func TestStateAgainstPlain(t *testing.T) {
 			p.racks = append(p.racks, s.View().Rack(NodeID(n)))
 			p.capacity = append(p.capacity, capacity)
 			p.up = append(p.up, true)
+		}
+		if rapid.Bool().Draw(t, "has slots") {
+			p.slots = [2]int32{rapid.Int32Range(0, 3).Draw(t, "map slots"), rapid.Int32Range(0, 2).Draw(t, "reduce slots")}
+			s.SetSlots(p.slots[Map], p.slots[Reduce])
 		}
 		w := &twins{s: s, p: p, priorities: rapid.Bool().Draw(t, "priorities")}
 		t.Repeat(map[string]func(*rapid.T){
@@ -228,7 +253,7 @@ func (w *twins) reserve(t *rapid.T) {
 		ask, task = None, w.expected(id, k, n)
 	}
 	r, err := w.s.Reserve(id, k, ask, n)
-	may := task != None && j.waits(task) && w.p.up[n] && w.p.free(n).Holds(j.size[k])
+	may := task != None && j.waits(task) && w.p.up[n] && w.p.free(n).Holds(j.size[k]) && w.p.hasSlot(n, k)
 	if (err == nil) != may {
 		t.Fatalf("reserve of task %d on %d: error %v, may is %v", task, n, err, may)
 	}
@@ -419,8 +444,17 @@ func (w *twins) compare(t *rapid.T) {
 		if got, want := v.Free(n), w.p.free(n); got != want {
 			t.Fatalf("free on node %d: %v, want %v", n, got, want)
 		}
-		if got, want := v.HasRoom(n), w.p.up[n] && w.p.free(n).Holds(Resource{1, 1}); got != want {
+		if got, want := v.HasRoom(n), w.p.up[n] && w.p.free(n).Holds(Resource{1, 1}) && (w.p.hasSlot(n, Map) || w.p.hasSlot(n, Reduce)); got != want {
 			t.Fatalf("room on node %d: %v, want %v", n, got, want)
+		}
+		for _, k := range []Kind{Map, Reduce} {
+			want := int32(math.MaxInt32)
+			if w.p.slots != [2]int32{} {
+				want = w.p.slots[k] - w.p.taken(n, k)
+			}
+			if got := v.FreeSlots(n, k); v.Taken(n, k) != w.p.taken(n, k) || got != want {
+				t.Fatalf("node %d has %d %vs and %d free slots, want %d and %d", n, v.Taken(n, k), k, got, w.p.taken(n, k), want)
+			}
 		}
 		if w.p.up[n] {
 			total = total.Add(w.p.capacity[n])

@@ -109,7 +109,7 @@ func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 	}
 	j.where[t] = int32(n)
 	c.running++
-	s.takeFor(id, n, j.size[k])
+	s.takeTask(id, n, k)
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (s *State) Finish(id JobID, t TaskID) error {
 	j.where[t] = doneTask
 	j.counts[k].running--
 	j.counts[k].done++
-	s.giveFor(id, NodeID(n), j.size[k])
+	s.giveTask(id, NodeID(n), k)
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 	switch {
 	case w >= 0:
 		j.counts[k].running--
-		s.giveFor(id, NodeID(w), j.size[k])
+		s.giveTask(id, NodeID(w), k)
 	case w == doneTask:
 		j.counts[k].done--
 		s.noteChange(id)

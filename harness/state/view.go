@@ -1,6 +1,9 @@
 package state
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // View is the read-only picture of a cluster that scheduler models get. View
 // counts each scheduling decision as carried out: the container's memory and
@@ -44,15 +47,42 @@ func (v *View) Capacity(n NodeID) Resource { return v.s.nodes[n].capacity }
 // It is negative if the node's capacity shrank below what its containers take.
 func (v *View) Free(n NodeID) Resource { return v.s.nodes[n].free }
 
-// Fits reports whether a node is up and has enough free memory and cores for
-// one more container of the job, for a task of kind k.
+// Fits reports whether a node is up and has enough free memory and cores, and a
+// free slot if there are slots, for one more container of the job, for a task
+// of kind k.
 func (v *View) Fits(n NodeID, id JobID, k Kind) bool {
 	x := &v.s.nodes[n]
-	return x.up && x.free.Holds(v.s.jobs[id].size[k])
+	return x.up && x.free.Holds(v.s.jobs[id].size[k]) && v.s.hasSlot(x, k)
+}
+
+// Slots returns how many tasks of kind k a node can run at the same time. If
+// State.SetSlots set no limit, it is how many of the smallest containers the
+// node can hold.
+func (v *View) Slots(n NodeID, k Kind) int32 {
+	if v.s.slots != [2]int32{} {
+		return v.s.slots[k]
+	}
+	has, small := v.s.nodes[n].capacity, v.s.small
+	return min(has.MemoryMB/max(1, small.MemoryMB), has.VCores/max(1, small.VCores))
+}
+
+// Taken returns how many tasks of kind k run on a node or are to start there,
+// by the scheduler's decisions. Speculative attempts do not count.
+func (v *View) Taken(n NodeID, k Kind) int32 { return v.s.nodes[n].taken[k] }
+
+// FreeSlots returns how many more tasks of kind k a node may run by its slots,
+// whatever memory they need. Without slots there is no such limit, and the
+// result is math.MaxInt32.
+func (v *View) FreeSlots(n NodeID, k Kind) int32 {
+	if v.s.slots == [2]int32{} {
+		return math.MaxInt32
+	}
+	return v.s.slots[k] - v.s.nodes[n].taken[k]
 }
 
 // HasRoom reports whether a node is up and has room for the smallest container
-// that a job may ask for, as State.SetSmallest has set it.
+// that a job may ask for, as State.SetSmallest has set it. If there are slots,
+// one of any kind must be free too.
 func (v *View) HasRoom(n NodeID) bool { return v.s.room[n>>6]>>(n&63)&1 != 0 }
 
 // WithRoom appends the nodes with room for the smallest container to the slice
@@ -91,6 +121,13 @@ func (v *View) QueueName(q QueueID) string { return v.s.names.queues[q] }
 
 // UserName returns a user's name.
 func (v *View) UserName(u UserID) string { return v.s.names.users[u] }
+
+// Pools returns how many pools have had a job. All pool ids are below this
+// number.
+func (v *View) Pools() int { return len(v.s.names.pools) }
+
+// PoolName returns a pool's name.
+func (v *View) PoolName(p PoolID) string { return v.s.names.pools[p] }
 
 // NodeNamed returns the node with the given name, or None if there is none.
 func (v *View) NodeNamed(name string) NodeID {
@@ -140,6 +177,10 @@ func (v *View) Queue(id JobID) QueueID { return v.s.jobs[id].queue }
 
 // User returns the user who submitted a job.
 func (v *View) User(id JobID) UserID { return v.s.jobs[id].user }
+
+// Pool returns a job's pool, a group of jobs among which some scheduler models
+// share the slots.
+func (v *View) Pool(id JobID) PoolID { return v.s.jobs[id].pool }
 
 // Priority returns a job's priority. Jobs with a higher number go first.
 func (v *View) Priority(id JobID) int32 { return v.s.jobs[id].priority }

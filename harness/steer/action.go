@@ -107,6 +107,9 @@ func decode[T any](data []byte) (any, error) {
 type Submission struct {
 	Number string `json:"number"` // the NN in the group's node labels aNN, mNN and rNN, such as "00"
 	Tag    string `json:"tag"`    // YARN application tag of the jobs, in lower case
+	// Pool is the group of jobs among which the model shares slots; empty means the
+	// jobs' queue.
+	Pool string `json:"pool,omitempty"`
 }
 
 // Failure is the error of a call to the cluster, in a form that a recording of steering

@@ -152,6 +152,7 @@ func New(o Options) (*Core, map[string]string, error) {
 	if o.Setup.Smallest != (state.Resource{}) {
 		c.state.SetSmallest(o.Setup.Smallest)
 	}
+	c.state.SetSlots(o.Setup.MapSlots, o.Setup.ReduceSlots)
 	for _, name := range o.Setup.Keep {
 		if !slices.ContainsFunc(o.Nodes, func(n yarnclient.Node) bool { return n.Host == name }) {
 			return nil, nil, fmt.Errorf("keep node %s: YARN has no node of that name", name)

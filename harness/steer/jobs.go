@@ -115,7 +115,7 @@ func kindOf(priority int) (state.Kind, bool) {
 // submit starts to steer a job whose staging directory was read.
 func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	files.locate(c.view)
-	files.Spec.Priority = int32(app.Priority)
+	files.Spec.Priority, files.Spec.Pool = int32(app.Priority), sub.Pool
 	id, err := c.state.Submit(&files.Spec)
 	if err != nil {
 		c.log(Warn, "a job is not steered", "application", app.ID, "error", err)

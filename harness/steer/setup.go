@@ -28,6 +28,9 @@ type Setup struct {
 	// job's node label. 0 means 5 s, or ten NodeManager heartbeats if that is
 	// longer.
 	GrantLimit time.Duration
+	// MapSlots and ReduceSlots, if not 0, are how many maps and reduces a worker runs
+	// at the same time at most. Memory and cores limit them too.
+	MapSlots, ReduceSlots int32
 	// Keep names hosts of workers that are not steered, so that they serve jobs
 	// submitted by others. Those jobs would otherwise wait forever.
 	Keep []string

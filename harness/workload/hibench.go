@@ -1,28 +1,101 @@
 package workload
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/replay"
+	"heddle/harness/workload/hive"
 	"heddle/hibench"
+	"heddle/hibench/tables"
 )
 
-// hiBench is one of HiBench's workloads wordcount, sort and terasort, as an
+// hiBench is one of the HiBench workloads that package hibench runs, as an
 // experiment file describes it.
 type hiBench struct{ config.Workload }
 
 // On returns the workload, ready to run on a cluster with HiBench's jobs. These
 // run through HiBench's scripts, or directly if there is no HiBench checkout.
-func (w hiBench) On(place hibench.Env) (Live, error) { return hibench.New(place, w.Spec()) }
+func (w hiBench) On(place Place) (Live, error) {
+	live := &hiBenchLive{place: place, config: w.Workload}
+	if hibench.SQL(w.Name) {
+		return live, nil // Prepare makes the runner, since it may have to fetch Hive
+	}
+	var err error
+	live.runner, err = hibench.New(place.Env, w.Spec())
+	return live, err
+}
+
+// hiBenchLive is one of HiBench's workloads on a real cluster.
+type hiBenchLive struct {
+	place  Place
+	config config.Workload
+	runner *hibench.Runner
+}
+
+func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
+	if w.runner == nil {
+		env, spec := w.place.Env, w.config.Spec()
+		spec.Seed = w.place.Seed
+		var err error
+		if home := w.place.Cluster.Config.Hive; home != "" {
+			env.Hive = filepath.Join(home, "lib")
+		} else if env.Hive, err = hive.Jars(ctx); err != nil {
+			return Input{}, err
+		}
+		if w.runner, err = hibench.New(env, spec); err != nil {
+			return Input{}, err
+		}
+	}
+	d, err := w.runner.Prepare(ctx, tag)
+	return Input{Path: d.Path, Bytes: d.Bytes}, err
+}
+
+// Submissions returns the workload's equal jobs, all submitted at once.
+func (w *hiBenchLive) Submissions() []Submission {
+	list := make([]Submission, max(w.config.Jobs, 1))
+	jobs := 1
+	if w.config.Name == hibench.Grep {
+		jobs = hibench.GrepJobs
+	}
+	for i := range list {
+		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Jobs: jobs}
+	}
+	return list
+}
+
+func (w *hiBenchLive) Run(ctx context.Context, _ int, tag string, settings ...hibench.Setting) (Ran, error) {
+	r, err := w.runner.Run(ctx, tag, settings...)
+	if r.Report == nil {
+		return Ran{}, err
+	}
+	return Ran{Report: r.Report.Line}, err
+}
+
+func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*measure.Job) ([]string, error) {
+	c := &hibench.Counters{}
+	for _, j := range jobs {
+		c.MapInputRecords += j.Records.MapInput
+		c.MapOutputRecords += j.Records.MapOutput
+		c.ReduceOutputRecords += j.Records.ReduceOutput
+	}
+	check, err := w.runner.Check(ctx, tag, c)
+	return check.Compared, err
+}
+
+func (w *hiBenchLive) Clean(tag string) error { return w.runner.Clean(tag) }
 
 // Twin returns the simulated counterpart of the workload. It has as many equal
-// jobs at the same time as the workload, with the same input.
+// jobs at the same time as the workload, with the same input. grep
+// and a join have a second job for each of them, which starts when it has ended.
 func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
@@ -38,24 +111,35 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 			Map: replay.Phase{MsPerMiB: shape.MapMsPerMiB, Corrected: 1}, Reduce: replay.Phase{MsPerMiB: shape.ReduceMsPerMiB, Corrected: 1},
 		},
 	}
-	for range max(w.Jobs, 1) {
+	for i := range max(w.Jobs, 1) {
+		job.Pool = w.Pool(i)
 		t.Jobs = append(t.Jobs, job)
 	}
-	lengths := make([]int64, shape.Files)
-	for i := range lengths {
-		lengths[i] = shape.FileBytes
+	if w.Name == hibench.Grep {
+		t.follow(&shape, "grep-search", "grep-sort")
+	}
+	if w.Name == string(tables.Join) {
+		t.follow(&shape, w.Name, w.Name)
+	}
+	for i := range shape.Files {
 		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
 	}
-	if cache.Fraction > 0 {
-		chosen := ChooseFiles(lengths, cache.Fraction, cache.Seed)
-		if len(chosen) == 0 {
-			return nil, fmt.Errorf("cache.fraction: %v of the %d files of %s is less than half a file, so nothing would be cached; give a larger fraction, or write the input with more maps", cache.Fraction, len(lengths), w.Label)
-		}
-		for _, i := range chosen {
-			t.Files[i].Cached = true
-		}
+	return t, t.cache(cache)
+}
+
+// follow adds to each job a second one that sorts what the first wrote, as grep
+// and a join do. It has a map for each file that a reduce of the first wrote, and
+// one reduce.
+func (t *Twin) follow(s *hibench.Shape, firstName, secondName string) {
+	written := float64(s.FileBytes*int64(s.Files)) * s.MapOutputPerByte * s.ReduceOutputPerByte
+	for i := range t.Jobs {
+		first := &t.Jobs[i]
+		first.Name = firstName
+		second := *first
+		second.Name, second.After, second.Reduces = secondName, i+1, 1
+		second.FollowMaps, second.FollowBytes = first.Reduces, max(1, int64(written)/int64(first.Reduces))
+		t.Jobs = append(t.Jobs, second)
 	}
-	return t, nil
 }
 
 // hadoopSlowStart is Hadoop's default for the share of maps that must be done

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
@@ -22,18 +24,42 @@ type Twin struct {
 	// Costs are typical costs of the workload's tasks, such as computing times,
 	// for simulations without a calibration.
 	Costs replay.Workload
+	// Warnings say what the workload leaves out or makes up.
+	Warnings []string
 }
 
-// Job is one job of a simulated workload, as YARN would run it. It reads all
-// files of the workload.
+// Job is one job of a simulated workload, as YARN would run it.
 type Job struct {
-	Name                              string
+	Name string
+	At   time.Duration // when it is submitted, counted from the first job
+	User string        // empty means heddle
+	// After is the number of the job, counted from 1 in Twin.Jobs, after whose end
+	// this job is submitted; 0 means that it is submitted at its time At. Such a
+	// job has FollowMaps maps, which read FollowBytes each that the job before
+	// wrote. It is not known on which nodes these are.
+	After                             int
+	FollowMaps                        int32
+	FollowBytes                       int64
 	Queue                             string
+	Pool                              string // group of jobs among which a model shares slots; empty means the queue
 	Priority                          int32
 	Reduces                           int32
 	SlowStart                         float64
 	MapMemoryBytes, ReduceMemoryBytes int64
 	MapVCores, ReduceVCores           int32
+	// Maps and Work say what each map reads and what each task does. If Maps is
+	// nil, the job has one map for each block of all files of the workload, and
+	// its tasks cost what the calibration says.
+	Maps []Split
+	Work replay.JobWork
+	// Asked is what the job is asked to do; nil if nobody says.
+	Asked *Asked
+}
+
+// Split is the part of an input file that one map reads.
+type Split struct {
+	File                     int // index in Twin.Files
+	OffsetBytes, LengthBytes int64
 }
 
 // File is an input file of a simulated workload. Cached says that its blocks
@@ -42,6 +68,26 @@ type File struct {
 	Path   string
 	Bytes  int64
 	Cached bool
+}
+
+// cache marks the files that an experiment puts into the HDFS cache. It fails
+// if these would be none.
+func (t *Twin) cache(c config.Cache) error {
+	if c.Fraction == 0 {
+		return nil
+	}
+	lengths := make([]int64, len(t.Files))
+	for i, f := range t.Files {
+		lengths[i] = f.Bytes
+	}
+	chosen := ChooseFiles(lengths, c.Fraction, c.Seed)
+	if len(chosen) == 0 {
+		return fmt.Errorf("cache.fraction: %v of the %d files of %s is less than half a file, so nothing would be cached; give a larger fraction, or write the input with more maps", c.Fraction, len(t.Files), t.Workload)
+	}
+	for _, i := range chosen {
+		t.Files[i].Cached = true
+	}
+	return nil
 }
 
 // Conf contains the cluster's values of those Hadoop properties that a
@@ -56,42 +102,124 @@ type Conf struct {
 }
 
 // Events returns the simulated workload as the events of a trace, from which a
-// replay can start. All jobs are submitted at time 0, and no task has run yet.
+// replay can start. No task has run yet. The jobs must be in order of submission.
+// The method After says which jobs a replay has to submit later.
 // Blocks are placed on the workers of c by the NameNode's rules. These depend
 // on which worker writes a file. The writers are spread evenly over the
 // workers, as YARN spreads maps without input, in an order that depends on the
 // seed.
 func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Event, error) {
-	splits, err := t.place(c, d, seed)
+	blocks, err := t.place(c, d, seed)
 	if err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", t.Workload, err)
 	}
 	var events []traces.Event
-	for _, s := range splits {
-		events = append(events, s.replicas...)
+	for _, f := range blocks {
+		for i := range f {
+			events = append(events, f[i].replicas...)
+		}
 	}
-	for i, j := range t.Jobs {
-		id := traces.JobID(fmt.Sprintf("job_0_%04d", i+1))
+	whole := wholeBlocks(blocks)
+	for i := range t.Jobs {
+		j, id, at := &t.Jobs[i], jobID(i), traces.Time(t.Jobs[i].At)
+		splits := whole
+		switch {
+		case j.After > 0:
+			splits = make([]split, j.FollowMaps)
+			for m := range splits {
+				splits[m].bytes = j.FollowBytes
+			}
+		case j.Maps != nil:
+			splits = make([]split, len(j.Maps))
+			for m, s := range j.Maps {
+				splits[m] = mainBlock(blocks[s.File], s, d.BlockBytes)
+			}
+		}
 		events = append(events, &traces.JobSubmitted{
-			Job: id, Name: j.Name, Workload: t.Workload, User: "heddle", Queue: j.Queue, Priority: j.Priority,
+			T: at, Job: id, Name: j.Name, Workload: t.Workload, User: cmp.Or(j.User, "heddle"), Queue: j.Queue, Pool: j.Pool, Priority: j.Priority,
 			Maps: int32(len(splits)), Reduces: j.Reduces, SlowStart: j.SlowStart,
 			MapMemoryBytes: cmp.Or(j.MapMemoryBytes, d.TaskBytes), MapVCores: j.MapVCores,
 			ReduceMemoryBytes: cmp.Or(j.ReduceMemoryBytes, d.TaskBytes), ReduceVCores: j.ReduceVCores,
 		})
 		for m, s := range splits {
 			events = append(events, &traces.TaskScheduled{
-				Task: traces.Task{Job: id, Kind: traces.Map, Index: int32(m)}, SplitHosts: s.hosts,
-				Path: s.path, OffsetBytes: s.offset, LengthBytes: s.bytes, Blocks: []traces.Block{s.block},
+				T: at, Task: traces.Task{Job: id, Kind: traces.Map, Index: int32(m)}, SplitHosts: s.hosts,
+				Path: s.path, OffsetBytes: s.offset, LengthBytes: s.bytes, Blocks: s.blocks(),
 			})
 		}
 		for r := range j.Reduces {
-			events = append(events, &traces.TaskScheduled{Task: traces.Task{Job: id, Kind: traces.Reduce, Index: r}})
+			events = append(events, &traces.TaskScheduled{T: at, Task: traces.Task{Job: id, Kind: traces.Reduce, Index: r}})
 		}
 	}
 	return events, nil
 }
 
-// split is the block of an input file that one map reads.
+// jobID returns the id of the twin's job with index i in simulated traces.
+func jobID(i int) traces.JobID { return traces.JobID(fmt.Sprintf("job_0_%04d", i+1)) }
+
+// Work returns the work of those jobs that say what each of their tasks does,
+// by the ids of the jobs in the twin's events.
+func (t *Twin) Work() map[traces.JobID]replay.JobWork {
+	all := map[traces.JobID]replay.JobWork{}
+	for i := range t.Jobs {
+		if t.Jobs[i].Maps != nil {
+			all[jobID(i)] = t.Jobs[i].Work
+		}
+	}
+	return all
+}
+
+// Achieved compares what the twin's jobs did in a simulation with what they were
+// asked to do. It is nil if they were asked for nothing.
+func (t *Twin) Achieved(jobs []*measure.Job) *Achieved {
+	byID := map[traces.JobID]*measure.Job{}
+	for _, j := range jobs {
+		byID[j.ID] = j
+	}
+	var done []Done
+	for i := range t.Jobs {
+		d := Done{Asked: t.Jobs[i].Asked}
+		if j := byID[jobID(i)]; j != nil {
+			d.Jobs = []*measure.Job{j}
+		}
+		done = append(done, d)
+	}
+	return Achieve(done)
+}
+
+// wholeBlocks returns splits of which each is a block. As in MapReduce, a last
+// block shorter than a tenth of the block before belongs to the same split as
+// that block.
+func wholeBlocks(files [][]split) []split {
+	var splits []split
+	for _, f := range files {
+		for b, s := range f {
+			if last := len(splits) - 1; b > 0 && b == len(f)-1 && s.bytes*10 < f[0].bytes {
+				splits[last].bytes += s.bytes
+				continue
+			}
+			splits = append(splits, s)
+		}
+	}
+	return splits
+}
+
+// mainBlock returns the split that a map reads, in the block that has most of
+// it. Its hosts are those that Hadoop would give the split.
+func mainBlock(file []split, s Split, blockBytes int64) split {
+	end := s.OffsetBytes + s.LengthBytes
+	best, most := 0, int64(-1)
+	for b := s.OffsetBytes / blockBytes; b < int64(len(file)) && b*blockBytes < end; b++ {
+		if part := min(end, (b+1)*blockBytes) - max(s.OffsetBytes, b*blockBytes); part > most {
+			best, most = int(b), part
+		}
+	}
+	out := file[best]
+	out.offset, out.bytes, out.replicas = s.OffsetBytes, s.LengthBytes, nil
+	return out
+}
+
+// split is a block of an input file, or what one map reads of it.
 type split struct {
 	path          string
 	offset, bytes int64
@@ -100,10 +228,30 @@ type split struct {
 	replicas      []traces.Event // trace events that say which nodes store the block
 }
 
-// place chooses the workers of c that store the files' blocks, and makes the
-// splits. As in MapReduce, a last block shorter than a tenth of the block
-// before belongs to the same split as that block.
-func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, error) {
+// blocks returns the split's block; none if the split is no part of an input
+// file.
+func (s *split) blocks() []traces.Block {
+	if s.block == 0 {
+		return nil
+	}
+	return []traces.Block{s.block}
+}
+
+// After returns the jobs that follow another one, each with the id of that one,
+// for replay.Config.
+func (t *Twin) After() map[traces.JobID]traces.JobID {
+	after := map[traces.JobID]traces.JobID{}
+	for i, j := range t.Jobs {
+		if j.After > 0 {
+			after[jobID(i)] = jobID(j.After - 1)
+		}
+	}
+	return after
+}
+
+// place chooses the workers of c that store the files' blocks. It returns the
+// blocks of each file.
+func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([][]split, error) {
 	var workers []traces.NodeFacts
 	for _, n := range c.Nodes {
 		if n.Worker {
@@ -125,7 +273,7 @@ func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, erro
 	topology, room := place.InRacks(racks), place.NewCache(sizes)
 	key := draw.Stream(seed, "input")
 	writers := place.Shuffled(key.At(uint64(len(t.Files))), len(workers))
-	var splits []split
+	files, number := make([][]split, len(t.Files)), traces.Block(0)
 	for i, f := range t.Files {
 		blocks := int((f.Bytes + d.BlockBytes - 1) / d.BlockBytes)
 		file := key.At(uint64(i))
@@ -136,12 +284,9 @@ func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, erro
 			room.File(&cached, file.At(1), &replicas, d.BlockBytes, place.Directive{Blocks: blocks, Copies: d.CachedReplicas})
 		}
 		for b := range blocks {
-			s := split{path: f.Path, offset: int64(b) * d.BlockBytes, block: traces.Block(len(splits) + 1)}
+			s := split{path: f.Path, offset: int64(b) * d.BlockBytes, block: number + 1}
+			number++
 			s.bytes = min(d.BlockBytes, f.Bytes-s.offset)
-			if last := len(splits) - 1; b > 0 && b == blocks-1 && s.bytes*10 < d.BlockBytes {
-				splits[last].bytes += s.bytes
-				continue
-			}
 			for _, n := range of(&replicas, b) {
 				s.hosts = append(s.hosts, workers[n].Node)
 				s.replicas = append(s.replicas, &traces.BlockReplica{
@@ -151,10 +296,10 @@ func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, erro
 			for _, n := range of(&cached, b) {
 				s.replicas = append(s.replicas, &traces.BlockCached{Block: s.block, Node: workers[n].Node})
 			}
-			splits = append(splits, s)
+			files[i] = append(files[i], s)
 		}
 	}
-	return splits, nil
+	return files, nil
 }
 
 // The method of returns the nodes that store the block with index b.

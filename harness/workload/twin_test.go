@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"heddle/harness/config"
@@ -133,5 +134,84 @@ func TestTasksFillSlots(t *testing.T) {
 	w.Settings = map[string]string{"mapreduce.map.memory.mb": "1024"}
 	if j := twin(t, w, config.Cache{}, 1).submitted; j.MapMemoryBytes != 1<<30 {
 		t.Errorf("a map takes %d bytes, want the 1 GiB that its workload asks for", j.MapMemoryBytes)
+	}
+}
+
+// TestTwinOfAQuery: a join has a second job, which reads what the first wrote, and
+// has to wait for it. A scan has no reduces. Neither reads the other's files.
+func TestTwinOfAQuery(t *testing.T) {
+	events := func(w config.Workload) (*workload.Twin, []*traces.JobSubmitted, map[traces.JobID]int64) {
+		h, disk, err := workload.Cluster(small())
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := workload.Of(w).Twin(config.Cache{Fraction: 1, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := x.Events(&h.Cluster, disk, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var jobs []*traces.JobSubmitted
+		read := map[traces.JobID]int64{}
+		for _, e := range list {
+			switch e := e.(type) {
+			case *traces.JobSubmitted:
+				jobs = append(jobs, e)
+			case *traces.TaskScheduled:
+				read[e.Task.Job] += e.LengthBytes
+			}
+		}
+		return x, jobs, read
+	}
+	x, jobs, read := events(config.Workload{Name: "join", Label: "join", Visits: 1_000_000, Maps: 6, Reduces: 3})
+	if len(jobs) != 2 || jobs[0].Maps != 12 || jobs[0].Reduces != 3 || jobs[1].Maps != 3 || jobs[1].Reduces != 1 {
+		t.Fatalf("jobs %+v, want 12 maps (blocks) and 3 reduces, then a map for each of them and 1 reduce", jobs)
+	}
+	if after := x.After(); len(after) != 1 || after[jobs[1].Job] != jobs[0].Job {
+		t.Errorf("jobs after others: %v, want the second after the first", after)
+	}
+	first, second := read[jobs[0].Job], read[jobs[1].Job]
+	if first < 150_000_000 || second < 1 || second > first/10 {
+		t.Errorf("the jobs read %d and %d bytes, want about 200 million and much less", first, second)
+	}
+	for _, f := range x.Files {
+		if !f.Cached {
+			t.Errorf("file %+v: want it cached", f)
+		}
+	}
+	if _, jobs, _ := events(config.Workload{Name: "scan", Label: "scan", Profile: "small", Maps: 6, Reduces: 3}); len(jobs) != 1 || jobs[0].Reduces != 0 {
+		t.Errorf("jobs of a scan: %+v, want one without reduces", jobs)
+	}
+	if x, jobs, _ := events(config.Workload{Name: "join", Label: "join", Visits: 1000, Jobs: 2}); len(jobs) != 4 || len(x.After()) != 2 {
+		t.Errorf("two joins have %d jobs, %d of them later; want 4 and 2", len(jobs), len(x.After()))
+	}
+}
+
+// TestGrepTwin: each search is followed by a sort, which reads what the search's
+// reduces wrote and starts when the search has ended.
+func TestGrepTwin(t *testing.T) {
+	w := config.Workload{Name: "grep", Label: "g", Size: 64 * units.MiB, Maps: 4, Reduces: 3, Regex: "a", Jobs: 2}
+	x, err := workload.Of(w).Twin(config.Cache{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[traces.JobID]traces.JobID{"job_0_0003": "job_0_0001", "job_0_0004": "job_0_0002"}
+	if diff := cmp.Diff(want, x.After()); diff != "" {
+		t.Errorf("jobs that follow others (-want +got):\n%s", diff)
+	}
+	l := twin(t, w, config.Cache{}, 1)
+	var sorts int
+	for _, m := range l.maps {
+		if m.Task.Job == "job_0_0003" {
+			sorts++
+			if len(m.Blocks)+len(m.SplitHosts) > 0 || m.LengthBytes <= 0 || m.LengthBytes > 64<<10 {
+				t.Errorf("map of a sort: %+v; want a little input on unknown nodes", m)
+			}
+		}
+	}
+	if l.jobs != 4 || sorts != 3 || l.submitted.Name != "grep-sort" || l.submitted.Reduces != 1 {
+		t.Errorf("%d jobs, %d maps of the first sort, the last job %+v; want 4 jobs, 3 maps, one reduce", l.jobs, sorts, l.submitted)
 	}
 }

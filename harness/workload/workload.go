@@ -1,7 +1,7 @@
 // Package workload contains what experiments run on clusters, and what
 // simulations run in its place. A workload is one or more YARN jobs over an
-// input: HiBench's wordcount, sort and terasort so far, each in a file of its
-// own.
+// input: HiBench's wordcount, sort and terasort, grep of Hadoop's examples,
+// synthetic tasks, or the jobs of a trace. Each kind is a file of its own.
 //
 // On a cluster, a workload prepares its input, runs its jobs under a YARN tag,
 // checks their output and removes it. Its twin is the same jobs in virtual
@@ -15,21 +15,33 @@ package workload
 import (
 	"context"
 	"math/rand/v2"
+	"time"
 
+	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/hibench"
 )
 
 // Workload is one entry in an experiment file's list of workloads. It can run
 // on a real cluster or be simulated.
 type Workload interface {
-	// On returns the workload, ready to run on the cluster that the
-	// argument place describes.
-	On(place hibench.Env) (Live, error)
+	// On returns the workload, ready to run on the cluster that the argument
+	// place describes.
+	On(place Place) (Live, error)
 	// Twin returns the simulated counterpart of the workload. cache says which
 	// part of its input is in the HDFS cache. The error names a setting that a
 	// simulation cannot honour.
 	Twin(cache config.Cache) (*Twin, error)
+}
+
+// Place is where a workload runs: a cluster with its Hadoop installation, and
+// the folders that the workload may use.
+type Place struct {
+	hibench.Env
+	Cluster *clients.Clients // clients of the cluster's daemons
+	Seed    uint64           // the experiment's seed, for inputs that heddle generates
+	Program string           // path of a heddle that can run as a task; empty means the running program
 }
 
 // Live is a workload that runs on a real cluster. Everything that it makes
@@ -38,20 +50,91 @@ type Workload interface {
 type Live interface {
 	// Prepare makes the workload's input, unless the input exists already. The
 	// YARN applications that make it have the tag tag + "-prep".
-	Prepare(ctx context.Context, tag string) (hibench.Data, error)
-	// Run runs the workload once. The given Hadoop settings are added to the
-	// workload's own.
-	Run(ctx context.Context, tag string, settings ...hibench.Setting) (hibench.Result, error)
-	// Check checks the output of the run with the given tag. It compares the
-	// output with the input, and with the counters of the run's applications.
-	// YARN applications that do this have the tag tag + "-check".
-	Check(ctx context.Context, tag string, c *hibench.Counters) (hibench.Check, error)
-	// Clean removes the output of the run with the given tag.
+	Prepare(ctx context.Context, tag string) (Input, error)
+	// Submissions returns what each run of the workload submits. It is called
+	// after Prepare.
+	Submissions() []Submission
+	// Run runs the submission with index i and waits for its end. Its YARN
+	// applications have the given tag. The given Hadoop settings are added to
+	// the workload's own. Several submissions may run at the same time.
+	Run(ctx context.Context, i int, tag string, settings ...hibench.Setting) (Ran, error)
+	// Check checks the output of the submission with index i, and returns in
+	// words what it compared. It compares the output with the input, and with
+	// the counters of the submission's jobs. YARN applications that do this
+	// have the tag tag + "-check".
+	Check(ctx context.Context, i int, tag string, jobs []*measure.Job) (compared []string, err error)
+	// Clean removes the output of the submission with the given tag.
 	Clean(tag string) error
 }
 
+// Input describes the input of a workload in HDFS.
+type Input struct {
+	Path  string // HDFS folder that contains all input files
+	Bytes int64  // total length of the input files
+	// Cached are the paths of input files that the workload itself wants in the
+	// HDFS cache, whatever the experiment's own cache setting.
+	Cached []string
+}
+
+// Submission is one thing that a workload submits: one YARN application, or
+// several that run one after the other.
+type Submission struct {
+	Name string
+	Pool string        // group of jobs among which a model shares slots; empty means the queue
+	At   time.Duration // when it is submitted, counted from the first submission
+	Jobs int           // number of YARN applications that it starts at least
+	// Asked is what its tasks are asked to read, emit and write. It is nil if
+	// the workload does not say.
+	Asked *Asked
+}
+
+// Asked is what one job is asked to do. After the job it is compared with what
+// the job did.
+type Asked struct {
+	Job          string `json:"job"`      // name of the job
+	SubmitMs     int64  `json:"submitMs"` // time of submission, counted from the first submission
+	Maps         int    `json:"maps"`
+	Reduces      int    `json:"reduces"`
+	InputBytes   int64  `json:"inputBytes"`   // bytes that its maps read
+	ShuffleBytes int64  `json:"shuffleBytes"` // bytes that its maps emit for its reduces
+	OutputBytes  int64  `json:"outputBytes"`  // bytes that it writes to HDFS
+	CPUMs        int64  `json:"cpuMs"`        // CPU time that its tasks burn, in ms
+	// How many of InputBytes, ShuffleBytes and OutputBytes were added to reach the
+	// least that a task can read, emit and write.
+	FlooredInput   int64 `json:"flooredInput,omitempty"`
+	FlooredShuffle int64 `json:"flooredShuffle,omitempty"`
+	FlooredOutput  int64 `json:"flooredOutput,omitempty"`
+	// Recorded is what the job of a trace did, for which this job stands; nil if
+	// there is none.
+	Recorded *Recorded `json:"recorded,omitempty"`
+}
+
+// Recorded is what a trace says of a job.
+type Recorded struct {
+	// CompletionMs is the time from the job's submission to its end; -1 if the
+	// trace does not have it.
+	CompletionMs int64            `json:"completionMs"`
+	Locality     measure.Locality `json:"locality"`
+}
+
+// Ran is what the client of a submission reported when it ended.
+type Ran struct {
+	Report string // line of HiBench's own report; empty without HiBench's scripts
+	// Accepted is when YARN answered that it had accepted the submission's job;
+	// zero if the client does not tell.
+	Accepted time.Time
+}
+
 // Of returns the workload that the entry w of an experiment file describes.
-func Of(w config.Workload) Workload { return hiBench{w} }
+func Of(w config.Workload) Workload {
+	switch w.Name {
+	case config.Streaming:
+		return streaming{w}
+	case config.WorkloadTrace:
+		return traced{w}
+	}
+	return hiBench{w}
+}
 
 // ChooseFiles chooses the files to put into the HDFS cache, since HDFS caches
 // whole files. It returns their indexes in a list of files sorted by path.

@@ -140,6 +140,7 @@ func (c *rangeCheck) Uint8(n *uint8)                { c.int(int64(*n)) }
 func (c *rangeCheck) Uint64(*uint64)                { c.next++ } // a block id may be any number, so there is nothing to check
 func (c *rangeCheck) Bool(*bool)                    { c.next++ }
 func (c *rangeCheck) Name(s *string)                { c.text(*s) }
+func (c *rangeCheck) LastName(s *string)            { c.text(*s) }
 func (c *rangeCheck) Text(s *string)                { c.text(*s) }
 func (c *rangeCheck) Nodes(nodes *[]traces.Node)    { c.int(int64(len(*nodes))) }
 func (c *rangeCheck) Blocks(blocks *[]traces.Block) { c.int(int64(len(*blocks))) }

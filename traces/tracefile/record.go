@@ -66,6 +66,12 @@ func (e *encoder) Bool(b *bool) {
 	}
 }
 
+func (e *encoder) LastName(s *string) {
+	if *s != "" {
+		e.Name(s)
+	}
+}
+
 func (e *encoder) Name(s *string) {
 	if *s == "" {
 		e.uint(0)
@@ -219,6 +225,8 @@ func (d *decoder) Float64(f *float64) {
 	d.at += 8
 	*f = math.Float64frombits(n)
 }
+
+func (d *decoder) LastName(s *string) { d.Name(s) }
 
 func (d *decoder) Name(s *string) {
 	n := d.uint()

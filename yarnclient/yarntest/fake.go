@@ -72,6 +72,11 @@ type Config struct {
 	Typed bool
 	// Conf has the configuration properties that the daemons report.
 	Conf map[string]string
+	// Queues are the leaf queues to which applications can be submitted through
+	// REST. nil means any queue.
+	Queues []string
+	// MaxAllocation is the largest container; 0 means 8 GiB and 4 cores.
+	MaxAllocation yarnclient.Resource
 	// Latency is the delay of each request that is sent through Transport.
 	Latency time.Duration
 	// Now is the function that tells the cluster the current time; nil means
@@ -147,6 +152,7 @@ type Fake struct {
 	active   string // address to which the ResourceManager redirects while it is standby
 	apps     []*app
 	appByID  map[string]*app
+	lastApp  int // number of the last application id that was reserved
 	scratch  scratch
 }
 
@@ -165,6 +171,9 @@ func New(cfg Config) *Fake {
 	orElse(&cfg.Expiry, 15*time.Second)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.MaxAllocation == (yarnclient.Resource{}) {
+		cfg.MaxAllocation = yarnclient.Resource{MemoryMB: 8192, VCores: 4}
 	}
 	c := &Fake{
 		cfg: cfg, now: cfg.Now(), haState: yarnclient.HAActive,

@@ -37,16 +37,17 @@ type Job struct {
 // jobs.
 type app struct {
 	Job
-	id, serial string // id of the application, such as application_1_0002, and the part 1_0002 of this id
-	state      string
-	final      string
-	priority   int
-	submitted  time.Time
-	launched   time.Time
-	registered time.Time
-	finished   time.Time
-	attemptNo  int
-	masters    []masterRun
+	id, serial  string // id of the application, such as application_1_0002, and the part 1_0002 of this id
+	state       string
+	final       string
+	diagnostics string // why the application has failed, if the ResourceManager says so
+	priority    int
+	submitted   time.Time
+	launched    time.Time
+	registered  time.Time
+	finished    time.Time
+	attemptNo   int
+	masters     []masterRun
 
 	containerSeq int
 	asks         map[ask]int
@@ -166,6 +167,16 @@ func (c *Fake) Submit(j Job) (string, error) {
 			return "", fmt.Errorf("yarntest: submit %s: unknown label %q", j.Name, l)
 		}
 	}
+	return c.accept(c.nextID(), j).id, nil
+}
+
+// nextID reserves the next application id.
+func (c *Fake) nextID() string {
+	c.lastApp++
+	return fmt.Sprintf("application_%d_%04d", c.id, c.lastApp)
+}
+
+func (c *Fake) accept(id string, j Job) *app {
 	text := func(s *string, otherwise string) {
 		if *s == "" {
 			*s = otherwise
@@ -184,11 +195,10 @@ func (c *Fake) Submit(j Job) (string, error) {
 		j.Run = func(string, int, int) (time.Duration, bool) { return time.Second, false }
 	}
 	a := &app{
-		Job: j, serial: fmt.Sprintf("%d_%04d", c.id, len(c.apps)+1), state: "ACCEPTED", final: "UNDEFINED",
+		Job: j, id: id, serial: strings.TrimPrefix(id, "application_"), state: "ACCEPTED", final: "UNDEFINED",
 		priority: min(j.Priority, maxPriority), submitted: c.now, attemptNo: 1,
 		asks: map[ask]int{{yarnclient.PriorityAM, "*"}: 1}, byTask: map[string]*task{}, attemptByName: map[string]*attempt{},
 	}
-	a.id = "application_" + a.serial
 	for i, hosts := range j.Maps {
 		a.tasks = append(a.tasks, &task{app: a, index: i, hosts: hosts, waiting: true})
 	}
@@ -200,7 +210,7 @@ func (c *Fake) Submit(j Job) (string, error) {
 	}
 	c.apps = append(c.apps, a)
 	c.appByID[a.id] = a
-	return a.id, nil
+	return a
 }
 
 // Resplit changes the hosts of each map's input split. In a real job,

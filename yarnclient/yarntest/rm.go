@@ -25,6 +25,8 @@ func (c *Fake) routes() *http.ServeMux {
 		}),
 		"POST " + cluster + "/nodes/{node}/resource": c.withNode(c.setResource),
 		"GET " + cluster + "/apps":                   c.listApps,
+		"POST " + cluster + "/apps":                  c.submitApp,
+		"POST " + cluster + "/apps/new-application":  c.newApplication,
 		"GET " + cluster + "/apps/{app}": c.withApp(func(w http.ResponseWriter, r *http.Request, a *app) {
 			c.write(w, r, natural, "app", func(w *writer) { c.writeApp(w, a, true) })
 		}),
@@ -294,7 +296,7 @@ func (c *Fake) writeApp(w *writer, a *app, requests bool) {
 		done = 100 * float64(a.mapsDone+a.reducesDone) / float64(n)
 	}
 	w.float("progress", done)
-	w.text("diagnostics", "")
+	w.text("diagnostics", a.diagnostics)
 	w.num("clusterId", c.id)
 	w.text("applicationType", "MAPREDUCE")
 	w.text("applicationTags", a.Tags)

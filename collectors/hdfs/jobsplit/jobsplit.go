@@ -1,20 +1,23 @@
-// Package jobsplit reads the two files in a job's staging folder that tell the
+// Package jobsplit reads and writes the two files in a job's staging folder that tell the
 // ApplicationMaster about input splits. job.split says which input each map
 // reads. job.splitmetainfo says on which hosts that input is stored. Entry i of
-// each file belongs to map i. The package can also write job.splitmetainfo, to
-// tell an ApplicationMaster that has not started yet on which host each map
-// should run.
+// each file belongs to map i. The package can also write both files: for a job
+// that is being submitted, or, of job.splitmetainfo, to tell an
+// ApplicationMaster that has not started yet on which host each map should run.
 //
-// The package supports splits that are parts of files. For other classes of
-// splits, such as TeraGen's row ranges and CombineFileSplit, it returns an
-// UnknownClassError.
+// The package supports splits that are parts of files, and those of Hive's
+// HiveInputFormat, which wrap them. For other classes of splits, such as
+// TeraGen's row ranges, CombineFileSplit and those of Hive's default
+// CombineHiveInputFormat, it returns an UnknownClassError.
 package jobsplit
 
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"unicode/utf8"
 )
 
 // Meta is the entry of one map in the file job.splitmetainfo.
@@ -70,6 +73,11 @@ var fileSplits = map[string]bool{
 	"org.apache.hadoop.mapred.FileSplit":              true,
 }
 
+// hiveSplit is the Java class of splits that Hive writes as the class of the
+// split that it wraps, that split, and the class of an input format. Hive writes
+// the names of these two classes as java.io.DataOutput.writeUTF does.
+const hiveSplit = "org.apache.hadoop.hive.ql.io.HiveInputFormat$HiveInputSplit"
+
 // ParseMeta decodes a whole file job.splitmetainfo.
 func ParseMeta(r io.Reader) ([]Meta, error) {
 	d := &decoder{r: bufio.NewReader(r)}
@@ -123,6 +131,34 @@ func AppendMeta(b []byte, metas []Meta) []byte {
 	return b
 }
 
+// Encode returns the content of the file job.split of a job whose map i reads
+// splits[i]. It also returns the job's entries for job.splitmetainfo, with
+// hosts[i] as the hosts of map i; hosts may be shorter than splits. The class of
+// the splits is that of Hadoop's older interface, org.apache.hadoop.mapred, which
+// Hadoop Streaming uses. It fails for values that a reader would refuse.
+func Encode(splits []Split, hosts [][]string) (data []byte, metas []Meta, err error) {
+	data = []byte(splitHead)
+	metas = make([]Meta, 0, len(splits))
+	for i, s := range splits {
+		switch {
+		case s.Offset < 0 || s.Length < 0:
+			return nil, nil, fmt.Errorf("job.split: map %d: offset %d, length %d: want 0 or more", i, s.Offset, s.Length)
+		case s.Path == "" || len(s.Path) > maxText || !utf8.ValidString(s.Path):
+			return nil, nil, fmt.Errorf("job.split: map %d: path %.40q: want UTF-8 of 1 to %d bytes", i, s.Path, maxText)
+		}
+		m := Meta{Offset: int64(len(data)), Length: s.Length}
+		if i < len(hosts) {
+			m.Hosts = hosts[i]
+		}
+		metas = append(metas, m)
+		data = appendText(data, "org.apache.hadoop.mapred.FileSplit")
+		data = appendText(data, s.Path)
+		data = binary.BigEndian.AppendUint64(data, uint64(s.Offset))
+		data = binary.BigEndian.AppendUint64(data, uint64(s.Length))
+	}
+	return data, metas, nil
+}
+
 // Parse decodes the splits in data, the content of a file job.split. metas are
 // the entries of the same job's file job.splitmetainfo, which say where in
 // job.split each split starts.
@@ -147,6 +183,9 @@ func parseOne(data []byte, i int, m Meta) (Split, error) {
 	}
 	d := &decoder{r: bytes.NewReader(data[m.Offset:])}
 	class := d.text()
+	if class == hiveSplit {
+		class = d.utf()
+	}
 	if d.err == nil && !fileSplits[class] {
 		return Split{}, &UnknownClassError{Map: i, Class: class}
 	}

@@ -19,6 +19,7 @@ const fileSplit = "org.apache.hadoop.mapreduce.lib.input.FileSplit"
 func TestStagingFiles(t *testing.T) {
 	// Taken from the staging folders of running jobs of Hadoop 3.4.2.
 	const wordcount, terasort = "hdfs://master:8020/hdfspart/in/", "hdfs://master:8020/hdfspart/tg/part-m-0000"
+	const hive = "hdfs://master:8020/heddle/hibench/40000visits-4800pages-4maps-seed1/Join/Input/uservisits/part-0000"
 	for name, want := range map[string]struct {
 		metas  []Meta
 		splits []Split
@@ -64,6 +65,17 @@ func TestStagingFiles(t *testing.T) {
 				{"hdfs://master:8020/hdfspart/a b%20é/y", 0, 2026320},
 				{"hdfs://master:8020/hdfspart/a b%20é/y", 2026320, 2026312},
 				{"hdfs://master:8020/hdfspart/a b%20é/x", 0, 8},
+			},
+		},
+		"hive": { // HiveInputFormat's splits, which wrap those of the old interface
+			metas: []Meta{
+				{[]string{"r1n1", "r2n2"}, 7, 1988361},
+				{[]string{"r1n1", "r2n1"}, 270, 1987931},
+				{[]string{"r2n1", "r1n1"}, 533, 1986829},
+				{[]string{"r2n1", "r1n1"}, 796, 1983688},
+			},
+			splits: []Split{
+				{hive + "3", 0, 1988361}, {hive + "1", 0, 1987931}, {hive + "0", 0, 1986829}, {hive + "2", 0, 1983688},
 			},
 		},
 		"teragen": { // rows to make, no file
@@ -150,6 +162,18 @@ func TestBadSplits(t *testing.T) {
 		"cut":       {one[:len(one)-1], metas, "unexpected EOF"},
 		"negative":  {negative, metas, "offset -1, length 6"},
 		"not there": {one, []Meta{{Offset: 9}}, "job.split: map 0"},
+		"Hive, cut": {append([]byte(splitHead), appendText(nil, hiveSplit)...), []Meta{{Offset: 7}}, "unexpected EOF"},
+		"Hive's combined splits": {
+			append([]byte(splitHead), appendText(nil, "org.apache.hadoop.hive.ql.io.CombineHiveInputFormat$CombineHiveInputSplit")...),
+			[]Meta{{Offset: 7}},
+			"CombineHiveInputSplit; want a FileSplit",
+		},
+		"Hive, another class inside": {
+			append(append([]byte(splitHead), appendText(nil, hiveSplit)...), "\x00\x05a.b.C"...), []Meta{{Offset: 7}}, "class a.b.C; want a FileSplit",
+		},
+		"Hive, class not ASCII": {
+			append(append([]byte(splitHead), appendText(nil, hiveSplit)...), "\x00\x02\xc3\xa9"...), []Meta{{Offset: 7}}, "is not ASCII",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			splits, err := Parse(c.data, c.metas)
@@ -179,6 +203,87 @@ func TestWriteReadMeta(t *testing.T) {
 	})
 }
 
+// What Hadoop wrote with the older interface is written again byte by byte.
+func TestEncodeIsHadoops(t *testing.T) {
+	info, want := read(t, "oldapi.splitmetainfo"), read(t, "oldapi.split")
+	metas, err := ParseMeta(bytes.NewReader(info))
+	if err != nil {
+		t.Fatal(err)
+	}
+	splits, err := Parse(want, metas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hosts [][]string
+	for _, m := range metas {
+		hosts = append(hosts, m.Hosts)
+	}
+	data, again, err := Encode(splits, hosts)
+	if err != nil || !bytes.Equal(data, want) || !bytes.Equal(AppendMeta(nil, again), info) {
+		t.Errorf("job.split %q, job.splitmetainfo %q, %v; Hadoop wrote %q, %q", data, AppendMeta(nil, again), err, want, info)
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		split Split
+		want  string
+	}{
+		"offset":    {Split{"/x", -1, 0}, "map 0: offset -1"},
+		"length":    {Split{"/x", 0, -1}, "length -1"},
+		"no path":   {Split{}, `path ""`},
+		"long path": {Split{Path: strings.Repeat("x", maxText+1)}, "want UTF-8 of 1 to"},
+		"not UTF-8": {Split{Path: "\xff"}, "want UTF-8"},
+	} {
+		if _, _, err := Encode([]Split{c.split}, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+func TestWriteReadSplits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Split {
+			return Split{
+				Path:   rapid.StringN(1, 50, -1).Draw(t, "path"),
+				Offset: rapid.Int64Min(0).Draw(t, "offset"),
+				Length: rapid.Int64Min(0).Draw(t, "length"),
+			}
+		})).Draw(t, "splits")
+		hosts := rapid.SliceOfN(rapid.SliceOf(rapid.String()), 0, len(want)).Draw(t, "hosts")
+		data, metas, err := Encode(want, hosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Parse(data, metas)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("(-written +read):\n%s", d)
+		}
+		for i, m := range metas {
+			if m.Length != want[i].Length || i < len(hosts) && !cmp.Equal(m.Hosts, hosts[i], cmpopts.EquateEmpty()) {
+				t.Fatalf("map %d: meta %+v of split %+v", i, m, want[i])
+			}
+		}
+	})
+}
+
+func FuzzEncode(f *testing.F) {
+	f.Add("hdfs://h:1/x", int64(5), int64(6))
+	f.Fuzz(func(t *testing.T, path string, offset, length int64) {
+		want := []Split{{path, offset, length}}
+		data, metas, err := Encode(want, nil)
+		if err != nil {
+			return
+		}
+		if got, err := Parse(data, metas); err != nil || !cmp.Equal(got, want) {
+			t.Fatalf("%v, %v after writing %v", got, err, want)
+		}
+	})
+}
+
 func TestVlong(t *testing.T) {
 	for v, want := range map[int64]string{ // as WritableUtils writes them
 		0: "\x00", 127: "\x7f", -112: "\x90",
@@ -198,7 +303,7 @@ func TestVlong(t *testing.T) {
 }
 
 func FuzzParseMeta(f *testing.F) {
-	for _, name := range []string{"wordcount", "teragen", "terasort", "oldapi"} {
+	for _, name := range []string{"wordcount", "teragen", "terasort", "oldapi", "hive"} {
 		f.Add(read(f, name+".splitmetainfo"))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -217,7 +322,7 @@ func FuzzParseMeta(f *testing.F) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"wordcount", "teragen", "terasort", "oldapi"} {
+	for _, name := range []string{"wordcount", "teragen", "terasort", "oldapi", "hive"} {
 		f.Add(read(f, name+".split"), int64(7))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, offset int64) {

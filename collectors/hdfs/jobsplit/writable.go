@@ -1,6 +1,7 @@
 package jobsplit
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -102,6 +103,21 @@ func (d *decoder) text() string {
 	b := d.bytes(int(d.count("bytes of text", maxText)))
 	if d.err == nil && !utf8.Valid(b) {
 		d.fail("text %.40q is not UTF-8", b)
+	}
+	return string(b)
+}
+
+// utf decodes a text in the format of java.io.DataOutput.writeUTF: its length in
+// two bytes, then its bytes. Only ASCII, in which names of classes are, is the
+// same in that format and in UTF-8.
+func (d *decoder) utf() string {
+	length := d.bytes(2)
+	if d.err != nil {
+		return ""
+	}
+	b := d.bytes(int(binary.BigEndian.Uint16(length)))
+	if i := bytes.IndexFunc(b, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
+		d.fail("text %.40q is not ASCII", b)
 	}
 	return string(b)
 }

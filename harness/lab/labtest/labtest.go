@@ -115,7 +115,8 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 })
 
 // Binary builds the heddle command and returns the path of the built command.
-// Each test binary builds it only once.
+// Each test binary builds it only once. It needs no C library, so it can be the
+// program of Hadoop's tasks too.
 var Binary = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -125,6 +126,7 @@ var Binary = sync.OnceValues(func() (string, error) {
 	_, here, _, _ := runtime.Caller(0)
 	build := exec.Command("go", "build", "-o", path, "heddle/cmd/heddle")
 	build.Dir = filepath.Dir(here)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", errors.New("build the heddle command: " + err.Error() + "\n" + string(out))
 	}

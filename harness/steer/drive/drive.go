@@ -26,7 +26,7 @@ import (
 type Options struct {
 	Watch *watch.Watcher
 	// Core holds the scheduler model, the actuator, the choice of splits and Origin. Of
-	// its field Setup only GrantLimit and Keep are used; Start asks the cluster for the
+	// its field Setup only GrantLimit, Keep and the slots are used; Start asks the cluster for the
 	// rest.
 	Core steer.Options
 	// Changes makes the calls that change the cluster. If it is a *lease.Hold, the
@@ -83,7 +83,8 @@ func Start(ctx context.Context, o Options) (*Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start steering: %w", err)
 	}
-	setup.GrantLimit, setup.Keep = o.Core.Setup.GrantLimit, o.Core.Setup.Keep
+	own := &o.Core.Setup
+	setup.GrantLimit, setup.Keep, setup.MapSlots, setup.ReduceSlots = own.GrantLimit, own.Keep, own.MapSlots, own.ReduceSlots
 	o.Core.Setup = setup
 	files := &staged{watch: o.Watch, leastMB: max(1, int64(setup.Smallest.MemoryMB)), jobs: map[string]stagedJob{}}
 	d, err := start(ctx, files, o)
@@ -242,8 +243,9 @@ type Submission struct {
 
 // Submission waits until three node labels (for ApplicationMasters, maps and reduces)
 // are free. The caller then submits jobs with the given YARN tag, which must be in
-// lower case, and with the properties that the method Settings returns.
-func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error) {
+// lower case, and with the properties that the method Settings returns. pool is the
+// group of jobs among which the model shares slots; empty means the jobs' queue.
+func (d *Driver) Submission(ctx context.Context, tag, pool string) (*Submission, error) {
 	select {
 	case <-d.ended: // if steering has ended, report why, even if labels are free
 		return nil, fmt.Errorf("wait for free labels: %w", context.Cause(d.ctx))
@@ -251,7 +253,7 @@ func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error
 	}
 	select {
 	case number := <-d.pool:
-		s := &Submission{steer.Submission{Number: number, Tag: tag}, d}
+		s := &Submission{steer.Submission{Number: number, Tag: tag, Pool: pool}, d}
 		d.post(steer.Observation{Submitted: &s.Submission})
 		return s, nil
 	case <-ctx.Done():

@@ -33,6 +33,7 @@ type fake struct {
 	jobs   sync.Map      // yarntest.Job by tag
 	beat   time.Duration // of masters
 	events []traces.Event
+	pools  map[string]string // by tag
 
 	staged     sync.Map // job.splitmetainfo by job name
 	rewritten  sync.Map // []jobsplit.Meta by application id
@@ -123,7 +124,7 @@ func (f *fake) replicas(context.Context, string) ([][]steer.Replica, error) { re
 // workers, and returns its application id.
 func (f *fake) submit(tag string, maps, reduces int, change ...func(*yarntest.Job)) string {
 	f.t.Helper()
-	s, err := f.d.Submission(f.t.Context(), tag)
+	s, err := f.d.Submission(f.t.Context(), tag, f.pools[tag])
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -347,4 +348,49 @@ func (f *fake) labelled() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// counting is a model that notes how many maps ran on a node at most, and the
+// pools that it saw.
+type counting struct {
+	sched.Model
+	most  int32
+	pools map[string]bool
+}
+
+func (m *counting) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
+	for n := range state.NodeID(v.Nodes()) {
+		m.most = max(m.most, v.Taken(n, state.Map))
+	}
+	for p := range state.PoolID(v.Pools()) {
+		m.pools[v.PoolName(p)] = true
+	}
+	return m.Model.Round(v, free, out)
+}
+
+// TestSlotsAndPools has a model of Hadoop 1 place two jobs of two pools on nodes
+// that hold 8 containers each: no node runs more maps than it has map slots, and
+// the model knows the pools.
+func TestSlotsAndPools(t *testing.T) {
+	for _, name := range []string{"fair1", "fifo1", "modfair"} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &counting{pools: map[string]bool{}}
+			var err error
+			if m.Model, err = sched.New(name, nil); err != nil {
+				t.Fatal(err)
+			}
+			f := steered(t, yarntest.Config{Nodes: workers(8), Async: async}, func(f *fake, o *Options) {
+				o.Core.Model, o.Core.Setup.MapSlots, o.Core.Setup.ReduceSlots = m, 2, 1
+				f.pools = map[string]string{"a": "red", "b": "blue"}
+			})
+			f.await(10*time.Minute, f.submit("a", 9, 2), f.submit("b", 5, 1))
+			f.stop()
+			if m.most != 2 || !m.pools["red"] || !m.pools["blue"] {
+				t.Errorf("%s: a node ran %d maps at most, pools %v; want 2, red and blue", name, m.most, m.pools)
+			}
+			if count, causes, _ := f.outcomes(); count["honoured"] != 17 {
+				t.Errorf("%s: outcomes %v %v, want 17 honoured", name, count, causes)
+			}
+		})
+	}
 }

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"heddle/harness/internal/units"
+)
+
+// WorkloadTrace is the name of the workload that runs the jobs of a trace. An
+// entry with the key trace need not give it.
+const WorkloadTrace = "trace"
+
+// Limits of the keys of a trace workload. They are far above what a cluster can
+// do, and keep numbers from overflowing.
+const (
+	maxTraceJobs  = 50_000
+	maxTraceTasks = 100_000
+	maxTraceSpeed = 1e6
+	maxTraceScale = 1000
+	maxPriority   = 1000
+)
+
+func init() {
+	workloadKinds[WorkloadTrace] = workloadKind{
+		[]string{"trace", "first", "from", "until", "speed", "scale", "maxTasks", "cpu", "queues", "users", "priorities"},
+		Workload.traceProblems,
+	}
+}
+
+// fillTrace sets the defaults of an entry that names a trace. A relative path
+// starts from the folder of the experiment file.
+func (w *Workload) fillTrace(file string) {
+	if w.Trace == "" || w.Name != "" && w.Name != WorkloadTrace {
+		return
+	}
+	w.Name = WorkloadTrace
+	if w.Label == "" {
+		w.Label = traceLabel(w.Trace)
+	}
+	if !filepath.IsAbs(w.Trace) {
+		w.Trace = filepath.Join(filepath.Dir(file), w.Trace)
+	}
+	if w.Speed == 0 {
+		w.Speed = 1
+	}
+	if w.Scale == 0 {
+		w.Scale = 1
+	}
+	if w.CPU == 0 {
+		w.CPU = units.Duration(20 * time.Millisecond)
+	}
+}
+
+// traceLabel returns the name of a trace file without its endings, with _ in
+// place of what labels may not contain.
+func traceLabel(path string) string {
+	name := filepath.Base(path)
+	for _, end := range []string{".gz", ".json", ".jsonl", ".tsv", ".jhist", ".heddle", ".txt"} {
+		name = strings.TrimSuffix(name, end)
+	}
+	return labelText(name)
+}
+
+// traceProblems adds what is wrong with an entry that names a trace. The file
+// itself is not read here.
+func (w Workload) traceProblems(p *problems, path string) {
+	if w.Trace == "" {
+		p.addf(path+".trace", "no trace; want the path of a trace file, such as that of a run, or one that 'heddle trace import' knows")
+		return
+	}
+	if w.Jobs > 1 {
+		p.addf(path+".jobs", "%d: a trace has its own jobs; remove the key, or take a part of them with first", w.Jobs)
+	}
+	if w.First < 0 || w.First > maxTraceJobs {
+		p.addf(path+".first", "%d: want 1 to %d jobs", w.First, maxTraceJobs)
+	}
+	if w.From < 0 {
+		p.addf(path+".from", "%v: want 0s or more", w.From)
+	}
+	if w.Until < 0 || w.Until > 0 && w.Until <= w.From {
+		p.addf(path+".until", "%v: want a time after from, which is %v", w.Until, w.From)
+	}
+	if !(w.Speed > 0 && w.Speed <= maxTraceSpeed) {
+		p.addf(path+".speed", "%v: want more than 0, at most %v", w.Speed, maxTraceSpeed)
+	}
+	if !(w.Scale > 0 && w.Scale <= maxTraceScale) {
+		p.addf(path+".scale", "%v: want more than 0, at most %v", w.Scale, maxTraceScale)
+	}
+	if w.MaxTasks < 0 || w.MaxTasks > maxTraceTasks {
+		p.addf(path+".maxTasks", "%d: want 1 to %d", w.MaxTasks, maxTraceTasks)
+	}
+	if w.CPU < 0 || time.Duration(w.CPU) > time.Hour {
+		p.addf(path+".cpu", "%v: want 0s to 1h for each MiB", w.CPU)
+	}
+	for _, from := range slices.Sorted(maps.Keys(w.Queues)) {
+		if w.Queues[from] == "" {
+			p.addf(path+".queues", "no queue for %q; want the name of one of the cluster's", from)
+		}
+	}
+	for _, from := range slices.Sorted(maps.Keys(w.Priorities)) {
+		if n := w.Priorities[from]; n < 0 || n > maxPriority {
+			p.addf(path+".priorities", "%d for %q: want 0 to %d", n, from, maxPriority)
+		}
+	}
+}

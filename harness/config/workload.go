@@ -1,0 +1,246 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"heddle/harness/internal/nearest"
+	"heddle/harness/internal/units"
+	"heddle/hibench"
+)
+
+// Workload is one entry of an experiment file's list of workloads. Which keys it
+// may have depends on its kind; see workloadKinds.
+type Workload struct {
+	// Name is the name of the workload: wordcount, sort, terasort or grep; join,
+	// aggregation or scan, which are queries that Hive runs; streaming; or trace,
+	// which is the default if Trace is given.
+	Name string `yaml:"name"`
+	// Label is the name of the workload in trials and reports; by default Name.
+	// Two workloads with the same Name need different labels.
+	Label string `yaml:"label,omitempty"`
+	// Profile is one of HiBench's input sizes, tiny to bigdata. Size is the
+	// input size in bytes instead. Exactly one of Profile and Size must be
+	// given.
+	Profile string     `yaml:"profile,omitempty"`
+	Size    units.Size `yaml:"size,omitempty"`
+	// Visits and Pages are the numbers of rows of the two tables that a query
+	// reads, in place of Profile. Pages may be missing; then it is 12 for 100
+	// visits, as in HiBench.
+	Visits int `yaml:"visits,omitempty"`
+	Pages  int `yaml:"pages,omitempty"`
+	// Maps is the number of maps that write the input, and so of input files.
+	// Reduces is the number of reduces that write the output. 0 means 8, as in
+	// HiBench. A streaming workload with 0 reduces has none.
+	Maps    int `yaml:"maps,omitempty"`
+	Reduces int `yaml:"reduces,omitempty"`
+	// Regex is the regular expression that grep looks for.
+	Regex string `yaml:"regex,omitempty"`
+	// Settings are Hadoop properties of the workload's jobs. They are written
+	// to files and sent to YARN, so they must contain no secrets.
+	Settings map[string]string `yaml:"settings,omitempty"`
+	// Jobs is how many equal jobs of the workload run at the same time on the
+	// same input; 0 means 1.
+	Jobs int `yaml:"jobs,omitempty"`
+	// Pools are the names of groups of jobs among which a scheduler model, such as
+	// fair1, shares slots. The workload's jobs are in them in turn. YARN knows
+	// nothing of them. If there are none, each queue is a pool. A trace workload
+	// has the pools, or else the queues, of its trace.
+	Pools []string `yaml:"pools,omitempty"`
+
+	// CPU is the CPU time of synthetic tasks for each MiB that they take in. It is
+	// 0 by default for a streaming workload, and 20ms for jobs of a trace, where it
+	// counts only if the trace has no CPU times.
+	CPU units.Duration `yaml:"cpu,omitempty"`
+	// MapOutput is how many bytes the maps of a streaming workload give to
+	// reduces, or write if there are none, for each byte that they read. Output
+	// is how many bytes its reduces write for each byte that they take in. nil
+	// means 1.
+	MapOutput *float64 `yaml:"mapOutput,omitempty"`
+	Output    *float64 `yaml:"output,omitempty"`
+	// TaskMemory is the memory that each task of a streaming workload holds,
+	// besides that of its JVM and a few MiB.
+	TaskMemory units.Size `yaml:"taskMemory,omitempty"`
+
+	// Trace is the path of a trace whose jobs run, of any format that heddle can
+	// import. A relative path starts from the folder of the experiment file.
+	Trace string `yaml:"trace,omitempty"`
+	// First is the greatest number of the trace's jobs, the earliest ones; 0 means
+	// all. From and Until are times of the trace between which jobs are submitted;
+	// 0 means no limit.
+	First int            `yaml:"first,omitempty"`
+	From  units.Duration `yaml:"from,omitempty"`
+	Until units.Duration `yaml:"until,omitempty"`
+	// Speed divides the times between the submissions of the trace's jobs; 1 by
+	// default. Scale multiplies the bytes that these read, shuffle and write, and
+	// their recorded CPU times; 1 by default.
+	Speed float64 `yaml:"speed,omitempty"`
+	Scale float64 `yaml:"scale,omitempty"`
+	// MaxTasks is the greatest number of maps, and of reduces, of one job of the
+	// trace; 0 means no limit. Fewer tasks carry the same bytes.
+	MaxTasks int `yaml:"maxTasks,omitempty"`
+	// Queues, Users and Priorities map values of the trace to values of the
+	// cluster; "*" stands for all others.
+	Queues     map[string]string `yaml:"queues,omitempty"`
+	Users      map[string]string `yaml:"users,omitempty"`
+	Priorities map[string]int    `yaml:"priorities,omitempty"`
+}
+
+// Pool returns the name of the pool of the workload's job number i, counted from
+// 0; "" means that its queue is its pool.
+func (w Workload) Pool(i int) string {
+	if len(w.Pools) == 0 {
+		return ""
+	}
+	return w.Pools[i%len(w.Pools)]
+}
+
+// workloadKind is what an experiment file may say of workloads of one kind.
+type workloadKind struct {
+	// keys are the keys that an entry of this kind may have besides name,
+	// label, settings, jobs and pools, which all kinds have.
+	keys []string
+	// check adds what is wrong with the values of an entry of this kind.
+	check func(w Workload, p *problems, path string)
+}
+
+// Streaming is the name of the workload of synthetic tasks.
+const Streaming = "streaming"
+
+// workloadKinds has the kinds of workloads by their names.
+var workloadKinds = map[string]workloadKind{}
+
+func init() {
+	for _, name := range hibench.Workloads() {
+		keys := []string{"profile", "size", "maps", "reduces"}
+		if hibench.SQL(name) {
+			keys = []string{"profile", "visits", "pages", "maps", "reduces"}
+		}
+		workloadKinds[name] = workloadKind{keys, Workload.hibenchProblems}
+	}
+	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
+	workloadKinds[hibench.Grep] = workloadKind{[]string{"size", "maps", "reduces", "regex"}, Workload.grepProblems}
+}
+
+func (w Workload) problems(p *problems, path string) {
+	known := slices.Sorted(maps.Keys(workloadKinds))
+	kind, ok := workloadKinds[w.Name]
+	switch {
+	case w.Name == "":
+		p.addf(path+".name", "no name; want %s", strings.Join(known, ", "))
+		return
+	case !ok:
+		hint := ""
+		if near := nearest.Name(w.Name, known); near != "" {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		}
+		p.addf(path+".name", "unknown workload %q; want %s%s", w.Name, strings.Join(known, ", "), hint)
+		return
+	case !labelName.MatchString(w.Label):
+		p.addf(path+".label", "%q: %s", w.Label, wantLabel)
+	}
+	if w.Jobs < 0 || w.Jobs > 100 {
+		p.addf(path+".jobs", "%d: want 1 to 100", w.Jobs)
+	}
+	good := len(*p)
+	for _, key := range w.keys() {
+		if !slices.Contains(commonKeys, key) && !slices.Contains(kind.keys, key) {
+			p.addf(path+"."+key, "%s has no such key; it has %s", w.Name, strings.Join(kind.keys, ", "))
+		}
+	}
+	if len(*p) == good {
+		kind.check(w, p, path)
+	}
+}
+
+// commonKeys are the keys that entries of all kinds of workloads may have.
+var commonKeys = []string{"name", "label", "settings", "jobs", "pools"}
+
+// keys returns the names of the keys that have a value, in the order of their
+// fields.
+func (w Workload) keys() []string {
+	var set []string
+	v := reflect.ValueOf(w)
+	for i := range v.NumField() {
+		if key, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ","); !v.Field(i).IsZero() {
+			set = append(set, key)
+		}
+	}
+	return set
+}
+
+// hibenchProblems adds what is wrong with one of HiBench's workloads.
+func (w Workload) hibenchProblems(p *problems, path string) {
+	if w.Profile != "" && !slices.Contains(hibench.Profiles(), w.Profile) {
+		p.addf(path+".profile", "unknown profile %q; want %s", w.Profile, strings.Join(hibench.Profiles(), ", "))
+		return
+	}
+	w.specProblems(p, path)
+}
+
+// grepProblems adds what is wrong with a workload that runs grep.
+func (w Workload) grepProblems(p *problems, path string) {
+	valid := w
+	valid.Regex = "a"
+	if (hibench.Spec{Workload: w.Name, SizeBytes: 100, Regex: w.Regex}).Validate() != nil && valid.Spec().Validate() == nil {
+		path += ".regex"
+	}
+	w.specProblems(p, path)
+}
+
+// specProblems adds what package hibench refuses of the workload.
+func (w Workload) specProblems(p *problems, path string) {
+	spec := w.Spec()
+	settings := spec.Settings
+	spec.Settings = nil
+	err := spec.Validate()
+	if err == nil {
+		spec.Settings = settings
+		path, err = path+".settings", spec.Validate()
+	}
+	if err != nil {
+		p.addf(path, "%s", strings.TrimPrefix(err.Error(), "hibench: "))
+	}
+}
+
+// streamingProblems adds what is wrong with a workload of synthetic tasks.
+func (w Workload) streamingProblems(p *problems, path string) {
+	limit := func(key string, got, least, most float64) {
+		if !(got >= least && got <= most) {
+			p.addf(path+"."+key, "%v: want %v to %v", got, least, most)
+		}
+	}
+	if w.Size < 1 || w.Size > 1000*units.TiB {
+		p.addf(path+".size", "%d bytes: want 1B to 1000TiB", int64(w.Size))
+	}
+	limit("maps", float64(w.Maps), 0, 100_000)
+	limit("reduces", float64(w.Reduces), 0, 100_000)
+	if w.MapOutput != nil {
+		limit("mapOutput", *w.MapOutput, 0, 1000)
+	}
+	if w.Output != nil {
+		limit("output", *w.Output, 0, 1000)
+		if w.Reduces == 0 {
+			p.addf(path+".output", "there are no reduces, so maps write the output: set mapOutput instead, or reduces")
+		}
+	}
+	if d := time.Duration(w.CPU); d < 0 || d > time.Minute {
+		p.addf(path+".cpu", "%v for each MiB: want 0s to 1m", d)
+	}
+	if w.TaskMemory < 0 || w.TaskMemory > 64*units.GiB {
+		p.addf(path+".taskMemory", "%v: want at most 64GiB", w.TaskMemory)
+	}
+}
+
+// Spec describes one of the workload's jobs in the form that package hibench
+// needs to run it.
+func (w Workload) Spec() hibench.Spec {
+	return hibench.Spec{
+		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Visits: int64(w.Visits), Pages: int64(w.Pages),
+		Maps: w.Maps, Reduces: w.Reduces, Regex: w.Regex, Settings: hibench.Settings(w.Settings),
+	}
+}

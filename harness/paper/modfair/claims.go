@@ -1,0 +1,207 @@
+package modfair
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"heddle/harness/paper"
+	"heddle/harness/stats"
+)
+
+// claims are the paper's, and those that its tables imply. A tenth is asked for
+// where the paper has a third to two thirds.
+var claims = []paper.Claim{
+	{ID: "F1", Parts: []string{"table7"}, Published: "70.6, 41.4, 59.1 % at 5, 10, 15 jobs", Text: "B: Modified is faster than Original at 5, 10 and 15 jobs, by at least 10 %", Effects: func(d *paper.Data) []paper.Effect {
+		return over(3, func(k int) paper.Effect { return atLeast(10, saved(d, "B", original, modified, k)) })
+	}},
+	{ID: "F2", Parts: []string{"table7"}, Published: "58.6, 34.6, 61.8 %", Text: "B: FIFO is faster than Original at 5, 10 and 15 jobs, by at least 10 %", Effects: func(d *paper.Data) []paper.Effect {
+		return over(3, func(k int) paper.Effect { return atLeast(10, saved(d, "B", original, fifo, k)) })
+	}},
+	{ID: "F3", Parts: []string{"table7"}, Published: "29.0, 10.4, -7.2 %", Text: "B: Modified is faster than FIFO at 5 and 10 jobs, by at least 5 %, and slower at 15", Effects: func(d *paper.Data) []paper.Effect {
+		return []paper.Effect{atLeast(5, saved(d, "B", fifo, modified, 0)), atLeast(5, saved(d, "B", fifo, modified, 1)), saved(d, "B", modified, fifo, 2)}
+	}},
+	{ID: "F4", Parts: []string{"table5"}, Published: "21.4 to 54.7 % in all nine cells", Text: "A: Modified is faster than Original by at least 10 % in 7 of 9 cells, and slower by 5 % in none", Effects: mostCells},
+	{ID: "F5", Parts: []string{"table5"}, Published: "5.3 (Modified), 7.6 (Original)", Text: "A: turnaround grows with the number of maps: at 5 jobs, 18 maps take more than 3 times as long as 6, with either scheduler", Effects: growth},
+	{ID: "F6", Parts: []string{"table6"}, Published: "2.7", Text: "A: more maps of Modified are node-local, by at least 2 points in the mean of the cells", Effects: locality},
+	{ID: "F7", Parts: []string{"mechanisms"}, Published: "on in B, off in A", Text: "M1 is on in B, and off all the time in A; ours is the share of the time in B", Effects: classification},
+	{ID: "F8", Parts: []string{"table6", "table8"}, Published: "steadier", Text: "locality of Modified is steadier from run to run: its deviation is at most 0.8 of Original's", Effects: steadiness},
+	{ID: "F9", Parts: []string{"table5"}, Published: "from 35, 30, 34 to 55, 51, 47 %", Text: "A: the gain grows with the size of jobs, from 6 to 18 maps, at 5, 10 and 15 jobs", Effects: func(d *paper.Data) []paper.Effect {
+		return over(3, func(k int) paper.Effect {
+			g := d.Grid("A", original, modified)
+			e := paper.Effect{What: fmt.Sprintf("rise of the time saved at %d jobs", jobCounts[k]), Unit: "points"}
+			e.Estimate = stats.PairedDifference(savedEach(g, k), savedEach(g, 6+k)).Estimate
+			return e
+		})
+	}},
+	{ID: "F10", Parts: []string{"table5", "table7"}, Published: "-0.88 against -0.50 in logarithms", Text: "B gains more than A: the mean logarithm of the ratio differs by at least 0.10", Effects: func(d *paper.Data) []paper.Effect {
+		a, b := meanLog(d.Grid("A", original, modified), 9), meanLog(d.Grid("B", original, modified), 3)
+		return []paper.Effect{{What: "logarithm gained in B above A", Unit: "", Estimate: stats.PairedDifference(b, a).Estimate, Least: 0.1}}
+	}},
+}
+
+// measures are shown of each reading.
+var measures = []paper.Measure{
+	{Name: "time saved in B", Unit: "%", Of: func(d *paper.Data) stats.Estimate { return savedIn(d, "B", 3, original, modified) }},
+	{Name: "time saved in A", Unit: "%", Of: func(d *paper.Data) stats.Estimate { return savedIn(d, "A", 9, original, modified) }},
+	{Name: "node-local in A", Unit: "%", Of: func(d *paper.Data) stats.Estimate {
+		return stats.MeanShare(d.Grid("A", modified).Shares(modified, paper.LocalRate))
+	}},
+}
+
+func over(n int, of func(int) paper.Effect) (list []paper.Effect) {
+	for k := range n {
+		list = append(list, of(k))
+	}
+	return list
+}
+
+func atLeast(percent float64, e paper.Effect) paper.Effect {
+	e.Least = percent
+	return e
+}
+
+// saved is the time that b saves against a in one column of a design.
+func saved(d *paper.Data, design, a, b string, k int) paper.Effect {
+	g := d.Grid(design, a, b)
+	return paper.Effect{What: fmt.Sprintf("time that %s saves against %s with %s", b, a, columnName(design, k)), Unit: "%", Estimate: paper.Saved(g.Seconds(a, k), g.Seconds(b, k))}
+}
+
+// savedIn is the time that b saves against a over all columns of a design, as the
+// geometric mean.
+func savedIn(d *paper.Data, design string, columns int, a, b string) stats.Estimate {
+	g := d.Grid(design, a, b)
+	var logs []float64
+	for k := range columns {
+		x, y := g.Seconds(a, k), g.Seconds(b, k)
+		for i := range x {
+			if k == 0 {
+				logs = append(logs, 0)
+			}
+			logs[i] += math.Log(y[i]/x[i]) / float64(columns)
+		}
+	}
+	e := stats.Mean(logs)
+	e.Value, e.Lo, e.Hi = 100*(1-math.Exp(e.Value)), 100*(1-math.Exp(e.Hi)), 100*(1-math.Exp(e.Lo))
+	return e
+}
+
+// savedEach is the time saved in one column, in percent, for each seed.
+func savedEach(g *paper.Grid, k int) []float64 {
+	a, b := g.Seconds(original, k), g.Seconds(modified, k)
+	list := make([]float64, len(a))
+	for i := range a {
+		list[i] = 100 * (1 - b[i]/a[i])
+	}
+	return list
+}
+
+// meanLog is the mean over columns of ln(Modified/Original), for each seed.
+func meanLog(g *paper.Grid, columns int) []float64 {
+	var list []float64
+	for k := range columns {
+		a, b := g.Seconds(original, k), g.Seconds(modified, k)
+		if list == nil {
+			list = make([]float64, len(a))
+		}
+		for i := range a {
+			list[i] += math.Log(b[i]/a[i]) / float64(columns)
+		}
+	}
+	return list
+}
+
+// mostCells asks for the seventh best of the nine cells, and for the worst.
+func mostCells(d *paper.Data) []paper.Effect {
+	cells := over(9, func(k int) paper.Effect { return saved(d, "A", original, modified, k) })
+	slices.SortFunc(cells, func(a, b paper.Effect) int {
+		switch {
+		case a.Value > b.Value:
+			return -1
+		case a.Value < b.Value:
+			return 1
+		}
+		return 0
+	})
+	seventh, worst := atLeast(10, cells[6]), cells[8]
+	seventh.What, worst.What = "seventh best of nine: "+seventh.What, "worst of nine: "+worst.What
+	worst.None, worst.Least = -5, -5
+	return []paper.Effect{seventh, worst}
+}
+
+func growth(d *paper.Data) []paper.Effect {
+	g := d.Grid("A", original, modified)
+	var list []paper.Effect
+	for _, label := range []string{modified, original} {
+		e := paper.Effect{What: "18 maps take with " + label, Unit: "times as long as 6", Estimate: paper.Times(g.Seconds(label, 0), g.Seconds(label, 6)), None: 1, Least: 3}
+		list = append(list, e)
+	}
+	for k := range 9 {
+		if k%3 == 2 {
+			continue
+		}
+		e := paper.Effect{What: modified + " from " + columnName("A", k) + " to " + columnName("A", k+1), Unit: "times as long", Estimate: paper.Times(g.Seconds(modified, k), g.Seconds(modified, k+1)), None: 1, Least: 1}
+		list = append(list, e)
+	}
+	return list
+}
+
+func locality(d *paper.Data) []paper.Effect {
+	g := d.Grid("A", original, modified)
+	var rises []float64
+	most := 0.0
+	for k := range 9 {
+		a, b := paper.Percents(g.Shares(original, paper.LocalRate, k)), paper.Percents(g.Shares(modified, paper.LocalRate, k))
+		for i := range a {
+			if k == 0 {
+				rises = append(rises, 0)
+			}
+			rises[i] += (b[i] - a[i]) / 9
+			most += (100 - a[i]) / 9 / float64(len(a))
+		}
+	}
+	e := paper.Effect{What: "node-local maps of Modified above Original's", Unit: "points", Estimate: stats.Mean(rises), Least: 2}
+	e.Room, e.RoomWhy = most, fmt.Sprintf("Original is at %.1f %%", 100-most)
+	return []paper.Effect{e}
+}
+
+func classification(d *paper.Data) []paper.Effect {
+	on := func(design string) []float64 { return d.Grid(design, modified).Mean(modified, sharedTime) }
+	off := on("A")
+	for i := range off {
+		off[i] = 100 - off[i]
+	}
+	exact := func(xs []float64) stats.Estimate {
+		e := stats.Mean(xs)
+		if !slices.ContainsFunc(xs, func(x float64) bool { return x != xs[0] }) {
+			e.Lo, e.Hi = e.Value, e.Value
+		}
+		return e
+	}
+	return []paper.Effect{
+		{What: "share of the time with M1 on in B", Unit: "%", Estimate: exact(on("B"))},
+		{What: "share of the time with M1 off in A", Unit: "%", Estimate: exact(off), Least: 100},
+	}
+}
+
+// steadiness compares deviations over seeds. The interval is that of a ratio of
+// deviations of normal values, whose logarithm has an error of about
+// 1/sqrt(n-1).
+func steadiness(d *paper.Data) []paper.Effect {
+	var list []paper.Effect
+	for _, design := range []string{"A", "B"} {
+		g := d.Grid(design, original, modified)
+		ratio, n := 0.0, 0
+		columns := map[string]int{"A": 9, "B": 3}[design]
+		for k := range columns {
+			a, b := paper.Percents(g.Shares(original, paper.LocalRate, k)), paper.Percents(g.Shares(modified, paper.LocalRate, k))
+			n = len(a)
+			ratio += math.Log(max(stats.Deviation(a), 0.1)/max(stats.Deviation(b), 0.1)) / float64(columns)
+		}
+		e := stats.Estimate{Value: math.Exp(ratio), N: n}
+		margin := 1.96 / math.Sqrt(float64(max(1, n-1))*float64(columns))
+		e.Lo, e.Hi = math.Exp(ratio-margin), math.Exp(ratio+margin)
+		list = append(list, paper.Effect{What: "deviation of Original's locality in " + design, Unit: "times Modified's", Estimate: e, None: 1, Least: 1.25})
+	}
+	return list
+}

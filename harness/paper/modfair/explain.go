@@ -1,0 +1,153 @@
+package modfair
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/harness/paper"
+	"heddle/harness/stats"
+)
+
+// explain says what the published gain comes from, and what it does not come
+// from. All of it is computed from the reading's data.
+func explain(d *paper.Data) string {
+	gain := func(label string) string {
+		return fmt.Sprintf("%s in A and %s in B", signed(savedIn(d, "A", 9, original, label)), signed(savedIn(d, "B", 3, original, label)))
+	}
+	s := []string{fmt.Sprintf("Against Original, Modified changes the mean turnaround by %s; the paper has %s and %s.", gain(modified), percent(publishedMean(table5)), percent(publishedMean(b7())))}
+	var alones, lefts []string
+	for _, m := range mechanisms {
+		alones = append(alones, fmt.Sprintf("%s %s", upper(m), gain(alone(m))))
+		lefts = append(lefts, fmt.Sprintf("%s %s", upper(m), gain(without(m))))
+	}
+	s = append(s, "One mechanism alone: "+strings.Join(alones, "; ")+".", "All but one, without "+strings.Join(lefts, "; without ")+".")
+	g := d.Grid("B", modified)
+	node, rack := stats.Mean(g.Mean(modified, noted("nodeDelayMs"))).Value, stats.Mean(g.Mean(modified, noted("rackDelayMs"))).Value
+	if node < 300 && rack < 300 {
+		s = append(s, fmt.Sprintf("M4's delays end at %.0f and %.0f ms, below the time between heartbeats: it switches the wait for locality off.", node, rack))
+	} else {
+		s = append(s, fmt.Sprintf("M4's delays end at %.0f and %.0f ms.", node, rack))
+	}
+	s = append(s, fmt.Sprintf("Without any of this, FIFO, which only changes the order of jobs and fills all slots, changes it by %s.", gain(fifo)))
+	s = append(s, ceiling())
+	return strings.Join(s, " ")
+}
+
+// ceiling says which published gains are beyond what order and slots can give if
+// tasks take equal time.
+func ceiling() string {
+	var beyond []string
+	all := 0
+	note := func(design string, pairs [][2]float64, jobs func(k int) []int, slots int) {
+		for k, x := range pairs {
+			all++
+			published, limit := 100*(1-x[1]/x[0]), mostSaved(jobs(k), slots)
+			if published > limit {
+				beyond = append(beyond, fmt.Sprintf("%.0f %% in %s with %s (at most %.0f %%; tasks would have to differ by scheduler by a factor of %.1f)", published, design, columnName(design, k), limit, (100-limit)/(100-published)))
+			}
+		}
+	}
+	note("A", table5, jobsOfA, nodes*testbed{Experiment: "A"}.mapSlots())
+	note("B", b7(), jobsOfB, nodes*testbed{Experiment: "B"}.mapSlots())
+	return fmt.Sprintf("Of the %d published gains, %d are beyond what the best order of jobs on all slots can give if all tasks take equal time: %s.", all, len(beyond), strings.Join(beyond, ", "))
+}
+
+func jobsOfA(k int) []int { return slices.Repeat([]int{jobSizes[k/3]}, jobCounts[k%3]) }
+
+// jobsOfB returns the sizes of jobs in ascending order.
+func jobsOfB(k int) []int {
+	list := slices.Repeat(sizes, k+1)
+	slices.Sort(list)
+	return list
+}
+
+// mostSaved is the time in percent that the shortest job first on all slots saves
+// against Original, both in whole waves of equal maps.
+func mostSaved(jobs []int, slots int) float64 {
+	return 100 * (1 - shortestFirst(jobs, slots)/sharedWaves(jobs, slots))
+}
+
+// shortestFirst returns in how many waves of maps the jobs end, in the mean, if
+// they run one after the other, the shortest first.
+func shortestFirst(jobs []int, slots int) float64 {
+	before, sum := 0, 0
+	for _, maps := range slices.Sorted(slices.Values(jobs)) {
+		before += maps
+		sum += (before + slots - 1) / slots
+	}
+	return float64(sum) / float64(len(jobs))
+}
+
+// sharedWaves returns the same for Original: each wave shares the slots between
+// the pools, at most 6 each, and in a pool between its jobs. What cannot be
+// shared evenly goes to the pool and the job with most left, which keeps jobs
+// level.
+func sharedWaves(jobs []int, slots int) float64 {
+	const most = 6
+	left, sum := slices.Clone(jobs), 0
+	for wave := 1; slices.Max(left) > 0; wave++ {
+		running := make([]int, len(left))
+		var ofPool, leftOf [pools]int
+		for i := range left {
+			leftOf[i%pools] += left[i]
+		}
+		for range slots {
+			next := -1 // the job that gets the slot
+			for i := range left {
+				p := i % pools
+				if left[i] == running[i] || ofPool[p] == most {
+					continue
+				}
+				if next < 0 || cmp.Or(ofPool[p]-ofPool[next%pools], leftOf[next%pools]-leftOf[p], p-next%pools, running[i]-running[next], left[next]-left[i]) < 0 {
+					next = i
+				}
+			}
+			if next < 0 {
+				break
+			}
+			running[next]++
+			ofPool[next%pools]++
+		}
+		for i := range left {
+			if left[i] -= running[i]; left[i] == 0 && running[i] > 0 {
+				sum += wave
+			}
+		}
+	}
+	return float64(sum) / float64(len(jobs))
+}
+
+// b7 has Original and Modified of Table 7.
+func b7() (list [][2]float64) {
+	for _, x := range table7 {
+		list = append(list, [2]float64{x[0], x[1]})
+	}
+	return list
+}
+
+// publishedMean is the mean gain of a published table, in percent, negative if
+// Modified is faster.
+func publishedMean(pairs [][2]float64) float64 {
+	sum := 0.0
+	for _, x := range pairs {
+		sum += 100 * (x[1]/x[0] - 1) / float64(len(pairs))
+	}
+	return sum
+}
+
+// signed writes a saving as a change of time.
+func signed(e stats.Estimate) string {
+	return fmt.Sprintf("%s [%s, %s]", percent(-e.Value), percent(-e.Hi), percent(-e.Lo))
+}
+
+// percent writes a change in percent with its sign; 0 has none.
+func percent(x float64) string {
+	if text := fmt.Sprintf("%+.1f", x); text != "-0.0" && text != "+0.0" {
+		return text + " %"
+	}
+	return "0 %"
+}
+
+func upper(m string) string { return strings.ToUpper(m) }

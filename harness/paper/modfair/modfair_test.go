@@ -1,0 +1,197 @@
+package modfair
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"heddle/harness/config"
+	"heddle/harness/paper"
+)
+
+// TestCeilings has the waves of the original scheduler, and what the best order
+// on all slots saves, as worked out by hand for the nine cells of experiment A
+// and the three of B.
+func TestCeilings(t *testing.T) {
+	for i, want := range []struct{ waves, saves float64 }{
+		{1.8, 44}, {3.4, 56}, {5.0, 60}, {3.6, 61}, {5.8, 62}, {8.4, 64}, {5.4, 59}, {10.2, 65}, {15.0, 67}, {4.4, 41}, {8.6, 48}, {12.1, 48},
+	} {
+		jobs, slots := []int(nil), 32
+		if i < 9 {
+			jobs = jobsOfA(i)
+		} else {
+			jobs, slots = jobsOfB(i-9), 16
+		}
+		if waves := sharedWaves(jobs, slots); math.Abs(waves-want.waves) > 0.051 {
+			t.Errorf("case %d: the original takes %.2f waves, want %.1f", i, waves, want.waves)
+		}
+		if saves := mostSaved(jobs, slots); math.Abs(saves-want.saves) > 1 {
+			t.Errorf("case %d: the best order on all slots saves %.1f %%, want %.0f", i, saves, want.saves)
+		}
+	}
+}
+
+// TestPublished has the gains that the paper prints, recomputed from its tables.
+func TestPublished(t *testing.T) {
+	want := []float64{35.01, 29.72, 34.41, 47.89, 23.05, 21.44, 54.66, 50.74, 47.40}
+	for i, x := range table5 {
+		if got := 100 * (1 - x[1]/x[0]); math.Abs(got-want[i]) > 0.006 {
+			t.Errorf("row %d of Table 5: %.2f %%, want %.2f", i, got, want[i])
+		}
+	}
+	if got := publishedMean(table5); math.Abs(got+38.26) > 0.01 {
+		t.Errorf("mean of Table 5: %.2f %%, want -38.26", got)
+	}
+}
+
+// TestSetup has the jobs of both experiments: sizes, pools, order and layout.
+func TestSetup(t *testing.T) {
+	for _, c := range []struct {
+		set   string
+		sizes string
+		pools string
+		on    func(node int) bool
+		slots int32
+	}{
+		{"experiment=A size=10 jobs=5 layout=hot", "[10 10 10 10 10]", "[pool1 pool2 pool3 pool1 pool2]", func(n int) bool { return n == 0 }, 4},
+		{"experiment=B jobs=5 order=ascending layout=hotRack", "[6 10 16 21 25]", "[pool1 pool2 pool3 pool1 pool2]", func(n int) bool { return n < 4 }, 2},
+		{"experiment=B jobs=10 order=descending", "[25 25 21 21 16 16 10 10 6 6]", "[pool1 pool2 pool3 pool1 pool2 pool3 pool1 pool2 pool3 pool1]", func(n int) bool { return n < 8 }, 2},
+	} {
+		var x paper.Setting = standard
+		for _, set := range strings.Fields(c.set) {
+			name, value, _ := strings.Cut(set, "=")
+			var err error
+			if x, err = x.With(name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stages, err := x.Stages(7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sizes, pools []string
+		for _, j := range stages[0].Jobs {
+			sizes, pools = append(sizes, fmt.Sprint(j.Maps)), append(pools, j.Pool)
+			for _, n := range j.Replicas.Nodes {
+				if !c.on(int(n)) {
+					t.Errorf("%s: a block on node %d", c.set, n)
+				}
+			}
+			if len(j.Replicas.Nodes) != int(j.Maps) {
+				t.Errorf("%s: %d replicas for %d maps, want one each", c.set, len(j.Replicas.Nodes), j.Maps)
+			}
+		}
+		if fmt.Sprint(sizes) != c.sizes || fmt.Sprint(pools) != c.pools {
+			t.Errorf("%s: sizes %v in pools %v, want %s in %s", c.set, sizes, pools, c.sizes, c.pools)
+		}
+		if got := stages[0].Config; got.MapSlots != c.slots || got.ReduceSlots != 1 || len(got.Cluster.Nodes) != 8 {
+			t.Errorf("%s: %d map slots, %d reduce slots, %d nodes, want %d, 1 and 8", c.set, got.MapSlots, got.ReduceSlots, len(got.Cluster.Nodes), c.slots)
+		}
+	}
+	for _, wrong := range []string{"layout=mars", "jobs=0", "size=0", "slowstart=2", "beat=0s", "nothing=1"} {
+		name, value, _ := strings.Cut(wrong, "=")
+		if _, err := standard.With(name, value); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+}
+
+// times makes up simulations in which each scheduler takes a given time, and
+// jobs of more maps longer.
+func times(of map[string]float64) func(paper.Case, uint64) (paper.Simulation, error) {
+	return func(c paper.Case, seed uint64) (paper.Simulation, error) {
+		x := c.Setting.(testbed)
+		t, ok := of[c.Scheduler.Label]
+		if !ok {
+			t = 100
+		}
+		work := float64(x.Jobs)
+		if x.Experiment == "A" {
+			work *= float64(x.Size * x.Size)
+		}
+		s := paper.Simulation{Seconds: t * work * (1 + float64(seed%17)/10_000), JobSeconds: []float64{t, 2 * t}}
+		s.Locality.Node, s.Locality.Off = 20+int(seed%3), 80
+		if c.Scheduler.Label == modified {
+			s.Notes = map[string]float64{"updates": 10}
+			if x.Experiment == "B" {
+				s.Notes["sharedUpdates"] = 9
+			}
+		}
+		return s, nil
+	}
+}
+
+// TestClaims has made-up results force verdicts on the claims of times: as
+// published, without a difference, and the other way round.
+func TestClaims(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		times map[string]float64
+		want  map[string]paper.Verdict
+	}{
+		{"published", map[string]float64{original: 100, modified: 50, fifo: 60}, map[string]paper.Verdict{"F1": paper.Holds, "F2": paper.Holds, "F4": paper.Holds, "F5": paper.Holds, "F7": paper.Holds, "F3": paper.Reversed}},
+		{"equal", map[string]float64{original: 100, modified: 100, fifo: 100}, map[string]paper.Verdict{"F1": paper.Fails, "F2": paper.Fails, "F3": paper.Fails, "F4": paper.Fails, "F7": paper.Holds}},
+		{"slower", map[string]float64{original: 100, modified: 150, fifo: 120}, map[string]paper.Verdict{"F1": paper.Reversed, "F2": paper.Reversed, "F3": paper.Reversed, "F4": paper.Reversed}},
+	} {
+		r, err := Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 6, Simulate: times(c.times)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range r.Criteria {
+			if want, ok := c.want[x.ID]; ok && x.Verdict != want {
+				t.Errorf("%s: %s %s, want %s: %s", c.name, x.ID, x.Verdict, want, x.Note)
+			}
+		}
+		if !strings.Contains(r.Summary, "M4's delays end at 0 and 0 ms") || !strings.Contains(r.Summary, "71 % in B with 5 jobs (at most 41 %") {
+			t.Errorf("%s: the summary lacks the delays or the ceiling: %s", c.name, r.Summary)
+		}
+	}
+}
+
+// TestMethod has a claim that a stock setting meets too not need the method.
+func TestMethod(t *testing.T) {
+	for control, needs := range map[float64]bool{60: false, 100: true} {
+		r, err := Paper().Run(t.Context(), paper.Options{Parts: []string{"F1"}, Seed: 1, Seeds: 6, Simulate: times(map[string]float64{
+			original: 100, modified: 50, fifo: 100, "Original, no delay": control, "Modified without M4": 100,
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Criteria[0].NeededMethod; got != needs {
+			t.Errorf("a control takes %v of 100: the claim needs the method: %v, want %v", control, got, needs)
+		}
+	}
+}
+
+// TestNoMechanismIsOriginal has the modified scheduler without mechanisms give
+// the original's results, simulated.
+func TestNoMechanismIsOriginal(t *testing.T) {
+	p := Paper()
+	p.Schedulers = append(p.Schedulers, paper.Scheduler{Label: "none", Model: "modfair", Params: base("mechanisms", "")})
+	p.Parts = []paper.Part{{ID: "none", Design: "B", Schedulers: []string{original, "none"}, Rows: []paper.Row{paper.SecondsRow(), paper.RateRow("", paper.LocalRate)}}}
+	r, err := p.Run(t.Context(), paper.Options{Parts: []string{"none"}, Seed: 1, Seeds: 2, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := r.Figures[0].Rows
+	for i := 0; i < len(rows); i += 2 {
+		if fmt.Sprint(rows[i].Cells) != fmt.Sprint(rows[i+1].Cells) {
+			t.Errorf("%s %v, without mechanisms %v", rows[i].Name, rows[i].Cells, rows[i+1].Cells)
+		}
+	}
+}
+
+// TestLive has the experiment for a cluster parsed, with models that are made.
+func TestLive(t *testing.T) {
+	e, err := config.ParseExperiment("live.yaml", live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Supported(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(string(liveJobs), `"pool":"pool`); n != 5 {
+		t.Errorf("%d jobs with a pool, want 5", n)
+	}
+}

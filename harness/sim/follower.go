@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"slices"
+
+	"heddle/harness/state"
+	"heddle/traces"
+)
+
+// A follower is a job that is submitted some time after another job has ended,
+// like the second job of a program that runs two jobs one after the other.
+
+// follower is a job that waits for the end of another job.
+type follower struct {
+	job Job
+	at  int64 // time of submission, in ms; never until the other job has ended
+}
+
+// follows puts the job that was just read from Config.Source aside if it waits
+// for the end of another job, and reports whether it did.
+func (s *Sim) follows() bool {
+	j := &s.coming
+	if j.After == "" {
+		return false
+	}
+	f := follower{*j, never}
+	if !s.unfinished(j.After) {
+		f.at = max(j.SubmitMs, s.now)
+	}
+	x := &f.job // copy what the source may use again for its next job
+	x.MapWork, x.ReduceWork = slices.Clone(x.MapWork), slices.Clone(x.ReduceWork)
+	x.Replicas, x.Cached = cloned(&x.Replicas), cloned(&x.Cached)
+	if x.SplitHosts != nil {
+		hosts := cloned(x.SplitHosts)
+		x.SplitHosts = &hosts
+	}
+	x.Blocks, x.Pasts, x.ReduceAskMs = slices.Clone(x.Blocks), slices.Clone(x.Pasts), slices.Clone(x.ReduceAskMs)
+	s.followers = append(s.followers, f)
+	return true
+}
+
+func cloned(h *state.Hosts) state.Hosts {
+	return state.Hosts{Nodes: slices.Clone(h.Nodes), Ends: slices.Clone(h.Ends)}
+}
+
+// unfinished reports whether the job with the given id waits for another job or
+// has not ended.
+func (s *Sim) unfinished(id traces.JobID) bool {
+	return slices.ContainsFunc(s.followers, func(f follower) bool { return idOf(&f.job) == id }) ||
+		slices.ContainsFunc(s.view.Active(), func(j state.JobID) bool { return s.jobs[s.slot[j]].name == id })
+}
+
+// idOf returns the job's id in the simulation's trace.
+func idOf(x *Job) traces.JobID {
+	if x.ID == "" {
+		return traces.JobID(x.Name)
+	}
+	return x.ID
+}
+
+// release sets the times of submission of those jobs that waited for the end of
+// the job with the given id.
+func (s *Sim) release(id traces.JobID) {
+	for i := range s.followers {
+		if f := &s.followers[i]; f.job.After == id && f.at == never {
+			f.at = s.now + f.job.AfterMs
+		}
+	}
+}
+
+// nextFollower returns the earliest known time of submission of a job that
+// waited for another one, or the constant never.
+func (s *Sim) nextFollower() int64 {
+	at := int64(never)
+	for i := range s.followers {
+		at = min(at, s.followers[i].at)
+	}
+	return at
+}
+
+// submitFollowers submits the jobs that waited for another one and whose time
+// has come, in the order in which they were read.
+func (s *Sim) submitFollowers() error {
+	for i := 0; i < len(s.followers); {
+		f := s.followers[i]
+		if f.at > s.now {
+			i++
+			continue
+		}
+		s.followers = slices.Delete(s.followers, i, i+1)
+		f.job.SubmitMs = s.now
+		s.r.Events++
+		if err := s.start(&f.job); err != nil {
+			return err
+		}
+	}
+	return nil
+}

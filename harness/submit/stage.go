@@ -1,0 +1,312 @@
+package submit
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"heddle/collectors/hdfs"
+	"heddle/collectors/hdfs/jobsplit"
+	"heddle/collectors/yarn"
+)
+
+// files is what a Submitter needs of HDFS.
+type files interface {
+	Stat(ctx context.Context, name string) (hdfs.File, error)
+	Mkdir(ctx context.Context, folder string, mode fs.FileMode) error // makes missing folders above it too; no error if the folder exists
+	Chmod(ctx context.Context, name string, mode fs.FileMode) error
+	Write(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error
+	SetReplication(ctx context.Context, name string, replicas int) error
+	Rename(ctx context.Context, from, to string) error  // fs.ErrExist if the new name exists
+	RemoveAll(ctx context.Context, folder string) error // no error if it does not exist
+}
+
+// store is the HDFS of a cluster.
+type store struct{ *hdfs.Client }
+
+func (s store) Mkdir(_ context.Context, folder string, mode fs.FileMode) error {
+	c, err := s.Files()
+	if err != nil {
+		return err
+	}
+	return hdfs.Explained(c.MkdirAll(folder, mode))
+}
+
+func (s store) Chmod(_ context.Context, name string, mode fs.FileMode) error {
+	c, err := s.Files()
+	if err != nil {
+		return err
+	}
+	return hdfs.Explained(c.Chmod(name, mode))
+}
+
+func (s store) Write(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
+	return s.WriteFile(ctx, name, r, hdfs.WriteOptions{Mode: mode})
+}
+
+func (s store) RemoveAll(_ context.Context, folder string) error {
+	c, err := s.Files()
+	if err != nil {
+		return err
+	}
+	return hdfs.Explained(c.RemoveAll(folder))
+}
+
+// Permissions of what Hadoop's client stages. Only the job's user can enter the
+// folders, so the files are as private.
+const (
+	folderMode = 0o700
+	fileMode   = 0o644
+)
+
+// haveStaging makes the user's staging folder, or checks it as Hadoop's client
+// does: another user's folder is refused, as its owner could change what is
+// staged.
+func (s *Submitter) haveStaging(ctx context.Context) error {
+	s.staging.Lock()
+	defer s.staging.Unlock()
+	if s.ready {
+		return nil
+	}
+	folder := yarn.StagingFolder(s.stagingRoot(), s.user, "")
+	have, err := s.files.Stat(ctx, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := s.files.Mkdir(ctx, folder, folderMode); err != nil {
+			return fmt.Errorf("make staging folder hdfs %s: %w", folder, err)
+		}
+		have, err = s.files.Stat(ctx, folder)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("staging folder: %w", err)
+	case !have.Dir || have.Owner != s.user:
+		return fmt.Errorf("staging folder hdfs %s belongs to %q; want a folder of user %q", folder, have.Owner, s.user)
+	case have.Mode.Perm() != folderMode:
+		if err := s.files.Chmod(ctx, folder, folderMode); err != nil {
+			return fmt.Errorf("protect staging folder hdfs %s: %w", folder, err)
+		}
+	}
+	s.ready = true
+	return nil
+}
+
+// cacheFile is a file in HDFS that NodeManagers copy to the nodes of a job, as
+// it was when the job was submitted.
+type cacheFile struct {
+	path, link        string
+	bytes, modifiedMs int64
+	public            bool // whether all users of a node share its copy
+}
+
+// staged are the files of a job that is ready to be submitted.
+type staged struct {
+	files []cacheFile // files of the job's tasks
+	own   []cacheFile // job.xml, job.split and job.splitmetainfo
+}
+
+// jobXML is the name of a job's configuration in its staging folder.
+const jobXML = "job.xml"
+
+// stage writes a job's files into its staging folder.
+func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, error) {
+	var out staged
+	if j.Output != "" {
+		if _, err := s.files.Stat(ctx, j.Output); err == nil {
+			return out, fmt.Errorf("output folder hdfs %s exists; want a new one", j.Output)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return out, fmt.Errorf("output folder: %w", err)
+		}
+	}
+	for _, f := range j.Files {
+		c, err := s.cacheFile(ctx, f.Path, f.Link)
+		if err != nil {
+			return out, fmt.Errorf("file of the tasks: %w", err)
+		}
+		out.files = append(out.files, c)
+	}
+	splits, metas, err := jobsplit.Encode(j.Splits, j.Hosts)
+	if err != nil {
+		return out, err
+	}
+	conf, err := s.jobConf(j, job, out.files).XML()
+	if err != nil {
+		return out, err
+	}
+	if err := s.files.Mkdir(ctx, job.Folder, folderMode); err != nil {
+		return out, fmt.Errorf("make staging folder hdfs %s: %w", job.Folder, err)
+	}
+	for _, f := range []struct {
+		name    string
+		content []byte
+	}{{jobXML, conf}, {"job.split", splits}, {"job.splitmetainfo", jobsplit.AppendMeta(nil, metas)}} { // job.xml first: by its tags RemoveStaged knows the job
+		c, err := s.stageFile(ctx, path.Join(job.Folder, f.name), f.content)
+		if err != nil {
+			return out, fmt.Errorf("stage %s: %w", f.name, err)
+		}
+		out.own = append(out.own, c)
+	}
+	return out, nil
+}
+
+func (s *Submitter) stageFile(ctx context.Context, name string, content []byte) (cacheFile, error) {
+	if err := s.files.Write(ctx, name, bytes.NewReader(content), fileMode); err != nil {
+		return cacheFile{}, err
+	}
+	if path.Base(name) == "job.split" { // every task reads it
+		if err := s.files.SetReplication(ctx, name, s.replication()); err != nil {
+			return cacheFile{}, err
+		}
+	}
+	have, err := s.files.Stat(ctx, name)
+	if err != nil {
+		return cacheFile{}, err
+	}
+	return cacheFile{path: name, link: path.Base(name), bytes: have.Length, modifiedMs: have.Modified.UnixMilli()}, nil
+}
+
+// replication is the number of replicas of files that many nodes of a job read.
+func (s *Submitter) replication() int {
+	if n, err := strconv.Atoi(strings.TrimSpace(text(s.site, "mapreduce.client.submit.file.replication", ""))); err == nil && n > 0 {
+		return n
+	}
+	return 10
+}
+
+// cacheFile returns the file at a path in HDFS as the tasks of a job will see
+// it.
+func (s *Submitter) cacheFile(ctx context.Context, name, link string) (cacheFile, error) {
+	if s.jar.path != "" && name == s.jar.path {
+		f := s.jar
+		f.link = link
+		return f, nil
+	}
+	f, err := s.files.Stat(ctx, name)
+	if err != nil {
+		return cacheFile{}, err
+	}
+	if f.Dir {
+		return cacheFile{}, fmt.Errorf("hdfs %s is a folder; want a file", name)
+	}
+	public, err := s.isPublic(ctx, f)
+	return cacheFile{name, link, f.Length, f.Modified.UnixMilli(), public}, err
+}
+
+// isPublic reports whether every user may read a file: all may read it and
+// enter each folder above it. NodeManagers refuse to share other files.
+func (s *Submitter) isPublic(ctx context.Context, f hdfs.File) (bool, error) {
+	if f.Mode&0o004 == 0 {
+		return false, nil
+	}
+	for folder := path.Dir(f.Path); ; folder = path.Dir(folder) {
+		above, err := s.files.Stat(ctx, folder)
+		if err != nil || above.Mode&0o001 == 0 {
+			return false, err
+		}
+		if folder == "/" {
+			return true, nil
+		}
+	}
+}
+
+// sharedFolder is the HDFS folder of files that many jobs use.
+const sharedFolder = "/heddle/shared"
+
+// Share uploads a local file to HDFS, for the field Files of many jobs, and
+// returns its path there. The path has the hash of the content: a file that is
+// there already is not uploaded again, and is never changed. So NodeManagers,
+// which share the file among all users, copy it once to each node. Two processes
+// may share the same file at the same time.
+func (s *Submitter) Share(ctx context.Context, local string) (string, error) {
+	f, err := s.share(ctx, local)
+	return f.path, err
+}
+
+func (s *Submitter) share(ctx context.Context, local string) (cacheFile, error) {
+	s.sharing.Lock()
+	defer s.sharing.Unlock()
+	f, err := s.upload(ctx, local)
+	if err != nil {
+		return cacheFile{}, fmt.Errorf("share %s with jobs: %w", local, err)
+	}
+	return f, nil
+}
+
+func (s *Submitter) upload(ctx context.Context, local string) (cacheFile, error) {
+	in, err := os.Open(local)
+	if err != nil {
+		return cacheFile{}, err
+	}
+	defer in.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, in)
+	if err != nil {
+		return cacheFile{}, err
+	}
+	name := path.Join(sharedFolder, hex.EncodeToString(sum.Sum(nil)[:8])+"-"+filepath.Base(local))
+	have, err := s.files.Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := in.Seek(0, io.SeekStart); err != nil {
+			return cacheFile{}, err
+		}
+		if err := s.uploadAs(ctx, name, in); err != nil {
+			return cacheFile{}, err
+		}
+		have, err = s.files.Stat(ctx, name)
+	}
+	switch {
+	case err != nil:
+		return cacheFile{}, err
+	case have.Length != size:
+		return cacheFile{}, fmt.Errorf("hdfs %s has %d bytes, want %d; remove it, then it is uploaded anew", name, have.Length, size)
+	}
+	public, err := s.isPublic(ctx, have)
+	return cacheFile{path: name, bytes: size, modifiedMs: have.Modified.UnixMilli(), public: public}, err
+}
+
+// uploadAs writes a file under a name of its own and renames it when it is
+// complete. If another process was faster, its file stays: jobs may use it
+// already, and a file with another time would break them.
+func (s *Submitter) uploadAs(ctx context.Context, name string, r io.Reader) error {
+	if err := s.files.Mkdir(ctx, path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	var random [6]byte
+	rand.Read(random[:])
+	part := fmt.Sprintf("%s/.%s.%x", path.Dir(name), path.Base(name), random)
+	err := s.files.Write(ctx, part, r, 0o755)
+	if err == nil {
+		err = s.files.SetReplication(ctx, part, s.replication())
+	}
+	if err == nil {
+		err = s.files.Rename(ctx, part, name)
+	}
+	if err == nil {
+		return nil
+	}
+	remove := s.files.RemoveAll(context.WithoutCancel(ctx), part)
+	if errors.Is(err, fs.ErrExist) {
+		return remove
+	}
+	return errors.Join(err, remove)
+}
+
+// streamingJar returns the path of the Streaming jar in a Hadoop home.
+func streamingJar(home string) (string, error) {
+	pattern := filepath.Join(home, "share/hadoop/tools/lib/hadoop-streaming-*.jar")
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("submit: %d files %s; want one: jobs' commands run by Hadoop Streaming, so hadoop.home of the cluster file must have its jar", len(found), pattern)
+	}
+	return found[0], nil
+}

@@ -1,0 +1,160 @@
+package synthetic
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
+
+	"heddle/collectors/hdfs"
+)
+
+// memory is an HDFS in memory that can be full.
+type memory struct {
+	mu    sync.Mutex
+	files map[string][]byte
+	room  int64
+	wrote int // files
+}
+
+func newMemory() *memory { return &memory{files: map[string][]byte{}, room: 1 << 30} }
+
+func (m *memory) Stat(_ context.Context, name string) (hdfs.File, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	content, found := m.files[name]
+	if !found {
+		return hdfs.File{}, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	return hdfs.File{Path: name, Length: int64(len(content)), Dir: content == nil}, nil
+}
+
+var errFull = errors.New("could only be written to 0 of the 1 minReplication nodes")
+
+func (m *memory) WriteFile(_ context.Context, name string, r io.Reader, o hdfs.WriteOptions) error {
+	content, err := io.ReadAll(iotest.OneByteReader(io.LimitReader(r, 5000)))
+	if err == nil {
+		var rest []byte
+		rest, err = io.ReadAll(r)
+		content = append(content, rest...)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.room -= int64(len(content)); m.room < 0 {
+		return fmt.Errorf("write hdfs %s: %w", name, errFull)
+	}
+	if o.Replication != 2 || o.BlockSize != 1<<20 {
+		return fmt.Errorf("written with %+v", o)
+	}
+	m.files[name] = content
+	m.wrote++
+	return err
+}
+
+var three = Input{Files: []File{{"/in/a", 3*LineBytes + 100}, {"/in/b", 1 << 20}, {"/in/empty", 0}}, Seed: 3, Replication: 2, BlockBytes: 1 << 20}
+
+// TestInputLines has lines of one length, and writes only files that are not
+// there.
+func TestInputLines(t *testing.T) {
+	m := newMemory()
+	if err := WriteInput(t.Context(), m, three); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range three.Files {
+		content := m.files[f.Path]
+		if int64(len(content)) != f.Bytes {
+			t.Errorf("%s has %d bytes, want %d", f.Path, len(content), f.Bytes)
+		}
+		for line := range bytes.Lines(content) {
+			if len(line) != LineBytes && !bytes.HasSuffix(content, line) || line[len(line)-1] != '\n' || bytes.ContainsAny(line, "\r\t") {
+				t.Fatalf("%s has the line %q", f.Path, line)
+			}
+		}
+	}
+	first := string(m.files["/in/b"])
+	delete(m.files, "/in/b")
+	m.wrote = 0
+	if err := WriteInput(t.Context(), m, three); err != nil {
+		t.Fatal(err)
+	}
+	if m.wrote != 1 || string(m.files["/in/b"]) != first {
+		t.Errorf("one of three files was gone, and %d were written; the same text: %v", m.wrote, string(m.files["/in/b"]) == first)
+	}
+}
+
+func TestInputErrors(t *testing.T) {
+	m := newMemory()
+	m.room = 500 << 10
+	err := WriteInput(t.Context(), m, three)
+	if !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "write input of 1048576 bytes: write hdfs /in/b: ") {
+		t.Errorf("a full HDFS gives %v", err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped by a signal")
+	cancel(stopped)
+	if err := WriteInput(ctx, m, three); !errors.Is(err, stopped) {
+		t.Errorf("a call that was stopped gives %v", err)
+	}
+	m.room, m.files["/in/a"] = 1<<30, []byte("foreign")
+	if err := WriteInput(t.Context(), m, three); err == nil || !strings.Contains(err.Error(), "hdfs /in/a is there with 7 bytes; remove it") {
+		t.Errorf("another file gives %v", err)
+	}
+	m.files["/in/a"] = nil
+	if err := WriteInput(t.Context(), m, three); err == nil || !strings.Contains(err.Error(), "hdfs /in/a is a folder") {
+		t.Errorf("a folder gives %v", err)
+	}
+}
+
+// TestTextDoesNotCompress has text of six random bits a byte: hardly less than
+// three quarters are left of it.
+func TestTextDoesNotCompress(t *testing.T) {
+	var small bytes.Buffer
+	w := gzip.NewWriter(&small)
+	w.Write(someLines(8 << 20))
+	w.Close()
+	if small.Len() < 8<<20*72/100 {
+		t.Errorf("8 MiB are compressed to %d bytes", small.Len())
+	}
+}
+
+// TestPopular has inputs chosen in the proportions of Zipf's law.
+func TestPopular(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		jobs, inputs := rapid.IntRange(0, 300).Draw(t, "jobs"), rapid.IntRange(1, 50).Draw(t, "inputs")
+		exponent, seed := rapid.Float64Range(0, 10).Draw(t, "exponent"), rapid.Uint64().Draw(t, "seed")
+		chosen, err := Popular(jobs, inputs, exponent, seed)
+		if err != nil || len(chosen) != jobs {
+			t.Fatalf("%d jobs have %d inputs: %v", jobs, len(chosen), err)
+		}
+		for _, c := range chosen {
+			if c < 0 || c >= inputs {
+				t.Errorf("input %d of %d is chosen", c, inputs)
+			}
+		}
+	})
+	chosen, err := Popular(60_000, 3, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := [3]int{}
+	for _, c := range chosen {
+		counts[c]++
+	}
+	for i, n := range counts { // 1 + 1/2 + 1/3 = 11/6
+		if want := 60_000 * 6 / 11 / (i + 1); n < want*97/100 || n > want*103/100 {
+			t.Errorf("input %d is chosen %d times of 60000, want about %d", i, n, want)
+		}
+	}
+	if _, err := Popular(1, 0, 1, 1); err == nil {
+		t.Error("no input at all is no error")
+	}
+}

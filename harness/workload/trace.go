@@ -1,0 +1,175 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"heddle/harness/config"
+	"heddle/harness/replay"
+	"heddle/harness/sim"
+	"heddle/harness/workload/synthetic"
+	"heddle/harness/workload/traceplan"
+	"heddle/traces/exchange"
+)
+
+// traced is a workload whose jobs are those of a trace.
+type traced struct{ config.Workload }
+
+// On returns the workload, ready to run on a cluster: its jobs become Hadoop
+// Streaming jobs of synthetic tasks.
+func (w traced) On(place Place) (Live, error) {
+	p, err := w.plan(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
+	}
+	for i := range p.Jobs {
+		if u := p.Jobs[i].User; u != "" && u != place.User {
+			return nil, fmt.Errorf("workload %s: users: job %s is to run as %s, but jobs can only run as the cluster's user %s", w.Label, p.Jobs[i].ID, u, place.User)
+		}
+	}
+	program, err := programOf(place)
+	if err != nil {
+		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
+	}
+	return &traceLive{workload: w, place: place, program: program, plan: p}, nil
+}
+
+// CheckTrace returns an error if the jobs of w's trace cannot be run, as when its
+// file is no trace or has no job in the part that w names. Other workloads have
+// no trace and pass.
+func CheckTrace(w config.Workload) error {
+	if w.Name != config.WorkloadTrace {
+		return nil
+	}
+	if _, err := (traced{w}).plan(context.Background()); err != nil {
+		return fmt.Errorf("workload %s: %w", w.Label, err)
+	}
+	return nil
+}
+
+// Twin returns the simulated counterpart of the workload: the jobs of the plan
+// at their times, with the work of each task. Files that were in the HDFS cache
+// in the trace are cached, besides those that the experiment wants cached.
+func (w traced) Twin(cache config.Cache) (*Twin, error) {
+	p, err := w.plan(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
+	}
+	t := &Twin{Workload: w.Label, Costs: replay.Workload{Workload: w.Label}, Warnings: p.Warnings}
+	for _, f := range p.Files {
+		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, f.Path), Bytes: f.Bytes, Cached: f.Cached})
+	}
+	if err := t.cache(cache); err != nil {
+		return nil, err
+	}
+	for i := range p.Jobs {
+		job := jobOf(&p.Jobs[i])
+		for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
+			if err := job.set(name, w.Settings[name]); err != nil {
+				return nil, fmt.Errorf("workload %s: %w", w.Label, err)
+			}
+		}
+		t.Jobs = append(t.Jobs, job)
+	}
+	return t, nil
+}
+
+// plan reads the trace and makes a plan of it, with the part and the changes
+// that the experiment file says.
+func (w traced) plan(ctx context.Context) (*traceplan.Plan, error) {
+	r, imported, err := exchange.Any(ctx, w.Trace)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	h := r.Header()
+	p, err := traceplan.New(&h, r.All(), traceplan.Options{
+		First: w.First, From: time.Duration(w.From), Until: time.Duration(w.Until), Speed: w.Speed, Scale: w.Scale,
+		MaxTasks: w.MaxTasks, CPUMsPerMiB: float64(time.Duration(w.CPU)) / 1e6,
+		Queues: w.Queues, Users: w.Users, Priorities: w.Priorities,
+	})
+	if err := errors.Join(r.Err(), err); err != nil {
+		return nil, fmt.Errorf("trace %s: %w", w.Trace, err)
+	}
+	if imported != nil && len(imported.Mended) > 0 {
+		var kinds []string
+		for _, kind := range slices.Sorted(maps.Keys(imported.Mended)) {
+			kinds = append(kinds, fmt.Sprintf("%d times %s", imported.Mended[kind], kind))
+		}
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the import mended defects of %s: %s", w.Trace, strings.Join(kinds, "; ")))
+	}
+	return p, nil
+}
+
+// jobOf returns the simulated counterpart of a job of a plan.
+func jobOf(j *traceplan.Job) Job {
+	x := Job{
+		Name: string(j.ID), At: j.At, User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: int32(j.Priority), Reduces: int32(len(j.Reduces)),
+		SlowStart: hadoopSlowStart, Maps: []Split{}, Asked: askedOf(j, specOf(j, 0)),
+	}
+	for _, m := range j.Maps {
+		x.Maps = append(x.Maps, Split{File: m.File, OffsetBytes: m.OffsetBytes, LengthBytes: m.LengthBytes})
+		x.Work.Maps = append(x.Work.Maps, sim.Work{InputBytes: m.LengthBytes, OutputBytes: m.EmitBytes, ComputeMs: milliseconds(m.CPUMs)})
+	}
+	floored := x.Asked.FlooredShuffle
+	if len(j.Reduces) == 0 {
+		floored = x.Asked.FlooredOutput
+	}
+	for i := range x.Work.Maps { // what floors add or take is divided among all maps
+		share := floored*int64(i+1)/int64(len(j.Maps)) - floored*int64(i)/int64(len(j.Maps))
+		x.Work.Maps[i].OutputBytes = max(0, x.Work.Maps[i].OutputBytes+share)
+	}
+	for _, r := range j.Reduces {
+		x.Work.Reduces = append(x.Work.Reduces, sim.Work{OutputBytes: synthetic.FileBytes(r.OutputBytes), ComputeMs: milliseconds(r.CPUMs)})
+	}
+	return x
+}
+
+func milliseconds(n int64) int32 { return int32(min(n, math.MaxInt32/2)) }
+
+// specOf returns what the synthetic tasks of a job are to do.
+func specOf(j *traceplan.Job, seed uint64) *synthetic.Spec {
+	column := func(n int, value func(int) int64) synthetic.Column {
+		values := make([]int64, n)
+		for i := range values {
+			values[i] = value(i)
+		}
+		return synthetic.Each(values)
+	}
+	s := &synthetic.Spec{Seed: seed}
+	s.Maps = synthetic.MapTasks{
+		Count:     len(j.Maps),
+		ReadBytes: column(len(j.Maps), func(i int) int64 { return j.Maps[i].LengthBytes }),
+		EmitBytes: column(len(j.Maps), func(i int) int64 { return j.Maps[i].EmitBytes }),
+		CPUMs:     column(len(j.Maps), func(i int) int64 { return j.Maps[i].CPUMs }),
+	}
+	n := len(j.Reduces)
+	s.Reduces = synthetic.ReduceTasks{
+		Count:      n,
+		WriteBytes: column(n, func(i int) int64 { return j.Reduces[i].OutputBytes }),
+		CPUMs:      column(n, func(i int) int64 { return j.Reduces[i].CPUMs }),
+	}
+	if j.Asked().Shuffle > 0 {
+		s.Reduces.Shares = column(n, func(i int) int64 { return j.Reduces[i].ShuffleBytes })
+	}
+	return s
+}
+
+// askedOf returns what a job of a plan is asked to do, with the floors of
+// synthetic tasks.
+func askedOf(j *traceplan.Job, s *synthetic.Spec) *Asked {
+	b, t := j.Asked(), s.Totals()
+	return &Asked{
+		Job: string(j.ID), SubmitMs: j.At.Milliseconds(), Maps: len(j.Maps), Reduces: len(j.Reduces),
+		InputBytes: b.Input, ShuffleBytes: t.ShuffleBytes, OutputBytes: t.OutputBytes, CPUMs: t.CPUMs,
+		FlooredInput: j.Floors.InputBytes, FlooredShuffle: t.ShuffleBytes - b.Shuffle, FlooredOutput: t.OutputBytes - b.Output,
+		Recorded: &Recorded{CompletionMs: j.Recorded.CompletionMs, Locality: j.Recorded.Locality},
+	}
+}

@@ -1,0 +1,76 @@
+package hibench
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestGrepCommands: the input is lines of text, the regular expression stands as
+// it is, and what the first job finds goes to a folder beside the output, which
+// Clean removes.
+func TestGrepCommands(t *testing.T) {
+	h := newFakeHadoop(t)
+	env := h.env(t)
+	env.Checkout = "/no/such/checkout" // HiBench has no grep
+	r := newRunner(t, env, Spec{Workload: Grep, SizeBytes: 1000, Maps: 2, Reduces: 3, Regex: `[a-z]*ness\b`})
+	text := strings.Join(r.jobArgs(stepPrepare, "t1", ""), " ") + "\n" + strings.Join(r.jobArgs(stepRun, "t1", r.outputPath("t1")), " ")
+	want := `randomtextwriter -D mapreduce.randomtextwriter.totalbytes=1000 -D mapreduce.randomtextwriter.bytespermap=500 ` +
+		`-D mapreduce.job.maps=2 -D mapreduce.job.reduces=3 -outFormat org.apache.hadoop.mapreduce.lib.output.TextOutputFormat /bench/1000-2maps/Grep/Input
+grep -D mapreduce.job.reduces=3 -D dfs.user.home.dir.prefix=/bench/1000-2maps/Grep/Output-t1-found ` +
+		`/bench/1000-2maps/Grep/Input /bench/1000-2maps/Grep/Output-t1 [a-z]*ness\b`
+	if diff := cmp.Diff(want, text); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{"Output-t1/part-r-00000", "Output-t1-found/root/grep-temp-1/part-r-00000", "Output-t2/part-r-00000"} {
+		write(t, h.fs.path("/bench/1000-2maps/Grep/"+name), "", 0o644)
+	}
+	if err := r.Clean("t1"); err != nil {
+		t.Fatal(err)
+	}
+	left, err := h.fs.ReadDir("/bench/1000-2maps/Grep")
+	if err != nil || len(left) != 1 || left[0].Name() != "Output-t2" {
+		t.Errorf("after Clean of t1: %v, %v; want only Output-t2", left, err)
+	}
+}
+
+func TestGrepRefuses(t *testing.T) {
+	for regex, want := range map[string]string{
+		`heddle[a-z]*`:   "",
+		`(?:un|dis)\w+`:  "",
+		`\bcat\b`:        "",
+		`^k`:             "",
+		``:               "want a regular expression",
+		`a(`:             "missing closing )",
+		`a*`:             "matches the empty text",
+		`\b`:             "matches the empty text",
+		`(?U)a+`:         "(?: Hadoop or Java reads it otherwise",
+		`[[:alpha:]]+`:   "[[: Hadoop or Java",
+		`[a-z&&b]`:       "&&: Hadoop or Java",
+		`a${user.name}`:  "${: Hadoop or Java",
+		`a++`:            "invalid nested repetition operator",
+		"a\nb":           "want printable ASCII characters",
+		`ä`:              "want printable ASCII characters",
+		`(a)\1`:          "invalid escape sequence",
+		`(?<name>a)(?=b`: "(?: Hadoop or Java",
+	} {
+		err := Spec{Workload: Grep, SizeBytes: 1000, Regex: regex}.Validate()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: error %v; want one with %q", regex, err, want)
+		}
+	}
+	for _, c := range []struct {
+		spec Spec
+		want string
+	}{
+		{Spec{Workload: "sort", SizeBytes: 1000, Regex: "a"}, "only grep has one"},
+		{Spec{Workload: Grep, Profile: "tiny", Regex: "a"}, "it is none of HiBench's workloads"},
+		{Spec{Workload: Grep, Regex: "a"}, "want a size in bytes"},
+		{Spec{Workload: Grep, SizeBytes: 1000, Regex: "a", Settings: []Setting{{"dfs.user.home.dir.prefix", "/x"}}}, "it is part of the workload"},
+	} {
+		if err := c.spec.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v; want one with %q", c.spec, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,429 @@
+package hibench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"heddle/hibench/tables"
+)
+
+// hiveEnv is an Env with a folder that looks like Hive's.
+func hiveEnv(t *testing.T, h *fakeHadoop) Env {
+	t.Helper()
+	env := h.env(t)
+	env.Hive = t.TempDir()
+	for _, name := range []string{"hive-exec-4.0.1.jar", "hive-cli-4.0.1.jar", "commons-collections-3.2.2.jar", "derby.jar"} {
+		write(t, filepath.Join(env.Hive, name), "", 0o644)
+	}
+	return env
+}
+
+// hiveDoes makes the fake hadoop command, when it is to start Hive, run a piece
+// of shell.
+func (h *fakeHadoop) hiveDoes(t *testing.T, script string) {
+	t.Helper()
+	write(t, filepath.Join(filepath.Dir(h.calls), "hive"), script, 0o644)
+}
+
+// twoStages is what Hive prints for a query of two stages.
+const twoStages = `cat <<'END'
+Launching Job 1 out of 2
+Starting Job = job_1_0001, Tracking URL = http://master:8088/proxy/application_1_0001/
+2026-11-21 05:46:18,000 Stage-2 map = 100%,  reduce = 100%
+Ended Job = job_1_0001
+Launching Job 2 out of 2
+Starting Job = job_1_0002, Tracking URL = http://master:8088/proxy/application_1_0002/
+Ended Job = job_1_0002
+OK
+END
+`
+
+// A query runs with a script, a configuration and a metastore of its own, under
+// its tag, with the settings of the run, and reads tables that are there.
+func TestQuery(t *testing.T) {
+	h := newFakeHadoop(t)
+	h.hiveDoes(t, twoStages)
+	env := hiveEnv(t, h)
+	r := newRunner(t, env, Spec{Workload: "join", Visits: 300, Pages: 40, Seed: 5, Maps: 3, Reduces: 2, Settings: []Setting{{"hive.map.aggr", "false"}}})
+	d, err := r.Prepare(t.Context(), "t1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Files != 3 || !strings.HasSuffix(d.Path, "/Join/Input/uservisits") {
+		t.Errorf("input %+v, want 3 files of uservisits", d)
+	}
+	if again, err := r.Prepare(t.Context(), "t2"); err != nil || !again.Reused {
+		t.Errorf("second Prepare: %+v, %v; want the tables of the first", again, err)
+	}
+	res, err := r.Run(t.Context(), "t1", Setting{"mapreduce.map.node-label-expression", "s01"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.InputBytes != d.Bytes || res.Report != nil {
+		t.Errorf("result %+v, want %d bytes of input and no report", res, d.Bytes)
+	}
+	dir := filepath.Join(env.RunDir, "t1")
+	site := readFile(t, filepath.Join(dir, "hive", "conf", "hive-site.xml"))
+	for _, p := range []Setting{
+		{"hive.query.tag", "t1"},
+		{"hive.execution.engine", "mr"},
+		{"hive.map.aggr", "false"},
+		{"mapreduce.map.node-label-expression", "s01"},
+		{"hive.input.format", "org.apache.hadoop.hive.ql.io.HiveInputFormat"},
+		{"javax.jdo.option.ConnectionURL", "jdbc:derby:;databaseName=" + dir + "/hive/metastore_db;create=true"},
+		{"hive.exec.scratchdir", r.workDir() + "/Hive-t1/scratch"},
+		{"hive.aux.jars.path", "file://" + env.Hive + "/commons-collections-3.2.2.jar"},
+	} {
+		if !strings.Contains(site, "<name>"+p.Name+"</name><value>"+p.Value+"</value>") {
+			t.Errorf("hive-site.xml lacks %s = %s", p.Name, p.Value)
+		}
+	}
+	if mapred := readFile(t, filepath.Join(dir, "conf", "mapred-site.xml")); !strings.Contains(mapred, "mapreduce.map.env.JDK_JAVA_OPTIONS") {
+		t.Error("tasks get no access to private parts of Java's library")
+	}
+	vars := readFile(t, filepath.Join(filepath.Dir(h.calls), "env"))
+	for _, want := range []string{"HADOOP_CLASSPATH=" + dir + "/hive/conf:" + env.Hive + "/hive-exec-4.0.1.jar:" + env.Hive + "/*\n", "HADOOP_HOME=" + h.home + "\n", "-Xmx512m"} {
+		if !strings.Contains(vars, want) {
+			t.Errorf("Hive's environment lacks %q:\n%s", want, vars)
+		}
+	}
+	golden(t, "join.sql", strings.ReplaceAll(readFile(t, filepath.Join(dir, "query.sql")), r.workDir(), "FOLDER"))
+	if err := r.Clean("t1"); err != nil {
+		t.Error(err)
+	}
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Hive's output says whether the query succeeded. The exit status does not: all
+// these end with 0, as Hive does under HiBench's scripts.
+func TestFailedQueries(t *testing.T) {
+	start := "Starting Job = job_1_0001, Tracking URL = http://master:8088/\n"
+	const failed = "FAILED: Execution Error, return code 2 from org.apache.hadoop.hive.ql.exec.mr.MapRedTask"
+	const local = "FAILED: Execution Error, return code 3 from org.apache.hadoop.hive.ql.exec.mr.MapredLocalTask"
+	for name, tt := range map[string]struct{ output, want string }{
+		"good":              {start + "Ended Job = job_1_0001\nOK\n", ""},
+		"second way":        {local + "\nATTEMPT: Execute BackupTask: org.apache.hadoop.hive.ql.exec.mr.MapRedTask\n" + start + "Ended Job = job_1_0001\n", ""},
+		"no second way":     {local + "\n" + start + "Ended Job = job_1_0001\n", "return code 3"},
+		"stage with errors": {start + "Ended Job = job_1_0001 with errors\n", "job_1_0001 with errors"},
+		"failed":            {start + "Ended Job = job_1_0001 with errors\n" + failed + "\n", "with errors"},
+		"syntax":            {"FAILED: ParseException line 1:0 cannot recognize input\n", "ParseException"},
+		"cut off":           {start + "2026-11-21 05:46:18,000 Stage-2 map = 50%\n", "does not say that job_1_0001 ended"},
+		"no job":            {"OK\nTime taken: 1 seconds\n", "started no job"},
+		"dead":              {"Exception in thread \"main\" java.lang.NoClassDefFoundError: x\n", "NoClassDefFoundError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newFakeHadoop(t)
+			h.hiveDoes(t, "cat <<'END'\n"+tt.output+"END\n")
+			r := newRunner(t, hiveEnv(t, h), Spec{Workload: "aggregation", Visits: 20, Maps: 1, Reduces: 1})
+			if _, err := r.Prepare(t.Context(), "t1"); err != nil {
+				t.Fatal(err)
+			}
+			res, err := r.Run(t.Context(), "t1")
+			if res.ExitCode != 0 {
+				t.Fatalf("status %d, want 0", res.ExitCode)
+			}
+			if tt.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.Is(err, ErrFailedQuery) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "client.log") {
+				t.Errorf("error %v; want a failed query with %q and the name of the log", err, tt.want)
+			}
+		})
+	}
+}
+
+// sqlCheckout is a fake checkout with scripts for aggregation in HiBench's way:
+// they ignore Hive's exit status, and always write a line with the size of the
+// output where that of the input belongs.
+func sqlCheckout(t *testing.T) string {
+	t.Helper()
+	dir := newFakeCheckout(t)
+	script := strings.NewReplacer("micro/sort.conf", "sql/aggregation.conf").Replace(`#!/bin/bash
+here=$(cd "$(dirname "$0")" && pwd)
+root=$here/../../../../..
+conf=$("$root/bin/functions/load_config.py" "$HIBENCH_CONF_FOLDER" "$root/conf/workloads/micro/sort.conf" "$here")
+. "$conf"
+. "$root/bin/functions/workload_functions.sh"
+[ -e "$root/hadoopbench/sql/target/$HIVE_RELEASE.tar.gz" ] && [ -d "$HIVE_HOME" ] || { echo no Hive; exit 7; }
+. "$root/bin/workloads/sql/common/set_hive_env.sh"
+"$HIVE_HOME/bin/hive" -f "$INPUT_HDFS $OUTPUT_HDFS"
+report HadoopAggregation
+`)
+	write(t, filepath.Join(dir, "bin", "workloads", "sql", "aggregation", "hadoop", "run.sh"), script, 0o755)
+	write(t, filepath.Join(dir, "bin", "workloads", "sql", "aggregation", "prepare", "prepare.sh"), "#!/bin/bash\nexit 0\n", 0o755)
+	write(t, filepath.Join(dir, "bin", "workloads", "sql", "common", "set_hive_env.sh"), "$HIVE_HOME/bin/schematool -initSchema\n", 0o755)
+	write(t, filepath.Join(dir, "bin", "functions", "hibench_prop_env_mapping.py"), strings.Replace(fakeMapping, "HiBenchEnvPropMapping=dict(", `HiBenchEnvPropMapping=dict(
+    HIVE_HOME="hibench.hive.home",
+    HIVE_RELEASE="hibench.hive.release",
+    PAGES="hibench.workload.pages",
+    USERVISITS="hibench.workload.uservisits",`, 1), 0o644)
+	write(t, filepath.Join(dir, "conf", "workloads", "sql", "aggregation.conf"), `hibench.workload.uservisits ${hibench.aggregation.${hibench.scale.profile}.uservisits}
+hibench.workload.pages  ${hibench.aggregation.${hibench.scale.profile}.pages}
+hibench.workload.input  ${hibench.hdfs.data.dir}/Aggregation/Input
+hibench.workload.output ${hibench.hdfs.data.dir}/Aggregation/Output
+`, 0o644)
+	return dir
+}
+
+// HiBench's defects of Hive runs, each of which hides a failure or a wrong
+// number, do not reach heddle's results.
+func TestHiBenchDefectsOfQueries(t *testing.T) {
+	h := newFakeHadoop(t)
+	env := hiveEnv(t, h)
+	env.Checkout = sqlCheckout(t)
+	r := newRunner(t, env, Spec{Workload: "aggregation", Visits: 20, Pages: 3, Maps: 1, Reduces: 1})
+	const bytesThere = 4321
+	write(t, filepath.Join(string(h.fs), r.mapInputPath(), "part-00000"), strings.Repeat("x", bytesThere), 0o644)
+
+	h.hiveDoes(t, twoStages)
+	res, err := r.Run(t.Context(), "good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.InputBytes != bytesThere || res.Report == nil || res.Report.InputBytes == bytesThere {
+		t.Errorf("result %+v: want the %d bytes of the input, which are not those of HiBench's line", res, bytesThere)
+	}
+	if text := readFile(t, res.Log); !strings.Contains(text, "Starting Job = job_1_0002") {
+		t.Errorf("Hive's output, which HiBench keeps for terminals only, is not kept: %q", text)
+	}
+
+	h.hiveDoes(t, "echo 'FAILED: SemanticException table not found'; exit 17")
+	res, err = r.Run(t.Context(), "failed")
+	if res.ExitCode != 0 {
+		t.Fatalf("the script ended with %d: it is to end with 0 as HiBench's does", res.ExitCode)
+	}
+	if !errors.Is(err, ErrFailedQuery) || !strings.Contains(err.Error(), "table not found") {
+		t.Errorf("a failed query with a line in HiBench's report: error %v", err)
+	}
+	if report := filepath.Join(env.RunDir, "failed", "report", "hibench.report"); !strings.Contains(readFile(t, report), "HadoopAggregation") {
+		t.Errorf("%s has no line: this test shows nothing", report)
+	}
+}
+
+// A real checkout's scripts give Hive HiBench's own text of each query, over the
+// tables of the run, and take heddle's start script for Hive's.
+func TestCheckoutQueries(t *testing.T) {
+	checkout := hibenchCheckout(t)
+	for query, table := range resultTables {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			h := newFakeHadoop(t)
+			h.hiveDoes(t, "cat \"$3\"\n"+twoStages) // after --config DIR come CliDriver -f FILE
+			env := hiveEnv(t, h)
+			env.Checkout = checkout
+			r := newRunner(t, env, Spec{Workload: query, Visits: 20, Pages: 3, Maps: 3, Reduces: 2})
+			write(t, filepath.Join(string(h.fs), r.mapInputPath(), "part-00000"), "x", 0o644)
+			res, err := r.Run(t.Context(), "t1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := readFile(t, res.Log)
+			for _, want := range []string{
+				"LOCATION '" + r.mapInputPath() + "'", "LOCATION '" + res.OutputPath + "/" + table + "'", "INSERT OVERWRITE TABLE " + table,
+				"mapreduce.job.maps=3;", "mapreduce.job.reduces=2;", "org.apache.hadoop.hive.ql.io.HiveInputFormat",
+			} {
+				if !strings.Contains(log, want) {
+					t.Errorf("HiBench's query lacks %q:\n%s", want, log)
+				}
+			}
+			if res.Report == nil || !strings.EqualFold(res.Report.Type, "Hadoop"+query) {
+				t.Errorf("report %+v", res.Report)
+			}
+		})
+	}
+}
+
+// The result of a query is compared with its input.
+func TestCheckQuery(t *testing.T) {
+	for _, query := range []string{"join", "aggregation", "scan"} {
+		t.Run(query, func(t *testing.T) {
+			h := newFakeHadoop(t)
+			h.hiveDoes(t, twoStages)
+			env := hiveEnv(t, h)
+			env.Sums = &Sums{}
+			r := newRunner(t, env, Spec{Workload: query, Visits: 2000, Pages: 200, Maps: 2, Reduces: 1})
+			if _, err := r.Prepare(t.Context(), "t1"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Run(t.Context(), "t1"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Check(t.Context(), "t1", nil); !errors.Is(err, ErrInvalidOutput) {
+				t.Errorf("there is no result: error %v", err)
+			}
+			rows := resultRows(t, r)
+			output := filepath.Join(string(h.fs), r.outputPath("t1"), resultTables[query], "000000_0")
+			write(t, output, table(t, rows), 0o644)
+			k, err := r.Check(t.Context(), "t1", nil)
+			if err != nil || k.Records != int64(len(rows)) || len(k.Compared) < 2 {
+				t.Errorf("%+v, %v; want %d rows compared", k, err, len(rows))
+			}
+			for what, wrong := range map[string][]string{
+				"row missing": rows[1:], "row twice": append(rows[:1:1], rows...), "other value": append([]string{strings.Replace(rows[0], ".", ".9", 4)}, rows[1:]...),
+			} {
+				write(t, output, table(t, wrong), 0o644)
+				if _, err := r.Check(t.Context(), "t1", nil); !errors.Is(err, ErrInvalidOutput) {
+					t.Errorf("%s: error %v; want ErrInvalidOutput", what, err)
+				}
+			}
+		})
+	}
+}
+
+// resultRows computes a query's rows in memory, by the input in HDFS.
+func resultRows(t *testing.T, r *Runner) []string {
+	t.Helper()
+	s := r.spec.source()
+	ranks := map[string]string{}
+	for i := range s.Pages {
+		f := strings.Split(string(s.AppendRanking(nil, i)), ",")
+		ranks[f[0]] = f[1]
+	}
+	var rows []string
+	for i := range s.Visits {
+		row := string(s.AppendVisit(nil, i))
+		f := strings.Split(row, ",")
+		switch r.spec.Workload { // no address occurs twice among so few
+		case "scan":
+			rows = append(rows, strings.ReplaceAll(row, ",", "\x01"))
+		case "aggregation":
+			rows = append(rows, f[0]+"\x01"+f[3])
+		case "join":
+			if f[2] >= "1999-01-01" && f[2] <= "2000-01-01" {
+				rows = append(rows, f[0]+"\x01"+ranks[f[1]]+".0\x01"+f[3])
+			}
+		}
+	}
+	if r.spec.Workload == "join" { // the largest revenue first
+		for i := range rows {
+			for j := i; j > 0 && rows[j][strings.LastIndex(rows[j], "\x01"):] > rows[j-1][strings.LastIndex(rows[j-1], "\x01"):]; j-- {
+				rows[j], rows[j-1] = rows[j-1], rows[j]
+			}
+		}
+	}
+	return rows
+}
+
+func table(t *testing.T, rows []string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := newSeqWriter(&b, "x")
+	for _, row := range rows {
+		w.write([]byte(row))
+	}
+	if err := w.flush(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Files get the block size and the replicas of the settings or the cluster.
+func TestFileSettings(t *testing.T) {
+	for name, tt := range map[string]struct {
+		site     string
+		settings []Setting
+		blocks   int64
+		replicas int
+		want     string
+	}{
+		"Hadoop's own":  {"", nil, 128 << 20, 3, ""},
+		"the cluster's": {"<property><name>dfs.blocksize</name><value>16m</value></property><property><name>dfs.replication</name><value>2</value></property>", nil, 16 << 20, 2, ""},
+		"the run's":     {"<property><name>dfs.replication</name><value>2</value></property>", []Setting{{"dfs.blocksize", "1048576"}, {"dfs.replication", "1"}}, 1 << 20, 1, ""},
+		"no size":       {"", []Setting{{"dfs.blocksize", "big"}}, 0, 0, `dfs.blocksize: "big"`},
+		"no replicas":   {"", []Setting{{"dfs.replication", "0"}}, 0, 0, `dfs.replication: "0"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newFakeHadoop(t)
+			if tt.site != "" {
+				write(t, filepath.Join(h.conf, "hdfs-site.xml"), "<configuration>"+tt.site+"</configuration>", 0o644)
+			}
+			r := newRunner(t, hiveEnv(t, h), Spec{Workload: "scan", Visits: 10, Maps: 1, Settings: tt.settings})
+			blocks, replicas, err := r.fileSettings()
+			if tt.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("error %v; want one with %q", err, tt.want)
+				}
+				return
+			}
+			if err != nil || blocks != tt.blocks || replicas != tt.replicas {
+				t.Errorf("%d, %d, %v; want %d and %d", blocks, replicas, err, tt.blocks, tt.replicas)
+			}
+		})
+	}
+}
+
+// Without Hive, or without a Java compiler for HiBench's generator, the error
+// says what is missing.
+func TestQueryRefuses(t *testing.T) {
+	h := newFakeHadoop(t)
+	spec := Spec{Workload: "aggregation", Visits: 10, Maps: 1}
+	env := h.env(t)
+	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "needs Hive") {
+		t.Errorf("without Hive: error %v", err)
+	}
+	env.Hive = t.TempDir()
+	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "hive-exec-*.jar") {
+		t.Errorf("without its jars: error %v", err)
+	}
+	env = hiveEnv(t, h)
+	env.RunDir = "/my runs"
+	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), `path "/my runs"`) {
+		t.Errorf("with a blank in a path: error %v", err)
+	}
+	env = hiveEnv(t, h)
+	env.Checkout = sqlCheckout(t)
+	bin := t.TempDir()
+	for name := range debianPackage {
+		file, err := exec.LookPath(name)
+		if err != nil {
+			t.Skip("no " + name)
+		}
+		if err := os.Symlink(file, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(bin, "java"), "", 0o755)
+	env.Vars = []string{"PATH=" + bin}
+	_, err := newRunner(t, env, spec).Prepare(context.Background(), "t1")
+	if err == nil || !strings.Contains(err.Error(), "javac") || !strings.Contains(err.Error(), "apt install") {
+		t.Errorf("without javac: error %v", err)
+	}
+}
+
+// The numbers of rows of each profile are HiBench's.
+func TestTableSizes(t *testing.T) {
+	for spec, want := range map[string]tables.Source{
+		"join small": {Visits: 100_000, Pages: 12_000}, "join bigdata": {Visits: 5_000_000_000, Pages: 120_000_000},
+		"aggregation bigdata": {Visits: 1_000_000_000, Pages: 100_000_000}, "scan bigdata": {Visits: 2_000_000_000, Pages: 10_000_000},
+		"scan tiny": {Visits: 1_000, Pages: 120},
+	} {
+		var s Spec
+		if _, err := fmt.Sscan(spec, &s.Workload, &s.Profile); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.source(); got != want {
+			t.Errorf("%s: %+v, want %+v", spec, got, want)
+		}
+	}
+	if got := (Spec{Workload: "join", Visits: 1000}).source().Pages; got != 120 {
+		t.Errorf("%d pages for 1000 visits, want 120", got)
+	}
+}

@@ -1,0 +1,182 @@
+package hibench
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"heddle/hibench/tables"
+)
+
+// writeTables writes the two tables that the SQL workloads read to HDFS, as
+// SequenceFiles, with as many files for each table as the workload has maps.
+func (r *Runner) writeTables(ctx context.Context) error {
+	blockBytes, replicas, err := r.fileSettings()
+	if err != nil {
+		return err
+	}
+	source := r.spec.source()
+	writing, ctx := errgroup.WithContext(ctx)
+	writing.SetLimit(4)
+	for _, t := range []struct {
+		name string
+		rows int64
+		row  func([]byte, int64) []byte
+	}{{rankingsTable, source.Pages, source.AppendRanking}, {visitsTable, source.Visits, source.AppendVisit}} {
+		files := min(int64(r.spec.Maps), t.rows)
+		for i := range files {
+			from, to := t.rows*i/files, t.rows*(i+1)/files
+			name := path.Join(r.inputPath(), t.name, fmt.Sprintf("part-%05d", i))
+			writing.Go(func() error {
+				f, err := r.env.FS.Create(ctx, name, blockBytes, replicas)
+				if err != nil {
+					return fmt.Errorf("write table %s: %w", t.name, err)
+				}
+				w := newSeqWriter(f, t.name+"/"+path.Base(name))
+				var row []byte
+				for j := from; j < to && ctx.Err() == nil; j++ {
+					row = t.row(row[:0], j)
+					w.write(row)
+				}
+				if err := errors.Join(w.flush(), f.Close(), context.Cause(ctx)); err != nil {
+					return fmt.Errorf("write table %s: %s: %w", t.name, name, err)
+				}
+				return nil
+			})
+		}
+	}
+	return writing.Wait()
+}
+
+// fileSettings returns the block size, in bytes, and the number of replicas of
+// files that this package writes. As in Hadoop's own client, both come from the
+// run's settings or the cluster's configuration.
+func (r *Runner) fileSettings() (blockBytes int64, replicas int, err error) {
+	const blockName, replicasName = "dfs.blocksize", "dfs.replication"
+	values := map[string]string{blockName: "128m", replicasName: "3"}
+	site, err := os.ReadFile(filepath.Join(r.env.ConfDir, "hdfs-site.xml"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, fmt.Errorf("configuration of the cluster: %w", err)
+	}
+	var properties struct {
+		Property []struct {
+			Name  string `xml:"name"`
+			Value string `xml:"value"`
+		} `xml:"property"`
+	}
+	if err == nil && xml.Unmarshal(site, &properties) == nil {
+		for _, p := range properties.Property {
+			values[strings.TrimSpace(p.Name)] = strings.TrimSpace(p.Value)
+		}
+	}
+	for _, s := range r.spec.Settings {
+		values[s.Name] = s.Value
+	}
+	text, unit := strings.ToLower(values[blockName]), int64(1)
+	for i, suffix := range []string{"k", "m", "g"} {
+		if number, ok := strings.CutSuffix(text, suffix); ok {
+			text, unit = number, 1<<(10*(i+1))
+		}
+	}
+	if blockBytes, err = strconv.ParseInt(text, 10, 32); err != nil || blockBytes < 1 {
+		return 0, 0, fmt.Errorf("%s: %q: want a number of bytes, such as 134217728 or 128m", blockName, values[blockName])
+	}
+	if replicas, err = strconv.Atoi(values[replicasName]); err != nil || replicas < 1 {
+		return 0, 0, fmt.Errorf("%s: %q: want a number, 1 or more", replicasName, values[replicasName])
+	}
+	return blockBytes * unit, replicas, nil
+}
+
+// checkQuery compares the result of a query with what package tables computes
+// from its input.
+func (r *Runner) checkQuery(ctx context.Context, tag string) (Check, error) {
+	var k Check
+	output := path.Join(r.outputPath(tag), resultTables[r.spec.Workload])
+	wrap := func(err error) error {
+		return fmt.Errorf("hibench: check %s: output %s: %w", r.spec, output, err)
+	}
+	inputBytes, _, err := folderSize(r.env.FS, r.mapInputPath())
+	if err == nil {
+		k.Bytes, _, err = folderSize(r.env.FS, output)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return k, wrap(fmt.Errorf("%w: there is no result: %w", ErrInvalidOutput, err))
+	}
+	if err != nil {
+		return k, wrap(err)
+	}
+	if inputBytes > readLimitBytes {
+		k.Compared = []string{fmt.Sprintf("nothing (the input is larger than %d bytes)", readLimitBytes)}
+		return k, nil
+	}
+	query := tables.Query(r.spec.Workload)
+	want, err := ofInput(r, "", func(string) (tables.Sum, error) { return r.sumInput(ctx, query) })
+	if err != nil {
+		return k, wrap(err)
+	}
+	got := tables.NewOutput(query)
+	err = r.eachFile(ctx, output, func(f io.Reader) error { return eachRow(f, got.Row) })
+	if err != nil {
+		return k, wrap(fmt.Errorf("%w: %w", ErrInvalidOutput, err))
+	}
+	k.Records = got.Sum().Rows
+	if err := got.Sum().Near(want); err != nil {
+		return k, wrap(fmt.Errorf("%w: %w", ErrInvalidOutput, err))
+	}
+	k.Compared = map[string][]string{
+		"join":        {"number of rows", "order of revenues", "sums of revenues and page ranks"},
+		"aggregation": {"number of rows", "sums of revenues"},
+		"scan":        {"number of rows", "all rows"},
+	}[r.spec.Workload]
+	return k, nil
+}
+
+// sumInput computes from the input what a query must give.
+func (r *Runner) sumInput(ctx context.Context, query tables.Query) (tables.Sum, error) {
+	result := tables.NewResult(query)
+	if query == tables.Join {
+		err := r.eachFile(ctx, path.Join(r.inputPath(), rankingsTable), func(f io.Reader) error { return eachRow(f, result.Ranking) })
+		if err != nil {
+			return tables.Sum{}, err
+		}
+	}
+	err := r.eachFile(ctx, r.mapInputPath(), func(f io.Reader) error { return eachRow(f, result.Visit) })
+	return result.Sum(), err
+}
+
+// eachRow calls the function do with each row of a table's file: the values of a
+// SequenceFile, which are of the class Text.
+func eachRow(f io.Reader, do func(row []byte) error) error {
+	s, err := newSeqReader(f)
+	if err != nil {
+		return err
+	}
+	if s.valueClass != "org.apache.hadoop.io.Text" {
+		return fmt.Errorf("SequenceFile with values of class %s, want Text", s.valueClass)
+	}
+	for {
+		_, value, err := s.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if value, err = text(value); err != nil {
+			return err
+		}
+		if err := do(value); err != nil {
+			return err
+		}
+	}
+}
