@@ -273,7 +273,7 @@ func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (pap
 }
 
 // paperExperiment returns the paper's experiment for a cluster, with the seed
-// and the cluster that flags name.
+// that a flag gives.
 func paperExperiment(c *cli.Context, p *paper.Paper) (*experiment.Options, error) {
 	o := &experiment.Options{Source: p.Live.Experiment, Command: os.Args, Others: map[string]*config.Cluster{}}
 	var err error
@@ -286,9 +286,6 @@ func paperExperiment(c *cli.Context, p *paper.Paper) (*experiment.Options, error
 	}
 	if c.IsSet("seed") {
 		o.Experiment.Seed = c.Uint64("seed")
-	}
-	if c.IsSet("cluster") {
-		o.Experiment.Cluster = c.String("cluster")
 	}
 	return o, nil
 }
@@ -364,6 +361,9 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 		return "", err
 	}
 	name := o.Experiment.Cluster
+	if c.IsSet("cluster") { // as in findClusters: the experiment's models keep the name of their cluster
+		name = c.String("cluster")
+	}
 	if o.Cluster, err = loadCluster(name); err != nil {
 		return "", err
 	}

@@ -71,9 +71,9 @@ func (p *player) forSimulator() sched.Model {
 // Round asks the model about the nodes that the offering rule allows.
 func (p *player) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
 	if p.owedMs > 0 {
-		// The jobs could start now. What came before, such as the start of the
-		// ApplicationMaster, does not count as time for training: the paper's
-		// jobs have no such time to spare either.
+		// The training is charged from now, when the job's first task could
+		// start, and not from its submission: otherwise the start of the
+		// ApplicationMaster would hide it.
 		p.readyAt, p.owedMs = v.Now()+int64(p.owedMs*1e6), 0
 	}
 	switch {
