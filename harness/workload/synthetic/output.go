@@ -36,6 +36,9 @@ func newEmitter(s *Spec, index int, out io.Writer) output {
 	d, bytes := s.division(), s.Maps.EmitBytes.at(index)
 	for r := range e.parts {
 		e.parts[r] = cut(d.part(bytes, r)-segmentEnd, leastRecordBytes)
+		if index == 0 && s.lacksRecord(d, r) {
+			e.parts[r] = lengths{records: 1, last: leastRecordBytes}
+		}
 		e.records += e.parts[r].records
 		e.ends[r] = e.records
 	}

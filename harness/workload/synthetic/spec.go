@@ -144,7 +144,8 @@ func (s *Spec) check() error {
 
 // ShuffleBytes returns the bytes that each reduce gets from all maps, as
 // Hadoop's counter REDUCE_SHUFFLE_BYTES has them. This is what was asked, but
-// for the floor of what a map gives to a reduce: 6 bytes, or at least 22.
+// for the floors: a map gives a reduce 6 bytes or at least 22, and a reduce that
+// has to write gets at least one record.
 func (s *Spec) ShuffleBytes() []int64 {
 	d, sums := s.division(), make([]int64, s.Reduces.Count)
 	for r := range sums {
@@ -157,7 +158,25 @@ func (s *Spec) shuffled(d division, r int) (sum int64) {
 	for _, run := range s.Maps.EmitBytes.runs(s.Maps.Count) {
 		sum += int64(run.Tasks) * segmentBytes(d.part(run.Value, r))
 	}
+	if s.lacksRecord(d, r) {
+		sum += int64(leastRecordBytes)
+	}
 	return sum
+}
+
+// lacksRecord reports whether the first map has to give a record to reduce r,
+// whatever was asked of it. Hadoop Streaming drops what a reduce puts out that
+// gets no record. So a reduce that has to write gets one.
+func (s *Spec) lacksRecord(d division, r int) bool {
+	if s.Reduces.WriteBytes.at(r) < leastLineBytes {
+		return false
+	}
+	for _, run := range s.Maps.EmitBytes.runs(s.Maps.Count) {
+		if segmentBytes(d.part(run.Value, r)) > segmentEnd {
+			return false
+		}
+	}
+	return true
 }
 
 // Totals are sums over all tasks of a job, as Hadoop will count them.

@@ -218,3 +218,25 @@ func BenchmarkMap(b *testing.B) {
 		}
 	}
 }
+
+// TestReducesThatWriteGetARecord: Hadoop Streaming drops what a reduce puts out
+// that gets no record, so each reduce that has to write gets one, of the first
+// map if no map gives it any otherwise.
+func TestReducesThatWriteGetARecord(t *testing.T) {
+	s := &Spec{Format: specFormat, Seed: 3}
+	s.Maps = MapTasks{Count: 2, EmitBytes: Same(9)}
+	s.Reduces = ReduceTasks{Count: 3, WriteBytes: Each([]int64{2, 0, 5000})}
+	for index, want := range []int64{2, 0} {
+		var out bytes.Buffer
+		if err := Map(s, index, Streams{In: strings.NewReader(""), Out: &out, Report: io.Discard}); err != nil {
+			t.Fatal(err)
+		}
+		if got := int64(bytes.Count(out.Bytes(), []byte("\n"))); got != want {
+			t.Errorf("map %d puts out %d records, want %d", index, got, want)
+		}
+	}
+	with := 2*int64(segmentEnd) + int64(leastRecordBytes)
+	if got, want := s.ShuffleBytes(), []int64{with, 2 * segmentEnd, with}; !slices.Equal(got, want) {
+		t.Errorf("the reduces get %d bytes, want %d", got, want)
+	}
+}
