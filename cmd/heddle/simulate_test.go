@@ -1,12 +1,13 @@
 package main
 
 import (
-	"heddle/harness/experiment"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"heddle/harness/experiment"
 )
 
 // TestSimulatedTrialOfNoPlan takes up a simulated run whose manifest names a trial

@@ -219,7 +219,7 @@ func (m *fair1) update(v *state.View) {
 	}
 	m.count(v)
 	if m.changed != nil {
-		m.changed.divide(v, m)
+		m.changed.divide(m)
 	}
 	for _, p := range m.allPools() {
 		for k := range p.demand {
@@ -303,7 +303,7 @@ func (m *fair1) kind(v *state.View, n state.NodeID) (state.Kind, bool) {
 // choose goes through pools and jobs until one of them starts a task of kind k
 // on the node.
 func (m *fair1) choose(v *state.View, n state.NodeID, k state.Kind) (Pick, bool) {
-	pools := m.sortPools(v, k)
+	pools := m.sortPools(k)
 	for _, p := range pools {
 		if p.running[k] < p.most[k] {
 			if t, ok := m.chooseFrom(v, n, k, p); ok {
@@ -400,7 +400,7 @@ func (m *fair1) delays(v *state.View) (node, rack int64) {
 }
 
 // sortPools returns the pools in the order in which they are served.
-func (m *fair1) sortPools(v *state.View, k state.Kind) []*pool {
+func (m *fair1) sortPools(k state.Kind) []*pool {
 	list := append(m.poolOrder[:0], m.pools...)
 	m.poolOrder = list
 	if m.changed != nil {

@@ -55,7 +55,7 @@ func (c *mechanisms) classify(v *state.View, m *fair1) {
 }
 
 // divide gives each pool the slots that it may use (M2).
-func (c *mechanisms) divide(v *state.View, m *fair1) {
+func (c *mechanisms) divide(m *fair1) {
 	if !c.has[m2] {
 		return
 	}

@@ -227,7 +227,7 @@ func TestPoolOrder(t *testing.T) {
 	w.job("P1", 11, 0, 2)
 	w.job("P0", 2, 0, 2) // has nothing waiting
 	w.update()
-	if got, want := w.names(w.m.sortPools(w.v, state.Map)), "P1 P2 P3"; got != want {
+	if got, want := w.names(w.m.sortPools(state.Map)), "P1 P2 P3"; got != want {
 		t.Errorf("pools %s, want %s", got, want)
 	}
 }
@@ -241,7 +241,7 @@ func TestSharedPlace(t *testing.T) {
 		w.job("b", 20, 0, 3)
 		w.job("b", 4, 0, 1)
 		w.update()
-		if got := w.names(w.m.sortPools(w.v, state.Map)); got != want {
+		if got := w.names(w.m.sortPools(state.Map)); got != want {
 			t.Errorf("sharedPool %s: %s, want %s", place, got, want)
 		}
 	}
