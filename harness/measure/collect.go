@@ -242,8 +242,8 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		j.Records.ReduceOutput = traces.AddCount(j.Records.ReduceOutput, e.Counters.OutputRecords)
 	}
 	if isMap {
-		c.figures.Locality.add(s.replica)
-		j.Locality.add(s.replica)
+		c.figures.Locality.Add(s.replica)
+		j.Locality.Add(s.replica)
 		j.lastMap = max(j.lastMap, e.T)
 	}
 	if n, ok := live.planned[x]; ok && isMap {
@@ -437,7 +437,8 @@ func (b *Bytes) add(input, shuffle, output int64) {
 
 func taskOf(t traces.Task) task { return task{t.Kind, t.Index} }
 
-func (l *Locality) add(level traces.Level) {
+// Add counts one map whose input was at this level.
+func (l *Locality) Add(level traces.Level) {
 	switch level {
 	case traces.LevelCache:
 		l.Cache++

@@ -73,8 +73,8 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	if isMap {
 		s.phases[phaseMapWait].Add(began - j.submitted)
 		s.phases[phaseMap].Add(ended - began)
-		s.figures.Locality.add(e.Level)
-		j.Locality.add(e.Level)
+		s.figures.Locality.Add(e.Level)
+		j.Locality.Add(e.Level)
 		j.lastMap = max(j.lastMap, ended)
 		written := int64(0)
 		if j.Reduces == 0 {

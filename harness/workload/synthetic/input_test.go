@@ -13,8 +13,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"pgregory.net/rapid"
-
 	"heddle/collectors/hdfs"
 )
 
@@ -123,38 +121,5 @@ func TestTextDoesNotCompress(t *testing.T) {
 	w.Close()
 	if small.Len() < 8<<20*72/100 {
 		t.Errorf("8 MiB are compressed to %d bytes", small.Len())
-	}
-}
-
-// TestPopular has inputs chosen in the proportions of Zipf's law.
-func TestPopular(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		jobs, inputs := rapid.IntRange(0, 300).Draw(t, "jobs"), rapid.IntRange(1, 50).Draw(t, "inputs")
-		exponent, seed := rapid.Float64Range(0, 10).Draw(t, "exponent"), rapid.Uint64().Draw(t, "seed")
-		chosen, err := Popular(jobs, inputs, exponent, seed)
-		if err != nil || len(chosen) != jobs {
-			t.Fatalf("%d jobs have %d inputs: %v", jobs, len(chosen), err)
-		}
-		for _, c := range chosen {
-			if c < 0 || c >= inputs {
-				t.Errorf("input %d of %d is chosen", c, inputs)
-			}
-		}
-	})
-	chosen, err := Popular(60_000, 3, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts := [3]int{}
-	for _, c := range chosen {
-		counts[c]++
-	}
-	for i, n := range counts { // 1 + 1/2 + 1/3 = 11/6
-		if want := 60_000 * 6 / 11 / (i + 1); n < want*97/100 || n > want*103/100 {
-			t.Errorf("input %d is chosen %d times of 60000, want about %d", i, n, want)
-		}
-	}
-	if _, err := Popular(1, 0, 1, 1); err == nil {
-		t.Error("no input at all is no error")
 	}
 }

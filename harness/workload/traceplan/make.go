@@ -264,26 +264,11 @@ func recordedOf(r *reader, j *recorded) Recorded {
 			b := &rec.Bytes
 			if traces.TaskKind(kind) == traces.Map {
 				b.Input = traces.AddCount(b.Input, t.input())
-				count(&rec.Locality, t.level)
+				rec.Locality.Add(t.level)
 			}
 			b.Shuffle = traces.AddCount(b.Shuffle, t.fetched)
 			b.Output = traces.AddCount(b.Output, t.written)
 		}
 	}
 	return rec
-}
-
-func count(l *measure.Locality, level traces.Level) {
-	switch level {
-	case traces.LevelCache:
-		l.Cache++
-	case traces.LevelNode:
-		l.Node++
-	case traces.LevelRack:
-		l.Rack++
-	case traces.LevelOff:
-		l.Off++
-	default:
-		l.Unknown++
-	}
 }
