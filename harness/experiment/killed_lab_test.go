@@ -161,11 +161,9 @@ func TestKilledAtAnyTime(t *testing.T) {
 		}
 		noneRunning(t, clients, name)
 		awaitSame(t, clients, labels)
-		now := leftInHDFS(t, clients)
-		for until := time.Now().Add(time.Minute); !slices.Equal(now, files) && time.Now().Before(until); now = leftInHDFS(t, clients) {
-			time.Sleep(200 * time.Millisecond) // an ApplicationMaster removes its staging folder a few seconds after its job's end
-		}
-		if !slices.Equal(now, files) {
+		now := files
+		// An ApplicationMaster removes its staging folder shortly after its job's end.
+		if !within(30*time.Second, func() bool { now = leftInHDFS(t, clients); return slices.Equal(now, files) }) {
 			t.Errorf("in HDFS are %v, were %v; resume said:\n%s", now, files, out)
 		}
 	}

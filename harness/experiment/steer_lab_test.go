@@ -226,18 +226,24 @@ func labelsOf(t *testing.T, clients *clients.Clients) map[string]string {
 // awaitSame waits until nodes and labels are as before.
 func awaitSame(t *testing.T, clients *clients.Clients, before map[string]string) {
 	t.Helper()
-	limit := time.After(30 * time.Second)
+	var now map[string]string
+	if !within(30*time.Second, func() bool { now = labelsOf(t, clients); return maps.Equal(now, before) }) {
+		t.Fatalf("labels and sizes are %v, were %v", now, before)
+	}
+}
+
+// within asks every 200 ms whether something is so, until it is or the time is
+// over, and reports whether it is.
+func within(limit time.Duration, so func() bool) bool {
+	over := time.After(limit)
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	for {
-		now := labelsOf(t, clients)
-		if maps.Equal(now, before) {
-			return
-		}
+	for !so() {
 		select {
-		case <-limit:
-			t.Fatalf("labels and sizes are %v, were %v", now, before)
+		case <-over:
+			return false
 		case <-tick.C:
 		}
 	}
+	return true
 }
