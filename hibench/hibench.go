@@ -193,8 +193,8 @@ func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Resu
 	}
 	c, err := r.start(ctx, stepRun, tag, res.OutputPath, settings...)
 	res.Start, res.End, res.Log, res.ExitCode = c.start, c.end, c.log, c.code
-	if err == nil && SQL(r.spec.Workload) {
-		err = checkHiveLog(c.log)
+	if SQL(r.spec.Workload) {
+		err = c.queryError(err)
 	}
 	if err != nil {
 		return res, fmt.Errorf("hibench: run %s: %w", r.spec, err)

@@ -220,6 +220,24 @@ var (
 	triesAgain  = regexp.MustCompile(`^ATTEMPT: Execute BackupTask`)
 )
 
+// queryError returns an error that says why the client's query failed, or nil if
+// it did not. err is the client's own error: HiBench's scripts end without one,
+// and Hive ends with a status that names no job.
+func (c *client) queryError(err error) error {
+	if ended := (*ClientError)(nil); errors.As(err, &ended) && ended.Code > 0 {
+		if failed := checkHiveLog(c.log); failed != nil {
+			return fmt.Errorf("%w: %w", failed, err)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if failed := checkHiveLog(c.log); failed != nil {
+		return fmt.Errorf("%w; output in %s", failed, c.log)
+	}
+	return nil
+}
+
 // checkHiveLog returns an error if Hive's output says that the query or one of
 // its stages failed, or does not say of each stage that it ended. If a join that
 // keeps one table in memory fails, Hive tries another way to join, which is no
@@ -261,11 +279,11 @@ func checkHiveLog(name string) error {
 	}
 	switch {
 	case failure != "":
-		return fmt.Errorf("%w: %s; Hive's output is in %s", ErrFailedQuery, failure, name)
+		return fmt.Errorf("%w: %s", ErrFailedQuery, failure)
 	case running != "":
-		return fmt.Errorf("%w: Hive does not say that %s ended; its output is in %s", ErrFailedQuery, running, name)
+		return fmt.Errorf("%w: Hive does not say that %s ended", ErrFailedQuery, running)
 	case ended == 0:
-		return fmt.Errorf("%w: Hive started no job; its output is in %s", ErrFailedQuery, name)
+		return fmt.Errorf("%w: Hive started no job", ErrFailedQuery)
 	}
 	return nil
 }
