@@ -44,7 +44,7 @@ func TestAnsible(t *testing.T) {
 	golden(t, "../../ansible/roles/hadoop/vars/requirements.yml", b.Bytes())
 	var vars struct {
 		Requirements []struct{ Property, Value, File, Feature, Why string } `yaml:"hadoop_requirements"`
-		Labels       Labels                                                `yaml:"hadoop_requirement_labels"`
+		Labels       Labels                                                 `yaml:"hadoop_requirement_labels"`
 	}
 	if err := yaml.Unmarshal(b.Bytes(), &vars); err != nil {
 		t.Fatal(err)
