@@ -11,8 +11,11 @@ import (
 
 func TestLackingQueueSettings(t *testing.T) {
 	s := yarnclient.Scheduler{Queues: []yarnclient.Queue{
-		{Path: "root"}, {Path: "root.a", Parent: "root", Leaf: true, CapacityPct: 30}, {Path: "root.b", Parent: "root", CapacityPct: 70},
-		{Path: "root.b.c", Parent: "root.b", Leaf: true, CapacityPct: 40}, {Path: "root.b.d", Parent: "root.b", Leaf: true, CapacityPct: 60},
+		{Path: "root"},
+		{Path: "root.a", Parent: "root", Leaf: true, CapacityPct: 30},
+		{Path: "root.b", Parent: "root", CapacityPct: 70},
+		{Path: "root.b.c", Parent: "root.b", Leaf: true, CapacityPct: 40},
+		{Path: "root.b.d", Parent: "root.b", Leaf: true, CapacityPct: 60},
 	}}
 	if got := LargestLeaf(s); got != "root.b.d" {
 		t.Errorf("the largest leaf is %q, want root.b.d", got)
