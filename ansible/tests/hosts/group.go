@@ -3,7 +3,6 @@
 package hosts
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,14 +35,22 @@ var controllers = []string{"cpu", "cpuacct", "memory", "blkio", "pids", "freezer
 
 // hierarchies returns the hierarchies that are mounted below /sys/fs/cgroup.
 func hierarchies() ([]hierarchy, error) {
-	f, err := os.Open("/proc/self/mounts")
+	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	found := hierarchiesIn(string(mounts))
+	if len(found) == 0 {
+		return nil, errors.New("find control groups: none are mounted below /sys/fs/cgroup")
+	}
+	return found, nil
+}
+
+// hierarchiesIn returns the hierarchies in a text like that of /proc/mounts.
+func hierarchiesIn(mounts string) []hierarchy {
 	var found []hierarchy
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
+	for line := range strings.Lines(mounts) {
+		fields := strings.Fields(line)
 		if len(fields) < 4 || !strings.HasPrefix(fields[1], "/sys/fs/cgroup") {
 			continue
 		}
@@ -55,10 +63,7 @@ func hierarchies() ([]hierarchy, error) {
 			}
 		}
 	}
-	if len(found) == 0 {
-		return nil, errors.New("find control groups: none are mounted below /sys/fs/cgroup")
-	}
-	return found, nil
+	return found
 }
 
 // identity returns those of a mount's options that tell which hierarchy of
@@ -87,6 +92,8 @@ func removeGroups(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
 	for _, h := range list {
 		top := filepath.Join(h.dir, groupOf(id, ""))
 		var left error

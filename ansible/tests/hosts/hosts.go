@@ -27,6 +27,7 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -93,8 +94,11 @@ func Up(ctx context.Context, dir string, names []string) (*Hosts, error) {
 }
 
 func (h *Hosts) up(ctx context.Context) error {
-	var err error
-	if h.Network, err = freeNetwork(); err != nil {
+	if err := h.save(); err != nil { // before there is anything else to find
+		return err
+	}
+	bridge, err := h.addBridge(ctx)
+	if err != nil {
 		return err
 	}
 	if err := h.save(); err != nil {
@@ -106,20 +110,17 @@ func (h *Hosts) up(ctx context.Context) error {
 	if err := h.writeKeys(ctx); err != nil {
 		return err
 	}
-	bridge, err := h.addBridge()
-	if err != nil {
-		return err
-	}
-	for _, name := range h.Names {
+	alive := make([]context.Context, len(h.Names))
+	for i, name := range h.Names {
 		if err := h.makeRoot(name); err != nil {
 			return fmt.Errorf("make the root folder of %s: %w", name, err)
 		}
-		if err := h.start(name, bridge); err != nil {
+		if alive[i], err = h.start(ctx, name, bridge); err != nil {
 			return fmt.Errorf("start %s: %w", name, err)
 		}
 	}
-	for _, name := range h.Names {
-		if err := h.waitReady(ctx, name); err != nil {
+	for i, name := range h.Names {
+		if err := h.waitReady(alive[i], name); err != nil {
 			return err
 		}
 	}
@@ -219,23 +220,24 @@ func (h *Hosts) Address(name string) netip.Addr {
 // given beside it, has these.
 func (h *Hosts) Inventory() string { return h.path("inventory.yaml") }
 
-// start starts a host's first process and gives it a network.
-func (h *Hosts) start(name string, bridge int) error {
+// start starts a host's first process and gives it a network. The context that
+// it returns ends with ctx, and when the process ends.
+func (h *Hosts) start(ctx context.Context, name string, bridge int) (context.Context, error) {
 	list, err := hierarchies()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	group := groupOf(id(h.Dir), name)
 	argv := []string{h.path("boot.sh"), name, h.path(name), group}
 	for _, hierarchy := range list {
 		if err := os.MkdirAll(filepath.Join(hierarchy.dir, group), 0o755); err != nil {
-			return err
+			return nil, err
 		}
 		argv = append(argv, hierarchy.String())
 	}
 	console, err := os.Create(h.path(name, "console"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer console.Close()
 	cmd := exec.Command("sh", argv...)
@@ -246,20 +248,23 @@ func (h *Hosts) start(name string, bridge int) error {
 	}
 	ready, err := cmd.StdinPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	// Wait for the process's end in the background. Otherwise it would stay a
 	// zombie, and its control group could not be removed.
-	go func() { _ = cmd.Wait() }()
+	alive, ended := context.WithCancelCause(ctx)
+	go func() {
+		ended(fmt.Errorf("its first process ended: %w", cmp.Or(cmd.Wait(), errors.New("exit status 0"))))
+	}()
 	defer ready.Close()
 	if err := h.connect(name, cmd.Process.Pid, bridge); err != nil {
-		return err
+		return nil, err
 	}
 	_, err = io.WriteString(ready, "ready\n")
-	return err
+	return alive, err
 }
 
 // waitReady waits until ssh reaches a host and its systemd has started all
@@ -347,7 +352,7 @@ func poll(ctx context.Context, done func() bool) error {
 	for !done() {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-tick.C:
 		}
 	}

@@ -3,6 +3,7 @@
 package hosts
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -36,8 +37,24 @@ func id(dir string) string {
 
 func linkPrefix(id string) string { return "hh" + id + "-" }
 
-// addBridge makes the bridge of the set, and returns the index of its device.
-func (h *Hosts) addBridge() (int, error) {
+// addBridge gives the set a network and makes its bridge. It returns the index
+// of the bridge's device.
+func (h *Hosts) addBridge(ctx context.Context) (int, error) {
+	// Only one process at a time picks a network, so that no two pick the same.
+	// This name of a socket is a lock that leaves nothing behind.
+	var lock net.Listener
+	err := poll(ctx, func() bool {
+		var err error
+		lock, err = net.Listen("unix", "@heddle-hosts")
+		return err == nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("wait until no other hosts are brought up: %w", err)
+	}
+	defer lock.Close()
+	if h.Network, err = freeNetwork(); err != nil {
+		return 0, err
+	}
 	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: linkPrefix(id(h.Dir)) + "br"}}
 	if err := netlink.LinkAdd(bridge); err != nil {
 		return 0, fmt.Errorf("add bridge %s: %w", bridge.Name, err)

@@ -34,7 +34,7 @@ var emptied = map[string]fs.FileMode{
 
 // masked are units that have no use on a host, or would show this machine's
 // kernel to it.
-var masked = strings.Fields("dev-hugepages.mount sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount " +
+var masked = strings.Fields("dev-hugepages.mount sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount sys-fs-fuse-connections.mount " +
 	"proc-sys-fs-binfmt_misc.automount getty.target systemd-udevd.service systemd-timesyncd.service")
 
 // makeRoot makes the folder upper of a host, the upper layer of the host's root
@@ -136,7 +136,7 @@ func (h *Hosts) writeEtc(name string) error {
 		"etc/machine-id":                    hex.EncodeToString(machine) + "\n",
 		"etc/fstab":                         "",
 		"etc/resolv.conf":                   "",
-		"etc/ssh/sshd_config.d/heddle.conf": "PasswordAuthentication no\nHostKey /etc/ssh/ssh_host_ed25519_key\nUseDNS no\n",
+		"etc/ssh/sshd_config.d/heddle.conf": "PasswordAuthentication no\nKbdInteractiveAuthentication no\nHostKey /etc/ssh/ssh_host_ed25519_key\nUseDNS no\n",
 		"root/.ssh/authorized_keys":         string(key),
 	} {
 		path := h.path(name, "upper", file)
@@ -178,7 +178,16 @@ func (h *Hosts) writeKeys(ctx context.Context) error {
 		return err
 	}
 	var known, config, inventory strings.Builder
-	fmt.Fprintf(&inventory, "all:\n  vars:\n    ansible_user: root\n    ansible_ssh_common_args: -F %s\n    ansible_python_interpreter: /usr/bin/python3\n  hosts:\n", h.path("ssh_config"))
+	// Connections that ansible keeps open end with the hosts, so that they do
+	// not serve later hosts with the same addresses.
+	fmt.Fprintf(&inventory, `all:
+  vars:
+    ansible_user: root
+    ansible_ssh_common_args: -F %s
+    ansible_control_path_dir: %s
+    ansible_python_interpreter: /usr/bin/python3
+  hosts:
+`, h.path("ssh_config"), h.path("connections"))
 	for _, name := range h.Names {
 		if err := makeKey(ctx, h.path("host-keys", name)); err != nil {
 			return err
@@ -200,6 +209,7 @@ func (h *Hosts) writeKeys(ctx context.Context) error {
   StrictHostKeyChecking yes
   BatchMode yes
   ConnectTimeout 5
+  ServerAliveInterval 2
 `, h.path("key"), h.path("known_hosts"))
 	for file, content := range map[string]string{"known_hosts": known.String(), "ssh_config": config.String(), "inventory.yaml": inventory.String()} {
 		if err := os.WriteFile(h.path(file), []byte(content), 0o600); err != nil {
