@@ -21,6 +21,7 @@
 //     that this machine lacks cannot be installed
 //   - memory, processors and the page cache are this machine's; a unit's
 //     MemoryMax= and CPUQuota= hold, if this machine has the controllers
+//   - a reboot or shutdown from inside ends the host; Reboot boots it
 //   - without CAP_SYS_RESOURCE on this machine, a unit cannot raise a limit
 //     above this machine's: of LimitNOFILE= it gets what there is
 //
@@ -161,7 +162,8 @@ func Open(dir string) (*Hosts, error) {
 
 // Down ends the hosts of a folder and removes all that they and Up left:
 // processes, links, control groups, and the folder. It does nothing if there
-// are none.
+// are none. Connections that ansible or ssh keep open to a host end by
+// themselves within 10 s.
 func Down(ctx context.Context, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -226,6 +226,9 @@ func testService(t *testing.T, h *Hosts) {
 	if got := out(t, h, "b", "ls /run/before-reboot /var/before-reboot 2>/dev/null | cat"); got != "/var/before-reboot\n" {
 		t.Errorf("after a reboot there is %q, want only the file that was not in /run", got)
 	}
+	if boots := strings.Count(out(t, h, "b", "journalctl --list-boots --no-pager | grep '^ *-\\?[0-9]'"), "\n"); boots != 2 {
+		t.Errorf("the journal has %d boots after one reboot, want 2", boots)
+	}
 	out(t, h, "b", "systemctl stop probe")
 	if state := show("ActiveState") + " " + show("MainPID"); state != "inactive 0" {
 		t.Errorf("after stop the service is %q, want inactive 0", state)

@@ -58,6 +58,10 @@ func (h *Hosts) makeRoot(name string) error {
 			return err
 		}
 	}
+	// With this folder the journal outlives a reboot, as on a Debian machine.
+	if err := os.Mkdir(h.hostPath(name, "upper/var/log/journal"), 0o755); err != nil {
+		return err
+	}
 	if err := h.chooseUnits(name); err != nil {
 		return err
 	}
