@@ -369,6 +369,20 @@ func TestHierarchies(t *testing.T) {
 	}
 }
 
+// Whatever a list of mounts has, boot.sh can take each hierarchy apart: its
+// three parts hold no colon, and its mount point is one of control groups.
+func FuzzHierarchies(f *testing.F) {
+	f.Add("cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n")
+	f.Add("cgroup /sys/fs/cgroup/systemd cgroup rw,xattr,name=systemd 0 0\ncgroup /sys/fs/cgroup/a:b cgroup rw,cpu 0 0\n")
+	f.Fuzz(func(t *testing.T, mounts string) {
+		for _, h := range hierarchiesIn(mounts) {
+			if strings.Count(h.String(), ":") != 2 || !strings.HasPrefix(h.dir, "/sys/fs/cgroup") {
+				t.Errorf("from the mounts %q comes %q", mounts, h)
+			}
+		}
+	})
+}
+
 // out runs a command on a host and returns its standard output. It ends the
 // test if the command fails.
 func out(t *testing.T, h *Hosts, name string, argv ...string) string {
