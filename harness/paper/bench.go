@@ -197,11 +197,11 @@ func (b *bench) run(c Case, seed uint64) (Simulation, error) {
 		}
 		p := newPlayer(m, &c, b.lessons)
 		config := stages[i].Config
-		config.Source, config.Model, config.Seed, config.Interrupted = &sim.Jobs{List: stages[i].Jobs}, p.forSimulator(), seed, b.ctx.Err
+		config.Source, config.Model, config.Seed, config.Interrupted = &sim.Jobs{List: stages[i].Jobs}, p, seed, b.ctx.Err
 		if config.Splits == sim.AsSubmitted {
 			config.Splits = splits
 		}
-		f, _, err := measure.Simulate(traces.Header{}, &config)
+		f, r, err := measure.Simulate(traces.Header{}, &config)
 		if err == nil {
 			err = p.err
 		}
@@ -209,9 +209,7 @@ func (b *bench) run(c Case, seed uint64) (Simulation, error) {
 			return s, err
 		}
 		s.add(f, stages[i].Jobs)
-		if n, ok := m.(sched.Noter); ok {
-			s.Notes = n.Notes()
-		}
+		s.Notes = r.Notes
 		s.Trained += p.trained
 		s.TrainingMs += p.trainingMs
 		if s.Curve == nil {
