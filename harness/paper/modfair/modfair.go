@@ -8,18 +8,15 @@
 package modfair
 
 import (
-	_ "embed"
+	"embed"
 	"slices"
 
 	"heddle/harness/paper"
 	"heddle/harness/sched"
 )
 
-//go:embed live.yaml
-var live []byte
-
-//go:embed jobs.jsonl
-var liveJobs []byte
+//go:embed live.yaml lab.yaml jobs.jsonl
+var live embed.FS
 
 // Labels of the schedulers, as the paper names them.
 const original, modified, fifo = "Original", "Modified", "FIFO"
@@ -62,7 +59,7 @@ func Paper() *paper.Paper {
 		Measures: measures,
 		Facts:    facts,
 		Explain:  explain,
-		Live:     &paper.Live{Experiment: live, Files: map[string][]byte{"jobs.jsonl": liveJobs}},
+		Live:     &paper.Live{Files: live, Explain: explainLive},
 	}
 }
 
