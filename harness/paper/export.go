@@ -108,6 +108,9 @@ func (r *Report) WriteCSV(out io.Writer) error {
 		for _, x := range c.Controls {
 			line(c.ID, x.Control, c.Text, c.Unit, c.Published, Cell{x.Ours, x.CI95}, string(x.Verdict))
 		}
+		if b := c.Bar; b != nil {
+			line(c.ID, "bar: "+b.Best, b.What, b.Unit, "", Cell{b.Ours, b.CI95}, string(b.Verdict))
+		}
 	}
 	if r.Live != nil {
 		for i := range r.Live.Rows {

@@ -39,19 +39,12 @@ func explain(d *paper.Data) string {
 // conclusion says whether Modified does more than the best of three settings of
 // Original in both experiments, by 5 % or more.
 func conclusion(d *paper.Data) string {
-	const least = 5
 	needs := 0
 	for _, x := range []struct {
 		design  string
 		columns int
 	}{{"A", 9}, {"B", 3}} {
-		best, by := fifoInPools, savedIn(d, x.design, x.columns, original, fifoInPools).Value
-		for _, label := range []string{noDelay, noMaximum} {
-			if v := savedIn(d, x.design, x.columns, original, label).Value; v > by {
-				best, by = label, v
-			}
-		}
-		if over := savedIn(d, x.design, x.columns, best, modified); over.Value >= least && over.Lo > 0 {
+		if _, over := d.Best(fasterIn(x.design, x.columns)); over.Verdict() == paper.Holds {
 			needs++
 		}
 	}

@@ -44,10 +44,11 @@ func Paper() *paper.Paper {
 		Setup:      standard,
 		Schedulers: slices.Concat([]paper.Scheduler{{Label: original, Model: "fair1", Params: base()}, {Label: modified, Model: "modfair", Params: base()}, {Label: fifo, Model: "fifo1"}}, stock, ablation()),
 		Claimant:   modified,
+		Bars:       []string{noDelay, fifoInPools, noMaximum},
 		Controls: slices.Concat(stock, []paper.Scheduler{
 			{Label: "Original, 450 ms", Model: "fair1", Params: limits()},
 			{Label: fifo, Model: "fifo1"},
-			{Label: "Modified without M4", Model: "modfair", Params: base("mechanisms", "m1+m2+m3+m5")},
+			{Label: "Modified without M4", Model: "modfair", Params: base("mechanisms", "m1+m2+m3+m5"), Ablated: true},
 		}),
 		Axes: axes,
 		Readings: []paper.Reading{
