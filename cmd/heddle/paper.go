@@ -23,8 +23,12 @@ import (
 	"heddle/traces/outfile"
 )
 
-// papers returns the published papers whose experiments heddle can repeat.
-func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper(), modfair.Paper()} }
+// papers are the published papers whose experiments heddle can repeat: a line
+// each, and nothing else in this command is about one of them.
+var papers = []func() *paper.Paper{
+	clqlmrs.Paper,
+	modfair.Paper,
+}
 
 // How many seeds the simulations of a paper's experiments use: normally, and
 // with the flag --quick. With fewer than six, differences that are the same with
@@ -100,12 +104,11 @@ func runPaper(c *cli.Context, root string) error {
 	if len(args) == 0 {
 		return listPapers(c)
 	}
-	list := papers()
-	i := slices.IndexFunc(list, func(p *paper.Paper) bool { return p.Name == args[0] })
+	i := slices.IndexFunc(papers, func(of func() *paper.Paper) bool { return of().Name == args[0] })
 	if i < 0 {
 		return withCode(exitUsage, fmt.Errorf("no paper %q; 'heddle paper' lists them", args[0]))
 	}
-	p := list[i]
+	p := papers[i]()
 	if err := checkPaperFlags(c); err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -397,7 +400,8 @@ type listedItem struct {
 
 func listPapers(c *cli.Context) error {
 	var list []listed
-	for _, p := range papers() {
+	for _, of := range papers {
+		p := of()
 		l := listed{Name: p.Name, Title: p.Title, Source: p.Source, Axes: p.Axes}
 		for _, x := range p.Parts {
 			l.Parts = append(l.Parts, listedItem{x.ID, x.Title})

@@ -239,6 +239,9 @@ func (m *Matrix) methodSentence() string {
 	for i, name := range m.Controls {
 		list = append(list, fmt.Sprintf("%s in %d", name, by[i]))
 	}
+	if without == 0 {
+		return fmt.Sprintf("Claims about %s come out %d times, in size or in direction, and need its method: no other scheduler in its place does as well.", m.claimant, met)
+	}
 	reason := fmt.Sprintf("another scheduler in its place does as well (%s)", strings.Join(list, ", "))
 	if bars > 0 {
 		reason += fmt.Sprintf(", or it gains too little over the best of those that anybody could use (in %d)", bars)

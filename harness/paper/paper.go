@@ -30,6 +30,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/measure"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/stats"
@@ -80,6 +81,12 @@ type Setting interface {
 	// scheduler and the seed. Random choices depend only on the seed, so that
 	// all schedulers meet the same ones.
 	Stages(seed uint64) ([]Stage, error)
+}
+
+// Noter is a Setting that computes figures of its own from a simulation, such as
+// how unequal its jobs' times are. They are in Simulation.Notes.
+type Noter interface {
+	Notes(*measure.Figures) map[string]float64
 }
 
 // Stage is a simulation without its scheduler: a cluster and jobs.

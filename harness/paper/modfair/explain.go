@@ -24,7 +24,7 @@ func explain(d *paper.Data) string {
 	}
 	s = append(s, "One mechanism alone: "+strings.Join(alones, "; ")+".", "All but one, without "+strings.Join(lefts, "; without ")+".")
 	g := d.Grid("B", modified)
-	node, rack := stats.Mean(g.Mean(modified, noted("nodeDelayMs"))).Value, stats.Mean(g.Mean(modified, noted("rackDelayMs"))).Value
+	node, rack := stats.Mean(g.Mean(modified, paper.Noted("nodeDelayMs"))).Value, stats.Mean(g.Mean(modified, paper.Noted("rackDelayMs"))).Value
 	if node < 300 && rack < 300 {
 		s = append(s, fmt.Sprintf("M4's delays end at %.0f and %.0f ms, below the time between heartbeats: it switches the wait for locality off.", node, rack))
 	} else {

@@ -115,7 +115,7 @@ func times(of map[string]float64) func(paper.Case, uint64) (paper.Simulation, er
 		if x.Experiment == "A" {
 			work *= float64(x.Size * x.Size)
 		}
-		s := paper.Simulation{Seconds: t * work * (1 + float64(seed%17)/10_000), JobSeconds: []float64{t, 2 * t}}
+		s := paper.Simulation{Seconds: t * work * (1 + float64(seed%17)/10_000)}
 		s.Locality.Node, s.Locality.Off = 20+int(seed%3), 80
 		if c.Scheduler.Label == modified {
 			s.Notes = map[string]float64{"updates": 10}
