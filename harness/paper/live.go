@@ -34,9 +34,12 @@ type Live struct {
 	Explain func(*LiveTable) []string
 }
 
-// Names of files in Live.Files. LabFile describes the cluster that the
-// experiment is made for. How many repeats are needed is simulated on it.
-const ExperimentFile, LabFile = "live.yaml", "lab.yaml"
+// ExperimentFile is the name of the experiment file in Live.Files.
+const ExperimentFile = "live.yaml"
+
+// LabFile is the name of the cluster file in Live.Files. It describes the cluster
+// that the experiment is made for, on which the number of repeats is simulated.
+const LabFile = "lab.yaml"
 
 // Write writes the files to a folder, which is made if it does not exist.
 func (l *Live) Write(folder string) error {
