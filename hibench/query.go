@@ -155,28 +155,7 @@ func (r *Runner) sumInput(ctx context.Context, query tables.Query) (tables.Sum, 
 }
 
 // eachRow calls the function do with each row of a table's file: the values of a
-// SequenceFile, which are of the class Text.
+// SequenceFile, whose keys mean nothing.
 func eachRow(f io.Reader, do func(row []byte) error) error {
-	s, err := newSeqReader(f)
-	if err != nil {
-		return err
-	}
-	if s.valueClass != "org.apache.hadoop.io.Text" {
-		return fmt.Errorf("SequenceFile with values of class %s, want Text", s.valueClass)
-	}
-	for {
-		_, value, err := s.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if value, err = text(value); err != nil {
-			return err
-		}
-		if err := do(value); err != nil {
-			return err
-		}
-	}
+	return eachRecord(f, "", "Text", func(_, row []byte) error { return do(row) })
 }
