@@ -49,7 +49,7 @@ func (w *simulatedWorld) name() string { return runs.WorldSimulated }
 
 // The method open makes the simulated workloads. Its error names those parts of
 // the experiment that a simulation does not support.
-func (w *simulatedWorld) open(context.Context) (hadoop string, err error) {
+func (w *simulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 	e := w.options.Experiment
 	err = e.Supported()
 	if len(e.KeepNodes) > 0 {
@@ -62,7 +62,7 @@ func (w *simulatedWorld) open(context.Context) (hadoop string, err error) {
 		err = errors.Join(err, errors.New("coldReads: typical times are for reads from disk, not from page caches; remove the key, or give --calibration from runs with coldReads: false"))
 	}
 	for _, x := range e.Workloads {
-		twin, terr := workload.Of(x).Twin(e.Cache)
+		twin, terr := workload.Of(x).Twin(ctx, e.Cache)
 		w.twins[x.Label] = twin
 		err = errors.Join(err, terr)
 	}

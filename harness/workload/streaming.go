@@ -83,7 +83,7 @@ func orOne(factor *float64) float64 {
 }
 
 // Twin returns the simulated counterpart of the workload.
-func (w streaming) Twin(cache config.Cache) (*Twin, error) {
+func (w streaming) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	job := Job{Name: w.Name, Reduces: int32(w.Reduces), SlowStart: hadoopSlowStart}
 	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
 		if err := job.set(name, w.Settings[name]); err != nil {
@@ -108,7 +108,7 @@ func (w streaming) Twin(cache config.Cache) (*Twin, error) {
 
 // On returns the workload, ready to run on a cluster. It fails if the running
 // heddle cannot be the program of tasks.
-func (w streaming) On(place Place) (Live, error) {
+func (w streaming) On(_ context.Context, place Place) (Live, error) {
 	program, err := programOf(place)
 	if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
