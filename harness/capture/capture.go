@@ -93,6 +93,7 @@ type Job struct {
 	Name        string
 	Tags        []string
 	Outcome     traces.Outcome
+	Lost        bool // YARN no longer lists the job, so its outcome is not known
 	Diagnostics string
 	// History is the name of the job's history file; empty if there is none.
 	History string

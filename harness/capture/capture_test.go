@@ -492,6 +492,11 @@ func TestForgotten(t *testing.T) {
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("the job was given up %v late", took)
 		}
+		for _, j := range s.Jobs() {
+			if j.Lost != (j.ID == lost) {
+				t.Errorf("%+v: want that only %s is lost", j, lost)
+			}
+		}
 		got := c.stop(t.Context(), s)
 		finished := of[*traces.JobFinished](got.events)
 		if len(of[*traces.JobSubmitted](got.events)) != 2 || len(finished) != 1 || finished[0].Job != other {

@@ -63,7 +63,7 @@ func newJobRecord(app yarnclient.App) *jobRecord {
 }
 
 func (j *jobRecord) summary() Job {
-	job := Job{ID: j.id, Application: j.app.ID, Name: j.app.Name, Diagnostics: j.app.Diagnostics, History: j.file}
+	job := Job{ID: j.id, Application: j.app.ID, Name: j.app.Name, Lost: j.lost, Diagnostics: j.app.Diagnostics, History: j.file}
 	if j.app.Tags != "" {
 		job.Tags = strings.Split(j.app.Tags, ",")
 	}
