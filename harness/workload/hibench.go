@@ -94,8 +94,8 @@ func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*meas
 func (w *hiBenchLive) Clean(tag string) error { return w.runner.Clean(tag) }
 
 // Twin returns the simulated counterpart of the workload. It has as many equal
-// jobs at the same time as the workload, with the same input. grep
-// and a join have a second job for each of them, which starts when it has ended.
+// jobs at the same time as the workload, with the same input. grep and a join
+// have a second job for each of them, which starts when it has ended.
 func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
