@@ -161,7 +161,7 @@ func (s *Submitter) submit(ctx context.Context, j Job) (Submitted, error) {
 		return Submitted{}, err
 	}
 	id := "job_" + strings.TrimPrefix(app.ID, "application_")
-	done := Submitted{App: app.ID, Job: id, Folder: yarn.StagingFolder(s.stagingRoot(), s.user, id)}
+	done := Submitted{App: app.ID, Job: id, Folder: yarn.StagingFolder(stagingRoot(s.site), s.user, id)}
 	staged, err := s.stage(ctx, j, done)
 	if err != nil {
 		return Submitted{}, s.undo(ctx, done, false, err)

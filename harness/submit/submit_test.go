@@ -424,7 +424,7 @@ func TestSite(t *testing.T) {
 	if err != nil || len(site) != 2 {
 		t.Fatalf("site %v, %v", site, err)
 	}
-	if got := newSubmitter(nil, nil, "ann", site).url("/a b"); got != "hdfs://host:1/a%20b" {
+	if got := newSubmitter(nil, nil, "ann", site).URL("/a b"); got != "hdfs://host:1/a%20b" {
 		t.Errorf("URL %s", got)
 	}
 	write("yarn-site.xml", "<configuration><property>")
