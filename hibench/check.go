@@ -3,6 +3,7 @@ package hibench
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -225,7 +226,7 @@ func (r *Runner) sumRecords(ctx context.Context, dir string, sorted bool) (recor
 	hash := fnv.New64a()
 	err := r.eachFile(ctx, dir, func(f io.Reader) error {
 		var last []byte
-		return eachRecord(f, "Text", func(key, value []byte) error {
+		return eachRecord(f, "Text", "Text", func(key, value []byte) error {
 			// Hash the key's length too: otherwise key "a" with value "bc" and
 			// key "ab" with value "c" would have the same hash.
 			hash.Reset()
@@ -252,7 +253,7 @@ func (r *Runner) checkWordcount(ctx context.Context, k *Check, output string, c 
 	var sum int64
 	got := map[string]int64{}
 	err := r.eachFile(ctx, output, func(f io.Reader) error {
-		return eachRecord(f, "IntWritable", func(word, count []byte) error {
+		return eachRecord(f, "Text", "IntWritable", func(word, count []byte) error {
 			if len(count) != 4 {
 				return fmt.Errorf("a count has %d bytes; want 4", len(count))
 			}
@@ -301,7 +302,7 @@ func compareCounts(k *Check, one, all string, got, want map[string]int64) error 
 func (r *Runner) countWords(ctx context.Context, dir string) (map[string]int64, error) {
 	counts := map[string]int64{}
 	err := r.eachFile(ctx, dir, func(f io.Reader) error {
-		return eachRecord(f, "Text", func(_, value []byte) error {
+		return eachRecord(f, "Text", "Text", func(_, value []byte) error {
 			for word := range bytes.FieldsFuncSeq(value, isTokenizerBlank) {
 				counts[string(word)]++
 			}
@@ -392,18 +393,18 @@ func (c *ctxReader) Read(b []byte) (int, error) {
 	return c.r.Read(b)
 }
 
-// eachRecord calls the function do with each record of a SequenceFile with Text
-// keys. valueClass is the Java class of the values, in the package
-// org.apache.hadoop.io. The function do gets the bytes of a Text, without the
-// length that precedes them in the file.
-func eachRecord(f io.Reader, valueClass string, do func(key, value []byte) error) error {
+// eachRecord calls the function do with each record of a SequenceFile. The Java
+// classes of keys and values must be keyClass and valueClass, in the package
+// org.apache.hadoop.io. An empty keyClass stands for any class. The function do
+// gets the bytes of a Text, without the length that precedes them in the file.
+func eachRecord(f io.Reader, keyClass, valueClass string, do func(key, value []byte) error) error {
 	s, err := newSeqReader(f)
 	if err != nil {
 		return err
 	}
 	const pkg = "org.apache.hadoop.io."
-	if s.keyClass != pkg+"Text" || s.valueClass != pkg+valueClass {
-		return fmt.Errorf("SequenceFile of %s and %s, want %sText and %s%s", s.keyClass, s.valueClass, pkg, pkg, valueClass)
+	if keyClass != "" && s.keyClass != pkg+keyClass || s.valueClass != pkg+valueClass {
+		return fmt.Errorf("SequenceFile of %s and %s, want %s and %s of package %s", s.keyClass, s.valueClass, cmp.Or(keyClass, "any class"), valueClass, strings.TrimSuffix(pkg, "."))
 	}
 	for {
 		key, value, err := s.next()
@@ -413,8 +414,10 @@ func eachRecord(f io.Reader, valueClass string, do func(key, value []byte) error
 		if err != nil {
 			return err
 		}
-		if key, err = text(key); err != nil {
-			return err
+		if keyClass == "Text" {
+			if key, err = text(key); err != nil {
+				return err
+			}
 		}
 		if valueClass == "Text" {
 			if value, err = text(value); err != nil {

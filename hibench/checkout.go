@@ -1,6 +1,7 @@
 package hibench
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -81,7 +82,7 @@ func (r *Runner) checkCheckout() error {
 // hibenchCommand sets up a process that runs the HiBench script of a step
 // (prepare or run). The script runs in a folder of links that looks like a
 // HiBench checkout.
-func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
+func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, conf, output string) error {
 	if err := r.linkFarm(c.folder, "hibench", s); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
 	}
@@ -107,7 +108,7 @@ func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
 				r.env.Checkout, r.spec, want.Name, vars[want.Name], want.Value)
 		}
 	}
-	if err := r.linkHive(c.folder, "hibench", s); err != nil {
+	if err := r.linkHive(ctx, c.folder, "hibench", s); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
 	}
 	name, err := filepath.Rel(c.dir, file)

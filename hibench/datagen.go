@@ -25,12 +25,12 @@ const (
 
 // linkHive adds to a folder of links what HiBench's scripts of the SQL workloads
 // need besides what those of the others need.
-func (r *Runner) linkHive(folder *os.Root, farm string, s step) error {
+func (r *Runner) linkHive(ctx context.Context, folder *os.Root, farm string, s step) error {
 	if !SQL(r.spec.Workload) {
 		return nil
 	}
 	if s == stepPrepare {
-		return r.buildDataGen(folder)
+		return r.buildDataGen(ctx, folder)
 	}
 	// The scripts unpack this archive unless Hive's folder exists, which it does.
 	archive := filepath.Join(farm, "hadoopbench", "sql", "target", hiveRelease+".tar.gz")
@@ -49,7 +49,7 @@ func (r *Runner) linkHive(folder *os.Root, farm string, s step) error {
 
 // buildDataGen compiles HiBench's generator of tables into a jar in the run's
 // folder.
-func (r *Runner) buildDataGen(folder *os.Root) error {
+func (r *Runner) buildDataGen(ctx context.Context, folder *os.Root) error {
 	vars := map[string]string{}
 	for _, v := range r.env.Vars {
 		name, value, _ := strings.Cut(v, "=")
@@ -66,7 +66,7 @@ func (r *Runner) buildDataGen(folder *os.Root) error {
 	if _, err := os.Stat(program); err != nil {
 		return fmt.Errorf("checkout %s: it is no HiBench checkout: %w", r.env.Checkout, err)
 	}
-	classpath, err := r.output(filepath.Join(r.env.HadoopHome, "bin", "hadoop"), "classpath")
+	classpath, err := r.output(ctx, filepath.Join(r.env.HadoopHome, "bin", "hadoop"), "classpath")
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (r *Runner) buildDataGen(folder *os.Root) error {
 		return err
 	}
 	dir := filepath.Join(folder.Name(), classes)
-	if _, err := r.output(javac, "-nowarn", "-Xlint:none", "-d", dir, "-sourcepath", filepath.Join(java, "java"), "-cp", strings.TrimSpace(classpath), program); err != nil {
+	if _, err := r.output(ctx, javac, "-nowarn", "-Xlint:none", "-d", dir, "-sourcepath", filepath.Join(java, "java"), "-cp", strings.TrimSpace(classpath), program); err != nil {
 		return err
 	}
 	jar, err := folder.Create(dataGenJar)
@@ -90,8 +90,8 @@ func (r *Runner) buildDataGen(folder *os.Root) error {
 }
 
 // output runs a program and returns what it writes to its standard output.
-func (r *Runner) output(argv ...string) (string, error) {
-	cmd := exec.CommandContext(context.Background(), argv[0], argv[1:]...)
+func (r *Runner) output(ctx context.Context, argv ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = r.env.Vars
 	var said strings.Builder
 	cmd.Stderr = &said

@@ -257,7 +257,7 @@ func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ..
 		defer func() { _ = folder.RemoveAll(filepath.Join("hive", "metastore_db")) }() // several MB that nobody needs
 	}
 	if r.env.Checkout != "" && s != stepCheck {
-		if err := r.hibenchCommand(&c, s, conf, output); err != nil {
+		if err := r.hibenchCommand(ctx, &c, s, conf, output); err != nil {
 			return c, err
 		}
 	} else if SQL(r.spec.Workload) {

@@ -359,6 +359,8 @@ func TestFileSettings(t *testing.T) {
 		"Hadoop's own":  {"", nil, 128 << 20, 3, ""},
 		"the cluster's": {"<property><name>dfs.blocksize</name><value>16m</value></property><property><name>dfs.replication</name><value>2</value></property>", nil, 16 << 20, 2, ""},
 		"the run's":     {"<property><name>dfs.replication</name><value>2</value></property>", []Setting{{"dfs.blocksize", "1048576"}, {"dfs.replication", "1"}}, 1 << 20, 1, ""},
+		"8 GiB":         {"", []Setting{{"dfs.blocksize", "8589934592"}}, 8 << 30, 3, ""},
+		"too much":      {"", []Setting{{"dfs.blocksize", "8589934592g"}}, 0, 0, `dfs.blocksize: "8589934592g"`},
 		"no size":       {"", []Setting{{"dfs.blocksize", "big"}}, 0, 0, `dfs.blocksize: "big"`},
 		"no replicas":   {"", []Setting{{"dfs.replication", "0"}}, 0, 0, `dfs.replication: "0"`},
 	} {

@@ -57,24 +57,13 @@ func writeOverlay(folder *os.Root, dir, base string, settings []Setting) error {
 }
 
 // checkFinal returns an error if the cluster's configuration file marks one of
-// the settings as final, because Hadoop would then ignore heddle's value. A
-// file that cannot be parsed is skipped.
+// the settings as final, because Hadoop would then ignore heddle's value.
 func checkFinal(file string, settings []Setting) error {
-	text, err := os.ReadFile(file)
+	site, err := siteProperties(file)
 	if err != nil {
-		return fmt.Errorf("configuration of the cluster: %w", err)
+		return err
 	}
-	var site struct {
-		Property []struct {
-			Name  string `xml:"name"`
-			Value string `xml:"value"`
-			Final string `xml:"final"`
-		} `xml:"property"`
-	}
-	if xml.Unmarshal(text, &site) != nil {
-		return nil
-	}
-	for _, p := range site.Property {
+	for _, p := range site {
 		name, value := strings.TrimSpace(p.Name), strings.TrimSpace(p.Value)
 		differs := func(s Setting) bool { return s.Name == name && s.Value != value }
 		if strings.TrimSpace(p.Final) == "true" && slices.ContainsFunc(settings, differs) {
@@ -82,6 +71,30 @@ func checkFinal(file string, settings []Setting) error {
 		}
 	}
 	return nil
+}
+
+// siteProperty is a property in a Hadoop configuration file.
+type siteProperty struct {
+	Name  string `xml:"name"`
+	Value string `xml:"value"`
+	Final string `xml:"final"`
+}
+
+// siteProperties returns the properties in one of the cluster's configuration
+// files, none if the file cannot be parsed: the client that reads it then says
+// so.
+func siteProperties(file string) ([]siteProperty, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("configuration of the cluster: %w", err)
+	}
+	var site struct {
+		Property []siteProperty `xml:"property"`
+	}
+	if xml.Unmarshal(text, &site) != nil {
+		return nil, nil
+	}
+	return site.Property, nil
 }
 
 // siteXML returns a Hadoop configuration file that first includes another file

@@ -2,12 +2,10 @@ package hibench
 
 import (
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -63,21 +61,14 @@ func (r *Runner) writeTables(ctx context.Context) error {
 // run's settings or the cluster's configuration.
 func (r *Runner) fileSettings() (blockBytes int64, replicas int, err error) {
 	const blockName, replicasName = "dfs.blocksize", "dfs.replication"
+	const maxBlock = 1 << 40
 	values := map[string]string{blockName: "128m", replicasName: "3"}
-	site, err := os.ReadFile(filepath.Join(r.env.ConfDir, "hdfs-site.xml"))
+	site, err := siteProperties(filepath.Join(r.env.ConfDir, "hdfs-site.xml"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, 0, fmt.Errorf("configuration of the cluster: %w", err)
+		return 0, 0, err
 	}
-	var properties struct {
-		Property []struct {
-			Name  string `xml:"name"`
-			Value string `xml:"value"`
-		} `xml:"property"`
-	}
-	if err == nil && xml.Unmarshal(site, &properties) == nil {
-		for _, p := range properties.Property {
-			values[strings.TrimSpace(p.Name)] = strings.TrimSpace(p.Value)
-		}
+	for _, p := range site {
+		values[strings.TrimSpace(p.Name)] = strings.TrimSpace(p.Value)
 	}
 	for _, s := range r.spec.Settings {
 		values[s.Name] = s.Value
@@ -88,7 +79,7 @@ func (r *Runner) fileSettings() (blockBytes int64, replicas int, err error) {
 			text, unit = number, 1<<(10*(i+1))
 		}
 	}
-	if blockBytes, err = strconv.ParseInt(text, 10, 32); err != nil || blockBytes < 1 {
+	if blockBytes, err = strconv.ParseInt(text, 10, 64); err != nil || blockBytes < 1 || blockBytes > maxBlock/unit {
 		return 0, 0, fmt.Errorf("%s: %q: want a number of bytes, such as 134217728 or 128m", blockName, values[blockName])
 	}
 	if replicas, err = strconv.Atoi(values[replicasName]); err != nil || replicas < 1 {
@@ -155,28 +146,7 @@ func (r *Runner) sumInput(ctx context.Context, query tables.Query) (tables.Sum, 
 }
 
 // eachRow calls the function do with each row of a table's file: the values of a
-// SequenceFile, which are of the class Text.
+// SequenceFile, whose keys mean nothing.
 func eachRow(f io.Reader, do func(row []byte) error) error {
-	s, err := newSeqReader(f)
-	if err != nil {
-		return err
-	}
-	if s.valueClass != "org.apache.hadoop.io.Text" {
-		return fmt.Errorf("SequenceFile with values of class %s, want Text", s.valueClass)
-	}
-	for {
-		_, value, err := s.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if value, err = text(value); err != nil {
-			return err
-		}
-		if err := do(value); err != nil {
-			return err
-		}
-	}
+	return eachRecord(f, "", "Text", func(_, row []byte) error { return do(row) })
 }

@@ -40,11 +40,12 @@ func (s Spec) Shape() Shape {
 // about.
 const visitBytes = 199
 
-// Typical ratios and times of the HiBench workloads. The ratios of WordCount,
-// of the join's first job and of the aggregation were measured on a cluster: its combiner leaves almost nothing of a
-// text with a thousand different words. Sort shuffles as many bytes as it
-// reads. TeraSort adds 4 bytes to each row of 100 bytes. Grep
-// finds little. The times are guesses, rounded to tens.
+// Typical ratios and times of the workloads. The ratios of wordcount, of the
+// join's first job and of the aggregation were measured on a cluster. The
+// combiner of wordcount leaves almost nothing of a text with a thousand
+// different words. sort shuffles as many bytes as it reads. terasort adds 4
+// bytes to each row of 100 bytes. grep finds little. The times are guesses,
+// rounded to tens.
 var (
 	wordcountShape   = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
 	joinShape        = Shape{MapOutputPerByte: 0.004, ReduceOutputPerByte: 1.3, MapMsPerMiB: 150, ReduceMsPerMiB: 100}

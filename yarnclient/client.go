@@ -11,8 +11,9 @@
 // did not carry it out. Errors say which call failed, why, and what to do next;
 // see [RequestError].
 //
-// The package makes none of the files that a submitted application needs,
-// stores no state of the cluster and decides nothing. Package yarntest has a fake ResourceManager for tests.
+// The package makes none of the files that a submitted application needs, stores
+// no state of the cluster and decides nothing. Package yarntest has a fake
+// ResourceManager for tests.
 package yarnclient
 
 import (

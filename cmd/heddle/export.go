@@ -26,7 +26,7 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "the `FORMAT`: " + exchange.Names(exchange.CanWrite)},
 			&cli.BoolFlag{Name: "jsonl", Usage: "the same as --to jsonl"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` or folder, which must not exist (default: stdout)"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` or folder, which must not exist; - is stdout", DefaultText: "-"},
 			&cli.StringFlag{Name: "topology", Usage: "write the nodes to `FILE`, if the format has such a file"},
 		},
 		Action: func(c *cli.Context) error {
@@ -37,6 +37,9 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
 			o := exchange.ExportOptions{Input: path, Format: exchange.Find(c.String("to")), Output: c.String("output"), Topology: c.String("topology")}
 			if c.Bool("jsonl") && !c.IsSet("to") {
 				o.Format = exchange.Find("jsonl")
+			}
+			if o.Output == "-" {
+				o.Output = ""
 			}
 			switch {
 			case o.Format == nil || !exchange.CanWrite(o.Format) || c.Bool("jsonl") && o.Format.Name != "jsonl":

@@ -117,8 +117,8 @@ func (c Conf) Expand(value string) string {
 }
 
 // Int returns the value of a property, with its references expanded, as a whole
-// number. If the property is
-// missing or no whole number, the result is the parameter otherwise.
+// number. If the property is missing or no whole number, the result is the
+// parameter otherwise.
 func (c Conf) Int(name string, otherwise int64) int64 {
 	if n, err := strconv.ParseInt(strings.TrimSpace(c.Expand(c[name])), 10, 64); err == nil {
 		return n

@@ -1,7 +1,8 @@
 // Package yarn reads the files that a MapReduce job keeps in HDFS. The files in
 // the job's staging folder are written by the client and removed by the
 // ApplicationMaster. The history files stay. The package also formats a job's
-// configuration. It does not evaluate the files. Package yarnclient has the REST clients.
+// configuration. It does not evaluate the files. Package yarnclient has the REST
+// clients.
 package yarn
 
 import (

@@ -93,6 +93,7 @@ type Job struct {
 	Name        string
 	Tags        []string
 	Outcome     traces.Outcome
+	Lost        bool // YARN no longer lists the job, so its outcome is not known
 	Diagnostics string
 	// YarnMs is the time from submission to end in ms, as the ResourceManager says;
 	// 0 if the job has not ended.
@@ -257,7 +258,8 @@ func (s *Session) Stop(ctx context.Context) (Result, error) {
 	return r, err
 }
 
-// Wait returns when all jobs that the capture has seen have ended, or when ctx ends.
+// Wait returns when all jobs that the capture has seen have ended, or when ctx ends. A
+// job that the ResourceManager no longer lists counts as ended after a minute.
 func (s *Session) Wait(ctx context.Context) error {
 	return until(ctx, s.options.EveryRM, func() (bool, error) {
 		// Make a new call, because a job may have started and ended since the last
@@ -268,7 +270,7 @@ func (s *Session) Wait(ctx context.Context) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, j := range s.alive {
-			if !j.app.Ended() {
+			if !j.gone() {
 				return false, nil
 			}
 		}

@@ -472,6 +472,42 @@ func TestOutages(t *testing.T) {
 	})
 }
 
+// TestForgotten has a ResourceManager that no longer lists a job: the capture gives it
+// up after a while, and no sooner, and goes on with the others.
+func TestForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, yarntest.Workers(2, 2, 2048, 8), nil)
+		s := c.start()
+		lost := c.submit(yarntest.Job{Name: "lost", Run: lasting(time.Hour)}, "r1n1")
+		other := c.submit(yarntest.Job{Name: "other", Run: lasting(30 * time.Second)}, "r1n2")
+		<-time.After(5 * time.Second)
+		c.Forget(appOf(lost))
+		ctx, cancel := context.WithTimeout(t.Context(), lostAfter-time.Second)
+		defer cancel()
+		if err := s.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("waited: %v; want that the job is not given up yet", err)
+		}
+		began := time.Now()
+		c.must(s.Wait(t.Context()))
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("the job was given up %v late", took)
+		}
+		for _, j := range s.Jobs() {
+			if j.Lost != (j.ID == lost) {
+				t.Errorf("%+v: want that only %s is lost", j, lost)
+			}
+		}
+		got := c.stop(t.Context(), s)
+		finished := of[*traces.JobFinished](got.events)
+		if len(of[*traces.JobSubmitted](got.events)) != 2 || len(finished) != 1 || finished[0].Job != other {
+			t.Errorf("ends of jobs: %+v, want one of %s", finished, other)
+		}
+		if text := strings.Join(got.Warnings, "\n"); !strings.Contains(text, string(lost)+": the ResourceManager has not listed it for 1m0s") {
+			t.Errorf("warnings %q do not say what became of %s", got.Warnings, lost)
+		}
+	})
+}
+
 // TestPolls counts what the ResourceManager is asked while a capture waits for jobs,
 // alone and beside somebody who asks for the same.
 func TestPolls(t *testing.T) {

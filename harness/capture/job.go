@@ -28,8 +28,10 @@ type jobRecord struct {
 	app   yarnclient.App // application as YARN last listed it; it stays the same after the job's end
 	id    traces.JobID
 	user  string
-	over  bool
-	ended chan struct{} // channel that is closed when the job has ended
+	over  bool          // YARN has reported the job's end
+	lost  bool          // YARN has not listed the job for lostAfter, so how it ended is not known
+	since traces.Time   // time from which YARN did not list the job; 0 if it was in the last list
+	ended chan struct{} // channel that is closed when the job is over or lost
 
 	conf    yarn.Conf
 	hosts   [][]string       // hosts that each map's split names, as the ApplicationMaster read them
@@ -61,7 +63,7 @@ func newJobRecord(app yarnclient.App) *jobRecord {
 }
 
 func (j *jobRecord) summary() Job {
-	job := Job{ID: j.id, Application: j.app.ID, Name: j.app.Name, Diagnostics: j.app.Diagnostics, YarnMs: max(0, j.app.FinishedMs-j.app.StartedMs), History: j.file}
+	job := Job{ID: j.id, Application: j.app.ID, Name: j.app.Name, Lost: j.lost, Diagnostics: j.app.Diagnostics, YarnMs: max(0, j.app.FinishedMs-j.app.StartedMs), History: j.file}
 	if j.app.Tags != "" {
 		job.Tags = strings.Split(j.app.Tags, ",")
 	}
@@ -193,7 +195,7 @@ func (j *jobRecord) launched() bool { return j.app.AMHost != "" || j.app.Launche
 func (s *Session) join(ctx context.Context, j *jobRecord) {
 	var h history
 	switch {
-	case !j.over:
+	case !j.gone():
 		s.warnf("%s was %s when the capture ended, so it has no history yet", j.id, strings.ToLower(j.app.State))
 	case !j.launched():
 		s.warnf("%s ended before an ApplicationMaster ran, so it has no history", j.id)
@@ -276,6 +278,14 @@ func (h history) keep(folder *os.Root, job traces.JobID) error {
 	}
 	return Keep(folder, job, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
 }
+
+// gone reports whether nothing more will happen in the job.
+func (j *jobRecord) gone() bool { return j.over || j.lost }
+
+// lostAfter is how long YARN may leave a job out of its lists before a capture gives
+// the job up. A ResourceManager that restarts without its state forgets all jobs. One
+// that restarts with its state needs a moment to list them again.
+const lostAfter = time.Minute
 
 // historyPatience is how long a capture waits for a job's history file after the job's
 // end. The file comes late: the ApplicationMaster writes it, then the history server

@@ -3,6 +3,7 @@ package capture
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -31,7 +32,9 @@ func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	listed := map[string]bool{}
 	for _, app := range apps {
+		listed[app.ID] = true
 		if _, joined := s.joined[app.ID]; joined {
 			continue
 		}
@@ -41,13 +44,19 @@ func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 			s.alive[app.ID] = j
 			s.loops.Go(func() { s.follow(j) })
 		}
-		if j.over {
+		if j.gone() {
 			continue
 		}
+		j.since = 0
 		if j.app = app; app.Ended() {
 			j.over = true
 			close(j.ended)
 			s.record(s.joiner.finished(j))
+		}
+	}
+	for id, j := range s.alive {
+		if !listed[id] && !j.gone() {
+			s.noteUnlisted(now, j)
 		}
 	}
 	seen := map[string]bool{}
@@ -71,6 +80,20 @@ func (s *Session) apps(ctx context.Context, maxAge time.Duration) ([]yarnclient.
 		return s.watch.AppsSince(ctx, s.start)
 	}
 	return s.watch.Apps(ctx, s.options.Tags, maxAge)
+}
+
+// noteUnlisted gives up a job that YARN has not listed for too long. Without this, the
+// capture would wait for its end for ever.
+func (s *Session) noteUnlisted(now traces.Time, j *jobRecord) {
+	if j.since == 0 {
+		j.since = now
+	}
+	if time.Duration(now-j.since) < lostAfter {
+		return
+	}
+	j.lost = true
+	close(j.ended)
+	s.warn(fmt.Sprintf("%s: the ResourceManager has not listed it for %v, as after a restart without recovery, so how it ended is not known", j.id, lostAfter))
 }
 
 // noteNode records in the trace if the node came up or went down, and if its label

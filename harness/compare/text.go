@@ -16,8 +16,8 @@ import (
 
 // WriteText prints a table for each workload and metric. A table has one row
 // for each scheduler model. Its other columns say how the model differs from
-// one other model each. Tables of many models have only the first such column. "~" means that a difference is not significant.
-// Warnings that hold for all tables are printed once, at the end.
+// one other model each. Tables of many models have only the first such column.
+// "~" means that a difference is not significant. Warnings that hold for all tables are printed once, at the end.
 func (r *Report) WriteText(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	tables := slices.Clone(r.Tables)

@@ -30,8 +30,7 @@ cache: {fraction: %v, replicas: 2}
 // maps find it, and nothing stays in the NameNode.
 func TestHalfTheInputCached(t *testing.T) {
 	c, clients := lab(t)
-	e, source := parse(t, cached("half", 0.5))
-	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+	run, err := runText(t, c, cached("half", 0.5))
 	if err != nil {
 		t.Fatal(err)
 	}

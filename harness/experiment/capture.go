@@ -144,7 +144,7 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 		case <-tick.C:
 			ended := 0
 			for _, j := range session.Jobs() {
-				if j.Outcome != traces.Unfinished {
+				if j.Outcome != traces.Unfinished || j.Lost {
 					ended++
 				}
 			}

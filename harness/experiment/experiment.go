@@ -105,10 +105,10 @@ func (o *Options) config(name string) *config.Cluster {
 	return o.Others[name]
 }
 
-func (o *Options) supported() error {
+func (o *Options) supported(ctx context.Context) error {
 	err := o.Experiment.Supported()
 	for _, w := range o.Experiment.Workloads {
-		if terr := workload.CheckTrace(w); terr != nil {
+		if terr := workload.CheckTrace(ctx, w); terr != nil {
 			err = errors.Join(err, &config.Error{File: o.Experiment.Name, Problems: []config.Problem{{Message: terr.Error()}}})
 		}
 	}

@@ -33,8 +33,7 @@ faults:
 func TestNodeLost(t *testing.T) {
 	labtest.Long(t)
 	c, clients := lab(t)
-	e, source := parse(t, lostNode)
-	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+	run, err := runText(t, c, lostNode)
 	if err != nil {
 		t.Fatal(err)
 	}

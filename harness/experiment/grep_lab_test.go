@@ -16,14 +16,13 @@ import (
 // input.
 func TestGrepOnTheLab(t *testing.T) {
 	c, clients := lab(t)
-	e, source := parse(t, `
+	run, err := runText(t, c, `
 actuator: labels
 models: [yarn, fifo]
 order: asListed
 workloads: [{name: grep, size: 12MiB, maps: 3, reduces: 2, regex: "[a-z]*ness", settings: {dfs.blocksize: 4194304}}]
 warmups: 1
 `)
-	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

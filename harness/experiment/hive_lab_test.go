@@ -67,7 +67,7 @@ func TestFailedQuery(t *testing.T) {
 	withCheckout := *c
 	withCheckout.HiBench = os.Getenv("HEDDLE_HIBENCH")
 	before := labelsOf(t, clients)
-	e, source := parse(t, `
+	run, err := runText(t, &withCheckout, `
 name: failed
 workloads:
   - name: join
@@ -81,7 +81,6 @@ actuator: labels
 coldReads: false
 timeout: 5m
 `)
-	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &withCheckout, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
 	if !errors.Is(err, hibench.ErrFailedQuery) || !strings.Contains(err.Error(), "its job 1, job_") {
 		t.Fatalf("error %v; want a failed query that names its first job", err)
 	}
@@ -122,8 +121,7 @@ timeout: 5m
 func runQueries(t *testing.T, c *config.Cluster, clients *clients.Clients) []Result {
 	t.Helper()
 	before := labelsOf(t, clients)
-	e, source := parse(t, queries)
-	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+	run, err := runText(t, c, queries)
 	if err != nil {
 		t.Fatal(err)
 	}

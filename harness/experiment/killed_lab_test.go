@@ -47,7 +47,7 @@ func TestKilledInMidTrial(t *testing.T) {
 		}
 		trial := filepath.Join(dir, name, "trials", "r01-wordcount-yarn")
 		part := filepath.Join(trial+".partial", capture.PartFile)
-		if !awaitJob(t, part) {
+		if !awaitJob(part) {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			t.Fatalf("no job was seen within two minutes; heddle said:\n%s", said.Bytes())
@@ -193,16 +193,9 @@ func lastLine(text []byte) string {
 }
 
 // awaitJob returns when a part has a task of a job.
-func awaitJob(t *testing.T, part string) bool {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); <-tick.C {
+func awaitJob(part string) bool {
+	return within(2*time.Minute, func() bool {
 		_, events, _ := tracefile.ReadFile(part) // not there yet, or cut off
-		for _, e := range events {
-			if e.Kind() == traces.KindTaskScheduled {
-				return true
-			}
-		}
-	}
-	return false
+		return slices.ContainsFunc(events, func(e traces.Event) bool { return e.Kind() == traces.KindTaskScheduled })
+	})
 }

@@ -36,6 +36,13 @@ func parse(t *testing.T, text string) (*config.Experiment, []byte) {
 	return e, []byte(text)
 }
 
+// runText runs the experiment that a text describes.
+func runText(t *testing.T, c *config.Cluster, text string) (*runs.Run, error) {
+	t.Helper()
+	e, source := parse(t, text)
+	return Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+}
+
 func oneWorkload(name string) string {
 	return fmt.Sprintf(`
 name: %[1]s
@@ -62,8 +69,7 @@ func TestTracesEqualHadoopsCounters(t *testing.T) {
 	c, clients := lab(t)
 	for _, name := range []string{"sort", "terasort", "wordcount"} {
 		t.Run(name, func(t *testing.T) {
-			e, source := parse(t, oneWorkload(name))
-			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+			run, err := runText(t, c, oneWorkload(name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -400,10 +406,8 @@ func cacheHalf(t *testing.T, clients *clients.Clients, pool, folder string) map[
 			t.Fatal(err)
 		}
 	}
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for cached := false; !cached; <-tick.C {
-		cached = true
+	if !within(time.Minute, func() bool {
+		cached := true
 		for _, path := range paths {
 			for file, err := range clients.HDFS.Locations(ctx, path) {
 				if err != nil {
@@ -417,6 +421,9 @@ func cacheHalf(t *testing.T, clients *clients.Clients, pool, folder string) map[
 				}
 			}
 		}
+		return cached
+	}) {
+		t.Fatalf("the files %q are not in the HDFS cache after a minute", paths)
 	}
 	if len(blocks) == 0 {
 		t.Fatal("no input block to cache")
@@ -561,8 +568,7 @@ func TestHiBenchCheckout(t *testing.T) {
 	withCheckout.HiBench = checkout
 	for _, name := range []string{"sort", "terasort", "wordcount"} {
 		t.Run(name, func(t *testing.T) {
-			e, source := parse(t, oneWorkload(name))
-			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &withCheckout, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+			run, err := runText(t, &withCheckout, oneWorkload(name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -612,15 +618,15 @@ func TestLeftoversAreEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Wait()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
 	filter := yarnclient.AppFilter{Tags: []string{tag}, States: unfinished}
-	for there := false; !there; <-tick.C {
+	if !within(time.Minute, func() bool {
 		apps, err := clients.RM.Apps(t.Context(), filter)
 		if err != nil {
 			t.Fatal(err)
 		}
-		there = len(apps) > 0
+		return len(apps) > 0
+	}) {
+		t.Fatalf("YARN has no application with the tag %s after a minute", tag)
 	}
 	if err := endLeftovers(t.Context(), clients, func(text string) { t.Log(text) }); err != nil {
 		t.Fatal(err)

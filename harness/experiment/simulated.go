@@ -34,21 +34,22 @@ func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (
 			o.Progress(Step{Doing: "plan", Text: fmt.Sprintf("%d warm-ups are skipped: nothing is cold in virtual time", n)})
 		}
 	}
-	return carryOut(ctx, &o, &simulatedWorld{options: &o, calibration: calibration, inputs: map[string]*replay.Trace{}})
+	return carryOut(ctx, &o, &simulatedWorld{options: &o, calibration: calibration, twins: map[string]*workload.Twin{}, inputs: map[string]*replay.Trace{}})
 }
 
 // simulatedWorld runs the trials of an experiment in virtual time.
 type simulatedWorld struct {
 	options     *Options
 	calibration *replay.Calibration
-	inputs      map[string]*replay.Trace // for each workload's label, a trace that contains the simulated input and jobs
+	twins       map[string]*workload.Twin // for each workload's label, its simulated counterpart
+	inputs      map[string]*replay.Trace  // for each workload's label, a trace that contains the simulated input and jobs
 }
 
 func (w *simulatedWorld) name() string { return runs.WorldSimulated }
 
-// The method open returns an error that names those parts of the experiment
-// that a simulation does not support.
-func (w *simulatedWorld) open(context.Context) (hadoop string, err error) {
+// The method open makes the simulated workloads. Its error names those parts of
+// the experiment that a simulation does not support.
+func (w *simulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 	e := w.options.Experiment
 	err = e.Supported()
 	if len(e.KeepNodes) > 0 {
@@ -61,7 +62,8 @@ func (w *simulatedWorld) open(context.Context) (hadoop string, err error) {
 		err = errors.Join(err, errors.New("coldReads: typical times are for reads from disk, not from page caches; remove the key, or give --calibration from runs with coldReads: false"))
 	}
 	for _, x := range e.Workloads {
-		_, terr := workload.Of(x).Twin(e.Cache)
+		twin, terr := workload.Of(x).Twin(ctx, e.Cache)
+		w.twins[x.Label] = twin
 		err = errors.Join(err, terr)
 	}
 	if err == nil {
@@ -92,14 +94,11 @@ type simulatedTrial struct {
 	costs *replay.Calibration
 }
 
-// prepare makes the jobs and input files of the simulated workload. Trials of
-// the same workload share them: only the first trial makes them.
+// prepare places the input files of the simulated workload. Trials of the same
+// workload share them: only the first trial does this.
 func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) {
 	w, e := t.world, t.options.Experiment
-	twin, err := workload.Of(t.plan.Workload).Twin(e.Cache)
-	if err != nil {
-		return 0, err
-	}
+	twin := w.twins[t.plan.Workload.Label]
 	t.twin = twin
 	h, disk, err := workload.Cluster(t.options.Cluster)
 	if err != nil {

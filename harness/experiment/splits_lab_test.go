@@ -35,8 +35,7 @@ timeout: 10m
 func TestResplit(t *testing.T) {
 	c, clients := lab(t)
 	before := labelsOf(t, clients)
-	e, source := parse(t, resplit)
-	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+	run, err := runText(t, c, resplit)
 	if err != nil {
 		t.Fatal(err)
 	}

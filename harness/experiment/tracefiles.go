@@ -1,16 +1,13 @@
 package experiment
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 
 	"heddle/harness/config"
 	"heddle/harness/runs"
+	"heddle/traces/tracefile"
 )
 
 // Keys of the manifest's settings that say which trace file a workload ran. The
@@ -34,7 +31,7 @@ func traceSettings(e *config.Experiment, settings map[string]string) (map[string
 		if err != nil {
 			return nil, fmt.Errorf("workload %s: %w", w.Label, err)
 		}
-		sum, err := hashOf(file)
+		sum, err := tracefile.SHA256(file)
 		if err != nil {
 			return nil, fmt.Errorf("workload %s: %w", w.Label, err)
 		}
@@ -60,7 +57,7 @@ func FindTraces(e *config.Experiment, m runs.Manifest) error {
 		if file == "" {
 			return fmt.Errorf("resume: the run did not record where the trace of workload %s is", w.Label)
 		}
-		sum, err := hashOf(file)
+		sum, err := tracefile.SHA256(file)
 		if err != nil {
 			return fmt.Errorf("resume: workload %s: %w; put the trace back", w.Label, err)
 		}
@@ -70,17 +67,4 @@ func FindTraces(e *config.Experiment, m runs.Manifest) error {
 		w.Trace = file
 	}
 	return nil
-}
-
-func hashOf(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", file, err)
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -51,7 +51,7 @@ func (w *clusterWorld) name() string { return "" }
 
 func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 	o := w.options
-	if err := o.supported(); err != nil {
+	if err := o.supported(ctx); err != nil {
 		return "", err
 	}
 	for _, name := range o.Experiment.Clusters() {
@@ -519,7 +519,7 @@ func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
 		Workers: workers, Sums: t.sums,
 	}
-	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(place)
+	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(ctx, place)
 }
 
 // writeResult writes a trial's result to the trial's folder.

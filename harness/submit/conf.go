@@ -152,10 +152,10 @@ func (s *Submitter) jobConf(j Job, job Submitted, files []cacheFile) yarn.Conf {
 		"mapreduce.job.maps":              strconv.Itoa(len(j.Splits)),
 		"mapreduce.job.reduces":           strconv.Itoa(j.Reduces),
 		"mapreduce.job.dir":               job.Folder,
-		"mapreduce.job.jar":               s.url(s.jar.path),
+		"mapreduce.job.jar":               s.URL(s.jar.path),
 		"mapreduce.job.jobjar.visibility": strconv.FormatBool(s.jar.public),
 		"mapreduce.job.user.name":         s.user,
-		"mapreduce.job.working.dir":       s.url("/user/" + s.user),
+		"mapreduce.job.working.dir":       s.URL("/user/" + s.user),
 		// The ApplicationMaster's web pages are shown through the
 		// ResourceManager's proxy, and this filter sends visitors there.
 		"hadoop.http.filter.initializers": "org.apache.hadoop.yarn.server.webproxy.amfilter.AmFilterInitializer",
@@ -165,11 +165,11 @@ func (s *Submitter) jobConf(j Job, job Submitted, files []cacheFile) yarn.Conf {
 		conf["mapreduce.job.submithostname"] = host
 	}
 	if j.Output != "" {
-		conf["mapreduce.output.fileoutputformat.outputdir"] = s.url(j.Output)
+		conf["mapreduce.output.fileoutputformat.outputdir"] = s.URL(j.Output)
 	}
 	var urls, times, sizes, public []string
 	for _, f := range files {
-		urls = append(urls, s.url(f.path)+"#"+url.PathEscape(f.link))
+		urls = append(urls, s.URL(f.path)+"#"+url.PathEscape(f.link))
 		times = append(times, strconv.FormatInt(f.modifiedMs, 10))
 		sizes = append(sizes, strconv.FormatInt(f.bytes, 10))
 		public = append(public, strconv.FormatBool(f.public))
@@ -184,16 +184,13 @@ func (s *Submitter) jobConf(j Job, job Submitted, files []cacheFile) yarn.Conf {
 }
 
 // URL returns the URL of a path in the cluster's HDFS, as Job.Splits has them.
-func (s *Submitter) URL(name string) string { return s.url(name) }
-
-// url returns the URL of a path in the cluster's HDFS.
-func (s *Submitter) url(name string) string {
+func (s *Submitter) URL(name string) string {
 	root, _ := url.Parse(s.site.Expand(s.site["fs.defaultFS"])) // readSite has checked it
 	return (&url.URL{Scheme: root.Scheme, Host: root.Host, Path: name}).String()
 }
 
 // stagingRoot returns the HDFS folder below which each user has a staging
 // folder.
-func (s *Submitter) stagingRoot() string {
-	return text(s.site, "yarn.app.mapreduce.am.staging-dir", "/tmp/hadoop-yarn/staging")
+func stagingRoot(site yarn.Conf) string {
+	return text(site, "yarn.app.mapreduce.am.staging-dir", "/tmp/hadoop-yarn/staging")
 }

@@ -100,7 +100,7 @@ type seen struct {
 func (l *lab) see(t *testing.T, ctx context.Context, app yarnclient.App) seen {
 	t.Helper()
 	id := "job_" + strings.TrimPrefix(app.ID, "application_")
-	folder := yarn.StagingFolder(l.stagingRoot(), app.User, id)
+	folder := yarn.StagingFolder(stagingRoot(l.site), app.User, id)
 	hdfs, err := l.HDFS.Files()
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestSameAsHadoopsClient(t *testing.T) {
 	for name, value := range settings {
 		args = append(args, "-D"+name+"="+value)
 	}
-	args = append(args, "-files", l.url(shared)+"#mycat", "-input", in, "-output", out+"1", "-mapper", "./mycat -u", "-reducer", "/bin/cat")
+	args = append(args, "-files", l.URL(shared)+"#mycat", "-input", in, "-output", out+"1", "-mapper", "./mycat -u", "-reducer", "/bin/cat")
 	client := l.hadoop(ctx, args...)
 	var log bytes.Buffer
 	client.Stdout, client.Stderr = &log, &log
@@ -427,7 +427,7 @@ func waiting(name string) Job {
 // cluster does not have.
 func (l *lab) jobsLeft(t *testing.T) []string {
 	t.Helper()
-	names, err := l.HDFS.Names(t.Context(), yarn.StagingFolder(l.stagingRoot(), l.user, ""))
+	names, err := l.HDFS.Names(t.Context(), yarn.StagingFolder(stagingRoot(l.site), l.user, ""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
@@ -478,7 +478,7 @@ func TestLabRefusals(t *testing.T) {
 // folder, and while it is read-only.
 func TestLabHDFSRefuses(t *testing.T) {
 	l := newLab(t)
-	staging := yarn.StagingFolder(l.stagingRoot(), l.user, "")
+	staging := yarn.StagingFolder(stagingRoot(l.site), l.user, "")
 	if err := l.haveStaging(t.Context()); err != nil {
 		t.Fatal(err)
 	}

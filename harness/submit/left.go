@@ -25,7 +25,7 @@ func RemoveStaged(ctx context.Context, c *clients.Clients, left func(tag string)
 	if err != nil {
 		return nil, err
 	}
-	root := yarn.StagingFolder(newSubmitter(nil, nil, "", site).stagingRoot(), c.Config.User, "")
+	root := yarn.StagingFolder(stagingRoot(site), c.Config.User, "")
 	names, err := c.HDFS.Names(ctx, root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for staging folders of killed jobs: %w", err)

@@ -66,7 +66,7 @@ func (s *Submitter) localFiles(f staged) map[string]yarnclient.LocalFile {
 		if c.public {
 			visibility = "PUBLIC"
 		}
-		return yarnclient.LocalFile{URL: s.url(c.path), Type: kind, Visibility: visibility, Size: c.bytes, TimestampMs: c.modifiedMs}
+		return yarnclient.LocalFile{URL: s.URL(c.path), Type: kind, Visibility: visibility, Size: c.bytes, TimestampMs: c.modifiedMs}
 	}
 	// Hadoop's client adds a pattern that says which part of the jar is unpacked.
 	// REST cannot carry it, so the ApplicationMaster's node unpacks the whole jar.

@@ -79,7 +79,7 @@ func (s *Submitter) haveStaging(ctx context.Context) error {
 	if s.ready {
 		return nil
 	}
-	folder := yarn.StagingFolder(s.stagingRoot(), s.user, "")
+	folder := yarn.StagingFolder(stagingRoot(s.site), s.user, "")
 	have, err := s.files.Stat(ctx, folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := s.files.Mkdir(ctx, folder, folderMode); err != nil {

@@ -6,9 +6,8 @@
 // TestSameAsHadoopsClient lists.
 //
 // The package computes no splits: the caller says which part of which file
-// each map reads, and on which hosts it is. It does not wait for a job's end,
-// and knows no trials, traces or labels. It refuses settings that need files
-// which it does not stage; see unsupported.
+// each map reads, and on which hosts it is. It knows no trials, traces or labels.
+// It refuses settings that need files which it does not stage; see unsupported.
 package submit
 
 import (
@@ -82,7 +81,7 @@ func (e *RefusedError) Error() string {
 const parallel = 16
 
 // patience is how long a request is repeated while no ResourceManager is
-// active. tidyUp is how long cleaning up after a failure may take.
+// active. tidyUp is how long cleaning up after a failure or an interrupt may take.
 const (
 	patience = 30 * time.Second
 	tidyUp   = 30 * time.Second
@@ -162,7 +161,7 @@ func (s *Submitter) submit(ctx context.Context, j Job) (Submitted, error) {
 		return Submitted{}, err
 	}
 	id := "job_" + strings.TrimPrefix(app.ID, "application_")
-	done := Submitted{App: app.ID, Job: id, Folder: yarn.StagingFolder(s.stagingRoot(), s.user, id)}
+	done := Submitted{App: app.ID, Job: id, Folder: yarn.StagingFolder(stagingRoot(s.site), s.user, id)}
 	staged, err := s.stage(ctx, j, done)
 	if err != nil {
 		return Submitted{}, s.undo(ctx, done, false, err)
@@ -207,9 +206,37 @@ func (s *Submitter) accepted(ctx context.Context, master yarnclient.Submission) 
 		case "FAILED", "KILLED":
 			refused := &RefusedError{App: master.ID, State: state, Queue: master.Queue}
 			if app, err := s.rm.App(ctx, master.ID); err == nil {
-				refused.Reason = strings.Join(strings.Fields(app.Diagnostics), " ")
+				refused.Reason = oneLine(app.Diagnostics)
 			}
 			return refused
+		default:
+			return nil
+		}
+	}
+}
+
+// pollInterval is how often Wait asks whether a job has ended.
+const pollInterval = 500 * time.Millisecond
+
+// Wait waits for a job's end. It fails if the job did not succeed. If ctx ends
+// first, it kills the job. A ResourceManager that is away for a while, as in a
+// failover, is waited for.
+func (s *Submitter) Wait(ctx context.Context, job Submitted) error {
+	for {
+		if err := pause(ctx, pollInterval); err != nil {
+			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyUp)
+			defer cancel()
+			return errors.Join(err, s.Kill(clean, job))
+		}
+		var app yarnclient.App
+		err := s.repeat(ctx, func() (err error) { app, err = s.rm.App(ctx, job.App); return err })
+		switch {
+		case err != nil && ctx.Err() == nil:
+			return fmt.Errorf("wait for %s: %w", job.App, err)
+		case err != nil || !app.Ended():
+		case app.FinalStatus != "SUCCEEDED":
+			return fmt.Errorf("application %s ended as %s: %s; its tasks' logs say why: yarn logs -applicationId %s",
+				job.App, app.FinalStatus, oneLine(app.Diagnostics), job.App)
 		default:
 			return nil
 		}
@@ -278,6 +305,13 @@ func (s *Submitter) repeat(ctx context.Context, request func() error) error {
 	giveUp := time.Now().Add(patience)
 	for attempt := 0; ; attempt++ {
 		err := request()
+		if errors.Is(err, yarnclient.ErrNotFound) { // while it starts, a ResourceManager denies to have any application
+			if _, inactive := s.rm.Active(ctx); inactive != nil {
+				err = inactive
+			} else {
+				err = request()
+			}
+		}
 		later := errors.Is(err, yarnclient.ErrUnreachable) || errors.Is(err, yarnclient.ErrStandby) || errors.Is(err, yarnclient.ErrUnavailable)
 		if err == nil || !later || ctx.Err() != nil || time.Now().After(giveUp) {
 			return err
@@ -287,6 +321,8 @@ func (s *Submitter) repeat(ctx context.Context, request func() error) error {
 		}
 	}
 }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -154,7 +156,7 @@ func TestResourceManagerComesBack(t *testing.T) {
 		"not there":       {Method: "POST", Path: "/apps", Skip: 1, Times: 2, Drop: true},
 		"no id":           {Method: "POST", Path: "/new-application", Times: 2, Status: http.StatusServiceUnavailable},
 		"state not told":  {Method: "GET", Path: "/state", Times: 2, Drop: true},
-		"forgets the app": {Method: "GET", Path: "/state", Status: http.StatusNotFound},
+		"forgets the app": {Method: "GET", Path: "/state", Times: 2, Status: http.StatusNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -165,6 +167,45 @@ func TestResourceManagerComesBack(t *testing.T) {
 			if states := f.apps(t); len(states) != 1 || states[0] == "FAILED" {
 				t.Errorf("applications %v, want one that is not refused", states)
 			}
+		})
+	}
+}
+
+// Wait outlasts a ResourceManager that restarts, reports a job that was killed,
+// and kills the job when it is given up.
+func TestWait(t *testing.T) {
+	for name, test := range map[string]struct {
+		happens func(t *testing.T, f *fixture, app string, stop func())
+		want    string // in the error; empty means none
+		state   string
+	}{
+		"restart": {func(_ *testing.T, f *fixture, _ string, _ func()) { f.yarn.RestartRM(10*time.Second, time.Second) }, "", "FINISHED"},
+		"killed": {func(t *testing.T, f *fixture, app string, _ func()) {
+			if err := f.rm.KillApp(t.Context(), app); err != nil {
+				t.Error(err)
+			}
+		}, "ended as KILLED", "KILLED"},
+		"given up":  {func(_ *testing.T, _ *fixture, _ string, stop func()) { stop() }, "context canceled", "KILLED"},
+		"forgotten": {func(_ *testing.T, f *fixture, app string, _ func()) { f.yarn.Forget(app) }, "wait for application_", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				done, err := f.Submit(ctx, job("one"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				test.happens(t, f, done.App, stop)
+				err = f.Wait(ctx, done)
+				if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+					t.Errorf("error %v, want %q", err, test.want)
+				}
+				if states := strings.Join(f.apps(t), " "); states != test.state {
+					t.Errorf("applications %q, want %q", states, test.state)
+				}
+			})
 		})
 	}
 }
@@ -383,7 +424,7 @@ func TestSite(t *testing.T) {
 	if err != nil || len(site) != 2 {
 		t.Fatalf("site %v, %v", site, err)
 	}
-	if got := newSubmitter(nil, nil, "ann", site).url("/a b"); got != "hdfs://host:1/a%20b" {
+	if got := newSubmitter(nil, nil, "ann", site).URL("/a b"); got != "hdfs://host:1/a%20b" {
 		t.Errorf("URL %s", got)
 	}
 	write("yarn-site.xml", "<configuration><property>")

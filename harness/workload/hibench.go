@@ -24,7 +24,7 @@ type hiBench struct{ config.Workload }
 
 // On returns the workload, ready to run on a cluster with HiBench's jobs. These
 // run through HiBench's scripts, or directly if there is no HiBench checkout.
-func (w hiBench) On(place Place) (Live, error) {
+func (w hiBench) On(_ context.Context, place Place) (Live, error) {
 	live := &hiBenchLive{place: place, config: w.Workload}
 	if hibench.SQL(w.Name) {
 		return live, nil // Prepare makes the runner, since it may have to fetch Hive
@@ -94,9 +94,9 @@ func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*meas
 func (w *hiBenchLive) Clean(tag string) error { return w.runner.Clean(tag) }
 
 // Twin returns the simulated counterpart of the workload. It has as many equal
-// jobs at the same time as the workload, with the same input. grep
-// and a join have a second job for each of them, which starts when it has ended.
-func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
+// jobs at the same time as the workload, with the same input. grep and a join
+// have a second job for each of them, which starts when it has ended.
+func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
 	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {

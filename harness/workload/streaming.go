@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"heddle/collectors/hdfs/jobsplit"
@@ -84,7 +83,7 @@ func orOne(factor *float64) float64 {
 }
 
 // Twin returns the simulated counterpart of the workload.
-func (w streaming) Twin(cache config.Cache) (*Twin, error) {
+func (w streaming) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	job := Job{Name: w.Name, Reduces: int32(w.Reduces), SlowStart: hadoopSlowStart}
 	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
 		if err := job.set(name, w.Settings[name]); err != nil {
@@ -109,7 +108,7 @@ func (w streaming) Twin(cache config.Cache) (*Twin, error) {
 
 // On returns the workload, ready to run on a cluster. It fails if the running
 // heddle cannot be the program of tasks.
-func (w streaming) On(place Place) (Live, error) {
+func (w streaming) On(_ context.Context, place Place) (Live, error) {
 	program, err := programOf(place)
 	if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
@@ -240,46 +239,22 @@ func (w *streamingLive) Run(ctx context.Context, _ int, tag string, settings ...
 	job.Output = w.output(tag)
 	job.Settings = synthetic.Settings()
 	maps.Copy(job.Settings, w.Settings)
-	for _, s := range settings {
-		job.Settings[s.Name] = s.Value
+	return runJob(ctx, w.submitter, job, tag, settings)
+}
+
+// runJob submits a job with a YARN tag and further settings, and waits for its
+// end.
+func runJob(ctx context.Context, s *submit.Submitter, job submit.Job, tag string, settings []hibench.Setting) (Ran, error) {
+	for _, p := range settings {
+		job.Settings[p.Name] = p.Value
 	}
 	job.Settings["mapreduce.job.tags"] = tag
-	submitted, err := w.submitter.Submit(ctx, job)
+	submitted, err := s.Submit(ctx, job)
 	if err != nil {
 		return Ran{}, err
 	}
 	ran := Ran{Accepted: time.Now()}
-	return ran, await(ctx, w.place, w.submitter, submitted)
-}
-
-// pollInterval is how often the ResourceManager is asked whether a job has
-// ended.
-const pollInterval = 500 * time.Millisecond
-
-// await waits for a job's end. If ctx ends first, it kills the job.
-func await(ctx context.Context, place Place, submitter *submit.Submitter, job submit.Submitted) error {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-			defer cancel()
-			return errors.Join(context.Cause(ctx), submitter.Kill(clean, job))
-		case <-tick.C:
-		}
-		app, err := place.Cluster.RM.App(ctx, job.App)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			return fmt.Errorf("wait for %s: %w", job.App, err)
-		case err != nil || !app.Ended():
-		case app.FinalStatus != "SUCCEEDED":
-			return fmt.Errorf("application %s ended as %s: %s; its tasks' logs say why: yarn logs -applicationId %s",
-				job.App, app.FinalStatus, strings.Join(strings.Fields(app.Diagnostics), " "), job.App)
-		default:
-			return nil
-		}
-	}
+	return ran, s.Wait(ctx, submitted)
 }
 
 // Check compares what Hadoop counted with what was asked.
@@ -301,9 +276,11 @@ func (w *streamingLive) Check(_ context.Context, _ int, tag string, jobs []*meas
 }
 
 // Clean removes a job's output.
-func (w *streamingLive) Clean(tag string) error {
-	if err := w.place.FS.RemoveAll(w.output(tag)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove output of %s: %w", w.Label, err)
+func (w *streamingLive) Clean(tag string) error { return removeOutput(w.place, w.Label, w.output(tag)) }
+
+func removeOutput(place Place, label, folder string) error {
+	if err := place.FS.RemoveAll(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove output of %s: %w", label, err)
 	}
 	return nil
 }

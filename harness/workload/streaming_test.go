@@ -52,7 +52,7 @@ func about(t *rapid.T, what string, got int64, want, slack float64) {
 func TestStreamingTwin(t *testing.T) {
 	out := 0.5
 	w := streaming{config.Workload{Name: config.Streaming, Label: "mixed", Size: 10 * units.MiB, Maps: 3, Reduces: 2, CPU: units.Duration(50 * time.Millisecond), MapOutput: &out, Jobs: 2}}
-	x, err := w.Twin(config.Cache{Fraction: 0.34, Seed: 1})
+	x, err := w.Twin(t.Context(), config.Cache{Fraction: 0.34, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestStreamingTwin(t *testing.T) {
 		t.Errorf("input of two seeds is in one folder, %s", a)
 	}
 	w.Settings = map[string]string{"mapreduce.odd": "1"}
-	if _, err := w.Twin(config.Cache{}); err == nil {
+	if _, err := w.Twin(t.Context(), config.Cache{}); err == nil {
 		t.Error("a setting without effect in simulations is no error")
 	}
 }

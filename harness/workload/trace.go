@@ -24,8 +24,8 @@ type traced struct{ config.Workload }
 
 // On returns the workload, ready to run on a cluster: its jobs become Hadoop
 // Streaming jobs of synthetic tasks.
-func (w traced) On(place Place) (Live, error) {
-	p, err := w.plan(context.Background())
+func (w traced) On(ctx context.Context, place Place) (Live, error) {
+	p, err := w.plan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
 	}
@@ -44,11 +44,11 @@ func (w traced) On(place Place) (Live, error) {
 // CheckTrace returns an error if the jobs of w's trace cannot be run, as when its
 // file is no trace or has no job in the part that w names. Other workloads have
 // no trace and pass.
-func CheckTrace(w config.Workload) error {
+func CheckTrace(ctx context.Context, w config.Workload) error {
 	if w.Name != config.WorkloadTrace {
 		return nil
 	}
-	if _, err := (traced{w}).plan(context.Background()); err != nil {
+	if _, err := (traced{w}).plan(ctx); err != nil {
 		return fmt.Errorf("workload %s: %w", w.Label, err)
 	}
 	return nil
@@ -57,8 +57,8 @@ func CheckTrace(w config.Workload) error {
 // Twin returns the simulated counterpart of the workload: the jobs of the plan
 // at their times, with the work of each task. Files that were in the HDFS cache
 // in the trace are cached, besides those that the experiment wants cached.
-func (w traced) Twin(cache config.Cache) (*Twin, error) {
-	p, err := w.plan(context.Background())
+func (w traced) Twin(ctx context.Context, cache config.Cache) (*Twin, error) {
+	p, err := w.plan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
 	}

@@ -2,15 +2,12 @@ package workload
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
 	"maps"
 	"math"
 	"path"
 	"strconv"
-	"time"
 
 	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
@@ -101,16 +98,12 @@ func (l *traceLive) Submissions() []Submission {
 // Run submits one job and waits for its end. If ctx ends before, it kills the
 // job.
 func (l *traceLive) Run(ctx context.Context, i int, tag string, settings ...hibench.Setting) (Ran, error) {
-	job, err := l.job(ctx, i, tag, settings)
-	if err != nil {
-		return Ran{}, fmt.Errorf("job %s of the trace: %w", l.plan.Jobs[i].ID, err)
+	var ran Ran
+	job, err := l.job(ctx, i, tag)
+	if err == nil {
+		ran, err = runJob(ctx, l.submitter, job, tag, settings)
 	}
-	done, err := l.submitter.Submit(ctx, job)
 	if err != nil {
-		return Ran{}, err
-	}
-	ran := Ran{Accepted: time.Now()}
-	if err := await(ctx, l.place, l.submitter, done); err != nil {
 		return ran, fmt.Errorf("job %s of the trace: %w", l.plan.Jobs[i].ID, err)
 	}
 	return ran, nil
@@ -118,7 +111,7 @@ func (l *traceLive) Run(ctx context.Context, i int, tag string, settings ...hibe
 
 // job describes one job of the plan as it is submitted, and uploads what its
 // tasks are to do.
-func (l *traceLive) job(ctx context.Context, i int, tag string, settings []hibench.Setting) (submit.Job, error) {
+func (l *traceLive) job(ctx context.Context, i int, tag string) (submit.Job, error) {
 	j := &l.plan.Jobs[i]
 	text, err := l.specs[i].Encode()
 	if err != nil {
@@ -143,10 +136,6 @@ func (l *traceLive) job(ctx context.Context, i int, tag string, settings []hiben
 		x.Settings["mapreduce.job.priority"] = strconv.Itoa(j.Priority)
 	}
 	maps.Copy(x.Settings, l.workload.Settings)
-	for _, s := range settings {
-		x.Settings[s.Name] = s.Value
-	}
-	x.Settings["mapreduce.job.tags"] = tag
 	for _, m := range j.Maps {
 		x.Splits = append(x.Splits, jobsplit.Split{Path: l.submitter.URL(l.file(m.File)), Offset: m.OffsetBytes, Length: m.LengthBytes})
 	}
@@ -199,8 +188,5 @@ func (l *traceLive) Check(_ context.Context, i int, _ string, jobs []*measure.Jo
 // Clean removes the output of the submission with the given tag, and what told
 // its tasks what to do.
 func (l *traceLive) Clean(tag string) error {
-	if err := l.place.FS.RemoveAll(l.output(tag)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove output of %s: %w", l.workload.Label, err)
-	}
-	return nil
+	return removeOutput(l.place, l.workload.Label, l.output(tag))
 }

@@ -1,6 +1,7 @@
 package workload_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +37,7 @@ func twin(t interface{ Fatal(...any) }, w config.Workload, c config.Cache, seed 
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := workload.Of(w).Twin(c)
+	x, err := workload.Of(w).Twin(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func TestSameInput(t *testing.T) {
 
 func TestUnknownSetting(t *testing.T) {
 	w := config.Workload{Name: "sort", Label: "sort", Size: 64 * units.MiB, Settings: map[string]string{"mapreduce.map.sort.spill.percent": "0.5"}}
-	_, err := workload.Of(w).Twin(config.Cache{})
+	_, err := workload.Of(w).Twin(t.Context(), config.Cache{})
 	if err == nil || !strings.Contains(err.Error(), "mapreduce.map.sort.spill.percent") {
 		t.Errorf("a setting that simulations do not know: %v", err)
 	}
@@ -145,7 +146,7 @@ func TestTwinOfAQuery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := workload.Of(w).Twin(config.Cache{Fraction: 1, Seed: 1})
+		x, err := workload.Of(w).Twin(t.Context(), config.Cache{Fraction: 1, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +194,7 @@ func TestTwinOfAQuery(t *testing.T) {
 // reduces wrote and starts when the search has ended.
 func TestGrepTwin(t *testing.T) {
 	w := config.Workload{Name: "grep", Label: "g", Size: 64 * units.MiB, Maps: 4, Reduces: 3, Regex: "a", Jobs: 2}
-	x, err := workload.Of(w).Twin(config.Cache{})
+	x, err := workload.Of(w).Twin(t.Context(), config.Cache{})
 	if err != nil {
 		t.Fatal(err)
 	}

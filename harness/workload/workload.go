@@ -28,11 +28,11 @@ import (
 type Workload interface {
 	// On returns the workload, ready to run on the cluster that the argument
 	// place describes.
-	On(place Place) (Live, error)
+	On(ctx context.Context, place Place) (Live, error)
 	// Twin returns the simulated counterpart of the workload. cache says which
 	// part of its input is in the HDFS cache. The error names a setting that a
 	// simulation cannot honour.
-	Twin(cache config.Cache) (*Twin, error)
+	Twin(ctx context.Context, cache config.Cache) (*Twin, error)
 }
 
 // Place is where a workload runs: a cluster with its Hadoop installation, and

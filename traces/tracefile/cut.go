@@ -37,7 +37,7 @@ func Cut(from, to string, piece Piece) (int, error) {
 	if len(jobs) == 0 {
 		return 0, fmt.Errorf("cut trace %s: no job of it is in that piece: \"heddle trace info\" lists them", from)
 	}
-	sum, err := fileSHA256(from)
+	sum, err := SHA256(from)
 	if err != nil {
 		return 0, err
 	}
@@ -101,7 +101,8 @@ func (p Piece) choose(path string) (map[traces.JobID]bool, traces.Time, error) {
 	return jobs, last, in.Err()
 }
 
-func fileSHA256(path string) (string, error) {
+// SHA256 returns the SHA-256 of a trace file's bytes, in hexadecimal digits.
+func SHA256(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("hash trace: %w", err)

@@ -3,6 +3,7 @@ package yarntest
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,6 +147,16 @@ func (c *Fake) RestartRM(down, initializing time.Duration) {
 		c.haState, c.id = yarnclient.HAInitializing, c.now.UnixMilli()
 	})
 	c.after(down+initializing, c.recovered)
+}
+
+// Forget takes an application out of all answers, as a ResourceManager does that
+// restarts without recovery.
+func (c *Fake) Forget(appID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.run()
+	c.apps = slices.DeleteFunc(c.apps, func(a *app) bool { return a.id == appID })
+	delete(c.appByID, appID)
 }
 
 func (c *Fake) recovered() {

@@ -1,8 +1,8 @@
-// Package jobsplit reads and writes the two files in a job's staging folder that tell the
-// ApplicationMaster about input splits. job.split says which input each map
-// reads. job.splitmetainfo says on which hosts that input is stored. Entry i of
-// each file belongs to map i. The package can also write both files: for a job
-// that is being submitted, or, of job.splitmetainfo, to tell an
+// Package jobsplit reads and writes the two files in a job's staging folder that
+// tell the ApplicationMaster about input splits. job.split says which input each
+// map reads. job.splitmetainfo says on which hosts that input is stored. Entry i
+// of each file belongs to map i. Both are written for a job that is being
+// submitted. job.splitmetainfo is also written anew, to tell an
 // ApplicationMaster that has not started yet on which host each map should run.
 //
 // The package supports splits that are parts of files, and those of Hive's

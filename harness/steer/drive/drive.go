@@ -26,8 +26,8 @@ import (
 type Options struct {
 	Watch *watch.Watcher
 	// Core holds the scheduler model, the actuator, the choice of splits and Origin. Of
-	// its field Setup only GrantLimit, Keep and the slots are used; Start asks the cluster for the
-	// rest.
+	// its field Setup only GrantLimit, Keep and the slots are used; Start asks the
+	// cluster for the rest.
 	Core steer.Options
 	// Changes makes the calls that change the cluster. If it is a *lease.Hold, the
 	// lease on the cluster, these changes are undone when the lease is released.

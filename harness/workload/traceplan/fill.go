@@ -18,7 +18,11 @@ func (p *planner) fill(j *Job, maps, reduces []task) error {
 	if err != nil {
 		return err
 	}
-	emitted, err := p.emitted(maps, reduces)
+	fetched, err := p.shuffled(maps, reduces)
+	if err != nil {
+		return err
+	}
+	emitted, err := p.emitted(maps, fetched)
 	if err != nil {
 		return err
 	}
@@ -47,7 +51,7 @@ func (p *planner) fill(j *Job, maps, reduces []task) error {
 			return fmt.Errorf("its input file ends after %d TiB; a smaller scale makes it less", int64(maxInputBytes)>>40)
 		}
 	}
-	if err := p.fillReduces(j, maps, reduces); err != nil {
+	if err := p.fillReduces(j, reduces, fetched); err != nil {
 		return err
 	}
 	if unknown := func(t task) bool { return t.cpuMs == 0 }; all(maps, unknown) && all(reduces, unknown) {
@@ -63,17 +67,14 @@ func all(list []task, is func(task) bool) bool {
 	return !slices.ContainsFunc(list, func(t task) bool { return !is(t) })
 }
 
-// emitted returns what each map is asked to emit. The map output of a job is
-// what its reduces fetch, since that is what is sent. It is divided by what each
+// emitted returns what each map is asked to emit, of a job whose reduces fetch
+// the given bytes. The map output of a job is what its reduces fetch, since that
+// is what is sent. It is divided by what each
 // map put out before a combiner and compression: no more is known of a single
 // map. In a job without reduces, it is what each map wrote.
-func (p *planner) emitted(maps, reduces []task) ([]int64, error) {
-	if len(reduces) == 0 {
+func (p *planner) emitted(maps []task, fetched []int64) ([]int64, error) {
+	if len(fetched) == 0 {
 		return p.scaled(maps, func(t *task) int64 { return t.written })
-	}
-	fetched, err := p.shuffled(maps, reduces)
-	if err != nil {
-		return nil, err
 	}
 	weights := make([]int64, len(maps))
 	for i := range maps {
@@ -100,11 +101,7 @@ func (p *planner) shuffled(maps, reduces []task) ([]int64, error) {
 	return apportion(total(put), make([]int64, len(reduces))), err
 }
 
-func (p *planner) fillReduces(j *Job, maps, reduces []task) error {
-	fetched, err := p.shuffled(maps, reduces)
-	if err != nil {
-		return err
-	}
+func (p *planner) fillReduces(j *Job, reduces []task, fetched []int64) error {
 	written, err := p.scaled(reduces, func(t *task) int64 { return t.written })
 	if err != nil {
 		return err
