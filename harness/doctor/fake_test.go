@@ -236,14 +236,14 @@ func (f *fake) serveAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.names = append(f.names, token, "/etc/heddle/agent.token")
-	secret, err := agent.ReadToken(token)
+	secrets, err := agent.ReadTokens(token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range f.cluster.Agents {
 		info := f.agents[i]
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if info == nil || r.Header.Get("Authorization") != "Bearer "+secret {
+			if info == nil || r.Header.Get("Authorization") != "Bearer "+secrets[0] {
 				http.Error(w, "token", http.StatusUnauthorized)
 				return
 			}

@@ -60,7 +60,7 @@ func TestClientErrors(t *testing.T) {
 	if _, err := c.DropCaches(t.Context()); !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), "--allow-drop-caches") {
 		t.Errorf("drop caches: %v", err)
 	}
-	if _, err := c.Samples(t.Context(), "gibberish"); err == nil || !strings.Contains(err.Error(), "400") {
+	if _, err := c.Samples(t.Context(), "gibberish"); !errors.Is(err, ErrBadCursor) {
 		t.Errorf("bad cursor: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
