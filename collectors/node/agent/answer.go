@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"mime"
@@ -270,7 +269,7 @@ func (r *ranges) memory(m *node.Memory) {
 func (r *ranges) disk(d *node.Disk) {
 	clean(&d.Device)
 	if d.Device == "" && r.err == nil {
-		r.err = errors.Join(ErrBadAnswer, errors.New("a disk without a name"))
+		r.err = fmt.Errorf("%w: a disk without a name", ErrBadAnswer)
 	}
 	r.figure("disks.readBytesPerSec", d.ReadBytesPerSec, maxFigure)
 	r.figure("disks.writeBytesPerSec", d.WriteBytesPerSec, maxFigure)
@@ -286,7 +285,7 @@ func (r *ranges) disk(d *node.Disk) {
 func (r *ranges) network(n *node.Network) {
 	clean(&n.Interface)
 	if n.Interface == "" && r.err == nil {
-		r.err = errors.Join(ErrBadAnswer, errors.New("an interface without a name"))
+		r.err = fmt.Errorf("%w: an interface without a name", ErrBadAnswer)
 	}
 	r.figure("networks.receiveBytesPerSec", n.ReceiveBytesPerSec, maxFigure)
 	r.figure("networks.transmitBytesPerSec", n.TransmitBytesPerSec, maxFigure)

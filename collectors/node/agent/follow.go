@@ -75,6 +75,9 @@ func (f *Follower) Next(ctx context.Context) (Batch, error) {
 			return Batch{}, f.failed(err)
 		}
 	}
+	if f.cursor == FromNow && time.Since(f.began) > node.MinInterval { // there may be samples since the beginning
+		f.cursor = FromOldest
+	}
 	page, err := f.client.Samples(ctx, f.cursor)
 	if err != nil {
 		return Batch{}, f.failed(err)
@@ -103,13 +106,10 @@ func (f *Follower) Next(ctx context.Context) (Batch, error) {
 	return b, nil
 }
 
-// failed chooses where to go on after a failed request.
+// failed makes a Follower whose cursor was refused go on without it.
 func (f *Follower) failed(err error) error {
-	switch {
-	case errors.Is(err, ErrBadCursor):
+	if errors.Is(err, ErrBadCursor) {
 		f.cursor, f.seq = FromOldest, 0
-	case f.cursor == FromNow: // the agent's samples since the beginning are wanted, also if it answers later
-		f.cursor = FromOldest
 	}
 	return err
 }

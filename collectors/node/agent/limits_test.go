@@ -227,6 +227,7 @@ type pipes struct {
 	accept chan net.Conn
 	closed chan struct{}
 	close  func()
+	stop   func() // ends the agent
 	dialed atomic.Int32
 }
 
