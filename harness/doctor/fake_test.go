@@ -49,6 +49,8 @@ const (
 	agentTLSUnasked tlsMismatch = iota + 1 // it serves TLS, the URL is http
 	agentPlainAsked                        // it serves no TLS, the URL is https
 	agentUnknownCA                         // both are TLS, caFile is missing
+	agentGone                              // nothing listens
+	agentHostile                           // it answers with what a terminal would obey
 )
 
 type reply struct {
@@ -247,9 +249,14 @@ func (f *fake) serveAgents(t *testing.T) {
 				http.Error(w, "token", http.StatusUnauthorized)
 				return
 			}
+			w.Header().Set("Content-Type", "application/json")
+			if f.agentTLS[i] == agentHostile {
+				w.WriteHeader(http.StatusInternalServerError)
+				w.Write([]byte(`{"error":"\u001b]0;owned\u0007\u001b[2J"}`))
+				return
+			}
 			now := *info
 			now.NowWallNs += time.Now().UnixNano()
-			w.Header().Set("Content-Type", "application/json")
 			json.NewEncoder(w).Encode(now)
 		}))
 		s.Config.ErrorLog = log.New(io.Discard, "", 0) // failed handshakes
@@ -263,6 +270,9 @@ func (f *fake) serveAgents(t *testing.T) {
 		case agentPlainAsked:
 			s.Start()
 			scheme = "https"
+		case agentGone:
+			s.Start()
+			s.Close()
 		default:
 			s.Start()
 		}

@@ -28,7 +28,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if interval := os.Getenv(childInterval); interval != "" {
+		os.Exit(runChild(interval))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const testToken = "correct-horse-battery-staple"
 
