@@ -122,7 +122,7 @@ type Session struct {
 	joiner         joiner
 	labelsAdded    bool           // whether Add was given a NodeLabel event; the Session then records no labels itself
 	warnings       map[string]int // number of times that each warning occurred, by its text
-	warned         map[string]int // number of different warnings about each daemon or agent
+	warned         map[string]int // number of different warnings about each topic of a daemon or agent
 	failed         error          // first error in writing the event file of a job
 	facts          traces.ClusterFacts
 	software       map[string]string
@@ -241,7 +241,7 @@ func (s *Session) readAgents(ctx context.Context) {
 	asked.Wait()
 	for i, a := range agents {
 		if errs[i] != nil {
-			s.warnAbout(agentOf(a.Node), errs[i].Error())
+			s.warnAbout(agentOf(a.Node), "requests", errs[i].Error())
 			continue
 		}
 		s.software["kernel"] = infos[i].Kernel
@@ -332,18 +332,20 @@ func (s *Session) warnf(format string, args ...any) {
 
 func (s *Session) warn(text string) { s.warnings[text]++ }
 
-// mostWarnings is how many different warnings about one daemon or agent are kept. An
-// error may have another text each time, such as one with the port of a connection.
-const mostWarnings = 5
+// mostWarnings is how many different warnings about one topic of one daemon or agent
+// are kept. An error may have another text each time, such as one with the port of a
+// connection.
+const mostWarnings = 3
 
-// warnAbout adds a warning about one daemon or agent, which subject names.
-func (s *Session) warnAbout(subject, text string) {
+// warnAbout adds a warning about one daemon or agent, which subject names, and a topic
+// such as its clock.
+func (s *Session) warnAbout(subject, topic, text string) {
 	text = subject + ": " + text
 	if s.warnings[text] == 0 {
-		if s.warned[subject] == mostWarnings {
-			text = subject + ": further problems, not listed"
+		if s.warned[subject+topic] == mostWarnings {
+			text = subject + ": more about " + topic + ", not listed"
 		} else {
-			s.warned[subject]++
+			s.warned[subject+topic]++
 		}
 	}
 	s.warn(text)

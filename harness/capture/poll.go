@@ -89,7 +89,7 @@ func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 		}})
 	case !running && r.up:
 		if n.State == "UNHEALTHY" {
-			s.warnAbout("node "+n.Host, fmt.Sprintf("YARN took it out of use during the capture: %.200q; put that right, such as a full disk, and repeat", n.HealthReport))
+			s.warnAbout("node "+n.Host, "its health", fmt.Sprintf("YARN took it out of use during the capture: %.200q; put that right, such as a full disk, and repeat", n.HealthReport))
 		}
 		s.record(&traces.NodeDown{T: now, Node: name, Reason: strings.ToLower(n.State)})
 	}
@@ -175,14 +175,14 @@ func (s *Session) warnOfBatch(node string, b agent.Batch) {
 	subject := agentOf(node)
 	switch {
 	case b.Restarted && b.Lost > 0:
-		s.warnAbout(subject, fmt.Sprintf("it was started again; about %d samples are missing; its log and the node's say why it ended", b.Lost))
+		s.warnAbout(subject, "restarts", fmt.Sprintf("it was started again; about %d samples are missing; its log and the node's say why it ended", b.Lost))
 	case b.Restarted:
-		s.warnAbout(subject, "it was started again; its log and the node's say why it ended")
+		s.warnAbout(subject, "restarts", "it was started again; its log and the node's say why it ended")
 	case b.Lost > 0:
-		s.warnAbout(subject, fmt.Sprintf("%d samples are missing: it did not have them any more, or sent others", b.Lost))
+		s.warnAbout(subject, "missing samples", fmt.Sprintf("%d samples are missing: it did not have them any more, or sent others", b.Lost))
 	}
 	if b.Refused > 0 {
-		s.warnAbout(subject, fmt.Sprintf("samples left out that cannot be true, such as: %v; install this machine's heddle on the node and start the agent again", b.WhyRefused))
+		s.warnAbout(subject, "samples left out", fmt.Sprintf("samples left out that cannot be true, such as: %v; install this machine's heddle on the node and start the agent again", b.WhyRefused))
 	}
 	off, bound := time.Duration(b.Clock.OffsetNs), time.Duration(b.Clock.UncertaintyNs)
 	if off.Abs()-bound > clockApart {
@@ -190,7 +190,7 @@ func (s *Session) warnOfBatch(node string, b agent.Batch) {
 		if off < 0 {
 			way = "behind"
 		}
-		s.warnAbout(subject, fmt.Sprintf("the node's clock is %v %s this machine's: the agent's samples are put right, times in Hadoop's histories are not; run a time daemon (chrony, ntpd) on all hosts",
+		s.warnAbout(subject, "the clock", fmt.Sprintf("the node's clock is %v %s this machine's: the agent's samples are put right, times in Hadoop's histories are not; run a time daemon (chrony, ntpd) on all hosts",
 			off.Abs().Round(100*time.Millisecond), way))
 	}
 }
@@ -201,7 +201,7 @@ func (s *Session) pollFailed(ctx context.Context, subject string, err error) err
 	if ctx.Err() == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.warnAbout(subject, err.Error())
+		s.warnAbout(subject, "requests", err.Error())
 	}
 	return err
 }

@@ -152,6 +152,9 @@ func Unable(err error) bool {
 
 // Close closes the connections of all clients.
 func (c *Clients) Close() error {
+	for _, a := range c.Agents {
+		a.Close()
+	}
 	c.RM.Close()
 	c.History.Close()
 	return c.HDFS.Close()
