@@ -137,11 +137,11 @@ var lacks = map[string]func(*fake){
 				{"id":"r1n1:45454","nodeHostName":"r1n1","state":"UNHEALTHY","version":"3.4.2","healthReport":` +
 			`"1/1 local-dirs usable space is below configured utilization percentage/no more usable space [ /data/nm-local : used space above threshold of 90.0% ] "}]}}`}
 	},
-	"warm-reads":        func(f *fake) { f.agents[2].DropCaches = false },
-	"clock-ahead":       func(f *fake) { f.agents[0].NowWallNs, f.agents[2].NowWallNs = -1e9, 2e9 },
-	"no-client":         func(f *fake) { f.cluster.Hadoop = config.Hadoop{} },
-	"wrong-home":        func(f *fake) { f.cluster.Hadoop.Home = "/nowhere" },
-	"hibench-broken":    func(f *fake) { f.cluster.HiBench = "/nowhere" },
+	"warm-reads":     func(f *fake) { f.agents[2].DropCaches = false },
+	"clock-ahead":    func(f *fake) { f.agents[0].NowWallNs, f.agents[2].NowWallNs = -1e9, 2e9 },
+	"no-client":      func(f *fake) { f.cluster.Hadoop = config.Hadoop{} },
+	"wrong-home":     func(f *fake) { f.cluster.Hadoop.Home = "/nowhere" },
+	"hibench-broken": func(f *fake) { f.cluster.HiBench = "/nowhere" },
 }
 
 // Each lack shows as testdata/golden/NAME.txt says: the checks that are not
