@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -391,4 +392,51 @@ func newAgentOf(t *testing.T, token string, o Options) *Agent {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// TestRotationCommands runs the commands of the README that change a token.
+func TestRotationCommands(t *testing.T) {
+	for _, program := range []string{"sh", "openssl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("needs %s: %v", program, err)
+		}
+	}
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for rest, found := string(page), true; found; {
+		var block string
+		if _, rest, found = strings.Cut(rest, "```sh\n"); found {
+			block, rest, _ = strings.Cut(rest, "```")
+			blocks = append(blocks, block)
+		}
+	}
+	if len(blocks) != 2 {
+		t.Fatalf("%d blocks of shell in the README, want those before and after the harness's change", len(blocks))
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "agent.token")
+	write(t, path, testToken+"\n")
+	run := func(commands string) []string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "sh", "-ec", commands)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", commands, err, out)
+		}
+		tokens, err := ReadTokens(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tokens
+	}
+	both := run(blocks[0])
+	if len(both) != 2 || both[0] != testToken {
+		t.Fatalf("after the first step the file has %q, want the old token and another", both)
+	}
+	if one := run(blocks[1]); len(one) != 1 || one[0] != both[1] {
+		t.Errorf("after the last step the file has %q, want %q", one, both[1:])
+	}
 }
