@@ -256,8 +256,13 @@ func (r *ranges) memory(m *node.Memory) {
 		name string
 		v    uint64
 	}{
-		{"totalBytes", m.TotalBytes}, {"freeBytes", m.FreeBytes}, {"availableBytes", m.AvailableBytes},
-		{"cachedBytes", m.CachedBytes}, {"shmemBytes", m.ShmemBytes}, {"dirtyBytes", m.DirtyBytes}, {"pageCacheBytes", m.PageCacheBytes},
+		{"totalBytes", m.TotalBytes},
+		{"freeBytes", m.FreeBytes},
+		{"availableBytes", m.AvailableBytes},
+		{"cachedBytes", m.CachedBytes},
+		{"shmemBytes", m.ShmemBytes},
+		{"dirtyBytes", m.DirtyBytes},
+		{"pageCacheBytes", m.PageCacheBytes},
 	} {
 		r.count("memory."+f.name, f.v, maxBytes)
 	}

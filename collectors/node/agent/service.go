@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -18,8 +19,8 @@ func tellService(state string) error {
 	if err != nil {
 		return fmt.Errorf("tell the service manager %s: %w", state, err)
 	}
-	defer c.Close()
-	if _, err := c.Write([]byte(state)); err != nil {
+	_, err = c.Write([]byte(state))
+	if err = errors.Join(err, c.Close()); err != nil {
 		return fmt.Errorf("tell the service manager %s: %w", state, err)
 	}
 	return nil
