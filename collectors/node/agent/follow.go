@@ -23,6 +23,7 @@ type Follower struct {
 	seq   uint64
 	at    time.Time
 	taken int // number of samples returned
+	old   int // number of samples left out because they are from before the beginning
 }
 
 // Batch is what a Follower has got by one request to the agent.
@@ -96,20 +97,24 @@ func (f *Follower) Next(ctx context.Context) (Batch, error) {
 	}
 	f.cursor = page.Next
 	b := Batch{Restarted: page.Restarted, Refused: page.Refused, WhyRefused: page.WhyRefused, Clock: f.clock.ClockOffset}
+	old := f.old
 	for _, s := range page.Samples {
 		f.add(&b, s, now)
 	}
-	if len(page.Samples) > 0 && len(b.Samples) == 0 {
+	if b.Refused > 0 && len(b.Samples) == 0 {
 		f.seq = 0 // should the agent have restarted without saying so, the next samples are taken
 	}
-	b.More = page.More && len(b.Samples) > 0 // an agent that only sends what is refused is not asked again at once
+	// An agent that only sends what is refused is not asked again at once, and no
+	// agent keeps more than maxKept old samples.
+	b.More = page.More && (len(b.Samples) > 0 || f.old > old && f.old <= maxKept)
 	return b, nil
 }
 
-// failed makes a Follower whose cursor was refused go on without it.
+// failed makes a Follower whose cursor was refused begin anew after the newest
+// sample.
 func (f *Follower) failed(err error) error {
 	if errors.Is(err, ErrBadCursor) {
-		f.cursor, f.seq = FromOldest, 0
+		f.cursor, f.seq, f.taken, f.began = FromOldest, 0, 0, f.at.Add(node.MinInterval/2)
 	}
 	return err
 }
@@ -121,6 +126,7 @@ func (f *Follower) add(b *Batch, s node.Sample, now time.Time) {
 	var why error
 	switch {
 	case at.Before(f.began):
+		f.old++
 		return
 	case f.seq != 0 && s.Seq <= f.seq:
 		why = fmt.Errorf("%w: seq %d again, after seq %d", ErrBadAnswer, s.Seq, f.seq)

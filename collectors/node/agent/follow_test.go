@@ -326,6 +326,65 @@ func TestLies(t *testing.T) {
 	}
 }
 
+// TestOldSamples: a Follower that begins with the oldest samples asks on until it
+// is at its beginning. An agent without end does not keep it busy for ever.
+func TestOldSamples(t *testing.T) {
+	for _, x := range []struct {
+		name              string
+		kept, taken, asks int // asks is the most requests that the Follower makes at once
+	}{
+		{"an hour of them", 3600, 1, 5},
+		{"without end", 1 << 30, 0, maxKept/maxPage + 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start, asked := time.Now(), 0
+			c := hostileClient(t, nil)
+			c.transport.RegisterProtocol("http", liar(func(path string) any {
+				mono := 2 * time.Hour // since the agent's start, when the Follower began
+				if path == "/info" {
+					return Info{NowWallNs: time.Now().UnixNano(), NowMonoNs: (mono + time.Since(start)).Nanoseconds()}
+				}
+				p := Page{Next: Cursor(fmt.Sprintf("7.%d", asked))}
+				for i := range maxPage {
+					if n := asked*maxPage + i; n < x.kept {
+						p.Samples = append(p.Samples, node.Sample{Seq: uint64(n + 1), MonoNs: (mono - time.Hour).Nanoseconds() + int64(n%3600)*1e9, IntervalNs: 1e9})
+					} else if n == x.kept {
+						p.Samples = append(p.Samples, node.Sample{Seq: uint64(n + 1), MonoNs: (mono + time.Second).Nanoseconds(), IntervalNs: 1e9})
+					}
+				}
+				asked++
+				p.More = asked*maxPage <= x.kept
+				return p
+			}))
+			f := c.Follow()
+			<-time.After(time.Second)
+			if b := all(t, f); len(b.Samples) != x.taken || b.Refused != 0 || asked > x.asks {
+				t.Errorf("%s: %d samples, %d refused, by %d requests; want %d by at most %d", x.name, len(b.Samples), b.Refused, asked, x.taken, x.asks)
+			}
+		})
+	}
+}
+
+// TestCursorRefused: after an answer that the cursor is none, a Follower goes on
+// behind the samples that it has.
+func TestCursorRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, l := samplingAgent(t, tokenFile(t))
+		f := newClient(t, ClientOptions{URL: "http://node:9177", DialContext: l.dial}).Follow()
+		<-time.After(5*time.Second + time.Millisecond)
+		before := all(t, f)
+		f.cursor = Cursor(strings.Replace(string(f.cursor), ".", ".9", 1)) // after the newest sample
+		if _, err := f.Next(t.Context()); !errors.Is(err, ErrBadCursor) {
+			t.Errorf("a wrong cursor: %v", err)
+		}
+		<-time.After(5 * time.Second)
+		after := all(t, f)
+		if len(before.Samples)+len(after.Samples) != int(a.ring.last) || after.Refused > 0 || after.Lost > 0 {
+			t.Errorf("%d and %d samples of %d, %d refused, %d lost", len(before.Samples), len(after.Samples), a.ring.last, after.Refused, after.Lost)
+		}
+	})
+}
+
 // liar answers requests by path.
 type liar func(path string) any
 
