@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -32,6 +34,9 @@ network, so it listens on loopback only, unless --listen names an address:
 
    heddle agent --token-file agent.token --listen 10.0.0.11:9177 --node worker1
 
+The token file has one or two tokens, one a line, and the agent accepts both. It reads
+the token file and the certificate again when they have changed, and at SIGHUP.
+
 A cluster file has each agent's url and tokenFile, and as caFile the CA that signed
 its certificate. Without --token-file the agent makes a token in the user's state
 directory and prints the file's path.
@@ -42,7 +47,7 @@ agent does what 'heddle labels restore' does. Several agents may watch one clust
    heddle agent --watchdog --cluster /etc/heddle/blue.yaml`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Usage: fmt.Sprintf("`ADDR` to serve on, host:port (default: with TLS :%[1]d, without 127.0.0.1:%[1]d)", agent.DefaultPort)},
-			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the bearer token, mode 0600"},
+			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with one or two bearer tokens, mode 0600"},
 			&cli.StringFlag{Name: "cgroup", Usage: "measure the control group `PATH` and this network namespace, not the host"},
 			&cli.StringFlag{Name: "node", Usage: "`NAME` of the node as Hadoop knows it (default: the hostname)"},
 			&cli.DurationFlag{Name: "interval", Usage: "`TIME` between samples", Value: time.Second},
@@ -93,6 +98,7 @@ func runAgent(c *cli.Context) error {
 	if bytes, err := node.Resident(c.StringSlice("resident")...); err != nil {
 		log.Warn("resident", "error", err, "bytes", bytes)
 	}
+	defer rereadAtHangup(a)()
 	if !c.Bool("watchdog") {
 		putsBack(c, "nothing; connections are being closed", "there was nothing to put back")
 		return a.Run(c.Context)
@@ -114,6 +120,22 @@ func runAgent(c *cli.Context) error {
 	stop()
 	watch.Wait()
 	return err
+}
+
+// rereadAtHangup makes the agent read its files again at each SIGHUP, which would
+// otherwise end the process. stop ends this.
+func rereadAtHangup(a *agent.Agent) (stop func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		for range hangups {
+			a.Reread()
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		close(hangups)
+	}
 }
 
 // ownTokenFile returns the path of this user's file with the token that heddle

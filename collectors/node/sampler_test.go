@@ -167,6 +167,9 @@ func TestDropCaches(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if err := s.CanDropCaches(); err != nil {
+				t.Error(err)
+			}
 			got, err := s.DropCaches()
 			if err != nil {
 				t.Fatal(err)
@@ -198,6 +201,9 @@ func TestDropCachesStaysInTheGroup(t *testing.T) {
 			s, err := NewSampler(f.options())
 			if err != nil {
 				t.Fatal(err)
+			}
+			if err := s.CanDropCaches(); (err == nil) != (c.says == "memory.") { // a file of statistics is not what is written to
+				t.Errorf("can drop: %v", err)
 			}
 			if got, err := s.DropCaches(); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("dropped %+v, error %v, want one that says %q", got, err, c.says)
