@@ -192,8 +192,9 @@ func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
 		return nil, fmt.Errorf("read live run %s: it has no finished trial yet; heddle run --resume %s continues it", dir, dir)
 	}
 	t := &LiveTable{Run: filepath.Base(run.Dir), Warnings: append([]string{}, run.Warnings()...)}
-	if left := len(run.Manifest().Trials) - len(results); left > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d trials are not finished and left out", left, len(run.Manifest().Trials)))
+	trials := slices.DeleteFunc(slices.Clone(run.Manifest().Trials), func(t runs.TrialRecord) bool { return t.Warmup })
+	if left := len(trials) - len(results); left > 0 {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d trials are not finished and left out", left, len(trials)))
 	}
 	t.Splits = map[string]map[string]int{}
 	for _, r := range results {
