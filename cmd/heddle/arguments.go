@@ -40,7 +40,7 @@ func arguments(c *cli.Context) ([]string, error) {
 		case !given:
 			value, rest = rest[0], rest[1:]
 		}
-		if err := c.Set(name, value); err != nil {
+		if err := c.Set(fullName(c.Command.Flags, name), value); err != nil {
 			return nil, usageError(c, fmt.Errorf("%s: %w", arg, err), false)
 		}
 	}
@@ -53,6 +53,17 @@ var errHelp = errors.New("help was asked for")
 
 func isFlag(flags []cli.Flag, name string) bool {
 	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+}
+
+// fullName returns the name by which a command reads a flag, which may have been
+// given by a short name.
+func fullName(flags []cli.Flag, name string) string {
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			return f.Names()[0]
+		}
+	}
+	return name
 }
 
 // isBool reports whether the flag with the given name needs no value on the

@@ -71,6 +71,7 @@ func newApp() *cli.App {
 			agentCommand(),
 			benchCommand(),
 			captureCommand(),
+			clusterCommand(),
 			compareCommand(),
 			completionCommand(),
 			demoCommand(),

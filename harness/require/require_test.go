@@ -6,9 +6,12 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -27,20 +30,77 @@ func TestGolden(t *testing.T) {
 	if err := enc.Encode(r); err != nil {
 		t.Fatal(err)
 	}
-	for name, got := range map[string][]byte{"requirements.txt": text.Bytes(), "requirements.json": data.Bytes()} {
-		file := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(file, got, 0o644); err != nil {
-				t.Fatal(err)
+	golden(t, "testdata/requirements.txt", text.Bytes())
+	golden(t, "testdata/requirements.json", data.Bytes())
+}
+
+// The Ansible collection has the same requirements. Run with -update after a
+// change of the table.
+func TestAnsible(t *testing.T) {
+	var b bytes.Buffer
+	if err := All(Triples).WriteAnsible(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "../../ansible/roles/hadoop/vars/requirements.yml", b.Bytes())
+	var vars struct {
+		Requirements []struct{ Property, Value, File, Feature, Why string } `yaml:"hadoop_requirements"`
+		Labels       Labels                                                 `yaml:"hadoop_requirement_labels"`
+	}
+	if err := yaml.Unmarshal(b.Bytes(), &vars); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(All(Triples).Labels, vars.Labels); d != "" {
+		t.Errorf("labels (-want +got):\n%s", d)
+	}
+	seen := map[string]bool{}
+	for _, r := range vars.Requirements {
+		if seen[r.Property] || r.Value == "" || r.File == "" || r.Feature == "" || r.Why == "" || strings.ContainsAny(r.Property, "QLF") {
+			t.Errorf("%+v: lacks something, is there twice, or has a word in place of which something has to stand", r)
+		}
+		seen[r.Property] = true
+	}
+	for _, s := range settings {
+		for _, name := range s.names([]string{"am", "r15"}) {
+			if !seen[name] && s.Value != "BYTES" {
+				t.Errorf("no property %s", name)
 			}
 		}
-		want, err := os.ReadFile(file)
-		if err != nil {
+	}
+}
+
+// Restarts are of daemons by the names of Hadoop's commands, HDFS before YARN.
+func TestDaemons(t *testing.T) {
+	for _, s := range settings {
+		last := -1
+		for _, name := range s.Daemons() {
+			at := slices.Index(RestartOrder, name)
+			if at <= last {
+				t.Errorf("%s: restart %q: unknown or out of order", s.Property, s.Daemons())
+			}
+			last = at
+		}
+		if (s.Restart == "") != (last < 0) {
+			t.Errorf("%s: restart %q is %q", s.Property, s.Restart, s.Daemons())
+		}
+	}
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(string(want), string(got)); d != "" {
-			t.Errorf("%s (-want +got, -update accepts it):\n%s", file, d)
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
 		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s (-want +got, -update accepts it):\n%s", file, d)
 	}
 }
 

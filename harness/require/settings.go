@@ -24,6 +24,8 @@ const (
 	history         = "JobHistoryServer"
 	resourceManager = "ResourceManager"
 	dataNode        = "DataNode"
+	nameAndData     = "NameNode and DataNode"
+	allDaemons      = "all daemons"
 
 	capacityClass = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
 	doneFolder    = "${yarn.app.mapreduce.am.staging-dir}/history/done"
@@ -35,12 +37,12 @@ const (
 var settings = []Setting{
 	{
 		Feature: Captured, Check: "authentication", File: coreXML, Property: "hadoop.security.authentication", Value: "simple",
-		Default: "simple", Required: true, Restart: "all daemons",
+		Default: "simple", Required: true, Restart: allDaemons,
 		Why: "everything; only simple authentication is available in this version",
 	},
 	{
 		Feature: Captured, Check: "authentication", File: hdfsXML, Property: "dfs.encrypt.data.transfer", Value: "false",
-		Default: "false", Required: true, Restart: "NameNode and DataNode",
+		Default: "false", Required: true, Restart: nameAndData,
 		Why: "reading files and rewriting splits: heddle's connections to DataNodes are not encrypted",
 	},
 	{
