@@ -32,6 +32,7 @@ var elsewhere = []struct{ command, why string }{
 	{"demo", "needs root and Hadoop; .ci/run runs it"},
 	{"doctor --requirements", ""},
 	{"doctor", "needs a cluster; .ci/run runs the README's"},
+	{"cluster from-inventory", "needs an inventory; inventory.txtar"},
 	{"capture", "needs a cluster; .ci/run runs the README's"},
 	{"labels", "needs a cluster; labels.txtar has what it says without one"},
 	{"agent", "serves until it is ended; the tests of collectors/node/agent"},

@@ -199,6 +199,17 @@ func (e *examiner) close() {
 func (e *examiner) report(whole context.Context) *Report {
 	ctx, cancel := context.WithTimeoutCause(whole, reportLimit, fmt.Errorf("no answer within %v, the time for all daemons together", reportLimit))
 	defer cancel()
+	e.ask(ctx)
+	r := &Report{Cluster: e.cluster.Name}
+	r.Features = []Feature{
+		judge(Captured, e.capture(ctx)), judge(Run, e.run(whole)), judge(Steered, e.steer(ctx)),
+		judge(Cached, e.cache(ctx)), judge(Measured, e.measure(ctx)),
+	}
+	return r
+}
+
+// The method ask fills in those answers of the daemons that several checks use.
+func (e *examiner) ask(ctx context.Context) {
 	var asked sync.WaitGroup
 	asked.Go(func() { e.info = ask(ctx, e.rm.Active) })
 	asked.Go(func() { e.jhs = ask(ctx, e.history.Info) })
@@ -214,12 +225,6 @@ func (e *examiner) report(whole context.Context) *Report {
 	if e.root.err == nil {
 		e.disks = ask(ctx, e.hdfs.DataNodes)
 	}
-	r := &Report{Cluster: e.cluster.Name}
-	r.Features = []Feature{
-		judge(Captured, e.capture(ctx)), judge(Run, e.run(whole)), judge(Steered, e.steer(ctx)),
-		judge(Cached, e.cache(ctx)), judge(Measured, e.measure(ctx)),
-	}
-	return r
 }
 
 // judge derives the verdict on a feature of heddle from the results of the
@@ -259,13 +264,37 @@ func about(id string) (Check, []require.Setting) {
 func (e *examiner) tells(ctx context.Context, id, found, lacks string) Check {
 	c, rows := about(id)
 	value, err := e.value(ctx, rows[0])
-	switch {
-	case err != nil:
+	if err != nil {
 		return c.unknown("%v", err)
+	}
+	wanted, met := e.onCluster(ctx, rows[0])
+	switch {
 	case !rows[0].Met(value):
-		return c.bad("%s", strings.ReplaceAll(lacks, "%s", value)).set(rows[0], rows[0].Value)
+		return c.bad("%s", strings.ReplaceAll(lacks, "%s", value)).set(rows[0], wanted)
+	case !met(value):
+		return c.bad("%s serves only one of %s", value, count(len(e.cluster.ResourceManagers), "ResourceManager")).set(rows[0], wanted)
 	}
 	return c.ok(found, cmp.Or(value, rows[0].Default))
+}
+
+// onCluster returns the value of a requirement on this cluster, and the function
+// that tells good values. With several ResourceManagers, what one of them stores
+// has to be there for the others too.
+func (e *examiner) onCluster(ctx context.Context, s require.Setting) (string, func(string) bool) {
+	if len(e.cluster.ResourceManagers) == 1 {
+		return s.Value, s.Met
+	}
+	switch s.Check {
+	case "labelStore":
+		base, err := e.property(ctx, "fs.defaultFS")
+		if err != nil || !strings.HasPrefix(base, "hdfs:") {
+			base = "hdfs://" + e.cluster.NameNodes[0]
+		}
+		return strings.TrimSuffix(base, "/") + "/yarn/node-labels", func(value string) bool { return s.Met(value) && !strings.HasPrefix(value, "file:") }
+	case "liveQueues":
+		return "zk", func(value string) bool { return s.Met(value) && value != "memory" && value != "leveldb" }
+	}
+	return s.Value, s.Met
 }
 
 func (c Check) ok(format string, args ...any) Check      { return c.found(OK, format, args...) }

@@ -26,6 +26,7 @@ import (
 // fake is a cluster that answers as Hadoop 3.4.2 did (testdata/3.4.2, recorded
 // on three nodes), with settings and failures that a test chooses.
 type fake struct {
+	t *testing.T
 	// conf and historyConf are the daemons' settings.
 	conf, historyConf map[string]string
 	// instead maps an address ("rm /ws/v1/cluster/info") to another answer.
@@ -89,6 +90,7 @@ const stagingRoot = "/tmp/hadoop-yarn/staging"
 // newFake is a cluster that has everything.
 func newFake(t *testing.T) *fake {
 	f := &fake{
+		t: t,
 		conf: map[string]string{
 			"hadoop.security.authentication":                                    "simple",
 			"yarn.admin.acl":                                                    "*",
@@ -163,6 +165,14 @@ func recorded(t *testing.T, name string) []byte {
 // examine starts the daemons and examines them.
 func (f *fake) examine(t *testing.T) *Report {
 	t.Helper()
+	e := f.start(t)
+	defer e.close()
+	return e.report(t.Context())
+}
+
+// start starts the daemons.
+func (f *fake) start(t *testing.T) *examiner {
+	t.Helper()
 	rm := f.serve(t, "rm", "http://rm:8088", map[string]string{
 		"/ws/v1/cluster/info":            "info.json",
 		"/ws/v1/cluster/nodes":           "nodes.json",
@@ -185,8 +195,7 @@ func (f *fake) examine(t *testing.T) *Report {
 	}
 	e.hdfs.Close()
 	e.hdfs = &f.hdfs
-	defer e.close()
-	return e.report(t.Context())
+	return e
 }
 
 func (f *fake) serve(t *testing.T, daemon, name string, files, conf map[string]string) string {

@@ -99,20 +99,34 @@ func (e *examiner) labelWrites(ctx context.Context) Check {
 	if err != nil {
 		return c.unknown("%v", err)
 	}
-	// An ACL has the form "user1,user2 group1,group2". If it starts with a
-	// space, it lists only groups.
-	user := e.cluster.User
-	users, groups, _ := strings.Cut(acl, " ")
-	with := strings.TrimPrefix(users+","+user, ",")
+	with, added, unclear := admins(acl, e.cluster.User)
 	switch {
+	case unclear != "":
+		return c.unknown("%s", unclear).set(rows[0], with)
+	case added != "":
+		return c.bad("user %s is not in %s (%q)", e.cluster.User, rows[0].Property, acl).set(rows[0], with)
 	case rows[0].Met(strings.TrimSpace(acl)):
 		return c.ok("everybody is a YARN admin")
-	case slices.Contains(strings.Split(users, ","), user):
-		return c.ok("user %s is a YARN admin", user)
-	case strings.TrimSpace(groups) != "":
-		return c.unknown("user %s is not in %s (%q) by name, but perhaps by group", user, rows[0].Property, acl).set(rows[0], with+" "+groups)
 	}
-	return c.bad("user %s is not in %s (%q)", user, rows[0].Property, acl).set(rows[0], with)
+	return c.ok("user %s is a YARN admin", e.cluster.User)
+}
+
+// admins reads the list of YARN admins. If the user is not in it by name, it
+// returns the list with the user, and what it added; and why it is unclear
+// whether the user is missing, if so.
+func admins(acl, user string) (with, added, unclear string) {
+	row := require.Of("labelWrites")[0]
+	// An ACL has the form "user1,user2 group1,group2". If it starts with a
+	// space, it lists only groups.
+	users, groups, _ := strings.Cut(acl, " ")
+	with = strings.TrimPrefix(users+","+user, ",")
+	switch {
+	case row.Met(strings.TrimSpace(acl)), slices.Contains(strings.Split(users, ","), user):
+		return acl, "", ""
+	case strings.TrimSpace(groups) != "":
+		return with + " " + groups, user, fmt.Sprintf("user %s is not in %s (%q) by name, but perhaps by group", user, row.Property, acl)
+	}
+	return with, user, ""
 }
 
 func labelPool(labels answer[[]yarnclient.NodeLabel]) Check {

@@ -54,6 +54,8 @@ const (
 	defaultTokenFile = "/etc/heddle/agent.token"
 	defaultCAFile    = "/etc/heddle/ca.pem"
 	defaultAgentPort = 9177
+	defaultMemoryMB  = 8192
+	defaultVCores    = 8
 )
 
 // Result is a cluster file and what could not be put into it.

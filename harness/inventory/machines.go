@@ -12,8 +12,7 @@ import (
 )
 
 // machines describes the workers for simulations. It returns nil, with a note, if
-// the inventory does not say how much memory they have, or if they cannot be
-// described.
+// they cannot be described.
 func (b *builder) machines(workers []string) *config.Machines {
 	var hosts []string
 	for _, host := range workers {
@@ -26,12 +25,8 @@ func (b *builder) machines(workers []string) *config.Machines {
 	memoryMB := 0
 	for i, host := range hosts {
 		racks[b.text(host, "hadoop_rack", "/default-rack")]++
-		mb := b.resource(host, "hadoop_memory_mb", "yarn.nodemanager.resource.memory-mb")
-		switch {
-		case mb == 0:
-			b.note("no machines in the file, which only simulations need: host %s has no hadoop_memory_mb", host)
-			return nil
-		case i > 0 && mb != memoryMB:
+		mb := b.resource(host, "hadoop_memory_mb", defaultMemoryMB, "yarn.nodemanager.resource.memory-mb")
+		if i > 0 && mb != memoryMB {
 			b.note("no machines in the file, which only simulations need: host %s has %d MiB for containers, %s has %d", host, mb, hosts[0], memoryMB)
 			return nil
 		}
@@ -44,8 +39,8 @@ func (b *builder) machines(workers []string) *config.Machines {
 	m := b.settings(hosts[0])
 	m.Nodes, m.Racks = len(hosts), len(racks)
 	m.Replication = min(m.Replication, m.Nodes)
-	if m.Slots = memoryMB / int(m.Container/units.MiB); m.Slots < 1 {
-		b.note("no machines in the file, which only simulations need: workers have %d MiB, less than a container's %v", memoryMB, m.Container)
+	if m.Slots = memoryMB / int(m.Container/units.MiB); m.Slots < 1 || m.Slots > 1000 {
+		b.note("no machines in the file, which only simulations need: %d containers of %v fit into a worker's %d MiB; want 1 to 1000", m.Slots, m.Container, memoryMB)
 		return nil
 	}
 	for _, n := range racks {
@@ -55,11 +50,9 @@ func (b *builder) machines(workers []string) *config.Machines {
 		}
 	}
 	for _, host := range hosts {
-		m.CPUs = append(m.CPUs, float64(b.resource(host, "hadoop_vcores", "yarn.nodemanager.resource.cpu-vcores")))
+		m.CPUs = append(m.CPUs, float64(b.resource(host, "hadoop_vcores", defaultVCores, "yarn.nodemanager.resource.cpu-vcores")))
 	}
-	if slices.Max(m.CPUs) == 0 {
-		m.CPUs = nil
-	} else if slices.Min(m.CPUs) == slices.Max(m.CPUs) {
+	if slices.Min(m.CPUs) == slices.Max(m.CPUs) {
 		m.CPUs = m.CPUs[:1]
 	}
 	return m
@@ -84,16 +77,13 @@ func (b *builder) settings(host string) *config.Machines {
 	}
 }
 
-// resource returns what a NodeManager gives containers: the property, which wins,
-// or the variable, or 0 if the inventory has neither.
-func (b *builder) resource(host, variable, property string) int {
-	if b.property(host, "yarn-site.xml", property) != "" {
-		return int(b.bytes(host, "yarn-site.xml", property, 0))
+// resource returns what a NodeManager gives containers: the property, which wins
+// unless it is Hadoop's -1 for no value, or the variable, or its default.
+func (b *builder) resource(host, variable string, otherwise int, property string) int {
+	if b.property(host, "yarn-site.xml", property) == "-1" {
+		return b.number(host, variable, otherwise)
 	}
-	if _, there := b.vars[host][variable]; !there {
-		return 0
-	}
-	return b.number(host, variable, 0)
+	return int(b.bytes(host, "yarn-site.xml", property, int64(b.number(host, variable, otherwise))))
 }
 
 // mostUnits keeps products of what an inventory says within 64 bits.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"heddle/harness/require"
@@ -139,74 +138,21 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 		}
 	}
 	if p.Queue == "" {
-		p.Queue = largestLeaf(scheduler)
-	}
-	q := scheduler.Queue(p.Queue)
-	if q == nil || !q.Leaf {
-		return p, fmt.Errorf("there is no leaf queue %q", p.Queue)
+		p.Queue = require.LargestLeaf(scheduler)
 	}
 	return p, p.grant(scheduler, conf, needs.Labels)
 }
 
-func largestLeaf(s yarnclient.Scheduler) string {
-	var best yarnclient.Queue
-	for _, q := range s.Queues {
-		if q.Leaf && (best.Path == "" || q.CapacityPct > best.CapacityPct) {
-			best = q
-		}
-	}
-	return best.Path
-}
-
 // grant adds the settings that give the queue, and each queue above it, the
-// whole capacity of each node label. For the label of the ApplicationMasters'
-// nodes, any capacity that the queue already has is enough.
+// whole capacity of each node label.
 func (p *Preparation) grant(s yarnclient.Scheduler, conf map[string]string, labels require.Labels) error {
-	rows := require.Of("queueLabels")
-	capacity, access := rows[0], rows[1]
-	want := append([]string{labels.Masters}, labels.Jobs...)
-	for path := p.Queue; path != ""; path = s.Queue(path).Parent {
-		settings := map[string]string{} // settings of the Capacity scheduler to change for this queue, by full property name
-		if listed, set := conf[access.In(path, "")]; path != "root" && (set || path == p.Queue) {
-			names := strings.FieldsFunc(listed, func(r rune) bool { return r == ',' || r == ' ' })
-			if more := missingFrom(names, want); !slices.Contains(names, "*") && len(more) > 0 {
-				settings[access.In(path, "")] = strings.Join(append(names, more...), ",")
-			}
+	lacking, err := require.LackingQueueSettings(s, conf, p.Queue, labels)
+	for _, q := range lacking {
+		p.Settings[q.Name] = q.Value
+		if n := len(p.update); n == 0 || p.update[n-1].Queue != q.Queue {
+			p.update = append(p.update, yarnclient.QueueSettings{Queue: q.Queue, Settings: map[string]string{}})
 		}
-		for _, label := range want {
-			name := capacity.In(path, label)
-			if has := trimZero(conf[name]); has == capacity.Value || label == labels.Masters && has != "" && has != "0" {
-				continue
-			}
-			for _, other := range s.Queues {
-				given := conf[capacity.In(other.Path, label)]
-				if other.Parent == s.Queue(path).Parent && other.Path != path && trimZero(given) != "" && trimZero(given) != "0" {
-					return fmt.Errorf("queue %s has %s %% of label %s, which %s needs the whole of; set it to 0, or name the queue with --queue", other.Path, given, label, path)
-				}
-			}
-			settings[name] = capacity.Value
-		}
-		if len(settings) > 0 {
-			update := yarnclient.QueueSettings{Queue: path, Settings: map[string]string{}}
-			for name, value := range settings {
-				p.Settings[name] = value
-				update.Settings[strings.TrimPrefix(name, require.Queues+path+".")] = value
-			}
-			p.update = append(p.update, update)
-		}
+		p.update[len(p.update)-1].Settings[strings.TrimPrefix(q.Name, require.Queues+q.Queue+".")] = q.Value
 	}
-	return nil
-}
-
-func missingFrom(have, want []string) []string {
-	return slices.DeleteFunc(slices.Clone(want), func(s string) bool { return slices.Contains(have, s) })
-}
-
-// trimZero turns a capacity in percent such as "100.0" into "100", so that
-// equal capacities are equal texts.
-func trimZero(percent string) string {
-	if whole, fraction, ok := strings.Cut(percent, "."); ok && strings.Trim(fraction, "0") == "" {
-		return whole
-	}
-	return percent
+	return err
 }

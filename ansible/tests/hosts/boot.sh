@@ -38,6 +38,10 @@ protect_kernel() {
 		mount --bind "proc/sys/$own" "proc/sys/$own"
 		mount -o remount,bind,rw "proc/sys/$own"
 	done
+	# Each boot of a host has an id of its own, by which the journal tells boots apart.
+	cat proc/sys/kernel/random/uuid >run/boot-id
+	mount --bind run/boot-id proc/sys/kernel/random/boot_id
+	mount -o remount,bind,ro proc/sys/kernel/random/boot_id
 	if [ -e proc/sysrq-trigger ]; then mount --bind /dev/null proc/sysrq-trigger; fi
 }
 

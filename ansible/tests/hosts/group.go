@@ -81,13 +81,14 @@ func identity(options string) string {
 	return strings.Join(own, ",")
 }
 
-// groupOf returns the path of a host's control group below a hierarchy's mount
-// point. An empty name stands for the group of all hosts of the set.
-func groupOf(id, name string) string { return filepath.Join("heddle-hosts-"+id, name) }
+// groupOf returns the name of a host's control group. It is at the top of each
+// hierarchy, since in version 2 a group has the controllers that its parent
+// hands down. The name * stands for all hosts of the set.
+func groupOf(id, name string) string { return "heddle-hosts-" + id + "-" + name }
 
-// removeGroups kills every process of a set of hosts, and removes the set's
-// control groups.
-func removeGroups(ctx context.Context, id string) error {
+// removeGroups kills every process in control groups, and removes the groups.
+// The name of the groups is a pattern as for filepath.Match.
+func removeGroups(ctx context.Context, name string) error {
 	list, err := hierarchies()
 	if err != nil {
 		return err
@@ -95,14 +96,19 @@ func removeGroups(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for _, h := range list {
-		top := filepath.Join(h.dir, groupOf(id, ""))
-		var left error
-		err := poll(ctx, func() bool {
-			left = removeGroup(top)
-			return left == nil
-		})
+		tops, err := filepath.Glob(filepath.Join(h.dir, name))
 		if err != nil {
-			return fmt.Errorf("remove control group %s: %w", top, errors.Join(err, left))
+			return err
+		}
+		for _, top := range tops {
+			var left error
+			err := poll(ctx, func() bool {
+				left = removeGroup(top)
+				return left == nil
+			})
+			if err != nil {
+				return fmt.Errorf("remove control group %s: %w", top, errors.Join(err, left))
+			}
 		}
 	}
 	return nil

@@ -215,6 +215,20 @@ func testService(t *testing.T, h *Hosts) {
 	if second := show("MainPID"); second == first || second == "0" {
 		t.Errorf("after the restart the process is %s, before it was %s", second, first)
 	}
+	// The unit is enabled, so it starts with the machine.
+	out(t, h, "b", "touch /run/before-reboot /var/before-reboot")
+	if err := h.Reboot(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	if state := show("ActiveState") + " " + show("NRestarts"); state != "active 0" {
+		t.Errorf("after a reboot the service is %q, want active 0", state)
+	}
+	if got := out(t, h, "b", "ls /run/before-reboot /var/before-reboot 2>/dev/null | cat"); got != "/var/before-reboot\n" {
+		t.Errorf("after a reboot there is %q, want only the file that was not in /run", got)
+	}
+	if boots := strings.Count(out(t, h, "b", "journalctl --list-boots --no-pager | grep '^ *-\\?[0-9]'"), "\n"); boots != 2 {
+		t.Errorf("the journal has %d boots after one reboot, want 2", boots)
+	}
 	out(t, h, "b", "systemctl stop probe")
 	if state := show("ActiveState") + " " + show("MainPID"); state != "inactive 0" {
 		t.Errorf("after stop the service is %q, want inactive 0", state)
@@ -249,7 +263,7 @@ func testAnsible(t *testing.T, h *Hosts) {
 // Up is killed at several points. Down then removes what it left.
 func TestDownAfterKill(t *testing.T) {
 	need(t)
-	for _, at := range []string{"hosts.json", "boot.sh", "a/console", "b/upper", "b/console"} {
+	for _, at := range []string{"hosts.json", "boot.sh", "hosts/a/console", "hosts/b/upper", "hosts/b/console"} {
 		t.Run(strings.ReplaceAll(at, "/", " "), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "hosts")
 			up := exec.Command(os.Args[0])
@@ -288,6 +302,15 @@ func TestUpCancelled(t *testing.T) {
 		}
 	}
 	wantNothing(t, dir)
+}
+
+func TestUpInFolderOfNoUse(t *testing.T) {
+	for _, dir := range []string{"a,b", "a:b", "a b"} {
+		_, err := Up(t.Context(), filepath.Join(t.TempDir(), dir), []string{"a"})
+		if err == nil || !strings.Contains(err.Error(), "part of mount options") {
+			t.Errorf("hosts in a folder %q: %v", dir, err)
+		}
+	}
 }
 
 // Down leaves a folder alone that is not one of hosts.
@@ -411,8 +434,12 @@ func leftovers(t *testing.T, dir string) []string {
 		t.Fatal(err)
 	}
 	for _, hierarchy := range list {
-		if _, err := os.Stat(filepath.Join(hierarchy.dir, groupOf(id(dir), ""))); err == nil {
-			found = append(found, "control group "+filepath.Join(hierarchy.dir, groupOf(id(dir), "")))
+		groups, err := filepath.Glob(filepath.Join(hierarchy.dir, groupOf(id(dir), "*")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, group := range groups {
+			found = append(found, "control group "+group)
 		}
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {

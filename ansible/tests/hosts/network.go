@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -37,9 +37,16 @@ func id(dir string) string {
 
 func linkPrefix(id string) string { return "hh" + id + "-" }
 
-// addBridge gives the set a network and makes its bridge. It returns the index
-// of the bridge's device.
-func (h *Hosts) addBridge(ctx context.Context) (int, error) {
+// bridge returns the name of the set's bridge.
+func (h *Hosts) bridge() string { return linkPrefix(id(h.Dir)) + "br" }
+
+// link returns the name of the link between the bridge and a host.
+func (h *Hosts) link(name string) string {
+	return fmt.Sprintf("%s%d", linkPrefix(id(h.Dir)), slices.Index(h.Names, name))
+}
+
+// addBridge gives the set a network and makes its bridge.
+func (h *Hosts) addBridge(ctx context.Context) error {
 	// Only one process at a time picks a network, so that no two pick the same.
 	// This name of a socket is a lock that leaves nothing behind.
 	var lock net.Listener
@@ -49,33 +56,37 @@ func (h *Hosts) addBridge(ctx context.Context) (int, error) {
 		return err == nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("wait until no other hosts are brought up: %w", err)
+		return fmt.Errorf("wait until no other hosts are brought up: %w", err)
 	}
 	defer lock.Close()
 	if h.Network, err = freeNetwork(); err != nil {
-		return 0, err
+		return err
 	}
-	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: linkPrefix(id(h.Dir)) + "br"}}
+	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: h.bridge()}}
 	if err := netlink.LinkAdd(bridge); err != nil {
-		return 0, fmt.Errorf("add bridge %s: %w", bridge.Name, err)
+		return fmt.Errorf("add bridge %s: %w", bridge.Name, err)
 	}
 	own := netip.AddrFrom4([4]byte{10, byte(h.Network), 0, ownAddress})
 	if err := errors.Join(netlink.AddrAdd(bridge, address(own)), netlink.LinkSetUp(bridge)); err != nil {
-		return 0, fmt.Errorf("set up bridge %s: %w", bridge.Name, err)
+		return fmt.Errorf("set up bridge %s: %w", bridge.Name, err)
 	}
-	return bridge.Index, nil
+	return nil
 }
 
 // connect joins the network namespace of a process, which is a host's first, to
-// a bridge.
-func (h *Hosts) connect(name string, pid, bridge int) error {
+// the bridge.
+func (h *Hosts) connect(name string, pid int) error {
+	bridge, err := netlink.LinkByName(h.bridge())
+	if err != nil {
+		return fmt.Errorf("find bridge %s: %w", h.bridge(), err)
+	}
 	ns, err := netns.GetFromPid(pid)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = ns.Close() }()
 	pair := &netlink.Veth{
-		LinkAttrs:     netlink.LinkAttrs{Name: fmt.Sprintf("%s%d", linkPrefix(id(h.Dir)), slices.Index(h.Names, name)), MasterIndex: bridge},
+		LinkAttrs:     netlink.LinkAttrs{Name: h.link(name), MasterIndex: bridge.Attrs().Index},
 		PeerName:      "eth0",
 		PeerNamespace: netlink.NsFd(ns),
 	}
@@ -109,14 +120,14 @@ func (h *Hosts) connect(name string, pid, bridge int) error {
 	)
 }
 
-// removeLinks deletes all links of a set. It finds them by name.
-func removeLinks(id string) error {
+// removeLinks deletes links. Their name is a pattern as for filepath.Match.
+func removeLinks(name string) error {
 	links, err := netlink.LinkList()
 	if err != nil {
 		return fmt.Errorf("list network devices: %w", err)
 	}
 	for _, link := range links {
-		if !strings.HasPrefix(link.Attrs().Name, linkPrefix(id)) {
+		if ours, err := filepath.Match(name, link.Attrs().Name); err != nil || !ours {
 			continue
 		}
 		// A link may be gone already, together with its other end.

@@ -41,22 +41,26 @@ var masked = strings.Fields("dev-hugepages.mount sys-kernel-debug.mount sys-kern
 // folder, and the empty folders work and root.
 func (h *Hosts) makeRoot(name string) error {
 	for _, dir := range []string{"upper", "work", "root"} {
-		if err := os.MkdirAll(h.path(name, dir), 0o755); err != nil {
+		if err := os.MkdirAll(h.hostPath(name, dir), 0o755); err != nil {
 			return err
 		}
 	}
-	if err := hideOthers(h.path(name, "upper")); err != nil {
+	if err := hideOthers(h.hostPath(name, "upper")); err != nil {
 		return err
 	}
 	for dir, mode := range emptied {
-		if err := makeEmpty(h.path(name, "upper", dir), mode); err != nil {
+		if err := makeEmpty(h.hostPath(name, "upper", dir), mode); err != nil {
 			return err
 		}
 	}
 	for _, dir := range []string{"bin", "etc", "lib", "sbin", "share"} {
-		if err := os.Mkdir(h.path(name, "upper/usr/local", dir), 0o755); err != nil {
+		if err := os.Mkdir(h.hostPath(name, "upper/usr/local", dir), 0o755); err != nil {
 			return err
 		}
+	}
+	// With this folder the journal outlives a reboot, as on a Debian machine.
+	if err := os.Mkdir(h.hostPath(name, "upper/var/log/journal"), 0o755); err != nil {
+		return err
 	}
 	if err := h.chooseUnits(name); err != nil {
 		return err
@@ -101,7 +105,7 @@ func makeEmpty(dir string, mode fs.FileMode) error {
 
 // chooseUnits says which of the packages' units systemd starts.
 func (h *Hosts) chooseUnits(name string) error {
-	units := h.path(name, "upper/etc/systemd/system")
+	units := h.hostPath(name, "upper/etc/systemd/system")
 	links := map[string]string{
 		"default.target":                      "/lib/systemd/system/multi-user.target",
 		"sshd.service":                        "/lib/systemd/system/ssh.service",
@@ -139,7 +143,7 @@ func (h *Hosts) writeEtc(name string) error {
 		"etc/ssh/sshd_config.d/heddle.conf": "PasswordAuthentication no\nKbdInteractiveAuthentication no\nHostKey /etc/ssh/ssh_host_ed25519_key\nUseDNS no\n",
 		"root/.ssh/authorized_keys":         string(key),
 	} {
-		path := h.path(name, "upper", file)
+		path := h.hostPath(name, "upper", file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
@@ -152,7 +156,7 @@ func (h *Hosts) writeEtc(name string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(h.path(name, "upper/etc/ssh/ssh_host_ed25519_key"+suffix), text, 0o600); err != nil {
+		if err := os.WriteFile(h.hostPath(name, "upper/etc/ssh/ssh_host_ed25519_key"+suffix), text, 0o600); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@
 //	cmd up [NAME...]          make hosts and print the path of their ansible inventory
 //	cmd inventory             print the path of the inventory of hosts that are up
 //	cmd ssh NAME [COMMAND]    log in to a host, or run a command on it
+//	cmd reboot NAME           end a host as a power failure would, and boot it again
 //	cmd down                  end the hosts and remove all that they left
 package main
 
@@ -56,28 +57,33 @@ func run(ctx context.Context, args []string) error {
 		}
 		fmt.Println(h.Inventory())
 		return nil
-	case "inventory":
-		h, err := hosts.Open(*dir)
-		if err != nil {
-			return err
-		}
-		fmt.Println(h.Inventory())
-		return nil
-	case "ssh":
-		h, err := hosts.Open(*dir)
-		if err != nil {
-			return err
-		}
-		if len(args) == 0 {
-			return fmt.Errorf("ssh to which host? there are %v", h.Names)
-		}
-		ssh := h.Command(ctx, args[0], args[1:]...)
-		ssh.Stdin, ssh.Stdout, ssh.Stderr = os.Stdin, os.Stdout, os.Stderr
-		return ssh.Run()
 	case "down":
 		return hosts.Down(ctx, *dir)
+	case "inventory", "ssh", "reboot":
+		h, err := hosts.Open(*dir)
+		if err != nil {
+			return err
+		}
+		return use(ctx, h, command, args)
 	}
-	return errors.New("usage: hosts [-dir FOLDER] up [NAME...] | inventory | ssh NAME [COMMAND] | down")
+	return errors.New("usage: hosts [-dir FOLDER] up [NAME...] | inventory | ssh NAME [COMMAND] | reboot NAME | down")
+}
+
+// use runs those commands that need hosts that are up.
+func use(ctx context.Context, h *hosts.Hosts, command string, args []string) error {
+	if command == "inventory" {
+		fmt.Println(h.Inventory())
+		return nil
+	}
+	if len(args) == 0 {
+		return fmt.Errorf("%s which host? there are %v", command, h.Names)
+	}
+	if command == "reboot" {
+		return h.Reboot(ctx, args[0])
+	}
+	ssh := h.Command(ctx, args[0], args[1:]...)
+	ssh.Stdin, ssh.Stdout, ssh.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return ssh.Run()
 }
 
 // defaultDir returns a folder beside those of labs.

@@ -1,0 +1,195 @@
+package doctor
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// place says where a Hadoop file is edited on clusters with a manager, which
+// overwrites what is edited in the file itself.
+type place struct{ hosts, ambari, cloudera string }
+
+var places = map[string]place{
+	"core-site.xml": {
+		"all hosts", "HDFS > Configs > Advanced > Advanced core-site or Custom core-site",
+		"HDFS > Configuration > Cluster-wide Advanced Configuration Snippet (Safety Valve) for core-site.xml",
+	},
+	"hdfs-site.xml": {
+		"the hosts of NameNodes and DataNodes", "HDFS > Configs > Advanced > Advanced hdfs-site or Custom hdfs-site",
+		"HDFS > Configuration > HDFS Service Advanced Configuration Snippet (Safety Valve) for hdfs-site.xml",
+	},
+	"mapred-site.xml": {
+		"the host of the JobHistoryServer, and hosts that submit jobs", "MapReduce2 > Configs > Advanced > Advanced mapred-site or Custom mapred-site",
+		"YARN > Configuration > YARN Service MapReduce Advanced Configuration Snippet (Safety Valve)",
+	},
+	"yarn-site.xml": {
+		"the hosts of ResourceManagers", "YARN > Configs > Advanced > Advanced yarn-site or Custom yarn-site",
+		"YARN > Configuration > YARN Service Advanced Configuration Snippet (Safety Valve) for yarn-site.xml",
+	},
+	"capacity-scheduler.xml": {
+		"the hosts of ResourceManagers", "YARN > Configs > Advanced > Scheduler > Capacity Scheduler, as lines NAME=VALUE",
+		"YARN > Configuration > Capacity Scheduler Configuration Advanced Configuration Snippet (Safety Valve)",
+	},
+}
+
+// WriteText writes the plan for people.
+func (p *FixPlan) WriteText(out io.Writer) error {
+	var b strings.Builder
+	if fmt.Fprintf(&b, "cluster %s, to be %s: ", p.Cluster, strings.Join(p.Features, ", ")); len(p.Changes) == 0 {
+		b.WriteString("no property to change\n")
+	} else {
+		b.WriteString(countOf(len(p.Changes), "property", "properties") + " to change\n")
+	}
+	file := ""
+	for _, group := range p.groups() {
+		c := group.changes[0]
+		if c.File != file {
+			file = c.File
+			where := places[file]
+			fmt.Fprintf(&b, "\n%s on %s\n  Ambari: %s\n  Cloudera Manager: %s\n", file, where.hosts, where.ambari, where.cloudera)
+		}
+		fmt.Fprintf(&b, "\n  %s = %s\n", group.name, c.Value)
+		note := func(format string, args ...any) { fmt.Fprintf(&b, "      "+format+"\n", args...) }
+		if len(group.labels) > 0 {
+			note("LABEL: each of %s", strings.Join(group.labels, " "))
+		}
+		switch {
+		case c.Added != "":
+			note("now: %s; add %s to the list, and keep what else it has", cmp.Or(c.Present, "empty"), c.Added)
+		case !c.Known:
+			note("now: %s", c.Present)
+		default:
+			note("now: %s", cmp.Or(c.Present, "not set; Hadoop's default: "+cmp.Or(c.Default, "none")))
+		}
+		if c.Required {
+			note("required to be %s: %s", c.Feature, c.Why)
+		} else {
+			note("better to be %s: %s", c.Feature, c.Why)
+		}
+		switch {
+		case c.FileIgnored:
+			note("not in the file, which is ignored: %s", c.Command)
+		case c.Command != "":
+			note("on the running cluster: %s", c.Command)
+		}
+	}
+	list := func(title string, lines []string) {
+		if len(lines) > 0 {
+			fmt.Fprintf(&b, "\n%s\n", title)
+			for i, line := range lines {
+				fmt.Fprintf(&b, "  %d. %s\n", i+1, line)
+			}
+		}
+	}
+	list("then restart, in this order, on all hosts that have them", p.Restart)
+	list("then run", p.Then)
+	list("notes", p.Notes)
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// changeGroup is one change, or changes of the same property for several labels.
+type changeGroup struct {
+	name    string // of the property, with LABEL in place of the labels
+	labels  []string
+	changes []Change
+}
+
+var labelCapacity = regexp.MustCompile(`^(.*\.accessible-node-labels\.)([^.]+)(\.capacity)$`)
+
+func (p *FixPlan) groups() []changeGroup {
+	var groups []changeGroup
+	at := map[string]int{}
+	for _, c := range p.Changes {
+		m := labelCapacity.FindStringSubmatch(c.Property)
+		if m == nil {
+			groups = append(groups, changeGroup{c.Property, nil, []Change{c}})
+			continue
+		}
+		name := m[1] + "LABEL" + m[3]
+		alike := strings.Join([]string{name, c.Present, c.Value, c.Command}, "\n")
+		i, found := at[alike]
+		if !found {
+			i = len(groups)
+			at[alike] = i
+			groups = append(groups, changeGroup{name: name})
+		}
+		groups[i].labels = append(groups[i].labels, m[2])
+		groups[i].changes = append(groups[i].changes, c)
+	}
+	return groups
+}
+
+// WriteXML writes the changes as elements for Hadoop's files, one part for each
+// file with a comment before it.
+func (p *FixPlan) WriteXML(out io.Writer) error {
+	var b bytes.Buffer
+	each := func(text string) string {
+		var escaped strings.Builder
+		_ = xml.EscapeText(&escaped, []byte(text)) // ignore the error: writing to a strings.Builder cannot fail
+		return escaped.String()
+	}
+	file := ""
+	for _, c := range p.inFiles() {
+		if c.File != file {
+			file = c.File
+			fmt.Fprintf(&b, "<!-- %s, on %s: into the element configuration; where a property is there already, replace it -->\n", file, places[file].hosts)
+		}
+		fmt.Fprintf(&b, "<property>\n  <name>%s</name>\n  <value>%s</value>\n  <description>heddle needs this for %s</description>\n</property>\n",
+			each(c.Property), each(c.Value), each(c.Why))
+	}
+	if len(p.Restart) > 0 {
+		fmt.Fprintf(&b, "<!-- then restart, in this order: %s -->\n", strings.Join(p.Restart, ", "))
+	}
+	if n := len(p.Changes) - len(p.inFiles()); n > 0 {
+		fmt.Fprintf(&b, "<!-- %s more, for which files are ignored, and what else to do: in the plan as text -->\n", countOf(n, "property", "properties"))
+	}
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// WriteAnsible writes the changes as variables of the Ansible role steering:
+// steering_properties, the values by file and property, and steering_restart, the
+// daemons in the order in which to restart them.
+func (p *FixPlan) WriteAnsible(out io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "---\n# For the role steering: what cluster %s lacks to be %s.\n", p.Cluster, strings.Join(p.Features, ", "))
+	changes := p.inFiles()
+	if len(changes) == 0 {
+		b.WriteString("steering_properties: {}\n")
+	} else {
+		b.WriteString("steering_properties:\n")
+	}
+	file := ""
+	for _, c := range changes {
+		if c.File != file {
+			file = c.File
+			fmt.Fprintf(&b, "  %s:\n", file)
+		}
+		fmt.Fprintf(&b, "    %s: %q\n", c.Property, c.Value)
+	}
+	fmt.Fprintf(&b, "steering_restart: [%s]\n", strings.Join(p.Restart, ", "))
+	for _, command := range p.Then {
+		fmt.Fprintf(&b, "# Then: %s\n", command)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// inFiles returns the changes that take effect in a file.
+func (p *FixPlan) inFiles() []Change {
+	return slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return c.FileIgnored })
+}
+
+func countOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
