@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Dropped says what DropCaches did: which page cache it emptied, and that
@@ -37,10 +39,31 @@ func (s *Sampler) DropCaches() (Dropped, error) {
 	return drop()
 }
 
+// CanDropCaches returns an error if this process is not allowed to empty the
+// page cache. It changes nothing.
+func (s *Sampler) CanDropCaches() error {
+	path := s.host.dropFile()
+	if c := s.cgroup; c != nil {
+		path = filepath.Join(c.dirs[""], "memory.reclaim")
+		if c.version != 2 {
+			dir, err := c.dir("memory")
+			if err != nil {
+				return fmt.Errorf("drop caches of control group %s: %w", c.path, err)
+			}
+			path = filepath.Join(dir, "memory.force_empty")
+		}
+	}
+	if err := unix.Access(path, unix.W_OK); err != nil {
+		return fmt.Errorf("drop caches: %s: %w; the agent's user must be able to write this file, which needs root for the whole machine's", path, err)
+	}
+	return nil
+}
+
+func (h *host) dropFile() string { return filepath.Join(h.procRoot, "sys/vm/drop_caches") }
+
 func (h *host) dropCaches() (Dropped, error) {
-	path := filepath.Join(h.procRoot, "sys/vm/drop_caches")
 	return dropping("host", "vm.drop_caches", h.readMemory, func(uint64) error {
-		return writeExisting(path, "3\n")
+		return writeExisting(h.dropFile(), "3\n")
 	})
 }
 

@@ -72,6 +72,13 @@ func NewSampler(o Options) (*Sampler, error) {
 	return s, nil
 }
 
+// Now returns the time by the node's own clock, in Unix ns, and by the clock of
+// the samples' MonoNs. Any goroutine may call it.
+func (s *Sampler) Now() (wallNs, monoNs int64) {
+	now := time.Now()
+	return now.UnixNano(), now.Sub(s.start).Nanoseconds()
+}
+
 // Run reads the kernel's counters at once and then at each interval, until ctx
 // ends. For each reading but the first, it calls the function emit, with the
 // reading and the sample of the interval that ends with this reading.

@@ -31,6 +31,7 @@ import (
 	"sync"
 	"time"
 
+	"heddle/collectors/node/agent"
 	"heddle/harness/clients"
 	"heddle/harness/watch"
 	"heddle/traces"
@@ -121,6 +122,7 @@ type Session struct {
 	joiner         joiner
 	labelsAdded    bool           // whether Add was given a NodeLabel event; the Session then records no labels itself
 	warnings       map[string]int // number of times that each warning occurred, by its text
+	warned         map[string]int // number of different warnings about each daemon or agent
 	failed         error          // first error in writing the event file of a job
 	facts          traces.ClusterFacts
 	software       map[string]string
@@ -153,7 +155,7 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	s := &Session{
 		watch: w, options: o, start: time.Now(),
 		alive: map[string]*jobRecord{}, joined: map[string]Job{}, nodes: map[string]*nodeRecord{},
-		warnings: map[string]int{}, software: map[string]string{}, settings: map[string]string{},
+		warnings: map[string]int{}, warned: map[string]int{}, software: map[string]string{}, settings: map[string]string{},
 	}
 	s.life, s.stop = context.WithCancel(ctx)
 	ctx = s.life
@@ -218,20 +220,37 @@ func (s *Session) readCluster(ctx context.Context) error {
 	for _, n := range s.facts.Nodes { // The trace's header holds these nodes, so only changes of them are recorded as events. A node's label is recorded when it is first seen.
 		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
 	}
-	for _, a := range cluster.Agents {
-		info, err := a.Info(ctx)
-		if err != nil {
-			s.warnf("agent of %s: %v", a.Node, err)
+	s.readAgents(ctx)
+	return nil
+}
+
+// readAgentsLimit is the time limit for the first answers of all agents. An agent that
+// is slower only costs the trace the number of its node's cores.
+const readAgentsLimit = 5 * time.Second
+
+// readAgents asks all agents at once for facts about their nodes.
+func (s *Session) readAgents(ctx context.Context) {
+	ctx, cancel := context.WithTimeoutCause(ctx, readAgentsLimit, fmt.Errorf("no whole answer within %v", readAgentsLimit))
+	defer cancel()
+	agents := s.watch.Cluster.Agents
+	infos, errs := make([]agent.Info, len(agents)), make([]error, len(agents))
+	var asked sync.WaitGroup
+	for i, a := range agents {
+		asked.Go(func() { infos[i], errs[i] = a.Info(ctx) })
+	}
+	asked.Wait()
+	for i, a := range agents {
+		if errs[i] != nil {
+			s.warnAbout(agentOf(a.Node), errs[i].Error())
 			continue
 		}
-		s.software["kernel"] = info.Kernel
-		for i := range s.facts.Nodes {
-			if string(s.facts.Nodes[i].Node) == a.Node {
-				s.facts.Nodes[i].Cores = float64(info.CPUs)
+		s.software["kernel"] = infos[i].Kernel
+		for j := range s.facts.Nodes {
+			if string(s.facts.Nodes[j].Node) == a.Node {
+				s.facts.Nodes[j].Cores = float64(infos[i].CPUs)
 			}
 		}
 	}
-	return nil
 }
 
 // Stop ends the capture. It waits for the history files of jobs that have ended, but no
@@ -312,6 +331,23 @@ func (s *Session) warnf(format string, args ...any) {
 }
 
 func (s *Session) warn(text string) { s.warnings[text]++ }
+
+// mostWarnings is how many different warnings about one daemon or agent are kept. An
+// error may have another text each time, such as one with the port of a connection.
+const mostWarnings = 5
+
+// warnAbout adds a warning about one daemon or agent, which subject names.
+func (s *Session) warnAbout(subject, text string) {
+	text = subject + ": " + text
+	if s.warnings[text] == 0 {
+		if s.warned[subject] == mostWarnings {
+			text = subject + ": further problems, not listed"
+		} else {
+			s.warned[subject]++
+		}
+	}
+	s.warn(text)
+}
 
 // The function every calls f at once and then at each interval, until ctx ends. If f
 // fails, it must report the error itself.

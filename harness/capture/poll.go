@@ -3,13 +3,13 @@ package capture
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"heddle/collectors/node"
 	"heddle/collectors/node/agent"
 	"heddle/harness/clients"
 	"heddle/traces"
@@ -88,6 +88,9 @@ func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 			Node: name, Rack: n.Rack, MemoryBytes: n.Total.MemoryMB << 20, VCores: int32(n.Total.VCores), Worker: true,
 		}})
 	case !running && r.up:
+		if n.State == "UNHEALTHY" {
+			s.warnAbout("node "+n.Host, fmt.Sprintf("YARN took it out of use during the capture: %.200q; put that right, such as a full disk, and repeat", n.HealthReport))
+		}
 		s.record(&traces.NodeDown{T: now, Node: name, Reason: strings.ToLower(n.State)})
 	}
 	if running && !s.labelsAdded && n.Label() != r.label {
@@ -126,23 +129,13 @@ func (s *Session) pollDataNodes(ctx context.Context) error {
 // agentPoll returns a function that fetches from one node's agent the metrics measured
 // since the last call, and records them.
 func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
-	cursor := agent.FromNow
-	var offset agent.ClockOffset
-	var offsetAt time.Time
+	follower, subject := a.Follow(), agentOf(a.Node)
 	return func(ctx context.Context) error {
 		for {
-			if time.Since(offsetAt) > clockDrifts {
-				var err error
-				if offset, err = a.ClockOffset(ctx); err != nil {
-					return s.pollFailed(ctx, "agent of "+a.Node, err)
-				}
-				offsetAt = time.Now()
-			}
-			page, err := a.Samples(ctx, cursor)
+			batch, err := follower.Next(ctx)
 			if err != nil {
-				return s.pollFailed(ctx, "agent of "+a.Node, err)
+				return s.pollFailed(ctx, subject, err)
 			}
-			cursor = page.Next
 			s.mu.Lock()
 			r := s.nodes[a.Node]
 			if r == nil {
@@ -150,37 +143,65 @@ func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 				s.nodes[a.Node] = r
 			}
 			r.agent = true
-			if page.Restarted {
-				s.warn("agent of " + a.Node + " restarted; its samples since the last poll are lost")
-			}
-			for i, sample := range page.Samples {
-				e := nodeSample(s.start, a.Node, sample, offset)
+			s.warnOfBatch(a.Node, batch)
+			for i, sample := range batch.Samples {
+				e := nodeSample(s.start, a.Node, sample, batch.Clock)
 				if e.T < 0 {
 					continue
 				}
 				if i == 0 {
-					e.AgentLostSamples = int32(page.Lost)
+					e.AgentLostSamples = int32(batch.Lost)
 				}
 				r.describe(e)
 				s.record(e)
 			}
 			s.mu.Unlock()
-			if !page.More {
+			if !batch.More {
 				return nil
 			}
 		}
 	}
 }
 
-// clockDrifts is how long the measured offset of a node's clock is used before the
-// offset is measured again.
-const clockDrifts = 30 * time.Second
+func agentOf(node string) string { return "agent of " + node }
+
+// clockApart is the difference between the clocks of a node and of this machine from
+// which a capture warns of it. It is shorter than most tasks.
+const clockApart = 500 * time.Millisecond
+
+// warnOfBatch adds warnings of what is missing in a batch of samples, and of a clock
+// that is wrong.
+func (s *Session) warnOfBatch(node string, b agent.Batch) {
+	subject := agentOf(node)
+	switch {
+	case b.Restarted && b.Lost > 0:
+		s.warnAbout(subject, fmt.Sprintf("it was started again; about %d samples are missing; its log and the node's say why it ended", b.Lost))
+	case b.Restarted:
+		s.warnAbout(subject, "it was started again; its log and the node's say why it ended")
+	case b.Lost > 0:
+		s.warnAbout(subject, fmt.Sprintf("%d samples are missing: it did not have them any more, or sent others", b.Lost))
+	}
+	if b.Refused > 0 {
+		s.warnAbout(subject, fmt.Sprintf("samples left out that cannot be true, such as: %v; install this machine's heddle on the node and start the agent again", b.WhyRefused))
+	}
+	off, bound := time.Duration(b.Clock.OffsetNs), time.Duration(b.Clock.UncertaintyNs)
+	if off.Abs()-bound > clockApart {
+		way := "ahead of"
+		if off < 0 {
+			way = "behind"
+		}
+		s.warnAbout(subject, fmt.Sprintf("the node's clock is %v %s this machine's: the agent's samples are put right, times in Hadoop's histories are not; run a time daemon (chrony, ntpd) on all hosts",
+			off.Abs().Round(100*time.Millisecond), way))
+	}
+}
 
 // pollFailed adds a warning that a repeated call to the cluster failed, unless the
 // capture is being stopped. It returns the call's error.
-func (s *Session) pollFailed(ctx context.Context, what string, err error) error {
+func (s *Session) pollFailed(ctx context.Context, subject string, err error) error {
 	if ctx.Err() == nil {
-		s.warnf("%s: %v", what, err)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.warnAbout(subject, err.Error())
 	}
 	return err
 }
@@ -205,10 +226,10 @@ func unmeasured(t traces.Time, host string, interval time.Duration) *traces.Node
 	}
 }
 
-// nodeSample makes a trace event from metrics that a node's agent has measured. It
-// corrects the time of the metrics by the offset of the node's clock.
-func nodeSample(start time.Time, host string, m node.Sample, offset agent.ClockOffset) *traces.NodeSample {
-	e := unmeasured(traces.Time(m.WallNs-offset.OffsetNs-start.UnixNano()), host, time.Duration(m.IntervalNs))
+// nodeSample makes a trace event from metrics that a node's agent has measured, at a
+// time by this machine's clock.
+func nodeSample(start time.Time, host string, m agent.TimedSample, offset agent.ClockOffset) *traces.NodeSample {
+	e := unmeasured(traces.Time(m.At.Sub(start)), host, time.Duration(m.IntervalNs))
 	e.ClockOffsetNs, e.ClockUncertaintyNs = offset.OffsetNs, offset.UncertaintyNs
 	if c := m.CPU; c != nil {
 		e.CPUUser, e.CPUSystem = c.UserCores, c.SystemCores

@@ -158,17 +158,37 @@ func (c *Clients) Close() error {
 }
 
 // DropCaches empties the page cache of every node that has an agent, so that
-// the next reads come from disk. It asks all agents. It fails if any agent
-// fails or does not allow this.
-func (c *Clients) DropCaches(ctx context.Context) error {
+// the next reads come from disk. It asks all agents at once. It fails if no agent
+// does it, or if one does not allow it. If others fail, it returns what is to be
+// said of them.
+func (c *Clients) DropCaches(ctx context.Context) (warnings []string, err error) {
 	if len(c.Agents) == 0 {
-		return errors.New("drop page caches: the cluster file names no agent; cold reads need one a node, started with --allow-drop-caches")
+		return nil, errors.New("drop page caches: the cluster file names no agent; cold reads need one a node, started with --allow-drop-caches")
 	}
-	var errs []error
-	for _, a := range c.Agents {
-		if _, err := a.Client.DropCaches(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("drop page cache of %s: %w", a.Node, err))
+	errs := make([]error, len(c.Agents))
+	var asked sync.WaitGroup
+	for i, a := range c.Agents {
+		asked.Go(func() {
+			if _, err := a.Client.DropCaches(ctx); err != nil {
+				errs[i] = fmt.Errorf("drop page cache of %s: %w", a.Node, err)
+			}
+		})
+	}
+	asked.Wait()
+	var refused error
+	for _, err := range errs {
+		if errors.Is(err, agent.ErrForbidden) || errors.Is(err, agent.ErrUnauthorised) {
+			refused = errors.Join(refused, err)
+		}
+		if err != nil {
+			warnings = append(warnings, fmt.Sprintf("%v; reads of this trial from that node may come from memory", err))
 		}
 	}
-	return errors.Join(errs...)
+	switch {
+	case ctx.Err() != nil || len(warnings) == len(c.Agents):
+		return nil, errors.Join(errs...)
+	case refused != nil:
+		return nil, refused
+	}
+	return warnings, nil
 }

@@ -87,8 +87,11 @@ func (e *examiner) nodeManagers() Check {
 		return c.failed(e.nodes.err)
 	}
 	count := map[string]int{}
+	var unhealthy []string
 	for _, n := range e.nodes.value {
-		count[n.State]++
+		if count[n.State]++; n.State == "UNHEALTHY" {
+			unhealthy = append(unhealthy, fmt.Sprintf("%s (%.200s)", n.Host, n.HealthReport))
+		}
 	}
 	running := count["RUNNING"]
 	delete(count, "RUNNING")
@@ -99,18 +102,36 @@ func (e *examiner) nodeManagers() Check {
 	switch {
 	case running == 0:
 		return c.bad("no NodeManager is running").next("start NodeManagers; their logs say why they are not running")
-	case count["UNHEALTHY"] > 0 || count["LOST"] > 0:
+	case len(unhealthy) > 0:
+		return c.warn("%s: %s", found, some(unhealthy)).
+			next("put right what YARN says of these nodes; if a disk is full, free space below yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage (90): YARN starts nothing there until then")
+	case count["LOST"] > 0:
 		return c.warn("%s", found).next("bring these nodes back: a cluster without them gives other results")
 	}
 	return c.ok("%s", found)
 }
+
+// fullPart is the part of a DataNode's disks, as one in so many, below which what
+// is left counts as nothing.
+const fullPart = 50
 
 func (e *examiner) nameNode() Check {
 	c := check("nameNode", true, "block and cache locations, history files")
 	if err := e.root.err; err != nil {
 		return c.failed(err).next("nameNodes in the cluster file are RPC addresses: fs.defaultFS or dfs.namenode.rpc-address of the cluster")
 	}
-	return c.ok("%s answers", strings.Join(e.cluster.NameNodes, ", "))
+	found := strings.Join(e.cluster.NameNodes, ", ") + " answers"
+	var full []string
+	for _, d := range e.disks.value {
+		if d.Live && d.Capacity > 0 && d.Remaining < d.Capacity/fullPart {
+			full = append(full, fmt.Sprintf("%s has %d MiB of %d MiB left", d.Host, d.Remaining>>20, d.Capacity>>20))
+		}
+	}
+	if len(full) > 0 {
+		return c.warn("%s; disks are full: %s", found, some(full)).
+			next("free disk space on these nodes: HDFS writes no blocks there, so jobs run otherwise than on a cluster with space")
+	}
+	return c.ok("%s", found)
 }
 
 func (e *examiner) historyServer() Check {

@@ -116,6 +116,27 @@ var lacks = map[string]func(*fake){
 	"agent-wants-tls":   func(f *fake) { f.agentTLS[1] = agentTLSUnasked },
 	"agent-without-tls": func(f *fake) { f.agentTLS[1] = agentPlainAsked },
 	"agent-unknown-ca":  func(f *fake) { f.agentTLS[1] = agentUnknownCA },
+	"agent-gone":        func(f *fake) { f.agentTLS[1] = agentGone },
+	"agents-gone":       func(f *fake) { f.agentTLS[0], f.agentTLS[1], f.agentTLS[2] = agentGone, agentGone, agentGone },
+	"agent-hostile":     func(f *fake) { f.agentTLS[1] = agentHostile },
+	"may-not-drop": func(f *fake) {
+		f.agents[1].DropCaches, f.agents[1].NoDropCaches = false, "drop caches: /proc/sys/vm/drop_caches: permission denied"
+	},
+	"clock-5s": func(f *fake) { f.agents[1].NowWallNs = 5e9 },
+	"clock-of-two": func(f *fake) {
+		f.cluster.Agents, f.agents[1].NowWallNs = f.cluster.Agents[:2], -5e9
+	},
+	"disk-full": func(f *fake) {
+		f.hdfs.nodes[0].Capacity, f.hdfs.nodes[0].Remaining = 100<<30, 1<<20
+		f.hdfs.nodes[1].Capacity, f.hdfs.nodes[1].Remaining = 100<<30, 50<<30
+	},
+	"disk-full-yarn": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "application/json", `{"nodes":{"node":[
+				{"id":"master:45454","nodeHostName":"master","state":"RUNNING","version":"3.4.2","nodeLabels":["am"]},
+				{"id":"r1n2:45454","nodeHostName":"r1n2","state":"RUNNING","version":"3.4.2"},
+				{"id":"r1n1:45454","nodeHostName":"r1n1","state":"UNHEALTHY","version":"3.4.2","healthReport":` +
+			`"1/1 local-dirs usable space is below configured utilization percentage/no more usable space [ /data/nm-local : used space above threshold of 90.0% ] "}]}}`}
+	},
 	"warm-reads":        func(f *fake) { f.agents[2].DropCaches = false },
 	"clock-ahead":       func(f *fake) { f.agents[0].NowWallNs, f.agents[2].NowWallNs = -1e9, 2e9 },
 	"no-client":         func(f *fake) { f.cluster.Hadoop = config.Hadoop{} },

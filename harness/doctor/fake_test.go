@@ -50,6 +50,8 @@ const (
 	agentTLSUnasked tlsMismatch = iota + 1 // it serves TLS, the URL is http
 	agentPlainAsked                        // it serves no TLS, the URL is https
 	agentUnknownCA                         // both are TLS, caFile is missing
+	agentGone                              // nothing listens
+	agentHostile                           // it answers with what a terminal would obey
 )
 
 type reply struct {
@@ -245,20 +247,25 @@ func (f *fake) serveAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.names = append(f.names, token, "/etc/heddle/agent.token")
-	secret, err := agent.ReadToken(token)
+	secrets, err := agent.ReadTokens(token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range f.cluster.Agents {
 		info := f.agents[i]
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if info == nil || r.Header.Get("Authorization") != "Bearer "+secret {
+			if info == nil || r.Header.Get("Authorization") != "Bearer "+secrets[0] {
 				http.Error(w, "token", http.StatusUnauthorized)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			if f.agentTLS[i] == agentHostile {
+				w.WriteHeader(http.StatusInternalServerError)
+				w.Write([]byte(`{"error":"\u001b]0;owned\u0007\u001b[2J"}`))
 				return
 			}
 			now := *info
 			now.NowWallNs += time.Now().UnixNano()
-			w.Header().Set("Content-Type", "application/json")
 			json.NewEncoder(w).Encode(now)
 		}))
 		s.Config.ErrorLog = log.New(io.Discard, "", 0) // failed handshakes
@@ -272,6 +279,9 @@ func (f *fake) serveAgents(t *testing.T) {
 		case agentPlainAsked:
 			s.Start()
 			scheme = "https"
+		case agentGone:
+			s.Start()
+			s.Close()
 		default:
 			s.Start()
 		}

@@ -117,6 +117,7 @@ type trialRun struct {
 	// next trial.
 	cache     *inputCache
 	keepCache bool
+	notCold   []string // warnings of nodes whose page cache could not be emptied before the trial
 
 	runner      workload.Live
 	submissions []workload.Submission
@@ -203,7 +204,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 	}
 	if t.options.Experiment.ColdReads && len(t.cluster.Agents) > 0 {
 		t.say("drop", "page caches")
-		if err := t.cluster.DropCaches(ctx); err != nil {
+		if t.notCold, err = t.cluster.DropCaches(ctx); err != nil {
 			return 0, fmt.Errorf("%w; allow it on the agents, or set coldReads: false", err)
 		}
 	}
@@ -433,7 +434,7 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	if err := t.versions(captured.Header.Software); err != nil {
 		return err
 	}
-	result.Warnings = captured.Warnings
+	result.Warnings = append(t.notCold, captured.Warnings...)
 	t.jobs = map[string][]*measure.Job{}
 	for _, done := range figures.JobList {
 		if i := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return j.ID == done.ID }); i >= 0 {

@@ -7,7 +7,9 @@
 //	GET  /metrics       the current counters, in Prometheus' text format
 //	POST /drop-caches   empties the page cache, if the agent allows it
 //
-// A request without the token is answered by status 401.
+// A request without the token is answered by status 401. Both sides take the
+// other for hostile: what one can make the other read, keep or wait for is
+// limited. Which limits hold is in the README beside this file.
 package agent
 
 import (
@@ -15,6 +17,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,18 +25,11 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"heddle/collectors/node"
 )
 
 // DefaultPort is the TCP port on which an agent listens by default.
 const DefaultPort = 9177
-
-// maxConnections is the maximum number of open connections to an agent.
-// Further connections wait in the kernel. A client needs only a few
-// connections.
-const maxConnections = 64
 
 // Options configure one agent, which measures one node.
 type Options struct {
@@ -42,8 +38,9 @@ type Options struct {
 	// DefaultPort, on every address with TLS. Without TLS, it is on loopback
 	// only, since others on the network could read the token.
 	Listen string
-	// TokenFile is the path of the file with the bearer token of the agent; see
-	// ReadToken.
+	// TokenFile is the path of the file with the one or two bearer tokens that
+	// the agent accepts; see ReadTokens. The agent reads the file again when it
+	// has changed.
 	TokenFile string
 	// Node is the name of the agent's node in Hadoop. Empty means the machine's
 	// hostname.
@@ -54,7 +51,8 @@ type Options struct {
 	// Keep is how long the agent keeps samples in memory. Zero means one hour.
 	Keep time.Duration
 	// TLSCert and TLSKey are paths of PEM files with the agent's certificate
-	// and its key. If both are empty, the agent serves plain HTTP.
+	// and its key. If both are empty, the agent serves plain HTTP. The agent
+	// reads the files again when they have changed.
 	TLSCert, TLSKey string
 	// AllowDropCaches says that the agent accepts POST /drop-caches, which
 	// empties the node's page cache.
@@ -88,15 +86,18 @@ func (o *Options) Validate() error {
 // Agent measures a node at regular intervals and serves the samples over HTTP.
 type Agent struct {
 	opts    Options
-	token   []byte
-	cert    *tls.Certificate
+	tokens  *reread[tokenHashes]
+	cert    *reread[*tls.Certificate] // nil: the agent serves plain HTTP
 	sampler *node.Sampler
 	facts   node.Facts
 	started time.Time
 	ring    *ring
 	last    lastReading
 	drops   dropLimiter
+	noDrops string // why the agent drops no caches; empty if it does
 	log     *slog.Logger
+	// Messages that strangers on the network can cause have logs of their own.
+	refusals, failures *sparseLog
 }
 
 // New checks the options o, reads the token and the TLS certificate, and finds
@@ -105,23 +106,23 @@ func New(o Options) (*Agent, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	token, err := ReadToken(o.TokenFile)
+	a := &Agent{opts: o, started: time.Now(), log: o.Log}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	a.refusals, a.failures = &sparseLog{log: a.log}, &sparseLog{log: a.log}
+	err := a.readFiles()
 	if err != nil {
 		return nil, err
-	}
-	a := &Agent{opts: o, token: []byte(token), started: time.Now(), log: o.Log}
-	if o.TLSCert != "" {
-		cert, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
-		if err != nil {
-			return nil, fmt.Errorf("load TLS certificate %s and key %s: %w", o.TLSCert, o.TLSKey, err)
-		}
-		a.cert = &cert
 	}
 	if a.sampler, err = node.NewSampler(o.Sample); err != nil {
 		return nil, err
 	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
+	if !o.AllowDropCaches {
+		a.noDrops = "start it with --allow-drop-caches"
+	} else if err := a.sampler.CanDropCaches(); err != nil {
+		a.noDrops = err.Error()
+		a.log.Warn("page caches cannot be dropped", "error", err)
 	}
 	if a.opts.Listen == "" {
 		host := "127.0.0.1"
@@ -157,19 +158,49 @@ func (a *Agent) Run(ctx context.Context) error {
 	return a.Serve(ctx, l)
 }
 
+// readFiles reads the token file and the TLS certificate.
+func (a *Agent) readFiles() (err error) {
+	o := &a.opts
+	told := func(what string) func(error) {
+		return func(err error) {
+			if err != nil {
+				a.log.Error("changed "+what+" not used; the one before stays valid", "error", err)
+				return
+			}
+			a.log.Info("changed " + what + " in use")
+		}
+	}
+	a.tokens, err = newReread(func() (tokenHashes, error) { return hashTokens(o.TokenFile) }, told("token file"), o.TokenFile)
+	if err == nil && o.TLSCert != "" {
+		read := func() (*tls.Certificate, error) { return readCertificate(o.TLSCert, o.TLSKey, a.log) }
+		a.cert, err = newReread(read, told("TLS certificate"), o.TLSCert, o.TLSKey)
+	}
+	return err
+}
+
+// Reread reads the token file and the TLS certificate again at once. Without
+// this call, the agent finds out within a second of the next request that they
+// have changed.
+func (a *Agent) Reread() {
+	a.tokens.now()
+	if a.cert != nil {
+		a.cert.now()
+	}
+}
+
 // Serve is like Run, but accepts connections from the listener l, which it
 // closes at the end.
 func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 	// Connections are counted before their TLS handshake, so that a connection
 	// whose client never starts the handshake counts, too.
-	l = netutil.LimitListener(l, maxConnections)
+	l = limitConnections(l)
 	scheme := "http"
 	if a.cert != nil {
 		scheme = "https"
 		l = tls.NewListener(l, &tls.Config{
-			Certificates: []tls.Certificate{*a.cert},
-			MinVersion:   tls.VersionTLS12,
-			NextProtos:   []string{"http/1.1"},
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return a.cert.get(), nil },
+			MinVersion:     tls.VersionTLS12,
+			NextProtos:     []string{"http/1.1"},
 		})
 	} else if !isLoopback(l.Addr()) {
 		a.log.Warn("serving without TLS: the token can be read on the network", "address", l.Addr().String())
@@ -180,8 +211,8 @@ func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          log.New(a.failures, "", 0),
 	}
 
 	ctx, stop := context.WithCancel(ctx)
@@ -194,6 +225,7 @@ func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 	closed := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
+		_ = tellService("STOPPING=1") // the error is ignored, since the service ends in any case
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 		defer cancel()
 		err := server.Shutdown(grace)
@@ -203,6 +235,9 @@ func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 		closed <- err
 	}()
 
+	if err := tellService("READY=1"); err != nil {
+		a.log.Warn("systemd not told that the agent is ready", "error", err)
+	}
 	a.log.Info("agent ready", "url", scheme+"://"+l.Addr().String(), "node", a.opts.Node,
 		"mode", a.facts.Mode, "cgroup", a.facts.Cgroup, "interval", a.opts.Interval)
 	err := server.Serve(l)

@@ -28,7 +28,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if interval := os.Getenv(childInterval); interval != "" {
+		os.Exit(runChild(interval))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const testToken = "correct-horse-battery-staple"
 
@@ -233,12 +238,7 @@ func TestListensOnLoopbackUnlessToldOrTLS(t *testing.T) {
 
 func newAgent(t *testing.T, o Options) *Agent {
 	t.Helper()
-	o.Listen, o.TokenFile = "127.0.0.1:0", tokenFile(t)
-	a, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return newAgentOf(t, tokenFile(t), o)
 }
 
 // serve gives the agent's URL, and what stops it.
@@ -292,9 +292,14 @@ func write(t *testing.T, path, text string) {
 // ask sends "METHOD /path" with the token.
 func ask(t *testing.T, h http.Handler, request string) *httptest.ResponseRecorder {
 	t.Helper()
+	return askWith(t, h, testToken, request)
+}
+
+func askWith(t *testing.T, h http.Handler, token, request string) *httptest.ResponseRecorder {
+	t.Helper()
 	method, target, _ := strings.Cut(request, " ")
 	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
-	r.Header.Set("Authorization", "Bearer "+testToken)
+	r.Header.Set("Authorization", "Bearer "+token)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w

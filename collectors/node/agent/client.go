@@ -4,10 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-resty/resty/v2"
 
 	"heddle/collectors/node"
 )
@@ -36,6 +33,11 @@ var (
 	// client does not accept the agent's certificate. Such an error also wraps
 	// ErrUnreachable.
 	ErrTLS = errors.New("TLS failed")
+	// ErrBadAnswer means that the agent sent something that an agent does not
+	// send: it is broken, of another version, or not an agent.
+	ErrBadAnswer = errors.New("not an agent's answer")
+	// ErrBadCursor means that the agent does not know the cursor.
+	ErrBadCursor = errors.New("cursor refused")
 )
 
 // ClientOptions say how to reach one agent.
@@ -43,9 +45,10 @@ type ClientOptions struct {
 	// URL is the agent's address, "http://host:9177" or "https://host:9177".
 	URL string
 	// TokenFile is the path of the file with the bearer token of the agent; see
-	// ReadToken.
+	// ReadTokens. If the agent refuses the token, the client reads the file again
+	// and sends the others that are in it.
 	TokenFile string
-	// CAFile is the path of a PEM file with which to verify an https agent's
+	// CAFile is the path of a PEM file with which alone to verify an https agent's
 	// certificate. Empty means this machine's own certificate authorities.
 	CAFile string
 	// DialContext opens connections, for host names that this machine cannot
@@ -56,18 +59,25 @@ type ClientOptions struct {
 }
 
 // Client is a client of one agent. Many goroutines may use it at the same time.
+//
+// It takes the agent for hostile: the time and the memory that an answer can
+// cost are limited, no text in a result or an error has control characters, and
+// no figure is out of the range that a real node can have.
 type Client struct {
 	url       string
 	caFile    string
-	tokenFile string
 	timeout   time.Duration
-	rest      *resty.Client
+	tokens    clientTokens
 	transport *http.Transport
 }
 
 const (
-	maxAnswerBytes = 64 << 20
-	dropTimeout    = 5 * time.Minute
+	// maxAnswerBytes is the maximum length of an answer of an agent: of a page with
+	// maxPageBytes of samples, and of one with a single sample of any machine.
+	maxAnswerBytes = 1 << 20
+	// maxAnswerHeader is the maximum length of the header of an answer.
+	maxAnswerHeader = 16 << 10
+	dropTimeout     = 5 * time.Minute
 )
 
 // NewClient reads the token and certificate files that o names and returns a
@@ -77,7 +87,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return nil, fmt.Errorf("agent URL %q: want http://host:%d or https://host:%d, without a user", redact(o.URL), DefaultPort, DefaultPort)
 	}
-	token, err := ReadToken(o.TokenFile)
+	tokens, err := ReadTokens(o.TokenFile)
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", u.Host, err)
 	}
@@ -85,12 +95,17 @@ func NewClient(o ClientOptions) (*Client, error) {
 		DialContext:         o.DialContext,
 		TLSHandshakeTimeout: 5 * time.Second,
 		IdleConnTimeout:     time.Minute,
+		MaxConnsPerHost:     4,
+		// Compressed answers could be a thousand times as long as what is received.
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxAnswerHeader,
 		// no HTTP proxy is used: agents are on the cluster's network, and a
 		// proxy could read the token
 	}
 	if o.DialContext == nil {
 		transport.DialContext = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
 	}
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CAFile != "" {
 		pem, err := os.ReadFile(o.CAFile)
 		if err != nil {
@@ -100,30 +115,18 @@ func NewClient(o ClientOptions) (*Client, error) {
 		if !pool.AppendCertsFromPEM(pem) {
 			return nil, fmt.Errorf("agent %s: CA file %s: no PEM certificate in it", u.Host, o.CAFile)
 		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+		transport.TLSClientConfig.RootCAs = pool
 	}
 	c := &Client{
 		url:       strings.TrimRight(o.URL, "/"),
 		caFile:    o.CAFile,
-		tokenFile: o.TokenFile,
+		tokens:    clientTokens{file: o.TokenFile, now: tokens[0], known: tokens},
 		timeout:   o.Timeout,
 		transport: transport,
 	}
 	if c.timeout == 0 {
 		c.timeout = 10 * time.Second
 	}
-	c.rest = resty.New().
-		SetTransport(transport).
-		SetBaseURL(c.url).
-		SetAuthToken(token).
-		SetDisableWarn(true). // resty shall not warn of a token that is sent without TLS, since the agent logs such a warning
-		SetLogger(noLog{}).
-		SetResponseBodyLimit(maxAnswerBytes).
-		// Redirects are not followed, since a redirected request would send the
-		// token to another server.
-		SetRedirectPolicy(resty.RedirectPolicyFunc(func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		}))
 	return c, nil
 }
 
@@ -132,17 +135,32 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Info returns what the agent says about itself and its node.
 func (c *Client) Info(ctx context.Context) (Info, error) {
-	var info Info
-	return info, c.do(ctx, c.timeout, "info", http.MethodGet, "/info", nil, &info)
+	body, err := c.do(ctx, c.timeout, "info", http.MethodGet, "/info")
+	if err != nil {
+		return Info{}, err
+	}
+	info, err := decodeInfo(body)
+	if err != nil {
+		return Info{}, c.failed("info", err)
+	}
+	return info, nil
 }
 
 // Samples returns a page of the agent's samples after a cursor: FromOldest,
 // FromNow, or the field Next of the page before. If the field More of the
-// returned page is true, the agent already has samples after that page.
+// returned page is true, the agent already has samples after that page. A
+// Follower asks for samples again and again.
 func (c *Client) Samples(ctx context.Context, after Cursor) (Page, error) {
-	var page Page
 	query := url.Values{"since": {string(after)}}
-	return page, c.do(ctx, c.timeout, "samples", http.MethodGet, "/samples", query, &page)
+	body, err := c.do(ctx, c.timeout, "samples", http.MethodGet, "/samples?"+query.Encode())
+	if err != nil {
+		return Page{}, err
+	}
+	page, err := decodePage(body)
+	if err != nil {
+		return Page{}, c.failed("samples", err)
+	}
+	return page, nil
 }
 
 // DropCaches makes the agent empty the node's page cache. This can take
@@ -152,8 +170,13 @@ func (c *Client) DropCaches(ctx context.Context) (node.Dropped, error) {
 	ctx, cancel := context.WithTimeout(ctx, dropTimeout)
 	defer cancel()
 	for {
+		body, err := c.do(ctx, dropTimeout, "drop caches", http.MethodPost, "/drop-caches")
 		var dropped node.Dropped
-		err := c.do(ctx, dropTimeout, "drop caches", http.MethodPost, "/drop-caches", nil, &dropped)
+		if err == nil {
+			if dropped, err = decodeDropped(body); err != nil {
+				err = c.failed("drop caches", err)
+			}
+		}
 		var busy *busyError
 		if !errors.As(err, &busy) {
 			return dropped, err
@@ -175,85 +198,128 @@ type busyError struct {
 
 func (e *busyError) Error() string { return e.text }
 
-// ClockOffset is how far a node's clock is ahead of this machine's clock. The
-// true offset is at most UncertaintyNs away from OffsetNs, unless this
-// machine's clock was set during the measurement.
+// ClockOffset is how far a node's clock is ahead of this machine's clock, at
+// most a year. The true offset is at most UncertaintyNs away from OffsetNs,
+// unless this machine's clock was set during the measurement.
 type ClockOffset struct {
 	OffsetNs      int64 `json:"offsetNs"`
 	UncertaintyNs int64 `json:"uncertaintyNs"`
 }
 
-// clockTries is how many times ClockOffset asks for the node's time. The answer
-// that came fastest gives the most exact offset, and only that one is used.
+// clockTries is how many times the node's clock is read to find its offset.
 const clockTries = 5
 
-// ClockOffset compares the node's clock with this machine's: the time in the
-// agent's answer with the time halfway between request and answer.
+// ClockOffset compares the node's clock with this machine's.
 func (c *Client) ClockOffset(ctx context.Context) (ClockOffset, error) {
-	var best ClockOffset
-	for try := range clockTries {
-		sent := time.Now()
-		info, err := c.Info(ctx)
-		if err != nil {
-			return ClockOffset{}, err
-		}
-		took := time.Since(sent)
-		if half := took.Nanoseconds() / 2; try == 0 || half < best.UncertaintyNs {
-			best = ClockOffset{info.NowWallNs - sent.UnixNano() - half, half}
-		}
-	}
-	return best, nil
+	clock, err := c.readClock(ctx)
+	return clock.ClockOffset, err
 }
 
-// do sends one request to the agent and decodes the JSON answer into result. It
-// does not repeat a failed request, since callers ask at regular intervals
-// anyway.
-func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, path string, query url.Values, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+// do sends one request to the agent and returns the body of the answer, which
+// is JSON. It does not repeat a failed request, since callers ask at regular
+// intervals anyway.
+func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, target string) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no whole answer within %v", timeout))
 	defer cancel()
-	resp, err := c.rest.R().SetContext(ctx).SetQueryParamsFromValues(query).Execute(method, path)
-	if err != nil {
-		if cause := context.Cause(ctx); errors.Is(cause, context.Canceled) {
-			return fmt.Errorf("agent %s: %s: %w", c.url, what, cause)
+	r, err := c.authorised(ctx, method, target)
+	if err == nil {
+		if err = c.check(r); err != nil {
+			return nil, c.failed(what, err)
 		}
-		kind, next := ErrUnreachable, "start `heddle agent` there, listening on that address (--listen, or --tls-cert and --tls-key)"
-		if hint := c.tlsHint(err); hint != "" {
-			kind, next = errUnreachableTLS, hint
-		}
-		return fmt.Errorf("agent %s: %s: %w: %w; %s", c.url, what, kind, err, next)
+		return r.body, nil
 	}
-	if err := c.check(resp); err != nil {
-		return fmt.Errorf("agent %s: %s: %w", c.url, what, err)
+	if errors.Is(err, ErrBadAnswer) {
+		return nil, c.failed(what, err)
 	}
-	if err := json.Unmarshal(resp.Body(), result); err != nil {
-		return fmt.Errorf("agent %s: %s: read the answer: %w", c.url, what, err)
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.Canceled) {
+		return nil, c.failed(what, cause)
 	}
-	return nil
+	kind, next := ErrUnreachable, "start `heddle agent` there, listening on that address (--listen, or --tls-cert and --tls-key)"
+	if hint := c.tlsHint(err); hint != "" {
+		kind, next = errUnreachableTLS, hint
+	} else if cause != nil {
+		err, next = cause, "see on the node whether `heddle agent` runs, and whether the network or the node is overloaded"
+	}
+	return nil, c.failed(what, fmt.Errorf("%w: %s; %s", kind, printable(err.Error(), maxErrorRunes), next))
 }
 
-func (c *Client) check(resp *resty.Response) error {
-	media, _, _ := mime.ParseMediaType(resp.Header().Get("Content-Type"))
-	var said refusal
-	_ = json.Unmarshal(resp.Body(), &said)
-	switch status := resp.StatusCode(); {
-	case status == http.StatusUnauthorized:
-		return fmt.Errorf("%w: the token in %s is not this agent's; copy the agent's token file", ErrUnauthorised, c.tokenFile)
-	case status == http.StatusTooManyRequests && said.Error != "":
-		seconds, _ := strconv.Atoi(resp.Header().Get("Retry-After"))
-		return &busyError{time.Duration(min(max(seconds, 1), 60)) * time.Second, said.Error}
-	case status == http.StatusForbidden && said.Error != "":
-		return fmt.Errorf("%w: %s", ErrForbidden, said.Error)
-	case said.Error != "":
-		return fmt.Errorf("%s: %s", resp.Status(), said.Error)
-	case status == http.StatusBadRequest && strings.Contains(resp.String(), "HTTP request to an HTTPS server"):
+func (c *Client) failed(what string, err error) error {
+	return fmt.Errorf("agent %s: %s: %w", c.url, what, err)
+}
+
+// authorised sends a request with the token that the agent accepted last. If the
+// agent refuses it, authorised sends the request with the other tokens.
+func (c *Client) authorised(ctx context.Context, method, target string) (reply, error) {
+	token := c.tokens.current()
+	for tried := []string{}; ; {
+		r, err := c.send(ctx, method, target, token)
+		if err != nil || r.status != http.StatusUnauthorized {
+			return r, err
+		}
+		tried = append(tried, token)
+		if token = c.tokens.other(tried); token == "" {
+			return r, nil
+		}
+	}
+}
+
+func (c *Client) send(ctx context.Context, method, target, token string) (reply, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.url+target, nil)
+	if err != nil {
+		return reply{}, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	// The transport is used without an http.Client: it follows no redirect, so the
+	// token is sent to no other server, and it keeps no cookie.
+	resp, err := c.transport.RoundTrip(request)
+	if err != nil {
+		return reply{}, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < http.StatusOK { // such an answer has no body that ends with ctx
+		return reply{}, fmt.Errorf("%w: status %d", ErrBadAnswer, resp.StatusCode)
+	}
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" {
+		return reply{}, fmt.Errorf("%w: it is compressed (%s), which was not asked for", ErrBadAnswer, printable(coding, 20))
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
+	if len(body) > maxAnswerBytes {
+		return reply{}, fmt.Errorf("%w: it is longer than %d bytes", ErrBadAnswer, maxAnswerBytes)
+	}
+	if err != nil {
+		return reply{}, fmt.Errorf("read the answer: %w", err)
+	}
+	return reply{resp.StatusCode, resp.Header, body}, nil
+}
+
+// check returns an error if a reply is not the agent's answer to the request.
+func (c *Client) check(r reply) error {
+	said, media := r.refusal(), r.media()
+	switch {
+	case r.status == http.StatusUnauthorized:
+		return fmt.Errorf("%w: no token in %s is one of this agent's; copy the agent's token file", ErrUnauthorised, c.tokens.file)
+	case r.status == http.StatusTooManyRequests && said != "":
+		seconds, _ := strconv.Atoi(r.header.Get("Retry-After"))
+		return &busyError{time.Duration(min(max(seconds, 1), 60)) * time.Second, said}
+	case r.status == http.StatusForbidden && said != "":
+		return fmt.Errorf("%w: %s", ErrForbidden, said)
+	case r.status == http.StatusBadRequest && strings.Contains(string(r.body), "HTTP request to an HTTPS server"):
 		return fmt.Errorf("%w: it serves TLS; %s", errUnreachableTLS,
 			"write https:// in its url in the cluster file, and the CA that signed its certificate as caFile")
-	case status != http.StatusOK || media != "application/json":
+	case r.status == http.StatusBadRequest && said != "":
+		return fmt.Errorf("%w: %s", ErrBadCursor, said)
+	case r.status != http.StatusOK && said != "":
+		return fmt.Errorf("%s: %s", r.statusText(), said)
+	case r.status != http.StatusOK || media != "application/json":
 		return fmt.Errorf("%w: the answer is not an agent's: %s, %q; check host and port (agents use %d by default)",
-			ErrUnreachable, resp.Status(), media, DefaultPort)
+			errNotAgent, r.statusText(), media, DefaultPort)
 	}
 	return nil
 }
+
+// errNotAgent is for answers of other servers.
+var errNotAgent = fmt.Errorf("%w: %w", ErrUnreachable, ErrBadAnswer)
 
 // errUnreachableTLS is for failed TLS connections. It wraps both
 // ErrUnreachable and ErrTLS.
@@ -277,7 +343,12 @@ func (c *Client) tlsHint(err error) string {
 	case errors.As(err, &host):
 		return "its certificate is for other names; give the agent a certificate (--tls-cert) for the host that its url in the cluster file names"
 	case errors.As(err, &invalid):
+		if invalid.Reason != x509.Expired {
+			return "its certificate cannot be used for a server; give the agent another one (--tls-cert), signed by the CA for server authentication"
+		}
 		return "its certificate is not valid now; give the agent another one (--tls-cert), or set the clocks right"
+	case strings.Contains(err.Error(), "protocol version"):
+		return "it knows no TLS version from 1.2 on; install the heddle of this machine on the node"
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response"):
 		return "it serves no TLS: write http:// in its url in the cluster file, or start it with --tls-cert and --tls-key"
 	}
@@ -291,11 +362,3 @@ func redact(raw string) string {
 	}
 	return "(not a URL)"
 }
-
-// noLog is a logger for resty that drops all messages, since the caller gets
-// every error anyway.
-type noLog struct{}
-
-func (noLog) Errorf(string, ...any) {}
-func (noLog) Warnf(string, ...any)  {}
-func (noLog) Debugf(string, ...any) {}

@@ -6,16 +6,20 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,7 +64,7 @@ func TestClientErrors(t *testing.T) {
 	if _, err := c.DropCaches(t.Context()); !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), "--allow-drop-caches") {
 		t.Errorf("drop caches: %v", err)
 	}
-	if _, err := c.Samples(t.Context(), "gibberish"); err == nil || !strings.Contains(err.Error(), "400") {
+	if _, err := c.Samples(t.Context(), "gibberish"); !errors.Is(err, ErrBadCursor) {
 		t.Errorf("bad cursor: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -95,28 +99,121 @@ func TestNewClientErrors(t *testing.T) {
 // TestTLS: with the right CA all is well; what does not fit is named, with the
 // URL and what to change.
 func TestTLS(t *testing.T) {
-	cert, key := makeCert(t, nil)
-	otherCert, otherKey := makeCert(t, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 2)} })
-	oldCert, oldKey := makeCert(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
-	secure, _ := serve(t, newAgent(t, Options{TLSCert: cert, TLSKey: key}))
-	other, _ := serve(t, newAgent(t, Options{TLSCert: otherCert, TLSKey: otherKey}))
-	old, _ := serve(t, newAgent(t, Options{TLSCert: oldCert, TLSKey: oldKey}))
+	ca, otherCA := newCA(t, nil), newCA(t, nil)
+	oldCA := newCA(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
+	self, selfKey := makeCert(t, nil)
+	serveCert := func(ca *testCA, change func(*x509.Certificate)) string {
+		cert, key := ca.sign(t, change)
+		url, _ := serve(t, newAgent(t, Options{TLSCert: cert, TLSKey: key}))
+		return url
+	}
+	secure := serveCert(ca, nil)
+	alone, _ := serve(t, newAgent(t, Options{TLSCert: self, TLSKey: selfKey}))
 	plain, _ := serve(t, newAgent(t, Options{}))
-	if _, err := newClient(t, ClientOptions{URL: secure, CAFile: cert}).Info(t.Context()); err != nil {
+	named := serveCert(ca, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"worker1", "*.cluster.example"} })
+	old := func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }
+	dialed := "" // the address that names lead to
+	try := func(url, ca string) error {
+		o := ClientOptions{URL: url, CAFile: ca}
+		if dialed != "" {
+			to := strings.TrimPrefix(dialed, "https://")
+			o.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, network, to)
+			}
+		}
+		_, err := newClient(t, o).Info(t.Context())
+		return err
+	}
+	if err := errors.Join(try(secure, ca.file), try(alone, self)); err != nil {
 		t.Errorf("with the CA: %v", err)
 	}
+	dialed = named
+	if err := errors.Join(try("https://worker1:9177", ca.file), try("https://a.cluster.example:9177", ca.file)); err != nil {
+		t.Errorf("with the CA, by name: %v", err)
+	}
+	const otherNames = "its certificate is for other names"
+	for _, url := range []string{"https://worker2:9177", "https://worker1.example:9177", "https://a.b.cluster.example:9177", "https://127.0.0.1:9177"} {
+		if err := try(url, ca.file); !errors.Is(err, ErrTLS) || !strings.Contains(err.Error(), otherNames) {
+			t.Errorf("%s, which is not in the certificate: %v", url, err)
+		}
+	}
+	dialed = ""
 	for _, c := range []struct{ name, url, ca, says string }{
 		{"no CA named", secure, "", "name it as caFile in the cluster file"},
-		{"another CA named", secure, otherCert, "not in " + otherCert + "; name the right one as caFile"},
-		{"certificate of another host", other, otherCert, "its certificate is for other names"},
-		{"certificate that ended", old, oldCert, "its certificate is not valid now"},
+		{"another CA named", secure, otherCA.file, "not in " + otherCA.file + "; name the right one as caFile"},
+		{"another CA's certificate", serveCert(otherCA, nil), ca.file, "not in " + ca.file},
+		{"a certificate that signs itself", alone, ca.file, "not in " + ca.file},
+		{"certificate of another host", serveCert(ca, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 2)} }), ca.file, otherNames},
+		{"certificate with a common name only", serveCert(ca, func(c *x509.Certificate) { c.IPAddresses, c.Subject.CommonName = nil, "127.0.0.1" }), ca.file, otherNames},
+		{"certificate that ended", serveCert(ca, old), ca.file, "its certificate is not valid now"},
+		{"certificate of later", serveCert(ca, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }), ca.file, "set the clocks right"},
+		{"CA that ended", serveCert(oldCA, nil), oldCA.file, "its certificate is not valid now"},
+		{"certificate for clients", serveCert(ca, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), ca.file, "cannot be used for a server"},
 		{"HTTP asked of an agent with TLS", "http" + strings.TrimPrefix(secure, "https"), "", "write https:// in its url in the cluster file"},
-		{"TLS asked of an agent without", "https" + strings.TrimPrefix(plain, "http"), cert, "start it with --tls-cert and --tls-key"},
+		{"TLS asked of an agent without", "https" + strings.TrimPrefix(plain, "http"), ca.file, "start it with --tls-cert and --tls-key"},
+		{"TLS 1.1 only", oldTLS(t, ca), ca.file, "install the heddle of this machine on the node"},
 	} {
-		_, err := newClient(t, ClientOptions{URL: c.url, CAFile: c.ca}).Info(t.Context())
+		err := try(c.url, c.ca)
 		if !errors.Is(err, ErrUnreachable) || !errors.Is(err, ErrTLS) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.url) {
 			t.Errorf("%s: error %v, want one that says %q and the URL", c.name, err, c.says)
 		}
+	}
+	// An agent refuses what is older than TLS 1.2.
+	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}}).
+		DialContext(t.Context(), "tcp", strings.TrimPrefix(secure, "https://"))
+	if err == nil {
+		conn.Close()
+		t.Error("an agent accepts TLS 1.1")
+	}
+}
+
+// oldTLS serves TLS 1.1 and nothing newer.
+func oldTLS(t *testing.T, ca *testCA) (url string) {
+	t.Helper()
+	certFile, keyFile := ca.sign(t, nil)
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestCertificateIsChanged: an agent serves a new certificate without being
+// started again, and keeps the one it has when the new files are of no use.
+func TestCertificateIsChanged(t *testing.T) {
+	ca, other := newCA(t, nil), newCA(t, nil)
+	cert, key := ca.sign(t, nil)
+	a := newAgent(t, Options{TLSCert: cert, TLSKey: key})
+	url, _ := serve(t, a)
+	works := func(ca string) bool {
+		_, err := newClient(t, ClientOptions{URL: url, CAFile: ca}).Info(t.Context())
+		return err == nil
+	}
+	write(t, cert, "no certificate")
+	a.Reread()
+	if !works(ca.file) {
+		t.Error("a broken file takes the place of a certificate")
+	}
+	newCert, newKey := other.sign(t, nil)
+	for from, to := range map[string]string{newCert: cert, newKey: key} {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.Reread()
+	if works(ca.file) || !works(other.file) {
+		t.Errorf("after the change: the old CA works %v, the new one %v", works(ca.file), works(other.file))
+	}
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Options{TokenFile: tokenFile(t), TLSCert: cert, TLSKey: key}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a key that all may read: %v", err)
 	}
 }
 
@@ -217,27 +314,67 @@ func closedAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// makeCert writes a certificate for 127.0.0.1 that signs itself, with what
-// change makes other.
+// testCA signs certificates.
+type testCA struct {
+	file string // its certificate
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newCA(t *testing.T, change func(*x509.Certificate)) *testCA {
+	t.Helper()
+	ca := &testCA{}
+	template := template(change)
+	template.IsCA, template.IPAddresses, template.Subject.CommonName = true, nil, "CA of "+t.Name()
+	ca.file, _, ca.cert, ca.key = signed(t, template, nil)
+	return ca
+}
+
+// sign writes a certificate for 127.0.0.1, with what change makes other.
+func (ca *testCA) sign(t *testing.T, change func(*x509.Certificate)) (certFile, keyFile string) {
+	t.Helper()
+	certFile, keyFile, _, _ = signed(t, template(change), ca)
+	return certFile, keyFile
+}
+
+// makeCert writes a certificate for 127.0.0.1 that signs itself.
 func makeCert(t *testing.T, change func(*x509.Certificate)) (certFile, keyFile string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	certFile, keyFile, _, _ = signed(t, template(change), nil)
+	return certFile, keyFile
+}
+
+func template(change func(*x509.Certificate)) *x509.Certificate {
 	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(1),
 		NotBefore:             time.Now().Add(-time.Hour),
 		NotAfter:              time.Now().Add(time.Hour),
 		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA:                  true,
 		BasicConstraintsValid: true,
 	}
 	if change != nil {
 		change(template)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return template
+}
+
+// signed writes a certificate and its key. It is signed by the CA or, if that is
+// nil, by itself.
+func signed(t *testing.T, template *x509.Certificate, ca *testCA) (certFile, keyFile string, cert *x509.Certificate, key *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
+		t.Fatal(err)
+	}
+	parent, by := template, key
+	if ca != nil {
+		parent, by = ca.cert, ca.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cert, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
 	}
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
@@ -248,5 +385,5 @@ func makeCert(t *testing.T, change func(*x509.Certificate)) (certFile, keyFile s
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	write(t, certFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	write(t, keyFile, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})))
-	return certFile, keyFile
+	return certFile, keyFile, cert, key
 }

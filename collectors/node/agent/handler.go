@@ -26,12 +26,16 @@ type Info struct {
 	IntervalMs    int64 `json:"intervalMs"`
 	KeptSamples   int   `json:"keptSamples"` // maximum number of samples that the agent keeps
 	DropCaches    bool  `json:"dropCaches"`  // whether the agent accepts requests to drop the page cache
+	// NoDropCaches says why the agent does not accept such requests, and what to
+	// do about it.
+	NoDropCaches string `json:"noDropCaches,omitempty"`
 	// Clock is the state of the node's clock. It is nil if the kernel does not
 	// report that.
 	Clock *node.Clock `json:"clock,omitempty"`
 	// NowWallNs is the time on the node's clock when the answer was written, in
-	// Unix ns.
+	// Unix ns. NowMonoNs is that time on the clock of the samples' MonoNs.
 	NowWallNs int64 `json:"nowWallNs"`
+	NowMonoNs int64 `json:"nowMonoNs"`
 }
 
 // Handler returns the HTTP handler for all URL paths of the agent.
@@ -45,6 +49,7 @@ func (a *Agent) Handler() http.Handler {
 	mux.HandleFunc("POST /drop-caches", a.serveDropCaches)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.authorised(r) {
+			a.refusals.warn("requests without a valid token refused", "from", r.RemoteAddr)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="heddle agent"`)
 			w.Header().Set("Connection", "close") // this makes the server close the connection, so that clients without the token do not use up the agent's maxConnections
 			refuse(w, http.StatusUnauthorized, "send the agent's token as Authorization: Bearer TOKEN")
@@ -55,13 +60,30 @@ func (a *Agent) Handler() http.Handler {
 	})
 }
 
-// authorised reports whether a request has the right token. It compares hashes
-// in a time that does not depend on the token, so that the token cannot be
-// guessed from the time.
+// tokenHashes are the hashes of the tokens that an agent accepts.
+type tokenHashes [][sha256.Size]byte
+
+func hashTokens(path string) (hashes tokenHashes, err error) {
+	tokens, err := ReadTokens(path)
+	for _, token := range tokens {
+		hashes = append(hashes, sha256.Sum256([]byte(token)))
+	}
+	return hashes, err
+}
+
+// authorised reports whether a request has a valid token. It compares hashes in
+// a time that does not depend on the tokens, so that no token can be guessed
+// from the time.
 func (a *Agent) authorised(r *http.Request) bool {
 	scheme, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	want, got := sha256.Sum256(a.token), sha256.Sum256([]byte(sent))
-	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+	if len(sent) > maxTokenBytes || !strings.EqualFold(scheme, "Bearer") {
+		return false
+	}
+	got, same := sha256.Sum256([]byte(sent)), 0
+	for _, want := range a.tokens.get() {
+		same |= subtle.ConstantTimeCompare(want[:], got[:])
+	}
+	return same == 1
 }
 
 func (a *Agent) serveInfo(w http.ResponseWriter, _ *http.Request) {
@@ -72,12 +94,13 @@ func (a *Agent) serveInfo(w http.ResponseWriter, _ *http.Request) {
 		StartedWallNs: a.started.UnixNano(),
 		IntervalMs:    a.opts.Interval.Milliseconds(),
 		KeptSamples:   a.ring.size,
-		DropCaches:    a.opts.AllowDropCaches,
+		DropCaches:    a.noDrops == "",
+		NoDropCaches:  a.noDrops,
 	}
 	if clock, ok := node.ReadClock(); ok {
 		info.Clock = &clock
 	}
-	info.NowWallNs = time.Now().UnixNano() // the time is read last, just before the answer is sent: ClockOffset assumes that request and answer take equally long
+	info.NowWallNs, info.NowMonoNs = a.sampler.Now() // the time is read last, just before the answer is sent: clients assume that request and answer take equally long
 	answer(w, info)
 }
 
@@ -91,8 +114,8 @@ func (a *Agent) serveSamples(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *Agent) serveDropCaches(w http.ResponseWriter, _ *http.Request) {
-	if !a.opts.AllowDropCaches {
-		refuse(w, http.StatusForbidden, "this agent may not drop caches; start it with --allow-drop-caches")
+	if a.noDrops != "" {
+		refuse(w, http.StatusForbidden, "this agent may not drop caches: "+a.noDrops)
 		return
 	}
 	if wait := a.drops.enter(); wait > 0 {

@@ -227,7 +227,17 @@ type pipes struct {
 	accept chan net.Conn
 	closed chan struct{}
 	close  func()
+	stop   func() // ends the agent
+	dialed atomic.Int32
 }
+
+// fromConn is a connection from an address of its own.
+type fromConn struct {
+	net.Conn
+	from net.Addr
+}
+
+func (c fromConn) RemoteAddr() net.Addr { return c.from }
 
 // servePipes runs an agent behind pipes until the test ends.
 func servePipes(t *testing.T, o Options) *pipes {
@@ -251,9 +261,14 @@ func servePipes(t *testing.T, o Options) *pipes {
 }
 
 func (l *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	n := l.dialed.Add(1)
+	return l.dialFrom(ctx, net.IPv4(10, 0, byte(n>>8), byte(n)))
+}
+
+func (l *pipes) dialFrom(ctx context.Context, ip net.IP) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {
-	case l.accept <- theirs:
+	case l.accept <- fromConn{theirs, &net.TCPAddr{IP: ip, Port: 1024}}:
 		return ours, nil
 	case <-l.closed:
 		return nil, net.ErrClosed

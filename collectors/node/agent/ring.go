@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,11 +11,16 @@ import (
 )
 
 const (
-	// maxKept is the maximum number of samples that an agent keeps. A sample with
-	// ten devices takes 2 KB, so the samples take at most some 200 MB of memory.
-	maxKept = 100_000
-	// maxPage is the maximum number of samples in one answer of an agent.
-	maxPage = 1000
+	// maxKept and maxKeptBytes are the maximum number of samples that an agent
+	// keeps, and of their bytes as JSON. A sample of a machine with four cores
+	// takes about 2 KB.
+	maxKept      = 100_000
+	maxKeptBytes = 64 << 20
+	// maxPage and maxPageBytes are the maximum number of samples in one answer of
+	// an agent, and of their bytes. An answer has at least one sample, if there is
+	// one.
+	maxPage      = 1000
+	maxPageBytes = 512 << 10
 )
 
 // Cursor is a position in the sequence of an agent's samples. Callers pass
@@ -44,41 +50,71 @@ type Page struct {
 	// Restarted is true if the requested cursor is from an earlier run of the
 	// agent. The samples of that run are gone; Lost does not count them.
 	Restarted bool `json:"restarted"`
+	// Refused is the number of samples in the agent's answer that the client left
+	// out, because no agent could have taken them. WhyRefused is the reason for the
+	// first. The agent sends neither.
+	Refused    int   `json:"-"`
+	WhyRefused error `json:"-"`
+}
+
+// encodedPage is a Page, as the agent sends it, with samples that are JSON
+// already.
+type encodedPage struct {
+	Samples   []json.RawMessage `json:"samples"`
+	Next      Cursor            `json:"next"`
+	More      bool              `json:"more"`
+	Lost      uint64            `json:"lost"`
+	Restarted bool              `json:"restarted"`
 }
 
 // ring keeps an agent's newest samples and overwrites the oldest. Each sample
-// has a number Seq, counted from 1 without gaps.
+// has a number Seq, counted from 1 without gaps. Samples are kept as JSON, so
+// that the memory they take is known, and no request has to encode them again.
 type ring struct {
-	mu    sync.Mutex
-	epoch int64 // number that differs from run to run of the agent, to recognise cursors of earlier runs
-	size  int
-	kept  []node.Sample // samples that the agent keeps; the sample with number Seq is at index (Seq-1) % size
-	last  uint64        // number (Seq) of the newest sample; 0 before the first sample
+	mu     sync.Mutex
+	epoch  int64 // number that differs from run to run of the agent, to recognise cursors of earlier runs
+	size   int
+	kept   []json.RawMessage // samples that the agent keeps; the sample with number Seq is at index (Seq-1) % size
+	oldest uint64            // number (Seq) of the oldest sample in memory; 1 before the first sample
+	last   uint64            // number (Seq) of the newest sample; 0 before the first sample
+	bytes  int               // sum of the lengths of the samples in memory
 }
 
 func newRing(size int, epoch int64) *ring {
-	return &ring{size: max(size, 1), epoch: epoch}
+	return &ring{size: max(size, 1), epoch: epoch, oldest: 1}
 }
 
 func (r *ring) add(s node.Sample) {
+	encoded, err := json.Marshal(s)
+	if err != nil { // JSON has no NaN and no infinite number, should a rate ever be one
+		encoded = json.RawMessage(fmt.Sprintf(`{"seq":%d,"wallNs":%d,"monoNs":%d,"intervalNs":%d,"absent":{"sample":%q}}`,
+			s.Seq, s.WallNs, s.MonoNs, s.IntervalNs, err.Error()))
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.kept) < r.size {
-		r.kept = append(r.kept, s)
-	} else {
-		r.kept[int((s.Seq-1)%uint64(r.size))] = s
+	at := r.index(s.Seq)
+	if at == len(r.kept) {
+		r.kept = append(r.kept, nil)
 	}
-	r.last = s.Seq
+	r.bytes += len(encoded) - len(r.kept[at])
+	r.kept[at], r.last = encoded, s.Seq
+	r.oldest = max(r.oldest, r.last-min(r.last, uint64(len(r.kept)))+1)
+	for ; r.bytes > maxKeptBytes && r.oldest < r.last; r.oldest++ {
+		at := r.index(r.oldest)
+		r.bytes -= len(r.kept[at])
+		r.kept[at] = nil
+	}
 }
 
+func (r *ring) index(seq uint64) int { return int((seq - 1) % uint64(r.size)) }
+
 // since returns the samples that follow the position in its parameter after,
-// oldest first, at most limit samples.
-func (r *ring) since(after Cursor, limit int) (Page, error) {
+// oldest first: at most limit samples of at most maxPageBytes.
+func (r *ring) since(after Cursor, limit int) (encodedPage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	oldest := r.last - uint64(len(r.kept)) + 1 // number (Seq) of the oldest sample in memory, or of the next sample while none is in memory
-	p := Page{Samples: []node.Sample{}}
-	from := oldest // number (Seq) of the first sample that the answer has
+	p := encodedPage{Samples: []json.RawMessage{}}
+	from := r.oldest // number (Seq) of the first sample that the answer has
 	switch after {
 	case FromOldest:
 	case FromNow:
@@ -94,12 +130,17 @@ func (r *ring) since(after Cursor, limit int) (Page, error) {
 		case seq > r.last:
 			return p, fmt.Errorf("cursor %q: it is after the newest sample of this agent", after)
 		default:
-			from = max(seq+1, oldest)
+			from = max(seq+1, r.oldest)
 			p.Lost = from - (seq + 1)
 		}
 	}
+	bytes := 0
 	for seq := from; seq <= r.last && len(p.Samples) < limit; seq++ {
-		p.Samples = append(p.Samples, r.kept[int((seq-1)%uint64(r.size))])
+		sample := r.kept[r.index(seq)]
+		if bytes += len(sample); bytes > maxPageBytes && len(p.Samples) > 0 {
+			break
+		}
+		p.Samples = append(p.Samples, sample)
 	}
 	end := from + uint64(len(p.Samples)) - 1
 	p.More = end < r.last

@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"encoding/json"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,8 +50,8 @@ func TestRingAgainstAList(t *testing.T) {
 				}
 				seen += p.Lost
 				for _, s := range p.Samples {
-					if seen++; s.Seq != seen {
-						t.Fatalf("sample %d where %d was next", s.Seq, seen)
+					if seen++; seqOf(t, s) != seen {
+						t.Fatalf("sample %s where %d was next", s, seen)
 					}
 				}
 				if p.More != (seen < added) {
@@ -100,10 +103,41 @@ func TestCursors(t *testing.T) {
 			continue
 		}
 		if err != nil || uint64(len(p.Samples)) != c.count || p.Lost != c.lost || p.Restarted != c.restarted ||
-			p.Next != "7.10" || p.More || c.count > 0 && p.Samples[0].Seq != c.first {
+			p.Next != "7.10" || p.More || c.count > 0 && seqOf(t, p.Samples[0]) != c.first {
 			t.Errorf("%q: %+v, %v; want %d from %d, %d lost, restarted %v", c.after, p, err, c.count, c.first, c.lost, c.restarted)
 		}
 	}
+}
+
+// TestRingBytes: samples that are large push older ones out before the ring has
+// its number of samples, and make answers of few samples.
+func TestRingBytes(t *testing.T) {
+	r := newRing(maxKept, 7)
+	large := node.Sample{Absent: map[string]string{"disk": strings.Repeat("x", maxPageBytes/2+1)}}
+	const added = 2*maxKeptBytes/maxPageBytes + 10
+	for large.Seq = 1; large.Seq <= added; large.Seq++ {
+		r.add(large)
+	}
+	if r.bytes > maxKeptBytes || r.bytes < maxKeptBytes-maxPageBytes || r.oldest == 1 {
+		t.Errorf("%d bytes kept, the oldest sample is %d; want at most %d bytes", r.bytes, r.oldest, maxKeptBytes)
+	}
+	p, err := r.since("7.0", maxPage)
+	if err != nil || len(p.Samples) != 1 || seqOf(t, p.Samples[0]) != r.oldest || p.Lost != r.oldest-1 || !p.More {
+		t.Errorf("%d samples, %d lost, more %v, %v; want one, from %d", len(p.Samples), p.Lost, p.More, err, r.oldest)
+	}
+	r.add(node.Sample{Seq: added + 1, Load: &node.Load{Load1: math.Inf(1)}})
+	p, err = r.since(Cursor("7."+strconv.Itoa(added)), maxPage)
+	if err != nil || len(p.Samples) != 1 || !strings.Contains(string(p.Samples[0]), "unsupported value") {
+		t.Errorf("a sample that JSON cannot hold: %s, %v; want one that says so", p.Samples, err)
+	}
+}
+
+func seqOf(t interface{ Fatal(...any) }, encoded []byte) uint64 {
+	var s node.Sample
+	if err := json.Unmarshal(encoded, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Seq
 }
 
 func FuzzCursor(f *testing.F) {

@@ -13,42 +13,60 @@ import (
 const (
 	minTokenBytes = 16
 	maxTokenBytes = 1024
+	// maxTokens is the number of tokens that are valid at the same time: while
+	// tokens are changed, the old one and the new one.
+	maxTokens = 2
 )
 
-// ReadToken reads an agent's bearer token from the first line of a file. It
-// fails if other users can read the file. No error text contains a part of the
-// token.
-func ReadToken(path string) (string, error) {
+// ReadTokens reads bearer tokens from a file of one or two lines. An agent
+// accepts each of them. A client sends the first, and the other one if an agent
+// refuses the first. ReadTokens fails if other users can read the file. No error
+// text contains a part of a token.
+func ReadTokens(path string) ([]string, error) {
 	if path == "" {
-		return "", errors.New("no token file given")
+		return nil, errors.New("no token file given")
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("read token: %w", err)
+		return nil, fmt.Errorf("read token: %w", err)
 	}
 	defer f.Close()
-	st, err := f.Stat()
+	if err := private(f); err != nil {
+		return nil, fmt.Errorf("token file %w", err)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxTokens*(maxTokenBytes+2)+1))
 	if err != nil {
-		return "", fmt.Errorf("read token: %w", err)
+		return nil, fmt.Errorf("read token: %w", err)
 	}
-	if st.Mode().Perm()&0o007 != 0 {
-		return "", fmt.Errorf("token file %s: every user of this machine may read or write it; chmod 600 it", path)
+	tokens := strings.Fields(string(data))
+	if len(tokens) == 0 || len(tokens) > maxTokens || strings.Count(strings.TrimSpace(string(data)), "\n") != len(tokens)-1 {
+		return nil, fmt.Errorf("token file %s: want one token a line, and one or two lines; `openssl rand -hex 32` writes a token", path)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxTokenBytes+1))
-	if err != nil {
-		return "", fmt.Errorf("read token: %w", err)
-	}
-	token := strings.TrimSpace(string(data))
-	if len(token) < minTokenBytes || len(data) > maxTokenBytes {
-		return "", fmt.Errorf("token file %s: want one line of %d to %d characters, such as `openssl rand -hex 32` writes",
-			path, minTokenBytes, maxTokenBytes)
-	}
-	for _, c := range []byte(token) {
-		if c <= ' ' || c > '~' {
-			return "", fmt.Errorf("token file %s: want one line of printable characters without spaces", path)
+	for _, token := range tokens {
+		if len(token) < minTokenBytes || len(token) > maxTokenBytes {
+			return nil, fmt.Errorf("token file %s: want tokens of %d to %d characters, such as `openssl rand -hex 32` writes",
+				path, minTokenBytes, maxTokenBytes)
+		}
+		for _, c := range []byte(token) {
+			if c <= ' ' || c > '~' {
+				return nil, fmt.Errorf("token file %s: want printable characters only", path)
+			}
 		}
 	}
-	return token, nil
+	return tokens, nil
+}
+
+// private returns an error if every user of this machine can read or write the
+// file.
+func private(f *os.File) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if st.Mode().Perm()&0o007 != 0 {
+		return fmt.Errorf("%s: every user of this machine may read or write it; chmod 600 it", f.Name())
+	}
+	return nil
 }
 
 // CreateToken writes a new random bearer token to a file that only this user

@@ -3,41 +3,51 @@ package agent
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-func TestReadToken(t *testing.T) {
+func TestReadTokens(t *testing.T) {
+	const second = "another-horse-battery-staple"
 	for _, c := range []struct {
 		name, text string
 		mode       os.FileMode
-		want       string
+		tokens     []string
+		wantErr    string
 	}{
-		{"good", "  " + testToken + "\n", 0o600, ""},
-		{"shared with a group", testToken, 0o640, ""},
-		{"open to all", testToken, 0o644, "chmod 600"},
-		{"empty", "", 0o600, "16 to 1024 characters"},
-		{"short", "123456789012345", 0o600, "16 to 1024 characters"},
-		{"long", strings.Repeat("x", 2000), 0o600, "16 to 1024 characters"},
-		{"two lines", testToken + "\n" + testToken, 0o600, "printable"},
-		{"binary", testToken + "\x00\xff", 0o600, "printable"},
+		{"one", "  " + testToken + "\n", 0o600, []string{testToken}, ""},
+		{"two", testToken + "\n" + second + "\n", 0o600, []string{testToken, second}, ""},
+		{"two, of Windows", testToken + "\r\n" + second + "\r\n", 0o600, []string{testToken, second}, ""},
+		{"two of the greatest length", strings.Repeat("x", 1024) + "\n" + strings.Repeat("y", 1024) + "\n", 0o600, []string{strings.Repeat("x", 1024), strings.Repeat("y", 1024)}, ""},
+		{"shared with a group", testToken, 0o640, []string{testToken}, ""},
+		{"open to all", testToken, 0o644, nil, "chmod 600"},
+		{"empty", "", 0o600, nil, "one or two lines"},
+		{"an empty line between", testToken + "\n\n" + second, 0o600, nil, "one or two lines"},
+		{"three", testToken + "\n" + second + "\n" + testToken + "3", 0o600, nil, "one or two lines"},
+		{"two on one line", testToken + " " + second, 0o600, nil, "one or two lines"},
+		{"short", "123456789012345", 0o600, nil, "16 to 1024 characters"},
+		{"second short", testToken + "\n123456789012345", 0o600, nil, "16 to 1024 characters"},
+		{"long", strings.Repeat("x", 1025), 0o600, nil, "16 to 1024 characters"},
+		{"endless", strings.Repeat("x", 1<<20), 0o600, nil, "16 to 1024 characters"},
+		{"binary", testToken + "\x00\xff", 0o600, nil, "printable"},
 	} {
 		path := filepath.Join(t.TempDir(), "token")
 		write(t, path, c.text)
 		if err := os.Chmod(path, c.mode); err != nil {
 			t.Fatal(err)
 		}
-		token, err := ReadToken(path)
+		tokens, err := ReadTokens(path)
 		switch {
-		case c.want == "" && (err != nil || token != testToken):
-			t.Errorf("%s: %q, %v", c.name, token, err)
-		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-			t.Errorf("%s: error %v, want one that says %q", c.name, err, c.want)
+		case c.wantErr == "" && (err != nil || !slices.Equal(tokens, c.tokens)):
+			t.Errorf("%s: %q, %v", c.name, tokens, err)
+		case c.wantErr != "" && (err == nil || !strings.Contains(err.Error(), c.wantErr)):
+			t.Errorf("%s: error %v, want one that says %q", c.name, err, c.wantErr)
 		case err != nil && c.text != "" && strings.Contains(err.Error(), strings.TrimSpace(c.text)):
 			t.Errorf("%s: the error tells the token: %v", c.name, err)
 		}
 	}
-	if _, err := ReadToken(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, err := ReadTokens(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("no file: %v", err)
 	}
 }
@@ -52,7 +62,7 @@ func TestCreateToken(t *testing.T) {
 	if err != nil || st.Mode().Perm() != 0o600 {
 		t.Fatalf("mode %v, %v; want 0600", st.Mode(), err)
 	}
-	first, err := ReadToken(path)
+	first, err := ReadTokens(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +70,7 @@ func TestCreateToken(t *testing.T) {
 	if err != nil || created {
 		t.Errorf("created again: %v, %v", created, err)
 	}
-	if again, err := ReadToken(path); again != first {
+	if again, err := ReadTokens(path); !slices.Equal(again, first) {
 		t.Errorf("the token changed, %v", err)
 	}
 	if _, err := CreateToken("/proc/none/token"); err == nil || !strings.Contains(err.Error(), "create token") {

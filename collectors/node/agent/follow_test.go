@@ -1,0 +1,394 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"heddle/collectors/node"
+)
+
+const newToken = "another-horse-battery-staple"
+
+// TestRotation changes the token of two agents and of a harness that follows
+// them, in the three steps of the README. No sample is lost, and no request
+// fails.
+func TestRotation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours := tokenFile(t)
+		var agents []*Agent
+		var followers []*Follower
+		for range 2 {
+			a, l := samplingAgent(t, tokenFile(t))
+			agents = append(agents, a)
+			c := newClient(t, ClientOptions{URL: "http://node:9177", TokenFile: ours, DialContext: l.dial})
+			followers = append(followers, c.Follow())
+		}
+		last := make([]uint64, len(followers))
+		follow := func(step string) {
+			t.Helper()
+			for range 3 {
+				<-time.After(2 * time.Second)
+				for i, f := range followers {
+					b, err := f.Next(t.Context())
+					if err != nil || b.Lost != 0 || b.Refused != 0 || b.Restarted {
+						t.Errorf("%s, agent %d: %+v, %v", step, i, b, err)
+					}
+					for _, s := range b.Samples {
+						if last[i] != 0 && s.Seq != last[i]+1 {
+							t.Errorf("%s, agent %d: sample %d after %d", step, i, s.Seq, last[i])
+						}
+						last[i] = s.Seq
+					}
+				}
+			}
+		}
+		set := func(path, tokens string) { // as the README says: a new file takes the place of the old one
+			write(t, path+".new", tokens)
+			if err := os.Rename(path+".new", path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		follow("before")
+		set(agents[0].opts.TokenFile, testToken+"\n"+newToken+"\n")
+		follow("while only one agent has both tokens")
+		set(agents[1].opts.TokenFile, testToken+"\n"+newToken+"\n")
+		follow("while agents have both tokens")
+		set(ours, newToken+"\n")
+		follow("after the harness has the new token")
+		set(agents[0].opts.TokenFile, newToken+"\n")
+		follow("after one agent forgot the old token")
+		set(agents[1].opts.TokenFile, newToken+"\n")
+		follow("after all forgot the old token")
+		for i, a := range agents {
+			if w := ask(t, a.Handler(), "GET /info"); w.Code != http.StatusUnauthorized {
+				t.Errorf("agent %d takes the old token: %d", i, w.Code)
+			}
+		}
+		if last[0] < 30 || last[1] < 30 {
+			t.Errorf("followed to samples %v, want the whole time", last)
+		}
+	})
+}
+
+// TestHarnessFirst changes the harness's file to both tokens before the agents'.
+// It then sends what an agent accepts.
+func TestHarnessFirst(t *testing.T) {
+	ours, theirs := tokenFile(t), tokenFile(t)
+	write(t, ours, newToken+"\n"+testToken+"\n")
+	url, _ := serve(t, newAgentOf(t, theirs, Options{}))
+	c := newClient(t, ClientOptions{URL: url, TokenFile: ours})
+	for range 2 {
+		if _, err := c.Info(t.Context()); err != nil {
+			t.Errorf("with a token that the agent does not know yet first: %v", err)
+		}
+	}
+	if got := c.tokens.current(); got != testToken {
+		t.Errorf("the client goes on with %s, want the token that was accepted", got)
+	}
+}
+
+// TestTokenFileIsReread has changes of an agent's token file that are of use,
+// and some that are of none and change nothing.
+func TestTokenFileIsReread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := tokenFile(t)
+		a := newAgentOf(t, path, Options{})
+		for _, c := range []struct {
+			name, text string
+			mode       os.FileMode
+			old, new   int // status of a request with the old and with the new token
+		}{
+			{"as it was", testToken + "\n", 0o600, 200, 401},
+			{"both", testToken + "\n" + newToken + "\n", 0o600, 200, 200},
+			{"emptied by mistake", "", 0o600, 200, 200},
+			{"made readable by mistake", newToken, 0o644, 200, 200},
+			{"the new one", newToken, 0o600, 401, 200},
+			{"removed by mistake", "", 0, 401, 200},
+			{"the old one again", testToken, 0o440, 200, 401},
+		} {
+			<-time.After(2 * rereadInterval)
+			var err error
+			if err = os.Remove(path); c.mode != 0 {
+				write(t, path, c.text)
+				err = os.Chmod(path, c.mode)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for token, want := range map[string]int{testToken: c.old, newToken: c.new} {
+				if got := askWith(t, a.Handler(), token, "GET /info").Code; got != want {
+					t.Errorf("%s: %d for %s, want %d", c.name, got, token, want)
+				}
+			}
+		}
+	})
+}
+
+// TestComesBack: a harness that could not reach an agent for a while gets the
+// samples of that while. What the agent has overwritten, or lost when it was
+// started again, is counted.
+func TestComesBack(t *testing.T) {
+	for _, x := range []struct {
+		name      string
+		away      time.Duration // how long the harness cannot reach the agent, which keeps samples of a minute
+		restart   bool          // the agent is started again in the middle of that
+		samples   int
+		lost      int
+		restarted bool
+	}{
+		{"for a short while", 30 * time.Second, false, 30, 0, false},
+		{"for longer than the agent keeps samples", 100 * time.Second, false, 60, 40, false},
+		{"while the agent restarts", 40 * time.Second, true, 20, 20, true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, l := samplingAgent(t, tokenFile(t))
+				reachable := true
+				c := newClient(t, ClientOptions{URL: "http://node:9177", DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+					if !reachable {
+						return nil, errors.New("no route to host")
+					}
+					return l.dial(ctx, network, address)
+				}})
+				f := c.Follow()
+				<-time.After(5*time.Second + 500*time.Millisecond)
+				b := all(t, f)
+				if len(b.Samples) < 5 || b.Lost != 0 {
+					t.Errorf("at first: %d samples, %d lost; want 5 of 5", len(b.Samples), b.Lost)
+				}
+				reachable = false
+				c.Close()
+				<-time.After(x.away / 2)
+				if _, err := f.Next(t.Context()); !errors.Is(err, ErrUnreachable) {
+					t.Errorf("away: %v", err)
+				}
+				if x.restart {
+					l.stop()
+					_, l = samplingAgent(t, tokenFile(t))
+				}
+				<-time.After(x.away / 2)
+				reachable = true
+				b = all(t, f)
+				if d := len(b.Samples) - x.samples; d < -1 || d > 1 {
+					t.Errorf("%d samples, want %d", len(b.Samples), x.samples)
+				}
+				if d := b.Lost - x.lost; d < -1 || d > 1 {
+					t.Errorf("%d lost, want %d", b.Lost, x.lost)
+				}
+				if b.Restarted != x.restarted || b.Refused != 0 {
+					t.Errorf("restarted %v, %d refused (%v)", b.Restarted, b.Refused, b.WhyRefused)
+				}
+				if last := b.Samples[len(b.Samples)-1]; time.Since(last.At) > 1100*time.Millisecond || time.Since(last.At) < 0 {
+					t.Errorf("the last sample is of %v ago", time.Since(last.At))
+				}
+			})
+		})
+	}
+}
+
+// TestAgentThatComesLate: an agent that could not be reached at the beginning
+// gives the samples since then.
+func TestAgentThatComesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, l := samplingAgent(t, tokenFile(t))
+		<-time.After(20 * time.Second) // samples before the beginning, which nobody asks for
+		up := false
+		f := newClient(t, ClientOptions{URL: "http://node:9177", DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if !up {
+				return nil, errors.New("connection refused")
+			}
+			return l.dial(ctx, network, address)
+		}}).Follow()
+		for range 10 {
+			if _, err := f.Next(t.Context()); err == nil {
+				t.Fatal("reached")
+			}
+			<-time.After(time.Second)
+		}
+		up = true
+		b := all(t, f)
+		if len(b.Samples) < 9 || len(b.Samples) > 11 || b.Lost > 1 {
+			t.Errorf("%d samples, %d lost; want the 10 since the beginning", len(b.Samples), b.Lost)
+		}
+	})
+}
+
+// lie answers one request of a Follower, which asked at a time since the start.
+type lie func(elapsed time.Duration, info *Info, p *Page)
+
+// TestLies has agents whose answers are JSON of an agent, and cannot be true.
+func TestLies(t *testing.T) {
+	honest := func(elapsed time.Duration, p *Page) {
+		n := uint64(elapsed/time.Second) + 1
+		p.Samples, p.Next = []node.Sample{{Seq: n, WallNs: time.Now().UnixNano(), MonoNs: elapsed.Nanoseconds(), IntervalNs: 1e9}}, Cursor(fmt.Sprintf("7.%d", n))
+	}
+	for _, x := range []struct {
+		name             string
+		lie              lie
+		taken, minRefuse int // of 20 polls, one a second
+		lost             int
+		offset           time.Duration
+	}{
+		{"none", func(time.Duration, *Info, *Page) {}, 20, 0, 0, 0},
+		{"a clock 5 s ahead", func(_ time.Duration, info *Info, p *Page) {
+			info.NowWallNs += 5e9
+			p.Samples[0].WallNs += 5e9
+		}, 20, 0, 0, 5 * time.Second},
+		{"a clock that was never set", func(_ time.Duration, info *Info, _ *Page) { info.NowWallNs = 1e9 }, 20, 0, 0, -maxOffset},
+		{"a clock of the year 2116", func(_ time.Duration, info *Info, _ *Page) { info.NowWallNs = 1 << 62 }, 0, 0, 0, 0},
+		{"a clock that is set back", func(e time.Duration, info *Info, p *Page) {
+			if e > 10*time.Second {
+				info.NowWallNs -= 3600e9
+				p.Samples[0].WallNs -= 3600e9
+			}
+		}, 20, 0, 0, 0},
+		{"samples of the future", func(_ time.Duration, _ *Info, p *Page) { p.Samples[0].MonoNs += 3600e9 }, 0, 20, 0, 0},
+		{"samples that go back", func(e time.Duration, _ *Info, p *Page) {
+			if e > 10*time.Second {
+				p.Samples[0].MonoNs -= 5e9
+			}
+		}, 16, 4, 0, 0},
+		{"the same number again", func(e time.Duration, _ *Info, p *Page) {
+			if e > 10*time.Second {
+				p.Samples[0].Seq = 5
+			}
+		}, 15, 4, 5, 0},
+		{"a number far ahead", func(e time.Duration, _ *Info, p *Page) {
+			if e > 10*time.Second {
+				p.Samples[0].Seq += 1 << 60
+			}
+		}, 20, 0, 12, 0},
+		{"ten thousand lost", func(_ time.Duration, _ *Info, p *Page) { p.Lost = 1 << 63 }, 20, 0, 0, 0},
+		{"always more", func(_ time.Duration, _ *Info, p *Page) { p.More, p.Samples = true, nil }, 0, 0, 0, 0},
+		{"a page of a thousand each time", func(e time.Duration, _ *Info, p *Page) {
+			one := p.Samples[0]
+			p.Samples, p.More = nil, true
+			for i := range uint64(1000) {
+				one.Seq = 1 + uint64(e/time.Second)*1000 + i
+				p.Samples = append(p.Samples, one)
+			}
+		}, burst + 190, 15_000, 1000, 0},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				c := hostileClient(t, nil)
+				c.transport.DialContext = func(context.Context, string, string) (net.Conn, error) { panic("not dialed") }
+				c.transport.RegisterProtocol("http", liar(func(path string) any {
+					elapsed := time.Since(start)
+					info, p := Info{NowWallNs: time.Now().UnixNano(), NowMonoNs: elapsed.Nanoseconds()}, Page{}
+					honest(elapsed, &p)
+					if x.lie(elapsed, &info, &p); path == "/info" {
+						return info
+					}
+					return p
+				}))
+				f := c.Follow()
+				taken, refused, lost := 0, 0, 0
+				var clock ClockOffset
+				for range 20 {
+					b, err := f.Next(t.Context())
+					if err != nil {
+						checkText(t, err.Error())
+					}
+					if b.More && x.name == "always more" {
+						t.Error("asked at once again for nothing")
+					}
+					taken, refused, lost = taken+len(b.Samples), refused+b.Refused, lost+b.Lost
+					if err == nil {
+						clock = b.Clock
+					}
+					for _, s := range b.Samples {
+						if at := s.At.Sub(start); at < 0 || s.At.After(time.Now().Add(timeTolerance)) {
+							t.Errorf("a sample of %v from the start", at)
+						}
+					}
+					<-time.After(time.Second)
+				}
+				if taken != x.taken || refused < x.minRefuse || lost > x.lost || time.Duration(clock.OffsetNs).Round(time.Second) != x.offset {
+					t.Errorf("%d taken, %d refused, %d lost, clock off by %v; want %d, at least %d, at most %d, %v",
+						taken, refused, lost, time.Duration(clock.OffsetNs), x.taken, x.minRefuse, x.lost, x.offset)
+				}
+			})
+		})
+	}
+}
+
+// liar answers requests by path.
+type liar func(path string) any
+
+func (l liar) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := json.Marshal(l(r.URL.Path))
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: readCloser{strings.NewReader(string(body))},
+	}, nil
+}
+
+type readCloser struct{ *strings.Reader }
+
+func (readCloser) Close() error { return nil }
+
+// all follows until the agent has no more, in one batch.
+func all(t *testing.T, f *Follower) (sum Batch) {
+	t.Helper()
+	for {
+		b, err := f.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Samples = append(sum.Samples, b.Samples...)
+		sum.Lost += b.Lost
+		sum.Refused += b.Refused
+		sum.Restarted = sum.Restarted || b.Restarted
+		if !b.More {
+			return sum
+		}
+	}
+}
+
+// samplingAgent serves an agent behind pipes that measures once a second and
+// keeps samples of a minute, until the test ends or the pipes are closed.
+func samplingAgent(t *testing.T, token string) (*Agent, *pipes) {
+	t.Helper()
+	root := procRoot(t)
+	write(t, filepath.Join(root, "loadavg"), "0.5 0.4 0.3 1/2 3\n")
+	a := newAgentOf(t, token, Options{Interval: time.Second, Keep: time.Minute, Sample: node.Options{ProcRoot: root}})
+	l := &pipes{accept: make(chan net.Conn), closed: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- a.Serve(ctx, l) }()
+	stop := sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	l.close = sync.OnceFunc(func() { close(l.closed) })
+	l.stop = stop
+	t.Cleanup(stop)
+	return a, l
+}
+
+func newAgentOf(t *testing.T, token string, o Options) *Agent {
+	t.Helper()
+	o.Listen, o.TokenFile = "127.0.0.1:0", token
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
