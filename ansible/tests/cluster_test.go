@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"heddle/ansible/tests/hosts"
 	"heddle/harness/lab"
@@ -41,18 +42,14 @@ func TestCluster(t *testing.T) {
 		name string
 		test func(*testing.T, *cluster)
 	}{
-		{"check from nothing", testCheckFromNothing},
-		{"site", func(t *testing.T, c *cluster) { c.play(t, "site") }},
-		{"doctor", testDoctor},
+		{"as the README says", testReadme},
 		{"units", testUnits},
-		{"steered WordCount", testSteered},
 		{"site again", testSiteAgain},
 		{"check of a change", testCheckOfChange},
 		{"upgrade", testUpgrade},
 		{"steering", testSteering},
 		{"no secret", testNoSecret},
 		{"faults", testFaults},
-		{"collect", testCollect},
 		{"teardown", func(t *testing.T, c *cluster) {
 			c.play(t, "teardown", "-e", "heddle_teardown=yes")
 			for _, host := range c.hosts.Names {
@@ -72,16 +69,110 @@ func TestCluster(t *testing.T) {
 
 // cluster is what the parts of TestCluster share.
 type cluster struct {
-	hosts     *hosts.Hosts
-	dir       string
-	inventory string // the user's
-	env       []string
-	said      bytes.Buffer // all that playbooks have printed
+	hosts        *hosts.Hosts
+	dir          string // the controller's
+	inventory    string
+	binary       string // heddle
+	archive, sum string // Hadoop, and its SHA-256
+	env          []string
+	said         bytes.Buffer // all that playbooks have printed
 }
 
-// testCheckFromNothing: check mode needs nothing of what site would make.
-func testCheckFromNothing(t *testing.T, c *cluster) {
-	for host, changed := range c.play(t, "site", "--check") {
+// testReadme does what the README tells the owner of machines to do, word for word,
+// and looks at what comes of it.
+func testReadme(t *testing.T, c *cluster) {
+	looks := map[string]func(*testing.T, *cluster, string){
+		"cp -r ansible/examples/inventory blue": func(t *testing.T, c *cluster, _ string) { c.edit(t) },
+		"site --check":                          lookAtCheck,
+		"heddle doctor":                         lookAtDoctor,
+		"heddle run":                            lookAtRun,
+		"heddle.cluster.collect":                lookAtCollected,
+	}
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = bytes.Cut(text, []byte("\n## A cluster of your own\n"))
+	text, _, _ = bytes.Cut(text, []byte("\n## "))
+	looked := 0
+	for _, step := range steps(string(text)) {
+		begun := time.Now()
+		out := c.do(t, step)
+		t.Logf("%v: %s", time.Since(begun).Round(100*time.Millisecond), step.line)
+		for part, look := range looks {
+			if strings.Contains(step.line, part) {
+				look(t, c, out)
+				looked++
+			}
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	if looked != len(looks) {
+		t.Errorf("the README has %d of the %d commands that this test looks at", looked, len(looks))
+	}
+}
+
+// step is a command of the README, or a file that it has written.
+type step struct {
+	file      string // empty for a command
+	line      string // the command, or the file's content
+	onHarness bool   // on the harness host as heddle's user; else on the controller
+}
+
+// steps returns the commands and files of a part of the README, in their order.
+func steps(text string) []step {
+	var found []step
+	var file, content string
+	onHarness := false
+	for line := range strings.Lines(text) {
+		command, deep := strings.CutPrefix(line, "    ")
+		fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case isFence && fence == "":
+			found = append(found, step{file, content, true})
+			file, content = "", ""
+		case isFence:
+			_, file, _ = strings.Cut(fence, " ")
+		case file != "":
+			content += line
+		case deep:
+			found = append(found, step{"", strings.TrimSpace(command), onHarness})
+		case strings.TrimSpace(line) != "":
+			onHarness = strings.HasPrefix(line, "On the harness host") || onHarness && !strings.HasSuffix(line, ":\n")
+		}
+	}
+	return found
+}
+
+// do does one step, and returns what it prints.
+func (c *cluster) do(t *testing.T, s step) string {
+	t.Helper()
+	switch {
+	case s.file != "":
+		c.put(t, "harness", "/var/lib/heddle/"+s.file, s.line)
+		return ""
+	case s.onHarness:
+		return c.on(t, "harness", "runuser -u heddle -- sh -c 'cd; "+s.line+"'")
+	case strings.Contains(s.line, "go build"):
+		return "" // the test has built it
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", s.line)
+	cmd.Dir, cmd.Env = c.dir, c.env
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true} // without a terminal, passwords are asked for on standard input
+	cmd.Stdin = strings.NewReader(password + password)
+	out, err := cmd.CombinedOutput()
+	c.said.Write(out)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", s.line, err, out)
+	}
+	return string(out)
+}
+
+// lookAtCheck: check mode needs nothing of what site would make, and makes nothing.
+func lookAtCheck(t *testing.T, c *cluster, out string) {
+	for host, changed := range changes(out) {
 		if changed == 0 {
 			t.Errorf("%s: check mode finds nothing to change", host)
 		}
@@ -91,9 +182,8 @@ func testCheckFromNothing(t *testing.T, c *cluster) {
 	}
 }
 
-// testDoctor: heddle finds no fault with the cluster.
-func testDoctor(t *testing.T, c *cluster) {
-	report := c.heddle(t, "doctor --cluster /etc/heddle/cluster.yaml")
+// lookAtDoctor: heddle finds no fault with the cluster.
+func lookAtDoctor(t *testing.T, _ *cluster, report string) {
 	for _, feature := range []string{"captured", "run", "steered", "cached", "measured"} {
 		if !strings.Contains(report, feature+": yes") {
 			t.Errorf("doctor does not find the cluster %s:\n%s", feature, report)
@@ -103,6 +193,42 @@ func testDoctor(t *testing.T, c *cluster) {
 		t.Errorf("doctor misses something:\n%s", report)
 	}
 	t.Log(report)
+}
+
+// lookAtRun: a WordCount under the model fifo is captured, and each of its
+// containers is where the model put it.
+func lookAtRun(t *testing.T, _ *cluster, out string) {
+	var result any
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatalf("heddle run prints no JSON: %v\n%s", err, out)
+	}
+	counts := map[string]float64{}
+	find(result, func(key string, value any) {
+		if n, is := value.(float64); is {
+			counts[key] += n
+		}
+	})
+	if counts["decisions"] == 0 || counts["honoured"] != counts["decisions"] {
+		t.Errorf("of %v decisions, %v were honoured; want all\n%s", counts["decisions"], counts["honoured"], out)
+	}
+	t.Logf("%v decisions, %v honoured", counts["decisions"], counts["honoured"])
+}
+
+// lookAtCollected: traces and logs are on the controller.
+func lookAtCollected(t *testing.T, c *cluster, _ string) {
+	dir := filepath.Join(c.dir, "collected")
+	for file, want := range map[string]string{
+		"master/hadoop-logs.tar.gz": "resourcemanager.log", "worker3/hadoop-logs.tar.gz": "nodemanager.log", "harness/runs.tar.gz": "trace.heddle",
+	} {
+		out, err := exec.CommandContext(t.Context(), "tar", "-tzf", filepath.Join(dir, file)).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s has no %s: %v\n%s", file, want, err, out)
+		}
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "worker1", "agent.log"))
+	if err != nil || !strings.Contains(string(log), "agent ready") {
+		t.Errorf("the agent's log: %v\n%s", err, log)
+	}
 }
 
 // testUnits: systemd finds no mistake in the units, and the agent's are exposed
@@ -120,37 +246,6 @@ func testUnits(t *testing.T, c *cluster) {
 			t.Errorf("%s: units have failed:\n%s", host, out)
 		}
 	}
-}
-
-const steered = `
-name: steered
-cluster: /etc/heddle/cluster.yaml
-actuator: labels
-models: [fifo]
-workloads:
-  - {name: wordcount, size: 12MiB, maps: 4, reduces: 1}
-`
-
-// testSteered: a WordCount under the model fifo is captured, and each of its
-// containers is where the model put it.
-func testSteered(t *testing.T, c *cluster) {
-	c.put(t, "harness", "/var/lib/heddle/steered.yaml", steered)
-	out := c.heddle(t, "run --run-name steered --json steered.yaml")
-	var result any
-	if err := json.Unmarshal([]byte(out), &result); err != nil {
-		t.Fatalf("heddle run prints no JSON: %v\n%s", err, out)
-	}
-	counts := map[string]float64{}
-	find(result, func(key string, value any) {
-		if n, is := value.(float64); is && (key == "decisions" || key == "honoured" || key == "made") {
-			counts[key] += n
-		}
-	})
-	made := counts["decisions"] + counts["made"]
-	if made == 0 || counts["honoured"] != made {
-		t.Errorf("of %v decisions, %v were honoured; want all\n%s", made, counts["honoured"], out)
-	}
-	t.Logf("%v decisions, %v honoured", made, counts["honoured"])
 }
 
 // testSiteAgain: a second run finds everything as it should be.
@@ -221,7 +316,12 @@ func testSteering(t *testing.T, c *cluster) {
 // testNoSecret: the token is in no output, no command line, and no file that others
 // can read.
 func testNoSecret(t *testing.T, c *cluster) {
-	if strings.Contains(c.said.String(), token) {
+	vault := c.run(t, "ansible-vault", "view", "--vault-password-file", filepath.Join(c.dir, "password"), filepath.Join(c.inventory, "group_vars/all/vault.yml"))
+	token := strings.TrimSpace(strings.TrimPrefix(vault, "vault_heddle_token: "))
+	if len(token) != 64 {
+		t.Fatalf("the vault has %q, no token", vault)
+	}
+	if strings.Count(c.said.String(), token) > 1 { // once above
 		t.Error("ansible has printed the token")
 	}
 	for _, host := range c.hosts.Names {
@@ -266,26 +366,8 @@ func testFaults(t *testing.T, c *cluster) {
 	t.Log(report)
 }
 
-// testCollect: traces and logs come to the controller.
-func testCollect(t *testing.T, c *cluster) {
-	dir := filepath.Join(c.dir, "collected")
-	c.play(t, "collect", "-e", "heddle_collected="+dir)
-	for file, want := range map[string]string{
-		"master/hadoop-logs.tar.gz": "resourcemanager.log", "worker3/hadoop-logs.tar.gz": "nodemanager.log", "harness/runs.tar.gz": "steered/manifest.json",
-	} {
-		out, err := exec.CommandContext(t.Context(), "tar", "-tzf", filepath.Join(dir, file)).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), want) {
-			t.Errorf("%s has no %s: %v\n%s", file, want, err, out)
-		}
-	}
-	log, err := os.ReadFile(filepath.Join(dir, "worker1", "agent.log"))
-	if err != nil || !strings.Contains(string(log), "agent ready") {
-		t.Errorf("the agent's log: %v\n%s", err, log)
-	}
-}
-
 const (
-	token    = "0badcafe0badcafe0badcafe0badcafe"
+	password = "open sesame\n"
 	asHeddle = "runuser -u heddle -- sh -c 'cd; exec heddle "
 )
 
@@ -299,14 +381,21 @@ func newCluster(t *testing.T) *cluster {
 		lacks(t, fmt.Errorf("%w: install what ansible/tests/requirements.txt lists", err))
 	}
 	c := &cluster{dir: t.TempDir()}
-	c.inventory = filepath.Join(c.dir, "inventory")
-	binary, err := labtest.Binary()
+	c.inventory = filepath.Join(c.dir, "blue")
+	var err error
+	if c.binary, err = labtest.Binary(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(c.dir, "password"), password)
+	tree, err := filepath.Abs("..")
+	if err == nil {
+		err = os.Symlink(tree, filepath.Join(c.dir, "ansible"))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(c.dir, "password"), "open sesame\n")
-	archive := filepath.Join(c.dir, "hadoop.tar")
-	sum := pack(t, archive)
+	c.archive = filepath.Join(c.dir, "hadoop.tar")
+	c.sum = pack(t, c.archive)
 	set := filepath.Join(c.dir, "hosts")
 	if c.hosts, err = hosts.Up(t.Context(), set, hosts.Default()); err != nil {
 		t.Fatal(err)
@@ -316,20 +405,25 @@ func newCluster(t *testing.T) *cluster {
 			t.Error(err)
 		}
 	})
-	c.env = append(os.Environ(), "ANSIBLE_INVENTORY="+c.hosts.Inventory()+","+c.inventory, "ANSIBLE_COLLECTIONS_PATH="+c.dir, "ANSIBLE_PIPELINING=1",
-		"ANSIBLE_NOCOLOR=1", "ANSIBLE_VAULT_PASSWORD_FILE="+filepath.Join(c.dir, "password"), "ANSIBLE_LOCAL_TEMP="+filepath.Join(c.dir, "tmp"))
-	text, err := os.ReadFile("testdata/inventory.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(c.inventory, "hosts.yml"), string(text))
-	write(t, filepath.Join(c.inventory, "group_vars/all/files.yml"), fmt.Sprintf("heddle_binary: %s\nhadoop_archive: %s\nhadoop_archive_sha256: %s\n", binary, archive, sum))
-	vault := filepath.Join(c.inventory, "group_vars/all/vault.yml")
-	write(t, vault, "vault_heddle_token: "+token+"\n")
-	c.run(t, "ansible-vault", "encrypt", vault)
-	c.setProperty(t, "")
-	c.run(t, "ansible-galaxy", "collection", "install", "..", "-p", c.dir)
+	c.env = append(os.Environ(), "ANSIBLE_COLLECTIONS_PATH="+filepath.Join(c.dir, "collections"), "ANSIBLE_PIPELINING=1",
+		"ANSIBLE_NOCOLOR=1", "ANSIBLE_LOCAL_TEMP="+filepath.Join(c.dir, "tmp"))
 	return c
+}
+
+// edit makes the example's inventory one of the test's hosts, as its owner does with
+// an editor.
+func (c *cluster) edit(t *testing.T) {
+	t.Helper()
+	for from, to := range map[string]string{"testdata/inventory.yml": "hosts.yml", c.hosts.Inventory(): "ssh.yml"} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(c.inventory, to), string(text))
+	}
+	write(t, filepath.Join(c.inventory, "group_vars/all/files.yml"),
+		fmt.Sprintf("heddle_binary: %s\nhadoop_archive: %s\nhadoop_archive_sha256: %s\n", c.binary, c.archive, c.sum))
+	c.setProperty(t, "")
 }
 
 func lacks(t *testing.T, err error) {
@@ -406,15 +500,21 @@ var recap = regexp.MustCompile(`(?m)^(\w+) +: ok=\d+ +changed=(\d+)`)
 func (c *cluster) play(t *testing.T, name string, args ...string) map[string]int {
 	t.Helper()
 	fmt.Fprintf(&c.said, "\nPLAYBOOK %s\n", name)
-	out := c.run(t, "ansible-playbook", append([]string{"heddle.cluster." + name}, args...)...)
+	out := c.run(t, "ansible-playbook", append([]string{"-i", c.inventory, "--vault-password-file", filepath.Join(c.dir, "password"), "heddle.cluster." + name}, args...)...)
+	changed := changes(out)
+	if len(changed) == 0 {
+		t.Fatalf("playbook %s did nothing:\n%s", name, out)
+	}
+	return changed
+}
+
+// changes returns how many changes a playbook made on each host, by what it printed.
+func changes(out string) map[string]int {
 	changed := map[string]int{}
 	for _, m := range recap.FindAllStringSubmatch(out, -1) {
 		n := 0
 		fmt.Sscan(m[2], &n)
 		changed[m[1]] = n
-	}
-	if len(changed) == 0 {
-		t.Fatalf("playbook %s did nothing:\n%s", name, out)
 	}
 	return changed
 }
@@ -471,11 +571,6 @@ func (c *cluster) try(host, line string) (string, error) {
 		err = fmt.Errorf("%w: %s", err, said.String())
 	}
 	return string(out), err
-}
-
-func (c *cluster) heddle(t *testing.T, args string) string {
-	t.Helper()
-	return c.on(t, "harness", asHeddle+args+"'")
 }
 
 func (c *cluster) hadoop(t *testing.T, args string) string {
