@@ -613,7 +613,8 @@ func (c *cluster) until(t *testing.T, what string, done func() (string, bool)) {
 func (c *cluster) state(t *testing.T, host string) string {
 	t.Helper()
 	out := c.on(t, host, `
-find / -xdev \( -path /proc -o -path /var/log/journal -o -path /root/.ansible -o -path /tmp \) -prune -o -print
+find /etc /home /opt /root /srv /usr/lib/systemd /usr/local /var -xdev \( -path /var/log/journal -o -path /root/.ansible -o -path /var/lib/dpkg \) -prune -o -print
+ls -A / | sed 's/^/top /'
 ls -A /run /etc/systemd/system | sed 's/^/listed /'
 getent passwd; getent group
 systemctl list-unit-files --no-legend --no-pager

@@ -213,7 +213,7 @@ func (h *Hosts) writeKeys(ctx context.Context) error {
   StrictHostKeyChecking yes
   BatchMode yes
   ConnectTimeout 5
-  ServerAliveInterval 2
+  ServerAliveInterval 20
 `, h.path("key"), h.path("known_hosts"))
 	for file, content := range map[string]string{"known_hosts": known.String(), "ssh_config": config.String(), "inventory.yaml": inventory.String()} {
 		if err := os.WriteFile(h.path(file), []byte(content), 0o600); err != nil {
