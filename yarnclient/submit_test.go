@@ -62,7 +62,7 @@ func TestSubmissionsRefused(t *testing.T) {
 		late   bool   // whether the scheduler refuses it after the answer
 	}{
 		"accepted":     {change: func(*yarnclient.Submission) {}},
-		"queue":        {change: func(s *yarnclient.Submission) { s.Queue = "nope" }, want: "unknown queue : nope", late: true},
+		"queue":        {change: func(s *yarnclient.Submission) { s.Queue = "nope" }, want: "unknown queue: nope", late: true},
 		"memory":       {change: func(s *yarnclient.Submission) { s.AM.MemoryMB = 1 << 20 }, want: "more memory than configured max"},
 		"cores":        {change: func(s *yarnclient.Submission) { s.AM.VCores = 100 }, want: "more cores than configured max"},
 		"label":        {change: func(s *yarnclient.Submission) { s.AMLabel = "nope" }, want: "label= nope"},

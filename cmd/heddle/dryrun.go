@@ -49,7 +49,7 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	f := experiment.Expect(o.Experiment, run, tellPct)
+	f := experiment.Expect(o.Experiment, run, experiment.Makespan, tellPct)
 	if c.IsSet("like") {
 		if unlike := experiment.Unlike(o.Experiment, run.Run, false); unlike != "" {
 			f.Warnings = append(f.Warnings, unlike)

@@ -23,8 +23,12 @@ import (
 	"heddle/traces/outfile"
 )
 
-// papers returns the published papers whose experiments heddle can repeat.
-func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper(), modfair.Paper()} }
+// papers are the published papers whose experiments heddle can repeat: a line
+// each, and nothing else in this command is about one of them.
+var papers = []func() *paper.Paper{
+	clqlmrs.Paper,
+	modfair.Paper,
+}
 
 // How many seeds the simulations of a paper's experiments use: normally, and
 // with the flag --quick. With fewer than six, differences that are the same with
@@ -100,12 +104,11 @@ func runPaper(c *cli.Context, root string) error {
 	if len(args) == 0 {
 		return listPapers(c)
 	}
-	list := papers()
-	i := slices.IndexFunc(list, func(p *paper.Paper) bool { return p.Name == args[0] })
+	i := slices.IndexFunc(papers, func(of func() *paper.Paper) bool { return of().Name == args[0] })
 	if i < 0 {
 		return withCode(exitUsage, fmt.Errorf("no paper %q; 'heddle paper' lists them", args[0]))
 	}
-	p := list[i]
+	p := papers[i]()
 	if err := checkPaperFlags(c); err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -273,47 +276,32 @@ func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (pap
 }
 
 // paperExperiment returns the paper's experiment for a cluster, with the seed
-// that a flag gives.
-func paperExperiment(c *cli.Context, p *paper.Paper) (*experiment.Options, error) {
-	o := &experiment.Options{Source: p.Live.Experiment, Command: os.Args, Others: map[string]*config.Cluster{}}
-	var err error
-	folder, err := paperFiles(p)
-	if err != nil {
-		return nil, err
+// that a flag gives. It writes the paper's files to the user's cache folder,
+// where a run that is resumed finds them again.
+func paperExperiment(c *cli.Context, p *paper.Paper) (o *experiment.Options, folder string, err error) {
+	if folder, err = os.UserCacheDir(); err != nil {
+		return nil, "", fmt.Errorf("find the folder for the experiment of paper %s: %w", p.Name, err)
+	}
+	folder = filepath.Join(folder, "heddle", "papers", p.Name)
+	if err := p.Live.Write(folder); err != nil {
+		return nil, "", err
+	}
+	o = &experiment.Options{Command: os.Args, Others: map[string]*config.Cluster{}}
+	if o.Source, err = os.ReadFile(filepath.Join(folder, paper.ExperimentFile)); err != nil {
+		return nil, "", fmt.Errorf("read the experiment of paper %s: %w", p.Name, err)
 	}
 	if o.Experiment, err = config.ParseExperiment(filepath.Join(folder, p.Name+".yaml"), o.Source); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if c.IsSet("seed") {
 		o.Experiment.Seed = c.Uint64("seed")
 	}
-	return o, nil
-}
-
-// paperFiles writes the files that the paper's experiment names to the user's
-// cache folder, where a run that is resumed finds them again. It returns their
-// folder, "" if there are none.
-func paperFiles(p *paper.Paper) (folder string, err error) {
-	if len(p.Live.Files) == 0 {
-		return "", nil
-	}
-	if folder, err = os.UserCacheDir(); err != nil {
-		return "", fmt.Errorf("find the folder for the files of paper %s: %w", p.Name, err)
-	}
-	folder = filepath.Join(folder, "heddle", "papers", p.Name)
-	if err = os.MkdirAll(folder, 0o755); err != nil {
-		return "", fmt.Errorf("make the folder for the files of paper %s: %w", p.Name, err)
-	}
-	for name, data := range p.Live.Files {
-		if err = os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
-			return "", fmt.Errorf("write a file of paper %s: %w", p.Name, err)
-		}
-	}
-	return folder, nil
+	return o, folder, nil
 }
 
 // forecastPaper simulates a few repeats of the paper's experiment, and prints
-// how many would tell its models' times apart.
+// how many would tell its models' times apart. Unless a flag names a cluster, it
+// simulates the lab that the experiment is made for.
 func forecastPaper(c *cli.Context, p *paper.Paper) error {
 	f, err := paperForecast(c, p)
 	if err != nil {
@@ -323,10 +311,15 @@ func forecastPaper(c *cli.Context, p *paper.Paper) error {
 }
 
 func paperForecast(c *cli.Context, p *paper.Paper) (*experiment.Forecast, error) {
-	o, err := paperExperiment(c, p)
+	o, files, err := paperExperiment(c, p)
 	if err != nil {
 		return nil, err
 	}
+	lab := filepath.Join(files, paper.LabFile)
+	for i := range o.Experiment.Models {
+		o.Experiment.Models[i].Cluster = lab
+	}
+	o.Experiment.Cluster = lab
 	folder, err := os.MkdirTemp("", "heddle-paper-")
 	if err != nil {
 		return nil, fmt.Errorf("make folder for the simulation: %w", err)
@@ -340,7 +333,7 @@ func paperForecast(c *cli.Context, p *paper.Paper) (*experiment.Forecast, error)
 	if err != nil {
 		return nil, err
 	}
-	return experiment.Expect(o.Experiment, like, paperTellPct), nil
+	return experiment.Expect(o.Experiment, like, experiment.MeanCompletion, paperTellPct), nil
 }
 
 // paperTellPct is the difference of times, in percent, that a live run of a
@@ -356,7 +349,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	} else if err := f.WriteText(c.App.ErrWriter); err != nil {
 		return "", err
 	}
-	o, err := paperExperiment(c, p)
+	o, _, err := paperExperiment(c, p)
 	if err != nil {
 		return "", err
 	}
@@ -366,6 +359,13 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	}
 	if o.Cluster, err = loadCluster(name); err != nil {
 		return "", err
+	}
+	flags, err := p.Live.Unlike(o.Cluster)
+	if err != nil {
+		return "", err
+	}
+	if len(flags) > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "warning: the experiment is made for another lab than this: heddle lab up %s\n", strings.Join(flags, " "))
 	}
 	if o.Root, err = runsRoot(root); err != nil {
 		return "", err
@@ -400,7 +400,8 @@ type listedItem struct {
 
 func listPapers(c *cli.Context) error {
 	var list []listed
-	for _, p := range papers() {
+	for _, of := range papers {
+		p := of()
 		l := listed{Name: p.Name, Title: p.Title, Source: p.Source, Axes: p.Axes}
 		for _, x := range p.Parts {
 			l.Parts = append(l.Parts, listedItem{x.ID, x.Title})

@@ -95,6 +95,9 @@ type Job struct {
 	Tags        []string
 	Outcome     traces.Outcome
 	Diagnostics string
+	// YarnMs is the time from submission to end in ms, as the ResourceManager says;
+	// 0 if the job has not ended.
+	YarnMs int64
 	// History is the name of the job's history file; empty if there is none.
 	History string
 }

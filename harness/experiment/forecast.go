@@ -20,10 +20,12 @@ type Forecast struct {
 	Trials []ForecastTrial `json:"trials"` // trials of the experiment, in the order in which they would run
 	// TotalMs is the sum of the trials' estimated times in ms.
 	TotalMs int64 `json:"totalMs"`
-	// TellPct is the difference of makespans, in percent, that the experiment
-	// should be able to show. Tell has a row for each workload and pair of
-	// scheduler models, which says how many repeats this needs.
+	// TellPct is the difference of times, in percent, that the experiment should
+	// be able to show, and Metric the time that is meant. Tell has a row for each
+	// workload and pair of scheduler models, which says how many repeats this
+	// needs.
 	TellPct  float64        `json:"tellPct"`
+	Metric   string         `json:"metric"`
 	Tell     []ForecastTell `json:"tell"`
 	Warnings []string       `json:"warnings,omitempty"`
 
@@ -38,8 +40,27 @@ type ForecastTrial struct {
 	EstimateMs int64 `json:"estimateMs"`
 }
 
+// Metric is a time of a trial, in ms, by which scheduler models are compared.
+type Metric struct {
+	Name string
+	of   func(*Result) float64
+}
+
+// The times of a trial that a forecast can be about: until its last job ends,
+// and the mean over its jobs.
+var (
+	Makespan       = Metric{"makespan", func(r *Result) float64 { return float64(r.MakespanMs) }}
+	MeanCompletion = Metric{"mean completion", func(r *Result) float64 {
+		sum := 0.0
+		for _, j := range r.Jobs {
+			sum += float64(j.CompletionMs)
+		}
+		return sum / float64(max(1, len(r.Jobs)))
+	}}
+)
+
 // ForecastTell says how many repeats are needed to show a difference between
-// the makespans of two scheduler models, A and B.
+// two scheduler models, A and B, in the forecast's metric.
 type ForecastTell struct {
 	Workload string `json:"workload"`
 	A        string `json:"a"`
@@ -48,13 +69,13 @@ type ForecastTell struct {
 	// repeats.
 	B string `json:"b,omitempty"`
 	// Pairs is the number of repeats from which SpreadPct is computed.
-	// SpreadPct is the standard deviation, over repeats, of the makespans'
-	// ratio B/A, in percent. It is 0 if there are fewer than two pairs.
+	// SpreadPct is the standard deviation, over repeats, of the ratio B/A, in
+	// percent. It is 0 if there are fewer than two pairs.
 	Pairs     int     `json:"pairs"`
 	SpreadPct float64 `json:"spreadPct"`
 	// Repeats is the number of repeats needed; 0 if it is not known.
 	Repeats int `json:"repeats"`
-	// SeenPct is by how many percent the makespans of B were above those of A,
+	// SeenPct is by how many percent the times of B were above those of A,
 	// as the geometric mean of the pairs. SeenRepeats is the number of repeats
 	// needed to tell a difference of that size; 0 if it is not known.
 	SeenPct     float64 `json:"seenPct"`
@@ -70,9 +91,9 @@ const mostRepeats = 10_000
 
 // Expect returns the forecast for an experiment. It is made from an earlier run
 // whose workloads and models have the same labels. tellPct is the difference of
-// makespans, in percent, that the experiment should show.
-func Expect(e *config.Experiment, like *Finished, tellPct float64) *Forecast {
-	f := &Forecast{TellPct: tellPct, Tell: []ForecastTell{}, simulated: like.Manifest().World == runs.WorldSimulated}
+// the metric, in percent, that the experiment should show.
+func Expect(e *config.Experiment, like *Finished, metric Metric, tellPct float64) *Forecast {
+	f := &Forecast{TellPct: tellPct, Metric: metric.Name, Tell: []ForecastTell{}, simulated: like.Manifest().World == runs.WorldSimulated}
 	took := trialTimes(like)
 	late := map[string]bool{}
 	for _, t := range e.Trials() {
@@ -98,11 +119,11 @@ func Expect(e *config.Experiment, like *Finished, tellPct float64) *Forecast {
 	for _, w := range e.Workloads {
 		for i, a := range e.Models {
 			for _, b := range e.Models[i+1:] {
-				f.Tell = append(f.Tell, newTell(like, w.Label, a.Label, b.Label, tellPct))
+				f.Tell = append(f.Tell, newTell(like, metric, w.Label, a.Label, b.Label, tellPct))
 			}
 		}
 		if len(e.Models) == 1 {
-			f.Tell = append(f.Tell, newTell(like, w.Label, e.Models[0].Label, "", tellPct))
+			f.Tell = append(f.Tell, newTell(like, metric, w.Label, e.Models[0].Label, "", tellPct))
 		}
 	}
 	return f
@@ -131,13 +152,13 @@ func trialTimes(run *Finished) map[[2]string][]float64 {
 // newTell computes how many repeats show a difference of tellPct percent
 // between the models a and b. It uses the spread between the repeats of an
 // earlier run. An empty b stands for a second run of a.
-func newTell(run *Finished, workload, a, b string, tellPct float64) ForecastTell {
+func newTell(run *Finished, metric Metric, workload, a, b string, tellPct float64) ForecastTell {
 	t := ForecastTell{Workload: workload, A: a, B: b}
 	logs := func(model string) map[int]float64 {
 		of := map[int]float64{}
 		for _, r := range run.Results {
-			if r.Workload == workload && r.Model == model && r.MakespanMs > 0 {
-				of[r.Repeat] = math.Log(float64(r.MakespanMs))
+			if ms := metric.of(&r); r.Workload == workload && r.Model == model && ms > 0 {
+				of[r.Repeat] = math.Log(ms)
 			}
 		}
 		return of
@@ -192,7 +213,7 @@ func (f *Forecast) WriteText(out io.Writer) error {
 	if f.simulated {
 		fmt.Fprint(out, " for the jobs alone: a simulation makes no input and checks no output")
 	}
-	fmt.Fprintf(out, "\n\nrepeats to tell a difference of %g%% in makespan, in 8 of 10 runs:\n", f.TellPct)
+	fmt.Fprintf(out, "\n\nrepeats to tell a difference of %g%% in %s, in 8 of 10 runs:\n", f.TellPct, f.Metric)
 	fmt.Fprintln(w, "workload\tmodels\tspread of the ratio\tfrom\trepeats\tdifference there\trepeats to tell it")
 	for _, t := range f.Tell {
 		models, spread, from, repeats := t.A+", "+t.B, "?", fmt.Sprintf("%d repeats", t.Pairs), "?"

@@ -134,7 +134,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	model.Splits = e.SplitsOf(t.plan)
 	sorter := tracefile.NewSorter(t.folder.Dir)
 	defer func() { _ = sorter.Close() }() // do not check this error: if closing the sorter fails, only a temporary file remains
-	_, header, err := replay.Run(&replay.Config{
+	simulated, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Change:      replay.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots},
 		Calibration: t.costs, Modelled: true, Work: t.twin.Work(), After: t.twin.After(), Interrupted: ctx.Err,
@@ -145,6 +145,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 		return result, err
 	}
 	header.Seed = e.Seed
+	result.Notes = simulated.Notes
 	names := map[traces.JobID]string{}
 	for _, j := range t.input.Jobs {
 		names[j.Job] = cmp.Or(j.Name, string(j.Job))

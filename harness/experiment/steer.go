@@ -34,6 +34,7 @@ type steering struct {
 	cluster *lease.Target
 	hold    *lease.Hold
 	driver  *drive.Driver
+	model   sched.Model
 	log     *os.File
 	// observations is the file that records what heddle observed of the cluster
 	// while a model decided; nil means that nothing is recorded.
@@ -57,7 +58,7 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		return nil, fmt.Errorf("steer: %w", err)
 	}
 	defer logs.Close()
-	s := &steering{}
+	s := &steering{model: model}
 	if s.log, err = logs.OpenFile("steering.log", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
 		return nil, fmt.Errorf("steer: %w", err)
 	}
@@ -158,6 +159,19 @@ func (s *steering) stop(ctx context.Context) (stranded []string, err error) {
 	err = s.driver.Stop()
 	stranded, rerr := s.release(ctx)
 	return stranded, errors.Join(err, rerr)
+}
+
+// notes returns the scheduler model's own figures, nil if it has none. It must
+// not be called before stop.
+func (s *steering) notes() map[string]float64 {
+	if s == nil {
+		return nil
+	}
+	noter, ok := sched.As[sched.Noter](s.model)
+	if !ok {
+		return nil
+	}
+	return noter.Notes()
 }
 
 func (s *steering) release(ctx context.Context) (stranded []string, err error) {

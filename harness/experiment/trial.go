@@ -152,6 +152,9 @@ type Result struct {
 	// Plan says how many maps ran on the node that the scheduler model planned
 	// for them. It is nil unless the model chose the hosts of the splits.
 	Plan *measure.Plan `json:"plan,omitempty"`
+	// Notes are the scheduler model's own figures, such as learned delays. They
+	// are nil if the model has none.
+	Notes map[string]float64 `json:"notes,omitempty"`
 	// Achieved compares what the jobs did with what they were asked to do. It is
 	// nil for workloads that ask for nothing in particular.
 	Achieved *workload.Achieved `json:"achieved,omitempty"`
@@ -171,6 +174,10 @@ type JobResult struct {
 	// CompletionMs is the time from the job's submission to its end, by the
 	// clocks of Hadoop's daemons.
 	CompletionMs int64 `json:"completionMs"`
+	// YarnMs is the time from the job's submission to its end as the
+	// ResourceManager says. It counts the end of the ApplicationMaster too. It is
+	// 0 in virtual time.
+	YarnMs int64 `json:"yarnMs,omitempty"`
 }
 
 func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
@@ -333,6 +340,7 @@ func (t *trialRun) measure(ctx context.Context) (Result, error) {
 	defer cancel()
 	waited := session.Wait(waiting)
 	stranded, stopped := steering.stop(waiting)
+	result.Notes = steering.notes()
 	err = errors.Join(ran, waited, stopped)
 	history := waiting
 	if ran != nil { // after an error wait less: an ApplicationMaster that was killed early wrote no history
@@ -435,6 +443,11 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 		return err
 	}
 	result.Warnings = append(t.notCold, captured.Warnings...)
+	for i := range result.Jobs {
+		if k := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return j.ID == result.Jobs[i].ID }); k >= 0 {
+			result.Jobs[i].YarnMs = captured.Jobs[k].YarnMs
+		}
+	}
 	t.jobs = map[string][]*measure.Job{}
 	for _, done := range figures.JobList {
 		if i := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return j.ID == done.ID }); i >= 0 {

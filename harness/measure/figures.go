@@ -12,6 +12,7 @@ package measure
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"heddle/traces"
@@ -186,6 +187,15 @@ type Job struct {
 	started                    traces.Time         // when the ApplicationMaster was up; 0 if that is not known
 	hadoop                     *traces.JobFinished // event of the job's end, which has Hadoop's own counters; nil until the job ends
 	live                       *liveJob            // the job's running and waiting tasks; nil if there are none
+}
+
+// MasterMs returns how many ms after its submission the job's ApplicationMaster
+// was up, NaN if that is not known.
+func (j *Job) MasterMs() float64 {
+	if j.started == 0 {
+		return math.NaN()
+	}
+	return ms(j.started - j.submitted)
 }
 
 // Names of phases of a task that take the whole duration of an attempt.

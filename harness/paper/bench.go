@@ -3,6 +3,7 @@ package paper
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -38,23 +39,19 @@ func (c *Case) name() string {
 
 // Simulation is the result of a case with one seed.
 type Simulation struct {
-	Seconds    float64   // mean time of the jobs from submission to end; stages are added up
-	JobSeconds []float64 // the same of each job, in the order of submission
+	Seconds    float64 // mean time of the jobs from submission to end; stages are added up
 	Locality   measure.Locality
 	Cached     int64 // number of maps whose block is cached on some node, wherever the map ran
 	Trained    int64 // number of maps that the model placed in training, all episodes together
 	TrainingMs float64
 	Curve      []CurvePoint
-	Notes      map[string]float64 // figures of the model's own, of the last stage; nil if it has none
+	Notes      map[string]float64 // figures of the model's own and of the setting's, of the last stage that has them
 }
 
 // add adds the figures of a stage. These are the figures that any run has,
 // simulated or not.
 func (s *Simulation) add(f *measure.Figures, jobs []sim.Job) {
 	s.Seconds += f.MeanCompletionMs / 1000
-	for _, j := range f.JobList {
-		s.JobSeconds = append(s.JobSeconds, j.CompletionMs/1000)
-	}
 	s.Locality.Cache += f.Locality.Cache
 	s.Locality.Node += f.Locality.Node
 	s.Locality.Rack += f.Locality.Rack
@@ -185,7 +182,7 @@ func (b *bench) trials(cases []Case) ([][]Simulation, error) {
 
 // run simulates all stages of one case with one seed.
 func (b *bench) run(c Case, seed uint64) (Simulation, error) {
-	var s Simulation
+	s := Simulation{Notes: map[string]float64{}}
 	stages, err := c.Setting.Stages(seed)
 	if err != nil {
 		return s, err
@@ -197,11 +194,11 @@ func (b *bench) run(c Case, seed uint64) (Simulation, error) {
 		}
 		p := newPlayer(m, &c, b.lessons)
 		config := stages[i].Config
-		config.Source, config.Model, config.Seed, config.Interrupted = &sim.Jobs{List: stages[i].Jobs}, p.forSimulator(), seed, b.ctx.Err
+		config.Source, config.Model, config.Seed, config.Interrupted = &sim.Jobs{List: stages[i].Jobs}, p, seed, b.ctx.Err
 		if config.Splits == sim.AsSubmitted {
 			config.Splits = splits
 		}
-		f, _, err := measure.Simulate(traces.Header{}, &config)
+		f, r, err := measure.Simulate(traces.Header{}, &config)
 		if err == nil {
 			err = p.err
 		}
@@ -209,8 +206,9 @@ func (b *bench) run(c Case, seed uint64) (Simulation, error) {
 			return s, err
 		}
 		s.add(f, stages[i].Jobs)
-		if n, ok := m.(sched.Noter); ok {
-			s.Notes = n.Notes()
+		maps.Copy(s.Notes, r.Notes)
+		if n, ok := c.Setting.(Noter); ok {
+			maps.Copy(s.Notes, n.Notes(f))
 		}
 		s.Trained += p.trained
 		s.TrainingMs += p.trainingMs

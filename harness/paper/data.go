@@ -311,6 +311,11 @@ func Times(a, b []float64) stats.Estimate {
 	return e
 }
 
+// Noted returns a number that models or settings note of a simulation.
+func Noted(name string) func(*Simulation) float64 {
+	return func(s *Simulation) float64 { return s.Notes[name] }
+}
+
 // Percents returns shares in percent.
 func Percents(shares []stats.Share) []float64 {
 	xs := make([]float64, len(shares))

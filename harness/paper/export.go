@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,10 +25,13 @@ func (r *Report) WriteMarkdown(out io.Writer) error {
 	fmt.Fprintf(w, "# %s\n\n%s\n", r.Title, r.Source)
 	if r.Live != nil {
 		fmt.Fprintf(w, "\n## Live: %s\n\n", r.Live.Run)
-		markdown(w, "workload", "model", "n", "completion s", "saves %", "cache %", "local %", "adherence %", "predicted s", "error %")
-		for _, x := range r.Live.Rows {
-			markdownRow(w, x.Workload, x.Model, strconv.Itoa(x.Runs), x.CompletionS.String(), x.SavesPct.String(), x.CachePct.String(),
-				x.LocalPct.String(), x.AdherencePct.String(), x.PredictedS.String(), x.ErrorPct.String())
+		rows := r.Live.Table()
+		markdown(w, rows[0]...)
+		for _, row := range rows[1:] {
+			markdownRow(w, row...)
+		}
+		for _, remark := range r.Live.Remarks() {
+			fmt.Fprintf(w, "\n- %s\n", remark)
 		}
 		for _, warning := range r.Live.Warnings {
 			fmt.Fprintf(w, "\n- warning: %s\n", warning)
@@ -103,22 +108,18 @@ func (r *Report) WriteCSV(out io.Writer) error {
 		for _, x := range c.Controls {
 			line(c.ID, x.Control, c.Text, c.Unit, c.Published, Cell{x.Ours, x.CI95}, string(x.Verdict))
 		}
+		if b := c.Bar; b != nil {
+			line(c.ID, "bar: "+b.Best, b.What, b.Unit, "", Cell{b.Ours, b.CI95}, string(b.Verdict))
+		}
 	}
 	if r.Live != nil {
-		for _, x := range r.Live.Rows {
-			for _, v := range []struct {
-				column, unit string
-				Cell
-			}{
-				{"completion", "s", x.CompletionS},
-				{"saves", "%", x.SavesPct},
-				{"cache", "%", x.CachePct},
-				{"local", "%", x.LocalPct},
-				{"adherence", "%", x.AdherencePct},
-				{"predicted", "s", x.PredictedS},
-				{"error", "%", x.ErrorPct},
-			} {
-				line("live "+x.Workload, x.Model, v.column, v.unit, "", v.Cell, "")
+		for i := range r.Live.Rows {
+			x := &r.Live.Rows[i]
+			for _, c := range liveColumns {
+				line("live "+x.Workload, x.Model, c.name, c.unit, "", c.of(x), "")
+			}
+			for _, name := range slices.Sorted(maps.Keys(x.Notes)) {
+				line("live "+x.Workload, x.Model, name, "", "", x.Notes[name], "")
 			}
 		}
 	}

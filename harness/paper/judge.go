@@ -120,14 +120,22 @@ type Criterion struct {
 	CI95      compare.Interval `json:"ci95"`
 	Unit      string           `json:"unit"`
 	Verdict   Verdict          `json:"verdict"`
-	// NeededMethod says that the claim holds, or has the direction, and that no
-	// control in the claimant's place does as well. AboutMethod says whether the
-	// claim is about the claimant at all.
+	// NeededMethod says that the claim holds, or has the direction, that no control
+	// in the claimant's place does as well, and that the claimant beats the bar.
+	// AboutMethod says whether the claim is about the claimant at all.
 	NeededMethod bool            `json:"neededMethod"`
 	AboutMethod  bool            `json:"aboutMethod"`
 	Note         string          `json:"note"`
 	Effects      []EffectJSON    `json:"effects"`
 	Controls     []ControlResult `json:"controls"`
+	Bar          *Bar            `json:"bar,omitempty"` // nil if the claim asks for no gain over other schedulers
+}
+
+// Bar is what the claimant gains over the best of the schedulers that anybody
+// could use instead. It beats the bar if the verdict is Holds.
+type Bar struct {
+	Best string `json:"best"`
+	EffectJSON
 }
 
 // EffectJSON is an effect with its verdict, as reports have it.
@@ -161,8 +169,9 @@ func (v Verdict) met() int {
 	return 0
 }
 
-// NeedsNoMethod reports whether a control meets the claim as well as the
-// claimant, so that the claim says nothing of the claimant's method.
+// NeedsNoMethod reports whether a claim comes out, but says nothing of the
+// claimant's method: a control meets it as well, or the claimant does not beat
+// the bar.
 func (c *Criterion) NeedsNoMethod() bool {
 	return c.AboutMethod && c.Verdict.met() > 0 && !c.NeededMethod
 }
@@ -187,11 +196,7 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 	var notes []string
 	for i, v := range together(effects) {
 		e := &effects[i]
-		x := EffectJSON{What: e.What, Unit: e.Unit, Ours: compare.Number(e.Value), CI95: compare.Interval{e.Lo, e.Hi}, Least: e.Least, Room: compare.Number(math.NaN()), RoomWhy: e.RoomWhy, Verdict: v}
-		if e.RoomWhy != "" {
-			x.Room = compare.Number(e.Room)
-		}
-		c.Effects = append(c.Effects, x)
+		c.Effects = append(c.Effects, e.json(v))
 		notes = append(notes, e.text(v))
 	}
 	c.Note = strings.Join(notes, "; ")
@@ -207,11 +212,40 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 		}
 		x := ControlResult{d.paper.Controls[i].Label, compare.Number(effects[0].Value), compare.Interval{effects[0].Lo, effects[0].Hi}, Judge(effects)}
 		c.Controls = append(c.Controls, x)
-		if x.Verdict.met() >= c.Verdict.met() {
+		if x.Verdict.met() >= c.Verdict.met() && !d.paper.Controls[i].Ablated {
 			c.NeededMethod = false
 		}
 	}
+	if claim.Beats != nil && c.AboutMethod {
+		best, e := d.Best(claim.Beats)
+		if d.err != nil {
+			return nil, fmt.Errorf("%s: %w", claim.ID, d.err)
+		}
+		c.Bar = &Bar{best, e.json(e.Verdict())}
+		c.NeededMethod = c.NeededMethod && c.Bar.Verdict == Holds
+	}
 	return c, nil
+}
+
+// Best returns the best of the paper's bars, which is the one over which the
+// claimant gains least, and what it gains there. A gain that is not known is the
+// least.
+func (d *Data) Best(gain func(d *Data, bar string) Effect) (bar string, least Effect) {
+	for i, label := range d.paper.Bars {
+		if e := gain(d, label); i == 0 || math.IsNaN(e.Value) || e.Value < least.Value {
+			bar, least = label, e
+		}
+	}
+	return bar, least
+}
+
+// json returns the effect with its verdict v, as reports have it.
+func (e *Effect) json(v Verdict) EffectJSON {
+	x := EffectJSON{What: e.What, Unit: e.Unit, Ours: compare.Number(e.Value), CI95: compare.Interval{e.Lo, e.Hi}, Least: e.Least, Room: compare.Number(math.NaN()), RoomWhy: e.RoomWhy, Verdict: v}
+	if e.RoomWhy != "" {
+		x.Room = compare.Number(e.Room)
+	}
+	return x
 }
 
 // text says in words what was found of an effect, what was asked for, and its

@@ -3,8 +3,14 @@ package paper
 import (
 	"bufio"
 	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"heddle/harness/config"
@@ -12,23 +18,90 @@ import (
 	"heddle/harness/fidelity"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
+	"heddle/traces"
+	"heddle/traces/outfile"
+	"heddle/traces/tracefile"
 )
 
 // Live is a paper's experiment on a real cluster, at a size that a small test
 // cluster can run.
 type Live struct {
-	Experiment []byte // content of the experiment file, as for the command "heddle run"
-	// Files are files that the experiment names, such as a trace, by their names
-	// beside it.
-	Files map[string][]byte
+	// Files are the experiment file ExperimentFile, as for the command "heddle
+	// run", the cluster file LabFile, and what the experiment names, such as a
+	// trace.
+	Files fs.FS
+	// Explain returns sentences that say what a table shows. It may be nil.
+	Explain func(*LiveTable) []string
+}
+
+// ExperimentFile is the name of the experiment file in Live.Files.
+const ExperimentFile = "live.yaml"
+
+// LabFile is the name of the cluster file in Live.Files. It describes the cluster
+// that the experiment is made for, on which the number of repeats is simulated.
+const LabFile = "lab.yaml"
+
+// Write writes the files to a folder, which is made if it does not exist.
+func (l *Live) Write(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("make folder of a paper's experiment: %w", err)
+	}
+	return fs.WalkDir(l.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(l.Files, name)
+		if err != nil {
+			return fmt.Errorf("read a paper's experiment: %w", err)
+		}
+		return outfile.Replace(filepath.Join(folder, name), func(f *os.File) error { _, err := f.Write(data); return err })
+	})
+}
+
+// Unlike returns in which settings a cluster differs from the one that the
+// experiment is made for, as flags of "heddle lab up" that set them right.
+// Clusters that do not describe their machines are taken as they are.
+func (l *Live) Unlike(c *config.Cluster) (flags []string, err error) {
+	data, err := fs.ReadFile(l.Files, LabFile)
+	if err != nil || c.Machines == nil {
+		return nil, err
+	}
+	made, err := config.ParseCluster(LabFile, data)
+	if err != nil {
+		return nil, err
+	}
+	for _, pair := range [][2]any{{*made.Machines, *c.Machines}, {made.Rates, c.Rates}} {
+		want, got := reflect.ValueOf(pair[0]), reflect.ValueOf(pair[1])
+		for i := range want.NumField() {
+			key, _, _ := strings.Cut(want.Type().Field(i).Tag.Get("yaml"), ",")
+			if key != "hostCores" && !reflect.DeepEqual(want.Field(i).Interface(), got.Field(i).Interface()) {
+				flags = append(flags, fmt.Sprintf("--%s %v", labFlag(key), want.Field(i).Interface()))
+			}
+		}
+	}
+	return flags, nil
+}
+
+// labFlag returns the flag of "heddle lab up" for a key of a cluster file, such
+// as block-size for blockSize.
+func labFlag(key string) string {
+	key = strings.Replace(key, "nmH", "nm-h", 1)
+	key = strings.Replace(key, "amH", "am-h", 1)
+	return strings.Replace(key, "blockSize", "block-size", 1)
 }
 
 // LiveTable contains the results of a run on a cluster, and what replays
 // predict for the same run. Other programs may rely on its JSON keys.
 type LiveTable struct {
-	Run      string    `json:"run"`
-	Rows     []LiveRow `json:"rows"`
-	Warnings []string  `json:"warnings"`
+	Run  string    `json:"run"`
+	Rows []LiveRow `json:"rows"`
+	// Splits are, for each workload, the numbers of maps whose input split names a
+	// node, in the first trial that left the splits as they were submitted.
+	Splits   map[string]map[string]int `json:"splits"`
+	Notes    []string                  `json:"notes"` // what the table shows, in sentences
+	Warnings []string                  `json:"warnings"`
+
+	trials []measured
 }
 
 // LiveRow contains the figures of one workload under one scheduler model. Each
@@ -38,9 +111,14 @@ type LiveRow struct {
 	Model    string `json:"model"`
 	Runs     int    `json:"runs"`
 	// CompletionS is the mean time of the jobs from submission to end, in
-	// seconds. SavesPct is by how many percent this time is below that of the
-	// first model in the table, compared within each repeat.
+	// seconds, as their history says. TurnaroundS is the same as the
+	// ResourceManager says, which counts the end of the ApplicationMaster too.
+	// MasterS is the part of it until the ApplicationMaster is up. SavesPct is by
+	// how many percent the turnaround, or the completion if that is not known, is
+	// below that of the first model in the table, compared within each repeat.
 	CompletionS Cell `json:"completionS"`
+	TurnaroundS Cell `json:"turnaroundS"`
+	MasterS     Cell `json:"masterS"`
 	SavesPct    Cell `json:"savesPct"`
 	// CachePct, LocalPct and AdherencePct are in percent. CachePct is the share
 	// of successful maps that ran on a node with their block in its cache.
@@ -50,18 +128,54 @@ type LiveRow struct {
 	CachePct     Cell `json:"cachePct"`
 	LocalPct     Cell `json:"localPct"`
 	AdherencePct Cell `json:"adherencePct"`
+	// DecisionMs is the median time in ms from a decision to its container.
+	DecisionMs Cell `json:"decisionMs"`
 	// PredictedS is CompletionS as simulated replays predict it. The replay of
 	// a trial is calibrated on the other repeats. ErrorPct is the mean, over
 	// trials, of the prediction's error in percent.
 	PredictedS Cell `json:"predictedS"`
 	ErrorPct   Cell `json:"errorPct"`
+	// Notes are the model's own figures at the end of a trial, such as learned
+	// delays.
+	Notes map[string]Cell `json:"notes,omitempty"`
 }
+
+// liveColumns are the figures of a row, in the order of tables. Those from
+// liveMore on stand in a second table where the width is limited.
+var liveColumns = []struct {
+	name, unit string
+	of         func(*LiveRow) Cell
+}{
+	{"completion", "s", func(r *LiveRow) Cell { return r.CompletionS }},
+	{"saves", "%", func(r *LiveRow) Cell { return r.SavesPct }},
+	{"cache", "%", func(r *LiveRow) Cell { return r.CachePct }},
+	{"local", "%", func(r *LiveRow) Cell { return r.LocalPct }},
+	{"adherence", "%", func(r *LiveRow) Cell { return r.AdherencePct }},
+	{"predicted", "s", func(r *LiveRow) Cell { return r.PredictedS }},
+	{"error", "%", func(r *LiveRow) Cell { return r.ErrorPct }},
+	{"turnaround", "s", func(r *LiveRow) Cell { return r.TurnaroundS }},
+	{"of which master", "s", func(r *LiveRow) Cell { return r.MasterS }},
+	{"decision", "ms", func(r *LiveRow) Cell { return r.DecisionMs }},
+}
+
+const liveMore = 7
 
 // measured contains the figures of one finished trial on a cluster.
 type measured struct {
 	experiment.Result
-	seconds                 float64
+	seconds                 float64 // mean of the jobs from submission to end, by their history
+	turnaround              float64 // the same by the ResourceManager; NaN if that is not known
+	master                  float64 // mean in s until the ApplicationMaster is up; NaN if that is not known
+	decisionMs              float64 // median; NaN if no decision was carried out
 	cache, local, adherence stats.Share
+}
+
+// time is the time that trials are compared by.
+func (m *measured) time() float64 {
+	if math.IsNaN(m.turnaround) {
+		return m.seconds
+	}
+	return m.turnaround
 }
 
 // Read returns the table of results for the finished trials in the run folder
@@ -81,13 +195,18 @@ func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
 	if left := len(run.Manifest().Trials) - len(results); left > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d trials are not finished and left out", left, len(run.Manifest().Trials)))
 	}
-	var trials []measured
+	t.Splits = map[string]map[string]int{}
 	for _, r := range results {
 		m := measured{Result: r}
 		if err := m.read(run); err != nil {
 			return nil, fmt.Errorf("read live run: %w", err)
 		}
-		trials = append(trials, m)
+		t.trials = append(t.trials, m)
+		if t.Splits[r.Workload] == nil {
+			if t.Splits[r.Workload], err = splitsByNode(run.TracePath(&r)); err != nil {
+				return nil, fmt.Errorf("read live run: %w", err)
+			}
+		}
 	}
 	predicted, err := fidelity.OfRun(run, fidelity.Options{})
 	if err != nil { // if replays cannot predict anything, the table still has the measured figures
@@ -95,13 +214,79 @@ func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
 	} else {
 		t.Warnings = append(t.Warnings, predicted.Warnings...)
 	}
-	t.fill(trials, predicted, l.models())
+	t.fill(predicted, l.models())
+	t.Notes = []string{}
+	if l.Explain != nil {
+		t.Notes = append(t.Notes, l.Explain(t)...)
+	}
 	return t, nil
+}
+
+// splitsByNode counts the maps of a trace whose split names a node. It returns
+// nil if a scheduler model changed the splits.
+func splitsByNode(path string) (map[string]int, error) {
+	trace, err := tracefile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer trace.Close()
+	if s := trace.Header().Splits; s != "" && s != config.SplitsAsSubmitted {
+		return nil, nil
+	}
+	nodes := map[string]int{}
+	for e := range trace.All() {
+		if x, ok := e.(*traces.TaskScheduled); ok {
+			for _, host := range x.SplitHosts {
+				nodes[string(host)]++
+			}
+		}
+	}
+	return nodes, trace.Err()
+}
+
+// Saved returns by how many percent the jobs of a workload take less time under
+// model b than under a, over the repeats that have both.
+func (t *LiveTable) Saved(workload, a, b string) stats.Estimate {
+	x, y := t.pairs(workload, a, b)
+	return Saved(each(x, (*measured).time), each(y, (*measured).time))
+}
+
+// More returns by how many points the share of local maps of a workload is
+// higher under model b than under a, over the repeats that have both.
+func (t *LiveTable) More(workload, a, b string) stats.Estimate {
+	local := func(m *measured) stats.Share { return m.local }
+	x, y := t.pairs(workload, a, b)
+	return More(each(x, local), each(y, local))
+}
+
+// pairs returns the trials of two models in the repeats that have both.
+func (t *LiveTable) pairs(workload, a, b string) (x, y []measured) {
+	of := t.of(workload, a)
+	for _, m := range t.of(workload, b) {
+		if i := slices.IndexFunc(of, func(n measured) bool { return n.Repeat == m.Repeat }); i >= 0 {
+			x, y = append(x, of[i]), append(y, m)
+		}
+	}
+	return x, y
+}
+
+// of returns the trials of a workload under a model.
+func (t *LiveTable) of(workload, model string) (list []measured) {
+	for _, m := range t.trials {
+		if m.Workload == workload && m.Model == model {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // models returns the labels of the experiment's models, in its order.
 func (l *Live) models() []string {
-	e, err := config.ParseExperiment("live.yaml", l.Experiment)
+	data, err := fs.ReadFile(l.Files, ExperimentFile)
+	if err != nil {
+		return nil
+	}
+	e, err := config.ParseExperiment(ExperimentFile, data)
 	if err != nil {
 		return nil // it is parsed, and its errors are shown, where it is run
 	}
@@ -130,8 +315,18 @@ func (m *measured) read(run *experiment.Finished) error {
 	if err != nil {
 		return err
 	}
+	all := float64(len(m.Jobs))
 	for _, j := range m.Jobs {
-		m.seconds += float64(j.CompletionMs) / 1000 / float64(len(m.Jobs))
+		m.seconds += float64(j.CompletionMs) / 1000 / all
+		if m.turnaround += float64(j.YarnMs) / 1000 / all; j.YarnMs == 0 {
+			m.turnaround = math.NaN()
+		}
+	}
+	for _, j := range s.JobList {
+		m.master += j.MasterMs() / 1000 / float64(len(s.JobList))
+	}
+	if m.decisionMs = s.Decisions.P50Ms; s.Decisions.Honoured == 0 {
+		m.decisionMs = math.NaN()
 	}
 	l := s.Locality
 	known := int64(l.Known())
@@ -142,10 +337,10 @@ func (m *measured) read(run *experiment.Finished) error {
 
 // fill adds a row to the table for each workload and scheduler model. Models
 // are in the given order; others come after them.
-func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report, order []string) {
+func (t *LiveTable) fill(predicted *fidelity.Report, order []string) {
 	none := CellOf(stats.Mean(nil))
 	var workloads, models []string
-	for _, m := range trials {
+	for _, m := range t.trials {
 		if !slices.Contains(workloads, m.Workload) {
 			workloads = append(workloads, m.Workload)
 		}
@@ -155,18 +350,8 @@ func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report, order []
 	}
 	slices.SortStableFunc(models, func(a, b string) int { return place(order, a) - place(order, b) })
 	for _, workload := range workloads {
-		of := func(model string) []measured {
-			var list []measured
-			for _, m := range trials {
-				if m.Workload == workload && m.Model == model {
-					list = append(list, m)
-				}
-			}
-			return list
-		}
-		first := of(models[0])
 		for _, model := range models {
-			list := of(model)
+			list := t.of(workload, model)
 			if len(list) == 0 {
 				continue
 			}
@@ -177,35 +362,32 @@ func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report, order []
 				known := slices.DeleteFunc(each(list, of), func(s stats.Share) bool { return s.Of == 0 })
 				return CellOf(stats.MeanShare(known))
 			}
+			mean := func(of func(*measured) float64) Cell {
+				return CellOf(stats.Mean(slices.DeleteFunc(each(list, of), math.IsNaN)))
+			}
 			row := LiveRow{
 				Workload: workload, Model: model, Runs: len(list), SavesPct: none, PredictedS: none, ErrorPct: none,
-				CompletionS:  CellOf(stats.Mean(each(list, func(m *measured) float64 { return m.seconds }))),
+				CompletionS:  mean(func(m *measured) float64 { return m.seconds }),
+				TurnaroundS:  mean(func(m *measured) float64 { return m.turnaround }),
+				MasterS:      mean(func(m *measured) float64 { return m.master }),
+				DecisionMs:   mean(func(m *measured) float64 { return m.decisionMs }),
 				CachePct:     rate(func(m *measured) stats.Share { return m.cache }),
 				LocalPct:     rate(func(m *measured) stats.Share { return m.local }),
 				AdherencePct: rate(func(m *measured) stats.Share { return m.adherence }),
 			}
+			for name := range list[0].Result.Notes {
+				if row.Notes == nil {
+					row.Notes = map[string]Cell{}
+				}
+				row.Notes[name] = mean(func(m *measured) float64 { return m.Result.Notes[name] })
+			}
 			if model != models[0] {
-				row.SavesPct = saved(first, list)
+				row.SavesPct = CellOf(t.Saved(workload, models[0], model))
 			}
 			row.predict(predicted)
 			t.Rows = append(t.Rows, row)
 		}
 	}
-}
-
-// saved returns by how many percent the jobs of trials b took less time than
-// those of trials a. It compares trials of the same repeat, and leaves out
-// repeats without a trial of both.
-func saved(a, b []measured) Cell {
-	var x, y []float64
-	for _, m := range b {
-		if i := slices.IndexFunc(a, func(n measured) bool { return n.Repeat == m.Repeat }); i >= 0 {
-			x, y = append(x, a[i].seconds), append(y, m.seconds)
-		}
-	}
-	r := stats.PairedRatio(x, y).Estimate
-	r.Value, r.Lo, r.Hi = 100*(1-r.Value), 100*(1-r.Hi), 100*(1-r.Lo)
-	return CellOf(r)
 }
 
 // predict adds to a row of the table the mean of the completion times that
@@ -227,19 +409,67 @@ func (r *LiveRow) predict(p *fidelity.Report) {
 	}
 }
 
+// table returns the table as texts: a head, and a line for each row, with the
+// columns from the given one up to, but not including, another.
+func (t *LiveTable) table(from, to int) [][]string {
+	head := []string{"workload", "model", "n"}
+	for _, c := range liveColumns[from:to] {
+		head = append(head, c.name+" "+c.unit)
+	}
+	rows := [][]string{head}
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		row := []string{r.Workload, r.Model, fmt.Sprint(r.Runs)}
+		for _, c := range liveColumns[from:to] {
+			row = append(row, c.of(r).String())
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// Table returns the whole table as texts, its head first.
+func (t *LiveTable) Table() [][]string { return t.table(0, len(liveColumns)) }
+
+// Remarks returns what is to be said below the table: where the input was, what
+// the models note of themselves, and what the paper's explanation says.
+func (t *LiveTable) Remarks() []string {
+	var list []string
+	for _, workload := range slices.Sorted(maps.Keys(t.Splits)) {
+		var nodes []string
+		for _, n := range slices.Sorted(maps.Keys(t.Splits[workload])) {
+			nodes = append(nodes, fmt.Sprintf("%s %d", n, t.Splits[workload][n]))
+		}
+		if len(nodes) > 0 {
+			list = append(list, fmt.Sprintf("maps of %s with their block on a node: %s", workload, strings.Join(nodes, ", ")))
+		}
+	}
+	for _, r := range t.Rows {
+		var notes []string
+		for _, name := range slices.Sorted(maps.Keys(r.Notes)) {
+			notes = append(notes, name+" "+r.Notes[name].String())
+		}
+		if len(notes) > 0 {
+			list = append(list, fmt.Sprintf("%s, %s at the end of a trial: %s", r.Workload, r.Model, strings.Join(notes, ", ")))
+		}
+	}
+	return append(list, t.Notes...)
+}
+
 func (t *LiveTable) writeText(w *bufio.Writer) {
 	fmt.Fprintf(w, "live  %s, means over repeats with their 95 %% interval\n", t.Run)
-	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tabs, "  workload\tmodel\tn\tcompletion s\tsaves %\tcache %\tlocal %\tadherence %\tpredicted s\terror %")
-	for _, r := range t.Rows {
-		fmt.Fprintf(tabs, "  %s\t%s\t%d", r.Workload, r.Model, r.Runs)
-		for _, v := range []Cell{r.CompletionS, r.SavesPct, r.CachePct, r.LocalPct, r.AdherencePct, r.PredictedS, r.ErrorPct} {
-			fmt.Fprintf(tabs, "\t%s", v)
+	for _, rows := range [][][]string{t.table(0, liveMore), t.table(liveMore, len(liveColumns))} {
+		tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, row := range rows {
+			fmt.Fprintf(tabs, "  %s\n", strings.Join(row, "\t"))
 		}
-		fmt.Fprintln(tabs)
+		tabs.Flush()
+		fmt.Fprintln(w)
 	}
-	tabs.Flush()
-	wrap(w, "  note: ", "saves: against the first model of the workload, repeat by repeat. cache, local: where the map's block was when it started. adherence: decisions that were carried out. predicted: replays calibrated on the other repeats.")
+	wrap(w, "  note: ", "completion: as the jobs' history says. turnaround: as the ResourceManager says, from submission to the end of the ApplicationMaster; of which master: until that is up. saves: turnaround, or completion where that is not known, against the first model of the workload, repeat by repeat. cache, local: where the map's block was when it started. adherence: decisions that were carried out. decision: median time from a decision to its container. predicted: replays calibrated on the other repeats.")
+	for _, remark := range t.Remarks() {
+		wrap(w, "  note: ", remark)
+	}
 	for _, warning := range t.Warnings {
 		wrap(w, "  warning: ", warning)
 	}

@@ -214,7 +214,7 @@ func (m *Matrix) roomSentence() string {
 // methodSentence says how often the claims that come out need the method, and
 // which controls do as well.
 func (m *Matrix) methodSentence() string {
-	met, without, by := 0, 0, make([]int, len(m.Controls))
+	met, without, bars, by := 0, 0, 0, make([]int, len(m.Controls))
 	for _, r := range m.Readings {
 		for _, c := range r.Criteria {
 			if !c.AboutMethod || c.Verdict.met() == 0 {
@@ -222,6 +222,9 @@ func (m *Matrix) methodSentence() string {
 			}
 			met++
 			without += count([]Criterion{c}, func(c Criterion) bool { return c.NeedsNoMethod() })
+			if c.Bar != nil && c.Bar.Verdict != Holds {
+				bars++
+			}
 			for i, x := range c.Controls {
 				if x.Verdict.met() >= c.Verdict.met() {
 					by[i]++
@@ -236,8 +239,14 @@ func (m *Matrix) methodSentence() string {
 	for i, name := range m.Controls {
 		list = append(list, fmt.Sprintf("%s in %d", name, by[i]))
 	}
-	return fmt.Sprintf("Claims about %s come out %d times, in size or in direction; in %d of these, another scheduler in its place does as well (%s), so that the claim does not need its method.",
-		m.claimant, met, without, strings.Join(list, ", "))
+	if without == 0 {
+		return fmt.Sprintf("Claims about %s come out %d times, in size or in direction, and need its method: no other scheduler in its place does as well.", m.claimant, met)
+	}
+	reason := fmt.Sprintf("another scheduler in its place does as well (%s)", strings.Join(list, ", "))
+	if bars > 0 {
+		reason += fmt.Sprintf(", or it gains too little over the best of those that anybody could use (in %d)", bars)
+	}
+	return fmt.Sprintf("Claims about %s come out %d times, in size or in direction; in %d of these, %s, so that the claim does not need its method.", m.claimant, met, without, reason)
 }
 
 // moversSentences says between which values each measure lies, and which axis

@@ -38,9 +38,8 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 <style>` + pageStyle + `</style>
 <h1>{{.Title}}</h1><p>{{.Source}}</p>
 {{if .Live}}{{with .Live}}<h2>Live: {{.Run}}</h2>
-<table><tr><th>workload<th>model<th>n<th>completion s<th>saves %<th>cache %<th>local %<th>adherence %<th>predicted s<th>error %</tr>
-{{range .Rows}}<tr><td>{{.Workload}}<td>{{.Model}}<td class=n>{{.Runs}}<td class=n>{{.CompletionS}}<td class=n>{{.SavesPct}}<td class=n>{{.CachePct}}<td class=n>{{.LocalPct}}<td class=n>{{.AdherencePct}}<td class=n>{{.PredictedS}}<td class=n>{{.ErrorPct}}</tr>
-{{end}}</table>{{range .Warnings}}<p class=note>{{.}}</p>{{end}}{{end}}
+<table>{{range .Table}}<tr>{{range .}}<td class=n>{{.}}{{end}}</tr>
+{{end}}</table>{{range .Remarks}}<p class=note>{{.}}</p>{{end}}{{range .Warnings}}<p class=note>{{.}}</p>{{end}}{{end}}
 {{else}}<p>Reading: {{.Reading}}. {{.Seeds}} seeds from {{.Seed}}; means with their 95 % interval over seeds.</p>{{end}}
 {{with .Summary}}<p>{{.}}</p>{{end}}{{define "criteria"}}<table><tr><th><th>verdict<th>claim<th>published<th>ours<th>needs the method<th>found</tr>
 {{range .}}<tr><td>{{.ID}}<td class="{{class .Verdict}}"><b>{{.Verdict}}</b><td>{{.Text}}<td>{{.Published}}<td class=n>{{value .}} {{.Unit}}<td>{{needs .}}<td>{{.Note}}</tr>

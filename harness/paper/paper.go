@@ -30,6 +30,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/measure"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/stats"
@@ -50,7 +51,10 @@ type Paper struct {
 	Schedulers []Scheduler
 	Claimant   string
 	Controls   []Scheduler
-	Axes       []Axis
+	// Bars are labels of schedulers that anybody could use instead. For claims with
+	// Claim.Beats, the claimant must also gain enough over the best of them.
+	Bars []string
+	Axes []Axis
 	// Readings are readings with a name, besides AsPrinted. From the last of
 	// them, a matrix also changes each axis alone.
 	Readings []Reading
@@ -79,6 +83,12 @@ type Setting interface {
 	Stages(seed uint64) ([]Stage, error)
 }
 
+// Noter is a Setting that computes figures of its own from a simulation, such as
+// how unequal its jobs' times are. They are in Simulation.Notes.
+type Noter interface {
+	Notes(*measure.Figures) map[string]float64
+}
+
 // Stage is a simulation without its scheduler: a cluster and jobs.
 type Stage struct {
 	Config sim.Config
@@ -92,6 +102,10 @@ type Scheduler struct {
 	Label  string
 	Model  string
 	Params sched.Params
+	// Ablated says that the scheduler is the claimant without a part of its method.
+	// As a control it shows what that part does, and not that a claim could do
+	// without the method.
+	Ablated bool
 }
 
 // Fact is one property of the simulated set-up that is the same in all
@@ -194,6 +208,10 @@ type Claim struct {
 	// Effects returns what the claim asks for. The first effect is the one that
 	// is shown as ours.
 	Effects func(*Data) []Effect
+	// Beats returns what the claimant gains over the scheduler with this label.
+	// Effect.Least is how much of that the claim needs of the method, besides what
+	// Paper.Bars gain. It is nil for claims that are not about such a gain.
+	Beats func(d *Data, bar string) Effect
 }
 
 // Measure is a number that a matrix shows of each reading.

@@ -10,17 +10,21 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
 	"heddle/harness/compare"
+	"heddle/harness/config"
+	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/harness/sched"
@@ -492,7 +496,7 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 // testLive is an experiment with the models of the runs that are read below.
-var testLive = &Live{Experiment: []byte("cluster: lab\nactuator: labels\nmodels: [yarn, acl]\nworkloads:\n  - {name: wordcount, size: 1MiB}\nrepeats: 1\n")}
+var testLive = &Live{Files: fstest.MapFS{ExperimentFile: {Data: []byte("cluster: lab\nactuator: labels\nmodels: [yarn, acl]\nworkloads:\n  - {name: wordcount, size: 1MiB}\nrepeats: 1\n")}}}
 
 // TestLive reads the run folder that the tests of package compare keep: one
 // repeat of wordcount under two models, which nothing can be predicted from.
@@ -515,6 +519,60 @@ func TestLive(t *testing.T) {
 	golden(t, "live.txt", out.Bytes())
 	if _, err := testLive.Read(t.TempDir(), false); !errors.Is(err, runs.ErrNotRun) {
 		t.Errorf("a folder without a run: error %v", err)
+	}
+}
+
+// TestTurnaround has models compared by the ResourceManager's times where these are
+// known, in the repeats that have both models.
+func TestTurnaround(t *testing.T) {
+	trial := func(model string, repeat int, seconds, turnaround float64, local int64) measured {
+		m := measured{Result: experiment.Result{Workload: "w", Model: model, Repeat: repeat}, seconds: seconds, turnaround: turnaround, master: 3, decisionMs: math.NaN()}
+		m.local = stats.Share{Part: local, Of: 10}
+		return m
+	}
+	for _, c := range []struct {
+		a, b  float64 // turnaround of the models a and b, in s
+		saves float64
+	}{{20, 15, 25}, {math.NaN(), math.NaN(), 50}} {
+		table := &LiveTable{trials: []measured{trial("b", 1, 5, c.b, 4), trial("b", 2, 5, c.b, 4), trial("b", 3, 500, 500, 0), trial("a", 2, 10, c.a, 2), trial("a", 1, 10, c.a, 2)}}
+		table.fill(nil, []string{"a", "b"})
+		if r := table.Rows; len(r) != 2 || r[0].Model != "a" || r[1].Runs != 3 || math.Abs(float64(r[1].SavesPct.Value)-c.saves) > 1e-9 || float64(r[0].MasterS.Value) != 3 || !math.IsNaN(float64(r[0].DecisionMs.Value)) {
+			t.Errorf("%+v: want b to save %v %% against a, without its third repeat", r, c.saves)
+		}
+		if e := table.More("w", "a", "b"); math.Abs(e.Value-20) > 1e-9 {
+			t.Errorf("b is local in %v points more, want 20", e)
+		}
+	}
+}
+
+// TestUnlike names what differs between a lab and the one that an experiment is
+// made for, as flags that set it right.
+func TestUnlike(t *testing.T) {
+	const made = "rates: {disk: 80MB/s, hostCores: 2}\nmachines: {nodes: 4, racks: 2, slots: 3, container: 512MiB, blockSize: 4MiB, replication: 1, nmHeartbeat: 200ms, amHeartbeat: 200ms}\n"
+	l := &Live{Files: fstest.MapFS{LabFile: {Data: []byte(made)}}}
+	for _, c := range []struct {
+		replace, by string
+		want        []string
+	}{
+		{"hostCores: 2", "hostCores: 8", nil},
+		{"slots: 3", "slots: 2", []string{"--slots 3"}},
+		{"blockSize: 4MiB", "blockSize: 16MiB", []string{"--block-size 4MiB"}},
+		{"nmHeartbeat: 200ms", "nmHeartbeat: 1s", []string{"--nm-heartbeat 200ms"}},
+		{"disk: 80MB/s", "disk: 1MB/s", []string{"--disk 80MB/s"}},
+	} {
+		lab, err := config.ParseCluster("c.yaml", []byte(strings.Replace(made, c.replace, c.by, 1)))
+		check(t, err)
+		got, err := l.Unlike(lab)
+		check(t, err)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.by, got, c.want)
+		}
+	}
+	if got, err := l.Unlike(&config.Cluster{}); err != nil || len(got) > 0 {
+		t.Errorf("a cluster that does not say what it has: %v, error %v", got, err)
+	}
+	if _, err := (&Live{Files: fstest.MapFS{}}).Unlike(&config.Cluster{Machines: &config.Machines{}}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a paper without %s: error %v", LabFile, err)
 	}
 }
 

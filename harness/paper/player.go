@@ -54,19 +54,8 @@ func newPlayer(m sched.Model, c *Case, l *lessons) *player {
 	}
 }
 
-// everyHeartbeat is a player of a model that has to see every heartbeat.
-type everyHeartbeat struct{ *player }
-
-// EveryHeartbeat says so to the simulator.
-func (everyHeartbeat) EveryHeartbeat() {}
-
-// forSimulator returns the player as the simulator is to see it.
-func (p *player) forSimulator() sched.Model {
-	if _, ok := p.Model.(sched.EveryHeartbeat); ok {
-		return everyHeartbeat{p}
-	}
-	return p
-}
+// Unwrap returns the model, so that drivers find what else it can do.
+func (p *player) Unwrap() sched.Model { return p.Model }
 
 // Round asks the model about the nodes that the offering rule allows.
 func (p *player) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {

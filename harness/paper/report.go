@@ -112,6 +112,11 @@ func SecondsRow() Row {
 	return Row{Of: func(g *Grid, label string, k int) stats.Estimate { return stats.Mean(g.Seconds(label, k)) }}
 }
 
+// MeanRow returns the row of a number's mean over seeds.
+func MeanRow(suffix string, of func(*Simulation) float64) Row {
+	return Row{Suffix: suffix, Of: func(g *Grid, label string, k int) stats.Estimate { return stats.Mean(g.Mean(label, of, k)) }}
+}
+
 // curves returns the figure of the claimant's training in the first column of a
 // design. It is nil if the claimant was not trained for that job alone.
 func (d *Data) curves(design string) *Figure {

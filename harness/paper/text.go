@@ -111,12 +111,24 @@ func (c *Criterion) writeText(w *bufio.Writer) {
 		for _, x := range c.Controls {
 			list = append(list, fmt.Sprintf("%s %s, %s", x.Control, x.Verdict, Cell{x.Ours, x.CI95}))
 		}
-		text := strings.Join(list, "; ")
-		if c.NeedsNoMethod() {
-			text += ": it does not need the method"
-		}
-		wrap(w, "      in its place: ", text)
+		wrap(w, "      in its place: ", strings.Join(list, "; "))
 	}
+	if c.Bar != nil {
+		wrap(w, "      the bar: ", c.Bar.text())
+	}
+	if c.NeedsNoMethod() {
+		fmt.Fprintln(w, "      it does not need the method")
+	}
+}
+
+// text says what the claimant gains over the best of the schedulers that anybody
+// could use.
+func (b *Bar) text() string {
+	text := fmt.Sprintf("%s, the best there, %s %s, asked at least %s", b.What, Cell{b.Ours, b.CI95}, b.Unit, number(b.Least))
+	if b.Verdict == Holds {
+		return text + " (beaten)"
+	}
+	return text + " (not beaten)"
 }
 
 // verdictColors are the terminal's codes for the colour of each verdict.

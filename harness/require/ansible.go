@@ -29,12 +29,13 @@ hadoop_requirements:
 		}
 		value := strings.NewReplacer("LABELS", strings.Join(labels, ","), "FOLDER", "{{ hadoop_cache_folder }}").Replace(s.Value)
 		for _, name := range s.names(labels) {
-			fmt.Fprintf(&b, "  - property: %q\n    value: %q\n    file: %s\n    feature: %s\n", name, value, s.File, s.Feature)
+			fmt.Fprintf(&b, "  - property: %q\n    value: \"%s\"\n    file: %s\n    feature: %s\n",
+				name, strings.Join(lines(strings.Split(value, ","), ","), ",\\\n      "), s.File, s.Feature)
 			fmt.Fprintf(&b, "    restart: [%s]\n    why: %q\n", strings.Join(s.Daemons(), ", "), s.Why)
 		}
 	}
-	fmt.Fprintf(&b, "hadoop_requirement_labels:\n  parking: %s\n  masters: %s\n  jobs: [%s]\n",
-		r.Labels.Parking, r.Labels.Masters, strings.Join(r.Labels.Jobs, ", "))
+	fmt.Fprintf(&b, "hadoop_requirement_labels:\n  parking: %s\n  masters: %s\n  jobs: [\n    %s]\n",
+		r.Labels.Parking, r.Labels.Masters, strings.Join(lines(r.Labels.Jobs, ", "), ",\n    "))
 	_, err := io.WriteString(out, b.String())
 	return err
 }
@@ -51,6 +52,16 @@ func (s Setting) names(labels []string) []string {
 		names = append(names, s.In("root", label), s.In(queue, label))
 	}
 	return names
+}
+
+// lines joins the items of a list to lines that are not too long for ansible-lint.
+// There is a comma between lines too.
+func lines(items []string, comma string) []string {
+	var all []string
+	for part := range slices.Chunk(items, 16) {
+		all = append(all, strings.Join(part, comma))
+	}
+	return all
 }
 
 // Daemons are the daemons to restart after a change of the setting in its file,

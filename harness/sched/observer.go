@@ -6,7 +6,7 @@ import (
 )
 
 // Observer is a scheduler model that learns from the events of a cluster.
-// Drivers find out by type assertion whether a model is an Observer.
+// Drivers find out with As whether a model is an Observer.
 type Observer interface {
 	// Observe tells the scheduler model of an event. The View already contains
 	// the event's effect.
@@ -18,6 +18,22 @@ type Observer interface {
 type Noter interface {
 	// Notes returns figures of the run so far by name, nil if there are none.
 	Notes() map[string]float64
+}
+
+// As returns the model as a T, such as an Observer. If it is none and wraps
+// another model, which its method Unwrap returns, As asks that one.
+func As[T any](m Model) (T, bool) {
+	for {
+		if t, ok := m.(T); ok {
+			return t, true
+		}
+		wrapper, ok := m.(interface{ Unwrap() Model })
+		if !ok {
+			var none T
+			return none, false
+		}
+		m = wrapper.Unwrap()
+	}
 }
 
 // Event is something that happened on the cluster. The field What gives the

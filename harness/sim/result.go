@@ -25,6 +25,8 @@ type Result struct {
 	// jobs had together at any time.
 	PeakTasks int64
 	Digest    traces.ScheduleDigest
+	// Notes are the scheduler model's own figures, if it is a sched.Noter.
+	Notes map[string]float64
 }
 
 // JobResult has the times of one job, in milliseconds since the run's start. A

@@ -38,8 +38,8 @@ func (s *Sim) begin(c *Config, r *Result) error {
 		}
 		s.Model = m
 	}
-	s.observer, _ = s.Model.(sched.Observer)
-	_, s.everyBeat = s.Model.(sched.EveryHeartbeat)
+	s.observer, _ = sched.As[sched.Observer](s.Model)
+	_, s.everyBeat = sched.As[sched.EveryHeartbeat](s.Model)
 	s.carry = s.carryOut
 	s.state = state.New()
 	s.state.SetLateBinding(s.Actuator != Ideal)

@@ -110,6 +110,9 @@ func (s *Sim) Run(c *Config, r *Result) error {
 	for i := range r.Jobs {
 		r.MakespanMs = max(r.MakespanMs, r.Jobs[i].EndMs-r.Jobs[0].SubmitMs)
 	}
+	if noter, ok := sched.As[sched.Noter](s.Model); ok {
+		r.Notes = noter.Notes()
+	}
 	return nil
 }
 

@@ -31,7 +31,7 @@ func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
 	if s.Splits == CachedOnly {
 		spec.SplitHosts = s.cachedOnly(x)
 	}
-	planner, plans := s.Model.(sched.JobPlanner)
+	planner, plans := sched.As[sched.JobPlanner](s.Model)
 	plans = plans && s.Splits == Planned
 	if !plans {
 		real = s.useSplitHosts(spec)

@@ -438,7 +438,7 @@ func TestLabRefusals(t *testing.T) {
 	l := newLab(t)
 	before := l.jobsLeft(t)
 	for name, test := range map[string]struct{ setting, value, want string }{
-		"queue":    {"mapreduce.job.queuename", "nope", "unknown queue : nope"},
+		"queue":    {"mapreduce.job.queuename", "nope", "unknown queue: nope"},
 		"memory":   {"yarn.app.mapreduce.am.resource.mb", "999999", "more memory than configured max"},
 		"cores":    {"yarn.app.mapreduce.am.resource.cpu-vcores", "9999", "more cores than configured max"},
 		"label":    {"mapreduce.job.am.node-label-expression", "nosuchlabel", "nosuchlabel"},

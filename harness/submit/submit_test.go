@@ -97,7 +97,7 @@ func TestNothingIsLeft(t *testing.T) {
 		"output there":   {func(f *fixture, _ *Job) { f.hdfs.Mkdir(t.Context(), "/out/one", 0o755) }, "output folder hdfs /out/one exists"},
 		"file not there": {func(_ *fixture, j *Job) { j.Files = []File{{"/none", "x"}} }, "file of the tasks: stat /none"},
 		"unknown queue":  {setting("mapreduce.job.queuename", "nope"), `refused application application_`},
-		"queue in words": {setting("mapreduce.job.queuename", "nope"), `unknown queue : nope`},
+		"queue in words": {setting("mapreduce.job.queuename", "nope"), `unknown queue: nope`},
 		"too large":      {setting("yarn.app.mapreduce.am.resource.mb", "99999"), "more memory than configured max"},
 		"unknown label":  {setting("mapreduce.job.am.node-label-expression", "a99"), "label= a99"},
 		"long tag":       {setting("mapreduce.job.tags", strings.Repeat("x", 101)), "too long"},

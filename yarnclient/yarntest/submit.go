@@ -58,7 +58,7 @@ func (c *Fake) submitApp(w http.ResponseWriter, r *http.Request) {
 	})
 	if c.cfg.Queues != nil && !slices.Contains(c.cfg.Queues, a.Queue) {
 		c.finish(a, "FAILED", "FAILED")
-		a.diagnostics = "Application " + a.id + " submitted by user : " + user + " to unknown queue : " + a.Queue
+		a.diagnostics = "Application " + a.id + " submitted by user " + user + " to unknown queue: " + a.Queue
 	}
 	w.Header().Set("Location", r.URL.Path+"/"+a.id)
 	w.WriteHeader(http.StatusAccepted)

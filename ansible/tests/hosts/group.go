@@ -51,7 +51,7 @@ func hierarchiesIn(mounts string) []hierarchy {
 	var found []hierarchy
 	for line := range strings.Lines(mounts) {
 		fields := strings.Fields(line)
-		if len(fields) < 4 || !strings.HasPrefix(fields[1], "/sys/fs/cgroup") {
+		if len(fields) < 4 || !strings.HasPrefix(fields[1], "/sys/fs/cgroup") || strings.Contains(fields[1], ":") {
 			continue
 		}
 		switch fields[2] {

@@ -74,6 +74,10 @@ func Default() []string { return []string{"master", "worker1", "worker2", "worke
 // writes and the last that Down removes.
 const settled = "hosts.json"
 
+// bootLimit is how long a host may take to boot. It is a second or two on a
+// machine with nothing else to do.
+const bootLimit = 3 * time.Minute
+
 //go:embed boot.sh
 var bootScript []byte
 
@@ -163,7 +167,7 @@ func Open(dir string) (*Hosts, error) {
 // Down ends the hosts of a folder and removes all that they and Up left:
 // processes, links, control groups, and the folder. It does nothing if there
 // are none. Connections that ansible or ssh keep open to a host end by
-// themselves within 10 s.
+// themselves within 20 s.
 func Down(ctx context.Context, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -303,7 +307,7 @@ func (h *Hosts) start(ctx context.Context, name string) (context.Context, error)
 // waitReady waits until ssh reaches a host and its systemd has started all
 // units.
 func (h *Hosts) waitReady(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, bootLimit)
 	defer cancel()
 	var out []byte
 	err := poll(ctx, func() bool {

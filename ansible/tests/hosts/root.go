@@ -212,8 +212,8 @@ func (h *Hosts) writeKeys(ctx context.Context) error {
   GlobalKnownHostsFile none
   StrictHostKeyChecking yes
   BatchMode yes
-  ConnectTimeout 5
-  ServerAliveInterval 20
+  ConnectTimeout 30
+  ServerAliveInterval 5
 `, h.path("key"), h.path("known_hosts"))
 	for file, content := range map[string]string{"known_hosts": known.String(), "ssh_config": config.String(), "inventory.yaml": inventory.String()} {
 		if err := os.WriteFile(h.path(file), []byte(content), 0o600); err != nil {

@@ -8,14 +8,14 @@
 package clqlmrs
 
 import (
-	_ "embed"
+	"embed"
 
 	"heddle/harness/paper"
 	"heddle/harness/sched"
 )
 
-//go:embed live.yaml
-var live []byte
+//go:embed live.yaml lab.yaml
+var live embed.FS
 
 // Labels of the schedulers, as the paper names them.
 const fifo, delay, acl, acl2, acl5, learner = "FIFO", "Delay", "ACL", "ACL C=2", "ACL C=5", "CLQLMRS"
@@ -51,7 +51,7 @@ func Paper() *paper.Paper {
 		Measures: measures,
 		Curves:   "apps",
 		Facts:    facts,
-		Live:     &paper.Live{Experiment: live},
+		Live:     &paper.Live{Files: live},
 	}
 }
 

@@ -270,7 +270,11 @@ func TestCorners(t *testing.T) {
 // TestLiveExperiment has the same patience in time on the lab as in the
 // simulations: as long as so many opportunities take there.
 func TestLiveExperiment(t *testing.T) {
-	e, err := config.ParseExperiment("clqlmrs.yaml", live)
+	text, err := live.ReadFile(paper.ExperimentFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := config.ParseExperiment("clqlmrs.yaml", text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package modfair
 import (
 	"fmt"
 
+	"heddle/harness/measure"
 	"heddle/harness/paper"
 	"heddle/harness/stats"
 )
@@ -46,12 +47,15 @@ func parts() []paper.Part {
 		}},
 		{ID: "ablationA", Title: "Experiment A: mean turnaround with one mechanism, and with all others", Design: "A", Schedulers: append([]string{original, modified}, ablated...), Unit: "s", Rows: []paper.Row{paper.SecondsRow()}},
 		{ID: "ablationB", Title: "Experiment B: mean turnaround with one mechanism, and with all others", Design: "B", Schedulers: append([]string{original, modified}, ablated...), Unit: "s", Rows: []paper.Row{paper.SecondsRow()}},
+		{ID: "slots", Title: "Experiment A: tasks that run at a time in the mean, on 32 map and 8 reduce slots", Design: "A", Schedulers: append(three, noMaximum), Rows: []paper.Row{
+			paper.MeanRow("", paper.Noted("running")),
+		}, Notes: []string{"Three pools of at most 6 maps leave 14 of the 32 map slots idle. Each node has 2 cores for its tasks."}},
 		{ID: "fairness", Title: "Experiment B: fairness, which the paper aims at and does not measure", Design: "B", Schedulers: three, Rows: []paper.Row{
-			meanRow(", Jain's index of turnaround", jain), meanRow(", longest job s", longest),
+			paper.MeanRow(", Jain's index of turnaround", paper.Noted("jain")), paper.MeanRow(", longest job s", paper.Noted("longestS")),
 		}, Notes: []string{"Jain's index is 1 if all jobs take equally long, and 1/n if one takes all the time. A pure change of order pays with it."}},
 		{ID: "mechanisms", Title: "Experiment B: what the mechanisms did", Design: "B", Schedulers: []string{modified}, Rows: []paper.Row{
-			meanRow(", share of the time with sharedPool %", sharedTime), meanRow(", jobs that were in it", noted("sharedJobs")), meanRow(", M4's node delay at the end ms", noted("nodeDelayMs")),
-			meanRow(", M4's rack delay at the end ms", noted("rackDelayMs")), meanRow(", priorities changed by M5", noted("priorityChanges")), meanRow(", times a waiting pool got no slot", noted("emptyGrants")),
+			paper.MeanRow(", share of the time with sharedPool %", sharedTime), paper.MeanRow(", jobs that were in it", paper.Noted("sharedJobs")), paper.MeanRow(", M4's node delay at the end ms", paper.Noted("nodeDelayMs")),
+			paper.MeanRow(", M4's rack delay at the end ms", paper.Noted("rackDelayMs")), paper.MeanRow(", priorities changed by M5", paper.Noted("priorityChanges")), paper.MeanRow(", times a waiting pool got no slot", paper.Noted("emptyGrants")),
 		}},
 	}
 }
@@ -112,29 +116,19 @@ func columnName(design string, k int) string {
 	return ""
 }
 
-func meanRow(suffix string, of func(*paper.Simulation) float64) paper.Row {
-	return paper.Row{Suffix: suffix, Of: func(g *paper.Grid, label string, k int) stats.Estimate { return stats.Mean(g.Mean(label, of, k)) }}
-}
-
-// jain returns Jain's index of the jobs' turnaround.
-func jain(s *paper.Simulation) float64 {
-	sum, squares := 0.0, 0.0
-	for _, x := range s.JobSeconds {
-		sum, squares = sum+x, squares+x*x
+// Notes returns how equal the jobs' turnaround is, by Jain's index, the longest in
+// s, and how many tasks ran at a time in the mean.
+func (testbed) Notes(f *measure.Figures) map[string]float64 {
+	running := 0.0
+	for _, n := range f.Nodes {
+		running += n.MeanRunning
 	}
-	return sum * sum / (squares * float64(len(s.JobSeconds)))
-}
-
-func longest(s *paper.Simulation) float64 {
-	most := 0.0
-	for _, x := range s.JobSeconds {
-		most = max(most, x)
+	sum, squares, longest := 0.0, 0.0, 0.0
+	for _, j := range f.JobList {
+		x := j.CompletionMs / 1000
+		sum, squares, longest = sum+x, squares+x*x, max(longest, x)
 	}
-	return most
-}
-
-func noted(name string) func(*paper.Simulation) float64 {
-	return func(s *paper.Simulation) float64 { return s.Notes[name] }
+	return map[string]float64{"jain": sum * sum / (squares * float64(len(f.JobList))), "longestS": longest, "running": running}
 }
 
 // sharedTime returns the share of M1's updates after which there was a

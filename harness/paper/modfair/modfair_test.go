@@ -3,11 +3,16 @@ package modfair
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"heddle/harness/config"
+	"heddle/harness/experiment"
 	"heddle/harness/paper"
+	"heddle/harness/stats"
 )
 
 // TestCeilings has the waves of the original scheduler, and what the best order
@@ -98,8 +103,8 @@ func TestSetup(t *testing.T) {
 }
 
 // times makes up simulations in which each scheduler takes a given time, and
-// jobs of more maps longer.
-func times(of map[string]float64) func(paper.Case, uint64) (paper.Simulation, error) {
+// jobs of more maps longer: n times the maps take n to the given power.
+func times(of map[string]float64, power float64) func(paper.Case, uint64) (paper.Simulation, error) {
 	return func(c paper.Case, seed uint64) (paper.Simulation, error) {
 		x := c.Setting.(testbed)
 		t, ok := of[c.Scheduler.Label]
@@ -108,9 +113,9 @@ func times(of map[string]float64) func(paper.Case, uint64) (paper.Simulation, er
 		}
 		work := float64(x.Jobs)
 		if x.Experiment == "A" {
-			work *= float64(x.Size * x.Size)
+			work *= math.Pow(float64(x.Size), power)
 		}
-		s := paper.Simulation{Seconds: t * work * (1 + float64(seed%17)/10_000), JobSeconds: []float64{t, 2 * t}}
+		s := paper.Simulation{Seconds: t * work * (1 + float64(seed%17)/10_000)}
 		s.Locality.Node, s.Locality.Off = 20+int(seed%3), 80
 		if c.Scheduler.Label == modified {
 			s.Notes = map[string]float64{"updates": 10}
@@ -127,14 +132,16 @@ func times(of map[string]float64) func(paper.Case, uint64) (paper.Simulation, er
 func TestClaims(t *testing.T) {
 	for _, c := range []struct {
 		name  string
+		power float64
 		times map[string]float64
 		want  map[string]paper.Verdict
 	}{
-		{"published", map[string]float64{original: 100, modified: 50, fifo: 60}, map[string]paper.Verdict{"F1": paper.Holds, "F2": paper.Holds, "F4": paper.Holds, "F5": paper.Holds, "F7": paper.Holds, "F3": paper.Reversed}},
-		{"equal", map[string]float64{original: 100, modified: 100, fifo: 100}, map[string]paper.Verdict{"F1": paper.Fails, "F2": paper.Fails, "F3": paper.Fails, "F4": paper.Fails, "F7": paper.Holds}},
-		{"slower", map[string]float64{original: 100, modified: 150, fifo: 120}, map[string]paper.Verdict{"F1": paper.Reversed, "F2": paper.Reversed, "F3": paper.Reversed, "F4": paper.Reversed}},
+		{"published", 2, map[string]float64{original: 100, modified: 50, fifo: 60}, map[string]paper.Verdict{"F1": paper.Holds, "F2": paper.Holds, "F4": paper.Holds, "F5": paper.Holds, "F7": paper.Holds, "F3": paper.Reversed}},
+		{"equal", 2, map[string]float64{original: 100, modified: 100, fifo: 100}, map[string]paper.Verdict{"F1": paper.Fails, "F2": paper.Fails, "F3": paper.Fails, "F4": paper.Fails, "F7": paper.Holds}},
+		{"maps of equal time", 0.8, map[string]float64{original: 100, modified: 50}, map[string]paper.Verdict{"F1": paper.Holds, "F5": paper.Ceiling}},
+		{"slower", 2, map[string]float64{original: 100, modified: 150, fifo: 120}, map[string]paper.Verdict{"F1": paper.Reversed, "F2": paper.Reversed, "F3": paper.Reversed, "F4": paper.Reversed}},
 	} {
-		r, err := Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 6, Simulate: times(c.times)})
+		r, err := Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 6, Simulate: times(c.times, c.power)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +150,7 @@ func TestClaims(t *testing.T) {
 				t.Errorf("%s: %s %s, want %s: %s", c.name, x.ID, x.Verdict, want, x.Note)
 			}
 		}
-		if !strings.Contains(r.Summary, "M4's delays end at 0 and 0 ms") || !strings.Contains(r.Summary, "71 % in B with 5 jobs (at most 41 %") {
+		if !strings.Contains(r.Summary, "and end at 0 and 0 ms in B") || !strings.Contains(r.Summary, "71 % in B with 5 jobs (at most 41 %") {
 			t.Errorf("%s: the summary lacks the delays or the ceiling: %s", c.name, r.Summary)
 		}
 	}
@@ -154,7 +161,7 @@ func TestMethod(t *testing.T) {
 	for control, needs := range map[float64]bool{60: false, 100: true} {
 		r, err := Paper().Run(t.Context(), paper.Options{Parts: []string{"F1"}, Seed: 1, Seeds: 6, Simulate: times(map[string]float64{
 			original: 100, modified: 50, fifo: 100, "Original, no delay": control, "Modified without M4": 100,
-		})})
+		}, 2)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,16 +189,72 @@ func TestNoMechanismIsOriginal(t *testing.T) {
 	}
 }
 
-// TestLive has the experiment for a cluster parsed, with models that are made.
+// TestLive simulates the experiment for a cluster on the lab that it is made for,
+// and reads the table of that run.
 func TestLive(t *testing.T) {
-	e, err := config.ParseExperiment("live.yaml", live)
+	l, folder := Paper().Live, t.TempDir()
+	if err := l.Write(folder); err != nil {
+		t.Fatal(err)
+	}
+	lab, err := config.LoadCluster(filepath.Join(folder, paper.LabFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Supported(); err != nil {
-		t.Error(err)
+	o := experiment.Options{Cluster: lab, Root: t.TempDir()}
+	if o.Source, err = os.ReadFile(filepath.Join(folder, paper.ExperimentFile)); err != nil {
+		t.Fatal(err)
 	}
-	if n := strings.Count(string(liveJobs), `"pool":"pool`); n != 5 {
-		t.Errorf("%d jobs with a pool, want 5", n)
+	if o.Experiment, err = config.ParseExperiment(filepath.Join(folder, "modfair.yaml"), o.Source); err != nil {
+		t.Fatal(err)
+	}
+	o.Experiment.Repeats = 3
+	run, err := experiment.Simulate(t.Context(), o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := l.Read(run.Dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var models []string
+	for _, r := range table.Rows {
+		models = append(models, r.Model)
+		if r.Workload != "mixed" || r.Runs != 3 || !r.CompletionS.CI95.Bounded() || !(r.MasterS.Value > 0) || !(r.MasterS.Value < r.CompletionS.Value) || !(r.DecisionMs.Value > 0) || !(r.AdherencePct.Value > 99) {
+			t.Errorf("%+v: want three trials with intervals, decisions that were carried out, and the part of the time until the ApplicationMaster is up", r)
+		}
+		if _, noted := r.Notes["nodeDelayMs"]; noted != (r.Model == "modfair") {
+			t.Errorf("%s notes %v", r.Model, r.Notes)
+		}
+	}
+	if !slices.Equal(models, []string{"fair1", "fifo1", "modfair"}) {
+		t.Errorf("models %v in the table, want fair1 first", models)
+	}
+	maps := 0
+	for _, n := range table.Splits["mixed"] {
+		maps += n
+	}
+	if maps != 38 {
+		t.Errorf("%v: %d maps with their block on a node, want 38, each once", table.Splits, maps)
+	}
+	notes := strings.Join(table.Notes, "\n")
+	for _, want := range []string{"F1: modfair saves ", "F2: fifo1 saves ", "F3: modfair saves ", "F6: modfair's node-local maps are ", "M4's delays begin at 3000 ms and end at "} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("the notes lack %q:\n%s", want, notes)
+		}
+	}
+}
+
+// TestLiveDelays has M4 testable on a cluster only if a decision takes less time
+// than its delays.
+func TestLiveDelays(t *testing.T) {
+	cell := func(x float64) paper.Cell { return paper.CellOf(stats.Estimate{Value: x, Lo: x, Hi: x}) }
+	for _, c := range []struct {
+		node, rack, decision float64
+		want                 string
+	}{{500, 400, 100, "M4 can be told from no delay"}, {50, 400, 100, "M4 is not testable"}, {500, 40, 100, "M4 is not testable"}} {
+		rows := []paper.LiveRow{{Model: "modfair", DecisionMs: cell(c.decision), Notes: map[string]paper.Cell{"nodeDelayMs": cell(c.node), "rackDelayMs": cell(c.rack)}}}
+		if notes := strings.Join(explainLive(&paper.LiveTable{Rows: rows}), "\n"); !strings.Contains(notes, c.want) {
+			t.Errorf("delays of %v and %v ms, decisions of %v ms: want %q in\n%s", c.node, c.rack, c.decision, c.want, notes)
+		}
 	}
 }
