@@ -374,6 +374,7 @@ const (
 // newCluster brings up hosts, installs the collection, and writes an inventory.
 func newCluster(t *testing.T) *cluster {
 	labtest.Need(t)
+	labtest.Long(t)
 	if err := hosts.Preflight(); err != nil {
 		lacks(t, err)
 	}
