@@ -55,6 +55,7 @@ agent does what 'heddle labels restore' does. Several agents may watch one clust
 			&cli.StringFlag{Name: "tls-cert", Usage: "PEM `FILE` with this node's certificate; serves HTTPS"},
 			&cli.StringFlag{Name: "tls-key", Usage: "PEM `FILE` with the certificate's key"},
 			&cli.BoolFlag{Name: "allow-drop-caches", Usage: "let clients empty the page cache, for cold reads: with --cgroup that group's, otherwise the machine's"},
+			&cli.StringFlag{Name: "drop-caches-socket", Usage: "as --allow-drop-caches, for an agent that is not root: the service behind the Unix socket at `PATH` empties the machine's page cache"},
 			&cli.StringSliceFlag{Name: "resident", Usage: "keep the files at `PATH` in memory, so that they are not read from a slow disk"},
 			&cli.BoolFlag{Name: "watchdog", Usage: "put the cluster back as it was if a harness died while it steered"},
 			clusterFlag(),
@@ -69,6 +70,9 @@ func runAgent(c *cli.Context) error {
 	}
 	if runtime.GOOS != "linux" && (c.String("cgroup") != "" || c.Bool("allow-drop-caches")) {
 		return withCode(exitCluster, fmt.Errorf("agent: --cgroup and --allow-drop-caches need Linux, and this is %s", runtime.GOOS))
+	}
+	if c.String("cgroup") != "" && c.String("drop-caches-socket") != "" {
+		return withCode(exitUsage, errors.New("agent: --drop-caches-socket empties the machine's page cache, not that of --cgroup; leave one out"))
 	}
 	log := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
 	tokenFile := c.String("token-file")
@@ -87,9 +91,9 @@ func runAgent(c *cli.Context) error {
 		Keep:            c.Duration("keep"),
 		TLSCert:         c.String("tls-cert"),
 		TLSKey:          c.String("tls-key"),
-		AllowDropCaches: c.Bool("allow-drop-caches"),
+		AllowDropCaches: c.Bool("allow-drop-caches") || c.String("drop-caches-socket") != "",
 		Version:         buildVersion(),
-		Sample:          node.Options{Cgroup: c.String("cgroup")},
+		Sample:          node.Options{Cgroup: c.String("cgroup"), DropSocket: c.String("drop-caches-socket")},
 		Log:             log,
 	})
 	if err != nil {

@@ -3,10 +3,13 @@ package node
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -54,15 +57,25 @@ func (s *Sampler) CanDropCaches() error {
 		}
 	}
 	if err := unix.Access(path, unix.W_OK); err != nil {
-		return fmt.Errorf("drop caches: %s: %w; the agent's user must be able to write this file, which needs root for the whole machine's", path, err)
+		return fmt.Errorf("drop caches: %s: %w; the agent's user must be able to write this file, which needs root for the whole machine's, or a service that does it: --drop-caches-socket", path, err)
 	}
 	return nil
 }
 
-func (h *host) dropFile() string { return filepath.Join(h.procRoot, "sys/vm/drop_caches") }
+// dropFile returns the file to which to write to empty the page cache: the
+// kernel's, or the socket of a service that writes to the kernel's.
+func (h *host) dropFile() string {
+	if h.drops != "" {
+		return h.drops
+	}
+	return filepath.Join(h.procRoot, "sys/vm/drop_caches")
+}
 
 func (h *host) dropCaches() (Dropped, error) {
 	return dropping("host", "vm.drop_caches", h.readMemory, func(uint64) error {
+		if h.drops != "" {
+			return askToDrop(h.drops)
+		}
 		return writeExisting(h.dropFile(), "3\n")
 	})
 }
@@ -125,4 +138,30 @@ func writeExisting(path, text string) error {
 	}
 	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
+}
+
+// dropServiceLimit is how long a service may take that empties the page cache:
+// it first writes all changed pages to disk.
+const dropServiceLimit = time.Minute
+
+// askToDrop has the service behind a socket empty the page cache; see
+// Options.DropSocket.
+func askToDrop(socket string) error {
+	conn, err := net.DialTimeout("unix", socket, dropServiceLimit)
+	if err != nil {
+		return fmt.Errorf("ask the service that drops caches: %w; is its socket unit running?", err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(dropServiceLimit)); err != nil {
+		return err
+	}
+	const want = "dropped\n"
+	text, err := io.ReadAll(io.LimitReader(conn, 2*int64(len(want))))
+	if err == nil && string(text) != want {
+		err = fmt.Errorf("it answers %q; want %q: its log says why", text, want)
+	}
+	if err != nil {
+		return fmt.Errorf("ask the service behind %s to drop caches: %w", socket, err)
+	}
+	return nil
 }

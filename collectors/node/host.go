@@ -25,6 +25,7 @@ type host struct {
 	procRoot string
 	sysRoot  string
 	ctx      context.Context // context that tells gopsutil which folders to read instead of /proc and /sys
+	drops    string          // the socket of Options.DropSocket, or empty
 	isPart   map[string]bool // whether a block device is a partition of a disk; the key is the device's name
 }
 

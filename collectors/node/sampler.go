@@ -25,6 +25,11 @@ type Options struct {
 	SysRoot  string
 	// CgroupRoot is read instead of /sys/fs/cgroup, unless it is empty.
 	CgroupRoot string
+	// DropSocket is the path of a Unix socket of a service that empties the
+	// host's page cache, for a process that may not do so itself. The service
+	// does it whenever a client connects, and then answers "dropped". Empty
+	// means that the process does it itself.
+	DropSocket string
 }
 
 // Sampler reads the kernel's counters of one node. Only one goroutine may use
@@ -52,6 +57,7 @@ func NewSampler(o Options) (*Sampler, error) {
 		cmp.Or(o.ProcRoot, os.Getenv("HOST_PROC"), "/proc"),
 		cmp.Or(o.SysRoot, os.Getenv("HOST_SYS"), "/sys"),
 	)
+	h.drops = o.DropSocket
 	s := &Sampler{host: h, start: time.Now()}
 	if o.Cgroup == "" {
 		s.groups = []metricGroup{

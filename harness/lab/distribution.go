@@ -58,6 +58,17 @@ func findDistribution(ctx context.Context, c Config, say func(Event)) (distribut
 	return d, nil
 }
 
+// Jars returns two folders of the user's cache: Hadoop's jars with all that they
+// need, and its tools'. It first fetches them from Maven Central if the cache
+// lacks them.
+func Jars(ctx context.Context) (jars, tools string, err error) {
+	d, err := findDistribution(ctx, Config{}, func(Event) {})
+	if err != nil {
+		return "", "", fmt.Errorf("get Hadoop's jars: %w", err)
+	}
+	return filepath.Dir(d.examples), filepath.Dir(d.streaming), nil
+}
+
 // hadoopJars returns a set of Hadoop's jars that is fetched by the given goal of
 // Maven. The tools are a set of their own, as in an unpacked Hadoop: they are no
 // part of the daemons' class path. After a change of hadoop/pom.xml, 'go
