@@ -197,10 +197,15 @@ func lookAtDoctor(t *testing.T, _ *cluster, report string) {
 
 // lookAtRun: a WordCount under the model fifo is captured, and each of its
 // containers is where the model put it.
-func lookAtRun(t *testing.T, _ *cluster, out string) {
+func lookAtRun(t *testing.T, c *cluster, out string) {
+	var run struct{ Folder string }
+	if err := json.Unmarshal([]byte(out), &run); err != nil || run.Folder == "" {
+		t.Fatalf("heddle run prints no folder: %v\n%s", err, out)
+	}
+	compared := c.on(t, "harness", asHeddle+"compare --json "+run.Folder+"'")
 	var result any
-	if err := json.Unmarshal([]byte(out), &result); err != nil {
-		t.Fatalf("heddle run prints no JSON: %v\n%s", err, out)
+	if err := json.Unmarshal([]byte(compared), &result); err != nil {
+		t.Fatalf("heddle compare prints no JSON: %v\n%s", err, compared)
 	}
 	counts := map[string]float64{}
 	find(result, func(key string, value any) {
@@ -209,7 +214,7 @@ func lookAtRun(t *testing.T, _ *cluster, out string) {
 		}
 	})
 	if counts["decisions"] == 0 || counts["honoured"] != counts["decisions"] {
-		t.Errorf("of %v decisions, %v were honoured; want all\n%s", counts["decisions"], counts["honoured"], out)
+		t.Errorf("of %v decisions, %v were honoured; want all\n%s", counts["decisions"], counts["honoured"], compared)
 	}
 	t.Logf("%v decisions, %v honoured", counts["decisions"], counts["honoured"])
 }
