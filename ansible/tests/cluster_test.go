@@ -31,7 +31,7 @@ import (
 
 // TestCluster sets a cluster up on hosts of their own, from nothing, as the
 // README tells its reader, uses it, breaks it, and takes it down. Its parts
-// follow one another on the same hosts, and end with the first that fails.
+// follow one another on the same hosts.
 func TestCluster(t *testing.T) {
 	c := newCluster(t)
 	before := map[string]string{}
@@ -60,8 +60,8 @@ func TestCluster(t *testing.T) {
 		}},
 	} {
 		begun := time.Now()
-		if !t.Run(part.name, func(t *testing.T) { part.test(t, c) }) {
-			t.FailNow()
+		if !t.Run(part.name, func(t *testing.T) { part.test(t, c) }) && part.name == "as the README says" {
+			t.FailNow() // there is no cluster for the others
 		}
 		t.Logf("%s: %v", part.name, time.Since(begun).Round(100*time.Millisecond))
 	}

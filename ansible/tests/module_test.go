@@ -18,20 +18,34 @@ import (
 func TestHadoopProperties(t *testing.T) {
 	python := pythonOfAnsible(t)
 	for _, c := range []struct{ name, before, after, says string }{
-		{"value changes", "<configuration>\n<!-- keep -->\n <property><name>a</name>\n <value>1</value><final>true</final></property>\n</configuration>\n",
-			"<configuration>\n<!-- keep -->\n <property><name>a</name>\n <value>2 &lt; 3</value><final>true</final></property>\n</configuration>\n", ""},
-		{"property is added", "<?xml version=\"1.0\"?>\n<configuration>\n</configuration>\n",
-			"<?xml version=\"1.0\"?>\n<configuration>\n  <property>\n    <name>a</name>\n    <value>2 &lt; 3</value>\n  </property>\n</configuration>\n", ""},
-		{"a comment is no property", "<configuration>\n<!-- <property><name>a</name><value>1</value></property> -->\n</configuration>\n",
-			"<configuration>\n<!-- <property><name>a</name><value>1</value></property> -->\n  <property>\n    <name>a</name>\n    <value>2 &lt; 3</value>\n  </property>\n</configuration>\n", ""},
-		{"a property twice", "<configuration><property><name>a</name><value>1</value></property><property><value>9</value><name> a </name></property></configuration>",
-			"<configuration><property><name>a</name><value>2 &lt; 3</value></property><property><value>2 &lt; 3</value><name> a </name></property></configuration>", ""},
-		{"no value", "<configuration><property><name>a</name></property><property><name>ab</name><value/></property></configuration>",
-			"<configuration><property><name>a</name><value>2 &lt; 3</value></property><property><name>ab</name><value/></property></configuration>", ""},
-		{"already so", "<configuration><property><name>a</name><value>2 &lt; 3</value></property></configuration>",
-			"<configuration><property><name>a</name><value>2 &lt; 3</value></property></configuration>", ""},
-		{"carriage returns", "<configuration>\r\n<property><name>a</name><value>1</value></property>\r\n</configuration>\r\n",
-			"<configuration>\r\n<property><name>a</name><value>2 &lt; 3</value></property>\r\n</configuration>\r\n", ""},
+		{
+			"value changes", "<configuration>\n<!-- keep -->\n <property><name>a</name>\n <value>1</value><final>true</final></property>\n</configuration>\n",
+			"<configuration>\n<!-- keep -->\n <property><name>a</name>\n <value>2 &lt; 3</value><final>true</final></property>\n</configuration>\n", "",
+		},
+		{
+			"property is added", "<?xml version=\"1.0\"?>\n<configuration>\n</configuration>\n",
+			"<?xml version=\"1.0\"?>\n<configuration>\n  <property>\n    <name>a</name>\n    <value>2 &lt; 3</value>\n  </property>\n</configuration>\n", "",
+		},
+		{
+			"a comment is no property", "<configuration>\n<!-- <property><name>a</name><value>1</value></property> -->\n</configuration>\n",
+			"<configuration>\n<!-- <property><name>a</name><value>1</value></property> -->\n  <property>\n    <name>a</name>\n    <value>2 &lt; 3</value>\n  </property>\n</configuration>\n", "",
+		},
+		{
+			"a property twice", "<configuration><property><name>a</name><value>1</value></property><property><value>9</value><name> a </name></property></configuration>",
+			"<configuration><property><name>a</name><value>2 &lt; 3</value></property><property><value>2 &lt; 3</value><name> a </name></property></configuration>", "",
+		},
+		{
+			"no value", "<configuration><property><name>a</name></property><property><name>ab</name><value/></property></configuration>",
+			"<configuration><property><name>a</name><value>2 &lt; 3</value></property><property><name>ab</name><value/></property></configuration>", "",
+		},
+		{
+			"already so", "<configuration><property><name>a</name><value>2 &lt; 3</value></property></configuration>",
+			"<configuration><property><name>a</name><value>2 &lt; 3</value></property></configuration>", "",
+		},
+		{
+			"carriage returns", "<configuration>\r\n<property><name>a</name><value>1</value></property>\r\n</configuration>\r\n",
+			"<configuration>\r\n<property><name>a</name><value>2 &lt; 3</value></property>\r\n</configuration>\r\n", "",
+		},
 		{"no XML", "a=1\n", "a=1\n", "no XML"},
 		{"other XML", "<hosts/>\n", "<hosts/>\n", "want configuration"},
 	} {
