@@ -60,8 +60,9 @@ func TestCluster(t *testing.T) {
 		}},
 	} {
 		begun := time.Now()
-		if !t.Run(part.name, func(t *testing.T) { part.test(t, c) }) && part.name == "as the README says" {
-			t.FailNow() // there is no cluster for the others
+		t.Run(part.name, func(t *testing.T) { part.test(t, c) })
+		if !c.up {
+			t.FailNow()
 		}
 		t.Logf("%s: %v", part.name, time.Since(begun).Round(100*time.Millisecond))
 	}
@@ -76,6 +77,7 @@ type cluster struct {
 	archive, sum string // Hadoop, and its SHA-256
 	env          []string
 	said         bytes.Buffer // all that playbooks have printed
+	up           bool         // doctor has found no fault
 }
 
 // testReadme does what the README tells the owner of machines to do, word for word,
@@ -104,9 +106,6 @@ func testReadme(t *testing.T, c *cluster) {
 				look(t, c, out)
 				looked++
 			}
-		}
-		if t.Failed() {
-			t.FailNow()
 		}
 	}
 	if looked != len(looks) {
@@ -183,7 +182,7 @@ func lookAtCheck(t *testing.T, c *cluster, out string) {
 }
 
 // lookAtDoctor: heddle finds no fault with the cluster.
-func lookAtDoctor(t *testing.T, _ *cluster, report string) {
+func lookAtDoctor(t *testing.T, c *cluster, report string) {
 	for _, feature := range []string{"captured", "run", "steered", "cached", "measured"} {
 		if !strings.Contains(report, feature+": yes") {
 			t.Errorf("doctor does not find the cluster %s:\n%s", feature, report)
@@ -192,6 +191,7 @@ func lookAtDoctor(t *testing.T, _ *cluster, report string) {
 	if strings.Contains(report, "  missing") {
 		t.Errorf("doctor misses something:\n%s", report)
 	}
+	c.up = !t.Failed()
 	t.Log(report)
 }
 
@@ -240,7 +240,9 @@ func lookAtCollected(t *testing.T, c *cluster, _ string) {
 // little.
 func testUnits(t *testing.T, c *cluster) {
 	for _, host := range []string{"master", "worker1"} {
-		if out := c.on(t, host, "systemd-analyze verify /etc/systemd/system/hadoop-*.service /etc/systemd/system/*.mount /etc/systemd/system/heddle-* 2>&1"); out != "" {
+		// The hosts' own units are masked, which makes them links.
+		units := "$(find /etc/systemd/system -maxdepth 1 -type f -name 'ha*' -o -type f -name 'he*' -o -type f -name '*.mount')"
+		if out := c.on(t, host, "systemd-analyze verify "+units+" 2>&1"); out != "" {
 			t.Errorf("%s: systemd-analyze verify says:\n%s", host, out)
 		}
 		// The threshold is ten times the exposure.
