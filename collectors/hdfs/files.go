@@ -77,6 +77,15 @@ func Explained(err error) error {
 	return fmt.Errorf("%w: %s", err, shortened(said))
 }
 
+// NotYet reports whether a file could not be written because the DataNodes had
+// not reported a block of it yet, as happens on a busy cluster. Hadoop's own
+// client asks again for the next block. The client that [Client.Files] returns
+// cannot, so the file has to be written again.
+func NotYet(err error) bool {
+	var remote colinmarc.Error
+	return errors.As(err, &remote) && strings.HasSuffix(remote.Exception(), ".NotReplicatedYetException")
+}
+
 func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o WriteOptions) error {
 	files, err := c.Files()
 	if err != nil {

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -74,13 +75,18 @@ func (l *Live) Unlike(c *config.Cluster) (flags []string, err error) {
 		want, got := reflect.ValueOf(pair[0]), reflect.ValueOf(pair[1])
 		for i := range want.NumField() {
 			key, _, _ := strings.Cut(want.Type().Field(i).Tag.Get("yaml"), ",")
-			if key != "hostCores" && !reflect.DeepEqual(want.Field(i).Interface(), got.Field(i).Interface()) {
-				flags = append(flags, fmt.Sprintf("--%s %v", labFlag(key), want.Field(i).Interface()))
+			if slices.Contains(notLabFlags, key) || reflect.DeepEqual(want.Field(i).Interface(), got.Field(i).Interface()) {
+				continue
 			}
+			value := strings.Trim(strings.ReplaceAll(fmt.Sprint(want.Field(i).Interface()), " ", ","), "[]") // cpus is a list
+			flags = append(flags, "--"+labFlag(key)+" "+cmp.Or(value, "0"))
 		}
 	}
 	return flags, nil
 }
+
+// notLabFlags are the keys of a cluster's description that a lab has no flag for.
+var notLabFlags = []string{"hostCores", "nodeExpiry", "scheduler", "async"}
 
 // labFlag returns the flag of "heddle lab up" for a key of a cluster file, such
 // as block-size for blockSize.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -41,6 +42,10 @@ type FileSystem interface {
 	WriteFile(ctx context.Context, name string, r io.Reader, o hdfs.WriteOptions) error
 }
 
+// writeTries is how often a file is written whose blocks the DataNodes are slow
+// to report.
+const writeTries = 5
+
 // filesAtOnce is how many files are written at a time.
 const filesAtOnce = 4
 
@@ -73,7 +78,17 @@ func (in *Input) write(ctx context.Context, files FileSystem, f File) error {
 	there, err := files.Stat(ctx, f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return files.WriteFile(ctx, f.Path, newLines(in.Seed, f), hdfs.WriteOptions{Replication: in.Replication, BlockSize: in.BlockBytes})
+		for try := 1; ; try++ {
+			err := files.WriteFile(ctx, f.Path, newLines(in.Seed, f), hdfs.WriteOptions{Replication: in.Replication, BlockSize: in.BlockBytes})
+			if !hdfs.NotYet(err) || try == writeTries {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(time.Duration(try) * time.Second):
+			}
+		}
 	case err != nil:
 		return err
 	case there.Dir:

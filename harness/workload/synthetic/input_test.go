@@ -10,8 +10,10 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 
 	"heddle/collectors/hdfs"
 )
@@ -114,6 +116,53 @@ func TestInputErrors(t *testing.T) {
 
 // TestTextDoesNotCompress has text of six random bits a byte: hardly less than
 // three quarters are left of it.
+// late is what the NameNode says while a DataNode has not reported a block.
+type late struct{}
+
+func (late) Error() string   { return "addBlock call failed" }
+func (late) Method() string  { return "addBlock" }
+func (late) Desc() string    { return "ERROR_APPLICATION" }
+func (late) Message() string { return "Not replicated yet" }
+func (late) Exception() string {
+	return "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
+}
+
+// slow is an HDFS whose first writes of each file meet late DataNodes.
+type slow struct {
+	*memory
+	first int
+
+	met sync.Map // file to the number of its writes
+}
+
+func (s *slow) WriteFile(ctx context.Context, name string, r io.Reader, o hdfs.WriteOptions) error {
+	n, _ := s.met.LoadOrStore(name, new(atomic.Int64))
+	if n.(*atomic.Int64).Add(1) <= int64(s.first) {
+		_, _ = r.Read(make([]byte, 200)) // what was read is lost
+		return fmt.Errorf("write hdfs %s: %w", name, late{})
+	}
+	return s.memory.WriteFile(ctx, name, r, o)
+}
+
+// TestLateBlocks: a file is written anew, and whole, while DataNodes are late, and
+// not for ever.
+func TestLateBlocks(t *testing.T) {
+	for first, ok := range map[int]bool{0: true, 4: true, 5: false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &slow{memory: newMemory(), first: first}
+			err := WriteInput(t.Context(), s, three)
+			if ok != (err == nil) || !ok && !hdfs.NotYet(err) {
+				t.Errorf("%d late writes of each file: error %v", first, err)
+			}
+			for _, f := range three.Files {
+				if ok && int64(len(s.files[f.Path])) != f.Bytes {
+					t.Errorf("%d late writes: %s has %d bytes, want %d", first, f.Path, len(s.files[f.Path]), f.Bytes)
+				}
+			}
+		})
+	}
+}
+
 func TestTextDoesNotCompress(t *testing.T) {
 	var small bytes.Buffer
 	w := gzip.NewWriter(&small)
