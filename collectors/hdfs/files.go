@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"path"
 	"strings"
 	"time"
@@ -77,13 +78,16 @@ func Explained(err error) error {
 	return fmt.Errorf("%w: %s", err, shortened(said))
 }
 
-// NotYet reports whether a file could not be written because the DataNodes had
-// not reported a block of it yet, as happens on a busy cluster. Hadoop's own
-// client asks again for the next block. The client that [Client.Files] returns
-// cannot, so the file has to be written again.
-func NotYet(err error) bool {
+// Passes reports whether a file could not be written for a reason that passes by
+// itself: the DataNodes have not reported a block yet, as happens on a busy
+// cluster, or one that the NameNode takes for alive is not. Hadoop's own client
+// asks for other DataNodes. The client that [Client.Files] returns cannot, so the
+// file has to be written again.
+func Passes(err error) bool {
 	var remote colinmarc.Error
-	return errors.As(err, &remote) && strings.HasSuffix(remote.Exception(), ".NotReplicatedYetException")
+	var connection *net.OpError
+	return errors.As(err, &remote) && strings.HasSuffix(remote.Exception(), ".NotReplicatedYetException") ||
+		errors.As(err, &connection) && connection.Op == "dial"
 }
 
 func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o WriteOptions) error {

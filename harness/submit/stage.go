@@ -170,7 +170,7 @@ func (s *Submitter) Put(ctx context.Context, name string, content []byte) error 
 	for try := 1; ; try++ {
 		err := s.files.Write(ctx, name, bytes.NewReader(content), fileMode)
 		var slow interface{ Timeout() bool } // of package net
-		late := hdfs.NotYet(err) || errors.As(err, &slow) && slow.Timeout()
+		late := hdfs.Passes(err) || errors.As(err, &slow) && slow.Timeout()
 		if !late || try == writeTries || ctx.Err() != nil {
 			return err
 		}

@@ -42,8 +42,8 @@ type FileSystem interface {
 	WriteFile(ctx context.Context, name string, r io.Reader, o hdfs.WriteOptions) error
 }
 
-// writeTries is how often a file is written whose blocks the DataNodes are slow
-// to report.
+// writeTries is how often a file is written while DataNodes are slow to report
+// blocks, or gone.
 const writeTries = 5
 
 // filesAtOnce is how many files are written at a time.
@@ -80,7 +80,7 @@ func (in *Input) write(ctx context.Context, files FileSystem, f File) error {
 	case errors.Is(err, fs.ErrNotExist):
 		for try := 1; ; try++ {
 			err := files.WriteFile(ctx, f.Path, newLines(in.Seed, f), hdfs.WriteOptions{Replication: in.Replication, BlockSize: in.BlockBytes})
-			if !hdfs.NotYet(err) || try == writeTries {
+			if !hdfs.Passes(err) || try == writeTries {
 				return err
 			}
 			select {

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -127,10 +129,11 @@ func (late) Exception() string {
 	return "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
 }
 
-// slow is an HDFS whose first writes of each file meet late DataNodes.
+// slow is an HDFS whose first writes of each file fail.
 type slow struct {
 	*memory
 	first int
+	err   error
 
 	met sync.Map // file to the number of its writes
 }
@@ -139,24 +142,36 @@ func (s *slow) WriteFile(ctx context.Context, name string, r io.Reader, o hdfs.W
 	n, _ := s.met.LoadOrStore(name, new(atomic.Int64))
 	if n.(*atomic.Int64).Add(1) <= int64(s.first) {
 		_, _ = r.Read(make([]byte, 200)) // what was read is lost
-		return fmt.Errorf("write hdfs %s: %w", name, late{})
+		return fmt.Errorf("write hdfs %s: %w", name, s.err)
 	}
 	return s.memory.WriteFile(ctx, name, r, o)
 }
 
-// TestLateBlocks: a file is written anew, and whole, while DataNodes are late, and
-// not for ever.
-func TestLateBlocks(t *testing.T) {
-	for first, ok := range map[int]bool{0: true, 4: true, 5: false} {
+// TestWrittenAgain: a file is written anew, and whole, while DataNodes are late or
+// gone, and not for ever. Other errors do not pass.
+func TestWrittenAgain(t *testing.T) {
+	gone := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	for _, tt := range []struct {
+		err   error
+		first int // writes that fail
+		ok    bool
+	}{
+		{late{}, 0, true},
+		{late{}, 4, true},
+		{late{}, 5, false},
+		{gone, 4, true},
+		{gone, 5, false},
+		{errFull, 1, false},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &slow{memory: newMemory(), first: first}
+			s := &slow{memory: newMemory(), first: tt.first, err: tt.err}
 			err := WriteInput(t.Context(), s, three)
-			if ok != (err == nil) || !ok && !hdfs.NotYet(err) {
-				t.Errorf("%d late writes of each file: error %v", first, err)
+			if tt.ok != (err == nil) || !tt.ok && !errors.Is(err, tt.err) {
+				t.Errorf("%d writes of each file fail with %v: error %v", tt.first, tt.err, err)
 			}
 			for _, f := range three.Files {
-				if ok && int64(len(s.files[f.Path])) != f.Bytes {
-					t.Errorf("%d late writes: %s has %d bytes, want %d", first, f.Path, len(s.files[f.Path]), f.Bytes)
+				if tt.ok && int64(len(s.files[f.Path])) != f.Bytes {
+					t.Errorf("%d writes fail with %v: %s has %d bytes, want %d", tt.first, tt.err, f.Path, len(s.files[f.Path]), f.Bytes)
 				}
 			}
 		})
