@@ -115,8 +115,10 @@ func TestTraceRefused(t *testing.T) {
 				t.Errorf("the run is %s", state)
 			}
 			noneRunning(t, clients, test.name)
-			if after := leftInHDFS(t, clients); !slices.Equal(before, after) {
-				t.Errorf("in HDFS are %v, were %v", after, before)
+			// A run also removes what a killed one left, so there may be less than before.
+			left := slices.DeleteFunc(leftInHDFS(t, clients), func(name string) bool { return slices.Contains(before, name) })
+			if len(left) > 0 {
+				t.Errorf("the run left in HDFS %v", left)
 			}
 		})
 	}
