@@ -1,9 +1,15 @@
 package hdfs
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net"
+	"os"
+	"syscall"
 	"testing"
+	"testing/synctest"
 )
 
 // said is an error as the library colinmarc/hdfs returns it.
@@ -25,5 +31,62 @@ func TestExplained(t *testing.T) {
 		if Explained(same) != same {
 			t.Errorf("%v became %v", same, Explained(same))
 		}
+	}
+}
+
+// replicating is what the NameNode says while a block's DataNodes have not
+// reported it.
+type replicating struct{ said }
+
+func (replicating) Exception() string {
+	return "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
+}
+
+// TestAgain: what passes by itself is tried again, and not for ever.
+func TestAgain(t *testing.T) {
+	stopped := errors.New("stopped by a signal")
+	for _, tt := range []struct {
+		err    error
+		passes bool
+	}{
+		{replicating{}, true},
+		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, true},
+		{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, true},
+		{os.ErrDeadlineExceeded, true},
+		{errors.New("write failed: ERROR ()"), true}, // of a DataNode
+		{errors.New("write failed: ERROR_ACCESS_TOKEN ()"), true},
+		{said("the quota is full"), false},
+		{fs.ErrPermission, false},
+		{nil, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			wrapped := tt.err
+			if wrapped != nil {
+				wrapped = fmt.Errorf("write hdfs /in/a: %w", tt.err)
+			}
+			for _, failing := range []int{0, 1, WriteTries - 1, WriteTries} {
+				tried := 0
+				err := Again(t.Context(), func() error {
+					if tried++; tried <= failing {
+						return wrapped
+					}
+					return nil
+				})
+				want := min(failing+1, WriteTries)
+				if !tt.passes {
+					want = 1
+				}
+				fails := tt.err != nil && failing >= want
+				if tried != want || fails != (err != nil) || fails && !errors.Is(err, tt.err) {
+					t.Errorf("%d writes fail with %v: error %v after %d; want failure %v after %d", failing, tt.err, err, tried, fails, want)
+				}
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() { synctest.Wait(); cancel(stopped) }()
+			err := Again(ctx, func() error { return wrapped })
+			if want := map[bool]error{true: stopped, false: tt.err}[tt.passes]; !errors.Is(err, want) {
+				t.Errorf("stopped while it waits after %v: %v, want %v", tt.err, err, want)
+			}
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"path"
 	"strings"
 	"time"
@@ -78,16 +79,40 @@ func Explained(err error) error {
 	return fmt.Errorf("%w: %s", err, shortened(said))
 }
 
-// Passes reports whether a file could not be written for a reason that passes by
-// itself: the DataNodes have not reported a block yet, as happens on a busy
-// cluster, or one that the NameNode takes for alive is not. Hadoop's own client
-// asks for other DataNodes. The client that [Client.Files] returns cannot, so the
-// file has to be written again.
-func Passes(err error) bool {
+// WriteTries is how often [Again] writes a file at most.
+const WriteTries = 5
+
+// Again writes a file with the function write. It does so again, after 1, 2, 3
+// and 4 seconds, while that fails for a reason that passes by itself: the
+// DataNodes have not reported a block yet, as happens on a busy cluster, or one
+// that the NameNode takes for alive is gone or too slow. Hadoop's own client asks
+// for other DataNodes. The client that [Client.Files] returns cannot, so the
+// whole file has to be written anew.
+func Again(ctx context.Context, write func() error) error {
+	for try := 1; ; try++ {
+		err := write()
+		if !passes(err) || try == WriteTries || ctx.Err() != nil {
+			return err
+		}
+		if stopped := sleep(ctx, time.Duration(try)*time.Second); stopped != nil {
+			return stopped
+		}
+	}
+}
+
+func passes(err error) bool {
 	var remote colinmarc.Error
+	if errors.As(err, &remote) {
+		return strings.HasSuffix(remote.Exception(), ".NotReplicatedYetException")
+	}
 	var connection *net.OpError
-	return errors.As(err, &remote) && strings.HasSuffix(remote.Exception(), ".NotReplicatedYetException") ||
-		errors.As(err, &connection) && connection.Op == "dial"
+	return errors.As(err, &connection) || errors.Is(err, os.ErrDeadlineExceeded) || refused(err)
+}
+
+// refused reports whether a DataNode did not begin to write a block, as when the
+// next in the block's pipeline is gone. The library has no type for that error.
+func refused(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "write failed: ERROR")
 }
 
 func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o WriteOptions) error {

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os/exec"
 	"path"
 	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	"heddle/harness/clients"
 	"heddle/harness/config"
@@ -76,7 +79,8 @@ func wentAndCame(t *testing.T, events []traces.Event) (list []string) {
 	return list
 }
 
-// whole says whether all workers run and no note of faults is left.
+// whole says whether all workers run and no note of faults is left. It waits
+// until the DataNodes accept connections, so that the next test can write files.
 func whole(t *testing.T, c *clients.Clients) {
 	t.Helper()
 	nodes, err := c.RM.Nodes(t.Context(), "RUNNING")
@@ -86,9 +90,32 @@ func whole(t *testing.T, c *clients.Clients) {
 	if len(nodes) != 5 {
 		t.Errorf("%d nodes run, want 4 and the master's", len(nodes))
 	}
+	if !within(time.Minute, func() bool { return allWrite(t, c) }) {
+		t.Error("not all DataNodes accept connections")
+	}
 	if notes, err := c.HDFS.Names(t.Context(), faultsRoot); len(notes) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("notes of faults: %v, %v", notes, err)
 	}
+}
+
+// allWrite reports whether each worker's DataNode accepts connections.
+func allWrite(t *testing.T, c *clients.Clients) bool {
+	t.Helper()
+	nodes, err := c.HDFS.DataNodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, node := range nodes {
+		conn, err := c.Config.DialContext()(t.Context(), "tcp", net.JoinHostPort(node.IP, strconv.Itoa(node.Port)))
+		if err == nil && node.Live {
+			n++
+		}
+		if err == nil {
+			conn.Close()
+		}
+	}
+	return n == 4
 }
 
 // TestLeftFaults leaves a node down as a run does that is killed. The next brings

@@ -159,22 +159,21 @@ func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, er
 	return out, nil
 }
 
-// writeTries is how often a small file is written while a DataNode answers too
-// late. Many nodes that fetch the program of a job for the first time can keep
-// a small cluster's network busy for that long.
-const writeTries = 3
-
 // Put writes a small file to HDFS, such as one that tells a job's tasks what to
-// do. If a DataNode answers too late, it tries again.
+// do. If a DataNode is gone or answers too late, it tries again: many nodes that
+// fetch the program of a job for the first time keep a small cluster's network
+// busy for that long.
 func (s *Submitter) Put(ctx context.Context, name string, content []byte) error {
-	for try := 1; ; try++ {
-		err := s.files.Write(ctx, name, bytes.NewReader(content), fileMode)
-		var slow interface{ Timeout() bool } // of package net
-		late := hdfs.Passes(err) || errors.As(err, &slow) && slow.Timeout()
-		if !late || try == writeTries || ctx.Err() != nil {
+	return s.write(ctx, name, bytes.NewReader(content), fileMode)
+}
+
+func (s *Submitter) write(ctx context.Context, name string, content io.ReadSeeker, mode fs.FileMode) error {
+	return hdfs.Again(ctx, func() error {
+		if _, err := content.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-	}
+		return s.files.Write(ctx, name, content, mode)
+	})
 }
 
 func (s *Submitter) stageFile(ctx context.Context, name string, content []byte) (cacheFile, error) {
@@ -274,9 +273,6 @@ func (s *Submitter) upload(ctx context.Context, local string) (cacheFile, error)
 	name := path.Join(sharedFolder, hex.EncodeToString(sum.Sum(nil)[:8])+"-"+filepath.Base(local))
 	have, err := s.files.Stat(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := in.Seek(0, io.SeekStart); err != nil {
-			return cacheFile{}, err
-		}
 		if err := s.uploadAs(ctx, name, in); err != nil {
 			return cacheFile{}, err
 		}
@@ -295,14 +291,14 @@ func (s *Submitter) upload(ctx context.Context, local string) (cacheFile, error)
 // uploadAs writes a file under a name of its own and renames it when it is
 // complete. If another process was faster, its file stays: jobs may use it
 // already, and a file with another time would break them.
-func (s *Submitter) uploadAs(ctx context.Context, name string, r io.Reader) error {
+func (s *Submitter) uploadAs(ctx context.Context, name string, content io.ReadSeeker) error {
 	if err := s.files.Mkdir(ctx, path.Dir(name), 0o755); err != nil {
 		return err
 	}
 	var random [6]byte
 	rand.Read(random[:])
 	part := fmt.Sprintf("%s/.%s.%x", path.Dir(name), path.Base(name), random)
-	err := s.files.Write(ctx, part, r, 0o755)
+	err := s.write(ctx, part, content, 0o755)
 	if err == nil {
 		err = s.files.SetReplication(ctx, part, s.replication())
 	}

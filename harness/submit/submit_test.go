@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
 	"heddle/yarnclient"
@@ -455,23 +456,25 @@ func TestSlowDataNode(t *testing.T) {
 		tried int
 		fails bool
 	}{
-		{writeTries - 1, os.ErrDeadlineExceeded, writeTries, false},
-		{writeTries, os.ErrDeadlineExceeded, writeTries, true},
+		{hdfs.WriteTries - 1, os.ErrDeadlineExceeded, hdfs.WriteTries, false},
+		{hdfs.WriteTries, os.ErrDeadlineExceeded, hdfs.WriteTries, true},
 		{1, errFull, 1, true},
 	} {
-		f, tried := newFixture(t), 0
-		f.hdfs.fail = func(call, name string) error {
-			if call != "write" || path.Base(name) != jobXML {
+		synctest.Test(t, func(t *testing.T) {
+			f, tried := newFixture(t), 0
+			f.hdfs.fail = func(call, name string) error {
+				if call != "write" || path.Base(name) != jobXML {
+					return nil
+				}
+				if tried++; tried <= c.late {
+					return c.err
+				}
 				return nil
 			}
-			if tried++; tried <= c.late {
-				return c.err
+			_, err := f.Submit(t.Context(), job("one"))
+			if failed := errors.Is(err, c.err); failed != c.fails || tried != c.tried {
+				t.Errorf("%d late writes: error %v after %d tries; want failure %v after %d", c.late, err, tried, c.fails, c.tried)
 			}
-			return nil
-		}
-		_, err := f.Submit(t.Context(), job("one"))
-		if failed := errors.Is(err, c.err); failed != c.fails || tried != c.tried {
-			t.Errorf("%d late writes: error %v after %d tries; want failure %v after %d", c.late, err, tried, c.fails, c.tried)
-		}
+		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -42,10 +41,6 @@ type FileSystem interface {
 	WriteFile(ctx context.Context, name string, r io.Reader, o hdfs.WriteOptions) error
 }
 
-// writeTries is how often a file is written while DataNodes are slow to report
-// blocks, or gone.
-const writeTries = 5
-
 // filesAtOnce is how many files are written at a time.
 const filesAtOnce = 4
 
@@ -78,17 +73,9 @@ func (in *Input) write(ctx context.Context, files FileSystem, f File) error {
 	there, err := files.Stat(ctx, f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		for try := 1; ; try++ {
-			err := files.WriteFile(ctx, f.Path, newLines(in.Seed, f), hdfs.WriteOptions{Replication: in.Replication, BlockSize: in.BlockBytes})
-			if !hdfs.Passes(err) || try == writeTries {
-				return err
-			}
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(time.Duration(try) * time.Second):
-			}
-		}
+		return hdfs.Again(ctx, func() error {
+			return files.WriteFile(ctx, f.Path, newLines(in.Seed, f), hdfs.WriteOptions{Replication: in.Replication, BlockSize: in.BlockBytes})
+		})
 	case err != nil:
 		return err
 	case there.Dir:
