@@ -365,7 +365,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 		return "", err
 	}
 	if len(flags) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "warning: the experiment is made for another lab than this: heddle lab up %s\n", strings.Join(flags, " "))
+		fmt.Fprintf(c.App.ErrWriter, "warning: the experiment is made for other machines than this cluster's, so expect other times; a lab like those: heddle lab up %s\n", strings.Join(flags, " "))
 	}
 	if o.Root, err = runsRoot(root); err != nil {
 		return "", err
