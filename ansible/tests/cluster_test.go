@@ -49,6 +49,8 @@ func TestCluster(t *testing.T) {
 		{"upgrade", testUpgrade},
 		{"steering", testSteering},
 		{"no secret", testNoSecret},
+		{"rotation", testRotation},
+		{"labels", testLabels},
 		{"faults", testFaults},
 		{"teardown", func(t *testing.T, c *cluster) {
 			c.play(t, "teardown", "-e", "heddle_teardown=yes")
@@ -343,6 +345,91 @@ func testNoSecret(t *testing.T, c *cluster) {
 			if !strings.HasPrefix(line, "400 ") {
 				t.Errorf("%s: the token is in %s", host, line)
 			}
+		}
+	}
+}
+
+// testRotation changes the token and then the certificates, as the README says. No
+// agent restarts for it, so no sample is lost.
+func testRotation(t *testing.T, c *cluster) {
+	began := func() string {
+		var all []string
+		for _, host := range []string{"master", "worker1", "worker2", "worker3"} {
+			all = append(all, c.on(t, host, "systemctl show -P ExecMainStartTimestampMonotonic heddle-agent"))
+		}
+		return strings.Join(all, "")
+	}
+	healthy := func() {
+		t.Helper()
+		report := c.on(t, "harness", asHeddle+"doctor --cluster /etc/heddle/cluster.yaml'")
+		if !strings.Contains(report, "measured: yes") {
+			t.Errorf("doctor does not find the cluster measured:\n%s", report)
+		}
+	}
+	before := began()
+	token := strings.Repeat("0123456789abcdef", 4)
+	change := filepath.Join(c.inventory, "group_vars/all/rotation.yml")
+	write(t, change, "heddle_token: "+token+"\nheddle_token_old: \"{{ vault_heddle_token }}\"\n")
+	c.play(t, "site")
+	if out := c.on(t, "worker1", "wc -l </etc/heddle-agent/agent.token"); out != "2\n" {
+		t.Errorf("the agent has %s tokens, want 2", out)
+	}
+	healthy()
+
+	certs := filepath.Join(c.dir, "certs")
+	c.certificates(t, certs, "master", "worker1", "worker2", "worker3")
+	write(t, change, "heddle_token: "+token+"\nharness_ca_cert_src: "+certs+"/ca.pem\n"+
+		"agent_tls_cert_src: \""+certs+"/{{ inventory_hostname }}.pem\"\nagent_tls_key_src: \""+certs+"/{{ inventory_hostname }}.key\"\n")
+	c.play(t, "site")
+	if out := c.on(t, "worker1", "wc -l </etc/heddle-agent/agent.token"); out != "1\n" {
+		t.Errorf("the agent has %s tokens, want 1", out)
+	}
+	healthy()
+	if out := c.on(t, "harness", "openssl s_client -connect worker1:9177 -CAfile /etc/heddle/ca.pem </dev/null 2>&1"); !strings.Contains(out, "issuer=CN = of one's own") {
+		t.Errorf("worker1 does not use the certificate that it was given:\n%s", out)
+	}
+	if after := began(); after != before {
+		t.Errorf("agents have restarted: at %q, before at %q", after, before)
+	}
+	if strings.Contains(c.said.String(), token) {
+		t.Error("ansible has printed the token")
+	}
+}
+
+// certificates makes a CA, and a key and a certificate of each host, in a folder.
+func (c *cluster) certificates(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	script := `set -e
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=of one's own" -keyout ca.key -out ca.pem
+for host in "$@"; do
+  printf 'subjectAltName=DNS:%s\n' $host >$host.cnf
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=$host -keyout $host.key -out $host.csr
+  openssl x509 -req -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial -extfile $host.cnf -in $host.csr -out $host.pem
+done`
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", append([]string{"-c", script, "certificates"}, names...)...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("make certificates: %v\n%s", err, out)
+	}
+}
+
+// testLabels: the playbook shows the labels that steering needs, and finds nothing
+// to put back after a run that ended well.
+func testLabels(t *testing.T, c *cluster) {
+	for host, changed := range c.play(t, "labels") {
+		if changed != 0 {
+			t.Errorf("%s: to show labels has changed %d things", host, changed)
+		}
+	}
+	if !strings.Contains(c.last(), "worker1") {
+		t.Errorf("no label of worker1:\n%s", c.last())
+	}
+	for host, changed := range c.play(t, "labels", "-e", "heddle_labels=restore") {
+		if changed != 0 {
+			t.Errorf("%s: to put labels back has changed %d things; want none after a run that ended well\n%s", host, changed, c.last())
 		}
 	}
 }
