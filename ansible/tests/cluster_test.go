@@ -52,6 +52,7 @@ func TestCluster(t *testing.T) {
 		{"rotation", testRotation},
 		{"labels", testLabels},
 		{"faults", testFaults},
+		{"jars", testJars},
 		{"teardown", func(t *testing.T, c *cluster) {
 			c.play(t, "teardown", "-e", "heddle_teardown=yes")
 			for _, host := range c.hosts.Names {
@@ -458,6 +459,33 @@ func testFaults(t *testing.T, c *cluster) {
 		return report, strings.Contains(report, "worker2") && strings.Contains(report, "local-dirs")
 	})
 	t.Log(report)
+}
+
+// testJars: Hadoop also comes from a folder of jars. One host shows it, as ansible
+// copies jar by jar.
+func testJars(t *testing.T, c *cluster) {
+	dir := filepath.Join(c.dir, "jars")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	jars, tools, err := lab.Jars(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.run(t, "bash", "-c", `cp "$1"/*.jar "$2"/*.jar "$3" && cd "$3" && sha256sum *.jar >"$3.sha256"`, "jars", jars, tools, dir)
+	write(t, filepath.Join(c.inventory, "group_vars/all/jars.yml"), fmt.Sprintf("hadoop_archive: \"\"\nhadoop_jars: %s\nhadoop_jars_sha256: %s.sha256\n", dir, dir))
+	before := c.on(t, "harness", "readlink /opt/hadoop")
+	c.play(t, "site", "--limit", "harness", "--skip-tags", "labels")
+	if after := c.on(t, "harness", "readlink /opt/hadoop"); after == before {
+		t.Errorf("the harness host still uses %s", after)
+	}
+	if out := c.hadoop(t, "version"); !strings.HasPrefix(out, "Hadoop 3.4") {
+		t.Errorf("hadoop version says %s", out)
+	}
+	c.hadoop(t, "fs -ls /heddle")
+	if changed := c.play(t, "site", "--limit", "harness", "--skip-tags", "labels"); changed["harness"] != 0 {
+		t.Errorf("the second run has changed %d things; want none\n%s", changed["harness"], c.lastChanged())
+	}
 }
 
 const (

@@ -148,7 +148,7 @@ def main():
         },
         supports_check_mode=True,
     )
-    path = module.params["path"]
+    path = os.path.realpath(module.params["path"])  # a link stays one
     wanted = {k: as_text(v) for k, v in module.params["properties"].items()}
     try:
         with open(path, encoding="utf-8", newline="") as file:
