@@ -517,8 +517,7 @@ func newCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.archive = filepath.Join(c.dir, "hadoop.tar")
-	c.sum = pack(t, c.archive)
+	c.archive, c.sum = archiveOf(t, c.dir)
 	set := filepath.Join(c.dir, "hosts")
 	if c.hosts, err = hosts.Up(t.Context(), set, hosts.Default()); err != nil {
 		t.Fatal(err)
@@ -555,6 +554,28 @@ func lacks(t *testing.T, err error) {
 		t.Fatalf("HEDDLE_LAB=require: %v", err)
 	}
 	t.Skip(err)
+}
+
+// archiveOf returns the path and the SHA-256 of an archive of Hadoop:
+// HEDDLE_HADOOP_ARCHIVE, if that names one, such as Apache's own with its commands,
+// or else one made of the lab's jars.
+func archiveOf(t *testing.T, dir string) (path, sum string) {
+	t.Helper()
+	path = os.Getenv("HEDDLE_HADOOP_ARCHIVE")
+	if path == "" {
+		path = filepath.Join(dir, "hadoop.tar")
+		return path, pack(t, path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		t.Fatal(err)
+	}
+	return path, hex.EncodeToString(hash.Sum(nil))
 }
 
 // pack makes an archive of Hadoop as Apache's is laid out, of the jars of the lab,
