@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +35,9 @@ import (
 // follow one another on the same hosts.
 func TestCluster(t *testing.T) {
 	c := newCluster(t)
+	// Users and folders that others have made are there after a teardown.
+	c.on(t, "worker2", "useradd --create-home --uid 1500 --shell /bin/bash yarn && touch /home/yarn/theirs")
+	c.on(t, "harness", "mkdir /etc/heddle && touch /etc/heddle/theirs")
 	before := map[string]string{}
 	for _, host := range c.hosts.Names {
 		before[host] = c.state(t, host)
@@ -44,6 +48,7 @@ func TestCluster(t *testing.T) {
 	}{
 		{"as the README says", testReadme},
 		{"units", testUnits},
+		{"guard", testGuard},
 		{"site again", testSiteAgain},
 		{"check of a change", testCheckOfChange},
 		{"upgrade", testUpgrade},
@@ -258,6 +263,46 @@ func testUnits(t *testing.T, c *cluster) {
 	}
 }
 
+// testGuard: a host that the inventory does not have reaches no daemon. Daemons listen
+// at the inventory's addresses only, but for the shuffle, which cannot; and containers
+// are another user than HDFS's.
+func testGuard(t *testing.T, c *cluster) {
+	for _, at := range []string{"master:8088", "master:8020", "master:9870", "worker1:9866", "worker1:45454", "worker1:13562", "worker1:9177"} {
+		host, port, _ := strings.Cut(at, ":")
+		// Another host of the cluster reaches it.
+		c.on(t, "harness", "bash -c 'exec 3<>/dev/tcp/"+host+"/"+port+"'")
+		conn, err := net.DialTimeout("tcp", net.JoinHostPort(c.hosts.Address(host).String(), port), 3*time.Second)
+		if err == nil {
+			conn.Close()
+			t.Errorf("a host outside of the inventory reaches %s", at)
+		}
+	}
+	for _, host := range []string{"master", "worker1"} {
+		for line := range strings.Lines(c.on(t, host, "ss -Hltn")) {
+			fields := strings.Fields(line)
+			at := fields[3]
+			address, port := at[:strings.LastIndex(at, ":")], at[strings.LastIndex(at, ":")+1:]
+			if slices.Contains([]string{"0.0.0.0", "*", "[::]"}, address) && port != "22" && port != "13562" {
+				t.Errorf("%s listens at all addresses: %s", host, line)
+			}
+		}
+	}
+	out := c.on(t, "worker1", "systemctl show -P User hadoop-nodemanager hadoop-datanode")
+	if strings.Fields(out)[0] != "yarn" || strings.Fields(out)[1] != "hadoop" {
+		t.Errorf("NodeManager and DataNode run as %s", out)
+	}
+	for _, dir := range []string{"/var/lib/hadoop/hdfs", "/etc/heddle-agent"} {
+		if out, err := c.try("worker1", "runuser -u yarn -- ls "+dir); err == nil {
+			t.Errorf("containers may read %s:\n%s", dir, out)
+		}
+	}
+	if out, err := c.try("harness", "runuser -u nobody -- /opt/hadoop/bin/hadoop fs -mkdir /mine 2>&1"); err == nil || !strings.Contains(out+err.Error(), "Permission denied") {
+		t.Errorf("HDFS looks at no permissions: %v\n%s", err, out)
+	}
+	// A job of any user has its files and its history there.
+	c.on(t, "harness", "runuser -u nobody -- /opt/hadoop/bin/hadoop fs -mkdir -p /tmp/hadoop-yarn/staging/nobody/.staging /tmp/hadoop-yarn/staging/history/done_intermediate/nobody")
+}
+
 // testSiteAgain: a second run finds everything as it should be.
 func testSiteAgain(t *testing.T, c *cluster) {
 	for host, changed := range c.play(t, "site") {
@@ -452,7 +497,7 @@ func testFaults(t *testing.T, c *cluster) {
 	}
 	c.on(t, "worker1", "systemctl start heddle-agent")
 
-	c.on(t, "worker2", "mount -t tmpfs -o size=1m,uid=hadoop tmpfs /var/lib/hadoop/yarn && head -c 1m /dev/zero >/var/lib/hadoop/yarn/full; true")
+	c.on(t, "worker2", "mount -t tmpfs -o size=1m,uid=yarn tmpfs /var/lib/hadoop/yarn && head -c 1m /dev/zero >/var/lib/hadoop/yarn/full; true")
 	defer c.on(t, "worker2", "umount -l /var/lib/hadoop/yarn")
 	c.until(t, "doctor names the node whose disk is full", func() (string, bool) {
 		report, _ = c.try("harness", asHeddle+"doctor --cluster /etc/heddle/cluster.yaml'")
@@ -475,6 +520,14 @@ func testJars(t *testing.T, c *cluster) {
 	c.run(t, "bash", "-c", `cp "$1"/*.jar "$2"/*.jar "$3" && cd "$3" && sha256sum *.jar >"$3.sha256"`, "jars", jars, tools, dir)
 	write(t, filepath.Join(c.inventory, "group_vars/all/jars.yml"), fmt.Sprintf("hadoop_archive: \"\"\nhadoop_jars: %s\nhadoop_jars_sha256: %s.sha256\n", dir, dir))
 	before := c.on(t, "harness", "readlink /opt/hadoop")
+	// A jar that is not listed would be on the daemons' class path.
+	write(t, filepath.Join(dir, "unlisted.jar"), "x")
+	if out, err := c.tryPlay("site", "--limit", "harness", "--skip-tags", "labels"); err == nil || !strings.Contains(out, "unlisted.jar in ") {
+		t.Errorf("a jar that is not listed: error %v\n%s", err, out)
+	}
+	if err := os.Remove(filepath.Join(dir, "unlisted.jar")); err != nil {
+		t.Fatal(err)
+	}
 	c.play(t, "site", "--limit", "harness", "--skip-tags", "labels")
 	if after := c.on(t, "harness", "readlink /opt/hadoop"); after == before {
 		t.Errorf("the harness host still uses %s", after)
@@ -518,17 +571,7 @@ func newCluster(t *testing.T) *cluster {
 		t.Fatal(err)
 	}
 	c.archive, c.sum = archiveOf(t, c.dir)
-	set := filepath.Join(c.dir, "hosts")
-	if c.hosts, err = hosts.Up(t.Context(), set, hosts.Default()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := hosts.Down(context.Background(), set); err != nil {
-			t.Error(err)
-		}
-	})
-	c.env = append(os.Environ(), "ANSIBLE_COLLECTIONS_PATH="+filepath.Join(c.dir, "collections"), "ANSIBLE_PIPELINING=1",
-		"ANSIBLE_NOCOLOR=1", "ANSIBLE_LOCAL_TEMP="+filepath.Join(c.dir, "tmp"))
+	c.bringUp(t, hosts.Default())
 	return c
 }
 
@@ -639,6 +682,14 @@ func (c *cluster) setProperty(t *testing.T, line string) {
 
 var recap = regexp.MustCompile(`(?m)^(\w+) +: ok=\d+ +changed=(\d+)`)
 
+// tryPlay runs a playbook that may fail, and returns what it prints.
+func (c *cluster) tryPlay(name string, args ...string) (string, error) {
+	cmd := exec.Command("ansible-playbook", append([]string{"-i", c.inventory, "--vault-password-file", filepath.Join(c.dir, "password"), "heddle.cluster." + name}, args...)...)
+	cmd.Env = c.env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
 // play runs a playbook of the collection, and returns how many changes it made on
 // each host.
 func (c *cluster) play(t *testing.T, name string, args ...string) map[string]int {
@@ -719,7 +770,7 @@ func (c *cluster) try(host, line string) (string, error) {
 
 func (c *cluster) hadoop(t *testing.T, args string) string {
 	t.Helper()
-	return c.on(t, "harness", "/opt/hadoop/bin/hadoop "+args)
+	return c.on(t, "harness", "runuser -u heddle -- /opt/hadoop/bin/hadoop "+args)
 }
 
 func (c *cluster) put(t *testing.T, host, path, text string) {

@@ -84,9 +84,13 @@ func TestHosts(t *testing.T) {
 // A host removes, changes and adds files in its root folder. Neither this
 // machine nor the other host may notice.
 func testMachineStays(t *testing.T, h *Hosts) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
 	files := []string{
 		"/etc/passwd", "/etc/debian_version", "/etc/os-release.d", "/etc/issue", "/etc/issue.moved", "/usr/bin/env", "/usr/share/common-licenses",
-		"/usr/bin/of-a-host", "/root/of-a-host", "/var/lib/of-a-host", "/tmp/of-a-host", "/usr/local/bin/of-a-host", "/dev/shm/of-a-host",
+		"/usr/bin/of-a-host", filepath.Join(home, "of-a-host"), "/var/lib/of-a-host", "/tmp/of-a-host", "/usr/local/bin/of-a-host", "/dev/shm/of-a-host",
 	}
 	before, other := describe(files), out(t, h, "b", "stat", "-c", "'%n %f %s %Z'", files[0], files[3], files[5], files[6])
 	out(t, h, "a", `set -e
@@ -94,7 +98,7 @@ func testMachineStays(t *testing.T, h *Hosts) {
 		echo x:x:4242:4242::/: >>/etc/passwd
 		chmod 700 /usr/bin/env
 		mv /etc/issue /etc/issue.moved
-		for dir in /usr/bin /root /var/lib /tmp /usr/local/bin /dev/shm; do echo >$dir/of-a-host; done`)
+		for dir in /usr/bin ~ /var/lib /tmp /usr/local/bin /dev/shm; do echo >$dir/of-a-host; done`)
 	if diff := cmp.Diff(before, describe(files)); diff != "" {
 		t.Errorf("files of this machine changed (-before +after):\n%s", diff)
 	}
@@ -134,7 +138,7 @@ func testKernelView(t *testing.T, h *Hosts) {
 		}
 	}
 	for _, change := range []string{
-		"mknod /root/disk b 253 0",
+		"mknod ~/disk b 253 0",
 		"cat /proc/sys/vm/swappiness >/proc/sys/vm/swappiness",
 		"cat /sys/class/net/lo/tx_queue_len >/sys/class/net/lo/tx_queue_len",
 		"setpriv --dump | grep -q 'bounding.*sys_time'", // sets the clock

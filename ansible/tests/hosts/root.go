@@ -204,6 +204,7 @@ func (h *Hosts) writeKeys(ctx context.Context) error {
 		fmt.Fprintf(&config, "Host %s\n  HostName %s\n", name, h.Address(name))
 		fmt.Fprintf(&inventory, "    %s: {ansible_host: %s}\n", name, h.Address(name))
 	}
+	// Hosts of a machine with much else to do may be silent for a minute.
 	fmt.Fprintf(&config, `Host *
   User root
   IdentityFile "%s"
@@ -212,8 +213,9 @@ func (h *Hosts) writeKeys(ctx context.Context) error {
   GlobalKnownHostsFile none
   StrictHostKeyChecking yes
   BatchMode yes
-  ConnectTimeout 30
+  ConnectTimeout 120
   ServerAliveInterval 5
+  ServerAliveCountMax 24
 `, h.path("key"), h.path("known_hosts"))
 	for file, content := range map[string]string{"known_hosts": known.String(), "ssh_config": config.String(), "inventory.yaml": inventory.String()} {
 		if err := os.WriteFile(h.path(file), []byte(content), 0o600); err != nil {
