@@ -127,6 +127,31 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// When cores are short, labs have more of them than anything else on the machine,
+// and a lab's master has more than a worker.
+func TestWeights(t *testing.T) {
+	root := fakeRoot(t, map[string]string{"proc/self/mountinfo": mountsV2, "sys/fs/cgroup/cgroup.controllers": "cpu io memory"})
+	g, err := findCgroups(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Lab{plan: testPlan(Default()), cgroups: g}
+	for _, n := range l.nodes {
+		if err := g.create(l.cgroup(n.name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.applyLimits(func(Event) {}); err != nil {
+		t.Fatal(err)
+	}
+	for group, want := range map[string]string{"heddle": "3200", "heddle/lab/master": "400"} {
+		got, err := os.ReadFile(filepath.Join(root, "sys/fs/cgroup", group, "cpu.weight"))
+		if err != nil || string(got) != want {
+			t.Errorf("%s has weight %q, error %v; want %s", group, got, err, want)
+		}
+	}
+}
+
 // In version 2 a group has a controller only if every parent hands it down.
 func TestVersion2HandsControllersDown(t *testing.T) {
 	root := fakeRoot(t, map[string]string{"proc/self/mountinfo": mountsV2, "sys/fs/cgroup/cgroup.controllers": "cpu io memory"})
@@ -180,5 +205,55 @@ func TestProcessesAndRemove(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(root, "sys/fs/cgroup/heddle/empty")); err == nil {
 		t.Error("the empty group is still there")
+	}
+}
+
+// A heddle process that runs jobs on a lab moves to a group beside the labs, and back.
+func TestShare(t *testing.T) {
+	for _, c := range []struct{ name, controllers, list, in, out string }{
+		{"version 1", "", "9:memory:/m\n4:cpu,cpuacct:/user/a\n0::/u\n", "cpu,cpuacct/heddle/.heddle", "cpu,cpuacct/user/a"},
+		{"version 1, in no group", "", "9:memory:/m\n", "cpu,cpuacct/heddle/.heddle", "cpu,cpuacct"},
+		{"version 2", "cpu io memory", "0::/user.slice/a.scope\n", "heddle/.heddle", "user.slice/a.scope"},
+	} {
+		files := map[string]string{"proc/self/mountinfo": mountsV1, "list": c.list, "sys/fs/cgroup/" + c.out + "/cgroup.procs": ""}
+		if c.controllers != "" {
+			files["proc/self/mountinfo"], files["sys/fs/cgroup/cgroup.controllers"] = mountsV2, c.controllers
+		}
+		root := fakeRoot(t, files)
+		g, err := findCgroups(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		undo, err := g.share(filepath.Join(root, "list"), 77)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		procs := func(group string) string {
+			text, _ := os.ReadFile(filepath.Join(root, "sys/fs/cgroup", group, "cgroup.procs"))
+			return string(text)
+		}
+		if procs(c.in) != "77" || procs(c.out) != "" {
+			t.Errorf("%s: %s has %q, %s has %q; want the process in the first", c.name, c.in, procs(c.in), c.out, procs(c.out))
+		}
+		if undo(); procs(c.out) != "77" {
+			t.Errorf("%s: %s has %q after all; want the process", c.name, c.out, procs(c.out))
+		}
+	}
+}
+
+// This process moves, if it may make control groups.
+func TestShareCores(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a control group: not with -short")
+	}
+	undo, err := ShareCores()
+	if err != nil {
+		t.Skip(err)
+	}
+	in, _ := os.ReadFile("/proc/self/cgroup")
+	undo()
+	out, _ := os.ReadFile("/proc/self/cgroup")
+	if !strings.Contains(string(in), harnessGroup+"\n") || strings.Contains(string(out), harnessGroup) {
+		t.Errorf("this process was in\n%s and then in\n%s; want it in %s first, then not", in, out, harnessGroup)
 	}
 }

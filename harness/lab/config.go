@@ -55,6 +55,9 @@ type Config struct {
 	// and ApplicationMasters.
 	NMHeartbeat units.Duration `json:"nmHeartbeat"`
 	AMHeartbeat units.Duration `json:"amHeartbeat"`
+	// NodeExpiry is after how long without a heartbeat Hadoop counts a
+	// NodeManager or DataNode as lost.
+	NodeExpiry units.Duration `json:"nodeExpiry"`
 	// Scheduler is "capacity" (YARN's Capacity scheduler, which supports node
 	// labels) or "fair" (the Fair scheduler, which does not).
 	Scheduler string `json:"scheduler"`
@@ -99,7 +102,7 @@ func Default() Config {
 		Memory: AutoMemory, Disk: 80e6, Link: 25e6, Uplink: 7.5e6,
 		Cache: 64 * units.MiB, BlockSize: 16 * units.MiB, Replication: 2,
 		NMHeartbeat: units.Duration(200 * time.Millisecond), AMHeartbeat: units.Duration(200 * time.Millisecond),
-		Scheduler: Capacity, Async: true, CDS: true,
+		NodeExpiry: units.Duration(2 * time.Minute), Scheduler: Capacity, Async: true, CDS: true,
 	}
 }
 
@@ -114,14 +117,9 @@ func (c Config) Machines() *config.Machines {
 	return &config.Machines{
 		Nodes: c.Nodes, Racks: c.Racks, Slots: c.Slots, Container: c.Container, CPUs: c.CPUs, Cache: c.Cache,
 		BlockSize: c.BlockSize, Replication: c.Replication, NMHeartbeat: c.NMHeartbeat, AMHeartbeat: c.AMHeartbeat,
-		NodeExpiry: nodeExpiry, Scheduler: c.Scheduler, Async: c.Async && c.Scheduler == Capacity,
+		NodeExpiry: c.NodeExpiry, Scheduler: c.Scheduler, Async: c.Async && c.Scheduler == Capacity,
 	}
 }
-
-// nodeExpiry is how long the ResourceManager waits for heartbeats of a silent
-// NodeManager before it declares the node lost. The file yarn-site.props sets
-// the same time.
-const nodeExpiry = units.Duration(15 * time.Second)
 
 var labName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
@@ -154,9 +152,15 @@ func (c Config) Validate() error {
 	for flag, d := range map[string]units.Duration{"nm": c.NMHeartbeat, "am": c.AMHeartbeat} {
 		wrong(time.Duration(d) < 10*time.Millisecond || time.Duration(d) > time.Minute, "--%s-heartbeat %v: want 10ms to 1m", flag, d)
 	}
+	wrong(time.Duration(c.NodeExpiry) < leastExpiry || time.Duration(c.NodeExpiry) > time.Hour, "--node-expiry %v: want %v to 1h", c.NodeExpiry, leastExpiry)
+	wrong(c.NodeExpiry < 3*c.NMHeartbeat, "--node-expiry %v: want 3 heartbeats of a NodeManager or more, %v", c.NodeExpiry, 3*c.NMHeartbeat)
 	wrong(c.Scheduler != Capacity && c.Scheduler != Fair, "--scheduler %q: want capacity or fair", c.Scheduler)
 	return errors.Join(errs...)
 }
+
+// leastExpiry is the shortest time after which a node can count as lost. The
+// NameNode always waits for ten heartbeats of a DataNode, of a second each.
+const leastExpiry = 12 * time.Second
 
 // minMemory returns the memory that a worker needs so that no process on it is
 // killed for lack of memory. This is the sum for its containers, two daemons,

@@ -2,10 +2,15 @@ package lab
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"heddle/harness/internal/units"
 )
 
 func TestDefaultIsValid(t *testing.T) {
@@ -34,6 +39,8 @@ func TestValidateNamesTheFlag(t *testing.T) {
 		{"--block-size 100000B", func(c *Config) { c.BlockSize = 100001 }},
 		{"--replication 5", func(c *Config) { c.Replication = 5 }},
 		{"--am-heartbeat 0s", func(c *Config) { c.AMHeartbeat = 0 }},
+		{"--node-expiry 1s", func(c *Config) { c.NodeExpiry = units.Duration(time.Second) }},
+		{"--node-expiry 2m", func(c *Config) { c.NMHeartbeat = units.Duration(50 * time.Second) }},
 		{`--scheduler "fifo"`, func(c *Config) { c.Scheduler = "fifo" }},
 	} {
 		conf := Default()
@@ -62,6 +69,53 @@ func TestConfigRoundTrip(t *testing.T) {
 	}
 	if !sameConfig(want, got) {
 		t.Errorf("read back settings count as different: %s", differences(want, got))
+	}
+}
+
+// A lab that an earlier version of heddle has made can be opened: what its file lacks
+// is as usual.
+func TestOpenEarlier(t *testing.T) {
+	if _, err := findCgroups("/"); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	root, err := stateFolder("old")
+	if err == nil {
+		err = os.MkdirAll(root, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(root, "lab.json"), []byte(`{"config": {"nodes": 6, "racks": 2}, "network": 100}`), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open("old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := l.Config(); c.Nodes != 6 || c.NodeExpiry != Default().NodeExpiry {
+		t.Errorf("%d nodes, nodeExpiry %v; want 6 and %v", c.Nodes, c.NodeExpiry, Default().NodeExpiry)
+	}
+}
+
+// A lab whose file lacks the racks, or has more of them than nodes, is refused: nobody
+// can say which nodes it has.
+func TestOpenWithoutRacks(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	root, err := stateFolder("odd")
+	if err == nil {
+		err = os.MkdirAll(root, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, config := range []string{`{"nodes": 6}`, `{}`, `{"nodes": 2, "racks": 3}`, `{"nodes": 2, "racks": -1}`} {
+		if err := os.WriteFile(filepath.Join(root, "lab.json"), []byte(`{"config": `+config+`, "network": 100}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open("odd"); err == nil || !strings.Contains(err.Error(), "racks") {
+			t.Errorf("%s: error %v, want one about racks", config, err)
+		}
 	}
 }
 

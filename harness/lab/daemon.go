@@ -46,7 +46,9 @@ var jvms = map[daemon]struct {
 }
 
 // Resources of the NodeManager on the lab's master: enough for eight
-// ApplicationMasters.
+// ApplicationMasters. More would be slower on a few cores: each is a JVM that
+// needs seconds of a core to start, and until then sends no heartbeat. Further
+// jobs wait until one of them ends.
 const (
 	amNodeMB     = 4096
 	amNodeVCores = 16
@@ -160,18 +162,23 @@ func (l *Lab) startDaemon(n node, d daemon) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(l.nodePath(n.name, "enter"), l.argv(n, d)...)
+	argv := l.argv(n, d)
+	if d != agent {
+		argv = append([]string{l.unprivileged()}, argv...)
+	}
+	cmd := exec.Command(l.nodePath(n.name, "enter"), argv...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// The daemon gets its own session, so that ctrl-C at the terminal does not
 	// end it. It gets its own environment, so that variables of the user's
 	// shell do not change its settings.
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
-	cmd.Dir = l.nodePath(n.name)
+	cmd.Dir = l.nodePath(n.name, "tmp")
 	cmd.Env = []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
 		"HOME=" + l.nodePath(n.name), "HADOOP_CONF_DIR=" + l.path("conf"), "HADOOP_USER_NAME=" + hadoopUser,
 		"JAVA_HOME=" + l.containerJava(),
 	}
+	keepFiles()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s on %s: %w", d, n.name, err)
 	}

@@ -96,6 +96,7 @@ func (p *plan) settings() any {
 		Labels                                  bool
 		PortNN, PortNNHTTP, PortHistory, PortNM int
 		BlockSize, NMHeartbeatMs, AMHeartbeatMs int64
+		NodeExpiryMs, RecheckMs                 int64
 		ContainerMB, TaskHeapMB, SortMB         int
 		MaxContainerMB, MaxContainerVCores      int
 	}{
@@ -105,6 +106,9 @@ func (p *plan) settings() any {
 		PortNN:        portNN, PortNNHTTP: portNNHTTP, PortHistory: portHistory, PortNM: portNM,
 		BlockSize:     int64(c.BlockSize),
 		NMHeartbeatMs: time.Duration(c.NMHeartbeat).Milliseconds(), AMHeartbeatMs: time.Duration(c.AMHeartbeat).Milliseconds(),
+		NodeExpiryMs: time.Duration(c.NodeExpiry).Milliseconds(),
+		// the NameNode counts a DataNode as dead after 2 rechecks and 10 heartbeats of 1 s
+		RecheckMs: (time.Duration(c.NodeExpiry) - 10*time.Second).Milliseconds() / 2,
 		// a task's JVM gets about half of its container's memory as heap
 		ContainerMB: containerMB, TaskHeapMB: heapMB, SortMB: heapMB / 4,
 		MaxContainerMB: max(amNodeMB, containerMB*c.Slots), MaxContainerVCores: max(amNodeVCores, c.Slots),

@@ -52,8 +52,8 @@ func (l *Lab) writeHome(d distribution) error {
 }
 
 // The method script returns a shell script from the folder hadoop/ with its
-// placeholders filled in.
-func (l *Lab) script(name string) ([]byte, error) {
+// placeholders filled in. Only unprivileged.sh needs views.
+func (l *Lab) script(name string, views ...view) ([]byte, error) {
 	text, err := hadoopFiles.ReadFile("hadoop/" + name)
 	if err != nil {
 		return nil, err
@@ -68,6 +68,7 @@ func (l *Lab) script(name string) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	err = tmpl.Execute(&out, map[string]any{
+		"UID": l.uid(), "Views": views,
 		"Lab": l.Name, "Root": l.root, "Java": l.Java, "Classpath": l.Classpath, "User": hadoopUser,
 		"Nodes": strings.Join(nodes, " "), "Namespaces": filepath.Join(namespaceFolder, namespacePrefix(l.Name)),
 		"Archive": strings.Join(l.archiveFlags(), " "),

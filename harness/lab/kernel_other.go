@@ -13,8 +13,9 @@ import (
 // cannot be run. NeedLinux returns an error that says so before anything is
 // started.
 
-func mountMemory(string, units.Size) error       { return NeedLinux() }
+func mountMemory(string, units.Size, int) error  { return NeedLinux() }
 func detach(string) error                        { return NeedLinux() }
+func keepFiles()                                 {}
 func forgetPages(*os.File)                       {}
 func deviceOf(string) (string, error)            { return "", NeedLinux() }
 func waitGone(context.Context, int) error        { return NeedLinux() }

@@ -74,9 +74,12 @@ func Open(name string) (*Lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lab %s: %w", name, err)
 	}
-	var saved savedPlan
+	saved := savedPlan{Cfg: Config{NodeExpiry: Default().NodeExpiry}} // files of earlier versions have no nodeExpiry
 	if err := json.Unmarshal(data, &saved); err != nil {
 		return nil, fmt.Errorf("open lab %s: read %s: %w; 'heddle lab down --purge --name %s' removes it", name, filepath.Join(root, "lab.json"), err, name)
+	}
+	if c := saved.Cfg; c.Racks < 1 || c.Racks > c.Nodes {
+		return nil, fmt.Errorf("open lab %s: %s says %d racks of %d nodes: want 1 to the number of nodes; 'heddle lab down --purge --name %s' removes it", name, filepath.Join(root, "lab.json"), c.Racks, c.Nodes, name)
 	}
 	saved.Cfg.Name = name
 	return open(root, saved)
@@ -147,6 +150,7 @@ func (l *Lab) Cluster() config.Cluster {
 		Hadoop:           config.Hadoop{Home: l.path("home"), Conf: l.path("conf")},
 		Rates:            l.Cfg.Rates(),
 		Machines:         l.Cfg.Machines(),
+		Cgroup:           cgroupOf(l.Name),
 	}
 	if l.hasAgents() { // the cluster file's commands that cause faults need the heddle binary that agents run
 		run := func(command ...string) []string {

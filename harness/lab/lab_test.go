@@ -46,6 +46,7 @@ func TestLab(t *testing.T) {
 	down(t, c.Name, true)
 	t.Cleanup(func() { down(t, c.Name, true) })
 
+	leak(t)
 	l := up(ctx, t, c)
 	t.Run("up again changes nothing", func(t *testing.T) {
 		before := l.Status(ctx)
@@ -80,6 +81,8 @@ func TestLab(t *testing.T) {
 			t.Errorf("yarn node -list: %v\n%s", err, out)
 		}
 	})
+	t.Run("other users do not reach it", func(t *testing.T) { outsiders(ctx, t, l) })
+	t.Run("only agents run as root", func(t *testing.T) { unprivileged(ctx, t, l) })
 	t.Run("four levels of reads", func(t *testing.T) { fourLevels(ctx, t, l) })
 	t.Run("changes act at once", func(t *testing.T) { changes(ctx, t, l) })
 	t.Run("a daemon that dies at its start is named", func(t *testing.T) { deaths(ctx, t, l, c) })

@@ -70,7 +70,10 @@ func (l *Lab) addBridge(what string) (*netlink.Bridge, error) {
 	if err := netlink.LinkAdd(b); err != nil {
 		return nil, fmt.Errorf("add bridge %s: %w", b.Name, err)
 	}
-	return b, errors.Join(netlink.LinkSetAlias(b, alias(l.Name)), netlink.LinkSetUp(b))
+	if err := errors.Join(netlink.LinkSetAlias(b, alias(l.Name)), addFence(b)); err != nil {
+		return nil, err
+	}
+	return b, netlink.LinkSetUp(b)
 }
 
 // addPair makes a pair of virtual network devices that joins two bridges. If

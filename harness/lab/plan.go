@@ -138,7 +138,10 @@ func alias(lab string) string { return "heddle lab " + lab }
 // mount point of control groups.
 func (p *plan) cgroup(node string) string { return filepath.Join(cgroupOf(p.Name), node) }
 
-func cgroupOf(lab string) string { return filepath.Join("heddle", lab) }
+func cgroupOf(lab string) string { return filepath.Join(allLabs, lab) }
+
+// allLabs is the control group that contains those of all labs.
+const allLabs = "heddle"
 
 func (p *plan) hostIP() netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(p.Network), 0, hostPlace})

@@ -107,6 +107,10 @@ func TestGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			views := []view{{"/private", []string{"/jars", "/java"}}, {"/state", []string{"/lab"}}}
+			if files["unprivileged.sh"], err = l.script("unprivileged.sh", views...); err != nil {
+				t.Fatal(err)
+			}
 			files["enter"] = l.enterScript(l.nodes[1])
 			files["argv"] = []byte(strings.Join(l.argv(l.nodes[1], dataNode), "\n") + "\n")
 		}

@@ -92,9 +92,11 @@ func Preflight(c Config) error {
 			need(tool, why, map[string]string{"ip": "iproute2", "bash": "bash"}[tool])
 		}
 	}
-	for _, tool := range []string{"nsenter", "unshare"} {
+	for tool, why := range map[string]string{
+		"nsenter": "commands enter a node with it", "unshare": "commands enter a node with it", "setpriv": "daemons give up the rights of root with it",
+	} {
 		if _, err := exec.LookPath(tool); err != nil {
-			need(tool, "commands enter a node with it", "util-linux")
+			need(tool, why, "util-linux")
 		}
 	}
 	if len(missing) == 0 {

@@ -277,7 +277,8 @@ func (l *Lab) format(ctx context.Context) error {
 	if l.hasData() {
 		return nil
 	}
-	argv := append(l.argv(l.master(), nameNode), "-format", "-nonInteractive", "-force")
+	argv := append([]string{l.unprivileged()}, l.argv(l.master(), nameNode)...)
+	argv = append(argv, "-format", "-nonInteractive", "-force")
 	argv = slices.DeleteFunc(argv, func(arg string) bool { return arg == l.mark(l.master(), nameNode) })
 	cmd := exec.CommandContext(ctx, l.nodePath("master", "enter"), argv...)
 	cmd.Env = append(os.Environ(), "HADOOP_USER_NAME="+hadoopUser, "HADOOP_CONF_DIR="+l.path("conf"))

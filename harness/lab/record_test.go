@@ -22,6 +22,9 @@ func TestRecordClasses(t *testing.T) {
 	}
 	ctx := t.Context()
 	recordClasses = t.TempDir()
+	if err := os.Chmod(recordClasses, 0o777); err != nil { // daemons write there, and do not run as root
+		t.Fatal(err)
+	}
 	defer func() { recordClasses = "" }()
 	c := Default()
 	c.Name, c.CDS = "record", false

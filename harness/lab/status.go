@@ -17,6 +17,8 @@ type Status struct {
 	Network     string `json:"network"`
 	Folder      string `json:"folder"`
 	ClusterFile string `json:"clusterFile"`
+	// User is the Unix user id of Hadoop's daemons and containers.
+	User int `json:"user"`
 	// PSSBytes is how many bytes of memory all daemons use. Memory that
 	// several daemons share, such as the class-data archive, counts once.
 	PSSBytes int64          `json:"pssBytes"`
@@ -38,7 +40,7 @@ type DaemonStatus struct {
 // Status looks at the processes of the lab's daemons, and asks the NameNode and
 // the ResourceManager which nodes are registered.
 func (l *Lab) Status(ctx context.Context) Status {
-	s := Status{Name: l.Name, Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile()}
+	s := Status{Name: l.Name, Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile(), User: l.uid()}
 	running, ready := 0, 0
 	var seen observed
 	if l.running() {
@@ -74,6 +76,9 @@ func (l *Lab) Status(ctx context.Context) Status {
 func (s Status) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "lab %s: %s, network %s, state in %s\n", s.Name, s.State, s.Network, s.Folder)
+	if s.State != "down" {
+		fmt.Fprintf(&out, "of this machine only root reaches it; Hadoop and its containers run as user %d\n", s.User)
+	}
 	for _, d := range s.Daemons {
 		state := "down"
 		switch {

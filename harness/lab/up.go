@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Event is one step of bringing a lab up, to be shown to a user.
@@ -63,6 +65,9 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 		return nil, err
 	}
 	defer unlock()
+	// The lab's daemons do not run as root, and must be able to read what root
+	// writes for them.
+	defer unix.Umask(unix.Umask(0o022))
 
 	l, err := Open(c.Name)
 	switch {
@@ -161,7 +166,13 @@ func pickNetwork(root string) (int, error) {
 			taken = append(taken, saved.Network)
 		}
 	}
-	return freeNetwork(had, taken)
+	for {
+		network, err := freeNetwork(had, taken)
+		if err != nil || !userExists(uidOf(network)) {
+			return network, err
+		}
+		taken = append(taken, network) // the lab's tasks would have the rights of that user
+	}
 }
 
 // build makes the lab's nodes and starts Hadoop on them.
@@ -186,7 +197,7 @@ func (l *Lab) build(ctx context.Context, c Config, say func(Event)) error {
 	l.forgetBlocks()
 	if l.Cfg.Cache > 0 {
 		for _, n := range l.workers() {
-			if err := mountMemory(l.nodePath(n.name, "cache"), l.Cfg.Cache); err != nil {
+			if err := mountMemory(l.nodePath(n.name, "cache"), l.Cfg.Cache, l.uid()); err != nil {
 				return fmt.Errorf("mount the cache of %s: %w", n.name, err)
 			}
 		}
@@ -198,19 +209,29 @@ func (l *Lab) build(ctx context.Context, c Config, say func(Event)) error {
 	return l.writeClusterFile()
 }
 
+// labsWeight is the CPU weight of all labs together when cores are short. Any
+// other control group of this machine, or session of a user, has weight 1 unless
+// somebody gives it another. A lab stands for several machines, whose daemons
+// miss each other's heartbeats if builds and the like get most of the cores.
+const labsWeight = 32
+
 // masterWeight is the CPU weight of the lab's master when cores are short; a
 // worker has weight 1. On a physical cluster the master has its own machine,
 // so ResourceManager and ApplicationMasters do not wait for tasks there.
 const masterWeight = 4
 
-// applyLimits sets each worker's limits of CPU cores, memory and disk reads.
+// applyLimits sets the CPU weights of labs and of the master, and each worker's
+// limits of CPU cores, memory and disk reads.
 func (l *Lab) applyLimits(say func(Event)) error {
 	disk, diskErr := diskOf(l.root)
 	if diskErr != nil && l.Cfg.Disk > 0 {
 		say(Event{What: fmt.Sprintf("warning: --disk has no effect: %v", diskErr)})
 	}
-	if err := l.cgroups.weighCPU(l.cgroup(l.nodes[0].name), masterWeight); err != nil {
-		return fmt.Errorf("weigh the master: %w", err)
+	if err := errors.Join(
+		l.cgroups.weighCPU(allLabs, labsWeight),
+		l.cgroups.weighCPU(l.cgroup(l.nodes[0].name), masterWeight),
+	); err != nil {
+		return fmt.Errorf("weigh labs and the master: %w", err)
 	}
 	for _, n := range l.workers() {
 		errs := []error{
@@ -232,9 +253,14 @@ func (l *Lab) writeFiles(c Config) error {
 	hosts := fmt.Sprintf("127.0.0.1 localhost\n%s host\n", l.hostIP())
 	for _, n := range l.nodes {
 		hosts += fmt.Sprintf("%s %s\n", n.ip, n.name)
-		for _, dir := range []string{"tmp", "data", "cache", "nm-local", "nm-logs", "log", "run"} {
+		for _, dir := range []string{"cache", "clients", "log", "run"} {
 			if err := os.MkdirAll(l.nodePath(n.name, dir), 0o755); err != nil {
 				return err
+			}
+		}
+		for _, folder := range l.written(n) {
+			if err := l.give(folder); err != nil {
+				return fmt.Errorf("give the lab's user its folder: %w", err)
 			}
 		}
 		if err := writeFile(l.nodePath(n.name, "enter"), l.enterScript(n), 0o755); err != nil {
@@ -245,13 +271,14 @@ func (l *Lab) writeFiles(c Config) error {
 		writeFile(l.path("hosts"), []byte(hosts), 0o644),
 		writeFile(l.path("nsswitch.conf"), []byte("passwd: files\ngroup: files\nhosts: files\n"), 0o644),
 		l.writeHadoopConf(),
+		l.writeUnprivileged(),
 		l.installAgent(c.Executable),
 	); err != nil {
 		return err
 	}
-	// /etc/hosts and /etc/nsswitch.conf must exist, since each lab node mounts
-	// its own files over them. Make them if a very small system lacks them.
-	for _, path := range []string{"/etc/hosts", "/etc/nsswitch.conf"} {
+	// These files must exist, since each lab node mounts its own over them. Make
+	// them if a very small system lacks them.
+	for _, path := range []string{"/etc/hosts", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group"} {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
 		if err != nil {
 			return err
@@ -312,6 +339,9 @@ func (l *Lab) running() bool {
 // the cluster file, which Up writes last.
 func (l *Lab) machinesExist() bool {
 	if _, err := os.Stat(l.ClusterFile()); err != nil || len(namespaces(l.Name)) != len(l.nodes) {
+		return false
+	}
+	if _, err := os.Stat(l.unprivileged()); err != nil { // an older heddle made the lab
 		return false
 	}
 	for _, n := range l.nodes {

@@ -56,5 +56,5 @@ esac
 export HADOOP_CONF_DIR="$conf" HADOOP_USER_NAME="${HADOOP_USER_NAME:-<<.User>>}"
 # shellcheck disable=SC2086 # options are lists
 exec <<.Java>>/bin/java -Xmx256m <<.JVM>> -Djava.net.preferIPv4Stack=true \
-	-Djava.io.tmpdir=<<.Root>>/nodes/$node/tmp -Dlab.node=$node -Dlab.nm.mb=0 -Dlab.nm.vcores=0 -Dhadoop.home.dir=<<.Root>>/home \
+	-Djava.io.tmpdir=<<.Root>>/nodes/$node/clients -Dlab.node=$node -Dlab.nm.mb=0 -Dlab.nm.vcores=0 -Dhadoop.home.dir=<<.Root>>/home \
 	${HADOOP_OPTS-} ${HADOOP_CLIENT_OPTS-} -cp "$classpath" $main "$@"

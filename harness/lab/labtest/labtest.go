@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"heddle/harness/internal/units"
 	"heddle/harness/lab"
 )
 
@@ -32,7 +33,8 @@ const Name = "test"
 // Shared returns the lab that all tests of this run share, up and ready. It
 // skips the test under -short. It also skips the test if this machine cannot
 // run a lab, or fails it if HEDDLE_LAB=require is set. If HEDDLE_LAB_NAME
-// names a running lab, Shared returns that lab, which stays up.
+// names a running lab, Shared returns that lab, which stays up; for HEDDLE_LONG=1 it
+// must have been started with --node-expiry 15s.
 func Shared(t testing.TB) *lab.Lab {
 	t.Helper()
 	Need(t)
@@ -51,6 +53,17 @@ func Shared(t testing.TB) *lab.Lab {
 		t.Fatalf("start the shared lab: %v", err)
 	}
 	return l
+}
+
+// Config returns the settings of a lab for tests. Under HEDDLE_LONG=1, where tests
+// wait for Hadoop to notice that a node is gone, it counts as gone after 15 s.
+func Config(name, binary string) lab.Config {
+	c := lab.Default()
+	c.Name, c.Executable = name, binary
+	if os.Getenv("HEDDLE_LONG") == "1" {
+		c.NodeExpiry = units.Duration(15 * time.Second)
+	}
+	return c
 }
 
 // Need skips a test if this machine cannot run a lab, or fails the test if
@@ -107,8 +120,7 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 		return nil, err
 	}
 	go func() { _ = guard.Wait() }()
-	c := lab.Default()
-	c.Name, c.Executable = Name, binary
+	c := Config(Name, binary)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	return lab.Up(ctx, c, nil)
@@ -123,9 +135,10 @@ var Binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(cache, "heddle", "labtest", "heddle")
-	_, here, _, _ := runtime.Caller(0)
 	build := exec.Command("go", "build", "-o", path, "heddle/cmd/heddle")
-	build.Dir = filepath.Dir(here)
+	if _, here, _, _ := runtime.Caller(0); filepath.IsAbs(here) { // with -trimpath it is not; then the test's own folder is in the module
+		build.Dir = filepath.Dir(here)
+	}
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", errors.New("build the heddle command: " + err.Error() + "\n" + string(out))

@@ -56,5 +56,5 @@ esac
 export HADOOP_CONF_DIR="$conf" HADOOP_USER_NAME="${HADOOP_USER_NAME:-root}"
 # shellcheck disable=SC2086 # options are lists
 exec /java/bin/java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -XX:SharedArchiveFile=/cache/classes.jsa -Xshare:auto --add-opens=java.base/java.io=ALL-UNNAMED --add-opens=java.base/java.lang=ALL-UNNAMED --add-opens=java.base/java.lang.reflect=ALL-UNNAMED --add-opens=java.base/java.math=ALL-UNNAMED --add-opens=java.base/java.net=ALL-UNNAMED --add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/java.text=ALL-UNNAMED --add-opens=java.base/java.util=ALL-UNNAMED --add-opens=java.base/java.util.concurrent=ALL-UNNAMED --add-opens=java.base/java.util.zip=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED --add-opens=java.base/sun.security.util=ALL-UNNAMED --add-opens=java.base/sun.security.x509=ALL-UNNAMED --add-opens=java.base/sun.net.dns=ALL-UNNAMED --add-opens=java.base/sun.net.util=ALL-UNNAMED -Djava.net.preferIPv4Stack=true \
-	-Djava.io.tmpdir=/state/lab/nodes/$node/tmp -Dlab.node=$node -Dlab.nm.mb=0 -Dlab.nm.vcores=0 -Dhadoop.home.dir=/state/lab/home \
+	-Djava.io.tmpdir=/state/lab/nodes/$node/clients -Dlab.node=$node -Dlab.nm.mb=0 -Dlab.nm.vcores=0 -Dhadoop.home.dir=/state/lab/home \
 	${HADOOP_OPTS-} ${HADOOP_CLIENT_OPTS-} -cp "$classpath" $main "$@"
