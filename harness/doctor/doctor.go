@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
@@ -313,14 +312,7 @@ func (c Check) bad(format string, args ...any) Check {
 
 func (c Check) found(s Status, format string, args ...any) Check {
 	const most = 2000
-	// put the text on one line, as messages from Hadoop may have several lines, and
-	// keep from it what a terminal would obey
-	c.Status, c.Found = s, strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
+	c.Status, c.Found = s, oneLine(fmt.Sprintf(format, args...))
 	if len(c.Found) > most {
 		c.Found = strings.ToValidUTF8(c.Found[:most], "") + "…"
 	}

@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -150,6 +149,9 @@ func (e *examiner) plan(whole context.Context, o FixOptions) (*FixPlan, error) {
 		}
 	}
 	p.finish()
+	if err := p.plan.check(); err != nil {
+		return nil, fmt.Errorf("plan changes of cluster %s: %w", e.cluster.Name, err)
+	}
 	return &p.plan, whole.Err()
 }
 
@@ -170,7 +172,7 @@ func (p *planner) row(ctx context.Context, s require.Setting) {
 		if c.Known && met(c.Present) {
 			return
 		}
-		c.Command = p.atRunTime("yarn schedulerconf -global '" + s.Property + "=" + wanted + "'")
+		c.Command = p.atRunTime("yarn schedulerconf -global " + shellWord(s.Property+"="+wanted))
 		p.add(c)
 		return
 	}
@@ -251,7 +253,10 @@ func (p *planner) queue(ctx context.Context) error {
 		p.note("the queues of the %s are not those of the Capacity scheduler: write capacity-scheduler.xml for the queues that jobs use, and ask for a plan again after the restart", p.scheduler.value.Type)
 		return nil
 	}
-	labels := p.needed(ctx)
+	labels, err := p.needed(ctx)
+	if err != nil {
+		return err
+	}
 	p.Queue = cmp.Or(p.Queue, require.LargestLeaf(p.scheduler.value))
 	conf, known := p.settings.value, p.settings.err == nil
 	if !known {
@@ -279,62 +284,11 @@ func (p *planner) queue(ctx context.Context) error {
 		if !c.Known {
 			c.Present = "ApplicationMasters may use nothing"
 		}
-		c.Command = p.atRunTime("yarn schedulerconf -update '" + p.Queue + ":maximum-am-resource-percent=" + masters.Value + "'")
+		c.Command = p.atRunTime("yarn schedulerconf -update " + shellWord(p.Queue+":maximum-am-resource-percent="+masters.Value))
 		p.add(c)
 	}
 	p.labelSteps(labels)
 	return nil
-}
-
-// needed returns the labels that steering needs on this cluster, which may have
-// another name for that of the ApplicationMasters' nodes.
-func (p *planner) needed(ctx context.Context) require.Labels {
-	labels := require.All(p.Triples).Labels
-	if name, err := p.property(ctx, require.Of("amLabel")[0].Property); err == nil && name != "" {
-		labels.Masters = name
-	}
-	return labels
-}
-
-// labelSteps adds the commands that make labels and give one to the nodes of
-// ApplicationMasters.
-func (p *planner) labelSteps(labels require.Labels) {
-	there := map[string]bool{}
-	for _, l := range p.labels.value {
-		there[l.Name] = true
-	}
-	missing := slices.DeleteFunc(append([]string{labels.Parking, labels.Masters}, labels.Jobs...), func(name string) bool { return there[name] })
-	if len(missing) > 0 {
-		p.then(p.prepare())
-	}
-	var candidates []string
-	for _, n := range p.nodes.value {
-		switch {
-		case n.State != "RUNNING":
-		case slices.Contains(n.Labels, labels.Masters):
-			return
-		default:
-			candidates = append(candidates, n.ID)
-		}
-	}
-	slices.Sort(candidates)
-	p.then(`yarn rmadmin -replaceLabelsOnNode "HOST:PORT=` + labels.Masters + `"`)
-	p.note("HOST:PORT is a node that is to run ApplicationMasters and nothing else, one of %s. Until it has the label %s, the restarted ResourceManager starts no job", some(candidates), labels.Masters)
-}
-
-func (p *planner) prepare() string {
-	command := "heddle labels prepare" + p.clusterFlag() + " --queue " + p.Queue
-	if p.Triples != require.Triples {
-		command += " --triples " + strconv.Itoa(p.Triples)
-	}
-	return command
-}
-
-func (p *planner) clusterFlag() string {
-	if p.File == "" {
-		return ""
-	}
-	return " --cluster " + p.File
 }
 
 // ignoresFile reports whether the Capacity scheduler ignores its file since its
@@ -410,77 +364,4 @@ func (p *planner) finish() {
 	if p.store == "memory" && slices.ContainsFunc(p.plan.Changes, func(c Change) bool { return c.Command != "" }) {
 		p.note("what a command sets on the running cluster lasts until the ResourceManager restarts; the file keeps it")
 	}
-}
-
-// reported is what one daemon says of a setting.
-type reported struct {
-	who, value string
-	err        error
-}
-
-// values asks every daemon that reads a setting for its value: the history
-// server, or all ResourceManagers.
-func (p *planner) values(ctx context.Context, s require.Setting) []reported {
-	if s.File == "mapred-site.xml" || len(p.cluster.ResourceManagers) == 1 {
-		value, err := p.value(ctx, s)
-		return []reported{{"", value, err}}
-	}
-	var all []reported
-	for _, address := range p.cluster.ResourceManagers {
-		value, err := p.of(ctx, address, s.Property)
-		all = append(all, reported{address, value, err})
-	}
-	return all
-}
-
-// of asks one of several ResourceManagers for its value of a property.
-func (e *examiner) of(ctx context.Context, address, name string) (string, error) {
-	rm, err := yarnclient.NewRM(yarnclient.Options{
-		Addresses: []string{address}, User: e.cluster.User, Timeout: callTimeout, Retries: -1, DialContext: e.cluster.DialContext(),
-	})
-	if err != nil {
-		return "", err
-	}
-	defer rm.Close()
-	value, err := unset(rm.Once().Conf(ctx, name))
-	if r := new(yarnclient.RequestError); errors.As(err, &r) {
-		return "", r.Err
-	}
-	return value, err
-}
-
-// describe returns one value if all daemons have the same, or who has which.
-func describe(values []reported) string {
-	var parts []string
-	same := true
-	for _, v := range values {
-		text := cmp.Or(v.value, "not set")
-		if v.err != nil {
-			text = "not known"
-		}
-		parts = append(parts, text+" on "+v.who)
-		same = same && v.err == nil && v.value == values[0].value
-	}
-	if same {
-		return values[0].value
-	}
-	return strings.Join(parts, ", ")
-}
-
-// seen returns those settings of queues that the scheduler shows without being
-// asked for its settings: labels and their capacities.
-func seen(s yarnclient.Scheduler) map[string]string {
-	rows := require.Of("queueLabels")
-	conf := map[string]string{}
-	for _, q := range s.Queues {
-		for _, part := range q.Partitions {
-			if part.Partition != "" && part.CapacityPct > 0 {
-				conf[rows[0].In(q.Path, part.Partition)] = strconv.FormatFloat(part.CapacityPct, 'f', -1, 64)
-			}
-		}
-		if len(q.Labels) > 0 {
-			conf[rows[1].In(q.Path, "")] = strings.Join(q.Labels, ",")
-		}
-	}
-	return conf
 }

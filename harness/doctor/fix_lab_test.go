@@ -40,7 +40,7 @@ func TestLabFixed(t *testing.T) {
 	o.unset("hdfs-site.xml", "dfs.datanode.pmem.cache.dirs")
 	for name, value := range map[string]string{
 		"yarn.node-labels.enabled": "false", "yarn.admin.acl": "yarn,hdfs", "yarn.cluster.max-application-priority": "0",
-		"yarn.scheduler.configuration.store.class": "file", "yarn.node-labels.fs-store.root-dir": "file://" + root + "/nodes/master/labels-of-its-owner",
+		"yarn.scheduler.configuration.store.class": "file", "yarn.node-labels.fs-store.root-dir": "file://" + root + "/nodes/master/tmp/labels-of-its-owner",
 	} {
 		o.set("yarn-site.xml", name, value)
 	}

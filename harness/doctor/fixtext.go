@@ -49,6 +49,7 @@ func (p *FixPlan) WriteText(out io.Writer) error {
 	file := ""
 	for _, group := range p.groups() {
 		c := group.changes[0]
+		present := oneLine(c.Present)
 		if c.File != file {
 			file = c.File
 			where := places[file]
@@ -61,11 +62,11 @@ func (p *FixPlan) WriteText(out io.Writer) error {
 		}
 		switch {
 		case c.Added != "":
-			note("now: %s; add %s to the list, and keep what else it has", cmp.Or(c.Present, "empty"), c.Added)
+			note("now: %s; add %s to the list, and keep what else it has", cmp.Or(present, "empty"), c.Added)
 		case !c.Known:
-			note("now: %s", c.Present)
+			note("now: %s", present)
 		default:
-			note("now: %s", cmp.Or(c.Present, "not set; Hadoop's default: "+cmp.Or(c.Default, "none")))
+			note("now: %s", cmp.Or(present, "not set; Hadoop's default: "+cmp.Or(c.Default, "none")))
 		}
 		if c.Required {
 			note("required to be %s: %s", c.Feature, c.Why)
@@ -83,7 +84,7 @@ func (p *FixPlan) WriteText(out io.Writer) error {
 		if len(lines) > 0 {
 			fmt.Fprintf(&b, "\n%s\n", title)
 			for i, line := range lines {
-				fmt.Fprintf(&b, "  %d. %s\n", i+1, line)
+				fmt.Fprintf(&b, "  %d. %s\n", i+1, oneLine(line))
 			}
 		}
 	}
@@ -172,7 +173,8 @@ func (p *FixPlan) WriteAnsible(out io.Writer) error {
 			file = c.File
 			fmt.Fprintf(&b, "  %s:\n", file)
 		}
-		fmt.Fprintf(&b, "    %s: %q\n", c.Property, c.Value)
+		// Values come from the cluster in part: they are no templates.
+		fmt.Fprintf(&b, "    %q: !unsafe %q\n", c.Property, c.Value)
 	}
 	fmt.Fprintf(&b, "steering_restart: [%s]\n", strings.Join(p.Restart, ", "))
 	for _, command := range p.Then {

@@ -101,6 +101,8 @@ func (e *examiner) labelWrites(ctx context.Context) Check {
 	}
 	with, added, unclear := admins(acl, e.cluster.User)
 	switch {
+	case with == "":
+		return c.unknown("%s", unclear)
 	case unclear != "":
 		return c.unknown("%s", unclear).set(rows[0], with)
 	case added != "":
@@ -113,9 +115,13 @@ func (e *examiner) labelWrites(ctx context.Context) Check {
 
 // admins reads the list of YARN admins. If the user is not in it by name, it
 // returns the list with the user, and what it added; and why it is unclear
-// whether the user is missing, if so.
+// whether the user is missing, if so. Of a text that is not such a list it makes
+// none.
 func admins(acl, user string) (with, added, unclear string) {
 	row := require.Of("labelWrites")[0]
+	if !aclNames.MatchString(acl) {
+		return "", user, fmt.Sprintf("%s is %.80q, not a list of users and groups: whether user %s is in it cannot be known", row.Property, acl, user)
+	}
 	// An ACL has the form "user1,user2 group1,group2". If it starts with a
 	// space, it lists only groups.
 	users, groups, _ := strings.Cut(acl, " ")
@@ -206,6 +212,8 @@ func (e *examiner) amLabel(ctx context.Context, s answer[yarnclient.Scheduler], 
 		return c.unknown("%v", err)
 	case !rows[0].Met(label):
 		return c.bad("ApplicationMasters may run on any node").set(rows[0], rows[0].Value)
+	case !yarnclient.IsLabel(label):
+		return c.bad("ApplicationMasters are sent to %.80q, which is not the name of a node label", label).set(rows[0], rows[0].Value)
 	}
 	nodes := 0
 	for _, n := range e.nodes.value {
@@ -219,7 +227,7 @@ func (e *examiner) amLabel(ctx context.Context, s answer[yarnclient.Scheduler], 
 	switch {
 	case nodes == 0:
 		return c.bad("no running node has the label %s, where ApplicationMasters are sent: no job can start", label).
-			next(`yarn rmadmin -replaceLabelsOnNode "HOST:PORT=` + label + `"`)
+			next(labelOneNode(label))
 	case s.err == nil && s.value.Type == capacityScheduler && !slices.ContainsFunc(s.value.Queues, mayUse):
 		return c.bad("no queue may use label %s, where ApplicationMasters are sent: no job can start", label).next(prepare + " lets one")
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"heddle/traces/printable"
 )
 
 // WriteText prints the report for people: each feature of heddle with its
@@ -13,16 +15,16 @@ import (
 // set.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "cluster %s\n", r.Cluster)
+	printable.Fprintf(&b, "cluster %s\n", r.Cluster)
 	for _, f := range r.Features {
-		fmt.Fprintf(&b, "\n%s: %s\n", f.Name, f.Verdict)
+		printable.Fprintf(&b, "\n%s: %s\n", f.Name, f.Verdict)
 		for _, c := range f.Checks {
-			fmt.Fprintf(&b, "  %s%s %-16s %s\n", c.Status, strings.Repeat(" ", 8-len(c.Status)), c.ID, c.Found)
+			printable.Fprintf(&b, "  %s%s %-16s %s\n", c.Status, strings.Repeat(" ", 8-len(c.Status)), c.ID, c.Found)
 			if c.Status == OK {
 				continue
 			}
 			note := func(format string, args ...any) {
-				fmt.Fprintf(&b, "%28s%s\n", "", fmt.Sprintf(format, args...))
+				printable.Fprintf(&b, "%28s%s\n", "", fmt.Sprintf(format, args...))
 			}
 			if c.Status != Unknown {
 				note("needed for %s", c.NeededFor)

@@ -36,6 +36,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,6 +58,13 @@ const (
 	defaultMemoryMB  = 8192
 	defaultVCores    = 8
 )
+
+// mostHosts is the most hosts of a cluster: more than a ResourceManager manages. A
+// longer list, which is a mistake, would take minutes to be made a file of.
+const mostHosts = 20_000
+
+// hostName matches names and addresses of hosts.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,254}$`)
 
 // Result is a cluster file and what could not be put into it.
 type Result struct {
@@ -142,6 +150,9 @@ func (b *builder) cluster() (*config.Cluster, []byte) {
 	history := b.need("historyserver", "the JobHistoryServer")
 	workers := b.need("workers", "DataNodes and NodeManagers")
 	harness := b.need("harness", "heddle")
+	if n := len(nameNodes) + len(managers) + len(history) + len(workers); n > mostHosts {
+		b.wrong("the groups of the cluster have %d hosts; want at most %d", n, mostHosts)
+	}
 	if len(b.errs) > 0 {
 		return nil, nil
 	}
@@ -165,15 +176,14 @@ func (b *builder) cluster() (*config.Cluster, []byte) {
 	}
 	c.HistoryServer = "http://" + b.daemon(history[0], "mapred-site.xml", "mapreduce.jobhistory.webapp.address", 19888)
 	for _, host := range slices.Concat(nameNodes, managers, history, workers) {
-		address := b.text(host, "hadoop_address", b.text(host, "ansible_host", host))
-		if address != host {
+		if address := b.address(host); address != host {
 			c.Hosts[host] = address
 		}
 	}
 	tokenFile, caFile := b.text(home, "harness_token_file", defaultTokenFile), b.text(home, "harness_ca_file", defaultCAFile)
 	for _, host := range workers {
 		agent := config.Agent{Node: host, TokenFile: tokenFile}
-		address := net.JoinHostPort(host, strconv.Itoa(b.number(host, "agent_port", defaultAgentPort)))
+		address := net.JoinHostPort(host, strconv.Itoa(b.port(host, "agent_port", defaultAgentPort)))
 		if agent.URL = "http://" + address; b.yes(host, "agent_tls", true) {
 			agent.URL, agent.CAFile = "https://"+address, caFile
 		}
@@ -204,6 +214,9 @@ func (b *builder) need(group, what string) []string {
 		b.wrong("the inventory has no group %s; want one with the hosts of %s", group, what)
 	case len(hosts) == 0:
 		b.wrong("group %s has no host; want those of %s", group, what)
+	}
+	if i := slices.IndexFunc(hosts, func(host string) bool { return !hostName.MatchString(host) }); i >= 0 {
+		b.wrong("group %s has the host %.80q; want a host's name or IP address", group, hosts[i])
 	}
 	return hosts
 }

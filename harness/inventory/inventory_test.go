@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +56,26 @@ func TestGolden(t *testing.T) {
 			}
 			golden(t, strings.TrimSuffix(file, ".json")+".txt", describe(data))
 		})
+	}
+}
+
+// TestTooManyHosts: a list that is too long for a cluster is refused before a file is
+// made of it, which would take a minute.
+func TestTooManyHosts(t *testing.T) {
+	var list []string
+	for i := range 200_000 {
+		list = append(list, fmt.Sprintf("w%d", i))
+	}
+	group := func(hosts ...string) map[string]any { return map[string]any{"hosts": hosts} }
+	data, err := json.Marshal(map[string]any{
+		"_meta": map[string]any{"hostvars": map[string]any{}}, "workers": group(list...),
+		"namenode": group("m"), "resourcemanager": group("m"), "historyserver": group("m"), "harness": group("m"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := describe(data), "error: the groups of the cluster have 200003 hosts; want at most 20000\n"; got != want {
+		t.Errorf("got %s want %s", got, want)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // MaxBytes is the most JSON that is read: an inventory of 3,000 hosts with a page
@@ -146,6 +147,8 @@ func (b *builder) text(host, name, otherwise string) string {
 		b.wrong("host %s: %s is encrypted; want it in plain text, as it goes into the cluster file", host, name)
 	case text == "":
 		b.wrong("host %s: %s: want one value that is not empty", host, name)
+	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
+		b.wrong("host %s: %s is %.80q; want no control characters, such as a line's end", host, name, text)
 	case isTemplate(text):
 		b.wrong("host %s: %s is the template %.80q, which ansible-inventory does not fill in; want its value", host, name, text)
 	}
@@ -186,6 +189,30 @@ func (b *builder) number(host, name string, otherwise int) int {
 		b.wrong("host %s: %s is %.80q; want a whole number above 0", host, name, text)
 	}
 	return n
+}
+
+// port reads a variable that is a TCP port.
+func (b *builder) port(host, name string, otherwise int) int {
+	n := b.number(host, name, otherwise)
+	if n > 65535 {
+		b.wrong("host %s: %s is %d; want a port from 1 to 65535", host, name, n)
+	}
+	return n
+}
+
+// address returns where a host is in the cluster's network.
+func (b *builder) address(host string) string {
+	before := len(b.errs)
+	name := "hadoop_address"
+	address := b.text(host, name, "")
+	if address == "" {
+		name = "ansible_host"
+		address = b.text(host, name, host)
+	}
+	if len(b.errs) == before && !hostName.MatchString(address) {
+		b.wrong("host %s: %s is %.80q; want an IP address, or a host's name", host, name, address)
+	}
+	return address
 }
 
 // yes reads a variable as Ansible reads truth.
