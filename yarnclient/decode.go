@@ -23,7 +23,7 @@ import (
 // path is the list of names that lead to the value, such as {"nodes", "node"}.
 // The answer may lack the first name, the root. A struct field's wire tag has
 // its name in the answer; "a>b" means b inside a. A field's form tag names the
-// pattern that its text must match; see forms. decode skips unknown names. An
+// pattern that its text, or each text of a list, must match; see forms. decode skips unknown names. An
 // answer whose names are all unknown is an error.
 func decode(body []byte, v any, path ...string) error {
 	if isXML(body) {
@@ -142,8 +142,8 @@ func (s scanner) fields(v reflect.Value, fields []field) error {
 		if err := s.walk(to, f.rest); err != nil {
 			return err
 		}
-		if f.form != "" && to.String() != "" && !forms[f.form].MatchString(to.String()) {
-			return s.errorf("%.80q: want the form of an id or name of kind %s", to.String(), f.form)
+		if text, bad := f.misformed(to); bad {
+			return s.errorf("%.80q: want the form of an id or name of kind %s", text, f.form)
 		}
 	}
 	return nil
@@ -297,6 +297,23 @@ type field struct {
 	index []int
 	rest  []string
 	form  string // name of the pattern that the field's text must match, see the variable forms; empty means any text
+}
+
+// misformed returns the text of the field, or of one of its elements if it is a
+// list, that does not match the field's pattern.
+func (f field) misformed(v reflect.Value) (string, bool) {
+	if f.form == "" {
+		return "", false
+	}
+	if v.Kind() != reflect.Slice {
+		return v.String(), v.String() != "" && !forms[f.form].MatchString(v.String())
+	}
+	for i := range v.Len() {
+		if text := v.Index(i).String(); text != "" && !forms[f.form].MatchString(text) {
+			return text, true
+		}
+	}
+	return "", false
 }
 
 type plan map[string][]field

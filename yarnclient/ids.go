@@ -3,7 +3,7 @@ package yarnclient
 import "regexp"
 
 // forms are the patterns of Hadoop's ids and names. Callers put ids and names
-// into URL paths and requests. So decoding fails if the text of a field with a
+// into URL paths, requests, settings and commands. So decoding fails if the text of a field with a
 // form tag does not match its pattern. Empty text is allowed, since Hadoop
 // leaves out what it does not know yet.
 var forms = map[string]*regexp.Regexp{
@@ -19,4 +19,14 @@ var forms = map[string]*regexp.Regexp{
 	"node": regexp.MustCompile(`^[A-Za-z0-9_:\[][A-Za-z0-9._:\[\]-]{0,259}$`),
 	// the name of a user, which is also the name of the user's folder in HDFS
 	"user": regexp.MustCompile(`^[^./\x00-\x20\x7f-][^/\x00-\x1f\x7f]{0,254}$`),
+	// the path of a queue, and its last part. Hadoop itself forbids little; more
+	// than letters, digits, spaces and _.@+- is not needed.
+	"queue": regexp.MustCompile(`^[\pL\pN_][\pL\pN_.@+ -]{0,999}$`),
+	// Hadoop's own rule for node labels, with * for all of them, as queues have it
+	"label": regexp.MustCompile(`^(\*|<DEFAULT_PARTITION>|[0-9A-Za-z][0-9A-Za-z_-]{0,254})$`),
+}
+
+// IsLabel reports whether Hadoop takes a text as the name of a node label.
+func IsLabel(name string) bool {
+	return name != "*" && name != DefaultPartition && forms["label"].MatchString(name)
 }

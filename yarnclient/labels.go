@@ -17,7 +17,7 @@ const DefaultPartition = "<DEFAULT_PARTITION>"
 // NodeLabel is a node label, with the number and the free resources of the nodes
 // that have it.
 type NodeLabel struct {
-	Name      string   `wire:"name"`
+	Name      string   `wire:"name" form:"label"`
 	Exclusive bool     `wire:"exclusivity"`
 	ActiveNMs int      `wire:"activeNMs"` // number of running nodes with this label, set by RMNodeLabels only
 	Available Resource `wire:"partitionInfo>resourceAvailable"`
@@ -52,9 +52,9 @@ func (rm *RM) nodeLabels(ctx context.Context, path string) ([]NodeLabel, error) 
 // is "host:0" for labels that were set without a port.
 func (rm *RM) NodesToLabels(ctx context.Context) (map[string][]string, error) {
 	var entries []struct {
-		Node   string `wire:"key"`
+		Node   string `wire:"key" form:"node"`
 		Labels []struct {
-			Name string `wire:"name"`
+			Name string `wire:"name" form:"label"`
 		} `wire:"value>nodeLabelInfo"`
 	}
 	r := request{path: "/ws/v1/cluster/get-node-to-labels", accept: asXML}
@@ -74,8 +74,8 @@ func (rm *RM) NodesToLabels(ctx context.Context) (map[string][]string, error) {
 // of all labels if none is given. It leaves out labels that no node has.
 func (rm *RM) LabelsToNodes(ctx context.Context, labels ...string) (map[string][]string, error) {
 	var entries []struct {
-		Label string   `wire:"key>name"`
-		Nodes []string `wire:"value>nodes"`
+		Label string   `wire:"key>name" form:"label"`
+		Nodes []string `wire:"value>nodes" form:"node"`
 	}
 	r := request{path: "/ws/v1/cluster/label-mappings", accept: asXML}
 	if len(labels) > 0 {

@@ -23,8 +23,8 @@ type Node struct {
 	AvailMB      int64    `wire:"availMemoryMB"` // free memory of the node in MiB; negative if more is allocated than the node offers
 	UsedVCores   int      `wire:"usedVirtualCores"`
 	AvailVCores  int      `wire:"availableVirtualCores"`
-	Total        Resource `wire:"totalResource"` // resources that the node offers; zero in Hadoop before 3.3
-	Labels       []string `wire:"nodeLabels"`    // node labels of the node; Hadoop allows at most one
+	Total        Resource `wire:"totalResource"`           // resources that the node offers; zero in Hadoop before 3.3
+	Labels       []string `wire:"nodeLabels" form:"label"` // node labels of the node; Hadoop allows at most one
 	// Memory in MiB and CPU in cores, as used by the whole host and by the node's
 	// containers.
 	HostMB        int64   `wire:"resourceUtilization>nodePhysicalMemoryMB"`

@@ -17,8 +17,8 @@ type Scheduler struct {
 // percent. Fields of the Capacity scheduler are about the default partition,
 // except those that name a partition.
 type Queue struct {
-	Path   string `wire:"queuePath"` // path of the queue, such as "root.a"
-	Name   string `wire:"queueName"`
+	Path   string `wire:"queuePath" form:"queue"` // path of the queue, such as "root.a"
+	Name   string `wire:"queueName" form:"queue"`
 	Parent string // path of the parent queue; empty for the root queue
 	Leaf   bool
 	State  string `wire:"state"` // state of the queue, RUNNING or STOPPED, set by the Capacity scheduler only
@@ -27,7 +27,7 @@ type Queue struct {
 	CapacityPct     float64          `wire:"capacity"`
 	MaxCapacityPct  float64          `wire:"maxCapacity"`
 	UsedCapacityPct float64          `wire:"usedCapacity"`
-	Labels          []string         `wire:"nodeLabels"` // node labels that applications in the queue may request; "*" means all
+	Labels          []string         `wire:"nodeLabels" form:"label"` // node labels that applications in the queue may request; "*" means all
 	Partitions      []QueuePartition `wire:"capacities>queueCapacitiesByPartition"`
 	Usage           []PartitionUsage `wire:"resources>resourceUsagesByPartition"`
 	UserLimitPct    float64          `wire:"userLimit"`
@@ -52,7 +52,7 @@ type Queue struct {
 // QueuePartition is a queue's share of one partition of the cluster. A
 // partition is the nodes of one node label; "" is the default partition.
 type QueuePartition struct {
-	Partition      string  `wire:"partitionName"`
+	Partition      string  `wire:"partitionName" form:"label"`
 	CapacityPct    float64 `wire:"capacity"`
 	MaxCapacityPct float64 `wire:"maxCapacity"`
 	UsedPct        float64 `wire:"usedCapacity"`

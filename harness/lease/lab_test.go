@@ -133,8 +133,7 @@ func TestLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := lab.Default()
-	c.Name, c.Executable = "holdtest", binary
+	c := labtest.Config("holdtest", binary)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	t.Cleanup(func() {

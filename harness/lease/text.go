@@ -8,38 +8,40 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"heddle/traces/printable"
 )
 
 // WriteText writes the state of the cluster's labels and lease as text for
 // people.
 func (s State) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "cluster %s\n\nNODE\tRACK\tSTATE\tLABEL\tMEMORY\tVCORES\n", s.Cluster)
+	printable.Fprintf(w, "cluster %s\n\nNODE\tRACK\tSTATE\tLABEL\tMEMORY\tVCORES\n", s.Cluster)
 	for _, n := range s.Nodes {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d MiB\t%d\n", n.ID, n.Rack, n.State, or(n.Label, "-"), n.MemoryMB, n.VCores)
+		printable.Fprintf(w, "%s\t%s\t%s\t%s\t%d MiB\t%d\n", n.ID, n.Rack, n.State, or(n.Label, "-"), n.MemoryMB, n.VCores)
 	}
 	var pool []string
-	fmt.Fprintf(w, "\nLABEL\tEXCLUSIVE\tNODES\n")
+	printable.Fprintf(w, "\nLABEL\tEXCLUSIVE\tNODES\n")
 	for _, l := range s.Labels {
 		if l.Pool && len(l.Nodes) == 0 {
 			pool = append(pool, l.Name)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%v\t%s\n", l.Name, l.Exclusive, or(strings.Join(l.Nodes, " "), "-"))
+		printable.Fprintf(w, "%s\t%v\t%s\n", l.Name, l.Exclusive, or(strings.Join(l.Nodes, " "), "-"))
 	}
-	fmt.Fprintf(w, "\nfree labels of the pool (%d): %s\n", len(pool), or(strings.Join(pool, " "), "none; heddle labels prepare adds them"))
+	printable.Fprintf(w, "\nfree labels of the pool (%d): %s\n", len(pool), or(strings.Join(pool, " "), "none; heddle labels prepare adds them"))
 	if s.Lease == nil {
 		fmt.Fprintln(w, "held by nobody so far")
 	} else {
-		fmt.Fprintf(w, "hold %d: %s; %v, since %s, renewed %s\n", s.Lease.Epoch, s.Hold, s.Lease.Owner,
+		printable.Fprintf(w, "hold %d: %s; %v, since %s, renewed %s\n", s.Lease.Epoch, s.Hold, s.Lease.Owner,
 			s.Lease.Since.Format(time.DateTime), s.Lease.Renewed.Format(time.TimeOnly))
 	}
-	fmt.Fprintf(w, "noted in the journal: %d\n", len(s.Noted))
+	printable.Fprintf(w, "noted in the journal: %d\n", len(s.Noted))
 	for _, c := range s.Noted {
-		fmt.Fprintf(w, "  %v\n", c)
+		printable.Fprintf(w, "  %v\n", c)
 	}
 	for _, text := range s.Warnings {
-		fmt.Fprintln(w, "warning:", text)
+		printable.Fprintln(w, "warning:", text)
 	}
 	return w.Flush()
 }
@@ -55,18 +57,18 @@ func (r Report) WriteText(out io.Writer) error {
 		items []Item
 	}{{"put back", r.Back}, {"was so already", r.Same}, {"kept", r.Kept}, {"NOT put back", r.Left}} {
 		for _, i := range group.items {
-			fmt.Fprintf(&b, "%-15s %v", group.title, i.Change)
+			printable.Fprintf(&b, "%-15s %v", group.title, i.Change)
 			if i.Why != "" {
-				fmt.Fprintf(&b, ": %s", i.Why)
+				printable.Fprintf(&b, ": %s", i.Why)
 			}
 			b.WriteByte('\n')
 		}
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintf(&b, "%-15s %s\n", "warning", w)
+		printable.Fprintf(&b, "%-15s %s\n", "warning", w)
 	}
 	for _, app := range r.Stranded {
-		fmt.Fprintf(&b, "%-15s %s, which no running node has: kill it (yarn application -kill), or steer it again\n", "left waiting", app)
+		printable.Fprintf(&b, "%-15s %s, which no running node has: kill it (yarn application -kill), or steer it again\n", "left waiting", app)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
@@ -81,20 +83,20 @@ func (p Preparation) WriteText(out io.Writer, dry bool) error {
 		would = "would be "
 	}
 	if len(p.Labels)+len(p.Settings) == 0 {
-		fmt.Fprintf(&b, "ready: all labels are there, and queue %s has the whole of each\n", p.Queue)
+		printable.Fprintf(&b, "ready: all labels are there, and queue %s has the whole of each\n", p.Queue)
 	}
 	for _, l := range p.Labels {
-		fmt.Fprintf(&b, "label %s %sadded\n", l, would)
+		printable.Fprintf(&b, "label %s %sadded\n", l, would)
 	}
 	if p.ByHand {
-		fmt.Fprintf(&b, "the ResourceManager takes queue settings from its file only; put these into capacity-scheduler.xml, then yarn rmadmin -refreshQueues\n")
+		printable.Fprintf(&b, "the ResourceManager takes queue settings from its file only; put these into capacity-scheduler.xml, then yarn rmadmin -refreshQueues\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
 		if p.ByHand {
-			fmt.Fprintf(&b, "%s=%s\n", name, p.Settings[name])
+			printable.Fprintf(&b, "%s=%s\n", name, p.Settings[name])
 			continue
 		}
-		fmt.Fprintf(&b, "%s %sset to %s\n", name, would, p.Settings[name])
+		printable.Fprintf(&b, "%s %sset to %s\n", name, would, p.Settings[name])
 	}
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -22,8 +22,10 @@ type opening struct {
 	since     time.Time // time when steering began to wait for room on the node, or for the node's new memory size
 	size      int64     // memory in MB that the node was last set to offer, so that no more containers fit on it than were decided
 	sizedAt   time.Time
+	openedAt  time.Time // time when steering began to give the node the job's node label; zero: not yet
 	parkedAt  time.Time // time when the node got the label "idle"; from then on YARN grants the job no container on this node
 	why       string    // reason why the decisions without a container were given up; empty: they were not given up
+	takenBack bool      // whether the decisions without a container were given up because the ApplicationMaster stopped asking for one
 	limit     *alarm
 }
 
@@ -144,9 +146,9 @@ func (op *opening) stopAwaiting() {
 	}
 }
 
-// roomFor is how long steering waits for room on a full node before it gives the
-// decisions up. A killed container leaves its node after one or two NodeManager
-// heartbeats.
+// roomFor is how long steering waits for room on a full node of an idle cluster before
+// it gives the decisions up. A killed container leaves its node after one or two
+// NodeManager heartbeats.
 const roomFor = 2 * time.Second
 
 // check sets the memory that the node offers to YARN, so that no more containers fit on
@@ -171,13 +173,13 @@ func (op *opening) check() {
 			c.failed("ask for node "+n.name, err)
 		case info.State != "RUNNING":
 			n.lost(info.State)
-		case info.UsedMB+want > n.full.MemoryMB && c.now.Sub(op.since) < roomFor:
+		case info.UsedMB+want > n.full.MemoryMB && c.now.Sub(op.since) < c.grantWait.times(roomFor):
 			op.checkIn(20 * time.Millisecond)
 		case info.UsedMB+want > n.full.MemoryMB:
 			op.park(fmt.Sprintf("no room on the node: %d of its %d MB are in use", info.UsedMB, n.full.MemoryMB))
 		case info.AvailMB >= want && info.AvailMB < want+size:
 			op.open()
-		case op.size != 0 && c.now.Sub(op.since) >= roomFor:
+		case op.size != 0 && c.now.Sub(op.since) >= c.grantWait.times(roomFor):
 			op.park(fmt.Sprintf("the node has %d MB left instead of %d MB: it did not take the size it was given", info.AvailMB, want))
 		case op.size == info.UsedMB+want && c.now.Sub(op.sizedAt) < sizeTakes:
 			op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
@@ -214,14 +216,20 @@ func (op *opening) checkIn(d time.Duration) {
 // The method open gives the node the job's node label, and limits the time for which
 // the node keeps this label.
 func (op *opening) open() {
-	op.stage = moving
+	c := op.job.core
+	op.stage, op.openedAt = moving, c.now
 	op.node.move(op.job.sub.label(op.kind), func() {
 		if op.stage == moving {
 			op.stage = open
 		}
 	})
-	limit := op.job.core.Setup.GrantLimit
-	op.limit = op.job.core.newAlarm(func() { op.park(fmt.Sprintf("no container within %v", limit)) })
+	limit := c.grantWait.limit()
+	op.limit = c.newAlarm(func() {
+		if op.job.pending[op.kind] > 0 {
+			c.grantWait.inVain(op.openedAt, limit)
+		}
+		op.park(fmt.Sprintf("no container within %v", limit))
+	})
 	op.limit.in(limit)
 	op.job.polls.in(0)
 }
@@ -270,7 +278,15 @@ func (op *opening) wasParked() {
 // steering has a list of the job's containers that is newer than the removal of the
 // label, so that all containers granted in that time are known.
 func (op *opening) close() {
-	op.end("none", op.why)
+	if op.takenBack {
+		waits := len(op.decisions) - op.granted
+		op.end("cancelled", op.why)
+		if op.kind == state.Reduce {
+			op.job.unask(int32(waits)) // else the model would choose these reduces again, before maps that wait
+		}
+	} else {
+		op.end("none", op.why)
+	}
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })
 }
 

@@ -14,21 +14,22 @@ import (
 // first about the predicted task, then about all tasks of the job. It begins after the
 // heartbeat in which the ApplicationMaster learns of the container, and asks again at
 // growing intervals. If the container has ended, lookUp gives up after one full list of
-// the job's tasks.
+// the job's tasks, with the attempts of those that were unclear.
 func (x *container) lookUp(try int) {
 	const tries = 9
 	j := x.job
 	c := j.core
 	wait := min((j.files.Beat+20*time.Millisecond)<<try, 5*time.Second)
 	c.newAlarm(func() {
-		if j.ended || x.task != state.None {
+		if j.ended || j.unbound[x.id] == nil {
 			return
 		}
-		next := func() {
+		next := func(err error) {
+			told := err == nil && j.asking == 0 && !j.unclear && j.tasksAskedAt.After(x.seen) && !j.tasksAskedAt.Before(x.goneAt) && c.now.Sub(j.tasksAskedAt) > j.files.Beat
 			switch {
-			case j.ended || x.task != state.None:
-			case try == tries, x.gone() && j.tasksAskedAt.After(x.goneAt) && c.now.Sub(j.tasksAskedAt) > j.files.Beat:
-				x.neverBound()
+			case j.ended || j.unbound[x.id] == nil:
+			case try == tries, told && x.gone():
+				x.neverBound(told)
 			default:
 				if try > 0 {
 					j.reconcile()
@@ -38,7 +39,7 @@ func (x *container) lookUp(try int) {
 		}
 		_, _, t, _, ok := c.state.Reservation(x.reservation)
 		if !ok || t == state.None {
-			next()
+			next(nil)
 			return
 		}
 		j.askTask(t, func(list []yarnclient.TaskAttempt, _ time.Time, err error) {
@@ -46,14 +47,18 @@ func (x *container) lookUp(try int) {
 				c.failed("ask for attempts of "+j.taskName(t), err)
 			}
 			j.sawAttempts(t, list)
-			next()
+			next(err)
 		})
 	}).in(wait)
 }
 
 // askTask asks the ApplicationMaster for the attempts of one task.
 func (j *job) askTask(t state.TaskID, then func([]yarnclient.TaskAttempt, time.Time, error)) {
-	ask(j.core, Look{What: AskTaskAttempts, Of: j.taskName(t), App: yarnclient.App{ID: j.app.ID}}, then)
+	j.asking++
+	ask(j.core, Look{What: AskTaskAttempts, Of: j.taskName(t), App: yarnclient.App{ID: j.app.ID}}, func(list []yarnclient.TaskAttempt, sent time.Time, err error) {
+		j.asking--
+		then(list, sent, err)
+	})
 }
 
 func (j *job) taskName(t state.TaskID) string {
@@ -126,8 +131,10 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 }
 
 // neverBound gives up waiting for the ApplicationMaster to run a task in the container:
-// the ApplicationMaster released the container unused.
-func (x *container) neverBound() {
+// the ApplicationMaster released the container unused, or the container was lost before
+// the ApplicationMaster had it. If the ApplicationMaster has not told all that it was
+// asked since (told is false), a task may have run in it all the same.
+func (x *container) neverBound(told bool) {
 	c := x.job.core
 	delete(x.job.unbound, x.id)
 	if x.reservation != state.None {
@@ -137,7 +144,11 @@ func (x *container) neverBound() {
 			x.takeRoom()
 		}
 	}
-	if x.by != nil {
+	switch {
+	case x.by == nil:
+	case told:
+		x.by.unused()
+	default:
 		x.by.settle(nil)
 	}
 	x.job.reconcile()

@@ -38,7 +38,7 @@ func TestRoomComesLate(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c, n, j := oneJob(t, 2)
-			j.sawPending(requests(2, 0))
+			j.sawPending(requests(2, 0), c.now)
 			n.skipped = false
 			c.decide(sched.Decision{Job: j.id, Kind: state.Map, Task: state.None})
 			n.skipped = true // no further decision

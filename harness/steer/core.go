@@ -96,6 +96,7 @@ type Core struct {
 	now     time.Time
 	out     []Action
 	stats   Stats
+	begun   bool // whether Step has been called
 	ended   bool
 	number  int64                       // number of the last query or change sent to the cluster
 	pending map[int64]func(Observation) // functions that handle the answers to calls under way, by the number of the call
@@ -109,15 +110,19 @@ type Core struct {
 	apps  map[string]*job  // steered jobs by application id; nil while a job's staging directory is being read
 	// unread holds, by application id, the time when reading the job's staged files
 	// failed for the first time.
-	unread   map[string]time.Time
-	trouble  string // why steering makes no decisions at present, such as a failed call; empty: it makes decisions
-	moves    moves
-	gate     gate
-	queued   []*node // nodes for which decisions wait until the node has carried out earlier ones
-	lastID   int64   // id of the decision that the scheduler model made last
-	offers   sched.Offers
-	nextBeat int // index (in nodes) of the node that the model is asked about next
-	watching watching
+	unread map[string]time.Time
+	// restartedAt is the time when steering noticed that the ResourceManager had
+	// restarted last; zero: it has not.
+	restartedAt time.Time
+	trouble     string // why steering makes no decisions at present, such as a failed call; empty: it makes decisions
+	moves       moves
+	gate        gate
+	grantWait   grantWait
+	queued      []*node // nodes for which decisions wait until the node has carried out earlier ones
+	lastID      int64   // id of the decision that the scheduler model made last
+	offers      sched.Offers
+	nextBeat    int // index (in nodes) of the node that the model is asked about next
+	watching    watching
 }
 
 // Stats are counts of the decisions made so far, and of started maps by locality.
@@ -146,9 +151,12 @@ func New(o Options) (*Core, map[string]string, error) {
 	if c.Splits == config.SplitsPlan && c.planner == nil {
 		return nil, nil, fmt.Errorf("splits %s: the model plans no splits", c.Splits)
 	}
+	if o.Setup.Beat < time.Millisecond {
+		return nil, nil, fmt.Errorf("NodeManagers send a heartbeat every %v: want 1ms or more", o.Setup.Beat)
+	}
 	c.view = c.state.View()
 	c.state.SetLateBinding(true)
-	c.Setup.GrantLimit = cmp.Or(o.Setup.GrantLimit, max(5*time.Second, 10*o.Setup.Beat))
+	c.grantWait.least = cmp.Or(o.Setup.GrantLimit, max(5*time.Second, 10*o.Setup.Beat))
 	if o.Setup.Smallest != (state.Resource{}) {
 		c.state.SetSmallest(o.Setup.Smallest)
 	}
@@ -192,7 +200,8 @@ func New(o Options) (*Core, map[string]string, error) {
 // zero, there is no latest time.
 func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake time.Time) {
 	c.now = now
-	if c.out == nil {
+	if !c.begun {
+		c.begun = true
 		c.begin()
 	}
 	for _, o := range batch {

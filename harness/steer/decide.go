@@ -135,6 +135,19 @@ func (d *decision) settle(attempt *traces.Attempt) {
 	c.observe(sched.Event{What: sched.Confirmed, Job: d.job.id, Task: d.container.task, Node: d.container.node.id, Decision: d.meant})
 }
 
+// unused records that a decision got its container and no task ran in it.
+func (d *decision) unused() {
+	if d.settled {
+		return
+	}
+	cause := "no task ran in the container"
+	if d.container.gone() {
+		cause = "the container was gone before a task ran in it"
+	}
+	d.end(&traces.Actuation{Outcome: "unused", Container: d.container.id, Cause: cause})
+	d.job.core.observe(sched.Event{What: sched.Cancelled, Job: d.job.id, Task: d.predicted, Node: d.container.node.id, Decision: d.meant})
+}
+
 // giveBack records that a decision got no container. The task that the decision was
 // meant for counts as waiting again.
 func (d *decision) giveBack(k state.Kind, n *node, outcome, cause string) {

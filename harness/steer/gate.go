@@ -147,7 +147,7 @@ func (g *gate) choose() {
 		g.queue = slices.Delete(g.queue, 0, 1)
 		g.now, g.node = j, best.ID
 		g.label(j.sub.amLabel(), func() {
-			g.stage, g.until = gateOpen, c.now.Add(c.Setup.GrantLimit)
+			g.stage, g.until = gateOpen, c.now.Add(c.grantWait.limit())
 			g.look.in(0)
 		})
 	})

@@ -8,17 +8,18 @@ import (
 	"heddle/yarnclient"
 )
 
-// newContainer finds the decision that asked for a new container. If there is none, the
+// newContainer finds the decision that asked for a new container, which is in a list
+// that was asked for at the time sent. If there is none, the
 // container is kept for a short time, in case the model soon decides to start such a
 // container.
-func (j *job) newContainer(info yarnclient.Container) {
+func (j *job) newContainer(info yarnclient.Container, sent time.Time) {
 	c := j.core
 	k, task := kindOf(info.Priority)
 	n := c.byID[info.NodeID]
 	if !task || n == nil {
 		return
 	}
-	x := &container{id: info.ID, job: j, node: n, kind: k, reservation: state.None, task: state.None, seen: c.now}
+	x := &container{id: info.ID, job: j, node: n, kind: k, reservation: state.None, task: state.None, seen: c.now, listedAt: sent}
 	j.live[x.id], j.unbound[x.id] = x, x
 	j.pending[k] = max(0, j.pending[k]-1)
 	op := n.active
@@ -44,6 +45,9 @@ func (j *job) newContainer(info yarnclient.Container) {
 func (op *opening) grant(x *container) {
 	c, dec := op.job.core, op.decisions[op.granted]
 	op.granted++
+	if !op.openedAt.IsZero() {
+		c.grantWait.came(c.now, c.now.Sub(op.openedAt))
+	}
 	dec.container, dec.grantedAt, x.by, x.reservation = x, c.at(), dec, dec.reservation
 	if dec.askedAt == 0 {
 		dec.askedAt, dec.remark = dec.grantedAt, "the container was there already: the node was open when the room came free"

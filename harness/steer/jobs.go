@@ -42,8 +42,9 @@ type job struct {
 	asks         *alarm
 	polling      bool
 	listedAt     time.Time    // time when the call for the last list of the job's containers began
-	doubtUntil   time.Time    // until this time, after a restart of the ResourceManager, a container that YARN does not list may still run
-	missing      []*container // containers that YARN does not list, but that may still run until doubtUntil
+	missing      []*container // containers that YARN does not list, but that may run all the same; see mayRun
+	unclear      bool         // whether the attempts of a task were asked for since the last list of all tasks, and not told
+	asking       int          // number of calls under way that ask for the attempts of one task
 
 	reconciling  bool
 	reconciledAt time.Time // time when the job's tasks were last compared with the ApplicationMaster's list
@@ -53,12 +54,15 @@ type job struct {
 // demand is the number of containers that a job's ApplicationMaster asks YARN for,
 // by kind of task (map or reduce).
 type demand struct {
-	asked     [2]int32 // number of tasks that the ApplicationMaster has asked containers for so far
-	pending   [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last reported
-	coming    [2]int32 // number of decisions for which YARN has granted no container yet
-	reruns    int32    // number of waiting maps whose earlier attempt failed
-	excess    bool     // whether the ApplicationMaster last asked for more containers than its job had waiting tasks, as far as steering knew
-	withdrawn int32    // number of reduces that steering counts as waiting, but that YARN no longer lists as requested
+	asked   [2]int32 // number of tasks that the ApplicationMaster has asked containers for so far
+	pending [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last reported
+	coming  [2]int32 // number of decisions for which YARN has granted no container yet
+	reruns  int32    // number of waiting maps whose earlier attempt failed
+	excess  bool     // whether the ApplicationMaster last asked for more containers than its job had waiting tasks, as far as steering knew
+	// tookBack is the time since which the ApplicationMaster asks for no container of the
+	// kind though decisions wait for one; zero: it asks, or none waits.
+	tookBack  [2]time.Time
+	withdrawn int32 // number of reduces that steering counts as waiting, but that YARN no longer lists as requested
 }
 
 // wants says whether the ApplicationMaster waits for more containers of the kind (map
@@ -81,6 +85,7 @@ type container struct {
 	node        *node
 	kind        state.Kind
 	seen        time.Time           // time when YARN first listed this container
+	listedAt    time.Time           // time when the call for the last list with this container began
 	reservation state.ReservationID // number, in the scheduling state, of the memory and cores that a decision took on a node for this container; None: no decision
 	task        state.TaskID        // task that runs in the container; None: not known yet
 	attempt     traces.Attempt
@@ -112,8 +117,16 @@ func kindOf(priority int) (state.Kind, bool) {
 	return 0, false
 }
 
+// maxReduces is the greatest number of reduces of a steered job. It limits the memory
+// that a job's settings can ask for.
+const maxReduces = 1 << 20
+
 // submit starts to steer a job whose staging directory was read.
 func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
+	if maps, reduces := files.Spec.Maps, files.Spec.Reduces; int(maps) != len(files.Splits) || reduces < 0 || reduces > maxReduces {
+		c.log(Warn, "a job is not steered", "application", app.ID, "error", fmt.Sprintf("it has %d maps of %d splits and %d reduces: want a map for each split, and 0 to %d reduces", maps, len(files.Splits), reduces, maxReduces))
+		return
+	}
 	files.locate(c.view)
 	files.Spec.Priority, files.Spec.Pool = int32(app.Priority), sub.Pool
 	id, err := c.state.Submit(&files.Spec)
@@ -233,7 +246,9 @@ func (x *container) went() {
 	case x.reservation == state.None:
 		x.freeRoom()
 		j.reconcile() // the ApplicationMaster's list of tasks may tell which task the ended container ran
-	default: // nothing is noted yet: lookUp still asks which task the container ran
+	default: // nothing is noted yet: lookUp asks which task the container ran, if it ran any
+		j.reconcile()
+		x.lookUp(0)
 		return
 	}
 	x.node.offer()

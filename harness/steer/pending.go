@@ -21,7 +21,7 @@ func (j *job) askPending() {
 		if err != nil {
 			c.failed("ask what "+j.app.ID+" waits for", err)
 		} else if c.trouble == "" && app.State == "RUNNING" {
-			j.sawPending(app.Requests)
+			j.sawPending(app.Requests, sent)
 		}
 		wait := time.Second
 		switch {
@@ -43,7 +43,9 @@ func (j *job) reducesMayCome() bool {
 	return j.asked[state.Reduce] < j.files.Spec.Reduces && v.Done(j.id, state.Map)+v.Running(j.id, state.Map) >= j.files.ReduceAfter
 }
 
-func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
+// sawPending takes in the container requests that the ApplicationMaster waits for. sent
+// is the time when the call for them began.
+func (j *job) sawPending(rows []yarnclient.ResourceRequest, sent time.Time) {
 	var pending [2]int32
 	failed := int32(0)
 	for _, r := range rows {
@@ -84,6 +86,7 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 		j.excess = excess
 	}
 	j.withdrawReduces()
+	j.giveUpTakenBack(sent)
 	if more {
 		j.core.offerAll()
 	}
@@ -103,9 +106,40 @@ func (j *job) withdrawReduces() {
 	if j.withdrawn = max(0, over); had == 0 {
 		return
 	}
-	for range min(had, j.withdrawn) {
+	n := min(had, j.withdrawn)
+	j.unask(n)
+	j.withdrawn -= n
+}
+
+// unask no longer counts n of the reduces as waiting.
+func (j *job) unask(n int32) {
+	for range n {
 		j.asked[state.Reduce], _ = j.core.state.Unask(j.id, state.Reduce)
-		j.withdrawn--
+	}
+}
+
+// giveUpTakenBack gives up the decisions that wait for a container of a kind that the
+// ApplicationMaster has stopped asking for. Such a container never comes, and the job's
+// maps may wait for just that room. The ApplicationMaster must ask for none during two
+// of its heartbeats, because YARN may not list a container yet that it has just granted.
+func (j *job) giveUpTakenBack(sent time.Time) {
+	for k := range j.pending {
+		switch {
+		case j.pending[k] > 0 || j.coming[k] == 0:
+			j.tookBack[k] = time.Time{}
+			continue
+		case j.tookBack[k].IsZero():
+			j.tookBack[k] = sent
+		}
+		if sent.Sub(j.tookBack[k]) < 2*j.files.Beat {
+			continue
+		}
+		for _, n := range j.core.nodes {
+			if op := n.active; op != nil && op.job == j && op.kind == state.Kind(k) && op.stage < parking && op.granted < len(op.decisions) {
+				op.takenBack = true
+				op.park("the ApplicationMaster took its request back")
+			}
+		}
 	}
 }
 

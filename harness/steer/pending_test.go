@@ -57,16 +57,16 @@ func TestReduceTakenBack(t *testing.T) {
 		}
 		return kinds
 	}
-	j.sawPending(requests(0, 1))
+	j.sawPending(requests(0, 1), c.now)
 	for range 3 {
-		j.sawPending(requests(1, 0))
+		j.sawPending(requests(1, 0), c.now)
 	}
 	n.skipped = false
 	n.offer()
 	if got := decided(); len(got) != 1 || got[0] != state.Map {
 		t.Fatalf("decided are %v, want a map: the reduce is no longer asked for", got)
 	}
-	j.sawPending(requests(0, 1))
+	j.sawPending(requests(0, 1), c.now)
 	if got := c.view.Waiting(j.id, state.Reduce); got != 1 {
 		t.Errorf("%d reduces wait when the master asks for one again", got)
 	}

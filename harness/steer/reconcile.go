@@ -28,7 +28,7 @@ func (j *job) reconcile() {
 		if j.ended {
 			return
 		}
-		j.tasksAskedAt = sent
+		j.tasksAskedAt, j.unclear = sent, false
 		for _, info := range list {
 			task, err := traces.ParseTask(info.ID)
 			if err != nil || task.Index < 0 || task.Index >= c.view.Tasks(j.id, task.Kind) {
@@ -56,13 +56,33 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 		j.askWhere(t)
 	case record.on != nil && record.on.gone():
 		j.askWhere(t)
+	case succeeded && record.on == nil && j.seeks(t, info.SuccessfulAttempt):
+		j.askWhere(t)
 	}
+}
+
+// seeks says whether an attempt that succeeded may be what ran in a container that has
+// ended and whose task is not known. That is so for a second or later attempt: the task
+// may count as done since its first one, of whose failure steering did not hear.
+func (j *job) seeks(t state.TaskID, succeeded string) bool {
+	a, err := traces.ParseAttempt(succeeded)
+	if err != nil || a.Number == 0 {
+		return false
+	}
+	k, _ := j.core.view.Index(j.id, t)
+	for _, x := range j.unbound {
+		if x.gone() && x.kind == k {
+			return true
+		}
+	}
+	return false
 }
 
 // askWhere asks the ApplicationMaster for the attempts of a task whose state, in the
 // ApplicationMaster's list, differs from what steering knows.
 func (j *job) askWhere(t state.TaskID) {
 	j.askTask(t, func(list []yarnclient.TaskAttempt, sent time.Time, err error) {
+		j.unclear = j.unclear || err != nil
 		if err != nil || j.ended || j.tasks[t].changed.After(sent) {
 			return
 		}

@@ -31,7 +31,7 @@ func running(j *job, container string, attempt int32) *container {
 	n.skipped = false
 	j.core.decide(sched.Decision{Job: j.id, Kind: state.Map, Task: state.None})
 	n.skipped = true
-	j.newContainer(yarnclient.Container{ID: container, NodeID: "n:1", Priority: yarnclient.PriorityMap})
+	j.newContainer(yarnclient.Container{ID: container, NodeID: "n:1", Priority: yarnclient.PriorityMap}, j.core.now)
 	x := j.live[container]
 	x.bind(0, traces.Attempt{Task: traces.Task{Job: j.jobID(), Kind: state.Map}, Number: attempt})
 	return x
@@ -65,7 +65,7 @@ func TestOldAnswersOfTheMaster(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			core, _, j := oneJob(t, 1)
 			j.attempt = "appattempt_1_0001_000001"
-			j.sawPending(requests(2, 0))
+			j.sawPending(requests(2, 0), core.now)
 			sent := core.now.Add(time.Second)
 			core.now = sent
 			if c.what == AskTasks {
@@ -101,7 +101,7 @@ func TestParkedAfterRestart(t *testing.T) {
 	c.suspect("its calls fail")
 	answer(AskRM, yarnclient.ClusterInfo{ID: 2, HAState: yarnclient.HAActive})
 	n.skipped = false
-	j.sawPending(requests(2, 0))
+	j.sawPending(requests(2, 0), c.now)
 	for _, a := range answer(AskNodes, c.Nodes) {
 		if set, ok := a.(*SetLabels); ok {
 			if set.LabelOf[n.yarn] != idleLabel {
@@ -111,4 +111,91 @@ func TestParkedAfterRestart(t *testing.T) {
 		}
 	}
 	t.Error("the node is not parked")
+}
+
+// TestLostInARestart has a ResourceManager restart that loses a container of which
+// the master never heard. Until the node has registered, and a moment longer, the
+// container may still run; then its room is free, and the decision was not honoured.
+func TestLostInARestart(t *testing.T) {
+	c, n, j := oneJob(t, 1)
+	j.attempt = "appattempt_1_0001_000001"
+	began, now := c.now, c.now
+	j.sawPending(requests(1, 0), c.now)
+	n.skipped = false
+	c.decide(sched.Decision{Job: j.id, Kind: state.Map, Task: state.None})
+	n.skipped = true
+	// What the ResourceManager and the master say; down means that it does not answer,
+	// away that no node is registered, lists that the container is in lists.
+	rm, down, away, lists := int64(1), false, false, true
+	answer := func(l *Look) any {
+		switch l.What {
+		case AskRM:
+			return yarnclient.ClusterInfo{ID: rm, HAState: yarnclient.HAActive}
+		case AskNodes:
+			if away {
+				return []yarnclient.Node{}
+			}
+			return c.Nodes
+		case AskApp:
+			return yarnclient.App{ID: j.app.ID, State: "RUNNING", Requests: requests(1, 0)}
+		case AskContainers:
+			list := []yarnclient.Container{{ID: "c0", NodeID: "master:1", Priority: yarnclient.PriorityAM}}
+			if lists {
+				list = append(list, yarnclient.Container{ID: "c1", NodeID: n.yarn, Priority: yarnclient.PriorityMap})
+			}
+			return list
+		case AskTasks:
+			return []yarnclient.Task{{ID: "task_1_0001_m_000000", State: "SCHEDULED"}, {ID: "task_1_0001_m_000001", State: "SCHEDULED"}}
+		case AskTaskAttempts:
+			return []yarnclient.TaskAttempt{}
+		}
+		return nil
+	}
+	var told *traces.Actuation
+	freeAt := time.Duration(0)
+	run := func(until time.Duration) {
+		batch := []Observation(nil)
+		for ; now.Sub(began) < until; now = now.Add(10 * time.Millisecond) {
+			actions, _ := c.Step(now, batch)
+			batch = nil
+			for _, a := range actions {
+				switch a := a.(type) {
+				case *Look:
+					o := Observation{Answers: a.Number, What: a.What, Sent: now, Received: now.Add(5 * time.Millisecond), Answer: answer(a)}
+					if down {
+						o.Answer, o.Err = nil, FailureOf(fmt.Errorf("no answer: %w", yarnclient.ErrUnreachable))
+					}
+					batch = append(batch, o)
+				case *SetLabels:
+					batch = append(batch, Observation{Answers: a.Number, Received: now.Add(5 * time.Millisecond)})
+				case *Record:
+					if e, ok := a.Event.(*traces.Actuation); ok && told == nil {
+						told = e
+					}
+				}
+			}
+			if free := c.view.Free(n.id); freeAt == 0 && free.MemoryMB >= 512 {
+				freeAt = now.Sub(began)
+			}
+		}
+	}
+	run(500 * time.Millisecond)
+	if x := j.live["c1"]; x == nil || x.by == nil || freeAt != 0 {
+		t.Fatalf("before the restart: container %+v, room free at %v", x, freeAt)
+	}
+	rm, down, away, lists = 2, true, true, false
+	run(2 * time.Second)
+	down = false
+	run(8 * time.Second)
+	if told != nil || freeAt != 0 {
+		t.Fatalf("its node is not registered, and it is told as %+v, with its room free at %v", told, freeAt)
+	}
+	away = false
+	run(20 * time.Second)
+	if told == nil || told.Outcome != "unused" || told.Container != "c1" {
+		t.Errorf("the decision's outcome is %+v, want unused", told)
+	}
+	if freeAt < 8*time.Second+listsAfter || freeAt > 8*time.Second+listsAfter+3*time.Second {
+		t.Errorf("its room is free %v after the start, want about %v", freeAt, 8*time.Second+listsAfter)
+	}
 }

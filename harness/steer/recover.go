@@ -16,8 +16,13 @@ const patience = 5 * time.Minute
 const mostFailures = 30
 
 // doubtFor is the time after a restart of the ResourceManager during which a
-// container may run though YARN does not list it.
-const doubtFor = 20 * time.Second
+// container may run though YARN does not list it, since its node has not registered
+// yet. listsAfter is how long the ResourceManager may take to list a node's containers
+// once the node has registered: the node reports them as it registers.
+const (
+	doubtFor   = 20 * time.Second
+	listsAfter = 2 * time.Second
+)
 
 // suspect stops decisions until the ResourceManager says that it is active. A
 // ResourceManager that has just come back gives wrong answers for about a second.
@@ -39,6 +44,10 @@ func (c *Core) awaitActive(until time.Time) {
 			c.newAlarm(c.resume).in(time.Duration(c.moves.failed) * 20 * time.Millisecond)
 		case err == nil && info.HAState == yarnclient.HAActive && info.ID != c.RM:
 			c.RM = info.ID
+			c.restartedAt = c.now
+			for _, n := range c.nodes {
+				n.registeredAt = time.Time{}
+			}
 			c.note("the ResourceManager was started anew")
 			c.awaitNodes(c.now.Add(20 * time.Second))
 		case c.now.After(until):
@@ -63,7 +72,8 @@ func (c *Core) awaitNodes(until time.Time) {
 		}
 		running := 0
 		for _, info := range list {
-			if c.byID[info.ID] != nil {
+			if n := c.byID[info.ID]; n != nil {
+				n.registered()
 				running++
 			}
 		}
@@ -97,10 +107,31 @@ func (c *Core) restarted() {
 		}
 	}
 	for _, j := range c.jobs {
-		j.doubtUntil = c.now.Add(doubtFor)
-		j.pending = [2]int32{}
+		j.pending, j.tookBack = [2]int32{}, [2]time.Time{}
 	}
 	c.resume()
+}
+
+// registered notes that the ResourceManager lists the node as running.
+func (n *node) registered() {
+	if n.registeredAt.IsZero() {
+		n.registeredAt = n.core.now
+	}
+}
+
+// mayRun says whether the container may run though a list of YARN's, asked for at the
+// time sent, lacks it. After a restart the ResourceManager knows a container only
+// when the container's node has registered again and reported it. A container that
+// was listed since has no such excuse.
+func (x *container) mayRun(sent time.Time) bool {
+	c, n := x.job.core, x.node
+	switch {
+	case !x.listedAt.Before(c.restartedAt) || !n.up:
+		return false
+	case n.registeredAt.IsZero():
+		return c.now.Before(c.restartedAt.Add(doubtFor))
+	}
+	return sent.Before(n.registeredAt.Add(listsAfter))
 }
 
 func (c *Core) resume() {

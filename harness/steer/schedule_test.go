@@ -115,7 +115,7 @@ func drawSchedule(t *rapid.T) schedule {
 	}), 0, 8).Draw(t, "troubles")
 	s.Mishaps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mishap {
 		return mishap{
-			At: at.Draw(t, "at"), What: rapid.SampledFrom([]string{"node lost", "ResourceManager restarted", "master lost", "two containers at once", "stale label", "shell stalls", "given back"}).Draw(t, "what"),
+			At: at.Draw(t, "at"), What: rapid.SampledFrom([]string{"node lost", "ResourceManager restarted", "master lost", "two containers at once", "stale label", "shell stalls", "given back", "taken back"}).Draw(t, "what"),
 			Node: rapid.IntRange(0, nodes-1).Draw(t, "node"), For: 1 + delay.Draw(t, "for"),
 		}
 	}), 0, 5).Draw(t, "mishaps")
@@ -289,6 +289,8 @@ func (s *shell) happen(m mishap) {
 		s.cluster.StaleLabel(host, ms(m.For))
 	case "given back":
 		s.cluster.GiveBack(j.id, 1)
+	case "taken back":
+		s.cluster.TakeBack(j.id, ms(m.For))
 	case "shell stalls":
 		s.stalled = s.clock.Now().Add(ms(m.For) / 4)
 	}
@@ -556,7 +558,7 @@ func (s *shell) judge() error {
 				s.wrong("decision %d has two outcomes: %+v and %+v", e.Decision, outcome[e.Decision], e)
 			case e.Container != "" && by[e.Container] > 0:
 				s.wrong("container %s is that of decisions %d and %d", e.Container, by[e.Container], e.Decision)
-			case (e.Container != "") != (e.Outcome == "honoured" || e.Outcome == "surplus"):
+			case (e.Container != "") != (e.Outcome == "honoured" || e.Outcome == "surplus" || e.Outcome == "unused"):
 				s.wrong("decision %d was %s, with container %q", e.Decision, e.Outcome, e.Container)
 			}
 			outcome[e.Decision] = e
@@ -572,6 +574,7 @@ func (s *shell) judge() error {
 		return s.err
 	}
 	maps := s.judgeAttempts(decided, outcome, by)
+	s.judgeUnused(outcome)
 	s.judgeEmpty(decided, outcome, by)
 	for id, d := range decided {
 		switch o := outcome[id]; {
@@ -643,6 +646,29 @@ func (s *shell) judgeAttempts(decided map[int64]*traces.Decision, outcome map[in
 		}
 	}
 	return maps
+}
+
+// judgeUnused holds decisions against the attempts that ran: an honoured one has an
+// attempt in its container, and none that succeeded is in a container told as unused.
+// Where masters, their answers or their nodes are lost, what ran may not be known.
+func (s *shell) judgeUnused(outcome map[int64]*traces.Actuation) {
+	if slices.ContainsFunc(s.Mishaps, func(m mishap) bool { return m.What == "master lost" }) {
+		return
+	}
+	ran := map[string]string{} // state of the attempt in each container
+	for _, j := range s.jobs {
+		for _, a := range s.cluster.Attempts(j.id) {
+			ran[a.Container] = a.State
+		}
+	}
+	for id, o := range outcome {
+		switch state := ran[o.Container]; {
+		case o.Outcome == "honoured" && state == "" && len(s.Troubles) == 0:
+			s.wrong("decision %d was honoured, and no task ran in %s", id, o.Container)
+		case o.Outcome == "unused" && state == "SUCCEEDED":
+			s.wrong("decision %d is told as unused, and a task ran in %s", id, o.Container)
+		}
+	}
 }
 
 // judgeEmpty holds decisions that nothing came of against the containers that came:

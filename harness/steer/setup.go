@@ -24,9 +24,9 @@ type Setup struct {
 	Smallest      state.Resource // YARN's minimum allocation: container sizes are rounded up to it
 	CountCores    bool
 	LocalityDelay bool // whether YARN's node-locality delay is set; steering must switch it off
-	// GrantLimit is how long YARN may take to grant a container after a node got a
-	// job's node label. 0 means 5 s, or ten NodeManager heartbeats if that is
-	// longer.
+	// GrantLimit is how long YARN may take at least to grant a container after a node
+	// got a job's node label; where containers took long lately, YARN may take longer,
+	// up to a minute, and until enough is known 4 times as long. 0 means 5 s, or ten NodeManager heartbeats if that is longer.
 	GrantLimit time.Duration
 	// MapSlots and ReduceSlots, if not 0, are how many maps and reduces a worker runs
 	// at the same time at most. Memory and cores limit them too.

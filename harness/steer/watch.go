@@ -256,23 +256,28 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 	here := make(map[string]bool, len(list))
 	for _, x := range list {
 		here[x.ID] = true
+		if known := j.live[x.ID]; known != nil {
+			known.listedAt = sent
+		}
 	}
 	gone := slices.DeleteFunc(inOrderOfID(j.live), func(x *container) bool { return here[x.id] })
-	if len(gone) > 0 && j.core.now.Before(j.doubtUntil) { // the missing containers may still run: their nodes may not have reported to the restarted ResourceManager yet
-		j.missing = gone
-		j.reconcile()
-	} else {
-		j.doubtUntil, j.missing = time.Time{}, nil
-		for _, x := range gone {
+	j.missing = nil
+	for _, x := range gone {
+		if x.mayRun(sent) {
+			j.missing = append(j.missing, x)
+		} else {
 			x.went()
 		}
+	}
+	if len(j.missing) > 0 {
+		j.reconcile()
 	}
 	// New containers are handled after ended ones. By then the model was asked about
 	// the room that came free, and may have decided to start just the containers that
 	// YARN has started there.
 	for _, x := range list {
 		if x.Priority != yarnclient.PriorityAM && j.live[x.ID] == nil && !j.endedIDs[x.ID] {
-			j.newContainer(x)
+			j.newContainer(x, sent)
 		}
 	}
 	for _, op := range slices.Clone(j.closing) {

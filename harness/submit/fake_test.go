@@ -28,6 +28,7 @@ type memory struct {
 	entries map[string]hdfs.File
 	content map[string]string
 	writes  int
+	reads   int
 	// fail is asked before every call, and the call fails with its error.
 	fail func(call, name string) error
 }
@@ -85,6 +86,16 @@ func (m *memory) Chmod(_ context.Context, name string, mode fs.FileMode) error {
 	f.Mode = mode
 	m.entries[name] = f
 	return nil
+}
+
+func (m *memory) Open(_ context.Context, name string) (io.ReadCloser, error) {
+	done, err := m.begin("open", name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	m.reads++
+	return io.NopCloser(strings.NewReader(m.content[name])), nil
 }
 
 func (m *memory) Write(_ context.Context, name string, r io.Reader, mode fs.FileMode) error {

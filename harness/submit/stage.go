@@ -3,14 +3,10 @@ package submit
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -26,6 +22,7 @@ type files interface {
 	Stat(ctx context.Context, name string) (hdfs.File, error)
 	Mkdir(ctx context.Context, folder string, mode fs.FileMode) error // makes missing folders above it too; no error if the folder exists
 	Chmod(ctx context.Context, name string, mode fs.FileMode) error
+	Open(ctx context.Context, name string) (io.ReadCloser, error)
 	Write(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error
 	SetReplication(ctx context.Context, name string, replicas int) error
 	Rename(ctx context.Context, from, to string) error  // fs.ErrExist if the new name exists
@@ -49,6 +46,15 @@ func (s store) Chmod(_ context.Context, name string, mode fs.FileMode) error {
 		return err
 	}
 	return hdfs.Explained(c.Chmod(name, mode))
+}
+
+func (s store) Open(_ context.Context, name string) (io.ReadCloser, error) {
+	c, err := s.Files()
+	if err != nil {
+		return nil, err
+	}
+	f, err := c.Open(name)
+	return f, hdfs.Explained(err)
 }
 
 func (s store) Write(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
@@ -234,85 +240,6 @@ func (s *Submitter) isPublic(ctx context.Context, f hdfs.File) (bool, error) {
 			return true, nil
 		}
 	}
-}
-
-// sharedFolder is the HDFS folder of files that many jobs use.
-const sharedFolder = "/heddle/shared"
-
-// Share uploads a local file to HDFS, for the field Files of many jobs, and
-// returns its path there. The path has the hash of the content: a file that is
-// there already is not uploaded again, and is never changed. So NodeManagers,
-// which share the file among all users, copy it once to each node. Two processes
-// may share the same file at the same time.
-func (s *Submitter) Share(ctx context.Context, local string) (string, error) {
-	f, err := s.share(ctx, local)
-	return f.path, err
-}
-
-func (s *Submitter) share(ctx context.Context, local string) (cacheFile, error) {
-	s.sharing.Lock()
-	defer s.sharing.Unlock()
-	f, err := s.upload(ctx, local)
-	if err != nil {
-		return cacheFile{}, fmt.Errorf("share %s with jobs: %w", local, err)
-	}
-	return f, nil
-}
-
-func (s *Submitter) upload(ctx context.Context, local string) (cacheFile, error) {
-	in, err := os.Open(local)
-	if err != nil {
-		return cacheFile{}, err
-	}
-	defer in.Close()
-	sum := sha256.New()
-	size, err := io.Copy(sum, in)
-	if err != nil {
-		return cacheFile{}, err
-	}
-	name := path.Join(sharedFolder, hex.EncodeToString(sum.Sum(nil)[:8])+"-"+filepath.Base(local))
-	have, err := s.files.Stat(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := s.uploadAs(ctx, name, in); err != nil {
-			return cacheFile{}, err
-		}
-		have, err = s.files.Stat(ctx, name)
-	}
-	switch {
-	case err != nil:
-		return cacheFile{}, err
-	case have.Length != size:
-		return cacheFile{}, fmt.Errorf("hdfs %s has %d bytes, want %d; remove it, then it is uploaded anew", name, have.Length, size)
-	}
-	public, err := s.isPublic(ctx, have)
-	return cacheFile{path: name, bytes: size, modifiedMs: have.Modified.UnixMilli(), public: public}, err
-}
-
-// uploadAs writes a file under a name of its own and renames it when it is
-// complete. If another process was faster, its file stays: jobs may use it
-// already, and a file with another time would break them.
-func (s *Submitter) uploadAs(ctx context.Context, name string, content io.ReadSeeker) error {
-	if err := s.files.Mkdir(ctx, path.Dir(name), 0o755); err != nil {
-		return err
-	}
-	var random [6]byte
-	rand.Read(random[:])
-	part := fmt.Sprintf("%s/.%s.%x", path.Dir(name), path.Base(name), random)
-	err := s.write(ctx, part, content, 0o755)
-	if err == nil {
-		err = s.files.SetReplication(ctx, part, s.replication())
-	}
-	if err == nil {
-		err = s.files.Rename(ctx, part, name)
-	}
-	if err == nil {
-		return nil
-	}
-	remove := s.files.RemoveAll(context.WithoutCancel(ctx), part)
-	if errors.Is(err, fs.ErrExist) {
-		return remove
-	}
-	return errors.Join(err, remove)
 }
 
 // streamingJar returns the path of the Streaming jar in a Hadoop home.

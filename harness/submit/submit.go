@@ -16,10 +16,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
 	"heddle/harness/clients"
@@ -64,11 +66,23 @@ type Submitted struct {
 	Folder string // the job's staging folder in HDFS, which its ApplicationMaster removes at the job's end
 }
 
-// RefusedError means that YARN's scheduler did not accept an application, such
-// as one for an unknown queue or of a user without access to the queue.
+// RefusedError means that YARN did not accept an application, such as one for an
+// unknown queue or of a user without access to the queue. State is the
+// application's state, or REFUSED if the ResourceManager did not even store it.
 type RefusedError struct {
 	App, State, Queue string
 	Reason            string // what YARN says; may be empty
+}
+
+// FailedError means that an application ended, and not as SUCCEEDED: its job
+// failed, somebody killed it, or its ApplicationMaster did not answer any more.
+type FailedError struct {
+	App, Status string
+	Reason      string // what YARN says; may be empty
+}
+
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("application %s ended as %s: %s; its tasks' logs say why: yarn logs -applicationId %s", e.App, e.Status, e.Reason, e.App)
 }
 
 func (e *RefusedError) Error() string {
@@ -101,6 +115,7 @@ type Submitter struct {
 	staging sync.Mutex    // held while the user's staging folder is checked
 	ready   bool          // whether the user's staging folder exists
 	sharing sync.Mutex    // held while a file is shared
+	read    []hdfs.File   // shared files whose content is known to be right
 }
 
 // New returns a Submitter for a cluster. It reads the client configuration in
@@ -182,13 +197,23 @@ func (s *Submitter) submit(ctx context.Context, j Job) (Submitted, error) {
 func (s *Submitter) start(ctx context.Context, master yarnclient.Submission) error {
 	for attempt := 0; ; attempt++ {
 		if err := s.repeat(ctx, func() error { return s.rm.Submit(ctx, master) }); err != nil {
-			return err
+			return refused(master, err)
 		}
 		err := s.accepted(ctx, master)
 		if !errors.Is(err, yarnclient.ErrNotFound) || attempt == 2 {
 			return err
 		}
 	}
+}
+
+// refused returns a RefusedError if err is the ResourceManager's refusal of an
+// application, as of one that asks for more than any node has, and else err.
+func refused(master yarnclient.Submission, err error) error {
+	var said *yarnclient.RemoteError
+	if !errors.As(err, &said) || said.Status != http.StatusBadRequest && said.Status != http.StatusForbidden {
+		return err
+	}
+	return &RefusedError{App: master.ID, State: "REFUSED", Queue: master.Queue, Reason: err.Error()}
 }
 
 func (s *Submitter) accepted(ctx context.Context, master yarnclient.Submission) error {
@@ -204,11 +229,11 @@ func (s *Submitter) accepted(ctx context.Context, master yarnclient.Submission) 
 				return err
 			}
 		case "FAILED", "KILLED":
-			refused := &RefusedError{App: master.ID, State: state, Queue: master.Queue}
+			e := &RefusedError{App: master.ID, State: state, Queue: master.Queue}
 			if app, err := s.rm.App(ctx, master.ID); err == nil {
-				refused.Reason = oneLine(app.Diagnostics)
+				e.Reason = oneLine(app.Diagnostics)
 			}
-			return refused
+			return e
 		default:
 			return nil
 		}
@@ -218,7 +243,8 @@ func (s *Submitter) accepted(ctx context.Context, master yarnclient.Submission) 
 // pollInterval is how often Wait asks whether a job has ended.
 const pollInterval = 500 * time.Millisecond
 
-// Wait waits for a job's end. It fails if the job did not succeed. If ctx ends
+// Wait waits for a job's end. If the job did not succeed, the error is a
+// FailedError. If ctx ends
 // first, it kills the job. A ResourceManager that is away for a while, as in a
 // failover, is waited for.
 func (s *Submitter) Wait(ctx context.Context, job Submitted) error {
@@ -235,8 +261,7 @@ func (s *Submitter) Wait(ctx context.Context, job Submitted) error {
 			return fmt.Errorf("wait for %s: %w", job.App, err)
 		case err != nil || !app.Ended():
 		case app.FinalStatus != "SUCCEEDED":
-			return fmt.Errorf("application %s ended as %s: %s; its tasks' logs say why: yarn logs -applicationId %s",
-				job.App, app.FinalStatus, oneLine(app.Diagnostics), job.App)
+			return &FailedError{App: job.App, Status: app.FinalStatus, Reason: oneLine(app.Diagnostics)}
 		default:
 			return nil
 		}

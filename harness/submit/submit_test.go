@@ -1,7 +1,6 @@
 package submit
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -139,13 +138,20 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-func TestRefusedByItsQueue(t *testing.T) {
-	f, j := newFixture(t), job("one")
-	j.Settings["mapreduce.job.queuename"] = "nope"
-	_, err := f.Submit(t.Context(), j)
-	var refused *RefusedError
-	if !errors.As(err, &refused) || refused.Queue != "nope" || refused.State != "FAILED" || refused.App == "" {
-		t.Errorf("error %v; want a RefusedError of queue nope", err)
+func TestRefused(t *testing.T) {
+	for _, x := range []struct{ name, setting, value, state, reason string }{
+		{"by its queue", "mapreduce.job.queuename", "nope", "FAILED", "unknown queue"},
+		{"before it is stored", "yarn.app.mapreduce.am.resource.mb", "99999", "REFUSED", "more memory than configured max"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			f, j := newFixture(t), job("one")
+			j.Settings[x.setting] = x.value
+			_, err := f.Submit(t.Context(), j)
+			var refused *RefusedError
+			if !errors.As(err, &refused) || refused.State != x.state || refused.App == "" || !strings.Contains(refused.Reason, x.reason) {
+				t.Errorf("error %v; want a RefusedError with state %s that says %q", err, x.state, x.reason)
+			}
+		})
 	}
 }
 
@@ -202,6 +208,9 @@ func TestWait(t *testing.T) {
 				err = f.Wait(ctx, done)
 				if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 					t.Errorf("error %v, want %q", err, test.want)
+				}
+				if failed := errors.As(err, new(*FailedError)); failed != (name == "killed") {
+					t.Errorf("error %v is a FailedError: %v", err, failed)
 				}
 				if states := strings.Join(f.apps(t), " "); states != test.state {
 					t.Errorf("applications %q, want %q", states, test.state)
@@ -299,12 +308,15 @@ func TestShareIsOneFile(t *testing.T) {
 		t.Errorf("in the shared folder: %v", left)
 	}
 	writes := one.hdfs.writes
-	if again, err := one.share(t.Context(), local); err != nil || again != got[0] || one.hdfs.writes != writes {
-		t.Errorf("shared again as %+v, %v, with %d more writes", again, err, one.hdfs.writes-writes)
+	three := newSubmitter(one.rm, one.hdfs, "ann", one.site)
+	reads := one.hdfs.reads
+	for range 2 {
+		if again, err := three.share(t.Context(), local); err != nil || again != got[0] || one.hdfs.writes != writes {
+			t.Errorf("shared again as %+v, %v, with %d more writes", again, err, one.hdfs.writes-writes)
+		}
 	}
-	one.hdfs.Write(t.Context(), got[0].path, bytes.NewReader(nil), 0o755)
-	if _, err := one.Share(t.Context(), local); err == nil || !strings.Contains(err.Error(), "has 0 bytes, want 7") {
-		t.Errorf("a damaged file is used: %v", err)
+	if n := one.hdfs.reads - reads; n != 1 {
+		t.Errorf("the content was read %d times, want once", n)
 	}
 }
 

@@ -109,6 +109,18 @@ func (c *Fake) GiveBack(appID string, reduces int) {
 	}
 }
 
+// TakeBack makes a job's ApplicationMaster ask for no reduces for the duration d. A
+// real ApplicationMaster does so if a map waits and the cluster seems full.
+func (c *Fake) TakeBack(appID string, d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.run()
+	if a := c.appByID[appID]; a != nil {
+		a.takesBack, a.changed = true, true
+		c.after(d, func() { a.takesBack, a.changed = false, true })
+	}
+}
+
 func (c *Fake) glitch(host string, set func(*node)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

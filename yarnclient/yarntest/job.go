@@ -63,8 +63,9 @@ type app struct {
 	reducesDone   int
 	reducesAsked  bool
 	turns         int
-	givesBack     int // number of containers for reduces that the ApplicationMaster will release instead of using them
-	failedMap     int // failed attempts of maps; this field and the next three count the job's failed and killed attempts of maps and reduces
+	takesBack     bool // whether the ApplicationMaster asks for no containers for reduces at present
+	givesBack     int  // number of containers for reduces that the ApplicationMaster will release instead of using them
+	failedMap     int  // failed attempts of maps; this field and the next three count the job's failed and killed attempts of maps and reduces
 	killedMap     int
 	failedReduce  int
 	killedReduce  int

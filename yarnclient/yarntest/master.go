@@ -213,7 +213,7 @@ func (c *Fake) sendAsks(a *app) {
 	}
 	for _, t := range a.tasks {
 		switch {
-		case !t.waiting:
+		case !t.waiting || t.reduce && a.takesBack:
 		case t.reduce:
 			a.asks[ask{yarnclient.PriorityReduce, "*"}]++
 		case t.failed:

@@ -68,8 +68,14 @@ type Options struct {
 
 // Validate returns an error if one of the agent's options is wrong.
 func (o *Options) Validate() error {
-	if _, _, err := net.SplitHostPort(o.Listen); o.Listen != "" && err != nil {
-		return fmt.Errorf("listen address %q: want host:port, such as :%d", o.Listen, DefaultPort)
+	if o.Listen != "" {
+		_, port, err := net.SplitHostPort(o.Listen)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		if err != nil {
+			return fmt.Errorf("listen address %q: want host:port with a port from 0 to 65535, such as :%d", o.Listen, DefaultPort)
+		}
 	}
 	if o.Interval != 0 && o.Interval < node.MinInterval {
 		return fmt.Errorf("interval %v: want at least %v: the kernel counts CPU time in steps of 10 ms", o.Interval, node.MinInterval)

@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -146,12 +147,40 @@ func TestGivenBack(t *testing.T) {
 	}
 	usual, _ := run(0)
 	took, count := run(1)
-	if count["honoured"] != 10 || count["open"] != 0 {
-		t.Errorf("%v, want 10 honoured: the container that was given back is one", count)
+	if count["honoured"] != 9 || count["unused"] != 1 || count["open"] != 0 {
+		t.Errorf("%v, want 9 honoured, and one unused: the container that was given back", count)
 	}
 	if late := took - usual; late < 0 || late > 3*time.Second {
 		t.Errorf("the job took %v more", late)
 	}
+}
+
+// TestTakenBack has a master that takes its request for a reduce back while a node is
+// open for it, as MapReduce's does where a map waits and the cluster seems full. No
+// longer wait would bring that container: the decision is cancelled at once, well
+// before the 20 s for which the first decisions wait, and others get the room.
+func TestTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := steered(t, yarntest.Config{Nodes: workers(2), Async: 8 * time.Second})
+		id := f.submit("a", 3, 1)
+		for range 600 { // until a node is open for the reduce
+			if slices.ContainsFunc(f.labelled(), func(l string) bool { return strings.HasSuffix(l, " r00") }) {
+				break
+			}
+			f.wait(100 * time.Millisecond)
+		}
+		f.c.TakeBack(id, time.Minute)
+		f.wait(1500 * time.Millisecond)
+		if left := f.labelled(); len(left) > 0 {
+			t.Errorf("nodes are kept for a reduce that is not asked for: %v", left)
+		}
+		f.await(5*time.Minute, id)
+		f.stop()
+		count, causes, _ := f.outcomes()
+		if count["honoured"] != 4 || count["cancelled"] != 1 || count["open"] != 0 || !strings.Contains(strings.Join(causes, "\n"), "took its request back") {
+			t.Errorf("%v %q, want 4 honoured and the reduce cancelled once, since its request was taken back", count, causes)
+		}
+	})
 }
 
 // wait lets virtual time pass.
@@ -295,4 +324,20 @@ func (u *unkept) SetNodeResource(ctx context.Context, id string, total yarnclien
 		return nil
 	}
 	return u.Changes.SetNodeResource(ctx, id, total)
+}
+
+// TestSlowGrants steers a cluster that takes up to 24 s to grant a container, which is
+// longer than a decision waits at first. Steering learns how long that takes: all
+// decisions but the first on each node get their containers.
+func TestSlowGrants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := steered(t, yarntest.Config{Nodes: workers(2), Async: 24 * time.Second})
+		f.await(30*time.Minute, f.submit("a", 12, 1))
+		f.stop()
+		s := f.d.Stats()
+		t.Logf("%+v", s)
+		if in := s.Decisions - s.Honoured; in > 4 || s.Honoured < 13 {
+			t.Errorf("%d of %d decisions got no container, want one at most on each of the 4 nodes", in, s.Decisions)
+		}
+	})
 }

@@ -2,6 +2,8 @@ package drive
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"heddle/harness/config"
+	"heddle/harness/internal/units"
 	"heddle/harness/steer"
 	"heddle/yarnclient"
 )
@@ -22,6 +25,17 @@ import (
 // the same observations to a new Core.
 
 const recordingFormat = 1
+
+// Limits of a recording that is read. A line has an answer of the ResourceManager for
+// each question, such as 500 bytes for each node.
+const (
+	maxLineBytes   = 64 << 20
+	maxLineValues  = 1 << 20 // values in a line, by its commas
+	maxAnswerBytes = 1 << 30 // all different answers together: they stay in memory
+)
+
+// ErrDiffers means that a Core did something else than a recording says.
+var ErrDiffers = errors.New("the actions differ")
 
 // recordingHead is the first line of a recording: the settings that steering started
 // with.
@@ -160,16 +174,22 @@ func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)
 		return fmt.Errorf("read recording: %w", err)
 	}
 	defer unzipped.Close()
-	lines := json.NewDecoder(bufio.NewReader(unzipped))
+	return replayLines(unzipped, each)
+}
+
+// replayLines is Replay for a recording that is not compressed.
+func replayLines(in io.Reader, each func(after time.Duration, actions []steer.Action)) error {
+	lines := linesOf(in)
 	var head recordingHead
-	if err := lines.Decode(&head); err != nil {
-		return fmt.Errorf("read recording: %w", err)
+	if whole, err := next(lines, &head); err != nil || !whole {
+		return fmt.Errorf("read recording: first line: %w", cmp.Or(err, io.ErrUnexpectedEOF))
 	}
 	if head.Recording != recordingFormat {
 		return fmt.Errorf("read recording: format %d, this version reads %d", head.Recording, recordingFormat)
 	}
 	o := steer.Options{Actuator: head.Actuator, Splits: head.Splits, Setup: head.Setup, Origin: head.Origin, RM: head.RM, Nodes: head.Nodes}
 	if head.Model.Model != config.ModelYARN {
+		var err error
 		if o.Model, err = head.Model.Scheduler(head.Seed); err != nil {
 			return fmt.Errorf("replay recording: %w", err)
 		}
@@ -178,13 +198,13 @@ func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)
 	if err != nil {
 		return fmt.Errorf("replay recording: %w", err)
 	}
-	answers := []json.RawMessage{nil}
+	var answers answerList
 	for n := 1; ; n++ {
 		var step recordedStep
-		if err := lines.Decode(&step); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // the recording's last step is incomplete: the run was killed
-			return nil
-		} else if err != nil {
+		if whole, err := next(lines, &step); err != nil {
 			return fmt.Errorf("read recording: step %d: %w", n, err)
+		} else if !whole {
+			return nil
 		}
 		batch, err := step.batch(&answers)
 		if err != nil {
@@ -200,28 +220,80 @@ func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)
 			each(step.Now.Sub(o.Origin), actions)
 		}
 		if said := textsOf(actions); !slices.Equal(said, step.Said) {
-			return fmt.Errorf("replay recording: step %d, %v after the origin: the core says %q, the recording has %q", n, step.Now.Sub(o.Origin), said, step.Said)
+			return fmt.Errorf("replay recording: step %d, %v after the origin: %w: the core says %q, the recording has %q", n, step.Now.Sub(o.Origin), ErrDiffers, said, step.Said)
 		}
 	}
 }
 
-// batch returns the recorded step's observations, each with its answer. It appends
-// answers that are new to the slice answers, which holds all answers read so far, by
-// number.
-func (s *recordedStep) batch(answers *[]json.RawMessage) ([]steer.Observation, error) {
+// linesOf returns the whole lines of a recording. It drops a last line without its
+// end: the run was killed while it wrote this line.
+func linesOf(in io.Reader) *bufio.Scanner {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLineBytes)
+	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		if end := bytes.IndexByte(data, '\n'); end >= 0 {
+			return end + 1, data[:end], nil
+		}
+		if atEOF {
+			return len(data), nil, nil
+		}
+		return 0, nil, nil
+	})
+	return lines
+}
+
+// next decodes the next line of a recording into v. It reports whether there was a
+// whole line.
+func next(lines *bufio.Scanner, v any) (bool, error) {
+	if !lines.Scan() {
+		err := lines.Err()
+		switch {
+		case errors.Is(err, bufio.ErrTooLong):
+			err = fmt.Errorf("a line is longer than %v", units.Size(maxLineBytes))
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			err = nil // the run was killed, so the compressed data has no end
+		}
+		return false, err
+	}
+	if n := bytes.Count(lines.Bytes(), []byte(",")); n > maxLineValues {
+		return false, fmt.Errorf("a line has %d values, want at most %d", n, maxLineValues)
+	}
+	return true, json.Unmarshal(lines.Bytes(), v)
+}
+
+// answerList holds the different answers of a recording that were read so far. The
+// answer with number n has the index n-1.
+type answerList struct {
+	list  []json.RawMessage
+	bytes int
+}
+
+func (a *answerList) add(answer json.RawMessage) error {
+	a.list, a.bytes = append(a.list, answer), a.bytes+len(answer)
+	if a.bytes > maxAnswerBytes {
+		return fmt.Errorf("its answers have more than %v", units.Size(maxAnswerBytes))
+	}
+	return nil
+}
+
+// batch returns the recorded step's observations, each with its answer. It adds new
+// answers to the list of answers.
+func (s *recordedStep) batch(answers *answerList) ([]steer.Observation, error) {
 	var batch []steer.Observation
 	for _, x := range s.Observations {
 		o := x.Observation
 		o.Answer = nil
 		if x.Answer != nil {
-			*answers = append(*answers, x.Answer)
+			if err := answers.add(x.Answer); err != nil {
+				return nil, err
+			}
 		}
-		if x.Number < 0 || x.Number >= len(*answers) {
-			return nil, fmt.Errorf("answer number %d: the recording has 1 to %d so far", x.Number, len(*answers)-1)
+		if x.Number < 0 || x.Number > len(answers.list) {
+			return nil, fmt.Errorf("answer number %d: the recording has 1 to %d so far", x.Number, len(answers.list))
 		}
 		if x.Number > 0 {
 			var err error
-			if o.Answer, err = steer.DecodeAnswer(o.What, (*answers)[x.Number]); err != nil {
+			if o.Answer, err = steer.DecodeAnswer(o.What, answers.list[x.Number-1]); err != nil {
 				return nil, err
 			}
 		}

@@ -222,7 +222,8 @@ func observationsIn(t *testing.T, data []byte) (steps []toldStep) {
 	if err := lines.Decode(&head); err != nil {
 		t.Fatal(err)
 	}
-	answers, away := []json.RawMessage{nil}, map[string]bool{}
+	var answers answerList
+	away := map[string]bool{}
 	for {
 		var step recordedStep
 		if err := lines.Decode(&step); errors.Is(err, io.EOF) {
