@@ -28,8 +28,9 @@ type Collector struct {
 	// usedMiBMs is the sum, over task attempts, of the container's memory in
 	// MiB times its duration in ms. sizesKnown becomes false when the size of
 	// an attempt's container is not known.
-	workerMiB, usedMiBMs int64
-	sizesKnown           bool
+	// usefulMiBMs is the same sum over the attempts that succeeded.
+	workerMiB, usedMiBMs, usefulMiBMs int64
+	sizesKnown                        bool
 }
 
 // liveJob contains the running and waiting tasks of a job whose end is not yet
@@ -91,7 +92,8 @@ func New(h traces.Header) *Collector {
 		c.figures.Synthetic = []string{}
 	}
 	for _, n := range h.Cluster.Nodes {
-		c.node(n.Node).Rack = n.Rack
+		x := c.node(n.Node)
+		x.Rack, x.worker, x.cores = n.Rack, n.Worker, n.Cores
 		if n.Worker {
 			c.workerMiB = traces.AddCount(c.workerMiB, n.MemoryBytes>>20)
 		}
@@ -132,7 +134,7 @@ func (c *Collector) Add(e traces.Event) {
 	case *traces.JobSubmitted:
 		j := c.job(e.Job)
 		j.Name, j.SubmitMs, j.submitted = cmp.Or(e.Workload, e.Name), ms(e.T), e.T
-		j.containerBytes = [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes}
+		j.containerBytes, j.queue, j.pool = [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes}, e.Queue, e.Pool
 	case *traces.JobStarted:
 		if j := c.jobs[e.Job]; j != nil {
 			j.started = e.T
@@ -148,7 +150,9 @@ func (c *Collector) Add(e traces.Event) {
 	case *traces.AttemptFinished:
 		c.finished(e)
 	case *traces.Decision:
-		c.decided(e)
+		if c.steered() {
+			c.decided(e)
+		}
 	case *traces.Actuation:
 		c.actuated(e)
 	}
@@ -196,6 +200,7 @@ func (c *Collector) started(e *traces.AttemptStarted) {
 	} else {
 		j.launchedReds++
 	}
+	j.ranFrom(e.T)
 	x := taskOf(e.Attempt.Task)
 	if since, ok := live.waiting[x]; ok {
 		c.phases[wait].Add(e.T - since)
@@ -244,6 +249,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	if isMap {
 		c.figures.Locality.Add(s.replica)
 		j.Locality.Add(s.replica)
+		c.figures.inputRead(s.replica, e.Counters.HDFSReadBytes)
 		j.lastMap = max(j.lastMap, e.T)
 	}
 	if n, ok := live.planned[x]; ok && isMap {
@@ -256,7 +262,9 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	if !ran {
 		return
 	}
+	c.usefulMiBMs = traces.AddCount(c.usefulMiBMs, j.space(x.kind, e.T-s.t))
 	if isMap {
+		j.longestMap = max(j.longestMap, e.T-s.t)
 		c.phases[phaseMap].Add(e.T - s.t)
 		if e.MapDone != 0 {
 			c.phases[phaseMapRead].Add(e.MapDone - s.t)
@@ -265,7 +273,9 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		return
 	}
 	c.phases[phaseReduce].Add(e.T - s.t)
-	c.reduceMs.Add(e.T - max(s.t, min(j.lastMap, e.T)))
+	rest := e.T - max(s.t, min(j.lastMap, e.T))
+	j.longestRest = max(j.longestRest, rest)
+	c.reduceMs.Add(rest)
 	if e.ShuffleDone != 0 && e.SortDone != 0 {
 		c.phases[phaseShuffle].Add(e.ShuffleDone - s.t)
 		c.phases[phaseSort].Add(e.SortDone - e.ShuffleDone)
@@ -291,11 +301,18 @@ func (j *Job) rest() { j.live = nil }
 // the container's memory times the duration to the sum over the cluster.
 func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Time) {
 	s.node.busy = traces.Time(traces.AddCount(int64(s.node.busy), int64(until-s.t)))
-	bytes := j.containerBytes[kind&1]
-	c.sizesKnown = c.sizesKnown && bytes > 0
-	if ms, mib := (until - s.t).Milliseconds(), bytes>>20; ms > 0 && mib > 0 {
-		c.usedMiBMs = traces.AddCount(c.usedMiBMs, ms*min(mib, math.MaxInt64/ms))
+	c.sizesKnown = c.sizesKnown && j.containerBytes[kind&1] > 0
+	c.usedMiBMs = traces.AddCount(c.usedMiBMs, j.space(kind, until-s.t))
+}
+
+// space returns the memory of a container of the job, in MiB, times a duration in
+// ms. It is 0 if the memory is not known.
+func (j *Job) space(kind traces.TaskKind, d traces.Time) int64 {
+	ms, mib := d.Milliseconds(), j.containerBytes[kind&1]>>20
+	if ms <= 0 || mib <= 0 {
+		return 0
 	}
+	return ms * min(mib, math.MaxInt64/ms)
 }
 
 // Figures returns the figures of all events added so far. A task attempt that
@@ -303,7 +320,8 @@ func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Tim
 // after Figures.
 func (c *Collector) Figures() *Figures {
 	f := &c.figures
-	begin, end, done := c.last, c.first, 0
+	begin, end := c.last, c.first
+	var completion Completion
 	for _, j := range f.JobList {
 		f.Maps += j.Maps
 		f.Reduces += j.Reduces
@@ -320,15 +338,15 @@ func (c *Collector) Figures() *Figures {
 		if j.hadoop != nil {
 			end = max(end, j.hadoop.T)
 		}
-		if j.Outcome == traces.Succeeded {
-			f.MeanCompletionMs += j.CompletionMs
-			done++
-		}
+		completion.Add(j.Outcome == traces.Succeeded, j.CompletionMs)
 		c.close(j)
 	}
 	f.Jobs = len(f.JobList)
 	f.DurationMs, f.MakespanMs = ms(c.last-c.first), ms(max(0, end-begin))
-	f.MeanCompletionMs /= float64(max(done, 1))
+	f.NotSucceeded = completion.Others
+	if completion.Succeeded > 0 {
+		f.MeanCompletionMs = completion.MeanMs()
+	}
 	for _, n := range f.Nodes {
 		if c.last > c.first {
 			n.MeanRunning = float64(n.busy) / float64(c.last-c.first)
@@ -338,6 +356,8 @@ func (c *Collector) Figures() *Figures {
 			n.CPUCores = n.cpu / float64(n.samples)
 		}
 	}
+	f.CoreUsePct = coreUse(f.Nodes)
+	f.BoundMs = c.bound(begin)
 	slices.SortFunc(f.Nodes, func(a, b *Node) int { return cmp.Compare(a.Node, b.Node) })
 	f.UtilisationPct = -1
 	if c.sizesKnown && c.workerMiB > 0 && end > begin {
@@ -351,7 +371,60 @@ func (c *Collector) Figures() *Figures {
 	f.maps, f.reduces, f.reduceRests = &c.phases[phaseMap], &c.phases[phaseReduce], &c.reduceMs
 	f.Decisions.end(c.undecided)
 	f.ScheduleDigest, f.TraceDigest = c.schedule.Digest().String(), c.digest.String()
+	f.Classify(SizeClasses)
 	return f
+}
+
+// bound returns a lower bound of the makespan in ms (see Figures.BoundMs).
+func (c *Collector) bound(begin traces.Time) float64 {
+	least := 0.0
+	if c.sizesKnown && c.workerMiB > 0 {
+		least = float64(c.usefulMiBMs) / float64(c.workerMiB)
+	}
+	for _, j := range c.figures.JobList {
+		if j.longestMap+j.longestRest > 0 {
+			least = max(least, ms(j.submitted-begin+j.longestMap+j.longestRest))
+		}
+	}
+	return least
+}
+
+// coreUse returns the percentage of the workers' cores that were busy, -1 if it
+// is not known of any worker.
+func coreUse(nodes []*Node) float64 {
+	busy, cores := 0.0, 0.0
+	for _, n := range nodes {
+		if n.worker && n.samples > 0 && n.cores > 0 {
+			busy, cores = busy+n.CPUCores, cores+n.cores
+		}
+	}
+	if cores == 0 {
+		return -1
+	}
+	return 100 * busy / cores
+}
+
+// inputRead counts bytes that a successful map read, with the level of its input.
+func (f *Figures) inputRead(level traces.Level, bytes int64) {
+	if bytes <= 0 {
+		return
+	}
+	if f.InputByLevel == nil {
+		f.InputByLevel = &ByLevel{}
+	}
+	b := f.InputByLevel
+	at := &b.Unknown
+	switch level {
+	case traces.LevelCache:
+		at = &b.Cache
+	case traces.LevelNode:
+		at = &b.Node
+	case traces.LevelRack:
+		at = &b.Rack
+	case traces.LevelOff:
+		at = &b.Off
+	}
+	*at = traces.AddCount(*at, bytes)
 }
 
 // close adds the durations of those attempts of the job that have not ended, up

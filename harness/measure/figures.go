@@ -60,17 +60,37 @@ type Figures struct {
 	DurationMs float64           `json:"durationMs"` // time from the first to the last event of the trace
 	// MakespanMs is the time from the first submission to the end of the last
 	// job. MeanCompletionMs is the mean time from submission to end over the
-	// jobs that succeeded.
+	// jobs that succeeded; 0 if none did. NotSucceeded counts the other jobs:
+	// they failed, were killed or did not end.
 	MakespanMs       float64 `json:"makespanMs"`
 	MeanCompletionMs float64 `json:"meanCompletionMs"`
+	NotSucceeded     int     `json:"jobsNotSucceeded,omitempty"`
 	// UtilisationPct is the percentage of the workers' container memory that
 	// task attempts used, from the first submission to the end of the last job.
 	// It is -1 if the trace does not say how much memory workers or containers
 	// have.
 	UtilisationPct float64 `json:"utilisationPct"`
-	JobList        []*Job  `json:"jobList,omitempty"` // figures of each job, in order of submission
-	Phases         []Phase `json:"phases"`
-	Nodes          []*Node `json:"nodes,omitempty"` // figures of each node, sorted by name
+	// CoreUsePct is the mean percentage of the workers' CPU cores that were busy,
+	// over those workers of which the trace has both samples and the number of
+	// cores. It is -1 if there are none.
+	CoreUsePct float64 `json:"coreUsePct"`
+	// BoundMs is a lower bound of the makespan: no placement ends earlier whose
+	// tasks take as long as the successful attempts of this run did. It is the
+	// longest of two times: all attempts' memory times duration, divided by the
+	// workers' memory; and, of each job from the first submission on, its
+	// submission, its longest map and then the longest rest of a reduce.
+	BoundMs float64 `json:"boundMs"`
+	// InputByLevel counts the bytes that successful maps read, by where the
+	// nearest copy of their block was when they started. It is nil if the trace
+	// has no such bytes.
+	InputByLevel *ByLevel `json:"inputByLevel,omitempty"`
+	// AllJobs has the times of all jobs. Classes has them by queue, pool and size,
+	// as [Figures.Classify] divides the jobs.
+	AllJobs JobClass   `json:"allJobs"`
+	Classes []JobClass `json:"classes,omitempty"`
+	JobList []*Job     `json:"jobList,omitempty"` // figures of each job, in order of submission
+	Phases  []Phase    `json:"phases"`
+	Nodes   []*Node    `json:"nodes,omitempty"` // figures of each node, sorted by name
 
 	maps, reduces, reduceRests *Durations
 }
@@ -122,6 +142,15 @@ type SplitLocality struct {
 	Rack    int `json:"rack"`
 	Off     int `json:"off"`
 	Unknown int `json:"unknown"`
+}
+
+// ByLevel counts bytes by how near a copy of them was to the map that read them.
+type ByLevel struct {
+	Cache   int64 `json:"cache"`
+	Node    int64 `json:"node"`
+	Rack    int64 `json:"rack"`
+	Off     int64 `json:"off"`
+	Unknown int64 `json:"unknown"`
 }
 
 // Bytes are the numbers of bytes that task attempts read from HDFS, shuffled,
@@ -182,6 +211,10 @@ type Job struct {
 
 	launchedMaps, launchedReds int64
 	containerBytes             [2]int64 // container size in bytes: first of a map, then of a reduce
+	queue, pool                string
+	ran                        bool        // an attempt of the job has started
+	firstStart                 traces.Time // when the first attempt of the job started, if ran is true
+	longestMap, longestRest    traces.Time // longest successful map, and longest part of a successful reduce after the job's last map
 	lastMap                    traces.Time
 	submitted                  traces.Time
 	started                    traces.Time         // when the ApplicationMaster was up; 0 if that is not known
@@ -247,6 +280,8 @@ type Node struct {
 	// the node's load. It is -1 if there are no samples.
 	CPUCores float64 `json:"cpuCores"`
 
+	worker  bool
+	cores   float64 // number of CPU cores; 0 if it is not known
 	busy    traces.Time
 	cpu     float64
 	samples int

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +45,34 @@ func TestRealJobs(t *testing.T) {
 	}
 	golden(t, "real.txt", text.Bytes())
 	golden(t, "real.json", indented.Bytes())
+}
+
+// TestIdleNodes: many nodes on which nothing ran are counted, a few are listed.
+func TestIdleNodes(t *testing.T) {
+	for idle, want := range map[int]string{
+		3:  "n0    /r    1         1.00            -\nn1    /r    0         0.00            -\nn2    /r    0         0.00            -\nn3    /r    0         0.00            -\n\n",
+		40: "n0    /r    1         1.00            -\n40 idle nodes\n\n",
+	} {
+		h := traces.Header{Format: 1}
+		for i := range idle + 1 {
+			h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: traces.Node(fmt.Sprintf("n%d", i)), Rack: "/r", Worker: true})
+		}
+		attempt := traces.Attempt{Task: traces.Task{Job: "job_1_0001"}}
+		info := measure.Of(h, slices.Values([]traces.Event{
+			&traces.JobSubmitted{Job: "job_1_0001", Maps: 1},
+			&traces.AttemptStarted{Attempt: attempt, Node: "n0"},
+			&traces.AttemptFinished{T: 1e9, Attempt: attempt, Outcome: traces.Succeeded},
+		}))
+		var text bytes.Buffer
+		if err := info.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		_, nodes, _ := strings.Cut(text.String(), "cores busy (mean)\n")
+		nodes, _, _ = strings.Cut(nodes, "schedule digest")
+		if nodes != want {
+			t.Errorf("%d idle nodes:\n%q, want\n%q", idle, nodes, want)
+		}
+	}
 }
 
 // TestStableKeys holds the keys that other programs rely on.
@@ -87,6 +117,52 @@ func TestDecisions(t *testing.T) {
 	}
 	if d := cmp.Diff(want, info.Decisions, cmpopts.IgnoreUnexported(measure.Decisions{})); d != "" {
 		t.Errorf("decisions (-want +got):\n%s", d)
+	}
+}
+
+// TestDecisionsOfTheCluster: a simulated cluster's own scheduler steers nothing,
+// so its decisions are not counted, with events and without.
+func TestDecisionsOfTheCluster(t *testing.T) {
+	for actuator, want := range map[string]int{"none": 0, "labels": 1, "ideal": 1, "": 1} {
+		f := measure.Of(traces.Header{Model: "yarn", Actuator: actuator}, slices.Values([]traces.Event{
+			&traces.Decision{ID: 1, Job: "j", BindIndex: -1},
+			&traces.Actuation{Decision: 1, GrantedAt: 8e6, Outcome: "honoured"},
+		}))
+		var text strings.Builder
+		if err := f.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		if f.Decisions.Made != want || f.Decisions.Honoured != want || strings.Contains(text.String(), "decisions") != (want > 0) {
+			t.Errorf("actuator %q: %+v, want %d decisions; text:\n%s", actuator, f.Decisions, want, &text)
+		}
+	}
+}
+
+// TestCompletion: the mean is over jobs that succeeded; one that failed early
+// does not make it shorter, and one that never ended counts as not succeeded.
+func TestCompletion(t *testing.T) {
+	var events []traces.Event
+	for i, end := range []struct {
+		at      traces.Time
+		outcome traces.Outcome
+	}{{10e9, traces.Succeeded}, {1e9, traces.Failed}, {30e9, traces.Succeeded}, {2e9, traces.Killed}, {}} {
+		id := traces.JobID(fmt.Sprint("j", i))
+		events = append(events, &traces.JobSubmitted{Job: id})
+		if end.at > 0 {
+			events = append(events, &traces.JobFinished{T: end.at, Job: id, Outcome: end.outcome})
+		}
+	}
+	f := measure.Of(traces.Header{}, slices.Values(events))
+	want := measure.Completion{SumMs: 40e3, Succeeded: 2, Others: 3}
+	if f.MeanCompletionMs != 20e3 || f.NotSucceeded != 3 || f.Completion() != want {
+		t.Errorf("mean %v ms, %d not succeeded, %+v; want 20 s, 3, %+v", f.MeanCompletionMs, f.NotSucceeded, f.Completion(), want)
+	}
+	if text := want.OthersText(); text != "3 of 5 jobs did not succeed and are not in their mean completion time" {
+		t.Error(text)
+	}
+	none := measure.Completion{Others: 1}
+	if got := none.MeanMs(); !math.IsNaN(got) {
+		t.Errorf("the mean of no job is %v", got)
 	}
 }
 

@@ -19,6 +19,12 @@ func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
 	}
 	watched := *x
 	watched.Source, watched.Ended = &s, s.attemptEnded
+	if x.Ended != nil {
+		watched.Ended = func(e sim.AttemptEnd) {
+			s.attemptEnded(e)
+			x.Ended(e)
+		}
+	}
 	r, err := sim.Run(&watched)
 	if err != nil {
 		return nil, nil, err
@@ -42,7 +48,7 @@ func (s *simulation) Next(x *sim.Job) bool {
 	}
 	s.figures.JobList = append(s.figures.JobList, &Job{
 		ID: cmp.Or(x.ID, traces.JobID(x.Name)), Name: cmp.Or(x.Workload, x.Name), Maps: int(x.Maps), Reduces: int(x.Reduces),
-		SubmitMs: float64(x.SubmitMs), submitted: traces.Time(x.SubmitMs) * 1e6,
+		queue: x.Queue, pool: x.Pool, SubmitMs: float64(x.SubmitMs), submitted: traces.Time(x.SubmitMs) * 1e6,
 		containerBytes: [2]int64{int64(x.MapSize.MemoryMB) << 20, int64(x.ReduceSize.MemoryMB) << 20},
 	})
 	return true
@@ -59,6 +65,7 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	began, ended := traces.Time(e.StartMs)*1e6, traces.Time(e.EndMs)*1e6
 	if e.Launched {
 		n.Attempts++
+		j.ranFrom(began)
 		s.used(j, e.Kind, start{t: began, node: n}, ended)
 	}
 	switch e.Outcome {
@@ -70,7 +77,10 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 		return
 	}
 	j.Attempts.OK++
+	s.usefulMiBMs = traces.AddCount(s.usefulMiBMs, j.space(e.Kind, ended-began))
 	if isMap {
+		j.longestMap = max(j.longestMap, ended-began)
+		s.figures.inputRead(e.Level, e.InputBytes)
 		s.phases[phaseMapWait].Add(began - j.submitted)
 		s.phases[phaseMap].Add(ended - began)
 		s.figures.Locality.Add(e.Level)
@@ -85,7 +95,9 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	}
 	s.phases[phaseReduceWait].Add(began - j.submitted)
 	s.phases[phaseReduce].Add(ended - began)
-	s.reduceMs.Add(ended - max(began, min(j.lastMap, ended)))
+	rest := ended - max(began, min(j.lastMap, ended))
+	j.longestRest = max(j.longestRest, rest)
+	s.reduceMs.Add(rest)
 	j.Bytes.add(0, e.InputBytes, e.OutputBytes)
 }
 
@@ -108,8 +120,9 @@ func (s *simulation) of(r *sim.Result) *Figures {
 		s.first = min(s.first, j.submitted)
 	}
 	f := s.Figures()
-	d := &r.Decisions
-	f.Decisions.Made, f.Decisions.Honoured = int(d.Made), int(d.AsExpected+d.Otherwise)
+	if d := &r.Decisions; s.steered() {
+		f.Decisions.Made, f.Decisions.Honoured = int(d.Made), int(d.AsExpected+d.Otherwise)
+	}
 	f.Decisions.BindPredicted, f.Decisions.P50Ms, f.Decisions.P95Ms = -1, -1, -1
 	f.ScheduleDigest, f.TraceDigest = r.Digest.String(), ""
 	return f

@@ -15,6 +15,9 @@ import (
 type Decisions struct {
 	Made     int `json:"made"`
 	Honoured int `json:"honoured"`
+	// Unused counts the decisions whose container came and vanished without having
+	// run a task. They are not honoured.
+	Unused int `json:"unused,omitempty"`
 	// BindPredicted counts the honoured decisions whose container ran the map
 	// that heddle had predicted with View.WouldBind. The ApplicationMaster
 	// chooses the map that a container runs.
@@ -78,6 +81,15 @@ func InOrder(a, b Branch) int {
 	return cmp.Compare(slices.Index(branchOrder, a.Branch), slices.Index(branchOrder, b.Branch))
 }
 
+// steered reports whether the scheduler model's decisions placed the tasks. If
+// not, a simulated trace still has decisions: those of the simulated cluster's
+// own scheduler, which heddle did not steer.
+func (c *Collector) steered() bool { return c.figures.Actuator != actuatorNone }
+
+// actuatorNone is the value of traces.Header.Actuator if the cluster's own
+// scheduler decided alone.
+const actuatorNone = "none"
+
 // decided counts a new decision of the scheduler model.
 func (c *Collector) decided(e *traces.Decision) {
 	d := *e
@@ -93,6 +105,9 @@ func (c *Collector) actuated(e *traces.Actuation) {
 	}
 	delete(c.undecided, e.Decision)
 	s := &c.figures.Decisions
+	if e.Outcome == "unused" {
+		s.Unused++
+	}
 	if e.Outcome != "honoured" {
 		s.miss(d, e.Outcome, e.Cause)
 		return

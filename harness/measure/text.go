@@ -10,11 +10,16 @@ import (
 	"time"
 
 	"heddle/harness/internal/units"
+	"heddle/traces/printable"
 )
 
 // maxJobsShown is the largest number of rows in the table of jobs that
 // WriteText prints.
 const maxJobsShown = 40
+
+// maxIdleShown is the largest number of nodes without attempts that the table of
+// nodes lists. It counts them if there are more.
+const maxIdleShown = 4
 
 // WriteText prints the figures as text for people.
 func (i *Figures) WriteText(out io.Writer) error {
@@ -23,52 +28,68 @@ func (i *Figures) WriteText(out io.Writer) error {
 	if i.Model != "" {
 		model = ", model " + i.Model
 	}
-	fmt.Fprintf(b, "%s trace%s: %d events over %s\n", i.Origin, model, i.Events, duration(i.DurationMs))
+	printable.Fprintf(b, "%s trace%s: %d events over %s\n", i.Origin, model, i.Events, duration(i.DurationMs))
 	if len(i.Synthetic) > 0 {
-		fmt.Fprintf(b, "made up, not recorded: %s\n", strings.Join(i.Synthetic, ", "))
+		printable.Fprintf(b, "made up, not recorded: %s\n", strings.Join(i.Synthetic, ", "))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(i.Mended)) {
-		fmt.Fprintf(b, "mended %d times: %s\n", i.Mended[kind], kind)
+		printable.Fprintf(b, "mended %d times: %s\n", i.Mended[kind], kind)
 	}
 	if l := i.List; l != nil {
-		fmt.Fprintf(b, "a list of jobs, of which replays make the tasks: a map for each %s of input, a reduce for each %s of shuffle and %d at most,\n"+
+		printable.Fprintf(b, "a list of jobs, of which replays make the tasks: a map for each %s of input, a reduce for each %s of shuffle and %d at most,\n"+
 			"  %d ms a task, %s/s mapped, %s/s shuffled, %s/s written, give or take %d %%; blocks in %d copies\n", size(l.BlockBytes), size(l.BytesPerReduce), l.MaxReduces,
 			l.StartMs, size(l.MapRate), size(l.ShuffleRate), size(l.OutputRate), l.SpreadPercent, l.Replication)
 	}
 	i.totals(b)
-	i.jobs(b)
+	if i.List != nil {
+		i.listed(b)
+	} else {
+		i.jobs(b)
+	}
 	i.phases(b)
 	i.nodes(b)
-	fmt.Fprintf(b, "\nschedule digest  %s\ntrace digest     %s\n", i.ScheduleDigest, i.TraceDigest)
+	schedule := i.ScheduleDigest
+	if i.List != nil {
+		schedule = "none: no task of a list has run"
+	}
+	printable.Fprintf(b, "\nschedule digest  %s\ntrace digest     %s\n", schedule, i.TraceDigest)
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
 func (i *Figures) totals(b *strings.Builder) {
-	fmt.Fprintf(b, "\n%d jobs, %d maps, %d reduces; attempts: %d ok, %d failed, %d killed\n",
-		i.Jobs, i.Maps, i.Reduces, i.Attempts.OK, i.Attempts.Failed, i.Attempts.Killed)
-	fmt.Fprintf(b, "read %s, shuffled %s, wrote %s\n", size(i.Bytes.Input), size(i.Bytes.Shuffle), size(i.Bytes.Output))
+	failed := ""
+	if i.NotSucceeded > 0 && i.List == nil {
+		failed = fmt.Sprintf(" (%d did not succeed)", i.NotSucceeded)
+	}
+	printable.Fprintf(b, "\n%d jobs%s, %d maps, %d reduces; attempts: %d ok, %d failed, %d killed\n",
+		i.Jobs, failed, i.Maps, i.Reduces, i.Attempts.OK, i.Attempts.Failed, i.Attempts.Killed)
+	printable.Fprintf(b, "read %s, shuffled %s, wrote %s\n", size(i.Bytes.Input), size(i.Bytes.Shuffle), size(i.Bytes.Output))
 	w := table(b)
-	fmt.Fprintf(w, "\nlocality of maps\tcache\tnode\track\toff\tunknown\t\n")
+	printable.Fprintf(w, "\nlocality of maps\tcache\tnode\track\toff\tunknown\t\n")
 	l, s := i.Locality, i.SplitLocality
-	fmt.Fprintf(w, "by replicas and caches\t%d\t%d\t%d\t%d\t%d\tmaps that succeeded\n", l.Cache, l.Node, l.Rack, l.Off, l.Unknown)
-	fmt.Fprintf(w, "by split hosts\t-\t%d\t%d\t%d\t%d\tattempts assigned, as Hadoop counts\n", s.Node, s.Rack, s.Off, s.Unknown)
+	printable.Fprintf(w, "by replicas and caches\t%d\t%d\t%d\t%d\t%d\tmaps that succeeded\n", l.Cache, l.Node, l.Rack, l.Off, l.Unknown)
+	printable.Fprintf(w, "by split hosts\t-\t%d\t%d\t%d\t%d\tattempts assigned, as Hadoop counts\n", s.Node, s.Rack, s.Off, s.Unknown)
 	w.Flush()
 	if d := i.Decisions; d.Made > 0 {
-		fmt.Fprintf(b, "\n%d decisions, %d honoured, %d bound as predicted; latency median %s, p95 %s\n",
-			d.Made, d.Honoured, d.BindPredicted, duration(d.P50Ms), duration(d.P95Ms))
+		unused := ""
+		if d.Unused > 0 {
+			unused = fmt.Sprintf(", %d whose container ran no task", d.Unused)
+		}
+		printable.Fprintf(b, "\n%d decisions, %d honoured%s, %d bound as predicted; latency median %s, p95 %s\n",
+			d.Made, d.Honoured, unused, d.BindPredicted, duration(d.P50Ms), duration(d.P95Ms))
 	}
 	if i.Plan != nil {
-		fmt.Fprintf(b, "%v\n", i.Plan)
+		printable.Fprintf(b, "%v\n", i.Plan)
 	}
 }
 
 func (i *Figures) jobs(b *strings.Builder) {
 	w := table(b)
-	fmt.Fprintf(w, "\njob\tname\toutcome\tsubmitted\ttook\tmaps\treduces\tfailed\tkilled\tread\tshuffled\twrote\tHadoop's counters\n")
+	printable.Fprintf(w, "\njob\tname\toutcome\tsubmitted\ttook\tmaps\treduces\tfailed\tkilled\tread\tshuffled\twrote\tHadoop's counters\n")
 	for n, j := range i.JobList {
 		if n == maxJobsShown {
-			fmt.Fprintf(w, "… %d more\n", len(i.JobList)-n)
+			printable.Fprintf(w, "… %d more\n", len(i.JobList)-n)
 			break
 		}
 		took, agree := "-", "none"
@@ -78,15 +99,30 @@ func (i *Figures) jobs(b *strings.Builder) {
 		if j.Compared > 0 {
 			agree = fmt.Sprintf("%d of %d equal", j.Compared-len(j.Differences), j.Compared)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%v\t+%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\n", j.ID, j.Name, j.Outcome, duration(j.SubmitMs), took,
+		printable.Fprintf(w, "%s\t%s\t%v\t+%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\n", j.ID, j.Name, j.Outcome, duration(j.SubmitMs), took,
 			j.Maps, j.Reduces, j.Attempts.Failed, j.Attempts.Killed, size(j.Bytes.Input), size(j.Bytes.Shuffle), size(j.Bytes.Output), agree)
 	}
 	w.Flush()
 	for _, j := range i.JobList {
 		if len(j.Differences) > 0 {
-			fmt.Fprintf(b, "%s differs from Hadoop's counters: %s\n", j.ID, strings.Join(j.Differences, "; "))
+			printable.Fprintf(b, "%s differs from Hadoop's counters: %s\n", j.ID, strings.Join(j.Differences, "; "))
 		}
 	}
+}
+
+// listed prints the jobs of a list, which have no outcomes.
+func (i *Figures) listed(b *strings.Builder) {
+	w := table(b)
+	printable.Fprintf(w, "\njob\tname\tsubmitted\tmaps\treduces\tread\tshuffled\twrote\n")
+	for n, j := range i.JobList {
+		if n == maxJobsShown {
+			printable.Fprintf(w, "… %d more\n", len(i.JobList)-n)
+			break
+		}
+		printable.Fprintf(w, "%s\t%s\t+%s\t%d\t%d\t%s\t%s\t%s\n", j.ID, j.Name, duration(j.SubmitMs),
+			j.Maps, j.Reduces, size(j.Bytes.Input), size(j.Bytes.Shuffle), size(j.Bytes.Output))
+	}
+	w.Flush()
 }
 
 func (i *Figures) phases(b *strings.Builder) {
@@ -94,9 +130,9 @@ func (i *Figures) phases(b *strings.Builder) {
 		return
 	}
 	w := table(b)
-	fmt.Fprintf(w, "\nphase\tattempts\tmedian\tp95\n")
+	printable.Fprintf(w, "\nphase\tattempts\tmedian\tp95\n")
 	for _, p := range i.Phases {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", p.Name, p.Count, duration(p.MedianMs), duration(p.P95Ms))
+		printable.Fprintf(w, "%s\t%d\t%s\t%s\n", p.Name, p.Count, duration(p.MedianMs), duration(p.P95Ms))
 	}
 	w.Flush()
 }
@@ -106,17 +142,29 @@ func (i *Figures) nodes(b *strings.Builder) {
 		return
 	}
 	w := table(b)
-	fmt.Fprintf(w, "\nnode\track\tattempts\trunning (mean)\tcores busy (mean)\n")
-	for n, v := range i.Nodes {
+	printable.Fprintf(w, "\nnode\track\tattempts\trunning (mean)\tcores busy (mean)\n")
+	isBusy := func(v *Node) bool { return v.Attempts > 0 }
+	idle := slices.DeleteFunc(slices.Clone(i.Nodes), isBusy)
+	if len(idle) <= maxIdleShown {
+		idle = nil
+	}
+	busy := i.Nodes
+	if len(idle) > 0 {
+		busy = slices.DeleteFunc(slices.Clone(i.Nodes), func(v *Node) bool { return !isBusy(v) })
+	}
+	for n, v := range busy {
 		if n == maxJobsShown {
-			fmt.Fprintf(w, "… %d more\n", len(i.Nodes)-n)
+			printable.Fprintf(w, "… %d more\n", len(busy)-n)
 			break
 		}
 		cores := "-"
 		if v.CPUCores >= 0 {
 			cores = fmt.Sprintf("%.2f", v.CPUCores)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.2f\t%s\n", v.Node, v.Rack, v.Attempts, v.MeanRunning, cores)
+		printable.Fprintf(w, "%s\t%s\t%d\t%.2f\t%s\n", v.Node, v.Rack, v.Attempts, v.MeanRunning, cores)
+	}
+	if len(idle) > 0 {
+		printable.Fprintf(w, "%d idle nodes\n", len(idle))
 	}
 	w.Flush()
 }

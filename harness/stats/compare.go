@@ -16,6 +16,63 @@ import (
 type Comparison struct {
 	Estimate
 	P float64
+
+	// interval returns the confidence interval at level 1-alpha. It excludes
+	// "no difference" exactly when P is below alpha. It is nil if there is no
+	// p-value.
+	interval func(alpha float64) (lo, hi float64)
+}
+
+// noComparison returns a comparison that has the given estimate, if any, and
+// can say nothing about a difference.
+func noComparison(e Estimate) Comparison { return Comparison{Estimate: e, P: math.NaN()} }
+
+// atLevel sets the comparison's interval at [Level].
+func (c Comparison) atLevel() Comparison {
+	c.Lo, c.Hi = c.interval(1 - Level)
+	return c
+}
+
+// Together adjusts comparisons that are made together by Bonferroni's method:
+// of n comparisons, each p-value is multiplied by n, and each interval is at
+// the level 1-(1-Level)/n. All intervals together then contain the true
+// differences with probability [Level] or more, and each adjusted p-value is
+// below 1-Level exactly when the adjusted interval excludes "no difference".
+// Comparisons without a p-value do not count and stay as they are.
+//
+// Holm's method has smaller p-values. But the intervals that agree with it say
+// of most differences only their sign, not their size.
+func Together(list []Comparison) []Comparison {
+	n := 0.0
+	for _, c := range list {
+		if c.interval != nil {
+			n++
+		}
+	}
+	adjusted := slices.Clone(list)
+	for i, c := range list {
+		if c.interval != nil {
+			adjusted[i].P = min(1, n*c.P)
+			adjusted[i].Lo, adjusted[i].Hi = c.interval((1 - Level) / n)
+		}
+	}
+	return adjusted
+}
+
+// Bonferroni multiplies the p-values of tests that are made together by their
+// number. NaN values stay NaN and do not count as tests.
+func Bonferroni(ps []float64) []float64 {
+	n := 0.0
+	for _, p := range ps {
+		if !math.IsNaN(p) {
+			n++
+		}
+	}
+	adjusted := make([]float64, len(ps))
+	for i, p := range ps {
+		adjusted[i] = min(1, n*p)
+	}
+	return adjusted
 }
 
 // MinRanks is the smallest number of pairs with which a rank test can give a
@@ -59,7 +116,7 @@ func PairedRatio(a, b []float64) Comparison {
 func Difference(a, b []float64) Comparison {
 	for _, xs := range [][]float64{a, b} {
 		if e, ok := usable(xs, 2); !ok {
-			return Comparison{e, math.NaN()}
+			return noComparison(e)
 		}
 	}
 	difference, se, freedom := welch(a, b)
@@ -105,7 +162,7 @@ func fromZero(d []float64) Comparison {
 	e := Mean(d)
 	if len(d) < 2 {
 		e.Warnings = []string{fmt.Sprintf("need at least 2 pairs for an interval of their difference, %d to check it by ranks; have 1", MinRanks)}
-		return Comparison{e, math.NaN()}
+		return noComparison(e)
 	}
 	_, variance := moments(d)
 	// If all differences have the same sign, only two of all ways to choose the
@@ -122,29 +179,44 @@ func fromZero(d []float64) Comparison {
 // zero. Then only the number of measurements, n, is evidence, and the p-value
 // is byChance: the probability that chance alone makes such a clear difference.
 func withError(difference, se, freedom float64, n int, byChance float64) Comparison {
-	c := Comparison{Estimate{Value: difference, Lo: difference, Hi: difference, N: n}, 1}
-	switch {
-	case se > 0:
-		margin := tQuantile(freedom) * se
-		c.Lo, c.Hi, c.P = difference-margin, difference+margin, tTwoSided(difference/se, freedom)
-	case difference != 0:
-		c.P = byChance
-		if c.P >= 1-Level {
-			c.Lo, c.Hi = math.Inf(-1), math.Inf(1)
+	c := Comparison{Estimate: Estimate{Value: difference, N: n}, P: 1}
+	if se > 0 {
+		c.P = tTwoSided(difference/se, freedom)
+		c.interval = func(alpha float64) (lo, hi float64) {
+			margin := tQuantileAt(alpha, freedom) * se
+			return difference - margin, difference + margin
 		}
+		return c.atLevel()
+	}
+	if difference != 0 {
+		c.P = byChance
 		c.warnf("no measurement strays from the difference, so only their number, %d, speaks for it", n)
 	}
-	return c
+	c.interval = func(alpha float64) (lo, hi float64) {
+		if difference != 0 && byChance >= alpha {
+			return math.Inf(-1), math.Inf(1)
+		}
+		return difference, difference
+	}
+	return c.atLevel()
 }
 
 // exponential converts a comparison of logarithms into one of the values: a
 // difference of logarithms becomes a ratio.
 func exponential(c Comparison) Comparison {
-	c.Value, c.Lo, c.Hi = math.Exp(c.Value), math.Exp(c.Lo), math.Exp(c.Hi)
-	if c.Lo == 0 {
-		c.Lo = math.Inf(-1) // without a lower bound, keep it so: its exponential would be 0, which looks like a bound
+	c.Value = math.Exp(c.Value)
+	if c.interval == nil {
+		return c
 	}
-	return c
+	logs := c.interval
+	c.interval = func(alpha float64) (lo, hi float64) {
+		lo, hi = logs(alpha)
+		if lo, hi = math.Exp(lo), math.Exp(hi); lo == 0 {
+			lo = math.Inf(-1) // without a lower bound, keep it so: its exponential would be 0, which looks like a bound
+		}
+		return lo, hi
+	}
+	return c.atLevel()
 }
 
 func usablePairs(a, b []float64) (Comparison, bool) {
@@ -153,20 +225,20 @@ func usablePairs(a, b []float64) (Comparison, bool) {
 	}
 	for _, xs := range [][]float64{a, b} {
 		if e, ok := usable(xs, 1); !ok {
-			return Comparison{e, math.NaN()}, false
+			return noComparison(e), false
 		}
 	}
 	return Comparison{}, true
 }
 
 func unequalPairs(a, b int) Comparison {
-	c := Comparison{unbounded(math.NaN(), min(a, b)), math.NaN()}
+	c := noComparison(unbounded(math.NaN(), min(a, b)))
 	c.warnf("%d and %d measurements do not make pairs", a, b)
 	return c
 }
 
 func notPositive(n int) Comparison {
-	c := Comparison{unbounded(math.NaN(), n), math.NaN()}
+	c := noComparison(unbounded(math.NaN(), n))
 	c.warnf("a ratio needs measurements above zero")
 	return c
 }
@@ -228,32 +300,4 @@ func upperBound(sorted []float64, x float64) int {
 		return 1
 	})
 	return i
-}
-
-// Holm adjusts the p-values of several tests that are made together. If those
-// with an adjusted value below alpha count as findings, the probability that
-// any finding is false is at most alpha. NaN values stay NaN and do not count
-// as tests.
-func Holm(ps []float64) []float64 {
-	order := make([]int, 0, len(ps))
-	for i, p := range ps {
-		if !math.IsNaN(p) {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		if ps[i] < ps[j] {
-			return -1
-		} else if ps[i] > ps[j] {
-			return 1
-		}
-		return 0
-	})
-	adjusted := slices.Clone(ps)
-	most := 0.0
-	for rank, i := range order {
-		most = max(most, min(1, float64(len(order)-rank)*ps[i]))
-		adjusted[i] = most
-	}
-	return adjusted
 }

@@ -99,21 +99,74 @@ func TestDistances(t *testing.T) {
 	})
 }
 
-func TestHolmProperties(t *testing.T) {
+// TestTogether: of any comparisons made together, the adjusted p-value is below
+// 1-Level exactly when the adjusted interval excludes "no difference". Neither
+// is ever more certain than alone.
+func TestTogether(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ps := rapid.SliceOf(rapid.Float64Range(0, 1)).Draw(t, "ps")
-		got := Holm(ps)
-		for i, p := range ps {
-			if got[i] < p || got[i] > min(1, p*float64(len(ps)))+1e-12 {
-				t.Errorf("%v becomes %v", ps, got)
+		value := rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(1, 40).Draw(t, "ms")) })
+		share := rapid.Custom(func(t *rapid.T) Share {
+			of := rapid.Int64Range(1, 30).Draw(t, "of")
+			return Share{rapid.Int64Range(0, of).Draw(t, "part"), of}
+		})
+		var list []Comparison
+		var none []float64
+		for range rapid.IntRange(1, 12).Draw(t, "comparisons") {
+			n := rapid.IntRange(1, 8).Draw(t, "n")
+			// Equal measurements are a case of their own, so they are made often.
+			values, shares := rapid.SliceOfN(value, n, n), rapid.SliceOfN(share, n, n)
+			if rapid.Bool().Draw(t, "equal") {
+				values = rapid.Map(value, func(x float64) []float64 { return slices.Repeat([]float64{x}, n) })
+				shares = rapid.Map(share, func(x Share) []Share { return slices.Repeat([]Share{x}, n) })
 			}
-			for j := range ps {
-				if ps[i] < ps[j] && got[i] > got[j] {
-					t.Errorf("order of %v is lost in %v", ps, got)
-				}
+			a, b, x, y := values.Draw(t, "a"), values.Draw(t, "b"), shares.Draw(t, "x"), shares.Draw(t, "y")
+			kinds := []Comparison{PairedDifference(a, b), Difference(a, b), PairedShareDifference(x, y), ShareDifference(x, y), PairedRatio(a, b), Ratio(a, b)}
+			kind := rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")
+			list = append(list, kinds[kind])
+			none = append(none, float64(kind/4)) // a ratio of 1 is no difference
+		}
+		for i, c := range Together(list) {
+			excludes := c.Lo > none[i] || c.Hi < none[i]
+			if told := c.P < 1-Level; told != excludes && math.Abs(c.P-(1-Level)) > 1e-9 {
+				t.Errorf("one of %d: p %v and interval %v to %v disagree", len(list), c.P, c.Lo, c.Hi)
+			}
+			if alone := list[i]; c.P < alone.P || c.Lo > alone.Lo || c.Hi < alone.Hi || c.Value != alone.Value && !math.IsNaN(c.Value) {
+				t.Errorf("one of %d: %+v, alone %+v", len(list), c, alone)
 			}
 		}
 	})
+}
+
+// TestTogetherCoverage: of three differences between three models, all
+// intervals together hold the true ones at Level. Not adjusted they do not.
+func TestTogetherCoverage(t *testing.T) {
+	random := rand.New(rand.NewPCG(20, 26))
+	const times = 3000
+	adjusted, alone := 0, 0
+	for range times {
+		models := make([][]float64, 3)
+		for i := range models {
+			for range 6 {
+				models[i] = append(models[i], 10*float64(i)+random.NormFloat64())
+			}
+		}
+		list := []Comparison{PairedDifference(models[0], models[1]), PairedDifference(models[0], models[2]), PairedDifference(models[1], models[2])}
+		all := func(list []Comparison) int {
+			for i, c := range list {
+				if truth := []float64{10, 20, 10}[i]; truth < c.Lo || truth > c.Hi {
+					return 0
+				}
+			}
+			return 1
+		}
+		adjusted, alone = adjusted+all(Together(list)), alone+all(list)
+	}
+	if share := float64(adjusted) / times; share < 0.938 { // 0.953 of 60,000, less four standard errors
+		t.Errorf("%.3f of the tables have all true differences in their intervals, want 0.95", share)
+	}
+	if share := float64(alone) / times; share > 0.92 {
+		t.Errorf("%.3f of the tables have them without adjustment: this test shows nothing", share)
+	}
 }
 
 // TestCoverage draws many samples from known distributions and counts how often

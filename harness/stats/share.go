@@ -78,7 +78,7 @@ func MeanShare(runs []Share) Estimate {
 		squares += more * more
 	}
 	if squares == 0 {
-		margin := ruleOfThree(all.Of)
+		margin := ruleOfThree(1-Level, all.Of)
 		e.Lo, e.Hi = max(0, e.Value-margin), min(100, e.Value+margin)
 		return e
 	}
@@ -98,7 +98,7 @@ func PairedShareDifference(a, b []Share) Comparison {
 	}
 	for _, runs := range [][]Share{a, b} {
 		if e, ok := usableShares(runs); !ok {
-			return Comparison{e, math.NaN()}
+			return noComparison(e)
 		}
 	}
 	d := make([]float64, len(a))
@@ -111,7 +111,8 @@ func PairedShareDifference(a, b []Share) Comparison {
 	}
 	mean, variance := moments(d)
 	n := float64(len(d))
-	return c.ofShares(mean, math.Sqrt(variance/n), n-1, ruleOfThree(min(sum(a).Of, sum(b).Of)))
+	fewest := min(sum(a).Of, sum(b).Of)
+	return c.ofShares(mean, math.Sqrt(variance/n), n-1, func(alpha float64) float64 { return ruleOfThree(alpha, fewest) })
 }
 
 // ShareDifference returns the mean of the shares b minus the mean of the shares
@@ -120,7 +121,7 @@ func PairedShareDifference(a, b []Share) Comparison {
 func ShareDifference(a, b []Share) Comparison {
 	for _, runs := range [][]Share{a, b} {
 		if e, ok := usableShares(runs); !ok {
-			return Comparison{e, math.NaN()}
+			return noComparison(e)
 		}
 	}
 	x, y := percents(a), percents(b)
@@ -129,27 +130,47 @@ func ShareDifference(a, b []Share) Comparison {
 		return c
 	}
 	mean, se, freedom := welch(x, y)
-	return c.ofShares(mean, se, freedom, ruleOfThree(sum(a).Of)+ruleOfThree(sum(b).Of))
+	ofA, ofB := sum(a).Of, sum(b).Of
+	return c.ofShares(mean, se, freedom, func(alpha float64) float64 { return ruleOfThree(alpha, ofA) + ruleOfThree(alpha, ofB) })
 }
 
 // ofShares replaces the interval and p-value of a comparison by those that suit
 // a difference of shares. If all measurements are equal, margin is how far the
-// true difference may be from the measured one.
-func (c Comparison) ofShares(difference, se, freedom, margin float64) Comparison {
-	switch {
-	case se > 0:
+// true difference may be from the measured one, at level 1-alpha.
+func (c Comparison) ofShares(difference, se, freedom float64, margin func(alpha float64) float64) Comparison {
+	if se > 0 {
 		// The standard error is right if the true difference is the measured
 		// one. If there were no difference, the error would be larger.
 		none := math.Sqrt(1 - difference/100*difference/100)
-		c.Lo, c.Hi = score(difference, tQuantile(freedom)*se, -100, 100)
 		c.P = tTwoSided(difference*none/se, freedom)
-	case c.Bounded():
-		c.Lo, c.Hi = max(-100, difference-margin), min(100, difference+margin)
-		if c.Lo <= 0 && c.Hi >= 0 {
-			c.P = 1
+		c.interval = func(alpha float64) (lo, hi float64) {
+			return score(difference, tQuantileAt(alpha, freedom)*se, -100, 100)
+		}
+		return c.atLevel()
+	}
+	equal := c.interval
+	c.P = max(c.P, smallestAlpha(func(alpha float64) bool { return margin(alpha) < math.Abs(difference) }))
+	c.interval = func(alpha float64) (lo, hi float64) {
+		if lo, hi = equal(alpha); math.IsInf(lo, 0) {
+			return lo, hi
+		}
+		return max(-100, difference-margin(alpha)), min(100, difference+margin(alpha))
+	}
+	return c.atLevel()
+}
+
+// smallestAlpha returns the least alpha from 0 to 1 for which the function tells
+// is true, if it is true for all larger ones too. It returns 1 if there is none.
+func smallestAlpha(tells func(alpha float64) bool) float64 {
+	low, high := 0.0, 1.0
+	for range 60 {
+		if middle := (low + high) / 2; tells(middle) {
+			high = middle
+		} else {
+			low = middle
 		}
 	}
-	return c
+	return high
 }
 
 // score returns Wilson's score interval for a mean whose values lie between
@@ -165,9 +186,9 @@ func score(mean, margin, least, most float64) (lo, hi float64) {
 }
 
 // ruleOfThree returns, in percent, how many of all tasks may lack a property if
-// the given number of tasks all had it.
-func ruleOfThree(tasks int64) float64 {
-	return 100 * (1 - math.Pow(1-Level, 1/float64(tasks)))
+// the given number of tasks all had it. This holds at level 1-alpha.
+func ruleOfThree(alpha float64, tasks int64) float64 {
+	return 100 * (1 - math.Pow(alpha, 1/float64(tasks)))
 }
 
 // points returns share b minus share a in percentage points. Runs with equal

@@ -178,8 +178,11 @@ func moments(xs []float64) (mean, variance float64) {
 // tQuantile returns how many standard errors a two-sided interval at [Level]
 // extends to each side, by Student's distribution with the given degrees of
 // freedom.
-func tQuantile(freedom float64) float64 {
-	return stats.InvCDF(stats.TDist{V: freedom})((1 + Level) / 2)
+func tQuantile(freedom float64) float64 { return tQuantileAt(1-Level, freedom) }
+
+// tQuantileAt is like tQuantile, for an interval at level 1-alpha.
+func tQuantileAt(alpha, freedom float64) float64 {
+	return stats.InvCDF(stats.TDist{V: freedom})(1 - alpha/2)
 }
 
 // tTwoSided returns the two-sided p-value of Student's t-test for the statistic

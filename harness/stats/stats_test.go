@@ -92,23 +92,39 @@ func TestMedianOrderStatistics(t *testing.T) {
 	}
 }
 
-// TestHolm: the example of the method's article in Wikipedia, and what R's
-// p.adjust gives for the second.
-func TestHolm(t *testing.T) {
+// TestBonferroni: what R's p.adjust gives; a NaN is no test.
+func TestBonferroni(t *testing.T) {
 	for _, c := range []struct{ ps, want []float64 }{
-		{[]float64{0.01, 0.04, 0.03, 0.005}, []float64{0.03, 0.06, 0.06, 0.02}},
-		{[]float64{0.01, 0.02, 0.03, 0.04}, []float64{0.04, 0.06, 0.06, 0.06}},
+		{[]float64{0.01, 0.04, 0.03, 0.005}, []float64{0.04, 0.16, 0.12, 0.02}},
 		{[]float64{0.5, 0.9, 0.02}, []float64{1, 1, 0.06}},
 		{[]float64{0.03, math.NaN()}, []float64{0.03, math.NaN()}},
 		{nil, nil},
 	} {
-		got := Holm(c.ps)
+		got := Bonferroni(c.ps)
 		for i, want := range c.want {
 			if math.IsNaN(want) && math.IsNaN(got[i]) {
 				continue
 			}
-			near(t, "Holm", got[i], want, 1e-12)
+			near(t, "Bonferroni", got[i], want, 1e-12)
 		}
+	}
+}
+
+// TestTogetherKnown: one comparison stays as it is. Of two, each interval is at
+// the level 97.5 %. 2.685011 and 2.262157 are Student's quantiles for 9 degrees
+// of freedom at 0.9875 and 0.975.
+func TestTogetherKnown(t *testing.T) {
+	alone := PairedDifference(sleep1, sleep2)
+	if got := Together([]Comparison{alone})[0]; got.P != alone.P || got.Lo != alone.Lo || got.Hi != alone.Hi {
+		t.Errorf("one comparison %+v, adjusted %+v", alone, got)
+	}
+	none := PairedDifference(nil, nil)
+	got := Together([]Comparison{alone, none, alone})
+	wider := (got[0].Hi - got[0].Value) / (alone.Hi - alone.Value)
+	near(t, "p of two", got[0].P, 2*alone.P, 1e-12)
+	near(t, "width of two", wider, 2.685011/2.262157, 1e-6)
+	if !math.IsNaN(got[1].P) || got[1].Bounded() {
+		t.Errorf("a comparison of nothing became %+v", got[1])
 	}
 }
 

@@ -1,0 +1,184 @@
+package measure
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"heddle/traces"
+)
+
+// JobClass has the figures of some of a run's jobs: of all, of one queue, of
+// one pool, or of the jobs with about as many maps. Only jobs that succeeded
+// count in its distributions.
+type JobClass struct {
+	By        string `json:"by,omitempty"`   // "queue", "pool" or "size"; empty for all jobs
+	Name      string `json:"name,omitempty"` // name of the queue or pool, or the numbers of maps, such as "11-50 maps"
+	Jobs      int    `json:"jobs"`
+	Succeeded int    `json:"succeeded"`
+	// CompletionMs is the time from a job's submission to its end. WaitingMs is
+	// the time from its submission until its first task starts.
+	CompletionMs Distribution `json:"completionMs"`
+	WaitingMs    Distribution `json:"waitingMs"`
+	// Slowdown is the bounded slowdown: the completion time as a multiple of the
+	// time from the start of the job's first task to the job's end. That time
+	// counts as shortRunMs if it is shorter, and the slowdown as 1 if it is less.
+	// (Feitelson and Rudolph, Metrics and Benchmarking for Parallel Job
+	// Scheduling, 1998.)
+	Slowdown Distribution `json:"slowdown"`
+	// Fairness is Jain's index of the jobs' slowdowns: 1 if the jobs are slowed
+	// down alike, near 0 if one job waits for all others. It is -1 if no job has
+	// a slowdown. (Jain, Chiu and Hawe, A Quantitative Measure of Fairness,
+	// DEC-TR-301, 1984.)
+	Fairness float64 `json:"fairness"`
+}
+
+// shortRunMs is the run time below which a job counts as short in its slowdown,
+// so that the wait of a very short job does not hide all others. Feitelson and
+// Rudolph use 10 s.
+const shortRunMs = 10_000
+
+// Distribution says how the values of a sample are spread. Percentiles are the
+// smallest values of the sample that so many percent of it do not exceed. All
+// are 0 if Count is 0.
+type Distribution struct {
+	Count int     `json:"count"`
+	Mean  float64 `json:"mean"`
+	P50   float64 `json:"p50"`
+	P90   float64 `json:"p90"`
+	P95   float64 `json:"p95"`
+	P99   float64 `json:"p99"`
+	Max   float64 `json:"max"`
+}
+
+// Ways in which jobs are put into classes.
+const (
+	ByQueue = "queue"
+	ByPool  = "pool"
+	BySize  = "size"
+)
+
+// SizeClasses are the largest numbers of maps of the size classes, ascending;
+// the last class has all larger jobs. These are the bins in which PACMan's
+// authors divide jobs of Facebook and Microsoft (Ananthanarayanan et al.,
+// PACMan: Coordinated Memory Caching for Parallel Jobs, NSDI 2012).
+var SizeClasses = []int{10, 50, 150, 500}
+
+// Classify sets the classes of jobs by queue, pool and size. A way of dividing
+// jobs that puts all of them into one class makes no class. Sizes are the largest
+// numbers of maps of the size classes, ascending. Figures from a summary keep
+// the classes that they have, since they have no list of jobs.
+func (f *Figures) Classify(sizes []int) {
+	if f.Jobs > 0 && len(f.JobList) == 0 {
+		return
+	}
+	f.AllJobs = classOf("", "", f.JobList)
+	f.Classes = nil
+	for _, way := range []struct {
+		by     string
+		nameOf func(*Job) string
+	}{
+		{ByQueue, func(j *Job) string { return j.queue }},
+		{ByPool, func(j *Job) string { return j.pool }},
+		{BySize, func(j *Job) string { return sizeClass(j.Maps, sizes) }},
+	} {
+		byName := map[string][]*Job{}
+		var names []string
+		for _, j := range f.JobList {
+			name := way.nameOf(j)
+			if byName[name] == nil {
+				names = append(names, name)
+			}
+			byName[name] = append(byName[name], j)
+		}
+		if len(names) < 2 {
+			continue
+		}
+		slices.Sort(names)
+		if way.by == BySize {
+			slices.SortFunc(names, func(a, b string) int { return cmp.Compare(byName[a][0].Maps, byName[b][0].Maps) })
+		}
+		for _, name := range names {
+			f.Classes = append(f.Classes, classOf(way.by, name, byName[name]))
+		}
+	}
+}
+
+// sizeClass returns the name of the size class of a job with so many maps.
+func sizeClass(maps int, sizes []int) string {
+	least := 0
+	for _, most := range sizes {
+		if maps <= most {
+			return strconv.Itoa(least) + "-" + strconv.Itoa(most) + " maps"
+		}
+		least = most + 1
+	}
+	return strconv.Itoa(least) + " maps or more"
+}
+
+func classOf(by, name string, jobs []*Job) JobClass {
+	c := JobClass{By: by, Name: name, Jobs: len(jobs), Fairness: -1}
+	var completion, waiting, slowdown []float64
+	for _, j := range jobs {
+		if j.Outcome != traces.Succeeded || j.CompletionMs < 0 {
+			continue
+		}
+		c.Succeeded++
+		completion = append(completion, j.CompletionMs)
+		if waitMs, ok := j.WaitMs(); ok {
+			waiting = append(waiting, waitMs)
+			slowdown = append(slowdown, boundedSlowdown(waitMs, j.CompletionMs-waitMs))
+		}
+	}
+	c.CompletionMs, c.WaitingMs, c.Slowdown = distributionOf(completion), distributionOf(waiting), distributionOf(slowdown)
+	if len(slowdown) > 0 {
+		c.Fairness = jain(slowdown)
+	}
+	return c
+}
+
+func boundedSlowdown(waitMs, runMs float64) float64 {
+	return max(1, (waitMs+runMs)/max(runMs, shortRunMs))
+}
+
+// jain returns Jain's fairness index of values above 0.
+func jain(xs []float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, x := range xs {
+		sum += x
+		squares += x * x
+	}
+	return sum * sum / (float64(len(xs)) * squares)
+}
+
+// distributionOf sorts xs and returns their distribution.
+func distributionOf(xs []float64) Distribution {
+	n := len(xs)
+	if n == 0 {
+		return Distribution{}
+	}
+	sum := 0.0
+	for _, x := range xs {
+		sum += x
+	}
+	slices.Sort(xs)
+	at := func(percent int) float64 { return xs[max((n*percent+99)/100, 1)-1] }
+	return Distribution{Count: n, Mean: sum / float64(n), P50: at(50), P90: at(90), P95: at(95), P99: at(99), Max: xs[n-1]}
+}
+
+// WaitMs returns the time in ms from the job's submission until its first task
+// starts. It is not known if the trace has no start of a task of this job.
+func (j *Job) WaitMs() (waitMs float64, ok bool) {
+	if !j.ran {
+		return math.NaN(), false
+	}
+	return ms(max(0, j.firstStart-j.submitted)), true
+}
+
+// ranFrom notes that an attempt of the job started.
+func (j *Job) ranFrom(t traces.Time) {
+	if !j.ran || t < j.firstStart {
+		j.ran, j.firstStart = true, t
+	}
+}

@@ -1,0 +1,290 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"heddle/harness/nearest"
+	"heddle/harness/stats"
+)
+
+// Metric is one property of a trial by which scheduler models are compared. The
+// list of metrics is the only one: tables, thresholds, help texts, schemas and
+// completion are made from it.
+type Metric struct {
+	Name string
+	// Unit is "s" for a time, "%" for a share, "x" for a multiple, and empty for
+	// an index or a count.
+	Unit string
+	// Text says in a sentence what the metric is, without a full stop.
+	Text string
+	// Better says whether a better trial has a higher or a lower value.
+	Better Direction
+	// Usual metrics are those that a table has if nobody names any.
+	Usual bool
+
+	value  func([]*Figures) float64
+	part   func([]*Figures) stats.Share
+	ofJobs func([]*JobClass) float64
+}
+
+// Direction says which values of a metric are better.
+type Direction string
+
+// Directions of a metric.
+const (
+	Lower  Direction = "lower"
+	Higher Direction = "higher"
+)
+
+// Metrics returns all metrics, the most often used ones first.
+func Metrics() []Metric {
+	list := []Metric{
+		{Name: "makespan", Unit: "s", Better: Lower, Usual: true, Text: "time from the first submission to the last end of a job; of several workloads the sum", value: makespan},
+		{Name: "jobCompletion", Unit: "s", Better: Lower, Usual: true, Text: "mean time from submission to end of the jobs that succeeded", value: meanCompletion, ofJobs: mean(completion, 1000)},
+		{Name: "cacheLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was cached", part: localMaps(func(l Locality) int { return l.Cache })},
+		{Name: "nodeLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was, cached or on disk", part: localMaps(func(l Locality) int { return l.Cache + l.Node })},
+		{Name: "mapDuration", Unit: "s", Better: Lower, Usual: true, Text: "mean time of a map's successful attempt", value: phase(WholeMap)},
+		{Name: "reduceDuration", Unit: "s", Better: Lower, Usual: true, Text: "mean time of a reduce's successful attempt", value: phase(WholeReduce)},
+	}
+	list = append(list, spread("completion", "s", "time from submission to end", completion, 1000)...)
+	list = append(list, Metric{Name: "waiting", Unit: "s", Better: Lower, Text: "mean time from a job's submission until its first task starts", ofJobs: mean(waiting, 1000)})
+	list = append(list, spread("waiting", "s", "time from submission until the first task starts", waiting, 1000)...)
+	list = append(list, Metric{Name: "slowdown", Unit: "x", Better: Lower, Text: "mean bounded slowdown: completion time by the time without the wait, which counts as 10 s or more", ofJobs: mean(slowdown, 1)})
+	list = append(list, spread("slowdown", "x", "bounded slowdown", slowdown, 1)...)
+	return append(list,
+		Metric{Name: "fairness", Better: Higher, Text: "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike", ofJobs: one(func(c *JobClass) float64 { return known(c.Fairness) })},
+		Metric{Name: "failedJobs", Better: Lower, Text: "number of jobs that did not succeed", ofJobs: func(list []*JobClass) float64 {
+			n := 0
+			for _, c := range list {
+				n += c.Jobs - c.Succeeded
+			}
+			return float64(n)
+		}},
+		Metric{Name: "slotUse", Unit: "%", Better: Higher, Text: "share of the workers' container memory that task attempts used during the makespan", value: weighted(func(f *Figures) (float64, float64) { return known(f.UtilisationPct), f.MakespanMs })},
+		Metric{Name: "coreUse", Unit: "%", Better: Higher, Text: "share of the sampled workers' cores that were busy", value: weighted(func(f *Figures) (float64, float64) { return known(f.CoreUsePct), f.DurationMs })},
+		Metric{Name: "overBound", Unit: "x", Better: Lower, Text: "makespan as a multiple of its lower bound, given how long the tasks took", value: boundRatio},
+		Metric{Name: "cacheBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache of the map's node", value: inputBytes(func(b ByLevel) int64 { return b.Cache })},
+		Metric{Name: "nodeBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache or disk of the map's node", value: inputBytes(func(b ByLevel) int64 { return b.Cache + b.Node })},
+		Metric{Name: "offRackBytes", Unit: "%", Better: Lower, Text: "share of the maps' input bytes that came from another rack", value: inputBytes(func(b ByLevel) int64 { return b.Off })},
+	)
+}
+
+// Find returns the metrics with the given names, in this order. Without names it
+// returns the usual metrics, and for the name "all" all of them.
+func Find(names []string) ([]Metric, error) {
+	all := Metrics()
+	if len(names) == 0 {
+		return slices.DeleteFunc(all, func(m Metric) bool { return !m.Usual }), nil
+	}
+	var chosen []Metric
+	for _, name := range names {
+		if name == "all" {
+			chosen = append(chosen, all...)
+			continue
+		}
+		i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("unknown metric %q; %s", name, nearest.Hint(name, Names()))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// Names returns the names of all metrics.
+func Names() []string {
+	var names []string
+	for _, m := range Metrics() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// Of returns the metric's value for a trial, or for several trials taken
+// together, such as those of all workloads of a repeat. It is NaN if there is
+// none. Percentiles of several trials together are not known.
+func (m Metric) Of(trials ...*Figures) float64 {
+	switch {
+	case m.part != nil:
+		return m.part(trials).Percent()
+	case m.value != nil:
+		return m.value(trials)
+	default:
+		classes := make([]*JobClass, len(trials))
+		for i, f := range trials {
+			classes[i] = &f.AllJobs
+		}
+		return m.ofJobs(classes)
+	}
+}
+
+// OfClass returns the metric's value for one class of jobs. It is NaN if there
+// is none, and for metrics that are not about jobs.
+func (m Metric) OfClass(c *JobClass) float64 {
+	if m.ofJobs == nil {
+		return math.NaN()
+	}
+	return m.ofJobs([]*JobClass{c})
+}
+
+// IsShare reports whether the metric is a share of countable things, so that
+// Share has its parts. Shares are compared by their difference.
+func (m Metric) IsShare() bool { return m.part != nil }
+
+// Share returns the value of a metric that is a share. The share's whole is 0 if
+// there is no value.
+func (m Metric) Share(trials ...*Figures) stats.Share { return m.part(trials) }
+
+// IsFactor reports whether values of the metric are compared by their ratio,
+// since they are positive and a change acts as a factor.
+func (m Metric) IsFactor() bool { return m.Unit == "s" || m.Unit == "x" }
+
+// spread returns the metrics that say how a property of jobs is distributed.
+func spread(name, unit, text string, of func(*JobClass) *Distribution, per float64) []Metric {
+	var list []Metric
+	for _, p := range []struct {
+		suffix, text string
+		of           func(*Distribution) float64
+	}{
+		{"P50", "median", func(d *Distribution) float64 { return d.P50 }},
+		{"P90", "90th percentile", func(d *Distribution) float64 { return d.P90 }},
+		{"P95", "95th percentile", func(d *Distribution) float64 { return d.P95 }},
+		{"P99", "99th percentile", func(d *Distribution) float64 { return d.P99 }},
+	} {
+		list = append(list, Metric{
+			Name: name + p.suffix, Unit: unit, Better: Lower, Text: p.text + " of the jobs' " + text,
+			ofJobs: one(func(c *JobClass) float64 {
+				if of(c).Count == 0 {
+					return math.NaN()
+				}
+				return p.of(of(c)) / per
+			}),
+		})
+	}
+	return append(list, Metric{Name: name + "Max", Unit: unit, Better: Lower, Text: "largest of the jobs' " + text, ofJobs: func(classes []*JobClass) float64 {
+		most := math.NaN()
+		for _, c := range classes {
+			if d := of(c); d.Count > 0 && !(d.Max/per <= most) {
+				most = d.Max / per
+			}
+		}
+		return most
+	}})
+}
+
+func completion(c *JobClass) *Distribution { return &c.CompletionMs }
+func waiting(c *JobClass) *Distribution    { return &c.WaitingMs }
+func slowdown(c *JobClass) *Distribution   { return &c.Slowdown }
+
+// mean returns a function for the mean of a property over the jobs of all
+// classes.
+func mean(of func(*JobClass) *Distribution, per float64) func([]*JobClass) float64 {
+	return func(classes []*JobClass) float64 {
+		sum, n := 0.0, 0
+		for _, c := range classes {
+			d := of(c)
+			sum, n = sum+d.Mean*float64(d.Count), n+d.Count
+		}
+		return sum / per / float64(n)
+	}
+}
+
+// one returns a function that has a value only for a single class.
+func one(of func(*JobClass) float64) func([]*JobClass) float64 {
+	return func(classes []*JobClass) float64 {
+		if len(classes) != 1 {
+			return math.NaN()
+		}
+		return of(classes[0])
+	}
+}
+
+func meanCompletion(trials []*Figures) float64 {
+	var jobs Completion
+	for _, f := range trials {
+		jobs = jobs.Plus(f.Completion())
+	}
+	return jobs.MeanMs() / 1000
+}
+
+func makespan(trials []*Figures) float64 {
+	sumMs := 0.0
+	for _, f := range trials {
+		sumMs += f.MakespanMs
+	}
+	return sumMs / 1000
+}
+
+// weighted returns a function for the mean of a property, weighted by the time
+// that each trial took.
+func weighted(of func(*Figures) (value, weight float64)) func([]*Figures) float64 {
+	return func(trials []*Figures) float64 {
+		if len(trials) == 1 { // the value itself, not the quotient, which may differ in its last digit
+			value, _ := of(trials[0])
+			return value
+		}
+		sum, weights := 0.0, 0.0
+		for _, f := range trials {
+			value, weight := of(f)
+			sum, weights = sum+value*weight, weights+weight
+		}
+		return sum / weights
+	}
+}
+
+// phase returns a function for the mean time of a phase, in seconds.
+func phase(name string) func([]*Figures) float64 {
+	return func(trials []*Figures) float64 {
+		sum, n := 0.0, 0
+		for _, f := range trials {
+			p := f.Phase(name)
+			sum, n = sum+p.MeanMs*float64(p.Count), n+p.Count
+		}
+		return sum / 1000 / float64(n)
+	}
+}
+
+func localMaps(of func(Locality) int) func([]*Figures) stats.Share {
+	return func(trials []*Figures) (s stats.Share) {
+		for _, f := range trials {
+			s = s.Plus(stats.Share{Part: int64(of(f.Locality)), Of: int64(f.Locality.Known())})
+		}
+		return s
+	}
+}
+
+// inputBytes returns a function for a percentage of the maps' input bytes. It is
+// no stats.Share: bytes of one block are not read independently of each other, so
+// counting them would make an interval far too narrow.
+func inputBytes(of func(ByLevel) int64) func([]*Figures) float64 {
+	return func(trials []*Figures) float64 {
+		var s stats.Share
+		for _, f := range trials {
+			if b := f.InputByLevel; b != nil {
+				s = s.Plus(stats.Share{Part: of(*b), Of: b.Cache + b.Node + b.Rack + b.Off})
+			}
+		}
+		return s.Percent()
+	}
+}
+
+func boundRatio(trials []*Figures) float64 {
+	is, bound := 0.0, 0.0
+	for _, f := range trials {
+		if f.BoundMs <= 0 {
+			return math.NaN()
+		}
+		is, bound = is+f.MakespanMs, bound+f.BoundMs
+	}
+	return is / bound
+}
+
+// known returns x, or NaN for -1, by which figures say that they are not known.
+func known(x float64) float64 {
+	if x < 0 {
+		return math.NaN()
+	}
+	return x
+}
