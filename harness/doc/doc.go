@@ -1,0 +1,278 @@
+// Package doc is the form in which commands hand over results that people read:
+// a document of headings, texts, tables and notes. Four functions write a
+// document: [WriteText] for a terminal, [WriteMarkdown], [WriteCSV] and
+// [WriteHTML]. So the commands that use it print numbers, units and intervals
+// alike.
+//
+// The package computes no figure: it gets values and formats them. It writes no
+// JSON either: the keys of JSON are promises of the commands, and follow their
+// reports and not their tables.
+package doc
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Doc is a document: its parts in the order in which they are read.
+type Doc []Part
+
+// Part is a part of a document: a [Heading], a [Text], a [List], [Notes], a
+// *[Table] or a *[Chart].
+type Part interface{ part() }
+
+// Heading is the title of the parts that follow it.
+type Heading string
+
+// Text is a paragraph. Writers break its lines where they need to.
+type Text string
+
+// List is a list of short texts.
+type List []string
+
+// Notes are remarks and warnings that stand below what they are about. Equal notes
+// are written once, with how often they were given.
+type Notes []string
+
+// Table is a table. Each row has a cell for each column, or fewer.
+type Table struct {
+	// Name tells the rows of several tables apart in a CSV file. It may be empty.
+	Name    string
+	Columns []string
+	Rows    [][]Cell
+}
+
+func (Heading) part() {}
+func (Text) part()    {}
+func (List) part()    {}
+func (Notes) part()   {}
+func (*Table) part()  {}
+
+// Add appends a row to the table.
+func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
+
+// filled returns the document without tables that have no rows, and without lists
+// and notes that are empty.
+func (d Doc) filled() Doc {
+	return slices.DeleteFunc(slices.Clone(d), func(p Part) bool {
+		switch p := p.(type) {
+		case *Table:
+			return len(p.Rows) == 0
+		case Text:
+			return p == ""
+		case List:
+			return len(p) == 0
+		case Notes:
+			return len(p) == 0
+		}
+		return false
+	})
+}
+
+// tables returns the document without charts, whose numbers its tables have.
+func (d Doc) tables() Doc {
+	return slices.DeleteFunc(d.filled(), func(p Part) bool { _, is := p.(*Chart); return is })
+}
+
+// once returns the notes without repetitions, in the order of their first
+// occurrence.
+func (n Notes) once() []string {
+	var list []string
+	count := map[string]int{}
+	for _, text := range n {
+		if count[text]++; count[text] == 1 {
+			list = append(list, text)
+		}
+	}
+	for i, text := range list {
+		if count[text] > 1 {
+			list[i] = fmt.Sprintf("%s (%d times)", text, count[text])
+		}
+	}
+	return list
+}
+
+// Cell is one cell of a table: words, or a number with its unit and perhaps an
+// interval. The zero value is the number 0; an empty cell is Words("").
+type Cell struct {
+	words  string // the text; of a number, the text in place of the value and unit
+	isWord bool
+	value  float64
+	lo, hi float64 // bounds of the interval, if bounded is true
+	unit   string
+	sign   bool // a plus sign stands before a positive number
+	digits int  // number of digits after the point; negative for significant digits
+	// interval says that the number has an interval. Too few measurements give
+	// one without bounds.
+	interval, bounded bool
+	after             string // words after the number and its interval, such as a p-value
+	tone              Tone
+}
+
+// Tone says whether a cell is good news. Terminals and pages show it as a colour.
+type Tone string
+
+// Tones of a cell.
+const (
+	Good     Tone = "good"
+	Fair     Tone = "fair"
+	Bad      Tone = "bad"
+	Opposite Tone = "opposite"
+	Notable  Tone = "notable"
+	Faint    Tone = "faint"
+)
+
+// Numbers of significant digits, for the field digits of a cell.
+const (
+	four  = -4
+	three = -3
+)
+
+// Words returns a cell with a text.
+func Words(text string) Cell { return Cell{words: text, isWord: true} }
+
+// Wordsf returns a cell with a formatted text.
+func Wordsf(format string, args ...any) Cell { return Words(fmt.Sprintf(format, args...)) }
+
+// Count returns a cell with a whole number.
+func Count[N int | int32 | int64 | uint64](n N) Cell { return Cell{value: float64(n)} }
+
+// Number returns a cell with a number in a unit, such as "s" or "%". It shows four
+// significant digits. If x is not a number, the cell shows "-".
+func Number(x float64, unit string) Cell { return Cell{value: x, unit: unit, digits: four} }
+
+// Fixed returns a cell with so many digits after the point.
+func Fixed(x float64, digits int, unit string) Cell {
+	return Cell{value: x, unit: unit, digits: digits}
+}
+
+// Estimate returns a cell with a number and its interval. An interval whose bounds
+// are not finite shows as "[?]": there were too few measurements.
+func Estimate(x, lo, hi float64, unit string) Cell {
+	c := Number(x, unit)
+	c.lo, c.hi, c.interval = lo, hi, !math.IsNaN(x)
+	c.bounded = !math.IsInf(lo, 0) && !math.IsInf(hi, 0) && !math.IsNaN(lo) && !math.IsNaN(hi)
+	return c
+}
+
+// Difference returns a cell with a signed number, one digit after the point, and
+// its interval.
+func Difference(x, lo, hi float64, unit string) Cell {
+	c := Estimate(x, lo, hi, unit)
+	c.sign, c.digits = true, 1
+	return c
+}
+
+// Signed returns a cell with a signed number and so many digits after the point.
+func Signed(x float64, digits int, unit string) Cell {
+	return Cell{value: x, unit: unit, digits: digits, sign: true}
+}
+
+// Duration returns a cell with a time that is given in milliseconds.
+func Duration(ms float64) Cell {
+	return Cell{words: DurationText(ms), value: ms / 1000, unit: "s"}
+}
+
+// Rounded returns the cell with so many digits after the point.
+func (c Cell) Rounded(digits int) Cell { c.digits = digits; return c }
+
+// Short returns the cell with three significant digits.
+func (c Cell) Short() Cell { c.digits = three; return c }
+
+// After returns the cell with words after its number.
+func (c Cell) After(words string) Cell { c.after = words; return c }
+
+// In returns the cell with a tone.
+func (c Cell) In(t Tone) Cell { c.tone = t; return c }
+
+// main returns the cell's text without its interval and the words after it.
+func (c Cell) main() string {
+	switch {
+	case c.isWord || c.words != "":
+		return c.words
+	case math.IsNaN(c.value):
+		return "-"
+	}
+	text := figure(c.value, c.digits)
+	if c.sign && c.value >= 0 {
+		text = "+" + text
+	}
+	if c.unit != "" {
+		text += " " + c.unit
+	}
+	return text
+}
+
+// rest returns the interval and the words after it.
+func (c Cell) rest() string {
+	text := ""
+	if c.interval {
+		text = c.bounds()
+	}
+	return strings.TrimSpace(text + " " + c.after)
+}
+
+func (c Cell) bounds() string {
+	if !c.bounded {
+		return "[?]"
+	}
+	lo, hi := figure(c.lo, c.digits), figure(c.hi, c.digits)
+	if c.sign {
+		lo, hi = fmt.Sprintf("%+.*f", c.digits, c.lo), fmt.Sprintf("%+.*f", c.digits, c.hi)
+	}
+	return "[" + lo + ", " + hi + "]"
+}
+
+// String returns the whole text of the cell.
+func (c Cell) String() string { return strings.TrimSpace(c.main() + " " + c.rest()) }
+
+func (c Cell) isNumber() bool { return !c.isWord }
+
+// figure formats x with so many digits after the point. If digits is negative, it
+// is the number of significant digits of a number from 1 to 1,000; smaller numbers
+// have as many digits after the point as 1, and larger ones none.
+func figure(x float64, digits int) string {
+	if digits < 0 {
+		most := -digits - 1
+		for digits = most; digits > 0 && math.Abs(x) >= math.Pow10(most-digits+1)-math.Pow10(-digits)/2; digits-- {
+		}
+	}
+	text := strconv.FormatFloat(x, 'f', digits, 64)
+	if strings.Trim(text, "-0.") == "" {
+		return "0"
+	}
+	return text
+}
+
+// DurationText formats a time given in milliseconds: "35.2 ms", "6.98 s", from a
+// minute on "12m34s". It returns "-" if ms is not a number.
+func DurationText(ms float64) string {
+	switch {
+	case math.IsNaN(ms):
+		return "-"
+	case math.Abs(ms) < 999.95:
+		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
+	case math.Abs(ms) < 59_995:
+		return strconv.FormatFloat(ms/1000, 'f', 2, 64) + " s"
+	}
+	return time.Duration(ms * 1e6).Round(time.Second).String()
+}
+
+// split says, for each column, whether it has numbers, which are aligned right, and
+// whether its cells have something after their number, for which a terminal's table
+// has a column of its own.
+func (t *Table) split() (numbers, rests []bool) {
+	numbers, rests = make([]bool, len(t.Columns)), make([]bool, len(t.Columns))
+	for k := range t.Columns {
+		has := func(is func(Cell) bool) bool {
+			return slices.ContainsFunc(t.Rows, func(row []Cell) bool { return k < len(row) && is(row[k]) })
+		}
+		numbers[k] = !has(func(c Cell) bool { return c.isWord && c.words != "" && c.words != "-" })
+		rests[k] = has(func(c Cell) bool { return c.rest() != "" })
+	}
+	return numbers, rests
+}

@@ -1,0 +1,166 @@
+package doc_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"heddle/harness/doc"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// sample has each kind of part and cell, and names that mean something to a
+// terminal, to Markdown, to a spreadsheet or to a browser.
+func sample() doc.Doc {
+	times := &doc.Table{Name: "times", Columns: []string{"model", "makespan", "n", "vs yarn"}}
+	times.Add(doc.Words("yarn"), doc.Estimate(45.5, 45.314, 59.03, "s"), doc.Count(6))
+	times.Add(doc.Words("yarn-cached"), doc.Estimate(137.204, 132.9, 1044.49, "s"), doc.Count(12), doc.Difference(-22.46, -27.2, -17.5, "%").After("p<0.001").In(doc.Good))
+	times.Add(doc.Words("a|b <script>"), doc.Estimate(3.2, math.Inf(-1), math.Inf(1), "s"), doc.Count(1), doc.Difference(4, math.Inf(-1), math.Inf(1), "%"))
+	times.Add(doc.Words("nothing"), doc.Number(math.NaN(), "s"), doc.Count(0))
+	phases := &doc.Table{Name: "phases", Columns: []string{"phase", "median", "done", "change"}}
+	phases.Add(doc.Words("map, \"read\""), doc.Duration(35.24), doc.Fixed(99.5, 1, "%"), doc.Signed(0.2, 1, "points"))
+	phases.Add(doc.Words("节点"), doc.Duration(754_321), doc.Fixed(100, 1, "%"), doc.Signed(-12, 1, "points").In(doc.Bad))
+	return doc.Doc{
+		doc.Heading("Two tables"), doc.Text("Medians with their 95 % interval. " + strings.Repeat("Long texts are broken into lines. ", 4)),
+		times,
+		doc.Notes{"drifts", "few repeats", "drifts", "drifts"},
+		phases,
+		doc.List{"one", "<b>two</b>"},
+		&doc.Table{Columns: []string{"no rows, therefore not written"}},
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for _, format := range doc.Formats {
+		var out bytes.Buffer
+		if err := doc.Write(&out, format, sample(), false); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("testdata", format+".txt")
+		if *update {
+			if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), out.String()); d != "" {
+			t.Errorf("%s (-want +got; -update writes it anew):\n%s", file, d)
+		}
+	}
+	if err := doc.Write(&bytes.Buffer{}, "pdf", nil, false); err == nil || !strings.Contains(err.Error(), "markdown") {
+		t.Errorf("unknown format: %v", err)
+	}
+}
+
+// TestHostileNames has names that a terminal would obey, or that look like lines of
+// their own.
+func TestHostileNames(t *testing.T) {
+	const name = "a\nheddle: forged\x1b[2J\u202e"
+	d := doc.Doc{doc.Heading(name), doc.Text(name), doc.List{name}, &doc.Table{Columns: []string{name}, Rows: [][]doc.Cell{{doc.Words(name)}}}, doc.Notes{name}}
+	for _, colour := range []bool{false, true} {
+		var out bytes.Buffer
+		if err := doc.WriteText(&out, d, colour); err != nil {
+			t.Fatal(err)
+		}
+		if text := out.String(); strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, "\nheddle:") {
+			t.Errorf("colour %v: a terminal would obey\n%q", colour, text)
+		}
+	}
+}
+
+// TestColour has the terminal's codes only around cells with a tone, and columns as
+// wide as without them.
+func TestColour(t *testing.T) {
+	var plain, coloured bytes.Buffer
+	if err := doc.WriteText(&plain, sample(), false); err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.WriteText(&coloured, sample(), true); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(coloured.String(), "\x1b[32m-22.5 %\x1b[0m") {
+		t.Errorf("the good cell has no colour:\n%q", coloured.String())
+	}
+	stripped := coloured.String()
+	for _, code := range []string{"\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[90m", "\x1b[0m"} {
+		stripped = strings.ReplaceAll(stripped, code, "")
+	}
+	if d := cmp.Diff(plain.String(), stripped); d != "" {
+		t.Errorf("colours change the layout:\n%s", d)
+	}
+}
+
+func TestDurationText(t *testing.T) {
+	for _, x := range []struct {
+		ms   float64
+		want string
+	}{
+		{0, "0.0 ms"},
+		{35.24, "35.2 ms"},
+		{999.9, "999.9 ms"},
+		{999.96, "1.00 s"},
+		{6980, "6.98 s"},
+		{59_994, "59.99 s"},
+		{60_000, "1m0s"},
+		{86_438_550, "24h0m39s"},
+		{math.NaN(), "-"},
+	} {
+		if got := doc.DurationText(x.ms); got != x.want {
+			t.Errorf("%v ms: %q, want %q", x.ms, got, x.want)
+		}
+	}
+}
+
+// TestTables holds for random tables: what a reader of the CSV gets back is what
+// was put in, and all rows of the terminal's table end numbers in one column.
+func TestTables(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := &doc.Table{Columns: []string{"name", "value", "count"}}
+		n := rapid.IntRange(1, 20).Draw(t, "rows")
+		var names []string
+		var values []float64
+		for range n {
+			name := rapid.StringMatching(`[a-z,"|<>& é-]{1,12}`).Draw(t, "name")
+			value := rapid.Float64Range(-1e7, 1e7).Draw(t, "value")
+			names, values = append(names, name), append(values, value)
+			table.Add(doc.Words(name), doc.Number(value, "s"), doc.Count(rapid.IntRange(0, 1e6).Draw(t, "count")))
+		}
+		var out bytes.Buffer
+		if err := doc.WriteCSV(&out, doc.Doc{table}); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := csv.NewReader(&out).ReadAll()
+		if err != nil || len(rows) != n+1 {
+			t.Fatalf("%d rows, error %v", len(rows), err)
+		}
+		for i, row := range rows[1:] {
+			if value, err := strconv.ParseFloat(row[1], 64); row[0] != names[i] || err != nil || value != values[i] {
+				t.Fatalf("row %d: %q, want %q and %v", i, row, names[i], values[i])
+			}
+		}
+		out.Reset()
+		if err := doc.WriteText(&out, doc.Doc{table}, false); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+		for _, line := range lines[1:] { // counts stand last, so that aligned right they end with the line
+			if utf8.RuneCountInString(line) != utf8.RuneCountInString(lines[1]) {
+				t.Fatalf("lines of different length:\n%s", out.String())
+			}
+		}
+	})
+}

@@ -1,0 +1,300 @@
+package doc
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"heddle/traces/printable"
+)
+
+// Formats are the names of the forms in which [Write] writes a document.
+var Formats = []string{"text", "markdown", "csv", "html"}
+
+// Write writes a document in the named format. With colour set, text shows tones
+// by the terminal's colours. Control characters in what the document says are
+// escaped, so that a terminal does not obey them.
+func Write(out io.Writer, format string, d Doc, colour bool) error {
+	switch format {
+	case "text", "":
+		return WriteText(out, d, colour)
+	case "markdown":
+		return WriteMarkdown(out, d)
+	case "csv":
+		return WriteCSV(out, d)
+	case "html":
+		return WriteHTML(out, d)
+	}
+	return fmt.Errorf("write document: unknown format %q; want %s", format, strings.Join(Formats, ", "))
+}
+
+// width is the length of lines into which texts are broken.
+const width = 100
+
+// WriteText writes a document for a terminal.
+func WriteText(out io.Writer, d Doc, colour bool) error {
+	w := bufio.NewWriter(out)
+	afterHeading := false
+	for i, p := range d.tables() {
+		if i > 0 && !isNotes(p) && !afterHeading {
+			fmt.Fprintln(w)
+		}
+		afterHeading = false
+		switch p := p.(type) {
+		case Heading:
+			fmt.Fprintln(w, printable.Line(string(p)))
+			afterHeading = true
+		case Text:
+			Wrap(w, "", string(p))
+		case List:
+			for _, text := range p {
+				Wrap(w, "- ", text)
+			}
+		case Notes:
+			for _, text := range p.once() {
+				Wrap(w, "note: ", text)
+			}
+		case *Table:
+			fmt.Fprintln(w, p.text(colour))
+		}
+	}
+	return w.Flush()
+}
+
+// isNotes reports whether a part stands directly below the one before.
+func isNotes(p Part) bool {
+	_, is := p.(Notes)
+	return is
+}
+
+// Wrap writes a text in lines of limited length. The first line begins with the
+// text first, and the others are indented by as much.
+func Wrap(w io.Writer, first, text string) {
+	indent := strings.Repeat(" ", utf8.RuneCountInString(first))
+	line, fresh := first, true
+	for _, word := range strings.Fields(text) {
+		word = printable.Line(word)
+		if !fresh && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			fmt.Fprintln(w, line)
+			line, fresh = indent, true
+		}
+		if !fresh {
+			line += " "
+		}
+		line, fresh = line+word, false
+	}
+	fmt.Fprintln(w, strings.TrimRight(line, " "))
+}
+
+var tones = map[Tone]text.Colors{
+	Good: {text.FgGreen}, Fair: {text.FgCyan}, Bad: {text.FgRed}, Opposite: {text.FgMagenta}, Notable: {text.FgYellow}, Faint: {text.FgHiBlack},
+}
+
+// text lays the table out in columns, two spaces apart.
+func (t *Table) text(colour bool) string {
+	w := table.NewWriter()
+	w.SetStyle(table.Style{Box: table.BoxStyle{PaddingRight: "  "}, Options: table.OptionsNoBordersAndSeparators})
+	w.SuppressTrailingSpaces()
+	numbers, rests := t.split()
+	var head table.Row
+	var configs []table.ColumnConfig
+	column := func(name string, right bool) {
+		head = append(head, printable.Line(name))
+		c := table.ColumnConfig{Number: len(head)}
+		if right {
+			c.Align, c.AlignHeader = text.AlignRight, text.AlignRight
+		}
+		configs = append(configs, c)
+	}
+	for k, name := range t.Columns {
+		column(name, numbers[k])
+		if rests[k] {
+			column("", false)
+		}
+	}
+	w.SetColumnConfigs(configs)
+	w.AppendRow(head)
+	for _, row := range t.Rows {
+		var cells table.Row
+		add := func(c Cell, s string) {
+			s = printable.Line(s) // before the colours, which are control characters too
+			if colour && c.tone != "" && s != "" {
+				s = tones[c.tone].Sprint(s)
+			}
+			cells = append(cells, s)
+		}
+		for k := range t.Columns {
+			c := Words("")
+			if k < len(row) {
+				c = row[k]
+			}
+			add(c, c.main())
+			if rests[k] {
+				add(c, c.rest())
+			}
+		}
+		w.AppendRow(cells)
+	}
+	return w.Render()
+}
+
+// WriteMarkdown writes a document as Markdown.
+func WriteMarkdown(out io.Writer, d Doc) error {
+	w := bufio.NewWriter(out)
+	for i, p := range d.tables() {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		switch p := p.(type) {
+		case Heading:
+			fmt.Fprintf(w, "## %s\n", oneLine(string(p)))
+		case Text:
+			fmt.Fprintln(w, oneLine(string(p)))
+		case List:
+			for _, text := range p {
+				fmt.Fprintf(w, "- %s\n", oneLine(text))
+			}
+		case Notes:
+			for _, text := range p.once() {
+				fmt.Fprintf(w, "- note: %s\n", oneLine(text))
+			}
+		case *Table:
+			p.markdown(w)
+		}
+	}
+	return w.Flush()
+}
+
+func (t *Table) markdown(w io.Writer) {
+	numbers, _ := t.split()
+	row := func(each func(k int) string) {
+		for k := range t.Columns {
+			fmt.Fprintf(w, "| %s ", strings.ReplaceAll(oneLine(each(k)), "|", `\|`))
+		}
+		fmt.Fprintln(w, "|")
+	}
+	row(func(k int) string { return t.Columns[k] })
+	row(func(k int) string {
+		if numbers[k] {
+			return "---:"
+		}
+		return "---"
+	})
+	for _, cells := range t.Rows {
+		row(func(k int) string {
+			if k < len(cells) {
+				return cells[k].String()
+			}
+			return ""
+		})
+	}
+}
+
+// oneLine returns the text in one line, without what Markdown would take for HTML.
+func oneLine(text string) string {
+	return strings.NewReplacer("<", "&lt;", "&", "&amp;").Replace(strings.Join(strings.Fields(text), " "))
+}
+
+// WriteCSV writes the document's tables as CSV, without its texts and notes.
+// Several tables stand below each other with an empty line between them; the first
+// column then has the table's name. A column with intervals becomes three: value, lower and
+// upper bound. Numbers are plain, and units stand in the columns' names.
+func WriteCSV(out io.Writer, d Doc) error {
+	var tables []*Table
+	for _, p := range d.filled() {
+		if t, ok := p.(*Table); ok {
+			tables = append(tables, t)
+		}
+	}
+	w := csv.NewWriter(out)
+	for i, t := range tables {
+		if i > 0 {
+			w.Flush()
+			if _, err := io.WriteString(out, "\n"); err != nil {
+				return err
+			}
+		}
+		for _, row := range t.csv(len(tables) > 1) {
+			_ = w.Write(row) // a failed write is not checked here, since w.Error returns it at the end
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+func (t *Table) csv(named bool) (rows [][]string) {
+	var head []string
+	if named {
+		head = append(head, "table")
+	}
+	intervals, afters := make([]bool, len(t.Columns)), make([]bool, len(t.Columns))
+	for k, name := range t.Columns {
+		unit := ""
+		for _, row := range t.Rows {
+			if k < len(row) {
+				intervals[k] = intervals[k] || row[k].interval
+				afters[k] = afters[k] || row[k].after != ""
+				if row[k].unit != "" && row[k].isNumber() {
+					unit = " (" + row[k].unit + ")"
+				}
+			}
+		}
+		head = append(head, name+unit)
+		if intervals[k] {
+			head = append(head, name+" lo"+unit, name+" hi"+unit)
+		}
+		if afters[k] {
+			head = append(head, name+" note")
+		}
+	}
+	rows = append(rows, head)
+	for _, cells := range t.Rows {
+		var row []string
+		if named {
+			row = append(row, t.Name)
+		}
+		for k := range t.Columns {
+			c := Words("")
+			if k < len(cells) {
+				c = cells[k]
+			}
+			row = append(row, c.plain())
+			if intervals[k] {
+				lo, hi := math.NaN(), math.NaN()
+				if c.interval && c.bounded {
+					lo, hi = c.lo, c.hi
+				}
+				row = append(row, plain(lo), plain(hi))
+			}
+			if afters[k] {
+				row = append(row, c.after)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// plain returns the cell's value without unit and interval, for other programs.
+func (c Cell) plain() string {
+	if c.isWord {
+		return c.words
+	}
+	return plain(c.value)
+}
+
+// plain formats x with all its digits, and as an empty text if it is not a number.
+func plain(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}

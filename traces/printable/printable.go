@@ -1,0 +1,79 @@
+// Package printable makes text that comes from outside safe for a terminal: names in
+// traces, messages of servers, results in run folders. A terminal would obey control
+// characters in them, and a newline would let a name look like a line of heddle's own.
+//
+// The escapes are those of JSON, such as \u001b, so that JSON keeps its meaning.
+package printable
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text escapes control characters, except line feeds and tabs, characters that change
+// the direction of text, and invalid UTF-8.
+func Text(s string) string { return escape(s, mustEscape) }
+
+// Line is like Text, but also escapes line feeds and tabs. It is for a name or a
+// message within a line or a cell of a table.
+func Line(s string) string {
+	return escape(s, func(r rune) bool { return r == '\n' || r == '\t' || mustEscape(r) })
+}
+
+// Fprintf is like fmt.Fprintf, and takes each text among the arguments, and the text
+// of each error and fmt.Stringer, through Line. The format itself may have line feeds
+// and tabs.
+func Fprintf(w io.Writer, format string, args ...any) (int, error) {
+	return fmt.Fprintf(w, format, lines(args)...)
+}
+
+// Fprintln is like fmt.Fprintln, with the arguments escaped as Fprintf does.
+func Fprintln(w io.Writer, args ...any) (int, error) { return fmt.Fprintln(w, lines(args)...) }
+
+func lines(args []any) []any {
+	out := make([]any, len(args))
+	for i, a := range args {
+		switch x := a.(type) {
+		case error:
+			out[i] = Line(x.Error())
+		case fmt.Stringer:
+			out[i] = Line(x.String())
+		default:
+			out[i] = a
+			if v := reflect.ValueOf(a); v.Kind() == reflect.String {
+				out[i] = Line(v.String())
+			}
+		}
+	}
+	return out
+}
+
+func escape(s string, must func(rune) bool) string {
+	if strings.IndexFunc(s, must) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case !must(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+func mustEscape(r rune) bool {
+	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}

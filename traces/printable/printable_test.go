@@ -1,0 +1,21 @@
+package printable
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+type name string
+
+// TestFprintf escapes what arguments say, and nothing of the format.
+func TestFprintf(t *testing.T) {
+	var b strings.Builder
+	Fprintf(&b, "%s\t%s\n%v %v %d %.1f %v\n", "a\nheddle: forged\tcell", name("\x1b[2J"), errors.New("x\ny"), time.Second, 3, 0.5, []string{"a"})
+	Fprintln(&b, "warning:", "a\nb\xff\u202e")
+	want := `a\u000aheddle: forged\u0009cell` + "\t" + `\u001b[2J` + "\n" + `x\u000ay 1s 3 0.5 [a]` + "\n" + `warning: a\u000ab\xff\u202e` + "\n"
+	if b.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
+	}
+}
