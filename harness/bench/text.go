@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
-	"text/tabwriter"
+
+	"heddle/harness/doc"
 )
 
 // Missing returns an error if the file that a benchmark needs is missing.
@@ -38,14 +38,13 @@ func (l *Load) Median(ctx context.Context, repeat int) (*Measure, error) {
 	return runs[len(runs)/2], nil
 }
 
-// WriteText prints a table of measured figures, with one line for each
-// benchmark.
-func WriteText(out io.Writer, measures []*Measure) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "load\tnodes\ttasks\tseconds\tCPU seconds\ttasks/s\tevents/s\tallocs/event\tpeak MB\tdigest\t")
+// Doc returns a table of measured figures, with one row for each benchmark.
+func Doc(measures []*Measure) doc.Doc {
+	t := &doc.Table{Columns: []string{"load", "nodes", "tasks", "seconds", "CPU seconds", "tasks/s", "events/s", "allocs/event", "peak MB", "digest"}}
 	for _, m := range measures {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%.2f\t%.2f\t%.2fM\t%.2fM\t%.4f\t%.0f\t%s\t\n", m.Load, m.Nodes, m.Tasks, m.Seconds, m.CPUSeconds,
-			m.TasksPerSecond/1e6, m.EventsPerSecond/1e6, m.AllocsPerEvent, float64(m.PeakBytes)/1e6, m.ScheduleDigest)
+		t.Add(doc.Words(m.Load), doc.Count(m.Nodes), doc.Count(m.Tasks), doc.Fixed(m.Seconds, 2, ""), doc.Fixed(m.CPUSeconds, 2, ""),
+			doc.Fixed(m.TasksPerSecond/1e6, 2, "M"), doc.Fixed(m.EventsPerSecond/1e6, 2, "M"), doc.Fixed(m.AllocsPerEvent, 4, ""),
+			doc.Fixed(float64(m.PeakBytes)/1e6, 0, ""), doc.Words(m.ScheduleDigest))
 	}
-	return table.Flush()
+	return doc.Doc{t}
 }

@@ -33,7 +33,7 @@ import (
 
 // ErrNothing says that nothing can be predicted, because no trial of the run
 // has another repeat of its workload.
-var ErrNothing = errors.New("no trial can be predicted from others")
+var ErrNothing = errors.New("nothing to predict")
 
 // Options say how measured trials are replayed in the simulator.
 type Options struct {
@@ -198,7 +198,7 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
 	if len(r.Own) == 0 {
-		return nil, fmt.Errorf("fidelity of %s: %w: no workload has two finished repeats", dir, ErrNothing)
+		return nil, fmt.Errorf("fidelity of %s: %w: a trial is predicted from the other repeats of its workload, and none has two that are finished; run it with repeats: 2 or more", dir, ErrNothing)
 	}
 	for i := range r.Own {
 		r.Own[i].sum()
@@ -222,7 +222,7 @@ func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 	var list []measured
 	for _, x := range run.Results {
 		if x.Figures != nil {
-			return nil, fmt.Errorf("%w: %s keeps figures only, and a replay needs traces", ErrNothing, run.Dir)
+			return nil, fmt.Errorf("%w: %s keeps figures only; replay again with --traces, which keeps the replays' traces", ErrNothing, run.Dir)
 		}
 		t, err := replay.Load(run.TracePath(&x))
 		if err != nil {

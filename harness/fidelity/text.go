@@ -2,48 +2,39 @@ package fidelity
 
 import (
 	"fmt"
-	"io"
-	"text/tabwriter"
+
+	"heddle/harness/doc"
 )
 
-// WriteText prints the errors of the simulated replays as text for people.
-func (r *Report) WriteText(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+// Doc returns the errors of the simulated replays for people to read.
+func (r *Report) Doc() doc.Doc {
 	was := "measured"
 	if r.Simulated {
 		was = "simulated"
 	}
-	fmt.Fprintln(w, "replayed under the model it ran under, calibrated on the other repeats; job completion time")
-	fmt.Fprintln(w, "workload\tmodel\truns\t"+was+"\tpredicted\terror\t95 %\tof means\tnoise floor\tmakespan\tmaps' times\treduces' times\tlocality")
+	own := &doc.Table{Name: "own", Columns: []string{"workload", "model", "runs", was, "predicted", "error", "of means", "noise floor", "makespan", "maps' times", "reduces' times", "locality"}}
 	for _, x := range r.Own {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f s\t%.1f s\t%.1f %%\t%v\t%+.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f points\n", x.Workload, x.Model, x.Runs,
-			x.MeasuredMs/1000, x.PredictedMs/1000, x.MeanAbsErrorPct, x.CI95Pct, x.BiasPct, x.NoisePct, x.MakespanErrorPct, x.MapDistancePct, x.ReduceDistancePct, x.LocalityPoints)
+		percent := func(v float64) doc.Cell { return doc.Fixed(v, 1, "%") }
+		own.Add(doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs), doc.Number(float64(x.MeasuredMs)/1000, "s"), doc.Number(float64(x.PredictedMs)/1000, "s"),
+			doc.Estimate(float64(x.MeanAbsErrorPct), x.CI95Pct[0], x.CI95Pct[1], "%").Rounded(1), doc.Signed(float64(x.BiasPct), 1, "%"), percent(float64(x.NoisePct)),
+			percent(float64(x.MakespanErrorPct)), percent(float64(x.MapDistancePct)), percent(float64(x.ReduceDistancePct)), doc.Fixed(float64(x.LocalityPoints), 1, "points"))
 	}
-	if len(r.Counterfactual) > 0 {
-		fmt.Fprintln(w, "\none model's runs predict another's")
-		fmt.Fprintln(w, "workload\tfrom\tto\terror\tpredicted difference\t"+was+" difference\tp\twinner")
-		for _, x := range r.Counterfactual {
-			winner := "wrong"
-			if x.WinnerRight {
-				winner = "right"
-			}
-			if x.Undecided {
-				winner += ", but " + was + " runs do not tell"
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%.1f %%\t%+.1f %%\t%+.1f %%\t%.3f\t%s\n", x.Workload, x.From, x.To, x.ErrorPct, x.PredictedDiffPct, x.MeasuredDiffPct, x.MeasuredP, winner)
+	others := &doc.Table{Name: "counterfactual", Columns: []string{"workload", "from", "to", "error", "predicted difference", was + " difference", "p", "winner"}}
+	for _, x := range r.Counterfactual {
+		winner := doc.Words("wrong").In(doc.Bad)
+		if x.WinnerRight {
+			winner = doc.Words("right").In(doc.Good)
 		}
+		if x.Undecided {
+			winner = doc.Words(winner.String() + ", but " + was + " runs do not tell").In(doc.Faint)
+		}
+		others.Add(doc.Words(x.Workload), doc.Words(x.From), doc.Words(x.To), doc.Fixed(float64(x.ErrorPct), 1, "%"),
+			doc.Signed(float64(x.PredictedDiffPct), 1, "%"), doc.Signed(float64(x.MeasuredDiffPct), 1, "%"), doc.Fixed(float64(x.MeasuredP), 3, ""), winner)
 	}
-	if err := w.Flush(); err != nil {
-		return err
+	d := doc.Doc{doc.Heading("replayed under the model it ran under, calibrated on the other repeats; job completion time"), own}
+	if len(others.Rows) > 0 {
+		d = append(d, doc.Heading("one model's runs predict another's"), others)
 	}
-	fmt.Fprintf(out, `
-Errors are of each trial's mean job completion time, without their sign; "of
-means" is that of the mean over all trials. The noise floor is the standard
-deviation of %s repeats. Distances of times are Wasserstein's, in percent
-of the mean.
-`, was)
-	for _, warning := range r.Warnings {
-		fmt.Fprintln(out, "warning:", warning)
-	}
-	return nil
+	return append(d, doc.Text(fmt.Sprintf(`Errors are of each trial's mean job completion time, without their sign; "of means" is that of the mean over all trials.
+The noise floor is the standard deviation of %s repeats. Distances of times are Wasserstein's, in percent of the mean.`, was)), doc.Notes(r.Warnings))
 }

@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io/fs"
@@ -12,11 +11,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"heddle/harness/config"
 	"heddle/harness/experiment"
 	"heddle/harness/fidelity"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
 	"heddle/traces"
@@ -85,7 +84,8 @@ func (l *Live) Unlike(c *config.Cluster) (flags []string, err error) {
 	return flags, nil
 }
 
-// notLabFlags are the keys of a cluster's description that a lab has no flag for.
+// notLabFlags are the keys of a cluster's description that are not compared: a lab
+// has no flag for them, or no experiment of a paper depends on them.
 var notLabFlags = []string{"hostCores", "nodeExpiry", "scheduler", "async"}
 
 // labFlag returns the flag of "heddle lab up" for a key of a cluster file, such
@@ -116,8 +116,8 @@ type LiveRow struct {
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Runs     int    `json:"runs"`
-	// CompletionS is the mean time of the jobs from submission to end, in
-	// seconds, as their history says. TurnaroundS is the same as the
+	// CompletionS is the mean time of the jobs that succeeded from submission to
+	// end, in seconds, as their history says. TurnaroundS is the same as the
 	// ResourceManager says, which counts the end of the ApplicationMaster too.
 	// MasterS is the part of it until the ApplicationMaster is up. SavesPct is by
 	// how many percent the turnaround, or the completion if that is not known, is
@@ -209,6 +209,9 @@ func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
 			return nil, fmt.Errorf("read live run: %w", err)
 		}
 		t.trials = append(t.trials, m)
+		if text := r.Completion().OthersText(); text != "" {
+			t.Warnings = append(t.Warnings, r.Trial+": "+text)
+		}
 		if t.Splits[r.Workload] == nil {
 			if t.Splits[r.Workload], err = splitsByNode(run.TracePath(&r)); err != nil {
 				return nil, fmt.Errorf("read live run: %w", err)
@@ -322,13 +325,15 @@ func (m *measured) read(run *experiment.Finished) error {
 	if err != nil {
 		return err
 	}
-	all := float64(len(m.Jobs))
+	var turnaround measure.Completion
 	for _, j := range m.Jobs {
-		m.seconds += float64(j.CompletionMs) / 1000 / all
-		if m.turnaround += float64(j.YarnMs) / 1000 / all; j.YarnMs == 0 {
-			m.turnaround = math.NaN()
+		ms := float64(j.YarnMs)
+		if j.YarnMs == 0 {
+			ms = math.NaN()
 		}
+		turnaround.Add(j.Outcome == traces.Succeeded.String(), ms)
 	}
+	m.seconds, m.turnaround = m.Completion().MeanMs()/1000, turnaround.MeanMs()/1000
 	for _, j := range s.JobList {
 		m.master += j.MasterMs() / 1000 / float64(len(s.JobList))
 	}
@@ -416,28 +421,6 @@ func (r *LiveRow) predict(p *fidelity.Report) {
 	}
 }
 
-// table returns the table as texts: a head, and a line for each row, with the
-// columns from the given one up to, but not including, another.
-func (t *LiveTable) table(from, to int) [][]string {
-	head := []string{"workload", "model", "n"}
-	for _, c := range liveColumns[from:to] {
-		head = append(head, c.name+" "+c.unit)
-	}
-	rows := [][]string{head}
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		row := []string{r.Workload, r.Model, fmt.Sprint(r.Runs)}
-		for _, c := range liveColumns[from:to] {
-			row = append(row, c.of(r).String())
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// Table returns the whole table as texts, its head first.
-func (t *LiveTable) Table() [][]string { return t.table(0, len(liveColumns)) }
-
 // Remarks returns what is to be said below the table: where the input was, what
 // the models note of themselves, and what the paper's explanation says.
 func (t *LiveTable) Remarks() []string {
@@ -461,23 +444,4 @@ func (t *LiveTable) Remarks() []string {
 		}
 	}
 	return append(list, t.Notes...)
-}
-
-func (t *LiveTable) writeText(w *bufio.Writer) {
-	fmt.Fprintf(w, "live  %s, means over repeats with their 95 %% interval\n", t.Run)
-	for _, rows := range [][][]string{t.table(0, liveMore), t.table(liveMore, len(liveColumns))} {
-		tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, row := range rows {
-			fmt.Fprintf(tabs, "  %s\n", strings.Join(row, "\t"))
-		}
-		tabs.Flush()
-		fmt.Fprintln(w)
-	}
-	wrap(w, "  note: ", "completion: as the jobs' history says. turnaround: as the ResourceManager says, from submission to the end of the ApplicationMaster; of which master: until that is up. saves: turnaround, or completion where that is not known, against the first model of the workload, repeat by repeat. cache, local: where the map's block was when it started. adherence: decisions that were carried out. decision: median time from a decision to its container. predicted: replays calibrated on the other repeats.")
-	for _, remark := range t.Remarks() {
-		wrap(w, "  note: ", remark)
-	}
-	for _, warning := range t.Warnings {
-		wrap(w, "  warning: ", warning)
-	}
 }

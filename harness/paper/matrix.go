@@ -306,3 +306,6 @@ func (m *Matrix) changed(a, b *MatrixRow) (string, bool) {
 }
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// isNamed reports whether a reading is one of the paper's that have a name.
+func (m *Matrix) isNamed(reading string) bool { return slices.Contains(m.named, reading) }

@@ -24,6 +24,7 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
@@ -408,11 +409,15 @@ func TestGolden(t *testing.T) {
 			return e.Encode(x)
 		}
 	}
+	in := func(format string, d doc.Doc, colour bool) func(io.Writer) error {
+		return func(w io.Writer) error { return doc.Write(w, format, d, colour) }
+	}
+	page := func(d doc.Doc) func(io.Writer) error { return func(w io.Writer) error { return doc.WritePage(w, d) } }
 	for name, write := range map[string]func(io.Writer) error{
-		"sample.txt": r.WriteText, "sample.md": r.WriteMarkdown, "sample.csv": r.WriteCSV, "sample.html": r.WritePage, "sample.json": encode(r),
-		"matrix.txt":    func(w io.Writer) error { return m.WriteText(w, false) },
-		"matrix.colour": func(w io.Writer) error { return m.WriteText(w, true) },
-		"matrix.md":     m.WriteMarkdown, "matrix.csv": m.WriteCSV, "matrix.html": m.WritePage, "matrix.json": encode(m),
+		"sample.txt": in("text", r.Doc(), false), "sample.md": in("markdown", r.Doc(), false), "sample.csv": in("csv", r.Doc(), false),
+		"sample.html": page(r.Doc()), "sample.json": encode(r),
+		"matrix.txt": in("text", m.Doc(), false), "matrix.colour": in("text", m.Doc(), true), "matrix.md": in("markdown", m.Doc(), false),
+		"matrix.csv": in("csv", m.Doc(), false), "matrix.html": page(m.Doc()), "matrix.json": encode(m),
 	} {
 		var out bytes.Buffer
 		check(t, write(&out))
@@ -515,7 +520,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("%q do not say that there is no prediction", table.Warnings)
 	}
 	var out bytes.Buffer
-	check(t, (&Report{Title: "live", Live: table}).WriteText(&out))
+	check(t, doc.WriteText(&out, (&Report{Title: "live", Live: table}).Doc(), false))
 	golden(t, "live.txt", out.Bytes())
 	if _, err := testLive.Read(t.TempDir(), false); !errors.Is(err, runs.ErrNotRun) {
 		t.Errorf("a folder without a run: error %v", err)

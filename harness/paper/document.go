@@ -1,0 +1,287 @@
+package paper
+
+import (
+	"fmt"
+	"strings"
+
+	"heddle/harness/doc"
+)
+
+// Doc returns the comparison with the paper for people to read: each figure or
+// table with the published numbers, the verdicts on the claims, and how the paper
+// was read.
+func (r *Report) Doc() doc.Doc {
+	d := doc.Doc{doc.Heading(r.Title), doc.Text(r.Source)}
+	if r.Live == nil {
+		d = append(d, doc.Text(fmt.Sprintf("Reading: %s. %d seeds from %d; means with their 95 %% interval over seeds.", r.Reading, r.Seeds, r.Seed)))
+	}
+	d = append(d, doc.Text(r.Summary))
+	for _, f := range r.Figures {
+		d = append(d, f.parts()...)
+	}
+	if r.Live != nil {
+		d = append(d, r.Live.parts()...)
+	}
+	d = append(d, claims(r.Criteria)...)
+	if r.Live != nil {
+		return d
+	}
+	var axes, facts doc.List
+	for _, a := range r.Axes {
+		axes = append(axes, a.Name+"="+a.Taken+": "+a.text())
+	}
+	for _, f := range r.Facts {
+		text := f.Item + ": " + f.Is
+		if f.Why != "" {
+			text += " (" + f.Why + ")"
+		}
+		facts = append(facts, text)
+	}
+	return append(d, doc.Heading("How the paper is read here; --set NAME=VALUE changes it"), axes, doc.Heading("The set-up"), facts)
+}
+
+// text says what an axis is, where its value is from and which others there are.
+func (a *AxisTaken) text() string {
+	text := a.About
+	if a.Mark != "" {
+		text += "; " + string(a.Mark)
+	}
+	if a.Why != "" {
+		text += ": " + a.Why
+	}
+	var others []string
+	for _, v := range a.Values {
+		if v.Value != a.Taken {
+			others = append(others, fmt.Sprintf("%s (%s)", v.Value, v.Mark))
+		}
+	}
+	if len(others) > 0 {
+		text += "; or " + strings.Join(others, ", ")
+	}
+	if a.Sets != "" {
+		text += "; sets " + a.Sets
+	}
+	return text
+}
+
+// parts returns the figure as a chart, a table, and a table of the numbers that the
+// paper states. A figure whose columns have different units has no chart.
+func (f *Figure) parts() doc.Doc {
+	title := f.ID + ": " + f.Title
+	if f.Unit != "" {
+		title += ", " + f.Unit
+	}
+	d := doc.Doc{doc.Heading(title)}
+	if c := f.Chart(); c != nil {
+		d = append(d, c)
+	}
+	t := &doc.Table{Name: f.ID, Columns: append([]string{""}, f.Columns...)}
+	for _, row := range f.Rows {
+		cells := []doc.Cell{doc.Words(row.Name)}
+		for _, c := range row.Cells {
+			cells = append(cells, c.in(""))
+		}
+		t.Add(cells...)
+	}
+	beside := &doc.Table{Name: f.ID + " stated", Columns: []string{"stated by the paper", "scheduler", "published", "ours"}}
+	for _, q := range f.Beside {
+		beside.Add(doc.Words(q.What), doc.Words(q.Label), doc.Words(q.Published), q.in(q.Unit))
+	}
+	return append(d, t, beside, doc.Notes(f.Notes))
+}
+
+// Chart returns the figure as a chart, nil if its columns have different units.
+func (f *Figure) Chart() *doc.Chart {
+	if f.Unit == "" || len(f.Columns) < 2 {
+		return nil
+	}
+	c := &doc.Chart{Name: f.ID, Title: f.Title, Unit: f.Unit, X: f.X, Columns: f.Columns}
+	for _, row := range f.Rows {
+		x := doc.ChartRow{Name: row.Name}
+		for _, v := range row.Cells {
+			x.Points = append(x.Points, doc.Point{Value: float64(v.Value), Lo: v.CI95[0], Hi: v.CI95[1]})
+		}
+		c.Rows = append(c.Rows, x)
+	}
+	return c
+}
+
+// in returns a cell of a document with the value in a unit. A value that cannot
+// vary has no interval.
+func (v Cell) in(unit string) doc.Cell {
+	if v.CI95[0] == v.CI95[1] {
+		return doc.Number(float64(v.Value), unit).Short()
+	}
+	return doc.Estimate(float64(v.Value), v.CI95[0], v.CI95[1], unit).Short()
+}
+
+// tones are the colours of verdicts.
+var tones = map[Verdict]doc.Tone{Holds: doc.Good, Direction: doc.Fair, Fails: doc.Bad, Reversed: doc.Opposite, Ceiling: doc.Notable, NotTestable: doc.Faint}
+
+// claims returns a table of verdicts, and below it what each claim says and what
+// was found.
+func claims(list []Criterion) doc.Doc {
+	if len(list) == 0 {
+		return nil
+	}
+	t := &doc.Table{Name: "claims", Columns: []string{"claim", "verdict", "ours", "published", "needs the method"}}
+	controls := &doc.Table{Name: "controls", Columns: []string{"claim", "in its place", "verdict", "ours"}}
+	var texts doc.List
+	for i := range list {
+		c := &list[i]
+		t.Add(doc.Words(c.ID), doc.Words(string(c.Verdict)).In(tones[c.Verdict]), Cell{c.Ours, c.CI95}.in(c.Unit), doc.Words(c.Published), doc.Words(c.needs()))
+		for _, x := range c.Controls {
+			controls.Add(doc.Words(c.ID), doc.Words(x.Control), doc.Words(string(x.Verdict)).In(tones[x.Verdict]), Cell{x.Ours, x.CI95}.in(c.Unit))
+		}
+		text := c.ID + ": " + c.Text
+		if c.Note != "" {
+			text += ". Found: " + c.Note
+		}
+		if c.Bar != nil {
+			text += ". The bar: " + c.Bar.text()
+		}
+		texts = append(texts, text)
+	}
+	return doc.Doc{doc.Heading("What the paper claims"), t, texts, controls}
+}
+
+// text says what the claimant gains over the best of the schedulers that anybody
+// could use.
+func (b *Bar) text() string {
+	text := fmt.Sprintf("%s, the best there, %s, asked at least %s", b.What, Cell{b.Ours, b.CI95}.in(b.Unit), number(b.Least))
+	if b.Verdict == Holds {
+		return text + " (beaten)"
+	}
+	return text + " (not beaten)"
+}
+
+// needs says in a word whether the claim needs the paper's method.
+func (c *Criterion) needs() string {
+	switch {
+	case !c.AboutMethod:
+		return "not about it"
+	case c.NeededMethod:
+		return "yes"
+	case c.NeedsNoMethod():
+		return "no"
+	}
+	return "-"
+}
+
+// short are the verdicts as the cells of a matrix have them.
+var short = map[Verdict]string{Holds: "holds", Direction: "dir", Fails: "fails", Reversed: "rev", Ceiling: "ceil", NotTestable: "n/t"}
+
+// Doc returns the matrix for people to read: a table with a row for each reading
+// and a column for each claim, below its summary.
+func (m *Matrix) Doc() doc.Doc {
+	counts := &doc.Table{Name: "claims", Columns: []string{"claim", "unit", "verdicts", "what it says"}}
+	for i, c := range m.Claims {
+		counts.Add(doc.Words(c.ID), doc.Words(m.Readings[0].Criteria[i].Unit), doc.Words(m.counts(&c)), doc.Words(c.Text))
+	}
+	var differ, varied doc.List
+	for i := range m.Readings[1:] {
+		differ = append(differ, m.Readings[i+1].Reading+": "+m.Readings[i+1].Differs)
+	}
+	for _, a := range m.Axes {
+		t := AxisTaken{Axis: a, Taken: a.Values[0].Value, Mark: a.Values[0].Mark, Why: a.Values[0].Why}
+		varied = append(varied, a.Name+"="+t.Taken+": "+t.text())
+	}
+	return doc.Doc{
+		doc.Heading(m.Title), doc.Text(m.Source), doc.Text(m.Summary),
+		doc.Text(fmt.Sprintf("%d readings, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
+			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: another effect of the claim decides; "+
+			"=: a control does as well, so the claim does not need the method.", len(m.Readings), m.Seeds, m.Seed)),
+		m.table(), counts,
+		doc.Heading("How the readings differ from the first"), differ, doc.Heading("What was varied"), varied,
+	}
+}
+
+// counts says how often a claim got each verdict, like "holds 3, fails 22".
+func (m *Matrix) counts(c *ClaimCount) string {
+	var list []string
+	for _, v := range Verdicts {
+		if n := c.Verdicts[v]; n > 0 {
+			list = append(list, fmt.Sprintf("%s %d", v, n))
+		}
+	}
+	if c.NoMethod > 0 {
+		list = append(list, fmt.Sprintf("without the method %d", c.NoMethod))
+	}
+	return strings.Join(list, ", ")
+}
+
+// table has a row for each reading, and below each reading with a name its
+// controls.
+func (m *Matrix) table() *doc.Table {
+	t := &doc.Table{Name: "matrix", Columns: []string{"reading"}}
+	for _, c := range m.Claims {
+		t.Columns = append(t.Columns, c.ID)
+	}
+	for _, x := range m.Measures {
+		t.Columns = append(t.Columns, strings.TrimSpace(x.Name+" "+x.Unit))
+	}
+	verdict := func(v Verdict, mark string, c Cell) doc.Cell {
+		return doc.Words(short[v] + mark + " " + c.String()).In(tones[v])
+	}
+	for i := range m.Readings {
+		r := &m.Readings[i]
+		row := []doc.Cell{doc.Words(r.Reading)}
+		for k := range r.Criteria {
+			c := &r.Criteria[k]
+			mark := ""
+			if c.Effects[0].Verdict != c.Verdict {
+				mark += "*"
+			}
+			if c.NeedsNoMethod() {
+				mark += "="
+			}
+			row = append(row, verdict(c.Verdict, mark, Cell{c.Ours, c.CI95}))
+		}
+		for _, x := range r.Measures {
+			row = append(row, doc.Words(x.String()))
+		}
+		t.Add(row...)
+		if !m.isNamed(r.Reading) {
+			continue
+		}
+		for k, control := range m.Controls {
+			row := []doc.Cell{doc.Words("– " + control + " in its place")}
+			for j := range r.Criteria {
+				if len(r.Criteria[j].Controls) == 0 {
+					row = append(row, doc.Words("(not about it)").In(doc.Faint))
+					continue
+				}
+				x := r.Criteria[j].Controls[k]
+				row = append(row, verdict(x.Verdict, "", Cell{x.Ours, x.CI95}))
+			}
+			t.Add(row...)
+		}
+	}
+	return t
+}
+
+// parts returns the table of a live run, its remarks and its warnings.
+func (t *LiveTable) parts() doc.Doc {
+	d := doc.Doc{doc.Heading("Live: " + t.Run + ", means over repeats with their 95 % interval")}
+	for _, columns := range [][2]int{{0, liveMore}, {liveMore, len(liveColumns)}} {
+		x := &doc.Table{Name: "live", Columns: []string{"workload", "model", "n"}}
+		for _, c := range liveColumns[columns[0]:columns[1]] {
+			x.Columns = append(x.Columns, c.name)
+		}
+		for i := range t.Rows {
+			r := &t.Rows[i]
+			row := []doc.Cell{doc.Words(r.Workload), doc.Words(r.Model), doc.Count(r.Runs)}
+			for _, c := range liveColumns[columns[0]:columns[1]] {
+				row = append(row, c.of(r).in(c.unit))
+			}
+			x.Add(row...)
+		}
+		d = append(d, x)
+	}
+	warnings := doc.Notes{}
+	for _, w := range t.Warnings {
+		warnings = append(warnings, "warning: "+w)
+	}
+	return append(d, doc.Notes{"completion: as the jobs' history says. turnaround: as the ResourceManager says, from submission to the end of the ApplicationMaster; of which master: until that is up. saves: turnaround, or completion where that is not known, against the first model of the workload, repeat by repeat. cache, local: where the map's block was when it started. adherence: decisions that were carried out. decision: median time from a decision to its container. predicted: replays calibrated on the other repeats."},
+		doc.Notes(t.Remarks()), warnings)
+}
