@@ -57,6 +57,8 @@ type Report struct {
 	// one entry for each threshold and workload. It is empty if several runs
 	// are compared.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
+	// Untold says whether untold thresholds pass; see config.Thresholds.
+	Untold string `json:"untold,omitempty"`
 
 	trials  []trial
 	general []string // warnings about the whole comparison, not about one table
@@ -75,6 +77,8 @@ type Table struct {
 	// after model a in Models.
 	Pairs    []Pair   `json:"pairs"`
 	Warnings []string `json:"warnings"`
+
+	zero bool // the metric is 0 in all trials, such as cacheLocal where nothing is cached
 }
 
 // Model contains the values of one metric for one scheduler model.
@@ -89,6 +93,8 @@ type Model struct {
 	// standard deviation divided by their mean, in percent. It is null unless
 	// the table also has simulated trials and the metric is a time.
 	NoisePct Number `json:"noisePct"`
+	// FailedJobs is the number of jobs that failed in the model's trials.
+	FailedJobs int `json:"failedJobs,omitempty"`
 }
 
 // Pair says by how much scheduler model b differs from scheduler model a.
@@ -98,17 +104,19 @@ type Pair struct {
 	// DiffPct is by how many percent b is above a: the geometric mean of b/a,
 	// minus one. For a metric in % it is the mean of b-a in percentage points,
 	// and its interval lies within -100 to 100.
-	DiffPct Number   `json:"diffPct"`
-	CI95Pct Interval `json:"ci95Pct"`
-	// P is the p-value of the test from which the interval CI95Pct comes. It is
-	// adjusted by Holm's method for the number of pairs in the table. PAlone is
-	// the same p-value, not adjusted.
-	P      Number `json:"p"`
-	PAlone Number `json:"pAlone"`
+	DiffPct Number `json:"diffPct"`
+	// CI95Pct is the interval of DiffPct, and P the p-value of the test from
+	// which it comes. Both are adjusted by Bonferroni's method for the number
+	// of pairs in the table: with 95 % probability all intervals of the table
+	// contain the true differences. P is below 0.05 exactly when CI95Pct
+	// excludes 0. CI95PctAlone and PAlone are the same, not adjusted.
+	CI95Pct      Interval `json:"ci95Pct"`
+	P            Number   `json:"p"`
+	CI95PctAlone Interval `json:"ci95PctAlone"`
+	PAlone       Number   `json:"pAlone"`
 	// PRanks is the p-value of a rank test, which does not assume that values
-	// have a normal distribution. It is also adjusted by Holm's method. The
-	// test is the signed-rank test for pairs, the Mann-Whitney test for
-	// unpaired trials.
+	// have a normal distribution. It is adjusted like P. The test is the
+	// signed-rank test for pairs, the Mann-Whitney test for unpaired trials.
 	PRanks Number `json:"pRanks"`
 	// Paired is true if trials of the same run and repeat are compared, false
 	// if no run has both models. Runs is then the number of such pairs.
@@ -167,9 +175,11 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	}
 	slices.Sort(workloads)
 	workloads = slices.Compact(workloads)
+	warnings = append(warnings, equalSchedules(trials)...)
 	r := &Report{Steering: steering(trials), trials: trials}
 	for _, w := range workloads {
 		of := only(trials, w)
+		warnings = append(warnings, failures(w, of)...)
 		for _, m := range metrics {
 			r.Tables = append(r.Tables, newTable(m, w, of))
 		}
@@ -181,7 +191,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 			warnings = append(warnings, fmt.Sprintf("not every workload is there in %s: left out of all workloads together", strings.Join(incomplete, ", ")))
 		}
 	}
-	if r.Thresholds, err = thresholds(opened, o.Apart, workloads, trials); err != nil {
+	if err = r.thresholds(opened, o.Apart, workloads, trials); err != nil {
 		return nil, err
 	}
 	r.Table = newTable(metrics[0], "", together)
@@ -194,13 +204,14 @@ func Runs(dirs []string, o Options) (*Report, error) {
 
 // newTable makes the table that compares the scheduler models of the given
 // trials by the metric m.
-func newTable(m Metric, workload string, trials []trial) Table {
+func newTable(m metric, workload string, trials []trial) Table {
 	t := Table{Metric: m.Name, Unit: m.Unit, Workload: workload, Models: []Model{}, Pairs: []Pair{}}
 	var w warnings
-	known := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return math.IsNaN(m.of(t.figures)) })
+	known := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return math.IsNaN(m.of(t)) })
 	if lost := len(trials) - len(known); lost > 0 && len(known) > 0 {
 		w.add("unknown in %d of %d trials, which are left out", lost, len(trials))
 	}
+	t.zero = !slices.ContainsFunc(known, func(t trial) bool { return m.of(t) != 0 })
 	isSimulated := func(t trial) bool { return t.simulated }
 	mixed := slices.ContainsFunc(known, isSimulated) && slices.ContainsFunc(known, func(t trial) bool { return !t.simulated })
 	models := modelsOf(known)
@@ -209,38 +220,45 @@ func newTable(m Metric, workload string, trials []trial) Table {
 		byModel[k.model] = append(byModel[k.model], k)
 	}
 	for _, model := range models {
-		e := stats.Median(valuesOf(m, byModel[model]))
+		e := stats.Median(valuesOf(m, distinct(byModel[model])))
 		w.from(model, e.Warnings)
 		x := Model{Model: model, Runs: e.N, Median: Number(e.Value), CI95: Interval{e.Lo, e.Hi}, NoisePct: Number(math.NaN())}
 		if mixed && m.Unit == "s" && !byModel[model][0].simulated {
 			x.NoisePct = Number(100 * stats.Spread(valuesOf(m, byModel[model])))
 		}
+		for _, k := range byModel[model] {
+			x.FailedJobs += k.failedJobs
+		}
 		t.Models = append(t.Models, x)
 	}
+	var differences []stats.Comparison
 	for i, a := range models {
 		for _, b := range models[i+1:] {
-			t.Pairs = append(t.Pairs, newPair(m, byModel[a], byModel[b], &w))
+			p, c := newPair(m, byModel[a], byModel[b], &w)
+			t.Pairs, differences = append(t.Pairs, p), append(differences, c)
 		}
 	}
-	holm(t.Pairs)
-	if m.Unit == "s" {
-		drifts(m, known, &w)
+	adjust(m, t.Pairs, differences)
+	if m.Unit == "s" { // virtual time has neither a cold cluster nor other users
+		drifts(m, slices.DeleteFunc(slices.Clone(known), isSimulated), &w)
 	}
 	t.Warnings = w.list()
 	return t
 }
 
 // newPair compares two scheduler models by one metric. If both have trials of
-// the same run and repeat, only these trials are compared, as pairs.
-func newPair(m Metric, as, bs []trial, w *warnings) Pair {
+// the same run and repeat, only these trials are compared, as pairs. It also
+// returns the difference, not adjusted, in the unit of Metric.difference.
+func newPair(m metric, as, bs []trial, w *warnings) (Pair, stats.Comparison) {
 	p := Pair{A: as[0].model, B: bs[0].model}
 	both := p.B + " vs " + p.A
-	pairedA, pairedB := pairsOf(as, bs)
+	pairedA, pairedB, again := distinctPairs(as, bs)
 	p.Paired = len(pairedA) > 0
 	if !p.Paired {
 		w.from(both, []string{"no repeat of a run has both, so they are compared without pairs; what changed on the cluster between the runs is in the difference"})
+		as, bs = distinct(as), distinct(bs)
 	} else {
-		if lost := len(as) + len(bs) - 2*len(pairedA); lost > 0 {
+		if lost := len(as) + len(bs) - 2*len(pairedA) - again; lost > 0 {
 			w.add("%s: %d without a partner in the same repeat left out of their difference", both, lost)
 		}
 		as, bs = pairedA, pairedB
@@ -253,8 +271,8 @@ func newPair(m Metric, as, bs []trial, w *warnings) Pair {
 	w.from(both, c.Warnings)
 	p.Runs = c.N
 	p.PAlone, p.PRanks = Number(c.P), Number(ranks(valuesOf(m, as), valuesOf(m, bs)).P)
-	p.DiffPct, p.CI95Pct = Number(c.Value), Interval{c.Lo, c.Hi}
-	return p
+	p.DiffPct, p.CI95PctAlone = m.inPercent(c)
+	return p, c
 }
 
 // pairsOf returns the values of those trials of two models that belong to the
@@ -269,25 +287,10 @@ func pairsOf(as, bs []trial) (a, b []trial) {
 	return a, b
 }
 
-// holm adjusts the p-values of a table by Holm's method, because a table with
-// many pairs of models would show a difference by chance.
-func holm(pairs []Pair) {
-	alone, ranks := make([]float64, len(pairs)), make([]float64, len(pairs))
-	for i, p := range pairs {
-		alone[i], ranks[i] = float64(p.PAlone), float64(p.PRanks)
-	}
-	for i, p := range stats.Holm(alone) {
-		pairs[i].P = Number(p)
-	}
-	for i, p := range stats.Holm(ranks) {
-		pairs[i].PRanks = Number(p)
-	}
-}
-
 // drifts returns warnings about runs whose trials became slower or faster over
 // time. Each trial's value is divided by the median of its model first, so that
 // models can be mixed.
-func drifts(m Metric, trials []trial, w *warnings) {
+func drifts(m metric, trials []trial, w *warnings) {
 	for _, run := range slices.Compact(mapped(trials, func(t trial) int { return t.run })) {
 		of := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.run != run })
 		slices.SortStableFunc(of, func(a, b trial) int { return a.started.Compare(b.started) })
@@ -295,7 +298,7 @@ func drifts(m Metric, trials []trial, w *warnings) {
 		for _, model := range modelsOf(of) {
 			median[model] = stats.Quantile(valuesOf(m, slices.DeleteFunc(slices.Clone(of), func(t trial) bool { return t.model != model })), 0.5)
 		}
-		relative := mapped(of, func(t trial) float64 { return m.of(t.figures) / median[t.model] })
+		relative := mapped(of, func(t trial) float64 { return m.of(t) / median[t.model] })
 		if d := stats.DriftOf(relative); d.P < 1-stats.Level {
 			w.add("drifts: %+.1f%% from the first to the last trial of %s (%s); was the cluster warm, and otherwise idle?", 100*d.Change, of[0].folder, pText(d.P))
 		}
@@ -347,8 +350,8 @@ func byNumbers(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-func valuesOf(m Metric, trials []trial) []float64 {
-	return mapped(trials, func(t trial) float64 { return m.of(t.figures) })
+func valuesOf(m metric, trials []trial) []float64 {
+	return mapped(trials, func(t trial) float64 { return m.of(t) })
 }
 
 func mapped[T, V any](list []T, f func(T) V) []V {

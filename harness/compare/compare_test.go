@@ -16,8 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/perf/benchfmt"
+	"pgregory.net/rapid"
 
 	"heddle/harness/experiment"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/traces"
 	"heddle/traces/tracefile"
@@ -33,11 +35,31 @@ type made struct {
 	// cache-local, of those left five are node-local.
 	seconds func(repeat int, workload, model string) float64
 	cached  func(repeat int, model string) int
-	// failed trials by name.
-	failed map[string]string
+	// failed trials by name, and numbers of failed jobs of others.
+	failed     map[string]string
+	failedJobs map[string]int
 	// steered has models other than yarn make decisions.
 	steered bool
+	unused  map[int]bool // repeats in which the container of decision 3 runs no task
+	// certain has all of these decisions come out as decided.
+	certain bool
+	// failing has the model of this name fail a job after a second, in the
+	// second repeat.
+	failing string
 	world   string
+	// cluster and clusters are in the manifest, file is the cluster file.
+	cluster  map[string]string
+	clusters map[string]map[string]string
+	file     string
+}
+
+// jobs of a trial: one that succeeds after so many ms, perhaps one that fails.
+func (m made) jobs(repeat int, model string, ms int64) []experiment.JobResult {
+	list := []experiment.JobResult{{ID: "job_1_0001", Outcome: traces.Succeeded.String(), CompletionMs: ms}}
+	if model == m.failing && repeat == 2 {
+		list = append(list, experiment.JobResult{ID: "job_1_0002", Outcome: traces.Failed.String(), CompletionMs: 1000})
+	}
+	return list
 }
 
 // steady is a model's speed, with the noise of a lab: some of it common to a repeat.
@@ -65,9 +87,12 @@ func (m made) in(t *testing.T, dir string) string {
 			}
 		}
 	}
-	run, err := runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{Trials: plan, World: m.world})
+	run, err := runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{Trials: plan, World: m.world, Cluster: m.cluster, Clusters: m.clusters})
 	check(t, err)
 	defer run.Close()
+	if m.file != "" {
+		check(t, run.WriteFile("cluster.yaml", []byte(m.file)))
+	}
 	check(t, run.WriteFile("experiment.yaml", fmt.Appendf(nil, "models: %v\n", m.models)))
 	for _, p := range todo {
 		active, err := run.Begin(p.name)
@@ -81,12 +106,21 @@ func (m made) in(t *testing.T, dir string) string {
 		if m.cached != nil {
 			cached = m.cached(p.repeat, p.model)
 		}
-		check(t, tracefile.WriteFile(filepath.Join(active.Dir, "trace.heddle"), traces.Header{Format: traces.FormatVersion, Model: p.model}, append(events(seconds, cached), m.decisions(p.repeat, p.model)...)))
+		check(t, tracefile.WriteFile(filepath.Join(active.Dir, "trace.heddle"), traces.Header{Format: traces.FormatVersion, Model: p.model}, append(events(traces.Node(filepath.Base(dir)), seconds, cached), m.decisions(p.repeat, p.model)...)))
 		ms := int64(seconds * 1000)
-		data, err := json.Marshal(experiment.Result{
+		result := experiment.Result{
 			Trial: p.name, Workload: p.workload, Model: p.model, Repeat: p.repeat, MakespanMs: ms,
-			Jobs: []experiment.JobResult{{ID: "job_1_0001", CompletionMs: ms}},
-		})
+			Jobs: m.jobs(p.repeat, p.model, ms),
+		}
+		for i := range m.failedJobs[p.name] {
+			f := experiment.FailedJob{Name: fmt.Sprintf("day-%d", i), Outcome: "refused", Why: "no such queue"}
+			if i > 0 {
+				f.ID, f.Outcome = traces.JobID(fmt.Sprintf("job_1_%04d", i+1)), "killed"
+				result.Jobs = append(result.Jobs, experiment.JobResult{ID: f.ID, Outcome: f.Outcome, CompletionMs: ms})
+			}
+			result.FailedJobs = append(result.FailedJobs, f)
+		}
+		data, err := json.Marshal(result)
 		check(t, err)
 		check(t, active.WriteFile("result.json", data))
 		check(t, active.Done())
@@ -114,6 +148,9 @@ func (m made) decisions(repeat int, model string) []traces.Event {
 		list = append(list, &traces.Decision{T: at, ID: int64(i + 1), Job: task.Job, What: task.Kind, Node: "r1n1", TaskIndex: -1, BindIndex: int32(i), BindBranch: branch})
 		end := &traces.Actuation{T: at + 1e8, Decision: int64(i + 1), AskedAt: at, GrantedAt: at + traces.Time(10+i+repeat)*1e6, Outcome: "honoured", Bound: traces.Attempt{Task: task}}
 		switch {
+		case m.unused[repeat] && i == 2:
+			end.Outcome, end.Cause, end.Bound = "unused", "no task ran in the container", traces.Attempt{}
+		case m.certain:
 		case repeat == 2 && i == 4:
 			end.Outcome, end.Cause, end.Bound = "none", "no container within 3s", traces.Attempt{}
 		case repeat == 3 && i == 7:
@@ -126,8 +163,9 @@ func (m made) decisions(repeat int, model string) []traces.Event {
 	return list
 }
 
-// events are ten maps, one after the other over the first half, and a reduce.
-func events(seconds float64, cached int) []traces.Event {
+// events are ten maps, one after the other over the first half, and a reduce. The
+// node is the run's own: no two runs have the same schedule.
+func events(node traces.Node, seconds float64, cached int) []traces.Event {
 	var list []traces.Event
 	at := func(share float64) traces.Time { return traces.Time(share * seconds * 1e9) }
 	for i := range 10 {
@@ -139,11 +177,11 @@ func events(seconds float64, cached int) []traces.Event {
 		}
 		a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Map, Index: int32(i)}}
 		list = append(list,
-			&traces.AttemptStarted{T: at(float64(i) / 20), Attempt: a, Node: "r1n1", ReplicaLocality: level},
+			&traces.AttemptStarted{T: at(float64(i) / 20), Attempt: a, Node: node, ReplicaLocality: level},
 			&traces.AttemptFinished{T: at(float64(i+1) / 20), Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
 	}
 	a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Reduce}}
-	return append(list, &traces.AttemptStarted{T: at(0.5), Attempt: a, Node: "r1n1"},
+	return append(list, &traces.AttemptStarted{T: at(0.5), Attempt: a, Node: node},
 		&traces.AttemptFinished{T: at(1), Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
 }
 
@@ -171,6 +209,10 @@ var cases = map[string]struct {
 		workloads: []string{"wordcount"}, models: []string{"acl", "delay", "yarn"}, repeats: 4, steered: true,
 		seconds: steady(map[string]float64{"yarn": 1.2, "delay": 1.195, "acl": 1}),
 	}}, options: Options{Metrics: []string{"makespan"}}},
+	"unused": {runs: []made{{
+		workloads: []string{"wordcount"}, models: []string{"acl", "yarn"}, repeats: 3, steered: true, unused: map[int]bool{1: true},
+		seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),
+	}}, options: Options{Metrics: []string{"makespan"}}},
 	"one": {runs: []made{{
 		workloads: []string{"wordcount"}, models: []string{"acl", "yarn"}, repeats: 1,
 		seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),
@@ -179,6 +221,10 @@ var cases = map[string]struct {
 		workloads: []string{"sort", "wordcount"}, models: []string{"acl", "yarn"}, repeats: 5,
 		seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),
 		failed:  map[string]string{"r02-sort-acl": "job_1_0007 failed: map 3 lost its node"},
+	}}, options: Options{Metrics: []string{"makespan"}}},
+	"failed-jobs": {runs: []made{{
+		workloads: []string{"day", "night"}, models: []string{"acl", "yarn"}, repeats: 2, seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),
+		failedJobs: map[string]int{"r01-day-acl": 2, "r02-night-acl": 1, "r01-night-yarn": 1},
 	}}, options: Options{Metrics: []string{"makespan"}}},
 	"grid": {runs: []made{{
 		workloads: []string{"sort"}, models: []string{"yarn", "delay-nodeSkips=9", "delay-nodeSkips=10", "delay-nodeSkips=100", "delay-nodeSkips=-1", "fifo", "acl"}, repeats: 6,
@@ -196,6 +242,18 @@ var cases = map[string]struct {
 		{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 3, seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1})},
 		{workloads: []string{"sort"}, models: []string{"acl", "delay", "yarn"}, repeats: 4, seconds: steady(map[string]float64{"yarn": 1.25, "delay": 1.1, "acl": 1})},
 	}, options: Options{Metrics: []string{"makespan"}}},
+	// Virtual time: what drifts by chance says nothing of a cluster, decisions
+	// that cannot fail nothing of steering, and no block is cached.
+	"simulated": {runs: []made{{
+		workloads: []string{"sort"}, models: []string{"acl", "fifo", "yarn"}, repeats: 12, world: runs.WorldSimulated, steered: true, certain: true,
+		seconds: func(repeat int, w, model string) float64 {
+			return map[bool]float64{true: 40, false: 20}[repeat < 3] + float64(repeat*len(model))/200
+		},
+	}}, options: Options{Metrics: []string{"makespan", "cacheLocal", "nodeLocal"}}},
+	"failed-not-in-mean": {runs: []made{{
+		workloads: []string{"sort"}, models: []string{"fifo", "yarn"}, repeats: 6, failing: "fifo",
+		seconds: steady(map[string]float64{"yarn": 1.2, "fifo": 1.2}),
+	}}, options: Options{Metrics: []string{"jobCompletion"}}},
 	"worlds": {runs: []made{
 		{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1})},
 		{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1.1, "acl": 1}), world: runs.WorldSimulated},
@@ -262,8 +320,8 @@ func readBenchmarks(t *testing.T, lines *bytes.Buffer, r *Report) {
 			t.Errorf("%v", record)
 		case *benchfmt.Result:
 			of := r.trials[n]
-			if got, ok := record.Value("makespan-sec"); !ok || math.Abs(got-of.makespanMs/1000) > 1e-6 {
-				t.Errorf("line %d: makespan %v, want %v ms", n+1, got, of.makespanMs)
+			if got, ok := record.Value("makespan-sec"); !ok || math.Abs(got-of.figures[0].MakespanMs/1000) > 1e-6 {
+				t.Errorf("line %d: makespan %v, want %v ms", n+1, got, of.figures[0].MakespanMs)
 			}
 			if model := record.GetConfig("model"); model != of.model {
 				t.Errorf("line %d: model %q, want %q", n+1, model, of.model)
@@ -325,6 +383,50 @@ func TestSharesStayInside(t *testing.T) {
 			t.Errorf("%d of %d honoured, interval %v", s.Honoured, s.Decisions, ci)
 		}
 	}
+}
+
+// made10 are the figures of a trial with ten maps, of which some read from the cache
+// and the others from another rack.
+func made10(makespanMs float64, cached int) []*measure.Figures {
+	return []*measure.Figures{{
+		MakespanMs: makespanMs, Locality: measure.Locality{Cache: cached, Off: 10 - cached},
+		UtilisationPct: float64(cached) + makespanMs/1000, BoundMs: 500,
+	}}
+}
+
+// TestPAgreesWithInterval: "~" stands beside an interval exactly if it contains
+// 0, however many models and whatever their values.
+func TestPAgreesWithInterval(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		models, repeats := rapid.IntRange(2, 6).Draw(t, "models"), rapid.IntRange(1, 8).Draw(t, "repeats")
+		var trials []trial
+		for i := range models {
+			for repeat := range repeats {
+				run := 0
+				if i == models-1 {
+					run = rapid.IntRange(0, 1).Draw(t, "run") // of another run, without partners
+				}
+				trials = append(trials, trial{run: run, repeat: repeat, model: fmt.Sprint("m", i), figures: made10(
+					float64(rapid.IntRange(1000, 1100).Draw(t, "ms")+20*i), rapid.IntRange(0, 10).Draw(t, "cached"),
+				)})
+			}
+		}
+		metrics, err := metricsOf([]string{"makespan", "cacheLocal", "slotUse", "overBound"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range metrics {
+			for _, p := range newTable(m, "w", trials).Pairs {
+				excludes := p.CI95Pct[0] > 0 || p.CI95Pct[1] < 0
+				if p.Significant() != excludes && math.Abs(float64(p.P)-0.05) > 1e-9 {
+					t.Errorf("%s: %s vs %s: %s", m.Name, p.B, p.A, p.text(m.Unit))
+				}
+				if p.CI95Pct[0] > p.CI95PctAlone[0] || p.CI95Pct[1] < p.CI95PctAlone[1] || p.P < p.PAlone {
+					t.Errorf("%s: %s vs %s: %v p %v is more certain than alone: %v p %v", m.Name, p.B, p.A, p.CI95Pct, p.P, p.CI95PctAlone, p.PAlone)
+				}
+			}
+		}
+	})
 }
 
 // captured makes a run folder like those of heddle capture.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"heddle/harness/config"
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
@@ -20,10 +19,15 @@ type trial struct {
 	repeat  int
 	model   string
 	started time.Time
-	figures
-	simulated      bool
-	name, workload string
-	decisions      *measure.Decisions // what became of the scheduler model's decisions; nil if the model decided nothing
+	// figures are those of the trial, or of each workload's trial. allJobs is the
+	// number of jobs, with those that YARN refused, and failedJobs the number of
+	// those that failed.
+	figures             []*measure.Figures
+	allJobs, failedJobs int
+	simulated           bool
+	digest              string // of the trial's schedule: trials with the same one are the same; "" if it is not known
+	name, workload      string
+	decisions           *measure.Decisions // what became of the scheduler model's decisions; nil if the model decided nothing
 }
 
 // load opens the given run folders and reads their finished trials.
@@ -43,6 +47,10 @@ func load(dirs []string, o Options) ([]*experiment.Finished, []trial, []string, 
 			return nil, nil, nil, fmt.Errorf("compare: %w", err)
 		}
 		all, worlds[run.Manifest().World] = append(all, run), true
+	}
+	if differ := unlikeClusters(all); len(differ) > 0 {
+		o.Apart = true
+		warnings = append(warnings, differ...)
 	}
 	if len(worlds) > 1 {
 		o.Apart = true
@@ -83,10 +91,10 @@ func load(dirs []string, o Options) ([]*experiment.Finished, []trial, []string, 
 			}
 			trials = append(trials, t)
 		}
-		inputs = append(inputs, slices.DeleteFunc(m.Files, func(f runs.File) bool { return f.Name != "experiment.yaml" && f.Name != "cluster.yaml" }))
+		inputs = append(inputs, slices.DeleteFunc(m.Files, func(f runs.File) bool { return f.Name != "experiment.yaml" }))
 		for j := range i {
 			if !slices.Equal(inputs[i], inputs[j]) && shareModel(trials, i, j) {
-				warnings = append(warnings, fmt.Sprintf("%s and %s are of different experiments or clusters, and models of the same name are taken as the same; --apart keeps runs apart", dirs[j], dir))
+				warnings = append(warnings, fmt.Sprintf("%s and %s are of different experiments, and models of the same name are taken as the same; --apart keeps runs apart", dirs[j], dir))
 			}
 		}
 	}
@@ -135,10 +143,9 @@ func read(run *experiment.Finished, r *experiment.Result) (t trial, warning stri
 	}
 	m, warning, err := run.Figures(r)
 	if err == nil {
-		t.figures = figuresOf(r, m)
-		if m.Actuator != config.ActuatorNone { // with the actuator "none", the decisions in the trace are those of the simulated cluster's own scheduler
-			t.decisions = &m.Decisions
-		}
+		t.figures, t.digest = []*measure.Figures{figuresOf(r, m)}, digestOf(m)
+		t.allJobs, t.failedJobs = r.CountJobs(m)
+		t.decisions = &m.Decisions
 	}
 	return t, warning, err
 }
@@ -152,6 +159,7 @@ func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []
 		model       string
 	}
 	var count []int
+	digests := map[int][]string{}
 	at := map[key]int{}
 	for _, t := range trials {
 		k := key{t.run, t.repeat, t.model}
@@ -161,7 +169,10 @@ func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []
 			at[k] = i
 			joined, count = append(joined, trial{run: t.run, folder: t.folder, simulated: t.simulated, repeat: t.repeat, model: t.model, started: t.started}), append(count, 0)
 		}
-		joined[i].add(t.figures)
+		joined[i].figures = append(joined[i].figures, t.figures...)
+		joined[i].allJobs += t.allJobs
+		joined[i].failedJobs += t.failedJobs
+		digests[i] = append(digests[i], t.workload+" "+t.digest)
 		count[i]++
 		if t.started.Before(joined[i].started) {
 			joined[i].started = t.started
@@ -170,6 +181,7 @@ func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []
 	whole := joined[:0]
 	for i, t := range joined {
 		if count[i] == workloads {
+			t.digest = joinDigests(digests[i])
 			whole = append(whole, t)
 		} else {
 			incomplete = append(incomplete, fmt.Sprintf("repeat %d of %s", t.repeat, t.model))

@@ -1,143 +1,74 @@
 package compare
 
 import (
-	"fmt"
-	"math"
-	"slices"
-	"strings"
-
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
 
-// Metric is a property of a trial by which scheduler models are compared. It is
-// a time or a share. It can also be computed for several workloads of the same
-// repeat together.
-type Metric struct {
-	Name string
-	Unit string // unit: "s" for a time, "%" for a share
-	Text string // description of the metric for help texts
-	// seconds returns the trial's value of a metric that is a time, NaN if the
-	// trial has none.
-	seconds func(figures) float64
-	// share returns the trial's value of a metric that is a share. The share's
-	// whole is 0 if the trial has no value. The function share is nil for a
-	// metric that is a time.
-	share func(figures) stats.Share
-}
+// metric is a metric as models are compared by it. Its value in a repeat may be
+// that of several workloads together.
+type metric struct{ measure.Metric }
 
-// The method of returns the metric's value for the given figures of a trial,
-// NaN if there is none.
-func (m Metric) of(f figures) float64 {
-	if m.share != nil {
-		return m.share(f).Percent()
-	}
-	return m.seconds(f)
-}
+// The method of returns the metric's value of a trial, NaN if there is none.
+func (m metric) of(t trial) float64 { return m.Of(t.figures...) }
 
-// difference returns by how much the metric's value in the trials bs differs
-// from that in the trials as: in percentage points for a share, in percent for
-// a time.
-func (m Metric) difference(as, bs []trial, paired bool) stats.Comparison {
-	if m.share != nil {
+// difference compares the metric's values in the trials bs with those in the
+// trials as. It is the ratio of values where a change acts as a factor, such as of
+// times, and otherwise their difference.
+func (m metric) difference(as, bs []trial, paired bool) stats.Comparison {
+	if m.IsShare() {
 		shares := func(trials []trial) []stats.Share {
-			return mapped(trials, func(t trial) stats.Share { return m.share(t.figures) })
+			return mapped(trials, func(t trial) stats.Share { return m.Share(t.figures...) })
 		}
 		if paired {
 			return stats.PairedShareDifference(shares(as), shares(bs))
 		}
 		return stats.ShareDifference(shares(as), shares(bs))
 	}
-	ratio := stats.Ratio
+	compare, pairs := stats.Difference, stats.PairedDifference
+	if m.IsFactor() {
+		compare, pairs = stats.Ratio, stats.PairedRatio
+	}
 	if paired {
-		ratio = stats.PairedRatio
+		compare = pairs
 	}
-	c := ratio(valuesOf(m, as), valuesOf(m, bs))
-	c.Value, c.Lo, c.Hi = 100*(c.Value-1), 100*(c.Lo-1), 100*(c.Hi-1)
-	return c
+	return compare(valuesOf(m, as), valuesOf(m, bs))
 }
 
-// Metrics returns all metrics by which models can be compared, the most often
-// used ones first.
-func Metrics() []Metric {
-	seconds := func(name, text string, of func(figures) float64) Metric { return Metric{name, "s", text, of, nil} }
-	share := func(name, text string, of func(figures) stats.Share) Metric { return Metric{name, "%", text, nil, of} }
-	return []Metric{
-		seconds("makespan", "from the first submission to the last end of a job; of several workloads the sum", func(f figures) float64 { return ratio(f.makespanMs, 1000) }),
-		seconds("jobCompletion", "mean time from a job's submission to its end", func(f figures) float64 { return ratio(f.completionMs/1000, f.jobs) }),
-		share("cacheLocal", "share of maps that ran where their block was cached", func(f figures) stats.Share { return stats.Share{Part: f.cacheLocal, Of: f.placed} }),
-		share("nodeLocal", "share of maps that ran where their block was, cached or on disk", func(f figures) stats.Share { return stats.Share{Part: f.nodeLocal, Of: f.placed} }),
-		seconds("mapDuration", "mean time of a map's successful attempt", func(f figures) float64 { return ratio(f.mapMs/1000, f.maps) }),
-		seconds("reduceDuration", "mean time of a reduce's successful attempt", func(f figures) float64 { return ratio(f.reduceMs/1000, f.reduces) }),
+// inPercent returns a difference of the metric and its interval: in percent where it
+// is a ratio, otherwise in the metric's unit, such as percentage points.
+func (m metric) inPercent(c stats.Comparison) (Number, Interval) {
+	if !m.IsFactor() {
+		return Number(c.Value), Interval{c.Lo, c.Hi}
 	}
+	return Number(100 * (c.Value - 1)), Interval{100 * (c.Lo - 1), 100 * (c.Hi - 1)}
 }
 
-// figures contains sums over the jobs and tasks of a trial. They are sums so
-// that several trials can be added up.
-type figures struct {
-	makespanMs, completionMs, jobs float64
-	// placed is the number of maps for which it is known how near the nearest
-	// copy of their block was. cacheLocal counts those that ran on a node with
-	// their block in its cache, nodeLocal those with their block in its cache
-	// or on its disk.
-	placed, cacheLocal, nodeLocal  int64
-	maps, mapMs, reduces, reduceMs float64
+// adjust sets the p-values and intervals of a table's pairs that hold for all of
+// them together, because a table with many pairs of models would else show a
+// difference by chance. differences[i] is that of pairs[i].
+func adjust(m metric, pairs []Pair, differences []stats.Comparison) {
+	ranks := stats.Bonferroni(mapped(pairs, func(p Pair) float64 { return float64(p.PRanks) }))
+	for i, c := range stats.Together(differences) {
+		_, pairs[i].CI95Pct = m.inPercent(c)
+		pairs[i].P, pairs[i].PRanks = Number(c.P), Number(ranks[i])
+	}
 }
 
 // figuresOf returns the figures of a trial. The times of jobs come from the
 // trial's result, all others from its trace.
-func figuresOf(r *experiment.Result, m *measure.Figures) figures {
-	l, maps, reduces := m.Locality, m.Phase(measure.WholeMap), m.Phase(measure.WholeReduce)
-	f := figures{
-		makespanMs: float64(r.MakespanMs), jobs: float64(m.Jobs), completionMs: m.MeanCompletionMs * float64(m.Jobs),
-		placed: int64(l.Known()), cacheLocal: int64(l.Cache), nodeLocal: int64(l.Cache + l.Node),
-		maps: float64(maps.Count), mapMs: maps.MeanMs * float64(maps.Count),
-		reduces: float64(reduces.Count), reduceMs: reduces.MeanMs * float64(reduces.Count),
-	}
+func figuresOf(r *experiment.Result, m *measure.Figures) *measure.Figures {
+	f := *m
+	f.MakespanMs = float64(r.MakespanMs)
 	if len(r.Jobs) > 0 {
-		f.jobs, f.completionMs = float64(len(r.Jobs)), 0
+		f.SetCompletion(r.Completion())
 	}
-	for _, j := range r.Jobs {
-		f.completionMs += float64(j.CompletionMs)
-	}
-	return f
+	return &f
 }
 
-func (f *figures) add(g figures) {
-	f.makespanMs += g.makespanMs
-	f.completionMs += g.completionMs
-	f.jobs += g.jobs
-	f.placed += g.placed
-	f.cacheLocal += g.cacheLocal
-	f.nodeLocal += g.nodeLocal
-	f.maps += g.maps
-	f.mapMs += g.mapMs
-	f.reduces += g.reduces
-	f.reduceMs += g.reduceMs
-}
-
-// ratio returns x/y, such as the mean time of n jobs. It is NaN if both are 0, so
-// that a trial without jobs has no value.
-func ratio(x, y float64) float64 {
-	if y == 0 {
-		return math.NaN()
-	}
-	return x / y
-}
-
-func metricsOf(names []string) ([]Metric, error) {
-	all := Metrics()
-	if len(names) == 0 {
-		return all, nil
-	}
-	var chosen []Metric
-	for _, name := range names {
-		i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("unknown metric %q; the metrics are %s", name, strings.Join(mapped(all, func(m Metric) string { return m.Name }), ", "))
-		}
-		chosen = append(chosen, all[i])
-	}
-	return chosen, nil
+// metricsOf returns the metrics with the given names, by default the usual ones.
+func metricsOf(names []string) ([]metric, error) {
+	list, err := measure.Find(names)
+	return mapped(list, func(m measure.Metric) metric { return metric{m} }), err
 }

@@ -8,6 +8,7 @@ import (
 
 	"heddle/harness/measure"
 	"heddle/harness/stats"
+	"heddle/traces/printable"
 )
 
 // Steering says what became of a scheduler model's decisions, in all its trials
@@ -20,6 +21,8 @@ type Steering struct {
 	// job and kind (map or reduce) started on the decided node, and no further
 	// container of that job and kind started in its place or beside it.
 	Honoured int `json:"honoured"`
+	// Unused is the number of decisions whose container ran no task.
+	Unused int `json:"unused,omitempty"`
 	// HonouredCI95Pct is the interval of the share of honoured decisions. It
 	// comes from the differences between trials and is null for a single trial.
 	HonouredCI95Pct Interval `json:"honouredCi95Pct"`
@@ -36,6 +39,7 @@ type Steering struct {
 	// container ran another map than predicted.
 	Misses []Miss `json:"misses"`
 
+	simulated bool          // whether all its trials are simulated
 	latencies []float64     // times in ms from each honoured decision to the start of its container
 	shares    []stats.Share // for each trial, the share of its decisions that were honoured
 }
@@ -48,10 +52,13 @@ type Miss struct {
 }
 
 // add adds what became of the decisions in one trial to the counts.
-func (s *Steering) add(trial string, d *measure.Decisions) {
+func (s *Steering) add(t trial) {
+	d := t.decisions
+	s.simulated = t.simulated && (s.simulated || s.Trials == 0)
 	s.Trials++
 	s.Decisions += d.Made
 	s.Honoured += d.Honoured
+	s.Unused += d.Unused
 	s.latencies = append(s.latencies, d.Latencies().Ms()...)
 	s.shares = append(s.shares, stats.Share{Part: int64(d.Honoured), Of: int64(d.Made)})
 	for _, b := range d.Branches {
@@ -64,7 +71,7 @@ func (s *Steering) add(trial string, d *measure.Decisions) {
 		}
 	}
 	for _, m := range d.Misses {
-		s.Misses = append(s.Misses, Miss{trial, m})
+		s.Misses = append(s.Misses, Miss{t.name, m})
 	}
 }
 
@@ -76,10 +83,10 @@ func steering(trials []trial) []Steering {
 	all := Steering{Model: "all"}
 	for _, model := range modelsOf(trials) {
 		s := Steering{Model: model}
-		for _, t := range trials {
+		for _, t := range distinct(trials) {
 			if t.model == model && t.decisions != nil && t.decisions.Made > 0 {
-				s.add(t.name, t.decisions)
-				all.add(t.name, t.decisions)
+				s.add(t)
+				all.add(t)
 			}
 		}
 		if s.Decisions == 0 {
@@ -101,10 +108,18 @@ func steering(trials []trial) []Steering {
 	return list
 }
 
+// certain reports whether steering was simulated and every decision came out as
+// decided and predicted. That is what a simulation does where nothing fails.
+func (s *Steering) certain() bool {
+	return s.simulated && s.Honoured == s.Decisions && len(s.Misses) == 0 &&
+		!slices.ContainsFunc(s.Branches, func(b measure.Branch) bool { return b.Predicted != b.Maps })
+}
+
 // writeSteering prints a row for each scheduler model, and then the decisions
-// that did not come out as decided or predicted.
+// that did not come out as decided or predicted. It prints nothing if
+// simulations, where nothing failed, are all there is.
 func writeSteering(w *bufio.Writer, list []Steering) {
-	if len(list) == 0 {
+	if !slices.ContainsFunc(list, func(s Steering) bool { return !s.certain() }) {
 		return
 	}
 	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -114,24 +129,27 @@ func writeSteering(w *bufio.Writer, list []Steering) {
 		if s.HonouredCI95Pct.Bounded() {
 			honoured += " " + s.HonouredCI95Pct.String()
 		}
+		if s.Unused > 0 {
+			honoured += fmt.Sprintf(", %d unused", s.Unused)
+		}
 		p50, p95 := "-", "-"
 		if len(s.latencies) > 0 { // only trials with a trace have times of decisions
 			p50, p95 = figure(float64(s.P50Ms))+" ms", figure(float64(s.P95Ms))+" ms"
 		}
-		fmt.Fprintf(tabs, "  %s\t%d\t%d\t%s\t%s\t%s\t", s.Model, s.Trials, s.Decisions, honoured, p50, p95)
+		printable.Fprintf(tabs, "  %s\t%d\t%d\t%s\t%s\t%s\t", s.Model, s.Trials, s.Decisions, honoured, p50, p95)
 		for i, b := range s.Branches {
 			if i > 0 {
 				fmt.Fprint(tabs, ", ")
 			}
-			fmt.Fprintf(tabs, "%s %s", b.Branch, share(b.Predicted, b.Maps))
+			printable.Fprintf(tabs, "%s %s", b.Branch, share(b.Predicted, b.Maps))
 		}
 		fmt.Fprintln(tabs)
 	}
 	tabs.Flush()
 	for _, m := range list[len(list)-1].Misses {
-		fmt.Fprintf(w, "%s: decision %d, a %s of %s on %s: %s", m.Trial, m.Decision, m.What, m.Job, m.Node, m.Outcome)
+		printable.Fprintf(w, "%s: decision %d, a %s of %s on %s: %s", m.Trial, m.Decision, m.What, m.Job, m.Node, m.Outcome)
 		if m.Cause != "" {
-			fmt.Fprintf(w, ": %s", m.Cause)
+			printable.Fprintf(w, ": %s", m.Cause)
 		}
 		fmt.Fprintln(w)
 	}

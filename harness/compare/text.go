@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"heddle/harness/runs"
+	"heddle/traces/printable"
 )
 
 // WriteText prints a table for each workload and metric. A table has one row
@@ -50,8 +51,9 @@ func (r *Report) WriteText(out io.Writer) error {
 
 // legend stands below all tables.
 const legend = `Medians with their 95 % interval; differences of the row from the column with theirs. p is of the t-test:
-paired by repeat, Welch's for models that no run has both; times by their logarithms; by Holm's rule over
-the table's pairs. ~: no difference is shown. [?]: too few trials for an interval.`
+paired by repeat, Welch's for models that no run has both; times by their logarithms. p and the intervals of
+differences hold for all pairs of a table together (Bonferroni).
+~: no difference is shown, the interval contains 0. [?]: too few trials for an interval.`
 
 // maxColumns is the largest number of models with which a table compares the
 // others. In a larger table each model is compared with the first one only.
@@ -69,12 +71,16 @@ func (t Table) writeText(w *bufio.Writer) {
 		name = "all workloads of a repeat"
 	}
 	if len(t.Models) == 0 {
-		fmt.Fprintf(w, "%s: %s is not known\n", name, t.Metric)
+		printable.Fprintf(w, "%s: %s is not known\n", name, t.Metric)
+		return
+	}
+	if t.zero {
+		fmt.Fprintf(w, "%s: %s is 0%s in all trials\n", name, t.Metric, unitOf(t.Unit))
 		return
 	}
 	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	noise := slices.ContainsFunc(t.Models, func(m Model) bool { return !math.IsNaN(float64(m.NoisePct)) })
-	fmt.Fprintf(tabs, "%s\t%s\t\tn", name, t.Metric)
+	printable.Fprintf(tabs, "%s\t%s\t\tn", name, t.Metric)
 	if noise {
 		fmt.Fprint(tabs, "\tnoise floor")
 	}
@@ -83,23 +89,23 @@ func (t Table) writeText(w *bufio.Writer) {
 		columns = columns[:1]
 	}
 	for _, m := range columns {
-		fmt.Fprintf(tabs, "\tvs %s", m.Model)
+		printable.Fprintf(tabs, "\tvs %s", m.Model)
 	}
 	fmt.Fprintln(tabs)
 	for i, m := range t.Models {
-		fmt.Fprintf(tabs, "  %s\t%s\t%s\t%d", m.Model, figure(float64(m.Median))+unitOf(t.Unit), m.CI95, m.Runs)
+		printable.Fprintf(tabs, "  %s\t%s\t%s\t%d", m.Model, figure(float64(m.Median))+unitOf(t.Unit), m.CI95, m.Runs)
 		if noise {
-			fmt.Fprintf(tabs, "\t%s", percent(float64(m.NoisePct)))
+			printable.Fprintf(tabs, "\t%s", percent(float64(m.NoisePct)))
 		}
 		for _, a := range columns[:min(i, len(columns))] {
 			p := t.Pairs[slices.IndexFunc(t.Pairs, func(p Pair) bool { return p.A == a.Model && p.B == m.Model })]
-			fmt.Fprintf(tabs, "\t%s", p.text(t.Unit))
+			printable.Fprintf(tabs, "\t%s", p.text(t.Unit))
 		}
 		fmt.Fprintln(tabs)
 	}
 	tabs.Flush()
 	if len(columns) < len(t.Models)-1 {
-		fmt.Fprintf(w, "note: the table has %d models, so each is compared with %s; --json has all pairs\n", len(t.Models), columns[0].Model)
+		printable.Fprintf(w, "note: the table has %d models, so each is compared with %s; --json has all pairs\n", len(t.Models), columns[0].Model)
 	}
 	writeNotes(w, t.Warnings)
 }
@@ -112,10 +118,7 @@ func (p Pair) text(unit string) string {
 	}
 	diff := "~"
 	if p.Significant() {
-		diff = fmt.Sprintf("%+.1f%%", float64(p.DiffPct))
-		if unit == "%" {
-			diff = fmt.Sprintf("%+.1f points", float64(p.DiffPct))
-		}
+		diff = fmt.Sprintf("%+.1f%s", float64(p.DiffPct), map[string]string{"s": "%", "x": "%", "%": " points"}[unit])
 	}
 	return fmt.Sprintf("%s [%+.1f, %+.1f] %s", diff, p.CI95Pct[0], p.CI95Pct[1], pText(float64(p.P)))
 }
@@ -158,7 +161,7 @@ func percent(x float64) string {
 }
 
 func unitOf(unit string) string {
-	if unit == "%" {
+	if unit == "%" || unit == "" {
 		return unit
 	}
 	return " " + unit
@@ -166,7 +169,7 @@ func unitOf(unit string) string {
 
 func writeNotes(w *bufio.Writer, notes []string) {
 	for _, n := range notes {
-		fmt.Fprintf(w, "note: %s\n", n)
+		printable.Fprintf(w, "note: %s\n", n)
 	}
 }
 
@@ -174,31 +177,30 @@ func writeNotes(w *bufio.Writer, notes []string) {
 // benchstat and similar tools: benchstat -col model FILE.
 func (r *Report) WriteBenchmarks(out io.Writer) error {
 	w := bufio.NewWriter(out)
-	metrics := Metrics()
+	metrics, err := metricsOf(nil)
+	if err != nil {
+		return err
+	}
 	units := map[string]string{}
 	for _, m := range metrics {
-		units[m.Name] = m.Name + "-sec"
-		better := "lower"
-		if m.Unit == "%" {
-			units[m.Name], better = m.Name+"-%", "higher"
-		}
-		fmt.Fprintf(w, "Unit %s better=%s assume=nothing\n", units[m.Name], better)
+		units[m.Name] = m.Name + map[string]string{"s": "-sec", "%": "-%"}[m.Unit]
+		printable.Fprintf(w, "Unit %s better=%s assume=nothing\n", units[m.Name], m.Better)
 	}
 	for _, note := range r.general {
 		if strings.HasPrefix(note, runs.NotVerified) {
-			fmt.Fprintf(w, "warning: %s\n", note)
+			printable.Fprintf(w, "warning: %s\n", note)
 		}
 	}
 	var folder, model string
 	for _, t := range r.trials {
 		if t.folder != folder || t.model != model {
 			folder, model = t.folder, t.model
-			fmt.Fprintf(w, "run: %s\nmodel: %s\n", folder, model)
+			printable.Fprintf(w, "run: %s\nmodel: %s\n", folder, model)
 		}
-		fmt.Fprintf(w, "Benchmark%s 1", benchmarkName(t.workload))
+		printable.Fprintf(w, "Benchmark%s 1", benchmarkName(t.workload))
 		for _, m := range metrics {
-			if v := m.of(t.figures); !math.IsNaN(v) {
-				fmt.Fprintf(w, " %.9g %s", v, units[m.Name])
+			if v := m.of(t); !math.IsNaN(v) {
+				printable.Fprintf(w, " %.9g %s", v, units[m.Name])
 			}
 		}
 		fmt.Fprintln(w)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -51,38 +50,38 @@ const (
 
 // thresholds checks the thresholds in the experiment file of a run. Several runs
 // have none. If apart is true, the names of models in trials begin with the run's.
-func thresholds(opened []*experiment.Finished, apart bool, workloads []string, trials []trial) ([]Threshold, error) {
+func (r *Report) thresholds(opened []*experiment.Finished, apart bool, workloads []string, trials []trial) error {
 	if len(opened) != 1 {
-		return nil, nil
+		return nil
 	}
 	e, err := experimentOf(opened[0].Run)
 	if err != nil || e == nil {
-		return nil, err
+		return err
 	}
 	nameOf := func(model string) string { return model }
 	if apart {
 		nameOf = func(model string) string { return trials[0].folder + "/" + model }
 	}
-	var list []Threshold
-	for _, metric := range slices.Sorted(maps.Keys(e.Thresholds)) {
+	r.Untold = e.Thresholds.Untold
+	for _, metric := range config.Metrics() {
 		chosen, err := metricsOf([]string{metric})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, limit := range e.Thresholds[metric] {
+		for _, limit := range e.Thresholds.Of(metric) {
 			for _, workload := range workloads {
 				of := func(model string) []trial {
 					return slices.DeleteFunc(only(trials, workload), func(t trial) bool {
-						return t.model != nameOf(model) || math.IsNaN(chosen[0].of(t.figures))
+						return t.model != nameOf(model) || math.IsNaN(chosen[0].of(t))
 					})
 				}
 				t := newThreshold(chosen[0], limit, of)
 				t.Workload = workload
-				list = append(list, t)
+				r.Thresholds = append(r.Thresholds, t)
 			}
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // experimentOf reads the experiment file of a run. It returns nil if the file
@@ -109,7 +108,7 @@ func experimentOf(run *runs.Run) (*config.Experiment, error) {
 
 // newThreshold checks a threshold against the trials of a workload. The
 // function of returns the trials of a model that have a value of the metric.
-func newThreshold(m Metric, limit config.Threshold, of func(model string) []trial) Threshold {
+func newThreshold(m metric, limit config.Threshold, of func(model string) []trial) Threshold {
 	t := Threshold{
 		Metric: m.Name, Text: limit.Text, Limit: limit.Limit, below: limit.Below,
 		Value: Number(math.NaN()), CI95: Interval{math.Inf(-1), math.Inf(1)}, Verdict: Untold,
@@ -119,7 +118,7 @@ func newThreshold(m Metric, limit config.Threshold, of func(model string) []tria
 	case limit.Other == "":
 		t.Figure, t.unit = limit.Model, unitOf(m.Unit)
 		if len(bs) > 0 {
-			e := stats.Median(valuesOf(m, bs))
+			e := stats.Median(valuesOf(m, distinct(bs)))
 			t.Value, t.CI95, t.Runs = Number(e.Value), Interval{e.Lo, e.Hi}, e.N
 		}
 	case m.Unit == "s":
@@ -128,11 +127,8 @@ func newThreshold(m Metric, limit config.Threshold, of func(model string) []tria
 		t.Figure, t.unit = limit.Model+" - "+limit.Other, " points"
 	}
 	if limit.Other != "" && len(as) > 0 && len(bs) > 0 {
-		p := newPair(m, as, bs, &warnings{})
-		t.Value, t.CI95, t.Runs = p.DiffPct, p.CI95Pct, p.Runs
-		if m.Unit == "s" {
-			t.Value, t.CI95 = 1+t.Value/100, Interval{1 + t.CI95[0]/100, 1 + t.CI95[1]/100}
-		}
+		p, c := newPair(m, as, bs, &warnings{})
+		t.Value, t.CI95, t.Runs = Number(c.Value), Interval{c.Lo, c.Hi}, p.Runs
 	}
 	within, beyond := t.CI95[1] < t.Limit, t.CI95[0] >= t.Limit
 	if !t.below {
@@ -148,15 +144,27 @@ func newThreshold(m Metric, limit config.Threshold, of func(model string) []tria
 	return t
 }
 
-// Misses returns how many of the thresholds are missed, which decides the exit
-// code of heddle.
-func Misses(list []Threshold) (missed int) {
+// Unmet returns an error if a threshold is missed, or is untold and untold is
+// not config.UntoldPass. The error says how many are.
+func Unmet(list []Threshold, untold string) error {
+	count := map[Verdict]int{}
 	for _, t := range list {
-		if t.Verdict == Missed {
-			missed++
-		}
+		count[t.Verdict]++
 	}
-	return missed
+	if untold == config.UntoldPass {
+		count[Untold] = 0
+	}
+	const hint = "; more repeats may tell, and 'untold: pass' among the thresholds lets them pass"
+	switch missed, untold := count[Missed], count[Untold]; {
+	case missed == 0 && untold == 0:
+		return nil
+	case untold == 0:
+		return fmt.Errorf("%d of %d thresholds missed", missed, len(list))
+	case missed == 0:
+		return fmt.Errorf("%d of %d thresholds untold%s", untold, len(list), hint)
+	default:
+		return fmt.Errorf("%d of %d thresholds missed, and %d untold%s", missed, len(list), untold, hint)
+	}
 }
 
 // WriteThresholds prints a row for each threshold and workload.

@@ -7,16 +7,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 )
 
-// What a threshold may be about is what this package compares.
+// What a threshold may be about is a metric, in the metric's unit.
 func TestThresholdMetrics(t *testing.T) {
 	units := map[string]string{}
-	for _, m := range Metrics() {
-		units[m.Name] = m.Unit
+	for _, m := range measure.Metrics() {
+		if _, limited := config.MetricUnits()[m.Name]; limited {
+			units[m.Name] = m.Unit
+		}
 	}
 	if diff := cmp.Diff(units, config.MetricUnits()); diff != "" {
-		t.Errorf("units of metrics here and in package config (-here +config):\n%s", diff)
+		t.Errorf("units of metrics in package measure and in package config (-measure +config):\n%s", diff)
 	}
 }
 
@@ -26,10 +29,10 @@ func TestThresholds(t *testing.T) {
 	var trials []trial
 	for repeat := range 6 {
 		yarn := 100e3 + 1e3*float64(repeat)
-		for model, f := range map[string]figures{
-			"yarn": {makespanMs: yarn, placed: 10, cacheLocal: 1 + int64(repeat%2)},
-			"fifo": {makespanMs: yarn * (0.8 + 0.02*float64(repeat)), placed: 10},
-			"acl":  {makespanMs: yarn * (0.95 + 0.02*float64(repeat)), placed: 10, cacheLocal: 4},
+		for model, f := range map[string][]*measure.Figures{
+			"yarn": made10(yarn, 1+repeat%2),
+			"fifo": made10(yarn*(0.8+0.02*float64(repeat)), 0),
+			"acl":  made10(yarn*(0.95+0.02*float64(repeat)), 4),
 		} {
 			trials = append(trials, trial{repeat: repeat + 1, model: model, figures: f})
 		}
@@ -67,9 +70,9 @@ func TestThresholds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := newThreshold(metric[0], e.Thresholds[c.metric][0], func(model string) (of []trial) {
+		got := newThreshold(metric[0], e.Thresholds.Of(c.metric)[0], func(model string) (of []trial) {
 			for _, x := range trials {
-				if x.model == model && x.repeat <= c.repeats && metric[0].of(x.figures) >= 0 {
+				if x.model == model && x.repeat <= c.repeats && metric[0].of(x) >= 0 {
 					of = append(of, x)
 				}
 			}

@@ -1,0 +1,95 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/harness/measure"
+	"heddle/harness/stats"
+)
+
+// Two trials with one schedule are one observation, however often it was made: the
+// same tasks ran on the same nodes at the same times. Simulated repeats can be like
+// this, and so can copies of a run folder. All statistics count them once.
+
+// digestOf returns the digest of a trial's schedule, "" if the schedule is not known.
+func digestOf(m *measure.Figures) string {
+	if strings.Trim(m.ScheduleDigest, "0") == "" {
+		return ""
+	}
+	return m.ScheduleDigest
+}
+
+// joinDigests returns the digest of several workloads' trials together. The order of
+// the list makes no difference.
+func joinDigests(list []string) string {
+	if slices.ContainsFunc(list, func(d string) bool { return strings.HasSuffix(d, " ") }) {
+		return "" // one of them is not known
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// schedule identifies the schedule of a trial among those of a comparison.
+type schedule struct{ model, workload, digest string }
+
+func (t *trial) schedule() schedule { return schedule{t.model, t.workload, t.digest} }
+
+// distinct returns the first trial of each schedule. Trials whose schedule is not
+// known are all kept.
+func distinct(trials []trial) []trial {
+	seen := map[schedule]bool{}
+	var list []trial
+	for _, t := range trials {
+		if t.digest == "" || !seen[t.schedule()] {
+			seen[t.schedule()] = true
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// distinctPairs returns the pairs of pairsOf that have no schedule in common with a
+// pair before. The result again counts the trials of the others.
+func distinctPairs(as, bs []trial) (a, b []trial, again int) {
+	allA, allB := pairsOf(as, bs)
+	seen := map[schedule]bool{}
+	for i := range allA {
+		x, y := allA[i].schedule(), allB[i].schedule()
+		if x.digest != "" && seen[x] || y.digest != "" && seen[y] {
+			again += 2
+			continue
+		}
+		seen[x], seen[y] = true, true
+		a, b = append(a, allA[i]), append(b, allB[i])
+	}
+	return a, b, again
+}
+
+// equalSchedules returns a warning for each model and workload with trials that are
+// counted once, since their schedules are equal.
+func equalSchedules(trials []trial) []string {
+	var list []string
+	for _, model := range modelsOf(trials) {
+		all := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.model != model })
+		workloads := mapped(all, func(t trial) string { return t.workload })
+		slices.Sort(workloads)
+		for _, w := range slices.Compact(workloads) {
+			of := only(all, w)
+			n := len(distinct(of))
+			if n == len(of) {
+				continue
+			}
+			text := fmt.Sprintf("%s under %s: %d trials have only %d different schedules, by their digests, and count as %d repeats", w, model, len(of), n, n)
+			if n == 1 {
+				text = fmt.Sprintf("%s under %s: %d trials have one and the same schedule, by its digest, and count as 1 repeat", w, model, len(of))
+			}
+			if n < stats.MinRanks {
+				text += fmt.Sprintf("; an interval of a median needs %d", stats.MinRanks)
+			}
+			list = append(list, text)
+		}
+	}
+	return list
+}
