@@ -282,6 +282,29 @@ func TestWithoutHistory(t *testing.T) {
 	})
 }
 
+// TestHistoryOfKilledJob has a job killed long before the capture ends: the capture
+// does not wait once more for a history that nobody wrote.
+func TestHistoryOfKilledJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, yarntest.Workers(1, 2, 1024, 8), nil)
+		c.late = time.Hour
+		s := c.start()
+		killed := c.submit(yarntest.Job{Name: "killed", Run: lasting(time.Hour)}, "r1n1")
+		<-time.After(5 * time.Second)
+		c.must(c.clients.RM.KillApp(t.Context(), appOf(killed)))
+		c.waitForOutcome(s, killed)
+		<-time.After(50 * time.Second)
+		began := time.Now()
+		got := c.stop(t.Context(), s)
+		if took := time.Since(began); took > 12*time.Second {
+			t.Errorf("the end took %v, want about 10 s: the job had been killed 50 s before", took)
+		}
+		if len(got.Jobs) != 1 || got.Jobs[0].Outcome != traces.Killed || !strings.Contains(strings.Join(got.Warnings, " "), string(killed)+": no history after") {
+			t.Errorf("jobs %+v, warnings %q", got.Jobs, got.Warnings)
+		}
+	})
+}
+
 // TestKilled takes the folder of a capture under way, as a kill leaves it: all
 // but the last second is in the part, Repair adds the history of what has ended,
 // and the part can be read cut off at any byte.

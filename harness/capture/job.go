@@ -32,6 +32,8 @@ type jobRecord struct {
 	lost  bool          // YARN has not listed the job for lostAfter, so how it ended is not known
 	since traces.Time   // time from which YARN did not list the job; 0 if it was in the last list
 	ended chan struct{} // channel that is closed when the job is over or lost
+	// endedAt is the time when ended was closed.
+	endedAt time.Time
 
 	conf    yarn.Conf
 	hosts   [][]string       // hosts that each map's split names, as the ApplicationMaster read them
@@ -200,7 +202,8 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 	case !j.launched():
 		s.warnf("%s ended before an ApplicationMaster ran, so it has no history", j.id)
 	default:
-		patience, cancel := context.WithTimeout(ctx, historyPatience)
+		limit := j.historyPatience()
+		patience, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		var last error
 		err := until(patience, 200*time.Millisecond, func() (bool, error) {
@@ -214,9 +217,20 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 		if err == nil || ctx.Err() != nil && ctx == s.life { // either finish has written the events, or the capture is being stopped: then Stop writes them
 			return
 		}
-		s.warnf("%s: no history after %v: %v", j.id, historyPatience, last)
+		s.warnf("%s: no history after %v: %v", j.id, limit, last)
 	}
 	s.finish(j, h) // no history file was found, so the argument h is empty
+}
+
+// historyPatience returns how long to wait from now for the job's history file. The
+// ApplicationMaster of a job that did not succeed may have been killed before it could
+// write one, so the time since the job's end counts.
+func (j *jobRecord) historyPatience() time.Duration {
+	const least = 5 * time.Second
+	if j.app.FinalStatus == "SUCCEEDED" {
+		return historyPatience
+	}
+	return max(least, historyPatience-time.Since(j.endedAt).Round(time.Second))
 }
 
 // finish writes a job's events to a file of its own and drops the job from memory.

@@ -48,7 +48,7 @@ func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 		}
 		j.since = 0
 		if j.app = app; app.Ended() {
-			j.over = true
+			j.over, j.endedAt = true, time.Now()
 			close(j.ended)
 			s.record(s.joiner.finished(j))
 		}
@@ -90,7 +90,7 @@ func (s *Session) noteUnlisted(now traces.Time, j *jobRecord) {
 	if time.Duration(now-j.since) < lostAfter {
 		return
 	}
-	j.lost = true
+	j.lost, j.endedAt = true, time.Now()
 	close(j.ended)
 	s.warn(fmt.Sprintf("%s: the ResourceManager has not listed it for %v, as after a restart without recovery, so how it ended is not known", j.id, lostAfter))
 }

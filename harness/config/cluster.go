@@ -14,7 +14,9 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"heddle/harness/internal/units"
 )
@@ -61,6 +63,10 @@ type Cluster struct {
 	// Machines describes the cluster's nodes, for simulations of experiments on
 	// this cluster. nil means that there is no description.
 	Machines *Machines `yaml:"machines,omitempty"`
+	// Cgroup is the control group of this machine that all processes of the
+	// cluster are in, such as heddle/lab. It is empty for a cluster with machines
+	// of its own.
+	Cgroup string `yaml:"cgroup,omitempty"`
 	// Faults contains the commands that carry out the faults of an experiment,
 	// such as stopping a node. nil means that no faults can be injected on this
 	// cluster.
@@ -197,12 +203,18 @@ func (c *Cluster) problems() problems {
 	if c.User == "" {
 		p.addf("user", "empty, and this process has no user name; want a Hadoop user")
 	}
+	if c.Cgroup != "" && !filepath.IsLocal(c.Cgroup) {
+		p.addf("cgroup", "%q: want a path below the mount of each controller, such as heddle/lab", blot(c.Cgroup))
+	}
+	printable(&p, "name", c.Name)
+	printable(&p, "user", c.User)
 	if c.Security != "" {
 		oneOf(&p, "security", c.Security, SecuritySimple, SecurityKerberos)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Hosts)) {
 		address := c.Hosts[name]
-		if address == "" || strings.ContainsAny(address, "/ ") {
+		printable(&p, "hosts."+name, name)
+		if address == "" || strings.ContainsAny(address, "/ ") || unprintable(address) {
 			p.addf("hosts."+name, "%q: want an address without port, such as 10.0.0.7", address)
 		}
 	}
@@ -215,6 +227,7 @@ func (c *Cluster) problems() problems {
 			p.addf(path+".node", "two agents for node %s", a.Node)
 		}
 		nodes[a.Node] = true
+		printable(&p, path+".node", a.Node)
 		webAddress(&p, path+".url", a.URL, "http://node:9177")
 		if a.TokenFile == "" {
 			p.addf(path, "no tokenFile; want the path of a file with the agent's token")
@@ -241,12 +254,31 @@ func webAddress(p *problems, path, address, example string) {
 		p.addf(path, "%q: want an address without user and password", blot(address))
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
 		p.addf(path, "%q: want an address without a path, such as %s", blot(address), example)
+	case u.Port() != "" && !isPort(u.Port()):
+		p.addf(path, "%q: want a port from 1 to 65535", blot(address))
 	}
+}
+
+func isPort(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n >= 1 && n <= 65535
+}
+
+// printable reports a name with characters that a terminal or a file would obey,
+// such as a line's end.
+func printable(p *problems, path, name string) {
+	if unprintable(name) {
+		p.addf(path, "%q: want a name without control characters", name)
+	}
+}
+
+func unprintable(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 func isHostPort(text string) bool {
 	host, port, err := net.SplitHostPort(text)
-	return err == nil && host != "" && port != "" && !strings.ContainsAny(text, "/@ ")
+	return err == nil && host != "" && isPort(port) && !strings.ContainsAny(text, "/@ ") && !unprintable(text)
 }
 
 // Supported returns an error if the cluster uses something that this version of

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"heddle/harness/internal/nearest"
 	"heddle/harness/internal/units"
+	"heddle/harness/nearest"
 	"heddle/harness/sched"
 )
 
@@ -46,7 +46,8 @@ type Experiment struct {
 	// counted from 0.
 	Seed uint64 `yaml:"seed"`
 	// Actuator says how a scheduler model's decisions take effect on the
-	// cluster; ActuatorNone by default.
+	// cluster. The default is ActuatorLabels if a model of heddle's decides where
+	// tasks run, and else ActuatorNone.
 	Actuator string `yaml:"actuator"`
 	// Splits says which hosts an ApplicationMaster sees for each split;
 	// SplitsAsSubmitted by default. With SplitsPlan, jobs under the model
@@ -84,8 +85,8 @@ type Experiment struct {
 	// Sampling says how often heddle asks the cluster's daemons for its state.
 	Sampling Sampling `yaml:"sampling"`
 	// Thresholds are limits for what the measured trials show, such as "fifo <
-	// yarn * 1.1". The key is the metric.
-	Thresholds map[string][]Threshold `yaml:"thresholds,omitempty"`
+	// yarn * 1.1", by metric.
+	Thresholds Thresholds `yaml:"thresholds,omitempty"`
 	// Timeout is the longest time that a trial may take; 1h by default, 0 means
 	// no limit.
 	Timeout units.Duration `yaml:"timeout"`
@@ -140,12 +141,14 @@ const maxWarmups = 100
 
 // LoadExperiment reads and checks an experiment file that is to be run. It also
 // returns the file's content. The error, an *Error, lists everything that is
-// wrong, and if nothing is, everything that this version of heddle cannot do.
+// wrong, what this version of heddle cannot do, and traces that are missing.
 func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 	if source, err = read("experiment", file); err != nil {
 		return nil, nil, err
 	}
-	e, err = parseExperiment(file, source, (*Experiment).unsupported)
+	e, err = parseExperiment(file, source, func(e *Experiment) problems {
+		return append(e.unsupported(), e.missingTraces()...)
+	})
 	return e, source, err
 }
 
@@ -157,16 +160,20 @@ func ParseExperiment(file string, data []byte) (*Experiment, error) {
 	return parseExperiment(file, data, func(*Experiment) problems { return nil })
 }
 
-// parseExperiment parses and checks the content of an experiment file. If all
-// of it is valid, it also reports what the function more finds.
+// parseExperiment parses and checks the content of an experiment file. It also
+// reports what the function more finds, unless something else is wrong with the
+// same value. The function is not called if there are too many models.
 func parseExperiment(file string, data []byte, more func(*Experiment) problems) (*Experiment, error) {
 	e := defaultExperiment()
 	if err := decode(file, data, e, func() problems {
 		e.fill(file)
-		if p := e.problems(); len(p) > 0 {
+		p := e.problems()
+		if len(e.Models) > maxTrials {
 			return p
 		}
-		return more(e)
+		return append(p, slices.DeleteFunc(more(e), func(x Problem) bool {
+			return slices.ContainsFunc(p, func(y Problem) bool { return within(x.Path, y.Path) || within(y.Path, x.Path) })
+		})...)
 	}); err != nil {
 		return nil, err
 	}
@@ -178,13 +185,14 @@ func parseExperiment(file string, data []byte, more func(*Experiment) problems) 
 func defaultExperiment() *Experiment {
 	return &Experiment{
 		Cluster: "lab", Models: []Model{{Model: ModelYARN}}, Repeats: 1, Seed: 1,
-		Actuator: ActuatorNone, Splits: SplitsAsSubmitted, ColdReads: true,
+		Splits: SplitsAsSubmitted, ColdReads: true,
 		Sampling: Sampling{
 			Locations: units.Duration(time.Second),
 			RM:        units.Duration(200 * time.Millisecond),
 			Agents:    units.Duration(time.Second),
 		},
-		Timeout: units.Duration(time.Hour),
+		Thresholds: Thresholds{Untold: UntoldFail},
+		Timeout:    units.Duration(time.Hour),
 	}
 }
 
@@ -199,6 +207,12 @@ func (e *Experiment) fill(file string) {
 	}
 	for i := range e.Models {
 		e.Models[i].fill(e, file)
+	}
+	if e.Actuator == "" {
+		e.Actuator = ActuatorNone
+		if slices.ContainsFunc(e.Models, func(m Model) bool { return m.Model != ModelYARN && m.Splits != SplitsPlan }) {
+			e.Actuator = ActuatorLabels
+		}
 	}
 	for i := range e.Workloads {
 		w := &e.Workloads[i]

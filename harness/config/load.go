@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 
-	"heddle/harness/internal/nearest"
+	"heddle/harness/nearest"
 )
 
 // Limits on the size of a cluster or experiment file. They are far above what a
@@ -69,8 +69,8 @@ func decode(file string, data []byte, v any, validate func() problems) error {
 	// Check the values only if all could be read. Otherwise validate would
 	// report as missing what is there and could not be read.
 	if len(d.problems) == 0 {
-		for _, p := range validate() {
-			d.add(d.locate(p))
+		for _, p := range d.byLine(validate()) {
+			d.add(p)
 		}
 	}
 	if d.untold > 0 {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -96,7 +97,8 @@ func TestExamples(t *testing.T) {
 		Sampling: Sampling{
 			Locations: units.Duration(time.Second), RM: units.Duration(200 * time.Millisecond), Agents: units.Duration(time.Second),
 		},
-		Timeout: units.Duration(time.Hour),
+		Thresholds: Thresholds{Untold: UntoldFail},
+		Timeout:    units.Duration(time.Hour),
 	}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("first.yaml (-want +got):\n%s", diff)
@@ -178,6 +180,40 @@ func TestWrittenClusterIsRead(t *testing.T) {
 	}
 }
 
+// TestOnePass: what is wrong with workloads, models and traces is told together,
+// and what follows from a mistake that is told is not.
+func TestOnePass(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(file, []byte(`workloads:
+  - {name: wordcuont, size: 1GiB}
+  - {trace: nothere.tsv}
+models: [yarn, delya, {model: delay, params: {nodeSkip: 3}}, "a b"]
+actuator: labels
+thresholds: {makespan: [delay < delya]}
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := LoadExperiment(file)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{
+		`mine.yaml:2:12: workloads[0].name: unknown workload "wordcuont"`,
+		`mine.yaml:3:13: workloads[1].trace: stat ` + filepath.Join(filepath.Dir(file), "nothere.tsv") + `: no such file or directory; a relative path`,
+		`mine.yaml:4:16: models[1]: no model "delya"; did you mean "delay"?`,
+		`mine.yaml:4:57: models[2].params.nodeSkip: model delay: no parameter "nodeSkip"; did you mean "nodeSkips"?`,
+		`mine.yaml:4:62: models[3]: "a b": want the name of a model`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q in one pass, have\n%v", want, err)
+		}
+	}
+	var all *Error
+	if errors.As(err, &all); len(all.Problems) != 5 {
+		t.Errorf("%d problems, want 5:\n%v", len(all.Problems), err)
+	}
+}
+
 func TestMissingFile(t *testing.T) {
 	_, _, err := LoadExperiment("testdata/none.yaml")
 	if err == nil || !strings.Contains(err.Error(), "testdata/none.yaml") {
@@ -185,14 +221,34 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
+// TestActuatorByDefault: models of heddle's decide by labels unless the file says
+// otherwise, since they would have no effect; YARN and plans of splits need none.
+func TestActuatorByDefault(t *testing.T) {
+	for content, want := range map[string]string{
+		"":                                ActuatorNone,
+		"models: [yarn]":                  ActuatorNone,
+		"models: [yarn, delay]":           ActuatorLabels,
+		"models: [planned]\nsplits: plan": ActuatorNone,
+		"models: [planned, fifo]\nactuator: none":                                      ActuatorNone,
+		"models: [yarn]\nactuator: labels":                                             ActuatorLabels,
+		"models: [{model: planned, splits: plan}, {model: fifo, splits: asSubmitted}]": ActuatorLabels,
+	} {
+		e, err := ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\n"+content))
+		if err != nil || e.Actuator != want {
+			t.Errorf("%s: %+v, %v; want actuator %s", content, e, err, want)
+		}
+	}
+}
+
 func TestSupported(t *testing.T) {
 	for content, want := range map[string]string{
-		"models: [yarn, delay]":                                            `model "delay" has no effect with actuator none; set actuator: labels`,
-		"models: [nosuch]\nactuator: labels":                               `nosuch`,
-		"models: [delay]\nsplits: plan":                                    `model "delay" makes no plan of splits`,
-		"models: [yarn, {label: cached, model: yarn, splits: cachedOnly}]": "",
+		"models: [yarn, delay]\nactuator: none":                                                     `model "delay" has no effect with actuator none; set actuator: labels`,
+		"models: [nosuch]\nactuator: labels":                                                        `nosuch`,
+		"models: [delay]\nsplits: plan":                                                             `model "delay" makes no plan of splits`,
+		"models: [yarn, {label: cached, model: yarn, splits: cachedOnly}]":                          "",
 		"actuator: labels\nmodels: [delay, {label: patient, model: delay, params: {nodeSkips: 9}}]": "",
 		"actuator: labels\nmodels: [{label: wrong, model: delay, params: {patience: \"9\"}}]":       "patience",
+		"models: [yarn, delay]":                                                                     "",
 		"models: [yarn, delay]\nactuator: labels":                                                   "",
 		"actuator: labels": "",
 	} {

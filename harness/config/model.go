@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"heddle/harness/internal/nearest"
+	"heddle/harness/nearest"
 	"heddle/harness/sched"
 )
 
@@ -74,6 +74,15 @@ func (e *Experiment) modelProblems(p *problems) {
 	}
 }
 
+// ModelNames returns the names that Model.Model may have.
+func ModelNames() []string {
+	names := []string{ModelYARN}
+	for _, info := range sched.List() {
+		names = append(names, info.Name)
+	}
+	return names
+}
+
 // Scheduler returns a new scheduler model, or nil if the cluster's own
 // scheduler decides. Its random numbers come from seed, unless Params contains
 // a seed.
@@ -82,6 +91,10 @@ func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 		return nil, nil
 	}
 	params := sched.Params{}
+	known := ModelNames()
+	if !slices.Contains(known, m.Model) {
+		return nil, fmt.Errorf("no model %q; %s", m.Model, nearest.Hint(m.Model, known))
+	}
 	for _, info := range sched.List() {
 		if info.Name == m.Model && slices.ContainsFunc(info.Params, func(p sched.Param) bool { return p.Name == "seed" }) {
 			params["seed"] = strconv.FormatUint(seed%math.MaxInt64, 10)

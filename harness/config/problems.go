@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -74,6 +76,22 @@ type problems []Problem
 
 func (p *problems) addf(path, format string, args ...any) {
 	*p = append(*p, Problem{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// within reports whether the value at a path is the one at another path, or a
+// part of that.
+func within(path, outer string) bool {
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// byLine sets the line of each mistake and sorts them by it.
+func (d *decoder) byLine(p problems) problems {
+	for i := range p {
+		p[i] = d.locate(p[i])
+	}
+	slices.SortStableFunc(p, func(a, b Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+	return p
 }
 
 // err returns the mistakes found so far as an *Error, nil if there are none.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"heddle/harness/internal/units"
-	"heddle/harness/sched"
 	"heddle/hibench"
 )
 
@@ -43,10 +42,7 @@ type keyDoc struct {
 
 func experimentKeys() map[string]keyDoc {
 	splits := []string{SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan}
-	models := []string{ModelYARN}
-	for _, info := range sched.List() {
-		models = append(models, info.Name)
-	}
+	models := ModelNames()
 	return map[string]keyDoc{
 		"name":                 {text: "Part of the run folder's name; by default the file's name without its ending."},
 		"cluster":              {text: "The name of a lab, or the path of a cluster file, which starts from this file's folder."},
@@ -87,7 +83,7 @@ func experimentKeys() map[string]keyDoc {
 		"warmups":              {text: "Trials before the first measured one, which no figure counts.", bounds: [2]float64{0, maxWarmups}},
 		"order":                {text: "The order of the models within a repeat; random by default.", values: []string{OrderRandom, OrderAsListed}},
 		"seed":                 {text: "Decides the order of models and all other random choices.", bounds: [2]float64{0, 1<<64 - 1}},
-		"actuator":             {text: "How decisions take effect: none leaves them to the cluster's scheduler, labels moves nodes into a job's label.", values: []string{ActuatorNone, ActuatorLabels}},
+		"actuator":             {text: "How decisions take effect: none leaves them to the cluster's scheduler, labels moves nodes into a job's label. Default: labels if a model other than yarn decides, else none.", values: []string{ActuatorNone, ActuatorLabels}},
 		"splits":               {text: "Which hosts an ApplicationMaster sees for each split.", values: splits},
 		"mapSlots":             {text: "Maps that a scheduler model runs on a worker at the same time, at most.", bounds: [2]float64{0, 1000}},
 		"reduceSlots":          {text: "Reduces that a scheduler model runs on a worker at the same time, at most.", bounds: [2]float64{0, 1000}},
@@ -111,10 +107,11 @@ func experimentKeys() map[string]keyDoc {
 		"sampling.rm":          {text: "For ResourceManager and ApplicationMasters."},
 		"sampling.agents":      {text: "For node metrics."},
 		"thresholds":           {text: "What the trials must show, by metric: such as fifo < yarn * 1.1."},
-		"thresholds.makespan":  {text: "From the first submission to the last end of a job, in s."}, "thresholds.jobCompletion": {text: "Mean time of a job, in s."},
+		"thresholds.untold":    {text: "Whether a check fails if the trials are too few to tell: fail, or pass.", values: []string{UntoldFail, UntoldPass}},
+		"thresholds.makespan":  {text: "From the first submission to the last end of a job, in s."}, "thresholds.jobCompletion": {text: "Mean time of a job that succeeded, in s."},
 		"thresholds.mapDuration": {text: "Mean time of a map, in s."}, "thresholds.reduceDuration": {text: "Mean time of a reduce, in s."},
 		"thresholds.cacheLocal": {text: "Share of maps whose block was cached on their node, in %."}, "thresholds.nodeLocal": {text: "Share of maps whose block was on their node, in %."},
-		"timeout": {text: "Limit of one trial; 0 for none."},
+		"timeout": {text: "Limit of one trial; 0 for none."}, "workloads.jobFailures": {text: "What happens when a job fails: count counts the job and goes on with the trial; end ends the trial. A trace counts by default, other workloads end.", values: []string{JobFailuresCount, JobFailuresEnd}},
 	}
 }
 
@@ -156,6 +153,7 @@ func clusterKeys() map[string]keyDoc {
 		"machines.nodeExpiry":  {text: "How long a node may be silent before it counts as lost; 10m by default."},
 		"machines.scheduler":   {text: "YARN's scheduler.", values: []string{"capacity", "fair"}},
 		"machines.async":       {text: "The capacity scheduler allocates without waiting for heartbeats."},
+		"cgroup":               {text: "The control group of this machine that all processes of the cluster are in, such as heddle/lab, if it runs here."},
 		"faults":               {text: "The commands that carry out faults, run without a shell: {node} is the node's name."},
 		"faults.nodeDown":      {text: "Takes a node down."},
 		"faults.nodeUp":        {text: "Brings a node back; must do no harm to one that runs."},
@@ -233,13 +231,6 @@ func typeOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 		}
 		return s
 	case reflect.Map:
-		if path == "thresholds" {
-			properties := object{}
-			for _, metric := range slices.Sorted(maps.Keys(metricUnits)) {
-				properties[metric] = schemaOf(zero(), join(path, metric), docs)
-			}
-			return object{"type": "object", "properties": properties, "additionalProperties": false}
-		}
 		return object{"type": "object", "additionalProperties": schemaOf(zero(), join(path, "*"), docs)}
 	case reflect.Slice:
 		element := typeOf(zero(), path, docs)

@@ -7,12 +7,63 @@ import (
 	"strconv"
 	"strings"
 
-	"heddle/harness/internal/nearest"
+	"heddle/harness/nearest"
 )
 
+// Thresholds are the thresholds of an experiment. There is a list for each
+// metric of "heddle compare".
+type Thresholds struct {
+	Makespan       []Threshold `yaml:"makespan,omitempty"`
+	JobCompletion  []Threshold `yaml:"jobCompletion,omitempty"`
+	CacheLocal     []Threshold `yaml:"cacheLocal,omitempty"`
+	NodeLocal      []Threshold `yaml:"nodeLocal,omitempty"`
+	MapDuration    []Threshold `yaml:"mapDuration,omitempty"`
+	ReduceDuration []Threshold `yaml:"reduceDuration,omitempty"`
+	// Untold says whether a check fails if the trials do not show on which side
+	// of a limit the value is: UntoldFail, the default, or UntoldPass.
+	Untold string `yaml:"untold,omitempty"`
+}
+
+// Values of Thresholds.Untold.
+const (
+	UntoldFail = "fail"
+	UntoldPass = "pass"
+)
+
+// Of returns the thresholds for a metric.
+func (t *Thresholds) Of(metric string) []Threshold {
+	switch metric {
+	case "makespan":
+		return t.Makespan
+	case "jobCompletion":
+		return t.JobCompletion
+	case "cacheLocal":
+		return t.CacheLocal
+	case "nodeLocal":
+		return t.NodeLocal
+	case "mapDuration":
+		return t.MapDuration
+	case "reduceDuration":
+		return t.ReduceDuration
+	}
+	return nil
+}
+
+// Metrics returns the metrics that thresholds may be about, by name.
+func Metrics() []string { return slices.Sorted(maps.Keys(metricUnits)) }
+
+// Len returns the number of thresholds.
+func (t *Thresholds) Len() int {
+	n := 0
+	for metric := range metricUnits {
+		n += len(t.Of(metric))
+	}
+	return n
+}
+
 // Threshold is a limit for what the trials of one scheduler model show, such as
-// "fifo < yarn * 1.1". It is about one metric, such as the completion time; the
-// metric is the key in Experiment.Thresholds.
+// "fifo < yarn * 1.1". It is about one metric, such as the completion time; see
+// Thresholds.
 type Threshold struct {
 	// Text is the threshold as written in the experiment file.
 	Text string
@@ -90,7 +141,8 @@ func (t *Threshold) UnmarshalText(data []byte) error {
 // fillThresholds sets the factor of thresholds about times to 1 where the
 // experiment file gives none.
 func (e *Experiment) fillThresholds() {
-	for metric, list := range e.Thresholds {
+	for _, metric := range Metrics() {
+		list := e.Thresholds.Of(metric)
 		for i := range list {
 			if t := &list[i]; metricUnits[metric] == "s" && t.Other != "" && t.operator == "" {
 				t.Limit = 1
@@ -105,24 +157,16 @@ func (e *Experiment) thresholdProblems(p *problems) {
 	for _, m := range e.Models {
 		models, known[m.Label] = append(models, m.Label), true
 	}
-	all := 0
-	for _, list := range e.Thresholds {
-		all += len(list)
-	}
-	if all > maxThresholds {
+	oneOf(p, "thresholds.untold", e.Thresholds.Untold, UntoldFail, UntoldPass)
+	if all := e.Thresholds.Len(); all > maxThresholds {
 		p.addf("thresholds", "%d thresholds; want at most %d", all, maxThresholds)
 		return
 	}
-	for _, metric := range slices.Sorted(maps.Keys(e.Thresholds)) {
-		path := "thresholds." + metric
-		unit, ok := metricUnits[metric]
-		if !ok {
-			p.addf(path, "unknown metric %q; %s", metric, nearest.Hint(metric, slices.Sorted(maps.Keys(metricUnits))))
-			continue
-		}
-		for i := range e.Thresholds[metric] {
-			t, path := &e.Thresholds[metric][i], fmt.Sprintf("%s[%d]", path, i)
-			t.problems(p, path, metric, unit)
+	for _, metric := range Metrics() {
+		list := e.Thresholds.Of(metric)
+		for i := range list {
+			t, path := &list[i], fmt.Sprintf("thresholds.%s[%d]", metric, i)
+			t.problems(p, path, metric, metricUnits[metric])
 			for _, model := range []string{t.Model, t.Other} {
 				if !known[model] {
 					p.addf(path, "%q: the experiment has no model labelled %q; %s", t.Text, model, nearest.Hint(model, models))

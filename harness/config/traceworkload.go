@@ -1,7 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,6 +65,20 @@ func traceLabel(path string) string {
 		name = strings.TrimSuffix(name, end)
 	}
 	return labelText(name)
+}
+
+// missingTraces returns the traces that cannot be found.
+func (e *Experiment) missingTraces() problems {
+	var p problems
+	for i, w := range e.Workloads {
+		if w.Trace == "" {
+			continue
+		}
+		if _, err := os.Stat(w.Trace); err != nil {
+			p.addf(fmt.Sprintf("workloads[%d].trace", i), "%v; a relative path starts from the folder of this file", err)
+		}
+	}
+	return p
 }
 
 // traceProblems adds what is wrong with an entry that names a trace. The file

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -8,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"heddle/harness/internal/nearest"
 	"heddle/harness/internal/units"
+	"heddle/harness/nearest"
 	"heddle/hibench"
 )
 
@@ -51,6 +52,10 @@ type Workload struct {
 	// nothing of them. If there are none, each queue is a pool. A trace workload
 	// has the pools, or else the queues, of its trace.
 	Pools []string `yaml:"pools,omitempty"`
+	// JobFailures says what becomes of a trial if one of the workload's jobs fails:
+	// JobFailuresCount or JobFailuresEnd. The default is JobFailuresCount for a
+	// trace workload, which has many jobs, and JobFailuresEnd for others.
+	JobFailures string `yaml:"jobFailures,omitempty"`
 
 	// CPU is the CPU time of synthetic tasks for each MiB that they take in. It is
 	// 0 by default for a streaming workload, and 20ms for jobs of a trace, where it
@@ -90,6 +95,25 @@ type Workload struct {
 	Priorities map[string]int    `yaml:"priorities,omitempty"`
 }
 
+// Values of Workload.JobFailures.
+const (
+	JobFailuresCount = "count" // the trial goes on; its result counts and names the jobs that failed
+	JobFailuresEnd   = "end"   // the trial fails, and its other jobs are killed
+)
+
+// CountsFailures reports whether a trial goes on if one of the workload's jobs
+// fails.
+func (w Workload) CountsFailures() bool {
+	return cmp.Or(w.JobFailures, defaultJobFailures(w.Name)) == JobFailuresCount
+}
+
+func defaultJobFailures(name string) string {
+	if name == WorkloadTrace {
+		return JobFailuresCount
+	}
+	return JobFailuresEnd
+}
+
 // Pool returns the name of the pool of the workload's job number i, counted from
 // 0; "" means that its queue is its pool.
 func (w Workload) Pool(i int) string {
@@ -101,8 +125,8 @@ func (w Workload) Pool(i int) string {
 
 // workloadKind is what an experiment file may say of workloads of one kind.
 type workloadKind struct {
-	// keys are the keys that an entry of this kind may have besides name,
-	// label, settings, jobs and pools, which all kinds have.
+	// keys are the keys that an entry of this kind may have besides
+	// commonKeys, which all kinds have.
 	keys []string
 	// check adds what is wrong with the values of an entry of this kind.
 	check func(w Workload, p *problems, path string)
@@ -146,6 +170,9 @@ func (w Workload) problems(p *problems, path string) {
 	if w.Jobs < 0 || w.Jobs > 100 {
 		p.addf(path+".jobs", "%d: want 1 to 100", w.Jobs)
 	}
+	if w.JobFailures != "" {
+		oneOf(p, path+".jobFailures", w.JobFailures, JobFailuresCount, JobFailuresEnd)
+	}
 	good := len(*p)
 	for _, key := range w.keys() {
 		if !slices.Contains(commonKeys, key) && !slices.Contains(kind.keys, key) {
@@ -158,7 +185,7 @@ func (w Workload) problems(p *problems, path string) {
 }
 
 // commonKeys are the keys that entries of all kinds of workloads may have.
-var commonKeys = []string{"name", "label", "settings", "jobs", "pools"}
+var commonKeys = []string{"name", "label", "settings", "jobs", "pools", "jobFailures"}
 
 // keys returns the names of the keys that have a value, in the order of their
 // fields.

@@ -395,7 +395,7 @@ func (c *inputCache) remove(ctx context.Context, wait bool) error {
 // cachePoolPrefix is how the names of heddle's HDFS cache pools start.
 const cachePoolPrefix = "heddle-cache"
 
-// removeStalePools removes the HDFS cache pools that killed runs of this host
+// removeStalePools removes the HDFS cache pools that killed runs
 // left behind. The blocks cached by them would distort later measurements.
 func removeStalePools(ctx context.Context, h cacheHDFS) error {
 	pools, err := h.CachePools(ctx)

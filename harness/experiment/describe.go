@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"time"
@@ -56,7 +57,17 @@ func Describe(run *runs.Run) (About, error) {
 		return a, err
 	}
 	e, err := experimentOf(run)
-	if e == nil || err != nil {
+	if err != nil {
+		return a, err
+	}
+	if e == nil { // replays that keep their traces have results and no experiment
+		results, err := Results(run)
+		for _, r := range results {
+			a.add(r.Workload, r.Model)
+		}
+		if errors.Is(err, ErrNoResults) {
+			err = nil
+		}
 		return a, err
 	}
 	for _, t := range e.Trials() {

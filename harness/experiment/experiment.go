@@ -66,6 +66,10 @@ type Options struct {
 	// Settings are values on which results depend, such as the settings of a
 	// local test cluster. The run's manifest (manifest.json) records them.
 	Settings map[string]string
+	// OwnSeeds gives each model of a repeat random numbers of its own in virtual
+	// time, for forecasts of runs on a cluster: there, the trials of a repeat do not
+	// vary alike. Otherwise all models of a repeat have the same random numbers.
+	OwnSeeds bool
 	// Progress is called at each step of a trial, and repeatedly while jobs
 	// run. It may be nil.
 	Progress func(Step)
@@ -85,7 +89,13 @@ type Step struct {
 	// set while a scheduler model decides where their tasks run.
 	Jobs     *capture.Progress
 	Steering *steer.Stats
+	// Simulated is set while a trial is simulated.
+	Simulated *Simulated
 }
+
+// Simulated says how far the simulation of a trial is: how many of its tasks
+// have succeeded.
+type Simulated struct{ Done, Tasks int64 }
 
 // Run carries out an experiment on its clusters and returns the run folder. If
 // a trial fails, the others still run, and the error names the failed one.
@@ -151,6 +161,9 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		return nil, err
 	}
 	m := runs.Manifest{Command: o.Command, World: world, Seed: o.Experiment.Seed, Settings: settings}
+	if world == runs.WorldSimulated {
+		m.Cluster = o.Cluster.Described()
+	}
 	if hadoop != "" {
 		m.Versions = map[string]string{"hadoop": hadoop}
 	}

@@ -381,7 +381,7 @@ func undoLeftFaults(ctx context.Context, c *clients.Clients, tell func(string)) 
 	}
 	for _, name := range notes {
 		if !makerDied(faultsPrefix, name) {
-			tell("another run injects faults on the cluster: " + name)
+			tell("another run injects faults on the cluster: " + name + "; if that has ended, bring its nodes back and remove hdfs " + path.Join(faultsRoot, name))
 			continue
 		}
 		folder := path.Join(faultsRoot, name)

@@ -80,10 +80,10 @@ func TestTraceRefused(t *testing.T) {
 		begin, end []string // of hdfs dfsadmin
 		want       []string // words of the error
 	}{
-		{"queue", `, first: 1, queues: {"*": nosuch}`, "", nil, nil, []string{"one", `queue "nosuch"`, "unknown queue"}},
+		{"queue", `, first: 1, queues: {"*": nosuch}`, "", nil, nil, []string{"one (job_", "nosuch", "unknown queue"}},
 		{"no space for input", ", first: 1", "prepare", []string{"-setSpaceQuota", "1m", dataRoot + "/trace"}, []string{"-clrSpaceQuota", dataRoot + "/trace"}, []string{"write input of", "quota"}},
 		{"read-only", ", first: 1", "prepare", []string{"-safemode", "enter"}, []string{"-safemode", "leave"}, []string{"safe mode"}},
-		{"no space for output", ", first: 1, settings: {mapreduce.reduce.maxattempts: 1}", "run", []string{"-setSpaceQuota", blockQuota, dataRoot + "/trace/output"}, []string{"-clrSpaceQuota", dataRoot + "/trace/output"}, []string{"job one of the trace", "quota"}},
+		{"no space for output", ", first: 1, settings: {mapreduce.reduce.maxattempts: 1}", "run", []string{"-setSpaceQuota", blockQuota, dataRoot + "/trace/output"}, []string{"-clrSpaceQuota", dataRoot + "/trace/output"}, []string{"one (job_", "quota"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := leftInHDFS(t, clients)

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
+	"heddle/traces/printable"
 )
 
 // Forecast says how long a run of an experiment would take and how many repeats
@@ -47,15 +49,11 @@ type Metric struct {
 }
 
 // The times of a trial that a forecast can be about: until its last job ends,
-// and the mean over its jobs.
+// and the mean over its jobs that succeeded.
 var (
 	Makespan       = Metric{"makespan", func(r *Result) float64 { return float64(r.MakespanMs) }}
 	MeanCompletion = Metric{"mean completion", func(r *Result) float64 {
-		sum := 0.0
-		for _, j := range r.Jobs {
-			sum += float64(j.CompletionMs)
-		}
-		return sum / float64(max(1, len(r.Jobs)))
+		return r.Completion().MeanMs()
 	}}
 )
 
@@ -94,7 +92,7 @@ const mostRepeats = 10_000
 // the metric, in percent, that the experiment should show.
 func Expect(e *config.Experiment, like *Finished, metric Metric, tellPct float64) *Forecast {
 	f := &Forecast{TellPct: tellPct, Metric: metric.Name, Tell: []ForecastTell{}, simulated: like.Manifest().World == runs.WorldSimulated}
-	took := trialTimes(like)
+	took, digests := trialTimes(like), scheduleDigests(like)
 	late := map[string]bool{}
 	for _, t := range e.Trials() {
 		all := took[[2]string{t.Workload.Label, t.Model.Label}]
@@ -116,14 +114,21 @@ func Expect(e *config.Experiment, like *Finished, metric Metric, tellPct float64
 	if unknown := slices.DeleteFunc(slices.Clone(f.Trials), func(t ForecastTrial) bool { return t.EstimateMs > 0 }); len(unknown) > 0 {
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %d trials have no estimate, the first is %s: %s has no trial of such a workload", len(unknown), len(f.Trials), unknown[0].Trial, like.Dir))
 	}
+	var jobs measure.Completion
+	for _, r := range like.Results {
+		jobs = jobs.Plus(r.Completion())
+	}
+	if text := jobs.OthersText(); text != "" && metric.Name == MeanCompletion.Name {
+		f.Warnings = append(f.Warnings, like.Dir+": "+text)
+	}
 	for _, w := range e.Workloads {
 		for i, a := range e.Models {
 			for _, b := range e.Models[i+1:] {
-				f.Tell = append(f.Tell, newTell(like, metric, w.Label, a.Label, b.Label, tellPct))
+				f.Tell = append(f.Tell, newTell(like, digests, metric, w.Label, a.Label, b.Label, tellPct))
 			}
 		}
 		if len(e.Models) == 1 {
-			f.Tell = append(f.Tell, newTell(like, metric, w.Label, e.Models[0].Label, "", tellPct))
+			f.Tell = append(f.Tell, newTell(like, digests, metric, w.Label, e.Models[0].Label, "", tellPct))
 		}
 	}
 	return f
@@ -149,15 +154,33 @@ func trialTimes(run *Finished) map[[2]string][]float64 {
 	return took
 }
 
+// scheduleDigests returns, by trial, the digests of the schedules of a simulated run.
+// Trials on a cluster never have the same schedule.
+func scheduleDigests(run *Finished) map[string]string {
+	digests := map[string]string{}
+	for i := range run.Results {
+		if run.Manifest().World != runs.WorldSimulated {
+			break
+		}
+		if f, _, err := run.Figures(&run.Results[i]); err == nil { // without its trace, a trial counts as one of its own
+			digests[run.Results[i].Trial] = f.ScheduleDigest
+		}
+	}
+	return digests
+}
+
 // newTell computes how many repeats show a difference of tellPct percent
 // between the models a and b. It uses the spread between the repeats of an
-// earlier run. An empty b stands for a second run of a.
-func newTell(run *Finished, metric Metric, workload, a, b string, tellPct float64) ForecastTell {
+// earlier run. An empty b stands for a second run of a. Repeats with the same
+// schedule, by their digests, count once.
+func newTell(run *Finished, digests map[string]string, metric Metric, workload, a, b string, tellPct float64) ForecastTell {
 	t := ForecastTell{Workload: workload, A: a, B: b}
 	logs := func(model string) map[int]float64 {
-		of := map[int]float64{}
+		of, seen := map[int]float64{}, map[string]bool{}
 		for _, r := range run.Results {
-			if ms := metric.of(&r); r.Workload == workload && r.Model == model && ms > 0 {
+			digest := digests[r.Trial]
+			if ms := metric.of(&r); r.Workload == workload && r.Model == model && ms > 0 && (digest == "" || !seen[digest]) {
+				seen[digest] = true
 				of[r.Repeat] = math.Log(ms)
 			}
 		}
@@ -204,16 +227,16 @@ func (f *Forecast) WriteText(out io.Writer) error {
 		if t.EstimateMs > 0 {
 			estimate = seconds(t.EstimateMs).String()
 		}
-		fmt.Fprintf(w, "%s\t%s\n", t.Trial, estimate)
+		printable.Fprintf(w, "%s\t%s\n", t.Trial, estimate)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d trials, about %v", len(f.Trials), seconds(f.TotalMs))
+	printable.Fprintf(out, "%d trials, about %v", len(f.Trials), seconds(f.TotalMs))
 	if f.simulated {
 		fmt.Fprint(out, " for the jobs alone: a simulation makes no input and checks no output")
 	}
-	fmt.Fprintf(out, "\n\nrepeats to tell a difference of %g%% in %s, in 8 of 10 runs:\n", f.TellPct, f.Metric)
+	printable.Fprintf(out, "\n\nrepeats to tell a difference of %g%% in %s, in 8 of 10 runs:\n", f.TellPct, f.Metric)
 	fmt.Fprintln(w, "workload\tmodels\tspread of the ratio\tfrom\trepeats\tdifference there\trepeats to tell it")
 	for _, t := range f.Tell {
 		models, spread, from, repeats := t.A+", "+t.B, "?", fmt.Sprintf("%d repeats", t.Pairs), "?"
@@ -227,13 +250,13 @@ func (f *Forecast) WriteText(out io.Writer) error {
 		if t.SeenRepeats > 0 {
 			seen, seenRepeats = fmt.Sprintf("%+.1f%%", t.SeenPct), upTo(t.SeenRepeats)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.Workload, models, spread, from, repeats, seen, seenRepeats)
+		printable.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.Workload, models, spread, from, repeats, seen, seenRepeats)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, text := range f.Warnings {
-		fmt.Fprintln(out, "warning:", text)
+		printable.Fprintln(out, "warning:", text)
 	}
 	return nil
 }

@@ -62,3 +62,76 @@ func TestLeftOutputs(t *testing.T) {
 		t.Errorf("error %v, want that of the listing", err)
 	}
 }
+
+// TestMakerDied tells the names of ended processes from those of processes that
+// live, of which some cannot be seen from here: a machine or container of the same
+// host name has other process ids.
+func TestMakerDied(t *testing.T) {
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := func(host, place string, pid int, start string) string {
+		return fmt.Sprintf("%s%d-%s-00c0ffee", prefixIn(tagPrefix, host, place), pid, start)
+	}
+	here := placeOf(string(boot), namespace)
+	for _, x := range []struct {
+		what, name string
+		died       bool
+	}{
+		{"an ended process of this host", name(host, here, ended.Process.Pid, "1"), true},
+		{"a process whose id is this process's now", name(host, here, os.Getpid(), "1"), true},
+		{"this process", ownName(tagPrefix), false},
+		{"a machine of the same name", name(host, placeOf("0d6a1a4e-3c1b-4b52-8a3b-0f6d0b8f6d11", namespace), ended.Process.Pid, "1"), false},
+		{"a container of the same name", name(host, placeOf(string(boot), "pid:[4026539999]"), ended.Process.Pid, "1"), false},
+		{"another host", name("another.host", here, ended.Process.Pid, "1"), false},
+		{"a name of an earlier version", fmt.Sprintf("heddle-%s-%d-1-00c0ffee", host, ended.Process.Pid), false},
+	} {
+		if got := makerDied(tagPrefix, x.name); got != x.died {
+			t.Errorf("%s: %s: died is %v, want %v", x.what, x.name, got, x.died)
+		}
+	}
+	if long := prefixIn(tagPrefix, strings.Repeat("long", 60), here) + "4194304-99999999999-ffffffff-50000-check"; len(long) > 100 {
+		t.Errorf("%s has %d characters; YARN's tags have 100 at most", long, len(long))
+	}
+}
+
+// makerEnv makes TestMakerElsewhere judge the name in this variable.
+const makerEnv = "HEDDLE_TEST_MAKER"
+
+// TestMakerElsewhere judges the name of this process, which lives, from a PID
+// namespace of its own, as a container on the same machine has.
+func TestMakerElsewhere(t *testing.T) {
+	if name := os.Getenv(makerEnv); name != "" {
+		fmt.Printf("pid %d: died is %v\n", os.Getpid(), makerDied(tagPrefix, name))
+		return
+	}
+	unshare := []string{"unshare", "--pid", "--fork", "--mount-proc"}
+	if os.Getuid() != 0 {
+		unshare = append(unshare, "--user", "--map-root-user")
+	}
+	if out, err := exec.CommandContext(t.Context(), unshare[0], append(unshare[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("no PID namespaces here: %v: %s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), unshare[0], append(unshare[1:], os.Args[0], "-test.run=^TestMakerElsewhere$")...)
+	cmd.Env = append(os.Environ(), makerEnv+"="+ownName(tagPrefix))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if !strings.Contains(string(out), "pid 1: died is false") {
+		t.Errorf("from another PID namespace of this host: %s; want pid 1: died is false", out)
+	}
+}

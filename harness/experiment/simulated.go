@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/internal/units"
 	"heddle/harness/replay"
 	"heddle/harness/runs"
+	"heddle/harness/sim/draw"
 	"heddle/harness/workload"
 	"heddle/traces"
 	"heddle/traces/tracefile"
@@ -67,15 +69,26 @@ func (w *simulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 		err = errors.Join(err, terr)
 	}
 	if err == nil {
-		var h traces.Header
-		if h, _, err = workload.Cluster(w.options.Cluster); err == nil {
-			err = refuseNodes(e, h.Cluster.Nodes)
-		}
+		err = w.fits()
 	}
 	if err != nil {
 		err = &config.Error{File: e.Name, Problems: []config.Problem{{Message: "simulate: " + err.Error()}}}
 	}
 	return "", err
+}
+
+// fits returns an error if the described cluster lacks nodes that the experiment
+// names, or cannot hold the workloads.
+func (w *simulatedWorld) fits() error {
+	h, disk, err := workload.Cluster(w.options.Cluster)
+	if err != nil {
+		return err
+	}
+	err = refuseNodes(w.options.Experiment, h.Cluster.Nodes)
+	for _, x := range w.options.Experiment.Workloads {
+		err = errors.Join(err, w.twins[x.Label].Check(disk))
+	}
+	return err
 }
 
 func (w *simulatedWorld) cleanUp(context.Context) error { return nil }
@@ -109,7 +122,11 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 	}
 	disk.CachedReplicas = max(1, e.Cache.Replicas)
 	t.input = w.inputs[t.plan.Workload.Label]
+	for _, f := range twin.Files {
+		inputBytes += f.Bytes
+	}
 	if t.input == nil {
+		t.simulated(fmt.Sprintf("placing the blocks of %s of input", units.Size(inputBytes).Rounded()), 0, 0)
 		events, err := twin.Events(&h.Cluster, disk, e.Seed)
 		if err != nil {
 			return 0, err
@@ -119,27 +136,26 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 		}
 		w.inputs[t.plan.Workload.Label] = t.input
 	}
-	for _, f := range twin.Files {
-		inputBytes += f.Bytes
-	}
 	return inputBytes, nil
 }
 
 func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	e := t.options.Experiment
-	t.say("simulate", "in virtual time")
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
 	model := t.plan.Model
 	model.Splits = e.SplitsOf(t.plan)
 	sorter := tracefile.NewSorter(t.folder.Dir)
 	defer func() { _ = sorter.Close() }() // do not check this error: if closing the sorter fails, only a temporary file remains
-	simulated, header, err := replay.Run(&replay.Config{
-		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
+	c := &replay.Config{
+		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.simulatedSeed(),
 		Change:      replay.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots},
-		Calibration: t.costs, Modelled: true, Work: t.twin.Work(), After: t.twin.After(), Interrupted: ctx.Err,
+		Calibration: t.costs, Modelled: true, Repeats: true, Work: t.twin.Work(), After: t.twin.After(), Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
 		Record: func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
-	})
+	}
+	tasks := c.Tasks()
+	c.Progress = func(done int64) { t.simulated(fmt.Sprintf("%d of %d tasks", done, tasks), done, tasks) }
+	simulated, header, err := replay.Run(c)
 	if err != nil {
 		return result, err
 	}
@@ -155,6 +171,10 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return result, err
 	}
+	result.FailedJobs = failedInSimulation(figures.JobList, names)
+	if err := t.accept(&result); err != nil {
+		return result, err
+	}
 	result.Achieved = t.twin.Achieved(figures.JobList)
 	result.Warnings = append(result.Warnings, t.twin.Warnings...)
 	if t.world.calibration == nil {
@@ -164,6 +184,21 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 		return result, fmt.Errorf("trial took %v of virtual time, longer than its timeout of %v", time.Duration(result.MakespanMs)*time.Millisecond, limit)
 	}
 	return result, nil
+}
+
+// The method simulated says how far the simulation of the trial is.
+func (t *simulatedTrial) simulated(text string, done, tasks int64) {
+	step := t.step
+	step.Doing, step.Text, step.Simulated = "simulate", text, &Simulated{done, tasks}
+	t.options.Progress(step)
+}
+
+// simulatedSeed returns the seed of the trial's random numbers in virtual time.
+func (t *simulatedTrial) simulatedSeed() uint64 {
+	if !t.options.OwnSeeds {
+		return t.seed()
+	}
+	return uint64(draw.Stream(t.seed(), t.plan.Model.Label))
 }
 
 // check has nothing to compare, since simulated jobs write no records.

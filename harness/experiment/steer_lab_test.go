@@ -42,8 +42,7 @@ func TestSteered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := heddlelab.Default()
-	c.Name, c.Executable = "steertest", binary
+	c := labtest.Config("steertest", binary)
 	ctx := t.Context()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -76,7 +75,7 @@ func TestSteered(t *testing.T) {
 		}},
 		{name: "NodeManager killed", happen: func(t *testing.T) {
 			kill(t, l, "r2n1", "nodemanager")
-			<-time.After(20 * time.Second) // it is lost after 15 s
+			<-time.After(20 * time.Second) // longer than the NodeExpiry of labtest.Config
 			start(t, l, "r2n1", "nodemanager")
 		}},
 		{name: "ApplicationMaster killed", happen: killMaster},

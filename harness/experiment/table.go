@@ -64,10 +64,11 @@ func (k *Replays) Close() {
 // Keep writes the results of the replays to a run folder. If Traces is set, it
 // writes their traces too.
 func (k *Replays) Keep(list []replay.Outcome) (*runs.Run, error) {
-	m := runs.Manifest{Command: k.Command, World: runs.WorldSimulated}
+	m := runs.Manifest{Command: k.Command, World: runs.WorldSimulated, Clusters: map[string]map[string]string{}}
 	results := resultsOf(list)
 	for i, r := range results {
 		m.Seed = cmp.Or(m.Seed, list[i].Seed)
+		m.Clusters[r.Workload] = list[i].Cluster()
 		if k.Traces {
 			m.Trials = append(m.Trials, runs.TrialRecord{Name: r.Trial})
 		}
@@ -176,6 +177,26 @@ func workloadOf(path string) string {
 		}
 		return '-'
 	}, name)
+}
+
+// Traces returns the paths of the traces of the run's finished trials.
+func Traces(run *runs.Run) (paths []string) {
+	for _, t := range run.Manifest().Trials {
+		if t.State == runs.TrialDone {
+			paths = append(paths, filepath.Join(run.TrialDir(t.Name), traceFile))
+		}
+	}
+	return paths
+}
+
+// RunOf returns the folder of the run that has the trace at path, or "" if it is
+// the trace of no run.
+func RunOf(path string) string {
+	dir := filepath.Dir(filepath.Dir(filepath.Dir(path)))
+	if run, err := runs.Open(dir); err == nil && slices.Contains(Traces(run), filepath.Clean(path)) {
+		return dir
+	}
+	return ""
 }
 
 func hasTable(run *runs.Run) bool {

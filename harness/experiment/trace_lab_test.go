@@ -32,7 +32,7 @@ func TestTraceOnCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	achieved := map[string]*workload.Achieved{}
-	for world, args := range map[string][]string{"real": {"run"}, "simulated": {"run", "--simulate"}} {
+	for world, args := range map[string][]string{"real": {"run"}, "simulated": {"run", "--simulate", "--cluster", name}} {
 		args = append(args, "--runs", dir, "--run-name", world, file)
 		out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput()
 		if err != nil {

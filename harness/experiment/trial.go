@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"heddle/collectors/node"
 	"heddle/harness/capture"
 	"heddle/harness/clients"
 	"heddle/harness/config"
@@ -125,6 +126,7 @@ type trialRun struct {
 	waits       []time.Duration           // how long each submission waited until node labels were free for it
 	answers     []time.Duration           // for each submission, the time from when it was due until YARN had accepted its job; 0 if its client does not tell
 	jobs        map[string][]*measure.Job // for each YARN tag, what the jobs with this tag did, in the order of their submission
+	failures    []error                   // for each submission, why its job failed; nil if it did not
 }
 
 // Result is the result of a trial. It is stored in the file result.json beside
@@ -143,6 +145,10 @@ type Result struct {
 	// MakespanMs is the time from the first submission of a job to the end of
 	// the last job.
 	MakespanMs int64 `json:"makespanMs"`
+	// OthersCores is how many cores other programs used on average while the jobs
+	// ran, if the cluster runs on this machine. It is nil if it has machines of its
+	// own, or if it was not measured.
+	OthersCores *float64 `json:"othersCores,omitempty"`
 	// Figures are what was computed from the trial's trace, such as locality.
 	// They are set only if the trace is not kept.
 	Figures *measure.Figures `json:"figures,omitempty"`
@@ -164,6 +170,20 @@ type Result struct {
 	// jobs.
 	Reports  []string `json:"hibenchReports,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
+	// FailedJobs names the jobs that failed, in the order of their submission.
+	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
+}
+
+// Completion returns the completion times of the trial's jobs.
+func (r *Result) Completion() measure.Completion {
+	if r.Figures != nil {
+		return r.Figures.Completion()
+	}
+	var c measure.Completion
+	for _, j := range r.Jobs {
+		c.Add(j.Outcome == traces.Succeeded.String(), float64(j.CompletionMs))
+	}
+	return c
 }
 
 // JobResult is the result of one job of a trial.
@@ -206,6 +226,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 	t.submissions = t.runner.Submissions()
 	t.waits = make([]time.Duration, len(t.submissions))
 	t.answers = make([]time.Duration, len(t.submissions))
+	t.failures = make([]error, len(t.submissions))
 	for i := range t.submissions {
 		t.tags = append(t.tags, fmt.Sprintf("%s-%d", tag, i+1))
 	}
@@ -231,6 +252,9 @@ func (t *trialRun) run(ctx context.Context) (Result, error) {
 func (t *trialRun) check(ctx context.Context) (compared []string, err error) {
 	t.say("check", "output")
 	for i, tag := range t.tags {
+		if t.failures[i] != nil {
+			continue
+		}
 		if compared, err = t.runner.Check(ctx, i, tag, t.jobs[tag]); err != nil {
 			return nil, errors.Join(err, t.killTagged(ctx, tag+"-check"))
 		}
@@ -243,6 +267,7 @@ func (t *trialRun) clean() (err error) {
 	for _, tag := range t.tags {
 		err = errors.Join(err, t.runner.Clean(tag))
 	}
+	t.removeStaged()
 	return errors.Join(err, t.dropLinks())
 }
 
@@ -328,7 +353,12 @@ func (t *trialRun) measure(ctx context.Context) (Result, error) {
 		t.say("steer", "all workers: other users' jobs wait until the trial ends (keepNodes would leave them nodes)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
+	others, unmeasured := watchOthers(node.Options{Cgroup: t.cluster.Config.Cgroup})
 	reports, ran := t.runJobs(jobsRun, steering)
+	busy := others.othersUsed(&result)
+	if unmeasured != nil {
+		busy = unmeasured.Error()
+	}
 	if ran != nil {
 		// A Hadoop client process that ends early leaves its YARN application
 		// running, so kill the application.
@@ -351,8 +381,10 @@ func (t *trialRun) measure(ctx context.Context) (Result, error) {
 	for _, app := range stranded {
 		captured.Warnings = append(captured.Warnings, "application "+app+" asks for a label that no node has any more: it waits for ever; kill it")
 	}
-	if warning := t.cache.lookAgain(waiting); warning != "" {
-		captured.Warnings = append(captured.Warnings, warning)
+	for _, warning := range []string{t.cache.lookAgain(waiting), busy} {
+		if warning != "" {
+			captured.Warnings = append(captured.Warnings, warning)
+		}
 	}
 	result.Reports = reports
 	if kept != nil {
@@ -394,7 +426,8 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 }
 
 // runJobs runs the trial's submissions, each at its time. It returns when all
-// have ended or one has failed. The result reports contains the lines of
+// have ended. It also returns when one has failed, unless that is a failed job and
+// the workload counts these. The result reports contains the lines of
 // HiBench's own report, if there are any.
 func (t *trialRun) runJobs(ctx context.Context, steering *steering) (reports []string, err error) {
 	clients, running := errgroup.WithContext(ctx)
@@ -413,6 +446,11 @@ func (t *trialRun) runJobs(ctx context.Context, steering *steering) (reports []s
 			lines[i], t.waits[i] = ran.Report, waited
 			if !ran.Accepted.IsZero() {
 				t.answers[i] = ran.Accepted.Sub(began.Add(s.At))
+			}
+			if running.Err() == nil && t.plan.Workload.CountsFailures() && errors.As(err, new(*workload.JobError)) {
+				t.failures[i] = err
+				t.say("fail", "a job failed, and the trial goes on: "+firstLine(err.Error()))
+				return nil
 			}
 			return err
 		})
@@ -456,34 +494,24 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 			}
 		}
 	}
+	if err := t.countFailures(result, captured.Jobs, figures.JobList); err != nil {
+		return err
+	}
 	var done []workload.Done
 	for i, s := range t.submissions {
-		done = append(done, workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Answer: t.answers[i], Jobs: t.jobs[t.tags[i]]})
+		d := workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Answer: t.answers[i], Jobs: t.jobs[t.tags[i]]}
+		if t.failures[i] != nil {
+			d.Failure = firstLine(t.failures[i].Error())
+		}
+		done = append(done, d)
 	}
 	result.Achieved = workload.Achieve(done)
-	for i := range captured.Jobs {
-		if captured.Jobs[i].Outcome != traces.Succeeded {
-			return t.jobFailed(&captured.Jobs[i], figures.JobList)
-		}
-	}
 	for i, s := range t.submissions {
-		if ran := len(t.jobs[t.tags[i]]); ran < s.Jobs {
+		if ran := len(t.jobs[t.tags[i]]); ran < s.Jobs && t.failures[i] == nil {
 			return fmt.Errorf("%s: YARN has %d applications with the tag %s; want at least %d", s.Name, ran, t.tags[i], s.Jobs)
 		}
 	}
 	return nil
-}
-
-// jobFailed returns an error that says why a job did not succeed: what YARN says
-// of it, and what the first of its attempts that failed said. list has the
-// figures of the trial's jobs.
-func (t *trialRun) jobFailed(j *capture.Job, list []*measure.Job) error {
-	text := oneLine(j.Diagnostics)
-	if i := slices.IndexFunc(list, func(m *measure.Job) bool { return m.ID == j.ID }); i >= 0 && list[i].FirstError != "" {
-		said, _, _ := strings.Cut(list[i].FirstError, "\n\tat ") // from there on it is Java's stack
-		text += "; the first attempt that failed said: " + oneLine(said)
-	}
-	return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, text, filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
 }
 
 // killTagged kills the YARN applications that have one of the given tags, even

@@ -224,7 +224,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 	var mapLeast, mapMost, tail, aside, reduceMost, out float64
 	for i := range j.MapWork {
 		w, n := &j.MapWork[i], alike(i, j.MapWork, j.Maps)
-		lo, hi := m.taskMs(w, float64(w.InputBytes))
+		lo, hi := m.taskMs(w, j.Spread[state.Map], float64(w.InputBytes))
 		least.work = least.work.plus(takes(n*lo, j.MapSize))
 		most.work = most.work.plus(takes(n*(hi+turnoverCost.mostMs), j.MapSize))
 		mapLeast, mapMost = max(mapLeast, lo), max(mapMost, hi)
@@ -232,7 +232,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 	}
 	for i := range j.ReduceWork {
 		w, n := &j.ReduceWork[i], alike(i, j.ReduceWork, j.Reduces)
-		lo, hi := m.taskMs(w, out/float64(j.Reduces)+1)
+		lo, hi := m.taskMs(w, j.Spread[state.Reduce], out/float64(j.Reduces)+1)
 		hi += float64(c.FetchMs) * float64(j.Maps)
 		least.work = least.work.plus(takes(n*lo, j.ReduceSize))
 		most.work = most.work.plus(takes(n*(hi+turnoverCost.mostMs), j.ReduceSize))
@@ -271,14 +271,18 @@ func alike(i int, work []sim.Work, n int32) float64 {
 }
 
 // taskMs returns the least and the largest time, in ms, that a task can take which
-// reads or fetches this many bytes.
-func (m *capacity) taskMs(w *sim.Work, bytes float64) (least, most float64) {
+// reads or fetches this many bytes. The argument ratios is the job's sim.Job.Spread.
+func (m *capacity) taskMs(w *sim.Work, ratios []sim.Ratio, bytes float64) (least, most float64) {
 	if w.FixedMs > 0 {
 		return float64(w.FixedMs), float64(w.FixedMs)
 	}
-	spread := float64(w.ComputeMs) * float64(w.SpreadPercent) / 100
-	least = (float64(m.costs.TaskStartMs) + float64(w.ComputeMs) - spread) / m.fast
-	most = (float64(m.costs.TaskStartMs)+float64(w.ComputeMs)+spread)*m.stretch/m.slow + float64(m.costs.CommitMs)
+	short, long := float64(w.ComputeMs), float64(w.ComputeMs)
+	if len(ratios) > 0 {
+		short, long = math.Floor(short*float64(slices.Min(ratios))/float64(sim.RatioOne)), math.Ceil(long*float64(slices.Max(ratios))/float64(sim.RatioOne))
+	}
+	spread := float64(w.SpreadPercent) / 100
+	least = (float64(m.costs.TaskStartMs) + short*(1-spread)) / m.fast
+	most = (float64(m.costs.TaskStartMs)+long*(1+spread))*m.stretch/m.slow + float64(m.costs.CommitMs)
 	return least, most + (bytes+float64(w.OutputBytes))*m.waitMs
 }
 

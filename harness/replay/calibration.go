@@ -6,13 +6,13 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"heddle/harness/internal/nearest"
+	"heddle/harness/nearest"
 	"heddle/harness/sim"
-	"heddle/harness/sim/draw"
 	"heddle/traces"
 )
 
@@ -123,14 +123,22 @@ type Phase struct {
 
 // Uncalibrated returns a Calibration for workloads that were not measured. Hadoop's
 // own costs, such as the start of a JVM, have the simulator's defaults. Tasks share
-// the cores of their node if the cluster says how many it has.
+// the cores of their node if the cluster says how many it has. Computing times differ
+// by a typical spread if a workload has none.
 func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 	x := &Calibration{
 		Format: calibrationFormat, HostCores: c.HostCores, TaskStart: Figure{Value: float64(sim.DefaultCosts().TaskStartMs)},
-		Workloads: workloads, Warnings: []string{"nothing was measured: these are typical costs"},
+		Workloads: slices.Clone(workloads), Warnings: []string{"nothing was measured: these are typical costs"},
 	}
 	if x.HostCores == 0 {
 		x.Sharing = 1
+	}
+	for i := range x.Workloads {
+		for _, p := range []*Phase{&x.Workloads[i].Map, &x.Workloads[i].Reduce} {
+			if p.Spread == nil {
+				p.Spread = typicalSpread()
+			}
+		}
 	}
 	return x
 }
@@ -139,26 +147,20 @@ func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 // number of bytes.
 func (p *Phase) at(bytes int64) float64 { return p.FixedMs + p.MsPerMiB*float64(bytes)/(1<<20) }
 
-// draw returns a random computing time of an attempt, in whole ms. Its ratio to the
-// fitted time is drawn from Spread.
-func (p *Phase) draw(bytes int64, key draw.Key) int32 {
-	ms := p.at(bytes) * quantile(p.Spread, key.Fraction())
-	return int32(min(max(1, math.Round(ms)), math.MaxInt32/2))
+// The method wholeMs returns the computing time of an attempt as at does, in whole ms.
+func (p *Phase) wholeMs(bytes int64) int32 {
+	return int32(min(max(1, math.Round(p.at(bytes))), math.MaxInt32/2))
 }
 
-// quantile returns quantile q, with q from 0 to 1. The argument at has evenly spaced
-// quantiles, from minimum to maximum, between which it interpolates. It returns 1 if
-// there are none.
-func quantile(at []float64, q float64) float64 {
-	if len(at) == 0 {
-		return 1
+// The method ratios returns Spread in the simulator's form.
+func (p *Phase) ratios() []sim.Ratio { return ratios(p.Spread) }
+
+func ratios(quantiles []float64) []sim.Ratio {
+	var list []sim.Ratio
+	for _, q := range quantiles {
+		list = append(list, sim.Ratio(min(max(0, math.Round(q*float64(sim.RatioOne))), math.MaxUint32)))
 	}
-	x := q * float64(len(at)-1)
-	i := min(int(x), len(at)-1)
-	if i+1 == len(at) {
-		return at[i]
-	}
-	return at[i] + (x-float64(i))*(at[i+1]-at[i])
+	return list
 }
 
 func (c *Calibration) workload(name string) *Workload {
@@ -318,21 +320,26 @@ func ReadCalibration(path string) (*Calibration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read calibration: %w", err)
 	}
+	c, err := parseCalibration(data)
+	if err != nil {
+		return nil, fmt.Errorf("read calibration %s: %w", path, err)
+	}
+	return c, nil
+}
+
+func parseCalibration(data []byte) (*Calibration, error) {
 	c := new(Calibration)
-	err = json.Unmarshal(data, c)
+	err := json.Unmarshal(data, c)
 	if err == nil {
 		err = c.checkFormat()
 	}
 	if err == nil {
 		err = checkKeys(data, reflect.TypeFor[Calibration](), "")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read calibration %s: %w", path, err)
+	if err == nil {
+		err = c.check()
 	}
-	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("read calibration %s: %w", path, err)
-	}
-	return c, nil
+	return c, err
 }
 
 // checkFormat refuses a calibration file of a newer format.

@@ -22,7 +22,6 @@ type jobMaker struct {
 	workers  map[traces.Node]bool // worker nodes of the trace
 	topology *place.Topology      // chooses new nodes for blocks by HDFS's rules; nil: blocks stay where the trace has them
 	replicas draw.Key
-	draws    draw.Key             // key that starts the sequence of random numbers by which the computing times of tasks vary
 	roomMs   map[*Attempt]float64 // if recorded heartbeats are followed: for how many ms each attempt keeps its container; otherwise nil
 	cached   map[blockKey]bool    // cached block copies that fit into the cache of their node
 	cacheUse []int64              // for each node: bytes of the cached blocks placed there so far
@@ -41,8 +40,8 @@ type blockKey struct {
 func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 	m := &jobMaker{
 		Config: c, machines: x, workers: map[traces.Node]bool{},
-		replicas: draw.Stream(c.Seed, "replicas"), draws: draw.Stream(c.Seed, "task compute"),
-		cached: map[blockKey]bool{}, cacheUse: make([]int64, len(x.Nodes)),
+		replicas: draw.Stream(c.Seed, "replicas"),
+		cached:   map[blockKey]bool{}, cacheUse: make([]int64, len(x.Nodes)),
 	}
 	for _, j := range c.Trace.Jobs {
 		if len(j.Tasks[0])+len(j.Tasks[1]) > 0 {
@@ -118,6 +117,9 @@ func (m *jobMaker) Next(x *sim.Job) bool {
 	m.hosts(j, x)
 	if m.Modelled {
 		m.model(j, x)
+		if m.Repeats {
+			m.vary(x)
+		}
 	} else {
 		m.record(j, x)
 	}
@@ -416,14 +418,14 @@ func (m *jobMaker) costsOf(name string) (w *Workload, standIn bool, err error) {
 // compute sets the computing times of tasks and their output, by the bytes that the
 // maps read.
 func (m *jobMaker) compute(w *Workload, x *sim.Job) {
-	key := m.draws.At(traces.HashName(string(x.ID)))
+	x.Spread = [2][]sim.Ratio{w.Map.ratios(), w.Reduce.ratios()}
 	var out int64
 	for i := range x.MapWork {
 		t := &x.MapWork[i]
 		if t.OutputBytes == unknown {
 			t.OutputBytes = int64(w.MapOutputPerByte * float64(t.InputBytes))
 		}
-		t.ComputeMs, t.SpreadPercent = w.Map.draw(t.InputBytes, key.At(0).At(uint64(i))), 0
+		t.ComputeMs, t.SpreadPercent = w.Map.wholeMs(t.InputBytes), 0
 		out += t.OutputBytes
 	}
 	for i := range x.ReduceWork {
@@ -431,6 +433,6 @@ func (m *jobMaker) compute(w *Workload, x *sim.Job) {
 		if t.OutputBytes == unknown {
 			t.OutputBytes = int64(w.ReduceOutputPerByte * float64(share))
 		}
-		t.ComputeMs, t.SpreadPercent = w.Reduce.draw(share, key.At(1).At(uint64(i))), 0
+		t.ComputeMs, t.SpreadPercent = w.Reduce.wholeMs(share), 0
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/sim"
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // Outcome is the result of a replay: the figures of the simulated run, such as the
@@ -29,6 +30,8 @@ type Outcome struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Header is the header of the simulated run's trace.
 	Header traces.Header `json:"-"`
+
+	change Change
 }
 
 // Outcomes runs replays in parallel, one on each core, and returns their outcomes in
@@ -49,6 +52,35 @@ func Outcomes(list []Config) ([]Outcome, error) {
 	return out, g.Wait()
 }
 
+// EqualSeeds returns a warning for each trace and model whose replays with several
+// seeds have equal schedules: such replays are one, not repeats.
+func EqualSeeds(list []Outcome) []string {
+	type series struct{ trace, model, actuator string }
+	seeds, digests := map[series]int{}, map[series]map[string]bool{}
+	var order []series
+	for i := range list {
+		o := &list[i]
+		s := series{o.Trace, o.Model, o.Actuator}
+		if digests[s] == nil {
+			digests[s] = map[string]bool{}
+			order = append(order, s)
+		}
+		seeds[s]++
+		digests[s][o.ScheduleDigest] = true
+	}
+	var warnings []string
+	for _, s := range order {
+		if n := len(digests[s]); n < seeds[s] {
+			schedules := fmt.Sprintf("%d schedules", n)
+			if n == 1 {
+				schedules = "1 schedule"
+			}
+			warnings = append(warnings, fmt.Sprintf("replay %s under %s: the %d seeds give %s, since recorded times leave little to chance; with --calibration times differ as measured ones do", s.trace, s.model, seeds[s], schedules))
+		}
+	}
+	return warnings
+}
+
 // outcome runs a replay and returns its figures, such as the makespan. It does not
 // keep the run's events in memory.
 func outcome(c Config) (*Outcome, error) {
@@ -58,7 +90,7 @@ func outcome(c Config) (*Outcome, error) {
 	}
 	var r *sim.Result
 	o := &Outcome{
-		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Splits: h.Splits, Durations: "recorded", Header: h,
+		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Splits: h.Splits, Durations: "recorded", Header: h, change: c.Change,
 	}
 	if c.Modelled {
 		o.Durations = "modelled"
@@ -99,23 +131,36 @@ func (c *Config) failed(err error) error {
 }
 
 // WriteText prints outcomes of replays as a table with one row for each replay.
+// The mean completion time is that of jobs that succeeded; if some did not, a
+// column counts them.
 func WriteText(out io.Writer, list []Outcome) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	several := false
+	several, failed := false, false
 	for _, o := range list {
-		several = several || o.Trace != list[0].Trace
+		several, failed = several || o.Trace != list[0].Trace, failed || o.NotSucceeded > 0
 	}
 	if several {
 		fmt.Fprint(w, "trace\t")
 	}
-	fmt.Fprintln(w, "model\tactuator\tsplits\tseed\tjobs\tmakespan\tmean completion\tcache\tnode\track\toff\tdigest")
+	fmt.Fprint(w, "model\tactuator\tsplits\tseed\tjobs\t")
+	if failed {
+		fmt.Fprint(w, "not succeeded\t")
+	}
+	fmt.Fprintln(w, "makespan\tmean completion\tcache\tnode\track\toff\tdigest")
 	for _, o := range list {
 		if several {
-			fmt.Fprintf(w, "%s\t", o.Trace)
+			printable.Fprintf(w, "%s\t", o.Trace)
 		}
 		l := o.Locality
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.2f s\t%.2f s\t%d\t%d\t%d\t%d\t%s\n", o.Model, o.Actuator, o.Splits, o.Seed, o.Jobs,
-			o.MakespanMs/1000, o.MeanCompletionMs/1000, l.Cache, l.Node, l.Rack, l.Off, o.ScheduleDigest)
+		printable.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t", o.Model, o.Actuator, o.Splits, o.Seed, o.Jobs)
+		if failed {
+			printable.Fprintf(w, "%d\t", o.NotSucceeded)
+		}
+		mean := "-"
+		if jobs := o.Completion(); jobs.Succeeded > 0 {
+			mean = fmt.Sprintf("%.2f s", jobs.MeanMs()/1000)
+		}
+		printable.Fprintf(w, "%.2f s\t%s\t%d\t%d\t%d\t%d\t%s\n", o.MakespanMs/1000, mean, l.Cache, l.Node, l.Rack, l.Off, o.ScheduleDigest)
 	}
 	return w.Flush()
 }

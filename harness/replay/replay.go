@@ -77,6 +77,11 @@ type Config struct {
 	// which this is known in advance. Modelled durations of these jobs need no
 	// costs of a workload. It may be nil.
 	Work map[traces.JobID]JobWork
+	// Repeats lets replays with different seeds differ as repeats of a measured trial
+	// do: in the order in which nodes register, in how long ApplicationMasters take to
+	// start and to end, and in the computing times of attempts. It needs modelled
+	// durations.
+	Repeats bool
 	// The fields Faults, Speculation and CachePolicy have the same meaning as in
 	// config.Experiment. An empty Speculation means none; an empty CachePolicy means
 	// static.
@@ -89,6 +94,9 @@ type Config struct {
 	// Interrupted, if not nil, is called now and then; if it returns an error, the
 	// simulation stops.
 	Interrupted func() error
+	// Progress, if not nil, is called now and then with the number of tasks that have
+	// succeeded, of those that Tasks returns.
+	Progress func(done int64)
 	// Follow offers nodes to the scheduler model only at the times of the trace's
 	// heartbeats. It needs recorded durations.
 	Follow bool
@@ -165,9 +173,12 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		return nil, h, err
 	}
 	c.Calibration.limit(&machines, c)
-	x := &sim.Config{Cluster: machines, Seed: c.Seed, Record: c.Record, Interrupted: c.Interrupted, Costs: c.costs(h.Actuator)}
+	x := &sim.Config{Cluster: machines, Shuffled: c.Repeats, Seed: c.Seed, Record: c.Record, Interrupted: c.Interrupted, Costs: c.costs(h.Actuator)}
 	if x.Actuator, err = actuatorOf(h.Actuator); err != nil {
 		return nil, h, err
+	}
+	if c.Repeats && !c.Modelled {
+		return nil, h, errors.New("replay: recorded durations do not differ between repeats; give a calibration to model durations")
 	}
 	x.MapSlots, x.ReduceSlots = h.MapSlots, h.ReduceSlots
 	if x.Splits, err = splitsOf(h.Splits); err != nil {
@@ -193,6 +204,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		return nil, h, err
 	}
 	x.Source = newBounds(x, maker, jobs)
+	c.tellProgress(x)
 	if mb, err := strconv.Atoi(c.Trace.Header.Settings["yarn.scheduler.minimum-allocation-mb"]); err == nil && mb > 0 {
 		x.MinAllocation.MemoryMB, x.MinAllocation.VCores = int32(min(mb, math.MaxInt32)), 1
 	}

@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"heddle/traces/printable"
 )
 
 // WriteText prints the fitted costs as text, each with its number of samples and its
 // error.
 func (c *Calibration) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "fitted to %d traces\n\n", len(c.Traces))
+	printable.Fprintf(w, "fitted to %d traces\n\n", len(c.Traces))
 	fmt.Fprintln(w, "cost\tmean\tsamples\tdeviation")
 	for _, f := range []struct {
 		name string
@@ -25,10 +27,10 @@ func (c *Calibration) WriteText(out io.Writer) error {
 		{taskStartCost.name, c.TaskStart},
 	} {
 		if f.Samples == 0 {
-			fmt.Fprintf(w, "%s\t(default)\t0\t\n", f.name)
+			printable.Fprintf(w, "%s\t(default)\t0\t\n", f.name)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%.0f ms\t%d\t%.0f ms\n", f.name, f.Value, f.Samples, f.Error)
+		printable.Fprintf(w, "%s\t%.0f ms\t%d\t%.0f ms\n", f.name, f.Value, f.Samples, f.Error)
 	}
 	fmt.Fprintln(w, "\nworkload\tphase\ttakes alone\tattempts\tdeviation\tfor want of cores\tcorrected by\tby locality, against node")
 	for _, x := range c.Workloads {
@@ -52,7 +54,7 @@ func (c *Calibration) WriteText(out io.Writer) error {
 					levels = append(levels, fmt.Sprintf("%s %.2f (%d)", l, f.Value, f.Samples))
 				}
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%.1f %%\t%+.0f %%\t%+.1f %%\t%s\n", x.Workload, p.name, strings.Join(takes, " + "), p.Samples,
+			printable.Fprintf(w, "%s\t%s\t%s\t%d\t%.1f %%\t%+.0f %%\t%+.1f %%\t%s\n", x.Workload, p.name, strings.Join(takes, " + "), p.Samples,
 				p.ErrorPct, p.SharedPct, 100*(p.Corrected-1), strings.Join(levels, ", "))
 		}
 	}
@@ -60,9 +62,9 @@ func (c *Calibration) WriteText(out io.Writer) error {
 		return err
 	}
 	if c.HostCores > 0 {
-		fmt.Fprintf(out, "\nAttempts on all nodes share %.3g cores.\n", c.HostCores)
+		printable.Fprintf(out, "\nAttempts on all nodes share %.3g cores.\n", c.HostCores)
 	} else if c.Sharing > 0 {
-		fmt.Fprintf(out, "\nAttempts on a node share %.3g of its cores.\n", c.Sharing)
+		printable.Fprintf(out, "\nAttempts on a node share %.3g of its cores.\n", c.Sharing)
 	} else {
 		fmt.Fprintln(out, "\nAttempts on a node do not slow each other down, as far as these traces tell.")
 	}
@@ -72,13 +74,13 @@ func (c *Calibration) WriteText(out io.Writer) error {
 	}{{"disk", "A node's disk", c.DiskBytesPerSec}, {"link", "A node's link", c.LinkBytesPerSec}, {"uplink", "A rack's uplink", c.UplinkBytesPerSec}} {
 		switch {
 		case slices.Contains(c.FittedRates, r.name):
-			fmt.Fprintf(out, "%s moves %.3g MB/s, fitted to what maps take by locality.\n", r.what, float64(r.rate)/1e6)
+			printable.Fprintf(out, "%s moves %.3g MB/s, fitted to what maps take by locality.\n", r.what, float64(r.rate)/1e6)
 		case r.rate > 0:
-			fmt.Fprintf(out, "%s moves %.3g MB/s, as given.\n", r.what, float64(r.rate)/1e6)
+			printable.Fprintf(out, "%s moves %.3g MB/s, as given.\n", r.what, float64(r.rate)/1e6)
 		}
 	}
 	for _, warning := range c.Warnings {
-		fmt.Fprintln(out, "warning:", warning)
+		printable.Fprintln(out, "warning:", warning)
 	}
 	return nil
 }

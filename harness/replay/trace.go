@@ -117,11 +117,24 @@ func Load(path string) (*Trace, error) {
 		return nil, err
 	}
 	defer r.Close()
+	return Read(path, r)
+}
+
+// Read reads the trace of an open file. If the file was cut off, Read reads what is
+// there and adds a warning.
+func Read(path string, r *tracefile.Reader) (*Trace, error) {
+	possible, err := tracefile.NewPossible(r.Header())
+	if err != nil {
+		return nil, fmt.Errorf("load trace %s: %w", path, err)
+	}
 	b := newBuilder(path, r.Header())
 	for r.Next() {
-		if err := b.add(r.Event()); err != nil {
+		if err := cmp.Or(possible.Add(r.Event()), b.add(r.Event())); err != nil {
 			return nil, fmt.Errorf("load trace %s: %w", path, err)
 		}
+	}
+	if text := possible.Warning(); text != "" {
+		b.warn("%s", text)
 	}
 	var damage *tracefile.DamageError
 	if err := r.Err(); errors.As(err, &damage) {

@@ -187,7 +187,7 @@ func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 // The folder need not belong to a complete run. If the file is missing, it
 // returns ErrNotRun.
 func ReadJournal(dir, name string) ([]byte, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err == nil {
 		defer root.Close()
 		var data []byte
@@ -235,8 +235,21 @@ func (r *Run) ReadTrialJSON(trial, name string, v any) error {
 	return readJSON(r.Dir, "trials/"+trial+"/"+name, v)
 }
 
+// openFolder opens a folder that may be something else. A pipe in its place would
+// let os.OpenRoot wait for ever.
+func openFolder(dir string) (*os.Root, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%w: %s is no folder", ErrNotRun, dir)
+	}
+	return os.OpenRoot(dir)
+}
+
 func readJSON(dir, name string, v any) error {
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return err
 	}

@@ -152,6 +152,11 @@ func TestFullDisk(t *testing.T) {
 	}
 	wantFull("end", manifestFile, r.End(errors.New("disk full")))
 
+	// A run that could not even begin has nothing to resume.
+	if _, err := Create(root, "second", plan); !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), "nothing has run") || strings.Contains(err.Error(), "resume") {
+		t.Errorf("create a run: error %v, want ErrDiskFull that says that nothing has run", err)
+	}
+
 	// All that was complete is there, and it does not look finished.
 	m := wantState(t, r.Dir, Interrupted)
 	if m.Trials[0].State != TrialDone || m.Seed != 7 {

@@ -108,8 +108,20 @@ func Explain(path string, needBytes int64, err error) error {
 	if len(facts) > 0 {
 		where += " (" + strings.Join(facts, ", ") + ")"
 	}
-	return fmt.Errorf("%w: %w in %s; what was written before is intact: free some space, then resume the run", ErrDiskFull, err, where)
+	return &fullError{err, where, "what was written before is intact: free some space, then resume the run"}
 }
+
+// fullError is an ErrDiskFull. It says where, and what to do.
+type fullError struct {
+	err           error
+	where, advice string
+}
+
+func (e *fullError) Error() string {
+	return fmt.Sprintf("%v: %v in %s; %s", ErrDiskFull, e.err, e.where, e.advice)
+}
+
+func (e *fullError) Unwrap() []error { return []error{ErrDiskFull, e.err} }
 
 func freeBytes(dir string) (int64, bool) {
 	var st unix.Statfs_t

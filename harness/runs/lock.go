@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,6 +30,16 @@ func (r *Run) acquire() error {
 		return err
 	}
 	r.root = root
+	entries, err := os.ReadDir(r.Dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), tempPrefix) { // a killed process left it
+			err = errors.Join(err, root.Remove(e.Name()))
+		}
+	}
+	if err != nil {
+		r.release()
+		return fmt.Errorf("remove what a killed process left in the run folder: %w", err)
+	}
 	return nil
 }
 

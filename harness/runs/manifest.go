@@ -46,7 +46,12 @@ type Manifest struct {
 	// file contains. An example is "classDataSharing": whether the JVMs share
 	// class data.
 	Settings map[string]string `json:"settings,omitempty"`
-	Trials   []TrialRecord     `json:"trials"`
+	// Cluster describes the cluster of trials in virtual time in full, in the words
+	// of a cluster file: "machines.nodes" is "4". Replays of traces have Clusters in
+	// its place: for each trace, by its workload's name, what the replay's cluster is.
+	Cluster  map[string]string            `json:"cluster,omitempty"`
+	Clusters map[string]map[string]string `json:"clusters,omitempty"`
+	Trials   []TrialRecord                `json:"trials"`
 	// Files are the complete files at the top of the run folder, with their
 	// hashes.
 	Files []File `json:"files,omitempty"`
@@ -149,6 +154,7 @@ func (m *Manifest) begin(name string) {
 func (m Manifest) clone() Manifest {
 	m.Command, m.Trials, m.Files = slices.Clone(m.Command), slices.Clone(m.Trials), slices.Clone(m.Files)
 	m.Versions, m.Settings = maps.Clone(m.Versions), maps.Clone(m.Settings)
+	m.Cluster, m.Clusters = maps.Clone(m.Cluster), maps.Clone(m.Clusters)
 	return m
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -52,5 +54,83 @@ func TestRemove(t *testing.T) {
 	}
 	if _, err := os.Stat(outside); err != nil {
 		t.Errorf("what a link leads to: %v", err)
+	}
+}
+
+// TestForeign names what heddle did not write into a run's folder.
+func TestForeign(t *testing.T) {
+	r := create(t, t.TempDir())
+	do(t, r, plan.Trials[0].Name)
+	if err := r.WriteFile("experiment.yaml", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Begin(plan.Trials[1].Name); err != nil {
+		t.Fatal(err)
+	}
+	if foreign, err := r.Foreign(); err != nil || len(foreign) > 0 {
+		t.Errorf("of a new run: %q, %v; want none", foreign, err)
+	}
+	done := "trials/" + plan.Trials[0].Name
+	want := []string{"notes", "notes.txt", "trials/mine", done + "/jobs/mine"}
+	for _, name := range []string{"notes/a", "notes.txt", done + "/jobs/mine", "trials/mine", "trials/" + plan.Trials[1].Name + partial + "/half"} {
+		path := filepath.Join(r.Dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	foreign, err := r.Foreign()
+	if err != nil || !slices.Equal(foreign, want) {
+		t.Errorf("foreign files: %q, %v; want %q", foreign, err, want)
+	}
+}
+
+// TestRemovalIsInterrupted has a folder that cannot be removed: the run is none any
+// more, and the list says what to do.
+func TestRemovalIsInterrupted(t *testing.T) {
+	root := t.TempDir()
+	r := create(t, root)
+	r.Close()
+	if err := os.Remove(filepath.Join(r.Dir, manifestFile)); err != nil { // the first step of a removal
+		t.Fatal(err)
+	}
+	list, err := List(root)
+	if len(list) != 0 || err == nil || !strings.Contains(err.Error(), "rm -r") {
+		t.Errorf("list: %d runs, %v; want none, and an error that says what to do", len(list), err)
+	}
+}
+
+// TestRemoveLink refuses a link to a run, and leaves the run.
+func TestRemoveLink(t *testing.T) {
+	root := t.TempDir()
+	r := create(t, root)
+	r.Close()
+	link := filepath.Join(root, "link")
+	if err := os.Symlink(r.Dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := Remove([]*Run{open(t, link)}); err == nil || len(removed) > 0 || !strings.Contains(err.Error(), "is a link to "+r.Dir) {
+		t.Errorf("removed %d, %v; want an error that names the folder", len(removed), err)
+	}
+	wantState(t, r.Dir, Interrupted)
+}
+
+// TestLeftTemporaryFile removes what a killed process left in the run folder.
+func TestLeftTemporaryFile(t *testing.T) {
+	r := create(t, t.TempDir())
+	left := filepath.Join(r.Dir, tempPrefix+"LEFT")
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	again := open(t, r.Dir)
+	if _, err := again.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if _, err := os.Lstat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: %v, want it removed", left, err)
 	}
 }

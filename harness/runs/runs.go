@@ -55,7 +55,10 @@ var (
 	ErrDiskFull = errors.New("disk full")
 )
 
-const manifestFile = "manifest.json"
+const (
+	manifestFile = "manifest.json"
+	journalFile  = "steering.journal" // what steering changed on the cluster; package lease writes it
+)
 
 // Run is a run folder. After Create or Resume this process owns the folder and
 // may write to it. After Open it can only read it. A Run may be used by many
@@ -119,21 +122,29 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	if !vacant(dir) {
 		return continueSame(dir, m)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "trials"), folderMode); err != nil {
-		return nil, fmt.Errorf("create run folder: %w", Explain(dir, 0, err))
-	}
 	r := &Run{Dir: dir, manifest: m}
 	r.manifest.begin(name)
-	if err := r.acquire(); err != nil {
-		return nil, err
-	}
-	// Set the folder's access mode, because an empty folder with another mode
-	// may have existed before.
-	if err := errors.Join(r.root.Chmod(".", folderMode), r.save(), syncDir(root)); err != nil {
+	if err := r.create(root); err != nil {
 		r.Close()
+		if full := (*fullError)(nil); errors.As(err, &full) {
+			err = &fullError{full.err, full.where, "nothing has run: free some space, then start the run again"}
+		}
 		return nil, fmt.Errorf("create run folder: %w", err)
 	}
 	return r, nil
+}
+
+// create makes the files and folders with which a run begins, the manifest last.
+func (r *Run) create(root string) error {
+	if err := os.MkdirAll(filepath.Join(r.Dir, "trials"), folderMode); err != nil {
+		return Explain(r.Dir, 0, err)
+	}
+	if err := r.acquire(); err != nil {
+		return err
+	}
+	// Set the folder's access mode, because an empty folder with another mode
+	// may have existed before.
+	return errors.Join(r.root.Chmod(".", folderMode), r.save(), syncDir(root))
 }
 
 // checkPlan returns an error if two planned trials have the same name, or a
@@ -171,6 +182,13 @@ func vacant(dir string) bool {
 		}
 	}
 	return true
+}
+
+// isLeft reports whether a folder without a manifest is what remains of a run: it
+// has a lock file, and no process works on it.
+func isLeft(dir string) bool {
+	info, err := os.Lstat(filepath.Join(dir, lockFile))
+	return err == nil && info.Mode().IsRegular() && !isLocked(dir)
 }
 
 func continueSame(dir string, m Manifest) (*Run, error) {
@@ -264,8 +282,11 @@ func List(root string) ([]*Run, error) {
 		switch {
 		case err == nil:
 			list = append(list, r)
-		case e.IsDir() && !errors.Is(err, ErrNotRun):
+		case !e.IsDir():
+		case !errors.Is(err, ErrNotRun):
 			errs = append(errs, err)
+		case isLeft(filepath.Join(root, e.Name())):
+			errs = append(errs, fmt.Errorf("%s: heddle was ended while it made or removed this run: remove what is left with rm -r", filepath.Join(root, e.Name())))
 		}
 	}
 	return list, errors.Join(errs...)

@@ -3,7 +3,8 @@ package sched
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"heddle/harness/nearest"
 )
 
 // Info describes a scheduler model before it is made: name, summary, source
@@ -22,7 +23,7 @@ type Info struct {
 func New(name string, p Params) (Model, error) {
 	i := slices.IndexFunc(models, func(m Info) bool { return m.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("no model %q; there are %s", name, join(models, func(m Info) string { return m.Name }))
+		return nil, fmt.Errorf("no model %q; %s", name, nearest.Hint(name, names(models, func(m Info) string { return m.Name })))
 	}
 	a, err := models[i].parse(p)
 	if err != nil {
@@ -54,12 +55,12 @@ var models = []Info{
 // List returns the descriptions of all scheduler models, sorted by name.
 func List() []Info { return slices.Clone(models) }
 
-func join[T any](list []T, name func(T) string) string {
+func names[T any](list []T, name func(T) string) []string {
 	names := make([]string, len(list))
 	for i, x := range list {
 		names[i] = name(x)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // args are the values of all parameters of a scheduler model, converted from
@@ -83,7 +84,10 @@ func (m *Info) parse(p Params) (args, error) {
 		}
 	}
 	if slices.Sort(unknown); len(unknown) > 0 {
-		return nil, fmt.Errorf("no parameter %q; there are %s", unknown[0], join(m.Params, func(x Param) string { return x.Name }))
+		if len(m.Params) == 0 {
+			return nil, fmt.Errorf("no parameter %q; the model has none", unknown[0])
+		}
+		return nil, fmt.Errorf("no parameter %q; %s", unknown[0], nearest.Hint(unknown[0], names(m.Params, func(x Param) string { return x.Name })))
 	}
 	a := args{}
 	for _, x := range m.Params {

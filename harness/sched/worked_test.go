@@ -225,8 +225,9 @@ func TestParams(t *testing.T) {
 		p     Params
 		want  string
 	}{
-		{"nosuch", nil, "no model \"nosuch\"; there are acl, "},
-		{"acl", Params{"C": "1"}, `no parameter "C"; there are c, d`},
+		{"nosuch", nil, "no model \"nosuch\"; known here: acl, "},
+		{"acl", Params{"C": "1"}, `no parameter "C"; did you mean "c"?`},
+		{"matching", Params{"x": "1"}, `no parameter "x"`},
 		{"acl", Params{"c": "many"}, "c: \"many\" is not a finite number"},
 		{"acl", Params{"c": "NaN"}, "is not a finite number"},
 		{"acl", Params{"c": "-1"}, "below 0"},

@@ -309,6 +309,17 @@ func (s *Sim) proceed(id int32) {
 // node of speed 1.
 func (s *Sim) computeMs(j *job, a *attempt, w *Work) int64 {
 	ms := int64(w.ComputeMs)
+	if q := j.spread[a.kind]; len(q) > 0 && ms > 0 {
+		i := int32(a.task)
+		if a.kind == state.Reduce {
+			i -= j.total[state.Map]
+		}
+		key := s.streams.spread.At(j.hash).At(uint64(a.kind)).At(uint64(i))
+		if a.number > 0 {
+			key = key.At(uint64(a.number))
+		}
+		ms = max(1, (ms*ratioAt(q, key)+int64(RatioOne)/2)/int64(RatioOne))
+	}
 	if w.SpreadPercent == 0 {
 		return ms
 	}

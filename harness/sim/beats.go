@@ -26,8 +26,9 @@ type beats struct {
 
 // reset gives each node a random offset of its heartbeat within the heartbeat
 // interval (both in ms), drawn with key. If async is true (asynchronous
-// scheduling), all nodes report at offset 0.
-func (b *beats) reset(nodes int, interval int64, async bool, key draw.Key) {
+// scheduling), all nodes report at offset 0. Nodes with equal offsets report in
+// the order of their numbers, or in a random order if shuffled is true.
+func (b *beats) reset(nodes int, interval int64, async, shuffled bool, key draw.Key) {
 	b.interval = max(1, interval)
 	b.ring, b.place = resized(b.ring, nodes), resized(b.place, nodes)
 	b.offset = resized(b.offset, nodes)
@@ -38,6 +39,13 @@ func (b *beats) reset(nodes int, interval int64, async bool, key draw.Key) {
 		b.ring[n] = state.NodeID(n)
 		if !async {
 			offsets[n] = int32(key.At(uint64(n)).Below(int(b.interval)))
+		}
+	}
+	if shuffled {
+		order := key.At(uint64(nodes)) // the keys below this one are for the offsets
+		for n := nodes - 1; n > 0; n-- {
+			other := order.At(uint64(n)).Below(n + 1)
+			b.ring[n], b.ring[other] = b.ring[other], b.ring[n]
 		}
 	}
 	slices.SortStableFunc(b.ring, func(x, y state.NodeID) int { return int(offsets[x]) - int(offsets[y]) })

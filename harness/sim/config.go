@@ -33,7 +33,11 @@ type Config struct {
 	// to the node's CacheBytes. Only the input blocks of jobs that have Job.Blocks
 	// are kept so.
 	CacheReads bool
-	Seed       uint64
+	// Shuffled makes the nodes register in an order that is drawn from Seed.
+	// Asynchronous scheduling goes through the nodes in this order. Otherwise the
+	// order is that of Cluster.Nodes.
+	Shuffled bool
+	Seed     uint64
 	// Record is called with every trace event, in order of time. If Record is nil,
 	// no trace is made.
 	Record func(traces.Event)

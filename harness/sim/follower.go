@@ -29,6 +29,7 @@ func (s *Sim) follows() bool {
 	}
 	x := &f.job // copy what the source may use again for its next job
 	x.MapWork, x.ReduceWork = slices.Clone(x.MapWork), slices.Clone(x.ReduceWork)
+	x.Spread = [2][]Ratio{slices.Clone(x.Spread[0]), slices.Clone(x.Spread[1])}
 	x.Replicas, x.Cached = cloned(&x.Replicas), cloned(&x.Cached)
 	if x.SplitHosts != nil {
 		hosts := cloned(x.SplitHosts)

@@ -17,10 +17,11 @@ type job struct {
 	name        traces.JobID
 	hash        uint64 // hash of the job's name; it enters the hash of the run's schedule
 	work        [2][]Work
-	total, done [2]int32 // by kind of task (map, reduce): total is the number of the job's tasks, done the number of those that succeeded
-	slowStart   int32    // number of maps that must succeed before the job asks for reduces
-	asked       int32    // number of reduces for which the job's ApplicationMaster has asked for containers so far
-	askMs       []int64  // times, in ms, at which the job asks for containers for reduces; nil: when enough maps are done (slow start)
+	spread      [2][]Ratio // by kind of task: quantiles of the ratios by which attempts' computing times differ
+	total, done [2]int32   // by kind of task (map, reduce): total is the number of the job's tasks, done the number of those that succeeded
+	slowStart   int32      // number of maps that must succeed before the job asks for reduces
+	asked       int32      // number of reduces for which the job's ApplicationMaster has asked for containers so far
+	askMs       []int64    // times, in ms, at which the job asks for containers for reduces; nil: when enough maps are done (slow start)
 	size        [2]state.Resource
 	amSize      state.Resource
 	amNode      state.NodeID // node on which the job's ApplicationMaster runs; None if the ApplicationMaster takes no memory and cores
@@ -136,13 +137,16 @@ func (s *Sim) start(x *Job) error {
 	}
 	s.slot = append(s.slot, slot)
 	j := &s.jobs[slot]
-	work, out, tries, ran, blocks, pasts := j.work, j.out, j.tries, j.ran, j.blocks, j.pasts
+	work, spread, out, tries, ran, blocks, pasts := j.work, j.spread, j.out, j.tries, j.ran, j.blocks, j.pasts
 	*j = job{
 		id: id, gen: j.gen, name: x.ID, total: [2]int32{x.Maps, x.Reduces},
 		size: [2]state.Resource{x.MapSize, x.ReduceSize}, amSize: x.AMSize, amNode: state.None,
 		amStartMs: s.Costs.AMStartMs, finishMs: s.Costs.FinishMs,
 		slowStart: int32(math.Ceil(float64(x.SlowStart) * float64(x.Maps))), replicas: replicas,
 		waiting: -1, woken: -1, out: out[:0], tries: tries[:0], ran: ran[:0], blocks: blocks[:0],
+	}
+	for k, q := range x.Spread {
+		j.spread[k] = append(spread[k][:0], q...)
 	}
 	j.work[0], j.work[1] = append(work[0][:0], x.MapWork...), append(work[1][:0], x.ReduceWork...)
 	if x.Reduces > 0 {

@@ -51,7 +51,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	s.now, s.live, s.tasks, s.running, s.opportunity, s.lastProgressMs, s.idleEvents = 0, 0, 0, 0, 0, 0, 0
 	s.streams.compute, s.streams.label = draw.Stream(s.Seed, "compute time"), draw.Stream(s.Seed, "label latency")
 	s.streams.read, s.streams.fetch = draw.Stream(s.Seed, "replica read"), draw.Stream(s.Seed, "rack fetched from")
-	s.streams.fail = draw.Stream(s.Seed, "attempt fails")
+	s.streams.fail, s.streams.spread = draw.Stream(s.Seed, "attempt fails"), draw.Stream(s.Seed, "task compute")
 	s.wheel.reset()
 	s.followers = nil
 	s.jobs, s.spare, s.slot, s.queued = s.jobs[:0], s.spare[:0], s.slot[:0], s.queued[:0]
@@ -65,7 +65,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if s.Costs.AsyncMs > 0 || interval == 0 {
 		interval, async = max(1, int64(s.Costs.AsyncMs)), true
 	}
-	s.beats.reset(len(s.nodes), interval, async, draw.Stream(s.Seed, "node heartbeat"))
+	s.beats.reset(len(s.nodes), interval, async, s.Shuffled, draw.Stream(s.Seed, "node heartbeat"))
 	for n := range s.nodes {
 		s.noteRoom(state.NodeID(n))
 	}

@@ -88,7 +88,7 @@ type Sim struct {
 	splits         splits
 	wanted         []wanted // speculative attempts that wait for a container
 	opportunity    int      // index of the next entry in Config.Opportunities
-	streams        struct{ compute, label, read, fetch, fail draw.Key }
+	streams        struct{ compute, spread, label, read, fetch, fail draw.Key }
 	idleEvents     int   // number of scheduled ApplicationMaster heartbeats and scans for slow attempts; these events may change nothing
 	lastProgressMs int64 // time of the last event that changed something, to find out if the simulation is stuck; node heartbeats that started nothing do not count
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"heddle/harness/sim/draw"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -73,6 +74,11 @@ type Job struct {
 	// beginning as have no entry of their own. So a list of one entry describes
 	// all tasks.
 	MapWork, ReduceWork []Work
+	// Spread, by kind of task, says how the computing times of a job's attempts
+	// differ by chance. It has the quantiles of the ratio of an attempt's computing
+	// time to Work.ComputeMs, evenly spaced from the smallest ratio to the largest.
+	// The ratio of each attempt is drawn from them. nil means that all ratios are 1.
+	Spread [2][]Ratio
 	// AMSize is the size of the ApplicationMaster's container. If it is zero, the
 	// ApplicationMaster takes no room and need not wait for a node.
 	AMSize state.Resource
@@ -110,6 +116,25 @@ type Work struct {
 	// of the job's last map takes FixedMs from that end on.
 	FixedMs     int32
 	FromLastMap bool
+}
+
+// Ratio is a ratio of two times, in units of RatioOne. It is a whole number, so
+// that equal seeds give equal times on every machine.
+type Ratio uint32
+
+// RatioOne is the Ratio of two equal times.
+const RatioOne Ratio = 1 << 16
+
+// ratioAt returns the ratio at a random place between the first and the last of
+// the given quantiles. Between two neighbours it interpolates.
+func ratioAt(quantiles []Ratio, key draw.Key) int64 {
+	const parts = 1 << 16 // number of places between two neighbours
+	x := key.Below((len(quantiles)-1)*parts + 1)
+	i, part := x/parts, int64(x%parts)
+	if part == 0 {
+		return int64(quantiles[i])
+	}
+	return int64(quantiles[i]) + ((int64(quantiles[i+1])-int64(quantiles[i]))*part+parts/2)/parts
 }
 
 // Source yields the jobs to be simulated, in the order of their SubmitMs.

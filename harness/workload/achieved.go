@@ -40,6 +40,8 @@ type Comparison struct {
 	// FailedJobs is the number of jobs that did not succeed, with those that
 	// YARN never had.
 	FailedJobs int `json:"failedJobs"`
+	// Failure says why the submission failed; empty if it did not.
+	Failure string `json:"failure,omitempty"`
 	// LabelWaitMs is how long the submission waited for node labels. AnswerMs is
 	// the time from when it was due until YARN had accepted its job, without the
 	// wait for labels; 0 if that is not known. MapWaitMs is the mean time that its
@@ -86,6 +88,7 @@ type Done struct {
 	LabelWait time.Duration  // how long it waited for node labels
 	Answer    time.Duration  // time from when it was due until YARN had accepted it, with LabelWait; 0 if not known
 	Jobs      []*measure.Job // its jobs, in order; empty if YARN never had one
+	Failure   string         // why it failed; empty if it did not
 }
 
 // Achieve compares what submissions did with what they were asked to do.
@@ -130,7 +133,7 @@ func firstOf(submissions []Done) (first, span float64) {
 func compared(d Done, first, span float64) Comparison {
 	x := d.Asked
 	c := Comparison{
-		Job: x.Job, LabelWaitMs: float64(d.LabelWait) / 1e6, AnswerMs: float64(max(0, d.Answer-d.LabelWait)) / 1e6, CompletionMs: -1, RecordedMs: -1,
+		Job: x.Job, Failure: d.Failure, LabelWaitMs: float64(d.LabelWait) / 1e6, AnswerMs: float64(max(0, d.Answer-d.LabelWait)) / 1e6, CompletionMs: -1, RecordedMs: -1,
 		Arrival: Arrival{AskedMs: float64(x.SubmitMs)},
 		Input:   Amount{Asked: x.InputBytes - x.FlooredInput, Floors: x.FlooredInput},
 		Shuffle: Amount{Asked: x.ShuffleBytes - x.FlooredShuffle, Floors: x.FlooredShuffle},

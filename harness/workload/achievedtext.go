@@ -7,6 +7,7 @@ import (
 
 	"heddle/harness/internal/units"
 	"heddle/harness/measure"
+	"heddle/traces/printable"
 )
 
 // worstJobs is the greatest number of jobs that the text of Achieved lists.
@@ -33,23 +34,23 @@ func (a *Achieved) WriteText(out io.Writer) error {
 		if x.Floors > 0 {
 			floors = "+" + text(x.Floors)
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", x.name, text(x.Asked), floors, text(x.Got), percent(x.ErrorPct))
+		printable.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", x.name, text(x.Asked), floors, text(x.Got), percent(x.ErrorPct))
 	}
-	fmt.Fprintf(w, "  arrivals\t%d in %.1f s\t\t%.1f s late\t%s\n", len(a.Jobs), s.Arrival.AskedMs/1000, s.Arrival.LateMs/1000, percent(s.Arrival.ErrorPct))
+	printable.Fprintf(w, "  arrivals\t%d in %.1f s\t\t%.1f s late\t%s\n", len(a.Jobs), s.Arrival.AskedMs/1000, s.Arrival.LateMs/1000, percent(s.Arrival.ErrorPct))
 	if s.CompletionMs >= 0 {
 		recorded := "unknown"
 		if s.RecordedMs >= 0 {
 			recorded = fmt.Sprintf("%.1f s in the trace", s.RecordedMs/1000)
 		}
-		fmt.Fprintf(w, "  completion\t%s\t\t%.1f s\t\n", recorded, s.CompletionMs/1000)
+		printable.Fprintf(w, "  completion\t%s\t\t%.1f s\t\n", recorded, s.CompletionMs/1000)
 	}
 	if s.Locality.Known() > 0 {
-		fmt.Fprintf(w, "  locality\t%s\t\t%s\t\n", shares(s.RecordedLocality), shares(s.Locality))
+		printable.Fprintf(w, "  locality\t%s\t\t%s\t\n", shares(s.RecordedLocality), shares(s.Locality))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "  waits on average: %.1f s for labels, %.1f s of a map for its container; %d attempts beyond one for each task\n", s.LabelWaitMs/1000, s.MapWaitMs/1000, s.ExtraAttempts)
+	printable.Fprintf(out, "  waits on average: %.1f s for labels, %.1f s of a map for its container; %d attempts beyond one for each task\n", s.LabelWaitMs/1000, s.MapWaitMs/1000, s.ExtraAttempts)
 	if worst := a.worst(worstJobs); len(worst) > 0 {
 		fmt.Fprintln(w, "  worst jobs\tlate\tlabels\tinput\tshuffle\toutput\tattempts more\t")
 		for _, c := range worst {
@@ -57,14 +58,14 @@ func (a *Achieved) WriteText(out io.Writer) error {
 			if c.FailedJobs > 0 {
 				failed = "failed"
 			}
-			fmt.Fprintf(w, "  %s\t%.1f s\t%.1f s\t%s\t%s\t%s\t%d\t%s\n", c.Job, c.Arrival.LateMs/1000, c.LabelWaitMs/1000, percent(c.Input.ErrorPct), percent(c.Shuffle.ErrorPct), percent(c.Output.ErrorPct), c.ExtraAttempts, failed)
+			printable.Fprintf(w, "  %s\t%.1f s\t%.1f s\t%s\t%s\t%s\t%d\t%s\n", c.Job, c.Arrival.LateMs/1000, c.LabelWaitMs/1000, percent(c.Input.ErrorPct), percent(c.Shuffle.ErrorPct), percent(c.Output.ErrorPct), c.ExtraAttempts, failed)
 		}
 		if err := w.Flush(); err != nil {
 			return err
 		}
 	}
 	for _, text := range a.Warnings {
-		fmt.Fprintln(out, "  warning:", text)
+		printable.Fprintln(out, "  warning:", text)
 	}
 	return nil
 }

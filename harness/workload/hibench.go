@@ -16,6 +16,7 @@ import (
 	"heddle/harness/workload/hive"
 	"heddle/hibench"
 	"heddle/hibench/tables"
+	"heddle/yarnclient"
 )
 
 // hiBench is one of the HiBench workloads that package hibench runs, as an
@@ -74,10 +75,24 @@ func (w *hiBenchLive) Submissions() []Submission {
 
 func (w *hiBenchLive) Run(ctx context.Context, _ int, tag string, settings ...hibench.Setting) (Ran, error) {
 	r, err := w.runner.Run(ctx, tag, settings...)
+	if err != nil && ctx.Err() == nil && jobFailed(ctx, w.place.Cluster.RM, tag) {
+		err = &JobError{err}
+	}
 	if r.Report == nil {
 		return Ran{}, err
 	}
 	return Ran{Report: r.Report.Line}, err
+}
+
+// jobFailed reports whether YARN says that an application with the given tag
+// failed, and that none with this tag still runs. A Hadoop client process says
+// only that it failed itself.
+func jobFailed(ctx context.Context, rm *yarnclient.RM, tag string) bool {
+	apps, err := rm.Apps(ctx, yarnclient.AppFilter{Tags: []string{tag}})
+	if err != nil || slices.ContainsFunc(apps, func(a yarnclient.App) bool { return !a.Ended() }) {
+		return false
+	}
+	return slices.ContainsFunc(apps, func(a yarnclient.App) bool { return a.FinalStatus != "SUCCEEDED" })
 }
 
 func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*measure.Job) ([]string, error) {

@@ -249,12 +249,16 @@ func runJob(ctx context.Context, s *submit.Submitter, job submit.Job, tag string
 		job.Settings[p.Name] = p.Value
 	}
 	job.Settings["mapreduce.job.tags"] = tag
+	var ran Ran
 	submitted, err := s.Submit(ctx, job)
-	if err != nil {
-		return Ran{}, err
+	if err == nil {
+		ran.Accepted = time.Now()
+		err = s.Wait(ctx, submitted)
 	}
-	ran := Ran{Accepted: time.Now()}
-	return ran, s.Wait(ctx, submitted)
+	if errors.As(err, new(*submit.RefusedError)) || errors.As(err, new(*submit.FailedError)) {
+		err = &JobError{err}
+	}
+	return ran, err
 }
 
 // Check compares what Hadoop counted with what was asked.

@@ -16,7 +16,9 @@ import (
 	"heddle/harness/sim"
 	"heddle/harness/workload/synthetic"
 	"heddle/harness/workload/traceplan"
+	"heddle/traces"
 	"heddle/traces/exchange"
+	"heddle/traces/tracefile"
 )
 
 // traced is a workload whose jobs are those of a trace.
@@ -90,13 +92,27 @@ func (w traced) plan(ctx context.Context) (*traceplan.Plan, error) {
 	}
 	defer r.Close()
 	h := r.Header()
-	p, err := traceplan.New(&h, r.All(), traceplan.Options{
+	possible, wrong := tracefile.NewPossible(h)
+	events := func(yield func(traces.Event) bool) {
+		for wrong == nil && r.Next() {
+			if wrong = possible.Add(r.Event()); wrong == nil && !yield(r.Event()) {
+				return
+			}
+		}
+	}
+	p, err := traceplan.New(&h, events, traceplan.Options{
 		First: w.First, From: time.Duration(w.From), Until: time.Duration(w.Until), Speed: w.Speed, Scale: w.Scale,
 		MaxTasks: w.MaxTasks, CPUMsPerMiB: float64(time.Duration(w.CPU)) / 1e6,
 		Queues: w.Queues, Users: w.Users, Priorities: w.Priorities,
 	})
+	if wrong != nil { // the plan of the events before it is not used
+		err = wrong
+	}
 	if err := errors.Join(r.Err(), err); err != nil {
 		return nil, fmt.Errorf("trace %s: %w", w.Trace, err)
+	}
+	if text := possible.Warning(); text != "" {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("trace %s: %s", w.Trace, text))
 	}
 	if imported != nil && len(imported.Mended) > 0 {
 		var kinds []string

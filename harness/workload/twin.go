@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/internal/units"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/sim/draw"
@@ -70,6 +71,15 @@ type File struct {
 	Cached bool
 }
 
+// blocks returns the number of the file's blocks.
+func (f *File) blocks(blockBytes int64) int64 {
+	n := f.Bytes / blockBytes
+	if f.Bytes%blockBytes > 0 {
+		n++
+	}
+	return n
+}
+
 // cache marks the files that an experiment puts into the HDFS cache. It fails
 // if these would be none.
 func (t *Twin) cache(c config.Cache) error {
@@ -101,6 +111,46 @@ type Conf struct {
 	CachedReplicas int
 }
 
+// Limits of a simulated workload. At these limits a simulation takes some 3 GB of
+// memory.
+const (
+	maxTwinTasks    = 2_000_000
+	maxTwinReplicas = 4_000_000 // replicas of the blocks of all input files
+)
+
+// Check returns an error if the workload cannot be simulated on a cluster with the
+// configuration d, because its input has too many blocks or its jobs have too many
+// tasks.
+func (t *Twin) Check(d Conf) error {
+	switch {
+	case d.BlockBytes <= 0:
+		return fmt.Errorf("workload %s: block size %d: it must be above 0", t.Workload, d.BlockBytes)
+	case d.Replication <= 0:
+		return fmt.Errorf("workload %s: replication %d: it must be above 0", t.Workload, d.Replication)
+	}
+	var blocks, tasks int64 // sums that stop at the greatest number instead of overflowing
+	for _, f := range t.Files {
+		blocks = traces.AddCount(blocks, f.blocks(d.BlockBytes))
+	}
+	if most := maxTwinReplicas / int64(d.Replication); blocks > most {
+		return fmt.Errorf("workload %s: its input has %d blocks of %v with %d replicas each, and a simulation takes at most %d such blocks; give a smaller size or scale, or a cluster with larger blocks", t.Workload, blocks, units.Size(d.BlockBytes), d.Replication, most)
+	}
+	for i := range t.Jobs {
+		j, maps := &t.Jobs[i], blocks
+		switch {
+		case j.After > 0:
+			maps = int64(j.FollowMaps)
+		case j.Maps != nil:
+			maps = int64(len(j.Maps))
+		}
+		tasks = traces.AddCount(tasks, maps+int64(j.Reduces))
+	}
+	if tasks > maxTwinTasks {
+		return fmt.Errorf("workload %s: its %d jobs have %d tasks, and a simulation takes at most %d; give fewer jobs, or a smaller size or scale", t.Workload, len(t.Jobs), tasks, maxTwinTasks)
+	}
+	return nil
+}
+
 // Events returns the simulated workload as the events of a trace, from which a
 // replay can start. No task has run yet. The jobs must be in order of submission.
 // The method After says which jobs a replay has to submit later.
@@ -109,6 +159,9 @@ type Conf struct {
 // workers, as YARN spreads maps without input, in an order that depends on the
 // seed.
 func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Event, error) {
+	if err := t.Check(d); err != nil {
+		return nil, err
+	}
 	blocks, err := t.place(c, d, seed)
 	if err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", t.Workload, err)
@@ -258,13 +311,8 @@ func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([][]split, er
 			workers = append(workers, n)
 		}
 	}
-	switch {
-	case len(workers) == 0:
+	if len(workers) == 0 {
 		return nil, fmt.Errorf("the cluster %s has no workers", strconv.Quote(c.Name))
-	case d.BlockBytes <= 0:
-		return nil, fmt.Errorf("block size %d: it must be above 0", d.BlockBytes)
-	case d.Replication <= 0:
-		return nil, fmt.Errorf("replication %d: it must be above 0", d.Replication)
 	}
 	racks, sizes := make([]string, len(workers)), make([]int64, len(workers))
 	for i, n := range workers {
@@ -275,7 +323,7 @@ func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([][]split, er
 	writers := place.Shuffled(key.At(uint64(len(t.Files))), len(workers))
 	files, number := make([][]split, len(t.Files)), traces.Block(0)
 	for i, f := range t.Files {
-		blocks := int((f.Bytes + d.BlockBytes - 1) / d.BlockBytes)
+		blocks := int(f.blocks(d.BlockBytes))
 		file := key.At(uint64(i))
 		writer := writers[i%len(writers)]
 		var replicas, cached state.Hosts

@@ -2,6 +2,7 @@ package workload_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -214,5 +215,41 @@ func TestGrepTwin(t *testing.T) {
 	}
 	if l.jobs != 4 || sorts != 3 || l.submitted.Name != "grep-sort" || l.submitted.Reduces != 1 {
 		t.Errorf("%d jobs, %d maps of the first sort, the last job %+v; want 4 jobs, 3 maps, one reduce", l.jobs, sorts, l.submitted)
+	}
+}
+
+// TestTooLargeToSimulate refuses what would take a simulation more memory than a
+// machine has. The largest workloads below the limits pass: 30 TiB in blocks of
+// 16 MiB with two replicas.
+func TestTooLargeToSimulate(t *testing.T) {
+	tera := int64(units.GiB) << 10
+	lab := workload.Conf{BlockBytes: 16 << 20, Replication: 2}
+	list := func(maps int) workload.Job { return workload.Job{Maps: make([]workload.Split, maps)} }
+	for _, c := range []struct {
+		name  string
+		files []int64
+		jobs  []workload.Job
+		conf  workload.Conf
+		want  string
+	}{
+		{"as large as may be", []int64{30 * tera}, []workload.Job{{Reduces: 1}}, lab, ""},
+		{"an empty file", []int64{0}, []workload.Job{{}}, lab, ""},
+		{"too many blocks", []int64{128 * tera}, []workload.Job{list(1 << 20)}, lab, "8388608 blocks of 16MiB with 2 replicas each, and a simulation takes at most 2000000"},
+		{"too many blocks in two files", []int64{20 * tera, 20 * tera}, []workload.Job{list(1)}, lab, "2621440 blocks"},
+		{"files longer than a number", []int64{math.MaxInt64, math.MaxInt64}, []workload.Job{list(1)}, workload.Conf{BlockBytes: 1, Replication: 1}, "blocks"},
+		{"too many replicas", []int64{30 * tera}, []workload.Job{{}}, workload.Conf{BlockBytes: 16 << 20, Replication: 512}, "7812 such blocks"},
+		{"every job reads all", []int64{30 * tera}, []workload.Job{{}, {}}, lab, "2 jobs have 3932160 tasks, and a simulation takes at most 2000000"},
+		{"jobs that follow", []int64{1}, []workload.Job{list(1), {After: 1, FollowMaps: math.MaxInt32, Reduces: math.MaxInt32}}, lab, "tasks"},
+		{"no block size", []int64{1}, nil, workload.Conf{Replication: 1}, "block size 0"},
+		{"no replicas", []int64{1}, nil, workload.Conf{BlockBytes: 1}, "replication 0"},
+	} {
+		x := workload.Twin{Workload: "big", Jobs: c.jobs}
+		for _, bytes := range c.files {
+			x.Files = append(x.Files, workload.File{Bytes: bytes})
+		}
+		err := x.Check(c.conf)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
 	}
 }

@@ -57,7 +57,8 @@ type Live interface {
 	Submissions() []Submission
 	// Run runs the submission with index i and waits for its end. Its YARN
 	// applications have the given tag. The given Hadoop settings are added to
-	// the workload's own. Several submissions may run at the same time.
+	// the workload's own. Several submissions may run at the same time. If one
+	// of its jobs failed, the error is a JobError.
 	Run(ctx context.Context, i int, tag string, settings ...hibench.Setting) (Ran, error)
 	// Check checks the output of the submission with index i, and returns in
 	// words what it compared. It compares the output with the input, and with
@@ -117,6 +118,13 @@ type Recorded struct {
 	CompletionMs int64            `json:"completionMs"`
 	Locality     measure.Locality `json:"locality"`
 }
+
+// JobError says that a job failed: YARN refused it, or it ended and did not
+// succeed. With any other error it is not known what the job would have done.
+type JobError struct{ Err error }
+
+func (e *JobError) Error() string { return e.Err.Error() }
+func (e *JobError) Unwrap() error { return e.Err }
 
 // Ran is what the client of a submission reported when it ended.
 type Ran struct {

@@ -116,8 +116,6 @@ func TestInputErrors(t *testing.T) {
 	}
 }
 
-// TestTextDoesNotCompress has text of six random bits a byte: hardly less than
-// three quarters are left of it.
 // late is what the NameNode says while a DataNode has not reported a block.
 type late struct{}
 
@@ -178,6 +176,8 @@ func TestWrittenAgain(t *testing.T) {
 	}
 }
 
+// TestTextDoesNotCompress has text of six random bits a byte: hardly less than
+// three quarters are left of it.
 func TestTextDoesNotCompress(t *testing.T) {
 	var small bytes.Buffer
 	w := gzip.NewWriter(&small)

@@ -1,0 +1,191 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"heddle/harness/capture"
+	"heddle/harness/measure"
+	"heddle/harness/submit"
+	"heddle/traces"
+)
+
+// FailedJob is a job of a trial that failed. Other programs may rely on its
+// JSON keys.
+type FailedJob struct {
+	// Name is the job's name in the workload, such as its id in a trace that is
+	// replayed. ID is empty if YARN did not even store the job.
+	Name string       `json:"name"`
+	ID   traces.JobID `json:"id,omitempty"`
+	// Outcome is "failed", "killed" or "refused".
+	Outcome string `json:"outcome"`
+	// Why is the first line of what YARN says of it.
+	Why string `json:"why"`
+}
+
+func (f FailedJob) String() string {
+	name := firstLine(f.Name)
+	if id := string(f.ID); id != "" && id != name {
+		name += " (" + id + ")"
+	}
+	return fmt.Sprintf("%s %s: %s", name, f.Outcome, f.Why)
+}
+
+const refusedJob = "refused"
+
+// CountJobs returns how many jobs a trial had, with those that YARN refused, and
+// how many of them failed. m are the trial's figures; they are used if the
+// result has no list of jobs.
+func (r *Result) CountJobs(m *measure.Figures) (all, failed int) {
+	if len(r.Jobs)+len(r.FailedJobs) == 0 && m != nil {
+		return m.Jobs, m.NotSucceeded
+	}
+	all = len(r.Jobs)
+	for _, j := range r.Jobs {
+		if j.Outcome == traces.Failed.String() || j.Outcome == traces.Killed.String() {
+			failed++
+		}
+	}
+	for _, f := range r.FailedJobs {
+		if f.ID == "" {
+			all, failed = all+1, failed+1
+		}
+	}
+	return all, failed
+}
+
+// accept returns an error unless the workload counts failed jobs and a job of
+// the trial succeeded. The failed jobs are in the result already.
+func (t *trial) accept(result *Result) error {
+	if len(result.FailedJobs) == 0 {
+		return nil
+	}
+	first := result.FailedJobs[0]
+	if !t.plan.Workload.CountsFailures() {
+		return errors.New(first.String())
+	}
+	if all, failed := result.CountJobs(nil); failed == all {
+		return fmt.Errorf("all %d jobs failed; the first: %v", all, first)
+	}
+	return nil
+}
+
+// countFailures adds the jobs that failed to a trial's result, and to
+// t.failures. It returns an error if they end the trial.
+func (t *trialRun) countFailures(result *Result, jobs []capture.Job, list []*measure.Job) error {
+	for k := range jobs {
+		j := &jobs[k]
+		if j.Outcome == traces.Unfinished || j.Outcome != traces.Succeeded && !t.plan.Workload.CountsFailures() {
+			return t.jobFailed(j, list)
+		}
+	}
+	for i, s := range t.submissions {
+		known := false
+		for k := range jobs {
+			if j := &jobs[k]; j.Outcome != traces.Succeeded && slices.Contains(j.Tags, t.tags[i]) {
+				known = true
+				f := FailedJob{s.Name, j.ID, j.Outcome.String(), whyFailed(j, list)}
+				t.failures[i] = errors.New(f.Why)
+				result.FailedJobs = append(result.FailedJobs, f)
+			}
+		}
+		if t.failures[i] != nil && !known {
+			result.FailedJobs = append(result.FailedJobs, FailedJob{Name: s.Name, Outcome: refusedJob, Why: firstLine(t.failures[i].Error())})
+		}
+	}
+	return t.accept(result)
+}
+
+// removeStaged removes the staging folders of the trial's failed jobs. A job's
+// ApplicationMaster does that, unless it was killed. What cannot be removed takes
+// space only: the user is told, and the next run removes it.
+func (t *trialRun) removeStaged() {
+	if !slices.ContainsFunc(t.failures, func(err error) bool { return err != nil }) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if _, err := submit.RemoveStaged(ctx, t.cluster, func(tag string) bool { return slices.Contains(t.tags, tag) }); err != nil {
+		t.say("clean", firstLine(err.Error()))
+	}
+}
+
+// jobFailed returns an error that says why a job did not succeed: what YARN says
+// of it, and what the first of its attempts that failed said. list has the
+// figures of the trial's jobs.
+func (t *trialRun) jobFailed(j *capture.Job, list []*measure.Job) error {
+	text := oneLine(j.Diagnostics)
+	if said := firstError(j.ID, list); said != "" {
+		text += "; the first attempt that failed said: " + said
+	}
+	return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, text, filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
+}
+
+// whyFailed returns in a line why a job did not succeed: what YARN says of it, and
+// what the first of its attempts that failed said, since YARN often names only the
+// task.
+func whyFailed(j *capture.Job, list []*measure.Job) string {
+	why, said := firstLine(j.Diagnostics), firstLine(firstError(j.ID, list))
+	switch {
+	case why == "" && said == "":
+		return "YARN does not say why"
+	case why == "" || said == "":
+		return why + said
+	}
+	return why + "; the first attempt that failed said: " + said
+}
+
+// firstError returns what the first attempt of a job that failed said, without
+// Java's stack; "" if that is not known.
+func firstError(id traces.JobID, list []*measure.Job) string {
+	i := slices.IndexFunc(list, func(m *measure.Job) bool { return m.ID == id })
+	if i < 0 {
+		return ""
+	}
+	said, _, _ := strings.Cut(list[i].FirstError, "\n\tat ")
+	return oneLine(said)
+}
+
+// maxReason is how many characters of a line of YARN's diagnostics are kept.
+const maxReason = 300
+
+// firstLine returns the first line of a text that is not blank, without
+// characters that cannot be printed. The text may be a server's.
+func firstLine(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.Map(func(r rune) rune {
+			if unicode.IsPrint(r) {
+				return r
+			}
+			return ' '
+		}, line)
+		if line = oneLine(line); line != "" {
+			if r := []rune(line); len(r) > maxReason {
+				line = string(r[:maxReason]) + "…"
+			}
+			return line
+		}
+	}
+	return ""
+}
+
+// failedInSimulation returns the failed jobs of a simulated trial.
+func failedInSimulation(list []*measure.Job, names map[traces.JobID]string) (failed []FailedJob) {
+	for _, j := range list {
+		if j.Outcome != traces.Failed && j.Outcome != traces.Killed {
+			continue
+		}
+		why := firstLine(j.FirstError)
+		if why == "" {
+			why = "an attempt at one of its tasks failed too often"
+		}
+		failed = append(failed, FailedJob{names[j.ID], j.ID, j.Outcome.String(), why})
+	}
+	return failed
+}
