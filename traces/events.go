@@ -310,7 +310,7 @@ type Actuation struct {
 	// GrantedAt is the time at which YARN first reported the container for the
 	// decision; 0 means that it reported none.
 	GrantedAt Time    `json:"grantedAt,omitempty"`
-	Outcome   string  `json:"outcome"` // result of the decision: honoured (one container came), surplus (more than one), none (no container), cancelled (the decision was withdrawn)
+	Outcome   string  `json:"outcome"` // result of the decision: honoured (one container came), surplus (more than one), unused (one came, and no task ran in it), none (no container), cancelled (the decision was withdrawn)
 	Container string  `json:"container,omitempty"`
 	Bound     Attempt `json:"bound" range:"maybe"` // attempt that ran in the decision's container; empty if unknown
 	Cause     string  `json:"cause,omitempty"`

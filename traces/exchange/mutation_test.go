@@ -151,6 +151,9 @@ func mutate(r *rand.Rand, data []byte) []byte {
 	return data
 }
 
+// maxFuzzed is the length in bytes of the longest input that is fuzzed.
+const maxFuzzed = 4 << 10
+
 // FuzzImport looks for what the mutations here and in TestImportsAreSound miss.
 func FuzzImport(f *testing.F) {
 	order := []string{"rumen", "sls", "swim", "jhist", "rumen topology", "sls topology"}
@@ -158,15 +161,14 @@ func FuzzImport(f *testing.F) {
 		for _, data := range files {
 			for i, o := range order {
 				if o == form {
-					f.Add(uint8(i), data)
+					f.Add(uint8(i), data[:min(len(data), maxFuzzed)])
 				}
 			}
 		}
 	}
-	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, form uint8, data []byte) {
-		if err := importSound(folder, data); err != nil {
-			t.Fatal(err)
+		if len(data) > maxFuzzed {
+			t.Skip("longer inputs find little more in the same time")
 		}
 		if err := tryImport(order[int(form)%len(order)], data, false); err != nil && strings.Contains(err.Error(), "BUG") {
 			t.Fatal(err)

@@ -1,23 +1,32 @@
 // Package outfile writes files and folders that get their final name only when
 // they are complete. So nobody takes an incomplete file for a finished one.
 //
-// Until then a file or folder has a hidden name, in the folder where it will be.
-// A process that must end at once should call RemoveUnfinished.
+// Until then a file or folder has a hidden name, in the folder where it will be,
+// and its process holds a lock on it. A process that must end at once should call
+// RemoveUnfinished. What a killed process left, the next write of the same name
+// removes: nobody holds its lock any more.
 package outfile
 
 import (
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Replace calls the function write to fill a new file, which then gets the name
 // path. An older file of this name is replaced.
 func Replace(path string, write func(*os.File) error) error {
-	f, err := begin(func() (*os.File, error) { return os.CreateTemp(filepath.Dir(path), pattern(path)) })
+	f, err := begin(path, func(name string) (*os.File, error) {
+		return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	})
 	if err != nil {
 		return err
 	}
@@ -26,16 +35,19 @@ func Replace(path string, write func(*os.File) error) error {
 	if err := write(f); err != nil {
 		return err
 	}
-	if err := errors.Join(f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(f.Chmod(0o644), f.Sync()); err != nil {
 		return err
 	}
-	return rename(f.Name(), path)
+	if err := rename(f.Name(), path); err != nil { // before the file is closed, which ends the lock
+		return err
+	}
+	return f.Close()
 }
 
 // Create calls the function write to fill a new file, which then gets the name
 // path. If this name is taken, the error is os.ErrExist.
 func Create(path string, write func(*os.File) error) error {
-	if err := absent(path); err != nil {
+	if err := Absent(path); err != nil {
 		return err
 	}
 	return Replace(path, write)
@@ -44,12 +56,11 @@ func Create(path string, write func(*os.File) error) error {
 // CreateFolder calls the function write to fill a new folder, which then gets
 // the name path. If this name is taken, the error is os.ErrExist.
 func CreateFolder(path string, write func(folder string) error) error {
-	if err := absent(path); err != nil {
+	if err := Absent(path); err != nil {
 		return err
 	}
-	folder, err := begin(func() (*os.File, error) {
-		name, err := os.MkdirTemp(filepath.Dir(path), pattern(path))
-		if err != nil {
+	folder, err := begin(path, func(name string) (*os.File, error) {
+		if err := os.Mkdir(name, 0o700); err != nil {
 			return nil, err
 		}
 		return os.Open(name)
@@ -85,14 +96,57 @@ func RemoveUnfinished() {
 	}
 }
 
-func begin(create func() (*os.File, error)) (*os.File, error) {
+// begin makes the file or folder that will get the name path, under a hidden name
+// and with a lock. Before that it removes what killed processes left there.
+func begin(path string, create func(name string) (*os.File, error)) (*os.File, error) {
 	unfinished.Lock()
 	defer unfinished.Unlock()
-	f, err := create()
-	if err == nil {
-		unfinished.paths[f.Name()] = true
+	removeLeft(path)
+	for {
+		f, err := create(hidden(path) + rand.Text()[:10])
+		if err != nil {
+			return nil, err
+		}
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil && same(f) || err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
+			unfinished.paths[f.Name()] = true // also on a file system without locks
+			return f, nil
+		}
+		f.Close() // another process took it for left over before it had its lock, and removes it
 	}
-	return f, err
+}
+
+// removeLeft removes the files and folders that killed processes left when they
+// wrote to this path.
+func removeLeft(path string) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		name := filepath.Join(filepath.Dir(path), e.Name())
+		if !strings.HasPrefix(name, hidden(path)) || !e.IsDir() && !e.Type().IsRegular() {
+			continue
+		}
+		f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && same(f) {
+			os.RemoveAll(name)
+		}
+		f.Close()
+	}
+}
+
+// same reports whether the name of an open file still stands for this file. It no
+// longer does if another process has removed or renamed the file.
+func same(f *os.File) bool {
+	open, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(f.Name())
+	return err == nil && os.SameFile(open, named)
 }
 
 // The function end removes the file or folder if it still has its hidden name,
@@ -117,11 +171,17 @@ func rename(from, to string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-func absent(path string) error {
+// Absent returns os.ErrExist if the name path is taken. A command that works for a
+// while before it writes should ask first.
+func Absent(path string) error {
 	if _, err := os.Lstat(path); err == nil {
-		return &fs.PathError{Op: "create", Path: path, Err: syscall.EEXIST}
+		return fmt.Errorf("%w: choose another name", &fs.PathError{Op: "create", Path: path, Err: syscall.EEXIST})
 	}
 	return nil
 }
 
-func pattern(path string) string { return "." + filepath.Base(path) + ".*" }
+// hidden returns how the names of files and folders start that will get the name
+// path.
+func hidden(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".unfinished-")
+}

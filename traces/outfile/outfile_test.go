@@ -53,6 +53,50 @@ func TestNamedOnceWhole(t *testing.T) {
 	}
 }
 
+// TestRemovesWhatKilledProcessesLeft finds files and folders beside the one that is
+// written: those that nobody holds a lock on go, those of a living process and all
+// other files stay.
+func TestRemovesWhatKilledProcessesLeft(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a")
+	for _, name := range []string{".a.unfinished-DEAD/table", ".a.unfinished-FILE", ".ab.unfinished-OTHER", ".a.12345", "a.unfinished-MINE"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(folder, ".a.unfinished-LINK")); err != nil {
+		t.Fatal(err)
+	}
+	stay := []string{".a.12345", ".a.unfinished-LINK", ".ab.unfinished-OTHER", "a.unfinished-MINE"}
+	err := Replace(path, func(first *os.File) error {
+		err := CreateFolder(path, func(second string) error {
+			return Replace(path, func(third *os.File) error {
+				want := append([]string{filepath.Base(first.Name()), filepath.Base(second), filepath.Base(third.Name())}, stay...)
+				slices.Sort(want)
+				if left := names(t, folder); !slices.Equal(left, want) {
+					t.Errorf("while three write, there is %q, want %q", left, want)
+				}
+				return nil
+			})
+		})
+		if err == nil {
+			t.Error("a folder replaced a file")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	want := append(slices.Clone(stay), "a")
+	slices.Sort(want)
+	if left := names(t, folder); !slices.Equal(left, want) {
+		t.Errorf("there is %q, want %q", left, want)
+	}
+}
+
 func names(t *testing.T, folder string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"heddle/traces"
+	"heddle/traces/outfile"
 )
 
 // Piece selects some jobs of a trace, for the function Cut, which copies them.
@@ -27,8 +28,8 @@ type Piece struct {
 // nodes and blocks are copied up to the last event of those jobs. Times do not
 // change. Cut returns the number of selected jobs.
 func Cut(from, to string, piece Piece) (int, error) {
-	if _, err := os.Lstat(to); err == nil {
-		return 0, fmt.Errorf("cut trace: %s exists: choose another file", to)
+	if err := outfile.Absent(to); err != nil {
+		return 0, fmt.Errorf("cut trace: %w", err)
 	}
 	jobs, last, err := piece.choose(from)
 	if err != nil {

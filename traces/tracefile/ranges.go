@@ -18,6 +18,7 @@ import (
 type field struct {
 	name        string
 	least, most int64
+	text        bool // whether the range is that of a text's length
 }
 
 // Greatest values of the fields of events. They are far above the values of real
@@ -39,7 +40,7 @@ const (
 // of the field's type and the same range below 0, for differences and for free
 // resources of a node on which YARN has allocated too much.
 var classes = map[string]field{
-	"some": {least: 1, most: mostText}, "id": {least: 1, most: math.MaxInt64}, "any": {least: math.MinInt64, most: math.MaxInt64},
+	"some": {least: 1, most: mostText, text: true}, "id": {least: 1, most: math.MaxInt64}, "any": {least: math.MinInt64, most: math.MaxInt64},
 	"tasks": {most: mostTasks}, "cores": {most: mostCores}, "share": {most: 1}, "age": {most: mostTime},
 }
 
@@ -56,7 +57,7 @@ var types = map[reflect.Type]field{
 // tag names no range and the field's own Go type is not listed in the map
 // types.
 var kinds = map[reflect.Kind]field{
-	reflect.String: {most: mostText}, reflect.Slice: {most: mostTasks}, reflect.Bool: {most: 1},
+	reflect.String: {most: mostText, text: true}, reflect.Slice: {most: mostTasks}, reflect.Bool: {most: 1},
 	reflect.Int32: {most: math.MaxInt32}, reflect.Int64: {most: mostBytes}, reflect.Float64: {most: mostBytes}, reflect.Uint64: {},
 }
 
@@ -149,7 +150,7 @@ func (c *rangeCheck) text(s string) {
 	f := &c.fields[c.next]
 	c.next++
 	if n := int64(len(s)); n < f.least || n > f.most {
-		c.wrong(c.kind, field{f.name + "'s length", f.least, f.most}, strconv.FormatInt(n, 10))
+		c.wrong(c.kind, field{f.name + "'s length", f.least, f.most, true}, strconv.FormatInt(n, 10))
 	}
 }
 
@@ -169,43 +170,44 @@ func (f field) want() string {
 }
 
 // checkHeader calls the function wrong for each number in a header that is out
-// of its range, and for links and disks of nodes that the header does not have.
-func checkHeader(h traces.Header, wrong func(what string)) {
-	number := func(v float64, f field) {
-		if !(v >= float64(f.least) && v <= float64(f.most)) {
-			wrong(fmt.Sprintf("%s is %v, want %s", f.name, v, f.want()))
+// of its range, and for links and disks of nodes that the header does not have. The
+// argument text is true if what is wrong is not a number.
+func checkHeader(h traces.Header, wrong func(what string, text bool)) {
+	number := func(v float64, name string, most int64) {
+		if f := (field{name: name, most: most}); !(v >= 0 && v <= float64(most)) {
+			wrong(fmt.Sprintf("%s is %v, want %s", name, v, f.want()), false)
 		}
 	}
-	number(float64(h.StartUnixNs), field{"startUnixNs", 0, mostTime})
-	number(h.Cluster.HostCores, field{"cluster.hostCores", 0, mostCores})
+	number(float64(h.StartUnixNs), "startUnixNs", mostTime)
+	number(h.Cluster.HostCores, "cluster.hostCores", mostCores)
 	seen := map[traces.Node]bool{}
 	for i, n := range h.Cluster.Nodes {
 		place := fmt.Sprintf("cluster.nodes[%d].", i)
 		c := rangeCheck{wrong: func(_ traces.Kind, f field, value string) {
-			wrong(fmt.Sprintf("%s%s is %s, want %s", place, f.name, value, f.want()))
+			wrong(fmt.Sprintf("%s%s is %s, want %s", place, f.name, value, f.want()), f.text)
 		}}
 		c.event(&traces.NodeUp{NodeFacts: n})
 		if seen[n.Node] {
-			wrong(fmt.Sprintf("%snode is %q, which an earlier node is", place, n.Node))
+			wrong(fmt.Sprintf("%snode is %q, which an earlier node is", place, n.Node), true)
 		}
 		seen[n.Node] = true
 	}
 	for i, l := range h.Cluster.Links {
-		number(float64(l.BytesPerSec), field{fmt.Sprintf("cluster.links[%d].bytesPerSec", i), 0, mostBytes})
+		number(float64(l.BytesPerSec), fmt.Sprintf("cluster.links[%d].bytesPerSec", i), mostBytes)
 		if l.Node != "" && !seen[l.Node] {
-			wrong(fmt.Sprintf("cluster.links[%d].node is %q, which is no node of the cluster", i, l.Node))
+			wrong(fmt.Sprintf("cluster.links[%d].node is %q, which is no node of the cluster", i, l.Node), true)
 		}
 	}
 	for i, d := range h.Cluster.Disks {
-		number(float64(d.BytesPerSec), field{fmt.Sprintf("cluster.disks[%d].bytesPerSec", i), 0, mostBytes})
+		number(float64(d.BytesPerSec), fmt.Sprintf("cluster.disks[%d].bytesPerSec", i), mostBytes)
 		if !seen[d.Node] {
-			wrong(fmt.Sprintf("cluster.disks[%d].node is %q, which is no node of the cluster", i, d.Node))
+			wrong(fmt.Sprintf("cluster.disks[%d].node is %q, which is no node of the cluster", i, d.Node), true)
 		}
 	}
 	for i, q := range h.Cluster.Queue {
-		number(q.Capacity, field{fmt.Sprintf("cluster.queues[%d].capacity", i), 0, 1})
+		number(q.Capacity, fmt.Sprintf("cluster.queues[%d].capacity", i), 1)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(h.Mended)) {
-		number(float64(h.Mended[kind]), field{fmt.Sprintf("mended[%q]", kind), 0, mostBytes})
+		number(float64(h.Mended[kind]), fmt.Sprintf("mended[%q]", kind), mostBytes)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"heddle/traces"
+	"heddle/traces/outfile"
 )
 
 // Repaired is the result of repairing a trace with Repair.
@@ -60,8 +61,8 @@ func Repair(from, to string) (Repaired, error) {
 		r.Events, r.Blocks = before.Events, before.Blocks
 		return r, nil
 	}
-	if _, err := os.Lstat(to); err == nil {
-		return r, fmt.Errorf("repair trace: %s exists: choose another file", to)
+	if err := outfile.Absent(to); err != nil {
+		return r, fmt.Errorf("repair trace: %w", err)
 	}
 	in, err := os.Open(from)
 	if err != nil {

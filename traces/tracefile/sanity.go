@@ -59,7 +59,7 @@ func newSanity(h traces.Header, r *Report) *sanity {
 	s.ranges.wrong = func(kind traces.Kind, f field, value string) {
 		s.impossible("%v: %s is %s, want %s", kind, f.name, value, f.want())
 	}
-	checkHeader(h, func(what string) { s.impossible("header: %s", what) })
+	checkHeader(h, func(what string, _ bool) { s.impossible("header: %s", what) })
 	return s
 }
 
