@@ -27,6 +27,7 @@ func TestAgentRefuses(t *testing.T) {
 		{[]string{"--interval", "soon"}, exitUsage},
 		{[]string{"--token-file", token + ".none"}, exitUsage},
 		{[]string{"--token-file", token, "--listen", "nowhere"}, exitUsage},
+		{[]string{"--token-file", token, "--listen", ":99999"}, exitUsage},
 		{[]string{"--token-file", token, "--cgroup", "../up"}, exitUsage},
 		{[]string{"--token-file", token, "--tls-cert", token}, exitUsage},
 		{[]string{"--token-file", token, "--listen", "192.0.2.1:0"}, exitFailed}, // no address of ours

@@ -29,6 +29,7 @@ project, in the folder that --swim names. Loads:
 			&cli.StringSliceFlag{Name: "load", Usage: "only `LOAD`; may be repeated (default: all)"},
 			&cli.IntFlag{Name: "repeat", Value: 5, Usage: "runs of each load, at least 1"},
 			&cli.StringFlag{Name: "swim", Value: ".", Usage: "`FOLDER` with SWIM's lists"},
+			tableFlag(),
 			jsonFlag(),
 		},
 		Action: runBench,
@@ -45,6 +46,9 @@ func runBench(c *cli.Context) error {
 	case c.Int("repeat") < 1:
 		return withCode(exitUsage, fmt.Errorf("--repeat %d: want at least 1", c.Int("repeat")))
 	}
+	if err := checkFormat(c); err != nil {
+		return err
+	}
 	loads := bench.Loads(c.String("swim"))
 	names := c.StringSlice("load")
 	for _, name := range names {
@@ -53,7 +57,7 @@ func runBench(c *cli.Context) error {
 		}
 	}
 	measures := []*bench.Measure{}
-	results, asJSON := c.App.Writer, c.Bool("json")
+	results, asJSON := c.App.Writer, c.Bool("json") || c.String("format") == "json"
 	if asJSON { // for JSON output, print the result of each benchmark input as soon as it is measured, since the largest inputs take minutes
 		defer func() {
 			if len(measures) == 0 {
@@ -81,7 +85,7 @@ func runBench(c *cli.Context) error {
 		case asJSON:
 			return err
 		default:
-			return errors.Join(err, bench.WriteText(results, measures)) // also after an error, print the results of those benchmark inputs that were measured
+			return errors.Join(err, printDoc(c, measures, bench.Doc(measures))) // also after an error, print the results of those benchmark inputs that were measured
 		}
 		if measures = append(measures, m); !asJSON {
 			continue
@@ -98,7 +102,7 @@ func runBench(c *cli.Context) error {
 	if asJSON {
 		return nil
 	}
-	return bench.WriteText(results, measures)
+	return printDoc(c, measures, bench.Doc(measures))
 }
 
 func loadLines() string {

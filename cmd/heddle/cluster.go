@@ -40,26 +40,23 @@ func loadCluster(text string) (*config.Cluster, error) {
 	return c, withCode(exitCluster, c.Supported())
 }
 
-// loadMachines reads a cluster's description for a simulation. The argument
-// text is the path of a cluster file, or the name of a lab (a Hadoop cluster on
-// this machine). The lab need not run. Only the default lab need not exist.
+// loadMachines reads the description of a cluster that the user names for a
+// simulation. The argument text is the path of a cluster file, or the name of a
+// lab (a Hadoop cluster on this machine), which need not run.
 func loadMachines(text string) (*config.Cluster, error) {
-	if !config.IsClusterFile(text) {
-		set := lab.Default()
-		l, err := lab.Open(text)
-		switch {
-		case err == nil:
-			set = l.Config()
-		case !errors.Is(err, lab.ErrNotFound):
-			return nil, withCode(exitUsage, err)
-		case text != set.Name: // a lab that was never started has the default settings, but this may be a mistake
-			return nil, withCode(exitUsage, fmt.Errorf("no lab was ever started under the name %s; want the name of a lab or a cluster file, which ends in .yaml", text))
-		}
-		set.Name = text
-		return &config.Cluster{Name: text, Rates: set.Rates(), Machines: set.Machines()}, nil
+	if config.IsClusterFile(text) {
+		c, err := config.LoadCluster(text)
+		return c, withCode(exitUsage, err)
 	}
-	c, err := config.LoadCluster(text)
-	return c, withCode(exitUsage, err)
+	l, err := lab.Open(text)
+	switch {
+	case errors.Is(err, lab.ErrNotFound):
+		return nil, withCode(exitUsage, fmt.Errorf("no lab was ever started under the name %s; want the name of a lab or a cluster file, which ends in .yaml", text))
+	case err != nil:
+		return nil, withCode(exitUsage, err)
+	}
+	set := l.Config()
+	return &config.Cluster{Name: text, Rates: set.Rates(), Machines: set.Machines()}, nil
 }
 
 func noLab(name string) error {

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -28,6 +26,7 @@ import (
 
 	"heddle/harness/lab"
 	"heddle/traces"
+	"heddle/traces/printable"
 	"heddle/traces/tracefile"
 )
 
@@ -84,7 +83,7 @@ func TestExitCodes(t *testing.T) {
 	table := []situation{
 		{"", "no command", nil, exitUsage, "needs a command"},
 		{"", "an unknown command", []string{"replya"}, exitUsage, `did you mean "replay"?`},
-		{"", "an unknown flag", []string{"--verbos"}, exitUsage, "did you mean --ver"},
+		{"", "an unknown flag", []string{"--versio"}, exitUsage, "did you mean --ver"},
 		{"help", "an unknown command", []string{"nosuch"}, exitUsage, "nosuch"},
 		{"trace", "no command", nil, exitUsage, "needs a command"},
 		{"trace", "an unknown command", []string{"chekc"}, exitUsage, `did you mean "check"?`},
@@ -396,41 +395,6 @@ func untilOpen(t *testing.T, pid int, path string) {
 	}
 }
 
-// TestSecondSignal: one that waits for ever ends at the second signal, and says
-// what puts the cluster back.
-func TestSecondSignal(t *testing.T) {
-	c := exec.CommandContext(t.Context(), os.Args[0])
-	c.Env = append(os.Environ(), asMain+"=stuck")
-	stderr, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said []string
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		if said = append(said, lines.Text()); len(said) <= 2 { // "ready", then what is put back
-			if err := c.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	err = c.Wait()
-	want := []string{"ready", "heddle: putting back: labels; a second signal ends this at once", "heddle: ended before that was done; heddle labels restore"}
-	if c.ProcessState.ExitCode() != exitFailed || !slices.Equal(said, want) {
-		t.Errorf("%v, said %q, want exit code %d and %q", err, said, exitFailed, want)
-	}
-}
-
-// stuck is a command that changes a cluster and does not heed its context.
-func stuck() {
-	c := cli.NewContext(newApp(), nil, &cli.Context{Context: interruptible(os.Exit)})
-	putsBack(c, "labels", "heddle labels restore")
-	fmt.Fprintln(stderr, "ready")
-	select {}
-}
-
 // TestInterruptedExport: an export that has begun to write leaves nothing.
 func TestInterruptedExport(t *testing.T) {
 	// More than all buffers on the way hold, so that some is written.
@@ -701,11 +665,11 @@ func TestEscaper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(got) != escape(text) {
-			t.Errorf("in pieces %q, whole %q", got, escape(text))
+		if string(got) != printable.Text(text) {
+			t.Errorf("in pieces %q, whole %q", got, printable.Text(text))
 		}
-		if escape(escape(text)) != escape(text) {
-			t.Errorf("%q is escaped again", escape(text))
+		if printable.Text(printable.Text(text)) != printable.Text(text) {
+			t.Errorf("%q is escaped again", printable.Text(text))
 		}
 	})
 }

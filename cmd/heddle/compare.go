@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/compare"
+	"heddle/harness/config"
+	"heddle/harness/measure"
 )
 
 func compareCommand() *cli.Command {
@@ -19,7 +23,8 @@ func compareCommand() *cli.Command {
 models differ within repeats, with 95 % intervals and p-values. With too few
 repeats (an interval of a median needs 6) it says so and ranks nothing. Several
 runs count as one, unless --apart is given. A single run whose experiment has thresholds
-is held against them, too. For example:
+is held against them, too: if one is missed or untold, the exit code is 4. --benchfmt
+checks none. For example:
 
    heddle compare RUN-FOLDER
    heddle compare --metric makespan --json RUN-FOLDER | jq '.pairs[] | {a, b, diffPct, p}'
@@ -28,8 +33,9 @@ is held against them, too. For example:
 Metrics:
 ` + metricLines(),
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC`; may be repeated (default: all)"},
+			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC`, or all; may be repeated (default: the first six)"},
 			&cli.BoolFlag{Name: "apart", Usage: "keep runs apart: a model is then named RUN/MODEL"},
+			&cli.StringFlag{Name: "untold", Usage: "whether thresholds that the repeats cannot tell `fail or pass` (default: as the experiment says)"},
 			unverifiedFlag(),
 			jsonFlag(),
 			&cli.BoolFlag{Name: "benchfmt", Usage: "print every trial as a Go benchmark result, for benchstat"},
@@ -47,23 +53,34 @@ func runCompare(c *cli.Context) error {
 		return withCode(exitUsage, errors.New("want one run folder or more; 'heddle run' prints the path of its run folder"))
 	case c.Bool("json") && c.Bool("benchfmt"):
 		return withCode(exitUsage, errors.New("both --json and --benchfmt; want one of them"))
+	case !slices.Contains([]string{"", config.UntoldFail, config.UntoldPass}, c.String("untold")):
+		return withCode(exitUsage, fmt.Errorf("--untold %q: want %s or %s", c.String("untold"), config.UntoldFail, config.UntoldPass))
 	}
 	report, err := compare.Runs(dirs, compare.Options{Metrics: c.StringSlice("metric"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified")})
 	switch {
 	case err != nil:
 		return withCode(exitUsage, err)
-	case c.Bool("json"):
-		return printJSON(c.App.Writer, report)
 	case c.Bool("benchfmt"):
 		return report.WriteBenchmarks(c.App.Writer)
+	case c.Bool("json"):
+		err = printJSON(c.App.Writer, report)
+	default:
+		err = report.WriteText(c.App.Writer)
 	}
-	return report.WriteText(c.App.Writer)
+	if err != nil {
+		return err
+	}
+	return withCode(exitThreshold, compare.Unmet(report.Thresholds, cmp.Or(c.String("untold"), report.Untold)))
 }
 
 func metricLines() string {
 	var text strings.Builder
-	for _, m := range compare.Metrics() {
-		fmt.Fprintf(&text, "   %-15s %s (%s)\n", m.Name, m.Text, m.Unit)
+	for _, m := range measure.Metrics() {
+		unit := ""
+		if m.Unit != "" {
+			unit = " (" + m.Unit + ")"
+		}
+		fmt.Fprintf(&text, "   %-15s %s%s\n", m.Name, m.Text, unit)
 	}
 	return text.String()
 }

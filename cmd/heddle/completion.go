@@ -1,9 +1,18 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"heddle/harness/config"
+	"heddle/harness/measure"
+	"heddle/harness/replay"
+	"heddle/traces/exchange"
+	"heddle/traces/format"
 )
 
 func completionCommand() *cli.Command {
@@ -40,6 +49,80 @@ func completionCommand() *cli.Command {
 	}
 }
 
+// flagWords has the words that may be the value of a flag. The key is the
+// command and the flag.
+var flagWords = map[string]func() []string{
+	"compare metric":      measure.Names,
+	"compare untold":      fixedWords(config.UntoldFail, config.UntoldPass),
+	"doctor format":       fixedWords("text", "xml", "ansible", "json"),
+	"paper also":          config.ModelNames,
+	"paper format":        fixedWords("text", "markdown", "csv", "json"),
+	"replay actuator":     fixedWords(replay.ActuatorNone, replay.ActuatorLabels, replay.ActuatorIdeal),
+	"replay cache-policy": fixedWords(config.CacheStatic, config.CacheLRU),
+	"replay durations":    fixedWords("recorded", "modelled"),
+	"replay model":        config.ModelNames,
+	"replay speculation":  fixedWords(config.SpeculationNone, config.SpeculationHadoop, config.SpeculationLATE),
+	"replay splits":       fixedWords(config.SplitsAsSubmitted, config.SplitsCachedOnly, config.SplitsPlan),
+	"trace export to":     formatWords(exchange.CanWrite),
+	"trace import from":   formatWords(exchange.CanRead),
+}
+
+// argumentWords has the words that may be an argument of a command.
+var argumentWords = map[string]func(*cli.Context) []string{
+	"models":    func(*cli.Context) []string { return append([]string{"new"}, ownModels()...) },
+	"paper":     paperWords,
+	"runs rm":   runNames,
+	"runs show": runNames,
+	"schema":    func(*cli.Context) []string { return []string{"experiment", "cluster"} },
+}
+
+func fixedWords(words ...string) func() []string { return func() []string { return words } }
+
+func formatWords(of func(*format.Format) bool) func() []string {
+	return func() []string { return strings.Split(exchange.Names(of), ", ") }
+}
+
+// paperWords returns the names of the papers, unless the line already has one.
+func paperWords(c *cli.Context) []string {
+	if c.NArg() == 0 {
+		return paperNames()
+	}
+	return nil
+}
+
+// completer returns the function that prints the words which may follow on a
+// command line, for a shell that completes it. If it prints none, the shell
+// completes names of files.
+func completer(command *cli.Command) func(*cli.Context) {
+	flagsOrCommands := cli.DefaultCompleteWithFlags(command)
+	return func(c *cli.Context) {
+		last := os.Args[max(0, len(os.Args)-2)] // the word before --generate-bash-completion
+		name := strings.TrimPrefix(commandName(c), c.App.Name+" ")
+		flag := strings.TrimLeft(last, "-")
+		word, told := os.LookupEnv(completeWord)
+		isValue := last != flag && isFlag(command.Flags, flag) && !isBool(command.Flags, flag) && (!told || word != last)
+		var words []string
+		switch of := argumentWords[name]; {
+		case isValue:
+			if of := flagWords[name+" "+fullName(command.Flags, flag)]; of != nil {
+				words = of()
+			}
+		case last == flag && of != nil:
+			words = of(c)
+		default:
+			flagsOrCommands(c)
+		}
+		for _, word := range words {
+			fmt.Fprintln(c.App.Writer, word)
+		}
+	}
+}
+
+// completeWord is the environment variable in which the shell scripts below give
+// the word at the cursor. With it, "--to" before the cursor can be told from
+// "--to" at the cursor.
+const completeWord = "HEDDLE_COMPLETE_WORD"
+
 // Shell scripts that complete heddle's command lines, for bash and zsh. They
 // call heddle with the words before the cursor, and with the word at the cursor
 // if it starts a flag. If one of the words is "--", the scripts do not call
@@ -55,7 +138,7 @@ _heddle() {
 	[[ $word == -* && $word != -- ]] && line+=("$word")
 	[[ $word == -- ]] && line+=(-)
 	local IFS=$'\n'
-	COMPREPLY=($(compgen -W "$("${line[@]}" --generate-bash-completion 2>/dev/null </dev/null)" -- "$word"))
+	COMPREPLY=($(compgen -W "$(HEDDLE_COMPLETE_WORD=$word "${line[@]}" --generate-bash-completion 2>/dev/null </dev/null)" -- "$word"))
 }
 complete -o bashdefault -o default -F _heddle heddle
 `
@@ -74,7 +157,7 @@ _heddle() {
 	elif [[ $word == -* ]]; then
 		line+=("$word")
 	fi
-	found=("${(@f)$("${(@)line}" --generate-bash-completion 2>/dev/null </dev/null)}")
+	found=("${(@f)$(HEDDLE_COMPLETE_WORD=$word "${(@)line}" --generate-bash-completion 2>/dev/null </dev/null)}")
 	found=(${found:#})
 	if (( $#found )); then
 		compadd -a found

@@ -14,6 +14,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doctor"
 	"heddle/harness/require"
+	"heddle/traces/printable"
 )
 
 func doctorCommand() *cli.Command {
@@ -97,7 +98,7 @@ func runDoctor(c *cli.Context, fix doctor.FixOptions) error {
 			_, err := io.WriteString(out, text.String())
 			return err
 		}
-		_, err := io.WriteString(asIs(out), paint(escape(text.String())))
+		_, err := io.WriteString(asIs(out), paint(printable.Text(text.String())))
 		return err
 	})
 	if f := report.Feature(doctor.Captured); err == nil && f.Verdict != doctor.Yes {

@@ -79,7 +79,7 @@ func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string
 	}
 	p := newProgress(os.Stderr)
 	defer p.close()
-	o.Experiment, o.Root, o.Name, o.Progress = &e, root, "simulated", p.step
+	o.Experiment, o.Root, o.Name, o.Progress, o.OwnSeeds = &e, root, "simulated", p.step, true
 	run, err := experiment.Simulate(c.Context, o, costs)
 	if err != nil {
 		return "", fmt.Errorf("%w; --like estimates from a run instead of a simulation", runError(err))

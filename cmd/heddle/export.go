@@ -42,7 +42,11 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
 				o.Output = ""
 			}
 			switch {
-			case o.Format == nil || !exchange.CanWrite(o.Format) || c.Bool("jsonl") && o.Format.Name != "jsonl":
+			case c.IsSet("to") && (o.Format == nil || !exchange.CanWrite(o.Format)):
+				return withCode(exitUsage, fmt.Errorf("--to %s is no format that can be exported; known are %s", c.String("to"), exchange.Names(exchange.CanWrite)))
+			case c.Bool("jsonl") && o.Format != nil && o.Format.Name != "jsonl":
+				return withCode(exitUsage, fmt.Errorf("both --jsonl and --to %s; want one of them", o.Format.Name))
+			case o.Format == nil:
 				return withCode(exitUsage, fmt.Errorf("trace export needs a format: --to %s", exchange.Names(exchange.CanWrite)))
 			case o.Format.Folder && o.Output == "":
 				return withCode(exitUsage, fmt.Errorf("trace export --to %s needs --output FOLDER", o.Format.Name))

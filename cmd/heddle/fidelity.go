@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/experiment"
 	"heddle/harness/fidelity"
 )
 
@@ -37,6 +39,7 @@ cluster that its traces do not have. For example:
 			rate("uplink", "rate of a rack's uplink", &o.Cluster.Uplink),
 			rate("am-heartbeat", "heartbeat interval of ApplicationMasters", &o.Cluster.AMHeartbeat),
 			unverifiedFlag(),
+			tableFlag(),
 			jsonFlag(),
 		},
 		Action: func(c *cli.Context) error { return runFidelity(c, &o) },
@@ -50,6 +53,18 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 	}
 	if len(dirs) != 1 {
 		return withCode(exitUsage, errors.New("want one run folder; 'heddle run' prints the path of its run folder"))
+	}
+	if err := checkFormat(c); err != nil {
+		return err
+	}
+	if info, err := os.Stat(dirs[0]); err == nil && info.Mode().IsRegular() {
+		text := fmt.Sprintf("%s is a file: each trial is predicted from the other repeats of its run, so fidelity takes the folder of a run", dirs[0])
+		if run := experiment.RunOf(dirs[0]); run != "" {
+			text += "; heddle fidelity " + run
+		} else {
+			text += "; heddle replay " + dirs[0] + " simulates a trace"
+		}
+		return withCode(exitUsage, errors.New(text))
 	}
 	o.Interrupted, o.Unverified = c.Context.Err, c.Bool("unverified")
 	if o.Seeds < 1 || o.Seeds > 1000 {
@@ -65,11 +80,7 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	if c.Bool("json") {
-		err = printJSON(c.App.Writer, report)
-	} else {
-		err = report.WriteText(c.App.Writer)
-	}
+	err = printDoc(c, report, report.Doc())
 	if worst := report.Worst(); err == nil && most >= 0 && !(float64(worst.MeanAbsErrorPct) <= most) {
 		return withCode(exitThreshold, fmt.Errorf("%s under %s: the mean error of predictions is %.1f %%, above --max-error %g%%", worst.Workload, worst.Model, worst.MeanAbsErrorPct, most))
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"heddle/harness/lab"
 	"heddle/traces/exchange"
 	"heddle/traces/format"
+	"heddle/traces/printable"
 )
 
 func traceImport() *cli.Command {
@@ -87,13 +87,10 @@ func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
 	case c.IsSet("nodes") && o.Nodes < 1:
 		err = fmt.Errorf("--nodes %d: want 1 or more", o.Nodes)
 	}
-	if _, there := os.Lstat(o.Output); err == nil && there == nil {
-		err = fmt.Errorf("trace import: %s exists: choose another file", o.Output)
-	}
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	return nil
+	return absent(o.Output)
 }
 
 // quantity holds the value of a command line flag for the import of a trace,
@@ -152,23 +149,23 @@ func importProgress(out io.Writer) func(int, int64) {
 	return func(jobs int, events int64) {
 		if time.Since(last) >= quietFor {
 			last = time.Now()
-			fmt.Fprintf(out, "%d jobs, %d events\n", jobs, events)
+			printable.Fprintf(out, "%d jobs, %d events\n", jobs, events)
 		}
 	}
 }
 
 func printImported(out io.Writer, r *exchange.Imported) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s has %d jobs of form %s: %d events, %d nodes; seed %d\n", r.Output, r.Jobs, r.Format, r.Events, r.Nodes, r.Seed)
+	printable.Fprintf(&b, "%s has %d jobs of form %s: %d events, %d nodes; seed %d\n", r.Output, r.Jobs, r.Format, r.Events, r.Nodes, r.Seed)
 	if len(r.Synthetic) > 0 {
-		fmt.Fprintf(&b, "made up, not recorded: %s\n", strings.Join(r.Synthetic, ", "))
+		printable.Fprintf(&b, "made up, not recorded: %s\n", strings.Join(r.Synthetic, ", "))
 	}
 	if r.RacklessHosts > 0 {
-		fmt.Fprintf(&b, "the rack of %d hosts is in no file, and %d attempts ran there: the locality of maps is unknown if it depends on such a rack; a topology file would tell\n",
+		printable.Fprintf(&b, "the rack of %d hosts is in no file, and %d attempts ran there: the locality of maps is unknown if it depends on such a rack; a topology file would tell\n",
 			r.RacklessHosts, r.RacklessAttempts)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Mended)) {
-		fmt.Fprintf(&b, "mended %d times: %s\n  first at %s\n", r.Mended[kind], kind, r.First[kind])
+		printable.Fprintf(&b, "mended %d times: %s\n  first at %s\n", r.Mended[kind], kind, r.First[kind])
 	}
 	_, err := io.WriteString(out, b.String())
 	return err

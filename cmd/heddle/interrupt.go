@@ -22,10 +22,17 @@ const (
 	putBackLimit = 28 * time.Second
 )
 
+// samePress is the time within which signals are one request to end. Programs
+// that stop others often send more than one signal: timeout of GNU coreutils
+// signals its child and then the whole process group, and a terminal repeats
+// Ctrl-C about 30 times a second while the key is held down.
+const samePress = time.Second
+
 // interruption handles SIGINT and SIGTERM for the running command. The first
 // signal ends the command's context. The process ends when the command returns,
-// but also after a time limit or at a second signal. So it ends even if the
-// command waits for a file or a server and does not look at its context.
+// but also after a time limit, or at a signal that follows the one before by
+// samePress or more. So it ends even if the command waits for a file or a server
+// and does not look at its context.
 type interruption struct {
 	mu sync.Mutex
 	// putBack says what the command undoes or finishes on the cluster after the
@@ -54,24 +61,41 @@ func interruptible(exit func(code int)) context.Context {
 // signal, and returns when the process must end.
 func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	first := <-signals
+	pressed := time.Now()
 	in.mu.Lock()
 	putBack, restore := in.putBack, in.restore
 	in.mu.Unlock()
 	limit := endLimit
 	if putBack != "" {
 		limit = putBackLimit
-		tell("putting back: " + putBack + "; a second signal ends this at once")
+		tell("putting back: " + putBack + "; a further signal, a second or more after the last, ends this at once")
 	}
 	cancel(&interruptedError{first})
-	select {
-	case <-signals:
-	case <-time.After(limit):
-	}
+	awaitPress(signals, pressed, pressed.Add(limit))
 	outfile.RemoveUnfinished()
 	if putBack != "" {
 		tell("ended before that was done; " + restore)
 	} else {
 		tell("interrupted")
+	}
+}
+
+// awaitPress returns when a signal arrives samePress or more after the signal
+// before it, and at the time end at the latest. The time last is that of the
+// first signal.
+func awaitPress(signals <-chan os.Signal, last, end time.Time) {
+	over := time.After(time.Until(end))
+	for {
+		select {
+		case <-signals:
+			now := time.Now()
+			if now.Sub(last) >= samePress {
+				return
+			}
+			last = now
+		case <-over:
+			return
+		}
 	}
 }
 

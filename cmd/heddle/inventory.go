@@ -56,6 +56,9 @@ For example:
 }
 
 func fromInventory(c *cli.Context, source, output string) error {
+	if _, there := os.Lstat(output); output != "" && there == nil {
+		return withCode(exitUsage, fmt.Errorf("cluster from-inventory: %s exists: choose another file", output))
+	}
 	var data []byte
 	var err error
 	if source == "-" {
@@ -87,5 +90,13 @@ func fromInventory(c *cli.Context, source, output string) error {
 		_, err = c.App.Writer.Write(content)
 		return err
 	}
-	return os.WriteFile(output, content, 0o644)
+	out, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // ansible-inventory may have taken a while
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(content)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, os.Remove(output))
+	}
+	return nil
 }

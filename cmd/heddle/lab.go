@@ -65,6 +65,7 @@ func labFlags(c *lab.Config) []cli.Flag {
 		&cli.IntFlag{Name: "replication", Value: c.Replication, Destination: &c.Replication, Usage: "replicas of new files"},
 		generic("nm-heartbeat", "heartbeat interval of NodeManagers", "200ms", &c.NMHeartbeat),
 		generic("am-heartbeat", "heartbeat interval of ApplicationMasters", "200ms", &c.AMHeartbeat),
+		generic("node-expiry", "silence after which a node counts as lost; shorter ones lose nodes of a busy machine", "2m", &c.NodeExpiry),
 		&cli.StringFlag{Name: "scheduler", Value: c.Scheduler, Destination: &c.Scheduler, Usage: "capacity (has node labels) or fair (has none)"},
 		&cli.BoolFlag{Name: "async", Value: c.Async, Destination: &c.Async, Usage: "allocate without waiting for heartbeats"},
 		&cli.BoolFlag{Name: "cds", Value: c.CDS, Destination: &c.CDS, Usage: "start JVMs from a class-data archive"},

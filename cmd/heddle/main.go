@@ -17,6 +17,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/nearest"
 	"heddle/harness/sim"
 )
 
@@ -25,7 +26,7 @@ const (
 	exitFailed    = 1 // exit code: the work failed
 	exitUsage     = 2 // exit code: bad usage or bad input
 	exitCluster   = 3 // exit code: the cluster cannot be reached, or lacks something that the command needs
-	exitThreshold = 4 // exit code: a threshold that the user set was missed
+	exitThreshold = 4 // exit code: a threshold that the user set was missed, or the trials cannot tell
 )
 
 func main() { os.Exit(run(interruptible(os.Exit), os.Args)) }
@@ -99,6 +100,7 @@ func newApp() *cli.App {
 func finish(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
+		c.BashComplete = completer(c)
 		finish(c.Subcommands)
 		if c.Action == nil {
 			c.Action = noCommand
@@ -116,10 +118,22 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	if !unknown {
 		return withCode(exitUsage, fmt.Errorf("%w; %s", err, help))
 	}
-	if near := cli.SuggestFlag(c.Command.Flags, name, false); near != "" {
-		help = "did you mean " + near + "? " + help
+	var flags []string
+	for _, f := range c.Command.Flags {
+		flags = append(flags, f.Names()...)
 	}
-	return withCode(exitUsage, fmt.Errorf("unknown flag -%s; %s", name, help))
+	if near := nearest.Name(name, flags); near != "" {
+		help = "did you mean " + dashed(near) + "? " + help
+	}
+	return withCode(exitUsage, fmt.Errorf("unknown flag %s; %s", dashed(name), help))
+}
+
+// dashed returns the name of a flag as the user types it.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // noCommand is the action of heddle, and of commands like "heddle lab", if the
@@ -135,10 +149,16 @@ func noCommand(c *cli.Context) error {
 		return errors.Join(help(c), withCode(exitUsage, fmt.Errorf("%s needs a command", commandName(c))))
 	}
 	text := fmt.Sprintf("unknown command %q", name)
-	if _, near, found := strings.Cut(cli.SuggestCommand(c.Command.VisibleCommands(), name), `"`); found {
-		text += fmt.Sprintf(`; did you mean "%s`, near) // the text near, which names a suggested command, ends with a quote and a question mark
+	var commands []string
+	for _, x := range c.Command.VisibleCommands() {
+		commands = append(commands, x.Name)
 	}
-	return withCode(exitUsage, fmt.Errorf("%s %s --help lists them", text, commandName(c)))
+	if near := nearest.Name(name, commands); near != "" {
+		text += fmt.Sprintf("; did you mean %q? ", near)
+	} else {
+		text += "; "
+	}
+	return withCode(exitUsage, fmt.Errorf("%s%s --help lists them", text, commandName(c)))
 }
 
 // commandName returns the name of a command as the user types it.

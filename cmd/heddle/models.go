@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/config"
+	"heddle/harness/nearest"
 	"heddle/harness/newmodel"
 	"heddle/harness/sched"
 )
@@ -101,7 +102,7 @@ func runModels(c *cli.Context) error {
 			return withCode(exitUsage, errors.New("yarn is the cluster's own scheduler: it is no model of heddle's and has no parameters"))
 		}
 		if i < 0 {
-			return withCode(exitUsage, fmt.Errorf("no model %q; heddle models lists them", names[0]))
+			return withCode(exitUsage, fmt.Errorf("no model %q; %s", names[0], nearest.Hint(names[0], ownModels())))
 		}
 		models = models[i : i+1]
 	default:
@@ -114,6 +115,12 @@ func runModels(c *cli.Context) error {
 		return describeModel(c.App.Writer, models[0])
 	}
 	return listModels(c.App.Writer, models)
+}
+
+// ownModels returns the names of heddle's own models: all but the cluster's
+// scheduler.
+func ownModels() []string {
+	return slices.DeleteFunc(config.ModelNames(), func(name string) bool { return name == config.ModelYARN })
 }
 
 func listModels(out io.Writer, models []sched.Info) error {

@@ -16,7 +16,9 @@ import (
 	"golang.org/x/term"
 
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/experiment"
+	"heddle/harness/nearest"
 	"heddle/harness/paper"
 	"heddle/harness/paper/clqlmrs"
 	"heddle/harness/paper/modfair"
@@ -28,6 +30,13 @@ import (
 var papers = []func() *paper.Paper{
 	clqlmrs.Paper,
 	modfair.Paper,
+}
+
+func paperNames() (names []string) {
+	for _, of := range papers {
+		names = append(names, of().Name)
+	}
+	return names
 }
 
 // How many seeds the simulations of a paper's experiments use: normally, and
@@ -73,10 +82,10 @@ With --matrix it judges the claims in many readings of the paper. For example:
 			&cli.BoolFlag{Name: "matrix", Usage: "judge the claims in many readings: as printed, those with a name, one axis at a time, and all pairs of values"},
 			&cli.StringFlag{Name: "axes", Usage: "with --matrix, the `AXES` to vary, such as reward,disk (default: the paper's choice)"},
 			&cli.BoolFlag{Name: "full", Usage: "with --matrix, all combinations of values instead of all pairs"},
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "output format: text, markdown, csv or json"},
+			tableFlag(),
 			jsonFlag(),
-			&cli.StringFlag{Name: "o", Usage: "also write an offline HTML page to `FILE`"},
-			&cli.StringFlag{Name: "data", Usage: "also write the results of each seed to `FILE`.parquet, .csv or .json"},
+			&cli.StringFlag{Name: "o", Usage: "also write an offline HTML page to `FILE`, which must not exist"},
+			&cli.StringFlag{Name: "data", Usage: "also write the results of each seed to `FILE`.parquet, .csv or .json, which must not exist"},
 			&cli.StringFlag{Name: "pictures", Usage: "also draw each figure, and how the model learns, as SVG files in the folder `DIR`"},
 			&cli.BoolFlag{Name: "live", Usage: "run the paper's experiment on a cluster, and print the results"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "with --live, print how many repeats are needed, and run nothing on the cluster"},
@@ -91,9 +100,7 @@ With --matrix it judges the claims in many readings of the paper. For example:
 
 // paperResult is what the command prints: a report or a matrix.
 type paperResult interface {
-	WriteMarkdown(io.Writer) error
-	WriteCSV(io.Writer) error
-	WritePage(io.Writer) error
+	Doc() doc.Doc
 }
 
 func runPaper(c *cli.Context, root string) error {
@@ -106,11 +113,14 @@ func runPaper(c *cli.Context, root string) error {
 	}
 	i := slices.IndexFunc(papers, func(of func() *paper.Paper) bool { return of().Name == args[0] })
 	if i < 0 {
-		return withCode(exitUsage, fmt.Errorf("no paper %q; 'heddle paper' lists them", args[0]))
+		return withCode(exitUsage, fmt.Errorf("no paper %q; %s", args[0], nearest.Hint(args[0], paperNames())))
 	}
 	p := papers[i]()
 	if err := checkPaperFlags(c); err != nil {
 		return withCode(exitUsage, err)
+	}
+	if err := absent(c.String("o"), c.String("data")); err != nil {
+		return err
 	}
 	var r paperResult
 	switch {
@@ -128,25 +138,12 @@ func runPaper(c *cli.Context, root string) error {
 	if err := writePaperFiles(c, r); err != nil {
 		return err
 	}
-	format := c.String("format")
-	if c.Bool("json") {
-		format = "json"
-	}
-	switch out := c.App.Writer; format {
-	case "json":
-		return printJSON(out, r)
-	case "markdown":
-		return r.WriteMarkdown(out)
-	case "csv":
-		return r.WriteCSV(out)
-	default:
-		return writePaperText(out, r)
-	}
+	return printDoc(c, r, r.Doc())
 }
 
 func checkPaperFlags(c *cli.Context) error {
-	if format := c.String("format"); !slices.Contains([]string{"text", "markdown", "csv", "json"}, format) {
-		return fmt.Errorf("--format %q: want text, markdown, csv or json", format)
+	if err := checkFormat(c); err != nil {
+		return err
 	}
 	if data := c.String("data"); data != "" && !slices.Contains([]string{".parquet", ".csv", ".json"}, filepath.Ext(data)) {
 		return fmt.Errorf("--data %q: want a name that ends in .parquet, .csv or .json", data)
@@ -165,7 +162,7 @@ func checkPaperFlags(c *cli.Context) error {
 // writePaperFiles writes the files that were asked for besides the output.
 func writePaperFiles(c *cli.Context, r paperResult) error {
 	if file := c.String("o"); file != "" {
-		if err := outfile.Replace(file, func(f *os.File) error { return r.WritePage(f) }); err != nil {
+		if err := outfile.Create(file, func(f *os.File) error { return doc.WritePage(f, r.Doc()) }); err != nil {
 			return fmt.Errorf("write page: %w", err)
 		}
 	}
@@ -186,19 +183,6 @@ func writePaperFiles(c *cli.Context, r paperResult) error {
 		return paper.WritePictures(dir, figures)
 	}
 	return nil
-}
-
-// writePaperText prints a report or a matrix for people. A matrix has colours on
-// a terminal, unless the environment variable NO_COLOR is set.
-func writePaperText(out io.Writer, r paperResult) error {
-	m, ok := r.(*paper.Matrix)
-	if !ok {
-		return r.(*paper.Report).WriteText(out)
-	}
-	if os.Getenv("NO_COLOR") != "" || !isTerminal(out) {
-		return m.WriteText(out, false)
-	}
-	return m.WriteText(asIs(out), true)
 }
 
 // simulatedPaper simulates a paper's experiments in one reading, or in the

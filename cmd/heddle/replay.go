@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"heddle/harness/config"
 	"heddle/harness/experiment"
@@ -18,6 +19,8 @@ import (
 	"heddle/harness/steer"
 	"heddle/harness/steer/drive"
 	"heddle/traces"
+	"heddle/traces/exchange"
+	"heddle/traces/printable"
 	"heddle/traces/tracefile"
 )
 
@@ -29,7 +32,8 @@ func replayCommand() *cli.Command {
 		Usage:     "simulate the jobs of traces, under any models",
 		ArgsUsage: "TRACE [TRACE …]",
 		Description: `Runs the jobs of a trace again in virtual time, at the same times and with their
-input in the same places. Tasks take as long as recorded or, with a calibration, as
+input in the same places. Traces of other tools are imported with the defaults of
+heddle trace import. Tasks take as long as recorded or, with a calibration, as
 long as they would take on the node where they run now. Seeds and models run in
 parallel, which does not change the result. For example:
 
@@ -140,10 +144,8 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	if c.Bool("calibrate") {
 		written = append(written, c.String("calibration"))
 	}
-	for _, path := range written {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return withCode(exitUsage, fmt.Errorf("replay: %s exists: choose another file", path))
-		}
+	if err := absent(written...); err != nil {
+		return err
 	}
 	if len(files) == 0 {
 		return withCode(exitUsage, errors.New("want one TRACE or more; 'heddle run' and 'heddle capture' make traces, and 'heddle trace import' converts other formats"))
@@ -181,14 +183,18 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	kept.Record(configs)
 	defer kept.Close()
+	p := &replayProgress{out: os.Stderr, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
+	p.watch(configs)
 	outcomes, err := replay.Outcomes(configs)
+	p.close()
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
+	for _, w := range replay.EqualSeeds(outcomes) {
+		fmt.Fprintln(os.Stderr, "warning:", w)
+	}
 	for _, o := range outcomes {
-		for _, w := range o.Warnings {
-			fmt.Fprintln(os.Stderr, "warning:", w)
-		}
+		warn(c, o.Warnings...)
 	}
 	if out != "" {
 		if err := sorter.WriteFile(out, outcomes[0].Header, nil); err != nil {
@@ -224,12 +230,14 @@ func replayObservations(c *cli.Context, files []string) error {
 			steps++
 			for _, a := range actions {
 				if steer.Matters(a) {
-					fmt.Fprintf(c.App.Writer, "%9.3fs  %s\n", after.Seconds(), a)
+					printable.Fprintf(c.App.Writer, "%9.3fs  %s\n", after.Seconds(), a)
 				}
 			}
 		})
 		f.Close()
-		if err != nil {
+		if err != nil && !errors.Is(err, drive.ErrDiffers) {
+			return withCode(exitUsage, fmt.Errorf("%s: %w", path, err))
+		} else if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		fmt.Fprintf(c.App.Writer, "%s: %d steps, all with the recorded actions\n", path, steps)
@@ -240,7 +248,7 @@ func replayObservations(c *cli.Context, files []string) error {
 func loadTraces(c *cli.Context, files []string) ([]*replay.Trace, error) {
 	var list []*replay.Trace
 	for _, path := range files {
-		t, err := replay.Load(path)
+		t, err := loadTrace(c, path)
 		if err != nil {
 			return nil, err
 		}
@@ -248,6 +256,30 @@ func loadTraces(c *cli.Context, files []string) ([]*replay.Trace, error) {
 		list = append(list, t)
 	}
 	return list, nil
+}
+
+// loadTrace reads a trace in any format. It says what the import of another
+// tool's trace made up.
+func loadTrace(c *cli.Context, path string) (*replay.Trace, error) {
+	path, err := traceOf(c, path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return replay.Load(path) // a pipe can be opened only once, so it cannot be asked for its format first
+	}
+	r, imported, err := exchange.Any(c.Context, path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if imported != nil {
+		imported.Output = path
+		if err := printImported(c.App.ErrWriter, imported); err != nil {
+			return nil, err
+		}
+	}
+	return replay.Read(path, r)
 }
 
 func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) error {
@@ -307,9 +339,7 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 			if fitted, err = t.Calibrate(modelled); err != nil {
 				return nil, err
 			}
-			for _, w := range fitted.Warnings {
-				fmt.Fprintln(os.Stderr, "warning:", w)
-			}
+			warn(c, fitted.Warnings...)
 		}
 		for _, m := range models {
 			for _, seed := range seeds {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,8 +18,10 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/experiment"
+	"heddle/harness/lab"
 	"heddle/harness/replay"
 	"heddle/harness/runs"
+	"heddle/traces/printable"
 )
 
 func runCommand() *cli.Command {
@@ -37,9 +40,11 @@ example:
    heddle run first.yaml
    heddle run --resume RUN-FOLDER
 
-With --simulate the same trials run in virtual time, on the machines that the
-cluster file describes (machines:); a lab need not be up. Warm-ups are skipped. Task
-times are those of a calibration, or typical ones:
+With --simulate the same trials run in virtual time, on the machines that a cluster
+file describes (machines:): that of --cluster, the experiment's, that of the run given
+with --calibration, or else always the same four nodes. Which lab there is makes no
+difference. Warm-ups are skipped. Task times are those of a calibration, or typical
+ones, and differ between repeats as measured ones do:
 
    heddle run --simulate --calibration RUN-FOLDER first.yaml
 
@@ -50,7 +55,8 @@ repeats of a run like it, or else of a simulation:
    heddle run --dry-run --like RUN-FOLDER --tell 3% first.yaml
 
 Where the experiment has thresholds, each is printed at the end as met, missed, or
-untold where the repeats are too few to tell. If one is missed, the exit code is 4.`,
+untold where the repeats are too few to tell. If one is not met, the exit code is 4;
+'untold: pass' among the thresholds lets the untold ones pass.`,
 		Flags: []cli.Flag{
 			runsFlag(&o.Root),
 			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: time and experiment)"},
@@ -120,11 +126,18 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		run, err = experiment.Simulate(c.Context, *o, costs)
 	} else {
 		changesCluster(c, append([]string{name}, slices.Collect(maps.Keys(o.Others))...)...)
+		if o.Cluster.Cgroup != "" {
+			if undo, err := lab.ShareCores(); err != nil {
+				warnings = append(warnings, err.Error())
+			} else {
+				defer undo()
+			}
+		}
 		run, err = experiment.Run(c.Context, *o)
 	}
 	p.close()
 	var limits []compare.Threshold
-	if err == nil && len(o.Experiment.Thresholds) > 0 {
+	if err == nil && o.Experiment.Thresholds.Len() > 0 {
 		limits, err = thresholdsOf(run, o.Unverified)
 	}
 	if run != nil {
@@ -133,8 +146,9 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		}
 		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	}
-	if missed := compare.Misses(limits); err == nil && missed > 0 {
-		return withCode(exitThreshold, fmt.Errorf("%d of %d thresholds missed", missed, len(limits)))
+	if err == nil {
+		fmt.Fprintln(c.App.ErrWriter, "next: heddle compare", run.Dir)
+		return withCode(exitThreshold, compare.Unmet(limits, o.Experiment.Thresholds.Untold))
 	}
 	return runError(err)
 }
@@ -149,7 +163,7 @@ func jobRows(jobs []experiment.JobResult) []string {
 	var rows []string
 	if len(jobs) <= mostJobRows {
 		for _, j := range jobs {
-			rows = append(rows, fmt.Sprintf("%s\t%s\t%.1f", j.ID, j.Outcome, float64(j.CompletionMs)/1000))
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%.1f", printable.Line(string(j.ID)), printable.Line(j.Outcome), float64(j.CompletionMs)/1000))
 		}
 		return rows
 	}
@@ -160,9 +174,38 @@ func jobRows(jobs []experiment.JobResult) []string {
 	}
 	for _, outcome := range slices.Sorted(maps.Keys(count)) {
 		n := count[outcome]
-		rows = append(rows, fmt.Sprintf("%d jobs\t%s\t%.1f on average", n, outcome, float64(sumMs[outcome])/float64(n)/1000))
+		rows = append(rows, fmt.Sprintf("%d jobs\t%s\t%.1f on average", n, printable.Line(outcome), float64(sumMs[outcome])/float64(n)/1000))
 	}
 	return rows
+}
+
+// trialWarnings returns the warnings of trials, each text once with the trials
+// that have it, in the order of the first of them.
+func trialWarnings(results []experiment.Result) (list []string) {
+	var texts []string
+	trials := map[string][]string{}
+	for _, r := range results {
+		for _, text := range r.Warnings {
+			with := trials[text]
+			if len(with) == 0 {
+				texts = append(texts, text)
+			}
+			if len(with) == 0 || with[len(with)-1] != r.Trial {
+				trials[text] = append(with, r.Trial)
+			}
+		}
+	}
+	for _, text := range texts {
+		switch with := trials[text]; {
+		case len(with) == 1:
+			list = append(list, with[0]+": "+text)
+		case len(with) == len(results):
+			list = append(list, fmt.Sprintf("all %d trials: %s", len(results), text))
+		default:
+			list = append(list, fmt.Sprintf("%d of %d trials, %s first: %s", len(with), len(results), with[0], text))
+		}
+	}
+	return list
 }
 
 // thresholdsOf returns what the trials of a run show about the experiment's
@@ -187,7 +230,9 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 		return nil, err
 	}
 	old.Unverified = o.Unverified
-	if o.Source, err = old.ReadFile("experiment.yaml"); err == nil {
+	if o.Source, err = old.ReadFile("experiment.yaml"); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("resume %s: it has no experiment.yaml: either heddle was ended before anything ran, and the run can be started anew, or it is a capture", o.Resume)
+	} else if err == nil {
 		o.Experiment, err = config.ParseExperiment(filepath.Join(o.Resume, "experiment.yaml"), o.Source)
 	}
 	if err == nil {
@@ -199,12 +244,15 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 // findClusters reads the descriptions of the experiment's cluster and of the
 // clusters that its scheduler models name. For a run that is resumed, it reads
 // them from the run folder. The argument name is what the user gave as the
-// experiment's cluster. If inVirtualTime is true, a lab need not be up.
+// experiment's cluster. If inVirtualTime is true, the cluster is simulated.
 func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run, inVirtualTime bool) (name string, err error) {
-	find := loadCluster
-	if inVirtualTime {
-		find = loadMachines
+	switch {
+	case inVirtualTime && old == nil:
+		return o.Experiment.Cluster, findSimulated(c, o)
+	case inVirtualTime && c.IsSet("cluster"):
+		return "", withCode(exitUsage, fmt.Errorf("resume %s: both --resume and --cluster; want --resume alone: all trials of a simulation have one cluster", o.Resume))
 	}
+	find := loadCluster
 	load := func(name, kept string) (*config.Cluster, error) {
 		if old == nil {
 			return find(name)
@@ -229,9 +277,6 @@ func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run, inVirtua
 	}
 	if err != nil {
 		return name, err
-	}
-	if old == nil && inVirtualTime && !config.IsClusterFile(name) {
-		fmt.Fprintf(c.App.ErrWriter, "nodes, disks and links: those that lab %s was last started with, or a new lab has; --cluster FILE takes others\n", name)
 	}
 	o.Others = map[string]*config.Cluster{}
 	for _, m := range e.Models {
@@ -306,25 +351,31 @@ func printResults(out io.Writer, run *runs.Run, warnings []string, limits []comp
 		}{run.Dir, results, limits, warnings})
 	}
 	for _, w := range warnings {
-		fmt.Fprintln(out, "warning:", w)
+		printable.Fprintln(out, "warning:", w)
 	}
 	if len(results) == 0 {
 		return nil
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "trial\tjob\toutcome\tcompletion s\tmakespan s\twarnings")
+	fmt.Fprintln(w, "trial\tjob\toutcome\tcompletion s\tmakespan s")
 	for _, r := range results {
 		for _, row := range jobRows(r.Jobs) {
-			fmt.Fprintf(w, "%s\t%s\t%.1f\t%d\n", r.Trial, row, float64(r.MakespanMs)/1000, len(r.Warnings))
+			fmt.Fprintf(w, "%s\t%s\t%.1f\n", r.Trial, row, float64(r.MakespanMs)/1000)
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	for _, text := range trialWarnings(results) {
+		fmt.Fprintln(out, "warning:", text)
+	}
 	for _, r := range results {
 		if r.Plan != nil {
-			fmt.Fprintf(out, "%s  %v\n", r.Trial, r.Plan)
+			printable.Fprintf(out, "%s  %v\n", r.Trial, r.Plan)
 		}
+	}
+	for i := range results {
+		writeFailed(out, &results[i])
 	}
 	for _, r := range results {
 		if r.Achieved == nil {
@@ -340,6 +391,26 @@ func printResults(out io.Writer, run *runs.Run, warnings []string, limits []comp
 		compare.WriteThresholds(out, limits)
 	}
 	return nil
+}
+
+// mostFailedJobs is the largest number of a trial's failed jobs that are named.
+// The trial's result.json has them all.
+const mostFailedJobs = 5
+
+// writeFailed says how many of a trial's jobs failed, if any did, and names the
+// first of them.
+func writeFailed(out io.Writer, r *experiment.Result) {
+	if len(r.FailedJobs) == 0 {
+		return
+	}
+	all, failed := r.CountJobs(nil)
+	fmt.Fprintf(out, "%s: %d of %d jobs failed\n", r.Trial, failed, all)
+	for _, f := range r.FailedJobs[:min(mostFailedJobs, len(r.FailedJobs))] {
+		fmt.Fprintf(out, "  %v\n", f)
+	}
+	if more := len(r.FailedJobs) - mostFailedJobs; more > 0 {
+		fmt.Fprintf(out, "  and %d more\n", more)
+	}
 }
 
 func runsFlag(root *string) cli.Flag {

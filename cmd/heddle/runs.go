@@ -18,6 +18,7 @@ import (
 
 	"heddle/harness/experiment"
 	"heddle/harness/runs"
+	"heddle/traces/printable"
 )
 
 func runsCommand() *cli.Command {
@@ -88,7 +89,7 @@ func listRuns(out io.Writer, list []experiment.About) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tWORLD\tSTATE\tTRIALS\tMODELS\tWORKLOADS\tSTARTED\tSIZE")
 	for _, a := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d of %d\t%s\t%s\t%s\t%s\n", a.Name, a.World, a.State, a.Done, a.Trials,
+		printable.Fprintf(w, "%s\t%s\t%s\t%d of %d\t%s\t%s\t%s\t%s\n", a.Name, a.World, a.State, a.Done, a.Trials,
 			orDash(strings.Join(a.Models, ",")), orDash(strings.Join(a.Workloads, ",")), local(a.Started), a.Size())
 	}
 	return w.Flush()
@@ -98,10 +99,9 @@ func local(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 func runsShow() *cli.Command {
 	return &cli.Command{
-		Name:         "show",
-		Usage:        "a run's manifest, and a row per trial",
-		ArgsUsage:    "RUN",
-		BashComplete: completeRuns,
+		Name:      "show",
+		Usage:     "a run's manifest, and a row per trial",
+		ArgsUsage: "RUN",
 		Description: `For example:
 
    heddle runs show 20261121-153601-first
@@ -143,7 +143,7 @@ func (s *shown) writeText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	a, m := s.About, s.Manifest
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%s\t"+format+"\n", append([]any{name}, args...)...)
+		printable.Fprintf(w, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}
 	row("run", "%s", a.Name)
 	row("folder", "%s, %s", a.Folder, a.Size())
@@ -178,22 +178,22 @@ func (s *shown) writeText(out io.Writer) error {
 		if len(m.Trials) == 0 { // if a run has no trial folders, the results of its trials are in one table
 			trials = append(trials, runs.TrialRecord{Name: r.Trial, State: runs.TrialDone})
 		}
-		for _, text := range r.Warnings {
-			warnings = append(warnings, r.Trial+": "+text)
-		}
 	}
-	fmt.Fprintln(w, "\nTRIAL\tSTATE\tSTARTED\tTOOK\tJOBS\tMAKESPAN\tWARNINGS")
+	warnings = append(warnings, trialWarnings(s.Results)...)
+	fmt.Fprintln(w, "\nTRIAL\tSTATE\tSTARTED\tTOOK\tJOBS\tMAKESPAN\tCORES OF OTHERS\tWARNINGS")
 	for _, t := range trials {
-		started, jobs, makespan, n := "-", "-", "-", 0
+		started, jobs, makespan, others, n := "-", "-", "-", "-", 0
 		if !t.Started.IsZero() {
 			started = local(t.Started)
 		}
 		if r := results[t.Name]; r != nil {
 			n = len(r.Warnings)
+			if r.OthersCores != nil {
+				others = fmt.Sprintf("%.2f", *r.OthersCores)
+			}
 			makespan = (time.Duration(r.MakespanMs) * time.Millisecond).String()
-			if len(r.Jobs) > 0 {
-				failed := slices.DeleteFunc(slices.Clone(r.Jobs), func(j experiment.JobResult) bool { return j.Outcome == "succeeded" })
-				jobs = fmt.Sprintf("%d of %d succeeded", len(r.Jobs)-len(failed), len(r.Jobs))
+			if all, failed := r.CountJobs(r.Figures); all > 0 {
+				jobs = fmt.Sprintf("%d of %d succeeded", all-failed, all)
 			}
 		}
 		if t.Error != "" {
@@ -203,13 +203,16 @@ func (s *shown) writeText(out io.Writer) error {
 		if t.Warmup {
 			state += " (warm-up)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", t.Name, state, started, took(t.Started, t.Finished), jobs, makespan, n)
+		printable.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n", t.Name, state, started, took(t.Started, t.Finished), jobs, makespan, others, n)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	for i := range s.Results {
+		writeFailed(out, &s.Results[i])
+	}
 	for _, text := range warnings {
-		fmt.Fprintln(out, "warning:", text)
+		printable.Fprintln(out, "warning:", text)
 	}
 	return nil
 }
@@ -223,10 +226,9 @@ func took(from, to time.Time) string {
 
 func runsRemove() *cli.Command {
 	return &cli.Command{
-		Name:         "rm",
-		Usage:        "remove runs with their folders",
-		ArgsUsage:    "RUN [RUN …]",
-		BashComplete: completeRuns,
+		Name:      "rm",
+		Usage:     "remove runs with their folders",
+		ArgsUsage: "RUN [RUN …]",
 		Description: `Asks first on a terminal; elsewhere --yes is needed. If a process works on one of
 the runs, none is removed. For example:
 
@@ -242,6 +244,19 @@ the runs, none is removed. For example:
 				return withCode(exitUsage, errors.New("want one RUN or more"))
 			}
 			list := describe(c, found)
+			for _, run := range found {
+				foreign, err := run.Foreign()
+				if err != nil {
+					return err
+				}
+				if n := len(foreign); n > 0 {
+					more := ""
+					if n > mostForeign {
+						more = fmt.Sprintf(", and %d more", n-mostForeign)
+					}
+					warn(c, fmt.Sprintf("%s has what heddle did not write, which goes with it: %s%s", run.Dir, strings.Join(foreign[:min(n, mostForeign)], ", "), more))
+				}
+			}
 			if !c.Bool("yes") {
 				if err := confirm(c, list); err != nil {
 					return err
@@ -251,13 +266,16 @@ the runs, none is removed. For example:
 			list = list[:len(removed)]
 			return errors.Join(runError(err), printResult(c, list, func(out io.Writer) error {
 				for _, a := range list {
-					fmt.Fprintf(out, "removed %s: %d of %d trials, %s\n", a.Folder, a.Done, a.Trials, a.Size())
+					printable.Fprintf(out, "removed %s: %d of %d trials, %s\n", a.Folder, a.Done, a.Trials, a.Size())
 				}
 				return nil
 			}))
 		},
 	}
 }
+
+// mostForeign is how many files are listed that heddle did not write.
+const mostForeign = 10
 
 // confirm asks the user whether to delete the listed runs, and reports whether
 // the answer is yes.
@@ -320,19 +338,15 @@ func openRun(root, name string) (*runs.Run, error) {
 	return run, err
 }
 
-// completeRuns prints the words that may follow on the command line, for a
-// shell that completes it: names of runs, and flags.
-func completeRuns(c *cli.Context) {
-	if last := os.Args[max(0, len(os.Args)-2)]; strings.HasPrefix(last, "-") {
-		cli.DefaultCompleteWithFlags(c.Command)(c)
-		return
-	}
+// runNames returns the names of the run folders, for a shell's completion.
+func runNames(c *cli.Context) (names []string) {
 	root, err := runsRoot(c.String("runs"))
 	if err != nil {
-		return
+		return nil
 	}
 	found, _ := runs.List(root)
 	for _, run := range found {
-		fmt.Fprintln(c.App.Writer, filepath.Base(run.Dir))
+		names = append(names, filepath.Base(run.Dir))
 	}
+	return names
 }

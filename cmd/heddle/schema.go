@@ -34,7 +34,7 @@ with one label.`,
 			case "cluster":
 				schema = config.ClusterSchema()
 			default:
-				return withCode(exitUsage, fmt.Errorf("schema %q: want experiment or cluster", kinds))
+				return withCode(exitUsage, fmt.Errorf("schema %q: want experiment or cluster", strings.Join(kinds, " ")))
 			}
 			_, err = c.App.Writer.Write(schema)
 			return err

@@ -25,7 +25,10 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(asMain) {
 	case "":
 	case "stuck":
-		stuck()
+		stuck(false)
+	case "puts back":
+		stuck(true)
+		os.Exit(0)
 	default:
 		main()
 	}

@@ -3,17 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
+
+	"heddle/traces/outfile"
+	"heddle/traces/printable"
 )
 
 // All output of commands goes through the variables stdout and stderr, which
@@ -46,7 +45,7 @@ func (e *escaper) Write(p []byte) (int, error) {
 			whole = i
 		}
 	}
-	_, err := io.WriteString(e.out, escape(string(text[:whole])))
+	_, err := io.WriteString(e.out, printable.Text(string(text[:whole])))
 	e.rest = bytes.Clone(text[whole:])
 	if err != nil {
 		return 0, err
@@ -59,36 +58,9 @@ func (e *escaper) Write(p []byte) (int, error) {
 func (e *escaper) Flush() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, err := io.WriteString(e.out, escape(string(e.rest)))
+	_, err := io.WriteString(e.out, printable.Text(string(e.rest)))
 	e.rest = nil
 	return err
-}
-
-// escape replaces control characters, which a terminal would obey, and invalid
-// UTF-8 by codes such as \u001b and \xff.
-func escape(text string) string {
-	if strings.IndexFunc(text, mustEscape) < 0 && utf8.ValidString(text) {
-		return text
-	}
-	var b strings.Builder
-	for i, r := range text {
-		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case !mustEscape(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
-
-func mustEscape(r rune) bool {
-	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // isTerminal reports whether a command's output goes to a terminal and not to a
@@ -111,8 +83,22 @@ func asIs(out io.Writer) io.Writer {
 // warn prints warnings to stderr.
 func warn(c *cli.Context, warnings ...string) {
 	for _, w := range warnings {
-		fmt.Fprintln(c.App.ErrWriter, "warning:", w)
+		printable.Fprintln(c.App.ErrWriter, "warning:", w)
 	}
+}
+
+// absent returns an error if one of the files that a command is to write exists. A
+// command that works for a while asks before.
+func absent(paths ...string) error {
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		if err := outfile.Absent(path); err != nil {
+			return withCode(exitUsage, err)
+		}
+	}
+	return nil
 }
 
 // printResult prints a command's result as JSON or as text.

@@ -4,13 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/capture"
+	"heddle/harness/experiment"
 	"heddle/harness/measure"
+	"heddle/harness/runs"
 	"heddle/traces"
+	"heddle/traces/printable"
 	"heddle/traces/tracefile"
 )
 
@@ -137,29 +141,29 @@ func traceCheck(c *cli.Context) error {
 
 func printReport(out io.Writer, r tracefile.Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d events in %d blocks\n", r.Events, r.Blocks)
+	printable.Fprintf(&b, "%d events in %d blocks\n", r.Events, r.Blocks)
 	for _, f := range r.Damage {
-		fmt.Fprintf(&b, "damage: %v\n", f)
+		printable.Fprintf(&b, "damage: %v\n", f)
 	}
 	for _, f := range r.Impossible {
-		fmt.Fprintf(&b, "impossible: %v\n", f)
+		printable.Fprintf(&b, "impossible: %v\n", f)
 	}
 	if r.DroppedImpossible > 0 {
-		fmt.Fprintf(&b, "impossible: %d more like these\n", r.DroppedImpossible)
+		printable.Fprintf(&b, "impossible: %d more like these\n", r.DroppedImpossible)
 	}
 	for _, f := range r.Warnings {
-		fmt.Fprintf(&b, "warning: %v\n", f)
+		printable.Fprintf(&b, "warning: %v\n", f)
 	}
 	if r.DroppedWarnings > 0 {
-		fmt.Fprintf(&b, "warning: %d more like these\n", r.DroppedWarnings)
+		printable.Fprintf(&b, "warning: %d more like these\n", r.DroppedWarnings)
 	}
 	if r.Foreign > 0 {
-		fmt.Fprintf(&b, "%d events are of kinds, or have fields, that this version of heddle does not know: digests not checked\n", r.Foreign)
+		printable.Fprintf(&b, "%d events are of kinds, or have fields, that this version of heddle does not know: digests not checked\n", r.Foreign)
 	}
 	switch {
 	case len(r.Damage)+len(r.Impossible) > 0:
 	case r.Reason != "":
-		fmt.Fprintf(&b, "no damage; not complete: %s\n", r.Reason)
+		printable.Fprintf(&b, "no damage; not complete: %s\n", r.Reason)
 	default:
 		fmt.Fprintln(&b, "no damage")
 	}
@@ -185,15 +189,15 @@ func traceRepair(c *cli.Context) error {
 	}
 	switch {
 	case r.To == "":
-		_, err = fmt.Fprintf(c.App.Writer, "%s is not damaged: nothing to repair\n", path)
+		_, err = printable.Fprintf(c.App.Writer, "%s is not damaged: nothing to repair\n", path)
 	case r.Blocks == 0: // a trace without blocks is in JSON Lines
-		_, err = fmt.Fprintf(c.App.Writer, "%s has %d events, a line each; %v\n", r.To, r.Events, r)
+		_, err = printable.Fprintf(c.App.Writer, "%s has %d events, a line each; %v\n", r.To, r.Events, r)
 	default:
 		what := fmt.Sprintf("the %d events of %d whole blocks", r.Events, r.Blocks)
 		if r.Histories > 0 {
 			what = fmt.Sprintf("%d events, of %d whole blocks and of the histories of %d jobs", r.Events, r.Blocks, r.Histories)
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "%s has %s; %v\n", r.To, what, r)
+		_, err = printable.Fprintf(c.App.Writer, "%s has %s; %v\n", r.To, what, r)
 	}
 	return err
 }
@@ -217,7 +221,7 @@ func traceCut(c *cli.Context) error {
 	}
 	result := cutPiece{to, jobs}
 	return printResult(c, result, func(out io.Writer) error {
-		_, err := fmt.Fprintf(out, "%s has %d jobs\n", result.Output, result.Jobs)
+		_, err := printable.Fprintf(out, "%s has %d jobs\n", result.Output, result.Jobs)
 		return err
 	})
 }
@@ -250,5 +254,36 @@ func traceArgument(c *cli.Context) (string, error) {
 	if len(files) != 1 {
 		return "", withCode(exitUsage, fmt.Errorf("trace %s takes one TRACE, found %d", c.Command.Name, len(files)))
 	}
-	return files[0], nil
+	path, err := traceOf(c, files[0])
+	return path, withCode(exitUsage, err)
+}
+
+// mostTracesNamed is the largest number of a run's traces that a message names.
+const mostTracesNamed = 40
+
+// traceOf returns the path of a trace. The user may also name the folder of a run
+// that has only one.
+func traceOf(c *cli.Context, path string) (string, error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return path, nil // if there is no such file, reading it says so
+	}
+	run, err := runs.Open(path)
+	if err != nil && !errors.Is(err, runs.ErrNotRun) {
+		return "", err
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s is a folder and no run; want the file of a trace, or the folder of a run", path)
+	}
+	switch list := experiment.Traces(run); len(list) {
+	case 0:
+		return "", fmt.Errorf("run %s has no traces; 'heddle runs show %s' prints what it has, and 'heddle replay --traces' keeps the traces of replays", path, path)
+	case 1:
+		return list[0], nil
+	default:
+		text := fmt.Sprintf("run %s has %d traces; want one of them, such as", path, len(list))
+		for _, trace := range list[:min(len(list), mostTracesNamed)] {
+			text += "\n  " + commandName(c) + " " + trace
+		}
+		return "", errors.New(text)
+	}
 }

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bytes"
+	"regexp"
+	"testing"
+
+	"heddle/harness/experiment"
+	"heddle/harness/runs"
+)
+
+// TestRunsShowOthers shows a run of two trials. What other programs used of the machine
+// was measured in one of them.
+func TestRunsShowOthers(t *testing.T) {
+	used := 1.254
+	s := shown{
+		Manifest: runs.Manifest{Trials: []runs.TrialRecord{{Name: "a", State: runs.TrialDone}, {Name: "b", State: runs.TrialDone}}},
+		Results:  []experiment.Result{{Trial: "a", OthersCores: &used, Warnings: []string{"other programs used 1.25 cores"}}, {Trial: "b"}},
+	}
+	var out bytes.Buffer
+	if err := s.writeText(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`(?m)^TRIAL .*MAKESPAN +CORES OF OTHERS +WARNINGS$`, `(?m)^a +done .* 0s +1\.25 +1$`, `(?m)^b +done .* 0s +- +0$`,
+		`(?m)^warning: a: other programs used 1\.25 cores$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("no %s in\n%s", want, &out)
+		}
+	}
+}
