@@ -17,6 +17,9 @@ import (
 	"regexp"
 	"strings"
 	"text/template"
+
+	"heddle/harness/config"
+	"heddle/traces/outfile"
 )
 
 // Plan holds the content of the files to be written for a new scheduler model. It is
@@ -50,6 +53,9 @@ func New(dir, name string) (*Plan, error) {
 	typeName, err := goName(name)
 	if err != nil {
 		return nil, fmt.Errorf("new model: %w", err)
+	}
+	if name == config.ModelYARN {
+		return nil, fmt.Errorf("new model: %s means the cluster's own scheduler; take another name", name)
 	}
 	root, err := findCheckout(dir)
 	if err != nil {
@@ -103,7 +109,7 @@ func (p *Plan) Write() error {
 		}
 		written = append(written, path)
 	}
-	if err := replace(filepath.Join(p.Root, p.Registry), p.registry); err != nil {
+	if err := outfile.Replace(filepath.Join(p.Root, p.Registry), func(f *os.File) error { _, err := f.Write(p.registry); return err }); err != nil {
 		return fmt.Errorf("write new model: %w", errors.Join(err, removeAll(written)))
 	}
 	return nil
@@ -122,28 +128,6 @@ func create(path string, data []byte) error {
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))
-	}
-	return nil
-}
-
-// replace replaces the content of the file with the list of models in one step, so that
-// a crash in the middle loses no models.
-func replace(path string, data []byte) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }

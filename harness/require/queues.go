@@ -36,6 +36,9 @@ func LackingQueueSettings(s yarnclient.Scheduler, conf map[string]string, queue 
 		name := access.In(path, "")
 		if listed, set := conf[name]; path != "root" && (set || path == queue) {
 			has := strings.FieldsFunc(listed, func(r rune) bool { return r == ',' || r == ' ' })
+			if i := slices.IndexFunc(has, func(label string) bool { return label != "*" && !yarnclient.IsLabel(label) }); i >= 0 {
+				return nil, fmt.Errorf("%s has %.80q; want names of node labels", name, has[i])
+			}
 			if more := missingFrom(has, want); !slices.Contains(has, "*") && len(more) > 0 {
 				lacking = append(lacking, QueueSetting{access, path, name, listed, strings.Join(append(has, more...), ","), strings.Join(more, ",")})
 			}

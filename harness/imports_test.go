@@ -1,0 +1,159 @@
+package harness_test
+
+import (
+	"go/build"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// order has every package of the module once. A package may import only packages
+// that stand before it.
+const order = `
+	traces traces/internal/racks traces/mend traces/outfile traces/printable traces/tracefile traces/byjob traces/format
+	traces/internal/invent traces/internal/jsonstream
+	traces/jhist traces/parquet traces/perfetto traces/rumen traces/sls traces/swim traces/exchange
+	yarnclient yarnclient/yarntest
+	hibench/tables hibench
+	collectors/hdfs/internal/hdfspb collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest
+	collectors/yarn collectors/node collectors/node/agent
+	harness/internal/mavenjars harness/nearest harness/internal/units
+	harness/stats harness/doc harness/state
+	harness/sched/qlearn harness/sched
+	harness/sim/draw harness/sim/fluid harness/sim/place harness/sim
+	harness/measure harness/bench
+	harness/require harness/config harness/runs harness/inventory harness/newmodel
+	harness/lab harness/lab/labtest
+	harness/clients harness/watch harness/doctor harness/lease harness/lease/leasetest harness/submit
+	harness/capture harness/steer harness/steer/drive
+	harness/replay
+	harness/workload/hive harness/workload/synthetic harness/workload/traceplan harness/workload
+	harness/experiment
+	harness/compare
+	harness/fidelity harness/demo
+	harness/paper harness/paper/clqlmrs harness/paper/modfair
+	cmd/heddle
+	ansible/tests ansible/tests/hosts ansible/tests/hosts/cmd`
+
+// apart are packages that know less than the order allows: each line has a package,
+// with * for all below it, and what it never imports.
+const apart = `
+	yarnclient* : traces                     a client library imports nothing of ours
+	hibench* : traces yarnclient             workloads know neither traces nor YARN's interface
+	collectors* : hibench                    collectors know no workload
+	harness/stats : *                        statistics are about numbers
+	harness/clients : harness/lab            nothing knows that a cluster is the lab, but commands and the demo
+	harness/watch : harness/lab
+	harness/doctor : harness/lab
+	harness/lease : harness/lab
+	harness/submit : harness/lab
+	harness/capture : harness/lab harness/steer
+	harness/steer* : harness/lab harness/capture
+	harness/replay : harness/lab harness/clients harness/watch harness/submit harness/capture harness/steer harness/runs   a replay needs no cluster, and knows traces but not how they are kept
+	harness/workload/synthetic : harness yarnclient    it runs as a task, and submits nothing
+	harness/workload/traceplan : harness/config harness/replay   a plan is made of events, by its options
+	harness/workload : harness/lab harness/runs    a workload knows no run folder
+	harness/experiment : harness/lab
+	harness/compare : harness/lab
+	harness/fidelity : harness/lab harness/demo
+	harness/paper* : harness/lab harness/demo harness/steer    experiments steer, papers read what came of it
+	ansible/tests/hosts : *                  hosts are plain machines, and know nothing of what runs on them`
+
+// TestImports holds every import of one of our packages by another, outside of
+// tests, against the order of packages and what is apart.
+func TestImports(t *testing.T) {
+	listed := strings.Fields(order)
+	place := map[string]int{}
+	for i, name := range listed {
+		if _, twice := place[name]; twice {
+			t.Errorf("%s stands twice in the order", name)
+		}
+		place[name] = i
+	}
+	imports := importsOf(t)
+	for name := range imports {
+		if _, ok := place[name]; !ok {
+			t.Errorf("%s has no place in the order of packages; put it behind all that it imports", name)
+		}
+	}
+	for _, name := range listed {
+		for _, other := range imports[name] {
+			if place[other] >= place[name] {
+				t.Errorf("%s imports %s, which stands behind it in the order of packages", name, other)
+			}
+		}
+		if imports[name] == nil {
+			t.Errorf("%s is in the order, but there is no such package", name)
+		}
+	}
+	for line := range strings.Lines(strings.TrimSpace(apart)) {
+		who, rest, ok := strings.Cut(strings.TrimSpace(line), " : ")
+		if !ok {
+			t.Fatalf("apart: %q: want PACKAGE : PACKAGES", line)
+		}
+		rest, why, _ := strings.Cut(rest, "  ")
+		for name, list := range imports {
+			if !below(name, who) {
+				continue
+			}
+			for _, other := range list {
+				for _, never := range strings.Fields(rest) {
+					if never == "*" || other == never || strings.HasPrefix(other, never+"/") && !below(other, who) {
+						t.Errorf("%s imports %s: %s", name, other, strings.TrimSpace(why))
+					}
+				}
+			}
+		}
+	}
+}
+
+// below reports whether a package is meant by a name, which may end with *.
+func below(name, who string) bool {
+	all, star := strings.CutSuffix(who, "*")
+	return name == all || star && strings.HasPrefix(name, all+"/")
+}
+
+// importsOf returns, for each package of the module, those of our packages that it
+// imports outside of tests.
+func importsOf(t *testing.T) map[string][]string {
+	t.Helper()
+	imports := map[string][]string{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if name := d.Name(); name == "testdata" || strings.HasPrefix(name, ".") && name != ".." {
+			return fs.SkipDir
+		}
+		// Files for other systems count too.
+		for _, system := range []string{"linux", "darwin"} {
+			context := build.Default
+			context.GOOS = system
+			p, err := context.ImportDir(path, 0)
+			if p == nil || len(p.GoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
+				continue // no package, or one without files for this system
+			}
+			if err != nil && len(p.GoFiles) > 0 {
+				return err
+			}
+			name := filepath.ToSlash(strings.TrimPrefix(path, ".."+string(filepath.Separator)))
+			if name == "harness" { // this test
+				continue
+			}
+			list := append([]string{}, imports[name]...)
+			for _, other := range p.Imports {
+				if ours, ok := strings.CutPrefix(other, "heddle/"); ok && !slices.Contains(list, ours) {
+					list = append(list, ours)
+				}
+			}
+			imports[name] = list
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return imports
+}
