@@ -25,6 +25,7 @@ import (
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
+	collector "heddle/collectors/hdfs"
 	"heddle/harness/internal/units"
 	"heddle/harness/lab"
 	"heddle/harness/lab/labtest"
@@ -326,12 +327,7 @@ func write(t *testing.T, l *lab.Lab, node, path string) {
 	if _, err := io.Copy(w, io.LimitReader(rand.NewChaCha8([32]byte{1}), levelBytes)); err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if err = w.Close(); !hdfs.IsErrReplicating(err) {
-			break
-		}
-	}
-	if err != nil {
+	if err := collector.CloseWriter(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
 }

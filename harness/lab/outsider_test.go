@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	collector "heddle/collectors/hdfs"
 	"heddle/harness/lab"
 )
 
@@ -99,7 +100,7 @@ func unprivileged(ctx context.Context, t *testing.T, l *lab.Lab) {
 		t.Fatal(err)
 	}
 	fmt.Fprintln(w, "one line")
-	if err := w.Close(); err != nil {
+	if err := collector.CloseWriter(ctx, w); err != nil {
 		t.Fatal(err)
 	}
 	state := filepath.Dir(token)
