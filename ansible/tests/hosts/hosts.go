@@ -74,6 +74,10 @@ func Default() []string { return []string{"master", "worker1", "worker2", "worke
 // writes and the last that Down removes.
 const settled = "hosts.json"
 
+// connections is the folder of the sockets of connections to hosts that ansible and
+// ssh keep open.
+const connections = "connections"
+
 // bootLimit is how long a host may take to boot. It is a second or two on a
 // machine with nothing else to do.
 const bootLimit = 3 * time.Minute
@@ -166,8 +170,7 @@ func Open(dir string) (*Hosts, error) {
 
 // Down ends the hosts of a folder and removes all that they and Up left:
 // processes, links, control groups, and the folder. It does nothing if there
-// are none. Connections that ansible or ssh keep open to a host end by
-// themselves within 20 s.
+// are none.
 func Down(ctx context.Context, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -176,6 +179,7 @@ func Down(ctx context.Context, dir string) error {
 	if err := checkOurs(dir); err != nil {
 		return err
 	}
+	closeConnections(ctx, dir)
 	// Without the processes there are no mounts and no namespaces: these
 	// belong to the hosts' processes alone.
 	if err := removeGroups(ctx, groupOf(id(dir), "*")); err != nil {
@@ -200,6 +204,17 @@ func Down(ctx context.Context, dir string) error {
 		}
 	}
 	return os.RemoveAll(dir)
+}
+
+// closeConnections ends the connections that ansible and ssh keep open to the hosts
+// for later commands. One that does not answer ends by itself within 20 s.
+func closeConnections(ctx context.Context, dir string) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	sockets, _ := filepath.Glob(filepath.Join(dir, connections, "*"))
+	for _, socket := range sockets {
+		_ = exec.CommandContext(ctx, "ssh", "-O", "exit", "-o", "ControlPath="+socket, "host").Run()
+	}
 }
 
 // Reboot ends all processes of a host at once, as a power failure would, and

@@ -402,8 +402,7 @@ func out(t *testing.T, h *Hosts, name string, argv ...string) string {
 }
 
 // wantNothing fails a test if anything is left of the hosts of a folder. It
-// allows for what ends by itself: a host that had not begun to boot, and
-// connections to hosts.
+// allows for what ends by itself: a host that had not begun to boot.
 func wantNothing(t *testing.T, dir string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

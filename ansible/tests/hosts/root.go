@@ -191,7 +191,7 @@ func (h *Hosts) writeKeys(ctx context.Context) error {
     ansible_control_path_dir: %s
     ansible_python_interpreter: /usr/bin/python3
   hosts:
-`, h.path("ssh_config"), h.path("connections"))
+`, h.path("ssh_config"), h.path(connections))
 	for _, name := range h.Names {
 		if err := makeKey(ctx, h.path("host-keys", name)); err != nil {
 			return err
