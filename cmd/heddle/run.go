@@ -20,6 +20,7 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/lab"
 	"heddle/harness/replay"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces/printable"
 )
@@ -159,7 +160,7 @@ const mostJobRows = 12
 
 // jobRows returns the cells job, outcome and completion of a trial's rows. With
 // many jobs it is one row for each outcome, with the mean completion.
-func jobRows(jobs []experiment.JobResult) []string {
+func jobRows(jobs []results.Job) []string {
 	var rows []string
 	if len(jobs) <= mostJobRows {
 		for _, j := range jobs {
@@ -181,28 +182,28 @@ func jobRows(jobs []experiment.JobResult) []string {
 
 // trialWarnings returns the warnings of trials, each text once with the trials
 // that have it, in the order of the first of them.
-func trialWarnings(results []experiment.Result) (list []string) {
+func trialWarnings(trials []results.Trial) (list []string) {
 	var texts []string
-	trials := map[string][]string{}
-	for _, r := range results {
+	named := map[string][]string{}
+	for _, r := range trials {
 		for _, text := range r.Warnings {
-			with := trials[text]
+			with := named[text]
 			if len(with) == 0 {
 				texts = append(texts, text)
 			}
-			if len(with) == 0 || with[len(with)-1] != r.Trial {
-				trials[text] = append(with, r.Trial)
+			if len(with) == 0 || with[len(with)-1] != r.Name {
+				named[text] = append(with, r.Name)
 			}
 		}
 	}
 	for _, text := range texts {
-		switch with := trials[text]; {
+		switch with := named[text]; {
 		case len(with) == 1:
 			list = append(list, with[0]+": "+text)
-		case len(with) == len(results):
-			list = append(list, fmt.Sprintf("all %d trials: %s", len(results), text))
+		case len(with) == len(trials):
+			list = append(list, fmt.Sprintf("all %d trials: %s", len(trials), text))
 		default:
-			list = append(list, fmt.Sprintf("%d of %d trials, %s first: %s", len(with), len(results), with[0], text))
+			list = append(list, fmt.Sprintf("%d of %d trials, %s first: %s", len(with), len(trials), with[0], text))
 		}
 	}
 	return list
@@ -307,7 +308,7 @@ func calibrationOf(c *cli.Context, o *experiment.Options) (*replay.Calibration, 
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return replay.ReadCalibration(path)
 	}
-	run, err := experiment.Read(path, o.Unverified)
+	run, err := results.Open(path, o.Unverified)
 	if err != nil {
 		return nil, err
 	}
@@ -315,8 +316,8 @@ func calibrationOf(c *cli.Context, o *experiment.Options) (*replay.Calibration, 
 		warn(c, "calibration: "+unlike)
 	}
 	var list []*replay.Trace
-	for i := range run.Results {
-		t, err := replay.Load(run.TracePath(&run.Results[i]))
+	for i := range run.Trials {
+		t, err := replay.Load(run.TracePath(&run.Trials[i]))
 		if err != nil {
 			return nil, err
 		}
@@ -338,50 +339,50 @@ func changesCluster(c *cli.Context, names ...string) {
 // printResults prints the results of a run as a table with one row for each
 // job, and below it what the run shows about the experiment's thresholds.
 func printResults(out io.Writer, run *runs.Run, warnings []string, limits []compare.Threshold, asJSON bool) error {
-	results, err := experiment.Results(run)
+	trials, err := results.List(run)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return printJSON(out, struct {
 			Folder     string              `json:"folder"`
-			Trials     []experiment.Result `json:"trials"`
+			Trials     []results.Trial     `json:"trials"`
 			Thresholds []compare.Threshold `json:"thresholds,omitempty"`
 			Warnings   []string            `json:"warnings,omitempty"`
-		}{run.Dir, results, limits, warnings})
+		}{run.Dir, trials, limits, warnings})
 	}
 	for _, w := range warnings {
 		printable.Fprintln(out, "warning:", w)
 	}
-	if len(results) == 0 {
+	if len(trials) == 0 {
 		return nil
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "trial\tjob\toutcome\tcompletion s\tmakespan s")
-	for _, r := range results {
+	for _, r := range trials {
 		for _, row := range jobRows(r.Jobs) {
-			fmt.Fprintf(w, "%s\t%s\t%.1f\n", r.Trial, row, float64(r.MakespanMs)/1000)
+			fmt.Fprintf(w, "%s\t%s\t%.1f\n", r.Name, row, float64(r.MakespanMs)/1000)
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	for _, text := range trialWarnings(results) {
+	for _, text := range trialWarnings(trials) {
 		fmt.Fprintln(out, "warning:", text)
 	}
-	for _, r := range results {
+	for _, r := range trials {
 		if r.Plan != nil {
-			printable.Fprintf(out, "%s  %v\n", r.Trial, r.Plan)
+			printable.Fprintf(out, "%s  %v\n", r.Name, r.Plan)
 		}
 	}
-	for i := range results {
-		writeFailed(out, &results[i])
+	for i := range trials {
+		writeFailed(out, &trials[i])
 	}
-	for _, r := range results {
+	for _, r := range trials {
 		if r.Achieved == nil {
 			continue
 		}
-		fmt.Fprintf(out, "\n%s: achieved of what was asked\n", r.Trial)
+		fmt.Fprintf(out, "\n%s: achieved of what was asked\n", r.Name)
 		if err := r.Achieved.WriteText(out); err != nil {
 			return err
 		}
@@ -399,12 +400,12 @@ const mostFailedJobs = 5
 
 // writeFailed says how many of a trial's jobs failed, if any did, and names the
 // first of them.
-func writeFailed(out io.Writer, r *experiment.Result) {
+func writeFailed(out io.Writer, r *results.Trial) {
 	if len(r.FailedJobs) == 0 {
 		return
 	}
 	all, failed := r.CountJobs(nil)
-	fmt.Fprintf(out, "%s: %d of %d jobs failed\n", r.Trial, failed, all)
+	fmt.Fprintf(out, "%s: %d of %d jobs failed\n", r.Name, failed, all)
 	for _, f := range r.FailedJobs[:min(mostFailedJobs, len(r.FailedJobs))] {
 		fmt.Fprintf(out, "  %v\n", f)
 	}

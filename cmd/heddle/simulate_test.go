@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"heddle/harness/experiment"
+	"heddle/harness/results"
 )
 
 // TestSimulatedTrialOfNoPlan takes up a simulated run whose manifest names a trial
@@ -35,12 +35,12 @@ func TestSimulatedTrialOfNoPlan(t *testing.T) {
 // TestJobRows: the jobs of a trial are listed one by one if they are few, and
 // counted by outcome if they are many.
 func TestJobRows(t *testing.T) {
-	jobs := []experiment.JobResult{{ID: "job_1", Outcome: "succeeded", CompletionMs: 1500}, {ID: "job_2", Outcome: "failed", CompletionMs: 300}}
+	jobs := []results.Job{{ID: "job_1", Outcome: "succeeded", CompletionMs: 1500}, {ID: "job_2", Outcome: "failed", CompletionMs: 300}}
 	if got, want := jobRows(jobs), []string{"job_1\tsucceeded\t1.5", "job_2\tfailed\t0.3"}; !slices.Equal(got, want) {
 		t.Errorf("rows of two jobs: %q, want %q", got, want)
 	}
 	for range mostJobRows {
-		jobs = append(jobs, experiment.JobResult{Outcome: "succeeded", CompletionMs: 2800})
+		jobs = append(jobs, results.Job{Outcome: "succeeded", CompletionMs: 2800})
 	}
 	if got, want := jobRows(jobs), []string{"1 jobs\tfailed\t0.3 on average", "13 jobs\tsucceeded\t2.7 on average"}; !slices.Equal(got, want) {
 		t.Errorf("rows of %d jobs: %q, want %q", len(jobs), got, want)

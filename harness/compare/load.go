@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"heddle/harness/experiment"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 )
 
@@ -31,7 +31,7 @@ type trial struct {
 }
 
 // load opens the given run folders and reads their finished trials.
-func load(dirs []string, o Options) ([]*experiment.Finished, []trial, []string, error) {
+func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 	var trials []trial
 	var warnings []string
 	var inputs [][]runs.File
@@ -39,10 +39,10 @@ func load(dirs []string, o Options) ([]*experiment.Finished, []trial, []string, 
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("compare: %w", err)
 	}
-	var all []*experiment.Finished
+	var all []*results.Run
 	worlds := map[string]bool{}
 	for _, dir := range dirs {
-		run, err := experiment.Read(dir, o.Unverified)
+		run, err := results.Open(dir, o.Unverified)
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("compare: %w", err)
 		}
@@ -67,10 +67,10 @@ func load(dirs []string, o Options) ([]*experiment.Finished, []trial, []string, 
 			warnings = append(warnings, fmt.Sprintf("%s still runs: only its finished trials are compared", dir))
 		}
 		warnings = append(warnings, unfinished(m)...)
-		if len(run.Results) == 0 {
+		if len(run.Trials) == 0 {
 			return nil, nil, nil, fmt.Errorf("compare: %s: %w; heddle run --resume %s continues the run", dir, ErrNoTrial, dir)
 		}
-		for _, r := range run.Results {
+		for _, r := range run.Trials {
 			t, warning, err := read(run, &r)
 			if err != nil {
 				return nil, nil, nil, fmt.Errorf("compare: %w", err)
@@ -135,10 +135,10 @@ func unfinished(m runs.Manifest) []string {
 
 // The method read reads what a comparison needs of a trial: figures from the
 // trial's result and from its trace.
-func read(run *experiment.Finished, r *experiment.Result) (t trial, warning string, err error) {
-	t = trial{name: r.Trial, repeat: r.Repeat, model: r.Model, workload: r.Workload}
+func read(run *results.Run, r *results.Trial) (t trial, warning string, err error) {
+	t = trial{name: r.Name, repeat: r.Repeat, model: r.Model, workload: r.Workload}
 	records := run.Manifest().Trials
-	if i := slices.IndexFunc(records, func(t runs.TrialRecord) bool { return t.Name == r.Trial }); i >= 0 {
+	if i := slices.IndexFunc(records, func(t runs.TrialRecord) bool { return t.Name == r.Name }); i >= 0 {
 		t.started = records[i].Started
 	}
 	m, warning, err := run.Figures(r)

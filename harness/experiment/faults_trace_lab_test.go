@@ -14,6 +14,7 @@ import (
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/lab/labtest"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces"
 )
@@ -159,11 +160,11 @@ func TestTraceNodeLost(t *testing.T) {
 			on++
 		}
 	}
-	results, err := Results(run)
-	if err != nil || len(results) != 1 || results[0].Achieved == nil {
-		t.Fatalf("results %+v, %v", results, err)
+	trials, err := results.List(run)
+	if err != nil || len(trials) != 1 || trials[0].Achieved == nil {
+		t.Fatalf("results %+v, %v", trials, err)
 	}
-	a := results[0].Achieved
+	a := trials[0].Achieved
 	var out strings.Builder
 	if err := a.WriteText(&out); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"heddle/harness/config"
+	"heddle/harness/results"
 )
 
 // A forecast takes times and spread from the repeats of a run like it, and from
@@ -35,7 +36,7 @@ func TestForecast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	like, err := Read(run.Dir, false)
+	like, err := results.Open(run.Dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
