@@ -35,6 +35,7 @@ func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 	var trials []trial
 	var warnings []string
 	var inputs [][]runs.File
+	leftOut := 0
 	dirs, err := resolved(dirs)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("compare: %w", err)
@@ -75,6 +76,10 @@ func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 			if err != nil {
 				return nil, nil, nil, fmt.Errorf("compare: %w", err)
 			}
+			if !o.Where.Match(&results.Row{Run: filepath.Base(dir), World: m.Place(), Trial: &r, Figures: t.figures[0]}) {
+				leftOut++
+				continue
+			}
 			if warning != "" {
 				warnings = append(warnings, warning)
 			}
@@ -97,6 +102,12 @@ func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 				warnings = append(warnings, fmt.Sprintf("%s and %s are of different experiments, and models of the same name are taken as the same; --apart keeps runs apart", dirs[j], dir))
 			}
 		}
+	}
+	if len(trials) == 0 {
+		return nil, nil, nil, fmt.Errorf("compare: %w", ErrNoneChosen)
+	}
+	if leftOut > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %d finished trials do not fulfil the condition and are left out", leftOut, leftOut+len(trials)))
 	}
 	return all, trials, warnings, nil
 }

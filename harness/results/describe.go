@@ -33,16 +33,13 @@ type About struct {
 func Describe(run *runs.Run) (About, error) {
 	m := run.Manifest()
 	a := About{
-		Folder: run.Dir, World: m.World, State: m.State, Error: m.Error, Trials: len(m.Trials),
+		Folder: run.Dir, World: m.Place(), State: m.State, Error: m.Error, Trials: len(m.Trials),
 		Models: []string{}, Workloads: []string{}, Started: m.Started, Bytes: run.Bytes(),
 	}
 	if dir, err := filepath.Abs(run.Dir); err == nil {
 		a.Folder = dir
 	}
 	a.Name = filepath.Base(a.Folder)
-	if a.World == "" {
-		a.World = "cluster"
-	}
 	for _, t := range m.Trials {
 		if t.State == runs.TrialDone {
 			a.Done++
