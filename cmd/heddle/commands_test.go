@@ -410,7 +410,11 @@ func TestInterruptedExport(t *testing.T) {
 			if err := unix.Mkfifo(fifo, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c := program(t, "trace", "export", "--to", form, "-o", filepath.Join(dir, "out"), fifo)
+			args := []string{"trace", "export", "--to", form, "-o", filepath.Join(dir, "out")}
+			if form == "parquet" {
+				args = append(args, "--table", "samples")
+			}
+			c := program(t, append(args, fifo)...)
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}

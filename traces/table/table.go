@@ -65,6 +65,14 @@ func Number[R any](name, text string, of func(*R) float64) Column[R] {
 	}}
 }
 
+// Texts returns the name of each column, with what it is.
+func Texts[R any](columns []Column[R]) (list [][2]string) {
+	for _, c := range columns {
+		list = append(list, [2]string{c.Name, c.Text})
+	}
+	return list
+}
+
 // Of makes columns of a part of a row into columns of the row.
 func Of[R, P any](columns []Column[P], part func(*R) *P) []Column[R] {
 	var list []Column[R]
