@@ -403,8 +403,8 @@ func writeFailed(out io.Writer, r *experiment.Result) {
 	if len(r.FailedJobs) == 0 {
 		return
 	}
-	all, failed := r.CountJobs(nil)
-	fmt.Fprintf(out, "%s: %d of %d jobs failed\n", r.Trial, failed, all)
+	c := r.Completion()
+	fmt.Fprintf(out, "%s: %d of %d jobs failed\n", r.Trial, c.Others, c.Jobs())
 	for _, f := range r.FailedJobs[:min(mostFailedJobs, len(r.FailedJobs))] {
 		fmt.Fprintf(out, "  %v\n", f)
 	}

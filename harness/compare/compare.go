@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
 
@@ -227,7 +228,7 @@ func newTable(m metric, workload string, trials []trial) Table {
 			x.NoisePct = Number(100 * stats.Spread(valuesOf(m, byModel[model])))
 		}
 		for _, k := range byModel[model] {
-			x.FailedJobs += k.failedJobs
+			x.FailedJobs += measure.CompletionOf(k.figures...).Others
 		}
 		t.Models = append(t.Models, x)
 	}

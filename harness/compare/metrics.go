@@ -61,7 +61,7 @@ func adjust(m metric, pairs []Pair, differences []stats.Comparison) {
 func figuresOf(r *experiment.Result, m *measure.Figures) *measure.Figures {
 	f := *m
 	f.MakespanMs = float64(r.MakespanMs)
-	if len(r.Jobs) > 0 {
+	if len(r.Jobs)+len(r.FailedJobs) > 0 {
 		f.SetCompletion(r.Completion())
 	}
 	return &f

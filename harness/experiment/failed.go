@@ -39,27 +39,6 @@ func (f FailedJob) String() string {
 
 const refusedJob = "refused"
 
-// CountJobs returns how many jobs a trial had, with those that YARN refused, and
-// how many of them failed. m are the trial's figures; they are used if the
-// result has no list of jobs.
-func (r *Result) CountJobs(m *measure.Figures) (all, failed int) {
-	if len(r.Jobs)+len(r.FailedJobs) == 0 && m != nil {
-		return m.Jobs, m.NotSucceeded
-	}
-	all = len(r.Jobs)
-	for _, j := range r.Jobs {
-		if j.Outcome == traces.Failed.String() || j.Outcome == traces.Killed.String() {
-			failed++
-		}
-	}
-	for _, f := range r.FailedJobs {
-		if f.ID == "" {
-			all, failed = all+1, failed+1
-		}
-	}
-	return all, failed
-}
-
 // accept returns an error unless the workload counts failed jobs and a job of
 // the trial succeeded. The failed jobs are in the result already.
 func (t *trial) accept(result *Result) error {
@@ -70,8 +49,8 @@ func (t *trial) accept(result *Result) error {
 	if !t.plan.Workload.CountsFailures() {
 		return errors.New(first.String())
 	}
-	if all, failed := result.CountJobs(nil); failed == all {
-		return fmt.Errorf("all %d jobs failed; the first: %v", all, first)
+	if c := result.Completion(); c.Succeeded == 0 {
+		return fmt.Errorf("all %d jobs failed; the first: %v", c.Jobs(), first)
 	}
 	return nil
 }

@@ -174,7 +174,8 @@ type Result struct {
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
 }
 
-// Completion returns the completion times of the trial's jobs.
+// Completion returns the completion times of the trial's jobs. It counts those
+// that YARN refused, of which no trace knows.
 func (r *Result) Completion() measure.Completion {
 	if r.Figures != nil {
 		return r.Figures.Completion()
@@ -182,6 +183,11 @@ func (r *Result) Completion() measure.Completion {
 	var c measure.Completion
 	for _, j := range r.Jobs {
 		c.Add(j.Outcome == traces.Succeeded.String(), float64(j.CompletionMs))
+	}
+	for _, f := range r.FailedJobs {
+		if f.ID == "" {
+			c.Add(false, 0)
+		}
 	}
 	return c
 }

@@ -163,7 +163,7 @@ func distributionOf(xs []float64) Distribution {
 		sum += x
 	}
 	slices.Sort(xs)
-	at := func(percent int) float64 { return xs[max((n*percent+99)/100, 1)-1] }
+	at := func(percent int) float64 { return xs[rankOf(percent, n)-1] }
 	return Distribution{Count: n, Mean: sum / float64(n), P50: at(50), P90: at(90), P95: at(95), P99: at(99), Max: xs[n-1]}
 }
 
