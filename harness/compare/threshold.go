@@ -24,8 +24,9 @@ type Threshold struct {
 	// Missed if none of it is, and otherwise Untold.
 	Verdict Verdict `json:"verdict"`
 	// Figure names what the threshold limits. It is the median of one model,
-	// the ratio of the times of two models ("fifo / yarn"), or the difference
-	// of their shares in percentage points ("acl - yarn").
+	// the ratio of the times or multiples of two models ("fifo / yarn"), or the
+	// difference of what else they have ("acl - yarn"), such as the percentage
+	// points between shares.
 	Figure string   `json:"figure"`
 	Value  Number   `json:"value"`
 	CI95   Interval `json:"ci95"`
@@ -63,19 +64,16 @@ func (r *Report) thresholds(opened []*experiment.Finished, apart bool, workloads
 		nameOf = func(model string) string { return trials[0].folder + "/" + model }
 	}
 	r.Untold = e.Thresholds.Untold
-	for _, metric := range config.Metrics() {
-		chosen, err := metricsOf([]string{metric})
-		if err != nil {
-			return err
-		}
-		for _, limit := range e.Thresholds.Of(metric) {
+	for _, listed := range e.Thresholds.Metrics() {
+		m := metric{listed}
+		for _, limit := range e.Thresholds.ByMetric[m.Name] {
 			for _, workload := range workloads {
 				of := func(model string) []trial {
 					return slices.DeleteFunc(only(trials, workload), func(t trial) bool {
-						return t.model != nameOf(model) || math.IsNaN(chosen[0].of(t))
+						return t.model != nameOf(model) || math.IsNaN(m.of(t))
 					})
 				}
-				t := newThreshold(chosen[0], limit, of)
+				t := newThreshold(m, limit, of)
 				t.Workload = workload
 				r.Thresholds = append(r.Thresholds, t)
 			}
@@ -121,10 +119,12 @@ func newThreshold(m metric, limit config.Threshold, of func(model string) []tria
 			e := stats.Median(valuesOf(m, distinct(bs)))
 			t.Value, t.CI95, t.Runs = Number(e.Value), Interval{e.Lo, e.Hi}, e.N
 		}
-	case m.Unit == "s":
+	case m.IsFactor():
 		t.Figure = limit.Model + " / " + limit.Other
-	default:
+	case m.Unit == "%":
 		t.Figure, t.unit = limit.Model+" - "+limit.Other, " points"
+	default:
+		t.Figure = limit.Model + " - " + limit.Other
 	}
 	if limit.Other != "" && len(as) > 0 && len(bs) > 0 {
 		p, c := newPair(m, as, bs, &warnings{})
