@@ -1,17 +1,14 @@
 package compare
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"text/tabwriter"
 
 	"heddle/harness/config"
 	"heddle/harness/experiment"
-	"heddle/harness/runs"
 	"heddle/harness/stats"
 )
 
@@ -55,9 +52,12 @@ func (r *Report) thresholds(opened []*experiment.Finished, apart bool, workloads
 	if len(opened) != 1 {
 		return nil
 	}
-	e, err := experimentOf(opened[0].Run)
-	if err != nil || e == nil {
-		return err
+	e, err := experiment.ExperimentOf(opened[0].Run, "thresholds")
+	if err != nil {
+		return fmt.Errorf("compare: read thresholds: %w", err)
+	}
+	if e == nil {
+		return nil
 	}
 	nameOf := func(model string) string { return model }
 	if apart {
@@ -80,28 +80,6 @@ func (r *Report) thresholds(opened []*experiment.Finished, apart bool, workloads
 		}
 	}
 	return nil
-}
-
-// experimentOf reads the experiment file of a run. It returns nil if the file
-// has no thresholds, even if this version of heddle cannot read the file: such
-// a run can be compared all the same.
-func experimentOf(run *runs.Run) (*config.Experiment, error) {
-	const file = "experiment.yaml"
-	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == file }) {
-		return nil, nil
-	}
-	source, err := run.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
-	}
-	if !bytes.Contains(source, []byte("thresholds")) {
-		return nil, nil
-	}
-	e, err := config.ParseExperiment(filepath.Join(run.Dir, file), source)
-	if err != nil {
-		return nil, fmt.Errorf("compare: read thresholds: %w", err)
-	}
-	return e, nil
 }
 
 // newThreshold checks a threshold against the trials of a workload. The

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/runs"
 )
@@ -56,7 +55,7 @@ func Describe(run *runs.Run) (About, error) {
 		}
 		return a, err
 	}
-	e, err := experimentOf(run)
+	e, err := ExperimentOf(run, "")
 	if err != nil {
 		return a, err
 	}
@@ -75,19 +74,6 @@ func Describe(run *runs.Run) (About, error) {
 	}
 	slices.Sort(a.Models) // sort the models by label, because the trials run them in changing order
 	return a, nil
-}
-
-// experimentOf returns the experiment of a run; nil if the run folder has none.
-func experimentOf(run *runs.Run) (*config.Experiment, error) {
-	const file = "experiment.yaml"
-	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == file }) {
-		return nil, nil
-	}
-	source, err := run.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	return config.ParseExperiment(filepath.Join(run.Dir, file), source)
 }
 
 // Size returns the total length of the run's files as text with a unit.

@@ -28,7 +28,8 @@ type Finished struct {
 	// trials.
 	Results []Result
 
-	models map[string]string // for each label of a scheduler model in the experiment, the model's name in the traces
+	models map[string]string   // for each label of a scheduler model in the experiment, the model's name in the traces
+	sizes  []measure.SizeClass // those that the experiment names; nil for the usual ones
 }
 
 // Read reads the results of the run in the folder dir. A result or trace that
@@ -47,7 +48,11 @@ func Read(dir string, unverified bool) (*Finished, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Finished{Run: run, Results: results, models: map[string]string{}}, nil
+	sizes, err := sizeClasses(run)
+	if err != nil {
+		return nil, err
+	}
+	return &Finished{Run: run, Results: results, models: map[string]string{}, sizes: sizes}, nil
 }
 
 // TracePath returns the path of the trial's trace file.
@@ -67,6 +72,9 @@ func (f *Finished) Figures(r *Result) (m *measure.Figures, warning string, err e
 	}
 	defer trace.Close()
 	m = measure.Of(trace.Header(), trace.All())
+	if f.sizes != nil {
+		m.Classify(f.sizes)
+	}
 	var damage *tracefile.DamageError
 	if err := trace.Err(); errors.As(err, &damage) {
 		warning = fmt.Sprintf("%v: only the part of the trace before that is used", err)
