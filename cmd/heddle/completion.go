@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
@@ -52,6 +53,7 @@ func completionCommand() *cli.Command {
 // flagWords has the words that may be the value of a flag. The key is the
 // command and the flag.
 var flagWords = map[string]func() []string{
+	"compare by":          compare.Ways,
 	"compare metric":      measure.Names,
 	"compare untold":      fixedWords(config.UntoldFail, config.UntoldPass),
 	"doctor format":       fixedWords("text", "xml", "ansible", "json"),

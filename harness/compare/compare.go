@@ -21,7 +21,6 @@ import (
 	"strings"
 
 	"heddle/harness/config"
-	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
 
@@ -33,6 +32,9 @@ type Options struct {
 	// Metrics are the names of those [Metrics] that are compared. The report's
 	// own table is about the first of them. The default is all metrics.
 	Metrics []string
+	// By divides the jobs of each workload into classes, which are compared each on
+	// its own: by measure.ByQueue, ByPool or BySize. It is empty for all jobs together.
+	By string
 	// Apart says that the same scheduler model in two runs is treated as two
 	// models, named RUN/MODEL.
 	Apart bool
@@ -72,8 +74,11 @@ type Table struct {
 	Unit string `json:"unit"`
 	// Workload is the name of the workload; empty if the table is about all
 	// workloads together.
-	Workload string  `json:"workload"`
-	Models   []Model `json:"models"`
+	Workload string `json:"workload"`
+	// Class is the class of jobs that the table is about, such as "size 0-10 maps";
+	// empty for all jobs.
+	Class  string  `json:"class,omitempty"`
+	Models []Model `json:"models"`
 	// Pairs contains every two models of the table. Model b of a pair comes
 	// after model a in Models.
 	Pairs    []Pair   `json:"pairs"`
@@ -163,6 +168,9 @@ func (i Interval) MarshalJSON() ([]byte, error) {
 // folder.
 func Runs(dirs []string, o Options) (*Report, error) {
 	metrics, err := metricsOf(o.Metrics)
+	if o.By != "" {
+		metrics, err = metricsBy(o.By, o.Metrics)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -181,9 +189,18 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	for _, w := range workloads {
 		of := only(trials, w)
 		warnings = append(warnings, failures(w, of)...)
-		for _, m := range metrics {
+		tables := metrics
+		if o.By != "" {
+			if tables = inClasses(metrics, o.By, of); len(tables) == 0 {
+				warnings = append(warnings, fmt.Sprintf("%s: all jobs are of one %s", w, o.By))
+			}
+		}
+		for _, m := range tables {
 			r.Tables = append(r.Tables, newTable(m, w, of))
 		}
+	}
+	if len(r.Tables) == 0 {
+		return nil, fmt.Errorf("compare: in no workload are the jobs of more than one %s", o.By)
 	}
 	together := trials
 	if len(workloads) > 1 {
@@ -207,6 +224,9 @@ func Runs(dirs []string, o Options) (*Report, error) {
 // trials by the metric m.
 func newTable(m metric, workload string, trials []trial) Table {
 	t := Table{Metric: m.Name, Unit: m.Unit, Workload: workload, Models: []Model{}, Pairs: []Pair{}}
+	if m.by != "" {
+		t.Class = m.by + " " + m.class
+	}
 	var w warnings
 	known := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return math.IsNaN(m.of(t)) })
 	if lost := len(trials) - len(known); lost > 0 && len(known) > 0 {
@@ -228,7 +248,7 @@ func newTable(m metric, workload string, trials []trial) Table {
 			x.NoisePct = Number(100 * stats.Spread(valuesOf(m, byModel[model])))
 		}
 		for _, k := range byModel[model] {
-			x.FailedJobs += measure.CompletionOf(k.figures...).Others
+			x.FailedJobs += m.failed(k)
 		}
 		t.Models = append(t.Models, x)
 	}

@@ -65,7 +65,7 @@ func (r *Report) thresholds(opened []*experiment.Finished, apart bool, workloads
 	}
 	r.Untold = e.Thresholds.Untold
 	for _, listed := range e.Thresholds.Metrics() {
-		m := metric{listed}
+		m := metric{Metric: listed}
 		for _, limit := range e.Thresholds.ByMetric[m.Name] {
 			for _, workload := range workloads {
 				of := func(model string) []trial {

@@ -114,14 +114,13 @@ func (m Metric) Of(trials ...*Figures) float64 {
 	}
 }
 
-// OfClass returns the metric's value for one class of jobs. It is NaN if there
-// is none, and for metrics that are not about jobs.
-func (m Metric) OfClass(c *JobClass) float64 {
-	if m.ofJobs == nil {
-		return math.NaN()
-	}
-	return m.ofJobs([]*JobClass{c})
-}
+// OfJobs reports whether the metric is one of jobs, so that classes of jobs have
+// values of it.
+func (m Metric) OfJobs() bool { return m.ofJobs != nil }
+
+// OfClass returns the value of a metric of jobs for one class of them. It is NaN if
+// there is none.
+func (m Metric) OfClass(c *JobClass) float64 { return m.ofJobs([]*JobClass{c}) }
 
 // IsShare reports whether the metric is a share of countable things, so that
 // Share has its parts. Shares are compared by their difference.
