@@ -62,6 +62,7 @@ var flagWords = map[string]func() []string{
 	"replay actuator":     fixedWords(replay.ActuatorNone, replay.ActuatorLabels, replay.ActuatorIdeal),
 	"replay cache-policy": fixedWords(config.CacheStatic, config.CacheLRU),
 	"replay durations":    fixedWords("recorded", "modelled"),
+	"replay metric":       measure.Names,
 	"replay model":        config.ModelNames,
 	"replay speculation":  fixedWords(config.SpeculationNone, config.SpeculationHadoop, config.SpeculationLATE),
 	"replay splits":       fixedWords(config.SplitsAsSubmitted, config.SplitsCachedOnly, config.SplitsPlan),
