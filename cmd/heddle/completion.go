@@ -66,6 +66,7 @@ var flagWords = map[string]func() []string{
 	"replay model":        config.ModelNames,
 	"replay speculation":  fixedWords(config.SpeculationNone, config.SpeculationHadoop, config.SpeculationLATE),
 	"replay splits":       fixedWords(config.SplitsAsSubmitted, config.SplitsCachedOnly, config.SplitsPlan),
+	"run metric":          measure.Names,
 	"trace export to":     formatWords(exchange.CanWrite),
 	"trace import from":   formatWords(exchange.CanRead),
 }

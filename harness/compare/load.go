@@ -140,7 +140,7 @@ func read(run *experiment.Finished, r *experiment.Result) (t trial, warning stri
 	}
 	m, warning, err := run.Figures(r)
 	if err == nil {
-		t.figures, t.digest = []*measure.Figures{figuresOf(r, m)}, digestOf(m)
+		t.figures, t.digest = []*measure.Figures{r.WithTimes(m)}, digestOf(m)
 		t.decisions = &m.Decisions
 	}
 	return t, warning, err

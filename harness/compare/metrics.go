@@ -3,7 +3,6 @@ package compare
 import (
 	"math"
 
-	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
@@ -67,17 +66,6 @@ func adjust(m metric, pairs []Pair, differences []stats.Comparison) {
 		_, pairs[i].CI95Pct = m.inPercent(c)
 		pairs[i].P, pairs[i].PRanks = Number(c.P), Number(ranks[i])
 	}
-}
-
-// figuresOf returns the figures of a trial. The times of jobs come from the
-// trial's result, all others from its trace.
-func figuresOf(r *experiment.Result, m *measure.Figures) *measure.Figures {
-	f := *m
-	f.MakespanMs = float64(r.MakespanMs)
-	if len(r.Jobs)+len(r.FailedJobs) > 0 {
-		f.SetCompletion(r.Completion())
-	}
-	return &f
 }
 
 // metricsOf returns the metrics with the given names, by default the usual ones.

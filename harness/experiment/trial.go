@@ -192,6 +192,17 @@ func (r *Result) Completion() measure.Completion {
 	return c
 }
 
+// WithTimes returns the figures of the trial's trace with the jobs' times of the
+// result, which knows of jobs that were refused.
+func (r *Result) WithTimes(m *measure.Figures) *measure.Figures {
+	f := *m
+	f.MakespanMs = float64(r.MakespanMs)
+	if len(r.Jobs)+len(r.FailedJobs) > 0 {
+		f.SetCompletion(r.Completion())
+	}
+	return &f
+}
+
 // JobResult is the result of one job of a trial.
 type JobResult struct {
 	ID      traces.JobID `json:"id"`
