@@ -52,7 +52,7 @@ func (r *Report) thresholds(opened []*experiment.Finished, apart bool, workloads
 	if len(opened) != 1 {
 		return nil
 	}
-	e, err := experiment.ExperimentOf(opened[0].Run, "thresholds")
+	e, err := experiment.Of(opened[0].Run, "thresholds")
 	if err != nil {
 		return fmt.Errorf("compare: read thresholds: %w", err)
 	}

@@ -55,7 +55,7 @@ func Describe(run *runs.Run) (About, error) {
 		}
 		return a, err
 	}
-	e, err := ExperimentOf(run, "")
+	e, err := Of(run, "")
 	if err != nil {
 		return a, err
 	}

@@ -11,10 +11,10 @@ import (
 	"heddle/harness/runs"
 )
 
-// ExperimentOf reads the experiment file of a run. It returns nil if the run has
+// Of reads the experiment file of a run. It returns nil if the run has
 // none, or if the file lacks the given word, such as a key that is asked for: then a
 // file that this version of heddle cannot read does no harm.
-func ExperimentOf(run *runs.Run, with string) (*config.Experiment, error) {
+func Of(run *runs.Run, with string) (*config.Experiment, error) {
 	const file = "experiment.yaml"
 	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == file }) {
 		return nil, nil
@@ -29,7 +29,7 @@ func ExperimentOf(run *runs.Run, with string) (*config.Experiment, error) {
 // sizeClasses returns the size classes that a run's experiment names, nil if it
 // names none.
 func sizeClasses(run *runs.Run) ([]measure.SizeClass, error) {
-	e, err := ExperimentOf(run, "sizeClasses")
+	e, err := Of(run, "sizeClasses")
 	if err != nil {
 		return nil, fmt.Errorf("read size classes: %w", err)
 	}
