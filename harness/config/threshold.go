@@ -45,10 +45,10 @@ const (
 
 // Metrics returns the metrics that are limited, by name.
 func (t *Thresholds) Metrics() []measure.Metric {
-	list, _ := measure.Find(slices.Sorted(maps.Keys(t.ByMetric))) // an unknown name cannot be here: decode refuses it
 	if len(t.ByMetric) == 0 {
-		return nil
+		return nil // for no names Find returns the usual metrics
 	}
+	list, _ := measure.Find(slices.Sorted(maps.Keys(t.ByMetric))) // an unknown name cannot be here, since decode refuses it
 	return list
 }
 
