@@ -41,6 +41,7 @@ Metrics:
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC`, or all; may be repeated (default: the first six)"},
 			&cli.StringFlag{Name: "where", Usage: "only trials that fulfil `CONDITION`"},
+			&cli.StringFlag{Name: "by", Usage: "compare jobs by `queue, pool or size`, each class on its own; for metrics of jobs"},
 			&cli.BoolFlag{Name: "apart", Usage: "keep runs apart: a model is then named RUN/MODEL"},
 			&cli.StringFlag{Name: "untold", Usage: "whether thresholds that the repeats cannot tell `fail or pass` (default: as the experiment says)"},
 			unverifiedFlag(),
@@ -58,12 +59,14 @@ func runCompare(c *cli.Context) error {
 		return err
 	case len(dirs) == 0:
 		return withCode(exitUsage, errors.New("want one run folder or more; 'heddle run' prints the path of its run folder"))
+	case c.IsSet("by") && c.Bool("benchfmt"):
+		return withCode(exitUsage, errors.New("both --by and --benchfmt; want one of them"))
 	case c.Bool("json") && c.Bool("benchfmt"):
 		return withCode(exitUsage, errors.New("both --json and --benchfmt; want one of them"))
 	case !slices.Contains([]string{"", config.UntoldFail, config.UntoldPass}, c.String("untold")):
 		return withCode(exitUsage, fmt.Errorf("--untold %q: want %s or %s", c.String("untold"), config.UntoldFail, config.UntoldPass))
 	}
-	options := compare.Options{Metrics: c.StringSlice("metric"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified")}
+	options := compare.Options{Metrics: c.StringSlice("metric"), By: c.String("by"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified")}
 	if text := c.String("where"); c.IsSet("where") {
 		if options.Where, err = results.Where(text); err != nil {
 			return withCode(exitUsage, fmt.Errorf("--where: %w", err))

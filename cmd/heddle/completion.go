@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/export"
 	"heddle/harness/measure"
@@ -54,6 +55,7 @@ func completionCommand() *cli.Command {
 // flagWords has the words that may be the value of a flag. The key is the
 // command and the flag.
 var flagWords = map[string]func() []string{
+	"compare by":          compare.Ways,
 	"compare metric":      measure.Names,
 	"compare untold":      fixedWords(config.UntoldFail, config.UntoldPass),
 	"doctor format":       fixedWords("text", "xml", "ansible", "json"),
@@ -62,11 +64,13 @@ var flagWords = map[string]func() []string{
 	"replay actuator":     fixedWords(replay.ActuatorNone, replay.ActuatorLabels, replay.ActuatorIdeal),
 	"replay cache-policy": fixedWords(config.CacheStatic, config.CacheLRU),
 	"replay durations":    fixedWords("recorded", "modelled"),
+	"replay metric":       measure.Names,
 	"replay model":        config.ModelNames,
 	"replay speculation":  fixedWords(config.SpeculationNone, config.SpeculationHadoop, config.SpeculationLATE),
 	"replay splits":       fixedWords(config.SplitsAsSubmitted, config.SplitsCachedOnly, config.SplitsPlan),
 	"runs export rows":    export.Kinds,
 	"trace export table":  fixedWords(parquet.Format.Tables...),
+	"run metric":          measure.Names,
 	"trace export to":     formatWords(exchange.CanWrite),
 	"trace import from":   formatWords(exchange.CanRead),
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/experiment"
+	"heddle/harness/measure"
 	"heddle/harness/results"
 )
 
@@ -28,6 +29,13 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 	tellPct, err := strconv.ParseFloat(strings.TrimSuffix(c.String("tell"), "%"), 64)
 	if err != nil || !(tellPct > 0 && tellPct <= 1000) {
 		return withCode(exitUsage, fmt.Errorf("--tell %q: want a difference above 0%% and up to 1000%%, such as 5%%", c.String("tell")))
+	}
+	metrics, err := measure.Find([]string{c.String("metric")})
+	switch {
+	case err != nil:
+		return withCode(exitUsage, fmt.Errorf("--metric: %w", err))
+	case len(metrics) > 1 || !metrics[0].IsFactor():
+		return withCode(exitUsage, fmt.Errorf("--metric %s: want one time or multiple, whose differences are percentages", c.String("metric")))
 	}
 	if _, err := openExperiment(o, files); err != nil {
 		return withCode(exitUsage, err)
@@ -50,7 +58,7 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	f := experiment.Expect(o.Experiment, run, experiment.Makespan, tellPct)
+	f := experiment.Expect(o.Experiment, run, metrics[0], tellPct)
 	if c.IsSet("like") {
 		if unlike := experiment.Unlike(o.Experiment, run.Run, false); unlike != "" {
 			f.Warnings = append(f.Warnings, unlike)

@@ -18,6 +18,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/experiment"
+	"heddle/harness/measure"
 	"heddle/harness/nearest"
 	"heddle/harness/paper"
 	"heddle/harness/paper/clqlmrs"
@@ -318,7 +319,11 @@ func paperForecast(c *cli.Context, p *paper.Paper) (*experiment.Forecast, error)
 	if err != nil {
 		return nil, err
 	}
-	return experiment.Expect(o.Experiment, like, experiment.MeanCompletion, paperTellPct), nil
+	metrics, err := measure.Find([]string{"jobCompletion"})
+	if err != nil {
+		return nil, err
+	}
+	return experiment.Expect(o.Experiment, like, metrics[0], paperTellPct), nil
 }
 
 // paperTellPct is the difference of times, in percent, that a live run of a

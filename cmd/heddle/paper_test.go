@@ -111,7 +111,7 @@ func TestThirdPaper(t *testing.T) {
 		}},
 		{"paper third T1 --seeds 6 --set pause=long --model-param delay.nodeSkips=0 --json", []string{`"neededMethod": false`, `"best": "Lucky"`, `"delay.nodeSkips": "0"`}},
 		{"paper third --matrix --seeds 6", []string{"as printed, skips=0", "as printed, pause=long", "Local of Patient: 96.5 % as printed", "come out 2 times, in size or in direction, and need its method"}},
-		{"paper third --live --dry-run", []string{"4 trials", "in mean completion", "wordcount fifo, delay"}},
+		{"paper third --live --dry-run", []string{"4 trials", "in jobCompletion", "wordcount fifo, delay"}},
 		{"run --simulate --runs DIR --run-name live --cluster DIR/lab.yaml DIR/live.yaml", []string{"r02-wordcount-delay"}},
 		{"paper third --live-run DIR/live", []string{"wordcount fifo 2 ", "of which master", "delay saves "}},
 	} {

@@ -14,6 +14,7 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/experiment"
+	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/runs"
 	"heddle/harness/steer"
@@ -54,6 +55,7 @@ parallel, which does not change the result. For example:
 			&cli.GenericFlag{Name: "fault", Value: &faults, DefaultText: "the trace's", Usage: "`FAULT` in addition to the trace's, such as at=30s,node=n2,down; as in an experiment's faults; may be repeated"},
 			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule that starts speculative attempts (default: only the recorded ones)"},
 			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: nodes keep the blocks cached at the start, or those that they read last", Value: config.CacheStatic},
+			&cli.StringSliceFlag{Name: "metric", Usage: "a column for `METRIC` of heddle compare, or all; may be repeated (default: makespan, mean completion, locality)"},
 			jsonFlag(),
 			&cli.StringFlag{Name: "runs", Usage: "keep the results as a run folder in `DIR`, for heddle compare (default: keep nothing)"},
 			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
@@ -153,6 +155,12 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	if c.Bool("observations") {
 		return replayObservations(c, files)
 	}
+	var metrics []measure.Metric
+	if c.IsSet("metric") {
+		if metrics, err = measure.Find(c.StringSlice("metric")); err != nil {
+			return withCode(exitUsage, err)
+		}
+	}
 	list, err := loadTraces(c, files)
 	if err != nil {
 		return withCode(exitUsage, err)
@@ -193,8 +201,9 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	for _, w := range replay.EqualSeeds(outcomes) {
 		fmt.Fprintln(os.Stderr, "warning:", w)
 	}
-	for _, o := range outcomes {
-		warn(c, o.Warnings...)
+	for i := range outcomes {
+		warn(c, outcomes[i].Warnings...)
+		outcomes[i].Measure(metrics)
 	}
 	if out != "" {
 		if err := sorter.WriteFile(out, outcomes[0].Header, nil); err != nil {
@@ -204,7 +213,7 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	if c.Bool("json") {
 		err = printJSON(c.App.Writer, outcomes)
 	} else {
-		err = replay.WriteText(c.App.Writer, outcomes)
+		err = replay.WriteText(c.App.Writer, outcomes, metrics)
 	}
 	if err == nil && kept.Root != "" {
 		var run *runs.Run

@@ -69,7 +69,8 @@ untold where the repeats are too few to tell. If one is not met, the exit code i
 			&cli.StringFlag{Name: "calibration", Usage: "with --simulate or --dry-run, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the trials in their order, the time that they would take, and how many repeats are enough; run nothing on the cluster"},
 			&cli.StringFlag{Name: "like", Usage: "with --dry-run, estimate from the run folder `RUN` (default: from a simulation)"},
-			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference of makespans to tell, in `PERCENT`"},
+			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference to tell, in `PERCENT`"},
+			&cli.StringFlag{Name: "metric", Value: "makespan", Usage: "with --dry-run, what differs: a `METRIC` of heddle compare that is a time or multiple"},
 			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
 		},
 		Action: func(c *cli.Context) error {
@@ -101,8 +102,8 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return withCode(exitUsage, errors.New("both --record-observations and --simulate; want one of them: a simulation steers no cluster"))
 	case !simulated && c.IsSet("calibration"):
 		return withCode(exitUsage, errors.New("--calibration: want --simulate with it; a run on a cluster needs none"))
-	case c.IsSet("like"), c.IsSet("tell"):
-		return withCode(exitUsage, errors.New("--like, --tell: want --dry-run with them"))
+	case c.IsSet("like"), c.IsSet("tell"), c.IsSet("metric"):
+		return withCode(exitUsage, errors.New("--like, --tell, --metric: want --dry-run with them"))
 	}
 	name, err := findClusters(c, o, old, simulated)
 	if err != nil {
@@ -404,8 +405,8 @@ func writeFailed(out io.Writer, r *results.Trial) {
 	if len(r.FailedJobs) == 0 {
 		return
 	}
-	all, failed := r.CountJobs(nil)
-	fmt.Fprintf(out, "%s: %d of %d jobs failed\n", r.Name, failed, all)
+	c := r.Completion()
+	fmt.Fprintf(out, "%s: %d of %d jobs failed\n", r.Name, c.Others, c.Jobs())
 	for _, f := range r.FailedJobs[:min(mostFailedJobs, len(r.FailedJobs))] {
 		fmt.Fprintf(out, "  %v\n", f)
 	}

@@ -193,8 +193,8 @@ func (s *shown) writeText(out io.Writer) error {
 				others = fmt.Sprintf("%.2f", *r.OthersCores)
 			}
 			makespan = (time.Duration(r.MakespanMs) * time.Millisecond).String()
-			if all, failed := r.CountJobs(r.Figures); all > 0 {
-				jobs = fmt.Sprintf("%d of %d succeeded", all-failed, all)
+			if c := r.Completion(); c.Jobs() > 0 {
+				jobs = fmt.Sprintf("%d of %d succeeded", c.Succeeded, c.Jobs())
 			}
 		}
 		if t.Error != "" {

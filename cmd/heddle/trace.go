@@ -89,6 +89,9 @@ func traceInfo(c *cli.Context) error {
 	}
 	defer r.Close()
 	info := fileInfo{Figures: measure.Of(r.Header(), r.All())}
+	if err := results.Classify(path, info.Figures); err != nil {
+		info.Warnings = append(info.Warnings, err.Error())
+	}
 	var damage *tracefile.DamageError
 	switch err := r.Err(); {
 	case errors.As(err, &damage):

@@ -12,7 +12,6 @@
 package compare
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 	"slices"
 	"strings"
 
-	"heddle/harness/config"
 	"heddle/harness/results"
 	"heddle/harness/stats"
 )
@@ -36,6 +34,9 @@ type Options struct {
 	// Metrics are the names of those [Metrics] that are compared. The report's
 	// own table is about the first of them. The default is all metrics.
 	Metrics []string
+	// By divides the jobs of each workload into classes, which are compared each on
+	// its own: by measure.ByQueue, ByPool or BySize. It is empty for all jobs together.
+	By string
 	// Apart says that the same scheduler model in two runs is treated as two
 	// models, named RUN/MODEL.
 	Apart bool
@@ -78,8 +79,11 @@ type Table struct {
 	Unit string `json:"unit"`
 	// Workload is the name of the workload; empty if the table is about all
 	// workloads together.
-	Workload string  `json:"workload"`
-	Models   []Model `json:"models"`
+	Workload string `json:"workload"`
+	// Class is the class of jobs that the table is about, such as "size 0-10 maps";
+	// empty for all jobs.
+	Class  string  `json:"class,omitempty"`
+	Models []Model `json:"models"`
 	// Pairs contains every two models of the table. Model b of a pair comes
 	// after model a in Models.
 	Pairs    []Pair   `json:"pairs"`
@@ -169,6 +173,9 @@ func (i Interval) MarshalJSON() ([]byte, error) {
 // folder.
 func Runs(dirs []string, o Options) (*Report, error) {
 	metrics, err := metricsOf(o.Metrics)
+	if o.By != "" {
+		metrics, err = metricsBy(o.By, o.Metrics)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -187,9 +194,18 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	for _, w := range workloads {
 		of := only(trials, w)
 		warnings = append(warnings, failures(w, of)...)
-		for _, m := range metrics {
+		tables := metrics
+		if o.By != "" {
+			if tables = inClasses(metrics, o.By, of); len(tables) == 0 {
+				warnings = append(warnings, fmt.Sprintf("%s: all jobs are of one %s", w, o.By))
+			}
+		}
+		for _, m := range tables {
 			r.Tables = append(r.Tables, newTable(m, w, of))
 		}
+	}
+	if len(r.Tables) == 0 {
+		return nil, fmt.Errorf("compare: in no workload are the jobs of more than one %s", o.By)
 	}
 	together := trials
 	if len(workloads) > 1 {
@@ -216,6 +232,9 @@ func Runs(dirs []string, o Options) (*Report, error) {
 // trials by the metric m.
 func newTable(m metric, workload string, trials []trial) Table {
 	t := Table{Metric: m.Name, Unit: m.Unit, Workload: workload, Models: []Model{}, Pairs: []Pair{}}
+	if m.by != "" {
+		t.Class = m.by + " " + m.class
+	}
 	var w warnings
 	known := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return math.IsNaN(m.of(t)) })
 	if lost := len(trials) - len(known); lost > 0 && len(known) > 0 {
@@ -237,7 +256,7 @@ func newTable(m metric, workload string, trials []trial) Table {
 			x.NoisePct = Number(100 * stats.Spread(valuesOf(m, byModel[model])))
 		}
 		for _, k := range byModel[model] {
-			x.FailedJobs += k.failedJobs
+			x.FailedJobs += m.failed(k)
 		}
 		t.Models = append(t.Models, x)
 	}
@@ -316,48 +335,6 @@ func drifts(m metric, trials []trial, w *warnings) {
 			w.add("the first %d of %d trials of %s are off the rest, as of a cluster that was not warm yet; warmups: %d in the experiment runs as many before the first measured one", skip, len(of), of[0].folder, skip)
 		}
 	}
-}
-
-// modelsOf returns the scheduler models of the trials: first the cluster's own
-// scheduler, then the others by name. Numbers in names count as numbers, so that
-// delay-nodeSkips=9 comes before delay-nodeSkips=10.
-func modelsOf(trials []trial) []string {
-	models := mapped(trials, func(t trial) string { return t.model })
-	own := func(model string) bool {
-		return model == config.ModelYARN || strings.HasSuffix(model, "/"+config.ModelYARN)
-	}
-	slices.SortFunc(models, func(a, b string) int {
-		if own(a) != own(b) {
-			if own(a) {
-				return -1
-			}
-			return 1
-		}
-		return byNumbers(a, b)
-	})
-	return slices.Compact(models)
-}
-
-// byNumbers compares two names like cmp.Compare, but where both have digits at
-// the first difference, it compares the numbers that these digits form.
-func byNumbers(a, b string) int {
-	digits := func(text string) string { return text[:len(text)-len(strings.TrimLeft(text, "0123456789"))] }
-	for a != "" && b != "" {
-		x, y := digits(a), digits(b)
-		if x == "" || y == "" {
-			if a[0] != b[0] {
-				return cmp.Compare(a[0], b[0])
-			}
-			a, b = a[1:], b[1:]
-			continue
-		}
-		if x != y {
-			m, n := strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
-			return cmp.Or(cmp.Compare(len(m), len(n)), cmp.Compare(m, n), cmp.Compare(x, y))
-		}
-		a, b = a[len(x):], b[len(y):]
-	}
-	return cmp.Compare(a, b)
 }
 
 func valuesOf(m metric, trials []trial) []float64 {

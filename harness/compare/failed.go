@@ -3,6 +3,8 @@ package compare
 import (
 	"fmt"
 	"strings"
+
+	"heddle/harness/measure"
 )
 
 // failures returns a warning that says how many jobs of a workload failed under
@@ -10,27 +12,25 @@ import (
 // that succeeded, and a makespan is shorter without the work of a failed job. So
 // where models differ in their failed jobs, these times cannot be compared.
 func failures(workload string, trials []trial) []string {
-	var total trial
+	var total measure.Completion
 	models := modelsOf(trials)
-	of := make([]trial, len(models))
+	of := make([]measure.Completion, len(models))
 	for i, model := range models {
 		for _, t := range trials {
 			if t.model == model {
-				for _, sum := range []*trial{&of[i], &total} {
-					sum.allJobs += t.allJobs
-					sum.failedJobs += t.failedJobs
-				}
+				of[i] = of[i].Plus(measure.CompletionOf(t.figures...))
 			}
 		}
+		total = total.Plus(of[i])
 	}
-	if total.failedJobs == 0 {
+	if total.Others == 0 {
 		return nil
 	}
 	var counts []string
 	differ := false
 	for i, model := range models {
-		counts = append(counts, fmt.Sprintf("%d of %d under %s", of[i].failedJobs, of[i].allJobs, model))
-		differ = differ || of[i].failedJobs*total.allJobs != total.failedJobs*of[i].allJobs
+		counts = append(counts, fmt.Sprintf("%d of %d under %s", of[i].Others, of[i].Jobs(), model))
+		differ = differ || of[i].Others*total.Jobs() != total.Others*of[i].Jobs()
 	}
 	text := fmt.Sprintf("%s: jobs failed: %s; mean completion times are of the others", workload, strings.Join(counts, ", "))
 	if differ {

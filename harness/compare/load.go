@@ -19,15 +19,12 @@ type trial struct {
 	repeat  int
 	model   string
 	started time.Time
-	// figures are those of the trial, or of each workload's trial. allJobs is the
-	// number of jobs, with those that YARN refused, and failedJobs the number of
-	// those that failed.
-	figures             []*measure.Figures
-	allJobs, failedJobs int
-	simulated           bool
-	digest              string // of the trial's schedule: trials with the same one are the same; "" if it is not known
-	name, workload      string
-	decisions           *measure.Decisions // what became of the scheduler model's decisions; nil if the model decided nothing
+	// figures are those of the trial, or of each workload's trial.
+	figures        []*measure.Figures
+	simulated      bool
+	digest         string // of the trial's schedule: trials with the same one are the same; "" if it is not known
+	name, workload string
+	decisions      *measure.Decisions // what became of the scheduler model's decisions; nil if the model decided nothing
 }
 
 // load opens the given run folders and reads their finished trials.
@@ -154,8 +151,7 @@ func read(run *results.Run, r *results.Trial) (t trial, warning string, err erro
 	}
 	m, warning, err := run.Figures(r)
 	if err == nil {
-		t.figures, t.digest = []*measure.Figures{r.Timed(m)}, digestOf(m)
-		t.allJobs, t.failedJobs = r.CountJobs(m)
+		t.figures, t.digest = []*measure.Figures{r.WithTimes(m)}, digestOf(m)
 		t.decisions = &m.Decisions
 	}
 	return t, warning, err
@@ -181,8 +177,6 @@ func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []
 			joined, count = append(joined, trial{run: t.run, folder: t.folder, simulated: t.simulated, repeat: t.repeat, model: t.model, started: t.started}), append(count, 0)
 		}
 		joined[i].figures = append(joined[i].figures, t.figures...)
-		joined[i].allJobs += t.allJobs
-		joined[i].failedJobs += t.failedJobs
 		digests[i] = append(digests[i], t.workload+" "+t.digest)
 		count[i]++
 		if t.started.Before(joined[i].started) {

@@ -1,16 +1,29 @@
 package compare
 
 import (
+	"math"
+
 	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
 
 // metric is a metric as models are compared by it. Its value in a repeat may be
-// that of several workloads together.
-type metric struct{ measure.Metric }
+// that of several workloads together, or that of one class of a workload's jobs.
+type metric struct {
+	measure.Metric
+	by, class string // as in measure.JobClass; empty for all jobs
+}
 
 // The method of returns the metric's value of a trial, NaN if there is none.
-func (m metric) of(t trial) float64 { return m.Of(t.figures...) }
+func (m metric) of(t trial) float64 {
+	if m.by == "" {
+		return m.Of(t.figures...)
+	}
+	if c := m.classOf(t); c != nil {
+		return m.OfClass(c)
+	}
+	return math.NaN()
+}
 
 // difference compares the metric's values in the trials bs with those in the
 // trials as. It is the ratio of values where a change acts as a factor, such as of
@@ -58,5 +71,5 @@ func adjust(m metric, pairs []Pair, differences []stats.Comparison) {
 // metricsOf returns the metrics with the given names, by default the usual ones.
 func metricsOf(names []string) ([]metric, error) {
 	list, err := measure.Find(names)
-	return mapped(list, func(m measure.Metric) metric { return metric{m} }), err
+	return mapped(list, func(m measure.Metric) metric { return metric{Metric: m} }), err
 }

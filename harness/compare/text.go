@@ -70,6 +70,9 @@ func (t Table) writeText(w *bufio.Writer) {
 	if name == "" {
 		name = "all workloads of a repeat"
 	}
+	if t.Class != "" {
+		name += ", " + t.Class
+	}
 	if len(t.Models) == 0 {
 		printable.Fprintf(w, "%s: %s is not known\n", name, t.Metric)
 		return

@@ -1,17 +1,14 @@
 package compare
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"text/tabwriter"
 
 	"heddle/harness/config"
 	"heddle/harness/results"
-	"heddle/harness/runs"
 	"heddle/harness/stats"
 )
 
@@ -24,8 +21,9 @@ type Threshold struct {
 	// Missed if none of it is, and otherwise Untold.
 	Verdict Verdict `json:"verdict"`
 	// Figure names what the threshold limits. It is the median of one model,
-	// the ratio of the times of two models ("fifo / yarn"), or the difference
-	// of their shares in percentage points ("acl - yarn").
+	// the ratio of the times or multiples of two models ("fifo / yarn"), or the
+	// difference of what else they have ("acl - yarn"), such as the percentage
+	// points between shares.
 	Figure string   `json:"figure"`
 	Value  Number   `json:"value"`
 	CI95   Interval `json:"ci95"`
@@ -54,56 +52,34 @@ func (r *Report) thresholds(opened []*results.Run, apart bool, workloads []strin
 	if len(opened) != 1 {
 		return nil
 	}
-	e, err := experimentOf(opened[0].Run)
-	if err != nil || e == nil {
-		return err
+	e, err := results.Experiment(opened[0].Run, "thresholds")
+	if err != nil {
+		return fmt.Errorf("compare: read thresholds: %w", err)
+	}
+	if e == nil {
+		return nil
 	}
 	nameOf := func(model string) string { return model }
 	if apart {
 		nameOf = func(model string) string { return trials[0].folder + "/" + model }
 	}
 	r.Untold = e.Thresholds.Untold
-	for _, metric := range config.Metrics() {
-		chosen, err := metricsOf([]string{metric})
-		if err != nil {
-			return err
-		}
-		for _, limit := range e.Thresholds.Of(metric) {
+	for _, listed := range e.Thresholds.Metrics() {
+		m := metric{Metric: listed}
+		for _, limit := range e.Thresholds.ByMetric[m.Name] {
 			for _, workload := range workloads {
 				of := func(model string) []trial {
 					return slices.DeleteFunc(only(trials, workload), func(t trial) bool {
-						return t.model != nameOf(model) || math.IsNaN(chosen[0].of(t))
+						return t.model != nameOf(model) || math.IsNaN(m.of(t))
 					})
 				}
-				t := newThreshold(chosen[0], limit, of)
+				t := newThreshold(m, limit, of)
 				t.Workload = workload
 				r.Thresholds = append(r.Thresholds, t)
 			}
 		}
 	}
 	return nil
-}
-
-// experimentOf reads the experiment file of a run. It returns nil if the file
-// has no thresholds, even if this version of heddle cannot read the file: such
-// a run can be compared all the same.
-func experimentOf(run *runs.Run) (*config.Experiment, error) {
-	const file = "experiment.yaml"
-	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == file }) {
-		return nil, nil
-	}
-	source, err := run.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
-	}
-	if !bytes.Contains(source, []byte("thresholds")) {
-		return nil, nil
-	}
-	e, err := config.ParseExperiment(filepath.Join(run.Dir, file), source)
-	if err != nil {
-		return nil, fmt.Errorf("compare: read thresholds: %w", err)
-	}
-	return e, nil
 }
 
 // newThreshold checks a threshold against the trials of a workload. The
@@ -121,10 +97,12 @@ func newThreshold(m metric, limit config.Threshold, of func(model string) []tria
 			e := stats.Median(valuesOf(m, distinct(bs)))
 			t.Value, t.CI95, t.Runs = Number(e.Value), Interval{e.Lo, e.Hi}, e.N
 		}
-	case m.Unit == "s":
+	case m.IsFactor():
 		t.Figure = limit.Model + " / " + limit.Other
-	default:
+	case m.Unit == "%":
 		t.Figure, t.unit = limit.Model+" - "+limit.Other, " points"
+	default:
+		t.Figure = limit.Model + " - " + limit.Other
 	}
 	if limit.Other != "" && len(as) > 0 && len(bs) > 0 {
 		p, c := newPair(m, as, bs, &warnings{})

@@ -4,24 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"heddle/harness/config"
 	"heddle/harness/measure"
 )
-
-// What a threshold may be about is a metric, in the metric's unit.
-func TestThresholdMetrics(t *testing.T) {
-	units := map[string]string{}
-	for _, m := range measure.Metrics() {
-		if _, limited := config.MetricUnits()[m.Name]; limited {
-			units[m.Name] = m.Unit
-		}
-	}
-	if diff := cmp.Diff(units, config.MetricUnits()); diff != "" {
-		t.Errorf("units of metrics in package measure and in package config (-measure +config):\n%s", diff)
-	}
-}
 
 func TestThresholds(t *testing.T) {
 	// In each repeat fifo takes 0.8 to 0.9 of yarn's 100 s to 105 s, acl about as
@@ -52,6 +37,7 @@ func TestThresholds(t *testing.T) {
 		{"makespan", "fifo < yarn", 1, Untold, "too few repeats to tell"},
 		{"makespan", "yarn < 110", 6, Met, " s ["},
 		{"makespan", "yarn < 60s", 6, Missed, ""},
+		{"makespan", "yarn < 2m", 6, Met, " s ["},
 		{"makespan", "yarn < 110", 5, Untold, "too few repeats"},
 		{"cacheLocal", "acl > yarn", 6, Met, "acl - yarn"},
 		{"cacheLocal", "acl > yarn + 10%", 6, Met, " points ["},
@@ -59,6 +45,10 @@ func TestThresholds(t *testing.T) {
 		{"cacheLocal", "yarn > acl - 10", 6, Missed, ""},
 		{"cacheLocal", "fifo > 50%", 6, Missed, ""},
 		{"mapDuration", "fifo < yarn", 6, Untold, "no finished trial has it"},
+		{"overBound", "fifo < yarn * 0.9", 6, Met, "fifo / yarn"},
+		{"overBound", "yarn > 1.5x", 6, Met, " x ["},
+		{"failedJobs", "fifo < yarn + 1", 6, Met, "fifo - yarn"},
+		{"failedJobs", "fifo < 1", 6, Met, "fifo"},
 	} {
 		text := "workloads: [{name: sort, profile: tiny}]\nactuator: labels\nmodels: [yarn, fifo, acl]\nthresholds: {" + c.metric + ": [\"" + c.text + "\"]}"
 		e, err := config.ParseExperiment("e.yaml", []byte(text))
@@ -70,7 +60,7 @@ func TestThresholds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := newThreshold(metric[0], e.Thresholds.Of(c.metric)[0], func(model string) (of []trial) {
+		got := newThreshold(metric[0], e.Thresholds.ByMetric[c.metric][0], func(model string) (of []trial) {
 			for _, x := range trials {
 				if x.model == model && x.repeat <= c.repeats && metric[0].of(x) >= 0 {
 					of = append(of, x)

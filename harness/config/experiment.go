@@ -87,6 +87,9 @@ type Experiment struct {
 	// Thresholds are limits for what the measured trials show, such as "fifo <
 	// yarn * 1.1", by metric.
 	Thresholds Thresholds `yaml:"thresholds,omitempty"`
+	// SizeClasses are the classes of jobs by their number of maps, for figures by
+	// size. The default are those of measure.SizeClasses.
+	SizeClasses SizeClasses `yaml:"sizeClasses,omitempty"`
 	// Timeout is the longest time that a trial may take; 1h by default, 0 means
 	// no limit.
 	Timeout units.Duration `yaml:"timeout"`
@@ -305,6 +308,7 @@ func (e *Experiment) problems() problems {
 	e.Faults.problems(&p)
 	e.Sampling.problems(&p)
 	e.thresholdProblems(&p)
+	e.SizeClasses.problems(&p)
 	return p
 }
 

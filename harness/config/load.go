@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -210,7 +209,11 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	fields := map[string]int{}
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
-		if name != "-" {
+		if list, ok := v.Field(i).Interface().(listed); ok {
+			for name := range list.keys() {
+				fields[name] = i
+			}
+		} else if name != "-" {
 			fields[name] = i
 		}
 	}
@@ -221,18 +224,35 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 			d.report(at, path, "unknown key %q; %s", key, nearest.Hint(key, known))
 			return
 		}
-		d.value(value, v.Field(i), join(path, key))
+		field := v.Field(i)
+		if _, ok := field.Interface().(listed); ok {
+			d.element(value, field, key, path)
+			return
+		}
+		d.value(value, field, join(path, key))
 	})
 }
 
+// listed is a map whose keys stand in a file beside those of the struct that has
+// the map, and are of a list that is not in this package.
+type listed interface {
+	// keys returns the keys that the map may have, each with its description.
+	keys() map[string]string
+}
+
+// element reads a value of a map.
+func (d *decoder) element(n *yaml.Node, m reflect.Value, key, path string) {
+	if m.IsNil() {
+		m.Set(reflect.MakeMap(m.Type()))
+	}
+	element := reflect.New(m.Type().Elem()).Elem()
+	d.value(n, element, join(path, key))
+	m.SetMapIndex(reflect.ValueOf(key), element)
+}
+
 func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
-	m := reflect.MakeMap(v.Type())
-	d.entries(n, path, nil, func(key string, _ position, value *yaml.Node) {
-		element := reflect.New(v.Type().Elem()).Elem()
-		d.value(value, element, join(path, key))
-		m.SetMapIndex(reflect.ValueOf(key), element)
-	})
-	v.Set(m)
+	v.Set(reflect.MakeMap(v.Type()))
+	d.entries(n, path, nil, func(key string, _ position, value *yaml.Node) { d.element(value, v, key, path) })
 }
 
 // entries calls the function each for every key of a YAML mapping, and reports
@@ -310,64 +330,6 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 	default:
 		panic("config: no decoder for " + v.Type().String())
 	}
-}
-
-func (d *decoder) report(at position, path, format string, args ...any) {
-	p := Problem{Path: path, Message: fmt.Sprintf(format, args...)}
-	d.place(&p, at)
-	d.add(p)
-}
-
-func (d *decoder) add(p Problem) {
-	if len(d.problems) == maxProblems {
-		d.untold++
-		return
-	}
-	if end := strings.IndexByte(p.Path, ']') + 1; end > 0 {
-		p.Path = cmp.Or(d.places[p.Path[:end]], p.Path[:end]) + p.Path[end:]
-	}
-	p.Path, p.Message = short(p.Path, maxTextRunes), short(p.Message, maxTextRunes)
-	d.problems = append(d.problems, p)
-}
-
-// locate sets the line of a problem that validate found. If the file does not
-// contain the value itself, such as a missing key, the line is that of the
-// innermost mapping or list around it.
-func (d *decoder) locate(p Problem) Problem {
-	for path := p.Path; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
-		if at, ok := d.at[path]; ok {
-			d.place(&p, at)
-			break
-		}
-	}
-	return p
-}
-
-func (d *decoder) place(p *Problem, at position) {
-	p.Line, p.Column = at.line, at.column
-	if at.line < 1 || at.line > len(d.lines) || at.column > maxSourceRunes {
-		return
-	}
-	// Secrets are removed before the line is shortened, because half of an
-	// address no longer shows that it contains a password. The resulting text
-	// is kept for further problems in the same line.
-	source, ok := d.sources[at.line]
-	if !ok {
-		source = short(blot(strings.TrimRight(d.lines[at.line-1], " ")), maxSourceRunes)
-		d.sources[at.line] = source
-	}
-	p.Source = source
-}
-
-// short returns at most the first n characters of a text, for messages.
-func short(text string, n int) string {
-	for i := range text {
-		if n == 0 {
-			return text[:i] + "…"
-		}
-		n--
-	}
-	return text
 }
 
 func join(path, key string) string {

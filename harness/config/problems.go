@@ -94,6 +94,64 @@ func (d *decoder) byLine(p problems) problems {
 	return p
 }
 
+func (d *decoder) report(at position, path, format string, args ...any) {
+	p := Problem{Path: path, Message: fmt.Sprintf(format, args...)}
+	d.place(&p, at)
+	d.add(p)
+}
+
+func (d *decoder) add(p Problem) {
+	if len(d.problems) == maxProblems {
+		d.untold++
+		return
+	}
+	if end := strings.IndexByte(p.Path, ']') + 1; end > 0 {
+		p.Path = cmp.Or(d.places[p.Path[:end]], p.Path[:end]) + p.Path[end:]
+	}
+	p.Path, p.Message = short(p.Path, maxTextRunes), short(p.Message, maxTextRunes)
+	d.problems = append(d.problems, p)
+}
+
+// locate sets the line of a problem that validate found. If the file does not
+// contain the value itself, such as a missing key, the line is that of the
+// innermost mapping or list around it.
+func (d *decoder) locate(p Problem) Problem {
+	for path := p.Path; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
+		if at, ok := d.at[path]; ok {
+			d.place(&p, at)
+			break
+		}
+	}
+	return p
+}
+
+func (d *decoder) place(p *Problem, at position) {
+	p.Line, p.Column = at.line, at.column
+	if at.line < 1 || at.line > len(d.lines) || at.column > maxSourceRunes {
+		return
+	}
+	// Secrets are removed before the line is shortened, because half of an
+	// address no longer shows that it contains a password. The resulting text
+	// is kept for further problems in the same line.
+	source, ok := d.sources[at.line]
+	if !ok {
+		source = short(blot(strings.TrimRight(d.lines[at.line-1], " ")), maxSourceRunes)
+		d.sources[at.line] = source
+	}
+	p.Source = source
+}
+
+// short returns at most the first n characters of a text, for messages.
+func short(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i] + "…"
+		}
+		n--
+	}
+	return text
+}
+
 // err returns the mistakes found so far as an *Error, nil if there are none.
 func (p problems) err(file string) error {
 	if len(p) == 0 {

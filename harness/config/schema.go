@@ -108,10 +108,8 @@ func experimentKeys() map[string]keyDoc {
 		"sampling.agents":      {text: "For node metrics."},
 		"thresholds":           {text: "What the trials must show, by metric: such as fifo < yarn * 1.1."},
 		"thresholds.untold":    {text: "Whether a check fails if the trials are too few to tell: fail, or pass.", values: []string{UntoldFail, UntoldPass}},
-		"thresholds.makespan":  {text: "From the first submission to the last end of a job, in s."}, "thresholds.jobCompletion": {text: "Mean time of a job that succeeded, in s."},
-		"thresholds.mapDuration": {text: "Mean time of a map, in s."}, "thresholds.reduceDuration": {text: "Mean time of a reduce, in s."},
-		"thresholds.cacheLocal": {text: "Share of maps whose block was cached on their node, in %."}, "thresholds.nodeLocal": {text: "Share of maps whose block was on their node, in %."},
-		"timeout": {text: "Limit of one trial; 0 for none."}, "workloads.jobFailures": {text: "What happens when a job fails: count counts the job and goes on with the trial; end ends the trial. A trace counts by default, other workloads end.", values: []string{JobFailuresCount, JobFailuresEnd}},
+		"sizeClasses":          {text: "Classes of jobs by their number of maps, for figures by size: the largest number of each class, and nothing for the class of all larger jobs."},
+		"timeout":              {text: "Limit of one trial; 0 for none."}, "workloads.jobFailures": {text: "What happens when a job fails: count counts the job and goes on with the trial; end ends the trial. A trace counts by default, other workloads end.", values: []string{JobFailuresCount, JobFailuresEnd}},
 	}
 }
 
@@ -215,6 +213,8 @@ func typeOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 		return object{"type": []string{"string", "integer"}, "pattern": `^ *(0|[0-9]+(\.[0-9]+)? *[a-zA-Z]+(/s)?) *$`, "minimum": 0, "maximum": 0}
 	case *units.Duration:
 		return object{"type": []string{"string", "integer"}, "pattern": `^ *(0|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h))+ *$`, "minimum": 0, "maximum": 0}
+	case *SizeClasses:
+		return object{"type": "object", "additionalProperties": object{"type": []string{"integer", "null"}, "minimum": 0}, "minProperties": 2, "maxProperties": maxSizeClasses}
 	case *Threshold:
 		return object{"type": "string", "pattern": `^ *\S+ +[<>] +\S+( +[*+-] +\S+)? *$`}
 	}
@@ -256,6 +256,14 @@ func structureOf(v reflect.Value, path string, docs map[string]keyDoc) object {
 	_, grids := reflect.New(v.Type()).Interface().(gridded)
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+		if list, ok := v.Field(i).Interface().(listed); ok {
+			for key, text := range list.keys() {
+				element := typeOf(reflect.Zero(v.Field(i).Type().Elem()), join(path, key), docs)
+				element["description"] = text
+				properties[key] = element
+			}
+			continue
+		}
 		properties[name] = schemaOf(v.Field(i), join(path, name), docs)
 		if grids && name != "label" {
 			properties[name] = orList(properties[name].(object), v.Field(i).Type())

@@ -6,22 +6,35 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"heddle/harness/measure"
 	"heddle/harness/nearest"
 )
 
-// Thresholds are the thresholds of an experiment. There is a list for each
-// metric of "heddle compare".
+// Thresholds are the thresholds of an experiment.
 type Thresholds struct {
-	Makespan       []Threshold `yaml:"makespan,omitempty"`
-	JobCompletion  []Threshold `yaml:"jobCompletion,omitempty"`
-	CacheLocal     []Threshold `yaml:"cacheLocal,omitempty"`
-	NodeLocal      []Threshold `yaml:"nodeLocal,omitempty"`
-	MapDuration    []Threshold `yaml:"mapDuration,omitempty"`
-	ReduceDuration []Threshold `yaml:"reduceDuration,omitempty"`
+	// ByMetric has a list of thresholds for each metric that is limited, of those
+	// in measure.Metrics.
+	ByMetric metricThresholds `yaml:",inline"`
 	// Untold says whether a check fails if the trials do not show on which side
 	// of a limit the value is: UntoldFail, the default, or UntoldPass.
 	Untold string `yaml:"untold,omitempty"`
+}
+
+type metricThresholds map[string][]Threshold
+
+// keys returns the names of all metrics, with what a schema says of each.
+func (metricThresholds) keys() map[string]string {
+	texts := map[string]string{}
+	for _, m := range measure.Metrics() {
+		texts[m.Name] = strings.ToUpper(m.Text[:1]) + m.Text[1:]
+		if m.Unit != "" {
+			texts[m.Name] += ", in " + m.Unit
+		}
+		texts[m.Name] += "."
+	}
+	return texts
 }
 
 // Values of Thresholds.Untold.
@@ -30,33 +43,20 @@ const (
 	UntoldPass = "pass"
 )
 
-// Of returns the thresholds for a metric.
-func (t *Thresholds) Of(metric string) []Threshold {
-	switch metric {
-	case "makespan":
-		return t.Makespan
-	case "jobCompletion":
-		return t.JobCompletion
-	case "cacheLocal":
-		return t.CacheLocal
-	case "nodeLocal":
-		return t.NodeLocal
-	case "mapDuration":
-		return t.MapDuration
-	case "reduceDuration":
-		return t.ReduceDuration
+// Metrics returns the metrics that are limited, by name.
+func (t *Thresholds) Metrics() []measure.Metric {
+	if len(t.ByMetric) == 0 {
+		return nil // for no names Find returns the usual metrics
 	}
-	return nil
+	list, _ := measure.Find(slices.Sorted(maps.Keys(t.ByMetric))) // an unknown name cannot be here, since decode refuses it
+	return list
 }
-
-// Metrics returns the metrics that thresholds may be about, by name.
-func Metrics() []string { return slices.Sorted(maps.Keys(metricUnits)) }
 
 // Len returns the number of thresholds.
 func (t *Thresholds) Len() int {
 	n := 0
-	for metric := range metricUnits {
-		n += len(t.Of(metric))
+	for _, list := range t.ByMetric {
+		n += len(list)
 	}
 	return n
 }
@@ -77,11 +77,12 @@ type Threshold struct {
 	// "fifo < yarn". If it is empty, the limit is a number.
 	Other string
 	// Limit is the number in the threshold. With Other, it is the factor for a
-	// time (1 if there is none), or the percentage points to add for a share.
-	// Without Other, it is the limit itself in the metric's unit.
+	// time or multiple (1 if there is none), and else what is added, such as the
+	// percentage points of a share. Without Other, it is the limit itself in the
+	// metric's unit.
 	Limit float64
 
-	operator, unit string // parts of the threshold's text: operator is "*", "+", "-" or empty; unit is "s", "%" or empty
+	operator, unit string // parts of the threshold's text: operator is "*", "+", "-" or empty; unit is "s", "%", "x" or empty
 }
 
 // thresholdForms says which forms of a threshold are allowed. It ends the
@@ -91,16 +92,8 @@ const thresholdForms = "want MODEL < MODEL * 1.1 for a time, MODEL > MODEL + 5 f
 // maxThresholds is the largest number of thresholds in one experiment.
 const maxThresholds = 100
 
-// metricUnits has the metrics that thresholds may be about, with their units.
-// They are the metrics of "heddle compare".
-var metricUnits = map[string]string{
-	"makespan": "s", "jobCompletion": "s", "mapDuration": "s", "reduceDuration": "s",
-	"cacheLocal": "%", "nodeLocal": "%",
-}
-
-// MetricUnits returns the unit of each metric that a threshold may be about: "s"
-// for a time and "%" for a share.
-func MetricUnits() map[string]string { return maps.Clone(metricUnits) }
+// maxLimit is the largest number in a threshold.
+const maxLimit = 1e9
 
 // MarshalText returns the threshold as it is written in the experiment file.
 func (t Threshold) MarshalText() ([]byte, error) { return []byte(t.Text), nil }
@@ -121,12 +114,12 @@ func (t *Threshold) UnmarshalText(data []byte) error {
 			return fmt.Errorf("read threshold %q: %q: want *, + or -", t.Text, t.operator)
 		}
 	}
-	number := strings.TrimRight(limit, "s%")
-	t.unit = limit[len(number):]
+	number := strings.TrimRight(limit, "s%x")
+	unit := limit[len(number):]
 	value, err := strconv.ParseFloat(number, 64)
 	switch {
-	case err == nil && value >= 0 && value <= 1e9 && len(t.unit) <= 1:
-		t.Limit = value
+	case err == nil && value >= 0 && value <= maxLimit && len(unit) <= 1:
+		t.Limit, t.unit = value, unit
 	case err == nil || t.Other != "":
 		return fmt.Errorf("read threshold %q: %q: want a number from 0 to 1e9", t.Text, limit)
 	default:
@@ -138,13 +131,23 @@ func (t *Threshold) UnmarshalText(data []byte) error {
 	return nil
 }
 
-// fillThresholds sets the factor of thresholds about times to 1 where the
-// experiment file gives none.
+// fillThresholds reads what a threshold means by its metric: a limit such as 90s or
+// 2m of a time, unless a model has that label, and the factor 1 where two models are
+// compared by a ratio and the experiment file gives no factor.
 func (e *Experiment) fillThresholds() {
-	for _, metric := range Metrics() {
-		list := e.Thresholds.Of(metric)
+	labelled := func(name string) bool {
+		return slices.ContainsFunc(e.Models, func(m Model) bool { return m.Label == name })
+	}
+	for _, m := range e.Thresholds.Metrics() {
+		list := e.Thresholds.ByMetric[m.Name]
 		for i := range list {
-			if t := &list[i]; metricUnits[metric] == "s" && t.Other != "" && t.operator == "" {
+			t := &list[i]
+			if t.Other == "" || t.operator != "" {
+				continue
+			}
+			if d, err := time.ParseDuration(t.Other); err == nil && d >= 0 && m.Unit == "s" && !labelled(t.Other) {
+				t.Other, t.Limit, t.unit = "", d.Seconds(), "s"
+			} else if m.IsFactor() {
 				t.Limit = 1
 			}
 		}
@@ -162,11 +165,11 @@ func (e *Experiment) thresholdProblems(p *problems) {
 		p.addf("thresholds", "%d thresholds; want at most %d", all, maxThresholds)
 		return
 	}
-	for _, metric := range Metrics() {
-		list := e.Thresholds.Of(metric)
+	for _, m := range e.Thresholds.Metrics() {
+		list := e.Thresholds.ByMetric[m.Name]
 		for i := range list {
-			t, path := &list[i], fmt.Sprintf("thresholds.%s[%d]", metric, i)
-			t.problems(p, path, metric, metricUnits[metric])
+			t, path := &list[i], fmt.Sprintf("thresholds.%s[%d]", m.Name, i)
+			t.problems(p, path, m)
 			for _, model := range []string{t.Model, t.Other} {
 				if !known[model] {
 					p.addf(path, "%q: the experiment has no model labelled %q; %s", t.Text, model, nearest.Hint(model, models))
@@ -176,22 +179,33 @@ func (e *Experiment) thresholdProblems(p *problems) {
 	}
 }
 
-func (t *Threshold) problems(p *problems, path, metric, unit string) {
-	time := unit == "s"
+// thresholdUnits says of the metrics of a unit what they are called, which limits
+// they take, and how two models are compared by them.
+var thresholdUnits = map[string]struct{ are, limit, difference string }{
+	"s": {"times", "a factor without unit, or seconds (s)", ""},
+	"x": {"multiples", "a factor, or a number without unit", ""},
+	"%": {"shares", "percent (%)", "percentage points"},
+	"":  {"such numbers", "a number without unit", "a number to add"},
+}
+
+func (t *Threshold) problems(p *problems, path string, m measure.Metric) {
+	unit, factor := thresholdUnits[m.Unit], m.IsFactor()
 	switch {
 	case t.Text == "":
 		p.addf(path, "empty; %s", thresholdForms)
 	case t.Other == t.Model:
 		p.addf(path, "%q: it compares %s with itself; want another model", t.Text, t.Model)
-	case t.unit != "" && (t.Other == "" && t.unit != unit || t.Other != "" && (time || t.unit != "%")):
-		p.addf(path, "%q: unit %q: want %s for %s", t.Text, t.unit, map[bool]string{true: "a factor without unit, or seconds (s)", false: "percent (%)"}[time], metric)
-	case time && (t.operator == "+" || t.operator == "-"):
-		p.addf(path, "%q: times are compared by their ratio; want a factor, such as %s * 1.1", t.Text, t.Other)
-	case time && t.operator == "*" && t.Limit == 0:
+	case t.unit != "" && (t.unit != m.Unit || t.Other != "" && factor):
+		p.addf(path, "%q: unit %q: want %s for %s", t.Text, t.unit, unit.limit, m.Name)
+	case factor && (t.operator == "+" || t.operator == "-"):
+		p.addf(path, "%q: %s are compared by their ratio; want a factor, such as %s * 1.1", t.Text, unit.are, t.Other)
+	case factor && t.operator == "*" && t.Limit == 0:
 		p.addf(path, "%q: want a factor above 0", t.Text)
-	case !time && t.operator == "*":
-		p.addf(path, "%q: shares are compared by their difference; want percentage points, such as %s + 5", t.Text, t.Other)
-	case !time && (t.Limit > 100 || t.Limit < -100):
+	case !factor && t.operator == "*":
+		p.addf(path, "%q: %s are compared by their difference; want %s, such as %s + 5", t.Text, unit.are, unit.difference, t.Other)
+	case m.Unit == "%" && (t.Limit > 100 || t.Limit < -100):
 		p.addf(path, "%q: want at most 100 percent", t.Text)
+	case t.Limit > maxLimit:
+		p.addf(path, "%q: want a number from 0 to %g", t.Text, float64(maxLimit))
 	}
 }

@@ -29,8 +29,8 @@ func (t *trial) accept(result *results.Trial) error {
 	if !t.plan.Workload.CountsFailures() {
 		return errors.New(first.String())
 	}
-	if all, failed := result.CountJobs(nil); failed == all {
-		return fmt.Errorf("all %d jobs failed; the first: %v", all, first)
+	if c := result.Completion(); c.Succeeded == 0 {
+		return fmt.Errorf("all %d jobs failed; the first: %v", c.Jobs(), first)
 	}
 	return nil
 }

@@ -169,8 +169,8 @@ func TestCountFailures(t *testing.T) {
 			if diff := cmp.Diff(x.want, got); diff != "" {
 				t.Errorf("failed jobs (-want +got):\n%s", diff)
 			}
-			if all, failed := result.CountJobs(nil); [2]int{all, failed} != x.counts {
-				t.Errorf("%d jobs, %d failed; want %v", all, failed, x.counts)
+			if c := result.Completion(); [2]int{c.Jobs(), c.Others} != x.counts {
+				t.Errorf("%d jobs, %d failed; want %v", c.Jobs(), c.Others, x.counts)
 			}
 			for i := range run.submissions {
 				if failed := slices.ContainsFunc(got, func(text string) bool { return strings.HasPrefix(text, run.submissions[i].Name+" ") }); x.err == "" && failed != (run.failures[i] != nil) {

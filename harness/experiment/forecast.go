@@ -23,8 +23,8 @@ type Forecast struct {
 	Trials []ForecastTrial `json:"trials"` // trials of the experiment, in the order in which they would run
 	// TotalMs is the sum of the trials' estimated times in ms.
 	TotalMs int64 `json:"totalMs"`
-	// TellPct is the difference of times, in percent, that the experiment should
-	// be able to show, and Metric the time that is meant. Tell has a row for each
+	// TellPct is the difference, in percent, that the experiment should be able to
+	// show, and Metric the time or multiple that is meant. Tell has a row for each
 	// workload and pair of scheduler models, which says how many repeats this
 	// needs.
 	TellPct  float64        `json:"tellPct"`
@@ -42,21 +42,6 @@ type ForecastTrial struct {
 	// workload and model. It is 0 if there are none.
 	EstimateMs int64 `json:"estimateMs"`
 }
-
-// Metric is a time of a trial, in ms, by which scheduler models are compared.
-type Metric struct {
-	Name string
-	of   func(*results.Trial) float64
-}
-
-// The times of a trial that a forecast can be about: until its last job ends,
-// and the mean over its jobs that succeeded.
-var (
-	Makespan       = Metric{"makespan", func(r *results.Trial) float64 { return float64(r.MakespanMs) }}
-	MeanCompletion = Metric{"mean completion", func(r *results.Trial) float64 {
-		return r.Completion().MeanMs()
-	}}
-)
 
 // ForecastTell says how many repeats are needed to show a difference between
 // two scheduler models, A and B, in the forecast's metric.
@@ -90,8 +75,9 @@ const mostRepeats = 10_000
 
 // Expect returns the forecast for an experiment. It is made from an earlier run
 // whose workloads and models have the same labels. tellPct is the difference of
-// the metric, in percent, that the experiment should show.
-func Expect(e *config.Experiment, like *results.Run, metric Metric, tellPct float64) *Forecast {
+// the metric, in percent, that the experiment should show. The metric is one that is
+// compared by its ratio.
+func Expect(e *config.Experiment, like *results.Run, metric measure.Metric, tellPct float64) *Forecast {
 	f := &Forecast{TellPct: tellPct, Metric: metric.Name, Tell: []ForecastTell{}, simulated: like.Manifest().World == runs.WorldSimulated}
 	took, digests := trialTimes(like), scheduleDigests(like)
 	late := map[string]bool{}
@@ -119,7 +105,7 @@ func Expect(e *config.Experiment, like *results.Run, metric Metric, tellPct floa
 	for _, r := range like.Trials {
 		jobs = jobs.Plus(r.Completion())
 	}
-	if text := jobs.OthersText(); text != "" && metric.Name == MeanCompletion.Name {
+	if text := jobs.OthersText(); text != "" && metric.OfJobs() {
 		f.Warnings = append(f.Warnings, like.Dir+": "+text)
 	}
 	for _, w := range e.Workloads {
@@ -170,19 +156,34 @@ func scheduleDigests(run *results.Run) map[string]string {
 	return digests
 }
 
+// value returns the metric's value in a trial, NaN if there is none. Traces, which
+// may be long, are read only for what a result does not have.
+func value(f *results.Run, r *results.Trial, metric measure.Metric) float64 {
+	x := metric.Of(r.WithTimes(&measure.Figures{}))
+	if math.IsNaN(x) {
+		if m, _, err := f.Figures(r); err == nil {
+			x = metric.Of(r.WithTimes(m))
+		}
+	}
+	return x
+}
+
 // newTell computes how many repeats show a difference of tellPct percent
 // between the models a and b. It uses the spread between the repeats of an
 // earlier run. An empty b stands for a second run of a. Repeats with the same
 // schedule, by their digests, count once.
-func newTell(run *results.Run, digests map[string]string, metric Metric, workload, a, b string, tellPct float64) ForecastTell {
+func newTell(run *results.Run, digests map[string]string, metric measure.Metric, workload, a, b string, tellPct float64) ForecastTell {
 	t := ForecastTell{Workload: workload, A: a, B: b}
 	logs := func(model string) map[int]float64 {
 		of, seen := map[int]float64{}, map[string]bool{}
 		for _, r := range run.Trials {
 			digest := digests[r.Name]
-			if ms := metric.of(&r); r.Workload == workload && r.Model == model && ms > 0 && (digest == "" || !seen[digest]) {
+			if r.Workload != workload || r.Model != model || digest != "" && seen[digest] {
+				continue
+			}
+			if x := value(run, &r, metric); x > 0 {
 				seen[digest] = true
-				of[r.Repeat] = math.Log(ms)
+				of[r.Repeat] = math.Log(x)
 			}
 		}
 		return of

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/results"
 )
 
@@ -40,9 +41,14 @@ func TestForecast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	metrics, err := measure.Find([]string{"makespan"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	makespan := metrics[0]
 	planned := parse(models + "warmups: 2\ntimeout: 3m")
 	planned.Models = append(planned.Models, config.Model{Label: "acl", Model: "acl"})
-	got := Expect(planned, like, Makespan, 5)
+	got := Expect(planned, like, makespan, 5)
 	want := &Forecast{
 		Trials: []ForecastTrial{
 			{"w01-sort-yarn", 200e3},
@@ -70,14 +76,14 @@ func TestForecast(t *testing.T) {
 	}
 
 	// Of one model it is a second run that differs, by the spread of both.
-	alone := Expect(parse("workloads: [{name: sort, profile: tiny}]"), like, Makespan, 5).Tell
+	alone := Expect(parse("workloads: [{name: sort, profile: tiny}]"), like, makespan, 5).Tell
 	spread := 100 * math.Log(3) // the deviation of two values is their difference by the square root of 2
 	if diff := cmp.Diff(spread, alone[0].SpreadPct, near); len(alone) != 1 || diff != "" {
 		t.Errorf("spread of two runs of yarn (-want +got):\n%s\n%+v", diff, alone)
 	}
 
 	// What the run has nothing of has no estimate, and is said to have none.
-	other := Expect(parse("workloads: [{name: terasort, profile: tiny}]"), like, Makespan, 5)
+	other := Expect(parse("workloads: [{name: terasort, profile: tiny}]"), like, makespan, 5)
 	if other.TotalMs != 0 || len(other.Warnings) != 1 || !strings.Contains(other.Warnings[0], "1 of 1 trials have no estimate, the first is r01-terasort-yarn") {
 		t.Errorf("forecast of another workload: %+v", other)
 	}

@@ -127,7 +127,7 @@ func Write(list []*results.Run, kind, path string) (warnings []string, err error
 				if warning != "" {
 					warnings = append(warnings, warning)
 				}
-				return add(&row[measure.Figures]{t, t.result.Timed(m)})
+				return add(&row[measure.Figures]{t, t.result.WithTimes(m)})
 			})
 		})
 	case Jobs:

@@ -43,7 +43,7 @@ func TestTrials(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, got := m.Of(r.Timed(figures)), lines[1+j][first+i]
+			want, got := m.Of(r.WithTimes(figures)), lines[1+j][first+i]
 			if x, err := strconv.ParseFloat(got, 64); !(math.IsNaN(want) && got == "" || err == nil && x == want) {
 				t.Errorf("%s of %s is %q, want %v", name, r.Name, got, want)
 			}

@@ -371,7 +371,7 @@ func (c *Collector) Figures() *Figures {
 	f.maps, f.reduces, f.reduceRests = &c.phases[phaseMap], &c.phases[phaseReduce], &c.reduceMs
 	f.Decisions.end(c.undecided)
 	f.ScheduleDigest, f.TraceDigest = c.schedule.Digest().String(), c.digest.String()
-	f.Classify(SizeClasses)
+	f.Classify(SizeClasses())
 	return f
 }
 

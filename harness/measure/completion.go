@@ -12,7 +12,7 @@ import (
 type Completion struct {
 	SumMs     float64 // sum of the completion times, in ms, of the jobs that succeeded
 	Succeeded int     // number of jobs that succeeded
-	Others    int     // number of jobs that failed, were killed or did not end
+	Others    int     // number of jobs that failed, were killed, were refused or did not end
 }
 
 // Add counts a job. The argument ms is its completion time in ms.
@@ -30,6 +30,9 @@ func (c Completion) Plus(o Completion) Completion {
 	return Completion{c.SumMs + o.SumMs, c.Succeeded + o.Succeeded, c.Others + o.Others}
 }
 
+// Jobs returns the number of jobs, of whatever outcome.
+func (c Completion) Jobs() int { return c.Succeeded + c.Others }
+
 // MeanMs returns the mean completion time in ms of the jobs that succeeded. It
 // is NaN if none did.
 func (c Completion) MeanMs() float64 {
@@ -44,7 +47,7 @@ func (c Completion) OthersText() string {
 	if c.Others == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d jobs did not succeed and are not in their mean completion time", c.Others, c.Succeeded+c.Others)
+	return fmt.Sprintf("%d of %d jobs did not succeed and are not in their mean completion time", c.Others, c.Jobs())
 }
 
 // Completion returns the completion times of the run's jobs.
@@ -53,9 +56,17 @@ func (f *Figures) Completion() Completion {
 	return Completion{SumMs: f.MeanCompletionMs * float64(done), Succeeded: done, Others: f.NotSucceeded}
 }
 
+// CompletionOf returns the completion times of the jobs of several runs together.
+func CompletionOf(list ...*Figures) (c Completion) {
+	for _, f := range list {
+		c = c.Plus(f.Completion())
+	}
+	return c
+}
+
 // SetCompletion sets the run's mean completion time and its numbers of jobs.
 func (f *Figures) SetCompletion(c Completion) {
-	f.Jobs, f.NotSucceeded, f.MeanCompletionMs = c.Succeeded+c.Others, c.Others, 0
+	f.Jobs, f.NotSucceeded, f.MeanCompletionMs = c.Jobs(), c.Others, 0
 	if c.Succeeded > 0 {
 		f.MeanCompletionMs = c.MeanMs()
 	}

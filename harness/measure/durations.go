@@ -63,7 +63,7 @@ func (d *Durations) MeanMs() float64 {
 // of the sample does not exceed: the smallest such value of the sample. It
 // returns 0 for an empty sample.
 func (d *Durations) PercentileMs(percent int) float64 {
-	rank := max((d.count*percent+99)/100, 1)
+	rank := rankOf(percent, d.count)
 	if d.buckets == nil {
 		if d.count == 0 {
 			return 0
@@ -78,6 +78,10 @@ func (d *Durations) PercentileMs(percent int) float64 {
 	}
 	return 0
 }
+
+// rankOf returns the rank, from 1, of a percentile among n values in order: of the
+// smallest one that so many percent of the values do not exceed.
+func rankOf(percent, n int) int { return max((n*percent+99)/100, 1) }
 
 // Ms returns all durations in milliseconds, ascending. If the sample is kept as
 // counts in buckets (ranges of durations), each duration is the middle of its

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"heddle/traces"
 )
@@ -14,7 +13,7 @@ import (
 // count in its distributions.
 type JobClass struct {
 	By        string `json:"by,omitempty"`   // "queue", "pool" or "size"; empty for all jobs
-	Name      string `json:"name,omitempty"` // name of the queue or pool, or the numbers of maps, such as "11-50 maps"
+	Name      string `json:"name,omitempty"` // name of the queue, pool or size class, such as "11-50 maps"
 	Jobs      int    `json:"jobs"`
 	Succeeded int    `json:"succeeded"`
 	// CompletionMs is the time from a job's submission to its end. WaitingMs is
@@ -59,17 +58,27 @@ const (
 	BySize  = "size"
 )
 
-// SizeClasses are the largest numbers of maps of the size classes, ascending;
-// the last class has all larger jobs. These are the bins in which PACMan's
-// authors divide jobs of Facebook and Microsoft (Ananthanarayanan et al.,
-// PACMan: Coordinated Memory Caching for Parallel Jobs, NSDI 2012).
-var SizeClasses = []int{10, 50, 150, 500}
+// SizeClass is a class of jobs by their number of maps: those with Most or fewer
+// that are in no smaller class. Most is math.MaxInt for the class of all larger
+// jobs.
+type SizeClass struct {
+	Name string
+	Most int
+}
+
+// SizeClasses returns the size classes where nobody names others. They are the bins
+// in which PACMan's authors divide jobs of Facebook and Microsoft
+// (Ananthanarayanan et al., PACMan: Coordinated Memory Caching for Parallel Jobs,
+// NSDI 2012).
+func SizeClasses() []SizeClass {
+	return []SizeClass{{"0-10 maps", 10}, {"11-50 maps", 50}, {"51-150 maps", 150}, {"151-500 maps", 500}, {"501 maps or more", math.MaxInt}}
+}
 
 // Classify sets the classes of jobs by queue, pool and size. A way of dividing
-// jobs that puts all of them into one class makes no class. Sizes are the largest
-// numbers of maps of the size classes, ascending. Figures from a summary keep
-// the classes that they have, since they have no list of jobs.
-func (f *Figures) Classify(sizes []int) {
+// jobs that puts all of them into one class makes no class. The size classes are
+// in ascending order, and the last one has all larger jobs. Figures from a summary
+// keep the classes that they have, since they have no list of jobs.
+func (f *Figures) Classify(sizes []SizeClass) {
 	if f.Jobs > 0 && len(f.JobList) == 0 {
 		return
 	}
@@ -81,7 +90,9 @@ func (f *Figures) Classify(sizes []int) {
 	}{
 		{ByQueue, func(j *Job) string { return j.queue }},
 		{ByPool, func(j *Job) string { return j.pool }},
-		{BySize, func(j *Job) string { return sizeClass(j.Maps, sizes) }},
+		{BySize, func(j *Job) string {
+			return sizes[slices.IndexFunc(sizes, func(c SizeClass) bool { return j.Maps <= c.Most })].Name
+		}},
 	} {
 		byName := map[string][]*Job{}
 		var names []string
@@ -103,18 +114,6 @@ func (f *Figures) Classify(sizes []int) {
 			f.Classes = append(f.Classes, classOf(way.by, name, byName[name]))
 		}
 	}
-}
-
-// sizeClass returns the name of the size class of a job with so many maps.
-func sizeClass(maps int, sizes []int) string {
-	least := 0
-	for _, most := range sizes {
-		if maps <= most {
-			return strconv.Itoa(least) + "-" + strconv.Itoa(most) + " maps"
-		}
-		least = most + 1
-	}
-	return strconv.Itoa(least) + " maps or more"
 }
 
 func classOf(by, name string, jobs []*Job) JobClass {
@@ -163,7 +162,7 @@ func distributionOf(xs []float64) Distribution {
 		sum += x
 	}
 	slices.Sort(xs)
-	at := func(percent int) float64 { return xs[max((n*percent+99)/100, 1)-1] }
+	at := func(percent int) float64 { return xs[rankOf(percent, n)-1] }
 	return Distribution{Count: n, Mean: sum / float64(n), P50: at(50), P90: at(90), P95: at(95), P99: at(99), Max: xs[n-1]}
 }
 

@@ -128,16 +128,16 @@ func TestClasses(t *testing.T) {
 	if got, want := names(), "queue=large:2 queue=small:2 size=0-10 maps:2 size=11-50 maps:1 size=151-500 maps:1"; got != want {
 		t.Errorf("classes %q, want %q", got, want)
 	}
-	f.Classify([]int{1000})
+	f.Classify([]measure.SizeClass{{"all", math.MaxInt}})
 	if got, want := names(), "queue=large:2 queue=small:2"; got != want {
 		t.Errorf("with one class of sizes: classes %q, want %q", got, want)
 	}
-	f.Classify([]int{1, 20})
-	if got, want := names(), "queue=large:2 queue=small:2 size=0-1 maps:2 size=2-20 maps:1 size=21 maps or more:1"; got != want {
+	f.Classify([]measure.SizeClass{{"one", 1}, {"few", 20}, {"many", math.MaxInt}})
+	if got, want := names(), "queue=large:2 queue=small:2 size=one:2 size=few:1 size=many:1"; got != want {
 		t.Errorf("with sizes of one's own: classes %q, want %q", got, want)
 	}
 	s := f.Summary()
-	s.Classify([]int{5})
+	s.Classify([]measure.SizeClass{{"few", 5}, {"many", math.MaxInt}})
 	if len(s.Classes) != len(f.Classes) {
 		t.Errorf("a summary has no list of jobs, and lost its classes: %+v", s.Classes)
 	}

@@ -55,13 +55,7 @@ func Metrics() []Metric {
 	list = append(list, spread("slowdown", "x", "bounded slowdown", slowdown, 1)...)
 	return append(list,
 		Metric{Name: "fairness", Better: Higher, Text: "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike", ofJobs: one(func(c *JobClass) float64 { return known(c.Fairness) })},
-		Metric{Name: "failedJobs", Better: Lower, Text: "number of jobs that did not succeed", ofJobs: func(list []*JobClass) float64 {
-			n := 0
-			for _, c := range list {
-				n += c.Jobs - c.Succeeded
-			}
-			return float64(n)
-		}},
+		Metric{Name: "failedJobs", Better: Lower, Text: "number of jobs that did not succeed", value: failedJobs, ofJobs: one(func(c *JobClass) float64 { return float64(c.Jobs - c.Succeeded) })},
 		Metric{Name: "slotUse", Unit: "%", Better: Higher, Text: "share of the workers' container memory that task attempts used during the makespan", value: weighted(func(f *Figures) (float64, float64) { return known(f.UtilisationPct), f.MakespanMs })},
 		Metric{Name: "coreUse", Unit: "%", Better: Higher, Text: "share of the sampled workers' cores that were busy", value: weighted(func(f *Figures) (float64, float64) { return known(f.CoreUsePct), f.DurationMs })},
 		Metric{Name: "overBound", Unit: "x", Better: Lower, Text: "makespan as a multiple of its lower bound, given how long the tasks took", value: boundRatio},
@@ -120,14 +114,13 @@ func (m Metric) Of(trials ...*Figures) float64 {
 	}
 }
 
-// OfClass returns the metric's value for one class of jobs. It is NaN if there
-// is none, and for metrics that are not about jobs.
-func (m Metric) OfClass(c *JobClass) float64 {
-	if m.ofJobs == nil {
-		return math.NaN()
-	}
-	return m.ofJobs([]*JobClass{c})
-}
+// OfJobs reports whether the metric is one of jobs, so that classes of jobs have
+// values of it.
+func (m Metric) OfJobs() bool { return m.ofJobs != nil }
+
+// OfClass returns the value of a metric of jobs for one class of them. It is NaN if
+// there is none.
+func (m Metric) OfClass(c *JobClass) float64 { return m.ofJobs([]*JobClass{c}) }
 
 // IsShare reports whether the metric is a share of countable things, so that
 // Share has its parts. Shares are compared by their difference.
@@ -201,13 +194,9 @@ func one(of func(*JobClass) float64) func([]*JobClass) float64 {
 	}
 }
 
-func meanCompletion(trials []*Figures) float64 {
-	var jobs Completion
-	for _, f := range trials {
-		jobs = jobs.Plus(f.Completion())
-	}
-	return jobs.MeanMs() / 1000
-}
+func meanCompletion(trials []*Figures) float64 { return CompletionOf(trials...).MeanMs() / 1000 }
+
+func failedJobs(trials []*Figures) float64 { return float64(CompletionOf(trials...).Others) }
 
 func makespan(trials []*Figures) float64 {
 	sumMs := 0.0

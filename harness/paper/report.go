@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"heddle/harness/compare"
+	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
 
@@ -181,6 +182,9 @@ type SeedRow struct {
 	Cached     int64   `json:"cachedAnywhere" parquet:"cached_anywhere"` // number of maps whose block some node caches
 	Trained    int64   `json:"placedInTraining" parquet:"placed_in_training"`
 	TrainingMs float64 `json:"trainingMs" parquet:"training_ms"` // how long the jobs waited for training
+	// Metrics has the metrics of heddle compare, by name, without those that have no
+	// value.
+	Metrics map[string]float64 `json:"metrics,omitempty" parquet:"-"`
 }
 
 // rows returns the results of each seed of all that was simulated for figures,
@@ -198,11 +202,21 @@ func (d *Data) rows() []SeedRow {
 			list = append(list, SeedRow{
 				Reading: d.reading.Name, Design: x.design, Column: x.column, Scheduler: x.label, Seed: d.bench.seeds[i], Seconds: s.Seconds,
 				Maps: int64(s.Locality.Known()), Cache: int64(s.Locality.Cache), Node: int64(s.Locality.Node), Rack: int64(s.Locality.Rack), Off: int64(s.Locality.Off),
-				Cached: s.Cached, Trained: s.Trained, TrainingMs: s.TrainingMs,
+				Cached: s.Cached, Trained: s.Trained, TrainingMs: s.TrainingMs, Metrics: s.metrics(),
 			})
 		}
 	}
 	return list
+}
+
+func (s *Simulation) metrics() map[string]float64 {
+	values := map[string]float64{}
+	for i, m := range measure.Metrics() {
+		if i < len(s.Metrics) && !math.IsNaN(s.Metrics[i]) {
+			values[m.Name] = s.Metrics[i]
+		}
+	}
+	return values
 }
 
 // Text formats an estimate with its confidence interval and unit, like "12.3

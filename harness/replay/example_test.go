@@ -25,7 +25,7 @@ func ExampleOutcomes() {
 	if err != nil {
 		panic(err)
 	}
-	if err := replay.WriteText(os.Stdout, outcomes); err != nil {
+	if err := replay.WriteText(os.Stdout, outcomes, nil); err != nil {
 		panic(err)
 	}
 	// Output:

@@ -3,11 +3,13 @@ package replay
 import (
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"text/tabwriter"
 
 	"golang.org/x/sync/errgroup"
 
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/sim"
 	"heddle/traces"
@@ -26,6 +28,9 @@ type Outcome struct {
 	// Durations says where task times come from: "recorded", "modelled", or the
 	// "rules" of a job list.
 	Durations string `json:"durations"`
+	// Metrics has the values of the metrics that were asked for, by name. Those
+	// that the replay has no value of are missing.
+	Metrics map[string]float64 `json:"metrics,omitempty"`
 	// Warnings say which results of the replay are not to be trusted, and why.
 	Warnings []string `json:"warnings,omitempty"`
 	// Header is the header of the simulated run's trace.
@@ -130,10 +135,21 @@ func (c *Config) failed(err error) error {
 	return fmt.Errorf("replay %s under %s: %w", c.Trace.Name, c.Model.Model, err)
 }
 
-// WriteText prints outcomes of replays as a table with one row for each replay.
-// The mean completion time is that of jobs that succeeded; if some did not, a
-// column counts them.
-func WriteText(out io.Writer, list []Outcome) error {
+// Measure sets the outcome's Metrics to the values of the given metrics.
+func (o *Outcome) Measure(metrics []measure.Metric) {
+	o.Metrics = map[string]float64{}
+	for _, m := range metrics {
+		if x := m.Of(o.Figures); !math.IsNaN(x) {
+			o.Metrics[m.Name] = x
+		}
+	}
+}
+
+// WriteText prints outcomes of replays as a table with one row for each replay, with
+// columns for the given metrics. If there are none, the columns are the makespan,
+// the mean completion time of jobs that succeeded, and locality. If some jobs did
+// not succeed, a column counts them.
+func WriteText(out io.Writer, list []Outcome, metrics []measure.Metric) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	several, failed := false, false
 	for _, o := range list {
@@ -146,7 +162,13 @@ func WriteText(out io.Writer, list []Outcome) error {
 	if failed {
 		fmt.Fprint(w, "not succeeded\t")
 	}
-	fmt.Fprintln(w, "makespan\tmean completion\tcache\tnode\track\toff\tdigest")
+	for _, m := range metrics {
+		fmt.Fprintf(w, "%s\t", m.Name)
+	}
+	if len(metrics) == 0 {
+		fmt.Fprint(w, "makespan\tmean completion\tcache\tnode\track\toff\t")
+	}
+	fmt.Fprintln(w, "digest")
 	for _, o := range list {
 		if several {
 			printable.Fprintf(w, "%s\t", o.Trace)
@@ -156,11 +178,17 @@ func WriteText(out io.Writer, list []Outcome) error {
 		if failed {
 			printable.Fprintf(w, "%d\t", o.NotSucceeded)
 		}
-		mean := "-"
-		if jobs := o.Completion(); jobs.Succeeded > 0 {
-			mean = fmt.Sprintf("%.2f s", jobs.MeanMs()/1000)
+		for _, m := range metrics {
+			printable.Fprintf(w, "%s\t", doc.Number(m.Of(o.Figures), m.Unit))
 		}
-		printable.Fprintf(w, "%.2f s\t%s\t%d\t%d\t%d\t%d\t%s\n", o.MakespanMs/1000, mean, l.Cache, l.Node, l.Rack, l.Off, o.ScheduleDigest)
+		if len(metrics) == 0 {
+			mean := "-"
+			if jobs := o.Completion(); jobs.Succeeded > 0 {
+				mean = fmt.Sprintf("%.2f s", jobs.MeanMs()/1000)
+			}
+			printable.Fprintf(w, "%.2f s\t%s\t%d\t%d\t%d\t%d\t", o.MakespanMs/1000, mean, l.Cache, l.Node, l.Rack, l.Off)
+		}
+		printable.Fprintf(w, "%s\n", o.ScheduleDigest)
 	}
 	return w.Flush()
 }

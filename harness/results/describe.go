@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/runs"
 )
@@ -53,7 +52,7 @@ func Describe(run *runs.Run) (About, error) {
 		}
 		return a, err
 	}
-	e, err := Experiment(run)
+	e, err := Experiment(run, "")
 	if err != nil {
 		return a, err
 	}
@@ -72,19 +71,6 @@ func Describe(run *runs.Run) (About, error) {
 	}
 	slices.Sort(a.Models) // sort the models by label, because the trials run them in changing order
 	return a, nil
-}
-
-// Experiment returns the experiment of a run; nil if the run folder has none.
-func Experiment(run *runs.Run) (*config.Experiment, error) {
-	const file = "experiment.yaml"
-	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == file }) {
-		return nil, nil
-	}
-	source, err := run.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	return config.ParseExperiment(filepath.Join(run.Dir, file), source)
 }
 
 // Size returns the total length of the run's files as text with a unit.

@@ -26,7 +26,8 @@ type Run struct {
 	// Trials are the results of the complete trials, in the planned order.
 	Trials []Trial
 
-	models map[string]string // for each label of a scheduler model in the experiment, the model's name in the traces
+	models map[string]string   // for each label of a scheduler model in the experiment, the model's name in the traces
+	sizes  []measure.SizeClass // those that the experiment names; nil for the usual ones
 }
 
 // Open reads the results of the run in the folder dir. A result or trace that
@@ -45,7 +46,11 @@ func Open(dir string, unverified bool) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Run{Run: run, Trials: results, models: map[string]string{}}, nil
+	sizes, err := sizeClasses(run)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{Run: run, Trials: results, models: map[string]string{}, sizes: sizes}, nil
 }
 
 // TracePath returns the path of the trial's trace file.
@@ -65,6 +70,9 @@ func (f *Run) Figures(r *Trial) (m *measure.Figures, warning string, err error) 
 	}
 	defer trace.Close()
 	m = measure.Of(trace.Header(), trace.All())
+	if f.sizes != nil {
+		m.Classify(f.sizes)
+	}
 	var damage *tracefile.DamageError
 	if err := trace.Err(); errors.As(err, &damage) {
 		warning = fmt.Sprintf("%v: only the part of the trace before that is used", err)
@@ -72,17 +80,6 @@ func (f *Run) Figures(r *Trial) (m *measure.Figures, warning string, err error) 
 		return nil, "", err
 	}
 	return m, warning, f.checkTrace(r, trace.Header(), m)
-}
-
-// Timed returns the figures of a trial, made from its trace, with the times of jobs
-// that the trial's result has.
-func (r *Trial) Timed(m *measure.Figures) *measure.Figures {
-	f := *m
-	f.MakespanMs = float64(r.MakespanMs)
-	if len(r.Jobs) > 0 {
-		f.SetCompletion(r.Completion())
-	}
-	return &f
 }
 
 // checkTrace returns an error if the header or the jobs of a trace show that it

@@ -142,20 +142,18 @@ func TestCountJobs(t *testing.T) {
 	succeeded, failed, killed := traces.Succeeded.String(), traces.Failed.String(), traces.Killed.String()
 	for name, c := range map[string]struct {
 		trial       Trial
-		figures     *measure.Figures
 		all, failed int
 	}{
-		"no list":         {Trial{}, &measure.Figures{Jobs: 5, NotSucceeded: 2}, 5, 2},
-		"nothing known":   {Trial{}, nil, 0, 0},
-		"ended well":      {Trial{Jobs: []Job{{Outcome: succeeded}, {Outcome: succeeded}}}, nil, 2, 0},
-		"one of each":     {Trial{Jobs: []Job{{Outcome: succeeded}, {Outcome: failed}, {Outcome: killed}}}, nil, 3, 2},
-		"one was refused": {Trial{Jobs: []Job{{Outcome: succeeded}}, FailedJobs: []FailedJob{{Name: "b", Outcome: "refused"}}}, nil, 2, 1},
+		"nothing known":   {Trial{}, 0, 0},
+		"ended well":      {Trial{Jobs: []Job{{Outcome: succeeded}, {Outcome: succeeded}}}, 2, 0},
+		"one of each":     {Trial{Jobs: []Job{{Outcome: succeeded}, {Outcome: failed}, {Outcome: killed}}}, 3, 2},
+		"one was refused": {Trial{Jobs: []Job{{Outcome: succeeded}}, FailedJobs: []FailedJob{{Name: "b", Outcome: "refused"}}}, 2, 1},
 		"failed, told twice": {Trial{
 			Jobs: []Job{{ID: "job_1_0001", Outcome: failed}}, FailedJobs: []FailedJob{{ID: "job_1_0001", Outcome: failed}},
-		}, nil, 1, 1},
+		}, 1, 1},
 	} {
-		if all, failed := c.trial.CountJobs(c.figures); all != c.all || failed != c.failed {
-			t.Errorf("%s: %d of %d jobs failed, want %d of %d", name, failed, all, c.failed, c.all)
+		if got := c.trial.Completion(); got.Jobs() != c.all || got.Others != c.failed {
+			t.Errorf("%s: %d of %d jobs failed, want %d of %d", name, got.Others, got.Jobs(), c.failed, c.all)
 		}
 	}
 }

@@ -59,7 +59,8 @@ type Trial struct {
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
 }
 
-// Completion returns the completion times of the trial's jobs.
+// Completion returns the completion times of the trial's jobs. It counts those
+// that YARN refused, of which no trace knows.
 func (r *Trial) Completion() measure.Completion {
 	if r.Figures != nil {
 		return r.Figures.Completion()
@@ -68,7 +69,23 @@ func (r *Trial) Completion() measure.Completion {
 	for _, j := range r.Jobs {
 		c.Add(j.Outcome == traces.Succeeded.String(), float64(j.CompletionMs))
 	}
+	for _, f := range r.FailedJobs {
+		if f.ID == "" {
+			c.Add(false, 0)
+		}
+	}
 	return c
+}
+
+// WithTimes returns the figures of the trial's trace with the jobs' times of the
+// result, which knows of jobs that were refused.
+func (r *Trial) WithTimes(m *measure.Figures) *measure.Figures {
+	f := *m
+	f.MakespanMs = float64(r.MakespanMs)
+	if len(r.Jobs)+len(r.FailedJobs) > 0 {
+		f.SetCompletion(r.Completion())
+	}
+	return &f
 }
 
 // Job is the result of one job of a trial.
@@ -83,27 +100,6 @@ type Job struct {
 	// ResourceManager says. It counts the end of the ApplicationMaster too. It is
 	// 0 in virtual time.
 	YarnMs int64 `json:"yarnMs,omitempty"`
-}
-
-// CountJobs returns how many jobs a trial had, with those that YARN refused, and
-// how many of them failed. m are the trial's figures; they are used if the
-// result has no list of jobs.
-func (r *Trial) CountJobs(m *measure.Figures) (all, failed int) {
-	if len(r.Jobs)+len(r.FailedJobs) == 0 && m != nil {
-		return m.Jobs, m.NotSucceeded
-	}
-	all = len(r.Jobs)
-	for _, j := range r.Jobs {
-		if j.Outcome == traces.Failed.String() || j.Outcome == traces.Killed.String() {
-			failed++
-		}
-	}
-	for _, f := range r.FailedJobs {
-		if f.ID == "" {
-			all, failed = all+1, failed+1
-		}
-	}
-	return all, failed
 }
 
 // FailedJob is a job of a trial that failed. Other programs may rely on its

@@ -1,0 +1,51 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"heddle/harness/config"
+)
+
+// modelsOf returns the scheduler models of the trials: first the cluster's own
+// scheduler, then the others by name. Numbers in names count as numbers, so that
+// delay-nodeSkips=9 comes before delay-nodeSkips=10.
+func modelsOf(trials []trial) []string {
+	models := mapped(trials, func(t trial) string { return t.model })
+	own := func(model string) bool {
+		return model == config.ModelYARN || strings.HasSuffix(model, "/"+config.ModelYARN)
+	}
+	slices.SortFunc(models, func(a, b string) int {
+		if own(a) != own(b) {
+			if own(a) {
+				return -1
+			}
+			return 1
+		}
+		return byNumbers(a, b)
+	})
+	return slices.Compact(models)
+}
+
+// byNumbers compares two names like cmp.Compare, but where both have digits at
+// the first difference, it compares the numbers that these digits form.
+func byNumbers(a, b string) int {
+	digits := func(text string) string { return text[:len(text)-len(strings.TrimLeft(text, "0123456789"))] }
+	for a != "" && b != "" {
+		x, y := digits(a), digits(b)
+		if x == "" || y == "" {
+			if a[0] != b[0] {
+				return cmp.Compare(a[0], b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		if x != y {
+			m, n := strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
+			return cmp.Or(cmp.Compare(len(m), len(n)), cmp.Compare(m, n), cmp.Compare(x, y))
+		}
+		a, b = a[len(x):], b[len(y):]
+	}
+	return cmp.Compare(a, b)
+}
