@@ -54,6 +54,7 @@ parallel, which does not change the result. For example:
 			&cli.GenericFlag{Name: "fault", Value: &faults, DefaultText: "the trace's", Usage: "`FAULT` in addition to the trace's, such as at=30s,node=n2,down; as in an experiment's faults; may be repeated"},
 			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule that starts speculative attempts (default: only the recorded ones)"},
 			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: nodes keep the blocks cached at the start, or those that they read last", Value: config.CacheStatic},
+			tableFlag(),
 			jsonFlag(),
 			&cli.StringFlag{Name: "runs", Usage: "keep the results as a run folder in `DIR`, for heddle compare (default: keep nothing)"},
 			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
@@ -201,12 +202,7 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 			return fmt.Errorf("write simulated trace: %w", err)
 		}
 	}
-	if c.Bool("json") {
-		err = printJSON(c.App.Writer, outcomes)
-	} else {
-		err = replay.WriteText(c.App.Writer, outcomes)
-	}
-	if err == nil && kept.Root != "" {
+	if err = printDoc(c, outcomes, replay.Doc(outcomes)); err == nil && kept.Root != "" {
 		var run *runs.Run
 		if run, err = kept.Keep(outcomes); err == nil {
 			fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
@@ -292,10 +288,7 @@ func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) erro
 			return err
 		}
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, fitted)
-	}
-	return fitted.WriteText(c.App.Writer)
+	return printDoc(c, fitted, fitted.Doc())
 }
 
 // replays returns all replays that the flags ask for: one for each trace,

@@ -2,16 +2,15 @@ package replay
 
 import (
 	"fmt"
-	"io"
+	"math"
 	"runtime"
-	"text/tabwriter"
 
 	"golang.org/x/sync/errgroup"
 
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/sim"
 	"heddle/traces"
-	"heddle/traces/printable"
 )
 
 // Outcome is the result of a replay: the figures of the simulated run, such as the
@@ -130,37 +129,45 @@ func (c *Config) failed(err error) error {
 	return fmt.Errorf("replay %s under %s: %w", c.Trace.Name, c.Model.Model, err)
 }
 
-// WriteText prints outcomes of replays as a table with one row for each replay.
-// The mean completion time is that of jobs that succeeded; if some did not, a
-// column counts them.
-func WriteText(out io.Writer, list []Outcome) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+// Doc returns a table with one row for each replay. The mean completion time is that
+// of jobs that succeeded; if some did not, a column counts them.
+func Doc(list []Outcome) doc.Doc {
 	several, failed := false, false
-	for _, o := range list {
-		several, failed = several || o.Trace != list[0].Trace, failed || o.NotSucceeded > 0
+	for i := range list {
+		several, failed = several || list[i].Trace != list[0].Trace, failed || list[i].NotSucceeded > 0
 	}
-	if several {
-		fmt.Fprint(w, "trace\t")
-	}
-	fmt.Fprint(w, "model\tactuator\tsplits\tseed\tjobs\t")
-	if failed {
-		fmt.Fprint(w, "not succeeded\t")
-	}
-	fmt.Fprintln(w, "makespan\tmean completion\tcache\tnode\track\toff\tdigest")
-	for _, o := range list {
+	t := &doc.Table{Name: "replays"}
+	for i := range list {
+		o := &list[i]
+		var row []doc.Cell
+		add := func(name string, c doc.Cell) {
+			if row = append(row, c); i == 0 {
+				t.Columns = append(t.Columns, name)
+			}
+		}
 		if several {
-			printable.Fprintf(w, "%s\t", o.Trace)
+			add("trace", doc.Words(o.Trace))
 		}
-		l := o.Locality
-		printable.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t", o.Model, o.Actuator, o.Splits, o.Seed, o.Jobs)
+		add("model", doc.Words(o.Model))
+		add("actuator", doc.Words(o.Actuator))
+		add("splits", doc.Words(o.Splits))
+		add("seed", doc.Wordsf("%d", o.Seed))
+		add("jobs", doc.Count(o.Jobs))
 		if failed {
-			printable.Fprintf(w, "%d\t", o.NotSucceeded)
+			add("not succeeded", doc.Count(o.NotSucceeded))
 		}
-		mean := "-"
+		add("makespan", doc.Number(o.MakespanMs/1000, "s"))
+		mean := math.NaN()
 		if jobs := o.Completion(); jobs.Succeeded > 0 {
-			mean = fmt.Sprintf("%.2f s", jobs.MeanMs()/1000)
+			mean = jobs.MeanMs() / 1000
 		}
-		printable.Fprintf(w, "%.2f s\t%s\t%d\t%d\t%d\t%d\t%s\n", o.MakespanMs/1000, mean, l.Cache, l.Node, l.Rack, l.Off, o.ScheduleDigest)
+		add("mean completion", doc.Number(mean, "s"))
+		add("cache", doc.Count(o.Locality.Cache))
+		add("node", doc.Count(o.Locality.Node))
+		add("rack", doc.Count(o.Locality.Rack))
+		add("off", doc.Count(o.Locality.Off))
+		add("digest", doc.Words(o.ScheduleDigest))
+		t.Add(row...)
 	}
-	return w.Flush()
+	return doc.Doc{t}
 }
