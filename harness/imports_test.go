@@ -30,6 +30,7 @@ const order = `
 	harness/capture harness/steer harness/steer/drive
 	harness/replay
 	harness/workload/hive harness/workload/synthetic harness/workload/traceplan harness/workload
+	harness/results
 	harness/experiment
 	harness/compare
 	harness/fidelity harness/demo
@@ -55,6 +56,7 @@ const apart = `
 	harness/workload/synthetic : harness yarnclient    it runs as a task, and submits nothing
 	harness/workload/traceplan : harness/config harness/replay   a plan is made of events, by its options
 	harness/workload : harness/lab harness/runs    a workload knows no run folder
+	harness/results : harness/lab harness/clients harness/steer harness/replay    results are read from run folders
 	harness/experiment : harness/lab
 	harness/compare : harness/lab
 	harness/fidelity : harness/lab harness/demo

@@ -158,7 +158,7 @@ func (rm *RM) Apps(ctx context.Context, f AppFilter) ([]App, error) {
 // App returns an application with its container requests.
 func (rm *RM) App(ctx context.Context, id string) (App, error) {
 	var a App
-	err := rm.c.get(ctx, request{path: appPath(id)}, &a, "app")
+	err := rm.c.one(ctx, rm.c.do, request{path: appPath(id)}, &a, "app", "state", &a.State)
 	return a, err
 }
 

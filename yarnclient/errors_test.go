@@ -280,6 +280,10 @@ func TestSaysNotWhatItIs(t *testing.T) {
 	}
 	_, err = rm.Active(bg)
 	checkError(t, err, []error{ErrBadAnswer}, []string{"http://rm.test:8088", "the answer has no haState"})
+	_, err = rm.Node(bg, "n:1")
+	checkError(t, err, []error{ErrBadAnswer}, []string{"http://rm.test:8088", "the answer has no state"})
+	_, err = rm.App(bg, "application_1_0001")
+	checkError(t, err, []error{ErrBadAnswer}, []string{"http://rm.test:8088", "the answer has no state"})
 	history, err := NewHistory(o)
 	if err != nil {
 		t.Fatal(err)

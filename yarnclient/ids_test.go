@@ -20,7 +20,7 @@ func TestIDsOfAnswers(t *testing.T) {
 			_, err := must(NewRM(o)).Apps(bg, AppFilter{})
 			return err
 		}},
-		"user of an application": {`{"app":{"id":"application_1_0001","user":%s}}`, "some.user@x", func(o Options) error {
+		"user of an application": {`{"app":{"id":"application_1_0001","state":"RUNNING","user":%s}}`, "some.user@x", func(o Options) error {
 			_, err := must(NewRM(o)).App(bg, "application_1_0001")
 			return err
 		}},

@@ -56,7 +56,7 @@ func (rm *RM) Nodes(ctx context.Context, states ...string) ([]Node, error) {
 // Node returns a node by its id, "host:port".
 func (rm *RM) Node(ctx context.Context, id string) (Node, error) {
 	var n Node
-	err := rm.c.get(ctx, request{path: nodePath(id)}, &n, "node")
+	err := rm.c.one(ctx, rm.c.do, request{path: nodePath(id)}, &n, "node", "state", &n.State)
 	return n, err
 }
 

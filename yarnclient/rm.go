@@ -82,19 +82,26 @@ func (rm *RM) info(ctx context.Context) (ClusterInfo, error) {
 }
 
 // infoOf returns a ResourceManager's description of itself. Its parameter do
-// is the function that sends the request. An answer without a state is an
-// error, since it comes from another service.
+// is the function that sends the request.
 func (c *client) infoOf(ctx context.Context, do func(context.Context, request) (answer, error)) (ClusterInfo, error) {
 	var info ClusterInfo
-	r := request{path: "/ws/v1/cluster/info", limit: smallBytes}
+	err := c.one(ctx, do, request{path: "/ws/v1/cluster/info", limit: smallBytes}, &info, "clusterInfo", "haState", &info.HAState)
+	return info, err
+}
+
+// one fills v, a pointer to a struct, from the answer to a request for one thing.
+// What the answer calls by name, and v holds in field, must not be empty: an answer
+// without it comes from another service, or from one that is not well, and would
+// else be taken for a thing of which all is zero.
+func (c *client) one(ctx context.Context, do func(context.Context, request) (answer, error), r request, v any, path, name string, field *string) error {
 	a, err := do(ctx, r)
 	if err == nil {
-		err = c.understood(r, a, &info, "clusterInfo")
+		err = c.understood(r, a, v, path)
 	}
-	if err == nil && info.HAState == "" {
-		err = c.errorOf(a.base, r, a.status, withKind(errors.New("the answer has no haState"), ErrBadAnswer), notRestAdvice(c.service))
+	if err == nil && *field == "" {
+		err = c.errorOf(a.base, r, a.status, withKind(errors.New("the answer has no "+name), ErrBadAnswer), notRestAdvice(c.service))
 	}
-	return info, err
+	return err
 }
 
 // Active is like Info, but fails unless the ResourceManager is active. In other

@@ -12,6 +12,7 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 )
 
 func compareCommand() *cli.Command {
@@ -28,12 +29,18 @@ checks none. For example:
 
    heddle compare RUN-FOLDER
    heddle compare --metric makespan --json RUN-FOLDER | jq '.pairs[] | {a, b, diffPct, p}'
+   heddle compare --where 'repeat>1 && model~^delay' RUN-FOLDER
    heddle compare --benchfmt RUN-FOLDER > runs.txt && benchstat -col model runs.txt
+
+A condition compares run, world, trial, workload, model, repeat, seed or a metric with a
+value, by = != < <= > >= or, with a regular expression, ~ !~. && and || join conditions,
+! and parentheses do what they do in Go. Thresholds are not checked then.
 
 Metrics:
 ` + metricLines(),
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC`, or all; may be repeated (default: the first six)"},
+			&cli.StringFlag{Name: "where", Usage: "only trials that fulfil `CONDITION`"},
 			&cli.BoolFlag{Name: "apart", Usage: "keep runs apart: a model is then named RUN/MODEL"},
 			&cli.StringFlag{Name: "untold", Usage: "whether thresholds that the repeats cannot tell `fail or pass` (default: as the experiment says)"},
 			unverifiedFlag(),
@@ -57,7 +64,13 @@ func runCompare(c *cli.Context) error {
 	case !slices.Contains([]string{"", config.UntoldFail, config.UntoldPass}, c.String("untold")):
 		return withCode(exitUsage, fmt.Errorf("--untold %q: want %s or %s", c.String("untold"), config.UntoldFail, config.UntoldPass))
 	}
-	report, err := compare.Runs(dirs, compare.Options{Metrics: c.StringSlice("metric"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified")})
+	options := compare.Options{Metrics: c.StringSlice("metric"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified")}
+	if text := c.String("where"); c.IsSet("where") {
+		if options.Where, err = results.Where(text); err != nil {
+			return withCode(exitUsage, fmt.Errorf("--where: %w", err))
+		}
+	}
+	report, err := compare.Runs(dirs, options)
 	switch {
 	case err != nil:
 		return withCode(exitUsage, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/experiment"
+	"heddle/harness/results"
 )
 
 // dryRun prints how long a run of an experiment would take and how many repeats
@@ -45,7 +46,7 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 			return err
 		}
 	}
-	run, err := experiment.Read(like, o.Unverified)
+	run, err := results.Open(like, o.Unverified)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -55,7 +56,7 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 			f.Warnings = append(f.Warnings, unlike)
 		}
 	}
-	for _, r := range run.Results[:min(1, len(run.Results))] {
+	for _, r := range run.Trials[:min(1, len(run.Trials))] {
 		if !c.IsSet("like") {
 			f.Warnings = append(f.Warnings, r.Warnings...)
 		}

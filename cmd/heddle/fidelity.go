@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"heddle/harness/experiment"
 	"heddle/harness/fidelity"
+	"heddle/harness/results"
 )
 
 func fidelityCommand() *cli.Command {
@@ -56,7 +56,7 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 	}
 	if info, err := os.Stat(dirs[0]); err == nil && info.Mode().IsRegular() {
 		text := fmt.Sprintf("%s is a file: each trial is predicted from the other repeats of its run, so fidelity takes the folder of a run", dirs[0])
-		if run := experiment.RunOf(dirs[0]); run != "" {
+		if run := results.RunOf(dirs[0]); run != "" {
 			text += "; heddle fidelity " + run
 		} else {
 			text += "; heddle replay " + dirs[0] + " simulates a trace"

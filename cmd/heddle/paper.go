@@ -20,6 +20,7 @@ import (
 	"heddle/harness/paper"
 	"heddle/harness/paper/clqlmrs"
 	"heddle/harness/paper/modfair"
+	"heddle/harness/results"
 	"heddle/traces/outfile"
 )
 
@@ -308,7 +309,7 @@ func paperForecast(c *cli.Context, p *paper.Paper) (*experiment.Forecast, error)
 	if err != nil {
 		return nil, err
 	}
-	like, err := experiment.Read(dir, false)
+	like, err := results.Open(dir, false)
 	if err != nil {
 		return nil, err
 	}

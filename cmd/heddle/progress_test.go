@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"heddle/harness/experiment"
+	"heddle/harness/results"
 )
 
 // TestSimulationProgress: simulated trials show one state a second on a terminal,
@@ -83,10 +84,10 @@ func TestReplayProgress(t *testing.T) {
 
 // TestTrialWarnings: a text is there once, with the trials that have it.
 func TestTrialWarnings(t *testing.T) {
-	got := trialWarnings([]experiment.Result{
-		{Trial: "r01", Warnings: []string{"uncalibrated", "slow", "slow"}},
-		{Trial: "r02", Warnings: []string{"lost a node", "uncalibrated"}},
-		{Trial: "r03", Warnings: []string{"uncalibrated", "slow"}},
+	got := trialWarnings([]results.Trial{
+		{Name: "r01", Warnings: []string{"uncalibrated", "slow", "slow"}},
+		{Name: "r02", Warnings: []string{"lost a node", "uncalibrated"}},
+		{Name: "r03", Warnings: []string{"uncalibrated", "slow"}},
 	})
 	want := []string{"all 3 trials: uncalibrated", "2 of 3 trials, r01 first: slow", "r02: lost a node"}
 	if !slices.Equal(got, want) {

@@ -19,6 +19,7 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/lab"
 	"heddle/harness/replay"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 )
 
@@ -158,9 +159,9 @@ const mostJobRows = 12
 
 // jobRows adds a trial's jobs to the table of results. With many jobs it is one row
 // for each outcome, with the mean completion.
-func jobRows(t *doc.Table, r *experiment.Result) {
+func jobRows(t *doc.Table, r *results.Trial) {
 	add := func(job, outcome string, completion doc.Cell) {
-		t.Add(doc.Words(r.Trial), doc.Words(job), doc.Words(outcome), completion, doc.Number(float64(r.MakespanMs)/1000, "s"))
+		t.Add(doc.Words(r.Name), doc.Words(job), doc.Words(outcome), completion, doc.Number(float64(r.MakespanMs)/1000, "s"))
 	}
 	if len(r.Jobs) <= mostJobRows {
 		for _, j := range r.Jobs {
@@ -181,28 +182,28 @@ func jobRows(t *doc.Table, r *experiment.Result) {
 
 // trialWarnings returns the warnings of trials, each text once with the trials
 // that have it, in the order of the first of them.
-func trialWarnings(results []experiment.Result) (list []string) {
+func trialWarnings(trials []results.Trial) (list []string) {
 	var texts []string
-	trials := map[string][]string{}
-	for _, r := range results {
+	named := map[string][]string{}
+	for _, r := range trials {
 		for _, text := range r.Warnings {
-			with := trials[text]
+			with := named[text]
 			if len(with) == 0 {
 				texts = append(texts, text)
 			}
-			if len(with) == 0 || with[len(with)-1] != r.Trial {
-				trials[text] = append(with, r.Trial)
+			if len(with) == 0 || with[len(with)-1] != r.Name {
+				named[text] = append(with, r.Name)
 			}
 		}
 	}
 	for _, text := range texts {
-		switch with := trials[text]; {
+		switch with := named[text]; {
 		case len(with) == 1:
 			list = append(list, with[0]+": "+text)
-		case len(with) == len(results):
-			list = append(list, fmt.Sprintf("all %d trials: %s", len(results), text))
+		case len(with) == len(trials):
+			list = append(list, fmt.Sprintf("all %d trials: %s", len(trials), text))
 		default:
-			list = append(list, fmt.Sprintf("%d of %d trials, %s first: %s", len(with), len(results), with[0], text))
+			list = append(list, fmt.Sprintf("%d of %d trials, %s first: %s", len(with), len(trials), with[0], text))
 		}
 	}
 	return list
@@ -307,7 +308,7 @@ func calibrationOf(c *cli.Context, o *experiment.Options) (*replay.Calibration, 
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return replay.ReadCalibration(path)
 	}
-	run, err := experiment.Read(path, o.Unverified)
+	run, err := results.Open(path, o.Unverified)
 	if err != nil {
 		return nil, err
 	}
@@ -315,8 +316,8 @@ func calibrationOf(c *cli.Context, o *experiment.Options) (*replay.Calibration, 
 		warn(c, "calibration: "+unlike)
 	}
 	var list []*replay.Trace
-	for i := range run.Results {
-		t, err := replay.Load(run.TracePath(&run.Results[i]))
+	for i := range run.Trials {
+		t, err := replay.Load(run.TracePath(&run.Trials[i]))
 		if err != nil {
 			return nil, err
 		}
@@ -338,34 +339,34 @@ func changesCluster(c *cli.Context, names ...string) {
 // printResults prints the results of a run: a table with one row for each job, and
 // below it what the run shows about the experiment's thresholds.
 func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []compare.Threshold) error {
-	results, err := experiment.Results(run)
+	trials, err := results.List(run)
 	if err != nil {
 		return err
 	}
 	t := &doc.Table{Name: "jobs", Columns: []string{"trial", "job", "outcome", "completion", "makespan"}}
 	var plans doc.List
 	var after doc.Doc
-	for i := range results {
-		r := &results[i]
+	for i := range trials {
+		r := &trials[i]
 		jobRows(t, r)
 		if r.Plan != nil {
-			plans = append(plans, fmt.Sprintf("%s: %v", r.Trial, r.Plan))
+			plans = append(plans, fmt.Sprintf("%s: %v", r.Name, r.Plan))
 		}
 		after = append(after, failedParts(r)...)
 	}
-	for _, r := range results {
+	for _, r := range trials {
 		if r.Achieved != nil {
-			after = append(after, doc.Heading(r.Trial+": achieved of what was asked"))
+			after = append(after, doc.Heading(r.Name+": achieved of what was asked"))
 			after = append(after, r.Achieved.Doc()...)
 		}
 	}
-	d := append(doc.Doc{doc.Warnings(warnings), t, doc.Warnings(trialWarnings(results)), plans}, after...)
+	d := append(doc.Doc{doc.Warnings(warnings), t, doc.Warnings(trialWarnings(trials)), plans}, after...)
 	return printDoc(c, struct {
 		Folder     string              `json:"folder"`
-		Trials     []experiment.Result `json:"trials"`
+		Trials     []results.Trial     `json:"trials"`
 		Thresholds []compare.Threshold `json:"thresholds,omitempty"`
 		Warnings   []string            `json:"warnings,omitempty"`
-	}{run.Dir, results, limits, warnings}, append(d, compare.ThresholdTable(limits)))
+	}{run.Dir, trials, limits, warnings}, append(d, compare.ThresholdTable(limits)))
 }
 
 // mostFailedJobs is the largest number of a trial's failed jobs that are named.
@@ -374,7 +375,7 @@ const mostFailedJobs = 5
 
 // failedParts says how many of a trial's jobs failed, if any did, and names the
 // first of them.
-func failedParts(r *experiment.Result) doc.Doc {
+func failedParts(r *results.Trial) doc.Doc {
 	if len(r.FailedJobs) == 0 {
 		return nil
 	}
@@ -386,7 +387,7 @@ func failedParts(r *experiment.Result) doc.Doc {
 	if more := len(r.FailedJobs) - mostFailedJobs; more > 0 {
 		list = append(list, fmt.Sprintf("and %d more", more))
 	}
-	return doc.Doc{doc.Heading(fmt.Sprintf("%s: %d of %d jobs failed", r.Trial, failed, all)), list}
+	return doc.Doc{doc.Heading(fmt.Sprintf("%s: %d of %d jobs failed", r.Name, failed, all)), list}
 }
 
 func runsFlag(root *string) cli.Flag {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"heddle/harness/doc"
-	"heddle/harness/experiment"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces/printable"
 )
@@ -58,7 +58,7 @@ func runsList() *cli.Command {
 				warn(c, strings.Split(err.Error(), "\n")...)
 			}
 			list := describe(c, found)
-			slices.SortStableFunc(list, func(a, b experiment.About) int { return b.Started.Compare(a.Started) })
+			slices.SortStableFunc(list, func(a, b results.About) int { return b.Started.Compare(a.Started) })
 			if len(list) == 0 {
 				fmt.Fprintln(c.App.ErrWriter, "no runs in", root)
 			}
@@ -69,10 +69,10 @@ func runsList() *cli.Command {
 
 // describe returns the summaries of runs, for "heddle runs list". It prints a
 // warning for each run whose experiment cannot be read.
-func describe(c *cli.Context, found []*runs.Run) []experiment.About {
-	list := []experiment.About{}
+func describe(c *cli.Context, found []*runs.Run) []results.About {
+	list := []results.About{}
 	for _, run := range found {
-		about, err := experiment.Describe(run)
+		about, err := results.Describe(run)
 		if err != nil {
 			text, _, _ := strings.Cut(err.Error(), "\n")
 			warn(c, text)
@@ -82,7 +82,7 @@ func describe(c *cli.Context, found []*runs.Run) []experiment.About {
 	return list
 }
 
-func listRuns(list []experiment.About) doc.Doc {
+func listRuns(list []results.About) doc.Doc {
 	t := &doc.Table{Name: "runs", Columns: []string{"name", "world", "state", "trials", "models", "workloads", "started", "size"}}
 	for _, a := range list {
 		t.Add(doc.Words(a.Name), doc.Words(a.World), doc.Words(string(a.State)), doc.Wordsf("%d of %d", a.Done, a.Trials),
@@ -113,12 +113,12 @@ func runsShow() *cli.Command {
 			}
 			run := found[0]
 			run.Unverified = c.Bool("unverified")
-			s := shown{About: describe(c, found)[0], Manifest: run.Manifest(), Results: []experiment.Result{}}
-			results, err := experiment.Results(run)
+			s := shown{About: describe(c, found)[0], Manifest: run.Manifest(), Results: []results.Trial{}}
+			trials, err := results.List(run)
 			switch {
 			case err == nil:
-				s.Results = append(s.Results, results...)
-			case !errors.Is(err, experiment.ErrNoResults): // no error if the file of results is missing, as of a capture
+				s.Results = append(s.Results, trials...)
+			case !errors.Is(err, results.ErrNone): // no error if the file of results is missing, as of a capture
 				return withCode(exitUsage, err)
 			}
 			s.Warnings = run.Warnings()
@@ -129,10 +129,10 @@ func runsShow() *cli.Command {
 
 // shown is what "heddle runs show" prints as JSON.
 type shown struct {
-	About    experiment.About    `json:"about"`
-	Manifest runs.Manifest       `json:"manifest"`
-	Results  []experiment.Result `json:"results"`
-	Warnings []string            `json:"warnings,omitempty"`
+	About    results.About   `json:"about"`
+	Manifest runs.Manifest   `json:"manifest"`
+	Results  []results.Trial `json:"results"`
+	Warnings []string        `json:"warnings,omitempty"`
 }
 
 func (s *shown) doc() doc.Doc {
@@ -160,15 +160,15 @@ func (s *shown) doc() doc.Doc {
 	}
 	row("command", "%s", orDash(strings.Join(m.Command, " ")))
 	warnings := slices.Clone(s.Warnings)
-	results := map[string]*experiment.Result{}
+	gave := map[string]*results.Trial{}
 	listed := m.Trials
 	var failed doc.Doc
 	for i := range s.Results {
 		r := &s.Results[i]
-		results[r.Trial] = r
+		gave[r.Name] = r
 		failed = append(failed, failedParts(r)...)
 		if len(m.Trials) == 0 { // if a run has no trial folders, the results of its trials are in one table
-			listed = append(listed, runs.TrialRecord{Name: r.Trial, State: runs.TrialDone})
+			listed = append(listed, runs.TrialRecord{Name: r.Name, State: runs.TrialDone})
 		}
 	}
 	warnings = append(warnings, trialWarnings(s.Results)...)
@@ -178,7 +178,7 @@ func (s *shown) doc() doc.Doc {
 		if !t.Started.IsZero() {
 			started = local(t.Started)
 		}
-		if r := results[t.Name]; r != nil {
+		if r := gave[t.Name]; r != nil {
 			n = len(r.Warnings)
 			if r.OthersCores != nil {
 				others = doc.Fixed(*r.OthersCores, 2, "")
@@ -263,7 +263,7 @@ const mostForeign = 10
 
 // confirm asks the user whether to delete the listed runs, and reports whether
 // the answer is yes.
-func confirm(c *cli.Context, list []experiment.About) error {
+func confirm(c *cli.Context, list []results.About) error {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return withCode(exitUsage, errors.New("runs rm asks on a terminal, and there is none; use --yes to remove without asking"))
 	}

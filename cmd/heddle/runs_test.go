@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"heddle/harness/doc"
-	"heddle/harness/experiment"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 )
 
@@ -16,7 +16,7 @@ func TestRunsShowOthers(t *testing.T) {
 	used := 1.254
 	s := shown{
 		Manifest: runs.Manifest{Trials: []runs.TrialRecord{{Name: "a", State: runs.TrialDone}, {Name: "b", State: runs.TrialDone}}},
-		Results:  []experiment.Result{{Trial: "a", OthersCores: &used, Warnings: []string{"other programs used 1.25 cores"}}, {Trial: "b"}},
+		Results:  []results.Trial{{Name: "a", OthersCores: &used, Warnings: []string{"other programs used 1.25 cores"}}, {Name: "b"}},
 	}
 	var out bytes.Buffer
 	if err := doc.WriteText(&out, s.doc(), false); err != nil {

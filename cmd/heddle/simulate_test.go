@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"heddle/harness/doc"
-	"heddle/harness/experiment"
+	"heddle/harness/results"
 )
 
 // TestSimulatedTrialOfNoPlan takes up a simulated run whose manifest names a trial
@@ -37,10 +37,10 @@ func TestSimulatedTrialOfNoPlan(t *testing.T) {
 // TestJobRows: the jobs of a trial are listed one by one if they are few, and
 // counted by outcome if they are many.
 func TestJobRows(t *testing.T) {
-	jobs := []experiment.JobResult{{ID: "job_1", Outcome: "succeeded", CompletionMs: 1500}, {ID: "job_2", Outcome: "failed", CompletionMs: 300}}
+	jobs := []results.Job{{ID: "job_1", Outcome: "succeeded", CompletionMs: 1500}, {ID: "job_2", Outcome: "failed", CompletionMs: 300}}
 	rows := func() (list []string) {
 		table := &doc.Table{}
-		jobRows(table, &experiment.Result{Jobs: jobs})
+		jobRows(table, &results.Trial{Jobs: jobs})
 		for _, row := range table.Rows {
 			list = append(list, fmt.Sprint(row[1:4]))
 		}
@@ -50,7 +50,7 @@ func TestJobRows(t *testing.T) {
 		t.Errorf("rows of two jobs: %q, want %q", got, want)
 	}
 	for range mostJobRows {
-		jobs = append(jobs, experiment.JobResult{Outcome: "succeeded", CompletionMs: 2800})
+		jobs = append(jobs, results.Job{Outcome: "succeeded", CompletionMs: 2800})
 	}
 	if got, want := rows(), []string{"[1 jobs failed 0.300 s on average]", "[13 jobs succeeded 2.700 s on average]"}; !slices.Equal(got, want) {
 		t.Errorf("rows of %d jobs: %q, want %q", len(jobs), got, want)

@@ -10,8 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/capture"
-	"heddle/harness/experiment"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces"
 	"heddle/traces/printable"
@@ -271,7 +271,7 @@ func traceOf(c *cli.Context, path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s is a folder and no run; want the file of a trace, or the folder of a run", path)
 	}
-	switch list := experiment.Traces(run); len(list) {
+	switch list := results.Traces(run); len(list) {
 	case 0:
 		return "", fmt.Errorf("run %s has no traces; 'heddle runs show %s' prints what it has, and 'heddle replay --traces' keeps the traces of replays", path, path)
 	case 1:

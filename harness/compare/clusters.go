@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"heddle/harness/config"
-	"heddle/harness/experiment"
+	"heddle/harness/results"
 )
 
 // description is what a run recorded of its cluster, by key. nil means nothing.
@@ -19,7 +19,7 @@ const mostKeys = 6
 
 // unlikeClusters returns a warning for every two runs whose clusters differ, as far as
 // the runs recorded them. Their trials must not be taken for repeats of each other.
-func unlikeClusters(all []*experiment.Finished) []string {
+func unlikeClusters(all []*results.Run) []string {
 	var list []string
 	clusters := mapped(all, describe)
 	for i, a := range clusters {
@@ -84,7 +84,7 @@ func orNone(value string) string {
 
 // describe returns what a run recorded of its clusters. The keys of a model's own
 // cluster, and of a replayed trace's, begin with "model NAME: " and "trace NAME: ".
-func describe(run *experiment.Finished) description {
+func describe(run *results.Run) description {
 	m := run.Manifest()
 	d := description{}
 	for workload, known := range m.Clusters {
@@ -111,7 +111,7 @@ func describe(run *experiment.Finished) description {
 
 // recorded returns what a cluster file in a run folder says of its nodes, or only
 // where the cluster is if the file does not describe its nodes.
-func recorded(run *experiment.Finished, file string) map[string]string {
+func recorded(run *results.Run, file string) map[string]string {
 	var c *config.Cluster
 	data, err := run.ReadFile(file)
 	if err == nil {

@@ -21,11 +21,15 @@ import (
 	"strings"
 
 	"heddle/harness/config"
+	"heddle/harness/results"
 	"heddle/harness/stats"
 )
 
 // ErrNoTrial says that a run has no finished trial, so nothing can be compared.
 var ErrNoTrial = errors.New("no finished trial")
+
+// ErrNoneChosen says that Options.Where holds for no finished trial.
+var ErrNoneChosen = errors.New("no finished trial fulfils the condition")
 
 // Options say which metrics to compare, and how to treat the given runs.
 type Options struct {
@@ -35,6 +39,9 @@ type Options struct {
 	// Apart says that the same scheduler model in two runs is treated as two
 	// models, named RUN/MODEL.
 	Apart bool
+	// Where chooses the trials that are compared. The default is all of them. If it
+	// is set, no thresholds are checked: those are about all trials of a run.
+	Where *results.Filter
 	// Unverified allows to read files that have changed since the run recorded
 	// their hashes. There is then a warning.
 	Unverified bool
@@ -55,7 +62,7 @@ type Report struct {
 	Steering []Steering `json:"steering"`
 	// Thresholds says whether the thresholds in the run's experiment file hold,
 	// one entry for each threshold and workload. It is empty if several runs
-	// are compared.
+	// or only some trials are compared.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 	// Untold says whether untold thresholds pass; see config.Thresholds.
 	Untold string `json:"untold,omitempty"`
@@ -191,7 +198,10 @@ func Runs(dirs []string, o Options) (*Report, error) {
 			warnings = append(warnings, fmt.Sprintf("not every workload is there in %s: left out of all workloads together", strings.Join(incomplete, ", ")))
 		}
 	}
-	if err = r.thresholds(opened, o.Apart, workloads, trials); err != nil {
+	if o.Where == nil {
+		err = r.thresholds(opened, o.Apart, workloads, trials)
+	}
+	if err != nil {
 		return nil, err
 	}
 	r.Table = newTable(metrics[0], "", together)

@@ -19,8 +19,8 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/harness/doc"
-	"heddle/harness/experiment"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces"
 	"heddle/traces/tracefile"
@@ -55,10 +55,10 @@ type made struct {
 }
 
 // jobs of a trial: one that succeeds after so many ms, perhaps one that fails.
-func (m made) jobs(repeat int, model string, ms int64) []experiment.JobResult {
-	list := []experiment.JobResult{{ID: "job_1_0001", Outcome: traces.Succeeded.String(), CompletionMs: ms}}
+func (m made) jobs(repeat int, model string, ms int64) []results.Job {
+	list := []results.Job{{ID: "job_1_0001", Outcome: traces.Succeeded.String(), CompletionMs: ms}}
 	if model == m.failing && repeat == 2 {
-		list = append(list, experiment.JobResult{ID: "job_1_0002", Outcome: traces.Failed.String(), CompletionMs: 1000})
+		list = append(list, results.Job{ID: "job_1_0002", Outcome: traces.Failed.String(), CompletionMs: 1000})
 	}
 	return list
 }
@@ -109,15 +109,15 @@ func (m made) in(t *testing.T, dir string) string {
 		}
 		check(t, tracefile.WriteFile(filepath.Join(active.Dir, "trace.heddle"), traces.Header{Format: traces.FormatVersion, Model: p.model}, append(events(traces.Node(filepath.Base(dir)), seconds, cached), m.decisions(p.repeat, p.model)...)))
 		ms := int64(seconds * 1000)
-		result := experiment.Result{
-			Trial: p.name, Workload: p.workload, Model: p.model, Repeat: p.repeat, MakespanMs: ms,
+		result := results.Trial{
+			Name: p.name, Workload: p.workload, Model: p.model, Repeat: p.repeat, MakespanMs: ms,
 			Jobs: m.jobs(p.repeat, p.model, ms),
 		}
 		for i := range m.failedJobs[p.name] {
-			f := experiment.FailedJob{Name: fmt.Sprintf("day-%d", i), Outcome: "refused", Why: "no such queue"}
+			f := results.FailedJob{Name: fmt.Sprintf("day-%d", i), Outcome: "refused", Why: "no such queue"}
 			if i > 0 {
 				f.ID, f.Outcome = traces.JobID(fmt.Sprintf("job_1_%04d", i+1)), "killed"
-				result.Jobs = append(result.Jobs, experiment.JobResult{ID: f.ID, Outcome: f.Outcome, CompletionMs: ms})
+				result.Jobs = append(result.Jobs, results.Job{ID: f.ID, Outcome: f.Outcome, CompletionMs: ms})
 			}
 			result.FailedJobs = append(result.FailedJobs, f)
 		}
@@ -476,7 +476,7 @@ func TestRefused(t *testing.T) {
 		{"no finished trial", []string{whole, empty}, Options{}, ErrNoTrial, "--resume " + empty},
 		{"cut result", []string{cut}, Options{}, runs.ErrDamaged, "result.json has changed"},
 		{"no trace", []string{lost}, Options{}, runs.ErrDamaged, "trace.heddle is missing"},
-		{"capture", []string{capture}, Options{}, experiment.ErrNoResults, "is a capture: it has no models and repeats; 'heddle trace info " + capture},
+		{"capture", []string{capture}, Options{}, results.ErrNone, "is a capture: it has no models and repeats; 'heddle trace info " + capture},
 		{"unknown metric", []string{whole}, Options{Metrics: []string{"speed"}}, nil, "makespan, jobCompletion"},
 		{"twice", []string{whole, whole}, Options{}, nil, "given twice"},
 	} {

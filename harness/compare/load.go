@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"heddle/harness/experiment"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 )
 
@@ -31,18 +31,19 @@ type trial struct {
 }
 
 // load opens the given run folders and reads their finished trials.
-func load(dirs []string, o Options) ([]*experiment.Finished, []trial, []string, error) {
+func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 	var trials []trial
 	var warnings []string
 	var inputs [][]runs.File
+	leftOut := 0
 	dirs, err := resolved(dirs)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("compare: %w", err)
 	}
-	var all []*experiment.Finished
+	var all []*results.Run
 	worlds := map[string]bool{}
 	for _, dir := range dirs {
-		run, err := experiment.Read(dir, o.Unverified)
+		run, err := results.Open(dir, o.Unverified)
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("compare: %w", err)
 		}
@@ -67,13 +68,17 @@ func load(dirs []string, o Options) ([]*experiment.Finished, []trial, []string, 
 			warnings = append(warnings, fmt.Sprintf("%s still runs: only its finished trials are compared", dir))
 		}
 		warnings = append(warnings, unfinished(m)...)
-		if len(run.Results) == 0 {
+		if len(run.Trials) == 0 {
 			return nil, nil, nil, fmt.Errorf("compare: %s: %w; heddle run --resume %s continues the run", dir, ErrNoTrial, dir)
 		}
-		for _, r := range run.Results {
+		for _, r := range run.Trials {
 			t, warning, err := read(run, &r)
 			if err != nil {
 				return nil, nil, nil, fmt.Errorf("compare: %w", err)
+			}
+			if !o.Where.Match(&results.Row{Run: filepath.Base(dir), World: m.Place(), Trial: &r, Figures: t.figures[0]}) {
+				leftOut++
+				continue
 			}
 			if warning != "" {
 				warnings = append(warnings, warning)
@@ -97,6 +102,12 @@ func load(dirs []string, o Options) ([]*experiment.Finished, []trial, []string, 
 				warnings = append(warnings, fmt.Sprintf("%s and %s are of different experiments, and models of the same name are taken as the same; --apart keeps runs apart", dirs[j], dir))
 			}
 		}
+	}
+	if len(trials) == 0 {
+		return nil, nil, nil, fmt.Errorf("compare: %w", ErrNoneChosen)
+	}
+	if leftOut > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %d finished trials do not fulfil the condition and are left out", leftOut, leftOut+len(trials)))
 	}
 	return all, trials, warnings, nil
 }
@@ -135,10 +146,10 @@ func unfinished(m runs.Manifest) []string {
 
 // The method read reads what a comparison needs of a trial: figures from the
 // trial's result and from its trace.
-func read(run *experiment.Finished, r *experiment.Result) (t trial, warning string, err error) {
-	t = trial{name: r.Trial, repeat: r.Repeat, model: r.Model, workload: r.Workload}
+func read(run *results.Run, r *results.Trial) (t trial, warning string, err error) {
+	t = trial{name: r.Name, repeat: r.Repeat, model: r.Model, workload: r.Workload}
 	records := run.Manifest().Trials
-	if i := slices.IndexFunc(records, func(t runs.TrialRecord) bool { return t.Name == r.Trial }); i >= 0 {
+	if i := slices.IndexFunc(records, func(t runs.TrialRecord) bool { return t.Name == r.Name }); i >= 0 {
 		t.started = records[i].Started
 	}
 	m, warning, err := run.Figures(r)

@@ -1,8 +1,8 @@
 package compare
 
 import (
-	"heddle/harness/experiment"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/stats"
 )
 
@@ -58,7 +58,7 @@ func adjust(m metric, pairs []Pair, differences []stats.Comparison) {
 
 // figuresOf returns the figures of a trial. The times of jobs come from the
 // trial's result, all others from its trace.
-func figuresOf(r *experiment.Result, m *measure.Figures) *measure.Figures {
+func figuresOf(r *results.Trial, m *measure.Figures) *measure.Figures {
 	f := *m
 	f.MakespanMs = float64(r.MakespanMs)
 	if len(r.Jobs) > 0 {

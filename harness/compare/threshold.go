@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"heddle/harness/config"
-	"heddle/harness/experiment"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
 )
@@ -48,7 +48,7 @@ const (
 
 // thresholds checks the thresholds in the experiment file of a run. Several runs
 // have none. If apart is true, the names of models in trials begin with the run's.
-func (r *Report) thresholds(opened []*experiment.Finished, apart bool, workloads []string, trials []trial) error {
+func (r *Report) thresholds(opened []*results.Run, apart bool, workloads []string, trials []trial) error {
 	if len(opened) != 1 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/collectors/node"
+	"heddle/harness/results"
 )
 
 // busyOthers measures how much CPU other programs use on this machine: neither
@@ -64,7 +65,7 @@ const busyFrom = 0.1
 
 // othersUsed sets the figure of a trial's result that says how much CPU others have
 // used, and returns a warning if that is much or not known.
-func (b *busyOthers) othersUsed(r *Result) (warning string) {
+func (b *busyOthers) othersUsed(r *results.Trial) (warning string) {
 	if b == nil {
 		return ""
 	}

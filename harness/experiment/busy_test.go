@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"heddle/collectors/node"
+	"heddle/harness/results"
 )
 
 // TestOthers gives the kernel's counters of this machine and of a cluster's control
@@ -63,7 +64,7 @@ func TestOthers(t *testing.T) {
 				b.ownWas -= time.Duration(c.own * 10e9)
 				<-time.After(10 * time.Second)
 				at(10)
-				var r Result
+				var r results.Trial
 				warning := b.othersUsed(&r)
 				if r.OthersCores == nil || math.Abs(*r.OthersCores-c.others) > 0.03 { // what this test uses counts as heddle's
 					t.Fatalf("others used %v cores, want %v; warning %q", r.OthersCores, c.others, warning)
@@ -79,7 +80,7 @@ func TestOthers(t *testing.T) {
 // TestOthersUnknown has a cluster with machines of its own, and one whose control group
 // this machine lacks.
 func TestOthersUnknown(t *testing.T) {
-	var r Result
+	var r results.Trial
 	b, err := watchOthers(node.Options{})
 	if warning := b.othersUsed(&r); err != nil || warning != "" || r.OthersCores != nil {
 		t.Errorf("machines of its own: %v cores, warning %q, error %v; want nothing", r.OthersCores, warning, err)

@@ -16,29 +16,10 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
+	"heddle/harness/results"
 	"heddle/harness/workload"
 	"heddle/traces"
 )
-
-// CacheResult says how much of a trial's input was in the HDFS cache.
-type CacheResult struct {
-	// Files is how many of the InputFiles were to be cached. Replicas is how
-	// many replicas of each block are cached. The seed and
-	// [workload.ChooseFiles] decide which files.
-	Files      int    `json:"files"`
-	InputFiles int    `json:"inputFiles"`
-	Replicas   int    `json:"replicas"`
-	Seed       uint64 `json:"seed"`
-	// BytesAsked is the total length of the blocks to be cached. BytesCached is
-	// the length of the blocks that had all their cached replicas when the jobs
-	// began. BytesCachedEnd is the same for the time when the jobs had ended.
-	// Each block counts once, whatever its number of replicas.
-	BytesAsked     int64 `json:"bytesAsked"`
-	BytesCached    int64 `json:"bytesCached"`
-	BytesCachedEnd int64 `json:"bytesCachedEnd"`
-	// Fraction is BytesCached divided by the length of the whole input, 0 to 1.
-	Fraction float64 `json:"fraction"`
-}
 
 const (
 	// cachePatience is how long heddle waits for the HDFS cache while no
@@ -75,7 +56,7 @@ type inputCache struct {
 	files  map[string]bool
 	bytes  int64 // length of the whole input in bytes
 	say    func(text string)
-	result CacheResult
+	result results.Cache
 }
 
 // cacheInput puts a part of an input into the HDFS cache: the part that the
@@ -130,7 +111,7 @@ func (c *inputCache) choose(ctx context.Context, o config.Cache, wanted []string
 			chosen = append(chosen, f)
 		}
 	}
-	c.result = CacheResult{Files: len(chosen), InputFiles: len(files), Replicas: o.Replicas, Seed: o.Seed}
+	c.result = results.Cache{Files: len(chosen), InputFiles: len(files), Replicas: o.Replicas, Seed: o.Seed}
 	for _, f := range chosen {
 		if f.Replication < o.Replicas {
 			return nil, fmt.Errorf("cache.replicas %d: %s has only %d replicas", o.Replicas, f.Path, f.Replication)

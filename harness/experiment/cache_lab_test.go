@@ -12,6 +12,7 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/clients"
+	"heddle/harness/results"
 	"heddle/harness/workload"
 	"heddle/traces"
 )
@@ -34,11 +35,11 @@ func TestHalfTheInputCached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := Results(run)
+	trials, err := results.List(run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := results[0]
+	r := trials[0]
 	if r.Cache == nil {
 		t.Fatal("the result says nothing of the cache")
 	}

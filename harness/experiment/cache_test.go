@@ -22,6 +22,7 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
+	"heddle/harness/results"
 	"heddle/harness/workload"
 )
 
@@ -191,7 +192,7 @@ func TestCacheInput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := CacheResult{Files: 2, InputFiles: 4, Replicas: 1, Seed: 7, BytesAsked: 200, BytesCached: 200, Fraction: 0.5}
+		want := results.Cache{Files: 2, InputFiles: 4, Replicas: 1, Seed: 7, BytesAsked: 200, BytesCached: 200, Fraction: 0.5}
 		if c.result != want {
 			t.Errorf("%+v, want %+v", c.result, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/watch"
 	"heddle/traces"
@@ -159,5 +160,5 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 // writeTrace writes a trial's trace file. It also calls the function each with
 // every event of the trace, so that figures can be computed.
 func writeTrace(trial *runs.Active, encode func(out io.Writer, each func(traces.Event)) error, each func(traces.Event)) error {
-	return trial.Write(traceFile, func(out io.Writer) error { return encode(out, each) })
+	return trial.Write(results.TraceFile, func(out io.Writer) error { return encode(out, each) })
 }

@@ -27,6 +27,7 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/steer"
 	"heddle/harness/workload"
@@ -148,7 +149,7 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		}
 		run.Unverified = o.Unverified
 		if _, err = run.Resume(); err == nil {
-			_, err = Results(run) // when a run is resumed, fail now if its results cannot be read, because the summary at the end needs them
+			_, err = results.List(run) // when a run is resumed, fail now if its results cannot be read, because the summary at the end needs them
 		}
 		o.Experiment.Seed = run.Manifest().Seed // use the seed that the run recorded: it may come from a flag and differ from the experiment file's
 		if err != nil {

@@ -12,57 +12,16 @@ import (
 
 	"heddle/harness/capture"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/submit"
 	"heddle/traces"
 )
 
-// FailedJob is a job of a trial that failed. Other programs may rely on its
-// JSON keys.
-type FailedJob struct {
-	// Name is the job's name in the workload, such as its id in a trace that is
-	// replayed. ID is empty if YARN did not even store the job.
-	Name string       `json:"name"`
-	ID   traces.JobID `json:"id,omitempty"`
-	// Outcome is "failed", "killed" or "refused".
-	Outcome string `json:"outcome"`
-	// Why is the first line of what YARN says of it.
-	Why string `json:"why"`
-}
-
-func (f FailedJob) String() string {
-	name := firstLine(f.Name)
-	if id := string(f.ID); id != "" && id != name {
-		name += " (" + id + ")"
-	}
-	return fmt.Sprintf("%s %s: %s", name, f.Outcome, f.Why)
-}
-
 const refusedJob = "refused"
-
-// CountJobs returns how many jobs a trial had, with those that YARN refused, and
-// how many of them failed. m are the trial's figures; they are used if the
-// result has no list of jobs.
-func (r *Result) CountJobs(m *measure.Figures) (all, failed int) {
-	if len(r.Jobs)+len(r.FailedJobs) == 0 && m != nil {
-		return m.Jobs, m.NotSucceeded
-	}
-	all = len(r.Jobs)
-	for _, j := range r.Jobs {
-		if j.Outcome == traces.Failed.String() || j.Outcome == traces.Killed.String() {
-			failed++
-		}
-	}
-	for _, f := range r.FailedJobs {
-		if f.ID == "" {
-			all, failed = all+1, failed+1
-		}
-	}
-	return all, failed
-}
 
 // accept returns an error unless the workload counts failed jobs and a job of
 // the trial succeeded. The failed jobs are in the result already.
-func (t *trial) accept(result *Result) error {
+func (t *trial) accept(result *results.Trial) error {
 	if len(result.FailedJobs) == 0 {
 		return nil
 	}
@@ -78,7 +37,7 @@ func (t *trial) accept(result *Result) error {
 
 // countFailures adds the jobs that failed to a trial's result, and to
 // t.failures. It returns an error if they end the trial.
-func (t *trialRun) countFailures(result *Result, jobs []capture.Job, list []*measure.Job) error {
+func (t *trialRun) countFailures(result *results.Trial, jobs []capture.Job, list []*measure.Job) error {
 	for k := range jobs {
 		j := &jobs[k]
 		if j.Outcome == traces.Unfinished || j.Outcome != traces.Succeeded && !t.plan.Workload.CountsFailures() {
@@ -90,13 +49,13 @@ func (t *trialRun) countFailures(result *Result, jobs []capture.Job, list []*mea
 		for k := range jobs {
 			if j := &jobs[k]; j.Outcome != traces.Succeeded && slices.Contains(j.Tags, t.tags[i]) {
 				known = true
-				f := FailedJob{s.Name, j.ID, j.Outcome.String(), whyFailed(j, list)}
+				f := results.FailedJob{Name: s.Name, ID: j.ID, Outcome: j.Outcome.String(), Why: whyFailed(j, list)}
 				t.failures[i] = errors.New(f.Why)
 				result.FailedJobs = append(result.FailedJobs, f)
 			}
 		}
 		if t.failures[i] != nil && !known {
-			result.FailedJobs = append(result.FailedJobs, FailedJob{Name: s.Name, Outcome: refusedJob, Why: firstLine(t.failures[i].Error())})
+			result.FailedJobs = append(result.FailedJobs, results.FailedJob{Name: s.Name, Outcome: refusedJob, Why: firstLine(t.failures[i].Error())})
 		}
 	}
 	return t.accept(result)
@@ -176,7 +135,7 @@ func firstLine(text string) string {
 }
 
 // failedInSimulation returns the failed jobs of a simulated trial.
-func failedInSimulation(list []*measure.Job, names map[traces.JobID]string) (failed []FailedJob) {
+func failedInSimulation(list []*measure.Job, names map[traces.JobID]string) (failed []results.FailedJob) {
 	for _, j := range list {
 		if j.Outcome != traces.Failed && j.Outcome != traces.Killed {
 			continue
@@ -185,7 +144,7 @@ func failedInSimulation(list []*measure.Job, names map[traces.JobID]string) (fai
 		if why == "" {
 			why = "an attempt at one of its tasks failed too often"
 		}
-		failed = append(failed, FailedJob{names[j.ID], j.ID, j.Outcome.String(), why})
+		failed = append(failed, results.FailedJob{Name: names[j.ID], ID: j.ID, Outcome: j.Outcome.String(), Why: why})
 	}
 	return failed
 }

@@ -15,6 +15,7 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/config"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/workload"
 	"heddle/hibench"
@@ -149,12 +150,12 @@ func TestCountFailures(t *testing.T) {
 		{"of a named workload", config.Workload{Name: "sort"}, []capture.Job{well[0], job(1, traces.Failed, amLost)}, nil, nil, [2]int{2, 1}, "job_1_0001 failed: Application application_1_0001 failed 2 times"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			run, result := threeJobs(x.w), &Result{}
+			run, result := threeJobs(x.w), &results.Trial{}
 			run.folder = &runs.Active{Dir: "trial"}
 			run.failures[1] = x.refused
 			for _, j := range x.jobs {
 				if j.Outcome != traces.Unfinished {
-					result.Jobs = append(result.Jobs, JobResult{ID: j.ID, Outcome: j.Outcome.String()})
+					result.Jobs = append(result.Jobs, results.Job{ID: j.ID, Outcome: j.Outcome.String()})
 				}
 			}
 			err := run.countFailures(result, x.jobs, []*measure.Job{{ID: "job_1_0000", FirstError: "java.io.IOException: disk full\n\tat A.b"}})

@@ -17,6 +17,7 @@ import (
 	heddlelab "heddle/harness/lab"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/replay"
+	"heddle/harness/results"
 	"heddle/traces"
 )
 
@@ -53,11 +54,11 @@ func TestNodeLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := Results(run)
+	trials, err := results.List(run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d ms measured, %d ms replayed", results[0].MakespanMs, again.MakespanMs)
+	t.Logf("%d ms measured, %d ms replayed", trials[0].MakespanMs, again.MakespanMs)
 }
 
 // wentAndCame is what workers did after the trace's first second, in which they

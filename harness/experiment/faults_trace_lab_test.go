@@ -15,6 +15,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/lab/labtest"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces"
 )
@@ -160,11 +161,11 @@ func TestTraceNodeLost(t *testing.T) {
 			on++
 		}
 	}
-	results, err := Results(run)
-	if err != nil || len(results) != 1 || results[0].Achieved == nil {
-		t.Fatalf("results %+v, %v", results, err)
+	trials, err := results.List(run)
+	if err != nil || len(trials) != 1 || trials[0].Achieved == nil {
+		t.Fatalf("results %+v, %v", trials, err)
 	}
-	a := results[0].Achieved
+	a := trials[0].Achieved
 	var out strings.Builder
 	if err := doc.WriteText(&out, a.Doc(), false); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
 )
@@ -43,14 +44,14 @@ type ForecastTrial struct {
 // Metric is a time of a trial, in ms, by which scheduler models are compared.
 type Metric struct {
 	Name string
-	of   func(*Result) float64
+	of   func(*results.Trial) float64
 }
 
 // The times of a trial that a forecast can be about: until its last job ends,
 // and the mean over its jobs that succeeded.
 var (
-	Makespan       = Metric{"makespan", func(r *Result) float64 { return float64(r.MakespanMs) }}
-	MeanCompletion = Metric{"mean completion", func(r *Result) float64 {
+	Makespan       = Metric{"makespan", func(r *results.Trial) float64 { return float64(r.MakespanMs) }}
+	MeanCompletion = Metric{"mean completion", func(r *results.Trial) float64 {
 		return r.Completion().MeanMs()
 	}}
 )
@@ -88,7 +89,7 @@ const mostRepeats = 10_000
 // Expect returns the forecast for an experiment. It is made from an earlier run
 // whose workloads and models have the same labels. tellPct is the difference of
 // the metric, in percent, that the experiment should show.
-func Expect(e *config.Experiment, like *Finished, metric Metric, tellPct float64) *Forecast {
+func Expect(e *config.Experiment, like *results.Run, metric Metric, tellPct float64) *Forecast {
 	f := &Forecast{TellPct: tellPct, Metric: metric.Name, Tell: []ForecastTell{}, simulated: like.Manifest().World == runs.WorldSimulated}
 	took, digests := trialTimes(like), scheduleDigests(like)
 	late := map[string]bool{}
@@ -113,7 +114,7 @@ func Expect(e *config.Experiment, like *Finished, metric Metric, tellPct float64
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %d trials have no estimate, the first is %s: %s has no trial of such a workload", len(unknown), len(f.Trials), unknown[0].Trial, like.Dir))
 	}
 	var jobs measure.Completion
-	for _, r := range like.Results {
+	for _, r := range like.Trials {
 		jobs = jobs.Plus(r.Completion())
 	}
 	if text := jobs.OthersText(); text != "" && metric.Name == MeanCompletion.Name {
@@ -136,12 +137,12 @@ func Expect(e *config.Experiment, like *Finished, metric Metric, tellPct float64
 // map's keys are a workload with a model, or with "" for all models. A
 // simulated trial counts with its makespan, since simulating it takes no such
 // time.
-func trialTimes(run *Finished) map[[2]string][]float64 {
+func trialTimes(run *results.Run) map[[2]string][]float64 {
 	m := run.Manifest()
 	took := map[[2]string][]float64{}
-	for _, r := range run.Results {
+	for _, r := range run.Trials {
 		ms := r.MakespanMs
-		i := slices.IndexFunc(m.Trials, func(t runs.TrialRecord) bool { return t.Name == r.Trial })
+		i := slices.IndexFunc(m.Trials, func(t runs.TrialRecord) bool { return t.Name == r.Name })
 		if i >= 0 && m.World != runs.WorldSimulated {
 			ms = max(ms, m.Trials[i].Finished.Sub(m.Trials[i].Started).Milliseconds())
 		}
@@ -154,14 +155,14 @@ func trialTimes(run *Finished) map[[2]string][]float64 {
 
 // scheduleDigests returns, by trial, the digests of the schedules of a simulated run.
 // Trials on a cluster never have the same schedule.
-func scheduleDigests(run *Finished) map[string]string {
+func scheduleDigests(run *results.Run) map[string]string {
 	digests := map[string]string{}
-	for i := range run.Results {
+	for i := range run.Trials {
 		if run.Manifest().World != runs.WorldSimulated {
 			break
 		}
-		if f, _, err := run.Figures(&run.Results[i]); err == nil { // without its trace, a trial counts as one of its own
-			digests[run.Results[i].Trial] = f.ScheduleDigest
+		if f, _, err := run.Figures(&run.Trials[i]); err == nil { // without its trace, a trial counts as one of its own
+			digests[run.Trials[i].Name] = f.ScheduleDigest
 		}
 	}
 	return digests
@@ -171,12 +172,12 @@ func scheduleDigests(run *Finished) map[string]string {
 // between the models a and b. It uses the spread between the repeats of an
 // earlier run. An empty b stands for a second run of a. Repeats with the same
 // schedule, by their digests, count once.
-func newTell(run *Finished, digests map[string]string, metric Metric, workload, a, b string, tellPct float64) ForecastTell {
+func newTell(run *results.Run, digests map[string]string, metric Metric, workload, a, b string, tellPct float64) ForecastTell {
 	t := ForecastTell{Workload: workload, A: a, B: b}
 	logs := func(model string) map[int]float64 {
 		of, seen := map[int]float64{}, map[string]bool{}
-		for _, r := range run.Results {
-			digest := digests[r.Trial]
+		for _, r := range run.Trials {
+			digest := digests[r.Name]
 			if ms := metric.of(&r); r.Workload == workload && r.Model == model && ms > 0 && (digest == "" || !seen[digest]) {
 				seen[digest] = true
 				of[r.Repeat] = math.Log(ms)
@@ -186,7 +187,7 @@ func newTell(run *Finished, digests map[string]string, metric Metric, workload, 
 	}
 	as, bs := logs(a), logs(b)
 	var ratios []float64
-	for _, r := range run.Results { // take the repeats in the order of the run's trials, so that rounding is always the same
+	for _, r := range run.Trials { // take the repeats in the order of the run's trials, so that rounding is always the same
 		if r.Workload != workload || r.Model != a {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/doc"
+	"heddle/harness/results"
 )
 
 // A forecast takes times and spread from the repeats of a run like it, and from
@@ -37,7 +38,7 @@ func TestForecast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	like, err := Read(run.Dir, false)
+	like, err := results.Open(run.Dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}

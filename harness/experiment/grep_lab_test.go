@@ -7,6 +7,7 @@ import (
 
 	"heddle/harness/clients"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/traces"
 )
 
@@ -26,26 +27,26 @@ warmups: 1
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := Results(run)
-	if err != nil || len(results) != 2 {
-		t.Fatalf("%d results, %v; want those of two trials, without the warm-up", len(results), err)
+	trials, err := results.List(run)
+	if err != nil || len(trials) != 2 {
+		t.Fatalf("%d trials, %v; want those of two trials, without the warm-up", len(trials), err)
 	}
-	finished, err := Read(run.Dir, false)
+	finished, err := results.Open(run.Dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range results {
-		r := &results[i]
+	for i := range trials {
+		r := &trials[i]
 		if !slices.Contains(r.Checked, "counts of all matches") {
-			t.Errorf("%s: checked %v, not the counts", r.Trial, r.Checked)
+			t.Errorf("%s: checked %v, not the counts", r.Name, r.Checked)
 		}
 		figures, warning, err := finished.Figures(r)
 		if err != nil || warning != "" {
-			t.Fatalf("%s: %v, %s", r.Trial, err, warning)
+			t.Fatalf("%s: %v, %s", r.Name, err, warning)
 		}
-		checkSearchAndSort(t, r.Trial, figures)
+		checkSearchAndSort(t, r.Name, figures)
 		if d := figures.Decisions; r.Model == "fifo" && (d.Made < 8 || d.Honoured != d.Made) {
-			t.Errorf("%s: %d of %d decisions honoured; want all, of 8 tasks", r.Trial, d.Honoured, d.Made)
+			t.Errorf("%s: %d of %d decisions honoured; want all, of 8 tasks", r.Name, d.Honoured, d.Made)
 		}
 	}
 	onlyInputs(t, clients, "Grep")

@@ -10,6 +10,7 @@ import (
 
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/results"
 	"heddle/hibench"
 	"heddle/traces"
 	"heddle/traces/tracefile"
@@ -46,7 +47,7 @@ func TestHiBenchQueries(t *testing.T) {
 	withCheckout.HiBench = checkout
 	for _, r := range runQueries(t, &withCheckout, clients) {
 		if len(r.Reports) != 1 {
-			t.Fatalf("%s: reports %q, want one line", r.Trial, r.Reports)
+			t.Fatalf("%s: reports %q, want one line", r.Name, r.Reports)
 		}
 		report, err := hibench.ParseReportLine(r.Reports[0])
 		if err != nil {
@@ -54,7 +55,7 @@ func TestHiBenchQueries(t *testing.T) {
 		}
 		t.Logf("%s", report.Line)
 		if r.Workload == "aggregation" && report.InputBytes == r.InputBytes {
-			t.Errorf("%s: HiBench gives %d bytes of input, as heddle does; it is known to give the output's", r.Trial, report.InputBytes)
+			t.Errorf("%s: HiBench gives %d bytes of input, as heddle does; it is known to give the output's", r.Name, report.InputBytes)
 		}
 	}
 }
@@ -118,7 +119,7 @@ timeout: 5m
 // runQueries wants right results, a job for each stage of which no two run at a
 // time, every decision of every stage honoured, and traces that say what each
 // map read.
-func runQueries(t *testing.T, c *config.Cluster, clients *clients.Clients) []Result {
+func runQueries(t *testing.T, c *config.Cluster, clients *clients.Clients) []results.Trial {
 	t.Helper()
 	before := labelsOf(t, clients)
 	run, err := runText(t, c, queries)
@@ -126,16 +127,16 @@ func runQueries(t *testing.T, c *config.Cluster, clients *clients.Clients) []Res
 		t.Fatal(err)
 	}
 	awaitSame(t, clients, before)
-	results, err := Results(run)
-	if err != nil || len(results) != 2 {
-		t.Fatalf("%d results, %v; want 2", len(results), err)
+	trials, err := results.List(run)
+	if err != nil || len(trials) != 2 {
+		t.Fatalf("%d trials, %v; want 2", len(trials), err)
 	}
-	for _, r := range results {
+	for _, r := range trials {
 		want := map[string]int{"join": 2, "aggregation": 1}[r.Workload]
 		if !slices.Contains(r.Checked, "number of rows") || len(r.Jobs) != want {
-			t.Errorf("%s: checked %q, jobs %+v; want %d", r.Trial, r.Checked, r.Jobs, want)
+			t.Errorf("%s: checked %q, jobs %+v; want %d", r.Name, r.Checked, r.Jobs, want)
 		}
-		_, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(r.Trial), "trace.heddle"))
+		_, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(r.Name), "trace.heddle"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,12 +144,12 @@ func runQueries(t *testing.T, c *config.Cluster, clients *clients.Clients) []Res
 		checkDecisions(t, events, false)
 		checkStages(t, r, events)
 	}
-	return results
+	return trials
 }
 
 // checkStages wants the jobs of a query one after the other, each with honoured
 // decisions alone and with maps whose input is known.
-func checkStages(t *testing.T, r Result, events []traces.Event) {
+func checkStages(t *testing.T, r results.Trial, events []traces.Event) {
 	t.Helper()
 	jobs := map[int64]traces.JobID{} // by decision
 	honoured, other := map[traces.JobID]int{}, map[traces.JobID]int{}
@@ -157,14 +158,14 @@ func checkStages(t *testing.T, r Result, events []traces.Event) {
 		switch e := event.(type) {
 		case *traces.JobSubmitted:
 			if running != "" {
-				t.Errorf("%s: %s is submitted while %s runs", r.Trial, e.Job, running)
+				t.Errorf("%s: %s is submitted while %s runs", r.Name, e.Job, running)
 			}
 			running = e.Job
 		case *traces.JobFinished:
 			running = ""
 		case *traces.TaskScheduled:
 			if e.Task.Kind == traces.Map && (!strings.HasPrefix(e.Path, "/") || e.LengthBytes == 0 || len(e.Blocks) == 0) {
-				t.Errorf("%s: map %v: input %q, %d bytes, blocks %v", r.Trial, e.Task, e.Path, e.LengthBytes, e.Blocks)
+				t.Errorf("%s: map %v: input %q, %d bytes, blocks %v", r.Name, e.Task, e.Path, e.LengthBytes, e.Blocks)
 			}
 		case *traces.Decision:
 			jobs[e.ID] = e.Job
@@ -177,9 +178,9 @@ func checkStages(t *testing.T, r Result, events []traces.Event) {
 		}
 	}
 	for _, j := range r.Jobs {
-		t.Logf("%s: %s: %d decisions honoured, %d others, %d ms", r.Trial, j.Name, honoured[j.ID], other[j.ID], j.CompletionMs)
+		t.Logf("%s: %s: %d decisions honoured, %d others, %d ms", r.Name, j.Name, honoured[j.ID], other[j.ID], j.CompletionMs)
 		if honoured[j.ID] < 2 || other[j.ID] > 0 {
-			t.Errorf("%s: %s: %d decisions honoured and %d others, want all of at least 2", r.Trial, j.ID, honoured[j.ID], other[j.ID])
+			t.Errorf("%s: %s: %d decisions honoured and %d others, want all of at least 2", r.Name, j.ID, honoured[j.ID], other[j.ID])
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/lab/labtest"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/hibench"
 	"heddle/traces"
@@ -575,12 +576,12 @@ func TestHiBenchCheckout(t *testing.T) {
 			header, events := readTrace(t, run)
 			checkAgainstHadoop(t, clients, events)
 			checkComplete(t, header, events)
-			results, err := Results(run)
-			if err != nil || len(results) != 1 || len(results[0].Reports) != 1 || len(results[0].Jobs) != 1 {
-				t.Fatalf("results %+v, %v: want one job with one report line", results, err)
+			trials, err := results.List(run)
+			if err != nil || len(trials) != 1 || len(trials[0].Reports) != 1 || len(trials[0].Jobs) != 1 {
+				t.Fatalf("results %+v, %v: want one job with one report line", trials, err)
 			}
-			t.Log(results[0].Reports[0])
-			report, err := hibench.ParseReportLine(results[0].Reports[0])
+			t.Log(trials[0].Reports[0])
+			report, err := hibench.ParseReportLine(trials[0].Reports[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -590,10 +591,10 @@ func TestHiBenchCheckout(t *testing.T) {
 					splitBytes += e.LengthBytes
 				}
 			}
-			if report.InputBytes != splitBytes || report.InputBytes != results[0].InputBytes {
-				t.Errorf("input: %d bytes by the report, %d in the trace's splits, %d in HDFS", report.InputBytes, splitBytes, results[0].InputBytes)
+			if report.InputBytes != splitBytes || report.InputBytes != trials[0].InputBytes {
+				t.Errorf("input: %d bytes by the report, %d in the trace's splits, %d in HDFS", report.InputBytes, splitBytes, trials[0].InputBytes)
 			}
-			if took := results[0].Jobs[0].CompletionMs; report.Duration.Milliseconds() < took {
+			if took := trials[0].Jobs[0].CompletionMs; report.Duration.Milliseconds() < took {
 				t.Errorf("duration: %v by the report, which includes the job's %d ms", report.Duration, took)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/replay"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/sim/draw"
 	"heddle/harness/workload"
@@ -139,9 +140,9 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 	return inputBytes, nil
 }
 
-func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
+func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 	e := t.options.Experiment
-	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
+	result := results.Trial{Name: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
 	model := t.plan.Model
 	model.Splits = e.SplitsOf(t.plan)
 	sorter := tracefile.NewSorter(t.folder.Dir)
@@ -166,7 +167,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 		names[j.Job] = cmp.Or(j.Name, string(j.Job))
 	}
 	figures, err := t.keep(&result, header, names, func(out io.Writer, each func(traces.Event)) error {
-		return sorter.Encode(out, filepath.Join(t.folder.Dir, traceFile), header, each, "")
+		return sorter.Encode(out, filepath.Join(t.folder.Dir, results.TraceFile), header, each, "")
 	})
 	if err != nil {
 		return result, err

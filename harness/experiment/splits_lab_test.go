@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"heddle/collectors/hdfs/jobsplit"
+	"heddle/harness/results"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
@@ -40,22 +41,22 @@ func TestResplit(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitSame(t, clients, before)
-	results, err := Results(run)
-	if err != nil || len(results) != 2 {
-		t.Fatalf("%d results, %v", len(results), err)
+	trials, err := results.List(run)
+	if err != nil || len(trials) != 2 {
+		t.Fatalf("%d trials, %v", len(trials), err)
 	}
-	for _, r := range results {
+	for _, r := range trials {
 		if !slices.Contains(r.Checked, "counts of all words") || len(r.Warnings) > 0 {
-			t.Errorf("%s: checked %q, warnings %q", r.Trial, r.Checked, r.Warnings)
+			t.Errorf("%s: checked %q, warnings %q", r.Name, r.Checked, r.Warnings)
 		}
-		h, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(r.Trial), "trace.heddle"))
+		h, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(r.Name), "trace.heddle"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkAgainstHadoop(t, clients, events)
 		one := 0 // host
 		for _, j := range r.Jobs {
-			folder := filepath.Join(run.TrialDir(r.Trial), "jobs", string(j.ID))
+			folder := filepath.Join(run.TrialDir(r.Name), "jobs", string(j.ID))
 			submitted, read := metas(t, folder, "job.splitmetainfo.submitted"), metas(t, folder, "job.splitmetainfo")
 			one += checkResplit(t, j.ID, submitted, read, events)
 		}

@@ -1,30 +1,23 @@
 package experiment
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"heddle/harness/config"
 	"heddle/harness/replay"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
-
-// measuresFile is the name of the table of results, for a run with many short
-// trials. The table takes the place of the trials' folders. Each line is the
-// Result of one trial with its figures.
-const measuresFile = "measures.jsonl"
 
 // Replays writes the results of replays to a run folder, so that they can be
 // compared like trials. Each trace counts as a workload, and each seed as a
@@ -65,12 +58,12 @@ func (k *Replays) Close() {
 // writes their traces too.
 func (k *Replays) Keep(list []replay.Outcome) (*runs.Run, error) {
 	m := runs.Manifest{Command: k.Command, World: runs.WorldSimulated, Clusters: map[string]map[string]string{}}
-	results := resultsOf(list)
-	for i, r := range results {
+	trials := trialsOf(list)
+	for i, r := range trials {
 		m.Seed = cmp.Or(m.Seed, list[i].Seed)
 		m.Clusters[r.Workload] = list[i].Cluster()
 		if k.Traces {
-			m.Trials = append(m.Trials, runs.TrialRecord{Name: r.Trial})
+			m.Trials = append(m.Trials, runs.TrialRecord{Name: r.Name})
 		}
 	}
 	if k.Name == "" {
@@ -85,23 +78,23 @@ func (k *Replays) Keep(list []replay.Outcome) (*runs.Run, error) {
 	}
 	defer run.Close()
 	if k.Traces {
-		for i := range results {
-			if err = k.keepTrial(run, &results[i], &list[i], k.events[i]); err != nil {
+		for i := range trials {
+			if err = k.keepTrial(run, &trials[i], &list[i], k.events[i]); err != nil {
 				break
 			}
 		}
 		if err == nil {
-			err = writeSummary(run)
+			err = results.WriteSummary(run)
 		}
 	} else {
-		err = writeTable(run, results)
+		err = results.WriteTable(run, trials)
 	}
 	return run, errors.Join(err, run.End(err))
 }
 
 // keepTrial writes the result and the trace of one replay.
-func (k *Replays) keepTrial(run *runs.Run, r *Result, o *replay.Outcome, events *tracefile.Sorter) error {
-	active, err := run.Begin(r.Trial)
+func (k *Replays) keepTrial(run *runs.Run, r *results.Trial, o *replay.Outcome, events *tracefile.Sorter) error {
+	active, err := run.Begin(r.Name)
 	if err != nil {
 		return err
 	}
@@ -112,10 +105,10 @@ func (k *Replays) keepTrial(run *runs.Run, r *Result, o *replay.Outcome, events 
 	}
 	t := &trial{folder: active}
 	_, err = t.keep(r, o.Header, names, func(out io.Writer, each func(traces.Event)) error {
-		return events.Encode(out, filepath.Join(active.Dir, traceFile), o.Header, each, "")
+		return events.Encode(out, filepath.Join(active.Dir, results.TraceFile), o.Header, each, "")
 	})
 	if err == nil {
-		err = writeResult(active, r)
+		err = results.Write(active, r)
 	}
 	if err != nil {
 		return errors.Join(err, active.Failed(err))
@@ -123,25 +116,14 @@ func (k *Replays) keepTrial(run *runs.Run, r *Result, o *replay.Outcome, events 
 	return active.Done()
 }
 
-func writeTable(run *runs.Run, results []Result) error {
-	var b bytes.Buffer
-	out := json.NewEncoder(&b)
-	for i := range results {
-		if err := out.Encode(&results[i]); err != nil {
-			return fmt.Errorf("write table: %w", err)
-		}
-	}
-	return run.WriteFile(measuresFile, b.Bytes())
-}
-
-// resultsOf converts the results of replays to the form in which results of
+// trialsOf converts the results of replays to the form in which results of
 // trials are stored.
-func resultsOf(list []replay.Outcome) []Result {
+func trialsOf(list []replay.Outcome) []results.Trial {
 	type series struct{ workload, model string }
 	workloads := map[string]string{} // for each trace's path, the name of its workload
 	taken := map[string]bool{}
 	repeats := map[series]int{}
-	var results []Result
+	var trials []results.Trial
 	for i := range list {
 		o := &list[i]
 		name, ok := workloads[o.Trace]
@@ -154,12 +136,12 @@ func resultsOf(list []replay.Outcome) []Result {
 		}
 		of := series{name, o.Model}
 		repeats[of]++
-		results = append(results, Result{
-			Trial: config.TrialName(repeats[of], name, o.Model), Workload: name, Model: o.Model, Repeat: repeats[of], Seed: o.Seed,
+		trials = append(trials, results.Trial{
+			Name: config.TrialName(repeats[of], name, o.Model), Workload: name, Model: o.Model, Repeat: repeats[of], Seed: o.Seed,
 			InputBytes: o.Bytes.Input, MakespanMs: int64(o.MakespanMs), Figures: o.Summary(), Warnings: o.Warnings,
 		})
 	}
-	return results
+	return trials
 }
 
 // workloadOf returns a name for the workload of a trace. It is the name of the
@@ -167,68 +149,14 @@ func resultsOf(list []replay.Outcome) []Result {
 // trace.heddle.
 func workloadOf(path string) string {
 	name := filepath.Base(path)
-	if dir := filepath.Base(filepath.Dir(path)); name == traceFile && dir != "." {
+	if dir := filepath.Base(filepath.Dir(path)); name == results.TraceFile && dir != "." {
 		name = dir
 	}
-	name = strings.TrimSuffix(name, filepath.Ext(traceFile))
+	name = strings.TrimSuffix(name, filepath.Ext(results.TraceFile))
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
 			return r
 		}
 		return '-'
 	}, name)
-}
-
-// Traces returns the paths of the traces of the run's finished trials.
-func Traces(run *runs.Run) (paths []string) {
-	for _, t := range run.Manifest().Trials {
-		if t.State == runs.TrialDone {
-			paths = append(paths, filepath.Join(run.TrialDir(t.Name), traceFile))
-		}
-	}
-	return paths
-}
-
-// RunOf returns the folder of the run that has the trace at path, or "" if it is
-// the trace of no run.
-func RunOf(path string) string {
-	dir := filepath.Dir(filepath.Dir(filepath.Dir(path)))
-	if run, err := runs.Open(dir); err == nil && slices.Contains(Traces(run), filepath.Clean(path)) {
-		return dir
-	}
-	return ""
-}
-
-func hasTable(run *runs.Run) bool {
-	return slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == measuresFile })
-}
-
-func readTable(run *runs.Run) ([]Result, error) {
-	data, err := run.ReadFile(measuresFile)
-	if err != nil {
-		return nil, err
-	}
-	var results []Result
-	seen := map[string]bool{}
-	for i, line := range bytes.Split(bytes.TrimSpace(data), []byte("\n")) {
-		bad := func(err error) ([]Result, error) {
-			return nil, fmt.Errorf("read results: %w: %s: line %d: %w", runs.ErrDamaged, filepath.Join(run.Dir, measuresFile), i+1, err)
-		}
-		var r Result
-		if err := json.Unmarshal(line, &r); err != nil {
-			return bad(err)
-		}
-		if err := r.check(r.Trial); err != nil {
-			return bad(err)
-		}
-		if seen[r.Trial] {
-			return bad(fmt.Errorf("trial %s occurs twice", r.Trial))
-		}
-		if r.Figures == nil {
-			return bad(errors.New("no figures"))
-		}
-		seen[r.Trial] = true
-		results = append(results, r)
-	}
-	return results, nil
 }

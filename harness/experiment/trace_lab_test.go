@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/harness/lab/labtest"
+	"heddle/harness/results"
 	"heddle/harness/workload"
 )
 
@@ -39,14 +40,14 @@ func TestTraceOnCluster(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", world, err, out)
 		}
 		t.Logf("%s:\n%s", world, out)
-		run, err := Read(filepath.Join(dir, world), false)
+		run, err := results.Open(filepath.Join(dir, world), false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(run.Results) != 1 || run.Results[0].Achieved == nil {
-			t.Fatalf("%s: results %+v have no comparison with what was asked", world, run.Results)
+		if len(run.Trials) != 1 || run.Trials[0].Achieved == nil {
+			t.Fatalf("%s: results %+v have no comparison with what was asked", world, run.Trials)
 		}
-		achieved[world] = run.Results[0].Achieved
+		achieved[world] = run.Trials[0].Achieved
 	}
 	type amounts [5]int64
 	asked := func(a *workload.Achieved) amounts {

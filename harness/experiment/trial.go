@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +20,7 @@ import (
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/steer/drive"
 	"heddle/harness/watch"
@@ -129,77 +129,6 @@ type trialRun struct {
 	failures    []error                   // for each submission, why its job failed; nil if it did not
 }
 
-// Result is the result of a trial. It is stored in the file result.json beside
-// the trial's trace.
-type Result struct {
-	Trial    string `json:"trial"`
-	Workload string `json:"workload"`
-	Model    string `json:"model"`
-	Repeat   int    `json:"repeat"`
-	// Seed is the seed of the trial's random numbers, if it differs from the
-	// run's seed.
-	Seed uint64 `json:"seed,omitempty"`
-	// InputBytes is the total length of the trial's input files.
-	InputBytes int64       `json:"inputBytes"`
-	Jobs       []JobResult `json:"jobs,omitempty"`
-	// MakespanMs is the time from the first submission of a job to the end of
-	// the last job.
-	MakespanMs int64 `json:"makespanMs"`
-	// OthersCores is how many cores other programs used on average while the jobs
-	// ran, if the cluster runs on this machine. It is nil if it has machines of its
-	// own, or if it was not measured.
-	OthersCores *float64 `json:"othersCores,omitempty"`
-	// Figures are what was computed from the trial's trace, such as locality.
-	// They are set only if the trace is not kept.
-	Figures *measure.Figures `json:"figures,omitempty"`
-	// Cache says how much of the input was in the HDFS cache. It is nil if
-	// nothing was to be cached.
-	Cache *CacheResult `json:"cache,omitempty"`
-	// Plan says how many maps ran on the node that the scheduler model planned
-	// for them. It is nil unless the model chose the hosts of the splits.
-	Plan *measure.Plan `json:"plan,omitempty"`
-	// Notes are the scheduler model's own figures, such as learned delays. They
-	// are nil if the model has none.
-	Notes map[string]float64 `json:"notes,omitempty"`
-	// Achieved compares what the jobs did with what they were asked to do. It is
-	// nil for workloads that ask for nothing in particular.
-	Achieved *workload.Achieved `json:"achieved,omitempty"`
-	// Checked names, in words, what was compared to check the jobs' outputs.
-	Checked []string `json:"checked,omitempty"`
-	// Reports are HiBench's own report lines, if HiBench's scripts ran the
-	// jobs.
-	Reports  []string `json:"hibenchReports,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
-	// FailedJobs names the jobs that failed, in the order of their submission.
-	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
-}
-
-// Completion returns the completion times of the trial's jobs.
-func (r *Result) Completion() measure.Completion {
-	if r.Figures != nil {
-		return r.Figures.Completion()
-	}
-	var c measure.Completion
-	for _, j := range r.Jobs {
-		c.Add(j.Outcome == traces.Succeeded.String(), float64(j.CompletionMs))
-	}
-	return c
-}
-
-// JobResult is the result of one job of a trial.
-type JobResult struct {
-	ID      traces.JobID `json:"id"`
-	Name    string       `json:"name"`
-	Outcome string       `json:"outcome"`
-	// CompletionMs is the time from the job's submission to its end, by the
-	// clocks of Hadoop's daemons.
-	CompletionMs int64 `json:"completionMs"`
-	// YarnMs is the time from the job's submission to its end as the
-	// ResourceManager says. It counts the end of the ApplicationMaster too. It is
-	// 0 in virtual time.
-	YarnMs int64 `json:"yarnMs,omitempty"`
-}
-
 func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 	defer func() { // also after an error, remember what is in the HDFS cache, so that the method close removes it
 		if err != nil {
@@ -239,7 +168,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 	return data.Bytes, t.cacheInput(ctx, data)
 }
 
-func (t *trialRun) run(ctx context.Context) (Result, error) {
+func (t *trialRun) run(ctx context.Context) (results.Trial, error) {
 	result, err := t.measure(ctx)
 	if err != nil || !t.keepCache {
 		err = errors.Join(err, t.cache.remove(ctx, err == nil))
@@ -315,9 +244,9 @@ func (t *trialRun) dropLinks() error {
 
 // measure runs the trial's jobs, records what happens on the cluster meanwhile,
 // and writes the trace.
-func (t *trialRun) measure(ctx context.Context) (Result, error) {
+func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	e := t.options.Experiment
-	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
+	result := results.Trial{Name: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
 	folder, err := t.folder.Folder(".")
 	if err != nil {
 		return result, err
@@ -461,7 +390,7 @@ func (t *trialRun) runJobs(ctx context.Context, steering *steering) (reports []s
 
 // keep writes the captured trace and sets those fields of the result that are
 // computed from the trace.
-func (t *trialRun) keep(result *Result, captured *capture.Result) error {
+func (t *trialRun) keep(result *results.Trial, captured *capture.Result) error {
 	if t.cache != nil {
 		cached := t.cache.result
 		result.Cache = &cached
@@ -549,15 +478,6 @@ func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 		Workers: workers, Sums: t.sums,
 	}
 	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(ctx, place)
-}
-
-// writeResult writes a trial's result to the trial's folder.
-func writeResult(folder *runs.Active, r *Result) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write result: %w", err)
-	}
-	return folder.WriteFile(resultFile, append(data, '\n'))
 }
 
 // workers returns the host names of the DataNodes, for HiBench's reports. It

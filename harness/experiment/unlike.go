@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"heddle/harness/config"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 )
 
@@ -18,7 +19,7 @@ import (
 // calibration: neither models nor what they may do. The result is empty if
 // nothing differs, or the run kept no experiment.
 func Unlike(e *config.Experiment, run *runs.Run, costs bool) (warning string) {
-	was, err := experimentOf(run)
+	was, err := results.Experiment(run)
 	switch {
 	case err != nil:
 		return fmt.Sprintf("it cannot be told whether %s is of a like experiment: %v", run.Dir, err)

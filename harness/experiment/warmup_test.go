@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/harness/config"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 )
 
@@ -41,8 +42,8 @@ func (t *listedTrial) prepare(ctx context.Context) (int64, error) {
 	return 0, ctx.Err()
 }
 
-func (t *listedTrial) run(context.Context) (Result, error) {
-	return Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat, MakespanMs: t.world.makespanMs[t.plan.Name]}, nil
+func (t *listedTrial) run(context.Context) (results.Trial, error) {
+	return results.Trial{Name: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat, MakespanMs: t.world.makespanMs[t.plan.Name]}, nil
 }
 func (t *listedTrial) check(context.Context) ([]string, error) { return nil, nil }
 func (t *listedTrial) clean() error                            { return nil }
@@ -74,13 +75,13 @@ func TestWarmupsAreNoResults(t *testing.T) {
 	if diff := cmp.Diff(want, again.trials); diff != "" {
 		t.Errorf("trials of the resumed run, which the cluster meets cold (-want +got):\n%s", diff)
 	}
-	results, err := Results(run)
+	trials, err := results.List(run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var counted []string
-	for _, r := range results {
-		counted = append(counted, r.Trial)
+	for _, r := range trials {
+		counted = append(counted, r.Name)
 	}
 	if diff := cmp.Diff([]string{"r01-sort-yarn", "r02-sort-yarn", "r03-sort-yarn"}, counted); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)

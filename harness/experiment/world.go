@@ -10,6 +10,7 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces"
 )
@@ -42,7 +43,7 @@ type stage interface {
 	// into the HDFS cache, and returns the input's length in bytes.
 	prepare(ctx context.Context) (inputBytes int64, err error)
 	// run runs the workload's jobs to their end and writes the trial's trace.
-	run(ctx context.Context) (Result, error)
+	run(ctx context.Context) (results.Trial, error)
 	// check compares the outputs of the jobs with their input, and returns in
 	// words what it compared.
 	check(ctx context.Context) ([]string, error)
@@ -84,12 +85,12 @@ func (t *trial) run(ctx context.Context, w world) error {
 	if err = errors.Join(cause(ctx, err), s.clean()); err != nil {
 		return err
 	}
-	return writeResult(t.folder, &result)
+	return results.Write(t.folder, &result)
 }
 
 // keep writes the trial's trace and computes the result's figures from the
 // trace's events. The argument names has the name of each job.
-func (t *trial) keep(result *Result, h traces.Header, names map[traces.JobID]string, encode func(io.Writer, func(traces.Event)) error) (*measure.Figures, error) {
+func (t *trial) keep(result *results.Trial, h traces.Header, names map[traces.JobID]string, encode func(io.Writer, func(traces.Event)) error) (*measure.Figures, error) {
 	collector := measure.New(h)
 	if err := writeTrace(t.folder, encode, collector.Add); err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (t *trial) keep(result *Result, h traces.Header, names map[traces.JobID]str
 	result.Plan, result.MakespanMs = f.Plan, int64(math.Round(f.MakespanMs))
 	for _, j := range f.JobList {
 		if j.CompletionMs >= 0 {
-			result.Jobs = append(result.Jobs, JobResult{ID: j.ID, Name: names[j.ID], Outcome: j.Outcome.String(), CompletionMs: int64(math.Round(j.CompletionMs))})
+			result.Jobs = append(result.Jobs, results.Job{ID: j.ID, Name: names[j.ID], Outcome: j.Outcome.String(), CompletionMs: int64(math.Round(j.CompletionMs))})
 		}
 	}
 	return f, nil
@@ -133,7 +134,7 @@ func carryOut(ctx context.Context, o *Options, w world) (*runs.Run, error) {
 		err = runTrials(ctx, o, w, run)
 	}
 	err = errors.Join(err, w.close(ctx))
-	if werr := writeSummary(run); err == nil {
+	if werr := results.WriteSummary(run); err == nil {
 		err = werr
 	}
 	if eerr := run.End(err); err == nil {

@@ -22,9 +22,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"heddle/harness/compare"
-	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/sim"
 	"heddle/harness/stats"
@@ -150,7 +150,7 @@ type measured struct {
 // Of compares the measured run in the run folder dir with simulated replays of
 // its trials.
 func Of(dir string, o Options) (*Report, error) {
-	run, err := experiment.Read(dir, o.Unverified)
+	run, err := results.Open(dir, o.Unverified)
 	if err != nil {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
@@ -163,7 +163,7 @@ func Of(dir string, o Options) (*Report, error) {
 
 // OfRun does the same as Of for a run that the caller has already read. Its
 // report does not contain the warnings of reading the run.
-func OfRun(run *experiment.Finished, o Options) (*Report, error) {
+func OfRun(run *results.Run, o Options) (*Report, error) {
 	dir := run.Dir
 	if o.Seeds == 0 {
 		o.Seeds = 5
@@ -218,9 +218,9 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 
 // load reads the finished trials of a run with their traces and computes their
 // figures.
-func (r *Report) load(run *experiment.Finished) ([]measured, error) {
+func (r *Report) load(run *results.Run) ([]measured, error) {
 	var list []measured
-	for _, x := range run.Results {
+	for _, x := range run.Trials {
 		if x.Figures != nil {
 			return nil, fmt.Errorf("%w: %s keeps figures only; replay again with --traces, which keeps the replays' traces", ErrNothing, run.Dir)
 		}
@@ -232,13 +232,13 @@ func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Name = x.Trial
+		t.Name = x.Name
 		r.Warnings = append(r.Warnings, t.Warnings...)
 		if bad := slices.IndexFunc(t.Jobs, func(j *replay.Job) bool { return j.Outcome != traces.Succeeded }); bad >= 0 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s %v, the trial is left out", x.Trial, t.Jobs[bad].Job, t.Jobs[bad].Outcome))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s %v, the trial is left out", x.Name, t.Jobs[bad].Job, t.Jobs[bad].Outcome))
 			continue
 		}
-		list = append(list, measured{x.Trial, x.Workload, x.Model, x.Repeat, t, figures})
+		list = append(list, measured{x.Name, x.Workload, x.Model, x.Repeat, t, figures})
 	}
 	return list, nil
 }

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"heddle/harness/config"
-	"heddle/harness/experiment"
 	"heddle/harness/fidelity"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
 	"heddle/traces"
@@ -168,7 +168,7 @@ const liveMore = 7
 
 // measured contains the figures of one finished trial on a cluster.
 type measured struct {
-	experiment.Result
+	results.Trial
 	seconds                 float64 // mean of the jobs from submission to end, by their history
 	turnaround              float64 // the same by the ResourceManager; NaN if that is not known
 	master                  float64 // mean in s until the ApplicationMaster is up; NaN if that is not known
@@ -189,28 +189,27 @@ func (m *measured) time() float64 {
 // changed since the run recorded its hash is an error. If unverified is true, it
 // is a warning instead.
 func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
-	run, err := experiment.Read(dir, unverified)
+	run, err := results.Open(dir, unverified)
 	if err != nil {
 		return nil, fmt.Errorf("read live run: %w", err)
 	}
-	results := run.Results
-	if len(results) == 0 {
+	if len(run.Trials) == 0 {
 		return nil, fmt.Errorf("read live run %s: it has no finished trial yet; heddle run --resume %s continues it", dir, dir)
 	}
 	t := &LiveTable{Run: filepath.Base(run.Dir), Warnings: append([]string{}, run.Warnings()...)}
 	trials := slices.DeleteFunc(slices.Clone(run.Manifest().Trials), func(t runs.TrialRecord) bool { return t.Warmup })
-	if left := len(trials) - len(results); left > 0 {
+	if left := len(trials) - len(run.Trials); left > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d trials are not finished and left out", left, len(trials)))
 	}
 	t.Splits = map[string]map[string]int{}
-	for _, r := range results {
-		m := measured{Result: r}
+	for _, r := range run.Trials {
+		m := measured{Trial: r}
 		if err := m.read(run); err != nil {
 			return nil, fmt.Errorf("read live run: %w", err)
 		}
 		t.trials = append(t.trials, m)
 		if text := r.Completion().OthersText(); text != "" {
-			t.Warnings = append(t.Warnings, r.Trial+": "+text)
+			t.Warnings = append(t.Warnings, r.Name+": "+text)
 		}
 		if t.Splits[r.Workload] == nil {
 			if t.Splits[r.Workload], err = splitsByNode(run.TracePath(&r)); err != nil {
@@ -317,8 +316,8 @@ func place(list []string, label string) int {
 
 // The method read reads a trial's trace and computes the trial's figures from
 // it.
-func (m *measured) read(run *experiment.Finished) error {
-	s, warning, err := run.Figures(&m.Result)
+func (m *measured) read(run *results.Run) error {
+	s, warning, err := run.Figures(&m.Trial)
 	if err == nil && warning != "" { // if the end of the trace is missing, its figures must not be compared with a paper
 		err = fmt.Errorf("%w: %s", runs.ErrDamaged, warning)
 	}
@@ -387,11 +386,11 @@ func (t *LiveTable) fill(predicted *fidelity.Report, order []string) {
 				LocalPct:     rate(func(m *measured) stats.Share { return m.local }),
 				AdherencePct: rate(func(m *measured) stats.Share { return m.adherence }),
 			}
-			for name := range list[0].Result.Notes {
+			for name := range list[0].Trial.Notes {
 				if row.Notes == nil {
 					row.Notes = map[string]Cell{}
 				}
-				row.Notes[name] = mean(func(m *measured) float64 { return m.Result.Notes[name] })
+				row.Notes[name] = mean(func(m *measured) float64 { return m.Trial.Notes[name] })
 			}
 			if model != models[0] {
 				row.SavesPct = CellOf(t.Saved(workload, models[0], model))

@@ -25,8 +25,8 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/doc"
-	"heddle/harness/experiment"
 	"heddle/harness/measure"
+	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
@@ -531,7 +531,7 @@ func TestLive(t *testing.T) {
 // known, in the repeats that have both models.
 func TestTurnaround(t *testing.T) {
 	trial := func(model string, repeat int, seconds, turnaround float64, local int64) measured {
-		m := measured{Result: experiment.Result{Workload: "w", Model: model, Repeat: repeat}, seconds: seconds, turnaround: turnaround, master: 3, decisionMs: math.NaN()}
+		m := measured{Trial: results.Trial{Workload: "w", Model: model, Repeat: repeat}, seconds: seconds, turnaround: turnaround, master: 3, decisionMs: math.NaN()}
 		m.local = stats.Share{Part: local, Of: 10}
 		return m
 	}

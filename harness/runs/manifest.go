@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,9 @@ type Manifest struct {
 
 // WorldSimulated is the value of Manifest.World for trials in virtual time.
 const WorldSimulated = "simulated"
+
+// Place is the World in words: "cluster" or WorldSimulated.
+func (m *Manifest) Place() string { return cmp.Or(m.World, "cluster") }
 
 // State says whether a run is under way, and how it ended.
 type State string

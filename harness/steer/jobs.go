@@ -58,7 +58,7 @@ type demand struct {
 	pending [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last reported
 	coming  [2]int32 // number of decisions for which YARN has granted no container yet
 	reruns  int32    // number of waiting maps whose earlier attempt failed
-	excess  bool     // whether the ApplicationMaster last asked for more containers than its job had waiting tasks, as far as steering knew
+	excess  bool     // whether the ApplicationMaster last asked for more or fewer containers than its job had waiting tasks, as far as steering knew
 	// tookBack is the time since which the ApplicationMaster asks for no container of the
 	// kind though decisions wait for one; zero: it asks, or none waits.
 	tookBack  [2]time.Time

@@ -75,8 +75,10 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest, sent time.Time) {
 		more = more || j.wants(state.Kind(k)) && !had[k]
 	}
 	// If the ApplicationMaster asks for more containers than its job has waiting tasks,
-	// as far as steering knows, a task attempt has failed or was killed.
-	excess := failed > j.reruns
+	// as far as steering knows, a task attempt has failed or was killed. If it asks for
+	// fewer maps, one that counts as waiting has ended: a model that chose it again and
+	// again would starve other jobs. A container whose task is not known yet explains that too.
+	excess := failed > j.reruns || len(j.unbound) == 0 && j.coming[state.Map] == 0 && pending[state.Map] < j.core.view.Waiting(j.id, state.Map)
 	for k := range pending {
 		excess = excess || pending[k] > j.core.view.Waiting(j.id, state.Kind(k))+j.coming[k]
 	}

@@ -2,12 +2,15 @@ package drive
 
 import (
 	"context"
+	"io"
 	"log"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,6 +170,37 @@ func TestResourceManagerMisbehavesForGood(t *testing.T) {
 					t.Errorf("restore: %v, %v", err, r.Err())
 				}
 				m.restored()
+			})
+		})
+	}
+}
+
+// TestSaidLost has the ResourceManager say for a moment that all workers are lost,
+// while maps run that then end well. Those count as waiting again until the
+// ApplicationMaster says otherwise, which must not keep the jobs from ending.
+func TestSaidLost(t *testing.T) {
+	for at := 2 * time.Second; at < 5*time.Second; at += 300 * time.Millisecond {
+		t.Run(at.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := steerMoody(t)
+				var lost atomic.Bool
+				well := m.rm.Well
+				m.rm.Well = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if !lost.Load() || r.URL.Path != "/ws/v1/cluster/nodes" {
+						well.ServeHTTP(w, r)
+						return
+					}
+					answer := httptest.NewRecorder()
+					well.ServeHTTP(answer, r)
+					io.WriteString(w, strings.ReplaceAll(answer.Body.String(), "RUNNING", "LOST")) //nolint:errcheck // the client may have left
+				})
+				a, b := m.submit("a", 20, 2), m.submit("b", 12, 1)
+				m.wait(at)
+				lost.Store(true)
+				m.wait(700 * time.Millisecond)
+				lost.Store(false)
+				m.await(time.Minute, a, b)
+				m.stop()
 			})
 		})
 	}

@@ -1,63 +1,61 @@
-package experiment
+package results
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
-	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
 
-const (
-	resultFile = "result.json"
-	traceFile  = "trace.heddle"
-)
+// TraceFile is the name of a trial's trace in the folder of the trial.
+const TraceFile = "trace.heddle"
 
-// Finished is a run whose complete trials can be read. Its results and traces
+const resultFile = "result.json"
+
+// Run is a run whose complete trials can be read. Its results and traces
 // have been compared with their recorded hashes.
-type Finished struct {
+type Run struct {
 	*runs.Run
-	// Results are the results of the complete trials, in the planned order of
-	// trials.
-	Results []Result
+	// Trials are the results of the complete trials, in the planned order.
+	Trials []Trial
 
 	models map[string]string // for each label of a scheduler model in the experiment, the model's name in the traces
 }
 
-// Read reads the results of the run in the folder dir. A result or trace that
+// Open reads the results of the run in the folder dir. A result or trace that
 // differs from its recorded hash is an error. If unverified is true, it is a
 // warning instead.
-func Read(dir string, unverified bool) (*Finished, error) {
+func Open(dir string, unverified bool) (*Run, error) {
 	run, err := runs.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	run.Unverified = unverified
-	if err := run.Verify(resultFile, traceFile); err != nil {
+	if err := run.Verify(resultFile, TraceFile); err != nil {
 		return nil, err
 	}
-	results, err := Results(run)
+	results, err := List(run)
 	if err != nil {
 		return nil, err
 	}
-	return &Finished{Run: run, Results: results, models: map[string]string{}}, nil
+	return &Run{Run: run, Trials: results, models: map[string]string{}}, nil
 }
 
 // TracePath returns the path of the trial's trace file.
-func (f *Finished) TracePath(r *Result) string { return filepath.Join(f.TrialDir(r.Trial), traceFile) }
+func (f *Run) TracePath(r *Trial) string { return filepath.Join(f.TrialDir(r.Name), TraceFile) }
 
 // Figures returns the figures of a trial, such as completion times and
 // locality. If the trial's result does not contain them, they are computed from
 // the trial's trace. If the trace is damaged, they cover the part before the
 // damage, and there is a warning.
-func (f *Finished) Figures(r *Result) (m *measure.Figures, warning string, err error) {
+func (f *Run) Figures(r *Trial) (m *measure.Figures, warning string, err error) {
 	if r.Figures != nil {
 		return r.Figures, "", nil
 	}
@@ -78,7 +76,7 @@ func (f *Finished) Figures(r *Result) (m *measure.Figures, warning string, err e
 
 // checkTrace returns an error if the header or the jobs of a trace show that it
 // belongs to another trial.
-func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) error {
+func (f *Run) checkTrace(r *Trial, h traces.Header, m *measure.Figures) error {
 	foreign := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s belongs to another trial: %s", runs.ErrDamaged, f.TracePath(r), fmt.Sprintf(format, args...))
 	}
@@ -101,30 +99,30 @@ func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) er
 	return nil
 }
 
-// ErrNoResults says that a run has traces and no results of trials, since it is
+// ErrNone says that a run has traces and no results of trials, since it is
 // no run of an experiment.
-var ErrNoResults = errors.New("no results of trials")
+var ErrNone = errors.New("no results of trials")
 
 // Results returns the results of a run's complete trials, without warm-ups, in
 // the order in which the trials were planned. If the run keeps its results in
 // one table, they come from the table. Results compares the files that it reads
 // with their recorded hashes.
-func Results(run *runs.Run) ([]Result, error) {
+func List(run *runs.Run) ([]Trial, error) {
 	if hasTable(run) {
 		return readTable(run)
 	}
 	if err := run.Verify(resultFile); err != nil {
 		return nil, err
 	}
-	var results []Result
+	var results []Trial
 	for _, t := range run.Manifest().Trials {
 		if t.State != runs.TrialDone || t.Warmup {
 			continue
 		}
-		var r Result
+		var r Trial
 		if err := run.ReadTrialJSON(t.Name, resultFile, &r); errors.Is(err, fs.ErrNotExist) {
-			trace := filepath.Join(run.TrialDir(t.Name), traceFile)
-			return nil, fmt.Errorf("%w: %s is a capture: it has no models and repeats; 'heddle trace info %s' prints its figures, and 'heddle replay %s' simulates its jobs", ErrNoResults, run.Dir, trace, trace)
+			trace := filepath.Join(run.TrialDir(t.Name), TraceFile)
+			return nil, fmt.Errorf("%w: %s is a capture: it has no models and repeats; 'heddle trace info %s' prints its figures, and 'heddle replay %s' simulates its jobs", ErrNone, run.Dir, trace, trace)
 		} else if err != nil {
 			return nil, fmt.Errorf("read result: %w", err)
 		}
@@ -136,43 +134,22 @@ func Results(run *runs.Run) ([]Result, error) {
 	return results, nil
 }
 
-// check returns an error if a result cannot be right, for example if it names
-// another trial than the one in whose folder it was.
-func (r *Result) check(name string) error {
-	if r.Trial != name {
-		return fmt.Errorf("trial: %q, but the folder is that of trial %s", r.Trial, name)
-	}
-	if is := config.TrialName(r.Repeat, r.Workload, r.Model); is != name {
-		return fmt.Errorf("repeat %d, workload %q and model %q belong to trial %q", r.Repeat, r.Workload, r.Model, is)
-	}
-	if r.MakespanMs < 0 {
-		return fmt.Errorf("makespanMs: %d: want 0 or more", r.MakespanMs)
-	}
-	if r.InputBytes < 0 {
-		return fmt.Errorf("inputBytes: %d: want 0 or more", r.InputBytes)
-	}
-	seen := map[traces.JobID]bool{}
-	for i, j := range r.Jobs {
-		if j.CompletionMs < 0 {
-			return fmt.Errorf("jobs[%d].completionMs: %d: want 0 or more", i, j.CompletionMs)
+// Traces returns the paths of the traces of the run's finished trials.
+func Traces(run *runs.Run) (paths []string) {
+	for _, t := range run.Manifest().Trials {
+		if t.State == runs.TrialDone {
+			paths = append(paths, filepath.Join(run.TrialDir(t.Name), TraceFile))
 		}
-		if seen[j.ID] {
-			return fmt.Errorf("jobs[%d].id: %s occurs twice", i, j.ID)
-		}
-		seen[j.ID] = true
 	}
-	return nil
+	return paths
 }
 
-// writeSummary writes the results of all trials to the file summary.json.
-func writeSummary(run *runs.Run) error {
-	results, err := Results(run)
-	if err != nil {
-		return err
+// RunOf returns the folder of the run that has the trace at path, or "" if it is
+// the trace of no run.
+func RunOf(path string) string {
+	dir := filepath.Dir(filepath.Dir(filepath.Dir(path)))
+	if run, err := runs.Open(dir); err == nil && slices.Contains(Traces(run), filepath.Clean(path)) {
+		return dir
 	}
-	data, err := json.MarshalIndent(results, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write summary: %w", err)
-	}
-	return run.WriteFile("summary.json", append(data, '\n'))
+	return ""
 }

@@ -1,4 +1,4 @@
-package experiment
+package results
 
 import (
 	"errors"
@@ -33,16 +33,13 @@ type About struct {
 func Describe(run *runs.Run) (About, error) {
 	m := run.Manifest()
 	a := About{
-		Folder: run.Dir, World: m.World, State: m.State, Error: m.Error, Trials: len(m.Trials),
+		Folder: run.Dir, World: m.Place(), State: m.State, Error: m.Error, Trials: len(m.Trials),
 		Models: []string{}, Workloads: []string{}, Started: m.Started, Bytes: run.Bytes(),
 	}
 	if dir, err := filepath.Abs(run.Dir); err == nil {
 		a.Folder = dir
 	}
 	a.Name = filepath.Base(a.Folder)
-	if a.World == "" {
-		a.World = "cluster"
-	}
 	for _, t := range m.Trials {
 		if t.State == runs.TrialDone {
 			a.Done++
@@ -56,16 +53,16 @@ func Describe(run *runs.Run) (About, error) {
 		}
 		return a, err
 	}
-	e, err := experimentOf(run)
+	e, err := Experiment(run)
 	if err != nil {
 		return a, err
 	}
 	if e == nil { // replays that keep their traces have results and no experiment
-		results, err := Results(run)
+		results, err := List(run)
 		for _, r := range results {
 			a.add(r.Workload, r.Model)
 		}
-		if errors.Is(err, ErrNoResults) {
+		if errors.Is(err, ErrNone) {
 			err = nil
 		}
 		return a, err
@@ -77,8 +74,8 @@ func Describe(run *runs.Run) (About, error) {
 	return a, nil
 }
 
-// experimentOf returns the experiment of a run; nil if the run folder has none.
-func experimentOf(run *runs.Run) (*config.Experiment, error) {
+// Experiment returns the experiment of a run; nil if the run folder has none.
+func Experiment(run *runs.Run) (*config.Experiment, error) {
 	const file = "experiment.yaml"
 	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == file }) {
 		return nil, nil

@@ -1,0 +1,161 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"heddle/harness/config"
+	"heddle/harness/measure"
+	"heddle/harness/runs"
+	"heddle/traces"
+)
+
+func trialOf(repeat int, workload, model string) Trial {
+	return Trial{Name: config.TrialName(repeat, workload, model), Workload: workload, Model: model, Repeat: repeat, MakespanMs: 1000, Figures: &measure.Figures{}}
+}
+
+// table makes a run that keeps the trials in one table.
+func table(t *testing.T, trials []Trial) *runs.Run {
+	t.Helper()
+	run, err := runs.Create(t.TempDir(), "run", runs.Manifest{World: runs.WorldSimulated})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteTable(run, trials); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.End(nil); err != nil {
+		t.Fatal(err)
+	}
+	run.Close()
+	return run
+}
+
+// TestTable has a table give back what was put into it.
+func TestTable(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var trials []Trial
+		for i := range rapid.IntRange(1, 20).Draw(r, "trials") {
+			x := trialOf(i+1, rapid.StringMatching(`[a-z]{1,8}`).Draw(r, "workload"), rapid.SampledFrom([]string{"yarn", "fifo"}).Draw(r, "model"))
+			x.Seed = rapid.Uint64().Draw(r, "seed")
+			x.MakespanMs = rapid.Int64Range(0, 1<<50).Draw(r, "makespan")
+			x.Figures.MakespanMs = rapid.Float64Range(0, 1e12).Draw(r, "exact")
+			x.Warnings = rapid.SliceOfN(rapid.String(), 0, 2).Draw(r, "warnings")
+			if len(x.Warnings) == 0 {
+				x.Warnings = nil
+			}
+			trials = append(trials, x)
+		}
+		got, err := List(table(t, trials))
+		if err != nil {
+			r.Fatal(err)
+		}
+		for i := range trials { // the encoder replaces what is no UTF-8
+			for j, w := range trials[i].Warnings {
+				trials[i].Warnings[j] = strings.ToValidUTF8(w, "�")
+			}
+		}
+		if diff := cmp.Diff(trials, got, cmp.Comparer(func(a, b *measure.Figures) bool { return a.MakespanMs == b.MakespanMs })); diff != "" {
+			r.Fatalf("-put +got:\n%s", diff)
+		}
+	})
+}
+
+// TestNoResult has results that cannot be right. The error names the file and what is
+// wrong there.
+func TestNoResult(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Trial)
+		want   string
+	}{
+		"another's name":     {func(x *Trial) { x.Name = "r02-sort-yarn" }, `belong to trial "r01-sort-yarn"`},
+		"another repeat":     {func(x *Trial) { x.Repeat = 2 }, "repeat 2"},
+		"negative makespan":  {func(x *Trial) { x.MakespanMs = -1 }, "makespanMs: -1: want 0 or more"},
+		"negative input":     {func(x *Trial) { x.InputBytes = -1 }, "inputBytes: -1: want 0 or more"},
+		"negative time":      {func(x *Trial) { x.Jobs = []Job{{ID: "job_1_0001", CompletionMs: -5}} }, "jobs[0].completionMs: -5"},
+		"a job twice":        {func(x *Trial) { x.Jobs = []Job{{ID: "job_1_0001"}, {ID: "job_1_0001"}} }, "jobs[1].id: job_1_0001 occurs twice"},
+		"nothing was kept":   {func(x *Trial) { x.Figures = nil }, "no figures"},
+		"the same once more": {nil, "trial r01-sort-yarn occurs twice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			good, bad := trialOf(2, "sort", "fifo"), trialOf(1, "sort", "yarn")
+			list := []Trial{good, bad}
+			if c.change == nil {
+				list = append(list, bad)
+			} else {
+				c.change(&list[1])
+			}
+			_, err := List(table(t, list))
+			if !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), fmt.Sprintf("measures.jsonl: line %d", len(list))) {
+				t.Errorf("error %v, want one of damage with %q and the line", err, c.want)
+			}
+		})
+	}
+}
+
+// TestCaptureHasNone has a capture be told from a run whose results are lost.
+func TestCaptureHasNone(t *testing.T) {
+	run, err := runs.Create(t.TempDir(), "capture", runs.Manifest{Trials: []runs.TrialRecord{{Name: "all"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	active, err := run.Begin("all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := active.WriteFile(TraceFile, []byte("a trace")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(active.Done(), run.End(nil)); err != nil {
+		t.Fatal(err)
+	}
+	run.Close()
+	if _, err := List(run); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "heddle trace info") {
+		t.Errorf("error %v, want ErrNone and what to do", err)
+	}
+	about, err := Describe(run)
+	if err != nil || len(about.Models) > 0 || about.Done != 1 || about.World != "cluster" {
+		t.Errorf("about %+v, %v", about, err)
+	}
+	path := filepath.Join(run.TrialDir("all"), TraceFile)
+	if got := Traces(run); !cmp.Equal(got, []string{path}) || RunOf(path) != run.Dir {
+		t.Errorf("traces %v of run %q", got, RunOf(path))
+	}
+	if got := RunOf(filepath.Join(t.TempDir(), "a", "b", TraceFile)); got != "" {
+		t.Errorf("a trace of no run is of %s", got)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCountJobs has jobs that YARN refused be counted, though they have no id and so
+// are in no list of jobs.
+func TestCountJobs(t *testing.T) {
+	succeeded, failed, killed := traces.Succeeded.String(), traces.Failed.String(), traces.Killed.String()
+	for name, c := range map[string]struct {
+		trial       Trial
+		figures     *measure.Figures
+		all, failed int
+	}{
+		"no list":         {Trial{}, &measure.Figures{Jobs: 5, NotSucceeded: 2}, 5, 2},
+		"nothing known":   {Trial{}, nil, 0, 0},
+		"ended well":      {Trial{Jobs: []Job{{Outcome: succeeded}, {Outcome: succeeded}}}, nil, 2, 0},
+		"one of each":     {Trial{Jobs: []Job{{Outcome: succeeded}, {Outcome: failed}, {Outcome: killed}}}, nil, 3, 2},
+		"one was refused": {Trial{Jobs: []Job{{Outcome: succeeded}}, FailedJobs: []FailedJob{{Name: "b", Outcome: "refused"}}}, nil, 2, 1},
+		"failed, told twice": {Trial{
+			Jobs: []Job{{ID: "job_1_0001", Outcome: failed}}, FailedJobs: []FailedJob{{ID: "job_1_0001", Outcome: failed}},
+		}, nil, 1, 1},
+	} {
+		if all, failed := c.trial.CountJobs(c.figures); all != c.all || failed != c.failed {
+			t.Errorf("%s: %d of %d jobs failed, want %d of %d", name, failed, all, c.failed, c.all)
+		}
+	}
+}

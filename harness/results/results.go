@@ -1,0 +1,176 @@
+// Package results has what the trials of runs gave: the result of each trial, with its
+// figures, as run folders keep them, and ways to choose among them. Comparisons,
+// papers and exports read runs by it. It makes no result: trials on a cluster and
+// simulations do.
+package results
+
+import (
+	"fmt"
+
+	"heddle/harness/config"
+	"heddle/harness/measure"
+	"heddle/harness/workload"
+	"heddle/traces"
+	"heddle/traces/printable"
+)
+
+// Trial is the result of a trial. It is stored in the file result.json beside
+// the trial's trace.
+type Trial struct {
+	Name     string `json:"trial"`
+	Workload string `json:"workload"`
+	Model    string `json:"model"`
+	Repeat   int    `json:"repeat"`
+	// Seed is the seed of the trial's random numbers, if it differs from the
+	// run's seed.
+	Seed uint64 `json:"seed,omitempty"`
+	// InputBytes is the total length of the trial's input files.
+	InputBytes int64 `json:"inputBytes"`
+	Jobs       []Job `json:"jobs,omitempty"`
+	// MakespanMs is the time from the first submission of a job to the end of
+	// the last job.
+	MakespanMs int64 `json:"makespanMs"`
+	// OthersCores is how many cores other programs used on average while the jobs
+	// ran, if the cluster runs on this machine. It is nil if it has machines of its
+	// own, or if it was not measured.
+	OthersCores *float64 `json:"othersCores,omitempty"`
+	// Figures are what was computed from the trial's trace, such as locality.
+	// They are set only if the trace is not kept.
+	Figures *measure.Figures `json:"figures,omitempty"`
+	// Cache says how much of the input was in the HDFS cache. It is nil if
+	// nothing was to be cached.
+	Cache *Cache `json:"cache,omitempty"`
+	// Plan says how many maps ran on the node that the scheduler model planned
+	// for them. It is nil unless the model chose the hosts of the splits.
+	Plan *measure.Plan `json:"plan,omitempty"`
+	// Notes are the scheduler model's own figures, such as learned delays. They
+	// are nil if the model has none.
+	Notes map[string]float64 `json:"notes,omitempty"`
+	// Achieved compares what the jobs did with what they were asked to do. It is
+	// nil for workloads that ask for nothing in particular.
+	Achieved *workload.Achieved `json:"achieved,omitempty"`
+	// Checked names, in words, what was compared to check the jobs' outputs.
+	Checked []string `json:"checked,omitempty"`
+	// Reports are HiBench's own report lines, if HiBench's scripts ran the
+	// jobs.
+	Reports  []string `json:"hibenchReports,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	// FailedJobs names the jobs that failed, in the order of their submission.
+	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
+}
+
+// Completion returns the completion times of the trial's jobs.
+func (r *Trial) Completion() measure.Completion {
+	if r.Figures != nil {
+		return r.Figures.Completion()
+	}
+	var c measure.Completion
+	for _, j := range r.Jobs {
+		c.Add(j.Outcome == traces.Succeeded.String(), float64(j.CompletionMs))
+	}
+	return c
+}
+
+// Job is the result of one job of a trial.
+type Job struct {
+	ID      traces.JobID `json:"id"`
+	Name    string       `json:"name"`
+	Outcome string       `json:"outcome"`
+	// CompletionMs is the time from the job's submission to its end, by the
+	// clocks of Hadoop's daemons.
+	CompletionMs int64 `json:"completionMs"`
+	// YarnMs is the time from the job's submission to its end as the
+	// ResourceManager says. It counts the end of the ApplicationMaster too. It is
+	// 0 in virtual time.
+	YarnMs int64 `json:"yarnMs,omitempty"`
+}
+
+// CountJobs returns how many jobs a trial had, with those that YARN refused, and
+// how many of them failed. m are the trial's figures; they are used if the
+// result has no list of jobs.
+func (r *Trial) CountJobs(m *measure.Figures) (all, failed int) {
+	if len(r.Jobs)+len(r.FailedJobs) == 0 && m != nil {
+		return m.Jobs, m.NotSucceeded
+	}
+	all = len(r.Jobs)
+	for _, j := range r.Jobs {
+		if j.Outcome == traces.Failed.String() || j.Outcome == traces.Killed.String() {
+			failed++
+		}
+	}
+	for _, f := range r.FailedJobs {
+		if f.ID == "" {
+			all, failed = all+1, failed+1
+		}
+	}
+	return all, failed
+}
+
+// FailedJob is a job of a trial that failed. Other programs may rely on its
+// JSON keys.
+type FailedJob struct {
+	// Name is the job's name in the workload, such as its id in a trace that is
+	// replayed. ID is empty if YARN did not even store the job.
+	Name string       `json:"name"`
+	ID   traces.JobID `json:"id,omitempty"`
+	// Outcome is "failed", "killed" or "refused".
+	Outcome string `json:"outcome"`
+	// Why is the first line of what YARN says of it.
+	Why string `json:"why"`
+}
+
+func (f FailedJob) String() string {
+	name := printable.Line(f.Name)
+	if id := string(f.ID); id != "" && id != name {
+		name += " (" + id + ")"
+	}
+	return fmt.Sprintf("%s %s: %s", name, f.Outcome, f.Why)
+}
+
+// Cache says how much of a trial's input was in the HDFS cache.
+type Cache struct {
+	// Files is how many of the InputFiles were to be cached. Replicas is how
+	// many replicas of each block are cached. The seed and
+	// [workload.ChooseFiles] decide which files.
+	Files      int    `json:"files"`
+	InputFiles int    `json:"inputFiles"`
+	Replicas   int    `json:"replicas"`
+	Seed       uint64 `json:"seed"`
+	// BytesAsked is the total length of the blocks to be cached. BytesCached is
+	// the length of the blocks that had all their cached replicas when the jobs
+	// began. BytesCachedEnd is the same for the time when the jobs had ended.
+	// Each block counts once, whatever its number of replicas.
+	BytesAsked     int64 `json:"bytesAsked"`
+	BytesCached    int64 `json:"bytesCached"`
+	BytesCachedEnd int64 `json:"bytesCachedEnd"`
+	// Fraction is BytesCached divided by the length of the whole input, 0 to 1.
+	Fraction float64 `json:"fraction"`
+}
+
+// check returns an error if a result cannot be right, for example if it names
+// another trial than the one in whose folder it was.
+func (r *Trial) check(name string) error {
+	if r.Name != name {
+		return fmt.Errorf("trial: %q, but the folder is that of trial %s", r.Name, name)
+	}
+	if is := config.TrialName(r.Repeat, r.Workload, r.Model); is != name {
+		return fmt.Errorf("repeat %d, workload %q and model %q belong to trial %q", r.Repeat, r.Workload, r.Model, is)
+	}
+	if r.MakespanMs < 0 {
+		return fmt.Errorf("makespanMs: %d: want 0 or more", r.MakespanMs)
+	}
+	if r.InputBytes < 0 {
+		return fmt.Errorf("inputBytes: %d: want 0 or more", r.InputBytes)
+	}
+	seen := map[traces.JobID]bool{}
+	for i, j := range r.Jobs {
+		if j.CompletionMs < 0 {
+			return fmt.Errorf("jobs[%d].completionMs: %d: want 0 or more", i, j.CompletionMs)
+		}
+		if seen[j.ID] {
+			return fmt.Errorf("jobs[%d].id: %s occurs twice", i, j.ID)
+		}
+		seen[j.ID] = true
+	}
+	return nil
+}
