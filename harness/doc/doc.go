@@ -1,8 +1,7 @@
 // Package doc is the form in which commands hand over results that people read:
 // a document of headings, texts, tables and notes. Four functions write a
 // document: [WriteText] for a terminal, [WriteMarkdown], [WriteCSV] and
-// [WriteHTML]. So the commands that use it print numbers, units and intervals
-// alike.
+// [WriteHTML]. So all commands print numbers, units and intervals alike.
 //
 // The package computes no figure: it gets values and formats them. It writes no
 // JSON either: the keys of JSON are promises of the commands, and follow their

@@ -110,6 +110,22 @@ func TestColour(t *testing.T) {
 	}
 }
 
+// TestUnitsInCSV: numbers of different units in a column keep theirs.
+func TestUnitsInCSV(t *testing.T) {
+	table := &doc.Table{Columns: []string{"what", "asked", "got"}}
+	table.Add(doc.Words("input"), doc.Bytes(8<<20), doc.Words("-"))
+	table.Add(doc.Words("arrivals"), doc.Count(2), doc.Duration(1500))
+	table.Add(doc.Words("locality"), doc.Number(math.NaN(), ""), doc.Duration(math.NaN()))
+	var out strings.Builder
+	if err := doc.WriteCSV(&out, doc.Doc{table}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "what,asked,asked unit,got (s)\ninput,8388608,B,\narrivals,2,,1.5\nlocality,,,\n"
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
 // TestChartOfZeros: without anything to measure by, the grid is that of 0 to 1.
 func TestChartOfZeros(t *testing.T) {
 	var out bytes.Buffer

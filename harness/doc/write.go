@@ -202,7 +202,8 @@ func oneLine(text string) string {
 // WriteCSV writes the document's tables as CSV, without its texts and notes.
 // Several tables stand below each other with an empty line between them; the first
 // column then has the table's name. A column with intervals becomes three: value, lower and
-// upper bound. Numbers are plain, and units stand in the columns' names.
+// upper bound. Numbers are plain, and units stand in the columns' names, or in a
+// column of their own if they differ. "-" among numbers is an empty cell.
 func WriteCSV(out io.Writer, d Doc) error {
 	var tables []*Table
 	for _, p := range d.filled() {
@@ -232,7 +233,7 @@ func (t *Table) csv(named bool) (rows [][]string) {
 		head = append(head, "table")
 	}
 	intervals, afters := make([]bool, len(t.Columns)), make([]bool, len(t.Columns))
-	mixed := make([]bool, len(t.Columns)) // columns whose numbers have different units
+	figures, mixed := make([]bool, len(t.Columns)), make([]bool, len(t.Columns)) // columns with numbers, and with numbers of different units
 	for k, name := range t.Columns {
 		unit, first := "", true
 		for _, row := range t.Rows {
@@ -240,6 +241,7 @@ func (t *Table) csv(named bool) (rows [][]string) {
 				continue
 			}
 			c := row[k]
+			figures[k] = figures[k] || c.isNumber()
 			intervals[k] = intervals[k] || c.interval
 			afters[k] = afters[k] || c.after != ""
 			if c.isNumber() && !math.IsNaN(c.value) {
@@ -254,6 +256,9 @@ func (t *Table) csv(named bool) (rows [][]string) {
 			unit = ""
 		}
 		head = append(head, name+unit)
+		if mixed[k] {
+			head = append(head, name+" unit")
+		}
 		if intervals[k] {
 			head = append(head, name+" lo"+unit, name+" hi"+unit)
 		}
@@ -278,10 +283,12 @@ func (t *Table) csv(named bool) (rows [][]string) {
 				row = append(row, c.String())
 				continue
 			}
+			if figures[k] && c.isWord && c.words == "-" {
+				c = Words("")
+			}
+			row = append(row, c.plain())
 			if mixed[k] {
-				row = append(row, c.main())
-			} else {
-				row = append(row, c.plain())
+				row = append(row, c.unit)
 			}
 			if intervals[k] {
 				lo, hi := math.NaN(), math.NaN()
