@@ -12,7 +12,7 @@ import (
 // order has every package of the module once. A package may import only packages
 // that stand before it.
 const order = `
-	traces traces/internal/racks traces/mend traces/outfile traces/printable traces/tracefile traces/byjob traces/format
+	traces traces/internal/racks traces/mend traces/outfile traces/table traces/printable traces/tracefile traces/byjob traces/format
 	traces/internal/invent traces/internal/jsonstream
 	traces/jhist traces/parquet traces/perfetto traces/rumen traces/sls traces/swim traces/exchange
 	yarnclient yarnclient/yarntest
@@ -32,7 +32,7 @@ const order = `
 	harness/workload/hive harness/workload/synthetic harness/workload/traceplan harness/workload
 	harness/results
 	harness/experiment
-	harness/compare
+	harness/compare harness/export
 	harness/fidelity harness/demo
 	harness/paper harness/paper/clqlmrs harness/paper/modfair
 	cmd/heddle

@@ -90,6 +90,15 @@ type ClusterFacts struct {
 	Queue     []QueueFacts `json:"queues,omitempty"`
 }
 
+// Racks returns the rack of each node.
+func (c *ClusterFacts) Racks() map[Node]string {
+	racks := map[Node]string{}
+	for _, n := range c.Nodes {
+		racks[n.Node] = n.Rack
+	}
+	return racks
+}
+
 // NodeFacts describes a node: its rack, its resources, and whether it runs
 // tasks.
 type NodeFacts struct {

@@ -14,7 +14,7 @@ import (
 // recordedCalls are the calls that read recorded answers, by the first part of
 // their files' names.
 func recordedCalls(t *testing.T) map[string]func(file string) (any, error) {
-	const job, task, attempt = "job_1795263621469_0002", "task_1795263621469_0002_m_000000", "attempt_1795263621469_0002_m_000000_0"
+	const job, task = "job_1795263621469_0002", "task_1795263621469_0002_m_000000"
 	const app, appAttempt = "application_1795263621469_0002", "appattempt_1795263621469_0002_000001"
 	history := func(name string) *JobReader { return fixtureHistory(t, name).Job(job) }
 	am := func(name string) *AM { return fixtureRM(t, name).AM(app) }
@@ -24,9 +24,7 @@ func recordedCalls(t *testing.T) map[string]func(file string) (any, error) {
 		"nodes":          func(f string) (any, error) { return fixtureRM(t, f).Nodes(bg) },
 		"node":           func(f string) (any, error) { return fixtureRM(t, f).Node(bg, "r2n2:45454") },
 		"node-labels":    func(f string) (any, error) { return fixtureRM(t, f).NodeLabels(bg) },
-		"get-labels":     func(f string) (any, error) { return fixtureRM(t, f).LabelsOfNode(bg, "r2n2:45454") },
 		"node-to-labels": func(f string) (any, error) { return fixtureRM(t, f).NodesToLabels(bg) },
-		"label-mappings": func(f string) (any, error) { return fixtureRM(t, f).LabelsToNodes(bg) },
 		"scheduler":      func(f string) (any, error) { return fixtureRM(t, f).Scheduler(bg) },
 		"scheduler-conf": func(f string) (any, error) { return fixtureRM(t, f).SchedulerConf(bg) },
 		"conf": func(f string) (any, error) {
@@ -35,33 +33,21 @@ func recordedCalls(t *testing.T) map[string]func(file string) (any, error) {
 		"apps":             func(f string) (any, error) { return fixtureRM(t, f).Apps(bg, AppFilter{}) },
 		"app":              func(f string) (any, error) { return fixtureRM(t, f).App(bg, app) },
 		"app-state":        func(f string) (any, error) { return fixtureRM(t, f).AppState(bg, app) },
-		"app-queue":        func(f string) (any, error) { return fixtureRM(t, f).AppQueue(bg, app) },
 		"app-priority":     func(f string) (any, error) { return fixtureRM(t, f).AppPriority(bg, app) },
 		"attempts":         func(f string) (any, error) { return fixtureRM(t, f).Attempts(bg, app) },
 		"containers":       func(f string) (any, error) { return fixtureRM(t, f).Containers(bg, appAttempt) },
 		"am-job":           func(f string) (any, error) { return am(f).Job(bg) },
-		"am-tasks":         func(f string) (any, error) { return am(f).Tasks(bg, AllTasks) },
-		"am-task":          func(f string) (any, error) { return am(f).Task(bg, task) },
+		"am-tasks":         func(f string) (any, error) { return am(f).Tasks(bg) },
 		"am-attempts":      func(f string) (any, error) { return am(f).Attempts(bg, task) },
 		"am-jobcounters":   func(f string) (any, error) { return am(f).Counters(bg) },
-		"am-jobattempts":   func(f string) (any, error) { return am(f).Masters(bg) },
 		"hist-info":        func(f string) (any, error) { return fixtureHistory(t, f).Info(bg) },
-		"hist-jobs":        func(f string) (any, error) { return fixtureHistory(t, f).Jobs(bg, JobFilter{}) },
 		"hist-job":         func(f string) (any, error) { return history(f).Job(bg) },
 		"hist-jobcounters": func(f string) (any, error) { return history(f).Counters(bg) },
-		"hist-jobattempts": func(f string) (any, error) { return history(f).Masters(bg) },
-		"hist-tasks":       func(f string) (any, error) { return history(f).Tasks(bg, AllTasks) },
-		"hist-task":        func(f string) (any, error) { return history(f).Task(bg, task) },
+		"hist-tasks":       func(f string) (any, error) { return history(f).Tasks(bg) },
 		"hist-taskcounters": func(f string) (any, error) {
 			return history(f).TaskCounters(bg, task)
 		},
-		"hist-attempts":        func(f string) (any, error) { return history(f).Attempts(bg, task) },
-		"hist-attempt":         func(f string) (any, error) { return history(f).Attempt(bg, attempt) },
-		"hist-attemptcounters": func(f string) (any, error) { return history(f).AttemptCounters(bg, attempt) },
-		"hist-conf": func(f string) (any, error) {
-			conf, err := history(f).Conf(bg)
-			return fmt.Sprint(len(conf), " settings, mapreduce.job.tags=", conf["mapreduce.job.tags"]), err
-		},
+		"hist-attempts": func(f string) (any, error) { return history(f).Attempts(bg, task) },
 	}
 }
 

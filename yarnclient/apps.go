@@ -191,24 +191,10 @@ func (rm *RM) SetAppPriority(ctx context.Context, id string, priority int) (int,
 	return v.Priority, err
 }
 
-// AppQueue returns the queue of an application.
-func (rm *RM) AppQueue(ctx context.Context, id string) (string, error) {
-	v, err := rm.attribute(ctx, id, "queue", nil)
-	return v.Queue, err
-}
-
-// SetAppQueue moves an application to another leaf queue. That queue must have
-// access to every label that the application has ever requested.
-func (rm *RM) SetAppQueue(ctx context.Context, id, queue string) error {
-	_, err := rm.attribute(ctx, id, "queue", queue)
-	return err
-}
-
 // attributes is the JSON body of a request that reads or changes one attribute
-// of an application: its state, queue or priority.
+// of an application: its state or priority.
 type attributes struct {
 	State    string `wire:"state"`
-	Queue    string `wire:"queue"`
 	Priority int    `wire:"priority"`
 }
 

@@ -3,7 +3,6 @@ package yarnclient
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 )
@@ -58,23 +57,6 @@ func (rm *RM) Containers(ctx context.Context, attemptID string) ([]Container, er
 	path := appPath(appID) + "/appattempts/" + url.PathEscape(attemptID) + "/containers"
 	err = rm.c.get(ctx, request{path: path}, &list, "containers", "container")
 	return list, err
-}
-
-// Signals that SignalContainer sends to a container.
-const (
-	SignalThreadDump = "OUTPUT_THREAD_DUMP"
-	SignalGraceful   = "GRACEFUL_SHUTDOWN"
-	SignalForceful   = "FORCEFUL_SHUTDOWN"
-)
-
-// SignalContainer sends a signal to a container. The container receives it with
-// the next heartbeat of its NodeManager.
-func (rm *RM) SignalContainer(ctx context.Context, containerID, signal string) error {
-	_, err := rm.c.do(ctx, request{
-		method: http.MethodPost, bodyType: asJSON,
-		path: "/ws/v1/cluster/containers/" + url.PathEscape(containerID) + "/signal/" + url.PathEscape(signal),
-	})
-	return err
 }
 
 // appOfAttempt returns the id of an attempt's application: application_1_0002

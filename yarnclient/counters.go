@@ -6,8 +6,8 @@ import (
 )
 
 // Counter is one MapReduce counter. A counter of a job has three sums: of its
-// maps, of its reduces and of all tasks. A counter of a task or an attempt has
-// only Total.
+// maps, of its reduces and of all tasks. A counter of a task has only
+// Total.
 type Counter struct {
 	Group  string // full name of the counter's group, such as "org.apache.hadoop.mapreduce.TaskCounter"
 	Name   string
@@ -42,27 +42,18 @@ func (j *JobReader) TaskCounters(ctx context.Context, taskID string) (Counters, 
 	return j.counters(ctx, taskPath(taskID)+"/counters", "jobTaskCounters", "taskCounterGroup")
 }
 
-// AttemptCounters returns the MapReduce counters of a task attempt.
-func (j *JobReader) AttemptCounters(ctx context.Context, attemptID string) (Counters, error) {
-	path, err := attemptPath(attemptID)
-	if err != nil {
-		return nil, err
-	}
-	return j.counters(ctx, path+"/counters", "jobTaskAttemptCounters", "taskAttemptCounterGroup")
-}
-
 func (j *JobReader) counters(ctx context.Context, path string, in ...string) (Counters, error) {
 	var groups []struct {
 		Name     string `wire:"counterGroupName"`
 		Counters []struct {
 			Name   string `wire:"name"`
-			Value  int64  `wire:"value"` // value of a counter of a task or attempt
+			Value  int64  `wire:"value"` // value of a counter of a task
 			Total  int64  `wire:"totalCounterValue"`
 			Map    int64  `wire:"mapCounterValue"`
 			Reduce int64  `wire:"reduceCounterValue"`
 		} `wire:"counter"`
 	}
-	if err := j.get(ctx, path, nil, &groups, in...); err != nil {
+	if err := j.get(ctx, path, &groups, in...); err != nil {
 		return nil, err
 	}
 	var out Counters

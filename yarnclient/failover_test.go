@@ -164,7 +164,7 @@ func TestMasterGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		am := rm.AM("application_1_0002")
-		_, err = am.Tasks(bg, Maps)
+		_, err = am.Tasks(bg)
 		checkError(t, err, []error{test.want}, []string{"/proxy/application_1_0002/ws/v1/mapreduce/jobs/job_1_0002/tasks"})
 		err = am.KillAttempt(bg, "attempt_1_0002_m_000000_0")
 		checkError(t, err, []error{test.want}, []string{"PUT", "/tasks/task_1_0002_m_000000/attempts/attempt_1_0002_m_000000_0/state"})

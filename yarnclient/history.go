@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"strconv"
 )
 
 // History is a client of a MapReduce JobHistory server.
@@ -41,47 +40,6 @@ func (h *History) Info(ctx context.Context) (HistoryInfo, error) {
 		err = h.c.errorOf(a.base, r, a.status, withKind(errors.New("the answer has no hadoopVersion"), ErrBadAnswer), notRestAdvice(h.c.service))
 	}
 	return info, err
-}
-
-// JobFilter selects jobs of the history server's list. A field that is zero
-// sets no condition.
-type JobFilter struct {
-	User  string
-	State string // result of the job: SUCCEEDED, FAILED, KILLED
-	Queue string
-	Limit int
-	// Limits of the start times, and of the end times, of the jobs to list, in
-	// Unix ms. A time that equals a limit is within it. Zero sets no limit.
-	StartedFromMs, StartedToMs   int64
-	FinishedFromMs, FinishedToMs int64
-}
-
-func (f *JobFilter) values() url.Values {
-	v := url.Values{}
-	for key, text := range map[string]string{"user": f.User, "state": f.State, "queue": f.Queue} {
-		if text != "" {
-			v.Set(key, text)
-		}
-	}
-	for key, n := range map[string]int64{
-		"limit": int64(f.Limit), "startedTimeBegin": f.StartedFromMs, "startedTimeEnd": f.StartedToMs,
-		"finishedTimeBegin": f.FinishedFromMs, "finishedTimeEnd": f.FinishedToMs,
-	} {
-		if n > 0 {
-			v.Set(key, strconv.FormatInt(n, 10))
-		}
-	}
-	return v
-}
-
-// Jobs lists the ended jobs that the filter f selects. A job may be missing
-// from the list until 3 min after its end
-// (mapreduce.jobhistory.move.interval-ms). The method Job finds it without
-// this delay.
-func (h *History) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
-	var jobs []Job
-	err := h.c.get(ctx, request{path: "/ws/v1/history/mapreduce/jobs", query: f.values()}, &jobs, "jobs", "job")
-	return jobs, err
 }
 
 // Job returns a reader for the data of a job, such as "job_1_0002". The reader

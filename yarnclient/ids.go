@@ -28,5 +28,5 @@ var forms = map[string]*regexp.Regexp{
 
 // IsLabel reports whether Hadoop takes a text as the name of a node label.
 func IsLabel(name string) bool {
-	return name != "*" && name != DefaultPartition && forms["label"].MatchString(name)
+	return name != "*" && name != "<DEFAULT_PARTITION>" && forms["label"].MatchString(name)
 }

@@ -40,8 +40,8 @@ func TestIDsOfAnswers(t *testing.T) {
 			_, err := must(NewRM(o)).Nodes(bg)
 			return err
 		}},
-		"job": {`{"jobs":{"job":[{"id":%s}]}}`, "job_1795263621469_12345", func(o Options) error {
-			_, err := must(NewHistory(o)).Jobs(bg, JobFilter{})
+		"job": {`{"job":{"id":%s}}`, "job_1795263621469_12345", func(o Options) error {
+			_, err := must(NewHistory(o)).Job("job_1_0001").Job(bg)
 			return err
 		}},
 		"user of a job": {`{"job":{"user":%s}}`, "root", func(o Options) error {
@@ -49,7 +49,7 @@ func TestIDsOfAnswers(t *testing.T) {
 			return err
 		}},
 		"task": {`{"tasks":{"task":[{"id":%s}]}}`, "task_1_0002_m_000000", func(o Options) error {
-			_, err := must(NewHistory(o)).Job("job_1_0001").Tasks(bg, AllTasks)
+			_, err := must(NewHistory(o)).Job("job_1_0001").Tasks(bg)
 			return err
 		}},
 		"task attempt": {`{"taskAttempts":{"taskAttempt":[{"id":%s}]}}`, "attempt_1_0002_r_000000_1", func(o Options) error {

@@ -10,40 +10,18 @@ import (
 	"slices"
 )
 
-// DefaultPartition is the name under which RMNodeLabels lists the nodes without
-// a label.
-const DefaultPartition = "<DEFAULT_PARTITION>"
-
-// NodeLabel is a node label, with the number and the free resources of the nodes
-// that have it.
+// NodeLabel is a node label of the cluster.
 type NodeLabel struct {
-	Name      string   `wire:"name" form:"label"`
-	Exclusive bool     `wire:"exclusivity"`
-	ActiveNMs int      `wire:"activeNMs"` // number of running nodes with this label, set by RMNodeLabels only
-	Available Resource `wire:"partitionInfo>resourceAvailable"`
+	Name      string `wire:"name" form:"label"`
+	Exclusive bool   `wire:"exclusivity"`
 }
 
 // NodeLabels lists the cluster's node labels.
 func (rm *RM) NodeLabels(ctx context.Context) ([]NodeLabel, error) {
-	return rm.nodeLabels(ctx, "/ws/v1/cluster/get-node-labels")
-}
-
-// RMNodeLabels lists the node labels and the default partition, each with its
-// number of running nodes. With Hadoop before 3.4 it returns ErrNotFound.
-func (rm *RM) RMNodeLabels(ctx context.Context) ([]NodeLabel, error) {
-	return rm.nodeLabels(ctx, "/ws/v1/cluster/get-rm-node-labels")
-}
-
-// LabelsOfNode lists the labels of a node. id is "host:port".
-func (rm *RM) LabelsOfNode(ctx context.Context, id string) ([]NodeLabel, error) {
-	return rm.nodeLabels(ctx, nodePath(id)+"/get-labels")
-}
-
-// nodeLabels requests a list of node labels as XML, since only the XML answer
-// has the same structure in all versions of Hadoop.
-func (rm *RM) nodeLabels(ctx context.Context, path string) ([]NodeLabel, error) {
 	var list []NodeLabel
-	err := rm.c.get(ctx, request{path: path, accept: asXML}, &list, "nodeLabelsInfo", "nodeLabelInfo")
+	// Only the XML answer has the same structure in all versions of Hadoop.
+	r := request{path: "/ws/v1/cluster/get-node-labels", accept: asXML}
+	err := rm.c.get(ctx, r, &list, "nodeLabelsInfo", "nodeLabelInfo")
 	return list, err
 }
 
@@ -66,27 +44,6 @@ func (rm *RM) NodesToLabels(ctx context.Context) (map[string][]string, error) {
 		for _, l := range e.Labels {
 			m[e.Node] = append(m[e.Node], l.Name)
 		}
-	}
-	return m, nil
-}
-
-// LabelsToNodes returns the nodes, as "host:port", of each given node label, or
-// of all labels if none is given. It leaves out labels that no node has.
-func (rm *RM) LabelsToNodes(ctx context.Context, labels ...string) (map[string][]string, error) {
-	var entries []struct {
-		Label string   `wire:"key>name" form:"label"`
-		Nodes []string `wire:"value>nodes" form:"node"`
-	}
-	r := request{path: "/ws/v1/cluster/label-mappings", accept: asXML}
-	if len(labels) > 0 {
-		r.query = url.Values{"labels": labels}
-	}
-	if err := rm.c.get(ctx, r, &entries, "labelsToNodesInfo", "labelsToNodes", "entry"); err != nil {
-		return nil, err
-	}
-	m := make(map[string][]string, len(entries))
-	for _, e := range entries {
-		m[e.Label] = append(m[e.Label], e.Nodes...)
 	}
 	return m, nil
 }

@@ -97,84 +97,29 @@ type TaskAttempt struct {
 	ReduceMs          int64   `wire:"elapsedReduceTime"`
 }
 
-// Master is one attempt of a job's ApplicationMaster.
-type Master struct {
-	Number          int    `wire:"id"`
-	NodeID          string `wire:"nodeId" form:"node"`
-	NodeHTTPAddress string `wire:"nodeHttpAddress"`
-	ContainerID     string `wire:"containerId" form:"container"`
-	LogsURL         string `wire:"logsLink"`
-	StartedMs       int64  `wire:"startTime"`
-}
-
-// Kinds of tasks, for the parameter kind of JobReader.Tasks.
-const (
-	AllTasks = ""
-	Maps     = "m"
-	Reduces  = "r"
-)
-
 // Job returns the state, progress and numbers of tasks of the job.
 func (j *JobReader) Job(ctx context.Context) (Job, error) {
 	var out Job
-	err := j.get(ctx, "", nil, &out, "job")
+	err := j.get(ctx, "", &out, "job")
 	return out, err
 }
 
-// Tasks lists the job's tasks. kind is AllTasks, Maps or Reduces.
-func (j *JobReader) Tasks(ctx context.Context, kind string) ([]Task, error) {
-	var query url.Values
-	if kind != AllTasks {
-		query = url.Values{"type": {kind}}
-	}
+// Tasks lists the job's tasks.
+func (j *JobReader) Tasks(ctx context.Context) ([]Task, error) {
 	var out []Task
-	err := j.get(ctx, "/tasks", query, &out, "tasks", "task")
-	return out, err
-}
-
-// Task returns one task of the job.
-func (j *JobReader) Task(ctx context.Context, taskID string) (Task, error) {
-	var out Task
-	err := j.get(ctx, taskPath(taskID), nil, &out, "task")
+	err := j.get(ctx, "/tasks", &out, "tasks", "task")
 	return out, err
 }
 
 // Attempts lists the attempts of a task.
 func (j *JobReader) Attempts(ctx context.Context, taskID string) ([]TaskAttempt, error) {
 	var out []TaskAttempt
-	err := j.get(ctx, taskPath(taskID)+"/attempts", nil, &out, "taskAttempts", "taskAttempt")
+	err := j.get(ctx, taskPath(taskID)+"/attempts", &out, "taskAttempts", "taskAttempt")
 	return out, err
 }
 
-// Attempt returns one task attempt of the job.
-func (j *JobReader) Attempt(ctx context.Context, attemptID string) (TaskAttempt, error) {
-	path, err := attemptPath(attemptID)
-	if err != nil {
-		return TaskAttempt{}, err
-	}
-	var out TaskAttempt
-	err = j.get(ctx, path, nil, &out, "taskAttempt")
-	return out, err
-}
-
-// Masters lists the attempts of the job's ApplicationMaster.
-func (j *JobReader) Masters(ctx context.Context) ([]Master, error) {
-	var out []Master
-	err := j.get(ctx, "/jobattempts", nil, &out, "jobAttempts", "jobAttempt")
-	return out, err
-}
-
-// Conf returns the job's configuration as in job.xml, including defaults.
-func (j *JobReader) Conf(ctx context.Context) (map[string]string, error) {
-	var list []property
-	if err := j.get(ctx, "/conf", nil, &list, "conf", "property"); err != nil {
-		return nil, err
-	}
-	return propertyMap(list), nil
-}
-
-func (j *JobReader) get(ctx context.Context, path string, query url.Values, v any, in ...string) error {
-	r := request{path: j.path + path, query: query, proxied: j.gone != nil}
+func (j *JobReader) get(ctx context.Context, path string, v any, in ...string) error {
+	r := request{path: j.path + path, proxied: j.gone != nil}
 	a, err := j.c.do(ctx, r)
 	if err != nil {
 		return err

@@ -219,6 +219,7 @@ func stoppedCommands() map[string]stoppedCommand {
 		"paper":                  hashes("clqlmrs", "--live-run", "run"),
 		"replay":                 reads("fifo"),
 		"run":                    asks(changes, "--runs", "runs", "first.yaml"),
+		"runs export":            hashes("-o", "out.csv", "run"),
 		"runs list":              small,
 		"runs rm":                small,
 		"runs show":              small,
@@ -410,7 +411,11 @@ func TestInterruptedExport(t *testing.T) {
 			if err := unix.Mkfifo(fifo, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c := program(t, "trace", "export", "--to", form, "-o", filepath.Join(dir, "out"), fifo)
+			args := []string{"trace", "export", "--to", form, "-o", filepath.Join(dir, "out")}
+			if form == "parquet" {
+				args = append(args, "--table", "samples")
+			}
+			c := program(t, append(args, fifo)...)
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -492,6 +497,7 @@ func jsonAnswers() map[string]jsonAnswer {
 		"paper":                  {},
 		"replay":                 {args: []string{"run.trace"}},
 		"run":                    {why: needsCluster},
+		"runs export":            {why: printsNone},
 		"runs list":              {args: []string{"--runs", "../../harness/fidelity/testdata"}},
 		"runs rm":                {why: "runs.txtar"},
 		"runs show":              {args: []string{labRun}},

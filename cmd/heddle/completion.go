@@ -10,10 +10,12 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/doc"
+	"heddle/harness/export"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/traces/exchange"
 	"heddle/traces/format"
+	"heddle/traces/parquet"
 )
 
 func completionCommand() *cli.Command {
@@ -64,17 +66,20 @@ var flagWords = map[string]func() []string{
 	"replay model":        config.ModelNames,
 	"replay speculation":  fixedWords(config.SpeculationNone, config.SpeculationHadoop, config.SpeculationLATE),
 	"replay splits":       fixedWords(config.SplitsAsSubmitted, config.SplitsCachedOnly, config.SplitsPlan),
+	"runs export rows":    export.Kinds,
+	"trace export table":  fixedWords(parquet.Format.Tables...),
 	"trace export to":     formatWords(exchange.CanWrite),
 	"trace import from":   formatWords(exchange.CanRead),
 }
 
 // argumentWords has the words that may be an argument of a command.
 var argumentWords = map[string]func(*cli.Context) []string{
-	"models":    func(*cli.Context) []string { return append([]string{"new"}, ownModels()...) },
-	"paper":     paperWords,
-	"runs rm":   runNames,
-	"runs show": runNames,
-	"schema":    func(*cli.Context) []string { return []string{"experiment", "cluster"} },
+	"models":      func(*cli.Context) []string { return append([]string{"new"}, ownModels()...) },
+	"paper":       paperWords,
+	"runs export": runNames,
+	"runs rm":     runNames,
+	"runs show":   runNames,
+	"schema":      func(*cli.Context) []string { return []string{"experiment", "cluster"} },
 }
 
 func fixedWords(words ...string) func() []string { return func() []string { return words } }

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/traces/exchange"
+	"heddle/traces/parquet"
 	"heddle/traces/tracefile"
 )
 
@@ -22,11 +25,13 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
 
    heddle trace export --to sls -o jobs.json --topology nodes.json run.trace
    heddle trace export --to perfetto -o timeline.json run.trace
+   heddle trace export --to parquet --table attempts -o attempts.parquet run.trace
    heddle trace export --jsonl run.trace | jq 'select(.kind == "attemptStarted")'`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "the `FORMAT`: " + exchange.Names(exchange.CanWrite)},
 			&cli.BoolFlag{Name: "jsonl", Usage: "the same as --to jsonl"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` or folder, which must not exist; - is stdout", DefaultText: "-"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which must not exist; - is stdout", DefaultText: "-"},
+			&cli.StringFlag{Name: "table", Usage: "for parquet, the `TABLE` to write: " + strings.Join(parquet.Format.Tables, ", ")},
 			&cli.StringFlag{Name: "topology", Usage: "write the nodes to `FILE`, if the format has such a file"},
 		},
 		Action: func(c *cli.Context) error {
@@ -34,7 +39,7 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
 			if err != nil {
 				return err
 			}
-			o := exchange.ExportOptions{Input: path, Format: exchange.Find(c.String("to")), Output: c.String("output"), Topology: c.String("topology")}
+			o := exchange.ExportOptions{Input: path, Format: exchange.Find(c.String("to")), Table: c.String("table"), Output: c.String("output"), Topology: c.String("topology")}
 			if c.Bool("jsonl") && !c.IsSet("to") {
 				o.Format = exchange.Find("jsonl")
 			}
@@ -48,8 +53,12 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
 				return withCode(exitUsage, fmt.Errorf("both --jsonl and --to %s; want one of them", o.Format.Name))
 			case o.Format == nil:
 				return withCode(exitUsage, fmt.Errorf("trace export needs a format: --to %s", exchange.Names(exchange.CanWrite)))
-			case o.Format.Folder && o.Output == "":
-				return withCode(exitUsage, fmt.Errorf("trace export --to %s needs --output FOLDER", o.Format.Name))
+			case o.Table != "" && o.Format.Tables == nil:
+				return withCode(exitUsage, fmt.Errorf("trace export --to %s takes no --table: a file has all of the trace", o.Format.Name))
+			case o.Format.Tables != nil && !slices.Contains(o.Format.Tables, o.Table):
+				return withCode(exitUsage, fmt.Errorf("trace export --to %s needs --table %s: a file has one table", o.Format.Name, strings.Join(o.Format.Tables, ", ")))
+			case o.Format.Tables != nil && o.Output == "":
+				return withCode(exitUsage, fmt.Errorf("trace export --to %s needs --output FILE", o.Format.Name))
 			case o.Topology != "" && o.Format.Topology == nil:
 				return withCode(exitUsage, fmt.Errorf("trace export --to %s takes no --topology: the format has no such file", o.Format.Name))
 			}

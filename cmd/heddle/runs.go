@@ -24,13 +24,14 @@ import (
 func runsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "runs",
-		Usage: "run folders: list them, show one, remove them",
+		Usage: "run folders: list, show, export and remove them",
 		Description: `A RUN is the name of a run folder below --runs, or the path of one. For example:
 
    heddle runs list
    heddle runs show 20261121-153601-first
+   heddle runs export -o trials.parquet 20261121-153601-first
    heddle runs rm --yes 20261121-153601-first`,
-		Subcommands: []*cli.Command{runsList(), runsShow(), runsRemove()},
+		Subcommands: []*cli.Command{runsList(), runsShow(), runsExport(), runsRemove()},
 	}
 }
 

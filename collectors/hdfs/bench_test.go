@@ -31,14 +31,14 @@ const (
 //	HEDDLE_TEST_NAMENODE=host:8020 go test -run - -bench Locations ./collectors/hdfs
 func BenchmarkLocations(b *testing.B) {
 	c := labClient(b)
-	if _, err := c.Stat(b.Context(), benchRoot+"/done"); errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.Stat(b.Context(), benchRoot+".done"); errors.Is(err, fs.ErrNotExist) {
 		b.Skipf("hdfs %s is not prepared: run TestPrepareBenchmark", benchRoot)
 	} else if err != nil {
 		b.Fatal(err)
 	}
 	b.Run("folder", func(b *testing.B) {
 		measure(b, func() (files, blocks int) {
-			for f, err := range c.Locations(b.Context(), benchRoot+"/d[0-9]") {
+			for f, err := range c.Locations(b.Context(), benchRoot) {
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -50,7 +50,7 @@ func BenchmarkLocations(b *testing.B) {
 	})
 	b.Run("splits", func(b *testing.B) {
 		var splits []jobsplit.Split
-		for f, err := range c.Locations(b.Context(), benchRoot+"/d[0-9]") {
+		for f, err := range c.Locations(b.Context(), benchRoot) {
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -145,7 +145,7 @@ func TestPrepareBenchmark(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if err := labClient(t).WriteFile(t.Context(), benchRoot+"/done", bytes.NewReader(nil), WriteOptions{}); err != nil {
+	if err := labClient(t).WriteFile(t.Context(), benchRoot+".done", bytes.NewReader(nil), WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d files of %d blocks made in %v", benchFiles, benchPer, time.Since(start))

@@ -48,7 +48,7 @@ func FuzzReadReply(f *testing.F) {
 		}
 		// What follows in a call must stand whatever the message holds.
 		_ = remoteError("m", "a:1", header).Error()
-		for _, m := range []proto.Message{&hdfspb.GetListingResponse{}, &hdfspb.ListCacheDirectivesResponse{}} {
+		for _, m := range []proto.Message{&hdfspb.GetListingResponse{}, &hdfspb.ListCachePoolsResponse{}} {
 			if unmarshal(body, m) != nil {
 				continue
 			}

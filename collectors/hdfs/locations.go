@@ -22,28 +22,20 @@ import (
 // time. A NameNode handles ten calls at the same time by default.
 const callsAtOnce = 8
 
-// Locations yields the files that match pattern, each with all its blocks. The
-// pattern is a file, a folder, or a glob pattern of these with Hadoop's * ? []
-// {} and backslash; a folder stands for all files in it and below. Folders are
-// visited in the order of their names and listed page by page, so memory does
-// not grow with the number of files. A folder that is removed meanwhile is
-// skipped. The first error ends the sequence.
-func (c *Client) Locations(ctx context.Context, pattern string) iter.Seq2[File, error] {
+// Locations yields a file, or the files in a folder and below, each with all its
+// blocks. Folders are visited in the order of their names and listed page by
+// page, so memory does not grow with the number of files. A folder that is
+// removed meanwhile is skipped. The first error ends the sequence.
+func (c *Client) Locations(ctx context.Context, name string) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
-		roots, err := c.expand(ctx, pattern)
-		if err != nil {
-			yield(File{}, fmt.Errorf("block locations of hdfs %s: %w", pattern, err))
+		root := barePath(name)
+		if !strings.HasPrefix(root, "/") {
+			yield(File{}, fmt.Errorf("block locations of hdfs %s: path is not absolute: %w", name, fs.ErrInvalid))
 			return
 		}
-		for _, root := range roots {
-			err := c.walk(ctx, root, func(f File) bool { return yield(f, nil) })
-			if errors.Is(err, errStop) {
-				return
-			}
-			if err != nil {
-				yield(File{}, fmt.Errorf("block locations of hdfs %s: %w", root, err))
-				return
-			}
+		err := c.walk(ctx, path.Clean(root), func(f File) bool { return yield(f, nil) })
+		if err != nil && !errors.Is(err, errStop) {
+			yield(File{}, fmt.Errorf("block locations of hdfs %s: %w", name, err))
 		}
 	}
 }

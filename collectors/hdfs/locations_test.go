@@ -153,37 +153,22 @@ func TestBlock(t *testing.T) {
 
 func TestLocations(t *testing.T) {
 	files := map[string]int{
-		"/in/a": 1, "/in/b": 0, "/in/c/x": 2, "/in/c/y/z": 3, "/in/d": 1, "/in/part-0": 1, "/in/part-1": 1,
-		"/in/w*": 1, "/out/a": 1, "/out/gone/a": 1, "/logs/2026/a": 1, "/logs/2025/a": 1, "/logs/2025/b": 1,
+		"/in/a": 1, "/in/b": 0, "/in/c/x": 2, "/in/c/y/z": 3, "/in/d": 1, "/in/w*": 1, "/out/a": 1, "/out/gone/a": 1,
 	}
-	for pattern, want := range map[string]string{
+	for name, want := range map[string]string{
 		"/in/a":               "/in/a",
-		"/in":                 "/in/a /in/b /in/c/x /in/c/y/z /in/d /in/part-0 /in/part-1 /in/w*",
+		"/in":                 "/in/a /in/b /in/c/x /in/c/y/z /in/d /in/w*",
 		"/in/c/":              "/in/c/x /in/c/y/z",
 		"hdfs://nn:8020/in/c": "/in/c/x /in/c/y/z",
-		"/in/part-*":          "/in/part-0 /in/part-1",
-		"/in/[a-b]":           "/in/a /in/b",
-		"/in/{d,a,a}":         "/in/a /in/d",
-		"/{in,out}/a":         "/in/a /out/a",
-		"/logs/*/a":           "/logs/2025/a /logs/2026/a",
-		"/logs/202{5/b,6}":    "/logs/2025/b /logs/2026/a",
-		"/*/c":                "/in/c/x /in/c/y/z",
-		"/in/?":               "/in/a /in/b /in/c/x /in/c/y/z /in/d",
-		`/in/w\*`:             "/in/w*",
+		"/in/w*":              "/in/w*",
 		"/out":                "/out/a", // /out/gone is gone
 		"/nothing":            "error: block locations of hdfs /nothing: file does not exist",
-		"/in/x*":              "error: block locations of hdfs /in/x*: nothing matches: file does not exist",
-		"/in/a/*":             "error: block locations of hdfs /in/a/*: nothing matches: file does not exist",
-		"/nothing/*":          "error: block locations of hdfs /nothing/*: nothing matches: file does not exist",
-		"/in/[a":              `error: block locations of hdfs /in/[a: pattern "[a": syntax error in pattern`,
-		"/in/{a":              `error: block locations of hdfs /in/{a: pattern "/in/{a": { without }: syntax error in pattern`,
 		"in/a":                "error: block locations of hdfs in/a: path is not absolute: invalid argument",
-		"/{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}": "more than 10000 paths",
 	} {
 		for _, pageSize := range []int{1, 2, 1000} {
 			inTree(t, fakeTree{files, pageSize, "/out/gone"}, func(t *testing.T, c *Client, _ *fakeNameNode) {
 				var got []string
-				for f, err := range c.Locations(t.Context(), pattern) {
+				for f, err := range c.Locations(t.Context(), name) {
 					if err != nil {
 						got = append(got, "error:", err.Error())
 						continue
@@ -194,7 +179,7 @@ func TestLocations(t *testing.T) {
 					got = append(got, f.Path)
 				}
 				if s := strings.Join(got, " "); s != want && (!strings.HasPrefix(s, "error") || !strings.Contains(s, want)) {
-					t.Errorf("%s, %d a page: got\n%s\nwant\n%s", pattern, pageSize, s, want)
+					t.Errorf("%s, %d a page: got\n%s\nwant\n%s", name, pageSize, s, want)
 				}
 			})
 		}

@@ -37,7 +37,7 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 	if job == j.lastListed || begun.Before(j.listAfter) { // skip: no task started or ended since the last list of tasks, or that list was slow and is to be repeated only later
 		return nil
 	}
-	tasks, err := master.Tasks(ctx, yarnclient.AllTasks)
+	tasks, err := master.Tasks(ctx)
 	for _, t := range tasks {
 		if err == nil {
 			err = s.askTask(ctx, master, j, job, t)

@@ -186,7 +186,7 @@ func events(node traces.Node, seconds float64, cached int) []traces.Event {
 		&traces.AttemptFinished{T: at(1), Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -154,7 +154,7 @@ func read(run *results.Run, r *results.Trial) (t trial, warning string, err erro
 	}
 	m, warning, err := run.Figures(r)
 	if err == nil {
-		t.figures, t.digest = []*measure.Figures{figuresOf(r, m)}, digestOf(m)
+		t.figures, t.digest = []*measure.Figures{r.Timed(m)}, digestOf(m)
 		t.allJobs, t.failedJobs = r.CountJobs(m)
 		t.decisions = &m.Decisions
 	}

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"heddle/harness/measure"
-	"heddle/harness/results"
 	"heddle/harness/stats"
 )
 
@@ -54,17 +53,6 @@ func adjust(m metric, pairs []Pair, differences []stats.Comparison) {
 		_, pairs[i].CI95Pct = m.inPercent(c)
 		pairs[i].P, pairs[i].PRanks = Number(c.P), Number(ranks[i])
 	}
-}
-
-// figuresOf returns the figures of a trial. The times of jobs come from the
-// trial's result, all others from its trace.
-func figuresOf(r *results.Trial, m *measure.Figures) *measure.Figures {
-	f := *m
-	f.MakespanMs = float64(r.MakespanMs)
-	if len(r.Jobs) > 0 {
-		f.SetCompletion(r.Completion())
-	}
-	return &f
 }
 
 // metricsOf returns the metrics with the given names, by default the usual ones.

@@ -154,7 +154,7 @@ type examiner struct {
 // nameNode is the part of *hdfs.Client that doctor uses. Tests use a fake.
 type nameNode interface {
 	Stat(ctx context.Context, path string) (hdfs.File, error)
-	Locations(ctx context.Context, pattern string) iter.Seq2[hdfs.File, error]
+	Locations(ctx context.Context, name string) iter.Seq2[hdfs.File, error]
 	DataNodes(ctx context.Context) ([]hdfs.DataNode, error)
 	CachePools(ctx context.Context) ([]hdfs.CachePool, error)
 	Close() error

@@ -36,7 +36,7 @@ const (
 // cacheHDFS contains the methods of *hdfs.Client that are needed to cache an
 // input. Tests use another implementation.
 type cacheHDFS interface {
-	Locations(ctx context.Context, pattern string) iter.Seq2[hdfs.File, error]
+	Locations(ctx context.Context, name string) iter.Seq2[hdfs.File, error]
 	DataNodes(ctx context.Context) ([]hdfs.DataNode, error)
 	CachePools(ctx context.Context) ([]hdfs.CachePool, error)
 	AddCachePool(ctx context.Context, p hdfs.CachePool) error

@@ -74,6 +74,17 @@ func (f *Run) Figures(r *Trial) (m *measure.Figures, warning string, err error) 
 	return m, warning, f.checkTrace(r, trace.Header(), m)
 }
 
+// Timed returns the figures of a trial, made from its trace, with the times of jobs
+// that the trial's result has.
+func (r *Trial) Timed(m *measure.Figures) *measure.Figures {
+	f := *m
+	f.MakespanMs = float64(r.MakespanMs)
+	if len(r.Jobs) > 0 {
+		f.SetCompletion(r.Completion())
+	}
+	return &f
+}
+
 // checkTrace returns an error if the header or the jobs of a trace show that it
 // belongs to another trial.
 func (f *Run) checkTrace(r *Trial, h traces.Header, m *measure.Figures) error {

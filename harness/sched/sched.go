@@ -75,10 +75,7 @@ type Decision struct {
 	// Task is the task that the model wants to start; state.None means any
 	// task of the job. When containers are steered by node labels, Task is
 	// only a wish: the ApplicationMaster chooses the task, see View.WouldBind.
-	Task state.TaskID
-	// Decisions of one Round with the same Group number are to be carried out
-	// all or not at all. 0 means that the decision stands alone.
-	Group  int32
+	Task   state.TaskID
 	Reason Reason
 }
 

@@ -72,7 +72,7 @@ func (c *Core) decide(x sched.Decision) bool {
 	}
 	e := &traces.Decision{
 		T: c.at(), Job: j.jobID(), What: x.Kind, Node: traces.Node(n.name), TaskIndex: -1, BindIndex: -1,
-		Group: int64(x.Group), Reason: x.Reason.String(),
+		Reason: x.Reason.String(),
 	}
 	if x.Task != state.None {
 		_, e.TaskIndex = c.view.Index(j.id, x.Task)

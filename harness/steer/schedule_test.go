@@ -475,7 +475,7 @@ func (s *shell) look(ctx context.Context, l *steer.Look) (any, error) {
 		}
 		return s.rm.Nodes(ctx)
 	case steer.AskTasks:
-		return s.rm.AM(l.Of).Tasks(ctx, yarnclient.AllTasks)
+		return s.rm.AM(l.Of).Tasks(ctx)
 	case steer.AskTaskAttempts:
 		return s.rm.AM(l.App.ID).Attempts(ctx, l.Of)
 	case steer.AskJobFiles:

@@ -368,7 +368,7 @@ func TestSWIMRoundTrip(t *testing.T) {
 	}
 	for _, form := range []string{"rumen", "sls", "perfetto", "parquet"} {
 		to := filepath.Join(t.TempDir(), "refused")
-		if _, err := Export(ExportOptions{Input: trace, Format: Find(form), Output: to}, nil); !errors.Is(err, ErrList) {
+		if _, err := Export(ExportOptions{Input: trace, Format: Find(form), Table: "jobs", Output: to}, nil); !errors.Is(err, ErrList) {
 			t.Errorf("export to %s: error %v, want one that says that the trace is a list", form, err)
 		}
 	}

@@ -17,7 +17,8 @@ import (
 type ExportOptions struct {
 	Input  string // path of the trace to export
 	Format *format.Format
-	Output string // path of the file to write, or of the folder for formats with several files; no file or folder may have this path yet
+	Table  string // which of the format's tables to write, if it has such
+	Output string // path of the file to write; no file may have this path yet
 	// Topology is the path of a second new file, for the nodes of the cluster;
 	// if it is empty, no such file is written.
 	Topology string
@@ -44,18 +45,15 @@ func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 			return nil, fmt.Errorf("export %s: %w", o.Input, err)
 		}
 	}
-	e := &format.Export{Header: in.Header(), Events: in.All(), Jobs: byjob.Jobs(o.Input), Out: out}
+	e := &format.Export{Header: in.Header(), Events: in.All(), Jobs: byjob.Jobs(o.Input), Out: out, Table: o.Table}
 	write := func() error {
 		notes, err = o.Format.Write(e)
 		return errors.Join(err, in.Err())
 	}
-	switch {
-	case o.Format.Folder:
-		err = outfile.CreateFolder(o.Output, func(folder string) error { e.Folder = folder; return write() })
-	case o.Output != "":
-		err = outfile.Create(o.Output, func(f *os.File) error { e.Out = f; return write() })
-	default:
+	if o.Output == "" {
 		err = write()
+	} else {
+		err = outfile.Create(o.Output, func(f *os.File) error { e.Out = f; return write() })
 	}
 	if err != nil {
 		return notes, fmt.Errorf("export %s: %w", o.Input, err)

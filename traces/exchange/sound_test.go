@@ -54,9 +54,15 @@ func useTrace(path string, sizeBytes int) error {
 		if f.Write == nil {
 			continue
 		}
-		_, err := Export(ExportOptions{Input: path, Format: f, Output: filepath.Join(folder, f.Name)}, nil)
-		if err != nil && whole && !errors.Is(err, ErrList) {
-			return fmt.Errorf("export of a sound trace: %w", err)
+		tables := f.Tables
+		if tables == nil {
+			tables = []string{""}
+		}
+		for _, table := range tables {
+			_, err := Export(ExportOptions{Input: path, Format: f, Table: table, Output: filepath.Join(folder, f.Name+table)}, nil)
+			if err != nil && whole && !errors.Is(err, ErrList) {
+				return fmt.Errorf("export of a sound trace: %w", err)
+			}
 		}
 	}
 	runtime.ReadMemStats(&after)

@@ -35,8 +35,9 @@ type Format struct {
 	// Write writes a trace in this format. It returns notes on what had to be
 	// left out, because the format cannot express it.
 	Write func(*Export) (notes []string, err error)
-	// Folder is true if Write writes several files into a folder, not one file.
-	Folder bool
+	// Tables are the names of the tables of which a file has one; nil if the format
+	// has no such choice.
+	Tables []string
 	// Lists is true if Write also accepts traces that are lists of jobs without
 	// tasks.
 	Lists bool
@@ -157,19 +158,9 @@ type Export struct {
 	Events iter.Seq[traces.Event]
 	// Jobs gives the jobs of the trace, one by one, each with all its events.
 	Jobs iter.Seq2[*byjob.Job, error]
-	// Out is the file to write to. Formats with several files write into Folder
-	// instead.
-	Out    io.Writer
-	Folder string
-}
-
-// Racks returns the rack of each node in the header of the trace.
-func (e *Export) Racks() map[traces.Node]string {
-	racks := map[traces.Node]string{}
-	for _, n := range e.Header.Cluster.Nodes {
-		racks[n.Node] = n.Rack
-	}
-	return racks
+	Out  io.Writer
+	// Table is the one of the format's Tables to write.
+	Table string
 }
 
 // SplitLevel returns the locality of a host to the hosts of a split: node if

@@ -1,7 +1,7 @@
-// Package outfile writes files and folders that get their final name only when
-// they are complete. So nobody takes an incomplete file for a finished one.
+// Package outfile writes files that get their final name only when they are
+// complete. So nobody takes an incomplete file for a finished one.
 //
-// Until then a file or folder has a hidden name, in the folder where it will be,
+// Until then a file has a hidden name, in the folder where it will be,
 // and its process holds a lock on it. A process that must end at once should call
 // RemoveUnfinished. What a killed process left, the next write of the same name
 // removes: nobody holds its lock any more.
@@ -24,9 +24,7 @@ import (
 // Replace calls the function write to fill a new file, which then gets the name
 // path. An older file of this name is replaced.
 func Replace(path string, write func(*os.File) error) error {
-	f, err := begin(path, func(name string) (*os.File, error) {
-		return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	})
+	f, err := begin(path)
 	if err != nil {
 		return err
 	}
@@ -53,57 +51,30 @@ func Create(path string, write func(*os.File) error) error {
 	return Replace(path, write)
 }
 
-// CreateFolder calls the function write to fill a new folder, which then gets
-// the name path. If this name is taken, the error is os.ErrExist.
-func CreateFolder(path string, write func(folder string) error) error {
-	if err := Absent(path); err != nil {
-		return err
-	}
-	folder, err := begin(path, func(name string) (*os.File, error) {
-		if err := os.Mkdir(name, 0o700); err != nil {
-			return nil, err
-		}
-		return os.Open(name)
-	})
-	if err != nil {
-		return err
-	}
-	defer end(folder.Name())
-	defer folder.Close()
-	if err := write(folder.Name()); err != nil {
-		return err
-	}
-	if err := errors.Join(folder.Chmod(0o755), folder.Sync()); err != nil {
-		return err
-	}
-	return rename(folder.Name(), path)
-}
-
-// unfinished has the paths of the files and folders that still have their hidden
-// names.
+// unfinished has the paths of the files that still have their hidden names.
 var unfinished = struct {
 	sync.Mutex
 	paths map[string]bool
 }{paths: map[string]bool{}}
 
-// RemoveUnfinished removes the files and folders that are not complete. The
+// RemoveUnfinished removes the files that are not complete. The
 // process must end afterwards: this package blocks all later attempts to write a
 // file.
 func RemoveUnfinished() {
 	unfinished.Lock() // the lock is never released, so that no goroutine begins a new file before the process ends
 	for path := range unfinished.paths {
-		os.RemoveAll(path)
+		os.Remove(path)
 	}
 }
 
-// begin makes the file or folder that will get the name path, under a hidden name
+// begin makes the file that will get the name path, under a hidden name
 // and with a lock. Before that it removes what killed processes left there.
-func begin(path string, create func(name string) (*os.File, error)) (*os.File, error) {
+func begin(path string) (*os.File, error) {
 	unfinished.Lock()
 	defer unfinished.Unlock()
 	removeLeft(path)
 	for {
-		f, err := create(hidden(path) + rand.Text()[:10])
+		f, err := os.OpenFile(hidden(path)+rand.Text()[:10], os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +86,7 @@ func begin(path string, create func(name string) (*os.File, error)) (*os.File, e
 	}
 }
 
-// removeLeft removes the files and folders that killed processes left when they
+// removeLeft removes the files that killed processes left when they
 // wrote to this path.
 func removeLeft(path string) {
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -124,7 +95,7 @@ func removeLeft(path string) {
 	}
 	for _, e := range entries {
 		name := filepath.Join(filepath.Dir(path), e.Name())
-		if !strings.HasPrefix(name, hidden(path)) || !e.IsDir() && !e.Type().IsRegular() {
+		if !strings.HasPrefix(name, hidden(path)) || !e.Type().IsRegular() {
 			continue
 		}
 		f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
@@ -132,7 +103,7 @@ func removeLeft(path string) {
 			continue
 		}
 		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && same(f) {
-			os.RemoveAll(name)
+			os.Remove(name)
 		}
 		f.Close()
 	}
@@ -149,12 +120,12 @@ func same(f *os.File) bool {
 	return err == nil && os.SameFile(open, named)
 }
 
-// The function end removes the file or folder if it still has its hidden name,
+// The function end removes the file if it still has its hidden name,
 // because it was not completed.
 func end(path string) {
 	unfinished.Lock()
 	defer unfinished.Unlock()
-	os.RemoveAll(path)
+	os.Remove(path)
 	delete(unfinished.paths, path)
 }
 
@@ -180,7 +151,7 @@ func Absent(path string) error {
 	return nil
 }
 
-// hidden returns how the names of files and folders start that will get the name
+// hidden returns how the names of files start that will get the name
 // path.
 func hidden(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".unfinished-")

@@ -1,11 +1,10 @@
 package parquet
 
 import (
+	"bytes"
 	"path/filepath"
-	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
 	"heddle/traces"
@@ -21,7 +20,6 @@ func TestWrite(t *testing.T) {
 	c := traces.NoCounters
 	c.HDFSReadBytes = 77
 	h := traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1"}}}}
-	folder := t.TempDir()
 	trace := filepath.Join(t.TempDir(), "trace")
 	err := tracefile.WriteFile(trace, h, []traces.Event{
 		&traces.JobSubmitted{T: 1e6, Job: job, Name: "a job", Maps: 2},
@@ -32,47 +30,91 @@ func TestWrite(t *testing.T) {
 		&traces.Actuation{T: 4e6, Decision: 3, AskedAt: 2e6, GrantedAt: 3e6, Outcome: "honoured", Bound: traces.Attempt{Task: task}},
 		&traces.AttemptFinished{T: 9e6, Attempt: traces.Attempt{Task: task}, Outcome: traces.Succeeded, MapDone: 8e6, Counters: c},
 		&traces.TaskFinished{T: 9e6, Task: task, Outcome: traces.Succeeded, Winner: 0},
-		&traces.NodeSample{T: 9e6, Node: "n1", CPUUser: 0.5, CPUSystem: -1, MemoryUsedBytes: 12, ContainersRunning: 1},
+		&traces.Decision{T: 9e6, ID: 4, Job: job, Node: "n1", TaskIndex: -1, BindIndex: -1},
+		&traces.JobSubmitted{T: 10e6, Job: "job_1_0002", Name: "another"},
+		&traces.JobFinished{T: 14e6, Job: "job_1_0002", Counters: c},
+		&traces.NodeSample{T: 14e6, Node: "n1", CPUUser: 0.5, CPUSystem: -1, MemoryUsedBytes: 12, ContainersRunning: 1},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	attempts := rows[struct {
+		Job         string   `parquet:"job"`
+		Kind        string   `parquet:"kind"`
+		Node        string   `parquet:"node"`
+		Rack        string   `parquet:"rack"`
+		Outcome     string   `parquet:"outcome"`
+		Split       string   `parquet:"split_locality"`
+		Replica     string   `parquet:"replica_locality"`
+		Start       *float64 `parquet:"start_ms"`
+		Finish      *float64 `parquet:"finish_ms"`
+		MapDone     *float64 `parquet:"map_done_ms"`
+		ShuffleDone *float64 `parquet:"shuffle_done_ms"`
+		Read        *int64   `parquet:"hdfs_read_bytes"`
+		Written     *int64   `parquet:"hdfs_written_bytes"`
+	}](t, trace, "attempts")
+	if len(attempts) != 1 {
+		t.Fatalf("attempts %+v", attempts)
+	}
+	if a := attempts[0]; a.Job != string(job) || a.Kind != "map" || a.Node != "n1" || a.Rack != "/r1" || a.Outcome != "succeeded" || a.Split != "node" ||
+		a.Replica != "unknown" || *a.Start != 3.5 || *a.Finish != 9 || *a.MapDone != 8 || a.ShuffleDone != nil || *a.Read != 77 || a.Written != nil {
+		t.Errorf("attempt %+v", a)
+	}
+	tasks := rows[struct {
+		Outcome string   `parquet:"outcome"`
+		Winner  *int64   `parquet:"winner"`
+		Hosts   string   `parquet:"split_hosts"`
+		Finish  *float64 `parquet:"finish_ms"`
+	}](t, trace, "tasks")
+	if len(tasks) != 2 || *tasks[0].Winner != 0 || tasks[0].Hosts != "n1,n2" || tasks[1].Finish != nil || tasks[1].Winner != nil || tasks[1].Outcome != "unfinished" {
+		t.Errorf("tasks %+v", tasks)
+	}
+	decisions := rows[struct {
+		Decision  int64    `parquet:"decision"`
+		Task      *int64   `parquet:"task"`
+		Predicted *int64   `parquet:"predicted_task"`
+		Outcome   string   `parquet:"outcome"`
+		Asked     *float64 `parquet:"asked_ms"`
+		Granted   *float64 `parquet:"granted_ms"`
+		Bound     *int64   `parquet:"bound_task"`
+	}](t, trace, "decisions")
+	if len(decisions) != 2 || decisions[0].Task != nil || *decisions[0].Predicted != 0 || decisions[0].Outcome != "honoured" || *decisions[0].Bound != 0 || *decisions[0].Granted != 3 {
+		t.Errorf("decisions %+v", decisions)
+	} else if d := decisions[1]; d.Decision != 4 || d.Asked != nil || d.Bound != nil || d.Outcome != "" {
+		t.Errorf("a decision of which no more is known: %+v", d)
+	}
+	samples := rows[struct {
+		User   *float64 `parquet:"cpu_user_cores"`
+		System *float64 `parquet:"cpu_system_cores"`
+	}](t, trace, "samples")
+	if len(samples) != 1 || samples[0].System != nil || *samples[0].User != 0.5 {
+		t.Errorf("samples %+v", samples)
+	}
+	jobs := rows[struct {
+		Name       string   `parquet:"name"`
+		Outcome    string   `parquet:"outcome"`
+		Submit     *float64 `parquet:"submit_ms"`
+		Finish     *float64 `parquet:"finish_ms"`
+		Completion *float64 `parquet:"completion_ms"`
+	}](t, trace, "jobs")
+	if len(jobs) != 2 || jobs[0].Finish != nil || jobs[0].Completion != nil || jobs[0].Name != "a job" || jobs[0].Outcome != "unfinished" || *jobs[1].Completion != 4 {
+		t.Errorf("jobs %+v", jobs)
+	}
+}
+
+// rows writes a table of a trace and reads it back.
+func rows[T any](t *testing.T, trace, name string) []T {
+	t.Helper()
 	in, err := tracefile.Open(trace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	if err := write(&format.Export{Header: in.Header(), Events: in.All(), Jobs: byjob.Jobs(trace), Folder: folder}); err != nil {
+	var out bytes.Buffer
+	if err := write(&format.Export{Header: in.Header(), Events: in.All(), Jobs: byjob.Jobs(trace), Out: &out, Table: name}); err != nil {
 		t.Fatal(err)
 	}
-	attempts := rows[attemptRow](t, folder, "attempts")
-	want := attemptRow{
-		Job: string(job), Kind: "map", Node: "n1", Rack: "/r1", StartMs: some(3.5), FinishMs: some(9.0), Outcome: "succeeded",
-		SplitLocality: "node", ReplicaLocality: "unknown", MapDoneMs: some(8.0), HDFSRead: some[int64](77),
-	}
-	if d := cmp.Diff([]attemptRow{want}, attempts); d != "" {
-		t.Errorf("attempts (-want +got):\n%s", d)
-	}
-	tasks := rows[taskRow](t, folder, "tasks")
-	if len(tasks) != 2 || tasks[0].Winner == nil || !slices.Equal(tasks[0].SplitHosts, []string{"n1", "n2"}) || tasks[1].FinishMs != nil || tasks[1].Outcome != "unfinished" {
-		t.Errorf("tasks %+v", tasks)
-	}
-	decisions := rows[decisionRow](t, folder, "decisions")
-	if len(decisions) != 1 || decisions[0].Task != nil || decisions[0].Outcome != "honoured" || *decisions[0].BoundTask != 0 || *decisions[0].GrantedMs != 3 {
-		t.Errorf("decisions %+v", decisions)
-	}
-	samples := rows[sampleRow](t, folder, "samples")
-	if len(samples) != 1 || samples[0].CPUSystem != nil || *samples[0].CPUUser != 0.5 {
-		t.Errorf("samples %+v", samples)
-	}
-	if jobs := rows[jobRow](t, folder, "jobs"); len(jobs) != 1 || jobs[0].FinishMs != nil || jobs[0].Name != "a job" {
-		t.Errorf("jobs %+v", jobs)
-	}
-}
-
-func rows[T any](t *testing.T, folder, table string) []T {
-	t.Helper()
-	found, err := parquet.ReadFile[T](filepath.Join(folder, table+".parquet"))
+	found, err := parquet.Read[T](bytes.NewReader(out.Bytes()), int64(out.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}

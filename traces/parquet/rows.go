@@ -2,122 +2,191 @@ package parquet
 
 import (
 	"cmp"
+	"iter"
+	"strings"
 
 	"heddle/traces"
 	"heddle/traces/byjob"
+	"heddle/traces/format"
+	"heddle/traces/table"
 )
 
-func (w *writer) job(j *byjob.Job) {
-	if s := j.Submitted; s != nil {
-		row := jobRow{
-			Job: string(j.ID), Name: s.Name, User: s.User, Queue: s.Queue, Workload: s.Workload, SubmitMs: ms(s.T), Maps: s.Maps, Reduces: s.Reduces,
-			Outcome: traces.Unfinished.String(),
+// Job is a row of the table of jobs.
+type Job struct {
+	submitted traces.JobSubmitted
+	started   traces.JobStarted
+	finished  traces.JobFinished
+}
+
+// JobColumns are the columns of the table of jobs.
+var JobColumns = []table.Column[Job]{
+	table.Text("job", "id of the job", func(j *Job) string { return string(j.submitted.Job) }),
+	table.Text("name", "name of the job", func(j *Job) string { return j.submitted.Name }),
+	table.Text("user", "who submitted it", func(j *Job) string { return j.submitted.User }),
+	table.Text("queue", "queue that it was submitted to", func(j *Job) string { return j.submitted.Queue }),
+	table.Text("workload", "workload that it is part of; empty for a job of others", func(j *Job) string { return j.submitted.Workload }),
+	table.Number("submit_ms", "time of its submission", func(j *Job) float64 { return ms(j.submitted.T) }),
+	table.Number("start_ms", "time at which its ApplicationMaster was up", func(j *Job) float64 { return ms(j.started.T) }),
+	table.Number("finish_ms", "time of its end", func(j *Job) float64 { return ms(j.finished.T) }),
+	table.Number("completion_ms", "time from its submission to its end", func(j *Job) float64 { return ms(j.finished.T) - ms(j.submitted.T) }),
+	table.Text("outcome", "succeeded, failed, killed or unfinished", func(j *Job) string { return j.finished.Outcome.String() }),
+	table.Whole("maps", "number of its maps", func(j *Job) int32 { return j.submitted.Maps }),
+	table.Whole("reduces", "number of its reduces", func(j *Job) int32 { return j.submitted.Reduces }),
+	table.Whole("hdfs_read_bytes", "bytes read from HDFS, as the job's counters say", func(j *Job) int64 { return j.finished.Counters.HDFSReadBytes }),
+	table.Whole("shuffle_bytes", "bytes shuffled", func(j *Job) int64 { return j.finished.Counters.ShuffleBytes }),
+	table.Whole("hdfs_written_bytes", "bytes written to HDFS", func(j *Job) int64 { return j.finished.Counters.HDFSWrittenBytes }),
+}
+
+// JobRows gives the rows of the table of jobs. It leaves out jobs of whose
+// submission the trace does not tell.
+func JobRows(jobs iter.Seq2[*byjob.Job, error]) table.Rows[Job] {
+	return func(add func(*Job) error) error {
+		for j, err := range jobs {
+			if err != nil {
+				return err
+			}
+			if j.Submitted == nil {
+				continue
+			}
+			row := Job{*j.Submitted, traces.JobStarted{T: never}, traces.JobFinished{T: never, Counters: traces.NoCounters}}
+			if j.Started != nil {
+				row.started = *j.Started
+			}
+			if j.Finished != nil {
+				row.finished = *j.Finished
+			}
+			if err := add(&row); err != nil {
+				return err
+			}
 		}
-		if j.Started != nil {
-			row.StartMs = some(ms(j.Started.T))
-		}
-		if f := j.Finished; f != nil {
-			row.FinishMs, row.Outcome = some(ms(f.T)), f.Outcome.String()
-			row.InputBytes, row.Shuffle, row.Output = known(f.Counters.HDFSReadBytes), known(f.Counters.ShuffleBytes), known(f.Counters.HDFSWrittenBytes)
-		}
-		w.jobs.add(row)
-	}
-	for _, t := range j.Tasks {
-		w.task(t)
-		for _, a := range t.Attempts {
-			w.attempt(a)
-		}
+		return nil
 	}
 }
 
-func (w *writer) task(t *byjob.Task) {
-	s := t.Scheduled
-	if s == nil {
-		return
-	}
-	row := taskRow{
-		Job: string(t.ID.Job), Kind: t.ID.Kind.String(), Index: t.ID.Index, ScheduledMs: ms(s.T), Path: s.Path,
-		OffsetBytes: s.OffsetBytes, LengthBytes: s.LengthBytes, Outcome: traces.Unfinished.String(),
-	}
-	for _, h := range s.SplitHosts {
-		row.SplitHosts = append(row.SplitHosts, string(h))
-	}
-	if f := t.Finished; f != nil {
-		row.FinishMs, row.Outcome, row.Winner = some(ms(f.T)), f.Outcome.String(), known(f.Winner)
-	}
-	w.tasks.add(row)
+type task struct {
+	scheduled traces.TaskScheduled
+	finished  traces.TaskFinished
 }
 
-func (w *writer) attempt(a *byjob.Attempt) {
-	row := attemptRow{
-		Job: string(a.ID.Job), Kind: a.ID.Kind.String(), Index: a.ID.Index, Number: a.ID.Number, Outcome: traces.Unfinished.String(),
-		SplitLocality: traces.LevelUnknown.String(), ReplicaLocality: traces.LevelUnknown.String(),
+var taskColumns = []table.Column[task]{
+	table.Text("job", "id of the job", func(t *task) string { return string(t.scheduled.Task.Job) }),
+	table.Text("kind", "map or reduce", func(t *task) string { return t.scheduled.Task.Kind.String() }),
+	table.Whole("task", "index of the task within its kind", func(t *task) int32 { return t.scheduled.Task.Index }),
+	table.Number("scheduled_ms", "time from which it waited for a container", func(t *task) float64 { return ms(t.scheduled.T) }),
+	table.Number("finish_ms", "time of its end", func(t *task) float64 { return ms(t.finished.T) }),
+	table.Text("outcome", "succeeded, failed, killed or unfinished", func(t *task) string { return t.finished.Outcome.String() }),
+	table.Whole("winner", "number of the attempt that succeeded", func(t *task) int32 { return t.finished.Winner }),
+	table.Text("split_hosts", "hosts of the map's split, with commas between", func(t *task) string {
+		var hosts []string
+		for _, h := range t.scheduled.SplitHosts {
+			hosts = append(hosts, string(h))
+		}
+		return strings.Join(hosts, ",")
+	}),
+	table.Text("path", "file of the split", func(t *task) string { return t.scheduled.Path }),
+	table.Whole("offset_bytes", "where in the file the split begins", func(t *task) int64 { return t.scheduled.OffsetBytes }),
+	table.Whole("length_bytes", "length of the split", func(t *task) int64 { return t.scheduled.LengthBytes }),
+}
+
+func taskRows(e *format.Export) table.Rows[task] {
+	return func(add func(*task) error) error {
+		for j, err := range e.Jobs {
+			if err != nil {
+				return err
+			}
+			for _, t := range j.Tasks {
+				if t.Scheduled == nil {
+					continue
+				}
+				row := task{*t.Scheduled, traces.TaskFinished{T: never, Winner: -1}}
+				if t.Finished != nil {
+					row.finished = *t.Finished
+				}
+				if err := add(&row); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	}
-	if s := a.Started; s != nil {
-		row.Node, row.Rack, row.StartMs, row.Speculative = string(s.Node), cmp.Or(s.Rack, w.racks[s.Node]), some(ms(s.T)), s.Speculative
-		row.SplitLocality, row.ReplicaLocality = s.SplitLocality.String(), s.ReplicaLocality.String()
+}
+
+// Attempt is a row of the table of task attempts.
+type Attempt struct {
+	id       traces.Attempt
+	started  traces.AttemptStarted
+	finished traces.AttemptFinished
+}
+
+// AttemptColumns are the columns of the table of task attempts.
+var AttemptColumns = []table.Column[Attempt]{
+	table.Text("job", "id of the job", func(a *Attempt) string { return string(a.id.Job) }),
+	table.Text("kind", "map or reduce", func(a *Attempt) string { return a.id.Kind.String() }),
+	table.Whole("task", "index of the task within its kind", func(a *Attempt) int32 { return a.id.Index }),
+	table.Whole("attempt", "number of the attempt of the task", func(a *Attempt) int32 { return a.id.Number }),
+	table.Text("node", "name of the node", func(a *Attempt) string { return string(a.started.Node) }),
+	table.Text("rack", "rack of the node", func(a *Attempt) string { return a.started.Rack }),
+	table.Number("start_ms", "time at which its container was launched", func(a *Attempt) float64 { return ms(a.started.T) }),
+	table.Number("finish_ms", "time of its end", func(a *Attempt) float64 { return ms(a.finished.T) }),
+	table.Text("outcome", "succeeded, failed, killed or unfinished", func(a *Attempt) string { return a.finished.Outcome.String() }),
+	table.Text("split_locality", "how near the node is to the split's hosts: node, rack, off or unknown", func(a *Attempt) string { return a.started.SplitLocality.String() }),
+	table.Text("replica_locality", "how near the node is to the block's replicas: cache, node, rack, off or unknown", func(a *Attempt) string { return a.started.ReplicaLocality.String() }),
+	table.Flag("speculative", "whether it was started beside a slow attempt", func(a *Attempt) bool { return a.started.Speculative }),
+	table.Number("map_done_ms", "time at which a map had processed its input", func(a *Attempt) float64 { return phase(a.finished.MapDone) }),
+	table.Number("shuffle_done_ms", "time at which a reduce ended its shuffle", func(a *Attempt) float64 { return phase(a.finished.ShuffleDone) }),
+	table.Number("sort_done_ms", "time at which a reduce ended its sort", func(a *Attempt) float64 { return phase(a.finished.SortDone) }),
+	counter("hdfs_read_bytes", "bytes read from HDFS", func(c *traces.Counters) int64 { return c.HDFSReadBytes }),
+	counter("hdfs_written_bytes", "bytes written to HDFS", func(c *traces.Counters) int64 { return c.HDFSWrittenBytes }),
+	counter("file_read_bytes", "bytes read from the node's own disks", func(c *traces.Counters) int64 { return c.FileReadBytes }),
+	counter("file_written_bytes", "bytes written to the node's own disks", func(c *traces.Counters) int64 { return c.FileWrittenBytes }),
+	counter("shuffle_bytes", "bytes that a reduce fetched", func(c *traces.Counters) int64 { return c.ShuffleBytes }),
+	counter("map_output_bytes", "bytes that a map put out", func(c *traces.Counters) int64 { return c.MapOutputBytes }),
+	counter("input_records", "records read", func(c *traces.Counters) int64 { return c.InputRecords }),
+	counter("output_records", "records put out", func(c *traces.Counters) int64 { return c.OutputRecords }),
+	counter("spilled_records", "records spilled to disk", func(c *traces.Counters) int64 { return c.SpilledRecords }),
+	counter("cpu_ms", "CPU time", func(c *traces.Counters) int64 { return c.CPUMs }),
+	counter("gc_ms", "time of garbage collections", func(c *traces.Counters) int64 { return c.GCMs }),
+	counter("physical_bytes", "memory in use", func(c *traces.Counters) int64 { return c.PhysicalBytes }),
+	table.Text("error", "why it failed", func(a *Attempt) string { return a.finished.Error }),
+}
+
+// counter makes a column of one of Hadoop's counters of an attempt.
+func counter(name, text string, of func(*traces.Counters) int64) table.Column[Attempt] {
+	return table.Whole(name, text+", as Hadoop's counter says", func(a *Attempt) int64 { return of(&a.finished.Counters) })
+}
+
+// AttemptRows gives the rows of the table of attempts. racks has the racks of nodes
+// for attempts that do not say theirs.
+func AttemptRows(jobs iter.Seq2[*byjob.Job, error], racks map[traces.Node]string) table.Rows[Attempt] {
+	return func(add func(*Attempt) error) error {
+		for j, err := range jobs {
+			if err != nil {
+				return err
+			}
+			for _, t := range j.Tasks {
+				for _, a := range t.Attempts {
+					row := attemptOf(a)
+					row.started.Rack = cmp.Or(row.started.Rack, racks[row.started.Node])
+					if err := add(&row); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	}
+}
+
+func attemptOf(a *byjob.Attempt) Attempt {
+	row := Attempt{a.ID, traces.AttemptStarted{T: never}, traces.AttemptFinished{T: never, Counters: traces.NoCounters}}
+	if a.Started != nil {
+		row.started = *a.Started
 	}
 	if f := a.Finished; f != nil {
+		row.finished = *f
 		if f.Unlaunched {
-			row.Node, row.Rack, row.SplitLocality = string(f.Node), w.racks[f.Node], f.SplitLocality.String()
+			row.started.Node, row.started.SplitLocality = f.Node, f.SplitLocality
 		}
-		c := &f.Counters
-		row.FinishMs, row.Outcome, row.Error = some(ms(f.T)), f.Outcome.String(), f.Error
-		row.MapDoneMs, row.ShuffleDoneMs, row.SortDoneMs = phase(f.MapDone), phase(f.ShuffleDone), phase(f.SortDone)
-		row.HDFSRead, row.HDFSWritten, row.FileRead, row.FileWritten = known(c.HDFSReadBytes), known(c.HDFSWrittenBytes), known(c.FileReadBytes), known(c.FileWrittenBytes)
-		row.Shuffle, row.MapOutput, row.InputRecords, row.OutputRecords = known(c.ShuffleBytes), known(c.MapOutputBytes), known(c.InputRecords), known(c.OutputRecords)
-		row.SpilledRecords, row.CPUMs, row.GCMs, row.PhysicalBytes = known(c.SpilledRecords), known(c.CPUMs), known(c.GCMs), known(c.PhysicalBytes)
 	}
-	w.attempts.add(row)
-}
-
-// The method event adds rows to the tables. A node sample gives a row at once.
-// A scheduler model's decision gives a row when its outcome is known.
-func (w *writer) event(e traces.Event) {
-	switch e := e.(type) {
-	case *traces.NodeSample:
-		w.samples.add(sampleRow{
-			AtMs: ms(e.T), Node: string(e.Node), CPUUser: known(e.CPUUser), CPUSystem: known(e.CPUSystem), CPUIOWait: known(e.CPUIOWait),
-			MemoryUsed: known(e.MemoryUsedBytes), DiskRead: known(e.DiskReadBytesPerSec), DiskWrite: known(e.DiskWriteBytesPerSec),
-			NetReceived: known(e.NetRecvBytesPerSec), NetSent: known(e.NetSentBytesPerSec), Containers: e.ContainersRunning,
-		})
-	case *traces.Decision:
-		w.pending[e.ID] = &decisionRow{
-			ID: e.ID, AtMs: ms(e.T), Job: string(e.Job), Kind: e.What.String(), Node: string(e.Node),
-			Task: known(e.TaskIndex), Predicted: known(e.BindIndex), Reason: e.Reason,
-		}
-	case *traces.Actuation:
-		d := w.pending[e.Decision]
-		if d == nil {
-			return
-		}
-		d.Outcome, d.AskedMs, d.GrantedMs = e.Outcome, some(ms(e.AskedAt)), phase(e.GrantedAt)
-		if e.Bound.Job != "" {
-			d.BoundTask = some(e.Bound.Index)
-		}
-		w.decisions.add(*d)
-		delete(w.pending, e.Decision)
-	}
-}
-
-func ms(t traces.Time) float64 { return float64(t) / 1e6 }
-
-func some[T any](v T) *T { return &v }
-
-// known returns nil for a negative value, which means "not known", and a
-// pointer to any other value. The Parquet library writes nil as null.
-func known[T int32 | int64 | float64](v T) *T {
-	if v < 0 {
-		return nil
-	}
-	return &v
-}
-
-// phase returns the time, in ms, at which a phase of an attempt (map, shuffle,
-// sort) ended. For the time 0, which means "not reported", it returns nil.
-func phase(t traces.Time) *float64 {
-	if t == 0 {
-		return nil
-	}
-	return some(ms(t))
+	return row
 }

@@ -20,7 +20,7 @@ const undatedMs = 1e12
 // written as -1 or left out. A job whose id does not have Hadoop's form gets a
 // new id.
 func write(e *format.Export) error {
-	w := writer{start: e.Header.StartUnixNs, racks: e.Racks()}
+	w := writer{start: e.Header.StartUnixNs, racks: e.Header.Cluster.Racks()}
 	if w.start == 0 {
 		w.start = undatedMs * 1e6
 	}

@@ -17,7 +17,7 @@ import (
 // left out: SLS runs each task once, and it refuses jobs without tasks and tasks
 // without a duration.
 func write(e *format.Export) (notes []string, err error) {
-	w := writer{racks: e.Racks()}
+	w := writer{racks: e.Header.Cluster.Racks()}
 	for _, n := range e.Header.Cluster.Nodes {
 		if n.Worker {
 			w.nodes = append(w.nodes, n.Node)

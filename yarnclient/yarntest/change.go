@@ -65,31 +65,18 @@ func (c *Fake) known() []string {
 
 func (c *Fake) nodeLabels(w http.ResponseWriter, r *http.Request) {
 	names := c.known()
-	all := strings.HasSuffix(r.URL.Path, "get-rm-node-labels")
-	if all {
-		names = append([]string{yarnclient.DefaultPartition}, names...)
-	}
 	c.write(w, r, mapped, "nodeLabelsInfo", func(w *writer) {
 		w.list("nodeLabelInfo", len(names), func(i int) {
-			label := names[i]
-			w.text("name", label)
-			w.flag("exclusivity", label == yarnclient.DefaultPartition || c.labels[label])
-			if label == yarnclient.DefaultPartition {
-				label = ""
-			}
+			w.text("name", names[i])
+			w.flag("exclusivity", c.labels[names[i]])
 			var sum yarnclient.Resource
-			active := int64(0)
 			for _, n := range c.nodes {
-				if n.Label == label && n.state == "RUNNING" {
-					active++
+				if n.Label == names[i] && n.state == "RUNNING" {
 					sum.MemoryMB += n.total.MemoryMB
 					sum.VCores += n.total.VCores
 				}
 			}
 			w.object("partitionInfo", func() { w.resource("resourceAvailable", sum.MemoryMB, sum.VCores) })
-			if all {
-				w.num("activeNMs", active)
-			}
 		})
 	})
 }

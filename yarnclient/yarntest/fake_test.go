@@ -121,7 +121,7 @@ func TestJobRunsToItsEnd(t *testing.T) {
 	if info.State != "SUCCEEDED" || info.MapsCompleted != 4 || info.ReducesCompleted != 2 {
 		t.Errorf("%+v", info)
 	}
-	tasks, err := job.Tasks(f.ctx, yarnclient.AllTasks)
+	tasks, err := job.Tasks(f.ctx)
 	f.must(err)
 	for _, task := range tasks {
 		attempts, err := job.Attempts(f.ctx, task.ID)
@@ -473,10 +473,9 @@ func TestDialects(t *testing.T) {
 		for range 3 { // no, one and several labelled workers
 			add(f.tasks(id), nil)
 			add(f.rm.NodeLabels(f.ctx))
-			add(f.rm.RMNodeLabels(f.ctx))
 			add(f.rm.NodesToLabels(f.ctx))
 			add(f.rm.SchedulerConf(f.ctx))
-			node := []string{"r1n1:45454", "r1n2:45454", "r2n1:45454"}[len(out)/6%3]
+			node := []string{"r1n1:45454", "r1n2:45454", "r2n1:45454"}[len(out)/5%3]
 			f.label(map[string]string{node: "s00"})
 			f.must(f.rm.SetSchedulerConf(f.ctx, yarnclient.SchedulerChange{Global: map[string]string{"yarn.scheduler.capacity.x." + node: " "}}))
 			f.clock.Advance(time.Second)

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -63,24 +62,10 @@ func (c *Fake) history(w http.ResponseWriter, r *http.Request) {
 }
 
 // job answers requests to an ApplicationMaster or the history server whose path
-// starts with "jobs": for a list of jobs, one job, its tasks and their attempts.
+// starts with "jobs": for one job, its tasks and their attempts.
 func (c *Fake) job(w http.ResponseWriter, r *http.Request, path []string, history bool, apps []*app) {
-	if path[0] != "jobs" {
+	if path[0] != "jobs" || len(path) == 1 {
 		c.notFound(w, r, "path")
-		return
-	}
-	if len(path) == 1 {
-		q := r.URL.Query()
-		limit, _ := strconv.Atoi(q.Get("limit"))
-		apps = slices.DeleteFunc(slices.Clone(apps), func(a *app) bool {
-			return q.Get("user") != "" && q.Get("user") != a.User || q.Get("state") != "" && q.Get("state") != a.jobState()
-		})
-		if limit > 0 && len(apps) > limit {
-			apps = apps[:limit]
-		}
-		c.write(w, r, natural, "jobs", func(w *writer) {
-			w.list("job", len(apps), func(i int) { apps[i].write(w, history) })
-		})
 		return
 	}
 	i := slices.IndexFunc(apps, func(a *app) bool { return "job_"+a.serial == path[1] })
@@ -93,10 +78,8 @@ func (c *Fake) job(w http.ResponseWriter, r *http.Request, path []string, histor
 	case len(rest) == 0:
 		c.write(w, r, natural, "job", func(w *writer) { a.write(w, history) })
 	case rest[0] == "tasks" && len(rest) == 1:
-		kind := r.URL.Query().Get("type")
-		tasks := slices.DeleteFunc(slices.Clone(a.tasks), func(t *task) bool { return kind != "" && t.reduce != (kind == "r") })
 		c.write(w, r, natural, "tasks", func(w *writer) {
-			w.list("task", len(tasks), func(i int) { tasks[i].write(w) })
+			w.list("task", len(a.tasks), func(i int) { a.tasks[i].write(w) })
 		})
 	case rest[0] == "tasks":
 		c.task(w, r, a, rest[1:])
@@ -111,12 +94,8 @@ func (c *Fake) task(w http.ResponseWriter, r *http.Request, a *app, path []strin
 		c.notFound(w, r, "task not found with id "+path[0])
 		return
 	}
-	if len(path) == 1 {
-		c.write(w, r, natural, "task", func(w *writer) { t.write(w) })
-		return
-	}
-	if path[1] != "attempts" {
-		c.write(w, r, natural, "jobTaskCounters", func(w *writer) { w.text("id", t.id()) })
+	if len(path) == 1 || path[1] != "attempts" {
+		c.notFound(w, r, "path")
 		return
 	}
 	if len(path) == 2 {
@@ -127,9 +106,7 @@ func (c *Fake) task(w http.ResponseWriter, r *http.Request, a *app, path []strin
 	switch {
 	case x == nil || x.task != t:
 		c.notFound(w, r, "attempt, "+path[2]+", is")
-	case len(path) == 3:
-		c.write(w, r, natural, "taskAttempt", func(w *writer) { x.write(w) })
-	case path[3] == "state" && r.Method == http.MethodPut:
+	case len(path) == 4 && path[3] == "state" && r.Method == http.MethodPut:
 		var body struct{ State string }
 		if !c.read(w, r, &body) {
 			return
@@ -139,7 +116,7 @@ func (c *Fake) task(w http.ResponseWriter, r *http.Request, a *app, path []strin
 		}
 		c.write(w, r, mapped, "jobTaskAttemptState", func(w *writer) { w.text("state", "KILLED") })
 	default:
-		c.write(w, r, natural, "jobTaskAttemptCounters", func(w *writer) { w.text("id", x.id()) })
+		c.notFound(w, r, "path")
 	}
 }
 

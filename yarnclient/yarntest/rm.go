@@ -40,7 +40,6 @@ func (c *Fake) routes() *http.ServeMux {
 		"GET " + cluster + "/scheduler-conf":                              c.schedulerConf,
 		"PUT " + cluster + "/scheduler-conf":                              c.setSchedulerConf,
 		"GET " + cluster + "/get-node-labels":                             c.nodeLabels,
-		"GET " + cluster + "/get-rm-node-labels":                          c.nodeLabels,
 		"GET " + cluster + "/get-node-to-labels":                          c.nodeToLabels,
 		"POST " + cluster + "/add-node-labels":                            c.addLabels,
 		"POST " + cluster + "/remove-node-labels":                         c.removeLabels,

@@ -52,7 +52,6 @@ func TestShapesAreHadoops(t *testing.T) {
 	same(app+attempt, "containers-one.json")
 	same("/proxy/"+id+job, "am-job.json")
 	same("/proxy/"+id+job+"/tasks", "am-tasks-reduce.json")
-	same("/proxy/"+id+task, "am-task.json")
 	same("/proxy/"+id+task+"/attempts", "am-attempts-pending.json")
 
 	f.label(map[string]string{"r1n1:45454": "s00"})
@@ -64,9 +63,8 @@ func TestShapesAreHadoops(t *testing.T) {
 	same(app, "app-finished.json")
 	job = strings.Replace(job, "/ws/v1/", "/ws/v1/history/", 1)
 	same("/ws/v1/history/info", "hist-info.json")
-	same("/ws/v1/history/mapreduce/jobs?user=nobody", "hist-jobs-none.json")
 	same(job, "hist-job.json")
-	same(job+"/tasks?type=m", "hist-tasks-m.json")
+	same(job+"/tasks", "hist-tasks.json")
 	f.clock.Advance(time.Second)
 	same(app+attempt, "containers-none.json")
 }

@@ -10,7 +10,6 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/steer"
 	"heddle/traces"
-	"heddle/yarnclient"
 )
 
 // begin carries out an action of the steering Core. Each call to the cluster runs in a
@@ -82,7 +81,7 @@ func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 		}
 		return d.Watch.Nodes(ctx, 0)
 	case steer.AskTasks:
-		return d.Watch.RM.AM(l.Of).Tasks(ctx, yarnclient.AllTasks)
+		return d.Watch.RM.AM(l.Of).Tasks(ctx)
 	case steer.AskTaskAttempts:
 		return d.Watch.RM.AM(l.App.ID).Attempts(ctx, l.Of)
 	case steer.AskJobFiles:

@@ -1707,93 +1707,16 @@ func (x *CachePoolInfo) GetDefaultReplication() uint32 {
 	return 0
 }
 
-type CachePoolStats struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	BytesNeeded    int64                  `protobuf:"varint,1,opt,name=bytes_needed,json=bytesNeeded,proto3" json:"bytes_needed,omitempty"`
-	BytesCached    int64                  `protobuf:"varint,2,opt,name=bytes_cached,json=bytesCached,proto3" json:"bytes_cached,omitempty"`
-	BytesOverlimit int64                  `protobuf:"varint,3,opt,name=bytes_overlimit,json=bytesOverlimit,proto3" json:"bytes_overlimit,omitempty"`
-	FilesNeeded    int64                  `protobuf:"varint,4,opt,name=files_needed,json=filesNeeded,proto3" json:"files_needed,omitempty"`
-	FilesCached    int64                  `protobuf:"varint,5,opt,name=files_cached,json=filesCached,proto3" json:"files_cached,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *CachePoolStats) Reset() {
-	*x = CachePoolStats{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CachePoolStats) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CachePoolStats) ProtoMessage() {}
-
-func (x *CachePoolStats) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CachePoolStats.ProtoReflect.Descriptor instead.
-func (*CachePoolStats) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *CachePoolStats) GetBytesNeeded() int64 {
-	if x != nil {
-		return x.BytesNeeded
-	}
-	return 0
-}
-
-func (x *CachePoolStats) GetBytesCached() int64 {
-	if x != nil {
-		return x.BytesCached
-	}
-	return 0
-}
-
-func (x *CachePoolStats) GetBytesOverlimit() int64 {
-	if x != nil {
-		return x.BytesOverlimit
-	}
-	return 0
-}
-
-func (x *CachePoolStats) GetFilesNeeded() int64 {
-	if x != nil {
-		return x.FilesNeeded
-	}
-	return 0
-}
-
-func (x *CachePoolStats) GetFilesCached() int64 {
-	if x != nil {
-		return x.FilesCached
-	}
-	return 0
-}
-
 type CachePoolEntry struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Info          *CachePoolInfo         `protobuf:"bytes,1,opt,name=info,proto3" json:"info,omitempty"`
-	Stats         *CachePoolStats        `protobuf:"bytes,2,opt,name=stats,proto3" json:"stats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CachePoolEntry) Reset() {
 	*x = CachePoolEntry{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1805,7 +1728,7 @@ func (x *CachePoolEntry) String() string {
 func (*CachePoolEntry) ProtoMessage() {}
 
 func (x *CachePoolEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1818,7 +1741,7 @@ func (x *CachePoolEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CachePoolEntry.ProtoReflect.Descriptor instead.
 func (*CachePoolEntry) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{24}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CachePoolEntry) GetInfo() *CachePoolInfo {
@@ -1828,14 +1751,7 @@ func (x *CachePoolEntry) GetInfo() *CachePoolInfo {
 	return nil
 }
 
-func (x *CachePoolEntry) GetStats() *CachePoolStats {
-	if x != nil {
-		return x.Stats
-	}
-	return nil
-}
-
-// PutCachePoolRequest is the request of addCachePool and modifyCachePool.
+// PutCachePoolRequest is the request of addCachePool.
 type PutCachePoolRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Info          *CachePoolInfo         `protobuf:"bytes,1,opt,name=info,proto3" json:"info,omitempty"`
@@ -1845,7 +1761,7 @@ type PutCachePoolRequest struct {
 
 func (x *PutCachePoolRequest) Reset() {
 	*x = PutCachePoolRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1857,7 +1773,7 @@ func (x *PutCachePoolRequest) String() string {
 func (*PutCachePoolRequest) ProtoMessage() {}
 
 func (x *PutCachePoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1870,7 +1786,7 @@ func (x *PutCachePoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCachePoolRequest.ProtoReflect.Descriptor instead.
 func (*PutCachePoolRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{25}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PutCachePoolRequest) GetInfo() *CachePoolInfo {
@@ -1889,7 +1805,7 @@ type RemoveCachePoolRequest struct {
 
 func (x *RemoveCachePoolRequest) Reset() {
 	*x = RemoveCachePoolRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +1817,7 @@ func (x *RemoveCachePoolRequest) String() string {
 func (*RemoveCachePoolRequest) ProtoMessage() {}
 
 func (x *RemoveCachePoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +1830,7 @@ func (x *RemoveCachePoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveCachePoolRequest.ProtoReflect.Descriptor instead.
 func (*RemoveCachePoolRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{26}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RemoveCachePoolRequest) GetPoolName() string {
@@ -1933,7 +1849,7 @@ type ListCachePoolsRequest struct {
 
 func (x *ListCachePoolsRequest) Reset() {
 	*x = ListCachePoolsRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +1861,7 @@ func (x *ListCachePoolsRequest) String() string {
 func (*ListCachePoolsRequest) ProtoMessage() {}
 
 func (x *ListCachePoolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +1874,7 @@ func (x *ListCachePoolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCachePoolsRequest.ProtoReflect.Descriptor instead.
 func (*ListCachePoolsRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{27}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListCachePoolsRequest) GetPrevPoolName() string {
@@ -1978,7 +1894,7 @@ type ListCachePoolsResponse struct {
 
 func (x *ListCachePoolsResponse) Reset() {
 	*x = ListCachePoolsResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1990,7 +1906,7 @@ func (x *ListCachePoolsResponse) String() string {
 func (*ListCachePoolsResponse) ProtoMessage() {}
 
 func (x *ListCachePoolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2003,7 +1919,7 @@ func (x *ListCachePoolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCachePoolsResponse.ProtoReflect.Descriptor instead.
 func (*ListCachePoolsResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{28}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListCachePoolsResponse) GetEntries() []*CachePoolEntry {
@@ -2022,7 +1938,6 @@ func (x *ListCachePoolsResponse) GetHasMore() bool {
 
 type CacheDirectiveInfo struct {
 	state         protoimpl.MessageState         `protogen:"open.v1"`
-	Id            *int64                         `protobuf:"varint,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
 	Path          *string                        `protobuf:"bytes,2,opt,name=path,proto3,oneof" json:"path,omitempty"`
 	Replication   *uint32                        `protobuf:"varint,3,opt,name=replication,proto3,oneof" json:"replication,omitempty"`
 	Pool          *string                        `protobuf:"bytes,4,opt,name=pool,proto3,oneof" json:"pool,omitempty"`
@@ -2033,7 +1948,7 @@ type CacheDirectiveInfo struct {
 
 func (x *CacheDirectiveInfo) Reset() {
 	*x = CacheDirectiveInfo{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2045,7 +1960,7 @@ func (x *CacheDirectiveInfo) String() string {
 func (*CacheDirectiveInfo) ProtoMessage() {}
 
 func (x *CacheDirectiveInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2058,14 +1973,7 @@ func (x *CacheDirectiveInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CacheDirectiveInfo.ProtoReflect.Descriptor instead.
 func (*CacheDirectiveInfo) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *CacheDirectiveInfo) GetId() int64 {
-	if x != nil && x.Id != nil {
-		return *x.Id
-	}
-	return 0
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CacheDirectiveInfo) GetPath() string {
@@ -2096,147 +2004,17 @@ func (x *CacheDirectiveInfo) GetExpiration() *CacheDirectiveInfo_Expiration {
 	return nil
 }
 
-type CacheDirectiveStats struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	BytesNeeded   int64                  `protobuf:"varint,1,opt,name=bytes_needed,json=bytesNeeded,proto3" json:"bytes_needed,omitempty"`
-	BytesCached   int64                  `protobuf:"varint,2,opt,name=bytes_cached,json=bytesCached,proto3" json:"bytes_cached,omitempty"`
-	FilesNeeded   int64                  `protobuf:"varint,3,opt,name=files_needed,json=filesNeeded,proto3" json:"files_needed,omitempty"`
-	FilesCached   int64                  `protobuf:"varint,4,opt,name=files_cached,json=filesCached,proto3" json:"files_cached,omitempty"`
-	HasExpired    bool                   `protobuf:"varint,5,opt,name=has_expired,json=hasExpired,proto3" json:"has_expired,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CacheDirectiveStats) Reset() {
-	*x = CacheDirectiveStats{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CacheDirectiveStats) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CacheDirectiveStats) ProtoMessage() {}
-
-func (x *CacheDirectiveStats) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CacheDirectiveStats.ProtoReflect.Descriptor instead.
-func (*CacheDirectiveStats) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{30}
-}
-
-func (x *CacheDirectiveStats) GetBytesNeeded() int64 {
-	if x != nil {
-		return x.BytesNeeded
-	}
-	return 0
-}
-
-func (x *CacheDirectiveStats) GetBytesCached() int64 {
-	if x != nil {
-		return x.BytesCached
-	}
-	return 0
-}
-
-func (x *CacheDirectiveStats) GetFilesNeeded() int64 {
-	if x != nil {
-		return x.FilesNeeded
-	}
-	return 0
-}
-
-func (x *CacheDirectiveStats) GetFilesCached() int64 {
-	if x != nil {
-		return x.FilesCached
-	}
-	return 0
-}
-
-func (x *CacheDirectiveStats) GetHasExpired() bool {
-	if x != nil {
-		return x.HasExpired
-	}
-	return false
-}
-
-type CacheDirectiveEntry struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Info          *CacheDirectiveInfo    `protobuf:"bytes,1,opt,name=info,proto3" json:"info,omitempty"`
-	Stats         *CacheDirectiveStats   `protobuf:"bytes,2,opt,name=stats,proto3" json:"stats,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CacheDirectiveEntry) Reset() {
-	*x = CacheDirectiveEntry{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CacheDirectiveEntry) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CacheDirectiveEntry) ProtoMessage() {}
-
-func (x *CacheDirectiveEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CacheDirectiveEntry.ProtoReflect.Descriptor instead.
-func (*CacheDirectiveEntry) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{31}
-}
-
-func (x *CacheDirectiveEntry) GetInfo() *CacheDirectiveInfo {
-	if x != nil {
-		return x.Info
-	}
-	return nil
-}
-
-func (x *CacheDirectiveEntry) GetStats() *CacheDirectiveStats {
-	if x != nil {
-		return x.Stats
-	}
-	return nil
-}
-
-// PutCacheDirectiveRequest is the request of addCacheDirective and
-// modifyCacheDirective.
+// PutCacheDirectiveRequest is the request of addCacheDirective.
 type PutCacheDirectiveRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Info          *CacheDirectiveInfo    `protobuf:"bytes,1,opt,name=info,proto3" json:"info,omitempty"`
-	CacheFlags    uint32                 `protobuf:"varint,2,opt,name=cache_flags,json=cacheFlags,proto3" json:"cache_flags,omitempty"` // 1: ignore the pool's limit
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PutCacheDirectiveRequest) Reset() {
 	*x = PutCacheDirectiveRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2248,7 +2026,7 @@ func (x *PutCacheDirectiveRequest) String() string {
 func (*PutCacheDirectiveRequest) ProtoMessage() {}
 
 func (x *PutCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2261,7 +2039,7 @@ func (x *PutCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCacheDirectiveRequest.ProtoReflect.Descriptor instead.
 func (*PutCacheDirectiveRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{32}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PutCacheDirectiveRequest) GetInfo() *CacheDirectiveInfo {
@@ -2269,13 +2047,6 @@ func (x *PutCacheDirectiveRequest) GetInfo() *CacheDirectiveInfo {
 		return x.Info
 	}
 	return nil
-}
-
-func (x *PutCacheDirectiveRequest) GetCacheFlags() uint32 {
-	if x != nil {
-		return x.CacheFlags
-	}
-	return 0
 }
 
 type AddCacheDirectiveResponse struct {
@@ -2287,7 +2058,7 @@ type AddCacheDirectiveResponse struct {
 
 func (x *AddCacheDirectiveResponse) Reset() {
 	*x = AddCacheDirectiveResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2299,7 +2070,7 @@ func (x *AddCacheDirectiveResponse) String() string {
 func (*AddCacheDirectiveResponse) ProtoMessage() {}
 
 func (x *AddCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2312,7 +2083,7 @@ func (x *AddCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddCacheDirectiveResponse.ProtoReflect.Descriptor instead.
 func (*AddCacheDirectiveResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{33}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AddCacheDirectiveResponse) GetId() int64 {
@@ -2320,154 +2091,6 @@ func (x *AddCacheDirectiveResponse) GetId() int64 {
 		return x.Id
 	}
 	return 0
-}
-
-type RemoveCacheDirectiveRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            *int64                 `protobuf:"varint,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RemoveCacheDirectiveRequest) Reset() {
-	*x = RemoveCacheDirectiveRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[34]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RemoveCacheDirectiveRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RemoveCacheDirectiveRequest) ProtoMessage() {}
-
-func (x *RemoveCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[34]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RemoveCacheDirectiveRequest.ProtoReflect.Descriptor instead.
-func (*RemoveCacheDirectiveRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{34}
-}
-
-func (x *RemoveCacheDirectiveRequest) GetId() int64 {
-	if x != nil && x.Id != nil {
-		return *x.Id
-	}
-	return 0
-}
-
-type ListCacheDirectivesRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	PrevId        *int64                 `protobuf:"varint,1,opt,name=prev_id,json=prevId,proto3,oneof" json:"prev_id,omitempty"`
-	Filter        *CacheDirectiveInfo    `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListCacheDirectivesRequest) Reset() {
-	*x = ListCacheDirectivesRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[35]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListCacheDirectivesRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListCacheDirectivesRequest) ProtoMessage() {}
-
-func (x *ListCacheDirectivesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[35]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListCacheDirectivesRequest.ProtoReflect.Descriptor instead.
-func (*ListCacheDirectivesRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{35}
-}
-
-func (x *ListCacheDirectivesRequest) GetPrevId() int64 {
-	if x != nil && x.PrevId != nil {
-		return *x.PrevId
-	}
-	return 0
-}
-
-func (x *ListCacheDirectivesRequest) GetFilter() *CacheDirectiveInfo {
-	if x != nil {
-		return x.Filter
-	}
-	return nil
-}
-
-type ListCacheDirectivesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Elements      []*CacheDirectiveEntry `protobuf:"bytes,1,rep,name=elements,proto3" json:"elements,omitempty"`
-	HasMore       bool                   `protobuf:"varint,2,opt,name=has_more,json=hasMore,proto3" json:"has_more,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListCacheDirectivesResponse) Reset() {
-	*x = ListCacheDirectivesResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[36]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListCacheDirectivesResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListCacheDirectivesResponse) ProtoMessage() {}
-
-func (x *ListCacheDirectivesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[36]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListCacheDirectivesResponse.ProtoReflect.Descriptor instead.
-func (*ListCacheDirectivesResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{36}
-}
-
-func (x *ListCacheDirectivesResponse) GetElements() []*CacheDirectiveEntry {
-	if x != nil {
-		return x.Elements
-	}
-	return nil
-}
-
-func (x *ListCacheDirectivesResponse) GetHasMore() bool {
-	if x != nil {
-		return x.HasMore
-	}
-	return false
 }
 
 // Empty is the answer of calls that only succeed or fail.
@@ -2479,7 +2102,7 @@ type Empty struct {
 
 func (x *Empty) Reset() {
 	*x = Empty{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[37]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2491,7 +2114,7 @@ func (x *Empty) String() string {
 func (*Empty) ProtoMessage() {}
 
 func (x *Empty) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[37]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2504,7 +2127,7 @@ func (x *Empty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Empty.ProtoReflect.Descriptor instead.
 func (*Empty) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{37}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{31}
 }
 
 type FileStatus_Permission struct {
@@ -2516,7 +2139,7 @@ type FileStatus_Permission struct {
 
 func (x *FileStatus_Permission) Reset() {
 	*x = FileStatus_Permission{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2528,7 +2151,7 @@ func (x *FileStatus_Permission) String() string {
 func (*FileStatus_Permission) ProtoMessage() {}
 
 func (x *FileStatus_Permission) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2561,7 +2184,7 @@ type CacheDirectiveInfo_Expiration struct {
 
 func (x *CacheDirectiveInfo_Expiration) Reset() {
 	*x = CacheDirectiveInfo_Expiration{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[39]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2573,7 +2196,7 @@ func (x *CacheDirectiveInfo_Expiration) String() string {
 func (*CacheDirectiveInfo_Expiration) ProtoMessage() {}
 
 func (x *CacheDirectiveInfo_Expiration) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[39]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2586,7 +2209,7 @@ func (x *CacheDirectiveInfo_Expiration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CacheDirectiveInfo_Expiration.ProtoReflect.Descriptor instead.
 func (*CacheDirectiveInfo_Expiration) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{29, 0}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{28, 0}
 }
 
 func (x *CacheDirectiveInfo_Expiration) GetMillis() int64 {
@@ -2771,16 +2394,9 @@ const file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc = "" +
 	"\x05_modeB\b\n" +
 	"\x06_limitB\x16\n" +
 	"\x14_max_relative_expiryB\x16\n" +
-	"\x14_default_replication\"\xc5\x01\n" +
-	"\x0eCachePoolStats\x12!\n" +
-	"\fbytes_needed\x18\x01 \x01(\x03R\vbytesNeeded\x12!\n" +
-	"\fbytes_cached\x18\x02 \x01(\x03R\vbytesCached\x12'\n" +
-	"\x0fbytes_overlimit\x18\x03 \x01(\x03R\x0ebytesOverlimit\x12!\n" +
-	"\ffiles_needed\x18\x04 \x01(\x03R\vfilesNeeded\x12!\n" +
-	"\ffiles_cached\x18\x05 \x01(\x03R\vfilesCached\"s\n" +
+	"\x14_default_replication\"@\n" +
 	"\x0eCachePoolEntry\x12.\n" +
-	"\x04info\x18\x01 \x01(\v2\x1a.heddle.hdfs.CachePoolInfoR\x04info\x121\n" +
-	"\x05stats\x18\x02 \x01(\v2\x1b.heddle.hdfs.CachePoolStatsR\x05stats\"E\n" +
+	"\x04info\x18\x01 \x01(\v2\x1a.heddle.hdfs.CachePoolInfoR\x04info\"E\n" +
 	"\x13PutCachePoolRequest\x12.\n" +
 	"\x04info\x18\x01 \x01(\v2\x1a.heddle.hdfs.CachePoolInfoR\x04info\"H\n" +
 	"\x16RemoveCachePoolRequest\x12 \n" +
@@ -2792,12 +2408,11 @@ const file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc = "" +
 	"\x0f_prev_pool_name\"j\n" +
 	"\x16ListCachePoolsResponse\x125\n" +
 	"\aentries\x18\x01 \x03(\v2\x1b.heddle.hdfs.CachePoolEntryR\aentries\x12\x19\n" +
-	"\bhas_more\x18\x02 \x01(\bR\ahasMore\"\xe3\x02\n" +
-	"\x12CacheDirectiveInfo\x12\x13\n" +
-	"\x02id\x18\x01 \x01(\x03H\x00R\x02id\x88\x01\x01\x12\x17\n" +
-	"\x04path\x18\x02 \x01(\tH\x01R\x04path\x88\x01\x01\x12%\n" +
-	"\vreplication\x18\x03 \x01(\rH\x02R\vreplication\x88\x01\x01\x12\x17\n" +
-	"\x04pool\x18\x04 \x01(\tH\x03R\x04pool\x88\x01\x01\x12J\n" +
+	"\bhas_more\x18\x02 \x01(\bR\ahasMore\"\xc7\x02\n" +
+	"\x12CacheDirectiveInfo\x12\x17\n" +
+	"\x04path\x18\x02 \x01(\tH\x00R\x04path\x88\x01\x01\x12%\n" +
+	"\vreplication\x18\x03 \x01(\rH\x01R\vreplication\x88\x01\x01\x12\x17\n" +
+	"\x04pool\x18\x04 \x01(\tH\x02R\x04pool\x88\x01\x01\x12J\n" +
 	"\n" +
 	"expiration\x18\x05 \x01(\v2*.heddle.hdfs.CacheDirectiveInfo.ExpirationR\n" +
 	"expiration\x1aj\n" +
@@ -2807,38 +2422,14 @@ const file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc = "" +
 	"\vis_relative\x18\x02 \x01(\bH\x01R\n" +
 	"isRelative\x88\x01\x01B\t\n" +
 	"\a_millisB\x0e\n" +
-	"\f_is_relativeB\x05\n" +
-	"\x03_idB\a\n" +
+	"\f_is_relativeB\a\n" +
 	"\x05_pathB\x0e\n" +
 	"\f_replicationB\a\n" +
-	"\x05_pool\"\xc2\x01\n" +
-	"\x13CacheDirectiveStats\x12!\n" +
-	"\fbytes_needed\x18\x01 \x01(\x03R\vbytesNeeded\x12!\n" +
-	"\fbytes_cached\x18\x02 \x01(\x03R\vbytesCached\x12!\n" +
-	"\ffiles_needed\x18\x03 \x01(\x03R\vfilesNeeded\x12!\n" +
-	"\ffiles_cached\x18\x04 \x01(\x03R\vfilesCached\x12\x1f\n" +
-	"\vhas_expired\x18\x05 \x01(\bR\n" +
-	"hasExpired\"\x82\x01\n" +
-	"\x13CacheDirectiveEntry\x123\n" +
-	"\x04info\x18\x01 \x01(\v2\x1f.heddle.hdfs.CacheDirectiveInfoR\x04info\x126\n" +
-	"\x05stats\x18\x02 \x01(\v2 .heddle.hdfs.CacheDirectiveStatsR\x05stats\"p\n" +
+	"\x05_pool\"O\n" +
 	"\x18PutCacheDirectiveRequest\x123\n" +
-	"\x04info\x18\x01 \x01(\v2\x1f.heddle.hdfs.CacheDirectiveInfoR\x04info\x12\x1f\n" +
-	"\vcache_flags\x18\x02 \x01(\rR\n" +
-	"cacheFlags\"+\n" +
+	"\x04info\x18\x01 \x01(\v2\x1f.heddle.hdfs.CacheDirectiveInfoR\x04info\"+\n" +
 	"\x19AddCacheDirectiveResponse\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x03R\x02id\"9\n" +
-	"\x1bRemoveCacheDirectiveRequest\x12\x13\n" +
-	"\x02id\x18\x01 \x01(\x03H\x00R\x02id\x88\x01\x01B\x05\n" +
-	"\x03_id\"\x7f\n" +
-	"\x1aListCacheDirectivesRequest\x12\x1c\n" +
-	"\aprev_id\x18\x01 \x01(\x03H\x00R\x06prevId\x88\x01\x01\x127\n" +
-	"\x06filter\x18\x02 \x01(\v2\x1f.heddle.hdfs.CacheDirectiveInfoR\x06filterB\n" +
-	"\n" +
-	"\b_prev_id\"v\n" +
-	"\x1bListCacheDirectivesResponse\x12<\n" +
-	"\belements\x18\x01 \x03(\v2 .heddle.hdfs.CacheDirectiveEntryR\belements\x12\x19\n" +
-	"\bhas_more\x18\x02 \x01(\bR\ahasMore\"\a\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\"\a\n" +
 	"\x05Empty*j\n" +
 	"\vStorageType\x12\x13\n" +
 	"\x0fSTORAGE_UNKNOWN\x10\x00\x12\b\n" +
@@ -2863,7 +2454,7 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP() []byte {
 }
 
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_goTypes = []any{
 	(StorageType)(0),                      // 0: heddle.hdfs.StorageType
 	(DatanodeInfo_AdminState)(0),          // 1: heddle.hdfs.DatanodeInfo.AdminState
@@ -2893,23 +2484,17 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_goTypes = []any{
 	(*GetHAServiceStateRequest)(nil),      // 25: heddle.hdfs.GetHAServiceStateRequest
 	(*GetHAServiceStateResponse)(nil),     // 26: heddle.hdfs.GetHAServiceStateResponse
 	(*CachePoolInfo)(nil),                 // 27: heddle.hdfs.CachePoolInfo
-	(*CachePoolStats)(nil),                // 28: heddle.hdfs.CachePoolStats
-	(*CachePoolEntry)(nil),                // 29: heddle.hdfs.CachePoolEntry
-	(*PutCachePoolRequest)(nil),           // 30: heddle.hdfs.PutCachePoolRequest
-	(*RemoveCachePoolRequest)(nil),        // 31: heddle.hdfs.RemoveCachePoolRequest
-	(*ListCachePoolsRequest)(nil),         // 32: heddle.hdfs.ListCachePoolsRequest
-	(*ListCachePoolsResponse)(nil),        // 33: heddle.hdfs.ListCachePoolsResponse
-	(*CacheDirectiveInfo)(nil),            // 34: heddle.hdfs.CacheDirectiveInfo
-	(*CacheDirectiveStats)(nil),           // 35: heddle.hdfs.CacheDirectiveStats
-	(*CacheDirectiveEntry)(nil),           // 36: heddle.hdfs.CacheDirectiveEntry
-	(*PutCacheDirectiveRequest)(nil),      // 37: heddle.hdfs.PutCacheDirectiveRequest
-	(*AddCacheDirectiveResponse)(nil),     // 38: heddle.hdfs.AddCacheDirectiveResponse
-	(*RemoveCacheDirectiveRequest)(nil),   // 39: heddle.hdfs.RemoveCacheDirectiveRequest
-	(*ListCacheDirectivesRequest)(nil),    // 40: heddle.hdfs.ListCacheDirectivesRequest
-	(*ListCacheDirectivesResponse)(nil),   // 41: heddle.hdfs.ListCacheDirectivesResponse
-	(*Empty)(nil),                         // 42: heddle.hdfs.Empty
-	(*FileStatus_Permission)(nil),         // 43: heddle.hdfs.FileStatus.Permission
-	(*CacheDirectiveInfo_Expiration)(nil), // 44: heddle.hdfs.CacheDirectiveInfo.Expiration
+	(*CachePoolEntry)(nil),                // 28: heddle.hdfs.CachePoolEntry
+	(*PutCachePoolRequest)(nil),           // 29: heddle.hdfs.PutCachePoolRequest
+	(*RemoveCachePoolRequest)(nil),        // 30: heddle.hdfs.RemoveCachePoolRequest
+	(*ListCachePoolsRequest)(nil),         // 31: heddle.hdfs.ListCachePoolsRequest
+	(*ListCachePoolsResponse)(nil),        // 32: heddle.hdfs.ListCachePoolsResponse
+	(*CacheDirectiveInfo)(nil),            // 33: heddle.hdfs.CacheDirectiveInfo
+	(*PutCacheDirectiveRequest)(nil),      // 34: heddle.hdfs.PutCacheDirectiveRequest
+	(*AddCacheDirectiveResponse)(nil),     // 35: heddle.hdfs.AddCacheDirectiveResponse
+	(*Empty)(nil),                         // 36: heddle.hdfs.Empty
+	(*FileStatus_Permission)(nil),         // 37: heddle.hdfs.FileStatus.Permission
+	(*CacheDirectiveInfo_Expiration)(nil), // 38: heddle.hdfs.CacheDirectiveInfo.Expiration
 }
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	7,  // 0: heddle.hdfs.GetBlockLocationsResponse.locations:type_name -> heddle.hdfs.LocatedBlocks
@@ -2921,7 +2506,7 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	1,  // 6: heddle.hdfs.DatanodeInfo.admin_state:type_name -> heddle.hdfs.DatanodeInfo.AdminState
 	15, // 7: heddle.hdfs.GetFileInfoResponse.fs:type_name -> heddle.hdfs.FileStatus
 	2,  // 8: heddle.hdfs.FileStatus.file_type:type_name -> heddle.hdfs.FileStatus.FileType
-	43, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
+	37, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
 	7,  // 10: heddle.hdfs.FileStatus.locations:type_name -> heddle.hdfs.LocatedBlocks
 	18, // 11: heddle.hdfs.GetListingResponse.dir_list:type_name -> heddle.hdfs.DirectoryListing
 	15, // 12: heddle.hdfs.DirectoryListing.partial_listing:type_name -> heddle.hdfs.FileStatus
@@ -2929,20 +2514,15 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	11, // 14: heddle.hdfs.GetDatanodeReportResponse.nodes:type_name -> heddle.hdfs.DatanodeInfo
 	4,  // 15: heddle.hdfs.GetHAServiceStateResponse.state:type_name -> heddle.hdfs.GetHAServiceStateResponse.State
 	27, // 16: heddle.hdfs.CachePoolEntry.info:type_name -> heddle.hdfs.CachePoolInfo
-	28, // 17: heddle.hdfs.CachePoolEntry.stats:type_name -> heddle.hdfs.CachePoolStats
-	27, // 18: heddle.hdfs.PutCachePoolRequest.info:type_name -> heddle.hdfs.CachePoolInfo
-	29, // 19: heddle.hdfs.ListCachePoolsResponse.entries:type_name -> heddle.hdfs.CachePoolEntry
-	44, // 20: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
-	34, // 21: heddle.hdfs.CacheDirectiveEntry.info:type_name -> heddle.hdfs.CacheDirectiveInfo
-	35, // 22: heddle.hdfs.CacheDirectiveEntry.stats:type_name -> heddle.hdfs.CacheDirectiveStats
-	34, // 23: heddle.hdfs.PutCacheDirectiveRequest.info:type_name -> heddle.hdfs.CacheDirectiveInfo
-	34, // 24: heddle.hdfs.ListCacheDirectivesRequest.filter:type_name -> heddle.hdfs.CacheDirectiveInfo
-	36, // 25: heddle.hdfs.ListCacheDirectivesResponse.elements:type_name -> heddle.hdfs.CacheDirectiveEntry
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	27, // 17: heddle.hdfs.PutCachePoolRequest.info:type_name -> heddle.hdfs.CachePoolInfo
+	28, // 18: heddle.hdfs.ListCachePoolsResponse.entries:type_name -> heddle.hdfs.CachePoolEntry
+	38, // 19: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
+	33, // 20: heddle.hdfs.PutCacheDirectiveRequest.info:type_name -> heddle.hdfs.CacheDirectiveInfo
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_collectors_hdfs_internal_hdfspb_namenode_proto_init() }
@@ -2959,19 +2539,17 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_init() {
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[17].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[18].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[22].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[34].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[35].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[39].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc), len(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   40,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,41 @@
+package compare
+
+import (
+	"fmt"
+	"testing"
+
+	"heddle/harness/config"
+	"heddle/harness/measure"
+	"heddle/harness/results"
+	"heddle/harness/runs"
+)
+
+// BenchmarkRuns compares a run of 10,000 trials: of ten models in two workloads.
+func BenchmarkRuns(b *testing.B) {
+	run, err := runs.Create(b.TempDir(), "large", runs.Manifest{World: runs.WorldSimulated})
+	check(b, err)
+	var list []results.Trial
+	for repeat := 1; repeat <= 500; repeat++ {
+		for _, workload := range []string{"sort", "join"} {
+			for i := range 10 {
+				model := fmt.Sprintf("delay-nodeSkips=%d", i)
+				f := &measure.Figures{MakespanMs: float64(60_000 + 100*(repeat*7%31) + 50*i), ScheduleDigest: fmt.Sprintf("%s%d-%d", workload, repeat, i)}
+				list = append(list, results.Trial{
+					Name: config.TrialName(repeat, workload, model), Workload: workload, Model: model, Repeat: repeat, Seed: uint64(repeat),
+					MakespanMs: int64(f.MakespanMs), Figures: f,
+				})
+			}
+		}
+	}
+	check(b, results.WriteTable(run, list))
+	check(b, run.End(nil))
+	run.Close()
+	b.ResetTimer()
+	for b.Loop() {
+		r, err := Runs([]string{run.Dir}, Options{})
+		check(b, err)
+		if r.Models[0].Runs != 500 {
+			b.Fatalf("%d repeats of a model, want 500", r.Models[0].Runs)
+		}
+	}
+}
