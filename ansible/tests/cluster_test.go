@@ -196,7 +196,7 @@ func lookAtDoctor(t *testing.T, c *cluster, report string) {
 			t.Errorf("doctor does not find the cluster %s:\n%s", feature, report)
 		}
 	}
-	if strings.Contains(report, "  missing") {
+	if strings.Contains(report, "\nmissing ") {
 		t.Errorf("doctor misses something:\n%s", report)
 	}
 	c.up = !t.Failed()

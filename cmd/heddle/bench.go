@@ -46,9 +46,6 @@ func runBench(c *cli.Context) error {
 	case c.Int("repeat") < 1:
 		return withCode(exitUsage, fmt.Errorf("--repeat %d: want at least 1", c.Int("repeat")))
 	}
-	if err := checkFormat(c); err != nil {
-		return err
-	}
 	loads := bench.Loads(c.String("swim"))
 	names := c.StringSlice("load")
 	for _, name := range names {
@@ -57,7 +54,7 @@ func runBench(c *cli.Context) error {
 		}
 	}
 	measures := []*bench.Measure{}
-	results, asJSON := c.App.Writer, c.Bool("json") || c.String("format") == "json"
+	results, asJSON := c.App.Writer, wantsJSON(c)
 	if asJSON { // for JSON output, print the result of each benchmark input as soon as it is measured, since the largest inputs take minutes
 		defer func() {
 			if len(measures) == 0 {

@@ -31,7 +31,8 @@ submitted until ctrl-C, or until --count of them have ended. For example:
 			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: the time)"},
 			&cli.BoolFlag{Name: "live", Usage: "capture the jobs that are submitted from now on"},
 			&cli.IntFlag{Name: "count", Destination: &o.Count, Usage: "with --live: end when `N` jobs have ended"},
-			&cli.BoolFlag{Name: "json", Usage: "print the summary as JSON"},
+			tableFlag(),
+			jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			var err error
@@ -60,7 +61,7 @@ submitted until ctrl-C, or until --count of them have ended. For example:
 			}
 			warn(c, result.Warnings...)
 			fmt.Fprintln(c.App.ErrWriter, "trace:", filepath.Join(run.TrialDir("capture"), "trace.heddle"))
-			return printResult(c, result.Figures, result.Figures.WriteText)
+			return printDoc(c, result.Figures, result.Figures.Doc())
 		},
 	}
 }

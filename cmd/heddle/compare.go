@@ -45,6 +45,7 @@ Metrics:
 			&cli.BoolFlag{Name: "apart", Usage: "keep runs apart: a model is then named RUN/MODEL"},
 			&cli.StringFlag{Name: "untold", Usage: "whether thresholds that the repeats cannot tell `fail or pass` (default: as the experiment says)"},
 			unverifiedFlag(),
+			tableFlag(),
 			jsonFlag(),
 			&cli.BoolFlag{Name: "benchfmt", Usage: "print every trial as a Go benchmark result, for benchstat"},
 		},
@@ -61,7 +62,7 @@ func runCompare(c *cli.Context) error {
 		return withCode(exitUsage, errors.New("want one run folder or more; 'heddle run' prints the path of its run folder"))
 	case c.IsSet("by") && c.Bool("benchfmt"):
 		return withCode(exitUsage, errors.New("both --by and --benchfmt; want one of them"))
-	case c.Bool("json") && c.Bool("benchfmt"):
+	case wantsJSON(c) && c.Bool("benchfmt"):
 		return withCode(exitUsage, errors.New("both --json and --benchfmt; want one of them"))
 	case !slices.Contains([]string{"", config.UntoldFail, config.UntoldPass}, c.String("untold")):
 		return withCode(exitUsage, fmt.Errorf("--untold %q: want %s or %s", c.String("untold"), config.UntoldFail, config.UntoldPass))
@@ -78,12 +79,8 @@ func runCompare(c *cli.Context) error {
 		return withCode(exitUsage, err)
 	case c.Bool("benchfmt"):
 		return report.WriteBenchmarks(c.App.Writer)
-	case c.Bool("json"):
-		err = printJSON(c.App.Writer, report)
-	default:
-		err = report.WriteText(c.App.Writer)
 	}
-	if err != nil {
+	if err := printDoc(c, report, report.Doc()); err != nil {
 		return err
 	}
 	return withCode(exitThreshold, compare.Unmet(report.Thresholds, cmp.Or(c.String("untold"), report.Untold)))

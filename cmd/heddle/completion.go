@@ -10,6 +10,7 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/export"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
@@ -53,14 +54,14 @@ func completionCommand() *cli.Command {
 }
 
 // flagWords has the words that may be the value of a flag. The key is the
-// command and the flag.
+// command and the flag, or the flag alone if it means the same in all commands.
 var flagWords = map[string]func() []string{
 	"compare by":          compare.Ways,
 	"compare metric":      measure.Names,
 	"compare untold":      fixedWords(config.UntoldFail, config.UntoldPass),
 	"doctor format":       fixedWords("text", "xml", "ansible", "json"),
 	"paper also":          config.ModelNames,
-	"paper format":        fixedWords("text", "markdown", "csv", "json"),
+	"format":              fixedWords(append([]string{"json"}, doc.Formats...)...),
 	"replay actuator":     fixedWords(replay.ActuatorNone, replay.ActuatorLabels, replay.ActuatorIdeal),
 	"replay cache-policy": fixedWords(config.CacheStatic, config.CacheLRU),
 	"replay durations":    fixedWords("recorded", "modelled"),
@@ -113,8 +114,12 @@ func completer(command *cli.Command) func(*cli.Context) {
 		var words []string
 		switch of := argumentWords[name]; {
 		case isValue:
-			if of := flagWords[name+" "+fullName(command.Flags, flag)]; of != nil {
-				words = of()
+			flag = fullName(command.Flags, flag)
+			for _, key := range []string{name + " " + flag, flag} {
+				if of := flagWords[key]; of != nil {
+					words = of()
+					break
+				}
 			}
 		case last == flag && of != nil:
 			words = of(c)

@@ -24,6 +24,7 @@ missing on Debian. It keeps a run folder. For example:
 			&cli.BoolFlag{Name: "install", Destination: &o.Install, Usage: "install what is missing, with apt-get"},
 			&cli.BoolFlag{Name: "keep", Destination: &o.Keep, Usage: "leave the lab up (heddle lab down --name demo)"},
 			runsFlag(&o.Root),
+			tableFlag(),
 			jsonFlag(),
 		},
 		Before: needLinux,
@@ -51,7 +52,7 @@ missing on Debian. It keeps a run folder. For example:
 			case found == nil:
 				return runError(err)
 			}
-			return errors.Join(printResult(c, found, found.WriteText), err)
+			return errors.Join(printDoc(c, found, found.Doc()), err)
 		},
 	}
 }

@@ -3,18 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/doctor"
 	"heddle/harness/require"
-	"heddle/traces/printable"
 )
 
 func doctorCommand() *cli.Command {
@@ -46,7 +42,7 @@ Changes nothing. For example:
 			clusterFlag(),
 			&cli.BoolFlag{Name: "requirements", Usage: "print what a cluster needs, without asking one"},
 			&cli.BoolFlag{Name: "fix-plan", Usage: "print what to change on the cluster, and how"},
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "of the fix plan: text, xml (elements for Hadoop's files), ansible (variables of the role steering) or json"},
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "form of the report: " + strings.Join(doc.Formats, ", ") + " or json; of the fix plan: text, xml (elements for Hadoop's files), ansible (variables of the role steering) or json"},
 			&cli.StringFlag{Name: "for", Value: strings.Join(fix.Features, ","), Usage: "`FEATURES` that the fix plan is for"},
 			&cli.StringFlag{Name: "queue", Destination: &fix.Queue, Usage: "`PATH` of the leaf queue for steered jobs in the fix plan (default: the one with the largest capacity)"},
 			&cli.IntFlag{Name: "triples", Value: fix.Triples, Destination: &fix.Triples, Usage: "labels for `N` steered jobs at a time in the fix plan"},
@@ -63,7 +59,14 @@ func runDoctor(c *cli.Context, fix doctor.FixOptions) error {
 		return withCode(exitUsage, fmt.Errorf("doctor takes no arguments; found %q; name a cluster with --cluster", c.Args().First()))
 	}
 	plan := c.Bool("fix-plan")
-	for _, flag := range []string{"format", "for", "queue", "triples", "cache", "cache-folder"} {
+	formats := doc.Formats
+	if plan {
+		formats = []string{"text", "xml", "ansible"}
+	}
+	if err := checkFormat(c.String("format"), formats); err != nil {
+		return err
+	}
+	for _, flag := range []string{"for", "queue", "triples", "cache", "cache-folder"} {
 		if c.IsSet(flag) && !plan {
 			return withCode(exitUsage, fmt.Errorf("--%s is for a fix plan; want --fix-plan too", flag))
 		}
@@ -89,18 +92,7 @@ func runDoctor(c *cli.Context, fix doctor.FixOptions) error {
 	if err != nil {
 		return err
 	}
-	err = printResult(c, report, func(out io.Writer) error {
-		var text strings.Builder
-		if err := report.WriteText(&text); err != nil {
-			return err
-		}
-		if os.Getenv("NO_COLOR") != "" || !isTerminal(out) {
-			_, err := io.WriteString(out, text.String())
-			return err
-		}
-		_, err := io.WriteString(asIs(out), paint(printable.Text(text.String())))
-		return err
-	})
+	err = printDoc(c, report, report.Doc())
 	if f := report.Feature(doctor.Captured); err == nil && f.Verdict != doctor.Yes {
 		err = withCode(exitCluster, fmt.Errorf("cluster %s cannot be captured: %s", cluster.Name, f.Why[0]))
 	}
@@ -113,13 +105,6 @@ func printFixPlan(c *cli.Context, cluster *config.Cluster, fix doctor.FixOptions
 	if c.IsSet("cluster") {
 		fix.File = c.String("cluster")
 	}
-	format := c.String("format")
-	if c.Bool("json") {
-		format = "json"
-	}
-	if !slices.Contains([]string{"text", "xml", "ansible", "json"}, format) {
-		return withCode(exitUsage, fmt.Errorf("--format %s: want text, xml, ansible or json", format))
-	}
 	if err := fix.Validate(); err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -127,26 +112,13 @@ func printFixPlan(c *cli.Context, cluster *config.Cluster, fix doctor.FixOptions
 	if err != nil {
 		return withCode(exitCluster, err)
 	}
-	switch format {
-	case "xml":
-		return plan.WriteXML(c.App.Writer)
-	case "ansible":
-		return plan.WriteAnsible(c.App.Writer)
-	case "json":
+	switch format := c.String("format"); {
+	case wantsJSON(c):
 		return printJSON(c.App.Writer, plan)
+	case format == "xml":
+		return plan.WriteXML(c.App.Writer)
+	case format == "ansible":
+		return plan.WriteAnsible(c.App.Writer)
 	}
 	return plan.WriteText(c.App.Writer)
-}
-
-// The pattern verdicts matches those words in the output of "heddle doctor"
-// that are printed in colour: whether a feature works, and the status of a
-// check.
-var verdicts = regexp.MustCompile(`(?m)^(\S+: |  )(ok|yes|warn|unknown|missing|no)( |$)`)
-
-func paint(report string) string {
-	colors := map[string]string{"ok": "32", "yes": "32", "warn": "33", "unknown": "33", "missing": "31", "no": "31"}
-	return verdicts.ReplaceAllStringFunc(report, func(text string) string {
-		part := verdicts.FindStringSubmatch(text)
-		return part[1] + "\x1b[" + colors[part[2]] + "m" + part[2] + "\x1b[0m" + part[3]
-	})
 }

@@ -70,7 +70,7 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 		}
 	}
 	f.Warnings = append(f.Warnings, run.Warnings()...)
-	return printResult(c, f, f.WriteText)
+	return printDoc(c, f, f.Doc())
 }
 
 // simulateLike simulates a few repeats of an experiment, from which a forecast

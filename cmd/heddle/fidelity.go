@@ -54,9 +54,6 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 	if len(dirs) != 1 {
 		return withCode(exitUsage, errors.New("want one run folder; 'heddle run' prints the path of its run folder"))
 	}
-	if err := checkFormat(c); err != nil {
-		return err
-	}
 	if info, err := os.Stat(dirs[0]); err == nil && info.Mode().IsRegular() {
 		text := fmt.Sprintf("%s is a file: each trial is predicted from the other repeats of its run, so fidelity takes the folder of a run", dirs[0])
 		if run := results.RunOf(dirs[0]); run != "" {

@@ -252,7 +252,7 @@ func labStatus() *cli.Command {
 		Name:        "status",
 		Usage:       "which daemons run, and which are ready",
 		Description: "For example:\n\n   heddle lab status --json",
-		Flags:       []cli.Flag{labNameFlag, jsonFlag()},
+		Flags:       []cli.Flag{labNameFlag, tableFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
@@ -262,10 +262,7 @@ func labStatus() *cli.Command {
 				return err
 			}
 			status := l.Status(c.Context)
-			return printResult(c, status, func(out io.Writer) error {
-				_, err := fmt.Fprint(out, status)
-				return err
-			})
+			return printDoc(c, status, status.Doc())
 		},
 	}
 }
@@ -318,7 +315,7 @@ func labEnv() *cli.Command {
 		Name:        "env",
 		Usage:       "print shell commands that make Hadoop's commands use the lab",
 		Description: "For example:\n\n   eval \"$(heddle lab env)\"",
-		Flags:       []cli.Flag{labNameFlag, jsonFlag()},
+		Flags:       []cli.Flag{labNameFlag, tableFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err

@@ -34,14 +34,14 @@ func labelsShow() *cli.Command {
 		Name:        "show",
 		Usage:       "labels, nodes, who holds the cluster, which changes are to be put back",
 		Description: "For example:\n\n   heddle labels show --cluster blue.yaml",
-		Flags:       []cli.Flag{clusterFlag(), jsonFlag()},
+		Flags:       []cli.Flag{clusterFlag(), tableFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
 			return withCluster(c, func(cluster *lease.Target) error {
 				s, err := lease.Inspect(c.Context, cluster)
 				if err != nil {
 					return withCode(exitCluster, err)
 				}
-				return printResult(c, s, s.WriteText)
+				return printDoc(c, s, s.Doc())
 			})
 		},
 	}
@@ -102,6 +102,7 @@ be put back; then run it again. For example:
 			&cli.BoolFlag{Name: "prepared", Destination: &o.Prepared, Usage: "also undo what prepare has set up"},
 			&cli.StringFlag{Name: "run", Destination: &o.Folder, Usage: "also put back the changes in the journal of the run folder `DIR`"},
 			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --run, put back the changes before the damage in a damaged journal"},
+			tableFlag(),
 			jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
@@ -117,7 +118,7 @@ be put back; then run it again. For example:
 				} else if err != nil {
 					return withCode(exitCluster, err)
 				}
-				return errors.Join(printResult(c, r, r.WriteText), r.Err())
+				return errors.Join(printDoc(c, r, r.Doc()), r.Err())
 			})
 		},
 	}

@@ -3,15 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/nearest"
 	"heddle/harness/newmodel"
 	"heddle/harness/sched"
@@ -27,7 +26,7 @@ func modelsCommand() *cli.Command {
    heddle models
    heddle models acl
    heddle models --json | jq '.[] | {name, params: [.params[].name]}'`,
-		Flags:       []cli.Flag{jsonFlag()},
+		Flags:       []cli.Flag{tableFlag(), jsonFlag()},
 		Action:      runModels,
 		Subcommands: []*cli.Command{modelsNew()},
 	}
@@ -108,13 +107,14 @@ func runModels(c *cli.Context) error {
 	default:
 		return withCode(exitUsage, fmt.Errorf("models takes one NAME at most, found %d", len(names)))
 	}
-	switch {
-	case c.Bool("json"):
-		return printJSON(c.App.Writer, models)
-	case len(names) == 1:
-		return describeModel(c.App.Writer, models[0])
+	if len(names) == 1 {
+		return printDoc(c, models, describeModel(models[0]))
 	}
-	return listModels(c.App.Writer, models)
+	t := &doc.Table{Name: "models", Columns: []string{"model", "what it does"}}
+	for _, m := range models {
+		t.Add(doc.Words(m.Name), doc.Words(m.Summary))
+	}
+	return printDoc(c, models, doc.Doc{t})
 }
 
 // ownModels returns the names of heddle's own models: all but the cluster's
@@ -123,27 +123,16 @@ func ownModels() []string {
 	return slices.DeleteFunc(config.ModelNames(), func(name string) bool { return name == config.ModelYARN })
 }
 
-func listModels(out io.Writer, models []sched.Info) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, m := range models {
-		fmt.Fprintf(table, "%s\t%s\n", m.Name, m.Summary)
-	}
-	return table.Flush()
-}
-
-func describeModel(out io.Writer, m sched.Info) error {
-	fmt.Fprintf(out, "%s: %s\nfrom: %s\n", m.Name, m.Summary, m.Source)
+func describeModel(m sched.Info) doc.Doc {
+	d := doc.Doc{doc.Heading(m.Name + ": " + m.Summary), doc.Text("from: " + m.Source)}
 	if len(m.Params) == 0 {
-		_, err := fmt.Fprintln(out, "no parameters")
-		return err
+		return append(d, doc.Text("no parameters"))
 	}
-	fmt.Fprintln(out)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "PARAMETER\tVALUES\tDEFAULT\tUNIT\tMEANING")
+	t := &doc.Table{Name: "parameters", Columns: []string{"parameter", "values", "default", "unit", "meaning"}}
 	for _, p := range m.Params {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", p.Name, values(p), orDash(p.Default), orDash(p.Unit), p.Doc)
+		t.Add(doc.Words(p.Name), doc.Words(values(p)), doc.Words(orDash(p.Default)), doc.Words(orDash(p.Unit)), doc.Words(p.Doc))
 	}
-	return table.Flush()
+	return append(d, t)
 }
 
 // The function values returns a text for help and tables that says which values

@@ -3,13 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -144,9 +142,6 @@ func runPaper(c *cli.Context, root string) error {
 }
 
 func checkPaperFlags(c *cli.Context) error {
-	if err := checkFormat(c); err != nil {
-		return err
-	}
 	if data := c.String("data"); data != "" && !slices.Contains([]string{".parquet", ".csv", ".json"}, filepath.Ext(data)) {
 		return fmt.Errorf("--data %q: want a name that ends in .parquet, .csv or .json", data)
 	}
@@ -293,7 +288,7 @@ func forecastPaper(c *cli.Context, p *paper.Paper) error {
 	if err != nil {
 		return err
 	}
-	return printResult(c, f, f.WriteText)
+	return printDoc(c, f, f.Doc())
 }
 
 func paperForecast(c *cli.Context, p *paper.Paper) (*experiment.Forecast, error) {
@@ -336,7 +331,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	f, err := paperForecast(c, p)
 	if err != nil {
 		fmt.Fprintln(c.App.ErrWriter, "the number of repeats needed is not known:", err)
-	} else if err := f.WriteText(c.App.ErrWriter); err != nil {
+	} else if err := doc.WriteText(c.App.ErrWriter, f.Doc(), false); err != nil {
 		return "", err
 	}
 	o, _, err := paperExperiment(c, p)
@@ -401,23 +396,22 @@ func listPapers(c *cli.Context) error {
 		}
 		list = append(list, l)
 	}
-	return printResult(c, list, func(out io.Writer) error {
-		tabs := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		for _, p := range list {
-			fmt.Fprintf(tabs, "%s\t%s\n\t%s\n", p.Name, p.Title, p.Source)
-			for _, x := range append(p.Parts, p.Claims...) {
-				fmt.Fprintf(tabs, "  %s\t%s\n", x.ID, x.Text)
-			}
-			for _, a := range p.Axes {
-				var values []string
-				for _, v := range a.Values {
-					values = append(values, v.Value)
-				}
-				fmt.Fprintf(tabs, "  %s\t%s: %s\n", a.Name, a.About, strings.Join(values, ", "))
-			}
+	var d doc.Doc
+	for _, p := range list {
+		t := &doc.Table{Name: p.Name, Columns: []string{"part", "what it is about"}}
+		for _, x := range append(p.Parts, p.Claims...) {
+			t.Add(doc.Words(x.ID), doc.Words(x.Text))
 		}
-		return tabs.Flush()
-	})
+		for _, a := range p.Axes {
+			var values []string
+			for _, v := range a.Values {
+				values = append(values, v.Value)
+			}
+			t.Add(doc.Words(a.Name), doc.Words(a.About+": "+strings.Join(values, ", ")))
+		}
+		d = append(d, doc.Heading(p.Name+": "+p.Title), doc.Text(p.Source), t)
+	}
+	return printDoc(c, list, d)
 }
 
 // paperProgress returns a function that shows which figure, claim or reading of

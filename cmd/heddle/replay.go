@@ -56,6 +56,7 @@ parallel, which does not change the result. For example:
 			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule that starts speculative attempts (default: only the recorded ones)"},
 			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: nodes keep the blocks cached at the start, or those that they read last", Value: config.CacheStatic},
 			&cli.StringSliceFlag{Name: "metric", Usage: "a column for `METRIC` of heddle compare, or all; may be repeated (default: makespan, mean completion, locality)"},
+			tableFlag(),
 			jsonFlag(),
 			&cli.StringFlag{Name: "runs", Usage: "keep the results as a run folder in `DIR`, for heddle compare (default: keep nothing)"},
 			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
@@ -210,12 +211,7 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 			return fmt.Errorf("write simulated trace: %w", err)
 		}
 	}
-	if c.Bool("json") {
-		err = printJSON(c.App.Writer, outcomes)
-	} else {
-		err = replay.WriteText(c.App.Writer, outcomes, metrics)
-	}
-	if err == nil && kept.Root != "" {
+	if err = printDoc(c, outcomes, replay.Doc(outcomes, metrics)); err == nil && kept.Root != "" {
 		var run *runs.Run
 		if run, err = kept.Keep(outcomes); err == nil {
 			fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
@@ -301,10 +297,7 @@ func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) erro
 			return err
 		}
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, fitted)
-	}
-	return fitted.WriteText(c.App.Writer)
+	return printDoc(c, fitted, fitted.Doc())
 }
 
 // replays returns all replays that the flags ask for: one for each trace,

@@ -3,26 +3,24 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/clients"
 	"heddle/harness/compare"
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/experiment"
 	"heddle/harness/lab"
 	"heddle/harness/replay"
 	"heddle/harness/results"
 	"heddle/harness/runs"
-	"heddle/traces/printable"
 )
 
 func runCommand() *cli.Command {
@@ -71,7 +69,8 @@ untold where the repeats are too few to tell. If one is not met, the exit code i
 			&cli.StringFlag{Name: "like", Usage: "with --dry-run, estimate from the run folder `RUN` (default: from a simulation)"},
 			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference to tell, in `PERCENT`"},
 			&cli.StringFlag{Name: "metric", Value: "makespan", Usage: "with --dry-run, what differs: a `METRIC` of heddle compare that is a time or multiple"},
-			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
+			tableFlag(),
+			jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("dry-run") {
@@ -143,7 +142,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		limits, err = thresholdsOf(run, o.Unverified)
 	}
 	if run != nil {
-		if perr := printResults(c.App.Writer, run, append(warnings, run.Warnings()...), limits, c.Bool("json")); err == nil {
+		if perr := printResults(c, run, append(warnings, run.Warnings()...), limits); err == nil {
 			err = perr
 		}
 		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
@@ -159,26 +158,27 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 // lists one by one. The trial's result.json has them all.
 const mostJobRows = 12
 
-// jobRows returns the cells job, outcome and completion of a trial's rows. With
-// many jobs it is one row for each outcome, with the mean completion.
-func jobRows(jobs []results.Job) []string {
-	var rows []string
-	if len(jobs) <= mostJobRows {
-		for _, j := range jobs {
-			rows = append(rows, fmt.Sprintf("%s\t%s\t%.1f", printable.Line(string(j.ID)), printable.Line(j.Outcome), float64(j.CompletionMs)/1000))
+// jobRows adds a trial's jobs to the table of results. With many jobs it is one row
+// for each outcome, with the mean completion.
+func jobRows(t *doc.Table, r *results.Trial) {
+	add := func(job, outcome string, completion doc.Cell) {
+		t.Add(doc.Words(r.Name), doc.Words(job), doc.Words(outcome), completion, doc.Number(float64(r.MakespanMs)/1000, "s"))
+	}
+	if len(r.Jobs) <= mostJobRows {
+		for _, j := range r.Jobs {
+			add(string(j.ID), j.Outcome, doc.Number(float64(j.CompletionMs)/1000, "s"))
 		}
-		return rows
+		return
 	}
 	count, sumMs := map[string]int{}, map[string]int64{}
-	for _, j := range jobs {
+	for _, j := range r.Jobs {
 		count[j.Outcome]++
 		sumMs[j.Outcome] += j.CompletionMs
 	}
 	for _, outcome := range slices.Sorted(maps.Keys(count)) {
 		n := count[outcome]
-		rows = append(rows, fmt.Sprintf("%d jobs\t%s\t%.1f on average", n, printable.Line(outcome), float64(sumMs[outcome])/float64(n)/1000))
+		add(fmt.Sprintf("%d jobs", n), outcome, doc.Number(float64(sumMs[outcome])/float64(n)/1000, "s").After("on average"))
 	}
-	return rows
 }
 
 // trialWarnings returns the warnings of trials, each text once with the trials
@@ -337,82 +337,58 @@ func changesCluster(c *cli.Context, names ...string) {
 	putsBack(c, "jobs, nodes, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
 
-// printResults prints the results of a run as a table with one row for each
-// job, and below it what the run shows about the experiment's thresholds.
-func printResults(out io.Writer, run *runs.Run, warnings []string, limits []compare.Threshold, asJSON bool) error {
+// printResults prints the results of a run: a table with one row for each job, and
+// below it what the run shows about the experiment's thresholds.
+func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []compare.Threshold) error {
 	trials, err := results.List(run)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return printJSON(out, struct {
-			Folder     string              `json:"folder"`
-			Trials     []results.Trial     `json:"trials"`
-			Thresholds []compare.Threshold `json:"thresholds,omitempty"`
-			Warnings   []string            `json:"warnings,omitempty"`
-		}{run.Dir, trials, limits, warnings})
-	}
-	for _, w := range warnings {
-		printable.Fprintln(out, "warning:", w)
-	}
-	if len(trials) == 0 {
-		return nil
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "trial\tjob\toutcome\tcompletion s\tmakespan s")
-	for _, r := range trials {
-		for _, row := range jobRows(r.Jobs) {
-			fmt.Fprintf(w, "%s\t%s\t%.1f\n", r.Name, row, float64(r.MakespanMs)/1000)
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, text := range trialWarnings(trials) {
-		fmt.Fprintln(out, "warning:", text)
-	}
-	for _, r := range trials {
-		if r.Plan != nil {
-			printable.Fprintf(out, "%s  %v\n", r.Name, r.Plan)
-		}
-	}
+	t := &doc.Table{Name: "jobs", Columns: []string{"trial", "job", "outcome", "completion", "makespan"}}
+	var plans doc.List
+	var after doc.Doc
 	for i := range trials {
-		writeFailed(out, &trials[i])
+		r := &trials[i]
+		jobRows(t, r)
+		if r.Plan != nil {
+			plans = append(plans, fmt.Sprintf("%s: %v", r.Name, r.Plan))
+		}
+		after = append(after, failedParts(r)...)
 	}
 	for _, r := range trials {
-		if r.Achieved == nil {
-			continue
-		}
-		fmt.Fprintf(out, "\n%s: achieved of what was asked\n", r.Name)
-		if err := r.Achieved.WriteText(out); err != nil {
-			return err
+		if r.Achieved != nil {
+			after = append(after, doc.Heading(r.Name+": achieved of what was asked"))
+			after = append(after, r.Achieved.Doc()...)
 		}
 	}
-	if len(limits) > 0 {
-		fmt.Fprintln(out)
-		compare.WriteThresholds(out, limits)
-	}
-	return nil
+	d := append(doc.Doc{doc.Warnings(warnings), t, doc.Warnings(trialWarnings(trials)), plans}, after...)
+	return printDoc(c, struct {
+		Folder     string              `json:"folder"`
+		Trials     []results.Trial     `json:"trials"`
+		Thresholds []compare.Threshold `json:"thresholds,omitempty"`
+		Warnings   []string            `json:"warnings,omitempty"`
+	}{run.Dir, trials, limits, warnings}, append(d, compare.ThresholdTable(limits)))
 }
 
 // mostFailedJobs is the largest number of a trial's failed jobs that are named.
 // The trial's result.json has them all.
 const mostFailedJobs = 5
 
-// writeFailed says how many of a trial's jobs failed, if any did, and names the
+// failedParts says how many of a trial's jobs failed, if any did, and names the
 // first of them.
-func writeFailed(out io.Writer, r *results.Trial) {
+func failedParts(r *results.Trial) doc.Doc {
 	if len(r.FailedJobs) == 0 {
-		return
+		return nil
 	}
 	c := r.Completion()
-	fmt.Fprintf(out, "%s: %d of %d jobs failed\n", r.Name, c.Others, c.Jobs())
+	var list doc.List
 	for _, f := range r.FailedJobs[:min(mostFailedJobs, len(r.FailedJobs))] {
-		fmt.Fprintf(out, "  %v\n", f)
+		list = append(list, f.String())
 	}
 	if more := len(r.FailedJobs) - mostFailedJobs; more > 0 {
-		fmt.Fprintf(out, "  and %d more\n", more)
+		list = append(list, fmt.Sprintf("and %d more", more))
 	}
+	return doc.Doc{doc.Heading(fmt.Sprintf("%s: %d of %d jobs failed", r.Name, c.Others, c.Jobs())), list}
 }
 
 func runsFlag(root *string) cli.Flag {

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"heddle/harness/doc"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces/printable"
@@ -43,7 +43,7 @@ func runsList() *cli.Command {
 
    heddle runs list
    heddle runs list --runs runs --json | jq -r '.[] | select(.state != "finished") | .name'`,
-		Flags: []cli.Flag{runsFlag(nil), jsonFlag()},
+		Flags: []cli.Flag{runsFlag(nil), tableFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
@@ -63,7 +63,7 @@ func runsList() *cli.Command {
 			if len(list) == 0 {
 				fmt.Fprintln(c.App.ErrWriter, "no runs in", root)
 			}
-			return printResult(c, list, func(out io.Writer) error { return listRuns(out, list) })
+			return printDoc(c, list, listRuns(list))
 		},
 	}
 }
@@ -83,17 +83,13 @@ func describe(c *cli.Context, found []*runs.Run) []results.About {
 	return list
 }
 
-func listRuns(out io.Writer, list []results.About) error {
-	if len(list) == 0 {
-		return nil
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tWORLD\tSTATE\tTRIALS\tMODELS\tWORKLOADS\tSTARTED\tSIZE")
+func listRuns(list []results.About) doc.Doc {
+	t := &doc.Table{Name: "runs", Columns: []string{"name", "world", "state", "trials", "models", "workloads", "started", "size"}}
 	for _, a := range list {
-		printable.Fprintf(w, "%s\t%s\t%s\t%d of %d\t%s\t%s\t%s\t%s\n", a.Name, a.World, a.State, a.Done, a.Trials,
-			orDash(strings.Join(a.Models, ",")), orDash(strings.Join(a.Workloads, ",")), local(a.Started), a.Size())
+		t.Add(doc.Words(a.Name), doc.Words(a.World), doc.Words(string(a.State)), doc.Wordsf("%d of %d", a.Done, a.Trials),
+			doc.Words(orDash(strings.Join(a.Models, ","))), doc.Words(orDash(strings.Join(a.Workloads, ","))), doc.Words(local(a.Started)), doc.Bytes(a.Bytes))
 	}
-	return w.Flush()
+	return doc.Doc{t}
 }
 
 func local(t time.Time) string { return t.Local().Format(time.DateTime) }
@@ -107,7 +103,7 @@ func runsShow() *cli.Command {
 
    heddle runs show 20261121-153601-first
    heddle runs show runs/first --json | jq .manifest.versions`,
-		Flags: []cli.Flag{runsFlag(nil), unverifiedFlag(), jsonFlag()},
+		Flags: []cli.Flag{runsFlag(nil), unverifiedFlag(), tableFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
 			found, err := namedRuns(c)
 			if err != nil {
@@ -127,7 +123,7 @@ func runsShow() *cli.Command {
 				return withCode(exitUsage, err)
 			}
 			s.Warnings = run.Warnings()
-			return printResult(c, s, s.writeText)
+			return printDoc(c, s, s.doc())
 		},
 	}
 }
@@ -140,12 +136,10 @@ type shown struct {
 	Warnings []string        `json:"warnings,omitempty"`
 }
 
-func (s *shown) writeText(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+func (s *shown) doc() doc.Doc {
 	a, m := s.About, s.Manifest
-	row := func(name, format string, args ...any) {
-		printable.Fprintf(w, "%s\t"+format+"\n", append([]any{name}, args...)...)
-	}
+	about := &doc.Table{Name: "run", Columns: []string{"", ""}}
+	row := func(name, format string, args ...any) { about.Add(doc.Words(name), doc.Wordsf(format, args...)) }
 	row("run", "%s", a.Name)
 	row("folder", "%s, %s", a.Folder, a.Size())
 	row("world", "%s", a.World)
@@ -160,39 +154,37 @@ func (s *shown) writeText(out io.Writer) error {
 	row("workloads", "%s", orDash(strings.Join(a.Workloads, ", ")))
 	row("seed", "%d", m.Seed)
 	row("heddle", "%s", strings.TrimSpace(m.Heddle.Version+" "+m.Heddle.Revision))
-	for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
-		row(name, "%s", m.Versions[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(m.Settings)) {
-		row(name, "%s", m.Settings[name])
+	for _, values := range []map[string]string{m.Versions, m.Settings} {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			row(name, "%s", values[name])
+		}
 	}
 	row("command", "%s", orDash(strings.Join(m.Command, " ")))
-	if err := w.Flush(); err != nil {
-		return err
-	}
 	warnings := slices.Clone(s.Warnings)
 	gave := map[string]*results.Trial{}
-	trials := m.Trials
+	listed := m.Trials
+	var failed doc.Doc
 	for i := range s.Results {
 		r := &s.Results[i]
 		gave[r.Name] = r
+		failed = append(failed, failedParts(r)...)
 		if len(m.Trials) == 0 { // if a run has no trial folders, the results of its trials are in one table
-			trials = append(trials, runs.TrialRecord{Name: r.Name, State: runs.TrialDone})
+			listed = append(listed, runs.TrialRecord{Name: r.Name, State: runs.TrialDone})
 		}
 	}
 	warnings = append(warnings, trialWarnings(s.Results)...)
-	fmt.Fprintln(w, "\nTRIAL\tSTATE\tSTARTED\tTOOK\tJOBS\tMAKESPAN\tCORES OF OTHERS\tWARNINGS")
-	for _, t := range trials {
-		started, jobs, makespan, others, n := "-", "-", "-", "-", 0
+	trials := &doc.Table{Name: "trials", Columns: []string{"trial", "state", "started", "took", "jobs", "makespan", "cores of others", "warnings"}}
+	for _, t := range listed {
+		started, jobs, makespan, others, n := "-", "-", doc.Words("-"), doc.Words("-"), 0
 		if !t.Started.IsZero() {
 			started = local(t.Started)
 		}
 		if r := gave[t.Name]; r != nil {
 			n = len(r.Warnings)
 			if r.OthersCores != nil {
-				others = fmt.Sprintf("%.2f", *r.OthersCores)
+				others = doc.Fixed(*r.OthersCores, 2, "")
 			}
-			makespan = (time.Duration(r.MakespanMs) * time.Millisecond).String()
+			makespan = doc.Number(float64(r.MakespanMs)/1000, "s")
 			if c := r.Completion(); c.Jobs() > 0 {
 				jobs = fmt.Sprintf("%d of %d succeeded", c.Succeeded, c.Jobs())
 			}
@@ -204,25 +196,17 @@ func (s *shown) writeText(out io.Writer) error {
 		if t.Warmup {
 			state += " (warm-up)"
 		}
-		printable.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n", t.Name, state, started, took(t.Started, t.Finished), jobs, makespan, others, n)
+		trials.Add(doc.Words(t.Name), doc.Words(state), doc.Words(started), took(t.Started, t.Finished), doc.Words(jobs), makespan, others, doc.Count(n))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for i := range s.Results {
-		writeFailed(out, &s.Results[i])
-	}
-	for _, text := range warnings {
-		printable.Fprintln(out, "warning:", text)
-	}
-	return nil
+	return append(append(doc.Doc{about, trials}, failed...), doc.Warnings(warnings))
 }
 
-func took(from, to time.Time) string {
+// took returns the time between two others, "-" if one of them is not known.
+func took(from, to time.Time) doc.Cell {
 	if from.IsZero() || to.IsZero() {
-		return "-"
+		return doc.Words("-")
 	}
-	return to.Sub(from).Round(100 * time.Millisecond).String()
+	return doc.Duration(float64(to.Sub(from)) / 1e6)
 }
 
 func runsRemove() *cli.Command {
@@ -284,7 +268,7 @@ func confirm(c *cli.Context, list []results.About) error {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return withCode(exitUsage, errors.New("runs rm asks on a terminal, and there is none; use --yes to remove without asking"))
 	}
-	if err := listRuns(c.App.ErrWriter, list); err != nil {
+	if err := doc.WriteText(c.App.ErrWriter, listRuns(list), false); err != nil {
 		return err
 	}
 	fmt.Fprint(c.App.ErrWriter, "remove these folders and everything in them? [y/N] ")

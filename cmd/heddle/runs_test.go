@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"testing"
 
+	"heddle/harness/doc"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 )
@@ -18,11 +19,11 @@ func TestRunsShowOthers(t *testing.T) {
 		Results:  []results.Trial{{Name: "a", OthersCores: &used, Warnings: []string{"other programs used 1.25 cores"}}, {Name: "b"}},
 	}
 	var out bytes.Buffer
-	if err := s.writeText(&out); err != nil {
+	if err := doc.WriteText(&out, s.doc(), false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`(?m)^TRIAL .*MAKESPAN +CORES OF OTHERS +WARNINGS$`, `(?m)^a +done .* 0s +1\.25 +1$`, `(?m)^b +done .* 0s +- +0$`,
+		`(?m)^trial .*makespan +cores of others +warnings$`, `(?m)^a +done .* 0 s +1\.25 +1$`, `(?m)^b +done .* 0 s +- +0$`,
 		`(?m)^warning: a: other programs used 1\.25 cores$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {

@@ -33,7 +33,7 @@ func traceCommand() *cli.Command {
 			{
 				Name: "info", Usage: "jobs, tasks, locality, phases and node use in figures", ArgsUsage: "TRACE",
 				Description: "For example:\n\n   heddle trace info runs/first/trials/r01-wordcount-yarn/trace.heddle",
-				Flags:       []cli.Flag{asJSON}, Action: traceInfo,
+				Flags:       []cli.Flag{tableFlag(), asJSON}, Action: traceInfo,
 			},
 			{
 				Name: "check", Usage: "read every byte; say what is damaged, cannot be, or contradicts itself; code 1 for the first two", ArgsUsage: "TRACE",
@@ -108,13 +108,10 @@ func traceInfo(c *cli.Context) error {
 	if n := r.Foreign(); n > 0 {
 		info.Warnings = append(info.Warnings, fmt.Sprintf("%d events are of kinds, or have fields, that this version of heddle does not know: these figures lack them", n))
 	}
-	if c.Bool("json") {
-		err = printJSON(c.App.Writer, info)
-	} else {
-		err = info.WriteText(c.App.Writer)
+	if !wantsJSON(c) {
 		warn(c, info.Warnings...)
 	}
-	if err == nil && damage != nil && !damage.CutOff {
+	if err = printDoc(c, info, info.Doc()); err == nil && damage != nil && !damage.CutOff {
 		return fmt.Errorf("trace %s is damaged: these are the figures of what comes before it", path)
 	}
 	return err

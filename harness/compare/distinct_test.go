@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/harness/doc"
 	"heddle/harness/runs"
 )
 
@@ -53,10 +54,10 @@ func TestEqualSchedules(t *testing.T) {
 
 	const want = "wordcount under yarn: 6 trials have one and the same schedule, by its digest, and count as 1 repeat; an interval of a median needs 6"
 	var text bytes.Buffer
-	check(t, r.WriteText(&text))
+	check(t, doc.WriteText(&text, r.Doc(), false))
 	data, err := json.Marshal(r)
 	check(t, err)
-	if !strings.Contains(text.String(), "note: "+want) {
+	if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), "note: "+want) {
 		t.Errorf("the text lacks the warning %q:\n%s", want, &text)
 	}
 	var report struct{ Warnings []string }

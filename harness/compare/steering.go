@@ -1,14 +1,13 @@
 package compare
 
 import (
-	"bufio"
 	"fmt"
 	"slices"
-	"text/tabwriter"
+	"strings"
 
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/stats"
-	"heddle/traces/printable"
 )
 
 // Steering says what became of a scheduler model's decisions, in all its trials
@@ -115,48 +114,30 @@ func (s *Steering) certain() bool {
 		!slices.ContainsFunc(s.Branches, func(b measure.Branch) bool { return b.Predicted != b.Maps })
 }
 
-// writeSteering prints a row for each scheduler model, and then the decisions
-// that did not come out as decided or predicted. It prints nothing if
-// simulations, where nothing failed, are all there is.
-func writeSteering(w *bufio.Writer, list []Steering) {
+// steeringParts returns a table with a row for each scheduler model, and below it
+// the decisions that did not come out as decided or predicted. It returns nothing
+// if simulations, where nothing failed, are all there is.
+func steeringParts(list []Steering) doc.Doc {
 	if !slices.ContainsFunc(list, func(s Steering) bool { return !s.certain() }) {
-		return
+		return nil
 	}
-	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tabs, "steering\ttrials\tdecisions\thonoured\tto the container: p50\tp95\tmaps as predicted")
+	x := &doc.Table{Name: "steering", Columns: []string{"model", "trials", "decisions", "honoured", "unused", "to the container, median", "p95", "maps as predicted"}}
 	for _, s := range list {
-		honoured := share(s.Honoured, s.Decisions)
-		if s.HonouredCI95Pct.Bounded() {
-			honoured += " " + s.HonouredCI95Pct.String()
+		var branches []string
+		for _, b := range s.Branches {
+			branches = append(branches, b.Branch+" "+doc.Share(b.Predicted, b.Maps).String())
 		}
-		if s.Unused > 0 {
-			honoured += fmt.Sprintf(", %d unused", s.Unused)
-		}
-		p50, p95 := "-", "-"
-		if len(s.latencies) > 0 { // only trials with a trace have times of decisions
-			p50, p95 = figure(float64(s.P50Ms))+" ms", figure(float64(s.P95Ms))+" ms"
-		}
-		printable.Fprintf(tabs, "  %s\t%d\t%d\t%s\t%s\t%s\t", s.Model, s.Trials, s.Decisions, honoured, p50, p95)
-		for i, b := range s.Branches {
-			if i > 0 {
-				fmt.Fprint(tabs, ", ")
-			}
-			printable.Fprintf(tabs, "%s %s", b.Branch, share(b.Predicted, b.Maps))
-		}
-		fmt.Fprintln(tabs)
+		x.Add(doc.Words(s.Model), doc.Count(s.Trials), doc.Count(s.Decisions),
+			doc.Estimate(100*float64(s.Honoured)/float64(max(s.Decisions, 1)), s.HonouredCI95Pct[0], s.HonouredCI95Pct[1], "%"), doc.Count(s.Unused),
+			doc.Duration(float64(s.P50Ms)), doc.Duration(float64(s.P95Ms)), doc.Words(strings.Join(branches, ", ")))
 	}
-	tabs.Flush()
+	var misses doc.List
 	for _, m := range list[len(list)-1].Misses {
-		printable.Fprintf(w, "%s: decision %d, a %s of %s on %s: %s", m.Trial, m.Decision, m.What, m.Job, m.Node, m.Outcome)
+		text := fmt.Sprintf("%s: decision %d, a %s of %s on %s: %s", m.Trial, m.Decision, m.What, m.Job, m.Node, m.Outcome)
 		if m.Cause != "" {
-			printable.Fprintf(w, ": %s", m.Cause)
+			text += ": " + m.Cause
 		}
-		fmt.Fprintln(w)
+		misses = append(misses, text)
 	}
-	fmt.Fprintln(w)
-}
-
-// The function share formats a part of a whole like "349 of 350 (99.7%)".
-func share(part, all int) string {
-	return fmt.Sprintf("%d of %d (%s%%)", part, all, figure(100*float64(part)/float64(max(all, 1))))
+	return doc.Doc{doc.Heading("steering"), x, misses}
 }

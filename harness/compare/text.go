@@ -2,25 +2,25 @@ package compare
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 	"unicode/utf8"
 
+	"heddle/harness/doc"
 	"heddle/harness/runs"
 	"heddle/traces/printable"
 )
 
-// WriteText prints a table for each workload and metric. A table has one row
-// for each scheduler model. Its other columns say how the model differs from
-// one other model each. Tables of many models have only the first such column.
-// "~" means that a difference is not significant. Warnings that hold for all tables are printed once, at the end.
-func (r *Report) WriteText(out io.Writer) error {
-	w := bufio.NewWriter(out)
+// Doc returns the comparison for people to read: a table for each workload and
+// metric, with one row for each scheduler model. Its last columns say how the model
+// differs from one other model each; tables of many models have only the first of
+// these columns. Warnings that hold for all tables stand at the end.
+func (r *Report) Doc() doc.Doc {
 	tables := slices.Clone(r.Tables)
 	if r.joins() {
 		tables = append(tables, r.Table)
@@ -31,29 +31,23 @@ func (r *Report) WriteText(out io.Writer) error {
 			notes = append(notes, note)
 		}
 	}
-	for _, t := range tables {
+	var d doc.Doc
+	for i, t := range tables {
+		if i == 0 || t.Workload != tables[i-1].Workload {
+			d = append(d, doc.Heading(t.name()))
+		}
 		t.Warnings = slices.DeleteFunc(slices.Clone(t.Warnings), func(note string) bool { return slices.Contains(notes, note) })
-		t.writeText(w)
-		fmt.Fprintln(w)
+		d = append(d, t.parts()...)
 	}
-	writeSteering(w, r.Steering)
-	if len(r.Thresholds) > 0 {
-		WriteThresholds(w, r.Thresholds)
-		fmt.Fprintln(w)
-	}
-	writeNotes(w, notes)
-	if len(notes) > 0 {
-		fmt.Fprintln(w)
-	}
-	fmt.Fprintln(w, legend)
-	return w.Flush()
+	d = append(d, steeringParts(r.Steering)...)
+	return append(d, ThresholdTable(r.Thresholds), legend, doc.Notes(notes))
 }
 
 // legend stands below all tables.
-const legend = `Medians with their 95 % interval; differences of the row from the column with theirs. p is of the t-test:
-paired by repeat, Welch's for models that no run has both; times by their logarithms. p and the intervals of
-differences hold for all pairs of a table together (Bonferroni).
-~: no difference is shown, the interval contains 0. [?]: too few trials for an interval.`
+const legend doc.Text = "Medians with their 95 % interval; differences of the row from the column with theirs. p is of the t-test: " +
+	"paired by repeat, Welch's for models that no run has both; times by their logarithms. p and the intervals of " +
+	"differences hold for all pairs of a table together (Bonferroni). " +
+	"~: no difference is shown, the interval contains 0. [?]: too few trials for an interval."
 
 // maxColumns is the largest number of models with which a table compares the
 // others. In a larger table each model is compared with the first one only.
@@ -65,65 +59,62 @@ func (r *Report) joins() bool {
 	return slices.ContainsFunc(r.Tables, func(t Table) bool { return t.Workload != r.Tables[0].Workload })
 }
 
-func (t Table) writeText(w *bufio.Writer) {
-	name := t.Workload
-	if name == "" {
-		name = "all workloads of a repeat"
-	}
+func (t Table) name() string {
+	name := cmp.Or(t.Workload, "all workloads of a repeat")
 	if t.Class != "" {
 		name += ", " + t.Class
 	}
+	return name
+}
+
+func (t Table) parts() doc.Doc {
 	if len(t.Models) == 0 {
-		printable.Fprintf(w, "%s: %s is not known\n", name, t.Metric)
-		return
+		return doc.Doc{doc.Text(t.Metric + " is not known")}
 	}
 	if t.zero {
-		fmt.Fprintf(w, "%s: %s is 0%s in all trials\n", name, t.Metric, unitOf(t.Unit))
-		return
+		return doc.Doc{doc.Text(t.Metric + " is " + doc.Number(0, t.Unit).String() + " in all trials")}
 	}
-	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	x := &doc.Table{Name: t.name() + ", " + t.Metric, Columns: []string{"model", t.Metric, "n"}}
 	noise := slices.ContainsFunc(t.Models, func(m Model) bool { return !math.IsNaN(float64(m.NoisePct)) })
-	printable.Fprintf(tabs, "%s\t%s\t\tn", name, t.Metric)
 	if noise {
-		fmt.Fprint(tabs, "\tnoise floor")
+		x.Columns = append(x.Columns, "noise floor")
 	}
 	columns := t.Models[:len(t.Models)-1]
 	if len(columns) > maxColumns {
 		columns = columns[:1]
 	}
 	for _, m := range columns {
-		printable.Fprintf(tabs, "\tvs %s", m.Model)
+		x.Columns = append(x.Columns, "vs "+m.Model)
 	}
-	fmt.Fprintln(tabs)
 	for i, m := range t.Models {
-		printable.Fprintf(tabs, "  %s\t%s\t%s\t%d", m.Model, figure(float64(m.Median))+unitOf(t.Unit), m.CI95, m.Runs)
+		row := []doc.Cell{doc.Words(m.Model), doc.Estimate(float64(m.Median), m.CI95[0], m.CI95[1], t.Unit), doc.Count(m.Runs)}
 		if noise {
-			printable.Fprintf(tabs, "\t%s", percent(float64(m.NoisePct)))
+			row = append(row, doc.Fixed(float64(m.NoisePct), 1, "%"))
 		}
 		for _, a := range columns[:min(i, len(columns))] {
 			p := t.Pairs[slices.IndexFunc(t.Pairs, func(p Pair) bool { return p.A == a.Model && p.B == m.Model })]
-			printable.Fprintf(tabs, "\t%s", p.text(t.Unit))
+			row = append(row, p.cell(t.Unit))
 		}
-		fmt.Fprintln(tabs)
+		x.Add(row...)
 	}
-	tabs.Flush()
+	d := doc.Doc{x}
 	if len(columns) < len(t.Models)-1 {
-		printable.Fprintf(w, "note: the table has %d models, so each is compared with %s; --json has all pairs\n", len(t.Models), columns[0].Model)
+		d = append(d, doc.Notes{fmt.Sprintf("the table has %d models, so each is compared with %s; --json has all pairs", len(t.Models), columns[0].Model)})
 	}
-	writeNotes(w, t.Warnings)
+	return append(d, doc.Notes(t.Warnings))
 }
 
-// The method text formats the difference between two models like "-13.4%
-// [-16.1, -10.5] p=0.002", with "~" if it is not significant.
-func (p Pair) text(unit string) string {
-	if !p.CI95Pct.Bounded() {
-		return "~"
+// cell returns the difference between two models like "-13.4 % [-16.1, -10.5]
+// p=0.002", with "~" if it is not significant.
+func (p Pair) cell(unit string) doc.Cell {
+	c := doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], map[string]string{"s": "%", "x": "%", "%": "points"}[unit])
+	switch {
+	case !p.CI95Pct.Bounded():
+		return c.As("~")
+	case !p.Significant():
+		c = c.As("~")
 	}
-	diff := "~"
-	if p.Significant() {
-		diff = fmt.Sprintf("%+.1f%s", float64(p.DiffPct), map[string]string{"s": "%", "x": "%", "%": " points"}[unit])
-	}
-	return fmt.Sprintf("%s [%+.1f, %+.1f] %s", diff, p.CI95Pct[0], p.CI95Pct[1], pText(float64(p.P)))
+	return c.After(pText(float64(p.P)))
 }
 
 func pText(p float64) string {
@@ -133,47 +124,24 @@ func pText(p float64) string {
 	return fmt.Sprintf("p=%.3f", p)
 }
 
-// String formats the interval like "[37.2, 39.1]", or says that it has no
-// bounds.
-func (i Interval) String() string {
-	if !i.Bounded() {
-		return "[?]"
+// ThresholdTable returns a table with a row for each threshold and workload.
+func ThresholdTable(list []Threshold) *doc.Table {
+	x := &doc.Table{Name: "thresholds", Columns: []string{"threshold", "metric", "workload", "verdict", "figure", "value", "n"}}
+	for _, t := range list {
+		value := doc.Estimate(float64(t.Value), t.CI95[0], t.CI95[1], t.unit)
+		switch {
+		case math.IsNaN(float64(t.Value)):
+			value = value.After("no finished trial has it")
+		case t.Verdict != Untold:
+		case !t.CI95.Bounded():
+			value = value.After("too few repeats to tell")
+		default:
+			value = value.After("too few repeats to tell, the interval holds " + doc.Number(t.Limit, "").String())
+		}
+		tone := map[Verdict]doc.Tone{Met: doc.Good, Missed: doc.Bad, Untold: doc.Notable}[t.Verdict]
+		x.Add(doc.Words(t.Text), doc.Words(t.Metric), doc.Words(t.Workload), doc.Words(string(t.Verdict)).In(tone), doc.Words(t.Figure), value, doc.Count(t.Runs))
 	}
-	return "[" + figure(i[0]) + ", " + figure(i[1]) + "]"
-}
-
-// figure returns the number x as text with four significant digits.
-func figure(x float64) string {
-	switch {
-	case x >= 1000 || x <= -1000:
-		return fmt.Sprintf("%.0f", x)
-	case x >= 100 || x <= -100:
-		return fmt.Sprintf("%.1f", x)
-	case x >= 10 || x <= -10:
-		return fmt.Sprintf("%.2f", x)
-	}
-	return fmt.Sprintf("%.3f", x)
-}
-
-// percent formats a percentage like "4.2%". It returns "" if x is NaN.
-func percent(x float64) string {
-	if math.IsNaN(x) {
-		return ""
-	}
-	return fmt.Sprintf("%.1f%%", x)
-}
-
-func unitOf(unit string) string {
-	if unit == "%" || unit == "" {
-		return unit
-	}
-	return " " + unit
-}
-
-func writeNotes(w *bufio.Writer, notes []string) {
-	for _, n := range notes {
-		printable.Fprintf(w, "note: %s\n", n)
-	}
+	return x
 }
 
 // WriteBenchmarks prints every trial as a line of the Go benchmark format, for

@@ -2,10 +2,8 @@ package compare
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"text/tabwriter"
 
 	"heddle/harness/config"
 	"heddle/harness/results"
@@ -92,7 +90,7 @@ func newThreshold(m metric, limit config.Threshold, of func(model string) []tria
 	as, bs := of(limit.Other), of(limit.Model)
 	switch {
 	case limit.Other == "":
-		t.Figure, t.unit = limit.Model, unitOf(m.Unit)
+		t.Figure, t.unit = limit.Model, m.Unit
 		if len(bs) > 0 {
 			e := stats.Median(valuesOf(m, distinct(bs)))
 			t.Value, t.CI95, t.Runs = Number(e.Value), Interval{e.Lo, e.Hi}, e.N
@@ -100,7 +98,7 @@ func newThreshold(m metric, limit config.Threshold, of func(model string) []tria
 	case m.IsFactor():
 		t.Figure = limit.Model + " / " + limit.Other
 	case m.Unit == "%":
-		t.Figure, t.unit = limit.Model+" - "+limit.Other, " points"
+		t.Figure, t.unit = limit.Model+" - "+limit.Other, "points"
 	default:
 		t.Figure = limit.Model + " - " + limit.Other
 	}
@@ -143,29 +141,4 @@ func Unmet(list []Threshold, untold string) error {
 	default:
 		return fmt.Errorf("%d of %d thresholds missed, and %d untold%s", missed, len(list), untold, hint)
 	}
-}
-
-// WriteThresholds prints a row for each threshold and workload.
-func WriteThresholds(out io.Writer, list []Threshold) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "threshold\tmetric\tworkload\tverdict\tfigure\t\tn")
-	for _, t := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Text, t.Metric, t.Workload, t.Verdict, t.text())
-	}
-	w.Flush()
-}
-
-func (t *Threshold) text() string {
-	if math.IsNaN(float64(t.Value)) {
-		return t.Figure + "\tno finished trial has it\t0"
-	}
-	text := fmt.Sprintf("%s\t%s%s %s\t%d", t.Figure, figure(float64(t.Value)), t.unit, t.CI95, t.Runs)
-	switch {
-	case t.Verdict != Untold:
-	case !t.CI95.Bounded():
-		text += ": too few repeats to tell"
-	default:
-		text += fmt.Sprintf(": too few repeats to tell, the interval holds %s", figure(t.Limit))
-	}
-	return text
 }

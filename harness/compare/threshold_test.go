@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 )
 
@@ -35,12 +36,12 @@ func TestThresholds(t *testing.T) {
 		{"makespan", "fifo > yarn * 1", 6, Missed, ""},
 		{"makespan", "acl < yarn * 1.0", 6, Untold, "too few repeats to tell, the interval holds 1.000"},
 		{"makespan", "fifo < yarn", 1, Untold, "too few repeats to tell"},
-		{"makespan", "yarn < 110", 6, Met, " s ["},
+		{"makespan", "yarn < 110", 6, Met, " s  ["},
 		{"makespan", "yarn < 60s", 6, Missed, ""},
 		{"makespan", "yarn < 2m", 6, Met, " s ["},
 		{"makespan", "yarn < 110", 5, Untold, "too few repeats"},
 		{"cacheLocal", "acl > yarn", 6, Met, "acl - yarn"},
-		{"cacheLocal", "acl > yarn + 10%", 6, Met, " points ["},
+		{"cacheLocal", "acl > yarn + 10%", 6, Met, " points  ["},
 		{"cacheLocal", "acl > yarn + 60", 6, Missed, ""},
 		{"cacheLocal", "yarn > acl - 10", 6, Missed, ""},
 		{"cacheLocal", "fifo > 50%", 6, Missed, ""},
@@ -69,7 +70,7 @@ func TestThresholds(t *testing.T) {
 			return of
 		})
 		var b strings.Builder
-		WriteThresholds(&b, []Threshold{got})
+		check(t, doc.WriteText(&b, doc.Doc{ThresholdTable([]Threshold{got})}, false))
 		if got.Verdict != c.want || !strings.Contains(b.String(), c.says) {
 			t.Errorf("%s: %s after %d repeats: want %s and %q, have\n%s", c.metric, c.text, c.repeats, c.want, c.says, &b)
 		}

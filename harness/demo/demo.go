@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/experiment"
 	"heddle/harness/lab"
 	"heddle/harness/measure"
@@ -130,17 +131,13 @@ func findings(run *runs.Run) (*Findings, error) {
 	return f, nil
 }
 
-// WriteText prints the findings as text. The last line has the run folder's
+// Doc returns the findings for people to read. The last line has the run folder's
 // path.
-func (f *Findings) WriteText(out io.Writer) error {
+func (f *Findings) Doc() (d doc.Doc) {
 	for _, t := range f.Trials {
-		fmt.Fprintf(out, "%s\n\n", t.Trial)
-		if err := t.Figures.WriteText(out); err != nil {
-			return err
-		}
+		d = append(append(d, doc.Heading(t.Trial)), t.Figures.Doc()...)
 	}
-	_, err := fmt.Fprintf(out, "\nrun folder: %s\n", f.Folder)
-	return err
+	return append(d, doc.Text("run folder: "+f.Folder))
 }
 
 // prepare checks that the machine can run a lab. If packages are missing and

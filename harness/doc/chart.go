@@ -65,6 +65,9 @@ func (c *Chart) svg() string {
 			}
 		}
 	}
+	if low == high { // all values are 0
+		high = 1
+	}
 	step := niceStep(high - low)
 	low, high = math.Floor(low/step)*step, math.Ceil(high/step)*step
 	y := func(v float64) float64 { return baseline - plotHeight*(v-low)/(high-low) }
@@ -108,9 +111,6 @@ func (c *Chart) svg() string {
 // niceStep returns the distance between a chart's grid lines: 1, 2 or 5 times a
 // power of ten.
 func niceStep(span float64) float64 {
-	if !(span > 0) {
-		return 1
-	}
 	power := math.Pow(10, math.Floor(math.Log10(span/4)))
 	for _, m := range []float64{1, 2, 5} {
 		if span/(m*power) <= 6 {

@@ -1,8 +1,7 @@
 // Package doc is the form in which commands hand over results that people read:
 // a document of headings, texts, tables and notes. Four functions write a
 // document: [WriteText] for a terminal, [WriteMarkdown], [WriteCSV] and
-// [WriteHTML]. So the commands that use it print numbers, units and intervals
-// alike.
+// [WriteHTML]. So all commands print numbers, units and intervals alike.
 //
 // The package computes no figure: it gets values and formats them. It writes no
 // JSON either: the keys of JSON are promises of the commands, and follow their
@@ -16,13 +15,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"heddle/harness/internal/units"
 )
 
 // Doc is a document: its parts in the order in which they are read.
 type Doc []Part
 
-// Part is a part of a document: a [Heading], a [Text], a [List], [Notes], a
-// *[Table] or a *[Chart].
+// Part is a part of a document: a [Heading], a [Text], a [List], [Notes],
+// [Warnings], a *[Table] or a *[Chart].
 type Part interface{ part() }
 
 // Heading is the title of the parts that follow it.
@@ -34,11 +35,16 @@ type Text string
 // List is a list of short texts.
 type List []string
 
-// Notes are remarks and warnings that stand below what they are about. Equal notes
-// are written once, with how often they were given.
+// Notes are remarks that stand below what they are about. Equal notes are written
+// once, with how often they were given.
 type Notes []string
 
-// Table is a table. Each row has a cell for each column, or fewer.
+// Warnings are like [Notes], and say why a result may not be as it looks.
+type Warnings []string
+
+// Table is a table. Each row has a cell for each column, or fewer. A table whose
+// columns have no names is written without a head: its first column says what the
+// second has.
 type Table struct {
 	// Name tells the rows of several tables apart in a CSV file. It may be empty.
 	Name    string
@@ -46,11 +52,12 @@ type Table struct {
 	Rows    [][]Cell
 }
 
-func (Heading) part() {}
-func (Text) part()    {}
-func (List) part()    {}
-func (Notes) part()   {}
-func (*Table) part()  {}
+func (Heading) part()  {}
+func (Text) part()     {}
+func (List) part()     {}
+func (Notes) part()    {}
+func (Warnings) part() {}
+func (*Table) part()   {}
 
 // Add appends a row to the table.
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
@@ -66,10 +73,9 @@ func (d Doc) filled() Doc {
 			return p == ""
 		case List:
 			return len(p) == 0
-		case Notes:
-			return len(p) == 0
 		}
-		return false
+		_, texts, are := remarks(p)
+		return are && len(texts) == 0
 	})
 }
 
@@ -78,12 +84,29 @@ func (d Doc) tables() Doc {
 	return slices.DeleteFunc(d.filled(), func(p Part) bool { _, is := p.(*Chart); return is })
 }
 
-// once returns the notes without repetitions, in the order of their first
+// headless reports whether the table's columns have no names.
+func (t *Table) headless() bool {
+	return !slices.ContainsFunc(t.Columns, func(name string) bool { return name != "" })
+}
+
+// remarks returns what notes and warnings say, and the word before each. are is
+// false if the part is neither.
+func remarks(p Part) (word string, texts []string, are bool) {
+	switch p := p.(type) {
+	case Notes:
+		return "note", once(p), true
+	case Warnings:
+		return "warning", once(p), true
+	}
+	return "", nil, false
+}
+
+// once returns the texts without repetitions, in the order of their first
 // occurrence.
-func (n Notes) once() []string {
+func once(texts []string) []string {
 	var list []string
 	count := map[string]int{}
-	for _, text := range n {
+	for _, text := range texts {
 		if count[text]++; count[text] == 1 {
 			list = append(list, text)
 		}
@@ -177,11 +200,24 @@ func Duration(ms float64) Cell {
 	return Cell{words: DurationText(ms), value: ms / 1000, unit: "s"}
 }
 
+// Bytes returns a cell with a number of bytes, such as "65.2 MiB".
+func Bytes(n int64) Cell {
+	return Cell{words: units.Size(n).Rounded(), value: float64(n), unit: "B"}
+}
+
+// Share returns a cell like "349 of 350", whose number is the share in percent.
+func Share(part, of int) Cell {
+	return Cell{words: fmt.Sprintf("%d of %d", part, of), value: 100 * float64(part) / float64(max(of, 1)), unit: "%", digits: four}
+}
+
 // Rounded returns the cell with so many digits after the point.
 func (c Cell) Rounded(digits int) Cell { c.digits = digits; return c }
 
 // Short returns the cell with three significant digits.
 func (c Cell) Short() Cell { c.digits = three; return c }
+
+// As returns the cell with words in place of its number, which CSV still has.
+func (c Cell) As(words string) Cell { c.words = words; return c }
 
 // After returns the cell with words after its number.
 func (c Cell) After(words string) Cell { c.after = words; return c }
@@ -198,7 +234,7 @@ func (c Cell) main() string {
 		return "-"
 	}
 	text := figure(c.value, c.digits)
-	if c.sign && c.value >= 0 {
+	if c.sign && c.value > 0 && text != "0" {
 		text = "+" + text
 	}
 	if c.unit != "" {
@@ -254,6 +290,8 @@ func DurationText(ms float64) string {
 	switch {
 	case math.IsNaN(ms):
 		return "-"
+	case ms == 0:
+		return "0 s"
 	case math.Abs(ms) < 999.95:
 		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
 	case math.Abs(ms) < 59_995:

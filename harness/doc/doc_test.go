@@ -31,11 +31,17 @@ func sample() doc.Doc {
 	phases := &doc.Table{Name: "phases", Columns: []string{"phase", "median", "done", "change"}}
 	phases.Add(doc.Words("map, \"read\""), doc.Duration(35.24), doc.Fixed(99.5, 1, "%"), doc.Signed(0.2, 1, "points"))
 	phases.Add(doc.Words("节点"), doc.Duration(754_321), doc.Fixed(100, 1, "%"), doc.Signed(-12, 1, "points").In(doc.Bad))
+	facts := &doc.Table{Name: "facts", Columns: []string{"", ""}}
+	facts.Add(doc.Words("read"), doc.Bytes(68_366_643))
+	facts.Add(doc.Words("honoured"), doc.Share(38, 40).After("[77.4, 99.1]"))
+	facts.Add(doc.Words("vs yarn"), doc.Difference(0.4, -1, 1.8, "%").As("~"))
 	return doc.Doc{
 		doc.Heading("Two tables"), doc.Text("Medians with their 95 % interval. " + strings.Repeat("Long texts are broken into lines. ", 4)),
 		times,
 		doc.Notes{"drifts", "few repeats", "drifts", "drifts"},
 		phases,
+		doc.Warnings{"<not> calibrated"},
+		facts,
 		doc.List{"one", "<b>two</b>"},
 		&doc.Table{Columns: []string{"no rows, therefore not written"}},
 	}
@@ -104,12 +110,40 @@ func TestColour(t *testing.T) {
 	}
 }
 
+// TestUnitsInCSV: numbers of different units in a column keep theirs.
+func TestUnitsInCSV(t *testing.T) {
+	table := &doc.Table{Columns: []string{"what", "asked", "got"}}
+	table.Add(doc.Words("input"), doc.Bytes(8<<20), doc.Words("-"))
+	table.Add(doc.Words("arrivals"), doc.Count(2), doc.Duration(1500))
+	table.Add(doc.Words("locality"), doc.Number(math.NaN(), ""), doc.Duration(math.NaN()))
+	var out strings.Builder
+	if err := doc.WriteCSV(&out, doc.Doc{table}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "what,asked,asked unit,got (s)\ninput,8388608,B,\narrivals,2,,1.5\nlocality,,,\n"
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// TestChartOfZeros: without anything to measure by, the grid is that of 0 to 1.
+func TestChartOfZeros(t *testing.T) {
+	var out bytes.Buffer
+	c := &doc.Chart{Columns: []string{"a", "b"}, Rows: []doc.ChartRow{{Name: "none", Points: []doc.Point{{}, {Value: math.NaN()}}}}}
+	if err := doc.WriteSVG(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	if svg := out.String(); strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") || !strings.Contains(svg, `cy="260.0"`) {
+		t.Errorf("want the point on the axis, got\n%s", svg)
+	}
+}
+
 func TestDurationText(t *testing.T) {
 	for _, x := range []struct {
 		ms   float64
 		want string
 	}{
-		{0, "0.0 ms"},
+		{0, "0 s"},
 		{35.24, "35.2 ms"},
 		{999.9, "999.9 ms"},
 		{999.96, "1.00 s"},

@@ -23,6 +23,7 @@ type htmlPart struct {
 	List                 []string
 	Columns              []htmlColumn
 	Rows                 [][]htmlCell
+	Headless             bool
 	Chart                template.HTML
 }
 
@@ -43,8 +44,12 @@ func (d Doc) html() (parts []htmlPart) {
 			x.Text = string(p)
 		case List:
 			x.List = p
-		case Notes:
-			x.List, x.Class = p.once(), "notes"
+		case Notes, Warnings:
+			word, texts, _ := remarks(p)
+			for _, text := range texts {
+				x.List = append(x.List, word+": "+text)
+			}
+			x.Class = word
 		case *Chart:
 			x.Chart = template.HTML(p.svg()) // the chart escapes what it is given
 		case *Table:
@@ -52,6 +57,7 @@ func (d Doc) html() (parts []htmlPart) {
 			for k, name := range p.Columns {
 				x.Columns = append(x.Columns, htmlColumn{name, numbers[k]})
 			}
+			x.Headless = p.headless()
 			for _, row := range p.Rows {
 				var cells []htmlCell
 				for k, c := range row {
@@ -76,7 +82,7 @@ var fragment = template.Must(template.New("fragment").Parse(`{{range .}}{{if .He
 {{else if .List}}<ul{{with .Class}} class="{{.}}"{{end}}>{{range .List}}<li>{{.}}</li>
 {{end}}</ul>
 {{else if .Chart}}{{.Chart}}
-{{else if .Columns}}<table><thead><tr>{{range .Columns}}<th{{if .Right}} class="number"{{end}}>{{.Name}}</th>{{end}}</tr></thead>
+{{else if .Columns}}<table>{{if not .Headless}}<thead><tr>{{range .Columns}}<th{{if .Right}} class="number"{{end}}>{{.Name}}</th>{{end}}</tr></thead>{{end}}
 <tbody>{{range .Rows}}<tr>{{range .}}<td{{with .Class}} class="{{.}}"{{end}}>{{.Text}}</td>{{end}}</tr>
 {{end}}</tbody></table>
 {{end}}{{end}}`))
@@ -87,7 +93,7 @@ var page = template.Must(template.Must(fragment.Clone()).New("page").Parse(`<!do
 <style>
 body{font:15px/1.45 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;margin:.6em 0;display:block;overflow-x:auto}td,th{padding:.2em .7em;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
-.number{font-variant-numeric:tabular-nums;white-space:nowrap;text-align:right}ul.notes{color:#555;max-width:60em}
+.number{font-variant-numeric:tabular-nums;white-space:nowrap;text-align:right}ul.note{color:#555;max-width:60em}ul.warning{color:#8a5a00;max-width:60em}
 .good{color:#0a6b2d}.fair{color:#0b5f77}.bad{color:#a11}.opposite{color:#7a1fa2}.notable{color:#8a5a00}.faint{color:#666}
 svg{max-width:100%;height:auto}
 </style>

@@ -44,7 +44,8 @@ func WriteText(out io.Writer, d Doc, colour bool) error {
 	w := bufio.NewWriter(out)
 	afterHeading := false
 	for i, p := range d.tables() {
-		if i > 0 && !isNotes(p) && !afterHeading {
+		word, texts, are := remarks(p)
+		if i > 0 && !are && !afterHeading {
 			fmt.Fprintln(w)
 		}
 		afterHeading = false
@@ -58,32 +59,25 @@ func WriteText(out io.Writer, d Doc, colour bool) error {
 			for _, text := range p {
 				Wrap(w, "- ", text)
 			}
-		case Notes:
-			for _, text := range p.once() {
-				Wrap(w, "note: ", text)
-			}
 		case *Table:
 			fmt.Fprintln(w, p.text(colour))
+		}
+		for _, text := range texts {
+			Wrap(w, word+": ", text)
 		}
 	}
 	return w.Flush()
 }
 
-// isNotes reports whether a part stands directly below the one before.
-func isNotes(p Part) bool {
-	_, is := p.(Notes)
-	return is
-}
-
-// Wrap writes a text in lines of limited length. The first line begins with the
+// Wrap writes a text in lines of limited length. A line feed in it is escaped, since
+// it is that of a name. The first line begins with the
 // text first, and the others are indented by as much.
 func Wrap(w io.Writer, first, text string) {
 	indent := strings.Repeat(" ", utf8.RuneCountInString(first))
 	line, fresh := first, true
-	for _, word := range strings.Fields(text) {
-		word = printable.Line(word)
+	for _, word := range strings.Split(printable.Line(text), " ") {
 		if !fresh && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-			fmt.Fprintln(w, line)
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
 			line, fresh = indent, true
 		}
 		if !fresh {
@@ -121,7 +115,9 @@ func (t *Table) text(colour bool) string {
 		}
 	}
 	w.SetColumnConfigs(configs)
-	w.AppendRow(head)
+	if !t.headless() {
+		w.AppendRow(head)
+	}
 	for _, row := range t.Rows {
 		var cells table.Row
 		add := func(c Cell, s string) {
@@ -162,12 +158,12 @@ func WriteMarkdown(out io.Writer, d Doc) error {
 			for _, text := range p {
 				fmt.Fprintf(w, "- %s\n", oneLine(text))
 			}
-		case Notes:
-			for _, text := range p.once() {
-				fmt.Fprintf(w, "- note: %s\n", oneLine(text))
-			}
 		case *Table:
 			p.markdown(w)
+		}
+		word, texts, _ := remarks(p)
+		for _, text := range texts {
+			fmt.Fprintf(w, "- %s: %s\n", word, oneLine(text))
 		}
 	}
 	return w.Flush()
@@ -206,7 +202,8 @@ func oneLine(text string) string {
 // WriteCSV writes the document's tables as CSV, without its texts and notes.
 // Several tables stand below each other with an empty line between them; the first
 // column then has the table's name. A column with intervals becomes three: value, lower and
-// upper bound. Numbers are plain, and units stand in the columns' names.
+// upper bound. Numbers are plain, and units stand in the columns' names, or in a
+// column of their own if they differ. "-" among numbers is an empty cell.
 func WriteCSV(out io.Writer, d Doc) error {
 	var tables []*Table
 	for _, p := range d.filled() {
@@ -236,18 +233,32 @@ func (t *Table) csv(named bool) (rows [][]string) {
 		head = append(head, "table")
 	}
 	intervals, afters := make([]bool, len(t.Columns)), make([]bool, len(t.Columns))
+	figures, mixed := make([]bool, len(t.Columns)), make([]bool, len(t.Columns)) // columns with numbers, and with numbers of different units
 	for k, name := range t.Columns {
-		unit := ""
+		unit, first := "", true
 		for _, row := range t.Rows {
-			if k < len(row) {
-				intervals[k] = intervals[k] || row[k].interval
-				afters[k] = afters[k] || row[k].after != ""
-				if row[k].unit != "" && row[k].isNumber() {
-					unit = " (" + row[k].unit + ")"
-				}
+			if k >= len(row) {
+				continue
+			}
+			c := row[k]
+			figures[k] = figures[k] || c.isNumber()
+			intervals[k] = intervals[k] || c.interval
+			afters[k] = afters[k] || c.after != ""
+			if c.isNumber() && !math.IsNaN(c.value) {
+				mixed[k] = mixed[k] || !first && c.unit != unit
+				unit, first = c.unit, false
 			}
 		}
+		if unit != "" {
+			unit = " (" + unit + ")"
+		}
+		if mixed[k] {
+			unit = ""
+		}
 		head = append(head, name+unit)
+		if mixed[k] {
+			head = append(head, name+" unit")
+		}
 		if intervals[k] {
 			head = append(head, name+" lo"+unit, name+" hi"+unit)
 		}
@@ -255,7 +266,9 @@ func (t *Table) csv(named bool) (rows [][]string) {
 			head = append(head, name+" note")
 		}
 	}
-	rows = append(rows, head)
+	if !t.headless() {
+		rows = append(rows, head)
+	}
 	for _, cells := range t.Rows {
 		var row []string
 		if named {
@@ -266,7 +279,17 @@ func (t *Table) csv(named bool) (rows [][]string) {
 			if k < len(cells) {
 				c = cells[k]
 			}
+			if t.headless() { // no name to say the unit
+				row = append(row, c.String())
+				continue
+			}
+			if figures[k] && c.isWord && c.words == "-" {
+				c = Words("")
+			}
 			row = append(row, c.plain())
+			if mixed[k] {
+				row = append(row, c.unit)
+			}
 			if intervals[k] {
 				lo, hi := math.NaN(), math.NaN()
 				if c.interval && c.bounded {
@@ -295,6 +318,9 @@ func (c Cell) plain() string {
 func plain(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return ""
+	}
+	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }

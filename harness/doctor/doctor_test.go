@@ -15,6 +15,7 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/require"
 )
 
@@ -308,7 +309,7 @@ func TestTroubleHasARemedy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, block := range regexp.MustCompile(`(?m)^  missing .*\n( {28}.*\n)*`).FindAllString(string(data), -1) {
+		for _, block := range regexp.MustCompile(`(?m)^missing .*\n( .*\n)*`).FindAllString(string(data), -1) {
 			if !strings.Contains(block, "set in ") && !strings.Contains(block, "next: ") {
 				t.Errorf("%s: nothing to do about\n%s", filepath.Base(file), block)
 			}
@@ -319,7 +320,7 @@ func TestTroubleHasARemedy(t *testing.T) {
 func (f *fake) text(t *testing.T, r *Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := r.WriteText(&b); err != nil {
+	if err := doc.WriteText(&b, r.Doc(), false); err != nil {
 		t.Fatal(err)
 	}
 	return f.stable(b.String())
@@ -334,7 +335,7 @@ func (f *fake) stable(text string) string {
 
 // trouble leaves out what is fine.
 func trouble(text string) string {
-	return regexp.MustCompile(`(?m)^  ok .*\n`).ReplaceAllString(text, "")
+	return regexp.MustCompile(`(?m)^ok .*\n`).ReplaceAllString(text, "")
 }
 
 func golden(t *testing.T, name, got string) {

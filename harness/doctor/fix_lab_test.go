@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/lab"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/require"
@@ -222,7 +223,7 @@ func (o *owned) await(what string, good func(*Report) bool) {
 		case <-ctx.Done():
 			var text strings.Builder
 			if r != nil {
-				_ = r.WriteText(&text) // a strings.Builder takes all
+				_ = doc.WriteText(&text, r.Doc(), false) // a strings.Builder takes all
 			}
 			o.t.Fatalf("waited for %s in vain: %v\n%s", what, err, text.String())
 		case <-tick.C:

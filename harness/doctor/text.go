@@ -1,31 +1,34 @@
 package doctor
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"strings"
 
-	"heddle/traces/printable"
+	"heddle/harness/doc"
 )
 
-// WriteText prints the report for people: each feature of heddle with its
-// checks, then the verdicts on all features in one line. A check that is OK
-// takes one line. Other checks also say what they are needed for and what to
-// set.
-func (r *Report) WriteText(w io.Writer) error {
-	var b bytes.Buffer
-	printable.Fprintf(&b, "cluster %s\n", r.Cluster)
+// tones are the colours of verdicts and of what checks found.
+var tones = map[string]doc.Tone{
+	string(Yes): doc.Good, string(No): doc.Bad,
+	string(OK): doc.Good, string(Warn): doc.Notable, string(Unknown): doc.Notable, string(Missing): doc.Bad,
+}
+
+func toned(word string) doc.Cell { return doc.Words(word).In(tones[word]) }
+
+// Doc returns the report for people to read: each feature of heddle with its
+// checks, then the verdicts on all features, each with the first reason for it. A
+// check that is OK has one row. Below other checks stands what they are needed for
+// and what to set.
+func (r *Report) Doc() doc.Doc {
+	d := doc.Doc{doc.Text("cluster " + r.Cluster)}
+	verdicts := &doc.Table{Name: "verdicts", Columns: []string{"feature", "verdict", "why"}}
 	for _, f := range r.Features {
-		printable.Fprintf(&b, "\n%s: %s\n", f.Name, f.Verdict)
+		t := &doc.Table{Name: f.Name, Columns: []string{"status", "check", "found"}}
 		for _, c := range f.Checks {
-			printable.Fprintf(&b, "  %s%s %-16s %s\n", c.Status, strings.Repeat(" ", 8-len(c.Status)), c.ID, c.Found)
+			t.Add(toned(string(c.Status)), doc.Words(c.ID), doc.Words(c.Found))
 			if c.Status == OK {
 				continue
 			}
-			note := func(format string, args ...any) {
-				printable.Fprintf(&b, "%28s%s\n", "", fmt.Sprintf(format, args...))
-			}
+			note := func(format string, args ...any) { t.Add(doc.Words(""), doc.Words(""), doc.Wordsf(format, args...)) }
 			if c.Status != Unknown {
 				note("needed for %s", c.NeededFor)
 			}
@@ -36,25 +39,15 @@ func (r *Report) WriteText(w io.Writer) error {
 				note("next: %s", c.Next)
 			}
 		}
-	}
-	b.WriteString("\n" + r.Summary() + "\n")
-	_, err := w.Write(b.Bytes())
-	return err
-}
-
-// Summary returns the verdicts on all features of heddle in one line, each with
-// the first reason for it.
-func (r *Report) Summary() string {
-	var parts []string
-	for _, f := range r.Features {
-		part := f.Name + ": " + string(f.Verdict)
+		d = append(d, doc.Heading(f.Name+": "+string(f.Verdict)), t)
+		why := ""
 		if len(f.Why) > 0 {
-			part += " — " + f.Why[0]
-			if n := len(f.Why) - 1; n > 0 {
-				part += fmt.Sprintf(" (and %d more)", n)
-			}
+			why = f.Why[0]
 		}
-		parts = append(parts, part)
+		if n := len(f.Why) - 1; n > 0 {
+			why += fmt.Sprintf(" (and %d more)", n)
+		}
+		verdicts.Add(doc.Words(f.Name), toned(string(f.Verdict)), doc.Words(why))
 	}
-	return strings.Join(parts, "; ")
+	return append(d, verdicts)
 }

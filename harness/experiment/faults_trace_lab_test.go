@@ -13,6 +13,7 @@ import (
 
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/results"
 	"heddle/harness/runs"
@@ -166,7 +167,7 @@ func TestTraceNodeLost(t *testing.T) {
 	}
 	a := trials[0].Achieved
 	var out strings.Builder
-	if err := a.WriteText(&out); err != nil {
+	if err := doc.WriteText(&out, a.Doc(), false); err != nil {
 		t.Fatal(err)
 	}
 	t.Log(out.String())

@@ -2,18 +2,16 @@ package experiment
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
-	"heddle/traces/printable"
 )
 
 // Forecast says how long a run of an experiment would take and how many repeats
@@ -220,55 +218,49 @@ func newTell(run *results.Run, digests map[string]string, metric measure.Metric,
 	return t
 }
 
-// WriteText prints the forecast as text for people.
-func (f *Forecast) WriteText(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "trial\testimate")
+// Doc returns the forecast for people to read.
+func (f *Forecast) Doc() doc.Doc {
+	trials := &doc.Table{Name: "trials", Columns: []string{"trial", "estimate"}}
 	for _, t := range f.Trials {
-		estimate := "?"
+		estimate := doc.Words("-")
 		if t.EstimateMs > 0 {
-			estimate = seconds(t.EstimateMs).String()
+			estimate = doc.Duration(float64(t.EstimateMs))
 		}
-		printable.Fprintf(w, "%s\t%s\n", t.Trial, estimate)
+		trials.Add(doc.Words(t.Trial), estimate)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	printable.Fprintf(out, "%d trials, about %v", len(f.Trials), seconds(f.TotalMs))
+	total := fmt.Sprintf("%d trials, about %s", len(f.Trials), doc.DurationText(float64(f.TotalMs)))
 	if f.simulated {
-		fmt.Fprint(out, " for the jobs alone: a simulation makes no input and checks no output")
+		total += " for the jobs alone: a simulation makes no input and checks no output"
 	}
-	printable.Fprintf(out, "\n\nrepeats to tell a difference of %g%% in %s, in 8 of 10 runs:\n", f.TellPct, f.Metric)
-	fmt.Fprintln(w, "workload\tmodels\tspread of the ratio\tfrom\trepeats\tdifference there\trepeats to tell it")
+	tell := &doc.Table{Name: "repeats", Columns: []string{"workload", "models", "spread of the ratio", "from repeats", "repeats", "difference there", "repeats to tell it"}}
 	for _, t := range f.Tell {
-		models, spread, from, repeats := t.A+", "+t.B, "?", fmt.Sprintf("%d repeats", t.Pairs), "?"
-		seen, seenRepeats := "?", "?"
+		models, unknown := t.A+", "+t.B, doc.Number(math.NaN(), "")
+		spread, repeats, seen, seenRepeats := unknown, unknown, unknown, unknown
 		if t.B == "" {
 			models = t.A + ", in two runs"
 		}
 		if t.Pairs >= 2 {
-			spread, repeats = fmt.Sprintf("%.1f%%", t.SpreadPct), upTo(t.Repeats)
+			spread, repeats = doc.Fixed(t.SpreadPct, 1, "%"), upTo(t.Repeats)
 		}
 		if t.SeenRepeats > 0 {
-			seen, seenRepeats = fmt.Sprintf("%+.1f%%", t.SeenPct), upTo(t.SeenRepeats)
+			seen, seenRepeats = doc.Signed(t.SeenPct, 1, "%"), upTo(t.SeenRepeats)
 		}
-		printable.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.Workload, models, spread, from, repeats, seen, seenRepeats)
+		tell.Add(doc.Words(t.Workload), doc.Words(models), spread, doc.Count(t.Pairs), repeats, seen, seenRepeats)
 	}
-	if err := w.Flush(); err != nil {
-		return err
+	return doc.Doc{
+		trials, doc.Text(total),
+		doc.Heading(fmt.Sprintf("repeats to tell a difference of %g %% in %s, in 8 of 10 runs", f.TellPct, f.Metric)), tell, doc.Warnings(f.Warnings),
 	}
-	for _, text := range f.Warnings {
-		printable.Fprintln(out, "warning:", text)
-	}
-	return nil
 }
 
-// upTo formats a number of repeats, unless it is too large to say more of it.
-func upTo(repeats int) string {
+// upTo returns a cell with a number of repeats, unless it is too large to say more
+// of it.
+func upTo(repeats int) doc.Cell {
+	c := doc.Count(repeats)
 	if repeats > mostRepeats {
-		return fmt.Sprintf("more than %d", mostRepeats)
+		c = c.As(fmt.Sprintf("more than %d", mostRepeats))
 	}
-	return fmt.Sprint(repeats)
+	return c
 }
 
 // The function seconds converts ms to a duration, rounded to tenths of seconds,

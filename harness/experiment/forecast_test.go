@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/results"
 )
@@ -88,7 +90,7 @@ func TestForecast(t *testing.T) {
 		t.Errorf("forecast of another workload: %+v", other)
 	}
 	var b strings.Builder
-	if err := got.WriteText(&b); err != nil || !strings.Contains(b.String(), "yarn, fifo  9.8%                 2 repeats  34") {
+	if err := doc.WriteText(&b, got.Doc(), false); err != nil || !regexp.MustCompile(`yarn, fifo +9\.8 % +2 +34 `).MatchString(b.String()) {
 		t.Errorf("error %v, text\n%s", err, &b)
 	}
 }

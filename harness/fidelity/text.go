@@ -1,10 +1,6 @@
 package fidelity
 
-import (
-	"fmt"
-
-	"heddle/harness/doc"
-)
+import "heddle/harness/doc"
 
 // Doc returns the errors of the simulated replays for people to read.
 func (r *Report) Doc() doc.Doc {
@@ -35,6 +31,6 @@ func (r *Report) Doc() doc.Doc {
 	if len(others.Rows) > 0 {
 		d = append(d, doc.Heading("one model's runs predict another's"), others)
 	}
-	return append(d, doc.Text(fmt.Sprintf(`Errors are of each trial's mean job completion time, without their sign; "of means" is that of the mean over all trials.
-The noise floor is the standard deviation of %s repeats. Distances of times are Wasserstein's, in percent of the mean.`, was)), doc.Notes(r.Warnings))
+	return append(d, doc.Text("Errors are of each trial's mean job completion time, without their sign; \"of means\" is that of the mean over all trials. "+
+		"The noise floor is the standard deviation of "+was+" repeats. Distances of times are Wasserstein's, in percent of the mean."), doc.Notes(r.Warnings))
 }

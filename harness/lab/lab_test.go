@@ -53,7 +53,7 @@ func TestLab(t *testing.T) {
 		before := l.Status(ctx)
 		again := up(ctx, t, c)
 		if after := again.Status(ctx); after.State != "up" || pids(after) != pids(before) {
-			t.Errorf("the second up changed the lab from\n%s to\n%s", before, after)
+			t.Errorf("the second up changed the lab from\n%+v to\n%+v", before, after)
 		}
 		other := c
 		other.Slots = 3
@@ -187,7 +187,7 @@ func up(ctx context.Context, t *testing.T, c lab.Config) *lab.Lab {
 		t.Fatalf("%v\n%s", err, strings.Join(lines, "\n"))
 	}
 	if s := l.Status(ctx); s.State != "up" {
-		t.Fatalf("not up:\n%s", s)
+		t.Fatalf("not up:\n%+v", s)
 	}
 	return l
 }

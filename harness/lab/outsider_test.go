@@ -61,8 +61,8 @@ func leak(t *testing.T) {
 // unprivileged looks at the users of the daemons, and at what a task can do.
 func unprivileged(ctx context.Context, t *testing.T, l *lab.Lab) {
 	status := l.Status(ctx)
-	if status.User == 0 || !strings.Contains(status.String(), fmt.Sprintf("run as user %d\n", status.User)) {
-		t.Errorf("the status does not say as which user Hadoop runs:\n%s", status)
+	if status.User == 0 || !strings.Contains(fmt.Sprint(status.Doc()), fmt.Sprintf("run as user %d", status.User)) {
+		t.Errorf("the status does not say as which user Hadoop runs:\n%+v", status)
 	}
 	for _, d := range status.Daemons {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.PID))

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"heddle/harness/doc"
+	"heddle/harness/internal/units"
 )
 
 // Status lists the lab's daemons and says which of them run and which are
@@ -72,31 +75,31 @@ func (l *Lab) Status(ctx context.Context) Status {
 	return s
 }
 
-// String returns the status of the lab as a table.
-func (s Status) String() string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "lab %s: %s, network %s, state in %s\n", s.Name, s.State, s.Network, s.Folder)
+// Doc returns the status of the lab for people to read.
+func (s Status) Doc() doc.Doc {
+	text := fmt.Sprintf("lab %s: %s, network %s, state in %s", s.Name, s.State, s.Network, s.Folder)
 	if s.State != "down" {
-		fmt.Fprintf(&out, "of this machine only root reaches it; Hadoop and its containers run as user %d\n", s.User)
+		text += fmt.Sprintf("; of this machine only root reaches it; Hadoop and its containers run as user %d", s.User)
 	}
+	t := &doc.Table{Name: "daemons", Columns: []string{"node", "address", "daemon", "state", "pid", "memory"}}
 	for _, d := range s.Daemons {
-		state := "down"
+		state, pid, memory := doc.Words("down").In(doc.Bad), doc.Words(""), doc.Words("")
 		switch {
 		case d.Ready:
-			state = "ready"
+			state = doc.Words("ready").In(doc.Good)
 		case d.PID != 0:
-			state = "not ready"
+			state = doc.Words("not ready").In(doc.Notable)
 		}
-		fmt.Fprintf(&out, "%-8s %-13s %-16s %-10s", d.Node, d.Address, d.Daemon, state)
 		if d.PID != 0 {
-			fmt.Fprintf(&out, " pid %-8d %4d MiB", d.PID, d.RSSBytes>>20)
+			pid, memory = doc.Count(d.PID), doc.Bytes(d.RSSBytes)
 		}
-		out.WriteByte('\n')
+		t.Add(doc.Words(d.Node), doc.Words(d.Address), doc.Words(d.Daemon), state, pid, memory)
 	}
+	var notes doc.Notes
 	if s.PSSBytes > 0 {
-		fmt.Fprintf(&out, "daemons use %d MiB, shared pages counted once\n", s.PSSBytes>>20)
+		notes = doc.Notes{"daemons use " + units.Size(s.PSSBytes).Rounded() + ", shared pages counted once"}
 	}
-	return out.String()
+	return doc.Doc{doc.Text(text), t, notes}
 }
 
 // memory reads one sum of a process's memory, such as "Pss", from its

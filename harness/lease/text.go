@@ -1,77 +1,68 @@
 package lease
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"heddle/harness/doc"
 	"heddle/traces/printable"
 )
 
-// WriteText writes the state of the cluster's labels and lease as text for
-// people.
-func (s State) WriteText(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	printable.Fprintf(w, "cluster %s\n\nNODE\tRACK\tSTATE\tLABEL\tMEMORY\tVCORES\n", s.Cluster)
+// Doc returns the state of the cluster's labels and lease for people to read.
+func (s State) Doc() doc.Doc {
+	nodes := &doc.Table{Name: "nodes", Columns: []string{"node", "rack", "state", "label", "memory", "vcores"}}
 	for _, n := range s.Nodes {
-		printable.Fprintf(w, "%s\t%s\t%s\t%s\t%d MiB\t%d\n", n.ID, n.Rack, n.State, or(n.Label, "-"), n.MemoryMB, n.VCores)
+		nodes.Add(doc.Words(n.ID), doc.Words(n.Rack), doc.Words(n.State), doc.Words(cmp.Or(n.Label, "-")), doc.Bytes(int64(n.MemoryMB)<<20), doc.Count(n.VCores))
 	}
-	var pool []string
-	printable.Fprintf(w, "\nLABEL\tEXCLUSIVE\tNODES\n")
+	labels := &doc.Table{Name: "labels", Columns: []string{"label", "exclusive", "nodes"}}
+	var pool, noted []string
 	for _, l := range s.Labels {
 		if l.Pool && len(l.Nodes) == 0 {
 			pool = append(pool, l.Name)
 			continue
 		}
-		printable.Fprintf(w, "%s\t%v\t%s\n", l.Name, l.Exclusive, or(strings.Join(l.Nodes, " "), "-"))
+		labels.Add(doc.Words(l.Name), doc.Words(fmt.Sprint(l.Exclusive)), doc.Words(cmp.Or(strings.Join(l.Nodes, " "), "-")))
 	}
-	printable.Fprintf(w, "\nfree labels of the pool (%d): %s\n", len(pool), or(strings.Join(pool, " "), "none; heddle labels prepare adds them"))
-	if s.Lease == nil {
-		fmt.Fprintln(w, "held by nobody so far")
-	} else {
-		printable.Fprintf(w, "hold %d: %s; %v, since %s, renewed %s\n", s.Lease.Epoch, s.Hold, s.Lease.Owner,
+	held := "held by nobody so far"
+	if s.Lease != nil {
+		held = fmt.Sprintf("hold %d: %s; %v, since %s, renewed %s", s.Lease.Epoch, s.Hold, s.Lease.Owner,
 			s.Lease.Since.Format(time.DateTime), s.Lease.Renewed.Format(time.TimeOnly))
 	}
-	printable.Fprintf(w, "noted in the journal: %d\n", len(s.Noted))
 	for _, c := range s.Noted {
-		printable.Fprintf(w, "  %v\n", c)
+		noted = append(noted, c.String())
 	}
-	for _, text := range s.Warnings {
-		printable.Fprintln(w, "warning:", text)
+	return doc.Doc{
+		doc.Text("cluster " + s.Cluster), nodes, labels,
+		doc.Text(fmt.Sprintf("free labels of the pool (%d): %s", len(pool), cmp.Or(strings.Join(pool, " "), "none; heddle labels prepare adds them"))),
+		doc.Text(held), doc.Heading(fmt.Sprintf("noted in the journal: %d", len(s.Noted))), doc.List(noted), doc.Warnings(s.Warnings),
 	}
-	return w.Flush()
 }
 
-// WriteText writes the report on the changes put back as text for people.
-func (r Report) WriteText(out io.Writer) error {
-	var b strings.Builder
+// Doc returns the report on the changes put back for people to read.
+func (r Report) Doc() doc.Doc {
+	var d doc.Doc
 	if r.Epoch == 0 {
-		b.WriteString("nothing to put back\n")
+		d = doc.Doc{doc.Text("nothing to put back")}
 	}
+	t := &doc.Table{Name: "changes", Columns: []string{"", "", ""}}
 	for _, group := range []struct {
 		title string
 		items []Item
-	}{{"put back", r.Back}, {"was so already", r.Same}, {"kept", r.Kept}, {"NOT put back", r.Left}} {
+		tone  doc.Tone
+	}{{"put back", r.Back, doc.Good}, {"was so already", r.Same, doc.Good}, {"kept", r.Kept, doc.Notable}, {"NOT put back", r.Left, doc.Bad}} {
 		for _, i := range group.items {
-			printable.Fprintf(&b, "%-15s %v", group.title, i.Change)
-			if i.Why != "" {
-				printable.Fprintf(&b, ": %s", i.Why)
-			}
-			b.WriteByte('\n')
+			t.Add(doc.Words(group.title).In(group.tone), doc.Words(i.Change.String()), doc.Words(i.Why))
 		}
 	}
-	for _, w := range r.Warnings {
-		printable.Fprintf(&b, "%-15s %s\n", "warning", w)
-	}
 	for _, app := range r.Stranded {
-		printable.Fprintf(&b, "%-15s %s, which no running node has: kill it (yarn application -kill), or steer it again\n", "left waiting", app)
+		t.Add(doc.Words("left waiting").In(doc.Bad), doc.Words(app), doc.Words("no running node has it: kill it (yarn application -kill), or steer it again"))
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return append(d, t, doc.Warnings(r.Warnings))
 }
 
 // WriteText writes as text for people which labels and settings were added. If
@@ -100,11 +91,4 @@ func (p Preparation) WriteText(out io.Writer, dry bool) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/harness/doc"
 	"heddle/harness/require"
 )
 
@@ -27,21 +28,23 @@ func TestText(t *testing.T) {
 	settings := map[string]string{require.Queues + "root.accessible-node-labels.a01.capacity": "100"}
 	for name, write := range map[string]func(*strings.Builder) error{
 		"show": func(b *strings.Builder) error {
-			return State{
+			return doc.WriteText(b, State{
 				Cluster: "blue", Hold: "void", Noted: everyKind[:2],
 				Lease:    &Lease{Epoch: 7, Owner: owner, Since: at, Renewed: at.Add(time.Minute)},
 				Labels:   []Label{{"gpu", true, false, []string{"r1n2:45454"}}, {"idle", true, true, []string{"r1n1:45454"}}, {"m00", true, true, nil}, {"old", false, false, nil}},
 				Nodes:    []Node{{"r1n1:45454", "/rack1", "RUNNING", "idle", 4096, 8}, {"r1n2:45454", "/rack1", "LOST", "", 0, 0}},
 				Warnings: []string{"the hold was not renewed in time"},
-			}.WriteText(b)
+			}.Doc(), false)
 		},
-		"show-fresh": func(b *strings.Builder) error { return State{Cluster: "blue", Hold: "none"}.WriteText(b) },
+		"show-fresh": func(b *strings.Builder) error {
+			return doc.WriteText(b, State{Cluster: "blue", Hold: "none"}.Doc(), false)
+		},
 		"held": func(b *strings.Builder) error {
 			_, err := b.WriteString((&HeldError{Lease{Owner: owner, Since: at, Until: at.Add(time.Minute)}}).Error() + "\n")
 			return err
 		},
-		"restore":         func(b *strings.Builder) error { return report.WriteText(b) },
-		"restore-nothing": func(b *strings.Builder) error { return Report{}.WriteText(b) },
+		"restore":         func(b *strings.Builder) error { return doc.WriteText(b, report.Doc(), false) },
+		"restore-nothing": func(b *strings.Builder) error { return doc.WriteText(b, Report{}.Doc(), false) },
 		"prepare": func(b *strings.Builder) error {
 			return Preparation{Queue: "root.a", Labels: []string{"a01"}, Settings: settings}.WriteText(b, true)
 		},

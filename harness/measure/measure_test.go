@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/traces"
 	"heddle/traces/jhist"
@@ -35,7 +36,7 @@ func TestRealJobs(t *testing.T) {
 		}
 	}
 	var text, indented bytes.Buffer
-	if err := info.WriteText(&text); err != nil {
+	if err := doc.WriteText(&text, info.Doc(), false); err != nil {
 		t.Fatal(err)
 	}
 	enc := json.NewEncoder(&indented)
@@ -50,8 +51,8 @@ func TestRealJobs(t *testing.T) {
 // TestIdleNodes: many nodes on which nothing ran are counted, a few are listed.
 func TestIdleNodes(t *testing.T) {
 	for idle, want := range map[int]string{
-		3:  "n0    /r    1         1.00            -\nn1    /r    0         0.00            -\nn2    /r    0         0.00            -\nn3    /r    0         0.00            -\n\n",
-		40: "n0    /r    1         1.00            -\n40 idle nodes\n\n",
+		3:  "n0    /r           1            1.00                  -\nn1    /r           0               0                  -\nn2    /r           0               0                  -\nn3    /r           0               0                  -\n\n",
+		40: "n0    /r           1            1.00                  -\nnote: 40 idle nodes\n\n",
 	} {
 		h := traces.Header{Format: 1}
 		for i := range idle + 1 {
@@ -64,7 +65,7 @@ func TestIdleNodes(t *testing.T) {
 			&traces.AttemptFinished{T: 1e9, Attempt: attempt, Outcome: traces.Succeeded},
 		}))
 		var text bytes.Buffer
-		if err := info.WriteText(&text); err != nil {
+		if err := doc.WriteText(&text, info.Doc(), false); err != nil {
 			t.Fatal(err)
 		}
 		_, nodes, _ := strings.Cut(text.String(), "cores busy (mean)\n")
@@ -129,7 +130,7 @@ func TestDecisionsOfTheCluster(t *testing.T) {
 			&traces.Actuation{Decision: 1, GrantedAt: 8e6, Outcome: "honoured"},
 		}))
 		var text strings.Builder
-		if err := f.WriteText(&text); err != nil {
+		if err := doc.WriteText(&text, f.Doc(), false); err != nil {
 			t.Fatal(err)
 		}
 		if f.Decisions.Made != want || f.Decisions.Honoured != want || strings.Contains(text.String(), "decisions") != (want > 0) {

@@ -278,10 +278,6 @@ func (t *LiveTable) parts() doc.Doc {
 		}
 		d = append(d, x)
 	}
-	warnings := doc.Notes{}
-	for _, w := range t.Warnings {
-		warnings = append(warnings, "warning: "+w)
-	}
 	return append(d, doc.Notes{"completion: as the jobs' history says. turnaround: as the ResourceManager says, from submission to the end of the ApplicationMaster; of which master: until that is up. saves: turnaround, or completion where that is not known, against the first model of the workload, repeat by repeat. cache, local: where the map's block was when it started. adherence: decisions that were carried out. decision: median time from a decision to its container. predicted: replays calibrated on the other repeats."},
-		doc.Notes(t.Remarks()), warnings)
+		doc.Notes(t.Remarks()), doc.Warnings(t.Warnings))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"heddle/harness/compare"
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
@@ -230,32 +231,10 @@ func Text(e stats.Estimate, unit string) string {
 }
 
 // String formats a cell, like "12.3 [11.9, 12.7]".
-func (v Cell) String() string {
-	x := float64(v.Value)
-	switch {
-	case math.IsNaN(x):
-		return "-"
-	case !v.CI95.Bounded():
-		return number(x) + " [?]"
-	case v.CI95[0] == v.CI95[1]:
-		return number(x)
-	}
-	return fmt.Sprintf("%s [%s, %s]", number(x), number(v.CI95[0]), number(v.CI95[1]))
-}
+func (v Cell) String() string { return v.in("").String() }
 
-// number formats x with one digit after the point, and with more digits if x is
-// below ten.
-func number(x float64) string {
-	switch a := math.Abs(x); {
-	case a >= 999.5:
-		return fmt.Sprintf("%.0f", x)
-	case a >= 9.995:
-		return fmt.Sprintf("%.1f", x)
-	case a < 0.005:
-		return "0"
-	}
-	return fmt.Sprintf("%.2f", x)
-}
+// number formats x as a cell without interval does.
+func number(x float64) string { return doc.Number(x, "").Short().String() }
 
 // count returns how many elements of a list a function is true for.
 func count[T any](list []T, is func(T) bool) int {

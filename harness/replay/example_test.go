@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/replay"
 )
 
@@ -25,14 +26,14 @@ func ExampleOutcomes() {
 	if err != nil {
 		panic(err)
 	}
-	if err := replay.WriteText(os.Stdout, outcomes, nil); err != nil {
+	if err := doc.WriteText(os.Stdout, replay.Doc(outcomes, nil), false); err != nil {
 		panic(err)
 	}
 	// Output:
 	// model  actuator  splits       seed  jobs  makespan  mean completion  cache  node  rack  off  digest
-	// yarn   none      asSubmitted  1     2     53.77 s   43.94 s          0      31    1     0    e614699f11edbde5
-	// fifo   labels    asSubmitted  1     2     60.05 s   48.50 s          0      30    2     0    62a5b467c5e184ad
-	// delay  labels    asSubmitted  1     2     57.35 s   47.53 s          0      32    0     0    ac9d407e0a079bed
+	// yarn   none      asSubmitted  1        2   53.77 s          43.94 s      0    31     1    0  e614699f11edbde5
+	// fifo   labels    asSubmitted  1        2   60.05 s          48.50 s      0    30     2    0  62a5b467c5e184ad
+	// delay  labels    asSubmitted  1        2   57.35 s          47.53 s      0    32     0    0  ac9d407e0a079bed
 }
 
 // The same jobs on a cluster that nobody has: twice the nodes, faster disks. Tasks

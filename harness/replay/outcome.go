@@ -2,10 +2,8 @@ package replay
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"runtime"
-	"text/tabwriter"
 
 	"golang.org/x/sync/errgroup"
 
@@ -13,7 +11,6 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/sim"
 	"heddle/traces"
-	"heddle/traces/printable"
 )
 
 // Outcome is the result of a replay: the figures of the simulated run, such as the
@@ -145,50 +142,52 @@ func (o *Outcome) Measure(metrics []measure.Metric) {
 	}
 }
 
-// WriteText prints outcomes of replays as a table with one row for each replay, with
-// columns for the given metrics. If there are none, the columns are the makespan,
-// the mean completion time of jobs that succeeded, and locality. If some jobs did
-// not succeed, a column counts them.
-func WriteText(out io.Writer, list []Outcome, metrics []measure.Metric) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+// Doc returns a table with one row for each replay, with columns for the given
+// metrics. If there are none, the columns are the makespan, the mean completion time
+// of jobs that succeeded, and locality. If some jobs did not succeed, a column counts
+// them.
+func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 	several, failed := false, false
-	for _, o := range list {
-		several, failed = several || o.Trace != list[0].Trace, failed || o.NotSucceeded > 0
+	for i := range list {
+		several, failed = several || list[i].Trace != list[0].Trace, failed || list[i].NotSucceeded > 0
 	}
-	if several {
-		fmt.Fprint(w, "trace\t")
-	}
-	fmt.Fprint(w, "model\tactuator\tsplits\tseed\tjobs\t")
-	if failed {
-		fmt.Fprint(w, "not succeeded\t")
-	}
-	for _, m := range metrics {
-		fmt.Fprintf(w, "%s\t", m.Name)
-	}
-	if len(metrics) == 0 {
-		fmt.Fprint(w, "makespan\tmean completion\tcache\tnode\track\toff\t")
-	}
-	fmt.Fprintln(w, "digest")
-	for _, o := range list {
-		if several {
-			printable.Fprintf(w, "%s\t", o.Trace)
+	t := &doc.Table{Name: "replays"}
+	for i := range list {
+		o := &list[i]
+		var row []doc.Cell
+		add := func(name string, c doc.Cell) {
+			if row = append(row, c); i == 0 {
+				t.Columns = append(t.Columns, name)
+			}
 		}
-		l := o.Locality
-		printable.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t", o.Model, o.Actuator, o.Splits, o.Seed, o.Jobs)
+		if several {
+			add("trace", doc.Words(o.Trace))
+		}
+		add("model", doc.Words(o.Model))
+		add("actuator", doc.Words(o.Actuator))
+		add("splits", doc.Words(o.Splits))
+		add("seed", doc.Wordsf("%d", o.Seed))
+		add("jobs", doc.Count(o.Jobs))
 		if failed {
-			printable.Fprintf(w, "%d\t", o.NotSucceeded)
+			add("not succeeded", doc.Count(o.NotSucceeded))
 		}
 		for _, m := range metrics {
-			printable.Fprintf(w, "%s\t", doc.Number(m.Of(o.Figures), m.Unit))
+			add(m.Name, doc.Number(m.Of(o.Figures), m.Unit))
 		}
 		if len(metrics) == 0 {
-			mean := "-"
+			add("makespan", doc.Number(o.MakespanMs/1000, "s"))
+			mean := math.NaN()
 			if jobs := o.Completion(); jobs.Succeeded > 0 {
-				mean = fmt.Sprintf("%.2f s", jobs.MeanMs()/1000)
+				mean = jobs.MeanMs() / 1000
 			}
-			printable.Fprintf(w, "%.2f s\t%s\t%d\t%d\t%d\t%d\t", o.MakespanMs/1000, mean, l.Cache, l.Node, l.Rack, l.Off)
+			add("mean completion", doc.Number(mean, "s"))
+			add("cache", doc.Count(o.Locality.Cache))
+			add("node", doc.Count(o.Locality.Node))
+			add("rack", doc.Count(o.Locality.Rack))
+			add("off", doc.Count(o.Locality.Off))
 		}
-		printable.Fprintf(w, "%s\n", o.ScheduleDigest)
+		add("digest", doc.Words(o.ScheduleDigest))
+		t.Add(row...)
 	}
-	return w.Flush()
+	return doc.Doc{t}
 }

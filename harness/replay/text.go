@@ -2,20 +2,16 @@ package replay
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
-	"heddle/traces/printable"
+	"heddle/harness/doc"
 )
 
-// WriteText prints the fitted costs as text, each with its number of samples and its
-// error.
-func (c *Calibration) WriteText(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	printable.Fprintf(w, "fitted to %d traces\n\n", len(c.Traces))
-	fmt.Fprintln(w, "cost\tmean\tsamples\tdeviation")
+// Doc returns the fitted costs for people to read, each with its number of samples
+// and its error.
+func (c *Calibration) Doc() doc.Doc {
+	costs := &doc.Table{Name: "costs", Columns: []string{"cost", "mean", "samples", "deviation"}}
 	for _, f := range []struct {
 		name string
 		Figure
@@ -27,12 +23,12 @@ func (c *Calibration) WriteText(out io.Writer) error {
 		{taskStartCost.name, c.TaskStart},
 	} {
 		if f.Samples == 0 {
-			printable.Fprintf(w, "%s\t(default)\t0\t\n", f.name)
+			costs.Add(doc.Words(f.name+" (default)"), doc.Words("-"), doc.Count(0), doc.Words("-"))
 			continue
 		}
-		printable.Fprintf(w, "%s\t%.0f ms\t%d\t%.0f ms\n", f.name, f.Value, f.Samples, f.Error)
+		costs.Add(doc.Words(f.name), doc.Fixed(f.Value, 0, "ms"), doc.Count(f.Samples), doc.Fixed(f.Error, 0, "ms"))
 	}
-	fmt.Fprintln(w, "\nworkload\tphase\ttakes alone\tattempts\tdeviation\tfor want of cores\tcorrected by\tby locality, against node")
+	phases := &doc.Table{Name: "phases", Columns: []string{"workload", "phase", "takes alone", "attempts", "deviation", "for want of cores", "corrected by", "by locality, against node"}}
 	for _, x := range c.Workloads {
 		for _, p := range []struct {
 			name string
@@ -54,19 +50,18 @@ func (c *Calibration) WriteText(out io.Writer) error {
 					levels = append(levels, fmt.Sprintf("%s %.2f (%d)", l, f.Value, f.Samples))
 				}
 			}
-			printable.Fprintf(w, "%s\t%s\t%s\t%d\t%.1f %%\t%+.0f %%\t%+.1f %%\t%s\n", x.Workload, p.name, strings.Join(takes, " + "), p.Samples,
-				p.ErrorPct, p.SharedPct, 100*(p.Corrected-1), strings.Join(levels, ", "))
+			phases.Add(doc.Words(x.Workload), doc.Words(p.name), doc.Words(strings.Join(takes, " + ")), doc.Count(p.Samples),
+				doc.Fixed(p.ErrorPct, 1, "%"), doc.Signed(p.SharedPct, 0, "%"), doc.Signed(100*(p.Corrected-1), 1, "%"), doc.Words(strings.Join(levels, ", ")))
 		}
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if c.HostCores > 0 {
-		printable.Fprintf(out, "\nAttempts on all nodes share %.3g cores.\n", c.HostCores)
-	} else if c.Sharing > 0 {
-		printable.Fprintf(out, "\nAttempts on a node share %.3g of its cores.\n", c.Sharing)
-	} else {
-		fmt.Fprintln(out, "\nAttempts on a node do not slow each other down, as far as these traces tell.")
+	var facts doc.List
+	switch {
+	case c.HostCores > 0:
+		facts = append(facts, fmt.Sprintf("Attempts on all nodes share %.3g cores.", c.HostCores))
+	case c.Sharing > 0:
+		facts = append(facts, fmt.Sprintf("Attempts on a node share %.3g of its cores.", c.Sharing))
+	default:
+		facts = append(facts, "Attempts on a node do not slow each other down, as far as these traces tell.")
 	}
 	for _, r := range []struct {
 		name, what string
@@ -74,13 +69,10 @@ func (c *Calibration) WriteText(out io.Writer) error {
 	}{{"disk", "A node's disk", c.DiskBytesPerSec}, {"link", "A node's link", c.LinkBytesPerSec}, {"uplink", "A rack's uplink", c.UplinkBytesPerSec}} {
 		switch {
 		case slices.Contains(c.FittedRates, r.name):
-			printable.Fprintf(out, "%s moves %.3g MB/s, fitted to what maps take by locality.\n", r.what, float64(r.rate)/1e6)
+			facts = append(facts, fmt.Sprintf("%s moves %.3g MB/s, fitted to what maps take by locality.", r.what, float64(r.rate)/1e6))
 		case r.rate > 0:
-			printable.Fprintf(out, "%s moves %.3g MB/s, as given.\n", r.what, float64(r.rate)/1e6)
+			facts = append(facts, fmt.Sprintf("%s moves %.3g MB/s, as given.", r.what, float64(r.rate)/1e6))
 		}
 	}
-	for _, warning := range c.Warnings {
-		printable.Fprintln(out, "warning:", warning)
-	}
-	return nil
+	return doc.Doc{doc.Text(fmt.Sprintf("fitted to %d traces", len(c.Traces))), costs, phases, facts, doc.Warnings(c.Warnings)}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/traces"
 )
@@ -64,7 +65,7 @@ func TestAchieved(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a := Achieve(c.done)
 			var out strings.Builder
-			if err := a.WriteText(&out); err != nil {
+			if err := doc.WriteText(&out, a.Doc(), false); err != nil {
 				t.Fatal(err)
 			}
 			golden := filepath.Join("testdata", "achieved-"+strings.ReplaceAll(c.name, " ", "-")+".golden")

@@ -2,89 +2,66 @@ package workload
 
 import (
 	"fmt"
-	"io"
-	"text/tabwriter"
+	"math"
 
-	"heddle/harness/internal/units"
+	"heddle/harness/doc"
 	"heddle/harness/measure"
-	"heddle/traces/printable"
 )
 
 // worstJobs is the greatest number of jobs that the text of Achieved lists.
 const worstJobs = 5
 
-// WriteText writes the comparison for people: first the sums, then the jobs
+// Doc returns the comparison for people to read: first the sums, then the jobs
 // that are farthest from what was asked, then the warnings.
-func (a *Achieved) WriteText(out io.Writer) error {
+func (a *Achieved) Doc() doc.Doc {
 	s := &a.Sum
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  \tasked\tfloors\tachieved\terror")
+	none := doc.Words("")
+	percent := func(x float64) doc.Cell { return doc.Signed(x, 1, "%") }
+	sums := &doc.Table{Name: "achieved", Columns: []string{"", "asked", "floors", "achieved", "error"}}
 	for _, x := range []struct {
 		name string
 		Amount
-		bytes bool
-	}{{"input", s.Input, true}, {"shuffle", s.Shuffle, true}, {"output", s.Output, true}, {"maps", s.Maps, false}, {"reduces", s.Reduces, false}} {
-		text := func(n int64) string {
-			if x.bytes {
-				return units.Size(n).Rounded()
-			}
-			return fmt.Sprint(n)
-		}
-		floors := ""
+		cell func(int64) doc.Cell
+	}{{"input", s.Input, doc.Bytes}, {"shuffle", s.Shuffle, doc.Bytes}, {"output", s.Output, doc.Bytes}, {"maps", s.Maps, doc.Count[int64]}, {"reduces", s.Reduces, doc.Count[int64]}} {
+		floors := none
 		if x.Floors > 0 {
-			floors = "+" + text(x.Floors)
+			floors = x.cell(x.Floors)
 		}
-		printable.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", x.name, text(x.Asked), floors, text(x.Got), percent(x.ErrorPct))
+		sums.Add(doc.Words(x.name), x.cell(x.Asked), floors, x.cell(x.Got), percent(x.ErrorPct))
 	}
-	printable.Fprintf(w, "  arrivals\t%d in %.1f s\t\t%.1f s late\t%s\n", len(a.Jobs), s.Arrival.AskedMs/1000, s.Arrival.LateMs/1000, percent(s.Arrival.ErrorPct))
+	sums.Add(doc.Words("arrivals"), doc.Count(len(a.Jobs)).After("in "+doc.DurationText(s.Arrival.AskedMs)), none, doc.Duration(s.Arrival.LateMs).After("late"), percent(s.Arrival.ErrorPct))
 	if s.CompletionMs >= 0 {
-		recorded := "unknown"
+		recorded := doc.Words("-")
 		if s.RecordedMs >= 0 {
-			recorded = fmt.Sprintf("%.1f s in the trace", s.RecordedMs/1000)
+			recorded = doc.Duration(s.RecordedMs).After("in the trace")
 		}
-		printable.Fprintf(w, "  completion\t%s\t\t%.1f s\t\n", recorded, s.CompletionMs/1000)
+		sums.Add(doc.Words("completion"), recorded, none, doc.Duration(s.CompletionMs))
 	}
 	if s.Locality.Known() > 0 {
-		printable.Fprintf(w, "  locality\t%s\t\t%s\t\n", shares(s.RecordedLocality), shares(s.Locality))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	printable.Fprintf(out, "  waits on average: %.1f s for labels, %.1f s of a map for its container; %d attempts beyond one for each task\n", s.LabelWaitMs/1000, s.MapWaitMs/1000, s.ExtraAttempts)
-	if worst := a.worst(worstJobs); len(worst) > 0 {
-		fmt.Fprintln(w, "  worst jobs\tlate\tlabels\tinput\tshuffle\toutput\tattempts more\t")
-		for _, c := range worst {
-			failed := ""
-			if c.FailedJobs > 0 {
-				failed = "failed"
-			}
-			printable.Fprintf(w, "  %s\t%.1f s\t%.1f s\t%s\t%s\t%s\t%d\t%s\n", c.Job, c.Arrival.LateMs/1000, c.LabelWaitMs/1000, percent(c.Input.ErrorPct), percent(c.Shuffle.ErrorPct), percent(c.Output.ErrorPct), c.ExtraAttempts, failed)
-		}
-		if err := w.Flush(); err != nil {
-			return err
+		recorded, got := shares(s.RecordedLocality), shares(s.Locality)
+		for i, level := range []string{"cache", "node", "rack", "off"} {
+			sums.Add(doc.Words("maps' locality: "+level), doc.Fixed(recorded[i], 0, "%"), none, doc.Fixed(got[i], 0, "%"))
 		}
 	}
-	for _, text := range a.Warnings {
-		printable.Fprintln(out, "  warning:", text)
+	worst := &doc.Table{Name: "worst jobs", Columns: []string{"worst jobs", "late", "labels", "input", "shuffle", "output", "attempts more", ""}}
+	for _, c := range a.worst(worstJobs) {
+		failed := none
+		if c.FailedJobs > 0 {
+			failed = doc.Words("failed").In(doc.Bad)
+		}
+		worst.Add(doc.Words(c.Job), doc.Duration(c.Arrival.LateMs), doc.Duration(c.LabelWaitMs), percent(c.Input.ErrorPct), percent(c.Shuffle.ErrorPct), percent(c.Output.ErrorPct), doc.Count(c.ExtraAttempts), failed)
 	}
-	return nil
+	return doc.Doc{sums, doc.Notes{fmt.Sprintf("waits on average: %s for labels, %s of a map for its container; %d attempts beyond one for each task",
+		doc.DurationText(s.LabelWaitMs), doc.DurationText(s.MapWaitMs), s.ExtraAttempts)}, worst, doc.Warnings(a.Warnings)}
 }
 
 // shares returns how near maps ran to their input, in percent of those of which
 // it is known.
-func shares(l measure.Locality) string {
-	if l.Known() == 0 {
-		return "unknown"
+func shares(l measure.Locality) (percent [4]float64) {
+	for i, x := range l.Shares() {
+		if percent[i] = 100 * x; l.Known() == 0 {
+			percent[i] = math.NaN()
+		}
 	}
-	s := l.Shares()
-	return fmt.Sprintf("cache %.0f%% node %.0f%% rack %.0f%% off %.0f%%", 100*s[0], 100*s[1], 100*s[2], 100*s[3])
-}
-
-// percent returns an error in percent with its sign, without one if it rounds to
-// 0.
-func percent(error float64) string {
-	if text := fmt.Sprintf("%+.1f%%", error); text != "-0.0%" && text != "+0.0%" {
-		return text
-	}
-	return "0.0%"
+	return percent
 }

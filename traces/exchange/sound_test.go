@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/traces"
 	"heddle/traces/jhist"
@@ -86,7 +87,7 @@ func lookAt(path string) (report tracefile.Report, whole bool, err error) {
 				return report, whole, err
 			}
 		}
-		if err := info.WriteText(io.Discard); err != nil {
+		if err := doc.WriteText(io.Discard, info.Doc(), false); err != nil {
 			return report, whole, fmt.Errorf("info: %w", err)
 		}
 	}

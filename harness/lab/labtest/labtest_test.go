@@ -9,6 +9,6 @@ import (
 func TestSharedIsUp(t *testing.T) {
 	l := labtest.Shared(t)
 	if s := l.Status(t.Context()); s.State != "up" {
-		t.Errorf("the shared lab is not up:\n%s", s)
+		t.Errorf("the shared lab is not up:\n%+v", s)
 	}
 }
