@@ -206,7 +206,7 @@ func TestLessons(t *testing.T) {
 			c.Episodes = nil
 			want := trials(testBench(t, 3), c)
 			for k := range want {
-				if diff := cmp.Diff(want[k], got[k]); diff != "" {
+				if diff := cmp.Diff(want[k], got[k], cmpopts.EquateNaNs()); diff != "" {
 					t.Errorf("%d episodes, maps of %d ms, seed %d: taught together it differs (-alone +together):\n%s", n, ms, k, diff)
 				}
 			}
