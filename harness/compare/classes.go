@@ -44,14 +44,14 @@ func inClasses(metrics []metric, by string, trials []trial) (list []metric) {
 }
 
 // classOf returns the figures of the metric's class of jobs in a trial of one
-// workload, nil if the trial has none.
+// workload: those of no job if the trial has no such class.
 func (m metric) classOf(t trial) *measure.JobClass {
 	for i := range t.figures[0].Classes {
 		if c := &t.figures[0].Classes[i]; c.By == m.by && c.Name == m.class {
 			return c
 		}
 	}
-	return nil
+	return &measure.JobClass{Fairness: -1}
 }
 
 // failed returns how many of a trial's jobs failed, or of those in the metric's
@@ -60,8 +60,6 @@ func (m metric) failed(t trial) int {
 	if m.by == "" {
 		return measure.CompletionOf(t.figures...).Others
 	}
-	if c := m.classOf(t); c != nil {
-		return c.Jobs - c.Succeeded
-	}
-	return 0
+	c := m.classOf(t)
+	return c.Jobs - c.Succeeded
 }

@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"math"
-
 	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
@@ -19,10 +17,7 @@ func (m metric) of(t trial) float64 {
 	if m.by == "" {
 		return m.Of(t.figures...)
 	}
-	if c := m.classOf(t); c != nil {
-		return m.OfClass(c)
-	}
-	return math.NaN()
+	return m.OfClass(m.classOf(t))
 }
 
 // difference compares the metric's values in the trials bs with those in the
