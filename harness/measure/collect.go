@@ -368,7 +368,7 @@ func (c *Collector) Figures() *Figures {
 			f.Phases = append(f.Phases, Phase{phaseNames[i], d.Count(), d.MeanMs(), d.PercentileMs(50), d.PercentileMs(95), !d.Exact()})
 		}
 	}
-	f.maps, f.reduces, f.reduceRests = &c.phases[phaseMap], &c.phases[phaseReduce], &c.reduceMs
+	f.maps, f.reduceRests = &c.phases[phaseMap], &c.reduceMs
 	f.Decisions.end(c.undecided)
 	f.ScheduleDigest, f.TraceDigest = c.schedule.Digest().String(), c.digest.String()
 	f.Classify(SizeClasses())

@@ -92,14 +92,11 @@ type Figures struct {
 	Phases  []Phase    `json:"phases"`
 	Nodes   []*Node    `json:"nodes,omitempty"` // figures of each node, sorted by name
 
-	maps, reduces, reduceRests *Durations
+	maps, reduceRests *Durations
 }
 
 // MapDurations returns the durations of all map attempts that succeeded.
 func (f *Figures) MapDurations() *Durations { return f.maps }
-
-// ReduceDurations returns the durations of all reduce attempts that succeeded.
-func (f *Figures) ReduceDurations() *Durations { return f.reduces }
 
 // ReduceRests returns, for each reduce attempt that succeeded, its duration
 // without the time before the end of the job's last map.

@@ -78,7 +78,6 @@ type job struct {
 	ended     bool
 	priority  int32
 	queue     QueueID
-	user      UserID
 	pool      PoolID
 	weight    float64
 	size      [2]Resource // by kind of task: memory and cores of one container
@@ -157,7 +156,6 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 	s.jobs = append(s.jobs, job{
 		priority: spec.Priority, weight: spec.Weight,
 		queue:     QueueID(intern(s.names.queue, &s.names.queues, spec.Queue)),
-		user:      UserID(intern(s.names.user, &s.names.users, spec.User)),
 		pool:      PoolID(intern(s.names.pool, &s.names.pools, cmp.Or(spec.Pool, spec.Queue))),
 		size:      [2]Resource{spec.MapSize, spec.ReduceSize},
 		name:      spec.Name,

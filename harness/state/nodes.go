@@ -6,7 +6,6 @@ type node struct {
 	capacity Resource
 	free     Resource // memory and cores of the node that neither containers nor reservations (containers decided on but not started) take
 	up       bool
-	label    string
 	taken    [2]int32 // by kind of task: containers and reservations of jobs on the node
 }
 
@@ -73,10 +72,6 @@ func (s *State) SetSlots(maps, reduces int32) {
 		s.noteRoom(NodeID(n))
 	}
 }
-
-// SetLabel sets a node's YARN node label. An empty label means the default
-// partition.
-func (s *State) SetLabel(n NodeID, label string) { s.nodes[n].label = label }
 
 // Hold takes memory and cores of a node for an ApplicationMaster, a
 // speculative attempt, or another container that is not a task's first

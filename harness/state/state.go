@@ -49,10 +49,6 @@ type TaskID int32
 // submitted.
 type QueueID int32
 
-// UserID numbers users from 0, in the order in which their first jobs were
-// submitted.
-type UserID int32
-
 // PoolID numbers pools from 0, in the order in which their first jobs were
 // submitted.
 type PoolID int32
@@ -147,18 +143,18 @@ type State struct {
 	view   View
 }
 
-// names maps names of nodes, racks, queues, users and pools to their ids, and ids to
+// names maps names of nodes, racks, queues and pools to their ids, and ids to
 // names. Go's maps are never ranged over here, because their order is random.
 type names struct {
-	nodes, racks, queues, users, pools []string
-	node, rack, queue, user, pool      map[string]int32
+	nodes, racks, queues, pools []string
+	node, rack, queue, pool     map[string]int32
 }
 
 // New returns the state of an empty cluster at time 0.
 func New() *State {
 	s := &State{small: Resource{1, 1}}
 	s.names.node, s.names.rack = map[string]int32{}, map[string]int32{}
-	s.names.queue, s.names.user, s.names.pool = map[string]int32{}, map[string]int32{}, map[string]int32{}
+	s.names.queue, s.names.pool = map[string]int32{}, map[string]int32{}
 	s.view.s = s
 	return s
 }
@@ -192,7 +188,7 @@ func (s *State) noteChange(id JobID) {
 	s.changed++
 }
 
-// intern returns the number of the name of a node, rack, queue, user or pool. A
+// intern returns the number of the name of a node, rack, queue or pool. A
 // new name gets the next free number.
 func intern(numbers map[string]int32, list *[]string, name string) int32 {
 	n, ok := numbers[name]

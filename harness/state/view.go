@@ -36,10 +36,6 @@ func (v *View) Up(n NodeID) bool { return v.s.nodes[n].up }
 // Rack returns a node's rack.
 func (v *View) Rack(n NodeID) RackID { return RackID(v.s.racks[n]) }
 
-// Label returns a node's YARN node label. An empty label means the default
-// partition.
-func (v *View) Label(n NodeID) string { return v.s.nodes[n].label }
-
 // Capacity returns a node's memory and cores for containers, used or not.
 func (v *View) Capacity(n NodeID) Resource { return v.s.nodes[n].capacity }
 
@@ -119,9 +115,6 @@ func (v *View) JobName(id JobID) string { return v.s.jobs[id].name }
 // QueueName returns a queue's name.
 func (v *View) QueueName(q QueueID) string { return v.s.names.queues[q] }
 
-// UserName returns a user's name.
-func (v *View) UserName(u UserID) string { return v.s.names.users[u] }
-
 // Pools returns how many pools have had a job. All pool ids are below this
 // number.
 func (v *View) Pools() int { return len(v.s.names.pools) }
@@ -174,9 +167,6 @@ func (v *View) Changes(since uint64, to []JobID) (jobs []JobID, now uint64, ok b
 
 // Queue returns a job's queue.
 func (v *View) Queue(id JobID) QueueID { return v.s.jobs[id].queue }
-
-// User returns the user who submitted a job.
-func (v *View) User(id JobID) UserID { return v.s.jobs[id].user }
 
 // Pool returns a job's pool, a group of jobs among which some scheduler models
 // share the slots.

@@ -59,7 +59,6 @@ func (n *node) labelled(label string) {
 		return
 	}
 	n.label = label
-	n.core.state.SetLabel(n.id, label)
 	n.core.record(&traces.NodeLabel{T: n.core.at(), Node: traces.Node(n.name), Label: label})
 }
 

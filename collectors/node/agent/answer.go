@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 	"unicode"
@@ -17,14 +17,14 @@ import (
 // Limits of what an agent's answer may hold. They are far above what a real node
 // has, and so small that sums of figures fit into 64 bits and into a trace.
 const (
-	maxTextRunes  = 200     // of a text, such as the name of a disk
-	maxErrorRunes = 400     // of an error of this machine that quotes the agent
-	maxCursor     = 64      // bytes of a cursor
-	maxParts      = 4096    // cores, disks or interfaces of a node
-	maxCores      = 1 << 16 // cores' worth of CPU use
-	maxFigure     = 1 << 44 // rates, numbers of requests, tasks and packets
-	maxBytes      = 1 << 52 // bytes of memory
-	maxNs         = 1 << 58 // time in ns: 9 years
+	maxTextRunes  = 200       // of a text, such as the name of a disk
+	maxErrorRunes = 400       // of an error of this machine that quotes the agent
+	maxCursor     = 64        // bytes of a cursor
+	maxParts      = 4096      // cores, disks or interfaces of a node
+	maxCores      = 1 << 16   // cores, or cores' worth of CPU use
+	maxFigure     = 1 << 52   // rates, bytes, numbers of requests, tasks and packets
+	maxTime       = 1 << 58   // time in ns: 9 years
+	maxClock      = 1<<62 - 1 // time in ns since 1970
 	// minListItemBytes is the least length of an item of JSON that an agent writes,
 	// on average. Answers of shorter items would take many times their length in
 	// memory.
@@ -96,18 +96,7 @@ func decodeInfo(body []byte) (Info, error) {
 	if err := decode(body, &info); err != nil {
 		return Info{}, err
 	}
-	clean(&info.Node, &info.Version, &info.Hostname, &info.Kernel, &info.Mode, &info.Cgroup, &info.NoDropCaches)
-	var r ranges
-	r.whole("cpus", int64(info.CPUs), maxCores)
-	r.count("memoryBytes", info.MemoryBytes, maxBytes)
-	r.whole("intervalMs", info.IntervalMs, maxNs)
-	r.whole("keptSamples", int64(info.KeptSamples), math.MaxInt32)
-	r.whole("nowWallNs", info.NowWallNs, math.MaxInt64/2)
-	r.whole("nowMonoNs", info.NowMonoNs, maxNs)
-	if info.Clock != nil {
-		r.whole("clock.maxErrorUs", info.Clock.MaxErrorUs, maxNs)
-	}
-	return info, r.err
+	return info, makeSound(&info)
 }
 
 func decodeDropped(body []byte) (node.Dropped, error) {
@@ -115,11 +104,7 @@ func decodeDropped(body []byte) (node.Dropped, error) {
 	if err := decode(body, &d); err != nil {
 		return node.Dropped{}, err
 	}
-	clean(&d.Scope, &d.How)
-	var r ranges
-	r.count("beforeBytes", d.BeforeBytes, maxBytes)
-	r.count("afterBytes", d.AfterBytes, maxBytes)
-	return d, r.err
+	return d, makeSound(&d)
 }
 
 // decodePage decodes a page of samples. It leaves out samples that no agent
@@ -140,7 +125,10 @@ func decodePage(body []byte) (Page, error) {
 		var s node.Sample
 		err := decode(encoded, &s)
 		if err == nil {
-			err = checkSample(&s)
+			err = makeSound(&s)
+		}
+		if err == nil && s.Seq == 0 {
+			err = fmt.Errorf("%w: seq is 0", ErrBadAnswer)
 		}
 		if err == nil && len(p.Samples) > 0 && s.Seq <= p.Samples[len(p.Samples)-1].Seq {
 			err = fmt.Errorf("%w: seq %d after seq %d", ErrBadAnswer, s.Seq, p.Samples[len(p.Samples)-1].Seq)
@@ -157,147 +145,75 @@ func decodePage(body []byte) (Page, error) {
 	return p, nil
 }
 
-// checkSample returns an error if a figure of the sample is out of its range,
-// and makes the sample's texts printable.
-func checkSample(s *node.Sample) error {
-	if s.Seq == 0 {
-		return fmt.Errorf("%w: seq is 0", ErrBadAnswer)
-	}
-	if len(s.Cores) > maxParts || len(s.Disks) > maxParts || len(s.Networks) > maxParts || len(s.Absent) > maxParts {
-		return fmt.Errorf("%w: %d cores, %d disks, %d interfaces; want at most %d", ErrBadAnswer, len(s.Cores), len(s.Disks), len(s.Networks), maxParts)
-	}
-	var r ranges
-	r.whole("wallNs", s.WallNs, math.MaxInt64/2)
-	r.whole("monoNs", s.MonoNs, maxNs)
-	r.whole("intervalNs", s.IntervalNs, maxNs)
-	if s.CPU != nil {
-		r.cpu(s.CPU)
-	}
-	for i := range s.Cores {
-		r.cpu(&s.Cores[i])
-	}
-	if q := s.Quota; q != nil {
-		r.maybe("quota.limitCores", q.LimitCores, maxCores)
-		r.count("quota.periods", q.Periods, maxFigure)
-		r.count("quota.throttledPeriods", q.ThrottledPeriods, maxFigure)
-		r.count("quota.throttledNs", q.ThrottledNs, maxNs)
-	}
-	if l := s.Load; l != nil {
-		r.figure("load.load1", l.Load1, maxFigure)
-		r.figure("load.load5", l.Load5, maxFigure)
-		r.figure("load.load15", l.Load15, maxFigure)
-		if l.Tasks != nil {
-			r.whole("load.tasks", int64(*l.Tasks), maxFigure)
+// makeSound returns an error if a part of an answer is out of the range that a real
+// node can have. It makes the texts printable.
+func makeSound(answer any) error { return soundValue(reflect.ValueOf(answer).Elem(), "") }
+
+func soundValue(v reflect.Value, name string) error {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return soundValue(v.Elem(), name)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			key, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if err := soundValue(v.Field(i), key); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice:
+		if v.Len() > maxParts {
+			return fmt.Errorf("%w: %d %s, want at most %d", ErrBadAnswer, v.Len(), name, maxParts)
+		}
+		for i := range v.Len() {
+			if err := soundValue(v.Index(i), name); err != nil {
+				return err
+			}
+		}
+	case reflect.Map: // of texts by name
+		if v.Len() > maxParts {
+			return fmt.Errorf("%w: %d %s, want at most %d", ErrBadAnswer, v.Len(), name, maxParts)
+		}
+		for _, key := range v.MapKeys() {
+			text := v.MapIndex(key).String()
+			v.SetMapIndex(key, reflect.Value{})
+			v.SetMapIndex(reflect.ValueOf(printable(key.String(), maxTextRunes)), reflect.ValueOf(printable(text, maxTextRunes)))
+		}
+	case reflect.String:
+		v.SetString(printable(v.String(), maxTextRunes))
+		if v.Len() == 0 && (name == "device" || name == "interface") {
+			return fmt.Errorf("%w: a %s without a name", ErrBadAnswer, name)
+		}
+	case reflect.Int, reflect.Int64:
+		if n := v.Int(); n < 0 || n > most(name) {
+			return outOfRange(name, n)
+		}
+	case reflect.Uint64:
+		if n := v.Uint(); n > uint64(most(name)) && name != "seq" {
+			return outOfRange(name, n)
+		}
+	case reflect.Float64:
+		if x := v.Float(); !(x >= 0 && x <= float64(most(name))) { // NaN is in no range
+			return outOfRange(name, x)
 		}
 	}
-	if s.Memory != nil {
-		r.memory(s.Memory)
-	}
-	for i := range s.Disks {
-		r.disk(&s.Disks[i])
-	}
-	for i := range s.Networks {
-		r.network(&s.Networks[i])
-	}
-	absent := make(map[string]string, len(s.Absent))
-	for group, why := range s.Absent {
-		absent[printable(group, maxTextRunes)] = printable(why, maxTextRunes)
-	}
-	if s.Absent != nil {
-		s.Absent = absent
-	}
-	return r.err
+	return nil
 }
 
-func clean(texts ...*string) {
-	for _, t := range texts {
-		*t = printable(*t, maxTextRunes)
+// most returns the greatest value of a figure, by the unit at the end of its name.
+func most(name string) int64 {
+	switch {
+	case strings.HasSuffix(name, "Cores") || name == "cpus":
+		return maxCores
+	case name == "wallNs" || strings.HasSuffix(name, "WallNs"):
+		return maxClock
+	case strings.HasSuffix(name, "Ns"):
+		return maxTime
 	}
+	return maxFigure
 }
 
-// ranges checks figures against their ranges, which begin at 0, and keeps the
-// first error.
-type ranges struct{ err error }
-
-func (r *ranges) figure(name string, v, most float64) {
-	if !(v >= 0 && v <= most) && r.err == nil { // NaN is in no range
-		r.err = fmt.Errorf("%w: %s is %g, want 0 to %g", ErrBadAnswer, name, v, most)
-	}
-}
-
-func (r *ranges) maybe(name string, v *float64, most float64) {
-	if v != nil {
-		r.figure(name, *v, most)
-	}
-}
-
-func (r *ranges) whole(name string, v, most int64) {
-	if (v < 0 || v > most) && r.err == nil {
-		r.err = fmt.Errorf("%w: %s is %d, want 0 to %d", ErrBadAnswer, name, v, most)
-	}
-}
-
-func (r *ranges) count(name string, v, most uint64) {
-	if v > most && r.err == nil {
-		r.err = fmt.Errorf("%w: %s is %d, want 0 to %d", ErrBadAnswer, name, v, most)
-	}
-}
-
-func (r *ranges) cpu(c *node.CPU) {
-	r.figure("userCores", c.UserCores, maxCores)
-	r.figure("systemCores", c.SystemCores, maxCores)
-	r.maybe("idleCores", c.IdleCores, maxCores)
-	r.maybe("iowaitCores", c.IowaitCores, maxCores)
-	r.maybe("stealCores", c.StealCores, maxCores)
-}
-
-func (r *ranges) memory(m *node.Memory) {
-	for _, f := range []struct {
-		name string
-		v    uint64
-	}{
-		{"totalBytes", m.TotalBytes},
-		{"freeBytes", m.FreeBytes},
-		{"availableBytes", m.AvailableBytes},
-		{"cachedBytes", m.CachedBytes},
-		{"shmemBytes", m.ShmemBytes},
-		{"dirtyBytes", m.DirtyBytes},
-		{"pageCacheBytes", m.PageCacheBytes},
-	} {
-		r.count("memory."+f.name, f.v, maxBytes)
-	}
-	if m.BuffersBytes != nil {
-		r.count("memory.buffersBytes", *m.BuffersBytes, maxBytes)
-	}
-}
-
-func (r *ranges) disk(d *node.Disk) {
-	clean(&d.Device)
-	if d.Device == "" && r.err == nil {
-		r.err = fmt.Errorf("%w: a disk without a name", ErrBadAnswer)
-	}
-	r.figure("disks.readBytesPerSec", d.ReadBytesPerSec, maxFigure)
-	r.figure("disks.writeBytesPerSec", d.WriteBytesPerSec, maxFigure)
-	r.figure("disks.readsPerSec", d.ReadsPerSec, maxFigure)
-	r.figure("disks.writesPerSec", d.WritesPerSec, maxFigure)
-	if d.InFlight != nil {
-		r.count("disks.inFlight", *d.InFlight, maxFigure)
-	}
-	r.maybe("disks.queueMean", d.QueueMean, maxFigure)
-	r.maybe("disks.busyFraction", d.BusyFraction, maxFigure)
-}
-
-func (r *ranges) network(n *node.Network) {
-	clean(&n.Interface)
-	if n.Interface == "" && r.err == nil {
-		r.err = fmt.Errorf("%w: an interface without a name", ErrBadAnswer)
-	}
-	r.figure("networks.receiveBytesPerSec", n.ReceiveBytesPerSec, maxFigure)
-	r.figure("networks.transmitBytesPerSec", n.TransmitBytesPerSec, maxFigure)
-	r.figure("networks.receivePacketsPerSec", n.ReceivePacketsPerSec, maxFigure)
-	r.figure("networks.transmitPacketsPerSec", n.TransmitPacketsPerSec, maxFigure)
-	r.count("networks.receiveErrors", n.ReceiveErrors, maxFigure)
-	r.count("networks.transmitErrors", n.TransmitErrors, maxFigure)
-	r.count("networks.receiveDrops", n.ReceiveDrops, maxFigure)
-	r.count("networks.transmitDrops", n.TransmitDrops, maxFigure)
+func outOfRange(name string, is any) error {
+	return fmt.Errorf("%w: %s is %v, want 0 to %d", ErrBadAnswer, name, is, most(name))
 }

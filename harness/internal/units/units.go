@@ -35,9 +35,6 @@ const (
 // marshaling text.
 type Rate int64
 
-// Bits returns the rate in bits per second.
-func (r Rate) Bits() int64 { return int64(r) * 8 }
-
 // Duration is a time.Duration that is written as text ("200ms") in files.
 type Duration time.Duration
 
