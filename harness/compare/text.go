@@ -33,7 +33,7 @@ func (r *Report) Doc() doc.Doc {
 	}
 	var d doc.Doc
 	for i, t := range tables {
-		if i == 0 || t.Workload != tables[i-1].Workload {
+		if i == 0 || t.name() != tables[i-1].name() {
 			d = append(d, doc.Heading(t.name()))
 		}
 		t.Warnings = slices.DeleteFunc(slices.Clone(t.Warnings), func(note string) bool { return slices.Contains(notes, note) })

@@ -38,7 +38,7 @@ func TestThresholds(t *testing.T) {
 		{"makespan", "fifo < yarn", 1, Untold, "too few repeats to tell"},
 		{"makespan", "yarn < 110", 6, Met, " s  ["},
 		{"makespan", "yarn < 60s", 6, Missed, ""},
-		{"makespan", "yarn < 2m", 6, Met, " s ["},
+		{"makespan", "yarn < 2m", 6, Met, " s  ["},
 		{"makespan", "yarn < 110", 5, Untold, "too few repeats"},
 		{"cacheLocal", "acl > yarn", 6, Met, "acl - yarn"},
 		{"cacheLocal", "acl > yarn + 10%", 6, Met, " points  ["},
@@ -47,7 +47,7 @@ func TestThresholds(t *testing.T) {
 		{"cacheLocal", "fifo > 50%", 6, Missed, ""},
 		{"mapDuration", "fifo < yarn", 6, Untold, "no finished trial has it"},
 		{"overBound", "fifo < yarn * 0.9", 6, Met, "fifo / yarn"},
-		{"overBound", "yarn > 1.5x", 6, Met, " x ["},
+		{"overBound", "yarn > 1.5x", 6, Met, " x  ["},
 		{"failedJobs", "fifo < yarn + 1", 6, Met, "fifo - yarn"},
 		{"failedJobs", "fifo < 1", 6, Met, "fifo"},
 	} {

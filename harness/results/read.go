@@ -111,9 +111,9 @@ func (f *Run) checkTrace(r *Trial, h traces.Header, m *measure.Figures) error {
 // no run of an experiment.
 var ErrNone = errors.New("no results of trials")
 
-// Results returns the results of a run's complete trials, without warm-ups, in
+// List returns the results of a run's complete trials, without warm-ups, in
 // the order in which the trials were planned. If the run keeps its results in
-// one table, they come from the table. Results compares the files that it reads
+// one table, they come from the table. List compares the files that it reads
 // with their recorded hashes.
 func List(run *runs.Run) ([]Trial, error) {
 	if hasTable(run) {

@@ -110,10 +110,10 @@ func (p *filterParser) or() (func(*Row) bool, error) {
 	a, err := p.and()
 	for err == nil && p.peek() == "||" {
 		p.next()
-		left, right := a, a
-		if right, err = p.and(); err == nil {
-			a = func(r *Row) bool { return left(r) || right(r) }
-		}
+		left := a
+		var right func(*Row) bool
+		right, err = p.and()
+		a = func(r *Row) bool { return left(r) || right(r) }
 	}
 	return a, err
 }
@@ -122,10 +122,10 @@ func (p *filterParser) and() (func(*Row) bool, error) {
 	a, err := p.one()
 	for err == nil && p.peek() == "&&" {
 		p.next()
-		left, right := a, a
-		if right, err = p.one(); err == nil {
-			a = func(r *Row) bool { return left(r) && right(r) }
-		}
+		left := a
+		var right func(*Row) bool
+		right, err = p.one()
+		a = func(r *Row) bool { return left(r) && right(r) }
 	}
 	return a, err
 }
