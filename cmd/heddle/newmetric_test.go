@@ -72,7 +72,7 @@ func TestNewMetric(t *testing.T) {
 		{"replay --metric --generate-bash-completion", "\nended\n"},
 		{"schema experiment", `"description": "Number of task attempts that ended."`},
 		{"run --simulate --runs " + runs + " --run-name more --cluster harness/config/testdata/slowdisks.yaml " + experiment, "fifo < yarn + 9  ended   wordcount"},
-		{"compare --metric ended " + runs + "/more", "wordcount  ended"},
+		{"compare --metric ended " + runs + "/more", "model  ended"},
 		{"compare --metric all --json " + runs + "/more", `"metric": "ended"`},
 		{"replay --metric ended --metric makespan " + runs + "/more/trials/r01-wordcount-yarn/trace.heddle", "jobs  ended  makespan"},
 		{"replay --json --metric ended " + runs + "/more/trials/r01-wordcount-yarn/trace.heddle", `"ended": 5`},
