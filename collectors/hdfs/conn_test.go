@@ -108,14 +108,25 @@ func successHeader() proto.Message {
 // allocatesAtMost fails a test whose process has allocated more when the
 // function that it returns is called.
 func allocatesAtMost(t testing.TB, bytes int) (check func()) {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	before := allocated()
 	return func() {
-		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; n > uint64(bytes) {
+		if n := allocated() - before; n > uint64(bytes) {
 			t.Errorf("%d bytes allocated, want at most %d", n, bytes)
 		}
 	}
+}
+
+// allocatedBy returns how many bytes the process allocated while it ran do.
+func allocatedBy(do func()) uint64 {
+	before := allocated()
+	do()
+	return allocated() - before
+}
+
+func allocated() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.TotalAlloc
 }
 
 // The generated code is what protoc makes of the .proto files.

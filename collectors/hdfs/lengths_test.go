@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"math"
 	"net"
 	"strings"
 	"sync"
@@ -71,7 +72,9 @@ func TestSilentDataNode(t *testing.T) {
 	})
 }
 
-// FuzzDataNode: whatever a DataNode sends, a read ends.
+// FuzzDataNode: whatever a DataNode sends, a read ends, and allocates little. What the
+// process allocates for an earlier input meanwhile counts too, so a read that seems to
+// allocate much is measured again.
 func FuzzDataNode(f *testing.F) {
 	f.Add(join(readAnswer(512, 0), packet(content), packet(nil)))
 	f.Add(join(readAnswer(512, 0), packet(nil)))
@@ -82,9 +85,18 @@ func FuzzDataNode(f *testing.F) {
 		if stream == nil {
 			stream = []byte{}
 		}
-		defer allocatesAtMost(t, 4<<20+10*len(stream))()
-		if got, err := read(stream); err == nil && len(got) != len(content) {
-			t.Errorf("read %d bytes of %d without an error", len(got), len(content))
+		most, allocated := uint64(4<<20+10*len(stream)), uint64(math.MaxUint64)
+		for range 3 {
+			if allocated > most {
+				allocated = min(allocated, allocatedBy(func() {
+					if got, err := read(stream); err == nil && len(got) != len(content) {
+						t.Errorf("read %d bytes of %d without an error", len(got), len(content))
+					}
+				}))
+			}
+		}
+		if allocated > most {
+			t.Errorf("%d bytes allocated, want at most %d", allocated, most)
 		}
 	})
 }
