@@ -44,65 +44,6 @@ const (
 	backLimit    = 2 * time.Minute
 )
 
-// refuseKeys returns an error that lists those keys of an experiment file that
-// the cluster does not support.
-func refuseKeys(e *config.Experiment, c *config.Cluster) error {
-	var list []config.Problem
-	refuse := func(bad bool, path, format string, args ...any) {
-		if bad {
-			list = append(list, config.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
-		}
-	}
-	refuse(e.CachePolicy != "", "cachePolicy", "cluster %s has the HDFS cache only, which has no policy; remove the key, or use --simulate", c.Name)
-	refuse(e.Speculation == config.SpeculationLATE, "speculation", "Hadoop has no rule %s; want %s or %s, or use --simulate", config.SpeculationLATE, config.SpeculationNone, config.SpeculationHadoop)
-	for i := range e.Faults {
-		f, path := &e.Faults[i], fmt.Sprintf("faults[%d]", i)
-		refuse(f.What == config.FaultFailAttempts, path+".what", "no cluster supports %s; use --simulate", f.What)
-		refuse(f.What != config.FaultFailAttempts && c.Faults.For(f.What, "node", 1) == nil, path+".what",
-			"the file of cluster %s has no command for %s; want one under faults: (nodeDown and nodeUp, or nodeSlow)", c.Name, f.What)
-	}
-	if len(list) > 0 {
-		return &config.Error{File: e.Name, Problems: list}
-	}
-	return nil
-}
-
-// refuseNodes returns an error that lists those faults of an experiment that
-// name a node which does not exist.
-func refuseNodes(e *config.Experiment, nodes []traces.NodeFacts) error {
-	var list []config.Problem
-	for i := range e.Faults {
-		if _, err := e.Faults[i].On(nodes); err != nil {
-			list = append(list, config.Problem{Path: fmt.Sprintf("faults[%d]", i), Message: err.Error()})
-		}
-	}
-	if len(list) > 0 {
-		return &config.Error{File: e.Name, Problems: list}
-	}
-	return nil
-}
-
-// refuseNodesOf calls refuseNodes with the workers of a cluster. Workers that
-// are down count too, since a killed run with faults may have stopped them.
-func refuseNodesOf(ctx context.Context, e *config.Experiment, c *clients.Clients) error {
-	if len(e.Faults) == 0 {
-		return nil
-	}
-	list, err := c.RM.Nodes(ctx, "RUNNING", "LOST", "UNHEALTHY", "SHUTDOWN", "REBOOTED")
-	if err != nil {
-		return err
-	}
-	return refuseNodes(e, factsOf(list))
-}
-
-func factsOf(list []yarnclient.Node) []traces.NodeFacts {
-	var nodes []traces.NodeFacts
-	for _, n := range list {
-		nodes = append(nodes, traces.NodeFacts{Node: traces.Node(n.Host), Rack: n.Rack})
-	}
-	return nodes
-}
-
 // speculating returns a workload whose jobs follow the experiment's rule for
 // speculative attempts. Settings of the workload itself override this rule.
 func speculating(w config.Workload, rule string) workload.Workload {

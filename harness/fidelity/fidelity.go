@@ -17,7 +17,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,7 +25,6 @@ import (
 	"heddle/harness/replay"
 	"heddle/harness/results"
 	"heddle/harness/runs"
-	"heddle/harness/sim"
 	"heddle/harness/stats"
 	"heddle/traces"
 )
@@ -277,55 +275,6 @@ func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*measur
 		figures = append(figures, x.Figures)
 	}
 	return figures, nil
-}
-
-// fit is a calibration of the simulator, with the names of the trials from
-// which it was made.
-type fit struct {
-	calibration *replay.Calibration
-	trials      []string
-}
-
-func calibrate(list []measured, o Options) (fit, error) {
-	var all []*replay.Trace
-	var f fit
-	for _, x := range list {
-		all, f.trials = append(all, x.Trace), append(f.trials, x.name)
-	}
-	var err error
-	f.calibration, err = replay.Calibrate(all, o.Cluster)
-	return f, err
-}
-
-// left names one repeat of a workload on a cluster. A calibration leaves this
-// repeat out, so that the calibration can be used to predict it.
-type left struct {
-	workload, cluster string
-	repeat            int
-}
-
-func leaving(x *measured) left { return left{x.workload, x.Header.Cluster.Name, x.repeat} }
-
-// The function others returns, for each repeat of a workload, a function that
-// calibrates the simulator on all other repeats. Such a function calibrates at
-// its first call and keeps the result.
-func others(list []measured, o Options) map[left]func() (fit, error) {
-	fits := map[left]func() (fit, error){}
-	for _, x := range list {
-		k := leaving(&x)
-		if fits[k] != nil {
-			continue
-		}
-		fits[k] = sync.OnceValues(func() (fit, error) {
-			if o.Interrupted != nil && o.Interrupted() != nil {
-				return fit{}, sim.ErrInterrupted
-			}
-			return calibrate(slices.DeleteFunc(slices.Clone(list), func(y measured) bool {
-				return y.workload != k.workload || y.Header.Cluster.Name != k.cluster || y.repeat == k.repeat
-			}), o)
-		})
-	}
-	return fits
 }
 
 // predictOwn predicts a measured trial from the other repeats of its workload.

@@ -1,0 +1,236 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"heddle/collectors/node"
+	"heddle/harness/capture"
+	"heddle/harness/config"
+	"heddle/harness/measure"
+	"heddle/harness/results"
+	"heddle/harness/runs"
+	"heddle/harness/steer/drive"
+	"heddle/harness/watch"
+	"heddle/harness/workload"
+	"heddle/traces"
+	"heddle/yarnclient"
+)
+
+// measure runs the trial's jobs, records what happens on the cluster meanwhile,
+// and writes the trace.
+func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
+	e := t.options.Experiment
+	result := results.Trial{Name: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
+	folder, err := t.folder.Folder(".")
+	if err != nil {
+		return result, err
+	}
+	defer folder.Close()
+	jobsFolder, err := t.folder.Folder("jobs")
+	if err != nil {
+		return result, err
+	}
+	defer jobsFolder.Close()
+	var driver atomic.Pointer[drive.Driver]
+	watcher := watch.New(t.cluster, watch.HDFS(t.cluster))
+	session, err := t.startCapture(ctx, watcher, folder, &driver)
+	if err != nil {
+		return result, runs.Explain(t.folder.Dir, 0, err)
+	}
+	session.Add(t.cache.notes()...)
+	jobsRun, faults, err := t.beginFaults(ctx, session)
+	if err != nil {
+		_, serr := session.Stop(ctx)
+		return result, errors.Join(err, serr)
+	}
+	steering, err := t.steer(ctx, watcher, session, jobsFolder)
+	if err != nil {
+		err = errors.Join(err, faults.end(ctx))
+		_, serr := session.Stop(ctx)
+		return result, errors.Join(err, serr)
+	}
+	if steering != nil {
+		driver.Store(steering.driver)
+	}
+	if e.ActuatorOf(t.plan) == config.ActuatorLabels && len(e.KeepNodes) == 0 {
+		t.say("steer", "all workers: other users' jobs wait until the trial ends (keepNodes would leave them nodes)")
+	}
+	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
+	others, unmeasured := watchOthers(node.Options{Cgroup: t.cluster.Config.Cgroup})
+	reports, ran := t.runJobs(jobsRun, steering)
+	busy := others.othersUsed(&result)
+	if unmeasured != nil {
+		busy = unmeasured.Error()
+	}
+	if ran != nil {
+		// A Hadoop client process that ends early leaves its YARN application
+		// running, so kill the application.
+		ran = errors.Join(ran, t.killTagged(ctx, t.tags...))
+	}
+	ran = errors.Join(ran, faults.end(ctx))
+	t.say("history", "of its jobs")
+	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+	defer cancel()
+	waited := session.Wait(waiting)
+	stranded, stopped := steering.stop(waiting)
+	result.Notes = steering.notes()
+	err = errors.Join(ran, waited, stopped)
+	history := waiting
+	if ran != nil { // after an error wait less: an ApplicationMaster that was killed early wrote no history
+		history, cancel = context.WithTimeout(waiting, 10*time.Second)
+		defer cancel()
+	}
+	captured, kept := session.Stop(history)
+	for _, app := range stranded {
+		captured.Warnings = append(captured.Warnings, "application "+app+" asks for a label that no node has any more: it waits for ever; kill it")
+	}
+	for _, warning := range []string{t.cache.lookAgain(waiting), busy} {
+		if warning != "" {
+			captured.Warnings = append(captured.Warnings, warning)
+		}
+	}
+	result.Reports = reports
+	if kept != nil {
+		return result, errors.Join(err, runs.Explain(t.folder.Dir, 0, kept))
+	}
+	return result, errors.Join(err, t.keep(&result, &captured))
+}
+
+// startCapture starts to record what the trial's jobs do, and reports their
+// progress to the user. Once driver is set, it also reports what became of the
+// scheduler model's decisions.
+func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root, driver *atomic.Pointer[drive.Driver]) (*capture.Session, error) {
+	e := t.options.Experiment
+	maps, reduces := int32(e.MapSlots), int32(e.ReduceSlots)
+	if e.ActuatorOf(t.plan) == config.ActuatorNone {
+		maps, reduces = 0, 0
+	}
+	pools := map[string]string{}
+	for i, s := range t.submissions {
+		pools[t.tags[i]] = s.Pool
+	}
+	return capture.Start(ctx, watcher, capture.Options{
+		Tags: t.tags, Pools: pools, Workload: t.plan.Workload.Label, Folder: folder,
+		Header: traces.Header{
+			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
+			MapSlots: maps, ReduceSlots: reduces,
+		},
+		EveryLocations: time.Duration(e.Sampling.Locations), EveryRM: time.Duration(e.Sampling.RM), EveryAgents: time.Duration(e.Sampling.Agents),
+		Progress: func(p capture.Progress) {
+			step := t.step
+			step.Doing, step.Jobs = "run", &p
+			if d := driver.Load(); d != nil {
+				stats := d.Stats()
+				step.Steering = &stats
+			}
+			t.options.Progress(step)
+		},
+	})
+}
+
+// runJobs runs the trial's submissions, each at its time. It returns when all
+// have ended. It also returns when one has failed, unless that is a failed job and
+// the workload counts these. The result reports contains the lines of
+// HiBench's own report, if there are any.
+func (t *trialRun) runJobs(ctx context.Context, steering *steering) (reports []string, err error) {
+	clients, running := errgroup.WithContext(ctx)
+	lines := make([]string, len(t.submissions))
+	began := time.Now()
+	for i, s := range t.submissions {
+		due := time.NewTimer(s.At)
+		clients.Go(func() error {
+			defer due.Stop()
+			select {
+			case <-due.C:
+			case <-running.Done():
+				return running.Err()
+			}
+			ran, waited, err := steering.run(running, t.runner, i, t.tags[i], s.Pool)
+			lines[i], t.waits[i] = ran.Report, waited
+			if !ran.Accepted.IsZero() {
+				t.answers[i] = ran.Accepted.Sub(began.Add(s.At))
+			}
+			if running.Err() == nil && t.plan.Workload.CountsFailures() && errors.As(err, new(*workload.JobError)) {
+				t.failures[i] = err
+				t.say("fail", "a job failed, and the trial goes on: "+firstLine(err.Error()))
+				return nil
+			}
+			return err
+		})
+	}
+	err = cause(ctx, clients.Wait())
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" }), err
+}
+
+// keep writes the captured trace and sets those fields of the result that are
+// computed from the trace.
+func (t *trialRun) keep(result *results.Trial, captured *capture.Result) error {
+	if t.cache != nil {
+		cached := t.cache.result
+		result.Cache = &cached
+	}
+	names := map[traces.JobID]string{}
+	for _, j := range captured.Jobs {
+		names[j.ID] = j.Name
+	}
+	figures, err := t.trial.keep(result, captured.Header, names, captured.Encode)
+	if err == nil {
+		err = captured.Clean()
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.versions(captured.Header.Software); err != nil {
+		return err
+	}
+	result.Warnings = append(t.notCold, captured.Warnings...)
+	for i := range result.Jobs {
+		if k := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return j.ID == result.Jobs[i].ID }); k >= 0 {
+			result.Jobs[i].YarnMs = captured.Jobs[k].YarnMs
+		}
+	}
+	t.jobs = map[string][]*measure.Job{}
+	for _, done := range figures.JobList {
+		if i := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return j.ID == done.ID }); i >= 0 {
+			for _, tag := range captured.Jobs[i].Tags {
+				t.jobs[tag] = append(t.jobs[tag], done)
+			}
+		}
+	}
+	if err := t.countFailures(result, captured.Jobs, figures.JobList); err != nil {
+		return err
+	}
+	var done []workload.Done
+	for i, s := range t.submissions {
+		d := workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Answer: t.answers[i], Jobs: t.jobs[t.tags[i]]}
+		if t.failures[i] != nil {
+			d.Failure = firstLine(t.failures[i].Error())
+		}
+		done = append(done, d)
+	}
+	result.Achieved = workload.Achieve(done)
+	for i, s := range t.submissions {
+		if ran := len(t.jobs[t.tags[i]]); ran < s.Jobs && t.failures[i] == nil {
+			return fmt.Errorf("%s: YARN has %d applications with the tag %s; want at least %d", s.Name, ran, t.tags[i], s.Jobs)
+		}
+	}
+	return nil
+}
+
+// killTagged kills the YARN applications that have one of the given tags, even
+// if ctx has ended.
+func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
+	apps, err := t.cluster.RM.Apps(context.WithoutCancel(ctx), yarnclient.AppFilter{Tags: tags, States: unfinished})
+	if err != nil {
+		return fmt.Errorf("look for applications tagged %v, which may still run: %w", tags, err)
+	}
+	return endApps(ctx, t.cluster.RM, apps)
+}

@@ -1,0 +1,166 @@
+package measure
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"heddle/traces"
+)
+
+// Figures returns the figures of all events added so far. A task attempt that
+// has not ended counts as running until the last event. Add must not be called
+// after Figures.
+func (c *Collector) Figures() *Figures {
+	f := &c.figures
+	begin, end := c.last, c.first
+	var completion Completion
+	for _, j := range f.JobList {
+		f.Maps += j.Maps
+		f.Reduces += j.Reduces
+		f.Attempts.OK += j.Attempts.OK
+		f.Attempts.Failed += j.Attempts.Failed
+		f.Attempts.Killed += j.Attempts.Killed
+		f.SplitLocality.Node += j.SplitLocality.Node
+		f.SplitLocality.Rack += j.SplitLocality.Rack
+		f.SplitLocality.Off += j.SplitLocality.Off
+		f.SplitLocality.Unknown += j.SplitLocality.Unknown
+		f.Bytes.add(j.Bytes.Input, j.Bytes.Shuffle, j.Bytes.Output)
+		j.compare()
+		begin = min(begin, j.submitted)
+		if j.hadoop != nil {
+			end = max(end, j.hadoop.T)
+		}
+		completion.Add(j.Outcome == traces.Succeeded, j.CompletionMs)
+		c.close(j)
+	}
+	f.Jobs = len(f.JobList)
+	f.DurationMs, f.MakespanMs = ms(c.last-c.first), ms(max(0, end-begin))
+	f.NotSucceeded = completion.Others
+	if completion.Succeeded > 0 {
+		f.MeanCompletionMs = completion.MeanMs()
+	}
+	for _, n := range f.Nodes {
+		if c.last > c.first {
+			n.MeanRunning = float64(n.busy) / float64(c.last-c.first)
+		}
+		n.CPUCores = -1
+		if n.samples > 0 {
+			n.CPUCores = n.cpu / float64(n.samples)
+		}
+	}
+	f.CoreUsePct = coreUse(f.Nodes)
+	f.BoundMs = c.bound(begin)
+	slices.SortFunc(f.Nodes, func(a, b *Node) int { return cmp.Compare(a.Node, b.Node) })
+	f.UtilisationPct = -1
+	if c.sizesKnown && c.workerMiB > 0 && end > begin {
+		f.UtilisationPct = 100 * float64(c.usedMiBMs) / (float64(c.workerMiB) * ms(end-begin))
+	}
+	for i := range c.phases {
+		if d := &c.phases[i]; d.Count() > 0 {
+			f.Phases = append(f.Phases, Phase{phaseNames[i], d.Count(), d.MeanMs(), d.PercentileMs(50), d.PercentileMs(95), !d.Exact()})
+		}
+	}
+	f.maps, f.reduceRests = &c.phases[phaseMap], &c.reduceMs
+	f.Decisions.end(c.undecided)
+	f.ScheduleDigest, f.TraceDigest = c.schedule.Digest().String(), c.digest.String()
+	f.Classify(SizeClasses())
+	return f
+}
+
+// bound returns a lower bound of the makespan in ms (see Figures.BoundMs).
+func (c *Collector) bound(begin traces.Time) float64 {
+	least := 0.0
+	if c.sizesKnown && c.workerMiB > 0 {
+		least = float64(c.usefulMiBMs) / float64(c.workerMiB)
+	}
+	for _, j := range c.figures.JobList {
+		if j.longestMap+j.longestRest > 0 {
+			least = max(least, ms(j.submitted-begin+j.longestMap+j.longestRest))
+		}
+	}
+	return least
+}
+
+// coreUse returns the percentage of the workers' cores that were busy, -1 if it
+// is not known of any worker.
+func coreUse(nodes []*Node) float64 {
+	busy, cores := 0.0, 0.0
+	for _, n := range nodes {
+		if n.worker && n.samples > 0 && n.cores > 0 {
+			busy, cores = busy+n.CPUCores, cores+n.cores
+		}
+	}
+	if cores == 0 {
+		return -1
+	}
+	return 100 * busy / cores
+}
+
+// inputRead counts bytes that a successful map read, with the level of its input.
+func (f *Figures) inputRead(level traces.Level, bytes int64) {
+	if bytes <= 0 {
+		return
+	}
+	if f.InputByLevel == nil {
+		f.InputByLevel = &ByLevel{}
+	}
+	b := f.InputByLevel
+	at := &b.Unknown
+	switch level {
+	case traces.LevelCache:
+		at = &b.Cache
+	case traces.LevelNode:
+		at = &b.Node
+	case traces.LevelRack:
+		at = &b.Rack
+	case traces.LevelOff:
+		at = &b.Off
+	}
+	*at = traces.AddCount(*at, bytes)
+}
+
+// close adds the durations of those attempts of the job that have not ended, up
+// to the trace's last event.
+func (c *Collector) close(j *Job) {
+	if j.live == nil {
+		return
+	}
+	for a, s := range j.live.running {
+		// Only whole numbers are added up here, so Go's random order of the map
+		// does not change the result.
+		c.used(j, a.kind, s, c.last)
+	}
+}
+
+// compare checks the figures computed from a trace: it compares sums over the
+// job's attempts with Hadoop's own counters of the job. Hadoop counts bytes of
+// successful attempts only, but locality of all attempts that got a container.
+func (j *Job) compare() {
+	j.CompletionMs = -1
+	if j.hadoop == nil {
+		return
+	}
+	j.Outcome, j.CompletionMs = j.hadoop.Outcome, ms(j.hadoop.T)-j.SubmitMs
+	for _, v := range []struct {
+		name         string
+		hadoop, ours int64
+	}{
+		{"DATA_LOCAL_MAPS", j.hadoop.DataLocalMaps, int64(j.SplitLocality.Node)},
+		{"RACK_LOCAL_MAPS", j.hadoop.RackLocalMaps, int64(j.SplitLocality.Rack)},
+		{"OTHER_LOCAL_MAPS", j.hadoop.OtherLocalMaps, int64(j.SplitLocality.Off)},
+		{"TOTAL_LAUNCHED_MAPS", j.hadoop.LaunchedMaps, j.launchedMaps},
+		{"TOTAL_LAUNCHED_REDUCES", j.hadoop.LaunchedReds, j.launchedReds},
+		{"HDFS_BYTES_READ", j.hadoop.Counters.HDFSReadBytes, j.Bytes.Input},
+		{"HDFS_BYTES_WRITTEN", j.hadoop.Counters.HDFSWrittenBytes, j.Bytes.Output},
+		{"REDUCE_SHUFFLE_BYTES", j.hadoop.Counters.ShuffleBytes, j.Bytes.Shuffle},
+	} {
+		if v.hadoop < 0 {
+			continue
+		}
+		j.Compared++
+		if v.hadoop != v.ours {
+			j.Differences = append(j.Differences, fmt.Sprintf("%s %d, attempts %d", v.name, v.hadoop, v.ours))
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package paper
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"heddle/harness/fidelity"
+	"heddle/harness/stats"
+)
+
+// fill adds a row to the table for each workload and scheduler model. Models
+// are in the given order; others come after them.
+func (t *LiveTable) fill(predicted *fidelity.Report, order []string) {
+	none := CellOf(stats.Mean(nil))
+	var workloads, models []string
+	for _, m := range t.trials {
+		if !slices.Contains(workloads, m.Workload) {
+			workloads = append(workloads, m.Workload)
+		}
+		if !slices.Contains(models, m.Model) {
+			models = append(models, m.Model)
+		}
+	}
+	slices.SortStableFunc(models, func(a, b string) int { return place(order, a) - place(order, b) })
+	for _, workload := range workloads {
+		for _, model := range models {
+			list := t.of(workload, model)
+			if len(list) == 0 {
+				continue
+			}
+			rate := func(of func(*measured) stats.Share) Cell {
+				// A repeat in which no map read blocks has no cache rate, and
+				// one in which no decision was made has no adherence. Such
+				// repeats are left out of the mean.
+				known := slices.DeleteFunc(each(list, of), func(s stats.Share) bool { return s.Of == 0 })
+				return CellOf(stats.MeanShare(known))
+			}
+			mean := func(of func(*measured) float64) Cell {
+				return CellOf(stats.Mean(slices.DeleteFunc(each(list, of), math.IsNaN)))
+			}
+			row := LiveRow{
+				Workload: workload, Model: model, Runs: len(list), SavesPct: none, PredictedS: none, ErrorPct: none,
+				CompletionS:  mean(func(m *measured) float64 { return m.seconds }),
+				TurnaroundS:  mean(func(m *measured) float64 { return m.turnaround }),
+				MasterS:      mean(func(m *measured) float64 { return m.master }),
+				DecisionMs:   mean(func(m *measured) float64 { return m.decisionMs }),
+				CachePct:     rate(func(m *measured) stats.Share { return m.cache }),
+				LocalPct:     rate(func(m *measured) stats.Share { return m.local }),
+				AdherencePct: rate(func(m *measured) stats.Share { return m.adherence }),
+			}
+			for name := range list[0].Trial.Notes {
+				if row.Notes == nil {
+					row.Notes = map[string]Cell{}
+				}
+				row.Notes[name] = mean(func(m *measured) float64 { return m.Trial.Notes[name] })
+			}
+			if model != models[0] {
+				row.SavesPct = CellOf(t.Saved(workload, models[0], model))
+			}
+			row.predict(predicted)
+			t.Rows = append(t.Rows, row)
+		}
+	}
+}
+
+// predict adds to a row of the table the mean of the completion times that
+// replays predict for the row's workload and scheduler model.
+func (r *LiveRow) predict(p *fidelity.Report) {
+	if p == nil {
+		return
+	}
+	for _, own := range p.Own {
+		if own.Workload != r.Workload || own.Model != r.Model {
+			continue
+		}
+		var seconds []float64
+		for _, t := range own.Trials {
+			seconds = append(seconds, t.PredictedMs/1000)
+		}
+		r.PredictedS = CellOf(stats.Mean(seconds))
+		r.ErrorPct = Cell{own.MeanAbsErrorPct, own.CI95Pct}
+	}
+}
+
+// Remarks returns what is to be said below the table: where the input was, what
+// the models note of themselves, and what the paper's explanation says.
+func (t *LiveTable) Remarks() []string {
+	var list []string
+	for _, workload := range slices.Sorted(maps.Keys(t.Splits)) {
+		var nodes []string
+		for _, n := range slices.Sorted(maps.Keys(t.Splits[workload])) {
+			nodes = append(nodes, fmt.Sprintf("%s %d", n, t.Splits[workload][n]))
+		}
+		if len(nodes) > 0 {
+			list = append(list, fmt.Sprintf("maps of %s with their block on a node: %s", workload, strings.Join(nodes, ", ")))
+		}
+	}
+	for _, r := range t.Rows {
+		var notes []string
+		for _, name := range slices.Sorted(maps.Keys(r.Notes)) {
+			notes = append(notes, name+" "+r.Notes[name].String())
+		}
+		if len(notes) > 0 {
+			list = append(list, fmt.Sprintf("%s, %s at the end of a trial: %s", r.Workload, r.Model, strings.Join(notes, ", ")))
+		}
+	}
+	return append(list, t.Notes...)
+}
