@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
