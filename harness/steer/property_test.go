@@ -68,6 +68,14 @@ func TestSchedulesOnceFound(t *testing.T) {
 				{From: 540, For: 5000, Class: "containers", Fate: answersLate, Delay: 2990},
 			},
 		}},
+		{"a reduce that was killed runs again while YARN still lists its first container, on a node that is lost", schedule{
+			Racks: 1, PerRack: 3, Slots: 2, Triples: 2, Model: "delay", Splits: config.SplitsAsSubmitted, Seed: 1,
+			Jobs: []jobPlan{
+				{At: 1970, Maps: [][]int{{2}}, Reduces: 2, Runs: 1680, Fails: []int{0}},
+				{At: 2170, Maps: [][]int{{2, 1}, {}, {}, {1, 2}, {0}, {1}, {1}, {}, {}, {2}, {0}, {0, 1}}, Runs: 2185},
+			},
+			Mishaps: []mishap{{At: 8880, What: "node lost", Node: 1, For: 3553}},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := outcomeOf(c.plan, nil); err != nil {

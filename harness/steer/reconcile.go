@@ -56,17 +56,20 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 		j.askWhere(t)
 	case record.on != nil && record.on.gone():
 		j.askWhere(t)
-	case succeeded && record.on == nil && j.seeks(t, info.SuccessfulAttempt):
+	case record.on != nil && record.on.surplus && len(j.unbound) > 0: // its attempt was killed: the task may run again, though YARN still lists the container of a node that it has lost
+		j.askWhere(t)
+	case succeeded && j.seeks(t, info.SuccessfulAttempt):
 		j.askWhere(t)
 	}
 }
 
 // seeks says whether an attempt that succeeded may be what ran in a container that has
 // ended and whose task is not known. That is so for a second or later attempt: the task
-// may count as done since its first one, of whose failure steering did not hear.
+// may count as done, or as running, since its first one, of whose end steering did not
+// hear.
 func (j *job) seeks(t state.TaskID, succeeded string) bool {
 	a, err := traces.ParseAttempt(succeeded)
-	if err != nil || a.Number == 0 {
+	if on := j.tasks[t].on; err != nil || a.Number == 0 || on != nil && on.attempt == a {
 		return false
 	}
 	k, _ := j.core.view.Index(j.id, t)

@@ -141,6 +141,7 @@ type shell struct {
 	jobs    []*jobRun
 	events  []traces.Event
 	err     error // what was found wrong on the way
+	gaveUp  bool  // whether steering ended, and had a reason to; see startsEarly
 	// spoil, if set, changes what the Core wants to have done.
 	spoil func(steer.Action) []steer.Action
 }
@@ -301,7 +302,7 @@ func (s *shell) run() error {
 	const limit, settle = 5 * time.Minute, 25 * time.Second
 	var quiet time.Time // when all jobs have been over for long enough
 	wake := s.origin
-	for s.err == nil {
+	for s.err == nil && !s.gaveUp {
 		now := s.clock.Now()
 		if quiet.IsZero() && now.Sub(s.origin) > ms(horizon) && !slices.ContainsFunc(s.jobs, func(j *jobRun) bool { return !j.ended }) {
 			quiet = now.Add(settle)
@@ -384,6 +385,10 @@ func (s *shell) carryOut(a steer.Action) {
 	case *steer.Record:
 		s.events = append(s.events, a.Event)
 	case *steer.Stop:
+		if s.startsEarly(a.Err) {
+			s.gaveUp = true
+			return
+		}
 		s.wrong("steering has ended: %v", a.Err)
 	case *steer.Look:
 		s.call(steer.Observation{Answers: a.Number, What: a.What}, string(a.What), a.Limit, func() (any, error) { return s.look(ctx, a) })
@@ -402,6 +407,17 @@ func (s *shell) carryOut(a steer.Action) {
 	case *steer.Rewrite: // its failing ends steering, on purpose
 		change(a.Number, "rewrite", func() error { return s.rewrite(a) })
 	}
+}
+
+// startsEarly says whether steering may end with this error. A call that gave a node the
+// label of one ApplicationMaster may take effect long after it failed. If the next job
+// has the same number, its ApplicationMaster then starts before its splits are
+// rewritten, and steering has to say so.
+func (s *shell) startsEarly(err error) bool {
+	late := slices.ContainsFunc(s.Troubles, func(x trouble) bool {
+		return (x.Class == "labels" || x.Class == "") && x.Fate == doneAfter
+	})
+	return late && len(s.jobs) > s.Triples && strings.Contains(err.Error(), "its ApplicationMaster was not held: it runs already")
 }
 
 // call makes a call: on its way there and back a moment passes, and what the
