@@ -72,9 +72,10 @@ func (d *demand) wants(k state.Kind) bool { return d.coming[k] < d.pending[k] }
 // taskRecord is what steering notes of a task: its container, whether it is done,
 // and when that changed.
 type taskRecord struct {
-	on      *container // container that the task runs in; nil: the task does not run, or its container is not known
-	done    bool
-	changed time.Time
+	on       *container // container that the task runs in; nil: the task does not run, or its container is not known
+	done     bool
+	unlisted bool // whether the task is done, in a container that YARN had not listed
+	changed  time.Time
 }
 
 // container is a running or ended container of a job, other than its

@@ -76,6 +76,25 @@ func TestSchedulesOnceFound(t *testing.T) {
 			},
 			Mishaps: []mishap{{At: 8880, What: "node lost", Node: 1, For: 3553}},
 		}},
+		{"a container is first listed after the ApplicationMaster said that its task had succeeded", schedule{
+			Racks: 1, PerRack: 2, Slots: 2, Triples: 2, Model: "delay", Splits: config.SplitsAsSubmitted, Seed: 1,
+			Jobs:     []jobPlan{{At: 790, Maps: [][]int{{0}, {}, {0}, {}}, Reduces: 1, Runs: 50}},
+			Troubles: []trouble{{From: 0, For: 1954, Class: "containers", Fate: doneAfter, Delay: 1889}},
+		}},
+		{"a map runs again, its first attempt lost with its node while the ResourceManager restarted", schedule{
+			Racks: 1, PerRack: 2, Slots: 2, Triples: 3, Model: "delay", Splits: config.SplitsAsSubmitted,
+			Jobs: []jobPlan{
+				{At: 1630, Maps: [][]int{{1}}, Reduces: 1, Runs: 50, Fails: []int{0, 0}},
+				{At: 4270, Maps: [][]int{{}, {0}, {}, {}}, Reduces: 2, Runs: 1095, Fails: []int{2}},
+				{At: 3880, Maps: [][]int{{0, 1}}, Reduces: 2, Runs: 1260, Fails: []int{0, 0}},
+			},
+			Troubles: []trouble{{From: 1060, For: 1288, Class: "app", Fate: arrivesLate, Delay: 3001}},
+			Mishaps: []mishap{
+				{At: 240, What: "two containers at once", Node: 1, For: 3689}, {At: 9560, What: "shell stalls", Node: 0, For: 3417},
+				{At: 8780, What: "node lost", Node: 0, For: 1}, {At: 8540, What: "ResourceManager restarted", Node: 1, For: 1},
+				{At: 6180, What: "node lost", Node: 0, For: 3953},
+			},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := outcomeOf(c.plan, nil); err != nil {

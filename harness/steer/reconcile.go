@@ -46,10 +46,7 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 	record := &j.tasks[t]
 	succeeded := info.State == "SUCCEEDED"
 	if x := record.on; x != nil && slices.Contains(j.missing, x) && info.State != "RUNNING" {
-		x.went() // this call counts the container's task as succeeded; if the ApplicationMaster's list says otherwise, askWhere corrects it
-		if succeeded {
-			return
-		}
+		x.went() // this call counts the container's task as succeeded; if the ApplicationMaster says otherwise, or that it did in another container, askWhere corrects it
 	}
 	switch {
 	case succeeded != record.done && record.on == nil, info.State == "RUNNING" && record.on == nil:
@@ -66,10 +63,11 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 // seeks says whether an attempt that succeeded may be what ran in a container that has
 // ended and whose task is not known. That is so for a second or later attempt: the task
 // may count as done, or as running, since its first one, of whose end steering did not
-// hear.
+// hear. It is so as well if YARN had not listed the container when the attempt ended.
 func (j *job) seeks(t state.TaskID, succeeded string) bool {
 	a, err := traces.ParseAttempt(succeeded)
-	if on := j.tasks[t].on; err != nil || a.Number == 0 || on != nil && on.attempt == a {
+	record := &j.tasks[t]
+	if err != nil || a.Number == 0 && !record.unlisted || record.on != nil && record.on.attempt == a {
 		return false
 	}
 	k, _ := j.core.view.Index(j.id, t)
@@ -130,5 +128,5 @@ func (j *job) sawSuccess(t state.TaskID, a yarnclient.TaskAttempt) {
 			c.log(Warn, "a task that succeeded could not be noted", "error", err)
 		}
 	}
-	*record = taskRecord{done: true, changed: c.now}
+	*record = taskRecord{done: true, unlisted: true, changed: c.now}
 }

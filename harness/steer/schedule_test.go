@@ -409,15 +409,14 @@ func (s *shell) carryOut(a steer.Action) {
 	}
 }
 
-// startsEarly says whether steering may end with this error. A call that gave a node the
-// label of one ApplicationMaster may take effect long after it failed. If the next job
-// has the same number, its ApplicationMaster then starts before its splits are
-// rewritten, and steering has to say so.
+// startsEarly says whether steering may end with this error. While calls that change
+// labels fail, a node may keep the label of one ApplicationMaster, or get it long after
+// the call. If the next job has the same number, its ApplicationMaster then starts
+// before its splits are rewritten, and steering has to say so.
 func (s *shell) startsEarly(err error) bool {
-	late := slices.ContainsFunc(s.Troubles, func(x trouble) bool {
-		return (x.Class == "labels" || x.Class == "") && x.Fate == doneAfter
-	})
-	return late && len(s.jobs) > s.Triples && strings.Contains(err.Error(), "its ApplicationMaster was not held: it runs already")
+	kept := slices.ContainsFunc(s.Troubles, func(x trouble) bool { return x.Class == "labels" || x.Class == "" })
+	started := strings.Contains(err.Error(), "its ApplicationMaster was not held: it runs already") || strings.Contains(err.Error(), "its master has started")
+	return kept && started && len(s.jobs) > s.Triples
 }
 
 // call makes a call: on its way there and back a moment passes, and what the
