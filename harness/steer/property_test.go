@@ -90,8 +90,10 @@ func TestSchedulesOnceFound(t *testing.T) {
 			},
 			Troubles: []trouble{{From: 1060, For: 1288, Class: "app", Fate: arrivesLate, Delay: 3001}},
 			Mishaps: []mishap{
-				{At: 240, What: "two containers at once", Node: 1, For: 3689}, {At: 9560, What: "shell stalls", Node: 0, For: 3417},
-				{At: 8780, What: "node lost", Node: 0, For: 1}, {At: 8540, What: "ResourceManager restarted", Node: 1, For: 1},
+				{At: 240, What: "two containers at once", Node: 1, For: 3689},
+				{At: 9560, What: "shell stalls", Node: 0, For: 3417},
+				{At: 8780, What: "node lost", Node: 0, For: 1},
+				{At: 8540, What: "ResourceManager restarted", Node: 1, For: 1},
 				{At: 6180, What: "node lost", Node: 0, For: 3953},
 			},
 		}},
