@@ -35,7 +35,7 @@ const order = `
 	harness/compare harness/export
 	harness/fidelity harness/demo
 	harness/paper harness/paper/clqlmrs harness/paper/modfair
-	cmd/heddle
+	cmd cmd/heddle
 	ansible/tests ansible/tests/hosts ansible/tests/hosts/cmd`
 
 // apart are packages that know less than the order allows: each line has a package,

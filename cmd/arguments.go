@@ -1,0 +1,89 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// The function arguments returns those arguments of a command line that are not
+// flags. It must be called before flags are read: flags may also stand behind
+// such arguments, where Go's flag package does not see them, and this function
+// sets these flags too.
+func arguments(c *cli.Context) ([]string, error) {
+	var found []string
+	rest := c.Args().Slice()
+	for len(rest) > 0 {
+		arg := rest[0]
+		rest = rest[1:]
+		if arg == "--" {
+			return append(found, rest...), nil
+		}
+		if !strings.HasPrefix(arg, "-") || arg == "-" {
+			found = append(found, arg)
+			continue
+		}
+		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if !given && isBool(c.Command.Flags, name) {
+			value, given = "true", true
+		}
+		switch {
+		case !isFlag(c.Command.Flags, name):
+			return nil, usageError(c, fmt.Errorf("flag provided but not defined: -%s", name), false)
+		case name == "help" || name == "h":
+			return nil, errors.Join(errHelp, cli.ShowSubcommandHelp(c))
+		case !given && len(rest) == 0:
+			return nil, usageError(c, fmt.Errorf("flag needs an argument: -%s", name), false)
+		case !given:
+			value, rest = rest[0], rest[1:]
+		}
+		if err := c.Set(fullName(c.Command.Flags, name), value); err != nil {
+			return nil, usageError(c, fmt.Errorf("%s: %w", arg, err), false)
+		}
+	}
+	return found, nil
+}
+
+// errHelp means that the user asked for help. The help has been printed, so
+// nothing else is to be done.
+var errHelp = errors.New("help was asked for")
+
+func isFlag(flags []cli.Flag, name string) bool {
+	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+}
+
+// fullName returns the name by which a command reads a flag, which may have been
+// given by a short name.
+func fullName(flags []cli.Flag, name string) string {
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			return f.Names()[0]
+		}
+	}
+	return name
+}
+
+// isBool reports whether the flag with the given name needs no value on the
+// command line.
+func isBool(flags []cli.Flag, name string) bool {
+	return slices.ContainsFunc(flags, func(f cli.Flag) bool {
+		_, is := f.(*cli.BoolFlag)
+		return is && slices.Contains(f.Names(), name)
+	})
+}
+
+// noArguments returns an error if the command line has arguments that are not
+// flags.
+func noArguments(c *cli.Context) error {
+	rest, err := arguments(c)
+	if err == nil && len(rest) > 0 {
+		err = withCode(exitUsage, fmt.Errorf("%s takes no arguments; found %q", commandName(c), rest[0]))
+	}
+	return err
+}
+
+// jsonFlag returns the flag --json, for all commands that print a result.
+func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "print JSON"} }

@@ -1,0 +1,111 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/bench"
+)
+
+func benchCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "bench",
+		Usage: "the simulator's own speed on standard loads",
+		Description: `Runs each load --repeat times and prints the medians of tasks and events per
+second, allocations per event and resident memory at its peak. The digest of the
+schedule is the same on every machine. No trace is written. For example:
+
+   heddle bench --load synthetic-1k --load synthetic-1k-nonet
+   heddle bench --swim DIR --json | jq '.[] | {load, tasksPerSecond, peakBytes}'
+
+The fb loads need FB-2009_samples_24_times_1hr_0.tsv and FB-2010_… of the SWIM
+project, in the folder that --swim names. Loads:
+` + loadLines(),
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "load", Usage: "only `LOAD`; may be repeated (default: all)"},
+			&cli.IntFlag{Name: "repeat", Value: 5, Usage: "runs of each load, at least 1"},
+			&cli.StringFlag{Name: "swim", Value: ".", Usage: "`FOLDER` with SWIM's lists"},
+			tableFlag(),
+			jsonFlag(),
+		},
+		Action: runBench,
+	}
+}
+
+func runBench(c *cli.Context) error {
+	rest, err := arguments(c)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return withCode(exitUsage, fmt.Errorf("bench takes flags only; found %q", rest[0]))
+	case c.Int("repeat") < 1:
+		return withCode(exitUsage, fmt.Errorf("--repeat %d: want at least 1", c.Int("repeat")))
+	}
+	loads := bench.Loads(c.String("swim"))
+	names := c.StringSlice("load")
+	for _, name := range names {
+		if !slices.ContainsFunc(loads, func(l bench.Load) bool { return l.Name == name }) {
+			return withCode(exitUsage, fmt.Errorf("no load %q; want one of\n%s", name, loadLines()))
+		}
+	}
+	measures := []*bench.Measure{}
+	results, asJSON := c.App.Writer, wantsJSON(c)
+	if asJSON { // for JSON output, print the result of each benchmark input as soon as it is measured, since the largest inputs take minutes
+		defer func() {
+			if len(measures) == 0 {
+				fmt.Fprint(results, "[")
+			}
+			fmt.Fprintln(results, "]")
+		}()
+	}
+	for i := range loads {
+		l := &loads[i]
+		if len(names) > 0 && !slices.Contains(names, l.Name) {
+			continue
+		}
+		if err := l.Missing(); err != nil {
+			if len(names) > 0 {
+				return withCode(exitUsage, fmt.Errorf("load %s: %w; --swim names its folder", l.Name, err))
+			}
+			fmt.Fprintf(c.App.ErrWriter, "heddle: load %s skipped: %v; --swim names its folder\n", l.Name, err)
+			continue
+		}
+		fmt.Fprintf(c.App.ErrWriter, "heddle: %s, %d times\n", l.Name, c.Int("repeat"))
+		m, err := l.Median(c.Context, c.Int("repeat"))
+		switch {
+		case err == nil:
+		case asJSON:
+			return err
+		default:
+			return errors.Join(err, printDoc(c, measures, bench.Doc(measures))) // also after an error, print the results of those benchmark inputs that were measured
+		}
+		if measures = append(measures, m); !asJSON {
+			continue
+		}
+		if len(measures) > 1 {
+			fmt.Fprintln(results, ",")
+		} else {
+			fmt.Fprintln(results, "[")
+		}
+		if err := printJSON(results, m); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return nil
+	}
+	return printDoc(c, measures, bench.Doc(measures))
+}
+
+func loadLines() string {
+	var text strings.Builder
+	for _, l := range bench.Loads("") {
+		fmt.Fprintf(&text, "   %-20s %s\n", l.Name, l.About)
+	}
+	return text.String()
+}

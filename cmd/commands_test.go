@@ -1,0 +1,735 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"heddle/harness/lab"
+	"heddle/traces"
+	"heddle/traces/printable"
+	"heddle/traces/tracefile"
+)
+
+// The tests here walk over all commands, so that none is forgotten.
+
+// leaves are the commands that do something, by their names: "trace check".
+func leaves() map[string]*cli.Command {
+	found := map[string]*cli.Command{}
+	var walk func(before string, list []*cli.Command)
+	walk = func(before string, list []*cli.Command) {
+		for _, c := range list {
+			name := strings.TrimSpace(before + " " + c.Name)
+			walk(name, c.Subcommands)
+			if c.HideHelpCommand { // it does something by itself
+				found[name] = c
+			}
+		}
+	}
+	walk("", newApp().Commands)
+	return found
+}
+
+// program is the command heddle in a process of its own, with no lab and no
+// terminal.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), os.Args[0], args...)
+	c.Env = append(os.Environ(), asMain+"=1", "XDG_STATE_HOME="+t.TempDir())
+	return c
+}
+
+// ended is a program's exit code and what it printed.
+func ended(t *testing.T, c *exec.Cmd) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	err := c.Run()
+	if err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// TestExitCodes is a table of command, situation and exit code. Mistakes that
+// every command can be given are told from its ArgsUsage; what else a command
+// can meet stands below.
+func TestExitCodes(t *testing.T) {
+	type situation struct {
+		command, name string
+		args          []string
+		code          int
+		says          string // part of stderr
+	}
+	table := []situation{
+		{"", "no command", nil, exitUsage, "needs a command"},
+		{"", "an unknown command", []string{"replya"}, exitUsage, `did you mean "replay"?`},
+		{"", "an unknown flag", []string{"--versio"}, exitUsage, "did you mean --ver"},
+		{"help", "an unknown command", []string{"nosuch"}, exitUsage, "nosuch"},
+		{"trace", "no command", nil, exitUsage, "needs a command"},
+		{"trace", "an unknown command", []string{"chekc"}, exitUsage, `did you mean "check"?`},
+		{"lab", "an unknown command", []string{"upp"}, exitUsage, `did you mean "up"?`},
+		{"labels", "an unknown command", []string{"sow"}, exitUsage, `did you mean "show"?`},
+		{"completion", "an unknown shell", []string{"fisch"}, exitUsage, `did you mean "fish"?`},
+		{"lab up", "a bad name", []string{"--name", "UP"}, exitUsage, "lower-case"},
+		{"lab down", "a bad name", []string{"--name", "UP"}, exitUsage, "lower-case"},
+		{"lab status", "a bad name", []string{"--name", "UP"}, exitUsage, "lower-case"},
+		{"lab status", "a lab that is not there", []string{"--name", "nosuch"}, exitCluster, "nosuch"},
+		{"lab env", "a lab that is not there", []string{"--name", "nosuch"}, exitCluster, "nosuch"},
+		{"lab kill", "an unknown signal", []string{"r1n1", "datanode", "--signal", "BANG"}, exitUsage, "--signal BANG"},
+		{"compare", "a flag without its value behind the arguments", []string{"run", "--metric"}, exitUsage, "needs an argument"},
+		{"trace check", "help behind the arguments", []string{"run.trace", "--help"}, 0, ""},
+	}
+	if os.Geteuid() != 0 {
+		table = append(table,
+			situation{"lab up", "not root", nil, exitCluster, "root"},
+			situation{"lab down", "not root", nil, exitCluster, "root"})
+	}
+	for name, c := range leaves() {
+		least, most := arity(c.ArgsUsage)
+		if name == "lab exec" {
+			most = -1
+		} else {
+			table = append(table, situation{name, "an unknown flag behind the arguments", append(slices.Repeat([]string{"x"}, least), "--no-such-flag"), exitUsage, "no-such-flag"})
+		}
+		table = append(table, situation{name, "an unknown flag", []string{"--no-such-flag"}, exitUsage, "no-such-flag"})
+		if least > 0 {
+			table = append(table, situation{name, "too few arguments", slices.Repeat([]string{"x"}, least-1), exitUsage, ""})
+		}
+		if most >= 0 {
+			table = append(table, situation{name, "too many arguments", slices.Repeat([]string{"x"}, most+1), exitUsage, ""})
+		}
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	for _, s := range table {
+		t.Run(s.command+" "+s.name, func(t *testing.T) {
+			args := append(strings.Fields(s.command), s.args...)
+			code, _, said := ended(t, program(t, args...))
+			if code != s.code || !strings.Contains(said, s.says) {
+				t.Errorf("heddle %q: exit code %d, want %d; said %q, want %q in it", args, code, s.code, said, s.says)
+			}
+		})
+	}
+}
+
+// arity is how many arguments "TRACE [NAME]" allows; at most -1 is any number.
+func arity(usage string) (least, most int) {
+	optional := 0
+	for word := range strings.FieldsSeq(usage) {
+		switch {
+		case strings.Contains(word, "…") || strings.HasSuffix(word, "ARGUMENTS]"):
+			most = -1
+		case strings.HasPrefix(word, "["):
+			optional++
+		case !strings.HasSuffix(word, "]"):
+			least++
+		}
+	}
+	if most == 0 {
+		most = least + optional
+	}
+	return least, most
+}
+
+// stoppedCommand is what a command is doing when SIGTERM comes, and what it then
+// says and ends with.
+type stoppedCommand struct {
+	args    []string
+	changes bool // stderr says what is put back
+	code    int
+	// what the command waits for: a FIFO, a server, a lock, or the end of a file
+	// that is very long
+	file, lock string
+	server     bool
+	long       string
+	skip       string
+}
+
+// labFile is what a lab's commands read first, in the state folder.
+const labFile = "state/heddle/labs/lab/lab.json"
+
+func stoppedCommands() map[string]stoppedCommand {
+	const waits, changes = false, true
+	reads := func(args ...string) stoppedCommand {
+		return stoppedCommand{args: args, file: "fifo", code: exitFailed}
+	}
+	asks := func(changes bool, args ...string) stoppedCommand {
+		return stoppedCommand{args: args, server: true, changes: changes, code: exitFailed}
+	}
+	hashes := func(args ...string) stoppedCommand {
+		return stoppedCommand{args: args, long: "run/" + aTrial + "trace.heddle", code: exitFailed}
+	}
+	opens := func(args ...string) stoppedCommand {
+		return stoppedCommand{args: args, file: labFile, code: exitFailed}
+	}
+	locks := func(name string) stoppedCommand {
+		w := stoppedCommand{lock: "state/heddle/labs/." + name + ".lock", changes: changes, code: exitFailed}
+		if err := lab.Preflight(lab.Default()); err != nil {
+			w.skip = err.Error()
+		}
+		return w
+	}
+	instant := stoppedCommand{skip: "prints what the program holds"}
+	small := stoppedCommand{skip: "reads or removes small files of a folder, and waits for none"}
+	task := stoppedCommand{skip: "reads stdin; Hadoop ends it as it ends any task"}
+	return map[string]stoppedCommand{
+		"agent":                  {args: []string{"--listen", "127.0.0.1:0", "--token-file", "fifo"}, file: "fifo", code: exitFailed},
+		"bench":                  reads("--load", "fb2009", "--swim", "."),
+		"capture":                asks(changes, "--cluster", "cluster.yaml", "--runs", "runs", "--live"),
+		"compare":                hashes("run"),
+		"cluster from-inventory": {skip: "waits for ansible-inventory; the tests of harness/inventory end one"},
+		"completion bash":        instant,
+		"completion fish":        instant,
+		"completion zsh":         instant,
+		"demo":                   locks("demo"),
+		"doctor":                 asks(waits, "--cluster", "cluster.yaml"),
+		"fidelity":               hashes("run"),
+		"lab down":               locks("lab"),
+		"lab env":                opens(),
+		"lab exec":               opens("r1n1", "true"),
+		"lab kill":               opens("r1n1", "datanode"),
+		"lab set":                opens("--cpus", "1"),
+		"lab start":              opens("r1n1", "datanode"),
+		"lab status":             opens(),
+		"lab up":                 locks("lab"),
+		"labels prepare":         asks(changes, "--cluster", "cluster.yaml"),
+		"labels restore":         asks(changes, "--cluster", "cluster.yaml"),
+		"labels show":            asks(waits, "--cluster", "cluster.yaml"),
+		"models":                 instant,
+		"models new":             {skip: "reads and writes small files of a checkout, and waits for none"},
+		"paper":                  hashes("clqlmrs", "--live-run", "run"),
+		"replay":                 reads("fifo"),
+		"run":                    asks(changes, "--runs", "runs", "first.yaml"),
+		"runs export":            hashes("-o", "out.csv", "run"),
+		"runs list":              small,
+		"runs rm":                small,
+		"runs show":              small,
+		"schema":                 instant,
+		"task map":               task,
+		"task reduce":            task,
+		"trace check":            reads("fifo"),
+		"trace cut":              reads("-o", "out", "fifo"),
+		"trace export":           reads("--jsonl", "-o", "out", "fifo"),
+		"trace import":           {args: []string{"--from", "rumen", "-o", "out", "long"}, long: "long", code: exitFailed},
+		"trace info":             reads("fifo"),
+		"trace repair":           reads("-o", "out", "fifo"),
+	}
+}
+
+// TestInterruptedCommands sends SIGTERM to every command while it waits for a
+// file or a server that says nothing more.
+func TestInterruptedCommands(t *testing.T) {
+	table := stoppedCommands()
+	for name := range leaves() {
+		w, known := table[name]
+		if !known {
+			t.Errorf("heddle %s: what does it wait for, and what does it put back? it is not in the table", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if w.skip != "" {
+				t.Skip(w.skip)
+			}
+			dir := t.TempDir()
+			server, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Close()
+			w.prepare(t, dir, server.Addr().String())
+			c := program(t, append(strings.Fields(name), w.args...)...)
+			c.Dir = dir
+			c.Env = append(c.Env, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
+			var said bytes.Buffer
+			c.Stderr = &said
+			if w.lock != "" {
+				lock, err := os.Open(filepath.Join(dir, w.lock))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer lock.Close()
+				if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer w.untilItWaits(t, c, dir, server)() // signals before would say less
+			if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			err = c.Wait()
+			if err != nil && !errors.As(err, new(*exec.ExitError)) {
+				t.Fatal(err)
+			}
+			if code := c.ProcessState.ExitCode(); code != w.code {
+				t.Errorf("exit code %d, want %d: %s", code, w.code, said.Bytes())
+			}
+			if tells := strings.Contains(said.String(), "putting back: "); tells != w.changes {
+				t.Errorf("says what it puts back: %v, want %v: %s", tells, w.changes, said.Bytes())
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "*out*")); len(left) > 0 {
+				t.Errorf("leaves %q", left)
+			}
+		})
+	}
+}
+
+// prepare makes the files of the command's folder. Its cluster is at an address.
+func (w *stoppedCommand) prepare(t *testing.T, dir, at string) {
+	t.Helper()
+	for path, text := range map[string]string{
+		"cluster.yaml":               "name: far\nresourceManagers: [http://" + at + "]\nnameNodes: [\"" + at + "\"]\nhistoryServer: http://" + at + "\nuser: nobody\nhadoop: {home: ., conf: .}\n",
+		"first.yaml":                 "cluster: ./cluster.yaml\nworkloads:\n  - {name: wordcount, size: 1MiB}\n",
+		filepath.Dir(labFile) + "/x": "", w.lock: "",
+	} {
+		if path == "" {
+			continue
+		}
+		path = filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fifo := filepath.Join(dir, "fifo")
+	err := unix.Mkfifo(fifo, 0o600)
+	if w.file != "" {
+		for _, link := range []string{labFile, "FB-2009_samples_24_times_1hr_0.tsv"} {
+			err = errors.Join(err, os.Symlink(fifo, filepath.Join(dir, link)))
+		}
+	}
+	switch w.long {
+	case "":
+	case "long":
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, w.long), nil, 0o644))
+	default:
+		err = errors.Join(err, os.Rename(damagedCopy(t, longTrace), filepath.Join(dir, "run")))
+	}
+	if err == nil && w.long != "" {
+		err = os.Truncate(filepath.Join(dir, w.long), longBytes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// untilItWaits returns once the command waits. What it waits for ends with done.
+func (w *stoppedCommand) untilItWaits(t *testing.T, c *exec.Cmd, dir string, server net.Listener) (done func()) {
+	t.Helper()
+	var open io.Closer
+	var err error
+	switch {
+	case w.server:
+		open, err = server.Accept()
+	case w.lock != "":
+		untilOpen(t, c.Process.Pid, filepath.Join(dir, w.lock))
+		return func() {}
+	case w.long != "":
+		untilOpen(t, c.Process.Pid, filepath.Join(dir, w.long))
+		return func() {}
+	default:
+		open, err = os.OpenFile(filepath.Join(dir, "fifo"), os.O_WRONLY, 0) // waits for the reader
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { open.Close() }
+}
+
+// longBytes is the length of a file that takes no room on disk, and longer to
+// read than a test runs.
+const longBytes = 1 << 40
+
+// longTrace records that a trial's trace is that long, so that it is hashed.
+func longTrace(f folder) {
+	recorded := regexp.MustCompile(`("name": "trace.heddle",\s*"bytes": )\d+`)
+	manifest, trial := f.read("manifest.json"), `"name": "`+strings.TrimSuffix(strings.TrimPrefix(aTrial, "trials/"), "/")+`"`
+	before, after, found := strings.Cut(manifest, trial)
+	at := recorded.FindStringSubmatchIndex(after)
+	if !found || at == nil {
+		f.Fatalf("manifest.json has no record of the trace of %s", trial)
+	}
+	f.write("manifest.json", before+trial+after[:at[3]]+strconv.Itoa(longBytes)+after[at[1]:])
+}
+
+// untilOpen waits until a process has a file open.
+func untilOpen(t *testing.T, pid int, path string) {
+	t.Helper()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		open, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "fd", "*"))
+		for _, fd := range open {
+			if to, _ := os.Readlink(fd); to == path {
+				return
+			}
+		}
+		if len(open) == 0 {
+			t.Fatalf("the process has ended and never opened %s", path)
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		case <-poll.C:
+		}
+	}
+}
+
+// TestInterruptedExport: an export that has begun to write leaves nothing.
+func TestInterruptedExport(t *testing.T) {
+	// More than all buffers on the way hold, so that some is written.
+	events := slices.Repeat([]traces.Event{&traces.Note{T: 1, Text: strings.Repeat("x", 1000)}}, 4000)
+	var input bytes.Buffer
+	if err := tracefile.WriteLines(&input, traces.Header{}, slices.Values(events)); err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{"jsonl", "perfetto", "parquet"} {
+		t.Run(form, func(t *testing.T) {
+			dir := t.TempDir()
+			fifo := filepath.Join(dir, "fifo")
+			if err := unix.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"trace", "export", "--to", form, "-o", filepath.Join(dir, "out")}
+			if form == "parquet" {
+				args = append(args, "--table", "samples")
+			}
+			c := program(t, append(args, fifo)...)
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			feed, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer feed.Close()
+			if _, err := feed.Write(input.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			if now := names(t, dir); len(now) != 2 || now[0] != ".out" && !strings.HasPrefix(now[0], ".out.") {
+				t.Errorf("while it is written there is %q, want a hidden file beside the input", now)
+			}
+			if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Wait(); c.ProcessState.ExitCode() != exitFailed {
+				t.Errorf("%v, want exit code %d", err, exitFailed)
+			}
+			if left := names(t, dir); !slices.Equal(left, []string{"fifo"}) {
+				t.Errorf("there is %q, want the input alone", left)
+			}
+		})
+	}
+}
+
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+// jsonAnswer is a command line whose answer is looked at.
+type jsonAnswer struct {
+	args []string
+	code int
+	why  string // it is not run, or has no --json
+}
+
+// Reasons to look at none.
+const (
+	printsNone   = "prints no result of its own"
+	needsCluster = "needs a cluster; its keys are tested where the type is"
+)
+
+func jsonAnswers() map[string]jsonAnswer {
+	return map[string]jsonAnswer{
+		"agent":                  {why: printsNone},
+		"bench":                  {why: "TestBenchJSON"},
+		"capture":                {why: needsCluster},
+		"cluster from-inventory": {why: printsNone},
+		"compare":                {args: []string{oneRepeat}},
+		"completion bash":        {why: printsNone},
+		"completion fish":        {why: printsNone},
+		"completion zsh":         {why: printsNone},
+		"demo":                   {why: needsCluster},
+		"doctor":                 {args: []string{"--cluster", "far.yaml"}, code: exitCluster},
+		"fidelity":               {args: []string{"../harness/fidelity/testdata/run"}},
+		"lab down":               {why: printsNone},
+		"lab env":                {why: needsCluster},
+		"lab exec":               {why: printsNone},
+		"lab kill":               {why: printsNone},
+		"lab set":                {why: printsNone},
+		"lab start":              {why: printsNone},
+		"lab status":             {why: needsCluster},
+		"lab up":                 {why: needsCluster},
+		"labels prepare":         {why: needsCluster},
+		"labels restore":         {why: needsCluster},
+		"labels show":            {why: needsCluster},
+		"models":                 {},
+		"models new":             {why: printsNone},
+		"paper":                  {},
+		"replay":                 {args: []string{"run.trace"}},
+		"run":                    {why: needsCluster},
+		"runs export":            {why: printsNone},
+		"runs list":              {args: []string{"--runs", "../harness/fidelity/testdata"}},
+		"runs rm":                {why: "runs.txtar"},
+		"runs show":              {args: []string{labRun}},
+		"schema":                 {why: printsNone},
+		"task map":               {why: printsNone},
+		"task reduce":            {why: printsNone},
+		"trace check":            {args: []string{"run.trace"}},
+		"trace cut":              {args: []string{"-o", "piece.trace", "run.trace"}},
+		"trace export":           {why: printsNone},
+		"trace import":           {args: []string{"-o", "imported.trace", "jobs.tsv"}},
+		"trace info":             {args: []string{"run.trace"}},
+		"trace repair":           {args: []string{"run.trace"}},
+	}
+}
+
+// TestJSON: what prints a result prints it as one JSON value too, with keys that
+// begin with a small letter and have no other separators.
+func TestJSON(t *testing.T) {
+	table := jsonAnswers()
+	dir := t.TempDir()
+	if err := tracefile.WriteFile(filepath.Join(dir, "run.trace"), traces.Header{Origin: traces.Recovered, Model: "yarn"}, realEvents(t)); err != nil {
+		t.Fatal(err)
+	}
+	far := "name: far\nresourceManagers: [http://127.0.0.1:1]\nnameNodes: [127.0.0.1:1]\nhistoryServer: http://127.0.0.1:1\n"
+	for file, text := range map[string]string{"far.yaml": far, "jobs.tsv": "job0\t0\t0\t1000\t10\t10\n"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, command := range leaves() {
+		row, known := table[name]
+		if !known {
+			t.Errorf("heddle %s: what does it print as JSON? it is not in the table", name)
+			continue
+		}
+		has := slices.ContainsFunc(command.Flags, func(f cli.Flag) bool { return f.Names()[0] == "json" })
+		if has == (row.why == printsNone) {
+			t.Errorf("heddle %s: has --json: %v; %s", name, has, row.why)
+		}
+		if row.why != "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			args := append(strings.Fields(name), "--json")
+			for _, a := range row.args {
+				if strings.HasPrefix(a, "../") {
+					a, _ = filepath.Abs(a)
+				}
+				args = append(args, a)
+			}
+			c := program(t, args...)
+			c.Dir = dir
+			code, out, said := ended(t, c)
+			if code != row.code {
+				t.Fatalf("exit code %d, want %d: %s", code, row.code, said)
+			}
+			dec := json.NewDecoder(strings.NewReader(out))
+			var value any
+			if err := dec.Decode(&value); err != nil {
+				t.Fatalf("%v in %s", err, out)
+			}
+			if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+				t.Errorf("more than one value: %v", err)
+			}
+			typed := regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`)
+			for key := range keys(value) {
+				if !typed.MatchString(key) {
+					t.Errorf("key %q", key)
+				}
+			}
+		})
+	}
+}
+
+// keys are all keys of objects in a JSON value, but those of maps from names.
+func keys(value any) map[string]bool {
+	found := map[string]bool{}
+	switch v := value.(type) {
+	case []any:
+		for _, e := range v {
+			maps.Copy(found, keys(e))
+		}
+	case map[string]any:
+		for k, e := range v {
+			found[k] = true
+			maps.Copy(found, keys(e))
+		}
+	}
+	return found
+}
+
+// TestHostileText: neither what a trace holds nor what a server says reaches
+// the terminal as it is.
+func TestHostileText(t *testing.T) {
+	const hostile = "a\x1b]0;title\x07\x1b[2Jb\u009b31m\u202ecod\x7f\r!"
+	const shown = `a\u001b]0;title\u0007\u001b[2Jb\u009b31m\u202ecod\u007f\u000d!`
+	dir := t.TempDir()
+	events := realEvents(t)
+	for _, e := range events {
+		if s, ok := e.(*traces.JobSubmitted); ok {
+			s.Name = hostile
+		}
+	}
+	path := filepath.Join(dir, "run.trace")
+	if err := tracefile.WriteFile(path, traces.Header{Origin: traces.Recovered, Model: "yarn"}, events); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		if err := json.NewEncoder(w).Encode(map[string]any{"RemoteException": map[string]string{"exception": hostile, "message": hostile}}); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	file := filepath.Join(dir, "cluster.yaml")
+	text := "name: far\nresourceManagers: [" + server.URL + "]\nnameNodes: [127.0.0.1:1]\nhistoryServer: " + server.URL + "\nuser: nobody\nhadoop: {home: ., conf: .}\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	control := regexp.MustCompile(`[^\P{C}\n\t]`)
+	for _, args := range [][]string{
+		{"trace", "info", path},
+		{"trace", "info", hostile},
+		{"replay", path},
+		{hostile},
+		{"models", hostile},
+		{"doctor", "--cluster", file},
+		{"labels", "show", "--cluster", file},
+		{"capture", "--cluster", file, "--live", "--runs", filepath.Join(dir, "runs")},
+	} {
+		_, out, said := ended(t, program(t, args...))
+		if bad := control.FindString(out + said); bad != "" {
+			t.Errorf("heddle %q prints %q: %q", args, bad, out+said)
+		}
+		if args[0] == "trace" && args[2] == path && !strings.Contains(out, shown) {
+			t.Errorf("heddle %q prints %q, want %q in it", args, out, shown)
+		}
+	}
+	// JSON has the value as it is.
+	_, out, _ := ended(t, program(t, "trace", "info", "--json", path))
+	var info struct {
+		List []struct{ Name string } `json:"jobList"`
+	}
+	if err := json.Unmarshal([]byte(out), &info); err != nil || len(info.List) == 0 || info.List[0].Name != hostile {
+		t.Errorf("JSON: %v, %+v, want the name %q", err, info.List, hostile)
+	}
+}
+
+// TestEscaper cuts text into pieces: what is written does not depend on where.
+func TestEscaper(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		file, err := os.CreateTemp("", "escaper-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(file.Name())
+		defer file.Close()
+		e := &escaper{out: file}
+		for rest := []byte(text); len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			if wrote, err := e.Write(rest[:n]); wrote != n || err != nil {
+				t.Fatal(wrote, err)
+			}
+			rest = rest[n:]
+		}
+		if err := e.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != printable.Text(text) {
+			t.Errorf("in pieces %q, whole %q", got, printable.Text(text))
+		}
+		if printable.Text(printable.Text(text)) != printable.Text(text) {
+			t.Errorf("%q is escaped again", printable.Text(text))
+		}
+	})
+}
+
+// bashWithHeddle returns the path of bash, and a folder for its PATH in which this
+// test binary is called heddle.
+func bashWithHeddle(t *testing.T) (bash, bin string) {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here")
+	}
+	bin = t.TempDir()
+	if err := os.Symlink(os.Args[0], filepath.Join(bin, "heddle")); err != nil {
+		t.Fatal(err)
+	}
+	return bash, bin
+}
+
+// TestCompletion completes command lines as bash does.
+func TestCompletion(t *testing.T) {
+	bash, bin := bashWithHeddle(t)
+	for _, c := range []struct {
+		line string // words, the last one is completed
+		want []string
+	}{
+		{"heddle rep", []string{"replay"}},
+		{"heddle trace ", []string{"info", "check", "repair", "cut", "import", "export", "help", "h"}},
+		{"heddle trace re", []string{"repair"}},
+		{"heddle replay --calib", []string{"--calibrate", "--calibration"}},
+		{"heddle trace check --", []string{"--json", "--help"}},
+		{"heddle lab exec r1n1 -- touch ", nil}, // and nothing is run
+	} {
+		script := `source <(heddle completion bash) && complete -p heddle >/dev/null || exit 9
+			COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _heddle; printf '%s\n' "${COMPREPLY[@]}"`
+		cmd := exec.CommandContext(t.Context(), bash, append([]string{"-c", script, "bash"}, strings.Split(c.line, " ")...)...)
+		cmd.Env = append(os.Environ(), asMain+"=1", "PATH="+bin+":"+os.Getenv("PATH"))
+		code, out, said := ended(t, cmd)
+		if got := strings.Fields(out); code != 0 || !slices.Equal(got, c.want) {
+			t.Errorf("%q: code %d, %q, want %q; %s", c.line, code, got, c.want, said)
+		}
+	}
+	for _, shell := range []string{"zsh", "fish"} {
+		code, out, said := ended(t, program(t, "completion", shell))
+		if code != 0 || !strings.Contains(out, "heddle") {
+			t.Errorf("%s: code %d, %q, %s", shell, code, out, said)
+			continue
+		}
+		if path, err := exec.LookPath(shell); err == nil {
+			check := exec.CommandContext(t.Context(), path, "-n")
+			check.Stdin = strings.NewReader(out)
+			if code, _, said := ended(t, check); code != 0 {
+				t.Errorf("%s does not take its script: %s", shell, said)
+			}
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/fidelity"
+	"heddle/harness/results"
+)
+
+func fidelityCommand() *cli.Command {
+	var o fidelity.Options
+	rate := func(name, usage string, v cli.Generic) cli.Flag {
+		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded, else fitted"}
+	}
+	return &cli.Command{
+		Name:      "fidelity",
+		Usage:     "how much replays differ from what a run measured",
+		ArgsUsage: "RUN",
+		Description: `Replays every trial of a finished run under its own model, calibrated on the other
+repeats of its workload, and compares job completion time, makespan, task times and
+locality. Then it predicts each model from the others' runs. Flags give rates of the
+cluster that its traces do not have. For example:
+
+   heddle fidelity RUN-FOLDER
+   heddle fidelity --max-error 5% RUN-FOLDER && echo good enough
+   heddle fidelity --json RUN-FOLDER | jq '.own[] | {workload, model, meanAbsErrorPct}'`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "max-error", Usage: "end with code 4 if a workload and model's mean error is above `PERCENT`"},
+			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, Usage: "replay each trial with seeds 1 to `N` and take the mean"},
+			&cli.Float64Flag{Name: "host-cores", Destination: &o.Cluster.HostCores, Usage: "cores that all nodes shared, on one machine", DefaultText: "as recorded"},
+			rate("disk", "rate at which a node reads from its disk", &o.Cluster.Disk),
+			rate("link", "rate of a node's link", &o.Cluster.Link),
+			rate("uplink", "rate of a rack's uplink", &o.Cluster.Uplink),
+			rate("am-heartbeat", "heartbeat interval of ApplicationMasters", &o.Cluster.AMHeartbeat),
+			unverifiedFlag(),
+			tableFlag(),
+			jsonFlag(),
+		},
+		Action: func(c *cli.Context) error { return runFidelity(c, &o) },
+	}
+}
+
+func runFidelity(c *cli.Context, o *fidelity.Options) error {
+	dirs, err := arguments(c)
+	if err != nil {
+		return err
+	}
+	if len(dirs) != 1 {
+		return withCode(exitUsage, errors.New("want one run folder; 'heddle run' prints the path of its run folder"))
+	}
+	if info, err := os.Stat(dirs[0]); err == nil && info.Mode().IsRegular() {
+		text := fmt.Sprintf("%s is a file: each trial is predicted from the other repeats of its run, so fidelity takes the folder of a run", dirs[0])
+		if run := results.RunOf(dirs[0]); run != "" {
+			text += "; heddle fidelity " + run
+		} else {
+			text += "; heddle replay " + dirs[0] + " simulates a trace"
+		}
+		return withCode(exitUsage, errors.New(text))
+	}
+	o.Interrupted, o.Unverified = c.Context.Err, c.Bool("unverified")
+	if o.Seeds < 1 || o.Seeds > 1000 {
+		return withCode(exitUsage, fmt.Errorf("--seeds %d: want 1 to 1000", o.Seeds))
+	}
+	most := -1.0
+	if text := c.String("max-error"); text != "" {
+		if most, err = strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64); err != nil || !(most >= 0) {
+			return withCode(exitUsage, fmt.Errorf("--max-error %q: want a percentage such as 5%%", text))
+		}
+	}
+	report, err := fidelity.Of(dirs[0], *o)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	err = printDoc(c, report, report.Doc())
+	if worst := report.Worst(); err == nil && most >= 0 && !(float64(worst.MeanAbsErrorPct) <= most) {
+		return withCode(exitThreshold, fmt.Errorf("%s under %s: the mean error of predictions is %.1f %%, above --max-error %g%%", worst.Workload, worst.Model, worst.MeanAbsErrorPct, most))
+	}
+	return err
+}

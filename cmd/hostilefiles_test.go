@@ -1,0 +1,172 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
+)
+
+// hostileTrace is a trace in JSON Lines of one job, of which parts can be replaced.
+const hostileTrace = `{"kind":"header","format":1,"model":"MODEL","cluster":{"name":"c","nodes":[{"node":"n1","rack":"/r","memoryBytes":4294967296,"vCores":4,"worker":true}]}}
+{"kind":"jobSubmitted","t":1000000000,"job":"JOB","name":"NAME","maps":1,"reduces":1,"slowStart":0.05}
+{"kind":"jobStarted","t":2000000000,"job":"JOB"}
+{"kind":"taskScheduled","t":2000000000,"task":{"job":"JOB","kind":"map","index":0},"lengthBytes":1048576}
+{"kind":"attemptStarted","t":3000000000,"attempt":{"job":"JOB","kind":"map","index":0,"number":0},"node":"n1"}
+{"kind":"attemptFinished","t":4000000000,"attempt":{"job":"JOB","kind":"map","index":0,"number":0},"outcome":"succeeded"}
+{"kind":"nodeSample","t":4500000000,"node":"n1","cpuUser":0.5}
+{"kind":"taskScheduled","t":4000000000,"task":{"job":"JOB","kind":"reduce","index":0}}
+{"kind":"attemptStarted","t":5000000000,"attempt":{"job":"JOB","kind":"reduce","index":0,"number":0},"node":"n1"}
+{"kind":"attemptFinished","t":6000000000,"attempt":{"job":"JOB","kind":"reduce","index":0,"number":0},"outcome":"succeeded"}
+{"kind":"jobFinished","t":7000000000,"job":"JOB","outcome":"succeeded"}
+`
+
+// hostileFolder has the files and folders that TestHostileFiles names.
+func hostileFolder(t *testing.T) string {
+	folder := t.TempDir()
+	write := func(name, content string) {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trace := func(name string, changes ...string) {
+		changed := strings.NewReplacer(append(changes, "JOB", "job_1_0001", "NAME", "wordcount", "MODEL", "fifo")...).Replace(hostileTrace)
+		write(name, changed)
+	}
+	write("machines.yaml", "name: c\nmachines: {nodes: 4, racks: 2, slots: 2, container: 1GiB, blockSize: 16MiB, replication: 2, nmHeartbeat: 1s, amHeartbeat: 1s}\n")
+	write("list.tsv", "job0\t0\t0\t140737488355328\t0\t0\n")
+	write("list.yaml", "cluster: machines.yaml\nworkloads:\n  - {trace: list.tsv}\n")
+	trace("well.jsonl")
+	trace("late.jsonl", `"t":7000000000`, `"t":9223372036854775807`)
+	trace("slow.jsonl", `"slowStart":0.05`, `"slowStart":1e308`)
+	trace("nobody.jsonl", "JOB", "")
+	trace("sample.jsonl", `"cpuUser":0.5`, `"cpuUser":1e300`)
+	trace("name.jsonl", "NAME", `y\nheddle: forged line\tcell`)
+	trace("model.jsonl", "MODEL", `y\nheddle: forged line`)
+	write("slow.yaml", "cluster: machines.yaml\nworkloads:\n  - {trace: slow.jsonl}\n")
+	write("nobody.yaml", "cluster: machines.yaml\nworkloads:\n  - {trace: sample.jsonl}\n")
+	var bomb bytes.Buffer
+	zip, err := zstd.NewWriter(&bomb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := bytes.Repeat([]byte("["), 1<<20); bomb.Len() < 30_000; {
+		if _, err := zip.Write(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write("bomb.zst", bomb.String())
+	write("day.trace", "taken")
+	write(".new.trace.unfinished-DEAD", "half")
+	for _, fifo := range []string{"runs/fifo", "fifo"} {
+		write(fifo+".beside", "")
+		if err := unix.Mkfifo(filepath.Join(folder, fifo), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(name string) {
+		write("runs/"+name+"/manifest.json", `{"format":1,"name":"`+name+`","state":"finished","trials":[]}`)
+		write("runs/"+name+"/.lock", "")
+	}
+	run("mine")
+	write("runs/mine/notes.txt", "of mine")
+	run("target")
+	if err := os.Symlink("target", filepath.Join(folder, "runs", "link")); err != nil {
+		t.Fatal(err)
+	}
+	write("runs/early/manifest.json", `{"format":1,"name":"early","state":"running","trials":[{"name":"r01","state":"todo"}]}`)
+	write("runs/early/.lock", "")
+	write("runs/left/.lock", "")
+	write("runs/left/trials/r01/trace.heddle", "")
+	return folder
+}
+
+// TestHostileFiles runs commands on files and folders that others wrote to do harm.
+// Each ends by itself, takes less than 2 GiB of memory, and ends with the code and the words that it should.
+func TestHostileFiles(t *testing.T) {
+	folder := hostileFolder(t)
+	for _, c := range []struct {
+		name, command string
+		code          int
+		says, never   string // regular expressions; never must not match
+	}{
+		{"a list of 128 TiB", "run --simulate --runs out list.yaml", exitUsage, `8388608 blocks of 16MiB with 2 replicas each, and a simulation takes at most 2000000`, ""},
+		{"a forecast of it", "run --dry-run --runs out list.yaml", exitUsage, `at most 2000000 such blocks`, ""},
+		{"an endless line in a recording", "replay --observations bomb.zst", exitUsage, `a line is longer than 64MiB`, ""},
+		{"a trace that is well", "replay well.jsonl", 0, `fifo`, `warning: .*no cluster has`},
+		{"a time in 292 years", "replay late.jsonl", exitUsage, `event 10: jobFinished: t is 9223372036854775807, want .*: heddle trace check lists all`, ""},
+		{"a slow start of 1e308", "replay slow.jsonl", exitUsage, `event 1: jobSubmitted: slowStart is 1e\+308, want 0 to 1; no cluster has such a value`, ""},
+		{"the same as a workload", "run --simulate --runs out slow.yaml", exitUsage, `slowStart is 1e\+308`, ""},
+		{"an empty job id", "replay nobody.jsonl", 0, `warning: nobody.jsonl: [0-9]+ values are such as no cluster has, the first in event 1: jobSubmitted: job's length is 0`, ""},
+		{"a sample that cannot be", "replay sample.jsonl", 0, `1 values are such as no cluster has, the first in event 6: nodeSample`, ""},
+		{"the same as a workload", "run --simulate --runs out nobody.yaml", 0, `(?s).*`, "panic"},
+		{"a newline in a job's name", "trace info name.jsonl", 0, `y\\u000aheddle: forged line\\u0009cell`, `(?m)^heddle: forged`},
+		{"a newline in a model's name", "trace info model.jsonl", 0, `y\\u000aheddle: forged line`, `(?m)^heddle: forged`},
+		{"a newline in what is replayed", "replay --model fifo name.jsonl model.jsonl", 0, `fifo`, `(?m)^heddle: forged`},
+		{"a page over a file", "paper clqlmrs --quick -o day.trace", exitUsage, `day.trace: file exists: choose another name`, ""},
+		{"rows over a file", "paper clqlmrs --quick --data machines.json", exitUsage, `machines.json: file exists`, ""},
+		{"a replay over a device", "replay --out /dev/null well.jsonl", exitUsage, `/dev/null: file exists`, ""},
+		{"a pipe among runs", "runs list --runs runs", 0, `(?s)mine +cluster +finished.*warning: runs/left: .*remove what is left with rm -r`, "fifo"},
+		{"a pipe as a run", "runs show --runs runs fifo", exitUsage, `no run fifo`, ""},
+		{"a pipe to compare", "compare runs/fifo", exitUsage, `runs/fifo`, ""},
+		{"a pipe while names are completed", "runs show --runs runs --generate-bash-completion", 0, `(?m)^mine$`, "fifo"},
+		{"a run that has no experiment yet", "run --resume runs/early", exitUsage, `the run can be started anew`, "statat"},
+		{"removal of a link", "runs rm --yes --runs runs link", exitFailed, `runs/link is a link to target`, ""},
+		{"removal of files of mine", "runs rm --yes --runs runs mine", 0, `runs/mine has what heddle did not write, which goes with it: notes.txt`, ""},
+		{"what a killed process left", "trace import -o new.trace list.tsv", 0, `new.trace has 1 jobs`, ""},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(folder, "machines.json"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			cmd := program(t, strings.Fields(c.command)...)
+			cmd.Dir = folder
+			cmd.Env = append(cmd.Env, "GOMEMLIMIT=1GiB")
+			go func() {
+				<-ctx.Done()
+				if cmd.Process != nil {
+					cmd.Process.Kill()
+				}
+			}()
+			code, out, said := ended(t, cmd)
+			said = out + said
+			if code != c.code {
+				t.Errorf("code %d, want %d", code, c.code)
+			}
+			if !regexp.MustCompile(c.says).MatchString(said) {
+				t.Errorf("does not say %s", c.says)
+			}
+			if c.never != "" && regexp.MustCompile(c.never).MatchString(said) {
+				t.Errorf("says %s", c.never)
+			}
+			if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && usage.Maxrss > 2<<20 {
+				t.Errorf("took %d KiB of memory", usage.Maxrss)
+			}
+			if t.Failed() {
+				t.Logf("heddle %s:\n%.3000s", c.command, said)
+			}
+		})
+	}
+	for name, want := range map[string]bool{"runs/target/manifest.json": true, "runs/mine": false, ".new.trace.unfinished-DEAD": false, "day.trace": true} {
+		if _, err := os.Lstat(filepath.Join(folder, name)); (err == nil) != want {
+			t.Errorf("%s: %v, want there: %v", name, err, want)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/lease"
+	"heddle/harness/require"
+	"heddle/harness/runs"
+)
+
+func labelsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "labels",
+		Usage: "what steering needs and changes on a cluster: show it, prepare it, put it back",
+		Description: `Steering moves nodes between labels. It first notes all changes in HDFS (` + lease.Root + `)
+and puts them back when it ends. After a kill, restore puts them back.
+For example:
+
+   heddle labels show
+   heddle labels prepare --dry-run
+   heddle labels restore --cluster clusters/blue.yaml`,
+		Subcommands: []*cli.Command{labelsShow(), labelsPrepare(), labelsRestore()},
+	}
+}
+
+func labelsShow() *cli.Command {
+	return &cli.Command{
+		Name:        "show",
+		Usage:       "labels, nodes, who holds the cluster, which changes are to be put back",
+		Description: "For example:\n\n   heddle labels show --cluster blue.yaml",
+		Flags:       []cli.Flag{clusterFlag(), tableFlag(), jsonFlag()},
+		Action: func(c *cli.Context) error {
+			return withCluster(c, func(cluster *lease.Target) error {
+				s, err := lease.Inspect(c.Context, cluster)
+				if err != nil {
+					return withCode(exitCluster, err)
+				}
+				return printDoc(c, s, s.Doc())
+			})
+		},
+	}
+}
+
+func labelsPrepare() *cli.Command {
+	var o lease.PrepareOptions
+	return &cli.Command{
+		Name:  "prepare",
+		Usage: "add the labels that steering needs, and let a queue use all nodes of each",
+		Description: `This stays until 'heddle labels restore --prepared'. Queue capacities are changed if
+the running ResourceManager allows it (yarn.scheduler.configuration.store.class),
+and only printed otherwise. For example:
+
+   heddle labels prepare --queue root.research --triples 8 --dry-run`,
+		Flags: []cli.Flag{
+			clusterFlag(),
+			&cli.IntFlag{Name: "triples", Value: require.Triples, Destination: &o.Triples, Usage: "labels for `N` jobs at a time"},
+			&cli.StringFlag{Name: "queue", Destination: &o.Queue, Usage: "`PATH` of the leaf queue (default: the one with the largest capacity)"},
+			&cli.BoolFlag{Name: "dry-run", Destination: &o.DryRun, Usage: "print what would be changed"},
+			jsonFlag(),
+		},
+		Action: func(c *cli.Context) error {
+			if o.Triples < 1 || o.Triples > 100 {
+				return withCode(exitUsage, fmt.Errorf("--triples %d: want 1 to 100", o.Triples))
+			}
+			o.Purpose, o.Log = "heddle labels prepare", newLog(c)
+			if !o.DryRun {
+				putsBack(c, "the lease on "+c.String("cluster")+"; labels that were added stay, and stay noted", "heddle labels restore --prepared --cluster "+c.String("cluster"))
+			}
+			return withCluster(c, func(cluster *lease.Target) error {
+				p, err := lease.Prepare(c.Context, cluster, o)
+				if err != nil {
+					return withCode(exitCluster, err)
+				}
+				return printResult(c, p, func(w io.Writer) error { return p.WriteText(w, o.DryRun) })
+			})
+		},
+	}
+}
+
+func labelsRestore() *cli.Command {
+	var o lease.RestoreOptions
+	return &cli.Command{
+		Name:  "restore",
+		Usage: "put the cluster back as it was before a killed harness changed it",
+		Description: `Waits until the lease of the harness is void, half a minute after its death, and
+fails if the harness is alive. Steered jobs first get nodes in turn until they end,
+since no node has their labels afterwards. Ends with code 1 if something could not
+be put back; then run it again. For example:
+
+   heddle labels restore
+   heddle labels restore --drain 0s           leave steered jobs without nodes
+   heddle labels restore --run RUN-FOLDER     if HDFS has lost the journal`,
+		Flags: []cli.Flag{
+			clusterFlag(),
+			&cli.DurationFlag{Name: "drain", Value: lease.DrainLimit, Destination: &o.Drain, Usage: "`TIME` that steered jobs get to end"},
+			&cli.BoolFlag{Name: "prepared", Destination: &o.Prepared, Usage: "also undo what prepare has set up"},
+			&cli.StringFlag{Name: "run", Destination: &o.Folder, Usage: "also put back the changes in the journal of the run folder `DIR`"},
+			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --run, put back the changes before the damage in a damaged journal"},
+			tableFlag(),
+			jsonFlag(),
+		},
+		Action: func(c *cli.Context) error {
+			if o.Drain < 0 || o.Drain > 24*time.Hour {
+				return withCode(exitUsage, fmt.Errorf("--drain %v: want 0s to 24h", o.Drain))
+			}
+			o.Purpose, o.Log = "heddle labels restore", newLog(c)
+			putsBack(c, "the lease on "+c.String("cluster")+"; changes that are not put back yet stay noted", "heddle labels restore --cluster "+c.String("cluster"))
+			return withCluster(c, func(cluster *lease.Target) error {
+				r, err := lease.Restore(c.Context, cluster, o)
+				if errors.Is(err, runs.ErrDamaged) || errors.Is(err, runs.ErrNotRun) {
+					return withCode(exitUsage, err)
+				} else if err != nil {
+					return withCode(exitCluster, err)
+				}
+				return errors.Join(printDoc(c, r, r.Doc()), r.Err())
+			})
+		},
+	}
+}
+
+// withCluster connects to the cluster that the flag --cluster names, and calls
+// the function work with it.
+func withCluster(c *cli.Context, work func(*lease.Target) error) error {
+	if c.Args().Present() {
+		return withCode(exitUsage, fmt.Errorf("labels %s takes no arguments; found %q", c.Command.Name, c.Args().First()))
+	}
+	file, err := loadCluster(c.String("cluster"))
+	if err != nil {
+		return err
+	}
+	cluster, err := lease.Connect(file)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	defer cluster.Close()
+	return work(cluster)
+}
+
+// newLog returns a logger whose lines go to stderr.
+func newLog(c *cli.Context) *slog.Logger { return slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)) }

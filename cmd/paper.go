@@ -1,0 +1,300 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"heddle/harness/doc"
+	"heddle/harness/nearest"
+	"heddle/harness/paper"
+	"heddle/harness/paper/clqlmrs"
+	"heddle/harness/paper/modfair"
+	"heddle/traces/outfile"
+)
+
+// papers are the published papers whose experiments heddle can repeat: a line
+// each, and nothing else in this command is about one of them.
+var papers = []func() *paper.Paper{
+	clqlmrs.Paper,
+	modfair.Paper,
+}
+
+func paperNames() (names []string) {
+	for _, of := range papers {
+		names = append(names, of().Name)
+	}
+	return names
+}
+
+// How many seeds the simulations of a paper's experiments use: normally, and
+// with the flag --quick. With fewer than six, differences that are the same with
+// every seed have no interval.
+const fullSeeds, quickSeeds = 20, 6
+
+func paperCommand() *cli.Command {
+	var root string
+	return &cli.Command{
+		Name:      "paper",
+		Usage:     "a paper's figures and claims beside those of heddle, and whether the claims need the paper's method",
+		ArgsUsage: "[NAME [FIGURE …]]",
+		Description: `Without NAME it lists the papers. With NAME it simulates the paper's experiments on
+many seeds, read as printed, and prints results with 95 % intervals beside the
+published ones, and a verdict on each claim: holds, direction (the sign is right, but
+not the size or the whole order), fails, reversed (the opposite is shown), ceiling
+(there is no room for the effect) or not testable. Each claim is also judged with
+controls in the place of the paper's scheduler: what a control meets as well does not
+need the paper's method. FIGURE is the name of a figure, a table or a claim.
+
+With --matrix it judges the claims in many readings of the paper. For example:
+
+   heddle paper
+   heddle paper clqlmrs --quick
+   heddle paper clqlmrs fig5 table4
+   heddle paper clqlmrs --matrix --quick
+   heddle paper clqlmrs --matrix --axes reward,disk C2
+   heddle paper clqlmrs --reading repaired --set containers=ram --also capacity
+   heddle paper clqlmrs -o clqlmrs.html --data seeds.parquet
+   heddle paper clqlmrs --live             its experiment on a cluster, at a lab's size
+   heddle paper clqlmrs --live-run RUN-FOLDER
+   heddle paper clqlmrs --json | jq '.criteria[] | {id, verdict, neededMethod}'`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "quick", Usage: fmt.Sprintf("%d seeds instead of %d", quickSeeds, fullSeeds)},
+			&cli.IntFlag{Name: "seeds", Usage: "simulate `N` seeds", DefaultText: fmt.Sprint(fullSeeds)},
+			&cli.Uint64Flag{Name: "seed", Usage: "number from which all seeds are drawn", Value: 1},
+			&cli.StringFlag{Name: "parts", Usage: "figures, tables and claims, such as `fig5,C3`: the same as behind NAME"},
+			&cli.StringFlag{Name: "reading", Usage: "the `READING` of the paper (default: as printed)"},
+			&cli.StringSliceFlag{Name: "set", Usage: "change a property of the set-up or an axis: `NAME=VALUE`, such as containers=8 or cache=16GB"},
+			&cli.StringSliceFlag{Name: "model-param", Usage: "change a parameter of a model: `MODEL.NAME=VALUE`, such as clqlmrs.reward=step"},
+			&cli.StringSliceFlag{Name: "also", Usage: "compare with this `MODEL` too, in the figures and as a control"},
+			&cli.BoolFlag{Name: "matrix", Usage: "judge the claims in many readings: as printed, those with a name, one axis at a time, and all pairs of values"},
+			&cli.StringFlag{Name: "axes", Usage: "with --matrix, the `AXES` to vary, such as reward,disk (default: the paper's choice)"},
+			&cli.BoolFlag{Name: "full", Usage: "with --matrix, all combinations of values instead of all pairs"},
+			tableFlag(),
+			jsonFlag(),
+			&cli.StringFlag{Name: "o", Usage: "also write an offline HTML page to `FILE`, which must not exist"},
+			&cli.StringFlag{Name: "data", Usage: "also write the results of each seed to `FILE`.parquet, .csv or .json, which must not exist"},
+			&cli.StringFlag{Name: "pictures", Usage: "also draw each figure, and how the model learns, as SVG files in the folder `DIR`"},
+			&cli.BoolFlag{Name: "live", Usage: "run the paper's experiment on a cluster, and print the results"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "with --live, print how many repeats are needed, and run nothing on the cluster"},
+			&cli.StringFlag{Name: "live-run", Usage: "print the results of the run in `DIR`, finished or not"},
+			unverifiedFlag(),
+			&cli.StringFlag{Name: "cluster", Usage: "with --live, the `CLUSTER` file or lab (default: the experiment's)"},
+			runsFlag(&root),
+		},
+		Action: func(c *cli.Context) error { return runPaper(c, root) },
+	}
+}
+
+// paperResult is what the command prints: a report or a matrix.
+type paperResult interface {
+	Doc() doc.Doc
+}
+
+func runPaper(c *cli.Context, root string) error {
+	args, err := arguments(c)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return listPapers(c)
+	}
+	i := slices.IndexFunc(papers, func(of func() *paper.Paper) bool { return of().Name == args[0] })
+	if i < 0 {
+		return withCode(exitUsage, fmt.Errorf("no paper %q; %s", args[0], nearest.Hint(args[0], paperNames())))
+	}
+	p := papers[i]()
+	if err := checkPaperFlags(c); err != nil {
+		return withCode(exitUsage, err)
+	}
+	if err := absent(c.String("o"), c.String("data")); err != nil {
+		return err
+	}
+	var r paperResult
+	switch {
+	case c.IsSet("live-run") || c.Bool("live"):
+		if c.Bool("live") && c.Bool("dry-run") {
+			return forecastPaper(c, p)
+		}
+		r, err = livePaper(c, p, args[1:], root)
+	default:
+		r, err = simulatedPaper(c, p, args[1:])
+	}
+	if err != nil {
+		return err
+	}
+	if err := writePaperFiles(c, r); err != nil {
+		return err
+	}
+	return printDoc(c, r, r.Doc())
+}
+
+func checkPaperFlags(c *cli.Context) error {
+	if data := c.String("data"); data != "" && !slices.Contains([]string{".parquet", ".csv", ".json"}, filepath.Ext(data)) {
+		return fmt.Errorf("--data %q: want a name that ends in .parquet, .csv or .json", data)
+	}
+	switch {
+	case (c.IsSet("axes") || c.Bool("full")) && !c.Bool("matrix"):
+		return errors.New("--axes, --full: want --matrix with them")
+	case c.Bool("matrix") && c.IsSet("reading"):
+		return errors.New("--reading: a matrix has all readings; want it without --matrix")
+	case c.Bool("dry-run") && !c.Bool("live"):
+		return errors.New("--dry-run: want --live with it")
+	}
+	return nil
+}
+
+// writePaperFiles writes the files that were asked for besides the output.
+func writePaperFiles(c *cli.Context, r paperResult) error {
+	if file := c.String("o"); file != "" {
+		if err := outfile.Create(file, func(f *os.File) error { return doc.WritePage(f, r.Doc()) }); err != nil {
+			return fmt.Errorf("write page: %w", err)
+		}
+	}
+	var rows []paper.SeedRow
+	var figures []*paper.Figure
+	switch x := r.(type) {
+	case *paper.Report:
+		rows, figures = x.Rows, x.Figures
+	case *paper.Matrix:
+		rows = x.Rows
+	}
+	if file := c.String("data"); file != "" {
+		if err := paper.WriteRows(file, rows); err != nil {
+			return fmt.Errorf("write results of each seed: %w", err)
+		}
+	}
+	if dir := c.String("pictures"); dir != "" {
+		return paper.WritePictures(dir, figures)
+	}
+	return nil
+}
+
+// simulatedPaper simulates a paper's experiments in one reading, or in the
+// readings of a matrix.
+func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (paperResult, error) {
+	o := paper.Options{
+		Parts: parts, Reading: c.String("reading"), Set: map[string]string{},
+		Seed: c.Uint64("seed"), Seeds: fullSeeds, Workers: runtime.GOMAXPROCS(0), Progress: paperProgress(os.Stderr),
+	}
+	if c.Bool("quick") {
+		o.Seeds = quickSeeds
+	}
+	if c.IsSet("seeds") {
+		if o.Seeds = c.Int("seeds"); o.Seeds < 2 || o.Seeds > 10_000 {
+			return nil, withCode(exitUsage, fmt.Errorf("--seeds %d: want 2 to 10000; an interval needs 2", o.Seeds))
+		}
+	}
+	o.Parts = append(slices.Clone(o.Parts), fields(c.String("parts"))...)
+	for _, flag := range []string{"set", "model-param"} {
+		for _, text := range c.StringSlice(flag) {
+			name, value, ok := strings.Cut(text, "=")
+			if !ok || name == "" || strings.Contains(name, ".") != (flag == "model-param") {
+				return nil, withCode(exitUsage, fmt.Errorf("--%s %q: want NAME=VALUE for --set and MODEL.NAME=VALUE for --model-param", flag, text))
+			}
+			o.Set[p.Key(name)] = value
+		}
+	}
+	for _, model := range c.StringSlice("also") {
+		o.Also = append(o.Also, paper.Scheduler{Label: model, Model: model})
+	}
+	var r paperResult
+	var err error
+	if c.Bool("matrix") {
+		r, err = p.Matrix(c.Context, o, paper.Vary{Axes: fields(c.String("axes")), Full: c.Bool("full")})
+	} else {
+		r, err = p.Run(c.Context, o)
+	}
+	switch {
+	case errors.Is(err, paper.ErrUnknown):
+		return nil, withCode(exitUsage, err)
+	case err != nil:
+		return nil, fmt.Errorf("paper %s: %w", p.Name, err)
+	}
+	return r, nil
+}
+
+// fields returns the parts of a text that are separated by commas.
+func fields(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+}
+
+// listed describes one paper in the output of "heddle paper" as JSON, which
+// lists all papers.
+type listed struct {
+	Name   string       `json:"name"`
+	Title  string       `json:"title"`
+	Source string       `json:"source"`
+	Parts  []listedItem `json:"parts"`
+	Claims []listedItem `json:"claims"`
+	Axes   []paper.Axis `json:"axes"`
+}
+
+type listedItem struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+func listPapers(c *cli.Context) error {
+	var list []listed
+	for _, of := range papers {
+		p := of()
+		l := listed{Name: p.Name, Title: p.Title, Source: p.Source, Axes: p.Axes}
+		for _, x := range p.Parts {
+			l.Parts = append(l.Parts, listedItem{x.ID, x.Title})
+		}
+		for _, x := range p.Claims {
+			l.Claims = append(l.Claims, listedItem{x.ID, x.Text})
+		}
+		list = append(list, l)
+	}
+	var d doc.Doc
+	for _, p := range list {
+		t := &doc.Table{Name: p.Name, Columns: []string{"part", "what it is about"}}
+		for _, x := range append(p.Parts, p.Claims...) {
+			t.Add(doc.Words(x.ID), doc.Words(x.Text))
+		}
+		for _, a := range p.Axes {
+			var values []string
+			for _, v := range a.Values {
+				values = append(values, v.Value)
+			}
+			t.Add(doc.Words(a.Name), doc.Words(a.About+": "+strings.Join(values, ", ")))
+		}
+		d = append(d, doc.Heading(p.Name+": "+p.Title), doc.Text(p.Source), t)
+	}
+	return printDoc(c, list, d)
+}
+
+// paperProgress returns a function that shows which figure, claim or reading of
+// a paper is being computed. On a terminal it rewrites one line. Otherwise it
+// prints a line for each of them.
+func paperProgress(out *os.File) func(paper.Progress) {
+	began, terminal := time.Now(), term.IsTerminal(int(out.Fd()))
+	last := -1
+	return func(p paper.Progress) {
+		left := ""
+		if spent := time.Since(began); p.Done > 0 && p.Done < p.All {
+			left = fmt.Sprintf(", about %v left", (spent * time.Duration(p.All-p.Done) / time.Duration(p.Done)).Round(time.Second))
+		}
+		line := fmt.Sprintf("%5.1fs  %d/%d  %s  (%d simulations, %d trainings%s)", time.Since(began).Seconds(), p.Done, p.All, p.Doing, p.Simulated, p.Trained, left)
+		switch {
+		case !terminal && p.Done == last:
+		case !terminal:
+			last = p.Done
+			fmt.Fprintln(out, line)
+		case p.Done == p.All:
+			fmt.Fprint(out, "\r\x1b[K")
+		default:
+			fmt.Fprintf(out, "\r\x1b[K%s", line)
+		}
+	}
+}

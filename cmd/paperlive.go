@@ -1,0 +1,154 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/config"
+	"heddle/harness/doc"
+	"heddle/harness/experiment"
+	"heddle/harness/measure"
+	"heddle/harness/paper"
+	"heddle/harness/results"
+)
+
+// livePaper returns the results of a paper's experiment on a cluster. They come
+// from an existing run, or from a run that livePaper starts.
+func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (paperResult, error) {
+	dir := c.String("live-run")
+	switch {
+	case len(parts) > 0:
+		return nil, withCode(exitUsage, fmt.Errorf("%q: a live run has no figures; want no FIGURE", parts[0]))
+	case dir != "" && c.Bool("live"):
+		return nil, withCode(exitUsage, errors.New("both --live and --live-run; want one of them"))
+	case dir == "":
+		var err error
+		if dir, err = runLivePaper(c, p, root); err != nil {
+			return nil, err
+		}
+	}
+	t, err := p.Live.Read(dir, c.Bool("unverified"))
+	if err != nil {
+		return nil, withCode(exitUsage, err)
+	}
+	return &paper.Report{
+		Paper: p.Name, Title: p.Title, Source: p.Source, Live: t,
+		Criteria: []paper.Criterion{}, Figures: []*paper.Figure{},
+	}, nil
+}
+
+// paperExperiment returns the paper's experiment for a cluster, with the seed
+// that a flag gives. It writes the paper's files to the user's cache folder,
+// where a run that is resumed finds them again.
+func paperExperiment(c *cli.Context, p *paper.Paper) (o *experiment.Options, folder string, err error) {
+	if folder, err = os.UserCacheDir(); err != nil {
+		return nil, "", fmt.Errorf("find the folder for the experiment of paper %s: %w", p.Name, err)
+	}
+	folder = filepath.Join(folder, "heddle", "papers", p.Name)
+	if err := p.Live.Write(folder); err != nil {
+		return nil, "", err
+	}
+	o = &experiment.Options{Command: os.Args, Others: map[string]*config.Cluster{}}
+	if o.Source, err = os.ReadFile(filepath.Join(folder, paper.ExperimentFile)); err != nil {
+		return nil, "", fmt.Errorf("read the experiment of paper %s: %w", p.Name, err)
+	}
+	if o.Experiment, err = config.ParseExperiment(filepath.Join(folder, p.Name+".yaml"), o.Source); err != nil {
+		return nil, "", err
+	}
+	if c.IsSet("seed") {
+		o.Experiment.Seed = c.Uint64("seed")
+	}
+	return o, folder, nil
+}
+
+// forecastPaper simulates a few repeats of the paper's experiment, and prints
+// how many would tell its models' times apart. Unless a flag names a cluster, it
+// simulates the lab that the experiment is made for.
+func forecastPaper(c *cli.Context, p *paper.Paper) error {
+	f, err := paperForecast(c, p)
+	if err != nil {
+		return err
+	}
+	return printDoc(c, f, f.Doc())
+}
+
+func paperForecast(c *cli.Context, p *paper.Paper) (*experiment.Forecast, error) {
+	o, files, err := paperExperiment(c, p)
+	if err != nil {
+		return nil, err
+	}
+	lab := filepath.Join(files, paper.LabFile)
+	for i := range o.Experiment.Models {
+		o.Experiment.Models[i].Cluster = lab
+	}
+	o.Experiment.Cluster = lab
+	folder, err := os.MkdirTemp("", "heddle-paper-")
+	if err != nil {
+		return nil, fmt.Errorf("make folder for the simulation: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	dir, err := simulateLike(c, *o, folder)
+	if err != nil {
+		return nil, err
+	}
+	like, err := results.Open(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := measure.Find([]string{"jobCompletion"})
+	if err != nil {
+		return nil, err
+	}
+	return experiment.Expect(o.Experiment, like, metrics[0], paperTellPct), nil
+}
+
+// paperTellPct is the difference of times, in percent, that a live run of a
+// paper's experiment should tell.
+const paperTellPct = 5
+
+// runLivePaper runs the paper's experiment on a cluster and returns the run
+// folder. Before it begins it says how many repeats are needed.
+func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
+	f, err := paperForecast(c, p)
+	if err != nil {
+		fmt.Fprintln(c.App.ErrWriter, "the number of repeats needed is not known:", err)
+	} else if err := doc.WriteText(c.App.ErrWriter, f.Doc(), false); err != nil {
+		return "", err
+	}
+	o, _, err := paperExperiment(c, p)
+	if err != nil {
+		return "", err
+	}
+	name := o.Experiment.Cluster
+	if c.IsSet("cluster") { // as in findClusters: the experiment's models keep the name of their cluster
+		name = c.String("cluster")
+	}
+	if o.Cluster, err = loadCluster(name); err != nil {
+		return "", err
+	}
+	flags, err := p.Live.Unlike(o.Cluster)
+	if err != nil {
+		return "", err
+	}
+	if len(flags) > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "warning: the experiment is made for other machines than this cluster's, so expect other times; a lab like those: heddle lab up %s\n", strings.Join(flags, " "))
+	}
+	if o.Root, err = runsRoot(root); err != nil {
+		return "", err
+	}
+	changesCluster(c, name)
+	progress := newProgress(os.Stderr)
+	o.Progress = progress.step
+	run, err := experiment.Run(c.Context, *o)
+	progress.close()
+	if run == nil {
+		return "", runError(err)
+	}
+	fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
+	return run.Dir, runError(err)
+}

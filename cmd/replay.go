@@ -1,0 +1,388 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"heddle/harness/config"
+	"heddle/harness/experiment"
+	"heddle/harness/measure"
+	"heddle/harness/replay"
+	"heddle/harness/runs"
+	"heddle/harness/steer"
+	"heddle/harness/steer/drive"
+	"heddle/traces"
+	"heddle/traces/exchange"
+	"heddle/traces/printable"
+	"heddle/traces/tracefile"
+)
+
+func replayCommand() *cli.Command {
+	var change replay.Change
+	var faults config.Faults
+	return &cli.Command{
+		Name:      "replay",
+		Usage:     "simulate the jobs of traces, under any models",
+		ArgsUsage: "TRACE [TRACE …]",
+		Description: `Runs the jobs of a trace again in virtual time, at the same times and with their
+input in the same places. Traces of other tools are imported with the defaults of
+heddle trace import. Tasks take as long as recorded or, with a calibration, as
+long as they would take on the node where they run now. Seeds and models run in
+parallel, which does not change the result. For example:
+
+   heddle replay --model yarn --model delay --model acl --seed 1 --seed 2 run.heddle
+   heddle replay --calibrate --calibration lab.json RUN/trials/*/trace.heddle
+   heddle replay --calibration lab.json --model fifo --nodes 40 --racks 4 --json run.heddle`,
+		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "model", Usage: "scheduler `MODEL` (see heddle models), or yarn, the cluster's own; may be repeated (default: the trace's)"},
+			&cli.StringSliceFlag{Name: "param", Usage: "parameter `NAME=VALUE` for all models that have it, or MODEL.NAME=VALUE for one; may be repeated"},
+			&cli.StringSliceFlag{Name: "seed", Usage: "seed `N` of random numbers; may be repeated (default: 1)"},
+			&cli.StringFlag{Name: "actuator", Usage: "none, labels or ideal: how decisions become containers (default: none for yarn, labels for others)"},
+			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: which hosts of each split ApplicationMasters see", Value: replay.SplitsAsSubmitted},
+			&cli.BoolFlag{Name: "calibrate", Usage: "fit a calibration to the traces and print it; do not replay"},
+			&cli.StringFlag{Name: "calibration", Usage: "calibration `FILE`: written with --calibrate, else read"},
+			&cli.StringFlag{Name: "workload", Usage: "with --calibration: use the times per byte of its workload `NAME` for jobs of workloads that it lacks"},
+			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
+			&cli.BoolFlag{Name: "follow", Usage: "with recorded durations: offer nodes only at the times of the trace's heartbeats"},
+			&cli.GenericFlag{Name: "fault", Value: &faults, DefaultText: "the trace's", Usage: "`FAULT` in addition to the trace's, such as at=30s,node=n2,down; as in an experiment's faults; may be repeated"},
+			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule that starts speculative attempts (default: only the recorded ones)"},
+			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: nodes keep the blocks cached at the start, or those that they read last", Value: config.CacheStatic},
+			&cli.StringSliceFlag{Name: "metric", Usage: "a column for `METRIC` of heddle compare, or all; may be repeated (default: makespan, mean completion, locality)"},
+			tableFlag(),
+			jsonFlag(),
+			&cli.StringFlag{Name: "runs", Usage: "keep the results as a run folder in `DIR`, for heddle compare (default: keep nothing)"},
+			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
+			&cli.BoolFlag{Name: "traces", Usage: "with --runs, also keep each replay's trace"},
+			&cli.BoolFlag{Name: "observations", Usage: "the files are from heddle run --record-observations: repeat steering's decisions on them"},
+			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; only for a single trace, model and seed"},
+		}, changeFlags(&change)...),
+		Action: func(c *cli.Context) error { return runReplay(c, &change, &faults) },
+	}
+}
+
+// changeFlags returns the flags with which a replay simulates another cluster
+// than the one on which its trace was recorded. They have the same names as the
+// flags of "heddle lab" that mean the same.
+func changeFlags(x *replay.Change) []cli.Flag {
+	generic := func(name, usage string, v cli.Generic) cli.Flag {
+		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded"}
+	}
+	return []cli.Flag{
+		&cli.IntFlag{Name: "nodes", Destination: &x.Nodes, Usage: "workers in all; blocks are placed again", DefaultText: "as recorded"},
+		&cli.IntFlag{Name: "racks", Destination: &x.Racks, Usage: "racks that the workers are in", DefaultText: "as recorded"},
+		&cli.IntFlag{Name: "slots", Destination: &x.Slots, Usage: "containers per node", DefaultText: "as recorded"},
+		&cli.IntFlag{Name: "map-slots", Destination: &x.MapSlots, Usage: "maps that a model runs on a node at the same time at most, whatever memory it has", DefaultText: "as recorded, or no limit"},
+		&cli.IntFlag{Name: "reduce-slots", Destination: &x.ReduceSlots, Usage: "reduces that a model runs on a node at the same time at most", DefaultText: "as recorded, or no limit"},
+		&cli.StringFlag{Name: "cpus", Usage: "cores per node; a list makes nodes differ; 0 is no limit", DefaultText: "as recorded"},
+		&cli.Float64Flag{Name: "host-cores", Destination: &x.HostCores, Usage: "cores that all nodes share, on one machine", DefaultText: "as recorded"},
+		generic("disk", "rate at which a node reads from its disk; 0 is no limit", &x.Disk),
+		generic("link", "rate of a node's link; 0 is no limit", &x.Link),
+		generic("uplink", "rate of a rack's uplink; 0 is no limit", &x.Uplink),
+		&cli.StringFlag{Name: "uplink-mbit", Usage: "the same as --uplink, as a `NUMBER` of Mbit/s"},
+		generic("cache", "HDFS cache per DataNode; blocks that do not fit are not cached", &x.Cache),
+		&cli.IntFlag{Name: "replication", Destination: &x.Replication, Usage: "replicas per block, which are placed again", DefaultText: "as recorded"},
+		generic("nm-heartbeat", "heartbeat interval of NodeManagers", &x.NMHeartbeat),
+		generic("am-heartbeat", "heartbeat interval of ApplicationMasters", &x.AMHeartbeat),
+		&cli.Float64Flag{Name: "speed", Destination: &x.Speed, Value: 1, Usage: "speed of nodes; at 2 they compute in half the time"},
+		&cli.Float64Flag{Name: "load", Destination: &x.Load, Value: 1, Usage: "rate of job arrivals; at 2 all jobs arrive in half the time"},
+	}
+}
+
+// finishChange completes x, which says how the replay's cluster differs from
+// that of the trace. It sets those fields that no flag sets directly, and
+// checks the values of all fields.
+func finishChange(c *cli.Context, x *replay.Change) error {
+	if mbit := c.String("uplink-mbit"); mbit != "" {
+		if x.Uplink.Given {
+			return errors.New("both --uplink and --uplink-mbit; want one of them")
+		}
+		if err := x.Uplink.Set(mbit + "Mbit"); err != nil {
+			return fmt.Errorf("--uplink-mbit: %w", err)
+		}
+	}
+	for _, name := range []string{"nodes", "racks", "slots", "replication"} {
+		if c.IsSet(name) && c.Int(name) < 1 {
+			return fmt.Errorf("--%s %d: want 1 or more", name, c.Int(name))
+		}
+	}
+	for _, name := range []string{"speed", "load"} {
+		if !(c.Float64(name) > 0) {
+			return fmt.Errorf("--%s %v: want more than 0", name, c.Float64(name))
+		}
+	}
+	if list := c.String("cpus"); list != "" {
+		for _, text := range strings.Split(list, ",") {
+			cores, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			if err != nil {
+				return fmt.Errorf("--cpus %s: %q: want a number", list, text)
+			}
+			x.Cores = append(x.Cores, cores)
+		}
+	}
+	return nil
+}
+
+func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) error {
+	files, err := arguments(c)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"run-name", "traces"} {
+		if c.IsSet(name) && c.String("runs") == "" {
+			return withCode(exitUsage, fmt.Errorf("--%s: want --runs with it; without --runs nothing is kept", name))
+		}
+	}
+	if c.Bool("traces") && c.IsSet("out") {
+		return withCode(exitUsage, errors.New("both --traces and --out; want one of them"))
+	}
+	written := []string{c.String("out")}
+	if c.Bool("calibrate") {
+		written = append(written, c.String("calibration"))
+	}
+	if err := absent(written...); err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return withCode(exitUsage, errors.New("want one TRACE or more; 'heddle run' and 'heddle capture' make traces, and 'heddle trace import' converts other formats"))
+	}
+	if c.Bool("observations") {
+		return replayObservations(c, files)
+	}
+	var metrics []measure.Metric
+	if c.IsSet("metric") {
+		if metrics, err = measure.Find(c.StringSlice("metric")); err != nil {
+			return withCode(exitUsage, err)
+		}
+	}
+	list, err := loadTraces(c, files)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	if err := finishChange(c, change); err != nil {
+		return withCode(exitUsage, err)
+	}
+	if c.Bool("calibrate") {
+		return calibrate(c, list, *change)
+	}
+	configs, err := replays(c, list, *change)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	for i := range configs {
+		configs[i].Faults, configs[i].Speculation, configs[i].CachePolicy = *faults, c.String("speculation"), c.String("cache-policy")
+	}
+	out := c.String("out")
+	var sorter *tracefile.Sorter
+	if out != "" {
+		if len(configs) != 1 {
+			return withCode(exitUsage, fmt.Errorf("--out: want a single trace, model and seed; these are %d replays", len(configs)))
+		}
+		sorter = tracefile.NewSorter(os.TempDir())
+		defer func() { _ = sorter.Close() }()                          // do not check this error: if closing the sorter fails, only a temporary file remains
+		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // do not check whether Add fails to store an event, since writing the trace (WriteFile) returns the same error
+	}
+	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
+	kept.Record(configs)
+	defer kept.Close()
+	p := &replayProgress{out: os.Stderr, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
+	p.watch(configs)
+	outcomes, err := replay.Outcomes(configs)
+	p.close()
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	for _, w := range replay.EqualSeeds(outcomes) {
+		fmt.Fprintln(os.Stderr, "warning:", w)
+	}
+	for i := range outcomes {
+		warn(c, outcomes[i].Warnings...)
+		outcomes[i].Measure(metrics)
+	}
+	if out != "" {
+		if err := sorter.WriteFile(out, outcomes[0].Header, nil); err != nil {
+			return fmt.Errorf("write simulated trace: %w", err)
+		}
+	}
+	if err = printDoc(c, outcomes, replay.Doc(outcomes, metrics)); err == nil && kept.Root != "" {
+		var run *runs.Run
+		if run, err = kept.Keep(outcomes); err == nil {
+			fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
+		}
+		err = runError(err)
+	}
+	return err
+}
+
+// replayObservations checks the code that steers a cluster. It lets this code
+// run again on recorded observations of a cluster and prints the code's
+// actions. It returns an error if an action differs from the recorded one.
+func replayObservations(c *cli.Context, files []string) error {
+	for _, path := range files {
+		f, err := os.Open(path)
+		if err != nil {
+			return withCode(exitUsage, err)
+		}
+		steps := 0
+		err = drive.Replay(f, func(after time.Duration, actions []steer.Action) {
+			steps++
+			for _, a := range actions {
+				if steer.Matters(a) {
+					printable.Fprintf(c.App.Writer, "%9.3fs  %s\n", after.Seconds(), a)
+				}
+			}
+		})
+		f.Close()
+		if err != nil && !errors.Is(err, drive.ErrDiffers) {
+			return withCode(exitUsage, fmt.Errorf("%s: %w", path, err))
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		fmt.Fprintf(c.App.Writer, "%s: %d steps, all with the recorded actions\n", path, steps)
+	}
+	return nil
+}
+
+func loadTraces(c *cli.Context, files []string) ([]*replay.Trace, error) {
+	var list []*replay.Trace
+	for _, path := range files {
+		t, err := loadTrace(c, path)
+		if err != nil {
+			return nil, err
+		}
+		warn(c, t.Warnings...)
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// loadTrace reads a trace in any format. It says what the import of another
+// tool's trace made up.
+func loadTrace(c *cli.Context, path string) (*replay.Trace, error) {
+	path, err := traceOf(c, path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return replay.Load(path) // a pipe can be opened only once, so it cannot be asked for its format first
+	}
+	r, imported, err := exchange.Any(c.Context, path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if imported != nil {
+		imported.Output = path
+		if err := printImported(c.App.ErrWriter, imported); err != nil {
+			return nil, err
+		}
+	}
+	return replay.Read(path, r)
+}
+
+func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) error {
+	fitted, err := replay.Calibrate(list, cluster)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	if path := c.String("calibration"); path != "" {
+		if err := fitted.WriteFile(path); err != nil {
+			return err
+		}
+	}
+	return printDoc(c, fitted, fitted.Doc())
+}
+
+// replays returns all replays that the flags ask for: one for each trace,
+// scheduler model and seed. They are sorted by trace, then by model, then by
+// seed.
+func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]replay.Config, error) {
+	var calibration *replay.Calibration
+	if path := c.String("calibration"); path != "" {
+		var err error
+		if calibration, err = replay.ReadCalibration(path); err != nil {
+			return nil, err
+		}
+	}
+	modelled := calibration != nil
+	switch d := c.String("durations"); d {
+	case "":
+	case "recorded", "modelled":
+		modelled = d == "modelled"
+	default:
+		return nil, fmt.Errorf("--durations %q: want recorded or modelled", d)
+	}
+	var seeds []uint64
+	for _, text := range c.StringSlice("seed") {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("--seed %q: want a whole number", text)
+		}
+		seeds = append(seeds, seed)
+	}
+	if len(seeds) == 0 {
+		seeds = []uint64{1}
+	}
+	var configs []replay.Config
+	for _, t := range list {
+		models, err := modelsOf(c, t)
+		if err != nil {
+			return nil, err
+		}
+		fitted := calibration
+		if fitted == nil {
+			if fitted, err = t.Calibrate(modelled); err != nil {
+				return nil, err
+			}
+			warn(c, fitted.Warnings...)
+		}
+		for _, m := range models {
+			for _, seed := range seeds {
+				x := replay.Config{
+					Trace: t, Model: m, Actuator: c.String("actuator"), Seed: seed, Change: change,
+					Calibration: fitted, Modelled: modelled, Workload: c.String("workload"), Follow: c.Bool("follow"),
+					Interrupted: c.Context.Err,
+				}
+				if len(c.StringSlice("model")) == 0 && x.Actuator == "" {
+					x.Actuator = t.Header.Actuator
+				}
+				configs = append(configs, x)
+			}
+		}
+	}
+	return configs, nil
+}
+
+// modelsOf returns the scheduler models under which to replay a trace. The
+// default is the model of the trace. The flag --param changes parameters of
+// these models too.
+func modelsOf(c *cli.Context, t *replay.Trace) ([]config.Model, error) {
+	var models []config.Model
+	for _, name := range c.StringSlice("model") {
+		models = append(models, config.Model{Label: name, Model: name, Params: map[string]string{}, Splits: c.String("splits")})
+	}
+	if len(models) == 0 {
+		own := replay.OwnModel(t)
+		own.Params = maps.Clone(own.Params)
+		if own.Params == nil {
+			own.Params = map[string]string{}
+		}
+		if c.IsSet("splits") {
+			own.Splits = c.String("splits")
+		}
+		models = append(models, own)
+	}
+	for _, text := range c.StringSlice("param") {
+		if err := config.SetParam(models, text); err != nil {
+			return nil, fmt.Errorf("--param %s: %w", text, err)
+		}
+	}
+	return models, nil
+}

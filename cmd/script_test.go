@@ -1,0 +1,165 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"heddle/traces"
+	"heddle/traces/jhist"
+	"heddle/traces/tracefile"
+)
+
+// asMain is the variable that makes this test binary the program itself, signals
+// and all.
+const asMain = "HEDDLE_TEST_MAIN"
+
+// TestMain lets scripts run this test binary as the command heddle.
+func TestMain(m *testing.M) {
+	switch os.Getenv(asMain) {
+	case "":
+	case "stuck":
+		stuck(false)
+	case "puts back":
+		stuck(true)
+		os.Exit(0)
+	default:
+		Main()
+	}
+	testscript.Main(m, map[string]func(){
+		"heddle": func() { os.Exit(run(context.Background(), os.Args)) },
+	})
+}
+
+// TestScripts runs the command lines of testdata/script. Each script finds
+// run.trace, four jobs of a real cluster, and history.jhist, the history of one,
+// in its folder. Besides testscript's
+// own commands there are
+//
+//	shorten FILE BYTES    cut bytes off a file's end
+//	ends CODE COMMAND …   run a command that ends with this code
+//	spoil FILE OFFSET     turn a byte of a file; from the end where negative
+func TestScripts(t *testing.T) {
+	events := realEvents(t)
+	lab, err := filepath.Abs("../harness/fidelity/testdata/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	experiments, err := filepath.Abs("../harness/config/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("RUN", lab)
+			env.Setenv("EXPERIMENTS", experiments)
+			files, _ := filepath.Glob("../traces/jhist/testdata/*0060*.jhist")
+			history, err := os.ReadFile(files[0])
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(env.WorkDir, "history.jhist"), history, 0o644); err != nil {
+				return err
+			}
+			h := traces.Header{Origin: traces.Recovered, Model: "yarn", Writer: "heddle test"}
+			return tracefile.WriteFile(filepath.Join(env.WorkDir, "run.trace"), h, events)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"shorten": func(ts *testscript.TestScript, _ bool, args []string) {
+				data := []byte(ts.ReadFile(args[0]))
+				n, err := strconv.Atoi(args[1])
+				ts.Check(err)
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), data[:len(data)-n], 0o644))
+			},
+			"ends": func(ts *testscript.TestScript, _ bool, args []string) {
+				code := 0
+				var exit *exec.ExitError
+				if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+					code = exit.ExitCode()
+				} else {
+					ts.Check(err)
+				}
+				if args[0] != strconv.Itoa(code) {
+					ts.Fatalf("%v ends with code %d, want %s", args[1:], code, args[0])
+				}
+			},
+			"spoil": func(ts *testscript.TestScript, _ bool, args []string) {
+				data := []byte(ts.ReadFile(args[0]))
+				at, err := strconv.Atoi(args[1])
+				ts.Check(err)
+				if at < 0 {
+					at += len(data)
+				}
+				data[at] ^= 0xff
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o644))
+			},
+		},
+	})
+}
+
+// TestTraceExitCodes has what scripts do not see: which code a failure has.
+func TestTraceExitCodes(t *testing.T) {
+	folder := t.TempDir()
+	whole, cut, text := filepath.Join(folder, "run.trace"), filepath.Join(folder, "cut.trace"), filepath.Join(folder, "odd.txt")
+	if err := tracefile.WriteFile(whole, traces.Header{}, realEvents(t)); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string][]byte{cut: data[:len(data)-9], text: []byte("text")} {
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{0, []string{"info", whole}},
+		{0, []string{"info", cut}},
+		{0, []string{"check", whole}},
+		{exitFailed, []string{"check", cut}},
+		{exitUsage, []string{"check", text}},
+		{exitUsage, []string{"info", text}},
+		{exitUsage, []string{"info", filepath.Join(folder, "missing")}},
+		{exitUsage, []string{"info"}},
+		{exitUsage, []string{"info", "--no-such-flag", whole}},
+		{exitUsage, []string{"export", whole}},
+		{exitUsage, []string{"cut", whole}},
+	} {
+		if got := run(context.Background(), append([]string{"heddle", "trace"}, c.args...)); got != c.code {
+			t.Errorf("trace %v ends with code %d, want %d", c.args, got, c.code)
+		}
+	}
+}
+
+func realEvents(t *testing.T) []traces.Event {
+	t.Helper()
+	files, _ := filepath.Glob("../traces/jhist/testdata/*.jhist")
+	var all []traces.Event
+	for _, path := range files {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, _, err := jhist.Parse(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, jhist.Events(job, 1795265339563*1e6)...)
+	}
+	if len(all) == 0 {
+		t.Fatal("no job histories in traces/jhist/testdata")
+	}
+	return all
+}

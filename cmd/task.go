@@ -1,0 +1,45 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/workload/synthetic"
+)
+
+// taskCommand is what the tasks of heddle's own Hadoop jobs run. It is hidden,
+// since only Hadoop Streaming calls it.
+func taskCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "task",
+		Usage:       "a map or reduce of a Hadoop Streaming job that heddle submitted",
+		Hidden:      true,
+		Description: "Hadoop Streaming runs this, in a folder with the job's spec. It is of no use elsewhere.",
+		Subcommands: []*cli.Command{
+			{Name: "map", Usage: "run a map", Action: func(c *cli.Context) error { return runTask(c, synthetic.Map) }},
+			{Name: "reduce", Usage: "run a reduce", Action: func(c *cli.Context) error { return runTask(c, synthetic.Reduce) }},
+		},
+	}
+}
+
+func runTask(c *cli.Context, run func(*synthetic.Spec, int, synthetic.Streams) error) error {
+	if c.NArg() > 0 {
+		return withCode(exitUsage, fmt.Errorf("%s takes no arguments", commandName(c)))
+	}
+	index, err := synthetic.Index(os.Getenv)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	f, err := os.Open(synthetic.SpecFile)
+	if err != nil {
+		return withCode(exitUsage, fmt.Errorf("open job spec: %w", err))
+	}
+	spec, err := synthetic.ReadSpec(f)
+	f.Close()
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	return run(spec, index, synthetic.Streams{In: os.Stdin, Out: os.Stdout, Report: os.Stderr})
+}
