@@ -42,7 +42,7 @@ func sharedCluster(t *testing.T) cluster {
 	return cluster{hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User, FS: hibench.HDFS(client), RunDir: t.TempDir(),
 		DataDir: dataDir,
-		Master:  "master", Workers: []string{"r1n1", "r1n2", "r2n1", "r2n2"},
+		Workers: []string{"r1n1", "r1n2", "r2n1", "r2n2"},
 	}, c.ResourceManagers[0]}
 }
 

@@ -52,7 +52,6 @@ type Env struct {
 	Hive string // the folder with Hive's jars, for the workloads join, aggregation and scan
 
 	Checkout string   // the folder of a HiBench checkout; empty means that jobs run without HiBench
-	Master   string   // the host name of the cluster's master in HiBench's reports; empty means "localhost"
 	Workers  []string // host names of the cluster's workers, for HiBench's reports; HiBench divides its throughput by their number
 }
 
@@ -115,8 +114,8 @@ func New(env Env, spec Spec) (*Runner, error) {
 		}
 		*p = abs
 	}
-	for _, host := range append([]string{env.Master}, env.Workers...) {
-		if host != "" && !hostName.MatchString(host) {
+	for _, host := range env.Workers {
+		if !hostName.MatchString(host) {
 			return nil, fmt.Errorf("hibench: host name %q: want letters, digits and ._:-, first no dot or dash", host)
 		}
 	}

@@ -19,7 +19,6 @@ package yarnclient
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -53,9 +52,6 @@ type Options struct {
 	// addresses themselves. nil means a plain net.Dialer. DialContext is
 	// ignored if Transport is set.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	// TLS is the TLS settings for https addresses; nil means the system's
-	// certificates. TLS is ignored if Transport is set.
-	TLS *tls.Config
 	// Transport replaces the client's HTTP transport, for Kerberos or for
 	// tests.
 	Transport http.RoundTripper
@@ -143,7 +139,6 @@ func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 			defer cancel()
 			return dial(ctx, network, address)
 		},
-		TLSClientConfig:     o.TLS,
 		TLSHandshakeTimeout: 5 * time.Second,
 		MaxIdleConns:        256,
 		MaxIdleConnsPerHost: 32,

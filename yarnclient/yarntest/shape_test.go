@@ -42,7 +42,7 @@ func TestShapesAreHadoops(t *testing.T) {
 	same(rm+"/nodes/master:45454", "node-labelled.json")
 	same(rm+"/get-node-labels", "node-labels.json")
 	same(rm+"/get-node-to-labels", "node-to-labels-one.json")
-	same(rm+"/apps?user=nobody", "apps-none.json")
+	same(rm+"/apps?applicationTypes=none", "apps-none.json")
 	same(rm+"/apps?applicationTags=a", "apps-one.json")
 	same(app, "app-pending.json")
 	same(app+"/state", "app-state.json")
