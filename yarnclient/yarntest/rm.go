@@ -208,7 +208,7 @@ func (c *Fake) listApps(w http.ResponseWriter, r *http.Request) {
 	var list []*app
 	for _, a := range c.apps {
 		tagged := q.Get("applicationTags") == ""
-		for _, tag := range strings.Split(a.Tags, ",") {
+		for tag := range strings.SplitSeq(a.Tags, ",") {
 			tagged = tagged || tag != "" && one("applicationTags", tag)
 		}
 		if c.up() && tagged && one("states", a.state) && one("applicationTypes", "MAPREDUCE") && ms(a.submitted) >= from {

@@ -3,6 +3,7 @@ package yarntest_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -103,9 +104,7 @@ func differences(path string, got, want any) []string {
 		if _, ok := union.(map[string]any); ok { // elements differ in optional names
 			all := map[string]any{}
 			for _, element := range w {
-				for name, v := range element.(map[string]any) {
-					all[name] = v
-				}
+				maps.Copy(all, element.(map[string]any))
 			}
 			union = all
 		}
