@@ -19,7 +19,7 @@ const order = `
 	hibench/tables hibench
 	collectors/hdfs/internal/hdfspb collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest
 	collectors/yarn collectors/node collectors/node/agent
-	harness/internal/mavenjars harness/nearest harness/internal/units
+	harness/internal/mavenjars harness/nearest harness/internal/poll harness/internal/units
 	harness/stats harness/doc harness/state
 	harness/sched/qlearn harness/sched
 	harness/sim/draw harness/sim/fluid harness/sim/place harness/sim
