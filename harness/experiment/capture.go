@@ -69,9 +69,6 @@ func Capture(ctx context.Context, o CaptureOptions) (*runs.Run, Captured, error)
 	if o.Name == "" {
 		o.Name = runs.Name(time.Now(), captureTrial)
 	}
-	if err := os.MkdirAll(o.Root, 0o755); err != nil {
-		return nil, Captured{}, fmt.Errorf("make folder of runs: %w", err)
-	}
 	run, err := runs.Create(o.Root, o.Name, runs.Manifest{Command: o.Command, Trials: []runs.TrialRecord{{Name: captureTrial}}})
 	if err != nil {
 		return nil, Captured{}, err

@@ -19,7 +19,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -173,9 +172,6 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 	}
 	if o.Name == "" {
 		o.Name = runs.Name(time.Now(), o.Experiment.Name)
-	}
-	if err := os.MkdirAll(o.Root, 0o755); err != nil {
-		return nil, fmt.Errorf("make folder of runs: %w", err)
 	}
 	run, err := runs.Create(o.Root, o.Name, m)
 	if err != nil {

@@ -3,7 +3,6 @@ package experiment
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -68,9 +67,6 @@ func (k *Replays) Keep(list []replay.Outcome) (*runs.Run, error) {
 	}
 	if k.Name == "" {
 		k.Name = runs.Name(time.Now(), "replay")
-	}
-	if err := os.MkdirAll(k.Root, 0o755); err != nil {
-		return nil, fmt.Errorf("make folder of runs: %w", err)
 	}
 	run, err := runs.Create(k.Root, k.Name, m)
 	if err != nil {

@@ -145,6 +145,9 @@ func Create(root, name string, m Manifest) (*Run, error) {
 
 // create makes the files and folders with which a run begins, the manifest last.
 func (r *Run) create(root string) error {
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return Explain(r.Dir, 0, err)
+	}
 	if err := os.MkdirAll(filepath.Join(r.Dir, "trials"), folderMode); err != nil {
 		return Explain(r.Dir, 0, err)
 	}
