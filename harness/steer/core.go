@@ -114,7 +114,9 @@ type Core struct {
 	// restartedAt is the time when steering noticed that the ResourceManager had
 	// restarted last; zero: it has not.
 	restartedAt time.Time
-	trouble     string // why steering makes no decisions at present, such as a failed call; empty: it makes decisions
+	trouble     string    // why steering makes no decisions at present, such as a failed call; empty: it makes decisions
+	resumedAt   time.Time // when steering last made decisions again after trouble
+	relapses    int       // how often trouble came back within a second of resumedAt, in a row
 	moves       moves
 	gate        gate
 	grantWait   grantWait
