@@ -20,7 +20,6 @@ func recordedCalls(t *testing.T) map[string]func(file string) (any, error) {
 	am := func(name string) *AM { return fixtureRM(t, name).AM(app) }
 	return map[string]func(file string) (any, error){
 		"info":           func(f string) (any, error) { return fixtureRM(t, f).Info(bg) },
-		"metrics":        func(f string) (any, error) { return fixtureRM(t, f).Metrics(bg) },
 		"nodes":          func(f string) (any, error) { return fixtureRM(t, f).Nodes(bg) },
 		"node":           func(f string) (any, error) { return fixtureRM(t, f).Node(bg, "r2n2:45454") },
 		"node-labels":    func(f string) (any, error) { return fixtureRM(t, f).NodeLabels(bg) },
@@ -33,7 +32,6 @@ func recordedCalls(t *testing.T) map[string]func(file string) (any, error) {
 		"apps":             func(f string) (any, error) { return fixtureRM(t, f).Apps(bg, AppFilter{}) },
 		"app":              func(f string) (any, error) { return fixtureRM(t, f).App(bg, app) },
 		"app-state":        func(f string) (any, error) { return fixtureRM(t, f).AppState(bg, app) },
-		"app-priority":     func(f string) (any, error) { return fixtureRM(t, f).AppPriority(bg, app) },
 		"attempts":         func(f string) (any, error) { return fixtureRM(t, f).Attempts(bg, app) },
 		"containers":       func(f string) (any, error) { return fixtureRM(t, f).Containers(bg, appAttempt) },
 		"am-job":           func(f string) (any, error) { return am(f).Job(bg) },

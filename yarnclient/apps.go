@@ -2,8 +2,6 @@ package yarnclient
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -14,42 +12,27 @@ import (
 // without the right to view the application, all but the first few fields are
 // zero.
 type App struct {
-	ID            string  `wire:"id" form:"application"`
-	User          string  `wire:"user" form:"user"`
-	Name          string  `wire:"name"`
-	Queue         string  `wire:"queue"`
-	State         string  `wire:"state"`       // state of the application: NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
-	FinalStatus   string  `wire:"finalStatus"` // result of the application: UNDEFINED, SUCCEEDED, FAILED, KILLED
-	Type          string  `wire:"applicationType"`
-	Tags          string  `wire:"applicationTags"` // the application's tags, comma-separated and in lower case
-	Priority      int     `wire:"priority"`
-	ClusterID     int64   `wire:"clusterId"` // id of the ResourceManager when the application was submitted; see ClusterInfo.ID
-	Diagnostics   string  `wire:"diagnostics"`
-	TrackingURL   string  `wire:"trackingUrl"`
-	TrackingUI    string  `wire:"trackingUI"` // kind of page to which TrackingURL leads: UNASSIGNED (no page yet), ApplicationMaster, History
-	AMHost        string  `wire:"amHostHttpAddress"`
-	AMNode        string  `wire:"masterNodeId"`
-	AMLabel       string  `wire:"amNodeLabelExpression"`
-	Label         string  `wire:"appNodeLabelExpression"`
-	AMLogs        string  `wire:"amContainerLogs"`
-	StartedMs     int64   `wire:"startedTime"` // time when the application was submitted, in Unix ms
-	LaunchedMs    int64   `wire:"launchTime"`  // time when the application's first ApplicationMaster was launched, in Unix ms
-	FinishedMs    int64   `wire:"finishedTime"`
-	ElapsedMs     int64   `wire:"elapsedTime"`
-	ProgressPct   float64 `wire:"progress"`
-	AllocatedMB   int64   `wire:"allocatedMB"` // memory of the application's containers; -1 after the application has ended
-	VCores        int     `wire:"allocatedVCores"`
-	Containers    int     `wire:"runningContainers"`
-	MemoryMBSec   int64   `wire:"memorySeconds"`
-	VCoreSec      int64   `wire:"vcoreSeconds"`
-	PreemptedAMs  int     `wire:"numAMContainerPreempted"`
-	PreemptedCont int     `wire:"numNonAMContainerPreempted"`
+	ID          string `wire:"id" form:"application"`
+	User        string `wire:"user" form:"user"`
+	Name        string `wire:"name"`
+	Queue       string `wire:"queue"`
+	State       string `wire:"state"`       // state of the application: NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
+	FinalStatus string `wire:"finalStatus"` // result of the application: UNDEFINED, SUCCEEDED, FAILED, KILLED
+	Type        string `wire:"applicationType"`
+	Tags        string `wire:"applicationTags"` // the application's tags, comma-separated and in lower case
+	Priority    int    `wire:"priority"`
+	Diagnostics string `wire:"diagnostics"`
+	AMHost      string `wire:"amHostHttpAddress"`
+	AMNode      string `wire:"masterNodeId"`
+	AMLabel     string `wire:"amNodeLabelExpression"`
+	Label       string `wire:"appNodeLabelExpression"`
+	StartedMs   int64  `wire:"startedTime"` // time when the application was submitted, in Unix ms
+	LaunchedMs  int64  `wire:"launchTime"`  // time when the application's first ApplicationMaster was launched, in Unix ms
+	FinishedMs  int64  `wire:"finishedTime"`
+	Containers  int    `wire:"runningContainers"`
 	// Requests are the container requests of the application for which the
 	// scheduler has not allocated all containers yet.
 	Requests []ResourceRequest `wire:"resourceRequests"`
-	// Usage is the resources that the application uses in each partition of the
-	// cluster. The nodes with one node label are a partition.
-	Usage []PartitionUsage `wire:"resourceInfo>resourceUsagesByPartition"`
 }
 
 // Ended reports whether the application is in a final state: FINISHED, FAILED
@@ -72,24 +55,10 @@ const (
 // or anywhere ("*"). One container may count in a request of each kind; the
 // "*" request of a priority has the total.
 type ResourceRequest struct {
-	Priority   int      `wire:"priority"`
-	Name       string   `wire:"resourceName"` // where the containers are requested: a host, a rack such as "/rack1", or "*" for anywhere
-	Containers int      `wire:"numContainers"`
-	Capability Resource `wire:"capability"`
-	Relax      bool     `wire:"relaxLocality"`
-	Label      string   `wire:"nodeLabelExpression"`
-}
-
-// PartitionUsage is the resources that an application uses, and those that it
-// requests, in one partition of the cluster. A partition is the nodes of one
-// node label; "" is the default partition.
-type PartitionUsage struct {
-	Partition string   `wire:"partitionName"`
-	Used      Resource `wire:"used"`
-	Reserved  Resource `wire:"reserved"`
-	Pending   Resource `wire:"pending"`
-	AMUsed    Resource `wire:"amUsed"`
-	AMLimit   Resource `wire:"amLimit"`
+	Priority   int    `wire:"priority"`
+	Name       string `wire:"resourceName"` // where the containers are requested: a host, a rack such as "/rack1", or "*" for anywhere
+	Containers int    `wire:"numContainers"`
+	Label      string `wire:"nodeLabelExpression"`
 }
 
 // AppFilter selects applications of the ResourceManager's list. A field that is
@@ -165,51 +134,23 @@ func (rm *RM) App(ctx context.Context, id string) (App, error) {
 // AppState returns the ResourceManager's internal state of an application.
 // Unlike App.State it can also be FINAL_SAVING, KILLING or FINISHING.
 func (rm *RM) AppState(ctx context.Context, id string) (string, error) {
-	v, err := rm.attribute(ctx, id, "state", nil)
-	return v.State, err
+	return rm.appState(ctx, request{path: appPath(id) + "/state"})
 }
 
 // KillApp kills an application. It returns when the ResourceManager has
 // accepted the request; the application may run a moment longer. If the
 // application has ended, KillApp does nothing.
 func (rm *RM) KillApp(ctx context.Context, id string) error {
-	_, err := rm.attribute(ctx, id, "state", "KILLED")
+	_, err := rm.appState(ctx, request{method: http.MethodPut, path: appPath(id) + "/state", body: `{"state":"KILLED"}`, bodyType: asJSON})
 	return err
 }
 
-// AppPriority returns an application's priority. A higher number is more
-// urgent.
-func (rm *RM) AppPriority(ctx context.Context, id string) (int, error) {
-	v, err := rm.attribute(ctx, id, "priority", nil)
-	return v.Priority, err
-}
-
-// SetAppPriority changes the priority of an application and returns the new
-// priority. That is at most yarn.cluster.max-application-priority (default 0).
-func (rm *RM) SetAppPriority(ctx context.Context, id string, priority int) (int, error) {
-	v, err := rm.attribute(ctx, id, "priority", priority)
-	return v.Priority, err
-}
-
-// attributes is the JSON body of a request that reads or changes one attribute
-// of an application: its state or priority.
-type attributes struct {
-	State    string `wire:"state"`
-	Priority int    `wire:"priority"`
-}
-
-func (rm *RM) attribute(ctx context.Context, id, name string, set any) (attributes, error) {
-	r := request{path: appPath(id) + "/" + name}
-	if set != nil {
-		body, err := json.Marshal(map[string]any{name: set})
-		if err != nil {
-			return attributes{}, fmt.Errorf("yarn: %s of %s: %w", name, id, err)
-		}
-		r.method, r.body, r.bodyType = http.MethodPut, string(body), asJSON
+func (rm *RM) appState(ctx context.Context, r request) (string, error) {
+	var v struct {
+		State string `wire:"state"`
 	}
-	var v attributes
-	err := rm.c.get(ctx, r, &v, "app"+name)
-	return v, err
+	err := rm.c.get(ctx, r, &v, "appstate")
+	return v.State, err
 }
 
 func appPath(id string) string { return "/ws/v1/cluster/apps/" + url.PathEscape(id) }

@@ -10,16 +10,9 @@ import (
 // AppAttempt is one attempt of an application, with the attempt's
 // ApplicationMaster.
 type AppAttempt struct {
-	Number           int    `wire:"id"`
-	ID               string `wire:"appAttemptId" form:"appAttempt"`
-	State            string `wire:"appAttemptState"` // state of the application attempt, sent by Hadoop 3.4 and newer
-	ContainerID      string `wire:"containerId" form:"container"`
-	NodeID           string `wire:"nodeId" form:"node"`
-	NodeHTTPAddress  string `wire:"nodeHttpAddress"`
-	LogsURL          string `wire:"logsLink"`
-	BlacklistedNodes string `wire:"blacklistedNodes"` // hosts on which the application refuses containers, comma-separated
-	StartedMs        int64  `wire:"startTime"`
-	FinishedMs       int64  `wire:"finishedTime"`
+	ID          string `wire:"appAttemptId" form:"appAttempt"`
+	ContainerID string `wire:"containerId" form:"container"`
+	NodeID      string `wire:"nodeId" form:"node"`
 }
 
 // Attempts lists an application's attempts, the latest one last.
@@ -32,18 +25,9 @@ func (rm *RM) Attempts(ctx context.Context, appID string) ([]AppAttempt, error) 
 // Container is a running container of an application, as the ResourceManager
 // describes it.
 type Container struct {
-	ID              string `wire:"containerId" form:"container"`
-	NodeID          string `wire:"assignedNodeId" form:"node"`
-	NodeHTTPAddress string `wire:"nodeHttpAddress"`
-	Priority        int    `wire:"priority"` // priority of the request for this container; see PriorityMap
-	AllocatedMB     int64  `wire:"allocatedMB"`
-	VCores          int    `wire:"allocatedVCores"`
-	State           string `wire:"containerState"` // state of the container: RUNNING, COMPLETE
-	ExitStatus      int    `wire:"containerExitStatus"`
-	Diagnostics     string `wire:"diagnosticsInfo"`
-	LogURL          string `wire:"logUrl"`
-	StartedMs       int64  `wire:"startedTime"` // time when the container was allocated, in Unix ms
-	FinishedMs      int64  `wire:"finishedTime"`
+	ID       string `wire:"containerId" form:"container"`
+	NodeID   string `wire:"assignedNodeId" form:"node"`
+	Priority int    `wire:"priority"` // priority of the request for this container; see PriorityMap
 }
 
 // Containers lists the running containers of an application attempt in no

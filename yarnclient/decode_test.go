@@ -164,7 +164,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, v := range []any{
 			new([]Node), new([]App), new([]Container), new([]NodeLabel), new(wireQueue), new(Job), new([]TaskAttempt),
-			new([]property), new(ClusterInfo), new(Metrics),
+			new([]property), new(ClusterInfo),
 		} {
 			_ = decode(data, v, "nodes", "node")
 			_ = decode(data, v, "job")

@@ -68,7 +68,6 @@ func (e *RequestError) Unwrap() error { return e.Err }
 type RemoteError struct {
 	Status    int
 	Exception string `wire:"exception"` // simple class name of the Java exception; empty if Hadoop sent plain text
-	JavaClass string `wire:"javaClassName"`
 	Message   string `wire:"message"`
 }
 

@@ -22,7 +22,7 @@ func TestBombs(t *testing.T) {
 		says     string
 		maxBytes uint64
 	}{
-		"small elements become large ones": {800_000, "more than 256 MiB of memory", 2 << 30},
+		"small elements become large ones": {2_000_000, "more than 256 MiB of memory", 2 << 30},
 		"without an end":                   {-1, "answers are limited to 256 MiB", 3 << 30},
 	} {
 		t.Run(name, func(t *testing.T) {

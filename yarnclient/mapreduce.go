@@ -23,78 +23,48 @@ type JobReader struct {
 // describes it.
 type Job struct {
 	ID                string  `wire:"id" form:"job"`
-	Name              string  `wire:"name"`
 	User              string  `wire:"user" form:"user"`
-	Queue             string  `wire:"queue"`
 	State             string  `wire:"state"`      // state of the job: NEW, INITED, RUNNING, SUCCEEDED, FAILED, KILLED, ERROR
 	SubmittedMs       int64   `wire:"submitTime"` // time when the job was submitted, in Unix ms; set by the history server only
 	StartedMs         int64   `wire:"startTime"`
-	FinishedMs        int64   `wire:"finishTime"`
-	Diagnostics       string  `wire:"diagnostics"`
-	Uberized          bool    `wire:"uberized"`
 	Maps              int     `wire:"mapsTotal"`
 	MapsCompleted     int     `wire:"mapsCompleted"`
 	Reduces           int     `wire:"reducesTotal"`
 	ReducesCompleted  int     `wire:"reducesCompleted"`
-	MapsPending       int     `wire:"mapsPending"` // number of maps that have not started; like the next five numbers, set for running jobs only
 	MapsRunning       int     `wire:"mapsRunning"`
-	ReducesPending    int     `wire:"reducesPending"`
 	ReducesRunning    int     `wire:"reducesRunning"`
 	MapProgressPct    float64 `wire:"mapProgress"`
 	ReduceProgressPct float64 `wire:"reduceProgress"`
-	// Numbers of the job's task attempts by state. An attempt in state NEW has
-	// not started yet.
-	NewMapAttempts           int `wire:"newMapAttempts"`
-	RunningMapAttempts       int `wire:"runningMapAttempts"`
-	SuccessfulMapAttempts    int `wire:"successfulMapAttempts"`
-	FailedMapAttempts        int `wire:"failedMapAttempts"`
-	KilledMapAttempts        int `wire:"killedMapAttempts"`
-	NewReduceAttempts        int `wire:"newReduceAttempts"`
-	RunningReduceAttempts    int `wire:"runningReduceAttempts"`
-	SuccessfulReduceAttempts int `wire:"successfulReduceAttempts"`
-	FailedReduceAttempts     int `wire:"failedReduceAttempts"`
-	KilledReduceAttempts     int `wire:"killedReduceAttempts"`
-	// Mean times of the job's successful task attempts in ms: of maps, and of the
-	// shuffle, merge and reduce phases of reduces. Only the history server sets
-	// them.
-	AvgMapMs     int64 `wire:"avgMapTime"`
-	AvgShuffleMs int64 `wire:"avgShuffleTime"`
-	AvgMergeMs   int64 `wire:"avgMergeTime"`
-	AvgReduceMs  int64 `wire:"avgReduceTime"`
+	// Numbers of the job's task attempts by state.
+	RunningMapAttempts    int `wire:"runningMapAttempts"`
+	FailedMapAttempts     int `wire:"failedMapAttempts"`
+	KilledMapAttempts     int `wire:"killedMapAttempts"`
+	RunningReduceAttempts int `wire:"runningReduceAttempts"`
+	FailedReduceAttempts  int `wire:"failedReduceAttempts"`
+	KilledReduceAttempts  int `wire:"killedReduceAttempts"`
 }
 
 // Task is a map or a reduce of a MapReduce job.
 type Task struct {
-	ID                string  `wire:"id" form:"task"`
-	Type              string  `wire:"type"`  // type of the task: MAP, REDUCE
-	State             string  `wire:"state"` // state of the task: NEW, SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
-	ProgressPct       float64 `wire:"progress"`
-	SuccessfulAttempt string  `wire:"successfulAttempt" form:"attempt"`
-	StartedMs         int64   `wire:"startTime"`
-	FinishedMs        int64   `wire:"finishTime"`
-	ElapsedMs         int64   `wire:"elapsedTime"`
+	ID                string `wire:"id" form:"task"`
+	Type              string `wire:"type"`  // type of the task: MAP, REDUCE
+	State             string `wire:"state"` // state of the task: NEW, SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
+	SuccessfulAttempt string `wire:"successfulAttempt" form:"attempt"`
+	StartedMs         int64  `wire:"startTime"`
+	FinishedMs        int64  `wire:"finishTime"`
 }
 
-// TaskAttempt is one attempt of a task. The shuffle and merge times are set for
-// attempts of reduces only.
+// TaskAttempt is one attempt of a task.
 type TaskAttempt struct {
-	ID                string  `wire:"id" form:"attempt"`
-	Type              string  `wire:"type"`                                 // type of the attempt's task: MAP, REDUCE
-	State             string  `wire:"state"`                                // state of the attempt: NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
-	ContainerID       string  `wire:"assignedContainerId" form:"container"` // id of the attempt's container; empty while the attempt waits for a container
-	NodeHTTPAddress   string  `wire:"nodeHttpAddress"`
-	Rack              string  `wire:"rack"`
-	ProgressPct       float64 `wire:"progress"`
-	Status            string  `wire:"status"`
-	Diagnostics       string  `wire:"diagnostics"`
-	StartedMs         int64   `wire:"startTime"`
-	FinishedMs        int64   `wire:"finishTime"`
-	ElapsedMs         int64   `wire:"elapsedTime"`
-	ShuffleFinishedMs int64   `wire:"shuffleFinishTime"`
-	MergeFinishedMs   int64   `wire:"mergeFinishTime"`
-	ShuffleMs         int64   `wire:"elapsedShuffleTime"`
-	MergeMs           int64   `wire:"elapsedMergeTime"`
-	ReduceMs          int64   `wire:"elapsedReduceTime"`
+	ID              string `wire:"id" form:"attempt"`
+	Type            string `wire:"type"`                                 // type of the attempt's task: MAP, REDUCE
+	State           string `wire:"state"`                                // state of the attempt: NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
+	ContainerID     string `wire:"assignedContainerId" form:"container"` // id of the attempt's container; empty while the attempt waits for a container
+	NodeHTTPAddress string `wire:"nodeHttpAddress"`
+	Rack            string `wire:"rack"`
+	Diagnostics     string `wire:"diagnostics"`
+	StartedMs       int64  `wire:"startTime"`
+	FinishedMs      int64  `wire:"finishTime"`
 }
 
 // Job returns the state, progress and numbers of tasks of the job.

@@ -22,15 +22,8 @@ type Node struct {
 	UsedMB       int64    `wire:"usedMemoryMB"`
 	AvailMB      int64    `wire:"availMemoryMB"` // free memory of the node in MiB; negative if more is allocated than the node offers
 	UsedVCores   int      `wire:"usedVirtualCores"`
-	AvailVCores  int      `wire:"availableVirtualCores"`
 	Total        Resource `wire:"totalResource"`           // resources that the node offers; zero in Hadoop before 3.3
 	Labels       []string `wire:"nodeLabels" form:"label"` // node labels of the node; Hadoop allows at most one
-	// Memory in MiB and CPU in cores, as used by the whole host and by the node's
-	// containers.
-	HostMB        int64   `wire:"resourceUtilization>nodePhysicalMemoryMB"`
-	HostCPU       float64 `wire:"resourceUtilization>nodeCPUUsage"`
-	ContainersMB  int64   `wire:"resourceUtilization>aggregatedContainersPhysicalMemoryMB"`
-	ContainersCPU float64 `wire:"resourceUtilization>containersCPUUsage"`
 }
 
 // Label returns the node's label, "" for the default partition.

@@ -55,12 +55,9 @@ type ClusterInfo struct {
 	// active. While HAState is INITIALIZING, ID does not have its final value
 	// yet.
 	ID            int64  `wire:"id"`
-	StartedMs     int64  `wire:"startedOn"`
-	State         string `wire:"state"`
 	HAState       string `wire:"haState"`
 	Version       string `wire:"resourceManagerVersion"`
 	HadoopVersion string `wire:"hadoopVersion"`
-	StateStore    string `wire:"rmStateStoreName"`
 }
 
 // Info returns the active ResourceManager's description of itself. With a
@@ -129,14 +126,16 @@ func (rm *RM) WaitActive(ctx context.Context, nodes int) (ClusterInfo, error) {
 		info, err := rm.Info(ctx)
 		seen := rm.Address() + " is " + info.HAState
 		if err == nil && info.HAState == HAActive {
-			var m Metrics
-			if nodes > 0 {
-				m, err = rm.Metrics(ctx)
+			var metrics struct {
+				ActiveNodes int `wire:"activeNodes"`
 			}
-			if err == nil && m.ActiveNodes >= nodes {
+			if nodes > 0 {
+				err = rm.c.get(ctx, request{path: "/ws/v1/cluster/metrics"}, &metrics, "clusterMetrics")
+			}
+			if err == nil && metrics.ActiveNodes >= nodes {
 				return info, nil
 			}
-			seen = fmt.Sprintf("%d nodes are active", m.ActiveNodes)
+			seen = fmt.Sprintf("%d nodes are active", metrics.ActiveNodes)
 		}
 		if err != nil {
 			if errors.Is(err, ErrUnauthorized) || errors.Is(err, ErrNotRest) {
@@ -154,52 +153,10 @@ func (rm *RM) WaitActive(ctx context.Context, nodes int) (ClusterInfo, error) {
 	}
 }
 
-// Metrics are the ResourceManager's sums over the cluster. On a cluster with
-// node labels, the fields whose name starts with Total count all partitions;
-// the other fields count only the default partition.
-type Metrics struct {
-	AppsSubmitted       int   `wire:"appsSubmitted"`
-	AppsCompleted       int   `wire:"appsCompleted"`
-	AppsPending         int   `wire:"appsPending"`
-	AppsRunning         int   `wire:"appsRunning"`
-	AppsFailed          int   `wire:"appsFailed"`
-	AppsKilled          int   `wire:"appsKilled"`
-	AvailableMB         int64 `wire:"availableMB"`
-	AllocatedMB         int64 `wire:"allocatedMB"`
-	PendingMB           int64 `wire:"pendingMB"`
-	AvailableVCores     int   `wire:"availableVirtualCores"`
-	AllocatedVCores     int   `wire:"allocatedVirtualCores"`
-	PendingVCores       int   `wire:"pendingVirtualCores"`
-	ContainersAllocated int   `wire:"containersAllocated"`
-	ContainersPending   int   `wire:"containersPending"`
-	Nodes               int   `wire:"totalNodes"`
-	ActiveNodes         int   `wire:"activeNodes"`
-	LostNodes           int   `wire:"lostNodes"`
-	UnhealthyNodes      int   `wire:"unhealthyNodes"`
-	DecommissionedNodes int   `wire:"decommissionedNodes"`
-	// TotalCapacity, TotalUsed and TotalContainers count all partitions of the
-	// cluster.
-	TotalCapacity   Resource `wire:"totalClusterResourcesAcrossPartition"`
-	TotalUsed       Resource `wire:"totalUsedResourcesAcrossPartition"`
-	TotalContainers int      `wire:"totalAllocatedContainersAcrossPartition"`
-	// RMEventQueue and SchedulerEventQueue are the numbers of events that wait
-	// in the ResourceManager and in its scheduler. Hadoop before 3.4 does not
-	// send them.
-	RMEventQueue        int `wire:"rmEventQueueSize"`
-	SchedulerEventQueue int `wire:"schedulerEventQueueSize"`
-}
-
 // Resource is an amount of memory in MiB and a number of virtual cores.
 type Resource struct {
 	MemoryMB int64 `wire:"memory"`
 	VCores   int   `wire:"vCores"`
-}
-
-// Metrics returns sums over the nodes and applications of the cluster.
-func (rm *RM) Metrics(ctx context.Context) (Metrics, error) {
-	var m Metrics
-	err := rm.c.get(ctx, request{path: "/ws/v1/cluster/metrics"}, &m, "clusterMetrics")
-	return m, err
 }
 
 // Conf returns the value of one of the ResourceManager's properties. The error

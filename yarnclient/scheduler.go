@@ -21,43 +21,19 @@ type Queue struct {
 	Name   string `wire:"queueName" form:"queue"`
 	Parent string // path of the parent queue; empty for the root queue
 	Leaf   bool
-	State  string `wire:"state"` // state of the queue, RUNNING or STOPPED, set by the Capacity scheduler only
 
 	// Fields of a queue that only the Capacity scheduler sets.
-	CapacityPct     float64          `wire:"capacity"`
-	MaxCapacityPct  float64          `wire:"maxCapacity"`
-	UsedCapacityPct float64          `wire:"usedCapacity"`
-	Labels          []string         `wire:"nodeLabels" form:"label"` // node labels that applications in the queue may request; "*" means all
-	Partitions      []QueuePartition `wire:"capacities>queueCapacitiesByPartition"`
-	Usage           []PartitionUsage `wire:"resources>resourceUsagesByPartition"`
-	UserLimitPct    float64          `wire:"userLimit"`
-	UserLimitFactor float64          `wire:"userLimitFactor"`
-	Ordering        string           `wire:"orderingPolicyInfo"` // order of the applications in the queue: fifo, fair
-	Allocated       int              `wire:"allocatedContainers"`
-
-	// Fields of a queue that only the Fair scheduler sets.
-	Policy string   `wire:"schedulingPolicy"` // scheduling policy of the queue: DRF, fair, fifo
-	Used   Resource `wire:"usedResources"`
-	Min    Resource `wire:"minResources"`
-	Max    Resource `wire:"maxResources"`
-	Fair   Resource `wire:"fairResources"`
-	Steady Resource `wire:"steadyFairResources"`
-
-	// Fields of a queue that both the Capacity and the Fair scheduler set.
-	ActiveApps        int `wire:"numActiveApplications"` // number of running applications in the queue, set for leaf queues only
-	PendingApps       int `wire:"numPendingApplications"`
-	PendingContainers int `wire:"pendingContainers"`
+	CapacityPct float64          `wire:"capacity"`
+	Labels      []string         `wire:"nodeLabels" form:"label"` // node labels that applications in the queue may request; "*" means all
+	Partitions  []QueuePartition `wire:"capacities>queueCapacitiesByPartition"`
 }
 
 // QueuePartition is a queue's share of one partition of the cluster. A
 // partition is the nodes of one node label; "" is the default partition.
 type QueuePartition struct {
-	Partition      string  `wire:"partitionName" form:"label"`
-	CapacityPct    float64 `wire:"capacity"`
-	MaxCapacityPct float64 `wire:"maxCapacity"`
-	UsedPct        float64 `wire:"usedCapacity"`
-	AbsolutePct    float64 `wire:"absoluteCapacity"`
-	MaxAMPct       float64 `wire:"maxAMLimitPercentage"`
+	Partition   string  `wire:"partitionName" form:"label"`
+	CapacityPct float64 `wire:"capacity"`
+	MaxAMPct    float64 `wire:"maxAMLimitPercentage"`
 }
 
 // wireQueue is a queue in the ResourceManager's answer, with its child queues.

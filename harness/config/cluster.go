@@ -27,61 +27,61 @@ import (
 // inventory.
 type Cluster struct {
 	// Name is the name of the cluster in run folders and messages.
-	Name string `yaml:"name"`
+	Name string `yaml:"name" text:"The cluster's name in run folders and messages; by default the file's name without its ending."`
 	// ResourceManagers are the web addresses of the ResourceManagers,
 	// "http://host:8088". There is more than one with high availability.
-	ResourceManagers []string `yaml:"resourceManagers"`
+	ResourceManagers []string `yaml:"resourceManagers" text:"Web addresses, such as http://rm:8088."`
 	// NameNodes are the RPC addresses of the NameNodes, "host:8020". There is
 	// more than one with high availability.
-	NameNodes []string `yaml:"nameNodes"`
+	NameNodes []string `yaml:"nameNodes" text:"RPC addresses, such as namenode:8020."`
 	// HistoryServer is the web address of the JobHistoryServer,
 	// "http://host:19888".
-	HistoryServer string `yaml:"historyServer"`
+	HistoryServer string `yaml:"historyServer" text:"The job history server's web address, such as http://history:19888."`
 	// User is the Hadoop user that runs jobs and owns the files that heddle
 	// writes. The default is the user of this process.
-	User string `yaml:"user"`
+	User string `yaml:"user" text:"The Hadoop user that runs jobs; by default the user of this process."`
 	// Security is the way in which users prove who they are. SecuritySimple is
 	// the default. Supported returns an error for SecurityKerberos.
-	Security string `yaml:"security,omitempty"`
+	Security string `yaml:"security,omitempty" text:"How users prove who they are; kerberos is not supported yet." values:"simple,kerberos"`
 	// Hosts maps names of nodes to addresses. It is for node names that
 	// Hadoop's daemons tell heddle but that this machine cannot resolve.
-	Hosts map[string]string `yaml:"hosts,omitempty"`
+	Hosts map[string]string `yaml:"hosts,omitempty" text:"Addresses of nodes whose names this machine cannot resolve."`
 	// Hadoop is the Hadoop installation on this machine that submits jobs.
-	Hadoop Hadoop `yaml:"hadoop"`
+	Hadoop Hadoop `yaml:"hadoop" text:"The Hadoop client on this machine."`
 	// Agents are the heddle agents that serve node metrics, one per node.
-	Agents []Agent `yaml:"agents,omitempty"`
+	Agents []Agent `yaml:"agents,omitempty" text:"The heddle agents, one on each node."`
 	// HiBench is the folder of a HiBench checkout on this machine. If it is
 	// empty, the same jobs run from Hadoop's examples jar.
-	HiBench string `yaml:"hibench,omitempty"`
+	HiBench string `yaml:"hibench,omitempty" text:"The folder of a HiBench checkout; without one, the same jobs run from Hadoop's examples."`
 	// Hive is the folder of a Hive 4.0 installation on this machine, which runs
 	// the workloads join, aggregation and scan. If it is empty, heddle fetches
 	// Hive from Maven Central when it is needed.
-	Hive string `yaml:"hive,omitempty"`
+	Hive string `yaml:"hive,omitempty" text:"The folder of a Hive 4.0 installation, for join, aggregation and scan; without one, heddle fetches Hive from Maven Central."`
 	// Rates are the speeds of the cluster's disks and network links. heddle
 	// writes them to traces, and simulated replays use them.
-	Rates Rates `yaml:"rates,omitempty"`
+	Rates Rates `yaml:"rates,omitempty" text:"Speeds of disks and links, where they are known."`
 	// Machines describes the cluster's nodes, for simulations of experiments on
 	// this cluster. nil means that there is no description.
-	Machines *Machines `yaml:"machines,omitempty"`
+	Machines *Machines `yaml:"machines,omitempty" text:"The nodes, for simulations."`
 	// Cgroup is the control group of this machine that all processes of the
 	// cluster are in, such as heddle/lab. It is empty for a cluster with machines
 	// of its own.
-	Cgroup string `yaml:"cgroup,omitempty"`
+	Cgroup string `yaml:"cgroup,omitempty" text:"The control group of this machine that all processes of the cluster are in, such as heddle/lab, if it runs here."`
 	// Faults contains the commands that carry out the faults of an experiment,
 	// such as stopping a node. nil means that no faults can be injected on this
 	// cluster.
-	Faults *FaultCommands `yaml:"faults,omitempty"`
+	Faults *FaultCommands `yaml:"faults,omitempty" text:"The commands that carry out faults, run without a shell: {node} is the node's name."`
 }
 
 // Rates are the speeds of each node's disk, of each node's network link, and of
 // each rack's uplink. 0 means unknown.
 type Rates struct {
-	Disk   units.Rate `yaml:"disk,omitempty"`
-	Link   units.Rate `yaml:"link,omitempty"`
-	Uplink units.Rate `yaml:"uplink,omitempty"`
+	Disk   units.Rate `yaml:"disk,omitempty" text:"Of each node's disk, such as 180MB/s."`
+	Link   units.Rate `yaml:"link,omitempty" text:"Of each node's link, such as 10Gbit."`
+	Uplink units.Rate `yaml:"uplink,omitempty" text:"Of each rack's uplink."`
 	// HostCores is the number of cores of the machine, if all nodes run on one
 	// machine and share its cores.
-	HostCores float64 `yaml:"hostCores,omitempty"`
+	HostCores float64 `yaml:"hostCores,omitempty" text:"The cores that all nodes share, if they run on one machine."`
 }
 
 // Hadoop says where Hadoop is installed on this machine, for submitting jobs.
@@ -89,24 +89,24 @@ type Hadoop struct {
 	// Home is HADOOP_HOME: it has bin/hadoop, bin/hdfs, bin/yarn, bin/mapred
 	// and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar. Jobs that
 	// heddle submits itself need share/hadoop/tools/lib/hadoop-streaming-*.jar.
-	Home string `yaml:"home"`
+	Home string `yaml:"home" text:"HADOOP_HOME, with bin/hadoop."`
 	// Conf is HADOOP_CONF_DIR, the configuration folder.
-	Conf string `yaml:"conf"`
+	Conf string `yaml:"conf" text:"HADOOP_CONF_DIR, the configuration folder."`
 }
 
 // Agent says how to reach one heddle agent.
 type Agent struct {
 	// Node is the name of the agent's node, as Hadoop prints it.
-	Node string `yaml:"node"`
+	Node string `yaml:"node" text:"The node's name, as Hadoop prints it." required:"true"`
 	// URL is the address of the agent: "http://host:port", or https if the
 	// agent has a certificate.
-	URL string `yaml:"url"`
+	URL string `yaml:"url" text:"The agent's address, such as http://node:9177." required:"true"`
 	// TokenFile is the path of a file with the token that the agent asks for.
 	// The cluster file never contains the token itself.
-	TokenFile string `yaml:"tokenFile"`
+	TokenFile string `yaml:"tokenFile" text:"The path of a file with the agent's token." required:"true"`
 	// CAFile is the path of the certificate with which to verify an agent's own
 	// certificate, if no public authority signed that.
-	CAFile string `yaml:"caFile,omitempty"`
+	CAFile string `yaml:"caFile,omitempty" text:"The path of the certificate that verifies the agent."`
 }
 
 // Values of Cluster.Security: how users prove who they are.
@@ -208,9 +208,7 @@ func (c *Cluster) problems() problems {
 	}
 	printable(&p, "name", c.Name)
 	printable(&p, "user", c.User)
-	if c.Security != "" {
-		oneOf(&p, "security", c.Security, SecuritySimple, SecurityKerberos)
-	}
+	p.keys(*c, "")
 	for _, name := range slices.Sorted(maps.Keys(c.Hosts)) {
 		address := c.Hosts[name]
 		printable(&p, "hosts."+name, name)

@@ -19,80 +19,80 @@ import (
 type Experiment struct {
 	// Name is the experiment's name and part of the run folder's name. The
 	// default is the name of the experiment file without its ending.
-	Name string `yaml:"name,omitempty"`
+	Name string `yaml:"name,omitempty" text:"Part of the run folder's name; by default the file's name without its ending."`
 	// Cluster is the name of a lab (a Hadoop cluster that heddle started on
 	// this machine) or the path of a cluster file; see IsClusterFile. The
 	// default is "lab". A relative path starts from the folder of the
 	// experiment file.
-	Cluster string `yaml:"cluster"`
+	Cluster string `yaml:"cluster" text:"The name of a lab, or the path of a cluster file, which starts from this file's folder."`
 	// Workloads are the workloads to run. Each of them runs once under each
 	// scheduler model in each repeat. Such a run is called a trial.
-	Workloads []Workload `yaml:"workloads"`
+	Workloads []Workload `yaml:"workloads" text:"What runs: each workload, under each model, in each repeat." required:"true" one:"name profile,name size,trace"`
 	// Models are the scheduler models to compare. The default, "yarn", is the
 	// cluster's own scheduler.
-	Models []Model `yaml:"models"`
+	Models []Model `yaml:"models" text:"Scheduler models. yarn is the cluster's own scheduler, and all there is by default."`
 	// Repeats is how many times each workload runs under each model; 1 by
 	// default.
-	Repeats int `yaml:"repeats"`
+	Repeats int `yaml:"repeats" text:"How often each workload runs under each model." min:"1" max:"10000"`
 	// Warmups is how many unmeasured trials run first, so that the first
 	// measured trial does not meet a cold cluster. The default is none. No
 	// figure counts them.
-	Warmups int `yaml:"warmups,omitempty"`
+	Warmups int `yaml:"warmups,omitempty" text:"Trials before the first measured one, which no figure counts." min:"0" max:"100"`
 	// Order is the order of the models within a repeat: OrderRandom, the
 	// default, or OrderAsListed.
-	Order string `yaml:"order,omitempty"`
+	Order string `yaml:"order,omitempty" text:"The order of the models within a repeat; random by default." values:"random,asListed"`
 	// Seed decides the order of models and all other random choices; 1 by
 	// default. A scheduler model gets Seed plus the number of the repeat,
 	// counted from 0.
-	Seed uint64 `yaml:"seed"`
+	Seed uint64 `yaml:"seed" text:"Decides the order of models and all other random choices." min:"0" max:"1.8446744073709552e19"`
 	// Actuator says how a scheduler model's decisions take effect on the
 	// cluster. The default is ActuatorLabels if a model of heddle's decides where
 	// tasks run, and else ActuatorNone.
-	Actuator string `yaml:"actuator"`
+	Actuator string `yaml:"actuator" text:"How decisions take effect: none leaves them to the cluster's scheduler, labels moves nodes into a job's label. Default: labels if a model other than yarn decides, else none." values:"none,labels"`
 	// Splits says which hosts an ApplicationMaster sees for each split;
 	// SplitsAsSubmitted by default. With SplitsPlan, jobs under the model
 	// ModelYARN keep the hosts that the client submitted, since ModelYARN makes
 	// no plan.
-	Splits string `yaml:"splits"`
+	Splits string `yaml:"splits" text:"Which hosts an ApplicationMaster sees for each split." values:"asSubmitted,cachedOnly,plan"`
 	// MapSlots and ReduceSlots limit how many maps and how many reduces a
 	// scheduler model runs on a worker at the same time, as the slots of Hadoop 1
 	// did. If both are 0, only memory and cores limit them. They are no limit for
 	// the model ModelYARN, since YARN knows no slots.
-	MapSlots    int `yaml:"mapSlots,omitempty"`
-	ReduceSlots int `yaml:"reduceSlots,omitempty"`
+	MapSlots    int `yaml:"mapSlots,omitempty" text:"Maps that a scheduler model runs on a worker at the same time, at most." min:"0" max:"1000"`
+	ReduceSlots int `yaml:"reduceSlots,omitempty" text:"Reduces that a scheduler model runs on a worker at the same time, at most." min:"0" max:"1000"`
 	// KeepNodes are the names of workers whose node labels heddle does not
 	// change while a model decides where tasks run. Jobs of other users run on
 	// these workers. If there are none, other users' jobs wait until a trial
 	// ends.
-	KeepNodes []string `yaml:"keepNodes,omitempty"`
+	KeepNodes []string `yaml:"keepNodes,omitempty" text:"Workers that steering leaves alone."`
 	// Cache says which part of the inputs is put into the HDFS cache before a
 	// trial.
-	Cache Cache `yaml:"cache,omitempty"`
+	Cache Cache `yaml:"cache,omitempty" text:"Which part of the inputs is in the HDFS cache."`
 	// CachePolicy says which blocks stay in memory during a simulation:
 	// CacheStatic, the default, or CacheLRU. A real cluster supports only the
 	// default.
-	CachePolicy string `yaml:"cachePolicy,omitempty"`
+	CachePolicy string `yaml:"cachePolicy,omitempty" text:"Which blocks stay in memory; lru only with --simulate." values:"static,lru"`
 	// Speculation is the rule that starts speculative attempts. The default is
 	// the cluster's own setting on a real cluster, and SpeculationNone in a
 	// simulation.
-	Speculation string `yaml:"speculation,omitempty"`
+	Speculation string `yaml:"speculation,omitempty" text:"The rule that starts speculative attempts; late only with --simulate." values:"none,hadoop,late"`
 	// Faults are the faults, such as a node that goes down, that happen in each
 	// trial.
-	Faults Faults `yaml:"faults,omitempty"`
+	Faults Faults `yaml:"faults,omitempty" text:"What goes wrong in each trial."`
 	// ColdReads says that the nodes' page caches are dropped before each trial;
 	// true by default. The heddle agents on the nodes must allow it.
-	ColdReads bool `yaml:"coldReads"`
+	ColdReads bool `yaml:"coldReads" text:"Drop the nodes' page caches before each trial."`
 	// Sampling says how often heddle asks the cluster's daemons for its state.
-	Sampling Sampling `yaml:"sampling"`
+	Sampling Sampling `yaml:"sampling" text:"How often the cluster is asked, each 10ms to 1h."`
 	// Thresholds are limits for what the measured trials show, such as "fifo <
 	// yarn * 1.1", by metric.
-	Thresholds Thresholds `yaml:"thresholds,omitempty"`
+	Thresholds Thresholds `yaml:"thresholds,omitempty" text:"What the trials must show, by metric: such as fifo < yarn * 1.1."`
 	// SizeClasses are the classes of jobs by their number of maps, for figures by
 	// size. The default are those of measure.SizeClasses.
-	SizeClasses SizeClasses `yaml:"sizeClasses,omitempty"`
+	SizeClasses SizeClasses `yaml:"sizeClasses,omitempty" text:"Classes of jobs by their number of maps, for figures by size: the largest number of each class, and nothing for the class of all larger jobs."`
 	// Timeout is the longest time that a trial may take; 1h by default, 0 means
 	// no limit.
-	Timeout units.Duration `yaml:"timeout"`
+	Timeout units.Duration `yaml:"timeout" text:"Limit of one trial; 0 for none."`
 }
 
 // Cache says which part of an input is put into the HDFS cache. The zero value
@@ -100,11 +100,11 @@ type Experiment struct {
 type Cache struct {
 	// Fraction is the part of the input's bytes to cache, 0 to 1. Only whole
 	// files are cached. Seed chooses them, the same ones in every trial.
-	Fraction float64 `yaml:"fraction"`
+	Fraction float64 `yaml:"fraction" text:"The part of the input's bytes to cache, 0 to 1." min:"0" max:"1"`
 	// Replicas is how many replicas of each block are cached; 0 means 1.
-	Replicas int `yaml:"replicas,omitempty"`
+	Replicas int `yaml:"replicas,omitempty" text:"How many replicas of each block are cached; 1 by default."`
 	// Seed decides which files are cached; 0 means the experiment's seed.
-	Seed uint64 `yaml:"seed,omitempty"`
+	Seed uint64 `yaml:"seed,omitempty" text:"Chooses the files to cache; by default the experiment's seed." min:"0" max:"1.8446744073709552e19"`
 }
 
 // Sampling contains the times between two requests to a cluster for its state.
@@ -113,9 +113,9 @@ type Sampling struct {
 	// and cached blocks (1s by default). RM is that for requests to the
 	// ResourceManager and ApplicationMasters (200ms). Agents is that for node
 	// metrics (1s).
-	Locations units.Duration `yaml:"locations"`
-	RM        units.Duration `yaml:"rm"`
-	Agents    units.Duration `yaml:"agents"`
+	Locations units.Duration `yaml:"locations" text:"For the locations of blocks and cached blocks."`
+	RM        units.Duration `yaml:"rm" text:"For ResourceManager and ApplicationMasters."`
+	Agents    units.Duration `yaml:"agents" text:"For node metrics."`
 }
 
 // Values of Experiment.Order, Experiment.Actuator and Experiment.Splits.
@@ -137,10 +137,6 @@ const (
 // maxTrials is the largest number of trials in an experiment. A cluster would
 // need weeks for so many.
 const maxTrials = 20_000
-
-// maxWarmups is the largest number of warm-ups (unmeasured trials) in an
-// experiment.
-const maxWarmups = 100
 
 // LoadExperiment reads and checks an experiment file that is to be run. It also
 // returns the file's content. The error, an *Error, lists everything that is
@@ -275,35 +271,17 @@ func (e *Experiment) problems() problems {
 		p.addf("models", "want at least one, such as %s", ModelYARN)
 	}
 	e.modelProblems(&p)
-	if e.Repeats < 1 || e.Repeats > 10000 {
-		p.addf("repeats", "%d: want 1 to 10000", e.Repeats)
-	}
-	if e.Warmups < 0 || e.Warmups > maxWarmups {
-		p.addf("warmups", "%d: want 0 to %d", e.Warmups, maxWarmups)
-	}
+	p.keys(*e, "")
+	p.keys(e.Cache, "cache")
 	if most := maxTrials / max(1, len(e.Workloads)*len(e.Models)); e.Repeats <= 10000 && e.Repeats > most {
 		p.addf("repeats", "%d: they are %d trials; want at most %d trials, which are %d repeats", e.Repeats, e.Repeats*len(e.Workloads)*len(e.Models), maxTrials, most)
 	}
-	if e.Order != "" {
-		oneOf(&p, "order", e.Order, OrderRandom, OrderAsListed)
-	}
 	e.slotProblems(&p)
-	oneOf(&p, "actuator", e.Actuator, ActuatorNone, ActuatorLabels)
-	oneOf(&p, "splits", e.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
-	if !(e.Cache.Fraction >= 0 && e.Cache.Fraction <= 1) {
-		p.addf("cache.fraction", "%v: want 0 to 1", e.Cache.Fraction)
-	}
 	if e.Cache.Replicas < 0 {
 		p.addf("cache.replicas", "%d: want 1 or more", e.Cache.Replicas)
 	}
-	if e.CachePolicy != "" {
-		oneOf(&p, "cachePolicy", e.CachePolicy, CacheStatic, CacheLRU)
-	}
 	if e.CachePolicy == CacheLRU && e.Cache.Fraction > 0 {
 		p.addf("cache.fraction", "%v: want 0 with cachePolicy %s, which starts with empty caches", e.Cache.Fraction, CacheLRU)
-	}
-	if e.Speculation != "" {
-		oneOf(&p, "speculation", e.Speculation, SpeculationNone, SpeculationHadoop, SpeculationLATE)
 	}
 	e.Faults.problems(&p)
 	e.Sampling.problems(&p)
@@ -313,14 +291,11 @@ func (e *Experiment) problems() problems {
 }
 
 func (e *Experiment) slotProblems(p *problems) {
-	const most = 1000
 	for _, x := range []struct {
 		key   string
 		slots int
 	}{{"mapSlots", e.MapSlots}, {"reduceSlots", e.ReduceSlots}} {
 		switch {
-		case x.slots < 0 || x.slots > most:
-			p.addf(x.key, "%d: want 1 to %d, or no slots of either kind", x.slots, most)
 		case x.slots == 0 && e.MapSlots+e.ReduceSlots > 0:
 			p.addf(x.key, "0: want 1 or more, since there are slots of the other kind; jobs would wait for ever")
 		case x.slots > 0 && e.Actuator == ActuatorNone:

@@ -16,20 +16,20 @@ import (
 // node that goes down.
 type Fault struct {
 	// At is the time of the fault, counted from the trial's first submission.
-	At units.Duration `yaml:"at"`
+	At units.Duration `yaml:"at" text:"When, after the trial's first submission."`
 	// Node is the name of the worker on which the fault happens. Rack is the
 	// name of a rack, with or without its slash; the fault then happens on all
 	// its workers. Only one of the two is given.
-	Node string `yaml:"node,omitempty"`
-	Rack string `yaml:"rack,omitempty"`
+	Node string `yaml:"node,omitempty" text:"The worker that the fault is for."`
+	Rack string `yaml:"rack,omitempty" text:"The rack instead: all its workers."`
 	// What is the kind of fault: FaultDown, FaultUp, FaultSlow or
 	// FaultFailAttempts.
-	What string `yaml:"what"`
+	What string `yaml:"what" text:"The kind of fault; failAttempts only with --simulate." required:"true" values:"down,up,slow,failAttempts"`
 	// Speed is the speed of a slow node after the fault, relative to its normal
 	// speed 1.
-	Speed float64 `yaml:"speed,omitempty"`
+	Speed float64 `yaml:"speed,omitempty" text:"A slow node's speed; 1 is its normal one." min:"0.001" max:"1000"`
 	// Share is the part of task attempts that fail after the fault, 0 to 1.
-	Share float64 `yaml:"share,omitempty"`
+	Share float64 `yaml:"share,omitempty" text:"The part of attempts that fail, 0 to 1." min:"0" max:"1"`
 }
 
 // Kinds of fault: the node goes down, comes up again, or becomes slow; or a
@@ -110,7 +110,7 @@ func (l Faults) problems(p *problems) {
 	const longest = 365 * 24 * time.Hour
 	for i, f := range l {
 		path := fmt.Sprintf("faults[%d]", i)
-		oneOf(p, path+".what", f.What, FaultDown, FaultUp, FaultSlow, FaultFailAttempts)
+		p.keys(f, path)
 		wrong := func(bad bool, key, format string, args ...any) {
 			if bad {
 				p.addf(path+key, format, args...)
@@ -122,9 +122,8 @@ func (l Faults) problems(p *problems) {
 		wrong(onNodes && f.Node != "" && f.Rack != "", "", "%s: both node %s and rack %s; want one of them", f.What, f.Node, f.Rack)
 		wrong(fails && f.Node+f.Rack != "", "", "%s: want no node and no rack: it is for all nodes", f.What)
 		wrong(f.Node != "" && !hostName.MatchString(f.Node), ".node", "%q: want a node's name: letters, digits and ._-", f.Node)
-		wrong(slows && !(f.Speed >= 0.001 && f.Speed <= 1000), ".speed", "%v: want 0.001 to 1000: 0.5 is half the node's normal speed, 1 restores it", f.Speed)
+		wrong(slows && f.Speed == 0, ".speed", "%v: want 0.001 to 1000: 0.5 is half the node's normal speed, 1 restores it", f.Speed)
 		wrong(!slows && f.Speed != 0, ".speed", "%v: want none: only a fault %s has a speed", f.Speed, FaultSlow)
-		wrong(fails && !(f.Share >= 0 && f.Share <= 1), ".share", "%v: want 0 to 1, the part of attempts that fail", f.Share)
 		wrong(!fails && f.Share != 0, ".share", "%v: want none: only a fault %s has a share", f.Share, FaultFailAttempts)
 	}
 }
@@ -151,13 +150,13 @@ func (f *Fault) On(nodes []traces.NodeFacts) ([]traces.Node, error) {
 // program and its arguments, which this machine runs without a shell. In
 // arguments, {node} stands for the node's name and {speed} for its speed.
 type FaultCommands struct {
-	NodeDown []string `yaml:"nodeDown,flow,omitempty"`
+	NodeDown []string `yaml:"nodeDown,flow,omitempty" text:"Takes a node down."`
 	// NodeUp is the command that starts a node again. It must do no harm to a
 	// node that is up.
-	NodeUp []string `yaml:"nodeUp,flow,omitempty"`
+	NodeUp []string `yaml:"nodeUp,flow,omitempty" text:"Brings a node back; must do no harm to one that runs."`
 	// NodeSlow is the command that changes a node's speed. With speed 1 it
 	// restores the normal speed.
-	NodeSlow []string `yaml:"nodeSlow,flow,omitempty"`
+	NodeSlow []string `yaml:"nodeSlow,flow,omitempty" text:"Changes a node's speed, {speed}."`
 }
 
 func (c *FaultCommands) problems(p *problems) {

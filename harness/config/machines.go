@@ -15,35 +15,35 @@ type Machines struct {
 	// Nodes is the number of workers in the cluster. They are spread over as
 	// many racks as Racks says. If they cannot be spread evenly, the first
 	// racks get one worker more.
-	Nodes int `yaml:"nodes"`
-	Racks int `yaml:"racks"`
+	Nodes int `yaml:"nodes" text:"Workers in all." required:"true" min:"1" max:"100000"`
+	Racks int `yaml:"racks" text:"Racks that the workers are spread over." required:"true" min:"1" max:"100000"`
 	// Slots is the number of containers that a worker can run at the same time.
 	// Container is the memory of each container.
-	Slots     int        `yaml:"slots"`
-	Container units.Size `yaml:"container"`
+	Slots     int        `yaml:"slots" text:"Containers that a worker runs at once." required:"true" min:"1" max:"1000"`
+	Container units.Size `yaml:"container" text:"The memory of a container." required:"true"`
 	// CPUs lists the numbers of cores of the workers, in the order of their
 	// names. If the list is shorter than the number of workers, it starts again
 	// from its beginning. If the list is empty or a number is 0, tasks on the
 	// worker do not slow each other down.
-	CPUs []float64 `yaml:"cpus,omitempty"`
+	CPUs []float64 `yaml:"cpus,omitempty" text:"Cores of the workers, in the order of their names; a short list starts again. 0 is no limit." min:"0" max:"4096"`
 	// Cache is the size of each DataNode's HDFS cache.
-	Cache units.Size `yaml:"cache,omitempty"`
+	Cache units.Size `yaml:"cache,omitempty" text:"The size of each DataNode's HDFS cache."`
 	// BlockSize and Replication are the HDFS block size and number of replicas
 	// for new files.
-	BlockSize   units.Size `yaml:"blockSize"`
-	Replication int        `yaml:"replication"`
+	BlockSize   units.Size `yaml:"blockSize" text:"Of new files." required:"true"`
+	Replication int        `yaml:"replication" text:"Of new files." required:"true" min:"1" max:"100000"`
 	// NMHeartbeat and AMHeartbeat are the heartbeat intervals of NodeManagers
 	// and ApplicationMasters.
-	NMHeartbeat units.Duration `yaml:"nmHeartbeat"`
-	AMHeartbeat units.Duration `yaml:"amHeartbeat"`
+	NMHeartbeat units.Duration `yaml:"nmHeartbeat" text:"The heartbeat interval of NodeManagers." required:"true"`
+	AMHeartbeat units.Duration `yaml:"amHeartbeat" text:"The heartbeat interval of ApplicationMasters." required:"true"`
 	// NodeExpiry is how long a node may send no heartbeat before it counts as
 	// lost; 10m by default.
-	NodeExpiry units.Duration `yaml:"nodeExpiry,omitempty"`
+	NodeExpiry units.Duration `yaml:"nodeExpiry,omitempty" text:"How long a node may be silent before it counts as lost; 10m by default."`
 	// Scheduler is the simulated YARN scheduler, "capacity" or "fair".
-	Scheduler string `yaml:"scheduler,omitempty"`
+	Scheduler string `yaml:"scheduler,omitempty" text:"YARN's scheduler." values:"capacity,fair"`
 	// Async makes the simulated Capacity scheduler allocate containers without
 	// waiting for heartbeats of NodeManagers.
-	Async bool `yaml:"async,omitempty"`
+	Async bool `yaml:"async,omitempty" text:"The capacity scheduler allocates without waiting for heartbeats."`
 }
 
 // Names of YARN properties. With them, a trace's header describes a simulated
@@ -63,16 +63,12 @@ func (m *Machines) problems(p *problems, path string) {
 			p.addf(path+"."+key, format, args...)
 		}
 	}
-	wrong(m.Nodes < 1 || m.Nodes > 100_000, "nodes", "%d: want 1 to 100000", m.Nodes)
-	wrong(m.Racks < 1 || m.Racks > m.Nodes, "racks", "%d: want 1 to the number of nodes, %d", m.Racks, m.Nodes)
-	wrong(m.Slots < 1 || m.Slots > 1000, "slots", "%d: want 1 to 1000", m.Slots)
+	p.keys(*m, path)
+	wrong(m.Racks > m.Nodes, "racks", "%d: want 1 to the number of nodes, %d", m.Racks, m.Nodes)
 	wrong(m.Container < units.MiB || m.Container > 1<<20*units.MiB, "container", "%v: want 1MiB to 1TiB", m.Container)
-	for i, n := range m.CPUs {
-		wrong(!(n >= 0 && n <= 4096), fmt.Sprintf("cpus[%d]", i), "%v: want 0 for no limit, or up to 4096 cores", n)
-	}
 	wrong(m.Cache < 0, "cache", "%v: want 0 for none, or more", m.Cache)
 	wrong(m.BlockSize < 64*units.KiB, "blockSize", "%v: want 64KiB or more", m.BlockSize)
-	wrong(m.Replication < 1 || m.Replication > m.Nodes, "replication", "%d: want 1 to the number of nodes, %d", m.Replication, m.Nodes)
+	wrong(m.Replication > m.Nodes, "replication", "%d: want 1 to the number of nodes, %d", m.Replication, m.Nodes)
 	for _, beat := range []struct {
 		key   string
 		value units.Duration
@@ -81,9 +77,6 @@ func (m *Machines) problems(p *problems, path string) {
 		wrong(d < time.Millisecond || d > time.Minute, beat.key, "%v: want 1ms to 1m", d)
 	}
 	wrong(m.NodeExpiry < 0 || time.Duration(m.NodeExpiry) > 24*time.Hour, "nodeExpiry", "%v: want 0 to 24h", m.NodeExpiry)
-	if m.Scheduler != "" {
-		oneOf(p, path+".scheduler", m.Scheduler, "capacity", "fair")
-	}
 }
 
 // Facts returns the description of the nodes as it stands in a trace's header:

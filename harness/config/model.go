@@ -21,17 +21,17 @@ type Model struct {
 	// Label is the name of this scheduler model in trials and reports, so that
 	// one model can be used twice with different parameters. The default is
 	// Model.
-	Label string `yaml:"label,omitempty"`
+	Label string `yaml:"label,omitempty" text:"The model's name in trials and reports; by default its name."`
 	// Model is the name of a scheduler model. "yarn" means the cluster's own
 	// scheduler.
-	Model string `yaml:"model"`
+	Model string `yaml:"model" text:"The name of a model; 'heddle models' describes each." required:"true" values:"{models}"`
 	// Params are those parameters whose values differ from the scheduler
 	// model's defaults.
-	Params map[string]string `yaml:"params,omitempty"`
+	Params map[string]string `yaml:"params,omitempty" text:"Parameters that differ from the model's defaults."`
 	// Splits and Cluster replace the values of the experiment for this
 	// scheduler model, unless they are empty.
-	Splits  string `yaml:"splits,omitempty"`
-	Cluster string `yaml:"cluster,omitempty"`
+	Splits  string `yaml:"splits,omitempty" text:"Replaces the experiment's splits for this model." values:"asSubmitted,cachedOnly,plan"`
+	Cluster string `yaml:"cluster,omitempty" text:"Replaces the experiment's cluster for this model."`
 }
 
 // The method shorten sets the scheduler model's name. It is called if an
@@ -69,7 +69,7 @@ func (e *Experiment) modelProblems(p *problems) {
 		}
 		labels[m.Label] = true
 		if m.Splits != e.Splits { // check the splits here only if the model has its own: those of the experiment are checked with the experiment
-			oneOf(p, path+".splits", m.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
+			p.keys(m, path)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type Thresholds struct {
 	ByMetric metricThresholds `yaml:",inline"`
 	// Untold says whether a check fails if the trials do not show on which side
 	// of a limit the value is: UntoldFail, the default, or UntoldPass.
-	Untold string `yaml:"untold,omitempty"`
+	Untold string `yaml:"untold,omitempty" text:"Whether a check fails if the trials are too few to tell: fail, or pass." values:"fail,pass"`
 }
 
 type metricThresholds map[string][]Threshold

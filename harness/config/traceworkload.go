@@ -16,15 +16,9 @@ import (
 // entry with the key trace need not give it.
 const WorkloadTrace = "trace"
 
-// Limits of the keys of a trace workload. They are far above what a cluster can
-// do, and keep numbers from overflowing.
-const (
-	maxTraceJobs  = 50_000
-	maxTraceTasks = 100_000
-	maxTraceSpeed = 1e6
-	maxTraceScale = 1000
-	maxPriority   = 1000
-)
+// maxPriority is the largest priority of an application. It is far above what a cluster
+// can do.
+const maxPriority = 1000
 
 func init() {
 	workloadKinds[WorkloadTrace] = workloadKind{
@@ -91,23 +85,11 @@ func (w Workload) traceProblems(p *problems, path string) {
 	if w.Jobs > 1 {
 		p.addf(path+".jobs", "%d: a trace has its own jobs; remove the key, or take a part of them with first", w.Jobs)
 	}
-	if w.First < 0 || w.First > maxTraceJobs {
-		p.addf(path+".first", "%d: want 1 to %d jobs", w.First, maxTraceJobs)
-	}
 	if w.From < 0 {
 		p.addf(path+".from", "%v: want 0s or more", w.From)
 	}
 	if w.Until < 0 || w.Until > 0 && w.Until <= w.From {
 		p.addf(path+".until", "%v: want a time after from, which is %v", w.Until, w.From)
-	}
-	if !(w.Speed > 0 && w.Speed <= maxTraceSpeed) {
-		p.addf(path+".speed", "%v: want more than 0, at most %v", w.Speed, maxTraceSpeed)
-	}
-	if !(w.Scale > 0 && w.Scale <= maxTraceScale) {
-		p.addf(path+".scale", "%v: want more than 0, at most %v", w.Scale, maxTraceScale)
-	}
-	if w.MaxTasks < 0 || w.MaxTasks > maxTraceTasks {
-		p.addf(path+".maxTasks", "%d: want 1 to %d", w.MaxTasks, maxTraceTasks)
 	}
 	if w.CPU < 0 || time.Duration(w.CPU) > time.Hour {
 		p.addf(path+".cpu", "%v: want 0s to 1h for each MiB", w.CPU)

@@ -20,79 +20,79 @@ type Workload struct {
 	// Name is the name of the workload: wordcount, sort, terasort or grep; join,
 	// aggregation or scan, which are queries that Hive runs; streaming; or trace,
 	// which is the default if Trace is given.
-	Name string `yaml:"name"`
+	Name string `yaml:"name" text:"One of HiBench's workloads, grep, streaming for synthetic tasks, or trace, which is the default if trace is given." values:"{workloads}"`
 	// Label is the name of the workload in trials and reports; by default Name.
 	// Two workloads with the same Name need different labels.
-	Label string `yaml:"label,omitempty"`
+	Label string `yaml:"label,omitempty" text:"The workload's name in trials and reports; by default its name."`
 	// Profile is one of HiBench's input sizes, tiny to bigdata. Size is the
 	// input size in bytes instead. Exactly one of Profile and Size must be
 	// given.
-	Profile string     `yaml:"profile,omitempty"`
-	Size    units.Size `yaml:"size,omitempty"`
+	Profile string     `yaml:"profile,omitempty" text:"One of HiBench's sizes. Give either this or size." values:"{profiles}"`
+	Size    units.Size `yaml:"size,omitempty" text:"The bytes of the input, such as 512MiB. Give either this or profile."`
 	// Visits and Pages are the numbers of rows of the two tables that a query
 	// reads, in place of Profile. Pages may be missing; then it is 12 for 100
 	// visits, as in HiBench.
-	Visits int `yaml:"visits,omitempty"`
-	Pages  int `yaml:"pages,omitempty"`
+	Visits int `yaml:"visits,omitempty" text:"Rows of the table uservisits, for join, aggregation and scan. Give either this or profile."`
+	Pages  int `yaml:"pages,omitempty" text:"Rows of the table rankings, for join, aggregation and scan; 12 for 100 visits if missing."`
 	// Maps is the number of maps that write the input, and so of input files.
 	// Reduces is the number of reduces that write the output. 0 means 8, as in
 	// HiBench. A streaming workload with 0 reduces has none.
-	Maps    int `yaml:"maps,omitempty"`
-	Reduces int `yaml:"reduces,omitempty"`
+	Maps    int `yaml:"maps,omitempty" text:"How many maps write the input; 8 by default."`
+	Reduces int `yaml:"reduces,omitempty" text:"How many reduces write the output; 8 by default, none for streaming."`
 	// Regex is the regular expression that grep looks for.
-	Regex string `yaml:"regex,omitempty"`
+	Regex string `yaml:"regex,omitempty" text:"The regular expression that grep looks for."`
 	// Settings are Hadoop properties of the workload's jobs. They are written
 	// to files and sent to YARN, so they must contain no secrets.
-	Settings map[string]string `yaml:"settings,omitempty"`
+	Settings map[string]string `yaml:"settings,omitempty" text:"Hadoop properties of the jobs. No secrets: they are written to files."`
 	// Jobs is how many equal jobs of the workload run at the same time on the
 	// same input; 0 means 1.
-	Jobs int `yaml:"jobs,omitempty"`
+	Jobs int `yaml:"jobs,omitempty" text:"How many equal jobs run at once on the same input; 1 by default." min:"0" max:"100"`
 	// Pools are the names of groups of jobs among which a scheduler model, such as
 	// fair1, shares slots. The workload's jobs are in them in turn. YARN knows
 	// nothing of them. If there are none, each queue is a pool. A trace workload
 	// has the pools, or else the queues, of its trace.
-	Pools []string `yaml:"pools,omitempty"`
+	Pools []string `yaml:"pools,omitempty" text:"Groups of jobs among which a model such as fair1 shares slots; the workload's jobs are in them in turn. By default each queue is one."`
 	// JobFailures says what becomes of a trial if one of the workload's jobs fails:
 	// JobFailuresCount or JobFailuresEnd. The default is JobFailuresCount for a
 	// trace workload, which has many jobs, and JobFailuresEnd for others.
-	JobFailures string `yaml:"jobFailures,omitempty"`
+	JobFailures string `yaml:"jobFailures,omitempty" text:"What happens when a job fails: count counts the job and goes on with the trial; end ends the trial. A trace counts by default, other workloads end." values:"count,end"`
 
 	// CPU is the CPU time of synthetic tasks for each MiB that they take in. It is
 	// 0 by default for a streaming workload, and 20ms for jobs of a trace, where it
 	// counts only if the trace has no CPU times.
-	CPU units.Duration `yaml:"cpu,omitempty"`
+	CPU units.Duration `yaml:"cpu,omitempty" text:"The CPU time of synthetic tasks for each MiB that they take in; 0 by default for streaming, and 20ms for traces without CPU times."`
 	// MapOutput is how many bytes the maps of a streaming workload give to
 	// reduces, or write if there are none, for each byte that they read. Output
 	// is how many bytes its reduces write for each byte that they take in. nil
 	// means 1.
-	MapOutput *float64 `yaml:"mapOutput,omitempty"`
-	Output    *float64 `yaml:"output,omitempty"`
+	MapOutput *float64 `yaml:"mapOutput,omitempty" text:"streaming: bytes that maps put out for each byte read; 1 by default." min:"0" max:"1000"`
+	Output    *float64 `yaml:"output,omitempty" text:"streaming: bytes that reduces write for each byte taken in; 1 by default." min:"0" max:"1000"`
 	// TaskMemory is the memory that each task of a streaming workload holds,
 	// besides that of its JVM and a few MiB.
-	TaskMemory units.Size `yaml:"taskMemory,omitempty"`
+	TaskMemory units.Size `yaml:"taskMemory,omitempty" text:"streaming: memory that each task holds, besides its JVM's."`
 
 	// Trace is the path of a trace whose jobs run, of any format that heddle can
 	// import. A relative path starts from the folder of the experiment file.
-	Trace string `yaml:"trace,omitempty"`
+	Trace string `yaml:"trace,omitempty" text:"The path of a trace whose jobs run, of any format that 'heddle trace import' knows. It starts from this file's folder."`
 	// First is the greatest number of the trace's jobs, the earliest ones; 0 means
 	// all. From and Until are times of the trace between which jobs are submitted;
 	// 0 means no limit.
-	First int            `yaml:"first,omitempty"`
-	From  units.Duration `yaml:"from,omitempty"`
-	Until units.Duration `yaml:"until,omitempty"`
+	First int            `yaml:"first,omitempty" text:"How many of the trace's jobs run, the earliest ones; all by default." min:"0" max:"50000"`
+	From  units.Duration `yaml:"from,omitempty" text:"A time of the trace; jobs submitted before it are left out."`
+	Until units.Duration `yaml:"until,omitempty" text:"A time of the trace; jobs submitted from then on are left out."`
 	// Speed divides the times between the submissions of the trace's jobs; 1 by
 	// default. Scale multiplies the bytes that these read, shuffle and write, and
 	// their recorded CPU times; 1 by default.
-	Speed float64 `yaml:"speed,omitempty"`
-	Scale float64 `yaml:"scale,omitempty"`
+	Speed float64 `yaml:"speed,omitempty" text:"Divides the times between submissions; 1 by default." min:"0" max:"1e6"`
+	Scale float64 `yaml:"scale,omitempty" text:"Multiplies bytes and recorded CPU times; 1 by default." min:"0" max:"1000"`
 	// MaxTasks is the greatest number of maps, and of reduces, of one job of the
 	// trace; 0 means no limit. Fewer tasks carry the same bytes.
-	MaxTasks int `yaml:"maxTasks,omitempty"`
+	MaxTasks int `yaml:"maxTasks,omitempty" text:"The most maps, and the most reduces, of a job; fewer tasks carry the same bytes." min:"0" max:"100000"`
 	// Queues, Users and Priorities map values of the trace to values of the
 	// cluster; "*" stands for all others.
-	Queues     map[string]string `yaml:"queues,omitempty"`
-	Users      map[string]string `yaml:"users,omitempty"`
-	Priorities map[string]int    `yaml:"priorities,omitempty"`
+	Queues     map[string]string `yaml:"queues,omitempty" text:"The cluster's queue for each queue of the trace; * for all others. The cluster's own default queue by default."`
+	Users      map[string]string `yaml:"users,omitempty" text:"The cluster's user for each user of the trace; * for all others. The cluster's own user by default."`
+	Priorities map[string]int    `yaml:"priorities,omitempty" text:"The priority on the cluster for each one of the trace; * for all others. None by default."`
 }
 
 // Values of Workload.JobFailures.
@@ -167,12 +167,6 @@ func (w Workload) problems(p *problems, path string) {
 	case !labelName.MatchString(w.Label):
 		p.addf(path+".label", "%q: %s", w.Label, wantLabel)
 	}
-	if w.Jobs < 0 || w.Jobs > 100 {
-		p.addf(path+".jobs", "%d: want 1 to 100", w.Jobs)
-	}
-	if w.JobFailures != "" {
-		oneOf(p, path+".jobFailures", w.JobFailures, JobFailuresCount, JobFailuresEnd)
-	}
 	good := len(*p)
 	for _, key := range w.keys() {
 		if !slices.Contains(commonKeys, key) && !slices.Contains(kind.keys, key) {
@@ -180,6 +174,7 @@ func (w Workload) problems(p *problems, path string) {
 		}
 	}
 	if len(*p) == good {
+		p.keys(w, path)
 		kind.check(w, p, path)
 	}
 }
@@ -236,24 +231,16 @@ func (w Workload) specProblems(p *problems, path string) {
 
 // streamingProblems adds what is wrong with a workload of synthetic tasks.
 func (w Workload) streamingProblems(p *problems, path string) {
-	limit := func(key string, got, least, most float64) {
-		if !(got >= least && got <= most) {
-			p.addf(path+"."+key, "%v: want %v to %v", got, least, most)
-		}
-	}
 	if w.Size < 1 || w.Size > 1000*units.TiB {
 		p.addf(path+".size", "%d bytes: want 1B to 1000TiB", int64(w.Size))
 	}
-	limit("maps", float64(w.Maps), 0, 100_000)
-	limit("reduces", float64(w.Reduces), 0, 100_000)
-	if w.MapOutput != nil {
-		limit("mapOutput", *w.MapOutput, 0, 1000)
-	}
-	if w.Output != nil {
-		limit("output", *w.Output, 0, 1000)
-		if w.Reduces == 0 {
-			p.addf(path+".output", "there are no reduces, so maps write the output: set mapOutput instead, or reduces")
+	for key, n := range map[string]int{"maps": w.Maps, "reduces": w.Reduces} {
+		if n < 0 || n > 100_000 {
+			p.addf(path+"."+key, "%d: want 0 to 100000", n)
 		}
+	}
+	if w.Output != nil && w.Reduces == 0 {
+		p.addf(path+".output", "there are no reduces, so maps write the output: set mapOutput instead, or reduces")
 	}
 	if d := time.Duration(w.CPU); d < 0 || d > time.Minute {
 		p.addf(path+".cpu", "%v for each MiB: want 0s to 1m", d)

@@ -114,22 +114,6 @@ func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]
 	return missing, h.note(ctx, changes)
 }
 
-// SetAppPriority changes the priority of an application, as
-// yarnclient.RM.SetAppPriority does. Before the first change it writes the old
-// priority to the journal.
-func (h *Hold) SetAppPriority(ctx context.Context, id string, priority int) (int, error) {
-	h.busy.RLock()
-	defer h.busy.RUnlock()
-	err := ensure(ctx, h, Priority, slices.Values([]string{id}), func(ctx context.Context, apps []string) ([]Change, error) {
-		before, err := h.cluster.RM.AppPriority(ctx, apps[0])
-		return []Change{{Kind: Priority, Name: apps[0], Priority: before}}, err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("set priority of %s: %w", id, err)
-	}
-	return h.cluster.RM.SetAppPriority(ctx, id, priority)
-}
-
 // SetSchedulerConf changes scheduler settings, as
 // yarnclient.RM.SetSchedulerConf does. It accepts only changes that can be
 // undone: settings of existing queues, and global settings that already have a

@@ -136,9 +136,6 @@ func (a action) do(ctx context.Context, w *world, h *Hold, app string) error {
 		return h.SetNodeResource(ctx, a.Node, yarnclient.Resource{MemoryMB: 512 * int64(a.N), VCores: 100})
 	case "add":
 		return h.AddLabels(ctx, true, fmt.Sprintf("x%d", a.N), "m00")
-	case "prioritise":
-		_, err := h.SetAppPriority(ctx, app, a.N)
-		return err
 	case "configure":
 		return h.SetSchedulerConf(ctx, yarnclient.SchedulerChange{
 			Update: []yarnclient.QueueSettings{{Queue: "root.a", Settings: map[string]string{"capacity": fmt.Sprint(a.N)}}},
@@ -156,7 +153,7 @@ const localityDelay = "yarn.scheduler.capacity.node-locality-delay"
 
 func drawAction(t *rapid.T) action {
 	return action{
-		What:  rapid.SampledFrom([]string{"move", "move", "moveTwo", "resize", "add", "prioritise", "configure", "restart", "wait"}).Draw(t, "what"),
+		What:  rapid.SampledFrom([]string{"move", "move", "moveTwo", "resize", "add", "configure", "restart", "wait"}).Draw(t, "what"),
 		Node:  rapid.SampledFrom([]string{node1, node2, "r2n1:45454"}).Draw(t, "node"),
 		Label: rapid.SampledFrom([]string{"", "idle", "m00", "gpu"}).Draw(t, "label"),
 		N:     rapid.IntRange(1, 9).Draw(t, "n"),

@@ -1,6 +1,6 @@
 // Package lease lets one harness at a time change a cluster, and puts the
-// changes back: labels and sizes of nodes, added labels, priorities of
-// applications, scheduler settings. It can put them back at a normal end
+// changes back: labels and sizes of nodes, added labels, scheduler
+// settings. It can put them back at a normal end
 // ([Hold.Release]), after a kill -9, after a restart of the ResourceManager,
 // from another machine ([Restore]), and unattended ([Watch]).
 //

@@ -27,7 +27,6 @@ const (
 	NodeLabel    Kind = "nodeLabel"    // kind of change: the label of a node; Change.Name is the node's "host:port"
 	NodeResource Kind = "nodeResource" // kind of change: the size (memory and cores) of a node; Change.Name is the node's "host:port"
 	AddedLabel   Kind = "addedLabel"   // kind of change: a node label that was added to the cluster; Change.Name is the label
-	Priority     Kind = "priority"     // kind of change: the priority of an application; Change.Name is the application's id
 	Setting      Kind = "setting"      // kind of change: a setting of the Capacity scheduler; Change.Name is the name of the setting
 )
 
@@ -42,7 +41,6 @@ type Change struct {
 	// fields for other kinds are zero.
 	Label    string               `json:"label,omitempty"` // the old label of a node; empty means the default partition
 	Resource *yarnclient.Resource `json:"resource,omitempty"`
-	Priority int                  `json:"priority,omitempty"`
 	// Queue is the queue whose scheduler setting was changed, empty for a
 	// global setting. Value is the old value of the setting, empty if the queue
 	// did not have that setting.
@@ -76,8 +74,6 @@ func (c Change) Before() string {
 		}
 	case AddedLabel:
 		return "not there"
-	case Priority:
-		return strconv.Itoa(c.Priority)
 	case Setting:
 		if c.Value != "" {
 			return c.Value
@@ -99,7 +95,7 @@ func (c Change) String() string {
 }
 
 var kindText = map[Kind]string{
-	NodeLabel: "label of", NodeResource: "size of", AddedLabel: "label", Priority: "priority of", Setting: "setting",
+	NodeLabel: "label of", NodeResource: "size of", AddedLabel: "label", Setting: "setting",
 }
 
 func labelText(label string) string {

@@ -21,7 +21,6 @@ var everyKind = []Change{
 	{Kind: NodeLabel, Name: "r1n2:45454", Label: "gpu"},
 	{Kind: NodeResource, Name: "r1n1:45454", Resource: &yarnclient.Resource{MemoryMB: 4096, VCores: 8}},
 	{Kind: AddedLabel, Name: "m00", Prepared: true},
-	{Kind: Priority, Name: "application_1_0001", Priority: 3},
 	{Kind: Setting, Queue: "root.a", Name: "capacity", Value: "10"},
 }
 

@@ -225,7 +225,6 @@ func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 		u.letJobsEnd(ctx, labels)
 	}
 	u.labels(ctx, labels)
-	u.priorities(ctx, todo.sorted(Priority))
 	u.settings(ctx, todo.sorted(Setting)) // put scheduler settings back before node labels, as these settings refer to labels
 	u.addedLabels(ctx, todo.sorted(AddedLabel))
 	for _, c := range todo.sorted("") {

@@ -19,12 +19,12 @@ func TestText(t *testing.T) {
 	at := time.Date(2026, 11, 21, 14, 0, 0, 0, time.Local)
 	owner := Owner{Host: "lab1", PID: 4711, User: "ada", Purpose: "heddle run first.yaml", Folder: "/runs/first"}
 	report := Report{Epoch: 8, Stranded: []string{"application_1_0002 (wordcount) asks for label m00"}}
-	for _, c := range everyKind[:3] {
+	for _, c := range everyKind[:2] {
 		report.Back = append(report.Back, Item{Change: c})
 	}
-	report.Same = []Item{{Change: everyKind[4]}}
+	report.Same = []Item{{Change: everyKind[2]}}
 	report.Kept = []Item{{everyKind[3], "queue root.a uses it"}}
-	report.Left = []Item{{everyKind[5], "status 400: no"}}
+	report.Left = []Item{{everyKind[4], "status 400: no"}}
 	settings := map[string]string{require.Queues + "root.accessible-node-labels.a01.capacity": "100"}
 	for name, write := range map[string]func(*strings.Builder) error{
 		"show": func(b *strings.Builder) error {

@@ -156,40 +156,6 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 	}
 }
 
-func (u *undoing) priorities(ctx context.Context, list []Change) {
-	for i, c := range list {
-		var app yarnclient.App
-		err := whileActive(ctx, u.rm, func() (err error) {
-			app, err = u.rm.App(ctx, c.Name)
-			return err
-		})
-		switch {
-		case errors.Is(err, yarnclient.ErrNotFound) || err == nil && app.Ended():
-			u.same(c)
-			continue
-		case err != nil:
-			u.allLeft(list[i:], err)
-			return
-		case app.Priority == c.Priority:
-			u.same(c)
-			continue
-		}
-		var now int
-		err = u.do(func() (err error) {
-			now, err = u.rm.SetAppPriority(ctx, c.Name, c.Priority)
-			return err
-		})
-		switch {
-		case err != nil:
-			u.left(c, err)
-		case now != c.Priority:
-			u.left(c, fmt.Errorf("the ResourceManager made it %d", now))
-		default:
-			u.back(c)
-		}
-	}
-}
-
 // The method settings puts back all scheduler settings in one call. One by one
 // would fail, since the capacities of the queues below one parent must always
 // add up to 100 %.

@@ -37,19 +37,6 @@ func (c *Fake) killApp(w http.ResponseWriter, r *http.Request, a *app) {
 	c.appState(w, r, a)
 }
 
-func (c *Fake) appPriority(w http.ResponseWriter, r *http.Request, a *app) {
-	c.write(w, r, naturalBare, "apppriority", func(w *writer) { w.num("priority", int64(a.priority)) })
-}
-
-func (c *Fake) setPriority(w http.ResponseWriter, r *http.Request, a *app) {
-	var body struct{ Priority int }
-	if !c.read(w, r, &body) {
-		return
-	}
-	a.priority = min(body.Priority, maxPriority)
-	c.appPriority(w, r, a)
-}
-
 // Handlers of requests that list, add, remove or replace node labels.
 
 var labelName = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z_-]{0,254}$`)

@@ -112,12 +112,6 @@ func (w *writer) num(name string, n int64) {
 	w.close(name)
 }
 
-func (w *writer) float(name string, f float64) {
-	w.open(name)
-	w.Write(strconv.AppendFloat(w.AvailableBuffer(), f, 'f', 1, 64))
-	w.close(name)
-}
-
 func (w *writer) flag(name string, b bool) {
 	w.open(name)
 	w.Write(strconv.AppendBool(w.AvailableBuffer(), b))

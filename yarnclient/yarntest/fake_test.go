@@ -242,10 +242,7 @@ func TestPriorityOrdersJobs(t *testing.T) {
 	f := newFixture(t, nil)
 	f.park()
 	first := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Run: minute})
-	second := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Run: minute})
-	if p, err := f.rm.SetAppPriority(f.ctx, second, 5000); err != nil || p != 100 {
-		t.Errorf("priority %d, %v, want the cap of 100", p, err)
-	}
+	second := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Priority: 1, Run: minute})
 	f.label(map[string]string{"r1n1:45454": "s00"})
 	f.until("containers", func() bool { return len(f.tasks(second)) == 2 })
 	if n := len(f.tasks(first)); n != 0 {

@@ -47,7 +47,7 @@ type app struct {
 	registered  time.Time
 	finished    time.Time
 	attemptNo   int
-	masters     []masterRun
+	masters     []*container // containers of the ApplicationMasters that have registered
 
 	containerSeq int
 	asks         map[ask]int
@@ -71,12 +71,6 @@ type app struct {
 	killedReduce  int
 	byTask        map[string]*task
 	attemptByName map[string]*attempt
-}
-
-type masterRun struct {
-	container *container
-	started   time.Time
-	finished  time.Time
 }
 
 type task struct {

@@ -29,15 +29,6 @@ func (c *Fake) proxy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/proxy/"+a.id+"/ws/v1/mapreduce/")
-	if path == "info" {
-		c.write(w, r, natural, "info", func(w *writer) {
-			w.text("appId", a.id)
-			w.text("name", a.Name)
-			w.text("user", a.User)
-			w.num("startedOn", ms(a.registered))
-		})
-		return
-	}
 	c.job(w, r, strings.Split(path, "/"), false, []*app{a})
 }
 
@@ -47,7 +38,6 @@ func (c *Fake) history(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/ws/v1/history/")
 	if path == "info" {
 		c.write(w, r, natural, "historyInfo", func(w *writer) {
-			w.num("startedOn", c.id)
 			w.text("hadoopVersion", c.version())
 		})
 		return
@@ -132,42 +122,29 @@ func (a *app) write(w *writer, history bool) {
 		w.num("submitTime", ms(a.submitted))
 	}
 	w.num("startTime", ms(a.registered))
-	w.num("finishTime", ms(a.finished))
 	w.text("id", "job_"+a.serial)
-	w.text("name", a.Name)
-	w.text("queue", a.Queue)
 	w.text("user", a.User)
 	w.text("state", a.jobState())
 	w.num("mapsTotal", int64(len(a.Maps)))
 	w.num("mapsCompleted", int64(a.mapsDone))
 	w.num("reducesTotal", int64(a.Reduces))
 	w.num("reducesCompleted", int64(a.reducesDone))
-	w.flag("uberized", false)
-	w.text("diagnostics", "")
 	if !history {
-		pending, running := [2]int64{}, [2]int64{}
+		maps, reduces := int64(0), int64(0)
 		for _, t := range a.tasks {
-			kind := 0
-			if t.reduce {
-				kind = 1
-			}
 			switch {
-			case t.done:
-			case t.waiting || len(t.attempts) == 0:
-				pending[kind]++
+			case t.done || t.waiting || len(t.attempts) == 0:
+			case t.reduce:
+				reduces++
 			default:
-				running[kind]++
+				maps++
 			}
 		}
-		w.num("mapsPending", pending[0])
-		w.num("mapsRunning", running[0])
-		w.num("reducesPending", pending[1])
-		w.num("reducesRunning", running[1])
+		w.num("mapsRunning", maps)
+		w.num("reducesRunning", reduces)
 	}
-	w.num("successfulMapAttempts", int64(a.mapsDone))
 	w.num("failedMapAttempts", int64(a.failedMap))
 	w.num("killedMapAttempts", int64(a.killedMap))
-	w.num("successfulReduceAttempts", int64(a.reducesDone))
 	w.num("failedReduceAttempts", int64(a.failedReduce))
 	w.num("killedReduceAttempts", int64(a.killedReduce))
 }
@@ -215,9 +192,6 @@ func (t *task) writeAttempts(w *writer) {
 func (x *attempt) write(w *writer) {
 	w.num("startTime", ms(x.started))
 	w.num("finishTime", ms(x.finished))
-	if x.ended() {
-		w.num("elapsedTime", x.finished.Sub(x.started).Milliseconds())
-	}
 	w.text("id", x.id())
 	w.text("rack", x.container.node.Rack)
 	w.text("state", x.state)

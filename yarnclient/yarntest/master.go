@@ -17,7 +17,7 @@ func (c *Fake) register(a *app, attempt int) {
 		return
 	}
 	a.state = "RUNNING"
-	a.masters = append(a.masters, masterRun{container: a.master, started: c.now})
+	a.masters = append(a.masters, a.master)
 	if a.registered.IsZero() {
 		a.registered = c.now
 	}
@@ -245,9 +245,6 @@ func (c *Fake) finish(a *app, state, final string) {
 			c.endAttempt(k.attempt, "KILLED")
 		}
 	}
-	if n := len(a.masters); n > 0 {
-		a.masters[n-1].finished = c.now
-	}
 }
 
 // KillMaster ends a job's running ApplicationMaster with all containers of the
@@ -271,9 +268,6 @@ func (c *Fake) masterLost(a *app) {
 		if k.attempt != nil && !k.attempt.ended() {
 			c.endAttempt(k.attempt, "KILLED")
 		}
-	}
-	if n := len(a.masters); n > 0 {
-		a.masters[n-1].finished = c.now
 	}
 	a.master, a.granted = nil, nil
 	if a.attemptNo == 2 { // the application's second ApplicationMaster has failed, and two is the default of yarn.resourcemanager.am.max-attempts

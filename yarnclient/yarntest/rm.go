@@ -32,8 +32,6 @@ func (c *Fake) routes() *http.ServeMux {
 		}),
 		"GET " + cluster + "/apps/{app}/state":                            c.withApp(c.appState),
 		"PUT " + cluster + "/apps/{app}/state":                            c.withApp(c.killApp),
-		"GET " + cluster + "/apps/{app}/priority":                         c.withApp(c.appPriority),
-		"PUT " + cluster + "/apps/{app}/priority":                         c.withApp(c.setPriority),
 		"GET " + cluster + "/apps/{app}/appattempts":                      c.withApp(c.listAttempts),
 		"GET " + cluster + "/apps/{app}/appattempts/{attempt}/containers": c.withApp(c.listContainers),
 		"GET " + cluster + "/scheduler":                                   c.scheduler,
@@ -61,8 +59,6 @@ func (c *Fake) routes() *http.ServeMux {
 func (c *Fake) info(w http.ResponseWriter, r *http.Request) {
 	c.write(w, r, natural, "clusterInfo", func(w *writer) {
 		w.num("id", c.id)
-		w.num("startedOn", c.id)
-		w.text("state", "STARTED")
 		w.text("haState", c.haState)
 		w.text("resourceManagerVersion", c.version())
 		w.text("hadoopVersion", c.version())
@@ -89,48 +85,13 @@ func (c *Fake) version() string {
 }
 
 func (c *Fake) metrics(w http.ResponseWriter, r *http.Request) {
-	var total, used, all, allUsed yarnclient.Resource
-	active, lost, containers := 0, 0, 0
+	active := 0
 	for _, n := range c.nodes {
-		if n.state != "RUNNING" || !c.up() {
-			lost++
-			continue
-		}
-		active++
-		containers += len(n.containers)
-		all.MemoryMB += n.total.MemoryMB
-		all.VCores += n.total.VCores
-		allUsed.MemoryMB += n.used.MemoryMB
-		allUsed.VCores += n.used.VCores
-		if n.sched == "" { // Hadoop's cluster metrics whose name lacks "AcrossPartition" count the default partition only
-			total.MemoryMB += n.total.MemoryMB
-			total.VCores += n.total.VCores
-			used.MemoryMB += n.used.MemoryMB
-			used.VCores += n.used.VCores
+		if n.state == "RUNNING" && c.up() {
+			active++
 		}
 	}
-	states := map[string]int64{}
-	for _, a := range c.apps {
-		states[a.state]++
-	}
-	c.write(w, r, natural, "clusterMetrics", func(w *writer) {
-		w.num("appsSubmitted", int64(len(c.apps)))
-		w.num("appsCompleted", states["FINISHED"])
-		w.num("appsPending", states["ACCEPTED"])
-		w.num("appsRunning", states["RUNNING"])
-		w.num("appsFailed", states["FAILED"])
-		w.num("appsKilled", states["KILLED"])
-		w.num("availableMB", total.MemoryMB-used.MemoryMB)
-		w.num("allocatedMB", used.MemoryMB)
-		w.num("availableVirtualCores", int64(total.VCores-used.VCores))
-		w.num("allocatedVirtualCores", int64(used.VCores))
-		w.num("totalNodes", int64(active))
-		w.num("activeNodes", int64(active))
-		w.num("lostNodes", int64(lost))
-		w.resource("totalClusterResourcesAcrossPartition", all.MemoryMB, all.VCores)
-		w.resource("totalUsedResourcesAcrossPartition", allUsed.MemoryMB, allUsed.VCores)
-		w.num("totalAllocatedContainersAcrossPartition", int64(containers))
-	})
+	c.write(w, r, natural, "clusterMetrics", func(w *writer) { w.num("activeNodes", int64(active)) })
 }
 
 func (c *Fake) listNodes(w http.ResponseWriter, r *http.Request) {
@@ -162,7 +123,6 @@ func (c *Fake) writeNode(w *writer, n *node) {
 	w.num("usedMemoryMB", n.used.MemoryMB)
 	w.num("availMemoryMB", n.total.MemoryMB-n.used.MemoryMB)
 	w.num("usedVirtualCores", int64(n.used.VCores))
-	w.num("availableVirtualCores", int64(n.total.VCores-n.used.VCores))
 	if n.Label != "" {
 		w.texts("nodeLabels", []string{n.Label})
 	}
@@ -273,16 +233,9 @@ func (c *Fake) listApps(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Fake) writeApp(w *writer, a *app, requests bool) {
-	var memory, containers int64
-	if !a.hidden {
-		for _, k := range a.live {
-			memory += k.memoryMB
-			containers++
-		}
-	}
-	state := a.state
+	state, containers := a.state, len(a.live)
 	if a.hidden {
-		state = "ACCEPTED"
+		state, containers = "ACCEPTED", 0
 	}
 	w.text("id", a.id)
 	w.text("user", a.User)
@@ -290,13 +243,7 @@ func (c *Fake) writeApp(w *writer, a *app, requests bool) {
 	w.text("queue", a.Queue)
 	w.text("state", state)
 	w.text("finalStatus", a.final)
-	done := 100.0
-	if n := len(a.tasks); n > 0 {
-		done = 100 * float64(a.mapsDone+a.reducesDone) / float64(n)
-	}
-	w.float("progress", done)
 	w.text("diagnostics", a.diagnostics)
-	w.num("clusterId", c.id)
 	w.text("applicationType", "MAPREDUCE")
 	w.text("applicationTags", a.Tags)
 	w.num("priority", int64(a.priority))
@@ -307,9 +254,7 @@ func (c *Fake) writeApp(w *writer, a *app, requests bool) {
 		w.text("amHostHttpAddress", k.node.Host+":8042")
 		w.text("masterNodeId", k.node.id)
 	}
-	w.num("allocatedMB", memory)
-	w.num("allocatedVCores", containers)
-	w.num("runningContainers", containers)
+	w.num("runningContainers", int64(containers))
 	if requests && !a.hidden {
 		c.writeRequests(w, a)
 	}
@@ -330,11 +275,8 @@ func (c *Fake) writeRequests(w *writer, a *app) {
 	w.list("resourceRequests", len(rows), func(i int) {
 		k := rows[i]
 		w.num("priority", int64(k.priority))
-		w.num("allocationRequestId", -1)
 		w.text("resourceName", k.name)
-		w.resource("capability", a.memoryMB(k.priority), 1)
 		w.num("numContainers", int64(a.asks[k]))
-		w.flag("relaxLocality", true)
 		w.set("nodeLabelExpression", a.label(k.priority))
 	})
 }
@@ -342,24 +284,17 @@ func (c *Fake) writeRequests(w *writer, a *app) {
 func (c *Fake) listAttempts(w http.ResponseWriter, r *http.Request, a *app) {
 	c.write(w, r, natural, "appAttempts", func(w *writer) {
 		w.list("appAttempt", a.attemptNo, func(i int) {
-			w.num("id", int64(i+1))
 			w.text("appAttemptId", a.attemptID(i+1))
-			var m masterRun
-			switch {
-			case i < len(a.masters):
-				m = a.masters[i]
-			case i == a.attemptNo-1 && a.master != nil: // this is the application's last attempt, and its ApplicationMaster has not registered yet
-				m = masterRun{container: a.master, started: a.launched}
-			default:
+			master := a.master // of the last attempt, if it has not registered yet
+			if i < len(a.masters) {
+				master = a.masters[i]
+			} else if i < a.attemptNo-1 || master == nil {
 				w.text("containerId", "")
 				w.text("nodeId", "")
 				return
 			}
-			w.num("startTime", ms(m.started))
-			w.num("finishedTime", ms(m.finished))
-			w.text("containerId", m.container.id)
-			w.text("nodeId", m.container.node.id)
-			w.text("nodeHttpAddress", m.container.node.Host+":8042")
+			w.text("containerId", master.id)
+			w.text("nodeId", master.node.id)
 		})
 	})
 }
@@ -377,18 +312,8 @@ func (c *Fake) listContainers(w http.ResponseWriter, r *http.Request, a *app) {
 		w.list("container", len(live), func(i int) {
 			k := live[i]
 			w.text("containerId", k.id)
-			w.num("allocatedMB", k.memoryMB)
-			w.num("allocatedVCores", 1)
 			w.text("assignedNodeId", k.node.id)
 			w.num("priority", int64(k.priority))
-			w.num("startedTime", ms(k.started))
-			w.num("finishedTime", 0)
-			w.num("elapsedTime", c.now.Sub(k.started).Milliseconds())
-			w.text("logUrl", "http://"+k.node.Host+":8042/node/containerlogs/"+k.id+"/"+a.User)
-			w.num("containerExitStatus", 0)
-			w.text("containerState", "RUNNING")
-			w.text("nodeHttpAddress", "http://"+k.node.Host+":8042")
-			w.text("nodeId", k.node.id)
 		})
 	})
 }

@@ -37,7 +37,6 @@ func TestShapesAreHadoops(t *testing.T) {
 		}
 	}
 	same(rm+"/info", "info.json")
-	same(rm+"/metrics", "metrics.json")
 	same(rm+"/nodes", "nodes.json")
 	same(rm+"/nodes?states=LOST", "nodes-none.json")
 	same(rm+"/nodes/master:45454", "node-labelled.json")
@@ -47,7 +46,6 @@ func TestShapesAreHadoops(t *testing.T) {
 	same(rm+"/apps?applicationTags=a", "apps-one.json")
 	same(app, "app-pending.json")
 	same(app+"/state", "app-state.json")
-	same(app+"/priority", "app-priority.json")
 	same(app+"/appattempts", "attempts-one.json")
 	same(app+attempt, "containers-one.json")
 	same("/proxy/"+id+job, "am-job.json")

@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"heddle/collectors/node"
@@ -98,7 +99,7 @@ type Agent struct {
 	facts   node.Facts
 	started time.Time
 	ring    *ring
-	last    lastReading
+	last    atomic.Pointer[node.Reading]
 	drops   dropLimiter
 	noDrops string // why the agent drops no caches; empty if it does
 	log     *slog.Logger
@@ -276,7 +277,7 @@ func (a *Agent) sample(ctx context.Context) {
 				delete(missing, group)
 			}
 		}
-		a.last.set(r)
+		a.last.Store(r)
 		a.ring.add(s)
 	})
 }

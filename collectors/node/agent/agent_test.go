@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,8 +104,8 @@ func TestDropCachesSaysWhatItDid(t *testing.T) {
 func TestMetricsGolden(t *testing.T) {
 	u := func(v uint64) *uint64 { return &v }
 	limit := 0.5
-	var last lastReading
-	last.set(&node.Reading{
+	var last atomic.Pointer[node.Reading]
+	last.Store(&node.Reading{
 		WallNs: 1_795_262_400_500_000_000,
 		TookNs: 1_500_000,
 		CPU:    &node.CPUTimes{UserNs: 12_500_000_000, SystemNs: 2e9, IdleNs: u(1e9), IowaitNs: u(5e8), StealNs: u(0)},
