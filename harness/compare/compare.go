@@ -157,7 +157,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 type Interval [2]float64
 
 // Bounded reports whether both bounds of the interval are finite.
-func (i Interval) Bounded() bool { return !math.IsInf(i[0], 0) && !math.IsInf(i[1], 0) }
+func (i Interval) Bounded() bool { return !math.IsInf(i[1]-i[0], 0) && !math.IsNaN(i[1]-i[0]) }
 
 // MarshalJSON writes the interval as [lower,upper], or null if it has no
 // bounds.

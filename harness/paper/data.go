@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -295,12 +296,15 @@ func More(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifferenc
 
 // Times returns the mean of b divided by the mean of a, for pairs of the same
 // seed. The interval follows from how far each b[i] is from the ratio times
-// a[i].
+// a[i]. How many times nothing, or less than nothing, something is, is not known.
 func Times(a, b []float64) stats.Estimate {
 	if len(a) == 0 || len(a) != len(b) {
 		return nan()
 	}
 	below, above := stats.Mean(a).Value, stats.Mean(b).Value
+	if !(below > 0) || math.IsNaN(above) {
+		return nan()
+	}
 	ratio := above / below
 	rest := make([]float64, len(a))
 	for i := range rest {

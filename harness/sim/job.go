@@ -97,6 +97,9 @@ func (s *Sim) readJob() error {
 	if j.SubmitMs < before {
 		return fmt.Errorf("job %q is submitted at %d ms, before the job in front of it at %d ms: sort jobs by time", j.Name, j.SubmitMs, before)
 	}
+	if j.SlowStart > 1 {
+		return fmt.Errorf("job %q: its reduces start after %g of its maps: it must be at most 1, or they never start", j.Name, j.SlowStart)
+	}
 	if j.AfterMs < 0 {
 		return fmt.Errorf("job %q is submitted %d ms after job %s: it must be 0 or more", j.Name, j.AfterMs, j.After)
 	}

@@ -135,6 +135,11 @@ func (s *Sim) check() error {
 			return fmt.Errorf("cost %s is %d: it must be 0 or more", x.name, x.ms)
 		}
 	}
+	for i, ms := range c.LabelMs {
+		if ms < 0 {
+			return fmt.Errorf("cost LabelMs has %d at %d: it must be 0 or more", ms, i)
+		}
+	}
 	return nil
 }
 
