@@ -48,8 +48,8 @@ var aclInfo = Info{
 		{Name: "c", Type: Float, Default: "3", Unit: "skips", Doc: "C: skips for a cache-local node, times the cached share of the waiting input"},
 		skipsParam("d", "-1", "D: further skips before a map starts off its node"),
 	},
-	build: func(a args) (Model, error) {
-		return PerNode{&acl{c: a.float("c"), d: a.int("d")}}, nil
+	Build: func(a Args) (Model, error) {
+		return PerNode{&acl{c: a.Float("c"), d: a.Int("d")}}, nil
 	},
 }
 

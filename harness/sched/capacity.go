@@ -77,18 +77,18 @@ var capacityInfo = Info{
 		{Name: "rackLocalityFullReset", Type: Bool, Default: "true", Doc: "a rack-local map starts the count of missed nodes anew"},
 		{Name: "offSwitchPerHeartbeat", Type: Int, Default: "1", Unit: "containers", Doc: "off-rack ones, re-runs and reduces among them, after which a node gets nothing more in a heartbeat; 0: no limit"},
 	},
-	build: func(a args) (Model, error) {
+	Build: func(a Args) (Model, error) {
 		sum := 0.0
-		for _, percent := range a.table("capacities") {
+		for _, percent := range a.Table("capacities") {
 			sum += percent
 		}
 		if sum > 100 {
 			return nil, fmt.Errorf("capacities: %v percent in all, want at most 100", sum)
 		}
 		return PerNode{&capacity{
-			capacities: a.table("capacities"), maxCapacities: a.table("maxCapacities"), fairOrder: a.text("order") == "fair",
-			nodeLocalityDelay: a.int("nodeLocalityDelay"), rackLocalityAdditionalDelay: a.int("rackLocalityAdditionalDelay"),
-			rackLocalityFullReset: a.bool("rackLocalityFullReset"), offSwitchPerHeartbeat: int(a.int("offSwitchPerHeartbeat")),
+			capacities: a.Table("capacities"), maxCapacities: a.Table("maxCapacities"), fairOrder: a.Text("order") == "fair",
+			nodeLocalityDelay: a.Int("nodeLocalityDelay"), rackLocalityAdditionalDelay: a.Int("rackLocalityAdditionalDelay"),
+			rackLocalityFullReset: a.Bool("rackLocalityFullReset"), offSwitchPerHeartbeat: int(a.Int("offSwitchPerHeartbeat")),
 		}}, nil
 	},
 }

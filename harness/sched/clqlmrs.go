@@ -124,16 +124,16 @@ var clqlmrsInfo = Info{
 		{Name: "retrain", Type: Float, Default: "0.1", Unit: "share of maps", Doc: "whose cached copies come or go before a job is trained anew"},
 		{Name: "seed", Type: Int, Default: "1", Doc: "of training's random numbers"},
 	},
-	build: func(a args) (Model, error) {
+	Build: func(a Args) (Model, error) {
 		return &cacheLearner{
 			rule: qlearn.Rule{
-				QLearning: a.text("update") == "q", Cumulative: a.text("reward") == "cumulative",
-				ByClass: a.text("table") == "class", OneWave: a.text("episode") == "wave",
-				Alpha: a.float("alpha"), Gamma: a.float("gamma"),
-				Epsilon: a.float("epsilon"), Decay: a.float("decay"), DecayEvery: int(a.int("decayEvery")), MinEpsilon: a.float("minEpsilon"),
-				Episodes: int(a.int("episodes")), Steps: int(a.int("steps")),
+				QLearning: a.Text("update") == "q", Cumulative: a.Text("reward") == "cumulative",
+				ByClass: a.Text("table") == "class", OneWave: a.Text("episode") == "wave",
+				Alpha: a.Float("alpha"), Gamma: a.Float("gamma"),
+				Epsilon: a.Float("epsilon"), Decay: a.Float("decay"), DecayEvery: int(a.Int("decayEvery")), MinEpsilon: a.Float("minEpsilon"),
+				Episodes: int(a.Int("episodes")), Steps: int(a.Int("steps")),
 			},
-			seed: uint64(a.int("seed")), pairs: int(a.int("pairs")), retrain: a.float("retrain"),
+			seed: uint64(a.Int("seed")), pairs: int(a.Int("pairs")), retrain: a.Float("retrain"),
 		}, nil
 	},
 }

@@ -67,10 +67,10 @@ var delayInfo = Info{
 		{Name: "nodeWait", Type: Duration, Default: "5s", Doc: "D1 with form time"},
 		{Name: "rackWait", Type: Duration, Default: "5s", Doc: "D2 with form time"},
 	},
-	build: func(a args) (Model, error) {
+	Build: func(a Args) (Model, error) {
 		return PerNode{&delay{
-			byTime: a.text("form") == "time", fair: a.text("order") == "fair", fewest: shares{key: running, together: true},
-			nodeSkips: a.int("nodeSkips"), rackSkips: a.int("rackSkips"), nodeWait: a.int("nodeWait"), rackWait: a.int("rackWait"),
+			byTime: a.Text("form") == "time", fair: a.Text("order") == "fair", fewest: shares{key: running, together: true},
+			nodeSkips: a.Int("nodeSkips"), rackSkips: a.Int("rackSkips"), nodeWait: a.Int("nodeWait"), rackWait: a.Int("rackWait"),
 		}}, nil
 	},
 }

@@ -84,10 +84,10 @@ var fairInfo = Info{
 		thresholdParam("rackThreshold", "nodes offered after that before any map"),
 		{Name: "maxPerHeartbeat", Type: Int, Default: "0", Unit: "containers", Doc: "that a node gets per heartbeat; 0: all it can hold; YARN as it ships: 1"},
 	},
-	build: func(a args) (Model, error) {
+	Build: func(a Args) (Model, error) {
 		return PerNode{&fair{
-			drf: a.text("policy") == "drf", weights: a.table("weights"), minShares: a.table("minShares"),
-			nodeThreshold: a.float("nodeThreshold"), rackThreshold: a.float("rackThreshold"), maxPerHeartbeat: int(a.int("maxPerHeartbeat")),
+			drf: a.Text("policy") == "drf", weights: a.Table("weights"), minShares: a.Table("minShares"),
+			nodeThreshold: a.Float("nodeThreshold"), rackThreshold: a.Float("rackThreshold"), maxPerHeartbeat: int(a.Int("maxPerHeartbeat")),
 		}}, nil
 	},
 }

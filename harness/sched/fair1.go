@@ -128,22 +128,22 @@ var fair1Info = Info{
 	Name: "fair1", Summary: "shares slots between pools and waits for locality, as the Fair Scheduler of Hadoop 1",
 	Source: "Hadoop 1.2.1 FairScheduler",
 	Params: fair1Params,
-	build:  func(a args) (Model, error) { return newFair1(a), nil },
+	Build:  func(a Args) (Model, error) { return newFair1(a), nil },
 }
 
-func newFair1(a args) *fair1 {
+func newFair1(a Args) *fair1 {
 	const ms = 1e6
 	delay := func(name string) int64 {
-		if d := a.int(name); d >= 0 {
+		if d := a.Int(name); d >= 0 {
 			return d * ms
 		}
 		return -1
 	}
 	return &fair1{
-		minimum: [2]map[string]float64{a.table("minMaps"), a.table("minReduces")},
-		maximum: [2]map[string]float64{a.table("maxMaps"), a.table("maxReduces")},
-		weights: a.table("weights"), fifoInPool: a.text("inPool") == "fifo",
-		nodeDelay: delay("nodeDelayMs"), rackDelay: delay("rackDelayMs"), interval: a.int("updateMs") * ms,
+		minimum: [2]map[string]float64{a.Table("minMaps"), a.Table("minReduces")},
+		maximum: [2]map[string]float64{a.Table("maxMaps"), a.Table("maxReduces")},
+		weights: a.Table("weights"), fifoInPool: a.Text("inPool") == "fifo",
+		nodeDelay: delay("nodeDelayMs"), rackDelay: delay("rackDelayMs"), interval: a.Int("updateMs") * ms,
 	}
 }
 

@@ -37,8 +37,8 @@ var fifoInfo = Info{
 	Params: []Param{
 		{Name: "offRackPerHeartbeat", Type: Int, Default: "0", Unit: "maps", Doc: "off-rack ones after which a node gets no more in a heartbeat; 0: no limit; Hadoop 1.2: 1"},
 	},
-	build: func(a args) (Model, error) {
-		return PerNode{&fifo{offRackPerHeartbeat: int(a.int("offRackPerHeartbeat"))}}, nil
+	Build: func(a Args) (Model, error) {
+		return PerNode{&fifo{offRackPerHeartbeat: int(a.Int("offRackPerHeartbeat"))}}, nil
 	},
 }
 

@@ -45,8 +45,8 @@ var fifo1Info = Info{
 	Params: []Param{
 		{Name: "pad", Type: Float, Default: "0.01", Unit: "share", Max: 1, Doc: "of the tasks of jobs, kept free for failures when the cluster is nearly full"},
 	},
-	build: func(a args) (Model, error) {
-		return PerNode{&fifo1{pad: a.float("pad")}}, nil
+	Build: func(a Args) (Model, error) {
+		return PerNode{&fifo1{pad: a.Float("pad")}}, nil
 	},
 }
 

@@ -3,8 +3,8 @@ package sched
 import "heddle/harness/state"
 
 // JobPlanner is a scheduler model that plans the node of each map of a job
-// before the job's first map starts. Drivers find out by type assertion
-// whether a model is a JobPlanner.
+// before the job's first map starts. Drivers find out with As whether a model
+// is a JobPlanner.
 type JobPlanner interface {
 	// PlanJob asks the scheduler model for a plan. It is called once for each
 	// job, when the job's input is known and none of its tasks has started. It

@@ -62,8 +62,8 @@ var matchingInfo = Info{
 		weightParam("cache", "4"), weightParam("node", "3"), weightParam("rack", "2"), weightParam("off", "1"),
 		{Name: "slots", Type: Int, Default: "64", Unit: "slots", Min: 1, Max: 4096, Doc: "matched at most per round; cost grows with its square"},
 	},
-	build: func(a args) (Model, error) {
-		return &matching{weights: [4]int64{a.int("cache"), a.int("node"), a.int("rack"), a.int("off")}, slots: int(a.int("slots"))}, nil
+	Build: func(a Args) (Model, error) {
+		return &matching{weights: [4]int64{a.Int("cache"), a.Int("node"), a.Int("rack"), a.Int("off")}, slots: int(a.Int("slots"))}, nil
 	},
 }
 

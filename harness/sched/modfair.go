@@ -165,26 +165,26 @@ var modfairInfo = Info{
 		Param{Name: "minimum", Type: Choice, Default: "afresh", Choices: []string{"afresh", "ratchet"}, Doc: "whether a minimum that m3 lowered to the waiting tasks rises again"},
 		Param{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
 	),
-	build: func(a args) (Model, error) {
+	Build: func(a Args) (Model, error) {
 		m := newFair1(a)
 		m.changed = newMechanisms(a)
 		return m, nil
 	},
 }
 
-func newMechanisms(a args) *mechanisms {
+func newMechanisms(a Args) *mechanisms {
 	c := &mechanisms{
-		grantsAnew: a.text("grant") == "each", fifoShared: a.text("sharedOrder") == "fifo", sharedPlace: a.text("sharedPlace"),
-		share: a.text("share"), round: a.text("round"), borrows: a.text("cap") == "borrow", atLeastOne: a.bool("atLeastOne"),
-		fewestFirst: a.text("mostPending") == "last", ratchets: a.text("minimum") == "ratchet",
-		byPending: a.text("wait") == "pending", fades: a.text("delayMean") == "recent", window: float64(a.int("delayWindow")),
-		emptyDelay: a.int("emptyDelayMs") * 1e6, sameStart: a.text("rackTimer") == "sameStart",
-		picksRandom: a.text("pick") == "random",
-		printedRow:  a.text("table3") == "printed", prose: a.text("endLevel") == "prose",
-		rng: rand.New(rand.NewPCG(uint64(a.int("seed")), 0)),
+		grantsAnew: a.Text("grant") == "each", fifoShared: a.Text("sharedOrder") == "fifo", sharedPlace: a.Text("sharedPlace"),
+		share: a.Text("share"), round: a.Text("round"), borrows: a.Text("cap") == "borrow", atLeastOne: a.Bool("atLeastOne"),
+		fewestFirst: a.Text("mostPending") == "last", ratchets: a.Text("minimum") == "ratchet",
+		byPending: a.Text("wait") == "pending", fades: a.Text("delayMean") == "recent", window: float64(a.Int("delayWindow")),
+		emptyDelay: a.Int("emptyDelayMs") * 1e6, sameStart: a.Text("rackTimer") == "sameStart",
+		picksRandom: a.Text("pick") == "random",
+		printedRow:  a.Text("table3") == "printed", prose: a.Text("endLevel") == "prose",
+		rng: rand.New(rand.NewPCG(uint64(a.Int("seed")), 0)),
 	}
 	for i, name := range []string{"m1", "m2", "m3", "m4", "m5"} {
-		c.has[i] = a.set("mechanisms")[name]
+		c.has[i] = a.Set("mechanisms")[name]
 	}
 	c.sameStart = c.sameStart && c.has[m4]
 	c.borrows = c.borrows && c.has[m2]

@@ -33,7 +33,7 @@ var plannedInfo = Info{
 	Params: []Param{
 		{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
 	},
-	build: func(a args) (Model, error) { return &planned{seed: uint64(a.int("seed"))}, nil },
+	Build: func(a Args) (Model, error) { return &planned{seed: uint64(a.Int("seed"))}, nil },
 }
 
 func (m *planned) Name() string { return "planned" }

@@ -11,10 +11,9 @@ import (
 )
 
 // Warmup is a scheduler model that is trained before it decides. Drivers find
-// out by type assertion whether a model is a Warmup. They train the model
-// before the run, or while a job's ApplicationMaster waits. Otherwise the
-// model trains when it first has to decide, and again when its training is out
-// of date.
+// out with As whether a model is a Warmup. They train the model before the run,
+// or while a job's ApplicationMaster waits. Otherwise the model trains when it
+// first has to decide, and again when its training is out of date.
 type Warmup interface {
 	// Warmup trains the model for a job whose input is known, or with
 	// state.None for all jobs that have not ended. The same job, places of

@@ -253,28 +253,6 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// TestList has every model made by its defaults under its own name, and every
-// parameter described.
-func TestList(t *testing.T) {
-	last := ""
-	for _, info := range List() {
-		m, err := New(info.Name, nil)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if m.Name() != info.Name || info.Name <= last || info.Summary == "" || info.Source == "" {
-			t.Errorf("model %+v is named %q, after %q", info, m.Name(), last)
-		}
-		last = info.Name
-		for _, p := range info.Params {
-			if _, err := p.parse(p.Default); err != nil || p.Doc == "" || p.Type == Choice && len(p.Choices) == 0 {
-				t.Errorf("%s: parameter %+v: %v", info.Name, p, err)
-			}
-		}
-	}
-}
-
 var slot = state.Resource{MemoryMB: 512, VCores: 1}
 
 func addNode(tb testing.TB, s *state.State, n, rack int, size state.Resource) {
