@@ -21,7 +21,7 @@ const order = `
 	collectors/yarn collectors/node collectors/node/agent
 	harness/internal/mavenjars harness/nearest harness/internal/units
 	harness/stats harness/doc harness/state
-	harness/sched/qlearn harness/sched
+	harness/sched/qlearn harness/sched harness/sched/schedtest
 	harness/sim/draw harness/sim/fluid harness/sim/place harness/sim
 	harness/measure harness/bench
 	harness/require harness/config harness/runs harness/inventory harness/newmodel

@@ -30,7 +30,7 @@
 // with their ranges, and how to build it. A line in the table of registry.go
 // makes it known to "heddle models", "heddle replay" and experiments.
 //
-// Tests check what each model in the registry must guarantee: it starts nothing
+// Package schedtest checks what each model must guarantee: it starts nothing
 // that does not wait or does not fit, changes nothing in the View, lets no task
 // wait for ever, and decides the same way twice. A model whose parameters
 // change these paths has a row in property_test.go. A file in
