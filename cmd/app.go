@@ -18,6 +18,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/nearest"
+	"heddle/harness/paper/models"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 )
@@ -31,11 +32,11 @@ const (
 )
 
 // Main runs the command line of this process and ends the process with the exit
-// code. All commands know the given scheduler models besides heddle's own. So a
-// program of another module whose function main calls Main is heddle with models
-// of its own.
-func Main(models ...sched.Info) {
-	if err := sched.Register(models...); err != nil {
+// code. All commands know the given scheduler models besides those of heddle and of
+// papers. So a program of another module whose function main calls Main is heddle
+// with models of its own.
+func Main(own ...sched.Info) {
+	if err := sched.Register(append(models.List(), own...)...); err != nil {
 		fmt.Fprintln(stderr, "heddle:", err)
 		os.Exit(exitUsage)
 	}

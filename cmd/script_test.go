@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"heddle/harness/paper/models"
 	"heddle/harness/sched"
 	"heddle/traces"
 	"heddle/traces/jhist"
@@ -33,11 +34,21 @@ func TestMain(m *testing.M) {
 	default:
 		Main()
 	}
-	testscript.Main(m, map[string]func(){
-		"heddle": func() { os.Exit(run(context.Background(), os.Args)) },
+	testscript.Main(registered{m}, map[string]func(){
+		"heddle": func() { Main() },
 		"own":    func() { Main(ownModel("own-model")) },
 		"twice":  func() { Main(ownModel("own-model"), ownModel("own-model")) },
 	})
+}
+
+// registered runs tests that call run, to which the models of papers are known.
+type registered struct{ *testing.M }
+
+func (m registered) Run() int {
+	if err := sched.Register(models.List()...); err != nil {
+		panic(err)
+	}
+	return m.M.Run()
 }
 
 // ownModel is fifo by another name, as a module of one's own may have it.

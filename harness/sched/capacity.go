@@ -58,7 +58,7 @@ type capacity struct {
 	offSwitchPerHeartbeat       int
 
 	queues         []capacityQueue
-	missed         perJob[int64]
+	missed         PerJob[int64]
 	order          shares
 	sinceHeartbeat heartbeatCount
 }
@@ -110,10 +110,10 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		if !ok {
 			return Pick{}, false
 		}
-		d, ok := unplaced(v, id, n)
+		d, ok := RerunOrReduce(v, id, n)
 		if ok {
 			ok = m.underMost(v, id, d.Kind)
-		} else if wantsMap(v, id, n) && m.underMost(v, id, state.Map) {
+		} else if WantsMap(v, id, n) && m.underMost(v, id, state.Map) {
 			d, ok = m.chooseMap(v, id, n)
 		}
 		if ok {
@@ -127,10 +127,10 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 // node n, among those that the job may start now. If it is not node-local, the
 // node counts as a missed opportunity of the job.
 func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
-	missed := m.missed.of(id)
+	missed := m.missed.Of(id)
 	if t := v.NextMap(id, n, state.LevelNode); t != state.None {
 		*missed = 0
-		return mapAt(id, t, state.LevelNode), true
+		return MapPick(id, t, state.LevelNode), true
 	}
 	*missed++
 	rack, off := m.allowed(v, id, *missed)
@@ -148,7 +148,7 @@ func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pic
 	if level == state.LevelRack && rack && m.rackLocalityFullReset {
 		*missed = 0
 	}
-	return mapAt(id, t, level), true
+	return MapPick(id, t, level), true
 }
 
 // allowed says whether a job may start rack-local and off-rack maps after

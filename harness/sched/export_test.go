@@ -33,15 +33,6 @@ func (o *Shares) Walk(v *state.View) (list []state.JobID) {
 	return list
 }
 
-// FIFOJobs returns all jobs in FIFO order.
-func FIFOJobs(v *state.View) (list []state.JobID) {
-	jobs := fifoOrder(v)
-	for id, ok := jobs.next(); ok; id, ok = jobs.next() {
-		list = append(list, id)
-	}
-	return list
-}
-
 // thorough is planned, looking at all jobs each time.
 type thorough struct{ *planned }
 

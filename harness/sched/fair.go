@@ -52,7 +52,7 @@ type fair struct {
 	maxPerHeartbeat int
 
 	queues         []fairQueue
-	levels         perJob[levelled]
+	levels         PerJob[levelled]
 	order          shares
 	sinceHeartbeat heartbeatCount
 }
@@ -105,8 +105,8 @@ func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		if !ok {
 			return Pick{}, false
 		}
-		d, ok := unplaced(v, id, n)
-		if !ok && wantsMap(v, id, n) {
+		d, ok := RerunOrReduce(v, id, n)
+		if !ok && WantsMap(v, id, n) {
 			d, ok = m.chooseMap(v, id, n)
 		}
 		if ok {
@@ -121,9 +121,9 @@ func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	if m.nodeThreshold < 0 || m.rackThreshold < 0 || v.Locations(id) == 0 {
 		t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
-		return mapAt(id, t, level), true
+		return MapPick(id, t, level), true
 	}
-	job := m.levels.of(id)
+	job := m.levels.Of(id)
 	job.opportunities++
 	thresholds := [2]float64{m.nodeThreshold, m.rackThreshold}
 	if job.level < 2 && float64(job.opportunities) > float64(v.NodesUp())*thresholds[job.level] {
@@ -136,7 +136,7 @@ func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, b
 	if at := uint8(level - state.LevelNode); at < job.level {
 		*job = levelled{level: at}
 	}
-	return mapAt(id, t, level), true
+	return MapPick(id, t, level), true
 }
 
 // The method know reads the configured weights of queues that were created

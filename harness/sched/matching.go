@@ -70,7 +70,7 @@ var matchingInfo = Info{
 func (m *matching) Name() string { return "matching" }
 
 func (m *matching) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
-	if p, ok := firstUnplaced(v, free[0]); ok {
+	if p, ok := firstRerunOrReduce(v, free[0]); ok {
 		return append(out, p.On(free[0]))
 	}
 	if m.findSlots(v, free); len(m.rows) == 0 {
@@ -197,7 +197,7 @@ func (m *matching) decide(v *state.View, out []Decision) []Decision {
 		x := m.columns[c]
 		if size := v.ContainerSize(x.job, state.Map); left.Holds(size) {
 			left = left.Sub(size)
-			out = append(out, mapAt(x.job, x.task, v.Level(x.job, x.task, n)).On(n))
+			out = append(out, MapPick(x.job, x.task, v.Level(x.job, x.task, n)).On(n))
 		}
 	}
 	return out

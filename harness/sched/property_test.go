@@ -22,18 +22,6 @@ var baselines = map[string][]sched.Params{
 	"capacity": {nil, {"capacities": "q0=80", "order": "fair", "rackLocalityAdditionalDelay": "3", "rackLocalityFullReset": "false"}},
 	"delay":    {nil, {"form": "time", "nodeWait": "3s", "rackWait": "2s"}, {"order": "fair", "nodeSkips": "3", "rackSkips": "1"}},
 	"acl":      {nil, {"c": "7.5", "d": "2"}},
-	"clqlmrs": {
-		{"episodes": "20"},
-		{"episodes": "20", "update": "q", "reward": "cumulative", "episode": "wave", "retrain": "0"},
-		{"episodes": "20", "table": "class"},
-		{"episodes": "20", "pairs": "12"},
-	},
-	"fair1": {nil, {"inPool": "fifo", "nodeDelayMs": "3000", "rackDelayMs": "2000", "minMaps": "q0=2,*=1", "maxMaps": "*=3", "maxReduces": "q1=1", "weights": "q2=2"}},
-	"modfair": {
-		nil,
-		{"mechanisms": "m1,m2,m3,m5", "share": "total", "grant": "each", "sharedPlace": "sorted", "sharedOrder": "factors", "mostPending": "last", "minimum": "ratchet", "table3": "printed", "endLevel": "prose", "minMaps": "*=3", "maxMaps": "*=6"},
-		{"mechanisms": "m2,m4", "share": "freeOnly", "cap": "borrow", "round": "ceil", "wait": "pending", "delayMean": "recent", "rackTimer": "sameStart", "pick": "next"},
-	},
 	"matching": {nil, {"slots": "2", "off": "0"}},
 }
 
@@ -87,8 +75,6 @@ func TestEqualModels(t *testing.T) {
 		{"delay 0 is fair", "delay", "fair", sched.Params{"order": "fair", "nodeSkips": "0", "rackSkips": "0"}, nil, true},
 		{"acl without cache is delay", "acl", "delay", sched.Params{"d": "3"}, sched.Params{"nodeSkips": "3", "rackSkips": "0"}, true},
 		{"acl with C 0 is acl without cache", "acl", "acl", sched.Params{"c": "0", "d": "3"}, sched.Params{"c": "9", "d": "3"}, true},
-		{"modfair without mechanisms is fair1", "modfair", "fair1", sched.Params{"mechanisms": "", "minMaps": "*=1", "maxMaps": "q1=2"}, sched.Params{"minMaps": "*=1", "maxMaps": "q1=2"}, false},
-		{"fair1 with one job a pool and no wait is fair1 by jobs", "fair1", "fair1", sched.Params{"nodeDelayMs": "0", "rackDelayMs": "0", "weights": "q=2"}, sched.Params{"nodeDelayMs": "0", "rackDelayMs": "0"}, true},
 		{"capacity's 40 is the nodes", "capacity", "capacity", nil, sched.Params{"nodeLocalityDelay": "6"}, false},
 	} {
 		t.Run(pair.name, func(t *testing.T) {

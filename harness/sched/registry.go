@@ -13,14 +13,10 @@ import (
 var models = []Info{
 	aclInfo,
 	capacityInfo,
-	clqlmrsInfo,
 	delayInfo,
 	fairInfo,
-	fair1Info,
 	fifoInfo,
-	fifo1Info,
 	matchingInfo,
-	modfairInfo,
 	plannedInfo,
 	randomInfo,
 }

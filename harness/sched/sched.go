@@ -20,7 +20,7 @@
 // run.
 //
 // The View is read-only and shows the present. A model keeps its own data in
-// its struct: counts for each job (perJob), or a generator of random numbers
+// its struct: counts for each job (PerJob), or a generator of random numbers
 // made from a seed parameter. It may keep ids, but no slice that the View
 // returned, because these are reused. It must not use a clock, the global
 // random source, or the order of a map, so that the same run gives the same

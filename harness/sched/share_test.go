@@ -52,7 +52,11 @@ func TestSharesFollow(t *testing.T) {
 					}
 				}
 			}
-			want := sched.FIFOJobs(w.View)
+			var want []state.JobID
+			jobs := sched.FIFOOrder(w.View)
+			for id, ok := jobs.Next(); ok; id, ok = jobs.Next() {
+				want = append(want, id)
+			}
 			for i, o := range orders {
 				slices.SortFunc(want, func(a, b state.JobID) int {
 					if qa, qb := w.View.Queue(a), w.View.Queue(b); qa != qb && i == 0 {
