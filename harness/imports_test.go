@@ -21,7 +21,8 @@ const order = `
 	collectors/yarn collectors/node collectors/node/agent
 	harness/internal/mavenjars harness/nearest harness/internal/units
 	harness/stats harness/doc harness/state
-	harness/sched/qlearn harness/sched
+	harness/sched harness/sched/schedtest
+	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/modfair/model harness/paper/models
 	harness/sim/draw harness/sim/fluid harness/sim/place harness/sim
 	harness/measure harness/bench
 	harness/require harness/config harness/runs harness/inventory harness/newmodel

@@ -347,7 +347,7 @@ func (e *Experiment) unsupported() problems {
 		}
 		path := fmt.Sprintf("models[%d]", i)
 		model, err := m.Scheduler(0)
-		_, plans := model.(sched.JobPlanner)
+		_, plans := sched.As[sched.JobPlanner](model)
 		switch {
 		case err != nil:
 			p.addf(path+m.wrongParam(), "%v", err)

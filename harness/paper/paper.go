@@ -8,8 +8,9 @@
 // each reading, judges all claims by one rule, puts each control in the place
 // of the paper's own scheduler and judges again, and prints what comes out.
 //
-// The experiments of each paper are in a package below this one. The scheduler
-// models are in package sched. Numbers are not read off printed curves.
+// The experiments of each paper are in a package below this one, and its scheduler
+// models in a package below that. Those of others are in package sched. Numbers are
+// not read off printed curves.
 //
 // Words:
 //

@@ -20,7 +20,7 @@
 // run.
 //
 // The View is read-only and shows the present. A model keeps its own data in
-// its struct: counts for each job (perJob), or a generator of random numbers
+// its struct: counts for each job (PerJob), or a generator of random numbers
 // made from a seed parameter. It may keep ids, but no slice that the View
 // returned, because these are reused. It must not use a clock, the global
 // random source, or the order of a map, so that the same run gives the same
@@ -30,7 +30,7 @@
 // with their ranges, and how to build it. A line in the table of registry.go
 // makes it known to "heddle models", "heddle replay" and experiments.
 //
-// Tests check what each model in the registry must guarantee: it starts nothing
+// Package schedtest checks what each model must guarantee: it starts nothing
 // that does not wait or does not fit, changes nothing in the View, lets no task
 // wait for ever, and decides the same way twice. A model whose parameters
 // change these paths has a row in property_test.go. A file in

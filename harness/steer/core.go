@@ -147,9 +147,9 @@ func New(o Options) (*Core, map[string]string, error) {
 	c.gate.core, c.moves.core = c, c
 	c.acts = o.Actuator != config.ActuatorNone
 	c.Splits = cmp.Or(o.Splits, config.SplitsAsSubmitted)
-	c.observer, _ = o.Model.(sched.Observer)
-	c.planner, _ = o.Model.(sched.JobPlanner)
-	c.warmup, _ = o.Model.(sched.Warmup)
+	c.observer, _ = sched.As[sched.Observer](o.Model)
+	c.planner, _ = sched.As[sched.JobPlanner](o.Model)
+	c.warmup, _ = sched.As[sched.Warmup](o.Model)
 	if c.Splits == config.SplitsPlan && c.planner == nil {
 		return nil, nil, fmt.Errorf("splits %s: the model plans no splits", c.Splits)
 	}

@@ -1,10 +1,12 @@
-package sched
+// Package model contains the scheduler model of the paper CLQLMRS.
+package model
 
 import (
 	"math"
 	"slices"
 
-	"heddle/harness/sched/qlearn"
+	"heddle/harness/paper/clqlmrs/model/qlearn"
+	"heddle/harness/sched"
 	"heddle/harness/state"
 )
 
@@ -88,8 +90,8 @@ type cacheLearner struct {
 	retrain float64 // a job is trained again when the cached copies of this share of its maps have changed
 
 	classes         *qlearn.Table // the Q-table over locality classes, shared by all jobs; nil: not trained yet
-	classesTraining *Training
-	jobs            perJob[*lesson]
+	classesTraining *sched.Training
+	jobs            sched.PerJob[*lesson]
 	nodes           []state.NodeID
 }
 
@@ -97,62 +99,63 @@ type cacheLearner struct {
 // the locality class of its last assignment.
 type lesson struct {
 	table        *qlearn.Table // the job's own Q-table; nil: the Q-table over locality classes decides for this job
-	training     *Training
+	training     *sched.Training
 	seed         uint64
 	inputChanges int32 // version of the job's cached input (View.InputChanges) when the job was trained
 	state        qlearn.Class
 	plan         plan
 }
 
-var clqlmrsInfo = Info{
+// Info describes the model clqlmrs.
+var Info = sched.Info{
 	Name: "clqlmrs", Summary: "places maps where a table learnt before the job starts says cache hits pay most",
 	Source: "Ghazali et al., CLQLMRS, J. Cloud Computing 11:45 (2022)",
-	Params: []Param{
-		{Name: "update", Type: Choice, Default: "sarsa", Choices: []string{"sarsa", "q"}, Doc: "towards the next action that is taken (the paper's formula), or the best (its title)"},
-		{Name: "reward", Type: Choice, Default: "step", Choices: []string{"step", "cumulative"}, Doc: "weight of the class (ours), or that times the episode's maps of the class (as the paper prints)"},
-		{Name: "table", Type: Choice, Default: "task", Choices: []string{"task", "class"}, Doc: "of actions: a map and a node (the paper), or their class (ours), which any job can use"},
-		{Name: "episode", Type: Choice, Default: "job", Choices: []string{"job", "wave"}, Doc: "ends when no map is left (ours), or when no slot is free (as the paper prints)"},
-		{Name: "alpha", Type: Float, Default: "0.1", Unit: "share", Max: 1, Doc: "learning rate"},
-		{Name: "gamma", Type: Float, Default: "0.95", Unit: "share", Max: 1, Doc: "discount of later rewards"},
-		{Name: "epsilon", Type: Float, Default: "1", Unit: "share", Max: 1, Doc: "of random actions in training, at first"},
-		{Name: "decay", Type: Float, Default: "0.999", Unit: "factor", Max: 1, Doc: "of epsilon, every so many episodes"},
-		{Name: "decayEvery", Type: Int, Default: "10", Unit: "episodes", Min: 1, Doc: "between decays"},
-		{Name: "minEpsilon", Type: Float, Default: "0.01", Unit: "share", Max: 1, Doc: "at which training ends; not in the paper"},
-		{Name: "episodes", Type: Int, Default: "50000", Unit: "episodes", Min: 1, Max: 1e7, Doc: "of training a job, at most; not in the paper"},
-		{Name: "steps", Type: Int, Default: "12000000", Unit: "maps", Min: 1, Doc: "placed in training a job, at most: large jobs have fewer episodes; not in the paper"},
-		{Name: "pairs", Type: Int, Default: "1000000", Unit: "pairs", Max: 1e8, Doc: "of map and node that a table may have, at 48 bytes; larger jobs go by class"},
-		{Name: "retrain", Type: Float, Default: "0.1", Unit: "share of maps", Doc: "whose cached copies come or go before a job is trained anew"},
-		{Name: "seed", Type: Int, Default: "1", Doc: "of training's random numbers"},
+	Params: []sched.Param{
+		{Name: "update", Type: sched.Choice, Default: "sarsa", Choices: []string{"sarsa", "q"}, Doc: "towards the next action that is taken (the paper's formula), or the best (its title)"},
+		{Name: "reward", Type: sched.Choice, Default: "step", Choices: []string{"step", "cumulative"}, Doc: "weight of the class (ours), or that times the episode's maps of the class (as the paper prints)"},
+		{Name: "table", Type: sched.Choice, Default: "task", Choices: []string{"task", "class"}, Doc: "of actions: a map and a node (the paper), or their class (ours), which any job can use"},
+		{Name: "episode", Type: sched.Choice, Default: "job", Choices: []string{"job", "wave"}, Doc: "ends when no map is left (ours), or when no slot is free (as the paper prints)"},
+		{Name: "alpha", Type: sched.Float, Default: "0.1", Unit: "share", Max: 1, Doc: "learning rate"},
+		{Name: "gamma", Type: sched.Float, Default: "0.95", Unit: "share", Max: 1, Doc: "discount of later rewards"},
+		{Name: "epsilon", Type: sched.Float, Default: "1", Unit: "share", Max: 1, Doc: "of random actions in training, at first"},
+		{Name: "decay", Type: sched.Float, Default: "0.999", Unit: "factor", Max: 1, Doc: "of epsilon, every so many episodes"},
+		{Name: "decayEvery", Type: sched.Int, Default: "10", Unit: "episodes", Min: 1, Doc: "between decays"},
+		{Name: "minEpsilon", Type: sched.Float, Default: "0.01", Unit: "share", Max: 1, Doc: "at which training ends; not in the paper"},
+		{Name: "episodes", Type: sched.Int, Default: "50000", Unit: "episodes", Min: 1, Max: 1e7, Doc: "of training a job, at most; not in the paper"},
+		{Name: "steps", Type: sched.Int, Default: "12000000", Unit: "maps", Min: 1, Doc: "placed in training a job, at most: large jobs have fewer episodes; not in the paper"},
+		{Name: "pairs", Type: sched.Int, Default: "1000000", Unit: "pairs", Max: 1e8, Doc: "of map and node that a table may have, at 48 bytes; larger jobs go by class"},
+		{Name: "retrain", Type: sched.Float, Default: "0.1", Unit: "share of maps", Doc: "whose cached copies come or go before a job is trained anew"},
+		{Name: "seed", Type: sched.Int, Default: "1", Doc: "of training's random numbers"},
 	},
-	build: func(a args) (Model, error) {
+	Build: func(a sched.Args) (sched.Model, error) {
 		return &cacheLearner{
 			rule: qlearn.Rule{
-				QLearning: a.text("update") == "q", Cumulative: a.text("reward") == "cumulative",
-				ByClass: a.text("table") == "class", OneWave: a.text("episode") == "wave",
-				Alpha: a.float("alpha"), Gamma: a.float("gamma"),
-				Epsilon: a.float("epsilon"), Decay: a.float("decay"), DecayEvery: int(a.int("decayEvery")), MinEpsilon: a.float("minEpsilon"),
-				Episodes: int(a.int("episodes")), Steps: int(a.int("steps")),
+				QLearning: a.Text("update") == "q", Cumulative: a.Text("reward") == "cumulative",
+				ByClass: a.Text("table") == "class", OneWave: a.Text("episode") == "wave",
+				Alpha: a.Float("alpha"), Gamma: a.Float("gamma"),
+				Epsilon: a.Float("epsilon"), Decay: a.Float("decay"), DecayEvery: int(a.Int("decayEvery")), MinEpsilon: a.Float("minEpsilon"),
+				Episodes: int(a.Int("episodes")), Steps: int(a.Int("steps")),
 			},
-			seed: uint64(a.int("seed")), pairs: int(a.int("pairs")), retrain: a.float("retrain"),
+			seed: uint64(a.Int("seed")), pairs: int(a.Int("pairs")), retrain: a.Float("retrain"),
 		}, nil
 	},
 }
 
 func (m *cacheLearner) Name() string { return "clqlmrs" }
 
-func (m *cacheLearner) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
-	for jobs := fifoOrder(v); ; {
-		id, ok := jobs.next()
+func (m *cacheLearner) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
+	for jobs := sched.FIFOOrder(v); ; {
+		id, ok := jobs.Next()
 		if !ok {
 			return out
 		}
-		if l := *m.jobs.of(id); l != nil && l.plan.isInForce(v, id) {
-			if d, ok := asPlanned(v, id, free); ok {
+		if l := *m.jobs.Of(id); l != nil && l.plan.isInForce(v, id) {
+			if d, ok := sched.AsPlanned(v, id, free); ok {
 				return append(out, d)
 			}
 			continue
 		}
-		if c, ok := unplaced(v, id, free[0]); ok {
+		if c, ok := sched.RerunOrReduce(v, id, free[0]); ok {
 			return append(out, c.On(free[0]))
 		}
 		if v.Waiting(id, state.Map) == 0 {
@@ -166,13 +169,13 @@ func (m *cacheLearner) Round(v *state.View, free []state.NodeID, out []Decision)
 
 // choose returns the job's action (a map and a free node) with the highest
 // learnt value. It returns false if no free node can hold a map of the job.
-func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID) (Decision, bool) {
+func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID) (sched.Decision, bool) {
 	fits := func(n state.NodeID) bool { return v.Fits(n, id, state.Map) }
 	if !slices.ContainsFunc(free, fits) {
-		return Decision{}, false
+		return sched.Decision{}, false
 	}
 	m.nodes = m.nodes[:0]
-	if l := *m.jobs.of(id); l != nil && l.table != nil || !m.byClass(v, id) { // a job's own Q-table has one column for each pair of map and node, so all free nodes are compared
+	if l := *m.jobs.Of(id); l != nil && l.table != nil || !m.byClass(v, id) { // a job's own Q-table has one column for each pair of map and node, so all free nodes are compared
 		for _, n := range free {
 			if fits(n) {
 				m.nodes = append(m.nodes, n)
@@ -224,7 +227,7 @@ func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID
 		})
 	}
 	l.state = qlearn.ClassOf(v, id, task, node)
-	return mapAt(id, task, v.Level(id, task, node)).On(node), true
+	return sched.MapPick(id, task, v.Level(id, task, node)).On(node), true
 }
 
 // mostWorth returns the highest Q-value in state s among the locality classes
@@ -244,7 +247,7 @@ func (m *cacheLearner) mostWorth(v *state.View, id state.JobID, s qlearn.Class) 
 // job were alone on the cluster: each map's node, in the order of placement.
 // When the job's splits are rewritten to this plan, its maps start only on the
 // planned nodes.
-func (m *cacheLearner) PlanJob(v *state.View, id state.JobID) (SplitPlan, bool) {
+func (m *cacheLearner) PlanJob(v *state.View, id state.JobID) (sched.SplitPlan, bool) {
 	if v.Tasks(id, state.Map) == 0 || m.tooLarge(v, id) {
 		return nil, false
 	}
@@ -259,9 +262,9 @@ func (m *cacheLearner) PlanJob(v *state.View, id state.JobID) (SplitPlan, bool) 
 	if len(pairs) == 0 { // the plan is empty, because no node is up
 		return nil, false
 	}
-	p := make(SplitPlan, len(pairs))
+	p := make(sched.SplitPlan, len(pairs))
 	for i, pair := range pairs {
-		p[i] = PlannedSplit{Split: state.TaskID(pair.Map), Node: state.NodeID(pair.Node)}
+		p[i] = sched.PlannedSplit{Split: state.TaskID(pair.Map), Node: state.NodeID(pair.Node)}
 	}
 	l.plan = plan{splits: p, checked: -1}
 	return p, true

@@ -1,4 +1,4 @@
-package sched
+package model
 
 import (
 	"cmp"
@@ -35,7 +35,7 @@ func (c *mechanisms) classify(v *state.View, m *fair1) {
 	on := all > 0 && small*m.slots[state.Map] <= all*int64(v.NodesUp())
 	reduces := int32(0) // of the small job with the most
 	for _, id := range v.Active() {
-		j := m.jobs.of(id)
+		j := m.jobs.Of(id)
 		if j.shared = on && v.Tasks(id, state.Map) <= fewest; j.shared {
 			j.wasShared = true
 			reduces = max(reduces, v.Tasks(id, state.Reduce))

@@ -1,8 +1,12 @@
-package sched
+// Package model contains the scheduler models of the paper about the Modified
+// Fair Scheduler: modfair, and the schedulers of Hadoop 1 that it is compared with,
+// fair1 and fifo1.
+package model
 
 import (
 	"math/rand/v2"
 
+	"heddle/harness/sched"
 	"heddle/harness/state"
 )
 
@@ -141,50 +145,51 @@ func (m *fair1) Notes() map[string]float64 {
 	}
 }
 
-var modfairInfo = Info{
+// Info describes the model modfair.
+var Info = sched.Info{
 	Name: "modfair", Summary: "fair1 with a pool for small jobs, slots by waiting tasks, learned delays and priorities from locality",
 	Source: "Lo, Cheng, Improving the Performance of Fair Scheduler in Hadoop, ASTESJ 2(3), 2017",
 	Params: append(fair1Params[:len(fair1Params):len(fair1Params)],
-		Param{Name: "mechanisms", Type: Set, Default: "m1+m2+m3+m4+m5", Choices: []string{"m1", "m2", "m3", "m4", "m5"}, Doc: "that are used: classification, pool slots, order, delays, priorities"},
-		Param{Name: "wait", Type: Choice, Default: "passedOver", Choices: []string{"passedOver", "pending"}, Doc: "that m4 averages: time for which the job was passed over since its last map, or since its submission"},
-		Param{Name: "delayMean", Type: Choice, Default: "all", Choices: []string{"all", "recent"}, Doc: "which launches m4 averages"},
-		Param{Name: "delayWindow", Type: Int, Default: "20", Unit: "launches", Min: 1, Max: 1e6, Doc: "for which a wait counts, with delayMean recent"},
-		Param{Name: "emptyDelayMs", Type: Int, Default: "3000", Unit: "ms", Max: 1e9, Doc: "delay of m4 before any map of that locality has started"},
-		Param{Name: "rackTimer", Type: Choice, Default: "afterNode", Choices: []string{"afterNode", "sameStart"}, Doc: "when m4's rack delay begins: after the node delay, or with it"},
-		Param{Name: "pick", Type: Choice, Default: "random", Choices: []string{"random", "next"}, Doc: "which map of a job m4 starts off-rack"},
-		Param{Name: "table3", Type: Choice, Default: "repaired", Choices: []string{"repaired", "printed"}, Doc: "m5's row for a node-local map after an off-rack one: as the other rows, or as printed"},
-		Param{Name: "endLevel", Type: Choice, Default: "table", Choices: []string{"table", "prose"}, Doc: "when m5 goes back from an end of the scale: at a further step, or when locality does not change"},
-		Param{Name: "share", Type: Choice, Default: "free", Choices: []string{"free", "total", "freeOnly"}, Doc: "which slots m2 divides: free ones, all, or free ones whatever the pool runs"},
-		Param{Name: "round", Type: Choice, Default: "remainder", Choices: []string{"remainder", "floor", "ceil"}, Doc: "of m2's shares to whole slots"},
-		Param{Name: "cap", Type: Choice, Default: "hard", Choices: []string{"hard", "borrow"}, Doc: "whether pools may use slots that all others leave"},
-		Param{Name: "atLeastOne", Type: Bool, Default: "false", Doc: "m2 gives a pool that waits and runs nothing a slot"},
-		Param{Name: "grant", Type: Choice, Default: "once", Choices: []string{"once", "each"}, Doc: "when m1 computes sharedPool's slots: when it has none, or at each update"},
-		Param{Name: "sharedPlace", Type: Choice, Default: "first", Choices: []string{"first", "sorted", "last"}, Doc: "of sharedPool among the pools"},
-		Param{Name: "sharedOrder", Type: Choice, Default: "fifo", Choices: []string{"fifo", "factors"}, Doc: "of jobs in sharedPool: by submission, or as in other pools"},
-		Param{Name: "mostPending", Type: Choice, Default: "first", Choices: []string{"first", "last"}, Doc: "where m3 puts jobs with the most waiting tasks"},
-		Param{Name: "minimum", Type: Choice, Default: "afresh", Choices: []string{"afresh", "ratchet"}, Doc: "whether a minimum that m3 lowered to the waiting tasks rises again"},
-		Param{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
+		sched.Param{Name: "mechanisms", Type: sched.Set, Default: "m1+m2+m3+m4+m5", Choices: []string{"m1", "m2", "m3", "m4", "m5"}, Doc: "that are used: classification, pool slots, order, delays, priorities"},
+		sched.Param{Name: "wait", Type: sched.Choice, Default: "passedOver", Choices: []string{"passedOver", "pending"}, Doc: "that m4 averages: time for which the job was passed over since its last map, or since its submission"},
+		sched.Param{Name: "delayMean", Type: sched.Choice, Default: "all", Choices: []string{"all", "recent"}, Doc: "which launches m4 averages"},
+		sched.Param{Name: "delayWindow", Type: sched.Int, Default: "20", Unit: "launches", Min: 1, Max: 1e6, Doc: "for which a wait counts, with delayMean recent"},
+		sched.Param{Name: "emptyDelayMs", Type: sched.Int, Default: "3000", Unit: "ms", Max: 1e9, Doc: "delay of m4 before any map of that locality has started"},
+		sched.Param{Name: "rackTimer", Type: sched.Choice, Default: "afterNode", Choices: []string{"afterNode", "sameStart"}, Doc: "when m4's rack delay begins: after the node delay, or with it"},
+		sched.Param{Name: "pick", Type: sched.Choice, Default: "random", Choices: []string{"random", "next"}, Doc: "which map of a job m4 starts off-rack"},
+		sched.Param{Name: "table3", Type: sched.Choice, Default: "repaired", Choices: []string{"repaired", "printed"}, Doc: "m5's row for a node-local map after an off-rack one: as the other rows, or as printed"},
+		sched.Param{Name: "endLevel", Type: sched.Choice, Default: "table", Choices: []string{"table", "prose"}, Doc: "when m5 goes back from an end of the scale: at a further step, or when locality does not change"},
+		sched.Param{Name: "share", Type: sched.Choice, Default: "free", Choices: []string{"free", "total", "freeOnly"}, Doc: "which slots m2 divides: free ones, all, or free ones whatever the pool runs"},
+		sched.Param{Name: "round", Type: sched.Choice, Default: "remainder", Choices: []string{"remainder", "floor", "ceil"}, Doc: "of m2's shares to whole slots"},
+		sched.Param{Name: "cap", Type: sched.Choice, Default: "hard", Choices: []string{"hard", "borrow"}, Doc: "whether pools may use slots that all others leave"},
+		sched.Param{Name: "atLeastOne", Type: sched.Bool, Default: "false", Doc: "m2 gives a pool that waits and runs nothing a slot"},
+		sched.Param{Name: "grant", Type: sched.Choice, Default: "once", Choices: []string{"once", "each"}, Doc: "when m1 computes sharedPool's slots: when it has none, or at each update"},
+		sched.Param{Name: "sharedPlace", Type: sched.Choice, Default: "first", Choices: []string{"first", "sorted", "last"}, Doc: "of sharedPool among the pools"},
+		sched.Param{Name: "sharedOrder", Type: sched.Choice, Default: "fifo", Choices: []string{"fifo", "factors"}, Doc: "of jobs in sharedPool: by submission, or as in other pools"},
+		sched.Param{Name: "mostPending", Type: sched.Choice, Default: "first", Choices: []string{"first", "last"}, Doc: "where m3 puts jobs with the most waiting tasks"},
+		sched.Param{Name: "minimum", Type: sched.Choice, Default: "afresh", Choices: []string{"afresh", "ratchet"}, Doc: "whether a minimum that m3 lowered to the waiting tasks rises again"},
+		sched.Param{Name: "seed", Type: sched.Int, Default: "1", Doc: "of its random numbers"},
 	),
-	build: func(a args) (Model, error) {
+	Build: func(a sched.Args) (sched.Model, error) {
 		m := newFair1(a)
 		m.changed = newMechanisms(a)
-		return m, nil
+		return sched.PerNode{NodeModel: m}, nil
 	},
 }
 
-func newMechanisms(a args) *mechanisms {
+func newMechanisms(a sched.Args) *mechanisms {
 	c := &mechanisms{
-		grantsAnew: a.text("grant") == "each", fifoShared: a.text("sharedOrder") == "fifo", sharedPlace: a.text("sharedPlace"),
-		share: a.text("share"), round: a.text("round"), borrows: a.text("cap") == "borrow", atLeastOne: a.bool("atLeastOne"),
-		fewestFirst: a.text("mostPending") == "last", ratchets: a.text("minimum") == "ratchet",
-		byPending: a.text("wait") == "pending", fades: a.text("delayMean") == "recent", window: float64(a.int("delayWindow")),
-		emptyDelay: a.int("emptyDelayMs") * 1e6, sameStart: a.text("rackTimer") == "sameStart",
-		picksRandom: a.text("pick") == "random",
-		printedRow:  a.text("table3") == "printed", prose: a.text("endLevel") == "prose",
-		rng: rand.New(rand.NewPCG(uint64(a.int("seed")), 0)),
+		grantsAnew: a.Text("grant") == "each", fifoShared: a.Text("sharedOrder") == "fifo", sharedPlace: a.Text("sharedPlace"),
+		share: a.Text("share"), round: a.Text("round"), borrows: a.Text("cap") == "borrow", atLeastOne: a.Bool("atLeastOne"),
+		fewestFirst: a.Text("mostPending") == "last", ratchets: a.Text("minimum") == "ratchet",
+		byPending: a.Text("wait") == "pending", fades: a.Text("delayMean") == "recent", window: float64(a.Int("delayWindow")),
+		emptyDelay: a.Int("emptyDelayMs") * 1e6, sameStart: a.Text("rackTimer") == "sameStart",
+		picksRandom: a.Text("pick") == "random",
+		printedRow:  a.Text("table3") == "printed", prose: a.Text("endLevel") == "prose",
+		rng: rand.New(rand.NewPCG(uint64(a.Int("seed")), 0)),
 	}
 	for i, name := range []string{"m1", "m2", "m3", "m4", "m5"} {
-		c.has[i] = a.set("mechanisms")[name]
+		c.has[i] = a.Set("mechanisms")[name]
 	}
 	c.sameStart = c.sameStart && c.has[m4]
 	c.borrows = c.borrows && c.has[m2]

@@ -1,4 +1,4 @@
-package sched
+package model
 
 import (
 	"bytes"
@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"heddle/harness/sched/qlearn"
+	"heddle/harness/paper/clqlmrs/model/qlearn"
+	"heddle/harness/sched"
+	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
 )
 
@@ -54,18 +56,18 @@ func (x setup) submit(tb testing.TB, s *state.State, rng *rand.Rand) state.JobID
 // rates has a model place all maps of all jobs, wave by wave: nodes report in a
 // random order, and all maps end when no slot is free. It returns the shares of
 // cache-local and of cache- or node-local maps.
-func rates(tb testing.TB, s *state.State, m Model) (cache, local float64) {
+func rates(tb testing.TB, s *state.State, m sched.Model) (cache, local float64) {
 	tb.Helper()
 	v := s.View()
 	rng := rand.New(rand.NewPCG(5, 6))
-	var offers Offers
+	var offers sched.Offers
 	placed := 0.0
 	for now := int64(1); len(v.WaitingJobs(state.Map)) > 0; now++ {
 		s.SetNow(now * 1e9)
-		var wave []Decision
+		var wave []sched.Decision
 		for _, n := range rng.Perm(v.Nodes()) {
-			offers.Heartbeat(m, v, state.NodeID(n), func(d Decision) bool {
-				if err := check(v, d); err != nil {
+			offers.Heartbeat(m, v, state.NodeID(n), func(d sched.Decision) bool {
+				if err := schedtest.Possible(v, d); err != nil {
 					tb.Fatal(err)
 				}
 				switch v.Level(d.Job, d.Task, d.Node) {
@@ -92,16 +94,21 @@ func rates(tb testing.TB, s *state.State, m Model) (cache, local float64) {
 	return cache / placed, local / placed
 }
 
-func mustNew(tb testing.TB, name string, p Params) Model {
+// mustNew makes a model of package sched or this package's.
+func mustNew(tb testing.TB, name string, p sched.Params) sched.Model {
 	tb.Helper()
-	m, err := New(name, p)
+	make := func(p sched.Params) (sched.Model, error) { return sched.New(name, p) }
+	if name == Info.Name {
+		make = Info.New
+	}
+	m, err := make(p)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return m
 }
 
-// TestDefaultsArePapers has the registry's defaults be the paper's rule.
+// TestDefaultsArePapers has the model's defaults be the paper's rule.
 func TestDefaultsArePapers(t *testing.T) {
 	want := qlearn.Rule{Alpha: 0.1, Gamma: 0.95, Epsilon: 1, Decay: 0.999, DecayEvery: 10, Episodes: 50_000, MinEpsilon: 0.01, Steps: 12_000_000}
 	if got := mustNew(t, "clqlmrs", nil).(*cacheLearner).rule; got != want {
@@ -110,7 +117,7 @@ func TestDefaultsArePapers(t *testing.T) {
 }
 
 // mean is rates over 20 layouts.
-func (x setup) mean(tb testing.TB, model string, p Params) (cache, local float64) {
+func (x setup) mean(tb testing.TB, model string, p sched.Params) (cache, local float64) {
 	const layouts = 20
 	for seed := range uint64(layouts) {
 		s, _ := x.make(tb, seed)
@@ -126,7 +133,7 @@ func (x setup) mean(tb testing.TB, model string, p Params) (cache, local float64
 // independent model of the same rules had on other layouts is matched within a
 // tenth.
 func TestTrainingStudy(t *testing.T) {
-	few := func(p Params) Params { // all of training's episodes change little
+	few := func(p sched.Params) sched.Params { // all of training's episodes change little
 		if testing.Short() {
 			p["episodes"] = "5000"
 		}
@@ -140,7 +147,7 @@ func TestTrainingStudy(t *testing.T) {
 		{setup{8, 1, 8, 1, 0.5}, [2]float64{0.375, 0.625}, [2]float64{0.375, 0.604}, [2]float64{0.375, 0.625}, [2]float64{0.375, 0.625}},
 		{setup{6, 3, 20, 3, 0.6}, [2]float64{0.556, 0.944}, [2]float64{0.019, 0.926}, [2]float64{}, [2]float64{0.593, 1}},
 	} {
-		got := func(model string, p Params, want [2]float64) (cache, local float64) {
+		got := func(model string, p sched.Params, want [2]float64) (cache, local float64) {
 			cache, local = x.mean(t, model, p)
 			t.Logf("%+v, %s %v: cache rate %.3f, local rate %.3f", x.setup, model, p, cache, local)
 			if want != ([2]float64{}) && (math.Abs(cache-want[0]) > 0.1 || math.Abs(local-want[1]) > 0.1) {
@@ -149,18 +156,18 @@ func TestTrainingStudy(t *testing.T) {
 			return cache, local
 		}
 		bestCache, bestLocal := got("matching", nil, x.matching)
-		cache, local := got("clqlmrs", few(Params{}), x.step)
+		cache, local := got("clqlmrs", few(sched.Params{}), x.step)
 		if cache < 0.8*bestCache || local < 0.9*bestLocal {
 			t.Errorf("%+v: below 0.8 and 0.9 of matching's", x.setup)
 		}
-		less, _ := got("clqlmrs", few(Params{"reward": "cumulative"}), x.cumulative)
+		less, _ := got("clqlmrs", few(sched.Params{"reward": "cumulative"}), x.cumulative)
 		if x.replicas > 1 && less >= cache || x.maps >= 18 && less >= bestCache/2 {
 			t.Errorf("%+v: cumulative reward has cache rate %.3f, the reward per step %.3f, matching %.3f", x.setup, less, cache, bestCache)
 		}
 		if !testing.Short() { // it changes for long
-			got("clqlmrs", Params{"reward": "cumulative", "update": "q"}, x.qCumulative)
+			got("clqlmrs", sched.Params{"reward": "cumulative", "update": "q"}, x.qCumulative)
 		}
-		if cache, _ := got("clqlmrs", few(Params{"table": "class"}), [2]float64{}); cache < 0.8*bestCache {
+		if cache, _ := got("clqlmrs", few(sched.Params{"table": "class"}), [2]float64{}); cache < 0.8*bestCache {
 			t.Errorf("%+v: by class, cache rate %.3f, matching %.3f", x.setup, cache, bestCache)
 		}
 	}
@@ -185,11 +192,11 @@ func TestOddJobs(t *testing.T) {
 		for seed := range uint64(3) {
 			s, _ := c.setup.make(t, seed)
 			bestCache, bestLocal := rates(t, s, mustNew(t, "matching", nil))
-			for _, p := range []Params{{}, {"episode": "wave"}, {"table": "class"}, {"pairs": "0"}, {"update": "q", "reward": "cumulative"}} {
+			for _, p := range []sched.Params{{}, {"episode": "wave"}, {"table": "class"}, {"pairs": "0"}, {"update": "q", "reward": "cumulative"}} {
 				p["episodes"] = "5000"
 				s, id := c.setup.make(t, seed)
 				m := mustNew(t, "clqlmrs", p)
-				plan, planned := m.(JobPlanner).PlanJob(s.View(), id)
+				plan, planned := m.(sched.JobPlanner).PlanJob(s.View(), id)
 				if planned == (p["pairs"] == "0") || planned && len(plan) != c.setup.maps {
 					t.Errorf("%s, %v: a plan of %d of %d maps, %t", c.name, p, len(plan), c.setup.maps, planned)
 				}
@@ -198,7 +205,7 @@ func TestOddJobs(t *testing.T) {
 				if p["reward"] == "" && (cache < 0.8*bestCache || ofTasks && local < 0.9*bestLocal) {
 					t.Errorf("%s, layout %d, %v: cache rate %.2f, local rate %.2f; matching %.2f, %.2f", c.name, seed, p, cache, local, bestCache, bestLocal)
 				}
-				training := m.(Warmup).Training(id)
+				training := m.(sched.Warmup).Training(id)
 				if ofTasks && (len(training.Episodes) == 0) != c.none {
 					t.Errorf("%s, %v: %d episodes", c.name, p, len(training.Episodes))
 				}
@@ -211,7 +218,7 @@ func TestOddJobs(t *testing.T) {
 	s.NodeDown(0)
 	id := submit(t, s, &state.JobSpec{Name: "job", Maps: 3})
 	m := mustNew(t, "clqlmrs", nil)
-	if plan, ok := m.(JobPlanner).PlanJob(s.View(), id); ok {
+	if plan, ok := m.(sched.JobPlanner).PlanJob(s.View(), id); ok {
 		t.Errorf("a plan without a node: %v", plan)
 	}
 	s.NodeUp(0)
@@ -225,9 +232,9 @@ func TestRetrains(t *testing.T) {
 	s, id := x.make(t, 1)
 	v := s.View()
 	s.NodeDown(3)
-	m := mustNew(t, "clqlmrs", Params{"episodes": "50"})
-	w := m.(Warmup)
-	ask := func(n state.NodeID) *Training {
+	m := mustNew(t, "clqlmrs", sched.Params{"episodes": "50"})
+	w := m.(sched.Warmup)
+	ask := func(n state.NodeID) *sched.Training {
 		t.Helper()
 		if out := m.Round(v, []state.NodeID{n}, nil); len(out) != 1 {
 			t.Fatalf("decisions %v", out)
@@ -283,10 +290,10 @@ func TestRetrains(t *testing.T) {
 func TestOutgrown(t *testing.T) {
 	x := setup{4, 2, 20, 2, 0.5}
 	s, id := x.make(t, 1)
-	m := mustNew(t, "clqlmrs", Params{"episodes": "50", "pairs": "80"}) // 20 maps on 4 nodes
+	m := mustNew(t, "clqlmrs", sched.Params{"episodes": "50", "pairs": "80"}) // 20 maps on 4 nodes
 	v := s.View()
 	m.Round(v, []state.NodeID{0}, nil)
-	before := m.(Warmup).Training(id)
+	before := m.(sched.Warmup).Training(id)
 	n, err := s.AddNode("late", "rack0", state.Resource{MemoryMB: 1024, VCores: 8})
 	if err != nil {
 		t.Fatal(err)
@@ -297,7 +304,7 @@ func TestOutgrown(t *testing.T) {
 			t.Errorf("late binding %t: decisions %v, want one on the node that came", late, out)
 		}
 	}
-	if m.(Warmup).Training(id) == before {
+	if m.(sched.Warmup).Training(id) == before {
 		t.Error("still by the table of before")
 	}
 }
@@ -306,11 +313,11 @@ func TestOutgrown(t *testing.T) {
 // is needed, tell of its progress, and stop when told to.
 func TestWarmup(t *testing.T) {
 	x := setup{4, 2, 20, 2, 0.5}
-	for _, p := range []Params{{"episodes": "300"}, {"episodes": "300", "table": "class"}} {
+	for _, p := range []sched.Params{{"episodes": "300"}, {"episodes": "300", "table": "class"}} {
 		s, id := x.make(t, 1)
 		v := s.View()
-		saved := func(m Model) string {
-			data, err := m.(Memory).Save(v, id)
+		saved := func(m sched.Model) string {
+			data, err := m.(sched.Memory).Save(v, id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -319,16 +326,16 @@ func TestWarmup(t *testing.T) {
 		lazy := mustNew(t, "clqlmrs", p)
 		lazy.Round(v, []state.NodeID{0}, nil)
 		m := mustNew(t, "clqlmrs", p)
-		w := m.(Warmup)
-		if _, err := m.(Memory).Save(v, id); err == nil {
+		w := m.(sched.Warmup)
+		if _, err := m.(sched.Memory).Save(v, id); err == nil {
 			t.Error("saved before it was trained")
 		}
-		err := w.Warmup(v, state.None, func(x Progress) bool { return x.Episodes < 150 })
-		if !errors.Is(err, ErrWarmupStopped) || w.Training(id) != nil {
+		err := w.Warmup(v, state.None, func(x sched.Progress) bool { return x.Episodes < 150 })
+		if !errors.Is(err, sched.ErrWarmupStopped) || w.Training(id) != nil {
 			t.Errorf("%v: stopped half way: error %v, %v", p, err, w.Training(id))
 		}
 		told := 0
-		err = w.Warmup(v, state.None, func(x Progress) bool {
+		err = w.Warmup(v, state.None, func(x sched.Progress) bool {
 			told++
 			if x.Of != 300 || x.Episodes != 3*told || (x.Job == id) != (p["table"] == "") || x.Last.CacheRate > x.Last.LocalRate {
 				t.Errorf("%v: progress %+v", p, x)
@@ -343,9 +350,9 @@ func TestWarmup(t *testing.T) {
 		}
 		p2 := maps.Clone(p)
 		p2["seed"] = "2"
-		other, one := mustNew(t, "clqlmrs", p2), m.(Memory).Fingerprint(v, id)
-		if err := other.(Warmup).Warmup(v, id, nil); err != nil || saved(other) == saved(lazy) || other.(Memory).Fingerprint(v, id) == one {
-			t.Errorf("%v: another seed: error %v, same training %t, same fingerprint %t", p, err, saved(other) == saved(lazy), other.(Memory).Fingerprint(v, id) == one)
+		other, one := mustNew(t, "clqlmrs", p2), m.(sched.Memory).Fingerprint(v, id)
+		if err := other.(sched.Warmup).Warmup(v, id, nil); err != nil || saved(other) == saved(lazy) || other.(sched.Memory).Fingerprint(v, id) == one {
+			t.Errorf("%v: another seed: error %v, same training %t, same fingerprint %t", p, err, saved(other) == saved(lazy), other.(sched.Memory).Fingerprint(v, id) == one)
 		}
 		if n := len(w.Training(id).Episodes); n != 300 {
 			t.Errorf("%v: a record of %d episodes", p, n)
@@ -361,24 +368,24 @@ func TestWarmup(t *testing.T) {
 func TestSavedTables(t *testing.T) {
 	x := setup{4, 2, 20, 2, 0.5}
 	s, id := x.make(t, 1)
-	m := mustNew(t, "clqlmrs", Params{"episodes": "300"})
-	if err := m.(Warmup).Warmup(s.View(), id, nil); err != nil {
+	m := mustNew(t, "clqlmrs", sched.Params{"episodes": "300"})
+	if err := m.(sched.Warmup).Warmup(s.View(), id, nil); err != nil {
 		t.Fatal(err)
 	}
-	data, err := m.(Memory).Save(s.View(), id)
+	data, err := m.(sched.Memory).Save(s.View(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, sameID := x.make(t, 1)
-	other := mustNew(t, "clqlmrs", Params{"episodes": "300", "seed": "5"})
-	if err := other.(Memory).Load(again.View(), sameID, data); err != nil {
+	other := mustNew(t, "clqlmrs", sched.Params{"episodes": "300", "seed": "5"})
+	if err := other.(sched.Memory).Load(again.View(), sameID, data); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := other.(Warmup).Training(sameID), m.(Warmup).Training(id); !slices.Equal(got.Episodes, want.Episodes) || got.Epsilon != want.Epsilon {
+	if got, want := other.(sched.Warmup).Training(sameID), m.(sched.Warmup).Training(id); !slices.Equal(got.Episodes, want.Episodes) || got.Epsilon != want.Epsilon {
 		t.Error("the record of training changed on its way")
 	}
-	planA, _ := m.(JobPlanner).PlanJob(s.View(), id)
-	if planB, _ := other.(JobPlanner).PlanJob(again.View(), sameID); !slices.Equal(planA, planB) {
+	planA, _ := m.(sched.JobPlanner).PlanJob(s.View(), id)
+	if planB, _ := other.(sched.JobPlanner).PlanJob(again.View(), sameID); !slices.Equal(planA, planB) {
 		t.Errorf("plans differ: %v, %v", planA, planB)
 	}
 
@@ -388,44 +395,44 @@ func TestSavedTables(t *testing.T) {
 		name  string
 		setup setup
 		seed  uint64
-		p     Params
+		p     sched.Params
 		data  []byte
 		want  string
 	}{
-		{"another layout", x, 2, Params{"episodes": "300"}, data, "another layout of 20 maps on 4 nodes"},
-		{"more maps", setup{4, 2, 21, 2, 0.5}, 1, Params{"episodes": "300"}, data, "for 20 maps on 4 nodes, not for 21 on 4"},
-		{"fewer nodes", setup{3, 2, 20, 2, 0.5}, 1, Params{"episodes": "300"}, data, "not for 20 on 3"},
-		{"more slots", setup{4, 3, 20, 2, 0.5}, 1, Params{"episodes": "300"}, data, "slots differ"},
-		{"another rule", x, 1, Params{"episodes": "300", "alpha": "0.2"}, data, "Alpha:0.1"},
-		{"by class", x, 1, Params{"episodes": "300", "table": "class"}, data, "ByClass:false"},
-		{"too large", x, 1, Params{"episodes": "300", "pairs": "79"}, data, "table of classes decides"},
-		{"damaged", x, 1, Params{"episodes": "300"}, damaged, "checksum"},
-		{"cut off", x, 1, Params{"episodes": "300"}, data[:len(data)-5], "checksum"},
-		{"empty", x, 1, Params{"episodes": "300"}, nil, "not a saved training"},
-		{"another file", x, 1, Params{"episodes": "300"}, []byte("{}"), "not a saved training"},
-		{"another model's", x, 1, Params{"episodes": "300"}, seal("other", "", nil), `of model "other"`},
+		{"another layout", x, 2, sched.Params{"episodes": "300"}, data, "another layout of 20 maps on 4 nodes"},
+		{"more maps", setup{4, 2, 21, 2, 0.5}, 1, sched.Params{"episodes": "300"}, data, "for 20 maps on 4 nodes, not for 21 on 4"},
+		{"fewer nodes", setup{3, 2, 20, 2, 0.5}, 1, sched.Params{"episodes": "300"}, data, "not for 20 on 3"},
+		{"more slots", setup{4, 3, 20, 2, 0.5}, 1, sched.Params{"episodes": "300"}, data, "slots differ"},
+		{"another rule", x, 1, sched.Params{"episodes": "300", "alpha": "0.2"}, data, "Alpha:0.1"},
+		{"by class", x, 1, sched.Params{"episodes": "300", "table": "class"}, data, "ByClass:false"},
+		{"too large", x, 1, sched.Params{"episodes": "300", "pairs": "79"}, data, "table of classes decides"},
+		{"damaged", x, 1, sched.Params{"episodes": "300"}, damaged, "checksum"},
+		{"cut off", x, 1, sched.Params{"episodes": "300"}, data[:len(data)-5], "checksum"},
+		{"empty", x, 1, sched.Params{"episodes": "300"}, nil, "not a saved training"},
+		{"another file", x, 1, sched.Params{"episodes": "300"}, []byte("{}"), "not a saved training"},
+		{"another model's", x, 1, sched.Params{"episodes": "300"}, seal("other", "", nil), `of model "other"`},
 	} {
 		s, id := c.setup.make(t, c.seed)
 		m := mustNew(t, "clqlmrs", c.p)
-		err := m.(Memory).Load(s.View(), id, c.data)
-		if err == nil || !strings.Contains(err.Error(), c.want) || m.(Warmup).Training(id) != nil {
+		err := m.(sched.Memory).Load(s.View(), id, c.data)
+		if err == nil || !strings.Contains(err.Error(), c.want) || m.(sched.Warmup).Training(id) != nil {
 			t.Errorf("%s: error %v, want one with %q and nothing loaded", c.name, err, c.want)
 		}
 	}
-	if err := m.(Memory).Load(s.View(), state.None, data); err == nil {
+	if err := m.(sched.Memory).Load(s.View(), state.None, data); err == nil {
 		t.Error("loaded for no job")
 	}
 	// A table of classes fits every job.
-	classes := Params{"episodes": "300", "table": "class"}
+	classes := sched.Params{"episodes": "300", "table": "class"}
 	m = mustNew(t, "clqlmrs", classes)
-	if err := m.(Warmup).Warmup(s.View(), state.None, nil); err != nil {
+	if err := m.(sched.Warmup).Warmup(s.View(), state.None, nil); err != nil {
 		t.Fatal(err)
 	}
-	if data, err = m.(Memory).Save(s.View(), state.None); err != nil {
+	if data, err = m.(sched.Memory).Save(s.View(), state.None); err != nil {
 		t.Fatal(err)
 	}
 	s, id = setup{3, 1, 5, 1, 1}.make(t, 3)
-	if err := mustNew(t, "clqlmrs", classes).(Memory).Load(s.View(), id, data); err != nil {
+	if err := mustNew(t, "clqlmrs", classes).(sched.Memory).Load(s.View(), id, data); err != nil {
 		t.Error(err)
 	}
 }
@@ -435,7 +442,7 @@ func TestSavedTables(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	x := setup{2, 1, 3, 1, 0.5}
 	s, id := x.make(f, 1)
-	m := mustNew(f, "clqlmrs", Params{"episodes": "3"}).(*cacheLearner)
+	m := mustNew(f, "clqlmrs", sched.Params{"episodes": "3"}).(*cacheLearner)
 	if err := m.Warmup(s.View(), id, nil); err != nil {
 		f.Fatal(err)
 	}
@@ -452,7 +459,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{255}, 40))
 	f.Fuzz(func(t *testing.T, learnt []byte) {
-		m := mustNew(t, "clqlmrs", Params{"episodes": "3"}).(*cacheLearner)
+		m := mustNew(t, "clqlmrs", sched.Params{"episodes": "3"}).(*cacheLearner)
 		s, id := x.make(t, 1)
 		if err := m.Load(s.View(), id, seal(m.Name(), m.params(), learnt)); err == nil {
 			if again, err := m.Save(s.View(), id); err != nil || string(again) != string(seal(m.Name(), m.params(), learnt)) {
@@ -467,7 +474,7 @@ func FuzzLoad(f *testing.F) {
 // TestLateBinding has the model choose among what the ApplicationMaster would
 // start, and nothing else.
 func TestLateBinding(t *testing.T) {
-	for _, p := range []Params{{"episodes": "500"}, {"table": "class", "episodes": "500"}} {
+	for _, p := range []sched.Params{{"episodes": "500"}, {"table": "class", "episodes": "500"}} {
 		s, _ := setup{4, 2, 20, 2, 0.5}.make(t, 1)
 		s.SetLateBinding(true)
 		v := s.View()
@@ -480,12 +487,12 @@ func TestLateBinding(t *testing.T) {
 }
 
 type bound struct {
-	Model
+	sched.Model
 	t      *testing.T
 	rounds int
 }
 
-func (m *bound) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
+func (m *bound) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
 	for _, d := range m.Model.Round(v, free, out) {
 		if t, _ := v.WouldBind(d.Job, d.Node); t != d.Task {
 			m.t.Errorf("map %d on %s, the ApplicationMaster would start %d", d.Task, v.NodeName(d.Node), t)
@@ -516,12 +523,12 @@ func TestPlanIsFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := mustNew(t, "clqlmrs", Params{"episodes": "500"})
-		plan, ok := m.(JobPlanner).PlanJob(v, id)
+		m := mustNew(t, "clqlmrs", sched.Params{"episodes": "500"})
+		plan, ok := m.(sched.JobPlanner).PlanJob(v, id)
 		if !ok {
 			t.Fatal("no plan")
 		}
-		training := m.(Warmup).Training(id)
+		training := m.(sched.Warmup).Training(id)
 		planned := spec
 		planned.Replicas, planned.Cached, planned.SplitHosts = state.Hosts{}, state.Hosts{}, &state.Hosts{}
 		for _, p := range plan {
@@ -537,15 +544,15 @@ func TestPlanIsFollowed(t *testing.T) {
 		if lost {
 			s.NodeDown(2)
 		}
-		var offers Offers
+		var offers sched.Offers
 		last := map[state.NodeID]state.TaskID{}
 		for beat := 0; v.Done(id, state.Reduce) < spec.Reduces; beat++ {
 			if beat > 100 {
 				t.Fatalf("lost %t: after %d heartbeats %d maps and %d reduces are done", lost, beat, v.Done(id, state.Map), v.Done(id, state.Reduce))
 			}
 			n := state.NodeID(rng.IntN(4))
-			var wave []Decision
-			offers.Heartbeat(m, v, n, func(d Decision) bool {
+			var wave []sched.Decision
+			offers.Heartbeat(m, v, n, func(d sched.Decision) bool {
 				if d.Kind == state.Reduce && v.Waiting(id, state.Map) > 0 {
 					t.Error("a reduce starts before the maps")
 				}
@@ -565,7 +572,7 @@ func TestPlanIsFollowed(t *testing.T) {
 				}
 			}
 		}
-		if m.(Warmup).Training(id) != training {
+		if m.(sched.Warmup).Training(id) != training {
 			t.Error("trained again when its splits were rewritten as planned")
 		}
 	}
@@ -578,17 +585,17 @@ func BenchmarkLargeJob(b *testing.B) {
 		b.Run(fmt.Sprintf("slots=%d", slots), func(b *testing.B) {
 			x := setup{100, slots, 1000, 3, 0.5}
 			s, _ := x.make(b, 1)
-			bestCache, bestLocal := rates(b, s, mustNew(b, "matching", Params{"slots": "1000"}))
+			bestCache, bestLocal := rates(b, s, mustNew(b, "matching", sched.Params{"slots": "1000"}))
 			b.ReportAllocs()
 			var cache, local float64
-			var training *Training
+			var training *sched.Training
 			for b.Loop() {
 				s, id := x.make(b, 1)
 				m := mustNew(b, "clqlmrs", nil)
-				if err := m.(Warmup).Warmup(s.View(), id, nil); err != nil {
+				if err := m.(sched.Warmup).Warmup(s.View(), id, nil); err != nil {
 					b.Fatal(err)
 				}
-				training = m.(Warmup).Training(id)
+				training = m.(sched.Warmup).Training(id)
 				b.StopTimer()
 				cache, local = rates(b, s, m)
 				b.StartTimer()
@@ -609,48 +616,81 @@ func TestFollow(t *testing.T) {
 	x := setup{4, 2, 20, 2, 0.5}
 	s, id := x.make(t, 1)
 	v := s.View()
-	longest := mustNew(t, "clqlmrs", Params{"episodes": "500", "steps": "6000"}) // of 20 maps: 300 episodes
+	longest := mustNew(t, "clqlmrs", sched.Params{"episodes": "500", "steps": "6000"}) // of 20 maps: 300 episodes
 	counts := []int{300, 50, 100, 100, 400}
-	lessons, err := longest.(Course).Follow(v, id, counts)
+	lessons, err := longest.(sched.Course).Follow(v, id, counts)
 	if err != nil || len(lessons) != 4 {
 		t.Fatalf("%d lessons, error %v, want one for each of 4 numbers", len(lessons), err)
 	}
-	if longest.(Warmup).Training(id) != nil {
+	if longest.(sched.Warmup).Training(id) != nil {
 		t.Error("the model that was followed has learnt something itself")
 	}
 	for i, n := range []int{50, 100, 300, 400} {
-		p := Params{"episodes": fmt.Sprint(n), "steps": "6000"}
+		p := sched.Params{"episodes": fmt.Sprint(n), "steps": "6000"}
 		alone, taught := mustNew(t, "clqlmrs", p), mustNew(t, "clqlmrs", p)
-		if err := alone.(Warmup).Warmup(v, id, nil); err != nil {
+		if err := alone.(sched.Warmup).Warmup(v, id, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := taught.(Memory).Load(v, id, lessons[i].Learnt); err != nil {
+		if err := taught.(sched.Memory).Load(v, id, lessons[i].Learnt); err != nil {
 			t.Fatalf("%d episodes: %v", n, err)
 		}
-		if got := taught.(Memory).Fingerprint(v, id); lessons[i].Fingerprint != got {
+		if got := taught.(sched.Memory).Fingerprint(v, id); lessons[i].Fingerprint != got {
 			t.Errorf("%d episodes: fingerprint %s, want %s", n, lessons[i].Fingerprint, got)
 		}
-		a, b := alone.(*cacheLearner).jobs.of(id), taught.(*cacheLearner).jobs.of(id)
+		a, b := alone.(*cacheLearner).jobs.Of(id), taught.(*cacheLearner).jobs.Of(id)
 		if !bytes.Equal((*a).table.Append(nil), (*b).table.Append(nil)) {
 			t.Errorf("%d episodes: not the table of a training that ends there", n)
 		}
-		want := alone.(Warmup).Training(id)
+		want := alone.(sched.Warmup).Training(id)
 		if got := lessons[i].Training; !slices.Equal(got.Episodes, want.Episodes) || got.Epsilon != want.Epsilon || got.Assignments != want.Assignments || got.Assignments != int64(20*min(n, 300)) {
 			t.Errorf("%d episodes: a training of %d, with %d maps placed, want %d with %d", n, len(got.Episodes), got.Assignments, len(want.Episodes), want.Assignments)
 		}
-		if got := taught.(Warmup).Training(id); got.Assignments != want.Assignments || got.Epsilon != want.Epsilon {
+		if got := taught.(sched.Warmup).Training(id); got.Assignments != want.Assignments || got.Epsilon != want.Epsilon {
 			t.Errorf("%d episodes: loaded as a training of %d maps placed, want %d", n, got.Assignments, want.Assignments)
 		}
 	}
-	if _, err := longest.(Course).Follow(v, 7, counts); err == nil {
+	if _, err := longest.(sched.Course).Follow(v, 7, counts); err == nil {
 		t.Error("followed for a job that is not there")
 	}
-	classes := mustNew(t, "clqlmrs", Params{"table": "class"})
-	if list, err := classes.(Course).Follow(v, id, counts); err != nil || len(list) != 0 {
+	classes := mustNew(t, "clqlmrs", sched.Params{"table": "class"})
+	if list, err := classes.(sched.Course).Follow(v, id, counts); err != nil || len(list) != 0 {
 		t.Errorf("classes serve any job: %d lessons, error %v, want none", len(list), err)
 	}
 	uniform, all := setup{2, 1, 4, 2, 1}.make(t, 1)
-	if list, err := longest.(Course).Follow(uniform.View(), all, []int{10, 20}); err != nil || len(list) != 2 {
+	if list, err := longest.(sched.Course).Follow(uniform.View(), all, []int{10, 20}); err != nil || len(list) != 2 {
 		t.Errorf("nothing to learn: %d lessons, error %v, want 2", len(list), err)
 	}
 }
+
+var slot = state.Resource{MemoryMB: 512, VCores: 1}
+
+func addNode(tb testing.TB, s *state.State, n, rack int, size state.Resource) {
+	tb.Helper()
+	if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), size); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// submit submits a job and asks for its maps.
+func submit(tb testing.TB, s *state.State, spec *state.JobSpec) state.JobID {
+	tb.Helper()
+	id, err := s.Submit(spec)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.Ask(id, state.Map, spec.Maps)
+	return id
+}
+
+// TestModel has the model keep what schedtest asks of all.
+func TestModel(t *testing.T) {
+	schedtest.Check(t, Info,
+		sched.Params{"episodes": "20"},
+		sched.Params{"episodes": "20", "update": "q", "reward": "cumulative", "episode": "wave", "retrain": "0"},
+		sched.Params{"episodes": "20", "table": "class"},
+		sched.Params{"episodes": "20", "pairs": "12"},
+	)
+}
+
+// BenchmarkModel leaves the training of each job out.
+func BenchmarkModel(b *testing.B) { schedtest.Benchmark(b, Info, sched.Params{"table": "class"}) }

@@ -1,6 +1,9 @@
-package sched
+package model
 
-import "heddle/harness/state"
+import (
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
 
 // fifo1 serves jobs in the order in which they came, as the default scheduler of
 // Hadoop 1 does.
@@ -39,20 +42,21 @@ type fifo1 struct {
 	noMore [2]bool  // by kind of task: nothing more starts in this heartbeat
 }
 
-var fifo1Info = Info{
+// FIFO1Info describes the model fifo1.
+var FIFO1Info = sched.Info{
 	Name: "fifo1", Summary: "serves jobs in the order they came, on map slots and reduce slots, as Hadoop 1 does by default",
 	Source: "Hadoop 1.2.1 JobQueueTaskScheduler",
-	Params: []Param{
-		{Name: "pad", Type: Float, Default: "0.01", Unit: "share", Max: 1, Doc: "of the tasks of jobs, kept free for failures when the cluster is nearly full"},
+	Params: []sched.Param{
+		{Name: "pad", Type: sched.Float, Default: "0.01", Unit: "share", Max: 1, Doc: "of the tasks of jobs, kept free for failures when the cluster is nearly full"},
 	},
-	build: func(a args) (Model, error) {
-		return PerNode{&fifo1{pad: a.float("pad")}}, nil
+	Build: func(a sched.Args) (sched.Model, error) {
+		return sched.PerNode{NodeModel: &fifo1{pad: a.Float("pad")}}, nil
 	},
 }
 
 func (m *fifo1) Name() string { return "fifo1" }
 
-func (m *fifo1) Choose(v *state.View, n state.NodeID) (Pick, bool) {
+func (m *fifo1) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	if m.beat.starts(v, n) {
 		m.begin(v, n)
 	}
@@ -63,7 +67,7 @@ func (m *fifo1) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 	m.noMore[state.Map] = true
 	if m.noMore[state.Reduce] || v.Taken(n, state.Reduce) >= m.cap[state.Reduce] {
-		return Pick{}, false
+		return sched.Pick{}, false
 	}
 	m.noMore[state.Reduce] = true
 	return m.chooseReduce(v, n)
@@ -102,23 +106,23 @@ func (m *fifo1) nearlyFull(v *state.View, n state.NodeID, k state.Kind, all, tak
 	return false
 }
 
-func (m *fifo1) chooseMap(v *state.View, n state.NodeID) (Pick, bool) {
+func (m *fifo1) chooseMap(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	for _, id := range v.WaitingJobs(state.Map) {
-		if !wantsMap(v, id, n) {
+		if !sched.WantsMap(v, id, n) {
 			continue
 		}
 		if t := v.NextRerun(id); t != state.None {
 			m.noMore[state.Map] = m.full[state.Map]
-			return Pick{id, t, state.Map, Rerun}, true
+			return sched.Pick{Job: id, Task: t, Kind: state.Map, Reason: sched.Rerun}, true
 		}
 		t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
 		m.noMore[state.Map] = level == state.LevelOff || m.full[state.Map]
-		return mapAt(id, t, level), true
+		return sched.MapPick(id, t, level), true
 	}
-	return Pick{}, false
+	return sched.Pick{}, false
 }
 
-func (m *fifo1) chooseReduce(v *state.View, n state.NodeID) (Pick, bool) {
+func (m *fifo1) chooseReduce(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	first := state.JobID(state.None) // in FIFO order, of the jobs with reduces
 	for _, id := range v.Active() {
 		if v.Tasks(id, state.Reduce) > 0 && (first == state.None || v.Priority(id) > v.Priority(first)) {
@@ -130,8 +134,8 @@ func (m *fifo1) chooseReduce(v *state.View, n state.NodeID) (Pick, bool) {
 			break
 		}
 		if v.Fits(n, id, state.Reduce) {
-			return Pick{id, v.NextReduce(id), state.Reduce, Reduces}, true
+			return sched.Pick{Job: id, Task: v.NextReduce(id), Kind: state.Reduce, Reason: sched.Reduces}, true
 		}
 	}
-	return Pick{}, false
+	return sched.Pick{}, false
 }

@@ -1,6 +1,8 @@
-package sched
+package schedtest
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,11 +11,13 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"heddle/harness/sched"
 	"heddle/harness/state"
 )
 
-// TestScenarios runs the stories of testdata/scenarios. Each file is a cluster and a
-// model; every command is answered with what happened. -rewrite writes answers.
+// Scenarios runs the stories in the files of a folder. Each file is a cluster and
+// models; every command is answered with what happened. "go test" with -rewrite
+// writes the answers. Models are found among those given, then by sched.New.
 //
 //	model NAME [PARAM=VALUE…]      start over with this model, the nodes stay
 //	cluster [maps=N] [reduces=N]   start over; one node a line below:
@@ -34,9 +38,10 @@ import (
 //	down NODE | up NODE            a node is lost, comes back
 //	cached JOB TASK NODE           a block is cached; uncached: no longer
 //	state                          what waits and runs
-func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
-		s := &scenario{}
+func Scenarios(t *testing.T, dir string, models ...sched.Info) {
+	t.Helper()
+	datadriven.Walk(t, dir, func(t *testing.T, path string) {
+		s := &scenario{models: models}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			out, err := s.run(d)
 			if err != nil {
@@ -48,52 +53,89 @@ func TestScenarios(t *testing.T) {
 }
 
 type scenario struct {
+	models []sched.Info
 	nodes  []string // lines of the cluster
 	slots  [2]int32 // map slots and reduce slots; both 0: none
-	state  *state.State
-	view   *state.View
-	model  Model
-	offers Offers
-	now    int64
+	driver
 }
 
 const slotMB = 512
 
+// usage is how many words a command takes at least, and which values by name;
+// any where there are none.
+var usage = map[string]struct {
+	words  int
+	values string
+}{
+	"model": {1, ""}, "cluster": {0, "maps reduces"}, "job": {1, "reduces queue pool priority weight slots"},
+	"heartbeat": {1, "after times"}, "finish": {2, "-"}, "fail": {2, "-"}, "down": {1, "-"}, "up": {1, "-"},
+	"cached": {3, "-"}, "uncached": {3, "-"}, "state": {0, "-"},
+}
+
 func (s *scenario) run(d *datadriven.TestData) (string, error) {
 	args, words := map[string]string{}, []string{}
+	use, known := usage[d.Cmd]
 	for _, a := range d.CmdArgs {
-		if len(a.Vals) == 0 {
+		switch {
+		case len(a.Vals) == 0:
 			words = append(words, a.Key)
-		} else {
+		case known && use.values != "" && !slices.Contains(strings.Fields(use.values), a.Key):
+			return "", fmt.Errorf("%s has no value %s", d.Cmd, a.Key)
+		default:
 			args[a.Key] = strings.Join(a.Vals, ",")
 		}
+	}
+	switch {
+	case !known:
+		return "", fmt.Errorf("no command %q", d.Cmd)
+	case len(words) < use.words:
+		return "", fmt.Errorf("%s takes %d words or more", d.Cmd, use.words)
+	case s.model == nil && !slices.Contains([]string{"model", "cluster"}, d.Cmd):
+		return "", fmt.Errorf("%s needs a model before it", d.Cmd)
 	}
 	switch d.Cmd {
 	case "model":
 		var err error
-		if s.model, err = New(words[0], args); err != nil {
+		if s.model, err = s.newModel(words[0], args); err != nil {
 			return err.Error() + "\n", nil
 		}
 		return "", s.reset()
 	case "cluster":
 		s.nodes = lines(d.Input)
 		for k, of := range []string{"maps", "reduces"} {
-			n, _ := strconv.Atoi(args[of])
-			s.slots[k] = int32(n)
+			n, err := number(args, of, 0)
+			if err != nil {
+				return "", err
+			}
+			s.slots[k] = n
 		}
 		return "", s.reset()
 	case "job":
-		return "", s.submit(words[0], args, lines(d.Input))
+		return "", s.job(words[0], args, lines(d.Input))
 	case "heartbeat":
-		return s.heartbeat(words, args)
+		return s.heartbeats(words, args)
 	case "finish", "fail":
-		return "", s.end(words, d.Cmd == "fail")
-	case "down":
-		s.state.NodeDown(s.view.NodeNamed(words[0]))
-	case "up":
-		s.state.NodeUp(s.view.NodeNamed(words[0]))
+		id, tasks, err := s.tasks(words)
+		for _, t := range tasks {
+			err = errors.Join(err, s.end(id, t, d.Cmd == "fail", true))
+		}
+		return "", err
+	case "down", "up":
+		n, err := s.node(words[0])
+		if err != nil {
+			return "", err
+		}
+		change := s.state.NodeDown
+		if d.Cmd == "up" {
+			change = s.state.NodeUp
+		}
+		change(n)
 	case "cached", "uncached":
 		id, tasks, err := s.tasks(words[:2])
+		if err != nil {
+			return "", err
+		}
+		n, err := s.node(words[2])
 		if err != nil {
 			return "", err
 		}
@@ -101,13 +143,37 @@ func (s *scenario) run(d *datadriven.TestData) (string, error) {
 		if d.Cmd == "uncached" {
 			change = s.state.Uncached
 		}
-		change(id, tasks[0], s.view.NodeNamed(words[2]))
+		change(id, tasks[0], n)
 	case "state":
 		return s.show(), nil
-	default:
-		return "", fmt.Errorf("no command %q", d.Cmd)
 	}
 	return "", nil
+}
+
+func (s *scenario) newModel(name string, p sched.Params) (sched.Model, error) {
+	for _, m := range s.models {
+		if m.Name == name {
+			return m.New(p)
+		}
+	}
+	return sched.New(name, p)
+}
+
+func (s *scenario) node(name string) (state.NodeID, error) {
+	n := s.view.NodeNamed(name)
+	if n == state.None {
+		return n, fmt.Errorf("the cluster has no node %q", name)
+	}
+	return n, nil
+}
+
+// number is a value by name, or its default.
+func number(args map[string]string, name string, def int32) (int32, error) {
+	n, err := strconv.ParseInt(cmp.Or(args[name], fmt.Sprint(def)), 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%s: want a number", name, args[name])
+	}
+	return int32(n), nil
 }
 
 func lines(text string) []string {
@@ -118,14 +184,13 @@ func lines(text string) []string {
 }
 
 func (s *scenario) reset() error {
-	s.state, s.now = state.New(), 0
-	s.view = s.state.View()
+	s.driver = newDriver(s.model)
 	s.state.SetSlots(s.slots[0], s.slots[1])
 	for _, line := range s.nodes {
-		f := strings.Fields(line)
-		slots := 1
-		if len(f) == 3 {
-			slots, _ = strconv.Atoi(strings.TrimPrefix(f[2], "slots="))
+		f := append(strings.Fields(line), "slots=1")
+		slots, err := strconv.ParseInt(strings.TrimPrefix(f[min(2, len(f)-1)], "slots="), 10, 32)
+		if len(f) < 3 || len(f) > 4 || err != nil {
+			return fmt.Errorf("%q: want NODE RACK [slots=N]", line)
 		}
 		if _, err := s.state.AddNode(f[0], f[1], state.Resource{MemoryMB: int32(slots) * slotMB, VCores: int32(slots)}); err != nil {
 			return err
@@ -134,24 +199,27 @@ func (s *scenario) reset() error {
 	return nil
 }
 
-func (s *scenario) submit(name string, args map[string]string, maps []string) error {
-	number := func(key string, def int) int32 {
-		if text, ok := args[key]; ok {
-			def, _ = strconv.Atoi(text)
+func (s *scenario) job(name string, args map[string]string, maps []string) error {
+	n := map[string]int32{"reduces": 0, "priority": 0, "weight": 1, "slots": 1}
+	for key, def := range n {
+		var err error
+		if n[key], err = number(args, key, def); err != nil {
+			return err
 		}
-		return int32(def)
 	}
-	slots := number("slots", 1)
-	size := state.Resource{MemoryMB: slots * slotMB, VCores: slots}
+	size := state.Resource{MemoryMB: n["slots"] * slotMB, VCores: n["slots"]}
 	spec := state.JobSpec{
-		Name: name, Queue: args["queue"], Pool: args["pool"], Priority: number("priority", 0), Weight: float64(number("weight", 1)),
-		Maps: int32(len(maps)), Reduces: number("reduces", 0), MapSize: size, ReduceSize: size,
+		Name: name, Queue: args["queue"], Pool: args["pool"], Priority: n["priority"], Weight: float64(n["weight"]),
+		Maps: int32(len(maps)), Reduces: n["reduces"], MapSize: size, ReduceSize: size,
 	}
 	for _, line := range maps {
 		var stored, cached []state.NodeID
 		for _, host := range strings.Fields(strings.Trim(line, "-")) {
 			plain, isCached := strings.CutSuffix(host, "*")
-			n := s.view.NodeNamed(plain)
+			n, err := s.node(plain)
+			if err != nil {
+				return err
+			}
 			if stored = append(stored, n); isCached {
 				cached = append(cached, n)
 			}
@@ -159,49 +227,38 @@ func (s *scenario) submit(name string, args map[string]string, maps []string) er
 		spec.Replicas.Add(stored...)
 		spec.Cached.Add(cached...)
 	}
-	id, err := s.state.Submit(&spec)
-	if err != nil {
-		return err
-	}
-	s.state.Ask(id, state.Map, spec.Maps)
-	s.state.Ask(id, state.Reduce, spec.Reduces)
-	return nil
+	_, err := s.submit(&spec)
+	return err
 }
 
-func (s *scenario) heartbeat(nodes []string, args map[string]string) (string, error) {
-	times, afterMs := 1, 200
-	if text, ok := args["times"]; ok {
-		times, _ = strconv.Atoi(text)
+func (s *scenario) heartbeats(nodes []string, args map[string]string) (string, error) {
+	times, err := number(args, "times", 1)
+	if err != nil {
+		return "", err
 	}
-	if text, ok := args["after"]; ok {
-		afterMs, _ = strconv.Atoi(text)
+	afterMs, err := number(args, "after", 200)
+	if err != nil {
+		return "", err
 	}
 	var out strings.Builder
-	var failed error
 	for range times {
 		for _, name := range nodes {
-			s.now += int64(afterMs) * 1e6
-			s.state.SetNow(s.now)
-			var did []string
-			s.offers.Heartbeat(s.model, s.view, s.view.NodeNamed(name), func(d Decision) bool {
-				if failed = check(s.view, d); failed != nil {
-					return false
-				}
-				failed = s.state.Start(d.Job, d.Task, d.Node)
-				text := fmt.Sprintf("%s.%s (%v)", s.view.JobName(d.Job), s.taskName(d.Job, d.Task), d.Reason)
-				if s.view.NodeName(d.Node) != name {
+			n, err := s.node(name)
+			if err != nil {
+				return "", err
+			}
+			var started []string
+			err = s.heartbeat(n, int64(afterMs), func(d sched.Decision, t state.TaskID) {
+				text := fmt.Sprintf("%s.%s (%v)", s.view.JobName(d.Job), s.taskName(d.Job, t), d.Reason)
+				if d.Node != n {
 					text += " on " + s.view.NodeName(d.Node)
 				}
-				did = append(did, text)
-				return failed == nil
+				started = append(started, text)
 			})
-			if failed != nil {
-				return "", failed
+			if err != nil {
+				return "", err
 			}
-			if len(did) == 0 {
-				did = []string{"nothing"}
-			}
-			fmt.Fprintf(&out, "%s: %s\n", name, strings.Join(did, ", "))
+			fmt.Fprintf(&out, "%s: %s\n", name, cmp.Or(strings.Join(started, ", "), "nothing"))
 		}
 	}
 	return out.String(), nil
@@ -225,22 +282,10 @@ func (s *scenario) tasks(words []string) (state.JobID, []state.TaskID, error) {
 			found = append(found, t)
 		}
 	}
-	return id, found, nil
-}
-
-func (s *scenario) end(words []string, failed bool) error {
-	id, tasks, err := s.tasks(words)
-	for _, t := range tasks {
-		if err != nil {
-			break
-		}
-		if failed {
-			err = s.state.Retry(id, t, true)
-		} else {
-			err = s.state.Finish(id, t)
-		}
+	if words[1] != "all" && len(found) < len(words)-1 {
+		return id, nil, fmt.Errorf("job %s does not have all of the tasks %v", words[0], words[1:])
 	}
-	return err
+	return id, found, nil
 }
 
 func (s *scenario) show() string {

@@ -5,7 +5,7 @@
 // It follows Ghazali, Adabi, Rezaee, Down, Movaghar, "CLQLMRS: improving cache
 // locality in MapReduce job scheduling using Q-learning", Journal of Cloud
 // Computing 11:45 (2022): the sections on the environment and on both
-// algorithms. The scheduler model is in package sched, with the list of
+// algorithms. The scheduler model is in the package above, with the list of
 // differences from the paper. This package knows nothing of heartbeats and
 // decisions.
 //

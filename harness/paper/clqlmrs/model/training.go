@@ -1,4 +1,4 @@
-package sched
+package model
 
 import (
 	"errors"
@@ -6,14 +6,15 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"heddle/harness/sched/qlearn"
+	"heddle/harness/paper/clqlmrs/model/qlearn"
+	"heddle/harness/sched"
 	"heddle/harness/state"
 )
 
 // lesson returns the Q-table learnt for a job. It trains first if the job has
 // none, or if the cached blocks have changed much since the training.
 func (m *cacheLearner) lesson(v *state.View, id state.JobID) *lesson {
-	at := m.jobs.of(id)
+	at := m.jobs.Of(id)
 	if l := *at; l == nil || m.outdated(v, id, l) {
 		m.train(v, id, nil)
 	}
@@ -50,9 +51,9 @@ func (m *cacheLearner) byClass(v *state.View, id state.JobID) bool {
 
 // train learns the Q-table of a job. It returns false, and changes nothing, if
 // the callback progress ended the training.
-func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(Progress) bool) bool {
+func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(sched.Progress) bool) bool {
 	l := &lesson{inputChanges: v.InputChanges(id), state: qlearn.NoLocality}
-	before := *m.jobs.of(id)
+	before := *m.jobs.Of(id)
 	if before != nil {
 		l.state = before.state
 	}
@@ -79,11 +80,11 @@ func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(Progre
 			m.jobs[i] = nil
 		}
 	}
-	*m.jobs.of(id) = l
+	*m.jobs.Of(id) = l
 	return true
 }
 
-func (m *cacheLearner) trainClasses(progress func(Progress) bool) bool {
+func (m *cacheLearner) trainClasses(progress func(sched.Progress) bool) bool {
 	r := recorder{job: state.None, of: m.rule.Episodes, progress: progress}
 	table := qlearn.TrainClasses(m.rule, m.seed, r.after)
 	if r.stopped {
@@ -96,19 +97,19 @@ func (m *cacheLearner) trainClasses(progress func(Progress) bool) bool {
 // recorder keeps the record of a training (rewards by episode) and calls the
 // callback progress about a hundred times during the training.
 type recorder struct {
-	Training
+	sched.Training
 	job      state.JobID
 	of       int
-	progress func(Progress) bool
+	progress func(sched.Progress) bool
 	stopped  bool
 }
 
 func (r *recorder) after(e qlearn.Episode) bool {
-	r.Episodes = append(r.Episodes, Episode{Return: e.Return, LocalRate: e.LocalRate, CacheRate: e.CacheRate})
+	r.Episodes = append(r.Episodes, sched.Episode{Return: e.Return, LocalRate: e.LocalRate, CacheRate: e.CacheRate})
 	r.Epsilon = e.Epsilon
 	r.Assignments += int64(e.Assignments)
 	if r.progress != nil && e.Number%max(1, r.of/100) == 0 {
-		r.stopped = !r.progress(Progress{Job: r.job, Episodes: e.Number, Of: r.of, Last: r.Episodes[e.Number-1]})
+		r.stopped = !r.progress(sched.Progress{Job: r.job, Episodes: e.Number, Of: r.of, Last: r.Episodes[e.Number-1]})
 	}
 	return !r.stopped
 }
@@ -116,20 +117,20 @@ func (r *recorder) after(e qlearn.Episode) bool {
 // Warmup trains the Q-table of one job, or of all jobs that have not ended.
 // The Q-table over locality classes, which large jobs share, is trained only
 // once.
-func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(Progress) bool) error {
+func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(sched.Progress) bool) error {
 	jobs := []state.JobID{job}
 	if job == state.None {
 		jobs = v.Active()
 	}
 	if m.rule.ByClass && m.classes == nil && !m.trainClasses(progress) {
-		return fmt.Errorf("train clqlmrs: %w", ErrWarmupStopped)
+		return fmt.Errorf("train clqlmrs: %w", sched.ErrWarmupStopped)
 	}
 	for _, id := range jobs {
 		if id < 0 || int(id) >= v.Jobs() || v.Ended(id) {
 			return fmt.Errorf("train clqlmrs for job %d: no such job, or it has ended", id)
 		}
 		if !m.train(v, id, progress) {
-			return fmt.Errorf("train clqlmrs for job %q: %w", v.JobName(id), ErrWarmupStopped)
+			return fmt.Errorf("train clqlmrs for job %q: %w", v.JobName(id), sched.ErrWarmupStopped)
 		}
 	}
 	return nil
@@ -137,11 +138,11 @@ func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(Prog
 
 // Training returns the record of the job's training. If the shared Q-table
 // over locality classes decides for the job, it returns that table's record.
-func (m *cacheLearner) Training(job state.JobID) *Training {
+func (m *cacheLearner) Training(job state.JobID) *sched.Training {
 	if job == state.None || m.rule.ByClass {
 		return m.classesTraining
 	}
-	if l := *m.jobs.of(job); l != nil {
+	if l := *m.jobs.Of(job); l != nil {
 		return l.training
 	}
 	return nil
@@ -149,7 +150,7 @@ func (m *cacheLearner) Training(job state.JobID) *Training {
 
 // Follow trains a table for the job to the largest of the given numbers of
 // episodes, and copies the table at the end of each of them.
-func (m *cacheLearner) Follow(v *state.View, job state.JobID, episodes []int) ([]Lesson, error) {
+func (m *cacheLearner) Follow(v *state.View, job state.JobID, episodes []int) ([]sched.Lesson, error) {
 	if job < 0 || int(job) >= v.Jobs() || v.Ended(job) {
 		return nil, fmt.Errorf("train clqlmrs for job %d: no such job, or it has ended", job)
 	}
@@ -158,14 +159,14 @@ func (m *cacheLearner) Follow(v *state.View, job state.JobID, episodes []int) ([
 	}
 	layout := qlearn.NewLayout(v, job)
 	counts := slices.Compact(slices.Sorted(slices.Values(episodes)))
-	lessons := make([]Lesson, 0, len(counts))
+	lessons := make([]sched.Lesson, 0, len(counts))
 	longest, r := m.rule, recorder{job: job}
 	longest.Episodes = counts[len(counts)-1]
 	keep := func(t *qlearn.Table) {
 		as := *m
 		as.rule.Episodes = counts[len(lessons)]
-		l := Lesson{Fingerprint: as.Fingerprint(v, job), Training: r.Training}
-		l.Learnt = seal(m.Name(), as.params(), t.Append(appendTraining(nil, &Training{Epsilon: r.Epsilon, Assignments: r.Assignments})))
+		l := sched.Lesson{Fingerprint: as.Fingerprint(v, job), Training: r.Training}
+		l.Learnt = seal(m.Name(), as.params(), t.Append(appendTraining(nil, &sched.Training{Epsilon: r.Epsilon, Assignments: r.Assignments})))
 		lessons = append(lessons, l)
 	}
 	ends := func() int {
@@ -213,7 +214,7 @@ func (m *cacheLearner) Save(v *state.View, job state.JobID) ([]byte, error) {
 			return nil, fmt.Errorf("save clqlmrs: %w", err)
 		}
 		table = nil
-		if l := *m.jobs.of(job); l != nil {
+		if l := *m.jobs.Of(job); l != nil {
 			table, training = l.table, l.training
 		}
 	}
@@ -234,11 +235,11 @@ func (m *cacheLearner) Load(v *state.View, job state.JobID, data []byte) error {
 		m.classes, m.classesTraining = table, training
 		return nil
 	}
-	*m.jobs.of(job) = &lesson{table: table, training: training, seed: m.seed, inputChanges: v.InputChanges(job), state: qlearn.NoLocality}
+	*m.jobs.Of(job) = &lesson{table: table, training: training, seed: m.seed, inputChanges: v.InputChanges(job), state: qlearn.NoLocality}
 	return nil
 }
 
-func (m *cacheLearner) load(v *state.View, job state.JobID, data []byte) (*qlearn.Table, *Training, error) {
+func (m *cacheLearner) load(v *state.View, job state.JobID, data []byte) (*qlearn.Table, *sched.Training, error) {
 	layout := &qlearn.Layout{}
 	if !m.rule.ByClass {
 		if err := m.hasTable(v, job); err != nil {

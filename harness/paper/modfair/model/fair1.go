@@ -1,9 +1,7 @@
-package sched
+package model
 
 import (
-	"cmp"
-	"slices"
-
+	"heddle/harness/sched"
 	"heddle/harness/state"
 )
 
@@ -79,25 +77,9 @@ type fair1 struct {
 	jobsSeen   int           // number of jobs submitted when update was last called
 	pools      []*pool       // by state.PoolID
 	shared     *pool         // sharedPool of modfair
-	jobs       perJob[fairJob]
+	jobs       sched.PerJob[fairJob]
 	poolOrder  []*pool
 	jobOrder   []state.JobID
-}
-
-// pool is a group of jobs that get slots together.
-type pool struct {
-	name             string
-	id               state.PoolID
-	minimum, maximum [2]int32 // slots by kind of task
-	weight           float64
-
-	jobs    []state.JobID // that had not ended at the last update
-	most    [2]int32      // how many tasks the pool may run
-	demand  [2]int32      // unfinished tasks at the last update, at most as many as may run
-	running [2]int32
-	pending [2]int32
-	ratchet [2]int32 // minimum as modfair's m3Min=ratchet has lowered it
-	draw    uint64   // random number that breaks ties
 }
 
 // fairJob is what fair1 and modfair remember of a job.
@@ -112,38 +94,39 @@ type fairJob struct {
 	wasShared         bool        // at some time
 }
 
-var fair1Params = []Param{
-	{Name: "minMaps", Type: Table, Unit: "map slots", Doc: "that a pool is to have first, pool=slots,…; *: all pools not named"},
-	{Name: "minReduces", Type: Table, Unit: "reduce slots", Doc: "that a pool is to have first, pool=slots,…"},
-	{Name: "maxMaps", Type: Table, Unit: "map slots", Doc: "that a pool uses at most, pool=slots,…; not named: no limit"},
-	{Name: "maxReduces", Type: Table, Unit: "reduce slots", Doc: "that a pool uses at most, pool=slots,…"},
-	{Name: "weights", Type: Table, Min: 1e-6, Doc: "of pools, pool=weight,…; not named: 1"},
-	{Name: "inPool", Type: Choice, Default: "fair", Choices: []string{"fair", "fifo"}, Doc: "order of the jobs in a pool"},
-	{Name: "nodeDelayMs", Type: Int, Default: "-1", Unit: "ms", Min: -1, Max: 1e9, Doc: "that a job waits before its maps start off their node; -1: 1.5 heartbeats of max(300 ms, nodes · 10 ms)"},
-	{Name: "rackDelayMs", Type: Int, Default: "-1", Unit: "ms", Min: -1, Max: 1e9, Doc: "that it waits further before they start off their rack; -1: as nodeDelayMs"},
-	{Name: "updateMs", Type: Int, Default: "500", Unit: "ms", Min: 1, Max: 1e9, Doc: "between two counts of the pools' demand"},
+var fair1Params = []sched.Param{
+	{Name: "minMaps", Type: sched.Table, Unit: "map slots", Doc: "that a pool is to have first, pool=slots,…; *: all pools not named"},
+	{Name: "minReduces", Type: sched.Table, Unit: "reduce slots", Doc: "that a pool is to have first, pool=slots,…"},
+	{Name: "maxMaps", Type: sched.Table, Unit: "map slots", Doc: "that a pool uses at most, pool=slots,…; not named: no limit"},
+	{Name: "maxReduces", Type: sched.Table, Unit: "reduce slots", Doc: "that a pool uses at most, pool=slots,…"},
+	{Name: "weights", Type: sched.Table, Min: 1e-6, Doc: "of pools, pool=weight,…; not named: 1"},
+	{Name: "inPool", Type: sched.Choice, Default: "fair", Choices: []string{"fair", "fifo"}, Doc: "order of the jobs in a pool"},
+	{Name: "nodeDelayMs", Type: sched.Int, Default: "-1", Unit: "ms", Min: -1, Max: 1e9, Doc: "that a job waits before its maps start off their node; -1: 1.5 heartbeats of max(300 ms, nodes · 10 ms)"},
+	{Name: "rackDelayMs", Type: sched.Int, Default: "-1", Unit: "ms", Min: -1, Max: 1e9, Doc: "that it waits further before they start off their rack; -1: as nodeDelayMs"},
+	{Name: "updateMs", Type: sched.Int, Default: "500", Unit: "ms", Min: 1, Max: 1e9, Doc: "between two counts of the pools' demand"},
 }
 
-var fair1Info = Info{
+// Fair1Info describes the model fair1.
+var Fair1Info = sched.Info{
 	Name: "fair1", Summary: "shares slots between pools and waits for locality, as the Fair Scheduler of Hadoop 1",
 	Source: "Hadoop 1.2.1 FairScheduler",
 	Params: fair1Params,
-	build:  func(a args) (Model, error) { return newFair1(a), nil },
+	Build:  func(a sched.Args) (sched.Model, error) { return sched.PerNode{NodeModel: newFair1(a)}, nil },
 }
 
-func newFair1(a args) *fair1 {
+func newFair1(a sched.Args) *fair1 {
 	const ms = 1e6
 	delay := func(name string) int64 {
-		if d := a.int(name); d >= 0 {
+		if d := a.Int(name); d >= 0 {
 			return d * ms
 		}
 		return -1
 	}
 	return &fair1{
-		minimum: [2]map[string]float64{a.table("minMaps"), a.table("minReduces")},
-		maximum: [2]map[string]float64{a.table("maxMaps"), a.table("maxReduces")},
-		weights: a.table("weights"), fifoInPool: a.text("inPool") == "fifo",
-		nodeDelay: delay("nodeDelayMs"), rackDelay: delay("rackDelayMs"), interval: a.int("updateMs") * ms,
+		minimum: [2]map[string]float64{a.Table("minMaps"), a.Table("minReduces")},
+		maximum: [2]map[string]float64{a.Table("maxMaps"), a.Table("maxReduces")},
+		weights: a.Table("weights"), fifoInPool: a.Text("inPool") == "fifo",
+		nodeDelay: delay("nodeDelayMs"), rackDelay: delay("rackDelayMs"), interval: a.Int("updateMs") * ms,
 	}
 }
 
@@ -154,25 +137,21 @@ func (m *fair1) Name() string {
 	return "fair1"
 }
 
-// firstOnly says that the model looks only at the node that reported.
-func (m *fair1) firstOnly() {}
-
 // EveryHeartbeat says that the model sees heartbeats while nothing waits: with
 // them, jobs stop waiting, and demands are counted.
 func (m *fair1) EveryHeartbeat() {}
 
-// Round chooses one task for the node that reported.
-func (m *fair1) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
-	n := free[0]
+// Choose returns one task for the node that reported.
+func (m *fair1) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	m.begin(v, n)
 	m.count(v)
 	for {
 		k, ok := m.kind(v, n)
 		if !ok {
-			return out
+			return sched.Pick{}, false
 		}
-		if p, ok := m.choose(v, n, k); ok {
-			return append(out, p.On(n))
+		if p, ok := m.chooseOf(v, n, k); ok {
+			return p, true
 		}
 		m.rejected[k] = true
 	}
@@ -185,7 +164,7 @@ func (m *fair1) begin(v *state.View, n state.NodeID) {
 	if m.beat.starts(v, n) {
 		since := v.Now() - m.lastBeat
 		for _, id := range m.visited {
-			j := m.jobs.of(id)
+			j := m.jobs.Of(id)
 			if !j.launched {
 				j.wait += since
 			}
@@ -228,55 +207,6 @@ func (m *fair1) update(v *state.View) {
 	}
 }
 
-func (m *fair1) newPool(name string, id state.PoolID) *pool {
-	const noLimit = 1 << 30
-	of := func(table map[string]float64, otherwise float64) float64 {
-		if x, ok := table[name]; ok {
-			return x
-		}
-		if x, ok := table["*"]; ok {
-			return x
-		}
-		return otherwise
-	}
-	p := &pool{name: name, id: id, weight: of(m.weights, 1)}
-	for k := range kinds {
-		p.minimum[k] = int32(min(of(m.minimum[k], 0), noLimit))
-		p.maximum[k] = int32(min(of(m.maximum[k], noLimit), noLimit))
-	}
-	p.ratchet = p.minimum
-	return p
-}
-
-// allPools returns the pools, and sharedPool if there is one.
-func (m *fair1) allPools() []*pool {
-	m.poolOrder = append(m.poolOrder[:0], m.pools...)
-	if m.shared != nil {
-		m.poolOrder = append(m.poolOrder, m.shared)
-	}
-	return m.poolOrder
-}
-
-func (m *fair1) poolOf(v *state.View, id state.JobID) *pool {
-	if m.jobs.of(id).shared {
-		return m.shared
-	}
-	return m.pools[v.Pool(id)]
-}
-
-// count counts the running and the waiting tasks of the pools.
-func (m *fair1) count(v *state.View) {
-	for _, p := range m.allPools() {
-		p.running, p.pending = [2]int32{}, [2]int32{}
-		for _, id := range p.jobs {
-			for _, k := range kinds {
-				p.running[k] += v.Running(id, k)
-				p.pending[k] += v.Waiting(id, k)
-			}
-		}
-	}
-}
-
 // kind returns the kind of task that is to start next on the node, or false if
 // nothing more may start there in this heartbeat.
 func (m *fair1) kind(v *state.View, n state.NodeID) (state.Kind, bool) {
@@ -300,9 +230,9 @@ func (m *fair1) kind(v *state.View, n state.NodeID) (state.Kind, bool) {
 	return state.Map, true
 }
 
-// choose goes through pools and jobs until one of them starts a task of kind k
+// chooseOf goes through pools and jobs until one of them starts a task of kind k
 // on the node.
-func (m *fair1) choose(v *state.View, n state.NodeID, k state.Kind) (Pick, bool) {
+func (m *fair1) chooseOf(v *state.View, n state.NodeID, k state.Kind) (sched.Pick, bool) {
 	pools := m.sortPools(k)
 	for _, p := range pools {
 		if p.running[k] < p.most[k] {
@@ -320,28 +250,28 @@ func (m *fair1) choose(v *state.View, n state.NodeID, k state.Kind) (Pick, bool)
 			}
 		}
 	}
-	return Pick{}, false
+	return sched.Pick{}, false
 }
 
-func (m *fair1) chooseFrom(v *state.View, n state.NodeID, k state.Kind, p *pool) (Pick, bool) {
+func (m *fair1) chooseFrom(v *state.View, n state.NodeID, k state.Kind, p *pool) (sched.Pick, bool) {
 	for _, id := range m.sortJobs(v, k, p) {
 		if k == state.Reduce {
 			if t := v.NextReduce(id); t != state.None && v.Fits(n, id, k) {
-				return Pick{id, t, k, Reduces}, true
+				return sched.Pick{Job: id, Task: t, Kind: k, Reason: sched.Reduces}, true
 			}
 			continue
 		}
-		j := m.jobs.of(id)
+		j := m.jobs.Of(id)
 		if !j.visited {
 			j.visited = true
 			m.visited = append(m.visited, id)
 		}
-		if !wantsMap(v, id, n) {
+		if !sched.WantsMap(v, id, n) {
 			continue
 		}
 		if t := v.NextRerun(id); t != state.None {
 			j.start(v.Level(id, t, n))
-			return Pick{id, t, k, Rerun}, true
+			return sched.Pick{Job: id, Task: t, Kind: k, Reason: sched.Rerun}, true
 		}
 		t, level := v.Nearest(id, n, state.LevelNode, m.allowed(v, id))
 		if t == state.None {
@@ -351,9 +281,9 @@ func (m *fair1) chooseFrom(v *state.View, n state.NodeID, k state.Kind, p *pool)
 			t = m.changed.started(v, id, j, t, level)
 		}
 		j.start(level)
-		return mapAt(id, t, level), true
+		return sched.MapPick(id, t, level), true
 	}
-	return Pick{}, false
+	return sched.Pick{}, false
 }
 
 // start notes that the job has started a map.
@@ -371,7 +301,7 @@ func (m *fair1) allowed(v *state.View, id state.JobID) state.Level {
 	if m.changed == nil || !m.changed.sameStart {
 		any += node
 	}
-	j := m.jobs.of(id)
+	j := m.jobs.Of(id)
 	switch {
 	case j.last == state.LevelOff, j.last == state.LevelRack && j.wait >= rack, j.wait >= any && j.wait >= node:
 		return state.LevelOff
@@ -397,72 +327,4 @@ func (m *fair1) delays(v *state.View) (node, rack int64) {
 		rack = automatic
 	}
 	return node, rack
-}
-
-// sortPools returns the pools in the order in which they are served.
-func (m *fair1) sortPools(k state.Kind) []*pool {
-	list := append(m.poolOrder[:0], m.pools...)
-	m.poolOrder = list
-	if m.changed != nil {
-		return m.changed.sortPools(m, k)
-	}
-	slices.SortStableFunc(list, func(a, b *pool) int { return byShare(a, b, k) })
-	return list
-}
-
-// byShare compares pools by how little they run of what is due to them.
-func byShare(a, b *pool, k state.Kind) int {
-	minA, minB := min(a.minimum[k], a.demand[k]), min(b.minimum[k], b.demand[k])
-	switch needyA, needyB := a.running[k] < minA, b.running[k] < minB; {
-	case needyA && !needyB:
-		return -1
-	case needyB && !needyA:
-		return 1
-	case needyA:
-		// running/minimum, without a division
-		if c := cmp.Compare(int64(a.running[k])*int64(minB), int64(b.running[k])*int64(minA)); c != 0 {
-			return c
-		}
-	default:
-		if c := cmp.Compare(float64(a.running[k])/a.weight, float64(b.running[k])/b.weight); c != 0 {
-			return c
-		}
-	}
-	return cmp.Compare(a.name, b.name)
-}
-
-// sortJobs returns a pool's jobs in the order in which they are served. Jobs
-// that came at the same time go by their ids.
-func (m *fair1) sortJobs(v *state.View, k state.Kind, p *pool) []state.JobID {
-	m.jobOrder = append(m.jobOrder[:0], p.jobs...)
-	compare := m.byWeight
-	switch {
-	case p == m.shared && m.changed.fifoShared, p != m.shared && m.fifoInPool:
-		compare = m.byPriority
-	case m.changed != nil && m.changed.has[m3]:
-		compare = m.byPending
-	}
-	slices.SortStableFunc(m.jobOrder, func(a, b state.JobID) int { return compare(v, k, a, b) })
-	return m.jobOrder
-}
-
-func (m *fair1) byWeight(v *state.View, k state.Kind, a, b state.JobID) int {
-	return cmp.Compare(m.runningByWeight(v, k, a), m.runningByWeight(v, k, b))
-}
-
-func (m *fair1) runningByWeight(v *state.View, k state.Kind, id state.JobID) float64 {
-	return float64(v.Running(id, k)) / (v.Weight(id) * m.priority(v, id).weight())
-}
-
-func (m *fair1) byPriority(v *state.View, _ state.Kind, a, b state.JobID) int {
-	return cmp.Compare(m.priority(v, b), m.priority(v, a))
-}
-
-// priority returns a job's priority, which modfair's M5 changes while the job
-// runs.
-func (m *fair1) priority(v *state.View, id state.JobID) jobPriority {
-	if j := m.jobs.of(id); j.prioritySet {
-		return j.priority
-	}
-	return submittedPriority(v, id)
 }

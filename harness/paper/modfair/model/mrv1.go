@@ -1,10 +1,12 @@
-package sched
+package model
 
 import "heddle/harness/state"
 
 // This file has what the schedulers of Hadoop 1 have in common: fifo1, fair1 and
 // modfair. They give out map slots and reduce slots, see state.State.SetSlots,
 // and look at one TaskTracker's heartbeat at a time.
+
+var kinds = [...]state.Kind{state.Map, state.Reduce}
 
 // heartbeat recognizes the heartbeat during which a model is asked. A model is
 // asked again and again in one heartbeat, until it starts nothing more.

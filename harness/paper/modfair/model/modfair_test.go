@@ -1,4 +1,4 @@
-package sched
+package model
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"heddle/harness/sched"
 	"heddle/harness/state"
 )
 
@@ -19,16 +20,14 @@ type pooled struct {
 	m *fair1
 }
 
-func newPooled(t testing.TB, model string, p Params, nodes int, maps, reduces int32) *pooled {
+func newPooled(t testing.TB, model string, p sched.Params, nodes int, maps, reduces int32) *pooled {
 	t.Helper()
-	m, err := New(model, p)
+	m, err := sched.New(model, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &pooled{t: t, s: state.New(), m: m.(*fair1)}
-	for n := range nodes {
-		addNode(t, w.s, n, n%2, slot.Times(64))
-	}
+	w := &pooled{t: t, s: state.New(), m: m.(sched.PerNode).NodeModel.(*fair1)}
+	addNodes(t, w.s, nodes, 64)
 	w.s.SetSlots(maps, reduces)
 	w.v = w.s.View()
 	return w
@@ -84,14 +83,14 @@ func TestClassification(t *testing.T) {
 		{"one job left", 2, []int32{25}, "[]", 0, 0},
 		{"one slot a node", 1, []int32{6, 6}, "[0 1]", 3, 1},
 	} {
-		w := newPooled(t, "modfair", Params{"mechanisms": "m1"}, 8, c.slots, 1)
+		w := newPooled(t, "modfair", sched.Params{"mechanisms": "m1"}, 8, c.slots, 1)
 		for _, size := range c.sizes {
 			w.job("p", size, 1, 0)
 		}
 		w.update()
 		shared := []state.JobID{}
 		for id := range state.JobID(len(c.sizes)) {
-			if w.m.jobs.of(id).shared {
+			if w.m.jobs.Of(id).shared {
 				shared = append(shared, id)
 			}
 		}
@@ -105,15 +104,15 @@ func TestClassification(t *testing.T) {
 // sharedPool keeps its slots, or gets its own number with grant=each.
 func TestSharedPoolIsKept(t *testing.T) {
 	for grant, want := range map[string]int32{"once": 3, "each": 5} {
-		w := newPooled(t, "modfair", Params{"mechanisms": "m1", "grant": grant}, 8, 2, 1)
+		w := newPooled(t, "modfair", sched.Params{"mechanisms": "m1", "grant": grant}, 8, 2, 1)
 		w.job("a", 6, 0, 0)
 		next := w.job("b", 10, 0, 0)
 		w.job("c", 16, 0, 0)
 		w.update()
 		w.s.EndJob(0)
 		w.update()
-		if got := w.m.shared.most[state.Map]; got != want || !w.m.jobs.of(next).shared {
-			t.Errorf("grant %s: sharedPool has %d slots and holds the second job: %v; want %d", grant, got, w.m.jobs.of(next).shared, want)
+		if got := w.m.shared.most[state.Map]; got != want || !w.m.jobs.Of(next).shared {
+			t.Errorf("grant %s: sharedPool has %d slots and holds the second job: %v; want %d", grant, got, w.m.jobs.Of(next).shared, want)
 		}
 	}
 }
@@ -193,7 +192,7 @@ func TestGrants(t *testing.T) {
 		"free":     {6, 6}, // 11 free: 6 and 5 more, cut at 2 and 5
 		"freeOnly": {10, 6},
 	} {
-		w := newPooled(t, "modfair", Params{"mechanisms": "m2", "share": share, "maxMaps": "*=6"}, 8, 2, 1)
+		w := newPooled(t, "modfair", sched.Params{"mechanisms": "m2", "share": share, "maxMaps": "*=6"}, 8, 2, 1)
 		w.job("a", 14, 0, 4)
 		w.job("b", 11, 0, 1)
 		w.update()
@@ -207,7 +206,7 @@ func TestGrants(t *testing.T) {
 // TestJobOrder has M3's example for jobs: waiting and running 4/2, 8/1 and 8/3.
 func TestJobOrder(t *testing.T) {
 	for most, want := range map[string]string{"first": "[1 2 0]", "last": "[0 1 2]"} {
-		w := newPooled(t, "modfair", Params{"mechanisms": "m3", "mostPending": most}, 8, 4, 1)
+		w := newPooled(t, "modfair", sched.Params{"mechanisms": "m3", "mostPending": most}, 8, 4, 1)
 		w.job("p", 6, 0, 2)
 		w.job("p", 9, 0, 1)
 		w.job("p", 11, 0, 3)
@@ -221,7 +220,7 @@ func TestJobOrder(t *testing.T) {
 // TestPoolOrder has M3's example for pools, with minimum 3: running and waiting
 // 2/9 (2 <= 3), 3/1 (3 > 1) and 5/9 (5 > 3).
 func TestPoolOrder(t *testing.T) {
-	w := newPooled(t, "modfair", Params{"mechanisms": "m3", "minMaps": "*=3"}, 8, 4, 1)
+	w := newPooled(t, "modfair", sched.Params{"mechanisms": "m3", "minMaps": "*=3"}, 8, 4, 1)
 	w.job("P3", 14, 0, 5)
 	w.job("P2", 4, 0, 3)
 	w.job("P1", 11, 0, 2)
@@ -236,7 +235,7 @@ func TestPoolOrder(t *testing.T) {
 // minimum.
 func TestSharedPlace(t *testing.T) {
 	for place, want := range map[string]string{"first": "sharedPool a b", "last": "a b sharedPool", "sorted": "a sharedPool b"} {
-		w := newPooled(t, "modfair", Params{"mechanisms": "m1,m3", "sharedPlace": place, "minMaps": "*=3"}, 8, 2, 1)
+		w := newPooled(t, "modfair", sched.Params{"mechanisms": "m1,m3", "sharedPlace": place, "minMaps": "*=3"}, 8, 2, 1)
 		w.job("a", 20, 0, 0)
 		w.job("b", 20, 0, 3)
 		w.job("b", 4, 0, 1)
@@ -250,7 +249,7 @@ func TestSharedPlace(t *testing.T) {
 // TestLearnedDelays has M4's example: waits of 0, 300 and 900 ms are a delay of
 // 400 ms, and 3000 ms stands for what did not happen yet.
 func TestLearnedDelays(t *testing.T) {
-	w := newPooled(t, "modfair", Params{"mechanisms": "m4"}, 8, 4, 1)
+	w := newPooled(t, "modfair", sched.Params{"mechanisms": "m4"}, 8, 4, 1)
 	c := w.m.changed
 	id := w.job("p", 9, 0, 0)
 	for _, ms := range []int64{0, 300, 900} {
@@ -260,7 +259,7 @@ func TestLearnedDelays(t *testing.T) {
 	if got := w.m.Notes(); got["nodeDelayMs"] != 400 || got["rackDelayMs"] != 3000 {
 		t.Errorf("delays %v and %v ms, want 400 and 3000", got["nodeDelayMs"], got["rackDelayMs"])
 	}
-	w = newPooled(t, "modfair", Params{"mechanisms": "m4", "wait": "pending", "delayMean": "recent", "delayWindow": "2", "emptyDelayMs": "0"}, 8, 4, 1)
+	w = newPooled(t, "modfair", sched.Params{"mechanisms": "m4", "wait": "pending", "delayMean": "recent", "delayWindow": "2", "emptyDelayMs": "0"}, 8, 4, 1)
 	c = w.m.changed
 	w.s.SetNow(1e9)
 	id = w.job("p", 9, 0, 0)
@@ -277,9 +276,9 @@ func TestLearnedDelays(t *testing.T) {
 // TestDelaysCollapse has M4 switch the delays off: a job that need not wait adds
 // 0, and the delay bounds what a job that must wait can add.
 func TestDelaysCollapse(t *testing.T) {
-	w := newPooled(t, "modfair", Params{"mechanisms": "m4"}, 4, 2, 1)
+	w := newPooled(t, "modfair", sched.Params{"mechanisms": "m4"}, 4, 2, 1)
 	w.job("p", 60, 0, 0)
-	var offers Offers
+	var offers sched.Offers
 	for beat := range 400 {
 		w.s.SetNow(int64(beat) * 75e6)
 		n := state.NodeID(beat % 4)
@@ -290,7 +289,7 @@ func TestDelaysCollapse(t *testing.T) {
 				}
 			}
 		}
-		offers.Heartbeat(w.m, w.v, n, func(d Decision) bool { return w.s.Start(d.Job, d.Task, d.Node) == nil })
+		offers.Heartbeat(sched.PerNode{NodeModel: w.m}, w.v, n, func(d sched.Decision) bool { return w.s.Start(d.Job, d.Task, d.Node) == nil })
 	}
 	if got := w.m.Notes(); got["nodeDelayMs"] > 300 || w.v.Done(0, state.Map) == 0 {
 		t.Errorf("after %d maps the node delay is %v ms, want it to have fallen to 300 or less from 3000", w.v.Done(0, state.Map), got["nodeDelayMs"])
@@ -343,11 +342,11 @@ func TestTable3(t *testing.T) {
 // TestPriorities has M5's example: node, rack, off, node from NORMAL.
 func TestPriorities(t *testing.T) {
 	for table, want := range map[string]string{"repaired": "NORMAL LOW VERY_LOW NORMAL", "printed": "NORMAL LOW VERY_LOW LOW"} {
-		w := newPooled(t, "modfair", Params{"mechanisms": "m5", "table3": table}, 8, 4, 1)
+		w := newPooled(t, "modfair", sched.Params{"mechanisms": "m5", "table3": table}, 8, 4, 1)
 		id := w.job("p", 9, 0, 0)
 		var got []string
 		for _, level := range []state.Level{state.LevelNode, state.LevelRack, state.LevelOff, state.LevelNode} {
-			w.m.changed.started(w.v, id, w.m.jobs.of(id), 0, level)
+			w.m.changed.started(w.v, id, w.m.jobs.Of(id), 0, level)
 			got = append(got, w.m.priority(w.v, id).String())
 		}
 		if strings.Join(got, " ") != want {
@@ -372,13 +371,13 @@ func TestLoadCap(t *testing.T) {
 // TestFairShares has fair1 give 32 slots to pools that want 20, 3 and 20: 14.5, 3
 // and 14.5 are the fair shares.
 func TestFairShares(t *testing.T) {
-	w := newPooled(t, "fair1", Params{"nodeDelayMs": "0", "rackDelayMs": "0"}, 8, 4, 1)
+	w := newPooled(t, "fair1", sched.Params{"nodeDelayMs": "0", "rackDelayMs": "0"}, 8, 4, 1)
 	for pool, maps := range []int32{20, 3, 20} {
 		w.job(fmt.Sprint(pool), maps, 0, 0)
 	}
-	var offers Offers
+	var offers sched.Offers
 	for n := range state.NodeID(8) {
-		offers.Heartbeat(w.m, w.v, n, func(d Decision) bool { return w.s.Start(d.Job, d.Task, d.Node) == nil })
+		offers.Heartbeat(sched.PerNode{NodeModel: w.m}, w.v, n, func(d sched.Decision) bool { return w.s.Start(d.Job, d.Task, d.Node) == nil })
 	}
 	if got := [3]int32{w.v.Running(0, state.Map), w.v.Running(1, state.Map), w.v.Running(2, state.Map)}; got != [3]int32{15, 3, 14} {
 		t.Errorf("pools run %v maps, want 15, 3 and 14", got)
@@ -389,20 +388,20 @@ func TestFairShares(t *testing.T) {
 // three jobs of 3 maps and 3 reduces of 20 s, reduces after all maps. FIFO ends
 // them at 40, 60 and 80 s. One slot of each kind for each pool ends all at 120 s.
 func TestFifoAgainstFair(t *testing.T) {
-	ends := func(model string, p Params) []int {
-		m, err := New(model, p)
+	ends := func(model string, p sched.Params) []int {
+		m, err := sched.New(model, p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := state.New()
-		addNode(t, s, 0, 0, slot.Times(6))
+		addNodes(t, s, 1, 6)
 		s.SetSlots(3, 3)
 		for job := range 3 {
 			submit(t, s, &state.JobSpec{Name: "job", Pool: fmt.Sprint("p", job), Maps: 3, Reduces: 3, MapSize: slot, ReduceSize: slot})
 		}
 		v := s.View()
-		var offers Offers
-		var running []Decision
+		var offers sched.Offers
+		var running []sched.Decision
 		end := make([]int, 3)
 		for seconds := 0; seconds <= 200; seconds += 20 {
 			for _, d := range running {
@@ -419,7 +418,7 @@ func TestFifoAgainstFair(t *testing.T) {
 			running = running[:0]
 			for beat := range 3 { // fifo1 starts one reduce in a heartbeat
 				s.SetNow(int64(seconds)*1e9 + int64(beat)*1e6)
-				offers.Heartbeat(m, v, 0, func(d Decision) bool {
+				offers.Heartbeat(m, v, 0, func(d sched.Decision) bool {
 					running = append(running, d)
 					return s.Start(d.Job, d.Task, d.Node) == nil
 				})
@@ -430,7 +429,7 @@ func TestFifoAgainstFair(t *testing.T) {
 	if got := ends("fifo1", nil); !slices.Equal(got, []int{40, 60, 80}) {
 		t.Errorf("fifo1 ends the jobs at %v s, want 40, 60 and 80", got)
 	}
-	if got := ends("fair1", Params{"maxMaps": "*=1", "maxReduces": "*=1"}); !slices.Equal(got, []int{120, 120, 120}) {
+	if got := ends("fair1", sched.Params{"maxMaps": "*=1", "maxReduces": "*=1"}); !slices.Equal(got, []int{120, 120, 120}) {
 		t.Errorf("fair1 with one slot a pool ends the jobs at %v s, want 120 each", got)
 	}
 }
@@ -442,7 +441,7 @@ func TestEmptyGrants(t *testing.T) {
 		grants float64
 		most   int32
 	}{"false": {1, 0}, "true": {1, 1}} {
-		w := newPooled(t, "modfair", Params{"mechanisms": "m2", "share": "total", "atLeastOne": least}, 1, 2, 1)
+		w := newPooled(t, "modfair", sched.Params{"mechanisms": "m2", "share": "total", "atLeastOne": least}, 1, 2, 1)
 		w.job("few", 1, 0, 0)
 		w.job("many", 90, 0, 0)
 		w.update()
