@@ -16,6 +16,8 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/runs"
 	"heddle/harness/steer"
 	"heddle/harness/steer/drive"
@@ -26,7 +28,7 @@ import (
 )
 
 func replayCommand() *cli.Command {
-	var change replay.Change
+	var change recorded.Change
 	var faults config.Faults
 	return &cli.Command{
 		Name:      "replay",
@@ -46,7 +48,7 @@ parallel, which does not change the result. For example:
 			&cli.StringSliceFlag{Name: "param", Usage: "parameter `NAME=VALUE` for all models that have it, or MODEL.NAME=VALUE for one; may be repeated"},
 			&cli.StringSliceFlag{Name: "seed", Usage: "seed `N` of random numbers; may be repeated (default: 1)"},
 			&cli.StringFlag{Name: "actuator", Usage: "none, labels or ideal: how decisions become containers (default: none for yarn, labels for others)"},
-			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: which hosts of each split ApplicationMasters see", Value: replay.SplitsAsSubmitted},
+			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: which hosts of each split ApplicationMasters see", Value: config.SplitsAsSubmitted},
 			&cli.BoolFlag{Name: "calibrate", Usage: "fit a calibration to the traces and print it; do not replay"},
 			&cli.StringFlag{Name: "calibration", Usage: "calibration `FILE`: written with --calibrate, else read"},
 			&cli.StringFlag{Name: "workload", Usage: "with --calibration: use the times per byte of its workload `NAME` for jobs of workloads that it lacks"},
@@ -71,7 +73,7 @@ parallel, which does not change the result. For example:
 // changeFlags returns the flags with which a replay simulates another cluster
 // than the one on which its trace was recorded. They have the same names as the
 // flags of "heddle lab" that mean the same.
-func changeFlags(x *replay.Change) []cli.Flag {
+func changeFlags(x *recorded.Change) []cli.Flag {
 	generic := func(name, usage string, v cli.Generic) cli.Flag {
 		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded"}
 	}
@@ -99,7 +101,7 @@ func changeFlags(x *replay.Change) []cli.Flag {
 // finishChange completes x, which says how the replay's cluster differs from
 // that of the trace. It sets those fields that no flag sets directly, and
 // checks the values of all fields.
-func finishChange(c *cli.Context, x *replay.Change) error {
+func finishChange(c *cli.Context, x *recorded.Change) error {
 	if mbit := c.String("uplink-mbit"); mbit != "" {
 		if x.Uplink.Given {
 			return errors.New("both --uplink and --uplink-mbit; want one of them")
@@ -130,7 +132,7 @@ func finishChange(c *cli.Context, x *replay.Change) error {
 	return nil
 }
 
-func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) error {
+func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults) error {
 	files, err := arguments(c)
 	if err != nil {
 		return err
@@ -250,8 +252,8 @@ func replayObservations(c *cli.Context, files []string) error {
 	return nil
 }
 
-func loadTraces(c *cli.Context, files []string) ([]*replay.Trace, error) {
-	var list []*replay.Trace
+func loadTraces(c *cli.Context, files []string) ([]*recorded.Trace, error) {
+	var list []*recorded.Trace
 	for _, path := range files {
 		t, err := loadTrace(c, path)
 		if err != nil {
@@ -265,13 +267,13 @@ func loadTraces(c *cli.Context, files []string) ([]*replay.Trace, error) {
 
 // loadTrace reads a trace in any format. It says what the import of another
 // tool's trace made up.
-func loadTrace(c *cli.Context, path string) (*replay.Trace, error) {
+func loadTrace(c *cli.Context, path string) (*recorded.Trace, error) {
 	path, err := traceOf(c, path)
 	if err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return replay.Load(path) // a pipe can be opened only once, so it cannot be asked for its format first
+		return recorded.Load(path) // a pipe can be opened only once, so it cannot be asked for its format first
 	}
 	r, imported, err := exchange.Any(c.Context, path)
 	if err != nil {
@@ -284,10 +286,10 @@ func loadTrace(c *cli.Context, path string) (*replay.Trace, error) {
 			return nil, err
 		}
 	}
-	return replay.Read(path, r)
+	return recorded.Read(path, r)
 }
 
-func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) error {
+func calibrate(c *cli.Context, list []*recorded.Trace, cluster recorded.Change) error {
 	fitted, err := replay.Calibrate(list, cluster)
 	if err != nil {
 		return withCode(exitUsage, err)
@@ -303,15 +305,15 @@ func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) erro
 // replays returns all replays that the flags ask for: one for each trace,
 // scheduler model and seed. They are sorted by trace, then by model, then by
 // seed.
-func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]replay.Config, error) {
-	var calibration *replay.Calibration
+func replays(c *cli.Context, list []*recorded.Trace, change recorded.Change) ([]replay.Config, error) {
+	var given *calibration.Calibration
 	if path := c.String("calibration"); path != "" {
 		var err error
-		if calibration, err = replay.ReadCalibration(path); err != nil {
+		if given, err = calibration.Read(path); err != nil {
 			return nil, err
 		}
 	}
-	modelled := calibration != nil
+	modelled := given != nil
 	switch d := c.String("durations"); d {
 	case "":
 	case "recorded", "modelled":
@@ -336,9 +338,9 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 		if err != nil {
 			return nil, err
 		}
-		fitted := calibration
+		fitted := given
 		if fitted == nil {
-			if fitted, err = t.Calibrate(modelled); err != nil {
+			if fitted, err = replay.CalibrateOne(t, modelled); err != nil {
 				return nil, err
 			}
 			warn(c, fitted.Warnings...)
@@ -363,13 +365,13 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 // modelsOf returns the scheduler models under which to replay a trace. The
 // default is the model of the trace. The flag --param changes parameters of
 // these models too.
-func modelsOf(c *cli.Context, t *replay.Trace) ([]config.Model, error) {
+func modelsOf(c *cli.Context, t *recorded.Trace) ([]config.Model, error) {
 	var models []config.Model
 	for _, name := range c.StringSlice("model") {
 		models = append(models, config.Model{Label: name, Model: name, Params: map[string]string{}, Splits: c.String("splits")})
 	}
 	if len(models) == 0 {
-		own := replay.OwnModel(t)
+		own := t.OwnModel()
 		own.Params = maps.Clone(own.Params)
 		if own.Params == nil {
 			own.Params = map[string]string{}

@@ -29,7 +29,7 @@ const order = `
 	harness/lab harness/lab/labtest
 	harness/clients harness/watch harness/doctor harness/lease harness/lease/leasetest harness/submit
 	harness/capture harness/steer harness/steer/drive
-	harness/replay
+	harness/replay/recorded harness/replay/calibration harness/replay
 	harness/workload/hive harness/workload/synthetic harness/workload/traceplan harness/workload
 	harness/results
 	harness/experiment
@@ -53,7 +53,9 @@ const apart = `
 	harness/submit : harness/lab
 	harness/capture : harness/lab harness/steer
 	harness/steer* : harness/lab harness/capture
-	harness/replay : harness/lab harness/clients harness/watch harness/submit harness/capture harness/steer harness/runs   a replay needs no cluster, and knows traces but not how they are kept
+	harness/replay* : harness/lab harness/clients harness/watch harness/submit harness/capture harness/steer harness/runs   a replay needs no cluster, and knows traces but not how they are kept
+	harness/replay/recorded : harness/sched harness/measure    it runs nothing
+	harness/replay/calibration : harness/sched harness/measure
 	harness/workload/synthetic : harness yarnclient    it runs as a task, and submits nothing
 	harness/workload/traceplan : harness/config harness/replay   a plan is made of events, by its options
 	harness/workload : harness/lab harness/runs    a workload knows no run folder

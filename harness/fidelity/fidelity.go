@@ -23,6 +23,8 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
@@ -41,7 +43,7 @@ type Options struct {
 	// Cluster gives properties of the measured cluster that its traces may
 	// lack: rates of disks, links and uplinks, cores, heartbeats of
 	// ApplicationMasters.
-	Cluster replay.Change
+	Cluster recorded.Change
 	// Interrupted is called during a simulation and stops it if it returns an
 	// error, as in sim.Config.
 	Interrupted func() error
@@ -141,7 +143,7 @@ type Counterfactual struct {
 type measured struct {
 	name, workload, model string
 	repeat                int
-	*replay.Trace
+	*recorded.Trace
 	figures *measure.Figures
 }
 
@@ -222,7 +224,7 @@ func (r *Report) load(run *results.Run) ([]measured, error) {
 		if x.Figures != nil {
 			return nil, fmt.Errorf("%w: %s keeps figures only; replay again with --traces, which keeps the replays' traces", ErrNothing, run.Dir)
 		}
-		t, err := replay.Load(run.TracePath(&x))
+		t, err := recorded.Load(run.TracePath(&x))
 		if err != nil {
 			return nil, err
 		}
@@ -232,7 +234,7 @@ func (r *Report) load(run *results.Run) ([]measured, error) {
 		}
 		t.Name = x.Name
 		r.Warnings = append(r.Warnings, t.Warnings...)
-		if bad := slices.IndexFunc(t.Jobs, func(j *replay.Job) bool { return j.Outcome != traces.Succeeded }); bad >= 0 {
+		if bad := slices.IndexFunc(t.Jobs, func(j *recorded.Job) bool { return j.Outcome != traces.Succeeded }); bad >= 0 {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s %v, the trial is left out", x.Name, t.Jobs[bad].Job, t.Jobs[bad].Outcome))
 			continue
 		}
@@ -258,11 +260,11 @@ func group(list []measured) [][]measured {
 
 // predict replays the trace t once for each seed, to predict a trial. The
 // scheduler model is the one with which the trace like was recorded.
-func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*measure.Figures, error) {
+func predict(t, like *recorded.Trace, c *calibration.Calibration, o Options) ([]*measure.Figures, error) {
 	var list []replay.Config
 	for seed := range o.Seeds {
 		list = append(list, replay.Config{
-			Trace: t, Model: replay.OwnModel(like), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
+			Trace: t, Model: like.OwnModel(), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
 			Calibration: c, Modelled: true, Interrupted: o.Interrupted,
 		})
 	}

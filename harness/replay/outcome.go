@@ -9,6 +9,7 @@ import (
 
 	"heddle/harness/doc"
 	"heddle/harness/measure"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/traces"
 )
@@ -33,7 +34,7 @@ type Outcome struct {
 	// Header is the header of the simulated run's trace.
 	Header traces.Header `json:"-"`
 
-	change Change
+	change recorded.Change
 }
 
 // Outcomes runs replays in parallel, one on each core, and returns their outcomes in
@@ -102,7 +103,7 @@ func outcome(c Config) (*Outcome, error) {
 	if len(c.Trace.List) > 0 && c.Record == nil {
 		o.Figures, r, err = measure.Simulate(h, x)
 	} else {
-		o.Figures, r, err = recorded(&c, x, h)
+		o.Figures, r, err = withEvents(&c, x, h)
 	}
 	if err != nil {
 		return nil, c.failed(err)
@@ -113,9 +114,9 @@ func outcome(c Config) (*Outcome, error) {
 	return o, nil
 }
 
-// recorded runs a replay, keeps all its events, and computes the figures of the run
+// withEvents runs a replay, keeps all its events, and computes the figures of the run
 // from them.
-func recorded(c *Config, x *sim.Config, h traces.Header) (f *measure.Figures, r *sim.Result, err error) {
+func withEvents(c *Config, x *sim.Config, h traces.Header) (f *measure.Figures, r *sim.Result, err error) {
 	f = measure.Of(h, func(yield func(traces.Event) bool) {
 		x.Record = func(e traces.Event) {
 			yield(e)

@@ -1,18 +1,23 @@
-package replay
+package calibration
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
+	"heddle/harness/config"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/stats"
 	"heddle/traces"
 )
 
-// Calibrate fits a Calibration to traces, which should be from one cluster. From the
+// Replay runs a trace again under the model that it was recorded with, with computing
+// times of the calibration, and returns the trace of that.
+type Replay func(*recorded.Trace, *Calibration, uint64) (*recorded.Trace, error)
+
+// Fit fits a Calibration to traces, which should be from one cluster. From the
 // argument cluster, it takes the rates, the machine's cores and the heartbeat
 // interval of ApplicationMasters, where the traces do not give them.
 //
@@ -25,9 +30,9 @@ import (
 // Each trace is then replayed, and the fit is corrected until attempts take as long
 // as in the trace.
 //
-// Calibrate does not use values that a trace's header marks as made up, nor means
+// Fit does not use values that a trace's header marks as made up, nor means
 // that are not credible. A warning then says so, and the simulator's default stays.
-func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
+func Fit(list []*recorded.Trace, cluster recorded.Change, again Replay) (*Calibration, error) {
 	c, err := calibrateCosts(list, cluster)
 	if err != nil {
 		return nil, err
@@ -40,7 +45,7 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 		x.Sharing, x.HostCores = s.node, s.host
 		fits := x.fitRates(list, &cluster)
 		x.fitWorkloads(list)
-		misfit := x.correct(list, fits)
+		misfit := x.correct(list, fits, again)
 		if !math.IsInf(misfit, 1) { // an infinite misfit means that a replay failed; the calibration's warnings say why
 			x.MisfitPct = 100 * misfit
 		}
@@ -51,24 +56,24 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 	return best, nil
 }
 
-// Calibrate fits a Calibration to this trace alone, for replays of the same trace.
+// FitOne fits a Calibration to one trace alone, for replays of the same trace.
 // Replays with recorded durations need only Hadoop's own costs, such as JVM starts. If
 // the trace has too many tasks to be replayed several times, as the other fits need,
 // only these costs are fitted.
-func (t *Trace) Calibrate(modelled bool) (*Calibration, error) {
+func FitOne(t *recorded.Trace, modelled bool, again Replay) (*Calibration, error) {
 	if modelled && !workloadCost.measuredIn(t) {
 		return nil, fmt.Errorf("calibrate: trace %s: the durations of its tasks were made up, so nothing can be fitted to them; replay it with recorded durations, or with a calibration fitted to measured runs", t.Name)
 	}
-	if !modelled && t.tasks() > correctable {
-		return calibrateCosts([]*Trace{t}, Change{})
+	if !modelled && t.Tasks() > correctable {
+		return calibrateCosts([]*recorded.Trace{t}, recorded.Change{})
 	}
-	return Calibrate([]*Trace{t}, Change{})
+	return Fit([]*recorded.Trace{t}, recorded.Change{}, again)
 }
 
 // calibrateCosts returns a Calibration with Hadoop's own costs, such as JVM starts,
 // which do not depend on the workload. It also has the rates and cores that the
 // argument cluster gives.
-func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
+func calibrateCosts(list []*recorded.Trace, cluster recorded.Change) (*Calibration, error) {
 	c := &Calibration{
 		Format: calibrationFormat, LinkBytesPerSec: int64(cluster.Link.Rate),
 		UplinkBytesPerSec: int64(cluster.Uplink.Rate), DiskBytesPerSec: int64(cluster.Disk.Rate),
@@ -87,7 +92,7 @@ func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 
 // fitCosts fits those costs of Hadoop itself, such as JVM starts, that do not depend
 // on the workload.
-func (c *Calibration) fitCosts(list []*Trace) {
+func (c *Calibration) fitCosts(list []*recorded.Trace) {
 	var start, finish, turn, label []float64
 	for _, t := range amStartCost.measured(list) {
 		for _, j := range t.Jobs {
@@ -98,14 +103,14 @@ func (c *Calibration) fitCosts(list []*Trace) {
 	}
 	for _, t := range finishCost.measured(list) {
 		for _, j := range t.Jobs {
-			if end := j.lastEnd(); end > 0 && j.Finished >= end {
+			if end := j.LastEnd(); end > 0 && j.Finished >= end {
 				finish = append(finish, float64(j.Finished-end)/1e6)
 			}
 		}
 	}
 	waits := 0.0
 	for _, t := range labelCost.measured(list) {
-		if t.Header.Actuator == ActuatorLabels && t.Header.Origin == traces.Measured {
+		if t.Header.Actuator == config.ActuatorLabels && t.Header.Origin == traces.Measured {
 			for _, d := range t.Decisions {
 				label = append(label, float64(d.GrantedAt-d.T)/1e6)
 			}
@@ -113,7 +118,7 @@ func (c *Calibration) fitCosts(list []*Trace) {
 	}
 	able := turnoverCost.measured(list)
 	for _, t := range able {
-		turn = append(turn, t.turnovers()...)
+		turn = append(turn, t.Turnovers()...)
 	}
 	for _, f := range []struct {
 		figure  *Figure
@@ -140,7 +145,7 @@ func (c *Calibration) fitCosts(list []*Trace) {
 // the same container room because of intervals that the simulator computes itself: the
 // NodeManager's heartbeat, the change of a node's label, and the ApplicationMaster's
 // heartbeat.
-func (c *Calibration) waits(t *Trace) float64 {
+func (c *Calibration) waits(t *recorded.Trace) float64 {
 	node, am, async := c.beats(t, t.Header.Actuator)
 	ms := float64(am) / 2
 	if async > 0 {
@@ -148,7 +153,7 @@ func (c *Calibration) waits(t *Trace) float64 {
 	} else {
 		ms += float64(node) / 2
 	}
-	if t.Header.Actuator == ActuatorLabels {
+	if t.Header.Actuator == config.ActuatorLabels {
 		ms += c.Label.Value
 	}
 	return ms
@@ -165,93 +170,6 @@ func figure(xs []float64) Figure {
 		f.Error += math.Abs(x-f.Value) / float64(len(xs))
 	}
 	return f
-}
-
-// turnovers returns the times, in ms, from an attempt's end to the next start on its
-// node, if the started task had waited since before that end. The cluster needed
-// this time, since the task could have started at once. A gap in which no task
-// waited is idle time and does not count.
-//
-// Each start is paired with the latest end before it, so that room which was free for
-// long does not count. Only first attempts of tasks count, because it is unknown
-// since when later attempts waited. Gaps much longer than usual are left out: a model
-// may leave room free while tasks wait for data or for their queue's share.
-func (t *Trace) turnovers() []float64 {
-	since := slices.Repeat([][2]traces.Time{{math.MaxInt64, math.MaxInt64}}, len(t.jobNames))
-	for _, j := range t.Jobs {
-		since[j.number] = j.waitsSince()
-	}
-	ends := make([][]traces.Time, len(t.nodes)) // times at which attempts ended on each node, ascending
-	for i := range t.attempts {
-		if a := &t.attempts[i]; a.End > 0 {
-			ends[a.node] = append(ends[a.node], a.End)
-		}
-	}
-	for _, list := range ends {
-		slices.Sort(list)
-	}
-	var turns []float64
-	free := make([][]traces.Time, len(t.nodes)) // for each node, in ascending order: the times at which its free slots became free
-	tried := map[taskKey]bool{}
-	for _, i := range t.launched() {
-		a := &t.attempts[i]
-		list, room := ends[a.node], free[a.node]
-		for len(list) > 0 && list[0] <= a.Start {
-			room, list = append(room, list[0]), list[1:]
-		}
-		ends[a.node] = list
-		key := taskKey{a.job, a.Index, a.Kind}
-		if n := len(room) - 1; n >= 0 {
-			if a.Kind.Valid() && !tried[key] && since[a.job][a.Kind] <= room[n] {
-				turns = append(turns, float64(a.Start-room[n])/1e6)
-			}
-			room = room[:n]
-		}
-		free[a.node] = room
-		tried[key] = true
-	}
-	usual := median(turns)
-	return slices.DeleteFunc(turns, func(ms float64) bool { return ms > 4*usual })
-}
-
-// waitsSince returns two times, one for the job's maps and one for its reduces. From
-// that time on, all such tasks that have not started certainly wait for room.
-//
-// An ApplicationMaster asks for all maps together: when the first was scheduled, all
-// waited. The scheduling time of a single task does not say this, because under
-// Hadoop 1 it is the time when a node got the task. Reduces may be held back until
-// the last map has ended.
-func (j *Job) waitsSince() [2]traces.Time {
-	var since [2]traces.Time
-	for k, tasks := range j.Tasks {
-		since[k] = math.MaxInt64
-		for i := range tasks {
-			if t := &tasks[i]; t.scheduled > 0 {
-				since[k] = min(since[k], t.scheduled)
-			} else if t.Won != nil {
-				since[k] = min(since[k], t.Won.Start)
-			}
-		}
-	}
-	since[traces.Reduce] = max(since[traces.Reduce], j.lastMap())
-	return since
-}
-
-// The function launched returns the indexes, in the list of attempts, of those that
-// were launched, sorted by start time.
-func (t *Trace) launched() []int32 {
-	order := make([]int32, len(t.attempts))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(i, j int32) int {
-		a, b := &t.attempts[i], &t.attempts[j]
-		if a.Start != b.Start {
-			return cmp.Compare(a.Start, b.Start)
-		}
-		return cmp.Or(cmp.Compare(t.jobNames[a.job], t.jobNames[b.job]), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Index, b.Index), cmp.Compare(a.number, b.number))
-	})
-	return order
 }
 
 func median(xs []float64) float64 { return stats.Quantile(xs, 0.5) }
@@ -297,22 +215,18 @@ const longestStartMs = 30_000
 // time that makes a workload's reduces most alike in their remaining time. The
 // remaining time counts from the end of the JVM's start or of the job's last map,
 // whichever is later. The fitted time is at most as long as the shortest attempt.
-func (c *Calibration) fitTaskStart(list []*Trace) {
+func (c *Calibration) fitTaskStart(list []*recorded.Trace) {
 	type reduce struct{ leadMs, tookMs float64 }
 	of := map[string][]reduce{}
 	most, n := math.Inf(1), 0
 	for _, t := range taskStartCost.measured(list) {
-		for i := range t.attempts {
-			if a := &t.attempts[i]; a.Outcome == traces.Succeeded && a.End > a.Start {
-				most = min(most, a.Ms())
-			}
-		}
+		most = min(most, t.ShortestMs())
 		for _, j := range t.Jobs {
-			last := j.lastMap()
+			last := j.LastMap()
 			for i := range j.Tasks[traces.Reduce] {
 				if a := j.Tasks[traces.Reduce][i].Won; a != nil && a.End > max(a.Start, last) && last > 0 {
 					lead := max(0, float64(last-a.Start)/1e6)
-					of[j.workload()] = append(of[j.workload()], reduce{lead, float64(a.End-max(a.Start, last)) / 1e6})
+					of[j.Kind()] = append(of[j.Kind()], reduce{lead, float64(a.End-max(a.Start, last)) / 1e6})
 					n++
 				}
 			}
@@ -345,22 +259,22 @@ func (c *Calibration) fitTaskStart(list []*Trace) {
 // to this number is each way of sharing cores tried with replays.
 const replayable = 20_000
 
-// likelySharings returns the ways of sharing cores for Calibrate to try. The first is
+// likelySharings returns the ways of sharing cores for Fit to try. The first is
 // the one under which the computing times of a workload's maps, waits for input
 // included, differ least. If all nodes are on one machine, the others are: all tasks
 // share 1 core of that machine, 2 cores, and so on.
-func (c *Calibration) likelySharings(list []*Trace, hostCores float64) []sharing {
+func (c *Calibration) likelySharings(list []*recorded.Trace, hostCores float64) []sharing {
 	c.SharingSpread = map[string]float64{}
 	least, tasks := math.Inf(1), 0
 	var likely sharing
 	for _, t := range list {
 		hostCores = cmp.Or(hostCores, t.Header.Cluster.HostCores)
-		tasks += t.tasks()
+		tasks += t.Tasks()
 	}
 	for _, s := range sharings(hostCores) {
 		perMap := map[string][]float64{}
 		for _, t := range sharingCost.measured(list) {
-			for _, m := range t.computed(s, 0, nil) {
+			for _, m := range computed(t, s, 0, nil) {
 				if m.kind == traces.Map {
 					perMap[m.workload] = append(perMap[m.workload], m.ms)
 				}

@@ -1,9 +1,10 @@
-package replay
+package calibration
 
 import (
 	"cmp"
 	"slices"
 
+	"heddle/harness/replay/recorded"
 	"heddle/traces"
 )
 
@@ -22,7 +23,7 @@ type sample struct {
 // subtracts startMs for the JVM's start, unless the attempt is a reduce that started
 // before its job's last map ended. If limits is not nil, it also subtracts the time
 // that links and disks need for the input.
-func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
+func computed(t *recorded.Trace, with sharing, startMs float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
 	busy := map[traces.Node]*load{}
 	host := &load{cores: with.host}
 	for _, n := range t.Nodes {
@@ -32,19 +33,19 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 		}
 		busy[n.Node] = b
 	}
-	lasts, shuffled := map[*Job]traces.Time{}, map[*Job]int64{}
+	lasts, shuffled := map[*recorded.Job]traces.Time{}, map[*recorded.Job]int64{}
 	for _, j := range t.Jobs {
-		lasts[j], shuffled[j] = j.lastMap(), j.shuffled()
+		lasts[j], shuffled[j] = j.LastMap(), j.Shuffled()
 	}
 	type piece struct{ from, to traces.Time }
-	at := func(j *Job, a *Attempt) piece {
+	at := func(j *recorded.Job, a *recorded.Attempt) piece {
 		p := piece{a.Start, a.End}
 		if a.Kind == traces.Reduce {
 			p.from = max(p.from, min(lasts[j], a.End))
 		}
 		return p
 	}
-	each := func(do func(j *Job, task *Task, a *Attempt)) {
+	each := func(do func(j *recorded.Job, task *recorded.Task, a *recorded.Attempt)) {
 		for _, j := range t.Jobs {
 			for k := range j.Tasks {
 				for i := range j.Tasks[k] {
@@ -55,8 +56,8 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 			}
 		}
 	}
-	each(func(j *Job, _ *Task, a *Attempt) {
-		if b := busy[t.nodes[a.node]]; b != nil {
+	each(func(j *recorded.Job, _ *recorded.Task, a *recorded.Attempt) {
+		if b := busy[t.NodeOf(a)]; b != nil {
 			p := at(j, a)
 			b.changes = append(b.changes, loadChange{p.from, 1}, loadChange{p.to, -1})
 		}
@@ -67,18 +68,18 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 		}
 	}
 	var list []sample
-	each(func(j *Job, task *Task, a *Attempt) {
-		b := busy[t.nodes[a.node]]
+	each(func(j *recorded.Job, task *recorded.Task, a *recorded.Attempt) {
+		b := busy[t.NodeOf(a)]
 		if b == nil {
 			return
 		}
 		p := at(j, a)
 		start := startMs - float64(p.from-a.Start)/1e6
-		s := sample{workload: j.workload(), kind: a.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to)}
+		s := sample{workload: j.Kind(), kind: a.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to)}
 		if s.kind == traces.Map {
-			s.bytes = task.input()
+			s.bytes = task.Input()
 			if limits != nil {
-				s.ms = max(1, s.ms-limits(t.nodes[a.node], a.Level, s.bytes))
+				s.ms = max(1, s.ms-limits(t.NodeOf(a), a.Level, s.bytes))
 			}
 		} else {
 			s.bytes = shuffled[j] / int64(len(j.Tasks[traces.Reduce]))
@@ -93,14 +94,14 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 
 // The function samples returns the whole duration of each attempt that succeeded,
 // waits for input included.
-func (t *Trace) samples() []sample { return t.computed(sharing{}, 0, nil) }
+func samples(t *recorded.Trace) []sample { return computed(t, sharing{}, 0, nil) }
 
 // durationsMs returns the durations of the attempts that succeeded. For a reduce
 // that started before its job's last map ended, time counts from the end of that
 // map.
-func (t *Trace) durationsMs(kind traces.TaskKind) []float64 {
+func durationsMs(t *recorded.Trace, kind traces.TaskKind) []float64 {
 	var list []float64
-	for _, s := range t.samples() {
+	for _, s := range samples(t) {
 		if s.kind == kind {
 			list = append(list, s.tookMs)
 		}

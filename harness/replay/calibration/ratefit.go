@@ -1,9 +1,10 @@
-package replay
+package calibration
 
 import (
 	"fmt"
 	"math"
 
+	"heddle/harness/replay/recorded"
 	"heddle/harness/stats"
 	"heddle/traces"
 )
@@ -34,11 +35,11 @@ type perMiB struct {
 
 // levelCosts returns, by locality level, how many ms longer maps take for each MiB
 // than maps of the same workload at the nearest level.
-func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
+func levelCosts(list []*recorded.Trace) [traces.LevelOff + 1]perMiB {
 	byName := map[string][]sample{}
 	count := [traces.LevelOff + 1]int{}
 	for _, t := range list {
-		for _, s := range t.samples() {
+		for _, s := range samples(t) {
 			if s.kind == traces.Map && s.bytes >= smallBytes && s.level.Valid() {
 				byName[s.workload] = append(byName[s.workload], s)
 				count[s.level]++
@@ -91,13 +92,13 @@ type rateFit struct {
 
 // rateFits returns the rates of disks and links that must be fitted, because neither
 // the user nor a trace gives them.
-func (c *Calibration) rateFits(list []*Trace, given *Change) []*rateFit {
+func (c *Calibration) rateFits(list []*recorded.Trace, given *recorded.Change) []*rateFit {
 	told := map[string]bool{"disk": given.Disk.Given, "link": given.Link.Given, "uplink": given.Uplink.Given}
 	for _, t := range list {
-		r := ratesOf(t)
-		told["disk"] = told["disk"] || len(r.disk) > 0
-		told["link"] = told["link"] || len(r.link) > 0
-		told["uplink"] = told["uplink"] || len(r.uplink) > 0
+		r := t.Rates()
+		told["disk"] = told["disk"] || len(r.Disk) > 0
+		told["link"] = told["link"] || len(r.Link) > 0
+		told["uplink"] = told["uplink"] || len(r.Uplink) > 0
 	}
 	var fits []*rateFit
 	for _, f := range []*rateFit{
@@ -114,7 +115,7 @@ func (c *Calibration) rateFits(list []*Trace, given *Change) []*rateFit {
 
 // fitRates fits the unknown rates of disks and links to how much longer maps take
 // when their input is farther away.
-func (c *Calibration) fitRates(list []*Trace, given *Change) []*rateFit {
+func (c *Calibration) fitRates(list []*recorded.Trace, given *recorded.Change) []*rateFit {
 	costs := levelCosts(rateCost.measured(list))
 	fits := c.rateFits(list, given)
 	for _, f := range fits {

@@ -1,4 +1,4 @@
-package replay
+package calibration
 
 import (
 	"cmp"
@@ -7,22 +7,22 @@ import (
 	"math"
 	"slices"
 
-	"heddle/harness/config"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/stats"
 	"heddle/traces"
 )
 
 // fitWorkloads fits the computing times of maps and reduces for each workload (kind
 // of job).
-func (c *Calibration) fitWorkloads(list []*Trace) {
+func (c *Calibration) fitWorkloads(list []*recorded.Trace) {
 	byName := map[string][]sample{}
-	jobs := map[string][]*Job{}
+	jobs := map[string][]*recorded.Job{}
 	for _, t := range workloadCost.measured(list) {
-		for _, s := range t.computed(sharing{c.Sharing, c.HostCores}, c.TaskStart.Value, c.readMs(t)) {
+		for _, s := range computed(t, sharing{c.Sharing, c.HostCores}, c.TaskStart.Value, c.readMs(t)) {
 			byName[s.workload] = append(byName[s.workload], s)
 		}
 		for _, j := range t.Jobs {
-			jobs[j.workload()] = append(jobs[j.workload()], j)
+			jobs[j.Kind()] = append(jobs[j.Kind()], j)
 		}
 	}
 	for _, name := range sortedKeys(jobs) {
@@ -40,21 +40,21 @@ func (c *Calibration) fitWorkloads(list []*Trace) {
 // byte that maps read, and how many bytes reduces write for each byte that they
 // fetch. For jobs without reduces, the first is how many bytes maps write for each
 // byte that they read.
-func outputs(jobs []*Job) (mapOut, reduceOut float64) {
+func outputs(jobs []*recorded.Job) (mapOut, reduceOut float64) {
 	var in, fetched, written int64
 	for _, j := range jobs {
 		for k := range j.Tasks {
 			for i := range j.Tasks[k] {
 				t := &j.Tasks[k][i]
 				if k == 0 {
-					in += t.input()
+					in += t.Input()
 				}
 				if t.Won != nil {
-					written += t.Won.written
+					written += t.Won.WrittenBytes
 				}
 			}
 		}
-		fetched += j.shuffled()
+		fetched += j.Shuffled()
 	}
 	ratio := func(a, b int64) float64 {
 		if b == 0 {
@@ -165,8 +165,8 @@ func overMean(q []float64) {
 
 // readMs returns a function that computes, in ms, how long one map alone waits for
 // its input on the disks and links with known rates.
-func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) float64 {
-	told := ratesOf(t)
+func (c *Calibration) readMs(t *recorded.Trace) func(traces.Node, traces.Level, int64) float64 {
+	told := t.Rates()
 	racks := map[traces.Node]string{}
 	for _, n := range t.Nodes {
 		racks[n.Node] = n.Rack
@@ -179,13 +179,13 @@ func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) fl
 			}
 		}
 		if l != traces.LevelCache {
-			limit(cmp.Or(told.disk[n], c.DiskBytesPerSec))
+			limit(cmp.Or(told.Disk[n], c.DiskBytesPerSec))
 		}
 		if l == traces.LevelRack || l == traces.LevelOff {
-			limit(cmp.Or(told.link[n], c.LinkBytesPerSec))
+			limit(cmp.Or(told.Link[n], c.LinkBytesPerSec))
 		}
 		if l == traces.LevelOff {
-			limit(cmp.Or(told.uplink[racks[n]], c.UplinkBytesPerSec))
+			limit(cmp.Or(told.Uplink[racks[n]], c.UplinkBytesPerSec))
 		}
 		return 1000 * float64(bytes) / rate
 	}
@@ -208,22 +208,22 @@ const corrections = 5
 // The result is the relative error of replays in the mean map time, as the root mean
 // square over traces: 0 if every trace is too large to be replayed, infinite if a
 // replay fails.
-func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
-	var small []*Trace
+func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Replay) float64 {
+	var small []*recorded.Trace
 	measured := map[phaseKey]*moments{}
 	for _, t := range workloadCost.measured(list) {
-		if t.tasks() <= correctable {
+		if t.Tasks() <= correctable {
 			small = append(small, t)
 			addMoments(measured, t)
 		}
 	}
 	levels := levelCosts(rateCost.measured(small))
-	var again []*Trace
+	var again []*recorded.Trace
 	for range corrections {
 		again = nil
 		simulated := map[phaseKey]*moments{}
 		for i, t := range small {
-			x, err := t.replayed(c, uint64(i+1))
+			x, err := replay(t, c, uint64(i+1))
 			if err != nil {
 				c.Warnings = append(c.Warnings, fmt.Sprintf("a replay failed, so the fit is not corrected: %v", err))
 				return math.Inf(1)
@@ -247,10 +247,10 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 			}
 		}
 		var turn []float64
-		var seen []*Trace // replays from which maps at different locality levels can be compared
+		var seen []*recorded.Trace // replays from which maps at different locality levels can be compared
 		for i, t := range again {
 			if turnoverCost.measuredIn(small[i]) {
-				turn = append(turn, t.turnovers()...)
+				turn = append(turn, t.Turnovers()...)
 			}
 			if rateCost.measuredIn(small[i]) {
 				seen = append(seen, t)
@@ -266,10 +266,10 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 
 // misfit returns how far the mean map times in replays are from those in the traces:
 // the relative errors' root mean square over the traces.
-func misfit(measured, simulated []*Trace) float64 {
+func misfit(measured, simulated []*recorded.Trace) float64 {
 	squares, n := 0.0, 0
 	for i, t := range measured {
-		was, is := stats.Mean(t.durationsMs(traces.Map)).Value, stats.Mean(simulated[i].durationsMs(traces.Map)).Value
+		was, is := stats.Mean(durationsMs(t, traces.Map)).Value, stats.Mean(durationsMs(simulated[i], traces.Map)).Value
 		if was > 0 && is > 0 {
 			squares += (is/was - 1) * (is/was - 1)
 			n++
@@ -304,8 +304,8 @@ func (m *moments) spread() float64 {
 
 // addMoments adds the durations of a trace's attempts to the sums for mean and
 // spread, by workload and kind of task.
-func addMoments(to map[phaseKey]*moments, t *Trace) {
-	for _, s := range t.samples() {
+func addMoments(to map[phaseKey]*moments, t *recorded.Trace) {
+	for _, s := range samples(t) {
 		key := phaseKey{s.workload, s.kind}
 		if to[key] == nil {
 			to[key] = &moments{}
@@ -314,28 +314,6 @@ func addMoments(to map[phaseKey]*moments, t *Trace) {
 		to[key].squares += s.tookMs * s.tookMs
 		to[key].n++
 	}
-}
-
-// replayed replays this trace under the scheduler model that it was recorded with,
-// and returns the simulated run's trace.
-func (t *Trace) replayed(c *Calibration, seed uint64) (*Trace, error) {
-	return Simulate(&Config{Trace: t, Model: OwnModel(t), Actuator: t.Header.Actuator, Seed: seed, Calibration: c, Modelled: true})
-}
-
-// OwnModel returns the scheduler model that was in use when a trace was recorded. A
-// trace converted from other logs may name no model; then it is the cluster's own
-// scheduler.
-func OwnModel(t *Trace) config.Model {
-	return config.Model{Model: cmp.Or(t.Header.Model, config.ModelYARN), Params: t.Header.Params, Splits: t.Header.Splits}
-}
-
-// tasks returns how many maps and reduces the trace has.
-func (t *Trace) tasks() int {
-	n := 0
-	for _, j := range t.Jobs {
-		n += len(j.Tasks[0]) + len(j.Tasks[1])
-	}
-	return n
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

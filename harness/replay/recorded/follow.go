@@ -1,4 +1,4 @@
-package replay
+package recorded
 
 import (
 	"cmp"
@@ -11,24 +11,24 @@ import (
 	"heddle/traces"
 )
 
-// The method follow makes the simulator offer nodes to the model at the times of the
-// recorded heartbeats. The model then sees what it saw on the real cluster, and
-// should decide the same.
+// Follow makes a simulation offer nodes to the model at the times of the recorded
+// heartbeats, and returns the jobs for it. The model then sees what it saw on the real
+// cluster, and should decide the same.
 //
 // In this mode only attempts take time; all other costs are zero. An attempt's
 // container takes memory and cores from the scheduling decision until the scheduler
 // saw them free. This is at the attempt's end, or at the heartbeat at which another
 // task got them, whichever is later.
-func (c *Config) follow(x *sim.Config, m *jobMaker) (*sim.Jobs, error) {
-	t := c.Trace
+func (m *Source) Follow(x *sim.Config) (*sim.Jobs, error) {
+	t := m.Trace
 	switch {
 	case len(t.Heartbeats) == 0:
 		return nil, fmt.Errorf("replay: trace %s has no heartbeats to follow: only runs under labels record them", t.Name)
 	case len(t.Decisions) == 0:
 		return nil, fmt.Errorf("replay: trace %s has no decisions to follow: only runs under labels record them", t.Name)
-	case c.Modelled:
+	case m.Costs != nil:
 		return nil, errors.New("replay: recorded heartbeats can only be followed with recorded durations")
-	case c.Change.placesBlocks():
+	case m.Change.PlacesBlocks():
 		return nil, errors.New("replay: recorded heartbeats can only be followed on the recorded nodes, racks and replicas")
 	}
 	for _, b := range t.Heartbeats {
@@ -98,7 +98,7 @@ func (t *Trace) name(a *Attempt) traces.Attempt {
 // since the scheduler model learnt of the job then. Its reduces are asked for when
 // the model chose them, because the time of the real request is not recorded. Jobs
 // are ordered by the first decision for each.
-func (m *jobMaker) asFollowed(list []sim.Job) {
+func (m *Source) asFollowed(list []sim.Job) {
 	first := map[traces.JobID]int64{}
 	asked := map[traces.JobID][]int64{}
 	for _, d := range m.Trace.Decisions {

@@ -1,4 +1,4 @@
-package replay
+package recorded
 
 import (
 	"cmp"
@@ -6,17 +6,43 @@ import (
 	"math"
 	"slices"
 
+	"heddle/harness/config"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
 	"heddle/harness/state"
+	"heddle/harness/stats"
 	"heddle/traces"
 )
 
-// jobMaker makes the jobs of a replay when they arrive, from the trace's jobs or job
-// list.
-type jobMaker struct {
-	*Config
+// Settings say which jobs a Source makes, and how.
+type Settings struct {
+	Trace  *Trace
+	Change Change
+	Seed   uint64
+	// After has the jobs that are submitted once another job has ended, each with the
+	// id of that job, which stands before it in Trace. They do not arrive at their
+	// recorded times.
+	After map[traces.JobID]traces.JobID
+	// KeepReads says that caches keep what maps read last, and not what was cached at
+	// the start.
+	KeepReads bool
+	// Costs, if not nil, sets what tasks take in place of the recorded durations.
+	// Tasks then have none of their recorded failures and speculative attempts.
+	Costs Costs
+}
+
+// Costs sets what the tasks of a job take and write: of a job that ran, or of one that
+// a job list names.
+type Costs interface {
+	Set(j *Job, x *sim.Job)
+	SetListed(j *traces.JobListed, x *sim.Job)
+}
+
+// Source makes the jobs of a replay when they arrive, from the trace's jobs or job
+// list. It is a sim.Source.
+type Source struct {
+	Settings
 	machines *sim.Machines
 	ids      []state.NodeID       // for each nodeIndex of the trace, the replay's node; None: the replay's cluster lacks the node
 	workers  map[traces.Node]bool // worker nodes of the trace
@@ -28,6 +54,7 @@ type jobMaker struct {
 	jobs     []*Job               // jobs of the trace that have tasks
 	next     int                  // index of the next job to make, in jobs or in the trace's job list
 	scratch  []state.NodeID
+	network  bool // for a job list: true: reduces fetch over the simulated network; false: fetching takes a fixed time
 }
 
 // blockKey identifies a cached copy of a block: file, offset in the file, and node.
@@ -37,16 +64,22 @@ type blockKey struct {
 	node   state.NodeID
 }
 
-func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
-	m := &jobMaker{
-		Config: c, machines: x, workers: map[traces.Node]bool{},
+// NewSource returns the source of the jobs of a replay on the given machines. It fails
+// if there is no task to run.
+func NewSource(c Settings, x *sim.Machines) (*Source, error) {
+	m := &Source{
+		Settings: c, machines: x, workers: map[traces.Node]bool{},
 		replicas: draw.Stream(c.Seed, "replicas"),
 		cached:   map[blockKey]bool{}, cacheUse: make([]int64, len(x.Nodes)),
+		network: slices.ContainsFunc(x.Nodes, func(n sim.Node) bool { return n.LinkBytesPerSec > 0 }),
 	}
 	for _, j := range c.Trace.Jobs {
-		if len(j.Tasks[0])+len(j.Tasks[1]) > 0 {
+		if j.hasTasks() {
 			m.jobs = append(m.jobs, j)
 		}
+	}
+	if len(m.jobs)+len(c.Trace.List) == 0 {
+		return nil, fmt.Errorf("trace %s: none of its events names a task, so there is nothing to replay", c.Trace.Name)
 	}
 	for _, n := range c.Trace.Nodes {
 		m.workers[n.Node] = true
@@ -63,39 +96,29 @@ func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 		}
 		m.ids = append(m.ids, id)
 	}
-	if c.Change.placesBlocks() || len(c.Trace.List) > 0 {
+	if c.Change.PlacesBlocks() || len(c.Trace.List) > 0 {
 		m.topology = place.InRacks(racks)
 	}
-	return m
+	return m, nil
 }
 
-// check returns an error if a job of the trace cannot be made. It runs before the
-// replay, because the method Next cannot return an error.
-func (m *jobMaker) check() error {
-	if len(m.jobs)+len(m.Trace.List) == 0 {
-		return fmt.Errorf("trace %s: none of its events names a task, so there is nothing to replay", m.Trace.Name)
-	}
-	var err error
+// Containers calls see with the sizes of containers of each job: for a map, a reduce,
+// and the ApplicationMaster, which is zero if it takes no room on workers.
+func (m *Source) Containers(see func(forMap, forReduce, am state.Resource)) {
 	for _, j := range m.jobs {
-		if w, ok := m.Work[j.Job]; ok {
-			if len(w.Maps) != len(j.Tasks[traces.Map]) || len(w.Reduces) != len(j.Tasks[traces.Reduce]) {
-				err = cmp.Or(err, fmt.Errorf("trace %s: work of %d maps and %d reduces is given for job %s, which has %d and %d", m.Trace.Name, len(w.Maps), len(w.Reduces), j.Job, len(j.Tasks[traces.Map]), len(j.Tasks[traces.Reduce])))
-			}
-			continue
-		}
-		_, _, bad := m.costsOf(j.workload())
-		err = cmp.Or(err, bad)
+		see(m.sizes(j))
 	}
-	for i := range m.Trace.List {
-		_, _, bad := m.costsOf(m.Trace.List[i].Name)
-		err = cmp.Or(err, bad)
+	if len(m.Trace.List) > 0 {
+		see(sizeOf(0, 0), sizeOf(0, 0), state.Resource{})
 	}
-	return err
 }
 
 // Next makes the next job of the trace, so that the simulator can submit it. It
 // implements sim.Source.
-func (m *jobMaker) Next(x *sim.Job) bool {
+func (m *Source) Next(x *sim.Job) bool {
+	if len(m.Trace.List) > 0 {
+		return m.nextListed(x)
+	}
 	if m.next == len(m.jobs) {
 		return false
 	}
@@ -108,18 +131,15 @@ func (m *jobMaker) Next(x *sim.Job) bool {
 			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: j.Priority,
 			Maps: int32(maps), Reduces: int32(reduces), Replicas: x.Replicas, Cached: x.Cached,
 		},
-		MapWork: cleared(x.MapWork, maps), ReduceWork: cleared(x.ReduceWork, reduces),
+		MapWork: Cleared(x.MapWork, maps), ReduceWork: Cleared(x.ReduceWork, reduces),
 	}
 	if x.After = m.After[j.Job]; x.After != "" {
 		x.AfterMs = afterMs
 	}
 	x.MapSize, x.ReduceSize, x.AMSize = m.sizes(j)
 	m.hosts(j, x)
-	if m.Modelled {
-		m.model(j, x)
-		if m.Repeats {
-			m.vary(x)
-		}
+	if m.Costs != nil {
+		m.Costs.Set(j, x)
 	} else {
 		m.record(j, x)
 	}
@@ -131,9 +151,9 @@ func (m *jobMaker) Next(x *sim.Job) bool {
 // submission of its next. grep on a lab took 1800 to 2700 ms.
 const afterMs = 2000
 
-// cleared returns a list of zeroes for the work of n tasks. It reuses the memory of
+// Cleared returns a list of zeroes for the work of n tasks. It reuses the memory of
 // list if that is large enough.
-func cleared(list []sim.Work, n int) []sim.Work {
+func Cleared(list []sim.Work, n int) []sim.Work {
 	if cap(list) < n {
 		return make([]sim.Work, n)
 	}
@@ -145,7 +165,7 @@ func cleared(list []sim.Work, n int) []sim.Work {
 // sizes returns the memory and cores of the job's containers, by their use. The
 // result am, for the ApplicationMaster, is zero if ApplicationMasters take no room on
 // workers.
-func (m *jobMaker) sizes(j *Job) (forMap, forReduce, am state.Resource) {
+func (m *Source) sizes(j *Job) (forMap, forReduce, am state.Resource) {
 	if m.workers[j.AMNode] && j.AMMemoryBytes > 0 {
 		am = sizeOf(j.AMMemoryBytes, 1)
 	}
@@ -154,7 +174,7 @@ func (m *jobMaker) sizes(j *Job) (forMap, forReduce, am state.Resource) {
 
 // submitMs returns the time, in ms from the start of the replay, at which a job
 // arrives.
-func (m *jobMaker) submitMs(t, first traces.Time) int64 {
+func (m *Source) submitMs(t, first traces.Time) int64 {
 	return scaled(float64((t-first).Milliseconds()), m.Change.Load) + max(0, first.Milliseconds())
 }
 
@@ -169,7 +189,7 @@ func scaled(ms, speed float64) int64 {
 
 // hosts sets where the job's input is, on disk and in caches, and which hosts the
 // job's input splits name.
-func (m *jobMaker) hosts(j *Job, x *sim.Job) {
+func (m *Source) hosts(j *Job, x *sim.Job) {
 	x.Replicas.Reset()
 	x.Cached.Reset()
 	narrowed := false
@@ -200,7 +220,7 @@ func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 	}
 	// use the hosts that splits name only if splits are as submitted: otherwise a
 	// plan or a cache rule may have rewritten these hosts
-	if narrowed && (m.Trace.Header.Splits == "" || m.Trace.Header.Splits == SplitsAsSubmitted) {
+	if narrowed && (m.Trace.Header.Splits == "" || m.Trace.Header.Splits == config.SplitsAsSubmitted) {
 		x.SplitHosts = &read
 	}
 }
@@ -213,7 +233,7 @@ func (t *Trace) hash(j *Job, i int) uint64 {
 
 // idsOf returns those nodes of a host list that the replay's cluster has. The next
 // call overwrites the result, to save memory.
-func (m *jobMaker) idsOf(h hostList) []state.NodeID {
+func (m *Source) idsOf(h hostList) []state.NodeID {
 	from := len(m.scratch)
 	for _, n := range m.Trace.list(h) {
 		if id := m.ids[n]; id != state.None {
@@ -233,7 +253,7 @@ func sameNodes(a, b []state.NodeID) bool {
 // fitting returns the nodes that have a task's block in their cache. If the replay
 // changes cache sizes or block placement, a block counts only on nodes whose cache
 // had room for it. Blocks are put into caches in the order in which jobs read them.
-func (m *jobMaker) fitting(nodes []state.NodeID, file uint64, t *Task) []state.NodeID {
+func (m *Source) fitting(nodes []state.NodeID, file uint64, t *Task) []state.NodeID {
 	if !m.Change.Cache.Given && m.topology == nil {
 		return nodes
 	}
@@ -255,12 +275,12 @@ func (m *jobMaker) fitting(nodes []state.NodeID, file uint64, t *Task) []state.N
 
 // record gives tasks their recorded durations. A reduce that waited for maps takes
 // as long after the end of the last map as it took in the trace.
-func (m *jobMaker) record(j *Job, x *sim.Job) {
-	last := j.lastMap()
+func (m *Source) record(j *Job, x *sim.Job) {
+	last := j.LastMap()
 	if j.Started > j.T {
 		x.AMStartMs = int32(max(1, (j.Started - j.T).Milliseconds()))
 	}
-	if end := j.lastEnd(); j.Finished > end && end > 0 {
+	if end := j.LastEnd(); j.Finished > end && end > 0 {
 		x.FinishMs = int32(max(1, (j.Finished - end).Milliseconds()))
 	}
 	for k, tasks := range j.Tasks {
@@ -268,7 +288,7 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 		work := [2][]sim.Work{x.MapWork, x.ReduceWork}[k]
 		for i := range tasks {
 			a := tasks[i].Won
-			work[i].InputBytes = tasks[i].input()
+			work[i].InputBytes = tasks[i].Input()
 			if a == nil {
 				continue
 			}
@@ -277,7 +297,7 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 				ms = a.Ms()
 			}
 			if traces.TaskKind(k) == traces.Reduce {
-				work[i].OutputBytes = a.written
+				work[i].OutputBytes = a.WrittenBytes
 				work[i].FromLastMap = a.Start < last && !held
 				if work[i].FromLastMap {
 					ms = float64(a.End-last) / 1e6
@@ -288,7 +308,7 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 		}
 		usual := int32(1)
 		if len(known) > 0 {
-			usual = int32(max(1, median(known)))
+			usual = int32(max(1, stats.Quantile(known, 0.5)))
 		}
 		for i := range work {
 			if work[i].FixedMs == 0 {
@@ -296,11 +316,11 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 			}
 		}
 	}
-	spreadOutput(j, x.MapWork)
+	SpreadOutput(j, x.MapWork)
 }
 
-// The method input returns how many bytes the map task read.
-func (t *Task) input() int64 {
+// The method Input returns how many bytes the map task read.
+func (t *Task) Input() int64 {
 	if t.LengthBytes > 0 {
 		return t.LengthBytes
 	}
@@ -310,17 +330,20 @@ func (t *Task) input() int64 {
 	return 0
 }
 
-// spreadOutput divides the bytes that the job's reduces fetched among its maps, in
+// hasTasks reports whether events name a task of the job.
+func (j *Job) hasTasks() bool { return len(j.Tasks[0])+len(j.Tasks[1]) > 0 }
+
+// SpreadOutput divides the bytes that the job's reduces fetched among its maps, in
 // proportion to each map's output before combiner and compression: no more is known
 // of a single map. In a job without reduces, a map's output is the bytes that it
 // wrote.
-func spreadOutput(j *Job, work []sim.Work) {
-	total, parts := j.shuffled(), make([]float64, len(work))
+func SpreadOutput(j *Job, work []sim.Work) {
+	total, parts := j.Shuffled(), make([]float64, len(work))
 	sum := 0.0
 	for i := range work {
 		if a := j.Tasks[traces.Map][i].Won; a != nil {
 			if len(j.Tasks[traces.Reduce]) == 0 {
-				work[i].OutputBytes = a.written
+				work[i].OutputBytes = a.WrittenBytes
 				continue
 			}
 			parts[i] = float64(a.mapOutput)
@@ -334,8 +357,8 @@ func spreadOutput(j *Job, work []sim.Work) {
 	}
 }
 
-// shuffled returns how many bytes the job's reduces fetched from maps, all together.
-func (j *Job) shuffled() int64 {
+// Shuffled returns how many bytes the job's reduces fetched from maps, all together.
+func (j *Job) Shuffled() int64 {
 	var sum int64
 	for i := range j.Tasks[traces.Reduce] {
 		if a := j.Tasks[traces.Reduce][i].Won; a != nil {
@@ -345,8 +368,8 @@ func (j *Job) shuffled() int64 {
 	return sum
 }
 
-// lastMap returns the time when the job's last map ended; 0 if it has no maps.
-func (j *Job) lastMap() traces.Time {
+// LastMap returns the time when the job's last map ended; 0 if it has no maps.
+func (j *Job) LastMap() traces.Time {
 	var last traces.Time
 	for i := range j.Tasks[traces.Map] {
 		if a := j.Tasks[traces.Map][i].Won; a != nil {
@@ -356,9 +379,9 @@ func (j *Job) lastMap() traces.Time {
 	return last
 }
 
-// lastEnd returns the time when the last task of the job ended.
-func (j *Job) lastEnd() traces.Time {
-	last := j.lastMap()
+// LastEnd returns the time when the last task of the job ended.
+func (j *Job) LastEnd() traces.Time {
+	last := j.LastMap()
 	for i := range j.Tasks[traces.Reduce] {
 		if a := j.Tasks[traces.Reduce][i].Won; a != nil {
 			last = max(last, a.End)
@@ -367,6 +390,6 @@ func (j *Job) lastEnd() traces.Time {
 	return last
 }
 
-// The method workload returns the job's kind, such as sort, by which a calibration
+// The method Kind returns the job's kind, such as sort, by which a calibration
 // finds the job's costs.
-func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
+func (j *Job) Kind() string { return cmp.Or(j.Workload, j.Name) }

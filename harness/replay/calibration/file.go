@@ -1,4 +1,4 @@
-package replay
+package calibration
 
 import (
 	"encoding/json"
@@ -22,20 +22,20 @@ func (c *Calibration) WriteFile(path string) error {
 	return nil
 }
 
-// ReadCalibration reads a calibration file that WriteFile wrote.
-func ReadCalibration(path string) (*Calibration, error) {
+// Read reads a calibration file that WriteFile wrote.
+func Read(path string) (*Calibration, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read calibration: %w", err)
 	}
-	c, err := parseCalibration(data)
+	c, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("read calibration %s: %w", path, err)
 	}
 	return c, nil
 }
 
-func parseCalibration(data []byte) (*Calibration, error) {
+func parse(data []byte) (*Calibration, error) {
 	c := new(Calibration)
 	err := json.Unmarshal(data, c)
 	if err == nil {

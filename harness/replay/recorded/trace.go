@@ -1,10 +1,20 @@
-package replay
+// Package recorded reads a trace into what a simulator can run: the machines of the
+// cluster, and the jobs, with the blocks that their maps read and where these were, and
+// with the attempts that failed, were killed or ran in parallel. A Change says in what
+// the cluster is to differ from the recorded one.
+//
+// Tasks take as long as recorded; Costs of others may take the place of that. The
+// package runs nothing and fits nothing.
+package recorded
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
+	"math"
 
+	"heddle/harness/config"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
@@ -102,7 +112,9 @@ type Attempt struct {
 	Outcome       traces.Outcome
 	Start, End    traces.Time
 
-	read, written, mapOutput, shuffled int64 // counters that the attempt reported, in bytes; 0: not reported
+	// WrittenBytes is what the attempt wrote to HDFS, by its counters; 0: not reported.
+	WrittenBytes              int64
+	read, mapOutput, shuffled int64 // further counters, in bytes; 0: not reported
 }
 
 // Ms returns how long the attempt ran, in milliseconds.
@@ -144,13 +156,49 @@ func Read(path string, r *tracefile.Reader) (*Trace, error) {
 	return b.finish()
 }
 
-// New makes a Trace from events in memory, which must be in order of time.
-func New(name string, h traces.Header, events []traces.Event) (*Trace, error) {
+// New makes a Trace from events, which must come in order of time. It keeps no
+// reference to them.
+func New(name string, h traces.Header, events iter.Seq[traces.Event]) (*Trace, error) {
 	b := newBuilder(name, h)
-	for _, e := range events {
-		if err := b.add(e); err != nil {
-			return nil, fmt.Errorf("load trace %s: %w", name, err)
+	var bad error
+	for e := range events {
+		if bad == nil { // a simulation that makes events cannot be stopped by them
+			bad = b.add(e)
 		}
 	}
+	if bad != nil {
+		return nil, fmt.Errorf("load trace %s: %w", name, bad)
+	}
 	return b.finish()
+}
+
+// OwnModel returns the scheduler model that was in use when a trace was recorded. A
+// trace converted from other logs may name no model; then it is the cluster's own
+// scheduler.
+func (t *Trace) OwnModel() config.Model {
+	return config.Model{Model: cmp.Or(t.Header.Model, config.ModelYARN), Params: t.Header.Params, Splits: t.Header.Splits}
+}
+
+// Tasks returns how many maps and reduces the trace has.
+func (t *Trace) Tasks() int {
+	n := 0
+	for _, j := range t.Jobs {
+		n += len(j.Tasks[0]) + len(j.Tasks[1])
+	}
+	return n
+}
+
+// NodeOf returns the node on which an attempt ran.
+func (t *Trace) NodeOf(a *Attempt) traces.Node { return t.nodes[a.node] }
+
+// ShortestMs returns the duration of the shortest attempt that succeeded, in ms;
+// infinity if there is none.
+func (t *Trace) ShortestMs() float64 {
+	least := math.Inf(1)
+	for i := range t.attempts {
+		if a := &t.attempts[i]; a.Outcome == traces.Succeeded && a.End > a.Start {
+			least = min(least, a.Ms())
+		}
+	}
+	return least
 }

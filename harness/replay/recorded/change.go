@@ -1,4 +1,4 @@
-package replay
+package recorded
 
 import (
 	"cmp"
@@ -86,9 +86,14 @@ func (s *Size) Set(text string) error {
 	return s.Size.Set(text)
 }
 
+// LongestBeat is the longest heartbeat interval that is accepted. Hadoop counts a
+// node that sends no heartbeat for so long as lost.
+const LongestBeat = 10 * time.Minute
+
 const maxNodes = 1_000_000
 
-func (c *Change) check() error {
+// Check returns an error if a change is out of bounds.
+func (c *Change) Check() error {
 	switch {
 	case c.Nodes < 0 || c.Nodes > maxNodes:
 		return fmt.Errorf("%d nodes: the number must be from 1 to %d", c.Nodes, maxNodes)
@@ -102,8 +107,8 @@ func (c *Change) check() error {
 		return fmt.Errorf("%d map slots and %d reduce slots: the numbers must be from 0 to 1000", c.MapSlots, c.ReduceSlots)
 	case c.Replication < 0 || c.Replication > 512:
 		return fmt.Errorf("replication %d: it must be from 1 to 512", c.Replication)
-	case time.Duration(max(c.NMHeartbeat, c.AMHeartbeat)) > longestBeat:
-		return fmt.Errorf("heartbeat interval %v: the longest possible is %v", max(c.NMHeartbeat, c.AMHeartbeat), longestBeat)
+	case time.Duration(max(c.NMHeartbeat, c.AMHeartbeat)) > LongestBeat:
+		return fmt.Errorf("heartbeat interval %v: the longest possible is %v", max(c.NMHeartbeat, c.AMHeartbeat), LongestBeat)
 	case !(c.Speed >= 0) || c.Speed > 1e6 || c.Speed > 0 && c.Speed < 1e-6:
 		return fmt.Errorf("speed %v: it must be from 1e-6 to 1e6, where 1 is as recorded", c.Speed)
 	case !(c.Load >= 0) || c.Load > 1e6 || c.Load > 0 && c.Load < 1e-6:
@@ -117,8 +122,8 @@ func (c *Change) check() error {
 	return nil
 }
 
-// placesBlocks reports whether the replay places HDFS blocks on nodes anew.
-func (c *Change) placesBlocks() bool { return c.Nodes > 0 || c.Racks > 0 || c.Replication > 0 }
+// PlacesBlocks reports whether the replay places HDFS blocks on nodes anew.
+func (c *Change) PlacesBlocks() bool { return c.Nodes > 0 || c.Racks > 0 || c.Replication > 0 }
 
 // Assumed if the trace does not tell: the memory of a container, in MB, as
 // MapReduce's default, and the number of containers that a node holds, as in heddle's
@@ -138,8 +143,8 @@ func sizeOf(bytes int64, cores int32) state.Resource {
 	return state.Resource{MemoryMB: int32(min(max(1, (bytes+1<<20-1)>>20), math.MaxInt32)), VCores: max(1, cores)}
 }
 
-// The method machines returns the cluster of trace t with the changes in c applied.
-func machines(t *Trace, c *Change) (sim.Machines, error) {
+// Machines returns the cluster of the trace with the changes in c applied.
+func (t *Trace) Machines(c *Change) (sim.Machines, error) {
 	facts := t.Nodes
 	if len(facts) == 0 {
 		if c.Nodes == 0 {
@@ -154,7 +159,7 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 	if c.Nodes > 0 || c.Racks > 0 {
 		facts = renewed(facts, c.Nodes, c.Racks)
 	}
-	told := ratesOf(t)
+	told := t.Rates()
 	largest := state.Resource{MemoryMB: 1, VCores: 1}
 	if len(t.List) > 0 {
 		largest = sizeOf(0, 0)
@@ -182,13 +187,13 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 		if len(c.Cores) > 0 {
 			n.Cores = c.Cores[i%len(c.Cores)]
 		}
-		n.LinkBytesPerSec = c.Link.or(told.link[origin[i%len(origin)]])
-		n.DiskBytesPerSec = c.Disk.or(told.disk[origin[i%len(origin)]])
+		n.LinkBytesPerSec = c.Link.or(told.Link[origin[i%len(origin)]])
+		n.DiskBytesPerSec = c.Disk.or(told.Disk[origin[i%len(origin)]])
 		x.Nodes = append(x.Nodes, n)
 		memoryMB, vcores = memoryMB+int64(n.Capacity.MemoryMB), vcores+int64(n.Capacity.VCores)
 		if !seen[f.Rack] {
 			seen[f.Rack] = true
-			x.Racks = append(x.Racks, sim.Rack{Name: f.Rack, UplinkBytesPerSec: c.Uplink.or(cmp.Or(told.uplink[f.Rack], anyOf(told.uplink, t.Nodes)))})
+			x.Racks = append(x.Racks, sim.Rack{Name: f.Rack, UplinkBytesPerSec: c.Uplink.or(cmp.Or(told.Uplink[f.Rack], anyOf(told.Uplink, t.Nodes)))})
 		}
 	}
 	if memoryMB > math.MaxInt32 || vcores > math.MaxInt32 {
@@ -197,24 +202,25 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 	return x, nil
 }
 
-// rates are the rates of disks, links and racks' uplinks that a trace gives, in
+// Rates are the rates of disks, links and racks' uplinks that a trace gives, in
 // bytes/s.
-type rates struct {
-	disk, link map[traces.Node]int64
-	uplink     map[string]int64 // rate of each rack's uplink, in bytes/s
+type Rates struct {
+	Disk, Link map[traces.Node]int64
+	Uplink     map[string]int64 // rate of each rack's uplink, in bytes/s
 }
 
-func ratesOf(t *Trace) rates {
-	r := rates{map[traces.Node]int64{}, map[traces.Node]int64{}, map[string]int64{}}
+// Rates returns the rates that the trace gives.
+func (t *Trace) Rates() Rates {
+	r := Rates{map[traces.Node]int64{}, map[traces.Node]int64{}, map[string]int64{}}
 	for _, l := range t.Header.Cluster.Links {
 		if l.Node != "" {
-			r.link[l.Node] = l.BytesPerSec
+			r.Link[l.Node] = l.BytesPerSec
 		} else {
-			r.uplink[l.Rack] = l.BytesPerSec
+			r.Uplink[l.Rack] = l.BytesPerSec
 		}
 	}
 	for _, d := range t.Header.Cluster.Disks {
-		r.disk[d.Node] = d.BytesPerSec
+		r.Disk[d.Node] = d.BytesPerSec
 	}
 	return r
 }

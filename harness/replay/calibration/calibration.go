@@ -1,12 +1,28 @@
-package replay
+// Package calibration says what the tasks of workloads and Hadoop itself cost: fitted to
+// recorded traces, read from a file, or, for what was not measured, assumed.
+//
+// The first fit is corrected by replays of the same traces, until attempts take as long
+// as recorded; the caller gives the function that replays. The package simulates
+// nothing and knows no scheduler model.
+//
+// Words:
+//
+//	turnover    time from an attempt's end to the next start of a task in the room that
+//	            it left, while tasks wait
+//	sharing     which cores the attempts of a node, or of all nodes, share
+//	figure      a fitted mean with its number of samples and its error
+//	phase       computing time of an attempt: a fixed time plus a time for each MiB
+//	level       how near a map's input is: cache, node, rack or off
+package calibration
 
 import (
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"heddle/harness/config"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/traces"
 )
@@ -142,13 +158,16 @@ func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 // number of bytes.
 func (p *Phase) at(bytes int64) float64 { return p.FixedMs + p.MsPerMiB*float64(bytes)/(1<<20) }
 
-// The method wholeMs returns the computing time of an attempt as at does, in whole ms.
-func (p *Phase) wholeMs(bytes int64) int32 {
+// The method WholeMs returns the computing time of an attempt as at does, in whole ms.
+func (p *Phase) WholeMs(bytes int64) int32 {
 	return int32(min(max(1, math.Round(p.at(bytes))), math.MaxInt32/2))
 }
 
-// The method ratios returns Spread in the simulator's form.
-func (p *Phase) ratios() []sim.Ratio { return ratios(p.Spread) }
+// Ratios returns Spread in the simulator's form.
+func (p *Phase) Ratios() []sim.Ratio { return ratios(p.Spread) }
+
+// TypicalRatios returns the ratios of attempts of which nothing was measured.
+func TypicalRatios() []sim.Ratio { return ratios(typicalSpread()) }
 
 func ratios(quantiles []float64) []sim.Ratio {
 	var list []sim.Ratio
@@ -158,7 +177,8 @@ func ratios(quantiles []float64) []sim.Ratio {
 	return list
 }
 
-func (c *Calibration) workload(name string) *Workload {
+// Of returns the costs of a workload; nil if there are none.
+func (c *Calibration) Of(name string) *Workload {
 	for i := range c.Workloads {
 		if c.Workloads[i].Workload == name {
 			return &c.Workloads[i]
@@ -167,7 +187,8 @@ func (c *Calibration) workload(name string) *Workload {
 	return nil
 }
 
-func (c *Calibration) names() string {
+// Names lists the workloads for people.
+func (c *Calibration) Names() string {
 	var names []string
 	for _, w := range c.Workloads {
 		names = append(names, strconv.Quote(w.Workload))
@@ -178,40 +199,8 @@ func (c *Calibration) names() string {
 	return strings.Join(names, ", ")
 }
 
-// limit sets the cores, disks and links that tasks share in the simulation. The
-// number of cores is the calibrated one. Rates come from the calibration if neither
-// the trace nor the Change gives one. If tasks take their recorded durations, these
-// already contain the effect of shared cores.
-func (c *Calibration) limit(x *sim.Machines, of *Config) {
-	rates := of.Modelled || len(of.Trace.List) == 0 // without a calibration, the rates of disks and links for a job list are in the list's rules
-	for i := range x.Nodes {
-		n := &x.Nodes[i]
-		if rates && !of.Change.Link.Given && n.LinkBytesPerSec == 0 {
-			n.LinkBytesPerSec = c.LinkBytesPerSec
-		}
-		if rates && !of.Change.Disk.Given && n.DiskBytesPerSec == 0 {
-			n.DiskBytesPerSec = c.DiskBytesPerSec
-		}
-	}
-	for i := range x.Racks {
-		if r := &x.Racks[i]; rates && !of.Change.Uplink.Given && r.UplinkBytesPerSec == 0 {
-			r.UplinkBytesPerSec = c.UplinkBytesPerSec
-		}
-	}
-	if of.Modelled && len(of.Change.Cores) == 0 {
-		x.HostCores = c.HostCores
-	}
-	for i := range x.Nodes {
-		if len(of.Change.Cores) > 0 && of.computes() {
-			continue // keep the number of cores that the replay's Change gives for this node
-		}
-		if of.Modelled {
-			x.Nodes[i].Cores = c.Sharing * coresOf(x.Nodes[i].Cores)
-		} else {
-			x.Nodes[i].Cores = 0
-		}
-	}
-}
+// Cores returns how many cores the attempts on a node share that has this many.
+func (c *Calibration) Cores(has float64) float64 { return c.Sharing * coresOf(has) }
 
 // coresOf returns the node's cores, or 1 if the trace does not give them.
 func coresOf(cores float64) float64 {
@@ -221,38 +210,24 @@ func coresOf(cores float64) float64 {
 	return 1
 }
 
-// costs returns the simulator's costs: those that were fitted, and defaults for the
-// others.
-func (c *Config) costs(actuator string) sim.Costs {
-	x, f := sim.DefaultCosts(), c.Calibration
-	x.NodeBeatMs, x.AMBeatMs, x.AsyncMs = f.beats(c.Trace, actuator)
-	if beat := time.Duration(c.Change.NMHeartbeat); beat > 0 {
-		x.NodeBeatMs = whole(beat.Seconds() * 1000)
+// Costs returns the simulator's costs for a replay of the trace: those that were
+// fitted, and defaults for the others.
+func (c *Calibration) Costs(t *recorded.Trace, actuator string) sim.Costs {
+	x := sim.DefaultCosts()
+	x.NodeBeatMs, x.AMBeatMs, x.AsyncMs = c.beats(t, actuator)
+	if c.AMStart.Samples > 0 {
+		x.SubmitMs, x.AMStartMs = 0, whole(c.AMStart.Value)
 	}
-	if beat := time.Duration(c.Change.AMHeartbeat); beat > 0 {
-		x.AMBeatMs = whole(beat.Seconds() * 1000)
+	if c.Finish.Samples > 0 {
+		x.FinishMs = whole(c.Finish.Value)
 	}
-	if f.AMStart.Samples > 0 {
-		x.SubmitMs, x.AMStartMs = 0, whole(f.AMStart.Value)
+	if len(c.LabelQuantiles) > 0 {
+		x.LabelMs = c.LabelQuantiles
 	}
-	if f.Finish.Samples > 0 {
-		x.FinishMs = whole(f.Finish.Value)
+	if c.Turnover.Samples > 0 {
+		x.LaunchMs = whole(c.LaunchMs)
 	}
-	if len(f.LabelQuantiles) > 0 {
-		x.LabelMs = f.LabelQuantiles
-	}
-	if f.Turnover.Samples > 0 {
-		x.LaunchMs = whole(f.LaunchMs)
-	}
-	if c.Modelled {
-		// These costs are 0 because the fitted computing times of attempts already
-		// contain them.
-		x.TaskStartMs, x.CommitMs, x.FetchMs = whole(f.TaskStart.Value), 0, 0
-	} else if c.computes() { // these costs are 0 because the times that the job list's rules give already contain them
-		x.TaskStartMs, x.CommitMs, x.FetchMs = 0, 0, 0
-	} else { // the JVM's start takes no extra time here, because recorded durations contain it
-		x.TaskStartMs = 0
-	}
+	x.TaskStartMs = whole(c.TaskStart.Value)
 	return x
 }
 
@@ -271,7 +246,7 @@ const (
 // ApplicationMasters, and the interval of asynchronous scheduling. If the trace
 // lacks the ApplicationMasters' interval, it is Hadoop's default of one second, or
 // less if attempts follow each other faster.
-func (c *Calibration) beats(t *Trace, actuator string) (node, am, async int32) {
+func (c *Calibration) beats(t *recorded.Trace, actuator string) (node, am, async int32) {
 	d := sim.DefaultCosts()
 	node, am = setting(t, nodeBeatSetting, d.NodeBeatMs), setting(t, amBeatSetting, c.AMBeatMs)
 	if am == 0 {
@@ -280,21 +255,34 @@ func (c *Calibration) beats(t *Trace, actuator string) (node, am, async int32) {
 			am = min(am, whole(c.Turnover.Value/2))
 		}
 	}
-	if actuator == ActuatorNone && t.Header.Settings[asyncSetting] == "true" {
+	if actuator == config.ActuatorNone && t.Header.Settings[asyncSetting] == "true" {
 		async = setting(t, asyncBeatSetting, 5)
 	}
 	return node, am, async
 }
 
-// longestBeat is the longest heartbeat interval that is accepted. Hadoop counts a
-// node that sends no heartbeat for so long as lost.
-const longestBeat = 10 * time.Minute
-
-func setting(t *Trace, name string, otherwise int32) int32 {
-	if v, err := strconv.ParseInt(t.Header.Settings[name], 10, 32); err == nil && v > 0 && v <= longestBeat.Milliseconds() {
+func setting(t *recorded.Trace, name string, otherwise int32) int32 {
+	if v, err := strconv.ParseInt(t.Header.Settings[name], 10, 32); err == nil && v > 0 && v <= recorded.LongestBeat.Milliseconds() {
 		return int32(v)
 	}
 	return otherwise
 }
 
 var levelNames = [...]traces.Level{traces.LevelCache, traces.LevelNode, traces.LevelRack, traces.LevelOff}
+
+// typicalTaskSpread is the standard deviation of a task's computing time, as a part of
+// its mean, if no calibration says how much times differ between attempts. With it,
+// simulated repeats of fidelity.yaml differ about as much as measured ones do.
+const typicalTaskSpread = 0.25
+
+// typicalSpread has the quantiles of a normal distribution around 1, cut off at two
+// standard deviations, in the form of Phase.Spread.
+func typicalSpread() []float64 {
+	upper := []float64{0.126, 0.253, 0.385, 0.524, 0.674, 0.842, 1.036, 1.282, 1.645, 2} // in standard deviations, at 55, 60 … 100 %
+	list := make([]float64, 2*len(upper)+1)
+	list[len(upper)] = 1
+	for i, z := range upper {
+		list[len(upper)+1+i], list[len(upper)-1-i] = 1+z*typicalTaskSpread, 1-z*typicalTaskSpread
+	}
+	return list
+}
