@@ -26,8 +26,6 @@ import (
 // commands behind it find a run folder of the name.
 var elsewhere = []struct{ command, why string }{
 	{"run --simulate", ""},
-	{"models new", "writes into the checkout; models-new.txtar"},
-	{"replay --model my-model", "needs the model that models new writes"},
 	{"lab", "needs root and Hadoop; .ci/run runs the README's and those of harness/lab's page"},
 	{"demo", "needs root and Hadoop; .ci/run runs it"},
 	{"doctor --requirements", ""},
