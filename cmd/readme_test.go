@@ -436,7 +436,8 @@ func slug(heading string) string {
 	return strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
 }
 
-// likeTop is a new folder in which the tree's folders are found by their names.
+// likeTop is a new folder in which the tree's folders are found by their names, but
+// for runs and for other modules that somebody has begun there.
 func likeTop(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -446,6 +447,9 @@ func likeTop(t *testing.T) string {
 	}
 	for _, e := range entries {
 		path, err := filepath.Abs(filepath.Join(top, e.Name()))
+		if _, statErr := os.Stat(filepath.Join(path, "go.mod")); statErr == nil {
+			continue
+		}
 		if err == nil && e.Name() != "runs" {
 			err = os.Symlink(path, filepath.Join(dir, e.Name()))
 		}

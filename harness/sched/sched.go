@@ -44,7 +44,7 @@
 // not wait or does not fit, changes nothing in the View, lets no task wait for
 // ever, and decides the same way twice. Another line runs files that show step by
 // step what the model does. Models of this package are in the table of
-// registry.go, with a row in property_test.go if parameters change these paths.
+// registry.go, with a row in property_test.go if parameters change how they decide.
 // "go test ./harness/sim -run Digests -update" records the schedules of heddle's
 // models, so that a later change of them shows.
 //
