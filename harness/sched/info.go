@@ -27,14 +27,14 @@ type Info struct {
 // not. An unknown parameter, or a value out of range, is an error that lists
 // what is allowed.
 func (m *Info) New(p Params) (Model, error) {
-	made, err := m.make(p)
+	made, err := m.build(p)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", m.Name, err)
 	}
 	return made, nil
 }
 
-func (m *Info) make(p Params) (Model, error) {
+func (m *Info) build(p Params) (Model, error) {
 	a, err := m.parse(p)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (a Args) Table(name string) map[string]float64 { return arg[map[string]floa
 func arg[T any](a Args, name string) T {
 	value, ok := a.values[name].(T)
 	if !ok && a.wrong != nil && *a.wrong == nil {
-		*a.wrong = fmt.Errorf("its Build asks for a %T of the name %q, which its Params do not have; correct one of them", value, name)
+		*a.wrong = fmt.Errorf("its Build asks for the parameter %q as %T, which its Params do not have; correct one of them", name, value)
 	}
 	return value
 }
@@ -165,9 +165,9 @@ func (m *Info) check() error {
 			return fmt.Errorf("parameter %q: %w", p.Name, err)
 		}
 	}
-	made, err := m.make(nil)
+	made, err := m.build(nil)
 	if err != nil {
-		return fmt.Errorf("by its defaults: %w", err)
+		return fmt.Errorf("it cannot be made by the defaults of its Params: %w", err)
 	}
 	if made.Name() != m.Name {
 		return fmt.Errorf("the model that Build makes has the Name %q; both must be the same", made.Name())

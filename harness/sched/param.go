@@ -63,7 +63,7 @@ func (p *Param) valid() error {
 		return errors.New("no Choices; list its words")
 	}
 	if _, err := p.parse(p.Default); err != nil {
-		return fmt.Errorf("its Default: %w", err)
+		return fmt.Errorf("its Default: %w; give another", err)
 	}
 	return nil
 }

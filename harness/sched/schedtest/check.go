@@ -43,7 +43,7 @@ func Check(t *testing.T, m sched.Info, params ...sched.Params) {
 		params = []sched.Params{nil}
 	}
 	for i, p := range params {
-		make := func(t *rapid.T) sched.Model {
+		model := func(t *rapid.T) sched.Model {
 			made, err := m.New(p)
 			if err != nil {
 				t.Fatal(err)
@@ -53,14 +53,14 @@ func Check(t *testing.T, m sched.Info, params ...sched.Params) {
 		t.Run(fmt.Sprint(m.Name, i), func(t *testing.T) {
 			t.Logf("parameters %v", p)
 			t.Run("keeps the rules", func(t *testing.T) {
-				rapid.Check(t, func(t *rapid.T) { keepsRules(t, NewWorld(t, make(t))) })
+				rapid.Check(t, func(t *rapid.T) { keepsRules(t, NewWorld(t, model(t))) })
 			})
 			t.Run("starves nothing", func(t *testing.T) {
-				rapid.Check(t, func(t *rapid.T) { starvesNothing(t, NewWorld(t, make(t))) })
+				rapid.Check(t, func(t *rapid.T) { starvesNothing(t, NewWorld(t, model(t))) })
 			})
 			t.Run("decides the same again", func(t *testing.T) {
 				rapid.Check(t, func(t *rapid.T) {
-					Same(t, make(t), make(t), func(t *rapid.T, w *World) {
+					Same(t, model(t), model(t), func(t *rapid.T, w *World) {
 						w.Submit(t)
 						for range 30 {
 							w.Step(t)
