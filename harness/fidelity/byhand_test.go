@@ -104,6 +104,40 @@ func TestDistanceByHand(t *testing.T) {
 	}
 }
 
+// TestLocalityByHand has the largest difference of a level's share, and none where it is
+// not known where blocks were, as in a trace that comes from Hadoop's history.
+func TestLocalityByHand(t *testing.T) {
+	of := func(cache, node, rack, off, unknown int) *measure.Figures {
+		return &measure.Figures{Locality: measure.Locality{Cache: cache, Node: node, Rack: rack, Off: off, Unknown: unknown}}
+	}
+	for _, x := range []struct {
+		was, one, two *measure.Figures
+		want          float64
+	}{
+		{of(0, 8, 2, 0, 0), of(0, 8, 2, 0, 0), of(0, 4, 1, 0, 9), 0},
+		{of(5, 5, 0, 0, 0), of(5, 1, 4, 0, 0), of(5, 1, 4, 0, 0), 40},
+		{of(0, 10, 0, 0, 0), of(0, 6, 0, 4, 0), of(0, 8, 2, 0, 0), 30},
+		{of(0, 0, 0, 0, 10), of(0, 10, 0, 0, 0), of(0, 10, 0, 0, 0), math.NaN()},
+		{of(0, 10, 0, 0, 0), of(0, 0, 0, 0, 10), of(0, 0, 0, 0, 10), math.NaN()},
+		{of(0, 10, 0, 0, 0), of(0, 0, 0, 0, 10), of(0, 9, 1, 0, 0), 10},
+	} {
+		got := float64(localityPoints(x.was, []*measure.Figures{x.one, x.two}))
+		if math.Abs(got-x.want) > 1e-9 || math.IsNaN(got) != math.IsNaN(x.want) {
+			t.Errorf("measured %+v, simulated %+v and %+v: %v points off, want %v", x.was.Locality, x.one.Locality, x.two.Locality, got, x.want)
+		}
+	}
+	dir := labRun(t, "*", func(e traces.Event) {
+		if e, ok := e.(*traces.AttemptStarted); ok {
+			e.ReplicaLocality = traces.LevelUnknown
+		}
+	})
+	for name, p := range own(t, dir) {
+		if text, err := json.Marshal(p); err != nil || !strings.Contains(string(text), `"localityPoints":null`) {
+			t.Errorf("%s: %s, %v: want no figure of what is not known", name, text, err)
+		}
+	}
+}
+
 // labRun copies the lab's run, with the traces of some trials rewritten.
 func labRun(t *testing.T, of string, change func(traces.Event)) string {
 	t.Helper()
