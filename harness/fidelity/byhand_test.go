@@ -3,7 +3,6 @@ package fidelity
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -257,7 +256,7 @@ func TestDocSaysWho(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
-	for _, empty := range []*Report{{}, {Own: []Own{{}}, Warnings: []string{fmt.Sprint("w")}}} {
+	for _, empty := range []*Report{{}, {Own: []Own{{}}, Warnings: []string{"w"}}} {
 		if err := doc.WriteText(&out, empty.Doc(), false); err != nil {
 			t.Error(err)
 		}
