@@ -222,3 +222,19 @@ func TestReportsOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestProgress has progress only rise, and end with all that there was to do.
+func TestProgress(t *testing.T) {
+	p, w := knownPaper(5, 5, 1.5), &truth{same(100), same(0.5), 0.1, 0.1}
+	var told []Progress
+	_, err := p.Run(t.Context(), Options{Seeds: 5, Simulate: w.simulate(1), Progress: func(x Progress) { told = append(told, x) }})
+	check(t, err)
+	for i, x := range told {
+		if x.All != 3 || x.Done > x.All || i > 0 && (x.Done < told[i-1].Done || x.Simulated < told[i-1].Simulated) {
+			t.Errorf("progress %+v after %+v", x, told[max(0, i-1)])
+		}
+	}
+	if last := told[len(told)-1]; last.Done != 3 || last.Simulated != 3*5 || told[0].Doing != "time" {
+		t.Errorf("progress begins with %+v and ends with %+v, want all 3 claims and 3 schedulers on 5 seeds", told[0], last)
+	}
+}
