@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"heddle/harness/state"
@@ -315,6 +316,28 @@ func TestMastersShare(t *testing.T) {
 		}
 		if most != x.most {
 			t.Errorf("a share of %v of 8 GB: %d masters of 1 GB at a time, want %d", x.share, most, x.most)
+		}
+	}
+}
+
+// TestLongTasks has a task on a slow node take as long as it does, up to the 49 days that
+// the simulator can look ahead, and never less.
+func TestLongTasks(t *testing.T) {
+	const month = math.MaxInt32
+	for speed, want := range map[float64]int64{1: month, 0.5: 2 * month, 0.25: maxAheadMs, 1e-3: maxAheadMs, 1e-6: maxAheadMs, 1e-300: maxAheadMs} {
+		for _, cores := range []float64{0, 1} {
+			c := slots(1, 1)
+			c.Nodes[0].Speed = speed
+			if c.Nodes[0].Cores = cores; cores > 0 && speed < 0.5 {
+				continue // shared cores need not look ahead
+			}
+			r, err := Run(&Config{Cluster: c, Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{ComputeMs: month})}}, Costs: NoCosts(), Actuator: Ideal})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.MakespanMs < want || r.MakespanMs > want+10 {
+				t.Errorf("speed %v, %v cores: %d ms, want %d", speed, cores, r.MakespanMs, want)
+			}
 		}
 	}
 }

@@ -53,6 +53,7 @@ var hostile = []struct {
 		c.Cluster.Nodes[0].Speed = 5e-324
 	}, ""},
 	{"an endless speed", func(c *Config, _ *Job) { c.Cluster.Nodes[0].Speed = math.Inf(1) }, ""},
+	{"an endless speed on one core", func(c *Config, _ *Job) { c.Cluster.Nodes[0].Speed, c.Cluster.Nodes[0].Cores = math.Inf(1), 1 }, ""},
 	{"a fault's speed that is no number", func(c *Config, _ *Job) { c.Faults = []Fault{{What: NodeSlow, Speed: math.NaN()}} }, ""},
 	{"cores that are no number", func(c *Config, _ *Job) { c.Cluster.Nodes[0].Cores = math.NaN() }, ""},
 	{"endless cores", func(c *Config, _ *Job) { c.Cluster.Nodes[0].Cores = math.Inf(1) }, ""},
