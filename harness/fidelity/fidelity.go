@@ -114,7 +114,7 @@ type Prediction struct {
 	MapKS             compare.Number `json:"mapKS"`
 	ReduceDistancePct compare.Number `json:"reduceDistancePct"`
 	ReduceKS          compare.Number `json:"reduceKS"`
-	LocalityPoints    float64        `json:"localityPoints"`
+	LocalityPoints    compare.Number `json:"localityPoints"` // null if the trace does not say where maps' blocks were
 }
 
 // Counterfactual is the prediction of a workload's times under one scheduler
@@ -296,11 +296,24 @@ func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Predi
 	x.MakespanErrorPct = percent(mean(again, func(f *measure.Figures) float64 { return f.MakespanMs }), was.MakespanMs)
 	x.MapDistancePct, x.MapKS = distance(was, again, (*measure.Figures).MapDurations)
 	x.ReduceDistancePct, x.ReduceKS = distance(was, again, (*measure.Figures).ReduceRests)
+	x.LocalityPoints = localityPoints(was, again)
+	return x, nil
+}
+
+// localityPoints returns the largest difference between the measured and the simulated
+// share of maps at a locality level, in percentage points. It is NaN if one of them is
+// of no map, for then nothing is known of it.
+func localityPoints(was *measure.Figures, again []*measure.Figures) compare.Number {
+	again = slices.DeleteFunc(slices.Clone(again), func(f *measure.Figures) bool { return f.Locality.Known() == 0 })
+	if was.Locality.Known() == 0 || len(again) == 0 {
+		return compare.Number(math.NaN())
+	}
+	most := 0.0
 	for level, share := range was.Locality.Shares() {
 		is := mean(again, func(f *measure.Figures) float64 { return f.Locality.Shares()[level] })
-		x.LocalityPoints = max(x.LocalityPoints, 100*math.Abs(is-share))
+		most = max(most, 100*math.Abs(is-share))
 	}
-	return x, nil
+	return compare.Number(most)
 }
 
 // distance returns two measures of how far simulated task durations are from
@@ -356,7 +369,7 @@ func (w *Own) sum() {
 	w.MapKS = column(func(t *Prediction) float64 { return float64(t.MapKS) })
 	w.ReduceDistancePct = column(func(t *Prediction) float64 { return float64(t.ReduceDistancePct) })
 	w.ReduceKS = column(func(t *Prediction) float64 { return float64(t.ReduceKS) })
-	w.LocalityPoints = column(func(t *Prediction) float64 { return t.LocalityPoints })
+	w.LocalityPoints = column(func(t *Prediction) float64 { return float64(t.LocalityPoints) })
 }
 
 // Worst returns the workload and scheduler model whose replays have the largest

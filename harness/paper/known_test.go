@@ -222,3 +222,46 @@ func TestReportsOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestProgress has progress only rise, and end with all that there was to do.
+func TestProgress(t *testing.T) {
+	p, w := knownPaper(5, 5, 1.5), &truth{same(100), same(0.5), 0.1, 0.1}
+	var told []Progress
+	_, err := p.Run(t.Context(), Options{Seeds: 5, Simulate: w.simulate(1), Progress: func(x Progress) { told = append(told, x) }})
+	check(t, err)
+	for i, x := range told {
+		if x.All != 3 || x.Done > x.All || i > 0 && (x.Done < told[i-1].Done || x.Simulated < told[i-1].Simulated) {
+			t.Errorf("progress %+v after %+v", x, told[max(0, i-1)])
+		}
+	}
+	if last := told[len(told)-1]; last.Done != 3 || last.Simulated != 3*5 || told[0].Doing != "time" {
+		t.Errorf("progress begins with %+v and ends with %+v, want all 3 claims and 3 schedulers on 5 seeds", told[0], last)
+	}
+}
+
+// TestSummaryNamesOthers has the summary of a matrix name the controls that do as well as the
+// claimant, and not a part of the claimant's own method, which does as well.
+func TestSummaryNamesOthers(t *testing.T) {
+	w := &truth{map[string]float64{"Base": 100, "Mine": 70, "Other": 70, "part": 70}, same(0.5), 0.1, 0.02}
+	for ablated, want := range map[bool]string{true: "(Other in 1)", false: "(Other in 1, part in 1)"} {
+		p := knownPaper(5, 5, 1.5)
+		p.Controls = append(p.Controls, Scheduler{Label: "part", Model: "random", Ablated: ablated})
+		m, err := p.Matrix(t.Context(), Options{Seeds: 12, Parts: []string{"time"}, Simulate: w.simulate(1)}, Vary{})
+		check(t, err)
+		if !strings.Contains(m.Summary, want) || !strings.Contains(m.Summary, "so that the claim does not need its method") {
+			t.Errorf("the part is of the claimant's method: %t: no %q in: %s", ablated, want, m.Summary)
+		}
+	}
+	w.seconds["Other"] = 100
+	p := knownPaper(5, 5, 1.5)
+	p.Controls = append(p.Controls, Scheduler{Label: "part", Model: "random", Ablated: true})
+	m, err := p.Matrix(t.Context(), Options{Seeds: 12, Parts: []string{"time"}, Simulate: w.simulate(1)}, Vary{})
+	check(t, err)
+	if !strings.Contains(m.Summary, "and need its method: no other scheduler in its place does as well") {
+		t.Errorf("only a part of the method does as well: %s", m.Summary)
+	}
+	w.seconds["Mine"] = 100
+	if m, err = p.Matrix(t.Context(), Options{Seeds: 12, Parts: []string{"time"}, Simulate: w.simulate(1)}, Vary{}); err != nil || !strings.Contains(m.Summary, "No claim about Mine comes out even in direction") {
+		t.Errorf("Mine is as Base: %v: %s", err, m.Summary)
+	}
+}

@@ -27,6 +27,7 @@ type Matrix struct {
 	Rows []SeedRow `json:"-"`
 
 	claimant string
+	ablated  []string // controls that are the claimant without a part of its method
 	named    []string // names of the readings that have one
 	axes     []Axis   // all axes of the paper
 }
@@ -86,6 +87,9 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 	}
 	for _, c := range p.Controls {
 		m.Controls = append(m.Controls, c.Label)
+		if c.Ablated {
+			m.ablated = append(m.ablated, c.Label)
+		}
 	}
 	for _, a := range axes {
 		m.Axes = append(m.Axes, *a)
@@ -237,7 +241,9 @@ func (m *Matrix) methodSentence() string {
 	}
 	var list []string
 	for i, name := range m.Controls {
-		list = append(list, fmt.Sprintf("%s in %d", name, by[i]))
+		if !slices.Contains(m.ablated, name) { // a part of the method is no other scheduler
+			list = append(list, fmt.Sprintf("%s in %d", name, by[i]))
+		}
 	}
 	if without == 0 {
 		return fmt.Sprintf("Claims about %s come out %d times, in size or in direction, and need its method: no other scheduler in its place does as well.", m.claimant, met)

@@ -217,8 +217,25 @@ func TestSetField(t *testing.T) {
 	}
 	before := fields{Whole: 1, Real: 2, Word: "red", Text: "a", Size: 3, Every: 4, Own: 5}
 	for _, x := range [][2]string{
-		{"whole", "1.5"}, {"whole", "-1"}, {"whole", ""}, {"whole", "99999999999999999999"}, {"whole", " 1"}, {"real", "NaN"}, {"real", "-0.1"}, {"real", "Inf"}, {"real", "1e13"}, {"real", "1,5"},
-		{"word", "green"}, {"word", ""}, {"word", "red blue"}, {"size", "much"}, {"size", "-1KB"}, {"every", "soon"}, {"Own", "1"}, {"", "1"}, {"nothing", "1"},
+		{"whole", "1.5"},
+		{"whole", "-1"},
+		{"whole", ""},
+		{"whole", "99999999999999999999"},
+		{"whole", " 1"},
+		{"real", "NaN"},
+		{"real", "-0.1"},
+		{"real", "Inf"},
+		{"real", "1e13"},
+		{"real", "1,5"},
+		{"word", "green"},
+		{"word", ""},
+		{"word", "red blue"},
+		{"size", "much"},
+		{"size", "-1KB"},
+		{"every", "soon"},
+		{"Own", "1"},
+		{"", "1"},
+		{"nothing", "1"},
 	} {
 		got := before
 		if err := SetField(&got, x[0], x[1]); err == nil || got != before {

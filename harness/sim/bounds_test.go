@@ -39,7 +39,7 @@ func drawFixed(t *rapid.T, atOnce bool) (c Machines, jobs []Job, slots int64) {
 }
 
 // idealModels start a task wherever they may, so that no slot is free while a task waits.
-var idealModels = []string{"fifo", "capacity", "fair", "random", "fifo1"}
+var idealModels = []string{"fifo", "capacity", "fair", "random"}
 
 // TestGraham: no schedule ends before the work divided by the slots, nor before the
 // longest task, and one that leaves no slot free while a task waits ends by their sum,

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"heddle/harness/state"
@@ -252,6 +253,91 @@ func TestCachesKeepWhatWasRead(t *testing.T) {
 		}
 		if got := r.Maps[state.LevelCache]; got != want || r.Maps[state.LevelNode] != blocks*jobs-want {
 			t.Errorf("room for %d blocks: %d of %d reads from the cache, want %d", room, got, blocks*jobs, want)
+		}
+	}
+}
+
+// TestLabelsByHand has containers come one at a time to a node, each so long after its
+// decision as a label takes; with other actuators all come at once.
+func TestLabelsByHand(t *testing.T) {
+	for actuator, want := range map[Actuator][]int64{Ideal: {0, 0, 0, 0}, Native: {0, 0, 0, 0}, Labels: {100, 200, 300, 400}} {
+		costs := NoCosts()
+		costs.LabelMs = []int32{100}
+		var starts []int64
+		r, err := Run(&Config{
+			Cluster: slots(1, 4), Source: &Jobs{List: []Job{simpleJob("a", 0, 4, 0, Work{FixedMs: 5000})}}, Model: newModel(t, "fifo"), Actuator: actuator, Costs: costs,
+			Record: func(e traces.Event) {
+				if e, ok := e.(*traces.AttemptStarted); ok {
+					starts = append(starts, e.T.Milliseconds())
+				}
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, ms := range want {
+			if len(starts) != len(want) || starts[i] < ms || starts[i] > ms+4 {
+				t.Errorf("actuator %d: maps start at %v ms, want %v", actuator, starts, want)
+				break
+			}
+		}
+		if r.Decisions.Made != 4 || r.Decisions.AsExpected != 4 || r.Decisions.Unused != 0 {
+			t.Errorf("actuator %d: %+v, want four decisions, each as expected", actuator, r.Decisions)
+		}
+	}
+}
+
+// TestMastersShare has ApplicationMasters take no more than their share of the memory
+// together, but one of them always run.
+func TestMastersShare(t *testing.T) {
+	for _, x := range []struct {
+		share float64
+		most  int
+	}{{0, 1}, {0.1, 1}, {0.25, 2}, {0.5, 4}, {1, 6}} {
+		costs := NoCosts()
+		costs.AMShare = x.share
+		source := &Jobs{}
+		for i := range 6 {
+			j := simpleJob(fmt.Sprint("job", i), 0, 1, 0, Work{FixedMs: 1000})
+			j.AMSize = state.Resource{MemoryMB: 1024, VCores: 1}
+			source.List = append(source.List, j)
+		}
+		running, most := 0, 0
+		if _, err := Run(&Config{Cluster: slots(2, 4), Source: source, Costs: costs, Record: func(e traces.Event) {
+			switch e.(type) {
+			case *traces.JobStarted:
+				running++
+				most = max(most, running)
+			case *traces.JobFinished:
+				running--
+			}
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		if most != x.most {
+			t.Errorf("a share of %v of 8 GB: %d masters of 1 GB at a time, want %d", x.share, most, x.most)
+		}
+	}
+}
+
+// TestLongTasks has a task on a slow node take as long as it does, up to the 49 days that
+// the simulator can look ahead, and never less.
+func TestLongTasks(t *testing.T) {
+	const month = math.MaxInt32
+	for speed, want := range map[float64]int64{1: month, 0.5: 2 * month, 0.25: maxAheadMs, 1e-3: maxAheadMs, 1e-6: maxAheadMs, 1e-300: maxAheadMs} {
+		for _, cores := range []float64{0, 1} {
+			c := slots(1, 1)
+			c.Nodes[0].Speed = speed
+			if c.Nodes[0].Cores = cores; cores > 0 && speed < 0.5 {
+				continue // shared cores need not look ahead
+			}
+			r, err := Run(&Config{Cluster: c, Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{ComputeMs: month})}}, Costs: NoCosts(), Actuator: Ideal})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.MakespanMs < want || r.MakespanMs > want+10 {
+				t.Errorf("speed %v, %v cores: %d ms, want %d", speed, cores, r.MakespanMs, want)
+			}
 		}
 	}
 }

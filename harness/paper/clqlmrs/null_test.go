@@ -214,3 +214,38 @@ func TestReplicasAreEven(t *testing.T) {
 		}
 	}
 }
+
+// TestDerived has the numbers that are marked as derived follow from those that the paper
+// prints: what B saves against A is what C saves against A, without what C saves against B.
+func TestDerived(t *testing.T) {
+	number := func(part, what, label string) float64 {
+		for _, p := range parts {
+			for _, q := range p.Published {
+				if p.ID != part || q.What != what || q.Label != label {
+					continue
+				}
+				var x float64
+				if _, err := fmt.Sscan(q.Value, &x); err != nil {
+					t.Fatalf("%s, %s of %s is %q", part, what, label, q.Value)
+				}
+				return x
+			}
+		}
+		t.Fatalf("%s has no %s of %s", part, what, label)
+		return 0
+	}
+	for _, x := range []struct{ part, gain, label string }{{"fig9", "mean gain over ", delay}, {"table5", "Sort, gain over ", acl}, {"table5", "TeraSort, gain over ", acl}} {
+		of := func(against string) float64 { return 1 - number(x.part, x.gain+against, learner)/100 }
+		want := 100 * (1 - of(fifo)/of(x.label))
+		if got := number(x.part, x.gain+fifo, x.label); math.Abs(got-want) > 0.05 {
+			t.Errorf("%s: %s%s of %s is derived as %v, and follows as %.2f", x.part, x.gain, fifo, x.label, got, want)
+		}
+	}
+	sum := 0.0
+	for _, a := range applications {
+		sum += number("fig8", a.title+" above FIFO", learner) / float64(len(applications))
+	}
+	if mean := number("fig8", "mean above FIFO", learner); math.Abs(sum-mean) > 0.05 {
+		t.Errorf("five applications are %.2f points above FIFO in the mean, and the paper prints %v", sum, mean)
+	}
+}

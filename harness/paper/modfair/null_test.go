@@ -306,3 +306,64 @@ func TestAxesDiffer(t *testing.T) {
 		}
 	}
 }
+
+// best is a world in which all claims hold: FIFO beats Modified in B at 15 jobs alone.
+func best(c paper.Case, seed uint64) (paper.Simulation, error) {
+	x, label := c.Setting.(testbed), c.Scheduler.Label
+	key := draw.Stream(seed, fmt.Sprint(label, x))
+	s := paper.Simulation{Seconds: 100 * float64(x.Jobs) * math.Exp(0.002*stray(key.At(0))), Notes: map[string]float64{"updates": 10}}
+	local, spread := 30.0, 6.0
+	if x.Experiment == "A" {
+		s.Seconds *= math.Pow(float64(x.Size), 1.5)
+	}
+	switch {
+	case label == modified && x.Experiment == "B":
+		s.Seconds *= 0.4
+		s.Notes["sharedUpdates"] = 9 + key.At(2).Fraction()
+	case label == modified:
+		s.Seconds *= 0.8 - 0.01*float64(x.Size)
+	case label == fifo && x.Jobs == 15:
+		s.Seconds *= 0.35
+	case label == fifo:
+		s.Seconds *= 0.5
+	}
+	if label == modified {
+		local, spread = 36, 2
+	}
+	const maps = 1000
+	s.Locality.Node = int(math.Round(10 * (local + spread*stray(key.At(1)))))
+	s.Locality.Off = maps - s.Locality.Node
+	return s, nil
+}
+
+// TestFlippedEffects has each claim hold in the best of worlds, and turns each of its effects
+// round: the verdict must notice.
+func TestFlippedEffects(t *testing.T) {
+	verdict := func(p *paper.Paper, id string) paper.Criterion {
+		r, err := p.Run(t.Context(), paper.Options{Parts: []string{id}, Seed: 1, Seeds: 12, Simulate: best})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Criteria[slices.IndexFunc(r.Criteria, func(c paper.Criterion) bool { return c.ID == id })]
+	}
+	for k, claim := range claims {
+		whole := verdict(Paper(), claim.ID)
+		if whole.Verdict != paper.Holds {
+			t.Errorf("%s: %s in the best of worlds: %s", claim.ID, whole.Verdict, whole.Note)
+		}
+		for i := range whole.Effects {
+			p := Paper()
+			p.Claims = slices.Clone(claims)
+			p.Claims[k].Effects = func(d *paper.Data) []paper.Effect {
+				effects := claim.Effects(d)
+				e := &effects[i].Estimate
+				of := 2 * effects[i].None
+				e.Value, e.Lo, e.Hi = of-e.Value, of-e.Hi, of-e.Lo
+				return effects
+			}
+			if got := verdict(p, claim.ID); got.Verdict != paper.Reversed {
+				t.Errorf("%s with effect %d turned round: %s, want %s: %s", claim.ID, i+1, got.Verdict, paper.Reversed, got.Note)
+			}
+		}
+	}
+}

@@ -73,18 +73,21 @@ func TestByHand(t *testing.T) {
 	}{
 		// The reduces fetch 3 MiB of the 9 MiB that maps put out, so each map emits a third of what it put out.
 		{
-			"as it is", traceplan.Options{},
+			"as it is",
+			traceplan.Options{},
 			[]traceplan.Map{{LengthBytes: 10 * mib, EmitBytes: 2 * mib, CPUMs: 1000}, {OffsetBytes: 10 * mib, LengthBytes: 10 * mib, EmitBytes: mib, CPUMs: 1000}, {OffsetBytes: 20 * mib, LengthBytes: 10 * mib, CPUMs: 1000}},
 			[]traceplan.Reduce{{ShuffleBytes: 2 * mib, OutputBytes: mib, CPUMs: 500}, {ShuffleBytes: mib, CPUMs: 500}},
 		},
 		{
-			"half as large, ten times as fast", traceplan.Options{Scale: 0.5, Speed: 10},
+			"half as large, ten times as fast",
+			traceplan.Options{Scale: 0.5, Speed: 10},
 			[]traceplan.Map{{LengthBytes: 5 * mib, EmitBytes: mib, CPUMs: 500}, {OffsetBytes: 5 * mib, LengthBytes: 5 * mib, EmitBytes: mib / 2, CPUMs: 500}, {OffsetBytes: 10 * mib, LengthBytes: 5 * mib, CPUMs: 500}},
 			[]traceplan.Reduce{{ShuffleBytes: mib, OutputBytes: mib / 2, CPUMs: 250}, {ShuffleBytes: mib / 2, CPUMs: 250}},
 		},
 		// Of three maps in two tasks the first has one, and the second two neighbours.
 		{
-			"merged", traceplan.Options{MaxTasks: 2, CPUMsPerMiB: 1e6},
+			"merged",
+			traceplan.Options{MaxTasks: 2, CPUMsPerMiB: 1e6},
 			[]traceplan.Map{{LengthBytes: 10 * mib, EmitBytes: 2 * mib, CPUMs: 1000}, {OffsetBytes: 10 * mib, LengthBytes: 20 * mib, EmitBytes: mib, CPUMs: 2000}},
 			[]traceplan.Reduce{{ShuffleBytes: 2 * mib, OutputBytes: mib, CPUMs: 500}, {ShuffleBytes: mib, CPUMs: 500}},
 		},
