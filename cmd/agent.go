@@ -65,9 +65,6 @@ agent does what 'heddle labels restore' does. Several agents may watch one clust
 }
 
 func runAgent(c *cli.Context) error {
-	if c.Args().Present() {
-		return withCode(exitUsage, fmt.Errorf("agent takes no arguments, found %q", c.Args().First()))
-	}
 	if runtime.GOOS != "linux" && (c.String("cgroup") != "" || c.Bool("allow-drop-caches")) {
 		return withCode(exitCluster, fmt.Errorf("agent: --cgroup and --allow-drop-caches need Linux, and this is %s", runtime.GOOS))
 	}

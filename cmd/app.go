@@ -116,8 +116,11 @@ func finish(commands []*cli.Command) {
 		finish(c.Subcommands)
 		if c.Action == nil {
 			c.Action = noCommand
-		} else {
-			c.HideHelpCommand = true // no subcommand "help" or "h", since the user may mean a file of this name
+			continue
+		}
+		c.HideHelpCommand = true // no subcommand "help" or "h", since the user may mean a file of this name
+		if c.ArgsUsage == "" {
+			c.Action = withoutArguments(c.Action)
 		}
 	}
 }

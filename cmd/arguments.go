@@ -75,14 +75,22 @@ func isBool(flags []cli.Flag, name string) bool {
 	})
 }
 
-// noArguments returns an error if the command line has arguments that are not
-// flags.
-func noArguments(c *cli.Context) error {
-	rest, err := arguments(c)
-	if err == nil && len(rest) > 0 {
-		err = withCode(exitUsage, fmt.Errorf("%s takes no arguments; found %q", commandName(c), rest[0]))
+// withoutArguments makes an action refuse arguments.
+func withoutArguments(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		rest, err := arguments(c)
+		switch {
+		case err != nil:
+			return err
+		case len(rest) == 0:
+			return action(c)
+		}
+		hint := ""
+		if isFlag(c.Command.Flags, "cluster") {
+			hint = "; name a cluster with --cluster"
+		}
+		return withCode(exitUsage, fmt.Errorf("%s takes no arguments; found %q%s", commandName(c), rest[0], hint))
 	}
-	return err
 }
 
 // jsonFlag returns the flag --json, for all commands that print a result.

@@ -37,13 +37,7 @@ project, in the folder that --swim names. Loads:
 }
 
 func runBench(c *cli.Context) error {
-	rest, err := arguments(c)
-	switch {
-	case err != nil:
-		return err
-	case len(rest) > 0:
-		return withCode(exitUsage, fmt.Errorf("bench takes flags only; found %q", rest[0]))
-	case c.Int("repeat") < 1:
+	if c.Int("repeat") < 1 {
 		return withCode(exitUsage, fmt.Errorf("--repeat %d: want at least 1", c.Int("repeat")))
 	}
 	loads := bench.Loads(c.String("swim"))

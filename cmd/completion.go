@@ -24,9 +24,6 @@ func completionCommand() *cli.Command {
 		return &cli.Command{
 			Name: shell, Usage: "for " + shell,
 			Action: func(c *cli.Context) error {
-				if err := noArguments(c); err != nil {
-					return err
-				}
 				s, err := text(c.App)
 				if err != nil {
 					return err

@@ -29,9 +29,6 @@ missing on Debian. It keeps a run folder. For example:
 		},
 		Before: needLinux,
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
-				return err
-			}
 			var err error
 			if o.Root, err = runsRoot(o.Root); err != nil {
 				return err

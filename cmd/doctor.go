@@ -55,9 +55,6 @@ Changes nothing. For example:
 }
 
 func runDoctor(c *cli.Context, fix doctor.FixOptions) error {
-	if c.Args().Present() {
-		return withCode(exitUsage, fmt.Errorf("doctor takes no arguments; found %q; name a cluster with --cluster", c.Args().First()))
-	}
 	plan := c.Bool("fix-plan")
 	formats := doc.Formats
 	if plan {

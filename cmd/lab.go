@@ -84,9 +84,6 @@ is there again, unless 'down --purge' has removed it. For example:
    heddle lab up --nodes 6 --racks 3 --cpus 1,0.5 --uplink 30Mbit`,
 		Flags: append(labFlags(&conf), jsonFlag()),
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
-				return err
-			}
 			conf.Name = c.String("name")
 			conf, err := keepSettings(c, conf)
 			if err != nil {
@@ -227,9 +224,6 @@ func labDown() *cli.Command {
 			&cli.IntFlag{Name: "when-gone", Hidden: true, Usage: "wait until the process `PID` has ended, and no other process uses the lab"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
-				return err
-			}
 			if err := lab.NeedRoot(); err != nil {
 				return labError(err)
 			}
@@ -254,9 +248,6 @@ func labStatus() *cli.Command {
 		Description: "For example:\n\n   heddle lab status --json",
 		Flags:       []cli.Flag{labNameFlag, tableFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
-				return err
-			}
 			l, err := openLab(c)
 			if err != nil {
 				return err
@@ -317,9 +308,6 @@ func labEnv() *cli.Command {
 		Description: "For example:\n\n   eval \"$(heddle lab env)\"",
 		Flags:       []cli.Flag{labNameFlag, tableFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
-				return err
-			}
 			l, err := openLab(c)
 			if err != nil {
 				return err

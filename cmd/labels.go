@@ -127,9 +127,6 @@ be put back; then run it again. For example:
 // withCluster connects to the cluster that the flag --cluster names, and calls
 // the function work with it.
 func withCluster(c *cli.Context, work func(*lease.Target) error) error {
-	if c.Args().Present() {
-		return withCode(exitUsage, fmt.Errorf("labels %s takes no arguments; found %q", c.Command.Name, c.Args().First()))
-	}
 	file, err := loadCluster(c.String("cluster"))
 	if err != nil {
 		return err

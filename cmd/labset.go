@@ -31,9 +31,6 @@ func labSet() *cli.Command {
 			&cli.Float64Flag{Name: "speed", DefaultText: "as it is", Usage: "instead of --cpus, the part of its cores that the node may use, more than 0 to 1; without --cpus at the start it has a core per slot"},
 		},
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
-				return err
-			}
 			l, err := openRunningLab(c)
 			if err != nil {
 				return err

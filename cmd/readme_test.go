@@ -275,7 +275,7 @@ func heddles(line string) (found [][]string) {
 	line, _, _ = strings.Cut(line, " #")
 	line = strings.NewReplacer(`"$(`, " ; ", `)"`, " ; ", "go run ./cmd/heddle", "heddle").Replace(line)
 	within := false
-	for _, word := range strings.Fields(line) {
+	for word := range strings.FieldsSeq(line) {
 		switch {
 		case strings.ContainsAny(word, "|&;<>"):
 			within = false

@@ -45,9 +45,6 @@ func runsList() *cli.Command {
    heddle runs list --runs runs --json | jq -r '.[] | select(.state != "finished") | .name'`,
 		Flags: []cli.Flag{runsFlag(nil), tableFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
-				return err
-			}
 			root, err := runsRoot(c.String("runs"))
 			if err != nil {
 				return err

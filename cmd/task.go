@@ -25,9 +25,6 @@ func taskCommand() *cli.Command {
 }
 
 func runTask(c *cli.Context, run func(*synthetic.Spec, int, synthetic.Streams) error) error {
-	if c.NArg() > 0 {
-		return withCode(exitUsage, fmt.Errorf("%s takes no arguments", commandName(c)))
-	}
 	index, err := synthetic.Index(os.Getenv)
 	if err != nil {
 		return withCode(exitUsage, err)

@@ -237,8 +237,7 @@ type cutPiece struct {
 // code for bad input if the trace cannot be read, and the code for failed work
 // if the copy cannot be written.
 func copyCode(err error) int {
-	var write *tracefile.WriteError
-	if errors.As(err, &write) {
+	if _, ok := errors.AsType[*tracefile.WriteError](err); ok {
 		return exitFailed
 	}
 	return exitUsage

@@ -194,10 +194,6 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 	} else if profile == "" {
 		profile, size = "custom", decimal(r.spec.dataSize())
 	}
-	master := r.env.Master
-	if master == "" {
-		master = "localhost"
-	}
 	var b strings.Builder
 	for _, p := range []Setting{
 		{"hibench.scale.profile", profile},
@@ -219,7 +215,7 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench.hadoop.examples.jar", r.jar},
 		{"hibench.hadoop.examples.test.jar", "/none"}, // HiBench requires a path of the tests jar, though the workloads here do not use this jar
 		{"hibench.sleep.job.jar", "/none"},
-		{"hibench.masters.hostnames", master},
+		{"hibench.masters.hostnames", "localhost"},
 		{"hibench.slaves.hostnames", strings.Join(r.env.Workers, " ")},
 	} {
 		if !plainValue.MatchString(p.Value) {

@@ -92,8 +92,8 @@ func (h *fakeHadoop) does(t *testing.T, script string) {
 func (h *fakeHadoop) env(t *testing.T) Env {
 	return Env{
 		HadoopHome: h.home, ConfDir: h.conf, FS: h.fs, DataDir: "/bench", RunDir: t.TempDir(),
-		Vars:   []string{"PATH=" + os.Getenv("PATH"), "JAVA_HOME=/opt/java"},
-		Master: "master", Workers: []string{"w1", "w2"},
+		Vars:    []string{"PATH=" + os.Getenv("PATH"), "JAVA_HOME=/opt/java"},
+		Workers: []string{"w1", "w2"},
 	}
 }
 

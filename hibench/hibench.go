@@ -52,7 +52,6 @@ type Env struct {
 	Hive string // the folder with Hive's jars, for the workloads join, aggregation and scan
 
 	Checkout string   // the folder of a HiBench checkout; empty means that jobs run without HiBench
-	Master   string   // the host name of the cluster's master in HiBench's reports; empty means "localhost"
 	Workers  []string // host names of the cluster's workers, for HiBench's reports; HiBench divides its throughput by their number
 }
 
@@ -83,9 +82,9 @@ type Result struct {
 	InputPath  string // the input's folder in HDFS
 	OutputPath string // the output's folder in HDFS
 	InputBytes int64
-	Report     *Report // HiBench's report line; nil if the job ran without HiBench's scripts
-	Log        string  // the file with the client's output
-	ExitCode   int     // exit status of the client process; -1 if a signal ended it
+	Report     string // the last line of HiBench's file hibench.report; empty if the job ran without HiBench's scripts
+	Log        string // the file with the client's output
+	ExitCode   int    // exit status of the client process; -1 if a signal ended it
 }
 
 // New returns a Runner after it has checked env and spec and has found the
@@ -115,8 +114,8 @@ func New(env Env, spec Spec) (*Runner, error) {
 		}
 		*p = abs
 	}
-	for _, host := range append([]string{env.Master}, env.Workers...) {
-		if host != "" && !hostName.MatchString(host) {
+	for _, host := range env.Workers {
+		if !hostName.MatchString(host) {
 			return nil, fmt.Errorf("hibench: host name %q: want letters, digits and ._:-, first no dot or dash", host)
 		}
 	}
@@ -200,8 +199,14 @@ func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Resu
 		return res, fmt.Errorf("hibench: run %s: %w", r.spec, err)
 	}
 	if r.env.Checkout != "" {
-		if res.Report, err = readReport(filepath.Join(r.tagDir(tag), "report", "hibench.report")); err != nil {
-			return res, fmt.Errorf("hibench: run %s: %w", r.spec, err)
+		text, err := os.ReadFile(filepath.Join(r.tagDir(tag), "report", "hibench.report"))
+		if err != nil {
+			return res, fmt.Errorf("hibench: run %s: read HiBench's report: %w", r.spec, err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		res.Report = strings.TrimRight(lines[len(lines)-1], "\r")
+		if n := len(strings.Fields(res.Report)); n != 7 {
+			return res, fmt.Errorf("hibench: run %s: HiBench's report line %q: %d columns, want 7", r.spec, res.Report, n)
 		}
 	}
 	return res, nil

@@ -166,7 +166,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Tag != "t1" || res.InputBytes != 5 || res.ExitCode != 0 || res.Report != nil || res.End.Before(res.Start) || res.Start.IsZero() {
+	if res.Tag != "t1" || res.InputBytes != 5 || res.ExitCode != 0 || res.Report != "" || res.End.Before(res.Start) || res.Start.IsZero() {
 		t.Errorf("result %+v", res)
 	}
 	if _, err := r.env.FS.Stat(res.OutputPath + "/old"); !errors.Is(err, os.ErrNotExist) {

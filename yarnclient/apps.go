@@ -64,19 +64,11 @@ type ResourceRequest struct {
 // AppFilter selects applications of the ResourceManager's list. A field that is
 // zero sets no condition.
 type AppFilter struct {
-	States      []string // states of the applications to list, such as RUNNING
-	FinalStatus string
-	User        string
-	Queue       string // name of the queue whose applications are listed; Hadoop applies this condition to unfinished applications only
-	Types       []string
-	Tags        []string // application tags; only applications with at least one of these tags are listed
-	Name        string
-	Limit       int
-	// Limits of the start times, and of the end times, of the applications to
-	// list, in Unix ms. A time that equals a limit is within it. Zero sets no
-	// limit.
-	StartedFromMs, StartedToMs   int64
-	FinishedFromMs, FinishedToMs int64
+	States []string // states of the applications to list, such as RUNNING
+	Types  []string
+	Tags   []string // application tags; only applications with at least one of these tags are listed
+	// StartedFromMs is the earliest start time of the applications to list, in Unix ms.
+	StartedFromMs int64
 	// The field Without names the parts of an application that the
 	// ResourceManager shall leave out, so that its answer is much smaller:
 	// "resourceRequests", "timeouts", "appNodeLabelExpression",
@@ -86,34 +78,14 @@ type AppFilter struct {
 
 func (f *AppFilter) values() url.Values {
 	v := url.Values{}
-	list := func(key string, values []string) {
+	for key, values := range map[string][]string{"states": f.States, "applicationTypes": f.Types, "applicationTags": f.Tags, "deSelects": f.Without} {
 		if len(values) > 0 {
 			v.Set(key, strings.Join(values, ","))
 		}
 	}
-	text := func(key, value string) {
-		if value != "" {
-			v.Set(key, value)
-		}
+	if f.StartedFromMs > 0 {
+		v.Set("startedTimeBegin", strconv.FormatInt(f.StartedFromMs, 10))
 	}
-	number := func(key string, n int64) {
-		if n > 0 {
-			v.Set(key, strconv.FormatInt(n, 10))
-		}
-	}
-	list("states", f.States)
-	list("applicationTypes", f.Types)
-	list("applicationTags", f.Tags)
-	list("deSelects", f.Without)
-	text("finalStatus", f.FinalStatus)
-	text("user", f.User)
-	text("queue", f.Queue)
-	text("name", f.Name)
-	number("limit", int64(f.Limit))
-	number("startedTimeBegin", f.StartedFromMs)
-	number("startedTimeEnd", f.StartedToMs)
-	number("finishedTimeBegin", f.FinishedFromMs)
-	number("finishedTimeEnd", f.FinishedToMs)
 	return v
 }
 

@@ -19,7 +19,6 @@ package yarnclient
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -53,9 +52,6 @@ type Options struct {
 	// addresses themselves. nil means a plain net.Dialer. DialContext is
 	// ignored if Transport is set.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	// TLS is the TLS settings for https addresses; nil means the system's
-	// certificates. TLS is ignored if Transport is set.
-	TLS *tls.Config
 	// Transport replaces the client's HTTP transport, for Kerberos or for
 	// tests.
 	Transport http.RoundTripper
@@ -143,7 +139,6 @@ func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 			defer cancel()
 			return dial(ctx, network, address)
 		},
-		TLSClientConfig:     o.TLS,
 		TLSHandshakeTimeout: 5 * time.Second,
 		MaxIdleConns:        256,
 		MaxIdleConnsPerHost: 32,
@@ -164,8 +159,7 @@ func parseAddresses(service string, addresses []string) ([]string, error) {
 		u, err := url.Parse(a)
 		switch {
 		case err != nil:
-			var parse *url.Error // a url.Error's text contains the address, perhaps with a password, so only the cause inside the error is shown
-			if errors.As(err, &parse) {
+			if parse, ok := errors.AsType[*url.Error](err); ok { // its text contains the address, perhaps with a password, so only the cause inside is shown
 				err = parse.Err
 			}
 			return nil, fmt.Errorf("yarn: address of the %s: %w; want http://host:port", service, err)
@@ -300,8 +294,7 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 // incomplete answer.
 func (c *client) failed(ctx context.Context, base string, r request, resp *resty.Response, err error) error {
 	e := c.errorOf(base, r, 0, nil, "")
-	var urlErr *url.Error // a url.Error's text contains the URL with the user's name, so only the cause inside the error is shown
-	if errors.As(err, &urlErr) {
+	if urlErr, ok := errors.AsType[*url.Error](err); ok { // its text contains the URL with the user's name, so only the cause inside is shown
 		err = urlErr.Err
 	}
 	var op *net.OpError

@@ -83,8 +83,7 @@ func checkError(t *testing.T, err error, is []error, says []string) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	var e *RequestError
-	if !errors.As(err, &e) {
+	if _, ok := errors.AsType[*RequestError](err); !ok {
 		t.Errorf("%T is no RequestError", err)
 	}
 	for _, sentinel := range []error{

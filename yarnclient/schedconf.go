@@ -25,8 +25,6 @@ func (rm *RM) SchedulerConf(ctx context.Context) (map[string]string, error) {
 // carries out all parts of the change or none, in the order of the struct's
 // fields.
 type SchedulerChange struct {
-	Remove []string // paths of the queues to remove; they must be stopped and empty
-	Add    []QueueSettings
 	Update []QueueSettings
 	// Global has settings of the whole scheduler, by full property name.
 	// They cannot be unset: Hadoop 3.4 stores an empty value as a value.
@@ -56,14 +54,12 @@ func (rm *RM) SetSchedulerConf(ctx context.Context, change SchedulerChange) erro
 func (c *SchedulerChange) xml() string {
 	var b bytes.Buffer
 	b.WriteString("<sched-conf>")
-	for _, q := range c.Remove {
-		element(&b, "remove-queue", q)
-	}
-	for _, q := range c.Add {
-		q.xml(&b, "add-queue")
-	}
 	for _, q := range c.Update {
-		q.xml(&b, "update-queue")
+		b.WriteString("<update-queue>")
+		element(&b, "queue-name", q.Queue)
+		b.WriteString("<params>")
+		entries(&b, q.Settings)
+		b.WriteString("</params></update-queue>")
 	}
 	if len(c.Global) > 0 {
 		b.WriteString("<global-updates>")
@@ -72,14 +68,6 @@ func (c *SchedulerChange) xml() string {
 	}
 	b.WriteString("</sched-conf>")
 	return b.String()
-}
-
-func (q *QueueSettings) xml(b *bytes.Buffer, name string) {
-	b.WriteString("<" + name + ">")
-	element(b, "queue-name", q.Queue)
-	b.WriteString("<params>")
-	entries(b, q.Settings)
-	b.WriteString("</params></" + name + ">")
 }
 
 func entries(b *bytes.Buffer, m map[string]string) {

@@ -45,6 +45,46 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	return files, nil
 }
 
+// Mkdir makes a folder and those above it that are missing. It leaves one that exists as it is.
+func (c *Client) Mkdir(_ context.Context, folder string, mode fs.FileMode) error {
+	files, err := c.Files()
+	if err != nil {
+		return err
+	}
+	return Explained(files.MkdirAll(folder, mode))
+}
+
+// Chmod changes the permission bits of a file or folder.
+func (c *Client) Chmod(_ context.Context, name string, mode fs.FileMode) error {
+	files, err := c.Files()
+	if err != nil {
+		return err
+	}
+	return Explained(files.Chmod(name, mode))
+}
+
+// Open opens a file to be read.
+func (c *Client) Open(_ context.Context, name string) (io.ReadCloser, error) {
+	files, err := c.Files()
+	if err != nil {
+		return nil, err
+	}
+	f, err := files.Open(name)
+	return f, Explained(err)
+}
+
+// RemoveAll removes a file, or a folder with all in it; one that does not exist is no error.
+func (c *Client) RemoveAll(_ context.Context, name string) error {
+	files, err := c.Files()
+	if err != nil {
+		return err
+	}
+	if err = files.RemoveAll(name); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return Explained(err)
+}
+
 // WriteOptions are properties of a file that Client.WriteFile makes. Zero
 // values mean the HDFS cluster's defaults.
 type WriteOptions struct {

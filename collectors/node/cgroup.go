@@ -179,7 +179,7 @@ func (c *cgroup) activeTasks() (int, error) {
 		if err != nil && path == top {
 			return err
 		}
-		for _, tid := range strings.Fields(string(tids)) {
+		for tid := range strings.FieldsSeq(string(tids)) {
 			if self[tid] {
 				continue
 			}

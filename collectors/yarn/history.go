@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
@@ -96,8 +97,8 @@ func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFo
 	if err != nil {
 		return History{}, fmt.Errorf("read history of %s: %w", job, err)
 	}
-	for i := len(days) - 1; i >= 0; i-- {
-		h, err := readHistoryIn(files, path.Join(days[i], serial), job)
+	for _, day := range slices.Backward(days) {
+		h, err := readHistoryIn(files, path.Join(day, serial), job)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return h, err
 		}

@@ -72,7 +72,7 @@ func parseBlocks(t *testing.T, text string) []hdfs.Block {
 		if _, err := fmt.Sscan(id, &b.ID); err != nil || !ok {
 			t.Fatalf("block line %q: want ID: host/rack …", line)
 		}
-		for _, r := range strings.Fields(replicas) {
+		for r := range strings.FieldsSeq(replicas) {
 			host, rack, _ := strings.Cut(strings.TrimSuffix(r, "*"), "/")
 			b.Replicas = append(b.Replicas, hdfs.Replica{Host: host, Rack: "/" + rack, Cached: strings.HasSuffix(r, "*")})
 		}

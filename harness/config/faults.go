@@ -60,7 +60,7 @@ type Faults []Fault
 // fault to the list.
 func (l *Faults) Set(text string) error {
 	var f Fault
-	for _, part := range strings.Split(text, ",") {
+	for part := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")
 		if !ok {
 			key, value = "what", key

@@ -143,9 +143,9 @@ func single(t reflect.Type) bool {
 // fastest.
 func pointOf(entry *yaml.Node, axes []axis, p int, nameKeys []string) (point *yaml.Node, label string) {
 	chosen := map[*yaml.Node]*yaml.Node{}
-	for i := len(axes) - 1; i >= 0; i-- {
-		values := axes[i].list.Content
-		chosen[axes[i].list] = values[p%len(values)]
+	for _, a := range slices.Backward(axes) {
+		values := a.list.Content
+		chosen[a.list] = values[p%len(values)]
 		p /= len(values)
 	}
 	var own *yaml.Node // the grid's own label

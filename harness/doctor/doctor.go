@@ -323,8 +323,7 @@ func (c Check) found(s Status, format string, args ...any) Check {
 // check's text from an error. If the error says what to do next, that becomes
 // the field Next.
 func (c Check) failed(err error) Check {
-	var r *yarnclient.RequestError
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*yarnclient.RequestError](err); ok {
 		c.Next = r.Next
 		if r.Status >= 400 {
 			return c.bad("%s: status %d: %v", r.URL, r.Status, r.Err)

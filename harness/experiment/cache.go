@@ -304,8 +304,7 @@ func (c *inputCache) every(ctx context.Context, patience time.Duration, look fun
 	changed, last := time.Now(), int64(-1)
 	for {
 		now, err := look()
-		var lacking stillLacking
-		if !errors.As(err, &lacking) {
+		if _, ok := errors.AsType[stillLacking](err); !ok {
 			return err
 		}
 		if now != last {

@@ -99,7 +99,7 @@ func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (c
 	if r.nodes, err = t.cluster.RM.Nodes(ctx, "RUNNING"); err != nil {
 		return ctx, nil, fmt.Errorf("faults: %w", err)
 	}
-	if err := r.recordUndo(); err != nil {
+	if err := r.recordUndo(ctx); err != nil {
 		return ctx, nil, err
 	}
 	logs, err := t.folder.Folder("logs")
@@ -123,11 +123,7 @@ func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (c
 
 // recordUndo records in HDFS which nodes must be brought back to normal, for
 // the case that this process is killed. It is called before the first fault.
-func (r *faultRun) recordUndo() error {
-	files, err := r.cluster.HDFS.Files()
-	if err != nil {
-		return err
-	}
+func (r *faultRun) recordUndo(ctx context.Context) error {
 	for i := range r.faults {
 		f := &r.faults[i]
 		on, err := f.On(factsOf(r.nodes))
@@ -135,7 +131,7 @@ func (r *faultRun) recordUndo() error {
 			return err
 		}
 		for _, n := range on {
-			if err := files.MkdirAll(path.Join(r.undoDir, undoOf(f, n).String()), 0o755); err != nil {
+			if err := r.cluster.HDFS.Mkdir(ctx, path.Join(r.undoDir, undoOf(f, n).String()), 0o755); err != nil {
 				return fmt.Errorf("faults: record what is to be undone: %w", err)
 			}
 		}
@@ -220,15 +216,11 @@ func (r *faultRun) end(ctx context.Context) error {
 	if err := bringBack(ctx, r.cluster, r.log, r.changed); err != nil {
 		return errors.Join(r.failed, err) // some nodes are not back to normal, so keep the record in HDFS for the next run
 	}
-	return errors.Join(r.failed, removeUndo(r.cluster, r.undoDir))
+	return errors.Join(r.failed, removeUndo(ctx, r.cluster, r.undoDir))
 }
 
-func removeUndo(c *clients.Clients, folder string) error {
-	files, err := c.HDFS.Files()
-	if err == nil {
-		err = files.RemoveAll(folder)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+func removeUndo(ctx context.Context, c *clients.Clients, folder string) error {
+	if err := c.HDFS.RemoveAll(ctx, folder); err != nil {
 		return fmt.Errorf("faults: remove the record of what was undone: %w", err)
 	}
 	return nil
@@ -337,7 +329,7 @@ func undoLeftFaults(ctx context.Context, c *clients.Clients, tell func(string)) 
 		}
 		tell(fmt.Sprintf("bringing nodes back after a killed run: %s", strings.Join(names, ", ")))
 		if err = bringBack(ctx, c, nil, list); err == nil {
-			err = removeUndo(c, folder)
+			err = removeUndo(ctx, c, folder)
 		}
 		if err != nil {
 			return err

@@ -57,13 +57,9 @@ func TestHiBenchQueries(t *testing.T) {
 		if len(r.Reports) != 1 {
 			t.Fatalf("%s: reports %q, want one line", r.Name, r.Reports)
 		}
-		report, err := hibench.ParseReportLine(r.Reports[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s", report.Line)
-		if r.Workload == "aggregation" && report.InputBytes == r.InputBytes {
-			t.Errorf("%s: HiBench gives %d bytes of input, as heddle does; it is known to give the output's", r.Name, report.InputBytes)
+		t.Log(r.Reports[0])
+		if bytes := strings.Fields(r.Reports[0])[3]; r.Workload == "aggregation" && bytes == fmt.Sprint(r.InputBytes) {
+			t.Errorf("%s: HiBench gives %s bytes of input, as heddle does; it is known to give the output's", r.Name, bytes)
 		}
 	}
 }

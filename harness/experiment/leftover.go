@@ -158,8 +158,8 @@ func removeLeftFiles(ctx context.Context, cluster *clients.Clients, tell func(st
 		outputs, ferr = leftOutputs(files.ReadDir, dataRoot, outputDepth)
 	}
 	for _, folder := range outputs {
-		if rerr := files.RemoveAll(folder); rerr != nil {
-			ferr = errors.Join(ferr, hdfs.Explained(rerr))
+		if rerr := cluster.HDFS.RemoveAll(ctx, folder); rerr != nil {
+			ferr = errors.Join(ferr, rerr)
 			continue
 		}
 		folders = append(folders, folder)

@@ -64,14 +64,6 @@ func findCgroups(root string) (cgroups, error) {
 	return g, nil
 }
 
-// The method version returns the version of control groups in use, 1 or 2.
-func (g cgroups) version() int {
-	if g.unified != "" {
-		return 2
-	}
-	return 1
-}
-
 // dirs returns the folders that represent a control group, one for each mount
 // point. A process is in the group if the file cgroup.procs in each of these
 // folders lists the process.

@@ -257,3 +257,11 @@ func TestShareCores(t *testing.T) {
 		t.Errorf("this process was in\n%s and then in\n%s; want it in %s first, then not", in, out, harnessGroup)
 	}
 }
+
+// The method version returns the version of control groups in use, 1 or 2.
+func (g cgroups) version() int {
+	if g.unified != "" {
+		return 2
+	}
+	return 1
+}

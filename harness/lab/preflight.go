@@ -72,8 +72,7 @@ func NeedRoot() error {
 func Preflight(c Config) error {
 	var missing []Missing
 	need := func(name, why, pkg string) { missing = append(missing, Missing{name, why, pkg}) }
-	var root *MissingError
-	if errors.As(NeedRoot(), &root) {
+	if root, ok := errors.AsType[*MissingError](NeedRoot()); ok {
 		missing = root.What
 	}
 	if _, err := findCgroups("/"); err != nil {

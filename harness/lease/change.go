@@ -128,9 +128,6 @@ func (h *Hold) SetSchedulerConf(ctx context.Context, change yarnclient.Scheduler
 }
 
 func (h *Hold) noteSettings(ctx context.Context, prepared bool, change yarnclient.SchedulerChange) error {
-	if len(change.Remove)+len(change.Add) > 0 {
-		return errors.New("queues cannot be added or removed: the journal has no note for that")
-	}
 	h.noting.Lock()
 	defer h.noting.Unlock()
 	if err := h.alive(); err != nil {

@@ -1,12 +1,10 @@
 package lease
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"io"
-	"io/fs"
 	"path"
 	"time"
 
@@ -66,28 +64,24 @@ func Connect(c *config.Cluster) (*Target, error) {
 func (c *Target) Close() {
 	c.RM.Close()
 	if f, ok := c.Files.(*hdfsFiles); ok {
-		f.client.Close()
+		f.Client.Close()
 	}
 }
 
-type hdfsFiles struct{ client *hdfs.Client }
+type hdfsFiles struct{ *hdfs.Client }
 
-func (f *hdfsFiles) MkdirAll(_ context.Context, name string) error {
-	files, err := f.client.Files()
-	if err != nil {
-		return err
-	}
+func (f *hdfsFiles) MkdirAll(ctx context.Context, name string) error {
 	// Only the owner may read the folder Root, which has the journal of
 	// changes. The folder above also holds inputs of jobs, which all users
 	// read.
-	if err := files.MkdirAll(path.Dir(Root), 0o755); err != nil {
+	if err := f.Mkdir(ctx, path.Dir(Root), 0o755); err != nil {
 		return err
 	}
-	return files.MkdirAll(name, 0o700)
+	return f.Mkdir(ctx, name, 0o700)
 }
 
 func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error {
-	files, err := f.client.Files()
+	files, err := f.Files()
 	if err != nil {
 		return err
 	}
@@ -113,47 +107,25 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
 	// Read no more than the length that Stat returns, which leaves out a block
 	// that is still being written.
-	info, err := f.client.Stat(ctx, name)
+	info, err := f.Stat(ctx, name)
 	if err != nil || info.Length == 0 {
 		return nil, err
 	}
-	files, err := f.client.Files()
-	if err != nil {
-		return nil, err
-	}
-	r, err := files.Open(name)
+	r, err := f.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	var b bytes.Buffer
-	_, err = io.Copy(&b, io.LimitReader(r, info.Length))
-	return b.Bytes(), err
+	return io.ReadAll(io.LimitReader(r, info.Length))
 }
 
 func (f *hdfsFiles) List(ctx context.Context, name string) ([]string, error) {
-	return f.client.Names(ctx, name)
+	return f.Names(ctx, name)
 }
 
 func (f *hdfsFiles) Modified(ctx context.Context, name string) (time.Time, error) {
-	info, err := f.client.Stat(ctx, name)
+	info, err := f.Stat(ctx, name)
 	return info.Modified, err
-}
-
-func (f *hdfsFiles) Rename(ctx context.Context, from, to string) error {
-	return f.client.Rename(ctx, from, to)
-}
-
-func (f *hdfsFiles) RemoveAll(_ context.Context, name string) error {
-	files, err := f.client.Files()
-	if err != nil {
-		return err
-	}
-	err = files.RemoveAll(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 func randomID() []byte {

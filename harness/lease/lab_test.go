@@ -95,7 +95,7 @@ func journalIsTheUsersAlone(t *testing.T, l *lab.Lab) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	client := cluster.Files.(*hdfsFiles).client
+	client := cluster.Files.(*hdfsFiles).Client
 	seen := 0
 	var look func(name string)
 	look = func(name string) {

@@ -33,8 +33,7 @@ func TestContenders(t *testing.T) {
 			all.Go(func() {
 				for {
 					h, err := Take(t.Context(), w.cluster(), Options{})
-					var held *HeldError
-					if errors.As(err, &held) {
+					if _, ok := errors.AsType[*HeldError](err); ok {
 						continue
 					}
 					if err != nil {

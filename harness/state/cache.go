@@ -1,5 +1,7 @@
 package state
 
+import "slices"
+
 // cache knows the cached copies of one job's input blocks, which come and go
 // while the job runs. Each copy is in the linked list of its map, and in the
 // linked list of its node as long as the map may wait. A search in a node's
@@ -29,12 +31,12 @@ func (s *State) layCached(j *job, h *Hosts) {
 	c := s.newCache(j, min(h.count(), len(s.nodes)))
 	// The loop goes backwards, so that the lowest-numbered map comes first in its
 	// node's list of cached copies.
-	for t := len(h.Ends) - 1; t >= 0; t-- {
+	for t, end := range slices.Backward(h.Ends) {
 		start := int32(0)
 		if t > 0 {
 			start = h.Ends[t-1]
 		}
-		for _, n := range h.Nodes[start:h.Ends[t]] {
+		for _, n := range h.Nodes[start:end] {
 			if c.find(int32(t), int32(n)) == None {
 				c.add(int32(t), int32(n), len(s.nodes))
 			}

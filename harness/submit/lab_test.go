@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -238,9 +239,7 @@ func TestSameAsHadoopsClient(t *testing.T) {
 		Name: "same", Splits: splits, Reduces: 2, Mapper: "./mycat -u", Reducer: "/bin/cat",
 		Files: []File{{shared, "mycat"}}, Output: out + "2", Settings: map[string]string{"mapreduce.job.tags": tag + ",B"},
 	}
-	for name, value := range settings {
-		job.Settings[name] = value
-	}
+	maps.Copy(job.Settings, settings)
 	for _, m := range metas {
 		job.Hosts = append(job.Hosts, m.Hosts)
 	}

@@ -44,7 +44,7 @@ func RemoveStaged(ctx context.Context, c *clients.Clients, left func(tag string)
 		if err != nil || !slices.ContainsFunc(strings.Split(conf["mapreduce.job.tags"], ","), left) {
 			continue
 		}
-		if err := (store{c.HDFS}).RemoveAll(ctx, folder); err != nil {
+		if err := c.HDFS.RemoveAll(ctx, folder); err != nil {
 			return removed, fmt.Errorf("remove staging folder of a killed job: %w", err)
 		}
 		removed = append(removed, folder)

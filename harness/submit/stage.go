@@ -32,41 +32,8 @@ type files interface {
 // store is the HDFS of a cluster.
 type store struct{ *hdfs.Client }
 
-func (s store) Mkdir(_ context.Context, folder string, mode fs.FileMode) error {
-	c, err := s.Files()
-	if err != nil {
-		return err
-	}
-	return hdfs.Explained(c.MkdirAll(folder, mode))
-}
-
-func (s store) Chmod(_ context.Context, name string, mode fs.FileMode) error {
-	c, err := s.Files()
-	if err != nil {
-		return err
-	}
-	return hdfs.Explained(c.Chmod(name, mode))
-}
-
-func (s store) Open(_ context.Context, name string) (io.ReadCloser, error) {
-	c, err := s.Files()
-	if err != nil {
-		return nil, err
-	}
-	f, err := c.Open(name)
-	return f, hdfs.Explained(err)
-}
-
 func (s store) Write(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
 	return s.WriteFile(ctx, name, r, hdfs.WriteOptions{Mode: mode})
-}
-
-func (s store) RemoveAll(_ context.Context, folder string) error {
-	c, err := s.Files()
-	if err != nil {
-		return err
-	}
-	return hdfs.Explained(c.RemoveAll(folder))
 }
 
 // Permissions of what Hadoop's client stages. Only the job's user can enter the

@@ -78,10 +78,7 @@ func (w *hiBenchLive) Run(ctx context.Context, _ int, tag string, settings ...hi
 	if err != nil && ctx.Err() == nil && jobFailed(ctx, w.place.Cluster.RM, tag) {
 		err = &JobError{err}
 	}
-	if r.Report == nil {
-		return Ran{}, err
-	}
-	return Ran{Report: r.Report.Line}, err
+	return Ran{Report: r.Report}, err
 }
 
 // jobFailed reports whether YARN says that an application with the given tag

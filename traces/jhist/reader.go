@@ -51,8 +51,7 @@ func (r *reader) Finish(*traces.Header) (func(*traces.TaskScheduled), error) { r
 func (r *reader) Read(in io.Reader) error {
 	r.Records++
 	job, _, err := parse(in, r.Log)
-	var cut *CutOffError
-	if errors.As(err, &cut) {
+	if cut, ok := errors.AsType[*CutOffError](err); ok {
 		err = r.Log.Add(cutHistory, fmt.Sprintf("byte %d", cut.Offset), cut.Err.Error())
 	}
 	switch {

@@ -43,8 +43,7 @@ func (r reader) Read(in io.Reader) error {
 	for job, err := range Read(in) {
 		line++
 		r.Records++
-		var bad *LineError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*LineError](err); ok {
 			line = bad.Line
 			err = r.Log.Add(badLine, fmt.Sprintf("line %d", line), bad.Reason)
 		} else if err == nil {

@@ -121,8 +121,7 @@ func (r *Reader) Next() bool {
 		return true
 	}
 	r.event = nil
-	var damage *DamageError
-	if errors.As(r.err, &damage) {
+	if damage, ok := errors.AsType[*DamageError](r.err); ok {
 		damage.Events = r.events
 	}
 	return false

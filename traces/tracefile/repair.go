@@ -144,8 +144,7 @@ func repair(in *bufio.Reader, out io.Writer, to string, r *Repaired) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		var damage *DamageError
-		if errors.As(err, &damage) {
+		if damage, ok := errors.AsType[*DamageError](err); ok {
 			r.Damage = append(r.Damage, damage.finding())
 			continue
 		}

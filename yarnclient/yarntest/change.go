@@ -225,7 +225,6 @@ func (c *Fake) setSchedulerConf(w http.ResponseWriter, r *http.Request) {
 		Entries []entry `xml:"params>entry"`
 	}
 	var body struct {
-		Add    []queue `xml:"add-queue"`
 		Update []queue `xml:"update-queue"`
 		Global []entry `xml:"global-updates>entry"`
 	}
@@ -235,7 +234,7 @@ func (c *Fake) setSchedulerConf(w http.ResponseWriter, r *http.Request) {
 	}
 	const prefix = "yarn.scheduler.capacity."
 	changes := body.Global
-	for _, q := range append(body.Add, body.Update...) {
+	for _, q := range body.Update {
 		for _, e := range q.Entries {
 			changes = append(changes, entry{prefix + q.Name + "." + e.Key, e.Value})
 		}

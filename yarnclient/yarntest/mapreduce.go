@@ -38,6 +38,7 @@ func (c *Fake) history(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/ws/v1/history/")
 	if path == "info" {
 		c.write(w, r, natural, "historyInfo", func(w *writer) {
+			w.num("startedOn", c.id)
 			w.text("hadoopVersion", c.version())
 		})
 		return

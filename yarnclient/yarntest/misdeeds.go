@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -236,9 +237,7 @@ func altered(alter func(body []byte) []byte) answerer {
 	return func(w http.ResponseWriter, r *http.Request, well http.Handler) {
 		answer := httptest.NewRecorder()
 		well.ServeHTTP(answer, r)
-		for name, values := range answer.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), answer.Header())
 		w.Header().Del("Content-Length")
 		w.WriteHeader(answer.Code)
 		w.Write(alter(answer.Body.Bytes())) //nolint:errcheck // the client may have left

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -31,9 +32,7 @@ func (c *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f != nil {
 		f.spoil(answer, r)
 	}
-	for key, values := range answer.Header() {
-		w.Header()[key] = values
-	}
+	maps.Copy(w.Header(), answer.Header())
 	body := answer.Body.Bytes()
 	if f != nil && f.Cut > 0 && f.Cut < len(body) {
 		w.Header().Set("Content-Length", itoa(len(body)))
