@@ -314,7 +314,11 @@ func (a *SetSize) String() string {
 	return fmt.Sprintf("%d size of %s: %d MB, %d vcores", a.Number, a.Node, a.Total.MemoryMB, a.Total.VCores)
 }
 
-func (a *SetScheduler) String() string { return fmt.Sprintf("%d scheduler %v", a.Number, a.Change) }
+// String has two empty lists, for queues to remove and to add, since recordings of
+// former runs have them.
+func (a *SetScheduler) String() string {
+	return fmt.Sprintf("%d scheduler {[] [] %v %v}", a.Number, a.Change.Update, a.Change.Global)
+}
 func (a *Kill) String() string         { return fmt.Sprintf("%d kill %s of %s", a.Number, a.Attempt, a.App) }
 
 func (a *Rewrite) String() string {
