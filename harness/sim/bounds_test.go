@@ -139,7 +139,11 @@ func TestTwiceTheBandwidth(t *testing.T) {
 				c.Nodes[n].DiskBytesPerSec, c.Nodes[n].LinkBytesPerSec = rates[0]*times, rates[1]*times
 			}
 			c.Racks = []Rack{{"r0", rates[2] * times}, {"r1", rates[2] * times}}
-			r, err := Run(&Config{Cluster: c, Source: &Jobs{List: []Job{j}}, Actuator: Ideal, Costs: NoCosts()})
+			m, err := sched.New("fifo", nil) // which fills a node at one heartbeat, so that all tasks start before any ends
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Run(&Config{Cluster: c, Source: &Jobs{List: []Job{j}}, Model: m, Actuator: Ideal, Costs: NoCosts()})
 			if err != nil {
 				t.Fatal(err)
 			}
