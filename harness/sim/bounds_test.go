@@ -139,7 +139,11 @@ func TestTwiceTheBandwidth(t *testing.T) {
 				c.Nodes[n].DiskBytesPerSec, c.Nodes[n].LinkBytesPerSec = rates[0]*times, rates[1]*times
 			}
 			c.Racks = []Rack{{"r0", rates[2] * times}, {"r1", rates[2] * times}}
-			r, err := Run(&Config{Cluster: c, Source: &Jobs{List: []Job{j}}, Actuator: Ideal, Costs: NoCosts()})
+			m, err := sched.New("fifo", nil) // which fills a node at one heartbeat, so that all tasks start before any ends
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Run(&Config{Cluster: c, Source: &Jobs{List: []Job{j}}, Model: m, Actuator: Ideal, Costs: NoCosts()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -212,5 +216,46 @@ func TestSeeds(t *testing.T) {
 			t.Errorf("seeds %d and %d have one schedule", before, seed)
 		}
 		seen[digest] = seed
+	}
+}
+
+// TestDrawnTimes has times that are drawn be as their distribution is: evenly from
+// SpreadPercent below the computing time to as much above it, and between the quantiles of
+// a job's ratios and of the times of labels.
+func TestDrawnTimes(t *testing.T) {
+	const maps, computeMs = 4000, 10_000
+	one := func(x float64) Ratio { return Ratio(x * float64(RatioOne)) }
+	for _, x := range []struct {
+		name            string
+		change          func(*Config, *Job)
+		least, most     float64 // of the time from the job's start, in ms
+		mean, deviation float64
+	}{
+		{"even", func(_ *Config, j *Job) { j.MapWork[0].SpreadPercent = 40 }, 6000, 14_000, 10_000, 8000 / math.Sqrt(12)},
+		{"all of it", func(_ *Config, j *Job) { j.MapWork[0].SpreadPercent = 100 }, 0, 20_000, 10_000, 20_000 / math.Sqrt(12)},
+		// Half of the ratios are evenly from 0.5 to 1, and half from 1 to 3.
+		{"quantiles", func(_ *Config, j *Job) { j.Spread[state.Map] = []Ratio{one(0.5), one(1), one(3)} }, 5000, 30_000, 13_750, math.Sqrt((1.75/3+13.0/3)/2*1e8 - 13_750*13_750)},
+		{"one ratio", func(_ *Config, j *Job) { j.Spread[state.Map] = []Ratio{one(1.5)} }, 15_000, 15_000, 15_000, 0},
+		{"labels", func(c *Config, _ *Job) { c.Actuator, c.Costs.LabelMs = Labels, []int32{1000, 3000} }, 11_000, 13_000, 12_000, 2000 / math.Sqrt(12)},
+	} {
+		c := &Config{Cluster: slots(maps, 1), Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts(), Seed: 11}
+		j := simpleJob("a", 0, maps, 0, Work{ComputeMs: computeMs})
+		x.change(c, &j)
+		c.Source = &Jobs{List: []Job{j}}
+		sum, squares := 0.0, 0.0
+		c.Ended = func(e AttemptEnd) {
+			ms := float64(e.EndMs)
+			if ms < x.least-1 || ms > x.most+2 {
+				t.Errorf("%s: a map ends after %v ms, want %v to %v", x.name, ms, x.least, x.most)
+			}
+			sum, squares = sum+ms/maps, squares+ms*ms/maps
+		}
+		if _, err := Run(c); err != nil {
+			t.Fatal(err)
+		}
+		deviation := math.Sqrt(max(0, squares-sum*sum))
+		if math.Abs(sum-x.mean) > 2+4*x.deviation/math.Sqrt(maps) || math.Abs(deviation-x.deviation) > 2+0.05*x.deviation {
+			t.Errorf("%s: %.0f ms in the mean and a deviation of %.0f, want %.0f and %.0f", x.name, sum, deviation, x.mean, x.deviation)
+		}
 	}
 }

@@ -88,6 +88,8 @@ func (s *Sim) readJob() error {
 		for i := range list {
 			if w := &list[i]; w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 || w.FixedMs < 0 {
 				return fmt.Errorf("job %q: the work of %s %d has a negative number: %+v", j.Name, state.Kind(k), i, *w)
+			} else if w.SpreadPercent > 100 {
+				return fmt.Errorf("job %q: the work of %s %d differs by up to %d %%: it must be at most 100, or it would take less than no time", j.Name, state.Kind(k), i, w.SpreadPercent)
 			}
 		}
 	}

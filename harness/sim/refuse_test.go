@@ -68,7 +68,8 @@ var hostile = []struct {
 		c.Costs.RampUp, c.Costs.AMShare = math.NaN(), math.NaN()
 		j.AMSize = state.Resource{MemoryMB: 1, VCores: 1}
 	}, ""},
-	{"the longest work", func(_ *Config, j *Job) { j.MapWork[0].ComputeMs, j.MapWork[0].SpreadPercent = math.MaxInt32, 255 }, ""},
+	{"the longest work", func(_ *Config, j *Job) { j.MapWork[0].ComputeMs, j.MapWork[0].SpreadPercent = math.MaxInt32, 100 }, ""},
+	{"work of less than no time", func(_ *Config, j *Job) { j.MapWork[0].SpreadPercent = 101 }, "at most 100"},
 	{"the largest ratio", func(_ *Config, j *Job) {
 		j.MapWork[0].ComputeMs, j.Spread[state.Map] = math.MaxInt32, []Ratio{math.MaxUint32}
 	}, ""},

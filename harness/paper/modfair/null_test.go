@@ -32,7 +32,7 @@ func stray(key draw.Key) float64 {
 // F5 is about the set-up and F7 about a note, and may.
 func TestNoScheduler(t *testing.T) {
 	t.Parallel()
-	const worlds = 30
+	const worlds = 20
 	holds := map[string]int{}
 	for number := range uint64(worlds) {
 		simulate := func(c paper.Case, seed uint64) (paper.Simulation, error) {
@@ -283,6 +283,7 @@ func TestAxesDiffer(t *testing.T) {
 		return []paper.Effect{{What: fmt.Sprint(xs, g.Shares(modified, paper.LocalRate))}}
 	}}}
 	p.Controls, p.Bars = nil, nil
+	p.Designs = []paper.Design{{ID: "B", Columns: designs()[1].Columns[1:2]}} // 10 jobs
 	for _, a := range p.Axes {
 		most := 0
 		for _, where := range []map[string]string{{}, {"modfair.wait": "pending", "layout": "hot"}, {"modfair.wait": "pending", "arrival": "apart"}} {
