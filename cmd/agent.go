@@ -18,6 +18,7 @@ import (
 	"heddle/collectors/node"
 	"heddle/collectors/node/agent"
 	"heddle/harness/lease"
+	"heddle/harness/runs"
 )
 
 func agentCommand() *cli.Command {
@@ -142,15 +143,11 @@ func rereadAtHangup(a *agent.Agent) (stop func()) {
 // ownTokenFile returns the path of this user's file with the token that heddle
 // agents ask for. It makes the file, with a new token, if there is none.
 func ownTokenFile() (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if state == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", errors.New("no token file, and no home directory to make one in")
-		}
-		state = filepath.Join(home, ".local", "state")
+	state, err := runs.StateFolder()
+	if err != nil {
+		return "", err
 	}
-	path := filepath.Join(state, "heddle", "agent.token")
-	_, err := agent.CreateToken(path)
+	path := filepath.Join(state, "agent.token")
+	_, err = agent.CreateToken(path)
 	return path, err
 }

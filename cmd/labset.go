@@ -36,26 +36,19 @@ func labSet() *cli.Command {
 				return err
 			}
 			change := lab.Change{Nodes: c.StringSlice("node"), Rack: c.Int("rack")}
-			if c.IsSet("disk") {
-				change.Disk = &to.Disk
-			}
-			if c.IsSet("link") {
-				change.Link = &to.Link
-			}
-			if c.IsSet("uplink") {
-				change.Uplink = &to.Uplink
-			}
-			if c.IsSet("cpus") {
-				cores := c.Float64("cpus")
-				change.CPUs = &cores
-			}
-			if c.IsSet("speed") {
-				speed := c.Float64("speed")
-				change.Speed = &speed
-			}
+			change.Disk, change.Link, change.Uplink = given(c, "disk", to.Disk), given(c, "link", to.Link), given(c, "uplink", to.Uplink)
+			change.CPUs, change.Speed = given(c, "cpus", c.Float64("cpus")), given(c, "speed", c.Float64("speed"))
 			return labError(l.Set(change))
 		},
 	}
+}
+
+// given returns the value of a flag, nil if the command line does not have it.
+func given[T any](c *cli.Context, flag string, value T) *T {
+	if !c.IsSet(flag) {
+		return nil
+	}
+	return &value
 }
 
 func labKill() *cli.Command {

@@ -20,7 +20,7 @@ const order = `
 	hibench/tables hibench
 	collectors/hdfs/internal/hdfspb collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest
 	collectors/yarn collectors/node collectors/node/agent
-	harness/internal/mavenjars harness/nearest harness/internal/units
+	harness/internal/mavenjars harness/nearest harness/internal/poll harness/internal/units
 	harness/stats harness/doc harness/state
 	harness/sched harness/sched/schedtest
 	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/modfair/model harness/paper/models

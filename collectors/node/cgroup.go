@@ -101,6 +101,26 @@ func (c *cgroup) dir(controller string) (string, error) {
 	return dir, nil
 }
 
+// readCPU reads the CPU time that the group has used, from two lines of a file. Their
+// numbers are in a unit of so many ns.
+func (c *cgroup) readCPU(r *Reading, path, user, system string, unitNs uint64) error {
+	stat, err := keyed(path)
+	if err != nil {
+		return err
+	}
+	inUser, err := need(stat, user, path)
+	if err != nil {
+		return err
+	}
+	inSystem, err := need(stat, system, path)
+	if err != nil {
+		return err
+	}
+	r.CPU = &CPUTimes{UserNs: inUser * unitNs, SystemNs: inSystem * unitNs}
+	r.CPU.IdleNs = c.idle(r)
+	return nil
+}
+
 // idle returns the control group's idle CPU time since the first reading. This
 // is the CPU time that the group's CPU limit, or without one the machine,
 // allowed and that the group did not use.

@@ -50,21 +50,9 @@ func (c *cgroup) readCPUV1(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, "cpuacct.stat")
-	stat, err := keyed(path)
-	if err != nil {
+	if err := c.readCPU(r, filepath.Join(dir, "cpuacct.stat"), "user", "system", tickNs); err != nil {
 		return err
 	}
-	user, err := need(stat, "user", path)
-	if err != nil {
-		return err
-	}
-	system, err := need(stat, "system", path)
-	if err != nil {
-		return err
-	}
-	r.CPU = &CPUTimes{UserNs: user * tickNs, SystemNs: system * tickNs}
-	r.CPU.IdleNs = c.idle(r)
 	cores := filepath.Join(dir, "cpuacct.usage_all")
 	data, err := os.ReadFile(cores)
 	if errors.Is(err, fs.ErrNotExist) {

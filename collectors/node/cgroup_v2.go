@@ -42,22 +42,7 @@ func (c *cgroup) readQuotaV2(r *Reading) error {
 // readCPUV2 reads the CPU time of a control group, summed over all cores.
 // Version 2 of control groups does not count single cores.
 func (c *cgroup) readCPUV2(r *Reading) error {
-	path := filepath.Join(c.dirs[""], "cpu.stat")
-	stat, err := keyed(path)
-	if err != nil {
-		return err
-	}
-	userUs, err := need(stat, "user_usec", path)
-	if err != nil {
-		return err
-	}
-	systemUs, err := need(stat, "system_usec", path)
-	if err != nil {
-		return err
-	}
-	r.CPU = &CPUTimes{UserNs: userUs * 1000, SystemNs: systemUs * 1000}
-	r.CPU.IdleNs = c.idle(r)
-	return nil
+	return c.readCPU(r, filepath.Join(c.dirs[""], "cpu.stat"), "user_usec", "system_usec", 1000)
 }
 
 func (c *cgroup) readMemoryV2(r *Reading) error {

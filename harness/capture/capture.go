@@ -33,6 +33,7 @@ import (
 
 	"heddle/collectors/node/agent"
 	"heddle/harness/clients"
+	"heddle/harness/internal/poll"
 	"heddle/harness/watch"
 	"heddle/traces"
 	"heddle/traces/tracefile"
@@ -280,7 +281,7 @@ func (s *Session) Stop(ctx context.Context) (Result, error) {
 // Wait returns when all jobs that the capture has seen have ended, or when ctx ends. A
 // job that the ResourceManager no longer lists counts as ended after a minute.
 func (s *Session) Wait(ctx context.Context) error {
-	return until(ctx, s.options.EveryRM, func() (bool, error) {
+	return poll.Until(ctx, s.options.EveryRM, func() (bool, error) {
 		// Make a new call, because a job may have started and ended since the last
 		// call.
 		if err := s.pollRM(ctx, 0); err != nil {
@@ -366,23 +367,6 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context) 
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// The function until calls f at once and then at each interval. It ends when f returns
-// true or an error, or when ctx ends.
-func until(ctx context.Context, interval time.Duration, f func() (bool, error)) error {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		if done, err := f(); done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
 		case <-ticker.C:
 		}
 	}

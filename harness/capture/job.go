@@ -16,6 +16,7 @@ import (
 
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
+	"heddle/harness/internal/poll"
 	"heddle/harness/watch"
 	"heddle/traces"
 	"heddle/traces/jhist"
@@ -206,7 +207,7 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 		patience, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		var last error
-		err := until(patience, 200*time.Millisecond, func() (bool, error) {
+		err := poll.Until(patience, 200*time.Millisecond, func() (bool, error) {
 			s.joining.Lock() // only one history file is in memory at a time
 			defer s.joining.Unlock()
 			if h, last = readHistory(patience, s.watch, j); last == nil {

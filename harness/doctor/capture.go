@@ -50,9 +50,7 @@ func (e *examiner) resourceManager(ctx context.Context) Check {
 }
 
 func (e *examiner) stateOf(ctx context.Context, address string) (string, error) {
-	rm, err := yarnclient.NewRM(yarnclient.Options{
-		Addresses: []string{address}, User: e.cluster.User, Timeout: callTimeout, Retries: -1, DialContext: e.cluster.DialContext(),
-	})
+	rm, err := yarnclient.NewRM(webOptions(e.cluster, address))
 	if err != nil {
 		return "", err
 	}
@@ -210,9 +208,7 @@ func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 	}
 	// The client for NodeManagers serves for the NameNode too, since all Hadoop
 	// daemons answer /jmx alike.
-	nn, err := yarnclient.NewNM(yarnclient.Options{
-		Addresses: []string{address}, User: e.cluster.User, Timeout: callTimeout, Retries: -1, DialContext: e.cluster.DialContext(),
-	})
+	nn, err := yarnclient.NewNM(webOptions(e.cluster, address))
 	if err != nil {
 		return nil
 	}

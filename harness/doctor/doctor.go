@@ -171,13 +171,11 @@ func ask[T any](ctx context.Context, call func(context.Context) (T, error)) answ
 }
 
 func newExaminer(c *config.Cluster) (*examiner, error) {
-	o := yarnclient.Options{Addresses: c.ResourceManagers, User: c.User, Timeout: callTimeout, Retries: -1, DialContext: c.DialContext()}
-	rm, err := yarnclient.NewRM(o)
+	rm, err := yarnclient.NewRM(webOptions(c, c.ResourceManagers...))
 	if err != nil {
 		return nil, err
 	}
-	o.Addresses = []string{c.HistoryServer}
-	history, err := yarnclient.NewHistory(o)
+	history, err := yarnclient.NewHistory(webOptions(c, c.HistoryServer))
 	if err != nil {
 		return nil, err
 	}
@@ -188,6 +186,11 @@ func newExaminer(c *config.Cluster) (*examiner, error) {
 		return nil, err
 	}
 	return &examiner{cluster: c, rm: rm, history: history, hdfs: nn}, nil
+}
+
+// webOptions says how to ask a daemon at its web addresses: once, and not for long.
+func webOptions(c *config.Cluster, addresses ...string) yarnclient.Options {
+	return yarnclient.Options{Addresses: addresses, User: c.User, Timeout: callTimeout, Retries: -1, DialContext: c.DialContext()}
 }
 
 func (e *examiner) close() {

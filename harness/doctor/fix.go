@@ -131,7 +131,7 @@ func (e *examiner) plan(whole context.Context, o FixOptions) (*FixPlan, error) {
 	}
 	p := &planner{
 		examiner: e, FixOptions: o,
-		scheduler: ask(ctx, e.scheduler), settings: ask(ctx, e.schedulerSettings), labels: ask(ctx, e.labels),
+		scheduler: askRM(ctx, e, e.rm.Scheduler), settings: askRM(ctx, e, e.schedulerSettings), labels: askRM(ctx, e, e.rm.NodeLabels),
 		plan: FixPlan{Cluster: e.cluster.Name, Features: o.Features, Changes: []Change{}, Restart: []string{}, Then: []string{}, Notes: []string{}},
 	}
 	var err error

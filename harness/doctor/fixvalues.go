@@ -91,9 +91,7 @@ func (p *planner) values(ctx context.Context, s require.Setting) []reported {
 
 // of asks one of several ResourceManagers for its value of a property.
 func (e *examiner) of(ctx context.Context, address, name string) (string, error) {
-	rm, err := yarnclient.NewRM(yarnclient.Options{
-		Addresses: []string{address}, User: e.cluster.User, Timeout: callTimeout, Retries: -1, DialContext: e.cluster.DialContext(),
-	})
+	rm, err := yarnclient.NewRM(webOptions(e.cluster, address))
 	if err != nil {
 		return "", err
 	}

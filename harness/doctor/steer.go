@@ -16,9 +16,9 @@ import (
 // The method steer checks what the cluster needs so that nodes can be moved
 // between node labels.
 func (e *examiner) steer(ctx context.Context) []Check {
-	scheduler := ask(ctx, e.scheduler)
-	settings := ask(ctx, e.schedulerSettings)
-	labels := ask(ctx, e.labels)
+	scheduler := askRM(ctx, e, e.rm.Scheduler)
+	settings := askRM(ctx, e, e.schedulerSettings)
+	labels := askRM(ctx, e, e.rm.NodeLabels)
 	return []Check{
 		schedulerType(scheduler), e.labelsEnabled(ctx), e.labelWrites(ctx), labelPool(labels), queueLabels(scheduler, labels),
 		e.amLabel(ctx, scheduler, labels),
@@ -31,32 +31,23 @@ func (e *examiner) steer(ctx context.Context) []Check {
 
 var errNoRM = errors.New("the ResourceManager cannot be asked")
 
-func (e *examiner) scheduler(ctx context.Context) (yarnclient.Scheduler, error) {
+// askRM makes a call at the ResourceManager, if one answers at all.
+func askRM[T any](ctx context.Context, e *examiner, call func(context.Context) (T, error)) answer[T] {
 	if e.info.err != nil {
-		return yarnclient.Scheduler{}, errNoRM
+		return answer[T]{err: errNoRM}
 	}
-	return e.rm.Scheduler(ctx)
+	return ask(ctx, call)
 }
 
 // schedulerSettings returns the Capacity scheduler's settings by full property
 // name. If the scheduler takes its settings from its file only (the default),
 // the ResourceManager does not report them. Then the error says so.
 func (e *examiner) schedulerSettings(ctx context.Context) (map[string]string, error) {
-	if e.info.err != nil {
-		return nil, errNoRM
-	}
 	settings, err := e.rm.SchedulerConf(ctx)
 	if err != nil {
 		return nil, errors.New("the ResourceManager does not report its scheduler settings; with the Capacity scheduler it does if " + require.Of("liveQueues")[0].Property + " is memory")
 	}
 	return settings, nil
-}
-
-func (e *examiner) labels(ctx context.Context) ([]yarnclient.NodeLabel, error) {
-	if e.info.err != nil {
-		return nil, errNoRM
-	}
-	return e.rm.NodeLabels(ctx)
 }
 
 const (

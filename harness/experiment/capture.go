@@ -11,6 +11,7 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/internal/poll"
 	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/runs"
@@ -136,22 +137,15 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	if o.Started != nil {
 		o.Started()
 	}
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for enough := false; !enough; {
-		select {
-		case <-ctx.Done():
-			enough = true
-		case <-tick.C:
-			ended := 0
-			for _, j := range session.Jobs() {
-				if j.Outcome != traces.Unfinished || j.Lost {
-					ended++
-				}
+	_ = poll.Until(ctx, 200*time.Millisecond, func() (bool, error) { // until enough jobs have ended, or the user wants no more
+		ended := 0
+		for _, j := range session.Jobs() {
+			if j.Outcome != traces.Unfinished || j.Lost {
+				ended++
 			}
-			enough = o.Count > 0 && ended >= o.Count
 		}
-	}
+		return o.Count > 0 && ended >= o.Count, nil
+	})
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
 	return session.Stop(ending)

@@ -21,6 +21,7 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/internal/poll"
 	"heddle/harness/workload"
 	"heddle/traces"
 	"heddle/yarnclient"
@@ -149,8 +150,11 @@ func undoOf(f *config.Fault, n traces.Node) undo {
 // happen carries out the trial's faults one after the other, by their times. A
 // fault affects all its nodes at the same time.
 func (r *faultRun) happen(ctx context.Context) error {
-	began, ok := r.firstSubmission(ctx)
-	for i := 0; ok && i < len(r.faults); i++ {
+	if poll.Until(ctx, 50*time.Millisecond, func() (bool, error) { return len(r.session.Jobs()) > 0, nil }) != nil {
+		return nil // the jobs have ended before the first one was submitted
+	}
+	began := time.Now()
+	for i := range r.faults {
 		f := &r.faults[i]
 		on, err := f.On(factsOf(r.nodes))
 		if err != nil {
@@ -182,22 +186,6 @@ func (r *faultRun) happen(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// firstSubmission waits until the trial's first job has been submitted and
-// returns the time of submission. It returns false if ctx ends first.
-func (r *faultRun) firstSubmission(ctx context.Context) (time.Time, bool) {
-	const every = 50 * time.Millisecond
-	for {
-		if len(r.session.Jobs()) > 0 {
-			return time.Now(), true
-		}
-		select {
-		case <-ctx.Done():
-			return time.Time{}, false
-		case <-time.After(every):
-		}
-	}
 }
 
 // The function end brings back to normal all nodes that the faults changed,
@@ -252,24 +240,24 @@ func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[u
 	}
 	ctx, cancel := context.WithTimeout(ctx, backLimit)
 	defer cancel()
-	for {
-		nodes, err := c.RM.Nodes(ctx, "RUNNING")
+	waited := poll.Until(ctx, 200*time.Millisecond, func() (bool, error) {
+		var nodes []yarnclient.Node
+		nodes, err = c.RM.Nodes(ctx, "RUNNING")
 		missing := maps.Clone(list)
 		maps.DeleteFunc(missing, func(u undo, before int64) bool {
 			return slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Host == string(u.node) && n.LastHealthMs != before })
 		})
-		if err == nil && len(missing) == 0 {
-			var dead []hdfs.DataNode
-			if dead, err = deadAmong(ctx, c, list); err == nil && len(dead) == 0 {
-				return nil
-			}
+		if err != nil || len(missing) > 0 {
+			return false, nil
 		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, fmt.Errorf("not all of these nodes run again after %v: %v; see the logs of their NodeManagers and DataNodes", backLimit, slices.Collect(maps.Keys(list))))
-		case <-time.After(200 * time.Millisecond):
-		}
+		var dead []hdfs.DataNode
+		dead, err = deadAmong(ctx, c, list)
+		return err == nil && len(dead) == 0, nil
+	})
+	if waited != nil {
+		return errors.Join(err, fmt.Errorf("not all of these nodes run again after %v: %v; see the logs of their NodeManagers and DataNodes", backLimit, slices.Collect(maps.Keys(list))))
 	}
+	return nil
 }
 
 // deadAmong returns those of the given nodes whose DataNode the NameNode counts

@@ -21,6 +21,7 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/clients"
+	"heddle/harness/internal/poll"
 	"heddle/harness/submit"
 	"heddle/yarnclient"
 )
@@ -213,23 +214,16 @@ func endApps(ctx context.Context, rm *yarnclient.RM, apps []yarnclient.App) erro
 			errs = append(errs, fmt.Errorf("end %s: %w", app.ID, err))
 		}
 	}
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
 	for _, app := range apps {
-		for {
-			now, err := rm.App(ctx, app.ID)
-			if err != nil {
-				errs = append(errs, err)
-			}
-			if err != nil || now.Ended() {
-				break
-			}
-			select {
-			case <-ctx.Done():
-				return errors.Join(append(errs, fmt.Errorf("%s is still in state %s; by hand: yarn application -kill %s", app.ID, now.State, app.ID))...)
-			case <-tick.C:
-			}
+		var now yarnclient.App
+		err := poll.Until(ctx, 100*time.Millisecond, func() (ended bool, err error) {
+			now, err = rm.App(ctx, app.ID)
+			return now.Ended(), err
+		})
+		if err != nil && ctx.Err() != nil {
+			return errors.Join(append(errs, fmt.Errorf("%s is still in state %s; by hand: yarn application -kill %s", app.ID, now.State, app.ID))...)
 		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

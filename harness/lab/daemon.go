@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"heddle/harness/internal/poll"
 	"heddle/harness/internal/units"
 )
 
@@ -252,7 +253,7 @@ func (l *Lab) Kill(ctx context.Context, nodeName, daemonName string, signal unix
 	if signal != unix.SIGKILL && signal != unix.SIGTERM {
 		return nil
 	}
-	err = poll(ctx, func() (bool, error) { return l.pid(n, d) != pid, nil })
+	err = poll.Until(ctx, pollEvery, func() (bool, error) { return l.pid(n, d) != pid, nil })
 	if err != nil {
 		return fmt.Errorf("wait for %s on %s to end: %w", d, n.name, err)
 	}
@@ -281,7 +282,7 @@ func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
 	if err != nil {
 		return err
 	}
-	err = poll(ctx, func() (bool, error) {
+	err = poll.Until(ctx, pollEvery, func() (bool, error) {
 		left := l.cgroups.processes(l.cgroup(n.name))
 		for _, pid := range left {
 			_ = unix.Kill(pid, unix.SIGKILL) // ignore the error: the process may have ended since it was listed
@@ -334,19 +335,5 @@ func (l *Lab) hasAgents() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// poll calls the function done every 50 ms until done returns true or an error,
-// or until ctx ends.
-func poll(ctx context.Context, done func() (bool, error)) error {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if ok, err := done(); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-}
+// pollEvery is how often the lab is asked for what a command waits for.
+const pollEvery = 50 * time.Millisecond

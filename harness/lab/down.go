@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"heddle/harness/internal/poll"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -86,19 +87,19 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 	none := func(s unix.Signal) bool {
 		looks, cancel := context.WithTimeout(context.WithoutCancel(ctx), 120*time.Millisecond)
 		defer cancel()
-		return poll(looks, func() (bool, error) { return signal(s) > 0, nil }) != nil
+		return poll.Until(looks, pollEvery, func() (bool, error) { return signal(s) > 0, nil }) != nil
 	}
 	if none(unix.SIGTERM) {
 		return nil
 	}
 	gentle, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	if poll(gentle, func() (bool, error) { return none(0), nil }) == nil {
+	if poll.Until(gentle, pollEvery, func() (bool, error) { return none(0), nil }) == nil {
 		return nil
 	}
 	// A process may start another process after the list was made and before
 	// the kill, so repeat until no process is left.
-	err := poll(ctx, func() (bool, error) { return none(unix.SIGKILL), nil })
+	err := poll.Until(ctx, pollEvery, func() (bool, error) { return none(unix.SIGKILL), nil })
 	if err != nil {
 		return fmt.Errorf("kill the processes in control group %s: %w", cgroupOf(l.Name), err)
 	}
@@ -148,7 +149,7 @@ func (l *Lab) removeCgroups(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	var err error
-	if poll(ctx, func() (bool, error) { err = l.cgroups.remove(cgroupOf(l.Name)); return err == nil, nil }) != nil {
+	if poll.Until(ctx, pollEvery, func() (bool, error) { err = l.cgroups.remove(cgroupOf(l.Name)); return err == nil, nil }) != nil {
 		return err
 	}
 	l.cgroups.removeEmptyParent()

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"heddle/harness/internal/poll"
 	"heddle/harness/internal/units"
 )
 
@@ -47,7 +48,7 @@ func waitGone(ctx context.Context, pid int) error {
 	case errors.Is(err, unix.ESRCH):
 		return nil
 	case errors.Is(err, unix.ENOSYS):
-		return poll(ctx, func() (bool, error) { return errors.Is(unix.Kill(pid, 0), unix.ESRCH), nil })
+		return poll.Until(ctx, pollEvery, func() (bool, error) { return errors.Is(unix.Kill(pid, 0), unix.ESRCH), nil })
 	case err != nil:
 		return err
 	}

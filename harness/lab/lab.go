@@ -36,6 +36,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/harness/config"
+	"heddle/harness/internal/poll"
 	"heddle/yarnclient"
 )
 
@@ -206,7 +207,7 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = poll(ctx, func() (bool, error) {
+	err = poll.Until(ctx, pollEvery, func() (bool, error) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return false, nil

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/harness/internal/poll"
 	"heddle/harness/require"
 	"heddle/yarnclient"
 )
@@ -71,7 +72,7 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 		}
 	}
 	labelled := false
-	err := poll(ctx, func() (bool, error) {
+	err := poll.Until(ctx, pollEvery, func() (bool, error) {
 		seen := l.observe(ctx)
 		if seen.rmActive && !labelled {
 			if err := l.makeLabels(ctx, pending[key{"master", resourceManager}]); err != nil {

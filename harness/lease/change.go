@@ -71,22 +71,6 @@ func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.
 	return h.cluster.RM.SetNodeResource(ctx, id, total)
 }
 
-// AddLabels adds node labels to the cluster, as yarnclient.RM.AddLabels does.
-// It writes the added labels to the journal. Release removes them again, unless
-// a queue, a node or an application uses them by then.
-func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
-	h.busy.RLock()
-	defer h.busy.RUnlock()
-	missing, err := h.noteAdded(ctx, false, names)
-	if err != nil {
-		return fmt.Errorf("add labels: %w", err)
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return h.cluster.RM.AddLabels(ctx, exclusive, missing...)
-}
-
 // noteAdded finds out which of the given node labels the cluster lacks, writes
 // these to the journal as labels to be added, and returns them.
 func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]string, error) {

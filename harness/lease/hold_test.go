@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -99,6 +100,21 @@ const (
 	node1 = "r1n1:45454"
 	node2 = "r1n2:45454"
 )
+
+// AddLabels adds node labels that Release removes again, unless a queue, a node or an
+// application uses them by then.
+func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
+	missing, err := h.noteAdded(ctx, false, names)
+	if err != nil {
+		return fmt.Errorf("add labels: %w", err)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return h.cluster.RM.AddLabels(ctx, exclusive, missing...)
+}
 
 // steer changes one of everything.
 func steer(t testing.TB, h *Hold, app string) {

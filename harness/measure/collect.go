@@ -351,22 +351,6 @@ func (b *Bytes) add(input, shuffle, output int64) {
 
 func taskOf(t traces.Task) task { return task{t.Kind, t.Index} }
 
-// Add counts one map whose input was at this level.
-func (l *Locality) Add(level traces.Level) {
-	switch level {
-	case traces.LevelCache:
-		l.Cache++
-	case traces.LevelNode:
-		l.Node++
-	case traces.LevelRack:
-		l.Rack++
-	case traces.LevelOff:
-		l.Off++
-	default:
-		l.Unknown++
-	}
-}
-
 func (l *SplitLocality) add(level traces.Level) {
 	switch level {
 	case traces.LevelNode:

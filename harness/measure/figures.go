@@ -104,12 +104,12 @@ func (f *Figures) ReduceRests() *Durations { return f.reduceRests }
 
 // Known returns the number of successful maps for which it is known how near
 // the nearest copy of their block was.
-func (l Locality) Known() int { return l.Cache + l.Node + l.Rack + l.Off }
+func (l Levels[N]) Known() N { return l.Cache + l.Node + l.Rack + l.Off }
 
 // Shares returns four shares of maps, 0 to 1: those that found their block in
 // the cache of their node, on its disk, in their rack, and elsewhere. Maps for
 // which this is unknown do not count.
-func (l Locality) Shares() [4]float64 {
+func (l Levels[N]) Shares() [4]float64 {
 	known := float64(max(1, l.Known()))
 	return [4]float64{float64(l.Cache) / known, float64(l.Node) / known, float64(l.Rack) / known, float64(l.Off) / known}
 }
@@ -124,13 +124,35 @@ type Attempts struct {
 
 // Locality counts maps by how near they ran to a copy of their block: in the
 // cache of their node, on its disk, in their rack, or outside.
-type Locality struct {
-	Cache   int `json:"cache"`
-	Node    int `json:"node"`
-	Rack    int `json:"rack"`
-	Off     int `json:"off"`
-	Unknown int `json:"unknown"`
+type Locality = Levels[int]
+
+// Levels are numbers by how near a map's input was.
+type Levels[N int | int64] struct {
+	Cache   N `json:"cache"`
+	Node    N `json:"node"`
+	Rack    N `json:"rack"`
+	Off     N `json:"off"`
+	Unknown N `json:"unknown"`
 }
+
+// at returns the number of a level.
+func (l *Levels[N]) at(level traces.Level) *N {
+	switch level {
+	case traces.LevelCache:
+		return &l.Cache
+	case traces.LevelNode:
+		return &l.Node
+	case traces.LevelRack:
+		return &l.Rack
+	case traces.LevelOff:
+		return &l.Off
+	default:
+		return &l.Unknown
+	}
+}
+
+// Add counts one more at a level.
+func (l *Levels[N]) Add(level traces.Level) { *l.at(level)++ }
 
 // SplitLocality counts map attempts by how near they ran to the hosts that
 // their split names: on such a host, in its rack, or outside.
@@ -142,13 +164,7 @@ type SplitLocality struct {
 }
 
 // ByLevel counts bytes by how near a copy of them was to the map that read them.
-type ByLevel struct {
-	Cache   int64 `json:"cache"`
-	Node    int64 `json:"node"`
-	Rack    int64 `json:"rack"`
-	Off     int64 `json:"off"`
-	Unknown int64 `json:"unknown"`
-}
+type ByLevel = Levels[int64]
 
 // Bytes are the numbers of bytes that task attempts read from HDFS, shuffled,
 // and wrote to HDFS.

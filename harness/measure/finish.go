@@ -105,18 +105,7 @@ func (f *Figures) inputRead(level traces.Level, bytes int64) {
 	if f.InputByLevel == nil {
 		f.InputByLevel = &ByLevel{}
 	}
-	b := f.InputByLevel
-	at := &b.Unknown
-	switch level {
-	case traces.LevelCache:
-		at = &b.Cache
-	case traces.LevelNode:
-		at = &b.Node
-	case traces.LevelRack:
-		at = &b.Rack
-	case traces.LevelOff:
-		at = &b.Off
-	}
+	at := f.InputByLevel.at(level)
 	*at = traces.AddCount(*at, bytes)
 }
 

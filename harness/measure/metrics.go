@@ -252,7 +252,7 @@ func inputBytes(of func(ByLevel) int64) func([]*Figures) float64 {
 		var s stats.Share
 		for _, f := range trials {
 			if b := f.InputByLevel; b != nil {
-				s = s.Plus(stats.Share{Part: of(*b), Of: b.Cache + b.Node + b.Rack + b.Off})
+				s = s.Plus(stats.Share{Part: of(*b), Of: b.Known()})
 			}
 		}
 		return s.Percent()

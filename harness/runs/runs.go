@@ -82,18 +82,27 @@ type Run struct {
 	warnings []string
 }
 
-// DefaultRoot returns the default place of run folders: the folder heddle/runs
-// in the user's state folder.
-func DefaultRoot() (string, error) {
+// StateFolder returns heddle's folder in the user's state folder.
+func StateFolder() (string, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("find the folder for runs: %w; give one with --runs", err)
+			return "", fmt.Errorf("find the user's state folder: %w", err)
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
-	return filepath.Join(state, "heddle", "runs"), nil
+	return filepath.Join(state, "heddle"), nil
+}
+
+// DefaultRoot returns the default place of run folders: the folder heddle/runs
+// in the user's state folder.
+func DefaultRoot() (string, error) {
+	state, err := StateFolder()
+	if err != nil {
+		return "", fmt.Errorf("find the folder for runs: %w; give one with --runs", err)
+	}
+	return filepath.Join(state, "runs"), nil
 }
 
 // Name returns the default name of a run folder. It consists of the start time

@@ -314,13 +314,11 @@ func (a *SetSize) String() string {
 	return fmt.Sprintf("%d size of %s: %d MB, %d vcores", a.Number, a.Node, a.Total.MemoryMB, a.Total.VCores)
 }
 
-// String has two empty lists, for queues to remove and to add, since recordings of
-// former runs have them.
+// The two empty lists are what recordings have in the place of queues to be removed and added.
 func (a *SetScheduler) String() string {
 	return fmt.Sprintf("%d scheduler {[] [] %v %v}", a.Number, a.Change.Update, a.Change.Global)
 }
-
-func (a *Kill) String() string         { return fmt.Sprintf("%d kill %s of %s", a.Number, a.Attempt, a.App) }
+func (a *Kill) String() string { return fmt.Sprintf("%d kill %s of %s", a.Number, a.Attempt, a.App) }
 
 func (a *Rewrite) String() string {
 	return fmt.Sprintf("%d rewrite splits of %s: CRC %08x, was %08x", a.Number, a.App, crc32.ChecksumIEEE(a.Now), crc32.ChecksumIEEE(a.Was))

@@ -1,0 +1,24 @@
+// Package poll waits for what has to be asked for again and again.
+package poll
+
+import (
+	"context"
+	"time"
+)
+
+// Until calls done at once, and then once in each interval, until it returns true or
+// an error. If ctx ends before that, Until returns the error of ctx.
+func Until(ctx context.Context, interval time.Duration, done func() (bool, error)) error {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
