@@ -73,7 +73,7 @@ func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 			if err != nil {
 				return nil, nil, nil, fmt.Errorf("compare: %w", err)
 			}
-			if !o.Where.Match(&results.Row{Run: filepath.Base(dir), World: m.Place(), Trial: &r, Figures: t.figures[0]}) {
+			if !o.Where.Match(&results.Row{Run: filepath.Base(dir), World: run.World(&r), Trial: &r, Figures: t.figures[0]}) {
 				leftOut++
 				continue
 			}
@@ -87,7 +87,7 @@ func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 					}
 				}
 			}
-			t.run, t.folder, t.simulated = i, filepath.Base(dir), m.World == runs.WorldSimulated
+			t.run, t.folder, t.simulated = i, filepath.Base(dir), run.World(&r) == runs.WorldSimulated
 			if o.Apart {
 				t.model = t.folder + "/" + t.model
 			}

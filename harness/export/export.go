@@ -71,7 +71,7 @@ var trialColumns = []table.Column[trial]{
 	table.Text("parameters", "the model's parameters, as NAME=VALUE with spaces between; empty if no trace says them", func(t *trial) string { return paramsOf(t.header.Params) }),
 	table.Whole("repeat", "number of the repeat, from 1", func(t *trial) int { return t.result.Repeat }),
 	table.Seed("seed", "seed of the trial's random numbers", func(t *trial) uint64 { return cmp.Or(t.result.Seed, t.run.Manifest().Seed) }),
-	table.Text("world", "cluster or simulated", func(t *trial) string { return cmp.Or(t.run.Manifest().World, "cluster") }),
+	table.Text("world", "cluster or simulated", func(t *trial) string { return t.run.World(t.result) }),
 	table.Text("trial", "name of the trial in its run", func(t *trial) string { return t.result.Name }),
 }
 

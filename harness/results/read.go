@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/traces"
@@ -53,6 +54,9 @@ func Open(dir string, unverified bool) (*Run, error) {
 	return &Run{Run: run, Trials: results, models: map[string]string{}, sizes: sizes}, nil
 }
 
+// World says where a trial ran: runs.WorldCluster or runs.WorldSimulated.
+func (f *Run) World(r *Trial) string { return cmp.Or(r.World, f.Manifest().World, runs.WorldCluster) }
+
 // TracePath returns the path of the trial's trace file.
 func (f *Run) TracePath(r *Trial) string { return filepath.Join(f.TrialDir(r.Name), TraceFile) }
 
@@ -78,6 +82,9 @@ func (f *Run) Figures(r *Trial) (m *measure.Figures, warning string, err error) 
 		warning = fmt.Sprintf("%v: only the part of the trace before that is used", err)
 	} else if err != nil {
 		return nil, "", err
+	}
+	if r.Model == config.ModelRecorded { // it is of another run
+		return m, warning, nil
 	}
 	return m, warning, f.checkTrace(r, trace.Header(), m)
 }

@@ -21,6 +21,9 @@ type Trial struct {
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Repeat   int    `json:"repeat"`
+	// World says where the trial ran, if not where the run's other trials did: a
+	// trace that stands beside its replays may be of a cluster.
+	World string `json:"world,omitempty"`
 	// Seed is the seed of the trial's random numbers, if it differs from the
 	// run's seed.
 	Seed uint64 `json:"seed,omitempty"`
