@@ -13,6 +13,8 @@ import (
 // delay-nodeSkips=9 comes before delay-nodeSkips=10.
 func modelsOf(trials []trial) []string {
 	models := mapped(trials, func(t trial) string { return t.model })
+	slices.Sort(models)
+	models = slices.Compact(models)
 	place := func(model string) int {
 		switch {
 		case labelled(model, config.ModelYARN):
@@ -23,7 +25,7 @@ func modelsOf(trials []trial) []string {
 		return 2
 	}
 	slices.SortFunc(models, func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), byNumbers(a, b)) })
-	return slices.Compact(models)
+	return models
 }
 
 // labelled reports whether a model has the label, perhaps as that of a run: RUN/LABEL.

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"heddle/harness/config"
 	"heddle/harness/replay"
@@ -90,34 +89,27 @@ func (k *Replays) Keep(list []replay.Outcome) (*runs.Run, error) {
 			m.Trials = append(m.Trials, runs.TrialRecord{Name: r.Name})
 		}
 	}
-	if k.Name == "" {
-		k.Name = runs.Name(time.Now(), "replay")
+	if !k.Traces {
+		return results.Keep(k.Root, k.Name, "replay", m, trials)
 	}
-	if err := os.MkdirAll(k.Root, 0o755); err != nil {
-		return nil, fmt.Errorf("make folder of runs: %w", err)
-	}
-	run, err := runs.Create(k.Root, k.Name, m)
+	run, err := runs.New(k.Root, k.Name, "replay", m)
 	if err != nil {
 		return nil, err
 	}
 	defer run.Close()
-	if k.Traces {
-		replays := 0
-		for i := range trials {
-			name := "trace " + list[i].Trace
-			if !list[i].IsRecorded() {
-				name = fmt.Sprint(replays)
-				replays++
-			}
-			if err = k.keepTrial(run, &trials[i], &list[i], k.events[name]); err != nil {
-				break
-			}
+	replays := 0
+	for i := range trials {
+		name := "trace " + list[i].Trace
+		if !list[i].IsRecorded() {
+			name = fmt.Sprint(replays)
+			replays++
 		}
-		if err == nil {
-			err = results.WriteSummary(run)
+		if err = k.keepTrial(run, &trials[i], &list[i], k.events[name]); err != nil {
+			break
 		}
-	} else {
-		err = results.WriteTable(run, trials)
+	}
+	if err == nil {
+		err = results.WriteSummary(run)
 	}
 	return run, errors.Join(err, run.End(err))
 }
@@ -171,7 +163,7 @@ func trialsOf(list []replay.Outcome) []results.Trial {
 			world = runs.WorldCluster
 		}
 		trials = append(trials, results.Trial{
-			Name: config.TrialName(repeats[of], name, o.Model), Workload: name, Model: o.Model, Repeat: repeats[of], Seed: o.Seed, World: world,
+			Name: config.TrialName(repeats[of], name, o.Model), Workload: name, Model: o.Model, Params: o.Params, Repeat: repeats[of], Seed: o.Seed, World: world,
 			InputBytes: o.Bytes.Input, MakespanMs: int64(o.MakespanMs), Figures: o.Summary(), Warnings: o.Warnings,
 		})
 	}

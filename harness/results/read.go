@@ -89,6 +89,19 @@ func (f *Run) Figures(r *Trial) (m *measure.Figures, warning string, err error) 
 	return m, warning, f.checkTrace(r, trace.Header(), m)
 }
 
+// Stages returns the figures of a trial as Figures does, with the jobs' times of its
+// result, and one element for each stage of the trial.
+func (f *Run) Stages(r *Trial) (stages []*measure.Figures, warning string, err error) {
+	m, warning, err := f.Figures(r)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(r.Later) == 0 {
+		m = r.WithTimes(m)
+	}
+	return append([]*measure.Figures{m}, r.Later...), warning, nil
+}
+
 // checkTrace returns an error if the header or the jobs of a trace show that it
 // belongs to another trial.
 func (f *Run) checkTrace(r *Trial, h traces.Header, m *measure.Figures) error {
