@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,8 +62,8 @@ parallel, which does not change the result. For example:
 			tableFlag(),
 			jsonFlag(),
 			&cli.StringFlag{Name: "runs", Usage: "keep the results as a run folder in `DIR`, for heddle compare (default: keep nothing)"},
-			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
-			&cli.BoolFlag{Name: "traces", Usage: "with --runs, also keep each replay's trace"},
+			&cli.StringFlag{Name: "run-name", Usage: "keep the results as a run folder of this `NAME`, without --runs in the user's state folder"},
+			&cli.BoolFlag{Name: "traces", Usage: "with --runs or --run-name, also keep the trace and each replay's trace"},
 			&cli.BoolFlag{Name: "observations", Usage: "the files are from heddle run --record-observations: repeat steering's decisions on them"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; only for a single trace, model and seed"},
 		}, changeFlags(&change)...),
@@ -137,10 +138,14 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults) e
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"run-name", "traces"} {
-		if c.IsSet(name) && c.String("runs") == "" {
-			return withCode(exitUsage, fmt.Errorf("--%s: want --runs with it; without --runs nothing is kept", name))
+	kept := experiment.Replays{Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
+	defer kept.Close()
+	if c.IsSet("runs") || c.IsSet("run-name") {
+		if kept.Root, err = runsRoot(c.String("runs")); err != nil {
+			return err
 		}
+	} else if kept.Traces {
+		return withCode(exitUsage, errors.New("--traces: want --runs or --run-name with it; without them nothing is kept"))
 	}
 	if c.Bool("traces") && c.IsSet("out") {
 		return withCode(exitUsage, errors.New("both --traces and --out; want one of them"))
@@ -164,7 +169,7 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults) e
 			return withCode(exitUsage, err)
 		}
 	}
-	list, err := loadTraces(c, files)
+	list, were, err := loadTraces(c, files, &kept)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -191,9 +196,7 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults) e
 		defer func() { _ = sorter.Close() }()                          // do not check this error: if closing the sorter fails, only a temporary file remains
 		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // do not check whether Add fails to store an event, since writing the trace (WriteFile) returns the same error
 	}
-	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	kept.Record(configs)
-	defer kept.Close()
 	p := &replayProgress{out: os.Stderr, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
 	p.watch(configs)
 	outcomes, err := replay.Outcomes(configs)
@@ -206,12 +209,15 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults) e
 	}
 	for i := range outcomes {
 		warn(c, outcomes[i].Warnings...)
-		outcomes[i].Measure(metrics)
 	}
 	if out != "" {
 		if err := sorter.WriteFile(out, outcomes[0].Header, nil); err != nil {
 			return fmt.Errorf("write simulated trace: %w", err)
 		}
+	}
+	outcomes = beside(were, outcomes)
+	for i := range outcomes {
+		outcomes[i].Measure(metrics)
 	}
 	if err = printDoc(c, outcomes, replay.Doc(outcomes, metrics)); err == nil && kept.Root != "" {
 		var run *runs.Run
@@ -252,41 +258,65 @@ func replayObservations(c *cli.Context, files []string) error {
 	return nil
 }
 
-func loadTraces(c *cli.Context, files []string) ([]*recorded.Trace, error) {
-	var list []*recorded.Trace
+// beside returns the outcomes of replays, those of each trace behind the trace's own.
+func beside(traces []*replay.Outcome, replays []replay.Outcome) (list []replay.Outcome) {
+	for i := range replays {
+		if i == 0 || replays[i].Trace != replays[i-1].Trace {
+			if k := slices.IndexFunc(traces, func(t *replay.Outcome) bool { return t != nil && t.Trace == replays[i].Trace }); k >= 0 {
+				list = append(list, *traces[k])
+			}
+		}
+		list = append(list, replays[i])
+	}
+	return list
+}
+
+// loadTraces reads traces, and what each says of its own run, nil if it says nothing.
+func loadTraces(c *cli.Context, files []string, kept *experiment.Replays) (list []*recorded.Trace, were []*replay.Outcome, err error) {
 	for _, path := range files {
-		t, err := loadTrace(c, path)
+		t, was, err := loadTrace(c, path, kept)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		warn(c, t.Warnings...)
-		list = append(list, t)
+		list, were = append(list, t), append(were, was)
 	}
-	return list, nil
+	return list, were, nil
 }
 
 // loadTrace reads a trace in any format. It says what the import of another
 // tool's trace made up.
-func loadTrace(c *cli.Context, path string) (*recorded.Trace, error) {
+func loadTrace(c *cli.Context, path string, kept *experiment.Replays) (*recorded.Trace, *replay.Outcome, error) {
 	path, err := traceOf(c, path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return recorded.Load(path) // a pipe can be opened only once, so it cannot be asked for its format first
+	var r *tracefile.Reader
+	var imported *exchange.Imported
+	if info, serr := os.Stat(path); serr != nil || !info.Mode().IsRegular() {
+		r, err = tracefile.Open(path) // a pipe can be opened only once, so it cannot be asked for its format first
+	} else {
+		r, imported, err = exchange.Any(c.Context, path)
 	}
-	r, imported, err := exchange.Any(c.Context, path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer r.Close()
 	if imported != nil {
 		imported.Output = path
 		if err := printImported(c.App.ErrWriter, imported); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return recorded.Read(path, r)
+	figures, keep := measure.New(r.Header()), kept.Trace(path, r)
+	t, err := recorded.Read(path, r, func(e traces.Event) {
+		figures.Add(e)
+		keep(e)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, replay.Recorded(t, figures.Figures()), nil
 }
 
 func calibrate(c *cli.Context, list []*recorded.Trace, cluster recorded.Change) error {

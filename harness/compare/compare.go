@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/config"
 	"heddle/harness/results"
 	"heddle/harness/stats"
 )
@@ -287,7 +288,7 @@ func newPair(m metric, as, bs []trial, w *warnings) (Pair, stats.Comparison) {
 		w.from(both, []string{"no repeat of a run has both, so they are compared without pairs; what changed on the cluster between the runs is in the difference"})
 		as, bs = distinct(as), distinct(bs)
 	} else {
-		if lost := len(as) + len(bs) - 2*len(pairedA) - again; lost > 0 {
+		if lost := len(as) + len(bs) - 2*len(pairedA) - again; lost > 0 && !labelled(p.A, config.ModelRecorded) && !labelled(p.B, config.ModelRecorded) { // a trace is there once, however many its replays are
 			w.add("%s: %d without a partner in the same repeat left out of their difference", both, lost)
 		}
 		as, bs = pairedA, pairedB

@@ -31,8 +31,9 @@ type Data struct {
 
 // seen is a scheduler in one column of a design.
 type seen struct {
-	design, column, label string
-	trials                []Simulation
+	design, column string
+	scheduler      Scheduler
+	trials         []Simulation
 }
 
 // data returns the Data of a reading, in which the values in fixed replace the
@@ -200,7 +201,7 @@ func (d *Data) Grid(design string, labels ...string) *Grid {
 	for k, label := range labels {
 		g.cells[label] = trials[k*len(x.Columns):][:len(x.Columns)]
 		for c := range x.Columns {
-			*d.seen = append(*d.seen, seen{x.ID, x.Columns[c].Name, cases[k*len(x.Columns)].Scheduler.Label, g.cells[label][c]})
+			*d.seen = append(*d.seen, seen{x.ID, x.Columns[c].Name, cases[k*len(x.Columns)].Scheduler, g.cells[label][c]})
 		}
 	}
 	return g

@@ -25,6 +25,7 @@ type Matrix struct {
 	Summary  string        `json:"summary"`
 	// Rows are the results of each seed. They are written to a file of their own.
 	Rows []SeedRow `json:"-"`
+	Kept Kept      `json:"-"`
 
 	claimant string
 	ablated  []string // controls that are the claimant without a part of its method
@@ -81,7 +82,7 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 		return nil, err
 	}
 	readings := p.readings(axes, vary.Full)
-	m := &Matrix{Paper: p.Name, Title: p.Title, Source: p.Source, Seed: o.Seed, Seeds: o.Seeds, claimant: p.Claimant, named: p.readingNames(), axes: p.Axes}
+	m := &Matrix{Kept: Kept{paper: p.Name, seed: o.Seed}, Paper: p.Name, Title: p.Title, Source: p.Source, Seed: o.Seed, Seeds: o.Seeds, claimant: p.Claimant, named: p.readingNames(), axes: p.Axes}
 	for _, x := range p.Measures {
 		m.Measures = append(m.Measures, MeasureName{x.Name, x.Unit})
 	}
@@ -119,6 +120,7 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 		}
 		m.Readings = append(m.Readings, row)
 		m.Rows = append(m.Rows, d.rows()...)
+		m.Kept.keep(d, true)
 	}
 	b.tell("done")
 	m.count(claims)

@@ -42,7 +42,7 @@ func loadBytes(data []byte) (*recorded.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recorded.Read("x.jsonl", r)
+	return recorded.Read("x.jsonl", r, nil)
 }
 
 // soon ends a simulation after so many looks at Interrupted.

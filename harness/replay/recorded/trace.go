@@ -128,12 +128,13 @@ func Load(path string) (*Trace, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return Read(path, r)
+	return Read(path, r, nil)
 }
 
 // Read reads the trace of an open file. If the file was cut off, Read reads what is
-// there and adds a warning.
-func Read(path string, r *tracefile.Reader) (*Trace, error) {
+// there and adds a warning. Each event is also given to the function also, if that is
+// not nil.
+func Read(path string, r *tracefile.Reader, also func(traces.Event)) (*Trace, error) {
 	possible, err := tracefile.NewPossible(r.Header())
 	if err != nil {
 		return nil, fmt.Errorf("load trace %s: %w", path, err)
@@ -142,6 +143,9 @@ func Read(path string, r *tracefile.Reader) (*Trace, error) {
 	for r.Next() {
 		if err := cmp.Or(possible.Add(r.Event()), b.add(r.Event())); err != nil {
 			return nil, fmt.Errorf("load trace %s: %w", path, err)
+		}
+		if also != nil {
+			also(r.Event())
 		}
 	}
 	if text := possible.Warning(); text != "" {
