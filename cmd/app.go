@@ -18,6 +18,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/nearest"
+	"heddle/harness/paper/models"
+	"heddle/harness/sched"
 	"heddle/harness/sim"
 )
 
@@ -29,8 +31,17 @@ const (
 	exitThreshold = 4 // exit code: a threshold that the user set was missed, or the trials cannot tell
 )
 
-// Main runs the command line of this process and ends the process with the exit code.
-func Main() { os.Exit(run(interruptible(os.Exit), os.Args)) }
+// Main runs the command line of this process and ends the process with the exit
+// code. All commands know the given scheduler models besides those of heddle and of
+// papers. So a program of another module whose function main calls Main is heddle
+// with models of its own.
+func Main(own ...sched.Info) {
+	if err := sched.Register(append(models.List(), own...)...); err != nil {
+		fmt.Fprintln(stderr, "heddle:", err)
+		os.Exit(exitUsage)
+	}
+	os.Exit(run(interruptible(os.Exit), os.Args))
+}
 
 // run runs the command line args and returns the exit code.
 func run(ctx context.Context, args []string) int {

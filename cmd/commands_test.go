@@ -215,7 +215,7 @@ func stoppedCommands() map[string]stoppedCommand {
 		"labels restore":         asks(changes, "--cluster", "cluster.yaml"),
 		"labels show":            asks(waits, "--cluster", "cluster.yaml"),
 		"models":                 instant,
-		"models new":             {skip: "reads and writes small files of a checkout, and waits for none"},
+		"models new":             {skip: "reads small files of a checkout and writes some, and waits for none"},
 		"paper":                  hashes("clqlmrs", "--live-run", "run"),
 		"replay":                 reads("fifo"),
 		"run":                    asks(changes, "--runs", "runs", "first.yaml"),

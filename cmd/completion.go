@@ -59,7 +59,7 @@ var flagWords = map[string]func() []string{
 	"doctor format":       fixedWords("text", "xml", "ansible", "json"),
 	"paper also":          config.ModelNames,
 	"format":              fixedWords(append([]string{"json"}, doc.Formats...)...),
-	"replay actuator":     fixedWords(replay.ActuatorNone, replay.ActuatorLabels, replay.ActuatorIdeal),
+	"replay actuator":     fixedWords(config.ActuatorNone, config.ActuatorLabels, replay.ActuatorIdeal),
 	"replay cache-policy": fixedWords(config.CacheStatic, config.CacheLRU),
 	"replay durations":    fixedWords("recorded", "modelled"),
 	"replay metric":       measure.Names,

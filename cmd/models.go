@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,21 +34,23 @@ func modelsCommand() *cli.Command {
 }
 
 func modelsNew() *cli.Command {
-	var dir string
+	var dir, checkout string
 	return &cli.Command{
 		Name:      "new",
-		Usage:     "begin a model of one's own, in a checkout of heddle",
+		Usage:     "begin a model of one's own, in a module of its own",
 		ArgsUsage: "NAME",
-		Description: `Writes a model that compiles and runs, to be changed: its rule in a file of
-package sched, a scenario that tests it, and its line in the registry. The tests
-of all models are then its tests too. NAME is of a-z, 0-9 and hyphens. Nothing is
-overwritten. For example, in the checkout:
+		Description: `Writes a Go module in a new folder: a model that compiles and runs, to be changed,
+its test, a scenario that shows what it does, and a program that is heddle with this
+model. The module is built with heddle's source on this machine, and needs no
+network. NAME is of a-z, 0-9 and hyphens. Nothing is overwritten. For example:
 
    heddle models new my-model
-   go test -short ./harness/sched
-   go run ./cmd/heddle replay TRACE --model my-model`,
+   cd my-model
+   go test ./...
+   go run . replay TRACE --model yarn --model my-model`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "dir", Destination: &dir, Value: ".", Usage: "`DIR` in the checkout"},
+			&cli.StringFlag{Name: "dir", Destination: &dir, Usage: "new folder `DIR` (default: NAME, in the current folder)"},
+			&cli.StringFlag{Name: "heddle", Destination: &checkout, Usage: "checkout `DIR` of heddle's source (default: the one that this program was built from, or the one around the current folder)"},
 		},
 		Action: func(c *cli.Context) error {
 			names, err := arguments(c)
@@ -57,31 +60,36 @@ overwritten. For example, in the checkout:
 			if len(names) != 1 {
 				return withCode(exitUsage, fmt.Errorf("models new takes one NAME, found %d", len(names)))
 			}
-			p, err := newmodel.New(dir, names[0])
+			m, err := newmodel.New(names[0], cmp.Or(dir, names[0]), checkout)
 			if err != nil {
 				return withCode(exitUsage, err)
 			}
-			if err := p.Write(); err != nil {
+			if err := m.Write(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.App.Writer, `in %s:
-  %s
+			_, err = fmt.Fprintf(c.App.Writer, `in %[1]s, a Go module of its own:
+  %[2]s/model.go
       the model: its rule, parameters and Choose; change them
-  %s
-      its scenario: what it does, step by step; change it too
-  %s
-      its line in the list of models
+  %[3]s
+      what it does, step by step; change it too
+  %[2]s/model_test.go
+      its test: that scenario, and what every model must keep
+  main.go
+      heddle with this model
+  go.mod
+      its line "replace" has it built with heddle's source in
+      %[4]s
 
 then, in that folder:
-  go test ./harness/sched -run Scenarios -rewrite
+  go test ./...
+      its test
+  go test ./%[2]s -run Scenarios -rewrite
       writes what the model does now into its scenario: read what changed
-  go test -short ./harness/sched
-      its scenario, and what is tested of all models
-  go run ./cmd/heddle replay TRACE --model yarn --model %[5]s
+  go run . models %[5]s
+      the model, as all of heddle's commands know it
+  go run . replay TRACE --model yarn --model %[5]s
       a trace's jobs under YARN and under the model
-  go test ./harness/sim -run Digests -update
-      once its rule stands: from then on a test says when its schedules change
-`, p.Root, p.Model, p.Scenario, p.Registry, names[0])
+`, m.Dir, m.Package, m.Scenario, m.Checkout, names[0])
 			return err
 		},
 	}

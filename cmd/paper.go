@@ -41,7 +41,6 @@ func paperNames() (names []string) {
 const fullSeeds, quickSeeds = 20, 6
 
 func paperCommand() *cli.Command {
-	var root string
 	return &cli.Command{
 		Name:      "paper",
 		Usage:     "a paper's figures and claims beside those of heddle, and whether the claims need the paper's method",
@@ -53,6 +52,9 @@ not the size or the whole order), fails, reversed (the opposite is shown), ceili
 (there is no room for the effect) or not testable. Each claim is also judged with
 controls in the place of the paper's scheduler: what a control meets as well does not
 need the paper's method. FIGURE is the name of a figure, a table or a claim.
+
+What is simulated is kept in a run folder, whose path is printed: a row for each
+scheduler, setting and seed, for heddle compare and heddle runs export.
 
 With --matrix it judges the claims in many readings of the paper. For example:
 
@@ -88,9 +90,10 @@ With --matrix it judges the claims in many readings of the paper. For example:
 			&cli.StringFlag{Name: "live-run", Usage: "print the results of the run in `DIR`, finished or not"},
 			unverifiedFlag(),
 			&cli.StringFlag{Name: "cluster", Usage: "with --live, the `CLUSTER` file or lab (default: the experiment's)"},
-			runsFlag(&root),
+			runsFlag(nil),
+			&cli.StringFlag{Name: "run-name", Usage: "`NAME` of the run folder (default: time and paper)"},
 		},
-		Action: func(c *cli.Context) error { return runPaper(c, root) },
+		Action: runPaper,
 	}
 }
 
@@ -99,7 +102,7 @@ type paperResult interface {
 	Doc() doc.Doc
 }
 
-func runPaper(c *cli.Context, root string) error {
+func runPaper(c *cli.Context) error {
 	args, err := arguments(c)
 	if err != nil {
 		return err
@@ -124,7 +127,7 @@ func runPaper(c *cli.Context, root string) error {
 		if c.Bool("live") && c.Bool("dry-run") {
 			return forecastPaper(c, p)
 		}
-		r, err = livePaper(c, p, args[1:], root)
+		r, err = livePaper(c, p, args[1:])
 	default:
 		r, err = simulatedPaper(c, p, args[1:])
 	}
@@ -134,7 +137,34 @@ func runPaper(c *cli.Context, root string) error {
 	if err := writePaperFiles(c, r); err != nil {
 		return err
 	}
-	return printDoc(c, r, r.Doc())
+	if err := printDoc(c, r, r.Doc()); err != nil {
+		return err
+	}
+	return keepPaper(c, r)
+}
+
+// keepPaper writes what was simulated to a run folder.
+func keepPaper(c *cli.Context, r paperResult) error {
+	var kept *paper.Kept
+	switch x := r.(type) {
+	case *paper.Report:
+		kept = &x.Kept
+	case *paper.Matrix:
+		kept = &x.Kept
+	}
+	if kept == nil || len(kept.Trials) == 0 { // what ran on a cluster has its folder
+		return nil
+	}
+	root, err := runsRoot(c.String("runs"))
+	if err != nil {
+		return err
+	}
+	run, err := kept.Write(root, c.String("run-name"), os.Args)
+	if err != nil {
+		return runError(err)
+	}
+	fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
+	return nil
 }
 
 func checkPaperFlags(c *cli.Context) error {

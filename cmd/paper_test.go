@@ -100,6 +100,7 @@ func TestThirdPaper(t *testing.T) {
 	defer func() { papers = kept }()
 	papers = append(kept[:len(kept):len(kept)], thirdPaper)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
 	for _, c := range []struct {
 		args string

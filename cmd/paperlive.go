@@ -19,7 +19,7 @@ import (
 
 // livePaper returns the results of a paper's experiment on a cluster. They come
 // from an existing run, or from a run that livePaper starts.
-func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (paperResult, error) {
+func livePaper(c *cli.Context, p *paper.Paper, parts []string) (paperResult, error) {
 	dir := c.String("live-run")
 	switch {
 	case len(parts) > 0:
@@ -28,7 +28,7 @@ func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (pap
 		return nil, withCode(exitUsage, errors.New("both --live and --live-run; want one of them"))
 	case dir == "":
 		var err error
-		if dir, err = runLivePaper(c, p, root); err != nil {
+		if dir, err = runLivePaper(c, p); err != nil {
 			return nil, err
 		}
 	}
@@ -113,7 +113,7 @@ const paperTellPct = 5
 
 // runLivePaper runs the paper's experiment on a cluster and returns the run
 // folder. Before it begins it says how many repeats are needed.
-func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
+func runLivePaper(c *cli.Context, p *paper.Paper) (string, error) {
 	f, err := paperForecast(c, p)
 	if err != nil {
 		fmt.Fprintln(c.App.ErrWriter, "the number of repeats needed is not known:", err)
@@ -138,7 +138,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	if len(flags) > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "warning: the experiment is made for other machines than this cluster's, so expect other times; a lab like those: heddle lab up %s\n", strings.Join(flags, " "))
 	}
-	if o.Root, err = runsRoot(root); err != nil {
+	if o.Root, err = runsRoot(c.String("runs")); err != nil {
 		return "", err
 	}
 	changesCluster(c, name)

@@ -26,8 +26,6 @@ import (
 // commands behind it find a run folder of the name.
 var elsewhere = []struct{ command, why string }{
 	{"run --simulate", ""},
-	{"models new", "writes into the checkout; models-new.txtar"},
-	{"replay --model my-model", "needs the model that models new writes"},
 	{"lab", "needs root and Hadoop; .ci/run runs the README's and those of harness/lab's page"},
 	{"demo", "needs root and Hadoop; .ci/run runs it"},
 	{"doctor --requirements", ""},
@@ -438,7 +436,8 @@ func slug(heading string) string {
 	return strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
 }
 
-// likeTop is a new folder in which the tree's folders are found by their names.
+// likeTop is a new folder in which the tree's folders are found by their names, but
+// for runs and for other modules that somebody has begun there.
 func likeTop(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -448,6 +447,9 @@ func likeTop(t *testing.T) string {
 	}
 	for _, e := range entries {
 		path, err := filepath.Abs(filepath.Join(top, e.Name()))
+		if _, statErr := os.Stat(filepath.Join(path, "go.mod")); statErr == nil {
+			continue
+		}
 		if err == nil && e.Name() != "runs" {
 			err = os.Symlink(path, filepath.Join(dir, e.Name()))
 		}

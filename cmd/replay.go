@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/runs"
 	"heddle/harness/steer"
 	"heddle/harness/steer/drive"
@@ -26,7 +29,7 @@ import (
 )
 
 func replayCommand() *cli.Command {
-	var change replay.Change
+	var change recorded.Change
 	var faults config.Faults
 	return &cli.Command{
 		Name:      "replay",
@@ -46,7 +49,7 @@ parallel, which does not change the result. For example:
 			&cli.StringSliceFlag{Name: "param", Usage: "parameter `NAME=VALUE` for all models that have it, or MODEL.NAME=VALUE for one; may be repeated"},
 			&cli.StringSliceFlag{Name: "seed", Usage: "seed `N` of random numbers; may be repeated (default: 1)"},
 			&cli.StringFlag{Name: "actuator", Usage: "none, labels or ideal: how decisions become containers (default: none for yarn, labels for others)"},
-			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: which hosts of each split ApplicationMasters see", Value: replay.SplitsAsSubmitted},
+			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: which hosts of each split ApplicationMasters see", Value: config.SplitsAsSubmitted},
 			&cli.BoolFlag{Name: "calibrate", Usage: "fit a calibration to the traces and print it; do not replay"},
 			&cli.StringFlag{Name: "calibration", Usage: "calibration `FILE`: written with --calibrate, else read"},
 			&cli.StringFlag{Name: "workload", Usage: "with --calibration: use the times per byte of its workload `NAME` for jobs of workloads that it lacks"},
@@ -59,8 +62,8 @@ parallel, which does not change the result. For example:
 			tableFlag(),
 			jsonFlag(),
 			&cli.StringFlag{Name: "runs", Usage: "keep the results as a run folder in `DIR`, for heddle compare (default: keep nothing)"},
-			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
-			&cli.BoolFlag{Name: "traces", Usage: "with --runs, also keep each replay's trace"},
+			&cli.StringFlag{Name: "run-name", Usage: "keep the results as a run folder of this `NAME`, without --runs in the user's state folder"},
+			&cli.BoolFlag{Name: "traces", Usage: "with --runs or --run-name, also keep the trace and each replay's trace"},
 			&cli.BoolFlag{Name: "observations", Usage: "the files are from heddle run --record-observations: repeat steering's decisions on them"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; only for a single trace, model and seed"},
 		}, changeFlags(&change)...),
@@ -71,7 +74,7 @@ parallel, which does not change the result. For example:
 // changeFlags returns the flags with which a replay simulates another cluster
 // than the one on which its trace was recorded. They have the same names as the
 // flags of "heddle lab" that mean the same.
-func changeFlags(x *replay.Change) []cli.Flag {
+func changeFlags(x *recorded.Change) []cli.Flag {
 	generic := func(name, usage string, v cli.Generic) cli.Flag {
 		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded"}
 	}
@@ -99,7 +102,7 @@ func changeFlags(x *replay.Change) []cli.Flag {
 // finishChange completes x, which says how the replay's cluster differs from
 // that of the trace. It sets those fields that no flag sets directly, and
 // checks the values of all fields.
-func finishChange(c *cli.Context, x *replay.Change) error {
+func finishChange(c *cli.Context, x *recorded.Change) error {
 	if mbit := c.String("uplink-mbit"); mbit != "" {
 		if x.Uplink.Given {
 			return errors.New("both --uplink and --uplink-mbit; want one of them")
@@ -130,15 +133,19 @@ func finishChange(c *cli.Context, x *replay.Change) error {
 	return nil
 }
 
-func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) error {
+func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults) error {
 	files, err := arguments(c)
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"run-name", "traces"} {
-		if c.IsSet(name) && c.String("runs") == "" {
-			return withCode(exitUsage, fmt.Errorf("--%s: want --runs with it; without --runs nothing is kept", name))
+	kept := experiment.Replays{Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
+	defer kept.Close()
+	if c.IsSet("runs") || c.IsSet("run-name") {
+		if kept.Root, err = runsRoot(c.String("runs")); err != nil {
+			return err
 		}
+	} else if kept.Traces {
+		return withCode(exitUsage, errors.New("--traces: want --runs or --run-name with it; without them nothing is kept"))
 	}
 	if c.Bool("traces") && c.IsSet("out") {
 		return withCode(exitUsage, errors.New("both --traces and --out; want one of them"))
@@ -162,7 +169,7 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 			return withCode(exitUsage, err)
 		}
 	}
-	list, err := loadTraces(c, files)
+	list, were, err := loadTraces(c, files, &kept)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -189,9 +196,7 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 		defer func() { _ = sorter.Close() }()                          // do not check this error: if closing the sorter fails, only a temporary file remains
 		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // do not check whether Add fails to store an event, since writing the trace (WriteFile) returns the same error
 	}
-	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	kept.Record(configs)
-	defer kept.Close()
 	p := &replayProgress{out: os.Stderr, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
 	p.watch(configs)
 	outcomes, err := replay.Outcomes(configs)
@@ -204,12 +209,15 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	}
 	for i := range outcomes {
 		warn(c, outcomes[i].Warnings...)
-		outcomes[i].Measure(metrics)
 	}
 	if out != "" {
 		if err := sorter.WriteFile(out, outcomes[0].Header, nil); err != nil {
 			return fmt.Errorf("write simulated trace: %w", err)
 		}
+	}
+	outcomes = beside(were, outcomes)
+	for i := range outcomes {
+		outcomes[i].Measure(metrics)
 	}
 	if err = printDoc(c, outcomes, replay.Doc(outcomes, metrics)); err == nil && kept.Root != "" {
 		var run *runs.Run
@@ -250,44 +258,68 @@ func replayObservations(c *cli.Context, files []string) error {
 	return nil
 }
 
-func loadTraces(c *cli.Context, files []string) ([]*replay.Trace, error) {
-	var list []*replay.Trace
+// beside returns the outcomes of replays, those of each trace behind the trace's own.
+func beside(traces []*replay.Outcome, replays []replay.Outcome) (list []replay.Outcome) {
+	for i := range replays {
+		if i == 0 || replays[i].Trace != replays[i-1].Trace {
+			if k := slices.IndexFunc(traces, func(t *replay.Outcome) bool { return t != nil && t.Trace == replays[i].Trace }); k >= 0 {
+				list = append(list, *traces[k])
+			}
+		}
+		list = append(list, replays[i])
+	}
+	return list
+}
+
+// loadTraces reads traces, and what each says of its own run, nil if it says nothing.
+func loadTraces(c *cli.Context, files []string, kept *experiment.Replays) (list []*recorded.Trace, were []*replay.Outcome, err error) {
 	for _, path := range files {
-		t, err := loadTrace(c, path)
+		t, was, err := loadTrace(c, path, kept)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		warn(c, t.Warnings...)
-		list = append(list, t)
+		list, were = append(list, t), append(were, was)
 	}
-	return list, nil
+	return list, were, nil
 }
 
 // loadTrace reads a trace in any format. It says what the import of another
 // tool's trace made up.
-func loadTrace(c *cli.Context, path string) (*replay.Trace, error) {
+func loadTrace(c *cli.Context, path string, kept *experiment.Replays) (*recorded.Trace, *replay.Outcome, error) {
 	path, err := traceOf(c, path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return replay.Load(path) // a pipe can be opened only once, so it cannot be asked for its format first
+	var r *tracefile.Reader
+	var imported *exchange.Imported
+	if info, serr := os.Stat(path); serr != nil || !info.Mode().IsRegular() {
+		r, err = tracefile.Open(path) // a pipe can be opened only once, so it cannot be asked for its format first
+	} else {
+		r, imported, err = exchange.Any(c.Context, path)
 	}
-	r, imported, err := exchange.Any(c.Context, path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer r.Close()
 	if imported != nil {
 		imported.Output = path
 		if err := printImported(c.App.ErrWriter, imported); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return replay.Read(path, r)
+	figures, keep := measure.New(r.Header()), kept.Trace(path, r)
+	t, err := recorded.Read(path, r, func(e traces.Event) {
+		figures.Add(e)
+		keep(e)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, replay.Recorded(t, figures.Figures()), nil
 }
 
-func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) error {
+func calibrate(c *cli.Context, list []*recorded.Trace, cluster recorded.Change) error {
 	fitted, err := replay.Calibrate(list, cluster)
 	if err != nil {
 		return withCode(exitUsage, err)
@@ -303,15 +335,15 @@ func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) erro
 // replays returns all replays that the flags ask for: one for each trace,
 // scheduler model and seed. They are sorted by trace, then by model, then by
 // seed.
-func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]replay.Config, error) {
-	var calibration *replay.Calibration
+func replays(c *cli.Context, list []*recorded.Trace, change recorded.Change) ([]replay.Config, error) {
+	var given *calibration.Calibration
 	if path := c.String("calibration"); path != "" {
 		var err error
-		if calibration, err = replay.ReadCalibration(path); err != nil {
+		if given, err = calibration.Read(path); err != nil {
 			return nil, err
 		}
 	}
-	modelled := calibration != nil
+	modelled := given != nil
 	switch d := c.String("durations"); d {
 	case "":
 	case "recorded", "modelled":
@@ -336,9 +368,9 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 		if err != nil {
 			return nil, err
 		}
-		fitted := calibration
+		fitted := given
 		if fitted == nil {
-			if fitted, err = t.Calibrate(modelled); err != nil {
+			if fitted, err = replay.CalibrateOne(t, modelled); err != nil {
 				return nil, err
 			}
 			warn(c, fitted.Warnings...)
@@ -363,13 +395,13 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 // modelsOf returns the scheduler models under which to replay a trace. The
 // default is the model of the trace. The flag --param changes parameters of
 // these models too.
-func modelsOf(c *cli.Context, t *replay.Trace) ([]config.Model, error) {
+func modelsOf(c *cli.Context, t *recorded.Trace) ([]config.Model, error) {
 	var models []config.Model
 	for _, name := range c.StringSlice("model") {
 		models = append(models, config.Model{Label: name, Model: name, Params: map[string]string{}, Splits: c.String("splits")})
 	}
 	if len(models) == 0 {
-		own := replay.OwnModel(t)
+		own := t.OwnModel()
 		own.Params = maps.Clone(own.Params)
 		if own.Params == nil {
 			own.Params = map[string]string{}

@@ -18,6 +18,8 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/lab"
 	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 )
@@ -119,7 +121,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	o.Progress = p.step
 	var run *runs.Run
 	if simulated {
-		var costs *replay.Calibration
+		var costs *calibration.Calibration
 		if costs, err = calibrationOf(c, o); err != nil {
 			return withCode(exitUsage, err)
 		}
@@ -244,13 +246,13 @@ func isCalibration(arg string) bool {
 // calibrationOf returns the durations of tasks for a simulation. It reads a
 // calibration file, or computes a calibration from the trials of a run folder.
 // It returns nil if the flag --calibration is missing.
-func calibrationOf(c *cli.Context, o *experiment.Options) (*replay.Calibration, error) {
+func calibrationOf(c *cli.Context, o *experiment.Options) (*calibration.Calibration, error) {
 	path := c.String("calibration")
 	if path == "" {
 		return nil, nil
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return replay.ReadCalibration(path)
+		return calibration.Read(path)
 	}
 	run, err := results.Open(path, o.Unverified)
 	if err != nil {
@@ -259,15 +261,15 @@ func calibrationOf(c *cli.Context, o *experiment.Options) (*replay.Calibration, 
 	if unlike := experiment.Unlike(o.Experiment, run.Run, true); unlike != "" {
 		warn(c, "calibration: "+unlike)
 	}
-	var list []*replay.Trace
+	var list []*recorded.Trace
 	for i := range run.Trials {
-		t, err := replay.Load(run.TracePath(&run.Trials[i]))
+		t, err := recorded.Load(run.TracePath(&run.Trials[i]))
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, t)
 	}
-	return replay.Calibrate(list, replay.Change{})
+	return replay.Calibrate(list, recorded.Change{})
 }
 
 // changesCluster records what heddle must undo on the clusters if this run of

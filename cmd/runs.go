@@ -84,9 +84,20 @@ func listRuns(list []results.About) doc.Doc {
 	t := &doc.Table{Name: "runs", Columns: []string{"name", "world", "state", "trials", "models", "workloads", "started", "size"}}
 	for _, a := range list {
 		t.Add(doc.Words(a.Name), doc.Words(a.World), doc.Words(string(a.State)), doc.Wordsf("%d of %d", a.Done, a.Trials),
-			doc.Words(orDash(strings.Join(a.Models, ","))), doc.Words(orDash(strings.Join(a.Workloads, ","))), doc.Words(local(a.Started)), doc.Bytes(a.Bytes))
+			doc.Words(few(a.Models)), doc.Words(few(a.Workloads)), doc.Words(local(a.Started)), doc.Bytes(a.Bytes))
 	}
 	return doc.Doc{t}
+}
+
+// mostListed is how many models and workloads of a run a list of runs names.
+const mostListed = 6
+
+// few returns the first names of a list, for a cell.
+func few(names []string) string {
+	if more := len(names) - mostListed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ","), more)
+	}
+	return orDash(strings.Join(names, ","))
 }
 
 func local(t time.Time) string { return t.Local().Format(time.DateTime) }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"heddle/harness/paper/models"
+	"heddle/harness/sched"
 	"heddle/traces"
 	"heddle/traces/jhist"
 	"heddle/traces/tracefile"
@@ -32,16 +34,49 @@ func TestMain(m *testing.M) {
 	default:
 		Main()
 	}
-	testscript.Main(m, map[string]func(){
-		"heddle": func() { os.Exit(run(context.Background(), os.Args)) },
+	testscript.Main(registered{m}, map[string]func(){
+		"heddle": func() { Main() },
+		"own":    func() { Main(ownModel("own-model")) },
+		"twice":  func() { Main(ownModel("own-model"), ownModel("own-model")) },
 	})
 }
+
+// registered runs tests that call run, to which the models of papers are known.
+type registered struct{ *testing.M }
+
+func (m registered) Run() int {
+	if err := sched.Register(models.List()...); err != nil {
+		panic(err)
+	}
+	return m.M.Run()
+}
+
+// ownModel is fifo by another name, as a module of one's own may have it.
+func ownModel(name string) sched.Info {
+	return sched.Info{
+		Name: name, Summary: "serves jobs as fifo does", Source: "none",
+		Params: []sched.Param{{Name: "patience", Type: sched.Int, Default: "0", Doc: "nothing"}},
+		Build: func(a sched.Args) (sched.Model, error) {
+			m, err := sched.New("fifo", nil)
+			return ownFIFO{m, a.Int("patience")}, err
+		},
+	}
+}
+
+type ownFIFO struct {
+	sched.Model
+	patience int64
+}
+
+func (ownFIFO) Name() string { return "own-model" }
 
 // TestScripts runs the command lines of testdata/script. Each script finds
 // run.trace, four jobs of a real cluster, and history.jhist, the history of one,
 // in its folder. Besides testscript's
 // own commands there are
 //
+//	own …                 heddle with one more model, own-model
+//	twice …               heddle with two models of that name
 //	shorten FILE BYTES    cut bytes off a file's end
 //	ends CODE COMMAND …   run a command that ends with this code
 //	spoil FILE OFFSET     turn a byte of a file; from the end where negative

@@ -3,6 +3,7 @@ package harness_test
 import (
 	"go/build"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,14 +22,15 @@ const order = `
 	collectors/yarn collectors/node collectors/node/agent
 	harness/internal/mavenjars harness/nearest harness/internal/poll harness/internal/units
 	harness/stats harness/doc harness/state
-	harness/sched/qlearn harness/sched
+	harness/sched harness/sched/schedtest
+	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/modfair/model harness/paper/models
 	harness/sim/draw harness/sim/fluid harness/sim/place harness/sim
 	harness/measure harness/bench
 	harness/require harness/config harness/runs harness/inventory harness/newmodel
 	harness/lab harness/lab/labtest
 	harness/clients harness/watch harness/doctor harness/lease harness/lease/leasetest harness/submit
 	harness/capture harness/steer harness/steer/drive
-	harness/replay
+	harness/replay/recorded harness/replay/calibration harness/replay
 	harness/workload/hive harness/workload/synthetic harness/workload/traceplan harness/workload
 	harness/results
 	harness/experiment
@@ -52,7 +54,9 @@ const apart = `
 	harness/submit : harness/lab
 	harness/capture : harness/lab harness/steer
 	harness/steer* : harness/lab harness/capture
-	harness/replay : harness/lab harness/clients harness/watch harness/submit harness/capture harness/steer harness/runs   a replay needs no cluster, and knows traces but not how they are kept
+	harness/replay* : harness/lab harness/clients harness/watch harness/submit harness/capture harness/steer harness/runs   a replay needs no cluster, and knows traces but not how they are kept
+	harness/replay/recorded : harness/sched harness/measure    it runs nothing
+	harness/replay/calibration : harness/sched harness/measure
 	harness/workload/synthetic : harness yarnclient    it runs as a task, and submits nothing
 	harness/workload/traceplan : harness/config harness/replay   a plan is made of events, by its options
 	harness/workload : harness/lab harness/runs    a workload knows no run folder
@@ -128,6 +132,9 @@ func importsOf(t *testing.T) map[string][]string {
 		}
 		if name := d.Name(); name == "testdata" || strings.HasPrefix(name, ".") && name != ".." {
 			return fs.SkipDir
+		}
+		if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != ".." {
+			return fs.SkipDir // another module, as heddle models new writes them
 		}
 		// Files for other systems count too.
 		for _, system := range []string{"linux", "darwin"} {

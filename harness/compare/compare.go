@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/config"
 	"heddle/harness/results"
 	"heddle/harness/stats"
 )
@@ -157,7 +158,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 type Interval [2]float64
 
 // Bounded reports whether both bounds of the interval are finite.
-func (i Interval) Bounded() bool { return !math.IsInf(i[0], 0) && !math.IsInf(i[1], 0) }
+func (i Interval) Bounded() bool { return !math.IsInf(i[1]-i[0], 0) && !math.IsNaN(i[1]-i[0]) }
 
 // MarshalJSON writes the interval as [lower,upper], or null if it has no
 // bounds.
@@ -287,7 +288,7 @@ func newPair(m metric, as, bs []trial, w *warnings) (Pair, stats.Comparison) {
 		w.from(both, []string{"no repeat of a run has both, so they are compared without pairs; what changed on the cluster between the runs is in the difference"})
 		as, bs = distinct(as), distinct(bs)
 	} else {
-		if lost := len(as) + len(bs) - 2*len(pairedA) - again; lost > 0 {
+		if lost := len(as) + len(bs) - 2*len(pairedA) - again; lost > 0 && !labelled(p.A, config.ModelRecorded) && !labelled(p.B, config.ModelRecorded) { // a trace is there once, however many its replays are
 			w.add("%s: %d without a partner in the same repeat left out of their difference", both, lost)
 		}
 		as, bs = pairedA, pairedB

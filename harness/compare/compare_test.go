@@ -486,3 +486,14 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestIntervalOfNothing has an interval without two finite bounds be null in JSON, which
+// has no other word for it.
+func TestIntervalOfNothing(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for i, want := range map[Interval]string{{1, 2}: "[1,2]", {2, 2}: "[2,2]", {-inf, inf}: "null", {0, inf}: "null", {-inf, 0}: "null", {inf, inf}: "null", {nan, nan}: "null", {nan, 1}: "null", {0, nan}: "null"} {
+		if text, err := json.Marshal(i); string(text) != want || err != nil {
+			t.Errorf("%v is %s, %v; want %s", i, text, err, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"heddle/harness/measure"
@@ -19,7 +20,7 @@ type trial struct {
 	repeat  int
 	model   string
 	started time.Time
-	// figures are those of the trial, or of each workload's trial.
+	// figures are those of each stage of the trial, or of each workload's trial.
 	figures        []*measure.Figures
 	simulated      bool
 	digest         string // of the trial's schedule: trials with the same one are the same; "" if it is not known
@@ -73,7 +74,7 @@ func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 			if err != nil {
 				return nil, nil, nil, fmt.Errorf("compare: %w", err)
 			}
-			if !o.Where.Match(&results.Row{Run: filepath.Base(dir), World: m.Place(), Trial: &r, Figures: t.figures[0]}) {
+			if !o.Where.Match(&results.Row{Run: filepath.Base(dir), World: run.World(&r), Trial: &r, Figures: t.figures}) {
 				leftOut++
 				continue
 			}
@@ -87,7 +88,7 @@ func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 					}
 				}
 			}
-			t.run, t.folder, t.simulated = i, filepath.Base(dir), m.World == runs.WorldSimulated
+			t.run, t.folder, t.simulated = i, filepath.Base(dir), run.World(&r) == runs.WorldSimulated
 			if o.Apart {
 				t.model = t.folder + "/" + t.model
 			}
@@ -149,10 +150,17 @@ func read(run *results.Run, r *results.Trial) (t trial, warning string, err erro
 	if i := slices.IndexFunc(records, func(t runs.TrialRecord) bool { return t.Name == r.Name }); i >= 0 {
 		t.started = records[i].Started
 	}
-	m, warning, err := run.Figures(r)
+	t.figures, warning, err = run.Stages(r)
 	if err == nil {
-		t.figures, t.digest = []*measure.Figures{r.WithTimes(m)}, digestOf(m)
-		t.decisions = &m.Decisions
+		t.decisions = &t.figures[0].Decisions
+		var stages []string
+		for _, m := range t.figures {
+			stages = append(stages, digestOf(m))
+		}
+		t.digest = strings.Join(stages, " ")
+		if slices.Contains(stages, "") {
+			t.digest = ""
+		}
 	}
 	return t, warning, err
 }

@@ -9,24 +9,27 @@ import (
 )
 
 // modelsOf returns the scheduler models of the trials: first the cluster's own
-// scheduler, then the others by name. Numbers in names count as numbers, so that
+// scheduler, then a trace that stands beside its replays, then the others by name. Numbers in names count as numbers, so that
 // delay-nodeSkips=9 comes before delay-nodeSkips=10.
 func modelsOf(trials []trial) []string {
 	models := mapped(trials, func(t trial) string { return t.model })
-	own := func(model string) bool {
-		return model == config.ModelYARN || strings.HasSuffix(model, "/"+config.ModelYARN)
-	}
-	slices.SortFunc(models, func(a, b string) int {
-		if own(a) != own(b) {
-			if own(a) {
-				return -1
-			}
+	slices.Sort(models)
+	models = slices.Compact(models)
+	place := func(model string) int {
+		switch {
+		case labelled(model, config.ModelYARN):
+			return 0
+		case labelled(model, config.ModelRecorded):
 			return 1
 		}
-		return byNumbers(a, b)
-	})
-	return slices.Compact(models)
+		return 2
+	}
+	slices.SortFunc(models, func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), byNumbers(a, b)) })
+	return models
 }
+
+// labelled reports whether a model has the label, perhaps as that of a run: RUN/LABEL.
+func labelled(model, label string) bool { return model[strings.LastIndex(model, "/")+1:] == label }
 
 // byNumbers compares two names like cmp.Compare, but where both have digits at
 // the first difference, it compares the numbers that these digits form.

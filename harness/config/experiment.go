@@ -119,7 +119,8 @@ type Sampling struct {
 }
 
 // Values of Experiment.Order, Experiment.Actuator and Experiment.Splits.
-// ModelYARN is the model name for the cluster's own scheduler.
+// ModelYARN is the model name for the cluster's own scheduler, ModelRecorded that of a
+// trace that stands beside its replays.
 const (
 	OrderRandom   = "random"   // order of models: random, drawn from the seed; each model runs first equally often
 	OrderAsListed = "asListed" // order of models: as in the experiment file, the same in each repeat
@@ -131,7 +132,8 @@ const (
 	SplitsCachedOnly  = "cachedOnly"  // split hosts: the hosts of cached replicas, or of all replicas if none is cached
 	SplitsPlan        = "plan"        // split hosts: the single host that the scheduler model chose
 
-	ModelYARN = "yarn"
+	ModelYARN     = "yarn"
+	ModelRecorded = "recorded"
 )
 
 // maxTrials is the largest number of trials in an experiment. A cluster would
@@ -347,7 +349,7 @@ func (e *Experiment) unsupported() problems {
 		}
 		path := fmt.Sprintf("models[%d]", i)
 		model, err := m.Scheduler(0)
-		_, plans := model.(sched.JobPlanner)
+		_, plans := sched.As[sched.JobPlanner](model)
 		switch {
 		case err != nil:
 			p.addf(path+m.wrongParam(), "%v", err)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"heddle/traces/printable"
 )
 
 // Chart is a figure as data: a line for each row, with a point and its interval in
@@ -25,15 +27,17 @@ type ChartRow struct {
 }
 
 // Point is a value with the bounds of its interval. The bounds are infinite if
-// there are none, and a value that is not a number is not drawn.
+// there are none, and a value that is infinite or not a number is not drawn.
 type Point struct{ Value, Lo, Hi float64 }
 
 func (*Chart) part() {}
 
 // bounded reports whether the point's interval can be drawn.
-func (p Point) bounded() bool {
-	return !math.IsInf(p.Lo, 0) && !math.IsInf(p.Hi, 0) && !math.IsNaN(p.Lo) && !math.IsNaN(p.Hi)
-}
+func (p Point) bounded() bool { return drawn(p.Lo) && drawn(p.Hi) }
+
+// drawn reports whether a number has a place on an axis: it is a number, and so far
+// from the largest that spans can be computed.
+func drawn(x float64) bool { return math.Abs(x) < 1e300 }
 
 // WriteSVG draws a chart as a picture for a file of its own.
 func WriteSVG(out io.Writer, c *Chart) error {
@@ -57,7 +61,7 @@ func (c *Chart) svg() string {
 	low, high := 0.0, 0.0
 	for _, row := range c.Rows {
 		for _, p := range row.Points {
-			if x := p.Value; !math.IsNaN(x) {
+			if x := p.Value; drawn(x) {
 				low, high = min(low, x), max(high, x)
 			}
 			if p.bounded() {
@@ -65,7 +69,7 @@ func (c *Chart) svg() string {
 			}
 		}
 	}
-	if low == high { // all values are 0
+	if high-low < 1e-300 { // all values are 0, or as good as
 		high = 1
 	}
 	step := niceStep(high - low)
@@ -77,7 +81,7 @@ func (c *Chart) svg() string {
 		return leftMargin + each*(float64(column)+0.5) + aside
 	}
 	var s strings.Builder
-	esc := template.HTMLEscapeString
+	esc := func(name string) string { return template.HTMLEscapeString(printable.Line(name)) }
 	fmt.Fprintf(&s, `<svg viewBox="0 0 %g %g" width="%g" role="img" font-size="11" font-family="sans-serif"><title>%s</title>`, chartWidth, chartHeight, chartWidth, esc(c.Title))
 	for v := low; v <= high+step/2; v += step {
 		fmt.Fprintf(&s, `<line x1="%g" x2="%g" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="%g" y="%.1f" text-anchor="end">%g</text>`,
@@ -92,7 +96,7 @@ func (c *Chart) svg() string {
 		var points []string
 		for k, p := range row.Points {
 			v := p.Value
-			if math.IsNaN(v) {
+			if !drawn(v) {
 				continue
 			}
 			points = append(points, fmt.Sprintf("%.1f,%.1f", x(k, i), y(v)))

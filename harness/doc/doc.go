@@ -259,6 +259,9 @@ func (c Cell) bounds() string {
 	lo, hi := figure(c.lo, c.digits), figure(c.hi, c.digits)
 	if c.sign {
 		lo, hi = fmt.Sprintf("%+.*f", c.digits, c.lo), fmt.Sprintf("%+.*f", c.digits, c.hi)
+		if c.unit == "%" && c.hi > 999 { // the interval of two trials may reach millions of percent: such digits say nothing
+			hi = "> +999"
+		}
 	}
 	return "[" + lo + ", " + hi + "]"
 }

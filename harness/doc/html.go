@@ -4,6 +4,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"heddle/traces/printable"
 )
 
 // WriteHTML writes a document as a fragment of an HTML page.
@@ -13,7 +15,7 @@ func WriteHTML(out io.Writer, d Doc) error { return fragment.Execute(out, d.html
 // document begins with a heading, which becomes the page's title.
 func WritePage(out io.Writer, d Doc) error {
 	title, _ := d[0].(Heading)
-	return page.Execute(out, map[string]any{"Title": string(title), "Parts": d[1:].html()})
+	return page.Execute(out, map[string]any{"Title": printable.Line(string(title)), "Parts": d[1:].html()})
 }
 
 // htmlPart is a part of a document as the template of a page takes it. One of its
@@ -39,15 +41,17 @@ func (d Doc) html() (parts []htmlPart) {
 		var x htmlPart
 		switch p := p.(type) {
 		case Heading:
-			x.Heading = string(p)
+			x.Heading = printable.Line(string(p))
 		case Text:
-			x.Text = string(p)
+			x.Text = printable.Line(string(p))
 		case List:
-			x.List = p
+			for _, text := range p {
+				x.List = append(x.List, printable.Line(text))
+			}
 		case Notes, Warnings:
 			word, texts, _ := remarks(p)
 			for _, text := range texts {
-				x.List = append(x.List, word+": "+text)
+				x.List = append(x.List, word+": "+printable.Line(text))
 			}
 			x.Class = word
 		case *Chart:
@@ -55,7 +59,7 @@ func (d Doc) html() (parts []htmlPart) {
 		case *Table:
 			numbers, _ := p.split()
 			for k, name := range p.Columns {
-				x.Columns = append(x.Columns, htmlColumn{name, numbers[k]})
+				x.Columns = append(x.Columns, htmlColumn{printable.Line(name), numbers[k]})
 			}
 			x.Headless = p.headless()
 			for _, row := range p.Rows {
@@ -65,7 +69,7 @@ func (d Doc) html() (parts []htmlPart) {
 					if numbers[k] {
 						class = strings.TrimSpace("number " + class)
 					}
-					cells = append(cells, htmlCell{c.String(), class})
+					cells = append(cells, htmlCell{printable.Line(c.String()), class})
 				}
 				x.Rows = append(x.Rows, cells)
 			}

@@ -8,7 +8,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -73,10 +72,10 @@ func WriteText(out io.Writer, d Doc, colour bool) error {
 // it is that of a name. The first line begins with the
 // text first, and the others are indented by as much.
 func Wrap(w io.Writer, first, text string) {
-	indent := strings.Repeat(" ", utf8.RuneCountInString(first))
+	indent := strings.Repeat(" ", places(first))
 	line, fresh := first, true
 	for _, word := range strings.Split(printable.Line(text), " ") {
-		if !fresh && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+		if !fresh && places(line)+1+places(word) > width {
 			fmt.Fprintln(w, strings.TrimRight(line, " "))
 			line, fresh = indent, true
 		}
@@ -87,6 +86,10 @@ func Wrap(w io.Writer, first, text string) {
 	}
 	fmt.Fprintln(w, strings.TrimRight(line, " "))
 }
+
+// places returns how many places a text takes on a terminal, where characters of some
+// scripts take two.
+func places(s string) int { return text.StringWidth(s) }
 
 var tones = map[Tone]text.Colors{
 	Good: {text.FgGreen}, Fair: {text.FgCyan}, Bad: {text.FgRed}, Opposite: {text.FgMagenta}, Notable: {text.FgYellow}, Faint: {text.FgHiBlack},
@@ -173,7 +176,7 @@ func (t *Table) markdown(w io.Writer) {
 	numbers, _ := t.split()
 	row := func(each func(k int) string) {
 		for k := range t.Columns {
-			fmt.Fprintf(w, "| %s ", strings.ReplaceAll(oneLine(each(k)), "|", `\|`))
+			fmt.Fprintf(w, "| %s ", inCell.Replace(oneLine(each(k))))
 		}
 		fmt.Fprintln(w, "|")
 	}
@@ -194,9 +197,14 @@ func (t *Table) markdown(w io.Writer) {
 	}
 }
 
-// oneLine returns the text in one line, without what Markdown would take for HTML.
+// inCell keeps a text in its cell: a pipe would end it, unless a backslash stands before
+// the pipe, which itself must not be escaped by another one.
+var inCell = strings.NewReplacer(`\`, `\\`, "|", `\|`)
+
+// oneLine returns the text in one line, without what Markdown would take for HTML, and
+// what a terminal would obey.
 func oneLine(text string) string {
-	return strings.NewReplacer("<", "&lt;", "&", "&amp;").Replace(strings.Join(strings.Fields(text), " "))
+	return strings.NewReplacer("<", "&lt;", "&", "&amp;").Replace(printable.Line(strings.Join(strings.Fields(text), " ")))
 }
 
 // WriteCSV writes the document's tables as CSV, without its texts and notes.

@@ -66,10 +66,7 @@ func Capture(ctx context.Context, o CaptureOptions) (*runs.Run, Captured, error)
 	if _, err := cluster.Answers(ctx); err != nil {
 		return nil, Captured{}, fmt.Errorf("start capture: cluster %s: %w", o.Cluster.Name, err)
 	}
-	if o.Name == "" {
-		o.Name = runs.Name(time.Now(), captureTrial)
-	}
-	run, err := runs.Create(o.Root, o.Name, runs.Manifest{Command: o.Command, Trials: []runs.TrialRecord{{Name: captureTrial}}})
+	run, err := runs.New(o.Root, o.Name, captureTrial, runs.Manifest{Command: o.Command, Trials: []runs.TrialRecord{{Name: captureTrial}}})
 	if err != nil {
 		return nil, Captured{}, err
 	}

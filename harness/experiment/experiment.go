@@ -19,7 +19,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -170,10 +169,7 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 	for _, t := range o.Experiment.Trials() {
 		m.Trials = append(m.Trials, runs.TrialRecord{Name: t.Name, Warmup: t.Warmup})
 	}
-	if o.Name == "" {
-		o.Name = runs.Name(time.Now(), o.Experiment.Name)
-	}
-	run, err := runs.Create(o.Root, o.Name, m)
+	run, err := runs.New(o.Root, o.Name, o.Experiment.Name, m)
 	if err != nil {
 		return nil, err
 	}

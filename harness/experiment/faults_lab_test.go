@@ -17,6 +17,7 @@ import (
 	heddlelab "heddle/harness/lab"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/replay"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 	"heddle/traces"
 )
@@ -46,11 +47,11 @@ func TestNodeLost(t *testing.T) {
 		t.Errorf("nodes: %v, want %v", list, want)
 	}
 	whole(t, clients)
-	trace, err := replay.New("lost", h, events)
+	trace, err := recorded.New("lost", h, slices.Values(events))
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _, err := replay.Run(&replay.Config{Trace: trace, Model: replay.OwnModel(trace), Seed: 1})
+	again, _, err := replay.Run(&replay.Config{Trace: trace, Model: trace.OwnModel(), Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,13 @@
 package experiment
 
 import (
+	"slices"
 	"testing"
 
 	"heddle/harness/config"
 	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/harness/stats"
 	"heddle/harness/workload"
@@ -29,11 +32,11 @@ func control(t *testing.T) func(seed uint64) *sim.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, err := replay.New(twin.Workload, h, events)
+	trace, err := recorded.New(twin.Workload, h, slices.Values(events))
 	if err != nil {
 		t.Fatal(err)
 	}
-	costs := replay.Uncalibrated(h.Cluster, twin.Costs)
+	costs := calibration.Uncalibrated(h.Cluster, twin.Costs)
 	return func(seed uint64) *sim.Result {
 		r, _, err := replay.Run(&replay.Config{
 			Trace: trace, Model: e.Models[0], Seed: seed, Calibration: costs, Modelled: true, Repeats: true, Work: twin.Work(), After: twin.After(),

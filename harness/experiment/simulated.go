@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/sim/draw"
@@ -29,7 +32,7 @@ import (
 // The experiment's seed decides on which nodes the input's blocks are. Each
 // block is on the same nodes in all trials. Each repeat draws new computing
 // times, which are the same for all models.
-func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (*runs.Run, error) {
+func Simulate(ctx context.Context, o Options, calibration *calibration.Calibration) (*runs.Run, error) {
 	if n := o.Experiment.Warmups; n > 0 {
 		e := *o.Experiment
 		e.Warmups, o.Experiment = 0, &e
@@ -37,15 +40,15 @@ func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (
 			o.Progress(Step{Doing: "plan", Text: fmt.Sprintf("%d warm-ups are skipped: nothing is cold in virtual time", n)})
 		}
 	}
-	return carryOut(ctx, &o, &simulatedWorld{options: &o, calibration: calibration, twins: map[string]*workload.Twin{}, inputs: map[string]*replay.Trace{}})
+	return carryOut(ctx, &o, &simulatedWorld{options: &o, calibration: calibration, twins: map[string]*workload.Twin{}, inputs: map[string]*recorded.Trace{}})
 }
 
 // simulatedWorld runs the trials of an experiment in virtual time.
 type simulatedWorld struct {
 	options     *Options
-	calibration *replay.Calibration
-	twins       map[string]*workload.Twin // for each workload's label, its simulated counterpart
-	inputs      map[string]*replay.Trace  // for each workload's label, a trace that contains the simulated input and jobs
+	calibration *calibration.Calibration
+	twins       map[string]*workload.Twin  // for each workload's label, its simulated counterpart
+	inputs      map[string]*recorded.Trace // for each workload's label, a trace that contains the simulated input and jobs
 }
 
 func (w *simulatedWorld) name() string { return runs.WorldSimulated }
@@ -103,9 +106,9 @@ func (w *simulatedWorld) stage(t *trial) (stage, error) {
 type simulatedTrial struct {
 	*trial
 	world *simulatedWorld
-	input *replay.Trace
+	input *recorded.Trace
 	twin  *workload.Twin
-	costs *replay.Calibration
+	costs *calibration.Calibration
 }
 
 // prepare places the input files of the simulated workload. Trials of the same
@@ -119,7 +122,7 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 		return 0, err
 	}
 	if t.costs = w.calibration; t.costs == nil {
-		t.costs = replay.Uncalibrated(h.Cluster, twin.Costs)
+		t.costs = calibration.Uncalibrated(h.Cluster, twin.Costs)
 	}
 	disk.CachedReplicas = max(1, e.Cache.Replicas)
 	t.input = w.inputs[t.plan.Workload.Label]
@@ -132,7 +135,7 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 		if err != nil {
 			return 0, err
 		}
-		if t.input, err = replay.New(twin.Workload, h, events); err != nil {
+		if t.input, err = recorded.New(twin.Workload, h, slices.Values(events)); err != nil {
 			return 0, err
 		}
 		w.inputs[t.plan.Workload.Label] = t.input
@@ -149,7 +152,7 @@ func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 	defer func() { _ = sorter.Close() }() // do not check this error: if closing the sorter fails, only a temporary file remains
 	c := &replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.simulatedSeed(),
-		Change:      replay.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots},
+		Change:      recorded.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots},
 		Calibration: t.costs, Modelled: true, Repeats: true, Work: t.twin.Work(), After: t.twin.After(), Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
 		Record: func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error

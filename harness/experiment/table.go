@@ -3,12 +3,12 @@ package experiment
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"heddle/harness/config"
 	"heddle/harness/replay"
@@ -31,7 +31,16 @@ type Replays struct {
 	// of results.
 	Traces bool
 
-	events []*tracefile.Sorter // for each replay, a Sorter with the events that the replay has recorded
+	events map[string]*tracefile.Sorter // for each replay and trace, by the name that k.sorter is called with
+}
+
+// Trace returns a function that takes the events of the trace at a path, as r reads
+// them.
+func (k *Replays) Trace(path string, r *tracefile.Reader) func(traces.Event) {
+	if k.Traces {
+		r.KeepEvents()
+	}
+	return k.sorter("trace " + path)
 }
 
 // Record makes the replays record their events, if Traces says that their
@@ -39,11 +48,24 @@ type Replays struct {
 func (k *Replays) Record(list []replay.Config) {
 	for i := range list {
 		if k.Traces {
-			sorter := tracefile.NewSorter(os.TempDir())
-			k.events = append(k.events, sorter)
-			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
+			list[i].Record = k.sorter(fmt.Sprint(i))
 		}
 	}
+}
+
+func (k *Replays) sorter(name string) func(traces.Event) {
+	if !k.Traces {
+		return func(traces.Event) {}
+	}
+	if k.events == nil {
+		k.events = map[string]*tracefile.Sorter{}
+	}
+	if k.events[name] != nil { // a trace that is given twice is kept once
+		return func(traces.Event) {}
+	}
+	sorter := tracefile.NewSorter(os.TempDir())
+	k.events[name] = sorter
+	return func(e traces.Event) { _ = sorter.Add(e) } // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 }
 
 // Close deletes the temporary files with the replays' recorded events.
@@ -53,37 +75,41 @@ func (k *Replays) Close() {
 	}
 }
 
-// Keep writes the results of the replays to a run folder. If Traces is set, it
-// writes their traces too.
+// Keep writes the results of the replays, and of the traces that stand beside them, to
+// a run folder. If Traces is set, it writes their traces too.
 func (k *Replays) Keep(list []replay.Outcome) (*runs.Run, error) {
 	m := runs.Manifest{Command: k.Command, World: runs.WorldSimulated, Clusters: map[string]map[string]string{}}
 	trials := trialsOf(list)
 	for i, r := range trials {
-		m.Seed = cmp.Or(m.Seed, list[i].Seed)
-		m.Clusters[r.Workload] = list[i].Cluster()
+		if !list[i].IsRecorded() {
+			m.Seed = cmp.Or(m.Seed, list[i].Seed)
+			m.Clusters[r.Workload] = list[i].Cluster()
+		}
 		if k.Traces {
 			m.Trials = append(m.Trials, runs.TrialRecord{Name: r.Name})
 		}
 	}
-	if k.Name == "" {
-		k.Name = runs.Name(time.Now(), "replay")
+	if !k.Traces {
+		return results.Keep(k.Root, k.Name, "replay", m, trials)
 	}
-	run, err := runs.Create(k.Root, k.Name, m)
+	run, err := runs.New(k.Root, k.Name, "replay", m)
 	if err != nil {
 		return nil, err
 	}
 	defer run.Close()
-	if k.Traces {
-		for i := range trials {
-			if err = k.keepTrial(run, &trials[i], &list[i], k.events[i]); err != nil {
-				break
-			}
+	replays := 0
+	for i := range trials {
+		name := "trace " + list[i].Trace
+		if !list[i].IsRecorded() {
+			name = fmt.Sprint(replays)
+			replays++
 		}
-		if err == nil {
-			err = results.WriteSummary(run)
+		if err = k.keepTrial(run, &trials[i], &list[i], k.events[name]); err != nil {
+			break
 		}
-	} else {
-		err = results.WriteTable(run, trials)
+	}
+	if err == nil {
+		err = results.WriteSummary(run)
 	}
 	return run, errors.Join(err, run.End(err))
 }
@@ -132,8 +158,12 @@ func trialsOf(list []replay.Outcome) []results.Trial {
 		}
 		of := series{name, o.Model}
 		repeats[of]++
+		world := ""
+		if o.Origin != traces.Simulated {
+			world = runs.WorldCluster
+		}
 		trials = append(trials, results.Trial{
-			Name: config.TrialName(repeats[of], name, o.Model), Workload: name, Model: o.Model, Repeat: repeats[of], Seed: o.Seed,
+			Name: config.TrialName(repeats[of], name, o.Model), Workload: name, Model: o.Model, Params: o.Params, Repeat: repeats[of], Seed: o.Seed, World: world,
 			InputBytes: o.Bytes.Input, MakespanMs: int64(o.MakespanMs), Figures: o.Summary(), Warnings: o.Warnings,
 		})
 	}

@@ -42,7 +42,7 @@ var ErrSameName = errors.New("rows are told apart by the names of run folders: r
 func Columns(kind string) (list [][2]string) {
 	switch kind {
 	case Trials:
-		list = append(table.Texts(trialColumns), table.Texts(metricColumns())...)
+		list = slices.Concat(table.Texts(trialColumns), table.Texts(metricColumns()), table.Texts(readingColumns))
 	case Jobs:
 		list = table.Texts(with(parquet.JobColumns)[len(trialColumns):])
 	case Attempts:
@@ -68,17 +68,22 @@ var trialColumns = []table.Column[trial]{
 	table.Text("run", "name of the run folder", func(t *trial) string { return nameOf(t.run) }),
 	table.Text("workload", "label of the workload in the experiment", func(t *trial) string { return t.result.Workload }),
 	table.Text("model", "label of the scheduler model in the experiment", func(t *trial) string { return t.result.Model }),
-	table.Text("parameters", "the model's parameters, as NAME=VALUE with spaces between; empty if no trace says them", func(t *trial) string { return paramsOf(t.header.Params) }),
+	table.Text("parameters", "the model's parameters, as NAME=VALUE with spaces between; empty if nothing says them", func(t *trial) string { return cmp.Or(paramsOf(t.result.Params), paramsOf(t.header.Params)) }),
 	table.Whole("repeat", "number of the repeat, from 1", func(t *trial) int { return t.result.Repeat }),
 	table.Seed("seed", "seed of the trial's random numbers", func(t *trial) uint64 { return cmp.Or(t.result.Seed, t.run.Manifest().Seed) }),
-	table.Text("world", "cluster or simulated", func(t *trial) string { return cmp.Or(t.run.Manifest().World, "cluster") }),
+	table.Text("world", "cluster or simulated", func(t *trial) string { return t.run.World(t.result) }),
 	table.Text("trial", "name of the trial in its run", func(t *trial) string { return t.result.Name }),
+}
+
+// readingColumns are those that only rows of trials have, since papers keep no traces.
+var readingColumns = []table.Column[trial]{
+	table.Text("reading", "reading of the paper that the run is of; empty for other runs", func(t *trial) string { return t.result.Reading }),
 }
 
 // metricColumns returns a column for each metric of the list, with its unit in the
 // name.
-func metricColumns() []table.Column[measure.Figures] {
-	var list []table.Column[measure.Figures]
+func metricColumns() []table.Column[[]*measure.Figures] {
+	var list []table.Column[[]*measure.Figures]
 	for _, m := range measure.Metrics() {
 		name := m.Name
 		switch m.Unit {
@@ -87,7 +92,7 @@ func metricColumns() []table.Column[measure.Figures] {
 		case "%":
 			name += "_pct"
 		}
-		list = append(list, table.Number(name, m.Text, func(f *measure.Figures) float64 { return m.Of(f) }))
+		list = append(list, table.Number(name, m.Text, func(f *[]*measure.Figures) float64 { return m.Of(*f...) }))
 	}
 	return list
 }
@@ -118,16 +123,18 @@ func Write(list []*results.Run, kind, path string) (warnings []string, err error
 	}
 	switch kind {
 	case Trials:
-		err = table.Create(path, with(metricColumns()), func(add func(*row[measure.Figures]) error) error {
+		columns := with(metricColumns())
+		reading := table.Of(readingColumns, func(r *row[[]*measure.Figures]) *trial { return r.of })
+		err = table.Create(path, append(columns, reading...), func(add func(*row[[]*measure.Figures]) error) error {
 			return each(list, func(t *trial) error {
-				m, warning, err := t.run.Figures(t.result)
+				stages, warning, err := t.run.Stages(t.result)
 				if err != nil {
 					return err
 				}
 				if warning != "" {
 					warnings = append(warnings, warning)
 				}
-				return add(&row[measure.Figures]{t, t.result.WithTimes(m)})
+				return add(&row[[]*measure.Figures]{t, &stages})
 			})
 		})
 	case Jobs:

@@ -49,7 +49,7 @@ func TestTrials(t *testing.T) {
 			}
 		}
 	}
-	if len(lines[0]) != first+len(measure.Metrics()) || len(lines[0]) != len(Columns(Trials)) {
-		t.Errorf("%d columns, %d explained; want %d", len(lines[0]), len(Columns(Trials)), first+len(measure.Metrics()))
+	if len(lines[0]) != first+len(measure.Metrics())+len(readingColumns) || len(lines[0]) != len(Columns(Trials)) {
+		t.Errorf("%d columns, %d explained; want %d", len(lines[0]), len(Columns(Trials)), first+len(measure.Metrics())+len(readingColumns))
 	}
 }

@@ -23,6 +23,8 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
@@ -41,7 +43,7 @@ type Options struct {
 	// Cluster gives properties of the measured cluster that its traces may
 	// lack: rates of disks, links and uplinks, cores, heartbeats of
 	// ApplicationMasters.
-	Cluster replay.Change
+	Cluster recorded.Change
 	// Interrupted is called during a simulation and stops it if it returns an
 	// error, as in sim.Config.
 	Interrupted func() error
@@ -112,7 +114,7 @@ type Prediction struct {
 	MapKS             compare.Number `json:"mapKS"`
 	ReduceDistancePct compare.Number `json:"reduceDistancePct"`
 	ReduceKS          compare.Number `json:"reduceKS"`
-	LocalityPoints    float64        `json:"localityPoints"`
+	LocalityPoints    compare.Number `json:"localityPoints"` // null if the trace does not say where maps' blocks were
 }
 
 // Counterfactual is the prediction of a workload's times under one scheduler
@@ -141,7 +143,7 @@ type Counterfactual struct {
 type measured struct {
 	name, workload, model string
 	repeat                int
-	*replay.Trace
+	*recorded.Trace
 	figures *measure.Figures
 }
 
@@ -222,7 +224,7 @@ func (r *Report) load(run *results.Run) ([]measured, error) {
 		if x.Figures != nil {
 			return nil, fmt.Errorf("%w: %s keeps figures only; replay again with --traces, which keeps the replays' traces", ErrNothing, run.Dir)
 		}
-		t, err := replay.Load(run.TracePath(&x))
+		t, err := recorded.Load(run.TracePath(&x))
 		if err != nil {
 			return nil, err
 		}
@@ -232,7 +234,7 @@ func (r *Report) load(run *results.Run) ([]measured, error) {
 		}
 		t.Name = x.Name
 		r.Warnings = append(r.Warnings, t.Warnings...)
-		if bad := slices.IndexFunc(t.Jobs, func(j *replay.Job) bool { return j.Outcome != traces.Succeeded }); bad >= 0 {
+		if bad := slices.IndexFunc(t.Jobs, func(j *recorded.Job) bool { return j.Outcome != traces.Succeeded }); bad >= 0 {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s %v, the trial is left out", x.Name, t.Jobs[bad].Job, t.Jobs[bad].Outcome))
 			continue
 		}
@@ -258,11 +260,11 @@ func group(list []measured) [][]measured {
 
 // predict replays the trace t once for each seed, to predict a trial. The
 // scheduler model is the one with which the trace like was recorded.
-func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*measure.Figures, error) {
+func predict(t, like *recorded.Trace, c *calibration.Calibration, o Options) ([]*measure.Figures, error) {
 	var list []replay.Config
 	for seed := range o.Seeds {
 		list = append(list, replay.Config{
-			Trace: t, Model: replay.OwnModel(like), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
+			Trace: t, Model: like.OwnModel(), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
 			Calibration: c, Modelled: true, Interrupted: o.Interrupted,
 		})
 	}
@@ -294,11 +296,24 @@ func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Predi
 	x.MakespanErrorPct = percent(mean(again, func(f *measure.Figures) float64 { return f.MakespanMs }), was.MakespanMs)
 	x.MapDistancePct, x.MapKS = distance(was, again, (*measure.Figures).MapDurations)
 	x.ReduceDistancePct, x.ReduceKS = distance(was, again, (*measure.Figures).ReduceRests)
+	x.LocalityPoints = localityPoints(was, again)
+	return x, nil
+}
+
+// localityPoints returns the largest difference between the measured and the simulated
+// share of maps at a locality level, in percentage points. It is NaN if one of them is
+// of no map, for then nothing is known of it.
+func localityPoints(was *measure.Figures, again []*measure.Figures) compare.Number {
+	again = slices.DeleteFunc(slices.Clone(again), func(f *measure.Figures) bool { return f.Locality.Known() == 0 })
+	if was.Locality.Known() == 0 || len(again) == 0 {
+		return compare.Number(math.NaN())
+	}
+	most := 0.0
 	for level, share := range was.Locality.Shares() {
 		is := mean(again, func(f *measure.Figures) float64 { return f.Locality.Shares()[level] })
-		x.LocalityPoints = max(x.LocalityPoints, 100*math.Abs(is-share))
+		most = max(most, 100*math.Abs(is-share))
 	}
-	return x, nil
+	return compare.Number(most)
 }
 
 // distance returns two measures of how far simulated task durations are from
@@ -354,7 +369,7 @@ func (w *Own) sum() {
 	w.MapKS = column(func(t *Prediction) float64 { return float64(t.MapKS) })
 	w.ReduceDistancePct = column(func(t *Prediction) float64 { return float64(t.ReduceDistancePct) })
 	w.ReduceKS = column(func(t *Prediction) float64 { return float64(t.ReduceKS) })
-	w.LocalityPoints = column(func(t *Prediction) float64 { return t.LocalityPoints })
+	w.LocalityPoints = column(func(t *Prediction) float64 { return float64(t.LocalityPoints) })
 }
 
 // Worst returns the workload and scheduler model whose replays have the largest

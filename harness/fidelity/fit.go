@@ -5,18 +5,20 @@ import (
 	"sync"
 
 	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 )
 
 // fit is a calibration of the simulator, with the names of the trials from
 // which it was made.
 type fit struct {
-	calibration *replay.Calibration
+	calibration *calibration.Calibration
 	trials      []string
 }
 
 func calibrate(list []measured, o Options) (fit, error) {
-	var all []*replay.Trace
+	var all []*recorded.Trace
 	var f fit
 	for _, x := range list {
 		all, f.trials = append(all, x.Trace), append(f.trials, x.name)

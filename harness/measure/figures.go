@@ -261,10 +261,12 @@ func (f *Figures) Phase(name string) Phase {
 }
 
 // Summary returns a short form of the figures: without the list of jobs, the
-// list of nodes, and the list of decisions that did not come out as intended.
+// list of nodes, the list of decisions that did not come out as intended, and the
+// samples of durations.
 func (f *Figures) Summary() *Figures {
 	s := *f
 	s.JobList, s.Nodes, s.Decisions.Misses = nil, nil, nil
+	s.maps, s.reduceRests, s.Decisions.latencies = nil, nil, Durations{}
 	return &s
 }
 

@@ -229,3 +229,32 @@ func TestPlan(t *testing.T) {
 		t.Errorf("%v without a plan", info.Plan)
 	}
 }
+
+// TestMadeUp: what the import of a trace made up gives no value, what a simulation
+// made does.
+func TestMadeUp(t *testing.T) {
+	f := &measure.Figures{MakespanMs: 1000, Locality: measure.Locality{Node: 3, Off: 1}, UtilisationPct: 50, Synthetic: []string{"nodes", "replicas"}}
+	for _, c := range []struct {
+		metric string
+		origin traces.Origin
+		known  bool
+	}{
+		{"nodeLocal", traces.Imported, false},
+		{"slotUse", traces.Imported, false},
+		{"makespan", traces.Imported, true},
+		{"nodeLocal", traces.Simulated, true},
+		{"slotUse", traces.Simulated, true},
+	} {
+		list, err := measure.Find([]string{c.metric})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Origin = c.origin
+		if x := list[0].Of(f); math.IsNaN(x) == c.known {
+			t.Errorf("%s of a trace that is %v: %v, want it known: %v", c.metric, c.origin, x, c.known)
+		}
+		if list[0].IsShare() && (list[0].Share(f).Of > 0) != c.known {
+			t.Errorf("%s of a trace that is %v: a share of %+v", c.metric, c.origin, list[0].Share(f))
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"heddle/harness/nearest"
 	"heddle/harness/stats"
+	"heddle/traces"
 )
 
 // Metric is one property of a trial by which scheduler models are compared. The
@@ -23,6 +24,10 @@ type Metric struct {
 	Better Direction
 	// Usual metrics are those that a table has if nobody names any.
 	Usual bool
+
+	// madeUp names the part of a trace without which there is no value: if that was
+	// not recorded but made up, by Figures.Synthetic, the value is not known.
+	madeUp string
 
 	value  func([]*Figures) float64
 	part   func([]*Figures) stats.Share
@@ -43,25 +48,25 @@ func Metrics() []Metric {
 	list := []Metric{
 		{Name: "makespan", Unit: "s", Better: Lower, Usual: true, Text: "time from the first submission to the last end of a job; of several workloads the sum", value: makespan},
 		{Name: "jobCompletion", Unit: "s", Better: Lower, Usual: true, Text: "mean time from submission to end of the jobs that succeeded", value: meanCompletion, ofJobs: mean(completion, 1000)},
-		{Name: "cacheLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was cached", part: localMaps(func(l Locality) int { return l.Cache })},
-		{Name: "nodeLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was, cached or on disk", part: localMaps(func(l Locality) int { return l.Cache + l.Node })},
+		{Name: "cacheLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was cached", madeUp: "replicas", part: localMaps(func(l Locality) int { return l.Cache })},
+		{Name: "nodeLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was, cached or on disk", madeUp: "replicas", part: localMaps(func(l Locality) int { return l.Cache + l.Node })},
 		{Name: "mapDuration", Unit: "s", Better: Lower, Usual: true, Text: "mean time of a map's successful attempt", value: phase(WholeMap)},
 		{Name: "reduceDuration", Unit: "s", Better: Lower, Usual: true, Text: "mean time of a reduce's successful attempt", value: phase(WholeReduce)},
 	}
-	list = append(list, spread("completion", "s", "time from submission to end", completion, 1000)...)
-	list = append(list, Metric{Name: "waiting", Unit: "s", Better: Lower, Text: "mean time from a job's submission until its first task starts", ofJobs: mean(waiting, 1000)})
-	list = append(list, spread("waiting", "s", "time from submission until the first task starts", waiting, 1000)...)
-	list = append(list, Metric{Name: "slowdown", Unit: "x", Better: Lower, Text: "mean bounded slowdown: completion time by the time without the wait, which counts as 10 s or more", ofJobs: mean(slowdown, 1)})
-	list = append(list, spread("slowdown", "x", "bounded slowdown", slowdown, 1)...)
+	list = append(list, spread("completion", "s", "", "time from submission to end", completion, 1000)...)
+	list = append(list, Metric{Name: "waiting", Unit: "s", Better: Lower, madeUp: "schedule", Text: "mean time from a job's submission until its first task starts", ofJobs: mean(waiting, 1000)})
+	list = append(list, spread("waiting", "s", "schedule", "time from submission until the first task starts", waiting, 1000)...)
+	list = append(list, Metric{Name: "slowdown", Unit: "x", Better: Lower, madeUp: "schedule", Text: "mean bounded slowdown: completion time by the time without the wait, which counts as 10 s or more", ofJobs: mean(slowdown, 1)})
+	list = append(list, spread("slowdown", "x", "schedule", "bounded slowdown", slowdown, 1)...)
 	return append(list,
-		Metric{Name: "fairness", Better: Higher, Text: "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike", ofJobs: one(func(c *JobClass) float64 { return known(c.Fairness) })},
+		Metric{Name: "fairness", Better: Higher, madeUp: "schedule", Text: "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike", ofJobs: one(func(c *JobClass) float64 { return known(c.Fairness) })},
 		Metric{Name: "failedJobs", Better: Lower, Text: "number of jobs that did not succeed", value: failedJobs, ofJobs: one(func(c *JobClass) float64 { return float64(c.Jobs - c.Succeeded) })},
-		Metric{Name: "slotUse", Unit: "%", Better: Higher, Text: "share of the workers' container memory that task attempts used during the makespan", value: weighted(func(f *Figures) (float64, float64) { return known(f.UtilisationPct), f.MakespanMs })},
+		Metric{Name: "slotUse", Unit: "%", Better: Higher, madeUp: "nodes", Text: "share of the workers' container memory that task attempts used during the makespan", value: weighted(func(f *Figures) (float64, float64) { return known(f.UtilisationPct), f.MakespanMs })},
 		Metric{Name: "coreUse", Unit: "%", Better: Higher, Text: "share of the sampled workers' cores that were busy", value: weighted(func(f *Figures) (float64, float64) { return known(f.CoreUsePct), f.DurationMs })},
 		Metric{Name: "overBound", Unit: "x", Better: Lower, Text: "makespan as a multiple of its lower bound, given how long the tasks took", value: boundRatio},
-		Metric{Name: "cacheBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache of the map's node", value: inputBytes(func(b ByLevel) int64 { return b.Cache })},
-		Metric{Name: "nodeBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache or disk of the map's node", value: inputBytes(func(b ByLevel) int64 { return b.Cache + b.Node })},
-		Metric{Name: "offRackBytes", Unit: "%", Better: Lower, Text: "share of the maps' input bytes that came from another rack", value: inputBytes(func(b ByLevel) int64 { return b.Off })},
+		Metric{Name: "cacheBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache of the map's node", madeUp: "replicas", value: inputBytes(func(b ByLevel) int64 { return b.Cache })},
+		Metric{Name: "nodeBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache or disk of the map's node", madeUp: "replicas", value: inputBytes(func(b ByLevel) int64 { return b.Cache + b.Node })},
+		Metric{Name: "offRackBytes", Unit: "%", Better: Lower, Text: "share of the maps' input bytes that came from another rack", madeUp: "replicas", value: inputBytes(func(b ByLevel) int64 { return b.Off })},
 	)
 }
 
@@ -101,6 +106,8 @@ func Names() []string {
 // none. Percentiles of several trials together are not known.
 func (m Metric) Of(trials ...*Figures) float64 {
 	switch {
+	case m.restsOnMadeUp(trials):
+		return math.NaN()
 	case m.part != nil:
 		return m.part(trials).Percent()
 	case m.value != nil:
@@ -128,14 +135,27 @@ func (m Metric) IsShare() bool { return m.part != nil }
 
 // Share returns the value of a metric that is a share. The share's whole is 0 if
 // there is no value.
-func (m Metric) Share(trials ...*Figures) stats.Share { return m.part(trials) }
+func (m Metric) Share(trials ...*Figures) stats.Share {
+	if m.restsOnMadeUp(trials) {
+		return stats.Share{}
+	}
+	return m.part(trials)
+}
+
+// restsOnMadeUp reports whether the metric's value would come from what the import of
+// a trace made up. What a simulation makes is its result.
+func (m Metric) restsOnMadeUp(trials []*Figures) bool {
+	return m.madeUp != "" && slices.ContainsFunc(trials, func(f *Figures) bool {
+		return f.Origin != traces.Simulated && slices.Contains(f.Synthetic, m.madeUp)
+	})
+}
 
 // IsFactor reports whether values of the metric are compared by their ratio,
 // since they are positive and a change acts as a factor.
 func (m Metric) IsFactor() bool { return m.Unit == "s" || m.Unit == "x" }
 
 // spread returns the metrics that say how a property of jobs is distributed.
-func spread(name, unit, text string, of func(*JobClass) *Distribution, per float64) []Metric {
+func spread(name, unit, madeUp, text string, of func(*JobClass) *Distribution, per float64) []Metric {
 	var list []Metric
 	for _, p := range []struct {
 		suffix, text string
@@ -147,7 +167,7 @@ func spread(name, unit, text string, of func(*JobClass) *Distribution, per float
 		{"P99", "99th percentile", func(d *Distribution) float64 { return d.P99 }},
 	} {
 		list = append(list, Metric{
-			Name: name + p.suffix, Unit: unit, Better: Lower, Text: p.text + " of the jobs' " + text,
+			Name: name + p.suffix, Unit: unit, Better: Lower, madeUp: madeUp, Text: p.text + " of the jobs' " + text,
 			ofJobs: one(func(c *JobClass) float64 {
 				if of(c).Count == 0 {
 					return math.NaN()
@@ -156,7 +176,7 @@ func spread(name, unit, text string, of func(*JobClass) *Distribution, per float
 			}),
 		})
 	}
-	return append(list, Metric{Name: name + "Max", Unit: unit, Better: Lower, Text: "largest of the jobs' " + text, ofJobs: func(classes []*JobClass) float64 {
+	return append(list, Metric{Name: name + "Max", Unit: unit, Better: Lower, madeUp: madeUp, Text: "largest of the jobs' " + text, ofJobs: func(classes []*JobClass) float64 {
 		most := math.NaN()
 		for _, c := range classes {
 			if d := of(c); d.Count > 0 && !(d.Max/per <= most) {
@@ -201,6 +221,9 @@ func failedJobs(trials []*Figures) float64 { return float64(CompletionOf(trials.
 func makespan(trials []*Figures) float64 {
 	sumMs := 0.0
 	for _, f := range trials {
+		if f.MakespanMs == 0 { // no job has ended
+			return math.NaN()
+		}
 		sumMs += f.MakespanMs
 	}
 	return sumMs / 1000

@@ -1,164 +1,194 @@
-// Package newmodel writes the first files of a new scheduler model into a checkout of
-// heddle: the model, a scenario that tests it, and an entry in the list of models in
-// package sched. The files compile and pass the tests that all models must pass. The
-// author then changes them.
+// Package newmodel writes the first files of a new scheduler model: a module of its
+// own, whose program is heddle with this model, and the model's test. The files
+// compile and pass their test. The author then changes them.
 //
-// Of the files that exist already, only the one with the list of models is changed.
+// The module is built with heddle's source from a checkout on the same machine, and
+// with the modules that heddle needs, so that it builds without a network.
 package newmodel
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
-	"heddle/harness/config"
+	"heddle/harness/sched"
 	"heddle/traces/outfile"
 )
 
-// Plan holds the content of the files to be written for a new scheduler model. It is
-// complete before the first file is written.
-type Plan struct {
-	Root string // root folder of the checkout
-	// Model, Scenario and Registry are the paths of the files to be written, relative
-	// to Root.
-	Model, Scenario, Registry string
+// Module is a new module with a scheduler model. It is complete before the first
+// file is written.
+type Module struct {
+	Dir      string // folder of the module, which does not exist yet
+	Checkout string // folder of heddle's source, with which the module is built
+	Package  string // name of the model's package, and of its folder in the module
+	Scenario string // path of the model's scenario in the module
 
-	model, scenario, registry []byte
+	files []file
 }
 
-// folder is the path of package sched within a checkout of heddle.
-const folder = "harness/sched"
+type file struct {
+	path string // in the module
+	data []byte
+}
 
-var (
-	//go:embed model.tmpl
-	modelText string
-	//go:embed scenario.tmpl
-	scenarioText string
+//go:embed files
+var templates embed.FS
 
-	modelTemplate    = template.Must(template.New("model").Parse(modelText))
-	scenarioTemplate = template.Must(template.New("scenario").Parse(scenarioText))
-)
-
-// New plans the files of a scheduler model called name, in the checkout of heddle that
-// contains the folder dir. The returned error says what is wrong with the name, or that
-// dir is in no checkout.
-func New(dir, name string) (*Plan, error) {
-	typeName, err := goName(name)
-	if err != nil {
-		return nil, fmt.Errorf("new model: %w", err)
-	}
-	if name == config.ModelYARN {
-		return nil, fmt.Errorf("new model: %s means the cluster's own scheduler; take another name", name)
-	}
-	root, err := findCheckout(dir)
+// New plans a module in a new folder for a scheduler model of this name. It is built
+// with the checkout of heddle in the folder checkout, or if that is empty with the one
+// that this program was built from, or else the one around the current folder. The
+// error says what is wrong with an argument, and what to do.
+func New(name, dir, checkout string) (*Module, error) {
+	m, err := plan(name, dir, checkout)
 	if err != nil {
 		return nil, fmt.Errorf("new model %s: %w", name, err)
 	}
-	src, err := parseModels(filepath.Join(root, folder))
+	return m, nil
+}
+
+func plan(name, dir, checkout string) (*Module, error) {
+	pkg, err := packageName(name)
 	if err != nil {
-		return nil, fmt.Errorf("new model %s: %w", name, err)
+		return nil, err
 	}
-	if err := src.allows(name, typeName); err != nil {
-		return nil, fmt.Errorf("new model %s: %w", name, err)
+	m := &Module{Package: pkg, Scenario: pkg + "/testdata/scenarios/" + name}
+	if m.Dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
 	}
-	p := &Plan{
-		Root: root, Registry: folder + "/registry.go", Scenario: folder + "/testdata/scenarios/" + name,
-		// The file's name has neither hyphens nor underscores: Go would compile a file
-		// such as name_linux.go on Linux only.
-		Model: folder + "/" + strings.ReplaceAll(name, "-", "") + ".go",
+	if _, err := os.Lstat(m.Dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is there already; give another folder with --dir", m.Dir)
 	}
-	for _, path := range []string{p.Model, p.Scenario} {
-		if _, err := os.Lstat(filepath.Join(root, path)); !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("new model %s: %s is there already; remove it, or take another name", name, filepath.Join(root, path))
+	if m.Checkout, err = findCheckout(checkout); err != nil {
+		return nil, err
+	}
+	values := struct{ Name, Package, Module string }{name, pkg, "example.com/" + name}
+	for path, from := range map[string]string{
+		"main.go": "main.go.tmpl", pkg + "/model.go": "model.go.tmpl", pkg + "/model_test.go": "model_test.go.tmpl", m.Scenario: "scenario.tmpl",
+	} {
+		var b bytes.Buffer
+		if err := template.Must(template.ParseFS(templates, "files/"+from)).Execute(&b, values); err != nil {
+			panic(err) // filling in the template fails only if the template is wrong
 		}
+		m.files = append(m.files, file{path, b.Bytes()})
 	}
-	if p.registry, err = src.register(name, typeName+"Info"); err != nil {
-		return nil, fmt.Errorf("new model %s: %w", name, err)
-	}
-	values := struct{ Name, Type string }{name, typeName}
-	p.model, p.scenario = fill(modelTemplate, values), fill(scenarioTemplate, values)
-	return p, nil
+	slices.SortFunc(m.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
+	return m, m.addModule(values.Module)
 }
 
-func fill(t *template.Template, values any) []byte {
-	var b bytes.Buffer
-	if err := t.Execute(&b, values); err != nil {
-		panic(err) // filling in the template fails only if the template is wrong
+// addModule adds go.mod and go.sum: those of heddle, which name all modules that the
+// program is made of, and heddle itself.
+func (m *Module) addModule(path string) error {
+	mod, err := os.ReadFile(filepath.Join(m.Checkout, "go.mod"))
+	if err != nil {
+		return err
 	}
-	return b.Bytes()
+	sum, err := os.ReadFile(filepath.Join(m.Checkout, "go.sum"))
+	if err != nil {
+		return fmt.Errorf("the checkout of heddle is not whole: %w; restore it, or give another with --heddle", err)
+	}
+	// A function, as $ in a path is no part of the pattern.
+	text := moduleLine.ReplaceAllStringFunc(string(mod), func(string) string {
+		return fmt.Sprintf(`module %s
+
+// heddle is built from source on this machine: change the path if that moves.
+require heddle v0.0.0
+
+replace heddle => %s
+
+// What follows is from heddle's go.mod.`, path, strconv.Quote(m.Checkout))
+	})
+	m.files = append(m.files, file{"go.mod", []byte(text)}, file{"go.sum", sum})
+	return nil
 }
 
-// Write writes the planned files. If that fails, Write removes those files that it
-// has created.
-func (p *Plan) Write() error {
-	var written []string
-	for _, f := range []struct {
-		path string
-		data []byte
-	}{{p.Model, p.model}, {p.Scenario, p.scenario}} {
-		path := filepath.Join(p.Root, f.path)
-		if err := create(path, f.data); err != nil {
-			return fmt.Errorf("write new model: %w", errors.Join(err, removeAll(written)))
-		}
-		written = append(written, path)
-	}
-	if err := outfile.Replace(filepath.Join(p.Root, p.Registry), func(f *os.File) error { _, err := f.Write(p.registry); return err }); err != nil {
-		return fmt.Errorf("write new model: %w", errors.Join(err, removeAll(written)))
+// Write writes the module. If that fails, it removes what it has written.
+func (m *Module) Write() error {
+	if err := m.write(); err != nil {
+		return fmt.Errorf("write new model: %w", err)
 	}
 	return nil
 }
 
-// create writes a new file, with its folder if needed. It fails if the file exists
-// already.
-func create(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+func (m *Module) write() error {
+	if err := os.MkdirAll(filepath.Dir(m.Dir), 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
+	if err := os.Mkdir(m.Dir, 0o755); err != nil { // fails if the folder is there
 		return err
 	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
+	for _, f := range m.files {
+		path := filepath.Join(m.Dir, f.path)
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err == nil {
+			err = outfile.Create(path, func(to *os.File) error { _, err := to.Write(f.data); return err })
+		}
+		if err != nil {
+			return errors.Join(err, os.RemoveAll(m.Dir))
+		}
 	}
 	return nil
 }
 
-func removeAll(paths []string) (err error) {
-	for _, path := range paths {
-		err = errors.Join(err, os.Remove(path))
+// packageName returns the name of a model's Go package, such as mymodel for the
+// model my-model.
+func packageName(name string) (string, error) {
+	if err := sched.CheckName(name); err != nil {
+		return "", err
 	}
-	return err
+	if slices.ContainsFunc(sched.List(), func(m sched.Info) bool { return m.Name == name }) {
+		return "", errors.New("there is a model of this name already; take another")
+	}
+	pkg := strings.ReplaceAll(name, "-", "")
+	if token.IsKeyword(pkg) || slices.Contains([]string{"cmd", "init", "internal", "main", "testdata", "vendor"}, pkg) {
+		return "", fmt.Errorf("a Go package cannot have this name; take another, such as %s-model", name)
+	}
+	return pkg, nil
 }
 
-var moduleLine = regexp.MustCompile(`(?m)^module\s+"?heddle"?\s*(//.*)?$`)
+var moduleLine = regexp.MustCompile(`(?m)^module\s+"?heddle"?\s*?(//.*)?$`)
 
-// findCheckout returns the folder dir, or the nearest folder above it, that has
-// heddle's go.mod.
-func findCheckout(dir string) (string, error) {
-	at, err := filepath.Abs(dir)
+// findCheckout returns the folder of heddle's source: the one that is given, or else
+// the one that this program was built from, or the one around the current folder.
+func findCheckout(given string) (string, error) {
+	const todo = "give the folder of a checkout of heddle with --heddle"
+	if given != "" {
+		at, err := filepath.Abs(given)
+		if err == nil && !isCheckout(at) {
+			err = fmt.Errorf("%s has no go.mod of heddle with package harness/sched/schedtest: %s", at, todo)
+		}
+		return at, err
+	}
+	here, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
-	for folder := at; ; folder = filepath.Dir(folder) {
-		data, err := os.ReadFile(filepath.Join(folder, "go.mod"))
-		switch {
-		case err == nil && moduleLine.Match(data):
-			return folder, nil
-		case err == nil:
-			return "", fmt.Errorf("%s is not heddle's: go to a checkout of heddle, or give its folder with --dir", filepath.Join(folder, "go.mod"))
-		case !errors.Is(err, fs.ErrNotExist):
-			return "", err
-		case folder == filepath.Dir(folder):
-			return "", fmt.Errorf("no go.mod in %s or above it: go to a checkout of heddle, or give its folder with --dir", at)
+	_, source, _, _ := runtime.Caller(0) // with -trimpath it is no path of this machine
+	for _, at := range []string{filepath.Dir(source), here} {
+		for ; filepath.IsAbs(at) && at != filepath.Dir(at); at = filepath.Dir(at) {
+			if isCheckout(at) {
+				return at, nil
+			}
 		}
 	}
+	return "", fmt.Errorf("the source of heddle is neither where this program was built nor around %s: %s", here, todo)
+}
+
+func isCheckout(dir string) bool {
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil || !moduleLine.Match(mod) {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(dir, "harness/sched/schedtest"))
+	return err == nil
 }

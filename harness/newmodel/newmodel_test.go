@@ -1,7 +1,6 @@
 package newmodel_test
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 
 	"heddle/harness/newmodel"
 )
+
+const checkout = "../.."
 
 // tree writes a folder of files by their paths.
 func tree(t *testing.T, files map[string]string) string {
@@ -27,260 +28,227 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-const (
-	registry = `package sched
-
-import "slices"
-
-// models are all of them.
-var models = []Info{
-	aclInfo,
-	oddInfo, // called so by name only
-}
-
-func List() []Info { return slices.Clone(models) }
-`
-	twoModels = `package sched
-
-import "math/rand/v2"
-
-type Info struct{ Name string }
-
-var aclInfo = Info{Name: "acl"}
-
-var oddInfo = Info{Name: "zulu"}
-
-type helper struct{ *rand.Rand }
-
-func (helper) method() {}
-`
-	elsewhere = `package sched_test
-
-type outside struct{}
-`
-)
-
-func checkout() map[string]string {
-	return map[string]string{
-		"go.mod": "module heddle\n\ngo 1.26\n", "harness/sched/registry.go": registry, "harness/sched/acl.go": twoModels,
-		"harness/sched/elsewhere_test.go": elsewhere, "cmd/heddle/main.go": "package main\n",
-		"harness/sched/weighted.go": "package sched\n", "harness/sched/testdata/scenarios/told": "",
+// written writes the module of a model.
+func written(t *testing.T, name string) *newmodel.Module {
+	t.Helper()
+	m, err := newmodel.New(name, filepath.Join(t.TempDir(), "deep", name), checkout)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if err := m.Write(); err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
-// A model's line stands among the others by name, and files are where the
-// packages look for them.
+// The files of a module name each other, and heddle's source with a path that Go
+// understands, whatever is in it.
 func TestWrite(t *testing.T) {
-	root := tree(t, checkout())
-	for _, c := range []struct{ name, model, line string }{
-		{"my-model", "harness/sched/mymodel.go", "\taclInfo,\n\tmyModelInfo,\n\toddInfo, // called so by name only\n"},
-		{"aaa", "harness/sched/aaa.go", "{\n\taaaInfo,\n\taclInfo,\n\tmyModelInfo,\n"},
-		{"zulu-2-b", "harness/sched/zulu2b.go", "\toddInfo, // called so by name only\n\tzulu2BInfo,\n}\n"},
-		{"method", "harness/sched/method.go", "\taclInfo,\n\tmethodInfo,\n\tmyModelInfo,\n"},
-		{"outside", "harness/sched/outside.go", "\tmyModelInfo,\n\toutsideInfo,\n\toddInfo,"},
-	} {
-		p, err := newmodel.New(filepath.Join(root, "cmd/heddle"), c.name) // from below the root
+	odd := filepath.Join(t.TempDir(), `a "$1" (b)`)
+	if err := os.Mkdir(odd, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"go.mod", "go.sum", "harness"} {
+		at, err := filepath.Abs(filepath.Join(checkout, path))
+		if err == nil {
+			err = os.Symlink(at, filepath.Join(odd, path))
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Write(); err != nil {
-			t.Fatal(err)
-		}
-		if p.Root != root || p.Model != c.model || p.Scenario != "harness/sched/testdata/scenarios/"+c.name {
-			t.Errorf("model %s is planned as %s and %s in %s", c.name, p.Model, p.Scenario, p.Root)
-		}
-		for path, want := range map[string]string{p.Model: `Name: "` + c.name + `"`, p.Scenario: "\nmodel " + c.name + "\n", p.Registry: c.line} {
-			if text, err := os.ReadFile(filepath.Join(root, path)); err != nil || !strings.Contains(string(text), want) {
-				t.Errorf("after model %s, %s should have %q: %v\n%s", c.name, path, want, err, text)
-			}
+	}
+	m, err := newmodel.New("big-5-first", filepath.Join(t.TempDir(), "mine"), odd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Write(); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"main.go":                    "func main() { cmd.Main(big5first.Info) }",
+		"go.mod":                     "module example.com/big-5-first\n",
+		"go.sum":                     "github.com/cockroachdb/datadriven v1.0.3/go.mod h1:",
+		m.Package + "/model.go":      `Name: "big-5-first"`,
+		m.Package + "/model_test.go": "package big5first\n",
+		m.Scenario:                   "\nmodel big-5-first\n",
+	} {
+		if text, err := os.ReadFile(filepath.Join(m.Dir, path)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s should have %q: %v\n%.2000s", path, want, err, text)
 		}
 	}
-	left, _ := filepath.Glob(filepath.Join(root, "harness/sched/.*"))
-	if len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+	if got := run(t, m.Dir, "go", "list", "-m", "-f", "{{.Replace.Path}}", "heddle"); strings.TrimSpace(got) != odd {
+		t.Errorf("heddle is replaced by %q, want %q", got, odd)
 	}
 }
 
 // What cannot be is refused with the reason, before anything is written.
 func TestRefused(t *testing.T) {
+	mod := map[string]string{"go.mod": "module heddle\n", "go.sum": "", "harness/sched/schedtest/check.go": ""}
+	other := map[string]string{"go.mod": "module heddle/other\n", "go.sum": "", "harness/sched/schedtest/check.go": ""}
+	old := map[string]string{"go.mod": "module heddle\n", "go.sum": ""}
+	noSum := map[string]string{"go.mod": "module heddle\n", "harness/sched/schedtest/check.go": ""}
 	for _, c := range []struct {
-		name string
-		says string
-		edit func(files map[string]string)
+		name, says string
+		checkout   map[string]string
 	}{
-		{name: "", says: "no name for a model"},
-		{name: "My", says: "no name for a model"},
-		{name: "myModel", says: "no name for a model"},
-		{name: "my_model", says: "no name for a model"},
-		{name: "-my", says: "no name for a model"},
-		{name: "my--model", says: "no name for a model"},
-		{name: "3rd", says: "no name for a model"},
-		{name: "../up", says: "no name for a model"},
-		{name: "ab", says: "three characters"},
-		{name: "range", says: "means something in Go; take another, such as range-model"},
-		{name: "string", says: "means something in Go"},
-		{name: "init", says: "means something in Go"},
-		{name: "acl", says: "there is a model acl already, at ROOT/harness/sched/acl.go:7:5"},
-		{name: "zulu", says: "there is a model zulu already"},
-		{name: "odd", says: "something else called oddInfo"},
-		{name: "helper", says: "something else called helper, at ROOT/harness/sched/acl.go:11:6"},
-		{name: "models", says: "something else called models"},
-		{name: "slices", says: "something else called slices"},
-		{name: "rand", says: "something else called rand"},
-		{name: "weighted", says: "ROOT/harness/sched/weighted.go is there already"},
-		{name: "told", says: "ROOT/harness/sched/testdata/scenarios/told is there already"},
-		{name: "fine", says: "ROOT/go.mod is not heddle's", edit: func(f map[string]string) { f["go.mod"] = "module heddle/other\n" }},
-		{name: "fine", says: "no go.mod in ROOT", edit: func(f map[string]string) { delete(f, "go.mod") }},
-		{name: "fine", says: "no table of models", edit: func(f map[string]string) { delete(f, "harness/sched/registry.go") }},
-		{name: "fine", says: "no table of models", edit: func(f map[string]string) { f["harness/sched/registry.go"] = "package sched\n" }},
-		{name: "fine", says: "mend it first", edit: func(f map[string]string) { f["harness/sched/acl.go"] = "package sched\n\nfunc {" }},
+		{"", "is no name for a model", mod},
+		{"myModel", "is no name for a model", mod},
+		{"my_model", "is no name for a model", mod},
+		{"../up", "is no name for a model", mod},
+		{"ab", "3 to 40 characters", mod},
+		{"yarn", "means the cluster's own scheduler; take another name", mod},
+		{"range", "a Go package cannot have this name; take another, such as range-model", mod},
+		{"main", "a Go package cannot have this name", mod},
+		{"in-it", "a Go package cannot have this name", mod},
+		{"acl", "new model acl: there is a model of this name already; take another", mod},
+		{"taken", "ROOT/taken is there already; give another folder with --dir", map[string]string{"taken": ""}},
+		{"fine", "ROOT has no go.mod of heddle with package harness/sched/schedtest: give the folder of a checkout of heddle with --heddle", other},
+		{"fine", "ROOT has no go.mod of heddle", old},
+		{"fine", "ROOT has no go.mod of heddle", nil},
+		{"fine", "the checkout of heddle is not whole: open ROOT/go.sum: no such file or directory; restore it", noSum},
 	} {
-		files := checkout()
-		if c.edit != nil {
-			c.edit(files)
-		}
-		root := tree(t, files)
-		_, err := newmodel.New(root, c.name)
+		root := tree(t, c.checkout)
+		_, err := newmodel.New(c.name, filepath.Join(root, c.name), root)
 		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), root, "ROOT"), c.says) {
 			t.Errorf("name %q: error %v, want one that says %q", c.name, err, c.says)
 		}
-	}
-}
-
-// A failure half-way leaves what was there before: a scenario cannot be written
-// where testdata is a file.
-func TestWriteLeavesNothing(t *testing.T) {
-	files := checkout()
-	delete(files, "harness/sched/testdata/scenarios/told")
-	root := tree(t, files)
-	p, err := newmodel.New(root, "fine")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "harness/sched/testdata"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Write(); err == nil || !strings.Contains(err.Error(), "testdata") {
-		t.Errorf("error %v, want one about testdata", err)
-	}
-	if _, err := os.Stat(filepath.Join(root, p.Model)); err == nil {
-		t.Error("the model's file is there")
-	}
-	if text, _ := os.ReadFile(filepath.Join(root, p.Registry)); string(text) != registry {
-		t.Errorf("the registry is\n%s", text)
-	}
-}
-
-// The model that is written passes vet, its scenario and the tests of all models,
-// in a copy of package sched and of what it and its tests import. The command
-// lists it, and replays a trace under it.
-func TestWrittenModel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles package sched and what imports it, which takes half a minute: not with -short")
-	}
-	root := copySched(t)
-	planned, err := newmodel.New(root, "cold-first")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := planned.Write(); err != nil {
-		t.Fatal(err)
-	}
-	scenario := filepath.Join(root, planned.Scenario)
-	before, err := os.ReadFile(scenario)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, root, "go", "vet", "./harness/sched")
-	out := run(t, root, "go", "test", "-short", "-v", "./harness/sched")
-	for _, test := range []string{"TestScenarios", "TestModelsKeepTheRules", "TestNoModelStarves", "TestModelsAreDeterministic"} {
-		if !strings.Contains(out, "--- PASS: "+test+"/cold-first") {
-			t.Errorf("no test %s/cold-first has passed:\n%.4000s", test, out)
+		if left, _ := filepath.Glob(filepath.Join(root, "fine")); len(left) > 0 {
+			t.Errorf("name %q: %v was written", c.name, left)
 		}
 	}
-	run(t, root, "go", "test", "-run", "Scenarios", "./harness/sched", "-rewrite")
-	if after, err := os.ReadFile(scenario); err != nil || string(after) != string(before) {
-		t.Errorf("-rewrite changes the scenario as it was written: %v\n%s", err, after)
-	}
+}
 
-	// The command, with the copy's files in place of this tree's.
-	here, err := filepath.Abs("../..")
+// Without a checkout given, it is that of this program, or the one around the
+// current folder.
+func TestFindsCheckout(t *testing.T) {
+	want, err := filepath.Abs(checkout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	replaced := map[string]string{}
-	for _, path := range []string{planned.Registry, planned.Model} {
-		replaced[filepath.Join(here, path)] = filepath.Join(root, path)
+	m, err := newmodel.New("fine", filepath.Join(t.TempDir(), "fine"), "")
+	if err != nil || m.Checkout != want {
+		t.Errorf("checkout %+v, error %v, want %s", m, err, want)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "overlay.json"), overlay, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	heddle := filepath.Join(root, "heddle")
-	run(t, here, "go", "build", "-overlay", filepath.Join(root, "overlay.json"), "-o", heddle, "./cmd/heddle")
-	if out := run(t, here, heddle, "models", "cold-first"); !strings.Contains(out, "skips      int >= -1  0 ") {
-		t.Errorf("heddle models cold-first prints\n%s", out)
-	}
-	traces, _ := filepath.Glob("../fidelity/testdata/run/trials/*/trace.heddle")
-	if len(traces) == 0 {
-		t.Fatal("no traces in harness/fidelity/testdata/run")
-	}
-	trace, err := filepath.Abs(traces[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out := run(t, here, heddle, "replay", "--model", "cold-first", trace); !strings.Contains(out, "cold-first") {
-		t.Errorf("heddle replay --model cold-first prints\n%s", out)
+	elsewhere := t.TempDir()
+	t.Chdir(elsewhere)
+	m, err = newmodel.New("fine", filepath.Join(elsewhere, "fine"), "")
+	if err == nil && m.Checkout != want || err != nil && !strings.Contains(err.Error(), "neither where this program was built nor around "+elsewhere) {
+		t.Errorf("elsewhere: checkout %+v, error %v", m, err)
 	}
 }
 
-// copySched copies package sched, and what of this module it and its tests import.
-func copySched(t *testing.T) (root string) {
+// A folder that comes between the plan and the writing is left as it is, and so is
+// nothing behind where the writing fails.
+func TestWriteOverwritesNothing(t *testing.T) {
+	root := t.TempDir()
+	m, err := newmodel.New("fine", filepath.Join(root, "fine"), checkout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(m.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(m.Dir, "main.go"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Write(); err == nil || !strings.Contains(err.Error(), "write new model: ") {
+		t.Errorf("error %v, want one that says that the folder exists", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(m.Dir, "main.go")); string(text) != "mine" {
+		t.Errorf("main.go is %q: %v", text, err)
+	}
+}
+
+// All modules that the program and its test are made of are known without a
+// network, whether Go may change go.mod or not; and it has nothing to change.
+func TestResolves(t *testing.T) {
+	m := written(t, "cold-first")
+	before := files(t, m)
+	for _, mode := range []string{"readonly", "mod"} {
+		out := run(t, m.Dir, "go", "list", "-mod="+mode, "-deps", "-test", "./...")
+		for _, want := range []string{"heddle/cmd", "heddle/harness/sched/schedtest", "example.com/cold-first/coldfirst.test"} {
+			if !strings.Contains(out, want+"\n") {
+				t.Errorf("-mod=%s: %s is not among the packages:\n%s", mode, want, out)
+			}
+		}
+	}
+	if after := files(t, m); after != before {
+		t.Errorf("go.mod and go.sum were\n%s\nand now are\n%s", before, after)
+	}
+}
+
+func files(t *testing.T, m *newmodel.Module) string {
 	t.Helper()
-	root = t.TempDir()
-	copyFile(t, "../../go.mod", filepath.Join(root, "go.mod"))
-	copyFile(t, "../../go.sum", filepath.Join(root, "go.sum"))
-	here, err := filepath.Abs("../..")
+	var all strings.Builder
+	for _, path := range []string{"go.mod", "go.sum", m.Scenario} {
+		text, err := os.ReadFile(filepath.Join(m.Dir, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}
+
+// The module that is written passes vet and its test, and is heddle with the
+// model. The commands are those of the page on steering.
+func TestWrittenModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles heddle as part of another module, which takes a minute: not with -short")
+	}
+	page, err := os.ReadFile("../steer/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for dir := range strings.Lines(run(t, here, "go", "list", "-deps", "-test", "-f", "{{if .Module}}{{if .Module.Main}}{{.Dir}}{{end}}{{end}}", "./harness/sched")) {
-		files, _ := filepath.Glob(filepath.Join(strings.TrimSpace(dir), "*.go"))
-		for _, path := range files {
-			copyFile(t, path, filepath.Join(root, strings.TrimPrefix(path, here)))
-		}
+	const begin = "    heddle models new my-model\n    cd my-model\n" // which the test of all pages runs
+	_, text, found := strings.Cut(string(page), begin)
+	if !found {
+		t.Fatalf("harness/steer/README.md lacks\n%s", begin)
 	}
-	if err := os.CopyFS(filepath.Join(root, "harness/sched/testdata"), os.DirFS("../sched/testdata")); err != nil {
+	var script strings.Builder
+	for line := range strings.Lines(text) {
+		command, isCommand := strings.CutPrefix(line, "    ")
+		if !isCommand {
+			break
+		}
+		script.WriteString(command)
+	}
+	m := written(t, "my-model")
+	traces, err := filepath.Abs("..")
+	if err != nil {
 		t.Fatal(err)
 	}
-	return root
+	if err := os.Symlink(traces, filepath.Join(m.Dir, "../harness")); err != nil {
+		t.Fatal(err)
+	}
+	before := files(t, m)
+	run(t, m.Dir, "go", "vet", "./...")
+	out := run(t, m.Dir, "bash", "-euxc", script.String())
+	for _, want := range []string{"example.com/my-model/mymodel\t", "skips      int >= -1  0 ", "\nmy-model ", "go run . replay "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in what these commands print:\n%s\n%s", want, script.String(), out)
+		}
+	}
+	out = run(t, m.Dir, "go", "test", "-v", "./mymodel", "-rewrite")
+	for _, test := range []string{"TestScenarios/my-model", "TestModel/my-model1/starves_nothing"} {
+		if !strings.Contains(out, "--- PASS: "+test) {
+			t.Errorf("no test %s has passed:\n%.4000s", test, out)
+		}
+	}
+	if after := files(t, m); after != before {
+		t.Errorf("the commands change files from\n%s\nto\n%s", before, after)
+	}
 }
 
-// run is what a command prints.
+// run is what a command prints, without a network.
 func run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	command.Dir = dir
-	out, err := command.CombinedOutput()
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off")
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
 	return string(out)
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	data, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -44,7 +44,7 @@ type Simulation struct {
 	Cached     int64 // number of maps whose block is cached on some node, wherever the map ran
 	Trained    int64 // number of maps that the model placed in training, all episodes together
 	TrainingMs float64
-	Metrics    []float64 // values of measure.Metrics, in their order, of all stages together
+	Stages     []*measure.Figures // of each stage, without lists of jobs and nodes
 	Curve      []CurvePoint
 	Notes      map[string]float64 // figures of the model's own and of the setting's, of the last stage that has them
 }
@@ -188,7 +188,6 @@ func (b *bench) run(c Case, seed uint64) (Simulation, error) {
 	if err != nil {
 		return s, err
 	}
-	var figures []*measure.Figures
 	for i := range stages {
 		m, splits, err := newModel(&c.Scheduler, seed)
 		if err != nil {
@@ -208,7 +207,7 @@ func (b *bench) run(c Case, seed uint64) (Simulation, error) {
 			return s, err
 		}
 		s.add(f, stages[i].Jobs)
-		figures = append(figures, f)
+		s.Stages = append(s.Stages, f.Summary())
 		maps.Copy(s.Notes, r.Notes)
 		if n, ok := c.Setting.(Noter); ok {
 			maps.Copy(s.Notes, n.Notes(f))
@@ -218,9 +217,6 @@ func (b *bench) run(c Case, seed uint64) (Simulation, error) {
 		if s.Curve == nil {
 			s.Curve = p.curve
 		}
-	}
-	for _, m := range measure.Metrics() {
-		s.Metrics = append(s.Metrics, m.Of(figures...))
 	}
 	return s, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -30,8 +31,9 @@ type Data struct {
 
 // seen is a scheduler in one column of a design.
 type seen struct {
-	design, column, label string
-	trials                []Simulation
+	design, column string
+	scheduler      Scheduler
+	trials         []Simulation
 }
 
 // data returns the Data of a reading, in which the values in fixed replace the
@@ -199,7 +201,7 @@ func (d *Data) Grid(design string, labels ...string) *Grid {
 	for k, label := range labels {
 		g.cells[label] = trials[k*len(x.Columns):][:len(x.Columns)]
 		for c := range x.Columns {
-			*d.seen = append(*d.seen, seen{x.ID, x.Columns[c].Name, cases[k*len(x.Columns)].Scheduler.Label, g.cells[label][c]})
+			*d.seen = append(*d.seen, seen{x.ID, x.Columns[c].Name, cases[k*len(x.Columns)].Scheduler, g.cells[label][c]})
 		}
 	}
 	return g
@@ -295,12 +297,15 @@ func More(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifferenc
 
 // Times returns the mean of b divided by the mean of a, for pairs of the same
 // seed. The interval follows from how far each b[i] is from the ratio times
-// a[i].
+// a[i]. How many times nothing, or less than nothing, something is, is not known.
 func Times(a, b []float64) stats.Estimate {
 	if len(a) == 0 || len(a) != len(b) {
 		return nan()
 	}
 	below, above := stats.Mean(a).Value, stats.Mean(b).Value
+	if !(below > 0) || math.IsNaN(above) {
+		return nan()
+	}
 	ratio := above / below
 	rest := make([]float64, len(a))
 	for i := range rest {

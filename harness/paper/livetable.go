@@ -51,11 +51,17 @@ func (t *LiveTable) fill(predicted *fidelity.Report, order []string) {
 				LocalPct:     rate(func(m *measured) stats.Share { return m.local }),
 				AdherencePct: rate(func(m *measured) stats.Share { return m.adherence }),
 			}
-			for name := range list[0].Trial.Notes {
+			notes := map[string][]float64{} // a repeat that did not note a figure says nothing of it
+			for _, m := range list {
+				for name, x := range m.Trial.Notes {
+					notes[name] = append(notes[name], x)
+				}
+			}
+			for name, xs := range notes {
 				if row.Notes == nil {
 					row.Notes = map[string]Cell{}
 				}
-				row.Notes[name] = mean(func(m *measured) float64 { return m.Trial.Notes[name] })
+				row.Notes[name] = CellOf(stats.Mean(xs))
 			}
 			if model != models[0] {
 				row.SavesPct = CellOf(t.Saved(workload, models[0], model))

@@ -25,8 +25,10 @@ type Matrix struct {
 	Summary  string        `json:"summary"`
 	// Rows are the results of each seed. They are written to a file of their own.
 	Rows []SeedRow `json:"-"`
+	Kept Kept      `json:"-"`
 
 	claimant string
+	ablated  []string // controls that are the claimant without a part of its method
 	named    []string // names of the readings that have one
 	axes     []Axis   // all axes of the paper
 }
@@ -80,12 +82,15 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 		return nil, err
 	}
 	readings := p.readings(axes, vary.Full)
-	m := &Matrix{Paper: p.Name, Title: p.Title, Source: p.Source, Seed: o.Seed, Seeds: o.Seeds, claimant: p.Claimant, named: p.readingNames(), axes: p.Axes}
+	m := &Matrix{Kept: Kept{paper: p.Name, seed: o.Seed}, Paper: p.Name, Title: p.Title, Source: p.Source, Seed: o.Seed, Seeds: o.Seeds, claimant: p.Claimant, named: p.readingNames(), axes: p.Axes}
 	for _, x := range p.Measures {
 		m.Measures = append(m.Measures, MeasureName{x.Name, x.Unit})
 	}
 	for _, c := range p.Controls {
 		m.Controls = append(m.Controls, c.Label)
+		if c.Ablated {
+			m.ablated = append(m.ablated, c.Label)
+		}
 	}
 	for _, a := range axes {
 		m.Axes = append(m.Axes, *a)
@@ -115,6 +120,7 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 		}
 		m.Readings = append(m.Readings, row)
 		m.Rows = append(m.Rows, d.rows()...)
+		m.Kept.keep(d, true)
 	}
 	b.tell("done")
 	m.count(claims)
@@ -237,7 +243,9 @@ func (m *Matrix) methodSentence() string {
 	}
 	var list []string
 	for i, name := range m.Controls {
-		list = append(list, fmt.Sprintf("%s in %d", name, by[i]))
+		if !slices.Contains(m.ablated, name) { // a part of the method is no other scheduler
+			list = append(list, fmt.Sprintf("%s in %d", name, by[i]))
+		}
 	}
 	if without == 0 {
 		return fmt.Sprintf("Claims about %s come out %d times, in size or in direction, and need its method: no other scheduler in its place does as well.", m.claimant, met)

@@ -8,8 +8,9 @@
 // each reading, judges all claims by one rule, puts each control in the place
 // of the paper's own scheduler and judges again, and prints what comes out.
 //
-// The experiments of each paper are in a package below this one. The scheduler
-// models are in package sched. Numbers are not read off printed curves.
+// The experiments of each paper are in a package below this one, and its scheduler
+// models in a package below that. Those of others are in package sched. Numbers are
+// not read off printed curves.
 //
 // Words:
 //
@@ -306,6 +307,8 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	b.tell("done")
 	r.Rows = d.rows()
+	r.Kept.paper, r.Kept.seed = p.Name, o.Seed
+	r.Kept.keep(d, false)
 	return r, nil
 }
 

@@ -206,7 +206,7 @@ func TestLessons(t *testing.T) {
 			c.Episodes = nil
 			want := trials(testBench(t, 3), c)
 			for k := range want {
-				if diff := cmp.Diff(want[k], got[k], cmpopts.EquateNaNs()); diff != "" {
+				if diff := cmp.Diff(want[k], got[k], cmpopts.EquateNaNs(), asJSON); diff != "" {
 					t.Errorf("%d episodes, maps of %d ms, seed %d: taught together it differs (-alone +together):\n%s", n, ms, k, diff)
 				}
 			}
@@ -425,6 +425,40 @@ func TestGolden(t *testing.T) {
 		golden(t, name, out.Bytes())
 		if strings.HasSuffix(name, ".html") && (strings.Contains(out.String(), "http") || strings.Contains(out.String(), "NaN")) {
 			t.Errorf("%s refers to something outside, or says NaN", name)
+		}
+	}
+}
+
+// asJSON compares figures by what is kept of them.
+var asJSON = cmp.Comparer(func(a, b *measure.Figures) bool {
+	x, _ := json.Marshal(a) // figures are plain values
+	y, _ := json.Marshal(b)
+	return bytes.Equal(x, y)
+})
+
+// TestKept has a run folder keep all that was simulated, once, and give back the
+// figures of the rows to the last digit.
+func TestKept(t *testing.T) {
+	r, err := fake().Run(context.Background(), Options{Parts: []string{"fig1"}, Seeds: 3, Workers: 2})
+	check(t, err)
+	folder, err := r.Kept.Write(t.TempDir(), "", []string{"test"})
+	check(t, err)
+	run, err := results.Open(folder.Dir, false)
+	check(t, err)
+	if len(run.Trials) != len(r.Rows) || len(r.Rows) == 0 {
+		t.Fatalf("%d trials of %d rows", len(run.Trials), len(r.Rows))
+	}
+	for i := range run.Trials {
+		x, row := &run.Trials[i], &r.Rows[i]
+		if x.Workload != row.Design+" "+row.Column || x.Model != row.Scheduler || x.Seed != row.Seed || x.Reading != row.Reading || x.Repeat != i%3+1 {
+			t.Errorf("trial %+v of row %+v", x, row)
+		}
+		stages, _, err := run.Stages(x)
+		check(t, err)
+		for _, m := range measure.Metrics() {
+			if want, known := row.Metrics[m.Name]; known != !math.IsNaN(m.Of(stages...)) || known && m.Of(stages...) != want {
+				t.Errorf("%s: %s is %v, want %v", x.Name, m.Name, m.Of(stages...), want)
+			}
 		}
 	}
 }

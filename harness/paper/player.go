@@ -87,7 +87,7 @@ func (p *player) Observe(v *state.View, e sched.Event) {
 	if e.What == sched.JobSubmitted {
 		p.learn(v, e.Job)
 	}
-	if o, ok := p.Model.(sched.Observer); ok {
+	if o, ok := sched.As[sched.Observer](p.Model); ok {
 		o.Observe(v, e)
 	}
 }
@@ -95,7 +95,7 @@ func (p *player) Observe(v *state.View, e sched.Event) {
 // PlanJob returns the model's plan for a job's splits. The model must not be
 // trained again afterwards: the plan changes the splits' hosts.
 func (p *player) PlanJob(v *state.View, job state.JobID) (sched.SplitPlan, bool) {
-	planner, ok := p.Model.(sched.JobPlanner)
+	planner, ok := sched.As[sched.JobPlanner](p.Model)
 	if !ok {
 		return nil, false
 	}
@@ -104,13 +104,13 @@ func (p *player) PlanJob(v *state.View, job state.JobID) (sched.SplitPlan, bool)
 }
 
 func (p *player) learn(v *state.View, job state.JobID) {
-	warm, ok := p.Model.(sched.Warmup)
+	warm, ok := sched.As[sched.Warmup](p.Model)
 	if !ok || p.ready[job] || p.err != nil {
 		return
 	}
 	p.ready[job] = true
 	var l *lesson
-	memory, keeps := p.Model.(sched.Memory)
+	memory, keeps := sched.As[sched.Memory](p.Model)
 	if keeps {
 		l, p.err = p.lessons.of(v, job, memory, warm, p.episodes)
 	}

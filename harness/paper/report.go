@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -29,6 +30,7 @@ type Report struct {
 	Live     *LiveTable        `json:"live,omitempty"`
 	// Rows are the results of each seed. They are written to a file of their own.
 	Rows []SeedRow `json:"-"`
+	Kept Kept      `json:"-"`
 }
 
 // Figure contains the data of a figure or table, with one column for each
@@ -188,33 +190,44 @@ type SeedRow struct {
 	Metrics map[string]float64 `json:"metrics,omitempty" parquet:"-"`
 }
 
-// rows returns the results of each seed of all that was simulated for figures,
-// claims and controls.
-func (d *Data) rows() []SeedRow {
-	var list []SeedRow
-	known := map[string]bool{}
-	for _, x := range *d.seen {
-		name := x.design + "\n" + x.column + "\n" + x.label
-		if known[name] {
-			continue
+// all gives everything that was simulated for figures, claims and controls, once: each
+// scheduler in each column of a design, with its simulation with each seed.
+func (d *Data) all() iter.Seq2[seen, int] {
+	return func(yield func(seen, int) bool) {
+		known := map[[3]string]bool{}
+		for _, x := range *d.seen {
+			name := [3]string{x.design, x.column, x.scheduler.Label}
+			for i := range x.trials {
+				if !known[name] && !yield(x, i) {
+					return
+				}
+			}
+			known[name] = true
 		}
-		known[name] = true
-		for i, s := range x.trials {
-			list = append(list, SeedRow{
-				Reading: d.reading.Name, Design: x.design, Column: x.column, Scheduler: x.label, Seed: d.bench.seeds[i], Seconds: s.Seconds,
-				Maps: int64(s.Locality.Known()), Cache: int64(s.Locality.Cache), Node: int64(s.Locality.Node), Rack: int64(s.Locality.Rack), Off: int64(s.Locality.Off),
-				Cached: s.Cached, Trained: s.Trained, TrainingMs: s.TrainingMs, Metrics: s.metrics(),
-			})
-		}
+	}
+}
+
+// rows returns the results of each seed.
+func (d *Data) rows() (list []SeedRow) {
+	for x, i := range d.all() {
+		s := &x.trials[i]
+		list = append(list, SeedRow{
+			Reading: d.reading.Name, Design: x.design, Column: x.column, Scheduler: x.scheduler.Label, Seed: d.bench.seeds[i], Seconds: s.Seconds,
+			Maps: int64(s.Locality.Known()), Cache: int64(s.Locality.Cache), Node: int64(s.Locality.Node), Rack: int64(s.Locality.Rack), Off: int64(s.Locality.Off),
+			Cached: s.Cached, Trained: s.Trained, TrainingMs: s.TrainingMs, Metrics: s.metrics(),
+		})
 	}
 	return list
 }
 
 func (s *Simulation) metrics() map[string]float64 {
 	values := map[string]float64{}
-	for i, m := range measure.Metrics() {
-		if i < len(s.Metrics) && !math.IsNaN(s.Metrics[i]) {
-			values[m.Name] = s.Metrics[i]
+	if len(s.Stages) == 0 {
+		return values
+	}
+	for _, m := range measure.Metrics() {
+		if x := m.Of(s.Stages...); !math.IsNaN(x) {
+			values[m.Name] = x
 		}
 	}
 	return values

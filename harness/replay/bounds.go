@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/harness/state"
 )
@@ -53,7 +55,7 @@ type jobBounds struct {
 //   - the room that ApplicationMasters may take. If that is too little for all of them, a job
 //     also waits for the jobs before it;
 //   - the slowdown of tasks that share cores, disks or links with as many others as fit.
-func newBounds(x *sim.Config, m *jobMaker, source sim.Source) *bounds {
+func newBounds(x *sim.Config, m *recorded.Source, source sim.Source) *bounds {
 	return &bounds{Source: source, capacity: capacityOf(x, m), wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation}
 }
 
@@ -154,7 +156,7 @@ type capacity struct {
 	waitMs     float64 // the longest time, in ms, that a task can take to move one byte, with all disks and links shared
 }
 
-func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
+func capacityOf(x *sim.Config, jobs *recorded.Source) capacity {
 	m := capacity{costs: &x.Costs, stretch: 1, slow: math.Inf(1)}
 	most, least := state.Resource{}, state.Resource{MemoryMB: math.MaxInt32, VCores: math.MaxInt32}
 	master := state.Resource{MemoryMB: math.MaxInt32, VCores: math.MaxInt32}
@@ -169,12 +171,7 @@ func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
 			master.MemoryMB, m.masters = min(master.MemoryMB, am.MemoryMB), 1
 		}
 	}
-	for _, j := range jobs.jobs {
-		see(jobs.sizes(j))
-	}
-	if len(jobs.Trace.List) > 0 {
-		see(sizeOf(0, 0), sizeOf(0, 0), state.Resource{})
-	}
+	jobs.Containers(see)
 	fit := func(in, size state.Resource) float64 {
 		return float64(min(in.MemoryMB/max(1, size.MemoryMB), in.VCores/max(1, size.VCores)))
 	}
@@ -226,7 +223,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 		w, n := &j.MapWork[i], alike(i, j.MapWork, j.Maps)
 		lo, hi := m.taskMs(w, j.Spread[state.Map], float64(w.InputBytes))
 		least.work = least.work.plus(takes(n*lo, j.MapSize))
-		most.work = most.work.plus(takes(n*(hi+turnoverCost.mostMs), j.MapSize))
+		most.work = most.work.plus(takes(n*(hi+calibration.LongestTurnoverMs), j.MapSize))
 		mapLeast, mapMost = max(mapLeast, lo), max(mapMost, hi)
 		out += n * float64(w.OutputBytes)
 	}
@@ -235,7 +232,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 		lo, hi := m.taskMs(w, j.Spread[state.Reduce], out/float64(j.Reduces)+1)
 		hi += float64(c.FetchMs) * float64(j.Maps)
 		least.work = least.work.plus(takes(n*lo, j.ReduceSize))
-		most.work = most.work.plus(takes(n*(hi+turnoverCost.mostMs), j.ReduceSize))
+		most.work = most.work.plus(takes(n*(hi+calibration.LongestTurnoverMs), j.ReduceSize))
 		switch {
 		case w.FixedMs == 0: // leave the JVM's start out of the lower limit: it may be over before the last map ends
 			tail = max(tail, lo-float64(c.TaskStartMs)/m.fast)
@@ -244,10 +241,10 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 		default:
 			aside = max(aside, lo)
 		}
-		reduceMost = max(reduceMost, hi+turnoverCost.mostMs)
+		reduceMost = max(reduceMost, hi+calibration.LongestTurnoverMs)
 	}
 	start, end := float64(c.SubmitMs+c.AMStartMs), float64(c.FinishMs)
-	startMost, endMost := amStartCost.mostMs, finishCost.mostMs
+	startMost, endMost := float64(calibration.LongestAMStartMs), float64(calibration.LongestFinishMs)
 	if j.AMStartMs > 0 {
 		start = float64(c.SubmitMs + j.AMStartMs)
 		startMost += start
@@ -257,7 +254,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 		endMost += end
 	}
 	least.chainMs = start + launch + max(mapLeast+tail, aside) + end
-	most.chainMs = startMost + turnoverCost.mostMs + mapMost + reduceMost + endMost
+	most.chainMs = startMost + calibration.LongestTurnoverMs + mapMost + reduceMost + endMost
 	return least, most
 }
 

@@ -3,12 +3,15 @@ package replay
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"heddle/harness/config"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/traces"
 )
@@ -24,7 +27,7 @@ type ran struct {
 
 // traceOf is a trace of jobs whose tasks ran like that, each job from its first
 // task's scheduling to its last end.
-func traceOf(t testing.TB, h traces.Header, list []ran) *Trace {
+func traceOf(t testing.TB, h traces.Header, list []ran) *recorded.Trace {
 	t.Helper()
 	h.Cluster.Nodes = []traces.NodeFacts{{Node: "a", Rack: "/r", MemoryBytes: 2 << 30, VCores: 2, Worker: true}, {Node: "b", Rack: "/r", MemoryBytes: 2 << 30, VCores: 2, Worker: true}}
 	at := func(s float64) traces.Time { return traces.Time(math.Round(s * 1e9)) }
@@ -55,7 +58,7 @@ func traceOf(t testing.TB, h traces.Header, list []ran) *Trace {
 		events = append(events, &traces.JobFinished{T: at(ends[n] + 1), Job: j.Job, Outcome: traces.Succeeded})
 	}
 	traces.Sort(events)
-	x, err := New("made by hand", h, events)
+	x, err := recorded.New("made by hand", h, slices.Values(events))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +97,7 @@ func TestTurnover(t *testing.T) {
 			{1, 10, "a", 11, 20, false}, {1, 10, "b", 11, 100, false}, {1, 10, "a", 100.3, 110, true},
 		}},
 	} {
-		fitted, err := Calibrate([]*Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, c.list)}, Change{})
+		fitted, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, c.list)}, recorded.Change{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +120,7 @@ func waves(gaps ...float64) []ran {
 // TestMadeUp has nothing fitted to what a trace's header says was made up.
 func TestMadeUp(t *testing.T) {
 	for _, marks := range [][]string{nil, {"schedule"}, {"hosts"}, {"durations"}, {"tasks"}, {"nodes"}, {"replicas"}, {"nodes", "tasks", "durations", "schedule", "hosts", "replicas"}} {
-		c, err := Calibrate([]*Trace{traceOf(t, traces.Header{Origin: traces.Imported, Synthetic: marks}, waves(0.5, 0.5, 0.5))}, Change{})
+		c, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Imported, Synthetic: marks}, waves(0.5, 0.5, 0.5))}, recorded.Change{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +155,7 @@ func TestRefused(t *testing.T) {
 		"the mean of 40000 ms on 3 samples, which differ from it by 0 ms on average, is rejected: a mean above 15 s contains waiting": {40, 40, 40},
 		"": {0.5, 0.4, 0.6},
 	} {
-		c, err := Calibrate([]*Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, waves(gaps...))}, Change{})
+		c, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, waves(gaps...))}, recorded.Change{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +179,7 @@ func TestEraTurnover(t *testing.T) {
 		"sls/2jobs2min-rumen-jh.json":  {500, 2500},
 		"jhist/job_2.4.0-FAILED.jhist": {},
 	} {
-		c, err := imported(t, 0, file).Calibrate(false)
+		c, err := CalibrateOne(imported(t, 0, file), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,15 +210,15 @@ func TestBounds(t *testing.T) {
 		}
 		x := traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, list)
 		c := &Config{
-			Trace: x, Actuator: rapid.SampledFrom([]string{ActuatorNone, ActuatorLabels, ActuatorIdeal}).Draw(r, "actuator"),
+			Trace: x, Actuator: rapid.SampledFrom([]string{config.ActuatorNone, config.ActuatorLabels, ActuatorIdeal}).Draw(r, "actuator"),
 			Model: config.Model{Model: rapid.SampledFrom([]string{"fifo", "fair", "capacity", "delay", "acl", "random"}).Draw(r, "model")}, Seed: 1,
-			Calibration: &Calibration{Format: calibrationFormat},
-			Change:      Change{Nodes: rapid.IntRange(1, 5).Draw(r, "nodes"), Slots: rapid.IntRange(1, 3).Draw(r, "slots"), Cores: []float64{rapid.SampledFrom([]float64{0, 1}).Draw(r, "cores")}},
+			Calibration: &calibration.Calibration{Format: 1},
+			Change:      recorded.Change{Nodes: rapid.IntRange(1, 5).Draw(r, "nodes"), Slots: rapid.IntRange(1, 3).Draw(r, "slots"), Cores: []float64{rapid.SampledFrom([]float64{0, 1}).Draw(r, "cores")}},
 		}
 		if c.Modelled = rapid.Bool().Draw(r, "modelled"); c.Modelled {
-			c.Calibration.Workloads = []Workload{{Workload: "w", Map: Phase{FixedMs: 3000, MsPerMiB: 20}, Reduce: Phase{FixedMs: 9000}, MapOutputPerByte: 0.5}}
-			c.Change.Disk = Rate{Rate: 50e6, Given: true}
-			c.Change.Link = Rate{Rate: 20e6, Given: true}
+			c.Calibration.Workloads = []calibration.Workload{{Workload: "w", Map: calibration.Phase{FixedMs: 3000, MsPerMiB: 20}, Reduce: calibration.Phase{FixedMs: 9000}, MapOutputPerByte: 0.5}}
+			c.Change.Disk = recorded.Rate{Rate: 50e6, Given: true}
+			c.Change.Link = recorded.Rate{Rate: 20e6, Given: true}
 		} else {
 			c.Change.Cores = nil
 		}

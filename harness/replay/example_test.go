@@ -7,6 +7,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/replay"
+	"heddle/harness/replay/recorded"
 )
 
 const trace = "../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle"
@@ -14,7 +15,7 @@ const trace = "../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle"
 // A run of a real cluster again, under the scheduler it had and two models. Tasks
 // take as long as they took then.
 func ExampleOutcomes() {
-	measured, err := replay.Load(trace)
+	measured, err := recorded.Load(trace)
 	if err != nil {
 		panic(err)
 	}
@@ -39,19 +40,19 @@ func ExampleOutcomes() {
 // The same jobs on a cluster that nobody has: twice the nodes, faster disks. Tasks
 // take what was fitted to the trace.
 func ExampleCalibrate() {
-	measured, err := replay.Load(trace)
+	measured, err := recorded.Load(trace)
 	if err != nil {
 		panic(err)
 	}
-	costs, err := replay.Calibrate([]*replay.Trace{measured}, replay.Change{})
+	costs, err := replay.Calibrate([]*recorded.Trace{measured}, recorded.Change{})
 	if err != nil {
 		panic(err)
 	}
-	larger := replay.Change{Nodes: 2 * len(measured.Nodes)}
+	larger := recorded.Change{Nodes: 2 * len(measured.Nodes)}
 	if err := larger.Disk.Set("500MB/s"); err != nil {
 		panic(err)
 	}
-	for _, change := range []replay.Change{{}, larger} {
+	for _, change := range []recorded.Change{{}, larger} {
 		r, header, err := replay.Run(&replay.Config{
 			Trace: measured, Model: config.Model{Label: "fifo", Model: "fifo"}, Seed: 1,
 			Change: change, Calibration: costs, Modelled: true,

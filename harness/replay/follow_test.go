@@ -8,15 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/harness/replay/recorded"
 	"heddle/traces"
 )
 
 // lab is a run of a lab: WordCount, twice at a time, three repeats.
 const lab = "../fidelity/testdata/run/trials"
 
-func loaded(t *testing.T, trial string) *Trace {
+func loaded(t *testing.T, trial string) *recorded.Trace {
 	t.Helper()
-	x, err := Load(filepath.Join(lab, trial, "trace.heddle"))
+	x, err := recorded.Load(filepath.Join(lab, trial, "trace.heddle"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func TestFollow(t *testing.T) {
 		for _, d := range x.Decisions {
 			want = append(want, decision(&d.Decision))
 		}
-		_, _, err := Run(&Config{Trace: x, Model: OwnModel(x), Seed: 1, Follow: true, Record: func(e traces.Event) {
+		_, _, err := Run(&Config{Trace: x, Model: x.OwnModel(), Seed: 1, Follow: true, Record: func(e traces.Event) {
 			switch e := e.(type) {
 			case *traces.Heartbeat:
 				gotBeats = append(gotBeats, fmt.Sprintf("%d ms %s", e.T.Milliseconds(), e.Node))
@@ -64,7 +65,7 @@ func decision(d *traces.Decision) string {
 
 func TestFollowNeedsHeartbeats(t *testing.T) {
 	x := loaded(t, "r01-wordcount-yarn")
-	if _, _, err := Run(&Config{Trace: x, Model: OwnModel(x), Follow: true}); err == nil {
+	if _, _, err := Run(&Config{Trace: x, Model: x.OwnModel(), Follow: true}); err == nil {
 		t.Error("a run that nobody steered has no heartbeats to follow, and no error says so")
 	}
 }

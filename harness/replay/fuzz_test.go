@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"heddle/harness/config"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
@@ -16,7 +18,7 @@ import (
 // of which events name one, on a cluster that claims a heartbeat every 23 days.
 func claiming(t testing.TB, reduces int32) []byte {
 	const job = "job_1_0001"
-	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Imported, Settings: map[string]string{nodeBeatSetting: "2000000000"}}
+	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Imported, Settings: map[string]string{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "2000000000"}}
 	for _, n := range []traces.Node{"a", "b"} {
 		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: n, Rack: "/r", MemoryBytes: 4 << 30, VCores: 4, Worker: true})
 	}
@@ -35,12 +37,12 @@ func claiming(t testing.TB, reduces int32) []byte {
 	return out.Bytes()
 }
 
-func loadBytes(data []byte) (*Trace, error) {
+func loadBytes(data []byte) (*recorded.Trace, error) {
 	r, err := tracefile.NewReader(bytes.NewReader(data), "x.jsonl")
 	if err != nil {
 		return nil, err
 	}
-	return Read("x.jsonl", r)
+	return recorded.Read("x.jsonl", r, nil)
 }
 
 // soon ends a simulation after so many looks at Interrupted.
@@ -53,15 +55,20 @@ func soon(looks int) func() error {
 	}
 }
 
+// notAgain is a calibration.Replay for fits that are not to be corrected.
+func notAgain(*recorded.Trace, *calibration.Calibration, uint64) (*recorded.Trace, error) {
+	return nil, errors.New("no replay")
+}
+
 // replayed loads a trace and replays it, with the cluster's costs fitted to it, for
 // so many looks at Interrupted. It returns the bytes that this allocated.
-func replayed(data []byte, looks int) (int64, *Trace, error) {
+func replayed(data []byte, looks int) (int64, *recorded.Trace, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	x, err := loadBytes(data)
-	var costs *Calibration
+	var costs *calibration.Calibration
 	if err == nil {
-		costs, err = calibrateCosts([]*Trace{x}, Change{})
+		costs, err = calibration.Fit([]*recorded.Trace{x}, recorded.Change{}, notAgain)
 	}
 	if err == nil {
 		_, _, err = Run(&Config{Trace: x, Calibration: costs, Model: config.Model{Model: "fifo"}, Seed: 1, Interrupted: soon(looks)})
@@ -80,8 +87,8 @@ func TestClaimedTasks(t *testing.T) {
 	if bytes > 32<<20 {
 		t.Errorf("%d bytes were allocated for a trace of two tasks", bytes)
 	}
-	if len(x.Warnings) != 1 || x.tasks() != 2 {
-		t.Errorf("%d tasks, warnings %q; want 2 and one that says what is left out", x.tasks(), x.Warnings)
+	if len(x.Warnings) != 1 || x.Tasks() != 2 {
+		t.Errorf("%d tasks, warnings %q; want 2 and one that says what is left out", x.Tasks(), x.Warnings)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,11 +13,13 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/measure"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/traces"
 )
 
 // listOf is a list of jobs of so many bytes, an hour apart, on 20 nodes.
-func listOf(t *testing.T, jobs int, input, shuffle, output int64) *Trace {
+func listOf(t *testing.T, jobs int, input, shuffle, output int64) *recorded.Trace {
 	t.Helper()
 	rules := traces.DefaultListRules
 	h := traces.Header{Origin: traces.Imported, List: &rules, Synthetic: []string{"durations", "replicas", "schedule", "tasks"}}
@@ -29,7 +32,7 @@ func listOf(t *testing.T, jobs int, input, shuffle, output int64) *Trace {
 			T: traces.Time(j) * 3600e9, Job: traces.JobID(fmt.Sprint("job", j)), Name: "job", InputBytes: input, ShuffleBytes: shuffle, OutputBytes: output,
 		})
 	}
-	x, err := New("list", h, events)
+	x, err := recorded.New("list", h, slices.Values(events))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +45,9 @@ func TestListFigures(t *testing.T) {
 	lab := labCosts(t)
 	for _, c := range []Config{
 		{},
-		{Actuator: ActuatorIdeal, Change: Change{Disk: Rate{Given: true}, Cores: []float64{1}}},
-		{Actuator: ActuatorNone, Change: Change{Nodes: 8, Racks: 2, Replication: 2, Load: 3600, Link: Rate{Given: true}}},
-		{Calibration: lab, Modelled: true, Workload: "wordcount", Change: Change{Speed: 4}},
+		{Actuator: ActuatorIdeal, Change: recorded.Change{Disk: recorded.Rate{Given: true}, Cores: []float64{1}}},
+		{Actuator: config.ActuatorNone, Change: recorded.Change{Nodes: 8, Racks: 2, Replication: 2, Load: 3600, Link: recorded.Rate{Given: true}}},
+		{Calibration: lab, Modelled: true, Workload: "wordcount", Change: recorded.Change{Speed: 4}},
 	} {
 		if c.Change.Disk.Given {
 			c.Change.Disk.Rate = 50e6
@@ -86,7 +89,7 @@ func TestListFigures(t *testing.T) {
 func TestListSeeds(t *testing.T) {
 	x := listOf(t, 2, 9<<30, 5<<30, 2<<30)
 	run := func(model string, seed uint64) Outcome {
-		out, err := Outcomes([]Config{{Trace: x, Model: config.Model{Model: model}, Seed: seed, Change: Change{Slots: 4}}})
+		out, err := Outcomes([]Config{{Trace: x, Model: config.Model{Model: model}, Seed: seed, Change: recorded.Change{Slots: 4}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,14 +111,14 @@ func TestListSeeds(t *testing.T) {
 // here three million maps, of which 100,000 are alive at a time.
 func TestListMemory(t *testing.T) {
 	x := listOf(t, 30, 100_000*128<<20, 0, 0)
-	costs, err := x.Calibrate(false)
+	costs, err := CalibrateOne(x, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	out, err := Outcomes([]Config{{
-		Trace: x, Calibration: costs, Model: config.Model{Model: "fifo"}, Actuator: ActuatorIdeal, Seed: 1, Change: Change{Slots: 1000, Speed: 10},
+		Trace: x, Calibration: costs, Model: config.Model{Model: "fifo"}, Actuator: ActuatorIdeal, Seed: 1, Change: recorded.Change{Slots: 1000, Speed: 10},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -140,17 +143,17 @@ func TestListErrors(t *testing.T) {
 		"the trace lists its jobs": {job, &traces.JobSubmitted{Job: "b"}},
 		"it has no jobs":           nil,
 	} {
-		if _, err := New("x", h, events); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := recorded.New("x", h, slices.Values(events)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
-	if _, err := New("x", traces.Header{}, []traces.Event{job}); err == nil || !strings.Contains(err.Error(), "no rules") {
+	if _, err := recorded.New("x", traces.Header{}, slices.Values([]traces.Event{job})); err == nil || !strings.Contains(err.Error(), "no rules") {
 		t.Errorf("error %v, want one that says that rules are missing", err)
 	}
 	x := listOf(t, 1, 1, 1, 1)
 	for want, c := range map[string]Config{
 		"were made up":                       {Modelled: true},
-		"the calibration lacks its workload": {Modelled: true, Calibration: &Calibration{Format: 1}},
+		"the calibration lacks its workload": {Modelled: true, Calibration: &calibration.Calibration{Format: 1}},
 		"to follow":                          {Follow: true},
 	} {
 		c.Trace, c.Model.Model = x, "fifo"

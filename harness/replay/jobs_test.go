@@ -1,11 +1,14 @@
 package replay
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/harness/config"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/harness/state"
 	"heddle/traces"
@@ -44,11 +47,11 @@ func TestRecordedByHand(t *testing.T) {
 		&traces.AttemptFinished{T: 20 * second, Attempt: attempt(traces.Reduce, 0), Outcome: traces.Succeeded, Counters: counters(0, 0, 80, 40)},
 		&traces.JobFinished{T: 21500 * 1e6, Job: "job_1_1", Outcome: traces.Succeeded, Counters: traces.NoCounters},
 	}
-	trace, err := New("by hand", h, events)
+	trace, err := recorded.New("by hand", h, slices.Values(events))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Config{Trace: trace, Model: config.Model{Model: config.ModelYARN}, Calibration: &Calibration{}}
+	c := &Config{Trace: trace, Model: config.Model{Model: config.ModelYARN}, Calibration: &calibration.Calibration{}}
 	x, _, err := c.prepare()
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,8 @@ package replay
 import (
 	"fmt"
 
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/traces"
 )
@@ -11,57 +13,87 @@ import (
 // the calibration.
 const unknown = -1
 
-// model sets how long the tasks of a job take, from the calibration of the job's
+// modelled gives the tasks of jobs the times of the replay's calibration. It
+// implements recorded.Costs.
+type modelled struct{ *Config }
+
+// Set sets how long the tasks of a job take, from the calibration of the job's
 // workload. Reading and shuffling take as long as the distance of the data requires.
-func (m *jobMaker) model(j *Job, x *sim.Job) {
+func (m modelled) Set(j *recorded.Job, x *sim.Job) {
+	m.set(j, x)
+	if m.Repeats {
+		m.vary(x)
+	}
+}
+
+func (m modelled) set(j *recorded.Job, x *sim.Job) {
 	if w, ok := m.Work[j.Job]; ok {
 		copy(x.MapWork, w.Maps)
 		copy(x.ReduceWork, w.Reduces)
 		return
 	}
-	w, standIn, _ := m.costsOf(j.workload()) // ignore the error: the method check has refused jobs of unknown workloads before
+	w, standIn, _ := m.costsOf(j.Kind()) // ignore the error: the method checkCosts has refused jobs of unknown workloads before
 	for i := range x.MapWork {
-		x.MapWork[i] = sim.Work{InputBytes: j.Tasks[traces.Map][i].input(), OutputBytes: unknown}
+		x.MapWork[i] = sim.Work{InputBytes: j.Tasks[traces.Map][i].Input(), OutputBytes: unknown}
 	}
 	for i := range x.ReduceWork {
 		x.ReduceWork[i].OutputBytes = unknown
 		if a := j.Tasks[traces.Reduce][i].Won; standIn && a != nil {
-			x.ReduceWork[i].OutputBytes = a.written
+			x.ReduceWork[i].OutputBytes = a.WrittenBytes
 		}
 	}
 	if standIn {
-		spreadOutput(j, x.MapWork)
+		recorded.SpreadOutput(j, x.MapWork)
 	}
 	m.compute(w, x)
+}
+
+// checkCosts returns an error if the costs of a job are not known, or do not fit it.
+func (c *Config) checkCosts() error {
+	for _, j := range c.Trace.Jobs {
+		if len(j.Tasks[traces.Map])+len(j.Tasks[traces.Reduce]) == 0 {
+			continue
+		}
+		if w, ok := c.Work[j.Job]; ok {
+			if len(w.Maps) != len(j.Tasks[traces.Map]) || len(w.Reduces) != len(j.Tasks[traces.Reduce]) {
+				return fmt.Errorf("trace %s: work of %d maps and %d reduces is given for job %s, which has %d and %d", c.Trace.Name, len(w.Maps), len(w.Reduces), j.Job, len(j.Tasks[traces.Map]), len(j.Tasks[traces.Reduce]))
+			}
+		} else if _, _, err := c.costsOf(j.Kind()); c.Modelled && err != nil {
+			return err
+		}
+	}
+	for i := range c.Trace.List {
+		if _, _, err := c.costsOf(c.Trace.List[i].Name); c.Modelled && err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // costsOf returns the calibration's costs of a workload. If the calibration lacks
 // this workload, it returns the costs of the stand-in: the workload that the user
 // named for such cases. It fails if neither is there.
-func (m *jobMaker) costsOf(name string) (w *Workload, standIn bool, err error) {
-	if !m.Modelled {
-		return nil, false, nil
-	}
-	if w = m.Calibration.workload(name); w == nil && m.Workload != "" {
-		w, standIn = m.Calibration.workload(m.Workload), true
+func (c *Config) costsOf(name string) (w *calibration.Workload, standIn bool, err error) {
+	if w = c.Calibration.Of(name); w == nil && c.Workload != "" {
+		w, standIn = c.Calibration.Of(c.Workload), true
 	}
 	if w == nil {
-		err = fmt.Errorf("trace %s: the calibration lacks its workload %q; it has %s; heddle replay --workload names one to use in its place", m.Trace.Name, name, m.Calibration.names())
+		err = fmt.Errorf("trace %s: the calibration lacks its workload %q; it has %s; heddle replay --workload names one to use in its place", c.Trace.Name, name, c.Calibration.Names())
 	}
 	return w, standIn, err
 }
 
 // compute sets the computing times of tasks and their output, by the bytes that the
 // maps read.
-func (m *jobMaker) compute(w *Workload, x *sim.Job) {
-	x.Spread = [2][]sim.Ratio{w.Map.ratios(), w.Reduce.ratios()}
+func (m modelled) compute(w *calibration.Workload, x *sim.Job) {
+	x.Spread = [2][]sim.Ratio{w.Map.Ratios(), w.Reduce.Ratios()}
 	var out int64
 	for i := range x.MapWork {
 		t := &x.MapWork[i]
 		if t.OutputBytes == unknown {
 			t.OutputBytes = int64(w.MapOutputPerByte * float64(t.InputBytes))
 		}
-		t.ComputeMs, t.SpreadPercent = w.Map.wholeMs(t.InputBytes), 0
+		t.ComputeMs, t.SpreadPercent = w.Map.WholeMs(t.InputBytes), 0
 		out += t.OutputBytes
 	}
 	for i := range x.ReduceWork {
@@ -69,6 +101,35 @@ func (m *jobMaker) compute(w *Workload, x *sim.Job) {
 		if t.OutputBytes == unknown {
 			t.OutputBytes = int64(w.ReduceOutputPerByte * float64(share))
 		}
-		t.ComputeMs, t.SpreadPercent = w.Reduce.wholeMs(share), 0
+		t.ComputeMs, t.SpreadPercent = w.Reduce.WholeMs(share), 0
 	}
+}
+
+// SetListed gives the tasks of a job from a job list the computing times of the job's
+// workload. If the costs of another workload are used instead, tasks write as many
+// bytes as the list says.
+func (m modelled) SetListed(j *traces.JobListed, x *sim.Job) {
+	w, standIn, _ := m.costsOf(j.Name)
+	x.MapWork, x.ReduceWork = eachTask(x.MapWork, x.Maps, standIn), eachTask(x.ReduceWork, x.Reduces, standIn)
+	m.compute(w, x)
+}
+
+// eachTask returns the work of n tasks, one entry for each task. All tasks but the
+// last get the first entry of list; the last task gets the last entry. If told is
+// false, the output bytes of the tasks are unknown.
+func eachTask(list []sim.Work, n int32, told bool) []sim.Work {
+	if n == 0 {
+		return list
+	}
+	first, last := list[0], list[len(list)-1]
+	list = recorded.Cleared(list, int(n))
+	for i := range list {
+		if list[i] = first; i == len(list)-1 {
+			list[i] = last
+		}
+		if !told {
+			list[i].OutputBytes = unknown
+		}
+	}
+	return list
 }

@@ -1,14 +1,18 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
+	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
+	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/traces"
 )
@@ -33,7 +37,7 @@ type Outcome struct {
 	// Header is the header of the simulated run's trace.
 	Header traces.Header `json:"-"`
 
-	change Change
+	change recorded.Change
 }
 
 // Outcomes runs replays in parallel, one on each core, and returns their outcomes in
@@ -102,7 +106,7 @@ func outcome(c Config) (*Outcome, error) {
 	if len(c.Trace.List) > 0 && c.Record == nil {
 		o.Figures, r, err = measure.Simulate(h, x)
 	} else {
-		o.Figures, r, err = recorded(&c, x, h)
+		o.Figures, r, err = withEvents(&c, x, h)
 	}
 	if err != nil {
 		return nil, c.failed(err)
@@ -113,9 +117,9 @@ func outcome(c Config) (*Outcome, error) {
 	return o, nil
 }
 
-// recorded runs a replay, keeps all its events, and computes the figures of the run
+// withEvents runs a replay, keeps all its events, and computes the figures of the run
 // from them.
-func recorded(c *Config, x *sim.Config, h traces.Header) (f *measure.Figures, r *sim.Result, err error) {
+func withEvents(c *Config, x *sim.Config, h traces.Header) (f *measure.Figures, r *sim.Result, err error) {
 	f = measure.Of(h, func(yield func(traces.Event) bool) {
 		x.Record = func(e traces.Event) {
 			yield(e)
@@ -142,11 +146,30 @@ func (o *Outcome) Measure(metrics []measure.Metric) {
 	}
 }
 
-// Doc returns a table with one row for each replay, with columns for the given
+// Recorded returns a trace's own figures, as an outcome under the model
+// config.ModelRecorded that stands beside those of its replays. It returns nil for a
+// list of jobs, of which none has run.
+func Recorded(t *recorded.Trace, figures *measure.Figures) *Outcome {
+	if len(t.List) > 0 {
+		return nil
+	}
+	f, h := *figures, &t.Header
+	f.Model = config.ModelRecorded
+	return &Outcome{Figures: &f, Trace: t.Name, Seed: h.Seed, Params: h.Params, Splits: h.Splits, Durations: "recorded", Header: *h}
+}
+
+// IsRecorded reports whether the outcome is of Recorded, and not of a replay.
+func (o *Outcome) IsRecorded() bool { return o.Model == config.ModelRecorded }
+
+// Doc returns a table with one row for each outcome, with columns for the given
 // metrics. If there are none, the columns are the makespan, the mean completion time
 // of jobs that succeeded, and locality. If some jobs did not succeed, a column counts
-// them.
+// them. What a trace does not say is "-".
 func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
+	columns := metrics
+	if len(metrics) == 0 {
+		columns, _ = measure.Find([]string{"makespan", "jobCompletion"}) // both are metrics
+	}
 	several, failed := false, false
 	for i := range list {
 		several, failed = several || list[i].Trace != list[0].Trace, failed || list[i].NotSucceeded > 0
@@ -163,28 +186,37 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 		if several {
 			add("trace", doc.Words(o.Trace))
 		}
+		seed := strconv.FormatUint(o.Seed, 10)
+		if o.IsRecorded() {
+			seed = "-"
+		}
 		add("model", doc.Words(o.Model))
-		add("actuator", doc.Words(o.Actuator))
-		add("splits", doc.Words(o.Splits))
-		add("seed", doc.Wordsf("%d", o.Seed))
+		add("actuator", doc.Words(cmp.Or(o.Actuator, "-")))
+		add("splits", doc.Words(cmp.Or(o.Splits, "-")))
+		add("seed", doc.Words(seed))
 		add("jobs", doc.Count(o.Jobs))
 		if failed {
 			add("not succeeded", doc.Count(o.NotSucceeded))
 		}
-		for _, m := range metrics {
-			add(m.Name, doc.Number(m.Of(o.Figures), m.Unit))
+		for _, m := range columns {
+			name := m.Name
+			if len(metrics) == 0 && name == "jobCompletion" {
+				name = "mean completion"
+			}
+			add(name, doc.Number(m.Of(o.Figures), m.Unit))
 		}
 		if len(metrics) == 0 {
-			add("makespan", doc.Number(o.MakespanMs/1000, "s"))
-			mean := math.NaN()
-			if jobs := o.Completion(); jobs.Succeeded > 0 {
-				mean = jobs.MeanMs() / 1000
+			l := o.Locality
+			for _, at := range []struct {
+				name string
+				maps int
+			}{{"cache", l.Cache}, {"node", l.Node}, {"rack", l.Rack}, {"off", l.Off}} {
+				cell := doc.Count(at.maps)
+				if o.IsRecorded() && l.Known() == 0 {
+					cell = doc.Words("-")
+				}
+				add(at.name, cell)
 			}
-			add("mean completion", doc.Number(mean, "s"))
-			add("cache", doc.Count(o.Locality.Cache))
-			add("node", doc.Count(o.Locality.Node))
-			add("rack", doc.Count(o.Locality.Rack))
-			add("off", doc.Count(o.Locality.Off))
 		}
 		add("digest", doc.Words(o.ScheduleDigest))
 		t.Add(row...)

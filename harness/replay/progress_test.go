@@ -5,21 +5,22 @@ import (
 	"testing"
 
 	"heddle/harness/config"
+	"heddle/harness/replay/recorded"
 	"heddle/traces"
 )
 
 // TestProgress: a replay says how many of its tasks have succeeded, up to all of
 // them, and its schedule is the same if nobody listens.
 func TestProgress(t *testing.T) {
-	recorded := loaded(t, "r03-wordcount-yarn")
-	list, err := New("list", traces.Header{List: &traces.DefaultListRules}, []traces.Event{
+	measured := loaded(t, "r03-wordcount-yarn")
+	list, err := recorded.New("list", traces.Header{List: &traces.DefaultListRules}, slices.Values([]traces.Event{
 		&traces.JobListed{T: 1e9, Job: "a", InputBytes: 900 << 20, ShuffleBytes: 3 << 30, OutputBytes: 1 << 20},
 		&traces.JobListed{T: 2e9, Job: "b", InputBytes: 90 << 30, OutputBytes: 1 << 20},
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, trace := range []*Trace{recorded, list} {
+	for _, trace := range []*recorded.Trace{measured, list} {
 		c := Config{Trace: trace, Model: config.Model{Model: "fifo"}, Seed: 1}
 		if len(trace.List) > 0 {
 			c.Change.Nodes = 4

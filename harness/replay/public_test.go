@@ -7,16 +7,20 @@ import (
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/traces"
 	"heddle/traces/exchange"
+	"heddle/traces/tracefile"
 )
 
 const shared = "../../../shared/data/"
 
 // imported is a public trace.
-func imported(t *testing.T, nodes int, files ...string) *Trace {
+func imported(t *testing.T, nodes int, files ...string) *recorded.Trace {
 	t.Helper()
 	o := exchange.DefaultImport
 	o.Output, o.Writer, o.Nodes = filepath.Join(t.TempDir(), "public.heddle"), "test", nodes
@@ -32,7 +36,7 @@ func imported(t *testing.T, nodes int, files ...string) *Trace {
 	if _, err := exchange.Import(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	x, err := Load(o.Output)
+	x, err := recorded.Load(o.Output)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +84,7 @@ func TestPublicTraces(t *testing.T) {
 			if list {
 				x.Header.List.SpreadPercent = 0 // so that bounds are what jobs take
 			}
-			fitted, err := x.Calibrate(false)
+			fitted, err := CalibrateOne(x, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +102,7 @@ func TestPublicTraces(t *testing.T) {
 						if l.lab {
 							costs = labCosts(t)
 						}
-						public(t, list, &Config{Trace: x, Model: model, Calibration: costs, Modelled: l.workload != "", Workload: l.workload, Change: Change{Speed: l.speed}})
+						public(t, list, &Config{Trace: x, Model: model, Calibration: costs, Modelled: l.workload != "", Workload: l.workload, Change: recorded.Change{Speed: l.speed}})
 					})
 				}
 			}
@@ -115,7 +119,7 @@ func allModels(byClass bool) []config.Model {
 		model := config.Model{Label: info.Name, Model: info.Name}
 		switch {
 		case info.Name == "planned":
-			model.Splits = SplitsPlan
+			model.Splits = config.SplitsPlan
 		case info.Name == "clqlmrs" && byClass:
 			model.Params = map[string]string{"table": "class"}
 		}
@@ -125,9 +129,9 @@ func allModels(byClass bool) []config.Model {
 }
 
 // labCosts are fitted to the lab's runs.
-func labCosts(t *testing.T) *Calibration {
+func labCosts(t *testing.T) *calibration.Calibration {
 	t.Helper()
-	c, err := Calibrate([]*Trace{loaded(t, "r01-wordcount-yarn"), loaded(t, "r03-wordcount-yarn")}, Change{})
+	c, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-yarn"), loaded(t, "r03-wordcount-yarn")}, recorded.Change{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +144,7 @@ func labCosts(t *testing.T) *Calibration {
 func public(t *testing.T, list bool, c *Config) {
 	t.Helper()
 	began := time.Now()
-	c.Actuator, c.Seed = ActuatorNone, 1
+	c.Actuator, c.Seed = config.ActuatorNone, 1
 	x, _, err := c.prepare()
 	if err != nil {
 		t.Fatal(err)
@@ -149,11 +153,11 @@ func public(t *testing.T, list bool, c *Config) {
 	if err != nil {
 		t.Fatalf("%s: %v", c.Model.Model, err)
 	}
-	tasks := int64(c.Trace.tasks())
+	tasks := int64(c.Trace.Tasks())
 	for i := range c.Trace.List {
 		tasks += c.Trace.Header.List.Maps(&c.Trace.List[i]) + c.Trace.Header.List.Reduces(&c.Trace.List[i])
 	}
-	if failed := c.Trace.failed(); r.Jobs[0].Failed {
+	if failed := failed(t, c.Trace.Name); r.Jobs[0].Failed {
 		if r.Attempts.Failed != failed {
 			t.Errorf("%s: %d attempts failed, as recorded %d", c.Model.Model, r.Attempts.Failed, failed)
 		}
@@ -183,16 +187,15 @@ func public(t *testing.T, list bool, c *Config) {
 	}
 }
 
-// failed counts attempts.
-func (t *Trace) failed() (n int64) {
-	for _, list := range t.mishaps.tasks {
-		for _, r := range list {
-			if r.outcome == traces.Failed {
-				n++
-			}
-		}
+// failed counts the attempts of a trace file that failed.
+func failed(t *testing.T, path string) (n int64) {
+	t.Helper()
+	r, err := tracefile.Open(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return n
+	defer r.Close()
+	return int64(measure.Of(r.Header(), r.All()).Attempts.Failed)
 }
 
 // TestEraLocality replays traces that record where input was under the FIFO of
@@ -216,17 +219,17 @@ func TestEraLocality(t *testing.T) {
 		{[]string{"rumen/input-trace.json", "rumen/input-topology.json"}, 1, false},
 	} {
 		x := imported(t, 0, c.files...)
-		was := x.mix()
+		was := mix(x)
 		var is [traces.LevelOff + 1]float64
 		for seed := range uint64(seeds) {
-			again, err := Simulate(&Config{
+			again, err := simulate(&Config{
 				Trace: x, Model: config.Model{Label: "fifo", Model: "fifo", Params: map[string]string{"offRackPerHeartbeat": "1"}},
-				Actuator: ActuatorNone, Seed: seed + 1, Change: Change{Slots: c.slots},
+				Actuator: config.ActuatorNone, Seed: seed + 1, Change: recorded.Change{Slots: c.slots},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for l, share := range again.mix() {
+			for l, share := range mix(again) {
 				is[l] += share / seeds
 			}
 		}

@@ -1,26 +1,18 @@
-// Package replay turns a trace into a simulated run: the same jobs, submitted
-// at the same times and with their input at the same places, under any model,
-// on the same or another cluster.
+// Package replay runs the jobs of a trace again in virtual time: submitted at the same
+// times and with their input at the same places, under any model, on the same or another
+// cluster.
 //
-// Tasks take as long as in the trace (recorded durations), or as long as a fit to
-// measured traces says for the place where they run in the replay (modelled durations,
-// see Calibration). Each use of random numbers has a stream of its own, so two models
-// with the same seed see the same durations and the same blocks. With recorded
-// durations, tasks repeat their failed, killed and speculative attempts, and nodes are
-// lost when they were lost in the trace.
+// Tasks take as long as in the trace (recorded durations), or as long as a calibration
+// says for the place where they run in the replay (modelled durations). Each use of
+// random numbers has a stream of its own, so two models with the same seed see the same
+// durations and the same blocks. With recorded durations, tasks repeat their failed,
+// killed and speculative attempts, and nodes are lost when they were lost in the trace.
 //
-// The package reads traces and writes only calibrations. It does not know how runs are
-// stored.
+// Reading traces is the package recorded's, and what things cost is the package
+// calibration's. This one writes nothing, and does not know how runs are stored.
 //
 // Words:
 //
-//	turnover    time from an attempt's end to the next start of a task in the room that
-//	            it left, while tasks wait
-//	sharing     which cores the attempts of a node, or of all nodes, share
-//	figure      a fitted mean with its number of samples and its error
-//	phase       computing time of an attempt: a fixed time plus a time for each MiB
-//	level       how near a map's input is: cache, node, rack or off
-//	mishap      an attempt that failed, was killed or ran in parallel, or a lost node
 //	stand-in    a workload whose costs serve for one that was not measured
 //	list        a trace that lists jobs without tasks; rules in its header say how to
 //	            make the tasks
@@ -37,35 +29,30 @@ import (
 	"strings"
 
 	"heddle/harness/config"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/traces"
 )
 
-// Values of the replay's settings actuator (how decisions reach YARN) and splits
-// (whether input splits are rewritten), as in trace headers and flags.
-const (
-	ActuatorNone      = config.ActuatorNone
-	ActuatorLabels    = config.ActuatorLabels
-	ActuatorIdeal     = "ideal"
-	SplitsAsSubmitted = config.SplitsAsSubmitted
-	SplitsCachedOnly  = config.SplitsCachedOnly
-	SplitsPlan        = config.SplitsPlan
-)
+// ActuatorIdeal is an actuator that only replays know: decisions happen at once, on the
+// task named. The others are config's.
+const ActuatorIdeal = "ideal"
 
 // Config describes one replay: the trace, the scheduler model and what is changed.
 type Config struct {
-	Trace *Trace
+	Trace *recorded.Trace
 	// Model is the scheduler model that decides where tasks run, with its settings.
-	// An empty field Splits means SplitsAsSubmitted.
+	// An empty field Splits means config.SplitsAsSubmitted.
 	Model config.Model
-	// Actuator may be empty: it then is ActuatorNone for the cluster's own
-	// scheduler, and ActuatorLabels for other models.
+	// Actuator may be empty: it then is config.ActuatorNone for the cluster's own
+	// scheduler, and config.ActuatorLabels for other models.
 	Actuator string
 	Seed     uint64
-	Change   Change
+	Change   recorded.Change
 	// Calibration has the cluster's costs; nil: they are fitted to Trace.
-	Calibration *Calibration
+	Calibration *calibration.Calibration
 	// Modelled gives tasks the computing times of Calibration; otherwise they take
 	// their recorded durations.
 	Modelled bool
@@ -123,38 +110,51 @@ func Run(c *Config) (*sim.Result, traces.Header, error) {
 	return r, h, nil
 }
 
-// Simulate runs a replay and returns the simulated run's trace. It does not call
-// Config.Record.
-func Simulate(c *Config) (*Trace, error) {
+// Calibrate fits a calibration to traces, which should be from one cluster. The argument
+// cluster has what is known of it besides.
+func Calibrate(list []*recorded.Trace, cluster recorded.Change) (*calibration.Calibration, error) {
+	return calibration.Fit(list, cluster, again)
+}
+
+// CalibrateOne fits a calibration to one trace, for replays of the same trace.
+func CalibrateOne(t *recorded.Trace, modelled bool) (*calibration.Calibration, error) {
+	return calibration.FitOne(t, modelled, again)
+}
+
+// again replays a trace under the scheduler model that it was recorded with, and
+// returns the simulated run's trace. It is a calibration.Replay.
+func again(t *recorded.Trace, costs *calibration.Calibration, seed uint64) (*recorded.Trace, error) {
+	return simulate(&Config{Trace: t, Model: t.OwnModel(), Actuator: t.Header.Actuator, Seed: seed, Calibration: costs, Modelled: true})
+}
+
+func simulate(c *Config) (*recorded.Trace, error) {
 	x, h, err := c.prepare()
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder(c.Trace.Name, h)
-	var bad error
-	x.Record = func(e traces.Event) {
-		if bad == nil {
-			bad = b.add(e)
-		}
+	var failed error
+	t, err := recorded.New(c.Trace.Name, h, func(yield func(traces.Event) bool) {
+		x.Record = func(e traces.Event) { yield(e) }
+		_, failed = sim.Run(x)
+	})
+	if failed != nil {
+		return nil, c.failed(failed)
 	}
-	if _, err := sim.Run(x); err != nil || bad != nil {
-		return nil, c.failed(cmp.Or(err, bad))
-	}
-	return b.finish()
+	return t, err
 }
 
 // prepare makes the simulator's configuration for a replay: cluster, costs, jobs and
 // faults.
 func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	h := c.header()
-	if err := c.Change.check(); err != nil {
+	if err := c.Change.Check(); err != nil {
 		return nil, h, fmt.Errorf("replay: %w", err)
 	}
 	if x := &c.Change; !c.computes() && (x.Disk.Given || x.Link.Given || x.Uplink.Given || len(x.Cores) > 0) {
 		return nil, h, errors.New("replay: rates and cores have no effect on recorded durations; give a calibration (--calibration) to model durations")
 	}
 	if c.Calibration == nil {
-		fitted, err := c.Trace.Calibrate(c.Modelled)
+		fitted, err := CalibrateOne(c.Trace, c.Modelled)
 		if err != nil {
 			return nil, h, err
 		}
@@ -165,14 +165,14 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if c.Workload != "" && !c.Modelled {
 		return nil, h, fmt.Errorf("replay: workload %s has no effect on recorded durations; give a calibration (--calibration) to model durations", c.Workload)
 	}
-	if c.Workload != "" && c.Calibration.workload(c.Workload) == nil {
-		return nil, h, fmt.Errorf("replay: workload %q is not in the calibration; it has %s", c.Workload, c.Calibration.names())
+	if c.Workload != "" && c.Calibration.Of(c.Workload) == nil {
+		return nil, h, fmt.Errorf("replay: workload %q is not in the calibration; it has %s", c.Workload, c.Calibration.Names())
 	}
-	machines, err := machines(c.Trace, &c.Change)
+	machines, err := c.Trace.Machines(&c.Change)
 	if err != nil {
 		return nil, h, err
 	}
-	c.Calibration.limit(&machines, c)
+	c.limit(&machines)
 	x := &sim.Config{Cluster: machines, Shuffled: c.Repeats, Seed: c.Seed, Record: c.Record, Interrupted: c.Interrupted, Costs: c.costs(h.Actuator)}
 	if x.Actuator, err = actuatorOf(h.Actuator); err != nil {
 		return nil, h, err
@@ -187,23 +187,27 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if x.Model, err = c.scheduler(); err != nil {
 		return nil, h, err
 	}
-	maker := newJobMaker(c, &machines)
-	if err := maker.check(); err != nil {
+	settings := recorded.Settings{Trace: c.Trace, Change: c.Change, Seed: c.Seed, After: c.After, KeepReads: c.CachePolicy == config.CacheLRU}
+	if c.Modelled {
+		settings.Costs = modelled{c}
+	}
+	source, err := recorded.NewSource(settings, &machines)
+	if err == nil {
+		err = c.checkCosts()
+	}
+	if err != nil {
 		return nil, h, err
 	}
-	var jobs sim.Source = maker
-	if len(c.Trace.List) > 0 {
-		jobs = &listed{maker, slices.ContainsFunc(machines.Nodes, func(n sim.Node) bool { return n.LinkBytesPerSec > 0 })}
-	}
+	var jobs sim.Source = source
 	if c.Follow {
-		if jobs, err = c.follow(x, maker); err != nil {
+		if jobs, err = source.Follow(x); err != nil {
 			return nil, h, err
 		}
 	}
-	if err := c.addFaults(x); err != nil {
+	if err := c.addFaults(x, source); err != nil {
 		return nil, h, err
 	}
-	x.Source = newBounds(x, maker, jobs)
+	x.Source = newBounds(x, source, jobs)
 	c.tellProgress(x)
 	if mb, err := strconv.Atoi(c.Trace.Header.Settings["yarn.scheduler.minimum-allocation-mb"]); err == nil && mb > 0 {
 		x.MinAllocation.MemoryMB, x.MinAllocation.VCores = int32(min(mb, math.MaxInt32)), 1
@@ -222,18 +226,18 @@ func (c *Config) header() traces.Header {
 	h := traces.Header{
 		Format: traces.FormatVersion, Origin: traces.Simulated, StartUnixNs: old.StartUnixNs, Writer: "heddle",
 		Model: c.Model.Model, Params: c.Model.Params, Seed: c.Seed, Software: old.Software, Settings: old.Settings, Inputs: old.Inputs,
-		Actuator: cmp.Or(c.Actuator, ActuatorLabels), Splits: cmp.Or(c.Model.Splits, SplitsAsSubmitted),
+		Actuator: cmp.Or(c.Actuator, config.ActuatorLabels), Splits: cmp.Or(c.Model.Splits, config.SplitsAsSubmitted),
 		Synthetic: slices.Clone(old.Synthetic), Mended: old.Mended,
 	}
 	if c.Model.Model == config.ModelYARN && c.Actuator == "" {
-		h.Actuator = ActuatorNone
+		h.Actuator = config.ActuatorNone
 	}
 	if c.Model.Model != config.ModelYARN {
 		if h.MapSlots, h.ReduceSlots = old.MapSlots, old.ReduceSlots; c.Change.MapSlots+c.Change.ReduceSlots > 0 {
 			h.MapSlots, h.ReduceSlots = int32(c.Change.MapSlots), int32(c.Change.ReduceSlots)
 		}
 	}
-	for made, is := range map[string]bool{"durations": c.Modelled, "replicas": c.Change.placesBlocks(), "schedule": true} {
+	for made, is := range map[string]bool{"durations": c.Modelled, "replicas": c.Change.PlacesBlocks(), "schedule": true} {
 		if is && !slices.Contains(h.Synthetic, made) {
 			h.Synthetic = append(h.Synthetic, made)
 		}
@@ -244,7 +248,7 @@ func (c *Config) header() traces.Header {
 
 // The method facts returns the nodes and links of the simulated cluster, in the form
 // of a trace header.
-func facts(t *Trace, x *sim.Machines) traces.ClusterFacts {
+func facts(t *recorded.Trace, x *sim.Machines) traces.ClusterFacts {
 	out := traces.ClusterFacts{Name: t.Header.Cluster.Name, Queue: t.Header.Cluster.Queue}
 	for _, n := range x.Nodes {
 		out.Nodes = append(out.Nodes, traces.NodeFacts{
@@ -268,26 +272,26 @@ func facts(t *Trace, x *sim.Machines) traces.ClusterFacts {
 
 func actuatorOf(name string) (sim.Actuator, error) {
 	switch name {
-	case ActuatorNone:
+	case config.ActuatorNone:
 		return sim.Native, nil
-	case ActuatorLabels:
+	case config.ActuatorLabels:
 		return sim.Labels, nil
 	case ActuatorIdeal:
 		return sim.Ideal, nil
 	}
-	return 0, fmt.Errorf("replay: actuator %q is not one of %s, %s, %s", name, ActuatorNone, ActuatorLabels, ActuatorIdeal)
+	return 0, fmt.Errorf("replay: actuator %q is not one of %s, %s, %s", name, config.ActuatorNone, config.ActuatorLabels, ActuatorIdeal)
 }
 
 func splitsOf(name string) (sim.Splits, error) {
 	switch name {
-	case SplitsAsSubmitted:
+	case config.SplitsAsSubmitted:
 		return sim.AsSubmitted, nil
-	case SplitsCachedOnly:
+	case config.SplitsCachedOnly:
 		return sim.CachedOnly, nil
-	case SplitsPlan:
+	case config.SplitsPlan:
 		return sim.Planned, nil
 	}
-	return 0, fmt.Errorf("replay: splits %q is not one of %s, %s, %s", name, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
+	return 0, fmt.Errorf("replay: splits %q is not one of %s, %s, %s", name, config.SplitsAsSubmitted, config.SplitsCachedOnly, config.SplitsPlan)
 }
 
 // yarnParams maps settings of YARN's schedulers to parameters of heddle's models
@@ -305,8 +309,8 @@ func (c *Config) scheduler() (sched.Model, error) {
 	if c.Model.Model != config.ModelYARN {
 		return c.Model.Scheduler(c.Seed)
 	}
-	if c.Actuator != "" && c.Actuator != ActuatorNone {
-		return nil, fmt.Errorf("replay: model %s is the cluster's own scheduler: its actuator can only be %s", config.ModelYARN, ActuatorNone)
+	if c.Actuator != "" && c.Actuator != config.ActuatorNone {
+		return nil, fmt.Errorf("replay: model %s is the cluster's own scheduler: its actuator can only be %s", config.ModelYARN, config.ActuatorNone)
 	}
 	settings := c.Trace.Header.Settings
 	name := "capacity"

@@ -4,10 +4,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"heddle/harness/config"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
 	"heddle/harness/stats"
 	"heddle/traces"
 	"heddle/traces/tracefile"
@@ -18,34 +21,46 @@ import (
 func TestRecorded(t *testing.T) {
 	for _, trial := range []string{"r01-wordcount-yarn", "r03-wordcount-yarn", "r04-wordcount-yarn", "r01-wordcount-fifo", "r03-wordcount-fifo", "r04-wordcount-fifo"} {
 		x := loaded(t, trial)
-		again, err := Simulate(&Config{Trace: x, Model: OwnModel(x), Actuator: x.Header.Actuator, Seed: 1})
+		again, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Actuator: x.Header.Actuator, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		was, is := x.makespanMs(), again.makespanMs()
+		was, is := makespanMs(x), makespanMs(again)
 		if diff := math.Abs(is-was) / was; diff > 0.12 {
 			t.Errorf("%s: %.1f s measured, %.1f s replayed", trial, was/1000, is/1000)
 		}
-		if x.tasks() != again.tasks() || len(again.durationsMs(traces.Map)) != 32 {
-			t.Errorf("%s: %d tasks, replayed %d with %d maps", trial, x.tasks(), again.tasks(), len(again.durationsMs(traces.Map)))
+		if x.Tasks() != again.Tasks() || len(mapsMs(again)) != 32 {
+			t.Errorf("%s: %d tasks, replayed %d with %d maps", trial, x.Tasks(), again.Tasks(), len(mapsMs(again)))
 		}
-		if mix := again.mix(); mix[traces.LevelNode] < 0.8 {
+		if mix := mix(again); mix[traces.LevelNode] < 0.8 {
 			t.Errorf("%s: maps by level %v; the cluster had nearly all on nodes with their input", trial, mix)
 		}
 	}
 }
 
 // makespanMs is from the first submission to the last job's end.
-func (t *Trace) makespanMs() float64 {
+func makespanMs(x *recorded.Trace) float64 {
 	var last traces.Time
-	for _, j := range t.Jobs {
+	for _, j := range x.Jobs {
 		last = max(last, j.Finished)
 	}
-	return float64(max(0, last-t.Jobs[0].T)) / 1e6
+	return float64(max(0, last-x.Jobs[0].T)) / 1e6
+}
+
+// mapsMs are the durations of the maps that won.
+func mapsMs(x *recorded.Trace) (list []float64) {
+	for _, j := range x.Jobs {
+		for i := range j.Tasks[traces.Map] {
+			if a := j.Tasks[traces.Map][i].Won; a != nil {
+				list = append(list, a.Ms())
+			}
+		}
+	}
+	return list
 }
 
 // mix is the share of maps, 0 to 1, that won at each level.
-func (t *Trace) mix() [traces.LevelOff + 1]float64 {
+func mix(t *recorded.Trace) [traces.LevelOff + 1]float64 {
 	var mix [traces.LevelOff + 1]float64
 	n := 0.0
 	for _, j := range t.Jobs {
@@ -65,18 +80,18 @@ func (t *Trace) mix() [traces.LevelOff + 1]float64 {
 // TestCalibrateRecovers simulates a cluster whose costs are known and has them
 // fitted to what came of it.
 func TestCalibrateRecovers(t *testing.T) {
-	truth, err := Calibrate([]*Trace{loaded(t, "r01-wordcount-fifo"), loaded(t, "r03-wordcount-fifo")}, Change{})
+	truth, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-fifo"), loaded(t, "r03-wordcount-fifo")}, recorded.Change{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := truth.workload("wordcount")
+	w := truth.Of("wordcount")
 	w.Map.FixedMs, w.Map.MsPerMiB, w.Map.Spread = 0, 2000, []float64{0.9, 1, 1.1}
 	w.Reduce.FixedMs, w.Reduce.MsPerMiB, w.Reduce.Spread = 4000, 0, []float64{0.8, 1, 1.2}
 	truth.Sharing = 0.5
-	var seen []*Trace
+	var seen []*recorded.Trace
 	for seed := range uint64(3) {
 		x := loaded(t, "r01-wordcount-fifo")
-		again, err := Simulate(&Config{Trace: x, Model: OwnModel(x), Seed: seed, Calibration: truth, Modelled: true})
+		again, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Seed: seed, Calibration: truth, Modelled: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +102,7 @@ func TestCalibrateRecovers(t *testing.T) {
 		}
 		seen = append(seen, again)
 	}
-	got, err := Calibrate(seen, Change{})
+	got, err := Calibrate(seen, recorded.Change{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +115,7 @@ func TestCalibrateRecovers(t *testing.T) {
 	if got.Sharing != truth.Sharing {
 		t.Errorf("sharing is fitted as %v, was %v; %v", got.Sharing, truth.Sharing, got.SharingSpread)
 	}
-	g := got.workload("wordcount")
+	g := got.Of("wordcount")
 	within("maps' time", g.Map.MsPerMiB, 2000, 0.05)
 	within("reduces' time", g.Reduce.FixedMs, 4000, 0.15)
 	within("the master's start", got.AMStart.Value, truth.AMStart.Value, 0.01)
@@ -113,94 +128,24 @@ func TestCalibrateRecovers(t *testing.T) {
 
 // byLevel is a trace of maps of so many bytes, of which one reads from the cache in
 // 4 s, one from the disk in 5, one from elsewhere in 7, and so on, give or take 50
-// ms.
-func byLevel(t *testing.T, bytes int64) *Trace {
-	t.Helper()
-	h := traces.Header{Model: "yarn", Actuator: "none"}
-	for _, n := range []traces.NodeFacts{{Node: "a", Rack: "/1"}, {Node: "b", Rack: "/2"}} {
-		n.MemoryBytes, n.VCores, n.Worker = 1<<30, 1, true
-		h.Cluster.Nodes = append(h.Cluster.Nodes, n)
-	}
-	events := []traces.Event{&traces.JobSubmitted{Job: "job_1_0001", Name: "x", Maps: 30, MapMemoryBytes: 1 << 30, MapVCores: 1}}
-	at := traces.Time(0)
-	for i := range int32(30) {
-		task := traces.Task{Job: "job_1_0001", Index: i}
-		a := traces.Attempt{Task: task}
-		level := []traces.Level{traces.LevelCache, traces.LevelNode, traces.LevelOff}[i%3]
-		took := traces.Time(4000+[]int{0, 1000, 3000}[i%3]+[]int{-50, 50}[i%2]) * 1e6
-		hosts := []traces.Node{"a"}
-		if level == traces.LevelOff {
-			hosts = []traces.Node{"b"}
-		}
-		events = append(events, &traces.TaskScheduled{Task: task, LengthBytes: bytes, SplitHosts: hosts},
-			&traces.AttemptStarted{T: at, Attempt: a, Node: "a", ReplicaLocality: level},
-			&traces.AttemptFinished{T: at + took, Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
-		at += took + 1e9
-	}
-	traces.Sort(events)
-	x, err := New("made up", h, events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
-
-// TestFitRates has the rates of a disk and an uplink found by what maps took at
-// each level.
-func TestFitRates(t *testing.T) {
-	x := byLevel(t, 8<<20)
-	c := &Calibration{}
-	c.fitRates([]*Trace{x}, &Change{})
-	for what, rate := range map[string][2]int64{"disk": {c.DiskBytesPerSec, 8 << 20}, "uplink": {c.UplinkBytesPerSec, 4 << 20}} {
-		if math.Abs(float64(rate[0]-rate[1])) > 0.05*float64(rate[1]) {
-			t.Errorf("%s: fitted %d bytes/s, want %d", what, rate[0], rate[1])
-		}
-	}
-	if c.LinkBytesPerSec != 0 {
-		t.Errorf("a link of %d bytes/s, but no map read over one alone", c.LinkBytesPerSec)
-	}
-
-	c = &Calibration{}
-	if c.fitRates([]*Trace{byLevel(t, 64<<10)}, &Change{}); c.DiskBytesPerSec+c.UplinkBytesPerSec != 0 || len(c.Warnings) != 2 {
-		t.Errorf("disk %d, uplink %d bytes/s, warnings %q: a second for 64 KiB is no disk's or link's", c.DiskBytesPerSec, c.UplinkBytesPerSec, c.Warnings)
-	}
-
-	x.Header.Cluster.Disks = []traces.DiskFacts{{Node: "a", BytesPerSec: 9 << 20}}
-	c = &Calibration{}
-	if c.fitRates([]*Trace{x}, &Change{}); c.DiskBytesPerSec != 0 {
-		t.Errorf("fitted %d bytes/s to a disk whose rate the trace tells", c.DiskBytesPerSec)
-	}
-	m, err := machines(x, &Change{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.limit(&m, &Config{Trace: x})
-	if got := m.Nodes[0].DiskBytesPerSec; got != 9<<20 {
-		t.Errorf("node %s reads %d bytes/s, want those of the trace", m.Nodes[0].Name, got)
-	}
-}
-
 func TestChanges(t *testing.T) {
 	x := loaded(t, "r01-wordcount-yarn")
-	plain := changed(t, x, Change{})
+	plain := changed(t, x, recorded.Change{})
 	t.Run("more nodes", func(t *testing.T) {
-		big := changed(t, x, Change{Nodes: 16, Racks: 4})
+		big := changed(t, x, recorded.Change{Nodes: 16, Racks: 4})
 		if len(big.Nodes) != 16 || big.Nodes[15].Rack != "/rack4" {
 			t.Errorf("%d nodes, the last %+v", len(big.Nodes), big.Nodes[len(big.Nodes)-1])
 		}
-		if big.makespanMs() > 0.6*plain.makespanMs() {
-			t.Errorf("%.1f s on 16 nodes, %.1f s on 4", big.makespanMs()/1000, plain.makespanMs()/1000)
+		if makespanMs(big) > 0.6*makespanMs(plain) {
+			t.Errorf("%.1f s on 16 nodes, %.1f s on 4", makespanMs(big)/1000, makespanMs(plain)/1000)
 		}
-		used := map[nodeIndex]bool{}
-		for _, j := range big.Jobs {
-			for _, m := range j.Tasks[traces.Map] {
-				hosts := big.list(m.splitHosts)
-				for _, n := range hosts {
-					used[n] = true
-				}
-				if len(hosts) != 2 {
-					t.Fatalf("a block with replicas on %v, want 2 as recorded", hosts)
-				}
+		used := map[traces.Node]bool{}
+		for _, hosts := range splits(t, x, recorded.Change{Nodes: 16, Racks: 4}) {
+			for _, n := range hosts {
+				used[n] = true
+			}
+			if len(hosts) != 2 {
+				t.Fatalf("a block with replicas on %v, want 2 as recorded", hosts)
 			}
 		}
 		if len(used) < 8 {
@@ -208,40 +153,66 @@ func TestChanges(t *testing.T) {
 		}
 	})
 	t.Run("replication", func(t *testing.T) {
-		for _, m := range changed(t, x, Change{Replication: 3}).Jobs[0].Tasks[traces.Map] {
-			if m.splitHosts.count != 3 {
-				t.Fatalf("%d replicas, want 3", m.splitHosts.count)
+		for _, hosts := range splits(t, x, recorded.Change{Replication: 3}) {
+			if len(hosts) != 3 {
+				t.Fatalf("replicas on %v, want 3", hosts)
 			}
 		}
 	})
 	t.Run("speed", func(t *testing.T) {
-		fast := changed(t, x, Change{Speed: 2})
-		a, b := stats.Mean(plain.durationsMs(traces.Map)).Value, stats.Mean(fast.durationsMs(traces.Map)).Value
+		fast := changed(t, x, recorded.Change{Speed: 2})
+		a, b := stats.Mean(mapsMs(plain)).Value, stats.Mean(mapsMs(fast)).Value
 		if math.Abs(a/b-2) > 0.01 {
 			t.Errorf("maps of %.0f ms take %.0f ms at twice the speed", a, b)
 		}
 	})
 	t.Run("load", func(t *testing.T) {
-		gap := func(t *Trace) traces.Time { return t.Jobs[1].T - t.Jobs[0].T }
-		if got, want := gap(changed(t, x, Change{Load: 4})), gap(x)/4; math.Abs(float64(got-want)) > 2e6 {
+		gap := func(t *recorded.Trace) traces.Time { return t.Jobs[1].T - t.Jobs[0].T }
+		if got, want := gap(changed(t, x, recorded.Change{Load: 4})), gap(x)/4; math.Abs(float64(got-want)) > 2e6 {
 			t.Errorf("the second job comes %v after the first, want %v", got, want)
 		}
 	})
 	t.Run("slots", func(t *testing.T) {
-		if one := changed(t, x, Change{Slots: 1}); one.makespanMs() < 1.5*plain.makespanMs() {
-			t.Errorf("%.1f s with half the slots, %.1f s before", one.makespanMs()/1000, plain.makespanMs()/1000)
+		if one := changed(t, x, recorded.Change{Slots: 1}); makespanMs(one) < 1.5*makespanMs(plain) {
+			t.Errorf("%.1f s with half the slots, %.1f s before", makespanMs(one)/1000, makespanMs(plain)/1000)
 		}
 	})
-	for _, bad := range []Change{{Nodes: -1}, {Nodes: 2, Racks: 3}, {Slots: -1}, {Replication: 1000}, {Speed: math.NaN()}, {Load: -1}, {Cores: []float64{-1}}} {
-		if _, err := Simulate(&Config{Trace: x, Model: OwnModel(x), Change: bad}); err == nil {
+	t.Run("a disk as the trace says", func(t *testing.T) {
+		x := loaded(t, "r01-wordcount-yarn")
+		x.Header.Cluster.Disks = []traces.DiskFacts{{Node: x.Nodes[0].Node, BytesPerSec: 9 << 20}}
+		m, err := x.Machines(&recorded.Change{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		(&Config{Trace: x, Calibration: &calibration.Calibration{DiskBytesPerSec: 1}}).limit(&m)
+		if got := m.Nodes[0].DiskBytesPerSec; got != 9<<20 {
+			t.Errorf("node %s reads %d bytes/s, want those of the trace", m.Nodes[0].Name, got)
+		}
+	})
+	for _, bad := range []recorded.Change{{Nodes: -1}, {Nodes: 2, Racks: 3}, {Slots: -1}, {Replication: 1000}, {Speed: math.NaN()}, {Load: -1}, {Cores: []float64{-1}}} {
+		if _, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Change: bad}); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
 	}
 }
 
-func changed(t *testing.T, x *Trace, c Change) *Trace {
+// splits are the hosts of the input of each map in a replay.
+func splits(t *testing.T, x *recorded.Trace, c recorded.Change) (hosts [][]traces.Node) {
 	t.Helper()
-	again, err := Simulate(&Config{Trace: x, Model: config.Model{Model: config.ModelYARN}, Seed: 1, Change: c})
+	for _, e := range events(t, Config{Trace: x, Model: config.Model{Model: config.ModelYARN}, Seed: 1, Change: c}) {
+		if e, ok := e.(*traces.TaskScheduled); ok && e.Task.Kind == traces.Map {
+			hosts = append(hosts, e.SplitHosts)
+		}
+	}
+	if len(hosts) == 0 {
+		t.Fatal("no maps")
+	}
+	return hosts
+}
+
+func changed(t *testing.T, x *recorded.Trace, c recorded.Change) *recorded.Trace {
+	t.Helper()
+	again, err := simulate(&Config{Trace: x, Model: config.Model{Model: config.ModelYARN}, Seed: 1, Change: c})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,22 +254,22 @@ func TestModelErrors(t *testing.T) {
 	for want, c := range map[string]Config{
 		"actuator \"hands\" is not one of":   {Actuator: "hands"},
 		"splits \"half\" is not one of":      {Model: config.Model{Splits: "half"}},
-		"its actuator can only be none":      {Actuator: ActuatorLabels},
+		"its actuator can only be none":      {Actuator: config.ActuatorLabels},
 		"nosuch":                             {Model: config.Model{Model: "nosuch"}},
-		"the calibration lacks its workload": {Modelled: true, Calibration: &Calibration{Format: 1}},
+		"the calibration lacks its workload": {Modelled: true, Calibration: &calibration.Calibration{Format: 1}},
 	} {
 		c.Trace = x
 		if c.Model.Model == "" {
 			c.Model.Model = config.ModelYARN
 		}
-		if _, err := Simulate(&c); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := simulate(&c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 }
 
 func TestCalibrationFile(t *testing.T) {
-	c, err := Calibrate([]*Trace{loaded(t, "r01-wordcount-yarn")}, Change{})
+	c, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-yarn")}, recorded.Change{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,13 +278,13 @@ func TestCalibrationFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := loaded(t, "r03-wordcount-yarn")
-	again, err := ReadCalibration(path)
+	again, err := calibration.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out, err := Outcomes([]Config{
-		{Trace: x, Model: OwnModel(x), Calibration: c, Modelled: true},
-		{Trace: x, Model: OwnModel(x), Calibration: again, Modelled: true},
+		{Trace: x, Model: x.OwnModel(), Calibration: c, Modelled: true},
+		{Trace: x, Model: x.OwnModel(), Calibration: again, Modelled: true},
 	})
 	if err != nil || out[0].TraceDigest != out[1].TraceDigest {
 		t.Errorf("a calibration that was written and read replays otherwise: %v", err)
@@ -330,16 +301,21 @@ func FuzzReadCalibration(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 4<<10 {
 			t.Skip("longer inputs find little more in the same time")
 		}
-		c, err := parseCalibration(data)
+		path := filepath.Join(dir, "c.json")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := calibration.Read(path)
 		if err != nil {
 			return
 		}
 		// What is read replays, or says why not.
-		if _, err := Simulate(&Config{Trace: x, Model: config.Model{Model: "fifo"}, Calibration: c, Modelled: true, Workload: "wordcount", Interrupted: soon(3)}); err != nil && err.Error() == "" {
+		if _, err := simulate(&Config{Trace: x, Model: config.Model{Model: "fifo"}, Calibration: c, Modelled: true, Workload: "wordcount", Interrupted: soon(3)}); err != nil && err.Error() == "" {
 			t.Error("an empty error")
 		}
 	})
@@ -351,25 +327,25 @@ func TestBadTraces(t *testing.T) {
 		"submitted twice": {&traces.JobSubmitted{Job: "a"}, &traces.JobSubmitted{Job: "a"}},
 		"-1 maps":         {&traces.JobSubmitted{Job: "a", Maps: -1}},
 	} {
-		if _, err := New("x", traces.Header{}, events); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := recorded.New("x", traces.Header{}, slices.Values(events)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 	// Events of jobs and tasks that are not there are passed over; a cluster that
 	// is not told has to be given.
-	x, err := New("x", traces.Header{}, []traces.Event{
+	x, err := recorded.New("x", traces.Header{}, slices.Values([]traces.Event{
 		&traces.JobSubmitted{Job: "a", Maps: 2, Reduces: 1}, &traces.TaskScheduled{Task: traces.Task{Job: "b"}}, &traces.TaskScheduled{Task: traces.Task{Job: "a"}},
 		&traces.AttemptFinished{Attempt: traces.Attempt{Task: traces.Task{Job: "a", Index: 7}}}, &traces.TaskScheduled{Task: traces.Task{Job: "a", Index: -1}},
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Trace: x, Model: OwnModel(x)}
-	if _, err := Simulate(&c); err == nil || !strings.Contains(err.Error(), "--nodes") {
+	c := Config{Trace: x, Model: x.OwnModel()}
+	if _, err := simulate(&c); err == nil || !strings.Contains(err.Error(), "--nodes") {
 		t.Errorf("error %v, want one that says how to give nodes", err)
 	}
 	c.Change.Nodes = 3
-	if _, err := Simulate(&c); err != nil {
+	if _, err := simulate(&c); err != nil {
 		t.Error(err)
 	}
 	cut := filepath.Join(t.TempDir(), "cut.heddle")
@@ -380,7 +356,7 @@ func TestBadTraces(t *testing.T) {
 	if err := os.WriteFile(cut, data[:len(data)-40], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if x, err := Load(cut); err == nil && len(x.Warnings) == 0 {
+	if x, err := recorded.Load(cut); err == nil && len(x.Warnings) == 0 {
 		t.Error("a trace that was cut off is loaded without a warning")
 	}
 }
@@ -389,7 +365,7 @@ func TestBadTraces(t *testing.T) {
 func TestOutMatchesDigest(t *testing.T) {
 	x := loaded(t, "r01-wordcount-fifo")
 	var events []traces.Event
-	out, err := Outcomes([]Config{{Trace: x, Model: OwnModel(x), Seed: 1, Record: func(e traces.Event) { events = append(events, e) }}})
+	out, err := Outcomes([]Config{{Trace: x, Model: x.OwnModel(), Seed: 1, Record: func(e traces.Event) { events = append(events, e) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/traces"
@@ -53,6 +54,9 @@ func Open(dir string, unverified bool) (*Run, error) {
 	return &Run{Run: run, Trials: results, models: map[string]string{}, sizes: sizes}, nil
 }
 
+// World says where a trial ran: runs.WorldCluster or runs.WorldSimulated.
+func (f *Run) World(r *Trial) string { return cmp.Or(r.World, f.Manifest().World, runs.WorldCluster) }
+
 // TracePath returns the path of the trial's trace file.
 func (f *Run) TracePath(r *Trial) string { return filepath.Join(f.TrialDir(r.Name), TraceFile) }
 
@@ -79,7 +83,23 @@ func (f *Run) Figures(r *Trial) (m *measure.Figures, warning string, err error) 
 	} else if err != nil {
 		return nil, "", err
 	}
+	if r.Model == config.ModelRecorded { // it is of another run
+		return m, warning, nil
+	}
 	return m, warning, f.checkTrace(r, trace.Header(), m)
+}
+
+// Stages returns the figures of a trial as Figures does, with the jobs' times of its
+// result, and one element for each stage of the trial.
+func (f *Run) Stages(r *Trial) (stages []*measure.Figures, warning string, err error) {
+	m, warning, err := f.Figures(r)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(r.Later) == 0 {
+		m = r.WithTimes(m)
+	}
+	return append([]*measure.Figures{m}, r.Later...), warning, nil
 }
 
 // checkTrace returns an error if the header or the jobs of a trace show that it

@@ -1,6 +1,8 @@
 package results
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -156,4 +158,92 @@ func TestCountJobs(t *testing.T) {
 			t.Errorf("%s: %d of %d jobs failed, want %d of %d", name, got.Others, got.Jobs(), c.failed, c.all)
 		}
 	}
+}
+
+// TestStages has a trial of several stages be as long as all together.
+func TestStages(t *testing.T) {
+	x := trialOf(1, "query", "fifo")
+	x.Reading, x.Params = "as printed", map[string]string{"c": "1"}
+	x.Figures = &measure.Figures{MakespanMs: 1500, ScheduleDigest: "a"}
+	x.Later = []*measure.Figures{{MakespanMs: 2500, ScheduleDigest: "b"}}
+	run, err := Open(table(t, []Trial{x}).Dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages, _, err := run.Stages(&run.Trials[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := measure.Find([]string{"makespan"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := list[0].Of(stages...); got != 4 {
+		t.Errorf("a makespan of %v s, want 4", got)
+	}
+	for text, want := range map[string]bool{`reading="as printed" && makespan=4`: true, `reading=repaired`: false, `makespan<4`: false} {
+		where, err := Where(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := where.Match(&Row{Trial: &run.Trials[0], Figures: stages}); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestTableBounds has tables that would take too much memory, or that were cut off.
+func TestTableBounds(t *testing.T) {
+	var row bytes.Buffer
+	if err := json.NewEncoder(&row).Encode(trialOf(1, "sort", "yarn")); err != nil {
+		t.Fatal(err)
+	}
+	good := row.String()
+	for want, text := range map[string]string{
+		"line 1: no trial":                      "",
+		"line 2: unexpected end of JSON":        good + good[:len(good)/2],
+		"line 2: bufio.Scanner: token too long": good + strings.Repeat(" ", mostRowBytes+1),
+		"line 1: a row of":                      strings.Repeat(",", mostRowValues+1),
+		"line 1: a stage without figures":       strings.Replace(good, `"figures"`, `"laterStages":[null],"figures"`, 1),
+	} {
+		_, line, err := parseTable(strings.NewReader(text))
+		if got := fmt.Sprintf("line %d: %v", line, err); !strings.HasPrefix(got, want) {
+			t.Errorf("%.40q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// FuzzTable reads tables that are like those that are written: each row is right, or
+// the error names a line, and what was read is written and read again as it was.
+func FuzzTable(f *testing.F) {
+	row, err := json.Marshal(trialOf(1, "sort", "yarn"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(append(row, '\n'))
+	f.Add(append(append(row, '\n'), row[:40]...))
+	f.Add([]byte(`{"trial":"r01--","repeat":1,"figures":{"phases":[{}],"jobList":[null],"classes":null},"laterStages":[{}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, line, err := parseTable(bytes.NewReader(data))
+		if err != nil {
+			if line < 1 || list != nil {
+				t.Fatalf("line %d, %d trials: %v", line, len(list), err)
+			}
+			return
+		}
+		var again bytes.Buffer
+		for i := range list {
+			for _, m := range measure.Metrics() {
+				m.Of(append([]*measure.Figures{list[i].Figures}, list[i].Later...)...)
+			}
+			list[i].Completion()
+			if err := json.NewEncoder(&again).Encode(&list[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same, _, err := parseTable(&again)
+		if err != nil || len(same) != len(list) {
+			t.Fatalf("%d trials, and %d read again: %v", len(list), len(same), err)
+		}
+	})
 }

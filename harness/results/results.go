@@ -20,7 +20,14 @@ type Trial struct {
 	Name     string `json:"trial"`
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
-	Repeat   int    `json:"repeat"`
+	// Params are the scheduler model's parameters, and Reading names the reading of a
+	// paper, in runs whose trials say so.
+	Params  map[string]string `json:"params,omitempty"`
+	Reading string            `json:"reading,omitempty"`
+	Repeat  int               `json:"repeat"`
+	// World says where the trial ran, if not where the run's other trials did: a
+	// trace that stands beside its replays may be of a cluster.
+	World string `json:"world,omitempty"`
 	// Seed is the seed of the trial's random numbers, if it differs from the
 	// run's seed.
 	Seed uint64 `json:"seed,omitempty"`
@@ -37,6 +44,9 @@ type Trial struct {
 	// Figures are what was computed from the trial's trace, such as locality.
 	// They are set only if the trace is not kept.
 	Figures *measure.Figures `json:"figures,omitempty"`
+	// Later has the figures of what ran after that, if the trial is of several stages
+	// that run one after the other, such as the jobs of a query.
+	Later []*measure.Figures `json:"laterStages,omitempty"`
 	// Cache says how much of the input was in the HDFS cache. It is nil if
 	// nothing was to be cached.
 	Cache *Cache `json:"cache,omitempty"`
@@ -63,7 +73,7 @@ type Trial struct {
 // that YARN refused, of which no trace knows.
 func (r *Trial) Completion() measure.Completion {
 	if r.Figures != nil {
-		return r.Figures.Completion()
+		return measure.CompletionOf(append([]*measure.Figures{r.Figures}, r.Later...)...)
 	}
 	var c measure.Completion
 	for _, j := range r.Jobs {

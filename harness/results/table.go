@@ -1,10 +1,12 @@
 package results
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 
@@ -16,13 +18,41 @@ import (
 // Trial with its figures.
 const measuresFile = "measures.jsonl"
 
+// What a table may hold. A matrix of a paper's readings has some ten thousand rows of
+// 2 to 5 KB each, with some 300 values.
+const (
+	mostRows      = 100_000
+	mostRowBytes  = 1 << 20
+	mostRowValues = 20_000
+)
+
+// Keep makes a run folder below root for trials that have ended, with all their results
+// in one table.
+func Keep(root, name, what string, m runs.Manifest, trials []Trial) (*runs.Run, error) {
+	run, err := runs.New(root, name, what, m)
+	if err != nil {
+		return nil, err
+	}
+	defer run.Close()
+	err = WriteTable(run, trials)
+	return run, errors.Join(err, run.End(err))
+}
+
 // WriteTable writes the results of a run to one table. Each must have its figures.
 func WriteTable(run *runs.Run, results []Trial) error {
 	var b bytes.Buffer
 	out := json.NewEncoder(&b)
+	if len(results) > mostRows {
+		return fmt.Errorf("write table: %d rows, want at most %d", len(results), mostRows)
+	}
 	for i := range results {
-		if err := out.Encode(&results[i]); err != nil {
-			return fmt.Errorf("write table: %w", err)
+		from := b.Len()
+		err := out.Encode(&results[i])
+		if err == nil {
+			err = checkSize(b.Bytes()[from:])
+		}
+		if err != nil {
+			return fmt.Errorf("write table: trial %s: %w", results[i].Name, err)
 		}
 	}
 	return run.WriteFile(measuresFile, b.Bytes())
@@ -33,31 +63,70 @@ func hasTable(run *runs.Run) bool {
 }
 
 func readTable(run *runs.Run) ([]Trial, error) {
-	data, err := run.ReadFile(measuresFile)
+	f, err := run.Open(measuresFile)
 	if err != nil {
 		return nil, err
 	}
-	var results []Trial
+	defer f.Close()
+	list, line, err := parseTable(f)
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w: %s: line %d: %w", runs.ErrDamaged, filepath.Join(run.Dir, measuresFile), line, err)
+	}
+	return list, nil
+}
+
+// parseTable reads a table line by line. It returns the number of the last line that
+// it read.
+func parseTable(in io.Reader) (list []Trial, line int, err error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), mostRowBytes)
 	seen := map[string]bool{}
-	for i, line := range bytes.Split(bytes.TrimSpace(data), []byte("\n")) {
-		bad := func(err error) ([]Trial, error) {
-			return nil, fmt.Errorf("read results: %w: %s: line %d: %w", runs.ErrDamaged, filepath.Join(run.Dir, measuresFile), i+1, err)
-		}
-		var r Trial
-		if err := json.Unmarshal(line, &r); err != nil {
-			return bad(err)
-		}
-		if err := r.check(r.Name); err != nil {
-			return bad(err)
-		}
-		if seen[r.Name] {
-			return bad(fmt.Errorf("trial %s occurs twice", r.Name))
-		}
-		if r.Figures == nil {
-			return bad(errors.New("no figures"))
+	for lines.Scan() {
+		line++
+		r, err := parseRow(lines.Bytes())
+		switch {
+		case err != nil:
+			return nil, line, err
+		case seen[r.Name]:
+			return nil, line, fmt.Errorf("trial %s occurs twice", r.Name)
+		case line > mostRows:
+			return nil, line, fmt.Errorf("more than %d rows", mostRows)
 		}
 		seen[r.Name] = true
-		results = append(results, r)
+		list = append(list, r)
 	}
-	return results, nil
+	if err := lines.Err(); err != nil {
+		return nil, line + 1, err
+	}
+	if line == 0 {
+		return nil, 1, errors.New("no trial")
+	}
+	return list, line, nil
+}
+
+func parseRow(line []byte) (r Trial, err error) {
+	if err := checkSize(line); err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, err
+	}
+	if r.Figures == nil {
+		return r, errors.New("no figures")
+	}
+	if slices.Contains(r.Later, nil) {
+		return r, errors.New("a stage without figures")
+	}
+	for _, f := range append(r.Later, r.Figures) {
+		f.JobList, f.Nodes = nil, nil // rows have none
+	}
+	return r, r.check(r.Name)
+}
+
+// checkSize refuses a row that would take far more memory than a trial needs.
+func checkSize(row []byte) error {
+	if n := bytes.Count(row, []byte(",")); n > mostRowValues || len(row) > mostRowBytes {
+		return fmt.Errorf("a row of %d bytes and %d values, want at most %d and %d", len(row), n, mostRowBytes, mostRowValues)
+	}
+	return nil
 }

@@ -17,7 +17,7 @@ type Row struct {
 	Run     string // base name of the run's folder
 	World   string // "cluster" or runs.WorldSimulated
 	Trial   *Trial
-	Figures *measure.Figures
+	Figures []*measure.Figures // of each stage of the trial
 }
 
 // A Filter chooses rows. The nil Filter chooses all.
@@ -28,7 +28,7 @@ type Filter struct{ of func(*Row) bool }
 //	model=fifo && (repeat<=4 || workload~sort) && jobCompletion>60
 //
 // A comparison has a key, one of = != < <= > >= ~ !~ and a value, which may stand in
-// quotes. Keys are run, world, trial, workload, model, repeat, seed and the names of
+// quotes. Keys are run, world, trial, workload, model, reading, repeat, seed and the names of
 // metrics. ~ compares with a regular expression, which may match any part. && binds
 // more than ||, and ! turns what follows it around. A row that has no value of a
 // metric fulfils no comparison with it. An error names the column where the text is
@@ -57,6 +57,7 @@ var (
 		"trial":    func(r *Row) string { return r.Trial.Name },
 		"workload": func(r *Row) string { return r.Trial.Workload },
 		"model":    func(r *Row) string { return r.Trial.Model },
+		"reading":  func(r *Row) string { return r.Trial.Reading },
 	}
 	numbers = map[string]func(*Row) float64{
 		"repeat": func(r *Row) float64 { return float64(r.Trial.Repeat) },
@@ -66,7 +67,7 @@ var (
 
 // Keys returns the keys that a condition can compare, those of metrics last.
 func Keys() []string {
-	return append([]string{"run", "world", "trial", "workload", "model", "repeat", "seed"}, measure.Names()...)
+	return append([]string{"run", "world", "trial", "workload", "model", "reading", "repeat", "seed"}, measure.Names()...)
 }
 
 // mostNested is how deep parentheses may stand in each other.
@@ -163,7 +164,7 @@ func (p *filterParser) comparison() (func(*Row) bool, error) {
 		case err != nil || len(list) != 1:
 			return nil, p.wrong("unknown key %q; %s", key, nearest.Hint(key, Keys()))
 		}
-		number = func(r *Row) float64 { return list[0].Of(r.Figures) }
+		number = func(r *Row) float64 { return list[0].Of(r.Figures...) }
 	}
 	p.next()
 	op := p.peek()

@@ -18,7 +18,7 @@ func rows() (list []*Row) {
 				f := &measure.Figures{MakespanMs: float64(10_000 * (repeat + 10*i))}
 				list = append(list, &Row{"first", "cluster", &Trial{
 					Name: workload + model, Workload: workload, Model: model, Repeat: repeat, Seed: uint64(repeat),
-				}, f})
+				}, []*measure.Figures{f}})
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func TestWhereTruth(t *testing.T) {
 			{"model=fifo", func(r *Row) bool { return r.Trial.Model == "fifo" }},
 			{"repeat<3", func(r *Row) bool { return r.Trial.Repeat < 3 }},
 			{"workload~'^word c'", func(r *Row) bool { return strings.HasPrefix(r.Trial.Workload, "word c") }},
-			{"makespan>=20", func(r *Row) bool { return r.Figures.MakespanMs >= 20_000 }},
+			{"makespan>=20", func(r *Row) bool { return r.Figures[0].MakespanMs >= 20_000 }},
 		}
 		return rapid.SampledFrom(parts).Draw(r, "part")
 	}

@@ -71,9 +71,9 @@ func (r *Run) Verify(names ...string) error {
 	return r.judge(faults)
 }
 
-// ReadFile reads a file at the top of the run folder, such as experiment.yaml.
-// It compares the file with its recorded hash, as Verify does.
-func (r *Run) ReadFile(name string) ([]byte, error) {
+// Open opens a file of the run, other than one of a trial, for reading. It compares the
+// file with its recorded hash first.
+func (r *Run) Open(name string) (*os.File, error) {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("read run: %w", err)
@@ -90,7 +90,22 @@ func (r *Run) ReadFile(name string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	data, err := readRecord(root, name)
+	f, _, err := openRegular(root, name)
+	if err != nil {
+		return nil, fmt.Errorf("read run %s: %w", r.Dir, err)
+	}
+	return f, nil
+}
+
+// ReadFile reads a file at the top of the run folder, such as experiment.yaml.
+// It compares the file with its recorded hash, as Verify does.
+func (r *Run) ReadFile(name string) ([]byte, error) {
+	f, err := r.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := readLimited(f, filepath.Join(r.Dir, name))
 	if err != nil {
 		return nil, fmt.Errorf("read run %s: %w", r.Dir, err)
 	}
@@ -209,9 +224,13 @@ func readRecord(root *os.Root, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return readLimited(f, filepath.Join(root.Name(), name))
+}
+
+func readLimited(f io.Reader, path string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, maxRecordBytes+1))
 	if err == nil && len(data) > maxRecordBytes {
-		err = fmt.Errorf("%w: %s is longer than %d bytes", ErrDamaged, filepath.Join(root.Name(), name), maxRecordBytes)
+		err = fmt.Errorf("%w: %s is longer than %d bytes", ErrDamaged, path, maxRecordBytes)
 	}
 	return data, err
 }

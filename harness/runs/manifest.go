@@ -58,11 +58,15 @@ type Manifest struct {
 	Files []File `json:"files,omitempty"`
 }
 
-// WorldSimulated is the value of Manifest.World for trials in virtual time.
-const WorldSimulated = "simulated"
+// WorldSimulated is the value of Manifest.World for trials in virtual time, and
+// WorldCluster the word for those on a cluster.
+const (
+	WorldSimulated = "simulated"
+	WorldCluster   = "cluster"
+)
 
-// Place is the World in words: "cluster" or WorldSimulated.
-func (m *Manifest) Place() string { return cmp.Or(m.World, "cluster") }
+// Place is the World in words: WorldCluster or WorldSimulated.
+func (m *Manifest) Place() string { return cmp.Or(m.World, WorldCluster) }
 
 // State says whether a run is under way, and how it ended.
 type State string

@@ -111,6 +111,23 @@ func Name(started time.Time, what string) string {
 	return started.Format("20060102-150405") + "-" + what
 }
 
+// New makes a folder for the run that m describes below root, as Create does. If name is
+// empty, it is the time and what the run is of, with a number if that is taken.
+func New(root, name, what string, m Manifest) (*Run, error) {
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return nil, fmt.Errorf("make folder of runs: %w", err)
+	}
+	if name != "" {
+		return Create(root, name, m)
+	}
+	name = Name(time.Now(), what)
+	run, err := Create(root, name, m)
+	for n := 2; errors.Is(err, ErrExists) && n < 100; n++ {
+		run, err = Create(root, fmt.Sprintf("%s-%d", name, n), m)
+	}
+	return run, err
+}
+
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._=-]{0,199}$`)
 
 // Create makes the folder root/name for the run that m describes. m.Trials
@@ -145,9 +162,6 @@ func Create(root, name string, m Manifest) (*Run, error) {
 
 // create makes the files and folders with which a run begins, the manifest last.
 func (r *Run) create(root string) error {
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return Explain(r.Dir, 0, err)
-	}
 	if err := os.MkdirAll(filepath.Join(r.Dir, "trials"), folderMode); err != nil {
 		return Explain(r.Dir, 0, err)
 	}

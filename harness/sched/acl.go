@@ -38,7 +38,7 @@ import "heddle/harness/state"
 type acl struct {
 	c     float64
 	d     int64
-	skips perJob[int64]
+	skips PerJob[int64]
 }
 
 var aclInfo = Info{
@@ -48,8 +48,8 @@ var aclInfo = Info{
 		{Name: "c", Type: Float, Default: "3", Unit: "skips", Doc: "C: skips for a cache-local node, times the cached share of the waiting input"},
 		skipsParam("d", "-1", "D: further skips before a map starts off its node"),
 	},
-	build: func(a args) (Model, error) {
-		return PerNode{&acl{c: a.float("c"), d: a.int("d")}}, nil
+	Build: func(a Args) (Model, error) {
+		return PerNode{&acl{c: a.Float("c"), d: a.Int("d")}}, nil
 	},
 }
 
@@ -60,18 +60,18 @@ func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	if d < 0 {
 		d = int64(v.NodesUp())
 	}
-	for jobs := fifoOrder(v); ; {
-		id, ok := jobs.next()
+	for jobs := FIFOOrder(v); ; {
+		id, ok := jobs.Next()
 		if !ok {
 			return Pick{}, false
 		}
-		if d, ok := unplaced(v, id, n); ok {
+		if d, ok := RerunOrReduce(v, id, n); ok {
 			return d, true
 		}
-		if !wantsMap(v, id, n) {
+		if !WantsMap(v, id, n) {
 			continue
 		}
-		skips := m.skips.of(id)
+		skips := m.skips.Of(id)
 		t, level := v.Nearest(id, n, state.LevelCache, m.farthest(v, id, *skips, d))
 		if t == state.None {
 			*skips++
@@ -80,7 +80,7 @@ func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		if level <= state.LevelNode {
 			*skips = 0
 		}
-		return mapAt(id, t, level), true
+		return MapPick(id, t, level), true
 	}
 }
 

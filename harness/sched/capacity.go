@@ -58,7 +58,7 @@ type capacity struct {
 	offSwitchPerHeartbeat       int
 
 	queues         []capacityQueue
-	missed         perJob[int64]
+	missed         PerJob[int64]
 	order          shares
 	sinceHeartbeat heartbeatCount
 }
@@ -77,18 +77,18 @@ var capacityInfo = Info{
 		{Name: "rackLocalityFullReset", Type: Bool, Default: "true", Doc: "a rack-local map starts the count of missed nodes anew"},
 		{Name: "offSwitchPerHeartbeat", Type: Int, Default: "1", Unit: "containers", Doc: "off-rack ones, re-runs and reduces among them, after which a node gets nothing more in a heartbeat; 0: no limit"},
 	},
-	build: func(a args) (Model, error) {
+	Build: func(a Args) (Model, error) {
 		sum := 0.0
-		for _, percent := range a.table("capacities") {
+		for _, percent := range a.Table("capacities") {
 			sum += percent
 		}
 		if sum > 100 {
 			return nil, fmt.Errorf("capacities: %v percent in all, want at most 100", sum)
 		}
 		return PerNode{&capacity{
-			capacities: a.table("capacities"), maxCapacities: a.table("maxCapacities"), fairOrder: a.text("order") == "fair",
-			nodeLocalityDelay: a.int("nodeLocalityDelay"), rackLocalityAdditionalDelay: a.int("rackLocalityAdditionalDelay"),
-			rackLocalityFullReset: a.bool("rackLocalityFullReset"), offSwitchPerHeartbeat: int(a.int("offSwitchPerHeartbeat")),
+			capacities: a.Table("capacities"), maxCapacities: a.Table("maxCapacities"), fairOrder: a.Text("order") == "fair",
+			nodeLocalityDelay: a.Int("nodeLocalityDelay"), rackLocalityAdditionalDelay: a.Int("rackLocalityAdditionalDelay"),
+			rackLocalityFullReset: a.Bool("rackLocalityFullReset"), offSwitchPerHeartbeat: int(a.Int("offSwitchPerHeartbeat")),
 		}}, nil
 	},
 }
@@ -110,10 +110,10 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		if !ok {
 			return Pick{}, false
 		}
-		d, ok := unplaced(v, id, n)
+		d, ok := RerunOrReduce(v, id, n)
 		if ok {
 			ok = m.underMost(v, id, d.Kind)
-		} else if wantsMap(v, id, n) && m.underMost(v, id, state.Map) {
+		} else if WantsMap(v, id, n) && m.underMost(v, id, state.Map) {
 			d, ok = m.chooseMap(v, id, n)
 		}
 		if ok {
@@ -127,10 +127,10 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 // node n, among those that the job may start now. If it is not node-local, the
 // node counts as a missed opportunity of the job.
 func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
-	missed := m.missed.of(id)
+	missed := m.missed.Of(id)
 	if t := v.NextMap(id, n, state.LevelNode); t != state.None {
 		*missed = 0
-		return mapAt(id, t, state.LevelNode), true
+		return MapPick(id, t, state.LevelNode), true
 	}
 	*missed++
 	rack, off := m.allowed(v, id, *missed)
@@ -148,7 +148,7 @@ func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pic
 	if level == state.LevelRack && rack && m.rackLocalityFullReset {
 		*missed = 0
 	}
-	return mapAt(id, t, level), true
+	return MapPick(id, t, level), true
 }
 
 // allowed says whether a job may start rack-local and off-rack maps after

@@ -2,11 +2,13 @@ package sched
 
 import "heddle/harness/state"
 
-// perJob holds one value of type T for each job. The value is made when it is
-// first read.
-type perJob[T any] []T
+// PerJob holds one value of type T for each job, such as a count that a model
+// keeps. The zero value is ready for use.
+type PerJob[T any] []T
 
-func (p *perJob[T]) of(id state.JobID) *T {
+// Of returns a job's value, which is zero until it is set. A later call of Of for
+// another job may move the value: do not keep the pointer.
+func (p *PerJob[T]) Of(id state.JobID) *T {
 	for int(id) >= len(*p) {
 		var zero T
 		*p = append(*p, zero)

@@ -44,7 +44,7 @@ type delay struct {
 	byTime, fair         bool
 	nodeSkips, rackSkips int64
 	nodeWait, rackWait   int64 // how long jobs wait for their node and their rack, in nanoseconds; used only if parameter form is "time"
-	jobs                 perJob[delayed]
+	jobs                 PerJob[delayed]
 	fewest               shares        // the jobs, sorted by number of running tasks; used only with parameter order = fair
 	skipped              []state.JobID // jobs skipped at the last heartbeat; kept only if parameter form is "time"
 	last                 int64         // time of the last heartbeat of any node, in nanoseconds
@@ -67,10 +67,10 @@ var delayInfo = Info{
 		{Name: "nodeWait", Type: Duration, Default: "5s", Doc: "D1 with form time"},
 		{Name: "rackWait", Type: Duration, Default: "5s", Doc: "D2 with form time"},
 	},
-	build: func(a args) (Model, error) {
+	Build: func(a Args) (Model, error) {
 		return PerNode{&delay{
-			byTime: a.text("form") == "time", fair: a.text("order") == "fair", fewest: shares{key: running, together: true},
-			nodeSkips: a.int("nodeSkips"), rackSkips: a.int("rackSkips"), nodeWait: a.int("nodeWait"), rackWait: a.int("rackWait"),
+			byTime: a.Text("form") == "time", fair: a.Text("order") == "fair", fewest: shares{key: running, together: true},
+			nodeSkips: a.Int("nodeSkips"), rackSkips: a.Int("rackSkips"), nodeWait: a.Int("nodeWait"), rackWait: a.Int("rackWait"),
 		}}, nil
 	},
 }
@@ -90,20 +90,20 @@ func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		if !ok {
 			return Pick{}, false
 		}
-		if d, ok := unplaced(v, id, n); ok {
+		if d, ok := RerunOrReduce(v, id, n); ok {
 			return d, true
 		}
-		if !wantsMap(v, id, n) {
+		if !WantsMap(v, id, n) {
 			continue
 		}
-		job := m.jobs.of(id)
+		job := m.jobs.Of(id)
 		farthest := job.farthest(d1, d2)
 		if v.Locations(id) == 0 {
 			farthest = state.LevelOff
 		}
 		if t, level := v.Nearest(id, n, state.LevelNode, farthest); t != state.None {
 			*job = delayed{level: level}
-			return mapAt(id, t, level), true
+			return MapPick(id, t, level), true
 		}
 		m.skip(id, job)
 	}
@@ -159,7 +159,7 @@ func (m *delay) addWait(now int64) {
 		return
 	}
 	for _, id := range m.skipped {
-		if job := m.jobs.of(id); job.skipped {
+		if job := m.jobs.Of(id); job.skipped {
 			job.wait += now - m.last
 			job.skipped = false
 		}

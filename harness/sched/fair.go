@@ -52,7 +52,7 @@ type fair struct {
 	maxPerHeartbeat int
 
 	queues         []fairQueue
-	levels         perJob[levelled]
+	levels         PerJob[levelled]
 	order          shares
 	sinceHeartbeat heartbeatCount
 }
@@ -84,10 +84,10 @@ var fairInfo = Info{
 		thresholdParam("rackThreshold", "nodes offered after that before any map"),
 		{Name: "maxPerHeartbeat", Type: Int, Default: "0", Unit: "containers", Doc: "that a node gets per heartbeat; 0: all it can hold; YARN as it ships: 1"},
 	},
-	build: func(a args) (Model, error) {
+	Build: func(a Args) (Model, error) {
 		return PerNode{&fair{
-			drf: a.text("policy") == "drf", weights: a.table("weights"), minShares: a.table("minShares"),
-			nodeThreshold: a.float("nodeThreshold"), rackThreshold: a.float("rackThreshold"), maxPerHeartbeat: int(a.int("maxPerHeartbeat")),
+			drf: a.Text("policy") == "drf", weights: a.Table("weights"), minShares: a.Table("minShares"),
+			nodeThreshold: a.Float("nodeThreshold"), rackThreshold: a.Float("rackThreshold"), maxPerHeartbeat: int(a.Int("maxPerHeartbeat")),
 		}}, nil
 	},
 }
@@ -105,8 +105,8 @@ func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		if !ok {
 			return Pick{}, false
 		}
-		d, ok := unplaced(v, id, n)
-		if !ok && wantsMap(v, id, n) {
+		d, ok := RerunOrReduce(v, id, n)
+		if !ok && WantsMap(v, id, n) {
 			d, ok = m.chooseMap(v, id, n)
 		}
 		if ok {
@@ -121,9 +121,9 @@ func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	if m.nodeThreshold < 0 || m.rackThreshold < 0 || v.Locations(id) == 0 {
 		t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
-		return mapAt(id, t, level), true
+		return MapPick(id, t, level), true
 	}
-	job := m.levels.of(id)
+	job := m.levels.Of(id)
 	job.opportunities++
 	thresholds := [2]float64{m.nodeThreshold, m.rackThreshold}
 	if job.level < 2 && float64(job.opportunities) > float64(v.NodesUp())*thresholds[job.level] {
@@ -136,7 +136,7 @@ func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, b
 	if at := uint8(level - state.LevelNode); at < job.level {
 		*job = levelled{level: at}
 	}
-	return mapAt(id, t, level), true
+	return MapPick(id, t, level), true
 }
 
 // The method know reads the configured weights of queues that were created

@@ -37,8 +37,8 @@ var fifoInfo = Info{
 	Params: []Param{
 		{Name: "offRackPerHeartbeat", Type: Int, Default: "0", Unit: "maps", Doc: "off-rack ones after which a node gets no more in a heartbeat; 0: no limit; Hadoop 1.2: 1"},
 	},
-	build: func(a args) (Model, error) {
-		return PerNode{&fifo{offRackPerHeartbeat: int(a.int("offRackPerHeartbeat"))}}, nil
+	Build: func(a Args) (Model, error) {
+		return PerNode{&fifo{offRackPerHeartbeat: int(a.Int("offRackPerHeartbeat"))}}, nil
 	},
 }
 
@@ -47,15 +47,15 @@ func (m *fifo) Name() string { return "fifo" }
 func (m *fifo) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	m.sinceHeartbeat.round(v, n)
 	enough := m.sinceHeartbeat.reached(m.offRackPerHeartbeat, Off)
-	for jobs := fifoOrder(v); ; {
-		id, ok := jobs.next()
+	for jobs := FIFOOrder(v); ; {
+		id, ok := jobs.Next()
 		if !ok {
 			return Pick{}, false
 		}
-		d, ok := unplaced(v, id, n)
-		if !ok && !enough && wantsMap(v, id, n) {
+		d, ok := RerunOrReduce(v, id, n)
+		if !ok && !enough && WantsMap(v, id, n) {
 			t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
-			d, ok = mapAt(id, t, level), true
+			d, ok = MapPick(id, t, level), true
 		}
 		if ok {
 			m.sinceHeartbeat.chose(d.Reason)

@@ -4,24 +4,26 @@ import (
 	"heddle/harness/state"
 )
 
-// walk goes through the jobs with a waiting task in FIFO order: by priority,
+// FIFOWalk goes through the jobs with a waiting task in FIFO order: by priority,
 // then by submission.
-type walk struct {
+type FIFOWalk struct {
 	v             *state.View
 	maps, reduces []state.JobID
 }
 
-func (w *walk) begin(v *state.View) {
-	w.v, w.maps, w.reduces = v, v.WaitingJobs(state.Map), v.WaitingJobs(state.Reduce)
-}
-
-func fifoOrder(v *state.View) (w walk) {
+// FIFOOrder begins a walk through the jobs with a waiting task. It allocates
+// nothing. The walk is over when the View changes.
+func FIFOOrder(v *state.View) (w FIFOWalk) {
 	w.begin(v)
 	return w
 }
 
-// next returns the next job in FIFO order, or false if no job is left.
-func (w *walk) next() (state.JobID, bool) {
+func (w *FIFOWalk) begin(v *state.View) {
+	w.v, w.maps, w.reduces = v, v.WaitingJobs(state.Map), v.WaitingJobs(state.Reduce)
+}
+
+// Next returns the next job in FIFO order, or false if no job is left.
+func (w *FIFOWalk) Next() (state.JobID, bool) {
 	switch {
 	case len(w.maps) == 0 && len(w.reduces) == 0:
 		return state.None, false
@@ -41,13 +43,13 @@ func (w *walk) next() (state.JobID, bool) {
 	return w.popReduce(), true
 }
 
-func (w *walk) popMap() state.JobID {
+func (w *FIFOWalk) popMap() state.JobID {
 	id := w.maps[0]
 	w.maps = w.maps[1:]
 	return id
 }
 
-func (w *walk) popReduce() state.JobID {
+func (w *FIFOWalk) popReduce() state.JobID {
 	id := w.reduces[0]
 	w.reduces = w.reduces[1:]
 	return id
@@ -59,7 +61,7 @@ func (w *walk) popReduce() state.JobID {
 // the compiler would not inline the call.
 type ordered struct {
 	shares *shares
-	fifo   walk
+	fifo   FIFOWalk
 }
 
 func (o *ordered) begin(v *state.View, by *shares) {
@@ -74,5 +76,5 @@ func (o *ordered) next() (state.JobID, bool) {
 	if o.shares != nil {
 		return o.shares.next()
 	}
-	return o.fifo.next()
+	return o.fifo.Next()
 }

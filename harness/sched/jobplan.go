@@ -3,8 +3,8 @@ package sched
 import "heddle/harness/state"
 
 // JobPlanner is a scheduler model that plans the node of each map of a job
-// before the job's first map starts. Drivers find out by type assertion
-// whether a model is a JobPlanner.
+// before the job's first map starts. Drivers find out with As whether a model
+// is a JobPlanner.
 type JobPlanner interface {
 	// PlanJob asks the scheduler model for a plan. It is called once for each
 	// job, when the job's input is known and none of its tasks has started. It
@@ -20,29 +20,4 @@ type SplitPlan []PlannedSplit
 type PlannedSplit struct {
 	Split state.TaskID // number that the map which reads this split has in the job as submitted
 	Node  state.NodeID
-}
-
-// plan is a SplitPlan (a host for each split) that a scheduler model made for a
-// job. It may be that the driver has not rewritten the job's splits to it.
-type plan struct {
-	splits  SplitPlan
-	checked int32 // value of View.InputChanges when inForce was computed; below 0: not computed yet
-	inForce bool
-}
-
-// isInForce reports whether the job's splits name the nodes of the plan, so
-// that the driver has carried the plan out.
-func (p *plan) isInForce(v *state.View, id state.JobID) bool {
-	if len(p.splits) == 0 {
-		return false
-	}
-	if moves := v.InputChanges(id); moves != p.checked {
-		p.checked, p.inForce = moves, true
-		for i, x := range p.splits {
-			if hosts := v.SplitHosts(id, state.TaskID(i)); len(hosts) != 1 || hosts[0] != x.Node {
-				p.inForce = false
-			}
-		}
-	}
-	return p.inForce
 }

@@ -62,15 +62,15 @@ var matchingInfo = Info{
 		weightParam("cache", "4"), weightParam("node", "3"), weightParam("rack", "2"), weightParam("off", "1"),
 		{Name: "slots", Type: Int, Default: "64", Unit: "slots", Min: 1, Max: 4096, Doc: "matched at most per round; cost grows with its square"},
 	},
-	build: func(a args) (Model, error) {
-		return &matching{weights: [4]int64{a.int("cache"), a.int("node"), a.int("rack"), a.int("off")}, slots: int(a.int("slots"))}, nil
+	Build: func(a Args) (Model, error) {
+		return &matching{weights: [4]int64{a.Int("cache"), a.Int("node"), a.Int("rack"), a.Int("off")}, slots: int(a.Int("slots"))}, nil
 	},
 }
 
 func (m *matching) Name() string { return "matching" }
 
 func (m *matching) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
-	if p, ok := firstUnplaced(v, free[0]); ok {
+	if p, ok := firstRerunOrReduce(v, free[0]); ok {
 		return append(out, p.On(free[0]))
 	}
 	if m.findSlots(v, free); len(m.rows) == 0 {
@@ -197,7 +197,7 @@ func (m *matching) decide(v *state.View, out []Decision) []Decision {
 		x := m.columns[c]
 		if size := v.ContainerSize(x.job, state.Map); left.Holds(size) {
 			left = left.Sub(size)
-			out = append(out, mapAt(x.job, x.task, v.Level(x.job, x.task, n)).On(n))
+			out = append(out, MapPick(x.job, x.task, v.Level(x.job, x.task, n)).On(n))
 		}
 	}
 	return out

@@ -21,18 +21,23 @@ type Noter interface {
 }
 
 // As returns the model as a T, such as an Observer. If it is none and wraps
-// another model, which its method Unwrap returns, As asks that one.
+// another model, As asks that one: the NodeModel of a PerNode, or what the
+// model's method Unwrap returns.
 func As[T any](m Model) (T, bool) {
 	for {
 		if t, ok := m.(T); ok {
 			return t, true
 		}
-		wrapper, ok := m.(interface{ Unwrap() Model })
-		if !ok {
+		switch wrapper := m.(type) {
+		case PerNode:
+			t, ok := wrapper.NodeModel.(T)
+			return t, ok
+		case interface{ Unwrap() Model }:
+			m = wrapper.Unwrap()
+		default:
 			var none T
 			return none, false
 		}
-		m = wrapper.Unwrap()
 	}
 }
 

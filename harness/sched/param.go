@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,7 +11,8 @@ import (
 )
 
 // Param describes a parameter of a scheduler model: its name, type and allowed
-// values.
+// values. A model with random numbers has a parameter "seed" of type Int: drivers
+// set it to the seed of the run, unless the user has.
 type Param struct {
 	Name    string `json:"name"`
 	Type    Type   `json:"type"`
@@ -43,6 +45,28 @@ const (
 	Set      Type = "set"      // parameter type: text that has some of the words in Param.Choices, such as m1+m3, or none of them
 	Table    Type = "table"    // parameter type: text that gives numbers by name, such as default=60,batch=40
 )
+
+var types = []Type{Int, Float, Bool, Duration, Choice, Set, Table}
+
+// valid says what is wrong with the description of a parameter, nil if nothing is.
+func (p *Param) valid() error {
+	switch {
+	case !paramName.MatchString(p.Name):
+		return errors.New("its Name must be of letters and digits, a letter first")
+	case !slices.Contains(types, p.Type):
+		return fmt.Errorf("no Type %q; want one of %v", p.Type, types)
+	case p.Name == "seed" && p.Type != Int:
+		return errors.New("an experiment's seed is its value, so it must have the Type int")
+	case p.Doc == "":
+		return errors.New("no Doc; say what the parameter sets")
+	case (p.Type == Choice || p.Type == Set) && len(p.Choices) == 0:
+		return errors.New("no Choices; list its words")
+	}
+	if _, err := p.parse(p.Default); err != nil {
+		return fmt.Errorf("its Default: %w; give another", err)
+	}
+	return nil
+}
 
 // skipsParam returns a parameter that sets how many node heartbeats a job lets
 // pass to wait for locality.
@@ -88,9 +112,10 @@ func (p *Param) parse(text string) (any, error) {
 		return text, nil
 	case Set:
 		return p.parseSet(text)
-	default:
+	case Table:
 		return p.parseTable(text)
 	}
+	return nil, fmt.Errorf("no Type %q; want one of %v", p.Type, types)
 }
 
 func (p *Param) parseSet(text string) (map[string]bool, error) {

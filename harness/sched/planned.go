@@ -33,7 +33,7 @@ var plannedInfo = Info{
 	Params: []Param{
 		{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
 	},
-	build: func(a args) (Model, error) { return &planned{seed: uint64(a.int("seed"))}, nil },
+	Build: func(a Args) (Model, error) { return &planned{seed: uint64(a.Int("seed"))}, nil },
 }
 
 func (m *planned) Name() string { return "planned" }
@@ -72,12 +72,12 @@ func (m *planned) Round(v *state.View, free []state.NodeID, out []Decision) []De
 // walkPlanned goes through the jobs in FIFO order and returns the first
 // decision that their plans and the free nodes allow.
 func walkPlanned(v *state.View, free []state.NodeID) (Decision, bool) {
-	for jobs := fifoOrder(v); ; {
-		id, ok := jobs.next()
+	for jobs := FIFOOrder(v); ; {
+		id, ok := jobs.Next()
 		if !ok {
 			return Decision{}, false
 		}
-		if d, ok := asPlanned(v, id, free); ok {
+		if d, ok := AsPlanned(v, id, free); ok {
 			return d, true
 		}
 	}
@@ -88,7 +88,7 @@ func walkPlanned(v *state.View, free []state.NodeID) (Decision, bool) {
 // planned node of each waiting map is up.
 func nextPlanned(v *state.View, free []state.NodeID) (next Decision, found bool) {
 	v.EachNamed(free[0], func(id state.JobID) bool {
-		next, found = asPlanned(v, id, free)
+		next, found = AsPlanned(v, id, free)
 		return !found
 	})
 	for _, id := range v.WaitingJobs(state.Reduce) {
@@ -100,20 +100,21 @@ func nextPlanned(v *state.View, free []state.NodeID) (next Decision, found bool)
 		if v.Waiting(id, state.Map) > 0 {
 			continue
 		}
-		if d, ok := asPlanned(v, id, free); ok {
+		if d, ok := AsPlanned(v, id, free); ok {
 			return d, true
 		}
 	}
 	return next, found
 }
 
-// asPlanned returns the decision for a job whose maps have planned nodes. A map
+// AsPlanned returns the decision for a job whose splits were rewritten to a
+// JobPlanner's plan, so that each names its planned node alone. A map
 // to run again comes first. Then comes a map whose split names the node that
 // reported, or only nodes that are down. A reduce comes last, when no map
 // waits.
-func asPlanned(v *state.View, id state.JobID, free []state.NodeID) (Decision, bool) {
+func AsPlanned(v *state.View, id state.JobID, free []state.NodeID) (Decision, bool) {
 	if v.Waiting(id, state.Map) == 0 {
-		c, ok := unplaced(v, id, free[0])
+		c, ok := RerunOrReduce(v, id, free[0])
 		return c.On(free[0]), ok
 	}
 	for _, n := range free {

@@ -33,8 +33,8 @@ var randomInfo = Info{
 	Params: []Param{
 		{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
 	},
-	build: func(a args) (Model, error) {
-		return PerNode{&random{rng: rand.New(rand.NewPCG(uint64(a.int("seed")), 0))}}, nil
+	Build: func(a Args) (Model, error) {
+		return PerNode{&random{rng: rand.New(rand.NewPCG(uint64(a.Int("seed")), 0))}}, nil
 	},
 }
 

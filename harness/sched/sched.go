@@ -11,33 +11,42 @@
 //
 // # Writing a model
 //
-// "heddle models new NAME" writes a model to start from. Most models are a
-// NodeModel: Choose gets the View of the cluster and one node with room, and
-// returns one task to start there, or none. It is called again until the node
-// is full. A model that chooses among all nodes with room is a Model with
-// Round. A model may also be an Observer, to learn from events, a JobPlanner,
-// to place a job's maps before the first starts, or a Warmup, to train before a
-// run.
+// A model may be in a package of any module. "heddle models new NAME" begins one
+// in a module of its own, whose program is heddle with this model: its function
+// main calls cmd.Main with the model's Info, and so all commands and experiments
+// know the model. A program that makes models by name without the commands calls
+// Register itself, also for the models of papers, which package
+// harness/paper/models lists.
+//
+// Info has the model's name, summary, source and parameters with their ranges,
+// and Build, which makes the model from the values of the parameters.
+//
+// Most models are a NodeModel: Choose gets the View of the cluster and one node
+// with room, and returns one task to start there, or none. It is called again
+// until the node is full. PerNode makes a Model of it. A model that chooses among
+// all nodes with room is a Model with Round. Both may also be an Observer, to
+// learn from events, a JobPlanner, to place a job's maps before the first starts,
+// a Warmup, to train before a run, a Noter, to report figures of its own, or an
+// EveryHeartbeat. Drivers find out with As.
+//
+// FIFOOrder walks through the jobs in the usual order. RerunOrReduce is what goes
+// before a job's other maps, WantsMap says whether a node can hold one of these,
+// View.Nearest finds the one to start, and MapPick is the pick of it.
 //
 // The View is read-only and shows the present. A model keeps its own data in
-// its struct: counts for each job (perJob), or a generator of random numbers
+// its struct: counts for each job (PerJob), or a generator of random numbers
 // made from a seed parameter. It may keep ids, but no slice that the View
 // returned, because these are reused. It must not use a clock, the global
 // random source, or the order of a map, so that the same run gives the same
 // decisions.
 //
-// A model's Info stands in the model's file: name, summary, source, parameters
-// with their ranges, and how to build it. A line in the table of registry.go
-// makes it known to "heddle models", "heddle replay" and experiments.
-//
-// Tests check what each model in the registry must guarantee: it starts nothing
-// that does not wait or does not fit, changes nothing in the View, lets no task
-// wait for ever, and decides the same way twice. A model whose parameters
-// change these paths has a row in property_test.go. A file in
-// testdata/scenarios shows step by step what a model does; "go test
-// ./harness/sched -run Scenarios -rewrite" writes the model's present decisions
-// into these files. "go test ./harness/sim -run Digests -update" records the
-// model's schedules, so that a later change of them shows.
+// Package schedtest tests a model in one line: that it starts nothing that does
+// not wait or does not fit, changes nothing in the View, lets no task wait for
+// ever, and decides the same way twice. Another line runs files that show step by
+// step what the model does. Models of this package are in the table of
+// registry.go, with a row in property_test.go if parameters change how they decide.
+// "go test ./harness/sim -run Digests -update" records the schedules of heddle's
+// models, so that a later change of them shows.
 //
 // Words:
 //

@@ -21,7 +21,7 @@ type shares struct {
 
 	queues  []jobHeap
 	sorted  []queueUse
-	place   perJob[place]
+	place   PerJob[place]
 	since   uint64
 	begun   bool
 	total   state.Resource
@@ -184,8 +184,8 @@ func (o *shares) follow(v *state.View) (anew bool) {
 				o.changed = append(o.changed, x.job)
 			}
 		}
-		jobs := fifoOrder(v)
-		for id, ok := jobs.next(); ok; id, ok = jobs.next() {
+		jobs := FIFOOrder(v)
+		for id, ok := jobs.Next(); ok; id, ok = jobs.Next() {
 			o.changed = append(o.changed, id)
 		}
 	}
@@ -206,7 +206,7 @@ func (o *shares) move(v *state.View, id state.JobID) {
 		o.queues = append(o.queues, nil)
 	}
 	heap := &o.queues[q]
-	at := o.place.of(id)
+	at := o.place.Of(id)
 	waits := v.Waiting(id, state.Map)+v.Waiting(id, state.Reduce) > 0
 	switch {
 	case waits && *at == 0:
@@ -252,5 +252,5 @@ func (o *shares) up(heap jobHeap, i int, x keyed) {
 
 func (o *shares) set(heap jobHeap, i int, x keyed) {
 	heap[i] = x
-	*o.place.of(x.job) = place(i + 1)
+	*o.place.Of(x.job) = place(i + 1)
 }

@@ -50,7 +50,7 @@ func (w *waiting) allFit(v *state.View, n state.NodeID) bool {
 // sizes counts the jobs that have a waiting task of one kind (map or reduce),
 // by container size.
 type sizes struct {
-	of   perJob[int32] // for each job, 1 + the index in list of its container size; 0: no task of this kind waits
+	of   PerJob[int32] // for each job, 1 + the index in list of its container size; 0: no task of this kind waits
 	list []sized
 }
 
@@ -60,7 +60,7 @@ type sized struct {
 }
 
 func (s *sizes) count(id state.JobID, waits bool, size state.Resource) {
-	at := s.of.of(id)
+	at := s.of.Of(id)
 	switch {
 	case waits && *at == 0:
 		i := slices.IndexFunc(s.list, func(x sized) bool { return x.size == size })

@@ -88,6 +88,8 @@ func (s *Sim) readJob() error {
 		for i := range list {
 			if w := &list[i]; w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 || w.FixedMs < 0 {
 				return fmt.Errorf("job %q: the work of %s %d has a negative number: %+v", j.Name, state.Kind(k), i, *w)
+			} else if w.SpreadPercent > 100 {
+				return fmt.Errorf("job %q: the work of %s %d differs by up to %d %%: it must be at most 100, or it would take less than no time", j.Name, state.Kind(k), i, w.SpreadPercent)
 			}
 		}
 	}
@@ -96,6 +98,9 @@ func (s *Sim) readJob() error {
 	}
 	if j.SubmitMs < before {
 		return fmt.Errorf("job %q is submitted at %d ms, before the job in front of it at %d ms: sort jobs by time", j.Name, j.SubmitMs, before)
+	}
+	if j.SlowStart > 1 {
+		return fmt.Errorf("job %q: its reduces start after %g of its maps: it must be at most 1, or they never start", j.Name, j.SlowStart)
 	}
 	if j.AfterMs < 0 {
 		return fmt.Errorf("job %q is submitted %d ms after job %s: it must be 0 or more", j.Name, j.AfterMs, j.After)

@@ -135,6 +135,11 @@ func (s *Sim) check() error {
 			return fmt.Errorf("cost %s is %d: it must be 0 or more", x.name, x.ms)
 		}
 	}
+	for i, ms := range c.LabelMs {
+		if ms < 0 {
+			return fmt.Errorf("cost LabelMs has %d at %d: it must be 0 or more", ms, i)
+		}
+	}
 	return nil
 }
 
@@ -206,12 +211,17 @@ func slowness(speed float64) int64 {
 	if !(speed > 0) {
 		return 1 << 16
 	}
-	return int64(math.Round(min(1/speed, 1e6) * (1 << 16)))
+	return max(1, int64(math.Round(min(1/speed, 1e6)*(1<<16))))
 }
 
 // on returns how many milliseconds a computation takes on node n, if the same
-// computation takes ms milliseconds on a node of speed 1.
-func (n *node) on(ms int64) int64 { return (ms*n.slow + 1<<15) >> 16 }
+// computation takes ms milliseconds on a node of speed 1. It is maxAheadMs at most.
+func (n *node) on(ms int64) int64 {
+	if ms > maxAheadMs<<16/n.slow {
+		return maxAheadMs
+	}
+	return (ms*n.slow + 1<<15) >> 16
+}
 
 // noteRoom records whether node n has room for a container. Heartbeats of a
 // node without room are not simulated.

@@ -225,15 +225,16 @@ func (s *Sim) placeSpeculative(n state.NodeID) {
 }
 
 // slowNode reports whether node n is among the quarter of the nodes with the
-// fewest successful attempts.
+// fewest successful attempts. Nodes with equally many are all in it or none is,
+// so that no node is slow while all have done the same.
 func (s *Sim) slowNode(n state.NodeID) bool {
-	less := 0
+	notMore := 0
 	for i := range s.nodes {
-		if s.nodes[i].done < s.nodes[n].done {
-			less++
+		if i != int(n) && s.nodes[i].done <= s.nodes[n].done {
+			notMore++
 		}
 	}
-	return less*100 < latePercent*len(s.nodes) && s.nodes[n].done > 0
+	return notMore*100 < latePercent*len(s.nodes) && s.nodes[n].done > 0
 }
 
 // killOther is called when attempt a at a task has succeeded. It ends the

@@ -96,8 +96,10 @@ func (w *wheel) reset() {
 }
 
 // push adds an event to the simulation's future, at simulated time t. This
-// must not be before the present time.
+// must not be before the present time. An event that is too far ahead comes at
+// the latest possible time.
 func (w *wheel) push(t int64, tag, id uint32) {
+	t = min(t, w.now+maxAheadMs)
 	w.count++
 	w.put(t, event{uint32(t), tag, id})
 }

@@ -28,7 +28,7 @@ type Node struct {
 	Capacity state.Resource
 	// Speed is the speed at which the node computes: tasks' compute time is
 	// divided by it. 1 is the speed to which the times of Work.ComputeMs refer; 0
-	// means 1.
+	// means 1. A time that is longer than 49 days so becomes one of 49 days.
 	Speed float64
 	// Cores is the number of CPU cores for tasks. If more tasks compute at a time,
 	// they share the cores evenly. 0 means that each task has a core of its own.

@@ -114,7 +114,9 @@ type Core struct {
 	// restartedAt is the time when steering noticed that the ResourceManager had
 	// restarted last; zero: it has not.
 	restartedAt time.Time
-	trouble     string // why steering makes no decisions at present, such as a failed call; empty: it makes decisions
+	trouble     string    // why steering makes no decisions at present, such as a failed call; empty: it makes decisions
+	resumedAt   time.Time // when steering last made decisions again after trouble
+	relapses    int       // how often trouble came back within a second of resumedAt, in a row
 	moves       moves
 	gate        gate
 	grantWait   grantWait
@@ -145,9 +147,9 @@ func New(o Options) (*Core, map[string]string, error) {
 	c.gate.core, c.moves.core = c, c
 	c.acts = o.Actuator != config.ActuatorNone
 	c.Splits = cmp.Or(o.Splits, config.SplitsAsSubmitted)
-	c.observer, _ = o.Model.(sched.Observer)
-	c.planner, _ = o.Model.(sched.JobPlanner)
-	c.warmup, _ = o.Model.(sched.Warmup)
+	c.observer, _ = sched.As[sched.Observer](o.Model)
+	c.planner, _ = sched.As[sched.JobPlanner](o.Model)
+	c.warmup, _ = sched.As[sched.Warmup](o.Model)
 	if c.Splits == config.SplitsPlan && c.planner == nil {
 		return nil, nil, fmt.Errorf("splits %s: the model plans no splits", c.Splits)
 	}

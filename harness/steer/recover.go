@@ -31,6 +31,9 @@ func (c *Core) suspect(why string) {
 		return
 	}
 	c.trouble = why
+	if c.relapses++; c.now.Sub(c.resumedAt) > time.Second {
+		c.relapses = 0
+	}
 	c.log(Warn, "no decisions until the ResourceManager answers as the active one", "reason", why)
 	c.awaitActive(c.now.Add(patience))
 }
@@ -41,7 +44,8 @@ func (c *Core) awaitActive(until time.Time) {
 		case c.moves.failed > mostFailures:
 			c.stop(fmt.Errorf("ResourceManager %s: given up after %d attempts to move nodes: %s: %w", c.Setup.Address, c.moves.failed, c.trouble, yarnclient.ErrUnavailable))
 		case err == nil && info.HAState == yarnclient.HAActive && info.ID == c.RM:
-			c.newAlarm(c.resume).in(time.Duration(c.moves.failed) * 20 * time.Millisecond)
+			// A ResourceManager may answer this call and fail others: it is asked less and less often.
+			c.newAlarm(c.resume).in(time.Duration(min(max(c.moves.failed, c.relapses), 25)) * 20 * time.Millisecond)
 		case err == nil && info.HAState == yarnclient.HAActive && info.ID != c.RM:
 			c.RM = info.ID
 			c.restartedAt = c.now
@@ -135,7 +139,7 @@ func (x *container) mayRun(sent time.Time) bool {
 }
 
 func (c *Core) resume() {
-	c.trouble = ""
+	c.trouble, c.resumedAt = "", c.now
 	for _, j := range c.jobs {
 		if !j.ended {
 			j.polls.in(0)

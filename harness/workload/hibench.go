@@ -12,7 +12,7 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/measure"
-	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/workload/hive"
 	"heddle/hibench"
 	"heddle/hibench/tables"
@@ -118,9 +118,9 @@ func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	}
 	t := &Twin{
 		Workload: w.Label,
-		Costs: replay.Workload{
+		Costs: calibration.Workload{
 			Workload: w.Label, MapOutputPerByte: shape.MapOutputPerByte, ReduceOutputPerByte: shape.ReduceOutputPerByte,
-			Map: replay.Phase{MsPerMiB: shape.MapMsPerMiB, Corrected: 1}, Reduce: replay.Phase{MsPerMiB: shape.ReduceMsPerMiB, Corrected: 1},
+			Map: calibration.Phase{MsPerMiB: shape.MapMsPerMiB, Corrected: 1}, Reduce: calibration.Phase{MsPerMiB: shape.ReduceMsPerMiB, Corrected: 1},
 		},
 	}
 	for i := range max(w.Jobs, 1) {

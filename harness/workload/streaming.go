@@ -17,7 +17,7 @@ import (
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/harness/config"
 	"heddle/harness/measure"
-	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/submit"
 	"heddle/harness/workload/synthetic"
 	"heddle/hibench"
@@ -90,10 +90,10 @@ func (w streaming) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 			return nil, fmt.Errorf("workload %s: %w", w.Label, err)
 		}
 	}
-	cpu := replay.Phase{MsPerMiB: time.Duration(w.CPU).Seconds() * 1000, Corrected: 1}
+	cpu := calibration.Phase{MsPerMiB: time.Duration(w.CPU).Seconds() * 1000, Corrected: 1}
 	t := &Twin{
 		Workload: w.Label,
-		Costs:    replay.Workload{Workload: w.Label, MapOutputPerByte: orOne(w.MapOutput), ReduceOutputPerByte: orOne(w.Output), Map: cpu, Reduce: cpu},
+		Costs:    calibration.Workload{Workload: w.Label, MapOutputPerByte: orOne(w.MapOutput), ReduceOutputPerByte: orOne(w.Output), Map: cpu, Reduce: cpu},
 	}
 	for i := range max(w.Jobs, 1) {
 		job.Pool = w.Pool(i)

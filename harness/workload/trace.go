@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"heddle/harness/config"
-	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/sim"
 	"heddle/harness/workload/synthetic"
 	"heddle/harness/workload/traceplan"
@@ -64,7 +64,7 @@ func (w traced) Twin(ctx context.Context, cache config.Cache) (*Twin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
 	}
-	t := &Twin{Workload: w.Label, Costs: replay.Workload{Workload: w.Label}, Warnings: p.Warnings}
+	t := &Twin{Workload: w.Label, Costs: calibration.Workload{Workload: w.Label}, Warnings: p.Warnings}
 	for _, f := range p.Files {
 		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, f.Path), Bytes: f.Bytes, Cached: f.Cached})
 	}

@@ -10,6 +10,7 @@ import (
 	"heddle/harness/internal/units"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
 	"heddle/harness/state"
@@ -24,7 +25,7 @@ type Twin struct {
 	Files    []File // input files; maps read them in this order
 	// Costs are typical costs of the workload's tasks, such as computing times,
 	// for simulations without a calibration.
-	Costs replay.Workload
+	Costs calibration.Workload
 	// Warnings say what the workload leaves out or makes up.
 	Warnings []string
 }

@@ -4,7 +4,7 @@
 //
 // Ours is compared with numbers in the paper's text only: it prints none for
 // the curves of its Figures 5 to 9 and for most cells of its Tables 3 to 5. The
-// scheduler model itself is in package sched.
+// scheduler model itself is in package model below this one.
 package clqlmrs
 
 import (

@@ -2,9 +2,9 @@
 // Performance of Fair Scheduler in Hadoop", ASTESJ 2(3) 1050-1058 (2017).
 //
 // The paper changes the Fair Scheduler of Hadoop 1.2.1 by five mechanisms, M1 to
-// M5. The scheduler models are fair1, fifo1 and modfair in package sched. Task
-// times are made up: the paper gives none, and times of its own cluster per wave
-// differ by scheduler and size in a way that it does not explain.
+// M5. The scheduler models are fair1, fifo1 and modfair in package model below this
+// one. Task times are made up: the paper gives none, and times of its own cluster
+// per wave differ by scheduler and size in a way that it does not explain.
 package modfair
 
 import (

@@ -1,0 +1,271 @@
+// Package model contains the scheduler model of the paper CLQLMRS.
+package model
+
+import (
+	"math"
+	"slices"
+
+	"heddle/harness/paper/clqlmrs/model/qlearn"
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
+
+// cacheLearner (clqlmrs) places maps by a table of learnt values: it starts
+// the map on the node whose value is highest. It learns the table by
+// Q-learning in a training before the job's first map starts.
+//
+// Rule. An action (i,k) starts waiting map i on node k, which has a free slot.
+// The state is the class of the job's last assignment, NO at the start. The
+// class of (i,k) is the first of these that holds, with its weight: CL, k
+// caches i's block (1); DL, k stores it (0.5); CRL, a node of k's rack caches
+// it (-0.25); DRL, a node of k's rack stores it (-0.5); NO, none of these
+// (-1). Each job has a table Q[s][i·K+k], zero at first. It is trained in a
+// small environment of the job's N maps and the cluster's K nodes, with the
+// replicas, cached copies and capacities in the View:
+//
+//	each episode: all maps wait, all slots are free, s = NO
+//	  a = epsilon-greedy(s)   random valid action if u < epsilon, else the best
+//	  until no map is left:
+//	    s' = class of a; r = weight(s')/N; a' = epsilon-greedy(s')
+//	    Q[s][a] += alpha·(r + gamma·Q[s'][a'] - Q[s][a])   r alone at the end
+//	    s, a = s', a'
+//	every 10 episodes: epsilon *= 0.999
+//
+// Then, on each opportunity, it takes the first job in FIFO order that has a
+// waiting map which a free node can hold. It starts the action with the
+// highest Q[s]; the class of this action is the next s. No job waits for
+// locality.
+//
+// Source. Ghazali, Adabi, Rezaee, Down, Movaghar, "CLQLMRS: improving cache
+// locality in MapReduce job scheduling using Q-learning", J. Cloud Computing
+// 11:45 (2022): state, action, weights, the SARSA update, the schedule of
+// epsilon, and Init, Step and Reset of its environment. Example: a job has
+// three maps. T1 on DN1 (DL), T2 on DN3 (DRL) and T3 on DN4 (CL) get the
+// rewards 1/6, -1/6 and 1/3. After one episode their values are 0.0166667,
+// -0.0166667 and 0.0333333.
+//
+// Parameters. heddle models clqlmrs lists all. These change the rule:
+//
+//	update   sarsa (the paper's formulas and flow chart) | q (its title): the best
+//	         next action in place of the one taken
+//	reward   step | cumulative (the paper's five formulas): the weight times the
+//	         number of maps of the episode in this class so far. Its example fits
+//	         both. Cumulative favours the most frequent class, so that cache hits
+//	         are given up for data locality
+//	table    task | class: Q[s][class], 25 values, trained once in the paper's
+//	         environment of 8 maps and 8 nodes, used for any job and layout
+//	episode  job | wave (the paper's): whether slots are all free again when none
+//	         is, until all maps are placed
+//
+// Differs. The paper does not say how a table serves a job of several waves.
+// Here an episode is the whole job: in an episode of one wave, the maps that
+// are best placed last are hardly learnt. Nor does the paper say how many
+// episodes to train: here until epsilon is 0.01 or the limit on assignments is
+// reached.
+//
+// The order of classes is the paper's; making them exclude each other is ours.
+// So are ties: in training a shuffled order decides, in use the lowest map and
+// the node that reported. Re-runs and reduces go first, to the node that
+// reported, as in the other models: a reduce has no input block.
+//
+// Training sees every node that is up with the slots of its whole capacity,
+// not what other jobs leave free. A job is trained when it is first decided
+// for. It is trained again when a share of its maps' cached copies has come or
+// gone, or when a node is offered that was down at its training. Live drivers
+// train earlier, see Warmup.
+//
+// A job whose table would be too large uses the table of classes. For such
+// jobs the paper suggests several tables with locality-sensitive hashing, but
+// does not describe them. With classes, only four actions of a node are
+// compared: its first cache-local, node-local and rack-local waiting map, and
+// any.
+//
+// Where the ApplicationMaster binds late, a node has a single action: the map
+// that WouldBind returns. A job whose splits were rewritten by the plan
+// follows the plan.
+type cacheLearner struct {
+	rule    qlearn.Rule
+	seed    uint64
+	pairs   int     // largest number of pairs (map, node) in a job's own Q-table; a larger job uses the Q-table over locality classes
+	retrain float64 // a job is trained again when the cached copies of this share of its maps have changed
+
+	classes         *qlearn.Table // the Q-table over locality classes, shared by all jobs; nil: not trained yet
+	classesTraining *sched.Training
+	jobs            sched.PerJob[*lesson]
+	nodes           []state.NodeID
+}
+
+// lesson is the Q-table learnt for one job, with the state that the job is in:
+// the locality class of its last assignment.
+type lesson struct {
+	table        *qlearn.Table // the job's own Q-table; nil: the Q-table over locality classes decides for this job
+	training     *sched.Training
+	seed         uint64
+	inputChanges int32 // version of the job's cached input (View.InputChanges) when the job was trained
+	state        qlearn.Class
+	plan         plan
+}
+
+// Info describes the model clqlmrs.
+var Info = sched.Info{
+	Name: "clqlmrs", Summary: "places maps where a table learnt before the job starts says cache hits pay most",
+	Source: "Ghazali et al., CLQLMRS, J. Cloud Computing 11:45 (2022)",
+	Params: []sched.Param{
+		{Name: "update", Type: sched.Choice, Default: "sarsa", Choices: []string{"sarsa", "q"}, Doc: "towards the next action that is taken (the paper's formula), or the best (its title)"},
+		{Name: "reward", Type: sched.Choice, Default: "step", Choices: []string{"step", "cumulative"}, Doc: "weight of the class (ours), or that times the episode's maps of the class (as the paper prints)"},
+		{Name: "table", Type: sched.Choice, Default: "task", Choices: []string{"task", "class"}, Doc: "of actions: a map and a node (the paper), or their class (ours), which any job can use"},
+		{Name: "episode", Type: sched.Choice, Default: "job", Choices: []string{"job", "wave"}, Doc: "ends when no map is left (ours), or when no slot is free (as the paper prints)"},
+		{Name: "alpha", Type: sched.Float, Default: "0.1", Unit: "share", Max: 1, Doc: "learning rate"},
+		{Name: "gamma", Type: sched.Float, Default: "0.95", Unit: "share", Max: 1, Doc: "discount of later rewards"},
+		{Name: "epsilon", Type: sched.Float, Default: "1", Unit: "share", Max: 1, Doc: "of random actions in training, at first"},
+		{Name: "decay", Type: sched.Float, Default: "0.999", Unit: "factor", Max: 1, Doc: "of epsilon, every so many episodes"},
+		{Name: "decayEvery", Type: sched.Int, Default: "10", Unit: "episodes", Min: 1, Doc: "between decays"},
+		{Name: "minEpsilon", Type: sched.Float, Default: "0.01", Unit: "share", Max: 1, Doc: "at which training ends; not in the paper"},
+		{Name: "episodes", Type: sched.Int, Default: "50000", Unit: "episodes", Min: 1, Max: 1e7, Doc: "of training a job, at most; not in the paper"},
+		{Name: "steps", Type: sched.Int, Default: "12000000", Unit: "maps", Min: 1, Doc: "placed in training a job, at most: large jobs have fewer episodes; not in the paper"},
+		{Name: "pairs", Type: sched.Int, Default: "1000000", Unit: "pairs", Max: 1e8, Doc: "of map and node that a table may have, at 48 bytes; larger jobs go by class"},
+		{Name: "retrain", Type: sched.Float, Default: "0.1", Unit: "share of maps", Doc: "whose cached copies come or go before a job is trained anew"},
+		{Name: "seed", Type: sched.Int, Default: "1", Doc: "of training's random numbers"},
+	},
+	Build: func(a sched.Args) (sched.Model, error) {
+		return &cacheLearner{
+			rule: qlearn.Rule{
+				QLearning: a.Text("update") == "q", Cumulative: a.Text("reward") == "cumulative",
+				ByClass: a.Text("table") == "class", OneWave: a.Text("episode") == "wave",
+				Alpha: a.Float("alpha"), Gamma: a.Float("gamma"),
+				Epsilon: a.Float("epsilon"), Decay: a.Float("decay"), DecayEvery: int(a.Int("decayEvery")), MinEpsilon: a.Float("minEpsilon"),
+				Episodes: int(a.Int("episodes")), Steps: int(a.Int("steps")),
+			},
+			seed: uint64(a.Int("seed")), pairs: int(a.Int("pairs")), retrain: a.Float("retrain"),
+		}, nil
+	},
+}
+
+func (m *cacheLearner) Name() string { return "clqlmrs" }
+
+func (m *cacheLearner) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
+	for jobs := sched.FIFOOrder(v); ; {
+		id, ok := jobs.Next()
+		if !ok {
+			return out
+		}
+		if l := *m.jobs.Of(id); l != nil && l.plan.isInForce(v, id) {
+			if d, ok := sched.AsPlanned(v, id, free); ok {
+				return append(out, d)
+			}
+			continue
+		}
+		if c, ok := sched.RerunOrReduce(v, id, free[0]); ok {
+			return append(out, c.On(free[0]))
+		}
+		if v.Waiting(id, state.Map) == 0 {
+			continue
+		}
+		if d, ok := m.choose(v, id, free); ok {
+			return append(out, d)
+		}
+	}
+}
+
+// choose returns the job's action (a map and a free node) with the highest
+// learnt value. It returns false if no free node can hold a map of the job.
+func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID) (sched.Decision, bool) {
+	fits := func(n state.NodeID) bool { return v.Fits(n, id, state.Map) }
+	if !slices.ContainsFunc(free, fits) {
+		return sched.Decision{}, false
+	}
+	m.nodes = m.nodes[:0]
+	if l := *m.jobs.Of(id); l != nil && l.table != nil || !m.byClass(v, id) { // a job's own Q-table has one column for each pair of map and node, so all free nodes are compared
+		for _, n := range free {
+			if fits(n) {
+				m.nodes = append(m.nodes, n)
+			}
+		}
+	}
+	l := m.lesson(v, id)
+	task, node, best := state.TaskID(state.None), state.NodeID(state.None), math.Inf(-1)
+	consider := func(t state.TaskID, n state.NodeID) {
+		var q float64
+		if l.table != nil {
+			q = l.table.Value(l.state, int(t), int(n))
+		} else {
+			q = m.classes.ClassValue(l.state, qlearn.ClassOf(v, id, t, n))
+		}
+		if q > best {
+			task, node, best = t, n, q
+		}
+	}
+	switch {
+	case v.LateBinding():
+		for _, n := range free {
+			if fits(n) {
+				t, _ := v.WouldBind(id, n)
+				consider(t, n)
+			}
+		}
+	case l.table == nil:
+		most := m.mostWorth(v, id, l.state)
+		for _, n := range free {
+			if !fits(n) {
+				continue
+			}
+			for level := state.LevelCache; level <= state.LevelOff; level++ {
+				if t := v.NextMap(id, n, level); t != state.None {
+					consider(t, n)
+				}
+			}
+			if best >= most {
+				break // stop: no action after this one can have a higher value, and of equal values the first counts
+			}
+		}
+	default:
+		v.EachMap(id, m.nodes[0], state.LevelOff, func(t state.TaskID) bool {
+			for _, n := range m.nodes {
+				consider(t, n)
+			}
+			return true
+		})
+	}
+	l.state = qlearn.ClassOf(v, id, task, node)
+	return sched.MapPick(id, task, v.Level(id, task, node)).On(node), true
+}
+
+// mostWorth returns the highest Q-value in state s among the locality classes
+// that the job's waiting maps can have.
+func (m *cacheLearner) mostWorth(v *state.View, id state.JobID, s qlearn.Class) float64 {
+	most := math.Inf(-1)
+	for c := qlearn.CacheLocal; c <= qlearn.NoLocality; c++ {
+		cached := c == qlearn.CacheLocal || c == qlearn.CacheRackLocal
+		if !cached || v.WaitingCached(id) > 0 {
+			most = max(most, m.classes.ClassValue(s, c))
+		}
+	}
+	return most
+}
+
+// PlanJob returns where the trained policy would place the job's maps if the
+// job were alone on the cluster: each map's node, in the order of placement.
+// When the job's splits are rewritten to this plan, its maps start only on the
+// planned nodes.
+func (m *cacheLearner) PlanJob(v *state.View, id state.JobID) (sched.SplitPlan, bool) {
+	if v.Tasks(id, state.Map) == 0 || m.tooLarge(v, id) {
+		return nil, false
+	}
+	m.nodes = m.nodes[:0]
+	l := m.lesson(v, id)
+	var pairs []qlearn.Pair
+	if l.table != nil {
+		pairs = l.table.Rollout()
+	} else {
+		pairs = m.classes.RolloutFor(qlearn.NewLayout(v, id))
+	}
+	if len(pairs) == 0 { // the plan is empty, because no node is up
+		return nil, false
+	}
+	p := make(sched.SplitPlan, len(pairs))
+	for i, pair := range pairs {
+		p[i] = sched.PlannedSplit{Split: state.TaskID(pair.Map), Node: state.NodeID(pair.Node)}
+	}
+	l.plan = plan{splits: p, checked: -1}
+	return p, true
+}

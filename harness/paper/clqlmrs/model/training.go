@@ -1,0 +1,272 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"heddle/harness/paper/clqlmrs/model/qlearn"
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
+
+// lesson returns the Q-table learnt for a job. It trains first if the job has
+// none, or if the cached blocks have changed much since the training.
+func (m *cacheLearner) lesson(v *state.View, id state.JobID) *lesson {
+	at := m.jobs.Of(id)
+	if l := *at; l == nil || m.outdated(v, id, l) {
+		m.train(v, id, nil)
+	}
+	return *at
+}
+
+// outdated reports whether a job must be trained again. This is so if too much
+// of its input was cached or uncached since the training, or if a node with
+// room now was down then.
+func (m *cacheLearner) outdated(v *state.View, id state.JobID, l *lesson) bool {
+	if l.table == nil {
+		return false
+	}
+	for _, n := range m.nodes {
+		if l.table.Layout().Slots(int(n)) == 0 {
+			return true
+		}
+	}
+	return float64(v.InputChanges(id)-l.inputChanges) > float64(m.retrain*float64(v.Tasks(id, state.Map)))
+}
+
+// tooLarge reports whether the job has too many pairs of map and node for a
+// Q-table of its own. Such a job shares the Q-table over locality classes, and
+// PlanJob makes no plan for it.
+func (m *cacheLearner) tooLarge(v *state.View, id state.JobID) bool {
+	return int64(v.Tasks(id, state.Map))*int64(v.Nodes()) > int64(m.pairs)
+}
+
+// byClass reports whether the Q-table over locality classes, shared by all
+// jobs, decides for this job.
+func (m *cacheLearner) byClass(v *state.View, id state.JobID) bool {
+	return m.rule.ByClass || m.tooLarge(v, id)
+}
+
+// train learns the Q-table of a job. It returns false, and changes nothing, if
+// the callback progress ended the training.
+func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(sched.Progress) bool) bool {
+	l := &lesson{inputChanges: v.InputChanges(id), state: qlearn.NoLocality}
+	before := *m.jobs.Of(id)
+	if before != nil {
+		l.state = before.state
+	}
+	if m.byClass(v, id) {
+		if m.classes == nil && !m.trainClasses(progress) {
+			return false
+		}
+		l.training = m.classesTraining
+	} else {
+		layout := qlearn.NewLayout(v, id)
+		if before != nil && before.table != nil && before.seed == m.seed && before.table.Layout().Digest() == layout.Digest() {
+			before.inputChanges = l.inputChanges // keep the old Q-table: replicas and caches are as before, or only the splits were rewritten
+			return true
+		}
+		l.seed = m.seed
+		r := recorder{job: id, of: m.rule.EpisodesFor(layout), progress: progress}
+		l.table, l.training = qlearn.Train(layout, m.rule, m.seed, r.after), &r.Training
+		if r.stopped {
+			return false
+		}
+	}
+	for i, old := range m.jobs {
+		if old != nil && v.Ended(state.JobID(i)) {
+			m.jobs[i] = nil
+		}
+	}
+	*m.jobs.Of(id) = l
+	return true
+}
+
+func (m *cacheLearner) trainClasses(progress func(sched.Progress) bool) bool {
+	r := recorder{job: state.None, of: m.rule.Episodes, progress: progress}
+	table := qlearn.TrainClasses(m.rule, m.seed, r.after)
+	if r.stopped {
+		return false
+	}
+	m.classes, m.classesTraining = table, &r.Training
+	return true
+}
+
+// recorder keeps the record of a training (rewards by episode) and calls the
+// callback progress about a hundred times during the training.
+type recorder struct {
+	sched.Training
+	job      state.JobID
+	of       int
+	progress func(sched.Progress) bool
+	stopped  bool
+}
+
+func (r *recorder) after(e qlearn.Episode) bool {
+	r.Episodes = append(r.Episodes, sched.Episode{Return: e.Return, LocalRate: e.LocalRate, CacheRate: e.CacheRate})
+	r.Epsilon = e.Epsilon
+	r.Assignments += int64(e.Assignments)
+	if r.progress != nil && e.Number%max(1, r.of/100) == 0 {
+		r.stopped = !r.progress(sched.Progress{Job: r.job, Episodes: e.Number, Of: r.of, Last: r.Episodes[e.Number-1]})
+	}
+	return !r.stopped
+}
+
+// Warmup trains the Q-table of one job, or of all jobs that have not ended.
+// The Q-table over locality classes, which large jobs share, is trained only
+// once.
+func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(sched.Progress) bool) error {
+	jobs := []state.JobID{job}
+	if job == state.None {
+		jobs = v.Active()
+	}
+	if m.rule.ByClass && m.classes == nil && !m.trainClasses(progress) {
+		return fmt.Errorf("train clqlmrs: %w", sched.ErrWarmupStopped)
+	}
+	for _, id := range jobs {
+		if id < 0 || int(id) >= v.Jobs() || v.Ended(id) {
+			return fmt.Errorf("train clqlmrs for job %d: no such job, or it has ended", id)
+		}
+		if !m.train(v, id, progress) {
+			return fmt.Errorf("train clqlmrs for job %q: %w", v.JobName(id), sched.ErrWarmupStopped)
+		}
+	}
+	return nil
+}
+
+// Training returns the record of the job's training. If the shared Q-table
+// over locality classes decides for the job, it returns that table's record.
+func (m *cacheLearner) Training(job state.JobID) *sched.Training {
+	if job == state.None || m.rule.ByClass {
+		return m.classesTraining
+	}
+	if l := *m.jobs.Of(job); l != nil {
+		return l.training
+	}
+	return nil
+}
+
+// Follow trains a table for the job to the largest of the given numbers of
+// episodes, and copies the table at the end of each of them.
+func (m *cacheLearner) Follow(v *state.View, job state.JobID, episodes []int) ([]sched.Lesson, error) {
+	if job < 0 || int(job) >= v.Jobs() || v.Ended(job) {
+		return nil, fmt.Errorf("train clqlmrs for job %d: no such job, or it has ended", job)
+	}
+	if m.byClass(v, job) || len(episodes) == 0 {
+		return nil, nil
+	}
+	layout := qlearn.NewLayout(v, job)
+	counts := slices.Compact(slices.Sorted(slices.Values(episodes)))
+	lessons := make([]sched.Lesson, 0, len(counts))
+	longest, r := m.rule, recorder{job: job}
+	longest.Episodes = counts[len(counts)-1]
+	keep := func(t *qlearn.Table) {
+		as := *m
+		as.rule.Episodes = counts[len(lessons)]
+		l := sched.Lesson{Fingerprint: as.Fingerprint(v, job), Training: r.Training}
+		l.Learnt = seal(m.Name(), as.params(), t.Append(appendTraining(nil, &sched.Training{Epsilon: r.Epsilon, Assignments: r.Assignments})))
+		lessons = append(lessons, l)
+	}
+	ends := func() int {
+		rule := m.rule
+		rule.Episodes = counts[len(lessons)]
+		return rule.EpisodesFor(layout)
+	}
+	next := ends()
+	table := qlearn.Train(layout, longest, m.seed, func(e qlearn.Episode) bool {
+		r.after(e)
+		for len(lessons) < len(counts) && e.Number == next {
+			if keep(e.Table); len(lessons) < len(counts) {
+				next = ends()
+			}
+		}
+		return true
+	})
+	for len(lessons) < len(counts) { // no episode was run, as there is nothing to learn
+		keep(table)
+	}
+	return lessons, nil
+}
+
+// Fingerprint returns a hash of the learning rule, the seed and, for a job's
+// own Q-table, the locality of each map on each node.
+func (m *cacheLearner) Fingerprint(v *state.View, job state.JobID) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "clqlmrs %s seed %d", m.params(), m.seed)
+	if !m.byClass(v, job) {
+		fmt.Fprintf(h, " layout %d", qlearn.NewLayout(v, job).Digest())
+	}
+	return fmt.Sprintf("clqlmrs-%016x", h.Sum64())
+}
+
+// params returns, as text, all settings that a Q-table depends on, except the
+// seed and the places of blocks and caches.
+func (m *cacheLearner) params() string { return fmt.Sprintf("%+v", m.rule) }
+
+// Save returns the Q-table that decides for the job, with the record of its
+// training, as bytes.
+func (m *cacheLearner) Save(v *state.View, job state.JobID) ([]byte, error) {
+	table, training := m.classes, m.classesTraining
+	if !m.rule.ByClass {
+		if err := m.hasTable(v, job); err != nil {
+			return nil, fmt.Errorf("save clqlmrs: %w", err)
+		}
+		table = nil
+		if l := *m.jobs.Of(job); l != nil {
+			table, training = l.table, l.training
+		}
+	}
+	if table == nil {
+		return nil, errors.New("save clqlmrs: the model has not been trained")
+	}
+	return seal(m.Name(), m.params(), table.Append(appendTraining(nil, training))), nil
+}
+
+// Load restores a Q-table from the bytes that Save returned, so that the job
+// need not be trained.
+func (m *cacheLearner) Load(v *state.View, job state.JobID, data []byte) error {
+	table, training, err := m.load(v, job, data)
+	if err != nil {
+		return fmt.Errorf("load clqlmrs: %w", err)
+	}
+	if m.rule.ByClass {
+		m.classes, m.classesTraining = table, training
+		return nil
+	}
+	*m.jobs.Of(job) = &lesson{table: table, training: training, seed: m.seed, inputChanges: v.InputChanges(job), state: qlearn.NoLocality}
+	return nil
+}
+
+func (m *cacheLearner) load(v *state.View, job state.JobID, data []byte) (*qlearn.Table, *sched.Training, error) {
+	layout := &qlearn.Layout{}
+	if !m.rule.ByClass {
+		if err := m.hasTable(v, job); err != nil {
+			return nil, nil, err
+		}
+		layout = qlearn.NewLayout(v, job)
+	}
+	learnt, err := unseal(m.Name(), m.params(), data)
+	if err != nil {
+		return nil, nil, err
+	}
+	training, rest, err := cutTraining(learnt)
+	if err != nil {
+		return nil, nil, err
+	}
+	table, err := qlearn.Read(layout, m.rule, rest)
+	return table, training, err
+}
+
+// hasTable returns nil if the job has a Q-table of its own or may get one.
+// Otherwise it returns an error that says why not.
+func (m *cacheLearner) hasTable(v *state.View, job state.JobID) error {
+	switch {
+	case job < 0 || int(job) >= v.Jobs() || v.Ended(job):
+		return fmt.Errorf("job %d: no such job, or it has ended", job)
+	case m.tooLarge(v, job):
+		return fmt.Errorf("job %q has more than %d pairs of map and node, so the table of classes decides for it", v.JobName(job), m.pairs)
+	}
+	return nil
+}

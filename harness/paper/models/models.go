@@ -1,0 +1,19 @@
+// Package models lists the scheduler models that papers bring, each of which is in
+// a package beside its paper. The command registers them all at its start.
+package models
+
+import (
+	clqlmrs "heddle/harness/paper/clqlmrs/model"
+	modfair "heddle/harness/paper/modfair/model"
+	"heddle/harness/sched"
+)
+
+// List returns the models, for sched.Register.
+func List() []sched.Info {
+	return []sched.Info{
+		clqlmrs.Info,
+		modfair.Fair1Info,
+		modfair.FIFO1Info,
+		modfair.Info,
+	}
+}

@@ -1,0 +1,219 @@
+// Package model contains the scheduler models of the paper about the Modified
+// Fair Scheduler: modfair, and the schedulers of Hadoop 1 that it is compared with,
+// fair1 and fifo1.
+package model
+
+import (
+	"math/rand/v2"
+
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
+
+// modfair is fair1 with five mechanisms, each of which can be left out.
+//
+// Rule. As fair1, and
+//
+//	m1  classification. Every updateMs: a job is small if it has no more maps than
+//	    the job with the fewest. If small jobs / all jobs > 1 / (map slots of a
+//	    node), nothing happens. Else small jobs are in sharedPool, which may run
+//	    ceil(fewest maps / 2) maps, and reduces likewise; the others are in their
+//	    own pools. A job may move both ways; what it runs counts where it is. Jobs
+//	    of which no task waits or runs do not count.
+//	m2  pool slots. Every updateMs, and for each kind of task: the slots that
+//	    sharedPool leaves are divided between the pools by their waiting tasks, at
+//	    most a pool's maximum. What a pool gets is the most that it may run.
+//	m3  order. Pools whose running tasks <= min(minimum, waiting) first, by
+//	    running/that minimum; then by running/weight; ties at random. A pool with
+//	    nothing waiting is passed over. In a pool, jobs go by priority, then most
+//	    waiting tasks, then fewest running, then submission.
+//	m4  delays. The node delay is the mean wait of the maps that started
+//	    node-local, the rack delay that of those that started rack-local. After
+//	    both, a job starts any of its maps at random.
+//	m5  priorities. When a job starts a map, its priority rises or falls by as many
+//	    levels as the map is nearer to its input or farther from it than the job's
+//	    map before. table3=printed has one row of the paper's Table 3 as it is
+//	    printed: after an off-rack map a node-local one lowers the priority by 1.
+//
+// What a mechanism means where a part it refers to is left out: without m3,
+// sharedPool stands before pools in fair1's order, and priorities are weights 4,
+// 2, 1, 1/2, 1/4 of jobs, as fair1's are. Without m2, other pools keep their
+// maximum. With no mechanism at all, modfair is fair1.
+//
+// Source. Lo, Cheng, "Improving the Performance of Fair Scheduler in Hadoop",
+// ASTESJ 2(3), 2017. Figures 6 to 9, flow charts, are not available. Examples:
+// jobs of 6, 10, 16, 21 and 25 maps on nodes with 2 map slots: 1/5 is not above
+// 1/2, so the first is in sharedPool with 3 map slots. 13 slots for pools with
+// 10, 30 and 20 waiting maps and a maximum of 6 give 2, 6 and 5.
+//
+// Parameters. Those of fair1, and what the paper leaves open. The first value
+// named is the default, which is what the paper prints, or what Hadoop does where
+// the paper says nothing.
+//
+//	mechanisms    m1+m2+m3+m4+m5  those that are used; none: ""
+//	wait          of m4: passedOver (as fair1's), or pending: since the job's submission
+//	delayMean     of m4: all, or recent: old waits fade, each launch counts for delayWindow
+//	delayWindow   of m4 with recent: launches (20)
+//	emptyDelayMs  of m4: ms (3000) as long as no map of that level has started
+//	rackTimer     of m4: afterNode: the rack delay begins when the node delay has passed; sameStart
+//	pick          of m4: random map after both delays, or next: the job's next one
+//	table3        of m5: repaired, or printed
+//	endLevel      of m5: table: at an end of the scale, a further step goes back by one;
+//	              prose: no change of locality goes back by one
+//	share         of m2: free: free slots are divided, and added to what a pool runs;
+//	              total: all slots are divided; freeOnly: as free, and the maximum
+//	              limits only what is added
+//	round         of m2: remainder (largest first), floor, ceil; with floor, pools may
+//	              get nothing at all where there are fewer slots than pools
+//	cap           of m2: hard, or borrow: pools may use slots that all others leave
+//	atLeastOne    of m2: false; true: a pool that runs nothing and waits gets 1 slot
+//	grant         of m1: once, while sharedPool exists; each: anew at each update
+//	sharedPlace   of m1: first, sorted (its slots are its minimum), last
+//	sharedOrder   of m1: fifo, or factors: as in the other pools
+//	mostPending   of m3: first, or last: jobs with the fewest waiting tasks first
+//	minimum       of m3: afresh, or ratchet: once lowered to the waiting tasks, it stays so
+//	seed          of its random numbers (1)
+//
+// Differs. Speculative attempts and failed maps are in no count of m4 and m5.
+type mechanisms struct {
+	has [mechanismCount]bool
+
+	// m1
+	grantsAnew, fifoShared bool
+	sharedPlace            string
+
+	// m2
+	share, round string
+	borrows      bool
+	atLeastOne   bool
+
+	// m3
+	fewestFirst, ratchets bool
+
+	// m4
+	byPending, fades bool
+	window           float64
+	emptyDelay       int64 // in ns
+	sameStart        bool
+	picksRandom      bool
+	waits            [2]meanWait // of maps that started node-local, and rack-local
+
+	// m5
+	printedRow, prose bool
+
+	rng   *rand.Rand
+	notes notes
+	list  []*pool // for sorting
+}
+
+// The mechanisms of modfair, as indexes of mechanisms.has.
+const (
+	m1 = iota
+	m2
+	m3
+	m4
+	m5
+	mechanismCount
+)
+
+// notes are what a run of modfair did that its decisions do not show.
+type notes struct {
+	updates         int64 // how often pools and slots were computed
+	sharedUpdates   int64 // those after which sharedPool existed
+	emptyGrants     int64 // how often m2 gave a pool with waiting tasks and none running no slot
+	priorityChanges int64 // of m5
+}
+
+// Notes returns what the run did so far: updates, how many of them had a
+// sharedPool, jobs that were in it at some time, pools that waited and got no
+// slot, m4's delays now, and changes of priorities. There are none for fair1.
+func (m *fair1) Notes() map[string]float64 {
+	if m.changed == nil {
+		return nil
+	}
+	n := m.changed.notes
+	node, rack := m.changed.delays()
+	shared := 0
+	for i := range m.jobs {
+		if m.jobs[i].wasShared {
+			shared++
+		}
+	}
+	return map[string]float64{
+		"updates": float64(n.updates), "sharedUpdates": float64(n.sharedUpdates), "sharedJobs": float64(shared), "emptyGrants": float64(n.emptyGrants),
+		"nodeDelayMs": float64(node / 1e6), "rackDelayMs": float64(rack / 1e6), "priorityChanges": float64(n.priorityChanges),
+	}
+}
+
+// Info describes the model modfair.
+var Info = sched.Info{
+	Name: "modfair", Summary: "fair1 with a pool for small jobs, slots by waiting tasks, learned delays and priorities from locality",
+	Source: "Lo, Cheng, Improving the Performance of Fair Scheduler in Hadoop, ASTESJ 2(3), 2017",
+	Params: append(fair1Params[:len(fair1Params):len(fair1Params)],
+		sched.Param{Name: "mechanisms", Type: sched.Set, Default: "m1+m2+m3+m4+m5", Choices: []string{"m1", "m2", "m3", "m4", "m5"}, Doc: "that are used: classification, pool slots, order, delays, priorities"},
+		sched.Param{Name: "wait", Type: sched.Choice, Default: "passedOver", Choices: []string{"passedOver", "pending"}, Doc: "that m4 averages: time for which the job was passed over since its last map, or since its submission"},
+		sched.Param{Name: "delayMean", Type: sched.Choice, Default: "all", Choices: []string{"all", "recent"}, Doc: "which launches m4 averages"},
+		sched.Param{Name: "delayWindow", Type: sched.Int, Default: "20", Unit: "launches", Min: 1, Max: 1e6, Doc: "for which a wait counts, with delayMean recent"},
+		sched.Param{Name: "emptyDelayMs", Type: sched.Int, Default: "3000", Unit: "ms", Max: 1e9, Doc: "delay of m4 before any map of that locality has started"},
+		sched.Param{Name: "rackTimer", Type: sched.Choice, Default: "afterNode", Choices: []string{"afterNode", "sameStart"}, Doc: "when m4's rack delay begins: after the node delay, or with it"},
+		sched.Param{Name: "pick", Type: sched.Choice, Default: "random", Choices: []string{"random", "next"}, Doc: "which map of a job m4 starts off-rack"},
+		sched.Param{Name: "table3", Type: sched.Choice, Default: "repaired", Choices: []string{"repaired", "printed"}, Doc: "m5's row for a node-local map after an off-rack one: as the other rows, or as printed"},
+		sched.Param{Name: "endLevel", Type: sched.Choice, Default: "table", Choices: []string{"table", "prose"}, Doc: "when m5 goes back from an end of the scale: at a further step, or when locality does not change"},
+		sched.Param{Name: "share", Type: sched.Choice, Default: "free", Choices: []string{"free", "total", "freeOnly"}, Doc: "which slots m2 divides: free ones, all, or free ones whatever the pool runs"},
+		sched.Param{Name: "round", Type: sched.Choice, Default: "remainder", Choices: []string{"remainder", "floor", "ceil"}, Doc: "of m2's shares to whole slots"},
+		sched.Param{Name: "cap", Type: sched.Choice, Default: "hard", Choices: []string{"hard", "borrow"}, Doc: "whether pools may use slots that all others leave"},
+		sched.Param{Name: "atLeastOne", Type: sched.Bool, Default: "false", Doc: "m2 gives a pool that waits and runs nothing a slot"},
+		sched.Param{Name: "grant", Type: sched.Choice, Default: "once", Choices: []string{"once", "each"}, Doc: "when m1 computes sharedPool's slots: when it has none, or at each update"},
+		sched.Param{Name: "sharedPlace", Type: sched.Choice, Default: "first", Choices: []string{"first", "sorted", "last"}, Doc: "of sharedPool among the pools"},
+		sched.Param{Name: "sharedOrder", Type: sched.Choice, Default: "fifo", Choices: []string{"fifo", "factors"}, Doc: "of jobs in sharedPool: by submission, or as in other pools"},
+		sched.Param{Name: "mostPending", Type: sched.Choice, Default: "first", Choices: []string{"first", "last"}, Doc: "where m3 puts jobs with the most waiting tasks"},
+		sched.Param{Name: "minimum", Type: sched.Choice, Default: "afresh", Choices: []string{"afresh", "ratchet"}, Doc: "whether a minimum that m3 lowered to the waiting tasks rises again"},
+		sched.Param{Name: "seed", Type: sched.Int, Default: "1", Doc: "of its random numbers"},
+	),
+	Build: func(a sched.Args) (sched.Model, error) {
+		m := newFair1(a)
+		m.changed = newMechanisms(a)
+		return sched.PerNode{NodeModel: m}, nil
+	},
+}
+
+func newMechanisms(a sched.Args) *mechanisms {
+	c := &mechanisms{
+		grantsAnew: a.Text("grant") == "each", fifoShared: a.Text("sharedOrder") == "fifo", sharedPlace: a.Text("sharedPlace"),
+		share: a.Text("share"), round: a.Text("round"), borrows: a.Text("cap") == "borrow", atLeastOne: a.Bool("atLeastOne"),
+		fewestFirst: a.Text("mostPending") == "last", ratchets: a.Text("minimum") == "ratchet",
+		byPending: a.Text("wait") == "pending", fades: a.Text("delayMean") == "recent", window: float64(a.Int("delayWindow")),
+		emptyDelay: a.Int("emptyDelayMs") * 1e6, sameStart: a.Text("rackTimer") == "sameStart",
+		picksRandom: a.Text("pick") == "random",
+		printedRow:  a.Text("table3") == "printed", prose: a.Text("endLevel") == "prose",
+		rng: rand.New(rand.NewPCG(uint64(a.Int("seed")), 0)),
+	}
+	for i, name := range []string{"m1", "m2", "m3", "m4", "m5"} {
+		c.has[i] = a.Set("mechanisms")[name]
+	}
+	c.sameStart = c.sameStart && c.has[m4]
+	c.borrows = c.borrows && c.has[m2]
+	return c
+}
+
+// started notes that the job starts map t at the given level, which is counted
+// for the delays and the priority. It returns the map to start, which may be
+// another one of the same level.
+func (c *mechanisms) started(v *state.View, id state.JobID, j *fairJob, t state.TaskID, level state.Level) state.TaskID {
+	if c.has[m4] {
+		if c.picksRandom && level == state.LevelOff {
+			t = v.NthWaiting(id, state.Map, c.rng.Int32N(v.Waiting(id, state.Map)))
+		}
+		if level <= state.LevelRack {
+			wait := j.wait
+			if c.byPending {
+				wait = v.Now() - v.Submitted(id)
+			}
+			c.waits[level-state.LevelNode].add(wait, c.fades, c.window)
+		}
+	}
+	if c.has[m5] {
+		c.reprioritize(v, id, j, level)
+	}
+	return t
+}

@@ -1,0 +1,295 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/harness/internal/units"
+	"heddle/harness/sched"
+)
+
+// drawAxes is a few axes of a few values each.
+func drawAxes(t *rapid.T) []*Axis {
+	var axes []*Axis
+	for i := range rapid.IntRange(0, 6).Draw(t, "axes") {
+		a := &Axis{Name: fmt.Sprint("axis", i), Sets: rapid.SampledFrom([]string{"", fmt.Sprint("m.p", i)}).Draw(t, "sets")}
+		for v := range rapid.IntRange(1, 4).Draw(t, "values") {
+			a.Values = append(a.Values, Value{Value: fmt.Sprint("v", v)})
+		}
+		axes = append(axes, a)
+	}
+	return axes
+}
+
+// count of axes' values, largest first.
+func sizesOf(axes []*Axis) []int {
+	sizes := each(axes, func(a **Axis) int { return len((*a).Values) })
+	slices.SortFunc(sizes, func(a, b int) int { return b - a })
+	return sizes
+}
+
+// TestPairs has every pair of values of two axes be in one of the mixed readings. Each
+// reading says all axes, none is there twice, and there are no fewer than pairs of the
+// two largest axes, and no more than all pairs or all combinations.
+func TestPairs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		axes := drawAxes(t)
+		list := pairwise(axes)
+		pairs, combinations, known := 0, 1, map[string]bool{}
+		for k, a := range axes {
+			combinations *= len(a.Values)
+			for _, b := range axes[:k] {
+				for _, x := range a.Values {
+					for _, y := range b.Values {
+						pairs++
+						if !slices.ContainsFunc(list, func(r Reading) bool { return r.Set[a.key()] == x.Value && r.Set[b.key()] == y.Value }) {
+							t.Fatalf("no reading has %s=%s and %s=%s", a.Name, x.Value, b.Name, y.Value)
+						}
+					}
+				}
+			}
+		}
+		for _, r := range list {
+			if len(r.Set) != len(axes) || known[fmt.Sprint(r.Set)] {
+				t.Fatalf("%v says not all of %d axes, or is there twice", r.Set, len(axes))
+			}
+			known[fmt.Sprint(r.Set)] = true
+		}
+		least := 0
+		if s := sizesOf(axes); len(s) > 1 {
+			least = s[0] * s[1]
+		}
+		if len(list) < least || len(list) > min(pairs, combinations) {
+			t.Fatalf("%d readings, want %d to %d", len(list), least, min(pairs, combinations))
+		}
+	})
+}
+
+// TestAllCombinations has a full matrix have each combination of values once, besides
+// what is as printed and named already.
+func TestAllCombinations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		axes := drawAxes(t)
+		p := &Paper{}
+		for _, a := range axes {
+			p.Axes = append(p.Axes, *a)
+		}
+		if len(axes) > 0 {
+			last := axes[len(axes)-1]
+			p.Readings = []Reading{{Name: "named", Set: map[string]string{last.key(): last.Values[len(last.Values)-1].Value}}}
+		}
+		want := 1
+		for _, n := range sizesOf(axes) {
+			want *= n
+		}
+		list := p.readings(axes, true)
+		known, names := map[string]bool{}, map[string]bool{}
+		for _, r := range list {
+			values := p.values(r, nil)
+			if id := fmt.Sprint(values); known[id] || names[r.Name] || len(values) != len(axes) {
+				t.Fatalf("reading %q of %v is there twice, or does not say all axes", r.Name, values)
+			}
+			known[fmt.Sprint(values)], names[r.Name] = true, true
+		}
+		if len(list) != want || list[0].Name != AsPrinted || len(list[0].Set) > 0 {
+			t.Fatalf("%d readings, the first %+v; want %d, as printed first", len(list), list[0], want)
+		}
+		// What a matrix shows by default is a part of that: each value of each axis is in it.
+		some := p.readings(axes, false)
+		for _, a := range axes {
+			for _, v := range a.Values {
+				if !slices.ContainsFunc(some, func(r Reading) bool { return p.values(r, nil)[a.key()] == v.Value }) {
+					t.Fatalf("no reading of %d has %s=%s", len(some), a.Name, v.Value)
+				}
+			}
+		}
+		for _, r := range some {
+			if !known[fmt.Sprint(p.values(r, nil))] {
+				t.Fatalf("%v is no combination of the axes' values", r.Set)
+			}
+		}
+	})
+}
+
+// TestFixedValues has what a user fixes be so in every reading, whatever the reading
+// says, and the axis not be varied.
+func TestFixedValues(t *testing.T) {
+	p := fake()
+	for _, fixed := range []map[string]string{{"task": "3000"}, {"clqlmrs.episodes": "7"}, {"layout": "4", Offering: OfferAll}} {
+		axes, err := p.chosen(nil, fixed)
+		check(t, err)
+		for _, a := range axes {
+			if _, ok := fixed[a.key()]; ok {
+				t.Errorf("%v: axis %s is varied", fixed, a.Name)
+			}
+		}
+		for _, r := range p.readings(axes, false) {
+			d, err := p.data(testBench(t, 2), r, fixed, nil)
+			check(t, err)
+			for key, value := range fixed {
+				if d.values[key] != value {
+					t.Errorf("%s: %s=%s, want %s", r.Name, key, d.values[key], value)
+				}
+			}
+			if differs := d.differs(); len(differs) > len(r.Set)+len(fixed) || differs["layout"] != fixed["layout"] {
+				t.Errorf("%s differs from as printed in %v, of %v and %v", r.Name, differs, r.Set, fixed)
+			}
+		}
+	}
+	text := p.differing(map[string]string{"z": "1", "task": "3000", "clqlmrs.reward": "step", "a.b": "2"})
+	if want := "reward=step, task=3000, a.b=2, z=1"; text != want {
+		t.Errorf("%q, want %q: axes in the paper's order, then what is no axis", text, want)
+	}
+	if p.Key("reward") != "clqlmrs.reward" || p.Key("task") != "task" || p.Key("clqlmrs.gamma") != "clqlmrs.gamma" {
+		t.Error("an axis's name does not stand for what it sets, or another name not for itself")
+	}
+	taken := p.axes(map[string]string{"clqlmrs.episodes": "7", "task": "3000"})
+	if taken[1].Mark != "" || taken[2].Mark != Ours || taken[2].Taken != "3000" {
+		t.Errorf("axes %+v: a value that is none of the axis's has no mark", taken)
+	}
+}
+
+// TestParameters has a model get the parameters of the scheduler, and those of the reading in their place.
+func TestParameters(t *testing.T) {
+	p := fake()
+	own := sched.Params{"episodes": "3", "splits": "plan"}
+	p.Schedulers[1].Params = own
+	d, err := p.data(testBench(t, 2), Reading{}, map[string]string{"clqlmrs.gamma": "0.5"}, nil)
+	check(t, err)
+	want := sched.Params{"episodes": "50", "splits": "plan", "reward": "step", "gamma": "0.5"}
+	if got := d.scheduler("Mine"); !maps.Equal(got.Params, want) || !d.asked || len(own) != 2 {
+		t.Errorf("%v, want %v, and the scheduler's own left as they are: %v", got.Params, want, own)
+	}
+	in := d.with(&p.Controls[1])
+	if got := in.scheduler("Mine"); got.Label != "random" || len(got.Params) != 0 || d.inPlace != nil {
+		t.Errorf("%+v in the claimant's place, want random, without the claimant's parameters", got)
+	}
+	if got := in.scheduler("FIFO"); got.Label != "FIFO" {
+		t.Errorf("%+v in FIFO's place", got)
+	}
+	if d.scheduler("Nobody"); d.err == nil || !strings.Contains(d.err.Error(), `no scheduler "Nobody"`) {
+		t.Errorf("a scheduler that is not there: %v", d.err)
+	}
+	first := d.err
+	if d.Grid("nothing", "FIFO"); d.err != first {
+		t.Errorf("the first error, %v, is %v", first, d.err)
+	}
+}
+
+// fields has a field of each kind that SetField takes.
+type fields struct {
+	Whole int            `set:"whole"`
+	Real  float64        `set:"real"`
+	Word  string         `set:"word" of:"red blue"`
+	Text  string         `set:"text"`
+	Size  units.Size     `set:"size"`
+	Every units.Duration `set:"every"`
+	Own   int
+}
+
+// TestSetField has each kind of field take what it is for, and nothing else; what is
+// refused changes nothing.
+func TestSetField(t *testing.T) {
+	for _, x := range []struct {
+		name, value string
+		want        fields
+	}{
+		{"whole", "7", fields{Whole: 7}},
+		{"whole", "0", fields{}},
+		{"real", "2.5", fields{Real: 2.5}},
+		{"real", "1e12", fields{Real: 1e12}},
+		{"word", "blue", fields{Word: "blue"}},
+		{"text", "any; text\n", fields{Text: "any; text\n"}},
+		{"size", "16MiB", fields{Size: 16 << 20}},
+		{"every", "1m", fields{Every: units.Duration(60e9)}},
+	} {
+		var got fields
+		if err := SetField(&got, x.name, x.value); err != nil || got != x.want {
+			t.Errorf("%s=%s: %+v, error %v, want %+v", x.name, x.value, got, err, x.want)
+		}
+	}
+	before := fields{Whole: 1, Real: 2, Word: "red", Text: "a", Size: 3, Every: 4, Own: 5}
+	for _, x := range [][2]string{
+		{"whole", "1.5"},
+		{"whole", "-1"},
+		{"whole", ""},
+		{"whole", "99999999999999999999"},
+		{"whole", " 1"},
+		{"real", "NaN"},
+		{"real", "-0.1"},
+		{"real", "Inf"},
+		{"real", "1e13"},
+		{"real", "1,5"},
+		{"word", "green"},
+		{"word", ""},
+		{"word", "red blue"},
+		{"size", "much"},
+		{"size", "-1KB"},
+		{"every", "soon"},
+		{"Own", "1"},
+		{"", "1"},
+		{"nothing", "1"},
+	} {
+		got := before
+		if err := SetField(&got, x[0], x[1]); err == nil || got != before {
+			t.Errorf("%s=%q: error %v, and %+v of %+v", x[0], x[1], err, got, before)
+		}
+	}
+	if err := SetField(&before, "colour", "1"); err == nil || !strings.Contains(err.Error(), "whole, real, word, text, size, every") || strings.Contains(err.Error(), "Own") {
+		t.Errorf("%v: want the names that there are", err)
+	}
+}
+
+// TestTrainingTimes has the price of training be a time for each map, at most a second.
+func TestTrainingTimes(t *testing.T) {
+	for value, want := range map[string]float64{"": 0, "free": 0, "20us": 0.02, "1ms": 1, "1s": 1000, "0s": 0} {
+		if got, err := assignmentMs(value); err != nil || math.Abs(got-want) > 1e-12 {
+			t.Errorf("%q: %v ms, error %v, want %v", value, got, err, want)
+		}
+	}
+	for _, value := range []string{"-1us", "1.1s", "20", "dear", "NaN", "free "} {
+		if _, err := assignmentMs(value); !errors.Is(err, ErrUnknown) {
+			t.Errorf("%q: error %v", value, err)
+		}
+	}
+	for text, want := range map[string]int{"1000": 1000, " 20 ": 20, "0": 0, "-5": 0, "until": 0, "": 0, "1e3": 0} {
+		n, ok := episodesOf(text)
+		if ok != (want > 0) || ok && n != want {
+			t.Errorf("%q: %d episodes, %t", text, n, ok)
+		}
+	}
+}
+
+// TestCurve has the points of a learning curve: after 10, 20, 50, 100 episodes and so on, and
+// at the end, each the mean of the episodes since the one before.
+func TestCurve(t *testing.T) {
+	training := &sched.Training{}
+	for i := range 230 {
+		training.Episodes = append(training.Episodes, sched.Episode{CacheRate: float64(i), LocalRate: 1, Return: -float64(i)})
+	}
+	var at []int
+	from := 0
+	for _, p := range curveOf(training) {
+		at = append(at, p.Episodes)
+		if mean := float64(from+p.Episodes-1) / 2; p.Cache != mean || p.Total != -mean || p.Local != 1 {
+			t.Errorf("%+v: want the mean of episodes %d to %d, %v", p, from, p.Episodes-1, mean)
+		}
+		from = p.Episodes
+	}
+	if !slices.Equal(at, []int{10, 20, 50, 100, 200, 230}) {
+		t.Errorf("points at %v", at)
+	}
+	for n, want := range map[int]string{0: "[]", 1: "[1]", 9: "[9]", 10: "[10]", 11: "[10 11]"} {
+		points := curveOf(&sched.Training{Episodes: training.Episodes[:n]})
+		if got := fmt.Sprint(each(points, func(p *CurvePoint) int { return p.Episodes })); got != want {
+			t.Errorf("%d episodes: points at %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package paper
+
+import (
+	"fmt"
+	"maps"
+	"math"
+
+	"heddle/harness/config"
+	"heddle/harness/results"
+	"heddle/harness/runs"
+)
+
+// Kept is what a run folder keeps of what was simulated for a paper: a row for each
+// scheduler in each column of a design with each seed. Seeds are repeats.
+type Kept struct {
+	Trials []results.Trial
+	setups map[string]map[string]string // by workload, the values that its reading has
+	paper  string
+	seed   uint64
+}
+
+// keep adds what was simulated in a reading. If there are several readings, each has
+// workloads of its own, so that schedulers are compared within a reading.
+func (k *Kept) keep(d *Data, several bool) {
+	if k.setups == nil {
+		k.setups = map[string]map[string]string{}
+	}
+	for x, i := range d.all() {
+		s, workload := &x.trials[i], x.design+" "+x.column
+		if several {
+			workload = d.reading.Name + ", " + workload
+		}
+		if len(s.Stages) == 0 { // a stand-in for the simulator gives no figures
+			continue
+		}
+		k.setups[workload] = d.values
+		t := results.Trial{
+			Name: config.TrialName(i+1, workload, x.scheduler.Label), Workload: workload, Model: x.scheduler.Label, Params: x.scheduler.Params,
+			Reading: d.reading.Name, Repeat: i + 1, Seed: d.bench.seeds[i], Notes: maps.Clone(s.Notes), Figures: s.Stages[0], Later: s.Stages[1:],
+		}
+		for _, f := range s.Stages {
+			t.InputBytes += f.Bytes.Input
+			t.MakespanMs += int64(math.Round(f.MakespanMs))
+		}
+		k.Trials = append(k.Trials, t)
+	}
+}
+
+// Write makes a run folder below root, with one table of all rows. Its name is the time
+// and the paper if none is given.
+func (k *Kept) Write(root, name string, command []string) (*runs.Run, error) {
+	run, err := results.Keep(root, name, "paper-"+k.paper, runs.Manifest{Command: command, World: runs.WorldSimulated, Seed: k.seed, Clusters: k.setups}, k.Trials)
+	if err != nil {
+		return nil, fmt.Errorf("keep simulations: %w", err)
+	}
+	return run, nil
+}

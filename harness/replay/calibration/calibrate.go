@@ -1,0 +1,308 @@
+package calibration
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"heddle/harness/config"
+	"heddle/harness/replay/recorded"
+	"heddle/harness/stats"
+	"heddle/traces"
+)
+
+// Replay runs a trace again under the model that it was recorded with, with computing
+// times of the calibration, and returns the trace of that.
+type Replay func(*recorded.Trace, *Calibration, uint64) (*recorded.Trace, error)
+
+// Fit fits a Calibration to traces, which should be from one cluster. From the
+// argument cluster, it takes the rates, the machine's cores and the heartbeat
+// interval of ApplicationMasters, where the traces do not give them.
+//
+// The computing time of an attempt is its duration, without the time that its input
+// alone takes on the known links and disks. Attempts on a node share its cores
+// evenly, as in the simulator: an attempt that has half a core for one second has
+// computed for half a second. The number of shared cores is the one that makes the
+// maps of a workload most alike in computing time. If all nodes are on one machine,
+// it is the number with which replays are nearest to the traces in mean map time.
+// Each trace is then replayed, and the fit is corrected until attempts take as long
+// as in the trace.
+//
+// Fit does not use values that a trace's header marks as made up, nor means
+// that are not credible. A warning then says so, and the simulator's default stays.
+func Fit(list []*recorded.Trace, cluster recorded.Change, again Replay) (*Calibration, error) {
+	c, err := calibrateCosts(list, cluster)
+	if err != nil {
+		return nil, err
+	}
+	c.fitTaskStart(list)
+	least := math.Inf(1)
+	best := c
+	for i, s := range c.likelySharings(list, cluster.HostCores) {
+		x := *c
+		x.Sharing, x.HostCores = s.node, s.host
+		fits := x.fitRates(list, &cluster)
+		x.fitWorkloads(list)
+		misfit := x.correct(list, fits, again)
+		if !math.IsInf(misfit, 1) { // an infinite misfit means that a replay failed; the calibration's warnings say why
+			x.MisfitPct = 100 * misfit
+		}
+		if i == 0 || misfit < 0.98*least {
+			least, best = misfit, &x
+		}
+	}
+	return best, nil
+}
+
+// FitOne fits a Calibration to one trace alone, for replays of the same trace.
+// Replays with recorded durations need only Hadoop's own costs, such as JVM starts. If
+// the trace has too many tasks to be replayed several times, as the other fits need,
+// only these costs are fitted.
+func FitOne(t *recorded.Trace, modelled bool, again Replay) (*Calibration, error) {
+	if modelled && !workloadCost.measuredIn(t) {
+		return nil, fmt.Errorf("calibrate: trace %s: the durations of its tasks were made up, so nothing can be fitted to them; replay it with recorded durations, or with a calibration fitted to measured runs", t.Name)
+	}
+	if !modelled && t.Tasks() > correctable {
+		return calibrateCosts([]*recorded.Trace{t}, recorded.Change{})
+	}
+	return Fit([]*recorded.Trace{t}, recorded.Change{}, again)
+}
+
+// calibrateCosts returns a Calibration with Hadoop's own costs, such as JVM starts,
+// which do not depend on the workload. It also has the rates and cores that the
+// argument cluster gives.
+func calibrateCosts(list []*recorded.Trace, cluster recorded.Change) (*Calibration, error) {
+	c := &Calibration{
+		Format: calibrationFormat, LinkBytesPerSec: int64(cluster.Link.Rate),
+		UplinkBytesPerSec: int64(cluster.Uplink.Rate), DiskBytesPerSec: int64(cluster.Disk.Rate),
+		AMBeatMs: whole(time.Duration(cluster.AMHeartbeat).Seconds() * 1000),
+	}
+	if len(list) == 0 {
+		return nil, errors.New("calibrate: no trace is given")
+	}
+	for _, t := range list {
+		c.Traces = append(c.Traces, t.Name)
+	}
+	c.Warnings = madeUp(list)
+	c.fitCosts(list)
+	return c, nil
+}
+
+// fitCosts fits those costs of Hadoop itself, such as JVM starts, that do not depend
+// on the workload.
+func (c *Calibration) fitCosts(list []*recorded.Trace) {
+	var start, finish, turn, label []float64
+	for _, t := range amStartCost.measured(list) {
+		for _, j := range t.Jobs {
+			if j.Started > j.T {
+				start = append(start, float64(j.Started-j.T)/1e6)
+			}
+		}
+	}
+	for _, t := range finishCost.measured(list) {
+		for _, j := range t.Jobs {
+			if end := j.LastEnd(); end > 0 && j.Finished >= end {
+				finish = append(finish, float64(j.Finished-end)/1e6)
+			}
+		}
+	}
+	waits := 0.0
+	for _, t := range labelCost.measured(list) {
+		if t.Header.Actuator == config.ActuatorLabels && t.Header.Origin == traces.Measured {
+			for _, d := range t.Decisions {
+				label = append(label, float64(d.GrantedAt-d.T)/1e6)
+			}
+		}
+	}
+	able := turnoverCost.measured(list)
+	for _, t := range able {
+		turn = append(turn, t.Turnovers()...)
+	}
+	for _, f := range []struct {
+		figure  *Figure
+		cost    *cost
+		samples []float64
+	}{{&c.AMStart, &amStartCost, start}, {&c.Finish, &finishCost, finish}, {&c.Turnover, &turnoverCost, turn}, {&c.Label, &labelCost, label}} {
+		var refused string
+		if *f.figure, refused = f.cost.fit(f.samples); refused != "" {
+			c.Warnings = append(c.Warnings, refused)
+		}
+	}
+	for _, t := range able {
+		waits += c.waits(t) / float64(len(able))
+	}
+	c.LaunchMs = max(0, c.Turnover.Value-waits)
+	if c.Label.Samples > 0 {
+		for i := range spreadPoints {
+			c.LabelQuantiles = append(c.LabelQuantiles, whole(stats.Quantile(label, float64(i)/(spreadPoints-1))))
+		}
+	}
+}
+
+// The method waits returns the mean time, in ms, that passes between two attempts in
+// the same container room because of intervals that the simulator computes itself: the
+// NodeManager's heartbeat, the change of a node's label, and the ApplicationMaster's
+// heartbeat.
+func (c *Calibration) waits(t *recorded.Trace) float64 {
+	node, am, async := c.beats(t, t.Header.Actuator)
+	ms := float64(am) / 2
+	if async > 0 {
+		ms += float64(async) / 2
+	} else {
+		ms += float64(node) / 2
+	}
+	if t.Header.Actuator == config.ActuatorLabels {
+		ms += c.Label.Value
+	}
+	return ms
+}
+
+// The function figure returns the mean of the samples, the number of samples, and
+// their mean distance from the mean.
+func figure(xs []float64) Figure {
+	f := Figure{Samples: len(xs)}
+	for _, x := range xs {
+		f.Value += x / float64(len(xs))
+	}
+	for _, x := range xs {
+		f.Error += math.Abs(x-f.Value) / float64(len(xs))
+	}
+	return f
+}
+
+func median(xs []float64) float64 { return stats.Quantile(xs, 0.5) }
+
+const spreadPoints = 21
+
+// sharing says which cores task attempts share with each other.
+type sharing struct {
+	node float64 // fraction of a node's cores that the attempts on the node share; 0: attempts do not slow each other down
+	host float64 // number of cores that the attempts on all nodes share; 0: attempts share cores only on their node
+}
+
+func (s sharing) String() string {
+	if s.host > 0 {
+		return fmt.Sprint("host ", s.host)
+	}
+	return fmt.Sprint(s.node)
+}
+
+// sharings returns the ways of sharing cores that a calibration tries: none, parts
+// of each node's cores, and parts of the whole machine's cores. Of equally good ways
+// the first is taken.
+func sharings(hostCores float64) []sharing {
+	var list []sharing
+	for _, part := range []float64{0, 1, 0.75, 0.5, 0.25, 0.125} {
+		list = append(list, sharing{node: part})
+	}
+	for _, part := range []float64{1, 0.75, 0.5} {
+		if hostCores > 0 {
+			list = append(list, sharing{host: part * hostCores})
+		}
+	}
+	return list
+}
+
+// startStepMs is the step, in ms, between the JVM start times that the fit tries.
+const startStepMs = 100
+
+// longestStartMs is the longest JVM start time, in ms, that the fit tries.
+const longestStartMs = 30_000
+
+// fitTaskStart fits how long the JVM of an attempt takes to start. It chooses the
+// time that makes a workload's reduces most alike in their remaining time. The
+// remaining time counts from the end of the JVM's start or of the job's last map,
+// whichever is later. The fitted time is at most as long as the shortest attempt.
+func (c *Calibration) fitTaskStart(list []*recorded.Trace) {
+	type reduce struct{ leadMs, tookMs float64 }
+	of := map[string][]reduce{}
+	most, n := math.Inf(1), 0
+	for _, t := range taskStartCost.measured(list) {
+		most = min(most, t.ShortestMs())
+		for _, j := range t.Jobs {
+			last := j.LastMap()
+			for i := range j.Tasks[traces.Reduce] {
+				if a := j.Tasks[traces.Reduce][i].Won; a != nil && a.End > max(a.Start, last) && last > 0 {
+					lead := max(0, float64(last-a.Start)/1e6)
+					of[j.Kind()] = append(of[j.Kind()], reduce{lead, float64(a.End-max(a.Start, last)) / 1e6})
+					n++
+				}
+			}
+		}
+	}
+	if n < 4 {
+		return
+	}
+	least := math.Inf(1)
+	for ms := 0.0; ms <= min(most, longestStartMs); ms += startStepMs {
+		rest := 0.0
+		for _, name := range sortedKeys(of) {
+			var left []float64
+			for _, r := range of[name] {
+				left = append(left, r.tookMs-max(0, ms-r.leadMs))
+			}
+			mean := stats.Mean(left).Value
+			for _, x := range left {
+				rest += (x - mean) * (x - mean)
+			}
+		}
+		if rest < 0.98*least {
+			least = rest
+			c.TaskStart = Figure{Value: ms, Samples: n, Error: math.Sqrt(rest / float64(n))}
+		}
+	}
+}
+
+// replayable limits how large the traces of a calibration may be, in tasks: only up
+// to this number is each way of sharing cores tried with replays.
+const replayable = 20_000
+
+// likelySharings returns the ways of sharing cores for Fit to try. The first is
+// the one under which the computing times of a workload's maps, waits for input
+// included, differ least. If all nodes are on one machine, the others are: all tasks
+// share 1 core of that machine, 2 cores, and so on.
+func (c *Calibration) likelySharings(list []*recorded.Trace, hostCores float64) []sharing {
+	c.SharingSpread = map[string]float64{}
+	least, tasks := math.Inf(1), 0
+	var likely sharing
+	for _, t := range list {
+		hostCores = cmp.Or(hostCores, t.Header.Cluster.HostCores)
+		tasks += t.Tasks()
+	}
+	for _, s := range sharings(hostCores) {
+		perMap := map[string][]float64{}
+		for _, t := range sharingCost.measured(list) {
+			for _, m := range computed(t, s, 0, nil) {
+				if m.kind == traces.Map {
+					perMap[m.workload] = append(perMap[m.workload], m.ms)
+				}
+			}
+		}
+		sum, n := 0.0, 0
+		for _, w := range sortedKeys(perMap) {
+			if xs := perMap[w]; len(xs) > 1 {
+				sum += stats.Spread(xs) * float64(len(xs))
+				n += len(xs)
+			}
+		}
+		if n == 0 {
+			return []sharing{{}}
+		}
+		spread := sum / float64(n)
+		c.SharingSpread[s.String()] = spread
+		if spread < 0.98*least {
+			least, likely = spread, s
+		}
+	}
+	choice := []sharing{likely}
+	if hostCores > 0 && tasks <= replayable {
+		for _, s := range sharings(hostCores) {
+			if s != likely && s.node == 0 {
+				choice = append(choice, s)
+			}
+		}
+	}
+	return choice
+}

@@ -1,0 +1,78 @@
+package calibration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/harness/doc"
+)
+
+// Doc returns the fitted costs for people to read, each with its number of samples
+// and its error.
+func (c *Calibration) Doc() doc.Doc {
+	costs := &doc.Table{Name: "costs", Columns: []string{"cost", "mean", "samples", "deviation"}}
+	for _, f := range []struct {
+		name string
+		Figure
+	}{
+		{amStartCost.name, c.AMStart},
+		{finishCost.name, c.Finish},
+		{turnoverCost.name, c.Turnover},
+		{labelCost.name, c.Label},
+		{taskStartCost.name, c.TaskStart},
+	} {
+		if f.Samples == 0 {
+			costs.Add(doc.Words(f.name+" (default)"), doc.Words("-"), doc.Count(0), doc.Words("-"))
+			continue
+		}
+		costs.Add(doc.Words(f.name), doc.Fixed(f.Value, 0, "ms"), doc.Count(f.Samples), doc.Fixed(f.Error, 0, "ms"))
+	}
+	phases := &doc.Table{Name: "phases", Columns: []string{"workload", "phase", "takes alone", "attempts", "deviation", "for want of cores", "corrected by", "by locality, against node"}}
+	for _, x := range c.Workloads {
+		for _, p := range []struct {
+			name string
+			*Phase
+		}{{"map", &x.Map}, {"reduce, from the last map on", &x.Reduce}} {
+			if p.Samples == 0 {
+				continue
+			}
+			var takes []string
+			if p.FixedMs > 0 {
+				takes = append(takes, fmt.Sprintf("%.0f ms", p.FixedMs))
+			}
+			if p.MsPerMiB > 0 {
+				takes = append(takes, fmt.Sprintf("%.0f ms/MiB", p.MsPerMiB))
+			}
+			var levels []string
+			for _, l := range levelNames {
+				if f, ok := p.Levels[l.String()]; ok {
+					levels = append(levels, fmt.Sprintf("%s %.2f (%d)", l, f.Value, f.Samples))
+				}
+			}
+			phases.Add(doc.Words(x.Workload), doc.Words(p.name), doc.Words(strings.Join(takes, " + ")), doc.Count(p.Samples),
+				doc.Fixed(p.ErrorPct, 1, "%"), doc.Signed(p.SharedPct, 0, "%"), doc.Signed(100*(p.Corrected-1), 1, "%"), doc.Words(strings.Join(levels, ", ")))
+		}
+	}
+	var facts doc.List
+	switch {
+	case c.HostCores > 0:
+		facts = append(facts, fmt.Sprintf("Attempts on all nodes share %.3g cores.", c.HostCores))
+	case c.Sharing > 0:
+		facts = append(facts, fmt.Sprintf("Attempts on a node share %.3g of its cores.", c.Sharing))
+	default:
+		facts = append(facts, "Attempts on a node do not slow each other down, as far as these traces tell.")
+	}
+	for _, r := range []struct {
+		name, what string
+		rate       int64
+	}{{"disk", "A node's disk", c.DiskBytesPerSec}, {"link", "A node's link", c.LinkBytesPerSec}, {"uplink", "A rack's uplink", c.UplinkBytesPerSec}} {
+		switch {
+		case slices.Contains(c.FittedRates, r.name):
+			facts = append(facts, fmt.Sprintf("%s moves %.3g MB/s, fitted to what maps take by locality.", r.what, float64(r.rate)/1e6))
+		case r.rate > 0:
+			facts = append(facts, fmt.Sprintf("%s moves %.3g MB/s, as given.", r.what, float64(r.rate)/1e6))
+		}
+	}
+	return doc.Doc{doc.Text(fmt.Sprintf("fitted to %d traces", len(c.Traces))), costs, phases, facts, doc.Warnings(c.Warnings)}
+}

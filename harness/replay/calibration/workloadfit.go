@@ -1,0 +1,319 @@
+package calibration
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"heddle/harness/replay/recorded"
+	"heddle/harness/stats"
+	"heddle/traces"
+)
+
+// fitWorkloads fits the computing times of maps and reduces for each workload (kind
+// of job).
+func (c *Calibration) fitWorkloads(list []*recorded.Trace) {
+	byName := map[string][]sample{}
+	jobs := map[string][]*recorded.Job{}
+	for _, t := range workloadCost.measured(list) {
+		for _, s := range computed(t, sharing{c.Sharing, c.HostCores}, c.TaskStart.Value, c.readMs(t)) {
+			byName[s.workload] = append(byName[s.workload], s)
+		}
+		for _, j := range t.Jobs {
+			jobs[j.Kind()] = append(jobs[j.Kind()], j)
+		}
+	}
+	for _, name := range sortedKeys(jobs) {
+		w := Workload{Workload: name, Jobs: len(jobs[name])}
+		w.MapOutputPerByte, w.ReduceOutputPerByte = outputs(jobs[name])
+		w.Map, w.Reduce = fitPhase(byName[name], traces.Map), fitPhase(byName[name], traces.Reduce)
+		if w.Map.Samples == 0 {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("no map of workload %q has a duration: its maps take no time in replays", name))
+		}
+		c.Workloads = append(c.Workloads, w)
+	}
+}
+
+// outputs returns two ratios for a workload: how many bytes reduces fetch for each
+// byte that maps read, and how many bytes reduces write for each byte that they
+// fetch. For jobs without reduces, the first is how many bytes maps write for each
+// byte that they read.
+func outputs(jobs []*recorded.Job) (mapOut, reduceOut float64) {
+	var in, fetched, written int64
+	for _, j := range jobs {
+		for k := range j.Tasks {
+			for i := range j.Tasks[k] {
+				t := &j.Tasks[k][i]
+				if k == 0 {
+					in += t.Input()
+				}
+				if t.Won != nil {
+					written += t.Won.WrittenBytes
+				}
+			}
+		}
+		fetched += j.Shuffled()
+	}
+	ratio := func(a, b int64) float64 {
+		if b == 0 {
+			return 0
+		}
+		return float64(a) / float64(b)
+	}
+	if fetched == 0 {
+		return ratio(written, in), 0
+	}
+	return ratio(fetched, in), ratio(written, fetched)
+}
+
+// fitPhase fits a line through the computing times of attempts by the bytes that they
+// read: a fixed time plus a time for each byte. If all read about the same number of
+// bytes, the line cannot be found: maps then get only a time for each byte, and
+// reduces only a fixed time.
+func fitPhase(list []sample, kind traces.TaskKind) Phase {
+	list = slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.kind != kind })
+	p := Phase{Samples: len(list), Corrected: 1}
+	if len(list) == 0 {
+		return p
+	}
+	var ms, mib []float64
+	took, alone := 0.0, 0.0
+	for _, s := range list {
+		ms, mib = append(ms, s.ms), append(mib, float64(s.bytes)/(1<<20))
+		took, alone = took+s.tookMs, alone+s.ms
+	}
+	p.SharedPct = 100 * (took/alone - 1)
+	mean, meanMiB := stats.Mean(ms).Value, stats.Mean(mib).Value
+	switch {
+	case len(list) >= 8 && stats.Spread(mib) > 0.2:
+		p.MsPerMiB = max(0, slope(mib, ms))
+		p.FixedMs = mean - p.MsPerMiB*meanMiB
+		if p.FixedMs < 0 {
+			p.FixedMs, p.MsPerMiB = 0, mean/meanMiB
+		}
+	case kind == traces.Map && meanMiB*(1<<20) >= smallBytes:
+		p.MsPerMiB = mean / meanMiB
+	default:
+		p.FixedMs = mean
+	}
+	var ratios []float64
+	byLevel := map[traces.Level][]float64{}
+	for _, s := range list {
+		if kind == traces.Map && s.bytes < smallBytes && p.at(s.bytes) < 1 {
+			continue // skip the map of an empty file: it only starts its JVM and computes nothing
+		}
+		r := s.ms / max(1e-9, p.at(s.bytes))
+		ratios = append(ratios, r)
+		byLevel[s.level] = append(byLevel[s.level], r)
+		p.ErrorPct += 100 * math.Abs(r-1) / float64(len(list))
+	}
+	p.Spread = evenQuantiles(ratios)
+	if near := median(byLevel[traces.LevelNode]); kind == traces.Map && near > 0 {
+		p.Levels = map[string]Figure{}
+		for _, l := range levelNames {
+			if xs := byLevel[l]; len(xs) > 0 {
+				f := figure(xs)
+				p.Levels[l.String()] = Figure{Value: median(xs) / near, Samples: len(xs), Error: f.Error / near}
+			}
+		}
+	}
+	return p
+}
+
+// smallBytes is how much a map must read, at least, for its duration to count as
+// depending on bytes.
+const smallBytes = 64 << 10
+
+// slope returns the slope of the least-squares line through the points (x, y).
+func slope(x, y []float64) float64 {
+	mx, my := stats.Mean(x).Value, stats.Mean(y).Value
+	xy, xx := 0.0, 0.0
+	for i := range x {
+		xy += (x[i] - mx) * (y[i] - my)
+		xx += (x[i] - mx) * (x[i] - mx)
+	}
+	return xy / xx
+}
+
+// evenQuantiles returns evenly spaced quantiles of the numbers xs. They are scaled so
+// that numbers drawn at random between them have a mean of 1.
+func evenQuantiles(xs []float64) []float64 {
+	if len(xs) < 3 {
+		return nil
+	}
+	q := make([]float64, spreadPoints)
+	for i := range q {
+		q[i] = stats.Quantile(xs, float64(i)/(spreadPoints-1))
+	}
+	overMean(q)
+	return q
+}
+
+// overMean scales evenly spaced quantiles so that numbers drawn at random between
+// them have a mean of 1.
+func overMean(q []float64) {
+	mean := 0.0
+	for i := 1; i < len(q); i++ {
+		mean += (q[i-1] + q[i]) / 2 / float64(len(q)-1)
+	}
+	for i := range q {
+		q[i] /= mean
+	}
+}
+
+// readMs returns a function that computes, in ms, how long one map alone waits for
+// its input on the disks and links with known rates.
+func (c *Calibration) readMs(t *recorded.Trace) func(traces.Node, traces.Level, int64) float64 {
+	told := t.Rates()
+	racks := map[traces.Node]string{}
+	for _, n := range t.Nodes {
+		racks[n.Node] = n.Rack
+	}
+	return func(n traces.Node, l traces.Level, bytes int64) float64 {
+		rate := math.Inf(1)
+		limit := func(r int64) {
+			if r > 0 {
+				rate = min(rate, float64(r))
+			}
+		}
+		if l != traces.LevelCache {
+			limit(cmp.Or(told.Disk[n], c.DiskBytesPerSec))
+		}
+		if l == traces.LevelRack || l == traces.LevelOff {
+			limit(cmp.Or(told.Link[n], c.LinkBytesPerSec))
+		}
+		if l == traces.LevelOff {
+			limit(cmp.Or(told.Uplink[racks[n]], c.UplinkBytesPerSec))
+		}
+		return 1000 * float64(bytes) / rate
+	}
+}
+
+// correctable is the largest number of tasks in a trace that is replayed to correct a
+// fit. Replays of larger traces would take too long.
+const correctable = 100_000
+
+// corrections is how many times all traces are replayed, one time after the other, to
+// correct a fit step by step.
+const corrections = 5
+
+// correct replays the traces under their own models, and corrects the computing
+// times, the launch time and the fitted rates. It does so several times, so that
+// attempts get the mean, the spread and the differences between locality levels that
+// they have in the traces. The spread needs a correction because attempts wait for
+// each other in the traces, and the replay adds such waits again.
+//
+// The result is the relative error of replays in the mean map time, as the root mean
+// square over traces: 0 if every trace is too large to be replayed, infinite if a
+// replay fails.
+func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Replay) float64 {
+	var small []*recorded.Trace
+	measured := map[phaseKey]*moments{}
+	for _, t := range workloadCost.measured(list) {
+		if t.Tasks() <= correctable {
+			small = append(small, t)
+			addMoments(measured, t)
+		}
+	}
+	levels := levelCosts(rateCost.measured(small))
+	var again []*recorded.Trace
+	for range corrections {
+		again = nil
+		simulated := map[phaseKey]*moments{}
+		for i, t := range small {
+			x, err := replay(t, c, uint64(i+1))
+			if err != nil {
+				c.Warnings = append(c.Warnings, fmt.Sprintf("a replay failed, so the fit is not corrected: %v", err))
+				return math.Inf(1)
+			}
+			again = append(again, x)
+			addMoments(simulated, x)
+		}
+		for i := range c.Workloads {
+			w := &c.Workloads[i]
+			for k, p := range []*Phase{&w.Map, &w.Reduce} {
+				key := phaseKey{w.Workload, traces.TaskKind(k)}
+				m, s := measured[key], simulated[key]
+				if m == nil || s == nil || s.sum == 0 {
+					continue
+				}
+				factor := min(max(m.mean()/s.mean(), 0.5), 2)
+				p.FixedMs *= factor
+				p.MsPerMiB *= factor
+				p.Corrected *= factor
+				p.narrow(min(max(m.spread()/s.spread(), 0.5), 1))
+			}
+		}
+		var turn []float64
+		var seen []*recorded.Trace // replays from which maps at different locality levels can be compared
+		for i, t := range again {
+			if turnoverCost.measuredIn(small[i]) {
+				turn = append(turn, t.Turnovers()...)
+			}
+			if rateCost.measuredIn(small[i]) {
+				seen = append(seen, t)
+			}
+		}
+		if c.Turnover.Samples > 0 && len(turn) > 0 {
+			c.LaunchMs = min(max(0, c.LaunchMs+c.Turnover.Value-figure(turn).Value), c.Turnover.Value)
+		}
+		correctRates(fits, levels, levelCosts(seen))
+	}
+	return misfit(small, again)
+}
+
+// misfit returns how far the mean map times in replays are from those in the traces:
+// the relative errors' root mean square over the traces.
+func misfit(measured, simulated []*recorded.Trace) float64 {
+	squares, n := 0.0, 0
+	for i, t := range measured {
+		was, is := stats.Mean(durationsMs(t, traces.Map)).Value, stats.Mean(durationsMs(simulated[i], traces.Map)).Value
+		if was > 0 && is > 0 {
+			squares += (is/was - 1) * (is/was - 1)
+			n++
+		}
+	}
+	return math.Sqrt(squares / float64(max(1, n)))
+}
+
+// narrow multiplies the spread (the distance from the mean) of attempts' computing
+// times by a factor and keeps their mean.
+func (p *Phase) narrow(factor float64) {
+	for i, q := range p.Spread {
+		p.Spread[i] = max(0, 1+factor*(q-1))
+	}
+	overMean(p.Spread)
+}
+
+type phaseKey struct {
+	workload string
+	kind     traces.TaskKind
+}
+
+type moments struct{ sum, squares, n float64 }
+
+func (m *moments) mean() float64 { return m.sum / m.n }
+
+// spread returns the coefficient of variation of the attempts' durations; it is
+// always above 0, so that it can be divided by.
+func (m *moments) spread() float64 {
+	return math.Sqrt(max(1e-6, m.squares/m.n/(m.mean()*m.mean())-1))
+}
+
+// addMoments adds the durations of a trace's attempts to the sums for mean and
+// spread, by workload and kind of task.
+func addMoments(to map[phaseKey]*moments, t *recorded.Trace) {
+	for _, s := range samples(t) {
+		key := phaseKey{s.workload, s.kind}
+		if to[key] == nil {
+			to[key] = &moments{}
+		}
+		to[key].sum += s.tookMs
+		to[key].squares += s.tookMs * s.tookMs
+		to[key].n++
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,357 @@
+package recorded
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"heddle/traces"
+)
+
+// builder makes a Trace from the events of a trace file.
+type builder struct {
+	*Trace
+	nodeOf  map[traces.Node]nodeIndex
+	jobOf   map[traces.JobID]int32 // index of each job in the fields jobs and jobNames, by the job's id
+	jobs    []*Job                 // nil for a job that events name but whose submission is not in the trace
+	tasks   []Task
+	taskOf  map[taskKey]int32    // index of each task in the field tasks, by the task's key
+	running map[attemptKey]int32 // index of each running attempt in the field attempts, by the attempt's key
+	blocks  map[traces.Block]*history
+	decided map[int64]traces.Decision
+}
+
+// taskKey and attemptKey identify a task and an attempt within a trace.
+type taskKey struct {
+	job, index int32
+	kind       traces.TaskKind
+}
+
+type attemptKey struct {
+	taskKey
+	number int32
+}
+
+// history lists the nodes that got or lost a replica or a cached copy of a block, in
+// order of time.
+type history struct {
+	file        uint64
+	offset      int64
+	onDisk, ram []placed
+}
+
+type placed struct {
+	t    traces.Time
+	node nodeIndex
+	gone bool
+}
+
+func newBuilder(name string, h traces.Header) *builder {
+	t := &Trace{Name: name, Header: h}
+	anyWorker := slices.ContainsFunc(h.Cluster.Nodes, func(n traces.NodeFacts) bool { return n.Worker })
+	for _, n := range h.Cluster.Nodes {
+		if n.Worker || !anyWorker {
+			t.Nodes = append(t.Nodes, n)
+		}
+	}
+	return &builder{
+		Trace: t, nodeOf: map[traces.Node]nodeIndex{}, jobOf: map[traces.JobID]int32{}, taskOf: map[taskKey]int32{},
+		running: map[attemptKey]int32{}, blocks: map[traces.Block]*history{}, decided: map[int64]traces.Decision{},
+	}
+}
+
+func (b *builder) warn(format string, args ...any) {
+	b.Warnings = append(b.Warnings, b.Name+": "+fmt.Sprintf(format, args...))
+}
+
+// add takes one event of the trace while the trace is read, and keeps no reference to
+// the event.
+func (b *builder) add(e traces.Event) error {
+	b.mishaps.add(e)
+	switch e := e.(type) {
+	case *traces.NodeUp:
+		if e.Worker && !slices.ContainsFunc(b.Nodes, func(n traces.NodeFacts) bool { return n.Node == e.Node }) {
+			b.Nodes = append(b.Nodes, e.NodeFacts)
+		}
+	case *traces.JobSubmitted:
+		return b.submitted(e)
+	case *traces.JobListed:
+		return b.listed(e)
+	case *traces.JobStarted:
+		if j := b.jobs[b.job(e.Job)]; j != nil {
+			j.Started, j.AMNode, j.AMMemoryBytes = e.T, e.AMNode, e.AMMemoryBytes
+		}
+	case *traces.JobFinished:
+		if j := b.jobs[b.job(e.Job)]; j != nil {
+			j.Finished, j.Outcome = e.T, e.Outcome
+		}
+	case *traces.TaskScheduled:
+		if t := b.task(b.key(e.Task)); t != nil {
+			t.scheduled, t.LengthBytes, t.file, t.OffsetBytes = e.T, e.LengthBytes, fileOf(e.Path), e.OffsetBytes
+			t.splitHosts = b.addHosts(b.indices(e.SplitHosts))
+			if len(e.Blocks) > 0 {
+				t.block = e.Blocks[0]
+			}
+		}
+	case *traces.AttemptStarted:
+		level := e.ReplicaLocality
+		if level == traces.LevelUnknown {
+			level = e.SplitLocality
+		}
+		key := b.key(e.Attempt.Task)
+		b.task(key) // make the task here, as its scheduling event may be missing or come later
+		b.running[attemptKey{key, e.Attempt.Number}] = int32(len(b.attempts))
+		b.attempts = append(b.attempts, Attempt{
+			job: key.job, Index: key.index, number: e.Attempt.Number, node: b.node(e.Node), Kind: key.kind, Level: level, Start: e.T,
+		})
+	case *traces.AttemptFinished:
+		b.finished(e)
+	case *traces.BlockReplica:
+		h := b.block(e.Block)
+		h.file, h.offset = fileOf(e.Path), e.OffsetBytes
+		h.onDisk = append(h.onDisk, placed{e.T, b.node(e.Node), e.Gone})
+	case *traces.BlockCached:
+		h := b.block(e.Block)
+		h.ram = append(h.ram, placed{e.T, b.node(e.Node), e.Gone})
+	case *traces.Decision:
+		b.decided[e.ID] = *e
+	case *traces.Actuation:
+		if d, ok := b.decided[e.Decision]; ok && e.Outcome == "honoured" && e.GrantedAt >= d.T {
+			b.Decisions = append(b.Decisions, Decision{d, e.GrantedAt, e.Bound})
+		}
+		delete(b.decided, e.Decision)
+	case *traces.Heartbeat:
+		b.Heartbeats = append(b.Heartbeats, *e)
+	}
+	return nil
+}
+
+func (b *builder) submitted(e *traces.JobSubmitted) error {
+	if b.Header.List != nil {
+		return fmt.Errorf("job %s is submitted, but the header says that the trace lists its jobs", e.Job)
+	}
+	if e.Maps < 0 || e.Reduces < 0 {
+		return fmt.Errorf("job %s has %d maps and %d reduces: neither may be negative", e.Job, e.Maps, e.Reduces)
+	}
+	i := b.job(e.Job)
+	if b.jobs[i] != nil {
+		return fmt.Errorf("job %s is submitted twice", e.Job)
+	}
+	b.jobs[i] = &Job{JobSubmitted: *e, number: i}
+	b.Jobs = append(b.Jobs, b.jobs[i])
+	return nil
+}
+
+// listed adds a job of a job list to the trace while the trace is read.
+func (b *builder) listed(e *traces.JobListed) error {
+	if b.Header.List == nil {
+		return fmt.Errorf("job %s is listed, but the header has no rules that make its tasks", e.Job)
+	}
+	if err := b.Header.List.Check(e); err != nil {
+		return fmt.Errorf("job %s: %w", e.Job, err)
+	}
+	if _, again := b.jobOf[e.Job]; again {
+		return fmt.Errorf("job %s is listed twice", e.Job)
+	}
+	b.job(e.Job)
+	b.List = append(b.List, *e)
+	return nil
+}
+
+func (b *builder) finished(e *traces.AttemptFinished) {
+	key := attemptKey{b.key(e.Attempt.Task), e.Attempt.Number}
+	i, ok := b.running[key]
+	if !ok {
+		return
+	}
+	delete(b.running, key)
+	a, c := &b.attempts[i], &e.Counters
+	a.End, a.Outcome = e.T, e.Outcome
+	a.read, a.WrittenBytes, a.mapOutput, a.shuffled = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes), max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)
+	if t := b.task(key.taskKey); t != nil && e.Outcome == traces.Succeeded && t.won < 0 {
+		t.won = i
+	}
+}
+
+// job returns the index of the job with this id; a new id gets a new index.
+func (b *builder) job(id traces.JobID) int32 {
+	i, ok := b.jobOf[id]
+	if !ok {
+		i = int32(len(b.jobs))
+		b.jobOf[id], b.jobs, b.jobNames = i, append(b.jobs, nil), append(b.jobNames, id)
+	}
+	return i
+}
+
+// node returns the index of the node with this name; a new name gets a new index.
+func (b *builder) node(name traces.Node) nodeIndex {
+	i, ok := b.nodeOf[name]
+	if !ok {
+		i = nodeIndex(len(b.nodes))
+		b.nodeOf[name], b.nodes = i, append(b.nodes, name)
+	}
+	return i
+}
+
+func (b *builder) indices(names []traces.Node) []nodeIndex {
+	list := make([]nodeIndex, len(names))
+	for i, n := range names {
+		list[i] = b.node(n)
+	}
+	return list
+}
+
+// addHosts appends a list of nodes to Trace.hosts and returns the hostList that finds
+// the nodes there.
+func (b *builder) addHosts(list []nodeIndex) hostList {
+	h := hostList{uint32(len(b.hosts)), uint32(len(list))}
+	b.hosts = append(b.hosts, list...)
+	return h
+}
+
+// fileOf returns a hash of a file's path, to compare files by; 0 for an empty path.
+func fileOf(path string) uint64 {
+	if path == "" {
+		return 0
+	}
+	return traces.HashName(path)
+}
+
+func (b *builder) block(id traces.Block) *history {
+	h := b.blocks[id]
+	if h == nil {
+		h = &history{}
+		b.blocks[id] = h
+	}
+	return h
+}
+
+func (b *builder) key(id traces.Task) taskKey { return taskKey{b.job(id.Job), id.Index, id.Kind} }
+
+// task returns the task with this key; nil if its job has no such task. It makes the
+// task when an event first names it. So the memory depends on the events and not on
+// the number of tasks that a job announces.
+func (b *builder) task(k taskKey) *Task {
+	j := b.jobs[k.job]
+	if j == nil || !k.kind.Valid() || k.index < 0 || k.index >= j.claims(k.kind) {
+		return nil
+	}
+	i, ok := b.taskOf[k]
+	if !ok {
+		i = int32(len(b.tasks))
+		b.taskOf[k] = i
+		b.tasks = append(b.tasks, Task{Index: k.index, job: k.job, kind: k.kind, won: -1})
+	}
+	return &b.tasks[i]
+}
+
+// claims returns how many tasks of a kind the job announced at its submission.
+func (j *Job) claims(k traces.TaskKind) int32 {
+	if k == traces.Map {
+		return j.Maps
+	}
+	return j.Reduces
+}
+
+// sortTasks sorts the tasks and assigns them to their jobs. It warns if jobs
+// announced tasks that no event names.
+func (b *builder) sortTasks() {
+	slices.SortFunc(b.tasks, func(x, y Task) int {
+		return cmp.Or(cmp.Compare(x.job, y.job), cmp.Compare(x.kind, y.kind), cmp.Compare(x.Index, y.Index))
+	})
+	for from, to := 0, 0; from < len(b.tasks); from = to {
+		first := &b.tasks[from]
+		for to = from; to < len(b.tasks) && b.tasks[to].job == first.job && b.tasks[to].kind == first.kind; to++ {
+			if t := &b.tasks[to]; t.won >= 0 {
+				t.Won = &b.attempts[t.won]
+			}
+		}
+		b.jobs[first.job].Tasks[first.kind] = b.tasks[from:to]
+	}
+	var lacks traces.JobID
+	jobs, lacking := 0, int64(0)
+	for _, j := range b.Jobs {
+		if n := int64(j.Maps) + int64(j.Reduces) - int64(len(j.Tasks[0])+len(j.Tasks[1])); n > 0 {
+			lacks = cmp.Or(lacks, j.Job)
+			jobs, lacking = jobs+1, lacking+n
+		}
+	}
+	if jobs > 0 {
+		b.warn("%d jobs, %s first, claim %d tasks that no event names: these tasks are left out", jobs, lacks, lacking)
+	}
+}
+
+// finish completes the trace after its last event: it assigns tasks to jobs and sets
+// where the input of maps was.
+func (b *builder) finish() (*Trace, error) {
+	if len(b.Jobs)+len(b.List) == 0 {
+		return nil, fmt.Errorf("load trace %s: it has no jobs", b.Name)
+	}
+	slices.SortStableFunc(b.List, func(x, y traces.JobListed) int { return cmp.Compare(x.T, y.T) })
+	slices.SortStableFunc(b.Jobs, func(x, y *Job) int { return cmp.Compare(x.T, y.T) })
+	b.sortTasks()
+	for _, j := range b.Jobs {
+		for i := range j.Tasks[traces.Map] {
+			t := &j.Tasks[traces.Map][i]
+			if h := b.blocks[t.block]; h != nil {
+				// If a block was first seen after the job's submission, it was on
+				// disk before nevertheless: the NameNode was asked about the block
+				// only because of this job.
+				at := j.T
+				if len(h.onDisk) > 0 {
+					at = max(at, h.onDisk[0].t)
+				}
+				t.replicas, t.cached = b.addHosts(nodesAt(h.onDisk, at)), b.addHosts(nodesAt(h.ram, at))
+				if t.file == 0 {
+					t.file, t.OffsetBytes = h.file, h.offset
+				}
+			}
+			if t.replicas.count == 0 {
+				t.replicas = t.splitHosts
+			}
+		}
+	}
+	slices.SortFunc(b.Decisions, func(x, y Decision) int { return cmp.Compare(x.ID, y.ID) })
+	b.nodesOfJobs()
+	return b.Trace, nil
+}
+
+// nodesAt returns the nodes that had a replica or cached copy of a block at time t.
+func nodesAt(list []placed, t traces.Time) []nodeIndex {
+	var nodes []nodeIndex
+	for _, p := range list {
+		if p.t > t {
+			break
+		}
+		if i := slices.Index(nodes, p.node); p.gone && i >= 0 {
+			nodes = slices.Delete(nodes, i, i+1)
+		} else if !p.gone && i < 0 {
+			nodes = append(nodes, p.node)
+		}
+	}
+	return nodes
+}
+
+// nodesOfJobs adds the nodes that the events of jobs name to the trace's nodes, if
+// the trace's header lists no nodes.
+func (b *builder) nodesOfJobs() {
+	if len(b.Nodes) > 0 {
+		return
+	}
+	seen := map[nodeIndex]bool{}
+	see := func(n nodeIndex) {
+		if name := b.nodes[n]; name != "" && !seen[n] {
+			seen[n] = true
+			b.Nodes = append(b.Nodes, traces.NodeFacts{Node: name, Rack: "/default-rack", Worker: true})
+		}
+	}
+	for i := range b.tasks {
+		for _, n := range b.list(b.tasks[i].splitHosts) {
+			see(n)
+		}
+		if a := b.tasks[i].Won; a != nil {
+			see(a.node)
+		}
+	}
+	slices.SortFunc(b.Nodes, func(x, y traces.NodeFacts) int { return cmp.Compare(x.Node, y.Node) })
+}

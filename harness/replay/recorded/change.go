@@ -1,0 +1,264 @@
+package recorded
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"heddle/harness/internal/units"
+	"heddle/harness/sim"
+	"heddle/harness/state"
+	"heddle/traces"
+)
+
+// Change says in what a replay differs from its trace: nodes, rates, speed and so on.
+// The zero value changes nothing.
+type Change struct {
+	// Nodes and Racks, above 0, are the numbers of nodes and racks in the replay.
+	// Blocks are then placed anew, by HDFS's rules. The replay's nodes are copies of
+	// the trace's nodes, in turn.
+	Nodes, Racks int
+	// Slots, above 0, is how many containers of the largest size each node can hold
+	// in the replay.
+	Slots int
+	// MapSlots and ReduceSlots, if one of them is above 0, are how many maps and
+	// reduces a model runs on a node at the same time at most. They are no limit for
+	// the cluster's own scheduler, since YARN knows no slots.
+	MapSlots, ReduceSlots int
+	// Replication, above 0, is the number of replicas of each block. Blocks are then
+	// placed anew.
+	Replication int
+	// Cores, if not nil, are the numbers of cores of the nodes, in order; if there
+	// are more nodes than numbers, the list is used again from its start.
+	Cores []float64
+	// HostCores, above 0, is the number of cores that the tasks of all nodes share,
+	// as if all nodes ran on one machine.
+	HostCores float64
+	// Link, Uplink and Disk are the rates of each node's link, each rack's uplink and
+	// each node's disk, in bytes/s. 0 means no limit.
+	Link, Uplink, Disk Rate
+	// Cache is how many bytes of blocks a DataNode can cache.
+	Cache Size
+	// NMHeartbeat and AMHeartbeat, above 0, are the heartbeat intervals of
+	// NodeManagers and ApplicationMasters.
+	NMHeartbeat, AMHeartbeat units.Duration
+	// Speed, above 0, is the speed of the nodes' processors relative to the trace: at
+	// 2, tasks compute in half the time.
+	Speed float64
+	// Load, above 0, is the arrival rate of jobs relative to the recorded one: at 2,
+	// the times between arrivals are halved.
+	Load float64
+}
+
+// Rate is a rate in bytes/s of a disk or link; if it is not given, the trace's rate
+// stays. It is a flag.Value.
+type Rate struct {
+	units.Rate
+	Given bool
+}
+
+// Set parses a rate from text, such as "80MB/s", into r.
+func (r *Rate) Set(text string) error {
+	r.Given = true
+	return r.Rate.Set(text)
+}
+
+func (r Rate) or(recorded int64) int64 {
+	if r.Given {
+		return int64(r.Rate)
+	}
+	return recorded
+}
+
+// Size is a number of bytes, of a block or a cache; if it is not given, the trace's
+// size stays. It is a flag.Value.
+type Size struct {
+	units.Size
+	Given bool
+}
+
+// Set parses a number of bytes from text, such as "64MiB", into s.
+func (s *Size) Set(text string) error {
+	s.Given = true
+	return s.Size.Set(text)
+}
+
+// LongestBeat is the longest heartbeat interval that is accepted. Hadoop counts a
+// node that sends no heartbeat for so long as lost.
+const LongestBeat = 10 * time.Minute
+
+const maxNodes = 1_000_000
+
+// Check returns an error if a change is out of bounds.
+func (c *Change) Check() error {
+	switch {
+	case c.Nodes < 0 || c.Nodes > maxNodes:
+		return fmt.Errorf("%d nodes: the number must be from 1 to %d", c.Nodes, maxNodes)
+	case c.Racks < 0:
+		return fmt.Errorf("%d racks: the number must be 1 or more", c.Racks)
+	case c.Nodes > 0 && c.Racks > c.Nodes:
+		return fmt.Errorf("%d racks: there are only %d nodes", c.Racks, c.Nodes)
+	case c.Slots < 0 || c.Slots > 1000:
+		return fmt.Errorf("%d slots: the number must be from 1 to 1000", c.Slots)
+	case min(c.MapSlots, c.ReduceSlots) < 0 || max(c.MapSlots, c.ReduceSlots) > 1000:
+		return fmt.Errorf("%d map slots and %d reduce slots: the numbers must be from 0 to 1000", c.MapSlots, c.ReduceSlots)
+	case c.Replication < 0 || c.Replication > 512:
+		return fmt.Errorf("replication %d: it must be from 1 to 512", c.Replication)
+	case time.Duration(max(c.NMHeartbeat, c.AMHeartbeat)) > LongestBeat:
+		return fmt.Errorf("heartbeat interval %v: the longest possible is %v", max(c.NMHeartbeat, c.AMHeartbeat), LongestBeat)
+	case !(c.Speed >= 0) || c.Speed > 1e6 || c.Speed > 0 && c.Speed < 1e-6:
+		return fmt.Errorf("speed %v: it must be from 1e-6 to 1e6, where 1 is as recorded", c.Speed)
+	case !(c.Load >= 0) || c.Load > 1e6 || c.Load > 0 && c.Load < 1e-6:
+		return fmt.Errorf("load %v: it must be from 1e-6 to 1e6, where 1 is as recorded", c.Load)
+	}
+	for _, cores := range append([]float64{c.HostCores}, c.Cores...) {
+		if !(cores >= 0) || cores > 1e6 {
+			return fmt.Errorf("%v cores: the number must be 0 (no limit) or more", cores)
+		}
+	}
+	return nil
+}
+
+// PlacesBlocks reports whether the replay places HDFS blocks on nodes anew.
+func (c *Change) PlacesBlocks() bool { return c.Nodes > 0 || c.Racks > 0 || c.Replication > 0 }
+
+// Assumed if the trace does not tell: the memory of a container, in MB, as
+// MapReduce's default, and the number of containers that a node holds, as in heddle's
+// lab.
+const (
+	unknownMB    = 1024
+	unknownSlots = 2
+	uncounted    = 1 << 10 // VCores of a node if its scheduler does not count cores: more than containers can use
+)
+
+// sizeOf returns the size of a container as memory in whole MB and cores. Unknown
+// memory gets MapReduce's default.
+func sizeOf(bytes int64, cores int32) state.Resource {
+	if bytes <= 0 {
+		bytes = unknownMB << 20
+	}
+	return state.Resource{MemoryMB: int32(min(max(1, (bytes+1<<20-1)>>20), math.MaxInt32)), VCores: max(1, cores)}
+}
+
+// Machines returns the cluster of the trace with the changes in c applied.
+func (t *Trace) Machines(c *Change) (sim.Machines, error) {
+	facts := t.Nodes
+	if len(facts) == 0 {
+		if c.Nodes == 0 {
+			return sim.Machines{}, fmt.Errorf("trace %s names no node: give the number of nodes with --nodes", t.Name)
+		}
+		facts = []traces.NodeFacts{{Node: "node", Rack: "/rack1"}}
+	}
+	var origin []traces.Node
+	for _, f := range facts {
+		origin = append(origin, f.Node)
+	}
+	if c.Nodes > 0 || c.Racks > 0 {
+		facts = renewed(facts, c.Nodes, c.Racks)
+	}
+	told := t.Rates()
+	largest := state.Resource{MemoryMB: 1, VCores: 1}
+	if len(t.List) > 0 {
+		largest = sizeOf(0, 0)
+	}
+	for _, j := range t.Jobs {
+		m, r := sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores)
+		largest.MemoryMB = max(largest.MemoryMB, m.MemoryMB, r.MemoryMB)
+		largest.VCores = max(largest.VCores, m.VCores, r.VCores)
+	}
+	var x sim.Machines
+	var memoryMB, vcores int64 // memory and vcores of all nodes together
+	seen := map[string]bool{}
+	for i, f := range facts {
+		n := sim.Node{Name: string(f.Node), Rack: f.Rack, Cores: f.Cores, Speed: c.Speed, CacheBytes: f.CacheBytes}
+		if c.Cache.Given {
+			n.CacheBytes = int64(c.Cache.Size)
+		}
+		n.Capacity = state.Resource{MemoryMB: int32(min(f.MemoryBytes>>20, math.MaxInt32)), VCores: f.VCores}
+		if c.Slots > 0 || n.Capacity.MemoryMB <= 0 {
+			n.Capacity = largest.Times(int32(max(1, cmp.Or(c.Slots, unknownSlots))))
+		}
+		if n.Capacity.VCores <= 0 {
+			n.Capacity.VCores = uncounted
+		}
+		if len(c.Cores) > 0 {
+			n.Cores = c.Cores[i%len(c.Cores)]
+		}
+		n.LinkBytesPerSec = c.Link.or(told.Link[origin[i%len(origin)]])
+		n.DiskBytesPerSec = c.Disk.or(told.Disk[origin[i%len(origin)]])
+		x.Nodes = append(x.Nodes, n)
+		memoryMB, vcores = memoryMB+int64(n.Capacity.MemoryMB), vcores+int64(n.Capacity.VCores)
+		if !seen[f.Rack] {
+			seen[f.Rack] = true
+			x.Racks = append(x.Racks, sim.Rack{Name: f.Rack, UplinkBytesPerSec: c.Uplink.or(cmp.Or(told.Uplink[f.Rack], anyOf(told.Uplink, t.Nodes)))})
+		}
+	}
+	if memoryMB > math.MaxInt32 || vcores > math.MaxInt32 {
+		return x, fmt.Errorf("trace %s: its %d nodes have %d TiB and %d cores for containers, more than the simulator can add up; make nodes smaller with --slots", t.Name, len(x.Nodes), memoryMB>>20, vcores)
+	}
+	return x, nil
+}
+
+// Rates are the rates of disks, links and racks' uplinks that a trace gives, in
+// bytes/s.
+type Rates struct {
+	Disk, Link map[traces.Node]int64
+	Uplink     map[string]int64 // rate of each rack's uplink, in bytes/s
+}
+
+// Rates returns the rates that the trace gives.
+func (t *Trace) Rates() Rates {
+	r := Rates{map[traces.Node]int64{}, map[traces.Node]int64{}, map[string]int64{}}
+	for _, l := range t.Header.Cluster.Links {
+		if l.Node != "" {
+			r.Link[l.Node] = l.BytesPerSec
+		} else {
+			r.Uplink[l.Rack] = l.BytesPerSec
+		}
+	}
+	for _, d := range t.Header.Cluster.Disks {
+		r.Disk[d.Node] = d.BytesPerSec
+	}
+	return r
+}
+
+// renewed returns the given count of nodes. They copy the nodes in facts in turn, and
+// fill the racks one after the other.
+func renewed(facts []traces.NodeFacts, count, racks int) []traces.NodeFacts {
+	if count == 0 {
+		count = len(facts)
+	}
+	if racks == 0 {
+		var names []string
+		for _, f := range facts {
+			if !slices.Contains(names, f.Rack) {
+				names = append(names, f.Rack)
+			}
+		}
+		racks = len(names)
+	}
+	racks = min(racks, count)
+	list := make([]traces.NodeFacts, count)
+	for i := range list {
+		rack := i * racks / count
+		first := (rack*count + racks - 1) / racks
+		list[i] = facts[i%len(facts)]
+		list[i].Rack = "/rack" + strconv.Itoa(rack+1)
+		list[i].Node = traces.Node("r" + strconv.Itoa(rack+1) + "n" + strconv.Itoa(i-first+1))
+	}
+	return list
+}
+
+// anyOf returns the uplink rate of the first rack that has a known one, for use in
+// racks that the trace lacks.
+func anyOf(uplink map[string]int64, nodes []traces.NodeFacts) int64 {
+	for _, n := range nodes {
+		if u := uplink[n.Rack]; u > 0 {
+			return u
+		}
+	}
+	return 0
+}

@@ -1,0 +1,201 @@
+package recorded
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"heddle/harness/sim"
+	"heddle/harness/sim/draw"
+	"heddle/harness/state"
+	"heddle/traces"
+)
+
+// mishaps are the attempts of tasks in a trace that failed, were killed or ran in
+// parallel to another attempt, and the nodes that were lost or came back.
+type mishaps struct {
+	running map[traces.Attempt]life
+	tasks   map[traces.Task][]life // attempts of those tasks that had a failed or killed attempt, or several attempts
+	outages []outage
+}
+
+// life is the start, end, node and outcome of a task attempt that was launched and
+// has ended.
+type life struct {
+	start, end traces.Time
+	node       traces.Node
+	outcome    traces.Outcome
+}
+
+func (r *life) ms() float64 { return float64(r.end-r.start) / 1e6 }
+
+type outage struct {
+	t    traces.Time
+	node traces.Node
+	over bool // true: the node comes back; false: the node is lost
+}
+
+// add takes an event of the trace, and keeps what it says about a failed or killed
+// attempt or a lost node.
+func (m *mishaps) add(e traces.Event) {
+	switch e := e.(type) {
+	case *traces.NodeDown:
+		m.outages = append(m.outages, outage{e.T, e.Node, false})
+	case *traces.NodeUp:
+		if slices.ContainsFunc(m.outages, func(o outage) bool { return o.node == e.Node }) {
+			m.outages = append(m.outages, outage{e.T, e.Node, true})
+		}
+	case *traces.AttemptStarted:
+		if m.running == nil {
+			m.running, m.tasks = map[traces.Attempt]life{}, map[traces.Task][]life{}
+		}
+		m.running[e.Attempt] = life{start: e.T, node: e.Node}
+		if list, known := m.tasks[e.Attempt.Task]; e.Attempt.Number > 0 && !known {
+			m.tasks[e.Attempt.Task] = list
+		}
+	case *traces.AttemptFinished:
+		r, launched := m.running[e.Attempt]
+		delete(m.running, e.Attempt)
+		list, known := m.tasks[e.Attempt.Task]
+		if launched && (known || e.Outcome == traces.Failed || e.Outcome == traces.Killed) {
+			r.end, r.outcome = e.T, e.Outcome
+			m.tasks[e.Attempt.Task] = append(list, r)
+		}
+	}
+}
+
+// lost returns the time at which YARN noticed the loss of the node on which the
+// attempt ran; 0 if the attempt ended for another reason. The ApplicationMaster may
+// have noticed the loss before the ResourceManager.
+func (m *mishaps) lost(r *life) traces.Time {
+	const early = traces.Time(10 * time.Second)
+	for _, o := range m.outages {
+		if !o.over && o.node == r.node && r.start < o.t && r.end > o.t-early && r.outcome == traces.Killed {
+			return o.t
+		}
+	}
+	return 0
+}
+
+// addPasts gives a simulated job the recorded failures, kills and speculative
+// attempts of its tasks, if durations are recorded ones. If the simulated caches
+// keep what jobs read, it also adds the blocks that the maps read.
+func (m *Source) addPasts(j *Job, x *sim.Job) {
+	if m.KeepReads {
+		x.Cached.Reset()
+		for i := range j.Tasks[traces.Map] {
+			t := &j.Tasks[traces.Map][i]
+			file := cmp.Or(t.file, m.Trace.hash(j, i))
+			x.Cached.Add()
+			x.Blocks = append(x.Blocks, traces.Block(draw.Key(file).At(uint64(t.OffsetBytes))>>1))
+		}
+	}
+	if m.Costs != nil || m.roomMs != nil || len(m.Trace.mishaps.tasks) == 0 {
+		return
+	}
+	last := j.LastMap()
+	for k, tasks := range j.Tasks {
+		for i := range tasks {
+			kind := traces.TaskKind(k)
+			list := m.Trace.mishaps.tasks[traces.Task{Job: j.Job, Kind: kind, Index: tasks[i].Index}]
+			won, fromLast := tasks[i].Won, false
+			if won != nil && kind == traces.Reduce {
+				fromLast = won.Start < last
+			}
+			for _, p := range m.Trace.mishaps.pasts(list, last, won != nil, fromLast) {
+				p.Kind, p.Task = kind, int32(i)
+				p.Ms, p.SpeculateMs = m.atSpeed(p.Ms), m.atSpeed(p.SpeculateMs)
+				x.Pasts = append(x.Pasts, p)
+			}
+		}
+	}
+}
+
+func (m *Source) atSpeed(ms int32) int32 {
+	return int32(min(scaled(float64(ms), m.Change.Speed), math.MaxInt32/2))
+}
+
+// mostFailures is how many attempts of a task may fail while the task can still
+// succeed.
+const mostFailures = 3
+
+// pasts returns what the simulation must repeat of a task's attempts. The attempts
+// are numbered in the order of their starts, because a restarted ApplicationMaster
+// numbers its attempts differently.
+//
+// It leaves out what the simulation produces by itself: attempts that end on lost
+// nodes, and reduces that are killed to make room for maps. Of two parallel attempts
+// of a task, the slower one was killed; its full duration is assumed to be the time
+// that it ran. The same holds for attempts that a node loss or the failure of their
+// job ended, since more is not known.
+func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap bool) []sim.Past {
+	slices.SortStableFunc(list, func(a, b life) int { return cmp.Compare(a.start, b.start) })
+	var pasts []sim.Past
+	failures := 0
+	for i := range list {
+		r := &list[i]
+		p := sim.Past{Number: int32(i), Outcome: r.outcome, Ms: wholeMs(r.ms())}
+		raced := slices.ContainsFunc(list, func(o life) bool { return o.outcome == traces.Succeeded && o.start < r.end && r.start < o.end })
+		if next := i + 1; next < len(list) && list[next].start < r.end && (i == 0 || list[i-1].end <= r.start) {
+			p.SpeculateMs = max(1, wholeMs(float64(list[next].start-r.start)/1e6))
+		}
+		noticed := m.lost(r)
+		switch {
+		case noticed > 0 && !fromLastMap:
+			p.Outcome, p.Ms = traces.Succeeded, wholeMs(float64(min(r.end, noticed)-r.start)/1e6)
+		case r.outcome == traces.Failed:
+			if failures++; succeeded && failures > mostFailures {
+				p.Outcome = traces.Killed // count this failure as a kill: the simulated job would fail if one task failed so often
+			}
+		case raced || r.outcome == traces.Killed && !succeeded:
+			p.Outcome = traces.Succeeded
+			if fromLastMap {
+				p.Ms = wholeMs(float64(r.end-lastMap) / 1e6)
+			}
+		case r.outcome != traces.Killed || noticed > 0 || fromLastMap && r.end < lastMap:
+			continue
+		}
+		pasts = append(pasts, p)
+	}
+	return pasts
+}
+
+func wholeMs(ms float64) int32 { return int32(min(max(1, math.Round(ms)), math.MaxInt32/2)) }
+
+// FirstMs returns the time, in ms from the trace's start, at which the first job
+// arrives in a replay.
+func (t *Trace) FirstMs() int64 {
+	if len(t.List) > 0 {
+		return max(0, t.List[0].T.Milliseconds())
+	}
+	return max(0, t.Jobs[0].T.Milliseconds())
+}
+
+// Outages returns the trace's node losses as faults of a simulation. A node stops
+// before its recorded loss by the time that YARN needs to notice, expiryMs, and comes
+// back as recorded. There are none if the replay's cluster has other nodes.
+func (m *Source) Outages(expiryMs int32) (faults []sim.Fault) {
+	if m.Change.Nodes > 0 || m.Change.Racks > 0 {
+		return nil
+	}
+	back, firstMs := map[state.NodeID]int64{}, m.Trace.FirstMs()
+	for _, o := range m.Trace.mishaps.outages {
+		n := state.NodeID(slices.IndexFunc(m.machines.Nodes, func(n sim.Node) bool { return n.Name == string(o.node) }))
+		if n < 0 {
+			continue
+		}
+		at := o.t.Milliseconds()
+		if at > firstMs { // a changed arrival rate of jobs also moves node losses, in the same proportion
+			at = firstMs + scaled(float64(at-firstMs), m.Change.Load)
+		}
+		f := sim.Fault{AtMs: at, Node: n, What: sim.NodeUp}
+		if o.over {
+			back[n] = at
+		} else {
+			f.What, f.AtMs = sim.NodeDown, max(0, back[n], at-int64(expiryMs))
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}

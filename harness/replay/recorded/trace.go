@@ -1,0 +1,208 @@
+// Package recorded reads a trace into what a simulator can run: the machines of the
+// cluster, and the jobs, with the blocks that their maps read and where these were, and
+// with the attempts that failed, were killed or ran in parallel. A Change says in what
+// the cluster is to differ from the recorded one.
+//
+// Tasks take as long as recorded; Costs of others may take the place of that. The
+// package runs nothing and fits nothing.
+package recorded
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	"heddle/harness/config"
+	"heddle/traces"
+	"heddle/traces/tracefile"
+)
+
+// Trace is a recorded run in the form that a replay needs: its jobs and tasks, and
+// where each map's input was when the job was submitted.
+type Trace struct {
+	// Name is the trace's name in messages; its default is the file's path.
+	Name   string
+	Header traces.Header
+	Jobs   []*Job // the recorded jobs, in order of submission
+	// List has the jobs of a trace that lists jobs without their tasks; then Jobs is
+	// empty. In other traces List is empty.
+	List []traces.JobListed // jobs of the job list, in order of submission
+	// Nodes are the cluster's workers, including those that joined during the run.
+	Nodes []traces.NodeFacts
+	// Heartbeats are the recorded heartbeats of nodes with room, at which the
+	// scheduler model was asked for decisions.
+	Heartbeats []traces.Heartbeat
+	// Decisions are the model's decisions for which YARN started the container as
+	// decided.
+	Decisions []Decision
+	// Warnings say what the trace lacks for a replay.
+	Warnings []string
+
+	attempts []Attempt // the task attempts that were launched, in order of their starts
+	hosts    []nodeIndex
+	nodes    []traces.Node // names of the nodes; a nodeIndex is an index into this list
+	jobNames []traces.JobID
+	mishaps  mishaps
+}
+
+// nodeIndex stands for a node's name: an index in Trace.nodes.
+type nodeIndex int32
+
+// hostList is a list of nodes, stored as a section of Trace.hosts: first index and
+// length.
+type hostList struct{ from, count uint32 }
+
+// The method list returns the nodes of a hostList, which is a section of Trace.hosts.
+func (t *Trace) list(h hostList) []nodeIndex { return t.hosts[h.from : h.from+h.count] }
+
+// Job is a job of a trace. Times are nanoseconds from the trace's start; 0 means
+// unknown.
+type Job struct {
+	traces.JobSubmitted
+	Started, Finished traces.Time
+	AMNode            traces.Node
+	AMMemoryBytes     int64
+	Outcome           traces.Outcome
+	// Tasks are the job's tasks that events name: a list of maps and a list of
+	// reduces, each sorted by index. The event JobSubmitted may have announced more
+	// tasks.
+	Tasks [2][]Task
+
+	number int32 // index of this job's id in the trace's jobNames
+}
+
+// Task is a map or a reduce of a recorded job.
+type Task struct {
+	Index       int32 // number of the task among its job's maps or reduces
+	job         int32
+	kind        traces.TaskKind
+	scheduled   traces.Time
+	LengthBytes int64
+	OffsetBytes int64
+	file        uint64 // hash of the input file's path; 0: the file is unknown
+	// The field splitHosts has the hosts of the map's input split, as the
+	// ApplicationMaster saw them. The fields replicas and cached have the nodes with
+	// a replica or a cached copy of the input when the job was submitted.
+	splitHosts, replicas, cached hostList
+	// Won is the task's attempt that succeeded; nil if none did.
+	Won *Attempt
+
+	won   int32 // index of the attempt that succeeded, in the list of attempts, used while the trace is read; -1: none
+	block traces.Block
+}
+
+// Decision is a decision of a scheduler model, with its time and the task attempt
+// that ran in the resulting container.
+type Decision struct {
+	traces.Decision
+	GrantedAt traces.Time // time at which YARN first reported the container that the decision asked for
+	Bound     traces.Attempt
+}
+
+// Attempt is a task attempt that was launched. End is 0 if the attempt has not
+// ended.
+type Attempt struct {
+	job           int32 // index, in the trace's jobNames, of the attempt's job
+	Index, number int32
+	node          nodeIndex
+	Kind          traces.TaskKind
+	Level         traces.Level // distance of the map from its input's replicas, or from its split's hosts if replicas are unknown
+	Outcome       traces.Outcome
+	Start, End    traces.Time
+
+	// WrittenBytes is what the attempt wrote to HDFS, by its counters; 0: not reported.
+	WrittenBytes              int64
+	read, mapOutput, shuffled int64 // further counters, in bytes; 0: not reported
+}
+
+// Ms returns how long the attempt ran, in milliseconds.
+func (a *Attempt) Ms() float64 { return float64(a.End-a.Start) / 1e6 }
+
+// Load reads the trace file at path. If the file was cut off, Load reads what is
+// there and adds a warning.
+func Load(path string) (*Trace, error) {
+	r, err := tracefile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return Read(path, r, nil)
+}
+
+// Read reads the trace of an open file. If the file was cut off, Read reads what is
+// there and adds a warning. Each event is also given to the function also, if that is
+// not nil.
+func Read(path string, r *tracefile.Reader, also func(traces.Event)) (*Trace, error) {
+	possible, err := tracefile.NewPossible(r.Header())
+	if err != nil {
+		return nil, fmt.Errorf("load trace %s: %w", path, err)
+	}
+	b := newBuilder(path, r.Header())
+	for r.Next() {
+		if err := cmp.Or(possible.Add(r.Event()), b.add(r.Event())); err != nil {
+			return nil, fmt.Errorf("load trace %s: %w", path, err)
+		}
+		if also != nil {
+			also(r.Event())
+		}
+	}
+	if text := possible.Warning(); text != "" {
+		b.warn("%s", text)
+	}
+	var damage *tracefile.DamageError
+	if err := r.Err(); errors.As(err, &damage) {
+		b.warn("%v: only the events before it are replayed", err)
+	} else if err != nil {
+		return nil, err
+	}
+	return b.finish()
+}
+
+// New makes a Trace from events, which must come in order of time. It keeps no
+// reference to them.
+func New(name string, h traces.Header, events iter.Seq[traces.Event]) (*Trace, error) {
+	b := newBuilder(name, h)
+	var bad error
+	for e := range events {
+		if bad == nil { // a simulation that makes events cannot be stopped by them
+			bad = b.add(e)
+		}
+	}
+	if bad != nil {
+		return nil, fmt.Errorf("load trace %s: %w", name, bad)
+	}
+	return b.finish()
+}
+
+// OwnModel returns the scheduler model that was in use when a trace was recorded. A
+// trace converted from other logs may name no model; then it is the cluster's own
+// scheduler.
+func (t *Trace) OwnModel() config.Model {
+	return config.Model{Model: cmp.Or(t.Header.Model, config.ModelYARN), Params: t.Header.Params, Splits: t.Header.Splits}
+}
+
+// Tasks returns how many maps and reduces the trace has.
+func (t *Trace) Tasks() int {
+	n := 0
+	for _, j := range t.Jobs {
+		n += len(j.Tasks[0]) + len(j.Tasks[1])
+	}
+	return n
+}
+
+// NodeOf returns the node on which an attempt ran.
+func (t *Trace) NodeOf(a *Attempt) traces.Node { return t.nodes[a.node] }
+
+// ShortestMs returns the duration of the shortest attempt that succeeded, in ms;
+// infinity if there is none.
+func (t *Trace) ShortestMs() float64 {
+	least := math.Inf(1)
+	for i := range t.attempts {
+		if a := &t.attempts[i]; a.Outcome == traces.Succeeded && a.End > a.Start {
+			least = min(least, a.Ms())
+		}
+	}
+	return least
+}

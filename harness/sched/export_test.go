@@ -1,0 +1,78 @@
+package sched
+
+import (
+	"math/rand/v2"
+
+	"heddle/harness/state"
+)
+
+// This file lets the tests of package sched_test, which use schedtest, see what
+// only this package has.
+
+// Shares keeps jobs sorted.
+type Shares = shares
+
+// NewShares sorts jobs by a key, in queues by a key, or as one queue if ofQueue is
+// nil.
+func NewShares(key func(*state.View, state.JobID) float64, ofQueue func(*state.View, state.QueueID) (served bool, ratio float64)) *Shares {
+	if ofQueue == nil {
+		return &shares{key: key, together: true}
+	}
+	return &shares{key: key, ofQueue: func(v *state.View, q state.QueueID) queueKey {
+		served, ratio := ofQueue(v, q)
+		return queueKey{served, ratio}
+	}}
+}
+
+// Walk returns all jobs in their order.
+func (o *Shares) Walk(v *state.View) (list []state.JobID) {
+	o.start(v)
+	for id, ok := o.next(); ok; id, ok = o.next() {
+		list = append(list, id)
+	}
+	return list
+}
+
+// thorough is planned, looking at all jobs each time.
+type thorough struct{ *planned }
+
+func (m thorough) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
+	if d, ok := walkPlanned(v, free[:1]); ok {
+		return append(out, d)
+	}
+	return out
+}
+
+// PlannedBy is the model planned, or one that looks at all jobs each time.
+func PlannedBy(allJobs bool) Model {
+	if allJobs {
+		return thorough{&planned{}}
+	}
+	return &planned{}
+}
+
+// drawn is random, counting anew each time.
+type drawn struct{ *random }
+
+func (m drawn) Choose(v *state.View, n state.NodeID) (Pick, bool) {
+	m.waits = waiting{}
+	return m.random.Choose(v, n)
+}
+
+// walked is random, going through all jobs each time.
+type walked struct{ *random }
+
+func (m walked) Choose(v *state.View, n state.NodeID) (Pick, bool) { return m.walk(v, n) }
+
+// RandomBy is the model random, or one that counts anew each time, or one that
+// goes through all jobs.
+func RandomBy(how string) Model {
+	m := &random{rng: rand.New(rand.NewPCG(1, 0))}
+	switch how {
+	case "anew":
+		return PerNode{drawn{m}}
+	case "walk":
+		return PerNode{walked{m}}
+	}
+	return PerNode{m}
+}

@@ -1,0 +1,144 @@
+// Package schedtest tests scheduler models, those of heddle and anybody's. A
+// model has one test of two lines:
+//
+//	schedtest.Check(t, Info)
+//	schedtest.Scenarios(t, "testdata/scenarios", Info)
+//
+// Check has the model decide on random clusters and holds it against what every
+// model must guarantee. Scenarios runs stories that show, step by step, what the
+// model does. World and Same are for properties of a model's own.
+package schedtest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
+
+// Check tests what a model must guarantee under each of the given parameters,
+// or under its defaults if there are none:
+//
+//   - It starts nothing that does not wait or that its node cannot hold.
+//   - It changes nothing in the View.
+//   - It starts every task at last: at most 20 heartbeats of each node, a second
+//     apart from the next node's, may pass without a decision while tasks wait and
+//     none runs. A model that may wait for longer is given parameters by which it
+//     does not.
+//   - It decides the same when the same happens again.
+//
+// The model need not be registered. Check also finds what is wrong with its
+// description.
+func Check(t *testing.T, m sched.Info, params ...sched.Params) {
+	t.Helper()
+	if err := m.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if len(params) == 0 {
+		params = []sched.Params{nil}
+	}
+	for i, p := range params {
+		model := func(t *rapid.T) sched.Model {
+			made, err := m.New(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made
+		}
+		t.Run(fmt.Sprint(m.Name, i), func(t *testing.T) {
+			t.Logf("parameters %v", p)
+			t.Run("keeps the rules", func(t *testing.T) {
+				rapid.Check(t, func(t *rapid.T) { keepsRules(t, NewWorld(t, model(t))) })
+			})
+			t.Run("starves nothing", func(t *testing.T) {
+				rapid.Check(t, func(t *rapid.T) { starvesNothing(t, NewWorld(t, model(t))) })
+			})
+			t.Run("decides the same again", func(t *testing.T) {
+				rapid.Check(t, func(t *rapid.T) {
+					Same(t, model(t), model(t), func(t *rapid.T, w *World) {
+						w.Submit(t)
+						for range 30 {
+							w.Step(t)
+						}
+					})
+				})
+			})
+		})
+	}
+}
+
+// keepsRules has random events; the World checks every decision.
+func keepsRules(t *rapid.T, w *World) {
+	w.Submit(t)
+	for range rapid.IntRange(0, 40).Draw(t, "steps") {
+		w.Step(t)
+	}
+}
+
+// starvesNothing has all nodes up and running tasks end, after random events,
+// until no task waits.
+func starvesNothing(t *rapid.T, w *World) {
+	const most = 20 // heartbeats of each node without a decision
+	for range rapid.IntRange(1, 25).Draw(t, "steps") {
+		w.Step(t)
+	}
+	w.Submit(t)
+	for n := range state.NodeID(w.View.Nodes()) {
+		w.State.NodeUp(n)
+	}
+	for idle := 0; len(w.View.WaitingJobs(state.Map))+len(w.View.WaitingJobs(state.Reduce)) > 0; idle++ {
+		w.finish(t, math.MaxInt)
+		before := len(w.Decisions)
+		for n := range state.NodeID(w.View.Nodes()) {
+			w.Heartbeat(t, n)
+		}
+		if len(w.Decisions) > before {
+			idle = 0
+		} else if idle > most {
+			t.Fatalf("nothing started in %d heartbeats of every node while these wait: %s", idle, dump(w.View))
+		}
+	}
+}
+
+// Same plays the same events twice, once with each model, and fails if the two
+// models decide differently. It shows, for instance, that a fast way to decide
+// comes to the same as a simple one.
+func Same(t *rapid.T, a, b sched.Model, play func(*rapid.T, *World)) {
+	seed := rapid.Uint32().Draw(t, "seed")
+	run := func(m sched.Model) []sched.Decision {
+		// The same draws for both: an example of a generator by its seed.
+		return rapid.Custom(func(t *rapid.T) []sched.Decision {
+			w := NewWorld(t, m)
+			play(t, w)
+			return append(w.Decisions, sched.Decision{}) // never nil, which rapid would draw again
+		}).Example(int(seed))
+	}
+	if first, second := run(a), run(b); !slices.Equal(first, second) {
+		t.Fatalf("decisions differ:\n%+v\n%+v", first, second)
+	}
+}
+
+// Possible says why a decision cannot be carried out, nil if it can.
+func Possible(v *state.View, d sched.Decision) error {
+	switch {
+	case d.Job < 0 || int(d.Job) >= v.Jobs() || d.Node < 0 || int(d.Node) >= v.Nodes():
+		return fmt.Errorf("decision names job %d of %d, node %d of %d", d.Job, v.Jobs(), d.Node, v.Nodes())
+	case !v.Fits(d.Node, d.Job, d.Kind):
+		return fmt.Errorf("decision to start a %v of job %q on %s: the node is down or has only %v free", d.Kind, v.JobName(d.Job), v.NodeName(d.Node), v.Free(d.Node))
+	case v.Waiting(d.Job, d.Kind) == 0:
+		return fmt.Errorf("decision to start a %v of job %q: none waits", d.Kind, v.JobName(d.Job))
+	case d.Task == state.None:
+		return nil
+	case d.Task < 0 || int32(d.Task) >= v.Tasks(d.Job, state.Map)+v.Tasks(d.Job, state.Reduce) || !v.IsWaiting(d.Job, d.Task):
+		return fmt.Errorf("decision to start task %d of job %q: it does not wait", d.Task, v.JobName(d.Job))
+	}
+	if k, _ := v.Index(d.Job, d.Task); k != d.Kind {
+		return fmt.Errorf("decision to start task %d of job %q as a %v: it is a %v", d.Task, v.JobName(d.Job), d.Kind, k)
+	}
+	return nil
+}

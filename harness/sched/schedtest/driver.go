@@ -1,0 +1,112 @@
+package schedtest
+
+import (
+	"fmt"
+
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
+
+// driver is a cluster in memory that does at once what a model decides. It checks
+// every decision, and tells the model of events if that is an Observer.
+type driver struct {
+	state    *state.State
+	view     *state.View
+	model    sched.Model
+	observer sched.Observer // nil: the model is none
+	offers   sched.Offers
+	now      int64
+}
+
+func newDriver(m sched.Model) driver {
+	d := driver{state: state.New(), model: m}
+	d.view = d.state.View()
+	d.observer, _ = sched.As[sched.Observer](m)
+	return d
+}
+
+func (d *driver) tell(e sched.Event) {
+	if d.observer != nil {
+		d.observer.Observe(d.view, e)
+	}
+}
+
+// submit submits a job, which asks for all its tasks.
+func (d *driver) submit(spec *state.JobSpec) (state.JobID, error) {
+	id, err := d.state.Submit(spec)
+	if err != nil {
+		return id, err
+	}
+	d.tell(sched.Event{What: sched.JobSubmitted, Job: id})
+	d.state.Ask(id, state.Map, spec.Maps)
+	d.state.Ask(id, state.Reduce, spec.Reduces)
+	return id, nil
+}
+
+// heartbeat is one node's, a time after the last. It calls did with each decision
+// and the task that has started.
+func (d *driver) heartbeat(n state.NodeID, afterMs int64, did func(sched.Decision, state.TaskID)) error {
+	d.now += afterMs * 1e6
+	d.state.SetNow(d.now)
+	d.tell(sched.Event{What: sched.NodeReported, Node: n})
+	var failed error
+	d.offers.Heartbeat(d.model, d.view, n, func(x sched.Decision) bool {
+		if failed != nil {
+			return false
+		}
+		var task state.TaskID
+		if task, failed = d.start(x); failed != nil {
+			failed = fmt.Errorf("heartbeat of %s: %+v: %w", d.view.NodeName(n), x, failed)
+			return false
+		}
+		did(x, task)
+		return true
+	})
+	return failed
+}
+
+// start carries a decision out.
+func (d *driver) start(x sched.Decision) (state.TaskID, error) {
+	if err := Possible(d.view, x); err != nil {
+		return state.None, err
+	}
+	r, err := d.state.Reserve(x.Job, x.Kind, x.Task, x.Node)
+	if err != nil {
+		return state.None, err
+	}
+	_, _, task, _, _ := d.state.Reservation(r)
+	if err := d.state.Confirm(r, task); err != nil {
+		return state.None, err
+	}
+	d.tell(sched.Event{What: sched.Confirmed, Decision: x, Job: x.Job, Task: task, Node: x.Node})
+	d.tell(sched.Event{What: sched.TaskStarted, Job: x.Job, Task: task, Node: x.Node})
+	return task, nil
+}
+
+// end ends a running task, well or not. A task that failed is asked for again; with
+// rerun a map may then run anywhere.
+func (d *driver) end(id state.JobID, task state.TaskID, fails, rerun bool) error {
+	n := d.view.RunsOn(id, task)
+	var err error
+	if fails {
+		err = d.state.Retry(id, task, rerun)
+	} else {
+		err = d.state.Finish(id, task)
+	}
+	if err == nil {
+		d.tell(sched.Event{What: sched.TaskEnded, Job: id, Task: task, Node: n, Failed: fails})
+	}
+	return err
+}
+
+// running returns the tasks that run, each with its job.
+func (d *driver) running() (jobs []state.JobID, tasks []state.TaskID) {
+	for _, id := range d.view.Active() {
+		for t := range state.TaskID(d.view.Tasks(id, state.Map) + d.view.Tasks(id, state.Reduce)) {
+			if d.view.RunsOn(id, t) != state.None {
+				jobs, tasks = append(jobs, id), append(tasks, t)
+			}
+		}
+	}
+	return jobs, tasks
+}
