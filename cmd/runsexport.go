@@ -42,8 +42,8 @@ parquet_kv_metadata. For example:
 }
 
 func runRunsExport(c *cli.Context) error {
-	path, kind := c.String("output"), c.String("rows")
 	found, err := namedRuns(c)
+	path, kind := c.String("output"), c.String("rows")
 	switch {
 	case err != nil:
 		return err
