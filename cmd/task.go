@@ -18,13 +18,13 @@ func taskCommand() *cli.Command {
 		Hidden:      true,
 		Description: "Hadoop Streaming runs this, in a folder with the job's spec. It is of no use elsewhere.",
 		Subcommands: []*cli.Command{
-			{Name: "map", Usage: "run a map", Action: func(c *cli.Context) error { return runTask(c, synthetic.Map) }},
-			{Name: "reduce", Usage: "run a reduce", Action: func(c *cli.Context) error { return runTask(c, synthetic.Reduce) }},
+			{Name: "map", Usage: "run a map", Action: func(*cli.Context) error { return runTask(synthetic.Map) }},
+			{Name: "reduce", Usage: "run a reduce", Action: func(*cli.Context) error { return runTask(synthetic.Reduce) }},
 		},
 	}
 }
 
-func runTask(c *cli.Context, run func(*synthetic.Spec, int, synthetic.Streams) error) error {
+func runTask(run func(*synthetic.Spec, int, synthetic.Streams) error) error {
 	index, err := synthetic.Index(os.Getenv)
 	if err != nil {
 		return withCode(exitUsage, err)

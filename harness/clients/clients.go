@@ -15,6 +15,7 @@ import (
 	"heddle/collectors/hdfs"
 	"heddle/collectors/node/agent"
 	"heddle/harness/config"
+	"heddle/harness/internal/poll"
 	"heddle/yarnclient"
 )
 
@@ -115,16 +116,14 @@ func (c *Clients) Answers(ctx context.Context) (hadoop string, err error) {
 // AwaitAnswers asks all daemons of the cluster for their version, again and
 // again, until all of them answer. It does so for at most the time limit.
 func (c *Clients) AwaitAnswers(ctx context.Context, limit time.Duration) error {
-	for start := time.Now(); ; {
-		_, err := c.Answers(ctx)
-		if err == nil || ctx.Err() != nil || time.Since(start) > limit {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
-	}
+	waiting, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var last error
+	_ = poll.Until(waiting, time.Second, func() (bool, error) {
+		_, last = c.Answers(ctx)
+		return last == nil, nil
+	})
+	return last
 }
 
 // ErrUnable means that a daemon of the cluster cannot be used: it does not

@@ -16,6 +16,7 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
+	"heddle/harness/internal/poll"
 	"heddle/harness/results"
 	"heddle/harness/workload"
 	"heddle/traces"
@@ -299,25 +300,19 @@ func (s stillLacking) Error() string { return string(s) }
 // that look returns, such as the bytes cached so far, has not changed for the
 // time patience.
 func (c *inputCache) every(ctx context.Context, patience time.Duration, look func() (int64, error)) error {
-	tick := time.NewTicker(cacheInterval)
-	defer tick.Stop()
 	changed, last := time.Now(), int64(-1)
-	for {
+	return poll.Until(ctx, cacheInterval, func() (bool, error) {
 		now, err := look()
-		if _, ok := errors.AsType[stillLacking](err); !ok {
-			return err
+		if _, lacking := errors.AsType[stillLacking](err); !lacking {
+			return true, err
 		}
 		if now != last {
 			changed, last = time.Now(), now
 		} else if time.Since(changed) >= patience {
-			return fmt.Errorf("nothing has changed for %v: %w", patience, err)
+			return false, fmt.Errorf("nothing has changed for %v: %w", patience, err)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
+		return false, nil
+	})
 }
 
 // lookAgain records in the trial's result how many bytes were still cached when

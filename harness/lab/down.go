@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"heddle/harness/internal/poll"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"heddle/harness/internal/poll"
 )
 
 // grace is how long daemons may take to end after SIGTERM. After that

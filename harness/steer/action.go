@@ -318,6 +318,7 @@ func (a *SetSize) String() string {
 func (a *SetScheduler) String() string {
 	return fmt.Sprintf("%d scheduler {[] [] %v %v}", a.Number, a.Change.Update, a.Change.Global)
 }
+
 func (a *Kill) String() string { return fmt.Sprintf("%d kill %s of %s", a.Number, a.Attempt, a.App) }
 
 func (a *Rewrite) String() string {
