@@ -120,6 +120,7 @@ func runPaper(c *cli.Context) error {
 		return err
 	}
 	var r paperResult
+	var root string
 	switch {
 	case c.IsSet("live-run") || c.Bool("live"):
 		if c.Bool("live") && c.Bool("dry-run") {
@@ -127,7 +128,9 @@ func runPaper(c *cli.Context) error {
 		}
 		r, err = livePaper(c, p, args[1:])
 	default:
-		r, err = simulatedPaper(c, p, args[1:])
+		if root, err = newRun(c); err == nil {
+			r, err = simulatedPaper(c, p, args[1:])
+		}
 	}
 	if err != nil {
 		return err
@@ -138,11 +141,11 @@ func runPaper(c *cli.Context) error {
 	if err := printDoc(c, r, r.Doc()); err != nil {
 		return err
 	}
-	return keepPaper(c, r)
+	return keepPaper(c, r, root)
 }
 
 // keepPaper writes what was simulated to a run folder.
-func keepPaper(c *cli.Context, r paperResult) error {
+func keepPaper(c *cli.Context, r paperResult, root string) error {
 	var kept *paper.Kept
 	switch x := r.(type) {
 	case *paper.Report:
@@ -152,10 +155,6 @@ func keepPaper(c *cli.Context, r paperResult) error {
 	}
 	if kept == nil || len(kept.Trials) == 0 { // what ran on a cluster has its folder
 		return nil
-	}
-	root, err := runsRoot(c.String("runs"))
-	if err != nil {
-		return err
 	}
 	run, err := kept.Write(root, c.String("run-name"), os.Args)
 	if err != nil {
