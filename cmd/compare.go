@@ -32,7 +32,7 @@ checks none. For example:
    heddle compare --where 'repeat>1 && model~^delay' RUN-FOLDER
    heddle compare --benchfmt RUN-FOLDER > runs.txt && benchstat -col model runs.txt
 
-A condition compares run, world, trial, workload, model, repeat, seed or a metric with a
+A condition compares run, world, trial, workload, model, reading, repeat, seed or a metric with a
 value, by = != < <= > >= or, with a regular expression, ~ !~. && and || join conditions,
 ! and parentheses do what they do in Go. Thresholds are not checked then.
 

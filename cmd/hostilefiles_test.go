@@ -119,7 +119,6 @@ func TestHostileFiles(t *testing.T) {
 		{"a newline in a model's name", "trace info model.jsonl", 0, `y\\u000aheddle: forged line`, `(?m)^heddle: forged`},
 		{"a newline in what is replayed", "replay --model fifo name.jsonl model.jsonl", 0, `fifo`, `(?m)^heddle: forged`},
 		{"a page over a file", "paper clqlmrs --quick -o day.trace", exitUsage, `day.trace: file exists: choose another name`, ""},
-		{"rows over a file", "paper clqlmrs --quick --data machines.json", exitUsage, `machines.json: file exists`, ""},
 		{"a replay over a device", "replay --out /dev/null well.jsonl", exitUsage, `/dev/null: file exists`, ""},
 		{"a pipe among runs", "runs list --runs runs", 0, `(?s)mine +cluster +finished.*warning: runs/left: .*remove what is left with rm -r`, "fifo"},
 		{"a pipe as a run", "runs show --runs runs fifo", exitUsage, `no run fifo`, ""},

@@ -76,15 +76,16 @@ func TestNewMetric(t *testing.T) {
 		{"compare --metric all --json " + runs + "/more", `"metric": "ended"`},
 		{"replay --metric ended --metric makespan " + runs + "/more/trials/r01-wordcount-yarn/trace.heddle", "jobs  ended  makespan"},
 		{"replay --json --metric ended " + runs + "/more/trials/r01-wordcount-yarn/trace.heddle", `"ended": 5`},
-		{"paper clqlmrs C7 --seeds 2 --data " + data, "C7"},
+		{"paper clqlmrs C7 --seeds 2 --runs " + runs + " --run-name c7", "C7"},
+		{"runs export -o " + data + " " + runs + "/c7", ""},
 	} {
 		if out := run(true, heddle, strings.Fields(x.args)...); !strings.Contains(out, x.want) {
 			t.Errorf("heddle %s: want %q in\n%.4000s", x.args, x.want, out)
 		}
 	}
 	seeds, err := os.ReadFile(data)
-	if head, _, _ := strings.Cut(string(seeds), "\n"); err != nil || !strings.Contains(head, ",metrics.ended,") {
-		t.Errorf("seeds of a paper: %v: no column of the metric in %s", err, head)
+	if head, _, _ := strings.Cut(string(seeds), "\n"); err != nil || !strings.Contains(head, ",ended,") {
+		t.Errorf("rows of a paper: %v: no column of the metric in %s", err, head)
 	}
 	// The table for users is not made but held against the list.
 	if out := run(false, "go", "test", "-overlay", overlay, "-run", "MetricTable", "./harness/measure"); !strings.Contains(out, "number of task attempts that ended") {

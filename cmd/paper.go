@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,7 +63,7 @@ With --matrix it judges the claims in many readings of the paper. For example:
    heddle paper clqlmrs --matrix --quick
    heddle paper clqlmrs --matrix --axes reward,disk C2
    heddle paper clqlmrs --reading repaired --set containers=ram --also capacity
-   heddle paper clqlmrs -o clqlmrs.html --data seeds.parquet
+   heddle paper clqlmrs -o clqlmrs.html --pictures pictures
    heddle paper clqlmrs --live             its experiment on a cluster, at a lab's size
    heddle paper clqlmrs --live-run RUN-FOLDER
    heddle paper clqlmrs --json | jq '.criteria[] | {id, verdict, neededMethod}'`,
@@ -83,7 +82,6 @@ With --matrix it judges the claims in many readings of the paper. For example:
 			tableFlag(),
 			jsonFlag(),
 			&cli.StringFlag{Name: "o", Usage: "also write an offline HTML page to `FILE`, which must not exist"},
-			&cli.StringFlag{Name: "data", Usage: "also write the results of each seed to `FILE`.parquet, .csv or .json, which must not exist"},
 			&cli.StringFlag{Name: "pictures", Usage: "also draw each figure, and how the model learns, as SVG files in the folder `DIR`"},
 			&cli.BoolFlag{Name: "live", Usage: "run the paper's experiment on a cluster, and print the results"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "with --live, print how many repeats are needed, and run nothing on the cluster"},
@@ -118,10 +116,11 @@ func runPaper(c *cli.Context) error {
 	if err := checkPaperFlags(c); err != nil {
 		return withCode(exitUsage, err)
 	}
-	if err := absent(c.String("o"), c.String("data")); err != nil {
+	if err := absent(c.String("o")); err != nil {
 		return err
 	}
 	var r paperResult
+	var root string
 	switch {
 	case c.IsSet("live-run") || c.Bool("live"):
 		if c.Bool("live") && c.Bool("dry-run") {
@@ -129,7 +128,9 @@ func runPaper(c *cli.Context) error {
 		}
 		r, err = livePaper(c, p, args[1:])
 	default:
-		r, err = simulatedPaper(c, p, args[1:])
+		if root, err = newRun(c); err == nil {
+			r, err = simulatedPaper(c, p, args[1:])
+		}
 	}
 	if err != nil {
 		return err
@@ -140,11 +141,11 @@ func runPaper(c *cli.Context) error {
 	if err := printDoc(c, r, r.Doc()); err != nil {
 		return err
 	}
-	return keepPaper(c, r)
+	return keepPaper(c, r, root)
 }
 
 // keepPaper writes what was simulated to a run folder.
-func keepPaper(c *cli.Context, r paperResult) error {
+func keepPaper(c *cli.Context, r paperResult, root string) error {
 	var kept *paper.Kept
 	switch x := r.(type) {
 	case *paper.Report:
@@ -155,10 +156,6 @@ func keepPaper(c *cli.Context, r paperResult) error {
 	if kept == nil || len(kept.Trials) == 0 { // what ran on a cluster has its folder
 		return nil
 	}
-	root, err := runsRoot(c.String("runs"))
-	if err != nil {
-		return err
-	}
 	run, err := kept.Write(root, c.String("run-name"), os.Args)
 	if err != nil {
 		return runError(err)
@@ -168,9 +165,6 @@ func keepPaper(c *cli.Context, r paperResult) error {
 }
 
 func checkPaperFlags(c *cli.Context) error {
-	if data := c.String("data"); data != "" && !slices.Contains([]string{".parquet", ".csv", ".json"}, filepath.Ext(data)) {
-		return fmt.Errorf("--data %q: want a name that ends in .parquet, .csv or .json", data)
-	}
 	switch {
 	case (c.IsSet("axes") || c.Bool("full")) && !c.Bool("matrix"):
 		return errors.New("--axes, --full: want --matrix with them")
@@ -189,21 +183,8 @@ func writePaperFiles(c *cli.Context, r paperResult) error {
 			return fmt.Errorf("write page: %w", err)
 		}
 	}
-	var rows []paper.SeedRow
-	var figures []*paper.Figure
-	switch x := r.(type) {
-	case *paper.Report:
-		rows, figures = x.Rows, x.Figures
-	case *paper.Matrix:
-		rows = x.Rows
-	}
-	if file := c.String("data"); file != "" {
-		if err := paper.WriteRows(file, rows); err != nil {
-			return fmt.Errorf("write results of each seed: %w", err)
-		}
-	}
-	if dir := c.String("pictures"); dir != "" {
-		return paper.WritePictures(dir, figures)
+	if x, ok := r.(*paper.Report); ok && c.IsSet("pictures") {
+		return paper.WritePictures(c.String("pictures"), x.Figures)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func TestThirdPaper(t *testing.T) {
 		want []string
 	}{
 		{"paper", []string{"third: Patience pays", "fig1 Local maps", "how long maps take: none, long"}},
-		{"paper third --seeds 6 --data DIR/seeds.csv -o DIR/page.html --pictures DIR/pictures", []string{
+		{"paper third --seeds 6 --runs DIR --run-name third -o DIR/page.html --pictures DIR/pictures", []string{
 			"Patience gains ", "Patient, local % 93.8 [", "Patient, nodes 4.00", "T1 holds ", "T1 matched ", "The bar: local maps above those of Lucky, the best there, ", "skips=4: how patient it is; inferred",
 		}},
 		{"paper third T1 --seeds 6 --set pause=long --model-param delay.nodeSkips=0 --json", []string{`"neededMethod": false`, `"best": "Lucky"`, `"delay.nodeSkips": "0"`}},
@@ -134,7 +134,7 @@ func TestThirdPaper(t *testing.T) {
 			}
 		}
 	}
-	for _, file := range []string{"seeds.csv", "page.html"} {
+	for _, file := range []string{"third/measures.jsonl", "page.html"} {
 		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || !strings.Contains(string(text), "Patient") {
 			t.Errorf("%s does not have the paper's scheduler: %v", file, err)
 		}

@@ -138,6 +138,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper) (string, error) {
 	if len(flags) > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "warning: the experiment is made for other machines than this cluster's, so expect other times; a lab like those: heddle lab up %s\n", strings.Join(flags, " "))
 	}
+	o.Name = c.String("run-name")
 	if o.Root, err = runsRoot(c.String("runs")); err != nil {
 		return "", err
 	}

@@ -141,7 +141,7 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults) e
 	kept := experiment.Replays{Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	defer kept.Close()
 	if c.IsSet("runs") || c.IsSet("run-name") {
-		if kept.Root, err = runsRoot(c.String("runs")); err != nil {
+		if kept.Root, err = newRun(c); err != nil {
 			return err
 		}
 	} else if kept.Traces {

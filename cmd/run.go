@@ -302,6 +302,15 @@ func runsRoot(given string) (string, error) {
 	return runs.DefaultRoot()
 }
 
+// newRun returns the folder in which a run folder is to be made at the end of a command,
+// by the flags --runs and --run-name. It fails if that cannot be.
+func newRun(c *cli.Context) (root string, err error) {
+	if root, err = runsRoot(c.String("runs")); err == nil {
+		err = runs.Free(root, c.String("run-name"))
+	}
+	return root, withCode(exitUsage, err)
+}
+
 // runError gives an error of a run the exit code with which the process is to
 // end.
 func runError(err error) error {

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -184,16 +185,18 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	var workloads []string
+	byWorkload := map[string][]trial{}
 	for _, t := range trials {
-		workloads = append(workloads, t.workload)
+		byWorkload[t.workload] = append(byWorkload[t.workload], t)
 	}
-	slices.Sort(workloads)
-	workloads = slices.Compact(workloads)
+	workloads := slices.Sorted(maps.Keys(byWorkload))
+	if err := bounded(byWorkload, len(metrics)); err != nil {
+		return nil, err
+	}
 	warnings = append(warnings, equalSchedules(trials)...)
 	r := &Report{Steering: steering(trials), trials: trials}
 	for _, w := range workloads {
-		of := only(trials, w)
+		of := byWorkload[w]
 		warnings = append(warnings, failures(w, of)...)
 		tables := metrics
 		if o.By != "" {
@@ -227,6 +230,23 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	}
 	r.general, r.Warnings = warnings, slices.Concat(warnings, r.Warnings)
 	return r, nil
+}
+
+// mostPairs is how many pairs of models all tables of a comparison may have: some
+// 300 MB of them.
+const mostPairs = 1_000_000
+
+// bounded returns an error if a comparison would have more pairs than that.
+func bounded(byWorkload map[string][]trial, metrics int) error {
+	pairs := 0
+	for _, trials := range byWorkload {
+		models := len(modelsOf(trials))
+		pairs += models * (models - 1) / 2 * metrics
+	}
+	if pairs > mostPairs {
+		return fmt.Errorf("compare: %d pairs of models in all workloads and metrics, want at most %d; choose some with --where, --metric", pairs, mostPairs)
+	}
+	return nil
 }
 
 // newTable makes the table that compares the scheduler models of the given

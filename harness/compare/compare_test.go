@@ -18,6 +18,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"pgregory.net/rapid"
 
+	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/results"
@@ -495,5 +496,25 @@ func TestIntervalOfNothing(t *testing.T) {
 		if text, err := json.Marshal(i); string(text) != want || err != nil {
 			t.Errorf("%v is %s, %v; want %s", i, text, err, want)
 		}
+	}
+}
+
+// TestManyModels has a table of more models than can be compared be refused, unless
+// some are chosen.
+func TestManyModels(t *testing.T) {
+	var list []results.Trial
+	for i := range 1500 {
+		model := fmt.Sprintf("m%d", i)
+		list = append(list, results.Trial{Name: config.TrialName(1, "w", model), Workload: "w", Model: model, Repeat: 1, MakespanMs: 1000, Figures: &measure.Figures{}})
+	}
+	run, err := results.Keep(t.TempDir(), "many", "", runs.Manifest{World: runs.WorldSimulated}, list)
+	check(t, err)
+	if _, err := Runs([]string{run.Dir}, Options{}); err == nil || !strings.Contains(err.Error(), "--where") {
+		t.Errorf("error %v, want one that says how to choose", err)
+	}
+	some, err := results.Where("model~^m1$")
+	check(t, err)
+	if r, err := Runs([]string{run.Dir}, Options{Where: some}); err != nil || len(r.Models) != 1 {
+		t.Errorf("one chosen: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -71,12 +72,16 @@ func distinctPairs(as, bs []trial) (a, b []trial, again int) {
 // counted once, since their schedules are equal.
 func equalSchedules(trials []trial) []string {
 	var list []string
+	by := map[string]map[string][]trial{} // by model, then by workload
+	for _, t := range trials {
+		if by[t.model] == nil {
+			by[t.model] = map[string][]trial{}
+		}
+		by[t.model][t.workload] = append(by[t.model][t.workload], t)
+	}
 	for _, model := range modelsOf(trials) {
-		all := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.model != model })
-		workloads := mapped(all, func(t trial) string { return t.workload })
-		slices.Sort(workloads)
-		for _, w := range slices.Compact(workloads) {
-			of := only(all, w)
+		for _, w := range slices.Sorted(maps.Keys(by[model])) {
+			of := by[model][w]
 			n := len(distinct(of))
 			if n == len(of) {
 				continue

@@ -62,6 +62,8 @@ func (e *Experiment) modelProblems(p *problems) {
 			p.addf(path, "%q: want the name of a model; 'heddle models' lists them", m.Model)
 		case !labelName.MatchString(m.Label):
 			p.addf(path+".label", "%q: %s", m.Label, wantLabel)
+		case m.Label == ModelRecorded:
+			p.addf(path+".label", "%q: is what a trace beside its replays is called; want another", m.Label)
 		case labels[m.Label]:
 			p.addf(path, "%q is listed twice; use repeats to run it more often, or give one of them a label", m.Label)
 		case m.Model == ModelYARN && len(m.Params) > 0:

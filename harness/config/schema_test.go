@@ -30,6 +30,7 @@ var unseen = map[string]string{
 	"experiment-grid-params.yaml":      "two elements of a list",
 	"experiment-model-effect.yaml":     "two keys depend on each other",
 	"experiment-model-params.yaml":     "a key depends on another's value",
+	"experiment-model-recorded.yaml":   "a word that labels may not be",
 	"experiment-model-twice.yaml":      "two elements of a list",
 	"experiment-slots.yaml":            "two keys depend on each other",
 	"experiment-sampling.yaml":         "the length of a duration",

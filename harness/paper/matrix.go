@@ -23,9 +23,8 @@ type Matrix struct {
 	Controls []string      `json:"controls"`
 	Measures []MeasureName `json:"measures"`
 	Summary  string        `json:"summary"`
-	// Rows are the results of each seed. They are written to a file of their own.
-	Rows []SeedRow `json:"-"`
-	Kept Kept      `json:"-"`
+	// Kept is what was simulated, for a run folder.
+	Kept Kept `json:"-"`
 
 	claimant string
 	ablated  []string // controls that are the claimant without a part of its method
@@ -119,7 +118,6 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 			return nil, fmt.Errorf("reading %s: %w", r.Name, d.err)
 		}
 		m.Readings = append(m.Readings, row)
-		m.Rows = append(m.Rows, d.rows()...)
 		m.Kept.keep(d, true)
 	}
 	b.tell("done")

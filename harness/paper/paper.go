@@ -306,7 +306,6 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	b.tell("done")
-	r.Rows = d.rows()
 	r.Kept.paper, r.Kept.seed = p.Name, o.Seed
 	r.Kept.keep(d, false)
 	return r, nil

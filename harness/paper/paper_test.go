@@ -3,7 +3,6 @@ package paper
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -21,7 +20,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/parquet-go/parquet-go"
 
 	"heddle/harness/compare"
 	"heddle/harness/config"
@@ -127,8 +125,8 @@ func TestRun(t *testing.T) {
 	if len(r.Figures) != 1 || len(r.Criteria) != 1 || simulated != 2*4*4 {
 		t.Errorf("%d figures, %d criteria, %d simulations; want 1, 1, 32", len(r.Figures), len(r.Criteria), simulated)
 	}
-	if len(r.Rows) != simulated {
-		t.Errorf("%d rows of seeds, want one for each of %d simulations", len(r.Rows), simulated)
+	if len(r.Kept.Trials) != simulated {
+		t.Errorf("%d rows of seeds, want one for each of %d simulations", len(r.Kept.Trials), simulated)
 	}
 	o.Parts = []string{"c2"}
 	if r, err = fake().Run(context.Background(), o); err != nil || len(r.Figures) != 0 || len(r.Criteria) != 1 || r.Criteria[0].AboutMethod || len(r.Criteria[0].Controls) != 0 {
@@ -445,67 +443,16 @@ func TestKept(t *testing.T) {
 	check(t, err)
 	run, err := results.Open(folder.Dir, false)
 	check(t, err)
-	if len(run.Trials) != len(r.Rows) || len(r.Rows) == 0 {
-		t.Fatalf("%d trials of %d rows", len(run.Trials), len(r.Rows))
+	if len(run.Trials) != len(r.Kept.Trials) || len(run.Trials) != 2*4*3 {
+		t.Fatalf("%d trials of %d, want 24", len(run.Trials), len(r.Kept.Trials))
 	}
-	for i := range run.Trials {
-		x, row := &run.Trials[i], &r.Rows[i]
-		if x.Workload != row.Design+" "+row.Column || x.Model != row.Scheduler || x.Seed != row.Seed || x.Reading != row.Reading || x.Repeat != i%3+1 {
-			t.Errorf("trial %+v of row %+v", x, row)
+	for i, want := range r.Kept.Trials {
+		if diff := cmp.Diff(want, run.Trials[i], asJSON, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-kept +read):\n%s", want.Name, diff)
 		}
-		stages, _, err := run.Stages(x)
-		check(t, err)
-		for _, m := range measure.Metrics() {
-			if want, known := row.Metrics[m.Name]; known != !math.IsNaN(m.Of(stages...)) || known && m.Of(stages...) != want {
-				t.Errorf("%s: %s is %v, want %v", x.Name, m.Name, m.Of(stages...), want)
-			}
+		if want.Repeat != i%3+1 || want.Reading != AsPrinted || want.Notes["cachedAnywhere"] == 0 {
+			t.Errorf("trial %d: %+v", i, want)
 		}
-	}
-}
-
-// TestSeedFiles has the same rows in all three kinds of file, and no other kind.
-func TestSeedFiles(t *testing.T) {
-	rows := []SeedRow{{Reading: AsPrinted, Design: "sizes", Column: "6 maps", Scheduler: "FIFO, mine", Seed: 1 << 62, Seconds: 1.5, Maps: 6, Cache: 2, Node: 3, Rack: 1, Cached: 3, Metrics: map[string]float64{"makespan": 2.5, "cacheLocal": 0}}, {Scheduler: "Mine", Trained: 5, TrainingMs: 0.25, Off: 7}}
-	dir := t.TempDir()
-	for _, end := range []string{"parquet", "csv", "json"} {
-		check(t, WriteRows(filepath.Join(dir, "rows."+end), rows))
-	}
-	got, err := parquet.ReadFile[SeedRow](filepath.Join(dir, "rows.parquet"))
-	check(t, err)
-	if diff := cmp.Diff(rows, got, cmpopts.IgnoreFields(SeedRow{}, "Metrics")); diff != "" {
-		t.Errorf("parquet (-want +got):\n%s", diff)
-	}
-	type metrics struct {
-		Metrics struct {
-			Makespan   *float64 `parquet:"makespan,optional"`
-			CacheLocal *float64 `parquet:"cacheLocal,optional"`
-			Waiting    *float64 `parquet:"waiting,optional"`
-		} `parquet:"metrics"`
-	}
-	wide, err := parquet.ReadFile[metrics](filepath.Join(dir, "rows.parquet"))
-	check(t, err)
-	if m := wide[0].Metrics; m.Makespan == nil || *m.Makespan != 2.5 || m.CacheLocal == nil || *m.CacheLocal != 0 || m.Waiting != nil {
-		t.Errorf("parquet: metrics %+v, want those of %v", m, rows[0].Metrics)
-	}
-	var list []SeedRow
-	text, err := os.ReadFile(filepath.Join(dir, "rows.json"))
-	check(t, err)
-	check(t, json.Unmarshal(text, &list))
-	if diff := cmp.Diff(rows, list); diff != "" {
-		t.Errorf("json (-want +got):\n%s", diff)
-	}
-	f, err := os.Open(filepath.Join(dir, "rows.csv"))
-	check(t, err)
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	check(t, err)
-	at := func(line int, name string) string { return lines[line][slices.Index(lines[0], name)] }
-	if len(lines) != 3 || at(1, "scheduler") != "FIFO, mine" || at(1, "seconds") != "1.5" || at(1, "seed") != "4611686018427387904" || at(2, "training_ms") != "0.25" || at(2, "off_rack") != "7" ||
-		at(1, "metrics.makespan") != "2.5" || at(1, "metrics.cacheLocal") != "0" || at(1, "metrics.waiting") != "" || at(2, "metrics.makespan") != "" {
-		t.Errorf("csv: %v", lines)
-	}
-	if err := WriteRows(filepath.Join(dir, "rows.xls"), rows); err == nil || !strings.Contains(err.Error(), ".parquet, .csv or .json") {
-		t.Errorf("another kind: error %v", err)
 	}
 }
 

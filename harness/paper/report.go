@@ -3,12 +3,10 @@ package paper
 import (
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 
 	"heddle/harness/compare"
 	"heddle/harness/doc"
-	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
 
@@ -28,9 +26,8 @@ type Report struct {
 	Axes     []AxisTaken       `json:"axes"`
 	Facts    []Fact            `json:"facts"`
 	Live     *LiveTable        `json:"live,omitempty"`
-	// Rows are the results of each seed. They are written to a file of their own.
-	Rows []SeedRow `json:"-"`
-	Kept Kept      `json:"-"`
+	// Kept is what was simulated, for a run folder.
+	Kept Kept `json:"-"`
 }
 
 // Figure contains the data of a figure or table, with one column for each
@@ -168,28 +165,6 @@ func meanOf(trials []Simulation, of func(*Simulation) float64) float64 {
 	return stats.Mean(each(trials, of)).Value
 }
 
-// SeedRow is the result of one scheduler in one column of a design, with one
-// seed. The tags name the columns of the files that have such rows.
-type SeedRow struct {
-	Reading    string  `json:"reading" parquet:"reading,dict"`
-	Design     string  `json:"design" parquet:"design,dict"`
-	Column     string  `json:"column" parquet:"column,dict"`
-	Scheduler  string  `json:"scheduler" parquet:"scheduler,dict"`
-	Seed       uint64  `json:"seed" parquet:"seed"`
-	Seconds    float64 `json:"seconds" parquet:"seconds"` // mean time of the jobs
-	Maps       int64   `json:"maps" parquet:"maps"`
-	Cache      int64   `json:"cacheLocal" parquet:"cache_local"`
-	Node       int64   `json:"nodeLocal" parquet:"node_local"`
-	Rack       int64   `json:"rackLocal" parquet:"rack_local"`
-	Off        int64   `json:"offRack" parquet:"off_rack"`
-	Cached     int64   `json:"cachedAnywhere" parquet:"cached_anywhere"` // number of maps whose block some node caches
-	Trained    int64   `json:"placedInTraining" parquet:"placed_in_training"`
-	TrainingMs float64 `json:"trainingMs" parquet:"training_ms"` // how long the jobs waited for training
-	// Metrics has the metrics of heddle compare, by name, without those that have no
-	// value.
-	Metrics map[string]float64 `json:"metrics,omitempty" parquet:"-"`
-}
-
 // all gives everything that was simulated for figures, claims and controls, once: each
 // scheduler in each column of a design, with its simulation with each seed.
 func (d *Data) all() iter.Seq2[seen, int] {
@@ -205,32 +180,6 @@ func (d *Data) all() iter.Seq2[seen, int] {
 			known[name] = true
 		}
 	}
-}
-
-// rows returns the results of each seed.
-func (d *Data) rows() (list []SeedRow) {
-	for x, i := range d.all() {
-		s := &x.trials[i]
-		list = append(list, SeedRow{
-			Reading: d.reading.Name, Design: x.design, Column: x.column, Scheduler: x.scheduler.Label, Seed: d.bench.seeds[i], Seconds: s.Seconds,
-			Maps: int64(s.Locality.Known()), Cache: int64(s.Locality.Cache), Node: int64(s.Locality.Node), Rack: int64(s.Locality.Rack), Off: int64(s.Locality.Off),
-			Cached: s.Cached, Trained: s.Trained, TrainingMs: s.TrainingMs, Metrics: s.metrics(),
-		})
-	}
-	return list
-}
-
-func (s *Simulation) metrics() map[string]float64 {
-	values := map[string]float64{}
-	if len(s.Stages) == 0 {
-		return values
-	}
-	for _, m := range measure.Metrics() {
-		if x := m.Of(s.Stages...); !math.IsNaN(x) {
-			values[m.Name] = x
-		}
-	}
-	return values
 }
 
 // Text formats an estimate with its confidence interval and unit, like "12.3

@@ -36,7 +36,7 @@ func (k *Kept) keep(d *Data, several bool) {
 		k.setups[workload] = d.values
 		t := results.Trial{
 			Name: config.TrialName(i+1, workload, x.scheduler.Label), Workload: workload, Model: x.scheduler.Label, Params: x.scheduler.Params,
-			Reading: d.reading.Name, Repeat: i + 1, Seed: d.bench.seeds[i], Notes: maps.Clone(s.Notes), Figures: s.Stages[0], Later: s.Stages[1:],
+			Reading: d.reading.Name, Repeat: i + 1, Seed: d.bench.seeds[i], Notes: s.notes(), Figures: s.Stages[0], Later: s.Stages[1:],
 		}
 		for _, f := range s.Stages {
 			t.InputBytes += f.Bytes.Input
@@ -44,6 +44,17 @@ func (k *Kept) keep(d *Data, several bool) {
 		}
 		k.Trials = append(k.Trials, t)
 	}
+}
+
+// notes are what the model and the setting note of a simulation, how many maps have their
+// block in the cache of some node, and what training took.
+func (s *Simulation) notes() map[string]float64 {
+	notes := map[string]float64{"cachedAnywhere": float64(s.Cached)}
+	maps.Copy(notes, s.Notes)
+	if s.Trained > 0 {
+		notes["placedInTraining"], notes["trainingMs"] = float64(s.Trained), s.TrainingMs
+	}
+	return notes
 }
 
 // Write makes a run folder below root, with one table of all rows. Its name is the time

@@ -11,32 +11,32 @@ import (
 // number of cores is the calibrated one. Rates come from the calibration if neither
 // the trace nor the Change gives one. If tasks take their recorded durations, these
 // already contain the effect of shared cores.
-func (of *Config) limit(x *sim.Machines) {
-	c := of.Calibration
-	rates := of.Modelled || len(of.Trace.List) == 0 // without a calibration, the rates of disks and links for a job list are in the list's rules
+func (c *Config) limit(x *sim.Machines) {
+	f := c.Calibration
+	rates := c.Modelled || len(c.Trace.List) == 0 // without a calibration, the rates of disks and links for a job list are in the list's rules
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
-		if rates && !of.Change.Link.Given && n.LinkBytesPerSec == 0 {
-			n.LinkBytesPerSec = c.LinkBytesPerSec
+		if rates && !c.Change.Link.Given && n.LinkBytesPerSec == 0 {
+			n.LinkBytesPerSec = f.LinkBytesPerSec
 		}
-		if rates && !of.Change.Disk.Given && n.DiskBytesPerSec == 0 {
-			n.DiskBytesPerSec = c.DiskBytesPerSec
+		if rates && !c.Change.Disk.Given && n.DiskBytesPerSec == 0 {
+			n.DiskBytesPerSec = f.DiskBytesPerSec
 		}
 	}
 	for i := range x.Racks {
-		if r := &x.Racks[i]; rates && !of.Change.Uplink.Given && r.UplinkBytesPerSec == 0 {
-			r.UplinkBytesPerSec = c.UplinkBytesPerSec
+		if r := &x.Racks[i]; rates && !c.Change.Uplink.Given && r.UplinkBytesPerSec == 0 {
+			r.UplinkBytesPerSec = f.UplinkBytesPerSec
 		}
 	}
-	if of.Modelled && len(of.Change.Cores) == 0 {
-		x.HostCores = c.HostCores
+	if c.Modelled && len(c.Change.Cores) == 0 {
+		x.HostCores = f.HostCores
 	}
 	for i := range x.Nodes {
-		if len(of.Change.Cores) > 0 && of.computes() {
+		if len(c.Change.Cores) > 0 && c.computes() {
 			continue // keep the number of cores that the replay's Change gives for this node
 		}
-		if of.Modelled {
-			x.Nodes[i].Cores = c.Cores(x.Nodes[i].Cores)
+		if c.Modelled {
+			x.Nodes[i].Cores = f.Cores(x.Nodes[i].Cores)
 		} else {
 			x.Nodes[i].Cores = 0
 		}

@@ -130,6 +130,18 @@ func New(root, name, what string, m Manifest) (*Run, error) {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._=-]{0,199}$`)
 
+// Free returns an error if no run folder root/name can be made, for work that is long
+// and keeps its results at its end. New finds a name if there is none.
+func Free(root, name string) error {
+	if name != "" && !plainName.MatchString(name) {
+		return fmt.Errorf("run folder %q: want a name of letters, digits and ._=-", name)
+	}
+	if dir := filepath.Join(root, name); name != "" && !vacant(dir) {
+		return fmt.Errorf("%w: %s has a finished run or other files; choose another name, or remove it", ErrExists, dir)
+	}
+	return nil
+}
+
 // Create makes the folder root/name for the run that m describes. m.Trials
 // lists the planned trials; only their names count. This process owns the run
 // until End or Close.

@@ -158,7 +158,7 @@ func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 // number of bytes.
 func (p *Phase) at(bytes int64) float64 { return p.FixedMs + p.MsPerMiB*float64(bytes)/(1<<20) }
 
-// The method WholeMs returns the computing time of an attempt as at does, in whole ms.
+// WholeMs returns the computing time of an attempt as at does, in whole ms.
 func (p *Phase) WholeMs(bytes int64) int32 {
 	return int32(min(max(1, math.Round(p.at(bytes))), math.MaxInt32/2))
 }

@@ -319,7 +319,7 @@ func (m *Source) record(j *Job, x *sim.Job) {
 	SpreadOutput(j, x.MapWork)
 }
 
-// The method Input returns how many bytes the map task read.
+// Input returns how many bytes the map task read.
 func (t *Task) Input() int64 {
 	if t.LengthBytes > 0 {
 		return t.LengthBytes
@@ -390,6 +390,6 @@ func (j *Job) LastEnd() traces.Time {
 	return last
 }
 
-// The method Kind returns the job's kind, such as sort, by which a calibration
+// Kind returns the job's kind, such as sort, by which a calibration
 // finds the job's costs.
 func (j *Job) Kind() string { return cmp.Or(j.Workload, j.Name) }
