@@ -289,50 +289,6 @@ func (r *Runner) jobArgs(s step, tag, output string) []string {
 	}
 }
 
-// dataDir and the functions below it return the workload's folders in HDFS. The
-// name of the data folder contains everything that changes the data. So
-// workloads with another size or block size do not overwrite each other's
-// input. The folders in it have HiBench's names.
-
-func (r *Runner) dataDir() string {
-	name := r.spec.dataName()
-	if SQL(r.spec.Workload) && r.env.Checkout != "" {
-		name += fmt.Sprintf("-hibench-%dreduces", r.spec.Reduces)
-	} else if SQL(r.spec.Workload) {
-		name += fmt.Sprintf("-seed%d", r.spec.Seed)
-	}
-	return path.Join(r.env.DataDir, name)
-}
-
-func (r *Runner) workDir() string    { return path.Join(r.dataDir(), r.w.folder) }
-func (r *Runner) inputPath() string  { return path.Join(r.workDir(), "Input") }
-func (r *Runner) markerPath() string { return path.Join(r.workDir(), "Input.json") }
-
-// mapInputPath returns the folder with the files that the workload's maps read.
-// The SQL workloads read uservisits. They have a second, smaller table.
-func (r *Runner) mapInputPath() string {
-	if SQL(r.spec.Workload) {
-		return path.Join(r.inputPath(), visitsTable)
-	}
-	return r.inputPath()
-}
-
-// generator returns the name of what makes the workload's input.
-func (r *Runner) generator() string {
-	switch {
-	case !SQL(r.spec.Workload):
-		return path.Base(r.jar)
-	case r.env.Checkout != "":
-		return dataGenClass
-	}
-	return "heddle"
-}
-
-func (r *Runner) outputPath(tag string) string { return path.Join(r.workDir(), "Output-"+tag) }
-func (r *Runner) hivePath(tag string) string   { return path.Join(r.workDir(), "Hive-"+tag) } // Hive's own temporary files in HDFS
-func (r *Runner) checkPath(tag string) string  { return path.Join(r.workDir(), "Check-"+tag) }
-func (r *Runner) tagDir(tag string) string     { return filepath.Join(r.env.RunDir, tag) }
-
 // openTagDir makes and opens the local folder for the run with the given YARN
 // tag. Only the owner can read it, since settings may contain passwords. Files
 // are opened through the returned os.Root, so that no link can lead to a file
