@@ -55,6 +55,7 @@ func completionCommand() *cli.Command {
 var flagWords = map[string]func() []string{
 	"compare by":          compare.Ways,
 	"compare metric":      measure.Names,
+	"fidelity metric":     measure.Names,
 	"compare untold":      fixedWords(config.UntoldFail, config.UntoldPass),
 	"doctor format":       fixedWords("text", "xml", "ansible", "json"),
 	"paper also":          config.ModelNames,

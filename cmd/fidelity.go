@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/fidelity"
+	"heddle/harness/measure"
 	"heddle/harness/results"
 )
 
@@ -28,10 +29,12 @@ locality. Then it predicts each model from the others' runs. Flags give rates of
 cluster that its traces do not have. For example:
 
    heddle fidelity RUN-FOLDER
+   heddle fidelity --metric waitingP95 --metric slowdown RUN-FOLDER
    heddle fidelity --max-error 5% RUN-FOLDER && echo good enough
    heddle fidelity --json RUN-FOLDER | jq '.own[] | {workload, model, meanAbsErrorPct}'`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "max-error", Usage: "end with code 4 if a workload and model's mean error is above `PERCENT`"},
+			&cli.StringSliceFlag{Name: "metric", Usage: "errors of `METRIC` of heddle compare too, or of all; may be repeated"},
 			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, Usage: "replay each trial with seeds 1 to `N` and take the mean"},
 			&cli.Float64Flag{Name: "host-cores", Destination: &o.Cluster.HostCores, Usage: "cores that all nodes shared, on one machine", DefaultText: "as recorded"},
 			rate("disk", "rate at which a node reads from its disk", &o.Cluster.Disk),
@@ -66,6 +69,11 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 	o.Interrupted, o.Unverified = c.Context.Err, c.Bool("unverified")
 	if o.Seeds < 1 || o.Seeds > 1000 {
 		return withCode(exitUsage, fmt.Errorf("--seeds %d: want 1 to 1000", o.Seeds))
+	}
+	if c.IsSet("metric") {
+		if o.Metrics, err = measure.Find(c.StringSlice("metric")); err != nil {
+			return withCode(exitUsage, err)
+		}
 	}
 	most := -1.0
 	if text := c.String("max-error"); text != "" {

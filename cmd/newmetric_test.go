@@ -70,6 +70,7 @@ func TestNewMetric(t *testing.T) {
 		{"compare --help", "ended           number of task attempts that ended"},
 		{"compare --metric --generate-bash-completion", "\nended\n"},
 		{"replay --metric --generate-bash-completion", "\nended\n"},
+		{"fidelity --metric ended harness/fidelity/testdata/run", "wordcount  yarn   ended        3"},
 		{"schema experiment", `"description": "Number of task attempts that ended."`},
 		{"run --simulate --runs " + runs + " --run-name more --cluster harness/config/testdata/slowdisks.yaml " + experiment, "fifo < yarn + 9  ended   wordcount"},
 		{"compare --metric ended " + runs + "/more", "model  ended"},

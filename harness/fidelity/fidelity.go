@@ -47,6 +47,8 @@ type Options struct {
 	// Interrupted is called during a simulation and stops it if it returns an
 	// error, as in sim.Config.
 	Interrupted func() error
+	// Metrics are those whose errors are asked for besides.
+	Metrics []measure.Metric
 	// Unverified allows to read files that have changed since the run recorded
 	// their hashes. There is then a warning.
 	Unverified bool
@@ -97,6 +99,8 @@ type Own struct {
 	ReduceKS          compare.Number `json:"reduceKS"`
 	LocalityPoints    compare.Number `json:"localityPoints"`
 	Trials            []Prediction   `json:"trials"`
+	// Metrics has the errors of Options.Metrics, in their order.
+	Metrics []MetricError `json:"metrics,omitempty"`
 }
 
 // Prediction contains the measured completion time of one trial and the time
@@ -115,6 +119,8 @@ type Prediction struct {
 	ReduceDistancePct compare.Number `json:"reduceDistancePct"`
 	ReduceKS          compare.Number `json:"reduceKS"`
 	LocalityPoints    compare.Number `json:"localityPoints"` // null if the trace does not say where maps' blocks were
+
+	metrics []metricValue // of Options.Metrics, in their order
 }
 
 // Counterfactual is the prediction of a workload's times under one scheduler
@@ -201,7 +207,15 @@ func OfRun(run *results.Run, o Options) (*Report, error) {
 		return nil, fmt.Errorf("fidelity of %s: %w: a trial is predicted from the other repeats of its workload, and none has two that are finished; run it with repeats: 2 or more", dir, ErrNothing)
 	}
 	for i := range r.Own {
-		r.Own[i].sum()
+		own := &r.Own[i]
+		own.sum()
+		for k, m := range o.Metrics {
+			var values []metricValue
+			for _, t := range own.Trials {
+				values = append(values, t.metrics[k])
+			}
+			own.Metrics = append(own.Metrics, errorOf(m, values))
+		}
 	}
 	if r.Counterfactual, err = counterfactuals(groups, o); err != nil {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
@@ -297,6 +311,7 @@ func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Predi
 	x.MapDistancePct, x.MapKS = distance(was, again, (*measure.Figures).MapDurations)
 	x.ReduceDistancePct, x.ReduceKS = distance(was, again, (*measure.Figures).ReduceRests)
 	x.LocalityPoints = localityPoints(was, again)
+	x.metrics = valuesOf(o.Metrics, was, again)
 	return x, nil
 }
 

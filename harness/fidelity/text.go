@@ -28,6 +28,9 @@ func (r *Report) Doc() doc.Doc {
 			doc.Signed(float64(x.PredictedDiffPct), 1, "%"), doc.Signed(float64(x.MeasuredDiffPct), 1, "%"), doc.Fixed(float64(x.MeasuredP), 3, ""), winner)
 	}
 	d := doc.Doc{doc.Heading("replayed under the model it ran under, calibrated on the other repeats; job completion time"), own}
+	if metrics := r.metricsTable(was); len(metrics.Rows) > 0 {
+		d = append(d, doc.Heading("other metrics of the same replays"), metrics)
+	}
 	if len(others.Rows) > 0 {
 		d = append(d, doc.Heading("one model's runs predict another's"), others)
 	}
