@@ -72,11 +72,18 @@ const (
 	evCleanUp
 )
 
-// tag packs an event's kind and a generation into one number. New jobs and
-// attempts reuse the memory of ended ones, and the generation counts these
-// uses. So an event that was meant for an ended job or attempt is recognized,
-// and ignored.
-func tag(kind, gen uint32) uint32 { return gen<<4 | kind }
+// kindBits is the number of bits of an event's tag that hold the event's kind.
+// The others hold a generation.
+const kindBits = 8
+
+// tag packs an event's kind and the low bits of a generation into one number.
+// New jobs and attempts reuse the memory of ended ones, and the generation
+// counts these uses. So an event that was meant for an ended job or attempt is
+// recognized, and ignored.
+func tag(kind, gen uint32) uint32 { return gen<<kindBits | kind }
+
+// low returns those bits of a generation that fit into an event's tag.
+func low(gen uint32) uint32 { return gen << kindBits >> kindBits }
 
 // after schedules an event of the simulation, ms milliseconds after the
 // present simulated time.
@@ -88,7 +95,7 @@ func (s *Sim) after(ms int32, kind, id, gen uint32) {
 // meant for a job or attempt that has ended. New jobs and attempts reuse the
 // memory of ended ones, and such an event has an old count of these uses.
 func (s *Sim) handle(t, id uint32) {
-	gen, kind := t>>4, t&15
+	gen, kind := t>>kindBits, t&(1<<kindBits-1)
 	if kind == evSpeculate || kind == evAMBeat {
 		s.idleEvents--
 	} else {
@@ -96,24 +103,24 @@ func (s *Sim) handle(t, id uint32) {
 	}
 	switch kind {
 	case evPhase:
-		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
+		if a := &s.attempts[id]; low(a.gen) == gen {
 			s.goOn(int32(id))
 		}
 	case evStarted:
-		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
+		if a := &s.attempts[id]; low(a.gen) == gen {
 			s.recordAttempt(a)
 		}
 	case evFail:
-		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
+		if a := &s.attempts[id]; low(a.gen) == gen {
 			s.fail(int32(id))
 		}
 	case evKill:
-		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
+		if a := &s.attempts[id]; low(a.gen) == gen {
 			s.freeze(int32(id))
 			s.stop(int32(id), traces.Killed, true)
 		}
 	case evCopy:
-		if a := &s.attempts[id]; a.gen<<4>>4 == gen && a.other == -1 {
+		if a := &s.attempts[id]; low(a.gen) == gen && a.other == -1 {
 			s.askSpeculative(int32(id))
 		}
 	case evGrant:
@@ -125,7 +132,7 @@ func (s *Sim) handle(t, id uint32) {
 	case evCleanUp:
 		s.cleanUp(state.NodeID(id), gen)
 	default:
-		if s.jobs[id].gen<<4>>4 != gen {
+		if low(s.jobs[id].gen) != gen {
 			return
 		}
 		slot := int32(id)

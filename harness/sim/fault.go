@@ -100,7 +100,7 @@ func (s *Sim) stopWaiting(id int32) {
 // asks again for containers for those maps. The attempts that ran on the node
 // end later, in the function cleanUp.
 func (s *Sim) expire(n state.NodeID, gen uint32) {
-	if x := &s.nodes[n]; !x.lost || x.gen<<4>>4 != gen<<4>>4 || !s.view.Up(n) {
+	if x := &s.nodes[n]; !x.lost || low(x.gen) != low(gen) || !s.view.Up(n) {
 		return
 	}
 	s.state.NodeDown(n)
