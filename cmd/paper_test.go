@@ -44,9 +44,9 @@ func (x third) Stages(seed uint64) ([]paper.Stage, error) {
 	return []paper.Stage{{Config: c, Jobs: []sim.Job{j}}}, nil
 }
 
-// Notes counts the nodes that ran maps.
-func (third) Notes(f *measure.Figures) map[string]float64 {
-	return map[string]float64{"busyNodes": float64(len(f.Nodes))}
+// Note counts the nodes that ran maps.
+func (third) Note(to *paper.Simulation, _ uint64, _ []sim.Job, f *measure.Figures) {
+	to.Notes["busyNodes"] = float64(len(f.Nodes))
 }
 
 // thirdPaper is a paper that only this test has: it uses all that papers have in

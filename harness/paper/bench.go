@@ -47,6 +47,10 @@ type Simulation struct {
 	Stages     []*measure.Figures // of each stage, without lists of jobs and nodes
 	Curve      []CurvePoint
 	Notes      map[string]float64 // figures of the model's own and of the setting's, of the last stage that has them
+	// Series are values inside the simulation, such as the load over time, in ascending
+	// order of X. Samples are values without order, such as the time of each job.
+	Series  map[string][]Point
+	Samples map[string][]float64
 }
 
 // add adds the figures of a stage. These are the figures that any run has,
@@ -181,13 +185,28 @@ func (b *bench) trials(cases []Case) ([][]Simulation, error) {
 	return list, nil
 }
 
-// run simulates all stages of one case with one seed.
+// run simulates one case with one seed.
 func (b *bench) run(c Case, seed uint64) (Simulation, error) {
-	s := Simulation{Notes: map[string]float64{}}
-	stages, err := c.Setting.Stages(seed)
-	if err != nil {
+	switch x := c.Setting.(type) {
+	case Simulator:
+		s, err := x.Simulate(b.ctx, c.Scheduler, seed)
+		if s.Stages == nil { // rows of a run folder have figures
+			s.Stages = []*measure.Figures{{}}
+		}
 		return s, err
+	case Staged:
+		stages, err := x.Stages(seed)
+		if err != nil {
+			return Simulation{}, err
+		}
+		return b.runStages(stages, c, seed)
 	}
+	return Simulation{}, fmt.Errorf("set-up %T is neither Staged nor a Simulator", c.Setting)
+}
+
+// runStages simulates all stages of one case with one seed.
+func (b *bench) runStages(stages []Stage, c Case, seed uint64) (Simulation, error) {
+	s := Simulation{Notes: map[string]float64{}, Series: map[string][]Point{}, Samples: map[string][]float64{}}
 	for i := range stages {
 		m, splits, err := newModel(&c.Scheduler, seed)
 		if err != nil {
@@ -210,7 +229,7 @@ func (b *bench) run(c Case, seed uint64) (Simulation, error) {
 		s.Stages = append(s.Stages, f.Summary())
 		maps.Copy(s.Notes, r.Notes)
 		if n, ok := c.Setting.(Noter); ok {
-			maps.Copy(s.Notes, n.Notes(f))
+			n.Note(&s, seed, stages[i].Jobs, f)
 		}
 		s.Trained += p.trained
 		s.TrainingMs += p.trainingMs

@@ -40,6 +40,7 @@ type seen struct {
 // reading's. The argument beside has other readings that are computed too.
 func (p *Paper) data(b *bench, r Reading, fixed map[string]string, beside []Reading) (*Data, error) {
 	d := &Data{paper: p, bench: b, reading: r, values: p.values(r, fixed), setup: p.Setup, seen: &[]seen{}, episodes: map[string][]int{}}
+	_, staged := p.Setup.(Staged)
 	for _, key := range slices.Sorted(maps.Keys(d.values)) {
 		value := d.values[key]
 		model, param, isParam := strings.Cut(key, ".")
@@ -47,9 +48,9 @@ func (p *Paper) data(b *bench, r Reading, fixed map[string]string, beside []Read
 		switch {
 		case isParam:
 			err = p.checkParam(model, param, value)
-		case key == Offering:
+		case key == Offering && staged:
 			err = checkOffering(value)
-		case key == Training:
+		case key == Training && staged:
 			_, err = assignmentMs(value)
 		default:
 			if d.setup, err = d.setup.With(key, value); err != nil {
@@ -82,10 +83,10 @@ func (p *Paper) checkParam(model, param, value string) error {
 	known := []string{}
 	for _, s := range slices.Concat(p.Schedulers, p.Controls) {
 		if s.Model == model {
-			if param == splitsParam {
+			if _, staged := p.Setup.(Staged); param == splitsParam && staged {
 				return nil
 			}
-			if _, err := sched.New(model, sched.Params{param: value}); err != nil {
+			if err := p.check(Scheduler{Model: model, Params: sched.Params{param: value}}); err != nil {
 				return fmt.Errorf("set %s.%s=%s: %w: %w", model, param, value, err, ErrUnknown)
 			}
 			return nil

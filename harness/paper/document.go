@@ -75,11 +75,19 @@ func (f *Figure) parts() doc.Doc {
 	if c := f.Chart(); c != nil {
 		d = append(d, c)
 	}
-	t := &doc.Table{Name: f.ID, Columns: append([]string{""}, f.Columns...)}
+	t := &doc.Table{Name: f.ID, Columns: []string{""}}
+	step := 1
+	if len(f.At) > 0 { // the chart has all points
+		step = 12
+		t.Columns[0] = f.X
+	}
+	for k := 0; k < len(f.Columns); k += step {
+		t.Columns = append(t.Columns, f.Columns[k])
+	}
 	for _, row := range f.Rows {
 		cells := []doc.Cell{doc.Words(row.Name)}
-		for _, c := range row.Cells {
-			cells = append(cells, c.in(""))
+		for k := 0; k < len(row.Cells); k += step {
+			cells = append(cells, row.Cells[k].in(""))
 		}
 		t.Add(cells...)
 	}

@@ -72,11 +72,15 @@ type Paper struct {
 
 // Setting is a simulated cluster and its jobs: everything in a simulation
 // except the scheduler. A Setting is a struct of plain values, so that a text
-// printed with %#v identifies it.
+// printed with %#v identifies it. It is a Staged or a Simulator too.
 type Setting interface {
 	// With returns the setting with one property changed. An unknown name or
 	// value is an error that says which there are.
 	With(name, value string) (Setting, error)
+}
+
+// Staged is a Setting that package sim simulates.
+type Staged interface {
 	// Stages returns simulations that run one after the other, each when the
 	// one before has ended, such as the jobs of a query. The caller sets the
 	// scheduler and the seed. Random choices depend only on the seed, so that
@@ -84,10 +88,23 @@ type Setting interface {
 	Stages(seed uint64) ([]Stage, error)
 }
 
+// Simulator is a Setting that simulates itself, such as a Monte Carlo of jobs without
+// HDFS and heartbeats. The properties Offering and Training are not for it.
+type Simulator interface {
+	// Check returns an error if there is no such scheduler, or if one of its
+	// parameters is unknown or out of range.
+	Check(Scheduler) error
+	// Simulate simulates a scheduler with one seed. Random choices depend only on the
+	// setting and the seed. It ends with the context's error once the context is done.
+	Simulate(ctx context.Context, s Scheduler, seed uint64) (Simulation, error)
+}
+
 // Noter is a Setting that computes figures of its own from a simulation, such as
-// how unequal its jobs' times are. They are in Simulation.Notes.
+// how unequal its jobs' times are.
 type Noter interface {
-	Notes(*measure.Figures) map[string]float64
+	// Note adds notes, series and samples to a simulation, from one of its stages:
+	// from the seed and the jobs that Stages gave for it, and from its figures.
+	Note(to *Simulation, seed uint64, jobs []sim.Job, f *measure.Figures)
 }
 
 // Stage is a simulation without its scheduler: a cluster and jobs.
@@ -120,10 +137,11 @@ type Fact struct {
 // Mark says where the value of an axis is from.
 type Mark string
 
-// The marks of a value: the text has it, the text suggests it, or it is our
-// choice.
+// The marks of a value: the text has it, the authors' published code has it, the
+// text suggests it, or it is our choice.
 const (
 	Printed  Mark = "printed"
+	Code     Mark = "code"
 	Inferred Mark = "inferred"
 	Ours     Mark = "ours"
 )
@@ -181,9 +199,13 @@ type Part struct {
 	Design     string
 	Schedulers []string // labels of the paper's schedulers
 	Unit       string
-	Rows       []Row // each gives the figure one row for each scheduler
-	Published  []Published
-	Notes      []string
+	Kind       Kind  // empty means Line
+	Rows       []Row // each gives the figure one row for each scheduler; of Line and Bars
+	// Of is the name of the series or of the samples that a figure of kind Series or
+	// CDF shows, in Simulation.Series or Simulation.Samples. X says what they are over.
+	Of, X     string
+	Published []Published
+	Notes     []string
 }
 
 // Row says what a figure shows of each scheduler.
@@ -322,7 +344,7 @@ func (p *Paper) with(o Options) (*Paper, error) {
 		if slices.ContainsFunc(slices.Concat(q.Schedulers, q.Controls), func(x Scheduler) bool { return x.Label == s.Label }) {
 			return nil, fmt.Errorf("also %q: paper %s has it already: %w", s.Label, p.Name, ErrUnknown)
 		}
-		if _, err := sched.New(s.Model, s.Params); err != nil {
+		if err := p.check(s); err != nil {
 			return nil, fmt.Errorf("also %q: %w: %w", s.Label, err, ErrUnknown)
 		}
 	}
@@ -335,6 +357,15 @@ func (p *Paper) with(o Options) (*Paper, error) {
 		}
 	}
 	return &q, nil
+}
+
+// check returns an error if there is no such scheduler.
+func (p *Paper) check(s Scheduler) error {
+	if own, ok := p.Setup.(Simulator); ok {
+		return own.Check(s)
+	}
+	_, err := sched.New(s.Model, s.Params)
+	return err
 }
 
 // choose returns the parts and claims with the given ids. It also returns the

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -36,8 +37,10 @@ type Figure struct {
 	ID      string      `json:"id"`
 	Title   string      `json:"title"`
 	Unit    string      `json:"unit"`
+	Kind    Kind        `json:"kind"`
 	X       string      `json:"x"` // what differs between the columns, such as "block size"
 	Columns []string    `json:"columns"`
+	At      []float64   `json:"at,omitempty"` // where the columns are, in a figure of kind Series or CDF
 	Rows    []FigureRow `json:"rows"`
 	Beside  []Quantity  `json:"published,omitempty"`
 	Notes   []string    `json:"notes,omitempty"`
@@ -71,11 +74,14 @@ type Quantity struct {
 
 // figure computes a figure in the reading of d.
 func (p *Part) figure(d *Data) *Figure {
-	f := &Figure{ID: p.ID, Title: p.Title, Unit: p.Unit, Notes: p.Notes}
+	f := &Figure{ID: p.ID, Title: p.Title, Unit: p.Unit, Kind: cmp.Or(p.Kind, Line), Notes: p.Notes}
 	g := d.Grid(p.Design, p.Schedulers...)
 	f.X, f.Columns = g.X, g.Columns
 	if d.err != nil {
 		return f
+	}
+	if f.Kind == Series || f.Kind == CDF {
+		f.follow(p, g)
 	}
 	for _, row := range p.Rows {
 		for i, label := range p.Schedulers {
@@ -130,7 +136,7 @@ func (d *Data) curves(design string) *Figure {
 	if len(points) == 0 {
 		return nil
 	}
-	f := &Figure{ID: "training", Title: "How " + d.paper.Claimant + " learns: " + g.Columns[0], Unit: "%", X: "episodes of training"}
+	f := &Figure{ID: "training", Kind: Line, Title: "How " + d.paper.Claimant + " learns: " + g.Columns[0], Unit: "%", X: "episodes of training"}
 	for _, x := range []struct {
 		name string
 		of   func(CurvePoint) float64

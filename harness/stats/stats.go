@@ -190,3 +190,6 @@ func tQuantileAt(alpha, freedom float64) float64 {
 func tTwoSided(t, freedom float64) float64 {
 	return 2 * stats.TDist{V: freedom}.CDF(-math.Abs(t))
 }
+
+// Point is a value Y that was measured at X.
+type Point struct{ X, Y float64 }

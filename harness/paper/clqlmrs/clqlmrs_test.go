@@ -194,7 +194,7 @@ func FuzzWith(f *testing.F) {
 		if err != nil {
 			return
 		}
-		list, err := x.Stages(1)
+		list, err := x.(paper.Staged).Stages(1)
 		if err != nil || len(list) == 0 || len(list[0].Jobs) == 0 {
 			t.Fatalf("%s=%q: %d stages, error %v", name, value, len(list), err)
 		}

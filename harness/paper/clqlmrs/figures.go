@@ -73,18 +73,18 @@ var parts = []paper.Part{
 		Notes: []string{"HDFS puts three replicas into both racks of two, so every map is in a rack that has its block."},
 	},
 	{
-		ID: "fig8", Title: "Local-task rate by application", Design: "apps", Schedulers: four, Unit: "%",
+		ID: "fig8", Title: "Local-task rate by application", Design: "apps", Schedulers: four, Unit: "%", Kind: paper.Bars,
 		Rows:      []paper.Row{paper.RateRow("", paper.LocalRate), paper.RateRow(", cache", paper.CacheRate)},
 		Published: append(localAbove("mean above FIFO", four[1:], "13.8", "17.6", "20.8"), localByApp("17 (derived)", "22", "20", "22", "23")...),
 		Notes:     []string{"The paper does not say whether gains are points or percent; points are taken."},
 	},
 	{
-		ID: "fig9", Title: "Execution time by application", Design: "apps", Schedulers: four, Unit: "s",
+		ID: "fig9", Title: "Execution time by application", Design: "apps", Schedulers: four, Unit: "s", Kind: paper.Bars,
 		Rows:      []paper.Row{paper.SecondsRow()},
 		Published: append(saved("apps", all, fifo, "8.6 (derived)", delay, "19.4", acl, "26.54", learner), append(saved("apps", all, delay, "19.63", learner), saved("apps", all, acl, "8.98", learner)...)...),
 	},
 	{
-		ID: "table5", Title: "Execution time of Sort and TeraSort", Design: "sorts", Schedulers: four, Unit: "s",
+		ID: "table5", Title: "Execution time of Sort and TeraSort", Design: "sorts", Schedulers: four, Unit: "s", Kind: paper.Bars,
 		Rows: []paper.Row{paper.SecondsRow()},
 		Published: append(append(saved("sorts", 0, fifo, "20", learner, "10.31 (derived)", acl), saved("sorts", 0, acl, "10.8", learner)...),
 			append(saved("sorts", 1, fifo, "18.45", learner, "14.70 (derived)", acl), saved("sorts", 1, acl, "4.4", learner)...)...),

@@ -5,6 +5,7 @@ import (
 
 	"heddle/harness/measure"
 	"heddle/harness/paper"
+	"heddle/harness/sim"
 	"heddle/harness/stats"
 )
 
@@ -39,14 +40,14 @@ func parts() []paper.Part {
 		ablated = append(ablated, alone(m), without(m))
 	}
 	return []paper.Part{
-		{ID: "table5", Title: "Experiment A: mean turnaround", Design: "A", Schedulers: three, Unit: "s", Rows: []paper.Row{paper.SecondsRow()}, Published: gains("A")},
-		{ID: "table6", Title: "Experiment A: node-local maps", Design: "A", Schedulers: three, Unit: "%", Rows: []paper.Row{paper.RateRow("", paper.LocalRate)}, Published: rises()},
-		{ID: "table7", Title: "Experiment B: mean turnaround", Design: "B", Schedulers: three, Unit: "s", Rows: []paper.Row{paper.SecondsRow()}, Published: append(gains("B"), fifoGains()...)},
-		{ID: "table8", Title: "Experiment B: node-local maps", Design: "B", Schedulers: three, Unit: "%", Rows: []paper.Row{paper.RateRow("", paper.LocalRate)}, Published: rates8(), Notes: []string{
+		{ID: "table5", Title: "Experiment A: mean turnaround", Design: "A", Schedulers: three, Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}, Published: gains("A")},
+		{ID: "table6", Title: "Experiment A: node-local maps", Design: "A", Schedulers: three, Unit: "%", Kind: paper.Bars, Rows: []paper.Row{paper.RateRow("", paper.LocalRate)}, Published: rises()},
+		{ID: "table7", Title: "Experiment B: mean turnaround", Design: "B", Schedulers: three, Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}, Published: append(gains("B"), fifoGains()...)},
+		{ID: "table8", Title: "Experiment B: node-local maps", Design: "B", Schedulers: three, Unit: "%", Kind: paper.Bars, Rows: []paper.Row{paper.RateRow("", paper.LocalRate)}, Published: rates8(), Notes: []string{
 			"The paper's rows of 10 and 15 jobs are the same (.32, .44, .36) and print +3.8 %, which belongs to the row of 5: they are copy errors and are not compared.",
 		}},
-		{ID: "ablationA", Title: "Experiment A: mean turnaround with one mechanism, and with all others", Design: "A", Schedulers: append([]string{original, modified}, ablated...), Unit: "s", Rows: []paper.Row{paper.SecondsRow()}},
-		{ID: "ablationB", Title: "Experiment B: mean turnaround with one mechanism, and with all others", Design: "B", Schedulers: append([]string{original, modified}, ablated...), Unit: "s", Rows: []paper.Row{paper.SecondsRow()}},
+		{ID: "ablationA", Title: "Experiment A: mean turnaround with one mechanism, and with all others", Design: "A", Schedulers: append([]string{original, modified}, ablated...), Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}},
+		{ID: "ablationB", Title: "Experiment B: mean turnaround with one mechanism, and with all others", Design: "B", Schedulers: append([]string{original, modified}, ablated...), Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}},
 		{ID: "slots", Title: "Experiment A: tasks that run at a time in the mean, on 32 map and 8 reduce slots", Design: "A", Schedulers: append(three, noMaximum), Rows: []paper.Row{
 			paper.MeanRow("", paper.Noted("running")),
 		}, Notes: []string{"Three pools of at most 6 maps leave 14 of the 32 map slots idle. Each node has 2 cores for its tasks."}},
@@ -116,9 +117,9 @@ func columnName(design string, k int) string {
 	return ""
 }
 
-// Notes returns how equal the jobs' turnaround is, by Jain's index, the longest in
+// Note notes how equal the jobs' turnaround is, by Jain's index, the longest in
 // s, and how many tasks ran at a time in the mean.
-func (testbed) Notes(f *measure.Figures) map[string]float64 {
+func (testbed) Note(to *paper.Simulation, _ uint64, _ []sim.Job, f *measure.Figures) {
 	running := 0.0
 	for _, n := range f.Nodes {
 		running += n.MeanRunning
@@ -128,7 +129,7 @@ func (testbed) Notes(f *measure.Figures) map[string]float64 {
 		x := j.CompletionMs / 1000
 		sum, squares, longest = sum+x, squares+x*x, max(longest, x)
 	}
-	return map[string]float64{"jain": sum * sum / (squares * float64(len(f.JobList))), "longestS": longest, "running": running}
+	to.Notes["jain"], to.Notes["longestS"], to.Notes["running"] = sum*sum/(squares*float64(len(f.JobList))), longest, running
 }
 
 // sharedTime returns the share of M1's updates after which there was a

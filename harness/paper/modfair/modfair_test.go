@@ -71,7 +71,7 @@ func TestSetup(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		stages, err := x.Stages(7)
+		stages, err := x.(paper.Staged).Stages(7)
 		if err != nil {
 			t.Fatal(err)
 		}

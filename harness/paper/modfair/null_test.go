@@ -129,7 +129,9 @@ func TestJain(t *testing.T) {
 			f.JobList = append(f.JobList, &measure.Job{CompletionMs: ms})
 		}
 		f.Nodes = []*measure.Node{{MeanRunning: 1.5}, {MeanRunning: 2.25}}
-		if got := standard.Notes(f); math.Abs(got["jain"]-x.jain) > 1e-12 || got["longestS"] != x.longest || got["running"] != 3.75 {
+		s := paper.Simulation{Notes: map[string]float64{}}
+		standard.Note(&s, 1, nil, f)
+		if got := s.Notes; math.Abs(got["jain"]-x.jain) > 1e-12 || got["longestS"] != x.longest || got["running"] != 3.75 {
 			t.Errorf("%v ms: %v, want Jain's index %v, the longest %v s, 3.75 running", x.ms, got, x.jain, x.longest)
 		}
 	}
