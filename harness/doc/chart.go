@@ -1,36 +1,105 @@
 package doc
 
 import (
-	"fmt"
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strings"
-
-	"heddle/traces/printable"
 )
 
-// Chart is a figure as data: a line for each row, with a point and its interval in
-// each column. Only pages draw it; the other forms have its numbers in tables.
+// Chart is a figure as data: a row of points for each thing that is compared, with a
+// point in each column. Only pages draw it; the other forms have its numbers in
+// tables.
 type Chart struct {
 	Name, Title string
 	Unit        string
 	X           string // what differs between the columns, such as "block size"
+	Kind        ChartKind
 	Columns     []string
-	Rows        []ChartRow
+	// At has the place of each column on the horizontal axis, for Curves and Steps.
+	At   []float64
+	Rows []ChartRow
 }
 
-// ChartRow is one line of a chart.
+// ChartKind says how the points of a chart are drawn.
+type ChartKind uint8
+
+// Kinds of chart.
+const (
+	Lines  ChartKind = iota // columns have an order, such as sizes: a row's points are joined
+	Bars                    // columns have none, such as programs: nothing joins them
+	Curves                  // many columns with places on an axis: a line with a band for its interval
+	Steps                   // like Curves, for shares that jump, such as a distribution
+)
+
+// ChartRow is one of the things that a chart compares.
 type ChartRow struct {
 	Name   string
 	Points []Point // one for each column
+	// Published are the numbers that somebody else states, one for each column; one that
+	// is not a number is not stated. There may be none.
+	Published []float64
 }
 
 // Point is a value with the bounds of its interval. The bounds are infinite if
 // there are none, and a value that is infinite or not a number is not drawn.
 type Point struct{ Value, Lo, Hi float64 }
 
-func (*Chart) part() {}
+// Forest compares effects with no effect and with what was asked for, one below the
+// other. The effects may have different units: each row has a scale of its own, and
+// all rows have "no effect" at the same place.
+type Forest struct {
+	Name, Title string
+	Rows        []ForestRow
+}
+
+// ForestRow is one effect. Asked, Published and the values of Room are not numbers if
+// there is none.
+type ForestRow struct {
+	Name, Unit       string
+	Ours             Point
+	None             float64 // the value of no effect, such as 0, or 1 of a ratio
+	Asked, Published float64
+	Room             Point // the largest effect that there can be
+	Verdict          string
+	Tone             Tone
+}
+
+// Heat is a table of words in which the tone of a cell is its background, so that
+// many cells are seen at once. What a cell stands for in full is shown when a reader
+// points at it, and is in a table beside.
+type Heat struct {
+	Name    string
+	Columns []string
+	Rows    []HeatRow
+}
+
+// HeatRow is a row of a Heat. An inner row belongs to the row above it.
+type HeatRow struct {
+	Name  string
+	Inner bool
+	Cells []HeatCell
+}
+
+// HeatCell is a cell of a Heat.
+type HeatCell struct {
+	Words, Detail string
+	Tone          Tone
+}
+
+func (*Chart) part()  {}
+func (*Forest) part() {}
+func (*Heat) part()   {}
+
+// picture reports whether a part of a document is drawn on pages alone.
+func picture(p Part) bool {
+	switch p.(type) {
+	case *Chart, *Forest, *Heat:
+		return true
+	}
+	return false
+}
 
 // bounded reports whether the point's interval can be drawn.
 func (p Point) bounded() bool { return drawn(p.Lo) && drawn(p.Hi) }
@@ -45,71 +114,33 @@ func WriteSVG(out io.Writer, c *Chart) error {
 	return err
 }
 
-// Sizes of a chart in the units of the SVG image.
-const (
-	chartWidth, chartHeight = 720.0, 300.0
-	leftMargin, baseline    = 50.0, 260.0
-	plotWidth, plotHeight   = 500.0, 240.0
-)
+// axis is a scale of numbers from low to high, with a line at each multiple of step.
+type axis struct{ low, high, step float64 }
 
-// The colours of the lines in a chart, one for each row. Most
-// colour-blind readers can distinguish them too.
-var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222", "#999999", "#7a5195", "#b5cf6b", "#8c564b", "#2f4b7c"}
-
-// svg returns the chart as an SVG image.
-func (c *Chart) svg() string {
-	low, high := 0.0, 0.0
-	for _, row := range c.Rows {
-		for _, p := range row.Points {
-			if x := p.Value; drawn(x) {
-				low, high = min(low, x), max(high, x)
-			}
-			if p.bounded() {
-				low, high = min(low, p.Lo), max(high, p.Hi)
-			}
-		}
+// axisOf returns the scale that has room for all numbers of a list that can be drawn.
+// With zero set it begins or ends at 0 if nothing lies beyond.
+func axisOf(list []float64, zero bool) axis {
+	list = slices.DeleteFunc(slices.Clone(list), func(x float64) bool { return !drawn(x) })
+	if zero || len(list) == 0 {
+		list = append(list, 0)
 	}
-	if high-low < 1e-300 { // all values are 0, or as good as
-		high = 1
+	low, high := slices.Min(list), slices.Max(list)
+	if high-low < 1e-300 { // all values are the same, or as good as
+		high = low + 1
 	}
 	step := niceStep(high - low)
-	low, high = math.Floor(low/step)*step, math.Ceil(high/step)*step
-	y := func(v float64) float64 { return baseline - plotHeight*(v-low)/(high-low) }
-	x := func(column, row int) float64 {
-		each := plotWidth / float64(len(c.Columns))
-		aside := (float64(row) - float64(len(c.Rows)-1)/2) * min(6, each/float64(2*len(c.Rows)))
-		return leftMargin + each*(float64(column)+0.5) + aside
+	return axis{math.Floor(low/step) * step, math.Ceil(high/step) * step, step}
+}
+
+// share returns where x is on the scale, from 0 to 1.
+func (a axis) share(x float64) float64 { return (x - a.low) / (a.high - a.low) }
+
+// ticks returns the multiples of the step on the scale.
+func (a axis) ticks() (list []float64) {
+	for v := a.low; v <= a.high+a.step/2; v += a.step {
+		list = append(list, math.Round(v/a.step)*a.step)
 	}
-	var s strings.Builder
-	esc := func(name string) string { return template.HTMLEscapeString(printable.Line(name)) }
-	fmt.Fprintf(&s, `<svg viewBox="0 0 %g %g" width="%g" role="img" font-size="11" font-family="sans-serif"><title>%s</title>`, chartWidth, chartHeight, chartWidth, esc(c.Title))
-	for v := low; v <= high+step/2; v += step {
-		fmt.Fprintf(&s, `<line x1="%g" x2="%g" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="%g" y="%.1f" text-anchor="end">%g</text>`,
-			leftMargin, leftMargin+plotWidth, y(v), y(v), leftMargin-5, y(v)+4, math.Round(v/step)*step)
-	}
-	for k, column := range c.Columns {
-		fmt.Fprintf(&s, `<text x="%.1f" y="%g" text-anchor="middle">%s</text>`, leftMargin+plotWidth/float64(len(c.Columns))*(float64(k)+0.5), baseline+16, esc(column))
-	}
-	fmt.Fprintf(&s, `<text x="%g" y="%g" text-anchor="middle">%s</text>`, leftMargin+plotWidth/2, baseline+34, esc(c.X))
-	for i, row := range c.Rows {
-		colour := colours[i%len(colours)]
-		var points []string
-		for k, p := range row.Points {
-			v := p.Value
-			if !drawn(v) {
-				continue
-			}
-			points = append(points, fmt.Sprintf("%.1f,%.1f", x(k, i), y(v)))
-			if p.bounded() {
-				fmt.Fprintf(&s, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s"/>`, x(k, i), x(k, i), y(p.Lo), y(p.Hi), colour)
-			}
-			fmt.Fprintf(&s, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, x(k, i), y(v), colour)
-		}
-		fmt.Fprintf(&s, `<polyline points="%s" fill="none" stroke="%s" stroke-opacity=".6"/>`, strings.Join(points, " "), colour)
-		fmt.Fprintf(&s, `<rect x="%g" y="%d" width="10" height="10" fill="%s"/><text x="%g" y="%d">%s</text>`, leftMargin+plotWidth+12, 20+16*i, colour, leftMargin+plotWidth+27, 29+16*i, esc(row.Name))
-	}
-	s.WriteString("</svg>")
-	return s.String()
+	return list
 }
 
 // niceStep returns the distance between a chart's grid lines: 1, 2 or 5 times a
@@ -122,4 +153,11 @@ func niceStep(span float64) float64 {
 		}
 	}
 	return 10 * power
+}
+
+// html returns the table of a Heat as HTML, with all words escaped.
+func (h *Heat) html() template.HTML {
+	var out strings.Builder
+	_ = heat.Execute(&out, h) // a strings.Builder takes all that is written
+	return template.HTML(out.String())
 }

@@ -23,7 +23,7 @@ import (
 type Doc []Part
 
 // Part is a part of a document: a [Heading], a [Text], a [List], [Notes],
-// [Warnings], a *[Table] or a *[Chart].
+// [Warnings], a *[Table], or a picture: a *[Chart], *[Forest] or *[Heat].
 type Part interface{ part() }
 
 // Heading is the title of the parts that follow it.
@@ -73,15 +73,19 @@ func (d Doc) filled() Doc {
 			return p == ""
 		case List:
 			return len(p) == 0
+		case *Forest:
+			return len(p.Rows) == 0
+		case *Heat:
+			return len(p.Rows) == 0
 		}
 		_, texts, are := remarks(p)
 		return are && len(texts) == 0
 	})
 }
 
-// tables returns the document without charts, whose numbers its tables have.
+// tables returns the document without pictures, whose numbers its tables have.
 func (d Doc) tables() Doc {
-	return slices.DeleteFunc(d.filled(), func(p Part) bool { _, is := p.(*Chart); return is })
+	return slices.DeleteFunc(d.filled(), picture)
 }
 
 // headless reports whether the table's columns have no names.

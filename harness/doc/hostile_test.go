@@ -27,7 +27,9 @@ func everywhere(name string) doc.Doc {
 	t.Add(doc.Words(name).In(doc.Bad), doc.Estimate(1, 0, 2, name).After(name))
 	t.Add(doc.Number(2, "s").As(name), doc.Words(name))
 	c := &doc.Chart{Name: name, Title: name, Unit: name, X: name, Columns: []string{name, "b"}, Rows: []doc.ChartRow{{Name: name, Points: []doc.Point{{Value: 1}, {Value: 2}}}}}
-	return doc.Doc{doc.Heading(name), doc.Text(name), t, doc.List{name}, doc.Notes{name}, doc.Warnings{name}, c}
+	f := &doc.Forest{Title: name, Rows: []doc.ForestRow{{Name: name, Unit: name, Verdict: name, Tone: doc.Good, Ours: doc.Point{Value: 1, Lo: 0, Hi: 2}, Published: 3}}}
+	h := &doc.Heat{Columns: []string{name, "b"}, Rows: []doc.HeatRow{{Name: name, Cells: []doc.HeatCell{{Words: name, Detail: name, Tone: doc.Bad}}}}}
+	return doc.Doc{doc.Heading(name), doc.Text(name), t, doc.List{name}, doc.Notes{name}, doc.Warnings{name}, c, f, h}
 }
 
 // TestNothingIsObeyed has no name be obeyed in any form that is printed: none by a
@@ -151,9 +153,11 @@ func TestChartsOfAnything(t *testing.T) {
 		"one of them endless": {{Value: 5, Lo: 4, Hi: 6}, {Value: inf, Lo: 1, Hi: 2}}, "huge": {{Value: math.MaxFloat64}, {Value: -math.MaxFloat64}}, "tiny": {{Value: 5e-324}, {Value: 0}}, "none": nil,
 		"turned round": {{Value: 1, Lo: 2, Hi: 0}, {}},
 	} {
-		for _, x := range hostileNames {
+		for i, x := range hostileNames {
 			var out strings.Builder
-			if err := doc.WriteSVG(&out, &doc.Chart{Title: x, X: x, Columns: []string{x, "b"}, Rows: []doc.ChartRow{{Name: x, Points: points}}}); err != nil {
+			kind := doc.ChartKind(i % 4)
+			c := &doc.Chart{Title: x, X: x, Kind: kind, At: []float64{1, math.NaN()}, Columns: []string{x, "b"}, Rows: []doc.ChartRow{{Name: x, Points: points, Published: []float64{math.NaN(), math.Inf(1), 3}}}}
+			if err := doc.WriteSVG(&out, c); err != nil {
 				t.Fatal(err)
 			}
 			if err := xml.Unmarshal([]byte(out.String()), new(struct{ XMLName xml.Name })); err != nil {

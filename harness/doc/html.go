@@ -55,7 +55,11 @@ func (d Doc) html() (parts []htmlPart) {
 			}
 			x.Class = word
 		case *Chart:
-			x.Chart = template.HTML(p.svg()) // the chart escapes what it is given
+			x.Chart = template.HTML(p.svg()) // pictures escape what they are given
+		case *Forest:
+			x.Chart = template.HTML(p.svg())
+		case *Heat:
+			x.Chart = p.html()
 		case *Table:
 			numbers, _ := p.split()
 			for k, name := range p.Columns {
@@ -91,6 +95,12 @@ var fragment = template.Must(template.New("fragment").Parse(`{{range .}}{{if .He
 {{end}}</tbody></table>
 {{end}}{{end}}`))
 
+// heat is the table of a [Heat].
+var heat = template.Must(template.New("heat").Funcs(template.FuncMap{"line": printable.Line}).Parse(`<table class="heat"><thead><tr>{{range .Columns}}<th>{{line .}}</th>{{end}}</tr></thead>
+<tbody>{{range .Rows}}<tr{{if .Inner}} class="inner"{{end}}><th>{{line .Name}}</th>{{range .Cells}}<td class="{{.Tone}}"{{with .Detail}} title="{{line .}}"{{end}}>{{line .Words}}</td>{{end}}</tr>
+{{end}}</tbody></table>
+`))
+
 var page = template.Must(template.Must(fragment.Clone()).New("page").Parse(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{{.Title}}</title>
@@ -99,7 +109,10 @@ body{font:15px/1.45 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:
 table{border-collapse:collapse;margin:.6em 0;display:block;overflow-x:auto}td,th{padding:.2em .7em;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
 .number{font-variant-numeric:tabular-nums;white-space:nowrap;text-align:right}ul.note{color:#555;max-width:60em}ul.warning{color:#8a5a00;max-width:60em}
 .good{color:#0a6b2d}.fair{color:#0b5f77}.bad{color:#a11}.opposite{color:#7a1fa2}.notable{color:#8a5a00}.faint{color:#666}
-svg{max-width:100%;height:auto}
+svg{max-width:100%;height:auto;display:block}
+.heat td{padding:.15em .45em;border:1px solid #fff;text-align:center;white-space:nowrap;font-size:13px}.heat th{padding:.15em .45em;border:0}.heat tbody th{font-weight:normal}
+.heat .inner th{padding-left:1.6em;color:#555;font-size:13px}.heat .inner td{opacity:.75}
+.heat .good{background:#bfe5c9}.heat .fair{background:#c9e6f0}.heat .bad{background:#f4cccc}.heat .opposite{background:#e2c8f0}.heat .notable{background:#f6e3b5}.heat .faint{background:#eee}
 </style>
 <h1>{{.Title}}</h1>
 {{template "fragment" .Parts}}</html>

@@ -1,0 +1,118 @@
+package doc_test
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"heddle/harness/doc"
+)
+
+// drawn returns the picture of a chart.
+func drawn(t *testing.T, c *doc.Chart) string {
+	t.Helper()
+	var out strings.Builder
+	if err := doc.WriteSVG(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestBarsAreNotJoined: programs have no order, so no line leads from one to the next.
+func TestBarsAreNotJoined(t *testing.T) {
+	c := &doc.Chart{Columns: []string{"Sort", "Join"}, Rows: []doc.ChartRow{{Name: "a", Points: []doc.Point{{Value: 1}, {Value: 2}}}}}
+	if got := drawn(t, c); !strings.Contains(got, "<polyline") {
+		t.Errorf("sizes in their order are not joined:\n%s", got)
+	}
+	c.Kind = doc.Bars
+	got := drawn(t, c)
+	if strings.Contains(got, "<polyline") {
+		t.Errorf("programs are joined:\n%s", got)
+	}
+	// On an axis from 0 to 2 in a plot of 240, a bar of 1 is 120 high, and one of 2 twice that.
+	for _, height := range []string{`height="120.0"`, `height="240.0"`} {
+		if !strings.Contains(got, height) {
+			t.Errorf("no bar has %s:\n%s", height, got)
+		}
+	}
+}
+
+// TestPublishedIsDrawn has a diamond for each published number, and for no other.
+func TestPublishedIsDrawn(t *testing.T) {
+	c := &doc.Chart{Columns: []string{"a", "b"}, Rows: []doc.ChartRow{{Name: "x", Points: []doc.Point{{Value: 1}, {Value: 2}}, Published: []float64{math.NaN(), 4}}}}
+	plot, legend, _ := strings.Cut(drawn(t, c), `<g class="legend">`)
+	if n := strings.Count(plot, "l5 5l-5 5"); n != 1 {
+		t.Errorf("%d diamonds, want 1, for the one published number", n)
+	}
+	if !strings.Contains(legend, "published") {
+		t.Errorf("the legend does not say what a diamond is:\n%s", legend)
+	}
+}
+
+// TestRowsDiffer has no two of 28 rows look alike in the legend: colour, shape and dashes
+// together are each row's own.
+func TestRowsDiffer(t *testing.T) {
+	c := &doc.Chart{Columns: []string{"a", "b"}}
+	for i := range 28 {
+		c.Rows = append(c.Rows, doc.ChartRow{Name: fmt.Sprint(i), Points: []doc.Point{{Value: 1}, {Value: 2}}})
+	}
+	_, legend, _ := strings.Cut(drawn(t, c), `<g class="legend">`)
+	place := regexp.MustCompile(` (x|y|x1|x2|y1|y2|cx|cy)="[^"]*"|M[0-9.]+ [0-9.]+`)
+	seen := map[string]int{}
+	for i, entry := range strings.SplitAfter(legend, "</text>")[:28] {
+		look := place.ReplaceAllString(strings.Split(entry, "<text")[0], "")
+		if before, ok := seen[look]; ok {
+			t.Errorf("rows %d and %d look alike: %s", before, i, look)
+		}
+		seen[look] = i
+	}
+}
+
+// TestColumnsDoNotOverlap has long names of columns slanted, so that they can be read.
+func TestColumnsDoNotOverlap(t *testing.T) {
+	c := &doc.Chart{Rows: []doc.ChartRow{{Name: "x"}}}
+	for i := range 9 {
+		c.Columns = append(c.Columns, fmt.Sprintf("%d maps, 15 jobs", i))
+		c.Rows[0].Points = append(c.Rows[0].Points, doc.Point{Value: float64(i)})
+	}
+	if got := strings.Count(drawn(t, c), "rotate("); got != 9 {
+		t.Errorf("%d of 9 names are slanted: they are 15 letters wide in columns of 62 units", got)
+	}
+	c.Columns = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}
+	if got := strings.Count(drawn(t, c), "rotate("); got != 0 {
+		t.Errorf("%d of 9 short names are slanted", got)
+	}
+}
+
+// TestForest has more of what is asked for at the right of "no effect", whatever its unit,
+// and tells the mark of the verdict in words too.
+func TestForest(t *testing.T) {
+	nan := math.NaN()
+	f := &doc.Forest{Title: "effects", Rows: []doc.ForestRow{
+		{Name: "C2", Unit: "%", Ours: doc.Point{Value: 5, Lo: 4, Hi: 6}, Asked: 9, Published: 26.5, Room: doc.Point{Value: 10, Lo: 9, Hi: 11}, Verdict: "direction", Tone: doc.Fair},
+		{Name: "C5", Unit: "times", None: 1, Ours: doc.Point{Value: 0.5, Lo: 0.4, Hi: 0.6}, Asked: 1.5, Published: nan, Room: doc.Point{Value: nan}, Verdict: "reversed", Tone: doc.Opposite},
+	}}
+	var out strings.Builder
+	if err := doc.WritePage(&out, doc.Doc{doc.Heading("t"), f}); err != nil {
+		t.Fatal(err)
+	}
+	var at []float64
+	for _, m := range regexp.MustCompile(`<circle cx="([0-9.]+)" cy="[^"]*" r="4" fill`).FindAllStringSubmatch(out.String(), -1) {
+		var x float64
+		fmt.Sscan(m[1], &x)
+		at = append(at, x)
+	}
+	line := regexp.MustCompile(`<line x1="([0-9.]+)" y1="16.0"`).FindStringSubmatch(out.String())
+	var zero float64
+	fmt.Sscan(line[1], &zero)
+	if len(at) != 2 || at[0] <= zero || at[1] >= zero {
+		t.Errorf("effects at %v, want one right and one left of no effect at %g", at, zero)
+	}
+	for _, want := range []string{"direction: 5.00 %", "reversed: 0.50 times"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q in words", want)
+		}
+	}
+}
