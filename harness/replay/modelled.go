@@ -30,6 +30,7 @@ func (m modelled) set(j *recorded.Job, x *sim.Job) {
 	if w, ok := m.Work[j.Job]; ok {
 		copy(x.MapWork, w.Maps)
 		copy(x.ReduceWork, w.Reduces)
+		x.ReduceShares = w.Shares
 		return
 	}
 	w, standIn, _ := m.costsOf(j.Kind()) // ignore the error: the method checkCosts has refused jobs of unknown workloads before

@@ -92,9 +92,12 @@ type Config struct {
 	Record func(traces.Event)
 }
 
-// JobWork is what each task of a job reads, writes and computes: an entry for
-// each map, and one for each reduce.
-type JobWork struct{ Maps, Reduces []sim.Work }
+// JobWork is what each task of a job reads, writes and computes. Maps has an entry
+// for each map, and Reduces one for each reduce.
+type JobWork struct {
+	Maps, Reduces []sim.Work
+	Shares        []int64 // how map output is divided among the reduces, see sim.Job.ReduceShares
+}
 
 // Run runs a replay. It returns the simulation's result and the header of the
 // simulated run's trace.

@@ -251,6 +251,10 @@ func (s *Sim) try(j *job, t state.TaskID) int32 {
 // flowEnded handles the end of a transfer or computation. The attempt that
 // waited for this end goes on. The parameter tag names the attempt.
 func (s *Sim) flowEnded(tag uint32) {
+	if tag >= nodeFetchTag {
+		s.nodeFetchEnded(tag - nodeFetchTag)
+		return
+	}
 	id := int32(tag / maxFlows)
 	s.attempts[id].openFlows &^= 1 << (tag % maxFlows)
 	s.goOn(id)

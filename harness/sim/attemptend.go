@@ -56,6 +56,9 @@ func (s *Sim) putOut(j *job, n state.NodeID, bytes int64) {
 	rack := s.nodes[n].rack
 	j.out[rack] += bytes
 	j.outBytes += bytes
+	if s.keepsOutput {
+		s.state.AddMapOutput(j.id, n, bytes)
+	}
 	j.lately[(j.done[state.Map]-1)&int32(len(j.lately)-1)] = rack
 }
 

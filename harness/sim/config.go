@@ -33,6 +33,12 @@ type Config struct {
 	// to the node's CacheBytes. Only the input blocks of jobs that have Job.Blocks
 	// are kept so.
 	CacheReads bool
+	// NodeFetches makes each reduce fetch map output from the nodes on which the
+	// maps ran, from at most Costs.Fetchers nodes at a time. What the reduce's own
+	// node has takes nothing of the network. Otherwise a reduce fetches from whole
+	// racks, whose nodes' links do not limit it. At most MaxFetchNodes nodes are
+	// possible.
+	NodeFetches bool
 	// Shuffled makes the nodes register in an order that is drawn from Seed.
 	// Asynchronous scheduling goes through the nodes in this order. Otherwise the
 	// order is that of Cluster.Nodes.

@@ -38,6 +38,9 @@ func (s *Sim) fault(f *Fault) {
 				a.dead = true
 			}
 		}
+		if s.NodeFetches {
+			s.loseFetches(f.Node)
+		}
 		s.after(s.Costs.NodeExpiryMs, evExpire, uint32(f.Node), x.gen)
 	case NodeUp:
 		if !x.lost {
@@ -48,6 +51,7 @@ func (s *Sim) fault(f *Fault) {
 			s.killLost(f.Node)
 		}
 		x.lost = false
+		s.lostNodes &^= 1 << (f.Node & 63)
 		s.state.NodeUp(f.Node)
 		s.noteRoom(f.Node)
 		if s.Record != nil {
@@ -68,6 +72,9 @@ func (s *Sim) freeze(id int32) {
 		if a.openFlows>>i&1 != 0 {
 			s.shared.Cancel(s.now, f)
 		}
+	}
+	if a.fetch >= 0 && s.NodeFetches {
+		s.stopNodeFetch(&s.nodeFetches[a.fetch])
 	}
 	a.openFlows, a.pending = 0, 0
 	a.gen++

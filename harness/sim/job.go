@@ -37,6 +37,7 @@ type job struct {
 	woken       int32        // index in Sim.attempts of the first reduce in the list of those that go on now, since a map has finished; -1 if there is none
 	out         []int64      // by rack: bytes of the job's map output stored on the rack's nodes
 	outBytes    int64
+	division    []int64        // by reduce: sum of the shares of map output of this reduce and those before it; empty if all shares are equal
 	lately      [16]int32      // racks of the nodes on which the job's last 16 successful maps ran
 	tries       []try          // by task: counts of attempts; empty while every task has had one attempt only
 	ran         []success      // by map: the node on which the map succeeded; empty if the run has no node losses
@@ -105,6 +106,9 @@ func (s *Sim) readJob() error {
 	if j.AfterMs < 0 {
 		return fmt.Errorf("job %q is submitted %d ms after job %s: it must be 0 or more", j.Name, j.AfterMs, j.After)
 	}
+	if err := checkShares(j); err != nil {
+		return fmt.Errorf("job %q: %w", j.Name, err)
+	}
 	s.comes = j.SubmitMs
 	return nil
 }
@@ -142,13 +146,13 @@ func (s *Sim) start(x *Job) error {
 	}
 	s.slot = append(s.slot, slot)
 	j := &s.jobs[slot]
-	work, spread, out, tries, ran, blocks, pasts := j.work, j.spread, j.out, j.tries, j.ran, j.blocks, j.pasts
+	work, spread, out, tries, ran, blocks, pasts, division := j.work, j.spread, j.out, j.tries, j.ran, j.blocks, j.pasts, j.division
 	*j = job{
 		id: id, gen: j.gen, name: x.ID, total: [2]int32{x.Maps, x.Reduces},
 		size: [2]state.Resource{x.MapSize, x.ReduceSize}, amSize: x.AMSize, amNode: state.None,
 		amStartMs: s.Costs.AMStartMs, finishMs: s.Costs.FinishMs,
 		slowStart: int32(math.Ceil(float64(x.SlowStart) * float64(x.Maps))), replicas: replicas,
-		waiting: -1, woken: -1, out: out[:0], tries: tries[:0], ran: ran[:0], blocks: blocks[:0],
+		waiting: -1, woken: -1, out: out[:0], division: division[:0], tries: tries[:0], ran: ran[:0], blocks: blocks[:0],
 	}
 	for k, q := range x.Spread {
 		j.spread[k] = append(spread[k][:0], q...)
@@ -156,6 +160,10 @@ func (s *Sim) start(x *Job) error {
 	j.work[0], j.work[1] = append(work[0][:0], x.MapWork...), append(work[1][:0], x.ReduceWork...)
 	if x.Reduces > 0 {
 		j.out = resized(out, int(s.racks))
+	}
+	for sum, i := int64(0), 0; i < len(x.ReduceShares); i++ {
+		sum += x.ReduceShares[i]
+		j.division = append(j.division, sum)
 	}
 	if s.losesNodes && x.Reduces > 0 {
 		j.ran = resized(ran, int(x.Maps))

@@ -45,6 +45,7 @@ func drawConfig(t *rapid.T) *Config {
 	if rapid.IntRange(0, 2).Draw(t, "has slots") == 0 {
 		c.MapSlots, c.ReduceSlots = rapid.Int32Range(1, 3).Draw(t, "map slots"), rapid.Int32Range(1, 2).Draw(t, "reduce slots")
 	}
+	c.NodeFetches = rapid.Bool().Draw(t, "node fetches")
 	c.Faults = drawFaults(t, len(c.Cluster.Nodes))
 	c.Source = &Jobs{List: drawJobs(t, len(c.Cluster.Nodes))}
 	m, err := sched.New(rapid.SampledFrom(quickModels()).Draw(t, "model"), nil)
@@ -106,6 +107,10 @@ func drawJobs(t *rapid.T, nodes int) []Job {
 			return list
 		}
 		j.MapWork, j.ReduceWork = draw(j.Maps, 128<<20), draw(j.Reduces, 0)
+		if j.Reduces > 0 && rapid.Bool().Draw(t, "shares") {
+			j.ReduceShares = rapid.SliceOfN(rapid.Int64Range(0, 9), int(j.Reduces), int(j.Reduces)).Draw(t, "share")
+			j.ReduceShares[0]++ // one has to be above 0
+		}
 		j.Pasts = drawPasts(t, j.Maps, j.Reduces)
 		for range j.Maps {
 			first := rapid.IntRange(0, nodes-1).Draw(t, "replica")

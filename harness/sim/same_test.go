@@ -212,11 +212,18 @@ func TestOpportunities(t *testing.T) {
 
 // A run in memory that another has used allocates next to nothing.
 func TestNoAllocations(t *testing.T) {
+	for _, nodeFetches := range []bool{false, true} {
+		noAllocations(t, nodeFetches)
+	}
+}
+
+func noAllocations(t *testing.T, nodeFetches bool) {
 	var s Sim
 	var r Result
 	events := int64(0)
 	run := func() {
 		c := scenario(t, "capacity", Native, 1)
+		c.NodeFetches = nodeFetches
 		c.Faults, c.Speculation = nil, NoSpeculation
 		if err := s.begin(c, &r); err != nil {
 			t.Fatal(err)

@@ -57,7 +57,8 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	s.jobs, s.spare, s.slot, s.queued = s.jobs[:0], s.spare[:0], s.slot[:0], s.queued[:0]
 	s.attempts, s.idle = s.attempts[:0], s.idle[:0]
 	s.grants, s.spareGrant = append(s.grants[:0], grant{}), 0
-	s.fetches, s.spareFetch = s.fetches[:0], s.spareFetch[:0]
+	s.fetches, s.nodeFetches, s.spareFetch = s.fetches[:0], s.nodeFetches[:0], s.spareFetch[:0]
+	s.keepsOutput, s.lostNodes = s.NodeFetches, 0
 	if err := s.addNodes(); err != nil {
 		return err
 	}
@@ -85,6 +86,8 @@ func (s *Sim) check() error {
 		return errors.New("Config.Source is nil: there are no jobs")
 	case len(s.Cluster.Nodes) == 0:
 		return errors.New("the cluster has no nodes")
+	case s.NodeFetches && len(s.Cluster.Nodes) > MaxFetchNodes:
+		return fmt.Errorf("fetches from nodes: the cluster has %d nodes, at most %d are possible; have reduces fetch from racks", len(s.Cluster.Nodes), MaxFetchNodes)
 	case s.MapSlots < 0 || s.ReduceSlots < 0:
 		return fmt.Errorf("%d map slots and %d reduce slots a node: neither may be negative", s.MapSlots, s.ReduceSlots)
 	}

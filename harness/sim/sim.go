@@ -78,7 +78,10 @@ type Sim struct {
 	grants         []grant
 	spareGrant     uint32
 	fetches        []fetch
+	nodeFetches    []nodeFetch // used in place of the field fetches if Config.NodeFetches is set
 	spareFetch     []int32
+	keepsOutput    bool   // package state counts the bytes of map output on each node
+	lostNodes      uint64 // bit n is set if node n is down; kept if Config.NodeFetches is set
 	observer       sched.Observer
 	everyBeat      bool    // the scheduler model is a sched.EveryHeartbeat
 	failing        float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail

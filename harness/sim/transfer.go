@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"errors"
+	"fmt"
 	"math/bits"
 
 	"heddle/harness/sim/fluid"
@@ -70,30 +72,25 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	j := &s.jobs[a.job]
 	maps := j.done[state.Map]
-	if a.fetch < 0 {
-		if k := len(s.spareFetch); k > 0 {
-			a.fetch, s.spareFetch = s.spareFetch[k-1], s.spareFetch[:k-1]
-		} else {
-			a.fetch = int32(len(s.fetches))
-			s.fetches = append(s.fetches, fetch{})
-		}
-		s.fetches[a.fetch] = fetch{}
-	}
-	f := &s.fetches[a.fetch]
 	all := maps == j.total[state.Map]
-	if f.maps < maps && (f.maps == 0 || j.fetchStep(f.maps) != j.fetchStep(maps)) && w.FixedMs == 0 {
-		s.startFetch(id, a, j, f)
-		f.maps = maps
-		if a.pending > 0 {
-			return false
+	if s.NodeFetches {
+		if w.FixedMs == 0 {
+			f := s.nodeFetchOf(id, a, j)
+			s.fetchFromNodes(id, a, f)
+			if a.pending > 0 {
+				return false
+			}
+			all = all && f.due == 0
 		}
+	} else if s.fetchFromRacks(id, a, j, w) {
+		return false
 	}
 	if !all {
 		a.waitsForMaps, a.next, j.waiting = true, j.waiting, id
 		return false
 	}
 	a.phase = compute
-	a.bytes = share(j.outBytes, int64(a.task)-int64(j.total[state.Map]), int64(j.total[state.Reduce]))
+	a.bytes = j.part(j.outBytes, int64(a.task)-int64(j.total[state.Map]))
 	if fixedMs := s.fixedMs(a, j, w); fixedMs > 0 {
 		a.phase = finish
 		from := s.now
@@ -106,6 +103,38 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 		}
 	}
 	return true
+}
+
+// fetchFromRacks starts fetching map output from whole racks, if enough maps
+// have finished since the last time. It returns true if the reduce has to wait
+// for this.
+func (s *Sim) fetchFromRacks(id int32, a *attempt, j *job, w *Work) bool {
+	if a.fetch < 0 {
+		if a.fetch = s.spareFetchIndex(); a.fetch < 0 {
+			a.fetch = int32(len(s.fetches))
+			s.fetches = append(s.fetches, fetch{})
+		}
+		s.fetches[a.fetch] = fetch{}
+	}
+	f := &s.fetches[a.fetch]
+	maps := j.done[state.Map]
+	if f.maps < maps && (f.maps == 0 || j.fetchStep(f.maps) != j.fetchStep(maps)) && w.FixedMs == 0 {
+		s.startFetch(id, a, j, f)
+		f.maps = maps
+	}
+	return a.pending > 0
+}
+
+// spareFetchIndex returns an index in Sim.fetches or Sim.nodeFetches that no
+// attempt uses any more, or -1 if there is none.
+func (s *Sim) spareFetchIndex() int32 {
+	k := len(s.spareFetch)
+	if k == 0 {
+		return -1
+	}
+	i := s.spareFetch[k-1]
+	s.spareFetch = s.spareFetch[:k-1]
+	return i
 }
 
 // fetchStep divides a job's maps into steps, to save computing time, and
@@ -133,13 +162,11 @@ func (j *job) fetchStep(done int32) int32 {
 // This other rack stands for all the rest, and is drawn among the racks of the
 // maps that ended last.
 func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
-	if ms := int64(j.done[state.Map]-f.maps) * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers)); ms > 0 {
-		s.timer(id, a, ms)
-	}
+	s.fetchTime(id, a, int64(j.done[state.Map]-f.maps))
 	if s.shared == nil {
 		return
 	}
-	i, n := int64(a.task)-int64(j.total[state.Map]), int64(j.total[state.Reduce])
+	i := int64(a.task) - int64(j.total[state.Map])
 	get := func(k int, bytes int64, from int32) {
 		if bytes > 0 {
 			f.got[k] += bytes
@@ -148,13 +175,13 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	}
 	if s.racks <= exactRacks {
 		for r, bytes := range j.out {
-			get(r, share(bytes, i, n)-f.got[r], int32(r))
+			get(r, j.part(bytes, i)-f.got[r], int32(r))
 		}
 		return
 	}
 	own := s.nodes[a.node].rack
-	all := share(j.outBytes, i, n) - f.got[0] - f.got[1]
-	near := min(all, share(j.out[own], i, n)-f.near)
+	all := j.part(j.outBytes, i) - f.got[0] - f.got[1]
+	near := min(all, j.part(j.out[own], i)-f.near)
 	f.near += max(0, near)
 	if near > all/lumped {
 		all -= near
@@ -163,6 +190,54 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	from := s.streams.fetch.At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Below(min(len(j.lately), int(j.done[state.Map])))
 	get(1, all, j.lately[from])
 }
+
+// fetchTime starts a timer for the time that a reduce takes to fetch the outputs
+// of so many maps, besides the transfers.
+func (s *Sim) fetchTime(id int32, a *attempt, maps int64) {
+	if ms := maps * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers)); ms > 0 {
+		s.timer(id, a, ms)
+	}
+}
+
+// part returns how many of so many bytes of map output are for reduce i.
+func (j *job) part(bytes, i int64) int64 {
+	if len(j.division) == 0 {
+		return share(bytes, i, int64(j.total[state.Reduce]))
+	}
+	upTo := func(i int64) int64 {
+		if i < 0 {
+			return 0
+		}
+		high, low := bits.Mul64(uint64(bytes), uint64(j.division[i]))
+		q, _ := bits.Div64(high, low, uint64(j.division[len(j.division)-1]))
+		return int64(q)
+	}
+	return upTo(i) - upTo(i-1)
+}
+
+// checkShares checks how a job's map output is divided among its reduces.
+func checkShares(j *Job) error {
+	if j.ReduceShares == nil {
+		return nil
+	}
+	if len(j.ReduceShares) != int(j.Reduces) {
+		return fmt.Errorf("shares of map output are given for %d reduces, and it has %d", len(j.ReduceShares), j.Reduces)
+	}
+	sum := int64(0)
+	for i, x := range j.ReduceShares {
+		if x < 0 || x > maxShares-sum {
+			return fmt.Errorf("the share of map output of reduce %d is %d: it must be 0 or more, and all together at most %d", i, x, int64(maxShares))
+		}
+		sum += x
+	}
+	if sum == 0 && j.Reduces > 0 {
+		return errors.New("all reduces' shares of map output are 0; leave them out to divide evenly")
+	}
+	return nil
+}
+
+// maxShares is the largest sum of a job's Job.ReduceShares.
+const maxShares = 1 << 62
 
 // share divides a number of bytes into n nearly equal parts, such as the map
 // output for n reduces, and returns the size of part i.

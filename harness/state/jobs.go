@@ -100,6 +100,7 @@ type arrays struct {
 	split       *located // the nodes that each map's input split names; equal to &data if the splits name the nodes with replicas
 	cached      *cache   // the cached copies of the job's input; nil if there never was one
 	cachedTasks int32    // number of waiting maps whose input is cached on some node
+	out         []int64  // by node: bytes of map output that the node stores for the job's reduces; empty if nobody counts them
 	unhosted    bool     // at least one map of the job has an input split that names no host
 
 	mem, splitMem []int32 // memory that the fields above share for their arrays, except the lists of hosts

@@ -76,7 +76,7 @@ func (s *State) freeArrays(j *job) {
 	if a.cached != nil {
 		s.retire(a.cached)
 	}
-	*a = arrays{}
+	*a = arrays{out: a.out[:0]}
 	s.arrays = append(s.arrays, a)
 }
 

@@ -142,7 +142,11 @@ func jobOf(j *traceplan.Job) Job {
 		share := floored*int64(i+1)/int64(len(j.Maps)) - floored*int64(i)/int64(len(j.Maps))
 		x.Work.Maps[i].OutputBytes = max(0, x.Work.Maps[i].OutputBytes+share)
 	}
+	shuffled := j.Asked().Shuffle > 0
 	for _, r := range j.Reduces {
+		if shuffled {
+			x.Work.Shares = append(x.Work.Shares, r.ShuffleBytes)
+		}
 		x.Work.Reduces = append(x.Work.Reduces, sim.Work{OutputBytes: synthetic.FileBytes(r.OutputBytes), ComputeMs: milliseconds(r.CPUMs)})
 	}
 	return x
