@@ -164,14 +164,10 @@ func (c *canonical) Int32(n *int32)   { *c = binary.AppendVarint(*c, int64(*n)) 
 func (c *canonical) Uint64(n *uint64) { *c = binary.AppendUvarint(*c, *n) }
 func (c *canonical) Uint8(n *uint8)   { *c = append(*c, *n) }
 func (c *canonical) Name(s *string)   { c.text(*s) }
-func (c *canonical) LastName(s *string) {
-	if *s != "" {
-		c.text(*s)
-	}
-}
-func (c *canonical) Text(s *string) { c.text(*s) }
-func (c *canonical) length(n int)   { *c = binary.AppendUvarint(*c, uint64(n)) }
-func (c *canonical) text(s string)  { c.length(len(s)); *c = append(*c, s...) }
+func (*canonical) More(set bool) bool { return set }
+func (c *canonical) Text(s *string)   { c.text(*s) }
+func (c *canonical) length(n int)     { *c = binary.AppendUvarint(*c, uint64(n)) }
+func (c *canonical) text(s string)    { c.length(len(s)); *c = append(*c, s...) }
 func (c *canonical) Float64(f *float64) {
 	*c = binary.LittleEndian.AppendUint64(*c, math.Float64bits(*f))
 }

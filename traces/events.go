@@ -124,6 +124,7 @@ type JobSubmitted struct {
 	// Pool is the group of jobs among which a scheduler model of heddle shared
 	// slots. It is empty if the experiment named no pools.
 	Pool string `json:"pool,omitempty"`
+	Terms
 }
 
 // JobStarted says that the job's ApplicationMaster is running and has read the

@@ -22,10 +22,12 @@ type Visitor interface {
 	// Name is called for a text that many events share, such as a host or a
 	// queue.
 	Name(*string)
-	// LastName is called instead of Name for a field that came later, at the end
-	// of an event. It is left out of files and digests if it is empty, so that
-	// events which do not have it keep their bytes and their digest.
-	LastName(*string)
+	// More is called before fields that came later, at the end of an event. The
+	// argument set says whether one of these fields has a value, and the result
+	// whether the visit goes on with them. Encoders and digests leave them out if
+	// none has a value, so that events of older traces keep their bytes and their
+	// digest. All other visitors go on.
+	More(set bool) bool
 	// Text is called for a text that is rarely the same in two events.
 	Text(*string)
 	Nodes(*[]Node)
@@ -115,7 +117,24 @@ func (e *JobSubmitted) Fields(v Visitor) {
 	v.Name(&e.MapLabel)
 	v.Name(&e.ReduceLabel)
 	v.Bool(&e.Speculation)
-	v.LastName(&e.Pool)
+	if v.More(e.Pool != "" || e.Terms != Terms{}) {
+		v.Name(&e.Pool)
+		e.Terms.fields(v)
+	}
+}
+
+func (t *Terms) fields(v Visitor) {
+	if !v.More(*t != Terms{}) {
+		return
+	}
+	v.Int64(&t.DeadlineMs)
+	v.Float64(&t.Price)
+	for _, h := range []*Hints{&t.Hints.Map, &t.Hints.Reduce} {
+		v.Uint8(&h.CPU)
+		v.Uint8(&h.Memory)
+		v.Uint8(&h.Disk)
+		v.Uint8(&h.Network)
+	}
 }
 
 // Fields implements Event: it passes each field of the event to a Visitor, such

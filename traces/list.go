@@ -23,6 +23,7 @@ type JobListed struct {
 	// Path is the path of the input. Jobs with the same path read the same
 	// blocks. A job without a path reads blocks that no other job reads.
 	Path string `json:"path,omitempty"`
+	Terms
 }
 
 // Fields implements Event: it passes each field of the event to a Visitor, such
@@ -36,6 +37,7 @@ func (e *JobListed) Fields(v Visitor) {
 	v.Int64(&e.ShuffleBytes)
 	v.Int64(&e.OutputBytes)
 	v.Name(&e.Path)
+	e.Terms.fields(v)
 }
 
 // ListRules say how many tasks a job of a list gets, and how long they take.

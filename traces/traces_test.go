@@ -228,28 +228,35 @@ func (c *callNames) Uint64(*uint64)   { *c = append(*c, "Uint64") }
 func (c *callNames) Float64(*float64) { *c = append(*c, "Float64") }
 func (c *callNames) Bool(*bool)       { *c = append(*c, "Bool") }
 func (c *callNames) Name(*string)     { *c = append(*c, "Name") }
-func (c *callNames) LastName(*string) { *c = append(*c, "LastName") }
+func (*callNames) More(bool) bool     { return true }
 func (c *callNames) Text(*string)     { *c = append(*c, "Text") }
 func (c *callNames) Nodes(*[]Node)    { *c = append(*c, "Nodes") }
 func (c *callNames) Blocks(*[]Block)  { *c = append(*c, "Blocks") }
 
-// A field that came later changes no digest of events that do not have it.
-func TestLastName(t *testing.T) {
-	digest := func(pool string) string {
+// Fields that came later change no digest of events that do not have them.
+func TestMoreFields(t *testing.T) {
+	digest := func(pool string, terms Terms) string {
 		d := NewTraceDigest()
-		d.Add(&JobSubmitted{Job: "job_1", Pool: pool})
+		d.Add(&JobSubmitted{Job: "job_1", Pool: pool, Terms: terms})
 		return d.String()
 	}
-	var calls callNames
-	(&JobSubmitted{}).Fields(&calls)
-	if calls[len(calls)-1] != "LastName" {
-		t.Errorf("the last field is read by %s, want LastName", calls[len(calls)-1])
+	for _, c := range []struct{ what, pool, before string }{
+		{"a job without a pool", "", "sha256:05666dcbd23e16c75ad23faedc6b5335ed569f7106ec2fa249a70fc1378d1fad"},
+		{"a job with a pool and without terms", "a", "sha256:2888b7f068ee0022c27979f12f524446313081f3e207738e4416036f38cc7975"},
+	} {
+		if got := digest(c.pool, Terms{}); got != c.before {
+			t.Errorf("%s has digest %s, want %s as before jobs had terms", c.what, got, c.before)
+		}
 	}
-	const before = "sha256:05666dcbd23e16c75ad23faedc6b5335ed569f7106ec2fa249a70fc1378d1fad"
-	if got := digest(""); got != before {
-		t.Errorf("a job without a pool has digest %s, want %s as before there were pools", got, before)
-	}
-	if digest("a") == digest("b") || digest("a") == digest("") {
-		t.Error("different pools have equal digests")
+	seen := map[string]string{}
+	for what, d := range map[string]string{
+		"no pool": digest("", Terms{}), "pool a": digest("a", Terms{}), "pool b": digest("b", Terms{}),
+		"deadline": digest("", Terms{DeadlineMs: 1}), "price": digest("", Terms{Price: 1}),
+		"map hint": digest("", Terms{Hints: JobHints{Map: Hints{CPU: 1}}}), "reduce hint": digest("", Terms{Hints: JobHints{Reduce: Hints{CPU: 1}}}),
+	} {
+		if other := seen[d]; other != "" {
+			t.Errorf("a job with %s has the digest of one with %s", what, other)
+		}
+		seen[d] = what
 	}
 }

@@ -363,7 +363,7 @@ func (*shift) Uint64(*uint64)         {}
 func (*shift) Float64(*float64)       {}
 func (*shift) Bool(*bool)             {}
 func (*shift) Name(*string)           {}
-func (*shift) LastName(*string)       {}
+func (*shift) More(bool) bool         { return true }
 func (*shift) Text(*string)           {}
 func (*shift) Nodes(*[]traces.Node)   {}
 func (*shift) Blocks(*[]traces.Block) {}

@@ -42,6 +42,7 @@ const (
 var classes = map[string]field{
 	"some": {least: 1, most: mostText, text: true}, "id": {least: 1, most: math.MaxInt64}, "any": {least: math.MinInt64, most: math.MaxInt64},
 	"tasks": {most: mostTasks}, "cores": {most: mostCores}, "share": {most: 1}, "age": {most: mostTime},
+	"ms": {most: mostTime / 1e6}, "hint": {most: traces.MaxHint},
 }
 
 // types has the ranges of event fields by their Go type, such as traces.Time.
@@ -141,7 +142,7 @@ func (c *rangeCheck) Uint8(n *uint8)                { c.int(int64(*n)) }
 func (c *rangeCheck) Uint64(*uint64)                { c.next++ } // a block id may be any number, so there is nothing to check
 func (c *rangeCheck) Bool(*bool)                    { c.next++ }
 func (c *rangeCheck) Name(s *string)                { c.text(*s) }
-func (c *rangeCheck) LastName(s *string)            { c.text(*s) }
+func (c *rangeCheck) More(bool) bool                { return true }
 func (c *rangeCheck) Text(s *string)                { c.text(*s) }
 func (c *rangeCheck) Nodes(nodes *[]traces.Node)    { c.int(int64(len(*nodes))) }
 func (c *rangeCheck) Blocks(blocks *[]traces.Block) { c.int(int64(len(*blocks))) }

@@ -66,11 +66,7 @@ func (e *encoder) Bool(b *bool) {
 	}
 }
 
-func (e *encoder) LastName(s *string) {
-	if *s != "" {
-		e.Name(s)
-	}
-}
+func (*encoder) More(set bool) bool { return set }
 
 func (e *encoder) Name(s *string) {
 	if *s == "" {
@@ -226,7 +222,7 @@ func (d *decoder) Float64(f *float64) {
 	*f = math.Float64frombits(n)
 }
 
-func (d *decoder) LastName(s *string) { d.Name(s) }
+func (*decoder) More(bool) bool { return true }
 
 func (d *decoder) Name(s *string) {
 	n := d.uint()
