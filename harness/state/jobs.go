@@ -26,6 +26,13 @@ type JobSpec struct {
 	// SplitHosts are the nodes that each map's input split names to the
 	// ApplicationMaster. nil means the nodes in Replicas.
 	SplitHosts *Hosts
+	// DeadlineMs is how long after its submission the job should have ended, in
+	// ms. 0 means that it has no deadline.
+	DeadlineMs int64
+	// Price is what the job pays, in any unit.
+	Price float64
+	// Hints say, by kind of task, how heavily a task uses its node.
+	Hints [2]Hints
 }
 
 // Hosts lists nodes for each map of a job, such as the nodes that store its
@@ -85,6 +92,9 @@ type job struct {
 	counts    [2]counts
 	name      string
 	submitted int64
+	deadline  int64 // absolute, in ns; NoDeadline if there is none
+	price     float64
+	hints     [2]Hints
 
 	reservations int32
 	inputChanges int32 // number of changes so far of the nodes that have the job's input, for View.InputChanges
@@ -139,6 +149,7 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 		size:      [2]Resource{spec.MapSize, spec.ReduceSize},
 		name:      spec.Name,
 		submitted: s.now,
+		deadline:  s.deadline(spec.DeadlineMs), price: spec.Price, hints: spec.Hints,
 	})
 	j := &s.jobs[id]
 	if int(j.queue) == len(s.queues) {
@@ -165,6 +176,9 @@ func (s *State) check(spec *JobSpec) error {
 	}
 	if spec.Weight < 0 || spec.Weight != spec.Weight {
 		return fmt.Errorf("weight %v: it must be 0 or more", spec.Weight)
+	}
+	if err := spec.checkTerms(); err != nil {
+		return err
 	}
 	if !spec.MapSize.Holds(Resource{}) {
 		return fmt.Errorf("a map container of %v: neither may be negative", spec.MapSize)

@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -204,6 +205,11 @@ func TestRefusals(t *testing.T) {
 		{submit(func(j *JobSpec) { j.Maps = -1 }), "-1 maps"},
 		{submit(func(j *JobSpec) { j.Weight = -1 }), "weight"},
 		{submit(func(j *JobSpec) { j.MapSize.MemoryMB = -1 }), "container"},
+		{submit(func(j *JobSpec) { j.DeadlineMs = -1 }), "-1 ms after the submission"},
+		{submit(func(j *JobSpec) { j.DeadlineMs = math.MaxInt64 }), "to ten years"},
+		{submit(func(j *JobSpec) { j.Price = math.NaN() }), "price NaN"},
+		{submit(func(j *JobSpec) { j.Price = math.Inf(1) }), "price +Inf"},
+		{submit(func(j *JobSpec) { j.Hints[Reduce].Disk = 11 }), "a disk hint of 11 for a reduce"},
 		{submit(func(j *JobSpec) { j.Replicas.Add(4) }), "replicas: node 4: the cluster has 4 nodes"},
 		{submit(func(j *JobSpec) { j.Cached.Add(); j.Cached.Add() }), "2 maps, but the job has 1"},
 		{submit(func(j *JobSpec) { j.SplitHosts = &Hosts{Ends: []int32{3}} }), "split hosts: map 0"},
