@@ -47,8 +47,10 @@ type Options struct {
 	// Without Tags, a Session captures each MapReduce application submitted after
 	// its start.
 	Tags []string
-	// Pools are the pools of applications, by YARN tag; nil if there are none.
+	// Pools are the pools of applications, and Terms their deadlines, prices and
+	// hints, by YARN tag; nil if there are none.
 	Pools map[string]string
+	Terms map[string]traces.Terms
 	// Workload is the workload's name, recorded with each job.
 	Workload string
 	// Header holds the seed, model, parameters, actuator and splits of the trace; the
@@ -168,7 +170,7 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
-	s.joiner = joiner{start: s.start, workload: o.Workload, pools: o.Pools, locations: newLocations(), racks: racksOf(s.facts.Nodes)}
+	s.joiner = joiner{start: s.start, workload: o.Workload, pools: o.Pools, terms: o.Terms, locations: newLocations(), racks: racksOf(s.facts.Nodes)}
 	var err error
 	if s.jobs, err = makeJobs(o.Folder); err == nil {
 		s.part, err = tracefile.Create(filepath.Join(o.Folder.Name(), PartFile), s.header())

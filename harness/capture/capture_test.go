@@ -126,7 +126,8 @@ func TestTraceIsTheHistory(t *testing.T) {
 		c := newCluster(t, yarntest.Workers(2, 2, 2048, 8), nil)
 		c.late = time.Second
 		var last Progress
-		c.change = Options{Workload: "words", Header: traces.Header{Model: "fifo", Seed: 7}, Progress: func(p Progress) { last = p }}
+		terms := traces.Terms{DeadlineMs: 60_000, Hints: traces.JobHints{Map: traces.Hints{CPU: 3}}}
+		c.change = Options{Workload: "words", Pools: map[string]string{"b": "red"}, Terms: map[string]traces.Terms{"a": terms}, Header: traces.Header{Model: "fifo", Seed: 7}, Progress: func(p Progress) { last = p }}
 		s := c.start()
 		plain := c.submit(yarntest.Job{Name: "plain", Reduces: 1, Tags: "a,b"}, "r1n1", "r1n2", "r2n1", "r2n2")
 		fails := func(kind string, task, attempt int) (time.Duration, bool) {
@@ -176,6 +177,15 @@ func TestTraceIsTheHistory(t *testing.T) {
 		}
 		if last.Jobs != 5 || last.JobsEnded < 4 || last.Maps != 11 {
 			t.Errorf("progress %+v", last)
+		}
+		for _, e := range of[*traces.JobSubmitted](got.events) {
+			want, pool := traces.Terms{}, ""
+			if e.Job == plain {
+				want, pool = terms, "red"
+			}
+			if e.Terms != want || e.Pool != pool {
+				t.Errorf("%s has the terms %+v and the pool %q, want %+v and %q", e.Job, e.Terms, e.Pool, want, pool)
+			}
 		}
 		starts, ends := of[*traces.AttemptStarted](got.events), of[*traces.AttemptFinished](got.events)
 		for _, j := range got.Jobs {

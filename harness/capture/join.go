@@ -17,7 +17,8 @@ type joiner struct {
 	start     time.Time
 	workload  string
 	pools     map[string]string // by YARN tag of the jobs
-	locations *locations        // where input blocks were, over time; nil if the trace is made from history files alone
+	terms     map[string]traces.Terms
+	locations *locations // where input blocks were, over time; nil if the trace is made from history files alone
 	racks     map[traces.Node]string
 }
 
@@ -32,7 +33,8 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 	for _, event := range events {
 		switch e := event.(type) {
 		case *traces.JobSubmitted:
-			e.Workload, e.Pool = jn.workload, jn.poolOf(j)
+			e.Workload = jn.workload
+			jn.addTold(e, j)
 			describe(e, j.conf)
 		case *traces.TaskScheduled:
 			jn.locate(e, j)
@@ -61,16 +63,17 @@ func (jn *joiner) submitted(j *jobRecord) *traces.JobSubmitted {
 		T: jn.at(j.app.StartedMs), Job: j.id, Name: j.app.Name, User: j.app.User, Queue: j.app.Queue,
 		Priority: int32(j.app.Priority), Maps: int32(len(j.hosts)), Workload: jn.workload,
 	}
-	e.Pool = jn.poolOf(j)
+	jn.addTold(e, j)
 	describe(e, j.conf)
 	return e
 }
 
-func (jn *joiner) poolOf(j *jobRecord) (pool string) {
+// addTold adds to a job's submission what YARN does not know: its pool and its terms.
+func (jn *joiner) addTold(e *traces.JobSubmitted, j *jobRecord) {
 	for tag := range strings.SplitSeq(j.app.Tags, ",") {
-		pool = cmp.Or(pool, jn.pools[tag])
+		e.Pool = cmp.Or(e.Pool, jn.pools[tag])
+		e.Terms = cmp.Or(e.Terms, jn.terms[tag])
 	}
-	return pool
 }
 
 func (jn *joiner) finished(j *jobRecord) *traces.JobFinished {

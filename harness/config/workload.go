@@ -52,6 +52,12 @@ type Workload struct {
 	// nothing of them. If there are none, each queue is a pool. A trace workload
 	// has the pools, or else the queues, of its trace.
 	Pools []string `yaml:"pools,omitempty" text:"Groups of jobs among which a model such as fair1 shares slots; the workload's jobs are in them in turn. By default each queue is one."`
+	// Deadline, Price and Hints are told to scheduler models, and deadlines are held
+	// against the jobs' ends. Hadoop knows nothing of them. A trace workload has
+	// those of its trace, and each that is given here in its place.
+	Deadline Deadline `yaml:"deadline,omitempty" text:"When each job should have ended: a time after its submission, such as 90s. For a trace also a multiple of the time that the job took there, such as 1.5x. Models may heed it; figures count the jobs that missed it."`
+	Price    float64  `yaml:"price,omitempty" text:"What each job pays, in any unit, for models that heed it." min:"0" max:"1e12"`
+	Hints    JobHints `yaml:"hints,omitempty" text:"How heavily a map, and a reduce, uses its node, for models that heed it."`
 	// JobFailures says what becomes of a trial if one of the workload's jobs fails:
 	// JobFailuresCount or JobFailuresEnd. The default is JobFailuresCount for a
 	// trace workload, which has many jobs, and JobFailuresEnd for others.
@@ -175,12 +181,13 @@ func (w Workload) problems(p *problems, path string) {
 	}
 	if len(*p) == good {
 		p.keys(w, path)
+		w.termsProblems(p, path)
 		kind.check(w, p, path)
 	}
 }
 
 // commonKeys are the keys that entries of all kinds of workloads may have.
-var commonKeys = []string{"name", "label", "settings", "jobs", "pools", "jobFailures"}
+var commonKeys = []string{"name", "label", "settings", "jobs", "pools", "deadline", "price", "hints", "jobFailures"}
 
 // keys returns the names of the keys that have a value, in the order of their
 // fields.

@@ -113,12 +113,12 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 	if e.ActuatorOf(t.plan) == config.ActuatorNone {
 		maps, reduces = 0, 0
 	}
-	pools := map[string]string{}
+	pools, terms := map[string]string{}, map[string]traces.Terms{}
 	for i, s := range t.submissions {
-		pools[t.tags[i]] = s.Pool
+		pools[t.tags[i]], terms[t.tags[i]] = s.Pool, s.Terms
 	}
 	return capture.Start(ctx, watcher, capture.Options{
-		Tags: t.tags, Pools: pools, Workload: t.plan.Workload.Label, Folder: folder,
+		Tags: t.tags, Pools: pools, Terms: terms, Workload: t.plan.Workload.Label, Folder: folder,
 		Header: traces.Header{
 			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
 			MapSlots: maps, ReduceSlots: reduces,
@@ -153,7 +153,7 @@ func (t *trialRun) runJobs(ctx context.Context, steering *steering) (reports []s
 			case <-running.Done():
 				return running.Err()
 			}
-			ran, waited, err := steering.run(running, t.runner, i, t.tags[i], s.Pool)
+			ran, waited, err := steering.run(running, t.runner, i, t.tags[i], &s)
 			lines[i], t.waits[i] = ran.Report, waited
 			if !ran.Accepted.IsZero() {
 				t.answers[i] = ran.Accepted.Sub(began.Add(s.At))

@@ -187,13 +187,13 @@ func (s *steering) release(ctx context.Context) (stranded []string, err error) {
 // run runs the trial's submission with index i, with the Hadoop settings that
 // the scheduler model's decisions need to take effect. The result waited is how
 // long the submission waited until node labels were free for it.
-func (s *steering) run(ctx context.Context, runner workload.Live, i int, tag, pool string) (ran workload.Ran, waited time.Duration, err error) {
+func (s *steering) run(ctx context.Context, runner workload.Live, i int, tag string, what *workload.Submission) (ran workload.Ran, waited time.Duration, err error) {
 	if s == nil {
 		ran, err = runner.Run(ctx, i, tag)
 		return ran, 0, err
 	}
 	began := time.Now()
-	submission, err := s.driver.Submission(ctx, tag, pool)
+	submission, err := s.driver.Submission(ctx, tag, what.Pool, what.Terms)
 	if err != nil {
 		return ran, 0, err
 	}

@@ -34,6 +34,7 @@ func TestRecordedByHand(t *testing.T) {
 		&traces.JobSubmitted{
 			T: 2 * second, Job: "job_1_1", Name: "sort", Maps: 2, Reduces: 1, SlowStart: 0.5,
 			MapMemoryBytes: 512 << 20, ReduceMemoryBytes: 1 << 30, MapVCores: 1, ReduceVCores: 2,
+			Terms: traces.Terms{DeadlineMs: 30_000, Price: 2, Hints: traces.JobHints{Reduce: traces.Hints{Disk: 7}}},
 		},
 		&traces.JobStarted{T: 5 * second, Job: "job_1_1", AMNode: "a", AMMemoryBytes: 256 << 20},
 		&traces.TaskScheduled{T: 5 * second, Task: task(traces.Map, 0), LengthBytes: 100, SplitHosts: []traces.Node{"a"}},
@@ -73,6 +74,8 @@ func TestRecordedByHand(t *testing.T) {
 		// The reduces fetched 80 bytes, of which the maps put out 30 and 10 parts.
 		{"maps", j.MapWork, []sim.Work{{InputBytes: 100, OutputBytes: 60, FixedMs: 4000}, {InputBytes: 50, OutputBytes: 20, FixedMs: 9000}}},
 		{"reduce, from the last map on", j.ReduceWork, []sim.Work{{OutputBytes: 40, FixedMs: 4000, FromLastMap: true}}},
+		{"deadline and price", []float64{float64(j.DeadlineMs), j.Price}, []float64{30_000, 2}},
+		{"hints", j.Hints, [2]state.Hints{{}, {Disk: 7}}},
 		{"replicas", j.Replicas, state.Hosts{Nodes: []state.NodeID{0, 1, 0}, Ends: []int32{1, 3}}},
 	} {
 		if d := cmp.Diff(v.want, v.got); d != "" {

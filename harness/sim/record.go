@@ -53,7 +53,7 @@ func (s *Sim) recordSubmitted(x *Job, j *job) {
 		T: s.at(), Job: j.name, Name: x.Name, User: x.User, Queue: x.Queue, Priority: x.Priority, Maps: x.Maps, Reduces: x.Reduces,
 		Workload: x.Workload, MapMemoryBytes: int64(x.MapSize.MemoryMB) << 20, MapVCores: x.MapSize.VCores,
 		ReduceMemoryBytes: int64(x.ReduceSize.MemoryMB) << 20, ReduceVCores: x.ReduceSize.VCores,
-		SlowStart: float64(x.SlowStart), Speculation: s.Speculation != NoSpeculation, Pool: x.Pool,
+		SlowStart: float64(x.SlowStart), Speculation: s.Speculation != NoSpeculation, Pool: x.Pool, Terms: x.Terms(),
 	})
 	for t := range x.Maps {
 		s.Record(&traces.TaskScheduled{

@@ -110,6 +110,8 @@ type Submission struct {
 	// Pool is the group of jobs among which the model shares slots; empty means the
 	// jobs' queue.
 	Pool string `json:"pool,omitempty"`
+	// Terms are the deadline, price and hints of each of the jobs.
+	Terms traces.Terms `json:"terms,omitzero"`
 }
 
 // Failure is the error of a call to the cluster, in a form that a recording of steering

@@ -130,6 +130,7 @@ func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	}
 	files.locate(c.view)
 	files.Spec.Priority, files.Spec.Pool = int32(app.Priority), sub.Pool
+	files.Spec.SetTerms(&sub.Terms)
 	id, err := c.state.Submit(&files.Spec)
 	if err != nil {
 		c.log(Warn, "a job is not steered", "application", app.ID, "error", err)

@@ -68,7 +68,7 @@ func (w *hiBenchLive) Submissions() []Submission {
 		jobs = hibench.GrepJobs
 	}
 	for i := range list {
-		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Jobs: jobs}
+		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Terms: w.config.Terms(0), Jobs: jobs}
 	}
 	return list
 }
@@ -110,7 +110,7 @@ func (w *hiBenchLive) Clean(tag string) error { return w.runner.Clean(tag) }
 // have a second job for each of them, which starts when it has ended.
 func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
-	job := Job{Name: w.Name, Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
+	job := Job{Name: w.Name, Terms: w.Terms(0), Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
 	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
 		if err := job.set(name, w.Settings[name]); err != nil {
 			return nil, fmt.Errorf("workload %s: %w", w.Label, err)

@@ -84,7 +84,7 @@ func orOne(factor *float64) float64 {
 
 // Twin returns the simulated counterpart of the workload.
 func (w streaming) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
-	job := Job{Name: w.Name, Reduces: int32(w.Reduces), SlowStart: hadoopSlowStart}
+	job := Job{Name: w.Name, Terms: w.Terms(0), Reduces: int32(w.Reduces), SlowStart: hadoopSlowStart}
 	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
 		if err := job.set(name, w.Settings[name]); err != nil {
 			return nil, fmt.Errorf("workload %s: %w", w.Label, err)
@@ -229,7 +229,7 @@ func (w *streamingLive) Submissions() []Submission {
 	list := make([]Submission, max(w.Jobs, 1))
 	for i := range list {
 		asked := w.asked
-		list[i] = Submission{Name: w.Label, Pool: w.Pool(i), Jobs: 1, Asked: &asked}
+		list[i] = Submission{Name: w.Label, Pool: w.Pool(i), Terms: w.Terms(0), Jobs: 1, Asked: &asked}
 	}
 	return list
 }

@@ -73,6 +73,7 @@ func (w traced) Twin(ctx context.Context, cache config.Cache) (*Twin, error) {
 	}
 	for i := range p.Jobs {
 		job := jobOf(&p.Jobs[i])
+		job.Terms = w.termsOf(&p.Jobs[i])
 		for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
 			if err := job.set(name, w.Settings[name]); err != nil {
 				return nil, fmt.Errorf("workload %s: %w", w.Label, err)
@@ -111,6 +112,17 @@ func (w traced) plan(ctx context.Context) (*traceplan.Plan, error) {
 	if err := errors.Join(r.Err(), err); err != nil {
 		return nil, fmt.Errorf("trace %s: %w", w.Trace, err)
 	}
+	if w.Deadline.Times > 0 {
+		unknown := 0
+		for i := range p.Jobs {
+			if p.Jobs[i].Recorded.CompletionMs <= 0 {
+				unknown++
+			}
+		}
+		if unknown > 0 {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("trace %s: %d of %d jobs have no deadline, since it does not say how long they took", w.Trace, unknown, len(p.Jobs)))
+		}
+	}
 	if text := possible.Warning(); text != "" {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("trace %s: %s", w.Trace, text))
 	}
@@ -122,6 +134,22 @@ func (w traced) plan(ctx context.Context) (*traceplan.Plan, error) {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("the import mended defects of %s: %s", w.Trace, strings.Join(kinds, "; ")))
 	}
 	return p, nil
+}
+
+// termsOf returns the terms of a job: those of the trace, with what the experiment
+// file says in their place.
+func (w traced) termsOf(j *traceplan.Job) traces.Terms {
+	terms, own := j.Terms, w.Terms(time.Duration(max(0, j.Recorded.CompletionMs))*time.Millisecond)
+	if own.DeadlineMs != 0 {
+		terms.DeadlineMs = own.DeadlineMs
+	}
+	if own.Price != 0 {
+		terms.Price = own.Price
+	}
+	if own.Hints != (traces.JobHints{}) {
+		terms.Hints = own.Hints
+	}
+	return terms
 }
 
 // jobOf returns the simulated counterpart of a job of a plan.

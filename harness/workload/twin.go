@@ -44,6 +44,7 @@ type Job struct {
 	FollowBytes                       int64
 	Queue                             string
 	Pool                              string // group of jobs among which a model shares slots; empty means the queue
+	Terms                             traces.Terms
 	Priority                          int32
 	Reduces                           int32
 	SlowStart                         float64
@@ -190,7 +191,7 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 			}
 		}
 		events = append(events, &traces.JobSubmitted{
-			T: at, Job: id, Name: j.Name, Workload: t.Workload, User: cmp.Or(j.User, "heddle"), Queue: j.Queue, Pool: j.Pool, Priority: j.Priority,
+			T: at, Job: id, Name: j.Name, Workload: t.Workload, User: cmp.Or(j.User, "heddle"), Queue: j.Queue, Pool: j.Pool, Terms: j.Terms, Priority: j.Priority,
 			Maps: int32(len(splits)), Reduces: j.Reduces, SlowStart: j.SlowStart,
 			MapMemoryBytes: cmp.Or(j.MapMemoryBytes, d.TaskBytes), MapVCores: j.MapVCores,
 			ReduceMemoryBytes: cmp.Or(j.ReduceMemoryBytes, d.TaskBytes), ReduceVCores: j.ReduceVCores,

@@ -21,6 +21,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/hibench"
+	"heddle/traces"
 )
 
 // Workload is one entry in an experiment file's list of workloads. It can run
@@ -82,9 +83,12 @@ type Input struct {
 // several that run one after the other.
 type Submission struct {
 	Name string
-	Pool string        // group of jobs among which a model shares slots; empty means the queue
-	At   time.Duration // when it is submitted, counted from the first submission
-	Jobs int           // number of YARN applications that it starts at least
+	Pool string // group of jobs among which a model shares slots; empty means the queue
+	// Terms are the deadline, price and hints of each of its jobs. The time to a
+	// deadline counts from the submission of that job.
+	Terms traces.Terms
+	At    time.Duration // when it is submitted, counted from the first submission
+	Jobs  int           // number of YARN applications that it starts at least
 	// Asked is what its tasks are asked to read, emit and write. It is nil if
 	// the workload does not say.
 	Asked *Asked

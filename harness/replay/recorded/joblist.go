@@ -29,6 +29,7 @@ func (l *Source) nextListed(x *sim.Job) bool {
 		},
 		MapWork: x.MapWork, ReduceWork: x.ReduceWork,
 	}
+	x.SetTerms(&j.Terms)
 	x.SetListed(rules, j, l.network)
 	if l.Costs != nil {
 		l.Costs.SetListed(j, x)

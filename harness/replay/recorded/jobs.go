@@ -133,6 +133,7 @@ func (m *Source) Next(x *sim.Job) bool {
 		},
 		MapWork: Cleared(x.MapWork, maps), ReduceWork: Cleared(x.ReduceWork, reduces),
 	}
+	x.SetTerms(&j.Terms)
 	if x.After = m.After[j.Job]; x.After != "" {
 		x.AfterMs = afterMs
 	}

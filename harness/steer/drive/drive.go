@@ -244,8 +244,9 @@ type Submission struct {
 // Submission waits until three node labels (for ApplicationMasters, maps and reduces)
 // are free. The caller then submits jobs with the given YARN tag, which must be in
 // lower case, and with the properties that the method Settings returns. pool is the
-// group of jobs among which the model shares slots; empty means the jobs' queue.
-func (d *Driver) Submission(ctx context.Context, tag, pool string) (*Submission, error) {
+// group of jobs among which the model shares slots; empty means the jobs' queue. terms
+// are the deadline, price and hints of each job.
+func (d *Driver) Submission(ctx context.Context, tag, pool string, terms traces.Terms) (*Submission, error) {
 	select {
 	case <-d.ended: // if steering has ended, report why, even if labels are free
 		return nil, fmt.Errorf("wait for free labels: %w", context.Cause(d.ctx))
@@ -253,7 +254,7 @@ func (d *Driver) Submission(ctx context.Context, tag, pool string) (*Submission,
 	}
 	select {
 	case number := <-d.pool:
-		s := &Submission{steer.Submission{Number: number, Tag: tag, Pool: pool}, d}
+		s := &Submission{steer.Submission{Number: number, Tag: tag, Pool: pool, Terms: terms}, d}
 		d.post(steer.Observation{Submitted: &s.Submission})
 		return s, nil
 	case <-ctx.Done():

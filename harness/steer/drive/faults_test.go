@@ -230,7 +230,7 @@ func TestPoolEmpty(t *testing.T) {
 		f := steered(t, yarntest.Config{Nodes: workers(1), Async: async})
 		var held []*Submission
 		for i := range 4 {
-			s, err := f.d.Submission(t.Context(), fmt.Sprint("tag", i), "")
+			s, err := f.d.Submission(t.Context(), fmt.Sprint("tag", i), "", traces.Terms{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,11 +238,11 @@ func TestPoolEmpty(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := f.d.Submission(ctx, "late", ""); err == nil || !strings.Contains(err.Error(), "free labels") {
+		if _, err := f.d.Submission(ctx, "late", "", traces.Terms{}); err == nil || !strings.Contains(err.Error(), "free labels") {
 			t.Errorf("fifth of four: %v", err)
 		}
 		held[2].Release()
-		s, err := f.d.Submission(t.Context(), "late", "")
+		s, err := f.d.Submission(t.Context(), "late", "", traces.Terms{})
 		if err != nil || s.Number != "02" {
 			t.Errorf("got labels %v, %v, want those that were released", s, err)
 		}
@@ -273,7 +273,7 @@ func TestGivesUp(t *testing.T) {
 				if err := f.d.Stop(); err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("ended with %v, want it to say %q", err, c.want)
 				}
-				if _, err := f.d.Submission(t.Context(), "b", ""); err == nil {
+				if _, err := f.d.Submission(t.Context(), "b", "", traces.Terms{}); err == nil {
 					t.Error("a submission after the end was taken")
 				}
 				if count, causes, _ := f.outcomes(); count["open"] != 0 {

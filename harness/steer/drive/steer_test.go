@@ -34,6 +34,7 @@ type fake struct {
 	beat   time.Duration // of masters
 	events []traces.Event
 	pools  map[string]string // by tag
+	terms  map[string]traces.Terms
 
 	staged     sync.Map // job.splitmetainfo by job name
 	rewritten  sync.Map // []jobsplit.Meta by application id
@@ -124,7 +125,7 @@ func (f *fake) replicas(context.Context, string) ([][]steer.Replica, error) { re
 // workers, and returns its application id.
 func (f *fake) submit(tag string, maps, reduces int, change ...func(*yarntest.Job)) string {
 	f.t.Helper()
-	s, err := f.d.Submission(f.t.Context(), tag, f.pools[tag])
+	s, err := f.d.Submission(f.t.Context(), tag, f.pools[tag], f.terms[tag])
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -351,11 +352,12 @@ func (f *fake) labelled() []string {
 }
 
 // counting is a model that notes how many maps ran on a node at most, and the
-// pools that it saw.
+// pools and deadlines that it saw.
 type counting struct {
 	sched.Model
 	most  int32
 	pools map[string]bool
+	due   map[string]int64 // by name of the job: ms from its submission to its deadline
 }
 
 func (m *counting) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
@@ -364,6 +366,9 @@ func (m *counting) Round(v *state.View, free []state.NodeID, out []sched.Decisio
 	}
 	for p := range state.PoolID(v.Pools()) {
 		m.pools[v.PoolName(p)] = true
+	}
+	for _, id := range v.WaitingJobs(state.Map) {
+		m.due[v.JobName(id)] = (v.Deadline(id) - v.Submitted(id)) / 1e6
 	}
 	return m.Model.Round(v, free, out)
 }
@@ -374,7 +379,7 @@ func (m *counting) Round(v *state.View, free []state.NodeID, out []sched.Decisio
 func TestSlotsAndPools(t *testing.T) {
 	for _, name := range []string{"fair1", "fifo1", "modfair"} {
 		synctest.Test(t, func(t *testing.T) {
-			m := &counting{pools: map[string]bool{}}
+			m := &counting{pools: map[string]bool{}, due: map[string]int64{}}
 			var err error
 			if m.Model, err = sched.New(name, nil); err != nil {
 				t.Fatal(err)
@@ -382,11 +387,15 @@ func TestSlotsAndPools(t *testing.T) {
 			f := steered(t, yarntest.Config{Nodes: workers(8), Async: async}, func(f *fake, o *Options) {
 				o.Core.Model, o.Core.Setup.MapSlots, o.Core.Setup.ReduceSlots = m, 2, 1
 				f.pools = map[string]string{"a": "red", "b": "blue"}
+				f.terms = map[string]traces.Terms{"a": {DeadlineMs: 90_000}}
 			})
 			f.await(10*time.Minute, f.submit("a", 9, 2), f.submit("b", 5, 1))
 			f.stop()
 			if m.most != 2 || !m.pools["red"] || !m.pools["blue"] {
 				t.Errorf("%s: a node ran %d maps at most, pools %v; want 2, red and blue", name, m.most, m.pools)
+			}
+			if m.due["a"] != 90_000 || m.due["b"] < 1e9 {
+				t.Errorf("%s: deadlines are %v ms after the submissions, want 90000 for a and none for b", name, m.due)
 			}
 			if count, causes, _ := f.outcomes(); count["honoured"] != 17 {
 				t.Errorf("%s: outcomes %v %v, want 17 honoured", name, count, causes)

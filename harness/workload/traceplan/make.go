@@ -104,7 +104,7 @@ func (p *planner) job(old *recorded, first traces.Time) Job {
 	return Job{
 		ID: old.id, Name: old.name, At: time.Duration(math.Round(float64(old.at-first) / o.Speed)),
 		Queue: mapped(o.Queues, old.queue, ""), User: mapped(o.Users, old.user, ""),
-		Priority: mapped(o.Priorities, fmt.Sprint(old.priority), 0), Pool: old.pool,
+		Priority: mapped(o.Priorities, fmt.Sprint(old.priority), 0), Pool: old.pool, Terms: old.terms,
 	}
 }
 

@@ -85,6 +85,7 @@ type Job struct {
 	Queue, User string // empty means the cluster's own
 	Priority    int    // 0 means none
 	Pool        string // the job's pool in the trace, or its queue there if it has none
+	Terms       traces.Terms
 	Maps        []Map
 	Reduces     []Reduce
 	Floors      Floors // what was added to the job's maps to reach the floor

@@ -216,6 +216,26 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestTermsInPlan keeps what the trace says of a job's deadline, in lists too.
+func TestTermsInPlan(t *testing.T) {
+	terms := traces.Terms{DeadlineMs: 5000, Price: 1}
+	h, events := list()
+	events[0].(*traces.JobListed).Terms = terms
+	p, err := traceplan.New(h, slices.Values(events), traceplan.Options{Speed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.Jobs {
+		want := traces.Terms{}
+		if i == 0 {
+			want = terms
+		}
+		if p.Jobs[i].Terms != want {
+			t.Errorf("job %d has the terms %+v, want %+v", i, p.Jobs[i].Terms, want)
+		}
+	}
+}
+
 // TestCached has a file in the HDFS cache if most that is read of it was.
 func TestCached(t *testing.T) {
 	at := func(i int32, path string, block traces.Block) traces.Event {

@@ -35,6 +35,7 @@ type recorded struct {
 	pool     string
 	user     string
 	priority int32
+	terms    traces.Terms
 	ended    traces.Time // time of the job's end; 0 means unknown
 	tasks    [2][]task   // by kind of task, sorted by index once all events were read
 	index    map[traces.Task]int
@@ -71,7 +72,7 @@ func (r *reader) add(e traces.Event) error {
 		j, err := r.submitted(e.Job, e.T)
 		if j != nil {
 			j.name, j.queue, j.user, j.priority = cmp.Or(e.Name, string(e.Job)), e.Queue, e.User, e.Priority
-			j.pool = cmp.Or(e.Pool, e.Queue)
+			j.pool, j.terms = cmp.Or(e.Pool, e.Queue), e.Terms
 		}
 		return err
 	case *traces.JobListed:
@@ -86,7 +87,7 @@ func (r *reader) add(e traces.Event) error {
 			return fmt.Errorf("job %s: %w", e.Job, err)
 		}
 		entry := *e
-		j.name, j.listed = cmp.Or(e.Name, string(e.Job)), &entry
+		j.name, j.listed, j.terms = cmp.Or(e.Name, string(e.Job)), &entry, e.Terms
 		r.tasks += int64(r.o.most(r.list.Maps(e)) + r.o.most(r.list.Reduces(e)))
 		return r.tooMany(r.tasks)
 	case *traces.JobFinished:
