@@ -1,6 +1,7 @@
 // Package stats says how certain a figure from repeated measurements is. It
 // gives the centre of a sample with a 95 % interval, differences between two
-// samples, paired or unpaired, distances between distributions, and drift.
+// samples, paired or unpaired, percentiles, ratios of variances, straight lines,
+// distances between distributions, and drift.
 //
 // Every result carries its warnings as values. Too few measurements give a
 // result without bounds and with a warning. They never cause a panic, nor a
@@ -8,8 +9,8 @@
 // clock, files or random numbers. The order of a sample matters only to
 // [DriftOf] and [WarmUp].
 //
-// It leaves out plots, regression, analysis of variance and streaming
-// estimates.
+// It leaves out plots, regression on more than one quantity, analysis of variance
+// and streaming estimates.
 package stats
 
 import (
@@ -190,6 +191,3 @@ func tQuantileAt(alpha, freedom float64) float64 {
 func tTwoSided(t, freedom float64) float64 {
 	return 2 * stats.TDist{V: freedom}.CDF(-math.Abs(t))
 }
-
-// Point is a value Y that was measured at X.
-type Point struct{ X, Y float64 }

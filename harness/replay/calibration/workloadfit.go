@@ -79,16 +79,18 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 		return p
 	}
 	var ms, mib []float64
+	var points []stats.Point
 	took, alone := 0.0, 0.0
 	for _, s := range list {
 		ms, mib = append(ms, s.ms), append(mib, float64(s.bytes)/(1<<20))
+		points = append(points, stats.Point{X: float64(s.bytes) / (1 << 20), Y: s.ms})
 		took, alone = took+s.tookMs, alone+s.ms
 	}
 	p.SharedPct = 100 * (took/alone - 1)
 	mean, meanMiB := stats.Mean(ms).Value, stats.Mean(mib).Value
 	switch {
 	case len(list) >= 8 && stats.Spread(mib) > 0.2:
-		p.MsPerMiB = max(0, slope(mib, ms))
+		p.MsPerMiB = max(0, stats.LineOf(points).Slope.Value)
 		p.FixedMs = mean - p.MsPerMiB*meanMiB
 		if p.FixedMs < 0 {
 			p.FixedMs, p.MsPerMiB = 0, mean/meanMiB
@@ -125,17 +127,6 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 // smallBytes is how much a map must read, at least, for its duration to count as
 // depending on bytes.
 const smallBytes = 64 << 10
-
-// slope returns the slope of the least-squares line through the points (x, y).
-func slope(x, y []float64) float64 {
-	mx, my := stats.Mean(x).Value, stats.Mean(y).Value
-	xy, xx := 0.0, 0.0
-	for i := range x {
-		xy += (x[i] - mx) * (y[i] - my)
-		xx += (x[i] - mx) * (x[i] - mx)
-	}
-	return xy / xx
-}
 
 // evenQuantiles returns evenly spaced quantiles of the numbers xs. They are scaled so
 // that numbers drawn at random between them have a mean of 1.
