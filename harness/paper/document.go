@@ -199,7 +199,7 @@ func (m *Matrix) Doc() doc.Doc {
 		doc.Text(fmt.Sprintf("%d readings, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
 			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: another effect of the claim decides; "+
 			"=: a control does as well, so the claim does not need the method.", len(m.Readings), m.Seeds, m.Seed)),
-		m.table(), counts,
+		m.heat(), m.table(), counts,
 		doc.Heading("How the readings differ from the first"), differ, doc.Heading("What was varied"), varied,
 	}
 }
@@ -216,6 +216,55 @@ func (m *Matrix) counts(c *ClaimCount) string {
 		list = append(list, fmt.Sprintf("without the method %d", c.NoMethod))
 	}
 	return strings.Join(list, ", ")
+}
+
+// heat shows the verdicts of all readings at once, by colour. What each stands for is
+// shown when a reader points at it.
+func (m *Matrix) heat() *doc.Heat {
+	h := &doc.Heat{Name: "verdicts", Columns: []string{"reading"}}
+	for _, c := range m.Claims {
+		h.Columns = append(h.Columns, c.ID)
+	}
+	cell := func(id string, v Verdict, mark, of string, c Cell, unit string) doc.HeatCell {
+		return doc.HeatCell{Words: short[v] + mark, Tone: tones[v], Detail: fmt.Sprintf("%s, %s: %s, %s", id, of, v, c.in(unit))}
+	}
+	for i := range m.Readings {
+		r := &m.Readings[i]
+		row := doc.HeatRow{Name: r.Reading}
+		for k := range r.Criteria {
+			c := &r.Criteria[k]
+			row.Cells = append(row.Cells, cell(c.ID, c.Verdict, c.mark(), r.Reading, Cell{c.Ours, c.CI95}, c.Unit))
+		}
+		h.Rows = append(h.Rows, row)
+		if !m.isNamed(r.Reading) {
+			continue
+		}
+		for k, control := range m.Controls {
+			row := doc.HeatRow{Name: control + " in its place", Inner: true}
+			for j := range r.Criteria {
+				c := &r.Criteria[j]
+				if len(c.Controls) == 0 {
+					row.Cells = append(row.Cells, doc.HeatCell{Detail: c.ID + " is not about the paper's scheduler"})
+					continue
+				}
+				x := &c.Controls[k]
+				row.Cells = append(row.Cells, cell(c.ID, x.Verdict, "", control+" in "+r.Reading, Cell{x.Ours, x.CI95}, c.Unit))
+			}
+			h.Rows = append(h.Rows, row)
+		}
+	}
+	return h
+}
+
+// mark says in signs what a verdict in a matrix rests on.
+func (c *Criterion) mark() (mark string) {
+	if c.Effects[0].Verdict != c.Verdict {
+		mark += "*"
+	}
+	if c.NeedsNoMethod() {
+		mark += "="
+	}
+	return mark
 }
 
 // table has a row for each reading, and below each reading with a name its
@@ -236,14 +285,7 @@ func (m *Matrix) table() *doc.Table {
 		row := []doc.Cell{doc.Words(r.Reading)}
 		for k := range r.Criteria {
 			c := &r.Criteria[k]
-			mark := ""
-			if c.Effects[0].Verdict != c.Verdict {
-				mark += "*"
-			}
-			if c.NeedsNoMethod() {
-				mark += "="
-			}
-			row = append(row, verdict(c.Verdict, mark, Cell{c.Ours, c.CI95}))
+			row = append(row, verdict(c.Verdict, c.mark(), Cell{c.Ours, c.CI95}))
 		}
 		for _, x := range r.Measures {
 			row = append(row, doc.Words(x.String()))
