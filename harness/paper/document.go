@@ -98,12 +98,27 @@ func (f *Figure) parts() doc.Doc {
 	return append(d, t, beside, doc.Notes(f.Notes))
 }
 
+var chartKinds = map[Kind]doc.ChartKind{Line: doc.Lines, Bars: doc.Bars, Series: doc.Curves, CDF: doc.Steps}
+
+// columns returns which columns the figure's table has: all, but of a series or a
+// distribution some at equal distances, since the chart has the others.
+func (f *Figure) columns() (list []int) {
+	step := 1
+	if len(f.At) > 0 {
+		step = max(1, (len(f.Columns)-1)/6)
+	}
+	for k := 0; k < len(f.Columns); k += step {
+		list = append(list, k)
+	}
+	return list
+}
+
 // Chart returns the figure as a chart, nil if its columns have different units.
 func (f *Figure) Chart() *doc.Chart {
 	if f.Unit == "" || len(f.Columns) < 2 {
 		return nil
 	}
-	c := &doc.Chart{Name: f.ID, Title: f.Title, Unit: f.Unit, X: f.X, Columns: f.Columns}
+	c := &doc.Chart{Name: f.ID, Title: f.Title, Unit: f.Unit, X: f.X, Kind: chartKinds[f.Kind], Columns: f.Columns, At: f.At}
 	for _, row := range f.Rows {
 		x := doc.ChartRow{Name: row.Name}
 		for _, v := range row.Cells {
