@@ -43,6 +43,7 @@ const (
 	KindNote
 	_ // kind number 18 is not used again: earlier versions of heddle wrote events with it
 	KindJobListed
+	KindNodeCapacity
 )
 
 // NodeUp says that a node joined the cluster after the start of the run, or came back.
@@ -56,6 +57,16 @@ type NodeDown struct {
 	T      Time   `json:"t"`
 	Node   Node   `json:"node" range:"some"`
 	Reason string `json:"reason,omitempty"` // why the node is down, such as "lost", "decommissioned", "unhealthy"
+}
+
+// NodeCapacity says how much memory and how many cores a node has for
+// containers from the time T on. It may be less than the node's running
+// containers use: these go on, and no other starts until there is room.
+type NodeCapacity struct {
+	T           Time  `json:"t"`
+	Node        Node  `json:"node" range:"some"`
+	MemoryBytes int64 `json:"memoryBytes"`
+	VCores      int32 `json:"vcores" range:"cores"`
 }
 
 // NodeSample has the metrics of a node at time T. A rate is the mean over the

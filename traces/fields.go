@@ -62,6 +62,15 @@ func (e *NodeDown) Fields(v Visitor) {
 
 // Fields implements Event: it passes each field of the event to a Visitor, such
 // as an encoder or a decoder.
+func (e *NodeCapacity) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Name((*string)(&e.Node))
+	v.Int64(&e.MemoryBytes)
+	v.Int32(&e.VCores)
+}
+
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *NodeSample) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))

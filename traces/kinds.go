@@ -31,6 +31,7 @@ var kinds = [...]struct {
 	KindNote:            {"note", func() Event { return new(Note) }, 13},
 	18:                  {name: "source"}, // no longer written: imports of earlier versions of heddle wrote events of this kind
 	KindJobListed:       {"jobListed", func() Event { return new(JobListed) }, 4},
+	KindNodeCapacity:    {"nodeCapacity", func() Event { return new(NodeCapacity) }, 1},
 }
 
 // Kinds is the highest number of a known kind of event, plus one: the length of
@@ -72,6 +73,9 @@ func (e *NodeUp) Kind() Kind { return KindNodeUp }
 
 func (e *NodeDown) At() Time   { return e.T }
 func (e *NodeDown) Kind() Kind { return KindNodeDown }
+
+func (e *NodeCapacity) At() Time   { return e.T }
+func (e *NodeCapacity) Kind() Kind { return KindNodeCapacity }
 
 func (e *NodeSample) At() Time   { return e.T }
 func (e *NodeSample) Kind() Kind { return KindNodeSample }

@@ -29,6 +29,7 @@ type Collector struct {
 	// usefulMiBMs is the same sum over the attempts that succeeded.
 	workerMiB, usedMiBMs, usefulMiBMs int64
 	sizesKnown                        bool
+	offered                           offered
 }
 
 // liveJob contains the running and waiting tasks of a job whose end is not yet
@@ -94,6 +95,8 @@ func New(h traces.Header) *Collector {
 		x.Rack, x.worker, x.cores = n.Rack, n.Worker, n.Cores
 		if n.Worker {
 			c.workerMiB = traces.AddCount(c.workerMiB, n.MemoryBytes>>20)
+			x.mib = n.MemoryBytes >> 20
+			c.offered.mib += x.mib
 		}
 	}
 	return c
@@ -123,6 +126,8 @@ func (c *Collector) Add(e traces.Event) {
 	switch e := e.(type) {
 	case *traces.NodeUp:
 		c.node(e.Node).Rack = e.Rack
+	case *traces.NodeCapacity:
+		c.offered.change(c.node(e.Node), e.MemoryBytes>>20, e.T)
 	case *traces.NodeSample:
 		n := c.node(e.Node)
 		if e.CPUUser >= 0 && e.CPUSystem >= 0 {
@@ -130,6 +135,7 @@ func (c *Collector) Add(e traces.Event) {
 			n.samples++
 		}
 	case *traces.JobSubmitted:
+		c.offered.begin(e.T)
 		j := c.job(e.Job)
 		j.Name, j.SubmitMs, j.submitted = cmp.Or(e.Workload, e.Name), ms(e.T), e.T
 		j.containerBytes, j.queue, j.pool = [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes}, e.Queue, e.Pool
@@ -287,6 +293,7 @@ func (c *Collector) ended(e *traces.JobFinished) {
 	j := c.job(e.Job)
 	end := *e
 	j.hadoop = &end
+	c.offered.end(e.T)
 	if j.live != nil && len(j.live.running) == 0 {
 		j.rest()
 	}

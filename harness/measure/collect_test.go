@@ -61,6 +61,22 @@ func TestByHand(t *testing.T) {
 	}
 }
 
+// TestUtilisation has the capacity of node a fall below what runs on it: its share of
+// time counts with what it had.
+func TestUtilisation(t *testing.T) {
+	events := append(run("job_1_0001", 10*second),
+		&traces.NodeCapacity{T: 2 * second, Node: "b", MemoryBytes: 2 << 30}, // before the first submission
+		&traces.NodeCapacity{T: 12 * second, Node: "a"},
+		&traces.NodeCapacity{T: 16 * second, Node: "a", MemoryBytes: 3 << 30},
+		&traces.NodeCapacity{T: 60 * second, Node: "a"}) // after the job's end
+	traces.Sort(events)
+	f := measure.Of(twoNodes, slices.Values(events))
+	// 4 s of 1 GiB and 3 s of 2 GiB are used. For 8 s b has 2 GiB; a has 4 GiB for 2 s, nothing for 4 s and 3 GiB for 2 s.
+	if want := 100 * 10.0 / (8*2 + 2*4 + 2*3); f.UtilisationPct != want {
+		t.Errorf("utilisation %v %%, want %v", f.UtilisationPct, want)
+	}
+}
+
 // TestCutOff measures a run that ends in the middle: what runs counts until the
 // last event, and a job without an end has no completion time.
 func TestCutOff(t *testing.T) {

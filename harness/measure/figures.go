@@ -67,6 +67,8 @@ type Figures struct {
 	NotSucceeded     int     `json:"jobsNotSucceeded,omitempty"`
 	// UtilisationPct is the percentage of the workers' container memory that
 	// task attempts used, from the first submission to the end of the last job.
+	// If the capacity of nodes changes, it is the percentage of what they had. It
+	// can then be above 100, since running containers stay when capacity falls.
 	// It is -1 if the trace does not say how much memory workers or containers
 	// have.
 	UtilisationPct float64 `json:"utilisationPct"`
@@ -296,6 +298,7 @@ type Node struct {
 	CPUCores float64 `json:"cpuCores"`
 
 	worker  bool
+	mib     int64   // memory for containers at present, in MiB
 	cores   float64 // number of CPU cores; 0 if it is not known
 	busy    traces.Time
 	cpu     float64

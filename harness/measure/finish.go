@@ -53,8 +53,12 @@ func (c *Collector) Figures() *Figures {
 	f.BoundMs = c.bound(begin)
 	slices.SortFunc(f.Nodes, func(a, b *Node) int { return cmp.Compare(a.Node, b.Node) })
 	f.UtilisationPct = -1
-	if c.sizesKnown && c.workerMiB > 0 && end > begin {
-		f.UtilisationPct = 100 * float64(c.usedMiBMs) / (float64(c.workerMiB) * ms(end-begin))
+	offered := float64(c.workerMiB) * ms(end-begin)
+	if c.offered.changed {
+		offered = c.offered.mibMs
+	}
+	if c.sizesKnown && offered > 0 {
+		f.UtilisationPct = 100 * float64(c.usedMiBMs) / offered
 	}
 	for i := range c.phases {
 		if d := &c.phases[i]; d.Count() > 0 {

@@ -29,7 +29,7 @@ func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.of(r), r, nil
+	return s.of(r, &x.Capacity), r, nil
 }
 
 // simulation collects the figures of a running simulation. It also hands the
@@ -102,7 +102,7 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 }
 
 // The function of returns the figures of the finished simulation.
-func (s *simulation) of(r *sim.Result) *Figures {
+func (s *simulation) of(r *sim.Result, capacity *state.Timetable) *Figures {
 	for i := range r.Jobs {
 		x := &r.Jobs[i]
 		end := &traces.JobFinished{
@@ -119,6 +119,15 @@ func (s *simulation) of(r *sim.Result) *Figures {
 	for _, j := range s.figures.JobList {
 		s.first = min(s.first, j.submitted)
 	}
+	s.offered.begin(s.first)
+	for i := 0; ; i++ {
+		change, ok := capacity.Change(i)
+		if !ok || change.AtMs > s.last.Milliseconds() {
+			break
+		}
+		s.offered.change(s.node(traces.Node(change.Node)), int64(change.Left.MemoryMB), traces.Time(change.AtMs)*1e6)
+	}
+	s.offered.end(s.last)
 	f := s.Figures()
 	if d := &r.Decisions; s.steered() {
 		f.Decisions.Made, f.Decisions.Honoured = int(d.Made), int(d.AsExpected+d.Otherwise)

@@ -201,6 +201,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if err != nil {
 		return nil, h, err
 	}
+	x.Capacity = source.Capacity()
 	var jobs sim.Source = source
 	if c.Follow {
 		if jobs, err = source.Follow(x); err != nil {

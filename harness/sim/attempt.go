@@ -70,6 +70,7 @@ const (
 	evKill
 	evCopy
 	evCleanUp
+	evCapacity
 )
 
 // kindBits is the number of bits of an event's tag that hold the event's kind.
@@ -96,7 +97,7 @@ func (s *Sim) after(ms int32, kind, id, gen uint32) {
 // memory of ended ones, and such an event has an old count of these uses.
 func (s *Sim) handle(t, id uint32) {
 	gen, kind := t>>kindBits, t&(1<<kindBits-1)
-	if kind == evSpeculate || kind == evAMBeat {
+	if kind == evSpeculate || kind == evAMBeat || kind == evCapacity && s.Capacity.EveryMs > 0 {
 		s.idleEvents--
 	} else {
 		s.lastProgressMs = s.now
@@ -131,6 +132,8 @@ func (s *Sim) handle(t, id uint32) {
 		s.expire(state.NodeID(id), gen)
 	case evCleanUp:
 		s.cleanUp(state.NodeID(id), gen)
+	case evCapacity:
+		s.changeCapacity(int(id))
 	default:
 		if low(s.jobs[id].gen) != gen {
 			return

@@ -19,6 +19,9 @@ type Config struct {
 	Costs       Costs // times that Hadoop's own steps take; the zero value makes these steps take no time, DefaultCosts has realistic times
 	Speculation Speculation
 	Faults      []Fault // node losses and other faults, sorted by AtMs
+	// Capacity is a timetable of the nodes' capacity. Running containers stay when
+	// their node's capacity falls below what they use.
+	Capacity state.Timetable
 	// Opportunities, if not nil, replace the NodeManagers' heartbeats: nodes
 	// report to the scheduler only at these times.
 	Opportunities []Opportunity

@@ -167,6 +167,10 @@ func (s *Sim) granted(i uint32) {
 	case s.view.Ended(g.decision.Job):
 		g.next, s.spareGrant = s.spareGrant, i
 		return
+	case !s.view.Free(n).Holds(state.Resource{}): // the node's capacity fell after the decision, so YARN has no room for the container
+		s.cancelGrant(g)
+		g.next, s.spareGrant = s.spareGrant, i
+		return
 	case !s.jobs[g.job].up: // the job's ApplicationMaster was lost before the container came, so the container is given back
 		s.state.Cancel(g.held)
 		s.state.Unask(g.decision.Job, g.decision.Kind)
@@ -253,15 +257,20 @@ func (s *Sim) bind(slot int32) {
 			s.launch(slot, k, t, n)
 			s.observeDecision(sched.Confirmed, d, t)
 		} else {
-			s.state.Cancel(g.held)
-			s.noteRoom(d.Node)
-			s.r.Decisions.Unused++
-			s.recordBound(j, g, state.None)
 			g.next, s.spareGrant = s.spareGrant, i
-			s.observeDecision(sched.Cancelled, d, expected)
+			s.cancelGrant(g)
 		}
 		i = next
 	}
+}
+
+// cancelGrant gives back the container of a decision that no task came of.
+func (s *Sim) cancelGrant(g *grant) {
+	s.state.Cancel(g.held)
+	s.noteRoom(g.decision.Node)
+	s.r.Decisions.Unused++
+	s.recordBound(&s.jobs[g.job], g, state.None)
+	s.observeDecision(sched.Cancelled, g.decision, g.expected)
 }
 
 // rebind chooses the maps of a job's new containers again. Maps that failed
@@ -270,20 +279,17 @@ func (s *Sim) bind(slot int32) {
 func (s *Sim) rebind(j *job, first uint32) {
 	for i := first; i != 0; i = s.grants[i].next {
 		if g := &s.grants[i]; g.decision.Kind == state.Map {
-			s.state.Cancel(g.held)
-			g.held = state.None
+			s.state.Unbind(g.held)
 		}
 	}
 	for _, branch := range [...]state.Branch{state.BindRerun, state.BindNode, state.BindRack, state.BindAny} {
 		for i := first; i != 0; i = s.grants[i].next {
 			g := &s.grants[i]
-			if g.held != state.None {
+			if _, _, expected, n, ok := s.state.Reservation(g.held); !ok || expected != state.None || !s.view.Up(n) {
 				continue
 			}
 			if t, b := s.view.WouldBind(j.id, g.decision.Node); t != state.None && b <= branch {
-				if held, err := s.state.Reserve(j.id, state.Map, t, g.decision.Node); err == nil {
-					g.held = held
-				}
+				s.state.Bind(g.held, t)
 			}
 		}
 	}

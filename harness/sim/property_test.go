@@ -47,6 +47,7 @@ func drawConfig(t *rapid.T) *Config {
 	}
 	c.NodeFetches = rapid.Bool().Draw(t, "node fetches")
 	c.Faults = drawFaults(t, len(c.Cluster.Nodes))
+	c.Capacity = drawCapacity(t, c.Cluster.Nodes)
 	c.Source = &Jobs{List: drawJobs(t, len(c.Cluster.Nodes))}
 	m, err := sched.New(rapid.SampledFrom(quickModels()).Draw(t, "model"), nil)
 	if err != nil {
@@ -74,6 +75,56 @@ func drawFaults(t *rapid.T, nodes int) []Fault {
 		}
 	}
 	return list
+}
+
+// drawCapacity takes capacity from nodes, all of it at times, and gives it back.
+func drawCapacity(t *rapid.T, nodes []Node) (list state.Timetable) {
+	steps := rapid.IntRange(0, 5).Draw(t, "capacity steps")
+	if steps == 0 {
+		return list
+	}
+	at := int64(0)
+	for i := range steps {
+		all := rapid.Bool().Draw(t, "all nodes")
+		which := rapid.IntRange(0, len(nodes)-1).Draw(t, "which")
+		for n, x := range nodes {
+			left := state.Resource{MemoryMB: 512 * rapid.Int32Range(0, x.Capacity.MemoryMB/512).Draw(t, "left"), VCores: x.Capacity.VCores}
+			if i == steps-1 {
+				left = x.Capacity
+			}
+			if n == which || all || i == steps-1 {
+				list.Changes = append(list.Changes, state.CapacityChange{AtMs: at, Node: x.Name, Left: left})
+			}
+		}
+		at += rapid.Int64Range(0, 30_000).Draw(t, "until the next step")
+	}
+	if rapid.Bool().Draw(t, "again and again") {
+		list.EveryMs = at + 100_000
+	}
+	return list
+}
+
+// fitting checks that containers only start where they fit: what is in use on a
+// node never grows to more than the node's capacity.
+type fitting struct {
+	t        *rapid.T
+	sim      *Sim
+	used     []state.Resource
+	capacity []state.Resource
+}
+
+func (f *fitting) check() {
+	v := f.sim.view
+	f.used, f.capacity = resized(f.used, v.Nodes()), resized(f.capacity, v.Nodes())
+	for i := range f.used {
+		n := state.NodeID(i)
+		free, capacity := v.Free(n), v.Capacity(n)
+		used := capacity.Sub(free)
+		if free.MemoryMB < 0 && used.MemoryMB > f.used[i].MemoryMB && capacity == f.capacity[i] {
+			f.t.Fatalf("at %d ms, %v are in use on node %d instead of %v, and its capacity is %v", f.sim.now, used, n, f.used[i], capacity)
+		}
+		f.used[i], f.capacity[i] = used, capacity
+	}
 }
 
 func drawJobs(t *rapid.T, nodes int) []Job {
@@ -155,8 +206,13 @@ func TestConservation(t *testing.T) {
 		c := drawConfig(t)
 		source := c.Source.(*Jobs)
 		check := &ledger{t: t, config: c, running: map[traces.Attempt]traces.Node{}, used: map[traces.Node]int64{}, done: map[traces.Task]int32{}}
-		c.Record = check.add
-		r, err := Run(c)
+		var s Sim
+		fits, r := fitting{t: t, sim: &s}, new(Result)
+		c.Record = func(e traces.Event) {
+			fits.check()
+			check.add(e)
+		}
+		err := s.Run(c, r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,6 +76,9 @@ func (s *Sim) begin(c *Config, r *Result) error {
 		s.losesNodes = s.losesNodes || s.Faults[i].What == NodeDown
 		s.wheel.push(s.Faults[i].AtMs, tag(evFault, 0), uint32(i))
 	}
+	if err := s.beginCapacity(); err != nil {
+		return err
+	}
 	s.beginCaching()
 	return s.fetchNext()
 }

@@ -128,7 +128,7 @@ func (s *Sim) step() error {
 		t = min(t, s.shared.Next())
 	}
 	n, beat := s.nextBeat()
-	if next := min(t, beat); next == never || next > s.lastProgressMs+patienceMs && s.stalled() {
+	if next := min(t, beat); next == never || next > s.lastProgressMs+patienceMs+s.Capacity.EveryMs && s.stalled() {
 		return s.stuck()
 	}
 	if beat < t {

@@ -109,15 +109,30 @@ func (s *State) Cancel(r ReservationID) {
 	if x.task == None {
 		j.held = j.held.Sub(j.size[x.kind])
 	} else {
-		j.counts[x.kind].reserved--
-		as := int32(waitingTask)
-		if x.rerun {
-			as = rerunTask
-		}
-		s.wait(x.job, x.task, as)
-		s.listWaiting(x.job, x.kind)
+		s.unassign(r)
 	}
 	s.free(r)
+}
+
+// Unbind takes the expected task from reservation r. The task waits again; the
+// container stays, with no task expected in it.
+func (s *State) Unbind(r ReservationID) {
+	x := &s.reservations[r]
+	if !x.live || x.task == None {
+		return
+	}
+	s.unassign(r)
+	j := &s.jobs[x.job]
+	j.held = j.held.Add(j.size[x.kind])
+}
+
+// Bind makes the waiting task t the expected task of reservation r, which has
+// none.
+func (s *State) Bind(r ReservationID, t TaskID) {
+	x := &s.reservations[r]
+	j := &s.jobs[x.job]
+	j.held = j.held.Sub(j.size[x.kind])
+	s.assign(r, t)
 }
 
 // Reservation returns the job, kind, task and node of reservation r. The task
@@ -143,6 +158,19 @@ func (s *State) assign(r ReservationID, t TaskID) {
 	if j.counts[x.kind].waiting == 0 {
 		s.listWaiting(x.job, x.kind)
 	}
+}
+
+// unassign makes the expected task of reservation r wait again.
+func (s *State) unassign(r ReservationID) {
+	x := &s.reservations[r]
+	s.jobs[x.job].counts[x.kind].reserved--
+	as := int32(waitingTask)
+	if x.rerun {
+		as = rerunTask
+	}
+	s.wait(x.job, x.task, as)
+	s.listWaiting(x.job, x.kind)
+	x.task, x.rerun = None, false
 }
 
 // replace gives reservation r (a container decided on but not started) a new

@@ -73,6 +73,8 @@ func (b *builder) add(e traces.Event) error {
 		if e.Worker && !slices.ContainsFunc(b.Nodes, func(n traces.NodeFacts) bool { return n.Node == e.Node }) {
 			b.Nodes = append(b.Nodes, e.NodeFacts)
 		}
+	case *traces.NodeCapacity:
+		b.Capacity = append(b.Capacity, *e)
 	case *traces.JobSubmitted:
 		return b.submitted(e)
 	case *traces.JobListed:

@@ -172,6 +172,47 @@ func (t *Trace) FirstMs() int64 {
 	return max(0, t.Jobs[0].T.Milliseconds())
 }
 
+// Capacity returns the trace's changes of the capacity of nodes. Where the replay
+// changes the size of nodes, a node keeps the recorded share of its size. There are
+// none if the replay's cluster has other nodes.
+func (m *Source) Capacity() (list state.Timetable) {
+	if m.Change.Nodes > 0 || m.Change.Racks > 0 {
+		return list
+	}
+	for _, c := range m.Trace.Capacity {
+		n := slices.IndexFunc(m.machines.Nodes, func(n sim.Node) bool { return n.Name == string(c.Node) })
+		was := slices.IndexFunc(m.Trace.Nodes, func(n traces.NodeFacts) bool { return n.Node == c.Node })
+		if n < 0 || was < 0 {
+			continue
+		}
+		full, recorded := m.machines.Nodes[n].Capacity, m.Trace.Nodes[was]
+		list.Changes = append(list.Changes, state.CapacityChange{
+			AtMs: m.moved(c.T), Node: string(c.Node),
+			Left: state.Resource{MemoryMB: share(full.MemoryMB, c.MemoryBytes, recorded.MemoryBytes), VCores: share(full.VCores, int64(c.VCores), int64(recorded.VCores))},
+		})
+	}
+	return list
+}
+
+// share returns the part of a node's size that is to the whole as left was to full.
+func share(whole int32, left, full int64) int32 {
+	if left >= full {
+		return whole
+	}
+	return int32(float64(whole) * float64(left) / float64(full))
+}
+
+// moved returns the time, in ms, of something that happened to a node at the time t of
+// the trace. A changed arrival rate of jobs also moves such times, in the same
+// proportion.
+func (m *Source) moved(t traces.Time) int64 {
+	at, firstMs := t.Milliseconds(), m.Trace.FirstMs()
+	if at > firstMs {
+		at = firstMs + scaled(float64(at-firstMs), m.Change.Load)
+	}
+	return max(0, at)
+}
+
 // Outages returns the trace's node losses as faults of a simulation. A node stops
 // before its recorded loss by the time that YARN needs to notice, expiryMs, and comes
 // back as recorded. There are none if the replay's cluster has other nodes.
@@ -179,16 +220,13 @@ func (m *Source) Outages(expiryMs int32) (faults []sim.Fault) {
 	if m.Change.Nodes > 0 || m.Change.Racks > 0 {
 		return nil
 	}
-	back, firstMs := map[state.NodeID]int64{}, m.Trace.FirstMs()
+	back := map[state.NodeID]int64{}
 	for _, o := range m.Trace.mishaps.outages {
 		n := state.NodeID(slices.IndexFunc(m.machines.Nodes, func(n sim.Node) bool { return n.Name == string(o.node) }))
 		if n < 0 {
 			continue
 		}
-		at := o.t.Milliseconds()
-		if at > firstMs { // a changed arrival rate of jobs also moves node losses, in the same proportion
-			at = firstMs + scaled(float64(at-firstMs), m.Change.Load)
-		}
+		at := m.moved(o.t)
 		f := sim.Fault{AtMs: at, Node: n, What: sim.NodeUp}
 		if o.over {
 			back[n] = at

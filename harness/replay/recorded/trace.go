@@ -37,6 +37,8 @@ type Trace struct {
 	// Decisions are the model's decisions for which YARN started the container as
 	// decided.
 	Decisions []Decision
+	// Capacity has the changes of the capacity of nodes, in order of time.
+	Capacity []traces.NodeCapacity
 	// Warnings say what the trace lacks for a replay.
 	Warnings []string
 

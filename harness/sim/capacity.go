@@ -1,0 +1,49 @@
+package sim
+
+import (
+	"fmt"
+
+	"heddle/harness/state"
+	"heddle/traces"
+)
+
+// beginCapacity checks the timetable of the nodes' capacity, and schedules its
+// first change.
+func (s *Sim) beginCapacity() error {
+	if err := s.Capacity.Check(); err != nil {
+		return err
+	}
+	for i, c := range s.Capacity.Changes {
+		if s.view.NodeNamed(c.Node) == state.None {
+			return fmt.Errorf("capacity change %d: the cluster has no node %q", i, c.Node)
+		}
+	}
+	s.nextChange(0)
+	return nil
+}
+
+// nextChange schedules change number i of the timetable. The changes of a
+// timetable that never ends do not count as progress: a job that can never run
+// must not keep the simulation going.
+func (s *Sim) nextChange(i int) {
+	if c, ok := s.Capacity.Change(i); ok {
+		if s.Capacity.EveryMs > 0 {
+			s.idleEvents++
+		}
+		s.wheel.push(c.AtMs, tag(evCapacity, 0), uint32(i))
+	}
+}
+
+// changeCapacity carries out change number i of the timetable. Containers on
+// the node stay, even if they use more than it has from now on. The node then
+// has no room until enough of them have ended.
+func (s *Sim) changeCapacity(i int) {
+	c, _ := s.Capacity.Change(i)
+	n := s.view.NodeNamed(c.Node)
+	s.state.SetCapacity(n, c.Left)
+	s.noteRoom(n)
+	if s.Record != nil {
+		s.Record(&traces.NodeCapacity{T: s.at(), Node: s.nodeName(n), MemoryBytes: int64(c.Left.MemoryMB) << 20, VCores: c.Left.VCores})
+	}
+	s.nextChange(i + 1)
+}
