@@ -90,6 +90,13 @@ func (f *Figure) parts() doc.Doc {
 			cells = append(cells, row.Cells[k].in(""))
 		}
 		t.Add(cells...)
+		if len(row.Published) > 0 {
+			cells := []doc.Cell{doc.Words("– published")}
+			for _, x := range row.Published {
+				cells = append(cells, doc.Number(float64(x), "").Short())
+			}
+			t.Add(cells...)
+		}
 	}
 	beside := &doc.Table{Name: f.ID + " stated", Columns: []string{"stated by the paper", "scheduler", "published", "ours"}}
 	for _, q := range f.Beside {

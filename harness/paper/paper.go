@@ -62,6 +62,7 @@ type Paper struct {
 	Designs  []Design
 	Parts    []Part
 	Claims   []Claim
+	Numbers  Numbers   // what the paper states, for figures and claims
 	Measures []Measure // what a matrix shows of each reading, besides the claims
 	Curves   string    // design in whose first column the claimant's training is shown; "" if it does not train
 	// Explain returns a paragraph that says what explains the paper's results, from
@@ -216,10 +217,11 @@ type Row struct {
 }
 
 // Published is one number that the paper states, with a function that computes
-// ours.
+// ours. The number itself is in Paper.Numbers, in the row Label and column What of
+// the part.
 type Published struct {
-	What, Label, Unit, Value string
-	Ours                     func(*Data) stats.Estimate
+	What, Label, Unit string
+	Ours              func(*Data) stats.Estimate
 }
 
 // Claim is a statement of the paper. It is judged by its effects, see Judge.

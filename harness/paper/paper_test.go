@@ -373,10 +373,10 @@ func sample() *Report {
 		Figures: []*Figure{
 			{
 				ID: "fig1", Title: "Rates", Unit: "%", X: "cache", Columns: []string{"2 GB", "4 GB"},
-				Rows:   []FigureRow{{"FIFO", []Cell{v(10, 9, 11), v(20.25, 19, 21.5)}}, {"a & b", []Cell{v(-5, math.Inf(-1), math.Inf(1)), v(0, 0, 0)}}},
+				Rows:   []FigureRow{{Name: "FIFO", Cells: []Cell{v(10, 9, 11), v(20.25, 19, 21.5)}}, {Name: "a & b", Cells: []Cell{v(-5, math.Inf(-1), math.Inf(1)), v(0, 0, 0)}}},
 				Beside: []Quantity{{"rise", "FIFO", "points", "3", v(10.25, 10, 10.5)}}, Notes: []string{"a note"},
 			},
-			{ID: "mixed", Title: "Mixed", Columns: []string{"time s", "rate %"}, Rows: []FigureRow{{"one", []Cell{v(1, 1, 1), v(2, 2, 2)}}}},
+			{ID: "mixed", Title: "Mixed", Columns: []string{"time s", "rate %"}, Rows: []FigureRow{{Name: "one", Cells: []Cell{v(1, 1, 1), v(2, 2, 2)}}}},
 		},
 		Facts: []Fact{{"cluster", "6 nodes", "as published"}},
 		Axes:  []AxisTaken{{Axis: Axis{Name: "reward", Sets: "m.reward", About: "what is learnt", Values: []Value{{"sum", Printed, "it says so"}, {"step", Ours, ""}}}, Taken: "sum", Mark: Printed, Why: "it says so"}},

@@ -50,6 +50,9 @@ type Figure struct {
 type FigureRow struct {
 	Name  string `json:"name"`
 	Cells []Cell `json:"cells"`
+	// Published has what the paper states of each cell, null where it states
+	// nothing. It is empty if the paper states none of the row's numbers.
+	Published []compare.Number `json:"published,omitempty"`
 }
 
 // Cell is a value with its 95 % confidence interval.
@@ -95,11 +98,12 @@ func (p *Part) figure(d *Data) *Figure {
 			for k := range g.Columns {
 				r.Cells = append(r.Cells, CellOf(row.Of(g, label, k)))
 			}
+			r.Published = d.paper.Numbers.points(p.ID, r.Name, g.Columns)
 			f.Rows = append(f.Rows, r)
 		}
 	}
 	for _, q := range p.Published {
-		f.Beside = append(f.Beside, Quantity{q.What, q.Label, q.Unit, q.Value, CellOf(q.Ours(d))})
+		f.Beside = append(f.Beside, Quantity{q.What, q.Label, q.Unit, d.paper.Numbers.Text(p.ID, q.Label, q.What), CellOf(q.Ours(d))})
 	}
 	return f
 }

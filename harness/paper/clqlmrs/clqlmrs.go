@@ -17,6 +17,9 @@ import (
 //go:embed live.yaml lab.yaml
 var live embed.FS
 
+//go:embed published.csv
+var publishedFile []byte
+
 // Labels of the schedulers, as the paper names them.
 const fifo, delay, acl, acl2, acl5, learner = "FIFO", "Delay", "ACL", "ACL C=2", "ACL C=5", "CLQLMRS"
 
@@ -48,6 +51,7 @@ func Paper() *paper.Paper {
 		Designs:  designs(),
 		Parts:    parts,
 		Claims:   claims,
+		Numbers:  numbers,
 		Measures: measures,
 		Curves:   "apps",
 		Facts:    facts,

@@ -219,20 +219,11 @@ func TestReplicasAreEven(t *testing.T) {
 // prints: what B saves against A is what C saves against A, without what C saves against B.
 func TestDerived(t *testing.T) {
 	number := func(part, what, label string) float64 {
-		for _, p := range parts {
-			for _, q := range p.Published {
-				if p.ID != part || q.What != what || q.Label != label {
-					continue
-				}
-				var x float64
-				if _, err := fmt.Sscan(q.Value, &x); err != nil {
-					t.Fatalf("%s, %s of %s is %q", part, what, label, q.Value)
-				}
-				return x
-			}
+		x := numbers.Value(part, label, what)
+		if math.IsNaN(x) {
+			t.Fatalf("%s has no %s of %s", part, what, label)
 		}
-		t.Fatalf("%s has no %s of %s", part, what, label)
-		return 0
+		return x
 	}
 	for _, x := range []struct{ part, gain, label string }{{"fig9", "mean gain over ", delay}, {"table5", "Sort, gain over ", acl}, {"table5", "TeraSort, gain over ", acl}} {
 		of := func(against string) float64 { return 1 - number(x.part, x.gain+against, learner)/100 }

@@ -18,6 +18,9 @@ import (
 //go:embed live.yaml lab.yaml jobs.jsonl
 var live embed.FS
 
+//go:embed published.csv
+var publishedFile []byte
+
 // Labels of the schedulers, as the paper names them.
 const original, modified, fifo = "Original", "Modified", "FIFO"
 
@@ -57,6 +60,7 @@ func Paper() *paper.Paper {
 		Designs:  designs(),
 		Parts:    parts(),
 		Claims:   claims,
+		Numbers:  numbers,
 		Measures: measures,
 		Facts:    facts,
 		Explain:  explain,

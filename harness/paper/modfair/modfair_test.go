@@ -37,19 +37,6 @@ func TestCeilings(t *testing.T) {
 	}
 }
 
-// TestPublished has the gains that the paper prints, recomputed from its tables.
-func TestPublished(t *testing.T) {
-	want := []float64{35.01, 29.72, 34.41, 47.89, 23.05, 21.44, 54.66, 50.74, 47.40}
-	for i, x := range table5 {
-		if got := 100 * (1 - x[1]/x[0]); math.Abs(got-want[i]) > 0.006 {
-			t.Errorf("row %d of Table 5: %.2f %%, want %.2f", i, got, want[i])
-		}
-	}
-	if got := publishedMean(table5); math.Abs(got+38.26) > 0.01 {
-		t.Errorf("mean of Table 5: %.2f %%, want -38.26", got)
-	}
-}
-
 // TestSetup has the jobs of both experiments: sizes, pools, order and layout.
 func TestSetup(t *testing.T) {
 	for _, c := range []struct {

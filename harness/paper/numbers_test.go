@@ -1,0 +1,74 @@
+package paper_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/harness/paper"
+	"heddle/harness/paper/clqlmrs"
+	"heddle/harness/paper/modfair"
+)
+
+// TestNumbersUsed has each published number stand in a figure or a claim, and each figure and
+// claim find the numbers that it asks for.
+func TestNumbersUsed(t *testing.T) {
+	for _, p := range []*paper.Paper{clqlmrs.Paper(), modfair.Paper()} {
+		for _, fault := range unused(p) {
+			t.Errorf("%s: %s", p.Name, fault)
+		}
+		for _, c := range p.Claims {
+			if strings.Contains(c.Published, "?") {
+				t.Errorf("%s: %s: published %s", p.Name, c.ID, c.Published)
+			}
+		}
+	}
+}
+
+// unused says which of a paper's numbers stand in no figure and no claim, and which figures ask
+// for numbers that are not there or have another unit.
+func unused(p *paper.Paper) (faults []string) {
+	used := map[[3]string]bool{}
+	for _, part := range p.Parts {
+		rows := map[string]bool{}
+		for _, row := range part.Rows {
+			for _, label := range part.Schedulers {
+				rows[label+row.Suffix] = true
+			}
+		}
+		for _, q := range part.Published {
+			if p.Numbers.Text(part.ID, q.Label, q.What) == "?" {
+				faults = append(faults, fmt.Sprintf("%s asks for %q of %s, which is no published number", part.ID, q.What, q.Label))
+			}
+			for _, x := range p.Numbers {
+				if x.Figure == part.ID && x.Row == q.Label && x.Column == q.What && x.Unit != q.Unit && x.Unit != paper.InWords {
+					faults = append(faults, fmt.Sprintf("%s: %q of %s is in %s, and published in %s", part.ID, q.What, q.Label, q.Unit, x.Unit))
+				}
+			}
+			used[[3]string{part.ID, q.Label, q.What}] = true
+		}
+		for _, x := range p.Numbers {
+			for _, d := range p.Designs {
+				if d.ID != part.Design || x.Figure != part.ID || !rows[x.Row] || !slices.ContainsFunc(d.Columns, func(c paper.Column) bool { return c.Name == x.Column }) {
+					continue
+				}
+				used[[3]string{x.Figure, x.Row, x.Column}] = true
+				if x.Unit != part.Unit {
+					faults = append(faults, fmt.Sprintf("%s is in %s, and its point %s, %s in %s", part.ID, part.Unit, x.Row, x.Column, x.Unit))
+				}
+			}
+		}
+	}
+	for _, x := range p.Numbers {
+		stands := func(text string) bool { return strings.Contains(text, x.Text) }
+		if x.Unit == paper.InWords {
+			continue // sentences that have no claim
+		}
+		if !used[[3]string{x.Figure, x.Row, x.Column}] && !slices.ContainsFunc(p.Claims, func(c paper.Claim) bool { return stands(c.Published) || stands(c.Text) }) &&
+			!slices.ContainsFunc(p.Parts, func(part paper.Part) bool { return slices.ContainsFunc(part.Notes, stands) }) {
+			faults = append(faults, fmt.Sprintf("%s, %s, %s: %s is used by no figure and no claim", x.Figure, x.Row, x.Column, x.Text))
+		}
+	}
+	return faults
+}
