@@ -98,6 +98,11 @@ func CachedShare(s *Simulation) stats.Share {
 	return stats.Share{Part: s.Cached, Of: int64(s.Locality.Known())}
 }
 
+// AllMaps returns the share of all maps: 1. No rate can be higher.
+func AllMaps(s *Simulation) stats.Share {
+	return stats.Share{Part: int64(s.Locality.Known()), Of: int64(s.Locality.Known())}
+}
+
 // bench simulates cases, each once for each seed, and keeps the results.
 type bench struct {
 	ctx      context.Context

@@ -292,30 +292,53 @@ func Saved(a, b []float64) stats.Estimate {
 	return r
 }
 
+// KthSaved returns in which column the time that scheduler b saves against a is the
+// k-th largest (from 1 on), and how large it is. Its interval knows that the column
+// was picked for its value: it follows from intervals that hold for all columns
+// together.
+func (g *Grid) KthSaved(k int, a, b string) (column int, e stats.Estimate) {
+	var list []stats.Comparison
+	for c := range g.Columns {
+		list = append(list, stats.PairedRatio(g.Seconds(b, c), g.Seconds(a, c)))
+	}
+	var speeds []stats.Estimate
+	for _, c := range stats.Together(list) {
+		speeds = append(speeds, c.Estimate)
+	}
+	e = stats.KthLargest(k, speeds)
+	column = slices.IndexFunc(speeds, func(x stats.Estimate) bool { return x.Value == e.Value })
+	e.Value, e.Lo, e.Hi = 100*(1-1/e.Value), 100*(1-1/e.Lo), 100*(1-1/e.Hi)
+	if !(e.Lo <= e.Hi) || math.IsInf(e.Lo, 0) { // no bounds of a ratio are none of what is saved
+		e.Lo, e.Hi = math.Inf(-1), math.Inf(1)
+	}
+	return column, e
+}
+
 // More returns by how many percentage points the shares b are above the shares
 // a, as the mean over pairs of the same seed.
 func More(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifference(a, b).Estimate }
 
-// Times returns the mean of b divided by the mean of a, for pairs of the same
-// seed. The interval follows from how far each b[i] is from the ratio times
-// a[i]. How many times nothing, or less than nothing, something is, is not known.
-func Times(a, b []float64) stats.Estimate {
-	if len(a) == 0 || len(a) != len(b) {
+// RoomUpTo returns by how many points the shares low lie below the largest ones
+// possible, seed by seed: the room for a rise above them. If it is the same with
+// every seed, its interval has no width.
+func RoomUpTo(low, most []stats.Share) stats.Estimate {
+	if len(low) != len(most) {
 		return nan()
 	}
-	below, above := stats.Mean(a).Value, stats.Mean(b).Value
-	if !(below > 0) || math.IsNaN(above) {
-		return nan()
+	left := Percents(most)
+	for i, s := range low {
+		left[i] -= s.Percent()
 	}
-	ratio := above / below
-	rest := make([]float64, len(a))
-	for i := range rest {
-		rest[i] = (b[i] - ratio*a[i]) / below
-	}
-	e := stats.Mean(rest)
-	e.Value, e.Lo, e.Hi = ratio, ratio+e.Lo-e.Value, ratio+e.Hi-e.Value
-	return e
+	return stats.Mean(left)
 }
+
+// Exactly returns a value that is proven, as an estimate without error.
+func Exactly(x float64) stats.Estimate { return stats.Estimate{Value: x, Lo: x, Hi: x} }
+
+// Times returns the mean of b divided by the mean of a, for pairs of the same
+// seed, with Fieller's interval. How many times nothing, or less than nothing,
+// something is, is not known.
+func Times(a, b []float64) stats.Estimate { return stats.PairedRatioOfMeans(a, b) }
 
 // Noted returns a number that models or settings note of a simulation.
 func Noted(name string) func(*Simulation) float64 {

@@ -161,7 +161,7 @@ func claims(list []Criterion) doc.Doc {
 		c := &list[i]
 		t.Add(doc.Words(c.ID), doc.Words(string(c.Verdict)).In(tones[c.Verdict]), Cell{c.Ours, c.CI95}.in(c.Unit), doc.Words(c.Published), doc.Words(c.needs()))
 		for _, x := range c.Controls {
-			controls.Add(doc.Words(c.ID), doc.Words(x.Control), doc.Words(string(x.Verdict)).In(tones[x.Verdict]), Cell{x.Ours, x.CI95}.in(c.Unit))
+			controls.Add(doc.Words(c.ID), doc.Words(x.Control), doc.Words(string(x.Verdict)).In(tones[x.Verdict]), Cell{x.Ours, x.CI95}.in(x.Unit))
 		}
 		text := c.ID + ": " + c.Text
 		if c.Note != "" {
@@ -219,7 +219,7 @@ func (m *Matrix) Doc() doc.Doc {
 	return doc.Doc{
 		doc.Heading(m.Title), doc.Text(m.Source), doc.Text(m.Summary),
 		doc.Text(fmt.Sprintf("%d readings, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
-			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: another effect of the claim decides; "+
+			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's first, on which its verdict rests; "+
 			"=: a control does as well, so the claim does not need the method.", len(m.Readings), m.Seeds, m.Seed)),
 		m.heat(), m.table(), counts,
 		doc.Heading("How the readings differ from the first"), differ, doc.Heading("What was varied"), varied,
@@ -280,7 +280,7 @@ func (m *Matrix) heat() *doc.Heat {
 
 // mark says in signs what a verdict in a matrix rests on.
 func (c *Criterion) mark() (mark string) {
-	if c.Effects[0].Verdict != c.Verdict {
+	if c.Rests > 0 {
 		mark += "*"
 	}
 	if c.NeedsNoMethod() {

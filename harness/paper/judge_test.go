@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"heddle/harness/stats"
@@ -29,18 +30,28 @@ var effectCases = []struct {
 	{"beyond the band", Effect{Estimate: estimate(3.6, 3.4, 3.8), None: 1, Least: 1.5, Most: 3.5}, Direction},
 	{"too small", Effect{Estimate: estimate(5, 3, 7), Least: 9}, Direction},
 	{"too small or just the size", Effect{Estimate: estimate(5, 1, 10), Least: 9}, Direction},
-	{"too small, with room", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: 9.5, RoomWhy: "x"}, Direction},
-	{"too small, without room", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: 9, RoomWhy: "x"}, Ceiling},
-	{"none, without room", Effect{Estimate: estimate(0, -0.1, 0.1), Room: 0, RoomWhy: "x"}, Ceiling},
-	{"a room that is not known", Effect{Estimate: estimate(0, -0.1, 0.1), Room: -5}, Fails},
-	{"holds in spite of the room", Effect{Estimate: estimate(12, 8, 16), Least: 9, Room: 8, RoomWhy: "x"}, Holds},
+	{"too small, with room", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: Exactly(9.5), RoomWhy: "x"}, Direction},
+	{"too small, without room", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: Exactly(9), RoomWhy: "x"}, Ceiling},
+	{"none, without room", Effect{Estimate: estimate(0, -0.1, 0.1), Room: Exactly(0), RoomWhy: "x"}, Ceiling},
+	{"a room that is not known", Effect{Estimate: estimate(0, -0.1, 0.1), Room: Exactly(-5)}, Fails},
+	{"a room that may be enough", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: estimate(8, 6, 9.1), RoomWhy: "x"}, Direction},
+	{"a room that is surely too small", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: estimate(8, 6, 8.9), RoomWhy: "x"}, Ceiling},
+	{"a room without bounds", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: stats.Estimate{Value: 8, Lo: math.Inf(-1), Hi: math.Inf(1)}, RoomWhy: "x"}, Direction},
+	{"equal", Effect{Estimate: estimate(1, -1, 2), Band: [2]float64{-2, 2}}, Holds},
+	{"equal or above the band", Effect{Estimate: estimate(1, -1, 2.1), Band: [2]float64{-2, 2}}, NotTestable},
+	{"equal or below the band", Effect{Estimate: estimate(-1, -2.1, 0), Band: [2]float64{-2, 2}}, NotTestable},
+	{"above the band", Effect{Estimate: estimate(3, 2.1, 4), Band: [2]float64{-2, 2}}, Reversed},
+	{"below the band", Effect{Estimate: estimate(-3, -4, -2.1), Band: [2]float64{-2, 2}}, Reversed},
+	{"equal without bounds", Effect{Estimate: estimate(0, math.Inf(-1), math.Inf(1)), Band: [2]float64{-2, 2}}, NotTestable},
+	{"holds in spite of the room", Effect{Estimate: estimate(12, 8, 16), Least: 9, Room: Exactly(8), RoomWhy: "x"}, Holds},
 	{"nothing, however narrow", Effect{Estimate: estimate(0, -0.01, 0.01)}, Fails},
 	{"nothing, no width", Effect{Estimate: estimate(0, 0, 0)}, Fails},
 	{"nothing, and not the size", Effect{Estimate: estimate(1, -1, 3), Least: 9}, Fails},
+	{"nothing or the size, without room", Effect{Estimate: estimate(4, -1, 9), Least: 9, Room: Exactly(8), RoomWhy: "x"}, Ceiling},
 	{"nothing or the size", Effect{Estimate: estimate(5, -1, 11), Least: 9}, NotTestable},
 	{"nothing or just the size", Effect{Estimate: estimate(4, -1, 9), Least: 9}, NotTestable},
 	{"the opposite", Effect{Estimate: estimate(-2, -3, -1), Least: 9}, Reversed},
-	{"the opposite without room", Effect{Estimate: estimate(-2, -3, -1), Least: 9, Room: 1, RoomWhy: "x"}, Reversed},
+	{"the opposite without room", Effect{Estimate: estimate(-2, -3, -1), Least: 9, Room: Exactly(1), RoomWhy: "x"}, Reversed},
 	{"a ratio below one", Effect{Estimate: estimate(0.5, 0.2, 0.8), None: 1, Least: 1.5}, Reversed},
 	{"a ratio about one", Effect{Estimate: estimate(1, 0.9, 1.1), None: 1, Least: 1.5}, Fails},
 	{"no bounds", Effect{Estimate: estimate(1, math.Inf(-1), math.Inf(1))}, NotTestable},
@@ -107,7 +118,8 @@ func TestRulesMatter(t *testing.T) {
 		{"least", func(e *Effect) { e.Least += 0.5 }},
 		{"most", func(e *Effect) { e.Most -= 0.5 }},
 		{"none", func(e *Effect) { e.None -= 3 }},
-		{"room", func(e *Effect) { e.Room += 0.2 }},
+		{"room", func(e *Effect) { e.Room.Hi += 0.2 }},
+		{"band", func(e *Effect) { e.Band[1] -= 0.1 }},
 		{"sign", func(e *Effect) { e.Value, e.Lo, e.Hi = -e.Value, -e.Hi, -e.Lo }},
 	} {
 		noticed := false
@@ -122,40 +134,86 @@ func TestRulesMatter(t *testing.T) {
 	}
 }
 
-// TestJudge has the verdict on a claim of several effects.
-func TestJudge(t *testing.T) {
-	of := map[Verdict]Effect{}
-	for _, c := range effectCases {
-		of[c.want] = c.e
-	}
+// TestSigns has what is said of an effect besides its verdict: whether it is there,
+// and whether there is room for it.
+func TestSigns(t *testing.T) {
 	for _, c := range []struct {
-		effects []Verdict
-		want    Verdict
+		e    Effect
+		sign Sign
+		room Has
 	}{
-		{[]Verdict{Holds}, Holds},
-		{[]Verdict{Holds, Holds}, Holds},
-		{[]Verdict{Holds, Fails}, Direction},
-		{[]Verdict{Direction, Holds}, Direction},
-		{[]Verdict{Direction, Fails}, Direction},
-		{[]Verdict{Direction, Ceiling}, Direction},
-		{[]Verdict{Holds, NotTestable}, Direction},
-		{[]Verdict{Fails, Holds}, Fails},
-		{[]Verdict{NotTestable, Holds}, NotTestable},
-		{[]Verdict{Holds, Ceiling}, Ceiling},
-		{[]Verdict{Ceiling, Holds}, Ceiling},
-		{[]Verdict{Ceiling, Fails}, Ceiling},
-		{[]Verdict{Fails, Ceiling}, Fails},
-		{[]Verdict{Holds, Holds, Reversed}, Reversed},
-		{[]Verdict{Fails, Reversed}, Reversed},
-		{[]Verdict{Ceiling, Reversed}, Reversed},
-		{nil, NotTestable},
+		{Effect{Estimate: estimate(5, 3, 7), Least: 9}, Shown, RoomNotKnown},
+		{Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: estimate(10, 9.1, 11), RoomWhy: "x"}, Shown, HasRoom},
+		{Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: estimate(10, 9, 11), RoomWhy: "x"}, Shown, RoomNotKnown},
+		{Effect{Estimate: estimate(0, -1, 1), Least: 9, Room: estimate(8, 7, 9), RoomWhy: "x"}, NotShown, HasNoRoom},
+		{Effect{Estimate: estimate(0, -1, 1), Room: estimate(8, 7, 9)}, NotShown, RoomNotKnown},
+		{Effect{Estimate: estimate(-2, -3, -1)}, Opposite, RoomNotKnown},
+		{Effect{Estimate: estimate(1, 0.5, 0.9), None: 1}, Opposite, RoomNotKnown},
+		{Effect{Estimate: estimate(0, math.Inf(-1), 1), Room: Exactly(-1), RoomWhy: "x"}, NoSign, HasNoRoom},
+		{Effect{Estimate: estimate(0, -1, 1), Band: [2]float64{-2, 2}, Room: Exactly(-1), RoomWhy: "x"}, Shown, RoomNotKnown},
+		{Effect{Estimate: estimate(0, -1, 3), Band: [2]float64{-2, 2}}, NotShown, RoomNotKnown},
+		{Effect{Estimate: estimate(4, 3, 5), Band: [2]float64{-2, 2}}, Opposite, RoomNotKnown},
 	} {
+		if sign, room := c.e.Sign(), c.e.HasRoom(); sign != c.sign || room != c.room {
+			t.Errorf("%+v: %s, room %s; want %s, %s", c.e, sign, room, c.sign, c.room)
+		}
+	}
+}
+
+// judgeTable has the verdict on a claim of two effects, and on which of them it
+// rests: the row is the first effect's verdict, the column the second's.
+var judgeTable = map[Verdict]map[Verdict]string{
+	Holds:       {Holds: "holds 0", Direction: "direction 0", Fails: "direction 0", Reversed: "reversed 1", Ceiling: "direction 0", NotTestable: "not testable 1"},
+	Direction:   {Holds: "direction 0", Direction: "direction 0", Fails: "direction 0", Reversed: "reversed 1", Ceiling: "direction 0", NotTestable: "direction 0"},
+	Fails:       {Holds: "fails 0", Direction: "fails 0", Fails: "fails 0", Reversed: "reversed 1", Ceiling: "fails 0", NotTestable: "fails 0"},
+	Reversed:    {Holds: "reversed 0", Direction: "reversed 0", Fails: "reversed 0", Reversed: "reversed 0", Ceiling: "reversed 0", NotTestable: "reversed 0"},
+	Ceiling:     {Holds: "direction 1", Direction: "direction 1", Fails: "fails 1", Reversed: "reversed 1", Ceiling: "ceiling 0", NotTestable: "not testable 1"},
+	NotTestable: {Holds: "not testable 0", Direction: "not testable 0", Fails: "not testable 0", Reversed: "reversed 1", Ceiling: "not testable 0", NotTestable: "not testable 0"},
+}
+
+// TestJudge has the verdict on a claim of one, two and three effects, for all
+// combinations of their verdicts.
+func TestJudge(t *testing.T) {
+	of := map[Verdict]Effect{Reversed: {Estimate: estimate(-2, -2.1, -1.9), Least: 9}} // by far, so that it is reversed among others too
+	for _, c := range effectCases {
+		if _, ok := of[c.want]; !ok {
+			of[c.want] = c.e
+		}
+	}
+	judge := func(list ...Verdict) string {
 		var effects []Effect
-		for _, v := range c.effects {
+		for _, v := range list {
 			effects = append(effects, of[v])
 		}
-		if got := Judge(effects); got != c.want {
-			t.Errorf("%v: %s, want %s", c.effects, got, c.want)
+		v, rests := Judge(effects)
+		return fmt.Sprintf("%s %d", v, rests)
+	}
+	if got := judge(); got != "not testable 0" {
+		t.Errorf("a claim without effects: %s", got)
+	}
+	for _, a := range Verdicts {
+		if got, want := judge(a), fmt.Sprintf("%s 0", a); got != want {
+			t.Errorf("%s alone: %s", a, got)
+		}
+		for _, b := range Verdicts {
+			if got, want := judge(a, b), judgeTable[a][b]; got != want {
+				t.Errorf("%s, %s: %s, want %s", a, b, got, want)
+			}
+			for _, c := range Verdicts {
+				got := judge(a, b, c)
+				verdict, _, _ := strings.Cut(got, " ")
+				swapped, _, _ := strings.Cut(judge(a, c, b), " ")
+				switch {
+				case a != Ceiling && verdict != swapped:
+					t.Errorf("%s, %s, %s: %s, and %s if the second and third change places", a, b, c, got, swapped)
+				case a == b && got[:3] != judge(a, c)[:3]:
+					t.Errorf("%s twice and %s: %s, and %s with one of them", a, c, got, judge(a, c))
+				case b == c && got[:3] != judge(a, b)[:3]:
+					t.Errorf("%s and %s twice: %s, and %s with one of them", a, b, got, judge(a, b))
+				case a == Ceiling && b != Ceiling && c != Ceiling && got[:3] != judge(b, c)[:3] && verdict != "direction":
+					t.Errorf("%s, %s, %s: %s, and %s of those that have room", a, b, c, got, judge(b, c))
+				}
+			}
 		}
 	}
 }
@@ -174,9 +232,48 @@ func TestChance(t *testing.T) {
 		{[]Effect{hardly, holds, holds, holds}, Fails},
 		{[]Effect{holds, clearly, holds, holds}, Reversed},
 	} {
-		if got := Judge(c.effects); got != c.want {
+		if got, _ := Judge(c.effects); got != c.want {
 			t.Errorf("%d effects: %s, want %s", len(c.effects), got, c.want)
 		}
+	}
+}
+
+// TestClaimKinds has a check be right or wrong, and a claim that is reported have no verdict;
+// neither has controls.
+func TestClaimKinds(t *testing.T) {
+	of := map[Verdict]Effect{}
+	for _, c := range effectCases {
+		of[c.want] = c.e
+	}
+	for _, v := range Verdicts {
+		for kind, want := range map[ClaimKind]Verdict{Judged: v, Check: map[bool]Verdict{true: Holds, false: Fails}[v == Holds], ReportOnly: ""} {
+			p := barPaper()
+			p.Claims = []Claim{{ID: "K", Kind: kind, Beats: p.Claims[0].Beats, Effects: func(d *Data) []Effect {
+				d.Grid("one", "Mine")
+				return []Effect{of[v]}
+			}}}
+			c := judged(t, p, 0)
+			if c.Verdict != want || c.Kind != kind || (len(c.Controls) > 0) != (kind == Judged) || (c.Bar != nil) != (kind == Judged) || c.NeedsNoMethod() && kind != Judged {
+				t.Errorf("%q of an effect that is %q: %+v", kind, v, c)
+			}
+		}
+	}
+}
+
+// TestRests has a claim and a control show the effect that the verdict rests on.
+func TestRests(t *testing.T) {
+	p := barPaper()
+	p.Claims[0].Effects = func(d *Data) []Effect {
+		g := d.Grid("one", "FIFO", "Mine")
+		mine := stats.Mean(g.Seconds("Mine")).Value
+		return []Effect{
+			{What: "first", Unit: "a", Estimate: estimate(1, 0.9, 1.1)},
+			{What: "second", Unit: "b", Estimate: estimate(90-mine, 89-mine, 91-mine)},
+		}
+	}
+	c := judged(t, p, 1) // Mine takes 80 s, the control 100 s
+	if x := c.Controls[0]; c.Verdict != Holds || c.Rests != 0 || c.Unit != "a" || x.Verdict != Reversed || x.Effect != "second" || x.Unit != "b" || x.Ours > -9 || x.Ours < -11 {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -21,7 +21,7 @@
 //	control    a scheduler that is put in the claimant's place, to see whether a claim needs the claimant's method
 //	design     the columns of a figure or table: what is varied there
 //	effect     a difference that a claim asks for, with its 95 % interval
-//	room       the largest effect that there can be
+//	room       the largest effect that any scheduler could have, as an estimate from the same seeds
 package paper
 
 import (
@@ -224,14 +224,26 @@ type Published struct {
 	Ours              func(*Data) stats.Estimate
 }
 
+// ClaimKind says what is done with a claim.
+type ClaimKind string
+
+// The kinds of claims. A check is arithmetic, such as that published numbers agree
+// with each other: it needs no simulation, and no control can do as well.
+const (
+	Judged     ClaimKind = "" // by its effects, and with controls in the claimant's place
+	Check      ClaimKind = "check"
+	ReportOnly ClaimKind = "report only" // its effects are shown, and there is no verdict
+)
+
 // Claim is a statement of the paper. It is judged by its effects, see Judge.
 type Claim struct {
 	ID        string
+	Kind      ClaimKind
 	Text      string
 	Published string
 	Parts     []string // ids of the figures and tables that show its data
-	// Effects returns what the claim asks for. The first effect is the one that
-	// is shown as ours.
+	// Effects returns what the claim asks for. The first effect is the main one,
+	// see Judge.
 	Effects func(*Data) []Effect
 	// Beats returns what the claimant gains over the scheduler with this label.
 	// Effect.Least is how much of that the claim needs of the method, besides what

@@ -362,12 +362,12 @@ func sample() *Report {
 			{
 				ID: "C1", Parts: []string{"fig1"}, Text: "one is faster than the other by a margin that takes more than one line to say, all of it said",
 				Published: "26.54", Ours: 3.25, CI95: compare.Interval{2.5, 4}, Unit: "%", Verdict: Direction, Note: "why", AboutMethod: true,
-				Effects:  []EffectJSON{{What: "time saved", Unit: "%", Ours: 3.25, CI95: compare.Interval{2.5, 4}, Least: 9, Room: 30, RoomWhy: "so much", Verdict: Direction}},
-				Controls: []ControlResult{{"matching", 4, compare.Interval{3, 5}, Direction}, {"random", -4, compare.Interval{-5, -3}, Reversed}},
+				Effects:  []EffectJSON{{What: "time saved", Unit: "%", Ours: 3.25, CI95: compare.Interval{2.5, 4}, Least: 9, Sign: Shown, HasRoom: HasRoom, Room: 30, RoomCI95: compare.Interval{28, 32}, RoomWhy: "so much", Verdict: Direction}},
+				Controls: []ControlResult{{"matching", "time saved", "%", 4, compare.Interval{3, 5}, Direction}, {"random", "time saved", "%", -4, compare.Interval{-5, -3}, Reversed}},
 			},
 			{
 				ID: "C2", Published: "-", Ours: nothing, CI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Verdict: NotTestable,
-				Effects: []EffectJSON{{Ours: nothing, CI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Room: nothing, Verdict: NotTestable}}, Controls: []ControlResult{},
+				Effects: []EffectJSON{{Ours: nothing, CI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Sign: NoSign, HasRoom: RoomNotKnown, Room: nothing, RoomCI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Verdict: NotTestable}}, Controls: []ControlResult{},
 			},
 		},
 		Figures: []*Figure{

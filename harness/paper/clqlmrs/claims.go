@@ -39,12 +39,10 @@ func rates(d *paper.Data, label string, of paper.Rate) []stats.Share {
 }
 
 // saves is the time that b saves against a over the five applications, asked to
-// be at least so many percent. There is no more to save than what a would save
-// if every node cached every block.
+// be at least so many percent. How much could be saved is not known.
 func saves(d *paper.Data, a, b string, least float64) paper.Effect {
 	g := d.Grid("apps", a, b)
 	e := paper.Effect{What: fmt.Sprintf("time that %s saves against %s", b, a), Unit: "%", Estimate: paper.Saved(g.Seconds(a), g.Seconds(b)), Least: least}
-	e.Room, e.RoomWhy = paper.Saved(g.Seconds(a), d.Grid("room", fifo).Seconds(fifo)).Value, "so much is saved if all nodes cache all blocks"
 	return e
 }
 
@@ -52,23 +50,23 @@ func order(d *paper.Data) []paper.Effect {
 	return []paper.Effect{saves(d, fifo, learner, 0), saves(d, acl, learner, 0), saves(d, delay, acl, 0), saves(d, fifo, delay, 0)}
 }
 
-// above is by how many points b's rate is above a's, of which there are at most
-// so many percent.
-func above(g *paper.Grid, rate string, of paper.Rate, a, b string, most float64, columns ...int) paper.Effect {
+// above is by how many points b's rate is above a's. The rate of any scheduler
+// is at most the given one, seed by seed.
+func above(g *paper.Grid, rate string, of, most paper.Rate, a, b string, columns ...int) paper.Effect {
 	low := g.Shares(a, of, columns...)
 	e := paper.Effect{What: fmt.Sprintf("%s of %s above %s's", rate, b, a), Unit: "points", Estimate: paper.More(low, g.Shares(b, of, columns...))}
-	has := stats.MeanShare(low).Value
-	e.Room, e.RoomWhy = most-has, fmt.Sprintf("%s is at %.1f of %.1f %%", a, has, most)
+	e.Room = paper.RoomUpTo(low, g.Shares(a, most, columns...))
+	e.RoomWhy = fmt.Sprintf("%s is at %.1f %%, and no scheduler can be above %.1f %%", a, stats.MeanShare(low).Value, stats.MeanShare(low).Value+e.Room.Value)
 	return e
 }
 
 func local(d *paper.Data) []paper.Effect {
 	g := d.Grid("apps", four...)
-	first := above(g, "local rate", paper.LocalRate, fifo, learner, 100)
+	first := above(g, "local rate", paper.LocalRate, paper.AllMaps, fifo, learner)
 	first.Least = 7
 	list := []paper.Effect{first}
 	for _, pair := range [][2]string{{fifo, delay}, {fifo, acl}, {delay, acl}, {delay, learner}} {
-		list = append(list, above(g, "local rate", paper.LocalRate, pair[0], pair[1], 100))
+		list = append(list, above(g, "local rate", paper.LocalRate, paper.AllMaps, pair[0], pair[1]))
 	}
 	return list
 }
@@ -76,32 +74,33 @@ func local(d *paper.Data) []paper.Effect {
 func cache(d *paper.Data) []paper.Effect {
 	const last = 3 // the column of 100 maps
 	g := d.Grid("table4", four...)
-	cached := stats.MeanShare(g.Shares(fifo, paper.CachedShare, last)).Value
+	cached := g.Shares(fifo, paper.CachedShare, last)
 	rate := func(label string) []float64 { return paper.Percents(g.Shares(label, paper.CacheRate, last)) }
 	first := paper.Effect{What: "cache rate of CLQLMRS", Unit: "times FIFO's", Estimate: paper.Times(rate(fifo), rate(learner)), None: 1, Least: 1.5, Most: 3.5}
-	first.Room, first.RoomWhy = cached/stats.Mean(rate(fifo)).Value, fmt.Sprintf("%.1f %% are cached", cached)
+	first.Room, first.RoomWhy = paper.Times(rate(fifo), paper.Percents(cached)), fmt.Sprintf("%.1f %% are cached", stats.MeanShare(cached).Value)
 	list := []paper.Effect{first}
 	for _, pair := range [][2]string{{fifo, delay}, {delay, acl}, {acl, learner}} {
-		list = append(list, above(g, "cache rate", paper.CacheRate, pair[0], pair[1], cached, last))
+		list = append(list, above(g, "cache rate", paper.CacheRate, paper.CachedShare, pair[0], pair[1], last))
 	}
 	return list
 }
 
 func rise(d *paper.Data) []paper.Effect {
 	g := d.Grid("cache", fifth...)
-	from4to8 := func(label string, of paper.Rate) []float64 {
-		low, high := paper.Percents(g.Shares(label, of, 1)), paper.Percents(g.Shares(label, of, 3))
+	// A scheduler's rate at 8 GB is at most what is cached there: its rise is at most
+	// that minus its own rate at 4 GB.
+	from4to8 := func(label string, at8 paper.Rate) []float64 {
+		low, high := paper.Percents(g.Shares(label, paper.CacheRate, 1)), paper.Percents(g.Shares(label, at8, 3))
 		for i := range high {
 			high[i] -= low[i]
 		}
 		return high
 	}
 	own := from4to8(fifo, paper.CacheRate)
-	most := paper.Times(own, from4to8(fifo, paper.CachedShare)).Value
 	var list []paper.Effect
 	for _, label := range []string{learner, acl2, acl5} {
 		e := paper.Effect{What: "rise of " + label, Unit: "times FIFO's", Estimate: paper.Times(own, from4to8(label, paper.CacheRate)), None: 1, Least: 3}
-		e.Room, e.RoomWhy = most, "so much more is cached"
+		e.Room, e.RoomWhy = paper.Times(own, from4to8(label, paper.CachedShare)), "from its rate at 4 GB to all that is cached at 8 GB"
 		list = append(list, e)
 	}
 	for _, label := range fifth {
@@ -115,9 +114,8 @@ func rise(d *paper.Data) []paper.Effect {
 // maps take equally long everywhere: what such a job takes longer, it waits.
 func patience(d *paper.Data) []paper.Effect {
 	g, w := d.Grid("cache", acl2, acl5), d.Grid("waiting", acl2, acl5)
-	cached := stats.MeanShare(g.Shares(acl2, paper.CachedShare)).Value
 	waits := paper.Effect{What: "wait of 10 maps longer", Unit: "s", Estimate: stats.PairedDifference(w.Seconds(acl2), w.Seconds(acl5)).Estimate}
-	return []paper.Effect{above(g, "cache rate", paper.CacheRate, acl2, acl5, cached), waits}
+	return []paper.Effect{above(g, "cache rate", paper.CacheRate, paper.CachedShare, acl2, acl5), waits}
 }
 
 func growth(d *paper.Data) []paper.Effect {
@@ -129,10 +127,9 @@ func growth(d *paper.Data) []paper.Effect {
 		g := d.Grid(x.design, four...)
 		for i := range four {
 			label := four[len(four)-1-i] // CLQLMRS first, whose effect is shown as ours
-			low := g.Shares(label, paper.LocalRate, 0)
-			e := paper.Effect{What: strings.Join([]string{"local rate of", label, x.from}, " "), Unit: "points", Estimate: paper.More(low, g.Shares(label, paper.LocalRate, x.last))}
-			e.Room = 100 - stats.MeanShare(low).Value
-			e.RoomWhy = fmt.Sprintf("it begins at %.1f %%", 100-e.Room)
+			low, high := g.Shares(label, paper.LocalRate, 0), g.Shares(label, paper.LocalRate, x.last)
+			e := paper.Effect{What: strings.Join([]string{"local rate of", label, x.from}, " "), Unit: "points", Estimate: paper.More(low, high)}
+			e.Room, e.RoomWhy = paper.RoomUpTo(low, g.Shares(label, paper.AllMaps)), fmt.Sprintf("it begins at %.1f %%", stats.MeanShare(low).Value)
 			list = append(list, e)
 		}
 	}

@@ -29,10 +29,9 @@ func designs() []paper.Design {
 		}
 		return columns
 	}
-	var apps, room, waiting []paper.Column
+	var apps, waiting []paper.Column
 	for _, a := range applications {
 		apps = append(apps, column(a.title, "app", a.name))
-		room = append(room, column(a.title, "app", a.name, "copies", "everywhere"))
 	}
 	for i := range 8 {
 		waiting = append(waiting, column(fmt.Sprintf("placement %d", i+1), "maps", "10", "cachedPct", "60", "tasks", "equal", "layout", fmt.Sprint(i)))
@@ -44,7 +43,6 @@ func designs() []paper.Design {
 		by("table4", "maps", maps(10, 25, 50, 100)...),
 		by("apps", "application", apps...),
 		by("sorts", "application", apps[1:3]...),
-		by("room", "application, all cached on all nodes", room...),
 		by("waiting", "placement of 10 maps", waiting...),
 	}
 }

@@ -32,9 +32,6 @@ func TestNoScheduler(t *testing.T) {
 			x := c.Setting.(testbed)
 			key := draw.Stream(number, fmt.Sprint(c.Scheduler.Label, x)).At(seed)
 			s := paper.Simulation{Seconds: 100 * math.Exp(0.05*stray(key.At(0)))}
-			if x.Copies == "everywhere" {
-				s.Seconds = 50
-			}
 			cache := (0.04*float64(x.Cache)/(1<<30) + 0.02*stray(key.At(1))) * float64(x.Maps)
 			s.Locality.Cache = min(x.Maps, max(1, int(math.Round(cache))))
 			s.Locality.Node = int(0.5*float64(x.Maps-s.Locality.Cache) + key.At(2).Fraction())
@@ -78,7 +75,7 @@ func TestNeverLearnt(t *testing.T) {
 		}
 		p.Claims = []paper.Claim{{ID: "K", Effects: func(d *paper.Data) []paper.Effect {
 			g := d.Grid("table4", fifo, learner)
-			return []paper.Effect{above(g, "cache rate", paper.CacheRate, fifo, learner, 60, 1)}
+			return []paper.Effect{above(g, "cache rate", paper.CacheRate, paper.CachedShare, fifo, learner, 1)}
 		}}}
 		r, err := p.Run(t.Context(), paper.Options{Parts: []string{"K"}, Reading: "repaired", Seed: 1, Seeds: 6, Workers: 2, Set: map[string]string{"clqlmrs.episodes": "200"}})
 		if err != nil {
