@@ -48,9 +48,8 @@ type player struct {
 }
 
 func newPlayer(m sched.Model, c *Case, l *lessons) *player {
-	_, perNode := m.(sched.PerNode)
 	return &player{
-		Model: m, offering: c.Offering, perNode: perNode, assignmentMs: c.AssignmentMs, episodes: c.Episodes, lessons: l, ready: map[state.JobID]bool{},
+		Model: m, offering: c.Offering, perNode: sched.FirstOnly(m), assignmentMs: c.AssignmentMs, episodes: c.Episodes, lessons: l, ready: map[state.JobID]bool{},
 	}
 }
 

@@ -18,11 +18,16 @@ type noting struct{ NodeModel }
 
 func (*noting) Notes() map[string]float64 { return nil }
 
+// inner is a wrapper of a model for one node.
+type inner struct{ NodeModel }
+
+func (w *inner) Unwrap() NodeModel { return w.NodeModel }
+
 // TestAs finds what a model can do behind a wrapper and in a PerNode, and the
 // wrapper's own first.
 func TestAs(t *testing.T) {
 	m := &noting{}
-	w := wrapped{wrapped{PerNode{m}}}
+	w := wrapped{wrapped{&PerNode{&inner{m}}}}
 	if n, ok := As[Noter](w); !ok || n != Noter(m) {
 		t.Errorf("a Noter behind two wrappers: %v, %v", n, ok)
 	}
@@ -31,6 +36,9 @@ func TestAs(t *testing.T) {
 	}
 	if _, ok := As[JobPlanner](w); ok {
 		t.Error("a model without PlanJob plans jobs, behind a wrapper")
+	}
+	if !FirstOnly(w) || FirstOnly(wrapped{}) {
+		t.Error("a PerNode behind a wrapper looks at the first node only, and no model does not")
 	}
 	if _, ok := As[Noter](nil); ok {
 		t.Error("no model takes notes")

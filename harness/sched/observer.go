@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"fmt"
+
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -13,6 +15,33 @@ type Observer interface {
 	Observe(v *state.View, e Event)
 }
 
+// Ticker is a scheduler model with a clock. Drivers find out with As whether a
+// model is a Ticker.
+type Ticker interface {
+	// PeriodMs returns the time between two calls of Tick, in milliseconds. It is
+	// 1 or more, and the same at every call.
+	PeriodMs() int64
+	// Tick is called at whole multiples of the period, counted from the start of
+	// the run, while a job is submitted that has not ended. It changes only the
+	// model's own data. On a real cluster a tick may be late, and one that would
+	// come after the next is left out: View.Now has the time.
+	Tick(v *state.View)
+}
+
+// NextTick returns the time of the first tick of a Ticker with this period after
+// the time now. Both times and the period are in the same unit.
+func NextTick(now, period int64) int64 { return now - now%period + period }
+
+// CheckPeriod refuses a model that is a Ticker without a possible period.
+func CheckPeriod(m Model) error {
+	if t, ok := As[Ticker](m); ok && (t.PeriodMs() < 1 || t.PeriodMs() > maxPeriodMs) {
+		return fmt.Errorf("model %s: its period between ticks is %d ms: want 1 to %d", m.Name(), t.PeriodMs(), int64(maxPeriodMs))
+	}
+	return nil
+}
+
+const maxPeriodMs = 86_400_000 // a day
+
 // Noter is a scheduler model that has figures of its own about a run, besides
 // its decisions.
 type Noter interface {
@@ -21,19 +50,18 @@ type Noter interface {
 }
 
 // As returns the model as a T, such as an Observer. If it is none and wraps
-// another model, As asks that one: the NodeModel of a PerNode, or what the
-// model's method Unwrap returns.
+// another model, As asks that one. A wrapper has a method Unwrap that returns
+// the Model or the NodeModel in it, as PerNode has.
 func As[T any](m Model) (T, bool) {
-	for {
-		if t, ok := m.(T); ok {
+	for at := any(m); ; {
+		if t, ok := at.(T); ok {
 			return t, true
 		}
-		switch wrapper := m.(type) {
-		case PerNode:
-			t, ok := wrapper.NodeModel.(T)
-			return t, ok
+		switch wrapper := at.(type) {
 		case interface{ Unwrap() Model }:
-			m = wrapper.Unwrap()
+			at = wrapper.Unwrap()
+		case interface{ Unwrap() NodeModel }:
+			at = wrapper.Unwrap()
 		default:
 			var none T
 			return none, false
@@ -53,9 +81,11 @@ type Event struct {
 	// Decision is the scheduling decision that was confirmed or cancelled. In
 	// a Confirmed event, Decision.Task is the task that really started.
 	Decision Decision
-	// Sample is the metrics that the node reported in its heartbeat; nil if
-	// the heartbeat had none.
-	Sample *traces.NodeSample
+	// Sample is the newest metrics of the node; nil if there are none, as on a
+	// cluster without agents. The model must not change it. SampleAgeMs is how
+	// long ago the Sample was taken, in milliseconds.
+	Sample      *traces.NodeSample
+	SampleAgeMs int64
 }
 
 // EventKind says what happened to a job, a task, a node or a decision.
@@ -68,7 +98,7 @@ const (
 	JobEnded                      // kind of event: a job ended; the field Job is set
 	TaskStarted                   // kind of event: a task attempt started; the fields Job, Task and Node are set
 	TaskEnded                     // kind of event: a task attempt ended; the fields Job, Task, Node and Failed are set
-	NodeReported                  // kind of event: a node sent a heartbeat; the fields Node and Sample are set
+	NodeReported                  // kind of event: a node sent a heartbeat; the field Node is set, and Sample and SampleAgeMs if the node has a sample
 	Confirmed                     // kind of event: a decision was carried out; the fields Decision, Job, Task and Node are set
 	Cancelled                     // kind of event: a decision was given up; the field Decision is set
 )

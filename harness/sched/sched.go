@@ -26,8 +26,13 @@
 // until the node is full. PerNode makes a Model of it. A model that chooses among
 // all nodes with room is a Model with Round. Both may also be an Observer, to
 // learn from events, a JobPlanner, to place a job's maps before the first starts,
-// a Warmup, to train before a run, a Noter, to report figures of its own, or an
-// EveryHeartbeat. Drivers find out with As.
+// a Warmup, to train before a run, a Noter, to report figures of its own, or a
+// Ticker, to do something every so often. A model that is an EveryHeartbeat hears of
+// full nodes too, and of nodes while no task waits. Drivers find out with As.
+//
+// An Observer also hears how loaded nodes are: Event.Sample has the newest metrics of
+// the node that reported, Event.SampleAgeMs how old they are. On a real cluster they
+// come from the agents, in simulations from a model of the load.
 //
 // FIFOOrder walks through the jobs in the usual order. RerunOrReduce is what goes
 // before a job's other maps, WantsMap says whether a node can hold one of these,
@@ -142,6 +147,9 @@ func (p Pick) On(n state.NodeID) Decision {
 // heartbeat has arrived.
 type PerNode struct{ NodeModel }
 
+// Unwrap returns the NodeModel, so that As finds what it can do.
+func (m PerNode) Unwrap() NodeModel { return m.NodeModel }
+
 // firstOnly marks models that look only at the node whose heartbeat has
 // arrived. For these models a driver need not list the other free nodes, which
 // would take longer than the decision.
@@ -149,10 +157,17 @@ type firstOnly interface{ firstOnly() }
 
 func (PerNode) firstOnly() {}
 
-// EveryHeartbeat marks models that measure time from heartbeat to heartbeat, or
-// that do something every so often. The simulator shows such a model the
-// heartbeats of nodes with room even while no task waits. Other models do not
-// see these heartbeats, which saves time.
+// FirstOnly says whether the model, or the one that it wraps, looks only at the
+// node whose heartbeat has arrived.
+func FirstOnly(m Model) bool {
+	_, ok := As[firstOnly](m)
+	return ok
+}
+
+// EveryHeartbeat marks models to which every heartbeat matters. A driver asks such
+// a model about nodes with room even while no task waits. If the model is an
+// Observer, it hears NodeReported of full nodes too. Other models do not see these
+// heartbeats, which saves time.
 type EveryHeartbeat interface{ EveryHeartbeat() }
 
 // Round asks the NodeModel about free[0], the node whose heartbeat has
@@ -181,7 +196,7 @@ type Offers struct {
 // decision to carryOut in order. carryOut must apply the decision to the State
 // that v shows, and returns whether it did.
 func (o *Offers) Heartbeat(m Model, v *state.View, n state.NodeID, carryOut func(Decision) bool) {
-	_, first := m.(firstOnly)
+	_, first := m.(firstOnly) // of m itself: a wrapper may show what it wraps another node than the first
 	for v.HasRoom(n) {
 		if first {
 			o.free = append(o.free[:0], n)

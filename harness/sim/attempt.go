@@ -56,15 +56,17 @@ const (
 // Kinds of event in the simulation, such as a fault or the start of an
 // ApplicationMaster.
 const (
-	evFault uint32 = iota
+	// The kinds up to evTick may change nothing; Sim.idleEvents counts them.
+	evAMBeat uint32 = iota
+	evSpeculate
+	evTick
+	evFault
 	evAdmit
 	evAMUp
-	evAMBeat
 	evGrant
 	evPhase
 	evEndJob
 	evStarted
-	evSpeculate
 	evExpire
 	evFail
 	evKill
@@ -97,7 +99,7 @@ func (s *Sim) after(ms int32, kind, id, gen uint32) {
 // memory of ended ones, and such an event has an old count of these uses.
 func (s *Sim) handle(t, id uint32) {
 	gen, kind := t>>kindBits, t&(1<<kindBits-1)
-	if kind == evSpeculate || kind == evAMBeat || kind == evCapacity && s.Capacity.EveryMs > 0 {
+	if kind <= evTick || kind == evCapacity && s.Capacity.EveryMs > 0 {
 		s.idleEvents--
 	} else {
 		s.lastProgressMs = s.now
@@ -134,6 +136,8 @@ func (s *Sim) handle(t, id uint32) {
 		s.cleanUp(state.NodeID(id), gen)
 	case evCapacity:
 		s.changeCapacity(int(id))
+	case evTick:
+		s.tick()
 	default:
 		if low(s.jobs[id].gen) != gen {
 			return

@@ -23,8 +23,8 @@ type queue struct{ first, last uint32 }
 
 // nextBeat returns the node of the next NodeManager heartbeat that can change
 // something, and the time of this heartbeat. Such a node has room, and some
-// task or ApplicationMaster waits for a container, or the scheduler model is a
-// sched.EveryHeartbeat.
+// task or ApplicationMaster waits for a container. To a scheduler model that is
+// a sched.EveryHeartbeat more heartbeats matter.
 func (s *Sim) nextBeat() (state.NodeID, int64) {
 	if s.Opportunities != nil {
 		if s.opportunity == len(s.Opportunities) {
@@ -33,7 +33,7 @@ func (s *Sim) nextBeat() (state.NodeID, int64) {
 		o := s.Opportunities[s.opportunity]
 		return o.Node, max(o.AtMs, s.now)
 	}
-	if !s.everyBeat && len(s.view.WaitingJobs(state.Map)) == 0 && len(s.view.WaitingJobs(state.Reduce)) == 0 && len(s.queued) == 0 && len(s.wanted) == 0 {
+	if !s.hears.everyBeat && len(s.view.WaitingJobs(state.Map)) == 0 && len(s.view.WaitingJobs(state.Reduce)) == 0 && len(s.queued) == 0 && len(s.wanted) == 0 {
 		return state.None, never
 	}
 	return s.beats.next(s.now)
@@ -64,6 +64,8 @@ func (s *Sim) beat(n state.NodeID) {
 		if len(s.wanted) > 0 {
 			s.placeSpeculative(n)
 		}
+	} else if s.hears.full {
+		s.observeTask(sched.NodeReported, 0, 0, n)
 	}
 	s.noteRoom(n)
 }

@@ -191,6 +191,7 @@ func (s *Sim) start(x *Job) error {
 	s.r.Jobs = append(s.r.Jobs, JobResult{SubmitMs: x.SubmitMs, StartMs: -1, EndMs: -1})
 	s.recordSubmitted(x, j)
 	s.observe(sched.Event{What: sched.JobSubmitted, Job: id})
+	s.awaitTick()
 	for _, ms := range x.ReduceAskMs {
 		j.askMs = append(j.askMs, ms)
 		s.wheel.push(max(ms, s.now), tag(evAMBeat, j.gen), uint32(slot))

@@ -8,26 +8,6 @@ import (
 
 // This file writes the trace of a simulated run, if Config.Record is set.
 
-func (s *Sim) observe(e sched.Event) {
-	if s.observer != nil {
-		s.observer.Observe(s.view, e)
-	}
-}
-
-// observeTask and observeDecision tell the scheduler model what happened to a
-// task, or to one of the model's decisions, if the model is a sched.Observer.
-func (s *Sim) observeTask(what sched.EventKind, id state.JobID, t state.TaskID, n state.NodeID) {
-	if s.observer != nil {
-		s.observe(sched.Event{What: what, Job: id, Task: t, Node: n})
-	}
-}
-
-func (s *Sim) observeDecision(what sched.EventKind, d sched.Decision, t state.TaskID) {
-	if s.observer != nil {
-		s.observe(sched.Event{What: what, Job: d.Job, Task: t, Node: d.Node, Decision: d})
-	}
-}
-
 func (s *Sim) at() traces.Time { return traces.Time(s.now * 1e6) }
 
 func (s *Sim) nodeName(n state.NodeID) traces.Node { return traces.Node(s.view.NodeName(n)) }

@@ -38,8 +38,9 @@ func (s *Sim) begin(c *Config, r *Result) error {
 		}
 		s.Model = m
 	}
-	s.observer, _ = sched.As[sched.Observer](s.Model)
-	_, s.everyBeat = sched.As[sched.EveryHeartbeat](s.Model)
+	if err := s.beginHearing(); err != nil {
+		return err
+	}
 	s.carry = s.carryOut
 	s.state = state.New()
 	s.state.SetLateBinding(s.Actuator != Ideal)
@@ -230,8 +231,8 @@ func (n *node) on(ms int64) int64 {
 }
 
 // noteRoom records whether node n has room for a container. Heartbeats of a
-// node without room are not simulated.
+// node without room are not simulated, unless the scheduler model hears them.
 func (s *Sim) noteRoom(n state.NodeID) {
 	x := &s.nodes[n]
-	s.beats.set(n, !x.lost && s.view.HasRoom(n) && !x.busy)
+	s.beats.set(n, !x.lost && (s.hears.full || s.view.HasRoom(n) && !x.busy))
 }

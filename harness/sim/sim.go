@@ -82,8 +82,7 @@ type Sim struct {
 	spareFetch     []int32
 	keepsOutput    bool   // package state counts the bytes of map output on each node
 	lostNodes      uint64 // bit n is set if node n is down; kept if Config.NodeFetches is set
-	observer       sched.Observer
-	everyBeat      bool    // the scheduler model is a sched.EveryHeartbeat
+	hears          hearing
 	failing        float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
 	losesNodes     bool
 	rates          []float64
@@ -92,7 +91,7 @@ type Sim struct {
 	wanted         []wanted // speculative attempts that wait for a container
 	opportunity    int      // index of the next entry in Config.Opportunities
 	streams        struct{ compute, spread, label, read, fetch, fail draw.Key }
-	idleEvents     int   // number of scheduled ApplicationMaster heartbeats and scans for slow attempts; these events may change nothing
+	idleEvents     int   // number of scheduled ApplicationMaster heartbeats, scans for slow attempts and ticks; these events may change nothing
 	lastProgressMs int64 // time of the last event that changed something, to find out if the simulation is stuck; node heartbeats that started nothing do not count
 }
 
@@ -170,7 +169,7 @@ const askEvery = 1 << 8 // number of simulation steps between two calls of Confi
 const patienceMs = 3_600_000
 
 // stalled reports whether the only pending events are heartbeats of
-// ApplicationMasters and scans for slow attempts.
+// ApplicationMasters, scans for slow attempts and ticks.
 func (s *Sim) stalled() bool {
 	return s.wheel.count == s.idleEvents && s.comes == never && s.nextFollower() == never && (s.shared == nil || s.shared.Next() == never)
 }

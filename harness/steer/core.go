@@ -88,10 +88,10 @@ type Options struct {
 // returns the actions to be taken. Make one with New.
 type Core struct {
 	Options
-	observer sched.Observer // the scheduler model, if it implements sched.Observer; otherwise nil
-	planner  sched.JobPlanner
-	warmup   sched.Warmup
-	acts     bool // whether steering changes the workers' node labels: the option Actuator is not "none"
+	hears   hearing
+	planner sched.JobPlanner
+	warmup  sched.Warmup
+	acts    bool // whether steering changes the workers' node labels: the option Actuator is not "none"
 
 	now     time.Time
 	out     []Action
@@ -147,7 +147,9 @@ func New(o Options) (*Core, map[string]string, error) {
 	c.gate.core, c.moves.core = c, c
 	c.acts = o.Actuator != config.ActuatorNone
 	c.Splits = cmp.Or(o.Splits, config.SplitsAsSubmitted)
-	c.observer, _ = sched.As[sched.Observer](o.Model)
+	if err := c.beginHearing(); err != nil {
+		return nil, nil, err
+	}
 	c.planner, _ = sched.As[sched.JobPlanner](o.Model)
 	c.warmup, _ = sched.As[sched.Warmup](o.Model)
 	if c.Splits == config.SplitsPlan && c.planner == nil {

@@ -25,9 +25,17 @@ type decision struct {
 // offer asks the model what to start on the node, if the node has room and any
 // ApplicationMaster waits for containers.
 func (n *node) offer() {
+	if n.core.waiting() {
+		n.opportunity()
+	}
+}
+
+// opportunity asks the model what to start on the node, if the node has room. It
+// returns whether it asked.
+func (n *node) opportunity() bool {
 	c := n.core
-	if !c.acts || c.trouble != "" || n.skipped || !n.up || !c.view.HasRoom(n.id) || !c.waiting() {
-		return
+	if !c.acts || c.trouble != "" || n.skipped || !n.up || !c.view.HasRoom(n.id) {
+		return false
 	}
 	c.state.SetNow(int64(c.at()))
 	free := c.view.Free(n.id)
@@ -36,8 +44,9 @@ func (n *node) offer() {
 		e.FreeVCores = free.VCores
 	}
 	c.record(e)
-	c.observe(sched.Event{What: sched.NodeReported, Node: n.id})
+	n.report()
 	c.offers.Heartbeat(c.Model, c.view, n.id, c.decide)
+	return true
 }
 
 func (c *Core) offerAll() {
@@ -173,11 +182,4 @@ func (d *decision) end(e *traces.Actuation) {
 // recorded the decision's outcome already.
 func (d *decision) bound() bool {
 	return d.settled || d.container != nil && d.container.task != state.None
-}
-
-func (c *Core) observe(e sched.Event) {
-	if c.observer != nil {
-		c.state.SetNow(int64(c.at()))
-		c.observer.Observe(c.view, e)
-	}
 }

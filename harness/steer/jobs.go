@@ -146,6 +146,7 @@ func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	c.jobs = append(c.jobs, j)
 	c.apps[app.ID] = j
 	c.observe(sched.Event{What: sched.JobSubmitted, Job: id})
+	c.awaitTick()
 	j.train()
 	if c.holdsMasters() {
 		j.resplit()

@@ -140,7 +140,7 @@ func (c *Core) beat() {
 		x := c.nodes[c.nextBeat%len(c.nodes)]
 		c.nextBeat = (c.nextBeat + 1) % len(c.nodes)
 		x.skipped = false
-		x.offer()
+		x.heartbeat()
 	}
 }
 

@@ -14,6 +14,7 @@ type driver struct {
 	view     *state.View
 	model    sched.Model
 	observer sched.Observer // nil: the model is none
+	ticker   sched.Ticker   // nil: the model is none
 	offers   sched.Offers
 	now      int64
 }
@@ -22,6 +23,7 @@ func newDriver(m sched.Model) driver {
 	d := driver{state: state.New(), model: m}
 	d.view = d.state.View()
 	d.observer, _ = sched.As[sched.Observer](m)
+	d.ticker, _ = sched.As[sched.Ticker](m)
 	return d
 }
 
@@ -46,8 +48,7 @@ func (d *driver) submit(spec *state.JobSpec) (state.JobID, error) {
 // heartbeat is one node's, a time after the last. It calls did with each decision
 // and the task that has started.
 func (d *driver) heartbeat(n state.NodeID, afterMs int64, did func(sched.Decision, state.TaskID)) error {
-	d.now += afterMs * 1e6
-	d.state.SetNow(d.now)
+	d.pass(d.now + afterMs*1e6)
 	d.tell(sched.Event{What: sched.NodeReported, Node: n})
 	var failed error
 	d.offers.Heartbeat(d.model, d.view, n, func(x sched.Decision) bool {
@@ -63,6 +64,20 @@ func (d *driver) heartbeat(n state.NodeID, afterMs int64, did func(sched.Decisio
 		return true
 	})
 	return failed
+}
+
+// pass lets time pass until the time end, in ns. The clock of a Ticker ticks meanwhile
+// if there is a job.
+func (d *driver) pass(end int64) {
+	if d.ticker != nil && len(d.view.Active()) > 0 {
+		period := d.ticker.PeriodMs() * 1e6
+		for at := sched.NextTick(d.now, period); at <= end; at += period {
+			d.state.SetNow(at)
+			d.ticker.Tick(d.view)
+		}
+	}
+	d.now = end
+	d.state.SetNow(end)
 }
 
 // start carries a decision out.

@@ -26,6 +26,9 @@ type World struct {
 
 // NewWorld draws a cluster of 1 to 6 nodes in up to three racks, without jobs.
 func NewWorld(t *rapid.T, m sched.Model) *World {
+	if err := sched.CheckPeriod(m); err != nil {
+		t.Fatal(err)
+	}
 	w := &World{driver: newDriver(m)}
 	w.State, w.View = w.state, w.view
 	w.model = &watched{m}
@@ -47,6 +50,8 @@ func NewWorld(t *rapid.T, m sched.Model) *World {
 // watched sees to it that a Round changes nothing in the View.
 type watched struct{ sched.Model }
 
+func (m *watched) Unwrap() sched.Model { return m.Model }
+
 func (m *watched) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
 	before := dump(v)
 	out = m.Model.Round(v, free, out)
@@ -57,6 +62,8 @@ func (m *watched) Round(v *state.View, free []state.NodeID, out []sched.Decision
 }
 
 type watchedNode struct{ sched.NodeModel }
+
+func (m *watchedNode) Unwrap() sched.NodeModel { return m.NodeModel }
 
 func (m *watchedNode) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	before := dump(v)

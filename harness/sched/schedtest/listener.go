@@ -1,0 +1,98 @@
+package schedtest
+
+import (
+	"heddle/harness/sched"
+	"heddle/harness/state"
+	"heddle/traces"
+)
+
+// Listener is a model for one node with all that drivers may tell a model. It starts
+// what the NodeModel in it starts, and keeps what it heard. It is for tests of drivers.
+type Listener struct {
+	sched.NodeModel
+	Period int64 // between two ticks, in ms
+
+	Heard   map[string]int // how often, by kind of event, or by method for those that are no events
+	TicksNs []int64
+	// Full counts the reports of nodes without room. Idle counts those of any node
+	// while no task waited and none ran.
+	Full, Idle int
+	Samples    []traces.NodeSample // those of the events, each once
+	OldestMs   int64               // the greatest age of a sample in an event
+}
+
+var kindNames = [...]string{
+	sched.JobSubmitted: "job submitted", sched.JobEnded: "job ended", sched.TaskStarted: "task started", sched.TaskEnded: "task ended",
+	sched.NodeReported: "node reported", sched.Confirmed: "confirmed", sched.Cancelled: "cancelled",
+}
+
+func (l *Listener) hear(what string) {
+	if l.Heard == nil {
+		l.Heard = map[string]int{}
+	}
+	l.Heard[what]++
+}
+
+// Observe counts the event.
+func (l *Listener) Observe(v *state.View, e sched.Event) {
+	l.hear(kindNames[e.What])
+	if e.What != sched.NodeReported {
+		return
+	}
+	if !v.HasRoom(e.Node) {
+		l.Full++
+	}
+	busy := len(v.WaitingJobs(state.Map)) + len(v.WaitingJobs(state.Reduce))
+	for _, id := range v.Active() {
+		busy += int(v.Running(id, state.Map) + v.Running(id, state.Reduce))
+	}
+	if busy == 0 {
+		l.Idle++
+	}
+	if x := e.Sample; x != nil {
+		l.OldestMs = max(l.OldestMs, e.SampleAgeMs)
+		if n := len(l.Samples); n == 0 || l.Samples[n-1] != *x {
+			l.Samples = append(l.Samples, *x)
+		}
+	}
+}
+
+// EveryHeartbeat says that the model hears of full and of idle nodes.
+func (l *Listener) EveryHeartbeat() {}
+
+// PeriodMs returns the field Period.
+func (l *Listener) PeriodMs() int64 { return l.Period }
+
+// Tick counts the tick.
+func (l *Listener) Tick(v *state.View) {
+	l.hear("tick")
+	l.TicksNs = append(l.TicksNs, v.Now())
+}
+
+// PlanJob counts the question, and plans nothing.
+func (l *Listener) PlanJob(*state.View, state.JobID) (sched.SplitPlan, bool) {
+	l.hear("plan")
+	return nil, false
+}
+
+// Warmup counts the training, in which nothing is learnt.
+func (l *Listener) Warmup(*state.View, state.JobID, func(sched.Progress) bool) error {
+	l.hear("warmup")
+	return nil
+}
+
+// Training returns an empty record of a training.
+func (l *Listener) Training(state.JobID) *sched.Training { return &sched.Training{} }
+
+// Notes returns one figure.
+func (l *Listener) Notes() map[string]float64 {
+	l.hear("notes")
+	return map[string]float64{"ticks": float64(len(l.TicksNs))}
+}
+
+// Wrap hides all that a model can do besides Round. As finds it with Unwrap.
+func Wrap(m sched.Model) sched.Model { return wrapped{m} }
+
+type wrapped struct{ sched.Model }
+
+func (w wrapped) Unwrap() sched.Model { return w.Model }

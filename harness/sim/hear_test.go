@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"heddle/harness/sched"
+	"heddle/harness/sched/schedtest"
+	"heddle/harness/state"
+)
+
+// startsNothing is a model that starts no task.
+type startsNothing struct{}
+
+func (startsNothing) Name() string { return "starts nothing" }
+
+func (startsNothing) Choose(*state.View, state.NodeID) (sched.Pick, bool) {
+	return sched.Pick{}, false
+}
+
+// TestModelHears has a node of one slot run two maps of 2.5 s each, while another
+// node stays without work after the first of 1 s, and a job after a pause in which
+// nothing is alive. A model in two wrappers hears all of it.
+func TestModelHears(t *testing.T) {
+	l := &schedtest.Listener{NodeModel: newModel(t, "fifo").(sched.PerNode).NodeModel, Period: 300}
+	c := &Config{
+		Cluster: slots(2, 1), Actuator: Ideal, Costs: NoCosts(), Splits: Planned, Model: schedtest.Wrap(schedtest.Wrap(sched.PerNode{NodeModel: l})),
+		Source: &Jobs{List: []Job{simpleJob("a", 100, 2, 1, Work{FixedMs: 2500}), simpleJob("b", 10_000, 1, 0, Work{FixedMs: 1000})}},
+	}
+	c.Costs.NodeBeatMs = 200
+	r, err := Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Job a runs from 100 ms until its maps and its reduce of 1 s have ended, with
+	// up to 200 ms until each starts. Job b runs 1 s.
+	var want []int64
+	for _, j := range r.Jobs {
+		for at := j.SubmitMs/300*300 + 300; at < j.EndMs; at += 300 {
+			want = append(want, at*1e6)
+		}
+	}
+	if len(want) < 14 || len(l.TicksNs) != len(want) {
+		t.Fatalf("%d ticks, want %d, 14 or more", len(l.TicksNs), len(want))
+	}
+	for i := range want {
+		if l.TicksNs[i] != want[i] {
+			t.Errorf("tick %d at %d ns, want %d", i, l.TicksNs[i], want[i])
+		}
+	}
+	for what, times := range map[string]int{"job submitted": 2, "job ended": 2, "task started": 4, "task ended": 4, "confirmed": 4, "cancelled": 0, "plan": 2, "notes": 1} {
+		if l.Heard[what] != times {
+			t.Errorf("%s: heard %d times, want %d", what, l.Heard[what], times)
+		}
+	}
+	// Two nodes report 5 times a second each while a job is alive, also when both
+	// are full for 2.5 s.
+	if least := 2 * 11; l.Full < least {
+		t.Errorf("%d reports of full nodes, want %d or more", l.Full, least)
+	}
+	if r.Notes["ticks"] != float64(len(want)) {
+		t.Errorf("notes: %v", r.Notes)
+	}
+}
+
+// TestHearingChangesNothing runs one scenario with a model that hears all, and with
+// the same model that hears nothing: the schedules are the same.
+func TestHearingChangesNothing(t *testing.T) {
+	for a := Native; a <= Ideal; a++ {
+		quiet, err := Run(scenario(t, "fifo", a, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := scenario(t, "fifo", a, 1)
+		l := &schedtest.Listener{NodeModel: c.Model.(sched.PerNode).NodeModel, Period: 7}
+		c.Model = sched.PerNode{NodeModel: l}
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Digest != quiet.Digest || l.Full == 0 || l.Idle == 0 || len(l.TicksNs) == 0 {
+			t.Errorf("actuator %d: digest %v, without hearing %v; %d reports of full nodes, %d of idle ones, %d ticks", a, r.Digest, quiet.Digest, l.Full, l.Idle, len(l.TicksNs))
+		}
+	}
+}
+
+// A model that starts nothing ends the run, though its clock ticks on. So does one
+// whose clock cannot tick.
+func TestTickerThatStartsNothing(t *testing.T) {
+	for period, want := range map[int64]string{1000: "stuck", 0: "period"} {
+		l := &schedtest.Listener{NodeModel: startsNothing{}, Period: period}
+		_, err := Run(&Config{
+			Cluster: slots(1, 1), Actuator: Ideal, Costs: DefaultCosts(), Model: sched.PerNode{NodeModel: l},
+			Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 1})}},
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a period of %d ms: %v, want an error with %q", period, err, want)
+		}
+	}
+}
