@@ -128,15 +128,15 @@ type Line struct {
 	// R2 is the share of the variance of Y that the line explains. It says little with
 	// few points: anything that rises gives a large one.
 	R2 float64
-	// LeaveOneOut is the root of the mean squared distance of each point from the line
-	// through the others. It is NaN if that line is not known for each point.
-	LeaveOneOut float64
+	// LeftOut are the distances in Y of each point from the line through the others: how
+	// well a line predicts. They are nil if such a line is not known for each point.
+	LeftOut []float64
 }
 
 // LineOf returns the line through points.
 func LineOf(points []Point) Line {
 	nan := unbounded(math.NaN(), len(points))
-	l := Line{Slope: nan, Intercept: nan, R2: math.NaN(), LeaveOneOut: math.NaN()}
+	l := Line{Slope: nan, Intercept: nan, R2: math.NaN()}
 	xs, ys := make([]float64, len(points)), make([]float64, len(points))
 	for i, p := range points {
 		xs[i], ys[i] = p.X, p.Y
@@ -163,22 +163,21 @@ func LineOf(points []Point) Line {
 	if varY > 0 {
 		l.R2 = covariance * covariance / (varX * varY)
 	}
-	rest, left := 0.0, 0.0
+	rest, alone := 0.0, false // alone: without that point all others have the same X
 	for _, p := range points {
 		r := p.Y - l.Intercept.Value - l.Slope.Value*p.X
 		rest += r * r
 		// A point draws the line to itself by this share of its distance.
 		leverage := 1/n + (p.X-meanX)*(p.X-meanX)/((n-1)*varX)
-		r /= 1 - leverage
-		left += r * r
+		alone = alone || leverage > 1-1e-9
+		l.LeftOut = append(l.LeftOut, r/(1-leverage))
+	}
+	if alone {
+		l.LeftOut = nil
 	}
 	if n < 3 {
 		l.Slope.warnf("need at least 3 points for an interval of the slope, have 2")
 		return l
-	}
-	l.LeaveOneOut = math.Sqrt(left / n)
-	if math.IsInf(l.LeaveOneOut, 0) {
-		l.LeaveOneOut = math.NaN()
 	}
 	t := tQuantile(n - 2)
 	margin := t * math.Sqrt(rest/(n-2)/((n-1)*varX))

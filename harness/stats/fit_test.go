@@ -82,7 +82,9 @@ func TestLineKnown(t *testing.T) {
 	near(t, "R2", l.R2, 0.25, 1e-12)
 	// Without the first point the line is 3-x, which is 3 off; without the second x/2,
 	// 1.5 off; without the third 2x, 3 off.
-	near(t, "leave-one-out", l.LeaveOneOut, math.Sqrt((9+2.25+9)/3), 1e-12)
+	for i, want := range []float64{-3, 1.5, -3} {
+		near(t, "distance of a point that is left out", l.LeftOut[i], want, 1e-12)
+	}
 	exact := LineOf([]Point{{1, 5}, {2, 7}, {4, 11}, {8, 19}})
 	interval(t, "exact slope", exact.Slope, 2, 2, 2, 1e-6)
 	interval(t, "exact intercept", exact.Intercept, 3, 3, 3, 1e-6)
@@ -93,8 +95,8 @@ func TestLineKnown(t *testing.T) {
 			t.Errorf("line of %v: %+v", points, l)
 		}
 	}
-	if l := LineOf([]Point{{0, 1}, {0, 2}, {1, 5}}); !math.IsNaN(l.LeaveOneOut) {
-		t.Errorf("the line without the only other X: %g", l.LeaveOneOut)
+	if l := LineOf([]Point{{0, 1}, {0, 2}, {1, 5}}); l.LeftOut != nil {
+		t.Errorf("the line without the only other X: %g", l.LeftOut)
 	}
 }
 
