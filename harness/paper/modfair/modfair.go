@@ -125,6 +125,7 @@ var axes = []paper.Axis{
 		{Value: "printed", Mark: paper.Printed, Why: "the priority falls, which equals another row and must be a misprint"},
 		{Value: "repaired", Mark: paper.Inferred, Why: "it rises, by the rule that the prose has"},
 	}},
+	{Name: "owner", Sets: "modfair.owner", About: "what M4's two timers belong to, and which maps are drawn after both", Values: []paper.Value{{Value: "pool", Mark: paper.Printed, Why: "section 3.4 says pool"}, {Value: "job", Mark: paper.Inferred, Why: "as in Hadoop"}}},
 	{Name: "meanOf", Sets: "modfair.delayMean", About: "which launches M4 takes the mean of", Values: []paper.Value{{Value: "all", Mark: paper.Printed, Why: "the counters described"}, {Value: "recent", Mark: paper.Inferred, Why: "the text says recently"}}},
 	{Name: "rackTimer", Sets: "modfair.rackTimer", About: "when M4's long timer begins", Values: []paper.Value{{Value: "afterNode", Mark: paper.Inferred, Why: "as in Hadoop"}, {Value: "sameStart", Mark: paper.Inferred}}},
 	{Name: "emptyDelay", Sets: "modfair.emptyDelayMs", About: "M4's delay in ms before the first launch", Values: []paper.Value{{Value: "3000", Mark: paper.Ours, Why: "as configured for the original"}, {Value: "0", Mark: paper.Ours}}},

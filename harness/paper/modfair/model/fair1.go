@@ -82,16 +82,35 @@ type fair1 struct {
 	jobOrder   []state.JobID
 }
 
+// patience is how long a job has waited for a local map. With modfair's owner=pool, a
+// pool has one instead of its jobs.
+type patience struct {
+	wait              int64       // in ns, since the last map started; counts only time for which the job was passed over
+	last              state.Level // level of the last map; 0 before the first, which counts as node-local
+	visited, launched bool        // in this heartbeat: was asked for a map, has started one
+}
+
+// pass notes that so many ns have passed since the last heartbeat of any node.
+func (p *patience) pass(ns int64) {
+	if p.visited && !p.launched {
+		p.wait += ns
+	}
+	p.visited, p.launched = false, false
+}
+
+// start notes that a map has started.
+func (p *patience) start(level state.Level) {
+	p.launched, p.wait, p.last = true, 0, level
+}
+
 // fairJob is what fair1 and modfair remember of a job.
 type fairJob struct {
-	wait              int64       // in ns, since the last map started; counts only time for which the job was passed over
-	last              state.Level // level of the job's last map; 0 before the first, which counts as node-local
-	visited, launched bool        // in this heartbeat: was asked for a map, has started one
-	prioritySet       bool
-	priority          jobPriority // as modfair's M5 has set it
-	mapLevel          state.Level // level of the job's last map, for M5
-	shared            bool        // the job is in modfair's sharedPool
-	wasShared         bool        // at some time
+	patience
+	prioritySet bool
+	priority    jobPriority // as modfair's M5 has set it
+	mapLevel    state.Level // level of the job's last map, for M5
+	shared      bool        // the job is in modfair's sharedPool
+	wasShared   bool        // at some time
 }
 
 var fair1Params = []sched.Param{
@@ -164,11 +183,10 @@ func (m *fair1) begin(v *state.View, n state.NodeID) {
 	if m.beat.starts(v, n) {
 		since := v.Now() - m.lastBeat
 		for _, id := range m.visited {
-			j := m.jobs.Of(id)
-			if !j.launched {
-				j.wait += since
-			}
-			j.visited, j.launched = false, false
+			m.jobs.Of(id).pass(since)
+		}
+		for _, p := range m.allPools() {
+			p.pass(since)
 		}
 		m.visited, m.lastBeat, m.rejected = m.visited[:0], v.Now(), [2]bool{}
 		for k := range m.slots {
@@ -261,16 +279,17 @@ func (m *fair1) chooseFrom(v *state.View, n state.NodeID, k state.Kind, p *pool)
 			}
 			continue
 		}
-		j := m.jobs.Of(id)
-		if !j.visited {
-			j.visited = true
-			m.visited = append(m.visited, id)
+		if of := m.patienceOf(v, id); !of.visited {
+			of.visited = true
+			if !m.poolWaits() {
+				m.visited = append(m.visited, id)
+			}
 		}
 		if !sched.WantsMap(v, id, n) {
 			continue
 		}
 		if t := v.NextRerun(id); t != state.None {
-			j.start(v.Level(id, t, n))
+			m.patienceOf(v, id).start(v.Level(id, t, n))
 			return sched.Pick{Job: id, Task: t, Kind: k, Reason: sched.Rerun}, true
 		}
 		t, level := v.Nearest(id, n, state.LevelNode, m.allowed(v, id))
@@ -278,17 +297,25 @@ func (m *fair1) chooseFrom(v *state.View, n state.NodeID, k state.Kind, p *pool)
 			continue
 		}
 		if m.changed != nil {
-			t = m.changed.started(v, id, j, t, level)
+			id, t, level = m.changed.start(v, n, m, p, id, t, level)
 		}
-		j.start(level)
+		m.patienceOf(v, id).start(level)
 		return sched.MapPick(id, t, level), true
 	}
 	return sched.Pick{}, false
 }
 
-// start notes that the job has started a map.
-func (j *fairJob) start(level state.Level) {
-	j.launched, j.wait, j.last = true, 0, level
+// poolWaits reports whether a pool waits for local maps, and not each of its jobs.
+func (m *fair1) poolWaits() bool {
+	return m.changed != nil && m.changed.has[m4] && m.changed.ofPool
+}
+
+// patienceOf returns what says at which level the job may start maps.
+func (m *fair1) patienceOf(v *state.View, id state.JobID) *patience {
+	if m.poolWaits() {
+		return &m.poolOf(v, id).patience
+	}
+	return &m.jobs.Of(id).patience
 }
 
 // allowed returns the farthest level at which the job may start a map now.
@@ -301,7 +328,7 @@ func (m *fair1) allowed(v *state.View, id state.JobID) state.Level {
 	if m.changed == nil || !m.changed.sameStart {
 		any += node
 	}
-	j := m.jobs.Of(id)
+	j := m.patienceOf(v, id)
 	switch {
 	case j.last == state.LevelOff, j.last == state.LevelRack && j.wait >= rack, j.wait >= any && j.wait >= node:
 		return state.LevelOff

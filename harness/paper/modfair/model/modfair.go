@@ -28,8 +28,9 @@ import (
 //	    nothing waiting is passed over. In a pool, jobs go by priority, then most
 //	    waiting tasks, then fewest running, then submission.
 //	m4  delays. The node delay is the mean wait of the maps that started
-//	    node-local, the rack delay that of those that started rack-local. After
-//	    both, a job starts any of its maps at random.
+//	    node-local, the rack delay that of those that started rack-local. It is the
+//	    pool that waits, until any of its jobs starts a map. After both delays, a
+//	    map of the pool starts that is drawn at random.
 //	m5  priorities. When a job starts a map, its priority rises or falls by as many
 //	    levels as the map is nearer to its input or farther from it than the job's
 //	    map before. table3=printed has one row of the paper's Table 3 as it is
@@ -51,12 +52,13 @@ import (
 // the paper says nothing.
 //
 //	mechanisms    m1+m2+m3+m4+m5  those that are used; none: ""
+//	owner         of m4: pool, or job: what waits, and whose maps are drawn at random
 //	wait          of m4: passedOver (as fair1's), or pending: since the job's submission
 //	delayMean     of m4: all, or recent: old waits fade, each launch counts for delayWindow
 //	delayWindow   of m4 with recent: launches (20)
 //	emptyDelayMs  of m4: ms (3000) as long as no map of that level has started
 //	rackTimer     of m4: afterNode: the rack delay begins when the node delay has passed; sameStart
-//	pick          of m4: random map after both delays, or next: the job's next one
+//	pick          of m4: random map after both delays, or next: the next one of the job
 //	table3        of m5: repaired, or printed
 //	endLevel      of m5: table: at an end of the scale, a further step goes back by one;
 //	              prose: no change of locality goes back by one
@@ -91,6 +93,7 @@ type mechanisms struct {
 	fewestFirst, ratchets bool
 
 	// m4
+	ofPool           bool // a pool waits, and not a job
 	byPending, fades bool
 	window           float64
 	emptyDelay       int64 // in ns
@@ -151,6 +154,7 @@ var Info = sched.Info{
 	Source: "Lo, Cheng, Improving the Performance of Fair Scheduler in Hadoop, ASTESJ 2(3), 2017",
 	Params: append(fair1Params[:len(fair1Params):len(fair1Params)],
 		sched.Param{Name: "mechanisms", Type: sched.Set, Default: "m1+m2+m3+m4+m5", Choices: []string{"m1", "m2", "m3", "m4", "m5"}, Doc: "that are used: classification, pool slots, order, delays, priorities"},
+		sched.Param{Name: "owner", Type: sched.Choice, Default: "pool", Choices: []string{"pool", "job"}, Doc: "what waits by m4, and whose maps are drawn at random"},
 		sched.Param{Name: "wait", Type: sched.Choice, Default: "passedOver", Choices: []string{"passedOver", "pending"}, Doc: "that m4 averages: time for which the job was passed over since its last map, or since its submission"},
 		sched.Param{Name: "delayMean", Type: sched.Choice, Default: "all", Choices: []string{"all", "recent"}, Doc: "which launches m4 averages"},
 		sched.Param{Name: "delayWindow", Type: sched.Int, Default: "20", Unit: "launches", Min: 1, Max: 1e6, Doc: "for which a wait counts, with delayMean recent"},
@@ -182,7 +186,7 @@ func newMechanisms(a sched.Args) *mechanisms {
 		grantsAnew: a.Text("grant") == "each", fifoShared: a.Text("sharedOrder") == "fifo", sharedPlace: a.Text("sharedPlace"),
 		share: a.Text("share"), round: a.Text("round"), borrows: a.Text("cap") == "borrow", atLeastOne: a.Bool("atLeastOne"),
 		fewestFirst: a.Text("mostPending") == "last", ratchets: a.Text("minimum") == "ratchet",
-		byPending: a.Text("wait") == "pending", fades: a.Text("delayMean") == "recent", window: float64(a.Int("delayWindow")),
+		ofPool: a.Text("owner") == "pool", byPending: a.Text("wait") == "pending", fades: a.Text("delayMean") == "recent", window: float64(a.Int("delayWindow")),
 		emptyDelay: a.Int("emptyDelayMs") * 1e6, sameStart: a.Text("rackTimer") == "sameStart",
 		picksRandom: a.Text("pick") == "random",
 		printedRow:  a.Text("table3") == "printed", prose: a.Text("endLevel") == "prose",
@@ -196,16 +200,21 @@ func newMechanisms(a sched.Args) *mechanisms {
 	return c
 }
 
-// started notes that the job starts map t at the given level, which is counted
-// for the delays and the priority. It returns the map to start, which may be
-// another one of the same level.
-func (c *mechanisms) started(v *state.View, id state.JobID, j *fairJob, t state.TaskID, level state.Level) state.TaskID {
+// start notes that the job starts map t on node n at the given level, which is counted
+// for the delays and the priority. It returns the map to start: an off-rack one may be
+// replaced by one that is drawn at random.
+func (c *mechanisms) start(v *state.View, n state.NodeID, m *fair1, p *pool, id state.JobID, t state.TaskID, level state.Level) (state.JobID, state.TaskID, state.Level) {
 	if c.has[m4] {
 		if c.picksRandom && level == state.LevelOff {
-			t = v.NthWaiting(id, state.Map, c.rng.Int32N(v.Waiting(id, state.Map)))
+			jobs := []state.JobID{id}
+			if c.ofPool && v.Locations(id) > 0 {
+				jobs = p.jobs
+			}
+			id, t = c.draw(v, n, jobs)
+			level = v.Level(id, t, n)
 		}
-		if level <= state.LevelRack {
-			wait := j.wait
+		if level = max(level, state.LevelNode); level <= state.LevelRack {
+			wait := m.patienceOf(v, id).wait
 			if c.byPending {
 				wait = v.Now() - v.Submitted(id)
 			}
@@ -213,7 +222,29 @@ func (c *mechanisms) started(v *state.View, id state.JobID, j *fairJob, t state.
 		}
 	}
 	if c.has[m5] {
-		c.reprioritize(v, id, j, level)
+		c.reprioritize(v, id, m.jobs.Of(id), level)
 	}
-	return t
+	return id, t, level
+}
+
+// draw draws one of the jobs' maps that wait and may start on node n.
+func (c *mechanisms) draw(v *state.View, n state.NodeID, jobs []state.JobID) (state.JobID, state.TaskID) {
+	all := int32(0)
+	for _, id := range jobs {
+		if sched.WantsMap(v, id, n) {
+			all += v.Waiting(id, state.Map)
+		}
+	}
+	k := c.rng.Int32N(all)
+	for _, id := range jobs {
+		if !sched.WantsMap(v, id, n) {
+			continue
+		}
+		if waiting := v.Waiting(id, state.Map); k >= waiting {
+			k -= waiting
+		} else {
+			return id, v.NthWaiting(id, state.Map, k)
+		}
+	}
+	return state.None, state.None
 }

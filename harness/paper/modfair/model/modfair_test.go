@@ -58,6 +58,13 @@ func (w *pooled) update() {
 	w.m.update(w.v)
 }
 
+// launch has the model count a map of the job that started at this level, after its job
+// or pool had waited so many ms.
+func (w *pooled) launch(id state.JobID, ms int64, level state.Level) {
+	w.m.patienceOf(w.v, id).wait = ms * 1e6
+	w.m.changed.start(w.v, 0, w.m, w.m.poolOf(w.v, id), id, 0, level)
+}
+
 func (w *pooled) names(pools []*pool) string {
 	var names []string
 	for _, p := range pools {
@@ -249,23 +256,25 @@ func TestSharedPlace(t *testing.T) {
 // TestLearnedDelays has M4's example: waits of 0, 300 and 900 ms are a delay of
 // 400 ms, and 3000 ms stands for what did not happen yet.
 func TestLearnedDelays(t *testing.T) {
-	w := newPooled(t, "modfair", sched.Params{"mechanisms": "m4"}, 8, 4, 1)
-	c := w.m.changed
-	id := w.job("p", 9, 0, 0)
-	for _, ms := range []int64{0, 300, 900} {
-		c.started(w.v, id, &fairJob{wait: ms * 1e6}, 0, state.LevelNode)
+	for _, owner := range []string{"pool", "job"} {
+		w := newPooled(t, "modfair", sched.Params{"mechanisms": "m4", "owner": owner, "pick": "next"}, 8, 4, 1)
+		id := w.job("p", 9, 0, 0)
+		w.update()
+		for _, ms := range []int64{0, 300, 900} {
+			w.launch(id, ms, state.LevelNode)
+		}
+		w.launch(id, 7000, state.LevelOff) // in neither mean
+		if got := w.m.Notes(); got["nodeDelayMs"] != 400 || got["rackDelayMs"] != 3000 {
+			t.Errorf("owner %s: delays %v and %v ms, want 400 and 3000", owner, got["nodeDelayMs"], got["rackDelayMs"])
+		}
 	}
-	c.started(w.v, id, &fairJob{wait: 7e9}, 0, state.LevelOff) // in neither mean
-	if got := w.m.Notes(); got["nodeDelayMs"] != 400 || got["rackDelayMs"] != 3000 {
-		t.Errorf("delays %v and %v ms, want 400 and 3000", got["nodeDelayMs"], got["rackDelayMs"])
-	}
-	w = newPooled(t, "modfair", sched.Params{"mechanisms": "m4", "wait": "pending", "delayMean": "recent", "delayWindow": "2", "emptyDelayMs": "0"}, 8, 4, 1)
-	c = w.m.changed
+	w := newPooled(t, "modfair", sched.Params{"mechanisms": "m4", "wait": "pending", "delayMean": "recent", "delayWindow": "2", "emptyDelayMs": "0"}, 8, 4, 1)
 	w.s.SetNow(1e9)
-	id = w.job("p", 9, 0, 0)
+	id := w.job("p", 9, 0, 0)
+	w.update()
 	for _, ms := range []int64{100, 500} {
 		w.s.SetNow((1000 + ms) * 1e6)
-		c.started(w.v, id, &fairJob{wait: 7e9}, 0, state.LevelRack)
+		w.launch(id, 7000, state.LevelRack)
 	}
 	// (100/2 + 500) / (1/2 + 1)
 	if got := w.m.Notes(); got["nodeDelayMs"] != 0 || got["rackDelayMs"] != 366 {
@@ -344,9 +353,10 @@ func TestPriorities(t *testing.T) {
 	for table, want := range map[string]string{"repaired": "NORMAL LOW VERY_LOW NORMAL", "printed": "NORMAL LOW VERY_LOW LOW"} {
 		w := newPooled(t, "modfair", sched.Params{"mechanisms": "m5", "table3": table}, 8, 4, 1)
 		id := w.job("p", 9, 0, 0)
+		w.update()
 		var got []string
 		for _, level := range []state.Level{state.LevelNode, state.LevelRack, state.LevelOff, state.LevelNode} {
-			w.m.changed.started(w.v, id, w.m.jobs.Of(id), 0, level)
+			w.launch(id, 0, level)
 			got = append(got, w.m.priority(w.v, id).String())
 		}
 		if strings.Join(got, " ") != want {
@@ -368,6 +378,47 @@ func TestEmptyGrants(t *testing.T) {
 		w.update()
 		if got := w.m.Notes()["emptyGrants"]; got != want.grants || w.m.pools[0].most[state.Map] != want.most {
 			t.Errorf("atLeastOne %s: %v empty grants, %d slots; want %+v", least, got, w.m.pools[0].most[state.Map], want)
+		}
+	}
+}
+
+// TestOwner has two jobs wait in one pool, until one starts a map: with owner=pool, that ends
+// the wait of both. After the delays, maps of both jobs are drawn with owner=pool, and only the
+// asked job's with owner=job.
+func TestOwner(t *testing.T) {
+	for owner, want := range map[string]struct {
+		waitMs int64
+		jobs   string
+	}{"pool": {0, "[30 10]"}, "job": {100, "[0 10]"}} {
+		w := newPooled(t, "modfair", sched.Params{"mechanisms": "m4", "owner": owner}, 8, 4, 1)
+		first, second := w.job("p", 30, 0, 0), w.job("p", 10, 0, 0)
+		w.update()
+		if _, ok := w.m.Choose(w.v, 2); ok { // a node of the input's rack: both are asked, and both must wait
+			t.Fatalf("owner %s: a map starts off its node at once", owner)
+		}
+		w.s.SetNow(100e6)
+		if p, ok := w.m.Choose(w.v, 0); !ok || p.Job != first {
+			t.Fatalf("owner %s: %+v starts on the node with the input, want a map of the first job", owner, p)
+		}
+		w.s.SetNow(200e6)
+		w.m.Choose(w.v, 1) // a node of the other rack, where nothing may start yet
+		if got := w.m.patienceOf(w.v, second).wait / 1e6; got != want.waitMs {
+			t.Errorf("owner %s: the other job has waited %d ms, want %d", owner, got, want.waitMs)
+		}
+		drawn := map[[2]int32]bool{}
+		var jobs [2]int
+		for range 2000 {
+			id, task, level := w.m.changed.start(w.v, 1, w.m, w.m.poolOf(w.v, second), second, 0, state.LevelOff)
+			if key := [2]int32{int32(id), int32(task)}; !drawn[key] {
+				drawn[key] = true
+				jobs[id]++
+			}
+			if level != state.LevelOff {
+				t.Fatalf("owner %s: a map on a node of the other rack is at level %v", owner, level)
+			}
+		}
+		if got := fmt.Sprint(jobs); got != want.jobs {
+			t.Errorf("owner %s: %s maps of the two jobs are drawn, want %s", owner, got, want.jobs)
 		}
 	}
 }

@@ -15,6 +15,7 @@ type pool struct {
 	id               state.PoolID
 	minimum, maximum [2]int32 // slots by kind of task
 	weight           float64
+	patience         // with modfair's owner=pool
 
 	jobs    []state.JobID // that had not ended at the last update
 	most    [2]int32      // how many tasks the pool may run
