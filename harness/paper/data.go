@@ -82,6 +82,9 @@ func (p *Paper) values(r Reading, fixed map[string]string) map[string]string {
 func (p *Paper) checkParam(model, param, value string) error {
 	known := []string{}
 	for _, s := range slices.Concat(p.Schedulers, p.Controls) {
+		if s.Label == model {
+			model = s.Model
+		}
 		if s.Model == model {
 			if _, staged := p.Setup.(Staged); param == splitsParam && staged {
 				return nil
@@ -162,7 +165,7 @@ func (d *Data) scheduler(label string) Scheduler {
 		params = sched.Params{}
 	}
 	for key, value := range d.values {
-		if model, param, ok := strings.Cut(key, "."); ok && model == s.Model {
+		if of, param, ok := strings.Cut(key, "."); ok && (of == s.Model || of == s.Label) {
 			params[param] = value
 		}
 	}

@@ -151,7 +151,7 @@ const (
 type Axis struct {
 	Name string `json:"name"`
 	// Sets is the name of what the axis sets: a property of the set-up, a
-	// parameter of a model ("acl.d"), or one of this package's own, Offering and
+	// parameter of a model ("acl.d") or of one scheduler ("Original.inPool"), or one of this package's own, Offering and
 	// Training. If it is empty, it is the axis's name.
 	Sets   string  `json:"sets,omitempty"`
 	About  string  `json:"about"`

@@ -35,7 +35,7 @@ func limits(more ...string) sched.Params {
 
 // base has the delay that the paper gives for the original scheduler.
 func base(more ...string) sched.Params {
-	return limits(append([]string{"nodeDelayMs", "3000", "rackDelayMs", "3000"}, more...)...)
+	return limits(append([]string{"nodeDelayMs", "3000"}, more...)...)
 }
 
 // Paper returns the experiments of the paper on the Modified Fair Scheduler.
@@ -72,9 +72,9 @@ func Paper() *paper.Paper {
 const noDelay, fifoInPools, noMaximum = "Original, no delay", "Original, no delay, FIFO in pools", "Original, no maximum"
 
 var stock = []paper.Scheduler{
-	{Label: noDelay, Model: "fair1", Params: limits("nodeDelayMs", "0", "rackDelayMs", "0")},
-	{Label: fifoInPools, Model: "fair1", Params: limits("nodeDelayMs", "0", "rackDelayMs", "0", "inPool", "fifo")},
-	{Label: noMaximum, Model: "fair1", Params: sched.Params{"minMaps": "*=3", "nodeDelayMs": "3000", "rackDelayMs": "3000"}},
+	{Label: noDelay, Model: "fair1", Params: limits("nodeDelayMs", "0")},
+	{Label: fifoInPools, Model: "fair1", Params: limits("nodeDelayMs", "0", "inPool", "fifo")},
+	{Label: noMaximum, Model: "fair1", Params: sched.Params{"minMaps": "*=3", "nodeDelayMs": "3000"}},
 }
 
 // mechanisms are the paper's five, by the names that the model has for them.
@@ -137,6 +137,9 @@ var axes = []paper.Axis{
 	{Name: "sharedPlace", Sets: "modfair.sharedPlace", About: "when sharedPool is served", Values: []paper.Value{{Value: "first", Mark: paper.Ours}, {Value: "sorted", Mark: paper.Ours}, {Value: "last", Mark: paper.Ours}}},
 	{Name: "sharedOrder", Sets: "modfair.sharedOrder", About: "the order of jobs in sharedPool", Values: []paper.Value{{Value: "fifo", Mark: paper.Printed}, {Value: "factors", Mark: paper.Printed}}},
 	{Name: "minimum", Sets: "modfair.minimum", About: "whether a minimum that M3 lowered rises again", Values: []paper.Value{{Value: "afresh", Mark: paper.Ours}, {Value: "ratchet", Mark: paper.Printed, Why: "the text assigns it"}}},
+	{Name: "baseDelay", Sets: original + ".nodeDelayMs", About: "ms that Original's jobs wait for a node with their input, and again for its rack", Values: []paper.Value{{Value: "3000", Mark: paper.Printed}, {Value: "-1", Mark: paper.Inferred, Why: "Hadoop's default is 450 ms on 8 nodes"}, {Value: "0", Mark: paper.Ours}}},
+	{Name: "basePool", Sets: original + ".inPool", About: "the order of jobs in Original's pools", Values: []paper.Value{{Value: "fair", Mark: paper.Inferred, Why: "Hadoop's default"}, {Value: "fifo", Mark: paper.Inferred, Why: "the other stock setting; the paper names none"}}},
+	{Name: "baseMaximum", Sets: original + ".maxMaps", About: "map slots that Original's pools may use", Values: []paper.Value{{Value: "*=6", Mark: paper.Inferred, Why: "the limits are given for each user pool"}, {Value: "*=32", Mark: paper.Inferred, Why: "the limits are M2's alone"}}},
 	{Name: "arrival", About: "when jobs are submitted", Values: []paper.Value{{Value: "together", Mark: paper.Ours, Why: "not given"}, {Value: "apart", Mark: paper.Ours, Why: "2 s apart"}, {Value: "poisson", Mark: paper.Ours, Why: "2 s apart in the mean"}}},
 	{Name: "cores", About: "a node's cores, which its tasks share", Values: []paper.Value{{Value: "2", Mark: paper.Printed, Why: "dual-core"}, {Value: "0", Mark: paper.Ours, Why: "tasks do not slow each other"}}},
 	{Name: "map", About: "computing time of a map", Values: []paper.Value{{Value: "40s", Mark: paper.Ours, Why: "not given"}, {Value: "145s", Mark: paper.Ours, Why: "about what the paper's times per wave say"}}},
@@ -152,7 +155,7 @@ var facts = []paper.Fact{
 	{Item: "replication", Is: "1", Why: "as printed"},
 	{Item: "jobs", Is: "WordCount, 1 reduce each; A: 5, 10, 15 jobs of 6, 10 or 18 maps; B: 6, 10, 16, 21 and 25 maps, each once, twice or three times", Why: "as printed"},
 	{Item: "task times", Is: "40 s of computing for 64 MiB, 20 s for a reduce, 20 % up and down; links of 1 Gbit/s, 200 Mbit/s between servers", Why: "ours: the paper gives none"},
-	{Item: "settings of the original", Is: "no delay, 450 ms, FIFO in pools, no maximum: controls, and not axes", Why: "they would change what they are compared with"},
+	{Item: "settings of the original", Is: "no delay, 450 ms, FIFO in pools and no maximum are controls; as axes they change Original alone"},
 	{Item: "left out", Is: "the control FIFO with sharedPool, since sharedPool is one of pools, which FIFO does not have"},
 	{Item: "not simulated", Is: "setup and cleanup tasks, speculation, failures, paging of machines with 4 GB"},
 	{Item: "not compared", Is: "Table 8 at 10 and 15 jobs: both rows are .32, .44, .36 and print +3.8 %, which is the rate of .26 to .27; they are copy errors"},

@@ -277,12 +277,12 @@ func TestAxesDiffer(t *testing.T) {
 	t.Parallel()
 	p := Paper()
 	p.Claims = []paper.Claim{{ID: "K", Effects: func(d *paper.Data) []paper.Effect {
-		g := d.Grid("B", modified)
+		g := d.Grid("B", modified, original)
 		xs := g.Seconds(modified)
 		if xs[0] == xs[1] {
 			t.Errorf("two seeds have one result, %v s", xs[0])
 		}
-		return []paper.Effect{{What: fmt.Sprint(xs, g.Shares(modified, paper.LocalRate))}}
+		return []paper.Effect{{What: fmt.Sprint(xs, g.Shares(modified, paper.LocalRate), g.Seconds(original))}}
 	}}}
 	p.Controls, p.Bars = nil, nil
 	p.Designs = []paper.Design{{ID: "B", Columns: designs()[1].Columns[1:2]}} // 10 jobs

@@ -351,7 +351,7 @@ func (m *fair1) delays(v *state.View) (node, rack int64) {
 		node = automatic
 	}
 	if rack = m.rackDelay; rack < 0 {
-		rack = automatic
+		rack = node
 	}
 	return node, rack
 }
