@@ -76,7 +76,7 @@ func (l *lessons) of(v *state.View, job state.JobID, m sched.Memory, w sched.War
 		if err := w.Warmup(v, job, nil); err != nil {
 			return nil, err
 		}
-		data, err := m.Save(v, job)
+		data, err := m.SaveJob(v, job)
 		if err != nil {
 			return (*lesson)(nil), nil //nolint:nilerr // a model that has no table for this job alone cannot save it
 		}

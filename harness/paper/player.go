@@ -118,7 +118,7 @@ func (p *player) learn(v *state.View, job state.JobID) {
 	case p.err != nil:
 		return
 	case l != nil:
-		p.err = memory.Load(v, job, l.learnt)
+		p.err = memory.LoadJob(v, job, l.learnt)
 		placed, p.curve = l.assignments, l.curve
 	default: // what is learnt cannot be kept, so each simulation trains
 		if p.err = warm.Warmup(v, job, nil); p.err == nil {

@@ -23,21 +23,22 @@ type Warmup interface {
 	Training(job state.JobID) *Training
 }
 
-// Memory is a scheduler model that can save what it has learnt, as bytes that
-// the caller stores. A model that does not learn for each job separately
-// ignores the argument job.
+// Memory is a scheduler model that can save what it has learnt for a job, as bytes
+// that the caller stores, so that several runs of the same job need one training. A
+// model that does not learn for each job separately ignores the argument job. What
+// goes on from one run to the next, whatever its jobs, is a Learner's.
 type Memory interface {
 	// Fingerprint returns the same text whenever training would give the same
-	// result. The text can serve as the name under which the bytes of Save are
+	// result. The text can serve as the name under which the bytes of SaveJob are
 	// stored.
 	Fingerprint(v *state.View, job state.JobID) string
-	// Save returns what the model has learnt for a job, as bytes. It returns
+	// SaveJob returns what the model has learnt for a job, as bytes. It returns
 	// an error if nothing has been learnt.
-	Save(v *state.View, job state.JobID) ([]byte, error)
-	// Load restores what Save returned, in place of a training. It refuses
+	SaveJob(v *state.View, job state.JobID) ([]byte, error)
+	// LoadJob restores what SaveJob returned, in place of a training. It refuses
 	// data that do not fit the job, its blocks or the model's parameters. Then
 	// it changes nothing and says why in the error.
-	Load(v *state.View, job state.JobID, data []byte) error
+	LoadJob(v *state.View, job state.JobID, data []byte) error
 }
 
 // Course is a Memory that is trained in episodes, and whose parameter "episodes"
@@ -57,7 +58,7 @@ type Course interface {
 // Lesson is what a model has learnt for one job by the end of a training.
 type Lesson struct {
 	Fingerprint string // text that Memory.Fingerprint returns for a model with this many episodes
-	// Learnt is what Memory.Load takes. To save room, it lacks the record of the
+	// Learnt is what Memory.LoadJob takes. To save room, it lacks the record of the
 	// episodes, which is in Training.
 	Learnt   []byte
 	Training Training

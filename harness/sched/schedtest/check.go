@@ -31,6 +31,8 @@ import (
 //     none runs. A model that may wait for longer is given parameters by which it
 //     does not.
 //   - It decides the same when the same happens again.
+//   - If it is a sched.Learner: a state that it saved is the same once it is loaded,
+//     and what is no state of it is refused and changes nothing.
 //
 // The model need not be registered. Check also finds what is wrong with its
 // description.
@@ -52,6 +54,11 @@ func Check(t *testing.T, m sched.Info, params ...sched.Params) {
 		}
 		t.Run(fmt.Sprint(m.Name, i), func(t *testing.T) {
 			t.Logf("parameters %v", p)
+			if made, err := m.New(p); err != nil {
+				t.Fatal(err)
+			} else if _, learns := sched.As[sched.Learner](made); learns {
+				t.Run("keeps its state", func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { keepsState(t, p, model) }) })
+			}
 			t.Run("keeps the rules", func(t *testing.T) {
 				rapid.Check(t, func(t *rapid.T) { keepsRules(t, NewWorld(t, model(t))) })
 			})

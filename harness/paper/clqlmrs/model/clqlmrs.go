@@ -92,6 +92,7 @@ type cacheLearner struct {
 	classes         *qlearn.Table // the Q-table over locality classes, shared by all jobs; nil: not trained yet
 	classesTraining *sched.Training
 	jobs            sched.PerJob[*lesson]
+	shelf           shelf // what was learnt for earlier jobs
 	nodes           []state.NodeID
 }
 

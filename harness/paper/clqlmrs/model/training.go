@@ -69,10 +69,15 @@ func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(sched.
 			return true
 		}
 		l.seed = m.seed
-		r := recorder{job: id, of: m.rule.EpisodesFor(layout), progress: progress}
-		l.table, l.training = qlearn.Train(layout, m.rule, m.seed, r.after), &r.Training
-		if r.stopped {
-			return false
+		if kept, ok := m.shelf.of(layout); ok {
+			l.table, l.training = kept.table, kept.training
+		} else {
+			r := recorder{job: id, of: m.rule.EpisodesFor(layout), progress: progress}
+			l.table, l.training = qlearn.Train(layout, m.rule, m.seed, r.after), &r.Training
+			if r.stopped {
+				return false
+			}
+			m.shelf = m.shelf.add(shelved{l.table, l.training})
 		}
 	}
 	for i, old := range m.jobs {
@@ -205,9 +210,9 @@ func (m *cacheLearner) Fingerprint(v *state.View, job state.JobID) string {
 // seed and the places of blocks and caches.
 func (m *cacheLearner) params() string { return fmt.Sprintf("%+v", m.rule) }
 
-// Save returns the Q-table that decides for the job, with the record of its
+// SaveJob returns the Q-table that decides for the job, with the record of its
 // training, as bytes.
-func (m *cacheLearner) Save(v *state.View, job state.JobID) ([]byte, error) {
+func (m *cacheLearner) SaveJob(v *state.View, job state.JobID) ([]byte, error) {
 	table, training := m.classes, m.classesTraining
 	if !m.rule.ByClass {
 		if err := m.hasTable(v, job); err != nil {
@@ -224,9 +229,9 @@ func (m *cacheLearner) Save(v *state.View, job state.JobID) ([]byte, error) {
 	return seal(m.Name(), m.params(), table.Append(appendTraining(nil, training))), nil
 }
 
-// Load restores a Q-table from the bytes that Save returned, so that the job
+// LoadJob restores a Q-table from the bytes that SaveJob returned, so that the job
 // need not be trained.
-func (m *cacheLearner) Load(v *state.View, job state.JobID, data []byte) error {
+func (m *cacheLearner) LoadJob(v *state.View, job state.JobID, data []byte) error {
 	table, training, err := m.load(v, job, data)
 	if err != nil {
 		return fmt.Errorf("load clqlmrs: %w", err)

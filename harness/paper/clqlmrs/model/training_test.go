@@ -106,7 +106,7 @@ func TestWarmup(t *testing.T) {
 		s, id := x.make(t, 1)
 		v := s.View()
 		saved := func(m sched.Model) string {
-			data, err := m.(sched.Memory).Save(v, id)
+			data, err := m.(sched.Memory).SaveJob(v, id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestWarmup(t *testing.T) {
 		lazy.Round(v, []state.NodeID{0}, nil)
 		m := mustNew(t, "clqlmrs", p)
 		w := m.(sched.Warmup)
-		if _, err := m.(sched.Memory).Save(v, id); err == nil {
+		if _, err := m.(sched.Memory).SaveJob(v, id); err == nil {
 			t.Error("saved before it was trained")
 		}
 		err := w.Warmup(v, state.None, func(x sched.Progress) bool { return x.Episodes < 150 })
@@ -161,13 +161,13 @@ func TestSavedTables(t *testing.T) {
 	if err := m.(sched.Warmup).Warmup(s.View(), id, nil); err != nil {
 		t.Fatal(err)
 	}
-	data, err := m.(sched.Memory).Save(s.View(), id)
+	data, err := m.(sched.Memory).SaveJob(s.View(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, sameID := x.make(t, 1)
 	other := mustNew(t, "clqlmrs", sched.Params{"episodes": "300", "seed": "5"})
-	if err := other.(sched.Memory).Load(again.View(), sameID, data); err != nil {
+	if err := other.(sched.Memory).LoadJob(again.View(), sameID, data); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := other.(sched.Warmup).Training(sameID), m.(sched.Warmup).Training(id); !slices.Equal(got.Episodes, want.Episodes) || got.Epsilon != want.Epsilon {
@@ -203,12 +203,12 @@ func TestSavedTables(t *testing.T) {
 	} {
 		s, id := c.setup.make(t, c.seed)
 		m := mustNew(t, "clqlmrs", c.p)
-		err := m.(sched.Memory).Load(s.View(), id, c.data)
+		err := m.(sched.Memory).LoadJob(s.View(), id, c.data)
 		if err == nil || !strings.Contains(err.Error(), c.want) || m.(sched.Warmup).Training(id) != nil {
 			t.Errorf("%s: error %v, want one with %q and nothing loaded", c.name, err, c.want)
 		}
 	}
-	if err := m.(sched.Memory).Load(s.View(), state.None, data); err == nil {
+	if err := m.(sched.Memory).LoadJob(s.View(), state.None, data); err == nil {
 		t.Error("loaded for no job")
 	}
 	// A table of classes fits every job.
@@ -217,25 +217,25 @@ func TestSavedTables(t *testing.T) {
 	if err := m.(sched.Warmup).Warmup(s.View(), state.None, nil); err != nil {
 		t.Fatal(err)
 	}
-	if data, err = m.(sched.Memory).Save(s.View(), state.None); err != nil {
+	if data, err = m.(sched.Memory).SaveJob(s.View(), state.None); err != nil {
 		t.Fatal(err)
 	}
 	s, id = setup{3, 1, 5, 1, 1}.make(t, 3)
-	if err := mustNew(t, "clqlmrs", classes).(sched.Memory).Load(s.View(), id, data); err != nil {
+	if err := mustNew(t, "clqlmrs", classes).(sched.Memory).LoadJob(s.View(), id, data); err != nil {
 		t.Error(err)
 	}
 }
 
-// FuzzLoad has whatever is inside a frame with the right check sum loaded or
+// FuzzLoadJob has whatever is inside a frame with the right check sum loaded or
 // refused.
-func FuzzLoad(f *testing.F) {
+func FuzzLoadJob(f *testing.F) {
 	x := setup{2, 1, 3, 1, 0.5}
 	s, id := x.make(f, 1)
 	m := mustNew(f, "clqlmrs", sched.Params{"episodes": "3"}).(*cacheLearner)
 	if err := m.Warmup(s.View(), id, nil); err != nil {
 		f.Fatal(err)
 	}
-	data, err := m.Save(s.View(), id)
+	data, err := m.SaveJob(s.View(), id)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -250,13 +250,13 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, learnt []byte) {
 		m := mustNew(t, "clqlmrs", sched.Params{"episodes": "3"}).(*cacheLearner)
 		s, id := x.make(t, 1)
-		if err := m.Load(s.View(), id, seal(m.Name(), m.params(), learnt)); err == nil {
-			if again, err := m.Save(s.View(), id); err != nil || string(again) != string(seal(m.Name(), m.params(), learnt)) {
+		if err := m.LoadJob(s.View(), id, seal(m.Name(), m.params(), learnt)); err == nil {
+			if again, err := m.SaveJob(s.View(), id); err != nil || string(again) != string(seal(m.Name(), m.params(), learnt)) {
 				t.Errorf("saved again it differs; error %v", err)
 			}
 		}
 		rates(t, s, m)
-		_ = m.Load(s.View(), id, learnt)
+		_ = m.LoadJob(s.View(), id, learnt)
 	})
 }
 
@@ -313,7 +313,7 @@ func TestFollow(t *testing.T) {
 		if err := alone.(sched.Warmup).Warmup(v, id, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := taught.(sched.Memory).Load(v, id, lessons[i].Learnt); err != nil {
+		if err := taught.(sched.Memory).LoadJob(v, id, lessons[i].Learnt); err != nil {
 			t.Fatalf("%d episodes: %v", n, err)
 		}
 		if got := taught.(sched.Memory).Fingerprint(v, id); lessons[i].Fingerprint != got {

@@ -2,6 +2,7 @@ package qlearn
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
 
 	"heddle/harness/state"
@@ -111,16 +112,45 @@ func (l *Layout) Wave() int {
 // train the same Q-table have the same hash.
 func (l *Layout) Digest() uint64 {
 	h := fnv.New64a()
-	bytes := binary.LittleEndian.AppendUint64(nil, uint64(l.Maps))
-	bytes = binary.LittleEndian.AppendUint64(bytes, uint64(l.Nodes))
+	_, _ = h.Write(l.Append(nil)) // a hash takes all that is written
+	return h.Sum64()
+}
+
+// Append appends the layout to b as bytes, in the form that ReadLayout reads.
+func (l *Layout) Append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, uint64(l.Maps))
+	b = binary.LittleEndian.AppendUint64(b, uint64(l.Nodes))
 	for _, slots := range l.slots {
-		bytes = binary.LittleEndian.AppendUint32(bytes, uint32(slots))
+		b = binary.LittleEndian.AppendUint32(b, uint32(slots))
 	}
 	for _, c := range l.class {
-		bytes = append(bytes, byte(c))
+		b = append(b, byte(c))
 	}
-	h.Write(bytes)
-	return h.Sum64()
+	return b
+}
+
+// ReadLayout returns the layout from the bytes that Append wrote.
+func ReadLayout(b []byte) (*Layout, error) {
+	if len(b) < 16 {
+		return nil, fmt.Errorf("%d bytes are too few for a layout", len(b))
+	}
+	maps, nodes, rest := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), uint64(len(b)-16)
+	if maps > rest || nodes > rest || maps*nodes+4*nodes != rest { // the first two also keep the product from overflowing
+		return nil, fmt.Errorf("the layout is said to have %d maps and %d nodes, and has %d bytes", maps, nodes, len(b))
+	}
+	l := &Layout{Maps: int(maps), Nodes: int(nodes), slots: make([]int32, nodes), class: make([]Class, maps*nodes)}
+	for k := range l.slots {
+		l.slots[k] = int32(binary.LittleEndian.Uint32(b[16+4*k:]))
+		if l.slots[k] < 0 || int(l.slots[k]) > max(1, l.Maps) {
+			return nil, fmt.Errorf("node %d of the layout has %d slots, want 0 to %d", k, l.slots[k], max(1, l.Maps))
+		}
+	}
+	for x := range l.class {
+		if l.class[x] = Class(b[16+4*len(l.slots)+x]); l.class[x] > NoLocality {
+			return nil, fmt.Errorf("pair %d of the layout has class %d, want 0 to %d", x, l.class[x], NoLocality)
+		}
+	}
+	return l, nil
 }
 
 // uniform reports whether all pairs of a map and a node have the same locality

@@ -44,6 +44,24 @@ func (t *Table) Value(s Class, i, k int) float64 { return *t.value(s, action{int
 // class c. It works only for a table whose actions are locality classes.
 func (t *Table) ClassValue(s, c Class) float64 { return t.q[int(s)*t.width+int(c)] }
 
+// Bytes returns how much memory the values take.
+func (t *Table) Bytes() int { return 8 * len(t.q) }
+
+// MeanOf returns the mean value, in state s, of the actions with locality class c.
+// ok is false if there are none.
+func (t *Table) MeanOf(s, c Class) (mean float64, ok bool) {
+	if t.rule.ByClass {
+		return t.ClassValue(s, c), true
+	}
+	n := 0
+	for x, is := range t.layout.class {
+		if is == c {
+			mean, n = mean+t.q[int(s)*t.width+x], n+1
+		}
+	}
+	return mean / float64(max(n, 1)), n > 0
+}
+
 // Pair is a map and the node on which the map is to start.
 type Pair struct{ Map, Node int }
 
