@@ -76,7 +76,7 @@ var flagWords = map[string]func() []string{
 
 // argumentWords has the words that may be an argument of a command.
 var argumentWords = map[string]func(*cli.Context) []string{
-	"models":      func(*cli.Context) []string { return append([]string{"new"}, ownModels()...) },
+	"models":      func(*cli.Context) []string { return append([]string{"new", "show"}, ownModels()...) },
 	"paper":       paperWords,
 	"runs export": runNames,
 	"runs rm":     runNames,

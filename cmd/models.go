@@ -29,7 +29,7 @@ func modelsCommand() *cli.Command {
    heddle models --json | jq '.[] | {name, params: [.params[].name]}'`,
 		Flags:       []cli.Flag{tableFlag(), jsonFlag()},
 		Action:      runModels,
-		Subcommands: []*cli.Command{modelsNew()},
+		Subcommands: []*cli.Command{modelsNew(), modelsShow()},
 	}
 }
 

@@ -194,6 +194,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 		return nil, err
 	}
 	warnings = append(warnings, equalSchedules(trials)...)
+	warnings = append(warnings, series(trials)...)
 	r := &Report{Steering: steering(trials), trials: trials}
 	for _, w := range workloads {
 		of := byWorkload[w]

@@ -98,3 +98,16 @@ func equalSchedules(trials []trial) []string {
 	}
 	return list
 }
+
+// series returns a warning for each model whose trials go on with what the model had
+// learnt in the trial before.
+func series(trials []trial) []string {
+	var list []string
+	for _, model := range modelsOf(trials) {
+		if slices.ContainsFunc(trials, func(t trial) bool { return t.model == model && t.goesOn }) {
+			list = append(list, model+" keeps what it learns from trial to trial: its trials are a series and no independent repeats, so intervals and p-values say too little; "+
+				"--where 'repeat!=1' leaves out the first, and a run of the same file with state: fresh shows what the state is worth")
+		}
+	}
+	return list
+}

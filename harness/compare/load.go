@@ -25,6 +25,7 @@ type trial struct {
 	simulated      bool
 	digest         string // of the trial's schedule: trials with the same one are the same; "" if it is not known
 	name, workload string
+	goesOn         bool               // whether its model began with what it had learnt in the trial before
 	decisions      *measure.Decisions // what became of the scheduler model's decisions; nil if the model decided nothing
 }
 
@@ -88,7 +89,7 @@ func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 					}
 				}
 			}
-			t.run, t.folder, t.simulated = i, filepath.Base(dir), run.World(&r) == runs.WorldSimulated
+			t.run, t.folder, t.simulated, t.goesOn = i, filepath.Base(dir), run.World(&r) == runs.WorldSimulated, r.StateOf != ""
 			if o.Apart {
 				t.model = t.folder + "/" + t.model
 			}

@@ -38,9 +38,10 @@ type Experiment struct {
 	// measured trial does not meet a cold cluster. The default is none. No
 	// figure counts them.
 	Warmups int `yaml:"warmups,omitempty" text:"Trials before the first measured one, which no figure counts." min:"0" max:"100"`
-	// Order is the order of the models within a repeat: OrderRandom, the
-	// default, or OrderAsListed.
-	Order string `yaml:"order,omitempty" text:"The order of the models within a repeat; random by default." values:"random,asListed"`
+	// Order is the order of the models within a repeat: OrderRandom or
+	// OrderAsListed. The default is OrderAsListed if a model keeps its state, and
+	// else OrderRandom.
+	Order string `yaml:"order,omitempty" text:"The order of the models within a repeat; by default asListed if a model keeps its state, else random." values:"random,asListed"`
 	// Seed decides the order of models and all other random choices; 1 by
 	// default. A scheduler model gets Seed plus the number of the repeat,
 	// counted from 0.
@@ -209,6 +210,9 @@ func (e *Experiment) fill(file string) {
 	for i := range e.Models {
 		e.Models[i].fill(e, file)
 	}
+	if e.Order == "" && slices.ContainsFunc(e.Models, func(m Model) bool { return m.Keeps() }) {
+		e.Order = OrderAsListed
+	}
 	if e.Actuator == "" {
 		e.Actuator = ActuatorNone
 		if slices.ContainsFunc(e.Models, func(m Model) bool { return m.Model != ModelYARN && m.Splits != SplitsPlan }) {
@@ -350,9 +354,12 @@ func (e *Experiment) unsupported() problems {
 		path := fmt.Sprintf("models[%d]", i)
 		model, err := m.Scheduler(0)
 		_, plans := sched.As[sched.JobPlanner](model)
+		_, learns := sched.As[sched.Learner](model)
 		switch {
 		case err != nil:
 			p.addf(path+m.wrongParam(), "%v", err)
+		case m.Keeps() && !learns:
+			p.addf(path+".state", "%s: model %q learns nothing that could be kept; remove the key", m.State, m.Model)
 		case m.Splits == SplitsPlan && !plans:
 			p.addf(path, "model %q makes no plan of splits; set splits: %s, or use a model that makes one, such as planned", m.Model, SplitsAsSubmitted)
 		case e.Actuator == ActuatorNone && m.Splits != SplitsPlan:

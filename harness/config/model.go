@@ -32,7 +32,22 @@ type Model struct {
 	// scheduler model, unless they are empty.
 	Splits  string `yaml:"splits,omitempty" text:"Replaces the experiment's splits for this model." values:"asSubmitted,cachedOnly,plan"`
 	Cluster string `yaml:"cluster,omitempty" text:"Replaces the experiment's cluster for this model."`
+	// State says what the model knows at the start of a trial: nothing
+	// (StateFresh, the default), or what it has learnt in the trials before
+	// (StateKeep). Its trials are then a series: they run in the file's order, and
+	// are not independent repeats.
+	State string `yaml:"state,omitempty" text:"keep: the model goes on with what it learnt in the trials before. fresh, the default: each trial begins without." values:"keep,fresh"`
 }
+
+// Values of Model.State.
+const (
+	StateKeep  = "keep"
+	StateFresh = "fresh"
+)
+
+// Keeps reports whether the model goes on in a trial with what it learnt in the
+// trials before.
+func (m *Model) Keeps() bool { return m.State == StateKeep }
 
 // The method shorten sets the scheduler model's name. It is called if an
 // experiment file gives only the name and no mapping.
@@ -66,13 +81,16 @@ func (e *Experiment) modelProblems(p *problems) {
 			p.addf(path+".label", "%q: is what a trace beside its replays is called; want another", m.Label)
 		case labels[m.Label]:
 			p.addf(path, "%q is listed twice; use repeats to run it more often, or give one of them a label", m.Label)
+		case m.Model == ModelYARN && m.Keeps():
+			p.addf(path+".state", "%s: the cluster's own scheduler learns nothing; remove the key", m.State)
 		case m.Model == ModelYARN && len(m.Params) > 0:
 			p.addf(path+".params", "want none for %s: the cluster's own configuration sets its scheduler's parameters", ModelYARN)
 		}
 		labels[m.Label] = true
-		if m.Splits != e.Splits { // check the splits here only if the model has its own: those of the experiment are checked with the experiment
-			p.keys(m, path)
+		if m.Splits == e.Splits { // check the splits here only if the model has its own: those of the experiment are checked with the experiment
+			m.Splits = SplitsAsSubmitted
 		}
+		p.keys(m, path)
 	}
 }
 

@@ -81,7 +81,7 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	defer cancel()
 	waited := session.Wait(waiting)
 	stranded, stopped := steering.stop(waiting)
-	result.Notes = steering.notes()
+	steering.note(&result)
 	err = errors.Join(ran, waited, stopped)
 	history := waiting
 	if ran != nil { // after an error wait less: an ApplicationMaster that was killed early wrote no history

@@ -17,6 +17,7 @@ import (
 	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 	"heddle/harness/runs"
+	"heddle/harness/sched"
 	"heddle/harness/sim/draw"
 	"heddle/harness/workload"
 	"heddle/traces"
@@ -157,10 +158,19 @@ func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
 		Record: func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 	}
+	var scheduler sched.Model
+	c.Begin = func(m sched.Model) (err error) {
+		scheduler = m
+		result.StateOf, err = t.goOn(m)
+		return err
+	}
 	tasks := c.Tasks()
 	c.Progress = func(done int64) { t.simulated(fmt.Sprintf("%d of %d tasks", done, tasks), done, tasks) }
 	simulated, header, err := replay.Run(c)
 	if err != nil {
+		return result, err
+	}
+	if err := t.saveState(scheduler); err != nil {
 		return result, err
 	}
 	header.Seed = e.Seed

@@ -12,6 +12,7 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/config"
 	"heddle/harness/lease"
+	"heddle/harness/results"
 	"heddle/harness/sched"
 	"heddle/harness/steer"
 	"heddle/harness/steer/drive"
@@ -35,6 +36,8 @@ type steering struct {
 	hold    *lease.Hold
 	driver  *drive.Driver
 	model   sched.Model
+	state   *stateWriter
+	since   string // name of the trial with whose learned state the model began
 	log     *os.File
 	// observations is the file that records what heddle observed of the cluster
 	// while a model decided; nil means that nothing is recorded.
@@ -53,12 +56,16 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 	if err != nil {
 		return nil, err
 	}
+	since, err := t.goOn(model)
+	if err != nil {
+		return nil, err
+	}
 	logs, err := t.folder.Folder("logs")
 	if err != nil {
 		return nil, fmt.Errorf("steer: %w", err)
 	}
 	defer logs.Close()
-	s := &steering{model: model}
+	s := &steering{model: model, since: since}
 	if s.log, err = logs.OpenFile("steering.log", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
 		return nil, fmt.Errorf("steer: %w", err)
 	}
@@ -66,6 +73,7 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		return nil, errors.Join(err, s.log.Close())
 	}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
+	s.state = &stateWriter{trial: t.trial, log: log}
 	s.hold, err = lease.Take(ctx, s.cluster, lease.Options{Purpose: "heddle run, trial " + t.plan.Name, Folder: t.results.Dir, Log: log})
 	if err != nil {
 		s.cluster.Close()
@@ -77,6 +85,10 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 			recorder, err = drive.NewRecorder(s.observations, t.plan.Model, t.seed())
 		}
 	}
+	var keepState func(sched.Model)
+	if t.keepsState() {
+		keepState = s.state.keep
+	}
 	if err == nil {
 		s.driver, err = drive.Start(s.hold.Context(), drive.Options{
 			Watch: watcher, Tags: t.tags, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
@@ -85,6 +97,7 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 					Keep: t.options.Experiment.KeepNodes, MapSlots: int32(t.options.Experiment.MapSlots), ReduceSlots: int32(t.options.Experiment.ReduceSlots),
 				},
 			},
+			KeepState:    keepState,
 			KeepSplits:   func(job traces.JobID, submitted []byte) error { return keepSubmitted(jobsFolder, job, submitted) },
 			KeepTraining: func(job traces.JobID, training *sched.Training) error { return keepTraining(jobsFolder, job, training) },
 		})
@@ -157,21 +170,21 @@ func (s *steering) stop(ctx context.Context) (stranded []string, err error) {
 		return nil, nil
 	}
 	err = s.driver.Stop()
+	err = errors.Join(err, s.state.end(s.model))
 	stranded, rerr := s.release(ctx)
 	return stranded, errors.Join(err, rerr)
 }
 
-// notes returns the scheduler model's own figures, nil if it has none. It must
-// not be called before stop.
-func (s *steering) notes() map[string]float64 {
+// note adds to a trial's result the scheduler model's own figures, if it has any, and
+// with whose learned state it began. It must not be called before stop.
+func (s *steering) note(result *results.Trial) {
 	if s == nil {
-		return nil
+		return
 	}
-	noter, ok := sched.As[sched.Noter](s.model)
-	if !ok {
-		return nil
+	result.StateOf = s.since
+	if noter, ok := sched.As[sched.Noter](s.model); ok {
+		result.Notes = noter.Notes()
 	}
-	return noter.Notes()
 }
 
 func (s *steering) release(ctx context.Context) (stranded []string, err error) {

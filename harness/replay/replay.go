@@ -78,6 +78,10 @@ type Config struct {
 	// with the id of that job, which stands before it in Trace. They do not arrive at
 	// their recorded times.
 	After map[traces.JobID]traces.JobID
+	// Begin, if not nil, is called with the scheduler model before it decides, to give
+	// it what it learnt before. The model may be asked what it has learnt once Run has
+	// returned.
+	Begin func(sched.Model) error
 	// Interrupted, if not nil, is called now and then; if it returns an error, the
 	// simulation stops.
 	Interrupted func() error
@@ -187,7 +191,10 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if x.Splits, err = splitsOf(h.Splits); err != nil {
 		return nil, h, err
 	}
-	if x.Model, err = c.scheduler(); err != nil {
+	if x.Model, err = c.scheduler(); err == nil && c.Begin != nil {
+		err = c.Begin(x.Model)
+	}
+	if err != nil {
 		return nil, h, err
 	}
 	settings := recorded.Settings{Trace: c.Trace, Change: c.Change, Seed: c.Seed, After: c.After, KeepReads: c.CachePolicy == config.CacheLRU}

@@ -31,6 +31,9 @@ type Trial struct {
 	// Seed is the seed of the trial's random numbers, if it differs from the
 	// run's seed.
 	Seed uint64 `json:"seed,omitempty"`
+	// StateOf names the trial at whose end the model knew what it knew at this one's
+	// beginning. It is empty if the model began afresh.
+	StateOf string `json:"stateOf,omitempty"`
 	// InputBytes is the total length of the trial's input files.
 	InputBytes int64 `json:"inputBytes"`
 	Jobs       []Job `json:"jobs,omitempty"`

@@ -176,6 +176,34 @@ func (t *Active) Failed(why error) error {
 	})
 }
 
+// ReadLast reads a file of a trial in the run that this process owns. It is the file
+// of the complete trial, whose hash is compared, or else of the last attempt at the
+// trial, other than one under way. ReadLast returns fs.ErrNotExist if there is no
+// such file.
+func (r *Run) ReadLast(trial, name string) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.manifest.Trials, func(t TrialRecord) bool { return t.Name == trial })
+	if r.lock == nil || i < 0 {
+		return nil, fmt.Errorf("read %s of trial %s in %s: the run has no such trial, or is not this process's", name, trial, r.Dir)
+	}
+	t, folder := &r.manifest.Trials[i], trial+partial
+	switch t.State {
+	case TrialRunning:
+		folder = trial + before
+	case TrialDone:
+		folder = trial
+		fault, err := r.difference(r.root, "trials/"+trial+"/", name, t.Files)
+		if err == nil && fault != "" {
+			err = r.judge([]string{fault})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read run %s: %w", r.Dir, err)
+		}
+	}
+	return readRecord(r.root, "trials/"+folder+"/"+name)
+}
+
 // readTrial reads the file trial.json of a complete trial. It returns
 // fs.ErrNotExist if the trial has no complete folder.
 func (r *Run) readTrial(name string) (TrialRecord, error) {

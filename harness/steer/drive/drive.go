@@ -43,6 +43,10 @@ type Options struct {
 	// KeepTraining is called with the training of a scheduler model for a job, before
 	// the model's first decision for that job; nil: the training is not kept.
 	KeepTraining func(job traces.JobID, t *sched.Training) error
+	// Now and then, KeepState is called with the scheduler model in the goroutine in
+	// which the model decides, so that it may be asked what it has learnt; nil: it is
+	// not asked. KeepState must return soon.
+	KeepState func(sched.Model)
 	// Record takes events for the trace. One goroutine calls it.
 	Record func(...traces.Event)
 	// Recorder records what steering observes and does in this run; nil: nothing is
@@ -93,6 +97,9 @@ func Start(ctx context.Context, o Options) (*Driver, error) {
 	}
 	return d, nil
 }
+
+// keepStateEvery is how much of what a model has learnt a crash may lose.
+const keepStateEvery = 5 * time.Second
 
 // callLimit is the time limit of one call that changes the cluster.
 const callLimit = 3 * time.Second
@@ -150,6 +157,7 @@ func (d *Driver) run() {
 	var batch []steer.Observation
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	kept := d.now()
 	for d.ctx.Err() == nil {
 		for more := true; more; { // take all waiting observations out of the queue
 			select {
@@ -173,6 +181,10 @@ func (d *Driver) run() {
 		batch = batch[:0]
 		for _, a := range actions {
 			d.begin(a)
+		}
+		if d.KeepState != nil && now.Sub(kept) >= keepStateEvery {
+			kept = now
+			d.KeepState(d.Core.Model)
 		}
 		timer.Reset(max(0, wake.Sub(d.now())))
 		select {

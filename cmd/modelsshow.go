@@ -1,0 +1,91 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/doc"
+	"heddle/harness/sched"
+)
+
+func modelsShow() *cli.Command {
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "what a model has learnt",
+		ArgsUsage: "STATE",
+		Description: `Shows what a model has learnt, as tables. STATE is the file state.json of a trial
+whose model has state: keep in the experiment. For example:
+
+   heddle models show runs/learning/trials/r02-wordcount-learning/state.json
+   heddle models show --json STATE | jq .tables[0].rows`,
+		Flags: []cli.Flag{tableFlag(), jsonFlag()},
+		Action: func(c *cli.Context) error {
+			names, err := arguments(c)
+			if err != nil {
+				return err
+			}
+			if len(names) != 1 {
+				return withCode(exitUsage, fmt.Errorf("models show takes one STATE, found %d", len(names)))
+			}
+			s, err := readState(names[0])
+			if err != nil {
+				return withCode(exitUsage, fmt.Errorf("%s: %w", names[0], err))
+			}
+			tables, err := s.Show()
+			if err != nil {
+				return withCode(exitUsage, fmt.Errorf("%s: %w", names[0], err))
+			}
+			return printDoc(c, shownState{s.Model, s.Params, s.For, tables}, describeState(s, tables))
+		},
+	}
+}
+
+// shownState is the JSON of the command.
+type shownState struct {
+	Model  string              `json:"model"`
+	Params sched.Params        `json:"params"`
+	For    string              `json:"for"`
+	Tables []sched.LearntTable `json:"tables"`
+}
+
+func readState(name string) (*sched.State, error) {
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("want the file state.json of a trial, not a folder or device")
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, sched.MaxStateBytes+2))
+	if err != nil {
+		return nil, err
+	}
+	return sched.ReadState(data)
+}
+
+func describeState(s *sched.State, tables []sched.LearntTable) doc.Doc {
+	d := doc.Doc{doc.Heading("what " + s.Model + " has learnt"), doc.Text("for: " + s.For)}
+	for i, t := range tables {
+		table := &doc.Table{Name: fmt.Sprint("table ", i+1), Columns: t.Columns}
+		for _, row := range t.Rows {
+			cells := make([]doc.Cell, len(row))
+			for k := range row {
+				cells[k] = doc.Words(row[k])
+			}
+			table.Add(cells...)
+		}
+		d = append(d, doc.Heading(t.Title), table)
+	}
+	if len(tables) == 0 {
+		d = append(d, doc.Text("nothing yet"))
+	}
+	return d
+}
