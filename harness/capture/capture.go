@@ -63,6 +63,11 @@ type Options struct {
 	// Intervals between two calls: to the NameNode for block locations (0 means 1 s),
 	// to the ResourceManager (0 means 200 ms), and to each node's agent (0 means 1 s).
 	EveryLocations, EveryRM, EveryAgents time.Duration
+	// Sampled, if not nil, is called with the newest metrics of a node whenever its
+	// agent has new ones. The agents are then asked twice in EveryAgents, so that the
+	// metrics are at most half of it older than if this process measured them. Several
+	// goroutines call it.
+	Sampled func(traces.NodeSample)
 	// Progress, if not nil, is called with the counts of jobs and tasks whenever an
 	// ApplicationMaster has reported its job's progress. Only one goroutine calls it at
 	// a time.
@@ -187,6 +192,9 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		every(ctx, o.EveryRM, func(ctx context.Context) error { return s.pollRM(ctx, o.EveryRM/2) })
 	})
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
+	if o.Sampled != nil {
+		o.EveryAgents /= 2
+	}
 	for _, a := range w.Cluster.Agents {
 		poll := s.agentPoll(a)
 		s.loops.Go(func() { every(ctx, o.EveryAgents, poll) })

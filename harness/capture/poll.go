@@ -158,31 +158,42 @@ func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 			if err != nil {
 				return s.pollFailed(ctx, subject, err)
 			}
-			s.mu.Lock()
-			r := s.nodes[a.Node]
-			if r == nil {
-				r = &nodeRecord{cache: -1}
-				s.nodes[a.Node] = r
+			newest := s.recordBatch(a.Node, batch)
+			if newest != nil && s.options.Sampled != nil {
+				s.options.Sampled(*newest)
 			}
-			r.agent = true
-			s.warnOfBatch(a.Node, batch)
-			for i, sample := range batch.Samples {
-				e := nodeSample(s.start, a.Node, sample, batch.Clock)
-				if e.T < 0 {
-					continue
-				}
-				if i == 0 {
-					e.AgentLostSamples = int32(batch.Lost)
-				}
-				r.describe(e)
-				s.record(e)
-			}
-			s.mu.Unlock()
 			if !batch.More {
 				return nil
 			}
 		}
 	}
+}
+
+// recordBatch records the metrics that a node's agent has measured. It returns the
+// newest, nil if there are none.
+func (s *Session) recordBatch(node string, b agent.Batch) (newest *traces.NodeSample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.nodes[node]
+	if r == nil {
+		r = &nodeRecord{cache: -1}
+		s.nodes[node] = r
+	}
+	r.agent = true
+	s.warnOfBatch(node, b)
+	for i, sample := range b.Samples {
+		e := nodeSample(s.start, node, sample, b.Clock)
+		if e.T < 0 {
+			continue
+		}
+		if i == 0 {
+			e.AgentLostSamples = int32(b.Lost)
+		}
+		r.describe(e)
+		s.record(e)
+		newest = e
+	}
+	return newest
 }
 
 func agentOf(node string) string { return "agent of " + node }

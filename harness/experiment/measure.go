@@ -17,6 +17,7 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/runs"
+	"heddle/harness/sched"
 	"heddle/harness/steer/drive"
 	"heddle/harness/watch"
 	"heddle/harness/workload"
@@ -124,6 +125,7 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 			MapSlots: maps, ReduceSlots: reduces,
 		},
 		EveryLocations: time.Duration(e.Sampling.Locations), EveryRM: time.Duration(e.Sampling.RM), EveryAgents: time.Duration(e.Sampling.Agents),
+		Sampled: t.hearSamples(driver),
 		Progress: func(p capture.Progress) {
 			step := t.step
 			step.Doing, step.Jobs = "run", &p
@@ -134,6 +136,26 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 			t.options.Progress(step)
 		},
 	})
+}
+
+// hearSamples returns a function that passes nodes' metrics on to the scheduler model,
+// or nil if the model does not observe the cluster.
+func (t *trialRun) hearSamples(driver *atomic.Pointer[drive.Driver]) func(traces.NodeSample) {
+	if t.plan.Model.Model == config.ModelYARN {
+		return nil
+	}
+	model, err := t.plan.Model.Scheduler(0)
+	if err != nil {
+		return nil // an error that steer returns
+	}
+	if _, ok := sched.As[sched.Observer](model); !ok {
+		return nil
+	}
+	return func(x traces.NodeSample) {
+		if d := driver.Load(); d != nil {
+			d.Sampled(x)
+		}
+	}
 }
 
 // runJobs runs the trial's submissions, each at its time. It returns when all

@@ -36,6 +36,9 @@ type Observation struct {
 	// Number of a Submission whose jobs need no more steering.
 	Submitted *Submission `json:"submitted,omitempty"`
 	Released  string      `json:"released,omitempty"`
+	// Sampled is the metrics of a node, from its agent. Only a scheduler model that is a
+	// sched.Observer needs them.
+	Sampled *traces.NodeSample `json:"sampled,omitempty"`
 }
 
 func (o Observation) error() error {

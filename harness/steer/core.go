@@ -256,6 +256,8 @@ func (c *Core) observed(o Observation) {
 		c.watch(o.Submitted)
 	case o.Released != "":
 		c.unwatch(o.Released)
+	case o.Sampled != nil:
+		c.sampled(o.Sampled)
 	default:
 		if then := c.pending[o.Answers]; then != nil {
 			delete(c.pending, o.Answers)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"heddle/harness/sched"
+	"heddle/harness/state"
+	"heddle/traces"
 )
 
 // This file tells the scheduler model what happens, besides asking it for decisions.
@@ -52,7 +54,18 @@ func (n *node) heartbeat() {
 
 // report tells the model that the node has reported.
 func (n *node) report() {
-	n.core.observe(sched.Event{What: sched.NodeReported, Node: n.id})
+	e := sched.Event{What: sched.NodeReported, Node: n.id, Sample: n.sample}
+	if n.sample != nil {
+		e.SampleAgeMs = max(0, int64(n.core.at()-n.sample.T)) / 1e6
+	}
+	n.core.observe(e)
+}
+
+// sampled keeps the metrics of a node for the node's next report.
+func (c *Core) sampled(x *traces.NodeSample) {
+	if id := c.view.NodeNamed(string(x.Node)); id != state.None {
+		c.nodes[id].sample = x
+	}
 }
 
 // awaitTick sets the alarm for the next tick of a model that is a sched.Ticker.

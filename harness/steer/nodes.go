@@ -31,10 +31,11 @@ type node struct {
 
 	spare []*container // containers on this node that YARN granted without a decision
 
-	registeredAt time.Time // time when the ResourceManager first listed the node as running since its last restart; zero: it has not
-	missingSince time.Time // time of the first list of YARN's nodes without this node; zero: the node is listed
-	foreignMB    int64     // memory in MB that applications not steered use, as computed from YARN's last list of nodes
-	skipped      bool      // YARN granted no container for the last decision on this node; the model is asked about the node again at its next heartbeat
+	registeredAt time.Time          // time when the ResourceManager first listed the node as running since its last restart; zero: it has not
+	sample       *traces.NodeSample // newest metrics of the node; nil: there are none
+	missingSince time.Time          // time of the first list of YARN's nodes without this node; zero: the node is listed
+	foreignMB    int64              // memory in MB that applications not steered use, as computed from YARN's last list of nodes
+	skipped      bool               // YARN granted no container for the last decision on this node; the model is asked about the node again at its next heartbeat
 }
 
 func (c *Core) addNode(n yarnclient.Node) {

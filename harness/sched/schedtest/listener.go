@@ -1,6 +1,8 @@
 package schedtest
 
 import (
+	"testing"
+
 	"heddle/harness/sched"
 	"heddle/harness/state"
 	"heddle/traces"
@@ -17,13 +19,42 @@ type Listener struct {
 	// Full counts the reports of nodes without room. Idle counts those of any node
 	// while no task waited and none ran.
 	Full, Idle int
-	Samples    []traces.NodeSample // those of the events, each once
-	OldestMs   int64               // the greatest age of a sample in an event
+	// Samples are those of the events, each once. FreshestMs and OldestMs are the least
+	// and the greatest age of a sample in an event.
+	Samples              []traces.NodeSample
+	FreshestMs, OldestMs int64
+
+	newest map[traces.Node]traces.Time // time of the newest sample of each node
 }
 
 var kindNames = [...]string{
 	sched.JobSubmitted: "job submitted", sched.JobEnded: "job ended", sched.TaskStarted: "task started", sched.TaskEnded: "task ended",
 	sched.NodeReported: "node reported", sched.Confirmed: "confirmed", sched.Cancelled: "cancelled",
+}
+
+// Name returns "test-listener".
+func (l *Listener) Name() string { return "test-listener" }
+
+// RegisterListener registers a model of the name test-listener that starts what fifo
+// starts. The slice gets each one that is made.
+func RegisterListener(t testing.TB, periodMs int64) *[]*Listener {
+	made := new([]*Listener)
+	err := sched.Register(sched.Info{
+		Name: "test-listener", Summary: "starts what fifo starts, and listens", Source: "none: for tests",
+		Build: func(sched.Args) (sched.Model, error) {
+			fifo, err := sched.New("fifo", nil)
+			if err != nil {
+				return nil, err
+			}
+			l := &Listener{NodeModel: fifo.(sched.PerNode).NodeModel, Period: periodMs}
+			*made = append(*made, l)
+			return sched.PerNode{NodeModel: l}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
 }
 
 func (l *Listener) hear(what string) {
@@ -50,8 +81,15 @@ func (l *Listener) Observe(v *state.View, e sched.Event) {
 		l.Idle++
 	}
 	if x := e.Sample; x != nil {
-		l.OldestMs = max(l.OldestMs, e.SampleAgeMs)
-		if n := len(l.Samples); n == 0 || l.Samples[n-1] != *x {
+		if len(l.Samples) == 0 {
+			l.FreshestMs = e.SampleAgeMs
+		}
+		l.FreshestMs, l.OldestMs = min(l.FreshestMs, e.SampleAgeMs), max(l.OldestMs, e.SampleAgeMs)
+		if l.newest == nil {
+			l.newest = map[traces.Node]traces.Time{}
+		}
+		if at, heard := l.newest[x.Node]; !heard || at != x.T {
+			l.newest[x.Node] = x.T
 			l.Samples = append(l.Samples, *x)
 		}
 	}

@@ -283,6 +283,14 @@ func (s *Submission) Settings() map[string]string { return s.d.Core.Settings(&s.
 // Submission's jobs have ended.
 func (s *Submission) Release() { s.d.post(steer.Observation{Released: s.Number}) }
 
+// Sampled tells the scheduler model of a node's metrics, from its agent. A model that
+// is no sched.Observer is not told.
+func (d *Driver) Sampled(x traces.NodeSample) {
+	if _, ok := sched.As[sched.Observer](d.Core.Model); ok {
+		d.post(steer.Observation{Sampled: &x})
+	}
+}
+
 // post puts an observation into the queue from which the steering Core gets it.
 func (d *Driver) post(o steer.Observation) {
 	o.Received = d.now()

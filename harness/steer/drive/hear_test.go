@@ -1,12 +1,17 @@
 package drive
 
 import (
+	"bytes"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"heddle/harness/config"
 	"heddle/harness/sched"
 	"heddle/harness/sched/schedtest"
+	"heddle/traces"
 	"heddle/yarnclient/yarntest"
 )
 
@@ -58,4 +63,48 @@ func TestModelHears(t *testing.T) {
 		}
 		f.stop()
 	})
+}
+
+// TestModelHearsSamples gives a model the metrics of one of two nodes. It hears them
+// with their age, and none of the other node. A recording has them: a model that is
+// steered with by the recording hears the same.
+func TestModelHearsSamples(t *testing.T) {
+	made := schedtest.RegisterListener(t, 500)
+	*made = nil
+	var kept bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		f := steered(t, yarntest.Config{Nodes: workers(2), Async: async}, recorded(t, &kept, config.Model{Model: "test-listener"}))
+		a := f.submit("a", 20, 2)
+		for i := range 5 {
+			f.wait(time.Second)
+			// The collector took it 300 ms ago.
+			f.d.Sampled(traces.NodeSample{T: traces.Time(time.Since(f.d.Core.Origin) - 300*time.Millisecond), Node: "r1n1", Load1: float64(i)})
+			f.d.Sampled(traces.NodeSample{Node: "nosuch"})
+		}
+		f.await(5*time.Minute, a)
+		f.stop()
+	})
+	if err := Replay(bytes.NewReader(kept.Bytes()), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(*made) != 2 {
+		t.Fatalf("%d models were made, want one live and one for the recording", len(*made))
+	}
+	live, again := (*made)[0], (*made)[1]
+	if len(live.Samples) != 5 {
+		t.Errorf("%d samples heard, want 5", len(live.Samples))
+	}
+	for i, x := range live.Samples {
+		if x.Node != "r1n1" || x.Load1 != float64(i) {
+			t.Errorf("sample %d: load %v of %s, want %d of r1n1", i, x.Load1, x.Node, i)
+		}
+	}
+	// A sample is heard from 300 ms on, until the report before the next one. The job's
+	// last report comes up to some seconds after the last sample.
+	if live.FreshestMs < 300 || live.FreshestMs > 500 {
+		t.Errorf("the freshest sample was %d ms old, want 300 to 500, as nodes report every 200 ms", live.FreshestMs)
+	}
+	if !slices.Equal(live.Samples, again.Samples) || !maps.Equal(live.Heard, again.Heard) || !slices.Equal(live.TicksNs, again.TicksNs) || live.OldestMs != again.OldestMs {
+		t.Errorf("live heard %v and %d samples, by the recording %v and %d", live.Heard, len(live.Samples), again.Heard, len(again.Samples))
+	}
 }
