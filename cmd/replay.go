@@ -27,6 +27,7 @@ import (
 func replayCommand() *cli.Command {
 	var change recorded.Change
 	var faults config.Faults
+	var capacity config.Capacity
 	return &cli.Command{
 		Name:      "replay",
 		Usage:     "simulate the jobs of traces, under any models",
@@ -52,6 +53,7 @@ parallel, which does not change the result. For example:
 			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
 			&cli.BoolFlag{Name: "follow", Usage: "with recorded durations: offer nodes only at the times of the trace's heartbeats"},
 			&cli.GenericFlag{Name: "fault", Value: &faults, DefaultText: "the trace's", Usage: "`FAULT` in addition to the trace's, such as at=30s,node=n2,down; as in an experiment's faults; may be repeated"},
+			&cli.GenericFlag{Name: "capacity", Value: &capacity, DefaultText: "the trace's", Usage: "`STEP` of what other load leaves of the nodes, such as at=30s,node=n2,left=0.5, in place of the trace's; as in an experiment's capacity; may be repeated"},
 			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule that starts speculative attempts (default: only the recorded ones)"},
 			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: nodes keep the blocks cached at the start, or those that they read last", Value: config.CacheStatic},
 			&cli.StringSliceFlag{Name: "metric", Usage: "a column for `METRIC` of heddle compare, or all; may be repeated (default: makespan, mean completion, locality)"},
@@ -63,7 +65,7 @@ parallel, which does not change the result. For example:
 			&cli.BoolFlag{Name: "observations", Usage: "the files are from heddle run --record-observations: repeat steering's decisions on them"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; only for a single trace, model and seed"},
 		}, changeFlags(&change)...),
-		Action: func(c *cli.Context) error { return runReplay(c, &change, &faults) },
+		Action: func(c *cli.Context) error { return runReplay(c, &change, &faults, &capacity) },
 	}
 }
 
@@ -129,7 +131,7 @@ func finishChange(c *cli.Context, x *recorded.Change) error {
 	return nil
 }
 
-func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults) error {
+func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, capacity *config.Capacity) error {
 	files, err := arguments(c)
 	if err != nil {
 		return err
@@ -180,6 +182,7 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults) e
 		return withCode(exitUsage, err)
 	}
 	for i := range configs {
+		configs[i].Capacity = *capacity
 		configs[i].Faults, configs[i].Speculation, configs[i].CachePolicy = *faults, c.String("speculation"), c.String("cache-policy")
 	}
 	out := c.String("out")

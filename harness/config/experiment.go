@@ -80,6 +80,8 @@ type Experiment struct {
 	// Faults are the faults, such as a node that goes down, that happen in each
 	// trial.
 	Faults Faults `yaml:"faults,omitempty" text:"What goes wrong in each trial."`
+	// Capacity takes memory and cores from workers for a time, in each trial.
+	Capacity Capacity `yaml:"capacity,omitempty" text:"A timetable of what other load leaves of the workers, in each trial."`
 	// ColdReads says that the nodes' page caches are dropped before each trial;
 	// true by default. The heddle agents on the nodes must allow it.
 	ColdReads bool `yaml:"coldReads" text:"Drop the nodes' page caches before each trial."`
@@ -149,7 +151,7 @@ func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 		return nil, nil, err
 	}
 	e, err = parseExperiment(file, source, func(e *Experiment) problems {
-		return append(e.unsupported(), e.missingTraces()...)
+		return slices.Concat(e.unsupported(), e.missingTraces(), e.missingCapacity())
 	})
 	return e, source, err
 }
@@ -235,6 +237,7 @@ func (e *Experiment) fill(file string) {
 	if e.Cache.Seed == 0 {
 		e.Cache.Seed = e.Seed
 	}
+	e.Capacity.fill(file)
 	e.fillThresholds()
 }
 
@@ -290,6 +293,7 @@ func (e *Experiment) problems() problems {
 		p.addf("cache.fraction", "%v: want 0 with cachePolicy %s, which starts with empty caches", e.Cache.Fraction, CacheLRU)
 	}
 	e.Faults.problems(&p)
+	e.Capacity.problems(&p)
 	e.Sampling.problems(&p)
 	e.thresholdProblems(&p)
 	e.SizeClasses.problems(&p)

@@ -23,6 +23,8 @@ var unseen = map[string]string{
 	"cluster-names.yaml":               "characters of a name",
 	"cluster-fault-commands.yaml":      "one key needs another",
 	"cluster-racks.yaml":               "two keys depend on each other",
+	"experiment-capacity-two.yaml":     "two keys depend on each other",
+	"experiment-capacity-none.yaml":    "one key needs another",
 	"experiment-cache-policy.yaml":     "two keys depend on each other",
 	"experiment-fault-where.yaml":      "two keys depend on each other",
 	"experiment-model-label.yaml":      "characters of a name",

@@ -33,14 +33,17 @@ func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 	return nil
 }
 
-// refuseNodes returns an error that lists those faults of an experiment that
-// name a node which does not exist.
+// refuseNodes returns an error that lists those faults and changes of capacity of
+// an experiment that name a node which does not exist.
 func refuseNodes(e *config.Experiment, nodes []traces.NodeFacts) error {
 	var list []config.Problem
 	for i := range e.Faults {
 		if _, err := e.Faults[i].On(nodes); err != nil {
 			list = append(list, config.Problem{Path: fmt.Sprintf("faults[%d]", i), Message: err.Error()})
 		}
+	}
+	if _, err := e.Capacity.Timetable(nodes); err != nil {
+		list = append(list, config.Problem{Path: "capacity", Message: err.Error()})
 	}
 	if len(list) > 0 {
 		return &config.Error{File: e.Name, Problems: list}
@@ -51,7 +54,7 @@ func refuseNodes(e *config.Experiment, nodes []traces.NodeFacts) error {
 // refuseNodesOf calls refuseNodes with the workers of a cluster. Workers that
 // are down count too, since a killed run with faults may have stopped them.
 func refuseNodesOf(ctx context.Context, e *config.Experiment, c *clients.Clients) error {
-	if len(e.Faults) == 0 {
+	if len(e.Faults) == 0 && !e.Capacity.Given() {
 		return nil
 	}
 	list, err := c.RM.Nodes(ctx, "RUNNING", "LOST", "UNHEALTHY", "SHUTDOWN", "REBOOTED")

@@ -63,6 +63,7 @@ func unlikeKeys(e, was *config.Experiment, costs bool) []string {
 		{"cachePolicy", e.CachePolicy, was.CachePolicy, false},
 		{"speculation", e.Speculation, was.Speculation, false},
 		{"faults", e.Faults, was.Faults, true},
+		{"capacity", e.Capacity, was.Capacity, false},
 		{"coldReads", e.ColdReads, was.ColdReads, true},
 	}
 	var differ []string

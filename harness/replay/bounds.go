@@ -56,7 +56,7 @@ type jobBounds struct {
 //     also waits for the jobs before it;
 //   - the slowdown of tasks that share cores, disks or links with as many others as fit.
 func newBounds(x *sim.Config, m *recorded.Source, source sim.Source) *bounds {
-	return &bounds{Source: source, capacity: capacityOf(x, m), wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation}
+	return &bounds{Source: source, capacity: capacityOf(x, m), wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation || len(x.Capacity.Changes) > 0}
 }
 
 // Next returns the next job of the replay and notes the lower and upper limits of

@@ -74,6 +74,9 @@ type Config struct {
 	// static.
 	Faults                   config.Faults
 	Speculation, CachePolicy string
+	// Capacity, if given, is the timetable of the nodes' capacity, from the first
+	// submission on, in place of the trace's changes.
+	Capacity config.Capacity
 	// After has the jobs of Trace that are submitted once another job has ended, each
 	// with the id of that job, which stands before it in Trace. They do not arrive at
 	// their recorded times.
@@ -209,6 +212,12 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		return nil, h, err
 	}
 	x.Capacity = source.Capacity()
+	if c.Capacity.Given() {
+		if x.Capacity, err = c.Capacity.Timetable(facts(c.Trace, &machines).Nodes); err != nil {
+			return nil, h, fmt.Errorf("replay: %w", err)
+		}
+		x.Capacity.FromMs = c.Trace.FirstMs()
+	}
 	var jobs sim.Source = source
 	if c.Follow {
 		if jobs, err = source.Follow(x); err != nil {

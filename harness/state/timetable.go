@@ -5,6 +5,9 @@ import "fmt"
 // Timetable says how the capacity of nodes changes as time goes on. The zero
 // value changes nothing.
 type Timetable struct {
+	// FromMs is the time at which the timetable begins. The times of Changes count
+	// from it.
+	FromMs int64
 	// Changes are sorted by AtMs.
 	Changes []CapacityChange
 	// EveryMs, if above 0, is the time after which Changes happen again, and
@@ -36,6 +39,9 @@ func (t *Timetable) Check() error {
 		}
 		at = c.AtMs
 	}
+	if t.FromMs < 0 {
+		return fmt.Errorf("the capacity timetable begins at %d ms: it must be 0 or more", t.FromMs)
+	}
 	if t.EveryMs < 0 {
 		return fmt.Errorf("the capacity timetable begins again every %d ms: it must be 0 or more", t.EveryMs)
 	}
@@ -50,6 +56,6 @@ func (t *Timetable) Change(i int) (c CapacityChange, ok bool) {
 		return c, false
 	}
 	c = t.Changes[i%n]
-	c.AtMs += int64(i/n) * t.EveryMs
+	c.AtMs += t.FromMs + int64(i/n)*t.EveryMs
 	return c, true
 }
