@@ -4,7 +4,7 @@ import "math"
 
 // Sizes of a forest plot in the units of the SVG image.
 const (
-	forestNames, forestPlot, forestText = 330.0, 360.0, 260.0
+	forestNames, forestPlot, forestText = 330.0, 340.0, 300.0
 	forestRow                           = 22.0
 	forestTop                           = 30.0
 )

@@ -109,6 +109,7 @@ body{font:15px/1.45 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:
 table{border-collapse:collapse;margin:.6em 0;display:block;overflow-x:auto}td,th{padding:.2em .7em;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
 .number{font-variant-numeric:tabular-nums;white-space:nowrap;text-align:right}ul.note{color:#555;max-width:60em}ul.warning{color:#8a5a00;max-width:60em}
 .good{color:#0a6b2d}.fair{color:#0b5f77}.bad{color:#a11}.opposite{color:#7a1fa2}.notable{color:#8a5a00}.faint{color:#666}
+td:first-child{white-space:nowrap}
 svg{max-width:100%;height:auto;display:block}
 .heat td{padding:.15em .45em;border:1px solid #fff;text-align:center;white-space:nowrap;font-size:13px}.heat th{padding:.15em .45em;border:0}.heat tbody th{font-weight:normal}
 .heat .inner th{padding-left:1.6em;color:#555;font-size:13px}.heat .inner td{opacity:.75}

@@ -80,19 +80,20 @@ func tick(v float64) string {
 
 // svg returns the chart as an SVG image.
 func (c *Chart) svg() string {
-	var values []float64
-	published := false
+	var values, stated []float64
 	for _, row := range c.Rows {
 		for _, p := range row.Points {
 			if values = append(values, p.Value); p.bounded() {
 				values = append(values, p.Lo, p.Hi)
 			}
 		}
-		for _, x := range row.Published {
-			values, published = append(values, x), published || drawn(x)
-		}
+		stated = append(stated, row.Published...)
 	}
-	f := frame{Chart: c, y: axisOf(values, true)}
+	f := frame{Chart: c, y: axisOf(slices.Concat(values, stated), true)}
+	published := slices.ContainsFunc(stated, drawn)
+	if f.stated = f.y; published && farApart(values, stated) {
+		f.y, f.stated, f.apart = axisOf(values, true), axisOf(stated, true), true
+	}
 	if c.curves() {
 		f.x = axisOf(c.At, false)
 	}
@@ -101,9 +102,12 @@ func (c *Chart) svg() string {
 		longest = max(longest, len([]rune(row.Name)))
 	}
 	if published {
-		longest = max(longest, len("published"))
+		longest = max(longest, len("published, axis at the right"))
 	}
 	legend := math.Min(float64(min(longest, mostLegend))*letter+36, 300)
+	if f.apart {
+		legend += rightMargin
+	}
 	below := f.names()
 	width, height := leftMargin+plotWidth+legend, math.Max(baseline+below+22, topMargin+16*float64(len(c.Rows)+2))
 	f.add(`<svg viewBox="0 0 %.0f %.0f" width="%.0f" role="img" font-size="11" font-family="sans-serif" fill="#222"><title>%s</title>`, width, height, width, escaped(c.Title))
@@ -123,7 +127,25 @@ func (c *Chart) svg() string {
 	return f.String()
 }
 
-const mostLegend = 44 // letters of a name in the legend
+const (
+	mostLegend  = 44   // letters of a name in the legend
+	rightMargin = 44.0 // for the numbers of an axis at the right
+)
+
+// farApart reports whether published numbers are so much larger or smaller than ours
+// that one of them could not be read on the axis of the other.
+func farApart(ours, stated []float64) bool {
+	most := func(list []float64) (largest float64) {
+		for _, x := range list {
+			if drawn(x) {
+				largest = max(largest, math.Abs(x))
+			}
+		}
+		return largest
+	}
+	a, b := most(ours), most(stated)
+	return a > 0 && b > 0 && (a > 3*b || b > 3*a)
+}
 
 // curves reports whether the columns have places on an axis of numbers.
 func (c *Chart) curves() bool {
@@ -135,6 +157,10 @@ type frame struct {
 	canvas
 	*Chart
 	y, x axis // x is for curves alone
+	// stated is the axis of published numbers: that of ours, or if these are far apart
+	// one of its own at the right.
+	stated axis
+	apart  bool
 }
 
 // top returns the height of a value in the image.
@@ -196,6 +222,11 @@ func (f *frame) grid(below float64) {
 		}
 	}
 	f.text(leftMargin+plotWidth/2, baseline+below+16, "middle", f.X)
+	if f.apart {
+		for _, v := range f.stated.ticks() {
+			f.add(`<text x="%.1f" y="%.1f" fill="#777">%s</text>`, leftMargin+plotWidth+6, baseline-plotHeight*f.stated.share(v)+4, tick(v))
+		}
+	}
 }
 
 // aside returns how far row i is beside the middle of its column, so that intervals
@@ -281,14 +312,17 @@ func (f *frame) curve(i int) {
 func (f *frame) published(i int, each float64) {
 	for k, v := range f.Rows[i].Published {
 		if k < len(f.Columns) && drawn(v) {
-			f.diamond(f.column(k)+f.aside(i, each), f.top(v), colours[i%len(colours)])
+			f.diamond(f.column(k)+f.aside(i, each), baseline-plotHeight*f.stated.share(v), colours[i%len(colours)])
 		}
 	}
 }
 
 // legend draws the names of the rows at the right of the plot.
 func (f *frame) legend(published bool) {
-	x := leftMargin + plotWidth + 14
+	x, what := leftMargin+plotWidth+14, "published"
+	if f.apart {
+		x, what = x+rightMargin, "published, axis at the right"
+	}
 	f.WriteString(`<g class="legend">`)
 	defer f.WriteString("</g>")
 	for i, row := range f.Rows {
@@ -304,6 +338,6 @@ func (f *frame) legend(published bool) {
 	if published {
 		y := topMargin + 8 + 16*float64(len(f.Rows))
 		f.diamond(x, y, "#222")
-		f.text(x+12, y+4, "start", "published")
+		f.text(x+12, y+4, "start", what)
 	}
 }

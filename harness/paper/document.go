@@ -78,7 +78,7 @@ func (f *Figure) parts() doc.Doc {
 	t := &doc.Table{Name: f.ID, Columns: []string{""}}
 	step := 1
 	if len(f.At) > 0 { // the chart has all points
-		step = 12
+		step = max(1, (len(f.Columns)-1)/5)
 		t.Columns[0] = f.X
 	}
 	for k := 0; k < len(f.Columns); k += step {
@@ -107,19 +107,6 @@ func (f *Figure) parts() doc.Doc {
 
 var chartKinds = map[Kind]doc.ChartKind{Line: doc.Lines, Bars: doc.Bars, Series: doc.Curves, CDF: doc.Steps}
 
-// columns returns which columns the figure's table has: all, but of a series or a
-// distribution some at equal distances, since the chart has the others.
-func (f *Figure) columns() (list []int) {
-	step := 1
-	if len(f.At) > 0 {
-		step = max(1, (len(f.Columns)-1)/6)
-	}
-	for k := 0; k < len(f.Columns); k += step {
-		list = append(list, k)
-	}
-	return list
-}
-
 // Chart returns the figure as a chart, nil if its columns have different units.
 func (f *Figure) Chart() *doc.Chart {
 	if f.Unit == "" || len(f.Columns) < 2 {
@@ -130,6 +117,9 @@ func (f *Figure) Chart() *doc.Chart {
 		x := doc.ChartRow{Name: row.Name}
 		for _, v := range row.Cells {
 			x.Points = append(x.Points, doc.Point{Value: float64(v.Value), Lo: v.CI95[0], Hi: v.CI95[1]})
+		}
+		for _, v := range row.Published {
+			x.Published = append(x.Published, float64(v))
 		}
 		c.Rows = append(c.Rows, x)
 	}
@@ -147,56 +137,6 @@ func (v Cell) in(unit string) doc.Cell {
 
 // tones are the colours of verdicts.
 var tones = map[Verdict]doc.Tone{Holds: doc.Good, Direction: doc.Fair, Fails: doc.Bad, Reversed: doc.Opposite, Ceiling: doc.Notable, NotTestable: doc.Faint}
-
-// claims returns a table of verdicts, and below it what each claim says and what
-// was found.
-func claims(list []Criterion) doc.Doc {
-	if len(list) == 0 {
-		return nil
-	}
-	t := &doc.Table{Name: "claims", Columns: []string{"claim", "verdict", "ours", "published", "needs the method"}}
-	controls := &doc.Table{Name: "controls", Columns: []string{"claim", "in its place", "verdict", "ours"}}
-	var texts doc.List
-	for i := range list {
-		c := &list[i]
-		t.Add(doc.Words(c.ID), doc.Words(string(c.Verdict)).In(tones[c.Verdict]), Cell{c.Ours, c.CI95}.in(c.Unit), doc.Words(c.Published), doc.Words(c.needs()))
-		for _, x := range c.Controls {
-			controls.Add(doc.Words(c.ID), doc.Words(x.Control), doc.Words(string(x.Verdict)).In(tones[x.Verdict]), Cell{x.Ours, x.CI95}.in(x.Unit))
-		}
-		text := c.ID + ": " + c.Text
-		if c.Note != "" {
-			text += ". Found: " + c.Note
-		}
-		if c.Bar != nil {
-			text += ". The bar: " + c.Bar.text()
-		}
-		texts = append(texts, text)
-	}
-	return doc.Doc{doc.Heading("What the paper claims"), t, texts, controls}
-}
-
-// text says what the claimant gains over the best of the schedulers that anybody
-// could use.
-func (b *Bar) text() string {
-	text := fmt.Sprintf("%s, the best there, %s, asked at least %s", b.What, Cell{b.Ours, b.CI95}.in(b.Unit), number(b.Least))
-	if b.Verdict == Holds {
-		return text + " (beaten)"
-	}
-	return text + " (not beaten)"
-}
-
-// needs says in a word whether the claim needs the paper's method.
-func (c *Criterion) needs() string {
-	switch {
-	case !c.AboutMethod:
-		return "not about it"
-	case c.NeededMethod:
-		return "yes"
-	case c.NeedsNoMethod():
-		return "no"
-	}
-	return "-"
-}
 
 // short are the verdicts as the cells of a matrix have them.
 var short = map[Verdict]string{Holds: "holds", Direction: "dir", Fails: "fails", Reversed: "rev", Ceiling: "ceil", NotTestable: "n/t"}

@@ -56,6 +56,10 @@ type EffectJSON struct {
 	RoomCI95 compare.Interval `json:"roomCI95"`
 	RoomWhy  string           `json:"roomWhy,omitempty"`
 	Verdict  Verdict          `json:"verdict"`
+	// Seeds is about how many seeds tell the effect from none, if these do not; 0 if
+	// that is not known. Published is the effect that the paper states, in the same unit.
+	Seeds     int      `json:"seedsToTell,omitempty"`
+	Published *float64 `json:"published,omitempty"`
 }
 
 // ControlResult is a claim judged with a control in the claimant's place. Its
@@ -185,6 +189,12 @@ func (e *Effect) json(v Verdict) EffectJSON {
 	}
 	if e.equivalence() {
 		x.Band = &e.Band
+	}
+	if v == NotTestable {
+		x.Seeds = e.seedsToTell()
+	}
+	if e.Published != 0 {
+		x.Published = &e.Published
 	}
 	if e.RoomWhy != "" {
 		x.Room, x.RoomCI95 = compare.Number(e.Room.Value), compare.Interval{e.Room.Lo, e.Room.Hi}

@@ -42,6 +42,8 @@ type Effect struct {
 	// none can beat. An effect without RoomWhy may have any room.
 	Room    stats.Estimate
 	RoomWhy string
+	// Published is the effect that the paper states, in this unit; 0 if it states none.
+	Published float64
 }
 
 // Sign says whether an effect is there, whatever its size.
