@@ -40,6 +40,7 @@ func (c *Case) name() string {
 // Simulation is the result of a case with one seed.
 type Simulation struct {
 	Seconds    float64 // mean time of the jobs from submission to end; stages are added up
+	Least      float64 // a lower bound of Seconds that no scheduler passes with this seed; 0 if none is known
 	Locality   measure.Locality
 	Cached     int64 // number of maps whose block is cached on some node, wherever the map ran
 	Trained    int64 // number of maps that the model placed in training, all episodes together
@@ -55,13 +56,14 @@ type Simulation struct {
 
 // add adds the figures of a stage. These are the figures that any run has,
 // simulated or not.
-func (s *Simulation) add(f *measure.Figures, jobs []sim.Job) {
+func (s *Simulation) add(f *measure.Figures, config *sim.Config, jobs []sim.Job) {
 	s.Seconds += f.MeanCompletionMs / 1000
 	s.Locality.Cache += f.Locality.Cache
 	s.Locality.Node += f.Locality.Node
 	s.Locality.Rack += f.Locality.Rack
 	s.Locality.Off += f.Locality.Off
 	for i := range jobs {
+		s.Least += float64(config.LeastMs(&jobs[i])) / 1000 / float64(len(jobs))
 		start := int32(0)
 		for _, end := range jobs[i].Cached.Ends {
 			if end > start {
@@ -230,7 +232,7 @@ func (b *bench) runStages(stages []Stage, c Case, seed uint64) (Simulation, erro
 		if err != nil {
 			return s, err
 		}
-		s.add(f, stages[i].Jobs)
+		s.add(f, &config, stages[i].Jobs)
 		s.Stages = append(s.Stages, f.Summary())
 		maps.Copy(s.Notes, r.Notes)
 		if n, ok := c.Setting.(Noter); ok {

@@ -154,8 +154,8 @@ func (d *Data) scheduler(label string) Scheduler {
 	}
 	if label == d.paper.Claimant && d.inPlace != nil {
 		s = *d.inPlace
-	} else if i := slices.IndexFunc(d.paper.Schedulers, func(s Scheduler) bool { return s.Label == label }); i >= 0 {
-		s = d.paper.Schedulers[i]
+	} else if list := slices.Concat(d.paper.Schedulers, d.paper.Controls); slices.ContainsFunc(list, func(s Scheduler) bool { return s.Label == label }) {
+		s = list[slices.IndexFunc(list, func(s Scheduler) bool { return s.Label == label })]
 	} else {
 		d.fail(fmt.Errorf("paper %s has no scheduler %q", d.paper.Name, label))
 		return s

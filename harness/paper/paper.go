@@ -52,7 +52,7 @@ type Paper struct {
 	Schedulers []Scheduler
 	Claimant   string
 	Controls   []Scheduler
-	// Bars are labels of schedulers that anybody could use instead. For claims with
+	// Bars are labels of schedulers or controls that anybody could use instead. For claims with
 	// Claim.Beats, the claimant must also gain enough over the best of them.
 	Bars []string
 	Axes []Axis

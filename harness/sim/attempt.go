@@ -338,12 +338,7 @@ func (s *Sim) computeMs(j *job, a *attempt, w *Work) int64 {
 		}
 		ms = max(1, (ms*ratioAt(q, key)+int64(RatioOne)/2)/int64(RatioOne))
 	}
-	if w.SpreadPercent == 0 {
-		return ms
-	}
-	const one = 1 << 20
-	x := int64(s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number))>>43) - one // random number from -1 to 1, in fixed point: the constant one stands for 1
-	return ms + ms*int64(w.SpreadPercent)*x/(100*one)
+	return spreadOf(ms, w.SpreadPercent, s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number)))
 }
 
 // computes starts a computation of an attempt. The computation takes ms

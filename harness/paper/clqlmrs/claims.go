@@ -39,11 +39,9 @@ func rates(d *paper.Data, label string, of paper.Rate) []stats.Share {
 }
 
 // saves is the time that b saves against a over the five applications, asked to
-// be at least so many percent. How much could be saved is not known.
+// be at least so many percent.
 func saves(d *paper.Data, a, b string, least float64) paper.Effect {
-	g := d.Grid("apps", a, b)
-	e := paper.Effect{What: fmt.Sprintf("time that %s saves against %s", b, a), Unit: "%", Estimate: paper.Saved(g.Seconds(a), g.Seconds(b)), Least: least}
-	return e
+	return d.Saves("apps", a, b, least)
 }
 
 func order(d *paper.Data) []paper.Effect {

@@ -1,0 +1,89 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+
+	"heddle/harness/stats"
+)
+
+// This file has the effects that papers on schedulers ask for.
+
+// Saves is the time that scheduler b saves against a in the given columns of a
+// design (all if none are given), asked to be at least so many percent. Its room is
+// what a would save if its jobs took no longer than the bound that no scheduler
+// passes.
+func (d *Data) Saves(design, a, b string, least float64, columns ...int) Effect {
+	g := d.Grid(design, a, b)
+	e := Effect{What: fmt.Sprintf("time that %s saves against %s", b, a), Unit: "%", Least: least, Estimate: Saved(g.Seconds(a, columns...), g.Seconds(b, columns...))}
+	if len(columns) == 1 && d.err == nil {
+		e.What += " with " + g.Columns[columns[0]]
+	}
+	if bound := g.Mean(a, func(s *Simulation) float64 { return s.Least }, columns...); len(bound) > 0 {
+		for _, s := range bound {
+			if !(s > 0) {
+				return e
+			}
+		}
+		e.Room, e.RoomWhy = Saved(g.Seconds(a, columns...), bound), "the work of the jobs takes so long on all cores, containers and disks of the cluster"
+	}
+	return e
+}
+
+// SavedIn returns by how many percent scheduler b takes less time than a, as the
+// geometric mean over seeds and over the columns of a design. So each column counts
+// equally, however long its jobs take.
+func (d *Data) SavedIn(design, a, b string) stats.Estimate {
+	e := stats.Mean(d.LogRatios(design, a, b))
+	e.Value, e.Lo, e.Hi = 100*(1-math.Exp(e.Value)), 100*(1-math.Exp(e.Hi)), 100*(1-math.Exp(e.Lo))
+	return e
+}
+
+// LogRatios returns the mean of ln(b/a) of the times of schedulers a and b over the
+// columns of a design, one value for each seed.
+func (d *Data) LogRatios(design, a, b string) []float64 {
+	g := d.Grid(design, a, b)
+	var logs []float64
+	for k := range g.Columns {
+		x, y := g.Seconds(a, k), g.Seconds(b, k)
+		if logs == nil {
+			logs = make([]float64, len(x))
+		}
+		for i := range x {
+			logs[i] += math.Log(y[i]/x[i]) / float64(len(g.Columns))
+		}
+	}
+	return logs
+}
+
+// Above is by how many points b's rate is above a's in the given columns of a design
+// (all if none are given). The rate of any scheduler is at most the given one, seed
+// by seed.
+func (d *Data) Above(design, rate string, of, most Rate, a, b string, columns ...int) Effect {
+	g := d.Grid(design, a, b)
+	low := g.Shares(a, of, columns...)
+	e := Effect{What: fmt.Sprintf("%s of %s above %s's", rate, b, a), Unit: "points", Estimate: More(low, g.Shares(b, of, columns...))}
+	e.Room = RoomUpTo(low, g.Shares(a, most, columns...))
+	has := stats.MeanShare(low).Value
+	e.RoomWhy = fmt.Sprintf("%s is at %.1f %%, and no scheduler can be above %.1f %%", a, has, has+e.Room.Value)
+	return e
+}
+
+// Rises is by how many points a scheduler's rate rises from one column of a design to
+// another, where it can be at most the given rate.
+func (d *Data) Rises(design, rate string, of, most Rate, label string, from, to int) Effect {
+	g := d.Grid(design, label)
+	low := g.Shares(label, of, from)
+	e := Effect{Unit: "points", Estimate: More(low, g.Shares(label, of, to)), Room: RoomUpTo(low, g.Shares(label, most, to))}
+	if d.err == nil {
+		e.What = fmt.Sprintf("%s of %s from %s to %s", rate, label, g.Columns[from], g.Columns[to])
+	}
+	e.RoomWhy = fmt.Sprintf("it begins at %.1f %%", stats.MeanShare(low).Value)
+	return e
+}
+
+// WithLeast returns the effect, asked to be at least so much.
+func (e Effect) WithLeast(least float64) Effect {
+	e.Least = least
+	return e
+}
