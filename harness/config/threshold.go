@@ -203,7 +203,7 @@ func (t *Threshold) problems(p *problems, path string, m measure.Metric) {
 		p.addf(path, "%q: want a factor above 0", t.Text)
 	case !factor && t.operator == "*":
 		p.addf(path, "%q: %s are compared by their difference; want %s, such as %s + 5", t.Text, unit.are, unit.difference, t.Other)
-	case m.Unit == "%" && (t.Limit > 100 || t.Limit < -100):
+	case m.Unit == "%" && !m.Signed && (t.Limit > 100 || t.Limit < -100):
 		p.addf(path, "%q: want at most 100 percent", t.Text)
 	case t.Limit > maxLimit:
 		p.addf(path, "%q: want a number from 0 to %g", t.Text, float64(maxLimit))

@@ -139,6 +139,7 @@ func (c *Collector) Add(e traces.Event) {
 		j := c.job(e.Job)
 		j.Name, j.SubmitMs, j.submitted = cmp.Or(e.Workload, e.Name), ms(e.T), e.T
 		j.containerBytes, j.queue, j.pool = [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes}, e.Queue, e.Pool
+		j.DeadlineMs = e.DeadlineMs
 	case *traces.JobStarted:
 		if j := c.jobs[e.Job]; j != nil {
 			j.started = e.T
@@ -167,7 +168,7 @@ func (c *Collector) Add(e traces.Event) {
 func (c *Collector) listed(e *traces.JobListed) {
 	j := c.job(e.Job)
 	j.Name, j.SubmitMs, j.submitted = e.Name, ms(e.T), e.T
-	j.Bytes = Bytes{e.InputBytes, e.ShuffleBytes, e.OutputBytes}
+	j.DeadlineMs, j.Bytes = e.DeadlineMs, Bytes{e.InputBytes, e.ShuffleBytes, e.OutputBytes}
 	if c.list != nil && c.list.Check(e) == nil {
 		j.Maps, j.Reduces = int(c.list.Maps(e)), int(c.list.Reduces(e))
 	}

@@ -200,7 +200,10 @@ type Job struct {
 	SubmitMs float64        `json:"submitMs"` // time of submission, counted from the start of the trace
 	// CompletionMs is the time from the job's submission to its end in ms, -1
 	// if the job has not ended.
-	CompletionMs  float64       `json:"completionMs"`
+	CompletionMs float64 `json:"completionMs"`
+	// DeadlineMs is how long after its submission the job should have ended, in
+	// ms; 0 if it has no deadline.
+	DeadlineMs    int64         `json:"deadlineMs,omitempty"`
 	Maps          int           `json:"maps"`
 	Reduces       int           `json:"reduces"`
 	Attempts      Attempts      `json:"attempts"`

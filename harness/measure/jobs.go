@@ -31,6 +31,8 @@ type JobClass struct {
 	// a slowdown. (Jain, Chiu and Hawe, A Quantitative Measure of Fairness,
 	// DEC-TR-301, 1984.)
 	Fairness float64 `json:"fairness"`
+	// Deadlines is nil if no job has a deadline.
+	Deadlines *Deadlines `json:"deadlines,omitempty"`
 }
 
 // shortRunMs is the run time below which a job counts as short in its slowdown,
@@ -117,7 +119,7 @@ func (f *Figures) Classify(sizes []SizeClass) {
 }
 
 func classOf(by, name string, jobs []*Job) JobClass {
-	c := JobClass{By: by, Name: name, Jobs: len(jobs), Fairness: -1}
+	c := JobClass{By: by, Name: name, Jobs: len(jobs), Fairness: -1, Deadlines: deadlinesOf(jobs)}
 	var completion, waiting, slowdown []float64
 	for _, j := range jobs {
 		if j.Outcome != traces.Succeeded || j.CompletionMs < 0 {

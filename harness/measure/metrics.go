@@ -22,6 +22,8 @@ type Metric struct {
 	Text string
 	// Better says whether a better trial has a higher or a lower value.
 	Better Direction
+	// Signed metrics in percent may be below 0 and above 100.
+	Signed bool
 	// Usual metrics are those that a table has if nobody names any.
 	Usual bool
 
@@ -58,6 +60,7 @@ func Metrics() []Metric {
 	list = append(list, spread("waiting", "s", "schedule", "time from submission until the first task starts", waiting, 1000)...)
 	list = append(list, Metric{Name: "slowdown", Unit: "x", Better: Lower, madeUp: "schedule", Text: "mean bounded slowdown: completion time by the time without the wait, which counts as 10 s or more", ofJobs: mean(slowdown, 1)})
 	list = append(list, spread("slowdown", "x", "schedule", "bounded slowdown", slowdown, 1)...)
+	list = append(list, deadlineMetrics()...)
 	return append(list,
 		Metric{Name: "fairness", Better: Higher, madeUp: "schedule", Text: "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike", ofJobs: one(func(c *JobClass) float64 { return known(c.Fairness) })},
 		Metric{Name: "failedJobs", Better: Lower, Text: "number of jobs that did not succeed", value: failedJobs, ofJobs: one(func(c *JobClass) float64 { return float64(c.Jobs - c.Succeeded) })},
@@ -113,11 +116,7 @@ func (m Metric) Of(trials ...*Figures) float64 {
 	case m.value != nil:
 		return m.value(trials)
 	default:
-		classes := make([]*JobClass, len(trials))
-		for i, f := range trials {
-			classes[i] = &f.AllJobs
-		}
-		return m.ofJobs(classes)
+		return m.ofJobs(allJobs(trials))
 	}
 }
 

@@ -67,6 +67,10 @@ func (i *Figures) totals() doc.Doc {
 			i.Jobs, failed, i.Maps, i.Reduces, i.Attempts.OK, i.Attempts.Failed, i.Attempts.Killed, size(i.Bytes.Input), size(i.Bytes.Shuffle), size(i.Bytes.Output))),
 		where,
 	}
+	if d := i.AllJobs.Deadlines; d != nil {
+		result = append(result, doc.Text(fmt.Sprintf("%d of %d jobs missed their deadlines; late by %s in the mean, %s at most; ended %.0f %% of their time after the deadline in the median, %.0f %% at the 90th percentile",
+			d.Missed, d.Jobs, doc.DurationText(d.LatenessMs.Mean), doc.DurationText(d.LatenessMs.Max), d.DistancePct.P50, d.DistancePct.P90)))
+	}
 	if d := i.Decisions; d.Made > 0 {
 		unused := ""
 		if d.Unused > 0 {

@@ -29,6 +29,12 @@ var JobColumns = []table.Column[Job]{
 	table.Number("start_ms", "time at which its ApplicationMaster was up", func(j *Job) float64 { return ms(j.started.T) }),
 	table.Number("finish_ms", "time of its end", func(j *Job) float64 { return ms(j.finished.T) }),
 	table.Number("completion_ms", "time from its submission to its end", func(j *Job) float64 { return ms(j.finished.T) - ms(j.submitted.T) }),
+	table.Whole("deadline_ms", "time from its submission until which it should have ended; null if it has no deadline", func(j *Job) int64 {
+		if j.submitted.DeadlineMs == 0 {
+			return -1
+		}
+		return j.submitted.DeadlineMs
+	}),
 	table.Text("outcome", "succeeded, failed, killed or unfinished", func(j *Job) string { return j.finished.Outcome.String() }),
 	table.Whole("maps", "number of its maps", func(j *Job) int32 { return j.submitted.Maps }),
 	table.Whole("reduces", "number of its reduces", func(j *Job) int32 { return j.submitted.Reduces }),
