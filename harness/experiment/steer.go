@@ -28,9 +28,10 @@ const observationsFile = "observations.jsonl.zst"
 
 // steering lets a scheduler model decide on the cluster while a trial's jobs
 // run. The model may decide on which nodes tasks run, which hosts the
-// ApplicationMasters see for each split, or both. If steering is nil, the
-// cluster's own scheduler decides, and the splits stay as the client submitted
-// them.
+// ApplicationMasters see for each split, or both. Steering also carries out the
+// experiment's timetable of the nodes' capacity. If steering is nil, the
+// cluster's own scheduler decides, the splits stay as the client submitted
+// them, and so do the sizes of nodes.
 type steering struct {
 	cluster *lease.Target
 	hold    *lease.Hold
@@ -49,7 +50,7 @@ type steering struct {
 // ends when the lease or ctx ends.
 func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *capture.Session, jobsFolder *os.Root) (*steering, error) {
 	actuator, splits := t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
-	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted {
+	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted && !t.options.Experiment.Capacity.Given() {
 		return nil, t.ensureUnsteered(ctx)
 	}
 	model, err := t.plan.Model.Scheduler(t.seed())
@@ -93,7 +94,7 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		s.driver, err = drive.Start(s.hold.Context(), drive.Options{
 			Watch: watcher, Tags: t.tags, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
 			Core: steer.Options{
-				Model: model, Actuator: actuator, Splits: splits, Origin: session.Origin(), Setup: steer.Setup{
+				Model: model, Actuator: actuator, Splits: splits, Capacity: t.options.Experiment.Capacity, Origin: session.Origin(), Setup: steer.Setup{
 					Keep: t.options.Experiment.KeepNodes, MapSlots: int32(t.options.Experiment.MapSlots), ReduceSlots: int32(t.options.Experiment.ReduceSlots),
 				},
 			},

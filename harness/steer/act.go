@@ -156,7 +156,7 @@ const roomFor = 2 * time.Second
 // room for only one container the memory stays as it is.
 func (op *opening) check() {
 	c, n, size := op.job.core, op.node, int64(op.job.size[op.kind].MemoryMB)
-	if n.full.MemoryMB < 2*size {
+	if n.size.full.MemoryMB < 2*size && n.size.left == n.size.full {
 		op.open()
 		return
 	}
@@ -167,16 +167,16 @@ func (op *opening) check() {
 		if op.stage != checking || c.trouble != "" {
 			return
 		}
-		want := int64(len(op.decisions)) * size
+		want, most := int64(len(op.decisions))*size, n.size.left.MemoryMB
 		switch {
 		case err != nil:
 			c.failed("ask for node "+n.name, err)
 		case info.State != "RUNNING":
 			n.lost(info.State)
-		case info.UsedMB+want > n.full.MemoryMB && c.now.Sub(op.since) < c.grantWait.times(roomFor):
+		case info.UsedMB+want > most && c.now.Sub(op.since) < c.grantWait.times(roomFor):
 			op.checkIn(20 * time.Millisecond)
-		case info.UsedMB+want > n.full.MemoryMB:
-			op.park(fmt.Sprintf("no room on the node: %d of its %d MB are in use", info.UsedMB, n.full.MemoryMB))
+		case info.UsedMB+want > most:
+			op.park(fmt.Sprintf("no room on the node: %d of its %d MB are in use", info.UsedMB, most))
 		case info.AvailMB >= want && info.AvailMB < want+size:
 			op.open()
 		case op.size != 0 && c.now.Sub(op.since) >= c.grantWait.times(roomFor):
@@ -188,15 +188,7 @@ func (op *opening) check() {
 				op.since = c.now
 			}
 			op.size = info.UsedMB + want
-			set := &SetSize{Node: n.yarn, Total: yarnclient.Resource{MemoryMB: op.size, VCores: n.full.VCores}}
-			c.change(set, &set.Number, func(err error) {
-				if err != nil {
-					c.failed("set the size of node "+n.name, err)
-				} else if op.stage == checking && c.trouble == "" {
-					op.sizedAt = c.now
-					op.check() // containers may have ended while the size was being set, so the node's memory is checked again
-				}
-			})
+			n.size.bind(op)
 		}
 	})
 }
@@ -264,6 +256,7 @@ func (op *opening) wasParked() {
 	op.job.opened--
 	if op.node.active == op {
 		op.node.active, op.node.last = nil, op
+		op.node.size.follow()
 	}
 	if op.job.ended {
 		op.end("cancelled", op.why)

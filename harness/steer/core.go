@@ -74,7 +74,9 @@ type Options struct {
 	// config.SplitsAsSubmitted (the default), config.SplitsCachedOnly or
 	// config.SplitsPlan. For config.SplitsPlan, the Model must be a sched.JobPlanner.
 	Splits string
-	Setup  Setup
+	// Capacity says what other load leaves of the nodes, from the first job on.
+	Capacity config.Capacity
+	Setup    Setup
 	// Origin is the moment from which the trace counts its times.
 	Origin time.Time
 	// RM is the cluster id that the ResourceManager reports. It changes when a
@@ -118,6 +120,7 @@ type Core struct {
 	resumedAt   time.Time // when steering last made decisions again after trouble
 	relapses    int       // how often trouble came back within a second of resumedAt, in a row
 	moves       moves
+	capacity    timetable
 	gate        gate
 	grantWait   grantWait
 	queued      []*node // nodes for which decisions wait until the node has carried out earlier ones
@@ -188,6 +191,9 @@ func New(o Options) (*Core, map[string]string, error) {
 				parked[n.ID] = c.Setup.AMLabel
 			}
 		}
+	}
+	if err := c.readCapacity(o.Nodes); err != nil {
+		return nil, nil, err
 	}
 	switch {
 	case len(c.nodes) == 0:

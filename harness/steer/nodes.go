@@ -17,7 +17,7 @@ type node struct {
 	id     state.NodeID
 	name   string // host name of the node
 	yarn   string // NodeManager's id in YARN, "host:port"
-	full   yarnclient.Resource
+	size   size
 	up     bool
 	label  string // last node label that YARN confirmed
 	sent   string // last node label sent to YARN
@@ -34,7 +34,8 @@ type node struct {
 	registeredAt time.Time          // time when the ResourceManager first listed the node as running since its last restart; zero: it has not
 	sample       *traces.NodeSample // newest metrics of the node; nil: there are none
 	missingSince time.Time          // time of the first list of YARN's nodes without this node; zero: the node is listed
-	foreignMB    int64              // memory in MB that applications not steered use, as computed from YARN's last list of nodes
+	foreignMB    int64              // memory in MB that applications not steered use, by YARN's last list of nodes
+	othersMB     int64              // the same, as two lists in a row agreed on it
 	skipped      bool               // YARN granted no container for the last decision on this node; the model is asked about the node again at its next heartbeat
 }
 
@@ -48,7 +49,8 @@ func (c *Core) addNode(n yarnclient.Node) {
 		c.log(Warn, "a second NodeManager of one host is not steered", "node", n.ID)
 		return
 	}
-	x := &node{core: c, id: id, name: n.Host, yarn: n.ID, full: n.Total, up: true}
+	x := &node{core: c, id: id, name: n.Host, yarn: n.ID, up: true}
+	x.size = size{node: x, full: n.Total, left: n.Total, offered: n.Total.MemoryMB}
 	c.nodes = append(c.nodes, x)
 	c.byID[n.ID] = x
 }
@@ -187,12 +189,12 @@ func (c *Core) watchNodes() {
 					n.registered()
 				}
 			}
-			c.sawNodes(list)
+			c.sawNodes(list, sent)
 		}
 	})
 }
 
-func (c *Core) sawNodes(list []yarnclient.Node) {
+func (c *Core) sawNodes(list []yarnclient.Node, sent time.Time) {
 	used := map[*node]int64{}
 	for _, j := range c.jobs {
 		for _, x := range j.live {
@@ -219,6 +221,8 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 			n.lost(info.State)
 		case running && !n.up:
 			n.up = true
+			n.size.registered(n.size.full)
+			n.size.follow()
 			c.state.NodeUp(n.id)
 			n.move(idleLabel, n.offer)
 		case running && n.active == nil && len(c.moves.to) == 0 && c.moves.calls == 0 && info.Label() != n.label:
@@ -236,14 +240,13 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 		// newer than steering's list of containers.
 		foreign := max(0, info.UsedMB-used[n])
 		if foreign == n.foreignMB || foreign == 0 {
-			capacity := c.view.Capacity(n.id)
-			capacity.MemoryMB = int32(n.full.MemoryMB - foreign)
-			if capacity != c.view.Capacity(n.id) {
-				c.state.SetCapacity(n.id, capacity)
+			n.othersMB = foreign
+			if n.limitRoom() {
 				n.offer()
 			}
 		}
 		n.foreignMB = foreign
+		n.size.saw(info.Total, sent)
 	}
 	for _, n := range c.nodes {
 		switch {
@@ -273,7 +276,8 @@ func (c *Core) cameBackAs(info yarnclient.Node) *node {
 		return nil
 	}
 	delete(c.byID, n.yarn)
-	n.yarn, n.full = info.ID, info.Total
+	n.yarn = info.ID
+	n.size.registered(info.Total)
 	c.byID[n.yarn] = n
 	return n
 }

@@ -104,6 +104,7 @@ func (c *Core) awaitNodes(until time.Time) {
 // which outcome the decisions made before the restart have.
 func (c *Core) restarted() {
 	for _, n := range c.nodes {
+		n.size.registered(n.size.full)
 		if n.active != nil {
 			n.active.park("the ResourceManager was started anew")
 		} else {
@@ -155,6 +156,7 @@ func (c *Core) resume() {
 	}
 	c.watching.apps.in(0)
 	for _, n := range c.nodes {
+		n.size.follow()
 		if n.active != nil && n.active.stage == checking {
 			n.active.since, n.active.size = time.Time{}, 0
 			n.active.check()

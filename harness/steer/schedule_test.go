@@ -34,6 +34,7 @@ type schedule struct {
 	Jobs                           []jobPlan
 	Troubles                       []trouble
 	Mishaps                        []mishap
+	Capacity                       []capacityStep
 }
 
 type jobPlan struct {
@@ -140,8 +141,9 @@ type shell struct {
 	free    []string // numbers of triples
 	jobs    []*jobRun
 	events  []traces.Event
-	err     error // what was found wrong on the way
-	gaveUp  bool  // whether steering ended, and had a reason to; see startsEarly
+	err     error            // what was found wrong on the way
+	left    map[string]int64 // memory in MB that is left of nodes, by the changes recorded so far
+	gaveUp  bool             // whether steering ended, and had a reason to; see startsEarly
 	// spoil, if set, changes what the Core wants to have done.
 	spoil func(steer.Action) []steer.Action
 }
@@ -176,7 +178,7 @@ const beat = 200 * time.Millisecond
 
 // newShell sets up the cluster and parks its workers.
 func newShell(plan schedule) (*shell, error) {
-	s := &shell{schedule: plan, clock: yarntest.NewClock(), rng: rand.New(rand.NewPCG(plan.Seed, 1))}
+	s := &shell{schedule: plan, left: map[string]int64{}, clock: yarntest.NewClock(), rng: rand.New(rand.NewPCG(plan.Seed, 1))}
 	s.origin = s.clock.Now()
 	cfg := yarntest.Config{
 		Nodes:  append([]yarntest.Node{{Host: "master", Rack: "/core", Label: "am", MemoryMB: 64 << 10, VCores: 64}}, yarntest.Workers(s.Racks, s.PerRack, int64(s.Slots)*512, 64)...),
@@ -199,7 +201,7 @@ func newShell(plan schedule) (*shell, error) {
 		return nil, err
 	}
 	o := steer.Options{
-		Splits: s.Splits, Origin: s.origin, RM: s.origin.UnixMilli(),
+		Splits: s.Splits, Capacity: s.capacity(s.hosts), Origin: s.origin, RM: s.origin.UnixMilli(),
 		Setup: steer.Setup{AMLabel: "am", Queue: "default", Triples: slices.Clone(s.free), Beat: beat, Smallest: state.Resource{MemoryMB: 512, VCores: 1}},
 	}
 	if o.Model, err = sched.New(s.Model, nil); err != nil {
@@ -315,7 +317,7 @@ func (s *shell) run() error {
 			for _, a := range s.core.End(now) {
 				s.begin(a)
 			}
-			return s.judge()
+			return cmp.Or(s.judge(), s.judgeCapacity())
 		case now.Sub(s.origin) > limit:
 			for _, j := range s.jobs {
 				if !j.ended {
@@ -384,6 +386,9 @@ func (s *shell) carryOut(a steer.Action) {
 	switch a := a.(type) {
 	case *steer.Record:
 		s.events = append(s.events, a.Event)
+		if e, is := a.Event.(*traces.NodeCapacity); is {
+			s.left[string(e.Node)] = e.MemoryBytes >> 20
+		}
 	case *steer.Stop:
 		if s.startsEarly(a.Err) {
 			s.gaveUp = true
@@ -396,9 +401,7 @@ func (s *shell) carryOut(a steer.Action) {
 		s.checkLabels(a.LabelOf)
 		change(a.Number, "labels", func() error { return s.rm.ReplaceLabels(ctx, a.LabelOf) })
 	case *steer.SetSize:
-		if a.Total.MemoryMB <= 0 || a.Total.MemoryMB > int64(s.Slots)*512 {
-			s.wrong("%v: the node has %d slots", a, s.Slots)
-		}
+		s.checkSize(a)
 		change(a.Number, "size", func() error { return s.rm.SetNodeResource(ctx, a.Node, a.Total) })
 	case *steer.SetScheduler:
 		change(a.Number, "scheduler", func() error { return s.rm.SetSchedulerConf(ctx, a.Change) })
@@ -634,7 +637,7 @@ func (s *shell) judge() error {
 // calm says that nothing goes wrong in the schedule. On nodes of several slots a
 // container may end while the node is open, and another come in its room.
 func (s *shell) calm() bool {
-	return s.Slots == 1 && len(s.Troubles)+len(s.Mishaps) == 0 && !slices.ContainsFunc(s.jobs, func(j *jobRun) bool { return len(j.Fails) > 0 })
+	return s.Slots == 1 && len(s.Troubles)+len(s.Mishaps)+len(s.Capacity) == 0 && !slices.ContainsFunc(s.jobs, func(j *jobRun) bool { return len(j.Fails) > 0 })
 }
 
 // judgeAttempts holds the outcomes against the attempts that ran, and counts maps.

@@ -54,6 +54,9 @@ func (s *Submission) amLabel() string { return "a" + s.Number }
 
 // Settings returns the MapReduce properties that jobs of the Submission must have.
 func (o *Options) Settings(s *Submission) map[string]string {
+	if o.Actuator == config.ActuatorNone && (o.Splits == "" || o.Splits == config.SplitsAsSubmitted) {
+		return nil // only the nodes' capacity is changed, and YARN schedules the jobs as always
+	}
 	am := o.Setup.AMLabel
 	if o.Splits != "" && o.Splits != config.SplitsAsSubmitted {
 		am = s.amLabel()

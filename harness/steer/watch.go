@@ -101,6 +101,10 @@ func (c *Core) sawApp(app yarnclient.App) {
 			return
 		}
 		c.apps[app.ID] = nil
+		c.beginCapacity()
+		if !c.acts && !c.holdsMasters() { // only the nodes' capacity is changed
+			return
+		}
 		ask(c, Look{What: AskJobFiles, Of: app.ID, App: app, Limit: filesLimit}, func(files *JobFiles, _ time.Time, err error) {
 			if err != nil || files == nil { // a client stages its job's files before it submits the job, so the files should be there
 				c.filesUnreadable(app, err)

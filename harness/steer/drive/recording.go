@@ -49,6 +49,7 @@ type recordingHead struct {
 	Origin    time.Time         `json:"origin"`
 	RM        int64             `json:"rm"`
 	Nodes     []yarnclient.Node `json:"nodes"`
+	Capacity  config.Capacity   `json:"capacity,omitzero"`
 }
 
 // recordedStep is one recorded call of the Core's method Step or End.
@@ -102,7 +103,7 @@ func (r *Recorder) line(v any) {
 
 func (r *Recorder) begin(o *steer.Options) {
 	if r != nil {
-		r.line(recordingHead{recordingFormat, r.model, r.seed, o.Actuator, o.Splits, o.Setup, o.Origin.Round(0), o.RM, o.Nodes})
+		r.line(recordingHead{recordingFormat, r.model, r.seed, o.Actuator, o.Splits, o.Setup, o.Origin.Round(0), o.RM, o.Nodes, o.Capacity})
 	}
 }
 
@@ -187,7 +188,7 @@ func replayLines(in io.Reader, each func(after time.Duration, actions []steer.Ac
 	if head.Recording != recordingFormat {
 		return fmt.Errorf("read recording: format %d, this version reads %d", head.Recording, recordingFormat)
 	}
-	o := steer.Options{Actuator: head.Actuator, Splits: head.Splits, Setup: head.Setup, Origin: head.Origin, RM: head.RM, Nodes: head.Nodes}
+	o := steer.Options{Actuator: head.Actuator, Splits: head.Splits, Setup: head.Setup, Origin: head.Origin, RM: head.RM, Nodes: head.Nodes, Capacity: head.Capacity}
 	if head.Model.Model != config.ModelYARN {
 		var err error
 		if o.Model, err = head.Model.Scheduler(head.Seed); err != nil {
