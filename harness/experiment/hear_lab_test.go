@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -38,11 +40,19 @@ func TestModelHearsLab(t *testing.T) {
 	}
 	m := (*made)[len(*made)-1]
 	_, events := readTrace(t, run)
-	nodes := map[traces.Node]int{}
+	nodes := map[traces.Node]traces.Time{}
+	var gap time.Duration
 	for _, x := range m.Samples {
-		nodes[x.Node]++
+		if last, ok := nodes[x.Node]; ok {
+			gap = max(gap, time.Duration(x.T-last))
+		}
+		nodes[x.Node] = x.T
 	}
-	t.Logf("%d samples of %d nodes, heard %d to %d ms after they were taken; %v; %d reports of full and %d of idle nodes", len(m.Samples), len(nodes), m.FreshestMs, m.OldestMs, m.Heard, m.Full, m.Idle)
+	t.Logf("%d samples of %d nodes, heard for the first time up to %d ms after they were taken, and until %d ms; agents took none for up to %v", len(m.Samples), len(nodes), m.SlowestMs, m.OldestMs, gap)
+	t.Logf("heard %v; %d reports of full and %d of idle nodes", m.Heard, m.Full, m.Idle)
+	if data, err := os.ReadFile(filepath.Join(run.TrialDir(run.Manifest().Trials[0].Name), "result.json")); err == nil {
+		t.Logf("%s", data)
+	}
 	if len(nodes) < 4 || m.OldestMs >= 2000 || m.Heard["tick"] < 10 || m.Idle == 0 {
 		t.Errorf("want samples of 4 nodes, at most 2 s old, 10 ticks, and reports of idle nodes")
 	}

@@ -139,7 +139,7 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 }
 
 // hearSamples returns a function that passes nodes' metrics on to the scheduler model,
-// or nil if the model does not observe the cluster.
+// or nil if the model does not want them.
 func (t *trialRun) hearSamples(driver *atomic.Pointer[drive.Driver]) func(traces.NodeSample) {
 	if t.plan.Model.Model == config.ModelYARN {
 		return nil
@@ -148,7 +148,7 @@ func (t *trialRun) hearSamples(driver *atomic.Pointer[drive.Driver]) func(traces
 	if err != nil {
 		return nil // an error that steer returns
 	}
-	if _, ok := sched.As[sched.Observer](model); !ok {
+	if _, ok := sched.As[sched.HearsLoad](model); !ok {
 		return nil
 	}
 	return func(x traces.NodeSample) {

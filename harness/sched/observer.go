@@ -81,8 +81,8 @@ type Event struct {
 	// Decision is the scheduling decision that was confirmed or cancelled. In
 	// a Confirmed event, Decision.Task is the task that really started.
 	Decision Decision
-	// Sample is the newest metrics of the node; nil if there are none, as on a
-	// cluster without agents. The model must not change it. SampleAgeMs is how
+	// Sample is the newest metrics of the node, if the model is a HearsLoad; nil if
+	// there are none, as on a cluster without agents. The model must not change it. SampleAgeMs is how
 	// long ago the Sample was taken, in milliseconds.
 	Sample      *traces.NodeSample
 	SampleAgeMs int64

@@ -30,9 +30,9 @@
 // Ticker, to do something every so often. A model that is an EveryHeartbeat hears of
 // full nodes too, and of nodes while no task waits. Drivers find out with As.
 //
-// An Observer also hears how loaded nodes are: Event.Sample has the newest metrics of
-// the node that reported, Event.SampleAgeMs how old they are. On a real cluster they
-// come from the agents, in simulations from a model of the load.
+// An Observer that is a HearsLoad also hears how loaded nodes are: Event.Sample has the
+// newest metrics of the node that reported, Event.SampleAgeMs how old they are. On a
+// real cluster they come from the agents, in simulations from a model of the load.
 //
 // FIFOOrder walks through the jobs in the usual order. RerunOrReduce is what goes
 // before a job's other maps, WantsMap says whether a node can hold one of these,
@@ -169,6 +169,10 @@ func FirstOnly(m Model) bool {
 // Observer, it hears NodeReported of full nodes too. Other models do not see these
 // heartbeats, which saves time.
 type EveryHeartbeat interface{ EveryHeartbeat() }
+
+// HearsLoad marks an Observer that wants Event.Sample. Other models get no samples,
+// which saves time.
+type HearsLoad interface{ HearsLoad() }
 
 // Round asks the NodeModel about free[0], the node whose heartbeat has
 // arrived.

@@ -137,7 +137,7 @@ func (s *Sim) handle(t, id uint32) {
 	case evCapacity:
 		s.changeCapacity(int(id))
 	case evTick:
-		s.tick()
+		s.tick(id)
 	default:
 		if low(s.jobs[id].gen) != gen {
 			return
@@ -228,6 +228,9 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	}
 	a.phaseMs, a.endMs = a.startMs, s.now+ms
 	s.timer(id, a, ms)
+	if s.load != nil {
+		s.load.launched(s, id, a, w, launch)
+	}
 	return id
 }
 
@@ -264,6 +267,9 @@ func (s *Sim) flowEnded(tag uint32) {
 	}
 	id := int32(tag / maxFlows)
 	s.attempts[id].openFlows &^= 1 << (tag % maxFlows)
+	if s.load != nil {
+		s.load.flowEnded(s, id, uint8(tag%maxFlows))
+	}
 	s.goOn(id)
 }
 
@@ -281,6 +287,9 @@ func (s *Sim) goOn(id int32) {
 // on).
 func (s *Sim) proceed(id int32) {
 	a := &s.attempts[id]
+	if s.load != nil {
+		s.load.settle(s, id)
+	}
 	if a.phase == finish { // most calls are for attempts in their last phase, finish, so this phase is tested first
 		s.succeed(id)
 		return
@@ -292,7 +301,7 @@ func (s *Sim) proceed(id int32) {
 		switch a.phase {
 		case begin:
 			a.phase = input
-			s.computes(id, a, int64(s.Costs.TaskStartMs))
+			s.computes(id, a, int64(s.Costs.TaskStartMs), 0)
 		case input:
 			if a.kind == state.Reduce {
 				if !s.fetchMore(id, a, w) {
@@ -304,11 +313,18 @@ func (s *Sim) proceed(id int32) {
 			s.read(id, a, j, w)
 		case compute:
 			a.phase = write
-			s.computes(id, a, s.computeMs(j, a, w))
+			s.computes(id, a, s.computeMs(j, a, w), w.CoresPercent)
+			if w.DiskBytes > 0 && s.shared != nil {
+				f := s.shared.Write(s.now, a.node, a.node, w.DiskBytes, s.flowTag(id, a))
+				s.flow(id, a, f)
+				s.moves(id, beside, writing, a.node, w.DiskBytes, f)
+			}
 		case write:
 			a.phase = commit
 			if writes && s.shared != nil && s.Cluster.WritesWait {
-				s.flow(id, a, s.shared.Write(s.now, a.node, a.node, w.OutputBytes, s.flowTag(id, a)))
+				f := s.shared.Write(s.now, a.node, a.node, w.OutputBytes, s.flowTag(id, a))
+				s.flow(id, a, f)
+				s.moves(id, main, writing, a.node, w.OutputBytes, f)
 			}
 		case commit:
 			a.phase = finish
@@ -342,17 +358,30 @@ func (s *Sim) computeMs(j *job, a *attempt, w *Work) int64 {
 }
 
 // computes starts a computation of an attempt. The computation takes ms
-// milliseconds on a node of speed 1.
-func (s *Sim) computes(id int32, a *attempt, ms int64) {
+// milliseconds on a node of speed 1, and uses this share of a core; 0 means a
+// whole core.
+func (s *Sim) computes(id int32, a *attempt, ms int64, percent uint8) {
 	if ms == 0 {
 		return
 	}
 	x := &s.nodes[a.node]
-	if x.cores {
-		s.flow(id, a, s.shared.Compute(s.now, a.node, ms*1000, s.flowTag(id, a)))
+	if !x.cores {
+		ms = x.on(ms)
+		a.endMs = s.now + ms
+		s.timer(id, a, ms)
+		if s.load != nil {
+			s.load.computes(s, id, a, percent, s.now, a.endMs, fluid.Ended)
+		}
 		return
 	}
-	ms = x.on(ms)
-	a.endMs = s.now + ms
-	s.timer(id, a, ms)
+	var f fluid.Flow
+	if percent == 0 {
+		f = s.shared.Compute(s.now, a.node, ms*1000, s.flowTag(id, a))
+	} else {
+		f = s.shared.ComputeSlowly(s.now, a.node, ms*10*int64(percent), (int64(1e6)<<16/x.slow)*int64(percent)/100, s.flowTag(id, a))
+	}
+	s.flow(id, a, f)
+	if s.load != nil {
+		s.load.computes(s, id, a, percent, s.now, s.now+x.on(ms), f)
+	}
 }

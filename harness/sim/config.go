@@ -47,6 +47,10 @@ type Config struct {
 	// order is that of Cluster.Nodes.
 	Shuffled bool
 	Seed     uint64
+	// SampleMs is the time between two samples of the nodes' load, which Record gets
+	// and models hear. 0 means 1000 if the Model is a sched.HearsLoad, otherwise
+	// that there are no samples.
+	SampleMs int64
 	// Record is called with every trace event, in order of time. If Record is nil,
 	// no trace is made.
 	Record func(traces.Event)

@@ -59,13 +59,13 @@ func (s *Sim) beat(n state.NodeID) {
 	}
 	if free {
 		s.recordBeat(n)
-		s.observeTask(sched.NodeReported, 0, 0, n)
+		s.report(n)
 		s.offers.Heartbeat(s.Model, s.view, n, s.carry)
 		if len(s.wanted) > 0 {
 			s.placeSpeculative(n)
 		}
 	} else if s.hears.full {
-		s.observeTask(sched.NodeReported, 0, 0, n)
+		s.report(n)
 	}
 	s.noteRoom(n)
 }

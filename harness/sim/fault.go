@@ -68,6 +68,9 @@ func (s *Sim) runs(id int32) bool { return s.attempts[id].job >= 0 }
 // when the attempt's node is lost.
 func (s *Sim) freeze(id int32) {
 	a := &s.attempts[id]
+	if s.load != nil {
+		s.load.settle(s, id)
+	}
 	for i, f := range a.flows {
 		if a.openFlows>>i&1 != 0 {
 			s.shared.Cancel(s.now, f)

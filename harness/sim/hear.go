@@ -14,7 +14,6 @@ type hearing struct {
 	everyBeat bool           // the model is a sched.EveryHeartbeat
 	full      bool           // the model hears the heartbeats of full nodes
 	ticker    sched.Ticker   // nil: the model is none
-	ticks     bool           // the next tick is among the events of the wheel
 }
 
 func (s *Sim) beginHearing() error {
@@ -27,6 +26,13 @@ func (s *Sim) beginHearing() error {
 	_, h.everyBeat = sched.As[sched.EveryHeartbeat](s.Model)
 	h.full = h.everyBeat && h.observer != nil
 	s.hears = h
+	s.clocks = [clocks]clock{}
+	if h.ticker != nil {
+		s.clocks[clockModel].periodMs = h.ticker.PeriodMs()
+	}
+	if s.beginLoad(); s.load != nil {
+		s.clocks[clockLoad].periodMs, s.clocks[clockSample].periodMs = loadPeriodMs, s.SampleMs
+	}
 	return nil
 }
 
@@ -50,22 +56,61 @@ func (s *Sim) observeDecision(what sched.EventKind, d sched.Decision, t state.Ta
 	}
 }
 
-// awaitTick schedules the next tick of a model that is a sched.Ticker, while
-// there are jobs that have not ended.
-func (s *Sim) awaitTick() {
-	if h := &s.hears; h.ticker != nil && !h.ticks && s.live > 0 {
-		h.ticks = true
-		s.idleEvents++
-		s.wheel.push(sched.NextTick(s.now, h.ticker.PeriodMs()), tag(evTick, 0), 0)
+// report tells the scheduler model of a heartbeat of node n.
+func (s *Sim) report(n state.NodeID) {
+	if s.hears.observer == nil {
+		return
+	}
+	e := sched.Event{What: sched.NodeReported, Node: n}
+	if s.load != nil {
+		if x := s.load.nodes[n].sample; x != nil {
+			e.Sample, e.SampleAgeMs = x, s.now-int64(x.T)/1e6
+		}
+	}
+	s.observe(e)
+}
+
+// clock ticks at the multiples of its period, while there are jobs that have not
+// ended, and once afterwards.
+type clock struct {
+	periodMs int64 // 0: the clock stands
+	set      bool  // its next tick is among the events of the wheel
+}
+
+// The clocks, in the order of Sim.clocks.
+const (
+	clockLoad   = iota // steps of the load averages
+	clockSample        // samples of the nodes' load
+	clockModel         // ticks of a model that is a sched.Ticker
+	clocks
+)
+
+// awaitTicks schedules the next tick of each clock.
+func (s *Sim) awaitTicks() {
+	for i := range s.clocks {
+		s.awaitTick(uint32(i))
 	}
 }
 
-// tick handles a tick. The last one comes after the end of the last job; the
-// model does not hear it.
-func (s *Sim) tick() {
-	s.hears.ticks = false
-	if s.live > 0 {
-		s.hears.ticker.Tick(s.view)
-		s.awaitTick()
+func (s *Sim) awaitTick(i uint32) {
+	if c := &s.clocks[i]; c.periodMs > 0 && !c.set && s.live > 0 {
+		c.set = true
+		s.idleEvents++
+		s.wheel.push(sched.NextTick(s.now, c.periodMs), tag(evTick, 0), i)
 	}
+}
+
+// tick handles a tick of a clock. A model does not hear the one after the end of the
+// last job.
+func (s *Sim) tick(i uint32) {
+	s.clocks[i].set = false
+	switch {
+	case i == clockLoad:
+		s.averageLoad()
+	case i == clockSample:
+		s.sampleNodes()
+	case s.live > 0:
+		s.hears.ticker.Tick(s.view)
+	}
+	s.awaitTick(i)
 }

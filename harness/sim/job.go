@@ -87,10 +87,12 @@ func (s *Sim) readJob() error {
 			return fmt.Errorf("job %q: work is given for %d %ss: it must be for 1 to %d", j.Name, len(list), state.Kind(k), n)
 		}
 		for i := range list {
-			if w := &list[i]; w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 || w.FixedMs < 0 {
+			if w := &list[i]; w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 || w.FixedMs < 0 || w.MemoryMB < 0 || w.DiskBytes < 0 {
 				return fmt.Errorf("job %q: the work of %s %d has a negative number: %+v", j.Name, state.Kind(k), i, *w)
 			} else if w.SpreadPercent > 100 {
 				return fmt.Errorf("job %q: the work of %s %d differs by up to %d %%: it must be at most 100, or it would take less than no time", j.Name, state.Kind(k), i, w.SpreadPercent)
+			} else if w.CoresPercent > 100 {
+				return fmt.Errorf("job %q: %s %d uses %d %% of a core: it must be at most 100, as a task has one thread that computes", j.Name, state.Kind(k), i, w.CoresPercent)
 			}
 		}
 	}
@@ -191,7 +193,7 @@ func (s *Sim) start(x *Job) error {
 	s.r.Jobs = append(s.r.Jobs, JobResult{SubmitMs: x.SubmitMs, StartMs: -1, EndMs: -1})
 	s.recordSubmitted(x, j)
 	s.observe(sched.Event{What: sched.JobSubmitted, Job: id})
-	s.awaitTick()
+	s.awaitTicks()
 	for _, ms := range x.ReduceAskMs {
 		j.askMs = append(j.askMs, ms)
 		s.wheel.push(max(ms, s.now), tag(evAMBeat, j.gen), uint32(slot))

@@ -92,6 +92,8 @@ func (s *Sim) check() error {
 		return errors.New("the cluster has no nodes")
 	case s.NodeFetches && len(s.Cluster.Nodes) > MaxFetchNodes:
 		return fmt.Errorf("fetches from nodes: the cluster has %d nodes, at most %d are possible; have reduces fetch from racks", len(s.Cluster.Nodes), MaxFetchNodes)
+	case s.SampleMs < 0:
+		return fmt.Errorf("SampleMs is %d: it must be 0 or more", s.SampleMs)
 	case s.MapSlots < 0 || s.ReduceSlots < 0:
 		return fmt.Errorf("%d map slots and %d reduce slots a node: neither may be negative", s.MapSlots, s.ReduceSlots)
 	}

@@ -82,6 +82,8 @@ type Sim struct {
 	spareFetch     []int32
 	keepsOutput    bool   // package state counts the bytes of map output on each node
 	lostNodes      uint64 // bit n is set if node n is down; kept if Config.NodeFetches is set
+	clocks         [clocks]clock
+	load           *load // nil: nobody wants samples of the nodes' load
 	hears          hearing
 	failing        float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
 	losesNodes     bool

@@ -63,7 +63,12 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 			}
 		}
 	}
-	s.flow(id, a, s.shared.Read(s.now, from, a.node, a.level == state.LevelCache, w.InputBytes, s.flowTag(id, a)))
+	cached := a.level == state.LevelCache
+	f := s.shared.Read(s.now, from, a.node, cached, w.InputBytes, s.flowTag(id, a))
+	s.flow(id, a, f)
+	if !cached {
+		s.moves(id, main, reading, from, w.InputBytes, f)
+	}
 }
 
 // fetchMore starts fetching the map output that a reduce does not have yet. It

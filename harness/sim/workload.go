@@ -114,6 +114,17 @@ type Work struct {
 	// from SpreadPercent below ComputeMs to SpreadPercent above it.
 	ComputeMs     int32
 	SpreadPercent uint8
+	// CoresPercent is the share of a core, in percent, that the task uses while it
+	// computes alone. Two tasks of 50 % so fit on one core, and none is slower for
+	// the other. 0 means a whole core.
+	CoresPercent uint8
+	// MemoryMB is the memory that the task takes while it runs; 0 means as much as
+	// its container has. It shows in the nodes' samples only.
+	MemoryMB int32
+	// DiskBytes is what the task reads from and writes to its node's disk while it
+	// computes, besides its input and output, such as spills. The computing ends
+	// when both have ended. It takes no time if the disk has no limit.
+	DiskBytes int64
 	// FixedMs, if above 0, is how long the attempt takes on any node, instead of
 	// all other times. If FromLastMap is set, a reduce that started before the end
 	// of the job's last map takes FixedMs from that end on.

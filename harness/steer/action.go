@@ -37,7 +37,7 @@ type Observation struct {
 	Submitted *Submission `json:"submitted,omitempty"`
 	Released  string      `json:"released,omitempty"`
 	// Sampled is the metrics of a node, from its agent. Only a scheduler model that is a
-	// sched.Observer needs them.
+	// sched.HearsLoad needs them.
 	Sampled *traces.NodeSample `json:"sampled,omitempty"`
 }
 

@@ -20,9 +20,10 @@ type Listener struct {
 	// while no task waited and none ran.
 	Full, Idle int
 	// Samples are those of the events, each once. FreshestMs and OldestMs are the least
-	// and the greatest age of a sample in an event.
-	Samples              []traces.NodeSample
-	FreshestMs, OldestMs int64
+	// and the greatest age of a sample in an event. SlowestMs is the greatest age of one
+	// that was heard for the first time.
+	Samples                         []traces.NodeSample
+	FreshestMs, OldestMs, SlowestMs int64
 
 	newest map[traces.Node]traces.Time // time of the newest sample of each node
 }
@@ -90,6 +91,7 @@ func (l *Listener) Observe(v *state.View, e sched.Event) {
 		}
 		if at, heard := l.newest[x.Node]; !heard || at != x.T {
 			l.newest[x.Node] = x.T
+			l.SlowestMs = max(l.SlowestMs, e.SampleAgeMs)
 			l.Samples = append(l.Samples, *x)
 		}
 	}
@@ -97,6 +99,9 @@ func (l *Listener) Observe(v *state.View, e sched.Event) {
 
 // EveryHeartbeat says that the model hears of full and of idle nodes.
 func (l *Listener) EveryHeartbeat() {}
+
+// HearsLoad says that the model wants nodes' samples.
+func (l *Listener) HearsLoad() {}
 
 // PeriodMs returns the field Period.
 func (l *Listener) PeriodMs() int64 { return l.Period }

@@ -105,6 +105,7 @@ type System struct {
 	rackOf []state.RackID
 	first  [kinds + 1]uint32 // by kind of resource: index in System.all of the first resource of this kind
 	all    []resource
+	caps   map[int64]uint32 // by rate: index in System.all of the resource that holds each flow on it to this rate
 	flows  []flow
 	spare  []uint32 // numbers of ended flows, to be used again
 	seq    uint32   // number of flows (transfers, computations) started so far
@@ -212,6 +213,36 @@ func (s *System) Compute(now int64, n state.NodeID, coreUs int64, tag uint32) Fl
 	s.addToPath(f, Cores, int32(n))
 	s.addToPath(f, Host, 0)
 	return s.start(now, f, id, coreUs)
+}
+
+// ComputeSlowly is Compute for a computation that gets at most the given rate, in
+// microseconds of a core per second, even if the cores have room for more.
+func (s *System) ComputeSlowly(now int64, n state.NodeID, coreUs, perSecond int64, tag uint32) Flow {
+	held, ok := s.caps[perSecond]
+	if !ok {
+		if s.caps == nil {
+			s.caps = map[int64]uint32{}
+		}
+		held = uint32(len(s.all))
+		s.all = append(s.all, resource{limit: unlimited, most: fixed(perSecond), wake: Never})
+		s.caps[perSecond] = held
+	}
+	f, id := s.flow(tag, 1)
+	s.addToPath(f, Cores, int32(n))
+	s.addToPath(f, Host, 0)
+	f.path[f.passes] = held
+	f.passes++
+	return s.start(now, f, id, coreUs)
+}
+
+// Rate returns the present rate of a flow of weight 1, in bytes or microseconds of
+// a core per second.
+func (s *System) Rate(id Flow) int64 {
+	if id == Ended || s.flows[id].done {
+		return 0
+	}
+	f := &s.flows[id]
+	return s.all[f.path[f.bound]].share * 1000 >> point
 }
 
 // Cancel stops a transfer or computation that Pop has not reported. Pop will

@@ -284,9 +284,9 @@ func (s *Submission) Settings() map[string]string { return s.d.Core.Settings(&s.
 func (s *Submission) Release() { s.d.post(steer.Observation{Released: s.Number}) }
 
 // Sampled tells the scheduler model of a node's metrics, from its agent. A model that
-// is no sched.Observer is not told.
+// is no sched.HearsLoad is not told.
 func (d *Driver) Sampled(x traces.NodeSample) {
-	if _, ok := sched.As[sched.Observer](d.Core.Model); ok {
+	if _, ok := sched.As[sched.HearsLoad](d.Core.Model); ok {
 		d.post(steer.Observation{Sampled: &x})
 	}
 }

@@ -1,0 +1,321 @@
+package sim
+
+import (
+	"heddle/harness/sched"
+	"heddle/harness/sim/fluid"
+	"heddle/harness/state"
+	"heddle/traces"
+)
+
+// This file is the model of the nodes' load. It says how many tasks of a node run
+// or wait for its disk, and makes samples of that as an agent on the node would.
+//
+// A task that computes counts as one that runs, also while it waits for a core. One
+// that uses p % of a core counts as p/100 if it gets that much. If it gets less, it
+// is ready to run for longer: it computes for a time c, then sleeps for c*(1-p)/p,
+// again and again. So with x of a core it runs or is ready for 1 - x*(1/p - 1) of
+// the time. A task that reads from a disk or writes to it counts as one on the node
+// that has the disk.
+//
+// The model leaves out the threads of daemons, ApplicationMasters and attempts that
+// fail, transfers between nodes, and cached reads. A task of Work.FixedMs sleeps. A
+// transfer that began before a node became slow keeps the share of a core that it
+// had. Without a limit of the disk, reading and writing take no time.
+
+// load has the state of the load model.
+type load struct {
+	nodes []nodeLoad
+	doing [][2]doing // by index in Sim.attempts: what the attempt does
+	askMs int64      // time of the last step of the load averages
+}
+
+// nodeLoad is what the load model knows of one node.
+type nodeLoad struct {
+	average  int64 // the 1-minute load average; oneTask stands for 1
+	active   int64 // number of tasks that run or wait for the disk, in the same unit
+	coreUs   int64 // time of a core that tasks have used since the last sample, in microseconds
+	read     int64 // bytes that tasks have read from the disk since then
+	written  int64
+	memoryMB int64
+	tasks    int32
+	sample   *traces.NodeSample // the last; nil: there is none
+}
+
+// An attempt does up to two things at a time. The second is what moves bytes of a
+// disk beside the computing.
+const main, beside = 0, 1
+
+// doing is a computation or transfer of an attempt.
+type doing struct {
+	what    activity
+	slot    uint8 // index of the flow in the field flows of the attempt
+	percent uint8 // share of a core of a computation
+	node    state.NodeID
+	flow    fluid.Flow // Ended: only the time says how far it is
+	from    int64      // time in ms at which it begins
+	to      int64      // time at which it ends, if no flow says so
+	amount  int64      // core microseconds or bytes in all
+	given   int64      // what the node's counters have of these
+}
+
+type activity uint8
+
+const (
+	waiting activity = iota
+	computing
+	reading
+	writing
+)
+
+// The kernel's load average, as kernel/sched/loadavg.c computes it: fixed-point
+// numbers of 11 binary digits, every 5 s, with e^(-5/60) as 1884/2048.
+const (
+	oneTask      = 1 << 11
+	decay        = 1884
+	loadPeriodMs = 5000
+)
+
+// calcLoad is one step of the load average.
+func calcLoad(average, active int64) int64 {
+	next := average*decay + active*(oneTask-decay)
+	if active >= average {
+		next += oneTask - 1
+	}
+	return next / oneTask
+}
+
+// beginLoad prepares the load model, if the caller or the scheduler model asks for
+// samples.
+func (s *Sim) beginLoad() {
+	s.load = nil
+	if _, asks := sched.As[sched.HearsLoad](s.Model); asks && s.SampleMs == 0 {
+		s.SampleMs = 1000
+	}
+	if s.SampleMs > 0 {
+		s.load = &load{nodes: make([]nodeLoad, len(s.Cluster.Nodes))}
+	}
+}
+
+// begins notes that an attempt begins a computation or transfer.
+func (l *load) begins(id int32, part int, d doing) {
+	for int(id) >= len(l.doing) {
+		l.doing = append(l.doing, [2]doing{})
+	}
+	l.doing[id][part] = d
+}
+
+// launched notes the start of an attempt whose first timer covers more than its
+// launch, because its node has no limit of cores.
+func (l *load) launched(s *Sim, id int32, a *attempt, w *Work, launchMs int64) {
+	if w.FixedMs > 0 || a.phase == begin {
+		return
+	}
+	percent := uint8(0)
+	if a.phase == finish {
+		percent = w.CoresPercent
+	}
+	l.computes(s, id, a, percent, s.now+launchMs, a.endMs, fluid.Ended)
+}
+
+// computes notes that an attempt computes, up to the time to if its flow is Ended.
+func (l *load) computes(s *Sim, id int32, a *attempt, percent uint8, from, to int64, f fluid.Flow) {
+	if percent == 0 {
+		percent = 100
+	}
+	d := doing{what: computing, percent: percent, node: a.node, flow: f, from: from, to: to, amount: (to - from) * 10 * int64(percent)}
+	d.slot = a.lastSlot()
+	l.begins(id, main, d)
+}
+
+// moves notes that an attempt reads from the disk of a node or writes to it.
+func (s *Sim) moves(id int32, part int, what activity, n state.NodeID, bytes int64, f fluid.Flow) {
+	if s.load == nil || f == fluid.Ended {
+		return
+	}
+	s.load.begins(id, part, doing{what: what, slot: s.attempts[id].lastSlot(), node: n, flow: f, from: s.now, to: s.now, amount: bytes})
+}
+
+// lastSlot returns the index of the flow that the attempt began last.
+func (a *attempt) lastSlot() uint8 {
+	slot := uint8(0)
+	for a.openFlows>>(slot+1) != 0 {
+		slot++
+	}
+	return slot
+}
+
+// flowEnded notes that the flow of an attempt with this index has ended.
+func (l *load) flowEnded(s *Sim, id int32, slot uint8) {
+	if int(id) >= len(l.doing) {
+		return
+	}
+	for part := range l.doing[id] {
+		if d := &l.doing[id][part]; d.what != waiting && d.flow != fluid.Ended && d.slot == slot {
+			l.count(d, d.amount)
+			d.what = waiting
+		}
+	}
+}
+
+// settle counts what an attempt has done, and notes that it does nothing now.
+func (l *load) settle(s *Sim, id int32) {
+	if int(id) >= len(l.doing) {
+		return
+	}
+	for part := range l.doing[id] {
+		d := &l.doing[id][part]
+		l.progress(s, d)
+		d.what = waiting
+	}
+}
+
+// progress counts what has been done of a computation or transfer by now.
+func (l *load) progress(s *Sim, d *doing) {
+	switch {
+	case d.what == waiting || s.now <= d.from:
+	case d.flow != fluid.Ended && d.what == computing:
+		// The flow counts work on a node of speed 1, here it is time of a core.
+		if left := s.shared.Left(s.now, d.flow) * s.nodes[d.node].slow >> 16; left < d.amount {
+			l.count(d, d.amount-left)
+		}
+	case d.flow != fluid.Ended:
+		l.count(d, d.amount-s.shared.Left(s.now, d.flow))
+	case s.now >= d.to:
+		l.count(d, d.amount)
+	default:
+		l.count(d, d.amount*(s.now-d.from)/(d.to-d.from))
+	}
+}
+
+// count counts what has been done of a computation or transfer, and was not counted
+// before.
+func (l *load) count(d *doing, done int64) {
+	more := max(0, done-d.given)
+	d.given += more
+	x := &l.nodes[d.node]
+	switch d.what {
+	case computing:
+		x.coreUs += more
+	case reading:
+		x.read += more
+	case writing:
+		x.written += more
+	}
+}
+
+// active returns for how many tasks an attempt counts that runs or waits for a
+// disk, in units of oneTask.
+func (d *doing) active(s *Sim) int64 {
+	switch p := int64(d.percent); {
+	case d.what == waiting || s.now < d.from:
+		return 0
+	case d.what != computing || p == 100:
+		return oneTask
+	case d.flow == fluid.Ended:
+		return oneTask * p / 100
+	default:
+		used := s.shared.Rate(d.flow) * s.nodes[d.node].slow >> 16 // microseconds of a core per second
+		return max(oneTask*p/100, oneTask-used*oneTask/1e6*(100-p)/p)
+	}
+}
+
+// countActive counts the tasks of each node that run or wait for its disk.
+func (s *Sim) countActive() {
+	l := s.load
+	for n := range l.nodes {
+		l.nodes[n].active = 0
+	}
+	for id := range l.doing {
+		if !s.runs(int32(id)) {
+			continue
+		}
+		x := &l.doing[id]
+		first, second := x[main].active(s), x[beside].active(s)
+		if first > 0 {
+			l.nodes[x[main].node].active += first
+		}
+		if second > first { // one task does both on one node, and is ready to run or waits
+			l.nodes[x[beside].node].active += second - first
+		}
+	}
+}
+
+// averageLoad makes a step of all load averages. For a time in which no job was
+// alive, it makes up for the steps left out.
+func (s *Sim) averageLoad() {
+	l := s.load
+	s.countActive()
+	missed := (s.now-l.askMs)/loadPeriodMs - 1
+	l.askMs = s.now
+	for n := range l.nodes {
+		x := &l.nodes[n]
+		for i := int64(0); i < missed && x.average > 0; i++ {
+			x.average = calcLoad(x.average, 0)
+		}
+		x.average = calcLoad(x.average, x.active)
+	}
+}
+
+// sampleNodes makes a sample of the load of each node that is up.
+func (s *Sim) sampleNodes() {
+	l := s.load
+	for id := range l.doing {
+		if s.runs(int32(id)) {
+			for part := range l.doing[id] {
+				l.progress(s, &l.doing[id][part])
+			}
+		}
+	}
+	for n := range l.nodes {
+		l.nodes[n].memoryMB, l.nodes[n].tasks = 0, 0
+	}
+	for id := range s.attempts {
+		if a := &s.attempts[id]; s.runs(int32(id)) && !a.dead {
+			j := &s.jobs[a.job]
+			l.nodes[a.node].takes(s.workOf(j, a.kind, a.task).MemoryMB, j.size[a.kind].MemoryMB)
+		}
+	}
+	for _, id := range s.view.Active() {
+		if j := &s.jobs[s.slot[id]]; j.amNode != state.None {
+			l.nodes[j.amNode].takes(0, j.amSize.MemoryMB)
+		}
+	}
+	for n := range l.nodes {
+		if !s.nodes[n].lost {
+			s.sampleNode(state.NodeID(n))
+		}
+	}
+}
+
+// takes notes the memory of a container, which is as much as the container may have
+// if the task does not say.
+func (x *nodeLoad) takes(memoryMB, containerMB int32) {
+	if memoryMB == 0 {
+		memoryMB = containerMB
+	}
+	x.memoryMB += int64(memoryMB)
+	x.tasks++
+}
+
+// sampleNode makes a sample of a node's load. What the model does not have is -1,
+// as in a sample of a real node that lacks it.
+func (s *Sim) sampleNode(n state.NodeID) {
+	x := &s.load.nodes[n]
+	us := float64(s.SampleMs) * 1000
+	size, free := s.view.Capacity(n), s.view.Free(n)
+	x.sample = &traces.NodeSample{
+		T: s.at(), Node: s.nodeName(n), IntervalNs: s.SampleMs * 1e6,
+		CPUUser: float64(x.coreUs) / us, CPUSystem: -1, CPUIOWait: -1, CPUSteal: -1, CPUThrottledNs: -1,
+		Load1:           float64(x.average) / oneTask,
+		MemoryUsedBytes: x.memoryMB << 20, PageCacheBytes: -1, MemoryFreeBytes: -1,
+		DiskReadBytesPerSec: float64(x.read) * 1e6 / us, DiskWriteBytesPerSec: float64(x.written) * 1e6 / us, DiskQueue: -1,
+		NetRecvBytesPerSec: -1, NetSentBytesPerSec: -1,
+		ContainersRunning: x.tasks, AllocatedMemoryBytes: int64(size.MemoryMB-free.MemoryMB) << 20, AllocatedVCores: size.VCores - free.VCores,
+		HDFSCacheUsedBytes: -1,
+	}
+	x.coreUs, x.read, x.written = 0, 0, 0
+	if s.Record != nil {
+		copied := *x.sample
+		s.Record(&copied)
+	}
+}
