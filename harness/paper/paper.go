@@ -206,7 +206,10 @@ type Part struct {
 	// CDF shows, in Simulation.Series or Simulation.Samples. X says what they are over.
 	Of, X     string
 	Published []Published
-	Notes     []string
+	// Compute returns the columns and rows of a figure that is no design. X says what
+	// differs between its columns.
+	Compute func(*Data) ([]string, []FigureRow)
+	Notes   []string
 }
 
 // Row says what a figure shows of each scheduler.

@@ -78,6 +78,14 @@ type Quantity struct {
 // figure computes a figure in the reading of d.
 func (p *Part) figure(d *Data) *Figure {
 	f := &Figure{ID: p.ID, Title: p.Title, Unit: p.Unit, Kind: cmp.Or(p.Kind, Line), Notes: p.Notes}
+	if p.Compute != nil {
+		f.X = p.X
+		f.Columns, f.Rows = p.Compute(d)
+		for i := range f.Rows {
+			f.Rows[i].Published = d.paper.Numbers.points(p.ID, f.Rows[i].Name, f.Columns)
+		}
+		return f
+	}
 	g := d.Grid(p.Design, p.Schedulers...)
 	f.X, f.Columns = g.X, g.Columns
 	if d.err != nil {

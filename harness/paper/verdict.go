@@ -206,3 +206,9 @@ func together(effects []Effect) []Verdict {
 	}
 	return list
 }
+
+// WithLeast returns the effect, asked to be at least so much.
+func (e Effect) WithLeast(least float64) Effect {
+	e.Least = least
+	return e
+}

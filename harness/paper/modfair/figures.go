@@ -2,6 +2,7 @@ package modfair
 
 import (
 	"fmt"
+	"maps"
 
 	"heddle/harness/measure"
 	"heddle/harness/paper"
@@ -34,24 +35,41 @@ func designs() []paper.Design {
 	for _, jobs := range jobCounts {
 		b.Columns = append(b.Columns, paper.Column{Name: fmt.Sprintf("%d jobs", jobs), Set: map[string]string{"experiment": "B", "jobs": fmt.Sprint(jobs)}})
 	}
-	return []paper.Design{a, b}
+	layouts := paper.Design{ID: "layouts", X: "where the only replica of a block is, with 10 jobs of 10 maps"}
+	for _, layout := range []string{"hot", "hotRack", "spread"} {
+		layouts.Columns = append(layouts.Columns, paper.Column{Name: layout, Set: map[string]string{"experiment": "A", "size": "10", "jobs": "10", "layout": layout}})
+	}
+	return []paper.Design{a, b, withSameInput(a), withSameInput(b), layouts}
+}
+
+// sameInput is the design in which seeds draw times and offers of nodes only, while blocks
+// and the order of jobs stay.
+func sameInput(design string) string { return design + ", same input" }
+
+func withSameInput(x paper.Design) paper.Design {
+	y := paper.Design{ID: sameInput(x.ID), X: x.X}
+	for _, c := range x.Columns {
+		set := maps.Clone(c.Set)
+		set["input"] = "same"
+		y.Columns = append(y.Columns, paper.Column{Name: c.Name, Set: set})
+	}
+	return y
 }
 
 func parts() []paper.Part {
 	three := []string{original, modified, fifo}
-	var ablated []string
-	for _, m := range mechanisms {
-		ablated = append(ablated, alone(m), without(m))
-	}
+	local := paper.RateRow("", paper.LocalRate)
 	return []paper.Part{
 		{ID: "table5", Title: "Experiment A: mean turnaround", Design: "A", Schedulers: three, Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}, Published: gains("A", modified), Notes: recomputed},
-		{ID: "table6", Title: "Experiment A: node-local maps", Design: "A", Schedulers: three, Unit: "%", Kind: paper.Bars, Rows: []paper.Row{paper.RateRow("", paper.LocalRate)}, Published: rises(), Notes: []string{"The gains that the paper prints are relative: " + numbers.Text("table6", modified, columnNames("A", "relative gain, ")...) + " %."}},
+		{ID: "table6", Title: "Experiment A: node-local maps", Design: "A", Schedulers: three, Unit: "%", Kind: paper.Bars, Rows: []paper.Row{local}, Published: rises(), Notes: []string{"The gains that the paper prints are relative: " + numbers.Text("table6", modified, columnNames("A", "relative gain, ")...) + " %."}},
 		{ID: "table7", Title: "Experiment B: mean turnaround", Design: "B", Schedulers: three, Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}, Published: append(gains("B", modified), gains("B", fifo)...), Notes: recomputed},
-		{ID: "table8", Title: "Experiment B: node-local maps", Design: "B", Schedulers: three, Unit: "%", Kind: paper.Bars, Rows: []paper.Row{paper.RateRow("", paper.LocalRate)}, Notes: []string{
+		{ID: "table8", Title: "Experiment B: node-local maps", Design: "B", Schedulers: three, Unit: "%", Kind: paper.Bars, Rows: []paper.Row{local}, Notes: []string{
 			"The paper's rows of 10 and 15 jobs are the same, and print +3.8 %, which belongs to the row of 5: they are copy errors and are not compared.",
 		}},
-		{ID: "ablationA", Title: "Experiment A: mean turnaround with one mechanism, and with all others", Design: "A", Schedulers: append([]string{original, modified}, ablated...), Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}},
-		{ID: "ablationB", Title: "Experiment B: mean turnaround with one mechanism, and with all others", Design: "B", Schedulers: append([]string{original, modified}, ablated...), Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}},
+		{ID: "waterfall", Title: "Change of the mean turnaround against Original, mechanisms added one after the other", Unit: "%", Kind: paper.Bars, X: "scheduler", Compute: changes(added())},
+		{ID: "ablation", Title: "Change of the mean turnaround against Original, one mechanism alone and all others", Unit: "%", Kind: paper.Bars, X: "scheduler", Compute: changes(ablated())},
+		{ID: "settings", Title: "Change of the mean turnaround against Original, by settings that anybody can choose", Unit: "%", Kind: paper.Bars, X: "scheduler", Compute: changes([]string{modified, noDelay, fifoInPools, noMaximum, fifo})},
+		{ID: "locality", Title: "Node-local maps by layout of blocks", Design: "layouts", Schedulers: append(three, "m5 alone"), Unit: "%", Kind: paper.Bars, Rows: []paper.Row{local}},
 		{ID: "slots", Title: "Experiment A: tasks that run at a time in the mean, on 32 map and 8 reduce slots", Design: "A", Schedulers: append(three, noMaximum), Rows: []paper.Row{
 			paper.MeanRow("", paper.Noted("running")),
 		}, Notes: []string{"Three pools of at most 6 maps leave 14 of the 32 map slots idle. Each node has 2 cores for its tasks."}},
@@ -65,17 +83,32 @@ func parts() []paper.Part {
 	}
 }
 
+// changes compares the mean turnaround of schedulers with Original's, in A and in B.
+func changes(labels []string) func(*paper.Data) ([]string, []paper.FigureRow) {
+	return func(d *paper.Data) (_ []string, rows []paper.FigureRow) {
+		for _, design := range []string{"A", "B"} {
+			row := paper.FigureRow{Name: design}
+			for _, label := range labels {
+				e := savedIn(d, design, original, label)
+				row.Cells = append(row.Cells, paper.CellOf(stats.Estimate{Value: -e.Value, Lo: -e.Hi, Hi: -e.Lo}))
+			}
+			rows = append(rows, row)
+		}
+		return labels, rows
+	}
+}
+
 // gains compares the time that a scheduler saves against Original with what the paper
 // has for each column.
 func gains(design, label string) (list []paper.Published) {
 	for k := range columnsOf(design) {
 		list = append(list, paper.Published{What: gain(design, k), Label: label, Unit: "%", Ours: func(d *paper.Data) stats.Estimate {
-			return saved(d, design, original, label, k).Estimate
+			return saves(d, design, original, label, 0, k).Estimate
 		}})
 	}
 	if label == modified {
 		list = append(list, paper.Published{What: "time saved, mean of " + map[string]string{"A": "nine", "B": "three"}[design], Label: label, Unit: "%", Ours: func(d *paper.Data) stats.Estimate {
-			return savedIn(d, design, len(columnsOf(design)), original, label)
+			return savedIn(d, design, original, label)
 		}})
 	}
 	return list

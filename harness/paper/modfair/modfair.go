@@ -53,10 +53,7 @@ func Paper() *paper.Paper {
 			{Label: fifo, Model: "fifo1"},
 			{Label: "Modified without M4", Model: "modfair", Params: base("mechanisms", "m1+m2+m3+m5"), Ablated: true},
 		}),
-		Axes: axes,
-		Readings: []paper.Reading{
-			{Name: "hot node", Set: map[string]string{"layout": "hot"}},
-		},
+		Axes:     axes,
 		Designs:  designs(),
 		Parts:    parts(),
 		Claims:   claims,
@@ -85,7 +82,24 @@ var mechanisms = []string{"m1", "m2", "m3", "m4", "m5"}
 func alone(m string) string   { return m + " alone" }
 func without(m string) string { return "without " + m }
 
+// added are the labels of a waterfall from Original to Modified.
+func added() []string {
+	return []string{original, alone("m1"), "m1+m2", "m1+m2+m3", without("m5"), modified}
+}
+
+// ablated are the labels of each mechanism alone, and of all others.
+func ablated() (list []string) {
+	for _, m := range mechanisms {
+		list = append(list, alone(m), without(m))
+	}
+	return list
+}
+
 func ablation() (list []paper.Scheduler) {
+	for _, label := range added()[2:4] {
+		list = append(list, paper.Scheduler{Label: label, Model: "modfair", Params: base("mechanisms", label)})
+	}
+
 	for i, m := range mechanisms {
 		others := ""
 		for k, other := range mechanisms {
@@ -102,9 +116,9 @@ func ablation() (list []paper.Scheduler) {
 
 var axes = []paper.Axis{
 	{Name: "layout", Chosen: true, About: "where the only replica of each block is", Values: []paper.Value{
-		{Value: "spread", Mark: paper.Ours, Why: "not given: on any node, as if written from outside the cluster"},
-		{Value: "hot", Mark: paper.Ours, Why: "on one node, as HDFS does if that node uploads the file"},
+		{Value: "hot", Mark: paper.Inferred, Why: "not given: on one node, as HDFS does if that node uploads the file; it alone has about the locality of the paper's tables"},
 		{Value: "hotRack", Mark: paper.Ours, Why: "on the nodes of one server"},
+		{Value: "spread", Mark: paper.Ours, Why: "on any node, as if written from outside the cluster; the locality of the paper's tables excludes it"},
 	}},
 	{Name: "order", Chosen: true, About: "in which order jobs of different sizes are submitted", Values: []paper.Value{
 		{Value: "shuffled", Mark: paper.Ours, Why: "not given"}, {Value: "ascending", Mark: paper.Ours}, {Value: "descending", Mark: paper.Ours},

@@ -20,7 +20,8 @@ type testbed struct {
 	Jobs       int            `set:"jobs"`
 	Size       int            `set:"size"`     // maps of a job in experiment A
 	MapSlots   int            `set:"mapSlots"` // of a node; 0: 4 in experiment A and 2 in B
-	Layout     string         `set:"layout" of:"spread hot hotRack"`
+	Layout     string         `set:"layout" of:"hot hotRack spread"`
+	Input      string         `set:"input" of:"drawn same"` // same: all seeds have the same blocks, in the same order of jobs
 	Order      string         `set:"order" of:"shuffled ascending descending"`
 	Arrival    string         `set:"arrival" of:"together apart poisson"`
 	Cores      float64        `set:"cores"` // of a node; 0: each task has one of its own
@@ -35,7 +36,7 @@ type testbed struct {
 
 // standard has what the paper says, and where it is silent what modfair.go lists.
 var standard = testbed{
-	Experiment: "B", Jobs: 5, Size: 6, Layout: "spread", Order: "shuffled", Arrival: "together", Cores: 2,
+	Experiment: "B", Jobs: 5, Size: 6, Layout: "hot", Input: "drawn", Order: "shuffled", Arrival: "together", Cores: 2,
 	Map: units.Duration(40 * time.Second), Reduce: units.Duration(20 * time.Second), Block: 64 << 20, Link: 125e6, Uplink: 25e6,
 	SlowStart: 0.05, Beat: units.Duration(300 * time.Millisecond),
 }
@@ -97,6 +98,9 @@ func (x testbed) Stages(seed uint64) ([]paper.Stage, error) {
 func serverName(rack int) string { return fmt.Sprint("server", rack+1) }
 
 func (x testbed) jobs(seed uint64, topology *place.Topology) []sim.Job {
+	if x.Input == "same" {
+		seed = 0
+	}
 	key := draw.Stream(seed, "modfair")
 	var list []sim.Job
 	at := 0.0
