@@ -49,6 +49,9 @@ func unused(p *paper.Paper) (faults []string) {
 			used[[3]string{part.ID, q.Label, q.What}] = true
 		}
 		for _, x := range p.Numbers {
+			if part.Compute != nil && x.Figure == part.ID { // whose columns are known only then
+				used[[3]string{x.Figure, x.Row, x.Column}] = true
+			}
 			for _, d := range p.Designs {
 				if d.ID != part.Design || x.Figure != part.ID || !rows[x.Row] || !slices.ContainsFunc(d.Columns, func(c paper.Column) bool { return c.Name == x.Column }) {
 					continue

@@ -28,6 +28,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -186,6 +187,27 @@ type Design struct {
 	Columns []Column
 }
 
+// Names returns the names of the columns, each after a prefix.
+func (x *Design) Names(prefix string) []string {
+	var list []string
+	for _, c := range x.Columns {
+		list = append(list, prefix+c.Name)
+	}
+	return list
+}
+
+// Differing returns the design with a property of the set-up changed in all columns. Its
+// id is the given one.
+func (x *Design) Differing(id string, set map[string]string) Design {
+	y := Design{ID: id, X: x.X}
+	for _, c := range x.Columns {
+		values := maps.Clone(c.Set)
+		maps.Copy(values, set)
+		y.Columns = append(y.Columns, Column{c.Name, values})
+	}
+	return y
+}
+
 // Column is one setting of a design: properties of the set-up that differ from
 // the reading's.
 type Column struct {
@@ -225,6 +247,15 @@ type Row struct {
 type Published struct {
 	What, Label, Unit string
 	Ours              func(*Data) stats.Estimate
+}
+
+// PublishedByColumn compares a number in each column of a design. The names of the
+// numbers are the columns' after a prefix.
+func PublishedByColumn(x *Design, prefix, label, unit string, ours func(d *Data, column int) stats.Estimate) (list []Published) {
+	for k, name := range x.Names(prefix) {
+		list = append(list, Published{name, label, unit, func(d *Data) stats.Estimate { return ours(d, k) }})
+	}
+	return list
 }
 
 // ClaimKind says what is done with a claim.

@@ -206,9 +206,3 @@ func together(effects []Effect) []Verdict {
 	}
 	return list
 }
-
-// WithLeast returns the effect, asked to be at least so much.
-func (e Effect) WithLeast(least float64) Effect {
-	e.Least = least
-	return e
-}

@@ -2,7 +2,7 @@ package modfair
 
 import (
 	"fmt"
-	"math"
+	"slices"
 
 	"heddle/harness/paper"
 	"heddle/harness/stats"
@@ -11,14 +11,14 @@ import (
 // claims are the paper's, and those that its tables imply. A tenth is asked for
 // where the paper has a third to two thirds.
 var claims = []paper.Claim{
-	{ID: "F1", Beats: fasterIn("B"), Parts: []string{"table7"}, Published: numbers.Text("table7", modified, columnNames("B", "time saved, ")...) + " %", Text: "B: Modified is faster than Original at 5, 10 and 15 jobs, by at least 10 %", Effects: func(d *paper.Data) []paper.Effect {
-		return over(3, func(k int) paper.Effect { return saves(d, "B", original, modified, 10, k) })
+	{ID: "F1", Beats: fasterIn("B"), Parts: []string{"table7"}, Published: numbers.Text("table7", modified, designB.Names(gain)...) + " %", Text: "B: Modified is faster than Original at 5, 10 and 15 jobs, by at least 10 %", Effects: func(d *paper.Data) []paper.Effect {
+		return over(3, func(k int) paper.Effect { return d.Saves("B", original, modified, 10, k) })
 	}},
-	{ID: "F2", Parts: []string{"table7"}, Published: numbers.Text("table7", fifo, columnNames("B", "time saved, ")...) + " %", Text: "B: FIFO is faster than Original at 5, 10 and 15 jobs, by at least 10 %", Effects: func(d *paper.Data) []paper.Effect {
-		return over(3, func(k int) paper.Effect { return saves(d, "B", original, fifo, 10, k) })
+	{ID: "F2", Parts: []string{"table7"}, Published: numbers.Text("table7", fifo, designB.Names(gain)...) + " %", Text: "B: FIFO is faster than Original at 5, 10 and 15 jobs, by at least 10 %", Effects: func(d *paper.Data) []paper.Effect {
+		return over(3, func(k int) paper.Effect { return d.Saves("B", original, fifo, 10, k) })
 	}},
-	{ID: "F3", Beats: fasterIn("B"), Parts: []string{"table7"}, Published: numbers.Text("table7", modified, columnNames("B", "time saved against FIFO, ")...) + " %", Text: "B: Modified is faster than FIFO at 5 and 10 jobs, by at least 5 %, and slower at 15", Effects: func(d *paper.Data) []paper.Effect {
-		return []paper.Effect{saves(d, "B", fifo, modified, 5, 0), saves(d, "B", fifo, modified, 5, 1), saves(d, "B", modified, fifo, 0, 2)}
+	{ID: "F3", Beats: fasterIn("B"), Parts: []string{"table7"}, Published: numbers.Text("table7", modified, designB.Names("time saved against FIFO, ")...) + " %", Text: "B: Modified is faster than FIFO at 5 and 10 jobs, by at least 5 %, and slower at 15", Effects: func(d *paper.Data) []paper.Effect {
+		return []paper.Effect{d.Saves("B", fifo, modified, 5, 0), d.Saves("B", fifo, modified, 5, 1), d.Saves("B", modified, fifo, 0, 2)}
 	}},
 	{ID: "F4", Beats: fasterIn("A"), Parts: []string{"table5"}, Published: numbers.Text("table5", modified, "time saved, least", "time saved, most") + " % are the least and the most of nine", Text: "A: Modified is faster than Original by at least 10 % in 7 of 9 cells, and slower by 5 % in none", Effects: mostCells},
 	{ID: "F5", Kind: paper.Check, Parts: []string{"table5"}, Published: numbers.Text("text", modified, "turnaround"), Text: "A: turnaround grows with the number of jobs and with their size, with either scheduler", Effects: growth},
@@ -30,26 +30,25 @@ var claims = []paper.Claim{
 	}},
 	{ID: "F7", Kind: paper.Check, Parts: []string{"mechanisms"}, Published: numbers.Text("text", modified, "sharedPool"), Text: "M1 is on in B, and off all the time in A; ours is the share of the time in B", Effects: classification},
 	{ID: "F8", Beats: steadierInA, Parts: []string{"table6", "table8"}, Published: numbers.Text("text", modified, "locality against Original"), Text: "locality of Modified is steadier from run to run under the same input: its deviation, against that by chance at its level, is at most 0.8 of Original's", Effects: func(d *paper.Data) []paper.Effect {
-		return []paper.Effect{steadierInA(d, original), d.Steadier(sameInput("B"), "local rate", paper.LocalRate, original, modified).WithLeast(1.25)}
+		return []paper.Effect{steadierInA(d, original), d.Steadier(sameB.ID, "local rate", paper.LocalRate, original, modified).WithLeast(1.25)}
 	}},
-	{ID: "F9", Beats: fasterIn("A"), Parts: []string{"table5"}, Published: numbers.Text("table5", modified, gain("A", 0)) + " to " + numbers.Text("table5", modified, gain("A", 6)) + " % at 5 jobs", Text: "A: the gain grows with the size of jobs, over 6, 10 and 18 maps, at 5, 10 and 15 jobs", Effects: func(d *paper.Data) []paper.Effect {
+	{ID: "F9", Beats: fasterIn("A"), Parts: []string{"table5"}, Published: numbers.Text("table5", modified, gain+designA.Columns[0].Name) + " to " + numbers.Text("table5", modified, gain+designA.Columns[6].Name) + " % at 5 jobs", Text: "A: the gain grows with the size of jobs, over 6, 10 and 18 maps, at 5, 10 and 15 jobs", Effects: func(d *paper.Data) []paper.Effect {
 		return over(3, func(k int) paper.Effect { return gainBySize(d, k) })
 	}},
 	{ID: "F10", Beats: fasterIn("B"), Parts: []string{"table5", "table7"}, Published: numbers.Text("table7", modified, "mean logarithm") + " against " + numbers.Text("table5", modified, "mean logarithm"), Text: "B gains more than A: the mean logarithm of the ratio differs by at least 0.10", Effects: func(d *paper.Data) []paper.Effect {
-		a, b := logRatios(d, "A", original, modified), logRatios(d, "B", original, modified)
+		a, b := d.LogRatios("A", original, modified), d.LogRatios("B", original, modified)
 		return []paper.Effect{{What: "logarithm gained in B above A", Unit: "in logarithms", Estimate: stats.PairedDifference(b, a).Estimate, Least: 0.1}}
 	}},
 	{ID: "F11", Parts: []string{"table6"}, Published: numbers.Text("table6", modified, "points gained, 18 maps above 6"), Text: fmt.Sprintf("A: the gain in node-local maps is clearer for larger jobs: from 6 to 18 maps it rises by at least %.1f points, a third of what the tables have", numbers.Third("table6", modified, "points gained, 18 maps above 6")), Effects: localityBySize},
 	{ID: "F12", Parts: []string{"locality"}, Published: numbers.Text("text", "m5", "locality"), Text: "A: only M5 looks at locality: alone, it raises the share of node-local maps, and the others change it by 2 points at most", Effects: onlyM5},
 	{ID: "F13", Parts: []string{"ablation"}, Published: numbers.Text("text", "m2", "in A"), Text: "A: M2 makes no difference: alone, it changes the mean turnaround by 5 % at most", Effects: func(d *paper.Data) []paper.Effect {
-		return []paper.Effect{{What: "time saved by " + alone("m2"), Unit: "%", Estimate: savedIn(d, "A", original, alone("m2")), Band: [2]float64{-5, 5}}}
+		return []paper.Effect{within(5, fasterThan(d, "A", original, alone("m2")))}
 	}},
 	{ID: "F14", Parts: []string{"table8"}, Published: numbers.Text("text", "all schedulers", "locality in B"), Text: "B: the schedulers' shares of node-local maps are close: within 5 points of Original's", Effects: func(d *paper.Data) []paper.Effect {
-		return []paper.Effect{closeInB(d, modified), closeInB(d, fifo)}
+		return []paper.Effect{within(5, morePoints(d, "B", original, modified)), within(5, morePoints(d, "B", original, fifo))}
 	}},
 	{ID: "F15", Beats: fasterIn("B"), Parts: []string{"table5", "table7"}, Published: numbers.Text("text", modified, "time saved, introduction") + " %", Text: "Modified is faster than Original by more than 20 %, in the mean of A and in that of B", Effects: func(d *paper.Data) []paper.Effect {
-		a, b := fasterThan(d, "B", original, modified), fasterThan(d, "A", original, modified)
-		return []paper.Effect{a.WithLeast(20), b.WithLeast(20)}
+		return []paper.Effect{fasterThan(d, "B", original, modified).WithLeast(20), fasterThan(d, "A", original, modified).WithLeast(20)}
 	}},
 }
 
@@ -58,11 +57,9 @@ const longer = "18 maps against 6 at 5 jobs"
 
 // measures are shown of each reading.
 var measures = []paper.Measure{
-	{Name: "time saved in B", Unit: "%", Of: func(d *paper.Data) stats.Estimate { return savedIn(d, "B", original, modified) }},
-	{Name: "time saved in A", Unit: "%", Of: func(d *paper.Data) stats.Estimate { return savedIn(d, "A", original, modified) }},
-	{Name: "node-local in A", Unit: "%", Of: func(d *paper.Data) stats.Estimate {
-		return stats.MeanShare(d.Grid("A", modified).Shares(modified, paper.LocalRate))
-	}},
+	{Name: "time saved in B", Unit: "%", Of: func(d *paper.Data) stats.Estimate { return d.SavedIn("B", original, modified) }},
+	{Name: "time saved in A", Unit: "%", Of: func(d *paper.Data) stats.Estimate { return d.SavedIn("A", original, modified) }},
+	{Name: "node-local in A", Unit: "%", Of: func(d *paper.Data) stats.Estimate { return stats.Mean(localIn(d, "A", modified)) }},
 }
 
 func over(n int, of func(int) paper.Effect) (list []paper.Effect) {
@@ -79,7 +76,7 @@ func fasterIn(design string) func(*paper.Data, string) paper.Effect {
 }
 
 func fasterThan(d *paper.Data, design, a, b string) paper.Effect {
-	return paper.Effect{What: fmt.Sprintf("time that %s saves in %s against %s", b, design, a), Unit: "%", Estimate: savedIn(d, design, a, b), Least: 5}
+	return paper.Effect{What: fmt.Sprintf("time that %s saves in %s against %s", b, design, a), Unit: "%", Estimate: d.SavedIn(design, a, b), Least: 5}
 }
 
 // mostCells asks for the seventh best of the nine cells, and for the worst.
@@ -98,7 +95,7 @@ func mostCells(d *paper.Data) []paper.Effect {
 // longerBy is how many times as long a scheduler takes in column k of A as in column i.
 func longerBy(d *paper.Data, label string, i, k int) paper.Effect {
 	g := d.Grid("A", label)
-	return paper.Effect{What: fmt.Sprintf("%s, %s against %s", label, columnName("A", k), columnName("A", i)), Unit: "times as long", Estimate: paper.Times(g.Seconds(label, i), g.Seconds(label, k)), None: 1, Least: 1}
+	return paper.Effect{What: fmt.Sprintf("%s, %s against %s", label, designA.Columns[k].Name, designA.Columns[i].Name), Unit: "times as long", Estimate: paper.Times(g.Seconds(label, i), g.Seconds(label, k)), None: 1, Least: 1}
 }
 
 func growth(d *paper.Data) (list []paper.Effect) {
@@ -136,15 +133,19 @@ func localIn(d *paper.Data, design, label string, columns ...int) []float64 {
 	return g.Mean(label, func(s *paper.Simulation) float64 { return paper.LocalRate(s).Percent() }, columns...)
 }
 
+// morePoints is by how many points b's share of node-local maps is above a's.
+func morePoints(d *paper.Data, design, a, b string) paper.Effect {
+	e := paper.Effect{What: fmt.Sprintf("node-local maps of %s above those of %s", b, a), Unit: "points"}
+	e.Estimate = stats.PairedDifference(localIn(d, design, a), localIn(d, design, b)).Estimate
+	return e
+}
+
 // moreLocal asks for 2 points more node-local maps than another scheduler has in
 // the mean of the cells of A.
 func moreLocal(d *paper.Data, other string) paper.Effect {
-	a, b := localIn(d, "A", other), localIn(d, "A", modified)
-	e := paper.Effect{What: fmt.Sprintf("node-local maps of %s above those of %s", modified, other), Unit: "points", Estimate: stats.PairedDifference(a, b).Estimate, Least: 2}
-	for i := range a {
-		a[i] = 100 - a[i]
-	}
-	e.Room = stats.Mean(a)
+	e := morePoints(d, "A", other, modified).WithLeast(2)
+	has := localIn(d, "A", other)
+	e.Room = stats.PairedDifference(has, slices.Repeat([]float64{100}, len(has))).Estimate
 	e.RoomWhy = fmt.Sprintf("%s is at %.1f %%", other, 100-e.Room.Value)
 	return e
 }
@@ -160,62 +161,26 @@ func localityBySize(d *paper.Data) []paper.Effect {
 	return []paper.Effect{{What: "node-local maps gained with 18 maps above those with 6", Unit: "points", Estimate: stats.PairedDifference(gained(0, 1, 2), gained(6, 7, 8)).Estimate, Least: numbers.Third("table6", modified, "points gained, 18 maps above 6")}}
 }
 
-func onlyM5(d *paper.Data) (list []paper.Effect) {
-	for i := range mechanisms {
-		m := mechanisms[len(mechanisms)-1-i] // M5 first
-		e := paper.Effect{What: "node-local maps of " + alone(m) + " above those of " + original, Unit: "points"}
-		e.Estimate = stats.PairedDifference(localIn(d, "A", original), localIn(d, "A", alone(m))).Estimate
-		if i > 0 {
-			e.Band = [2]float64{-2, 2}
-		}
-		list = append(list, e)
-	}
+func onlyM5(d *paper.Data) []paper.Effect {
+	list := over(5, func(k int) paper.Effect { return within(2, morePoints(d, "A", original, alone(mechanisms[4-k]))) })
+	list[0].Band = [2]float64{} // M5 is to raise the share
 	return list
 }
 
-func closeInB(d *paper.Data, label string) paper.Effect {
-	return paper.Effect{What: fmt.Sprintf("node-local maps of %s above those of %s", label, original), Unit: "points", Estimate: stats.PairedDifference(localIn(d, "B", original), localIn(d, "B", label)).Estimate, Band: [2]float64{-5, 5}}
+// within asks for equivalence: for a difference of so much at most, up or down.
+func within(most float64, e paper.Effect) paper.Effect {
+	e.Band = [2]float64{-most, most}
+	return e
 }
 
 func classification(d *paper.Data) []paper.Effect {
-	on := func(design string) []float64 { return d.Grid(design, modified).Mean(modified, sharedTime) }
-	off := on("A")
-	for i := range off {
-		off[i] = 100 - off[i]
-	}
+	on, off := d.Grid("B", modified).Mean(modified, sharedTime), d.Grid("A", modified).Mean(modified, func(s *paper.Simulation) float64 { return 100 - sharedTime(s) })
 	return []paper.Effect{
-		{What: "share of the time with M1 on in B", Unit: "%", Estimate: stats.Mean(on("B"))},
+		{What: "share of the time with M1 on in B", Unit: "%", Estimate: stats.Mean(on)},
 		{What: "share of the time with M1 off in A", Unit: "%", Estimate: stats.Mean(off), Least: 100},
 	}
 }
 
 func steadierInA(d *paper.Data, bar string) paper.Effect {
-	return d.Steadier(sameInput("A"), "local rate", paper.LocalRate, bar, modified).WithLeast(1.25)
-}
-
-// TEMP
-func saves(d *paper.Data, design, a, b string, least float64, k int) paper.Effect {
-	g := d.Grid(design, a, b)
-	return paper.Effect{What: fmt.Sprintf("time that %s saves against %s with %s", b, a, columnName(design, k)), Unit: "%", Least: least, Estimate: paper.Saved(g.Seconds(a, k), g.Seconds(b, k))}
-}
-
-func savedIn(d *paper.Data, design, a, b string) stats.Estimate {
-	e := stats.Mean(logRatios(d, design, a, b))
-	e.Value, e.Lo, e.Hi = 100*(1-math.Exp(e.Value)), 100*(1-math.Exp(e.Hi)), 100*(1-math.Exp(e.Lo))
-	return e
-}
-
-func logRatios(d *paper.Data, design, a, b string) []float64 {
-	g := d.Grid(design, a, b)
-	var logs []float64
-	for k := range g.Columns {
-		x, y := g.Seconds(a, k), g.Seconds(b, k)
-		if logs == nil {
-			logs = make([]float64, len(x))
-		}
-		for i := range x {
-			logs[i] += math.Log(y[i]/x[i]) / float64(len(g.Columns))
-		}
-	}
-	return logs
+	return d.Steadier(sameA.ID, "local rate", paper.LocalRate, bar, modified).WithLeast(1.25)
 }

@@ -2,7 +2,7 @@ package modfair
 
 import (
 	"fmt"
-	"maps"
+	"slices"
 
 	"heddle/harness/measure"
 	"heddle/harness/paper"
@@ -18,51 +18,51 @@ var (
 // numbers are the numbers of the paper.
 var numbers = paper.MustNumbers("harness/paper/modfair/published.csv", publishedFile)
 
-// gain is the column of a table in which the time saved in one column of a design is.
-func gain(design string, k int) string { return "time saved, " + columnName(design, k) }
+// gain stands before the name of a column where Tables 5 and 7 have the time saved there.
+const gain = "time saved, "
 
-// table is the figure that has the times of a design.
-func table(design string) string { return map[string]string{"A": "table5", "B": "table7"}[design] }
+// The designs of experiments A and B. In sameA and sameB, seeds draw times and offers of nodes
+// only, while blocks and the order of jobs stay. In bestA and bestB, all maps take
+// about equally long, and the smallest job comes first.
+var (
+	designA, designB = designs()
+	sameA, sameB     = designA.Differing("A, same input", sameInput), designB.Differing("B, same input", sameInput)
+	bestA, bestB     = designA.Differing("A, best order", bestOrder), designB.Differing("B, best order", bestOrder)
+	sameInput        = map[string]string{"input": "same"}
+	bestOrder        = map[string]string{"cores": "0", "link": "0", "uplink": "0", "order": "ascending"}
+)
 
-func designs() []paper.Design {
-	a := paper.Design{ID: "A", X: "maps of a job and number of jobs"}
+func designs() (a, b paper.Design) {
+	a, b = paper.Design{ID: "A", X: "maps of a job and number of jobs"}, paper.Design{ID: "B", X: "number of jobs"}
 	for _, size := range jobSizes {
 		for _, jobs := range jobCounts {
 			a.Columns = append(a.Columns, paper.Column{Name: fmt.Sprintf("%d maps, %d jobs", size, jobs), Set: map[string]string{"experiment": "A", "size": fmt.Sprint(size), "jobs": fmt.Sprint(jobs)}})
 		}
 	}
-	b := paper.Design{ID: "B", X: "number of jobs"}
 	for _, jobs := range jobCounts {
 		b.Columns = append(b.Columns, paper.Column{Name: fmt.Sprintf("%d jobs", jobs), Set: map[string]string{"experiment": "B", "jobs": fmt.Sprint(jobs)}})
 	}
-	layouts := paper.Design{ID: "layouts", X: "where the only replica of a block is, with 10 jobs of 10 maps"}
-	for _, layout := range []string{"hot", "hotRack", "spread"} {
-		layouts.Columns = append(layouts.Columns, paper.Column{Name: layout, Set: map[string]string{"experiment": "A", "size": "10", "jobs": "10", "layout": layout}})
-	}
-	return []paper.Design{a, b, withSameInput(a), withSameInput(b), layouts}
+	return a, b
 }
 
-// sameInput is the design in which seeds draw times and offers of nodes only, while blocks
-// and the order of jobs stay.
-func sameInput(design string) string { return design + ", same input" }
-
-func withSameInput(x paper.Design) paper.Design {
-	y := paper.Design{ID: sameInput(x.ID), X: x.X}
-	for _, c := range x.Columns {
-		set := maps.Clone(c.Set)
-		set["input"] = "same"
-		y.Columns = append(y.Columns, paper.Column{Name: c.Name, Set: set})
+// layouts has the places of blocks, with 10 jobs of 10 maps.
+func layouts() paper.Design {
+	x := paper.Design{ID: "layouts", X: "where the only replica of a block is, with 10 jobs of 10 maps"}
+	for _, layout := range []string{"hot", "hotRack", "spread"} {
+		x.Columns = append(x.Columns, paper.Column{Name: layout, Set: map[string]string{"experiment": "A", "size": "10", "jobs": "10", "layout": layout}})
 	}
-	return y
+	return x
 }
 
 func parts() []paper.Part {
 	three := []string{original, modified, fifo}
 	local := paper.RateRow("", paper.LocalRate)
 	return []paper.Part{
-		{ID: "table5", Title: "Experiment A: mean turnaround", Design: "A", Schedulers: three, Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}, Published: gains("A", modified), Notes: recomputed},
-		{ID: "table6", Title: "Experiment A: node-local maps", Design: "A", Schedulers: three, Unit: "%", Kind: paper.Bars, Rows: []paper.Row{local}, Published: rises(), Notes: []string{"The gains that the paper prints are relative: " + numbers.Text("table6", modified, columnNames("A", "relative gain, ")...) + " %."}},
-		{ID: "table7", Title: "Experiment B: mean turnaround", Design: "B", Schedulers: three, Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}, Published: append(gains("B", modified), gains("B", fifo)...), Notes: recomputed},
+		{ID: "table5", Title: "Experiment A: mean turnaround", Design: "A", Schedulers: three, Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}, Published: append(gains(&designA, modified), meanGain(&designA, "nine")), Notes: recomputed},
+		{ID: "table6", Title: "Experiment A: node-local maps", Design: "A", Schedulers: three, Unit: "%", Kind: paper.Bars, Rows: []paper.Row{local}, Published: paper.PublishedByColumn(&designA, "points gained, ", modified, "points", func(d *paper.Data, k int) stats.Estimate {
+			return d.Above("A", "", paper.LocalRate, paper.AllMaps, original, modified, k).Estimate
+		}), Notes: []string{"The gains that the paper prints are relative: " + numbers.Text("table6", modified, designA.Names("relative gain, ")...) + " %."}},
+		{ID: "table7", Title: "Experiment B: mean turnaround", Design: "B", Schedulers: three, Unit: "s", Kind: paper.Bars, Rows: []paper.Row{paper.SecondsRow()}, Published: slices.Concat(gains(&designB, modified), gains(&designB, fifo), []paper.Published{meanGain(&designB, "three")}), Notes: recomputed},
 		{ID: "table8", Title: "Experiment B: node-local maps", Design: "B", Schedulers: three, Unit: "%", Kind: paper.Bars, Rows: []paper.Row{local}, Notes: []string{
 			"The paper's rows of 10 and 15 jobs are the same, and print +3.8 %, which belongs to the row of 5: they are copy errors and are not compared.",
 		}},
@@ -89,7 +89,7 @@ func changes(labels []string) func(*paper.Data) ([]string, []paper.FigureRow) {
 		for _, design := range []string{"A", "B"} {
 			row := paper.FigureRow{Name: design}
 			for _, label := range labels {
-				e := savedIn(d, design, original, label)
+				e := d.SavedIn(design, original, label)
 				row.Cells = append(row.Cells, paper.CellOf(stats.Estimate{Value: -e.Value, Lo: -e.Hi, Hi: -e.Lo}))
 			}
 			rows = append(rows, row)
@@ -100,51 +100,16 @@ func changes(labels []string) func(*paper.Data) ([]string, []paper.FigureRow) {
 
 // gains compares the time that a scheduler saves against Original with what the paper
 // has for each column.
-func gains(design, label string) (list []paper.Published) {
-	for k := range columnsOf(design) {
-		list = append(list, paper.Published{What: gain(design, k), Label: label, Unit: "%", Ours: func(d *paper.Data) stats.Estimate {
-			return saves(d, design, original, label, 0, k).Estimate
-		}})
-	}
-	if label == modified {
-		list = append(list, paper.Published{What: "time saved, mean of " + map[string]string{"A": "nine", "B": "three"}[design], Label: label, Unit: "%", Ours: func(d *paper.Data) stats.Estimate {
-			return savedIn(d, design, original, label)
-		}})
-	}
-	return list
+func gains(x *paper.Design, label string) []paper.Published {
+	return paper.PublishedByColumn(x, gain, label, "%", func(d *paper.Data, k int) stats.Estimate { return d.Saves(x.ID, original, label, 0, k).Estimate })
 }
 
-func rises() (list []paper.Published) {
-	for k := range columnsOf("A") {
-		list = append(list, paper.Published{What: "points gained, " + columnName("A", k), Label: modified, Unit: "points", Ours: func(d *paper.Data) stats.Estimate {
-			g := d.Grid("A", original, modified)
-			return paper.More(g.Shares(original, paper.LocalRate, k), g.Shares(modified, paper.LocalRate, k))
-		}})
-	}
-	return list
+func meanGain(x *paper.Design, columns string) paper.Published {
+	return paper.Published{What: gain + "mean of " + columns, Label: modified, Unit: "%", Ours: func(d *paper.Data) stats.Estimate { return d.SavedIn(x.ID, original, modified) }}
 }
 
 // recomputed says which gains are shown.
 var recomputed = []string{"Gains are shown as the paper prints them, and as its times give them where that differs."}
-
-func columnsOf(design string) []paper.Column {
-	for _, d := range designs() {
-		if d.ID == design {
-			return d.Columns
-		}
-	}
-	return nil
-}
-
-func columnName(design string, k int) string { return columnsOf(design)[k].Name }
-
-// columnNames are the names of all columns, each after a prefix.
-func columnNames(design, prefix string) (list []string) {
-	for _, c := range columnsOf(design) {
-		list = append(list, prefix+c.Name)
-	}
-	return list
-}
 
 // Note notes how equal the jobs' turnaround is, by Jain's index, the longest in
 // s, and how many tasks ran at a time in the mean.

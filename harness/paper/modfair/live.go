@@ -37,12 +37,4 @@ func explainLive(t *paper.LiveTable) (notes []string) {
 }
 
 // shown says whether an interval excludes 0.
-func shown(e stats.Estimate) string {
-	switch {
-	case e.Lo > 0:
-		return "more than none"
-	case e.Hi < 0:
-		return "less than none"
-	}
-	return "not told from none"
-}
+func shown(e stats.Estimate) paper.Sign { return (&paper.Effect{Estimate: e}).Sign() }

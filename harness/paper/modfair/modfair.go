@@ -10,6 +10,7 @@ package modfair
 import (
 	"embed"
 	"slices"
+	"strings"
 
 	"heddle/harness/paper"
 	"heddle/harness/sched"
@@ -54,7 +55,7 @@ func Paper() *paper.Paper {
 			{Label: "Modified without M4", Model: "modfair", Params: base("mechanisms", "m1+m2+m3+m5"), Ablated: true},
 		}),
 		Axes:     axes,
-		Designs:  designs(),
+		Designs:  []paper.Design{designA, designB, sameA, sameB, bestA, bestB, layouts()},
 		Parts:    parts(),
 		Claims:   claims,
 		Numbers:  numbers,
@@ -96,49 +97,26 @@ func ablated() (list []string) {
 }
 
 func ablation() (list []paper.Scheduler) {
-	for _, label := range added()[2:4] {
-		list = append(list, paper.Scheduler{Label: label, Model: "modfair", Params: base("mechanisms", label)})
+	add := func(label, has string) {
+		list = append(list, paper.Scheduler{Label: label, Model: "modfair", Params: base("mechanisms", has)})
 	}
-
-	for i, m := range mechanisms {
-		others := ""
-		for k, other := range mechanisms {
-			if k != i {
-				others += "+" + other
-			}
-		}
-		list = append(list,
-			paper.Scheduler{Label: alone(m), Model: "modfair", Params: base("mechanisms", m)},
-			paper.Scheduler{Label: without(m), Model: "modfair", Params: base("mechanisms", others[1:])})
+	for _, label := range added()[2:4] {
+		add(label, label)
+	}
+	for _, m := range mechanisms {
+		add(alone(m), m)
+		add(without(m), strings.Replace("+m1+m2+m3+m4+m5", "+"+m, "", 1)[1:])
 	}
 	return list
 }
 
 var axes = []paper.Axis{
-	{Name: "layout", Chosen: true, About: "where the only replica of each block is", Values: []paper.Value{
-		{Value: "hot", Mark: paper.Inferred, Why: "not given: on one node, as HDFS does if that node uploads the file; it alone has about the locality of the paper's tables"},
-		{Value: "hotRack", Mark: paper.Ours, Why: "on the nodes of one server"},
-		{Value: "spread", Mark: paper.Ours, Why: "on any node, as if written from outside the cluster; the locality of the paper's tables excludes it"},
-	}},
-	{Name: "order", Chosen: true, About: "in which order jobs of different sizes are submitted", Values: []paper.Value{
-		{Value: "shuffled", Mark: paper.Ours, Why: "not given"}, {Value: "ascending", Mark: paper.Ours}, {Value: "descending", Mark: paper.Ours},
-	}},
-	{Name: "wait", Sets: "modfair.wait", Chosen: true, About: "what M4 takes the mean of", Values: []paper.Value{
-		{Value: "passedOver", Mark: paper.Inferred, Why: "the time for which the job was passed over, as Hadoop counts it"},
-		{Value: "pending", Mark: paper.Inferred, Why: "the time since the task became pending: waiting time is not defined"},
-	}},
-	{Name: "share", Sets: "modfair.share", Chosen: true, About: "which slots M2 divides among pools", Values: []paper.Value{
-		{Value: "free", Mark: paper.Printed, Why: "the remaining free slots, added to what a pool runs, at most 6 in all"},
-		{Value: "total", Mark: paper.Inferred, Why: "all slots but sharedPool's, since running tasks hold their pool's"},
-		{Value: "freeOnly", Mark: paper.Inferred, Why: "the remaining free slots; 6 limits only what is added, so that pools pass it"},
-	}},
-	{Name: "mostPending", Sets: "modfair.mostPending", Chosen: true, About: "where M3 puts the job with most pending tasks", Values: []paper.Value{
-		{Value: "first", Mark: paper.Printed}, {Value: "last", Mark: paper.Inferred, Why: "the stated motive is shortest job first"},
-	}},
-	{Name: "table3", Sets: "modfair.table3", Chosen: true, About: "M5 after an off-rack map and a node-local one", Values: []paper.Value{
-		{Value: "printed", Mark: paper.Printed, Why: "the priority falls, which equals another row and must be a misprint"},
-		{Value: "repaired", Mark: paper.Inferred, Why: "it rises, by the rule that the prose has"},
-	}},
+	{Name: "layout", Chosen: true, About: "where the only replica of each block is", Values: []paper.Value{{Value: "hot", Mark: paper.Inferred, Why: "not given: on one node, as HDFS does if that node uploads the file; of the three, it is nearest to the locality of the paper's tables"}, {Value: "hotRack", Mark: paper.Ours, Why: "on the nodes of one server"}, {Value: "spread", Mark: paper.Ours, Why: "on any node, as if written from outside the cluster; the locality of the paper's tables excludes it"}}},
+	{Name: "order", Chosen: true, About: "in which order jobs of different sizes are submitted", Values: []paper.Value{{Value: "shuffled", Mark: paper.Ours, Why: "not given"}, {Value: "ascending", Mark: paper.Ours}, {Value: "descending", Mark: paper.Ours}}},
+	{Name: "wait", Sets: "modfair.wait", Chosen: true, About: "what M4 takes the mean of", Values: []paper.Value{{Value: "passedOver", Mark: paper.Inferred, Why: "the time for which the job was passed over, as Hadoop counts it"}, {Value: "pending", Mark: paper.Inferred, Why: "the time since the task became pending: waiting time is not defined"}}},
+	{Name: "share", Sets: "modfair.share", Chosen: true, About: "which slots M2 divides among pools", Values: []paper.Value{{Value: "free", Mark: paper.Printed, Why: "the remaining free slots, added to what a pool runs, at most 6 in all"}, {Value: "total", Mark: paper.Inferred, Why: "all slots but sharedPool's, since running tasks hold their pool's"}, {Value: "freeOnly", Mark: paper.Inferred, Why: "the remaining free slots; 6 limits only what is added, so that pools pass it"}}},
+	{Name: "mostPending", Sets: "modfair.mostPending", Chosen: true, About: "where M3 puts the job with most pending tasks", Values: []paper.Value{{Value: "first", Mark: paper.Printed}, {Value: "last", Mark: paper.Inferred, Why: "the stated motive is shortest job first"}}},
+	{Name: "table3", Sets: "modfair.table3", Chosen: true, About: "M5 after an off-rack map and a node-local one", Values: []paper.Value{{Value: "printed", Mark: paper.Printed, Why: "the priority falls, which equals another row and must be a misprint"}, {Value: "repaired", Mark: paper.Inferred, Why: "it rises, by the rule that the prose has"}}},
 	{Name: "owner", Sets: "modfair.owner", About: "what M4's two timers belong to, and which maps are drawn after both", Values: []paper.Value{{Value: "pool", Mark: paper.Printed, Why: "section 3.4 says pool"}, {Value: "job", Mark: paper.Inferred, Why: "as in Hadoop"}}},
 	{Name: "meanOf", Sets: "modfair.delayMean", About: "which launches M4 takes the mean of", Values: []paper.Value{{Value: "all", Mark: paper.Printed, Why: "the counters described"}, {Value: "recent", Mark: paper.Inferred, Why: "the text says recently"}}},
 	{Name: "rackTimer", Sets: "modfair.rackTimer", About: "when M4's long timer begins", Values: []paper.Value{{Value: "afterNode", Mark: paper.Inferred, Why: "as in Hadoop"}, {Value: "sameStart", Mark: paper.Inferred}}},
@@ -150,7 +128,7 @@ var axes = []paper.Axis{
 	{Name: "grant", Sets: "modfair.grant", About: "when sharedPool gets its slots", Values: []paper.Value{{Value: "once", Mark: paper.Printed, Why: "when it is enabled without any"}, {Value: "each", Mark: paper.Inferred}}},
 	{Name: "sharedPlace", Sets: "modfair.sharedPlace", About: "when sharedPool is served", Values: []paper.Value{{Value: "first", Mark: paper.Ours}, {Value: "sorted", Mark: paper.Ours}, {Value: "last", Mark: paper.Ours}}},
 	{Name: "sharedOrder", Sets: "modfair.sharedOrder", About: "the order of jobs in sharedPool", Values: []paper.Value{{Value: "fifo", Mark: paper.Printed}, {Value: "factors", Mark: paper.Printed}}},
-	{Name: "minimum", Sets: "modfair.minimum", About: "whether a minimum that M3 lowered rises again", Values: []paper.Value{{Value: "afresh", Mark: paper.Ours}, {Value: "ratchet", Mark: paper.Printed, Why: "the text assigns it"}}},
+	{Name: "minimum", Sets: "modfair.minimum", About: "whether a minimum that M3 lowered rises again", Values: []paper.Value{{Value: "ratchet", Mark: paper.Printed, Why: "no: the text assigns it"}, {Value: "afresh", Mark: paper.Ours, Why: "yes: it is taken anew each time"}}},
 	{Name: "baseDelay", Sets: original + ".nodeDelayMs", About: "ms that Original's jobs wait for a node with their input, and again for its rack", Values: []paper.Value{{Value: "3000", Mark: paper.Printed}, {Value: "-1", Mark: paper.Inferred, Why: "Hadoop's default is 450 ms on 8 nodes"}, {Value: "0", Mark: paper.Ours}}},
 	{Name: "basePool", Sets: original + ".inPool", About: "the order of jobs in Original's pools", Values: []paper.Value{{Value: "fair", Mark: paper.Inferred, Why: "Hadoop's default"}, {Value: "fifo", Mark: paper.Inferred, Why: "the other stock setting; the paper names none"}}},
 	{Name: "baseMaximum", Sets: original + ".maxMaps", About: "map slots that Original's pools may use", Values: []paper.Value{{Value: "*=6", Mark: paper.Inferred, Why: "the limits are given for each user pool"}, {Value: "*=32", Mark: paper.Inferred, Why: "the limits are M2's alone"}}},

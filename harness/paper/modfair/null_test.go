@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"heddle/harness/measure"
 	"heddle/harness/paper"
 	"heddle/harness/sim"
@@ -142,41 +140,6 @@ func TestJain(t *testing.T) {
 	}
 }
 
-// TestShortestFirst holds waves of jobs one after the other against all orders: the
-// shortest first has the least mean, and no order on all slots beats it.
-func TestShortestFirst(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		jobs := rapid.SliceOfN(rapid.IntRange(1, 30), 1, 6).Draw(t, "jobs")
-		slots := rapid.IntRange(1, 40).Draw(t, "slots")
-		least := math.Inf(1)
-		var permute func(k, before, sum int)
-		permute = func(k, before, sum int) {
-			if k == len(jobs) {
-				least = min(least, float64(sum)/float64(len(jobs)))
-				return
-			}
-			for i := k; i < len(jobs); i++ {
-				jobs[k], jobs[i] = jobs[i], jobs[k]
-				permute(k+1, before+jobs[k], sum+(before+jobs[k]+slots-1)/slots)
-				jobs[k], jobs[i] = jobs[i], jobs[k]
-			}
-		}
-		permute(0, 0, 0)
-		if got := shortestFirst(jobs, slots); math.Abs(got-least) > 1e-9 {
-			t.Fatalf("%v on %d slots: %v waves in the mean, the best order takes %v", jobs, slots, got, least)
-		}
-		shared := sharedWaves(jobs, slots)
-		// Sharing cannot beat the best order, ends each job in its own waves at least, and all in those of all maps on one slot of each pool at most.
-		own, all := 0.0, 0
-		for _, maps := range jobs {
-			own, all = own+math.Ceil(float64(maps)/float64(min(6, slots)))/float64(len(jobs)), all+maps
-		}
-		if shared < own-1e-9 || shared > float64(all)+1e-9 || mostSaved(jobs, slots) > 100 {
-			t.Fatalf("%v on %d slots: %v waves in the mean shared by pools, want %v to %d", jobs, slots, shared, own, all)
-		}
-	})
-}
-
 // TestArrivals has jobs come at once, 2 s apart, or at random times that are as an exponential
 // distribution has them: its mean, its deviation, and its share above the mean.
 func TestArrivals(t *testing.T) {
@@ -197,7 +160,7 @@ func TestArrivals(t *testing.T) {
 	const n = 40_000
 	sum, squares, above := 0.0, 0.0, 0
 	for i := range uint64(n) {
-		x := exponential(draw.Stream(3, "arrivals").At(i))
+		x := draw.Stream(3, "arrivals").At(i).Exponential()
 		if x < 0 {
 			t.Fatalf("a time of %v", x)
 		}
@@ -285,7 +248,7 @@ func TestAxesDiffer(t *testing.T) {
 		return []paper.Effect{{What: fmt.Sprint(xs, g.Shares(modified, paper.LocalRate), g.Seconds(original))}}
 	}}}
 	p.Controls, p.Bars = nil, nil
-	p.Designs = []paper.Design{{ID: "B", Columns: designs()[1].Columns[1:2]}} // 10 jobs
+	p.Designs = []paper.Design{{ID: "B", Columns: designB.Columns[1:2]}} // 10 jobs
 	for _, a := range p.Axes {
 		most := 0
 		for _, where := range []map[string]string{{}, {"modfair.wait": "pending", "layout": "hot"}, {"modfair.wait": "pending", "arrival": "apart"}} {
@@ -315,7 +278,7 @@ func best(c paper.Case, seed uint64) (paper.Simulation, error) {
 	x, label := c.Setting.(testbed), c.Scheduler.Label
 	key := draw.Stream(seed, fmt.Sprint(label, x))
 	s := paper.Simulation{Seconds: 100 * float64(x.Jobs) * math.Exp(0.002*stray(key.At(0))), Notes: map[string]float64{"updates": 10}}
-	local, spread := 30.0, 6.0
+	local, spread := 30.0, 4.0
 	if x.Experiment == "A" {
 		s.Seconds *= math.Pow(float64(x.Size), 1.5)
 	}
@@ -330,8 +293,13 @@ func best(c paper.Case, seed uint64) (paper.Simulation, error) {
 	case label == fifo:
 		s.Seconds *= 0.5
 	}
-	if label == modified {
-		local, spread = 36, 2
+	switch {
+	case label == modified && x.Experiment == "A":
+		local, spread = 34+0.3*float64(x.Size-6), 2
+	case label == modified:
+		local, spread = 32, 2
+	case label == alone("m5"):
+		local = 34
 	}
 	const maps = 1000
 	s.Locality.Node = int(math.Round(10 * (local + spread*stray(key.At(1)))))
@@ -350,6 +318,9 @@ func TestFlippedEffects(t *testing.T) {
 		return r.Criteria[slices.IndexFunc(r.Criteria, func(c paper.Criterion) bool { return c.ID == id })]
 	}
 	for k, claim := range claims {
+		if claim.Kind != paper.Judged {
+			continue
+		}
 		whole := verdict(Paper(), claim.ID)
 		if whole.Verdict != paper.Holds {
 			t.Errorf("%s: %s in the best of worlds: %s", claim.ID, whole.Verdict, whole.Note)
@@ -362,6 +333,9 @@ func TestFlippedEffects(t *testing.T) {
 				e := &effects[i].Estimate
 				of := 2 * effects[i].None
 				e.Value, e.Lo, e.Hi = of-e.Value, of-e.Hi, of-e.Lo
+				if most := effects[i].Band[1]; most > 0 { // a difference that is far too large
+					e.Value, e.Lo, e.Hi = 5*most, 4*most, 6*most
+				}
 				return effects
 			}
 			if got := verdict(p, claim.ID); got.Verdict != paper.Reversed {

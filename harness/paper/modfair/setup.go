@@ -119,7 +119,7 @@ func (x testbed) jobs(seed uint64, topology *place.Topology) []sim.Job {
 		case "apart":
 			at += float64(apart.Milliseconds())
 		case "poisson":
-			at += float64(apart.Milliseconds()) * exponential(key.At(2).At(uint64(i)))
+			at += float64(apart.Milliseconds()) * key.At(2).At(uint64(i)).Exponential()
 		}
 	}
 	return list
@@ -136,18 +136,15 @@ func (x testbed) sizes(key draw.Key) []int {
 			list[i] = sizes[i%len(sizes)]
 		}
 	}
+	slices.Sort(list)
 	switch x.Order {
-	case "ascending":
-		slices.Sort(list)
 	case "descending":
-		slices.SortFunc(list, func(a, b int) int { return b - a })
-	default:
-		order := place.Shuffled(key, len(list))
-		shuffled := make([]int, len(list))
-		for i, at := range order {
-			shuffled[i] = list[at]
+		slices.Reverse(list)
+	case "shuffled":
+		sorted := slices.Clone(list)
+		for i, at := range place.Shuffled(key, len(list)) {
+			list[i] = sorted[at]
 		}
-		return shuffled
 	}
 	return list
 }
@@ -161,24 +158,4 @@ func (x testbed) placeOf(key draw.Key, topology *place.Topology) state.NodeID {
 		return state.NodeID(key.Below(nodes / 2))
 	}
 	return topology.Block(nil, key, state.None, 1)[0]
-}
-
-// exponential draws from an exponential distribution of mean 1, as a sum of
-// fractions that does without logarithms (von Neumann, 1951).
-func exponential(key draw.Key) float64 {
-	for whole := uint64(0); ; whole++ {
-		k := key.At(whole)
-		first := k.At(0).Fraction()
-		n, last := uint64(1), first
-		for {
-			next := k.At(n).Fraction()
-			if next >= last {
-				break
-			}
-			n, last = n+1, next
-		}
-		if n%2 == 1 {
-			return float64(whole) + first
-		}
-	}
 }

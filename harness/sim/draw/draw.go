@@ -48,3 +48,23 @@ func mix(z uint64) uint64 {
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31
 }
+
+// Exponential draws from an exponential distribution of mean 1, as a sum of
+// fractions that does without logarithms (von Neumann, 1951).
+func (k Key) Exponential() float64 {
+	for whole := uint64(0); ; whole++ {
+		of := k.At(whole)
+		first := of.At(0).Fraction()
+		n, last := uint64(1), first
+		for {
+			next := of.At(n).Fraction()
+			if next >= last {
+				break
+			}
+			n, last = n+1, next
+		}
+		if n%2 == 1 {
+			return float64(whole) + first
+		}
+	}
+}
