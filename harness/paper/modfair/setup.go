@@ -1,6 +1,7 @@
 package modfair
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -67,13 +68,7 @@ func (x testbed) With(name, value string) (paper.Setting, error) {
 
 // mapSlots returns the number of map slots of a node.
 func (x testbed) mapSlots() int {
-	switch {
-	case x.MapSlots > 0:
-		return x.MapSlots
-	case x.Experiment == "A":
-		return 4
-	}
-	return 2
+	return cmp.Or(x.MapSlots, map[string]int{"A": 4, "B": 2}[x.Experiment])
 }
 
 // Stages returns the jobs on the cluster.
