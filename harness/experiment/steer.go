@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"heddle/harness/capture"
 	"heddle/harness/config"
 	"heddle/harness/lease"
+	"heddle/harness/require"
 	"heddle/harness/results"
 	"heddle/harness/sched"
 	"heddle/harness/steer"
@@ -80,8 +82,9 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		s.cluster.Close()
 		return nil, errors.Join(err, s.log.Close())
 	}
+	err = t.noteSizes(ctx, s.hold)
 	var recorder *drive.Recorder
-	if t.options.RecordObservations {
+	if err == nil && t.options.RecordObservations {
 		if s.observations, err = logs.OpenFile(observationsFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err == nil {
 			recorder, err = drive.NewRecorder(s.observations, t.plan.Model, t.seed())
 		}
@@ -108,6 +111,25 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		return nil, errors.Join(err, rerr)
 	}
 	return s, nil
+}
+
+// noteSizes notes the sizes of all workers that the timetable of their capacity may
+// change, so that no change waits for the journal.
+func (t *trialRun) noteSizes(ctx context.Context, hold *lease.Hold) error {
+	if !t.options.Experiment.Capacity.Given() {
+		return nil
+	}
+	nodes, err := t.cluster.RM.Nodes(ctx, "RUNNING")
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, n := range nodes {
+		if label := n.Label(); (label == "" || require.InPool(label)) && !slices.Contains(t.options.Experiment.KeepNodes, n.Host) {
+			ids = append(ids, n.ID)
+		}
+	}
+	return hold.NoteSizes(ctx, ids...)
 }
 
 // ensureUnsteered makes sure that no heddle process changes where tasks run on

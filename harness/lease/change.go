@@ -42,7 +42,26 @@ func (h *Hold) labelsNoted(ctx context.Context, labelOf map[string]string) error
 func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
-	err := ensure(ctx, h, NodeResource, slices.Values([]string{id}), func(ctx context.Context, ids []string) ([]Change, error) {
+	if err := h.noteSizes(ctx, id); err != nil {
+		return fmt.Errorf("set resource of node %s: %w", id, err)
+	}
+	return h.cluster.RM.SetNodeResource(ctx, id, total)
+}
+
+// NoteSizes writes to the journal, in one step, the sizes of nodes that are to be
+// changed later. Such a change then takes no longer than its call. To write to the
+// journal takes much longer.
+func (h *Hold) NoteSizes(ctx context.Context, nodes ...string) error {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
+	if err := h.noteSizes(ctx, nodes...); err != nil {
+		return fmt.Errorf("note sizes of nodes: %w", err)
+	}
+	return nil
+}
+
+func (h *Hold) noteSizes(ctx context.Context, list ...string) error {
+	return ensure(ctx, h, NodeResource, slices.Values(list), func(ctx context.Context, ids []string) ([]Change, error) {
 		var nodes []yarnclient.Node
 		err := whileActive(ctx, h.cluster.RM, func() (err error) {
 			nodes, err = h.cluster.RM.Nodes(ctx, "RUNNING")
@@ -52,23 +71,21 @@ func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.
 			return nil, err
 		}
 		var changes []Change
-		found := false
+		found := 0
 		for _, n := range nodes {
-			touched := n.ID == ids[0]
-			found = found || touched && n.Total != (yarnclient.Resource{})
+			touched := slices.Contains(ids, n.ID)
+			if touched && n.Total != (yarnclient.Resource{}) {
+				found++
+			}
 			if touched || h.noted(key{kind: NodeLabel, name: n.ID}) && !h.noted(key{kind: NodeResource, name: n.ID}) {
 				changes = append(changes, Change{Kind: NodeResource, Name: n.ID, Resource: &n.Total})
 			}
 		}
-		if !found {
+		if found < len(ids) {
 			return nil, errors.New("the ResourceManager does not report its size: the node is not running, or Hadoop is older than 3.3")
 		}
 		return changes, nil
 	})
-	if err != nil {
-		return fmt.Errorf("set resource of node %s: %w", id, err)
-	}
-	return h.cluster.RM.SetNodeResource(ctx, id, total)
 }
 
 // noteAdded finds out which of the given node labels the cluster lacks, writes

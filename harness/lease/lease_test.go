@@ -363,6 +363,35 @@ func TestRestartedRM(t *testing.T) {
 	})
 }
 
+// TestSizesAreNotedFirst notes the sizes of two nodes and changes one, to nothing: after a
+// crash both are as before.
+func TestSizesAreNotedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		before := w.state(t)
+		h := take(t, w)
+		if err := h.NoteSizes(t.Context(), node1, node2); err != nil {
+			t.Fatal(err)
+		}
+		if !h.noted(key{kind: NodeResource, name: node1}) || !h.noted(key{kind: NodeResource, name: node2}) {
+			t.Error("the sizes are not noted")
+		}
+		if err := h.NoteSizes(t.Context(), "nobody:1"); err == nil {
+			t.Error("the size of an unknown node was noted")
+		}
+		if err := h.SetNodeResource(t.Context(), node2, yarnclient.Resource{VCores: 1}); err != nil {
+			t.Fatal(err)
+		}
+		h.die()
+		pass(time.Minute)
+		r, err := Restore(t.Context(), w.cluster(), RestoreOptions{})
+		if err != nil || r.Err() != nil {
+			t.Fatal(err, r.Err())
+		}
+		w.same(t, before)
+	})
+}
+
 // TestFirstTouchDuringStart must not note that a labelled node has none.
 func TestFirstTouchDuringStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
