@@ -21,9 +21,10 @@ type Listener struct {
 	Full, Idle int
 	// Samples are those of the events, each once. FreshestMs and OldestMs are the least
 	// and the greatest age of a sample in an event. SlowestMs is the greatest age of one
-	// that was heard for the first time.
+	// that was heard for the first time, and Late the number of those of 2 s or more.
 	Samples                         []traces.NodeSample
 	FreshestMs, OldestMs, SlowestMs int64
+	Late                            int
 
 	newest map[traces.Node]traces.Time // time of the newest sample of each node
 }
@@ -91,7 +92,9 @@ func (l *Listener) Observe(v *state.View, e sched.Event) {
 		}
 		if at, heard := l.newest[x.Node]; !heard || at != x.T {
 			l.newest[x.Node] = x.T
-			l.SlowestMs = max(l.SlowestMs, e.SampleAgeMs)
+			if l.SlowestMs = max(l.SlowestMs, e.SampleAgeMs); e.SampleAgeMs >= 2000 {
+				l.Late++
+			}
 			l.Samples = append(l.Samples, *x)
 		}
 	}

@@ -1,0 +1,69 @@
+package experiment
+
+import (
+	"testing"
+	"time"
+
+	"heddle/harness/config"
+	"heddle/harness/internal/units"
+	"heddle/harness/sched/schedtest"
+	"heddle/traces"
+)
+
+// computing is a job of 8 maps, each of which computes for 6 s, on a cluster that can
+// run 8 at a time.
+const computing = `
+name: computing
+workloads:
+  - {name: streaming, size: 8MiB, maps: 8, reduces: 1, cpu: 6s, mapOutput: 0.01}
+models: [test-listener]
+actuator: labels
+coldReads: false
+timeout: 10m
+`
+
+// checkHeard has a model hear everything of computing that a driver can tell it. The
+// reports with samples that were late may be no more than so many.
+func checkHeard(t *testing.T, m *schedtest.Listener, late int) {
+	t.Helper()
+	nodes := map[traces.Node]bool{}
+	highest := 0.0
+	for _, x := range m.Samples {
+		nodes[x.Node] = true
+		highest = max(highest, x.Load1)
+	}
+	t.Logf("heard %v; %d reports of full and %d of idle nodes; %d samples of %d nodes, %d to %d ms old, the first time up to %d ms", m.Heard, m.Full, m.Idle, len(m.Samples), len(nodes), m.FreshestMs, m.OldestMs, m.SlowestMs)
+	for what, times := range map[string]int{"job submitted": 1, "job ended": 1, "task started": 9, "task ended": 9, "confirmed": 9, "notes": 1} {
+		if m.Heard[what] != times {
+			t.Errorf("%s: heard %d times, want %d", what, m.Heard[what], times)
+		}
+	}
+	if len(nodes) != 4 || m.Late > late || late == 0 && m.OldestMs >= 2000 {
+		t.Errorf("samples of %d nodes, %d late, up to %d ms old: want 4 nodes, at most %d late, less than 2000 ms", len(nodes), m.Late, m.OldestMs, late)
+	}
+	if m.Heard["tick"] < 10 || m.Full == 0 || m.Idle == 0 || highest < 0.1 {
+		t.Errorf("%d ticks, %d reports of full and %d of idle nodes, load up to %.2f: want 10 ticks, some reports, and a load that computing raises to 0.1 or more", m.Heard["tick"], m.Full, m.Idle, highest)
+	}
+}
+
+// TestModelHearsSimulated has a model hear in a simulation what it hears on a lab, see
+// TestModelHearsLab. The trace has the samples.
+func TestModelHearsSimulated(t *testing.T) {
+	made := schedtest.RegisterListener(t, 1000)
+	e, source := parse(t, computing)
+	e.ColdReads = true
+	c := &config.Cluster{Machines: &config.Machines{
+		Nodes: 4, Racks: 2, Slots: 2, Container: 512 << 20, BlockSize: 8 << 20, Replication: 2,
+		NMHeartbeat: units.Duration(200 * time.Millisecond), AMHeartbeat: units.Duration(200 * time.Millisecond),
+	}}
+	run, err := Simulate(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: func(Step) {}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := (*made)[len(*made)-1]
+	checkHeard(t, m, 0)
+	_, events := readTrace(t, run)
+	if n := len(samplesOf(events)); n < len(m.Samples) {
+		t.Errorf("%d samples in the trace, %d heard", n, len(m.Samples))
+	}
+}
