@@ -62,6 +62,7 @@ var flagWords = map[string]func() []string{
 	"format":              fixedWords(append([]string{"json"}, doc.Formats...)...),
 	"replay actuator":     fixedWords(config.ActuatorNone, config.ActuatorLabels, replay.ActuatorIdeal),
 	"replay cache-policy": fixedWords(config.CacheStatic, config.CacheLRU),
+	"replay fetches":      fixedWords(config.FetchesRacks, config.FetchesNodes),
 	"replay durations":    fixedWords("recorded", "modelled"),
 	"replay metric":       measure.Names,
 	"replay model":        config.ModelNames,

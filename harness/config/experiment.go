@@ -73,6 +73,9 @@ type Experiment struct {
 	// CacheStatic, the default, or CacheLRU. A real cluster supports only the
 	// default.
 	CachePolicy string `yaml:"cachePolicy,omitempty" text:"Which blocks stay in memory; lru only with --simulate." values:"static,lru"`
+	// Fetches says from where reduces fetch map output in a simulation:
+	// FetchesRacks, the default, or FetchesNodes. A real cluster ignores it.
+	Fetches string `yaml:"fetches,omitempty" text:"In virtual time, whether reduces fetch map output from whole racks or from the nodes that ran the maps." values:"racks,nodes"`
 	// Speculation is the rule that starts speculative attempts. The default is
 	// the cluster's own setting on a real cluster, and SpeculationNone in a
 	// simulation.

@@ -61,6 +61,7 @@ func unlikeKeys(e, was *config.Experiment, costs bool) []string {
 		{"actuator", e.Actuator, was.Actuator, false},
 		{"cache", cacheOf(e), cacheOf(was), false},
 		{"cachePolicy", e.CachePolicy, was.CachePolicy, false},
+		{"fetches", e.Fetches, was.Fetches, false},
 		{"speculation", e.Speculation, was.Speculation, false},
 		{"faults", e.Faults, was.Faults, true},
 		{"capacity", e.Capacity, was.Capacity, false},

@@ -20,7 +20,7 @@ import (
 // node counts as lost.
 const expirySetting = "yarn.nm.liveness-monitor.expiry-interval-ms"
 
-// addFaults sets the node losses, speculation and cache policy of the simulation, as
+// addFaults sets the node losses, speculation, cache policy and fetches of the simulation, as
 // the trace and the replay's settings say.
 func (c *Config) addFaults(x *sim.Config, source *recorded.Source) error {
 	switch c.Speculation {
@@ -44,6 +44,16 @@ func (c *Config) addFaults(x *sim.Config, source *recorded.Source) error {
 		}
 	default:
 		return fmt.Errorf("replay: cache policy %q is not one of %s, %s", c.CachePolicy, config.CacheStatic, config.CacheLRU)
+	}
+	switch c.Fetches {
+	case "", config.FetchesRacks:
+	case config.FetchesNodes:
+		x.NodeFetches = true
+		if !c.computes() {
+			return fmt.Errorf("replay: fetches from %s have no effect on recorded durations; give a calibration to model durations", config.FetchesNodes)
+		}
+	default:
+		return fmt.Errorf("replay: fetches %q is not one of %s, %s", c.Fetches, config.FetchesRacks, config.FetchesNodes)
 	}
 	if c.Follow {
 		if len(c.Faults) > 0 || x.Speculation != sim.NoSpeculation || x.CacheReads {

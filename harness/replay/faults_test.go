@@ -165,6 +165,8 @@ func TestFaultErrors(t *testing.T) {
 		`a slow node has no effect`:    {Faults: config.Faults{{What: config.FaultSlow, Node: string(x.Nodes[0].Node), Speed: 0.5}}},
 		`speculation "soon" is not`:    {Speculation: "soon"},
 		`cache policy "mru" is not`:    {CachePolicy: "mru"},
+		`fetches "disks" is not`:       {Fetches: "disks"},
+		`fetches from nodes have no`:   {Fetches: config.FetchesNodes},
 		`with the recorded faults`:     {Follow: true, Speculation: config.SpeculationLATE},
 		`after the latest possible`:    {Faults: config.Faults{{At: units.Duration(60 * 24 * time.Hour), What: config.FaultDown, Node: string(x.Nodes[0].Node)}}},
 		`no node has a cache; give it`: {CachePolicy: config.CacheLRU, Change: recorded.Change{Cache: recorded.Size{Given: true}}},

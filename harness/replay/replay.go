@@ -69,11 +69,11 @@ type Config struct {
 	// start and to end, and in the computing times of attempts. It needs modelled
 	// durations.
 	Repeats bool
-	// The fields Faults, Speculation and CachePolicy have the same meaning as in
-	// config.Experiment. An empty Speculation means none; an empty CachePolicy means
-	// static.
-	Faults                   config.Faults
-	Speculation, CachePolicy string
+	// The fields Faults, Speculation, CachePolicy and Fetches have the same meaning as
+	// in config.Experiment. An empty Speculation means none; an empty CachePolicy means
+	// static; empty Fetches mean racks.
+	Faults                            config.Faults
+	Speculation, CachePolicy, Fetches string
 	// Capacity, if given, is the timetable of the nodes' capacity, from the first
 	// submission on, in place of the trace's changes.
 	Capacity config.Capacity
