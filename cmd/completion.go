@@ -66,6 +66,7 @@ var flagWords = map[string]func() []string{
 	"replay durations":    fixedWords("recorded", "modelled"),
 	"replay metric":       measure.Names,
 	"replay model":        config.ModelNames,
+	"replay reduces":      config.ModelNames,
 	"replay speculation":  fixedWords(config.SpeculationNone, config.SpeculationHadoop, config.SpeculationLATE),
 	"replay splits":       fixedWords(config.SplitsAsSubmitted, config.SplitsCachedOnly, config.SplitsPlan),
 	"runs export rows":    export.Kinds,

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,7 +44,8 @@ parallel, which does not change the result. For example:
    heddle replay --calibration lab.json --model fifo --nodes 40 --racks 4 --json run.heddle`,
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "model", Usage: "scheduler `MODEL` (see heddle models), or yarn, the cluster's own; may be repeated (default: the trace's)"},
-			&cli.StringSliceFlag{Name: "param", Usage: "parameter `NAME=VALUE` for all models that have it, or MODEL.NAME=VALUE for one; may be repeated"},
+			&cli.StringFlag{Name: "reduces", Usage: "`MODEL` that places the reduces beside each --model but yarn, which then places only maps"},
+			&cli.StringSliceFlag{Name: "param", Usage: "parameter `NAME=VALUE` for all models that have it, MODEL.NAME=VALUE for one, or reduces.NAME=VALUE for that of --reduces; may be repeated"},
 			&cli.StringSliceFlag{Name: "seed", Usage: "seed `N` of random numbers; may be repeated (default: 1)"},
 			&cli.StringFlag{Name: "actuator", Usage: "none, labels or ideal: how decisions become containers (default: none for yarn, labels for others)"},
 			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: which hosts of each split ApplicationMasters see", Value: config.SplitsAsSubmitted},
@@ -370,7 +372,12 @@ func replays(c *cli.Context, list []*recorded.Trace, change recorded.Change) ([]
 func modelsOf(c *cli.Context, t *recorded.Trace) ([]config.Model, error) {
 	var models []config.Model
 	for _, name := range c.StringSlice("model") {
-		models = append(models, config.Model{Label: name, Model: name, Params: map[string]string{}, Splits: c.String("splits")})
+		m := config.Model{Model: name, Params: map[string]string{}, Splits: c.String("splits")}
+		if name != config.ModelYARN {
+			m.PlaceReduces(c.String("reduces"))
+		}
+		m.Label = cmp.Or(m.Label, name)
+		models = append(models, m)
 	}
 	if len(models) == 0 {
 		own := t.OwnModel()
@@ -380,6 +387,9 @@ func modelsOf(c *cli.Context, t *recorded.Trace) ([]config.Model, error) {
 		}
 		if c.IsSet("splits") {
 			own.Splits = c.String("splits")
+		}
+		if c.IsSet("reduces") {
+			return nil, errors.New("--reduces: want --model with it, which places the maps")
 		}
 		models = append(models, own)
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -240,6 +241,48 @@ func TestActuatorByDefault(t *testing.T) {
 	}
 }
 
+// TestReduces: a model for the reduces beside one for the maps is in the label and in
+// the parameters, by which a trace's header knows it, and gets a seed of its own.
+func TestReduces(t *testing.T) {
+	e, err := ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nmodels: [{model: [delay, fifo], reduces: reduce-random}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"delay", "fifo"} {
+		m := e.Models[i]
+		if m.Label != want || m.Params["reduces"] != "reduce-random" {
+			t.Errorf("label %s, parameters %v", m.Label, m.Params)
+		}
+		made, err := m.Scheduler(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made.Name() != want+"+reduce-random" {
+			t.Errorf("model %s", made.Name())
+		}
+	}
+	if _, err := ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nmodels: [{model: yarn, reduces: fifo}]")); err == nil || !strings.Contains(err.Error(), "models[0].reduces: want none for yarn") {
+		t.Errorf("reduces beside yarn: %v", err)
+	}
+	if e, err = ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nmodels: [{model: delay, reduces: reduce-random}]")); err != nil || e.Models[0].Label != "delay-reduce-random" {
+		t.Errorf("label %v, error %v", e.Models, err)
+	}
+	models := []Model{{Model: "delay", Params: map[string]string{}}}
+	models[0].PlaceReduces("reduce-random")
+	for text, want := range map[string]string{
+		"reduces.seed=4":  "",
+		"nodeSkips=3":     "",
+		"reduces.skips=4": `has a parameter "skips"`,
+	} {
+		if err := SetParam(models, text); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+	if want := map[string]string{"reduces": "reduce-random", "reduces.seed": "4", "nodeSkips": "3"}; !maps.Equal(models[0].Params, want) {
+		t.Errorf("parameters %v, want %v", models[0].Params, want)
+	}
+}
+
 func TestSupported(t *testing.T) {
 	for content, want := range map[string]string{
 		"models: [yarn, delay]\nactuator: none":                                                     `model "delay" has no effect with actuator none; set actuator: labels`,
@@ -251,6 +294,9 @@ func TestSupported(t *testing.T) {
 		"models: [yarn, delay]":                                                                     "",
 		"models: [yarn, delay]\nactuator: labels":                                                   "",
 		"actuator: labels": "",
+		"models: [{model: delay, reduces: reduce-random, params: {nodeSkips: 9, reduces.groups: true}}]": "",
+		"models: [{model: delay, reduces: reduce-rondom}]":                                               `reduces: no model "reduce-rondom"; did you mean "reduce-random"?`,
+		"models: [{model: delay, reduces: reduce-random, params: {reduces.group: true}}]":                `no parameter "group"; did you mean "groups"?`,
 	} {
 		e, err := ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\n"+content))
 		if err != nil {

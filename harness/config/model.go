@@ -25,6 +25,10 @@ type Model struct {
 	// Model is the name of a scheduler model. "yarn" means the cluster's own
 	// scheduler.
 	Model string `yaml:"model" text:"The name of a model; 'heddle models' describes each." required:"true" values:"{models}"`
+	// Reduces is the name of a second scheduler model that places the reduces, while
+	// this one places only maps; see sched.Compose. "" means that this model places
+	// both. Its parameters stand in Params with "reduces." before their names.
+	Reduces string `yaml:"reduces,omitempty" text:"A model that places the reduces, beside this one for the maps; its parameters stand in params as reduces.NAME." values:"{models}"`
 	// Params are those parameters whose values differ from the scheduler
 	// model's defaults.
 	Params map[string]string `yaml:"params,omitempty" text:"Parameters that differ from the model's defaults."`
@@ -54,9 +58,7 @@ func (m *Model) Keeps() bool { return m.State == StateKeep }
 func (m *Model) shorten(name string) { m.Model = name }
 
 func (m *Model) fill(e *Experiment, file string) {
-	if m.Label == "" {
-		m.Label = m.Model
-	}
+	m.PlaceReduces(m.Reduces)
 	if m.Splits == "" {
 		m.Splits = e.Splits
 	}
@@ -65,6 +67,24 @@ func (m *Model) fill(e *Experiment, file string) {
 		m.Cluster = e.Cluster
 	case IsClusterFile(m.Cluster) && !filepath.IsAbs(m.Cluster):
 		m.Cluster = filepath.Join(filepath.Dir(file), m.Cluster)
+	}
+}
+
+// PlaceReduces lets a second model place the reduces, beside this one for the maps;
+// see Reduces. Without a name there is none. It also sets the label if there is none.
+func (m *Model) PlaceReduces(by string) {
+	if m.Reduces = by; by != "" {
+		m.Params = maps.Clone(m.Params)
+		if m.Params == nil {
+			m.Params = map[string]string{}
+		}
+		m.Params[reducesParam] = by
+	}
+	if m.Label == "" {
+		m.Label = m.Model
+		if by != "" {
+			m.Label += "-" + by
+		}
 	}
 }
 
@@ -79,6 +99,8 @@ func (e *Experiment) modelProblems(p *problems) {
 			p.addf(path+".label", "%q: %s", m.Label, wantLabel)
 		case m.Label == ModelRecorded:
 			p.addf(path+".label", "%q: is what a trace beside its replays is called; want another", m.Label)
+		case m.Model == ModelYARN && m.Reduces != "":
+			p.addf(path+".reduces", "want none for %s: the cluster's own scheduler places maps and reduces", ModelYARN)
 		case labels[m.Label]:
 			p.addf(path, "%q is listed twice; use repeats to run it more often, or give one of them a label", m.Label)
 		case m.Model == ModelYARN && m.Keeps():
@@ -112,17 +134,23 @@ func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 	}
 	params := sched.Params{}
 	known := ModelNames()
+	takesSeed := func(name string) bool { return slices.Contains(paramsOf(name), "seed") }
 	if !slices.Contains(known, m.Model) {
 		return nil, fmt.Errorf("no model %q; %s", m.Model, nearest.Hint(m.Model, known))
 	}
-	for _, info := range sched.List() {
-		if info.Name == m.Model && slices.ContainsFunc(info.Params, func(p sched.Param) bool { return p.Name == "seed" }) {
-			params["seed"] = strconv.FormatUint(seed%math.MaxInt64, 10)
-		}
+	if takesSeed(m.Model) {
+		params["seed"] = strconv.FormatUint(seed%math.MaxInt64, 10)
+	}
+	if takesSeed(m.Params[reducesParam]) {
+		params[reducesParam+".seed"] = strconv.FormatUint(seed%math.MaxInt64, 10)
 	}
 	maps.Copy(params, m.Params)
 	return sched.New(m.Model, params)
 }
+
+// reducesParam is the parameter by which sched.New and trace headers know
+// Model.Reduces.
+const reducesParam = "reduces"
 
 // wrongParam returns the place of the first parameter that its scheduler model
 // refuses, such as ".params.nodeSkips", or nothing if no parameter alone is
@@ -130,7 +158,13 @@ func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 func (m *Model) wrongParam() string {
 	for _, name := range slices.Sorted(maps.Keys(m.Params)) {
 		alone := Model{Model: m.Model, Params: map[string]string{name: m.Params[name]}}
+		if strings.HasPrefix(name, reducesParam+".") {
+			alone.Params[reducesParam] = m.Params[reducesParam]
+		}
 		if _, err := alone.Scheduler(0); err != nil {
+			if name == reducesParam && m.Reduces != "" {
+				return ".reduces"
+			}
 			return ".params." + name
 		}
 	}
@@ -138,14 +172,18 @@ func (m *Model) wrongParam() string {
 }
 
 // SetParam sets a parameter of scheduler models from text, such as a command
-// line flag. NAME=VALUE sets it for all models that have such a parameter, and
-// MODEL.NAME=VALUE for one model. Params of the models must not be nil.
+// line flag. NAME=VALUE sets it for all models that have such a parameter,
+// MODEL.NAME=VALUE for one model, and reduces.NAME=VALUE for the models that place
+// the reduces beside others. Params of the models must not be nil.
 func SetParam(models []Model, text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok {
 		return errors.New("want NAME=VALUE or MODEL.NAME=VALUE")
 	}
 	model, param, only := strings.Cut(name, ".")
+	if only && model == reducesParam {
+		return setReducesParam(models, param, value)
+	}
 	if !only {
 		param = name
 	}
@@ -173,6 +211,29 @@ func SetParam(models []Model, text string) error {
 	}
 	slices.Sort(known)
 	return fmt.Errorf("model %s has no parameter %q; %s", strings.Join(names, ", "), param, nearest.Hint(param, slices.Compact(known)))
+}
+
+// setReducesParam sets a parameter of those models that place the reduces beside
+// others.
+func setReducesParam(models []Model, param, value string) error {
+	found := false
+	var known []string
+	for _, m := range models {
+		params := paramsOf(m.Params[reducesParam])
+		known = append(known, params...)
+		if slices.Contains(params, param) {
+			m.Params[reducesParam+"."+param] = value
+			found = true
+		}
+	}
+	if found {
+		return nil
+	}
+	if len(known) == 0 {
+		return fmt.Errorf("no model places only reduces, or none that does has parameters; name one beside the model for the maps, as %s", reducesParam)
+	}
+	slices.Sort(known)
+	return fmt.Errorf("no model for the reduces has a parameter %q; %s", param, nearest.Hint(param, slices.Compact(known)))
 }
 
 func paramsOf(model string) []string {

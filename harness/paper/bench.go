@@ -254,6 +254,9 @@ func newModel(s *Scheduler, seed uint64) (sched.Model, sim.Splits, error) {
 	if takes(s.Model, "seed") {
 		p["seed"] = strconv.FormatUint(seed>>33, 10)
 	}
+	if takes(s.Params["reduces"], "seed") {
+		p["reduces.seed"] = strconv.FormatUint(seed>>33, 10)
+	}
 	for name, value := range s.Params {
 		if name != splitsParam {
 			p[name] = value

@@ -111,6 +111,9 @@ func outcome(c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, c.failed(err)
 	}
+	if c.Model.Reduces != "" {
+		o.Model = c.Model.Label
+	}
 	for _, w := range x.Source.(*bounds).check(r) {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("replay %s under %s, seed %d: %s", c.Trace.Name, c.Model.Model, c.Seed, w))
 	}

@@ -51,7 +51,9 @@ type Noter interface {
 
 // As returns the model as a T, such as an Observer. If it is none and wraps
 // another model, As asks that one. A wrapper has a method Unwrap that returns
-// the Model or the NodeModel in it, as PerNode has.
+// the Model or the NodeModel in it, as PerNode has. Of two composed models, As asks
+// the one for maps first. What both have to hear or to tell, the composition passes
+// on itself.
 func As[T any](m Model) (T, bool) {
 	for at := any(m); ; {
 		if t, ok := at.(T); ok {
@@ -62,6 +64,11 @@ func As[T any](m Model) (T, bool) {
 			at = wrapper.Unwrap()
 		case interface{ Unwrap() NodeModel }:
 			at = wrapper.Unwrap()
+		case *composed:
+			if t, ok := As[T](wrapper.maps); ok {
+				return t, true
+			}
+			at = wrapper.reduces
 		default:
 			var none T
 			return none, false

@@ -19,10 +19,12 @@ var baselines = map[string][]sched.Params{
 		{"policy": "drf", "weights": "q0=3", "nodeThreshold": "0.5", "rackThreshold": "1", "maxPerHeartbeat": "1"},
 		{"minShares": "q1=1024"},
 	},
-	"capacity": {nil, {"capacities": "q0=80", "order": "fair", "rackLocalityAdditionalDelay": "3", "rackLocalityFullReset": "false"}},
-	"delay":    {nil, {"form": "time", "nodeWait": "3s", "rackWait": "2s"}, {"order": "fair", "nodeSkips": "3", "rackSkips": "1"}},
-	"acl":      {nil, {"c": "7.5", "d": "2"}},
-	"matching": {nil, {"slots": "2", "off": "0"}},
+	"capacity":      {nil, {"capacities": "q0=80", "order": "fair", "rackLocalityAdditionalDelay": "3", "rackLocalityFullReset": "false"}},
+	"delay":         {nil, {"form": "time", "nodeWait": "3s", "rackWait": "2s"}, {"order": "fair", "nodeSkips": "3", "rackSkips": "1"}},
+	"acl":           {nil, {"c": "7.5", "d": "2"}},
+	"reduce-greedy": {nil, {"groups": "true"}},
+	"reduce-random": {nil, {"groups": "true"}},
+	"matching":      {nil, {"slots": "2", "off": "0"}},
 }
 
 // TestModels has every model keep what schedtest asks of all.

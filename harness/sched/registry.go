@@ -19,6 +19,8 @@ var models = []Info{
 	matchingInfo,
 	plannedInfo,
 	randomInfo,
+	reduceGreedyInfo,
+	reduceRandomInfo,
 }
 
 // List returns the descriptions of all scheduler models, sorted by name.
@@ -26,7 +28,19 @@ func List() []Info { return slices.Clone(models) }
 
 // New makes the scheduler model with this name. An unknown model or parameter,
 // or a value out of range, is an error that lists what is allowed.
+//
+// The parameter "reduces" names a second model, which places the reduces, while
+// the first one places only maps, see Compose. The second model's parameters have
+// "reduces." before their names, such as "reduces.seed".
 func New(name string, p Params) (Model, error) {
+	if second, ok := p[reducesParam]; ok {
+		return newComposed(name, second, p)
+	}
+	return newAlone(name, p)
+}
+
+// newAlone makes the scheduler model with this name, which places all tasks.
+func newAlone(name string, p Params) (Model, error) {
 	i, found := find(models, name)
 	if !found {
 		return nil, fmt.Errorf("no model %q; %s", name, nearest.Hint(name, names(models, func(m Info) string { return m.Name })))

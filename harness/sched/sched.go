@@ -34,6 +34,9 @@
 // newest metrics of the node that reported, Event.SampleAgeMs how old they are. On a
 // real cluster they come from the agents, in simulations from a model of the load.
 //
+// A model may place only reduces and leave the maps to any other model: Compose makes
+// one model of the two.
+//
 // FIFOOrder walks through the jobs in the usual order. RerunOrReduce is what goes
 // before a job's other maps, WantsMap says whether a node can hold one of these,
 // View.Nearest finds the one to start, and MapPick is the pick of it.
@@ -91,6 +94,23 @@ type Decision struct {
 	// only a wish: the ApplicationMaster chooses the task, see View.WouldBind.
 	Task   state.TaskID
 	Reason Reason
+	// Group, if above 0, ties together those decisions of one answer of Round that
+	// stand side by side and have the same Group: several reduces of one job. The
+	// driver carries out all of them or none. All members must have their containers
+	// within a time, see GroupLimitMs; otherwise all are cancelled, and tasks that
+	// have started in such containers are killed. The model hears of each member's
+	// cancellation.
+	Group int32
+}
+
+// GroupLimitMs returns how long a group of the model's decisions may take to get all
+// its containers, in milliseconds: what the model's method GroupLimitMs returns, or
+// 30 seconds.
+func GroupLimitMs(m Model) int64 {
+	if g, ok := As[interface{ GroupLimitMs() int64 }](m); ok {
+		return g.GroupLimitMs()
+	}
+	return 30_000
 }
 
 // Reason says in one word why a scheduling decision was taken. Reports show
@@ -191,8 +211,21 @@ func (m PerNode) Round(v *state.View, free []state.NodeID, out []Decision) []Dec
 // models which count node heartbeats count the same everywhere. The zero value
 // is ready for use. Offers reuses its memory between calls.
 type Offers struct {
+	// Group carries out the decisions of a group: all of them or none. It returns
+	// whether it did. A driver sets it before it calls Heartbeat; nil carries out none.
+	Group func([]Decision) bool
+
 	free []state.NodeID
 	out  []Decision
+}
+
+// lastOfGroup returns the index of the last decision of the group that begins with
+// decision i.
+func (o *Offers) lastOfGroup(i int) int {
+	for i+1 < len(o.out) && o.out[i+1].Group == o.out[i].Group {
+		i++
+	}
+	return i
 }
 
 // Heartbeat asks model m what to start after a heartbeat of node n. It asks
@@ -201,6 +234,7 @@ type Offers struct {
 // that v shows, and returns whether it did.
 func (o *Offers) Heartbeat(m Model, v *state.View, n state.NodeID, carryOut func(Decision) bool) {
 	_, first := m.(firstOnly) // of m itself: a wrapper may show what it wraps another node than the first
+	both, _ := m.(interface{ passOver() bool })
 	for v.HasRoom(n) {
 		if first {
 			o.free = append(o.free[:0], n)
@@ -209,12 +243,18 @@ func (o *Offers) Heartbeat(m Model, v *state.View, n state.NodeID, carryOut func
 		}
 		o.out = m.Round(v, o.free, o.out[:0])
 		carried := false
-		for i := range o.out {
-			if carryOut(o.out[i]) {
+		for i := 0; i < len(o.out); i++ {
+			if o.out[i].Group > 0 {
+				last := o.lastOfGroup(i)
+				if o.Group != nil && o.Group(o.out[i:last+1]) {
+					carried = true
+				}
+				i = last
+			} else if carryOut(o.out[i]) {
 				carried = true
 			}
 		}
-		if !carried {
+		if !carried && (both == nil || !both.passOver()) {
 			return
 		}
 	}

@@ -26,6 +26,8 @@ func (s *Sim) beginHearing() error {
 	_, h.everyBeat = sched.As[sched.EveryHeartbeat](s.Model)
 	h.full = h.everyBeat && h.observer != nil
 	s.hears = h
+	_, uses := sched.As[sched.UsesMapOutput](s.Model)
+	s.keepsOutput = s.NodeFetches || uses
 	s.clocks = [clocks]clock{}
 	if h.ticker != nil {
 		s.clocks[clockModel].periodMs = h.ticker.PeriodMs()

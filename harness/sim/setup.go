@@ -59,7 +59,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	s.attempts, s.idle = s.attempts[:0], s.idle[:0]
 	s.grants, s.spareGrant = append(s.grants[:0], grant{}), 0
 	s.fetches, s.nodeFetches, s.spareFetch = s.fetches[:0], s.nodeFetches[:0], s.spareFetch[:0]
-	s.keepsOutput, s.lostNodes = s.NodeFetches, 0
+	s.lostNodes = 0
 	if err := s.addNodes(); err != nil {
 		return err
 	}

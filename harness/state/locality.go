@@ -74,7 +74,7 @@ func (v *View) EachMap(id JobID, n NodeID, level Level, yield func(TaskID) bool)
 func (v *View) NextRerun(id JobID) TaskID {
 	j := &v.s.jobs[id]
 	for _, t := range j.rerun {
-		if j.where[t] == rerunTask {
+		if j.where[t] == rerunTask && !v.hides[Map] {
 			return t
 		}
 	}
@@ -85,7 +85,7 @@ func (v *View) NextRerun(id JobID) TaskID {
 // is none.
 func (v *View) NextReduce(id JobID) TaskID {
 	j := &v.s.jobs[id]
-	if j.counts[Reduce].waiting == 0 {
+	if j.counts[Reduce].waiting == 0 || v.hides[Reduce] {
 		return None
 	}
 	waiting := &j.waiting[Reduce]

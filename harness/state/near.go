@@ -29,6 +29,9 @@ const (
 // and level, in FIFO order, until yield returns false. yield must not change
 // the State, and must not call EachJob or EachNamed.
 func (v *View) EachJob(n NodeID, level Level, yield func(JobID) bool) {
+	if v.hides[Map] {
+		return
+	}
 	switch level {
 	case LevelCache:
 		v.s.eachNear(nearCache, int32(n), yield)
@@ -47,12 +50,16 @@ func (v *View) EachJob(n NodeID, level Level, yield func(JobID) bool) {
 
 // EachNamed calls yield with the jobs that have a waiting map whose input split
 // names node n, in FIFO order, until yield returns false.
-func (v *View) EachNamed(n NodeID, yield func(JobID) bool) { v.s.eachNear(nearSplit, int32(n), yield) }
+func (v *View) EachNamed(n NodeID, yield func(JobID) bool) {
+	if !v.hides[Map] {
+		v.s.eachNear(nearSplit, int32(n), yield)
+	}
+}
 
 // AnyRerun reports whether some job has a failed map that has not started
 // again: it waits, or the scheduler has decided on a container for it that has
 // not started yet.
-func (v *View) AnyRerun() bool { return v.s.reruns > 0 }
+func (v *View) AnyRerun() bool { return v.s.reruns > 0 && !v.hides[Map] }
 
 // AnyUnhosted reports whether some job with a waiting map has an input split
 // that names no host.

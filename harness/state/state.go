@@ -141,6 +141,7 @@ type State struct {
 	arrays []*arrays // memory of ended jobs' arrays of task data, for new jobs to use
 	work   scratch
 	view   View
+	only   [2]View // by kind of task: see View.Only
 }
 
 // names maps names of nodes, racks, queues and pools to their ids, and ids to
@@ -156,6 +157,7 @@ func New() *State {
 	s.names.node, s.names.rack = map[string]int32{}, map[string]int32{}
 	s.names.queue, s.names.pool = map[string]int32{}, map[string]int32{}
 	s.view.s = s
+	s.only = [2]View{Map: {s: s, hides: [2]bool{Reduce: true}}, Reduce: {s: s, hides: [2]bool{Map: true}}}
 	return s
 }
 

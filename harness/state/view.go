@@ -11,7 +11,15 @@ import (
 // belong to the State: do not change them, and do not use them after the
 // State's next change. Pass only ids (of nodes, jobs, tasks) that the View has
 // returned.
-type View struct{ s *State }
+type View struct {
+	s     *State
+	hides [2]bool // by kind of task: waiting tasks of this kind are not shown, see View.Only
+}
+
+// Only returns a View that shows the waiting tasks of kind k alone, for a model
+// that places tasks of one kind beside a model that places the others. The tasks
+// of the other kind that run or are done are shown as ever.
+func (v *View) Only(k Kind) *View { return &v.s.only[k] }
 
 // Now returns the present time, in nanoseconds since the run's start.
 func (v *View) Now() int64 { return v.s.now }
@@ -147,7 +155,12 @@ func (v *View) Active() []JobID { return v.s.active }
 
 // WaitingJobs returns the jobs with a waiting task of kind k in FIFO order: by
 // descending priority, then in order of submission.
-func (v *View) WaitingJobs(k Kind) []JobID { return v.s.waiting[k] }
+func (v *View) WaitingJobs(k Kind) []JobID {
+	if v.hides[k] {
+		return nil
+	}
+	return v.s.waiting[k]
+}
 
 // Changes returns the jobs whose resources, priority or waiting tasks changed
 // after the version in the parameter since, appended to the slice in the
@@ -204,7 +217,12 @@ func (v *View) Tasks(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].tot
 // Waiting returns how many of a job's tasks of kind k wait: the
 // ApplicationMaster has asked for their containers, and the scheduler has not
 // decided on these yet.
-func (v *View) Waiting(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].waiting }
+func (v *View) Waiting(id JobID, k Kind) int32 {
+	if v.hides[k] {
+		return 0
+	}
+	return v.s.jobs[id].counts[k].waiting
+}
 
 // Running returns how many of a job's tasks of kind k run, or are expected in
 // a container that the scheduler has decided on but that has not started.
@@ -245,7 +263,7 @@ func (v *View) Task(id JobID, k Kind, i int32) TaskID { return v.s.jobs[id].task
 // a container for the task, and the scheduler has not decided on one yet.
 func (v *View) IsWaiting(id JobID, t TaskID) bool {
 	j := &v.s.jobs[id]
-	return !j.ended && (j.where[t] == waitingTask || j.where[t] == rerunTask)
+	return !j.ended && (j.where[t] == waitingTask || j.where[t] == rerunTask) && !v.hides[j.kind(t)]
 }
 
 // RunsOn returns the node that a task runs on, or None if the task does not

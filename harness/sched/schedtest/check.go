@@ -25,6 +25,8 @@ import (
 // or under its defaults if there are none:
 //
 //   - It starts nothing that does not wait or that its node cannot hold.
+//   - A group of its decisions is of two or more reduces of one job, which all fit
+//     together. Some groups are cancelled, as if a container had not come in time.
 //   - It changes nothing in the View.
 //   - It starts every task at last: at most 20 heartbeats of each node, a second
 //     apart from the next node's, may pass without a decision while tasks wait and

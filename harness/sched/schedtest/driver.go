@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"errors"
 	"fmt"
 
 	"heddle/harness/sched"
@@ -17,6 +18,9 @@ type driver struct {
 	ticker   sched.Ticker   // nil: the model is none
 	offers   sched.Offers
 	now      int64
+	// cancels says whether the next group of decisions is cancelled, as if a
+	// container had not come in time; nil: none is.
+	cancels func() bool
 }
 
 func newDriver(m sched.Model) driver {
@@ -51,6 +55,12 @@ func (d *driver) heartbeat(n state.NodeID, afterMs int64, did func(sched.Decisio
 	d.pass(d.now + afterMs*1e6)
 	d.tell(sched.Event{What: sched.NodeReported, Node: n})
 	var failed error
+	d.offers.Group = func(group []sched.Decision) (carried bool) {
+		if failed == nil {
+			carried, failed = d.startGroup(group, did)
+		}
+		return carried
+	}
 	d.offers.Heartbeat(d.model, d.view, n, func(x sched.Decision) bool {
 		if failed != nil {
 			return false
@@ -78,6 +88,45 @@ func (d *driver) pass(end int64) {
 	}
 	d.now = end
 	d.state.SetNow(end)
+}
+
+// startGroup carries out the decisions of a group, all or none.
+func (d *driver) startGroup(group []sched.Decision, did func(sched.Decision, state.TaskID)) (bool, error) {
+	var held []state.ReservationID
+	for _, x := range group {
+		err := Possible(d.view, x)
+		switch {
+		case err != nil:
+		case x.Job != group[0].Job || x.Kind != state.Reduce:
+			err = errors.New("a group is of reduces of one job")
+		case len(group) == 1:
+			err = errors.New("a group has two members or more")
+		default:
+			var r state.ReservationID
+			r, err = d.state.Reserve(x.Job, x.Kind, x.Task, x.Node)
+			held = append(held, r)
+		}
+		if err != nil {
+			return false, fmt.Errorf("group of %d decisions, with those before it carried out: %+v: %w", len(group), x, err)
+		}
+	}
+	for _, r := range held {
+		d.state.Cancel(r)
+	}
+	if d.cancels != nil && d.cancels() {
+		for _, x := range group {
+			d.tell(sched.Event{What: sched.Cancelled, Job: x.Job, Task: x.Task, Node: x.Node, Decision: x})
+		}
+		return false, nil
+	}
+	for _, x := range group {
+		task, err := d.start(x)
+		if err != nil {
+			return false, err
+		}
+		did(x, task)
+	}
+	return true, nil
 }
 
 // start carries a decision out.

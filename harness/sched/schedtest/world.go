@@ -162,6 +162,8 @@ func (w *World) finish(t *rapid.T, most int) {
 // Step is one random event: mostly a node's heartbeat, or else a job that comes, a
 // node that goes or comes back, or a task that ends.
 func (w *World) Step(t *rapid.T) {
+	w.cancels = func() bool { return rapid.IntRange(0, 2).Draw(t, "group is cancelled") == 0 }
+	defer func() { w.cancels = nil }()
 	n := state.NodeID(rapid.IntRange(0, w.View.Nodes()-1).Draw(t, "node"))
 	switch rapid.IntRange(0, 9).Draw(t, "event") {
 	case 0:

@@ -1,0 +1,217 @@
+package sched
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"heddle/harness/state"
+)
+
+// placesReduces is what the models that place only reduces have in common: which
+// job's reduces are placed, and on how many slots.
+//
+// A slot is room for one of the job's reduces on a node. Jobs go in FIFO order. One
+// reduce is placed at a time. With the parameter groups, all waiting reduces of the
+// job are placed together, as a group. If there are fewer slots, the job waits as
+// long as some task runs, whose end makes room; if none runs, as many reduces are
+// placed as there are slots.
+type placesReduces struct {
+	groups       bool
+	groupLimitMs int64
+	slots        []freeSlot
+}
+
+// freeSlot is room for one reduce on a node.
+type freeSlot struct {
+	node state.NodeID
+	nth  int     // of the free slots of its node, counted from 0
+	cost float64 // what it costs to fetch the map output to here; only the order counts
+}
+
+var groupParams = []Param{
+	{Name: "groups", Type: Bool, Default: "false", Doc: "place all waiting reduces of a job together, all or none"},
+	{Name: "groupLimit", Type: Duration, Default: "30s", Doc: "with groups: time within which all must have their containers"},
+}
+
+func newPlacesReduces(a Args) placesReduces {
+	return placesReduces{groups: a.Bool("groups"), groupLimitMs: a.Int("groupLimit") / 1e6}
+}
+
+// GroupLimitMs returns how long a group may take to get all its containers.
+func (p *placesReduces) GroupLimitMs() int64 { return p.groupLimitMs }
+
+// next returns the first job whose reduces can be placed, its free slots, and how
+// many of its reduces to place.
+func (p *placesReduces) next(v *state.View, free []state.NodeID) (id state.JobID, slots []freeSlot, reduces int) {
+	for _, id := range v.WaitingJobs(state.Reduce) {
+		p.slots = slotsFor(v, id, free, p.slots[:0])
+		reduces := int(v.Waiting(id, state.Reduce))
+		switch {
+		case len(p.slots) == 0:
+			continue
+		case !p.groups:
+			return id, p.slots, 1
+		case len(p.slots) < reduces && anyRuns(v):
+			return state.None, nil, 0
+		}
+		return id, p.slots, min(reduces, len(p.slots))
+	}
+	return state.None, nil, 0
+}
+
+// slotsFor appends the job's free slots on the given nodes.
+func slotsFor(v *state.View, id state.JobID, free []state.NodeID, to []freeSlot) []freeSlot {
+	size := v.ContainerSize(id, state.Reduce)
+	for _, n := range free {
+		if !v.Fits(n, id, state.Reduce) {
+			continue
+		}
+		room, most := v.Free(n), v.FreeSlots(n, state.Reduce)
+		for nth := int32(0); nth < most && room.Holds(size.Times(nth+1)); nth++ {
+			to = append(to, freeSlot{node: n, nth: int(nth)})
+			if size == (state.Resource{}) {
+				break // any number would fit
+			}
+		}
+	}
+	return to
+}
+
+func anyRuns(v *state.View) bool {
+	return slices.ContainsFunc(v.Active(), func(id state.JobID) bool { return v.Running(id, state.Map)+v.Running(id, state.Reduce) > 0 })
+}
+
+// on appends the decisions that place a job's reduces on slots, as a group if they
+// are several.
+func (p *placesReduces) on(id state.JobID, slots []freeSlot, reason Reason, out []Decision) []Decision {
+	group := int32(0)
+	if len(slots) > 1 {
+		group = 1
+	}
+	for _, s := range slots {
+		out = append(out, Decision{Job: id, Kind: state.Reduce, Node: s.node, Task: state.None, Reason: reason, Group: group})
+	}
+	return out
+}
+
+// reduceRandom places reduces on free slots at random.
+//
+// Rule. The first job in FIFO order with a waiting reduce gets a free slot of the
+// cluster, all slots equally likely. Maps are placed by fifo, or by the model whose
+// parameter reduces names this one.
+//
+// Source. The baseline of Tan, Meng, Zhang, "Improving ReduceTask Data Locality for
+// Sequential MapReduce Jobs", INFOCOM 2013, which stands for stock Hadoop there.
+//
+// Parameters.
+//
+//	seed        (1)      of its random numbers (PCG)
+//	groups      (false)  place all waiting reduces of a job together, all or none
+//	groupLimit  (30s)    with groups: time within which all must have containers
+//
+// Differs. The paper places a job's reduces when the job arrives; here they are
+// placed when its ApplicationMaster asks for them.
+type reduceRandom struct {
+	placesReduces
+	rng *rand.Rand
+}
+
+var reduceRandomInfo = Info{
+	Name: "reduce-random", Summary: "places reduces on free slots at random; as reduces: beside a model for maps, or with fifo",
+	Source: "the baseline of Tan, Meng, Zhang, INFOCOM 2013",
+	Params: append([]Param{{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"}}, groupParams...),
+	Build: func(a Args) (Model, error) {
+		return WithFIFOMaps(&reduceRandom{newPlacesReduces(a), rand.New(rand.NewPCG(uint64(a.Int("seed")), 0))}), nil
+	},
+}
+
+func (m *reduceRandom) Name() string { return "reduce-random" }
+
+func (m *reduceRandom) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
+	id, slots, reduces := m.next(v, free)
+	for i := range reduces {
+		j := i + m.rng.IntN(len(slots)-i)
+		slots[i], slots[j] = slots[j], slots[i]
+	}
+	return m.on(id, slots[:reduces], Random, out)
+}
+
+// reduceGreedy places reduces where the map output that there is can be fetched at
+// the least cost.
+//
+// Rule. The cost of a node is the sum, over all nodes with output of the job's maps,
+// of the bytes there times the distance: 0 on the node itself, 2 in its rack, 4 in
+// another rack. The first job in FIFO order with a waiting reduce gets the free slot
+// of the least cost. Among equal costs the node with the fewest reduces goes first,
+// then the one with the lowest number. Maps are placed by fifo, or by the
+// model whose parameter reduces names this one.
+//
+// Source. The baseline Greedy of Tan, Meng, Zhang, "Improving ReduceTask Data
+// Locality for Sequential MapReduce Jobs", INFOCOM 2013. The distances are those of
+// Hadoop's NetworkTopology.
+//
+// Parameters.
+//
+//	groups      (false)  place all waiting reduces of a job together, all or none
+//	groupLimit  (30s)    with groups: time within which all must have containers
+//
+// Differs. The paper knows the cost of each slot; here it follows from the output of
+// the maps that have finished. If none has, all nodes cost the same.
+type reduceGreedy struct{ placesReduces }
+
+var reduceGreedyInfo = Info{
+	Name: "reduce-greedy", Summary: "places reduces where map output is nearest; as reduces: beside a model for maps, or with fifo",
+	Source: "the baseline Greedy of Tan, Meng, Zhang, INFOCOM 2013",
+	Params: groupParams,
+	Build: func(a Args) (Model, error) {
+		return WithFIFOMaps(&reduceGreedy{newPlacesReduces(a)}), nil
+	},
+}
+
+func (m *reduceGreedy) Name() string { return "reduce-greedy" }
+
+func (m *reduceGreedy) UsesMapOutput() {}
+
+func (m *reduceGreedy) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
+	id, slots, reduces := m.next(v, free)
+	if reduces == 0 {
+		return out
+	}
+	for i := range slots {
+		s := &slots[i]
+		if s.nth == 0 {
+			s.cost = FetchCost(v, id, s.node)
+		} else {
+			s.cost = slots[i-1].cost
+		}
+	}
+	for i := range slots {
+		slots[i].nth += int(v.Taken(slots[i].node, state.Reduce))
+	}
+	slices.SortStableFunc(slots, func(a, b freeSlot) int {
+		return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.nth, b.nth), cmp.Compare(a.node, b.node))
+	})
+	return m.on(id, slots[:reduces], Reduces, out)
+}
+
+// FetchCost returns what it costs to fetch the output of a job's maps to node n: the
+// sum over all nodes of the bytes there times the distance, 0 on node n itself, 2 in
+// its rack, 4 in other racks.
+func FetchCost(v *state.View, id state.JobID, n state.NodeID) float64 {
+	var cost float64
+	for from, bytes := range v.MapOutput(id) {
+		switch from := state.NodeID(from); {
+		case from == n:
+		case v.Rack(from) == v.Rack(n):
+			cost += 2 * float64(bytes)
+		default:
+			cost += 4 * float64(bytes)
+		}
+	}
+	return cost
+}
+
+// UsesMapOutput marks models that use View.MapOutput. Drivers count the bytes only
+// for such models: on a real cluster that takes requests.
+type UsesMapOutput interface{ UsesMapOutput() }
