@@ -15,11 +15,13 @@ import (
 // reduce is placed at a time. With the parameter groups, all waiting reduces of the
 // job are placed together, as a group. If there are fewer slots, the job waits as
 // long as some task runs, whose end makes room; if none runs, as many reduces are
-// placed as there are slots.
+// placed as there are slots. Once a job's groups were cancelled three times, its
+// reduces are placed one by one.
 type placesReduces struct {
 	groups       bool
 	groupLimitMs int64
 	slots        []freeSlot
+	cancelled    PerJob[int32] // by job: how many members of groups were cancelled
 }
 
 // freeSlot is room for one reduce on a node.
@@ -41,6 +43,13 @@ func newPlacesReduces(a Args) placesReduces {
 // GroupLimitMs returns how long a group may take to get all its containers.
 func (p *placesReduces) GroupLimitMs() int64 { return p.groupLimitMs }
 
+// Observe counts the members of groups that are cancelled.
+func (p *placesReduces) Observe(_ *state.View, e Event) {
+	if e.What == Cancelled && e.Decision.Group > 0 {
+		*p.cancelled.Of(e.Decision.Job)++
+	}
+}
+
 // next returns the first job whose reduces can be placed, its free slots, and how
 // many of its reduces to place.
 func (p *placesReduces) next(v *state.View, free []state.NodeID) (id state.JobID, slots []freeSlot, reduces int) {
@@ -50,7 +59,7 @@ func (p *placesReduces) next(v *state.View, free []state.NodeID) (id state.JobID
 		switch {
 		case len(p.slots) == 0:
 			continue
-		case !p.groups:
+		case !p.groups || *p.cancelled.Of(id) >= 3*v.Tasks(id, state.Reduce):
 			return id, p.slots, 1
 		case len(p.slots) < reduces && anyRuns(v):
 			return state.None, nil, 0

@@ -73,6 +73,7 @@ const (
 	evCopy
 	evCleanUp
 	evCapacity
+	evGroup
 )
 
 // kindBits is the number of bits of an event's tag that hold the event's kind.
@@ -138,6 +139,10 @@ func (s *Sim) handle(t, id uint32) {
 		s.changeCapacity(int(id))
 	case evTick:
 		s.tick(id)
+	case evGroup:
+		if low(s.groups[id].gen) == gen {
+			s.failGroup(id)
+		}
 	default:
 		if low(s.jobs[id].gen) != gen {
 			return

@@ -15,6 +15,7 @@ type grant struct {
 	decision sched.Decision
 	id       int64 // number of the scheduling decision that asked for the container
 	askedMs  int64
+	group    uint32 // index in Sim.groups of the group that the decision belongs to; 0: none
 }
 
 // queue is a linked list of allocated containers that have no task yet. Its
@@ -73,7 +74,7 @@ func (s *Sim) beat(n state.NodeID) {
 // carryOut carries out a scheduling decision. It reports whether that was
 // possible.
 func (s *Sim) carryOut(d sched.Decision) bool {
-	if uint(d.Job) >= uint(len(s.slot)) || uint(d.Node) >= uint(len(s.nodes)) || s.nodes[d.Node].busy || s.view.Ended(d.Job) {
+	if !s.possible(d) {
 		s.r.Decisions.Refused++
 		return false
 	}
@@ -81,6 +82,19 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 	if s.Actuator == Ideal {
 		return s.startAtOnce(slot, d)
 	}
+	return s.ask(slot, d, 0, 0)
+}
+
+// possible reports whether a decision names a job that runs, and a node that is not
+// busy with another decision.
+func (s *Sim) possible(d sched.Decision) bool {
+	return uint(d.Job) < uint(len(s.slot)) && uint(d.Node) < uint(len(s.nodes)) && !s.nodes[d.Node].busy && !s.view.Ended(d.Job)
+}
+
+// ask has the cluster allocate a container for a decision. If a node label gives the
+// node to the job, the container comes after so many others that the node gets for
+// the decision's group before. It reports whether the decision was possible.
+func (s *Sim) ask(slot int32, d sched.Decision, group uint32, before int64) bool {
 	var t state.TaskID
 	branch := state.BindNone
 	if d.Kind == state.Reduce {
@@ -96,7 +110,7 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 	s.lastProgressMs = s.now
 	s.r.Decisions.Made++
 	i := s.newGrant()
-	s.grants[i] = grant{job: slot, held: held, expected: t, branch: branch, decision: d, id: s.r.Decisions.Made, askedMs: s.now}
+	s.grants[i] = grant{job: slot, held: held, expected: t, branch: branch, decision: d, id: s.r.Decisions.Made, askedMs: s.now, group: group}
 	j := &s.jobs[slot]
 	s.recordDecision(j, &s.grants[i])
 	if s.Actuator == Native {
@@ -104,7 +118,7 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 		return true
 	}
 	s.nodes[d.Node].busy = true
-	s.wheel.push(s.now+s.labelMs(j, t), tag(evGrant, 0), i)
+	s.wheel.push(s.now+(before+1)*s.labelMs(j, t), tag(evGrant, 0), i)
 	return true
 }
 
@@ -167,21 +181,34 @@ func (s *Sim) granted(i uint32) {
 	s.noteRoom(n)
 	switch {
 	case s.view.Ended(g.decision.Job):
-		g.next, s.spareGrant = s.spareGrant, i
+		s.freeGrant(i)
 		return
-	case !s.view.Free(n).Holds(state.Resource{}): // the node's capacity fell after the decision, so YARN has no room for the container
+	case !s.view.Free(n).Holds(state.Resource{}), // the node's capacity fell after the decision, so YARN has no room for the container
+		g.group != 0 && s.groups[g.group].failed:
 		s.cancelGrant(g)
-		g.next, s.spareGrant = s.spareGrant, i
+		s.freeGrant(i)
 		return
 	case !s.jobs[g.job].up: // the job's ApplicationMaster was lost before the container came, so the container is given back
 		s.state.Cancel(g.held)
 		s.state.Unask(g.decision.Job, g.decision.Kind)
 		s.noteRoom(n)
 		s.r.Decisions.Unused++
-		g.next, s.spareGrant = s.spareGrant, i
+		s.freeGrant(i)
 		return
 	}
 	s.hear(g.job, i)
+}
+
+// freeGrant frees the place in memory of a container that has got a task or was
+// given up.
+func (s *Sim) freeGrant(i uint32) {
+	g := &s.grants[i]
+	group := g.group
+	g.group = 0
+	g.next, s.spareGrant = s.spareGrant, i
+	if group != 0 {
+		s.groupGone(group)
+	}
 }
 
 // dropGrants gives back to the cluster the job's containers that have no task
@@ -193,7 +220,9 @@ func (s *Sim) dropGrants(j *job) {
 		s.state.Cancel(g.held)
 		s.noteRoom(n)
 		s.r.Decisions.Unused++
-		i, g.next, s.spareGrant = g.next, s.spareGrant, i
+		next := g.next
+		s.freeGrant(i)
+		i = next
 	}
 	j.granted = queue{}
 }
@@ -254,13 +283,19 @@ func (s *Sim) bind(slot int32) {
 			} else {
 				s.r.Decisions.Otherwise++
 			}
-			s.recordBound(j, g, t)
-			g.next, s.spareGrant = s.spareGrant, i
-			s.launch(slot, k, t, n)
+			if g.group != 0 {
+				s.bindMember(slot, g, t, t == expected)
+				g.group = 0
+				s.freeGrant(i)
+			} else {
+				s.recordBound(j, g, t)
+				s.freeGrant(i)
+				s.launch(slot, k, t, n)
+			}
 			s.observeDecision(sched.Confirmed, d, t)
 		} else {
-			g.next, s.spareGrant = s.spareGrant, i
 			s.cancelGrant(g)
+			s.freeGrant(i)
 		}
 		i = next
 	}

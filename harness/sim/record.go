@@ -86,7 +86,7 @@ func (s *Sim) recordDecision(j *job, g *grant) {
 	d := &g.decision
 	e := &traces.Decision{
 		T: s.at(), ID: g.id, Job: j.name, What: d.Kind, Node: s.nodeName(d.Node), TaskIndex: -1, BindIndex: -1,
-		Reason: d.Reason.String(),
+		Reason: d.Reason.String(), Group: s.inGroup,
 	}
 	if d.Task != state.None {
 		_, e.TaskIndex = s.view.Index(j.id, d.Task)
@@ -105,6 +105,8 @@ func (s *Sim) recordBound(j *job, g *grant, t state.TaskID) {
 	if t != state.None {
 		e.Outcome = "honoured"
 		e.Bound = traces.Attempt{Task: s.taskName(j, t), Number: s.try(j, t)}
+	} else if g.group != 0 {
+		e.Outcome, e.Cause = "cancelled", groupIncomplete
 	}
 	s.Record(e)
 }
@@ -117,7 +119,7 @@ func (s *Sim) recordIdeal(j *job, d sched.Decision, t state.TaskID) {
 	_, i := s.view.Index(j.id, t)
 	s.Record(&traces.Decision{
 		T: s.at(), ID: id, Job: j.name, What: d.Kind, Node: s.nodeName(d.Node), TaskIndex: i, BindIndex: -1,
-		Reason: d.Reason.String(),
+		Reason: d.Reason.String(), Group: s.inGroup,
 	})
 	s.Record(&traces.Actuation{
 		T: s.at(), Decision: id, AskedAt: s.at(), GrantedAt: s.at(), Outcome: "honoured",

@@ -58,6 +58,8 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	s.jobs, s.spare, s.slot, s.queued = s.jobs[:0], s.spare[:0], s.slot[:0], s.queued[:0]
 	s.attempts, s.idle = s.attempts[:0], s.idle[:0]
 	s.grants, s.spareGrant = append(s.grants[:0], grant{}), 0
+	s.groups, s.spareGroups = append(s.groups[:0], group{}), s.spareGroups[:0]
+	s.offers.Group = s.carryGroup
 	s.fetches, s.nodeFetches, s.spareFetch = s.fetches[:0], s.nodeFetches[:0], s.spareFetch[:0]
 	s.lostNodes = 0
 	if err := s.addNodes(); err != nil {

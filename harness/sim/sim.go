@@ -77,6 +77,10 @@ type Sim struct {
 	running        int
 	grants         []grant
 	spareGrant     uint32
+	groups         []group // index 0 is not used
+	spareGroups    []uint32
+	inGroup        int64                 // in the trace, number of the group whose decisions are carried out: that of its first decision; 0: none
+	held           []state.ReservationID // memory for fitsAll
 	fetches        []fetch
 	nodeFetches    []nodeFetch // used in place of the field fetches if Config.NodeFetches is set
 	spareFetch     []int32
