@@ -25,6 +25,7 @@ type opening struct {
 	openedAt  time.Time // time when steering began to give the node the job's node label; zero: not yet
 	parkedAt  time.Time // time when the node got the label "idle"; from then on YARN grants the job no container on this node
 	why       string    // reason why the decisions without a container were given up; empty: they were not given up
+	cancelled bool      // whether the decisions without a container were given up because their group was
 	takenBack bool      // whether the decisions without a container were given up because the ApplicationMaster stopped asking for one
 	limit     *alarm
 }
@@ -47,12 +48,14 @@ const (
 func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 	if len(n.queue) > 0 && len(n.spare) == 0 {
 		last := n.queue[len(n.queue)-1]
-		if last.job == j && last.kind == k && last.decisions[len(last.decisions)-1].id == dec.id-1 {
+		if before := last.decisions[len(last.decisions)-1]; last.job == j && last.kind == k && before.id == dec.id-1 && before.group == dec.group {
+			dec.opening = last
 			last.decisions = append(last.decisions, dec)
 			return
 		}
 	}
 	op := &opening{node: n, job: j, kind: k, decisions: []*decision{dec}}
+	dec.opening = op
 	if x := n.takeSpare(j, k); x != nil {
 		op.grant(x)
 		return
@@ -277,6 +280,8 @@ func (op *opening) close() {
 		if op.kind == state.Reduce {
 			op.job.unask(int32(waits)) // else the model would choose these reduces again, before maps that wait
 		}
+	} else if op.cancelled {
+		op.end("cancelled", op.why)
 	} else {
 		op.end("none", op.why)
 	}

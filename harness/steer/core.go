@@ -123,8 +123,9 @@ type Core struct {
 	capacity    timetable
 	gate        gate
 	grantWait   grantWait
-	queued      []*node // nodes for which decisions wait until the node has carried out earlier ones
-	lastID      int64   // id of the decision that the scheduler model made last
+	queued      []*node  // nodes for which decisions wait until the node has carried out earlier ones
+	givenUp     []*group // groups of decisions that have just failed
+	lastID      int64    // id of the decision that the scheduler model made last
 	offers      sched.Offers
 	nextBeat    int // index (in nodes) of the node that the model is asked about next
 	watching    watching
@@ -220,6 +221,7 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 	}
 	c.ring(now)
 	if !c.ended { // done after the loop, so that label changes due to all observations of one Step go to YARN together
+		c.giveUpGroups()
 		c.openQueued()
 		c.moves.flush()
 	}
@@ -246,6 +248,11 @@ func (c *Core) End(now time.Time) []Action {
 			op.end("cancelled", "steering ended")
 		}
 		j.settleUnbound()
+	}
+	for _, g := range c.givenUp {
+		for _, m := range g.members {
+			m.settleHeld()
+		}
 	}
 	return c.out
 }

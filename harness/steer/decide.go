@@ -20,6 +20,10 @@ type decision struct {
 	surplus     string     // id of a container that YARN granted on the node in addition to the one that the decision asked for
 	remark      string     // remark for the trace, recorded if the decision's outcome is "honoured"
 	settled     bool
+	opening     *opening
+	group       *group          // group that the decision belongs to; nil: none
+	held        bool            // the outcome is known, and is recorded when the group is decided
+	attempt     *traces.Attempt // with held: the attempt that ran in the container; nil: not known
 }
 
 // offer asks the model what to start on the node, if the node has room and any
@@ -45,6 +49,7 @@ func (n *node) opportunity() bool {
 	}
 	c.record(e)
 	n.report()
+	c.offers.Group = c.decideGroup
 	c.offers.Heartbeat(c.Model, c.view, n.id, c.decide)
 	return true
 }
@@ -70,15 +75,23 @@ func (c *Core) waiting() bool {
 
 // decide starts to carry out a decision of the model. It returns false if the decision
 // cannot be carried out.
-func (c *Core) decide(x sched.Decision) bool {
+func (c *Core) decide(x sched.Decision) bool { return c.possible(x) && c.carryOut(x, nil) }
+
+// possible says whether a decision is about a job that asks for such a container, and
+// about a node that takes decisions.
+func (c *Core) possible(x sched.Decision) bool {
 	if int(x.Job) >= len(c.jobs) || x.Job < 0 || int(x.Node) >= len(c.nodes) || x.Node < 0 {
 		c.log(Warn, "the model decided for an unknown job or node", "model", c.Model.Name(), "job", x.Job, "node", x.Node)
 		return false
 	}
 	j, n := c.jobs[x.Job], c.nodes[x.Node]
-	if j.ended || !j.wants(x.Kind) || n.skipped || x.Kind == state.Map && j.runsUnknownMaps(n) {
-		return false
-	}
+	return !j.ended && j.wants(x.Kind) && !n.skipped && (x.Kind != state.Map || !j.runsUnknownMaps(n))
+}
+
+// carryOut starts to carry out a decision, of a group or of none. It returns false if
+// the node has no room for the container.
+func (c *Core) carryOut(x sched.Decision, g *group) bool {
+	j, n := c.jobs[x.Job], c.nodes[x.Node]
 	e := &traces.Decision{
 		T: c.at(), Job: j.jobID(), What: x.Kind, Node: traces.Node(n.name), TaskIndex: -1, BindIndex: -1,
 		Reason: x.Reason.String(),
@@ -104,11 +117,16 @@ func (c *Core) decide(x sched.Decision) bool {
 	if x.Kind == state.Map {
 		e.BindIndex = int32(t)
 	}
+	d := &decision{id: e.ID, meant: x, job: j, reservation: reservation, predicted: t, branch: branch, group: g}
+	if g != nil {
+		e.Group = g.id
+		g.members = append(g.members, d)
+	}
 	c.record(e)
 	c.stats.Decisions++
 	c.stats.Open++
 	j.coming[x.Kind]++
-	n.enqueue(j, x.Kind, &decision{id: e.ID, meant: x, job: j, reservation: reservation, predicted: t, branch: branch})
+	n.enqueue(j, x.Kind, d)
 	return true
 }
 
@@ -127,13 +145,19 @@ func (j *job) runsUnknownMaps(n *node) bool {
 // settle records the outcome of a decision that got a container. The argument
 // attempt is the task attempt that ran in the container; nil if unknown.
 func (d *decision) settle(attempt *traces.Attempt) {
-	if d.settled {
+	if d.settled || d.holds(attempt) {
 		return
 	}
 	c := d.job.core
 	e := &traces.Actuation{Outcome: "honoured", Container: d.container.id, Cause: d.remark}
 	if attempt != nil {
 		e.Bound = *attempt
+	}
+	if d.group != nil && d.group.failed != "" {
+		e.Outcome, e.Cause = "cancelled", d.group.failed
+		d.end(e)
+		c.observe(sched.Event{What: sched.Cancelled, Job: d.job.id, Task: d.container.task, Node: d.container.node.id, Decision: d.meant})
+		return
 	}
 	if d.surplus != "" {
 		e.Outcome, e.Cause = "surplus", "more than one container came: also "+d.surplus
@@ -155,6 +179,9 @@ func (d *decision) unused() {
 	}
 	d.end(&traces.Actuation{Outcome: "unused", Container: d.container.id, Cause: cause})
 	d.job.core.observe(sched.Event{What: sched.Cancelled, Job: d.job.id, Task: d.predicted, Node: d.container.node.id, Decision: d.meant})
+	if d.group != nil {
+		d.group.fail(cause)
+	}
 }
 
 // giveBack records that a decision got no container. The task that the decision was
@@ -168,6 +195,9 @@ func (d *decision) giveBack(k state.Kind, n *node, outcome, cause string) {
 	d.job.coming[k]--
 	d.end(&traces.Actuation{Outcome: outcome, Cause: cause})
 	c.observe(sched.Event{What: sched.Cancelled, Job: d.job.id, Task: d.predicted, Node: n.id, Decision: d.meant})
+	if d.group != nil {
+		d.group.fail("another decision of the group came to nothing: " + cause)
+	}
 }
 
 func (d *decision) end(e *traces.Actuation) {

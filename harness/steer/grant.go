@@ -54,6 +54,9 @@ func (op *opening) grant(x *container) {
 	}
 	op.job.coming[op.kind]--
 	x.lookUp(0)
+	if dec.group != nil {
+		dec.group.granted(dec)
+	}
 	if op.granted < len(op.decisions) {
 		return
 	}

@@ -173,3 +173,39 @@ func TestSpoiltCores(t *testing.T) {
 		})
 	}
 }
+
+// TestGroupsAllOrNone has a job's two reduces placed as a group while something goes
+// wrong, at many times. Both come or none does; the job ends; and among these times are
+// some at which one container of a group was there already when the group was given up.
+func TestGroupsAllOrNone(t *testing.T) {
+	late := 0
+	for _, what := range []string{"node lost", "taken back", "given back", "master lost", "ResourceManager restarted"} {
+		for at := 200; at < 2600; at += 100 {
+			plan := schedule{
+				Racks: 1, PerRack: 2, Slots: 1, Triples: 1, Model: grouped, Splits: config.SplitsAsSubmitted, Seed: uint64(at),
+				Jobs:     []jobPlan{{At: 0, Reduces: 2, Runs: 300, Maps: [][]int{{0}, {1}}}},
+				Troubles: []trouble{{From: at, For: 400, Class: "labels", Fate: arrivesLate, Delay: 900}},
+				Mishaps:  []mishap{{At: at, What: what, Node: at / 100 % 2, For: 1500}},
+			}
+			if what != "node lost" {
+				plan.Mishaps[0].Node = 0 // the job
+			}
+			s, err := newShell(plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.run(); err != nil {
+				t.Errorf("%s at %d ms: %v", what, at, err)
+			}
+			s.rm.Close()
+			for _, e := range s.events {
+				if e, ok := e.(*traces.Actuation); ok && e.Outcome == "cancelled" && e.Container != "" {
+					late++
+				}
+			}
+		}
+	}
+	if late == 0 {
+		t.Error("no group was given up after a container of it had come: the times test nothing")
+	}
+}

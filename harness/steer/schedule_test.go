@@ -74,6 +74,9 @@ type mishap struct {
 
 const horizon = 10_000 // ms: no trouble begins later
 
+// grouped stands for a model that places a job's reduces as a group.
+const grouped = "grouped"
+
 // evenly is a number below n. Those of rapid are small ones mostly, and times would
 // be early ones.
 func evenly(n int) *rapid.Generator[int] {
@@ -85,7 +88,7 @@ func drawSchedule(t *rapid.T) schedule {
 		Racks: rapid.IntRange(1, 2).Draw(t, "racks"), PerRack: rapid.IntRange(2, 3).Draw(t, "nodes a rack"),
 		Slots: rapid.IntRange(1, 3).Draw(t, "slots"), Triples: rapid.IntRange(1, 3).Draw(t, "triples"),
 		Async: rapid.Bool().Draw(t, "async"), LabelDelay: rapid.SampledFrom([]int{0, 15}).Draw(t, "label delay"),
-		Model:  rapid.SampledFrom([]string{"fifo", "delay", "acl"}).Draw(t, "model"),
+		Model:  rapid.SampledFrom([]string{"fifo", "delay", "acl", grouped}).Draw(t, "model"),
 		Splits: rapid.SampledFrom([]string{config.SplitsAsSubmitted, config.SplitsAsSubmitted, config.SplitsCachedOnly}).Draw(t, "splits"),
 		Seed:   rapid.Uint64().Draw(t, "seed"),
 	}
@@ -204,7 +207,11 @@ func newShell(plan schedule) (*shell, error) {
 		Splits: s.Splits, Capacity: s.capacity(s.hosts), Origin: s.origin, RM: s.origin.UnixMilli(),
 		Setup: steer.Setup{AMLabel: "am", Queue: "default", Triples: slices.Clone(s.free), Beat: beat, Smallest: state.Resource{MemoryMB: 512, VCores: 1}},
 	}
-	if o.Model, err = sched.New(s.Model, nil); err != nil {
+	name, params := s.Model, sched.Params(nil)
+	if name == grouped {
+		name, params = "fifo", sched.Params{"reduces": "reduce-random", "reduces.groups": "true", "reduces.groupLimit": "3s"}
+	}
+	if o.Model, err = sched.New(name, params); err != nil {
 		return nil, err
 	}
 	if o.Nodes, err = s.rm.Nodes(context.Background()); err != nil {
@@ -576,6 +583,7 @@ func (s *shell) judge() error {
 				s.wrong("decision %d has two outcomes: %+v and %+v", e.Decision, outcome[e.Decision], e)
 			case e.Container != "" && by[e.Container] > 0:
 				s.wrong("container %s is that of decisions %d and %d", e.Container, by[e.Container], e.Decision)
+			case e.Outcome == "cancelled" && decided[e.Decision].Group > 0: // with a container or without
 			case (e.Container != "") != (e.Outcome == "honoured" || e.Outcome == "surplus" || e.Outcome == "unused"):
 				s.wrong("decision %d was %s, with container %q", e.Decision, e.Outcome, e.Container)
 			}
@@ -591,6 +599,7 @@ func (s *shell) judge() error {
 	if s.err != nil {
 		return s.err
 	}
+	s.judgeGroups(decided, outcome)
 	maps := s.judgeAttempts(decided, outcome, by)
 	s.judgeUnused(outcome)
 	s.judgeEmpty(decided, outcome, by)
@@ -638,6 +647,26 @@ func (s *shell) judge() error {
 // container may end while the node is open, and another come in its room.
 func (s *shell) calm() bool {
 	return s.Slots == 1 && len(s.Troubles)+len(s.Mishaps)+len(s.Capacity) == 0 && !slices.ContainsFunc(s.jobs, func(j *jobRun) bool { return len(j.Fails) > 0 })
+}
+
+// judgeGroups has the decisions of a group carried out all or none.
+func (s *shell) judgeGroups(decided map[int64]*traces.Decision, outcome map[int64]*traces.Actuation) {
+	came, gone := map[int64]int64{}, map[int64]int64{} // by group: a decision that was honoured, and one that was not
+	for id, d := range decided {
+		if o := outcome[id]; d.Group > 0 && o != nil {
+			switch o.Outcome {
+			case "honoured", "surplus":
+				came[d.Group] = id
+			case "cancelled", "none":
+				gone[d.Group] = id
+			}
+		}
+	}
+	for g, id := range came {
+		if other := gone[g]; other > 0 {
+			s.wrong("of one group, decision %d was %s and %d %s", id, outcome[id].Outcome, other, outcome[other].Outcome)
+		}
+	}
 }
 
 // judgeAttempts holds the outcomes against the attempts that ran, and counts maps.

@@ -1,0 +1,64 @@
+package experiment
+
+import (
+	"testing"
+
+	"heddle/harness/state"
+	"heddle/traces"
+)
+
+const groupedReduces = `
+name: grouped
+workloads:
+  - {name: wordcount, size: 16MiB, maps: 2, reduces: 2, settings: {mapreduce.job.reduce.slowstart.completedmaps: "1.0"}}
+models: [{model: fifo, reduces: reduce-random, params: {reduces.groups: true}}]
+speculation: none
+`
+
+// TestReducesAsGroup has a job's two reduces placed as one group on real Hadoop: both
+// decisions get their container, and the trace tells which reduce came in each.
+func TestReducesAsGroup(t *testing.T) {
+	c, _ := lab(t)
+	run, err := runText(t, c, groupedReduces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, events := readTrace(t, run)
+	groups := map[int64][]*traces.Decision{}
+	outcome := map[int64]*traces.Actuation{}
+	for _, e := range events {
+		switch e := e.(type) {
+		case *traces.Decision:
+			if e.Group > 0 {
+				groups[e.Group] = append(groups[e.Group], e)
+			}
+		case *traces.Actuation:
+			outcome[e.Decision] = e
+		}
+	}
+	came := map[traces.Attempt]bool{}
+	for g, members := range groups {
+		for _, d := range members {
+			o := outcome[d.ID]
+			if o == nil {
+				t.Fatalf("group %d: decision %d has no outcome", g, d.ID)
+			}
+			t.Logf("group %d: %s on %s at %v: %s after %v, %v", g, d.What, d.Node, d.T, o.Outcome, o.GrantedAt-d.T, o.Bound)
+			if o.Outcome == "honoured" {
+				came[o.Bound] = true
+			}
+		}
+		if len(members) != 2 {
+			t.Errorf("group %d has %d members, want 2", g, len(members))
+		}
+	}
+	for i := range int32(2) {
+		found := false
+		for a := range came {
+			found = found || a.Kind == state.Reduce && a.Index == i
+		}
+		if !found {
+			t.Errorf("no group brought reduce %d: %v", i, came)
+		}
+	}
+}
