@@ -12,6 +12,7 @@ import (
 func List() []sched.Info {
 	return []sched.Info{
 		clqlmrs.Info,
+		clqlmrs.GreedyInfo,
 		modfair.Fair1Info,
 		modfair.FIFO1Info,
 		modfair.Info,

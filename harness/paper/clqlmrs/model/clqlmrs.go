@@ -104,7 +104,42 @@ type lesson struct {
 	seed         uint64
 	inputChanges int32 // version of the job's cached input (View.InputChanges) when the job was trained
 	state        qlearn.Class
+	open         []assignment // decisions that are neither confirmed nor cancelled, oldest first
 	plan         plan
+}
+
+// assignment is a decision that moved the job's state, and the state before it.
+type assignment struct {
+	task   state.TaskID
+	node   state.NodeID
+	before qlearn.Class
+}
+
+// Observe takes back what a cancelled decision did to the job's state: the state is
+// the class of the last assignment, and a cancelled decision assigned nothing.
+func (m *cacheLearner) Observe(v *state.View, e sched.Event) {
+	if e.What != sched.Cancelled && e.What != sched.Confirmed || e.Decision.Kind != state.Map {
+		return
+	}
+	l := *m.jobs.Of(e.Decision.Job)
+	if l == nil {
+		return
+	}
+	i := slices.IndexFunc(l.open, func(a assignment) bool { return a.node == e.Decision.Node && a.task == e.Decision.Task })
+	if i < 0 && e.What == sched.Confirmed { // another task than the one named has started
+		i = slices.IndexFunc(l.open, func(a assignment) bool { return a.node == e.Decision.Node })
+	}
+	if i < 0 {
+		return
+	}
+	if e.What == sched.Cancelled {
+		if i+1 < len(l.open) {
+			l.open[i+1].before = l.open[i].before
+		} else {
+			l.state = l.open[i].before
+		}
+	}
+	l.open = slices.Delete(l.open, i, i+1)
 }
 
 // Info describes the model clqlmrs.
@@ -227,6 +262,7 @@ func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID
 			return true
 		})
 	}
+	l.open = append(l.open, assignment{task, node, l.state})
 	l.state = qlearn.ClassOf(v, id, task, node)
 	return sched.MapPick(id, task, v.Level(id, task, node)).On(node), true
 }
