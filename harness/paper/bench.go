@@ -47,6 +47,7 @@ type Simulation struct {
 	TrainingMs float64
 	Stages     []*measure.Figures // of each stage, without lists of jobs and nodes
 	Curve      []CurvePoint
+	Times      MapTimes           // where the time of maps went, all stages together
 	Notes      map[string]float64 // figures of the model's own and of the setting's, of the last stage that has them
 	// Series are values inside the simulation, such as the load over time, in ascending
 	// order of X. Samples are values without order, such as the time of each job.
@@ -225,6 +226,8 @@ func (b *bench) runStages(stages []Stage, c Case, seed uint64) (Simulation, erro
 		if config.Splits == sim.AsSubmitted {
 			config.Splits = splits
 		}
+		var ended []sim.AttemptEnd
+		config.Ended = func(e sim.AttemptEnd) { ended = append(ended, e) }
 		f, r, err := measure.Simulate(traces.Header{}, &config)
 		if err == nil {
 			err = p.err
@@ -233,6 +236,7 @@ func (b *bench) runStages(stages []Stage, c Case, seed uint64) (Simulation, erro
 			return s, err
 		}
 		s.add(f, &config, stages[i].Jobs)
+		s.Times.add(&config, stages[i].Jobs, ended)
 		s.Stages = append(s.Stages, f.Summary())
 		maps.Copy(s.Notes, r.Notes)
 		if n, ok := c.Setting.(Noter); ok {

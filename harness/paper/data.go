@@ -236,6 +236,14 @@ type Grid struct {
 	cells   map[string][][]Simulation
 }
 
+// Column returns the name of a column, "" if there is none.
+func (g *Grid) Column(k int) string {
+	if k >= len(g.Columns) {
+		return ""
+	}
+	return g.Columns[k]
+}
+
 // at returns the simulations of a scheduler in the given columns, all columns if
 // none are given.
 func (g *Grid) at(label string, columns []int) [][]Simulation {

@@ -37,6 +37,13 @@ func (r *Report) Doc() doc.Doc {
 		}
 		facts = append(facts, text)
 	}
+	if len(r.NotJudged) > 0 {
+		var list doc.List
+		for _, x := range r.NotJudged {
+			list = append(list, x.Says+": "+x.Why)
+		}
+		d = append(d, doc.Heading("What the paper says and is not judged here"), list)
+	}
 	return append(d, doc.Heading("How the paper is read here; --set NAME=VALUE changes it"), axes, doc.Heading("The set-up"), facts)
 }
 
@@ -60,6 +67,9 @@ func (a *AxisTaken) text() string {
 	}
 	if a.Sets != "" {
 		text += "; sets " + a.Sets
+	}
+	if a.Of == Cost {
+		text += "; a cost of the simulated cluster, which we chose"
 	}
 	return text
 }

@@ -16,8 +16,8 @@ import (
 func (d *Data) Saves(design, a, b string, least float64, columns ...int) Effect {
 	g := d.Grid(design, a, b)
 	e := Effect{What: fmt.Sprintf("time that %s saves against %s", b, a), Unit: "%", Least: least, Estimate: Saved(g.Seconds(a, columns...), g.Seconds(b, columns...))}
-	if len(columns) == 1 && d.err == nil {
-		e.What += " with " + g.Columns[columns[0]]
+	if len(columns) == 1 {
+		e.What += " with " + g.Column(columns[0])
 	}
 	if bound := g.Mean(a, func(s *Simulation) float64 { return s.Least }, columns...); len(bound) > 0 {
 		for _, s := range bound {
@@ -74,10 +74,8 @@ func (d *Data) Above(design, rate string, of, most Rate, a, b string, columns ..
 func (d *Data) Rises(design, rate string, of, most Rate, label string, from, to int) Effect {
 	g := d.Grid(design, label)
 	low := g.Shares(label, of, from)
-	e := Effect{Unit: "points", Estimate: More(low, g.Shares(label, of, to)), Room: RoomUpTo(low, g.Shares(label, most, to))}
-	if d.err == nil {
-		e.What = fmt.Sprintf("%s of %s from %s to %s", rate, label, g.Columns[from], g.Columns[to])
-	}
+	what := fmt.Sprintf("%s of %s from %s to %s", rate, label, g.Column(from), g.Column(to))
+	e := Effect{What: what, Unit: "points", Estimate: More(low, g.Shares(label, of, to)), Room: RoomUpTo(low, g.Shares(label, most, to))}
 	e.RoomWhy = fmt.Sprintf("it begins at %.1f %%", stats.MeanShare(low).Value)
 	return e
 }

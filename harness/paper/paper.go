@@ -63,9 +63,11 @@ type Paper struct {
 	Designs  []Design
 	Parts    []Part
 	Claims   []Claim
-	Numbers  Numbers   // what the paper states, for figures and claims
-	Measures []Measure // what a matrix shows of each reading, besides the claims
-	Curves   string    // design in whose first column the claimant's training is shown; "" if it does not train
+	// NotJudged are statements of the paper that are no claims here, with the reason.
+	NotJudged []NotJudged
+	Numbers   Numbers   // what the paper states, for figures and claims
+	Measures  []Measure // what a matrix shows of each reading, besides the claims
+	Curves    string    // design in whose first column the claimant's training is shown; "" if it does not train
 	// Explain returns a paragraph that says what explains the paper's results, from
 	// the data of a reading. It may be nil.
 	Explain func(*Data) string
@@ -154,11 +156,24 @@ type Axis struct {
 	// Sets is the name of what the axis sets: a property of the set-up, a
 	// parameter of a model ("acl.d") or of one scheduler ("Original.inPool"), or one of this package's own, Offering and
 	// Training. If it is empty, it is the axis's name.
-	Sets   string  `json:"sets,omitempty"`
+	Sets string `json:"sets,omitempty"`
+	// Of says whether the axis is a way to read the text, or a cost of our own
+	// simulated cluster.
+	Of     AxisOf  `json:"of,omitempty"`
 	About  string  `json:"about"`
 	Values []Value `json:"values"` // the first is as printed, or nearest to the text
 	Chosen bool    `json:"chosen"` // whether a matrix varies the axis unless it is told which to vary
 }
+
+// AxisOf says what an axis is about.
+type AxisOf string
+
+// What axes are about: the text, which can be read in more ways than one, or the costs
+// of the simulated cluster, which we chose.
+const (
+	OfText AxisOf = ""
+	Cost   AxisOf = "cost"
+)
 
 // Value is one value of an axis.
 type Value struct {
@@ -285,6 +300,12 @@ type Claim struct {
 	Beats func(d *Data, bar string) Effect
 }
 
+// NotJudged is a statement of the paper that is not judged.
+type NotJudged struct {
+	Says string `json:"says"`
+	Why  string `json:"why"`
+}
+
 // Measure is a number that a matrix shows of each reading.
 type Measure struct {
 	Name, Unit string
@@ -342,7 +363,7 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	r := &Report{
 		Paper: p.Name, Title: p.Title, Source: p.Source, Reading: reading.Name, Set: d.differs(), Seed: o.Seed, Seeds: o.Seeds,
-		Facts: p.Facts, Axes: p.axes(d.values), Criteria: []Criterion{}, Figures: []*Figure{},
+		Facts: p.Facts, NotJudged: p.NotJudged, Axes: p.axes(d.values), Criteria: []Criterion{}, Figures: []*Figure{},
 	}
 	b.all = len(parts) + len(claims)
 	for _, part := range parts {

@@ -26,7 +26,9 @@ type Report struct {
 	Figures  []*Figure         `json:"figures"`
 	Axes     []AxisTaken       `json:"axes"`
 	Facts    []Fact            `json:"facts"`
-	Live     *LiveTable        `json:"live,omitempty"`
+	// NotJudged are statements of the paper that are no claims.
+	NotJudged []NotJudged `json:"notJudged,omitempty"`
+	Live      *LiveTable  `json:"live,omitempty"`
 	// Kept is what was simulated, for a run folder.
 	Kept Kept `json:"-"`
 }

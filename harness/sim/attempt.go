@@ -14,6 +14,8 @@ type attempt struct {
 	phaseMs      int64 // time at which the attempt's present phase (reading, computing and so on) began
 	endMs        int64 // time at which the attempt's computing ends, if this time is known
 	bytes        int64 // bytes of map output that a reduce has fetched
+	readFrom     int32 // of a map: time from startMs until it began to read its input, and until it had read it
+	readTo       int32
 	job          int32
 	task         state.TaskID
 	node         state.NodeID
@@ -315,9 +317,13 @@ func (s *Sim) proceed(id int32) {
 				break
 			}
 			a.phase = compute
+			a.readFrom = int32(s.now - a.startMs)
 			s.read(id, a, j, w)
 		case compute:
 			a.phase = write
+			if a.kind == state.Map {
+				a.readTo = int32(s.now - a.startMs)
+			}
 			s.computes(id, a, s.computeMs(j, a, w), w.CoresPercent)
 			if w.DiskBytes > 0 && s.shared != nil {
 				f := s.shared.Write(s.now, a.node, a.node, w.DiskBytes, s.flowTag(id, a))

@@ -103,7 +103,7 @@ func (m *machines) maps(c *Config, j *Job, draws draw.Key) float64 {
 		alone := float64(w.FixedMs)
 		if w.FixedMs == 0 {
 			cpu := float64(c.Costs.TaskStartMs) + leastCompute(j, state.Map, w, draws.At(uint64(t)).At(0))
-			computing += cpu
+			computing += cpu * coresOf(w)
 			read := 0.0
 			switch {
 			case cached:
@@ -147,10 +147,18 @@ func (m *machines) reduces(c *Config, j *Job, draws draw.Key) float64 {
 			moving += float64(w.OutputBytes) / m.fastestDisk
 			written += float64(w.OutputBytes)
 		}
-		computing += cpu
+		computing += cpu * coresOf(w)
 		longest = max(longest, cpu/m.speed+moving)
 	}
 	return max(0, longest-2*perPhase, computing/m.cores-perPhase, written/m.disks-perPhase)
+}
+
+// coresOf returns the share of a core that a task uses at least while it computes.
+func coresOf(w *Work) float64 {
+	if w.CoresPercent == 0 {
+		return 1
+	}
+	return min(1, float64(w.CoresPercent)/100)
 }
 
 // leastCompute returns the computing time of a task's first attempt, as it is drawn with

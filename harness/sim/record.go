@@ -178,8 +178,11 @@ func (s *Sim) reportEnd(a *attempt, how traces.Outcome, launched bool) {
 		Job: int32(j.id), Kind: a.kind, Outcome: how, Launched: launched, Level: a.level, Split: a.split, Node: a.node,
 		StartMs: a.startMs, EndMs: s.now, InputBytes: w.InputBytes, OutputBytes: w.OutputBytes,
 	}
-	if a.kind == state.Reduce {
+	switch {
+	case a.kind == state.Reduce:
 		e.InputBytes = a.bytes
+	case a.readTo > 0:
+		e.ReadFromMs, e.ReadToMs = a.startMs+int64(a.readFrom), a.startMs+int64(a.readTo)
 	}
 	s.Ended(e)
 }

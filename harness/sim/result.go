@@ -54,6 +54,9 @@ type AttemptEnd struct {
 	// StartMs is the attempt's launch time; it means nothing if Launched is false,
 	// that is, if the attempt ended before its launch.
 	StartMs, EndMs int64
+	// ReadFromMs and ReadToMs are when a map read its input. Both are 0 if its time does
+	// not depend on reading.
+	ReadFromMs, ReadToMs int64
 	// InputBytes is what a map read or a reduce fetched. OutputBytes is what the
 	// attempt wrote to HDFS, or what a map left for the job's reduces.
 	InputBytes, OutputBytes int64

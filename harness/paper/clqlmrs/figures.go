@@ -29,12 +29,9 @@ func designs() []paper.Design {
 		}
 		return columns
 	}
-	var apps, waiting []paper.Column
+	var apps []paper.Column
 	for _, a := range applications {
 		apps = append(apps, column(a.title, "app", a.name))
-	}
-	for i := range 8 {
-		waiting = append(waiting, column(fmt.Sprintf("placement %d", i+1), "maps", "10", "cachedPct", "60", "tasks", "equal", "layout", fmt.Sprint(i)))
 	}
 	return []paper.Design{
 		by("cache", "cache of all nodes", column("2 GB", "cache", "2GiB"), column("4 GB", "cache", "4GiB"), column("6 GB", "cache", "6GiB"), column("8 GB", "cache", "8GiB")),
@@ -43,7 +40,7 @@ func designs() []paper.Design {
 		by("table4", "maps", maps(10, 25, 50, 100)...),
 		by("apps", "application", apps...),
 		by("sorts", "application", apps[1:3]...),
-		by("waiting", "placement of 10 maps", waiting...),
+		by("waiting", "maps of equal time", column("100 maps", "maps", "100", "cachedPct", "60", "tasks", "equal")),
 	}
 }
 

@@ -74,8 +74,7 @@ func TestNeverLearnt(t *testing.T) {
 			}
 		}
 		p.Claims = []paper.Claim{{ID: "K", Effects: func(d *paper.Data) []paper.Effect {
-			g := d.Grid("table4", fifo, learner)
-			return []paper.Effect{above(g, "cache rate", paper.CacheRate, paper.CachedShare, fifo, learner, 1)}
+			return []paper.Effect{d.Above("table4", "cache rate", paper.CacheRate, paper.CachedShare, fifo, learner, 1)}
 		}}}
 		r, err := p.Run(t.Context(), paper.Options{Parts: []string{"K"}, Reading: "repaired", Seed: 1, Seeds: 6, Workers: 2, Set: map[string]string{"clqlmrs.episodes": "200"}})
 		if err != nil {
