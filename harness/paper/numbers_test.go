@@ -69,7 +69,7 @@ func unused(p *paper.Paper) (faults []string) {
 			continue // sentences that have no claim
 		}
 		if !used[[3]string{x.Figure, x.Row, x.Column}] && !slices.ContainsFunc(p.Claims, func(c paper.Claim) bool { return stands(c.Published) || stands(c.Text) }) &&
-			!slices.ContainsFunc(p.Parts, func(part paper.Part) bool { return slices.ContainsFunc(part.Notes, stands) }) {
+			!slices.ContainsFunc(p.Parts, func(part paper.Part) bool { return stands(part.Title) || slices.ContainsFunc(part.Notes, stands) }) {
 			faults = append(faults, fmt.Sprintf("%s, %s, %s: %s is used by no figure and no claim", x.Figure, x.Row, x.Column, x.Text))
 		}
 	}
