@@ -49,8 +49,8 @@ func TestModelHearsLab(t *testing.T) {
 			t.Errorf("%v computed on %s for %v, and the load that was heard went from %.2f to %.2f: one more task makes it %.2f", id, a.node, a.took(), before, after, before*decay+1-decay)
 		}
 	}
-	if maps != 8 {
-		t.Errorf("%d maps computed for 5 s or more, want 8", maps)
+	if maps != 4 {
+		t.Errorf("%d maps computed for 5 s or more, want 4", maps)
 	}
 	compareLoad(t, events)
 }

@@ -18,8 +18,8 @@ import (
 // that has the disk.
 //
 // The model leaves out the threads of daemons, ApplicationMasters and attempts that
-// fail, transfers between nodes, and cached reads. A task of Work.FixedMs sleeps. A
-// transfer that began before a node became slow keeps the share of a core that it
+// fail, transfers between nodes, and cached reads. A task of Work.FixedMs sleeps,
+// unless it has a share of a core, which it then uses as if alone. A computation that began before a node became slow keeps the share of a core that it
 // had. Without a limit of the disk, reading and writing take no time.
 
 // load has the state of the load model.
@@ -107,7 +107,7 @@ func (l *load) begins(id int32, part int, d doing) {
 // launched notes the start of an attempt whose first timer covers more than its
 // launch, because its node has no limit of cores.
 func (l *load) launched(s *Sim, id int32, a *attempt, w *Work, launchMs int64) {
-	if w.FixedMs > 0 || a.phase == begin {
+	if a.phase == begin || w.FixedMs > 0 && w.CoresPercent == 0 {
 		return
 	}
 	percent := uint8(0)

@@ -61,6 +61,7 @@ func TestLoadAverage(t *testing.T) {
 		{"three on two cores", oneNode(2), simpleJob("a", 0, 3, 0, Work{ComputeMs: 200_000}), map[traces.Node]float64{"n0": 3}},
 		{"two on four cores", oneNode(4), simpleJob("a", 0, 2, 0, Work{ComputeMs: 300_000}), map[traces.Node]float64{"n0": 2}},
 		{"one that sleeps", oneNode(1), simpleJob("a", 0, 1, 0, Work{FixedMs: 300_000}), map[traces.Node]float64{"n0": 0}},
+		{"one of a given time that uses a tenth of a core", oneNode(1), simpleJob("a", 0, 1, 0, Work{FixedMs: 300_000, CoresPercent: 10}), map[traces.Node]float64{"n0": 0.1}},
 		{"two of half a core on one", oneNode(1), simpleJob("a", 0, 2, 0, Work{ComputeMs: 300_000, CoresPercent: 50}), map[traces.Node]float64{"n0": 1}},
 		{"a quarter of a core, without a limit", oneNode(0), simpleJob("a", 0, 1, 0, Work{ComputeMs: 300_000, CoresPercent: 25}), map[traces.Node]float64{"n0": 0.25}},
 		// Each computes for a time c and sleeps for c. With a third of the core a cycle takes

@@ -8,7 +8,8 @@
 // cores, and the ApplicationMaster with its own heartbeat, which chooses the
 // task of each container. It also models reduces that start before the maps
 // are done, shuffles, shared disks and links (package fluid), caches (package
-// place), speculative attempts, and faults.
+// place), speculative attempts, and faults. If the caller or the model asks, it
+// samples the nodes' load as agents do.
 //
 // The same input, seed and model give the same schedule on any machine. Times
 // are whole milliseconds. The simulator leaves out JVM reuse and uberised jobs,

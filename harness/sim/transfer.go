@@ -105,6 +105,9 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 		if end := from + int64(fixedMs); end > s.now {
 			a.endMs = end
 			s.timer(id, a, end-s.now)
+			if s.load != nil && w.CoresPercent > 0 {
+				s.load.computes(s, id, a, w.CoresPercent, s.now, end, fluid.Ended)
+			}
 		}
 	}
 	return true

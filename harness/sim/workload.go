@@ -116,7 +116,8 @@ type Work struct {
 	SpreadPercent uint8
 	// CoresPercent is the share of a core, in percent, that the task uses while it
 	// computes alone. Two tasks of 50 % so fit on one core, and none is slower for
-	// the other. 0 means a whole core.
+	// the other. 0 means a whole core. With FixedMs it shows in the nodes' samples
+	// only, and 0 means that the task sleeps.
 	CoresPercent uint8
 	// MemoryMB is the memory that the task takes while it runs; 0 means as much as
 	// its container has. It shows in the nodes' samples only.

@@ -170,6 +170,7 @@ func (b *builder) finished(e *traces.AttemptFinished) {
 	a, c := &b.attempts[i], &e.Counters
 	a.End, a.Outcome = e.T, e.Outcome
 	a.read, a.WrittenBytes, a.mapOutput, a.shuffled = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes), max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)
+	a.cpuMs = max(0, c.CPUMs)
 	if t := b.task(key.taskKey); t != nil && e.Outcome == traces.Succeeded && t.won < 0 {
 		t.won = i
 	}

@@ -305,6 +305,7 @@ func (m *Source) record(j *Job, x *sim.Job) {
 				}
 			}
 			work[i].FixedMs = int32(min(max(1, scaled(ms, m.Change.Speed)), math.MaxInt32/2))
+			work[i].CoresPercent = a.coresPercent()
 			known = append(known, float64(work[i].FixedMs))
 		}
 		usual := int32(1)

@@ -117,6 +117,16 @@ type Attempt struct {
 	// WrittenBytes is what the attempt wrote to HDFS, by its counters; 0: not reported.
 	WrittenBytes              int64
 	read, mapOutput, shuffled int64 // further counters, in bytes; 0: not reported
+	cpuMs                     int64 // CPU time, by its counters; 0: not reported
+}
+
+// coresPercent returns the share of a core, in percent, that the attempt used on
+// average; 0 if it is not known.
+func (a *Attempt) coresPercent() uint8 {
+	if !(a.Ms() > 0) {
+		return 0
+	}
+	return uint8(min(100, 100*float64(a.cpuMs)/a.Ms()))
 }
 
 // Ms returns how long the attempt ran, in milliseconds.
