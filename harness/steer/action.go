@@ -63,6 +63,7 @@ const (
 	AskNodes        What = "nodes"        // the answer is []yarnclient.Node, the nodes in the state that Look.Of names; all nodes if Look.Of is empty
 	AskTasks        What = "tasks"        // the answer is []yarnclient.Task, the tasks of one application
 	AskTaskAttempts What = "taskAttempts" // the answer is []yarnclient.TaskAttempt, the attempts of one task
+	AskTaskCounters What = "taskCounters" // the answer is yarnclient.Counters, those of one task
 	AskJobFiles     What = "jobFiles"     // the answer is *JobFiles, read from the files in the job's staging directory
 	AskReplicas     What = "replicas"     // the answer is [][]Replica: for each map, the replicas of its input's first block
 )
@@ -89,6 +90,8 @@ func DecodeAnswer(what What, data []byte) (any, error) {
 		return decode[[]yarnclient.Task](data)
 	case AskTaskAttempts:
 		return decode[[]yarnclient.TaskAttempt](data)
+	case AskTaskCounters:
+		return decode[yarnclient.Counters](data)
 	case AskJobFiles:
 		return decode[*JobFiles](data)
 	case AskReplicas:

@@ -111,6 +111,7 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 		c.log(Warn, "a task started that was not known to wait", "attempt", attempt.String(), "error", err)
 		j.reconcile()
 	}
+	j.loseOutput(t)
 	j.tasks[t] = taskRecord{on: x, changed: c.now}
 	if x.kind == state.Map {
 		c.stats.Maps[c.view.Level(j.id, t, x.node.id)]++

@@ -93,7 +93,10 @@ type Core struct {
 	hears   hearing
 	planner sched.JobPlanner
 	warmup  sched.Warmup
-	acts    bool // whether steering changes the workers' node labels: the option Actuator is not "none"
+	// usesOutput says whether the model uses View.MapOutput, so that counters of finished
+	// maps are asked for.
+	usesOutput bool
+	acts       bool // whether steering changes the workers' node labels: the option Actuator is not "none"
 
 	now     time.Time
 	out     []Action
@@ -154,6 +157,7 @@ func New(o Options) (*Core, map[string]string, error) {
 	if err := c.beginHearing(); err != nil {
 		return nil, nil, err
 	}
+	_, c.usesOutput = sched.As[sched.UsesMapOutput](o.Model)
 	c.planner, _ = sched.As[sched.JobPlanner](o.Model)
 	c.warmup, _ = sched.As[sched.Warmup](o.Model)
 	if c.Splits == config.SplitsPlan && c.planner == nil {

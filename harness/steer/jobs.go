@@ -76,6 +76,8 @@ type taskRecord struct {
 	done     bool
 	unlisted bool // whether the task is done, in a container that YARN had not listed
 	changed  time.Time
+	output   int64 // bytes that the map has left for the reduces on node outputOn; 0: not known
+	outputOn *node
 }
 
 // container is a running or ended container of a job, other than its
@@ -278,11 +280,15 @@ func (x *container) ended() {
 		j.reconcile()
 		return
 	}
+	if x.kind == state.Map {
+		j.mapDone(x.task, x.node)
+	}
 	c.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: x.task, Node: x.node.id})
 }
 
 func (j *job) retry(t state.TaskID, rerun bool) {
 	c := j.core
+	j.loseOutput(t)
 	j.tasks[t] = taskRecord{changed: c.now}
 	if err := c.state.Retry(j.id, t, rerun); err != nil {
 		c.log(Debug, "a task that failed could not be noted as waiting", "error", err)

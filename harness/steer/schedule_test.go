@@ -30,7 +30,8 @@ type schedule struct {
 	Async                          bool // scheduling, else with heartbeats
 	LabelDelay                     int
 	Model, Splits                  string
-	Seed                           uint64 // of the small delays that every call has
+	model                          sched.Model // in place of Model, if it is given
+	Seed                           uint64      // of the small delays that every call has
 	Jobs                           []jobPlan
 	Troubles                       []trouble
 	Mishaps                        []mishap
@@ -77,6 +78,9 @@ const horizon = 10_000 // ms: no trouble begins later
 // grouped stands for a model that places a job's reduces as a group.
 const grouped = "grouped"
 
+// greedy stands for a model that places reduces by the output of finished maps.
+const greedy = "greedy"
+
 // evenly is a number below n. Those of rapid are small ones mostly, and times would
 // be early ones.
 func evenly(n int) *rapid.Generator[int] {
@@ -88,7 +92,7 @@ func drawSchedule(t *rapid.T) schedule {
 		Racks: rapid.IntRange(1, 2).Draw(t, "racks"), PerRack: rapid.IntRange(2, 3).Draw(t, "nodes a rack"),
 		Slots: rapid.IntRange(1, 3).Draw(t, "slots"), Triples: rapid.IntRange(1, 3).Draw(t, "triples"),
 		Async: rapid.Bool().Draw(t, "async"), LabelDelay: rapid.SampledFrom([]int{0, 15}).Draw(t, "label delay"),
-		Model:  rapid.SampledFrom([]string{"fifo", "delay", "acl", grouped}).Draw(t, "model"),
+		Model:  rapid.SampledFrom([]string{"fifo", "delay", "acl", grouped, greedy}).Draw(t, "model"),
 		Splits: rapid.SampledFrom([]string{config.SplitsAsSubmitted, config.SplitsAsSubmitted, config.SplitsCachedOnly}).Draw(t, "splits"),
 		Seed:   rapid.Uint64().Draw(t, "seed"),
 	}
@@ -130,23 +134,24 @@ func drawSchedule(t *rapid.T) schedule {
 // the troubles of a schedule.
 type shell struct {
 	schedule
-	clock   *yarntest.Clock
-	cluster *yarntest.Fake
-	rm      *yarnclient.RM
-	core    *steer.Core
-	origin  time.Time
-	rng     *rand.Rand
-	hosts   []string
-	due     []dueEvent
-	seq     int
-	batch   []steer.Observation
-	stalled time.Time
-	free    []string // numbers of triples
-	jobs    []*jobRun
-	events  []traces.Event
-	err     error            // what was found wrong on the way
-	left    map[string]int64 // memory in MB that is left of nodes, by the changes recorded so far
-	gaveUp  bool             // whether steering ended, and had a reason to; see startsEarly
+	clock    *yarntest.Clock
+	cluster  *yarntest.Fake
+	rm       *yarnclient.RM
+	core     *steer.Core
+	origin   time.Time
+	rng      *rand.Rand
+	hosts    []string
+	due      []dueEvent
+	seq      int
+	batch    []steer.Observation
+	stalled  time.Time
+	free     []string // numbers of triples
+	jobs     []*jobRun
+	events   []traces.Event
+	err      error            // what was found wrong on the way
+	left     map[string]int64 // memory in MB that is left of nodes, by the changes recorded so far
+	counters int              // calls for counters of tasks
+	gaveUp   bool             // whether steering ended, and had a reason to; see startsEarly
 	// spoil, if set, changes what the Core wants to have done.
 	spoil func(steer.Action) []steer.Action
 }
@@ -208,11 +213,20 @@ func newShell(plan schedule) (*shell, error) {
 		Setup: steer.Setup{AMLabel: "am", Queue: "default", Triples: slices.Clone(s.free), Beat: beat, Smallest: state.Resource{MemoryMB: 512, VCores: 1}},
 	}
 	name, params := s.Model, sched.Params(nil)
+	if s.model != nil {
+		name = "fifo"
+	}
+	if name == greedy {
+		name, params = "fifo", sched.Params{"reduces": "reduce-greedy"}
+	}
 	if name == grouped {
 		name, params = "fifo", sched.Params{"reduces": "reduce-random", "reduces.groups": "true", "reduces.groupLimit": "3s"}
 	}
 	if o.Model, err = sched.New(name, params); err != nil {
 		return nil, err
+	}
+	if s.model != nil {
+		o.Model = s.model
 	}
 	if o.Nodes, err = s.rm.Nodes(context.Background()); err != nil {
 		return nil, err
@@ -242,7 +256,7 @@ func (s *shell) submit(j *jobRun, o *steer.Options) {
 	sub := &steer.Submission{Number: s.free[0], Tag: j.tag}
 	set := o.Settings(sub)
 	job := yarntest.Job{
-		Name: j.tag, Tags: j.tag, AMLabel: set["mapreduce.job.am.node-label-expression"], MapLabel: set["mapreduce.map.node-label-expression"],
+		Name: j.tag, Tags: j.tag, MapOutput: func(task int) int64 { return int64(1000 * (task + 1)) }, AMLabel: set["mapreduce.job.am.node-label-expression"], MapLabel: set["mapreduce.map.node-label-expression"],
 		ReduceLabel: set["mapreduce.reduce.node-label-expression"], Reduces: j.Reduces, Slowstart: 1,
 		Run: func(kind string, task, attempt int) (time.Duration, bool) {
 			return ms(j.Runs + 37*task), kind == "MAP" && attempt == 0 && slices.Contains(j.Fails, task)
@@ -503,6 +517,9 @@ func (s *shell) look(ctx context.Context, l *steer.Look) (any, error) {
 		return s.rm.AM(l.Of).Tasks(ctx)
 	case steer.AskTaskAttempts:
 		return s.rm.AM(l.App.ID).Attempts(ctx, l.Of)
+	case steer.AskTaskCounters:
+		s.counters++
+		return s.rm.AM(l.App.ID).TaskCounters(ctx, l.Of)
 	case steer.AskJobFiles:
 		return s.files(l.App)
 	}

@@ -31,6 +31,9 @@ type Job struct {
 	// Run returns how long a task attempt runs and whether it fails at the end.
 	// nil means that each attempt runs one second and succeeds.
 	Run func(kind string, task, attempt int) (time.Duration, bool)
+	// MapOutput returns how many bytes a map leaves for the reduces, which a counter of
+	// the map tells once it has succeeded. nil means that there is no such counter.
+	MapOutput func(task int) int64
 }
 
 // app is an application of the fake cluster. All applications are MapReduce

@@ -85,6 +85,10 @@ func (c *Fake) task(w http.ResponseWriter, r *http.Request, a *app, path []strin
 		c.notFound(w, r, "task not found with id "+path[0])
 		return
 	}
+	if len(path) == 2 && path[1] == "counters" {
+		c.write(w, r, natural, "jobTaskCounters", func(w *writer) { t.writeCounters(w) })
+		return
+	}
 	if len(path) == 1 || path[1] != "attempts" {
 		c.notFound(w, r, "path")
 		return
@@ -168,6 +172,22 @@ func (t *task) write(w *writer) {
 	w.text("state", state)
 	w.text("type", t.kind())
 	w.text("successfulAttempt", successful)
+}
+
+// writeCounters writes the counters of a task into an answer: the one that
+// Job.MapOutput gives a map that has succeeded.
+func (t *task) writeCounters(w *writer) {
+	w.text("id", t.id())
+	if t.reduce || !t.done || t.app.MapOutput == nil {
+		return
+	}
+	w.list("taskCounterGroup", 1, func(int) {
+		w.text("counterGroupName", "org.apache.hadoop.mapreduce.TaskCounter")
+		w.list("counter", 1, func(int) {
+			w.num("value", t.app.MapOutput(t.index))
+			w.text("name", "MAP_OUTPUT_MATERIALIZED_BYTES")
+		})
+	})
 }
 
 // writeAttempts writes the attempts of a task into an answer. An attempt that

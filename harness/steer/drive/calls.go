@@ -84,6 +84,8 @@ func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 		return d.Watch.RM.AM(l.Of).Tasks(ctx)
 	case steer.AskTaskAttempts:
 		return d.Watch.RM.AM(l.App.ID).Attempts(ctx, l.Of)
+	case steer.AskTaskCounters:
+		return d.Watch.RM.AM(l.App.ID).TaskCounters(ctx, l.Of)
 	case steer.AskJobFiles:
 		return d.files.read(ctx, l.App)
 	case steer.AskReplicas:
