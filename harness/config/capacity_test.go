@@ -16,8 +16,10 @@ import (
 
 // fourWorkers are two racks of two workers, each of 2,000 MiB and 4 cores.
 var fourWorkers = []traces.NodeFacts{
-	{Node: "a", Rack: "/rack1", MemoryBytes: 2000 << 20, VCores: 4}, {Node: "b", Rack: "/rack1", MemoryBytes: 2000 << 20, VCores: 4},
-	{Node: "c", Rack: "/rack2", MemoryBytes: 2000 << 20, VCores: 4}, {Node: "d", Rack: "/rack2", MemoryBytes: 2000 << 20, VCores: 4},
+	{Node: "a", Rack: "/rack1", MemoryBytes: 2000 << 20, VCores: 4},
+	{Node: "b", Rack: "/rack1", MemoryBytes: 2000 << 20, VCores: 4},
+	{Node: "c", Rack: "/rack2", MemoryBytes: 2000 << 20, VCores: 4},
+	{Node: "d", Rack: "/rack2", MemoryBytes: 2000 << 20, VCores: 4},
 }
 
 // capacityOf parses the capacity of an experiment file.
