@@ -212,11 +212,16 @@ func (b *bench) run(c Case, seed uint64) (Simulation, error) {
 	return Simulation{}, fmt.Errorf("set-up %T is neither Staged nor a Simulator", c.Setting)
 }
 
-// runStages simulates all stages of one case with one seed.
+// runStages simulates all stages of one case with one seed. A sched.Learner goes on in
+// a stage with what it learnt in those before.
 func (b *bench) runStages(stages []Stage, c Case, seed uint64) (Simulation, error) {
 	s := Simulation{Notes: map[string]float64{}, Series: map[string][]Point{}, Samples: map[string][]float64{}}
+	var learnt []byte
 	for i := range stages {
 		m, splits, err := newModel(&c.Scheduler, seed)
+		if err == nil && learnt != nil {
+			err = sched.LoadState(m, learnt)
+		}
 		if err != nil {
 			return s, err
 		}
