@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"heddle/harness/doc"
@@ -285,15 +286,15 @@ func (m *Matrix) table() *doc.Table {
 // parts returns the table of a live run, its remarks and its warnings.
 func (t *LiveTable) parts() doc.Doc {
 	d := doc.Doc{doc.Heading("Live: " + t.Run + ", means over repeats with their 95 % interval")}
-	for _, columns := range [][2]int{{0, liveMore}, {liveMore, len(liveColumns)}} {
+	for columns := range slices.Chunk(t.columns, liveWidth) {
 		x := &doc.Table{Name: "live", Columns: []string{"workload", "model", "n"}}
-		for _, c := range liveColumns[columns[0]:columns[1]] {
+		for _, c := range columns {
 			x.Columns = append(x.Columns, c.name)
 		}
 		for i := range t.Rows {
 			r := &t.Rows[i]
 			row := []doc.Cell{doc.Words(r.Workload), doc.Words(r.Model), doc.Count(r.Runs)}
-			for _, c := range liveColumns[columns[0]:columns[1]] {
+			for _, c := range columns {
 				row = append(row, c.of(r).in(c.unit))
 			}
 			x.Add(row...)

@@ -29,6 +29,10 @@ type Live struct {
 	// run", the cluster file LabFile, and what the experiment names, such as a
 	// trace.
 	Files fs.FS
+	// Columns are the columns of the table, in order: names of those that every paper
+	// has, of metrics of "heddle compare", or of figures that models note. If it is
+	// empty, they are those that every paper has.
+	Columns []string
 	// Explain returns sentences that say what a table shows. It may be nil.
 	Explain func(*LiveTable) []string
 }
@@ -106,7 +110,8 @@ type LiveTable struct {
 	Notes    []string                  `json:"notes"` // what the table shows, in sentences
 	Warnings []string                  `json:"warnings"`
 
-	trials []measured
+	trials  []measured
+	columns []liveColumn
 }
 
 // LiveRow contains the figures of one workload under one scheduler model. Each
@@ -143,14 +148,19 @@ type LiveRow struct {
 	// Notes are the model's own figures at the end of a trial, such as learned
 	// delays.
 	Notes map[string]Cell `json:"notes,omitempty"`
+	// Metrics are the metrics among the paper's columns, by name.
+	Metrics map[string]Cell `json:"metrics,omitempty"`
 }
 
-// liveColumns are the figures of a row, in the order of tables. Those from
-// liveMore on stand in a second table where the width is limited.
-var liveColumns = []struct {
+// liveColumn is a column of a live table.
+type liveColumn struct {
 	name, unit string
 	of         func(*LiveRow) Cell
-}{
+}
+
+// liveColumns are the columns that every paper has. A table is cut into several of
+// liveWidth columns.
+var liveColumns = []liveColumn{
 	{"completion", "s", func(r *LiveRow) Cell { return r.CompletionS }},
 	{"saves", "%", func(r *LiveRow) Cell { return r.SavesPct }},
 	{"cache", "%", func(r *LiveRow) Cell { return r.CachePct }},
@@ -163,7 +173,36 @@ var liveColumns = []struct {
 	{"decision", "ms", func(r *LiveRow) Cell { return r.DecisionMs }},
 }
 
-const liveMore = 7
+const liveWidth = 7
+
+// columns returns the paper's columns, and those of them that are metrics.
+func (l *Live) columns() (list []liveColumn, metrics []measure.Metric) {
+	if len(l.Columns) == 0 {
+		return liveColumns, nil
+	}
+	all := measure.Metrics()
+	for _, name := range l.Columns {
+		if i := slices.IndexFunc(liveColumns, func(c liveColumn) bool { return c.name == name }); i >= 0 {
+			list = append(list, liveColumns[i])
+			continue
+		}
+		c := liveColumn{name: name, of: func(r *LiveRow) Cell { return known(r.Notes, name) }}
+		if i := slices.IndexFunc(all, func(m measure.Metric) bool { return m.Name == name }); i >= 0 {
+			c.unit, metrics = all[i].Unit, append(metrics, all[i])
+			c.of = func(r *LiveRow) Cell { return known(r.Metrics, name) }
+		}
+		list = append(list, c)
+	}
+	return list, metrics
+}
+
+// known returns a cell by its name, one without a value if there is none.
+func known(cells map[string]Cell, name string) Cell {
+	if c, ok := cells[name]; ok {
+		return c
+	}
+	return CellOf(stats.Mean(nil))
+}
 
 // measured contains the figures of one finished trial on a cluster.
 type measured struct {
@@ -173,6 +212,7 @@ type measured struct {
 	master                  float64 // mean in s until the ApplicationMaster is up; NaN if that is not known
 	decisionMs              float64 // median; NaN if no decision was carried out
 	cache, local, adherence stats.Share
+	figures                 *measure.Figures
 }
 
 // time is the time that trials are compared by.
@@ -222,7 +262,9 @@ func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
 	} else {
 		t.Warnings = append(t.Warnings, predicted.Warnings...)
 	}
-	t.fill(predicted, l.models())
+	columns, metrics := l.columns()
+	t.columns = columns
+	t.fill(predicted, l.models(), metrics)
 	t.Notes = []string{}
 	if l.Explain != nil {
 		t.Notes = append(t.Notes, l.Explain(t)...)
@@ -338,6 +380,7 @@ func (m *measured) read(run *results.Run) error {
 	if m.decisionMs = s.Decisions.P50Ms; s.Decisions.Honoured == 0 {
 		m.decisionMs = math.NaN()
 	}
+	m.figures = s
 	l := s.Locality
 	known := int64(l.Known())
 	m.cache, m.local = stats.Share{Part: int64(l.Cache), Of: known}, stats.Share{Part: int64(l.Cache + l.Node), Of: known}

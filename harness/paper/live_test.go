@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"heddle/harness/compare"
+	"heddle/harness/doc"
 	"heddle/harness/fidelity"
 	"heddle/harness/results"
 	"heddle/harness/runs"
@@ -110,6 +111,32 @@ func TestLiveModels(t *testing.T) {
 	}
 }
 
+// TestLiveColumns has a paper's own columns in the order that it says: one that every
+// paper has, a metric, and a figure that a model notes.
+func TestLiveColumns(t *testing.T) {
+	l := &Live{Files: fstest.MapFS{}, Columns: []string{"saves", "makespan", "adherence", "delayMs"}}
+	table, err := l.Read("../compare/testdata/run", false)
+	check(t, err)
+	run, err := results.Open("../compare/testdata/run", false)
+	check(t, err)
+	sum, n := map[string]float64{}, map[string]float64{}
+	for _, r := range run.Trials {
+		sum[r.Model], n[r.Model] = sum[r.Model]+float64(r.MakespanMs)/1000, n[r.Model]+1
+	}
+	for _, r := range table.Rows {
+		if want := sum[r.Model] / n[r.Model]; math.Abs(float64(r.Metrics["makespan"].Value)-want) > 0.01 {
+			t.Errorf("%s: makespan %v, the results have %v", r.Model, r.Metrics["makespan"].Value, want)
+		}
+	}
+	head := table.parts()[1].(*doc.Table)
+	if !slices.Equal(head.Columns, []string{"workload", "model", "n", "saves", "makespan", "adherence", "delayMs"}) || len(head.Rows) != len(table.Rows) || len(head.Rows[0]) != len(head.Columns) {
+		t.Errorf("columns %q, %d rows", head.Columns, len(head.Rows))
+	}
+	if plain, err := (&Live{Files: fstest.MapFS{}}).Read("../compare/testdata/run", false); err != nil || len(plain.parts()[1].(*doc.Table).Columns) != 3+liveWidth || len(plain.parts()[2].(*doc.Table).Columns) != 6 || plain.Rows[0].Metrics != nil {
+		t.Errorf("without columns of its own, the table is cut as before: %v, %v", err, plain.parts()[1])
+	}
+}
+
 // byHand has three repeats of two workloads under two models.
 func byHand() *LiveTable {
 	trial := func(workload, model string, repeat int, seconds float64, cache, local, made int64, notes map[string]float64) measured {
@@ -130,7 +157,7 @@ func TestLiveByHand(t *testing.T) {
 	table.fill(&fidelity.Report{Own: []fidelity.Own{
 		{Workload: "sort", Model: "mine", MeanAbsErrorPct: 4, CI95Pct: compare.Interval{1, 7}, Trials: []fidelity.Prediction{{PredictedMs: 9000}, {PredictedMs: 11_000}}},
 		{Workload: "scan", Model: "base", MeanAbsErrorPct: 99},
-	}}, []string{"base", "mine"})
+	}}, []string{"base", "mine"}, nil)
 	var rows []string
 	for _, r := range table.Rows {
 		rows = append(rows, r.Workload+" "+r.Model)

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"heddle/harness/fidelity"
+	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
 
 // fill adds a row to the table for each workload and scheduler model. Models
-// are in the given order; others come after them.
-func (t *LiveTable) fill(predicted *fidelity.Report, order []string) {
+// are in the given order; others come after them. The metrics are those that the paper
+// has columns of.
+func (t *LiveTable) fill(predicted *fidelity.Report, order []string, metrics []measure.Metric) {
 	none := CellOf(stats.Mean(nil))
 	var workloads, models []string
 	for _, m := range t.trials {
@@ -62,6 +64,12 @@ func (t *LiveTable) fill(predicted *fidelity.Report, order []string) {
 					row.Notes = map[string]Cell{}
 				}
 				row.Notes[name] = CellOf(stats.Mean(xs))
+			}
+			for _, x := range metrics {
+				if row.Metrics == nil {
+					row.Metrics = map[string]Cell{}
+				}
+				row.Metrics[x.Name] = mean(func(m *measured) float64 { return x.Of(m.figures) })
 			}
 			if model != models[0] {
 				row.SavesPct = CellOf(t.Saved(workload, models[0], model))

@@ -535,7 +535,7 @@ func TestTurnaround(t *testing.T) {
 		saves float64
 	}{{20, 15, 25}, {math.NaN(), math.NaN(), 50}} {
 		table := &LiveTable{trials: []measured{trial("b", 1, 5, c.b, 4), trial("b", 2, 5, c.b, 4), trial("b", 3, 500, 500, 0), trial("a", 2, 10, c.a, 2), trial("a", 1, 10, c.a, 2)}}
-		table.fill(nil, []string{"a", "b"})
+		table.fill(nil, []string{"a", "b"}, nil)
 		if r := table.Rows; len(r) != 2 || r[0].Model != "a" || r[1].Runs != 3 || math.Abs(float64(r[1].SavesPct.Value)-c.saves) > 1e-9 || float64(r[0].MasterS.Value) != 3 || !math.IsNaN(float64(r[0].DecisionMs.Value)) {
 			t.Errorf("%+v: want b to save %v %% against a, without its third repeat", r, c.saves)
 		}
