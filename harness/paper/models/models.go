@@ -4,6 +4,7 @@ package models
 
 import (
 	clqlmrs "heddle/harness/paper/clqlmrs/model"
+	learning "heddle/harness/paper/learning/model"
 	modfair "heddle/harness/paper/modfair/model"
 	"heddle/harness/sched"
 )
@@ -13,6 +14,8 @@ func List() []sched.Info {
 	return []sched.Info{
 		clqlmrs.Info,
 		clqlmrs.GreedyInfo,
+		learning.Info,
+		learning.RuleInfo,
 		modfair.Fair1Info,
 		modfair.FIFO1Info,
 		modfair.Info,

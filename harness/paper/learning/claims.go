@@ -1,0 +1,127 @@
+package learning
+
+import (
+	"fmt"
+	"math"
+
+	"heddle/harness/paper"
+	"heddle/harness/stats"
+)
+
+// claims are the paper's. The number of tasks in L1 is what each task's load was made
+// of: it is a check of the set-up, and no result.
+var claims = []paper.Claim{
+	{ID: "L1", Kind: paper.Check, Parts: []string{"fig11"}, Published: numbers.Text("fig11", learner, names()...), Text: "tasks that run on a node at a target of 100 % are those of Figure 11, within 15 %", Effects: tasks},
+	{ID: "L2", Parts: []string{"load"}, Published: numbers.Text("fig8a", learner, "achieved of asked") + " % of the load asked for", Text: "load is nearer to the target than by the plain rule, by 3 points, and within 15 % of it for every job", Effects: loads},
+	{ID: "L3", Parts: []string{"runtime"}, Published: numbers.Text("fig11", "runtime", names()...), Text: "WordCount+10ms and URLGet take less time than with five slots, the jobs that these overload more, by 5 %", Effects: runtimes},
+	{ID: "L4", Parts: []string{"fig9"}, Published: numbers.Text("fig9", learner, "gap"), Text: "load achieved is within 10 % of the load asked for, up to four times 4", Effects: targets},
+	accuracy("L5a", "all", "of all decisions"), accuracy("L5b", "assigned", "of assignments"), accuracy("L5c", "balanced", "as the mean of overloads refused and others not refused"),
+	{ID: "L6", Parts: []string{"fig8b"}, Published: numbers.Text("fig8b", learner, "from run 1 to 2"), Text: "with what was learnt kept, the first run takes longer than the fourth to sixth, by 5 % of these", Effects: faster},
+	{ID: "L7", Parts: []string{"slowed"}, Published: "adapts to heterogeneous and slowed nodes", Text: "a node of half speed gets at most 0.7 times the starts of the others", Effects: adapts},
+}
+
+func names() (list []string) {
+	for k := range kinds {
+		list = append(list, kinds[k].name)
+	}
+	return list
+}
+
+var measures = []paper.Measure{
+	{Name: "load, off the target", Unit: "%", Of: func(d *paper.Data) stats.Estimate { return stats.Mean(off(d.Grid("jobs", learner), learner)) }},
+	{Name: "heartbeats overloaded", Unit: "%", Of: func(d *paper.Data) stats.Estimate {
+		return stats.Mean(d.Grid("jobs", learner).Mean(learner, paper.Noted("overPct")))
+	}},
+	{Name: "tasks of URLGet", Of: func(d *paper.Data) stats.Estimate {
+		return stats.Mean(d.Grid("jobs", learner).Mean(learner, paper.Noted("tasks"), 3))
+	}},
+}
+
+func tasks(d *paper.Data) (list []paper.Effect) {
+	g := d.Grid("jobs", learner)
+	for k := range kinds {
+		times := each(g.Mean(learner, paper.Noted("tasks"), k), func(x float64) float64 { return x / kinds[k].tasks })
+		list = append(list, paper.Effect{What: "tasks of " + kinds[k].name + " over the published", Estimate: stats.Mean(times), Band: [2]float64{.85, 1.15}})
+	}
+	return list
+}
+
+// off is the mean over jobs of how far the load is off the target, in percent.
+func off(g *paper.Grid, label string) []float64 {
+	var sum []float64
+	for k := range kinds {
+		xs := g.Mean(label, func(s *paper.Simulation) float64 { return 100 * math.Abs(s.Notes["ofTarget"]-1) }, k)
+		if sum == nil {
+			sum = make([]float64, len(xs))
+		}
+		for i, x := range xs {
+			sum[i] += x / float64(len(kinds))
+		}
+	}
+	return sum
+}
+
+func loads(d *paper.Data) []paper.Effect {
+	g := d.Grid("jobs", learner, rule)
+	by := off(g, rule)
+	list := []paper.Effect{{
+		What: "load nearer to the target than by the rule", Unit: "points", Estimate: stats.PairedDifference(off(g, learner), by).Estimate, Least: 3,
+		Room: stats.Mean(by), RoomWhy: "the rule is so far off, and nothing is nearer than 0",
+	}}
+	for k := range kinds {
+		list = append(list, paper.Effect{What: "load of " + kinds[k].name + " over the target", Estimate: stats.Mean(g.Mean(learner, paper.Noted("ofTarget"), k)), Band: [2]float64{.85, 1.15}})
+	}
+	return list
+}
+
+func runtimes(d *paper.Data) (list []paper.Effect) {
+	g := d.Grid("runs", learner, native)
+	for _, k := range []int{2, 3, 0, 1, 5} {
+		a, b := native, learner
+		if kinds[k].tasks < nativeSlots {
+			a, b = learner, native
+		}
+		list = append(list, paper.Effect{What: fmt.Sprintf("time of %s that %s saves against %s", kinds[k].name, b, a), Unit: "%", Estimate: paper.Saved(minutes(g, a, k), minutes(g, b, k)), Least: 5})
+	}
+	return list
+}
+
+func targets(d *paper.Data) (list []paper.Effect) {
+	g := d.Grid("targets", learner)
+	for k, ratio := range ratios {
+		list = append(list, paper.Effect{What: fmt.Sprintf("load over that asked for at %g times 4", ratio), Estimate: stats.Mean(g.Mean(learner, paper.Noted("ofTarget"), k)), Band: [2]float64{.9, 1.1}})
+	}
+	return list
+}
+
+// accuracy is a claim about one way to count right decisions. What learning adds is
+// held against the plain rule, which calls every node below the limit good.
+func accuracy(id, name, how string) paper.Claim {
+	effects := func(d *paper.Data) (list []paper.Effect) {
+		g := d.Grid("accuracy", learner, rule)
+		for k, job := range []string{"URLGet", "CPUActivity"} {
+			late := func(s *paper.Simulation) float64 { return (s.Notes[name+"5"] + s.Notes[name+"6"]) / 2 }
+			a := g.Mean(rule, late, k)
+			list = append(list, paper.Effect{
+				What: fmt.Sprintf("right decisions %s, %s, above the rule", how, job), Unit: "points", Estimate: stats.PairedDifference(a, g.Mean(learner, late, k)).Estimate, Least: 3,
+				Room: stats.Mean(each(a, func(x float64) float64 { return 100 - x })), RoomWhy: "the rule is right so often that no more is left up to 100 %",
+			})
+		}
+		return list
+	}
+	return paper.Claim{ID: id, Parts: []string{"fig10"}, Published: numbers.Text("fig10", learner, "accuracy"), Text: "decisions 1001 to 1500 are right more often than by the plain rule, counted " + how, Effects: effects}
+}
+
+func faster(d *paper.Data) []paper.Effect {
+	g := d.Grid("again", learner)
+	first := g.Mean(learner, paper.Noted("minutes1"))
+	late := g.Mean(learner, func(s *paper.Simulation) float64 {
+		return (s.Notes["minutes4"] + s.Notes["minutes5"] + s.Notes["minutes6"]) / 3
+	})
+	return []paper.Effect{{What: "time that runs 4 to 6 save against run 1", Unit: "%", Estimate: paper.Saved(first, late), Least: 5}}
+}
+
+func adapts(d *paper.Data) []paper.Effect {
+	starts := each(d.Grid("slowed", learner).Mean(learner, paper.Noted("slowStarts")), func(x float64) float64 { return 1 - x })
+	return []paper.Effect{{What: "starts that the slowed node lacks", Unit: "", Estimate: stats.Mean(starts), Least: .3}}
+}

@@ -1,0 +1,74 @@
+package learning
+
+import (
+	"strconv"
+
+	"heddle/harness/paper"
+	"heddle/harness/stats"
+)
+
+// ratios are the targets of Figure 9.
+var ratios = []float64{1, 1.5, 2, 2.5, 3, 3.5, 4}
+
+func designs() []paper.Design {
+	list := []paper.Design{{ID: "jobs", X: "job"}, {ID: "runs", X: "job"}, {ID: "targets", X: "load asked, of 4"}, {ID: "accuracy", X: "job"}}
+	for i := range kinds {
+		name := kinds[i].name
+		list[0].Columns = append(list[0].Columns, paper.Column{Name: name, Set: map[string]string{"job": name}})
+		list[1].Columns = append(list[1].Columns, paper.Column{Name: name, Set: map[string]string{"job": name, "maps": "160"}})
+		if name == "URLGet" || name == "CPUActivity" {
+			list[3].Columns = append(list[3].Columns, paper.Column{Name: name, Set: map[string]string{"job": name}})
+		}
+	}
+	for _, ratio := range ratios {
+		text := strconv.FormatFloat(ratio, 'g', -1, 64)
+		list[2].Columns = append(list[2].Columns, paper.Column{Name: text, Set: map[string]string{"target": text, "hours": "1"}})
+	}
+	return append(list,
+		paper.Design{ID: "again", X: "job", Columns: []paper.Column{{Name: "WordCount", Set: map[string]string{"maps": "1120", "taskTime": "31s", "runs": "6"}}}},
+		paper.Design{ID: "slowed", X: "job", Columns: []paper.Column{{Name: "WordCount", Set: map[string]string{"hours": "1", "slowAt": "30m"}}}},
+	)
+}
+
+func noted(suffix, name string) paper.Row { return paper.MeanRow(suffix, paper.Noted(name)) }
+
+func parts() []paper.Part {
+	some := []string{learner, rule, rule85, native}
+	return []paper.Part{
+		{ID: "fig8a", Title: "Figure 8a: load of a node over a run of WordCount, of the load asked for", Design: "slowed", Schedulers: []string{learner, rule}, Unit: "%", Kind: paper.Series, Of: "load", X: "min",
+			Notes: []string{"At 30 minutes this node becomes half as fast, for L7. The paper's curve has no such event."}},
+		{ID: "fig8b", Title: "Figure 8b: runtime of WordCount on 70 GB, again and again", Design: "again", Schedulers: []string{learner, "learning, fresh each run", rule}, Unit: "min", Kind: paper.Series, Of: "minutes", X: "run",
+			Notes: []string{"Published: the runtime falls most from run 1 to 2, and is near 36 min after six runs."}},
+		{ID: "fig9", Title: "Figure 9: load over the load asked for", Design: "targets", Schedulers: []string{learner, rule}, Rows: []paper.Row{noted("", "ofTarget")}},
+		{ID: "fig10", Title: "Figure 10: decisions that were right, per 250", Design: "accuracy", Schedulers: []string{learner, rule}, Unit: "%", Kind: paper.Series, Of: "all", X: "decisions"},
+		{ID: "fig10b", Title: "The same, as the mean over overloads refused and others not refused", Design: "accuracy", Schedulers: []string{learner, rule}, Unit: "%", Kind: paper.Series, Of: "balanced", X: "decisions"},
+		{ID: "fig11", Title: "Figure 11: tasks that run on a node", Design: "jobs", Schedulers: []string{learner, rule, rule85, nearest, native}, Kind: paper.Bars, Rows: []paper.Row{noted("", "tasks")}, Published: published()},
+		{ID: "load", Title: "Load of a node, of 4", Design: "jobs", Schedulers: append(some, nearest), Kind: paper.Bars, Rows: []paper.Row{noted("", "load")}},
+		{ID: "overloaded", Title: "Heartbeats at which a node is overloaded", Design: "jobs", Schedulers: some, Unit: "%", Kind: paper.Bars, Rows: []paper.Row{noted("", "overPct")}},
+		{ID: "runtime", Title: "Figure 11: runtime of 160 maps", Design: "runs", Schedulers: some, Unit: "min", Kind: paper.Bars, Rows: []paper.Row{noted("", "minutes1")}},
+		{ID: "slowed", Title: "Starts on a node of half speed, of those on the others, 2 to 4 minutes after it slowed down", Design: "slowed", Schedulers: append(some, nearest), Rows: []paper.Row{noted("", "slowStarts")}},
+	}
+}
+
+// published compares the runtimes of Figure 11, which follow from its numbers of tasks.
+func published() (list []paper.Published) {
+	for k := range kinds {
+		list = append(list, paper.Published{What: kinds[k].name, Label: "runtime", Unit: "times", Ours: func(d *paper.Data) stats.Estimate {
+			g := d.Grid("runs", native, learner)
+			return paper.Times(minutes(g, native, k), minutes(g, learner, k))
+		}})
+	}
+	return list
+}
+
+func minutes(g *paper.Grid, label string, column int) []float64 {
+	return g.Mean(label, paper.Noted("minutes1"), column)
+}
+
+func each(xs []float64, f func(float64) float64) []float64 {
+	ys := make([]float64, len(xs))
+	for i, x := range xs {
+		ys[i] = f(x)
+	}
+	return ys
+}

@@ -1,0 +1,96 @@
+// Package learning contains the experiments of Dhok, Varma, "Using Pattern
+// Classification for Task Assignment in MapReduce" (IIIT Hyderabad).
+//
+// The paper does not say what load a task puts on a node. Here it is 4 divided by the
+// number of tasks that Figure 11 prints, so that those numbers are no result. The
+// scheduler models learning and load-rule are in package model below this one; load
+// averages are those of the kernel's formula.
+package learning
+
+import (
+	_ "embed"
+
+	"heddle/harness/paper"
+	"heddle/harness/sched"
+)
+
+//go:embed published.csv
+var publishedFile []byte
+
+// numbers are the numbers of the paper.
+var numbers = paper.MustNumbers("harness/paper/learning/published.csv", publishedFile)
+
+// Labels of the schedulers. Native is Hadoop's FIFO with the published five slots.
+const learner, native, rule, rule85, nearest = "learning", "native", "rule", "rule at .85", "slots"
+
+var slots5 = paper.Scheduler{Label: native, Model: "fifo", Params: sched.Params{"slots": "5"}}
+
+// Paper returns the experiments of the paper on pattern classification.
+func Paper() *paper.Paper {
+	gate := paper.Scheduler{Label: rule, Model: "load-rule"}
+	gate85 := paper.Scheduler{Label: rule85, Model: "load-rule", Params: sched.Params{"gate": "0.85"}}
+	nearestSlots := paper.Scheduler{Label: nearest, Model: "fifo", Params: sched.Params{"slots": "nearest"}}
+	fresh := paper.Scheduler{Label: "learning, fresh each run", Model: "learning", Params: sched.Params{"state": "fresh"}, Ablated: true}
+	return &paper.Paper{
+		Name:       "learning",
+		Title:      "Using Pattern Classification for Task Assignment in MapReduce",
+		Source:     "Dhok, Varma, IIIT Hyderabad; code learnsched, December 2009",
+		Setup:      standard,
+		Schedulers: []paper.Scheduler{{Label: learner, Model: "learning"}, slots5, gate, gate85, nearestSlots, fresh},
+		Claimant:   learner,
+		Controls: []paper.Scheduler{
+			gate, gate85, nearestSlots,
+			{Label: "always good", Model: "load-rule", Params: sched.Params{"gate": "0"}},
+			{Label: "random", Model: "load-rule", Params: sched.Params{"gate": "0", "chance": "0.22"}}, // 2.6 starts a minute and node: 2.6 tasks of 60 s
+			{Label: "learning, hints shuffled", Model: "learning", Params: sched.Params{"hints": "shuffled"}, Ablated: true},
+			{Label: "FIFO, 11 slots", Model: "fifo", Params: sched.Params{"slots": "11"}},
+			fresh,
+		},
+		Axes: axes,
+		Readings: []paper.Reading{
+			{Name: "as coded", Set: map[string]string{
+				"learning.trainOn": "all", "learning.escape": "forced", "learning.gate": "1", "learning.label": "margin", "learning.boost": "2",
+				"learning.unseen": "one", "learning.cap": "10000", "learning.choose": "all", "learning.mapsUntil": "ended",
+			}},
+		},
+		Designs: designs(), Parts: parts(), Claims: claims, Numbers: numbers, Measures: measures, Facts: facts, Explain: explain,
+	}
+}
+
+func values(printed string, why string, more ...paper.Value) []paper.Value {
+	return append([]paper.Value{{Value: printed, Mark: paper.Printed, Why: why}}, more...)
+}
+
+func coded(value string) paper.Value { return paper.Value{Value: value, Mark: paper.Code} }
+func ours(value string) paper.Value  { return paper.Value{Value: value, Mark: paper.Ours} }
+
+// axes are the points that the paper leaves open. Where it says nothing, the first
+// value is the plainest one.
+var axes = []paper.Axis{
+	{Name: "trainOn", Sets: "learning.trainOn", About: "decisions that are learnt from", Chosen: true, Values: values("assignments", "the paper tells of judging an assigned task", coded("all"))},
+	{Name: "escape", Sets: "learning.escape", About: "when all jobs are bad", Chosen: true, Values: values("none", "nothing is assigned", coded("forced"))},
+	{Name: "gate", Sets: "learning.gate", About: "load, of the limit, at which a node gets nothing", Chosen: true, Values: values("0", "the paper has none", coded("1"))},
+	{Name: "label", Sets: "learning.label", About: "when a class is good", Chosen: true, Values: []paper.Value{{Value: "larger", Mark: paper.Inferred}, coded("margin"), coded("log")}},
+	{Name: "tie", Sets: "learning.tie", About: "class of equal products", Values: []paper.Value{ours("good"), ours("bad")}},
+	{Name: "boost", Sets: "learning.boost", About: "samples of a good judgement", Chosen: true, Values: []paper.Value{{Value: "1", Mark: paper.Inferred}, coded("2")}},
+	{Name: "unseen", Sets: "learning.unseen", About: "likelihood of a value not seen", Chosen: true, Values: []paper.Value{{Value: "zero", Mark: paper.Inferred, Why: "a simple histogram"}, coded("one"), ours("addOne")}},
+	{Name: "score", Sets: "learning.score", About: "probability in the expected utility", Values: []paper.Value{{Value: "product", Mark: paper.Printed, Why: "equation 4"}, {Value: "posterior", Mark: paper.Printed, Why: "equation 1"}}},
+	{Name: "start", Sets: "learning.start", About: "before anything is learnt", Values: []paper.Value{coded("accept"), {Value: "refuse", Mark: paper.Inferred, Why: "nodes are underused at first, says the paper"}}},
+	{Name: "judgeAfter", Sets: "learning.judgeAfter", About: "heartbeats until a decision is judged", Chosen: true, Values: values("1", "the next heartbeat", ours("12"))},
+	{Name: "cap", Sets: "learning.cap", About: "samples after which nothing is learnt", Values: values("0", "none", coded("10000"))},
+	{Name: "bins", Sets: "learning.bins", About: "bins of a load of 1", Chosen: true, Values: []paper.Value{coded("10"), ours("1")}},
+	{Name: "choose", Sets: "learning.choose", About: "candidates", Values: values("good", "the good job of the largest expected utility", coded("all"))},
+	{Name: "mapsUntil", Sets: "learning.mapsUntil", About: "until when maps have a utility", Values: []paper.Value{ours("started"), coded("ended")}},
+	{Name: "classifier", Sets: "learning.classifier", About: "classifier", Chosen: true, Values: values("bayes", "all figures", paper.Value{Value: "perceptron", Mark: paper.Printed, Why: "equation 5"}, coded("perceptronCoded"))},
+	{Name: "hints", About: "hints of jobs", Chosen: true, Values: values("given", "Table 2", ours("equal"))},
+	{Name: "times", About: "whether an overloaded node stretches its tasks", Chosen: true, Values: values("fixed", "tasks take 60 s, says Figure 11", ours("stretched"))},
+	{Name: "noise", About: "of a task's load each time the kernel looks", Chosen: true, Values: []paper.Value{ours("0.15"), ours("0")}},
+}
+
+var facts = []paper.Fact{
+	{Item: "cluster", Is: "7 workers of 4 CPUs, a heartbeat every 5 s"},
+	{Item: "tasks", Is: "maps of 60 s, 5 % more or less, that wait for no data", Why: "the paper made its tasks take 60 s in Figure 11"},
+	{Item: "load of a task", Is: "4 divided by the tasks of Figure 11, 15 % more or less each time the kernel looks", Why: "not given; so Figure 11 is no result, and L1 a check"},
+	{Item: "load average", Is: "of 1 minute, by the kernel's formula every 5 s", Why: "overload is said to be judged by it"},
+	{Item: "a run", Is: "2 hours of which the first 10 minutes do not count, unless its maps are given"},
+}

@@ -1,0 +1,347 @@
+// Package model contains the scheduler model of the paper on pattern classification.
+package model
+
+import (
+	"math"
+
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
+
+// learner (learning) starts a task on a node if a classifier, which learns from the
+// nodes' load, says that the node will not be overloaded.
+//
+// Rule. Every period, 5 s as the paper's heartbeats, for each node:
+//
+//  1. Judge the node's decision of one period before (judgeAfter): bad if the node is
+//     overloaded now, else good. The classifier learns the features of that decision's
+//     job and node with this class.
+//  2. With gate: if the node is overloaded, start nothing and record nothing.
+//  3. Each job has a candidate map and a candidate reduce. Its expected utility is the
+//     utility of the job times the classifier's P(good): negative if the class is bad.
+//     The candidate of the highest expected utility is chosen.
+//  4. If that is good, its task starts: the nearest map. If all are bad, nothing starts;
+//     with escape, a task starts on a node that runs none, if its load is below 0.8 of
+//     the limit, or after three refusals that turned out to be wrong.
+//
+// Overloaded means that ceil(bins·load) > bins·target·CPUs, with the 1-minute load
+// average of the node's last sample.
+//
+// Source. Dhok, Varma, "Using Pattern Classification for Task Assignment in MapReduce"
+// (as the paper prints it: the defaults), and the authors' code learnsched of December
+// 2009 (as coded: gate=1, escape=forced, trainOn=all, boost=2, label=margin,
+// unseen=one, cap=10000, choose=all, mapsUntil=ended). Example: two samples good at
+// (CPU hint 5, load 2.0), two good at (5, 3.0), two bad at (5, 4.5). At (5, 4.5)
+// good has 4/6·1·1/4 = 1/6 (a value not seen: 1/total) and bad 2/6·1·1 = 1/3: bad.
+//
+// Differs. Features that never vary here, such as swap space and clock rate, are left
+// out. A job without hints has the most frequent ones, as the paper says. Samples of
+// 0:0:0:0 for beats without an assignment are the code's, with trainOn=all.
+type learner struct {
+	classifier, trainOn, escape, utility, overload, choose, mapsUntil string // classifier none: good with a chance
+	periodMs                                                          int64
+	judgeAfter                                                        int
+	target, cpus, bins, gate, chance                                  float64
+	userLimit, diskLimit, netLimit                                    float64
+	boost, most                                                       int64
+	refuseFirst, posterior, dropIdle, tieMap                          bool
+	shares                                                            map[string]float64
+	proportional                                                      bool
+
+	bayes      *bayes
+	perceptron *perceptron
+	samples    int64 // learnt so far
+	given      [4][11]int64
+	draws      uint64 // state of the numbers that chance is held against
+	nodes      []node
+	judged     judgements
+	watch      func(Judgement)
+}
+
+// node is what the model knows of a node.
+type node struct {
+	at           sample
+	beats        int64 // periods so far
+	lastMs       int64 // time of the last one
+	due          bool  // whether the present period has no decision yet
+	falseRefused int64 // refusals in a row that were wrong
+	waiting      []decision
+}
+
+// decision waits to be judged.
+type decision struct {
+	x       vector
+	assign  bool
+	beat    int64
+	relaxed bool // whether the node was below its limit when it was decided
+}
+
+// Judgement is a decision that was judged: whether it assigned a task, and whether the
+// node was overloaded afterwards.
+type Judgement struct {
+	AtMs               int64
+	Assigned, Overload bool
+}
+
+// judgements count judged decisions: [assigned][overloaded].
+type judgements [2][2]int64
+
+// Watch has a model of this package tell of each judgement. It returns false if the
+// model is none of them.
+func Watch(m sched.Model, f func(Judgement)) bool {
+	l, ok := sched.As[*learner](m)
+	if r, is := sched.As[*loadRule](m); is {
+		l, ok = r.l, true
+	}
+	if ok {
+		l.watch = f
+	}
+	return ok
+}
+
+func (m *learner) Name() string    { return "learning" }
+func (m *learner) EveryHeartbeat() {}
+func (m *learner) HearsLoad()      {}
+
+// Observe counts hints, and judges a node's last decision at its report.
+func (m *learner) Observe(v *state.View, e sched.Event) {
+	switch e.What {
+	case sched.JobSubmitted:
+		m.count(v.Hints(e.Job, state.Map))
+		m.count(v.Hints(e.Job, state.Reduce))
+	case sched.NodeReported:
+		n := m.node(e.Node)
+		n.at = m.sampleOf(v, e.Node, e.Sample)
+		nowMs := v.Now() / 1e6
+		if n.beats > 0 && nowMs-n.lastMs < m.periodMs {
+			return
+		}
+		n.beats, n.lastMs, n.due = n.beats+1, nowMs, true
+		m.judge(n)
+	}
+}
+
+func (m *learner) node(id state.NodeID) *node {
+	for int(id) >= len(m.nodes) {
+		m.nodes = append(m.nodes, node{})
+	}
+	return &m.nodes[id]
+}
+
+// judge judges the decision of the node that is old enough.
+func (m *learner) judge(n *node) {
+	if len(n.waiting) == 0 || n.waiting[0].beat+int64(m.judgeAfter) > n.beats {
+		return
+	}
+	d := n.waiting[0]
+	n.waiting = append(n.waiting[:0], n.waiting[1:]...)
+	over := m.overloaded(&n.at, 1)
+	m.judged[count(d.assign)][count(over)]++
+	if m.watch != nil {
+		m.watch(Judgement{n.lastMs, d.assign, over})
+	}
+	if d.assign || m.trainOn == "all" && !over {
+		c := good
+		if over {
+			c = bad
+		}
+		if d.assign || !m.dropIdle {
+			m.train(d.x, c)
+		}
+	}
+	switch {
+	case over:
+	case d.assign:
+		n.falseRefused = 0
+	case d.relaxed:
+		n.falseRefused++
+	}
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func (m *learner) train(x vector, c class) {
+	times := int64(1)
+	if c == good {
+		times = m.boost
+	}
+	if m.most > 0 && m.samples > m.most {
+		return
+	}
+	m.samples += times
+	if m.perceptron != nil {
+		for range times {
+			m.perceptron.train(x, c)
+		}
+		return
+	}
+	m.bayes.train(x, c, times)
+}
+
+// dist returns how good an assignment is by the classifier, above 0 if it is good.
+func (m *learner) dist(x vector) (dist float64, c class) {
+	const startSamples = 3
+	switch {
+	case m.classifier == "none":
+		if m.chance < 1 && m.random() >= m.chance {
+			return -1, bad
+		}
+		return 1, good
+	case m.refuseFirst && m.goodSamples() == 0:
+		return 0, bad
+	case !m.refuseFirst && m.samples <= startSamples:
+		return 1, good
+	case m.perceptron != nil:
+		if d := m.perceptron.margin(x); d > 0 {
+			return d, good
+		} else {
+			return d, bad
+		}
+	}
+	pGood, pBad, c := m.bayes.classify(x)
+	dist = pGood
+	if m.posterior && pGood+pBad > 0 {
+		dist = pGood / (pGood + pBad)
+	}
+	if c == bad {
+		dist = -dist
+	}
+	return dist, c
+}
+
+func (m *learner) goodSamples() int64 {
+	if m.perceptron != nil {
+		return m.samples
+	}
+	return m.bayes.n[good]
+}
+
+// random returns the next of a sequence of numbers from 0 to 1 (splitmix64).
+func (m *learner) random() float64 {
+	m.draws += 0x9e3779b97f4a7c15
+	z := m.draws
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return float64((z^z>>31)>>11) / (1 << 53)
+}
+
+// candidate is a task that could start.
+type candidate struct {
+	job  state.JobID
+	kind state.Kind
+	x    vector
+	eu   float64
+	c    class
+	is   bool
+}
+
+// Choose decides once in each period.
+func (m *learner) Choose(v *state.View, id state.NodeID) (sched.Pick, bool) {
+	n := m.node(id)
+	if !n.due {
+		return sched.Pick{}, false
+	}
+	n.due = false
+	if m.gate > 0 && m.overloaded(&n.at, m.gate) {
+		return sched.Pick{}, false
+	}
+	tasks := m.running(v, id)
+	best := m.best(v, m.vectorOf(&n.at, tasks))
+	if !best.is {
+		return sched.Pick{}, false
+	}
+	relaxed := !m.overloaded(&n.at, 1)
+	assign := best.c == good && (best.eu > 0 || m.choose == "good")
+	if !assign && best.eu < 0 && m.escape == "forced" && tasks == 0 {
+		assign = !m.overloaded(&n.at, 0.8) || n.falseRefused >= 3
+	}
+	x := best.x
+	if !assign {
+		x = m.jobless(x)
+	}
+	n.waiting = append(n.waiting, decision{x: x, assign: assign, beat: n.beats, relaxed: relaxed})
+	if !assign {
+		return sched.Pick{}, false
+	}
+	return taskOf(v, best.job, best.kind, id)
+}
+
+// jobless returns the features with those of the job 0, as for a decision that
+// assigns nothing.
+func (m *learner) jobless(x vector) vector {
+	x[jobCPU], x[jobDisk], x[jobNetwork], x[jobMemory] = 0, 0, 0, 0
+	return x
+}
+
+func (m *learner) running(v *state.View, id state.NodeID) int32 {
+	return v.Taken(id, state.Map) + v.Taken(id, state.Reduce)
+}
+
+// best returns the candidate with the highest expected utility: as printed of the good
+// ones, and any of the bad ones if there are none.
+func (m *learner) best(v *state.View, nodeX vector) (best candidate) {
+	for jobs := v.Active(); len(jobs) > 0; jobs = jobs[1:] {
+		var own candidate
+		for _, kind := range []state.Kind{state.Map, state.Reduce} {
+			if v.Tasks(jobs[0], kind) == 0 || m.choose == "good" && v.Waiting(jobs[0], kind) == 0 {
+				continue
+			}
+			c := candidate{job: jobs[0], kind: kind, x: m.jobVector(nodeX, v.Hints(jobs[0], kind)), is: true}
+			dist, class := m.dist(c.x)
+			c.eu, c.c = m.utilityOf(v, jobs[0], kind)*dist, class
+			if m.better(&c, &own) || own.is && c.eu == own.eu && c.c == own.c && !m.tieMap {
+				own = c
+			}
+		}
+		if m.better(&own, &best) {
+			best = own
+		}
+	}
+	return best
+}
+
+// better reports whether a candidate goes before another.
+func (m *learner) better(a, b *candidate) bool {
+	if !a.is || !b.is {
+		return a.is
+	}
+	if m.choose == "good" && a.c != b.c {
+		return a.c == good
+	}
+	return a.eu > b.eu
+}
+
+// taskOf returns the job's task of this kind that would start on the node: the nearest
+// map, or any reduce. It returns false if none waits.
+func taskOf(v *state.View, job state.JobID, kind state.Kind, n state.NodeID) (sched.Pick, bool) {
+	if kind == state.Reduce {
+		t := v.NextReduce(job)
+		return sched.Pick{Job: job, Task: t, Kind: kind, Reason: sched.Reduces}, t != state.None && v.Fits(n, job, kind)
+	}
+	if t := v.NextRerun(job); t != state.None && v.Fits(n, job, kind) {
+		return sched.Pick{Job: job, Task: t, Kind: kind, Reason: sched.Rerun}, true
+	}
+	if !sched.WantsMap(v, job, n) {
+		return sched.Pick{}, false
+	}
+	t, level := v.Nearest(job, n, state.LevelCache, state.LevelOff)
+	return sched.MapPick(job, t, level), true
+}
+
+// Notes returns how many samples and judged decisions there were.
+func (m *learner) Notes() map[string]float64 {
+	j := &m.judged
+	notes := map[string]float64{
+		"samples": float64(m.samples), "assigned": float64(j[1][0] + j[1][1]), "assignedBad": float64(j[1][1]),
+		"refused": float64(j[0][0] + j[0][1]), "refusedRight": float64(j[0][1]),
+	}
+	if all := notes["assigned"] + notes["refused"]; all > 0 {
+		notes["rightPct"] = math.Round(1e4*float64(j[1][0]+j[0][1])/all) / 100
+	}
+	return notes
+}

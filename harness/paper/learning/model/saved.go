@@ -1,0 +1,157 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"heddle/harness/sched"
+)
+
+// saved is the learned state: the classifier, the hints that jobs gave, and how many
+// samples there were. Decisions that wait to be judged belong to a run, and stay there.
+type saved struct {
+	Samples int64                     `json:"samples"`
+	Given   [4][11]int64              `json:"hints"`
+	Weights []float64                 `json:"weights,omitempty"`
+	Classes [2]int64                  `json:"classes"` // samples by class: bad, good
+	Counts  [2][features][]valueCount `json:"counts"`
+}
+
+// valueCount says in how many samples of a class a feature had a value.
+type valueCount [2]int64
+
+// mostValues limits how many values of a feature a state may have.
+const mostValues = 100_000
+
+// LearntFor is what a judgement depends on: the target, the rule of overload and the
+// features' units.
+func (m *learner) LearntFor() string {
+	text := fmt.Sprintf("target=%g bins=%g classifier=%s overload=%s", m.target, m.bins, m.classifier, m.overload)
+	if m.overload != "load" {
+		text += fmt.Sprintf(" userLimit=%g diskLimit=%g netLimit=%g", m.userLimit, m.diskLimit, m.netLimit)
+	}
+	return text
+}
+
+// Save returns the learned state.
+func (m *learner) Save() ([]byte, error) {
+	s := saved{Samples: m.samples, Given: m.given, Classes: m.bayes.n}
+	if m.perceptron != nil {
+		s.Weights = m.perceptron.w[:]
+	}
+	for c := range s.Counts {
+		for f := range s.Counts[c] {
+			counts := m.bayes.count[c][f]
+			for _, value := range slices.Sorted(maps.Keys(counts)) {
+				s.Counts[c][f] = append(s.Counts[c][f], valueCount{int64(value), counts[value]})
+			}
+		}
+	}
+	return json.Marshal(s)
+}
+
+// Load replaces the learned state. Each feature must have as many values as there are
+// samples of its class.
+func (m *learner) Load(data []byte) error {
+	var s saved
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	b := newBayes(m.bayes.rule)
+	const most = 1 << 40
+	if b.n = s.Classes; b.n[bad] < 0 || b.n[good] < 0 || b.n[bad] > most || b.n[good] > most || s.Samples < 0 || s.Samples > 2*most {
+		return fmt.Errorf("%d samples, %d bad and %d good: want none below 0", s.Samples, b.n[bad], b.n[good])
+	}
+	for c := range s.Counts {
+		for f, values := range s.Counts[c] {
+			sum, last := int64(0), int64(math.MinInt64)
+			for _, x := range values {
+				if x[0] <= last || x[0] < math.MinInt32 || x[0] > math.MaxInt32 || x[1] < 1 || x[1] > most || len(values) > mostValues {
+					return fmt.Errorf("feature %s: value %d with %d samples: want ascending values with 1 sample or more, %d at most", featureNames[f], x[0], x[1], mostValues)
+				}
+				last = x[0]
+				sum += x[1]
+				b.count[c][f][int32(x[0])] = x[1]
+			}
+			if sum != b.n[c] {
+				return fmt.Errorf("feature %s has %d samples, its class %d", featureNames[f], sum, b.n[c])
+			}
+		}
+	}
+	for i := range s.Given {
+		for _, n := range s.Given[i] {
+			if n < 0 || n > most {
+				return errors.New("a hint was given less than no times")
+			}
+		}
+	}
+	if m.perceptron == nil && (len(s.Weights) > 0 || s.Samples != b.n[bad]+b.n[good]) {
+		return errors.New("it is of another classifier")
+	}
+	if m.perceptron != nil {
+		if len(s.Weights) != len(m.perceptron.w) || b.n[bad]+b.n[good] > 0 {
+			return fmt.Errorf("%d weights: want %d, and no histograms", len(s.Weights), len(m.perceptron.w))
+		}
+		copy(m.perceptron.w[:], s.Weights)
+	}
+	m.samples, m.given, m.bayes = s.Samples, s.Given, b
+	return nil
+}
+
+// Learnt shows the weights, or for each feature the shares of good and of bad samples
+// by value.
+func (m *learner) Learnt() []sched.LearntTable {
+	if m.perceptron != nil {
+		t := sched.LearntTable{Title: fmt.Sprintf("weights of the perceptron after %d samples", m.samples), Columns: []string{"feature", "weight"}}
+		for f, w := range m.perceptron.w {
+			name := "constant"
+			if f < features {
+				name = featureNames[f]
+			}
+			t.Rows = append(t.Rows, []string{name, strconv.FormatFloat(w, 'g', 6, 64)})
+		}
+		return []sched.LearntTable{t}
+	}
+	t := sched.LearntTable{
+		Title:   fmt.Sprintf("samples: %d good, %d bad", m.bayes.n[good], m.bayes.n[bad]),
+		Columns: []string{"feature", "value", "good", "bad", "share of the good %", "share of the bad %", "good : bad"},
+	}
+	for f := range features {
+		seen := map[int32]bool{}
+		for c := range m.bayes.count {
+			for value := range m.bayes.count[c][f] {
+				seen[value] = true
+			}
+		}
+		if len(seen) == 1 {
+			t.Rows = append(t.Rows, []string{featureNames[f], fmt.Sprint(slices.Collect(maps.Keys(seen))[0]), "all", "all", "100", "100", "never varies"})
+			continue
+		}
+		for _, value := range slices.Sorted(maps.Keys(seen)) {
+			t.Rows = append(t.Rows, m.row(f, value))
+		}
+	}
+	return []sched.LearntTable{t}
+}
+
+func (m *learner) row(f int, value int32) []string {
+	g, b := m.bayes.count[good][f][value], m.bayes.count[bad][f][value]
+	share := func(n int64, c class) float64 { return 100 * float64(n) / float64(max(m.bayes.n[c], 1)) }
+	ratio := "only bad"
+	switch {
+	case b == 0:
+		ratio = "only good"
+	case g > 0:
+		ratio = strconv.FormatFloat(share(g, good)/share(b, bad), 'g', 3, 64)
+	}
+	name := featureNames[f]
+	if f == load {
+		name += fmt.Sprintf(" (up to %g)", float64(value)/m.bins)
+	}
+	return []string{name, fmt.Sprint(value), fmt.Sprint(g), fmt.Sprint(b), fmt.Sprintf("%.1f", share(g, good)), fmt.Sprintf("%.1f", share(b, bad)), ratio}
+}

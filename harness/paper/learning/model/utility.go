@@ -1,0 +1,69 @@
+package model
+
+import (
+	"math"
+
+	"heddle/harness/state"
+)
+
+// constant is the utility of every task, where all are equal.
+const constant = 1000
+
+// utilityOf returns the utility of a task of a job: 0 for a map once there is none,
+// and for a reduce until all maps have ended.
+func (m *learner) utilityOf(v *state.View, job state.JobID, kind state.Kind) float64 {
+	maps := v.Tasks(job, state.Map)
+	mapsLeft := maps - v.Done(job, state.Map)
+	if m.mapsUntil == "started" && kind == state.Map {
+		mapsLeft = v.Waiting(job, state.Map)
+	}
+	if kind == state.Map && mapsLeft == 0 || kind == state.Reduce && v.Done(job, state.Map) < maps {
+		return 0
+	}
+	ageMs := float64(v.Now()-v.Submitted(job)) / 1e6
+	switch m.utility {
+	case "fifo":
+		return ageMs
+	case "sjf":
+		left := maps - v.Done(job, state.Map) + v.Tasks(job, state.Reduce) - v.Done(job, state.Reduce)
+		return 1e6 / float64(max(left, 1))
+	case "fair": // halves with each task that runs
+		return math.Ldexp(constant, int(v.Priority(job))-int(min(v.Running(job, state.Map)+v.Running(job, state.Reduce), 1000)))
+	case "priority":
+		return constant * math.Max(float64(v.Priority(job))+1, 0)
+	case "deadline": // the less time is left, the more
+		if v.Deadline(job) == state.NoDeadline {
+			return 1
+		}
+		return 1e6 / math.Max(float64(v.Deadline(job)-v.Now())/1e6, 1)
+	case "revenue":
+		return v.Price(job)
+	case "dedicated":
+		return m.dedicated(v, job)
+	}
+	return constant
+}
+
+// dedicated returns the utility of a job whose pool was promised a share of the
+// cluster's memory: 0 above the share, and below it the inverse of what it lacks, or
+// in proportion to it.
+func (m *learner) dedicated(v *state.View, job state.JobID) float64 {
+	promised, ok := m.shares[v.PoolName(v.Pool(job))]
+	if !ok {
+		promised = m.shares["*"]
+	}
+	used := 0.0
+	for _, other := range v.Active() {
+		if v.Pool(other) == v.Pool(job) {
+			used += float64(v.Used(other).MemoryMB)
+		}
+	}
+	lacks := promised - used/math.Max(float64(v.Total().MemoryMB), 1)
+	switch {
+	case lacks <= 0:
+		return 0
+	case m.proportional:
+		return constant * lacks
+	}
+	return 1 / lacks
+}
