@@ -29,16 +29,14 @@ func explain(d *paper.Data) string {
 // conclusion says in which experiments Modified does more than the best of three
 // settings of Original by 5 % or more.
 func conclusion(d *paper.Data) string {
-	var list []string
+	var list, best []string
 	for _, design := range []string{"A", "B"} {
 		bar, over := d.Best(fasterIn(design))
-		gain := "no gain of 5 %"
-		if over.Verdict() == paper.Holds {
-			gain = "a gain of 5 % or more"
+		if best = append(best, fmt.Sprintf("“%s” in %s", bar, design)); over.Verdict() == paper.Holds {
+			list = append(list, design)
 		}
-		list = append(list, fmt.Sprintf("%s in %s, over “%s”", gain, design, bar))
 	}
-	return "Against the best of three settings of Original that anybody can choose, Modified shows " + strings.Join(list, ", and ") + "."
+	return fmt.Sprintf("Modified gains 5 %% or more over the best of three settings of Original in %s. The best are %s.", cmp.Or(strings.Join(list, ", "), "neither experiment"), strings.Join(best, " and "))
 }
 
 // layout says which layouts of blocks the paper's own tables exclude.
