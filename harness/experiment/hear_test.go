@@ -1,13 +1,16 @@
 package experiment
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
+	"heddle/harness/runs"
 	"heddle/harness/sched/schedtest"
 	"heddle/traces"
+	"heddle/traces/tracefile"
 )
 
 // computing is a job of 4 maps, each of which takes all memory of a node and computes
@@ -19,6 +22,7 @@ workloads:
 models: [test-listener]
 actuator: labels
 coldReads: false
+warmups: 1 # in which the nodes get the tasks' program; on its way it fills their links, and agents' answers wait
 timeout: 10m
 `
 
@@ -46,6 +50,17 @@ func checkHeard(t *testing.T, m *schedtest.Listener, late int) {
 	}
 }
 
+// lastTrace returns the events of a run's last trial.
+func lastTrace(t *testing.T, run *runs.Run) []traces.Event {
+	t.Helper()
+	trials := run.Manifest().Trials
+	_, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(trials[len(trials)-1].Name), "trace.heddle"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
 // TestModelHearsSimulated has a model hear in a simulation what it hears on a lab, see
 // TestModelHearsLab. The trace has the samples.
 func TestModelHearsSimulated(t *testing.T) {
@@ -62,7 +77,7 @@ func TestModelHearsSimulated(t *testing.T) {
 	}
 	m := (*made)[len(*made)-1]
 	checkHeard(t, m, 0)
-	_, events := readTrace(t, run)
+	events := lastTrace(t, run)
 	if n := len(samplesOf(events)); n < len(m.Samples) {
 		t.Errorf("%d samples in the trace, %d heard", n, len(m.Samples))
 	}

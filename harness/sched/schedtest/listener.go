@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"fmt"
 	"testing"
 
 	"heddle/harness/sched"
@@ -25,6 +26,7 @@ type Listener struct {
 	Samples                         []traces.NodeSample
 	FreshestMs, OldestMs, SlowestMs int64
 	Late                            int
+	LateAges                        []string // of each late one its node, its time and its age
 
 	newest map[traces.Node]traces.Time // time of the newest sample of each node
 }
@@ -94,6 +96,7 @@ func (l *Listener) Observe(v *state.View, e sched.Event) {
 			l.newest[x.Node] = x.T
 			if l.SlowestMs = max(l.SlowestMs, e.SampleAgeMs); e.SampleAgeMs >= 2000 {
 				l.Late++
+				l.LateAges = append(l.LateAges, fmt.Sprintf("%s at %d ms: %d ms", x.Node, int64(x.T)/1e6, e.SampleAgeMs))
 			}
 			l.Samples = append(l.Samples, *x)
 		}
