@@ -11,12 +11,13 @@ const groupedReduces = `
 name: grouped
 workloads:
   - {name: wordcount, size: 16MiB, maps: 2, reduces: 2, settings: {mapreduce.job.reduce.slowstart.completedmaps: "1.0"}}
-models: [{model: fifo, reduces: reduce-random, params: {reduces.groups: true}}]
+models: [{model: fifo, reduces: reduce-greedy, params: {reduces.groups: true}}]
 speculation: none
 `
 
 // TestReducesAsGroup has a job's two reduces placed as one group on real Hadoop: both
-// decisions get their container, and the trace tells which reduce came in each.
+// decisions get their container, and the trace tells which reduce came in each. One of
+// them at least is where a map has left output, as the ApplicationMaster's counters say.
 func TestReducesAsGroup(t *testing.T) {
 	c, _ := lab(t)
 	run, err := runText(t, c, groupedReduces)
@@ -24,6 +25,7 @@ func TestReducesAsGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, events := readTrace(t, run)
+	ranMaps, near := map[traces.Node]bool{}, false
 	groups := map[int64][]*traces.Decision{}
 	outcome := map[int64]*traces.Actuation{}
 	for _, e := range events {
@@ -34,6 +36,10 @@ func TestReducesAsGroup(t *testing.T) {
 			}
 		case *traces.Actuation:
 			outcome[e.Decision] = e
+		case *traces.AttemptStarted:
+			if e.Attempt.Kind == state.Map {
+				ranMaps[e.Node] = true
+			}
 		}
 	}
 	came := map[traces.Attempt]bool{}
@@ -44,6 +50,7 @@ func TestReducesAsGroup(t *testing.T) {
 				t.Fatalf("group %d: decision %d has no outcome", g, d.ID)
 			}
 			t.Logf("group %d: %s on %s at %v: %s after %v, %v", g, d.What, d.Node, d.T, o.Outcome, o.GrantedAt-d.T, o.Bound)
+			near = near || ranMaps[d.Node]
 			if o.Outcome == "honoured" {
 				came[o.Bound] = true
 			}
@@ -51,6 +58,9 @@ func TestReducesAsGroup(t *testing.T) {
 		if len(members) != 2 {
 			t.Errorf("group %d has %d members, want 2", g, len(members))
 		}
+	}
+	if !near {
+		t.Errorf("no reduce is on a node that ran a map: %v", ranMaps)
 	}
 	for i := range int32(2) {
 		found := false
