@@ -28,6 +28,14 @@ type Ticker interface {
 	Tick(v *state.View)
 }
 
+// Foreseer is a scheduler model that can use how the capacity of nodes will change.
+// Drivers find out with As whether a model is a Foreseer.
+type Foreseer interface {
+	// Foresee tells the model the timetable of the nodes' capacity, before the first
+	// job. It is not called if nobody knows it ahead. The model must not change it.
+	Foresee(t *state.Timetable)
+}
+
 // NextTick returns the time of the first tick of a Ticker with this period after
 // the time now. Both times and the period are in the same unit.
 func NextTick(now, period int64) int64 { return now - now%period + period }

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"heddle/harness/sched"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -17,6 +18,9 @@ func (s *Sim) beginCapacity() error {
 		if s.view.NodeNamed(c.Node) == state.None {
 			return fmt.Errorf("capacity change %d: the cluster has no node %q", i, c.Node)
 		}
+	}
+	if f, ok := sched.As[sched.Foreseer](s.Model); ok && len(s.Capacity.Changes) > 0 {
+		f.Foresee(&s.Capacity)
 	}
 	s.nextChange(0)
 	return nil

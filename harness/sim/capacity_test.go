@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/harness/sched"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -136,6 +137,31 @@ func TestWrongCapacity(t *testing.T) {
 		c.Capacity = left(t, text, 60_000)
 		if _, err := Run(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+}
+
+// foreseeing is a model that notes the timetable that it is told.
+type foreseeing struct {
+	sched.Model
+	told []int
+}
+
+func (m *foreseeing) Foresee(t *state.Timetable) { m.told = append(m.told, len(t.Changes)) }
+
+// TestForesee tells a model the timetable once, before the first job, if there is one.
+func TestForesee(t *testing.T) {
+	for _, x := range []struct{ capacity, want string }{{"4000 n0 2, 9000 n0 1", "[2]"}, {"", "[]"}} {
+		m := &foreseeing{Model: newModel(t, "fifo")}
+		c := &Config{Cluster: slots(1, 2), Model: m, Costs: NoCosts(), Actuator: Ideal, Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 10_000})}}}
+		if x.capacity != "" {
+			c.Capacity = left(t, x.capacity, 0)
+		}
+		if _, err := Run(c); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(m.told); got != x.want {
+			t.Errorf("timetable %q: the model was told of %s changes, want %s", x.capacity, got, x.want)
 		}
 	}
 }
