@@ -6,6 +6,7 @@ import (
 	clqlmrs "heddle/harness/paper/clqlmrs/model"
 	learning "heddle/harness/paper/learning/model"
 	modfair "heddle/harness/paper/modfair/model"
+	reverse "heddle/harness/paper/reverse/model"
 	"heddle/harness/sched"
 )
 
@@ -19,5 +20,8 @@ func List() []sched.Info {
 		modfair.Fair1Info,
 		modfair.FIFO1Info,
 		modfair.Info,
+		reverse.AdaptiveInfo,
+		reverse.EDFInfo,
+		reverse.ReverseInfo,
 	}
 }

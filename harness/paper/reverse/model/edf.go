@@ -1,0 +1,84 @@
+// Package model contains the schedulers of the paper on Reverse-Adaptive: reverse,
+// adaptive, and edf to compare them with.
+//
+// Words:
+//
+//	goal      the time until which a job should have ended; its deadline
+//	need      the slots that a job must have now to meet its goal
+//	forecast  how many slots other load will leave at each time
+//	cycle     the time from one plan to the next
+//	target    the slots that a plan gives to a job
+package model
+
+import (
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
+
+// edf serves the job with the earliest deadline first.
+//
+// Rule. On a heartbeat, re-runs and reduces go first, as with the other models
+// here. Then the job with the earliest deadline that has a waiting map gets the
+// node, with the map whose input is nearest. Jobs without a deadline come last;
+// equal deadlines go in order of submission.
+//
+// Source. Liu and Layland, Scheduling Algorithms for Multiprogramming in a
+// Hard-Real-Time Environment, JACM 20(1), 1973. Running tasks are not preempted.
+type edf struct{}
+
+// EDFInfo describes the model edf.
+var EDFInfo = sched.Info{
+	Name: "edf", Summary: "serves the job with the earliest deadline first",
+	Source: "Liu and Layland, JACM 20(1), 1973; without preemption",
+	Build:  func(sched.Args) (sched.Model, error) { return sched.PerNode{NodeModel: edf{}}, nil },
+}
+
+func (edf) Name() string { return "edf" }
+
+func (edf) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
+	if p, ok := rerunOrReduce(v, n); ok {
+		return p, true
+	}
+	best := state.JobID(state.None)
+	for _, id := range v.WaitingJobs(state.Map) {
+		if sched.WantsMap(v, id, n) && (best == state.None || v.Deadline(id) < v.Deadline(best) || v.Deadline(id) == v.Deadline(best) && id < best) {
+			best = id
+		}
+	}
+	return mapOf(v, best, n)
+}
+
+// mapOf returns the job's map whose input is nearest to the node.
+func mapOf(v *state.View, id state.JobID, n state.NodeID) (sched.Pick, bool) {
+	if id == state.None {
+		return sched.Pick{}, false
+	}
+	t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
+	return sched.MapPick(id, t, level), true
+}
+
+// rerunOrReduce returns a map that must run again, or the reduce of the job whose
+// reduces have the lowest utility.
+func rerunOrReduce(v *state.View, n state.NodeID) (sched.Pick, bool) {
+	if v.AnyRerun() {
+		for _, id := range v.WaitingJobs(state.Map) {
+			if t := v.NextRerun(id); t != state.None && v.Fits(n, id, state.Map) {
+				return sched.Pick{Job: id, Task: t, Kind: state.Map, Reason: sched.Rerun}, true
+			}
+		}
+	}
+	best, least := state.JobID(state.None), 0.0
+	for _, id := range v.WaitingJobs(state.Reduce) {
+		if !v.Fits(n, id, state.Reduce) {
+			continue
+		}
+		pending := v.Tasks(id, state.Reduce) - v.Done(id, state.Reduce)
+		if u := reduceUtility(float64(v.Running(id, state.Reduce)), float64(pending)); best == state.None || u < least {
+			best, least = id, u
+		}
+	}
+	if best == state.None {
+		return sched.Pick{}, false
+	}
+	return sched.Pick{Job: best, Task: v.NextReduce(best), Kind: state.Reduce, Reason: sched.Reduces}, true
+}

@@ -1,0 +1,114 @@
+package model
+
+import (
+	"math"
+	"slices"
+
+	"heddle/harness/state"
+)
+
+// forecast says how many slots the cluster has at each time. Times are in
+// seconds since the run's start. The slots are constant from one of the starts
+// to the next, and begin again after the period.
+type forecast struct {
+	starts, slots []float64
+	sums          []float64 // slot-seconds from time 0 to each of the starts
+	period        float64   // 0 means that the last slots last for ever
+	whole         float64   // slot-seconds of a period
+	lag           float64   // the forecast is so many seconds late
+}
+
+// constant is the forecast of a number of slots that never changes.
+func constant(slots float64) *forecast {
+	return &forecast{starts: []float64{0}, slots: []float64{slots}, sums: []float64{0}}
+}
+
+// foresee makes a forecast from a timetable. Nodes that it does not name keep
+// what they have now. A slot holds one container of the given size.
+func foresee(v *state.View, t *state.Timetable, size state.Resource) *forecast {
+	f := &forecast{period: float64(t.EveryMs) / 1000}
+	fits := func(r state.Resource) float64 {
+		n := r.MemoryMB / max(1, size.MemoryMB)
+		if size.VCores > 0 {
+			n = min(n, r.VCores/size.VCores)
+		}
+		return float64(max(0, n))
+	}
+	left := map[string]float64{}
+	total := 0.0
+	for n := range state.NodeID(v.Nodes()) {
+		left[v.NodeName(n)] = fits(v.Capacity(n))
+	}
+	if t.EveryMs > 0 { // before its first change, a node has what it had at the end of the timetable
+		for _, c := range t.Changes {
+			left[c.Node] = fits(c.Left)
+		}
+	}
+	for n := range state.NodeID(v.Nodes()) {
+		total += left[v.NodeName(n)]
+	}
+	at := 0.0
+	add := func() {
+		if k := len(f.starts); k > 0 && f.starts[k-1] == at {
+			f.slots[k-1] = total
+			return
+		}
+		f.starts, f.slots = append(f.starts, at), append(f.slots, total)
+	}
+	add()
+	for _, c := range t.Changes {
+		total += fits(c.Left) - left[c.Node]
+		left[c.Node] = fits(c.Left)
+		at = float64(c.AtMs) / 1000
+		add()
+	}
+	sum := 0.0
+	for i := range f.starts {
+		if i > 0 {
+			sum += (f.starts[i] - f.starts[i-1]) * f.slots[i-1]
+		}
+		f.sums = append(f.sums, sum)
+	}
+	if last := len(f.starts) - 1; f.period > 0 {
+		f.whole = sum + (f.period-f.starts[last])*f.slots[last]
+	}
+	return f
+}
+
+// within returns the index of the slots at time t, how far t is behind their
+// start, and the slot-seconds of the whole periods before.
+func (f *forecast) within(t float64) (i int, rest, before float64) {
+	t = max(0, t-f.lag)
+	if f.period > 0 {
+		n := math.Floor(t / f.period)
+		t, before = t-n*f.period, n*f.whole
+	}
+	i, found := slices.BinarySearch(f.starts, t)
+	if !found {
+		i--
+	}
+	return i, t - f.starts[i], before
+}
+
+// at returns the slots at time t.
+func (f *forecast) at(t float64) float64 {
+	i, _, _ := f.within(t)
+	return f.slots[i]
+}
+
+// avail returns the slot-seconds from time a to time b.
+func (f *forecast) avail(a, b float64) float64 {
+	until := func(t float64) float64 {
+		i, rest, before := f.within(t)
+		return before + f.sums[i] + rest*f.slots[i]
+	}
+	return until(b) - until(a)
+}
+
+// mean returns the mean slots of a period, or those at time t if there is none.
+func (f *forecast) mean(t float64) float64 {
+	if f.period == 0 {
+		return f.at(t)
+	}
+	return f.whole / f.period
+}

@@ -1,0 +1,172 @@
+package model
+
+import (
+	"fmt"
+	"testing"
+
+	"heddle/harness/sched"
+	"heddle/harness/sched/schedtest"
+	"heddle/harness/state"
+)
+
+// TestModels has the models keep what schedtest asks of all.
+func TestModels(t *testing.T) {
+	schedtest.Check(t, EDFInfo)
+	schedtest.Check(t, AdaptiveInfo, nil, sched.Params{"need": "forecast", "from": "anew"}, sched.Params{"need": "none", "cycle": "1s"})
+	schedtest.Check(t, ReverseInfo, nil, sched.Params{"share": "ldf", "first": "cycle", "from": "anew"}, sched.Params{"forecast": "mean", "lag": "5s"}, sched.Params{"forecast": "now"})
+}
+
+var slot = state.Resource{MemoryMB: 512, VCores: 1}
+
+// cluster is a cluster with jobs that all have submitted their maps. due has the
+// seconds to each job's deadline, 0 for none.
+func cluster(tb testing.TB, nodes int, slots int32, maps int32, due ...int64) *state.State {
+	tb.Helper()
+	s := state.New()
+	for n := range nodes {
+		if _, err := s.AddNode(fmt.Sprint("n", n), "rack", slot.Times(slots)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	s.SetSmallest(slot)
+	for i, seconds := range due {
+		id, err := s.Submit(&state.JobSpec{Name: fmt.Sprint("job", i), Maps: maps, MapSize: slot, DeadlineMs: 1000 * seconds})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		s.Ask(id, state.Map, maps)
+	}
+	return s
+}
+
+func made(tb testing.TB, i sched.Info, p sched.Params) sched.Model {
+	tb.Helper()
+	m, err := i.New(p)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m
+}
+
+// startAll starts what a model decides until it decides nothing, and returns how
+// many maps of each job run.
+func startAll(tb testing.TB, s *state.State, m sched.Model) []int32 {
+	tb.Helper()
+	v := s.View()
+	for n := range state.NodeID(v.Nodes()) {
+		for v.HasRoom(n) {
+			out := m.Round(v, []state.NodeID{n}, nil)
+			if len(out) == 0 {
+				break
+			}
+			if err := s.Start(out[0].Job, out[0].Task, out[0].Node); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+	var runs []int32
+	for id := range state.JobID(v.Jobs()) {
+		runs = append(runs, v.Running(id, state.Map))
+	}
+	return runs
+}
+
+// TestOrderOfDeadlines has the job with the earliest deadline take all slots with
+// edf, and jobs without one none.
+func TestOrderOfDeadlines(t *testing.T) {
+	s := cluster(t, 2, 3, 5, 0, 90, 60)
+	if got := fmt.Sprint(startAll(t, s, made(t, EDFInfo, nil))); got != "[0 1 5]" {
+		t.Errorf("maps running by job: %s, want 5 of the job due first, 1 of the next, none without a deadline", got)
+	}
+}
+
+// TestTargets has the slots that a plan gives: at 60 s a map, six jobs of 4 maps
+// have a work of 240 slot-seconds. The first is due in 120 s and needs 2 slots, the
+// second in 240 s. Without look-ahead it needs 1; walked back, (120,240) has 6 slots
+// and takes all of it, so that it needs none now.
+func TestTargets(t *testing.T) {
+	for _, c := range []struct {
+		info sched.Info
+		need []float64
+	}{
+		{AdaptiveInfo, []float64{2, 1, 0}},
+		{ReverseInfo, []float64{2, 0, 0}},
+	} {
+		s := cluster(t, 3, 2, 4, 120, 240, 0)
+		m := made(t, c.info, nil)
+		p, ok := sched.As[*planner](m)
+		if !ok {
+			t.Fatalf("%s is no planner", c.info.Name)
+		}
+		p.Tick(s.View())
+		for id, want := range c.need {
+			if got := p.targets.Of(state.JobID(id)).need; !near(got, want) {
+				t.Errorf("%s: job %d needs %v slots, want %v", c.info.Name, id, got, want)
+			}
+		}
+		runs := startAll(t, s, m)
+		if sum := runs[0] + runs[1] + runs[2]; sum != 6 {
+			t.Errorf("%s: %v maps run on 6 slots", c.info.Name, runs)
+		}
+		if runs[0] < 2 {
+			t.Errorf("%s: %v maps run, want 2 or more of the job that is due first", c.info.Name, runs)
+		}
+	}
+}
+
+// TestForeseen plans by a timetable in which all slots go from 100 s to 240 s: all
+// work of the second job must be done before the first is due.
+func TestForeseen(t *testing.T) {
+	s := cluster(t, 3, 2, 4, 100, 240)
+	table := state.Timetable{}
+	for n := range 3 {
+		table.Changes = append(table.Changes, state.CapacityChange{AtMs: 100_000, Node: fmt.Sprint("n", n)})
+	}
+	for forecast, want := range map[string]float64{"exact": 2.4, "now": 0} {
+		p, _ := sched.As[*planner](made(t, ReverseInfo, sched.Params{"forecast": forecast}))
+		p.Foresee(&table)
+		p.Tick(s.View())
+		if got := p.targets.Of(1).need; !near(got, want) {
+			t.Errorf("forecast %s: the job due after the outage needs %v slots, want %v", forecast, got, want)
+		}
+	}
+}
+
+// TestLessThanUsed plans on a cluster that lost slots that are in use: nothing
+// starts, nothing is dealt twice, and the plan is known to be too small.
+func TestLessThanUsed(t *testing.T) {
+	for _, info := range []sched.Info{AdaptiveInfo, ReverseInfo} {
+		s := cluster(t, 2, 3, 9, 60, 70)
+		m := made(t, info, nil)
+		p, _ := sched.As[*planner](m)
+		p.Tick(s.View())
+		before := startAll(t, s, m)
+		s.SetCapacity(0, slot)
+		s.SetCapacity(1, state.Resource{})
+		p.Tick(s.View())
+		if after := startAll(t, s, m); fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("%s: %v maps run after the loss, %v before", info.Name, after, before)
+		}
+		if n := m.(sched.PerNode).NodeModel.(*planner).Notes(); n["plans"] != 2 || n["infeasiblePlans"] < 1 {
+			t.Errorf("%s: notes %v, want 2 plans, the last without enough slots", info.Name, n)
+		}
+	}
+}
+
+// BenchmarkPlan plans 1000 jobs with 200 distinct deadlines on 10,000 nodes of two
+// slots.
+func BenchmarkPlan(b *testing.B) {
+	for _, info := range []sched.Info{AdaptiveInfo, ReverseInfo} {
+		b.Run(info.Name, func(b *testing.B) {
+			var due []int64
+			for i := range 1000 {
+				due = append(due, 600+60*int64(i%200))
+			}
+			v := cluster(b, 10_000, 2, 100, due...).View()
+			p, _ := sched.As[*planner](made(b, info, nil))
+			for b.Loop() {
+				p.Tick(v)
+			}
+		})
+	}
+}

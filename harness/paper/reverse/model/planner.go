@@ -1,0 +1,257 @@
+package model
+
+import (
+	"math"
+	"slices"
+
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
+
+// planner is what reverse and adaptive have in common: a plan each cycle, and
+// the hand-out of slots by it.
+//
+// Rule. Each cycle, for each job with pending maps (not ended):
+//
+//	work   = pending maps · mean time of the job's maps that have ended
+//	need   = by walk or required; without a deadline 0; at most its pending maps
+//	target = all slots are dealt one by one, each to the job with the lowest
+//	         utility (ties: larger need, then older)
+//
+// On a heartbeat of a node with room, re-runs and reduces go first. Then the job
+// gets the node whose target exceeds its running maps most. If no target does,
+// it is the job with the lowest utility. The map is the one whose input is nearest.
+// Nothing is preempted. The mean time is that of all maps of the run if none of
+// the job has ended, and the parameter firstMap if none at all has.
+//
+// Source. Narayan et al., Adaptive MapReduce Scheduling in Shared Environments,
+// IJERT ICESMART 2015, which gives the algorithm in words. Need without
+// look-ahead and utility are from memory of Polo et al. (RAS, Middleware 2011).
+//
+// Differs. The node of a slot follows from where the input is, and not from the
+// plan. Slots of one size: that of the first job's maps.
+type planner struct {
+	name     string
+	cycleMs  int64
+	firstMap float64 // seconds
+	running  bool    // a plan deals only free slots, on top of those that jobs have
+	need     func(m *planner, now float64)
+	see      func(m *planner, v *state.View) *forecast
+	table    *state.Timetable
+
+	foreseen *forecast // the timetable's, once it was made
+	ahead    *forecast
+	walker   walker
+	jobs     []state.JobID // the demands' and claims' jobs
+	demands  []demand
+	claims   []claim
+	dealt    []*claim
+	targets  sched.PerJob[target]
+	times    sched.PerJob[times]
+	all      times // of all jobs
+
+	plans, infeasible int
+	errors            []float64 // relative errors of predictions, in percent
+}
+
+// target is what the last plan says of a job.
+type target struct {
+	slots        int32
+	need         float64
+	at           int64 // time of that plan
+	predicted    float64
+	predictedAt  float64
+	hasPredicted bool
+}
+
+// times has the times of maps that have ended, and when those that run began.
+type times struct {
+	sum   float64 // seconds
+	count int
+	begun []int64
+}
+
+func (m *planner) Name() string { return m.name }
+
+// PeriodMs implements sched.Ticker.
+func (m *planner) PeriodMs() int64 { return m.cycleMs }
+
+// Foresee implements sched.Foreseer.
+func (m *planner) Foresee(t *state.Timetable) { m.table = t }
+
+// Observe implements sched.Observer: it learns how long maps take.
+func (m *planner) Observe(v *state.View, e sched.Event) {
+	switch e.What {
+	case sched.TaskStarted:
+		if k, i := v.Index(e.Job, e.Task); k == state.Map {
+			x := m.times.Of(e.Job)
+			if x.begun == nil {
+				x.begun = make([]int64, v.Tasks(e.Job, state.Map))
+			}
+			x.begun[i] = v.Now()
+		}
+	case sched.TaskEnded:
+		if v.Ended(e.Job) || e.Failed {
+			return
+		}
+		k, i := v.Index(e.Job, e.Task)
+		x := m.times.Of(e.Job)
+		if k != state.Map || x.begun == nil {
+			return
+		}
+		took := float64(v.Now()-x.begun[i]) / 1e9
+		x.sum, x.count = x.sum+took, x.count+1
+		m.all.sum, m.all.count = m.all.sum+took, m.all.count+1
+		if 2*v.Done(e.Job, state.Map) >= v.Tasks(e.Job, state.Map) {
+			m.predict(v, e.Job)
+		}
+	case sched.JobEnded:
+		m.times.Of(e.Job).begun = nil
+		if x := m.targets.Of(e.Job); x.hasPredicted {
+			if left := float64(v.Now())/1e9 - x.predictedAt; left > 0 {
+				m.errors = append(m.errors, 100*math.Abs(x.predicted-x.predictedAt-left)/left)
+			}
+		}
+	}
+}
+
+// mean returns how long the job's maps take, in seconds.
+func (m *planner) mean(id state.JobID) float64 {
+	for _, x := range []*times{m.times.Of(id), &m.all} {
+		if x.count > 0 {
+			return x.sum / float64(x.count)
+		}
+	}
+	return m.firstMap
+}
+
+// Tick makes a plan.
+func (m *planner) Tick(v *state.View) {
+	m.jobs, m.demands, m.claims, m.dealt = m.jobs[:0], m.demands[:0], m.claims[:0], m.dealt[:0]
+	for _, id := range v.Active() {
+		pending := pendingMaps(v, id)
+		if pending == 0 {
+			continue
+		}
+		goal := math.Inf(1)
+		if d := v.Deadline(id); d != state.NoDeadline {
+			goal = float64(d) / 1e9
+		}
+		m.jobs = append(m.jobs, id)
+		m.demands = append(m.demands, demand{goal: goal, work: float64(pending) * m.mean(id)})
+		m.claims = append(m.claims, claim{pending: float64(pending), age: int32(len(m.jobs))})
+	}
+	if len(m.jobs) == 0 {
+		return
+	}
+	m.ahead = m.see(m, v)
+	m.need(m, float64(v.Now())/1e9)
+	slots, needed, taken := slotsOf(v), 0.0, 0
+	for i := range m.claims {
+		c := &m.claims[i]
+		c.fit = min(m.demands[i].need, c.pending)
+		needed += c.fit
+		if m.running {
+			c.alloc = v.Running(m.jobs[i], state.Map)
+			taken += int(c.alloc)
+		}
+		m.dealt = append(m.dealt, c)
+	}
+	if m.plans++; needed > float64(slots)+sameGoal {
+		m.infeasible++
+	}
+	deal(m.dealt, slots-taken)
+	for i, id := range m.jobs {
+		t := m.targets.Of(id)
+		t.slots, t.need, t.at = m.claims[i].alloc, m.claims[i].fit, v.Now()
+	}
+}
+
+// pendingMaps returns how many of the job's maps have not succeeded.
+func pendingMaps(v *state.View, id state.JobID) int32 {
+	return v.Tasks(id, state.Map) - v.Done(id, state.Map)
+}
+
+// slotsOf returns how many maps the nodes that are up can run at a time.
+func slotsOf(v *state.View) int {
+	slots := 0
+	for n := range state.NodeID(v.Nodes()) {
+		if v.Up(n) {
+			slots += int(v.Slots(n, state.Map))
+		}
+	}
+	return slots
+}
+
+func (m *planner) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
+	if p, ok := rerunOrReduce(v, n); ok {
+		return p, true
+	}
+	best, most := state.JobID(state.None), int32(0)
+	for _, id := range v.WaitingJobs(state.Map) {
+		if d := m.targets.Of(id).slots - v.Running(id, state.Map); d > most && sched.WantsMap(v, id, n) {
+			best, most = id, d
+		}
+	}
+	if best == state.None {
+		best = m.lowest(v, n)
+	}
+	return mapOf(v, best, n)
+}
+
+// lowest returns the job with the lowest utility that the node can serve.
+func (m *planner) lowest(v *state.View, n state.NodeID) state.JobID {
+	best, least := state.JobID(state.None), claim{}
+	for i, id := range v.WaitingJobs(state.Map) {
+		if !sched.WantsMap(v, id, n) {
+			continue
+		}
+		c := claim{fit: m.targets.Of(id).need, pending: float64(pendingMaps(v, id)), age: int32(i)}
+		c.utility = utility(float64(v.Running(id, state.Map)), c.fit, c.pending)
+		if best == state.None || c.before(&least) {
+			best, least = id, c
+		}
+	}
+	return best
+}
+
+// predict notes, once for each job, when it will end: with the same share of the
+// slots as now, but no more slots than it has pending maps. What its running maps
+// have done already counts.
+func (m *planner) predict(v *state.View, id state.JobID) {
+	t := m.targets.Of(id)
+	if t.hasPredicted || m.ahead == nil {
+		return
+	}
+	now, pending, mean := float64(v.Now())/1e9, float64(pendingMaps(v, id)), m.mean(id)
+	work, least := float64(v.Waiting(id, state.Map))*mean, 0.0
+	if work > 0 {
+		least = mean
+	}
+	for i, begun := range m.times.Of(id).begun {
+		if v.RunsOn(id, v.Task(id, state.Map, int32(i))) != state.None {
+			left := max(0, mean-(now-float64(begun)/1e9))
+			work, least = work+left, max(least, left)
+		}
+	}
+	share := float64(max(1, v.Running(id, state.Map))) / max(1, m.ahead.at(now))
+	end, step := now, float64(m.cycleMs)/1000
+	const most = 100_000 // steps, after which no end is predicted
+	for range most {
+		got := min(share*m.ahead.avail(end, end+step), pending*step)
+		if got >= work {
+			t.predicted, t.predictedAt, t.hasPredicted = max(now+least, end+step*work/got), now, true
+			return
+		}
+		work, end = work-got, end+step
+	}
+}
+
+// Notes implements sched.Noter.
+func (m *planner) Notes() map[string]float64 {
+	notes := map[string]float64{"plans": float64(m.plans), "infeasiblePlans": float64(m.infeasible)}
+	if errors := slices.Sorted(slices.Values(m.errors)); len(errors) > 0 {
+		notes["predictionErrorPct"] = errors[len(errors)/2]
+	}
+	return notes
+}
