@@ -9,12 +9,13 @@ import (
 	"heddle/harness/paper"
 	"heddle/harness/paper/clqlmrs"
 	"heddle/harness/paper/modfair"
+	"heddle/harness/paper/reverse"
 )
 
 // TestNumbersUsed has each published number stand in a figure or a claim, and each figure and
 // claim find the numbers that it asks for.
 func TestNumbersUsed(t *testing.T) {
-	for _, p := range []*paper.Paper{clqlmrs.Paper(), modfair.Paper()} {
+	for _, p := range []*paper.Paper{clqlmrs.Paper(), modfair.Paper(), reverse.Paper()} {
 		for _, fault := range unused(p) {
 			t.Errorf("%s: %s", p.Name, fault)
 		}

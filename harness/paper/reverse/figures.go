@@ -1,0 +1,53 @@
+package reverse
+
+import (
+	"fmt"
+
+	"heddle/harness/paper"
+	"heddle/harness/stats"
+)
+
+var goals = []string{"tight", "mid", "relaxed"}
+
+func designs() (list []paper.Design) {
+	for _, x := range []string{"1", "2", "3"} {
+		d := paper.Design{ID: "exp" + x, X: "goals"}
+		for _, g := range goals {
+			d.Columns = append(d.Columns, paper.Column{Name: g, Set: map[string]string{"experiment": x, "goals": g}})
+		}
+		list = append(list, d)
+	}
+	return append(list, paper.Design{ID: "mid", X: "goals", Columns: []paper.Column{{Name: "mid", Set: map[string]string{"experiment": "2", "goals": "mid"}}}})
+}
+
+func parts() (list []paper.Part) {
+	for i, of := range []string{"alone", "with a load on a sine", "with bursts"} {
+		design := fmt.Sprint("exp", i+1)
+		for _, f := range []struct {
+			id, title, unit, note string
+		}{
+			{"missed", "jobs that missed their goals", "%", "missed"}, {"lateness", "mean lateness", "s", "lateness"},
+			{"p90", "90th percentile of the distance to the goal, of the time allowed", "%", "p90"},
+		} {
+			list = append(list, paper.Part{ID: design + f.id, Title: fmt.Sprintf("Experiment %d, %s: %s", i+1, of, f.title), Design: design, Schedulers: shown, Unit: f.unit, Kind: paper.Bars, Rows: []paper.Row{paper.MeanRow("", noted(f.note))}})
+		}
+	}
+	return append(list,
+		paper.Part{ID: "distance", Title: "Experiment 2, mid goals: distance of jobs to their goals", Design: "mid", Schedulers: shown, Unit: "%", Kind: paper.CDF, Of: "distance", X: "end after the goal, in % of the time allowed"},
+		paper.Part{ID: "more", Title: "Experiment 2: other figures", Design: "exp2", Schedulers: shown, Kind: paper.Bars, Rows: []paper.Row{
+			paper.MeanRow(", turnaround s", func(s *paper.Simulation) float64 { return s.Seconds }),
+			paper.MeanRow(", Jain's index", noted("jain")),
+			paper.MeanRow(", slots used %", noted("used")),
+			paper.MeanRow(", plans without a way to meet all goals %", infeasible),
+			paper.MeanRow(", median error of predictions %", noted("predictionErrorPct")),
+			{Suffix: "goals that none can meet %", Once: true, Of: func(g *paper.Grid, label string, k int) stats.Estimate {
+				return stats.Mean(g.Mean(label, noted("hopeless"), k))
+			}},
+		}, Notes: []string{"FIFO and EDF make no plans, and predict nothing."}},
+	)
+}
+
+// infeasible is the share of plans whose needs exceeded the slots, in percent.
+func infeasible(s *paper.Simulation) float64 {
+	return 100 * noted("infeasiblePlans")(s) / noted("plans")(s)
+}
