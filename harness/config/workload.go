@@ -67,6 +67,9 @@ type Workload struct {
 	// 0 by default for a streaming workload, and 20ms for jobs of a trace, where it
 	// counts only if the trace has no CPU times.
 	CPU units.Duration `yaml:"cpu,omitempty" text:"The CPU time of synthetic tasks for each MiB that they take in; 0 by default for streaming, and 20ms for traces without CPU times."`
+	// Sleep is how long each map of a streaming workload sleeps. It uses no core
+	// meanwhile.
+	Sleep units.Duration `yaml:"sleep,omitempty" text:"streaming: time that each map sleeps, without using a core, besides what it reads, computes and writes."`
 	// MapOutput is how many bytes the maps of a streaming workload give to
 	// reduces, or write if there are none, for each byte that they read. Output
 	// is how many bytes its reduces write for each byte that they take in. nil
@@ -152,7 +155,7 @@ func init() {
 		}
 		workloadKinds[name] = workloadKind{keys, Workload.hibenchProblems}
 	}
-	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
+	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "sleep", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
 	workloadKinds[hibench.Grep] = workloadKind{[]string{"size", "maps", "reduces", "regex"}, Workload.grepProblems}
 }
 
@@ -251,6 +254,9 @@ func (w Workload) streamingProblems(p *problems, path string) {
 	}
 	if d := time.Duration(w.CPU); d < 0 || d > time.Minute {
 		p.addf(path+".cpu", "%v for each MiB: want 0s to 1m", d)
+	}
+	if d := time.Duration(w.Sleep); d < 0 || d > time.Hour {
+		p.addf(path+".sleep", "%v: want 0s to 1h", d)
 	}
 	if w.TaskMemory < 0 || w.TaskMemory > 64*units.GiB {
 		p.addf(path+".taskMemory", "%v: want at most 64GiB", w.TaskMemory)

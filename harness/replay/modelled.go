@@ -94,7 +94,7 @@ func (m modelled) compute(w *calibration.Workload, x *sim.Job) {
 		if t.OutputBytes == unknown {
 			t.OutputBytes = int64(w.MapOutputPerByte * float64(t.InputBytes))
 		}
-		t.ComputeMs, t.SpreadPercent = w.Map.WholeMs(t.InputBytes), 0
+		t.ComputeMs, t.CoresPercent, t.SpreadPercent = w.Map.WholeMs(t.InputBytes), w.Map.CoresPercent(t.InputBytes), 0
 		out += t.OutputBytes
 	}
 	for i := range x.ReduceWork {

@@ -62,7 +62,7 @@ func (w streaming) spec(splits []int64, seed uint64) *synthetic.Spec {
 	emit := times(splits, orOne(w.MapOutput))
 	s.Maps = synthetic.MapTasks{
 		Count: len(splits), ReadBytes: synthetic.Each(splits), EmitBytes: synthetic.Each(emit),
-		CPUMs: synthetic.Each(times(splits, msPerByte)), MemoryBytes: synthetic.Same(int64(w.TaskMemory)),
+		CPUMs: synthetic.Each(times(splits, msPerByte)), SleepMs: synthetic.Same(time.Duration(w.Sleep).Milliseconds()), MemoryBytes: synthetic.Same(int64(w.TaskMemory)),
 	}
 	if w.Reduces == 0 {
 		return s
@@ -91,9 +91,11 @@ func (w streaming) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 		}
 	}
 	cpu := calibration.Phase{MsPerMiB: time.Duration(w.CPU).Seconds() * 1000, Corrected: 1}
+	ofMap := cpu
+	ofMap.SleepMs = float64(time.Duration(w.Sleep).Milliseconds())
 	t := &Twin{
 		Workload: w.Label,
-		Costs:    calibration.Workload{Workload: w.Label, MapOutputPerByte: orOne(w.MapOutput), ReduceOutputPerByte: orOne(w.Output), Map: cpu, Reduce: cpu},
+		Costs:    calibration.Workload{Workload: w.Label, MapOutputPerByte: orOne(w.MapOutput), ReduceOutputPerByte: orOne(w.Output), Map: ofMap, Reduce: cpu},
 	}
 	for i := range max(w.Jobs, 1) {
 		job.Pool = w.Pool(i)

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
+	"heddle/harness/workload/synthetic"
 )
 
 // TestStreamingSpec has tasks that are asked for what the experiment says, in
@@ -73,6 +75,17 @@ func TestStreamingTwin(t *testing.T) {
 	b, _ := w.files("/f", 2)
 	if a == b {
 		t.Errorf("input of two seeds is in one folder, %s", a)
+	}
+	w.Sleep = units.Duration(9 * time.Second)
+	if x, err = w.Twin(t.Context(), config.Cache{}); err != nil {
+		t.Fatal(err)
+	}
+	// A map of 20 MiB computes for 1 s and sleeps for 9.
+	if c := x.Costs.Map; c.WholeMs(20<<20) != 10_000 || c.CoresPercent(20<<20) != 10 || c.CoresPercent(0) != 1 || x.Costs.Reduce.CoresPercent(20<<20) != 0 {
+		t.Errorf("maps that sleep take %d ms and %d %% of a core, want 10000 and 10, without input 1; reduces %d, want 0", c.WholeMs(20<<20), c.CoresPercent(20<<20), x.Costs.Reduce.CoresPercent(20<<20))
+	}
+	if s := w.spec([]int64{5, 6}, 1); fmt.Sprint(s.Maps.SleepMs) != fmt.Sprint(synthetic.Same(9000)) {
+		t.Errorf("a map is to sleep for %v", s.Maps.SleepMs)
 	}
 	w.Settings = map[string]string{"mapreduce.odd": "1"}
 	if _, err := w.Twin(t.Context(), config.Cache{}); err == nil {

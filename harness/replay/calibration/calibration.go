@@ -116,9 +116,12 @@ type Workload struct {
 // Phase is the computing time of a workload's maps or reduces: a fixed time plus a
 // time for each MiB.
 type Phase struct {
-	Samples   int     `json:"samples"`
-	FixedMs   float64 `json:"fixedMs"`
-	MsPerMiB  float64 `json:"msPerMiB"`
+	Samples  int     `json:"samples"`
+	FixedMs  float64 `json:"fixedMs"`
+	MsPerMiB float64 `json:"msPerMiB"`
+	// SleepMs is a time in which a task uses no core, added to the others. It is known
+	// of synthetic tasks that sleep; no fit sets it.
+	SleepMs   float64 `json:"sleepMs,omitempty"`
 	ErrorPct  float64 `json:"errorPct"`  // mean difference, in percent, between attempts' computing times and the fitted line
 	SharedPct float64 `json:"sharedPct"` // by how many percent attempts took longer because they shared cores with others
 	// Spread has the quantiles, evenly spaced from minimum to maximum, of the ratio
@@ -156,7 +159,18 @@ func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 
 // The method at returns the computing time, in ms, of an attempt that reads this
 // number of bytes.
-func (p *Phase) at(bytes int64) float64 { return p.FixedMs + p.MsPerMiB*float64(bytes)/(1<<20) }
+func (p *Phase) at(bytes int64) float64 {
+	return p.FixedMs + p.SleepMs + p.MsPerMiB*float64(bytes)/(1<<20)
+}
+
+// CoresPercent returns the share of a core that an attempt uses meanwhile, as
+// sim.Work has it. It is 1 at least.
+func (p *Phase) CoresPercent(bytes int64) uint8 {
+	if p.SleepMs <= 0 {
+		return 0 // a whole core
+	}
+	return uint8(max(1, math.Round(100*(1-p.SleepMs/p.at(bytes)))))
+}
 
 // WholeMs returns the computing time of an attempt as at does, in whole ms.
 func (p *Phase) WholeMs(bytes int64) int32 {

@@ -157,6 +157,7 @@ func TestJobs(t *testing.T) {
 	t.Run("skewed", func(t *testing.T) { c.skewed(t, in) })
 	t.Run("map only", func(t *testing.T) { c.mapOnly(t, in) })
 	t.Run("tiny", func(t *testing.T) { c.tiny(t, in) })
+	t.Run("asleep", func(t *testing.T) { c.asleep(t, in) })
 	t.Run("wrong spec", func(t *testing.T) { c.wrongSpec(t, in) })
 }
 
@@ -229,6 +230,31 @@ func (c *cluster) tiny(t *testing.T, in string) {
 	within(t, "REDUCE_SHUFFLE_BYTES", counter(t, job, "TaskCounter", "REDUCE_SHUFFLE_BYTES").Total, want, 0)
 	within(t, "REDUCE_SHUFFLE_BYTES as foretold", s.Totals().ShuffleBytes, want, 0)
 	within(t, "HDFS_BYTES_WRITTEN", counter(t, job, "FileSystemCounter", "HDFS_BYTES_WRITTEN").Total, 0+2+13, 0)
+}
+
+// asleep has maps that sleep: they take as long, and use next to no CPU time.
+func (c *cluster) asleep(t *testing.T, in string) {
+	const sleepMs = 6000
+	s := &synthetic.Spec{Maps: synthetic.MapTasks{Count: 4, ReadBytes: synthetic.Same(1 << 20), SleepMs: synthetic.Same(sleepMs)}}
+	job, err := c.run(t, s, "asleep", in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cpu := counter(t, job, "heddle", "TASK_CPU_MS").Map; cpu > 4*sleepMs/20 {
+		t.Errorf("4 maps used %d ms of CPU time while they slept for %d ms each", cpu, sleepMs)
+	} else {
+		t.Logf("4 maps used %d ms of CPU time", cpu)
+	}
+	tasks, err := job.Tasks(t.Context())
+	if err != nil || len(tasks) != 4 {
+		t.Fatalf("%d maps: %v", len(tasks), err)
+	}
+	for _, task := range tasks {
+		t.Logf("%s took %d ms", task.ID, task.FinishedMs-task.StartedMs)
+		if task.FinishedMs-task.StartedMs < sleepMs {
+			t.Errorf("%s took %d ms, want the %d that it sleeps, or more", task.ID, task.FinishedMs-task.StartedMs, sleepMs)
+		}
+	}
 }
 
 // wrongSpec has a job fail whose spec asks for more input than there is. The

@@ -45,6 +45,7 @@ type MapTasks struct {
 	// reduces it is the length of the file that the map writes.
 	EmitBytes   Column `json:"emitBytes,omitzero"`
 	CPUMs       Column `json:"cpuMs,omitzero"`       // CPU time of the program, without the JVM that starts it
+	SleepMs     Column `json:"sleepMs,omitzero"`     // time that the program sleeps, besides that in which it reads, computes and writes
 	MemoryBytes Column `json:"memoryBytes,omitzero"` // memory that the program holds, besides its own few MiB
 }
 
@@ -65,6 +66,7 @@ type ReduceTasks struct {
 const (
 	maxTasks     = 100_000 // of each kind
 	maxValue     = 1 << 45 // bytes, milliseconds or share of one task
+	maxSleepMs   = 24 * 3600 * 1000
 	maxSpecBytes = 16 << 20
 )
 
@@ -126,6 +128,7 @@ func (s *Spec) check() error {
 		{"maps.readBytes", m.ReadBytes, m.Count},
 		{"maps.emitBytes", m.EmitBytes, m.Count},
 		{"maps.cpuMs", m.CPUMs, m.Count},
+		{"maps.sleepMs", m.SleepMs, m.Count},
 		{"maps.memoryBytes", m.MemoryBytes, m.Count},
 		{"reduces.shares", r.Shares, r.Count},
 		{"reduces.writeBytes", r.WriteBytes, r.Count},
@@ -134,6 +137,11 @@ func (s *Spec) check() error {
 	} {
 		if err := c.column.check(c.tasks); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
+	for _, run := range m.SleepMs {
+		if run.Value > maxSleepMs {
+			return fmt.Errorf("maps.sleepMs: a task has %d: want 0 to %d, which is a day", run.Value, maxSleepMs)
 		}
 	}
 	if len(r.Shares) > 0 && r.Shares.sum(r.Count) == 0 {

@@ -47,7 +47,7 @@ func Map(s *Spec, index int, streams Streams) error {
 	if index >= m.Count {
 		return fmt.Errorf("map %d: the job's spec has %d maps", index, m.Count)
 	}
-	t := begin(streams, m.CPUMs.at(index), m.MemoryBytes.at(index))
+	t := begin(streams, m.CPUMs.at(index), m.SleepMs.at(index), m.MemoryBytes.at(index))
 	want := m.ReadBytes.at(index)
 	in := &plainReader{in: streams.In}
 	err := t.run(in, want, newEmitter(s, index, streams.Out), func() error {
@@ -70,7 +70,7 @@ func Reduce(s *Spec, index int, streams Streams) error {
 	if index >= r.Count {
 		return fmt.Errorf("reduce %d: the job's spec has %d reduces", index, r.Count)
 	}
-	t := begin(streams, r.CPUMs.at(index), r.MemoryBytes.at(index))
+	t := begin(streams, r.CPUMs.at(index), 0, r.MemoryBytes.at(index))
 	want := s.shuffled(s.division(), index) - int64(s.Maps.Count)*segmentEnd // ends of segments reach no reduce
 	in := &recordReader{in: bufio.NewReaderSize(streams.In, 256<<10)}
 	out := newWriter(s.Seed, fmt.Sprintf("reduce %d", index), r.WriteBytes.at(index), streams.Out)
@@ -95,8 +95,8 @@ type task struct {
 
 const pageBytes = 4096 // or a part of a page, where pages are larger
 
-func begin(s Streams, cpuMs, memoryBytes int64) *task {
-	t := &task{pace: newPace(cpuMs, s.Report), report: s.Report, memory: make([]byte, memoryBytes)}
+func begin(s Streams, cpuMs, sleepMs, memoryBytes int64) *task {
+	t := &task{pace: newPace(cpuMs, sleepMs, s.Report), report: s.Report, memory: make([]byte, memoryBytes)}
 	for i := 0; i < len(t.memory); i += pageBytes {
 		t.memory[i] = 1 // a page that nobody touched takes no memory
 	}
