@@ -36,7 +36,7 @@ const order = `
 	harness/experiment
 	harness/compare harness/export
 	harness/fidelity harness/demo
-	harness/paper harness/paper/clqlmrs harness/paper/learning harness/paper/modfair harness/paper/reverse
+	harness/paper harness/paper/clqlmrs harness/paper/learning harness/paper/modfair harness/paper/reverse harness/paper/rhc
 	cmd cmd/heddle
 	ansible/tests ansible/tests/hosts ansible/tests/hosts/cmd`
 

@@ -63,11 +63,15 @@ type Vary struct {
 	Full bool     // all combinations of values, instead of all pairs
 }
 
-// Matrix judges the paper's claims in many readings.
+// Matrix judges the paper's claims in many readings. Checks, and claims that are reported
+// only, are left out unless Options.Parts names them.
 func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, error) {
 	_, claims, err := p.choose(o.Parts)
 	if err != nil {
 		return nil, err
+	}
+	if len(o.Parts) == 0 { // checks do not depend on the reading
+		claims = slices.DeleteFunc(slices.Clone(claims), func(c Claim) bool { return c.Kind != Judged })
 	}
 	if p, err = p.with(o); err != nil {
 		return nil, err

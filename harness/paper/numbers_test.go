@@ -10,12 +10,13 @@ import (
 	"heddle/harness/paper/clqlmrs"
 	"heddle/harness/paper/modfair"
 	"heddle/harness/paper/reverse"
+	"heddle/harness/paper/rhc"
 )
 
 // TestNumbersUsed has each published number stand in a figure or a claim, and each figure and
 // claim find the numbers that it asks for.
 func TestNumbersUsed(t *testing.T) {
-	for _, p := range []*paper.Paper{clqlmrs.Paper(), modfair.Paper(), reverse.Paper()} {
+	for _, p := range []*paper.Paper{clqlmrs.Paper(), modfair.Paper(), reverse.Paper(), rhc.Paper()} {
 		for _, fault := range unused(p) {
 			t.Errorf("%s: %s", p.Name, fault)
 		}
@@ -66,11 +67,16 @@ func unused(p *paper.Paper) (faults []string) {
 	}
 	for _, x := range p.Numbers {
 		stands := func(text string) bool { return strings.Contains(text, x.Text) }
+		computed := func(part paper.Part) bool { // a note names a column that the part is computed from
+			return part.ID == x.Figure && slices.ContainsFunc(part.Notes, func(n string) bool { return strings.Contains(n, "published "+x.Column) })
+		}
 		if x.Unit == paper.InWords {
 			continue // sentences that have no claim
 		}
 		if !used[[3]string{x.Figure, x.Row, x.Column}] && !slices.ContainsFunc(p.Claims, func(c paper.Claim) bool { return stands(c.Published) || stands(c.Text) }) &&
-			!slices.ContainsFunc(p.Parts, func(part paper.Part) bool { return stands(part.Title) || slices.ContainsFunc(part.Notes, stands) }) {
+			!slices.ContainsFunc(p.Parts, func(part paper.Part) bool {
+				return stands(part.Title) || slices.ContainsFunc(part.Notes, stands) || computed(part)
+			}) {
 			faults = append(faults, fmt.Sprintf("%s, %s, %s: %s is used by no figure and no claim", x.Figure, x.Row, x.Column, x.Text))
 		}
 	}

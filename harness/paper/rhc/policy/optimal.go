@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -55,23 +54,39 @@ func (l *Law) Next() []float64 {
 // all is least (Theorems 1 and 2).
 type Optimal struct {
 	thresholds [][]float64 // by the number of jobs that follow
-	left       int
+	left       int         // number of jobs that are still to come
 }
 
 // MostThresholds limits the memory that the thresholds of an Optimal take.
 const MostThresholds = 10_000_000
 
-// NewOptimal returns the policy for so many jobs. Jobs beyond that number are placed as
-// if each were the last one.
+// NewOptimal returns the policy for so many jobs. After these it begins anew.
 func NewOptimal(l *Law, jobs int, asPrinted bool) (*Optimal, error) {
 	if jobs < 1 || jobs*jobs/2 > MostThresholds/max(1, len(l.Reduces)) {
 		return nil, fmt.Errorf("optimal: %d jobs: want 1 or more, and at most %d thresholds", jobs, MostThresholds)
 	}
-	return &Optimal{Thresholds(l, jobs, asPrinted), jobs}, nil
+	return &Optimal{Thresholds(l, jobs+1, asPrinted), jobs}, nil
 }
 
 // Arrive counts the job.
-func (p *Optimal) Arrive(*Job) { p.left = max(0, p.left-1) }
+func (p *Optimal) Arrive(*Job) {
+	if p.left == 0 {
+		p.left = len(p.thresholds) - 1
+	}
+	p.left--
+}
+
+// Expected returns the expected cost of all jobs on slots with the given costs, the
+// cheapest first: the thresholds before the first job are the data on each slot.
+func (p *Optimal) Expected(costs []float64) float64 {
+	sum := 0.0
+	for i, q := range p.thresholds[len(p.thresholds)-1] {
+		if i < len(costs) {
+			sum += q * costs[i]
+		}
+	}
+	return sum
+}
 
 // Place leaves alone the slots that are worth more to later jobs.
 func (p *Optimal) Place(j *Job, free int, ranks []int) []int {
@@ -113,58 +128,36 @@ func Thresholds(l *Law, jobs int, asPrinted bool) [][]float64 {
 		list[n] = make([]float64, n*most)
 		for i := range list[n] {
 			for r, p := range l.Reduces {
-				list[n][i] += p * laws[r].between(at(i+1), at(i-r)) // rank i is slot i+1, and r stands for r+1 tasks
+				list[n][i] += p * between(laws[r], at(i+1), at(i-r)) // rank i is slot i+1, and r stands for r+1 tasks
 			}
 		}
 	}
 	return list
 }
 
-// laws returns the law of one task's data for jobs with 1, 2, … tasks.
-func (l *Law) laws(any bool) []clamped {
-	list, all := make([]clamped, len(l.Reduces)), []Weighted{}
+// laws returns the law of one task's data for jobs with 1, 2, … tasks; with any set, that of
+// all jobs in each place.
+func (l *Law) laws(any bool) [][]Weighted {
+	list, all := make([][]Weighted, len(l.Reduces)), []Weighted{}
 	for i := range list {
-		of := slices.Clone(l.Data)
-		for k := range of {
+		for _, x := range l.Data {
 			if !l.PerReduce {
-				of[k].Value /= float64(i + 1)
+				x.Value /= float64(i + 1)
 			}
-			all = append(all, Weighted{of[k].Value, of[k].P * l.Reduces[i]})
+			list[i], all = append(list[i], x), append(all, Weighted{x.Value, x.P * l.Reduces[i]})
 		}
-		list[i] = newClamped(of)
 	}
 	if any {
-		for i := range list {
-			list[i] = newClamped(all)
-		}
+		return slices.Repeat([][]Weighted{all}, len(list))
 	}
 	return list
 }
 
-// clamped computes means of a value that is held between two bounds, by sums over the
-// values in ascending order.
-type clamped struct{ values, p, mean []float64 }
-
-func newClamped(law []Weighted) clamped {
-	slices.SortFunc(law, func(a, b Weighted) int { return cmp.Compare(a.Value, b.Value) })
-	c := clamped{p: []float64{0}, mean: []float64{0}}
-	for i, x := range law {
-		c.values = append(c.values, x.Value)
-		c.p, c.mean = append(c.p, c.p[i]+x.P), append(c.mean, c.mean[i]+x.P*x.Value)
+// between returns the mean of a value that is held between two bounds.
+func between(law []Weighted, low, high float64) float64 {
+	mean := 0.0
+	for _, x := range law {
+		mean += x.P * min(max(x.Value, low), high)
 	}
-	return c
-}
-
-func (c *clamped) between(low, high float64) float64 {
-	n := len(c.values)
-	a, _ := slices.BinarySearch(c.values, low)
-	b := n
-	if !math.IsInf(high, 1) {
-		b, _ = slices.BinarySearch(c.values, high)
-	}
-	sum := low*c.p[a] + c.mean[b] - c.mean[a]
-	if b < n {
-		sum += high * (c.p[n] - c.p[b])
-	}
-	return sum
+	return mean
 }

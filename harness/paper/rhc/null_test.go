@@ -1,0 +1,110 @@
+package rhc
+
+import (
+	"context"
+	"testing"
+
+	"heddle/harness/paper"
+)
+
+// TestForced has made-up costs bring each verdict: what RHC, the bound and Greedy cost, if
+// Random costs 1000.
+func TestForced(t *testing.T) {
+	for _, c := range []struct {
+		claim              string
+		rhc, greedy, bound float64
+		grows              float64 // saving that comes with each load
+		want               paper.Verdict
+		needs              bool
+	}{
+		{"H1", 50, 52, 40, 0, paper.Holds, false}, // Greedy does as well
+		{"H1", 60, 300, 50, 0, paper.Holds, true},
+		{"H1", 120, 300, 90, 0, paper.Direction, false}, // Greedy has the direction, too
+		{"H1", 120, 300, 110, 0, paper.Ceiling, false},
+		{"H1", 1200, 300, 50, 0, paper.Reversed, false},
+		{"H2", 70, 100, 60, 0, paper.Holds, true},
+		{"H2", 90, 100, 60, 0, paper.Direction, true},
+		{"H2", 98, 100, 85, 0, paper.Ceiling, false},
+		{"H2", 100, 100, 60, 0, paper.Fails, false},
+		{"H2", 105, 100, 60, 0, paper.Reversed, false},
+		{"H2b", 99, 100, 60, 1, paper.Holds, true},
+		{"H2b", 99, 100, 60, 0, paper.Fails, false},
+		{"H2b", 90, 100, 60, -1, paper.Reversed, false},
+		{"H4", 98, 100, 60, 0, paper.Holds, true},
+		{"H4", 102, 100, 60, 0, paper.Reversed, false},
+	} {
+		p := Paper()
+		r, err := p.Run(context.Background(), paper.Options{Parts: []string{c.claim}, Seeds: 5, Simulate: func(x paper.Case, seed uint64) (paper.Simulation, error) {
+			cost := c.greedy // of all controls but Random
+			switch x.Scheduler.Label {
+			case claimant:
+				cost = c.rhc - c.grows*10*(x.Setting.(monteCarlo).Load-0.2)
+			case lowest:
+				cost = c.bound
+			case random:
+				cost = 1000
+			}
+			return paper.Simulation{Notes: map[string]float64{"cost": cost * (1 + float64(seed%97*uint64(len(x.Scheduler.Label)))/1e7)}}, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range r.Criteria {
+			if got.ID == c.claim && (got.Verdict != c.want || got.NeededMethod != c.needs) {
+				t.Errorf("%+v: %s, needs the method: %v: %s", c, got.Verdict, got.NeededMethod, got.Note)
+			}
+		}
+	}
+}
+
+// TestWrongClaimant has Greedy, the coin and Random in RHC's place: what needs RHC fails.
+func TestWrongClaimant(t *testing.T) {
+	for model, want := range map[string]paper.Verdict{"greedy": paper.Ceiling, "coin": paper.Reversed, "random": paper.Reversed, "rhc": paper.Ceiling} {
+		p := Paper()
+		p.Schedulers[0].Model = model
+		for i := range p.Axes { // those of rhc's parameters are not for other models
+			p.Axes[i].Chosen = false
+		}
+		p.Axes = p.Axes[:7]
+		r, err := p.Run(context.Background(), paper.Options{Parts: []string{"H2"}, Seeds: 4, Workers: 2, Set: map[string]string{"jobs": "5000"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Criteria[0]; got.ID != "H2" || got.Verdict != want || got.NeededMethod {
+			t.Errorf("%s in RHC's place: %s %s: %s", model, got.ID, got.Verdict, got.Note)
+		}
+	}
+}
+
+// TestRoomHolds has no rule save more than the bound leaves room for, in any reading.
+func TestRoomHolds(t *testing.T) {
+	p := Paper()
+	readings := []map[string]string{nil}
+	for _, a := range p.Axes {
+		for _, v := range a.Values[1:] {
+			if a.Sets == "" {
+				readings = append(readings, map[string]string{a.Name: v.Value})
+			}
+		}
+	}
+	for _, set := range readings {
+		var x paper.Setting = standard
+		for _, pair := range [][2]string{{"jobs", "2000"}, {"load", "0.6"}} {
+			x, _ = x.With(pair[0], pair[1])
+		}
+		for name, value := range set {
+			var err error
+			if x, err = x.With(name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for seed := range uint64(2) {
+			least := notes(t, x.(monteCarlo), lowest, seed)["cost"]
+			for _, s := range append(p.Controls, p.Schedulers[:2]...) {
+				if cost := notes(t, x.(monteCarlo), s.Label, seed)["cost"]; cost < least {
+					t.Errorf("%v, seed %d: %s costs %g, below the bound of %g", set, seed, s.Label, cost, least)
+				}
+			}
+		}
+	}
+}
