@@ -67,7 +67,7 @@ func ReadNumbers(file string, r io.Reader) (Numbers, error) {
 	lines := map[[4]string]int{}
 	for {
 		fields, err := in.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

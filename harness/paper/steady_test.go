@@ -62,8 +62,9 @@ func TestSteadierFalseAlarms(t *testing.T) {
 		for _, seeds := range []int{6, 20} {
 			alarms := 0
 			for number := range uint64(worlds) {
-				e := steadyWorld{number: number, seeds: seeds, common: common, maps: 150,
-					level: map[string]float64{"Old": 0.85, "New": 0.45}, factor: map[string]float64{"Old": 1, "New": 1}}.effect(t)
+				w := steadyWorld{number: number, seeds: seeds, common: common, maps: 150}
+				w.level, w.factor = map[string]float64{"Old": 0.85, "New": 0.45}, map[string]float64{"Old": 1, "New": 1}
+				e := w.effect(t)
 				if e.Lo > 1 || e.Hi < 1 {
 					alarms++
 				}
