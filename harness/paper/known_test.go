@@ -202,7 +202,7 @@ func TestReportsOfNothing(t *testing.T) {
 		"nothing": {}, "no number": {Seconds: math.NaN()}, "without end": {Seconds: math.Inf(1), Locality: measure.Locality{Node: 1}}, "before the start": {Seconds: -1},
 	} {
 		p := knownPaper(5, 5, 1.5)
-		p.Designs[0].X, p.Measures = "x", []Measure{{"local", "%", func(d *Data) stats.Estimate { return stats.MeanShare(d.Grid("one", "Mine").Shares("Mine", LocalRate)) }}}
+		p.Designs[0].X, p.Measures = "x", []Measure{{Name: "local", Unit: "%", Of: func(d *Data) stats.Estimate { return stats.MeanShare(d.Grid("one", "Mine").Shares("Mine", LocalRate)) }}}
 		p.Parts = []Part{{ID: "fig", Design: "one", Schedulers: []string{"Base", "Mine"}, Rows: []Row{SecondsRow(), RateRow(", local", LocalRate)}}}
 		o := Options{Seeds: 4, Simulate: func(Case, uint64) (Simulation, error) { return s, nil }}
 		r, err := p.Run(t.Context(), o)

@@ -53,14 +53,18 @@ type ClaimCount struct {
 
 // MeasureName is the name and unit of a number that is shown of each reading.
 type MeasureName struct {
-	Name string `json:"name"`
-	Unit string `json:"unit"`
+	Name    string `json:"name"`
+	Unit    string `json:"unit"`
+	OfSetup bool   `json:"ofSetup,omitempty"`
 }
 
 // Vary says which readings a matrix has.
 type Vary struct {
 	Axes []string // names of axes; empty means those that the paper chooses
 	Full bool     // all combinations of values, instead of all pairs
+	// Screen changes every axis of the paper alone, chosen or not, and mixes nothing:
+	// it shows which axes a verdict hangs on.
+	Screen bool
 }
 
 // Matrix judges the paper's claims in many readings. Checks, and claims that are reported
@@ -76,7 +80,7 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 	if p, err = p.with(o); err != nil {
 		return nil, err
 	}
-	axes, err := p.chosen(vary.Axes, o.Set)
+	axes, err := p.chosen(vary.Axes, vary.Screen, o.Set)
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +88,10 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 	if err != nil {
 		return nil, err
 	}
-	readings := p.readings(axes, vary.Full)
+	readings := p.readings(axes, vary)
 	m := &Matrix{Kept: Kept{paper: p.Name, seed: o.Seed}, Paper: p.Name, Title: p.Title, Source: p.Source, Seed: o.Seed, Seeds: o.Seeds, claimant: p.Claimant, named: p.readingNames(), axes: p.Axes}
 	for _, x := range p.Measures {
-		m.Measures = append(m.Measures, MeasureName{x.Name, x.Unit})
+		m.Measures = append(m.Measures, MeasureName{x.Name, x.Unit, x.OfSetup})
 	}
 	for _, c := range p.Controls {
 		m.Controls = append(m.Controls, c.Label)
@@ -164,6 +168,7 @@ func (m *Matrix) summary() string {
 			joined(strings.Join(holds, ", "), some(strings.Join(never, ", ")+" in none", len(never)))))
 	}
 	s = append(s, m.roomSentence(), m.methodSentence())
+	s = append(s, m.hangSentences()...)
 	s = append(s, m.moversSentences()...)
 	return strings.Join(slices.DeleteFunc(s, func(x string) bool { return x == "" }), " ")
 }
@@ -273,13 +278,19 @@ func (m *Matrix) moversSentences() []string {
 		most, by := 0.0, ""
 		for i := range m.Readings {
 			r := &m.Readings[i]
-			low, high = min(low, value(r)), max(high, value(r))
+			if x := value(r); !math.IsNaN(x) {
+				low, high = min(low, x), max(high, x)
+			}
 			axis, ok := m.changed(&m.Readings[centre], r)
 			if change := value(r) - value(&m.Readings[centre]); ok && math.Abs(change) > math.Abs(most) {
 				most, by = change, axis
 			}
 		}
-		text := fmt.Sprintf("%s of %s: %s %s as printed, %s to %s over all readings", upperFirst(name.Name), m.claimant, number(value(&m.Readings[0])), name.Unit, number(low), number(high))
+		of := " of " + m.claimant
+		if name.OfSetup {
+			of = ""
+		}
+		text := fmt.Sprintf("%s%s: %s %s as printed, %s to %s over all readings", upperFirst(name.Name), of, number(value(&m.Readings[0])), name.Unit, number(low), number(high))
 		if by != "" {
 			text += fmt.Sprintf("; the choice that matters most is %s, which takes it from %s (reading “%s”) to %s", by, number(value(&m.Readings[centre])), m.centre(), number(value(&m.Readings[centre])+most))
 		}

@@ -161,8 +161,9 @@ type Axis struct {
 	// simulated cluster.
 	Of     AxisOf  `json:"of,omitempty"`
 	About  string  `json:"about"`
-	Values []Value `json:"values"` // the first is as printed, or nearest to the text
-	Chosen bool    `json:"chosen"` // whether a matrix varies the axis unless it is told which to vary
+	Values []Value `json:"values"`          // the first is as printed, or nearest to the text
+	Alone  bool    `json:"alone,omitempty"` // its values take long to simulate: a matrix changes it alone, and mixes it with no other axis
+	Chosen bool    `json:"chosen"`          // whether a matrix varies the axis unless it is told which to vary
 }
 
 // AxisOf says what an axis is about.
@@ -310,6 +311,7 @@ type NotJudged struct {
 type Measure struct {
 	Name, Unit string
 	Of         func(*Data) stats.Estimate
+	OfSetup    bool // it is of the set-up, and not of the claimant
 }
 
 // ErrUnknown is wrapped by errors about a name that a paper does not have: of a

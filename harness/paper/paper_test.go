@@ -107,7 +107,7 @@ func fake() *Paper {
 			{ID: "C1", Text: "hits more", Published: "more", Parts: []string{"fig1"}, Effects: effect("Mine")},
 			{ID: "C2", Text: "FIFO hits more than itself", Published: "0", Effects: effect("FIFO")},
 		},
-		Measures: []Measure{{"cache rate", "%", func(d *Data) stats.Estimate {
+		Measures: []Measure{{Name: "cache rate", Unit: "%", Of: func(d *Data) stats.Estimate {
 			return stats.MeanShare(d.Grid("sizes", "Mine").Shares("Mine", CacheRate))
 		}}},
 		Curves: "sizes",
@@ -395,7 +395,7 @@ func sampleMatrix() *Matrix {
 			{Reading: "mixed 1", Differs: "reward=step", Set: map[string]string{"m.reward": "step"}, Criteria: second, Measures: []Cell{{Value: 55, CI95: compare.Interval{54, 56}}}},
 		},
 		Claims: []ClaimCount{{"C1", "one is faster", map[Verdict]int{Direction: 1, Holds: 1}, 1}, {"C2", "", map[Verdict]int{NotTestable: 2}, 0}},
-		Axes:   []Axis{r.Axes[0].Axis}, Measures: []MeasureName{{"cache rate", "%"}}, claimant: "Mine", named: []string{AsPrinted},
+		Axes:   []Axis{r.Axes[0].Axis}, Measures: []MeasureName{{Name: "cache rate", Unit: "%"}}, claimant: "Mine", named: []string{AsPrinted},
 	}
 }
 

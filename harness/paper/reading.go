@@ -89,8 +89,9 @@ func (p *Paper) differing(set map[string]string) string {
 }
 
 // chosen returns the axes that a matrix varies: those with the given names, or
-// those that the paper chooses. Axes with a fixed value are left out.
-func (p *Paper) chosen(names []string, fixed map[string]string) ([]*Axis, error) {
+// those that the paper chooses. To screen is to vary all of them. Axes with a fixed
+// value are left out.
+func (p *Paper) chosen(names []string, screen bool, fixed map[string]string) ([]*Axis, error) {
 	var list []*Axis
 	var all []string
 	left := slices.Clone(names)
@@ -99,7 +100,7 @@ func (p *Paper) chosen(names []string, fixed map[string]string) ([]*Axis, error)
 		all = append(all, a.Name)
 		wanted := slices.Contains(names, a.Name)
 		left = slices.DeleteFunc(left, func(name string) bool { return name == a.Name })
-		if _, isFixed := fixed[a.key()]; !isFixed && (wanted || len(names) == 0 && a.Chosen) {
+		if _, isFixed := fixed[a.key()]; !isFixed && (wanted || len(names) == 0 && (a.Chosen || screen)) {
 			list = append(list, a)
 		}
 	}
@@ -109,23 +110,18 @@ func (p *Paper) chosen(names []string, fixed map[string]string) ([]*Axis, error)
 	return list, nil
 }
 
-// readings returns the readings of a matrix: as printed, those with a name,
-// each axis changed alone from the last of these, and mixed ones, in which every
-// pair of values of two axes occurs. With full set all combinations take the
-// place of the mixed ones.
-func (p *Paper) readings(axes []*Axis, full bool) []Reading {
-	list := append([]Reading{{Name: AsPrinted}}, p.Readings...)
-	centre := list[len(list)-1]
-	at := func(r Reading, a *Axis) string {
-		if v, ok := r.Set[a.key()]; ok {
-			return v
-		}
-		return a.Values[0].Value
-	}
+// readings returns the readings of a matrix: as printed, those with a name, each
+// axis changed alone from the last of these, each cost changed alone as printed,
+// and mixed ones, in which every pair of values of two axes occurs. To screen is
+// to change each axis alone from both, and to mix nothing. With vary.Full all
+// combinations take the place of the mixed ones.
+func (p *Paper) readings(axes []*Axis, vary Vary) []Reading {
+	named := append([]Reading{{Name: AsPrinted}}, p.Readings...)
+	centre := named[len(named)-1]
+	var list []Reading
 	known, mixed := map[string]bool{}, 0
 	add := func(r Reading) {
-		values := p.printed()
-		maps.Copy(values, r.Set)
+		values := p.values(r, nil)
 		if id := fmt.Sprint(values); !known[id] {
 			known[id] = true
 			if r.Name == "" {
@@ -135,30 +131,47 @@ func (p *Paper) readings(axes []*Axis, full bool) []Reading {
 			list = append(list, r)
 		}
 	}
-	named := list
-	list = nil
+	alone := func(from Reading, a *Axis) {
+		for _, v := range a.Values {
+			set := maps.Clone(from.Set)
+			if set == nil {
+				set = map[string]string{}
+			}
+			set[a.key()] = v.Value
+			add(Reading{Name: from.Name + ", " + a.Name + "=" + v.Value, Set: set})
+		}
+	}
 	for _, r := range named {
 		add(r)
 	}
 	for _, a := range axes {
-		for _, v := range a.Values {
-			if v.Value != at(centre, a) {
-				set := maps.Clone(centre.Set)
-				if set == nil {
-					set = map[string]string{}
-				}
-				set[a.key()] = v.Value
-				add(Reading{Name: centre.Name + ", " + a.Name + "=" + v.Value, Set: set})
-			}
+		alone(centre, a)
+	}
+	for _, a := range axes {
+		if a.Of == Cost || vary.Screen {
+			alone(named[0], a)
 		}
 	}
-	if full {
+	switch {
+	case vary.Screen:
+		return list
+	case vary.Full:
 		for _, r := range grid(axes) {
 			add(r)
 		}
 		return list
 	}
-	for _, r := range pairwise(axes) {
+	var mixable []*Axis
+	slow := map[string]string{} // axes that are not mixed are as in the reading from which axes are changed alone
+	for _, a := range axes {
+		if !a.Alone {
+			mixable = append(mixable, a)
+		} else if v, ok := centre.Set[a.key()]; ok {
+			slow[a.key()] = v
+		}
+	}
+	for _, r := range pairwise(mixable) {
+		maps.Copy(r.Set, slow)
 		add(r)
 	}
 	return list

@@ -89,7 +89,7 @@ func TestAllCombinations(t *testing.T) {
 		for _, n := range sizesOf(axes) {
 			want *= n
 		}
-		list := p.readings(axes, true)
+		list := p.readings(axes, Vary{Full: true})
 		known, names := map[string]bool{}, map[string]bool{}
 		for _, r := range list {
 			values := p.values(r, nil)
@@ -102,7 +102,7 @@ func TestAllCombinations(t *testing.T) {
 			t.Fatalf("%d readings, the first %+v; want %d, as printed first", len(list), list[0], want)
 		}
 		// What a matrix shows by default is a part of that: each value of each axis is in it.
-		some := p.readings(axes, false)
+		some := p.readings(axes, Vary{})
 		for _, a := range axes {
 			for _, v := range a.Values {
 				if !slices.ContainsFunc(some, func(r Reading) bool { return p.values(r, nil)[a.key()] == v.Value }) {
@@ -123,14 +123,14 @@ func TestAllCombinations(t *testing.T) {
 func TestFixedValues(t *testing.T) {
 	p := fake()
 	for _, fixed := range []map[string]string{{"task": "3000"}, {"clqlmrs.episodes": "7"}, {"layout": "4", Offering: OfferAll}} {
-		axes, err := p.chosen(nil, fixed)
+		axes, err := p.chosen(nil, false, fixed)
 		check(t, err)
 		for _, a := range axes {
 			if _, ok := fixed[a.key()]; ok {
 				t.Errorf("%v: axis %s is varied", fixed, a.Name)
 			}
 		}
-		for _, r := range p.readings(axes, false) {
+		for _, r := range p.readings(axes, Vary{}) {
 			d, err := p.data(testBench(t, 2), r, fixed, nil)
 			check(t, err)
 			for key, value := range fixed {

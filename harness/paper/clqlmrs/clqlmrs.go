@@ -76,7 +76,7 @@ var axes = []paper.Axis{
 		{Value: "wave", Mark: paper.Printed, Why: "no task is left, or all slots are busy"},
 		{Value: "job", Mark: paper.Ours, Why: "no task is left; slots come free again"},
 	}},
-	{Name: "episodes", Sets: "clqlmrs.episodes", Chosen: true, About: "how long the learner is trained", Values: []paper.Value{
+	{Name: "episodes", Sets: "clqlmrs.episodes", Chosen: true, Alone: true, About: "how long the learner is trained", Values: []paper.Value{
 		{Value: "46030", Mark: paper.Inferred, Why: "not given: until epsilon, by the decay that is printed, is .01"},
 		{Value: "1000", Mark: paper.Ours, Why: "epsilon ends at .90"}, {Value: "5000", Mark: paper.Ours, Why: "epsilon ends at .61"},
 	}},

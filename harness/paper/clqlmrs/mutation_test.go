@@ -1,0 +1,160 @@
+package clqlmrs
+
+import (
+	"slices"
+	"testing"
+
+	"heddle/harness/paper"
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
+
+// upsideDown is what the learner would be with its table upside down: of all waiting maps
+// and free nodes it starts the pair whose locality is worst.
+type upsideDown struct{}
+
+func (upsideDown) Name() string { return "upside-down" }
+
+func (upsideDown) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
+	for jobs := sched.FIFOOrder(v); ; {
+		id, ok := jobs.Next()
+		if !ok {
+			return out
+		}
+		if c, ok := sched.RerunOrReduce(v, id, free[0]); ok {
+			return append(out, c.On(free[0]))
+		}
+		worst, node, task := state.Level(0), state.NodeID(0), state.TaskID(state.None)
+		for _, n := range free {
+			if !sched.WantsMap(v, id, n) {
+				continue
+			}
+			v.EachMap(id, n, state.LevelOff, func(t state.TaskID) bool {
+				if level := v.Level(id, t, n); level > worst {
+					worst, node, task = level, n, t
+				}
+				return true
+			})
+		}
+		if task != state.None {
+			return append(out, sched.MapPick(id, task, worst).On(node))
+		}
+	}
+}
+
+func init() {
+	sched.Register(sched.Info{
+		Name: "upside-down", Summary: "worst locality first, for a test", Source: "ours",
+		Build: func(sched.Args) (sched.Model, error) { return upsideDown{}, nil },
+	})
+}
+
+// claimedBy returns the paper with another scheduler as the one that it proposes. With
+// reference, the paper's own controls stay.
+func claimedBy(model string, params sched.Params, controls bool) *paper.Paper {
+	p := Paper()
+	if !controls {
+		p.Controls, p.Bars = nil, nil
+	}
+	p.Controls = append(slices.Clone(p.Controls), paper.Scheduler{Label: "the learner's parameters", Model: "clqlmrs", Ablated: true}) // readings set them
+	if !controls {                                                                                                                     // that set-up needs one for its price of remote maps
+		p.Measures = nil
+	}
+	p.Schedulers = slices.Clone(p.Schedulers)
+	i := slices.IndexFunc(p.Schedulers, func(s paper.Scheduler) bool { return s.Label == learner })
+	p.Schedulers[i] = paper.Scheduler{Label: learner, Model: model, Params: params}
+	return p
+}
+
+// few200 is a short training, for tests.
+var few200 = map[string]string{"clqlmrs.episodes": "200"}
+
+// TestPutWrong puts another scheduler in the place of the paper's own, simulated as the
+// paper was repaired. Each claim must then get the verdict that it should: what learns
+// nothing saves nothing, what is worse is reversed, and what matching does needs no method.
+func TestPutWrong(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		model string
+		want  map[string]paper.Verdict
+		needs bool // whether C5 may need the method
+	}{
+		{"clqlmrs", map[string]paper.Verdict{"C2": paper.Direction, "C5": paper.Reversed}, false}, // ACL has the higher cache rate
+		{"upside-down", map[string]paper.Verdict{"C4": paper.Reversed, "C5": paper.Reversed}, false},
+		{"fifo", map[string]paper.Verdict{"C2": paper.Fails, "C3": paper.Reversed, "C5": paper.Reversed}, false},
+		{"random", map[string]paper.Verdict{"C2": paper.Fails, "C4": paper.Reversed, "C5": paper.Reversed}, false},
+		{"matching", map[string]paper.Verdict{"C2": paper.Direction, "C5": paper.Direction}, false},
+	} {
+		p := claimedBy(x.model, nil, true)
+		r, err := p.Run(t.Context(), paper.Options{Parts: []string{"C2", "C3", "C4", "C5"}, Reading: "repaired", Seed: 1, Seeds: 6, Workers: 2, Set: few200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range x.want {
+			c := criterion(r, id)
+			if c.Verdict != want {
+				t.Errorf("%s as claimant: %s %s, want %s: %s", x.model, id, c.Verdict, want, c.Note)
+			}
+			if c.NeededMethod != x.needs {
+				t.Errorf("%s as claimant: %s needs the method: %v: %+v", x.model, id, c.NeededMethod, c.Controls)
+			}
+		}
+	}
+}
+
+// beyond returns the effects that are larger than the room that there is said to be for them.
+func beyond(list []paper.Criterion) (names []string) {
+	for _, c := range list {
+		for _, e := range c.Effects {
+			if e.RoomWhy != "" && float64(e.Ours) > float64(e.Room)+1e-9 {
+				names = append(names, c.ID+": "+e.What)
+			}
+		}
+	}
+	return names
+}
+
+// TestRoomIsABound holds the paper's scheduler and every control against the room of every
+// effect, in the readings of the matrix (of one axis if the test is short). None may pass it.
+// With half of the room, some do.
+func TestRoomIsABound(t *testing.T) {
+	t.Parallel()
+	claimants := append([]paper.Scheduler{{Label: learner, Model: "clqlmrs"}, {Label: fifo, Model: "fifo"}}, Paper().Controls...)
+	o := paper.Options{Seed: 1, Seeds: 4, Workers: 2, Set: few200}
+	var vary paper.Vary
+	if testing.Short() {
+		claimants, vary.Axes = claimants[:3], []string{"actuator"}
+		o.Parts, o.Seeds = []string{"C2", "C5", "C6"}, 2
+	}
+	for _, x := range claimants {
+		m, err := claimedBy(x.Model, x.Params, false).Matrix(t.Context(), o, vary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range m.Readings {
+			for _, name := range beyond(r.Criteria) {
+				t.Errorf("%s in reading %q passes the room of %s", x.Label, r.Reading, name)
+			}
+		}
+	}
+	p := claimedBy("matching", nil, false)
+	for i := range p.Claims {
+		p.Claims = slices.Clone(p.Claims)
+		of := p.Claims[i].Effects
+		p.Claims[i].Effects = func(d *paper.Data) []paper.Effect {
+			list := of(d)
+			for k := range list {
+				e := &list[k]
+				e.Room.Value = e.None + (e.Room.Value-e.None)/2
+			}
+			return list
+		}
+	}
+	r, err := p.Run(t.Context(), paper.Options{Parts: []string{"C5", "C6"}, Reading: "repaired", Seed: 1, Seeds: 2, Workers: 2, Set: few200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(beyond(r.Criteria)) == 0 {
+		t.Error("with half of the room, nothing passes it")
+	}
+}
