@@ -78,7 +78,6 @@ With --matrix it judges the claims in many readings of the paper. For example:
 			&cli.StringSliceFlag{Name: "also", Usage: "compare with this `MODEL` too, in the figures and as a control"},
 			&cli.BoolFlag{Name: "matrix", Usage: "judge the claims in many readings: as printed, those with a name, one axis at a time, and all pairs of values"},
 			&cli.StringFlag{Name: "axes", Usage: "with --matrix, the `AXES` to vary, such as reward,disk (default: the paper's choice)"},
-			&cli.BoolFlag{Name: "screen", Usage: "judge the claims with each axis changed alone, as printed and from the last reading with a name, also axes that a matrix leaves out"},
 			&cli.BoolFlag{Name: "full", Usage: "with --matrix, all combinations of values instead of all pairs"},
 			tableFlag(),
 			jsonFlag(),
@@ -167,11 +166,9 @@ func keepPaper(c *cli.Context, r paperResult, root string) error {
 
 func checkPaperFlags(c *cli.Context) error {
 	switch {
-	case (c.IsSet("axes") || c.Bool("full")) && !c.Bool("matrix") && !c.Bool("screen"):
+	case (c.IsSet("axes") || c.Bool("full")) && !c.Bool("matrix"):
 		return errors.New("--axes, --full: want --matrix with them")
-	case c.Bool("full") && c.Bool("screen"):
-		return errors.New("--screen changes each axis alone: want it without --full")
-	case (c.Bool("matrix") || c.Bool("screen")) && c.IsSet("reading"):
+	case c.Bool("matrix") && c.IsSet("reading"):
 		return errors.New("--reading: a matrix has all readings; want it without --matrix")
 	case c.Bool("dry-run") && !c.Bool("live"):
 		return errors.New("--dry-run: want --live with it")
@@ -222,8 +219,8 @@ func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (paperResult
 	}
 	var r paperResult
 	var err error
-	if c.Bool("matrix") || c.Bool("screen") {
-		r, err = p.Matrix(c.Context, o, paper.Vary{Axes: fields(c.String("axes")), Full: c.Bool("full"), Screen: c.Bool("screen")})
+	if c.Bool("matrix") {
+		r, err = p.Matrix(c.Context, o, paper.Vary{Axes: fields(c.String("axes")), Full: c.Bool("full")})
 	} else {
 		r, err = p.Run(c.Context, o)
 	}

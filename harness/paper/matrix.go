@@ -58,6 +58,9 @@ type MeasureName struct {
 	OfSetup bool   `json:"ofSetup,omitempty"`
 }
 
+// AllAxes, in the place of axes' names, screens a paper: see Vary.Screen.
+const AllAxes = "all"
+
 // Vary says which readings a matrix has.
 type Vary struct {
 	Axes []string // names of axes; empty means those that the paper chooses
@@ -79,6 +82,9 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 	}
 	if p, err = p.with(o); err != nil {
 		return nil, err
+	}
+	if slices.Equal(vary.Axes, []string{AllAxes}) {
+		vary = Vary{Screen: true}
 	}
 	axes, err := p.chosen(vary.Axes, vary.Screen, o.Set)
 	if err != nil {
