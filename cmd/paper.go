@@ -16,6 +16,7 @@ import (
 	"heddle/harness/nearest"
 	"heddle/harness/paper"
 	"heddle/harness/paper/clqlmrs"
+	"heddle/harness/paper/learning"
 	"heddle/harness/paper/modfair"
 	"heddle/traces/outfile"
 )
@@ -24,6 +25,7 @@ import (
 // each, and nothing else in this command is about one of them.
 var papers = []func() *paper.Paper{
 	clqlmrs.Paper,
+	learning.Paper,
 	modfair.Paper,
 }
 
