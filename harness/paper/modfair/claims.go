@@ -27,8 +27,8 @@ var claims = []paper.Claim{
 	}},
 	{ID: "F6", Beats: moreLocal, Parts: []string{"table6"}, Published: numbers.Text("table6", modified, "points gained, mean of nine"), Text: "A: more maps of Modified are node-local, by at least 2 points in the mean of the cells", Effects: func(d *paper.Data) []paper.Effect { return []paper.Effect{moreLocal(d, original)} }},
 	{ID: "F7", Kind: paper.Check, Parts: []string{"mechanisms"}, Published: numbers.Text("text", modified, "sharedPool"), Text: "M1 is on in B, and off all the time in A; ours is the share of the time in B", Effects: classification},
-	{ID: "F8", Beats: steadierInA, Parts: []string{"table6", "table8"}, Published: numbers.Text("text", modified, "locality against Original"), Text: "locality of Modified is steadier from run to run under the same input: its deviation, against that by chance at its level, is at most 0.8 of Original's", Effects: func(d *paper.Data) []paper.Effect {
-		return []paper.Effect{steadierInA(d, original), d.Steadier(sameB.ID, "local rate", paper.LocalRate, original, modified).WithLeast(1.25)}
+	{ID: "F8", Beats: steadierInA, Parts: []string{"table6"}, Published: numbers.Text("text", modified, "locality against Original"), Text: "A: locality of Modified is steadier from run to run under the same input: its deviation, against that by chance at its level, is at most 0.8 of Original's", Effects: func(d *paper.Data) []paper.Effect {
+		return []paper.Effect{steadierInA(d, original)}
 	}},
 	{ID: "F9", Beats: fasterIn("A"), Parts: []string{"table5"}, Published: numbers.Text("table5", modified, gain+designA.Columns[0].Name) + " to " + numbers.Text("table5", modified, gain+designA.Columns[6].Name) + " % at 5 jobs", Text: "A: the gain grows with the size of jobs, over 6, 10 and 18 maps, at 5, 10 and 15 jobs", Effects: func(d *paper.Data) []paper.Effect {
 		return over(3, func(k int) paper.Effect { return gainBySize(d, k) })
