@@ -18,6 +18,7 @@ import (
 	"heddle/harness/paper/clqlmrs"
 	"heddle/harness/paper/learning"
 	"heddle/harness/paper/modfair"
+	"heddle/harness/paper/rhc"
 	"heddle/traces/outfile"
 )
 
@@ -27,6 +28,7 @@ var papers = []func() *paper.Paper{
 	clqlmrs.Paper,
 	learning.Paper,
 	modfair.Paper,
+	rhc.Paper,
 }
 
 func paperNames() (names []string) {
@@ -115,6 +117,9 @@ func runPaper(c *cli.Context) error {
 		return withCode(exitUsage, fmt.Errorf("no paper %q; %s", args[0], nearest.Hint(args[0], paperNames())))
 	}
 	p := papers[i]()
+	if p.Live == nil && (c.Bool("live") || c.IsSet("live-run")) {
+		return withCode(exitUsage, fmt.Errorf("--live, --live-run: paper %s has no experiment for a cluster", p.Name))
+	}
 	if err := checkPaperFlags(c); err != nil {
 		return withCode(exitUsage, err)
 	}

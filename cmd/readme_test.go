@@ -42,6 +42,7 @@ var elsewhere = []struct{ command, why string }{
 	{"paper clqlmrs --live", "needs a cluster"},
 	{"paper clqlmrs --quick -o", "is long for a page of examples; the tests of harness/paper write such pages"},
 	{"paper clqlmrs --matrix", "takes both cores for minutes; the tests of harness/paper have matrices"},
+	{"paper rhc --matrix", "takes both cores for a minute; the tests of harness/paper have matrices"},
 	{"paper clqlmrs --live-run", "needs a run of a cluster; the tests of harness/paper"},
 }
 
