@@ -18,6 +18,7 @@ import (
 	"heddle/harness/paper/clqlmrs"
 	"heddle/harness/paper/learning"
 	"heddle/harness/paper/modfair"
+	"heddle/harness/paper/reverse"
 	"heddle/harness/paper/rhc"
 	"heddle/traces/outfile"
 )
@@ -28,6 +29,7 @@ var papers = []func() *paper.Paper{
 	clqlmrs.Paper,
 	learning.Paper,
 	modfair.Paper,
+	reverse.Paper,
 	rhc.Paper,
 }
 
