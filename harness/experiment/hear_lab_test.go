@@ -94,8 +94,10 @@ func compareLoad(t *testing.T, events []traces.Event) {
 						running++
 					}
 				}
-				ours += math.Pow(before+model[second]-x.Load1, 2)
-				control += math.Pow(before+running-x.Load1, 2)
+				far := before + model[second] - x.Load1
+				ours += far * far
+				far = before + running - x.Load1
+				control += far * far
 				samples++
 				if second%10 == 0 {
 					t.Logf("%s after %d s: load %.2f measured, %.2f modelled, %.2f by the control", n, second, x.Load1, before+model[second], before+running)

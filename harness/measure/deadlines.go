@@ -62,16 +62,20 @@ func deadlineMetrics() []Metric {
 	lateness := func(c *JobClass) *Distribution { return &c.due().LatenessMs }
 	distance := func(c *JobClass) *Distribution { return &c.due().DistancePct }
 	list := []Metric{
-		{Name: "missed", Unit: "%", Better: Lower, Text: "share of the jobs with a deadline that missed it, or did not succeed",
+		{
+			Name: "missed", Unit: "%", Better: Lower, Text: "share of the jobs with a deadline that missed it, or did not succeed",
 			part:   func(trials []*Figures) stats.Share { return missed(allJobs(trials)) },
-			ofJobs: func(classes []*JobClass) float64 { return missed(classes).Percent() }},
-		{Name: "missedJobs", Better: Lower, Text: "number of jobs that missed their deadline, or had one and did not succeed",
+			ofJobs: func(classes []*JobClass) float64 { return missed(classes).Percent() },
+		},
+		{
+			Name: "missedJobs", Better: Lower, Text: "number of jobs that missed their deadline, or had one and did not succeed",
 			ofJobs: func(classes []*JobClass) float64 {
 				if s := missed(classes); s.Of > 0 {
 					return float64(s.Part)
 				}
 				return stats.Share{}.Percent()
-			}},
+			},
+		},
 		{Name: "lateness", Unit: "s", Better: Lower, Text: "mean time from the deadline to the end of the jobs with a deadline that succeeded; 0 for one that met it", ofJobs: mean(lateness, 1000)},
 	}
 	list = append(list, spread("lateness", "s", "", "time from the deadline to the end, 0 if it was met", lateness, 1000)...)

@@ -56,8 +56,10 @@ func TestDeadlinesByHand(t *testing.T) {
 			of        string
 			got, want float64
 		}{
-			{"all jobs", m[0].Of(f), x.all}, {"large jobs", m[0].OfClass(large), x.large},
-			{"two trials, one without deadlines", m[0].Of(f, none), x.both}, {"jobs without deadlines", m[0].Of(none), math.NaN()},
+			{"all jobs", m[0].Of(f), x.all},
+			{"large jobs", m[0].OfClass(large), x.large},
+			{"two trials, one without deadlines", m[0].Of(f, none), x.both},
+			{"jobs without deadlines", m[0].Of(none), math.NaN()},
 		} {
 			if math.IsNaN(v.got) != math.IsNaN(v.want) || math.Abs(v.got-v.want) > 1e-9 {
 				t.Errorf("%s of %s: %v, want %v", x.metric, v.of, v.got, v.want)

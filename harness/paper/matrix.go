@@ -58,7 +58,7 @@ type MeasureName struct {
 	OfSetup bool   `json:"ofSetup,omitempty"`
 }
 
-// AllAxes, in the place of axes' names, screens a paper: see Vary.Screen.
+// AllAxes in the place of axes' names screens a paper: see Vary.Screen.
 const AllAxes = "all"
 
 // Vary says which readings a matrix has.

@@ -275,7 +275,7 @@ func (s *Sim) flowEnded(tag uint32) {
 	id := int32(tag / maxFlows)
 	s.attempts[id].openFlows &^= 1 << (tag % maxFlows)
 	if s.load != nil {
-		s.load.flowEnded(s, id, uint8(tag%maxFlows))
+		s.load.flowEnded(id, uint8(tag%maxFlows))
 	}
 	s.goOn(id)
 }
@@ -381,7 +381,7 @@ func (s *Sim) computes(id int32, a *attempt, ms int64, percent uint8) {
 		a.endMs = s.now + ms
 		s.timer(id, a, ms)
 		if s.load != nil {
-			s.load.computes(s, id, a, percent, s.now, a.endMs, fluid.Ended)
+			s.load.computes(id, a, percent, s.now, a.endMs, fluid.Ended)
 		}
 		return
 	}
@@ -393,6 +393,6 @@ func (s *Sim) computes(id int32, a *attempt, ms int64, percent uint8) {
 	}
 	s.flow(id, a, f)
 	if s.load != nil {
-		s.load.computes(s, id, a, percent, s.now, s.now+x.on(ms), f)
+		s.load.computes(id, a, percent, s.now, s.now+x.on(ms), f)
 	}
 }

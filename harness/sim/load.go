@@ -114,11 +114,11 @@ func (l *load) launched(s *Sim, id int32, a *attempt, w *Work, launchMs int64) {
 	if a.phase == finish {
 		percent = w.CoresPercent
 	}
-	l.computes(s, id, a, percent, s.now+launchMs, a.endMs, fluid.Ended)
+	l.computes(id, a, percent, s.now+launchMs, a.endMs, fluid.Ended)
 }
 
 // computes notes that an attempt computes, up to the time to if its flow is Ended.
-func (l *load) computes(s *Sim, id int32, a *attempt, percent uint8, from, to int64, f fluid.Flow) {
+func (l *load) computes(id int32, a *attempt, percent uint8, from, to int64, f fluid.Flow) {
 	if percent == 0 {
 		percent = 100
 	}
@@ -145,7 +145,7 @@ func (a *attempt) lastSlot() uint8 {
 }
 
 // flowEnded notes that the flow of an attempt with this index has ended.
-func (l *load) flowEnded(s *Sim, id int32, slot uint8) {
+func (l *load) flowEnded(id int32, slot uint8) {
 	if int(id) >= len(l.doing) {
 		return
 	}

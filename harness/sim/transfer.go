@@ -106,7 +106,7 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 			a.endMs = end
 			s.timer(id, a, end-s.now)
 			if s.load != nil && w.CoresPercent > 0 {
-				s.load.computes(s, id, a, w.CoresPercent, s.now, end, fluid.Ended)
+				s.load.computes(id, a, w.CoresPercent, s.now, end, fluid.Ended)
 			}
 		}
 	}

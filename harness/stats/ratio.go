@@ -35,7 +35,8 @@ func PairedRatioOfMeans(a, b []float64) Estimate {
 	rest := 0.0 // squares of how far pairs stray from the ratio
 	covariance := 0.0
 	for i := range a {
-		rest += math.Pow(b[i]-e.Value*a[i], 2)
+		off := b[i] - e.Value*a[i]
+		rest += off * off
 		covariance += (a[i] - below) * (b[i] - above) / (n - 1)
 	}
 	if rest <= 1e-24*above*above*n { // proportional, but for rounding

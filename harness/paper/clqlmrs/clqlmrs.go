@@ -78,7 +78,8 @@ var axes = []paper.Axis{
 	}},
 	{Name: "episodes", Sets: "clqlmrs.episodes", Chosen: true, Alone: true, About: "how long the learner is trained", Values: []paper.Value{
 		{Value: "46030", Mark: paper.Inferred, Why: "not given: until epsilon, by the decay that is printed, is .01"},
-		{Value: "1000", Mark: paper.Ours, Why: "epsilon ends at .90"}, {Value: "5000", Mark: paper.Ours, Why: "epsilon ends at .61"},
+		{Value: "1000", Mark: paper.Ours, Why: "epsilon ends at .90"},
+		{Value: "5000", Mark: paper.Ours, Why: "epsilon ends at .61"},
 	}},
 	{Name: "table", Sets: "clqlmrs.table", Chosen: true, About: "of which actions the learner keeps values", Values: []paper.Value{
 		{Value: "task", Mark: paper.Printed, Why: "five states times tasks times nodes"},

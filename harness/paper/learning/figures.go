@@ -35,10 +35,14 @@ func noted(suffix, name string) paper.Row { return paper.MeanRow(suffix, paper.N
 func parts() []paper.Part {
 	some := []string{learner, rule, rule85, native}
 	return []paper.Part{
-		{ID: "fig8a", Title: "Figure 8a: load of a node over a run of WordCount, of the load asked for", Design: "slowed", Schedulers: []string{learner, rule}, Unit: "%", Kind: paper.Series, Of: "load", X: "min",
-			Notes: []string{"At 30 minutes this node becomes half as fast, for L7. The paper's curve has no such event."}},
-		{ID: "fig8b", Title: "Figure 8b: runtime of WordCount on 70 GB, again and again", Design: "again", Schedulers: []string{learner, "learning, fresh each run", rule}, Unit: "min", Kind: paper.Series, Of: "minutes", X: "run",
-			Notes: []string{"Published: the runtime falls most from run 1 to 2, and is near 36 min after six runs."}},
+		{
+			ID: "fig8a", Title: "Figure 8a: load of a node over a run of WordCount, of the load asked for", Design: "slowed", Schedulers: []string{learner, rule}, Unit: "%", Kind: paper.Series, Of: "load", X: "min",
+			Notes: []string{"At 30 minutes this node becomes half as fast, for L7. The paper's curve has no such event."},
+		},
+		{
+			ID: "fig8b", Title: "Figure 8b: runtime of WordCount on 70 GB, again and again", Design: "again", Schedulers: []string{learner, "learning, fresh each run", rule}, Unit: "min", Kind: paper.Series, Of: "minutes", X: "run",
+			Notes: []string{"Published: the runtime falls most from run 1 to 2, and is near 36 min after six runs."},
+		},
 		{ID: "fig9", Title: "Figure 9: load over the load asked for", Design: "targets", Schedulers: []string{learner, rule}, Rows: []paper.Row{noted("", "ofTarget")}},
 		{ID: "fig10", Title: "Figure 10: decisions that were right, per 250", Design: "accuracy", Schedulers: []string{learner, rule}, Unit: "%", Kind: paper.Series, Of: "all", X: "decisions"},
 		{ID: "fig10b", Title: "The same, as the mean over overloads refused and others not refused", Design: "accuracy", Schedulers: []string{learner, rule}, Unit: "%", Kind: paper.Series, Of: "balanced", X: "decisions"},

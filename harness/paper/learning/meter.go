@@ -33,13 +33,13 @@ type meter struct {
 
 // meteredNode is the load of a node now, and sums over the time that counts.
 type meteredNode struct {
-	tasks           int
-	runnable, load1 float64
-	nextMs          int64 // next time at which the kernel looks
-	sinceMs         int64 // time of the last change
-	area, loads     float64
-	beats, over     int64
-	starts          int64 // in minutes 2 to 4 after the node 0 became slow
+	tasks       int
+	load1       float64
+	nextMs      int64 // next time at which the kernel looks
+	sinceMs     int64 // time of the last change
+	area, loads float64
+	beats, over int64
+	starts      int64 // in minutes 2 to 4 after the node 0 became slow
 }
 
 // block counts judged decisions: [assigned][overloaded].

@@ -36,7 +36,7 @@ func (p *pace) upTo(share float64) {
 	p.compute(time.Duration(share * float64(p.cpu)))
 	for target := time.Duration(share * float64(p.sleep)); p.slept < target; {
 		step := min(target-p.slept, reportInterval)
-		time.Sleep(step)
+		<-time.After(step) // a task that is killed meanwhile ends with its process
 		p.slept += step
 		p.alive("sleeping")
 	}

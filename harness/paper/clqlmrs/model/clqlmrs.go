@@ -117,7 +117,7 @@ type assignment struct {
 
 // Observe takes back what a cancelled decision did to the job's state: the state is
 // the class of the last assignment, and a cancelled decision assigned nothing.
-func (m *cacheLearner) Observe(v *state.View, e sched.Event) {
+func (m *cacheLearner) Observe(_ *state.View, e sched.Event) {
 	if e.What != sched.Cancelled && e.What != sched.Confirmed || e.Decision.Kind != state.Map {
 		return
 	}

@@ -197,11 +197,11 @@ func (m *learner) dist(x vector) (dist float64, c class) {
 	case !m.refuseFirst && m.samples <= startSamples:
 		return 1, good
 	case m.perceptron != nil:
-		if d := m.perceptron.margin(x); d > 0 {
+		d := m.perceptron.margin(x)
+		if d > 0 {
 			return d, good
-		} else {
-			return d, bad
 		}
+		return d, bad
 	}
 	pGood, pBad, c := m.bayes.classify(x)
 	dist = pGood

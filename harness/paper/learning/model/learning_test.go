@@ -75,8 +75,13 @@ func TestBayes(t *testing.T) {
 		ratio  float64
 		want   class
 	}{
-		{"larger", false, 1, good}, {"larger", true, 1, bad}, {"larger", false, .99, bad},
-		{"margin", false, .95, good}, {"margin", false, .85, bad}, {"log", false, .37, good}, {"log", false, .36, bad},
+		{"larger", false, 1, good},
+		{"larger", true, 1, bad},
+		{"larger", false, .99, bad},
+		{"margin", false, .95, good},
+		{"margin", false, .85, bad},
+		{"log", false, .37, good},
+		{"log", false, .36, bad},
 	} {
 		r := bayesRule{label: c.label, tieBad: c.tieBad}
 		if got := r.of(c.ratio/4, 1./4); got != c.want {
@@ -117,8 +122,13 @@ func TestOverload(t *testing.T) {
 		p    sched.Params
 		want bool
 	}{
-		{4, nil, false}, {4.01, nil, true}, {4.01, sched.Params{"target": "1.5"}, false}, {4.01, sched.Params{"bins": "1"}, true},
-		{4.01, sched.Params{"overload": "all"}, false}, {1, sched.Params{"overload": "any", "netLimit": "0"}, false}, {4.01, sched.Params{"overload": "any"}, true},
+		{4, nil, false},
+		{4.01, nil, true},
+		{4.01, sched.Params{"target": "1.5"}, false},
+		{4.01, sched.Params{"bins": "1"}, true},
+		{4.01, sched.Params{"overload": "all"}, false},
+		{1, sched.Params{"overload": "any", "netLimit": "0"}, false},
+		{4.01, sched.Params{"overload": "any"}, true},
 	} {
 		m := made(t, c.p)
 		if got := m.overloaded(&sample{load1: c.load, cpus: 4}, 1); got != c.want {
@@ -257,8 +267,15 @@ func TestUtility(t *testing.T) {
 		p       sched.Params
 		want    float64
 	}{
-		{"constant", nil, 1000}, {"sjf", nil, 200_000}, {"revenue", nil, 3}, {"fair", nil, 1000}, {"priority", nil, 1000}, {"deadline", nil, 100},
-		{"dedicated", sched.Params{"shares": "p=0.25"}, 4}, {"dedicated", sched.Params{"shares": "*=0.25", "deficit": "proportional"}, 250}, {"dedicated", nil, 0},
+		{"constant", nil, 1000},
+		{"sjf", nil, 200_000},
+		{"revenue", nil, 3},
+		{"fair", nil, 1000},
+		{"priority", nil, 1000},
+		{"deadline", nil, 100},
+		{"dedicated", sched.Params{"shares": "p=0.25"}, 4},
+		{"dedicated", sched.Params{"shares": "*=0.25", "deficit": "proportional"}, 250},
+		{"dedicated", nil, 0},
 	} {
 		p := sched.Params{"utility": c.utility}
 		for name, value := range c.p {

@@ -196,8 +196,17 @@ func TestForecast(t *testing.T) {
 // reduces.
 func TestUtility(t *testing.T) {
 	for _, c := range []struct{ alloc, fit, pending, want float64 }{
-		{1, 4, 20, -1}, {2, 4, 20, -0.5}, {4, 4, 20, 0}, {8, 4, 20, 0.25}, {20, 4, 20, 1},
-		{0, 4, 20, math.Inf(-1)}, {0, 0.5, 20, math.Inf(-1)}, {1, 6.0 / 7, 28, (1 - 6.0/7) / (28 - 6.0/7)}, {5, 0, 20, 0.25}, {0, 0, 20, 0}, {3, 3, 3, 1},
+		{1, 4, 20, -1},
+		{2, 4, 20, -0.5},
+		{4, 4, 20, 0},
+		{8, 4, 20, 0.25},
+		{20, 4, 20, 1},
+		{0, 4, 20, math.Inf(-1)},
+		{0, 0.5, 20, math.Inf(-1)},
+		{1, 6.0 / 7, 28, (1 - 6.0/7) / (28 - 6.0/7)},
+		{5, 0, 20, 0.25},
+		{0, 0, 20, 0},
+		{3, 3, 3, 1},
 	} {
 		if got := utility(c.alloc, c.fit, c.pending); got != c.want && !near(got, c.want) {
 			t.Errorf("utility of %v slots of %v needed, %v pending: %v, want %v", c.alloc, c.fit, c.pending, got, c.want)
