@@ -26,7 +26,8 @@ func parts() (list []paper.Part) {
 		for _, f := range []struct {
 			id, title, unit, note string
 		}{
-			{"missed", "jobs that missed their goals", "%", "missed"}, {"lateness", "mean lateness", "s", "lateness"},
+			{"missed", "jobs that missed their goals", "%", "missed"},
+			{"lateness", "mean lateness", "s", "lateness"},
 			{"p90", "90th percentile of the distance to the goal, of the time allowed", "%", "p90"},
 		} {
 			list = append(list, paper.Part{ID: design + f.id, Title: fmt.Sprintf("Experiment %d, %s: %s", i+1, of, f.title), Design: design, Schedulers: shown, Unit: f.unit, Kind: paper.Bars, Rows: []paper.Row{paper.MeanRow("", noted(f.note))}})

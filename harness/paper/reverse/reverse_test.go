@@ -189,9 +189,15 @@ func TestAgainstOracle(t *testing.T) {
 		experiment, goals, label           string
 		missed, lateness, p90, turn, jainx float64
 	}{
-		{"1", "mid", adaptive, 13.6, 7.5, 7, 164, 0.628}, {"1", "mid", reverse, 19.5, 15.1, 27, 172, 0.585}, {"1", "mid", edf, 0.6, 0.1, -41, 110, 0.779},
-		{"1", "mid", fair, 20.5, 43.0, 77, 199, 0.412}, {"2", "relaxed", adaptive, 22.3, 121.1, 79, 743, 0.375}, {"2", "relaxed", reverse, 34.1, 89.6, 51, 730, 0.471},
-		{"2", "relaxed", edf, 1.5, 2.4, -33, 403, 0.560}, {"2", "relaxed", fifo, 30.5, 205.7, 193, 717, 0.285}, {"2", "relaxed", ofMean, 34.0, 93.3, 55, 732, 0.471},
+		{"1", "mid", adaptive, 13.6, 7.5, 7, 164, 0.628},
+		{"1", "mid", reverse, 19.5, 15.1, 27, 172, 0.585},
+		{"1", "mid", edf, 0.6, 0.1, -41, 110, 0.779},
+		{"1", "mid", fair, 20.5, 43.0, 77, 199, 0.412},
+		{"2", "relaxed", adaptive, 22.3, 121.1, 79, 743, 0.375},
+		{"2", "relaxed", reverse, 34.1, 89.6, 51, 730, 0.471},
+		{"2", "relaxed", edf, 1.5, 2.4, -33, 403, 0.560},
+		{"2", "relaxed", fifo, 30.5, 205.7, 193, 717, 0.285},
+		{"2", "relaxed", ofMean, 34.0, 93.3, 55, 732, 0.471},
 	} {
 		p := Paper()
 		p.Setup = with(t, standard, "experiment="+c.experiment+" goals="+c.goals)

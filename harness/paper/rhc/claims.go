@@ -19,8 +19,10 @@ var claims = []paper.Claim{
 		})
 	}, Beats: func(d *paper.Data, bar string) paper.Effect {
 		g := d.Grid("loads", random, bar, claimant)
-		return paper.Effect{What: "share of the cost of Random that RHC saves besides " + bar + ", mean of loads", Unit: "points", Least: besides,
-			Estimate: stats.PairedDifference(savings(g, random, bar), savings(g, random, claimant)).Estimate}
+		return paper.Effect{
+			What: "share of the cost of Random that RHC saves besides " + bar + ", mean of loads", Unit: "points", Least: besides,
+			Estimate: stats.PairedDifference(savings(g, random, bar), savings(g, random, claimant)).Estimate,
+		}
 	}},
 	{ID: "H2", Parts: []string{"fig9", "skewed"}, Published: "up to 22 %", Text: "RHC saves up to 22 % of the cost of Greedy, which is at the largest load", Effects: func(d *paper.Data) []paper.Effect {
 		return []paper.Effect{overWithRoom(d, "loads", greedy, 4, numbers.Value("fig9", claimant, "largest saving over Greedy"))}
@@ -28,8 +30,10 @@ var claims = []paper.Claim{
 	{ID: "H2b", Parts: []string{"fig9"}, Published: "grows", Text: "the saving over Greedy grows with the load", Effects: func(d *paper.Data) (list []paper.Effect) {
 		g := d.Grid("loads", greedy, claimant)
 		for k := range len(loads) - 1 {
-			list = append(list, paper.Effect{What: fmt.Sprintf("saving over Greedy from load %s to %s", loadName(k), loadName(k+1)), Unit: "points",
-				Estimate: stats.PairedDifference(savings(g, greedy, claimant, k), savings(g, greedy, claimant, k+1)).Estimate})
+			list = append(list, paper.Effect{
+				What: fmt.Sprintf("saving over Greedy from load %s to %s", loadName(k), loadName(k+1)), Unit: "points",
+				Estimate: stats.PairedDifference(savings(g, greedy, claimant, k), savings(g, greedy, claimant, k+1)).Estimate,
+			})
 		}
 		return list
 	}},
@@ -92,8 +96,10 @@ func perLoad(of func(k int) paper.Effect) (list []paper.Effect) {
 // no rule can save more than.
 func overWithRoom(d *paper.Data, design, other string, k int, least float64) paper.Effect {
 	g := d.Grid(design, other, claimant, lowest)
-	return paper.Effect{What: fmt.Sprintf("saving over %s at load %s", other, loadName(k)), Unit: "%", Estimate: saved(g, other, claimant, k), Least: least,
-		Room: saved(g, other, lowest, k), RoomWhy: "no rule can have a lower cost than the bound, even one that knows all jobs before"}
+	return paper.Effect{
+		What: fmt.Sprintf("saving over %s at load %s", other, loadName(k)), Unit: "%", Estimate: saved(g, other, claimant, k), Least: least,
+		Room: saved(g, other, lowest, k), RoomWhy: "no rule can have a lower cost than the bound, even one that knows all jobs before",
+	}
 }
 
 // savings are what b saves against a in the mean of some columns, all if none are given, in

@@ -34,8 +34,11 @@ const (
 // Paper returns the experiments of the paper on receding horizon control.
 func Paper() *paper.Paper {
 	controls := []paper.Scheduler{
-		{Label: greedy, Model: "greedy"}, {Label: random, Model: "random"}, {Label: coin, Model: "coin"},
-		{Label: eighth, Model: "constant", Params: sched.Params{"p": "0.125"}}, {Label: quarter, Model: "constant", Params: sched.Params{"p": "0.25"}},
+		{Label: greedy, Model: "greedy"},
+		{Label: random, Model: "random"},
+		{Label: coin, Model: "coin"},
+		{Label: eighth, Model: "constant", Params: sched.Params{"p": "0.125"}},
+		{Label: quarter, Model: "constant", Params: sched.Params{"p": "0.25"}},
 		{Label: lawOfR, Model: "lawOfR"},
 	}
 	return &paper.Paper{
@@ -44,9 +47,13 @@ func Paper() *paper.Paper {
 		Source: "Tan, Meng, Zhang, IEEE INFOCOM 2013",
 		Setup:  standard,
 		Schedulers: append([]paper.Scheduler{
-			{Label: claimant, Model: "rhc"}, {Label: known, Model: "known"}, {Label: optimal, Model: "optimal"},
-			{Label: printed, Model: "optimal", Params: sched.Params{"form": "printed"}}, {Label: lowest, Model: "bound"},
-			{Label: estimate, Model: "estimate"}, {Label: lastJob, Model: "lastJob"},
+			{Label: claimant, Model: "rhc"},
+			{Label: known, Model: "known"},
+			{Label: optimal, Model: "optimal"},
+			{Label: printed, Model: "optimal", Params: sched.Params{"form": "printed"}},
+			{Label: lowest, Model: "bound"},
+			{Label: estimate, Model: "estimate"},
+			{Label: lastJob, Model: "lastJob"},
 		}, controls...),
 		Claimant: claimant, Controls: controls, Bars: []string{greedy},
 		Axes: axes,

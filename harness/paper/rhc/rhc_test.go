@@ -94,7 +94,10 @@ func TestQueues(t *testing.T) {
 		set  []string
 		want float64
 	}{
-		{nil, 1}, {[]string{"queue", "fifo"}, 1}, {[]string{"queue", "none"}, 0.5}, {[]string{"present", "all"}, 2},
+		{nil, 1},
+		{[]string{"queue", "fifo"}, 1},
+		{[]string{"queue", "none"}, 0.5},
+		{[]string{"present", "all"}, 2},
 		{[]string{"service", "size"}, 1}, // processor sharing does not heed the law of work
 		{[]string{"service", "size", "queue", "fifo"}, 0.5 + 0.25*(1+0.3267)/2/0.5},
 	} {
@@ -249,16 +252,34 @@ func TestOracle(t *testing.T) {
 		label, over     string
 		want, deviation float64
 	}{
-		{"load=0.2", known, greedy, -0.02, 0.15}, {"load=0.4", known, greedy, 0.50, 0.25}, {"load=0.6", known, greedy, 2.13, 0.4}, {"load=0.6", claimant, greedy, 2.13, 0.4},
-		{"load=0.2", known, random, 97.01, 0.4}, {"load=0.6", known, random, 96.06, 0.5},
-		{"load=0.6 costs=integer", known, greedy, 2.37, 0.5}, {"load=0.6 costs=fromZero", known, greedy, 4.3, 0.8},
-		{"load=0.6 sizes=perReduce", known, greedy, 1.50, 0.3}, {"load=0.6 sizes=own", known, greedy, 0.04, 0.05},
-		{"load=0.6 queue=none", known, greedy, -0.83, 0.5}, {"load=0.6 queue=none", claimant, greedy, 0.63, 0.3}, {"load=0.6 queue=fifo", known, greedy, 1.82, 0.4},
-		{"load=0.6 sizes=even", known, greedy, 10.17, 1.5}, {"load=0.6 sizes=rare", known, greedy, 19.15, 3}, {"load=0.6 sizes=log", known, greedy, 7.40, 1.2},
-		{"load=0.4 service=withSize", known, greedy, -1.69, 0.5}, {"load=0.4 service=size", known, greedy, -1.54, 0.5},
-		{"load=0.4", coin, greedy, -4.9, 1.2}, {"load=0.4", eighth, greedy, 0.87, 0.3}, {"load=0.4", quarter, greedy, 0.67, 0.3}, {"load=0.4", lawOfR, greedy, 1.25, 0.4},
-		{"load=0.2", lowest, greedy, 4.3, 1.2}, {"load=0.6", lowest, greedy, 15.7, 2.5}, {"load=0.6 sizes=rare", lowest, greedy, 28.3, 4},
-		{"load=0.6 list=all", claimant, greedy, 1.36, 0.5}, {"load=0.6 present=all", claimant, greedy, 1.54, 0.5}, {"load=0.2 present=all", claimant, greedy, -2.87, 0.7},
+		{"load=0.2", known, greedy, -0.02, 0.15},
+		{"load=0.4", known, greedy, 0.50, 0.25},
+		{"load=0.6", known, greedy, 2.13, 0.4},
+		{"load=0.6", claimant, greedy, 2.13, 0.4},
+		{"load=0.2", known, random, 97.01, 0.4},
+		{"load=0.6", known, random, 96.06, 0.5},
+		{"load=0.6 costs=integer", known, greedy, 2.37, 0.5},
+		{"load=0.6 costs=fromZero", known, greedy, 4.3, 0.8},
+		{"load=0.6 sizes=perReduce", known, greedy, 1.50, 0.3},
+		{"load=0.6 sizes=own", known, greedy, 0.04, 0.05},
+		{"load=0.6 queue=none", known, greedy, -0.83, 0.5},
+		{"load=0.6 queue=none", claimant, greedy, 0.63, 0.3},
+		{"load=0.6 queue=fifo", known, greedy, 1.82, 0.4},
+		{"load=0.6 sizes=even", known, greedy, 10.17, 1.5},
+		{"load=0.6 sizes=rare", known, greedy, 19.15, 3},
+		{"load=0.6 sizes=log", known, greedy, 7.40, 1.2},
+		{"load=0.4 service=withSize", known, greedy, -1.69, 0.5},
+		{"load=0.4 service=size", known, greedy, -1.54, 0.5},
+		{"load=0.4", coin, greedy, -4.9, 1.2},
+		{"load=0.4", eighth, greedy, 0.87, 0.3},
+		{"load=0.4", quarter, greedy, 0.67, 0.3},
+		{"load=0.4", lawOfR, greedy, 1.25, 0.4},
+		{"load=0.2", lowest, greedy, 4.3, 1.2},
+		{"load=0.6", lowest, greedy, 15.7, 2.5},
+		{"load=0.6 sizes=rare", lowest, greedy, 28.3, 4},
+		{"load=0.6 list=all", claimant, greedy, 1.36, 0.5},
+		{"load=0.6 present=all", claimant, greedy, 1.54, 0.5},
+		{"load=0.2 present=all", claimant, greedy, -2.87, 0.7},
 	} {
 		var pairs []string
 		for _, x := range strings.Fields(c.set) {
@@ -346,8 +367,13 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for _, s := range []paper.Scheduler{
-		{Model: "fifo"}, {Model: "greedy", Params: sched.Params{"p": "1"}}, {Model: "rhc", Params: sched.Params{"p": "2"}}, {Model: "rhc", Params: sched.Params{"p": "x"}},
-		{Model: "rhc", Params: sched.Params{"tau": "-1"}}, {Model: "rhc", Params: sched.Params{"next": "some"}}, {Model: "optimal", Params: sched.Params{"form": "new"}},
+		{Model: "fifo"},
+		{Model: "greedy", Params: sched.Params{"p": "1"}},
+		{Model: "rhc", Params: sched.Params{"p": "2"}},
+		{Model: "rhc", Params: sched.Params{"p": "x"}},
+		{Model: "rhc", Params: sched.Params{"tau": "-1"}},
+		{Model: "rhc", Params: sched.Params{"next": "some"}},
+		{Model: "optimal", Params: sched.Params{"form": "new"}},
 	} {
 		if err := standard.Check(s); err == nil {
 			t.Errorf("%+v: no error", s)
