@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"heddle/harness/doc"
+	"heddle/harness/results"
 )
 
 // Doc returns the comparison with the paper for people to read: each figure or
@@ -172,7 +173,7 @@ func (m *Matrix) Doc() doc.Doc {
 		doc.Text(fmt.Sprintf("%d readings, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
 			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's first, on which its verdict rests; "+
 			"=: a control does as well, so the claim does not need the method.", len(m.Readings), m.Seeds, m.Seed)),
-		m.heat(), m.table(), counts,
+		m.heat(), m.table(), counts, m.leftOut(),
 		doc.Heading("How the readings differ from the first"), differ, doc.Heading("What was varied"), varied,
 	}
 }
@@ -189,6 +190,14 @@ func (m *Matrix) counts(c *ClaimCount) string {
 		list = append(list, fmt.Sprintf("without the method %d", c.NoMethod))
 	}
 	return strings.Join(list, ", ")
+}
+
+// leftOut says which readings have verdicts here, and no rows in the run folder.
+func (m *Matrix) leftOut() doc.Notes {
+	if n := len(m.Kept.LeftOut); n > 0 {
+		return doc.Notes{fmt.Sprintf("the run folder has no rows of the last %d of %d readings, from %q on: it holds %d rows; fewer --seeds or --axes leave room for all", n, len(m.Readings), m.Kept.LeftOut[0], results.MostRows)}
+	}
+	return nil
 }
 
 // heat shows the verdicts of all readings at once, by colour. What each stands for is

@@ -162,7 +162,7 @@ type Axis struct {
 	Of     AxisOf  `json:"of,omitempty"`
 	About  string  `json:"about"`
 	Values []Value `json:"values"`          // the first is as printed, or nearest to the text
-	Alone  bool    `json:"alone,omitempty"` // its values take long to simulate: a matrix changes it alone, and mixes it with no other axis
+	Alone  bool    `json:"alone,omitempty"` // a matrix changes it alone, and mixes it with no other axis: its values take long to simulate, or would make too many readings
 	Chosen bool    `json:"chosen"`          // whether a matrix varies the axis unless it is told which to vary
 }
 

@@ -14,6 +14,8 @@ import (
 // scheduler in each column of a design with each seed. Seeds are repeats.
 type Kept struct {
 	Trials []results.Trial
+	// LeftOut are the readings whose rows would have been more than a run folder holds.
+	LeftOut []string
 	setups map[string]map[string]string // by workload, the values that its reading has
 	paper  string
 	seed   uint64
@@ -25,12 +27,22 @@ func (k *Kept) keep(d *Data, several bool) {
 	if k.setups == nil {
 		k.setups = map[string]map[string]string{}
 	}
+	rows := 0
+	for x, i := range d.all() {
+		if len(x.trials[i].Stages) > 0 { // a stand-in for the simulator gives no figures
+			rows++
+		}
+	}
+	if len(k.Trials)+rows > results.MostRows {
+		k.LeftOut = append(k.LeftOut, d.reading.Name)
+		return
+	}
 	for x, i := range d.all() {
 		s, workload := &x.trials[i], x.design+" "+x.column
 		if several {
 			workload = d.reading.Name + ", " + workload
 		}
-		if len(s.Stages) == 0 { // a stand-in for the simulator gives no figures
+		if len(s.Stages) == 0 {
 			continue
 		}
 		k.setups[workload] = d.values

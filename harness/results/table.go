@@ -21,7 +21,7 @@ const measuresFile = "measures.jsonl"
 // What a table may hold. A matrix of a paper's readings has some ten thousand rows of
 // 2 to 5 KB each, with some 300 values.
 const (
-	mostRows      = 100_000
+	MostRows      = 100_000 // rows of a table; more cannot be written or read
 	mostRowBytes  = 1 << 20
 	mostRowValues = 20_000
 )
@@ -42,8 +42,8 @@ func Keep(root, name, what string, m runs.Manifest, trials []Trial) (*runs.Run, 
 func WriteTable(run *runs.Run, results []Trial) error {
 	var b bytes.Buffer
 	out := json.NewEncoder(&b)
-	if len(results) > mostRows {
-		return fmt.Errorf("write table: %d rows, want at most %d", len(results), mostRows)
+	if len(results) > MostRows {
+		return fmt.Errorf("write table: %d rows, want at most %d", len(results), MostRows)
 	}
 	for i := range results {
 		from := b.Len()
@@ -89,8 +89,8 @@ func parseTable(in io.Reader) (list []Trial, line int, err error) {
 			return nil, line, err
 		case seen[r.Name]:
 			return nil, line, fmt.Errorf("trial %s occurs twice", r.Name)
-		case line > mostRows:
-			return nil, line, fmt.Errorf("more than %d rows", mostRows)
+		case line > MostRows:
+			return nil, line, fmt.Errorf("more than %d rows", MostRows)
 		}
 		seen[r.Name] = true
 		list = append(list, r)

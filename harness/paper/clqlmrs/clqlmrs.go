@@ -118,13 +118,13 @@ var axes = []paper.Axis{
 		{Value: "ideal", Mark: paper.Printed, Why: "at once, on the task named"},
 		{Value: "labels", Mark: paper.Ours, Why: "as on a real cluster: node labels bring the container, the ApplicationMaster chooses its task"},
 	}},
-	{Name: "update", Sets: "clqlmrs.update", About: "towards which next action a value moves", Values: []paper.Value{
+	{Name: "update", Sets: "clqlmrs.update", Chosen: true, Alone: true, About: "towards which next action a value moves", Values: []paper.Value{
 		{Value: "sarsa", Mark: paper.Printed, Why: "the one taken: formula, flow chart and both algorithms"}, {Value: "q", Mark: paper.Inferred, Why: "the best: the title says Q-learning"},
 	}},
 	{Name: "waiting", Sets: "delay.form", About: "how Delay counts its patience", Values: []paper.Value{
 		{Value: "skips", Mark: paper.Inferred, Why: "neither D nor W is given: one opportunity a node"}, {Value: "time", Mark: paper.Inferred, Why: "5 s for the node and 5 s for the rack"},
 	}},
-	{Name: "maps", About: "the size of the input, in blocks", Values: []paper.Value{
+	{Name: "maps", Chosen: true, Alone: true, About: "the size of the input, in blocks", Values: []paper.Value{
 		{Value: "100", Mark: paper.Inferred, Why: "the most of Table 4"}, {Value: "480", Mark: paper.Printed, Why: "60 GB: of which 8 GB of cache is 13 %, so that no scheduler reaches the 55 % of Table 4"},
 	}},
 	{Name: "compute", Of: paper.Cost, Chosen: true, About: "computing times, against those assumed for the applications", Values: []paper.Value{{Value: "1", Mark: paper.Ours}, {Value: "0.5", Mark: paper.Ours}, {Value: "0.2", Mark: paper.Ours}, {Value: "2", Mark: paper.Ours}}},
