@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"heddle/harness/compare"
@@ -103,6 +104,9 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 	if d.err != nil {
 		return nil, fmt.Errorf("%s: %w", claim.ID, d.err)
 	}
+	if x, ok := statedNumber(claim.Published); ok && effects[0].Published == 0 {
+		effects[0].Published = x
+	}
 	v, rests := claim.verdict(effects)
 	on := &effects[rests]
 	c := &Criterion{
@@ -143,6 +147,16 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 	}
 	return c, nil
 }
+
+// statedNumber returns the number of a text that is one number, such as "26.54" or "2.7
+// (derived)": what the paper states for the first effect of a claim.
+func statedNumber(published string) (float64, bool) {
+	x, err := strconv.ParseFloat(strings.TrimSuffix(published, " (derived)"), 64)
+	return x, err == nil && drawable(x)
+}
+
+// drawable reports whether x is a number that has a place in a picture.
+func drawable(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // judgeControl judges a claim with a control in the claimant's place.
 func (d *Data) judgeControl(claim *Claim, control *Scheduler) (*ControlResult, error) {

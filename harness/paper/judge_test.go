@@ -288,3 +288,18 @@ func TestTimes(t *testing.T) {
 		t.Errorf("ratio of nothing %+v", e)
 	}
 }
+
+// TestStatedNumber has a claim's published text taken for the size of its first effect
+// only if it is one number.
+func TestStatedNumber(t *testing.T) {
+	for text, want := range map[string]float64{"26.54": 26.54, "2.7 (derived)": 2.7, "-7.2": -7.2} {
+		if got, ok := statedNumber(text); !ok || got != want {
+			t.Errorf("%q: %g, %t, want %g", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "rises", "2.2 (25, 35, 46, 55 %)", "20, 18.45; 10.8, 4.4", "NaN", "Inf", "1e999"} {
+		if got, ok := statedNumber(text); ok {
+			t.Errorf("%q is taken for the number %g", text, got)
+		}
+	}
+}

@@ -16,9 +16,9 @@ type Kept struct {
 	Trials []results.Trial
 	// LeftOut are the readings whose rows would have been more than a run folder holds.
 	LeftOut []string
-	setups map[string]map[string]string // by workload, the values that its reading has
-	paper  string
-	seed   uint64
+	setups  map[string]map[string]string // by workload, the values that its reading has
+	paper   string
+	seed    uint64
 }
 
 // keep adds what was simulated in a reading. If there are several readings, each has
