@@ -111,7 +111,7 @@ table{border-collapse:collapse;margin:.6em 0;display:block;overflow-x:auto}td,th
 .good{color:#0a6b2d}.fair{color:#0b5f77}.bad{color:#a11}.opposite{color:#7a1fa2}.notable{color:#8a5a00}.faint{color:#666}
 td:first-child{white-space:nowrap}
 svg{max-width:100%;height:auto;display:block}
-.heat td{padding:.15em .45em;border:1px solid #fff;text-align:center;white-space:nowrap;font-size:13px}.heat th{padding:.15em .45em;border:0}.heat tbody th{font-weight:normal}
+.heat td{padding:.15em .45em;border:1px solid #fff;text-align:center;white-space:nowrap;font-size:13px}.heat th{padding:.15em .45em;border:0}.heat tbody th{font-weight:normal;white-space:nowrap}
 .heat .inner th{padding-left:1.6em;color:#555;font-size:13px}.heat .inner td{opacity:.75}
 .heat .good{background:#bfe5c9}.heat .fair{background:#c9e6f0}.heat .bad{background:#f4cccc}.heat .opposite{background:#e2c8f0}.heat .notable{background:#f6e3b5}.heat .faint{background:#eee}
 </style>
