@@ -108,8 +108,15 @@ func checkCapacity(t *testing.T, events []traces.Event) {
 			ends[e.Attempt] = time.Duration(e.T)
 		}
 	}
-	// r1n2 changes at 3 s, and at 14 s; at 8 s half of the cluster is left to it too. The others change at 8 and 14 s.
-	if len(changes) != 4 || len(changes["r1n2"]) != 3 || len(changes["r1n1"]) != 2 {
+	// r1n2 changes at 3 s, and at 14 s; at 8 s half of the cluster is left to it too. The
+	// others change at 8 and 14 s. A job that ends before 14 s does not see the last change.
+	last := 0
+	for _, at := range ends {
+		if at > 20*time.Second { // the timetable begins some seconds after the trace
+			last = 1
+		}
+	}
+	if n, m := len(changes["r1n2"]), len(changes["r1n1"]); len(changes) != 4 || n < 2+last || n > 3 || m < 1+last || m > 2 {
 		t.Errorf("changes of capacity: %v", changes)
 	}
 	for _, s := range started {

@@ -39,10 +39,23 @@ var kindNames = [...]string{
 // Name returns "test-listener".
 func (l *Listener) Name() string { return "test-listener" }
 
+// listeners gets each test-listener that is made, with the period of its clock. It is nil
+// until the model is registered, which a process can do once.
+var (
+	listeners      *[]*Listener
+	listenerPeriod int64
+)
+
 // RegisterListener registers a model of the name test-listener that starts what fifo
-// starts. The slice gets each one that is made.
+// starts. The slice gets each one that is made until the next call. Tests that call it
+// must not run at the same time.
 func RegisterListener(t testing.TB, periodMs int64) *[]*Listener {
 	made := new([]*Listener)
+	registered := listeners != nil
+	listeners, listenerPeriod = made, periodMs
+	if registered {
+		return made
+	}
 	err := sched.Register(sched.Info{
 		Name: "test-listener", Summary: "starts what fifo starts, and listens", Source: "none: for tests",
 		Build: func(sched.Args) (sched.Model, error) {
@@ -50,8 +63,8 @@ func RegisterListener(t testing.TB, periodMs int64) *[]*Listener {
 			if err != nil {
 				return nil, err
 			}
-			l := &Listener{NodeModel: fifo.(sched.PerNode).NodeModel, Period: periodMs}
-			*made = append(*made, l)
+			l := &Listener{NodeModel: fifo.(sched.PerNode).NodeModel, Period: listenerPeriod}
+			*listeners = append(*listeners, l)
 			return sched.PerNode{NodeModel: l}, nil
 		},
 	})
