@@ -34,8 +34,7 @@ import "heddle/harness/state"
 // Differs. A skip is one opportunity, as in delay. Counting one skip for each
 // round of all nodes gave the same cache rate and longer makespans. The paper
 // also replaces cached blocks, which is not a scheduler's task here. f counts
-// the waiting maps and leaves out reserved ones. Where the ApplicationMaster binds
-// late, the only map that counts is the one that it would start.
+// the waiting maps and leaves out reserved ones.
 type acl struct {
 	c     float64
 	d     int64
@@ -73,7 +72,7 @@ func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			continue
 		}
 		skips := m.skips.Of(id)
-		t, level := nearestBound(v, id, n, m.farthest(v, id, *skips, d))
+		t, level := v.Nearest(id, n, state.LevelCache, m.farthest(v, id, *skips, d))
 		if t == state.None {
 			*skips++
 			continue
@@ -83,20 +82,6 @@ func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		}
 		return MapPick(id, t, level), true
 	}
-}
-
-// nearestBound returns the map that a decision for the node would start, if it is at
-// most at the farthest level: the nearest waiting map, or the one that the
-// ApplicationMaster would choose, if it is the one to choose.
-func nearestBound(v *state.View, id state.JobID, n state.NodeID, farthest state.Level) (state.TaskID, state.Level) {
-	if !v.LateBinding() {
-		return v.Nearest(id, n, state.LevelCache, farthest)
-	}
-	t, _ := v.WouldBind(id, n)
-	if t == state.None || v.Level(id, t, n) > farthest {
-		return state.None, state.LevelOff
-	}
-	return t, v.Level(id, t, n)
 }
 
 // farthest returns the farthest locality level at which the job may start a
