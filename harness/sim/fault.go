@@ -180,6 +180,9 @@ func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 		j.ran[t].node = state.None
 		s.tried(j, id)
 	}
+	if !j.up { // the next ApplicationMaster asks for them
+		s.unaskAll(j)
+	}
 	s.callBeat(slot)
 }
 
@@ -200,13 +203,19 @@ func (s *Sim) loseMaster(slot int32) {
 		}
 	}
 	s.dropGrants(j)
+	s.unaskAll(j)
+	j.asked = 0
+	s.queued = append(s.queued, slot)
+}
+
+// unaskAll withdraws all requests for containers of a job whose ApplicationMaster
+// was lost.
+func (s *Sim) unaskAll(j *job) {
 	for k := range state.Kind(2) {
 		for ok := true; ok; {
 			_, ok = s.state.Unask(j.id, k)
 		}
 	}
-	j.asked = 0
-	s.queued = append(s.queued, slot)
 }
 
 // tried returns the numbers of started and failed attempts at task t. If the

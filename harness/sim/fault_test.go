@@ -87,6 +87,23 @@ func TestLostMapOutput(t *testing.T) {
 	}
 }
 
+// TestLostWithMaster has the job's ApplicationMaster be lost, and then the node with the
+// output of its map. The next ApplicationMaster, which takes 3 s to come up, asks for the
+// map again: no container is asked for, and none is lost, in between.
+func TestLostWithMaster(t *testing.T) {
+	j := simpleJob("a", 0, 1, 1, Work{FixedMs: 1000, OutputBytes: 10})
+	j.AMSize, j.AMStartMs = j.MapSize, 3000
+	j.ReduceWork = []Work{{FixedMs: 10_000}}
+	for _, actuator := range []Actuator{Ideal, Native, Labels} {
+		c := &Config{
+			Cluster: slots(4, 1), Source: &Jobs{List: []Job{j}}, Model: newModel(t, "fifo"), Costs: NoCosts(), Actuator: actuator,
+			Faults: []Fault{{AtMs: 9000, What: NodeDown, Node: 0}, {AtMs: 9000, What: NodeDown, Node: 1}},
+		}
+		got, _ := ends(t, c)
+		expect(t, fmt.Sprint("actuator ", actuator), got, "map n1 succeeded 3000-4000", "reduce n1 killed 4000-9000", "map n3 succeeded 12000-13000", "reduce n3 succeeded 13000-23000")
+	}
+}
+
 // TestFailingAttempts has each attempt fail by chance: as often as is said, and a job
 // end as failed with the fourth failure of one task, no sooner.
 func TestFailingAttempts(t *testing.T) {
