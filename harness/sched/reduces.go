@@ -94,7 +94,7 @@ func anyRuns(v *state.View) bool {
 // on appends the decisions that place a job's reduces on slots, as a group if they
 // are several.
 func (p *placesReduces) on(id state.JobID, slots []freeSlot, reason Reason, out []Decision) []Decision {
-	group := int32(0)
+	group := int16(0)
 	if len(slots) > 1 {
 		group = 1
 	}

@@ -88,12 +88,12 @@ type Model interface {
 // Decision asks the driver to start a container for a job on a node.
 type Decision struct {
 	Job  state.JobID
-	Kind state.Kind
 	Node state.NodeID
 	// Task is the task that the model wants to start; state.None means any
 	// task of the job. When containers are steered by node labels, Task is
 	// only a wish: the ApplicationMaster chooses the task, see View.WouldBind.
 	Task   state.TaskID
+	Kind   state.Kind
 	Reason Reason
 	// Group, if above 0, ties together those decisions of one answer of Round that
 	// stand side by side and have the same Group: several reduces of one job. The
@@ -101,7 +101,7 @@ type Decision struct {
 	// within a time, see GroupLimitMs; otherwise all are cancelled, and tasks that
 	// have started in such containers are killed. The model hears of each member's
 	// cancellation.
-	Group int32
+	Group int16
 }
 
 // GroupLimitMs returns how long a group of the model's decisions may take to get all

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math"
+
 	"heddle/harness/sched"
 	"heddle/harness/sim/fluid"
 	"heddle/harness/state"
@@ -11,9 +13,9 @@ import (
 // ApplicationMaster assigns the task to a container.
 type attempt struct {
 	startMs      int64
-	phaseMs      int64 // time at which the attempt's present phase (reading, computing and so on) began
 	endMs        int64 // time at which the attempt's computing ends, if this time is known
 	bytes        int64 // bytes of map output that a reduce has fetched
+	phaseMs      int32 // time from startMs until the attempt's present phase (reading, computing and so on) began
 	readFrom     int32 // of a map: time from startMs until it began to read its input, and until it had read it
 	readTo       int32
 	job          int32
@@ -233,7 +235,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 		a.phase = input
 		ms += x.on(int64(s.Costs.TaskStartMs))
 	}
-	a.phaseMs, a.endMs = a.startMs, s.now+ms
+	a.endMs = s.now + ms
 	s.timer(id, a, ms)
 	if s.load != nil {
 		s.load.launched(s, id, a, w, launch)
@@ -317,25 +319,29 @@ func (s *Sim) proceed(id int32) {
 				break
 			}
 			a.phase = compute
-			a.readFrom = int32(s.now - a.startMs)
+			a.readFrom = s.since(a)
 			s.read(id, a, j, w)
 		case compute:
 			a.phase = write
 			if a.kind == state.Map {
-				a.readTo = int32(s.now - a.startMs)
+				a.readTo = s.since(a)
 			}
 			s.computes(id, a, s.computeMs(j, a, w), w.CoresPercent)
 			if w.DiskBytes > 0 && s.shared != nil {
 				f := s.shared.Write(s.now, a.node, a.node, w.DiskBytes, s.flowTag(id, a))
 				s.flow(id, a, f)
-				s.moves(id, beside, writing, a.node, w.DiskBytes, f)
+				if s.load != nil {
+					s.load.moves(s, id, beside, writing, a.node, w.DiskBytes, f)
+				}
 			}
 		case write:
 			a.phase = commit
 			if writes && s.shared != nil && s.Cluster.WritesWait {
 				f := s.shared.Write(s.now, a.node, a.node, w.OutputBytes, s.flowTag(id, a))
 				s.flow(id, a, f)
-				s.moves(id, main, writing, a.node, w.OutputBytes, f)
+				if s.load != nil {
+					s.load.moves(s, id, main, writing, a.node, w.OutputBytes, f)
+				}
 			}
 		case commit:
 			a.phase = finish
@@ -347,8 +353,11 @@ func (s *Sim) proceed(id int32) {
 			return
 		}
 	}
-	a.phaseMs = s.now
+	a.phaseMs = s.since(a)
 }
+
+// since returns the time from an attempt's start until now.
+func (s *Sim) since(a *attempt) int32 { return int32(min(s.now-a.startMs, math.MaxInt32)) }
 
 // computeMs returns how long, in milliseconds, an attempt would compute on a
 // node of speed 1.

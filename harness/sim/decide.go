@@ -13,9 +13,9 @@ type grant struct {
 	expected state.TaskID
 	branch   state.Branch // the ApplicationMaster's rule by which the map that is expected in the container was chosen
 	decision sched.Decision
-	id       int64 // number of the scheduling decision that asked for the container
-	askedMs  int64
 	group    uint32 // index in Sim.groups of the group that the decision belongs to; 0: none
+	id       int64  // number of the scheduling decision that asked for the container
+	askedMs  int64
 }
 
 // queue is a linked list of allocated containers that have no task yet. Its

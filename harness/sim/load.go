@@ -128,11 +128,11 @@ func (l *load) computes(id int32, a *attempt, percent uint8, from, to int64, f f
 }
 
 // moves notes that an attempt reads from the disk of a node or writes to it.
-func (s *Sim) moves(id int32, part int, what activity, n state.NodeID, bytes int64, f fluid.Flow) {
-	if s.load == nil || f == fluid.Ended {
+func (l *load) moves(s *Sim, id int32, part int, what activity, n state.NodeID, bytes int64, f fluid.Flow) {
+	if f == fluid.Ended {
 		return
 	}
-	s.load.begins(id, part, doing{what: what, slot: s.attempts[id].lastSlot(), node: n, flow: f, from: s.now, to: s.now, amount: bytes})
+	l.begins(id, part, doing{what: what, slot: s.attempts[id].lastSlot(), node: n, flow: f, from: s.now, to: s.now, amount: bytes})
 }
 
 // lastSlot returns the index of the flow that the attempt began last.

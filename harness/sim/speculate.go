@@ -69,7 +69,8 @@ func (s *Sim) progress(a *attempt) float64 {
 	case a.phase == write && s.nodes[a.node].cores:
 		return input + float64((1-input)*part(s.computeMs(j, a, w)*1000))
 	case a.phase == write:
-		return input + float64((1-input)*min(1, float64(s.now-a.phaseMs)/max(1, float64(a.endMs-a.phaseMs))))
+		began := a.startMs + int64(a.phaseMs)
+		return input + float64((1-input)*min(1, float64(s.now-began)/max(1, float64(a.endMs-began))))
 	}
 	return 1
 }

@@ -66,8 +66,8 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 	cached := a.level == state.LevelCache
 	f := s.shared.Read(s.now, from, a.node, cached, w.InputBytes, s.flowTag(id, a))
 	s.flow(id, a, f)
-	if !cached {
-		s.moves(id, main, reading, from, w.InputBytes, f)
+	if s.load != nil && !cached {
+		s.load.moves(s, id, main, reading, from, w.InputBytes, f)
 	}
 }
 

@@ -112,7 +112,12 @@ type Work struct {
 	// ComputeMs is the task's computing time on a node of speed 1, without launch,
 	// reading, shuffling and writing. The time of each attempt is drawn at random
 	// from SpreadPercent below ComputeMs to SpreadPercent above it.
-	ComputeMs     int32
+	ComputeMs int32
+	// FixedMs, if above 0, is how long the attempt takes on any node, instead of
+	// all other times. If FromLastMap is set, a reduce that started before the end
+	// of the job's last map takes FixedMs from that end on.
+	FixedMs       int32
+	FromLastMap   bool
 	SpreadPercent uint8
 	// CoresPercent is the share of a core, in percent, that the task uses while it
 	// computes alone. Two tasks of 50 % so fit on one core, and none is slower for
@@ -126,11 +131,6 @@ type Work struct {
 	// computes, besides its input and output, such as spills. The computing ends
 	// when both have ended. It takes no time if the disk has no limit.
 	DiskBytes int64
-	// FixedMs, if above 0, is how long the attempt takes on any node, instead of
-	// all other times. If FromLastMap is set, a reduce that started before the end
-	// of the job's last map takes FixedMs from that end on.
-	FixedMs     int32
-	FromLastMap bool
 }
 
 // Ratio is a ratio of two times, in units of RatioOne. It is a whole number, so

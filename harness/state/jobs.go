@@ -92,9 +92,6 @@ type job struct {
 	counts    [2]counts
 	name      string
 	submitted int64
-	deadline  int64 // absolute, in ns; NoDeadline if there is none
-	price     float64
-	hints     [2]Hints
 
 	reservations int32
 	inputChanges int32 // number of changes so far of the nodes that have the job's input, for View.InputChanges
@@ -110,10 +107,11 @@ type arrays struct {
 	split       *located // the nodes that each map's input split names; equal to &data if the splits name the nodes with replicas
 	cached      *cache   // the cached copies of the job's input; nil if there never was one
 	cachedTasks int32    // number of waiting maps whose input is cached on some node
-	out         []int64  // by node: bytes of map output that the node stores for the job's reduces; empty if nobody counts them
 	unhosted    bool     // at least one map of the job has an input split that names no host
 
 	mem, splitMem []int32 // memory that the fields above share for their arrays, except the lists of hosts
+
+	out []int64 // by node: bytes of map output that the node stores for the job's reduces; empty if nobody counts them
 }
 
 // nothing replaces the task arrays of a job that has ended, so that their
@@ -149,8 +147,8 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 		size:      [2]Resource{spec.MapSize, spec.ReduceSize},
 		name:      spec.Name,
 		submitted: s.now,
-		deadline:  s.deadline(spec.DeadlineMs), price: spec.Price, hints: spec.Hints,
 	})
+	s.terms = append(s.terms, terms{s.deadline(spec.DeadlineMs), spec.Price, spec.Hints})
 	j := &s.jobs[id]
 	if int(j.queue) == len(s.queues) {
 		s.queues = append(s.queues, Resource{})

@@ -121,6 +121,7 @@ type State struct {
 	lateBinding bool
 
 	jobs         []job
+	terms        []terms // by job
 	active       []JobID
 	waiting      [2][]JobID // by kind of task: jobs with a waiting task, in FIFO order
 	queues       []Resource // by queue: memory and cores that its jobs use

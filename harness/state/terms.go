@@ -48,6 +48,14 @@ func (s *JobSpec) checkTerms() error {
 	return nil
 }
 
+// terms are a job's deadline (absolute, in ns; NoDeadline if there is none), price and
+// hints. They stand beside the jobs, as most models never read them.
+type terms struct {
+	deadline int64
+	price    float64
+	hints    [2]Hints
+}
+
 // deadline returns the time of a deadline that is ms after now.
 func (s *State) deadline(ms int64) int64 {
 	if ms == 0 {
@@ -58,11 +66,11 @@ func (s *State) deadline(ms int64) int64 {
 
 // Deadline returns the time until which a job should have ended, in nanoseconds
 // since the run's start. It is NoDeadline for a job that has none.
-func (v *View) Deadline(id JobID) int64 { return v.s.jobs[id].deadline }
+func (v *View) Deadline(id JobID) int64 { return v.s.terms[id].deadline }
 
 // Price returns what a job pays, in any unit; 0 if it does not say.
-func (v *View) Price(id JobID) float64 { return v.s.jobs[id].price }
+func (v *View) Price(id JobID) float64 { return v.s.terms[id].price }
 
 // Hints returns how heavily one of the job's tasks of kind k uses its node, as the
 // job's user says. A value of 0 means that the user does not say.
-func (v *View) Hints(id JobID, k Kind) Hints { return v.s.jobs[id].hints[k] }
+func (v *View) Hints(id JobID, k Kind) Hints { return v.s.terms[id].hints[k] }
