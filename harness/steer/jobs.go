@@ -43,6 +43,7 @@ type job struct {
 	polling      bool
 	listedAt     time.Time    // time when the call for the last list of the job's containers began
 	missing      []*container // containers that YARN does not list, but that may run all the same; see mayRun
+	outputs      int32        // number of finished maps whose output is known, or was asked for in vain; see mapDone
 	unclear      bool         // whether the attempts of a task were asked for since the last list of all tasks, and not told
 	asking       int          // number of calls under way that ask for the attempts of one task
 
@@ -62,6 +63,7 @@ type demand struct {
 	// tookBack is the time since which the ApplicationMaster asks for no container of the
 	// kind though decisions wait for one; zero: it asks, or none waits.
 	tookBack  [2]time.Time
+	heldSince time.Time // time when reduces were first held back, see awaitsOutput; zero: never
 	withdrawn int32 // number of reduces that steering counts as waiting, but that YARN no longer lists as requested
 }
 

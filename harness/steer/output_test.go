@@ -7,75 +7,79 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/sched"
 	"heddle/harness/state"
+	"heddle/harness/steer"
 )
 
-// seesOutput is a model that notes what it sees of map output.
+// seesOutput is a model that notes the map output that it sees when it first may place a
+// reduce.
 type seesOutput struct {
 	sched.Model
-	last map[string]int64 // bytes by node
+	first map[string]int64 // bytes by node
 }
 
 func (m *seesOutput) Unwrap() sched.Model { return m.Model }
 func (m *seesOutput) UsesMapOutput()      {}
 
-func (m *seesOutput) Observe(v *state.View, e sched.Event) {
-	if e.What != sched.TaskStarted {
-		return
-	}
-	if k, _ := v.Index(e.Job, e.Task); k == state.Reduce {
-		m.last = map[string]int64{}
-		for n, bytes := range v.MapOutput(e.Job) {
+func (m *seesOutput) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
+	if jobs := v.WaitingJobs(state.Reduce); m.first == nil && len(jobs) > 0 {
+		m.first = map[string]int64{}
+		for n, bytes := range v.MapOutput(jobs[0]) {
 			if bytes != 0 {
-				m.last[v.NodeName(state.NodeID(n))] = bytes
+				m.first[v.NodeName(state.NodeID(n))] = bytes
 			}
 		}
 	}
+	return m.Model.Round(v, free, out)
 }
 
-// TestMapOutput has a model see the output of all maps, by node, when the reduce
-// starts. There is one call for each map that finishes, and none for other models. A map
-// that fails at first is counted once, where it succeeded.
+// TestMapOutput has a model see the output of all maps, by node, when it is asked to
+// place the reduce, though what the counters say is late. There is one call for each map
+// that finishes, and none for other models. A map that fails at first is counted once,
+// where it succeeded. If the calls fail, the reduce starts all the same.
 func TestMapOutput(t *testing.T) {
 	for _, fails := range [][]int{nil, {1, 3}} {
-		for _, uses := range []bool{true, false} {
+		for _, calls := range []fate{"", answersLate, toldFailed} {
 			fifo, err := sched.New("fifo", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			m := &seesOutput{Model: fifo}
-			plan := schedule{
-				Racks: 1, PerRack: 3, Slots: 1, Triples: 1, Splits: config.SplitsAsSubmitted, model: m, Seed: 1,
-				Jobs: []jobPlan{{At: 0, Reduces: 1, Runs: 400, Maps: [][]int{{0}, {1}, {2}, {0}, {1}}, Fails: fails}},
-			}
-			if !uses {
-				plan.model = fifo
-			}
-			s, err := newShell(plan)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.rm.Close()
-			if err := s.run(); err != nil {
-				t.Fatal(err)
-			}
-			if !uses {
-				if s.counters > 0 {
-					t.Errorf("%d calls for counters that the model does not use", s.counters)
-				}
-				continue
-			}
+			s := runMaps(t, m, fails, calls)
 			want := map[string]int64{}
 			for _, a := range s.cluster.Attempts(s.jobs[0].id) {
-				if a.Kind == "MAP" && a.State == "SUCCEEDED" {
+				if a.Kind == "MAP" && a.State == "SUCCEEDED" && calls != toldFailed {
 					want[a.Host] += int64(1000 * (a.Task + 1))
 				}
 			}
-			if !maps.Equal(m.last, want) {
-				t.Errorf("maps %v fail: the model sees %v, want %v", fails, m.last, want)
+			if !maps.Equal(m.first, want) {
+				t.Errorf("maps %v fail, calls %q: the model sees %v, want %v", fails, calls, m.first, want)
 			}
-			if most := 5 + len(fails); s.counters < 5 || s.counters > most {
+			if most := 5 + len(fails); calls == "" && (s.counters < 5 || s.counters > most) {
 				t.Errorf("maps %v fail: %d calls for counters, want one for each of 5 maps", fails, s.counters)
+			}
+			if s := runMaps(t, fifo, fails, calls); s.counters > 0 {
+				t.Errorf("%d calls for counters that the model does not use", s.counters)
 			}
 		}
 	}
+}
+
+// runMaps runs a job of 5 maps and a reduce, while calls for counters go as fate says.
+func runMaps(t *testing.T, m sched.Model, fails []int, calls fate) *shell {
+	plan := schedule{
+		Racks: 1, PerRack: 3, Slots: 1, Triples: 1, Splits: config.SplitsAsSubmitted, model: m, Seed: 1,
+		Jobs: []jobPlan{{At: 0, Reduces: 1, Runs: 400, Maps: [][]int{{0}, {1}, {2}, {0}, {1}}, Fails: fails}},
+	}
+	if calls != "" {
+		plan.Troubles = []trouble{{For: 60_000, Class: string(steer.AskTaskCounters), Fate: calls, Delay: 2000}}
+	}
+	s, err := newShell(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.rm.Close()
+	if err := s.run(); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

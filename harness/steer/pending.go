@@ -62,6 +62,9 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest, sent time.Time) {
 			pending[state.Map] += int32(r.Containers)
 		}
 	}
+	if pending[state.Reduce] > 0 && j.awaitsOutput(sent) {
+		pending[state.Reduce] = 0
+	}
 	had := [2]bool{j.wants(state.Map), j.wants(state.Reduce)}
 	j.pending = pending
 	more := false
