@@ -64,7 +64,7 @@ type demand struct {
 	// kind though decisions wait for one; zero: it asks, or none waits.
 	tookBack  [2]time.Time
 	heldSince time.Time // time when reduces were first held back, see awaitsOutput; zero: never
-	withdrawn int32 // number of reduces that steering counts as waiting, but that YARN no longer lists as requested
+	withdrawn int32     // number of reduces that steering counts as waiting, but that YARN no longer lists as requested
 }
 
 // wants says whether the ApplicationMaster waits for more containers of the kind (map
