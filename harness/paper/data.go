@@ -221,6 +221,9 @@ func (d *Data) newCase(label string, column Column) Case {
 			return c
 		}
 	}
+	if x, ok := c.Setting.(Leaver); ok {
+		c.Scheduler = x.Leave(c.Scheduler)
+	}
 	if takes(c.Scheduler.Model, "episodes") {
 		c.AssignmentMs, _ = assignmentMs(d.values[Training])
 		rule, _, _ := trainingRule(d.values, c.Scheduler.Model)

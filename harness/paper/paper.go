@@ -111,6 +111,12 @@ type Noter interface {
 	Note(to *Simulation, seed uint64, jobs []sim.Job, f *measure.Figures)
 }
 
+// Leaver is a Setting in which some parameters of schedulers make no difference. It
+// leaves them out, so that such schedulers are simulated once.
+type Leaver interface {
+	Leave(s Scheduler) Scheduler
+}
+
 // Stage is a simulation without its scheduler: a cluster and jobs.
 type Stage struct {
 	Config sim.Config

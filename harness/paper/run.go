@@ -63,6 +63,7 @@ func (k *Kept) keep(d *Data, several bool) {
 func (s *Simulation) notes() map[string]float64 {
 	notes := map[string]float64{"cachedAnywhere": float64(s.Cached)}
 	maps.Copy(notes, s.Notes)
+	maps.DeleteFunc(notes, func(_ string, x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) // what a scheduler does not have, such as decisions
 	if s.Trained > 0 {
 		notes["placedInTraining"], notes["trainingMs"] = float64(s.Trained), s.TrainingMs
 	}

@@ -68,3 +68,13 @@ func (k Key) Exponential() float64 {
 		}
 	}
 }
+
+// Normal draws from nearly the normal distribution of mean 0 and standard deviation 1, as
+// the sum of twelve fractions. It is never beyond 6.
+func (k Key) Normal() float64 {
+	sum := -6.
+	for i := range uint64(12) {
+		sum += k.At(i).Fraction()
+	}
+	return sum
+}
