@@ -21,7 +21,7 @@ var publishedFile []byte
 var numbers = paper.MustNumbers("harness/paper/learning/published.csv", publishedFile)
 
 // Labels of the schedulers. Native is Hadoop's FIFO with the published five slots.
-const learner, native, rule, rule85, nearest = "learning", "native", "rule", "rule at .85", "slots"
+const learner, native, rule, rule85, nearest, shuffled, equal = "learning", "native", "rule", "rule at .85", "slots", "learning, hints shuffled", "learning, hints equal"
 
 var slots5 = paper.Scheduler{Label: native, Model: "fifo", Params: sched.Params{"slots": "5"}}
 
@@ -31,18 +31,20 @@ func Paper() *paper.Paper {
 	gate85 := paper.Scheduler{Label: rule85, Model: "load-rule", Params: sched.Params{"gate": "0.85"}}
 	nearestSlots := paper.Scheduler{Label: nearest, Model: "fifo", Params: sched.Params{"slots": "nearest"}}
 	fresh := paper.Scheduler{Label: "learning, fresh each run", Model: "learning", Params: sched.Params{"state": "fresh"}, Ablated: true}
+	shuffledHints := paper.Scheduler{Label: shuffled, Model: "learning", Params: sched.Params{"hints": "shuffled"}, Ablated: true}
+	equalHints := paper.Scheduler{Label: equal, Model: "learning", Params: sched.Params{"hints": "equal"}, Ablated: true}
 	return &paper.Paper{
 		Name:       "learning",
 		Title:      "Using Pattern Classification for Task Assignment in MapReduce",
 		Source:     "Dhok, Varma, IIIT Hyderabad; code learnsched, December 2009",
 		Setup:      standard,
-		Schedulers: []paper.Scheduler{{Label: learner, Model: "learning"}, slots5, gate, gate85, nearestSlots, fresh},
+		Schedulers: []paper.Scheduler{{Label: learner, Model: "learning"}, slots5, gate, gate85, nearestSlots, fresh, shuffledHints, equalHints},
 		Claimant:   learner,
 		Controls: []paper.Scheduler{
 			gate, gate85, nearestSlots,
 			{Label: "always good", Model: "load-rule", Params: sched.Params{"gate": "0"}},
 			{Label: "random", Model: "load-rule", Params: sched.Params{"gate": "0", "chance": "0.22"}}, // 2.6 starts a minute and node: 2.6 tasks of 60 s
-			{Label: "learning, hints shuffled", Model: "learning", Params: sched.Params{"hints": "shuffled"}, Ablated: true},
+			shuffledHints,
 			{Label: "FIFO, 11 slots", Model: "fifo", Params: sched.Params{"slots": "11"}},
 			fresh,
 		},
@@ -53,7 +55,7 @@ func Paper() *paper.Paper {
 				"learning.unseen": "one", "learning.cap": "10000", "learning.choose": "all", "learning.mapsUntil": "ended",
 			}},
 		},
-		Designs: designs(), Parts: parts(), Claims: claims, Numbers: numbers, Measures: measures, Facts: facts, Explain: explain,
+		Designs: designs(), Parts: parts(), Claims: claims, NotJudged: notJudged, Numbers: numbers, Measures: measures, Facts: facts, Explain: explain,
 	}
 }
 
@@ -75,16 +77,23 @@ var axes = []paper.Axis{
 	{Name: "boost", Sets: "learning.boost", About: "samples of a good judgement", Chosen: true, Values: []paper.Value{{Value: "1", Mark: paper.Inferred}, coded("2")}},
 	{Name: "unseen", Sets: "learning.unseen", About: "likelihood of a value not seen", Chosen: true, Values: []paper.Value{{Value: "zero", Mark: paper.Inferred, Why: "a simple histogram"}, coded("one"), ours("addOne")}},
 	{Name: "score", Sets: "learning.score", About: "probability in the expected utility", Values: []paper.Value{{Value: "product", Mark: paper.Printed, Why: "equation 4"}, {Value: "posterior", Mark: paper.Printed, Why: "equation 1"}}},
+	{Name: "dropIdle", Sets: "learning.dropIdle", About: "whether samples without a job are dropped, with trainOn=all", Values: []paper.Value{coded("false"), ours("true")}},
 	{Name: "start", Sets: "learning.start", About: "before anything is learnt", Values: []paper.Value{coded("accept"), {Value: "refuse", Mark: paper.Inferred, Why: "nodes are underused at first, says the paper"}}},
 	{Name: "judgeAfter", Sets: "learning.judgeAfter", About: "heartbeats until a decision is judged", Chosen: true, Values: values("1", "the next heartbeat", ours("12"))},
 	{Name: "cap", Sets: "learning.cap", About: "samples after which nothing is learnt", Values: values("0", "none", coded("10000"))},
-	{Name: "bins", Sets: "learning.bins", About: "bins of a load of 1", Chosen: true, Values: []paper.Value{coded("10"), ours("1")}},
+	{Name: "bins", Sets: "learning.bins", About: "bins of a load of 1", Chosen: true, Values: []paper.Value{coded("10"), ours("1"), ours("100")}},
 	{Name: "choose", Sets: "learning.choose", About: "candidates", Values: values("good", "the good job of the largest expected utility", coded("all"))},
 	{Name: "mapsUntil", Sets: "learning.mapsUntil", About: "until when maps have a utility", Values: []paper.Value{ours("started"), coded("ended")}},
-	{Name: "classifier", Sets: "learning.classifier", About: "classifier", Chosen: true, Values: values("bayes", "all figures", paper.Value{Value: "perceptron", Mark: paper.Printed, Why: "equation 5"}, coded("perceptronCoded"))},
-	{Name: "hints", About: "hints of jobs", Chosen: true, Values: values("given", "Table 2", ours("equal"))},
-	{Name: "times", About: "whether an overloaded node stretches its tasks", Chosen: true, Values: values("fixed", "tasks take 60 s, says Figure 11", ours("stretched"))},
-	{Name: "noise", About: "of a task's load each time the kernel looks", Chosen: true, Values: []paper.Value{ours("0.15"), ours("0")}},
+	{Name: "tieKind", Sets: "learning.tieKind", About: "a job's map and reduce of equal utility", Values: []paper.Value{coded("reduce"), coded("map")}},
+	{Name: "utility", Sets: "learning.utility", About: "utility of a job", Values: values("constant", "for Figures 9 and 11", paper.Value{Value: "fifo", Mark: paper.Printed}, paper.Value{Value: "sjf", Mark: paper.Printed}, paper.Value{Value: "fair", Mark: paper.Printed}, paper.Value{Value: "priority", Mark: paper.Printed})},
+	{Name: "classifier", Alone: true, Sets: "learning.classifier", About: "classifier", Chosen: true, Values: values("bayes", "all figures", paper.Value{Value: "perceptron", Mark: paper.Printed, Why: "equation 5"}, coded("perceptronCoded"))},
+	{Name: "hints", Alone: true, About: "hints of jobs", Chosen: true, Values: values("given", "Table 2", ours("equal"), ours("shuffled"))},
+	{Name: "times", Alone: true, About: "whether an overloaded node stretches its tasks", Chosen: true, Values: values("fixed", "tasks take 60 s, says Figure 11", ours("stretched"))},
+	{Name: "window", About: "time that counts for loads and tasks", Values: []paper.Value{ours("steady"), {Value: "run", Mark: paper.Printed, Why: "the mean during each run, on 10 GB"}}},
+	{Name: "reduces", About: "of each job", Values: []paper.Value{ours("0"), {Value: "1", Mark: paper.Inferred, Why: "WordCount has reduces"}}},
+	{Name: "taskTime", About: "of the maps of Figure 9, which the paper does not give", Values: []paper.Value{{Value: "60s", Mark: paper.Inferred, Why: "as in Figure 11"}, ours("30s")}},
+	{Name: "grep", About: "tasks of Grep on a node at a load of 4", Values: []paper.Value{{Value: "2.31", Mark: paper.Inferred, Why: "as WordCount"}, ours("5.09")}},
+	{Name: "noise", Alone: true, About: "of a task's load each time the kernel looks", Chosen: true, Values: []paper.Value{ours("0.15"), ours("0")}},
 }
 
 var facts = []paper.Fact{

@@ -83,8 +83,8 @@ func TestCeiling(t *testing.T) {
 func TestLoadAverage(t *testing.T) {
 	x := standard
 	x.Noise = 0
-	w := newMeter(&x, nil, draw.Stream(1, "x"))
-	w.load, w.nodes[0].tasks = 1, 4
+	w := newMeter(&x, nil, nil, draw.Stream(1, "x"))
+	w.nodes[0].wants = 4
 	if got := w.at(state.NodeID(0), 60_000).load1; math.Abs(got-2.5285) > 1e-4 {
 		t.Errorf("load average %.5f", got)
 	}
@@ -148,45 +148,84 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// made returns results in which learning is as far off the target as told, and takes so
-// many minutes in its first run and later.
-func made(off, first, later, adapts float64) func(paper.Case, uint64) (paper.Simulation, error) {
+// result is what made-up results say of learning: load over the target, minutes of the
+// first run and of later ones, starts of the slowed node, and points by which more
+// decisions are right than by the rule.
+type result struct{ ofTarget, first, later, starts, all, assigned, balanced float64 }
+
+// made returns made-up results. The rule is 20 % off the target, takes 5 minutes, and is
+// right in 80 % of its decisions, 50 % balanced.
+func made(r result) func(paper.Case, uint64) (paper.Simulation, error) {
 	return func(c paper.Case, seed uint64) (paper.Simulation, error) {
 		x := c.Setting.(testbed)
 		noise := .001 * float64(seed%7)
-		n := map[string]float64{"ofTarget": 1.2 + noise, "minutes1": 5 + noise, "tasks": kinds[must(kindOf(x.Job))].tasks + noise, "slowStarts": 1 + noise}
-		for i := range 7 {
-			n[fmt.Sprint("minutes", i)], n[fmt.Sprint("all", i)], n[fmt.Sprint("assigned", i)], n[fmt.Sprint("balanced", i)] = 5+noise, 80+noise, 80+noise, 50+noise
+		n := map[string]float64{"ofTarget": 1.2 + noise, "slowStarts1": 1 + noise, "rightPct": 80 + noise}
+		if jobs, _ := x.jobs(0); len(jobs) == 1 {
+			n["tasks"] = jobs[0].tasks * (2.2 - 1.2*r.ofTarget/1.02)
 		}
+		first, all := 5+noise, [3]float64{80 + noise, 80 + noise, 50 + noise}
+		later := first
 		if c.Scheduler.Model == "learning" {
-			n["ofTarget"], n["slowStarts"] = 1+off+2*noise, adapts+2*noise
-			for i := range 7 {
-				n[fmt.Sprint("minutes", i)] = later + noise
-			}
-			n["minutes1"] = first + noise
+			n["ofTarget"], n["slowStarts1"] = r.ofTarget+2*noise, r.starts+2*noise
+			first, later = r.first+noise, r.later+noise
+			all = [3]float64{all[0] + r.all + noise, all[1] + r.assigned + 2*noise, all[2] + r.balanced - noise}
 		}
+		n["ofReachable"] = n["ofTarget"]
+		for i := range 7 {
+			n[fmt.Sprint("minutes", i)] = later
+			n[fmt.Sprint("all", i)], n[fmt.Sprint("assigned", i)], n[fmt.Sprint("balanced", i)] = all[0], all[1], all[2]
+		}
+		n["minutes1"] = first
 		return paper.Simulation{Notes: n}, nil
 	}
 }
 
-// TestVerdicts forces verdicts by made-up results.
+// TestVerdicts forces each verdict by made-up results.
 func TestVerdicts(t *testing.T) {
-	for _, c := range []struct {
-		simulate func(paper.Case, uint64) (paper.Simulation, error)
-		want     map[string]paper.Verdict
+	const holds, direction, fails, reversed, untestable = paper.Holds, paper.Direction, paper.Fails, paper.Reversed, paper.NotTestable
+	for name, c := range map[string]struct {
+		r    result
+		want map[string]paper.Verdict
 	}{
-		{made(.02, 6, 5, .5), map[string]paper.Verdict{"L1": paper.Holds, "L2": paper.Holds, "L4": paper.Holds, "L5a": paper.Fails, "L6": paper.Holds, "L7": paper.Holds}},
-		{made(.3, 5, 6, 1.2), map[string]paper.Verdict{"L2": paper.Reversed, "L4": paper.Reversed, "L6": paper.Reversed, "L7": paper.Reversed}},
-		{made(.18, 5.1, 5, .8), map[string]paper.Verdict{"L6": paper.Direction, "L7": paper.Direction}},
+		"good": {result{1.02, 6, 5, .5, 4, -4, 20}, map[string]paper.Verdict{"L1": holds, "L2": holds, "L4": holds, "L5a": holds, "L5b": reversed, "L5c": holds, "L6": holds, "L7": holds}},
+		"some": {result{1.18, 5.1, 5, .8, 1, 4, -4}, map[string]paper.Verdict{"L2": reversed, "L5a": direction, "L5b": holds, "L5c": reversed, "L6": direction, "L7": direction}},
+		"bad":  {result{1.3, 5, 6, 1.2, -4, 1, 1}, map[string]paper.Verdict{"L1": fails, "L2": reversed, "L4": reversed, "L5a": reversed, "L5b": direction, "L5c": direction, "L6": reversed, "L7": reversed}},
+		"none": {result{1.1, 5, 5, 1, 0, 0, 0}, map[string]paper.Verdict{"L4": untestable, "L6": fails}},
 	} {
-		r, err := Paper().Run(t.Context(), paper.Options{Seeds: 4, Seed: 1, Workers: 1, Simulate: c.simulate})
+		r, err := Paper().Run(t.Context(), paper.Options{Seeds: 4, Seed: 1, Workers: 1, Simulate: made(c.r)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, x := range r.Criteria {
 			if want, ok := c.want[x.ID]; ok && x.Verdict != want {
-				t.Errorf("%s: %s, want %s: %s", x.ID, x.Verdict, want, x.Note)
+				t.Errorf("%s: %s is %s, want %s: %s, %+v", name, x.ID, x.Verdict, want, x.Note, x.Effects)
 			}
+		}
+	}
+}
+
+// L3 asks for sides: sleeping jobs faster than with five slots, those that five slots
+// overload slower.
+func TestRuntimeVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		sleeping, heavy float64 // minutes by learning, with 5 by five slots
+		want            paper.Verdict
+	}{{3, 8, paper.Holds}, {3, 5.1, paper.Direction}, {5, 5, paper.Fails}, {3, 3, paper.Reversed}} {
+		r, err := Paper().Run(t.Context(), paper.Options{Parts: []string{"L3"}, Seeds: 4, Seed: 1, Workers: 1, Simulate: func(x paper.Case, seed uint64) (paper.Simulation, error) {
+			minutes, noise := 5., .001*float64(seed%7)
+			if x.Scheduler.Model == "learning" {
+				minutes = c.heavy + 2*noise
+				if job := x.Setting.(testbed).Job; job == "WordCount+10ms" || job == "URLGet" {
+					minutes = c.sleeping + 2*noise
+				}
+			}
+			return paper.Simulation{Notes: map[string]float64{"minutes1": minutes + noise}}, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Criteria[0].Verdict; got != c.want {
+			t.Errorf("%v and %v minutes: %s, want %s: %+v", c.sleeping, c.heavy, got, c.want, r.Criteria[0].Effects)
 		}
 	}
 }

@@ -2,12 +2,14 @@ package learning
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
 	"heddle/harness/paper"
 	"heddle/harness/paper/learning/model"
 	"heddle/harness/sched"
+	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
 	"heddle/harness/state"
 	"heddle/traces"
@@ -21,56 +23,67 @@ type meter struct {
 	sched.Model
 	observer sched.Observer // nil: the model is none
 	key      draw.Key
-	load     float64 // of a task
+	loads    map[string]float64 // of a task, by job
 	noise    float64
 	limit    float64
 	slowMs   int64
-	fromMs   int64 // from when the figures count
+	fromMs   int64   // from when the figures count
+	endMs    int64   // until when
+	ceiling  float64 // of the load over the target: one start at each beat
+	nowMs    int64
 	nodes    [nodes]meteredNode
-	blocks   []block
+	allLoads float64 // sum of the loads from the start on
+	allBeats float64
+	blocks   []paper.Decided // judged decisions
 	series   []paper.Point
 }
 
 // meteredNode is the load of a node now, and sums over the time that counts.
 type meteredNode struct {
 	tasks       int
+	wants       float64 // load of these tasks
 	load1       float64
 	nextMs      int64 // next time at which the kernel looks
 	sinceMs     int64 // time of the last change
 	area, loads float64
 	beats, over int64
-	starts      int64 // in minutes 2 to 4 after the node 0 became slow
+	starts      [len(slowWindows)]float64 // after node 0 became slow
 }
 
-// block counts judged decisions: [assigned][overloaded].
-type block [2][2]float64
+// slowWindows are times after node 0 became slow, in minutes, in which starts are
+// counted: the first minute, those that L7 asks about, and until the run's end.
+var slowWindows = [...][2]float64{{0, 1}, {2, 4}, {4, 1e9}}
 
 // decay is what an interval of 5 s leaves of the 1-minute load average.
 var decay = math.Exp(-5. / 60)
 
-func newMeter(x *testbed, m sched.Model, key draw.Key) *meter {
-	w := &meter{Model: m, key: key, load: cores / kinds[must(kindOf(x.Job))].tasks, noise: x.Noise, limit: x.Target * cores, slowMs: time.Duration(x.SlowAt).Milliseconds()}
-	if x.Maps == 0 {
-		w.fromMs = warmMs
+func newMeter(x *testbed, jobs []job, m sched.Model, key draw.Key) *meter {
+	w := &meter{Model: m, key: key, loads: map[string]float64{}, noise: x.Noise, limit: x.Target * cores, slowMs: time.Duration(x.SlowAt).Milliseconds()}
+	w.endMs, w.fromMs = x.counts()
+	for i := range jobs {
+		load := cores / jobs[i].tasks
+		w.loads[jobName(i, jobs)] = load
+		w.ceiling = max(w.ceiling, math.Min(1, load*time.Duration(x.TaskTime).Seconds()*1000/beatMs/w.limit))
 	}
 	w.observer, _ = sched.As[sched.Observer](m)
 	for i := range w.nodes {
 		w.nodes[i].nextMs = beatMs
 	}
 	model.Watch(m, func(j model.Judgement) {
-		if n := len(w.blocks); n == 0 || w.blocks[n-1].count() == blockOfScores {
-			w.blocks = append(w.blocks, block{})
+		if n := len(w.blocks); n == 0 || w.blocks[n-1].Count() == blockOfScores {
+			w.blocks = append(w.blocks, paper.Decided{})
 		}
-		w.blocks[len(w.blocks)-1][index(j.Assigned)][index(j.Overload)]++
+		w.blocks[len(w.blocks)-1].Add(j.Assigned, j.Overload)
 	})
 	return w
 }
 
-func index(is bool) int {
-	if is {
-		return 1
+// over returns an error once the time that counts is over.
+func (w *meter) over() error {
+	if w.nowMs > w.endMs {
+		return sim.ErrInterrupted
 	}
-	return 0
+	return nil
 }
 
 // Unwrap returns the model, so that drivers find what else it can do.
@@ -85,13 +98,16 @@ func (w *meter) Observe(v *state.View, e sched.Event) {
 	switch e.What {
 	case sched.TaskStarted, sched.TaskEnded:
 		n := w.at(e.Node, nowMs)
-		if e.What == sched.TaskStarted {
-			n.tasks++
-			if after := nowMs - w.slowMs; w.slowMs > 0 && after >= 120_000 && after < 240_000 {
-				n.starts++
+		load := w.loads[v.JobName(e.Job)]
+		if e.What == sched.TaskEnded {
+			n.tasks, n.wants = n.tasks-1, n.wants-load
+			break
+		}
+		n.tasks, n.wants = n.tasks+1, n.wants+load
+		for i, window := range slowWindows {
+			if after := float64(nowMs-w.slowMs) / 60_000; w.slowMs > 0 && after >= window[0] && after < window[1] {
+				n.starts[i]++
 			}
-		} else {
-			n.tasks--
 		}
 	case sched.NodeReported:
 		n := w.at(e.Node, nowMs)
@@ -105,36 +121,30 @@ func (w *meter) Observe(v *state.View, e sched.Event) {
 	}
 }
 
-// normal draws from about the normal distribution, as the sum of twelve fractions.
-func normal(key draw.Key) float64 {
-	sum := -6.
-	for i := range uint64(12) {
-		sum += key.At(i).Fraction()
-	}
-	return sum
-}
-
 // at brings a node to the time now: the kernel looks every 5 s at how many tasks are
 // runnable. Each task's load then is that of the job, more or less by chance.
 func (w *meter) at(id state.NodeID, nowMs int64) *meteredNode {
 	n := &w.nodes[id]
 	for ; n.nextMs <= nowMs; n.nextMs += beatMs {
-		runnable := float64(n.tasks) * w.load
+		runnable := n.wants
 		if n.tasks > 0 {
-			runnable *= math.Max(0, 1+w.noise*normal(w.key.At(uint64(id)).At(uint64(n.nextMs)))/math.Sqrt(float64(n.tasks)))
+			runnable *= math.Max(0, 1+w.noise*w.key.At(uint64(id)).At(uint64(n.nextMs)).Normal()/math.Sqrt(float64(n.tasks)))
 		}
 		n.load1 = float64(n.load1*decay) + float64(runnable*(1-decay))
-		if n.nextMs >= w.fromMs {
+		if n.nextMs <= w.endMs {
+			w.allLoads, w.allBeats = w.allLoads+n.load1, w.allBeats+1
+		}
+		if n.nextMs >= w.fromMs && n.nextMs <= w.endMs {
 			n.beats, n.loads = n.beats+1, n.loads+n.load1
 			if math.Ceil(10*n.load1) > 10*w.limit {
 				n.over++
 			}
 		}
 	}
-	if from := max(n.sinceMs, w.fromMs); nowMs > from {
-		n.area += float64(n.tasks) * float64(nowMs-from)
+	if from, to := max(n.sinceMs, w.fromMs), min(nowMs, w.endMs); to > from {
+		n.area += float64(n.tasks) * float64(to-from)
 	}
-	n.sinceMs = nowMs
+	n.sinceMs, w.nowMs = nowMs, nowMs
 	return n
 }
 
@@ -142,57 +152,47 @@ func (w *meter) at(id state.NodeID, nowMs int64) *meteredNode {
 // whose number of maps is given.
 func (w *meter) note(out *paper.Simulation, makespanMs int64, run int) {
 	notes := out.Notes
+	if noter, ok := sched.As[sched.Noter](w.Model); ok {
+		maps.Copy(notes, noter.Notes())
+	}
 	minutes := float64(makespanMs) / 60_000
 	notes[fmt.Sprint("minutes", run)], out.Seconds = minutes, minutes*60
-	area, loads, beats, over, others := 0., 0., 0., 0., 0.
+	area, loads, beats, over := 0., 0., 0., 0.
+	var others [len(slowWindows)]float64
 	for i := range w.nodes {
 		n := w.nodes[i]
 		area, loads, beats, over = area+n.area, loads+n.loads, beats+float64(n.beats), over+float64(n.over)
-		if i > 0 {
-			others += float64(n.starts) / (nodes - 1)
+		for k := range n.starts {
+			if i > 0 {
+				others[k] += n.starts[k] / (nodes - 1)
+			}
 		}
 	}
 	notes["tasks"] = area / nodes / math.Max(float64(makespanMs-w.fromMs), 1)
 	notes["load"], notes["overPct"] = loads/math.Max(beats, 1), 100*over/math.Max(beats, 1)
 	notes["ofTarget"] = notes["load"] / w.limit
-	notes["slowStarts"] = float64(w.nodes[0].starts) / math.Max(others, 1)
+	notes["ofTargetAll"] = w.allLoads / w.allBeats / w.limit
+	notes["ofReachable"] = notes["ofTarget"] / w.ceiling
+	for k, starts := range w.nodes[0].starts {
+		notes[fmt.Sprint("slowStarts", k)] = starts / others[k] // not a number if nothing starts
+	}
 	out.Series["minutes"] = append(out.Series["minutes"], paper.Point{X: float64(run), Y: minutes})
 	if run > 1 {
 		return
 	}
 	out.Series["load"] = w.series
-	for i, b := range w.blocks {
-		if i == shownBlocks || b.count() < blockOfScores {
-			break
+	for i := range shownBlocks {
+		b := paper.Decided{} // none were judged: what is right of them is not a number
+		if i < len(w.blocks) && w.blocks[i].Count() == blockOfScores {
+			b = w.blocks[i]
 		}
-		for name, y := range map[string]float64{"all": b.all(), "assigned": b.assigned(), "balanced": b.balanced()} {
-			notes[fmt.Sprint(name, i+1)] = y
-			out.Series[name] = append(out.Series[name], paper.Point{X: float64((i + 1) * blockOfScores), Y: y})
+		for name, y := range map[string]float64{"all": b.All(), "assigned": b.Accepted(), "balanced": b.Balanced()} {
+			if notes[fmt.Sprint(name, i+1)] = y; !math.IsNaN(y) {
+				out.Series[name] = append(out.Series[name], paper.Point{X: float64((i + 1) * blockOfScores), Y: y})
+			}
 		}
 	}
 }
 
 // shownBlocks is the number of blocks of decisions whose accuracy is shown.
 const shownBlocks = 6
-
-func (b *block) count() int { return int(b[0][0] + b[0][1] + b[1][0] + b[1][1]) }
-
-// all is the share of decisions that were right, in percent: an assignment after which
-// the node is not overloaded, and a refusal after which it is.
-func (b *block) all() float64 { return 100 * (b[1][0] + b[0][1]) / float64(b.count()) }
-
-// assigned is the same for assignments alone.
-func (b *block) assigned() float64 { return 100 * b[1][0] / math.Max(b[1][0]+b[1][1], 1) }
-
-// balanced is the mean of the shares of overloads that were refused and of others that
-// were not.
-func (b *block) balanced() float64 {
-	over, not := b[0][1]+b[1][1], b[0][0]+b[1][0]
-	if over == 0 {
-		return 100 * b[1][0] / not
-	}
-	if not == 0 {
-		return 100 * b[0][1] / over
-	}
-	return 50*b[0][1]/over + 50*b[1][0]/not
-}

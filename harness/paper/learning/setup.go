@@ -1,11 +1,14 @@
 package learning
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"heddle/harness/internal/units"
@@ -15,34 +18,43 @@ import (
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
 	"heddle/harness/state"
+	"heddle/traces"
 )
 
-// testbed is the paper's cluster with runs of one job, one after the other.
+// testbed is the paper's cluster with runs of jobs, one after the other.
 type testbed struct {
-	Job      string         `set:"job"`
-	Maps     int            `set:"maps"`     // of a run; 0: as many as fill the time
-	Hours    float64        `set:"hours"`    // that a run is to fill
-	TaskTime units.Duration `set:"taskTime"` // of a map alone on its node
+	Job      string         `set:"job"`                    // names: "A then B and C", or mixed: short jobs of all types
+	Window   string         `set:"window" of:"steady run"` // hours without the first 10 minutes, or 160 maps
+	Maps     int            `set:"maps"`                   // of a run; 0: as many as can start
+	Reduces  int            `set:"reduces"`                // of each job
+	Hours    float64        `set:"hours"`                  // of a steady run
+	TaskTime units.Duration `set:"taskTime"`               // of a map alone on its node
 	Times    string         `set:"times" of:"fixed stretched"`
 	Noise    float64        `set:"noise"`  // of a task's load each time the kernel looks, share of it
 	Target   float64        `set:"target"` // load a CPU
 	Runs     int            `set:"runs"`
 	State    string         `set:"state" of:"keep fresh"` // over runs
 	Hints    string         `set:"hints" of:"given equal shuffled"`
+	Judged   int            `set:"judged"` // heartbeats after which learning judges a decision; 0: as its parameter says
+	Grep     float64        `set:"grep"`   // tasks of Grep on a node at a load of 4
 	SlowAt   units.Duration `set:"slowAt"` // when one node becomes half as fast; 0: never
 }
 
 // standard is a run of two hours with tasks of 60 s, of which the first 600 s do not
 // count.
-var standard = testbed{Job: "WordCount", Hours: 2, TaskTime: units.Duration(time.Minute), Times: "fixed", Noise: .15, Target: 1, Runs: 1, State: "keep", Hints: "given"}
+var standard = testbed{Job: "WordCount", Window: "steady", Hours: 2, TaskTime: units.Duration(time.Minute), Times: "fixed", Noise: .15, Target: 1, Runs: 1, State: "keep", Hints: "given", Grep: 2.31}
 
 const (
 	nodes, cores  = 7, 4
 	beatMs        = 5000
 	warmMs        = 600_000
 	nativeSlots   = 5
-	slotsOfAll    = 100 // of a node, for models without slots
-	blockOfScores = 250 // decisions
+	mostSlots     = 11
+	slotsOfAll    = 100        // of a node, for models without slots
+	blockOfScores = 250        // decisions
+	wholeRun      = 160        // maps of 10 GB in blocks of 64 MB
+	longestMs     = 14_400_000 // of a run with a number of maps: a classifier that calls all bad never ends it
+	mixed         = "mixed"
 )
 
 // kind is a type of job: the hints of Table 2 and the tasks a node of Figure 11.
@@ -61,24 +73,75 @@ var kinds = []kind{
 	{"CPUActivity", state.Hints{CPU: 10, Memory: 5, Disk: 5, Network: 3}, 3.17},
 }
 
-func kindOf(name string) (int, error) {
-	for i := range kinds {
-		if kinds[i].name == name {
-			return i, nil
+// job is a job of a run.
+type job struct {
+	kind
+	submitMs int64
+	after    int // index of the job after whose end it is submitted, -1: none
+	maps     int
+}
+
+// kindOf returns a type of job. Table 2 has no hints for Grep.
+func (x *testbed) kindOf(name string) (kind, error) {
+	if name == "Grep" {
+		return kind{name: name, tasks: x.Grep}, nil
+	}
+	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); i >= 0 {
+		return kinds[i], nil
+	}
+	return kind{}, fmt.Errorf("job %q: there are %s, Grep, and %s alone", name, strings.Join(names(), ", "), mixed)
+}
+
+// jobs returns the jobs of a run. Those joined by "and" run side by side, those behind
+// "then" after the last one before it, which has as many maps as its part of the hours
+// allows. Mixed are jobs of 50 maps and of random types, one each 90 s.
+func (x *testbed) jobs(key draw.Key) (list []job, err error) {
+	endMs, _ := x.counts()
+	if x.Job == mixed {
+		for i := range uint64(endMs / 90_000) {
+			list = append(list, job{kinds[key.At(i).Below(len(kinds))], int64(i) * 90_000, -1, 50})
+		}
+		return list, nil
+	}
+	taskMs := time.Duration(x.TaskTime).Milliseconds()
+	phases := strings.Split(x.Job, " then ")
+	for i, phase := range phases {
+		after := len(list) - 1
+		for _, name := range strings.Split(phase, " and ") {
+			k, err := x.kindOf(name)
+			if err != nil {
+				return nil, err
+			}
+			j := job{k, 0, after, nodes * int(endMs/min(beatMs, taskMs/mostSlots))}
+			if i+1 < len(phases) {
+				j.maps = int(nodes * math.Min(k.tasks*x.Target, float64(taskMs)/beatMs) * float64(endMs/int64(len(phases))/taskMs))
+			}
+			if x.Window == "run" || x.Maps > 0 {
+				j.maps = cmp.Or(x.Maps, wholeRun)
+			}
+			list = append(list, j)
 		}
 	}
-	return 0, fmt.Errorf("job %q: there are TextWriter, WordCount, WordCount+10ms, URLGet, URLToDisk, CPUActivity", name)
+	return list, nil
+}
+
+// counts returns when a run ends at the latest, and from when on its figures count.
+func (x *testbed) counts() (endMs, fromMs int64) {
+	if x.Window == "run" || x.Maps > 0 {
+		return longestMs, 0
+	}
+	return int64(x.Hours * 3.6e6), warmMs
 }
 
 // With returns the testbed with one property changed.
 func (x testbed) With(name, value string) (paper.Setting, error) {
 	err := paper.SetField(&x, name, value)
-	if err == nil {
-		_, err = kindOf(x.Job)
-	}
-	if err == nil && (x.Maps > 100_000 || x.Hours <= 0 || x.Hours > 24 || x.TaskTime < units.Duration(time.Second) || x.TaskTime > units.Duration(time.Hour) ||
-		x.Noise > .3 || x.Target < .1 || x.Target > 10 || x.Runs < 1 || x.Runs > 20 || x.SlowAt < 0) {
+	if err == nil && (x.Maps > 100_000 || x.Reduces > 1000 || x.Hours < .25 || x.Hours > 24 || x.TaskTime < units.Duration(time.Second) || x.TaskTime > units.Duration(time.Hour) ||
+		x.Noise > .3 || x.Target < .1 || x.Target > 10 || x.Runs < 1 || x.Runs > 20 || x.Grep < .1 || x.Grep > 100 || x.SlowAt < 0) {
 		err = fmt.Errorf("out of range")
+	}
+	if err == nil {
+		_, err = x.jobs(0)
 	}
 	return x, err
 }
@@ -111,6 +174,16 @@ func (x testbed) split(s paper.Scheduler) (testbed, sched.Params, string, error)
 	return x, p, slots, nil
 }
 
+// Leave leaves out what makes no difference: the state over one run, and whose hints the
+// jobs have where all are of one type.
+func (x testbed) Leave(s paper.Scheduler) paper.Scheduler {
+	s.Params = maps.Clone(s.Params)
+	maps.DeleteFunc(s.Params, func(name, _ string) bool {
+		return name == "state" && x.Runs == 1 || name == "hints" && x.Job != mixed && !strings.Contains(x.Job, " ")
+	})
+	return s
+}
+
 // Check makes the scheduler's model.
 func (x testbed) Check(s paper.Scheduler) error {
 	_, p, _, err := x.split(s)
@@ -131,11 +204,16 @@ func (x testbed) Simulate(ctx context.Context, s paper.Scheduler, seed uint64) (
 	if p == nil {
 		p = sched.Params{}
 	}
-	if info := infoOf(s.Model); info != nil {
-		p["cpus"], p["target"] = strconv.Itoa(cores), strconv.FormatFloat(x.Target, 'g', -1, 64)
-		if has(info, "seed") {
-			p["seed"] = strconv.FormatUint(seed>>33, 10)
+	switch s.Model {
+	case model.RuleInfo.Name:
+		p["seed"] = strconv.FormatUint(seed>>33, 10)
+	case model.Info.Name:
+		if x.Judged > 0 {
+			p["judgeAfter"] = strconv.Itoa(x.Judged)
 		}
+	}
+	if s.Model == model.Info.Name || s.Model == model.RuleInfo.Name {
+		p["cpus"], p["target"] = strconv.Itoa(cores), strconv.FormatFloat(x.Target, 'g', -1, 64)
 	}
 	var learnt []byte
 	for run := range x.Runs {
@@ -149,15 +227,20 @@ func (x testbed) Simulate(ctx context.Context, s paper.Scheduler, seed uint64) (
 				return out, err
 			}
 		}
-		w := newMeter(&x, m, draw.Stream(seed, "load").At(uint64(run)))
-		c := x.config(w, slots, draw.Stream(seed, "tasks").At(uint64(run)))
-		c.Interrupted, c.Seed = ctx.Err, seed
+		key := draw.Stream(seed, "tasks").At(uint64(run))
+		jobs := must(x.jobs(key))
+		w := newMeter(&x, jobs, m, draw.Stream(seed, "load").At(uint64(run)))
+		c := x.config(jobs, w, slots, key)
+		c.Interrupted, c.Seed = func() error { return cmp.Or(ctx.Err(), w.over()) }, seed
 		r, err := sim.Run(c)
-		if err != nil {
+		switch {
+		case w.over() != nil && ctx.Err() == nil:
+			w.note(&out, w.endMs, run+1)
+		case err != nil:
 			return out, err
+		default:
+			w.note(&out, r.MakespanMs, run+1)
 		}
-		maps.Copy(out.Notes, r.Notes)
-		w.note(&out, r.MakespanMs, run+1)
 		if learns && x.State == "keep" {
 			if learnt, err = sched.SaveState(m, p); err != nil {
 				return out, err
@@ -167,66 +250,65 @@ func (x testbed) Simulate(ctx context.Context, s paper.Scheduler, seed uint64) (
 	return out, nil
 }
 
-func infoOf(name string) *sched.Info {
-	for _, info := range []*sched.Info{&model.Info, &model.RuleInfo} {
-		if info.Name == name {
-			return info
-		}
-	}
-	return nil
-}
-
-func has(info *sched.Info, param string) bool {
-	for i := range info.Params {
-		if info.Params[i].Name == param {
-			return true
-		}
-	}
-	return false
-}
-
-// config has the cluster and the job: maps that sleep for their time, or that share a
+// config has the cluster and the jobs: maps that sleep for their time, or that share a
 // node's cores so that a node above a load of 4 stretches them. No task waits for data.
-func (x testbed) config(m sched.Model, slots string, key draw.Key) *sim.Config {
-	k := &kinds[must(kindOf(x.Job))]
-	c := &sim.Config{Model: m, Actuator: sim.Ideal, Costs: sim.NoCosts()}
+func (x testbed) config(jobs []job, m sched.Model, slots string, key draw.Key) *sim.Config {
+	c := &sim.Config{Model: m, Actuator: sim.Ideal, Costs: sim.NoCosts(), SampleMs: longestMs}
 	c.Costs.NodeBeatMs = beatMs
 	size := state.Resource{MemoryMB: 40, VCores: 1}
+	tasks := jobs[len(jobs)-1].tasks
+	least := slices.MinFunc(jobs, func(a, b job) int { return cmp.Compare(a.tasks, b.tasks) }).tasks
 	for n := range nodes {
 		node := sim.Node{Name: fmt.Sprint("worker", n+1), Rack: "rack", Capacity: size.Times(2 * slotsOfAll)}
 		if x.Times == "stretched" {
-			node.Cores = k.tasks // each task wants a core of 4/tasks: at `tasks` of them the load is 4
+			node.Cores = least // a task of the heaviest job wants a core: at `least` of them the load is 4
 		}
 		c.Cluster.Nodes = append(c.Cluster.Nodes, node)
 	}
 	if x.SlowAt > 0 {
-		c.Faults = []sim.Fault{{AtMs: time.Duration(x.SlowAt).Milliseconds(), What: sim.NodeSlow, Node: 0, Speed: .5}}
+		c.Faults = append(c.Faults, sim.Fault{AtMs: time.Duration(x.SlowAt).Milliseconds(), What: sim.NodeSlow, Node: 0, Speed: .5})
 	}
+	endMs, _ := x.counts() // nothing fails then, but a simulation with an event ahead is not stuck
+	c.Faults = append(c.Faults, sim.Fault{AtMs: endMs + 2*beatMs, What: sim.AttemptsFail})
 	switch slots {
 	case "":
 	case "nearest":
-		c.MapSlots, c.ReduceSlots = max(1, int32(math.Round(k.tasks*x.Target))), 1
+		c.MapSlots, c.ReduceSlots = max(1, int32(math.Round(tasks*x.Target))), 1
 	default:
 		c.MapSlots, c.ReduceSlots = int32(must(strconv.Atoi(slots))), 1
 	}
-	j := sim.Job{}
-	j.Name, j.MapSize, j.ReduceSize, j.Maps = x.Job, size, size, int32(x.Maps)
-	taskMs := time.Duration(x.TaskTime).Milliseconds()
-	if x.Maps == 0 {
-		j.Maps = int32(nodes * math.Min(k.tasks*x.Target, float64(taskMs)/beatMs) * x.Hours * 3.6e6 / float64(taskMs))
-	}
-	j.Hints = [2]state.Hints{x.hints(), x.hints()}
-	for i := range uint64(j.Maps) {
-		ms := int32(float64(taskMs) * (.95 + .1*key.At(i).Fraction()))
-		w := sim.Work{FixedMs: ms}
-		if x.Times == "stretched" || x.SlowAt > 0 {
-			w = sim.Work{ComputeMs: ms}
+	taskMs := float64(time.Duration(x.TaskTime).Milliseconds())
+	source := &sim.Jobs{}
+	for i := range jobs {
+		j := sim.Job{SubmitMs: jobs[i].submitMs}
+		if after := jobs[i].after; after >= 0 {
+			j.After = traces.JobID(jobName(after, jobs))
 		}
-		j.MapWork = append(j.MapWork, w)
+		j.Name, j.MapSize, j.ReduceSize, j.Maps, j.Reduces = jobName(i, jobs), size, size, int32(jobs[i].maps), int32(x.Reduces)
+		h := jobs[i].hints
+		switch key := key.At(uint64(i)).At(1); x.Hints {
+		case "equal":
+			h = state.Hints{CPU: 5, Memory: 5, Disk: 5, Network: 5}
+		case "shuffled":
+			h = kinds[key.Below(len(kinds))].hints
+		}
+		j.Hints = [2]state.Hints{h, h}
+		for k := range uint64(j.Maps) {
+			ms := int32(taskMs * (.95 + .1*key.At(uint64(i)).At(2).At(k).Fraction()))
+			w := sim.Work{FixedMs: ms}
+			if x.Times == "stretched" || x.SlowAt > 0 {
+				w = sim.Work{ComputeMs: ms, CoresPercent: uint8(math.Round(100 * least / jobs[i].tasks))}
+			}
+			j.MapWork = append(j.MapWork, w)
+		}
+		j.ReduceWork = []sim.Work{{FixedMs: int32(taskMs)}}
+		source.List = append(source.List, j)
 	}
-	c.Source = &sim.Jobs{List: []sim.Job{j}}
+	c.Source = source
 	return c
 }
+
+func jobName(i int, jobs []job) string { return fmt.Sprint(jobs[i].name, " ", i+1) }
 
 // must is for what With and split have checked.
 func must[T any](x T, err error) T {
@@ -234,15 +316,4 @@ func must[T any](x T, err error) T {
 		panic(err)
 	}
 	return x
-}
-
-func (x testbed) hints() state.Hints {
-	at := must(kindOf(x.Job))
-	switch x.Hints {
-	case "equal":
-		return state.Hints{CPU: 5, Memory: 5, Disk: 5, Network: 5}
-	case "shuffled":
-		at = (at + 2) % len(kinds)
-	}
-	return kinds[at].hints
 }
