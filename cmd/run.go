@@ -16,7 +16,6 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/experiment"
-	"heddle/harness/lab"
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
@@ -128,13 +127,6 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		run, err = experiment.Simulate(c.Context, *o, costs)
 	} else {
 		changesCluster(c, append([]string{name}, slices.Collect(maps.Keys(o.Others))...)...)
-		if o.Cluster.Cgroup != "" {
-			if undo, err := lab.ShareCores(); err != nil {
-				warnings = append(warnings, err.Error())
-			} else {
-				defer undo()
-			}
-		}
 		run, err = experiment.Run(c.Context, *o)
 	}
 	p.close()

@@ -25,6 +25,7 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	heddlelab "heddle/harness/lab"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/steer"
@@ -100,8 +101,17 @@ type Simulated struct{ Done, Tasks int64 }
 // a trial fails, the others still run, and the error names the failed one.
 // After an error the returned folder keeps all complete trials, and the run can
 // be resumed later. When ctx ends, Run stops at once and ends its jobs on the
-// cluster.
+// cluster. On a lab of this machine, it takes as large a share of the cores as the lab
+// has while it runs.
 func Run(ctx context.Context, o Options) (*runs.Run, error) {
+	if o.Cluster != nil && o.Cluster.Cgroup != "" {
+		undo, err := heddlelab.ShareCores()
+		if err == nil {
+			defer undo()
+		} else if o.Progress != nil {
+			o.Progress(Step{Doing: "look", Text: fmt.Sprintf("%v: steering and measuring may stand still while tasks compute", err)})
+		}
+	}
 	return carryOut(ctx, &o, &clusterWorld{options: &o, clusters: map[string]*clients.Clients{}, sums: map[string]*hibench.Sums{}})
 }
 

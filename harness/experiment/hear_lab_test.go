@@ -31,11 +31,11 @@ func TestModelHearsLab(t *testing.T) {
 	}
 	m := (*made)[len(*made)-1]
 	events := lastTrace(t, run)
-	// On a machine that is busy with other things an agent's answer is late now and then,
+	// On a machine that is busy with other things an agent's answer may be late once,
 	// or it takes no samples for a while.
 	stalls, longest := stallsOf(events)
 	t.Logf("%d of %d samples were heard for the first time when 2 s old or more: %v; agents took none for 2 s or more %d times, up to %v", m.Late, len(m.Samples), m.LateAges, stalls, longest)
-	checkHeard(t, m, stalls+len(m.Samples)/10)
+	checkHeard(t, m, stalls+len(m.Samples)/30)
 	maps := 0
 	for id, a := range attemptsIn(events) {
 		if id.Task.Kind != state.Map || a.took() < 5*time.Second {
