@@ -216,13 +216,12 @@ func (c *Client) ClockOffset(ctx context.Context) (ClockOffset, error) {
 }
 
 // do sends one request to the agent and returns the body of the answer, which
-// is JSON. It does not repeat a request that fails, since callers ask at regular
-// intervals anyway. But it sends one that reads twice if no answer comes: the packets of
-// one connection may be lost for longer than all others, and samples would be old then.
+// is JSON. It does not repeat a failed request, since callers ask at regular
+// intervals anyway.
 func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, target string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no whole answer within %v", timeout))
 	defer cancel()
-	r, err := c.patiently(ctx, timeout, method, target)
+	r, err := c.authorised(ctx, method, target)
 	if err == nil {
 		if err = c.check(r); err != nil {
 			return nil, c.failed(what, err)
@@ -244,25 +243,6 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, ta
 	}
 	return nil, c.failed(what, fmt.Errorf("%w: %s; %s", kind, printable(err.Error(), maxErrorRunes), next))
 }
-
-// patiently sends a request. If it reads and has no whole answer after a part of the time
-// that it may take, it is sent again over another connection.
-func (c *Client) patiently(ctx context.Context, timeout time.Duration, method, target string) (reply, error) {
-	if method == http.MethodGet {
-		first, cancel := context.WithTimeout(ctx, timeout/firstTry)
-		r, err := c.authorised(first, method, target)
-		late := first.Err() != nil
-		cancel()
-		if err == nil || !late || ctx.Err() != nil {
-			return r, err
-		}
-	}
-	return c.authorised(ctx, method, target)
-}
-
-// firstTry is the part of a request's time after which it is sent again: a tenth, so that
-// one lost answer makes samples no older than 2 s.
-const firstTry = 10
 
 func (c *Client) failed(what string, err error) error {
 	return fmt.Errorf("agent %s: %s: %w", c.url, what, err)

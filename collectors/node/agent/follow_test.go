@@ -499,24 +499,3 @@ func TestRotationCommands(t *testing.T) {
 		t.Errorf("after the last step the file has %q, want %q", one, both[1:])
 	}
 }
-
-// TestLostAnswer has an agent's first answer to a question be lost. The client asks again
-// over another connection, so its samples are no older than 2 s.
-func TestLostAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		c := hostileClient(t, func(ctx context.Context, conn net.Conn) {
-			if asked++; asked == 1 {
-				<-ctx.Done()
-			}
-			answers(page(""))(ctx, conn)
-		})
-		began := time.Now()
-		if _, err := c.Samples(t.Context(), FromNow); err != nil || asked != 2 {
-			t.Errorf("asked %d times, want 2: %v", asked, err)
-		}
-		if took := time.Since(began); took >= 2*time.Second {
-			t.Errorf("the answer came after %v, want less than 2 s", took)
-		}
-	})
-}
