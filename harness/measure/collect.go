@@ -30,6 +30,7 @@ type Collector struct {
 	workerMiB, usedMiBMs, usefulMiBMs int64
 	sizesKnown                        bool
 	offered                           offered
+	loads                             *loads // nil: no load average so far
 }
 
 // liveJob contains the running and waiting tasks of a job whose end is not yet
@@ -57,6 +58,7 @@ type start struct {
 	t       traces.Time
 	node    *Node
 	replica traces.Level
+	load    int8 // its column in loads; 0: none
 }
 
 const (
@@ -133,6 +135,12 @@ func (c *Collector) Add(e traces.Event) {
 		if e.CPUUser >= 0 && e.CPUSystem >= 0 {
 			n.cpu += e.CPUUser + e.CPUSystem
 			n.samples++
+		}
+		if e.Load1 >= 0 {
+			if c.loads == nil {
+				c.loads = &loads{of: map[*Node]*nodeLoads{}}
+			}
+			c.loads.sampled(n, e)
 		}
 	case *traces.JobSubmitted:
 		c.offered.begin(e.T)
@@ -214,7 +222,11 @@ func (c *Collector) started(e *traces.AttemptStarted) {
 		}
 		delete(live.waiting, x)
 	}
-	live.running[attempt{x, e.Attempt.Number}] = start{e.T, n, e.ReplicaLocality}
+	begun := start{t: e.T, node: n, replica: e.ReplicaLocality}
+	if c.loads != nil {
+		begun.load = c.loads.started(n, e.T, j.Name, e.Attempt.Kind)
+	}
+	live.running[attempt{x, e.Attempt.Number}] = begun
 }
 
 func (c *Collector) finished(e *traces.AttemptFinished) {
@@ -228,6 +240,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	delete(live.running, attempt{x, e.Attempt.Number})
 	if ran {
 		c.used(j, x.kind, s, e.T)
+		c.loads.ended(s.node, s.load, s.t, e.T, e.Counters.CPUMs)
 	}
 	if j.hadoop != nil && len(live.running) == 0 { // the job's end was recorded before that of its last attempt, so its lists can be freed only now
 		defer j.rest()

@@ -92,7 +92,9 @@ type Figures struct {
 	Classes []JobClass `json:"classes,omitempty"`
 	JobList []*Job     `json:"jobList,omitempty"` // figures of each job, in order of submission
 	Phases  []Phase    `json:"phases"`
-	Nodes   []*Node    `json:"nodes,omitempty"` // figures of each node, sorted by name
+	// Load is what tasks add to the load of nodes; nil if there are too few load averages.
+	Load  *Load   `json:"load,omitempty"`
+	Nodes []*Node `json:"nodes,omitempty"` // figures of each node, sorted by name
 
 	maps, reduceRests *Durations
 }

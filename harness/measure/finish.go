@@ -50,6 +50,9 @@ func (c *Collector) Figures() *Figures {
 		}
 	}
 	f.CoreUsePct = coreUse(f.Nodes)
+	if c.loads != nil {
+		f.Load = c.loads.fit()
+	}
 	f.BoundMs = c.bound(begin)
 	slices.SortFunc(f.Nodes, func(a, b *Node) int { return cmp.Compare(a.Node, b.Node) })
 	f.UtilisationPct = -1

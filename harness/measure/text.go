@@ -47,6 +47,9 @@ func (i *Figures) Doc() doc.Doc {
 	}
 	d = append(d, phases)
 	d = append(d, i.nodes()...)
+	if i.Load != nil {
+		d = append(d, i.Load.doc()...)
+	}
 	digests := &doc.Table{Name: "digests", Columns: []string{"", ""}}
 	digests.Add(doc.Words("schedule digest"), doc.Words(schedule))
 	digests.Add(doc.Words("trace digest"), doc.Words(i.TraceDigest))

@@ -1,0 +1,260 @@
+package measure
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"heddle/harness/doc"
+	"heddle/traces"
+)
+
+// Load says what the tasks of each workload add to the load average of their node, and
+// how far the load averages that were measured are from models of them. A load average
+// counts the tasks that run or wait for a core or a disk, over about a minute.
+type Load struct {
+	Samples int     `json:"samples"`
+	Nodes   int     `json:"nodes"`
+	Idle    float64 `json:"idle"` // load of a node without tasks
+	// Errors are the root mean square of what is measured less what a model says. With
+	// several nodes, each is judged by what the others tell.
+	Errors LoadErrors `json:"errors"`
+	Tasks  []TaskLoad `json:"tasks"`
+}
+
+// LoadErrors has the error of each model.
+type LoadErrors struct {
+	Fitted   float64  `json:"fitted"`        // tasks of a workload add a load that is fitted, averaged as the kernel does
+	Counters *float64 `json:"cpuTime"`       // they add the cores that Hadoop counted, as replays have it; nil if it counted none
+	Constant float64  `json:"constantATask"` // control: each task adds the same fitted load at once, as long as it runs
+}
+
+// TaskLoad is what a task of a workload adds to the load of its node.
+type TaskLoad struct {
+	Workload string  `json:"workload"`
+	Kind     string  `json:"kind"`
+	Attempts int     `json:"attempts"`
+	Load     float64 `json:"load"`
+	Cores    float64 `json:"cores"` // that an attempt used in the mean, by Hadoop's counters; -1: not counted
+}
+
+// Columns of the least squares: the kernel's average of 1, the number of tasks, then the
+// kernel's average of the tasks of each workload and kind; the last is the load that was
+// measured.
+const (
+	colIdle = iota
+	colTasks
+	colFirst
+	mostLoads = 12 // workloads and kinds; the rest is one
+	colLoad   = colFirst + mostLoads
+	columns   = colLoad + 1
+)
+
+// leastLoads is the least number of samples that a load is fitted to.
+const leastLoads = 30
+
+// loads sums up what the fits need, node by node.
+type loads struct {
+	nodes []*nodeLoads
+	of    map[*Node]*nodeLoads
+	names []TaskLoad
+	used  [mostLoads]struct{ cpuMs, ms float64 }
+}
+
+type nodeLoads struct {
+	tasks   [mostLoads]float64 // that run now
+	row     [columns]float64
+	first   float64 // load at the first sample, which decays
+	at      traces.Time
+	samples int
+	sums    [columns][columns]float64
+}
+
+// sampled takes a measured load average into account.
+func (l *loads) sampled(of *Node, e *traces.NodeSample) {
+	n := l.of[of]
+	if n == nil {
+		n = &nodeLoads{first: e.Load1, at: e.T}
+		l.of[of], l.nodes = n, append(l.nodes, n)
+		return
+	}
+	n.until(e.T)
+	n.row[colLoad] = e.Load1 - n.first
+	for i, x := range n.row {
+		for k, y := range n.row[:i+1] {
+			n.sums[i][k] += x * y
+			n.sums[k][i] = n.sums[i][k]
+		}
+	}
+	n.samples++
+}
+
+// until brings the averages to a time.
+func (n *nodeLoads) until(t traces.Time) {
+	decay := math.Exp(-float64(t-n.at) / 60e9)
+	n.at = t
+	average := func(of *float64, now float64) { *of = float64(*of*decay) + float64(now*(1-decay)) }
+	n.first *= decay
+	n.row[colTasks] = 0
+	average(&n.row[colIdle], 1)
+	for i, tasks := range n.tasks {
+		n.row[colTasks] += tasks
+		average(&n.row[colFirst+i], tasks)
+	}
+}
+
+// started notes the start of an attempt, and returns its column; 0 if its node has no
+// sample so far.
+func (l *loads) started(of *Node, t traces.Time, workload string, kind traces.TaskKind) int8 {
+	n := l.of[of]
+	if n == nil {
+		return 0
+	}
+	i := slices.IndexFunc(l.names, func(x TaskLoad) bool { return x.Workload == workload && x.Kind == kind.String() })
+	if i < 0 && len(l.names) < mostLoads {
+		i = len(l.names)
+		l.names = append(l.names, TaskLoad{Workload: workload, Kind: kind.String()})
+	} else if i < 0 {
+		i = mostLoads - 1
+		l.names[i].Workload, l.names[i].Kind = "others", "task"
+	}
+	n.until(t)
+	n.tasks[i]++
+	l.names[i].Attempts++
+	return int8(i + 1)
+}
+
+// ended notes the end of an attempt that started at a time.
+func (l *loads) ended(of *Node, column int8, from, to traces.Time, cpuMs int64) {
+	if l == nil || column == 0 {
+		return
+	}
+	n := l.of[of]
+	n.until(to)
+	n.tasks[column-1]--
+	if x := &l.used[column-1]; cpuMs > 0 {
+		x.cpuMs, x.ms = x.cpuMs+float64(cpuMs), x.ms+ms(to-from)
+	}
+}
+
+// fit returns the fitted loads, nil if there are too few samples.
+func (l *loads) fit() *Load {
+	f := &Load{Nodes: len(l.nodes), Tasks: l.names}
+	for _, n := range l.nodes {
+		f.Samples += n.samples
+	}
+	if f.Samples < leastLoads || len(l.names) == 0 {
+		return nil
+	}
+	byTask := []int{colIdle}
+	for i := range l.names {
+		byTask = append(byTask, colFirst+i)
+	}
+	all := l.sums(nil)
+	fitted := leastSquares(all, byTask)
+	f.Idle = fitted[colIdle]
+	var cores [columns]float64
+	counted := true
+	for i := range f.Tasks {
+		f.Tasks[i].Load, f.Tasks[i].Cores = fitted[colFirst+i], -1
+		if x := l.used[i]; x.ms > 0 {
+			f.Tasks[i].Cores, cores[colFirst+i] = x.cpuMs/x.ms, x.cpuMs/x.ms
+		}
+		counted = counted && f.Tasks[i].Cores >= 0
+	}
+	f.Errors.Fitted, f.Errors.Constant = l.errorOf(byTask), l.errorOf([]int{colIdle, colTasks})
+	if counted {
+		x := math.Sqrt(squares(all, cores) / float64(f.Samples))
+		f.Errors.Counters = &x
+	}
+	return f
+}
+
+// errorOf returns the error of a fit with these columns: of each node by a fit to the
+// others, if there are others.
+func (l *loads) errorOf(use []int) float64 {
+	sum, samples := 0.0, 0
+	for _, n := range l.nodes {
+		without := n
+		if len(l.nodes) == 1 {
+			without = nil
+		}
+		sum += squares(&n.sums, leastSquares(l.sums(without), use))
+		samples += n.samples
+	}
+	return math.Sqrt(sum / float64(samples))
+}
+
+// sums returns the sums of all nodes but one.
+func (l *loads) sums(without *nodeLoads) *[columns][columns]float64 {
+	var sum [columns][columns]float64
+	for _, n := range l.nodes {
+		for i := range sum {
+			for k := range sum {
+				if n != without {
+					sum[i][k] += n.sums[i][k]
+				}
+			}
+		}
+	}
+	return &sum
+}
+
+// squares returns the sum of the squares of what is measured less what the factors say.
+func squares(sum *[columns][columns]float64, factors [columns]float64) float64 {
+	factors[colLoad] = -1
+	x := 0.0
+	for i, a := range factors {
+		for k, b := range factors {
+			x += float64(a * b * sum[i][k])
+		}
+	}
+	return max(0, x)
+}
+
+// leastSquares returns the factors of the used columns that explain the load best, none
+// below 0: it goes through the columns again and again, each time with the best factor
+// beside the others.
+func leastSquares(sum *[columns][columns]float64, use []int) (factors [columns]float64) {
+	for range 1000 {
+		most := 0.0
+		for _, i := range use {
+			if sum[i][i] <= 0 {
+				continue
+			}
+			left := sum[i][colLoad]
+			for _, k := range use {
+				if k != i {
+					left -= float64(factors[k] * sum[i][k])
+				}
+			}
+			next := max(0, left/sum[i][i])
+			most = max(most, math.Abs(next-factors[i]))
+			factors[i] = next
+		}
+		if most < 1e-9 {
+			break
+		}
+	}
+	return factors
+}
+
+// doc returns the loads for people to read.
+func (f *Load) doc() doc.Doc {
+	t := &doc.Table{Name: "loads", Columns: []string{"tasks that load their node", "", "attempts", "load", "cores by CPU time"}}
+	for _, x := range f.Tasks {
+		cores := doc.Words("-")
+		if x.Cores >= 0 {
+			cores = doc.Fixed(x.Cores, 2, "")
+		}
+		t.Add(doc.Words(x.Workload), doc.Words(x.Kind), doc.Count(x.Attempts), doc.Fixed(x.Load, 2, ""), cores)
+	}
+	counters := ""
+	if x := f.Errors.Counters; x != nil {
+		counters = fmt.Sprintf(" by %.2f with the cores of their CPU time, as replays have it,", *x)
+	}
+	of := cmp.Or(map[int]string{1: "one node, to which the load was fitted"}[f.Nodes], fmt.Sprintf("%d nodes, each judged by the others", f.Nodes))
+	return doc.Doc{t, doc.Text(fmt.Sprintf("Load averages, %d samples of %s: the model, in which a task adds that load as the kernel averages it, is off by %.2f;%s a control, in which each task adds the same load at once, by %.2f. An idle node has %.2f.",
+		f.Samples, of, f.Errors.Fitted, counters, f.Errors.Constant, f.Idle))}
+}
