@@ -61,7 +61,8 @@ type ForestRow struct {
 	Ours             Point
 	None             float64 // the value of no effect, such as 0, or 1 of a ratio
 	Asked, Published float64
-	Room             Point // the largest effect that there can be
+	Most             float64 // end of what is asked, if above Asked: then None is in the middle
+	Room             Point   // the largest effect that there can be
 	Verdict          string
 	Tone             Tone
 }

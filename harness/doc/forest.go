@@ -1,6 +1,9 @@
 package doc
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // Sizes of a forest plot in the units of the SVG image.
 const (
@@ -38,8 +41,8 @@ func (t *Forest) svg() string {
 		if r.Ours.bounded() {
 			s.add(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="2"/>`, x(r.Ours.Lo), y, x(r.Ours.Hi), y, colour)
 		}
-		if drawn(r.Asked) {
-			s.add(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#222" stroke-width="1.5"/>`, x(r.Asked), y-8, x(r.Asked), y+8)
+		for _, asked := range r.asked() {
+			s.add(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#222" stroke-width="1.5"/>`, x(asked), y-8, x(asked), y+8)
 		}
 		if drawn(r.Published) {
 			s.diamond(x(r.Published), y, "#222")
@@ -47,10 +50,21 @@ func (t *Forest) svg() string {
 		if drawn(r.Ours.Value) {
 			s.add(`<circle cx="%.1f" cy="%.1f" r="4" fill="%s"/>`, x(r.Ours.Value), y, colour)
 		}
-		s.add(`<text x="%.1f" y="%.1f" fill="%s">%s</text>`, forestNames+forestPlot+10, y+4, colour, escaped(r.Verdict+": "+Estimate(r.Ours.Value, r.Ours.Lo, r.Ours.Hi, r.Unit).Short().String()))
+		s.add(`<text x="%.1f" y="%.1f" fill="%s">%s</text>`, forestNames+forestPlot+10, y+4, colour, escaped(strings.TrimPrefix(r.Verdict+": ", ": ")+Estimate(r.Ours.Value, r.Ours.Lo, r.Ours.Hi, r.Unit).Short().String()))
 	}
 	s.WriteString("</svg>")
 	return s.String()
+}
+
+// asked returns the ends of what is asked: one, or two.
+func (r *ForestRow) asked() []float64 {
+	switch {
+	case !drawn(r.Asked):
+		return nil
+	case r.Most > r.Asked:
+		return []float64{r.Asked, r.Most}
+	}
+	return []float64{r.Asked}
 }
 
 // scale returns where a value of the row is in the image. What lies far beyond the
@@ -58,7 +72,7 @@ func (t *Forest) svg() string {
 func (r *ForestRow) scale(zero float64) func(float64) float64 {
 	left, right := zero-forestNames, forestNames+forestPlot-zero
 	most := 0.0 // the largest of all distances from no effect, each as a share of the room on its side
-	for _, v := range []float64{r.Ours.Value, r.Ours.Lo, r.Ours.Hi, r.Asked, r.Published} {
+	for _, v := range append(r.asked(), r.Ours.Value, r.Ours.Lo, r.Ours.Hi, r.Published) {
 		if d := v - r.None; drawn(v) && d > 0 {
 			most = max(most, d/right)
 		} else if drawn(v) {

@@ -83,7 +83,10 @@ func (e *EffectJSON) forest(claim string) doc.ForestRow {
 		Name: claim + ": " + e.What, Unit: e.Unit, Ours: doc.Point{Value: float64(e.Ours), Lo: e.CI95[0], Hi: e.CI95[1]}, None: e.None,
 		Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: float64(e.Room), Lo: e.RoomCI95[0], Hi: e.RoomCI95[1]}, Verdict: string(e.Verdict), Tone: tones[e.Verdict],
 	}
-	if e.Least > e.None {
+	switch {
+	case e.Band != nil:
+		r.None, r.Asked, r.Most = (e.Band[0]+e.Band[1])/2, e.Band[0], e.Band[1]
+	case e.Least > e.None:
 		r.Asked = e.Least
 	}
 	if e.Published != nil {

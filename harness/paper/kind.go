@@ -3,6 +3,7 @@ package paper
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"heddle/harness/stats"
 )
@@ -64,7 +65,7 @@ func (f *Figure) follow(p *Part, g *Grid) {
 	}
 	for i := range gridPoints {
 		x := from + (to-from)*float64(i)/(gridPoints-1)
-		f.At, f.Columns = append(f.At, x), append(f.Columns, number(x))
+		f.At, f.Columns = append(f.At, x), append(f.Columns, strings.TrimSuffix(number(x), ".00"))
 	}
 	for i, name := range names {
 		row := FigureRow{Name: name}
