@@ -33,7 +33,7 @@ func hints(d *paper.Data) (list []paper.Effect) {
 	right := paper.Noted("rightPct")
 	for k, column := range g.Columns {
 		for _, other := range []string{shuffled, equal} {
-			list = append(list, paper.Effect{What: fmt.Sprintf("right decisions above those of %s, judged after %s", other, column), Unit: "points", Estimate: stats.PairedDifference(g.Mean(other, right, k), g.Mean(learner, right, k)).Estimate, Least: 3})
+			list = append(list, paper.Effect{What: fmt.Sprintf("%s, right decisions above those of %s", column, other), Unit: "points", Estimate: stats.PairedDifference(g.Mean(other, right, k), g.Mean(learner, right, k)).Estimate, Least: 3})
 		}
 	}
 	return list
@@ -108,7 +108,7 @@ func runtimes(d *paper.Data) (list []paper.Effect) {
 func targets(d *paper.Data) (list []paper.Effect) {
 	g := d.Grid("targets", learner)
 	for k, ratio := range ratios {
-		list = append(list, paper.Effect{What: fmt.Sprintf("load over that asked for, or over what one start each 5 s can reach, at %g times 4", ratio), Estimate: stats.Mean(g.Mean(learner, paper.Noted("ofReachable"), k)), Band: [2]float64{.9, 1.1}})
+		list = append(list, paper.Effect{What: fmt.Sprintf("at %g times 4, load over that asked for, or over what one start each 5 s can reach", ratio), Estimate: stats.Mean(g.Mean(learner, paper.Noted("ofReachable"), k)), Band: [2]float64{.9, 1.1}})
 	}
 	return list
 }
@@ -122,7 +122,7 @@ func accuracy(id, name, how string) paper.Claim {
 			late := func(s *paper.Simulation) float64 { return (s.Notes[name+"5"] + s.Notes[name+"6"]) / 2 } // not a number if no decisions are judged
 			a := g.Mean(rule, late, k)
 			list = append(list, paper.Effect{
-				What: fmt.Sprintf("right decisions %s, %s, above the rule", how, job), Unit: "points", Estimate: stats.PairedDifference(a, g.Mean(learner, late, k)).Estimate, Least: 3,
+				What: fmt.Sprintf("%s, right decisions %s, above the rule", job, how), Unit: "points", Estimate: stats.PairedDifference(a, g.Mean(learner, late, k)).Estimate, Least: 3,
 				Room: stats.Mean(g.Mean(rule, func(s *paper.Simulation) float64 { return 100 - late(s) }, k)), RoomWhy: "the rule is right so often that no more is left up to 100 %",
 			})
 		}

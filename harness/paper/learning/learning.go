@@ -21,34 +21,32 @@ var publishedFile []byte
 var numbers = paper.MustNumbers("harness/paper/learning/published.csv", publishedFile)
 
 // Labels of the schedulers. Native is Hadoop's FIFO with the published five slots.
-const learner, native, rule, rule85, nearest, shuffled, equal = "learning", "native", "rule", "rule at .85", "slots", "learning, hints shuffled", "learning, hints equal"
+const learner, native, rule, rule85, nearest, shuffled, equal, fresh = "learning", "native", "rule", "rule at .85", "slots", "learning, hints shuffled", "learning, hints equal", "learning, fresh each run"
 
 var slots5 = paper.Scheduler{Label: native, Model: "fifo", Params: sched.Params{"slots": "5"}}
 
 // Paper returns the experiments of the paper on pattern classification.
 func Paper() *paper.Paper {
-	gate := paper.Scheduler{Label: rule, Model: "load-rule"}
-	gate85 := paper.Scheduler{Label: rule85, Model: "load-rule", Params: sched.Params{"gate": "0.85"}}
-	nearestSlots := paper.Scheduler{Label: nearest, Model: "fifo", Params: sched.Params{"slots": "nearest"}}
-	fresh := paper.Scheduler{Label: "learning, fresh each run", Model: "learning", Params: sched.Params{"state": "fresh"}, Ablated: true}
-	shuffledHints := paper.Scheduler{Label: shuffled, Model: "learning", Params: sched.Params{"hints": "shuffled"}, Ablated: true}
-	equalHints := paper.Scheduler{Label: equal, Model: "learning", Params: sched.Params{"hints": "equal"}, Ablated: true}
+	controls := []paper.Scheduler{
+		{Label: rule, Model: "load-rule"},
+		{Label: rule85, Model: "load-rule", Params: sched.Params{"gate": "0.85"}},
+		{Label: nearest, Model: "fifo", Params: sched.Params{"slots": "nearest"}},
+		{Label: "always good", Model: "load-rule", Params: sched.Params{"gate": "0"}},
+		{Label: "random", Model: "load-rule", Params: sched.Params{"gate": "0", "chance": "0.22"}}, // 2.6 starts a minute and node: 2.6 tasks of 60 s
+		{Label: shuffled, Model: "learning", Params: sched.Params{"hints": "shuffled"}, Ablated: true},
+		{Label: "FIFO, 11 slots", Model: "fifo", Params: sched.Params{"slots": "11"}},
+		{Label: fresh, Model: "learning", Params: sched.Params{"state": "fresh"}, Ablated: true},
+	}
+	equalHints := paper.Scheduler{Label: equal, Model: "learning", Params: sched.Params{"hints": "equal"}}
 	return &paper.Paper{
 		Name:       "learning",
 		Title:      "Using Pattern Classification for Task Assignment in MapReduce",
 		Source:     "Dhok, Varma, IIIT Hyderabad; code learnsched, December 2009",
 		Setup:      standard,
-		Schedulers: []paper.Scheduler{{Label: learner, Model: "learning"}, slots5, gate, gate85, nearestSlots, fresh, shuffledHints, equalHints},
+		Schedulers: append([]paper.Scheduler{{Label: learner, Model: "learning"}, slots5, equalHints}, controls...),
 		Claimant:   learner,
-		Controls: []paper.Scheduler{
-			gate, gate85, nearestSlots,
-			{Label: "always good", Model: "load-rule", Params: sched.Params{"gate": "0"}},
-			{Label: "random", Model: "load-rule", Params: sched.Params{"gate": "0", "chance": "0.22"}}, // 2.6 starts a minute and node: 2.6 tasks of 60 s
-			shuffledHints,
-			{Label: "FIFO, 11 slots", Model: "fifo", Params: sched.Params{"slots": "11"}},
-			fresh,
-		},
-		Axes: axes,
+		Controls:   controls,
+		Axes:       axes,
 		Readings: []paper.Reading{
 			{Name: "as coded", Set: map[string]string{
 				"learning.trainOn": "all", "learning.escape": "forced", "learning.gate": "1", "learning.label": "margin", "learning.boost": "2",

@@ -11,10 +11,11 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sim/draw"
 	"heddle/harness/state"
+	"heddle/harness/stats"
 )
 
-// simulated is the mean of a note over seeds, in a setting with properties changed.
-func simulated(t *testing.T, s paper.Scheduler, note string, seeds uint64, set ...string) float64 {
+// simulatedAll are a note's values by seed, in a setting with properties changed.
+func simulatedAll(t *testing.T, s paper.Scheduler, note string, seeds uint64, set ...string) (list []float64) {
 	t.Helper()
 	var x paper.Setting = standard
 	for i := 0; i < len(set); i += 2 {
@@ -23,15 +24,19 @@ func simulated(t *testing.T, s paper.Scheduler, note string, seeds uint64, set .
 			t.Fatal(err)
 		}
 	}
-	sum := 0.
 	for seed := range seeds {
 		r, err := x.(testbed).Simulate(t.Context(), s, seed+1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum += r.Notes[note] / float64(seeds)
+		list = append(list, r.Notes[note])
 	}
-	return sum
+	return list
+}
+
+// simulated is the mean of a note over seeds.
+func simulated(t *testing.T, s paper.Scheduler, note string, seeds uint64, set ...string) float64 {
+	return stats.Mean(simulatedAll(t, s, note, seeds, set...)).Value
 }
 
 func asCoded() sched.Params {
@@ -42,26 +47,36 @@ func asCoded() sched.Params {
 	return p
 }
 
-// An independent model of the paper's code and rules gave these, on 3 seeds of 3 hours:
-// tasks a node as coded, and loads as printed, of the plain rule, of the rule at .85 of
-// the limit and of five slots. Ours are on 3 seeds of 2 hours; each must be within 5 %.
+// An independent model of the paper's code and rules gave these, on 3 seeds of 2 or 3
+// hours: tasks a node as coded, and loads as printed, of the plain rule, of the rule at
+// .85 of the limit and of five slots. Its mean has the noise of 3 seeds, ours that of 10:
+// they may differ by 3 standard errors of that, and by how its figures are rounded. But
+// there the kernel looks at a node right before each of its heartbeats, when what has
+// ended is not filled up again: five slots then have 11.5 of 12.5 looks with a task, 92 %.
+// Here the heartbeats of nodes are spread, and it is 60 of 62.5 s, 96 %. Figures that
+// hardly have noise show that: those of five slots by 5 %, others by 1.2 %.
 func TestIndependentModel(t *testing.T) {
+	const ours, its = 10, 3
 	schedulers := []struct {
 		s    paper.Scheduler
 		note string
 		want [6]float64
+		off  float64 // by which the means may differ besides, as a share
 	}{
-		{paper.Scheduler{Model: "learning", Params: asCoded()}, "tasks", [6]float64{2.23, 2.56, 10.04, 7.87, 5.04, 3.34}},
-		{paper.Scheduler{Model: "learning"}, "load", [6]float64{4.29, 4.35, 3.90, 3.88, 3.90, 4.06}},
-		{paper.Scheduler{Model: "load-rule"}, "load", [6]float64{4.88, 4.81, 3.82, 3.81, 4.19, 4.60}},
-		{paper.Scheduler{Model: "load-rule", Params: sched.Params{"gate": "0.85"}}, "load", [6]float64{4.21, 4.17, 3.23, 3.32, 3.69, 4.00}},
-		{slots5, "load", [6]float64{9.11, 8.01, 1.80, 2.25, 3.66, 5.85}},
+		{paper.Scheduler{Model: "learning", Params: asCoded()}, "tasks", [6]float64{2.23, 2.56, 10.04, 7.87, 5.04, 3.34}, .012},
+		{paper.Scheduler{Model: "learning"}, "load", [6]float64{4.29, 4.35, 3.90, 3.88, 3.90, 4.06}, 0},
+		{paper.Scheduler{Model: "load-rule"}, "load", [6]float64{4.88, 4.81, 3.82, 3.81, 4.19, 4.60}, .012},
+		{paper.Scheduler{Model: "load-rule", Params: sched.Params{"gate": "0.85"}}, "load", [6]float64{4.21, 4.17, 3.23, 3.32, 3.69, 4.00}, .012},
+		{slots5, "load", [6]float64{9.11, 8.01, 1.80, 2.25, 3.66, 5.85}, .05},
 	}
 	for _, c := range schedulers {
 		for k := range kinds {
-			got := simulated(t, c.s, c.note, 3, "job", kinds[k].name)
-			if math.Abs(got/c.want[k]-1) > .05 {
-				t.Errorf("%s %v, %s, %s: %.2f, the independent model has %.2f", c.s.Model, c.s.Params, kinds[k].name, c.note, got, c.want[k])
+			got := simulatedAll(t, c.s, c.note, ours, "job", kinds[k].name)
+			mean := stats.Mean(got).Value
+			noise := mean * stats.Spread(got) * math.Sqrt(1./ours+1./its)
+			t.Logf("%s %v, %s, %s: %.3f, the independent model has %.2f: %+.1f %%, %.1f standard errors of %.3f", c.s.Model, c.s.Params, kinds[k].name, c.note, mean, c.want[k], 100*(mean/c.want[k]-1), (mean-c.want[k])/noise, noise)
+			if math.Abs(mean-c.want[k]) > 3*noise+.005+c.off*mean {
+				t.Errorf("%s %v, %s, %s: %.3f, the independent model has %.2f, 3 standard errors are %.3f", c.s.Model, c.s.Params, kinds[k].name, c.note, mean, c.want[k], 3*noise)
 			}
 		}
 	}

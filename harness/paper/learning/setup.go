@@ -34,6 +34,7 @@ type testbed struct {
 	Target   float64        `set:"target"` // load a CPU
 	Runs     int            `set:"runs"`
 	State    string         `set:"state" of:"keep fresh"` // over runs
+	Slots    string         `set:"slots"`                 // of a node: none, nearest to the published tasks, or a number
 	Hints    string         `set:"hints" of:"given equal shuffled"`
 	Judged   int            `set:"judged"` // heartbeats after which learning judges a decision; 0: as its parameter says
 	Grep     float64        `set:"grep"`   // tasks of Grep on a node at a load of 4
@@ -42,7 +43,7 @@ type testbed struct {
 
 // standard is a run of two hours with tasks of 60 s, of which the first 600 s do not
 // count.
-var standard = testbed{Job: "WordCount", Window: "steady", Hours: 2, TaskTime: units.Duration(time.Minute), Times: "fixed", Noise: .15, Target: 1, Runs: 1, State: "keep", Hints: "given", Grep: 2.31}
+var standard = testbed{Job: "WordCount", Window: "steady", Hours: 2, TaskTime: units.Duration(time.Minute), Times: "fixed", Noise: .15, Target: 1, Runs: 1, State: "keep", Slots: "none", Hints: "given", Grep: 2.31}
 
 const (
 	nodes, cores  = 7, 4
@@ -141,37 +142,44 @@ func (x testbed) With(name, value string) (paper.Setting, error) {
 		err = fmt.Errorf("out of range")
 	}
 	if err == nil {
+		_, bad := x.slotsOf(1)
 		_, err = x.jobs(0)
+		err = cmp.Or(err, bad)
 	}
 	return x, err
 }
 
-// own are parameters of schedulers that are this package's: slots a node (a number, or
-// "nearest" to the published tasks), and properties of the testbed for one scheduler.
-var own = []string{"slots", "hints", "state"}
-
-// split takes the own parameters off a scheduler's.
-func (x testbed) split(s paper.Scheduler) (testbed, sched.Params, string, error) {
-	p, slots := maps.Clone(s.Params), ""
-	for _, name := range own {
-		value, ok := p[name]
-		delete(p, name)
-		switch {
-		case !ok:
-		case name == "slots":
-			if n, err := strconv.Atoi(value); value != "nearest" && (err != nil || n < 1 || n > slotsOfAll) {
-				return x, nil, "", fmt.Errorf("slots %q: want nearest, or 1 to %d", value, slotsOfAll)
-			}
-			slots = value
-		default:
-			changed, err := x.With(name, value)
-			if err != nil {
-				return x, nil, "", fmt.Errorf("%s: %w", name, err)
-			}
-			x = changed.(testbed)
-		}
+// slotsOf returns how many slots a node has, 0 if their number has no limit.
+func (x *testbed) slotsOf(tasks float64) (int32, error) {
+	switch x.Slots {
+	case "none":
+		return 0, nil
+	case "nearest":
+		return max(1, int32(math.Round(tasks*x.Target))), nil
 	}
-	return x, p, slots, nil
+	n, err := strconv.Atoi(x.Slots)
+	if err != nil || n < 1 || n > slotsOfAll {
+		return 0, fmt.Errorf("slots %q: want none, nearest, or 1 to %d", x.Slots, slotsOfAll)
+	}
+	return int32(n), nil
+}
+
+// split takes those parameters off a scheduler's that are properties of the testbed, and
+// sets them.
+func (x testbed) split(s paper.Scheduler) (testbed, sched.Params, error) {
+	p := sched.Params{}
+	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
+		if !slices.Contains([]string{"slots", "hints", "state"}, name) {
+			p[name] = s.Params[name]
+			continue
+		}
+		changed, err := x.With(name, s.Params[name])
+		if err != nil {
+			return x, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		x = changed.(testbed)
+	}
+	return x, p, nil
 }
 
 // Leave leaves out what makes no difference: the state over one run, and whose hints the
@@ -186,7 +194,7 @@ func (x testbed) Leave(s paper.Scheduler) paper.Scheduler {
 
 // Check makes the scheduler's model.
 func (x testbed) Check(s paper.Scheduler) error {
-	_, p, _, err := x.split(s)
+	_, p, err := x.split(s)
 	if err == nil {
 		_, err = sched.New(s.Model, p)
 	}
@@ -196,24 +204,18 @@ func (x testbed) Check(s paper.Scheduler) error {
 // Simulate runs the job as often as the testbed says. The notes are those of the last
 // run, and the minutes of each.
 func (x testbed) Simulate(ctx context.Context, s paper.Scheduler, seed uint64) (paper.Simulation, error) {
-	x, p, slots, err := x.split(s)
+	x, p, err := x.split(s)
 	out := paper.Simulation{Notes: map[string]float64{}, Series: map[string][]paper.Point{}}
 	if err != nil {
 		return out, err
 	}
-	if p == nil {
-		p = sched.Params{}
-	}
-	switch s.Model {
-	case model.RuleInfo.Name:
-		p["seed"] = strconv.FormatUint(seed>>33, 10)
-	case model.Info.Name:
-		if x.Judged > 0 {
-			p["judgeAfter"] = strconv.Itoa(x.Judged)
-		}
-	}
 	if s.Model == model.Info.Name || s.Model == model.RuleInfo.Name {
 		p["cpus"], p["target"] = strconv.Itoa(cores), strconv.FormatFloat(x.Target, 'g', -1, 64)
+	}
+	if s.Model == model.RuleInfo.Name {
+		p["seed"] = strconv.FormatUint(seed>>33, 10)
+	} else if s.Model == model.Info.Name && x.Judged > 0 {
+		p["judgeAfter"] = strconv.Itoa(x.Judged)
 	}
 	var learnt []byte
 	for run := range x.Runs {
@@ -230,7 +232,7 @@ func (x testbed) Simulate(ctx context.Context, s paper.Scheduler, seed uint64) (
 		key := draw.Stream(seed, "tasks").At(uint64(run))
 		jobs := must(x.jobs(key))
 		w := newMeter(&x, jobs, m, draw.Stream(seed, "load").At(uint64(run)))
-		c := x.config(jobs, w, slots, key)
+		c := x.config(jobs, w, key)
 		c.Interrupted, c.Seed = func() error { return cmp.Or(ctx.Err(), w.over()) }, seed
 		r, err := sim.Run(c)
 		switch {
@@ -252,7 +254,7 @@ func (x testbed) Simulate(ctx context.Context, s paper.Scheduler, seed uint64) (
 
 // config has the cluster and the jobs: maps that sleep for their time, or that share a
 // node's cores so that a node above a load of 4 stretches them. No task waits for data.
-func (x testbed) config(jobs []job, m sched.Model, slots string, key draw.Key) *sim.Config {
+func (x testbed) config(jobs []job, m sched.Model, key draw.Key) *sim.Config {
 	c := &sim.Config{Model: m, Actuator: sim.Ideal, Costs: sim.NoCosts(), SampleMs: longestMs}
 	c.Costs.NodeBeatMs = beatMs
 	size := state.Resource{MemoryMB: 40, VCores: 1}
@@ -270,13 +272,8 @@ func (x testbed) config(jobs []job, m sched.Model, slots string, key draw.Key) *
 	}
 	endMs, _ := x.counts() // nothing fails then, but a simulation with an event ahead is not stuck
 	c.Faults = append(c.Faults, sim.Fault{AtMs: endMs + 2*beatMs, What: sim.AttemptsFail})
-	switch slots {
-	case "":
-	case "nearest":
-		c.MapSlots, c.ReduceSlots = max(1, int32(math.Round(tasks*x.Target))), 1
-	default:
-		c.MapSlots, c.ReduceSlots = int32(must(strconv.Atoi(slots))), 1
-	}
+	c.MapSlots = must(x.slotsOf(tasks))
+	c.ReduceSlots = min(1, c.MapSlots)
 	taskMs := float64(time.Duration(x.TaskTime).Milliseconds())
 	source := &sim.Jobs{}
 	for i := range jobs {

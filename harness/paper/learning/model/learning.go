@@ -261,21 +261,14 @@ func (m *learner) Choose(v *state.View, id state.NodeID) (sched.Pick, bool) {
 		assign = !m.overloaded(&n.at, 0.8) || n.falseRefused >= 3
 	}
 	x := best.x
-	if !assign {
-		x = m.jobless(x)
+	if !assign { // the code has hints of 0 for it
+		x[jobCPU], x[jobDisk], x[jobNetwork], x[jobMemory] = 0, 0, 0, 0
 	}
 	n.waiting = append(n.waiting, decision{x: x, assign: assign, beat: n.beats, relaxed: relaxed})
 	if !assign {
 		return sched.Pick{}, false
 	}
 	return taskOf(v, best.job, best.kind, id)
-}
-
-// jobless returns the features with those of the job 0, as for a decision that
-// assigns nothing.
-func (m *learner) jobless(x vector) vector {
-	x[jobCPU], x[jobDisk], x[jobNetwork], x[jobMemory] = 0, 0, 0, 0
-	return x
 }
 
 func (m *learner) running(v *state.View, id state.NodeID) int32 {

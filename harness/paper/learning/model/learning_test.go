@@ -311,3 +311,32 @@ func TestStateIsForItsTarget(t *testing.T) {
 		t.Errorf("row of the load: %q", got)
 	}
 }
+
+// Hints tell a heavy job from a light one: what was bad for heavy tasks at a load is
+// refused to a heavy job and not to a light one. If hints were mixed up while it learnt,
+// it cannot tell, and starts the heavy job too.
+func TestHintsMatter(t *testing.T) {
+	light, heavy := state.Hints{CPU: 1}, state.Hints{CPU: 10}
+	for _, c := range []struct {
+		mixedUp, heavyStarts bool
+	}{{false, false}, {true, true}} {
+		for _, job := range []state.Hints{light, heavy} {
+			w := newWorld(t, nil, state.JobSpec{Name: "a", Maps: 50, Hints: [2]state.Hints{job}})
+			node := w.m.vectorOf(&sample{load1: 3, cpus: 4, cpusWhole: 4}, 0)
+			for i := range 20 {
+				h, class := light, good
+				if i%2 == 0 {
+					h, class = heavy, bad
+				}
+				if c.mixedUp && i%4 < 2 {
+					h = state.Hints{CPU: 11 - h.CPU}
+				}
+				w.m.train(w.m.jobVector(node, h), class)
+			}
+			_, starts := w.beat(3)
+			if want := job == light || c.heavyStarts; starts != want {
+				t.Errorf("hints mixed up: %t; job of CPU hint %d starts: %t, want %t", c.mixedUp, job.CPU, starts, want)
+			}
+		}
+	}
+}

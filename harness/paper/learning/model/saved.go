@@ -107,7 +107,7 @@ func (m *learner) Load(data []byte) error {
 // by value.
 func (m *learner) Learnt() []sched.LearntTable {
 	if m.perceptron != nil {
-		t := sched.LearntTable{Title: fmt.Sprintf("weights of the perceptron after %d samples", m.samples), Columns: []string{"feature", "weight"}}
+		t := sched.LearntTable{Title: fmt.Sprintf("weights of the perceptron after %d samples; good if the sum of weights times features, plus %g, is above 0", m.samples, m.perceptron.bias), Columns: []string{"feature", "weight"}}
 		for f, w := range m.perceptron.w {
 			name := "constant"
 			if f < features {
@@ -118,7 +118,7 @@ func (m *learner) Learnt() []sched.LearntTable {
 		return []sched.LearntTable{t}
 	}
 	t := sched.LearntTable{
-		Title:   fmt.Sprintf("samples: %d good, %d bad", m.bayes.n[good], m.bayes.n[bad]),
+		Title:   fmt.Sprintf("samples: %d good, %d bad; a decision is good if their part, times its features' shares, is larger for good", m.bayes.n[good], m.bayes.n[bad]),
 		Columns: []string{"feature", "value", "good", "bad", "share of the good %", "share of the bad %", "good : bad"},
 	}
 	for f := range features {
