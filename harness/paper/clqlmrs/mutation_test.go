@@ -1,6 +1,8 @@
 package clqlmrs
 
 import (
+	"encoding/binary"
+	"hash/crc32"
 	"slices"
 	"testing"
 
@@ -9,44 +11,39 @@ import (
 	"heddle/harness/state"
 )
 
-// upsideDown is what the learner would be with its table upside down: of all waiting maps
-// and free nodes it starts the pair whose locality is worst.
-type upsideDown struct{}
+// upsideDown is the learner with its own table upside down: all values that it has learnt
+// for a job are negated, so that it takes the action that it holds for the worst.
+type upsideDown struct{ learns }
 
-func (upsideDown) Name() string { return "upside-down" }
-
-func (upsideDown) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
-	for jobs := sched.FIFOOrder(v); ; {
-		id, ok := jobs.Next()
-		if !ok {
-			return out
-		}
-		if c, ok := sched.RerunOrReduce(v, id, free[0]); ok {
-			return append(out, c.On(free[0]))
-		}
-		worst, node, task := state.Level(0), state.NodeID(0), state.TaskID(state.None)
-		for _, n := range free {
-			if !sched.WantsMap(v, id, n) {
-				continue
-			}
-			v.EachMap(id, n, state.LevelOff, func(t state.TaskID) bool {
-				if level := v.Level(id, t, n); level > worst {
-					worst, node, task = level, n, t
-				}
-				return true
-			})
-		}
-		if task != state.None {
-			return append(out, sched.MapPick(id, task, worst).On(node))
-		}
-	}
+// learns is what the paper's frame asks of the learner.
+type learns interface {
+	sched.Model
+	sched.Course
+	sched.Warmup
 }
 
-func init() {
-	sched.Register(sched.Info{
-		Name: "upside-down", Summary: "worst locality first, for a test", Source: "ours",
-		Build: func(sched.Args) (sched.Model, error) { return upsideDown{}, nil },
-	})
+func (m upsideDown) Name() string        { return "upside-down" }
+func (m upsideDown) Unwrap() sched.Model { return m.learns }
+
+// LoadJob negates the values of a table: one for each class of the map before, map and
+// node. They stand last in what is saved, before a checksum.
+func (m upsideDown) LoadJob(v *state.View, job state.JobID, data []byte) error {
+	learnt := slices.Clone(data[:len(data)-crc32.Size])
+	for i, values := 1, 5*int(v.Tasks(job, state.Map))*v.Nodes(); i <= values; i++ {
+		learnt[len(learnt)-8*i+7] ^= 0x80 // the sign of a float64
+	}
+	return m.learns.LoadJob(v, job, binary.LittleEndian.AppendUint32(learnt, crc32.ChecksumIEEE(learnt)))
+}
+
+var upsideDownInfo = sched.Info{
+	Name: "upside-down", Summary: "clqlmrs with its table negated, for a test", Source: "ours",
+	Build: func(sched.Args) (sched.Model, error) {
+		m, err := sched.New("clqlmrs", sched.Params{"reward": "step", "episode": "job", "episodes": few200["clqlmrs.episodes"]})
+		if err != nil {
+			return nil, err
+		}
+		return upsideDown{m.(learns)}, nil
+	},
 }
 
 // claimedBy returns the paper with another scheduler as the one that it proposes. With
@@ -80,7 +77,7 @@ func TestPutWrong(t *testing.T) {
 		needs bool // whether C5 may need the method
 	}{
 		{"clqlmrs", map[string]paper.Verdict{"C2": paper.Direction, "C5": paper.Reversed}, false}, // ACL has the higher cache rate
-		{"upside-down", map[string]paper.Verdict{"C4": paper.Reversed, "C5": paper.Reversed}, false},
+		{"upside-down", map[string]paper.Verdict{"C2": paper.Reversed, "C3": paper.Reversed, "C4": paper.Reversed, "C5": paper.Reversed}, false},
 		{"fifo", map[string]paper.Verdict{"C2": paper.Fails, "C3": paper.Reversed, "C5": paper.Reversed}, false},
 		{"random", map[string]paper.Verdict{"C2": paper.Fails, "C4": paper.Reversed, "C5": paper.Reversed}, false},
 		{"matching", map[string]paper.Verdict{"C2": paper.Direction, "C5": paper.Direction}, false},
