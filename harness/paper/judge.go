@@ -152,11 +152,8 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 // (derived)": what the paper states for the first effect of a claim.
 func statedNumber(published string) (float64, bool) {
 	x, err := strconv.ParseFloat(strings.TrimSuffix(published, " (derived)"), 64)
-	return x, err == nil && drawable(x)
+	return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
 }
-
-// drawable reports whether x is a number that has a place in a picture.
-func drawable(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // judgeControl judges a claim with a control in the claimant's place.
 func (d *Data) judgeControl(claim *Claim, control *Scheduler) (*ControlResult, error) {

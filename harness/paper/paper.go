@@ -237,6 +237,16 @@ type Column struct {
 	Set  map[string]string
 }
 
+// In returns a column in which the set-up has the given properties: name, value, name,
+// value and so on.
+func In(name string, set ...string) Column {
+	c := Column{Name: name, Set: map[string]string{}}
+	for i := 0; i < len(set); i += 2 {
+		c.Set[set[i]] = set[i+1]
+	}
+	return c
+}
+
 // Part is a published figure or table: schedulers in the columns of a design.
 type Part struct {
 	ID         string // such as "fig5"

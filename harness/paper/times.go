@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"heddle/harness/sim"
 	"heddle/harness/state"
@@ -126,15 +127,16 @@ func MapTimeOf(s *Simulation) MapTime {
 }
 
 // WhereTimeGoes returns a sentence for each scheduler that says where the time of its maps
-// went in one column of a design, and one that says how far the maps run in lock step:
+// went in each of the given columns of a design, and one that says how far the maps run in lock step:
 // read together, while cores are idle, and then compute together.
-func (d *Data) WhereTimeGoes(design string, column int, labels ...string) []string {
+func (d *Data) WhereTimeGoes(design string, columns []int, labels ...string) string {
 	g := d.Grid(design, labels...)
 	if d.err != nil {
-		return nil
+		return ""
 	}
 	var list []string
-	for _, label := range labels {
+	for i := range len(columns) * len(labels) {
+		column, label := columns[i/len(labels)], labels[i%len(labels)]
 		mean := func(of func(*MapTime) float64) string {
 			return number(stats.Mean(g.Mean(label, func(s *Simulation) float64 { x := MapTimeOf(s); return of(&x) }, column)).Value)
 		}
@@ -144,7 +146,7 @@ func (d *Data) WhereTimeGoes(design string, column int, labels ...string) []stri
 			mean(func(x *MapTime) float64 { return x.Computing }), mean(func(x *MapTime) float64 { return x.ForCores }),
 			mean(func(x *MapTime) float64 { return x.ReadersAtOnce }), mean(func(x *MapTime) float64 { return x.CoresBusyPct })))
 	}
-	return list
+	return strings.Join(list, " ")
 }
 
 // Priced is a pair of groups of maps, whose times are compared.

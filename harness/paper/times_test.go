@@ -58,7 +58,7 @@ func TestPrice(t *testing.T) {
 		if ms, _ := d.Price("one", "Base", UncachedMap); !math.IsNaN(ms.Value) {
 			t.Errorf("without cached maps, one that is not costs %v ms", ms)
 		}
-		text := strings.Join(d.WhereTimeGoes("one", 0, "Base"), " ")
+		text := d.WhereTimeGoes("one", []int{0}, "Base")
 		if want := "all, Base: the job takes 12.0 s."; !strings.HasPrefix(text, want) {
 			t.Errorf("%q, want %q first", text, want)
 		}

@@ -87,11 +87,16 @@ func PairedDifference(a, b []float64) Comparison {
 	if c, ok := usablePairs(a, b); !ok {
 		return c
 	}
+	return fromZero(Differences(a, b))
+}
+
+// Differences returns b[i]-a[i]. Both samples have as many values.
+func Differences(a, b []float64) []float64 {
 	d := make([]float64, len(a))
 	for i := range d {
 		d[i] = b[i] - a[i]
 	}
-	return fromZero(d)
+	return d
 }
 
 // PairedRatio returns the geometric mean of b[i]/a[i], with the confidence

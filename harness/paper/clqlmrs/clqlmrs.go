@@ -73,8 +73,7 @@ var axes = []paper.Axis{
 		{Value: "step", Mark: paper.Ours, Why: "the weight alone; the paper's worked example fits both"},
 	}},
 	{Name: "episode", Sets: "clqlmrs.episode", Chosen: true, About: "when an episode of training ends", Values: []paper.Value{
-		{Value: "wave", Mark: paper.Printed, Why: "no task is left, or all slots are busy"},
-		{Value: "job", Mark: paper.Ours, Why: "no task is left; slots come free again"},
+		{Value: "wave", Mark: paper.Printed, Why: "no task is left, or all slots are busy"}, {Value: "job", Mark: paper.Ours, Why: "no task is left; slots come free again"},
 	}},
 	{Name: "episodes", Sets: "clqlmrs.episodes", Chosen: true, Alone: true, About: "how long the learner is trained", Values: []paper.Value{
 		{Value: "46030", Mark: paper.Inferred, Why: "not given: until epsilon, by the decay that is printed, is .01"},
@@ -82,12 +81,10 @@ var axes = []paper.Axis{
 		{Value: "5000", Mark: paper.Ours, Why: "epsilon ends at .61"},
 	}},
 	{Name: "table", Sets: "clqlmrs.table", Chosen: true, About: "of which actions the learner keeps values", Values: []paper.Value{
-		{Value: "task", Mark: paper.Printed, Why: "five states times tasks times nodes"},
-		{Value: "class", Mark: paper.Ours, Why: "25 values for any job: locality of the last and of the next task"},
+		{Value: "task", Mark: paper.Printed, Why: "five states times tasks times nodes"}, {Value: "class", Mark: paper.Ours, Why: "25 values for any job: locality of the last and of the next task"},
 	}},
 	{Name: "execution", Sets: "clqlmrs.splits", Chosen: true, About: "how the trained table is used", Values: []paper.Value{
-		{Value: "asSubmitted", Mark: paper.Inferred, Why: "closed loop: the best of what is free, as it comes free"},
-		{Value: "plan", Mark: paper.Inferred, Why: "the placement that training ended with, as it is"},
+		{Value: "asSubmitted", Mark: paper.Inferred, Why: "closed loop: the best of what is free, as it comes free"}, {Value: "plan", Mark: paper.Inferred, Why: "the placement that training ended with, as it is"},
 	}},
 	{Name: "offering", Sets: paper.Offering, Chosen: true, About: "on which nodes schedulers may start tasks at a heartbeat", Values: []paper.Value{
 		{Value: paper.OfferPrivilege, Mark: paper.Printed, Why: "the learner lists all free slots; the others see the node that reported, as in Hadoop"},
@@ -95,28 +92,22 @@ var axes = []paper.Axis{
 		{Value: paper.OfferReported, Mark: paper.Ours, Why: "every scheduler on the node that reported"},
 	}},
 	{Name: "containers", Chosen: true, About: "how many containers a node has", Values: []paper.Value{
-		{Value: "8", Mark: paper.Printed, Why: "remaining parameters have Hadoop's defaults: 8 GB for containers of 1 GB"},
-		{Value: "ram", Mark: paper.Ours, Why: "2, 3 and 4 by the nodes' memory, half of which is the system's and the cache's"},
+		{Value: "8", Mark: paper.Printed, Why: "remaining parameters have Hadoop's defaults: 8 GB for containers of 1 GB"}, {Value: "ram", Mark: paper.Ours, Why: "2, 3 and 4 by the nodes' memory, half of which is the system's and the cache's"},
 	}},
 	{Name: "cacheBy", Chosen: true, About: "how the cache's size is divided among nodes", Values: []paper.Value{
-		{Value: "equal", Mark: paper.Inferred, Why: "not given"},
-		{Value: "spare", Mark: paper.Inferred, Why: "by what each node has above 3 GB"},
+		{Value: "equal", Mark: paper.Inferred, Why: "not given"}, {Value: "spare", Mark: paper.Inferred, Why: "by what each node has above 3 GB"},
 	}},
 	{Name: "cut", Chosen: true, About: "which blocks the cache holds", Values: []paper.Value{
-		{Value: "whole", Mark: paper.Ours, Why: "as many as all nodes' caches together could hold"},
-		{Value: "node", Mark: paper.Inferred, Why: "as many whole blocks as each node's cache holds"},
+		{Value: "whole", Mark: paper.Ours, Why: "as many as all nodes' caches together could hold"}, {Value: "node", Mark: paper.Inferred, Why: "as many whole blocks as each node's cache holds"},
 	}},
 	{Name: "training", Sets: paper.Training, Chosen: true, About: "whether a job waits until the learner is trained for it", Values: []paper.Value{
-		{Value: "free", Mark: paper.Inferred, Why: "execution times are given without it, though it is named as the method's limit"},
-		{Value: "20us", Mark: paper.Ours, Why: "so much for each task placed in training, about what a step of a Gym environment costs"},
+		{Value: "free", Mark: paper.Inferred, Why: "execution times are given without it, though it is named as the method's limit"}, {Value: "20us", Mark: paper.Ours, Why: "so much for each task placed in training, about what a step of a Gym environment costs"},
 	}},
 	{Name: "join", Chosen: true, About: "what the Join query is", Values: []paper.Value{
-		{Value: "stages", Mark: paper.Printed, Why: "multiple-stage; later stages read what earlier ones wrote"},
-		{Value: "single", Mark: paper.Ours, Why: "its first job alone"},
+		{Value: "stages", Mark: paper.Printed, Why: "multiple-stage; later stages read what earlier ones wrote"}, {Value: "single", Mark: paper.Ours, Why: "its first job alone"},
 	}},
 	{Name: "actuator", Chosen: true, About: "how decisions are carried out", Values: []paper.Value{
-		{Value: "ideal", Mark: paper.Printed, Why: "at once, on the task named"},
-		{Value: "labels", Mark: paper.Ours, Why: "as on a real cluster: node labels bring the container, the ApplicationMaster chooses its task"},
+		{Value: "ideal", Mark: paper.Printed, Why: "at once, on the task named"}, {Value: "labels", Mark: paper.Ours, Why: "as on a real cluster: node labels bring the container, the ApplicationMaster chooses its task"},
 	}},
 	{Name: "update", Sets: "clqlmrs.update", Chosen: true, Alone: true, About: "towards which next action a value moves", Values: []paper.Value{
 		{Value: "sarsa", Mark: paper.Printed, Why: "the one taken: formula, flow chart and both algorithms"}, {Value: "q", Mark: paper.Inferred, Why: "the best: the title says Q-learning"},

@@ -125,7 +125,6 @@ func TestCached(t *testing.T) {
 		{[]string{"app", "all"}, []int{13, 13, 12, 13, 13}},
 		{[]string{"cacheBy", "spare"}, []int{64}},
 		{[]string{"cut", "node"}, []int{60}},
-		{[]string{"copies", "everywhere"}, []int{100}},
 	}
 	for _, maps := range []int{10, 20, 25, 30, 40, 50, 100} {
 		for _, cut := range []string{"whole", "node"} {
@@ -235,7 +234,6 @@ func TestCorners(t *testing.T) {
 		"no cached block":      {"cache": "0B", "maps": "20"},
 		"all cached":           {"cachedPct": "100", "maps": "20"},
 		"one map":              {"maps": "1"},
-		"everywhere":           {"copies": "everywhere", "maps": "8"},
 		"three stages":         {"app": "join", "maps": "20"},
 		"labels":               {"actuator": "labels", "maps": "20"},
 		"a plan":               {"clqlmrs.splits": "plan", "maps": "20"},

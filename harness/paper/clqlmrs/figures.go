@@ -13,34 +13,28 @@ var numbers = paper.MustNumbers("harness/paper/clqlmrs/published.csv", published
 
 // designs are what the figures vary.
 func designs() []paper.Design {
-	by := func(id, x string, columns ...paper.Column) paper.Design {
-		return paper.Design{ID: id, X: x, Columns: columns}
-	}
-	column := func(name string, set ...string) paper.Column {
-		c := paper.Column{Name: name, Set: map[string]string{}}
-		for i := 0; i < len(set); i += 2 {
-			c.Set[set[i]] = set[i+1]
-		}
-		return c
-	}
 	maps := func(counts ...int) (columns []paper.Column) {
 		for _, n := range counts {
-			columns = append(columns, column(fmt.Sprintf("%d maps", n), "maps", fmt.Sprint(n), "cachedPct", "60"))
+			columns = append(columns, paper.In(fmt.Sprintf("%d maps", n), "maps", fmt.Sprint(n), "cachedPct", "60"))
 		}
 		return columns
 	}
 	var apps []paper.Column
 	for _, a := range applications {
-		apps = append(apps, column(a.title, "app", a.name))
+		apps = append(apps, paper.In(a.title, "app", a.name))
 	}
 	return []paper.Design{
-		by("cache", "cache of all nodes", column("2 GB", "cache", "2GiB"), column("4 GB", "cache", "4GiB"), column("6 GB", "cache", "6GiB"), column("8 GB", "cache", "8GiB")),
-		by("blocks", "block size of the same input", column("64 MB", "block", "64MiB", "maps", "200"), column("128 MB", "block", "128MiB", "maps", "100"), column("256 MB", "block", "256MiB", "maps", "50")),
-		by("maps", "maps", maps(10, 20, 30, 40, 50)...),
-		by("table4", "maps", maps(10, 25, 50, 100)...),
-		by("apps", "application", apps...),
-		by("sorts", "application", apps[1:3]...),
-		by("waiting", "maps of equal time", column("100 maps", "maps", "100", "cachedPct", "60", "tasks", "equal")),
+		{ID: "cache", X: "cache of all nodes", Columns: []paper.Column{
+			paper.In("2 GB", "cache", "2GiB"), paper.In("4 GB", "cache", "4GiB"), paper.In("6 GB", "cache", "6GiB"), paper.In("8 GB", "cache", "8GiB"),
+		}},
+		{ID: "blocks", X: "block size of the same input", Columns: []paper.Column{
+			paper.In("64 MB", "block", "64MiB", "maps", "200"), paper.In("128 MB", "block", "128MiB", "maps", "100"), paper.In("256 MB", "block", "256MiB", "maps", "50"),
+		}},
+		{ID: "maps", X: "maps", Columns: maps(10, 20, 30, 40, 50)},
+		{ID: "table4", X: "maps", Columns: maps(10, 25, 50, 100)},
+		{ID: "apps", X: "application", Columns: apps},
+		{ID: "sorts", X: "application", Columns: apps[1:3]},
+		{ID: "waiting", X: "maps of equal time", Columns: []paper.Column{paper.In("100 maps", "maps", "100", "cachedPct", "60", "tasks", "equal")}},
 	}
 }
 
@@ -78,62 +72,50 @@ var parts = []paper.Part{
 	{
 		ID: "fig9", Title: "Execution time by application", Design: "apps", Schedulers: four, Unit: "s", Kind: paper.Bars,
 		Rows:      []paper.Row{paper.SecondsRow()},
-		Published: slices.Concat(saved("apps", all, fifo, delay, acl, learner), saved("apps", all, delay, learner), saved("apps", all, acl, learner)),
+		Published: slices.Concat(saved("apps", "mean gain over ", nil, fifo, delay, acl, learner), saved("apps", "mean gain over ", nil, delay, learner), saved("apps", "mean gain over ", nil, acl, learner)),
 	},
 	{
 		ID: "table5", Title: "Execution time of Sort and TeraSort", Design: "sorts", Schedulers: four, Unit: "s", Kind: paper.Bars,
 		Rows:      []paper.Row{paper.SecondsRow()},
-		Published: slices.Concat(saved("sorts", 0, fifo, learner, acl), saved("sorts", 0, acl, learner), saved("sorts", 1, fifo, learner, acl), saved("sorts", 1, acl, learner)),
+		Published: slices.Concat(saved("sorts", "Sort, gain over ", []int{0}, fifo, learner, acl), saved("sorts", "Sort, gain over ", []int{0}, acl, learner), saved("sorts", "TeraSort, gain over ", []int{1}, fifo, learner, acl), saved("sorts", "TeraSort, gain over ", []int{1}, acl, learner)),
 	},
 }
 
-// points compares a rate of each scheduler in two columns of a design.
-func points(design string, of paper.Rate, what string, from, to int, labels []string) (list []paper.Published) {
+// ours compares what the paper prints for each of several schedulers with ours.
+func ours(what, unit string, labels []string, of func(d *paper.Data, label string) stats.Estimate) (list []paper.Published) {
 	for _, label := range labels {
-		list = append(list, paper.Published{What: what, Label: label, Unit: "points", Ours: func(d *paper.Data) stats.Estimate {
-			g := d.Grid(design, label)
-			return paper.More(g.Shares(label, of, from), g.Shares(label, of, to))
-		}})
+		list = append(list, paper.Published{What: what, Label: label, Unit: unit, Ours: func(d *paper.Data) stats.Estimate { return of(d, label) }})
 	}
 	return list
 }
 
-// localAbove compares schedulers' local rates with FIFO's over the applications.
-func localAbove(what string, labels []string) (list []paper.Published) {
-	for _, label := range labels {
-		list = append(list, paper.Published{What: what, Label: label, Unit: "points", Ours: func(d *paper.Data) stats.Estimate {
-			return paper.More(rates(d, fifo, paper.LocalRate), rates(d, label, paper.LocalRate))
-		}})
-	}
-	return list
+// points compares a rate of each scheduler in two columns of a design.
+func points(design string, of paper.Rate, what string, from, to int, labels []string) []paper.Published {
+	return ours(what, "points", labels, func(d *paper.Data, label string) stats.Estimate {
+		g := d.Grid(design, label)
+		return paper.More(g.Shares(label, of, from), g.Shares(label, of, to))
+	})
+}
+
+// localAbove compares schedulers' local rates with FIFO's, in some applications or all.
+func localAbove(what string, labels []string, columns ...int) []paper.Published {
+	return ours(what, "points", labels, func(d *paper.Data, label string) stats.Estimate {
+		return local.above(d, "apps", [][2]string{{fifo, label}}, columns...)[0].Estimate
+	})
 }
 
 // localByApp compares CLQLMRS's local rate with FIFO's, for each application.
 func localByApp() (list []paper.Published) {
 	for k, a := range applications {
-		list = append(list, paper.Published{What: a.title + " above FIFO", Label: learner, Unit: "points", Ours: func(d *paper.Data) stats.Estimate {
-			g := d.Grid("apps", fifo, learner)
-			return paper.More(g.Shares(fifo, paper.LocalRate, k), g.Shares(learner, paper.LocalRate, k))
-		}})
+		list = append(list, localAbove(a.title+" above FIFO", []string{learner}, k)...)
 	}
 	return list
 }
 
-// all stands for all columns of a design together.
-const all = -1
-
-// saved compares times with those of one scheduler, in one column of a design or
-// in all.
-func saved(design string, column int, against string, labels ...string) (list []paper.Published) {
-	what, columns := "mean gain over "+against, []int(nil)
-	if column != all {
-		what, columns = applications[1+column].title+", gain over "+against, []int{column}
-	}
-	for _, label := range labels {
-		list = append(list, paper.Published{What: what, Label: label, Unit: "%", Ours: func(d *paper.Data) stats.Estimate {
-			g := d.Grid(design, against, label)
-			return paper.Saved(g.Seconds(against, columns...), g.Seconds(label, columns...))
-		}})
-	}
-	return list
+// saved compares times with those of one scheduler, in the given columns of a design, all
+// if none are given.
+func saved(design, what string, columns []int, against string, labels ...string) []paper.Published {
+	return ours(what+against, "%", labels, func(d *paper.Data, label string) stats.Estimate {
+		return d.Saves(design, against, label, 0, columns...).Estimate
+	})
 }

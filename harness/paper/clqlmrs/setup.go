@@ -32,16 +32,15 @@ type testbed struct {
 	Compute    float64        `set:"compute"`   // scales the computing times of all tasks
 	SlowStart  float64        `set:"slowstart"` // share of maps that must be done before reduces start
 	Actuator   string         `set:"actuator" of:"ideal labels none"`
-	Copies     string         `set:"copies" of:"hdfs everywhere"` // everywhere: each node stores and caches all blocks
-	Tasks      string         `set:"tasks" of:"work equal"`       // equal: maps take a minute anywhere and nothing else takes time
-	Layout     int            `set:"layout"`                      // selects one of several random placements of the blocks
+	Tasks      string         `set:"tasks" of:"work equal"` // equal: maps take a minute anywhere and nothing else takes time
+	Layout     int            `set:"layout"`                // selects one of several random placements of the blocks
 }
 
 // standard has what the paper says, and where it is silent what clqlmrs.go
 // lists.
 var standard = testbed{
 	App: "wordcount", Maps: 100, Block: 128 << 20, Cache: 8 << 30, CacheBy: "equal", Cut: "whole", Containers: "8", Join: "stages",
-	Beat: units.Duration(time.Second), Disk: 120e6, Link: 1.25e9, Compute: 1, SlowStart: 1, Actuator: "ideal", Copies: "hdfs", Tasks: "work",
+	Beat: units.Duration(time.Second), Disk: 120e6, Link: 1.25e9, Compute: 1, SlowStart: 1, Actuator: "ideal", Tasks: "work",
 }
 
 // ramGB is the RAM in GB of the paper's DataNodes 1 to 6, each with four cores.
@@ -50,8 +49,8 @@ var ramGB = []float64{4, 6, 8, 4, 6, 8}
 const cores, replication, reduces = 4, 3, 8
 
 // usedGB is the RAM in GB that we leave for a node's system and daemons where
-// caches are cut by what is spare.
-const usedGB = 3
+// caches are cut by what is spare, spareGB on all nodes.
+const usedGB, spareGB = 3, 36 - 6*3
 
 // application is one of the paper's five programs: how a job changes the amount
 // of data, and how long it computes. The paper gives none of these numbers. The
@@ -150,13 +149,7 @@ func (x testbed) job(a application, key draw.Key, topology *place.Topology) sim.
 	j := sim.Job{SlowStart: float32(x.SlowStart)}
 	j.Name, j.User, j.Queue = a.name, "bench", "default"
 	j.Maps, j.MapSize, j.ReduceSize = int32(x.Maps), container, container
-	if x.Copies == "everywhere" {
-		for range x.Maps {
-			j.Replicas.Add(0, 1, 2, 3, 4, 5)
-		}
-	} else {
-		topology.File(&j.Replicas, key.At(0), x.Maps, state.None, replication)
-	}
+	topology.File(&j.Replicas, key.At(0), x.Maps, state.None, replication)
 	if x.Tasks == "equal" {
 		j.MapWork = []sim.Work{{FixedMs: 60_000}}
 		return j
@@ -173,12 +166,6 @@ func (x testbed) job(a application, key draw.Key, topology *place.Topology) sim.
 // cacheBlocks fills the HDFS caches with blocks of the jobs' inputs, spread over
 // each input. Jobs share the caches evenly.
 func (x testbed) cacheBlocks(jobs []sim.Job, seed uint64) {
-	if x.Copies == "everywhere" {
-		for i := range jobs {
-			jobs[i].Cached = jobs[i].Replicas
-		}
-		return
-	}
 	all := float64(x.Cache) / float64(x.Block)
 	if x.CachedPct > 0 {
 		all = x.CachedPct / 100 * float64(x.Maps*len(jobs))
@@ -207,14 +194,10 @@ func (x testbed) cacheBlocks(jobs []sim.Job, seed uint64) {
 // blocks fit. Whole blocks are given out: the nodes' parts are rounded up if the
 // cache is cut as a whole, and down if it is cut by node.
 func (x testbed) cacheSizes(blocks float64, more int) (sizes []int64, fit float64) {
-	spare := 0.0
-	for _, gb := range ramGB {
-		spare += gb - usedGB
-	}
 	for _, gb := range ramGB {
 		part := blocks / float64(len(ramGB))
 		if x.CacheBy == "spare" {
-			part = blocks * (gb - usedGB) / spare
+			part = blocks * (gb - usedGB) / spareGB
 		}
 		n := math.Ceil(part)
 		if x.Cut == "node" && x.CachedPct == 0 {

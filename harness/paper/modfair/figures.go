@@ -36,11 +36,11 @@ func designs() (a, b paper.Design) {
 	a, b = paper.Design{ID: "A", X: "maps of a job and number of jobs"}, paper.Design{ID: "B", X: "number of jobs"}
 	for _, size := range jobSizes {
 		for _, jobs := range jobCounts {
-			a.Columns = append(a.Columns, paper.Column{Name: fmt.Sprintf("%d maps, %d jobs", size, jobs), Set: map[string]string{"experiment": "A", "size": fmt.Sprint(size), "jobs": fmt.Sprint(jobs)}})
+			a.Columns = append(a.Columns, paper.In(fmt.Sprintf("%d maps, %d jobs", size, jobs), "experiment", "A", "size", fmt.Sprint(size), "jobs", fmt.Sprint(jobs)))
 		}
 	}
 	for _, jobs := range jobCounts {
-		b.Columns = append(b.Columns, paper.Column{Name: fmt.Sprintf("%d jobs", jobs), Set: map[string]string{"experiment": "B", "jobs": fmt.Sprint(jobs)}})
+		b.Columns = append(b.Columns, paper.In(fmt.Sprintf("%d jobs", jobs), "experiment", "B", "jobs", fmt.Sprint(jobs)))
 	}
 	return a, b
 }
@@ -49,7 +49,7 @@ func designs() (a, b paper.Design) {
 func layouts() paper.Design {
 	x := paper.Design{ID: "layouts", X: "where the only replica of a block is, with 10 jobs of 10 maps"}
 	for _, layout := range []string{"hot", "hotRack", "spread"} {
-		x.Columns = append(x.Columns, paper.Column{Name: layout, Set: map[string]string{"experiment": "A", "size": "10", "jobs": "10", "layout": layout}})
+		x.Columns = append(x.Columns, paper.In(layout, "experiment", "A", "size", "10", "jobs", "10", "layout", layout))
 	}
 	return x
 }
