@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"heddle/harness/paper"
+	"heddle/harness/paper/clqlmrs/model"
 	"heddle/harness/sched"
 	"heddle/harness/state"
 )
@@ -36,9 +37,9 @@ func (m upsideDown) LoadJob(v *state.View, job state.JobID, data []byte) error {
 }
 
 var upsideDownInfo = sched.Info{
-	Name: "upside-down", Summary: "clqlmrs with its table negated, for a test", Source: "ours",
-	Build: func(sched.Args) (sched.Model, error) {
-		m, err := sched.New("clqlmrs", sched.Params{"reward": "step", "episode": "job", "episodes": few200["clqlmrs.episodes"]})
+	Name: "upside-down", Summary: "clqlmrs with its table negated, for a test", Source: "ours", Params: model.Info.Params,
+	Build: func(a sched.Args) (sched.Model, error) {
+		m, err := model.Info.Build(a)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +83,11 @@ func TestPutWrong(t *testing.T) {
 		{"random", map[string]paper.Verdict{"C2": paper.Fails, "C4": paper.Reversed, "C5": paper.Reversed}, false},
 		{"matching", map[string]paper.Verdict{"C2": paper.Direction, "C5": paper.Direction}, false},
 	} {
-		p := claimedBy(x.model, nil, true)
+		var params sched.Params
+		if x.model == "upside-down" { // readings and options set those of clqlmrs
+			params = sched.Params{"reward": "step", "episode": "job", "episodes": few200["clqlmrs.episodes"]}
+		}
+		p := claimedBy(x.model, params, true)
 		r, err := p.Run(t.Context(), paper.Options{Parts: []string{"C2", "C3", "C4", "C5"}, Reading: "repaired", Seed: 1, Seeds: 6, Workers: 2, Set: few200})
 		if err != nil {
 			t.Fatal(err)
@@ -96,6 +101,36 @@ func TestPutWrong(t *testing.T) {
 				t.Errorf("%s as claimant: %s needs the method: %v: %+v", x.model, id, c.NeededMethod, c.Controls)
 			}
 		}
+	}
+}
+
+// TestUpsideDownAsPrinted has the learner's table upright and upside down in the paper as
+// printed. The rates, which rest on the table, are then lower. The time does not rest on
+// it: it is longer than FIFO's, ACL's and Delay's either way, and no longer upside down.
+func TestUpsideDownAsPrinted(t *testing.T) {
+	t.Parallel()
+	judged := func(claimant, id string) paper.Criterion {
+		p := claimedBy(claimant, sched.Params{"reward": "cumulative", "episode": "wave", "episodes": few200["clqlmrs.episodes"]}, false)
+		r, err := p.Run(t.Context(), paper.Options{Parts: []string{id}, Seed: 1, Seeds: 6, Workers: 2, Set: few200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return criterion(r, id)
+	}
+	for id, byTable := range map[string]bool{"C4": true, "C5": true, "C2": false, "C3": false, "C16": false} {
+		upright, turned := judged("clqlmrs", id), judged("upside-down", id)
+		a, b := upright.Effects[0], turned.Effects[0]
+		switch {
+		case turned.Verdict != paper.Reversed || b.Sign != paper.Opposite:
+			t.Errorf("%s upside down: %s, want %s: %s", id, turned.Verdict, paper.Reversed, turned.Note)
+		case byTable && !(b.CI95[1] < a.CI95[0]):
+			t.Errorf("%s: %v upside down, %v upright: want it below", id, b.CI95, a.CI95)
+		case !byTable && (upright.Verdict != paper.Reversed || b.CI95[1] < a.CI95[0]):
+			t.Errorf("%s: %v upside down, %v upright (%s): want it reversed both ways, and no worse upside down", id, b.CI95, a.CI95, upright.Verdict)
+		}
+	}
+	if c := judged("clqlmrs", "C4"); c.Effects[0].Sign != paper.Shown {
+		t.Errorf("upright, more maps than FIFO's are local: %s, want %s", c.Effects[0].Sign, paper.Shown)
 	}
 }
 
