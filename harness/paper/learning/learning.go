@@ -32,7 +32,7 @@ func Paper() *paper.Paper {
 		{Label: rule85, Model: "load-rule", Params: sched.Params{"gate": "0.85"}},
 		{Label: nearest, Model: "fifo", Params: sched.Params{"slots": "nearest"}},
 		{Label: "always good", Model: "load-rule", Params: sched.Params{"gate": "0"}},
-		{Label: "random", Model: "load-rule", Params: sched.Params{"gate": "0", "chance": "0.22"}}, // 2.6 starts a minute and node: 2.6 tasks of 60 s
+		{Label: "random", Model: "load-rule", Params: sched.Params{"gate": "0", "chance": "matched"}},
 		{Label: shuffled, Model: "learning", Params: sched.Params{"hints": "shuffled"}, Ablated: true},
 		{Label: "FIFO, 11 slots", Model: "fifo", Params: sched.Params{"slots": "11"}},
 		{Label: fresh, Model: "learning", Params: sched.Params{"state": "fresh"}, Ablated: true},

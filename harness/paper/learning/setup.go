@@ -170,7 +170,10 @@ func (x testbed) split(s paper.Scheduler) (testbed, sched.Params, error) {
 	p := sched.Params{}
 	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
 		if !slices.Contains([]string{"slots", "hints", "state"}, name) {
-			p[name] = s.Params[name]
+			if p[name] = s.Params[name]; name == "chance" && p[name] == "matched" { // starts for the published tasks at the target
+				jobs := must(x.jobs(0))
+				p[name] = strconv.FormatFloat(math.Min(1, jobs[len(jobs)-1].tasks*x.Target*beatMs/float64(time.Duration(x.TaskTime).Milliseconds())), 'g', 4, 64)
+			}
 			continue
 		}
 		changed, err := x.With(name, s.Params[name])
@@ -213,7 +216,7 @@ func (x testbed) Simulate(ctx context.Context, s paper.Scheduler, seed uint64) (
 		p["cpus"], p["target"] = strconv.Itoa(cores), strconv.FormatFloat(x.Target, 'g', -1, 64)
 	}
 	if s.Model == model.RuleInfo.Name {
-		p["seed"] = strconv.FormatUint(seed>>33, 10)
+		p["seed"] = strconv.FormatUint(uint64(draw.Stream(seed, "chance"))>>33, 10)
 	} else if s.Model == model.Info.Name && x.Judged > 0 {
 		p["judgeAfter"] = strconv.Itoa(x.Judged)
 	}
