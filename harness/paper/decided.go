@@ -28,7 +28,15 @@ func (x *Decided) All() float64 { return 100 * (x[1][0] + x[0][1]) / x.Count() }
 func (x *Decided) Accepted() float64 { return 100 * x[1][0] / (x[1][0] + x[1][1]) }
 
 // Balanced returns the mean of two percentages: of what turned out bad, the part that was
-// refused, and of what turned out good, the part that was accepted.
+// refused, and of what turned out good, the part that was accepted. If nothing turned out
+// one way, it is the other percentage.
 func (x *Decided) Balanced() float64 {
-	return 50*x[0][1]/(x[0][1]+x[1][1]) + 50*x[1][0]/(x[0][0]+x[1][0])
+	bad, good := x[0][1]+x[1][1], x[0][0]+x[1][0]
+	switch {
+	case bad == 0:
+		return 100 * x[1][0] / good
+	case good == 0:
+		return 100 * x[0][1] / bad
+	}
+	return 50*x[0][1]/bad + 50*x[1][0]/good
 }

@@ -119,6 +119,9 @@ func TestChance(t *testing.T) {
 			t.Errorf("%s: %.3f of the target", kinds[k].name, got)
 		}
 	}
+	if got := simulated(t, chance, "ofTarget", 10, "job", "WordCount and Grep"); math.Abs(got-1) > .03 {
+		t.Errorf("two jobs side by side: %.3f of the target", got)
+	}
 	if got := simulated(t, chance, "overPct", 10); got < 30 || got > 60 {
 		t.Errorf("overloaded at %.0f %% of the heartbeats", got)
 	}

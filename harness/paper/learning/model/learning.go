@@ -46,7 +46,7 @@ type learner struct {
 	boost, most                                                       int64
 	refuseFirst, posterior, dropIdle, tieMap                          bool
 	shares                                                            map[string]float64
-	proportional                                                      bool
+	proportional, unlucky                                             bool
 
 	bayes      *bayes
 	perceptron *perceptron
@@ -188,7 +188,7 @@ func (m *learner) dist(x vector) (dist float64, c class) {
 	const startSamples = 3
 	switch {
 	case m.classifier == "none":
-		if m.chance < 1 && m.random() >= m.chance {
+		if m.unlucky {
 			return -1, bad
 		}
 		return 1, good
@@ -250,6 +250,7 @@ func (m *learner) Choose(v *state.View, id state.NodeID) (sched.Pick, bool) {
 	if m.gate > 0 && m.overloaded(&n.at, m.gate) {
 		return sched.Pick{}, false
 	}
+	m.unlucky = m.chance < 1 && m.random() >= m.chance // once for all jobs
 	tasks := m.running(v, id)
 	best := m.best(v, m.vectorOf(&n.at, tasks))
 	if !best.is {
