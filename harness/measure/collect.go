@@ -30,7 +30,8 @@ type Collector struct {
 	workerMiB, usedMiBMs, usefulMiBMs int64
 	sizesKnown                        bool
 	offered                           offered
-	loads                             *loads // nil: no load average so far
+	loads                             *loads         // nil: no load average so far
+	ran                               [2]traces.Time // start of the first attempt, and end of the last; 0: none
 }
 
 // liveJob contains the running and waiting tasks of a job whose end is not yet
@@ -137,6 +138,9 @@ func (c *Collector) Add(e traces.Event) {
 			n.samples++
 		}
 		if e.Load1 >= 0 {
+			if c.ran[0] > 0 {
+				n.load, n.loads = n.load+e.Load1, n.loads+1
+			}
 			if c.loads == nil {
 				c.loads = &loads{of: map[*Node]*nodeLoads{}}
 			}
@@ -201,7 +205,9 @@ func (c *Collector) scheduled(e *traces.TaskScheduled) {
 func (c *Collector) started(e *traces.AttemptStarted) {
 	j, live := c.alive(e.Attempt.Job)
 	n := c.node(e.Node)
-	n.Attempts++
+	if n.Attempts++; c.ran[0] == 0 {
+		c.ran[0] = e.T
+	}
 	if e.Rack != "" {
 		n.Rack = e.Rack
 	}
@@ -319,6 +325,7 @@ func (j *Job) rest() { j.live = nil }
 // used adds an attempt's duration to the busy time of its node. It also adds
 // the container's memory times the duration to the sum over the cluster.
 func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Time) {
+	c.ran[1] = max(c.ran[1], until)
 	s.node.busy = traces.Time(traces.AddCount(int64(s.node.busy), int64(until-s.t)))
 	c.sizesKnown = c.sizesKnown && j.containerBytes[kind&1] > 0
 	c.usedMiBMs = traces.AddCount(c.usedMiBMs, j.space(kind, until-s.t))

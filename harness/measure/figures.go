@@ -76,6 +76,10 @@ type Figures struct {
 	// over those workers of which the trace has both samples and the number of
 	// cores. It is -1 if there are none.
 	CoreUsePct float64 `json:"coreUsePct"`
+
+	// The metrics nodeTasks and nodeLoad; not a number if they are not known.
+	nodeTasks, nodeLoad float64
+
 	// BoundMs is a lower bound of the makespan: no placement ends earlier whose
 	// tasks take as long as the successful attempts of this run did. It is the
 	// longest of two times: all attempts' memory times duration, divided by the
@@ -308,4 +312,6 @@ type Node struct {
 	busy    traces.Time
 	cpu     float64
 	samples int
+	load    float64 // sum of load averages from the first attempt on
+	loads   float64 // how many these are
 }

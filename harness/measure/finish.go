@@ -50,6 +50,7 @@ func (c *Collector) Figures() *Figures {
 		}
 	}
 	f.CoreUsePct = coreUse(f.Nodes)
+	f.nodeTasks, f.nodeLoad = perNode(f.Nodes, c.ran[1]-c.ran[0])
 	if c.loads != nil {
 		f.Load = c.loads.fit()
 	}
@@ -102,6 +103,18 @@ func coreUse(nodes []*Node) float64 {
 		return -1
 	}
 	return 100 * busy / cores
+}
+
+// perNode returns the means, over the workers, of the tasks that ran on a node from the
+// start of the first to the end of the last, and of its load average since then.
+func perNode(nodes []*Node, span traces.Time) (tasks, load float64) {
+	workers, loads := 0.0, 0.0
+	for _, n := range nodes {
+		if n.worker {
+			workers, tasks, load, loads = workers+1, tasks+float64(n.busy), load+n.load, loads+n.loads
+		}
+	}
+	return tasks / workers / float64(span), load / loads
 }
 
 // inputRead counts bytes that a successful map read, with the level of its input.

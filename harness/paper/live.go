@@ -309,6 +309,11 @@ func (t *LiveTable) More(workload, a, b string) stats.Estimate {
 	return More(each(x, local), each(y, local))
 }
 
+// Times returns the times of a workload's jobs under a model, in s, run by run.
+func (t *LiveTable) Times(workload, model string) []float64 {
+	return each(t.of(workload, model), (*measured).time)
+}
+
 // pairs returns the trials of two models in the repeats that have both.
 func (t *LiveTable) pairs(workload, a, b string) (x, y []measured) {
 	of := t.of(workload, a)
