@@ -311,6 +311,9 @@ type Decision struct {
 	BindBranch string `json:"bindBranch,omitempty"`
 	Group      int64  `json:"group,omitempty" range:"any"`
 	Reason     string `json:"reason,omitempty"`
+	// Values are what the model says of the decision, such as probabilities and features:
+	// names and numbers, as in "pGood=0.25 load=12". It is empty if the model says nothing.
+	Values string `json:"values,omitempty"`
 }
 
 // Actuation says what became of a decision: whether the cluster started a

@@ -271,6 +271,9 @@ func (e *Decision) Fields(v Visitor) {
 	v.Name(&e.BindBranch)
 	v.Int64(&e.Group)
 	v.Name(&e.Reason)
+	if v.More(e.Values != "") {
+		v.Text(&e.Values)
+	}
 }
 
 // Fields implements Event: it passes each field of the event to a Visitor, such

@@ -57,6 +57,22 @@ type Noter interface {
 	Notes() map[string]float64
 }
 
+// Explainer is a scheduler model that says more of a decision than its reason. Drivers
+// that record decisions ask it directly after each.
+type Explainer interface {
+	// Explain returns names and numbers, such as "pGood=0.25 load=12", of the model's
+	// last decision.
+	Explain() string
+}
+
+// Explain returns what the model says of its last decision, nothing if it is no Explainer.
+func Explain(m Model) string {
+	if x, ok := As[Explainer](m); ok {
+		return x.Explain()
+	}
+	return ""
+}
+
 // As returns the model as a T, such as an Observer. If it is none and wraps
 // another model, As asks that one. A wrapper has a method Unwrap that returns
 // the Model or the NodeModel in it, as PerNode has. Of two composed models, As asks

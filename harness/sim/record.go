@@ -86,7 +86,7 @@ func (s *Sim) recordDecision(j *job, g *grant) {
 	d := &g.decision
 	e := &traces.Decision{
 		T: s.at(), ID: g.id, Job: j.name, What: d.Kind, Node: s.nodeName(d.Node), TaskIndex: -1, BindIndex: -1,
-		Reason: d.Reason.String(), Group: s.inGroup,
+		Reason: d.Reason.String(), Group: s.inGroup, Values: sched.Explain(s.Model),
 	}
 	if d.Task != state.None {
 		_, e.TaskIndex = s.view.Index(j.id, d.Task)
@@ -119,7 +119,7 @@ func (s *Sim) recordIdeal(j *job, d sched.Decision, t state.TaskID) {
 	_, i := s.view.Index(j.id, t)
 	s.Record(&traces.Decision{
 		T: s.at(), ID: id, Job: j.name, What: d.Kind, Node: s.nodeName(d.Node), TaskIndex: i, BindIndex: -1,
-		Reason: d.Reason.String(), Group: s.inGroup,
+		Reason: d.Reason.String(), Group: s.inGroup, Values: sched.Explain(s.Model),
 	})
 	s.Record(&traces.Actuation{
 		T: s.at(), Decision: id, AskedAt: s.at(), GrantedAt: s.at(), Outcome: "honoured",

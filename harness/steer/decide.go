@@ -94,7 +94,7 @@ func (c *Core) carryOut(x sched.Decision, g *group) bool {
 	j, n := c.jobs[x.Job], c.nodes[x.Node]
 	e := &traces.Decision{
 		T: c.at(), Job: j.jobID(), What: x.Kind, Node: traces.Node(n.name), TaskIndex: -1, BindIndex: -1,
-		Reason: x.Reason.String(),
+		Reason: x.Reason.String(), Values: sched.Explain(c.Model),
 	}
 	if x.Task != state.None {
 		_, e.TaskIndex = c.view.Index(j.id, x.Task)

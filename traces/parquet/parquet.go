@@ -81,6 +81,7 @@ var decisionColumns = []table.Column[decision]{
 	table.Whole("task", "index of the task that the model chose; null for any", func(d *decision) int32 { return d.TaskIndex }),
 	table.Whole("predicted_task", "index of the map that was expected to start", func(d *decision) int32 { return d.BindIndex }),
 	table.Text("reason", "the model's reason", func(d *decision) string { return d.Reason }),
+	table.Text("values", "names and numbers that the model says of it", func(d *decision) string { return d.Values }),
 	table.Text("outcome", "what became of it: honoured, surplus, unused, none or cancelled", func(d *decision) string { return d.end.Outcome }),
 	table.Number("asked_ms", "time at which the cluster was asked", func(d *decision) float64 { return ms(d.end.AskedAt) }),
 	table.Number("granted_ms", "time at which the container was seen", func(d *decision) float64 { return phase(d.end.GrantedAt) }),

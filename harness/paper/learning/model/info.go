@@ -1,7 +1,9 @@
 package model
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"heddle/harness/sched"
@@ -91,6 +93,21 @@ func param(name string) sched.Param {
 	return Info.Params[slices.IndexFunc(Info.Params, func(p sched.Param) bool { return p.Name == name })]
 }
 
+// Explain returns the probabilities and the features of the last decision.
+func (m *learner) Explain() string {
+	var text strings.Builder
+	switch {
+	case m.perceptron != nil:
+		fmt.Fprintf(&text, "margin=%.4g", m.perceptron.margin(m.last))
+	case m.classifier != "none":
+		fmt.Fprintf(&text, "pGood=%.4g pBad=%.4g", m.bayes.product(m.last, good), m.bayes.product(m.last, bad))
+	}
+	for f, value := range m.last {
+		fmt.Fprintf(&text, " %s=%d", strings.ReplaceAll(featureNames[f], " ", ""), value)
+	}
+	return strings.TrimSpace(text.String())
+}
+
 // loadRule is a learner whose classifier says good with a fixed chance. It is no
 // sched.Learner, since there is nothing to keep.
 type loadRule struct{ l *learner }
@@ -99,5 +116,6 @@ func (r *loadRule) Name() string                                            { re
 func (r *loadRule) HearsLoad()                                              {}
 func (r *loadRule) EveryHeartbeat()                                         {}
 func (r *loadRule) Observe(v *state.View, e sched.Event)                    { r.l.Observe(v, e) }
+func (r *loadRule) Explain() string                                         { return r.l.Explain() }
 func (r *loadRule) Notes() map[string]float64                               { return r.l.Notes() }
 func (r *loadRule) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) { return r.l.Choose(v, n) }

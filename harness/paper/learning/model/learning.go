@@ -56,6 +56,7 @@ type learner struct {
 	nodes      []node
 	judged     judgements
 	watch      func(Judgement)
+	last       vector // features of the last decision
 }
 
 // node is what the model knows of a node.
@@ -261,6 +262,7 @@ func (m *learner) Choose(v *state.View, id state.NodeID) (sched.Pick, bool) {
 	if !assign && best.eu < 0 && m.escape == "forced" && tasks == 0 {
 		assign = !m.overloaded(&n.at, 0.8) || n.falseRefused >= 3
 	}
+	m.last = best.x
 	x := best.x
 	if !assign { // the code has hints of 0 for it
 		x[jobCPU], x[jobDisk], x[jobNetwork], x[jobMemory] = 0, 0, 0, 0
