@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"math"
-	"strings"
 
 	"heddle/harness/paper"
 	"heddle/harness/stats"
@@ -16,8 +15,8 @@ var live embed.FS
 // liveTargets are the loads that live.yaml asks of a node, by model.
 var liveTargets = map[string]float64{rule: 1, learner: 1, "at2": 2}
 
-// explainLive says what a run on a cluster shows of the claims that can
-// be judged there: L2, L4 at two targets, L5, and the sign of L6.
+// explainLive says what a run on a cluster shows of the claims that can be
+// judged there: L2, L4 at two targets, L5, and the sign of L6.
 func explainLive(t *paper.LiveTable) (notes []string) {
 	far, reached, right := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	var changes []float64
@@ -32,7 +31,7 @@ func explainLive(t *paper.LiveTable) (notes []string) {
 		right[r.Model] = append(right[r.Model], float64(r.Notes["rightPct"].Value))
 		if runs := t.Times(r.Workload, r.Model); r.Model == learner && len(runs) > 1 {
 			changes = append(changes, 100*(runs[0]/runs[len(runs)-1]-1))
-			notes = append(notes, fmt.Sprintf("%s under learning, run by run: %s s.", r.Workload, texts(runs)))
+			notes = append(notes, fmt.Sprintf("%s under learning, run by run: %.1f s.", r.Workload, runs))
 		}
 	}
 	mean := func(of map[string][]float64, model, unit string) string {
@@ -45,12 +44,4 @@ func explainLive(t *paper.LiveTable) (notes []string) {
 		notes = append(notes, fmt.Sprintf("L6: the first run takes %s longer than the last, over the jobs.", paper.Text(stats.Mean(changes), "%")))
 	}
 	return append(notes, "L1 and L3 have no verdict here: nodes share the cores of one machine, and tasks are short.")
-}
-
-func texts(xs []float64) string {
-	list := make([]string, len(xs))
-	for i, x := range xs {
-		list[i] = fmt.Sprintf("%.1f", x)
-	}
-	return strings.Join(list, ", ")
 }
