@@ -23,7 +23,7 @@ const order = `
 	harness/internal/mavenjars harness/nearest harness/internal/poll harness/internal/units
 	harness/stats harness/doc harness/state
 	harness/sched harness/sched/schedtest
-	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/learning/model harness/paper/modfair/model harness/paper/reverse/model harness/paper/rhc/policy harness/paper/models
+	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/learning/model harness/paper/modfair/model harness/paper/reverse/model harness/paper/rhc/policy harness/paper/rhc/model harness/paper/models
 	harness/sim/draw harness/sim/fluid harness/sim/place harness/sim
 	harness/measure harness/bench
 	harness/require harness/config harness/runs harness/inventory harness/newmodel

@@ -8,8 +8,8 @@ import (
 	"heddle/harness/state"
 )
 
-// placesReduces is what the models that place only reduces have in common: which
-// job's reduces are placed, and on how many slots.
+// PlacesReduces is what the models that place only reduces have in common: which
+// job's reduces are placed, and on how many slots. A model embeds it.
 //
 // A slot is room for one of the job's reduces on a node. Jobs go in FIFO order. One
 // reduce is placed at a time. With the parameter groups, all waiting reduces of the
@@ -17,42 +17,44 @@ import (
 // long as some task runs, whose end makes room; if none runs, as many reduces are
 // placed as there are slots. Once a job's groups were cancelled three times, its
 // reduces are placed one by one.
-type placesReduces struct {
+type PlacesReduces struct {
 	groups       bool
 	groupLimitMs int64
-	slots        []freeSlot
+	slots        []ReduceSlot
 	cancelled    PerJob[int32] // by job: how many members of groups were cancelled
 }
 
-// freeSlot is room for one reduce on a node.
-type freeSlot struct {
-	node state.NodeID
+// ReduceSlot is room for one reduce on a node.
+type ReduceSlot struct {
+	Node state.NodeID
 	nth  int     // of the free slots of its node, counted from 0
-	cost float64 // what it costs to fetch the map output to here; only the order counts
+	Cost float64 // what it costs to fetch the map output to here; only the order counts
 }
 
-var groupParams = []Param{
+// GroupParams are the parameters that NewPlacesReduces reads.
+var GroupParams = []Param{
 	{Name: "groups", Type: Bool, Default: "false", Doc: "place all waiting reduces of a job together, all or none"},
 	{Name: "groupLimit", Type: Duration, Default: "30s", Doc: "with groups: time within which all must have their containers"},
 }
 
-func newPlacesReduces(a Args) placesReduces {
-	return placesReduces{groups: a.Bool("groups"), groupLimitMs: a.Int("groupLimit") / 1e6}
+// NewPlacesReduces reads GroupParams.
+func NewPlacesReduces(a Args) PlacesReduces {
+	return PlacesReduces{groups: a.Bool("groups"), groupLimitMs: a.Int("groupLimit") / 1e6}
 }
 
 // GroupLimitMs returns how long a group may take to get all its containers.
-func (p *placesReduces) GroupLimitMs() int64 { return p.groupLimitMs }
+func (p *PlacesReduces) GroupLimitMs() int64 { return p.groupLimitMs }
 
 // Observe counts the members of groups that are cancelled.
-func (p *placesReduces) Observe(_ *state.View, e Event) {
+func (p *PlacesReduces) Observe(_ *state.View, e Event) {
 	if e.What == Cancelled && e.Decision.Group > 0 {
 		*p.cancelled.Of(e.Decision.Job)++
 	}
 }
 
-// next returns the first job whose reduces can be placed, its free slots, and how
+// Next returns the first job whose reduces can be placed, its free slots, and how
 // many of its reduces to place.
-func (p *placesReduces) next(v *state.View, free []state.NodeID) (id state.JobID, slots []freeSlot, reduces int) {
+func (p *PlacesReduces) Next(v *state.View, free []state.NodeID) (id state.JobID, slots []ReduceSlot, reduces int) {
 	for _, id := range v.WaitingJobs(state.Reduce) {
 		p.slots = slotsFor(v, id, free, p.slots[:0])
 		reduces := int(v.Waiting(id, state.Reduce))
@@ -70,7 +72,7 @@ func (p *placesReduces) next(v *state.View, free []state.NodeID) (id state.JobID
 }
 
 // slotsFor appends the job's free slots on the given nodes.
-func slotsFor(v *state.View, id state.JobID, free []state.NodeID, to []freeSlot) []freeSlot {
+func slotsFor(v *state.View, id state.JobID, free []state.NodeID, to []ReduceSlot) []ReduceSlot {
 	size := v.ContainerSize(id, state.Reduce)
 	for _, n := range free {
 		if !v.Fits(n, id, state.Reduce) {
@@ -78,7 +80,7 @@ func slotsFor(v *state.View, id state.JobID, free []state.NodeID, to []freeSlot)
 		}
 		room, most := v.Free(n), v.FreeSlots(n, state.Reduce)
 		for nth := int32(0); nth < most && room.Holds(size.Times(nth+1)); nth++ {
-			to = append(to, freeSlot{node: n, nth: int(nth)})
+			to = append(to, ReduceSlot{Node: n, nth: int(nth)})
 			if size == (state.Resource{}) {
 				break // any number would fit
 			}
@@ -91,15 +93,15 @@ func anyRuns(v *state.View) bool {
 	return slices.ContainsFunc(v.Active(), func(id state.JobID) bool { return v.Running(id, state.Map)+v.Running(id, state.Reduce) > 0 })
 }
 
-// on appends the decisions that place a job's reduces on slots, as a group if they
+// On appends the decisions that place a job's reduces on slots, as a group if they
 // are several.
-func (p *placesReduces) on(id state.JobID, slots []freeSlot, reason Reason, out []Decision) []Decision {
+func (p *PlacesReduces) On(id state.JobID, slots []ReduceSlot, reason Reason, out []Decision) []Decision {
 	group := int16(0)
 	if len(slots) > 1 {
 		group = 1
 	}
 	for _, s := range slots {
-		out = append(out, Decision{Job: id, Kind: state.Reduce, Node: s.node, Task: state.None, Reason: reason, Group: group})
+		out = append(out, Decision{Job: id, Kind: state.Reduce, Node: s.Node, Task: state.None, Reason: reason, Group: group})
 	}
 	return out
 }
@@ -122,28 +124,28 @@ func (p *placesReduces) on(id state.JobID, slots []freeSlot, reason Reason, out 
 // Differs. The paper places a job's reduces when the job arrives; here they are
 // placed when its ApplicationMaster asks for them.
 type reduceRandom struct {
-	placesReduces
+	PlacesReduces
 	rng *rand.Rand
 }
 
 var reduceRandomInfo = Info{
 	Name: "reduce-random", Summary: "places reduces on free slots at random; as reduces: beside a model for maps, or with fifo",
 	Source: "the baseline of Tan, Meng, Zhang, INFOCOM 2013",
-	Params: append([]Param{{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"}}, groupParams...),
+	Params: append([]Param{{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"}}, GroupParams...),
 	Build: func(a Args) (Model, error) {
-		return WithFIFOMaps(&reduceRandom{newPlacesReduces(a), rand.New(rand.NewPCG(uint64(a.Int("seed")), 0))}), nil
+		return WithFIFOMaps(&reduceRandom{NewPlacesReduces(a), rand.New(rand.NewPCG(uint64(a.Int("seed")), 0))}), nil
 	},
 }
 
 func (m *reduceRandom) Name() string { return "reduce-random" }
 
 func (m *reduceRandom) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
-	id, slots, reduces := m.next(v, free)
+	id, slots, reduces := m.Next(v, free)
 	for i := range reduces {
 		j := i + m.rng.IntN(len(slots)-i)
 		slots[i], slots[j] = slots[j], slots[i]
 	}
-	return m.on(id, slots[:reduces], Random, out)
+	return m.On(id, slots[:reduces], Random, out)
 }
 
 // reduceGreedy places reduces where the map output that there is can be fetched at
@@ -167,14 +169,14 @@ func (m *reduceRandom) Round(v *state.View, free []state.NodeID, out []Decision)
 //
 // Differs. The paper knows the cost of each slot; here it follows from the output of
 // the maps that have finished. If none has, all nodes cost the same.
-type reduceGreedy struct{ placesReduces }
+type reduceGreedy struct{ PlacesReduces }
 
 var reduceGreedyInfo = Info{
 	Name: "reduce-greedy", Summary: "places reduces where map output is nearest; as reduces: beside a model for maps, or with fifo",
 	Source: "the baseline Greedy of Tan, Meng, Zhang, INFOCOM 2013",
-	Params: groupParams,
+	Params: GroupParams,
 	Build: func(a Args) (Model, error) {
-		return WithFIFOMaps(&reduceGreedy{newPlacesReduces(a)}), nil
+		return WithFIFOMaps(&reduceGreedy{NewPlacesReduces(a)}), nil
 	},
 }
 
@@ -183,25 +185,31 @@ func (m *reduceGreedy) Name() string { return "reduce-greedy" }
 func (m *reduceGreedy) UsesMapOutput() {}
 
 func (m *reduceGreedy) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
-	id, slots, reduces := m.next(v, free)
+	id, slots, reduces := m.Next(v, free)
 	if reduces == 0 {
 		return out
 	}
+	SortByCost(v, slots, func(n state.NodeID) float64 { return FetchCost(v, id, n) })
+	return m.On(id, slots[:reduces], Reduces, out)
+}
+
+// SortByCost sorts the slots that Next has returned by what it costs to fetch map output
+// to their nodes. Among equal costs the node with the fewest reduces goes first, then the
+// one with the lowest number.
+func SortByCost(v *state.View, slots []ReduceSlot, cost func(state.NodeID) float64) {
 	for i := range slots {
-		s := &slots[i]
-		if s.nth == 0 {
-			s.cost = FetchCost(v, id, s.node)
+		if s := &slots[i]; s.nth == 0 {
+			s.Cost = cost(s.Node)
 		} else {
-			s.cost = slots[i-1].cost
+			s.Cost = slots[i-1].Cost
 		}
 	}
 	for i := range slots {
-		slots[i].nth += int(v.Taken(slots[i].node, state.Reduce))
+		slots[i].nth += int(v.Taken(slots[i].Node, state.Reduce))
 	}
-	slices.SortStableFunc(slots, func(a, b freeSlot) int {
-		return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.nth, b.nth), cmp.Compare(a.node, b.node))
+	slices.SortStableFunc(slots, func(a, b ReduceSlot) int {
+		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.nth, b.nth), cmp.Compare(a.Node, b.Node))
 	})
-	return m.on(id, slots[:reduces], Reduces, out)
 }
 
 // FetchCost returns what it costs to fetch the output of a job's maps to node n: the

@@ -111,7 +111,8 @@ type arrays struct {
 
 	mem, splitMem []int32 // memory that the fields above share for their arrays, except the lists of hosts
 
-	out []int64 // by node: bytes of map output that the node stores for the job's reduces; empty if nobody counts them
+	out  []int64 // by node: bytes of map output that the node stores for the job's reduces; empty if nobody counts them
+	outs int32   // number of maps whose output is in out
 }
 
 // nothing replaces the task arrays of a job that has ended, so that their

@@ -1,7 +1,7 @@
 package state
 
-// AddMapOutput adds bytes to the output of a job's maps that node n stores for
-// the job's reduces. The parameter bytes is negative if output is lost.
+// AddMapOutput adds the bytes of one map to the output of a job's maps that node n stores
+// for the job's reduces. The parameter bytes is negative if output is lost.
 func (s *State) AddMapOutput(id JobID, n NodeID, bytes int64) {
 	j := &s.jobs[id]
 	if j.ended {
@@ -16,7 +16,17 @@ func (s *State) AddMapOutput(id JobID, n NodeID, bytes int64) {
 		clear(j.out[before:])
 	}
 	j.out[n] += bytes
+	switch {
+	case bytes > 0:
+		j.outs++
+	case bytes < 0:
+		j.outs--
+	}
 }
+
+// MapOutputs returns of how many maps MapOutput has the output. On a real cluster it
+// becomes known some time after a map is done. A map without output does not count.
+func (v *View) MapOutputs(id JobID) int32 { return v.s.jobs[id].outs }
 
 // MapOutput returns, by node, how many bytes of the job's map output the node
 // stores for the job's reduces. The list is empty while no map of the job has

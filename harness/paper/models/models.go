@@ -7,6 +7,7 @@ import (
 	learning "heddle/harness/paper/learning/model"
 	modfair "heddle/harness/paper/modfair/model"
 	reverse "heddle/harness/paper/reverse/model"
+	rhc "heddle/harness/paper/rhc/model"
 	"heddle/harness/sched"
 )
 
@@ -23,5 +24,7 @@ func List() []sched.Info {
 		reverse.AdaptiveInfo,
 		reverse.EDFInfo,
 		reverse.ReverseInfo,
+		rhc.Info,
+		rhc.OptimalInfo,
 	}
 }

@@ -1,0 +1,262 @@
+// Package model has the rules for reduce slots of package policy as scheduler models, which
+// place reduces beside any model for maps.
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"heddle/harness/paper/rhc/policy"
+	"heddle/harness/sched"
+	"heddle/harness/state"
+	"heddle/harness/stats"
+)
+
+// placer places a job's reduces on the slots that a rule picks.
+//
+// Rule. The first job in FIFO order with waiting reduces gets slots, all of them as a
+// group. Free slots go in order of cost, which is that of fetching the job's map output
+// to the node. The rule sees how many bytes the job's maps will put out: the output
+// that is known, times all maps over those whose output is known. A job whose output is
+// not known at all gets the cheapest slots.
+//
+// Source. Tan, Meng, Zhang, "Improving ReduceTask Data Locality for Sequential MapReduce
+// Jobs", INFOCOM 2013, sections III and IV.
+//
+// Differs. The paper gives a slot one cost for all jobs; here it follows from where the
+// job's maps ran. The ApplicationMaster hands containers to reduces, so that the largest
+// partition need not get the cheapest slot. If the ApplicationMaster asks for a part of
+// the reduces, that part is placed as a job with its share of the data.
+type placer struct {
+	sched.PlacesReduces
+	name  string
+	rule  policy.Policy
+	links map[string]float64 // MB/s by node; empty: costs are in hops
+
+	jobs     sched.PerJob[job]
+	ranks    []int
+	on       []sched.ReduceSlot
+	placed   int
+	deferred int       // of those
+	dearer   int       // of those: the slots that were left alone were really cheaper
+	errors   []float64 // of the estimates of jobs that have ended, in percent
+}
+
+// job is what the model knows of a job.
+type job struct {
+	present          int     // other jobs when it came
+	estimate         float64 // bytes of map output; 0 while they are not known
+	output           int64   // that of all maps, once they are done
+	deferred, dearer bool
+}
+
+var params = append([]sched.Param{
+	{Name: "links", Type: sched.Table, Unit: "MB/s", Min: 1e-6, Doc: "rate of each node's link, by the node's name: fetching then costs seconds; nodes that are not named have the fastest; none: it costs hops"},
+	{Name: "groups", Type: sched.Bool, Default: "true", Doc: sched.GroupParams[0].Doc},
+}, sched.GroupParams[1:]...)
+
+// Info describes the model rhc: receding horizon control.
+var Info = sched.Info{
+	Name: "rhc", Summary: "places a job's reduces by receding horizon control: small jobs leave the cheapest slots to the next; as reduces: beside a model for maps, or with fifo",
+	Source: "Tan, Meng, Zhang, INFOCOM 2013",
+	Params: append([]sched.Param{
+		{Name: "window", Type: sched.Int, Default: "100", Unit: "jobs", Min: 1, Max: 100_000, Doc: "jobs that the next job's data and the load are estimated from; not given in the paper"},
+		{Name: "p", Type: sched.Float, Default: "0", Max: 1, Doc: "probability that a job is still there when the next comes; 0: estimated"},
+	}, params...),
+	Build: func(a sched.Args) (sched.Model, error) {
+		return newPlacer("rhc", &policy.RHC{Window: int(a.Int("window")), Fixed: a.Float("p")}, a), nil
+	},
+}
+
+// OptimalInfo describes the model reduce-optimal: Theorem 2.
+var OptimalInfo = sched.Info{
+	Name: "reduce-optimal", Summary: "places the reduces of a number of jobs that never leave at the least expected cost; as reduces: beside a model for maps, or with fifo",
+	Source: "Tan, Meng, Zhang, INFOCOM 2013, Theorem 2",
+	Params: append([]sched.Param{
+		{Name: "jobs", Type: sched.Int, Default: "20", Min: 1, Max: 100, Doc: "how many jobs come; after these it begins anew"},
+		{Name: "reduces", Type: sched.Table, Doc: "probability of each number of reduces, such as 1=0.5,4=0.5; none: 1 to 10, each as likely"},
+		{Name: "data", Type: sched.Table, Doc: "probability of each size of a job's map output in MB, such as 64=0.9,6400=0.1; none: 100, 200 and so on to 10,000, each as likely"},
+		{Name: "form", Type: sched.Choice, Default: "exact", Choices: []string{"exact", "printed"}, Doc: "the recursion of the thresholds: mended, or as printed"},
+	}, params...),
+	Build: func(a sched.Args) (sched.Model, error) {
+		law, err := lawOf(a)
+		if err != nil {
+			return nil, err
+		}
+		rule, err := policy.NewOptimal(&law, int(a.Int("jobs")), a.Text("form") == "printed")
+		if err != nil {
+			return nil, err
+		}
+		return newPlacer("reduce-optimal", rule, a), nil
+	},
+}
+
+func newPlacer(name string, rule policy.Policy, a sched.Args) sched.Model {
+	return sched.WithFIFOMaps(&placer{PlacesReduces: sched.NewPlacesReduces(a), name: name, rule: rule, links: a.Table("links")})
+}
+
+// megabyte is the unit of a law's data, in bytes.
+const megabyte = 1_000_000
+
+// lawOf returns the law of jobs that parameters give, in bytes.
+func lawOf(a sched.Args) (l policy.Law, err error) {
+	const most = 100 // reduces
+	reduces, err := weighted("reduces", a.Table("reduces"), policy.Uniform(1, 10))
+	if err != nil {
+		return l, err
+	}
+	for _, x := range reduces {
+		r := int(x.Value)
+		if float64(r) != x.Value || r > most {
+			return l, fmt.Errorf("reduces: %g: want a whole number, at most %d", x.Value, most)
+		}
+		l.Reduces = append(l.Reduces, make([]float64, max(0, r-len(l.Reduces)))...)
+		l.Reduces[r-1] += x.P
+	}
+	l.Data = policy.Uniform(1, 100)
+	for i := range l.Data {
+		l.Data[i].Value *= 100
+	}
+	l.Data, err = weighted("data", a.Table("data"), l.Data)
+	for i := range l.Data {
+		l.Data[i].Value *= megabyte
+	}
+	return l, err
+}
+
+// weighted reads a table of probabilities, in ascending order of the values.
+func weighted(name string, table map[string]float64, usual []policy.Weighted) ([]policy.Weighted, error) {
+	if len(table) == 0 {
+		return usual, nil
+	}
+	var list []policy.Weighted
+	sum := 0.0
+	for text, p := range table {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(x > 0) || x > 1e9 {
+			return nil, fmt.Errorf("%s: %q is not a number above 0 and at most 1e9", name, text)
+		}
+		list = append(list, policy.Weighted{Value: x, P: p})
+	}
+	slices.SortFunc(list, func(a, b policy.Weighted) int { return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.P, b.P)) })
+	for _, x := range list {
+		sum += x.P
+	}
+	if sum < 0.999 || sum > 1.001 {
+		return nil, fmt.Errorf("%s: probabilities add up to %g, want 1", name, sum)
+	}
+	return list, nil
+}
+
+func (m *placer) Name() string { return m.name }
+
+// UsesMapOutput implements sched.UsesMapOutput.
+func (m *placer) UsesMapOutput() {}
+
+// Round implements sched.Model.
+func (m *placer) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
+	id, slots, reduces := m.Next(v, free)
+	if reduces == 0 {
+		return out
+	}
+	sched.SortByCost(v, slots, func(n state.NodeID) float64 { return m.cost(v, id, n) })
+	j := m.jobs.Of(id)
+	x := policy.Job{Data: estimate(v, id), Reduces: int(v.Tasks(id, state.Reduce)), Present: j.present}
+	if x.Data == 0 {
+		return m.On(id, slots[:reduces], sched.Reduces, out)
+	}
+	if j.estimate == 0 {
+		j.estimate = x.Data
+		m.rule.Arrive(&x)
+		m.placed++
+	}
+	x.Data, x.Reduces = x.Each()*float64(reduces), reduces
+	m.ranks = m.rule.Place(&x, len(slots), m.ranks[:0])
+	m.on = m.on[:0]
+	for i, rank := range m.ranks {
+		m.on = append(m.on, slots[rank])
+		note(&j.deferred, &m.deferred, rank > i)
+		note(&j.dearer, &m.dearer, slots[rank].Cost > slots[i].Cost)
+	}
+	return m.On(id, m.on, sched.Reduces, out)
+}
+
+// note counts a job once of which something is so.
+func note(of *bool, count *int, so bool) {
+	if so && !*of {
+		*of = true
+		*count++
+	}
+}
+
+// estimate returns how many bytes all maps of a job will put out, 0 if nothing is known.
+func estimate(v *state.View, id state.JobID) float64 {
+	return float64(output(v, id)) * float64(v.Tasks(id, state.Map)) / float64(max(1, v.MapOutputs(id)))
+}
+
+// output returns the map output that is known of a job, in bytes.
+func output(v *state.View, id state.JobID) (sum int64) {
+	for _, bytes := range v.MapOutput(id) {
+		sum += bytes
+	}
+	return sum
+}
+
+// cost returns what it costs to fetch the job's map output to a node: bytes times hops, or
+// seconds over the slower of two links.
+func (m *placer) cost(v *state.View, id state.JobID, n state.NodeID) float64 {
+	if len(m.links) == 0 {
+		return sched.FetchCost(v, id, n)
+	}
+	cost := 0.0
+	for from, bytes := range v.MapOutput(id) {
+		if from := state.NodeID(from); from != n {
+			cost += float64(bytes) / megabyte / min(m.link(v, from), m.link(v, n))
+		}
+	}
+	return cost
+}
+
+func (m *placer) link(v *state.View, n state.NodeID) float64 {
+	if rate, ok := m.links[v.NodeName(n)]; ok {
+		return rate
+	}
+	fastest := 0.0
+	for _, rate := range m.links {
+		fastest = max(fastest, rate)
+	}
+	return fastest
+}
+
+// Observe implements sched.Observer. It keeps how many jobs one meets, and how much its
+// maps put out in the end, which is what its reduces fetch.
+func (m *placer) Observe(v *state.View, e sched.Event) {
+	m.PlacesReduces.Observe(v, e)
+	switch e.What {
+	case sched.JobSubmitted:
+		m.jobs.Of(e.Job).present = len(v.Active()) - 1
+	case sched.TaskEnded:
+		if !v.Ended(e.Job) && v.Done(e.Job, state.Map) == v.Tasks(e.Job, state.Map) {
+			m.jobs.Of(e.Job).output = output(v, e.Job)
+		}
+	case sched.JobEnded:
+		if j := m.jobs.Of(e.Job); j.estimate > 0 && j.output > 0 {
+			m.errors = append(m.errors, 100*math.Abs(j.estimate/float64(j.output)-1))
+		}
+	}
+}
+
+// Notes implements sched.Noter.
+func (m *placer) Notes() map[string]float64 {
+	if m.placed == 0 {
+		return nil
+	}
+	n := map[string]float64{"jobsPlaced": float64(m.placed), "jobsDeferred": float64(m.deferred), "jobsOnDearerSlots": float64(m.dearer)}
+	if len(m.errors) > 0 {
+		n["estimates"], n["estimateErrorMedianPercent"], n["estimateErrorLargestPercent"] = float64(len(m.errors)), stats.Quantile(m.errors, 0.5), slices.Max(m.errors)
+	}
+	return n
+}

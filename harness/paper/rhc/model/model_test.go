@@ -1,0 +1,170 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/harness/sched"
+	"heddle/harness/sched/schedtest"
+	"heddle/harness/sim"
+	"heddle/harness/state"
+)
+
+// TestModels has the models keep what schedtest asks of all.
+func TestModels(t *testing.T) {
+	schedtest.Check(t, Info, nil, sched.Params{"groups": "false", "window": "2"}, sched.Params{"p": "1", "links": "n0=100,n1=1"})
+	schedtest.Check(t, OptimalInfo, nil, sched.Params{"jobs": "2", "form": "printed", "reduces": "1=0.5,3=0.5", "data": "1=0.5,1000=0.5"})
+}
+
+var size = state.Resource{MemoryMB: 1024, VCores: 1}
+
+// cluster has nodes with room for one task each, three in a rack.
+func cluster(t *testing.T, nodes int) *state.State {
+	t.Helper()
+	s := state.New()
+	for n := range nodes {
+		if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("r", n/3), size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// job is a job of ten maps, of which the first has put out so many bytes on n0.
+func submit(t *testing.T, s *state.State, m sched.Model, reduces int32, bytes int64) state.JobID {
+	t.Helper()
+	id, err := s.Submit(&state.JobSpec{Maps: 10, Reduces: reduces, MapSize: size, ReduceSize: size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, _ := sched.As[sched.Observer](m)
+	o.Observe(s.View(), sched.Event{What: sched.JobSubmitted, Job: id})
+	s.Ask(id, state.Reduce, reduces)
+	s.AddMapOutput(id, 0, bytes)
+	return id
+}
+
+// place returns the nodes on which the model places the first job, and starts it there.
+func place(t *testing.T, s *state.State, m sched.Model) (on []state.NodeID) {
+	t.Helper()
+	for _, d := range m.Round(s.View(), s.View().WithRoom(0, nil), nil) {
+		on = append(on, d.Node)
+		if err := s.Start(d.Job, s.View().NextReduce(d.Job), d.Node); err != nil {
+			t.Fatal(err)
+		}
+		if (d.Group > 0) != (s.View().Tasks(d.Job, state.Reduce) > 1) {
+			t.Errorf("decision %+v: groups are of jobs with several reduces", d)
+		}
+	}
+	return on
+}
+
+func made(t *testing.T, i sched.Info, p sched.Params) sched.Model {
+	t.Helper()
+	m, err := i.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestByHand places two reduces on six nodes, all output on n0: it costs 0 there, 2 hops in
+// its rack, 4 in the other. The job before, of 1000 bytes a map, is alone, so p is 0 and it
+// gets the cheapest slots; it ends. The next one meets so many others that N is 1/2, p is
+// N/(2N+1) = 1/4. Its bytes a reduce are those of a map times 10 maps over 2 reduces: x. The
+// mean of both is (5000+x)/2, so that x is below a quarter of that if it is below 5000/7 =
+// 714.3, which are 142.9 bytes a map.
+func TestByHand(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		info  sched.Info
+		set   sched.Params
+		bytes int64
+		want  []state.NodeID
+	}{
+		{"little data is deferred", Info, nil, 142, []state.NodeID{2, 3}},
+		{"enough data is not", Info, nil, 143, []state.NodeID{0, 1}},
+		{"with p 0.1 the same little data is not", Info, sched.Params{"p": "0.1"}, 142, []state.NodeID{0, 1}},
+		{"unknown data gets the cheapest", Info, nil, 0, []state.NodeID{0, 1}},
+		{"by links n5 is as near as n0's own", Info, sched.Params{"links": "n0=50,n5=50,n1=1,n2=2,n3=3,n4=4"}, 143, []state.NodeID{0, 5}},
+		{"and a deferred job has the next", Info, sched.Params{"links": "n0=50,n5=50,n1=1,n2=2,n3=3,n4=4"}, 142, []state.NodeID{4, 3}},
+	} {
+		s, m := cluster(t, 6), made(t, c.info, c.set)
+		before := submit(t, s, m, 2, 1000)
+		if on := place(t, s, m); on[0] != 0 {
+			t.Errorf("%s: the first job is on %v", c.name, on)
+		}
+		s.EndJob(before)
+		idle, err := s.Submit(&state.JobSpec{Maps: 1, MapSize: size}) // is there, and asks for nothing
+		if err != nil {
+			t.Fatal(err)
+		}
+		submit(t, s, m, 2, c.bytes)
+		if on := place(t, s, m); !slices.Equal(on, c.want) {
+			t.Errorf("%s: reduces on %v, want %v; job %d is idle", c.name, on, c.want, idle)
+		}
+	}
+}
+
+// TestOptimalByHand has two jobs of one reduce and 1 or 3 MB: the first leaves the best slot
+// alone if it has 1 MB, as the threshold is 2 MB, the mean of the next one; the last does not.
+func TestOptimalByHand(t *testing.T) {
+	for mb, want := range map[int64]string{1: "[1] [0]", 3: "[0] [1]"} {
+		s, m := cluster(t, 3), made(t, OptimalInfo, sched.Params{"jobs": "2", "reduces": "1=1", "data": "1=0.5,3=0.5"})
+		submit(t, s, m, 1, mb*megabyte/10)
+		first := place(t, s, m)
+		submit(t, s, m, 1, megabyte/10)
+		if got := fmt.Sprint(first, " ", place(t, s, m)); strings.ReplaceAll(got, "  ", " ") != want {
+			t.Errorf("a first job of %d MB: slots %s, want %s", mb, got, want)
+		}
+	}
+}
+
+// TestWrongLaws has laws refused that are none.
+func TestWrongLaws(t *testing.T) {
+	for _, p := range []sched.Params{{"reduces": "1=0.5"}, {"reduces": "1.5=1"}, {"reduces": "0=1"}, {"reduces": "101=1"}, {"data": "x=1"}, {"data": "1=2,2=-1"}} {
+		if _, err := OptimalInfo.New(p); err == nil {
+			t.Errorf("%v: no error", p)
+		}
+	}
+}
+
+// simulated runs jobs with fetches from nodes under rhc, and returns the model's figures.
+// Each job's first map puts out so many times as much as each of the other nine.
+func simulated(t *testing.T, first int64) map[string]float64 {
+	t.Helper()
+	c := sim.Config{Actuator: sim.Ideal, Costs: sim.DefaultCosts(), NodeFetches: true}
+	for n := range 6 {
+		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n/3), Capacity: size.Times(3), LinkBytesPerSec: 50e6})
+	}
+	source := &sim.Jobs{}
+	for i := range 12 {
+		bytes := []int64{40e6, 1e6}[i%2]
+		j := sim.Job{SubmitMs: int64(i) * 8000, SlowStart: 0.05, MapWork: []sim.Work{{OutputBytes: bytes, ComputeMs: 4000}}, ReduceWork: []sim.Work{{ComputeMs: 1000}}}
+		j.MapWork = append([]sim.Work{{OutputBytes: first * bytes, ComputeMs: 1000}}, slices.Repeat(j.MapWork, 9)...)
+		j.Name, j.Maps, j.Reduces, j.MapSize, j.ReduceSize = fmt.Sprint("job", i), 10, 2, size, size
+		source.List = append(source.List, j)
+	}
+	c.Source, c.Model = source, made(t, Info, nil)
+	r, err := sim.Run(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Notes
+}
+
+// TestEstimates: the estimate from the first map is right if maps are alike. If it puts out
+// three times as much as the other nine, 30 are estimated where there are 12: 150 % too much.
+func TestEstimates(t *testing.T) {
+	for first, want := range map[int64]float64{1: 0, 3: 150} {
+		n := simulated(t, first)
+		if n["jobsPlaced"] != 12 || n["estimates"] != 12 || n["estimateErrorMedianPercent"] != want {
+			t.Errorf("first map %d times the others: notes %v, want 12 jobs and estimates, the median wrong by %v %%", first, n, want)
+		}
+		if n["jobsDeferred"] == 0 || n["jobsDeferred"] > 6 {
+			t.Errorf("first map %d times the others: %v jobs deferred, want some of the six small ones", first, n["jobsDeferred"])
+		}
+	}
+}
