@@ -12,6 +12,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/experiment"
+	"heddle/harness/lab"
 	"heddle/harness/measure"
 	"heddle/harness/paper"
 	"heddle/harness/results"
@@ -145,6 +146,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper) (string, error) {
 	changesCluster(c, name)
 	progress := newProgress(os.Stderr)
 	o.Progress = progress.step
+	o.ShareCores = lab.ShareCores
 	run, err := experiment.Run(c.Context, *o)
 	progress.close()
 	if run == nil {

@@ -16,6 +16,7 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/experiment"
+	"heddle/harness/lab"
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
@@ -127,6 +128,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		run, err = experiment.Simulate(c.Context, *o, costs)
 	} else {
 		changesCluster(c, append([]string{name}, slices.Collect(maps.Keys(o.Others))...)...)
+		o.ShareCores = lab.ShareCores
 		run, err = experiment.Run(c.Context, *o)
 	}
 	p.close()

@@ -109,7 +109,7 @@ func runExperiment(ctx context.Context, o Options, l *lab.Lab) (*runs.Run, error
 	cluster := l.Cluster()
 	return experiment.Run(ctx, experiment.Options{
 		Experiment: e, Source: []byte(source), Cluster: &cluster, Root: o.Root,
-		Command: o.Command, Progress: o.Progress,
+		Command: o.Command, Progress: o.Progress, ShareCores: lab.ShareCores,
 		Settings: map[string]string{"classDataSharing": fmt.Sprint(l.ClassDataSharing())},
 	})
 }

@@ -25,7 +25,6 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/clients"
 	"heddle/harness/config"
-	heddlelab "heddle/harness/lab"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/steer"
@@ -57,6 +56,10 @@ type Options struct {
 	// while a scheduler model decides. The record is in each trial's folder
 	// logs.
 	RecordObservations bool
+	// ShareCores has this process take as large a share of the cores as a lab of this
+	// machine has, until undo is called: see lab.ShareCores. Run calls it if the cluster
+	// is such a lab. It may be nil.
+	ShareCores func() (undo func(), err error)
 	// Program is the path of the heddle that runs as the tasks of synthetic
 	// jobs. Empty means the running program.
 	Program string
@@ -101,11 +104,11 @@ type Simulated struct{ Done, Tasks int64 }
 // a trial fails, the others still run, and the error names the failed one.
 // After an error the returned folder keeps all complete trials, and the run can
 // be resumed later. When ctx ends, Run stops at once and ends its jobs on the
-// cluster. On a lab of this machine, it takes as large a share of the cores as the lab
-// has while it runs.
+// cluster. On a lab of this machine, it takes a share of the cores while it runs, see
+// Options.ShareCores.
 func Run(ctx context.Context, o Options) (*runs.Run, error) {
-	if o.Cluster != nil && o.Cluster.Cgroup != "" {
-		undo, err := heddlelab.ShareCores()
+	if o.Cluster != nil && o.Cluster.Cgroup != "" && o.ShareCores != nil {
+		undo, err := o.ShareCores()
 		if err == nil {
 			defer undo()
 		} else if o.Progress != nil {

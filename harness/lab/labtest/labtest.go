@@ -11,6 +11,7 @@ package labtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,10 +35,12 @@ const Name = "test"
 // skips the test under -short. It also skips the test if this machine cannot
 // run a lab, or fails it if HEDDLE_LAB=require is set. If HEDDLE_LAB_NAME
 // names a running lab, Shared returns that lab, which stays up; for HEDDLE_LONG=1 it
-// must have been started with --node-expiry 15s.
+// must have been started with --node-expiry 15s. From then on the tests have as large a
+// share of the cores as the lab, where that is possible.
 func Shared(t testing.TB) *lab.Lab {
 	t.Helper()
 	Need(t)
+	shareCores()
 	if name := os.Getenv("HEDDLE_LAB_NAME"); name != "" {
 		l, err := lab.Open(name)
 		if err != nil {
@@ -54,6 +57,12 @@ func Shared(t testing.TB) *lab.Lab {
 	}
 	return l
 }
+
+var shareCores = sync.OnceFunc(func() {
+	if _, err := lab.ShareCores(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v: tests on the lab may stand still while tasks compute\n", err)
+	}
+})
 
 // Config returns the settings of a lab for tests. Under HEDDLE_LONG=1, where tests
 // wait for Hadoop to notice that a node is gone, it counts as gone after 15 s.
