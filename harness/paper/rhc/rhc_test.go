@@ -389,3 +389,35 @@ func TestRefused(t *testing.T) {
 		t.Errorf("%g of 10 slots are busy", got["busy"])
 	}
 }
+
+// BenchmarkRun gives 50,000 jobs slots by one rule, the drawing of the jobs included.
+func BenchmarkRun(b *testing.B) {
+	x, err := standard.With("load", "0.6")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := x.(monteCarlo).Simulate(context.Background(), paper.Scheduler{Model: "rhc"}, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestSorts: in Figure 10 RHC places both jobs as Greedy does, so their times are the same;
+// in Figure 3 rules that do not draw have one placement. Two reduces that fetch 64 blocks
+// over a link each cannot end before half of the bytes are through.
+func TestSorts(t *testing.T) {
+	for seed := range uint64(3) {
+		rhc, other := notes(t, set(t, "cluster", "fig10"), claimant, seed), notes(t, set(t, "cluster", "fig10"), greedy, seed)
+		for _, job := range []string{"first", "second"} {
+			near(t, job+" job by RHC, as by Greedy", rhc[job], other[job], 0)
+		}
+		if least := 32.0 * blockBytes * 14 / 15 / linkBytesPerSec; rhc["first"] < least {
+			t.Errorf("the first job took %g s, its reduces fetch for %g s at least", rhc["first"], least)
+		}
+		near(t, "placements by Greedy", notes(t, set(t, "cluster", "fig3"), greedy, seed)["spread"], 1, 0)
+		if worst := notes(t, set(t, "cluster", "fig3"), random, seed)["spread"]; worst <= 1 {
+			t.Errorf("the worst random placement takes %g times the best", worst)
+		}
+	}
+}

@@ -31,11 +31,12 @@ type monteCarlo struct {
 	Batch   int     `set:"batch"` // if above 0, jobs stay until so many have come, and then all leave
 	Share   float64 `set:"share"` // of a job's maps, from which its data is estimated
 	Inputs  string  `set:"inputs" of:"even first"`
+	Cluster string  `set:"cluster" of:"none fig3 fig10"` // the cluster that is simulated instead
 }
 
 var standard = monteCarlo{
 	Slots: 1000, Jobs: 50_000, Load: 0.2, Costs: "real", Sizes: "uniform", Rare: 0.1, Reduces: "uniform",
-	Service: "exponential", Queue: "sharing", List: "free", Present: "others", Share: 0.05, Inputs: "even",
+	Service: "exponential", Queue: "sharing", List: "free", Present: "others", Share: 0.05, Inputs: "even", Cluster: "none",
 }
 
 // mostReduces is the largest number of reduce tasks of a job, and largest its data.
@@ -168,6 +169,8 @@ func (x monteCarlo) Simulate(ctx context.Context, s paper.Scheduler, seed uint64
 	switch {
 	case err != nil:
 		return paper.Simulation{}, err
+	case x.Cluster != "none":
+		return x.sorts(ctx, s, seed)
 	case s.Model == "estimate" || s.Model == "lastJob":
 		return x.estimates(s.Model == "lastJob", seed), ctx.Err()
 	}

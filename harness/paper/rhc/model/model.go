@@ -3,11 +3,8 @@
 package model
 
 import (
-	"cmp"
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"heddle/harness/paper/rhc/policy"
 	"heddle/harness/sched"
@@ -36,13 +33,13 @@ type placer struct {
 	rule  policy.Policy
 	links map[string]float64 // MB/s by node; empty: costs are in hops
 
-	jobs     sched.PerJob[job]
-	ranks    []int
-	on       []sched.ReduceSlot
-	placed   int
-	deferred int       // of those
-	dearer   int       // of those: the slots that were left alone were really cheaper
-	errors   []float64 // of the estimates of jobs that have ended, in percent
+	jobs  sched.PerJob[job]
+	ranks []int
+	on    []sched.ReduceSlot
+	// How many jobs were placed, how many of these deferred, and how many of these had
+	// really cheaper slots left alone.
+	placed, deferred, dearer int
+	errors                   []float64 // of the estimates of jobs that have ended, in percent
 }
 
 // job is what the model knows of a job.
@@ -77,16 +74,12 @@ var OptimalInfo = sched.Info{
 	Source: "Tan, Meng, Zhang, INFOCOM 2013, Theorem 2",
 	Params: append([]sched.Param{
 		{Name: "jobs", Type: sched.Int, Default: "20", Min: 1, Max: 100, Doc: "how many jobs come; after these it begins anew"},
-		{Name: "reduces", Type: sched.Table, Doc: "probability of each number of reduces, such as 1=0.5,4=0.5; none: 1 to 10, each as likely"},
-		{Name: "data", Type: sched.Table, Doc: "probability of each size of a job's map output in MB, such as 64=0.9,6400=0.1; none: 100, 200 and so on to 10,000, each as likely"},
+		{Name: "reduces", Type: sched.Int, Default: "10", Min: 1, Max: 100, Doc: "most reduces of a job; 1 and up to that are each as likely"},
+		{Name: "data", Type: sched.Float, Default: "10000", Unit: "MB", Min: 0.01, Max: 1e9, Doc: "most map output of a job; 1 to 100 hundredths of it are each as likely"},
 		{Name: "form", Type: sched.Choice, Default: "exact", Choices: []string{"exact", "printed"}, Doc: "the recursion of the thresholds: mended, or as printed"},
 	}, params...),
 	Build: func(a sched.Args) (sched.Model, error) {
-		law, err := lawOf(a)
-		if err != nil {
-			return nil, err
-		}
-		rule, err := policy.NewOptimal(&law, int(a.Int("jobs")), a.Text("form") == "printed")
+		rule, err := policy.NewOptimal(lawOf(a), int(a.Int("jobs")), a.Text("form") == "printed")
 		if err != nil {
 			return nil, err
 		}
@@ -101,54 +94,17 @@ func newPlacer(name string, rule policy.Policy, a sched.Args) sched.Model {
 // megabyte is the unit of a law's data, in bytes.
 const megabyte = 1_000_000
 
-// lawOf returns the law of jobs that parameters give, in bytes.
-func lawOf(a sched.Args) (l policy.Law, err error) {
-	const most = 100 // reduces
-	reduces, err := weighted("reduces", a.Table("reduces"), policy.Uniform(1, 10))
-	if err != nil {
-		return l, err
+// lawOf returns the law of jobs that parameters give, in bytes: as in the paper, 1 to so many
+// reduces and 1 to 100 hundredths of the most data, each as likely.
+func lawOf(a sched.Args) *policy.Law {
+	l := &policy.Law{Data: policy.Uniform(1, 100)}
+	for _, x := range policy.Uniform(1, int(a.Int("reduces"))) {
+		l.Reduces = append(l.Reduces, x.P)
 	}
-	for _, x := range reduces {
-		r := int(x.Value)
-		if float64(r) != x.Value || r > most {
-			return l, fmt.Errorf("reduces: %g: want a whole number, at most %d", x.Value, most)
-		}
-		l.Reduces = append(l.Reduces, make([]float64, max(0, r-len(l.Reduces)))...)
-		l.Reduces[r-1] += x.P
-	}
-	l.Data = policy.Uniform(1, 100)
 	for i := range l.Data {
-		l.Data[i].Value *= 100
+		l.Data[i].Value *= a.Float("data") / 100 * megabyte
 	}
-	l.Data, err = weighted("data", a.Table("data"), l.Data)
-	for i := range l.Data {
-		l.Data[i].Value *= megabyte
-	}
-	return l, err
-}
-
-// weighted reads a table of probabilities, in ascending order of the values.
-func weighted(name string, table map[string]float64, usual []policy.Weighted) ([]policy.Weighted, error) {
-	if len(table) == 0 {
-		return usual, nil
-	}
-	var list []policy.Weighted
-	sum := 0.0
-	for text, p := range table {
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(x > 0) || x > 1e9 {
-			return nil, fmt.Errorf("%s: %q is not a number above 0 and at most 1e9", name, text)
-		}
-		list = append(list, policy.Weighted{Value: x, P: p})
-	}
-	slices.SortFunc(list, func(a, b policy.Weighted) int { return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.P, b.P)) })
-	for _, x := range list {
-		sum += x.P
-	}
-	if sum < 0.999 || sum > 1.001 {
-		return nil, fmt.Errorf("%s: probabilities add up to %g, want 1", name, sum)
-	}
-	return list, nil
+	return l
 }
 
 func (m *placer) Name() string { return m.name }
