@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strings"
 	"time"
 
 	"heddle/collectors/hdfs/jobsplit"
@@ -337,6 +338,9 @@ func (a *Trained) String() string {
 	return fmt.Sprintf("trained for %s: %d episodes", a.Job, len(a.Training.Episodes))
 }
 
-func (a *Record) String() string { return fmt.Sprintf("record %T%+v", a.Event, a.Event) }
-func (a *Log) String() string    { return fmt.Sprintf("log %d %s %v", a.Level, a.Text, a.Args) }
-func (a *Stop) String() string   { return fmt.Sprintf("stop: %v", a.Err) }
+func (a *Record) String() string {
+	// A decision without values reads as in recordings from before decisions had them.
+	return fmt.Sprintf("record %T%s", a.Event, strings.Replace(fmt.Sprintf("%+v", a.Event), " Values:}", "}", 1))
+}
+func (a *Log) String() string  { return fmt.Sprintf("log %d %s %v", a.Level, a.Text, a.Args) }
+func (a *Stop) String() string { return fmt.Sprintf("stop: %v", a.Err) }
