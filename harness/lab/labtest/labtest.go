@@ -11,7 +11,6 @@ package labtest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,12 +34,11 @@ const Name = "test"
 // skips the test under -short. It also skips the test if this machine cannot
 // run a lab, or fails it if HEDDLE_LAB=require is set. If HEDDLE_LAB_NAME
 // names a running lab, Shared returns that lab, which stays up; for HEDDLE_LONG=1 it
-// must have been started with --node-expiry 15s. From then on the tests have as large a
-// share of the cores as the lab, where that is possible.
+// must have been started with --node-expiry 15s. The test has as large a share of the
+// cores as the lab, where that is possible.
 func Shared(t testing.TB) *lab.Lab {
 	t.Helper()
 	Need(t)
-	shareCores()
 	if name := os.Getenv("HEDDLE_LAB_NAME"); name != "" {
 		l, err := lab.Open(name)
 		if err != nil {
@@ -49,20 +47,26 @@ func Shared(t testing.TB) *lab.Lab {
 		if state := l.Status(t.Context()).State; state != "up" {
 			t.Fatalf("HEDDLE_LAB_NAME: lab %s is %s; 'heddle lab up --name %s' first", name, state, name)
 		}
+		shareCores(t)
 		return l
 	}
 	l, err := shared()
 	if err != nil {
 		t.Fatalf("start the shared lab: %v", err)
 	}
+	shareCores(t)
 	return l
 }
 
-var shareCores = sync.OnceFunc(func() {
-	if _, err := lab.ShareCores(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v: tests on the lab may stand still while tasks compute\n", err)
+// shareCores gives a test as large a share of the cores as the lab has, until it ends.
+func shareCores(t testing.TB) {
+	undo, err := lab.ShareCores()
+	if err != nil {
+		t.Logf("%v: the test may stand still while tasks compute", err)
+		return
 	}
-})
+	t.Cleanup(undo)
+}
 
 // Config returns the settings of a lab for tests. Under HEDDLE_LONG=1, where tests
 // wait for Hadoop to notice that a node is gone, it counts as gone after 15 s.
