@@ -13,6 +13,8 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
+	"heddle/harness/sched"
+	"heddle/harness/state"
 	"heddle/harness/steer"
 	"heddle/traces"
 	"heddle/yarnclient/yarntest"
@@ -179,5 +181,52 @@ func (s *shell) checkSize(a *steer.SetSize) {
 	host, _, _ := strings.Cut(a.Node, ":")
 	if left, changed := s.left[host]; a.Total.MemoryMB < 0 || a.Total.MemoryMB > int64(s.Slots)*512 || changed && a.Total.MemoryMB > left {
 		s.wrong("%v: the node has %d slots, and %d MB are left", a, s.Slots, left)
+	}
+}
+
+// foresees is a model that keeps the timetable that it is told.
+type foresees struct {
+	sched.Model
+	told *state.Timetable
+}
+
+func (m *foresees) Unwrap() sched.Model         { return m.Model }
+func (m *foresees) Foresee(t *state.Timetable) { m.told = t }
+
+// TestForeseen has a model be told when the capacity of nodes will change, in its own time,
+// before that happens.
+func TestForeseen(t *testing.T) {
+	fifo, err := sched.New("fifo", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &foresees{Model: fifo}
+	s, err := newShell(schedule{
+		Racks: 1, PerRack: 2, Slots: 1, Triples: 1, Splits: config.SplitsAsSubmitted, model: m, Seed: 1,
+		Jobs:     []jobPlan{{At: 500, Runs: 6000, Maps: [][]int{{0}, {1}}}},
+		Capacity: []capacityStep{{At: 2000, Node: 0, Slots: 0}, {At: 5000, Node: 0, Slots: 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.rm.Close()
+	if err := s.run(); err != nil {
+		t.Fatal(err)
+	}
+	if m.told == nil {
+		t.Fatal("the model is told nothing")
+	}
+	changes := 0
+	for _, e := range s.events {
+		if x, ok := e.(*traces.NodeCapacity); ok {
+			want, ok := m.told.Change(changes)
+			if apart := int64(x.T)/1e6 - want.AtMs; !ok || string(x.Node) != want.Node || apart < 0 || apart > 1000 {
+				t.Errorf("change %d at %d ms of %s, told was %+v", changes, int64(x.T)/1e6, x.Node, want)
+			}
+			changes++
+		}
+	}
+	if changes != 2 || len(m.told.Changes) != 2 {
+		t.Errorf("%d changes, and told are %+v, want 2", changes, m.told.Changes)
 	}
 }

@@ -3,6 +3,7 @@ package steer
 import (
 	"time"
 
+	"heddle/harness/sched"
 	"heddle/harness/state"
 	"heddle/traces"
 	"heddle/yarnclient"
@@ -169,6 +170,11 @@ func (c *Core) beginCapacity() {
 	}
 	t.begun, t.from, t.now = true, c.now, map[string]state.Resource{}
 	t.alarm = c.newAlarm(c.changeCapacity)
+	if f, ok := sched.As[sched.Foreseer](c.Model); ok {
+		told := t.Timetable
+		told.FromMs = time.Duration(c.at()).Milliseconds() // a model's time begins with the run
+		f.Foresee(&told)
+	}
 	c.changeCapacity()
 }
 
