@@ -190,7 +190,7 @@ type foresees struct {
 	told *state.Timetable
 }
 
-func (m *foresees) Unwrap() sched.Model         { return m.Model }
+func (m *foresees) Unwrap() sched.Model        { return m.Model }
 func (m *foresees) Foresee(t *state.Timetable) { m.told = t }
 
 // TestForeseen has a model be told when the capacity of nodes will change, in its own time,
