@@ -31,7 +31,8 @@ type Collector struct {
 	sizesKnown                        bool
 	offered                           offered
 	loads                             *loads         // nil: no load average so far
-	ran                               [2]traces.Time // start of the first attempt, and end of the last; 0: none
+	begun                             bool           // an attempt has started
+	ran                               [2]traces.Time // start of the first attempt, and end of the last
 }
 
 // liveJob contains the running and waiting tasks of a job whose end is not yet
@@ -138,7 +139,7 @@ func (c *Collector) Add(e traces.Event) {
 			n.samples++
 		}
 		if e.Load1 >= 0 {
-			if c.ran[0] > 0 {
+			if c.begun {
 				n.load, n.loads = n.load+e.Load1, n.loads+1
 			}
 			if c.loads == nil {
@@ -205,8 +206,8 @@ func (c *Collector) scheduled(e *traces.TaskScheduled) {
 func (c *Collector) started(e *traces.AttemptStarted) {
 	j, live := c.alive(e.Attempt.Job)
 	n := c.node(e.Node)
-	if n.Attempts++; c.ran[0] == 0 {
-		c.ran[0] = e.T
+	if n.Attempts++; !c.begun {
+		c.begun, c.ran[0] = true, e.T
 	}
 	if e.Rack != "" {
 		n.Rack = e.Rack
