@@ -15,11 +15,7 @@ const figure9 = "TextWriter then WordCount and Grep"
 
 func designs() []paper.Design {
 	column := func(name string, set ...string) paper.Column {
-		c := paper.Column{Name: name, Set: map[string]string{"window": "steady"}}
-		for i := 0; i < len(set); i += 2 {
-			c.Set[set[i]] = set[i+1]
-		}
-		return c
+		return paper.In(name, append([]string{"window", "steady"}, set...)...)
 	}
 	list := []paper.Design{
 		{ID: "jobs", X: "job"},
@@ -31,7 +27,7 @@ func designs() []paper.Design {
 		{ID: "hints", X: "heartbeats until a decision is judged", Columns: []paper.Column{column("judged after 1", "job", mixed, "judged", "1"), column("judged after 12", "job", mixed, "judged", "12")}},
 	}
 	for _, name := range names() {
-		list[0].Columns = append(list[0].Columns, paper.Column{Name: name, Set: map[string]string{"job": name}})
+		list[0].Columns = append(list[0].Columns, paper.In(name, "job", name))
 		list[1].Columns = append(list[1].Columns, column(name, "job", name, "window", "run"))
 	}
 	for _, ratio := range ratios {

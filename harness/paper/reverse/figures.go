@@ -13,11 +13,11 @@ func designs() (list []paper.Design) {
 	for _, x := range []string{"1", "2", "3"} {
 		d := paper.Design{ID: "exp" + x, X: "goals"}
 		for _, g := range goals {
-			d.Columns = append(d.Columns, paper.Column{Name: g, Set: map[string]string{"experiment": x, "goals": g}})
+			d.Columns = append(d.Columns, paper.In(g, "experiment", x, "goals", g))
 		}
 		list = append(list, d)
 	}
-	return append(list, paper.Design{ID: "mid", X: "goals", Columns: []paper.Column{{Name: "mid", Set: map[string]string{"experiment": "2", "goals": "mid"}}}})
+	return append(list, paper.Design{ID: "mid", X: "goals", Columns: []paper.Column{paper.In("mid", "experiment", "2", "goals", "mid")}})
 }
 
 func parts() (list []paper.Part) {

@@ -120,7 +120,7 @@ func designs() []paper.Design {
 	over := func(id string, set map[string]string) paper.Design {
 		d := paper.Design{ID: id, X: "load"}
 		for k := range loads {
-			c := paper.Column{Name: loadName(k), Set: map[string]string{"load": loadName(k)}}
+			c := paper.In(loadName(k), "load", loadName(k))
 			for name, value := range set {
 				c.Set[name] = value
 			}
@@ -144,7 +144,7 @@ func designs() []paper.Design {
 	shares := func(id, inputs string) paper.Design {
 		d := paper.Design{ID: id, X: "maps that are done"}
 		for _, share := range []string{"0.05", "0.1", "0.25", "0.5"} {
-			d.Columns = append(d.Columns, paper.Column{Name: share, Set: map[string]string{"share": share, "inputs": inputs}})
+			d.Columns = append(d.Columns, paper.In(share, "share", share, "inputs", inputs))
 		}
 		return d
 	}
