@@ -2,10 +2,8 @@ package rhc
 
 import (
 	"fmt"
-	"slices"
 
 	"heddle/harness/paper"
-	"heddle/harness/paper/rhc/policy"
 	"heddle/harness/stats"
 )
 
@@ -62,53 +60,52 @@ func parts() []paper.Part {
 		{ID: "errors", Title: "Jobs by how wrong the estimate is after 5 % of their maps", Design: "early", Schedulers: []string{estimate, lastJob}, Unit: "%", Kind: paper.CDF, Of: "error", X: "error %"},
 		{ID: "table1", Title: "Table I: time of Grep, and what the other rows of its family predict from the intermediate data", Design: "none", Published: table1(), Notes: []string{"The lines are fitted to the published intermediate data, and to compare with them to the published output."}},
 		{ID: "fig1", Title: "Figure 1: fetching costs of a tree, with the same data on each node", Design: "none", Published: []paper.Published{
-			{What: "H(A)", Label: "Figure 1", Unit: "hops", Ours: func(*paper.Data) stats.Estimate { return exact(8 * treeCosts()[0]) }},
-			{What: "H(G)", Label: "Figure 1", Unit: "hops", Ours: func(*paper.Data) stats.Estimate { return exact(8 * treeCosts()[6]) }},
+			{What: "H(A)", Label: "Figure 1", Unit: "hops", Ours: func(*paper.Data) stats.Estimate { return paper.Exactly(treeCosts()[0]) }},
+			{What: "H(G)", Label: "Figure 1", Unit: "hops", Ours: func(*paper.Data) stats.Estimate { return paper.Exactly(treeCosts()[6]) }},
 		}},
-		{ID: "fig3", Title: "Figure 3: a Sort job on a simulated cluster, with 20 placements of its reduce tasks", Design: "fig3", Schedulers: []string{random, greedy, claimant}, Rows: []paper.Row{paper.MeanRow(" worst/best time", paper.Noted("spread"))}, Notes: []string{
+		{ID: "fig3", Title: "Figure 3: a Sort job on a simulated cluster, with 20 placements of its reduce tasks", Design: "fig3", Schedulers: []string{random, greedy, claimant}, Rows: []paper.Row{paper.MeanRow(" worst/best time", paper.Noted("first spread"))}, Notes: []string{
 			fmt.Sprintf("The paper measured %s times longer. The cluster's links are not given; those here are ours. Greedy and RHC have one placement for a set of blocks.", numbers.Text("fig3", "Sort", "time with bad placement")),
 		}},
-		{ID: "fig10", Title: "Figure 10: two Sort jobs on a simulated cluster", Design: "fig10", Schedulers: []string{claimant, greedy, random}, Unit: "s", Rows: []paper.Row{paper.MeanRow(", first job", paper.Noted("first")), paper.MeanRow(", second job", paper.Noted("second"))}, Notes: []string{
+		{ID: "fig10", Title: "Figure 10: two Sort jobs on a simulated cluster", Design: "fig10", Schedulers: []string{claimant, greedy, random}, Unit: "s", Rows: []paper.Row{
+			paper.MeanRow(", first job", paper.Noted("first")), paper.MeanRow(", second job", paper.Noted("second")),
+			paper.MeanRow(", first job, deviation of 5 repeats", paper.Noted("first"+varies)), paper.MeanRow(", second job, deviation of 5 repeats", paper.Noted("second"+varies)),
+		}, Notes: []string{
 			"Sort keeps its bytes, so both jobs have more than half of their mean data a reduce task, and p is below 1/2: RHC defers neither, whatever the loads are. The enhanced scheduler of Figure 10 is Greedy.",
 			"By hops, Greedy gathers the reduce tasks of a job in the rack, or on the node, that has most of its first output. There they share an uplink or a link, which is why Random is faster on this network.",
+			"A seed is one layout of blocks and five repeats. Between these task times differ, and under Random the placement.",
 		}},
 	}
 }
 
-// exact is a value that cannot vary.
-func exact(x float64) stats.Estimate { return stats.Estimate{Value: x, Lo: x, Hi: x} }
-
-// treeCosts are the fetching costs of the tree of Figure 1, A to H: A with B, C and D; B
-// with E and F; E with G and H.
+// treeCosts are the fetching costs H of the tree of Figure 1, the hops to all its nodes, A to
+// H: A with B, C and D; B with E and F; E with G and H.
 func treeCosts() []float64 {
 	above := []int{0, 0, 0, 0, 1, 1, 4, 4} // A is above itself
-	hops := make([][]float64, len(above))
+	costs := make([]float64, len(above))
 	for u := range above {
 		for v := range above {
-			a, b, n := u, v, 0.0
-			for ; a != b; n++ { // a node is above those with larger numbers only
+			for a, b := u, v; a != b; costs[v]++ { // a node is above those with larger numbers only
 				if a > b {
 					a = above[a]
 				} else {
 					b = above[b]
 				}
 			}
-			hops[u] = append(hops[u], n)
 		}
 	}
-	return policy.Fetching(slices.Repeat([]float64{1}, len(above)), hops)
+	return costs
 }
 
 // family are the rows of Table I with regular expressions of one form.
 type family struct {
-	rows         []string
-	inter, times []float64
-	output       []float64
+	name                 string
+	rows                 []string
+	inter, output, times []float64
 }
 
 // families are the three of Table I: [a-b]*, [a-b][c-d]* and those that begin a line.
 func families() []family {
-	list := make([]family, 3)
+	list := []family{{name: "[a-b]*"}, {name: "[a-b][c-d]*"}, {name: "^…"}}
 	for _, n := range numbers {
 		if n.Figure != "table1" {
 			continue
@@ -132,20 +129,20 @@ func families() []family {
 	return list
 }
 
-// line is the line of a family's times through its intermediate data, or its output.
-func (f *family) line(of []float64) stats.Line {
-	points := make([]stats.Point, len(of))
+// line is the line of ys through xs.
+func line(xs, ys []float64) stats.Line {
+	points := make([]stats.Point, len(xs))
 	for i := range points {
-		points[i] = stats.Point{X: of[i], Y: f.times[i]}
+		points[i] = stats.Point{X: xs[i], Y: ys[i]}
 	}
 	return stats.LineOf(points)
 }
 
 func table1() (list []paper.Published) {
 	for _, f := range families() {
-		left := f.line(f.inter).LeftOut
+		left := line(f.inter, f.times).LeftOut
 		for i, row := range f.rows {
-			list = append(list, paper.Published{What: "job time", Label: row, Unit: "s", Ours: func(*paper.Data) stats.Estimate { return exact(f.times[i] - left[i]) }})
+			list = append(list, paper.Published{What: "job time", Label: row, Unit: "s", Ours: func(*paper.Data) stats.Estimate { return paper.Exactly(f.times[i] - left[i]) }})
 		}
 	}
 	return list

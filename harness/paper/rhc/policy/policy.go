@@ -149,19 +149,3 @@ func (p *RHC) Place(j *Job, free int, ranks []int) []int {
 	}
 	return after(skip, j, free, ranks)
 }
-
-// Fetching returns what a unit of data costs a reduce task on each node: the mean of the
-// distances to it over the nodes, weighted by the intermediate data that they have.
-func Fetching(data []float64, distances [][]float64) []float64 {
-	all := 0.0
-	for _, x := range data {
-		all += x
-	}
-	costs := make([]float64, len(distances))
-	for v := range distances {
-		for u, x := range data {
-			costs[v] += x * distances[u][v] / all
-		}
-	}
-	return costs
-}

@@ -157,39 +157,6 @@ func TestRandomIsUniform(t *testing.T) {
 	}
 }
 
-// TestFetching has the tree of Figure 1: A with B, C, D; B with E, F; E with G, H. Each node
-// has the same data, so that costs times 8 are sums of hops.
-func TestFetching(t *testing.T) {
-	parent := map[int]int{1: 0, 2: 0, 3: 0, 4: 1, 5: 1, 6: 4, 7: 4}
-	hops := make([][]float64, 8)
-	for u := range hops {
-		for v := range hops {
-			up := map[int]float64{} // hops from u to its ancestors
-			for n, k := u, 0.0; ; k++ {
-				up[n] = k
-				if n == 0 {
-					break
-				}
-				n = parent[n]
-			}
-			n, k := v, 0.0
-			for {
-				if at, ok := up[n]; ok {
-					hops[u] = append(hops[u], at+k)
-					break
-				}
-				n, k = parent[n], k+1
-			}
-		}
-	}
-	costs := Fetching(slices.Repeat([]float64{3}, 8), hops)
-	for v, want := range []float64{13, 11, 19, 19, 13, 17, 19, 19} {
-		near(t, fmt.Sprintf("H(%c)", 'A'+v), 8*costs[v], want, 1e-12)
-	}
-	// All data on A: hops from A alone.
-	nearAll(t, "data on A", Fetching([]float64{5, 0, 0, 0, 0, 0, 0, 0}, hops), []float64{0, 1, 1, 1, 2, 2, 3, 3})
-}
-
 // expected returns the expected cost of jobs that never leave, placed one after the other
 // on slots with the given costs: of a policy, or the least over all sets of slots if that
 // is nil. It tries all sizes and numbers of tasks.
