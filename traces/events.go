@@ -82,7 +82,9 @@ type NodeSample struct {
 	CPUSteal   float64 `json:"cpuSteal" range:"cores,-1"`  // mean number of cores that the hypervisor gave to other machines
 	// CPUThrottledNs is the time, in ns, in which tasks of the node could not run
 	// because they had used up their CPU quota.
-	CPUThrottledNs       int64   `json:"cpuThrottledNs" range:",-1"`
+	CPUThrottledNs int64 `json:"cpuThrottledNs" range:",-1"`
+	// Load1 is the mean number of tasks that ran or waited for a core or disk, over about
+	// a minute. In the trace of a trial, it leaves out what ran before the trial.
 	Load1                float64 `json:"load1" range:",-1"`
 	MemoryUsedBytes      int64   `json:"memoryUsedBytes" range:"signed"` // memory in use, in bytes, without the page cache
 	PageCacheBytes       int64   `json:"pageCacheBytes" range:",-1"`

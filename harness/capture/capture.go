@@ -45,7 +45,8 @@ import (
 type Options struct {
 	// Tags select applications that have any of these YARN tags, in lower case.
 	// Without Tags, a Session captures each MapReduce application submitted after
-	// its start.
+	// its start. With Tags, load averages are those of what has run since the start: what
+	// ran before, as the trial before this one, is taken out.
 	Tags []string
 	// Pools are the pools of applications, and Terms their deadlines, prices and
 	// hints, by YARN tag; nil if there are none.
@@ -149,6 +150,10 @@ type nodeRecord struct {
 	up    bool
 	cache int64 // bytes used in the DataNode's cache; -1: unknown
 	agent bool
+	// before is the load average when the session began, and beforeAt that time. Only
+	// sessions with Tags have it.
+	before   float64
+	beforeAt traces.Time
 }
 
 // Start starts a capture. It fails if the ResourceManager, the NameNode or the history

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -179,6 +180,12 @@ func (s *Session) recordBatch(node string, b agent.Batch) (newest *traces.NodeSa
 		r = &nodeRecord{cache: -1}
 		s.nodes[node] = r
 	}
+	switch {
+	case !r.agent:
+		r.before = -1 // not known yet
+	case b.Restarted:
+		r.before = 0 // an agent that measures a control group starts at 0
+	}
 	r.agent = true
 	s.warnOfBatch(node, b)
 	for i, sample := range b.Samples {
@@ -190,6 +197,9 @@ func (s *Session) recordBatch(node string, b agent.Batch) (newest *traces.NodeSa
 			e.AgentLostSamples = int32(b.Lost)
 		}
 		r.describe(e)
+		if len(s.options.Tags) > 0 {
+			r.forget(e)
+		}
 		s.record(e)
 		newest = e
 	}
@@ -237,6 +247,18 @@ func (s *Session) pollFailed(ctx context.Context, subject string, err error) err
 		s.warnAbout(subject, "requests", err.Error())
 	}
 	return err
+}
+
+// forget takes out of a sample's load average what ran before the first sample of an
+// agent. Of that, the average of one minute keeps e^(-t/60 s) after the time t.
+func (r *nodeRecord) forget(e *traces.NodeSample) {
+	if e.Load1 < 0 {
+		return
+	}
+	if r.before < 0 {
+		r.before, r.beforeAt = e.Load1, e.T
+	}
+	e.Load1 = max(0, e.Load1-float64(r.before*math.Exp(-time.Duration(e.T-r.beforeAt).Minutes())))
 }
 
 // describe adds to a node sample what YARN and HDFS report of the node: running

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 
+	"heddle/harness/loadfit"
 	"heddle/traces"
 )
 
@@ -30,7 +31,7 @@ type Collector struct {
 	workerMiB, usedMiBMs, usefulMiBMs int64
 	sizesKnown                        bool
 	offered                           offered
-	loads                             *loads         // nil: no load average so far
+	loads                             loadfit.Fit
 	begun                             bool           // an attempt has started
 	ran                               [2]traces.Time // start of the first attempt, and end of the last
 }
@@ -142,10 +143,7 @@ func (c *Collector) Add(e traces.Event) {
 			if c.begun {
 				n.load, n.loads = n.load+e.Load1, n.loads+1
 			}
-			if c.loads == nil {
-				c.loads = &loads{of: map[*Node]*nodeLoads{}}
-			}
-			c.loads.sampled(n, e)
+			c.loads.Sampled(e.Node, e.T, e.Load1)
 		}
 	case *traces.JobSubmitted:
 		c.offered.begin(e.T)
@@ -229,11 +227,8 @@ func (c *Collector) started(e *traces.AttemptStarted) {
 		}
 		delete(live.waiting, x)
 	}
-	begun := start{t: e.T, node: n, replica: e.ReplicaLocality}
-	if c.loads != nil {
-		begun.load = c.loads.started(n, e.T, j.Name, e.Attempt.Kind)
-	}
-	live.running[attempt{x, e.Attempt.Number}] = begun
+	load := c.loads.Started(e.Node, e.T, j.Name, e.Attempt.Kind)
+	live.running[attempt{x, e.Attempt.Number}] = start{t: e.T, node: n, replica: e.ReplicaLocality, load: load}
 }
 
 func (c *Collector) finished(e *traces.AttemptFinished) {
@@ -247,7 +242,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	delete(live.running, attempt{x, e.Attempt.Number})
 	if ran {
 		c.used(j, x.kind, s, e.T)
-		c.loads.ended(s.node, s.load, s.t, e.T, e.Counters.CPUMs)
+		c.loads.Ended(s.node.Node, s.load, s.t, e.T, e.Counters.CPUMs)
 	}
 	if j.hadoop != nil && len(live.running) == 0 { // the job's end was recorded before that of its last attempt, so its lists can be freed only now
 		defer j.rest()

@@ -15,6 +15,7 @@ import (
 	"math"
 	"slices"
 
+	"heddle/harness/loadfit"
 	"heddle/traces"
 )
 
@@ -97,8 +98,8 @@ type Figures struct {
 	JobList []*Job     `json:"jobList,omitempty"` // figures of each job, in order of submission
 	Phases  []Phase    `json:"phases"`
 	// Load is what tasks add to the load of nodes; nil if there are too few load averages.
-	Load  *Load   `json:"load,omitempty"`
-	Nodes []*Node `json:"nodes,omitempty"` // figures of each node, sorted by name
+	Load  *loadfit.Loads `json:"load,omitempty"`
+	Nodes []*Node        `json:"nodes,omitempty"` // figures of each node, sorted by name
 
 	maps, reduceRests *Durations
 }

@@ -51,9 +51,7 @@ func (c *Collector) Figures() *Figures {
 	}
 	f.CoreUsePct = coreUse(f.Nodes)
 	f.nodeTasks, f.nodeLoad = perNode(f.Nodes, c.ran[1]-c.ran[0])
-	if c.loads != nil {
-		f.Load = c.loads.fit()
-	}
+	f.Load = c.loads.Loads()
 	f.BoundMs = c.bound(begin)
 	slices.SortFunc(f.Nodes, func(a, b *Node) int { return cmp.Compare(a.Node, b.Node) })
 	f.UtilisationPct = -1

@@ -48,7 +48,7 @@ func (i *Figures) Doc() doc.Doc {
 	d = append(d, phases)
 	d = append(d, i.nodes()...)
 	if i.Load != nil {
-		d = append(d, i.Load.doc()...)
+		d = append(d, i.Load.Doc()...)
 	}
 	digests := &doc.Table{Name: "digests", Columns: []string{"", ""}}
 	digests.Add(doc.Words("schedule digest"), doc.Words(schedule))

@@ -190,6 +190,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if c.Repeats && !c.Modelled {
 		return nil, h, errors.New("replay: recorded durations do not differ between repeats; give a calibration to model durations")
 	}
+	x.Loads, x.IdleLoad = c.Calibration.Loads()
 	x.MapSlots, x.ReduceSlots = h.MapSlots, h.ReduceSlots
 	if x.Splits, err = splitsOf(h.Splits); err != nil {
 		return nil, h, err

@@ -51,6 +51,11 @@ type Config struct {
 	// and models hear. 0 means 1000 if the Model is a sched.HearsLoad, otherwise
 	// that there are no samples.
 	SampleMs int64
+	// Loads, if not nil, are what the attempts of workloads, by their name and kind of task,
+	// add to the load of their node as long as they run. Those of other workloads, or with
+	// 0, load it by what they do. IdleLoad is the load of a node on which no task runs.
+	Loads    map[string][2]float64
+	IdleLoad float64
 	// Record is called with every trace event, in order of time. If Record is nil,
 	// no trace is made.
 	Record func(traces.Event)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -147,6 +148,9 @@ func (s *Sim) start(x *Job) error {
 		s.jobs = append(s.jobs, job{})
 	}
 	s.slot = append(s.slot, slot)
+	if s.load != nil {
+		s.load.submitted(slot, s.Loads[cmp.Or(x.Workload, x.Name)])
+	}
 	j := &s.jobs[slot]
 	work, spread, out, tries, ran, blocks, pasts, division := j.work, j.spread, j.out, j.tries, j.ran, j.blocks, j.pasts, j.division
 	*j = job{

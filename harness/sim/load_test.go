@@ -35,6 +35,28 @@ func oneNode(cores float64) Machines {
 	return c
 }
 
+// TestGivenLoads has two tasks that sleep, of a workload whose load is given, for 300 s on
+// a node with a load of its own.
+func TestGivenLoads(t *testing.T) {
+	j := simpleJob("a", 0, 2, 0, Work{FixedMs: 300_000})
+	j.Workload = "w"
+	last := map[float64]float64{}
+	for _, idle := range []float64{0, 0.5} {
+		_, err := Run(&Config{
+			Cluster: oneNode(1), Source: &Jobs{List: []Job{j}}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts(), SampleMs: 1000,
+			Loads: map[string][2]float64{"w": {1.25, 9}, "a": {7, 7}}, IdleLoad: idle,
+			Record: func(e traces.Event) {
+				if x, ok := e.(*traces.NodeSample); ok && x.T == 250e9 {
+					last[idle] = x.Load1
+				}
+			},
+		})
+		if want := (idle + 2*1.25) * (1 - math.Exp(-250./60)); err != nil || math.Abs(last[idle]-want) > .05 {
+			t.Errorf("load %.2f after 250 s (%v), want %.2f", last[idle], err, want)
+		}
+	}
+}
+
 // TestLoadAverage has tasks that are there from the start. So many ready to run give
 // n*(1-e^(-t/60)) after t seconds. The kernel steps every 5 s and rounds.
 func TestLoadAverage(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/loadfit"
 	"heddle/harness/replay/recorded"
 	"heddle/harness/stats"
 	"heddle/traces"
@@ -87,6 +88,11 @@ func calibrateCosts(list []*recorded.Trace, cluster recorded.Change) (*Calibrati
 	}
 	c.Warnings = madeUp(list)
 	c.fitCosts(list)
+	var loads loadfit.Fit
+	for _, t := range loadCost.measured(list) {
+		loads.Add(&t.Loads)
+	}
+	c.Load = loads.Loads()
 	return c, nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"heddle/harness/config"
+	"heddle/harness/loadfit"
 	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/traces"
@@ -81,7 +82,9 @@ type Calibration struct {
 	LabelQuantiles []int32 `json:"labelQuantilesMs,omitempty"`
 
 	Workloads []Workload `json:"workloads"`
-	Warnings  []string   `json:"warnings,omitempty"`
+	// Load is what tasks add to the load average of their node; nil if no trace tells.
+	Load     *loadfit.Loads `json:"load,omitempty"`
+	Warnings []string       `json:"warnings,omitempty"`
 }
 
 // calibrationFormat is the version of the calibration file. Files of a higher
@@ -189,6 +192,21 @@ func ratios(quantiles []float64) []sim.Ratio {
 		list = append(list, sim.Ratio(min(max(0, math.Round(q*float64(sim.RatioOne))), math.MaxUint32)))
 	}
 	return list
+}
+
+// Loads returns what the tasks of workloads add to the load of their node, and the load of
+// an idle one, as the simulator has it.
+func (c *Calibration) Loads() (loads map[string][2]float64, idle float64) {
+	if c.Load == nil {
+		return nil, 0
+	}
+	loads = map[string][2]float64{}
+	for _, x := range c.Load.Tasks {
+		of := loads[x.Workload]
+		of[traces.Map], of[traces.Reduce] = c.Load.Of(x.Workload, traces.Map), c.Load.Of(x.Workload, traces.Reduce)
+		loads[x.Workload] = of
+	}
+	return loads, c.Load.Idle
 }
 
 // Of returns the costs of a workload; nil if there are none.

@@ -51,6 +51,8 @@ var (
 	rateCost     = cost{name: "rates of disks and links", restsOn: []string{"nodes", "tasks", "hosts", "replicas", "durations"}}
 	workloadCost = cost{name: "what tasks of a workload take", restsOn: []string{"tasks", "durations"}}
 
+	loadCost = cost{name: "load of tasks", restsOn: []string{"nodes", "hosts", "durations", "schedule"}}
+
 	costs = []*cost{&amStartCost, &finishCost, &turnoverCost, &labelCost, &taskStartCost, &sharingCost, &rateCost, &workloadCost}
 )
 

@@ -131,6 +131,12 @@ func (c *Calibration) check() error {
 	figures := []float64{
 		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.HostCores, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs,
 	}
+	if c.Load != nil {
+		figures = append(figures, c.Load.Idle)
+		for _, x := range c.Load.Tasks {
+			figures = append(figures, x.Load)
+		}
+	}
 	for _, q := range c.LabelQuantiles {
 		figures = append(figures, float64(q))
 	}

@@ -74,5 +74,9 @@ func (c *Calibration) Doc() doc.Doc {
 			facts = append(facts, fmt.Sprintf("%s moves %.3g MB/s, as given.", r.what, float64(r.rate)/1e6))
 		}
 	}
-	return doc.Doc{doc.Text(fmt.Sprintf("fitted to %d traces", len(c.Traces))), costs, phases, facts, doc.Warnings(c.Warnings)}
+	list := doc.Doc{doc.Text(fmt.Sprintf("fitted to %d traces", len(c.Traces))), costs, phases, facts}
+	if c.Load != nil {
+		list = append(list, c.Load.Doc()...)
+	}
+	return append(list, doc.Warnings(c.Warnings))
 }

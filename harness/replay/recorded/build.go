@@ -75,6 +75,10 @@ func (b *builder) add(e traces.Event) error {
 		}
 	case *traces.NodeCapacity:
 		b.Capacity = append(b.Capacity, *e)
+	case *traces.NodeSample:
+		if e.Load1 >= 0 {
+			b.Loads.Sampled(e.Node, e.T, e.Load1)
+		}
 	case *traces.JobSubmitted:
 		return b.submitted(e)
 	case *traces.JobListed:
@@ -103,9 +107,11 @@ func (b *builder) add(e traces.Event) error {
 		key := b.key(e.Attempt.Task)
 		b.task(key) // make the task here, as its scheduling event may be missing or come later
 		b.running[attemptKey{key, e.Attempt.Number}] = int32(len(b.attempts))
-		b.attempts = append(b.attempts, Attempt{
-			job: key.job, Index: key.index, number: e.Attempt.Number, node: b.node(e.Node), Kind: key.kind, Level: level, Start: e.T,
-		})
+		a := Attempt{job: key.job, Index: key.index, number: e.Attempt.Number, node: b.node(e.Node), Kind: key.kind, Level: level, Start: e.T}
+		if j := b.jobs[key.job]; j != nil {
+			a.load = b.Loads.Started(e.Node, e.T, j.Kind(), key.kind)
+		}
+		b.attempts = append(b.attempts, a)
 	case *traces.AttemptFinished:
 		b.finished(e)
 	case *traces.BlockReplica:
@@ -171,6 +177,7 @@ func (b *builder) finished(e *traces.AttemptFinished) {
 	a.End, a.Outcome = e.T, e.Outcome
 	a.read, a.WrittenBytes, a.mapOutput, a.shuffled = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes), max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)
 	a.cpuMs = max(0, c.CPUMs)
+	b.Loads.Ended(b.nodes[a.node], a.load, a.Start, a.End, a.cpuMs)
 	if t := b.task(key.taskKey); t != nil && e.Outcome == traces.Succeeded && t.won < 0 {
 		t.won = i
 	}

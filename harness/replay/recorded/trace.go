@@ -15,6 +15,7 @@ import (
 	"math"
 
 	"heddle/harness/config"
+	"heddle/harness/loadfit"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
@@ -39,6 +40,9 @@ type Trace struct {
 	Decisions []Decision
 	// Capacity has the changes of the capacity of nodes, in order of time.
 	Capacity []traces.NodeCapacity
+	// Loads has what a load of tasks is fitted to: samples of the nodes, and when
+	// attempts ran.
+	Loads loadfit.Fit
 	// Warnings say what the trace lacks for a replay.
 	Warnings []string
 
@@ -118,6 +122,7 @@ type Attempt struct {
 	WrittenBytes              int64
 	read, mapOutput, shuffled int64 // further counters, in bytes; 0: not reported
 	cpuMs                     int64 // CPU time, by its counters; 0: not reported
+	load                      int8  // its column in Trace.Loads
 }
 
 // coresPercent returns the share of a core, in percent, that the attempt used on

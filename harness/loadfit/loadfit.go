@@ -1,4 +1,11 @@
-package measure
+// Package loadfit fits what tasks add to the load average of their node, to load averages
+// that were measured while they ran, and says how far off that is.
+//
+// A load average counts the tasks that run or wait for a core or a disk, over about a
+// minute. Nodes on which no task ran are left out: what loads them is something else. The
+// package leaves out what tasks do to each other: one adds the same load whether its node
+// is full or slow.
+package loadfit
 
 import (
 	"cmp"
@@ -10,28 +17,27 @@ import (
 	"heddle/traces"
 )
 
-// Load says what the tasks of each workload add to the load average of their node, and
-// how far the load averages that were measured are from models of them. A load average
-// counts the tasks that run or wait for a core or a disk, over about a minute.
-type Load struct {
+// Loads says what the tasks of each workload add to the load average of their node, and
+// how far the load averages that were measured are from models of them.
+type Loads struct {
 	Samples int     `json:"samples"`
 	Nodes   int     `json:"nodes"`
 	Idle    float64 `json:"idle"` // load of a node without tasks
 	// Errors are the root mean square of what is measured less what a model says. With
 	// several nodes, each is judged by what the others tell.
-	Errors LoadErrors `json:"errors"`
-	Tasks  []TaskLoad `json:"tasks"`
+	Errors Errors `json:"errors"`
+	Tasks  []Task `json:"tasks"`
 }
 
-// LoadErrors has the error of each model.
-type LoadErrors struct {
+// Errors has the error of each model.
+type Errors struct {
 	Fitted   float64  `json:"fitted"`        // tasks of a workload add a load that is fitted, averaged as the kernel does
 	Counters *float64 `json:"cpuTime"`       // they add the cores that Hadoop counted, as replays have it; nil if it counted none
 	Constant float64  `json:"constantATask"` // control: each task adds the same fitted load at once, as long as it runs
 }
 
-// TaskLoad is what a task of a workload adds to the load of its node.
-type TaskLoad struct {
+// Task is what a task of a workload adds to the load of its node.
+type Task struct {
 	Workload string  `json:"workload"`
 	Kind     string  `json:"kind"`
 	Attempts int     `json:"attempts"`
@@ -51,19 +57,21 @@ const (
 	columns   = colLoad + 1
 )
 
-// leastLoads is the least number of samples that a load is fitted to.
-const leastLoads = 30
+// leastSamples is the least number of samples that a load is fitted to.
+const leastSamples = 30
 
-// loads sums up what the fits need, node by node.
-type loads struct {
-	nodes []*nodeLoads
-	of    map[*Node]*nodeLoads
-	names []TaskLoad
+// Fit sums up what the fit needs, node by node. The zero value is ready for use. Calls
+// of one trace are in order of time.
+type Fit struct {
+	nodes []*node
+	of    map[traces.Node]*node
+	names []Task
 	used  [mostLoads]struct{ cpuMs, ms float64 }
 }
 
-type nodeLoads struct {
+type node struct {
 	tasks   [mostLoads]float64 // that run now
+	ran     bool               // whether any has run
 	row     [columns]float64
 	first   float64 // load at the first sample, which decays
 	at      traces.Time
@@ -71,16 +79,19 @@ type nodeLoads struct {
 	sums    [columns][columns]float64
 }
 
-// sampled takes a measured load average into account.
-func (l *loads) sampled(of *Node, e *traces.NodeSample) {
-	n := l.of[of]
+// Sampled takes a measured load average into account.
+func (f *Fit) Sampled(name traces.Node, t traces.Time, load1 float64) {
+	n := f.of[name]
 	if n == nil {
-		n = &nodeLoads{first: e.Load1, at: e.T}
-		l.of[of], l.nodes = n, append(l.nodes, n)
+		if f.of == nil {
+			f.of = map[traces.Node]*node{}
+		}
+		n = &node{first: load1, at: t}
+		f.of[name], f.nodes = n, append(f.nodes, n)
 		return
 	}
-	n.until(e.T)
-	n.row[colLoad] = e.Load1 - n.first
+	n.until(t)
+	n.row[colLoad] = load1 - n.first
 	for i, x := range n.row {
 		for k, y := range n.row[:i+1] {
 			n.sums[i][k] += x * y
@@ -91,7 +102,7 @@ func (l *loads) sampled(of *Node, e *traces.NodeSample) {
 }
 
 // until brings the averages to a time.
-func (n *nodeLoads) until(t traces.Time) {
+func (n *node) until(t traces.Time) {
 	decay := math.Exp(-float64(t-n.at) / 60e9)
 	n.at = t
 	average := func(of *float64, now float64) { *of = float64(*of*decay) + float64(now*(1-decay)) }
@@ -104,47 +115,83 @@ func (n *nodeLoads) until(t traces.Time) {
 	}
 }
 
-// started notes the start of an attempt, and returns its column; 0 if its node has no
-// sample so far.
-func (l *loads) started(of *Node, t traces.Time, workload string, kind traces.TaskKind) int8 {
-	n := l.of[of]
+// Started notes the start of an attempt. The end of the attempt is noted with the column
+// that Started returns; 0 if its node has no sample so far.
+func (f *Fit) Started(name traces.Node, t traces.Time, workload string, kind traces.TaskKind) (column int8) {
+	n := f.of[name]
 	if n == nil {
 		return 0
 	}
-	i := slices.IndexFunc(l.names, func(x TaskLoad) bool { return x.Workload == workload && x.Kind == kind.String() })
-	if i < 0 && len(l.names) < mostLoads {
-		i = len(l.names)
-		l.names = append(l.names, TaskLoad{Workload: workload, Kind: kind.String()})
-	} else if i < 0 {
-		i = mostLoads - 1
-		l.names[i].Workload, l.names[i].Kind = "others", "task"
-	}
+	i := f.columnOf(workload, kind.String())
 	n.until(t)
 	n.tasks[i]++
-	l.names[i].Attempts++
+	n.ran = true
+	f.names[i].Attempts++
 	return int8(i + 1)
 }
 
-// ended notes the end of an attempt that started at a time.
-func (l *loads) ended(of *Node, column int8, from, to traces.Time, cpuMs int64) {
-	if l == nil || column == 0 {
+// columnOf returns the place of a workload and kind among the names.
+func (f *Fit) columnOf(workload, kind string) int {
+	i := slices.IndexFunc(f.names, func(x Task) bool { return x.Workload == workload && x.Kind == kind })
+	if i < 0 && len(f.names) < mostLoads {
+		i = len(f.names)
+		f.names = append(f.names, Task{Workload: workload, Kind: kind})
+	} else if i < 0 {
+		i = mostLoads - 1
+		f.names[i].Workload, f.names[i].Kind = "others", "task"
+	}
+	return i
+}
+
+// Ended notes the end of an attempt that started at a time.
+func (f *Fit) Ended(name traces.Node, column int8, from, to traces.Time, cpuMs int64) {
+	n := f.of[name]
+	if n == nil || column == 0 {
 		return
 	}
-	n := l.of[of]
 	n.until(to)
 	n.tasks[column-1]--
-	if x := &l.used[column-1]; cpuMs > 0 {
-		x.cpuMs, x.ms = x.cpuMs+float64(cpuMs), x.ms+ms(to-from)
+	if x := &f.used[column-1]; cpuMs > 0 {
+		x.cpuMs, x.ms = x.cpuMs+float64(cpuMs), x.ms+float64(to-from)/1e6
 	}
 }
 
-// fit returns the fitted loads, nil if there are too few samples.
-func (l *loads) fit() *Load {
-	f := &Load{Nodes: len(l.nodes), Tasks: l.names}
+// Add adds what was summed up of another trace. Its nodes count as others.
+func (f *Fit) Add(o *Fit) {
+	to := make([]int, columns) // where each column of the other is here
+	for i := range to {
+		to[i] = i
+	}
+	for i, x := range o.names {
+		k := f.columnOf(x.Workload, x.Kind)
+		f.names[k].Attempts += x.Attempts
+		f.used[k].cpuMs, f.used[k].ms = f.used[k].cpuMs+o.used[i].cpuMs, f.used[k].ms+o.used[i].ms
+		to[colFirst+i] = colFirst + k
+	}
+	for _, n := range o.nodes {
+		own := &node{ran: n.ran, samples: n.samples}
+		for i := range n.sums {
+			for k, x := range n.sums[i] {
+				own.sums[to[i]][to[k]] += x
+			}
+		}
+		f.nodes = append(f.nodes, own)
+	}
+}
+
+// Loads returns what is fitted, nil if there are too few samples.
+func (f *Fit) Loads() *Loads {
+	ran := *f
+	ran.nodes = slices.DeleteFunc(slices.Clone(f.nodes), func(n *node) bool { return !n.ran || n.samples == 0 })
+	return ran.loads()
+}
+
+func (l *Fit) loads() *Loads {
+	f := &Loads{Nodes: len(l.nodes), Tasks: slices.Clone(l.names)}
 	for _, n := range l.nodes {
 		f.Samples += n.samples
 	}
-	if f.Samples < leastLoads || len(l.names) == 0 {
+	if f.Samples < leastSamples || len(l.names) == 0 {
 		return nil
 	}
 	byTask := []int{colIdle}
@@ -173,7 +220,7 @@ func (l *loads) fit() *Load {
 
 // errorOf returns the error of a fit with these columns: of each node by a fit to the
 // others, if there are others.
-func (l *loads) errorOf(use []int) float64 {
+func (l *Fit) errorOf(use []int) float64 {
 	sum, samples := 0.0, 0
 	for _, n := range l.nodes {
 		without := n
@@ -187,7 +234,7 @@ func (l *loads) errorOf(use []int) float64 {
 }
 
 // sums returns the sums of all nodes but one.
-func (l *loads) sums(without *nodeLoads) *[columns][columns]float64 {
+func (l *Fit) sums(without *node) *[columns][columns]float64 {
 	var sum [columns][columns]float64
 	for _, n := range l.nodes {
 		for i := range sum {
@@ -240,8 +287,20 @@ func leastSquares(sum *[columns][columns]float64, use []int) (factors [columns]f
 	return factors
 }
 
-// doc returns the loads for people to read.
-func (f *Load) doc() doc.Doc {
+// Of returns the load of a task; 0 if it was not fitted.
+func (f *Loads) Of(workload string, kind traces.TaskKind) float64 {
+	if f == nil {
+		return 0
+	}
+	i := slices.IndexFunc(f.Tasks, func(x Task) bool { return x.Workload == workload && x.Kind == kind.String() })
+	if i < 0 {
+		return 0
+	}
+	return f.Tasks[i].Load
+}
+
+// Doc returns the loads for people to read.
+func (f *Loads) Doc() doc.Doc {
 	t := &doc.Table{Name: "loads", Columns: []string{"tasks that load their node", "", "attempts", "load", "cores by CPU time"}}
 	for _, x := range f.Tasks {
 		cores := doc.Words("-")
