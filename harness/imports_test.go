@@ -21,10 +21,10 @@ const order = `
 	collectors/hdfs/internal/hdfspb collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest
 	collectors/yarn collectors/node collectors/node/agent
 	harness/internal/mavenjars harness/nearest harness/internal/poll harness/internal/units
-	harness/stats harness/doc harness/loadfit harness/state
+	harness/stats harness/doc harness/loadfit harness/sim/draw harness/state
 	harness/sched harness/sched/schedtest
 	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/learning/model harness/paper/modfair/model harness/paper/reverse/model harness/paper/rhc/policy harness/paper/rhc/model harness/paper/models
-	harness/sim/draw harness/sim/fluid harness/sim/place harness/sim
+	harness/sim/fluid harness/sim/place harness/sim
 	harness/measure harness/bench
 	harness/require harness/config harness/runs harness/inventory harness/newmodel
 	harness/lab harness/lab/labtest

@@ -34,7 +34,21 @@ type Capacity struct {
 	// Container, if above 0, makes workers keep whole containers of this memory,
 	// and all workers together the share that is asked for, to the nearest container.
 	Container units.Size `yaml:"container,omitempty" text:"Leave whole containers of this memory, and the share of all workers together."`
+	// Told, Lag and Noise say what models are told of the timetable before the first
+	// job. By default it is all of it.
+	Told string `yaml:"told,omitempty" text:"What models are told of the timetable: all of it, ahead, or none of it." values:"ahead,none"`
+	// Lag is how late each change is in what models are told.
+	Lag units.Duration `yaml:"lag,omitempty" text:"How late each change is in what models are told."`
+	// Noise is the largest relative error of the other load in what models are told.
+	// Each trial of a repeat has the same errors.
+	Noise float64 `yaml:"noise,omitempty" text:"The largest relative error of the other load in what models are told, 0 to 1." min:"0" max:"1"`
 }
+
+// Values of Capacity.Told; "" means CapacityAhead.
+const (
+	CapacityAhead = "ahead"
+	CapacityNone  = "none"
+)
 
 // CapacityStep is a change of the share that workers have left.
 type CapacityStep struct {
@@ -175,6 +189,10 @@ func (c *Capacity) problems(p *problems) {
 		wrong(c.Every != 0, ".every", "%v: want none: a sine has a period", c.Every)
 	}
 	wrong(!c.Given() && (c.Every != 0 || c.Container != 0), "", "no steps, no sine and no csv; want one of them")
+	p.keys(*c, "capacity")
+	wrong(!c.Given() && (c.Told != "" || c.Lag != 0 || c.Noise != 0), "", "told, lag and noise say what models are told of a timetable, and there is none; want steps, a sine or a csv")
+	wrong(c.Lag < 0 || time.Duration(c.Lag) > longest, ".lag", "%v: want 0 to 8760h", c.Lag)
+	wrong(c.Told == CapacityNone && (c.Lag != 0 || c.Noise != 0), ".told", "none, and a lag or a noise; want one of them: models that are told nothing are told nothing late")
 	wrong(c.Every < 0 || time.Duration(c.Every) > longest, ".every", "%v: want 0 to 8760h", c.Every)
 	for i, s := range c.Steps {
 		path := fmt.Sprintf("capacity.steps[%d]", i)
@@ -209,6 +227,7 @@ func (c *Capacity) Timetable(workers []traces.NodeFacts) (state.Timetable, error
 	if !c.Given() {
 		return t, nil
 	}
+	t.Telling = state.Telling{None: c.Told == CapacityNone, LagMs: time.Duration(c.Lag).Milliseconds(), Noise: c.Noise}
 	steps := slices.Clone(c.Steps)
 	t.EveryMs = time.Duration(c.Every).Milliseconds()
 	if c.Sine != (Sine{}) {

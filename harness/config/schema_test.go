@@ -25,6 +25,8 @@ var unseen = map[string]string{
 	"cluster-racks.yaml":               "two keys depend on each other",
 	"experiment-capacity-two.yaml":     "two keys depend on each other",
 	"experiment-capacity-none.yaml":    "one key needs another",
+	"experiment-capacity-tells.yaml":   "one key needs another",
+	"experiment-capacity-untold.yaml":  "two keys depend on each other",
 	"experiment-cache-policy.yaml":     "two keys depend on each other",
 	"experiment-fault-where.yaml":      "two keys depend on each other",
 	"experiment-model-label.yaml":      "characters of a name",

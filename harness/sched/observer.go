@@ -32,7 +32,8 @@ type Ticker interface {
 // Drivers find out with As whether a model is a Foreseer.
 type Foreseer interface {
 	// Foresee tells the model the timetable of the nodes' capacity, before the first
-	// job. It is not called if nobody knows it ahead. The model must not change it.
+	// job, as Timetable.Told returns it: it may be late or in error. It is not called
+	// if models are told nothing. The model must not change it.
 	Foresee(t *state.Timetable)
 }
 

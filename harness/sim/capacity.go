@@ -19,8 +19,10 @@ func (s *Sim) beginCapacity() error {
 			return fmt.Errorf("capacity change %d: the cluster has no node %q", i, c.Node)
 		}
 	}
-	if f, ok := sched.As[sched.Foreseer](s.Model); ok && len(s.Capacity.Changes) > 0 {
-		f.Foresee(&s.Capacity)
+	if f, ok := sched.As[sched.Foreseer](s.Model); ok {
+		if told := s.Capacity.Told(s.Seed, func(node string) state.Resource { return s.view.Capacity(s.view.NodeNamed(node)) }); told != nil {
+			f.Foresee(told)
+		}
 	}
 	s.nextChange(0)
 	return nil

@@ -144,24 +144,37 @@ func TestWrongCapacity(t *testing.T) {
 // foreseeing is a model that notes the timetable that it is told.
 type foreseeing struct {
 	sched.Model
-	told []int
+	told []string
 }
 
-func (m *foreseeing) Foresee(t *state.Timetable) { m.told = append(m.told, len(t.Changes)) }
+func (m *foreseeing) Foresee(t *state.Timetable) {
+	var list []string
+	for i := range t.Changes {
+		c, _ := t.Change(i)
+		list = append(list, fmt.Sprint(c.AtMs, " ", c.Node, " ", c.Left.MemoryMB))
+	}
+	m.told = append(m.told, strings.Join(list, ", "))
+}
 
-// TestForesee tells a model the timetable once, before the first job, if there is one.
+// TestForesee tells a model the timetable once, before the first job, if there is one and
+// models are to know it.
 func TestForesee(t *testing.T) {
-	for _, x := range []struct{ capacity, want string }{{"4000 n0 2, 9000 n0 1", "[2]"}, {"", "[]"}} {
+	for _, x := range []struct {
+		capacity string
+		telling  state.Telling
+		want     string
+	}{{"4000 n0 2, 9000 n0 1", state.Telling{}, "[4000 n0 2048, 9000 n0 1024]"}, {"4000 n0 2, 9000 n0 1", state.Telling{LagMs: 500}, "[4500 n0 2048, 9500 n0 1024]"}, {"4000 n0 0", state.Telling{None: true}, "[]"}, {"", state.Telling{}, "[]"}} {
 		m := &foreseeing{Model: newModel(t, "fifo")}
 		c := &Config{Cluster: slots(1, 2), Model: m, Costs: NoCosts(), Actuator: Ideal, Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 10_000})}}}
 		if x.capacity != "" {
 			c.Capacity = left(t, x.capacity, 0)
+			c.Capacity.Telling = x.telling
 		}
 		if _, err := Run(c); err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(m.told); got != x.want {
-			t.Errorf("timetable %q: the model was told of %s changes, want %s", x.capacity, got, x.want)
+			t.Errorf("timetable %q, %+v: the model was told %s, want %s", x.capacity, x.telling, got, x.want)
 		}
 	}
 }

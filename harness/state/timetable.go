@@ -1,6 +1,12 @@
 package state
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"heddle/harness/sim/draw"
+)
 
 // Timetable says how the capacity of nodes changes as time goes on. The zero
 // value changes nothing.
@@ -13,6 +19,21 @@ type Timetable struct {
 	// EveryMs, if above 0, is the time after which Changes happen again, and
 	// again. It is above the times of all Changes.
 	EveryMs int64
+	// Telling says what models are told of the timetable. It changes nothing of what
+	// happens.
+	Telling Telling
+}
+
+// Telling says how well models know a timetable ahead. The zero value is: exactly.
+type Telling struct {
+	// None says that models are told nothing.
+	None bool
+	// LagMs is how late each change is in what models are told.
+	LagMs int64
+	// Noise is the largest relative error of the load in what models are told. The
+	// load is what a node lacks of its full size. All nodes that change at the same
+	// time have the same error.
+	Noise float64
 }
 
 // CapacityChange says what memory and cores a node has for containers from a
@@ -58,4 +79,35 @@ func (t *Timetable) Change(i int) (c CapacityChange, ok bool) {
 	c = t.Changes[i%n]
 	c.AtMs += t.FromMs + int64(i/n)*t.EveryMs
 	return c, true
+}
+
+// Told returns the timetable that models are told, nil if they are told nothing. The
+// errors are drawn from the seed, evenly between -Noise and Noise; each repetition
+// has them again. The argument full returns the size of a node without other load.
+func (t *Timetable) Told(seed uint64, full func(node string) Resource) *Timetable {
+	if t.Telling.None || len(t.Changes) == 0 {
+		return nil
+	}
+	told := *t
+	told.Telling = Telling{}
+	told.FromMs += t.Telling.LagMs
+	if t.Telling.Noise == 0 {
+		return &told
+	}
+	key := draw.Stream(seed, "capacity told")
+	told.Changes = slices.Clone(t.Changes)
+	for i := range told.Changes {
+		c := &told.Changes[i]
+		wrong := 1 + float64(t.Telling.Noise*(2*key.At(uint64(c.AtMs)).Fraction()-1))
+		size := full(c.Node)
+		c.Left = Resource{MemoryMB: leftOf(size.MemoryMB, c.Left.MemoryMB, wrong), VCores: leftOf(size.VCores, c.Left.VCores, wrong)}
+	}
+	return &told
+}
+
+// leftOf returns what is left if the load, which is what left lacks of full, is
+// larger or smaller by a factor.
+func leftOf(full, left int32, factor float64) int32 {
+	load := math.Round(float64(full-left) * factor)
+	return int32(max(0, float64(full)-max(0, load)))
 }

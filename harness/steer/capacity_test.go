@@ -43,7 +43,7 @@ func (s *schedule) capacity(hosts []string) (c config.Capacity) {
 		c.Steps = append(c.Steps, x)
 	}
 	if len(c.Steps) > 0 {
-		c.Container = 512 << 20
+		c.Container, c.Told, c.Lag, c.Noise = 512<<20, s.told.Told, s.told.Lag, s.told.Noise
 	}
 	return c
 }
@@ -194,8 +194,47 @@ func (m *foresees) Unwrap() sched.Model        { return m.Model }
 func (m *foresees) Foresee(t *state.Timetable) { m.told = t }
 
 // TestForeseen has a model be told when the capacity of nodes will change, in its own time,
-// before that happens.
+// before that happens: exactly, late, in error, or not at all.
 func TestForeseen(t *testing.T) {
+	for _, x := range []struct {
+		told   config.Capacity
+		lateMs int64
+		leftMB [2]int32 // the least and the most that the first change may be said to leave, in MB
+	}{
+		{config.Capacity{}, 0, [2]int32{0, 0}},
+		{config.Capacity{Lag: units.Duration(3 * time.Second)}, 3000, [2]int32{0, 0}},
+		{config.Capacity{Noise: 0.5}, 0, [2]int32{0, 256}},
+	} {
+		m, s := foreseen(t, x.told)
+		if m.told == nil {
+			t.Fatalf("%+v: the model is told nothing", x.told)
+		}
+		changes := 0
+		for _, e := range s.events {
+			if c, ok := e.(*traces.NodeCapacity); ok {
+				told, ok := m.told.Change(changes)
+				if apart := int64(c.T)/1e6 + x.lateMs - told.AtMs; !ok || string(c.Node) != told.Node || apart < 0 || apart > 1000 {
+					t.Errorf("%+v: change %d at %d ms of %s, told was %+v", x.told, changes, int64(c.T)/1e6, c.Node, told)
+				}
+				changes++
+			}
+		}
+		if changes != 2 || len(m.told.Changes) != 2 {
+			t.Fatalf("%+v: %d changes, and told are %+v, want 2", x.told, changes, m.told.Changes)
+		}
+		if mb := m.told.Changes[0].Left.MemoryMB; mb < x.leftMB[0] || mb > x.leftMB[1] || m.told.Changes[1].Left.MemoryMB != 512 {
+			t.Errorf("%+v: told are %+v, want %d MB and 512", x.told, m.told.Changes, x.leftMB)
+		}
+	}
+	if m, _ := foreseen(t, config.Capacity{Told: config.CapacityNone}); m.told != nil {
+		t.Errorf("a model that is to be told nothing is told %+v", m.told)
+	}
+}
+
+// foreseen steers one job with a model that keeps what it is told of the node's capacity: none
+// of it is left from 2 s to 5 s.
+func foreseen(t *testing.T, told config.Capacity) (*foresees, *shell) {
+	t.Helper()
 	fifo, err := sched.New("fifo", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +243,7 @@ func TestForeseen(t *testing.T) {
 	s, err := newShell(schedule{
 		Racks: 1, PerRack: 2, Slots: 1, Triples: 1, Splits: config.SplitsAsSubmitted, model: m, Seed: 1,
 		Jobs:     []jobPlan{{At: 500, Runs: 6000, Maps: [][]int{{0}, {1}}}},
-		Capacity: []capacityStep{{At: 2000, Node: 0, Slots: 0}, {At: 5000, Node: 0, Slots: 1}},
+		Capacity: []capacityStep{{At: 2000, Node: 0, Slots: 0}, {At: 5000, Node: 0, Slots: 1}}, told: told,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -213,20 +252,5 @@ func TestForeseen(t *testing.T) {
 	if err := s.run(); err != nil {
 		t.Fatal(err)
 	}
-	if m.told == nil {
-		t.Fatal("the model is told nothing")
-	}
-	changes := 0
-	for _, e := range s.events {
-		if x, ok := e.(*traces.NodeCapacity); ok {
-			want, ok := m.told.Change(changes)
-			if apart := int64(x.T)/1e6 - want.AtMs; !ok || string(x.Node) != want.Node || apart < 0 || apart > 1000 {
-				t.Errorf("change %d at %d ms of %s, told was %+v", changes, int64(x.T)/1e6, x.Node, want)
-			}
-			changes++
-		}
-	}
-	if changes != 2 || len(m.told.Changes) != 2 {
-		t.Errorf("%d changes, and told are %+v, want 2", changes, m.told.Changes)
-	}
+	return m, s
 }

@@ -76,7 +76,9 @@ type Options struct {
 	Splits string
 	// Capacity says what other load leaves of the nodes, from the first job on.
 	Capacity config.Capacity
-	Setup    Setup
+	// Seed is that of the errors with which the Model is told the Capacity ahead.
+	Seed  uint64
+	Setup Setup
 	// Origin is the moment from which the trace counts its times.
 	Origin time.Time
 	// RM is the cluster id that the ResourceManager reports. It changes when a

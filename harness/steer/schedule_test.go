@@ -36,6 +36,7 @@ type schedule struct {
 	Troubles                       []trouble
 	Mishaps                        []mishap
 	Capacity                       []capacityStep
+	told                           config.Capacity // its Told, Lag and Noise
 }
 
 type jobPlan struct {

@@ -171,11 +171,23 @@ func (c *Core) beginCapacity() {
 	t.begun, t.from, t.now = true, c.now, map[string]state.Resource{}
 	t.alarm = c.newAlarm(c.changeCapacity)
 	if f, ok := sched.As[sched.Foreseer](c.Model); ok {
-		told := t.Timetable
-		told.FromMs = time.Duration(c.at()).Milliseconds() // a model's time begins with the run
-		f.Foresee(&told)
+		ahead := t.Timetable
+		ahead.FromMs = time.Duration(c.at()).Milliseconds() // a model's time begins with the run
+		if told := ahead.Told(c.Seed, c.fullSize); told != nil {
+			f.Foresee(told)
+		}
 	}
 	c.changeCapacity()
+}
+
+// fullSize returns the size that the node of this name has without other load.
+func (c *Core) fullSize(name string) (full state.Resource) {
+	for _, n := range c.nodes {
+		if n.name == name {
+			full = state.Resource{MemoryMB: int32(n.size.full.MemoryMB), VCores: int32(n.size.full.VCores)}
+		}
+	}
+	return full
 }
 
 // changeCapacity carries out the changes of the timetable that are due.

@@ -77,9 +77,11 @@ var axes = []paper.Axis{
 	{Name: "load", Chosen: true, About: "work of the jobs, by the slots that the other load leaves in the mean", Values: []paper.Value{
 		{Value: "0.7", Mark: paper.Ours, Why: "not given"}, {Value: "0.5", Mark: paper.Ours},
 	}},
-	{Name: "lag", Sets: "reverse.lag", Chosen: true, About: "by how much the forecast is late", Values: []paper.Value{
+	{Name: "lag", Chosen: true, About: "by how much the other load is told late", Values: []paper.Value{
 		{Value: "0s", Mark: paper.Printed, Why: "known in advance"}, {Value: "30m", Mark: paper.Ours, Why: "the introduction says that availability depends on what is not known beforehand"},
 	}},
+	{Name: "noise", About: "largest relative error of the other load as it is told", Values: []paper.Value{{Value: "0", Mark: paper.Printed, Why: "known in advance"}, {Value: "0.5", Mark: paper.Ours}}},
+	{Name: "told", About: "whether the other load is told", Values: []paper.Value{{Value: "ahead", Mark: paper.Printed, Why: "known in advance"}, {Value: "none", Mark: paper.Ours}}},
 	{Name: "cycle", Sets: "reverse.cycle", About: "time from one plan to the next", Values: []paper.Value{{Value: "10s", Mark: paper.Ours, Why: "not given"}, {Value: "60s", Mark: paper.Ours}}},
 	{Name: "map", About: "time of a map", Values: []paper.Value{{Value: "60s", Mark: paper.Ours, Why: "not given"}, {Value: "20s", Mark: paper.Ours}}},
 	{Name: "jobs", About: "number of jobs", Values: []paper.Value{{Value: "400", Mark: paper.Ours, Why: "not given"}, {Value: "200", Mark: paper.Ours}}},
@@ -94,5 +96,5 @@ var facts = []paper.Fact{
 	{Item: "Fair", Is: "adaptive without any need: the lowest share of its pending maps goes first", Why: "a control: the utility loop without estimates"},
 	{Item: "bursts", Is: "bursts are known ahead, as all of the other load", Why: "the text has known in advance"},
 	{Item: "predictions", Is: "when half of a job's maps are done: with its share of the slots at that time, no more slots than pending maps, running maps counted by what is left of them; Reverse foresees the slots, Adaptive takes those of that time for ever", Why: "the paper defines no measure of its third claim"},
-	{Item: "not simulated", Is: "reduces, errors of the forecast at random, preemption, jobs without goals"},
+	{Item: "not simulated", Is: "reduces, preemption, jobs without goals"},
 }

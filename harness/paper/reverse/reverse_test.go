@@ -9,6 +9,8 @@ import (
 
 	"heddle/harness/measure"
 	"heddle/harness/paper"
+	"heddle/harness/paper/reverse/model"
+	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/state"
 	"heddle/harness/stats"
@@ -61,6 +63,42 @@ func TestOtherLoad(t *testing.T) {
 	}
 }
 
+// TestTold simulates Reverse with what it is told of the other load: nothing is the same
+// as to take the present for ever, and all else changes what it does.
+func TestTold(t *testing.T) {
+	digest := func(set string, params sched.Params) string {
+		stages, err := with(t, standard, "jobs=40 swing=30m "+set).Stages(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := stages[0].Config
+		if c.Model, err = model.ReverseInfo.New(params); err != nil {
+			t.Fatal(err)
+		}
+		c.Source, c.Seed = &sim.Jobs{List: stages[0].Jobs}, 1
+		r, err := sim.Run(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Digest.String()
+	}
+	present := sched.Params{"forecast": "now"}
+	if got, want := digest("told=none", nil), digest("", present); got != want {
+		t.Errorf("told nothing, Reverse gives the schedule %s; %s if it takes the present for ever", got, want)
+	}
+	seen := map[string]string{}
+	for _, set := range []string{"", "told=none", "lag=10m", "noise=0.5"} {
+		got := digest(set, nil)
+		if again := digest(set, nil); again != got {
+			t.Errorf("%q: %s, then %s from the same seed", set, got, again)
+		}
+		if other, ok := seen[got]; ok {
+			t.Errorf("%q and %q give the same schedule", set, other)
+		}
+		seen[got] = set
+	}
+}
+
 // TestJobs has the jobs' arrival, size and goals, and the values that are refused.
 func TestJobs(t *testing.T) {
 	x := with(t, standard, "goals=relaxed jobs=20000")
@@ -81,7 +119,7 @@ func TestJobs(t *testing.T) {
 	if least < 1.499 || least > 1.51 || most < 9.9 || most > 10 {
 		t.Errorf("goals at %.2f to %.2f times the time alone on 15 slots, want 1.5 to 10", least, most)
 	}
-	for _, wrong := range []string{"experiment=4", "goals=none", "load=0", "jobs=0", "swing=1s", "map=0s", "maps=0", "nothing=1"} {
+	for _, wrong := range []string{"experiment=4", "goals=none", "load=0", "jobs=0", "swing=1s", "map=0s", "maps=0", "told=late", "lag=-1s", "noise=2", "nothing=1"} {
 		name, value, _ := strings.Cut(wrong, "=")
 		if _, err := standard.With(name, value); err == nil {
 			t.Errorf("%s is taken", wrong)

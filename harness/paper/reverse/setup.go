@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/measure"
 	"heddle/harness/paper"
@@ -24,10 +25,14 @@ type cluster struct {
 	Swing      units.Duration `set:"swing"` // period of the other load
 	Map        units.Duration `set:"map"`
 	MeanMaps   float64        `set:"maps"` // of a job
+	Told       string         `set:"told" of:"ahead none"`
+	Lag        units.Duration `set:"lag"`   // of what models are told of the other load
+	Noise      float64        `set:"noise"` // the same
 }
 
 var standard = cluster{
 	Experiment: "2", Goals: "mid", Load: 0.7, Jobs: 400, Swing: units.Duration(2 * time.Hour), Map: units.Duration(time.Minute), MeanMaps: 60,
+	Told: config.CapacityAhead,
 }
 
 // The cluster has nodes of slotsEach slots. The other load changes so many times
@@ -44,7 +49,8 @@ var slot = state.Resource{MemoryMB: 1024, VCores: 1}
 func (x cluster) With(name, value string) (paper.Setting, error) {
 	err := paper.SetField(&x, name, value)
 	if err == nil && (x.Jobs < 1 || x.Jobs > 100_000 || !(x.Load > 0 && x.Load <= 10) || x.MeanMaps < 1 || x.MeanMaps > 10_000 ||
-		x.Swing < units.Duration(2*time.Minute) || x.Swing > units.Duration(1000*time.Hour) || x.Map < units.Duration(time.Second) || x.Map > units.Duration(10*time.Hour)) {
+		x.Swing < units.Duration(2*time.Minute) || x.Swing > units.Duration(1000*time.Hour) || x.Map < units.Duration(time.Second) || x.Map > units.Duration(10*time.Hour) ||
+		x.Lag < 0 || x.Lag > units.Duration(1000*time.Hour) || !(x.Noise >= 0 && x.Noise <= 1)) {
 		err = fmt.Errorf("out of range")
 	}
 	return x, err
@@ -82,6 +88,7 @@ func (x cluster) timetable() (t state.Timetable) {
 		return t
 	}
 	t.EveryMs = time.Duration(x.Swing).Milliseconds()
+	t.Telling = state.Telling{None: x.Told == config.CapacityNone, LagMs: time.Duration(x.Lag).Milliseconds(), Noise: x.Noise}
 	for i, n := range x.slots() {
 		for k := range nodes {
 			each := n / nodes

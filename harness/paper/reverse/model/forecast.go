@@ -9,13 +9,14 @@ import (
 
 // forecast says how many slots the cluster has at each time. Times are in
 // seconds since the run's start. The slots are constant from one of the starts
-// to the next, and begin again after the period.
+// to the next, and begin again after the period. They count from the time from,
+// before which the slots are those of first.
 type forecast struct {
 	starts, slots []float64
 	sums          []float64 // slot-seconds from time 0 to each of the starts
 	period        float64   // 0 means that the last slots last for ever
 	whole         float64   // slot-seconds of a period
-	lag           float64   // the forecast is so many seconds late
+	from, first   float64
 }
 
 // constant is the forecast of a number of slots that never changes.
@@ -24,9 +25,10 @@ func constant(slots float64) *forecast {
 }
 
 // foresee makes a forecast from a timetable. Nodes that it does not name keep
-// what they have now. A slot holds one container of the given size.
+// what they have now, and all do until it begins. A slot holds one container of
+// the given size.
 func foresee(v *state.View, t *state.Timetable, size state.Resource) *forecast {
-	f := &forecast{period: float64(t.EveryMs) / 1000}
+	f := &forecast{period: float64(t.EveryMs) / 1000, from: float64(t.FromMs) / 1000}
 	fits := func(r state.Resource) float64 {
 		n := r.MemoryMB / max(1, size.MemoryMB)
 		if size.VCores > 0 {
@@ -38,6 +40,7 @@ func foresee(v *state.View, t *state.Timetable, size state.Resource) *forecast {
 	total := 0.0
 	for n := range state.NodeID(v.Nodes()) {
 		left[v.NodeName(n)] = fits(v.Capacity(n))
+		f.first += left[v.NodeName(n)]
 	}
 	if t.EveryMs > 0 { // before its first change, a node has what it had at the end of the timetable
 		for _, c := range t.Changes {
@@ -76,9 +79,9 @@ func foresee(v *state.View, t *state.Timetable, size state.Resource) *forecast {
 }
 
 // within returns the index of the slots at time t, how far t is behind their
-// start, and the slot-seconds of the whole periods before.
+// start, and the slot-seconds of the whole periods before. The time t counts from
+// f.from.
 func (f *forecast) within(t float64) (i int, rest, before float64) {
-	t = max(0, t-f.lag)
 	if f.period > 0 {
 		n := math.Floor(t / f.period)
 		t, before = t-n*f.period, n*f.whole
@@ -92,14 +95,20 @@ func (f *forecast) within(t float64) (i int, rest, before float64) {
 
 // at returns the slots at time t.
 func (f *forecast) at(t float64) float64 {
-	i, _, _ := f.within(t)
+	if t < f.from {
+		return f.first
+	}
+	i, _, _ := f.within(t - f.from)
 	return f.slots[i]
 }
 
 // avail returns the slot-seconds from time a to time b.
 func (f *forecast) avail(a, b float64) float64 {
 	until := func(t float64) float64 {
-		i, rest, before := f.within(t)
+		if t < f.from {
+			return (t - f.from) * f.first
+		}
+		i, rest, before := f.within(t - f.from)
 		return before + f.sums[i] + rest*f.slots[i]
 	}
 	return until(b) - until(a)

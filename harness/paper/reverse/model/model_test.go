@@ -13,7 +13,7 @@ import (
 func TestModels(t *testing.T) {
 	schedtest.Check(t, EDFInfo)
 	schedtest.Check(t, AdaptiveInfo, nil, sched.Params{"need": "forecast", "from": "anew"}, sched.Params{"need": "none", "cycle": "1s"})
-	schedtest.Check(t, ReverseInfo, nil, sched.Params{"share": "ldf", "first": "cycle", "from": "anew"}, sched.Params{"forecast": "mean", "lag": "5s"}, sched.Params{"forecast": "now"})
+	schedtest.Check(t, ReverseInfo, nil, sched.Params{"share": "ldf", "first": "cycle", "from": "anew"}, sched.Params{"forecast": "mean"}, sched.Params{"forecast": "now"})
 }
 
 var slot = state.Resource{MemoryMB: 512, VCores: 1}
@@ -128,6 +128,29 @@ func TestForeseen(t *testing.T) {
 		p.Tick(s.View())
 		if got := p.targets.Of(1).need; !near(got, want) {
 			t.Errorf("forecast %s: the job due after the outage needs %v slots, want %v", forecast, got, want)
+		}
+	}
+}
+
+// TestBegin has a forecast of a timetable that begins at 50 s: until then the slots are
+// those of now, 6, then none for 20 s of each 40, else 3.
+func TestBegin(t *testing.T) {
+	table := state.Timetable{FromMs: 50_000, EveryMs: 40_000}
+	for n := range 3 {
+		table.Changes = append(table.Changes, state.CapacityChange{Node: fmt.Sprint("n", n)})
+	}
+	for n := range 3 {
+		table.Changes = append(table.Changes, state.CapacityChange{AtMs: 20_000, Node: fmt.Sprint("n", n), Left: slot})
+	}
+	f := foresee(cluster(t, 3, 2, 1, 10).View(), &table, slot)
+	for at, want := range map[float64]float64{0: 6, 49: 6, 50: 0, 69: 0, 70: 3, 89: 3, 90: 0, 110: 3} {
+		if got := f.at(at); got != want {
+			t.Errorf("at %v s: %v slots, want %v", at, got, want)
+		}
+	}
+	for _, x := range []struct{ a, b, want float64 }{{0, 10, 60}, {40, 50, 60}, {40, 60, 60}, {40, 80, 90}, {50, 130, 120}, {75, 115, 60}} {
+		if got := f.avail(x.a, x.b); !near(got, x.want) {
+			t.Errorf("from %v to %v s: %v slot-seconds, want %v", x.a, x.b, got, x.want)
 		}
 	}
 }

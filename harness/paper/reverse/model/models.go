@@ -41,22 +41,16 @@ var ReverseInfo = sched.Info{
 	Name: "reverse", Summary: "gives each job the slots that later periods, walked back from the last deadline, do not have for it",
 	Source: "Narayan et al., Adaptive MapReduce Scheduling in Shared Environments, IJERT ICESMART 2015",
 	Params: append([]sched.Param{
-		{Name: "forecast", Type: sched.Choice, Default: "exact", Choices: []string{"exact", "mean", "now"}, Doc: "what is known of the capacity to come: all, its mean, or that of now for ever"},
-		{Name: "lag", Type: sched.Duration, Default: "0s", Doc: "by how much the forecast is late"},
+		{Name: "forecast", Type: sched.Choice, Default: "exact", Choices: []string{"exact", "mean", "now"}, Doc: "what is used of the capacity to come, as told: all, its mean, or that of now for ever"},
 		{Name: "share", Type: sched.Choice, Default: "maxmin", Choices: []string{"maxmin", "ldf"}, Doc: "how jobs share a period: alike, or the latest deadline first"},
 		{Name: "first", Type: sched.Choice, Default: "mean", Choices: []string{"mean", "cycle"}, Doc: "the first period: until the first deadline, or as late as possible, until the next plan"},
 	}, common...),
 	Build: func(a sched.Args) (sched.Model, error) {
 		m := newPlanner("reverse", a)
-		lag := time.Duration(a.Int("lag")).Seconds()
 		m.see = map[string]func(*planner, *state.View) *forecast{
-			"exact": func(m *planner, v *state.View) *forecast {
-				f := m.seeTable(v)
-				f.lag = lag
-				return f
-			},
-			"mean": func(m *planner, v *state.View) *forecast { return constant(m.seeTable(v).mean(float64(v.Now()) / 1e9)) },
-			"now":  (*planner).seeNow,
+			"exact": (*planner).seeTable,
+			"mean":  func(m *planner, v *state.View) *forecast { return constant(m.seeTable(v).mean(float64(v.Now()) / 1e9)) },
+			"now":   (*planner).seeNow,
 		}[a.Text("forecast")]
 		m.walker.latestFirst, m.walker.nextCycle = a.Text("share") == "ldf", a.Text("first") == "cycle"
 		m.need = func(m *planner, now float64) {

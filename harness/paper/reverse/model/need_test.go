@@ -187,8 +187,8 @@ func TestForecast(t *testing.T) {
 	if f.at(9.9) != 4 || f.at(10) != 1 || f.at(15) != 4 || f.mean(0) != 3 || constant(7).mean(99) != 7 {
 		t.Errorf("slots %v, %v, %v and mean %v, want 4, 1, 4 and 3", f.at(9.9), f.at(10), f.at(15), f.mean(0))
 	}
-	if f.lag = 2; f.at(11) != 4 || f.at(12) != 1 {
-		t.Error("a forecast that is 2 s late shows the fall of 10 s at another time than 12 s")
+	if f.from = 2; f.at(11) != 4 || f.at(12) != 1 {
+		t.Error("a forecast that begins at 2 s shows the fall of 10 s at another time than 12 s")
 	}
 }
 
