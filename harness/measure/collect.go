@@ -166,6 +166,9 @@ func (c *Collector) Add(e traces.Event) {
 	case *traces.AttemptFinished:
 		c.finished(e)
 	case *traces.Decision:
+		if j := c.jobs[e.Job]; j != nil && e.Values != "" {
+			j.estimated(e)
+		}
 		if c.steered() {
 			c.decided(e)
 		}

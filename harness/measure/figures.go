@@ -98,8 +98,10 @@ type Figures struct {
 	JobList []*Job     `json:"jobList,omitempty"` // figures of each job, in order of submission
 	Phases  []Phase    `json:"phases"`
 	// Load is what tasks add to the load of nodes; nil if there are too few load averages.
-	Load  *loadfit.Loads `json:"load,omitempty"`
-	Nodes []*Node        `json:"nodes,omitempty"` // figures of each node, sorted by name
+	Load *loadfit.Loads `json:"load,omitempty"`
+	// Estimates are those of each job's shuffle, if the scheduler model recorded them.
+	Estimates []Estimate `json:"estimates,omitempty"`
+	Nodes     []*Node    `json:"nodes,omitempty"` // figures of each node, sorted by name
 
 	maps, reduceRests *Durations
 }
@@ -244,6 +246,7 @@ type Job struct {
 	submitted                  traces.Time
 	started                    traces.Time         // when the ApplicationMaster was up; 0 if that is not known
 	hadoop                     *traces.JobFinished // event of the job's end, which has Hadoop's own counters; nil until the job ends
+	estimate                   int64               // bytes that the model expected its reduces to fetch; 0: it did not say
 	live                       *liveJob            // the job's running and waiting tasks; nil if there are none
 }
 
@@ -277,7 +280,7 @@ func (f *Figures) Phase(name string) Phase {
 // samples of durations.
 func (f *Figures) Summary() *Figures {
 	s := *f
-	s.JobList, s.Nodes, s.Decisions.Misses = nil, nil, nil
+	s.JobList, s.Nodes, s.Decisions.Misses, s.Estimates = nil, nil, nil, nil
 	s.maps, s.reduceRests, s.Decisions.latencies = nil, nil, Durations{}
 	return &s
 }

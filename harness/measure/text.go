@@ -50,6 +50,7 @@ func (i *Figures) Doc() doc.Doc {
 	if i.Load != nil {
 		d = append(d, i.Load.Doc()...)
 	}
+	d = append(d, estimatesDoc(i.Estimates)...)
 	digests := &doc.Table{Name: "digests", Columns: []string{"", ""}}
 	digests.Add(doc.Words("schedule digest"), doc.Words(schedule))
 	digests.Add(doc.Words("trace digest"), doc.Words(i.TraceDigest))

@@ -122,6 +122,14 @@ func (m *composed) Observe(v *state.View, e Event) {
 	}
 }
 
+// Explain returns what the part says whose answer the last one was.
+func (m *composed) Explain() string {
+	if m.placed {
+		return Explain(m.reduces)
+	}
+	return Explain(m.maps)
+}
+
 // Notes returns the figures of both parts. Those of the model for reduces have
 // "reduces." before their names where both have a figure of one name.
 func (m *composed) Notes() map[string]float64 {

@@ -66,6 +66,10 @@ type Explainer interface {
 	Explain() string
 }
 
+// EstimatedBytes is the name before the bytes that a model expects all reduces of a
+// decision's job to fetch. Figures of a trace hold these against what was fetched.
+const EstimatedBytes = "estimatedBytes"
+
 // Explain returns what the model says of its last decision, nothing if it is no Explainer.
 func Explain(m Model) string {
 	if x, ok := As[Explainer](m); ok {

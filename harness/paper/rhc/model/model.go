@@ -3,6 +3,7 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -34,6 +35,8 @@ type placer struct {
 	links map[string]float64 // MB/s by node; empty: costs are in hops
 
 	jobs  sched.PerJob[job]
+	last  policy.Job // of the last decision
+	known int32      // of how many of its maps the output was known
 	ranks []int
 	on    []sched.ReduceSlot
 	// How many jobs were placed, how many of these deferred, and how many of these had
@@ -121,6 +124,7 @@ func (m *placer) Round(v *state.View, free []state.NodeID, out []sched.Decision)
 	sched.SortByCost(v, slots, func(n state.NodeID) float64 { return m.cost(v, id, n) })
 	j := m.jobs.Of(id)
 	x := policy.Job{Data: estimate(v, id), Reduces: int(v.Tasks(id, state.Reduce)), Present: j.present}
+	m.last, m.known = x, v.MapOutputs(id)
 	if x.Data == 0 {
 		return m.On(id, slots[:reduces], sched.Reduces, out)
 	}
@@ -138,6 +142,14 @@ func (m *placer) Round(v *state.View, free []state.NodeID, out []sched.Decision)
 		note(&j.dearer, &m.dearer, slots[rank].Cost > slots[i].Cost)
 	}
 	return m.On(id, m.on, sched.Reduces, out)
+}
+
+// Explain returns how many bytes the last decision's job was expected to shuffle, and by what.
+func (m *placer) Explain() string {
+	if m.last.Data == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s=%.0f knownMaps=%d otherJobs=%d", sched.EstimatedBytes, m.last.Data, m.known, m.last.Present)
 }
 
 // note counts a job once of which something is so.

@@ -2,14 +2,17 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"heddle/harness/measure"
 	"heddle/harness/sched"
 	"heddle/harness/sched/schedtest"
 	"heddle/harness/sim"
 	"heddle/harness/state"
+	"heddle/traces"
 )
 
 // TestModels has the models keep what schedtest asks of all.
@@ -124,7 +127,7 @@ func TestOptimalByHand(t *testing.T) {
 
 // simulated runs jobs with fetches from nodes under rhc, and returns the model's figures.
 // Each job's first map puts out so many times as much as each of the other nine.
-func simulated(t *testing.T, first int64) map[string]float64 {
+func simulated(t *testing.T, first int64) (map[string]float64, *measure.Figures) {
 	t.Helper()
 	c := sim.Config{Actuator: sim.Ideal, Costs: sim.DefaultCosts(), NodeFetches: true}
 	for n := range 6 {
@@ -139,18 +142,33 @@ func simulated(t *testing.T, first int64) map[string]float64 {
 		source.List = append(source.List, j)
 	}
 	c.Source, c.Model = source, made(t, Info, nil)
+	figures := measure.New(traces.Header{})
+	c.Record = func(e traces.Event) {
+		figures.Add(e)
+		if d, ok := e.(*traces.Decision); ok && (d.Values != "") != (d.What == traces.Reduce) {
+			t.Errorf("decision %+v: values are of reduces", d)
+		}
+	}
 	r, err := sim.Run(&c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Notes
+	return r.Notes, figures.Figures()
 }
 
 // TestEstimates: the estimate from the first map is right if maps are alike. If it puts out
 // three times as much as the other nine, 30 are estimated where there are 12: 150 % too much.
 func TestEstimates(t *testing.T) {
 	for first, want := range map[int64]float64{1: 0, 3: 150} {
-		n := simulated(t, first)
+		n, f := simulated(t, first)
+		for _, e := range f.Estimates {
+			if e.ErrorPct == nil || math.Abs(*e.ErrorPct-want) > 1e-9 {
+				t.Errorf("estimate %+v from a first map %d times the others, want one wrong by %v %%", e, first, want)
+			}
+		}
+		if len(f.Estimates) != 12 {
+			t.Errorf("%d jobs have an estimate, want 12", len(f.Estimates))
+		}
 		if n["jobsPlaced"] != 12 || n["estimates"] != 12 || n["estimateErrorMedianPercent"] != want {
 			t.Errorf("first map %d times the others: notes %v, want 12 jobs and estimates, the median wrong by %v %%", first, n, want)
 		}
