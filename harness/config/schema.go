@@ -114,7 +114,7 @@ func typeOf(v reflect.Value, tag reflect.StructTag) object {
 	case *units.Duration:
 		return object{"type": []string{"string", "integer"}, "pattern": `^ *(0|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h))+ *$`, "minimum": 0, "maximum": 0}
 	case *Deadline:
-		return object{"type": "string", "pattern": `^ *([0-9.]+x|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h)([0-9.]+(ns|us|µs|ms|s|m|h))*) *$`}
+		return object{"type": "string", "pattern": `^ *([0-9.]+x( *recorded)?|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h)([0-9.]+(ns|us|µs|ms|s|m|h))*) *$`}
 	case *SizeClasses:
 		return object{"type": "object", "additionalProperties": object{"type": []string{"integer", "null"}, "minimum": 0}, "minProperties": 2, "maxProperties": maxSizeClasses}
 	case *Threshold:

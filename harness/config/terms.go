@@ -12,30 +12,44 @@ import (
 )
 
 // Deadline is when a job should have ended: a time after its submission, or a
-// multiple of the time that it took in the trace. The zero value is no deadline.
+// multiple of a time that the job took. The zero value is no deadline.
 type Deadline struct {
 	After units.Duration
 	Times float64 // 0 if After is given
+	// Recorded says that Times is of the time that the job took in the trace, with all
+	// that ran beside it there. Otherwise it is of the time that the job takes alone on
+	// the experiment's cluster.
+	Recorded bool
+}
+
+// OfAlone says whether the deadline is a multiple of the time that the job takes alone.
+func (d Deadline) OfAlone() bool { return d.Times > 0 && !d.Recorded }
+
+// Multiple returns the time to a deadline that is a multiple of a time.
+func (d Deadline) Multiple(of time.Duration) time.Duration {
+	return time.Duration(math.Min(d.Times*float64(of), float64(maxDeadline)))
 }
 
 // maxDeadline is the longest time from a submission to a deadline.
 const maxDeadline = 365 * 24 * time.Hour
 
-// UnmarshalText reads a deadline: "90s", or "1.5x" for a multiple.
+// UnmarshalText reads a deadline: "90s", "1.5x" for a multiple of the time that the job
+// takes alone, or "1.5x recorded" for one of the time that it took in the trace.
 func (d *Deadline) UnmarshalText(text []byte) error {
 	s := strings.TrimSpace(string(text))
-	if number, ok := strings.CutSuffix(s, "x"); ok {
+	multiple, recorded := strings.CutSuffix(s, "recorded")
+	if number, ok := strings.CutSuffix(strings.TrimSpace(multiple), "x"); ok {
 		times, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(times > 0 && times <= 1e6) {
 			return fmt.Errorf("%q: want a number above 0 before the x, at most 1000000, such as 1.5x", s)
 		}
-		*d = Deadline{Times: times}
+		*d = Deadline{Times: times, Recorded: recorded}
 		return nil
 	}
 	after, err := units.ParseDuration(s)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q: want a time after the submission, such as 90s, or a multiple of the time in the trace, such as 1.5x", s)
+		return fmt.Errorf("%q: want a time after the submission, such as 90s, or a multiple of the time that the job takes alone, such as 1.5x, or took in the trace, such as 1.5x recorded", s)
 	case after < units.Duration(time.Millisecond) || after > units.Duration(maxDeadline):
 		return fmt.Errorf("%q: want 1ms to %v", s, maxDeadline)
 	}
@@ -46,6 +60,8 @@ func (d *Deadline) UnmarshalText(text []byte) error {
 // MarshalText returns the deadline as UnmarshalText reads it.
 func (d Deadline) MarshalText() ([]byte, error) {
 	switch {
+	case d.Times > 0 && d.Recorded:
+		return []byte(strconv.FormatFloat(d.Times, 'g', -1, 64) + "x recorded"), nil
 	case d.Times > 0:
 		return []byte(strconv.FormatFloat(d.Times, 'g', -1, 64) + "x"), nil
 	case d.After > 0:
@@ -75,11 +91,12 @@ func (h Hints) traced() traces.Hints {
 
 // Terms returns the deadline, price and hints of each of the workload's jobs.
 // The argument recorded is how long the job took in the trace, 0 if that is not
-// known. A deadline that is a multiple of it is then missing.
+// known. A deadline that is a multiple of it is then missing. So is one that is a
+// multiple of the job's time alone, which nobody knows here.
 func (w Workload) Terms(recorded time.Duration) traces.Terms {
 	after := time.Duration(w.Deadline.After)
-	if w.Deadline.Times > 0 {
-		after = time.Duration(math.Min(w.Deadline.Times*float64(recorded), float64(maxDeadline)))
+	if w.Deadline.Recorded {
+		after = w.Deadline.Multiple(recorded)
 	}
 	return traces.Terms{
 		DeadlineMs: after.Milliseconds(), Price: w.Price,
@@ -91,8 +108,7 @@ func (w Workload) Terms(recorded time.Duration) traces.Terms {
 func (w Workload) termsProblems(p *problems, path string) {
 	p.keys(w.Hints.Map, path+".hints.map")
 	p.keys(w.Hints.Reduce, path+".hints.reduce")
-	if w.Deadline.Times > 0 && w.Name != WorkloadTrace {
-		text, _ := w.Deadline.MarshalText()
-		p.addf(path+".deadline", "%s: a multiple is of the time that a job took in a trace, and %s has no trace; want a time after the submission, such as 90s", text, w.Name)
+	if w.Deadline.Recorded && w.Name != WorkloadTrace {
+		p.addf(path+".deadline", "a multiple of the recorded time, and %s has no trace; want a multiple of the time that a job takes alone, such as 1.5x, or a time after the submission, such as 90s", w.Name)
 	}
 }

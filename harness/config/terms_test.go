@@ -7,12 +7,13 @@ import (
 	"heddle/traces"
 )
 
-// TestTerms reads deadlines of both forms. A multiple is of the time in the trace,
-// so a job whose time is not known there has no deadline.
+// TestTerms reads deadlines of all forms. A multiple of the recorded time needs that
+// time, and one of the time alone is not known here: such jobs have no deadline yet.
 func TestTerms(t *testing.T) {
 	e, err := ParseExperiment("e.yaml", []byte(`workloads:
   - {name: sort, profile: tiny, deadline: 1m30s, price: 2.5, hints: {map: {cpu: 8, disk: 1}, reduce: {network: 10}}}
-  - {trace: x.heddle, deadline: 1.5x}
+  - {trace: x.heddle, deadline: 1.5x recorded}
+  - {name: sort, label: alone, profile: tiny, deadline: 1.5x}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +27,11 @@ func TestTerms(t *testing.T) {
 			t.Errorf("a job that took %v may take %d ms, want %d", recorded, got, ms)
 		}
 	}
-	for _, d := range []Deadline{e.Workloads[0].Deadline, e.Workloads[1].Deadline, {}} {
+	alone := e.Workloads[2]
+	if ms := alone.Terms(time.Hour).DeadlineMs; ms != 0 || !alone.Deadline.OfAlone() || e.Workloads[1].Deadline.OfAlone() || alone.Deadline.Multiple(10*time.Second) != 15*time.Second {
+		t.Errorf("a multiple of the time alone: %+v, %d ms of a recorded hour; want 1.5, and no deadline", alone.Deadline, ms)
+	}
+	for _, d := range []Deadline{e.Workloads[0].Deadline, e.Workloads[1].Deadline, alone.Deadline, {}} {
 		var again Deadline
 		text, err := d.MarshalText()
 		if len(text) > 0 && err == nil {

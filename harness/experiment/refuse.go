@@ -21,6 +21,10 @@ func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 	}
 	refuse(e.CachePolicy != "", "cachePolicy", "cluster %s has the HDFS cache only, which has no policy; remove the key, or use --simulate", c.Name)
 	refuse(e.Speculation == config.SpeculationLATE, "speculation", "Hadoop has no rule %s; want %s or %s, or use --simulate", config.SpeculationLATE, config.SpeculationNone, config.SpeculationHadoop)
+	for i, w := range e.Workloads {
+		text, _ := w.Deadline.MarshalText()
+		refuse(w.Deadline.OfAlone(), fmt.Sprintf("workloads[%d].deadline", i), "%s of the time that a job takes alone, which is not known on a cluster before it ran; use --simulate, or give a time after the submission, such as 90s", text)
+	}
 	for i := range e.Faults {
 		f, path := &e.Faults[i], fmt.Sprintf("faults[%d]", i)
 		refuse(f.What == config.FaultFailAttempts, path+".what", "no cluster supports %s; use --simulate", f.What)

@@ -114,7 +114,7 @@ type simulatedTrial struct {
 
 // prepare places the input files of the simulated workload. Trials of the same
 // workload share them: only the first trial does this.
-func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) {
+func (t *simulatedTrial) prepare(ctx context.Context) (inputBytes int64, err error) {
 	w, e := t.world, t.options.Experiment
 	twin := w.twins[t.plan.Workload.Label]
 	t.twin = twin
@@ -139,9 +139,30 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 		if t.input, err = recorded.New(twin.Workload, h, slices.Values(events)); err != nil {
 			return 0, err
 		}
+		if err := t.setDeadlines(ctx); err != nil {
+			return 0, err
+		}
 		w.inputs[t.plan.Workload.Label] = t.input
 	}
 	return inputBytes, nil
+}
+
+// setDeadlines gives the jobs of the input their deadlines, if these are multiples of
+// the jobs' times alone.
+func (t *simulatedTrial) setDeadlines(ctx context.Context) error {
+	deadline := t.plan.Workload.Deadline
+	if !deadline.OfAlone() {
+		return nil
+	}
+	t.simulated("each job alone, for its deadline", 0, 0)
+	alone, err := aloneTimes(ctx, t.options.Experiment, t.twin, t.input, t.costs)
+	if err != nil {
+		return err
+	}
+	for i := range t.input.Jobs {
+		t.input.Jobs[i].Terms.DeadlineMs = deadline.Multiple(alone[i]).Milliseconds()
+	}
+	return nil
 }
 
 func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {

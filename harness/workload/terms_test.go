@@ -15,7 +15,7 @@ func TestTerms(t *testing.T) {
 	after := config.Deadline{After: units.Duration(90 * time.Second)}
 	recorded := config.Workload{Name: config.WorkloadTrace, Label: "day", Trace: "../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle", Speed: 1, Scale: 1}
 	again := recorded
-	again.Deadline = config.Deadline{Times: 2}
+	again.Deadline = config.Deadline{Times: 2, Recorded: true}
 	for _, c := range []struct {
 		w    config.Workload
 		want int64

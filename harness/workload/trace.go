@@ -112,7 +112,7 @@ func (w traced) plan(ctx context.Context) (*traceplan.Plan, error) {
 	if err := errors.Join(r.Err(), err); err != nil {
 		return nil, fmt.Errorf("trace %s: %w", w.Trace, err)
 	}
-	if w.Deadline.Times > 0 {
+	if w.Deadline.Recorded {
 		unknown := 0
 		for i := range p.Jobs {
 			if p.Jobs[i].Recorded.CompletionMs <= 0 {

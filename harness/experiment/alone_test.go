@@ -1,0 +1,109 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/harness/config"
+	"heddle/harness/replay/recorded"
+	"heddle/harness/results"
+)
+
+// lines are jobs of a trace: two large ones and a small one come at the same time.
+var lines = []string{"a\t0\t0\t2000000000\t0\t1000", "b\t1\t1\t2000000000\t0\t1000", "c\t2\t1\t200000000\t0\t1000"}
+
+// simulatedJobs simulates an experiment about the given jobs. It returns, in order of
+// submission, how long each may take by its deadline, and how long it takes, in ms.
+func simulatedJobs(t *testing.T, jobs []string, workload, rest string) (due, took []int64) {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "jobs.tsv"), []byte(strings.Join(jobs, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "e.yaml")
+	if err := os.WriteFile(file, []byte("workloads: [{"+workload+"}]\n"+rest+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, source, err := config.LoadExperiment(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := Simulate(t.Context(), Options{Experiment: e, Source: source, Cluster: config.DefaultCluster(), Root: folder}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := results.Open(run.Dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Trials {
+		trace, err := recorded.Load(list.TracePath(&list.Trials[i]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range trace.Jobs {
+			due, took = append(due, j.Terms.DeadlineMs), append(took, (j.Finished-j.T).Milliseconds())
+		}
+	}
+	return due, took
+}
+
+// TestAlone has deadlines that are multiples of the jobs' times alone. They depend on
+// the job and the cluster, and neither on what runs beside it, nor on the repeat, the
+// model, faults or other load.
+func TestAlone(t *testing.T) {
+	const once = "trace: jobs.tsv, deadline: 1x"
+	due, took := simulatedJobs(t, lines, once, "")
+	for i := range lines {
+		_, alone := simulatedJobs(t, lines[i:i+1], once, "models: [fifo]")
+		if r := float64(due[i]) / float64(alone[0]); math.Abs(r-1) > 0.25 { // by labels, and with times by chance
+			t.Errorf("job %d has %d ms, and takes %d ms alone", i, due[i], alone[0])
+		}
+	}
+	if due[0] < 3*due[2] || took[1] < due[1]+due[1]/2 {
+		t.Errorf("deadlines %v of jobs that took %v: want more for more maps, and the second job late beside the first", due, took)
+	}
+	for _, x := range []struct {
+		workload, rest string
+		times          int64
+	}{
+		{"trace: jobs.tsv, deadline: 3x", "", 3},
+		{once, "repeats: 2\nmodels: [yarn, fifo]", 1},
+		{once, "capacity: {steps: [{left: 0.5}]}", 1},
+		{once, "faults: [{at: 8s, node: r1n2, what: slow, speed: 0.5}]", 1},
+	} {
+		want := []int64{due[0] * x.times, due[1] * x.times, due[2] * x.times}
+		got, _ := simulatedJobs(t, lines, x.workload, x.rest)
+		for trial := range slices.Chunk(got, len(lines)) {
+			if fmt.Sprint(trial) != fmt.Sprint(want) {
+				t.Errorf("%s, %s: deadlines %v, want %v", x.workload, x.rest, trial, want)
+			}
+		}
+	}
+	// All jobs of a workload that says nothing of single tasks are alike.
+	due, took = simulatedJobs(t, nil, "name: wordcount, size: 256MiB, maps: 8, reduces: 2, jobs: 3, deadline: 1.1x", "")
+	if due[0] <= 0 || due[0] != due[1] || due[0] != due[2] || max(took[0], took[1], took[2]) < due[0] {
+		t.Errorf("deadlines %v of three equal jobs at once that took %v", due, took)
+	}
+}
+
+// TestAloneOnCluster refuses such a deadline where the time alone is not known.
+func TestAloneOnCluster(t *testing.T) {
+	e, err := config.ParseExperiment("e.yaml", []byte("workloads:\n  - {name: sort, profile: tiny, deadline: 90s}\n  - {name: sort, label: b, profile: tiny, deadline: 1.5x}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = refuseKeys(e, config.DefaultCluster())
+	if want := "workloads[1].deadline: 1.5x of the time that a job takes alone"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "workloads[0]") {
+		t.Errorf("%v, want %s", err, want)
+	}
+	e.Workloads = e.Workloads[:1]
+	if err := refuseKeys(e, config.DefaultCluster()); err != nil {
+		t.Error(err)
+	}
+}
