@@ -44,6 +44,7 @@ const (
 	_ // kind number 18 is not used again: earlier versions of heddle wrote events with it
 	KindJobListed
 	KindNodeCapacity
+	KindNodeSpeed
 )
 
 // NodeUp says that a node joined the cluster after the start of the run, or came back.
@@ -67,6 +68,14 @@ type NodeCapacity struct {
 	Node        Node  `json:"node" range:"some"`
 	MemoryBytes int64 `json:"memoryBytes"`
 	VCores      int32 `json:"vcores" range:"cores"`
+}
+
+// NodeSpeed says that a fault made on purpose changed how fast a node computes, from the
+// time T on: to Speed times its normal speed.
+type NodeSpeed struct {
+	T     Time    `json:"t"`
+	Node  Node    `json:"node" range:"some"`
+	Speed float64 `json:"speed" range:"cores"`
 }
 
 // NodeSample has the metrics of a node at time T. A rate is the mean over the

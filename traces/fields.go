@@ -71,6 +71,14 @@ func (e *NodeCapacity) Fields(v Visitor) {
 
 // Fields implements Event: it passes each field of the event to a Visitor, such
 // as an encoder or a decoder.
+func (e *NodeSpeed) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Name((*string)(&e.Node))
+	v.Float64(&e.Speed)
+}
+
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *NodeSample) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))

@@ -32,6 +32,7 @@ var kinds = [...]struct {
 	18:                  {name: "source"}, // no longer written: imports of earlier versions of heddle wrote events of this kind
 	KindJobListed:       {"jobListed", func() Event { return new(JobListed) }, 4},
 	KindNodeCapacity:    {"nodeCapacity", func() Event { return new(NodeCapacity) }, 1},
+	KindNodeSpeed:       {"nodeSpeed", func() Event { return new(NodeSpeed) }, 1},
 }
 
 // Kinds is the highest number of a known kind of event, plus one: the length of
@@ -76,6 +77,9 @@ func (e *NodeDown) Kind() Kind { return KindNodeDown }
 
 func (e *NodeCapacity) At() Time   { return e.T }
 func (e *NodeCapacity) Kind() Kind { return KindNodeCapacity }
+
+func (e *NodeSpeed) At() Time   { return e.T }
+func (e *NodeSpeed) Kind() Kind { return KindNodeSpeed }
 
 func (e *NodeSample) At() Time   { return e.T }
 func (e *NodeSample) Kind() Kind { return KindNodeSample }

@@ -170,7 +170,11 @@ func (r *faultRun) happen(ctx context.Context) error {
 			if _, known := r.changed[undoOf(f, n)]; !known {
 				r.changed[undoOf(f, n)] = 0
 			}
-			r.session.Add(&traces.Note{T: traces.Time(time.Since(r.session.Origin())), Text: fmt.Sprintf("fault: node %s %s", n, f.What)})
+			at := traces.Time(time.Since(r.session.Origin()))
+			r.session.Add(&traces.Note{T: at, Text: fmt.Sprintf("fault: node %s %s", n, f.What)})
+			if f.What == config.FaultSlow {
+				r.session.Add(&traces.NodeSpeed{T: at, Node: n, Speed: f.Speed})
+			}
 			all.Go(func() error { return carryOutFault(ctx, r.log, r.cluster.Config.Faults.For(f.What, n, f.Speed)) })
 		}
 		if err := all.Wait(); err != nil {

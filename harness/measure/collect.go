@@ -133,6 +133,8 @@ func (c *Collector) Add(e traces.Event) {
 		c.node(e.Node).Rack = e.Rack
 	case *traces.NodeCapacity:
 		c.offered.change(c.node(e.Node), e.MemoryBytes>>20, e.T)
+	case *traces.NodeSpeed:
+		c.slowed(e)
 	case *traces.NodeSample:
 		n := c.node(e.Node)
 		if e.CPUUser >= 0 && e.CPUSystem >= 0 {
@@ -213,6 +215,7 @@ func (c *Collector) started(e *traces.AttemptStarted) {
 	if e.Rack != "" {
 		n.Rack = e.Rack
 	}
+	c.startedAfter(n, e.T)
 	wait := phaseReduceWait
 	if e.Attempt.Kind == traces.Map {
 		wait = phaseMapWait

@@ -97,6 +97,8 @@ type Figures struct {
 	Classes []JobClass `json:"classes,omitempty"`
 	JobList []*Job     `json:"jobList,omitempty"` // figures of each job, in order of submission
 	Phases  []Phase    `json:"phases"`
+	// Slowed has the nodes that faults made slow, in order of time.
+	Slowed []Slowed `json:"slowed,omitempty"`
 	// Load is what tasks add to the load of nodes; nil if there are too few load averages.
 	Load *loadfit.Loads `json:"load,omitempty"`
 	// Estimates are those of each job's shuffle, if the scheduler model recorded them.
@@ -311,6 +313,7 @@ type Node struct {
 	CPUCores float64 `json:"cpuCores"`
 
 	worker  bool
+	slow    bool    // made slow by a fault, at present
 	mib     int64   // memory for containers at present, in MiB
 	cores   float64 // number of CPU cores; 0 if it is not known
 	busy    traces.Time

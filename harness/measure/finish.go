@@ -52,6 +52,7 @@ func (c *Collector) Figures() *Figures {
 	f.CoreUsePct = coreUse(f.Nodes)
 	f.nodeTasks, f.nodeLoad = perNode(f.Nodes, c.ran[1]-c.ran[0])
 	f.Load = c.loads.Loads()
+	f.endSlowed()
 	f.BoundMs, f.Estimates = c.bound(begin), estimates(f.JobList)
 	slices.SortFunc(f.Nodes, func(a, b *Node) int { return cmp.Compare(a.Node, b.Node) })
 	f.UtilisationPct = -1

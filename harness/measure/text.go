@@ -47,6 +47,9 @@ func (i *Figures) Doc() doc.Doc {
 	}
 	d = append(d, phases)
 	d = append(d, i.nodes()...)
+	if len(i.Slowed) > 0 {
+		d = append(d, slowedTable(i.Slowed)...)
+	}
 	if i.Load != nil {
 		d = append(d, i.Load.Doc()...)
 	}

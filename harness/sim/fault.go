@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"cmp"
+
 	"heddle/harness/sched"
 	"heddle/harness/state"
 	"heddle/traces"
@@ -17,6 +19,9 @@ func (s *Sim) fault(f *Fault) {
 	switch f.What {
 	case NodeSlow:
 		x.slow = slowness(f.Speed)
+		if s.Record != nil {
+			s.Record(&traces.NodeSpeed{T: s.at(), Node: s.nodeName(f.Node), Speed: f.Speed / cmp.Or(s.Cluster.Nodes[f.Node].Speed, 1)})
+		}
 		if s.shared != nil {
 			s.setCores(f.Node)
 		}

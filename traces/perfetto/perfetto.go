@@ -178,6 +178,8 @@ func (w *writer) event(e traces.Event) {
 		w.mark(w.node(e.Node, "").pid, e.T, "label "+e.Label)
 	case *traces.NodeCapacity:
 		w.mark(w.node(e.Node, "").pid, e.T, fmt.Sprintf("capacity %d MiB", e.MemoryBytes>>20))
+	case *traces.NodeSpeed:
+		w.mark(w.node(e.Node, "").pid, e.T, fmt.Sprintf("speed %g", e.Speed))
 	case *traces.Note:
 		w.mark(jobsPID, e.T, e.Text)
 	}

@@ -100,6 +100,8 @@ func (s *sanity) add(e traces.Event) {
 		s.node(e.Node)
 	case *traces.NodeCapacity:
 		s.node(e.Node)
+	case *traces.NodeSpeed:
+		s.node(e.Node)
 	case *traces.JobSubmitted:
 		if s.jobs[e.Job] != nil {
 			s.warn("%s is submitted again", e.Job)

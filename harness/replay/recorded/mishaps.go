@@ -18,6 +18,7 @@ type mishaps struct {
 	running map[traces.Attempt]life
 	tasks   map[traces.Task][]life // attempts of those tasks that had a failed or killed attempt, or several attempts
 	outages []outage
+	speeds  []traces.NodeSpeed
 }
 
 // life is the start, end, node and outcome of a task attempt that was launched and
@@ -46,6 +47,8 @@ func (m *mishaps) add(e traces.Event) {
 		if slices.ContainsFunc(m.outages, func(o outage) bool { return o.node == e.Node }) {
 			m.outages = append(m.outages, outage{e.T, e.Node, true})
 		}
+	case *traces.NodeSpeed:
+		m.speeds = append(m.speeds, *e)
 	case *traces.AttemptStarted:
 		if m.running == nil {
 			m.running, m.tasks = map[traces.Attempt]life{}, map[traces.Task][]life{}
@@ -213,16 +216,24 @@ func (m *Source) moved(t traces.Time) int64 {
 	return max(0, at)
 }
 
-// Outages returns the trace's node losses as faults of a simulation. A node stops
-// before its recorded loss by the time that YARN needs to notice, expiryMs, and comes
-// back as recorded. There are none if the replay's cluster has other nodes.
+// Outages returns the trace's node losses and slow nodes as faults of a simulation. A node
+// stops before its recorded loss by the time that YARN needs to notice, expiryMs, and
+// comes back as recorded. There are none if the replay's cluster has other nodes.
 func (m *Source) Outages(expiryMs int32) (faults []sim.Fault) {
 	if m.Change.Nodes > 0 || m.Change.Racks > 0 {
 		return nil
 	}
+	place := func(name traces.Node) state.NodeID {
+		return state.NodeID(slices.IndexFunc(m.machines.Nodes, func(n sim.Node) bool { return n.Name == string(name) }))
+	}
+	for _, x := range m.Trace.mishaps.speeds {
+		if n := place(x.Node); n >= 0 && x.Speed > 0 {
+			faults = append(faults, sim.Fault{AtMs: m.moved(x.T), Node: n, What: sim.NodeSlow, Speed: cmp.Or(m.machines.Nodes[n].Speed, 1) * x.Speed})
+		}
+	}
 	back := map[state.NodeID]int64{}
 	for _, o := range m.Trace.mishaps.outages {
-		n := state.NodeID(slices.IndexFunc(m.machines.Nodes, func(n sim.Node) bool { return n.Name == string(o.node) }))
+		n := place(o.node)
 		if n < 0 {
 			continue
 		}
