@@ -103,7 +103,7 @@ type Config struct {
 // for each map, and Reduces one for each reduce.
 type JobWork struct {
 	Maps, Reduces []sim.Work
-	Shares        []int64 // how map output is divided among the reduces, see sim.Job.ReduceShares
+	Shares        []int64 // how map output is divided among the reduces, see state.JobSpec.ReduceShares
 }
 
 // Run runs a replay. It returns the simulation's result and the header of the

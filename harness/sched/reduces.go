@@ -21,6 +21,7 @@ type PlacesReduces struct {
 	groups       bool
 	groupLimitMs int64
 	slots        []ReduceSlot
+	bySize       []state.TaskID
 	cancelled    PerJob[int32] // by job: how many members of groups were cancelled
 }
 
@@ -94,16 +95,61 @@ func anyRuns(v *state.View) bool {
 }
 
 // On appends the decisions that place a job's reduces on slots, as a group if they
-// are several.
-func (p *PlacesReduces) On(id state.JobID, slots []ReduceSlot, reason Reason, out []Decision) []Decision {
+// are several. The waiting reduce with the largest share of the map output goes to the
+// first slot, the next to the second and so on. If shares are not known, the decisions
+// name no reduce.
+func (p *PlacesReduces) On(v *state.View, id state.JobID, slots []ReduceSlot, reason Reason, out []Decision) []Decision {
+	if len(slots) == 0 {
+		return out
+	}
 	group := int16(0)
 	if len(slots) > 1 {
 		group = 1
 	}
-	for _, s := range slots {
-		out = append(out, Decision{Job: id, Kind: state.Reduce, Node: s.Node, Task: state.None, Reason: reason, Group: group})
+	tasks := p.largest(v, id, len(slots))
+	for i, s := range slots {
+		d := Decision{Job: id, Kind: state.Reduce, Node: s.Node, Task: state.None, Reason: reason, Group: group}
+		if i < len(tasks) {
+			d.Task = tasks[i]
+		}
+		out = append(out, d)
 	}
 	return out
+}
+
+// largest returns a job's n waiting reduces with the largest shares of the map output,
+// the largest first; none if the shares are not known.
+func (p *PlacesReduces) largest(v *state.View, id state.JobID, n int) []state.TaskID {
+	shares := v.ReduceShares(id)
+	p.bySize = p.bySize[:0]
+	for i := range shares {
+		if t := v.Task(id, state.Reduce, int32(i)); v.IsWaiting(id, t) {
+			p.bySize = append(p.bySize, t)
+		}
+	}
+	first := v.Task(id, state.Reduce, 0)
+	slices.SortFunc(p.bySize, func(a, b state.TaskID) int {
+		return cmp.Or(cmp.Compare(shares[b-first], shares[a-first]), cmp.Compare(a, b))
+	})
+	return p.bySize[:min(n, len(p.bySize))]
+}
+
+// ShareOf returns which part of a job's map output On gives to n slots: that of its n
+// largest waiting reduces, or n of all reduces if shares are not known.
+func (p *PlacesReduces) ShareOf(v *state.View, id state.JobID, n int) float64 {
+	shares := v.ReduceShares(id)
+	if shares == nil {
+		return float64(n) / float64(v.Tasks(id, state.Reduce))
+	}
+	part, all := 0.0, 0.0
+	for _, x := range shares {
+		all += float64(x)
+	}
+	for _, t := range p.largest(v, id, n) {
+		_, i := v.Index(id, t)
+		part += float64(shares[i])
+	}
+	return part / all
 }
 
 // reduceRandom places reduces on free slots at random.
@@ -145,7 +191,7 @@ func (m *reduceRandom) Round(v *state.View, free []state.NodeID, out []Decision)
 		j := i + m.rng.IntN(len(slots)-i)
 		slots[i], slots[j] = slots[j], slots[i]
 	}
-	return m.On(id, slots[:reduces], Random, out)
+	return m.On(v, id, slots[:reduces], Random, out)
 }
 
 // reduceGreedy places reduces where the map output that there is can be fetched at
@@ -190,7 +236,7 @@ func (m *reduceGreedy) Round(v *state.View, free []state.NodeID, out []Decision)
 		return out
 	}
 	SortByCost(v, slots, func(n state.NodeID) float64 { return FetchCost(v, id, n) })
-	return m.On(id, slots[:reduces], Reduces, out)
+	return m.On(v, id, slots[:reduces], Reduces, out)
 }
 
 // SortByCost sorts the slots that Next has returned by what it costs to fetch map output

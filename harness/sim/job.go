@@ -109,9 +109,6 @@ func (s *Sim) readJob() error {
 	if j.AfterMs < 0 {
 		return fmt.Errorf("job %q is submitted %d ms after job %s: it must be 0 or more", j.Name, j.AfterMs, j.After)
 	}
-	if err := checkShares(j); err != nil {
-		return fmt.Errorf("job %q: %w", j.Name, err)
-	}
 	s.comes = j.SubmitMs
 	return nil
 }

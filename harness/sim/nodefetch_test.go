@@ -185,10 +185,10 @@ func TestNodeFetchesConserve(t *testing.T) {
 
 func TestRefusedFetches(t *testing.T) {
 	for want, change := range map[string]func(*Config, *Job){
-		"fetches from nodes: the cluster has 65 nodes, at most 64 are possible; have reduces fetch from racks":                                                       func(c *Config, _ *Job) { c.Cluster = slots(65, 1) },
-		`job "a": shares of map output are given for 1 reduces, and it has 2`:                                                                                        func(_ *Config, j *Job) { j.ReduceShares = []int64{1} },
-		`job "a": all reduces' shares of map output are 0; leave them out to divide evenly`:                                                                          func(_ *Config, j *Job) { j.ReduceShares = []int64{0, 0} },
-		fmt.Sprintf(`job "a": the share of map output of reduce 1 is %d: it must be 0 or more, and all together at most %d`, int64(math.MaxInt64), int64(maxShares)): func(_ *Config, j *Job) { j.ReduceShares = []int64{1, math.MaxInt64} },
+		"fetches from nodes: the cluster has 65 nodes, at most 64 are possible; have reduces fetch from racks":                                                                    func(c *Config, _ *Job) { c.Cluster = slots(65, 1) },
+		`submit job "a": shares of map output are given for 1 reduces, and it has 2`:                                                                                              func(_ *Config, j *Job) { j.ReduceShares = []int64{1} },
+		`submit job "a": all reduces' shares of map output are 0; leave them out to divide evenly`:                                                                                func(_ *Config, j *Job) { j.ReduceShares = []int64{0, 0} },
+		fmt.Sprintf(`submit job "a": the share of map output of reduce 1 is %d: it must be 0 or more, and all together at most %d`, int64(math.MaxInt64), int64(state.MaxShares)): func(_ *Config, j *Job) { j.ReduceShares = []int64{1, math.MaxInt64} },
 	} {
 		c, j := &Config{Cluster: slots(2, 2), Costs: NoCosts(), NodeFetches: true}, shuffle(2)
 		change(c, &j)

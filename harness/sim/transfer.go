@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"errors"
-	"fmt"
 	"math/bits"
 
 	"heddle/harness/sim/fluid"
@@ -222,30 +220,6 @@ func (j *job) part(bytes, i int64) int64 {
 	}
 	return upTo(i) - upTo(i-1)
 }
-
-// checkShares checks how a job's map output is divided among its reduces.
-func checkShares(j *Job) error {
-	if j.ReduceShares == nil {
-		return nil
-	}
-	if len(j.ReduceShares) != int(j.Reduces) {
-		return fmt.Errorf("shares of map output are given for %d reduces, and it has %d", len(j.ReduceShares), j.Reduces)
-	}
-	sum := int64(0)
-	for i, x := range j.ReduceShares {
-		if x < 0 || x > maxShares-sum {
-			return fmt.Errorf("the share of map output of reduce %d is %d: it must be 0 or more, and all together at most %d", i, x, int64(maxShares))
-		}
-		sum += x
-	}
-	if sum == 0 && j.Reduces > 0 {
-		return errors.New("all reduces' shares of map output are 0; leave them out to divide evenly")
-	}
-	return nil
-}
-
-// maxShares is the largest sum of a job's Job.ReduceShares.
-const maxShares = 1 << 62
 
 // share divides a number of bytes into n nearly equal parts, such as the map
 // output for n reduces, and returns the size of part i.

@@ -79,9 +79,6 @@ type Job struct {
 	// time to Work.ComputeMs, evenly spaced from the smallest ratio to the largest.
 	// The ratio of each attempt is drawn from them. nil means that all ratios are 1.
 	Spread [2][]Ratio
-	// ReduceShares says how the output of each map is divided among the reduces,
-	// in proportion, by the reduces' numbers. nil means evenly.
-	ReduceShares []int64
 	// AMSize is the size of the ApplicationMaster's container. If it is zero, the
 	// ApplicationMaster takes no room and need not wait for a node.
 	AMSize state.Resource

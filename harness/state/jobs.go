@@ -33,6 +33,10 @@ type JobSpec struct {
 	Price float64
 	// Hints say, by kind of task, how heavily a task uses its node.
 	Hints [2]Hints
+	// ReduceShares says how the output of each map is divided among the reduces,
+	// in proportion, by the reduces' numbers. nil means that this is not known; the
+	// simulator then divides evenly.
+	ReduceShares []int64
 }
 
 // Hosts lists nodes for each map of a job, such as the nodes that store its
@@ -150,6 +154,9 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 		submitted: s.now,
 	})
 	s.terms = append(s.terms, terms{s.deadline(spec.DeadlineMs), spec.Price, spec.Hints})
+	if spec.ReduceShares != nil {
+		s.setShares(id, spec.ReduceShares)
+	}
 	j := &s.jobs[id]
 	if int(j.queue) == len(s.queues) {
 		s.queues = append(s.queues, Resource{})
@@ -177,6 +184,9 @@ func (s *State) check(spec *JobSpec) error {
 		return fmt.Errorf("weight %v: it must be 0 or more", spec.Weight)
 	}
 	if err := spec.checkTerms(); err != nil {
+		return err
+	}
+	if err := spec.checkShares(); err != nil {
 		return err
 	}
 	if !spec.MapSize.Holds(Resource{}) {
@@ -250,6 +260,7 @@ func (s *State) EndJob(id JobID) {
 		s.listWaiting(id, Kind(k))
 	}
 	s.freeArrays(j)
+	delete(s.shares, id)
 	j.ended = true
 	if i, ok := slices.BinarySearch(s.active, id); ok {
 		s.active = slices.Delete(s.active, i, i+1)

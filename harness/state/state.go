@@ -121,7 +121,8 @@ type State struct {
 	lateBinding bool
 
 	jobs         []job
-	terms        []terms // by job
+	terms        []terms           // by job
+	shares       map[JobID][]int64 // JobSpec.ReduceShares of jobs that have not ended
 	active       []JobID
 	waiting      [2][]JobID // by kind of task: jobs with a waiting task, in FIFO order
 	queues       []Resource // by queue: memory and cores that its jobs use

@@ -36,3 +36,30 @@ func TestTerms(t *testing.T) {
 		t.Errorf("price %v and hints %v, %v, want %+v", v.Price(due), v.Hints(due, Map), v.Hints(due, Reduce), want)
 	}
 }
+
+// TestReduceShares has shares of map output refused, copied, and gone at the job's end.
+func TestReduceShares(t *testing.T) {
+	s := New()
+	for _, shares := range [][]int64{{1}, {0, 0}, {1, -1}, {1, MaxShares}} {
+		if _, err := s.Submit(&JobSpec{Reduces: 2, ReduceShares: shares}); err == nil {
+			t.Errorf("shares %v: no error", shares)
+		}
+	}
+	given := []int64{3, 1}
+	id, err := s.Submit(&JobSpec{Reduces: 2, ReduceShares: given})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given[0] = 9
+	if got := s.View().ReduceShares(id); len(got) != 2 || got[0] != 3 || got[1] != 1 {
+		t.Errorf("shares %v, want those given at the submission", got)
+	}
+	other, err := s.Submit(&JobSpec{Reduces: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.EndJob(id)
+	if a, b := s.View().ReduceShares(id), s.View().ReduceShares(other); a != nil || b != nil {
+		t.Errorf("shares %v of a job that has ended, and %v of one that gave none", a, b)
+	}
+}

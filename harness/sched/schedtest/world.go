@@ -109,6 +109,9 @@ func (w *World) Submit(t *rapid.T) {
 		Maps: rapid.Int32Range(0, 8).Draw(t, "maps"), Reduces: rapid.Int32Range(0, 2).Draw(t, "reduces"),
 		MapSize: size("map"), ReduceSize: size("reduce"),
 	}
+	if rapid.Bool().Draw(t, "shares") && spec.Reduces > 0 {
+		spec.ReduceShares = rapid.SliceOfN(rapid.Int64Range(1, 9), int(spec.Reduces), int(spec.Reduces)).Draw(t, "share")
+	}
 	placed, least := rapid.Int32Range(0, spec.Maps).Draw(t, "placed"), 0
 	if w.Plain {
 		spec.Priority, placed, least = 0, spec.Maps, 1

@@ -25,9 +25,10 @@ import (
 // Jobs", INFOCOM 2013, sections III and IV.
 //
 // Differs. The paper gives a slot one cost for all jobs; here it follows from where the
-// job's maps ran. The ApplicationMaster hands containers to reduces, so that the largest
-// partition need not get the cheapest slot. If the ApplicationMaster asks for a part of
-// the reduces, that part is placed as a job with its share of the data.
+// job's maps ran. The largest partition gets the cheapest slot where partitions are known,
+// which they are in simulations, and decisions take effect at once. Otherwise all count as
+// equal, or the ApplicationMaster hands containers to reduces as it likes. If it asks for
+// a part of the reduces, that part is placed as a job with its share of the data.
 type placer struct {
 	sched.PlacesReduces
 	name  string
@@ -126,14 +127,14 @@ func (m *placer) Round(v *state.View, free []state.NodeID, out []sched.Decision)
 	x := policy.Job{Data: estimate(v, id), Reduces: int(v.Tasks(id, state.Reduce)), Present: j.present}
 	m.last, m.known = x, v.MapOutputs(id)
 	if x.Data == 0 {
-		return m.On(id, slots[:reduces], sched.Reduces, out)
+		return m.On(v, id, slots[:reduces], sched.Reduces, out)
 	}
 	if j.estimate == 0 {
 		j.estimate = x.Data
 		m.rule.Arrive(&x)
 		m.placed++
 	}
-	x.Data, x.Reduces = x.Each()*float64(reduces), reduces
+	x.Data, x.Reduces = x.Data*m.ShareOf(v, id, reduces), reduces
 	m.ranks = m.rule.Place(&x, len(slots), m.ranks[:0])
 	m.on = m.on[:0]
 	for i, rank := range m.ranks {
@@ -141,7 +142,7 @@ func (m *placer) Round(v *state.View, free []state.NodeID, out []sched.Decision)
 		note(&j.deferred, &m.deferred, rank > i)
 		note(&j.dearer, &m.dearer, slots[rank].Cost > slots[i].Cost)
 	}
-	return m.On(id, m.on, sched.Reduces, out)
+	return m.On(v, id, m.on, sched.Reduces, out)
 }
 
 // Explain returns how many bytes the last decision's job was expected to shuffle, and by what.

@@ -177,3 +177,46 @@ func TestEstimates(t *testing.T) {
 		}
 	}
 }
+
+// skewed runs a job of four maps, all on n0, whose 1000 MB go to two reduces by these shares.
+// A reduce on n0 fetches nothing over a link, which has 50 MB/s. There is room for one.
+func skewed(t *testing.T, i sched.Info, p sched.Params, shares ...int64) (on [2]state.NodeID, took int64) {
+	t.Helper()
+	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts(), NodeFetches: true, MapSlots: 4, ReduceSlots: 1, Model: made(t, i, p)}
+	for n := range 3 {
+		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{Name: fmt.Sprint("n", n), Rack: "r", Capacity: size.Times(5), LinkBytesPerSec: 50e6})
+	}
+	j := sim.Job{SlowStart: 1, MapWork: []sim.Work{{OutputBytes: 250e6, ComputeMs: 1000}}, ReduceWork: []sim.Work{{}}}
+	j.Name, j.Maps, j.Reduces, j.MapSize, j.ReduceSize, j.ReduceShares = "job", 4, 2, size, size, shares
+	for range j.Maps {
+		j.Replicas.Add(0)
+	}
+	c.Source = &sim.Jobs{List: []sim.Job{j}}
+	c.Ended = func(e sim.AttemptEnd) { took = max(took, e.EndMs) }
+	c.Record = func(e traces.Event) {
+		if a, ok := e.(*traces.AttemptStarted); ok && a.Attempt.Kind == traces.Reduce {
+			fmt.Sscanf(string(a.Node), "n%d", &on[a.Attempt.Index])
+		}
+	}
+	if _, err := sim.Run(&c); err != nil {
+		t.Fatal(err)
+	}
+	return on, took
+}
+
+// TestLargerPartition has the larger partition on the cheapest slot, on n0, whichever reduce it
+// is of. So 100 MB cross a link, in 2 s, and not 900 MB, in 18 s.
+func TestLargerPartition(t *testing.T) {
+	for _, c := range []struct {
+		shares []int64
+		on     [2]state.NodeID
+		tookMs int64
+	}{{[]int64{9, 1}, [2]state.NodeID{0, 1}, 3000}, {[]int64{1, 9}, [2]state.NodeID{1, 0}, 3000}, {nil, [2]state.NodeID{0, 1}, 11_000}} {
+		for _, groups := range []string{"true", "false"} {
+			on, took := skewed(t, Info, sched.Params{"groups": groups}, c.shares...)
+			if on != c.on || took < c.tookMs-100 || took > c.tookMs+100 {
+				t.Errorf("shares %v, groups %s: reduces on %v, done after %d ms; want %v and %d ms", c.shares, groups, on, took, c.on, c.tookMs)
+			}
+		}
+	}
+}
