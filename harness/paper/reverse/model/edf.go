@@ -24,19 +24,26 @@ import (
 //
 // Source. Liu and Layland, Scheduling Algorithms for Multiprogramming in a
 // Hard-Real-Time Environment, JACM 20(1), 1973. Running tasks are not preempted.
-type edf struct{}
+type edf struct{ lookout }
 
 // EDFInfo describes the model edf.
 var EDFInfo = sched.Info{
 	Name: "edf", Summary: "serves the job with the earliest deadline first",
 	Source: "Liu and Layland, JACM 20(1), 1973; without preemption",
-	Build:  func(sched.Args) (sched.Model, error) { return sched.PerNode{NodeModel: edf{}}, nil },
+	Params: []sched.Param{cycle},
+	Build: func(a sched.Args) (sched.Model, error) {
+		return sched.PerNode{NodeModel: &edf{lookout{cycleMs: cycleMs(a), picked: state.None}}}, nil
+	},
 }
 
-func (edf) Name() string { return "edf" }
+func (*edf) Name() string { return "edf" }
 
-func (edf) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
+// Tick looks whether the deadlines can be met with the slots of now.
+func (m *edf) Tick(v *state.View) { m.look(v, constant(float64(slotsOf(v)))) }
+
+func (m *edf) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	if p, ok := rerunOrReduce(v, n); ok {
+		m.picked = p.Job
 		return p, true
 	}
 	best := state.JobID(state.None)
@@ -45,6 +52,7 @@ func (edf) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 			best = id
 		}
 	}
+	m.picked = best
 	return mapOf(v, best, n)
 }
 

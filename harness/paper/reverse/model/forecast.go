@@ -114,6 +114,25 @@ func (f *forecast) avail(a, b float64) float64 {
 	return until(b) - until(a)
 }
 
+// end returns the time at which the slots from time a on have done the work, in
+// slot-seconds; +Inf if they do not in 30 years.
+func (f *forecast) end(a, work float64) float64 {
+	low, high := a, a+1
+	for f.avail(a, high) < work {
+		if low, high = high, a+2*(high-a); high > 1e9 {
+			return math.Inf(1)
+		}
+	}
+	for high-low > sameGoal/10 {
+		if middle := (low + high) / 2; f.avail(a, middle) < work {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
 // mean returns the mean slots of a period, or those at time t if there is none.
 func (f *forecast) mean(t float64) float64 {
 	if f.period == 0 {

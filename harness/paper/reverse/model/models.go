@@ -7,8 +7,10 @@ import (
 	"heddle/harness/state"
 )
 
+var cycle = sched.Param{Name: "cycle", Type: sched.Duration, Default: "10s", Doc: "time from one plan, or look at the deadlines, to the next; not printed"}
+
 var common = []sched.Param{
-	{Name: "cycle", Type: sched.Duration, Default: "10s", Doc: "time from one plan to the next; not printed"},
+	cycle,
 	{Name: "firstMap", Type: sched.Duration, Default: "60s", Doc: "time of a map before the first of the run has ended"},
 	{Name: "from", Type: sched.Choice, Default: "running", Choices: []string{"running", "anew"}, Doc: "whether a plan deals only the slots that are free, or all of them"},
 }
@@ -61,11 +63,10 @@ var ReverseInfo = sched.Info{
 }
 
 func newPlanner(name string, a sched.Args) *planner {
-	return &planner{
-		name: name, cycleMs: max(1, time.Duration(a.Int("cycle")).Milliseconds()), firstMap: time.Duration(a.Int("firstMap")).Seconds(),
-		running: a.Text("from") == "running",
-	}
+	return &planner{name: name, lookout: lookout{cycleMs: cycleMs(a), firstMap: time.Duration(a.Int("firstMap")).Seconds(), picked: state.None}, running: a.Text("from") == "running"}
 }
+
+func cycleMs(a sched.Args) int64 { return max(1, time.Duration(a.Int("cycle")).Milliseconds()) }
 
 func (m *planner) pending(i int) float64 { return m.claims[i].pending }
 

@@ -31,13 +31,12 @@ import (
 // Differs. The node of a slot follows from where the input is, and not from the
 // plan. Slots of one size: that of the first job's maps.
 type planner struct {
-	name     string
-	cycleMs  int64
-	firstMap float64 // seconds
-	running  bool    // a plan deals only free slots, on top of those that jobs have
-	need     func(m *planner, now float64)
-	see      func(m *planner, v *state.View) *forecast
-	table    *state.Timetable
+	lookout
+	name    string
+	running bool // a plan deals only free slots, on top of those that jobs have
+	need    func(m *planner, now float64)
+	see     func(m *planner, v *state.View) *forecast
+	table   *state.Timetable
 
 	foreseen *forecast // the timetable's, once it was made
 	ahead    *forecast
@@ -47,8 +46,6 @@ type planner struct {
 	claims   []claim
 	dealt    []*claim
 	targets  sched.PerJob[target]
-	times    sched.PerJob[times]
-	all      times // of all jobs
 
 	plans, infeasible int
 	errors            []float64 // relative errors of predictions, in percent
@@ -64,65 +61,26 @@ type target struct {
 	hasPredicted bool
 }
 
-// times has the times of maps that have ended, and when those that run began.
-type times struct {
-	sum   float64 // seconds
-	count int
-	begun []int64
-}
-
 func (m *planner) Name() string { return m.name }
-
-// PeriodMs implements sched.Ticker.
-func (m *planner) PeriodMs() int64 { return m.cycleMs }
 
 // Foresee implements sched.Foreseer.
 func (m *planner) Foresee(t *state.Timetable) { m.table = t }
 
-// Observe implements sched.Observer: it learns how long maps take.
+// Observe implements sched.Observer.
 func (m *planner) Observe(v *state.View, e sched.Event) {
+	m.lookout.Observe(v, e)
 	switch e.What {
-	case sched.TaskStarted:
-		if k, i := v.Index(e.Job, e.Task); k == state.Map {
-			x := m.times.Of(e.Job)
-			if x.begun == nil {
-				x.begun = make([]int64, v.Tasks(e.Job, state.Map))
-			}
-			x.begun[i] = v.Now()
-		}
 	case sched.TaskEnded:
-		if v.Ended(e.Job) || e.Failed {
-			return
-		}
-		k, i := v.Index(e.Job, e.Task)
-		x := m.times.Of(e.Job)
-		if k != state.Map || x.begun == nil {
-			return
-		}
-		took := float64(v.Now()-x.begun[i]) / 1e9
-		x.sum, x.count = x.sum+took, x.count+1
-		m.all.sum, m.all.count = m.all.sum+took, m.all.count+1
-		if 2*v.Done(e.Job, state.Map) >= v.Tasks(e.Job, state.Map) {
+		if 2*v.Done(e.Job, state.Map) >= v.Tasks(e.Job, state.Map) && !v.Ended(e.Job) {
 			m.predict(v, e.Job)
 		}
 	case sched.JobEnded:
-		m.times.Of(e.Job).begun = nil
 		if x := m.targets.Of(e.Job); x.hasPredicted {
 			if left := float64(v.Now())/1e9 - x.predictedAt; left > 0 {
 				m.errors = append(m.errors, 100*math.Abs(x.predicted-x.predictedAt-left)/left)
 			}
 		}
 	}
-}
-
-// mean returns how long the job's maps take, in seconds.
-func (m *planner) mean(id state.JobID) float64 {
-	for _, x := range []*times{m.times.Of(id), &m.all} {
-		if x.count > 0 {
-			return x.sum / float64(x.count)
-		}
-	}
-	return m.firstMap
 }
 
 // Tick makes a plan.
@@ -145,6 +103,7 @@ func (m *planner) Tick(v *state.View) {
 		return
 	}
 	m.ahead = m.see(m, v)
+	m.look(v, m.ahead)
 	m.need(m, float64(v.Now())/1e9)
 	slots, needed, taken := slotsOf(v), 0.0, 0
 	for i := range m.claims {
@@ -185,6 +144,7 @@ func slotsOf(v *state.View) int {
 
 func (m *planner) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	if p, ok := rerunOrReduce(v, n); ok {
+		m.picked = p.Job
 		return p, true
 	}
 	best, most := state.JobID(state.None), int32(0)
@@ -196,6 +156,7 @@ func (m *planner) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	if best == state.None {
 		best = m.lowest(v, n)
 	}
+	m.picked = best
 	return mapOf(v, best, n)
 }
 
@@ -249,7 +210,8 @@ func (m *planner) predict(v *state.View, id state.JobID) {
 
 // Notes implements sched.Noter.
 func (m *planner) Notes() map[string]float64 {
-	notes := map[string]float64{"plans": float64(m.plans), "infeasiblePlans": float64(m.infeasible)}
+	notes := m.lookout.Notes()
+	notes["plans"], notes["infeasiblePlans"] = float64(m.plans), float64(m.infeasible)
 	if errors := slices.Sorted(slices.Values(m.errors)); len(errors) > 0 {
 		notes["predictionErrorPct"] = errors[len(errors)/2]
 	}

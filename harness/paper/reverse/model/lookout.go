@@ -1,0 +1,164 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
+
+// lookout is what all models here have in common: it learns how long maps take,
+// and finds out when the deadlines of jobs cannot all be met.
+//
+// Rule. Each cycle, jobs whose deadline is ahead take the slots of the forecast one
+// after the other, the earliest deadline first, as if work could be divided at will.
+// No other order meets all deadlines if this one does not (Liu and Layland, 1973). A
+// job that ends late in this order is named, with how late it ends. Work is what is
+// left of the maps; what running maps have done does not count. Nothing is named
+// before the first map has ended, since the time of maps is a guess until then.
+//
+// The report is a forecast. Notes say of how many jobs it was right: a job is named
+// once, and its end shows whether it is late.
+type lookout struct {
+	cycleMs  int64
+	firstMap float64 // seconds
+	times    sched.PerJob[times]
+	all      times // of all jobs
+
+	due    []due // memory of look
+	late   sched.PerJob[lateness]
+	picked state.JobID // job of the last decision
+
+	named, ended, right int
+}
+
+// times has the times of maps that have ended, and when those that run began.
+type times struct {
+	sum   float64 // seconds
+	count int
+	begun []int64 // -1 for a map that does not run
+	since float64 // sum of begun, in seconds
+}
+
+// lateness is how late a job is expected to end, in seconds.
+type lateness struct {
+	named   bool
+	seconds float64 // by the last report
+}
+
+// due is a job whose deadline is ahead.
+type due struct {
+	job        state.JobID
+	goal, work float64
+}
+
+// PeriodMs implements sched.Ticker.
+func (l *lookout) PeriodMs() int64 { return l.cycleMs }
+
+// Observe implements sched.Observer: it learns how long maps take, and whether jobs
+// that were named end late.
+func (l *lookout) Observe(v *state.View, e sched.Event) {
+	switch e.What {
+	case sched.TaskStarted:
+		if k, i := v.Index(e.Job, e.Task); k == state.Map {
+			x := l.times.Of(e.Job)
+			if x.begun == nil {
+				x.begun = slices.Repeat([]int64{-1}, int(v.Tasks(e.Job, state.Map)))
+			}
+			x.begin(i, v.Now())
+		}
+	case sched.TaskEnded:
+		x := l.times.Of(e.Job)
+		k, i := v.Index(e.Job, e.Task)
+		if v.Ended(e.Job) || k != state.Map || x.begun == nil {
+			return
+		}
+		took, ran := float64(v.Now()-x.begun[i])/1e9, x.begun[i] >= 0
+		if x.begin(i, -1); ran && !e.Failed {
+			x.sum, x.count = x.sum+took, x.count+1
+			l.all.sum, l.all.count = l.all.sum+took, l.all.count+1
+		}
+	case sched.JobEnded:
+		l.times.Of(e.Job).begun = nil
+		if l.late.Of(e.Job).named {
+			if l.ended++; v.Now() > v.Deadline(e.Job) {
+				l.right++
+			}
+		}
+	}
+}
+
+// begin notes when map i began, -1 if it does not run.
+func (x *times) begin(i int32, at int64) {
+	x.since += float64(max(0, at)-max(0, x.begun[i])) / 1e9
+	x.begun[i] = at
+}
+
+// mean returns how long the job's maps take, in seconds.
+func (l *lookout) mean(id state.JobID) float64 {
+	for _, x := range []*times{l.times.Of(id), &l.all} {
+		if x.count > 0 {
+			return x.sum / float64(x.count)
+		}
+	}
+	return l.firstMap
+}
+
+// left returns the job's work that is left, in slot-seconds. Of its running maps, what
+// they have done is taken off, but no more than they take in the mean.
+func (l *lookout) left(v *state.View, id state.JobID) float64 {
+	running, mean := float64(v.Running(id, state.Map)), l.mean(id)
+	done := running*float64(v.Now())/1e9 - l.times.Of(id).since
+	return float64(pendingMaps(v, id))*mean - max(0, min(done, running*mean))
+}
+
+// look names the jobs that end late in the order of deadlines.
+func (l *lookout) look(v *state.View, f *forecast) {
+	if l.all.count == 0 {
+		return
+	}
+	now := float64(v.Now()) / 1e9
+	l.due = l.due[:0]
+	for _, id := range v.Active() {
+		if d := v.Deadline(id); d != state.NoDeadline && d > v.Now() && pendingMaps(v, id) > 0 {
+			l.due = append(l.due, due{id, float64(d) / 1e9, l.left(v, id)})
+		}
+	}
+	slices.SortFunc(l.due, func(a, b due) int { return cmp.Or(cmp.Compare(a.goal, b.goal), cmp.Compare(a.job, b.job)) })
+	work := 0.0
+	for _, d := range l.due {
+		work += d.work
+		x := l.late.Of(d.job)
+		if x.seconds = 0; work > f.avail(now, d.goal)+sameGoal {
+			x.seconds = f.end(now, work) - d.goal
+		}
+		if x.seconds > sameGoal && !x.named {
+			x.named = true
+			l.named++
+		}
+	}
+}
+
+// Explain implements sched.Explainer: it says how late the job of the last decision is
+// expected to end.
+func (l *lookout) Explain() string {
+	if l.picked == state.None || int(l.picked) >= len(l.late) {
+		return ""
+	}
+	if x := l.late[l.picked]; x.seconds > sameGoal && !math.IsInf(x.seconds, 1) {
+		return fmt.Sprintf("lateSeconds=%.1f", x.seconds)
+	}
+	return ""
+}
+
+// Notes implements sched.Noter.
+func (l *lookout) Notes() map[string]float64 {
+	notes := map[string]float64{"namedLate": float64(l.named)}
+	if l.ended > 0 {
+		notes["namedLateRightPct"] = 100 * float64(l.right) / float64(l.ended)
+	}
+	return notes
+}
