@@ -45,6 +45,7 @@ const (
 	KindJobListed
 	KindNodeCapacity
 	KindNodeSpeed
+	KindJobPredicted
 )
 
 // NodeUp says that a node joined the cluster after the start of the run, or came back.
@@ -76,6 +77,16 @@ type NodeSpeed struct {
 	T     Time    `json:"t"`
 	Node  Node    `json:"node" range:"some"`
 	Speed float64 `json:"speed" range:"cores"`
+}
+
+// JobPredicted says when the scheduler model expected a job to end, at the time T.
+type JobPredicted struct {
+	T   Time  `json:"t"`
+	Job JobID `json:"job" range:"some"`
+	// DonePct is the share of the job's tasks, in percent, that had succeeded at least: 0
+	// when the job was submitted, then 50 and 90.
+	DonePct uint8 `json:"donePct" range:"percent"`
+	End     Time  `json:"end"`
 }
 
 // NodeSample has the metrics of a node at time T. A rate is the mean over the

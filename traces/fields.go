@@ -79,6 +79,15 @@ func (e *NodeSpeed) Fields(v Visitor) {
 
 // Fields implements Event: it passes each field of the event to a Visitor, such
 // as an encoder or a decoder.
+func (e *JobPredicted) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Name((*string)(&e.Job))
+	v.Uint8(&e.DonePct)
+	v.Int64((*int64)(&e.End))
+}
+
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *NodeSample) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))

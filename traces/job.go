@@ -10,6 +10,8 @@ func JobOf(e Event) JobID {
 		return e.Job
 	case *JobStarted:
 		return e.Job
+	case *JobPredicted:
+		return e.Job
 	case *JobFinished:
 		return e.Job
 	case *TaskScheduled:

@@ -33,6 +33,7 @@ var kinds = [...]struct {
 	KindJobListed:       {"jobListed", func() Event { return new(JobListed) }, 4},
 	KindNodeCapacity:    {"nodeCapacity", func() Event { return new(NodeCapacity) }, 1},
 	KindNodeSpeed:       {"nodeSpeed", func() Event { return new(NodeSpeed) }, 1},
+	KindJobPredicted:    {"jobPredicted", func() Event { return new(JobPredicted) }, 10},
 }
 
 // Kinds is the highest number of a known kind of event, plus one: the length of
@@ -80,6 +81,9 @@ func (e *NodeCapacity) Kind() Kind { return KindNodeCapacity }
 
 func (e *NodeSpeed) At() Time   { return e.T }
 func (e *NodeSpeed) Kind() Kind { return KindNodeSpeed }
+
+func (e *JobPredicted) At() Time   { return e.T }
+func (e *JobPredicted) Kind() Kind { return KindJobPredicted }
 
 func (e *NodeSample) At() Time   { return e.T }
 func (e *NodeSample) Kind() Kind { return KindNodeSample }

@@ -157,6 +157,8 @@ func (c *Collector) Add(e traces.Event) {
 		if j := c.jobs[e.Job]; j != nil {
 			j.started = e.T
 		}
+	case *traces.JobPredicted:
+		c.predicted(e)
 	case *traces.JobListed:
 		c.listed(e)
 	case *traces.JobFinished:

@@ -103,7 +103,9 @@ type Figures struct {
 	Load *loadfit.Loads `json:"load,omitempty"`
 	// Estimates are those of each job's shuffle, if the scheduler model recorded them.
 	Estimates []Estimate `json:"estimates,omitempty"`
-	Nodes     []*Node    `json:"nodes,omitempty"` // figures of each node, sorted by name
+	// Predictions are those of each job's end, if the scheduler model made any.
+	Predictions []Predictions `json:"predictions,omitempty"`
+	Nodes       []*Node       `json:"nodes,omitempty"` // figures of each node, sorted by name
 
 	maps, reduceRests *Durations
 }
@@ -246,10 +248,11 @@ type Job struct {
 	longestMap, longestRest    traces.Time // longest successful map, and longest part of a successful reduce after the job's last map
 	lastMap                    traces.Time
 	submitted                  traces.Time
-	started                    traces.Time         // when the ApplicationMaster was up; 0 if that is not known
-	hadoop                     *traces.JobFinished // event of the job's end, which has Hadoop's own counters; nil until the job ends
-	estimate                   int64               // bytes that the model expected its reduces to fetch; 0: it did not say
-	live                       *liveJob            // the job's running and waiting tasks; nil if there are none
+	started                    traces.Time                                  // when the ApplicationMaster was up; 0 if that is not known
+	hadoop                     *traces.JobFinished                          // event of the job's end, which has Hadoop's own counters; nil until the job ends
+	estimate                   int64                                        // bytes that the model expected its reduces to fetch; 0: it did not say
+	predictions                *[len(predictionMoments)]traces.JobPredicted // nil: the model predicted nothing
+	live                       *liveJob                                     // the job's running and waiting tasks; nil if there are none
 }
 
 // MasterMs returns how many ms after its submission the job's ApplicationMaster
@@ -282,7 +285,7 @@ func (f *Figures) Phase(name string) Phase {
 // samples of durations.
 func (f *Figures) Summary() *Figures {
 	s := *f
-	s.JobList, s.Nodes, s.Decisions.Misses, s.Estimates = nil, nil, nil, nil
+	s.JobList, s.Nodes, s.Decisions.Misses, s.Estimates, s.Predictions = nil, nil, nil, nil, nil
 	s.maps, s.reduceRests, s.Decisions.latencies = nil, nil, Durations{}
 	return &s
 }

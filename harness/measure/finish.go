@@ -53,7 +53,7 @@ func (c *Collector) Figures() *Figures {
 	f.nodeTasks, f.nodeLoad = perNode(f.Nodes, c.ran[1]-c.ran[0])
 	f.Load = c.loads.Loads()
 	f.endSlowed()
-	f.BoundMs, f.Estimates = c.bound(begin), estimates(f.JobList)
+	f.BoundMs, f.Estimates, f.Predictions = c.bound(begin), estimates(f.JobList), predictions(f.JobList)
 	slices.SortFunc(f.Nodes, func(a, b *Node) int { return cmp.Compare(a.Node, b.Node) })
 	f.UtilisationPct = -1
 	offered := float64(c.workerMiB) * ms(end-begin)

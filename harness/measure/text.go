@@ -54,6 +54,7 @@ func (i *Figures) Doc() doc.Doc {
 		d = append(d, i.Load.Doc()...)
 	}
 	d = append(d, estimatesDoc(i.Estimates)...)
+	d = append(d, predictionsDoc(i.Predictions)...)
 	digests := &doc.Table{Name: "digests", Columns: []string{"", ""}}
 	digests.Add(doc.Words("schedule digest"), doc.Words(schedule))
 	digests.Add(doc.Words("trace digest"), doc.Words(i.TraceDigest))

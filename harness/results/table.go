@@ -118,7 +118,7 @@ func parseRow(line []byte) (r Trial, err error) {
 		return r, errors.New("a stage without figures")
 	}
 	for _, f := range append(r.Later, r.Figures) {
-		f.JobList, f.Nodes, f.Estimates = nil, nil, nil // rows have none
+		f.JobList, f.Nodes, f.Estimates, f.Predictions = nil, nil, nil, nil // rows have none
 	}
 	return r, r.check(r.Name)
 }

@@ -26,9 +26,9 @@
 // until the node is full. PerNode makes a Model of it. A model that chooses among
 // all nodes with room is a Model with Round. Both may also be an Observer, to
 // learn from events, a JobPlanner, to place a job's maps before the first starts,
-// a Warmup, to train before a run, a Noter, to report figures of its own, or a
-// Ticker, to do something every so often, or a Foreseer, to know how the capacity of
-// nodes will change. A model that is an EveryHeartbeat hears of
+// a Warmup, to train before a run, a Noter, to report figures of its own, a Ticker, to
+// do something every so often, a Foreseer, to know how the capacity of nodes will
+// change, or a Predictor, to say when jobs will end, which is held against their ends. A model that is an EveryHeartbeat hears of
 // full nodes too, and of nodes while no task waits. Drivers find out with As.
 //
 // An Observer that is a HearsLoad also hears how loaded nodes are: Event.Sample has the

@@ -3,6 +3,7 @@ package sim
 import (
 	"heddle/harness/sched"
 	"heddle/harness/state"
+	"heddle/traces"
 )
 
 // This file tells the scheduler model what happens, besides asking it for
@@ -14,6 +15,7 @@ type hearing struct {
 	everyBeat bool           // the model is a sched.EveryHeartbeat
 	full      bool           // the model hears the heartbeats of full nodes
 	ticker    sched.Ticker   // nil: the model is none
+	predicts  *sched.Predictions
 }
 
 func (s *Sim) beginHearing() error {
@@ -23,6 +25,9 @@ func (s *Sim) beginHearing() error {
 	h := hearing{}
 	h.observer, _ = sched.As[sched.Observer](s.Model)
 	h.ticker, _ = sched.As[sched.Ticker](s.Model)
+	if s.Record != nil && h.observer != nil {
+		h.predicts = sched.PredictionsOf(s.Model)
+	}
 	_, h.everyBeat = sched.As[sched.EveryHeartbeat](s.Model)
 	h.full = h.everyBeat && h.observer != nil
 	s.hears = h
@@ -41,6 +46,11 @@ func (s *Sim) beginHearing() error {
 func (s *Sim) observe(e sched.Event) {
 	if s.hears.observer != nil {
 		s.hears.observer.Observe(s.view, e)
+	}
+	if s.hears.predicts != nil {
+		if pct, end, ok := s.hears.predicts.Heard(s.view, e); ok {
+			s.Record(&traces.JobPredicted{T: s.at(), Job: s.jobs[s.slot[e.Job]].name, DonePct: pct, End: traces.Time(end)})
+		}
 	}
 }
 

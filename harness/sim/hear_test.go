@@ -1,12 +1,14 @@
 package sim
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"heddle/harness/sched"
 	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
+	"heddle/traces"
 )
 
 // startsNothing is a model that starts no task.
@@ -48,7 +50,7 @@ func TestModelHears(t *testing.T) {
 			t.Errorf("tick %d at %d ns, want %d", i, l.TicksNs[i], want[i])
 		}
 	}
-	for what, times := range map[string]int{"job submitted": 2, "job ended": 2, "task started": 4, "task ended": 4, "confirmed": 4, "cancelled": 0, "plan": 2, "notes": 1} {
+	for what, times := range map[string]int{"job submitted": 2, "job ended": 2, "task started": 4, "task ended": 4, "confirmed": 4, "cancelled": 0, "plan": 2, "notes": 1, "predict": 0} {
 		if l.Heard[what] != times {
 			t.Errorf("%s: heard %d times, want %d", what, l.Heard[what], times)
 		}
@@ -61,6 +63,26 @@ func TestModelHears(t *testing.T) {
 	if r.Notes["ticks"] != float64(len(want)) {
 		t.Errorf("notes: %v", r.Notes)
 	}
+}
+
+// TestPredicted has what a model predicts in the trace: when jobs are submitted, and when
+// half and 90 % of their tasks have succeeded.
+func TestPredicted(t *testing.T) {
+	l := &schedtest.Listener{NodeModel: newModel(t, "fifo").(sched.PerNode).NodeModel, Period: 300}
+	c := &Config{
+		Cluster: slots(1, 1), Actuator: Ideal, Costs: NoCosts(), Model: schedtest.Wrap(sched.PerNode{NodeModel: l}),
+		Source: &Jobs{List: []Job{simpleJob("a", 100, 9, 1, Work{FixedMs: 1000}), simpleJob("b", 200, 1, 0, Work{FixedMs: 1000})}},
+	}
+	got := []string{}
+	c.Record = func(e traces.Event) {
+		if e, ok := e.(*traces.JobPredicted); ok {
+			got = append(got, fmt.Sprintf("%d %s %d +%d", e.T.Milliseconds(), e.Job, e.DonePct, (e.End-e.T).Milliseconds()))
+		}
+	}
+	if _, err := Run(c); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "predictions", got, "100 a 0 +5000", "200 b 0 +5000", "5100 a 50 +5000", "9100 a 90 +5000")
 }
 
 // TestHearingChangesNothing runs one scenario with a model that hears all, and with

@@ -14,6 +14,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/sched"
+	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
 	"heddle/harness/steer"
 	"heddle/traces"
@@ -253,4 +254,37 @@ func foreseen(t *testing.T, told config.Capacity) (*foresees, *shell) {
 		t.Fatal(err)
 	}
 	return m, s
+}
+
+// TestPredicted has what a model predicts in the trace: when the job is submitted, and when
+// half and 90 % of its maps have succeeded.
+func TestPredicted(t *testing.T) {
+	fifo, err := sched.New("fifo", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := schedule{
+		Racks: 1, PerRack: 1, Slots: 1, Triples: 1, Splits: config.SplitsAsSubmitted, Seed: 1, Jobs: []jobPlan{{At: 500, Runs: 1000, Maps: make([][]int, 10)}},
+		model: sched.PerNode{NodeModel: &schedtest.Listener{NodeModel: fifo.(sched.PerNode).NodeModel, Period: 1000}},
+	}
+	for i := range plan.Jobs[0].Maps {
+		plan.Jobs[0].Maps[i] = []int{0}
+	}
+	s, err := newShell(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.rm.Close()
+	if err := s.run(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range s.events {
+		if e, ok := e.(*traces.JobPredicted); ok {
+			got = append(got, fmt.Sprintf("%d %v", e.DonePct, time.Duration(e.End-e.T)))
+		}
+	}
+	if want := "[0 5s 50 5s 90 5s]"; fmt.Sprint(got) != want {
+		t.Errorf("predictions %v, want %s", got, want)
+	}
 }

@@ -16,6 +16,7 @@ type hearing struct {
 	everyBeat bool           // the model is a sched.EveryHeartbeat
 	ticker    sched.Ticker   // nil: the model is none
 	ticks     *alarm         // rings at the ticker's next tick
+	predicts  *sched.Predictions
 }
 
 func (c *Core) beginHearing() error {
@@ -30,6 +31,7 @@ func (c *Core) beginHearing() error {
 	h.ticker, _ = sched.As[sched.Ticker](c.Model)
 	_, h.everyBeat = sched.As[sched.EveryHeartbeat](c.Model)
 	h.ticks = c.newAlarm(c.tick)
+	h.predicts = sched.PredictionsOf(c.Model)
 	return nil
 }
 
@@ -37,6 +39,9 @@ func (c *Core) observe(e sched.Event) {
 	if c.hears.observer != nil {
 		c.state.SetNow(int64(c.at()))
 		c.hears.observer.Observe(c.view, e)
+		if pct, end, ok := c.hears.predicts.Heard(c.view, e); ok {
+			c.record(&traces.JobPredicted{T: c.at(), Job: c.jobs[e.Job].jobID(), DonePct: pct, End: traces.Time(end)})
+		}
 	}
 }
 

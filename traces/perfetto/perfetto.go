@@ -180,6 +180,8 @@ func (w *writer) event(e traces.Event) {
 		w.mark(w.node(e.Node, "").pid, e.T, fmt.Sprintf("capacity %d MiB", e.MemoryBytes>>20))
 	case *traces.NodeSpeed:
 		w.mark(w.node(e.Node, "").pid, e.T, fmt.Sprintf("speed %g", e.Speed))
+	case *traces.JobPredicted:
+		w.mark(jobsPID, e.T, fmt.Sprintf("%s expected to end in %.1f s", e.Job, float64(e.End-e.T)/1e9))
 	case *traces.Note:
 		w.mark(jobsPID, e.T, e.Text)
 	}

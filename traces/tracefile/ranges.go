@@ -41,7 +41,7 @@ const (
 // resources of a node on which YARN has allocated too much.
 var classes = map[string]field{
 	"some": {least: 1, most: mostText, text: true}, "id": {least: 1, most: math.MaxInt64}, "any": {least: math.MinInt64, most: math.MaxInt64},
-	"tasks": {most: mostTasks}, "cores": {most: mostCores}, "share": {most: 1}, "age": {most: mostTime},
+	"tasks": {most: mostTasks}, "cores": {most: mostCores}, "share": {most: 1}, "percent": {most: 100}, "age": {most: mostTime},
 	"ms": {most: mostTime / 1e6}, "hint": {most: traces.MaxHint},
 }
 

@@ -46,7 +46,7 @@ func parts() (list []paper.Part) {
 			{Suffix: "goals that none can meet %", Once: true, Of: func(g *paper.Grid, label string, k int) stats.Estimate {
 				return stats.Mean(g.Mean(label, noted("hopeless"), k))
 			}},
-		}, Notes: []string{"FIFO and EDF make no plans, and predict nothing; EDF looks, as those that plan, whether all goals can be met. A job is named late ahead if it ends late, by the times of maps so far, when work is done in the order of goals."}},
+		}, Notes: []string{"FIFO and EDF make no plans, and note no errors of predictions; EDF looks, as those that plan, whether all goals can be met. A job is named late ahead if it ends late, by the times of maps so far, when work is done in the order of goals."}},
 	)
 }
 

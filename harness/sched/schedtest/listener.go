@@ -131,6 +131,12 @@ func (l *Listener) Tick(v *state.View) {
 	l.TicksNs = append(l.TicksNs, v.Now())
 }
 
+// PredictEnd counts the question. Each job is to end in 5 seconds.
+func (l *Listener) PredictEnd(v *state.View, _ state.JobID) (int64, bool) {
+	l.hear("predict")
+	return v.Now() + 5e9, true
+}
+
 // PlanJob counts the question, and plans nothing.
 func (l *Listener) PlanJob(*state.View, state.JobID) (sched.SplitPlan, bool) {
 	l.hear("plan")

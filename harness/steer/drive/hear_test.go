@@ -33,7 +33,7 @@ func TestModelHears(t *testing.T) {
 		f.wait(2 * time.Second)
 		f.stop()
 	})
-	for what, times := range map[string]int{"job submitted": 2, "job ended": 2, "task started": 31, "task ended": 31, "confirmed": 31, "warmup": 2} {
+	for what, times := range map[string]int{"job submitted": 2, "job ended": 2, "task started": 31, "task ended": 31, "confirmed": 31, "warmup": 2, "predict": 5} {
 		if l.Heard[what] != times {
 			t.Errorf("%s: heard %d times, want %d", what, l.Heard[what], times)
 		}

@@ -11,6 +11,8 @@
 package model
 
 import (
+	"math"
+
 	"heddle/harness/sched"
 	"heddle/harness/state"
 )
@@ -40,6 +42,26 @@ func (*edf) Name() string { return "edf" }
 
 // Tick looks whether the deadlines can be met with the slots of now.
 func (m *edf) Tick(v *state.View) { m.look(v, constant(float64(slotsOf(v)))) }
+
+// PredictEnd implements sched.Predictor: jobs that are due before take the slots of now
+// first.
+func (m *edf) PredictEnd(v *state.View, id state.JobID) (at int64, ok bool) {
+	if m.all.count == 0 {
+		return 0, false // the time of a map is not known
+	}
+	work := 0.0
+	for _, other := range v.Active() {
+		if d, own := v.Deadline(other), v.Deadline(id); d < own || d == own && other <= id {
+			work += m.left(v, other)
+		}
+	}
+	now := float64(v.Now()) / 1e9
+	end := constant(float64(slotsOf(v))).end(now, work)
+	if pendingMaps(v, id) > v.Running(id, state.Map) {
+		end = max(end, now+m.mean(id))
+	}
+	return int64(min(end, 1e9) * 1e9), !math.IsInf(end, 1)
+}
 
 func (m *edf) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	if p, ok := rerunOrReduce(v, n); ok {

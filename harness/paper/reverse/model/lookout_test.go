@@ -22,27 +22,29 @@ func mapsJob(name string, submit, maps, each, due int64) sim.Job {
 }
 
 // simulated simulates jobs on one node, with what other load leaves of it. It returns
-// the model's notes, and of each job the time in seconds and the values of its first
-// decision that has any.
-func simulated(t *testing.T, info sched.Info, slots int32, capacity state.Timetable, jobs ...sim.Job) (map[string]float64, []string) {
+// the model's notes, of each job the time in seconds and the values of its first
+// decision that has any, and when jobs are predicted to end, as "AT JOB PERCENT END".
+func simulated(t *testing.T, info sched.Info, slots int32, capacity state.Timetable, jobs ...sim.Job) (notes map[string]float64, said, ends []string) {
 	t.Helper()
 	c := sim.Config{
 		Actuator: sim.Ideal, Costs: sim.NoCosts(), MinAllocation: slot, Capacity: capacity, Model: made(t, info, nil), Source: &sim.Jobs{List: jobs},
 		Cluster: sim.Machines{Nodes: []sim.Node{{Name: "n0", Rack: "rack", Capacity: slot.Times(slots)}}},
 	}
-	var said []string
 	seen := map[traces.JobID]bool{}
 	c.Record = func(e traces.Event) {
 		if d, ok := e.(*traces.Decision); ok && d.Values != "" && !seen[d.Job] {
 			seen[d.Job] = true
 			said = append(said, fmt.Sprintf("%d %s %s", d.T/1e9, d.Job, d.Values))
 		}
+		if p, ok := e.(*traces.JobPredicted); ok {
+			ends = append(ends, fmt.Sprint(int64(p.T/1e9), " ", p.Job, " ", p.DonePct, " ", math.Round(float64(p.End)/1e9)))
+		}
 	}
 	r, err := sim.Run(&c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Notes, said
+	return r.Notes, said, ends
 }
 
 // TestNamedLate has one slot, and maps of 10 s, as a first job shows. The second job
@@ -67,7 +69,7 @@ func TestNamedLate(t *testing.T) {
 	} {
 		var got []string
 		for _, info := range []sched.Info{EDFInfo, AdaptiveInfo, ReverseInfo} {
-			notes, said := simulated(t, info, 1, state.Timetable{}, slices.Clone(x.jobs)...)
+			notes, said, _ := simulated(t, info, 1, state.Timetable{}, slices.Clone(x.jobs)...)
 			text := fmt.Sprint(info.Name, " ", notes["namedLate"])
 			if pct, ok := notes["namedLateRightPct"]; ok {
 				text = fmt.Sprint(info.Name, " ", pct*notes["namedLate"]/100, " of ", notes["namedLate"])
@@ -98,9 +100,29 @@ func TestNamedByForecast(t *testing.T) {
 		{AdaptiveInfo, true, "[]"},
 	} {
 		table.Telling.None = !x.told
-		notes, said := simulated(t, x.info, 2, table, mapsJob("a", 0, 1, 10, 0), mapsJob("b", 11, 6, 10, 49))
+		notes, said, _ := simulated(t, x.info, 2, table, mapsJob("a", 0, 1, 10, 0), mapsJob("b", 11, 6, 10, 49))
 		if notes["namedLate"] != 1 || notes["namedLateRightPct"] != 100 || fmt.Sprint(said) != x.want {
 			t.Errorf("%s, told %v: %v and %q, want one job named, rightly, and %s", x.info.Name, x.told, notes, said, x.want)
+		}
+	}
+}
+
+// TestPredictEnd has jobs of 4 and 2 maps of 10 s on one slot, which come at 11 s. With edf
+// they end at 51 and 71 s, as predicted all along; of a first job nothing is known. The others
+// give a new job an equal share: all of the slot to the one that comes first, half of it to
+// the next. Before any map has ended, they take one to last 60 s.
+func TestPredictEnd(t *testing.T) {
+	for _, x := range []struct {
+		info sched.Info
+		want string
+	}{
+		{EDFInfo, "[11 b 0 51 11 c 0 71 31 b 50 51 61 c 50 71]"},
+		{AdaptiveInfo, "[0 a 0 60 11 b 0 51 11 c 0 51 "},
+		{ReverseInfo, "[0 a 0 60 11 b 0 51 11 c 0 51 "},
+	} {
+		_, _, got := simulated(t, x.info, 1, state.Timetable{}, mapsJob("a", 0, 1, 10, 0), mapsJob("b", 11, 4, 10, 100), mapsJob("c", 11, 2, 10, 200))
+		if text := fmt.Sprint(got); !strings.HasPrefix(text, x.want) {
+			t.Errorf("%s predicts %s, want %s", x.info.Name, text, x.want)
 		}
 	}
 }

@@ -176,16 +176,32 @@ func (m *planner) lowest(v *state.View, n state.NodeID) state.JobID {
 	return best
 }
 
-// predict notes, once for each job, when it will end: with the same share of the
-// slots as now, but no more slots than it has pending maps. What its running maps
-// have done already counts.
+// predict notes, once for each job, when it will end.
 func (m *planner) predict(v *state.View, id state.JobID) {
 	t := m.targets.Of(id)
 	if t.hasPredicted || m.ahead == nil {
 		return
 	}
-	now, pending, mean := float64(v.Now())/1e9, float64(pendingMaps(v, id)), m.mean(id)
-	work, least := float64(v.Waiting(id, state.Map))*mean, 0.0
+	t.predicted, t.hasPredicted = m.end(v, id)
+	t.predictedAt = float64(v.Now()) / 1e9
+}
+
+// PredictEnd implements sched.Predictor.
+func (m *planner) PredictEnd(v *state.View, id state.JobID) (at int64, ok bool) {
+	if m.ahead == nil { // no plan has been made
+		m.jobs = append(m.jobs[:0], id)
+		m.ahead = m.see(m, v)
+	}
+	end, ok := m.end(v, id)
+	return int64(end * 1e9), ok
+}
+
+// end returns when the job will end, in seconds: with the same share of the slots as
+// now, but no more slots than it has pending maps. What its running maps have done
+// already counts. The share of a job of which nothing has run is that of all jobs alike.
+func (m *planner) end(v *state.View, id state.JobID) (at float64, ok bool) {
+	now, pending, mean, running := float64(v.Now())/1e9, float64(pendingMaps(v, id)), m.mean(id), float64(v.Running(id, state.Map))
+	work, least := (pending-running)*mean, 0.0
 	if work > 0 {
 		least = mean
 	}
@@ -195,17 +211,20 @@ func (m *planner) predict(v *state.View, id state.JobID) {
 			work, least = work+left, max(least, left)
 		}
 	}
-	share := float64(max(1, v.Running(id, state.Map))) / max(1, m.ahead.at(now))
+	share := max(1, running) / max(1, m.ahead.at(now))
+	if running == 0 && v.Done(id, state.Map) == 0 {
+		share = 1 / float64(len(v.Active()))
+	}
 	end, step := now, float64(m.cycleMs)/1000
 	const most = 100_000 // steps, after which no end is predicted
 	for range most {
 		got := min(share*m.ahead.avail(end, end+step), pending*step)
 		if got >= work {
-			t.predicted, t.predictedAt, t.hasPredicted = max(now+least, end+step*work/got), now, true
-			return
+			return max(now+least, end+step*work/max(got, sameGoal)), true
 		}
 		work, end = work-got, end+step
 	}
+	return 0, false
 }
 
 // Notes implements sched.Noter.
