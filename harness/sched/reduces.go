@@ -136,20 +136,15 @@ func (p *PlacesReduces) largest(v *state.View, id state.JobID, n int) []state.Ta
 
 // ShareOf returns which part of a job's map output On gives to n slots: that of its n
 // largest waiting reduces, or n of all reduces if shares are not known.
-func (p *PlacesReduces) ShareOf(v *state.View, id state.JobID, n int) float64 {
-	shares := v.ReduceShares(id)
-	if shares == nil {
+func (p *PlacesReduces) ShareOf(v *state.View, id state.JobID, n int) (sum float64) {
+	if v.ReduceShares(id) == nil {
 		return float64(n) / float64(v.Tasks(id, state.Reduce))
-	}
-	part, all := 0.0, 0.0
-	for _, x := range shares {
-		all += float64(x)
 	}
 	for _, t := range p.largest(v, id, n) {
 		_, i := v.Index(id, t)
-		part += float64(shares[i])
+		sum += part(v, id, i)
 	}
-	return part / all
+	return sum
 }
 
 // reduceRandom places reduces on free slots at random.
@@ -199,7 +194,7 @@ func (m *reduceRandom) Round(v *state.View, free []state.NodeID, out []Decision)
 //
 // Rule. The cost of a node is the sum, over all nodes with output of the job's maps,
 // of the bytes there times the distance: 0 on the node itself, 2 in its rack, 4 in
-// another rack. The first job in FIFO order with a waiting reduce gets the free slot
+// another rack; or by another rule of PlacesByCost. The first job in FIFO order with a waiting reduce gets the free slot
 // of the least cost. Among equal costs the node with the fewest reduces goes first,
 // then the one with the lowest number. Maps are placed by fifo, or by the
 // model whose parameter reduces names this one.
@@ -212,37 +207,36 @@ func (m *reduceRandom) Round(v *state.View, free []state.NodeID, out []Decision)
 //
 //	groups      (false)  place all waiting reduces of a job together, all or none
 //	groupLimit  (30s)    with groups: time within which all must have containers
+//	costs       (hops)   of fetching: hops, links or learned
+//	links       ()       with costs=links: rates of the nodes' links
 //
 // Differs. The paper knows the cost of each slot; here it follows from the output of
 // the maps that have finished. If none has, all nodes cost the same.
-type reduceGreedy struct{ PlacesReduces }
+type reduceGreedy struct{ PlacesByCost }
 
 var reduceGreedyInfo = Info{
 	Name: "reduce-greedy", Summary: "places reduces where map output is nearest; as reduces: beside a model for maps, or with fifo",
 	Source: "the baseline Greedy of Tan, Meng, Zhang, INFOCOM 2013",
-	Params: GroupParams,
+	Params: slices.Concat(GroupParams, CostParams),
 	Build: func(a Args) (Model, error) {
-		return WithFIFOMaps(&reduceGreedy{NewPlacesReduces(a)}), nil
+		return WithFIFOMaps(&reduceGreedy{NewPlacesByCost(a)}), nil
 	},
 }
 
 func (m *reduceGreedy) Name() string { return "reduce-greedy" }
-
-func (m *reduceGreedy) UsesMapOutput() {}
 
 func (m *reduceGreedy) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	id, slots, reduces := m.Next(v, free)
 	if reduces == 0 {
 		return out
 	}
-	SortByCost(v, slots, func(n state.NodeID) float64 { return FetchCost(v, id, n) })
+	m.SortByCost(v, id, slots)
 	return m.On(v, id, slots[:reduces], Reduces, out)
 }
 
-// SortByCost sorts the slots that Next has returned by what it costs to fetch map output
-// to their nodes. Among equal costs the node with the fewest reduces goes first, then the
-// one with the lowest number.
-func SortByCost(v *state.View, slots []ReduceSlot, cost func(state.NodeID) float64) {
+// sortByCost sorts slots by a cost of their nodes. Among equal costs the node with the
+// fewest reduces goes first, then the one with the lowest number.
+func sortByCost(v *state.View, slots []ReduceSlot, cost func(state.NodeID) float64) {
 	for i := range slots {
 		if s := &slots[i]; s.nth == 0 {
 			s.Cost = cost(s.Node)

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"heddle/harness/sched"
 	"heddle/harness/state"
 	"heddle/traces"
@@ -41,6 +43,34 @@ func (s *Sim) beginHearing() error {
 		s.clocks[clockLoad].periodMs, s.clocks[clockSample].periodMs = loadPeriodMs, s.SampleMs
 	}
 	return nil
+}
+
+// tellNetwork gives the model the rates of links, if some have a limit and it wants them.
+func (s *Sim) tellNetwork() {
+	m, ok := sched.As[sched.HearsNetwork](s.Model)
+	if ok && (slices.ContainsFunc(s.Cluster.Nodes, func(n Node) bool { return n.LinkBytesPerSec > 0 }) ||
+		slices.ContainsFunc(s.Cluster.Racks, func(r Rack) bool { return r.UplinkBytesPerSec > 0 })) {
+		m.Network(s.rateBetween)
+	}
+}
+
+// rateBetween returns the rate of the slowest link or uplink between two nodes in
+// bytes/s, 0 if none has a limit.
+func (s *Sim) rateBetween(from, to state.NodeID) int64 {
+	a, b := s.view.Rack(from), s.view.Rack(to)
+	rates := []int64{s.Cluster.Nodes[from].LinkBytesPerSec, s.Cluster.Nodes[to].LinkBytesPerSec}
+	for _, r := range s.Cluster.Racks {
+		if a != b && (r.Name == s.view.RackName(a) || r.Name == s.view.RackName(b)) {
+			rates = append(rates, r.UplinkBytesPerSec)
+		}
+	}
+	slowest := int64(0)
+	for _, rate := range rates {
+		if rate > 0 && (slowest == 0 || rate < slowest) {
+			slowest = rate
+		}
+	}
+	return slowest
 }
 
 func (s *Sim) observe(e sched.Event) {

@@ -120,3 +120,48 @@ func TestTickerThatStartsNothing(t *testing.T) {
 		}
 	}
 }
+
+// networked is a model that wants the rates of links.
+type networked struct {
+	sched.Model
+	rate func(from, to state.NodeID) int64
+}
+
+func (m *networked) Unwrap() sched.Model                            { return m.Model }
+func (m *networked) Network(rate func(from, to state.NodeID) int64) { m.rate = rate }
+
+// TestNetwork has a model told the slowest link between two nodes: their own, and between racks
+// the uplinks. Without any limit it is told nothing.
+func TestNetwork(t *testing.T) {
+	for _, limited := range []bool{true, false} {
+		fifo, err := sched.New("fifo", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &networked{Model: fifo}
+		c := Config{Cluster: slots(3, 2), Costs: NoCosts(), Model: m, Source: &Jobs{List: []Job{shuffle(1)}}}
+		for n := range c.Cluster.Nodes {
+			c.Cluster.Nodes[n].Rack = []string{"a", "a", "b"}[n]
+			if limited {
+				c.Cluster.Nodes[n].LinkBytesPerSec = []int64{90, 0, 70}[n]
+			}
+		}
+		if limited {
+			c.Cluster.Racks = []Rack{{Name: "a"}, {Name: "b", UplinkBytesPerSec: 50}, {Name: "c", UplinkBytesPerSec: 1}}
+		}
+		if _, err := Run(&c); err != nil {
+			t.Fatal(err)
+		}
+		if !limited {
+			if m.rate != nil {
+				t.Error("a network without limits was told")
+			}
+			continue
+		}
+		for _, want := range [][3]int64{{0, 1, 90}, {1, 0, 90}, {1, 1, 0}, {0, 2, 50}, {2, 1, 50}} {
+			if got := m.rate(state.NodeID(want[0]), state.NodeID(want[1])); got != want[2] {
+				t.Errorf("from node %d to %d: %d bytes/s, want %d", want[0], want[1], got, want[2])
+			}
+		}
+	}
+}

@@ -65,6 +65,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if err := s.addNodes(); err != nil {
 		return err
 	}
+	s.tellNetwork()
 	interval, async := int64(s.Costs.NodeBeatMs), false
 	if s.Costs.AsyncMs > 0 || interval == 0 {
 		interval, async = max(1, int64(s.Costs.AsyncMs)), true

@@ -17,7 +17,7 @@ import (
 //
 // Rule. The first job in FIFO order with waiting reduces gets slots, all of them as a
 // group. Free slots go in order of cost, which is that of fetching the job's map output
-// to the node. The rule sees how many bytes the job's maps will put out: the output
+// to the node, see sched.PlacesByCost. The rule sees how many bytes the job's maps will put out: the output
 // that is known, times all maps over those whose output is known. A job whose output is
 // not known at all gets the cheapest slots.
 //
@@ -30,10 +30,9 @@ import (
 // equal, or the ApplicationMaster hands containers to reduces as it likes. If it asks for
 // a part of the reduces, that part is placed as a job with its share of the data.
 type placer struct {
-	sched.PlacesReduces
-	name  string
-	rule  policy.Policy
-	links map[string]float64 // MB/s by node; empty: costs are in hops
+	sched.PlacesByCost
+	name string
+	rule policy.Policy
 
 	jobs  sched.PerJob[job]
 	last  policy.Job // of the last decision
@@ -54,10 +53,7 @@ type job struct {
 	deferred, dearer bool
 }
 
-var params = append([]sched.Param{
-	{Name: "links", Type: sched.Table, Unit: "MB/s", Min: 1e-6, Doc: "rate of each node's link, by the node's name: fetching then costs seconds; nodes that are not named have the fastest; none: it costs hops"},
-	{Name: "groups", Type: sched.Bool, Default: "true", Doc: sched.GroupParams[0].Doc},
-}, sched.GroupParams[1:]...)
+var params = slices.Concat([]sched.Param{{Name: "groups", Type: sched.Bool, Default: "true", Doc: sched.GroupParams[0].Doc}}, sched.GroupParams[1:], sched.CostParams)
 
 // Info describes the model rhc: receding horizon control.
 var Info = sched.Info{
@@ -92,7 +88,7 @@ var OptimalInfo = sched.Info{
 }
 
 func newPlacer(name string, rule policy.Policy, a sched.Args) sched.Model {
-	return sched.WithFIFOMaps(&placer{PlacesReduces: sched.NewPlacesReduces(a), name: name, rule: rule, links: a.Table("links")})
+	return sched.WithFIFOMaps(&placer{PlacesByCost: sched.NewPlacesByCost(a), name: name, rule: rule})
 }
 
 // megabyte is the unit of a law's data, in bytes.
@@ -113,16 +109,13 @@ func lawOf(a sched.Args) *policy.Law {
 
 func (m *placer) Name() string { return m.name }
 
-// UsesMapOutput implements sched.UsesMapOutput.
-func (m *placer) UsesMapOutput() {}
-
 // Round implements sched.Model.
 func (m *placer) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
 	id, slots, reduces := m.Next(v, free)
 	if reduces == 0 {
 		return out
 	}
-	sched.SortByCost(v, slots, func(n state.NodeID) float64 { return m.cost(v, id, n) })
+	m.SortByCost(v, id, slots)
 	j := m.jobs.Of(id)
 	x := policy.Job{Data: estimate(v, id), Reduces: int(v.Tasks(id, state.Reduce)), Present: j.present}
 	m.last, m.known = x, v.MapOutputs(id)
@@ -174,36 +167,10 @@ func output(v *state.View, id state.JobID) (sum int64) {
 	return sum
 }
 
-// cost returns what it costs to fetch the job's map output to a node: bytes times hops, or
-// seconds over the slower of two links.
-func (m *placer) cost(v *state.View, id state.JobID, n state.NodeID) float64 {
-	if len(m.links) == 0 {
-		return sched.FetchCost(v, id, n)
-	}
-	cost := 0.0
-	for from, bytes := range v.MapOutput(id) {
-		if from := state.NodeID(from); from != n {
-			cost += float64(bytes) / megabyte / min(m.link(v, from), m.link(v, n))
-		}
-	}
-	return cost
-}
-
-func (m *placer) link(v *state.View, n state.NodeID) float64 {
-	if rate, ok := m.links[v.NodeName(n)]; ok {
-		return rate
-	}
-	fastest := 0.0
-	for _, rate := range m.links {
-		fastest = max(fastest, rate)
-	}
-	return fastest
-}
-
 // Observe implements sched.Observer. It keeps how many jobs one meets, and how much its
 // maps put out in the end, which is what its reduces fetch.
 func (m *placer) Observe(v *state.View, e sched.Event) {
-	m.PlacesReduces.Observe(v, e)
+	m.PlacesByCost.Observe(v, e)
 	switch e.What {
 	case sched.JobSubmitted:
 		m.jobs.Of(e.Job).present = len(v.Active()) - 1

@@ -17,7 +17,7 @@ import (
 
 // TestModels has the models keep what schedtest asks of all.
 func TestModels(t *testing.T) {
-	schedtest.Check(t, Info, nil, sched.Params{"groups": "false", "window": "2"}, sched.Params{"p": "1", "links": "n0=100,n1=1"})
+	schedtest.Check(t, Info, nil, sched.Params{"groups": "false", "window": "2"}, sched.Params{"p": "1", "costs": "links", "links": "n0=100,n1=1"}, sched.Params{"costs": "learned"})
 	schedtest.Check(t, OptimalInfo, nil, sched.Params{"jobs": "2", "form": "printed", "reduces": "3", "data": "1"})
 }
 
@@ -91,8 +91,8 @@ func TestByHand(t *testing.T) {
 		{"enough data is not", Info, nil, 143, []state.NodeID{0, 1}},
 		{"with p 0.1 the same little data is not", Info, sched.Params{"p": "0.1"}, 142, []state.NodeID{0, 1}},
 		{"unknown data gets the cheapest", Info, nil, 0, []state.NodeID{0, 1}},
-		{"by links n5 is as near as n0's own", Info, sched.Params{"links": "n0=50,n5=50,n1=1,n2=2,n3=3,n4=4"}, 143, []state.NodeID{0, 5}},
-		{"and a deferred job has the next", Info, sched.Params{"links": "n0=50,n5=50,n1=1,n2=2,n3=3,n4=4"}, 142, []state.NodeID{4, 3}},
+		{"by links n5 is as near as n0's own", Info, sched.Params{"costs": "links", "links": "n0=50,n5=50,n1=1,n2=2,n3=3,n4=4"}, 143, []state.NodeID{0, 5}},
+		{"and a deferred job has the next", Info, sched.Params{"costs": "links", "links": "n0=50,n5=50,n1=1,n2=2,n3=3,n4=4"}, 142, []state.NodeID{4, 3}},
 	} {
 		s, m := cluster(t, 6), made(t, c.info, c.set)
 		before := submit(t, s, m, 2, 1000)
@@ -216,6 +216,58 @@ func TestLargerPartition(t *testing.T) {
 			on, took := skewed(t, Info, sched.Params{"groups": groups}, c.shares...)
 			if on != c.on || took < c.tookMs-100 || took > c.tookMs+100 {
 				t.Errorf("shares %v, groups %s: reduces on %v, done after %d ms; want %v and %d ms", c.shares, groups, on, took, c.on, c.tookMs)
+			}
+		}
+	}
+}
+
+// onSlow runs ten jobs one after the other, each with 40 MB of map output on each of four nodes
+// of a rack and one reduce, and returns which of them have it on n0, and how long reduces took.
+// The link of n0 has 5 MB/s, others 50. By hops all nodes cost the same, and n0 comes first.
+func onSlow(t *testing.T, model func(sched.Params) (sched.Model, error), costs string) (slow []int, meanMs int64) {
+	t.Helper()
+	m, err := model(sched.Params{"costs": costs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts(), NodeFetches: true, MapSlots: 1, ReduceSlots: 1, Model: m}
+	for n := range 4 {
+		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{Name: fmt.Sprint("n", n), Rack: "r", Capacity: size.Times(2), LinkBytesPerSec: []int64{5e6, 50e6, 50e6, 50e6}[n]})
+	}
+	source := &sim.Jobs{}
+	for k := range 10 {
+		j := sim.Job{SubmitMs: int64(k) * 60_000, SlowStart: 1, MapWork: []sim.Work{{OutputBytes: 40e6, ComputeMs: 1000}}, ReduceWork: []sim.Work{{ComputeMs: 500}}}
+		j.Name, j.Maps, j.Reduces, j.MapSize, j.ReduceSize = fmt.Sprint("job", k), 4, 1, size, size
+		source.List = append(source.List, j)
+	}
+	c.Source = source
+	c.Ended = func(e sim.AttemptEnd) {
+		if e.Kind == state.Reduce {
+			meanMs += (e.EndMs - e.StartMs) / 10
+			if e.Node == 0 {
+				slow = append(slow, int(e.Job))
+			}
+		}
+	}
+	if _, err := sim.Run(&c); err != nil {
+		t.Fatal(err)
+	}
+	return slow, meanMs
+}
+
+// TestSlowLink: by hops all reduces are on the node with the slow link, where each fetches 120 MB
+// at 5 MB/s. Learned costs put the first one there, and no other; costs by the rates of links
+// none. Elsewhere a reduce fetches 40 MB from n0 at 5 MB/s.
+func TestSlowLink(t *testing.T) {
+	greedy := func(p sched.Params) (sched.Model, error) { return sched.New("reduce-greedy", p) }
+	for name, model := range map[string]func(sched.Params) (sched.Model, error){"rhc": Info.New, "reduce-greedy": greedy} {
+		for costs, want := range map[string]struct {
+			slow   []int
+			meanMs int64
+		}{"hops": {[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 24_500}, "learned": {[]int{0}, 10_100}, "links": {nil, 8500}} {
+			slow, meanMs := onSlow(t, model, costs)
+			if !slices.Equal(slow, want.slow) || meanMs < want.meanMs-200 || meanMs > want.meanMs+200 {
+				t.Errorf("%s, costs=%s: jobs %v have their reduce on the node with the slow link, and reduces take %d ms; want %v and %d ms", name, costs, slow, meanMs, want.slow, want.meanMs)
 			}
 		}
 	}
