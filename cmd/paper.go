@@ -133,7 +133,7 @@ func runPaper(c *cli.Context) error {
 	switch {
 	case c.IsSet("live-run") || c.Bool("live"):
 		if c.Bool("live") && c.Bool("dry-run") {
-			return forecastPaper(c, p)
+			return forecastPaper(c, p, args[1:])
 		}
 		r, err = livePaper(c, p, args[1:])
 	default:

@@ -23,13 +23,13 @@ import (
 func livePaper(c *cli.Context, p *paper.Paper, parts []string) (paperResult, error) {
 	dir := c.String("live-run")
 	switch {
-	case len(parts) > 0:
+	case len(parts) > 1 || dir != "" && len(parts) > 0:
 		return nil, withCode(exitUsage, fmt.Errorf("%q: a live run has no figures; want no FIGURE", parts[0]))
 	case dir != "" && c.Bool("live"):
 		return nil, withCode(exitUsage, errors.New("both --live and --live-run; want one of them"))
 	case dir == "":
 		var err error
-		if dir, err = runLivePaper(c, p); err != nil {
+		if dir, err = runLivePaper(c, p, strings.Join(parts, "")); err != nil {
 			return nil, err
 		}
 	}
@@ -43,10 +43,14 @@ func livePaper(c *cli.Context, p *paper.Paper, parts []string) (paperResult, err
 	}, nil
 }
 
-// paperExperiment returns the paper's experiment for a cluster, with the seed
-// that a flag gives. It writes the paper's files to the user's cache folder,
+// paperExperiment returns one of the paper's experiments for a cluster, by its name, with
+// the seed that a flag gives. It writes the paper's files to the user's cache folder,
 // where a run that is resumed finds them again.
-func paperExperiment(c *cli.Context, p *paper.Paper) (o *experiment.Options, folder string, err error) {
+func paperExperiment(c *cli.Context, p *paper.Paper, name string) (o *experiment.Options, folder string, err error) {
+	file, err := p.Live.Experiment(name)
+	if err != nil {
+		return nil, "", withCode(exitUsage, fmt.Errorf("paper %s: %w", p.Name, err))
+	}
 	if folder, err = os.UserCacheDir(); err != nil {
 		return nil, "", fmt.Errorf("find the folder for the experiment of paper %s: %w", p.Name, err)
 	}
@@ -55,10 +59,10 @@ func paperExperiment(c *cli.Context, p *paper.Paper) (o *experiment.Options, fol
 		return nil, "", err
 	}
 	o = &experiment.Options{Command: os.Args, Others: map[string]*config.Cluster{}}
-	if o.Source, err = os.ReadFile(filepath.Join(folder, paper.ExperimentFile)); err != nil {
+	if o.Source, err = os.ReadFile(filepath.Join(folder, file)); err != nil {
 		return nil, "", fmt.Errorf("read the experiment of paper %s: %w", p.Name, err)
 	}
-	if o.Experiment, err = config.ParseExperiment(filepath.Join(folder, p.Name+".yaml"), o.Source); err != nil {
+	if o.Experiment, err = config.ParseExperiment(filepath.Join(folder, strings.TrimSuffix(p.Name+"-"+name, "-")+".yaml"), o.Source); err != nil {
 		return nil, "", err
 	}
 	if c.IsSet("seed") {
@@ -70,16 +74,16 @@ func paperExperiment(c *cli.Context, p *paper.Paper) (o *experiment.Options, fol
 // forecastPaper simulates a few repeats of the paper's experiment, and prints
 // how many would tell its models' times apart. Unless a flag names a cluster, it
 // simulates the lab that the experiment is made for.
-func forecastPaper(c *cli.Context, p *paper.Paper) error {
-	f, err := paperForecast(c, p)
+func forecastPaper(c *cli.Context, p *paper.Paper, parts []string) error {
+	f, err := paperForecast(c, p, strings.Join(parts, " "))
 	if err != nil {
 		return err
 	}
 	return printDoc(c, f, f.Doc())
 }
 
-func paperForecast(c *cli.Context, p *paper.Paper) (*experiment.Forecast, error) {
-	o, files, err := paperExperiment(c, p)
+func paperForecast(c *cli.Context, p *paper.Paper, name string) (*experiment.Forecast, error) {
+	o, files, err := paperExperiment(c, p, name)
 	if err != nil {
 		return nil, err
 	}
@@ -112,24 +116,24 @@ func paperForecast(c *cli.Context, p *paper.Paper) (*experiment.Forecast, error)
 // paper's experiment should tell.
 const paperTellPct = 5
 
-// runLivePaper runs the paper's experiment on a cluster and returns the run
+// runLivePaper runs one of the paper's experiments on a cluster and returns the run
 // folder. Before it begins it says how many repeats are needed.
-func runLivePaper(c *cli.Context, p *paper.Paper) (string, error) {
-	f, err := paperForecast(c, p)
+func runLivePaper(c *cli.Context, p *paper.Paper, name string) (string, error) {
+	f, err := paperForecast(c, p, name)
 	if err != nil {
 		fmt.Fprintln(c.App.ErrWriter, "the number of repeats needed is not known:", err)
 	} else if err := doc.WriteText(c.App.ErrWriter, f.Doc(), false); err != nil {
 		return "", err
 	}
-	o, _, err := paperExperiment(c, p)
+	o, _, err := paperExperiment(c, p, name)
 	if err != nil {
 		return "", err
 	}
-	name := o.Experiment.Cluster
+	cluster := o.Experiment.Cluster
 	if c.IsSet("cluster") { // as in findClusters: the experiment's models keep the name of their cluster
-		name = c.String("cluster")
+		cluster = c.String("cluster")
 	}
-	if o.Cluster, err = loadCluster(name); err != nil {
+	if o.Cluster, err = loadCluster(cluster); err != nil {
 		return "", err
 	}
 	flags, err := p.Live.Unlike(o.Cluster)
@@ -143,7 +147,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper) (string, error) {
 	if o.Root, err = runsRoot(c.String("runs")); err != nil {
 		return "", err
 	}
-	changesCluster(c, name)
+	changesCluster(c, cluster)
 	progress := newProgress(os.Stderr)
 	o.Progress = progress.step
 	o.ShareCores = lab.ShareCores

@@ -12,11 +12,6 @@ import (
 	"heddle/harness/sched"
 )
 
-// stateFile is the name of a file in a trial's folder: what the trial's model has
-// learnt, if it keeps its state. During a trial on a cluster it is written every few
-// seconds.
-const stateFile = "state.json"
-
 // keepsState reports whether the trial's model goes on with what it learnt in earlier
 // trials. A warm-up teaches nothing.
 func (t *trial) keepsState() bool { return t.plan.Model.Keeps() && !t.plan.Warmup }
@@ -36,7 +31,7 @@ func (t *trial) goOn(m sched.Model) (since string, err error) {
 		if virtual && !slices.ContainsFunc(manifest.Trials, func(r runs.TrialRecord) bool { return r.Name == name && r.State == runs.TrialDone }) {
 			continue
 		}
-		data, err := t.results.ReadLast(name, stateFile)
+		data, err := t.results.ReadLast(name, runs.StateFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -47,7 +42,7 @@ func (t *trial) goOn(m sched.Model) (since string, err error) {
 			return "", fmt.Errorf("go on with what %s had learnt in trial %s: %w", t.plan.Model.Label, name, err)
 		}
 		t.say("learn", "goes on with what it had learnt in trial "+name)
-		return name, t.folder.WriteFile(stateFile, data) // so that another kill does not lose it
+		return name, t.folder.WriteFile(runs.StateFile, data) // so that another kill does not lose it
 	}
 	return "", nil
 }
@@ -76,7 +71,7 @@ func (t *trial) saveState(m sched.Model) error {
 	if err != nil {
 		return err
 	}
-	return t.folder.WriteFile(stateFile, data)
+	return t.folder.WriteFile(runs.StateFile, data)
 }
 
 // stateWriter writes what a model learns while a trial runs on a cluster.
@@ -97,7 +92,7 @@ func (w *stateWriter) keep(m sched.Model) {
 	w.writes.Go(func() {
 		defer w.writing.Unlock()
 		if err == nil {
-			err = w.folder.WriteFile(stateFile, data)
+			err = w.folder.WriteFile(runs.StateFile, data)
 		}
 		if err != nil {
 			w.log.Error("keep what the model has learnt", "err", err)

@@ -44,7 +44,10 @@ workloads: [{name: streaming, label: busy, size: 4MiB, maps: 16, cpu: 1s}]
 	const name = "r01-busy-learning"
 	trial := filepath.Join(dir, "run", "trials", name)
 	learnt := 0
-	some := within(time.Minute, func() bool { learnt = samplesLearnt(filepath.Join(trial+".partial", stateFile)); return learnt > 0 })
+	some := within(time.Minute, func() bool {
+		learnt = samplesLearnt(filepath.Join(trial+".partial", runs.StateFile))
+		return learnt > 0
+	})
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -65,12 +68,12 @@ workloads: [{name: streaming, label: busy, size: 4MiB, maps: 16, cpu: 1s}]
 	if err != nil || len(list) != 1 || list[0].StateOf != name {
 		t.Fatalf("results %+v: %v; want one trial that went on with its own state", list, err)
 	}
-	if after := samplesLearnt(filepath.Join(trial, stateFile)); after <= learnt {
+	if after := samplesLearnt(filepath.Join(trial, runs.StateFile)); after <= learnt {
 		t.Errorf("%d samples after the resumed trial, and %d before it: it learnt nothing", after, learnt)
 	} else {
 		t.Logf("%d samples in the end", after)
 	}
-	show, err := exec.CommandContext(t.Context(), binary, "models", "show", filepath.Join(trial, stateFile)).CombinedOutput()
+	show, err := exec.CommandContext(t.Context(), binary, "models", "show", filepath.Join(trial, runs.StateFile)).CombinedOutput()
 	if err != nil || !bytes.Contains(show, []byte("what learning has learnt")) {
 		t.Errorf("models show: %v\n%s", err, show)
 	}

@@ -167,5 +167,5 @@ type damagedTrial struct {
 
 func (t *damagedTrial) run(ctx context.Context) (results.Trial, error) {
 	r, err := t.countedTrial.run(ctx)
-	return r, errors.Join(err, t.folder.WriteFile(stateFile, []byte(t.file)))
+	return r, errors.Join(err, t.folder.WriteFile(runs.StateFile, []byte(t.file)))
 }

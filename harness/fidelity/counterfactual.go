@@ -7,7 +7,6 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/measure"
-	"heddle/harness/replay/recorded"
 	"heddle/harness/stats"
 )
 
@@ -45,7 +44,7 @@ func counterfactual(from, to []measured, o Options) (Counterfactual, error) {
 		return x, err
 	}
 	var under [2][]*measure.Figures
-	for k, like := range []*recorded.Trace{from[0].Trace, to[0].Trace} {
+	for k, like := range []*measured{&from[0], &to[0]} {
 		for _, t := range from {
 			again, err := predict(t.Trace, like, f.calibration, o)
 			if err != nil {

@@ -12,6 +12,7 @@
 package fidelity
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -27,6 +28,7 @@ import (
 	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 	"heddle/harness/runs"
+	"heddle/harness/sched"
 	"heddle/harness/stats"
 	"heddle/traces"
 )
@@ -151,6 +153,7 @@ type measured struct {
 	repeat                int
 	*recorded.Trace
 	figures *measure.Figures
+	learnt  json.RawMessage // what its model knew at the start; nil: nothing
 }
 
 // Of compares the measured run in the run folder dir with simulated replays of
@@ -246,13 +249,19 @@ func (r *Report) load(run *results.Run) ([]measured, error) {
 		if err != nil {
 			return nil, err
 		}
+		var learnt json.RawMessage
+		if x.StateOf != "" {
+			if err := run.ReadTrialJSON(x.StateOf, runs.StateFile, &learnt); err != nil {
+				return nil, fmt.Errorf("read what the model of %s had learnt before: %w", x.Name, err)
+			}
+		}
 		t.Name = x.Name
 		r.Warnings = append(r.Warnings, t.Warnings...)
 		if bad := slices.IndexFunc(t.Jobs, func(j *recorded.Job) bool { return j.Outcome != traces.Succeeded }); bad >= 0 {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s %v, the trial is left out", x.Name, t.Jobs[bad].Job, t.Jobs[bad].Outcome))
 			continue
 		}
-		list = append(list, measured{x.Name, x.Workload, x.Model, x.Repeat, t, figures})
+		list = append(list, measured{x.Name, x.Workload, x.Model, x.Repeat, t, figures, learnt})
 	}
 	return list, nil
 }
@@ -273,13 +282,19 @@ func group(list []measured) [][]measured {
 }
 
 // predict replays the trace t once for each seed, to predict a trial. The
-// scheduler model is the one with which the trace like was recorded.
-func predict(t, like *recorded.Trace, c *calibration.Calibration, o Options) ([]*measure.Figures, error) {
+// scheduler model is that of the trial like, and knows what it knew there.
+func predict(t *recorded.Trace, like *measured, c *calibration.Calibration, o Options) ([]*measure.Figures, error) {
+	begin := func(m sched.Model) error {
+		if like.learnt == nil {
+			return nil
+		}
+		return sched.LoadState(m, like.learnt)
+	}
 	var list []replay.Config
 	for seed := range o.Seeds {
 		list = append(list, replay.Config{
 			Trace: t, Model: like.OwnModel(), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
-			Calibration: c, Modelled: true, Interrupted: o.Interrupted,
+			Calibration: c, Modelled: true, Interrupted: o.Interrupted, Begin: begin,
 		})
 	}
 	outcomes, err := replay.Outcomes(list)
@@ -300,7 +315,7 @@ func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Predi
 	if err != nil {
 		return Prediction{}, err
 	}
-	again, err := predict(t, t, f.calibration, o)
+	again, err := predict(t, &m, f.calibration, o)
 	if err != nil {
 		return Prediction{}, err
 	}

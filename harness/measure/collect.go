@@ -143,7 +143,7 @@ func (c *Collector) Add(e traces.Event) {
 		}
 		if e.Load1 >= 0 {
 			if c.begun {
-				n.load, n.loads = n.load+e.Load1, n.loads+1
+				n.averaged(loadAt{e.T, e.Load1})
 			}
 			c.loads.Sampled(e.Node, e.T, e.Load1)
 		}

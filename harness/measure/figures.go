@@ -78,8 +78,8 @@ type Figures struct {
 	// cores. It is -1 if there are none.
 	CoreUsePct float64 `json:"coreUsePct"`
 
-	// The metrics nodeTasks and nodeLoad; not a number if they are not known.
-	nodeTasks, nodeLoad float64
+	// The metrics of these names; not a number if they are not known.
+	nodeTasks, nodeLoad, nodeRunnable float64
 
 	// BoundMs is a lower bound of the makespan: no placement ends earlier whose
 	// tasks take as long as the successful attempts of this run did. It is the
@@ -322,6 +322,7 @@ type Node struct {
 	busy    traces.Time
 	cpu     float64
 	samples int
-	load    float64 // sum of load averages from the first attempt on
-	loads   float64 // how many these are
+	load    float64   // sum of load averages from the first attempt on
+	loads   float64   // how many these are
+	ends    [2]loadAt // the first and the last of these
 }

@@ -50,7 +50,7 @@ func (c *Collector) Figures() *Figures {
 		}
 	}
 	f.CoreUsePct = coreUse(f.Nodes)
-	f.nodeTasks, f.nodeLoad = perNode(f.Nodes, c.ran[1]-c.ran[0])
+	f.perNode(c.ran[1] - c.ran[0])
 	f.Load = c.loads.Loads()
 	f.endSlowed()
 	f.BoundMs, f.Estimates, f.Predictions = c.bound(begin), estimates(f.JobList), predictions(f.JobList)
@@ -104,16 +104,36 @@ func coreUse(nodes []*Node) float64 {
 	return 100 * busy / cores
 }
 
-// perNode returns the means, over the workers, of the tasks that ran on a node from the
-// start of the first to the end of the last, and of its load average since then.
-func perNode(nodes []*Node, span traces.Time) (tasks, load float64) {
-	workers, loads := 0.0, 0.0
-	for _, n := range nodes {
-		if n.worker {
-			workers, tasks, load, loads = workers+1, tasks+float64(n.busy), load+n.load, loads+n.loads
+// loadAt is a load average.
+type loadAt struct {
+	t    traces.Time
+	load float64
+}
+
+// averaged takes a load average from the first attempt on into account.
+func (n *Node) averaged(x loadAt) {
+	if n.loads == 0 {
+		n.ends[0] = x
+	}
+	n.load, n.loads, n.ends[1] = n.load+x.load, n.loads+1, x
+}
+
+// perNode sets the metrics of workers. A load average L of one minute follows the number a
+// of tasks that run or wait for a core or disk, as dL/dt = (a - L)/60 s. So the mean of a is
+// that of L plus 60 s times what L has grown by, over the time.
+func (f *Figures) perNode(span traces.Time) {
+	workers, tasks, load, loads, runnable, sampled := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+	for _, n := range f.Nodes {
+		if !n.worker {
+			continue
+		}
+		workers, tasks, load, loads = workers+1, tasks+float64(n.busy), load+n.load, loads+n.loads
+		if sec := float64(n.ends[1].t-n.ends[0].t) / 1e9; sec > 0 {
+			sampled++
+			runnable += n.load/n.loads + 60*(n.ends[1].load-n.ends[0].load)/sec
 		}
 	}
-	return tasks / workers / float64(span), load / loads
+	f.nodeTasks, f.nodeLoad, f.nodeRunnable = tasks/workers/float64(span), load/loads, runnable/sampled
 }
 
 // inputRead counts bytes that a successful map read, with the level of its input.

@@ -68,6 +68,7 @@ func Metrics() []Metric {
 		Metric{Name: "coreUse", Unit: "%", Better: Higher, Text: "share of the sampled workers' cores that were busy", value: weighted(func(f *Figures) (float64, float64) { return known(f.CoreUsePct), f.DurationMs })},
 		Metric{Name: "nodeTasks", Better: Higher, madeUp: "nodes", Text: "mean number of task attempts on a worker, from the start of the first to the end of the last", value: weighted(func(f *Figures) (float64, float64) { return f.nodeTasks, f.MakespanMs })},
 		Metric{Name: "nodeLoad", Better: Lower, Text: "mean load average of the sampled workers, from the start of the first task on", value: weighted(func(f *Figures) (float64, float64) { return f.nodeLoad, f.DurationMs })},
+		Metric{Name: "nodeRunnable", Better: Lower, Text: "mean number of tasks of a sampled worker that ran or waited for a core or disk, as its load averages tell", value: weighted(func(f *Figures) (float64, float64) { return f.nodeRunnable, f.DurationMs })},
 		Metric{Name: "slowedStarts", Better: Lower, madeUp: "nodes", Text: "starts on nodes that a fault made slow, over those on each of the others, in the second and third minute after it", value: slowedStarts},
 		Metric{Name: "overBound", Unit: "x", Better: Lower, Text: "makespan as a multiple of its lower bound, given how long the tasks took", value: boundRatio},
 		Metric{Name: "cacheBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache of the map's node", madeUp: "replicas", value: inputBytes(func(b ByLevel) int64 { return b.Cache })},

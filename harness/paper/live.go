@@ -26,8 +26,8 @@ import (
 // cluster can run.
 type Live struct {
 	// Files are the experiment file ExperimentFile, as for the command "heddle
-	// run", the cluster file LabFile, and what the experiment names, such as a
-	// trace.
+	// run", other experiments of the paper beside it, the cluster file LabFile, and
+	// what the experiments name, such as a trace.
 	Files fs.FS
 	// Columns are the columns of the table, in order: names of those that every paper
 	// has, of metrics of "heddle compare", or of figures that models note. If it is
@@ -43,6 +43,27 @@ const ExperimentFile = "live.yaml"
 // LabFile is the name of the cluster file in Live.Files. It describes the cluster
 // that the experiment is made for, on which the number of repeats is simulated.
 const LabFile = "lab.yaml"
+
+// Experiment returns the file of an experiment: ExperimentFile if its name is "".
+func (l *Live) Experiment(name string) (file string, err error) {
+	if name == "" {
+		return ExperimentFile, nil
+	}
+	files, err := fs.Glob(l.Files, "*.yaml")
+	if err != nil {
+		return "", fmt.Errorf("look for experiments for a cluster: %w", err)
+	}
+	var names []string
+	for _, file := range files {
+		if file == name+".yaml" && file != LabFile {
+			return file, nil
+		}
+		if file != ExperimentFile && file != LabFile {
+			names = append(names, strings.TrimSuffix(file, ".yaml"))
+		}
+	}
+	return "", fmt.Errorf("no experiment %q for a cluster; besides that without a name there are %q", name, names)
+}
 
 // Write writes the files to a folder, which is made if it does not exist.
 func (l *Live) Write(folder string) error {
@@ -148,8 +169,12 @@ type LiveRow struct {
 	// Notes are the model's own figures at the end of a trial, such as learned
 	// delays.
 	Notes map[string]Cell `json:"notes,omitempty"`
-	// Metrics are the metrics among the paper's columns, by name.
-	Metrics map[string]Cell `json:"metrics,omitempty"`
+	// Metrics are the metrics among the paper's columns, by name, and Replayed their
+	// means over replays of the same trials.
+	Metrics  map[string]Cell `json:"metrics,omitempty"`
+	Replayed map[string]Cell `json:"replayed,omitempty"`
+	// Params are the model's parameters.
+	Params map[string]string `json:"params,omitempty"`
 }
 
 // liveColumn is a column of a live table.
@@ -190,6 +215,8 @@ func (l *Live) columns() (list []liveColumn, metrics []measure.Metric) {
 		if i := slices.IndexFunc(all, func(m measure.Metric) bool { return m.Name == name }); i >= 0 {
 			c.unit, metrics = all[i].Unit, append(metrics, all[i])
 			c.of = func(r *LiveRow) Cell { return known(r.Metrics, name) }
+			list = append(list, c)
+			c.name, c.of = name+", replayed", func(r *LiveRow) Cell { return known(r.Replayed, name) }
 		}
 		list = append(list, c)
 	}
@@ -256,20 +283,35 @@ func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
 			}
 		}
 	}
-	predicted, err := fidelity.OfRun(run, fidelity.Options{})
+	columns, metrics := l.columns()
+	predicted, err := fidelity.OfRun(run, fidelity.Options{Metrics: metrics})
 	if err != nil { // if replays cannot predict anything, the table still has the measured figures
 		t.Warnings = append(t.Warnings, "no prediction: "+err.Error())
 	} else {
 		t.Warnings = append(t.Warnings, predicted.Warnings...)
 	}
-	columns, metrics := l.columns()
 	t.columns = columns
 	t.fill(predicted, l.models(), metrics)
+	t.addParams(run)
 	t.Notes = []string{}
 	if l.Explain != nil {
 		t.Notes = append(t.Notes, l.Explain(t)...)
 	}
 	return t, nil
+}
+
+// addParams adds the parameters of the models to the rows. There are none if the run has no
+// experiment that can be read.
+func (t *LiveTable) addParams(run *results.Run) {
+	e, err := results.Experiment(run.Run, "")
+	if e == nil || err != nil {
+		return
+	}
+	for i := range t.Rows {
+		if k := slices.IndexFunc(e.Models, func(m config.Model) bool { return m.Label == t.Rows[i].Model }); k >= 0 {
+			t.Rows[i].Params = e.Models[k].Params
+		}
+	}
 }
 
 // splitsByNode counts the maps of a trace whose split names a node. It returns

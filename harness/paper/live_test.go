@@ -128,8 +128,16 @@ func TestLiveColumns(t *testing.T) {
 			t.Errorf("%s: makespan %v, the results have %v", r.Model, r.Metrics["makespan"].Value, want)
 		}
 	}
+	several, err := l.Read("../fidelity/testdata/run", false) // with repeats, from which a trial is predicted
+	check(t, err)
+	for _, r := range several.Rows {
+		was, is := float64(r.Metrics["makespan"].Value), float64(r.Replayed["makespan"].Value)
+		if math.Abs(is/was-1) > .5 || is == was {
+			t.Errorf("%s: makespan %v, %v as replayed: want a prediction that is near", r.Model, was, is)
+		}
+	}
 	head := table.parts()[1].(*doc.Table)
-	if !slices.Equal(head.Columns, []string{"workload", "model", "n", "saves", "makespan", "adherence", "delayMs"}) || len(head.Rows) != len(table.Rows) || len(head.Rows[0]) != len(head.Columns) {
+	if !slices.Equal(head.Columns, []string{"workload", "model", "n", "saves", "makespan", "makespan, replayed", "adherence", "delayMs"}) || len(head.Rows) != len(table.Rows) || len(head.Rows[0]) != len(head.Columns) {
 		t.Errorf("columns %q, %d rows", head.Columns, len(head.Rows))
 	}
 	if plain, err := (&Live{Files: fstest.MapFS{}}).Read("../compare/testdata/run", false); err != nil || len(plain.parts()[1].(*doc.Table).Columns) != 3+liveWidth || len(plain.parts()[2].(*doc.Table).Columns) != 6 || plain.Rows[0].Metrics != nil {

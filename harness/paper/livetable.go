@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/compare"
 	"heddle/harness/fidelity"
 	"heddle/harness/measure"
 	"heddle/harness/stats"
@@ -96,6 +97,13 @@ func (r *LiveRow) predict(p *fidelity.Report) {
 		}
 		r.PredictedS = CellOf(stats.Mean(seconds))
 		r.ErrorPct = Cell{own.MeanAbsErrorPct, own.CI95Pct}
+		for _, m := range own.Metrics {
+			if r.Replayed == nil {
+				r.Replayed = map[string]Cell{}
+			}
+			nan := compare.Number(math.NaN())
+			r.Replayed[m.Metric] = Cell{m.Predicted, compare.Interval{float64(nan), float64(nan)}}
+		}
 	}
 }
 

@@ -176,6 +176,10 @@ func (t *Active) Failed(why error) error {
 	})
 }
 
+// StateFile is the name of a file in a trial's folder: what the trial's model has learnt,
+// if it keeps its state. During a trial on a cluster it is written every few seconds.
+const StateFile = "state.json"
+
 // ReadLast reads a file of a trial in the run that this process owns. It is the file
 // of the complete trial, whose hash is compared, or else of the last attempt at the
 // trial, other than one under way. ReadLast returns fs.ErrNotExist if there is no

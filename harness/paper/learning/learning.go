@@ -54,7 +54,7 @@ func Paper() *paper.Paper {
 			}},
 		},
 		Designs: designs(), Parts: parts(), Claims: claims, NotJudged: notJudged, Numbers: numbers, Measures: measures, Facts: facts, Explain: explain,
-		Live: &paper.Live{Files: live, Explain: explainLive, Columns: []string{"completion", "saves", "nodeTasks", "nodeLoad", "rightPct", "adherence", "decision"}},
+		Live: &paper.Live{Files: live, Explain: explainLive, Columns: []string{"completion", "saves", "nodeTasks", "nodeLoad", "nodeRunnable", "slowedStarts", "rightPct", "adherence", "decision"}},
 	}
 }
 

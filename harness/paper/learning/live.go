@@ -4,44 +4,100 @@ import (
 	"embed"
 	"fmt"
 	"math"
+	"strconv"
 
 	"heddle/harness/paper"
 	"heddle/harness/stats"
 )
 
-//go:embed live.yaml lab.yaml
+//go:embed live.yaml long.yaml lab.yaml
 var live embed.FS
 
-// liveTargets are the loads that live.yaml asks of a node, by model.
-var liveTargets = map[string]float64{rule: 1, learner: 1, "at2": 2}
+// at2 is the label of learning at a target of 2.
+const at2 = "at2"
 
-// explainLive says what a run on a cluster shows of the claims that can be
-// judged there: L2, L4 at two targets, L5, and the sign of L6.
+// steeredS is how long a run must last, in s, for its load to be judged: a load average of
+// a minute has then seen 95 % of what runs.
+const steeredS = 180
+
+// explainLive says what a run on a cluster shows of the claims that can be judged there:
+// L2, L4 at two targets, L5, the sign of L6, and L7.
 func explainLive(t *paper.LiveTable) (notes []string) {
-	far, reached, right := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
-	var changes []float64
+	say := func(id string, e paper.Effect) {
+		if e.N > 0 {
+			notes = append(notes, id+": "+e.Said())
+		}
+	}
+	// By model, for each workload: tasks that run or wait over the target, and right decisions.
+	reached, right := map[string][]stats.Estimate{}, map[string][]stats.Estimate{}
+	var saved []float64
+	brief := 0. // time of the longest run that was too brief
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		target, load := liveTargets[r.Model], float64(r.Metrics["nodeLoad"].Value)
-		if target == 0 || math.IsNaN(load) {
-			continue
+		target, err := strconv.ParseFloat(r.Params["target"], 64)
+		cpus, err2 := strconv.ParseFloat(r.Params["cpus"], 64)
+		if err != nil || err2 != nil {
+			continue // a model that has no target
 		}
-		far[r.Model] = append(far[r.Model], 100*math.Abs(load/target-1))
-		reached[r.Model] = append(reached[r.Model], 100*load/target)
-		right[r.Model] = append(right[r.Model], float64(r.Notes["rightPct"].Value))
-		if runs := t.Times(r.Workload, r.Model); r.Model == learner && len(runs) > 1 {
-			changes = append(changes, 100*(runs[0]/runs[len(runs)-1]-1))
-			notes = append(notes, fmt.Sprintf("%s under learning, run by run: %.1f s.", r.Workload, runs))
+		if seconds := float64(r.CompletionS.Value); seconds >= steeredS {
+			reached[r.Model] = append(reached[r.Model], scaled(r.Metrics["nodeRunnable"], 0, 1/(target*cpus), r.Runs))
+		} else {
+			brief = max(brief, seconds)
+		}
+		right[r.Model] = append(right[r.Model], scaled(r.Notes["rightPct"], 0, 1, r.Runs))
+		if times := t.Times(r.Workload, r.Model); r.Model == learner && len(times) > 1 {
+			saved = append(saved, 100*(1-times[len(times)-1]/times[0]))
+			notes = append(notes, fmt.Sprintf("%s under learning, run by run: %.1f s", r.Workload, times))
+		}
+		if starts := r.Metrics["slowedStarts"]; !math.IsNaN(float64(starts.Value)) {
+			what := fmt.Sprintf("starts that the slow node lacks under %s in minutes 2 and 3, replayed %.2f, here", r.Model, 1-float64(r.Replayed["slowedStarts"].Value))
+			say("L7", paper.Effect{What: what, Estimate: scaled(starts, 1, -1, r.Runs), Least: .3})
 		}
 	}
-	mean := func(of map[string][]float64, model, unit string) string {
-		return paper.Text(stats.Mean(of[model]), unit)
+	if brief > 0 {
+		notes = append(notes, fmt.Sprintf("L2 and L4 are not testable in runs of %.0f s and less: a load average of a minute has seen at most %.0f %% of what runs, and the jobs are all started before it rises; heddle paper learning long --live has runs of minutes.", brief, 100*(1-math.Exp(-brief/60))))
 	}
-	notes = append(notes, fmt.Sprintf("L2: in the mean over the jobs, a node's load is %s off its target under learning and %s under rule.", mean(far, learner, "%"), mean(far, rule, "%")))
-	notes = append(notes, fmt.Sprintf("L4: learning reaches %s of a target of 1 and %s of one of 2.", mean(reached, learner, "%"), mean(reached, "at2", "%")))
-	notes = append(notes, fmt.Sprintf("L5: %s of the decisions were right under learning and %s under rule, which accepts all.", mean(right, learner, "%"), mean(right, rule, "%")))
-	if len(changes) > 0 {
-		notes = append(notes, fmt.Sprintf("L6: the first run takes %s longer than the last, over the jobs.", paper.Text(stats.Mean(changes), "%")))
+	off := func(e stats.Estimate) stats.Estimate {
+		e.Value = 100 * math.Abs(e.Value-1)
+		e.Lo, e.Hi = 100*e.Lo, 100*e.Hi
+		return e
 	}
+	say("L2", paper.Effect{What: "tasks that run or wait are nearer to the target than under rule by", Unit: "points", Estimate: less(reached[rule], reached[learner], off), Least: 3})
+	for _, model := range []string{learner, at2} {
+		say("L4", paper.Effect{What: "tasks that run or wait over the target, " + model, Estimate: mean(reached[model]), Band: [2]float64{.9, 1.1}})
+	}
+	same := func(e stats.Estimate) stats.Estimate { return e }
+	say("L5", paper.Effect{What: "right decisions above those of rule, which accepts all", Unit: "points", Estimate: less(right[learner], right[rule], same), Least: 3})
+	say("L6", paper.Effect{What: "time that the last run saves against the first", Unit: "%", Estimate: stats.Mean(saved), Least: 5})
 	return append(notes, "L1 and L3 have no verdict here: nodes share the cores of one machine, and tasks are short.")
+}
+
+// scaled returns plus + times·x of a mean x over runs.
+func scaled(x paper.Cell, plus, times float64, runs int) stats.Estimate {
+	a, b := plus+float64(times*x.CI95[0]), plus+float64(times*x.CI95[1])
+	return stats.Estimate{Value: plus + float64(times*float64(x.Value)), Lo: min(a, b), Hi: max(a, b), N: runs}
+}
+
+// mean is the mean over workloads; of one, that over its runs.
+func mean(list []stats.Estimate) stats.Estimate {
+	if len(list) == 1 {
+		return list[0]
+	}
+	var xs []float64
+	for _, e := range list {
+		xs = append(xs, e.Value)
+	}
+	return stats.Mean(xs)
+}
+
+// less is by how much a figure is less in the second list, over the workloads of both. Of
+// one workload, the two intervals are of runs that have nothing to do with each other.
+func less(a, b []stats.Estimate, figure func(stats.Estimate) stats.Estimate) stats.Estimate {
+	var by []stats.Estimate
+	for i := range min(len(a), len(b)) {
+		x, y := figure(a[i]), figure(b[i])
+		half := math.Hypot((x.Hi-x.Lo)/2, (y.Hi-y.Lo)/2)
+		by = append(by, stats.Estimate{Value: x.Value - y.Value, Lo: x.Value - y.Value - half, Hi: x.Value - y.Value + half, N: min(x.N, y.N)})
+	}
+	return mean(by)
 }

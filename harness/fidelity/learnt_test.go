@@ -1,0 +1,79 @@
+package fidelity
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/harness/replay"
+	"heddle/harness/replay/recorded"
+	"heddle/harness/results"
+	"heddle/harness/sched"
+)
+
+// remembers is fifo with a state. It notes what it is loaded with.
+type remembers struct{ sched.Model }
+
+var loaded []string
+
+func (*remembers) Name() string                { return "test-remembers" }
+func (*remembers) LearntFor() string           { return "" }
+func (*remembers) Save() ([]byte, error)       { return []byte("much"), nil }
+func (*remembers) Load(data []byte) error      { loaded = append(loaded, string(data)); return nil }
+func (*remembers) Learnt() []sched.LearntTable { return nil }
+
+// TestKnowsWhatItKnew: a trial is predicted with a model that knows what that of the trial
+// knew when it began, and a state that is missing is an error, not a model that knows nothing.
+func TestKnowsWhatItKnew(t *testing.T) {
+	err := sched.Register(sched.Info{
+		Name: "test-remembers", Summary: "fifo with a state", Source: "none: for tests",
+		Build: func(sched.Args) (sched.Model, error) {
+			fifo, err := sched.New("fifo", nil)
+			return &remembers{fifo}, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := recorded.Load("testdata/run/trials/r01-wordcount-yarn/trace.heddle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Header.Model, x.Header.Actuator = "test-remembers", replay.ActuatorIdeal
+	c, err := replay.CalibrateOne(x, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := sched.SaveState(&remembers{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, like := range []measured{{Trace: x}, {Trace: x, learnt: state}} {
+		loaded = nil
+		if _, err := predict(x, &like, c, Options{Seeds: 2}); err != nil {
+			t.Fatal(err)
+		}
+		want := []string(nil)
+		if like.learnt != nil {
+			want = []string{"much", "much"} // for each seed
+		}
+		if !slices.Equal(loaded, want) {
+			t.Errorf("models were given %q, want %q", loaded, want)
+		}
+	}
+
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := os.CopyFS(dir, os.DirFS("testdata/run")); err != nil {
+		t.Fatal(err)
+	}
+	run, err := results.Open(dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Trials[1].StateOf = run.Trials[0].Name
+	if _, err := OfRun(run, Options{Seeds: 1}); err == nil || !strings.Contains(err.Error(), "had learnt before") {
+		t.Errorf("without the state of the trial before: %v", err)
+	}
+}
