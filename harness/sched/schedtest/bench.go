@@ -21,7 +21,7 @@ func Benchmark(b *testing.B, m sched.Info, p sched.Params) {
 
 func benchmark(b *testing.B, info sched.Info, p sched.Params, depth int) {
 	const nodes, slots, maps = 1000, 8, 200
-	slot := state.Resource{MemoryMB: slotMB, VCores: 1}
+	slot := state.Resource{MemoryMB: slotSize.MemoryMB, VCores: 1}
 	s := state.New()
 	for n := range nodes {
 		if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", n/40), slot.Times(slots)); err != nil {

@@ -89,7 +89,7 @@ func keepsRules(t *rapid.T, w *World) {
 	}
 }
 
-// starvesNothing has all nodes up and running tasks end, after random events,
+// starvesNothing has all nodes up and whole, and running tasks end, after random events,
 // until no task waits.
 func starvesNothing(t *rapid.T, w *World) {
 	const most = 20 // heartbeats of each node without a decision
@@ -99,6 +99,7 @@ func starvesNothing(t *rapid.T, w *World) {
 	w.Submit(t)
 	for n := range state.NodeID(w.View.Nodes()) {
 		w.State.NodeUp(n)
+		w.State.SetCapacity(n, w.full[n])
 	}
 	for idle := 0; len(w.View.WaitingJobs(state.Map))+len(w.View.WaitingJobs(state.Reduce)) > 0; idle++ {
 		w.finish(t, math.MaxInt)

@@ -23,11 +23,12 @@ import (
 //	cluster [maps=N] [reduces=N]   start over; one node a line below:
 //	                               NODE RACK [slots=N] (1; a slot holds a container of a job);
 //	                               with map slots and reduce slots besides
-//	job NAME [reduces=N] [queue=Q] [pool=P] [priority=P] [weight=W] [slots=N]
+//	job NAME [reduces=N] [queue=Q] [pool=P] [priority=P] [weight=W] [slots=N] [due=S]
 //	                               submit a job and ask for its tasks; one map a
 //	                               line below: the nodes that store its block,
 //	                               with * those that cache it too; - for none.
-//	                               slots is how many of a node its containers take
+//	                               slots is how many of a node its containers take,
+//	                               due the seconds to its deadline (none)
 //	heartbeat NODE… [after=MS] [times=N]
 //	                               the nodes report one after the other, each MS
 //	                               after the one before (200), all of it N times;
@@ -36,6 +37,8 @@ import (
 //	finish JOB TASK…               tasks end well; all: what runs
 //	fail JOB TASK…                 tasks fail and are asked for again
 //	down NODE | up NODE            a node is lost, comes back
+//	capacity NODE SLOTS            other load leaves so many slots of the node, which
+//	                               may be fewer than are in use
 //	cached JOB TASK NODE           a block is cached; uncached: no longer
 //	state                          what waits and runs
 func Scenarios(t *testing.T, dir string, models ...sched.Info) {
@@ -59,7 +62,8 @@ type scenario struct {
 	driver
 }
 
-const slotMB = 512
+// slotSize is what a container of a job takes.
+var slotSize = state.Resource{MemoryMB: 512, VCores: 1}
 
 // usage is how many words a command takes at least, and which values by name;
 // any where there are none.
@@ -67,8 +71,8 @@ var usage = map[string]struct {
 	words  int
 	values string
 }{
-	"model": {1, ""}, "cluster": {0, "maps reduces"}, "job": {1, "reduces queue pool priority weight slots"},
-	"heartbeat": {1, "after times"}, "finish": {2, "-"}, "fail": {2, "-"}, "down": {1, "-"}, "up": {1, "-"},
+	"model": {1, ""}, "cluster": {0, "maps reduces"}, "job": {1, "reduces queue pool priority weight slots due"},
+	"heartbeat": {1, "after times"}, "finish": {2, "-"}, "fail": {2, "-"}, "down": {1, "-"}, "up": {1, "-"}, "capacity": {2, "-"},
 	"cached": {3, "-"}, "uncached": {3, "-"}, "state": {0, "-"},
 }
 
@@ -130,6 +134,16 @@ func (s *scenario) run(d *datadriven.TestData) (string, error) {
 			change = s.state.NodeUp
 		}
 		change(n)
+	case "capacity":
+		n, err := s.node(words[0])
+		if err != nil {
+			return "", err
+		}
+		slots, err := strconv.ParseInt(words[1], 10, 16)
+		if err != nil || slots < 0 {
+			return "", fmt.Errorf("capacity %s: want a number of slots", words[1])
+		}
+		s.state.SetCapacity(n, slotSize.Times(int32(slots)))
 	case "cached", "uncached":
 		id, tasks, err := s.tasks(words[:2])
 		if err != nil {
@@ -192,7 +206,7 @@ func (s *scenario) reset() error {
 		if len(f) < 3 || len(f) > 4 || err != nil {
 			return fmt.Errorf("%q: want NODE RACK [slots=N]", line)
 		}
-		if _, err := s.state.AddNode(f[0], f[1], state.Resource{MemoryMB: int32(slots) * slotMB, VCores: int32(slots)}); err != nil {
+		if _, err := s.state.AddNode(f[0], f[1], slotSize.Times(int32(slots))); err != nil {
 			return err
 		}
 	}
@@ -200,17 +214,18 @@ func (s *scenario) reset() error {
 }
 
 func (s *scenario) job(name string, args map[string]string, maps []string) error {
-	n := map[string]int32{"reduces": 0, "priority": 0, "weight": 1, "slots": 1}
+	n := map[string]int32{"reduces": 0, "priority": 0, "weight": 1, "slots": 1, "due": 0}
 	for key, def := range n {
 		var err error
 		if n[key], err = number(args, key, def); err != nil {
 			return err
 		}
 	}
-	size := state.Resource{MemoryMB: n["slots"] * slotMB, VCores: n["slots"]}
+	size := slotSize.Times(n["slots"])
 	spec := state.JobSpec{
 		Name: name, Queue: args["queue"], Pool: args["pool"], Priority: n["priority"], Weight: float64(n["weight"]),
 		Maps: int32(len(maps)), Reduces: n["reduces"], MapSize: size, ReduceSize: size,
+		DeadlineMs: 1000 * int64(n["due"]),
 	}
 	for _, line := range maps {
 		var stored, cached []state.NodeID

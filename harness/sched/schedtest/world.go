@@ -21,6 +21,7 @@ type World struct {
 	// and no map run again.
 	Plain bool
 
+	full []state.Resource // of each node, without other load
 	driver
 }
 
@@ -40,6 +41,7 @@ func NewWorld(t *rapid.T, m sched.Model) *World {
 		if _, err := w.State.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rapid.IntRange(0, 2).Draw(t, "rack")), size); err != nil {
 			t.Fatal(err)
 		}
+		w.full = append(w.full, size)
 	}
 	if rapid.IntRange(0, 2).Draw(t, "has slots") == 0 {
 		w.State.SetSlots(rapid.Int32Range(1, 3).Draw(t, "map slots"), rapid.Int32Range(1, 2).Draw(t, "reduce slots"))
@@ -163,12 +165,13 @@ func (w *World) finish(t *rapid.T, most int) {
 }
 
 // Step is one random event: mostly a node's heartbeat, or else a job that comes, a
-// node that goes or comes back, or a task that ends.
+// node that goes or comes back, a task that ends, or other load that takes a part of a
+// node, which may be more than is free, or gives it back.
 func (w *World) Step(t *rapid.T) {
 	w.cancels = func() bool { return rapid.IntRange(0, 2).Draw(t, "group is cancelled") == 0 }
 	defer func() { w.cancels = nil }()
 	n := state.NodeID(rapid.IntRange(0, w.View.Nodes()-1).Draw(t, "node"))
-	switch rapid.IntRange(0, 9).Draw(t, "event") {
+	switch rapid.IntRange(0, 11).Draw(t, "event") {
 	case 0:
 		w.Submit(t)
 	case 1:
@@ -185,6 +188,11 @@ func (w *World) Step(t *rapid.T) {
 		if err := w.end(jobs[i], tasks[i], fails, fails && rapid.Bool().Draw(t, "rerun") && !w.Plain); err != nil {
 			t.Fatal(err)
 		}
+	case 5:
+		slots := rapid.Int32Range(0, 4).Draw(t, "slots left")
+		w.State.SetCapacity(n, state.Resource{MemoryMB: min(512*slots, w.full[n].MemoryMB), VCores: min(slots, w.full[n].VCores)})
+	case 6:
+		w.State.SetCapacity(n, w.full[n])
 	default:
 		w.Heartbeat(t, n)
 	}
