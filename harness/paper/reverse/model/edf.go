@@ -41,11 +41,16 @@ var EDFInfo = sched.Info{
 func (*edf) Name() string { return "edf" }
 
 // Tick looks whether the deadlines can be met with the slots of now.
-func (m *edf) Tick(v *state.View) { m.look(v, constant(float64(slotsOf(v)))) }
+func (m *edf) Tick(v *state.View) { m.look(v, now(v, v.Active()[0])) }
+
+// now is the forecast that the slots of now last for ever, of the size of a job's maps.
+func now(v *state.View, id state.JobID) *forecast {
+	return constant(float64(slotsOf(v, v.ContainerSize(id, state.Map))))
+}
 
 // PredictEnd implements sched.Predictor: jobs that are due before take the slots of now
 // first.
-func (m *edf) PredictEnd(v *state.View, id state.JobID) (at int64, ok bool) {
+func (m *edf) PredictEnd(v *state.View, id state.JobID) (int64, bool) {
 	if m.all.count == 0 {
 		return 0, false // the time of a map is not known
 	}
@@ -55,10 +60,10 @@ func (m *edf) PredictEnd(v *state.View, id state.JobID) (at int64, ok bool) {
 			work += m.left(v, other)
 		}
 	}
-	now := float64(v.Now()) / 1e9
-	end := constant(float64(slotsOf(v))).end(now, work)
+	at, f := float64(v.Now())/1e9, now(v, id)
+	end := f.end(at, work)
 	if pendingMaps(v, id) > v.Running(id, state.Map) {
-		end = max(end, now+m.mean(id))
+		end = max(end, at+m.mean(id))
 	}
 	return int64(min(end, 1e9) * 1e9), !math.IsInf(end, 1)
 }

@@ -29,13 +29,7 @@ func constant(slots float64) *forecast {
 // the given size.
 func foresee(v *state.View, t *state.Timetable, size state.Resource) *forecast {
 	f := &forecast{period: float64(t.EveryMs) / 1000, from: float64(t.FromMs) / 1000}
-	fits := func(r state.Resource) float64 {
-		n := r.MemoryMB / max(1, size.MemoryMB)
-		if size.VCores > 0 {
-			n = min(n, r.VCores/size.VCores)
-		}
-		return float64(max(0, n))
-	}
+	fits := func(r state.Resource) float64 { return float64(fit(r, size)) }
 	left := map[string]float64{}
 	total := 0.0
 	for n := range state.NodeID(v.Nodes()) {

@@ -40,7 +40,8 @@ type times struct {
 	sum   float64 // seconds
 	count int
 	begun []int64 // -1 for a map that does not run
-	since float64 // sum of begun, in seconds
+	runs  int     // maps that run
+	since float64 // sum of when these began, in seconds
 }
 
 // lateness is how late a job is expected to end, in seconds.
@@ -93,8 +94,12 @@ func (l *lookout) Observe(v *state.View, e sched.Event) {
 
 // begin notes when map i began, -1 if it does not run.
 func (x *times) begin(i int32, at int64) {
-	x.since += float64(max(0, at)-max(0, x.begun[i])) / 1e9
-	x.begun[i] = at
+	if x.begun[i] >= 0 {
+		x.runs, x.since = x.runs-1, x.since-float64(x.begun[i])/1e9
+	}
+	if x.begun[i] = at; at >= 0 {
+		x.runs, x.since = x.runs+1, x.since+float64(at)/1e9
+	}
 }
 
 // mean returns how long the job's maps take, in seconds.
@@ -110,9 +115,9 @@ func (l *lookout) mean(id state.JobID) float64 {
 // left returns the job's work that is left, in slot-seconds. Of its running maps, what
 // they have done is taken off, but no more than they take in the mean.
 func (l *lookout) left(v *state.View, id state.JobID) float64 {
-	running, mean := float64(v.Running(id, state.Map)), l.mean(id)
-	done := running*float64(v.Now())/1e9 - l.times.Of(id).since
-	return float64(pendingMaps(v, id))*mean - max(0, min(done, running*mean))
+	x, mean := l.times.Of(id), l.mean(id)
+	done := float64(x.runs)*float64(v.Now())/1e9 - x.since
+	return float64(pendingMaps(v, id))*mean - max(0, min(done, float64(x.runs)*mean))
 }
 
 // look names the jobs that end late in the order of deadlines.

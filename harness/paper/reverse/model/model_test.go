@@ -16,6 +16,12 @@ func TestModels(t *testing.T) {
 	schedtest.Check(t, ReverseInfo, nil, sched.Params{"share": "ldf", "first": "cycle", "from": "anew"}, sched.Params{"forecast": "mean"}, sched.Params{"forecast": "now"})
 }
 
+// TestScenarios has what the models do step by step when other load takes more than is
+// free.
+func TestScenarios(t *testing.T) {
+	schedtest.Scenarios(t, "testdata/scenarios", EDFInfo, AdaptiveInfo, ReverseInfo)
+}
+
 var slot = state.Resource{MemoryMB: 512, VCores: 1}
 
 // cluster is a cluster with jobs that all have submitted their maps. due has the

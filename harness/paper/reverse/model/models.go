@@ -70,8 +70,11 @@ func cycleMs(a sched.Args) int64 { return max(1, time.Duration(a.Int("cycle")).M
 
 func (m *planner) pending(i int) float64 { return m.claims[i].pending }
 
+// size returns the size of a slot: that of the first planned job's maps.
+func (m *planner) size(v *state.View) state.Resource { return v.ContainerSize(m.jobs[0], state.Map) }
+
 // seeNow forecasts that the slots of now last for ever.
-func (m *planner) seeNow(v *state.View) *forecast { return constant(float64(slotsOf(v))) }
+func (m *planner) seeNow(v *state.View) *forecast { return constant(float64(slotsOf(v, m.size(v)))) }
 
 // seeTable forecasts what the timetable says. Without one it is seeNow.
 func (m *planner) seeTable(v *state.View) *forecast {
@@ -79,7 +82,7 @@ func (m *planner) seeTable(v *state.View) *forecast {
 		return m.seeNow(v)
 	}
 	if m.foreseen == nil {
-		m.foreseen = foresee(v, m.table, v.ContainerSize(m.jobs[0], state.Map))
+		m.foreseen = foresee(v, m.table, m.size(v))
 	}
 	return m.foreseen
 }

@@ -105,21 +105,24 @@ func (m *planner) Tick(v *state.View) {
 	m.ahead = m.see(m, v)
 	m.look(v, m.ahead)
 	m.need(m, float64(v.Now())/1e9)
-	slots, needed, taken := slotsOf(v), 0.0, 0
+	slots, needed := slotsOf(v, m.size(v)), 0.0
+	dealt := slots
+	if m.running {
+		dealt = freeSlots(v, m.size(v))
+	}
 	for i := range m.claims {
 		c := &m.claims[i]
 		c.fit = min(m.demands[i].need, c.pending)
 		needed += c.fit
 		if m.running {
 			c.alloc = v.Running(m.jobs[i], state.Map)
-			taken += int(c.alloc)
 		}
 		m.dealt = append(m.dealt, c)
 	}
 	if m.plans++; needed > float64(slots)+sameGoal {
 		m.infeasible++
 	}
-	deal(m.dealt, slots-taken)
+	deal(m.dealt, dealt)
 	for i, id := range m.jobs {
 		t := m.targets.Of(id)
 		t.slots, t.need, t.at = m.claims[i].alloc, m.claims[i].fit, v.Now()
@@ -129,17 +132,6 @@ func (m *planner) Tick(v *state.View) {
 // pendingMaps returns how many of the job's maps have not succeeded.
 func pendingMaps(v *state.View, id state.JobID) int32 {
 	return v.Tasks(id, state.Map) - v.Done(id, state.Map)
-}
-
-// slotsOf returns how many maps the nodes that are up can run at a time.
-func slotsOf(v *state.View) int {
-	slots := 0
-	for n := range state.NodeID(v.Nodes()) {
-		if v.Up(n) {
-			slots += int(v.Slots(n, state.Map))
-		}
-	}
-	return slots
 }
 
 func (m *planner) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
@@ -201,15 +193,15 @@ func (m *planner) PredictEnd(v *state.View, id state.JobID) (at int64, ok bool) 
 // already counts. The share of a job of which nothing has run is that of all jobs alike.
 func (m *planner) end(v *state.View, id state.JobID) (at float64, ok bool) {
 	now, pending, mean, running := float64(v.Now())/1e9, float64(pendingMaps(v, id)), m.mean(id), float64(v.Running(id, state.Map))
-	work, least := (pending-running)*mean, 0.0
-	if work > 0 {
-		least = mean
-	}
+	waiting, work, least := pending, 0.0, 0.0
 	for i, begun := range m.times.Of(id).begun {
 		if v.RunsOn(id, v.Task(id, state.Map, int32(i))) != state.None {
 			left := max(0, mean-(now-float64(begun)/1e9))
-			work, least = work+left, max(least, left)
+			waiting, work, least = waiting-1, work+left, max(least, left)
 		}
+	}
+	if waiting > 0 {
+		work, least = work+waiting*mean, mean
 	}
 	share := max(1, running) / max(1, m.ahead.at(now))
 	if running == 0 && v.Done(id, state.Map) == 0 {
