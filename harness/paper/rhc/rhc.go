@@ -146,7 +146,7 @@ func designs() []paper.Design {
 	early := shares("early", "even")
 	early.Columns = early.Columns[:1]
 	return []paper.Design{
-		over("loads", nil), over("literal", with("batch", "0")), over("correlated", with("service", "size")), over("skewed", with("sizes", "rare")),
+		over("loads", nil), over("literal", with("batch", "0")), over("correlated", map[string]string{"service": "size"}), over("skewed", with("sizes", "rare")),
 		{ID: "fig3", Columns: []paper.Column{{Name: "7 nodes", Set: map[string]string{"cluster": "fig3"}}}},
 		{ID: "fig10", Columns: []paper.Column{{Name: "15 nodes", Set: map[string]string{"cluster": "fig10"}}}},
 		batches, shares("even inputs", "even"), shares("first splits differ", "first"), early,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -405,6 +406,19 @@ func TestFigure10(t *testing.T) {
 	near(t, "time saved", got["simulated, time of the first job saved over Random"], 20, 1e-9)
 	near(t, "variation", got["simulated, deviation of the second job's time between repeats by Random"], 2.01, 0.011)
 	near(t, "of Greedy", got["simulated, deviation of the first job's time between repeats by Greedy"], 1, 1e-9)
+}
+
+// TestDesignsVary: what claims about the paper rest on fixes no more of a reading than it must.
+// Only checks rest on fixed values.
+func TestDesignsVary(t *testing.T) {
+	for _, d := range designs() {
+		fixed := map[string][]string{"loads": {"load"}, "correlated": {"load", "service"}}[d.ID]
+		for _, c := range d.Columns {
+			if names := slices.Sorted(maps.Keys(c.Set)); fixed != nil && !slices.Equal(names, fixed) {
+				t.Errorf("design %s sets %v, want %v", d.ID, names, fixed)
+			}
+		}
+	}
 }
 
 // TestTree has the costs of Figure 1, and of its best and worst two nodes.
