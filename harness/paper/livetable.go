@@ -131,3 +131,33 @@ func (t *LiveTable) Remarks() []string {
 	}
 	return append(list, t.Notes...)
 }
+
+// Scaled returns plus + times·x of a mean x over so many runs.
+func (c Cell) Scaled(plus, times float64, runs int) stats.Estimate {
+	a, b := plus+float64(times*c.CI95[0]), plus+float64(times*c.CI95[1])
+	return stats.Estimate{Value: plus + float64(times*float64(c.Value)), Lo: min(a, b), Hi: max(a, b), N: runs}
+}
+
+// Over is the mean of a figure over workloads; of one workload, that over its runs.
+func Over(workloads []stats.Estimate) stats.Estimate {
+	if len(workloads) == 1 {
+		return workloads[0]
+	}
+	var xs []float64
+	for _, e := range workloads {
+		xs = append(xs, e.Value)
+	}
+	return stats.Mean(xs)
+}
+
+// Less is by how much a figure of two models is less for the second, over the workloads of
+// both. Of one workload, the two intervals are of runs that have nothing to do with each other.
+func Less(a, b []stats.Estimate, figure func(stats.Estimate) stats.Estimate) stats.Estimate {
+	var by []stats.Estimate
+	for i := range min(len(a), len(b)) {
+		x, y := figure(a[i]), figure(b[i])
+		half := math.Hypot((x.Hi-x.Lo)/2, (y.Hi-y.Lo)/2)
+		by = append(by, stats.Estimate{Value: x.Value - y.Value, Lo: x.Value - y.Value - half, Hi: x.Value - y.Value + half, N: min(x.N, y.N)})
+	}
+	return Over(by)
+}

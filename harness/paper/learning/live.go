@@ -40,18 +40,18 @@ func explainLive(t *paper.LiveTable) (notes []string) {
 			continue // a model that has no target
 		}
 		if seconds := float64(r.CompletionS.Value); seconds >= steeredS {
-			reached[r.Model] = append(reached[r.Model], scaled(r.Metrics["nodeRunnable"], 0, 1/(target*cpus), r.Runs))
+			reached[r.Model] = append(reached[r.Model], r.Metrics["nodeRunnable"].Scaled(0, 1/(target*cpus), r.Runs))
 		} else {
 			brief = max(brief, seconds)
 		}
-		right[r.Model] = append(right[r.Model], scaled(r.Notes["rightPct"], 0, 1, r.Runs))
+		right[r.Model] = append(right[r.Model], r.Notes["rightPct"].Scaled(0, 1, r.Runs))
 		if times := t.Times(r.Workload, r.Model); r.Model == learner && len(times) > 1 {
 			saved = append(saved, 100*(1-times[len(times)-1]/times[0]))
 			notes = append(notes, fmt.Sprintf("%s under learning, run by run: %.1f s", r.Workload, times))
 		}
 		if starts := r.Metrics["slowedStarts"]; !math.IsNaN(float64(starts.Value)) {
 			what := fmt.Sprintf("starts that the slow node lacks under %s in minutes 2 and 3, replayed %.2f, here", r.Model, 1-float64(r.Replayed["slowedStarts"].Value))
-			say("L7", paper.Effect{What: what, Estimate: scaled(starts, 1, -1, r.Runs), Least: .3})
+			say("L7", paper.Effect{What: what, Estimate: starts.Scaled(1, -1, r.Runs), Least: .3})
 		}
 	}
 	if brief > 0 {
@@ -62,42 +62,12 @@ func explainLive(t *paper.LiveTable) (notes []string) {
 		e.Lo, e.Hi = 100*e.Lo, 100*e.Hi
 		return e
 	}
-	say("L2", paper.Effect{What: "tasks that run or wait are nearer to the target than under rule by", Unit: "points", Estimate: less(reached[rule], reached[learner], off), Least: 3})
+	say("L2", paper.Effect{What: "tasks that run or wait are nearer to the target than under rule by", Unit: "points", Estimate: paper.Less(reached[rule], reached[learner], off), Least: 3})
 	for _, model := range []string{learner, at2} {
-		say("L4", paper.Effect{What: "tasks that run or wait over the target, " + model, Estimate: mean(reached[model]), Band: [2]float64{.9, 1.1}})
+		say("L4", paper.Effect{What: "tasks that run or wait over the target, " + model, Estimate: paper.Over(reached[model]), Band: [2]float64{.9, 1.1}})
 	}
 	same := func(e stats.Estimate) stats.Estimate { return e }
-	say("L5", paper.Effect{What: "right decisions above those of rule, which accepts all", Unit: "points", Estimate: less(right[learner], right[rule], same), Least: 3})
+	say("L5", paper.Effect{What: "right decisions above those of rule, which accepts all", Unit: "points", Estimate: paper.Less(right[learner], right[rule], same), Least: 3})
 	say("L6", paper.Effect{What: "time that the last run saves against the first", Unit: "%", Estimate: stats.Mean(saved), Least: 5})
 	return append(notes, "L1 and L3 have no verdict here: nodes share the cores of one machine, and tasks are short.")
-}
-
-// scaled returns plus + times·x of a mean x over runs.
-func scaled(x paper.Cell, plus, times float64, runs int) stats.Estimate {
-	a, b := plus+float64(times*x.CI95[0]), plus+float64(times*x.CI95[1])
-	return stats.Estimate{Value: plus + float64(times*float64(x.Value)), Lo: min(a, b), Hi: max(a, b), N: runs}
-}
-
-// mean is the mean over workloads; of one, that over its runs.
-func mean(list []stats.Estimate) stats.Estimate {
-	if len(list) == 1 {
-		return list[0]
-	}
-	var xs []float64
-	for _, e := range list {
-		xs = append(xs, e.Value)
-	}
-	return stats.Mean(xs)
-}
-
-// less is by how much a figure is less in the second list, over the workloads of both. Of
-// one workload, the two intervals are of runs that have nothing to do with each other.
-func less(a, b []stats.Estimate, figure func(stats.Estimate) stats.Estimate) stats.Estimate {
-	var by []stats.Estimate
-	for i := range min(len(a), len(b)) {
-		x, y := figure(a[i]), figure(b[i])
-		half := math.Hypot((x.Hi-x.Lo)/2, (y.Hi-y.Lo)/2)
-		by = append(by, stats.Estimate{Value: x.Value - y.Value, Lo: x.Value - y.Value - half, Hi: x.Value - y.Value + half, N: min(x.N, y.N)})
-	}
-	return mean(by)
 }

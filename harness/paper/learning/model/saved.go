@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 
@@ -15,15 +14,13 @@ import (
 // saved is the learned state: the classifier, the hints that jobs gave, and how many
 // samples there were. Decisions that wait to be judged belong to a run, and stay there.
 type saved struct {
-	Samples int64                     `json:"samples"`
-	Given   [4][11]int64              `json:"hints"`
-	Weights []float64                 `json:"weights,omitempty"`
-	Classes [2]int64                  `json:"classes"` // samples by class: bad, good
-	Counts  [2][features][]valueCount `json:"counts"`
+	Samples int64        `json:"samples"`
+	Given   [4][11]int64 `json:"hints"`
+	Weights []float64    `json:"weights,omitempty"`
+	Classes [2]int64     `json:"classes"` // samples by class: bad, good
+	// Counts says in how many samples of a class a feature had a value.
+	Counts [2][features]map[int32]int64 `json:"counts"`
 }
-
-// valueCount says in how many samples of a class a feature had a value.
-type valueCount [2]int64
 
 // mostValues limits how many values of a feature a state may have.
 const mostValues = 100_000
@@ -40,17 +37,9 @@ func (m *learner) LearntFor() string {
 
 // Save returns the learned state.
 func (m *learner) Save() ([]byte, error) {
-	s := saved{Samples: m.samples, Given: m.given, Classes: m.bayes.n}
+	s := saved{Samples: m.samples, Given: m.given, Classes: m.bayes.n, Counts: m.bayes.count}
 	if m.perceptron != nil {
 		s.Weights = m.perceptron.w[:]
-	}
-	for c := range s.Counts {
-		for f := range s.Counts[c] {
-			counts := m.bayes.count[c][f]
-			for _, value := range slices.Sorted(maps.Keys(counts)) {
-				s.Counts[c][f] = append(s.Counts[c][f], valueCount{int64(value), counts[value]})
-			}
-		}
 	}
 	return json.Marshal(s)
 }
@@ -69,14 +58,13 @@ func (m *learner) Load(data []byte) error {
 	}
 	for c := range s.Counts {
 		for f, values := range s.Counts[c] {
-			sum, last := int64(0), int64(math.MinInt64)
-			for _, x := range values {
-				if x[0] <= last || x[0] < math.MinInt32 || x[0] > math.MaxInt32 || x[1] < 1 || x[1] > most || len(values) > mostValues {
-					return fmt.Errorf("feature %s: value %d with %d samples: want ascending values with 1 sample or more, %d at most", featureNames[f], x[0], x[1], mostValues)
+			sum := int64(0)
+			for value, n := range values {
+				if n < 1 || n > most || len(values) > mostValues {
+					return fmt.Errorf("feature %s: a value with %d samples, one of %d: want 1 sample or more, and %d values at most", featureNames[f], n, len(values), mostValues)
 				}
-				last = x[0]
-				sum += x[1]
-				b.count[c][f][int32(x[0])] = x[1]
+				sum += n
+				b.count[c][f][value] = n
 			}
 			if sum != b.n[c] {
 				return fmt.Errorf("feature %s has %d samples, its class %d", featureNames[f], sum, b.n[c])
