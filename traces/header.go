@@ -49,9 +49,11 @@ type Header struct {
 	// MapSlots and ReduceSlots are how many maps and how many reduces the model
 	// ran on a node at the same time at most. If both are 0, only memory and
 	// cores set a limit.
-	MapSlots    int32  `json:"mapSlots,omitempty"`
-	ReduceSlots int32  `json:"reduceSlots,omitempty"`
-	Seed        uint64 `json:"seed"`
+	MapSlots    int32 `json:"mapSlots,omitempty"`
+	ReduceSlots int32 `json:"reduceSlots,omitempty"`
+	// Told says what the model was told ahead of the changes of nodes' capacity.
+	Told Telling `json:"told,omitzero"`
+	Seed uint64  `json:"seed"`
 	// Software maps the name of a program ("hadoop", "java", "kernel") to its
 	// version.
 	Software map[string]string `json:"software,omitempty"`
@@ -69,6 +71,19 @@ type Header struct {
 	// Mended counts the defects that an import found in its input files. The
 	// keys are the kinds of defects in package mend.
 	Mended map[string]int `json:"mended,omitempty"`
+}
+
+// Telling says how well models know ahead when the capacity of nodes changes. The zero
+// value is: exactly.
+type Telling struct {
+	// None says that models are told nothing.
+	None bool `json:"none,omitempty"`
+	// LagMs is how late each change is in what models are told.
+	LagMs int64 `json:"lagMs,omitempty"`
+	// Noise is the largest relative error of the load in what models are told. The
+	// load is what a node lacks of its full size. All nodes that change at the same
+	// time have the same error.
+	Noise float64 `json:"noise,omitempty"`
 }
 
 // Input is a file from which a trace was made.

@@ -220,6 +220,11 @@ const whole part = 1e6
 
 func partOf(share float64) part { return part(math.Round(share * float64(whole))) }
 
+// Telling says what models are told of the timetable.
+func (c *Capacity) Telling() traces.Telling {
+	return traces.Telling{None: c.Told == CapacityNone, LagMs: time.Duration(c.Lag).Milliseconds(), Noise: c.Noise}
+}
+
 // Timetable returns when the capacity of a cluster's workers changes, and to what.
 // Times count from 0.
 func (c *Capacity) Timetable(workers []traces.NodeFacts) (state.Timetable, error) {
@@ -227,7 +232,7 @@ func (c *Capacity) Timetable(workers []traces.NodeFacts) (state.Timetable, error
 	if !c.Given() {
 		return t, nil
 	}
-	t.Telling = state.Telling{None: c.Told == CapacityNone, LagMs: time.Duration(c.Lag).Milliseconds(), Noise: c.Noise}
+	t.Telling = c.Telling()
 	steps := slices.Clone(c.Steps)
 	t.EveryMs = time.Duration(c.Every).Milliseconds()
 	if c.Sine != (Sine{}) {

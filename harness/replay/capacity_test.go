@@ -5,7 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"heddle/harness/config"
 	"heddle/harness/replay/recorded"
+	"heddle/harness/sched/schedtest"
 	"heddle/traces"
 )
 
@@ -38,6 +40,44 @@ func TestCapacityAgain(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", c.name, got, want)
+		}
+	}
+}
+
+// TestToldAgain replays a trace whose model was told of the capacity late, or not at all: a
+// model of the replay is told as much, and the replay's own trace says so. A timetable that
+// the replay is given comes with its own.
+func TestToldAgain(t *testing.T) {
+	x := loaded(t, "r01-wordcount-yarn")
+	n := x.Nodes[0]
+	x.Capacity = []traces.NodeCapacity{{T: 3e9, Node: n.Node, MemoryBytes: n.MemoryBytes / 2, VCores: n.VCores}}
+	made := schedtest.RegisterListener(t, 1000)
+	for _, c := range []struct {
+		told  traces.Telling
+		given config.Capacity
+		want  string
+	}{
+		{traces.Telling{}, config.Capacity{}, "3000"},
+		{traces.Telling{LagMs: 2500}, config.Capacity{}, "5500"},
+		{traces.Telling{None: true}, config.Capacity{}, "nothing"},
+		{traces.Telling{None: true}, config.Capacity{Steps: []config.CapacityStep{{Left: 0.5}}}, "0"},
+	} {
+		x.Header.Told = c.told
+		_, h, err := Run(&Config{Trace: x, Model: config.Model{Model: "test-listener"}, Seed: 1, Capacity: c.given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "nothing"
+		if told := (*made)[len(*made)-1].Told; told != nil {
+			change, _ := told.Change(0)
+			got = fmt.Sprint(change.AtMs - x.FirstMs()*int64(len(c.given.Steps)))
+		}
+		want := c.told
+		if c.given.Given() {
+			want = traces.Telling{}
+		}
+		if got != c.want || h.Told != want {
+			t.Errorf("%+v, given %+v: told of a change at %s, header %+v; want %s", c.told, c.given, got, h.Told, c.want)
 		}
 	}
 }

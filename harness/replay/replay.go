@@ -213,12 +213,14 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		return nil, h, err
 	}
 	x.Capacity = source.Capacity()
+	x.Capacity.Telling = c.Trace.Header.Told
 	if c.Capacity.Given() {
 		if x.Capacity, err = c.Capacity.Timetable(facts(c.Trace, &machines).Nodes); err != nil {
 			return nil, h, fmt.Errorf("replay: %w", err)
 		}
 		x.Capacity.FromMs = c.Trace.FirstMs()
 	}
+	h.Told = x.Capacity.Telling
 	var jobs sim.Source = source
 	if c.Follow {
 		if jobs, err = source.Follow(x); err != nil {

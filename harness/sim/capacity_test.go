@@ -161,9 +161,9 @@ func (m *foreseeing) Foresee(t *state.Timetable) {
 func TestForesee(t *testing.T) {
 	for _, x := range []struct {
 		capacity string
-		telling  state.Telling
+		telling  traces.Telling
 		want     string
-	}{{"4000 n0 2, 9000 n0 1", state.Telling{}, "[4000 n0 2048, 9000 n0 1024]"}, {"4000 n0 2, 9000 n0 1", state.Telling{LagMs: 500}, "[4500 n0 2048, 9500 n0 1024]"}, {"4000 n0 0", state.Telling{None: true}, "[]"}, {"", state.Telling{}, "[]"}} {
+	}{{"4000 n0 2, 9000 n0 1", traces.Telling{}, "[4000 n0 2048, 9000 n0 1024]"}, {"4000 n0 2, 9000 n0 1", traces.Telling{LagMs: 500}, "[4500 n0 2048, 9500 n0 1024]"}, {"4000 n0 0", traces.Telling{None: true}, "[]"}, {"", traces.Telling{}, "[]"}} {
 		m := &foreseeing{Model: newModel(t, "fifo")}
 		c := &Config{Cluster: slots(1, 2), Model: m, Costs: NoCosts(), Actuator: Ideal, Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 10_000})}}}
 		if x.capacity != "" {

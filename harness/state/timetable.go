@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"heddle/harness/sim/draw"
+	"heddle/traces"
 )
 
 // Timetable says how the capacity of nodes changes as time goes on. The zero
@@ -21,19 +22,7 @@ type Timetable struct {
 	EveryMs int64
 	// Telling says what models are told of the timetable. It changes nothing of what
 	// happens.
-	Telling Telling
-}
-
-// Telling says how well models know a timetable ahead. The zero value is: exactly.
-type Telling struct {
-	// None says that models are told nothing.
-	None bool
-	// LagMs is how late each change is in what models are told.
-	LagMs int64
-	// Noise is the largest relative error of the load in what models are told. The
-	// load is what a node lacks of its full size. All nodes that change at the same
-	// time have the same error.
-	Noise float64
+	Telling traces.Telling
 }
 
 // CapacityChange says what memory and cores a node has for containers from a
@@ -66,8 +55,13 @@ func (t *Timetable) Check() error {
 	if t.EveryMs < 0 {
 		return fmt.Errorf("the capacity timetable begins again every %d ms: it must be 0 or more", t.EveryMs)
 	}
+	if x := t.Telling; x.LagMs < 0 || x.LagMs > maxLagMs || !(x.Noise >= 0 && x.Noise <= 1) {
+		return fmt.Errorf("the capacity timetable is told %d ms late, with errors of %v: want 0 to %d ms, and 0 to 1", x.LagMs, x.Noise, int64(maxLagMs))
+	}
 	return nil
 }
+
+const maxLagMs = 365 * 24 * 3600 * 1000 // a year
 
 // Change returns change number i, counted from 0 over all repetitions. The
 // result ok is false if there are not so many.
@@ -89,7 +83,7 @@ func (t *Timetable) Told(seed uint64, full func(node string) Resource) *Timetabl
 		return nil
 	}
 	told := *t
-	told.Telling = Telling{}
+	told.Telling = traces.Telling{}
 	told.FromMs += t.Telling.LagMs
 	if t.Telling.Noise == 0 {
 		return &told

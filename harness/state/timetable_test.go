@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"heddle/traces"
 )
 
 // loaded is a timetable of two nodes of 100 MB and 10 cores: all of n0 from 0 s on, half
@@ -35,13 +37,13 @@ func inWords(t *Timetable) string {
 func TestTold(t *testing.T) {
 	const exact = "0 n0 100/10, 10 n0 50/5, 10 n1 50/5, 20 n1 0/0"
 	for _, x := range []struct {
-		telling Telling
+		telling traces.Telling
 		want    string
 	}{
-		{Telling{}, "from 3000 every 60000, " + exact},
-		{Telling{LagMs: 5000}, "from 8000 every 60000, " + exact},
-		{Telling{None: true}, "nothing"},
-		{Telling{None: true, LagMs: 5000, Noise: 1}, "nothing"},
+		{traces.Telling{}, "from 3000 every 60000, " + exact},
+		{traces.Telling{LagMs: 5000}, "from 8000 every 60000, " + exact},
+		{traces.Telling{None: true}, "nothing"},
+		{traces.Telling{None: true, LagMs: 5000, Noise: 1}, "nothing"},
 	} {
 		a := loaded()
 		a.Telling = x.telling
@@ -64,7 +66,7 @@ func TestToldInError(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(200) {
 		a := loaded()
-		a.Telling = Telling{Noise: 0.4, LagMs: 1000}
+		a.Telling = traces.Telling{Noise: 0.4, LagMs: 1000}
 		told := a.Told(seed, full)
 		if again := a.Told(seed, full); inWords(again) != inWords(told) {
 			t.Fatalf("seed %d: told %s, then %s", seed, inWords(told), inWords(again))
@@ -104,6 +106,16 @@ func TestLeft(t *testing.T) {
 	}{{50, 1, 50}, {50, 1.5, 25}, {50, 0.5, 75}, {100, 1.9, 100}, {20, 1.5, 0}, {0, 0, 100}, {70, 1.25, 62}} {
 		if got := leftOf(100, x.left, x.factor); got != x.want {
 			t.Errorf("%d left, the load times %v: %d, want %d", x.left, x.factor, got, x.want)
+		}
+	}
+}
+
+// TestWrongTelling refuses what cannot be told.
+func TestWrongTelling(t *testing.T) {
+	for _, x := range []traces.Telling{{LagMs: -1}, {LagMs: 1 << 60}, {Noise: 1.5}, {Noise: -0.1}} {
+		a := loaded()
+		if a.Telling = x; a.Check() == nil {
+			t.Errorf("%+v is no error", x)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
 	"heddle/harness/state"
+	"heddle/traces"
 )
 
 // cluster is a cluster that other load shares with jobs that have deadlines.
@@ -88,7 +89,7 @@ func (x cluster) timetable() (t state.Timetable) {
 		return t
 	}
 	t.EveryMs = time.Duration(x.Swing).Milliseconds()
-	t.Telling = state.Telling{None: x.Told == config.CapacityNone, LagMs: time.Duration(x.Lag).Milliseconds(), Noise: x.Noise}
+	t.Telling = traces.Telling{None: x.Told == config.CapacityNone, LagMs: time.Duration(x.Lag).Milliseconds(), Noise: x.Noise}
 	for i, n := range x.slots() {
 		for k := range nodes {
 			each := n / nodes

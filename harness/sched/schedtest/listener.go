@@ -28,6 +28,8 @@ type Listener struct {
 	Late                            int
 	LateAges                        []string // of each late one its node, its time and its age
 
+	Told *state.Timetable // of the nodes' capacity; nil: nothing
+
 	newest map[traces.Node]traces.Time // time of the newest sample of each node
 }
 
@@ -130,6 +132,9 @@ func (l *Listener) Tick(v *state.View) {
 	l.hear("tick")
 	l.TicksNs = append(l.TicksNs, v.Now())
 }
+
+// Foresee keeps the timetable.
+func (l *Listener) Foresee(t *state.Timetable) { l.Told = t }
 
 // PredictEnd counts the question. Each job is to end in 5 seconds.
 func (l *Listener) PredictEnd(v *state.View, _ state.JobID) (int64, bool) {
