@@ -214,15 +214,18 @@ func (d *Data) Grid(design string, labels ...string) *Grid {
 // newCase returns the case of a scheduler in one column of a design.
 func (d *Data) newCase(label string, column Column) Case {
 	c := Case{Setting: d.setup, Scheduler: d.scheduler(label), Offering: d.values[Offering]}
-	for _, name := range slices.Sorted(maps.Keys(column.Set)) {
-		var err error
-		if c.Setting, err = c.Setting.With(name, column.Set[name]); err != nil {
-			d.fail(fmt.Errorf("design column %q: %w", column.Name, err))
-			return c
-		}
+	var err error
+	if c.Setting, err = withAll(c.Setting, column.Set); err != nil {
+		d.fail(fmt.Errorf("design column %q: %w", column.Name, err))
+		return c
 	}
 	if x, ok := c.Setting.(Leaver); ok {
-		c.Scheduler = x.Leave(c.Scheduler)
+		c.Scheduler.Set = maps.Clone(c.Scheduler.Set)
+		maps.DeleteFunc(c.Scheduler.Set, func(name, _ string) bool { return x.Leaves(name) })
+	}
+	if c.Setting, err = withAll(c.Setting, c.Scheduler.Set); err != nil {
+		d.fail(fmt.Errorf("scheduler %q: %w", label, err))
+		return c
 	}
 	if takes(c.Scheduler.Model, "episodes") {
 		c.AssignmentMs, _ = assignmentMs(d.values[Training])
@@ -230,6 +233,17 @@ func (d *Data) newCase(label string, column Column) Case {
 		c.Episodes = d.episodes[rule]
 	}
 	return c
+}
+
+// withAll returns a setting with properties changed.
+func withAll(x Setting, set map[string]string) (Setting, error) {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		var err error
+		if x, err = x.With(name, set[name]); err != nil {
+			return nil, fmt.Errorf("%s=%s: %w", name, set[name], err)
+		}
+	}
+	return x, nil
 }
 
 // Grid has simulations of schedulers in the columns of a design.

@@ -16,8 +16,11 @@ import (
 // Simulate are counted.
 type ramp struct {
 	Slope float64 `set:"slope"`
+	Paint string  `set:"paint"` // makes no difference
 	calls *int
 }
+
+func (ramp) Leaves(property string) bool { return property == "paint" }
 
 func (x ramp) With(name, value string) (Setting, error) {
 	err := SetField(&x, name, value)
@@ -97,6 +100,33 @@ func TestOwnSimulator(t *testing.T) {
 	p.Axes = nil
 	if _, err := p.Run(context.Background(), Options{Seeds: 2}); err == nil || !strings.Contains(err.Error(), "neither Staged nor a Simulator") {
 		t.Errorf("a set-up that cannot be simulated: %v", err)
+	}
+}
+
+// TestSchedulerSets has schedulers with properties of the set-up of their own: they are
+// simulated with these, and a run folder has them. What makes no difference is simulated
+// once, and an unknown property is an error.
+func TestSchedulerSets(t *testing.T) {
+	p := ramps()
+	p.Schedulers[1].Set = map[string]string{"slope": "7", "paint": "red"}
+	p.Schedulers = append(p.Schedulers, Scheduler{Label: "Blue", Model: "flat", Set: map[string]string{"slope": "7", "paint": "blue"}})
+	p.Parts[2].Schedulers = []string{"Flat", "Blue", "Steep"}
+	r, err := p.Run(context.Background(), Options{Seeds: 3, Parts: []string{"slopes"}})
+	check(t, err)
+	if calls := *p.Setup.(ramp).calls; calls != 2*3 {
+		t.Errorf("%d calls, want one for each of three seeds, of Steep and of both others together", calls)
+	}
+	for i, want := range []float64{7, 7, 2} {
+		if row := r.Figures[0].Rows[i]; float64(row.Cells[0].Value) != want {
+			t.Errorf("row %d: slope %v, want %v", i, row.Cells[0].Value, want)
+		}
+	}
+	if params := r.Kept.Trials[0].Params; len(params) != 1 || params["slope"] != "7" {
+		t.Errorf("the run folder has %v, want slope=7 alone", params)
+	}
+	p.Schedulers[0].Set = map[string]string{"width": "1"}
+	if _, err := p.Run(context.Background(), Options{Seeds: 3, Parts: []string{"slopes"}}); err == nil || !strings.Contains(err.Error(), `scheduler "Steep": width=1: no such property`) {
+		t.Errorf("an unknown property of a scheduler: error %v", err)
 	}
 }
 

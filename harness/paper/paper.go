@@ -95,12 +95,17 @@ type Staged interface {
 // Simulator is a Setting that simulates itself, such as a Monte Carlo of jobs without
 // HDFS and heartbeats. The properties Offering and Training are not for it.
 type Simulator interface {
-	// Check returns an error if there is no such scheduler, or if one of its
-	// parameters is unknown or out of range.
-	Check(Scheduler) error
 	// Simulate simulates a scheduler with one seed. Random choices depend only on the
 	// setting and the seed. It ends with the context's error once the context is done.
 	Simulate(ctx context.Context, s Scheduler, seed uint64) (Simulation, error)
+}
+
+// Checker is a Setting with scheduler models of its own, which package sched does not
+// know.
+type Checker interface {
+	// Check returns an error if there is no such scheduler, or if one of its
+	// parameters is unknown or out of range.
+	Check(Scheduler) error
 }
 
 // Noter is a Setting that computes figures of its own from a simulation, such as
@@ -111,10 +116,10 @@ type Noter interface {
 	Note(to *Simulation, seed uint64, jobs []sim.Job, f *measure.Figures)
 }
 
-// Leaver is a Setting in which some parameters of schedulers make no difference. It
-// leaves them out, so that such schedulers are simulated once.
+// Leaver is a Setting in which some of its properties may make no difference. What
+// schedulers say of these is left out, so that such schedulers are simulated once.
 type Leaver interface {
-	Leave(s Scheduler) Scheduler
+	Leaves(property string) bool
 }
 
 // Stage is a simulation without its scheduler: a cluster and jobs.
@@ -130,6 +135,9 @@ type Scheduler struct {
 	Label  string
 	Model  string
 	Params sched.Params
+	// Set has properties of the set-up that differ in all simulations of this
+	// scheduler, such as the number of slots that it needs.
+	Set map[string]string
 	// Ablated says that the scheduler is the claimant without a part of its method.
 	// As a control it shows what that part does, and not that a claim could do
 	// without the method.
@@ -448,7 +456,7 @@ func (p *Paper) with(o Options) (*Paper, error) {
 
 // check returns an error if there is no such scheduler.
 func (p *Paper) check(s Scheduler) error {
-	if own, ok := p.Setup.(Simulator); ok {
+	if own, ok := p.Setup.(Checker); ok {
 		return own.Check(s)
 	}
 	_, err := sched.New(s.Model, s.Params)

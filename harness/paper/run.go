@@ -46,8 +46,10 @@ func (k *Kept) keep(d *Data, several bool) {
 			continue
 		}
 		k.setups[workload] = d.values
+		params := maps.Clone(x.scheduler.Params)
+		maps.Copy(params, x.scheduler.Set)
 		t := results.Trial{
-			Name: config.TrialName(i+1, workload, x.scheduler.Label), Workload: workload, Model: x.scheduler.Label, Params: x.scheduler.Params,
+			Name: config.TrialName(i+1, workload, x.scheduler.Label), Workload: workload, Model: x.scheduler.Label, Params: params,
 			Reading: d.reading.Name, Repeat: i + 1, Seed: d.bench.seeds[i], Notes: s.notes(), Figures: s.Stages[0], Later: s.Stages[1:],
 		}
 		for _, f := range s.Stages {

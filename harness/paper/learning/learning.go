@@ -23,21 +23,21 @@ var numbers = paper.MustNumbers("harness/paper/learning/published.csv", publishe
 // Labels of the schedulers. Native is Hadoop's FIFO with the published five slots.
 const learner, native, rule, rule85, nearest, shuffled, equal, fresh = "learning", "native", "rule", "rule at .85", "slots", "learning, hints shuffled", "learning, hints equal", "learning, fresh each run"
 
-var slots5 = paper.Scheduler{Label: native, Model: "fifo", Params: sched.Params{"slots": "5"}}
+var slots5 = paper.Scheduler{Label: native, Model: "fifo", Set: map[string]string{"slots": "5"}}
 
 // Paper returns the experiments of the paper on pattern classification.
 func Paper() *paper.Paper {
 	controls := []paper.Scheduler{
 		{Label: rule, Model: "load-rule"},
 		{Label: rule85, Model: "load-rule", Params: sched.Params{"gate": "0.85"}},
-		{Label: nearest, Model: "fifo", Params: sched.Params{"slots": "nearest"}},
+		{Label: nearest, Model: "fifo", Set: map[string]string{"slots": "nearest"}},
 		{Label: "always good", Model: "load-rule", Params: sched.Params{"gate": "0"}},
-		{Label: "random", Model: "load-rule", Params: sched.Params{"gate": "0", "chance": "matched"}},
-		{Label: shuffled, Model: "learning", Params: sched.Params{"hints": "shuffled"}, Ablated: true},
-		{Label: "FIFO, 11 slots", Model: "fifo", Params: sched.Params{"slots": "11"}},
-		{Label: fresh, Model: "learning", Params: sched.Params{"state": "fresh"}, Ablated: true},
+		{Label: "random", Model: "load-rule", Params: sched.Params{"gate": "0"}, Set: map[string]string{"chance": "matched"}},
+		{Label: shuffled, Model: "learning", Set: map[string]string{"hints": "shuffled"}, Ablated: true},
+		{Label: "FIFO, 11 slots", Model: "fifo", Set: map[string]string{"slots": "11"}},
+		{Label: fresh, Model: "learning", Set: map[string]string{"state": "fresh"}, Ablated: true},
 	}
-	equalHints := paper.Scheduler{Label: equal, Model: "learning", Params: sched.Params{"hints": "equal"}}
+	equalHints := paper.Scheduler{Label: equal, Model: "learning", Set: map[string]string{"hints": "equal"}}
 	return &paper.Paper{
 		Name:       "learning",
 		Title:      "Using Pattern Classification for Task Assignment in MapReduce",

@@ -36,14 +36,15 @@ type testbed struct {
 	State    string         `set:"state" of:"keep fresh"` // over runs
 	Slots    string         `set:"slots"`                 // of a node: none, nearest to the published tasks, or a number
 	Hints    string         `set:"hints" of:"given equal shuffled"`
-	Judged   int            `set:"judged"` // heartbeats after which learning judges a decision; 0: as its parameter says
-	Grep     float64        `set:"grep"`   // tasks of Grep on a node at a load of 4
-	SlowAt   units.Duration `set:"slowAt"` // when one node becomes half as fast; 0: never
+	Chance   string         `set:"chance" of:"given matched"` // of load-rule to assign a task: its parameter, or what starts the published tasks at the target
+	Judged   int            `set:"judged"`                    // heartbeats after which learning judges a decision; 0: as its parameter says
+	Grep     float64        `set:"grep"`                      // tasks of Grep on a node at a load of 4
+	SlowAt   units.Duration `set:"slowAt"`                    // when one node becomes half as fast; 0: never
 }
 
 // standard is a run of two hours with tasks of 60 s, of which the first 600 s do not
 // count.
-var standard = testbed{Job: "WordCount", Window: "steady", Hours: 2, TaskTime: units.Duration(time.Minute), Times: "fixed", Noise: .15, Target: 1, Runs: 1, State: "keep", Slots: "none", Hints: "given", Grep: 2.31}
+var standard = testbed{Job: "WordCount", Window: "steady", Hours: 2, TaskTime: units.Duration(time.Minute), Times: "fixed", Noise: .15, Target: 1, Runs: 1, State: "keep", Slots: "none", Hints: "given", Chance: "given", Grep: 2.31}
 
 const (
 	nodes, cores  = 7, 4
@@ -164,73 +165,49 @@ func (x *testbed) slotsOf(tasks float64) (int32, error) {
 	return int32(n), nil
 }
 
-// split takes those parameters off a scheduler's that are properties of the testbed, and
-// sets them.
-func (x testbed) split(s paper.Scheduler) (testbed, sched.Params, error) {
-	p := sched.Params{}
-	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
-		if !slices.Contains([]string{"slots", "hints", "state"}, name) {
-			if p[name] = s.Params[name]; name == "chance" && p[name] == "matched" { // starts for the published tasks at the target
-				jobs := must(x.jobs(0))
-				p[name] = strconv.FormatFloat(math.Min(1, jobs[len(jobs)-1].tasks*x.Target*beatMs/float64(time.Duration(x.TaskTime).Milliseconds())), 'g', 4, 64)
-			}
-			continue
-		}
-		changed, err := x.With(name, s.Params[name])
-		if err != nil {
-			return x, nil, fmt.Errorf("%s: %w", name, err)
-		}
-		x = changed.(testbed)
-	}
-	return x, p, nil
-}
-
-// Leave leaves out what makes no difference: the state over one run, and whose hints the
+// Leaves leaves out what makes no difference: the state over one run, and whose hints the
 // jobs have where all are of one type.
-func (x testbed) Leave(s paper.Scheduler) paper.Scheduler {
-	s.Params = maps.Clone(s.Params)
-	maps.DeleteFunc(s.Params, func(name, _ string) bool {
-		return name == "state" && x.Runs == 1 || name == "hints" && x.Job != mixed && !strings.Contains(x.Job, " ")
-	})
-	return s
+func (x testbed) Leaves(property string) bool {
+	return property == "state" && x.Runs == 1 || property == "hints" && x.Job != mixed && !strings.Contains(x.Job, " ")
 }
 
-// Check makes the scheduler's model.
-func (x testbed) Check(s paper.Scheduler) error {
-	_, p, err := x.split(s)
-	if err == nil {
-		_, err = sched.New(s.Model, p)
+// params returns the parameters of a scheduler's model: its own, and those that follow
+// from the testbed.
+func (x *testbed) params(s paper.Scheduler, seed uint64) sched.Params {
+	p := sched.Params{}
+	maps.Copy(p, s.Params)
+	switch s.Model {
+	case model.Info.Name:
+		if x.Judged > 0 {
+			p["judgeAfter"] = strconv.Itoa(x.Judged)
+		}
+	case model.RuleInfo.Name:
+		p["seed"] = strconv.FormatUint(uint64(draw.Stream(seed, "chance"))>>33, 10)
+		if x.Chance == "matched" {
+			jobs := must(x.jobs(0))
+			starts := jobs[len(jobs)-1].tasks * x.Target * beatMs / float64(time.Duration(x.TaskTime).Milliseconds())
+			p["chance"] = strconv.FormatFloat(math.Min(1, starts), 'g', 4, 64)
+		}
+	default:
+		return p
 	}
-	return err
+	p["cpus"], p["target"] = strconv.Itoa(cores), strconv.FormatFloat(x.Target, 'g', -1, 64)
+	return p
 }
 
 // Simulate runs the job as often as the testbed says. The notes are those of the last
 // run, and the minutes of each.
 func (x testbed) Simulate(ctx context.Context, s paper.Scheduler, seed uint64) (paper.Simulation, error) {
-	x, p, err := x.split(s)
 	out := paper.Simulation{Notes: map[string]float64{}, Series: map[string][]paper.Point{}}
-	if err != nil {
-		return out, err
-	}
-	if s.Model == model.Info.Name || s.Model == model.RuleInfo.Name {
-		p["cpus"], p["target"] = strconv.Itoa(cores), strconv.FormatFloat(x.Target, 'g', -1, 64)
-	}
-	if s.Model == model.RuleInfo.Name {
-		p["seed"] = strconv.FormatUint(uint64(draw.Stream(seed, "chance"))>>33, 10)
-	} else if s.Model == model.Info.Name && x.Judged > 0 {
-		p["judgeAfter"] = strconv.Itoa(x.Judged)
-	}
+	p := x.params(s, seed)
 	var learnt []byte
 	for run := range x.Runs {
 		m, err := sched.New(s.Model, p)
+		if err == nil && learnt != nil {
+			err = sched.LoadState(m, learnt)
+		}
 		if err != nil {
 			return out, err
-		}
-		_, learns := sched.As[sched.Learner](m)
-		if learns && learnt != nil {
-			if err := sched.LoadState(m, learnt); err != nil {
-				return out, err
-			}
 		}
 		key := draw.Stream(seed, "tasks").At(uint64(run))
 		jobs := must(x.jobs(key))
@@ -246,7 +223,7 @@ func (x testbed) Simulate(ctx context.Context, s paper.Scheduler, seed uint64) (
 		default:
 			w.note(&out, r.MakespanMs, run+1)
 		}
-		if learns && x.State == "keep" {
+		if _, learns := sched.As[sched.Learner](m); learns && x.State == "keep" {
 			if learnt, err = sched.SaveState(m, p); err != nil {
 				return out, err
 			}
@@ -310,7 +287,7 @@ func (x testbed) config(jobs []job, m sched.Model, key draw.Key) *sim.Config {
 
 func jobName(i int, jobs []job) string { return fmt.Sprint(jobs[i].name, " ", i+1) }
 
-// must is for what With and split have checked.
+// must is for what With has checked.
 func must[T any](x T, err error) T {
 	if err != nil {
 		panic(err)
