@@ -22,7 +22,7 @@ const maxPriority = 1000
 
 func init() {
 	workloadKinds[WorkloadTrace] = workloadKind{
-		[]string{"trace", "first", "from", "until", "speed", "scale", "maxTasks", "cpu", "queues", "users", "priorities"},
+		[]string{"trace", "first", "from", "until", "speed", "scale", "maxTasks", "cpu", "sleep", "queues", "users", "priorities"},
 		Workload.traceProblems,
 	}
 }
@@ -94,6 +94,7 @@ func (w Workload) traceProblems(p *problems, path string) {
 	if w.CPU < 0 || time.Duration(w.CPU) > time.Hour {
 		p.addf(path+".cpu", "%v: want 0s to 1h for each MiB", w.CPU)
 	}
+	w.sleepProblems(p, path)
 	for _, from := range slices.Sorted(maps.Keys(w.Queues)) {
 		if w.Queues[from] == "" {
 			p.addf(path+".queues", "no queue for %q; want the name of one of the cluster's", from)

@@ -67,9 +67,9 @@ type Workload struct {
 	// 0 by default for a streaming workload, and 20ms for jobs of a trace, where it
 	// counts only if the trace has no CPU times.
 	CPU units.Duration `yaml:"cpu,omitempty" text:"The CPU time of synthetic tasks for each MiB that they take in; 0 by default for streaming, and 20ms for traces without CPU times."`
-	// Sleep is how long each map of a streaming workload sleeps. It uses no core
-	// meanwhile.
-	Sleep units.Duration `yaml:"sleep,omitempty" text:"streaming: time that each map sleeps, without using a core, besides what it reads, computes and writes."`
+	// Sleep is how long each map of a streaming or trace workload sleeps. It uses no
+	// core meanwhile.
+	Sleep units.Duration `yaml:"sleep,omitempty" text:"streaming and traces: time that each map sleeps, without using a core, besides what it reads, computes and writes."`
 	// MapOutput is how many bytes the maps of a streaming workload give to
 	// reduces, or write if there are none, for each byte that they read. Output
 	// is how many bytes its reduces write for each byte that they take in. nil
@@ -255,9 +255,7 @@ func (w Workload) streamingProblems(p *problems, path string) {
 	if d := time.Duration(w.CPU); d < 0 || d > time.Minute {
 		p.addf(path+".cpu", "%v for each MiB: want 0s to 1m", d)
 	}
-	if d := time.Duration(w.Sleep); d < 0 || d > time.Hour {
-		p.addf(path+".sleep", "%v: want 0s to 1h", d)
-	}
+	w.sleepProblems(p, path)
 	if w.TaskMemory < 0 || w.TaskMemory > 64*units.GiB {
 		p.addf(path+".taskMemory", "%v: want at most 64GiB", w.TaskMemory)
 	}
@@ -269,5 +267,11 @@ func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Visits: int64(w.Visits), Pages: int64(w.Pages),
 		Maps: w.Maps, Reduces: w.Reduces, Regex: w.Regex, Settings: hibench.Settings(w.Settings),
+	}
+}
+
+func (w Workload) sleepProblems(p *problems, path string) {
+	if d := time.Duration(w.Sleep); d < 0 || d > time.Hour {
+		p.addf(path+".sleep", "%v: want 0s to 1h", d)
 	}
 }

@@ -57,6 +57,10 @@ const (
 	columns   = colLoad + 1
 )
 
+// idleWorth is how many times as wrong a model must be without a load of idle nodes for one
+// to be fitted. While tasks run all the time, their load cannot be told from that of the node.
+const idleWorth = 1.2
+
 // leastSamples is the least number of samples that a load is fitted to.
 const leastSamples = 30
 
@@ -197,6 +201,9 @@ func (l *Fit) loads() *Loads {
 	byTask := []int{colIdle}
 	for i := range l.names {
 		byTask = append(byTask, colFirst+i)
+	}
+	if l.errorOf(byTask[1:]) < idleWorth*l.errorOf(byTask) {
+		byTask = byTask[1:]
 	}
 	all := l.sums(nil)
 	fitted := leastSquares(all, byTask)

@@ -72,7 +72,7 @@ func (w traced) Twin(ctx context.Context, cache config.Cache) (*Twin, error) {
 		return nil, err
 	}
 	for i := range p.Jobs {
-		job := jobOf(&p.Jobs[i])
+		job := jobOf(&p.Jobs[i], time.Duration(w.Sleep).Milliseconds())
 		job.Terms = w.termsOf(&p.Jobs[i])
 		for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
 			if err := job.set(name, w.Settings[name]); err != nil {
@@ -152,15 +152,18 @@ func (w traced) termsOf(j *traceplan.Job) traces.Terms {
 	return terms
 }
 
-// jobOf returns the simulated counterpart of a job of a plan.
-func jobOf(j *traceplan.Job) Job {
+// jobOf returns the simulated counterpart of a job of a plan, whose maps sleep besides.
+func jobOf(j *traceplan.Job, sleepMs int64) Job {
 	x := Job{
 		Name: string(j.ID), At: j.At, User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: int32(j.Priority), Reduces: int32(len(j.Reduces)),
-		SlowStart: hadoopSlowStart, Maps: []Split{}, Asked: askedOf(j, specOf(j, 0)),
+		SlowStart: hadoopSlowStart, Maps: []Split{}, Asked: askedOf(j, specOf(j, 0, sleepMs)),
 	}
 	for _, m := range j.Maps {
 		x.Maps = append(x.Maps, Split{File: m.File, OffsetBytes: m.OffsetBytes, LengthBytes: m.LengthBytes})
-		x.Work.Maps = append(x.Work.Maps, sim.Work{InputBytes: m.LengthBytes, OutputBytes: m.EmitBytes, ComputeMs: milliseconds(m.CPUMs)})
+		x.Work.Maps = append(x.Work.Maps, sim.Work{InputBytes: m.LengthBytes, OutputBytes: m.EmitBytes, ComputeMs: milliseconds(m.CPUMs + sleepMs)})
+		if p := (calibration.Phase{FixedMs: float64(m.CPUMs), SleepMs: float64(sleepMs)}); sleepMs > 0 {
+			x.Work.Maps[len(x.Work.Maps)-1].CoresPercent = p.CoresPercent(0)
+		}
 	}
 	floored := x.Asked.FlooredShuffle
 	if len(j.Reduces) == 0 {
@@ -183,7 +186,7 @@ func jobOf(j *traceplan.Job) Job {
 func milliseconds(n int64) int32 { return int32(min(n, math.MaxInt32/2)) }
 
 // specOf returns what the synthetic tasks of a job are to do.
-func specOf(j *traceplan.Job, seed uint64) *synthetic.Spec {
+func specOf(j *traceplan.Job, seed uint64, sleepMs int64) *synthetic.Spec {
 	column := func(n int, value func(int) int64) synthetic.Column {
 		values := make([]int64, n)
 		for i := range values {
@@ -197,6 +200,7 @@ func specOf(j *traceplan.Job, seed uint64) *synthetic.Spec {
 		ReadBytes: column(len(j.Maps), func(i int) int64 { return j.Maps[i].LengthBytes }),
 		EmitBytes: column(len(j.Maps), func(i int) int64 { return j.Maps[i].EmitBytes }),
 		CPUMs:     column(len(j.Maps), func(i int) int64 { return j.Maps[i].CPUMs }),
+		SleepMs:   synthetic.Same(sleepMs),
 	}
 	n := len(j.Reduces)
 	s.Reduces = synthetic.ReduceTasks{

@@ -8,6 +8,7 @@ import (
 	"math"
 	"path"
 	"strconv"
+	"time"
 
 	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
@@ -46,7 +47,7 @@ func (l *traceLive) Prepare(ctx context.Context, _ string) (Input, error) {
 	}
 	l.specs = nil
 	for i := range l.plan.Jobs {
-		s := specOf(&l.plan.Jobs[i], l.place.Seed)
+		s := specOf(&l.plan.Jobs[i], l.place.Seed, time.Duration(l.workload.Sleep).Milliseconds())
 		if _, err := s.Encode(); err != nil {
 			return Input{}, fmt.Errorf("workload %s: job %s: %w", l.workload.Label, l.plan.Jobs[i].ID, err)
 		}
