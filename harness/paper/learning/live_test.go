@@ -39,11 +39,11 @@ func TestExplainLive(t *testing.T) {
 		rows               []paper.LiveRow
 		says, says2, lacks string
 	}{
-		{"learning is nearer", rows(liveRow("", rule, "1", 300, far, poor, none), liveRow("", learner, "1", 300, near, good, none)), "L2: tasks that run or wait are nearer to the target than under rule by 50.0 points (holds)", "L5: right decisions above those of rule, which accepts all 20.0", "not testable"},
-		{"rule is nearer", rows(liveRow("", rule, "1", 300, near, good, none), liveRow("", learner, "1", 300, far, poor, none)), "L2: tasks that run or wait are nearer to the target than under rule by -50.0", "(reversed)", "L7"},
-		{"a target of 2", rows(liveRow("", rule, "1", 300, near, good, none), liveRow("", at2, "2", 300, twice, good, none)), "L4: tasks that run or wait over the target, at2 1.00 (holds)", "L1 and L3", "learning 1.0"},
+		{"learning is nearer", rows(liveRow("", rule, "1", 300, far, poor, none), liveRow("", learner, "1", 300, near, good, none)), "L2: tasks that run or wait are nearer to the target under learning than under rule by 50.0 points (holds)", "L5: right decisions under learning above those under rule, which accepts all 20.0", "not testable"},
+		{"rule is nearer", rows(liveRow("", rule, "1", 300, near, good, none), liveRow("", learner, "1", 300, far, poor, none)), "L2: tasks that run or wait are nearer to the target under learning than under rule by -50.0", "(reversed)", "L7"},
+		{"a target of 2", rows(liveRow("", rule, "1", 300, near, good, none), liveRow("", "at2", "2", 300, twice, good, none)), "L4: tasks that run or wait over the target, at2 1.00 (holds)", "L1 and L3", "L2: "},
 		{"one job", one(liveRow("cpu", rule, "1", 300, far, poor, none), liveRow("cpu", learner, "1", 300, near, good, none)), "by 50.0 [43.0, 57.0] points (holds)", "learning 1.00 [0.95, 1.05] (holds)", "not testable"},
-		{"one job, one run", one(liveRow("cpu", rule, "1", 300, far[:1], poor, none), liveRow("cpu", learner, "1", 300, near[:1], good, none)), "L2: tasks that run or wait are nearer to the target than under rule by 50.0", "(not testable)", "(reversed)"},
+		{"one job, one run", one(liveRow("cpu", rule, "1", 300, far[:1], poor, none), liveRow("cpu", learner, "1", 300, near[:1], good, none)), "L2: tasks that run or wait are nearer to the target under learning than under rule by 50.0", "(not testable)", "(reversed)"},
 		{"brief runs", rows(liveRow("", rule, "1", 30, far, poor, none), liveRow("", learner, "1", 30, near, good, none)), "L2 and L4 are not testable in runs of 30 s and less: a load average of a minute has seen at most 39 % of what runs", "L5", "L2: "},
 		{"a slow node", rows(liveRow("", rule, "1", 300, near, good, kept), liveRow("", learner, "1", 300, near, good, lacks)), "L7: starts that the slow node lacks under learning in minutes 2 and 3, replayed 0.50, here 0.50 [0.45, 0.55] (holds)", "under rule in minutes 2 and 3, replayed 0.50, here 0", "L6"},
 	} {
