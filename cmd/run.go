@@ -65,7 +65,7 @@ untold where the repeats are too few to tell. If one is not met, the exit code i
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab, instead of the experiment's"},
 			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering observed in each trial's logs, to repeat its decisions without a cluster"},
 			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
-			&cli.StringFlag{Name: "calibration", Usage: "with --simulate or --dry-run, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
+			&cli.StringFlag{Name: "calibration", Usage: "with --simulate or --dry-run, or for deadlines by the time alone, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the trials in their order, the time that they would take, and how many repeats are enough; run nothing on the cluster"},
 			&cli.StringFlag{Name: "like", Usage: "with --dry-run, estimate from the run folder `RUN` (default: from a simulation)"},
 			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference to tell, in `PERCENT`"},
@@ -100,8 +100,8 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return withCode(exitUsage, fmt.Errorf("resume %s: its trials were simulated with --calibration; give the same calibration again", o.Resume))
 	case simulated && o.RecordObservations:
 		return withCode(exitUsage, errors.New("both --record-observations and --simulate; want one of them: a simulation steers no cluster"))
-	case !simulated && c.IsSet("calibration"):
-		return withCode(exitUsage, errors.New("--calibration: want --simulate with it; a run on a cluster needs none"))
+	case !simulated && c.IsSet("calibration") && !slices.ContainsFunc(o.Experiment.Workloads, ofAlone):
+		return withCode(exitUsage, errors.New("--calibration: want --simulate with it; a run on a cluster needs none, but for a deadline that is a multiple of a job's time alone"))
 	case c.IsSet("like"), c.IsSet("tell"), c.IsSet("metric"):
 		return withCode(exitUsage, errors.New("--like, --tell, --metric: want --dry-run with them"))
 	}
@@ -119,13 +119,12 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	o.Command = os.Args
 	p := newProgress(os.Stderr)
 	o.Progress = p.step
+	if o.Calibration, err = calibrationOf(c, o); err != nil {
+		return withCode(exitUsage, err)
+	}
 	var run *runs.Run
 	if simulated {
-		var costs *calibration.Calibration
-		if costs, err = calibrationOf(c, o); err != nil {
-			return withCode(exitUsage, err)
-		}
-		run, err = experiment.Simulate(c.Context, *o, costs)
+		run, err = experiment.Simulate(c.Context, *o, o.Calibration)
 	} else {
 		changesCluster(c, append([]string{name}, slices.Collect(maps.Keys(o.Others))...)...)
 		o.ShareCores = lab.ShareCores
@@ -148,6 +147,8 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	}
 	return runError(err)
 }
+
+func ofAlone(w config.Workload) bool { return w.Deadline.OfAlone() }
 
 // thresholdsOf returns what the trials of a run show about the experiment's
 // thresholds. All trials must be done.

@@ -55,7 +55,7 @@ type Workload struct {
 	// Deadline, Price and Hints are told to scheduler models, and deadlines are held
 	// against the jobs' ends. Hadoop knows nothing of them. A trace workload has
 	// those of its trace, and each that is given here in its place.
-	Deadline Deadline `yaml:"deadline,omitempty" text:"When each job should have ended: a time after its submission, such as 90s; a multiple of the time that the job takes alone on the cluster, such as 1.5x, in virtual time only; or, for a trace, of the time that it took there, such as 1.5x recorded. Models may heed it; figures count the jobs that missed it."`
+	Deadline Deadline `yaml:"deadline,omitempty" text:"When each job should have ended: a time after its submission, such as 90s; a multiple of the time that the job takes alone on the cluster, such as 1.5x, by a simulation; or, for a trace, of the time that it took there, such as 1.5x recorded. Models may heed it; figures count the jobs that missed it."`
 	Price    float64  `yaml:"price,omitempty" text:"What each job pays, in any unit, for models that heed it." min:"0" max:"1e12"`
 	Hints    JobHints `yaml:"hints,omitempty" text:"How heavily a map, and a reduce, uses its node, for models that heed it."`
 	// JobFailures says what becomes of a trial if one of the workload's jobs fails:

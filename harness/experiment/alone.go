@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"heddle/harness/config"
@@ -43,4 +44,47 @@ func aloneTimes(ctx context.Context, e *config.Experiment, twin *workload.Twin, 
 		}
 	}
 	return list, nil
+}
+
+// inputOf returns a trace that has a twin's jobs and their input, on a cluster as its file
+// describes it.
+func inputOf(e *config.Experiment, c *config.Cluster, twin *workload.Twin) (*recorded.Trace, error) {
+	h, disk, err := workload.Cluster(c)
+	if err != nil {
+		return nil, err
+	}
+	disk.CachedReplicas = max(1, e.Cache.Replicas)
+	events, err := twin.Events(&h.Cluster, disk, e.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return recorded.New(twin.Workload, h, slices.Values(events))
+}
+
+// setDeadlines gives the jobs of a trial on a cluster their deadlines, if these are
+// multiples of the jobs' times alone: a simulation says how long they take.
+func (t *trialRun) setDeadlines(ctx context.Context) error {
+	w, e := t.plan.Workload, t.options.Experiment
+	if !w.Deadline.OfAlone() {
+		return nil
+	}
+	twin, err := workload.Of(w).Twin(ctx, e.Cache)
+	if err != nil {
+		return fmt.Errorf("deadline: simulate the jobs of %s: %w", w.Label, err)
+	}
+	if len(twin.Jobs) != len(t.submissions) {
+		return fmt.Errorf("deadline: a run of %s is several jobs one after the other, and their times alone are not one; give a time after the submission, such as 90s", w.Label)
+	}
+	input, err := inputOf(e, t.options.Cluster, twin)
+	if err != nil {
+		return fmt.Errorf("deadline: simulate the jobs of %s: %w", w.Label, err)
+	}
+	alone, err := aloneTimes(ctx, e, twin, input, t.options.Calibration)
+	if err != nil {
+		return err
+	}
+	for i := range t.submissions {
+		t.submissions[i].Terms.DeadlineMs = w.Deadline.Multiple(alone[i]).Milliseconds()
+	}
+	return nil
 }

@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"heddle/harness/config"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
+	"heddle/harness/workload"
 )
 
 // lines are jobs of a trace: two large ones and a small one come at the same time.
@@ -19,14 +21,14 @@ var lines = []string{"a\t0\t0\t2000000000\t0\t1000", "b\t1\t1\t2000000000\t0\t10
 
 // simulatedJobs simulates an experiment about the given jobs. It returns, in order of
 // submission, how long each may take by its deadline, and how long it takes, in ms.
-func simulatedJobs(t *testing.T, jobs []string, workload, rest string) (due, took []int64) {
+func simulatedJobs(t *testing.T, jobs []string, jobsOf, rest string) (due, took []int64) {
 	t.Helper()
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "jobs.tsv"), []byte(strings.Join(jobs, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(folder, "e.yaml")
-	if err := os.WriteFile(file, []byte("workloads: [{"+workload+"}]\n"+rest+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("workloads: [{"+jobsOf+"}]\n"+rest+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	e, source, err := config.LoadExperiment(file)
@@ -98,12 +100,63 @@ func TestAloneOnCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = refuseKeys(e, config.DefaultCluster())
+	c, costs := config.DefaultCluster(), &calibration.Calibration{}
+	err = refuseKeys(e, c, nil)
 	if want := "workloads[1].deadline: 1.5x of the time that a job takes alone"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "workloads[0]") {
 		t.Errorf("%v, want %s", err, want)
 	}
-	e.Workloads = e.Workloads[:1]
-	if err := refuseKeys(e, config.DefaultCluster()); err != nil {
+	if err := refuseKeys(e, c, costs); err != nil {
 		t.Error(err)
+	}
+	unknown := *c
+	unknown.Machines = nil
+	if err := refuseKeys(e, &unknown, costs); err == nil || !strings.Contains(err.Error(), "has no machines") {
+		t.Errorf("a cluster that cannot be simulated: %v", err)
+	}
+	e.Workloads = e.Workloads[:1]
+	if err := refuseKeys(e, c, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSetDeadlines gives the jobs of a trial on a cluster the deadlines that they have in
+// virtual time. A workload whose runs are several jobs has none.
+func TestSetDeadlines(t *testing.T) {
+	want, _ := simulatedJobs(t, lines, "trace: jobs.tsv, deadline: 2x", "")
+	file := filepath.Join(t.TempDir(), "jobs.tsv")
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		workload string
+		jobs     int
+		want     string
+	}{
+		{"trace: " + file + ", label: jobs, deadline: 2x", 3, ""},
+		{"name: grep, size: 16MiB, regex: a, deadline: 2x", 1, "several jobs one after the other"},
+		{"name: sort, size: 16MiB, deadline: 90s", 1, ""},
+	} {
+		e, err := config.ParseExperiment("e.yaml", []byte("workloads: [{"+x.workload+"}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := config.DefaultCluster()
+		h, _, err := workload.Cluster(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial := &trialRun{trial: &trial{plan: config.Trial{Workload: e.Workloads[0]}, options: &Options{Experiment: e, Cluster: c}}, submissions: make([]workload.Submission, x.jobs)}
+		if twin, err := workload.Of(e.Workloads[0]).Twin(t.Context(), e.Cache); err == nil {
+			trial.options.Calibration = calibration.Uncalibrated(h.Cluster, twin.Costs)
+		}
+		err = trial.setDeadlines(t.Context())
+		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v, want %q", x.workload, err, x.want)
+		}
+		for i, s := range trial.submissions {
+			if x.jobs == 3 && s.Terms.DeadlineMs != want[i] || x.jobs == 1 && s.Terms.DeadlineMs != 0 {
+				t.Errorf("%s: job %d has %d ms, want %v", x.workload, i, s.Terms.DeadlineMs, want)
+			}
+		}
 	}
 }

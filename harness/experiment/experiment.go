@@ -25,6 +25,7 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/steer"
@@ -63,6 +64,9 @@ type Options struct {
 	// Program is the path of the heddle that runs as the tasks of synthetic
 	// jobs. Empty means the running program.
 	Program string
+	// Calibration has the times of tasks for deadlines of a run on a cluster that are
+	// multiples of the time that a job takes alone. Without one, Run refuses them.
+	Calibration *calibration.Calibration
 	// Command is the command line of this process. The run's manifest
 	// (manifest.json) records it.
 	Command []string
@@ -138,7 +142,7 @@ func (o *Options) supported(ctx context.Context) error {
 		if c := o.config(name); c == nil {
 			err = errors.Join(err, fmt.Errorf("no cluster file for cluster %s", name))
 		} else {
-			err = errors.Join(err, c.Supported(), refuseKeys(o.Experiment, c))
+			err = errors.Join(err, c.Supported(), refuseKeys(o.Experiment, c, o.Calibration))
 		}
 	}
 	return err

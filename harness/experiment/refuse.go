@@ -6,13 +6,15 @@ import (
 
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/replay/calibration"
 	"heddle/traces"
 	"heddle/yarnclient"
 )
 
 // refuseKeys returns an error that lists those keys of an experiment file that
-// the cluster does not support.
-func refuseKeys(e *config.Experiment, c *config.Cluster) error {
+// the cluster does not support. The argument costs has the times of tasks; nil if they
+// are not known.
+func refuseKeys(e *config.Experiment, c *config.Cluster, costs *calibration.Calibration) error {
 	var list []config.Problem
 	refuse := func(bad bool, path, format string, args ...any) {
 		if bad {
@@ -22,8 +24,10 @@ func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 	refuse(e.CachePolicy != "", "cachePolicy", "cluster %s has the HDFS cache only, which has no policy; remove the key, or use --simulate", c.Name)
 	refuse(e.Speculation == config.SpeculationLATE, "speculation", "Hadoop has no rule %s; want %s or %s, or use --simulate", config.SpeculationLATE, config.SpeculationNone, config.SpeculationHadoop)
 	for i, w := range e.Workloads {
+		path, alone := fmt.Sprintf("workloads[%d].deadline", i), w.Deadline.OfAlone()
 		text, _ := w.Deadline.MarshalText()
-		refuse(w.Deadline.OfAlone(), fmt.Sprintf("workloads[%d].deadline", i), "%s of the time that a job takes alone, which is not known on a cluster before it ran; use --simulate, or give a time after the submission, such as 90s", text)
+		refuse(alone && costs == nil, path, "%s of the time that a job takes alone, which is not known on a cluster before it ran; give --calibration with a run of this cluster, use --simulate, or give a time after the submission, such as 90s", text)
+		refuse(alone && costs != nil && c.Machines == nil, path, "%s of the time that a job takes alone: the file of cluster %s has no machines to simulate it on; add them, or give a time after the submission, such as 90s", text, c.Name)
 	}
 	for i := range e.Faults {
 		f, path := &e.Faults[i], fmt.Sprintf("faults[%d]", i)

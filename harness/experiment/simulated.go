@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"heddle/harness/config"
@@ -118,25 +117,20 @@ func (t *simulatedTrial) prepare(ctx context.Context) (inputBytes int64, err err
 	w, e := t.world, t.options.Experiment
 	twin := w.twins[t.plan.Workload.Label]
 	t.twin = twin
-	h, disk, err := workload.Cluster(t.options.Cluster)
+	h, _, err := workload.Cluster(t.options.Cluster)
 	if err != nil {
 		return 0, err
 	}
 	if t.costs = w.calibration; t.costs == nil {
 		t.costs = calibration.Uncalibrated(h.Cluster, twin.Costs)
 	}
-	disk.CachedReplicas = max(1, e.Cache.Replicas)
 	t.input = w.inputs[t.plan.Workload.Label]
 	for _, f := range twin.Files {
 		inputBytes += f.Bytes
 	}
 	if t.input == nil {
 		t.simulated(fmt.Sprintf("placing the blocks of %s of input", units.Size(inputBytes).Rounded()), 0, 0)
-		events, err := twin.Events(&h.Cluster, disk, e.Seed)
-		if err != nil {
-			return 0, err
-		}
-		if t.input, err = recorded.New(twin.Workload, h, slices.Values(events)); err != nil {
+		if t.input, err = inputOf(e, t.options.Cluster, twin); err != nil {
 			return 0, err
 		}
 		if err := t.setDeadlines(ctx); err != nil {

@@ -141,6 +141,9 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 		return 0, errors.Join(err, t.killTagged(ctx, tag+"-prep"))
 	}
 	t.submissions = t.runner.Submissions()
+	if err := t.setDeadlines(ctx); err != nil {
+		return 0, err
+	}
 	t.waits = make([]time.Duration, len(t.submissions))
 	t.answers = make([]time.Duration, len(t.submissions))
 	t.failures = make([]error, len(t.submissions))
