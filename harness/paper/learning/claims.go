@@ -67,17 +67,7 @@ func tasks(d *paper.Data) (list []paper.Effect) {
 
 // off is the mean over jobs of how far the load is off the target, in percent.
 func off(g *paper.Grid, label string) []float64 {
-	var sum []float64
-	for k := range kinds {
-		xs := g.Mean(label, func(s *paper.Simulation) float64 { return 100 * math.Abs(s.Notes["ofTarget"]-1) }, k)
-		if sum == nil {
-			sum = make([]float64, len(xs))
-		}
-		for i, x := range xs {
-			sum[i] += x / float64(len(kinds))
-		}
-	}
-	return sum
+	return g.Mean(label, func(s *paper.Simulation) float64 { return 100 * math.Abs(s.Notes["ofTarget"]-1) })
 }
 
 func loads(d *paper.Data) []paper.Effect {

@@ -12,6 +12,7 @@ import (
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
 	"heddle/harness/state"
+	"heddle/harness/stats"
 	"heddle/traces"
 )
 
@@ -34,7 +35,7 @@ type meter struct {
 	nodes    [nodes]meteredNode
 	allLoads float64 // sum of the loads from the start on
 	allBeats float64
-	blocks   []paper.Decided // judged decisions
+	blocks   []stats.Decided // judged decisions
 	series   []paper.Point
 }
 
@@ -69,13 +70,18 @@ func newMeter(x *testbed, jobs []job, m sched.Model, key draw.Key) *meter {
 	for i := range w.nodes {
 		w.nodes[i].nextMs = beatMs
 	}
-	model.Watch(m, func(j model.Judgement) {
-		if n := len(w.blocks); n == 0 || w.blocks[n-1].Count() == blockOfScores {
-			w.blocks = append(w.blocks, paper.Decided{})
-		}
-		w.blocks[len(w.blocks)-1].Add(j.Assigned, j.Overload)
-	})
+	if watched, ok := sched.As[model.Watched](m); ok {
+		watched.Watch(w.judged)
+	}
 	return w
+}
+
+// judged counts a decision in the last block, or in a new one if that is full.
+func (w *meter) judged(assigned, overloaded bool) {
+	if n := len(w.blocks); n == 0 || w.blocks[n-1].Count() == blockOfScores {
+		w.blocks = append(w.blocks, stats.Decided{})
+	}
+	w.blocks[len(w.blocks)-1].Add(assigned, overloaded)
 }
 
 // over returns an error once the time that counts is over.
@@ -182,7 +188,7 @@ func (w *meter) note(out *paper.Simulation, makespanMs int64, run int) {
 	}
 	out.Series["load"] = w.series
 	for i := range shownBlocks {
-		b := paper.Decided{} // none were judged: what is right of them is not a number
+		b := stats.Decided{} // none were judged: what is right of them is not a number
 		if i < len(w.blocks) && w.blocks[i].Count() == blockOfScores {
 			b = w.blocks[i]
 		}

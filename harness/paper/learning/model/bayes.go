@@ -1,8 +1,6 @@
 package model
 
-import (
-	"math"
-)
+import "math"
 
 // class is what a decision turned out to be.
 type class uint8
@@ -11,6 +9,13 @@ const (
 	bad  class = iota // the node was overloaded when the decision was judged
 	good              // it was not
 )
+
+func classOf(isBad bool) class {
+	if isBad {
+		return bad
+	}
+	return good
+}
 
 // bayes is a naive Bayes classifier with a histogram for each feature and class.
 type bayes struct {
@@ -81,10 +86,7 @@ func (r *bayesRule) of(pGood, pBad float64) class {
 	case "log":
 		isBad = pBad > 0 && pGood*math.E < pBad
 	}
-	if isBad {
-		return bad
-	}
-	return good
+	return classOf(isBad)
 }
 
 // perceptron is a linear classifier. As printed it takes whole numbers, learns by

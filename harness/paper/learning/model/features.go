@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 
 	"heddle/harness/state"
 	"heddle/traces"
@@ -20,7 +21,8 @@ const (
 	features // number of features
 )
 
-var featureNames = [features]string{"job CPU", "job disk", "job network", "job memory", "load", "memory GB", "CPUs", "tasks"}
+// featureNames has at last the name of an input of the perceptron that never changes.
+var featureNames = [features + 1]string{"job CPU", "job disk", "job network", "job memory", "load", "memory GB", "CPUs", "tasks", "constant"}
 
 // vector has the value of each feature.
 type vector [features]int32
@@ -32,7 +34,6 @@ type sample struct {
 	userCores           float64
 	diskBytes, netBytes float64 // per second
 	cpus                float64
-	cpusWhole           int32
 }
 
 func (m *learner) sampleOf(v *state.View, n state.NodeID, s *traces.NodeSample) sample {
@@ -40,7 +41,6 @@ func (m *learner) sampleOf(v *state.View, n state.NodeID, s *traces.NodeSample) 
 	if x.cpus == 0 {
 		x.cpus = float64(v.Capacity(n).VCores)
 	}
-	x.cpusWhole = int32(math.Ceil(x.cpus))
 	if s != nil { // what was not measured is -1, and counts as 0
 		x.load1, x.memoryBytes, x.userCores = math.Max(s.Load1, 0), max(s.MemoryUsedBytes, 0), math.Max(s.CPUUser, 0)
 		x.diskBytes = math.Max(s.DiskReadBytesPerSec, 0) + math.Max(s.DiskWriteBytesPerSec, 0)
@@ -65,17 +65,15 @@ func (m *learner) overloaded(s *sample, x float64) bool {
 		byLoad, s.userCores > x*m.userLimit*s.cpus,
 		s.diskBytes > x*m.diskLimit*1e6, s.netBytes > x*m.netLimit*1e6,
 	}
-	for _, is := range over {
-		if is == (m.overload == "any") {
-			return is
-		}
+	if m.overload == "any" {
+		return slices.Contains(over, true)
 	}
-	return m.overload == "all"
+	return !slices.Contains(over, false)
 }
 
 // vectorOf returns the features of a node, with the job's left out.
 func (m *learner) vectorOf(s *sample, tasks int32) (x vector) {
-	x[load], x[memory], x[cpus], x[running] = m.binOf(s.load1), int32(s.memoryBytes>>30), s.cpusWhole, tasks
+	x[load], x[memory], x[cpus], x[running] = m.binOf(s.load1), int32(s.memoryBytes>>30), int32(math.Ceil(s.cpus)), tasks
 	return x
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"heddle/harness/sched"
-	"heddle/harness/state"
+	"heddle/harness/sim/draw"
 )
 
 func choice(name, doc, def string, more ...string) sched.Param {
@@ -53,19 +53,19 @@ var Info = sched.Info{
 
 func build(a sched.Args) (sched.Model, error) {
 	m := &learner{
-		classifier: a.Text("classifier"), trainOn: a.Text("trainOn"), escape: a.Text("escape"), utility: a.Text("utility"), overload: a.Text("overload"),
+		classifier: a.Text("classifier"), escape: a.Text("escape"), utility: a.Text("utility"), overload: a.Text("overload"),
 		choose: a.Text("choose"), mapsUntil: a.Text("mapsUntil"), periodMs: a.Int("period") / 1e6, judgeAfter: int(a.Int("judgeAfter")),
 		target: a.Float("target"), cpus: a.Float("cpus"), bins: a.Float("bins"), gate: a.Float("gate"),
 		userLimit: a.Float("userLimit"), diskLimit: a.Float("diskLimit"), netLimit: a.Float("netLimit"),
-		boost: a.Int("boost"), most: a.Int("cap"), refuseFirst: a.Text("start") == "refuse", posterior: a.Text("score") == "posterior",
-		dropIdle: a.Bool("dropIdle"), tieMap: a.Text("tieKind") == "map", shares: a.Table("shares"), proportional: a.Text("deficit") == "proportional",
+		weights: [2]int64{bad: 1, good: a.Int("boost")}, most: a.Int("cap"), refuseFirst: a.Text("start") == "refuse", posterior: a.Text("score") == "posterior",
+		learnRefusals: a.Text("trainOn") == "all" && !a.Bool("dropIdle"), tieMap: a.Text("tieKind") == "map", shares: a.Table("shares"), proportional: a.Text("deficit") == "proportional",
 		bayes: newBayes(bayesRule{unseen: a.Text("unseen"), label: a.Text("label"), tieBad: a.Text("tie") == "bad"}),
 	}
 	switch m.classifier {
 	case "perceptron", "perceptronCoded":
 		m.perceptron = &perceptron{coded: m.classifier == "perceptronCoded", bias: a.Float("bias")}
 	}
-	return sched.PerNode{NodeModel: m}, nil
+	return sched.PerNode{NodeModel: kept{m}}, nil
 }
 
 // RuleInfo describes the model load-rule, a control of the paper: the same beats and
@@ -80,10 +80,10 @@ var RuleInfo = sched.Info{
 		{Name: "seed", Type: sched.Int, Default: "1", Doc: "of chance"},
 	},
 	Build: func(a sched.Args) (sched.Model, error) {
-		return sched.PerNode{NodeModel: &loadRule{&learner{
-			classifier: "none", utility: "constant", overload: "load", choose: "good", mapsUntil: "started", judgeAfter: 1, boost: 1,
+		return sched.PerNode{NodeModel: loadRule{&learner{
+			classifier: "none", utility: "constant", overload: "load", choose: "good", mapsUntil: "started", judgeAfter: 1, weights: [2]int64{1, 1},
 			periodMs: a.Int("period") / 1e6, target: a.Float("target"), cpus: a.Float("cpus"), bins: a.Float("bins"), gate: a.Float("gate"),
-			chance: a.Float("chance"), draws: uint64(a.Int("seed")), bayes: newBayes(bayesRule{}),
+			chance: a.Float("chance"), key: draw.Key(a.Int("seed")), bayes: newBayes(bayesRule{}),
 		}}}, nil
 	},
 }
@@ -110,12 +110,6 @@ func (m *learner) Explain() string {
 
 // loadRule is a learner whose classifier says good with a fixed chance. It is no
 // sched.Learner, since there is nothing to keep.
-type loadRule struct{ l *learner }
+type loadRule struct{ *learner }
 
-func (r *loadRule) Name() string                                            { return "load-rule" }
-func (r *loadRule) HearsLoad()                                              {}
-func (r *loadRule) EveryHeartbeat()                                         {}
-func (r *loadRule) Observe(v *state.View, e sched.Event)                    { r.l.Observe(v, e) }
-func (r *loadRule) Explain() string                                         { return r.l.Explain() }
-func (r *loadRule) Notes() map[string]float64                               { return r.l.Notes() }
-func (r *loadRule) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) { return r.l.Choose(v, n) }
+func (loadRule) Name() string { return "load-rule" }

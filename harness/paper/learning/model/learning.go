@@ -5,7 +5,9 @@ import (
 	"math"
 
 	"heddle/harness/sched"
+	"heddle/harness/sim/draw"
 	"heddle/harness/state"
+	"heddle/harness/stats"
 )
 
 // learner (learning) starts a task on a node if a classifier, which learns from the
@@ -38,24 +40,26 @@ import (
 // out. A job without hints has the most frequent ones, as the paper says. Samples of
 // 0:0:0:0 for beats without an assignment are the code's, with trainOn=all.
 type learner struct {
-	classifier, trainOn, escape, utility, overload, choose, mapsUntil string // classifier none: good with a chance
-	periodMs                                                          int64
-	judgeAfter                                                        int
-	target, cpus, bins, gate, chance                                  float64
-	userLimit, diskLimit, netLimit                                    float64
-	boost, most                                                       int64
-	refuseFirst, posterior, dropIdle, tieMap                          bool
-	shares                                                            map[string]float64
-	proportional, unlucky                                             bool
+	classifier, escape, utility, overload, choose, mapsUntil string // classifier none: good with a chance
+	periodMs                                                 int64
+	judgeAfter                                               int
+	target, cpus, bins, gate, chance                         float64
+	userLimit, diskLimit, netLimit                           float64
+	weights                                                  [2]int64 // samples that a judgement counts, by class
+	most                                                     int64
+	learnRefusals, refuseFirst, posterior, tieMap            bool
+	shares                                                   map[string]float64
+	proportional, unlucky                                    bool
 
 	bayes      *bayes
 	perceptron *perceptron
 	samples    int64 // learnt so far
 	given      [4][11]int64
-	draws      uint64 // state of the numbers that chance is held against
+	key        draw.Key // of the numbers that chance is held against
+	draws      uint64   // how many of them there were
 	nodes      []node
-	judged     judgements
-	watch      func(Judgement)
+	judged     stats.Decided
+	watch      func(assigned, overloaded bool)
 	last       vector // features of the last decision
 }
 
@@ -77,30 +81,15 @@ type decision struct {
 	relaxed bool // whether the node was below its limit when it was decided
 }
 
-// Judgement is a decision that was judged: whether it assigned a task, and whether the
-// node was overloaded afterwards.
-type Judgement struct {
-	AtMs               int64
-	Assigned, Overload bool
+// Watched is a model of this package. It tells of each decision that is judged: whether it
+// assigned a task, and whether the node was overloaded afterwards.
+type Watched interface {
+	Watch(func(assigned, overloaded bool))
 }
 
-// judgements count judged decisions: [assigned][overloaded].
-type judgements [2][2]int64
+// Watch has f called for each judgement.
+func (m *learner) Watch(f func(assigned, overloaded bool)) { m.watch = f }
 
-// Watch has a model of this package tell of each judgement. It returns false if the
-// model is none of them.
-func Watch(m sched.Model, f func(Judgement)) bool {
-	l, ok := sched.As[*learner](m)
-	if r, is := sched.As[*loadRule](m); is {
-		l, ok = r.l, true
-	}
-	if ok {
-		l.watch = f
-	}
-	return ok
-}
-
-func (m *learner) Name() string    { return "learning" }
 func (m *learner) EveryHeartbeat() {}
 func (m *learner) HearsLoad()      {}
 
@@ -137,18 +126,12 @@ func (m *learner) judge(n *node) {
 	d := n.waiting[0]
 	n.waiting = append(n.waiting[:0], n.waiting[1:]...)
 	over := m.overloaded(&n.at, 1)
-	m.judged[count(d.assign)][count(over)]++
+	m.judged.Add(d.assign, over)
 	if m.watch != nil {
-		m.watch(Judgement{n.lastMs, d.assign, over})
+		m.watch(d.assign, over)
 	}
-	if d.assign || m.trainOn == "all" && !over {
-		c := good
-		if over {
-			c = bad
-		}
-		if d.assign || !m.dropIdle {
-			m.train(d.x, c)
-		}
+	if d.assign || m.learnRefusals && !over {
+		m.train(d.x, classOf(over))
 	}
 	switch {
 	case over:
@@ -159,18 +142,8 @@ func (m *learner) judge(n *node) {
 	}
 }
 
-func count(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
-}
-
 func (m *learner) train(x vector, c class) {
-	times := int64(1)
-	if c == good {
-		times = m.boost
-	}
+	times := m.weights[c]
 	if m.most > 0 && m.samples > m.most {
 		return
 	}
@@ -199,10 +172,7 @@ func (m *learner) dist(x vector) (dist float64, c class) {
 		return 1, good
 	case m.perceptron != nil:
 		d := m.perceptron.margin(x)
-		if d > 0 {
-			return d, good
-		}
-		return d, bad
+		return d, classOf(!(d > 0))
 	}
 	pGood, pBad, c := m.bayes.classify(x)
 	dist = pGood
@@ -220,15 +190,6 @@ func (m *learner) goodSamples() int64 {
 		return m.samples
 	}
 	return m.bayes.n[good]
-}
-
-// random returns the next of a sequence of numbers from 0 to 1 (splitmix64).
-func (m *learner) random() float64 {
-	m.draws += 0x9e3779b97f4a7c15
-	z := m.draws
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return float64((z^z>>31)>>11) / (1 << 53)
 }
 
 // candidate is a task that could start.
@@ -251,8 +212,9 @@ func (m *learner) Choose(v *state.View, id state.NodeID) (sched.Pick, bool) {
 	if m.gate > 0 && m.overloaded(&n.at, m.gate) {
 		return sched.Pick{}, false
 	}
-	m.unlucky = m.chance < 1 && m.random() >= m.chance // once for all jobs
-	tasks := m.running(v, id)
+	m.unlucky = m.key.At(m.draws).Fraction() >= m.chance // once for all jobs
+	m.draws++
+	tasks := v.Taken(id, state.Map) + v.Taken(id, state.Reduce)
 	best := m.best(v, m.vectorOf(&n.at, tasks))
 	if !best.is {
 		return sched.Pick{}, false
@@ -272,10 +234,6 @@ func (m *learner) Choose(v *state.View, id state.NodeID) (sched.Pick, bool) {
 		return sched.Pick{}, false
 	}
 	return taskOf(v, best.job, best.kind, id)
-}
-
-func (m *learner) running(v *state.View, id state.NodeID) int32 {
-	return v.Taken(id, state.Map) + v.Taken(id, state.Reduce)
 }
 
 // best returns the candidate with the highest expected utility: as printed of the good
@@ -333,11 +291,11 @@ func taskOf(v *state.View, job state.JobID, kind state.Kind, n state.NodeID) (sc
 func (m *learner) Notes() map[string]float64 {
 	j := &m.judged
 	notes := map[string]float64{
-		"samples": float64(m.samples), "assigned": float64(j[1][0] + j[1][1]), "assignedBad": float64(j[1][1]),
-		"refused": float64(j[0][0] + j[0][1]), "refusedRight": float64(j[0][1]),
+		"samples": float64(m.samples), "assigned": j[1][0] + j[1][1], "assignedBad": j[1][1],
+		"refused": j[0][0] + j[0][1], "refusedRight": j[0][1],
 	}
-	if all := notes["assigned"] + notes["refused"]; all > 0 {
-		notes["rightPct"] = math.Round(1e4*float64(j[1][0]+j[0][1])/all) / 100
+	if j.Count() > 0 {
+		notes["rightPct"] = math.Round(1e4*(j[1][0]+j[0][1])/j.Count()) / 100
 	}
 	return notes
 }

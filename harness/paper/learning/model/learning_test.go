@@ -24,8 +24,8 @@ func made(t *testing.T, p sched.Params) *learner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, _ := sched.As[*learner](m)
-	return l
+	l, _ := sched.As[kept](m)
+	return l.learner
 }
 
 // of has a CPU hint and a load in bins; other features do not vary.
@@ -186,7 +186,7 @@ func (w *world) beat(load1 float64) (sched.Pick, bool) {
 func TestUnmeasured(t *testing.T) {
 	w := newWorld(t, nil)
 	x := w.m.sampleOf(w.s.View(), w.node, &traces.NodeSample{Load1: -1, MemoryUsedBytes: -1, CPUUser: -1, DiskReadBytesPerSec: -1, NetSentBytesPerSec: -1})
-	if x != (sample{cpus: 4, cpusWhole: 4}) {
+	if x != (sample{cpus: 4}) {
 		t.Errorf("%+v: want nothing but the CPUs", x)
 	}
 }
@@ -240,7 +240,7 @@ func TestEscape(t *testing.T) {
 		starts  bool
 	}{{0, true}, {1, false}} {
 		w := newWorld(t, sched.Params{"escape": "forced", "choose": "all", "mapsUntil": "ended", "unseen": "one"}, state.JobSpec{Name: "a", Maps: 50, Reduces: c.reduces})
-		x := w.m.jobVector(w.m.vectorOf(&sample{load1: 1, cpus: 4, cpusWhole: 4}, 0), state.Hints{})
+		x := w.m.jobVector(w.m.vectorOf(&sample{load1: 1, cpus: 4}, 0), state.Hints{})
 		w.m.bayes.train(x, bad, 10)
 		w.m.bayes.train(of(1, 1), good, 1)
 		w.m.samples = 11
@@ -294,15 +294,15 @@ func TestUtility(t *testing.T) {
 func TestStateIsForItsTarget(t *testing.T) {
 	m := made(t, nil)
 	m.train(of(5, 20), good)
-	data, err := sched.SaveState(sched.PerNode{NodeModel: m}, nil)
+	data, err := sched.SaveState(sched.PerNode{NodeModel: kept{m}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = sched.LoadState(sched.PerNode{NodeModel: made(t, sched.Params{"target": "2"})}, data)
+	err = sched.LoadState(sched.PerNode{NodeModel: kept{made(t, sched.Params{"target": "2"})}}, data)
 	if err == nil || !strings.Contains(err.Error(), "it was learnt for target=1 bins=10") {
 		t.Errorf("loaded for another target: %v", err)
 	}
-	again := made(t, sched.Params{"gate": "1"})
+	again := kept{made(t, sched.Params{"gate": "1"})}
 	if err := sched.LoadState(sched.PerNode{NodeModel: again}, data); err != nil || again.bayes.n[good] != 1 {
 		t.Errorf("loaded for the same target: %v, %v", err, again.bayes.n)
 	}
@@ -322,7 +322,7 @@ func TestHintsMatter(t *testing.T) {
 	}{{false, false}, {true, true}} {
 		for _, job := range []state.Hints{light, heavy} {
 			w := newWorld(t, nil, state.JobSpec{Name: "a", Maps: 50, Hints: [2]state.Hints{job}})
-			node := w.m.vectorOf(&sample{load1: 3, cpus: 4, cpusWhole: 4}, 0)
+			node := w.m.vectorOf(&sample{load1: 3, cpus: 4}, 0)
 			for i := range 20 {
 				h, class := light, good
 				if i%2 == 0 {

@@ -22,12 +22,17 @@ type saved struct {
 	Counts [2][features]map[int32]int64 `json:"counts"`
 }
 
+// kept is a learner whose learned state may outlive a run.
+type kept struct{ *learner }
+
+func (kept) Name() string { return "learning" }
+
 // mostValues limits how many values of a feature a state may have.
 const mostValues = 100_000
 
 // LearntFor is what a judgement depends on: the target, the rule of overload and the
 // features' units.
-func (m *learner) LearntFor() string {
+func (m kept) LearntFor() string {
 	text := fmt.Sprintf("target=%g bins=%g classifier=%s overload=%s", m.target, m.bins, m.classifier, m.overload)
 	if m.overload != "load" {
 		text += fmt.Sprintf(" userLimit=%g diskLimit=%g netLimit=%g", m.userLimit, m.diskLimit, m.netLimit)
@@ -36,7 +41,7 @@ func (m *learner) LearntFor() string {
 }
 
 // Save returns the learned state.
-func (m *learner) Save() ([]byte, error) {
+func (m kept) Save() ([]byte, error) {
 	s := saved{Samples: m.samples, Given: m.given, Classes: m.bayes.n, Counts: m.bayes.count}
 	if m.perceptron != nil {
 		s.Weights = m.perceptron.w[:]
@@ -46,7 +51,7 @@ func (m *learner) Save() ([]byte, error) {
 
 // Load replaces the learned state. Each feature must have as many values as there are
 // samples of its class.
-func (m *learner) Load(data []byte) error {
+func (m kept) Load(data []byte) error {
 	var s saved
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
@@ -93,15 +98,11 @@ func (m *learner) Load(data []byte) error {
 
 // Learnt shows the weights, or for each feature the shares of good and of bad samples
 // by value.
-func (m *learner) Learnt() []sched.LearntTable {
+func (m kept) Learnt() []sched.LearntTable {
 	if m.perceptron != nil {
 		t := sched.LearntTable{Title: fmt.Sprintf("weights of the perceptron after %d samples; good if the sum of weights times features, plus %g, is above 0", m.samples, m.perceptron.bias), Columns: []string{"feature", "weight"}}
 		for f, w := range m.perceptron.w {
-			name := "constant"
-			if f < features {
-				name = featureNames[f]
-			}
-			t.Rows = append(t.Rows, []string{name, strconv.FormatFloat(w, 'g', 6, 64)})
+			t.Rows = append(t.Rows, []string{featureNames[f], strconv.FormatFloat(w, 'g', 6, 64)})
 		}
 		return []sched.LearntTable{t}
 	}

@@ -1,4 +1,4 @@
-package paper
+package stats
 
 // Decided counts decisions that were judged afterwards, such as those of a classifier:
 // [accepted][turned out bad]. A decision is right if it accepted what turned out good, or
