@@ -105,6 +105,15 @@ func paperForecast(c *cli.Context, p *paper.Paper, name string) (*experiment.For
 	if err != nil {
 		return nil, err
 	}
+	if p.Live.Expect != nil {
+		t, err := p.Live.Read(dir, false)
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range p.Live.Expect(t) {
+			fmt.Fprintln(c.App.ErrWriter, "as simulated:", line)
+		}
+	}
 	metrics, err := measure.Find([]string{"jobCompletion"})
 	if err != nil {
 		return nil, err

@@ -33,6 +33,10 @@ type Live struct {
 	// has, of metrics of "heddle compare", or of figures that models note. If it is
 	// empty, they are those that every paper has.
 	Columns []string
+	// Expect returns sentences on what a simulation of the experiment lets expect, such
+	// as how many repeats would tell the claims. They are printed before the run on a
+	// cluster. It may be nil.
+	Expect func(simulated *LiveTable) []string
 	// Explain returns sentences that say what a table shows. It may be nil.
 	Explain func(*LiveTable) []string
 }
@@ -354,6 +358,22 @@ func (t *LiveTable) More(workload, a, b string) stats.Estimate {
 // Times returns the times of a workload's jobs under a model, in s, run by run.
 func (t *LiveTable) Times(workload, model string) []float64 {
 	return each(t.of(workload, model), (*measured).time)
+}
+
+// Figures returns the figures of a workload's trials under a model, run by run.
+func (t *LiveTable) Figures(workload, model string) []*measure.Figures {
+	return each(t.of(workload, model), func(m *measured) *measure.Figures { return m.figures })
+}
+
+// Differences returns by how much a metric of a workload is less under model b than under
+// a, over the repeats that have both.
+func (t *LiveTable) Differences(workload, a, b string, metric measure.Metric) stats.Estimate {
+	x, y := t.pairs(workload, a, b)
+	var less []float64
+	for i := range x {
+		less = append(less, metric.Of(x[i].figures)-metric.Of(y[i].figures))
+	}
+	return stats.Mean(less)
 }
 
 // pairs returns the trials of two models in the repeats that have both.

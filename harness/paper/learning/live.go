@@ -14,8 +14,8 @@ import (
 var live embed.FS
 
 // steeredS is how long a run must last, in s, for its load to be judged: a load average of
-// a minute has then seen 95 % of what runs.
-const steeredS = 180
+// a minute has then seen 86 % of what runs.
+const steeredS = 120
 
 // explainLive says what a run on a cluster shows of the claims that can be judged there:
 // L2, L4 at two targets, L5, the sign of L6, and L7.

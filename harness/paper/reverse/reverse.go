@@ -55,6 +55,10 @@ func Paper() *paper.Paper {
 		Numbers:  numbers,
 		Measures: measures,
 		Facts:    facts,
+		Live: &paper.Live{
+			Files: live, Expect: expectLive, Explain: explainLive,
+			Columns: []string{"completion", "missed", "lateness", "distanceP50", "planCarriedPct", "infeasiblePlans", "namedLate", "namedLateRightPct", "adherence"},
+		},
 	}
 }
 

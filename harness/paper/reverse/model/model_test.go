@@ -161,6 +161,28 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// TestCarried: of the starts that a plan asks for, those count as carried out that come before
+// the next plan.
+func TestCarried(t *testing.T) {
+	for _, info := range []sched.Info{AdaptiveInfo, ReverseInfo} {
+		s := cluster(t, 2, 2, 9, 60)
+		p, _ := sched.As[*planner](made(t, info, nil))
+		p.Tick(s.View()) // four free slots
+		for i := range 3 {
+			p.Observe(s.View(), sched.Event{What: sched.TaskStarted, Job: 0, Task: state.TaskID(i)})
+		}
+		if got := p.Notes()["planCarriedPct"]; got != 75 {
+			t.Errorf("%s: %v %% of the plan were carried out, want 3 of 4 starts", info.Name, got)
+		}
+		for i := 3; i < 6; i++ { // more than the plan asks for is no more than all of it
+			p.Observe(s.View(), sched.Event{What: sched.TaskStarted, Job: 0, Task: state.TaskID(i)})
+		}
+		if got := p.Notes()["planCarriedPct"]; got != 100 {
+			t.Errorf("%s: %v %% of the plan were carried out, want 100", info.Name, got)
+		}
+	}
+}
+
 // TestLessThanUsed plans on a cluster that lost slots that are in use: nothing
 // starts, nothing is dealt twice, and the plan is known to be too small.
 func TestLessThanUsed(t *testing.T) {

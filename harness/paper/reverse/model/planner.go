@@ -48,12 +48,14 @@ type planner struct {
 	targets  sched.PerJob[target]
 
 	plans, infeasible int
+	asked, carried    int64     // starts that plans asked for, and those that came before the next plan
 	errors            []float64 // relative errors of predictions, in percent
 }
 
 // target is what the last plan says of a job.
 type target struct {
 	slots        int32
+	open         int32 // starts that the plan asks for and that did not come so far
 	need         float64
 	at           int64 // time of that plan
 	predicted    float64
@@ -70,6 +72,11 @@ func (m *planner) Foresee(t *state.Timetable) { m.table = t }
 func (m *planner) Observe(v *state.View, e sched.Event) {
 	m.lookout.Observe(v, e)
 	switch e.What {
+	case sched.TaskStarted:
+		if t := m.targets.Of(e.Job); int32(e.Task) < v.Tasks(e.Job, state.Map) && t.open > 0 {
+			t.open--
+			m.carried++
+		}
 	case sched.TaskEnded:
 		if 2*v.Done(e.Job, state.Map) >= v.Tasks(e.Job, state.Map) && !v.Ended(e.Job) {
 			m.predict(v, e.Job)
@@ -126,6 +133,8 @@ func (m *planner) Tick(v *state.View) {
 	for i, id := range m.jobs {
 		t := m.targets.Of(id)
 		t.slots, t.need, t.at = m.claims[i].alloc, m.claims[i].fit, v.Now()
+		t.open = max(0, t.slots-v.Running(id, state.Map))
+		m.asked += int64(t.open)
 	}
 }
 
@@ -223,6 +232,9 @@ func (m *planner) end(v *state.View, id state.JobID) (at float64, ok bool) {
 func (m *planner) Notes() map[string]float64 {
 	notes := m.lookout.Notes()
 	notes["plans"], notes["infeasiblePlans"] = float64(m.plans), float64(m.infeasible)
+	if m.asked > 0 {
+		notes["planCarriedPct"] = 100 * float64(m.carried) / float64(m.asked)
+	}
 	if errors := slices.Sorted(slices.Values(m.errors)); len(errors) > 0 {
 		notes["predictionErrorPct"] = errors[len(errors)/2]
 	}
