@@ -50,11 +50,10 @@ func (b *bayes) train(x vector, c class, times int64) {
 
 // product returns P(class) times the product of P(feature | class).
 func (b *bayes) product(x vector, c class) float64 {
-	all := b.n[bad] + b.n[good]
 	if b.n[c] == 0 {
 		return 0
 	}
-	p := float64(b.n[c]) / float64(all)
+	p := float64(b.n[c]) / float64(b.n[bad]+b.n[good])
 	for f, value := range x {
 		p *= b.likelihood(b.count[c][f], value, b.n[c])
 	}

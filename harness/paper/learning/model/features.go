@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -37,10 +38,7 @@ type sample struct {
 }
 
 func (m *learner) sampleOf(v *state.View, n state.NodeID, s *traces.NodeSample) sample {
-	x := sample{cpus: m.cpus}
-	if x.cpus == 0 {
-		x.cpus = float64(v.Capacity(n).VCores)
-	}
+	x := sample{cpus: cmp.Or(m.cpus, float64(v.Capacity(n).VCores))}
 	if s != nil { // what was not measured is -1, and counts as 0
 		x.load1, x.memoryBytes, x.userCores = math.Max(s.Load1, 0), max(s.MemoryUsedBytes, 0), math.Max(s.CPUUser, 0)
 		x.diskBytes = math.Max(s.DiskReadBytesPerSec, 0) + math.Max(s.DiskWriteBytesPerSec, 0)

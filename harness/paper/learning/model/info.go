@@ -61,8 +61,7 @@ func build(a sched.Args) (sched.Model, error) {
 		learnRefusals: a.Text("trainOn") == "all" && !a.Bool("dropIdle"), tieMap: a.Text("tieKind") == "map", shares: a.Table("shares"), proportional: a.Text("deficit") == "proportional",
 		bayes: newBayes(bayesRule{unseen: a.Text("unseen"), label: a.Text("label"), tieBad: a.Text("tie") == "bad"}),
 	}
-	switch m.classifier {
-	case "perceptron", "perceptronCoded":
+	if m.classifier != "bayes" {
 		m.perceptron = &perceptron{coded: m.classifier == "perceptronCoded", bias: a.Float("bias")}
 	}
 	return sched.PerNode{NodeModel: kept{m}}, nil

@@ -185,6 +185,7 @@ func (m *learner) dist(x vector) (dist float64, c class) {
 	return dist, c
 }
 
+// goodSamples returns how many samples were good. A perceptron counts all.
 func (m *learner) goodSamples() int64 {
 	if m.perceptron != nil {
 		return m.samples
@@ -225,11 +226,10 @@ func (m *learner) Choose(v *state.View, id state.NodeID) (sched.Pick, bool) {
 		assign = !m.overloaded(&n.at, 0.8) || n.falseRefused >= 3
 	}
 	m.last = best.x
-	x := best.x
 	if !assign { // the code has hints of 0 for it
-		x[jobCPU], x[jobDisk], x[jobNetwork], x[jobMemory] = 0, 0, 0, 0
+		best.x[jobCPU], best.x[jobDisk], best.x[jobNetwork], best.x[jobMemory] = 0, 0, 0, 0
 	}
-	n.waiting = append(n.waiting, decision{x: x, assign: assign, beat: n.beats, relaxed: relaxed})
+	n.waiting = append(n.waiting, decision{x: best.x, assign: assign, beat: n.beats, relaxed: relaxed})
 	if !assign {
 		return sched.Pick{}, false
 	}

@@ -111,12 +111,8 @@ func (m kept) Learnt() []sched.LearntTable {
 		Columns: []string{"feature", "value", "good", "bad", "share of the good %", "share of the bad %", "good : bad"},
 	}
 	for f := range features {
-		seen := map[int32]bool{}
-		for c := range m.bayes.count {
-			for value := range m.bayes.count[c][f] {
-				seen[value] = true
-			}
-		}
+		seen := maps.Clone(m.bayes.count[good][f])
+		maps.Copy(seen, m.bayes.count[bad][f])
 		if len(seen) == 1 {
 			t.Rows = append(t.Rows, []string{featureNames[f], fmt.Sprint(slices.Collect(maps.Keys(seen))[0]), "all", "all", "100", "100", "never varies"})
 			continue
