@@ -190,60 +190,60 @@ func (f *Fit) Loads() *Loads {
 	return ran.loads()
 }
 
-func (l *Fit) loads() *Loads {
-	f := &Loads{Nodes: len(l.nodes), Tasks: slices.Clone(l.names)}
-	for _, n := range l.nodes {
-		f.Samples += n.samples
+func (f *Fit) loads() *Loads {
+	x := &Loads{Nodes: len(f.nodes), Tasks: slices.Clone(f.names)}
+	for _, n := range f.nodes {
+		x.Samples += n.samples
 	}
-	if f.Samples < leastSamples || len(l.names) == 0 {
+	if x.Samples < leastSamples || len(f.names) == 0 {
 		return nil
 	}
 	byTask := []int{colIdle}
-	for i := range l.names {
+	for i := range f.names {
 		byTask = append(byTask, colFirst+i)
 	}
-	if l.errorOf(byTask[1:]) < idleWorth*l.errorOf(byTask) {
+	if f.errorOf(byTask[1:]) < idleWorth*f.errorOf(byTask) {
 		byTask = byTask[1:]
 	}
-	all := l.sums(nil)
+	all := f.sums(nil)
 	fitted := leastSquares(all, byTask)
-	f.Idle = fitted[colIdle]
+	x.Idle = fitted[colIdle]
 	var cores [columns]float64
 	counted := true
-	for i := range f.Tasks {
-		f.Tasks[i].Load, f.Tasks[i].Cores = fitted[colFirst+i], -1
-		if x := l.used[i]; x.ms > 0 {
-			f.Tasks[i].Cores, cores[colFirst+i] = x.cpuMs/x.ms, x.cpuMs/x.ms
+	for i := range x.Tasks {
+		x.Tasks[i].Load, x.Tasks[i].Cores = fitted[colFirst+i], -1
+		if u := f.used[i]; u.ms > 0 {
+			x.Tasks[i].Cores, cores[colFirst+i] = u.cpuMs/u.ms, u.cpuMs/u.ms
 		}
-		counted = counted && f.Tasks[i].Cores >= 0
+		counted = counted && x.Tasks[i].Cores >= 0
 	}
-	f.Errors.Fitted, f.Errors.Constant = l.errorOf(byTask), l.errorOf([]int{colIdle, colTasks})
+	x.Errors.Fitted, x.Errors.Constant = f.errorOf(byTask), f.errorOf([]int{colIdle, colTasks})
 	if counted {
-		x := math.Sqrt(squares(all, cores) / float64(f.Samples))
-		f.Errors.Counters = &x
+		wrong := math.Sqrt(squares(all, cores) / float64(x.Samples))
+		x.Errors.Counters = &wrong
 	}
-	return f
+	return x
 }
 
 // errorOf returns the error of a fit with these columns: of each node by a fit to the
 // others, if there are others.
-func (l *Fit) errorOf(use []int) float64 {
+func (f *Fit) errorOf(use []int) float64 {
 	sum, samples := 0.0, 0
-	for _, n := range l.nodes {
+	for _, n := range f.nodes {
 		without := n
-		if len(l.nodes) == 1 {
+		if len(f.nodes) == 1 {
 			without = nil
 		}
-		sum += squares(&n.sums, leastSquares(l.sums(without), use))
+		sum += squares(&n.sums, leastSquares(f.sums(without), use))
 		samples += n.samples
 	}
 	return math.Sqrt(sum / float64(samples))
 }
 
 // sums returns the sums of all nodes but one.
-func (l *Fit) sums(without *node) *[columns][columns]float64 {
+func (f *Fit) sums(without *node) *[columns][columns]float64 {
 	var sum [columns][columns]float64
-	for _, n := range l.nodes {
+	for _, n := range f.nodes {
 		for i := range sum {
 			for k := range sum {
 				if n != without {

@@ -160,8 +160,14 @@ func TestStateOverRuns(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
-		{"job", "Sort", "there are TextWriter, WordCount"}, {"hours", "0", "out of range"}, {"runs", "21", "out of range"}, {"hints", "none", "want given, equal, shuffled"},
-		{"slots", "0", "want none, nearest, or 1 to 100"}, {"slots", "many", "want none, nearest, or 1 to 100"}, {"state", "old", "want keep, fresh"}, {"chance", "0.5", "want given, matched"},
+		{"job", "Sort", "there are TextWriter, WordCount"},
+		{"hours", "0", "out of range"},
+		{"runs", "21", "out of range"},
+		{"hints", "none", "want given, equal, shuffled"},
+		{"slots", "0", "want none, nearest, or 1 to 100"},
+		{"slots", "many", "want none, nearest, or 1 to 100"},
+		{"state", "old", "want keep, fresh"},
+		{"chance", "0.5", "want given, matched"},
 	} {
 		if _, err := standard.With(c.name, c.value); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s=%s: %v", c.name, c.value, err)
