@@ -41,6 +41,7 @@ type Collector struct {
 type liveJob struct {
 	waiting map[task]traces.Time // for each task without a container so far, the time since which it waits
 	running map[attempt]start
+	put     map[*Node]int64      // output of the maps that ran on each node; nil if it is not known
 	planned map[task]traces.Node // for each map, the node that the scheduler model planned; nil if it planned no splits
 }
 
@@ -293,6 +294,12 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	c.usefulMiBMs = traces.AddCount(c.usefulMiBMs, j.space(x.kind, e.T-s.t))
 	if isMap {
 		j.longestMap = max(j.longestMap, e.T-s.t)
+		if e.Counters.MapOutputBytes > 0 {
+			if live.put == nil {
+				live.put = map[*Node]int64{}
+			}
+			live.put[s.node] = traces.AddCount(live.put[s.node], e.Counters.MapOutputBytes)
+		}
 		c.phases[phaseMap].Add(e.T - s.t)
 		if e.MapDone != 0 {
 			c.phases[phaseMapRead].Add(e.MapDone - s.t)
@@ -304,8 +311,11 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	rest := e.T - max(s.t, min(j.lastMap, e.T))
 	j.longestRest = max(j.longestRest, rest)
 	c.reduceMs.Add(rest)
+	j.placed(live, s.node, e.Counters.ShuffleBytes)
 	if e.ShuffleDone != 0 && e.SortDone != 0 {
 		c.phases[phaseShuffle].Add(e.ShuffleDone - s.t)
+		c.figures.shufflesMs += ms(max(0, e.ShuffleDone-max(s.t, j.lastMap)))
+		c.figures.shuffles++
 		c.phases[phaseSort].Add(e.SortDone - e.ShuffleDone)
 		c.phases[phaseReduceRun].Add(e.T - e.SortDone)
 	}

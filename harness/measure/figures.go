@@ -80,6 +80,10 @@ type Figures struct {
 
 	// The metrics of these names; not a number if they are not known.
 	nodeTasks, nodeLoad, nodeRunnable float64
+	// Fetched counts the bytes that successful reduces fetched, by where the maps ran that
+	// put them out. Simulate does not set it.
+	Fetched              ByLevel `json:"-"`
+	shufflesMs, shuffles float64 // of the metric shuffling
 
 	// BoundMs is a lower bound of the makespan: no placement ends earlier whose
 	// tasks take as long as the successful attempts of this run did. It is the
@@ -230,6 +234,10 @@ type Job struct {
 	// after the ApplicationMaster was up, all together. Simulate does not set it.
 	Locality  Locality `json:"-"`
 	MapWaitMs float64  `json:"-"`
+	// Fetched is as Figures.Fetched. ReduceNodes are the nodes of reduces that succeeded, in
+	// the order of their ends, the first mostReduceNodes. Simulate does not set them.
+	Fetched     ByLevel       `json:"-"`
+	ReduceNodes []traces.Node `json:"-"`
 	// Differences names the totals of a job, such as bytes read, for which the
 	// sum over the trace's attempts is not what Hadoop's own job counters say.
 	// Compared is how many totals were compared.

@@ -25,6 +25,7 @@ func (c *Collector) Figures() *Figures {
 		f.SplitLocality.Rack += j.SplitLocality.Rack
 		f.SplitLocality.Off += j.SplitLocality.Off
 		f.SplitLocality.Unknown += j.SplitLocality.Unknown
+		f.Fetched.add(j.Fetched)
 		f.Bytes.add(j.Bytes.Input, j.Bytes.Shuffle, j.Bytes.Output)
 		j.compare()
 		begin = min(begin, j.submitted)

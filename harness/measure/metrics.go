@@ -61,7 +61,7 @@ func Metrics() []Metric {
 	list = append(list, Metric{Name: "slowdown", Unit: "x", Better: Lower, madeUp: "schedule", Text: "mean bounded slowdown: completion time by the time without the wait, which counts as 10 s or more", ofJobs: mean(slowdown, 1)})
 	list = append(list, spread("slowdown", "x", "schedule", "bounded slowdown", slowdown, 1)...)
 	list = append(list, deadlineMetrics()...)
-	return append(list,
+	list = append(list,
 		Metric{Name: "fairness", Better: Higher, madeUp: "schedule", Text: "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike", ofJobs: one(func(c *JobClass) float64 { return known(c.Fairness) })},
 		Metric{Name: "failedJobs", Better: Lower, Text: "number of jobs that did not succeed", value: failedJobs, ofJobs: one(func(c *JobClass) float64 { return float64(c.Jobs - c.Succeeded) })},
 		Metric{Name: "slotUse", Unit: "%", Better: Higher, madeUp: "nodes", Text: "share of the workers' container memory that task attempts used during the makespan", value: weighted(func(f *Figures) (float64, float64) { return known(f.UtilisationPct), f.MakespanMs })},
@@ -75,6 +75,7 @@ func Metrics() []Metric {
 		Metric{Name: "nodeBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache or disk of the map's node", madeUp: "replicas", value: inputBytes(func(b ByLevel) int64 { return b.Cache + b.Node })},
 		Metric{Name: "offRackBytes", Unit: "%", Better: Lower, Text: "share of the maps' input bytes that came from another rack", madeUp: "replicas", value: inputBytes(func(b ByLevel) int64 { return b.Off })},
 	)
+	return append(list, fetchedMetrics()...)
 }
 
 // Find returns the metrics with the given names, in this order. Without names it
