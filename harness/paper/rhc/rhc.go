@@ -63,6 +63,7 @@ func Paper() *paper.Paper {
 			{Name: "skewed", Set: map[string]string{"sizes": "rare"}},
 		},
 		Designs: designs(), Parts: parts(), Claims: claims, Numbers: numbers, Facts: facts, Explain: explain,
+		Live: &paper.Live{Files: live, Expect: expectLive, Explain: explainLive, Columns: []string{"completion", "saves", "shuffling", "nodeFetched", "offRackFetched", "jobsDeferred", "adherence", "decision"}},
 		Measures: []paper.Measure{
 			{Name: "saving over Greedy at 0.6", Unit: "%", Of: savedAt(greedy, claimant, 4)},
 			{Name: "largest possible saving there", Unit: "%", Of: savedAt(greedy, lowest, 4)},
