@@ -30,7 +30,7 @@ func explainLive(t *paper.LiveTable) []string {
 	}
 	for _, other := range []string{"random", "greedy"} {
 		for reduces := 1; reduces <= 2; reduces++ {
-			effects = append(effects, paper.Effect{What: fmt.Sprintf("H8: time of jobs of %d reduces that rhc saves against %s", reduces, other), Unit: "%", Least: 5, Estimate: t.SavedOf(mixed, other, "rhc", reduces)})
+			effects = append(effects, paper.Effect{What: fmt.Sprintf("H8: time of jobs with reduces=%d that rhc saves against %s", reduces, other), Unit: "%", Least: 5, Estimate: t.SavedOf(mixed, other, "rhc", reduces)})
 		}
 	}
 	return append(append(notes, paper.Said(effects)...), "H8's smaller variance is not testable by few repeats: 20 tell only a ratio above 2.5.")
