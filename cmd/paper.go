@@ -75,7 +75,7 @@ With --matrix it judges the claims in many readings of the paper. For example:
    heddle paper clqlmrs --json | jq '.criteria[] | {id, verdict, neededMethod}'`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: fmt.Sprintf("%d seeds instead of %d", quickSeeds, fullSeeds)},
-			&cli.IntFlag{Name: "seeds", Usage: "simulate `N` seeds", DefaultText: fmt.Sprint(fullSeeds)},
+			&cli.IntFlag{Name: "seeds", Usage: "simulate `N` seeds", DefaultText: fmt.Sprintf("%d, or fewer for the matrix of some papers", fullSeeds)},
 			&cli.Uint64Flag{Name: "seed", Usage: "number from which all seeds are drawn", Value: 1},
 			&cli.StringFlag{Name: "parts", Usage: "figures, tables and claims, such as `fig5,C3`: the same as behind NAME"},
 			&cli.StringFlag{Name: "reading", Usage: "the `READING` of the paper (default: as printed)"},
@@ -203,7 +203,7 @@ func writePaperFiles(c *cli.Context, r paperResult) error {
 func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (paperResult, error) {
 	o := paper.Options{
 		Parts: parts, Reading: c.String("reading"), Set: map[string]string{},
-		Seed: c.Uint64("seed"), Seeds: fullSeeds, Workers: runtime.GOMAXPROCS(0), Progress: paperProgress(os.Stderr),
+		Seed: c.Uint64("seed"), Workers: runtime.GOMAXPROCS(0), Progress: paperProgress(os.Stderr),
 	}
 	if c.Bool("quick") {
 		o.Seeds = quickSeeds
@@ -226,10 +226,17 @@ func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (paperResult
 	for _, model := range c.StringSlice("also") {
 		o.Also = append(o.Also, paper.Scheduler{Label: model, Model: model})
 	}
+	vary := paper.Vary{Axes: fields(c.String("axes")), Full: c.Bool("full")}
+	if c.Bool("matrix") {
+		p.Size(&o, vary)
+	}
+	if o.Seeds == 0 {
+		o.Seeds = fullSeeds
+	}
 	var r paperResult
 	var err error
 	if c.Bool("matrix") {
-		r, err = p.Matrix(c.Context, o, paper.Vary{Axes: fields(c.String("axes")), Full: c.Bool("full")})
+		r, err = p.Matrix(c.Context, o, vary)
 	} else {
 		r, err = p.Run(c.Context, o)
 	}

@@ -63,6 +63,7 @@ type Paper struct {
 	Designs  []Design
 	Parts    []Part
 	Claims   []Claim
+	Sized    Sized // a matrix, unless it is told otherwise
 	// NotJudged are statements of the paper that are no claims here, with the reason.
 	NotJudged []NotJudged
 	Numbers   Numbers   // what the paper states, for figures and claims
@@ -72,6 +73,33 @@ type Paper struct {
 	// the data of a reading. It may be nil.
 	Explain func(*Data) string
 	Live    *Live // the paper's experiment on a real cluster; nil if there is none
+}
+
+// Sized is the size of a matrix whose user asks for none. Without it a matrix has all
+// judged claims, and as many seeds and jobs as a reading alone.
+type Sized struct {
+	Claims []string
+	Seeds  int
+	Set    map[string]string // properties of the set-up, as in Options.Set
+}
+
+// Size gives a matrix the paper's size where the user has not asked for another: an axis
+// that is varied keeps its values.
+func (p *Paper) Size(o *Options, vary Vary) {
+	if len(o.Parts) == 0 {
+		o.Parts = p.Sized.Claims
+	}
+	if o.Seeds == 0 {
+		o.Seeds = p.Sized.Seeds
+	}
+	varied := func(key string) bool {
+		return slices.ContainsFunc(vary.Axes, func(axis string) bool { return axis == AllAxes || p.Key(axis) == key })
+	}
+	for key, value := range p.Sized.Set {
+		if _, set := o.Set[key]; !set && !varied(key) {
+			o.Set[key] = value
+		}
+	}
 }
 
 // Setting is a simulated cluster and its jobs: everything in a simulation

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -319,6 +320,29 @@ func TestMatrix(t *testing.T) {
 	}
 	if _, err := fake().Matrix(context.Background(), Options{Seeds: 2}, Vary{Axes: []string{"colour"}}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("an unknown axis: error %v", err)
+	}
+}
+
+// TestSize gives a matrix the paper's size only where nobody asked for another.
+func TestSize(t *testing.T) {
+	p := fake()
+	p.Sized = Sized{Claims: []string{"C2"}, Seeds: 3, Set: map[string]string{"task": "3000", "clqlmrs.episodes": "20"}}
+	for _, c := range []struct {
+		asked Options
+		vary  Vary
+		want  Options
+	}{
+		{Options{}, Vary{}, Options{Parts: []string{"C2"}, Seeds: 3, Set: map[string]string{"task": "3000", "clqlmrs.episodes": "20"}}},
+		{Options{Parts: []string{"C1"}, Seeds: 2, Set: map[string]string{"task": "1"}}, Vary{Axes: []string{"episodes"}}, Options{Parts: []string{"C1"}, Seeds: 2, Set: map[string]string{"task": "1"}}},
+		{Options{}, Vary{Axes: []string{AllAxes}}, Options{Parts: []string{"C2"}, Seeds: 3}},
+	} {
+		got := c.asked
+		got.Set = map[string]string{}
+		maps.Copy(got.Set, c.asked.Set)
+		p.Size(&got, c.vary)
+		if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%+v, %+v (-want +got):\n%s", c.asked, c.vary, diff)
+		}
 	}
 }
 
