@@ -98,6 +98,8 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	switch {
 	case old != nil && simulated && !c.IsSet("calibration") && slices.ContainsFunc(old.Manifest().Command, isCalibration):
 		return withCode(exitUsage, fmt.Errorf("resume %s: its trials were simulated with --calibration; give the same calibration again", o.Resume))
+	case old != nil && !simulated && c.IsSet("calibration"):
+		return withCode(exitUsage, fmt.Errorf("resume %s: both --resume and --calibration; want --resume alone: the run has the deadlines that it began with", o.Resume))
 	case simulated && o.RecordObservations:
 		return withCode(exitUsage, errors.New("both --record-observations and --simulate; want one of them: a simulation steers no cluster"))
 	case !simulated && c.IsSet("calibration") && !slices.ContainsFunc(o.Experiment.Workloads, ofAlone):

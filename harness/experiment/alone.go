@@ -2,7 +2,10 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
+	"heddle/harness/runs"
 	"heddle/harness/workload"
 	"heddle/traces"
 )
@@ -61,30 +65,92 @@ func inputOf(e *config.Experiment, c *config.Cluster, twin *workload.Twin) (*rec
 	return recorded.New(twin.Workload, h, slices.Values(events))
 }
 
-// setDeadlines gives the jobs of a trial on a cluster their deadlines, if these are
-// multiples of the jobs' times alone: a simulation says how long they take.
-func (t *trialRun) setDeadlines(ctx context.Context) error {
-	w, e := t.plan.Workload, t.options.Experiment
-	if !w.Deadline.OfAlone() {
+// deadlinesFile is the file of a run folder that has the deadlines that were computed
+// when the run began, so that the trials of a run that is resumed have the same.
+const deadlinesFile = "deadlines.json"
+
+// deadlines are those of workloads whose deadlines are multiples of their jobs' times
+// alone: by the workload's label, of each job, in ms.
+type deadlines map[string][]int64
+
+func ofAlone(w config.Workload) bool { return w.Deadline.OfAlone() }
+
+// computeDeadlines simulates how long jobs take alone, for a run on a cluster.
+func computeDeadlines(ctx context.Context, o *Options) (deadlines, error) {
+	e, due := o.Experiment, deadlines{}
+	for _, w := range e.Workloads {
+		if !ofAlone(w) {
+			continue
+		}
+		twin, err := workload.Of(w).Twin(ctx, e.Cache)
+		if err != nil {
+			return nil, fmt.Errorf("deadline: simulate the jobs of %s: %w", w.Label, err)
+		}
+		input, err := inputOf(e, o.Cluster, twin)
+		if err != nil {
+			return nil, fmt.Errorf("deadline: simulate the jobs of %s: %w", w.Label, err)
+		}
+		alone, err := aloneTimes(ctx, e, twin, input, o.Calibration)
+		if err != nil {
+			return nil, err
+		}
+		for _, took := range alone {
+			due[w.Label] = append(due[w.Label], w.Deadline.Multiple(took).Milliseconds())
+		}
+	}
+	return due, nil
+}
+
+// write keeps the deadlines in a run's folder, if there are any.
+func (d deadlines) write(run *runs.Run) error {
+	if len(d) == 0 {
 		return nil
 	}
-	twin, err := workload.Of(w).Twin(ctx, e.Cache)
+	data, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
-		return fmt.Errorf("deadline: simulate the jobs of %s: %w", w.Label, err)
+		return fmt.Errorf("write %s: %w", deadlinesFile, err)
 	}
-	if len(twin.Jobs) != len(t.submissions) {
-		return fmt.Errorf("deadline: a run of %s is several jobs one after the other, and their times alone are not one; give a time after the submission, such as 90s", w.Label)
+	return run.WriteFile(deadlinesFile, append(data, '\n'))
+}
+
+// readDeadlines reads the deadlines that a run on a cluster began with. It fails if the
+// run does not have those of all the experiment's workloads that need them: another
+// calibration would give other ones.
+func readDeadlines(run *runs.Run, e *config.Experiment) (deadlines, error) {
+	if !slices.ContainsFunc(e.Workloads, ofAlone) {
+		return nil, nil
 	}
-	input, err := inputOf(e, t.options.Cluster, twin)
-	if err != nil {
-		return fmt.Errorf("deadline: simulate the jobs of %s: %w", w.Label, err)
+	data, err := run.ReadFile(deadlinesFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("resume %s: the run did not record its deadlines, and its trials might get different ones; start a new run", run.Dir)
+	} else if err != nil {
+		return nil, err
 	}
-	alone, err := aloneTimes(ctx, e, twin, input, t.options.Calibration)
-	if err != nil {
-		return err
+	var due deadlines
+	if err := json.Unmarshal(data, &due); err != nil {
+		return nil, fmt.Errorf("resume %s: read %s: %w", run.Dir, deadlinesFile, err)
+	}
+	for _, w := range e.Workloads {
+		if list := due[w.Label]; ofAlone(w) && (len(list) == 0 || slices.Min(list) <= 0) {
+			return nil, fmt.Errorf("resume %s: %s does not have the deadlines of %s; put the file back as it was, or start a new run", run.Dir, deadlinesFile, w.Label)
+		}
+	}
+	return due, nil
+}
+
+// setDeadlines gives the jobs of a trial on a cluster their deadlines, if these are
+// multiples of the jobs' times alone.
+func (t *trialRun) setDeadlines() error {
+	w := t.plan.Workload
+	if !ofAlone(w) {
+		return nil
+	}
+	due := t.options.deadlines[w.Label]
+	if len(due) != len(t.submissions) {
+		return fmt.Errorf("deadline: a run of %s has %d submissions, and %d times alone are known: its jobs run one after the other, or its trace is another; give a time after the submission, such as 90s", w.Label, len(t.submissions), len(due))
 	}
 	for i := range t.submissions {
-		t.submissions[i].Terms.DeadlineMs = w.Deadline.Multiple(alone[i]).Milliseconds()
+		t.submissions[i].Terms.DeadlineMs = due[i]
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"heddle/harness/config"
 	"heddle/harness/replay/calibration"
@@ -101,20 +104,23 @@ func TestAloneOnCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, costs := config.DefaultCluster(), &calibration.Calibration{}
-	err = refuseKeys(e, c, nil)
+	err = (&Options{Experiment: e}).refuseAlone(c)
 	if want := "workloads[1].deadline: 1.5x of the time that a job takes alone"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "workloads[0]") {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if err := refuseKeys(e, c, costs); err != nil {
+	if err := (&Options{Experiment: e, Calibration: costs}).refuseAlone(c); err != nil {
 		t.Error(err)
 	}
 	unknown := *c
 	unknown.Machines = nil
-	if err := refuseKeys(e, &unknown, costs); err == nil || !strings.Contains(err.Error(), "has no machines") {
+	if err := (&Options{Experiment: e, Calibration: costs}).refuseAlone(&unknown); err == nil || !strings.Contains(err.Error(), "has no machines") {
 		t.Errorf("a cluster that cannot be simulated: %v", err)
 	}
+	if err := (&Options{Experiment: e, Resume: "run"}).refuseAlone(&unknown); err != nil {
+		t.Errorf("a run that is resumed: %v", err)
+	}
 	e.Workloads = e.Workloads[:1]
-	if err := refuseKeys(e, c, nil); err != nil {
+	if err := (&Options{Experiment: e}).refuseAlone(c); err != nil {
 		t.Error(err)
 	}
 }
@@ -133,7 +139,7 @@ func TestSetDeadlines(t *testing.T) {
 		want     string
 	}{
 		{"trace: " + file + ", label: jobs, deadline: 2x", 3, ""},
-		{"name: grep, size: 16MiB, regex: a, deadline: 2x", 1, "several jobs one after the other"},
+		{"name: grep, size: 16MiB, regex: a, deadline: 2x", 1, "its jobs run one after the other"},
 		{"name: sort, size: 16MiB, deadline: 90s", 1, ""},
 	} {
 		e, err := config.ParseExperiment("e.yaml", []byte("workloads: [{"+x.workload+"}]\n"))
@@ -149,7 +155,9 @@ func TestSetDeadlines(t *testing.T) {
 		if twin, err := workload.Of(e.Workloads[0]).Twin(t.Context(), e.Cache); err == nil {
 			trial.options.Calibration = calibration.Uncalibrated(h.Cluster, twin.Costs)
 		}
-		err = trial.setDeadlines(t.Context())
+		if trial.options.deadlines, err = computeDeadlines(t.Context(), trial.options); err == nil {
+			err = trial.setDeadlines()
+		}
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v, want %q", x.workload, err, x.want)
 		}
@@ -157,6 +165,72 @@ func TestSetDeadlines(t *testing.T) {
 			if x.jobs == 3 && s.Terms.DeadlineMs != want[i] || x.jobs == 1 && s.Terms.DeadlineMs != 0 {
 				t.Errorf("%s: job %d has %d ms, want %v", x.workload, i, s.Terms.DeadlineMs, want)
 			}
+		}
+	}
+}
+
+// TestResumedDeadlines resumes a run on a cluster without its calibration, and with one by
+// which tasks take longer: its trials have the deadlines that it began with. A run that
+// has not recorded them is refused.
+func TestResumedDeadlines(t *testing.T) {
+	source := []byte("workloads: [{name: sort, size: 16MiB, deadline: 2x}, {name: wordcount, size: 16MiB, deadline: 90s}]\nrepeats: 2\n")
+	e, err := config.ParseExperiment("e.yaml", source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config.DefaultCluster()
+	h, _, err := workload.Cluster(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin, err := workload.Of(e.Workloads[0]).Twin(t.Context(), e.Cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := twin.Costs
+	slow.Map.FixedMs += 60_000
+	first, other := calibration.Uncalibrated(h.Cluster, twin.Costs), calibration.Uncalibrated(h.Cluster, slow)
+	o := Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "due", Calibration: first}
+	ctx, end := context.WithCancel(t.Context())
+	if _, err := carryOut(ctx, &o, &listedWorld{stop: "r02-sort-yarn", end: end}); err == nil {
+		t.Fatal("the run was to be stopped")
+	}
+	want := o.deadlines["sort"]
+	if o.Calibration = other; len(want) != 1 || want[0] <= 0 || len(o.deadlines) != 1 {
+		t.Fatalf("deadlines %v, want one, of sort", o.deadlines)
+	}
+	if longer, err := computeDeadlines(t.Context(), &o); err != nil || longer["sort"][0] <= want[0] {
+		t.Fatalf("by the other calibration %v, %v; want more than %v", longer, err, want)
+	}
+	dir := filepath.Join(o.Root, o.Name)
+	for _, costs := range []*calibration.Calibration{nil, other} {
+		resumed := Options{Experiment: e, Source: source, Cluster: c, Resume: dir, Calibration: costs}
+		ctx, end := context.WithCancel(t.Context())
+		if _, err := carryOut(ctx, &resumed, &listedWorld{stop: "r02-sort-yarn", end: end}); err == nil {
+			t.Fatal("the run was to be stopped again")
+		}
+		if diff := cmp.Diff(o.deadlines, resumed.deadlines); diff != "" {
+			t.Errorf("deadlines of the resumed run (-want +got):\n%s", diff)
+		}
+	}
+	for _, x := range []struct{ text, want string }{
+		{"{}", "does not have the deadlines of sort"},
+		{`{"sort": [-5]}`, "does not have the deadlines of sort"},
+		{`{"sort": ["`, "read deadlines.json"},
+		{"", "start a new run"}, // no such file
+	} {
+		file := filepath.Join(dir, deadlinesFile)
+		if err := os.WriteFile(file, []byte(x.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if x.text == "" {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+		resumed := Options{Experiment: e, Source: source, Cluster: c, Resume: dir, Unverified: true}
+		if _, err := carryOut(t.Context(), &resumed, &listedWorld{}); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%q as deadlines.json: %v, want %s", x.text, err, x.want)
 		}
 	}
 }

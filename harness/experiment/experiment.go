@@ -65,8 +65,10 @@ type Options struct {
 	// jobs. Empty means the running program.
 	Program string
 	// Calibration has the times of tasks for deadlines of a run on a cluster that are
-	// multiples of the time that a job takes alone. Without one, Run refuses them.
+	// multiples of the time that a job takes alone. Without one, Run refuses them. A
+	// run that is resumed has the deadlines that it began with.
 	Calibration *calibration.Calibration
+	deadlines   deadlines
 	// Command is the command line of this process. The run's manifest
 	// (manifest.json) records it.
 	Command []string
@@ -142,7 +144,7 @@ func (o *Options) supported(ctx context.Context) error {
 		if c := o.config(name); c == nil {
 			err = errors.Join(err, fmt.Errorf("no cluster file for cluster %s", name))
 		} else {
-			err = errors.Join(err, c.Supported(), refuseKeys(o.Experiment, c, o.Calibration))
+			err = errors.Join(err, c.Supported(), refuseKeys(o.Experiment, c), o.refuseAlone(c))
 		}
 	}
 	return err
@@ -152,7 +154,7 @@ func (o *Options) supported(ctx context.Context) error {
 // unfinished run. The argument world says where the trials run: on a cluster or
 // in virtual time. The argument hadoop is the cluster's Hadoop version, "" in
 // virtual time.
-func open(o *Options, world, hadoop string) (*runs.Run, error) {
+func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, error) {
 	if o.Resume != "" {
 		run, err := runs.Open(o.Resume)
 		if err != nil {
@@ -166,6 +168,9 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		if _, err = run.Resume(); err == nil {
 			_, err = results.List(run) // when a run is resumed, fail now if its results cannot be read, because the summary at the end needs them
 		}
+		if err == nil && world == "" {
+			o.deadlines, err = readDeadlines(run, o.Experiment)
+		}
 		o.Experiment.Seed = run.Manifest().Seed // use the seed that the run recorded: it may come from a flag and differ from the experiment file's
 		if err != nil {
 			run.Close()
@@ -175,6 +180,11 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 	settings, err := traceSettings(o.Experiment, o.Settings)
 	if err != nil {
 		return nil, err
+	}
+	if world == "" {
+		if o.deadlines, err = computeDeadlines(ctx, o); err != nil {
+			return nil, err
+		}
 	}
 	m := runs.Manifest{Command: o.Command, World: world, Seed: o.Experiment.Seed, Settings: settings}
 	if world == runs.WorldSimulated {
@@ -197,7 +207,7 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		}
 	}
 	if err == nil {
-		err = run.WriteFile("experiment.yaml", o.Source)
+		err = errors.Join(run.WriteFile("experiment.yaml", o.Source), o.deadlines.write(run))
 	}
 	if err != nil {
 		return run, errors.Join(err, run.End(err))

@@ -6,15 +6,13 @@ import (
 
 	"heddle/harness/clients"
 	"heddle/harness/config"
-	"heddle/harness/replay/calibration"
 	"heddle/traces"
 	"heddle/yarnclient"
 )
 
 // refuseKeys returns an error that lists those keys of an experiment file that
-// the cluster does not support. The argument costs has the times of tasks; nil if they
-// are not known.
-func refuseKeys(e *config.Experiment, c *config.Cluster, costs *calibration.Calibration) error {
+// the cluster does not support.
+func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 	var list []config.Problem
 	refuse := func(bad bool, path, format string, args ...any) {
 		if bad {
@@ -23,12 +21,6 @@ func refuseKeys(e *config.Experiment, c *config.Cluster, costs *calibration.Cali
 	}
 	refuse(e.CachePolicy != "", "cachePolicy", "cluster %s has the HDFS cache only, which has no policy; remove the key, or use --simulate", c.Name)
 	refuse(e.Speculation == config.SpeculationLATE, "speculation", "Hadoop has no rule %s; want %s or %s, or use --simulate", config.SpeculationLATE, config.SpeculationNone, config.SpeculationHadoop)
-	for i, w := range e.Workloads {
-		path, alone := fmt.Sprintf("workloads[%d].deadline", i), w.Deadline.OfAlone()
-		text, _ := w.Deadline.MarshalText()
-		refuse(alone && costs == nil, path, "%s of the time that a job takes alone, which is not known on a cluster before it ran; give --calibration with a run of this cluster, use --simulate, or give a time after the submission, such as 90s", text)
-		refuse(alone && costs != nil && c.Machines == nil, path, "%s of the time that a job takes alone: the file of cluster %s has no machines to simulate it on; add them, or give a time after the submission, such as 90s", text, c.Name)
-	}
 	for i := range e.Faults {
 		f, path := &e.Faults[i], fmt.Sprintf("faults[%d]", i)
 		refuse(f.What == config.FaultFailAttempts, path+".what", "no cluster supports %s; use --simulate", f.What)
@@ -37,6 +29,30 @@ func refuseKeys(e *config.Experiment, c *config.Cluster, costs *calibration.Cali
 	}
 	if len(list) > 0 {
 		return &config.Error{File: e.Name, Problems: list}
+	}
+	return nil
+}
+
+// refuseAlone returns an error that lists the deadlines by jobs' times alone that are
+// not known of the cluster. A run that is resumed has recorded its own.
+func (o *Options) refuseAlone(c *config.Cluster) error {
+	var list []config.Problem
+	for i, w := range o.Experiment.Workloads {
+		text, _ := w.Deadline.MarshalText()
+		why := ""
+		switch {
+		case !ofAlone(w) || o.Resume != "":
+		case o.Calibration == nil:
+			why = "which is not known on a cluster before it ran; give --calibration with a run of this cluster, use --simulate, or give a time after the submission, such as 90s"
+		case c.Machines == nil:
+			why = fmt.Sprintf("but the file of cluster %s has no machines to simulate it on; add them, or give a time after the submission, such as 90s", c.Name)
+		}
+		if why != "" {
+			list = append(list, config.Problem{Path: fmt.Sprintf("workloads[%d].deadline", i), Message: fmt.Sprintf("%s of the time that a job takes alone, %s", text, why)})
+		}
+	}
+	if len(list) > 0 {
+		return &config.Error{File: o.Experiment.Name, Problems: list}
 	}
 	return nil
 }

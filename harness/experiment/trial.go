@@ -141,7 +141,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 		return 0, errors.Join(err, t.killTagged(ctx, tag+"-prep"))
 	}
 	t.submissions = t.runner.Submissions()
-	if err := t.setDeadlines(ctx); err != nil {
+	if err := t.setDeadlines(); err != nil {
 		return 0, err
 	}
 	t.waits = make([]time.Duration, len(t.submissions))

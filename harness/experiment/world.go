@@ -125,7 +125,7 @@ func carryOut(ctx context.Context, o *Options, w world) (*runs.Run, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.close(ctx))
 	}
-	run, err := open(o, w.name(), hadoop)
+	run, err := open(ctx, o, w.name(), hadoop)
 	if err != nil {
 		return run, errors.Join(err, w.close(ctx))
 	}
