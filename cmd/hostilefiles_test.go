@@ -55,6 +55,21 @@ func hostileFolder(t *testing.T) string {
 	trace("sample.jsonl", `"cpuUser":0.5`, `"cpuUser":1e300`)
 	trace("name.jsonl", "NAME", `y\nheddle: forged line\tcell`)
 	trace("model.jsonl", "MODEL", `y\nheddle: forged line`)
+	event := func(name, line string) {
+		trace(name, `{"kind":"attemptFinished","t":4000000000`, line+"\n"+`{"kind":"attemptFinished","t":4000000000`)
+	}
+	for name, speed := range map[string]string{"zero": "0", "negative": "-5", "tiny": "1e-300", "huge": "1e300", "nan": "NaN"} {
+		event("speed-"+name+".jsonl", `{"kind":"nodeSpeed","t":3500000000,"node":"n1","speed":`+speed+`}`)
+	}
+	for name, end := range map[string]string{"least": "-9223372036854775808", "most": "9223372036854775807", "past": "1", "nan": "NaN"} {
+		event("expected-"+name+".jsonl", `{"kind":"jobPredicted","t":3500000000,"job":"job_1_0001","donePct":50,"end":`+end+`}`)
+	}
+	said := func(name, values string) {
+		event(name, `{"kind":"decision","t":3500000000,"id":1,"job":"job_1_0001","what":"map","node":"n1","taskIndex":0,"bindIndex":0,"values":"`+values+`"}`)
+	}
+	said("escapes.jsonl", `lateSeconds=\u001b[31m9 \u009b31m\nheddle: forged estimatedBytes=\u001b]0;x`)
+	said("megabyte.jsonl", "unknown=1 estimatedBytes=1e999 "+strings.Repeat("x=y", 1<<19))
+	said("numbers.jsonl", `estimatedBytes=NaN estimatedBytes=Inf estimatedBytes=-1 =1 = nothing`)
 	write("slow.yaml", "cluster: machines.yaml\nworkloads:\n  - {trace: slow.jsonl}\n")
 	write("nobody.yaml", "cluster: machines.yaml\nworkloads:\n  - {trace: sample.jsonl}\n")
 	var bomb bytes.Buffer
@@ -118,6 +133,26 @@ func TestHostileFiles(t *testing.T) {
 		{"a newline in a job's name", "trace info name.jsonl", 0, `y\\u000aheddle: forged line\\u0009cell`, `(?m)^heddle: forged`},
 		{"a newline in a model's name", "trace info model.jsonl", 0, `y\\u000aheddle: forged line`, `(?m)^heddle: forged`},
 		{"a newline in what is replayed", "replay --model fifo name.jsonl model.jsonl", 0, `fifo`, `(?m)^heddle: forged`},
+		{"a node of speed 0", "trace info speed-zero.jsonl", 0, `n1, minute 1 +0 +1 +0 +-`, `NaN|Inf`},
+		{"a node of speed 0 replayed", "replay speed-zero.jsonl", 0, `fifo`, `NaN|Inf|panic`},
+		{"a negative speed", "trace info speed-negative.jsonl", 0, `schedule digest`, `slow node|NaN|Inf`},
+		{"a negative speed replayed", "replay speed-negative.jsonl", exitUsage, `nodeSpeed: speed is -5, want 0 to 1048576`, ""},
+		{"a speed of almost nothing", "replay --json speed-tiny.jsonl", 0, `"makespanMs": [0-9]`, `NaN|Inf|panic`},
+		{"a speed of 1e300", "trace info --json speed-huge.jsonl", 0, `"jobs"`, `NaN|Inf|panic`},
+		{"a speed of 1e300 replayed", "replay speed-huge.jsonl", exitUsage, `nodeSpeed: speed is 1e\+300`, ""},
+		{"a speed that is no number", "trace info speed-nan.jsonl", exitFailed, `damaged at line 6`, `panic`},
+		{"a page of a node of speed 0", "trace info --format html speed-zero.jsonl", 0, `<td>n1, minute 1`, `NaN|Inf`},
+		{"an end before time began", "trace info --json expected-least.jsonl", 0, `"endMs": -9223372037854\.`, `NaN|Inf`},
+		{"the same replayed", "replay expected-least.jsonl", exitUsage, `jobPredicted: end is -9223372036854775808`, ""},
+		{"an end in 292 years", "trace info expected-most.jsonl", 0, `job_1_0001 +6.00 s`, `panic`},
+		{"an end long past", "replay expected-past.jsonl", 0, `fifo`, `panic`},
+		{"an end that is no number", "trace info expected-nan.jsonl", exitFailed, `damaged at line 6`, `panic`},
+		{"escapes in what a model says", "trace info escapes.jsonl", 0, `schedule digest`, `\x1b|\x{9b}|(?m)^heddle: forged`},
+		{"the same as a page", "replay --format html escapes.jsonl", 0, `<table>`, `\x1b|\x{9b}`},
+		{"the same as a timeline", "trace export --to perfetto escapes.jsonl", 0, `lateSeconds|attempt`, `\x1b|(?m)^heddle: forged`},
+		{"a megabyte of what a model says", "trace info --json megabyte.jsonl", 0, `"jobs"`, `panic|estimates|x=yx=y`},
+		{"the same replayed", "replay megabyte.jsonl", 0, `fifo`, `panic|x=yx=y`},
+		{"a model's numbers that are none", "trace info --json numbers.jsonl", 0, `"jobs"`, `NaN|Inf|estimates`},
 		{"a page over a file", "paper clqlmrs --quick -o day.trace", exitUsage, `day.trace: file exists: choose another name`, ""},
 		{"a replay over a device", "replay --out /dev/null well.jsonl", exitUsage, `/dev/null: file exists`, ""},
 		{"a pipe among runs", "runs list --runs runs", 0, `(?s)mine +cluster +finished.*warning: runs/left: .*remove what is left with rm -r`, "fifo"},

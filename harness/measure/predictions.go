@@ -61,7 +61,8 @@ func predictions(jobs []*Job) (list []Predictions) {
 			if e.Job == "" {
 				continue
 			}
-			x := Prediction{DonePct: int(e.DonePct), AtMs: ms(e.T - j.submitted), EndMs: ms(e.End - j.submitted)}
+			since := func(t traces.Time) float64 { return (float64(t) - float64(j.submitted)) / 1e6 } // a damaged trace may have times whose difference is no Time
+			x := Prediction{DonePct: int(e.DonePct), AtMs: since(e.T), EndMs: since(e.End)}
 			if left := p.TookMs - x.AtMs; p.TookMs >= 0 && left > 0 {
 				wrong := 100 * (x.EndMs - p.TookMs) / left
 				x.ErrorPct = &wrong

@@ -30,10 +30,10 @@ type Starts struct {
 // slowedMinutes is for how many minutes after a node became slow starts are counted.
 const slowedMinutes = 5
 
-// slowed notes that the speed of a node changed.
+// slowed notes that the speed of a node changed. A speed below 0 is none.
 func (c *Collector) slowed(e *traces.NodeSpeed) {
 	n := c.node(e.Node)
-	if n.slow = e.Speed < 1; !n.slow || len(c.figures.Slowed) == mostSlowed {
+	if n.slow = e.Speed >= 0 && e.Speed < 1; !n.slow || len(c.figures.Slowed) == mostSlowed {
 		return
 	}
 	x := Slowed{Node: e.Node, AtMs: ms(e.T), Speed: e.Speed}
@@ -119,7 +119,11 @@ func slowedTable(list []Slowed) doc.Doc {
 			if k == 0 {
 				when, speed = fmt.Sprintf("%s, until %.0f s", x.Node, x.AtMs/1000), doc.Words("1")
 			}
-			t.Add(doc.Words(when), speed, doc.Fixed(s.Own, 0, ""), doc.Fixed(s.Others, 1, ""), doc.Fixed(s.Own/s.Others, 2, ""))
+			ratio := doc.Words("-")
+			if s.Others > 0 {
+				ratio = doc.Fixed(s.Own/s.Others, 2, "")
+			}
+			t.Add(doc.Words(when), speed, doc.Fixed(s.Own, 0, ""), doc.Fixed(s.Others, 1, ""), ratio)
 		}
 	}
 	return doc.Doc{t}

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"testing"
@@ -57,6 +58,21 @@ func TestSlowed(t *testing.T) {
 	for _, s := range Of(h, slices.Values(events)).Slowed[0].Minutes {
 		if math.IsNaN(s.Others) || math.IsInf(s.Others, 0) {
 			t.Errorf("no other worker: %+v", s)
+		}
+	}
+}
+
+// TestHostileSpeeds has speeds that no node has, as only damaged binary traces do: none
+// comes out as a figure, so that all can be written as JSON.
+func TestHostileSpeeds(t *testing.T) {
+	h := traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n", Worker: true}}}}
+	for _, speed := range []float64{math.NaN(), math.Inf(-1), math.Inf(1), -5, 1e300} {
+		f := Of(h, slices.Values([]traces.Event{&traces.NodeSpeed{T: 1, Node: "n", Speed: speed}}))
+		if len(f.Slowed) != 0 {
+			t.Errorf("speed %v: %+v", speed, f.Slowed)
+		}
+		if _, err := json.Marshal(f); err != nil {
+			t.Errorf("speed %v: %v", speed, err)
 		}
 	}
 }
