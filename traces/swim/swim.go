@@ -17,6 +17,7 @@ import (
 	"iter"
 	"math"
 	"strconv"
+	"strings"
 
 	"heddle/traces"
 	"heddle/traces/byjob"
@@ -151,18 +152,21 @@ func parseNumber(field []byte) (n int64, ok bool) {
 	return n, len(field) > 0
 }
 
+// within escapes, as JSON does, what would end a column or a line.
+var within = strings.NewReplacer("\t", `\u0009`, "\n", `\u000a`, "\r", `\u000d`)
+
 // Write writes a list of jobs in SWIM's format. A job with an input path gets
 // seven columns, a job without a path six.
 func Write(out io.Writer, jobs iter.Seq[traces.JobListed]) error {
 	buf := bufio.NewWriter(out)
 	var line []byte
 	for j := range jobs {
-		line = append(line[:0], j.Name...)
+		line = append(line[:0], within.Replace(j.Name)...)
 		for _, n := range [...]int64{int64(j.T) / 1e9, j.GapSec, j.InputBytes, j.ShuffleBytes, j.OutputBytes} {
 			line = strconv.AppendInt(append(line, '\t'), n, 10)
 		}
 		if j.Path != "" {
-			line = append(append(line, '\t'), j.Path...)
+			line = append(append(line, '\t'), within.Replace(j.Path)...)
 		}
 		buf.Write(append(line, '\n'))
 	}

@@ -142,3 +142,15 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestHostileNames: a name or a path cannot add columns or lines to a list.
+func TestHostileNames(t *testing.T) {
+	var out bytes.Buffer
+	list := []traces.JobListed{{Name: "a\nb\t1\t2\r", Path: "p\nq"}}
+	if err := Write(&out, slices.Values(list)); err != nil {
+		t.Fatal(err)
+	}
+	if want := `a\u000ab\u00091\u00092\u000d` + "\t0\t0\t0\t0\t0\t" + `p\u000aq` + "\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
