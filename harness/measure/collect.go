@@ -138,11 +138,11 @@ func (c *Collector) Add(e traces.Event) {
 		c.slowed(e)
 	case *traces.NodeSample:
 		n := c.node(e.Node)
-		if e.CPUUser >= 0 && e.CPUSystem >= 0 {
+		if sampled(e.CPUUser) && sampled(e.CPUSystem) {
 			n.cpu += e.CPUUser + e.CPUSystem
 			n.samples++
 		}
-		if e.Load1 >= 0 {
+		if sampled(e.Load1) {
 			if c.begun {
 				n.averaged(loadAt{e.T, e.Load1})
 			}
@@ -405,3 +405,7 @@ func (l *SplitLocality) add(level traces.Level) {
 		l.Unknown++
 	}
 }
+
+// sampled says whether a figure of a sample is one: it is -1 if it was not measured, and
+// sums of such as no node has would be no numbers.
+func sampled(x float64) bool { return x >= 0 && x <= 1<<60 }

@@ -62,17 +62,22 @@ func TestSlowed(t *testing.T) {
 	}
 }
 
-// TestHostileSpeeds has speeds that no node has, as only damaged binary traces do: none
-// comes out as a figure, so that all can be written as JSON.
-func TestHostileSpeeds(t *testing.T) {
+// TestHostileFigures has speeds and samples that no node has, as only damaged binary traces
+// do: none comes out as a figure, so that all can be written as JSON.
+func TestHostileFigures(t *testing.T) {
 	h := traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n", Worker: true}}}}
-	for _, speed := range []float64{math.NaN(), math.Inf(-1), math.Inf(1), -5, 1e300} {
-		f := Of(h, slices.Values([]traces.Event{&traces.NodeSpeed{T: 1, Node: "n", Speed: speed}}))
+	for _, x := range []float64{math.NaN(), math.Inf(-1), math.Inf(1), -5, math.MaxFloat64} {
+		f := Of(h, slices.Values([]traces.Event{
+			&traces.NodeSpeed{T: 1, Node: "n", Speed: x},
+			&traces.JobSubmitted{T: 1, Job: "j", Maps: 1},
+			&traces.NodeSample{T: 2, Node: "n", CPUUser: x, Load1: x},
+			&traces.NodeSample{T: 3, Node: "n", CPUUser: x, Load1: x},
+		}))
 		if len(f.Slowed) != 0 {
-			t.Errorf("speed %v: %+v", speed, f.Slowed)
+			t.Errorf("speed %v: %+v", x, f.Slowed)
 		}
 		if _, err := json.Marshal(f); err != nil {
-			t.Errorf("speed %v: %v", speed, err)
+			t.Errorf("%v: %v", x, err)
 		}
 	}
 }
