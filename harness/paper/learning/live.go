@@ -52,7 +52,10 @@ func explainLive(t *paper.LiveTable) (notes []string) {
 			notes = append(notes, fmt.Sprintf("%s under learning, run by run: %.1f s", r.Workload, times))
 		}
 		if starts := r.Metrics["slowedStarts"]; !math.IsNaN(float64(starts.Value)) {
-			what := fmt.Sprintf("starts that the slow node lacks under %s in minutes 2 and 3, replayed %.2f, here", r.Model, 1-float64(r.Replayed["slowedStarts"].Value))
+			what := fmt.Sprintf("starts that the slow node lacks under %s in minutes 2 and 3", r.Model)
+			if is, known := r.Replayed["slowedStarts"]; known {
+				what += fmt.Sprintf(", replayed %.2f, here", 1-float64(is.Value))
+			}
 			say("L7", paper.Effect{What: what, Estimate: starts.Scaled(1, -1, r.Runs), Least: .3})
 		}
 	}
