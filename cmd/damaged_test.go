@@ -271,6 +271,7 @@ func TestDamagedResume(t *testing.T) {
 		{"experiment is a device", func(f folder) { f.link("/dev/zero", "experiment.yaml") }, nil, exitUsage, "experiment.yaml is not a regular file"},
 		{"no experiment", func(f folder) { f.remove("experiment.yaml") }, nil, exitUsage, "experiment.yaml is missing"},
 		{"experiment, unverified", func(f folder) { f.write("experiment.yaml", f.read("experiment.yaml")+"# more\n") }, []string{"--unverified"}, exitCluster, "127.0.0.1:9"},
+		{"another calibration", func(folder) {}, []string{"--calibration", "other.json"}, exitUsage, "both --resume and --calibration"},
 		{"cluster", func(f folder) { f.write("cluster.yaml", cluster+"# more\n") }, nil, exitUsage, "cluster.yaml has changed"},
 	} {
 		dir := damagedCopy(t, func(f folder) {
