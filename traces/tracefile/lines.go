@@ -37,8 +37,8 @@ func WriteLines(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) e
 
 func writeLine(buf *bufio.Writer, kind string, v any) error {
 	text, err := json.Marshal(v)
-	if err != nil {
-		return err
+	if err != nil { // such as NaN, which JSON does not have
+		return fmt.Errorf("%w; \"heddle trace check\" lists the values that cannot be", err)
 	}
 	buf.WriteString(`{"kind":"`)
 	buf.WriteString(kind)

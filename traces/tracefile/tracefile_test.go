@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -480,4 +481,13 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 		return n, errNoSpace
 	}
 	return n, nil
+}
+
+// TestLinesOfNaN: a number that JSON does not have is an error that says what to do.
+func TestLinesOfNaN(t *testing.T) {
+	events := []traces.Event{&traces.NodeSpeed{T: 1, Node: "n", Speed: math.NaN()}}
+	err := WriteLines(io.Discard, someHeader, slices.Values(events))
+	if err == nil || !strings.Contains(err.Error(), "write event 1: ") || !strings.Contains(err.Error(), "heddle trace check") {
+		t.Errorf("error %v", err)
+	}
 }
