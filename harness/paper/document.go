@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -292,10 +293,26 @@ func (m *Matrix) table() *doc.Table {
 	return t
 }
 
+// shown returns the columns of a live table, and how many stand side by side. Metrics of
+// replays are left out if none is known; their names are long.
+func (t *LiveTable) shown() (list []liveColumn, width int) {
+	width = liveWidth
+	for _, c := range t.columns {
+		replayed := strings.HasSuffix(c.name, replayed)
+		if replayed {
+			width = liveNarrow
+		}
+		if !replayed || slices.ContainsFunc(t.Rows, func(r LiveRow) bool { return !math.IsNaN(float64(c.of(&r).Value)) }) {
+			list = append(list, c)
+		}
+	}
+	return list, width
+}
+
 // parts returns the table of a live run, its remarks and its warnings.
 func (t *LiveTable) parts() doc.Doc {
 	d := doc.Doc{doc.Heading("Live: " + t.Run + ", means over repeats with their 95 % interval")}
-	for columns := range slices.Chunk(t.columns, liveWidth) {
+	for columns := range slices.Chunk(t.shown()) {
 		x := &doc.Table{Name: "live", Columns: []string{"workload", "model", "n"}}
 		for _, c := range columns {
 			x.Columns = append(x.Columns, c.name)

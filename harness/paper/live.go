@@ -188,7 +188,7 @@ type liveColumn struct {
 }
 
 // liveColumns are the columns that every paper has. A table is cut into several of
-// liveWidth columns.
+// liveWidth columns, or of liveNarrow where names are long.
 var liveColumns = []liveColumn{
 	{"completion", "s", func(r *LiveRow) Cell { return r.CompletionS }},
 	{"saves", "%", func(r *LiveRow) Cell { return r.SavesPct }},
@@ -202,7 +202,10 @@ var liveColumns = []liveColumn{
 	{"decision", "ms", func(r *LiveRow) Cell { return r.DecisionMs }},
 }
 
-const liveWidth = 7
+const liveWidth, liveNarrow = 7, 5
+
+// replayed ends the name of a column with a metric of replays.
+const replayed = ", replayed"
 
 // columns returns the paper's columns, and those of them that are metrics.
 func (l *Live) columns() (list []liveColumn, metrics []measure.Metric) {
@@ -220,7 +223,7 @@ func (l *Live) columns() (list []liveColumn, metrics []measure.Metric) {
 			c.unit, metrics = all[i].Unit, append(metrics, all[i])
 			c.of = func(r *LiveRow) Cell { return known(r.Metrics, name) }
 			list = append(list, c)
-			c.name, c.of = name+", replayed", func(r *LiveRow) Cell { return known(r.Replayed, name) }
+			c.name, c.of = name+replayed, func(r *LiveRow) Cell { return known(r.Replayed, name) }
 		}
 		list = append(list, c)
 	}
