@@ -54,7 +54,7 @@ func (m kept) Save() ([]byte, error) {
 func (m kept) Load(data []byte) error {
 	var s saved
 	if err := json.Unmarshal(data, &s); err != nil {
-		return err
+		return fmt.Errorf("it was saved by another version of heddle, or is damaged: begin without it: %w", err)
 	}
 	b := newBayes(m.bayes.rule)
 	const most = 1 << 40
