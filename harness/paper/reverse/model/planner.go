@@ -48,14 +48,13 @@ type planner struct {
 	targets  sched.PerJob[target]
 
 	plans, infeasible int
-	asked, carried    int64     // starts that plans asked for, and those that came before the next plan
+	asked, carried    int64     // slots of plans, and those that their jobs had at the next plan
 	errors            []float64 // relative errors of predictions, in percent
 }
 
 // target is what the last plan says of a job.
 type target struct {
 	slots        int32
-	open         int32 // starts that the plan asks for and that did not come so far
 	need         float64
 	at           int64 // time of that plan
 	predicted    float64
@@ -72,11 +71,6 @@ func (m *planner) Foresee(t *state.Timetable) { m.table = t }
 func (m *planner) Observe(v *state.View, e sched.Event) {
 	m.lookout.Observe(v, e)
 	switch e.What {
-	case sched.TaskStarted:
-		if t := m.targets.Of(e.Job); int32(e.Task) < v.Tasks(e.Job, state.Map) && t.open > 0 {
-			t.open--
-			m.carried++
-		}
 	case sched.TaskEnded:
 		if 2*v.Done(e.Job, state.Map) >= v.Tasks(e.Job, state.Map) && !v.Ended(e.Job) {
 			m.predict(v, e.Job)
@@ -92,6 +86,7 @@ func (m *planner) Observe(v *state.View, e sched.Event) {
 
 // Tick makes a plan.
 func (m *planner) Tick(v *state.View) {
+	m.holdAgainst(v)
 	m.jobs, m.demands, m.claims, m.dealt = m.jobs[:0], m.demands[:0], m.claims[:0], m.dealt[:0]
 	for _, id := range v.Active() {
 		pending := pendingMaps(v, id)
@@ -133,8 +128,17 @@ func (m *planner) Tick(v *state.View) {
 	for i, id := range m.jobs {
 		t := m.targets.Of(id)
 		t.slots, t.need, t.at = m.claims[i].alloc, m.claims[i].fit, v.Now()
-		t.open = max(0, t.slots-v.Running(id, state.Map))
-		m.asked += int64(t.open)
+	}
+}
+
+// holdAgainst counts how much of the last plan was carried out: the slots of its jobs, as far as
+// these have maps for them, and those that they have now.
+func (m *planner) holdAgainst(v *state.View) {
+	for _, id := range m.jobs {
+		if !v.Ended(id) {
+			slots := min(m.targets.Of(id).slots, pendingMaps(v, id))
+			m.asked, m.carried = m.asked+int64(slots), m.carried+int64(min(slots, v.Running(id, state.Map)))
+		}
 	}
 }
 
