@@ -331,6 +331,7 @@ func TestKilled(t *testing.T) {
 		}
 		running := c.submit(yarntest.Job{Name: "running", Run: fails}, "r1n1", "r1n2", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1")
 		s.Add(&traces.Decision{T: s.now(), ID: 1, Job: ended, Node: "r1n1"}, &traces.Actuation{T: s.now(), Decision: 1, Container: c.Attempts(appOf(ended))[2].Container})
+		s.Add(&traces.JobPredicted{T: s.now(), Job: ended, End: s.now()})
 		waitFor(t, "the failed map runs again", func() bool {
 			return slices.ContainsFunc(c.Attempts(appOf(running)), func(a yarntest.Attempt) bool { return a.Number == 1 && a.State == "RUNNING" })
 		})
@@ -400,6 +401,9 @@ func TestKilled(t *testing.T) {
 		}
 		if a := of[*traces.Actuation](got.events); len(a) != 1 || a[0].Bound.String() != c.Attempts(appOf(ended))[2].ID {
 			t.Errorf("actuations %+v: want the attempt that ran in the container", a)
+		}
+		if p := of[*traces.JobPredicted](got.events); len(p) != 1 || p[0].Job != ended {
+			t.Errorf("predictions %+v: want that of the job whose history is there", p)
 		}
 		if _, err := Repair(filepath.Join(c.folder.Name(), PartFile), to); !errors.Is(err, os.ErrExist) {
 			t.Errorf("repaired to a file that is there: %v", err)

@@ -104,7 +104,8 @@ func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event
 			if a, ok := e.(*traces.Actuation); ok && a.Bound.Job == "" {
 				containers[a.Container] = traces.Attempt{}
 			}
-			return e.Kind() == traces.KindDecision || !joined[traces.JobOf(e)]
+			ofModel := e.Kind() == traces.KindDecision || e.Kind() == traces.KindJobPredicted // no history has these
+			return ofModel || !joined[traces.JobOf(e)]
 		})
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // there is no such file if Recover made the events, since no capture ran
