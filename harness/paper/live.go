@@ -368,15 +368,23 @@ func (t *LiveTable) Figures(workload, model string) []*measure.Figures {
 	return each(t.of(workload, model), func(m *measured) *measure.Figures { return m.figures })
 }
 
+// fewAlike is the number of repeats below which equal values tell nothing of how much others
+// would differ.
+const fewAlike = 6
+
 // Differences returns by how much a metric of a workload is less under model b than under
-// a, over the repeats that have both.
+// a, over the repeats that have both. Few that are all alike have no interval.
 func (t *LiveTable) Differences(workload, a, b string, metric measure.Metric) stats.Estimate {
 	x, y := t.pairs(workload, a, b)
 	var less []float64
 	for i := range x {
 		less = append(less, metric.Of(x[i].figures)-metric.Of(y[i].figures))
 	}
-	return stats.Mean(less)
+	e := stats.Mean(less)
+	if e.Lo == e.Hi && e.N < fewAlike {
+		e.Lo, e.Hi = math.Inf(-1), math.Inf(1)
+	}
+	return e
 }
 
 // pairs returns the trials of two models in the repeats that have both.

@@ -13,6 +13,7 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/doc"
+	"heddle/harness/measure"
 	"heddle/harness/fidelity"
 	"heddle/harness/results"
 	"heddle/harness/runs"
@@ -214,5 +215,30 @@ func TestLiveByHand(t *testing.T) {
 	remarks := table.Remarks()
 	if len(remarks) != 2 || remarks[0] != "maps of sort with their block on a node: n1 4, n2 3" || !strings.HasPrefix(remarks[1], "sort, mine at the end of a trial: delayMs 40.0") {
 		t.Errorf("remarks %q", remarks)
+	}
+}
+
+// TestFewAlike: two repeats with one and the same difference tell nothing of how much others
+// would differ; six do, and so do two that are not alike.
+func TestFewAlike(t *testing.T) {
+	metrics, err := measure.Find([]string{"makespan"})
+	check(t, err)
+	for _, x := range []struct {
+		repeats int
+		odd     float64
+		bounded bool
+	}{{2, 0, false}, {5, 0, false}, {6, 0, true}, {2, 1000, true}} {
+		table := &LiveTable{}
+		for i := range x.repeats {
+			for model, ms := range map[string]float64{"a": 20_000, "b": 10_000 + x.odd*float64(i)} {
+				m := measured{figures: &measure.Figures{MakespanMs: ms}}
+				m.Workload, m.Model, m.Repeat = "w", model, i+1
+				table.trials = append(table.trials, m)
+			}
+		}
+		e := table.Differences("w", "a", "b", metrics[0])
+		if e.Bounded() != x.bounded || math.Abs(e.Value-10) > 2 {
+			t.Errorf("%d repeats, %v apart: %+v, want an interval: %v", x.repeats, x.odd, e, x.bounded)
+		}
 	}
 }
