@@ -13,8 +13,8 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/doc"
-	"heddle/harness/measure"
 	"heddle/harness/fidelity"
+	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
