@@ -35,7 +35,25 @@ func expectLive(t *paper.LiveTable) (notes []string) {
 		l := paper.Effect{What: "lateness, less under Reverse than under " + other, Unit: "s", Estimate: t.Differences(liveJobs, other, reverse, metrics[1]), Least: math.Max(late.Value/10, .1)}
 		notes = append(notes, e.Said(), l.Said())
 	}
-	return notes
+	missed, jobs := 1, 2 // as if one of two more had missed, so that none of a few is not never
+	for _, model := range liveModels {
+		for _, f := range t.Figures(liveJobs, model) {
+			if d := f.AllJobs.Deadlines; d != nil {
+				missed, jobs = missed+d.Missed, jobs+d.Jobs
+			}
+		}
+	}
+	return append(notes, repeatsFor(float64(missed)/float64(jobs)))
+}
+
+// liveCount is the number of jobs of a run.
+const liveCount = 6
+
+// repeatsFor says how many repeats tell 2 points of missed deadlines, where jobs miss theirs with
+// this chance, each by itself.
+func repeatsFor(chance float64) string {
+	deviation := 100 * math.Sqrt(2*chance*(1-chance)/liveCount) // of the difference of two runs
+	return fmt.Sprintf("with %.1f %% of the deadlines missed by chance, some %.0f repeats of %d jobs tell 2 points", 100*chance, float64(stats.PairsToTell(deviation, 2)), liveCount)
 }
 
 func valuesOf(list []*measure.Figures, m measure.Metric) (xs []float64) {

@@ -1,6 +1,7 @@
 package reverse
 
 import (
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -35,6 +36,17 @@ func TestLiveFiles(t *testing.T) {
 	}
 	if submitted, due := strings.Count(string(jobs), "jobSubmitted"), strings.Count(string(jobs), `"deadlineMs":`); submitted < 6 || due != submitted || strings.Contains(string(jobs), `"deadlineMs":0`) {
 		t.Errorf("%d jobs, %d with a deadline: want six or more, all with one", submitted, due)
+	}
+}
+
+// TestRepeatsFor: by hand, half of six jobs missed at random differ by 28.9 points between two
+// runs, and 2 points are told by (2.8·28.9/2)² = 1637 runs or so; a chance of 1 % takes far fewer.
+func TestRepeatsFor(t *testing.T) {
+	for chance, want := range map[float64][2]float64{.5: {1550, 1720}, .01: {60, 72}} {
+		var pct, repeats, jobs float64
+		if _, err := fmt.Sscanf(repeatsFor(chance), "with %f %% of the deadlines missed by chance, some %f repeats of %f jobs tell 2 points", &pct, &repeats, &jobs); err != nil || repeats < want[0] || repeats > want[1] || jobs != 6 {
+			t.Errorf("%v: %s, want %v repeats (%v)", chance, repeatsFor(chance), want, err)
+		}
 	}
 }
 
