@@ -80,7 +80,7 @@ type node struct {
 	first   float64 // load at the first sample, which decays
 	at      traces.Time
 	samples int
-	sums    [columns][columns]float64
+	sums    products
 }
 
 // Sampled takes a measured load average into account.
@@ -202,10 +202,11 @@ func (f *Fit) loads() *Loads {
 	for i := range f.names {
 		byTask = append(byTask, colFirst+i)
 	}
-	if f.errorOf(byTask[1:]) < idleWorth*f.errorOf(byTask) {
-		byTask = byTask[1:]
+	all, others := f.sums()
+	wrong := f.errorOf(byTask, others)
+	if without := f.errorOf(byTask[1:], others); without < idleWorth*wrong {
+		byTask, wrong = byTask[1:], without
 	}
-	all := f.sums(nil)
 	fitted := leastSquares(all, byTask)
 	x.Idle = fitted[colIdle]
 	var cores [columns]float64
@@ -217,46 +218,58 @@ func (f *Fit) loads() *Loads {
 		}
 		counted = counted && x.Tasks[i].Cores >= 0
 	}
-	x.Errors.Fitted, x.Errors.Constant = f.errorOf(byTask), f.errorOf([]int{colIdle, colTasks})
+	x.Errors.Fitted, x.Errors.Constant = wrong, f.errorOf([]int{colIdle, colTasks}, others)
 	if counted {
-		wrong := math.Sqrt(squares(all, cores) / float64(x.Samples))
-		x.Errors.Counters = &wrong
+		byCounters := math.Sqrt(squares(all, cores) / float64(x.Samples))
+		x.Errors.Counters = &byCounters
 	}
 	return x
 }
 
-// errorOf returns the error of a fit with these columns: of each node by a fit to the
-// others, if there are others.
-func (f *Fit) errorOf(use []int) float64 {
+// errorOf returns the error of a fit with these columns: of each node by a fit to the sums of
+// the others.
+func (f *Fit) errorOf(use []int, others []products) float64 {
 	sum, samples := 0.0, 0
-	for _, n := range f.nodes {
-		without := n
-		if len(f.nodes) == 1 {
-			without = nil
-		}
-		sum += squares(&n.sums, leastSquares(f.sums(without), use))
+	for i, n := range f.nodes {
+		sum += squares(&n.sums, leastSquares(&others[i], use))
 		samples += n.samples
 	}
 	return math.Sqrt(sum / float64(samples))
 }
 
-// sums returns the sums of all nodes but one.
-func (f *Fit) sums(without *node) *[columns][columns]float64 {
-	var sum [columns][columns]float64
-	for _, n := range f.nodes {
-		for i := range sum {
-			for k := range sum {
-				if n != without {
-					sum[i][k] += n.sums[i][k]
-				}
-			}
+// sums returns the sums of all nodes, and for each node those of the others; of a single node
+// they are its own. The others are those before it and those behind it: all less its own
+// would leave, by rounding, what no other node has.
+func (f *Fit) sums() (all *products, others []products) {
+	others = make([]products, len(f.nodes))
+	var before, behind products
+	for i, n := range f.nodes {
+		others[i].add(&before)
+		before.add(&n.sums)
+	}
+	for i, n := range slices.Backward(f.nodes) {
+		others[i].add(&behind)
+		behind.add(&n.sums)
+	}
+	if len(others) == 1 {
+		others[0] = before
+	}
+	return &before, others
+}
+
+// products are sums over samples of the products of two columns.
+type products [columns][columns]float64
+
+func (p *products) add(o *products) {
+	for i := range p {
+		for k := range p {
+			p[i][k] += o[i][k]
 		}
 	}
-	return &sum
 }
 
 // squares returns the sum of the squares of what is measured less what the factors say.
-func squares(sum *[columns][columns]float64, factors [columns]float64) float64 {
+func squares(sum *products, factors [columns]float64) float64 {
 	factors[colLoad] = -1
 	x := 0.0
 	for i, a := range factors {
@@ -270,7 +283,7 @@ func squares(sum *[columns][columns]float64, factors [columns]float64) float64 {
 // leastSquares returns the factors of the used columns that explain the load best, none
 // below 0: it goes through the columns again and again, each time with the best factor
 // beside the others.
-func leastSquares(sum *[columns][columns]float64, use []int) (factors [columns]float64) {
+func leastSquares(sum *products, use []int) (factors [columns]float64) {
 	for range 1000 {
 		most := 0.0
 		for _, i := range use {
