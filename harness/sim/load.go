@@ -247,7 +247,7 @@ func (s *Sim) countActive() {
 		l.nodes[n].active = s.idleLoad()
 	}
 	given := func(a *attempt) int64 { return l.given[a.job][a.kind] }
-	for id := range s.attempts {
+	for id := 0; id < len(s.attempts) && len(s.Loads) > 0; id++ {
 		if a := &s.attempts[id]; s.runs(int32(id)) && !a.dead {
 			l.nodes[a.node].active += given(a)
 		}

@@ -116,13 +116,13 @@ type Attempt struct {
 	Kind          traces.TaskKind
 	Level         traces.Level // distance of the map from its input's replicas, or from its split's hosts if replicas are unknown
 	Outcome       traces.Outcome
+	load          int8 // its column in Trace.Loads
 	Start, End    traces.Time
 
 	// WrittenBytes is what the attempt wrote to HDFS, by its counters; 0: not reported.
 	WrittenBytes              int64
 	read, mapOutput, shuffled int64 // further counters, in bytes; 0: not reported
 	cpuMs                     int64 // CPU time, by its counters; 0: not reported
-	load                      int8  // its column in Trace.Loads
 }
 
 // coresPercent returns the share of a core, in percent, that the attempt used on
