@@ -20,11 +20,7 @@ const steeredS = 120
 // explainLive says what a run on a cluster shows of the claims that can be judged there:
 // L2, L4 at two targets, L5, the sign of L6, and L7.
 func explainLive(t *paper.LiveTable) (notes []string) {
-	say := func(id string, e paper.Effect) {
-		if e.N > 0 {
-			notes = append(notes, id+": "+e.Said())
-		}
-	}
+	say := func(e paper.Effect) { notes = append(notes, paper.Said([]paper.Effect{e})...) }
 	// By model, for each workload: tasks that run or wait over the target, and right decisions.
 	reached, right := map[string][]stats.Estimate{}, map[string][]stats.Estimate{}
 	var models []string
@@ -52,11 +48,11 @@ func explainLive(t *paper.LiveTable) (notes []string) {
 			notes = append(notes, fmt.Sprintf("%s under learning, run by run: %.1f s", r.Workload, times))
 		}
 		if starts := r.Metrics["slowedStarts"]; !math.IsNaN(float64(starts.Value)) {
-			what := fmt.Sprintf("starts that the slow node lacks under %s in minutes 2 and 3", r.Model)
+			what := fmt.Sprintf("L7: starts that the slow node lacks under %s in minutes 2 and 3", r.Model)
 			if is, known := r.Replayed["slowedStarts"]; known {
 				what += fmt.Sprintf(", replayed %.2f, here", 1-float64(is.Value))
 			}
-			say("L7", paper.Effect{What: what, Estimate: starts.Scaled(1, -1, r.Runs), Least: .3})
+			say(paper.Effect{What: what, Estimate: starts.Scaled(1, -1, r.Runs), Least: .3})
 		}
 	}
 	if brief > 0 {
@@ -69,13 +65,13 @@ func explainLive(t *paper.LiveTable) (notes []string) {
 	}
 	same := func(e stats.Estimate) stats.Estimate { return e }
 	for _, model := range models {
-		say("L4", paper.Effect{What: "tasks that run or wait over the target, " + model, Estimate: paper.Over(reached[model]), Band: [2]float64{.9, 1.1}})
+		say(paper.Effect{What: "L4: tasks that run or wait over the target, " + model, Estimate: paper.Over(reached[model]), Band: [2]float64{.9, 1.1}})
 		if model == rule || targets[model] != targets[rule] {
 			continue
 		}
-		say("L2", paper.Effect{What: fmt.Sprintf("tasks that run or wait are nearer to the target under %s than under rule by", model), Unit: "points", Estimate: paper.Less(reached[rule], reached[model], off), Least: 3})
-		say("L5", paper.Effect{What: fmt.Sprintf("right decisions under %s above those under rule, which accepts all", model), Unit: "points", Estimate: paper.Less(right[model], right[rule], same), Least: 3})
+		say(paper.Effect{What: fmt.Sprintf("L2: tasks that run or wait are nearer to the target under %s than under rule by", model), Unit: "points", Estimate: paper.Less(reached[rule], reached[model], off), Least: 3})
+		say(paper.Effect{What: fmt.Sprintf("L5: right decisions under %s above those under rule, which accepts all", model), Unit: "points", Estimate: paper.Less(right[model], right[rule], same), Least: 3})
 	}
-	say("L6", paper.Effect{What: "time that the last run saves against the first", Unit: "%", Estimate: stats.Mean(saved), Least: 5})
+	say(paper.Effect{What: "L6: time that the last run saves against the first", Unit: "%", Estimate: stats.Mean(saved), Least: 5})
 	return append(notes, "L1 and L3 have no verdict here: nodes share the cores of one machine, and tasks are short.")
 }
