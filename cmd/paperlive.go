@@ -23,13 +23,13 @@ import (
 func livePaper(c *cli.Context, p *paper.Paper, parts []string) (paperResult, error) {
 	dir := c.String("live-run")
 	switch {
-	case len(parts) > 1 || dir != "" && len(parts) > 0:
+	case dir != "" && len(parts) > 0:
 		return nil, withCode(exitUsage, fmt.Errorf("%q: a live run has no figures; want no FIGURE", parts[0]))
 	case dir != "" && c.Bool("live"):
 		return nil, withCode(exitUsage, errors.New("both --live and --live-run; want one of them"))
 	case dir == "":
 		var err error
-		if dir, err = runLivePaper(c, p, strings.Join(parts, "")); err != nil {
+		if dir, err = runLivePaper(c, p, strings.Join(parts, " ")); err != nil {
 			return nil, err
 		}
 	}
@@ -105,14 +105,12 @@ func paperForecast(c *cli.Context, p *paper.Paper, name string) (*experiment.For
 	if err != nil {
 		return nil, err
 	}
-	if p.Live.Expect != nil {
-		t, err := p.Live.Read(dir, false)
-		if err != nil {
-			return nil, err
-		}
-		for _, line := range p.Live.Expect(t) {
-			fmt.Fprintln(c.App.ErrWriter, "as simulated:", line)
-		}
+	expected, err := p.Live.Expected(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range expected {
+		fmt.Fprintln(c.App.ErrWriter, "as simulated:", line)
 	}
 	metrics, err := measure.Find([]string{"jobCompletion"})
 	if err != nil {
@@ -128,14 +126,14 @@ const paperTellPct = 5
 // runLivePaper runs one of the paper's experiments on a cluster and returns the run
 // folder. Before it begins it says how many repeats are needed.
 func runLivePaper(c *cli.Context, p *paper.Paper, name string) (string, error) {
+	o, _, err := paperExperiment(c, p, name)
+	if err != nil {
+		return "", err
+	}
 	f, err := paperForecast(c, p, name)
 	if err != nil {
 		fmt.Fprintln(c.App.ErrWriter, "the number of repeats needed is not known:", err)
 	} else if err := doc.WriteText(c.App.ErrWriter, f.Doc(), false); err != nil {
-		return "", err
-	}
-	o, _, err := paperExperiment(c, p, name)
-	if err != nil {
 		return "", err
 	}
 	cluster := o.Experiment.Cluster

@@ -262,12 +262,52 @@ func (m *measured) time() float64 {
 // changed since the run recorded its hash is an error. If unverified is true, it
 // is a warning instead.
 func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
+	t, run, err := read(dir, unverified)
+	if err != nil {
+		return nil, err
+	}
+	columns, metrics := l.columns()
+	predicted, err := fidelity.OfRun(run, fidelity.Options{Metrics: metrics})
+	if err != nil { // if replays cannot predict anything, the table still has the measured figures
+		t.Warnings = append(t.Warnings, "no prediction: "+err.Error())
+	} else {
+		t.Warnings = append(t.Warnings, predicted.Warnings...)
+	}
+	l.fill(t, run, predicted, columns, metrics)
+	if l.Explain != nil {
+		t.Notes = append(t.Notes, l.Explain(t)...)
+	}
+	return t, nil
+}
+
+// Expected returns what Expect says of a simulation of the experiment, in its run folder.
+func (l *Live) Expected(dir string) ([]string, error) {
+	if l.Expect == nil {
+		return nil, nil
+	}
+	t, run, err := read(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	columns, metrics := l.columns()
+	l.fill(t, run, nil, columns, metrics)
+	return l.Expect(t), nil
+}
+
+func (l *Live) fill(t *LiveTable, run *results.Run, predicted *fidelity.Report, columns []liveColumn, metrics []measure.Metric) {
+	t.columns, t.Notes = columns, []string{}
+	t.fill(predicted, l.models(), metrics)
+	t.addParams(run)
+}
+
+// read returns a table of the trials in a run folder, without rows.
+func read(dir string, unverified bool) (*LiveTable, *results.Run, error) {
 	run, err := results.Open(dir, unverified)
 	if err != nil {
-		return nil, fmt.Errorf("read live run: %w", err)
+		return nil, nil, fmt.Errorf("read live run: %w", err)
 	}
 	if len(run.Trials) == 0 {
-		return nil, fmt.Errorf("read live run %s: it has no finished trial yet; heddle run --resume %s continues it", dir, dir)
+		return nil, nil, fmt.Errorf("read live run %s: it has no finished trial yet; heddle run --resume %s continues it", dir, dir)
 	}
 	t := &LiveTable{Run: filepath.Base(run.Dir), Warnings: append([]string{}, run.Warnings()...)}
 	trials := slices.DeleteFunc(slices.Clone(run.Manifest().Trials), func(t runs.TrialRecord) bool { return t.Warmup })
@@ -278,7 +318,7 @@ func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
 	for _, r := range run.Trials {
 		m := measured{Trial: r}
 		if err := m.read(run); err != nil {
-			return nil, fmt.Errorf("read live run: %w", err)
+			return nil, nil, fmt.Errorf("read live run: %w", err)
 		}
 		t.trials = append(t.trials, m)
 		if text := r.Completion().OthersText(); text != "" {
@@ -286,25 +326,11 @@ func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
 		}
 		if t.Splits[r.Workload] == nil {
 			if t.Splits[r.Workload], err = splitsByNode(run.TracePath(&r)); err != nil {
-				return nil, fmt.Errorf("read live run: %w", err)
+				return nil, nil, fmt.Errorf("read live run: %w", err)
 			}
 		}
 	}
-	columns, metrics := l.columns()
-	predicted, err := fidelity.OfRun(run, fidelity.Options{Metrics: metrics})
-	if err != nil { // if replays cannot predict anything, the table still has the measured figures
-		t.Warnings = append(t.Warnings, "no prediction: "+err.Error())
-	} else {
-		t.Warnings = append(t.Warnings, predicted.Warnings...)
-	}
-	t.columns = columns
-	t.fill(predicted, l.models(), metrics)
-	t.addParams(run)
-	t.Notes = []string{}
-	if l.Explain != nil {
-		t.Notes = append(t.Notes, l.Explain(t)...)
-	}
-	return t, nil
+	return t, run, nil
 }
 
 // addParams adds the parameters of the models to the rows. There are none if the run has no
