@@ -41,7 +41,7 @@ func TestNewMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const at = "return append(list,\n"
+	const at = "list = append(list,\n"
 	if strings.Count(string(source), at) != 1 {
 		t.Fatalf("%s: want %q once, behind which the new metric is put", list, at)
 	}
