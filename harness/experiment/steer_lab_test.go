@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"heddle/harness/clients"
 	heddlelab "heddle/harness/lab"
 	"heddle/harness/lab/labtest"
+	"heddle/harness/lease"
 	"heddle/traces"
 )
 
@@ -98,6 +100,9 @@ func TestSteered(t *testing.T) {
 					},
 				})
 				happening.Wait()
+				if errors.Is(err, lease.ErrLost) {
+					return []string{err.Error()}
+				}
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -215,7 +220,8 @@ func checkDecisions(t *testing.T, events []traces.Event, exact bool) (faults []s
 // again runs up to three times what returns faults of steering, until there are none.
 // Where something else takes the machine for a moment, YARN may grant a container
 // before it learns that the node's label was taken away. Steering says so and repairs
-// it; that it happens in three runs in a row has another cause.
+// it. Where the machine stands still for 20 s, the hold on the cluster is lost. That
+// either happens in three runs in a row has another cause.
 func again(t *testing.T, run func() (faults []string)) {
 	t.Helper()
 	for try := 1; ; try++ {
