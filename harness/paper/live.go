@@ -398,19 +398,24 @@ func (t *LiveTable) Figures(workload, model string) []*measure.Figures {
 // would differ.
 const fewAlike = 6
 
+// meanOfRuns is the mean of a figure of repeats. Few that are all alike have no interval.
+func meanOfRuns(xs []float64) stats.Estimate {
+	e := stats.Mean(xs)
+	if e.Lo == e.Hi && e.N < fewAlike {
+		e.Lo, e.Hi = math.Inf(-1), math.Inf(1)
+	}
+	return e
+}
+
 // Differences returns by how much a metric of a workload is less under model b than under
-// a, over the repeats that have both. Few that are all alike have no interval.
+// a, over the repeats that have both.
 func (t *LiveTable) Differences(workload, a, b string, metric measure.Metric) stats.Estimate {
 	x, y := t.pairs(workload, a, b)
 	var less []float64
 	for i := range x {
 		less = append(less, metric.Of(x[i].figures)-metric.Of(y[i].figures))
 	}
-	e := stats.Mean(less)
-	if e.Lo == e.Hi && e.N < fewAlike {
-		e.Lo, e.Hi = math.Inf(-1), math.Inf(1)
-	}
-	return e
+	return meanOfRuns(less)
 }
 
 // pairs returns the trials of two models in the repeats that have both.

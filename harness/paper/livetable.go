@@ -42,7 +42,7 @@ func (t *LiveTable) fill(predicted *fidelity.Report, order []string, metrics []m
 				return CellOf(stats.MeanShare(known))
 			}
 			mean := func(of func(*measured) float64) Cell {
-				return CellOf(stats.Mean(slices.DeleteFunc(each(list, of), math.IsNaN)))
+				return CellOf(meanOfRuns(slices.DeleteFunc(each(list, of), math.IsNaN)))
 			}
 			row := LiveRow{
 				Workload: workload, Model: model, Runs: len(list), SavesPct: none, PredictedS: none, ErrorPct: none,
@@ -64,7 +64,7 @@ func (t *LiveTable) fill(predicted *fidelity.Report, order []string, metrics []m
 				if row.Notes == nil {
 					row.Notes = map[string]Cell{}
 				}
-				row.Notes[name] = CellOf(stats.Mean(xs))
+				row.Notes[name] = CellOf(meanOfRuns(xs))
 			}
 			for _, x := range metrics {
 				if row.Metrics == nil {
