@@ -180,6 +180,11 @@ func (c *canonical) Bool(b *bool) {
 	}
 }
 
+func (c *canonical) Count(n, _ int) int {
+	c.length(n)
+	return n
+}
+
 func (c *canonical) Nodes(nodes *[]Node) {
 	c.length(len(*nodes))
 	for _, n := range *nodes {

@@ -46,6 +46,7 @@ const (
 	KindNodeCapacity
 	KindNodeSpeed
 	KindJobPredicted
+	KindDecisionSeen
 )
 
 // NodeUp says that a node joined the cluster after the start of the run, or came back.
@@ -336,6 +337,62 @@ type Decision struct {
 	// Values are what the model says of the decision, such as probabilities and features:
 	// names and numbers, as in "pGood=0.25 load=12". It is empty if the model says nothing.
 	Values string `json:"values,omitempty"`
+}
+
+// DecisionSeen says what a scheduler model saw when it made a decision. It stands
+// directly after the Decision, in traces of runs that recorded reasons.
+type DecisionSeen struct {
+	T        Time  `json:"t"`
+	Decision int64 `json:"decision" range:"id"`
+	// OneNode is true if the model could choose a task for this node only: the one
+	// whose heartbeat had arrived. Otherwise it could choose among all nodes with room.
+	OneNode bool `json:"oneNode,omitempty"`
+	// ViewAgeMs is how old what the model saw of the job was, in ms. It is 0 in
+	// simulations.
+	ViewAgeMs int64 `json:"viewAgeMs" range:"ms"`
+	// Candidates are the nodes that have the input block of the map that the decision was
+	// meant to start, without the decision's own node. The map is the decision's
+	// BindIndex, or its TaskIndex if it has none; a reduce has no candidates. Nodes that
+	// cache the block come first. The list is cut, and MoreCandidates counts the others.
+	Candidates     []Candidate `json:"candidates,omitempty" range:"few"`
+	MoreCandidates int32       `json:"moreCandidates,omitempty" range:"tasks"`
+	// Passed are jobs with a waiting task of the same kind that came before the decision's
+	// job in the model's order, and in which the model started nothing. The list is cut, and
+	// MorePassed counts the others.
+	Passed     []PassedJob `json:"passed,omitempty" range:"few"`
+	MorePassed int32       `json:"morePassed,omitempty" range:"tasks"`
+	// Waited and Limit are numbers of a model that lets a job wait for nodes with its input,
+	// in the unit WaitUnit: how long the job had waited when the decision was made, and how
+	// long it has to wait until it may start a map farther from its input than it may now.
+	// Limit is -1 if it may start maps anywhere. WaitUnit is empty if the model counts nothing.
+	Waited   int64  `json:"waited,omitempty"`
+	Limit    int64  `json:"limit,omitempty" range:",-1"`
+	WaitUnit string `json:"waitUnit,omitempty"`
+	// Farthest is how far from its input the model let the job start a map; unknown if the
+	// model does not limit that.
+	Farthest Level `json:"farthest,omitempty"`
+}
+
+// Candidate is a node that has the input of a map, at the time of a decision.
+type Candidate struct {
+	Node  Node  `json:"node" range:"some"`
+	Level Level `json:"level"` // LevelCache: the node caches the block; LevelNode: it has a replica
+	Room  Room  `json:"room"`
+	// Since is the time from which on the node was full or down. It is 0 if the node had
+	// room, and if the time is not known.
+	Since Time `json:"since,omitempty"`
+}
+
+// PassedJob is a job that came before the job of a decision and in which the model
+// started nothing.
+type PassedJob struct {
+	Job JobID `json:"job" range:"some"`
+	// Why is noRoom (the node could not hold a container of the job), waits (the job waits
+	// for a node nearer to its input) or model (the model says no more).
+	Why string `json:"why"`
+	// Waited is how long the job had waited for a nearer node, in the DecisionSeen's
+	// WaitUnit; 0 if Why is not waits.
+	Waited int64 `json:"waited,omitempty"`
 }
 
 // Actuation says what became of a decision: whether the cluster started a

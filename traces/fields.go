@@ -32,6 +32,22 @@ type Visitor interface {
 	Text(*string)
 	Nodes(*[]Node)
 	Blocks(*[]Block)
+	// Count is called before the elements of a list, with their number and how many fields
+	// each has. It returns how many elements the list is to have: decoders return the number
+	// in the trace, all others n. The fields of the elements follow.
+	Count(n, fields int) int
+}
+
+// list passes the elements of a list to a Visitor. The function each passes the fields
+// of one element, as many as the argument fields says.
+func list[T any](v Visitor, all *[]T, fields int, each func(*T)) {
+	n := v.Count(len(*all), fields)
+	if n != len(*all) {
+		*all = make([]T, n)
+	}
+	for i := range *all {
+		each(&(*all)[i])
+	}
 }
 
 func (t *Task) fields(v Visitor) {
@@ -291,6 +307,32 @@ func (e *Decision) Fields(v Visitor) {
 	if v.More(e.Values != "") {
 		v.Text(&e.Values)
 	}
+}
+
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
+func (e *DecisionSeen) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Int64(&e.Decision)
+	v.Bool(&e.OneNode)
+	v.Int64(&e.ViewAgeMs)
+	list(v, &e.Candidates, 4, func(c *Candidate) {
+		v.Name((*string)(&c.Node))
+		v.Uint8((*uint8)(&c.Level))
+		v.Uint8((*uint8)(&c.Room))
+		v.Time(&c.Since)
+	})
+	v.Int32(&e.MoreCandidates)
+	list(v, &e.Passed, 3, func(p *PassedJob) {
+		v.Name((*string)(&p.Job))
+		v.Name(&p.Why)
+		v.Int64(&p.Waited)
+	})
+	v.Int32(&e.MorePassed)
+	v.Int64(&e.Waited)
+	v.Int64(&e.Limit)
+	v.Name(&e.WaitUnit)
+	v.Uint8((*uint8)(&e.Farthest))
 }
 
 // Fields implements Event: it passes each field of the event to a Visitor, such

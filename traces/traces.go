@@ -170,6 +170,28 @@ func (l *Level) UnmarshalText(text []byte) error {
 	return numberOf(levelNames, string(text), "level", (*uint8)(l))
 }
 
+// Room says whether a node could take a container.
+type Room uint8
+
+// Whether a node could take a container of a job.
+const (
+	RoomFree Room = iota // the node had room for it
+	RoomFull             // its memory, cores or slots were taken
+	RoomDown             // it was lost or removed
+)
+
+var roomNames = []string{"free", "full", "down"}
+
+func (r Room) String() string { return nameOf(roomNames, uint8(r), "room") }
+
+// MarshalText writes the name of the room, such as "full".
+func (r Room) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText sets the room from the text that MarshalText writes.
+func (r *Room) UnmarshalText(text []byte) error {
+	return numberOf(roomNames, string(text), "room", (*uint8)(r))
+}
+
 // Outcome is how a job, task or attempt ended.
 type Outcome uint8
 

@@ -98,7 +98,7 @@ func TestNamesOfNumbers(t *testing.T) {
 		for _, v := range []interface {
 			fmt.Stringer
 			MarshalText() ([]byte, error)
-		}{Level(n), Outcome(n), TaskKind(n)} {
+		}{Level(n), Outcome(n), TaskKind(n), Room(n)} {
 			text, _ := v.MarshalText()
 			back := reflect.New(reflect.TypeOf(v))
 			err := back.Interface().(interface{ UnmarshalText([]byte) error }).UnmarshalText(text)
@@ -211,6 +211,10 @@ func setNonZero(v reflect.Value) {
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		setNonZero(v.Index(0))
+	case reflect.Struct: // an element of a list
+		for _, l := range leaves(v, nil) {
+			setNonZero(l.value)
+		}
 	default:
 		panic("no value for " + v.Type().String())
 	}
@@ -232,6 +236,11 @@ func (*callNames) More(bool) bool     { return true }
 func (c *callNames) Text(*string)     { *c = append(*c, "Text") }
 func (c *callNames) Nodes(*[]Node)    { *c = append(*c, "Nodes") }
 func (c *callNames) Blocks(*[]Block)  { *c = append(*c, "Blocks") }
+
+func (c *callNames) Count(n, _ int) int {
+	*c = append(*c, "Count")
+	return n
+}
 
 // Fields that came later change no digest of events that do not have them.
 func TestMoreFields(t *testing.T) {

@@ -367,3 +367,4 @@ func (*shift) More(bool) bool         { return true }
 func (*shift) Text(*string)           {}
 func (*shift) Nodes(*[]traces.Node)   {}
 func (*shift) Blocks(*[]traces.Block) {}
+func (*shift) Count(n, _ int) int     { return n }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"heddle/traces"
 	"heddle/traces/format"
@@ -69,7 +70,8 @@ func sampleRows(e *format.Export) table.Rows[traces.NodeSample] {
 // decision is a scheduler model's decision, with what became of it.
 type decision struct {
 	traces.Decision
-	end traces.Actuation
+	seen traces.DecisionSeen // what the model saw; zero: the trace does not say
+	end  traces.Actuation
 }
 
 var decisionColumns = []table.Column[decision]{
@@ -82,6 +84,17 @@ var decisionColumns = []table.Column[decision]{
 	table.Whole("predicted_task", "index of the map that was expected to start", func(d *decision) int32 { return d.BindIndex }),
 	table.Text("reason", "the model's reason", func(d *decision) string { return d.Reason }),
 	table.Text("values", "names and numbers that the model says of it", func(d *decision) string { return d.Values }),
+	table.Text("candidates", "nodes that had the map's input, each with free, full or down, and since which ms", func(d *decision) string {
+		var nodes []string
+		for _, c := range d.seen.Candidates {
+			nodes = append(nodes, fmt.Sprintf("%s %v %d", c.Node, c.Room, c.Since.Milliseconds()))
+		}
+		return strings.Join(nodes, ",")
+	}),
+	table.Whole("passed_jobs", "number of jobs before this one in which the model started nothing", func(d *decision) int32 { return int32(len(d.seen.Passed)) + d.seen.MorePassed }),
+	table.Whole("waited", "how long the job had waited for a nearer node, in wait_unit; null if the model counts nothing", func(d *decision) int64 { return counted(&d.seen, d.seen.Waited) }),
+	table.Whole("wait_limit", "how long it has to wait before a map may start farther away; null if it need not", func(d *decision) int64 { return counted(&d.seen, d.seen.Limit) }),
+	table.Text("wait_unit", "unit of waited and wait_limit", func(d *decision) string { return d.seen.WaitUnit }),
 	table.Text("outcome", "what became of it: honoured, surplus, unused, none or cancelled", func(d *decision) string { return d.end.Outcome }),
 	table.Number("asked_ms", "time at which the cluster was asked", func(d *decision) float64 { return ms(d.end.AskedAt) }),
 	table.Number("granted_ms", "time at which the container was seen", func(d *decision) float64 { return phase(d.end.GrantedAt) }),
@@ -102,6 +115,10 @@ func decisionRows(e *format.Export) table.Rows[decision] {
 			switch event := event.(type) {
 			case *traces.Decision:
 				pending[event.ID] = &decision{Decision: *event, end: traces.Actuation{AskedAt: never}}
+			case *traces.DecisionSeen:
+				if d := pending[event.Decision]; d != nil {
+					d.seen = *event
+				}
 			case *traces.Actuation:
 				d := pending[event.Decision]
 				if d == nil {
@@ -121,6 +138,15 @@ func decisionRows(e *format.Export) table.Rows[decision] {
 		}
 		return nil
 	}
+}
+
+// counted returns the number n of a model that counts how long jobs wait, or -1 if the
+// model does not.
+func counted(seen *traces.DecisionSeen, n int64) int64 {
+	if seen.WaitUnit == "" {
+		return -1
+	}
+	return n
 }
 
 // never is the time of what the trace does not have.

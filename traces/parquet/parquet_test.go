@@ -26,6 +26,10 @@ func TestWrite(t *testing.T) {
 		&traces.TaskScheduled{T: 2e6, Task: task, SplitHosts: []traces.Node{"n1", "n2"}, LengthBytes: 77},
 		&traces.TaskScheduled{T: 2e6, Task: traces.Task{Job: job, Index: 1}},
 		&traces.Decision{T: 2e6, ID: 3, Job: job, Node: "n1", TaskIndex: -1, BindIndex: 0, Reason: "node"},
+		&traces.DecisionSeen{
+			T: 2e6, Decision: 3, Candidates: []traces.Candidate{{Node: "n2", Level: traces.LevelNode, Room: traces.RoomFull, Since: 15e5}},
+			Passed: []traces.PassedJob{{Job: "job_1_0000", Why: "waits"}}, MorePassed: 2, Limit: 3, WaitUnit: "skips",
+		},
 		&traces.AttemptStarted{T: 3500000, Attempt: traces.Attempt{Task: task}, Node: "n1", SplitLocality: traces.LevelNode},
 		&traces.Actuation{T: 4e6, Decision: 3, AskedAt: 2e6, GrantedAt: 3e6, Outcome: "honoured", Bound: traces.Attempt{Task: task}},
 		&traces.AttemptFinished{T: 9e6, Attempt: traces.Attempt{Task: task}, Outcome: traces.Succeeded, MapDone: 8e6, Counters: c},
@@ -77,10 +81,16 @@ func TestWrite(t *testing.T) {
 		Asked     *float64 `parquet:"asked_ms"`
 		Granted   *float64 `parquet:"granted_ms"`
 		Bound     *int64   `parquet:"bound_task"`
+		Others    string   `parquet:"candidates"`
+		Passed    *int64   `parquet:"passed_jobs"`
+		Waited    *int64   `parquet:"waited"`
+		Limit     *int64   `parquet:"wait_limit"`
 	}](t, trace, "decisions")
 	if len(decisions) != 2 || decisions[0].Task != nil || *decisions[0].Predicted != 0 || decisions[0].Outcome != "honoured" || *decisions[0].Bound != 0 || *decisions[0].Granted != 3 {
 		t.Errorf("decisions %+v", decisions)
-	} else if d := decisions[1]; d.Decision != 4 || d.Asked != nil || d.Bound != nil || d.Outcome != "" {
+	} else if d := decisions[0]; d.Others != "n2 full 1" || *d.Passed != 3 || *d.Waited != 0 || *d.Limit != 3 {
+		t.Errorf("a decision of which it is known what the model saw: %+v", d)
+	} else if d := decisions[1]; d.Waited != nil || d.Decision != 4 || d.Asked != nil || d.Bound != nil || d.Outcome != "" {
 		t.Errorf("a decision of which no more is known: %+v", d)
 	}
 	samples := rows[struct {

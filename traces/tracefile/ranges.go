@@ -19,6 +19,7 @@ type field struct {
 	name        string
 	least, most int64
 	text        bool // whether the range is that of a text's length
+	elements    int  // of a list of structs: number of fields of each, which follow; the range is that of the list's length
 }
 
 // Greatest values of the fields of events. They are far above the values of real
@@ -42,7 +43,7 @@ const (
 var classes = map[string]field{
 	"some": {least: 1, most: mostText, text: true}, "id": {least: 1, most: math.MaxInt64}, "any": {least: math.MinInt64, most: math.MaxInt64},
 	"tasks": {most: mostTasks}, "cores": {most: mostCores}, "share": {most: 1}, "percent": {most: 100}, "age": {most: mostTime},
-	"ms": {most: mostTime / 1e6}, "hint": {most: traces.MaxHint},
+	"ms": {most: mostTime / 1e6}, "hint": {most: traces.MaxHint}, "few": {most: 256},
 }
 
 // types has the ranges of event fields by their Go type, such as traces.Time.
@@ -52,6 +53,7 @@ var types = map[reflect.Type]field{
 	reflect.TypeFor[traces.TaskKind](): {most: int64(traces.Reduce)},
 	reflect.TypeFor[traces.Outcome]():  {most: int64(traces.Killed)},
 	reflect.TypeFor[traces.Level]():    {most: int64(traces.LevelOff)},
+	reflect.TypeFor[traces.Room]():     {most: int64(traces.RoomDown)},
 }
 
 // kinds has the ranges for the kinds of Go types. It is used if a field's range
@@ -106,7 +108,12 @@ func fieldsOf(t reflect.Type, place string, maybe bool) (all []field) {
 			r.least = -1
 		}
 		r.name = place + name
-		all = append(all, r)
+		var elements []field
+		if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct {
+			elements = fieldsOf(f.Type.Elem(), r.name+"[].", false)
+			r.elements = len(elements)
+		}
+		all = append(append(all, r), elements...)
 	}
 	return all
 }
@@ -118,17 +125,41 @@ type rangeCheck struct {
 	kind   traces.Kind // kind of the event whose fields are being checked
 	fields []field
 	next   int
+	// In a list of structs: the first field of an element, the one after its last, and how
+	// many elements are left, this one included.
+	first, end, left int
 }
 
 func (c *rangeCheck) event(e traces.Event) {
 	c.kind = e.Kind()
-	c.fields, c.next = ranges[c.kind], 0
+	c.fields, c.next, c.left = ranges[c.kind], 0, 0
 	e.Fields(c)
 }
 
-func (c *rangeCheck) int(n int64) {
+// field returns the range of the next field.
+func (c *rangeCheck) field() *field {
 	f := &c.fields[c.next]
-	c.next++
+	if c.next++; c.left > 0 && c.next == c.end {
+		if c.left--; c.left > 0 {
+			c.next = c.first
+		}
+	}
+	return f
+}
+
+func (c *rangeCheck) Count(n, _ int) int {
+	f := c.field()
+	c.inRange(f, int64(n))
+	c.first, c.end, c.left = c.next, c.next+f.elements, n
+	if n == 0 {
+		c.next = c.end
+	}
+	return n
+}
+
+func (c *rangeCheck) int(n int64) { c.inRange(c.field(), n) }
+
+func (c *rangeCheck) inRange(f *field, n int64) {
 	if n < f.least || n > f.most {
 		c.wrong(c.kind, *f, strconv.FormatInt(n, 10))
 	}
@@ -139,8 +170,8 @@ func (c *rangeCheck) Time(t *traces.Time)           { c.int(int64(*t)) }
 func (c *rangeCheck) Int64(n *int64)                { c.int(*n) }
 func (c *rangeCheck) Int32(n *int32)                { c.int(int64(*n)) }
 func (c *rangeCheck) Uint8(n *uint8)                { c.int(int64(*n)) }
-func (c *rangeCheck) Uint64(*uint64)                { c.next++ } // a block id may be any number, so there is nothing to check
-func (c *rangeCheck) Bool(*bool)                    { c.next++ }
+func (c *rangeCheck) Uint64(*uint64)                { c.field() } // a block id may be any number, so there is nothing to check
+func (c *rangeCheck) Bool(*bool)                    { c.field() }
 func (c *rangeCheck) Name(s *string)                { c.text(*s) }
 func (c *rangeCheck) More(bool) bool                { return true }
 func (c *rangeCheck) Text(s *string)                { c.text(*s) }
@@ -148,16 +179,14 @@ func (c *rangeCheck) Nodes(nodes *[]traces.Node)    { c.int(int64(len(*nodes))) 
 func (c *rangeCheck) Blocks(blocks *[]traces.Block) { c.int(int64(len(*blocks))) }
 
 func (c *rangeCheck) text(s string) {
-	f := &c.fields[c.next]
-	c.next++
+	f := c.field()
 	if n := int64(len(s)); n < f.least || n > f.most {
-		c.wrong(c.kind, field{f.name + "'s length", f.least, f.most, true}, strconv.FormatInt(n, 10))
+		c.wrong(c.kind, field{name: f.name + "'s length", least: f.least, most: f.most, text: true}, strconv.FormatInt(n, 10))
 	}
 }
 
 func (c *rangeCheck) Float64(v *float64) {
-	f := &c.fields[c.next]
-	c.next++
+	f := c.field()
 	if !(*v >= float64(f.least) && *v <= float64(f.most)) { // comparisons with NaN are false, so this condition also finds NaN out of range
 		c.wrong(c.kind, *f, strconv.FormatFloat(*v, 'g', -1, 64))
 	}

@@ -52,6 +52,28 @@ func TestRanges(t *testing.T) {
 	}
 }
 
+// TestRangesOfLists holds the check against lists of any length: the fields of each
+// element and those after the list are found.
+func TestRangesOfLists(t *testing.T) {
+	for n := range 4 {
+		e := &traces.DecisionSeen{Decision: 1, Candidates: make([]traces.Candidate, n), Limit: -2}
+		want := []string{}
+		for i := range n {
+			e.Candidates[i].Node = "n"
+		}
+		if n > 0 {
+			e.Candidates[n-1].Room = 9
+			want = append(want, "candidates[].room")
+		}
+		if got := outOfRange(e); !slices.Equal(got, append(want, "limit")) {
+			t.Errorf("%d candidates: out of range are %v", n, got)
+		}
+	}
+	if got := outOfRange(&traces.DecisionSeen{Decision: 1, Passed: make([]traces.PassedJob, 257)}); len(got) == 0 || got[0] != "passed" {
+		t.Errorf("257 jobs: out of range are %v", got)
+	}
+}
+
 func outOfRange(e traces.Event) (names []string) {
 	c := rangeCheck{wrong: func(_ traces.Kind, f field, _ string) { names = append(names, f.name) }}
 	c.event(e)
@@ -61,6 +83,7 @@ func outOfRange(e traces.Event) (names []string) {
 // validEvent is an event whose fields are all in their ranges.
 func validEvent(kind traces.Kind) traces.Event {
 	e := traces.New(kind)
+	lengths(reflect.ValueOf(e).Elem(), 1)
 	for _, f := range namedFields(reflect.ValueOf(e).Elem(), "") {
 		switch f.value.Kind() {
 		case reflect.String:
@@ -72,6 +95,15 @@ func validEvent(kind traces.Kind) traces.Event {
 		}
 	}
 	return e
+}
+
+// lengths sets each list of structs in a struct to so many elements.
+func lengths(v reflect.Value, n int) {
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct {
+			f.Set(reflect.MakeSlice(f.Type(), n, n))
+		}
+	}
 }
 
 type namedField struct {
@@ -89,6 +121,11 @@ func namedFields(v reflect.Value, prefix string) (all []namedField) {
 			all = append(all, namedFields(v.Field(i), prefix)...)
 		case v.Field(i).Kind() == reflect.Struct:
 			all = append(all, namedFields(v.Field(i), prefix+name+".")...)
+		case v.Field(i).Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
+			all = append(all, namedField{prefix + name, v.Field(i)})
+			for n := range v.Field(i).Len() {
+				all = append(all, namedFields(v.Field(i).Index(n), prefix+name+"[].")...)
+			}
 		default:
 			all = append(all, namedField{prefix + name, v.Field(i)})
 		}

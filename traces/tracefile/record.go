@@ -101,6 +101,11 @@ func (e *encoder) Blocks(blocks *[]traces.Block) {
 	}
 }
 
+func (e *encoder) Count(n, _ int) int {
+	e.uint(uint64(n))
+	return n
+}
+
 // decoder reads the records of a block. It is a traces.Visitor that sets the
 // fields of an event from the bytes block[at:end]. A field that the record does
 // not have becomes zero.
@@ -242,6 +247,15 @@ func (d *decoder) Text(s *string) {
 	d.at += n
 }
 
+func (d *decoder) Count(_, fields int) int {
+	n := d.uint()
+	if n > uint64(d.end-d.at)/uint64(fields) { // each field has a byte at least, so a damaged number cannot take much memory
+		d.bad = true
+		return 0
+	}
+	return int(n)
+}
+
 func (d *decoder) Nodes(nodes *[]traces.Node) {
 	n := d.count()
 	*nodes = (*nodes)[:0]
@@ -264,12 +278,7 @@ func (d *decoder) Blocks(blocks *[]traces.Block) {
 // least one byte for each element, so that a damaged length cannot take much
 // memory.
 func (d *decoder) count() int {
-	n := d.uint()
-	if n > uint64(d.end-d.at) {
-		d.bad = true
-		return 0
-	}
-	return int(n)
+	return d.Count(0, 1)
 }
 
 func (d *decoder) int() int64 {

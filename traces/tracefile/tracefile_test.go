@@ -288,6 +288,10 @@ func FuzzRecords(f *testing.F) {
 	for _, e := range sampleEvents(10) {
 		enc.event(e)
 	}
+	enc.event(&traces.DecisionSeen{
+		T: 3, Decision: 1, Candidates: []traces.Candidate{{Node: "n1", Level: traces.LevelCache}, {Node: "n2", Room: traces.RoomFull, Since: 2}},
+		Passed: []traces.PassedJob{{Job: "job_1_0001", Why: "waits", Waited: 2}}, Waited: 1, Limit: 3, WaitUnit: "skips",
+	})
 	f.Add(string(enc.block))
 	f.Fuzz(func(t *testing.T, block string) {
 		var d decoder
