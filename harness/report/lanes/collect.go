@@ -1,0 +1,479 @@
+package lanes
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"heddle/traces"
+)
+
+// Times in what a timeline keeps are in ms on the trace's clock. unknown is a time or number
+// that the trace does not have.
+const unknown = -1
+
+// bar is one attempt. Strings are places in data.strings, with 0 for none.
+type bar struct {
+	from, to  int64
+	waited    int64 // from when the task was ready until the attempt's start, in ms
+	node, job int32
+	index     int32
+	number    int32
+	kind      traces.TaskKind
+	replica   traces.Level
+	split     traces.Level
+	outcome   traces.Outcome
+	spec      bool // speculative
+	// first and second are when parts of the attempt ended: a map's reading, or a reduce's
+	// shuffle and sort. 0 means that the trace does not say.
+	first, second int64
+	read          int64 // bytes, or unknown
+	shuffled      int64
+	written       int64
+	cpuMs         int64
+	error         int32
+	container     int32
+	hosts         int32 // hosts of the split
+	decision      int32 // place in data.decisions, from 1; 0: none
+}
+
+// decision is what a scheduler model decided about an attempt.
+type decision struct {
+	id            int64
+	at            int64
+	reason        int32
+	values        int32
+	outcome       int32
+	askedMs       int64 // from the decision to the container, in ms, or unknown
+	predictedBind int32 // unknown if no map was predicted
+}
+
+// job is one job. Times are unknown if the trace does not have them.
+type job struct {
+	id                      string
+	name, user, queue       int32
+	submit, master, end     int64
+	outcome                 traces.Outcome
+	maps, reduces           int32
+	containerMiB            [2]int64
+	amNode                  int32 // node of the ApplicationMaster
+	deadlineMs, prioritised int64
+}
+
+// node is one node. Its slots are how many containers it holds: from its memory, or else as
+// many as ran at the same time.
+type node struct {
+	name, rack string
+	worker     bool
+	mib        int64
+}
+
+// mark says that something holds for a node for some time, or for the whole cluster at a
+// moment.
+type mark struct {
+	what     string // down, slow, capacity, note
+	node     int32  // unknown for notes
+	from, to int64  // to is unknown for what has no end
+	text     string
+	share    float64 // what a node has of its normal speed or size
+}
+
+// data is what a timeline keeps of one trial.
+type data struct {
+	from, to     int64 // first and last time of any event
+	begin, end   int64 // first submission, and last end of a job, between which is the makespan; end is unknown if none ended
+	attempts     int
+	unlaunched   int
+	nodes        []node
+	jobs         []job
+	strings      []string
+	bars         []bar // in the order of their starts; none if there is a grid
+	decisions    []decision
+	neverStarted []wait
+	marks        []mark
+	slots        []step
+	grid         *grid
+	samples      *samples
+	cached       []step // number of cached replicas of blocks
+}
+
+// wait is a time for which a task was ready and had no container.
+type wait struct {
+	kind     traces.TaskKind
+	from, to int64
+}
+
+// step is a number from a time on.
+type step struct{ t, n int64 }
+
+// attempt returns whose bar it is.
+func (d *data) attempt(b bar) traces.Attempt {
+	return traces.Attempt{Task: traces.Task{Job: traces.JobID(d.jobs[b.job].id), Kind: b.kind, Index: b.index}, Number: b.number}
+}
+
+// collector makes the data of a trial from its events. It keeps attempts one by one as long
+// as there are no more than most.
+type collector struct {
+	d         data
+	most      int
+	nodes     map[traces.Node]int32
+	jobs      map[traces.JobID]int32
+	strings   map[string]int32
+	running   map[traces.Attempt]int // place in d.bars, or in live once there is a grid
+	live      []bar                  // attempts that run, once there is a grid
+	free      []int                  // places in live that are free
+	bars      map[traces.Attempt]int // all bars, until there is a grid
+	waiting   map[traces.Task]int64
+	hosts     map[traces.Task]int32 // split hosts of tasks that wait
+	decided   map[int64]decision
+	sizes     []int64  // each node's MiB for containers at the start
+	memory    []memory // changes of nodes' memory
+	down      map[int32]int
+	slow      map[int32]int
+	small     map[int32]int
+	cached    int64
+	begun     bool
+	submitted bool
+	header    traces.Header
+}
+
+// memory says that a node has so many MiB for containers from a time on.
+type memory struct {
+	t    int64
+	node int32
+	mib  int64
+}
+
+const mostNotes = 200
+
+func newCollector(h traces.Header, most int) *collector {
+	c := &collector{
+		most: most, header: h,
+		nodes: map[traces.Node]int32{}, jobs: map[traces.JobID]int32{}, strings: map[string]int32{"": 0},
+		running: map[traces.Attempt]int{}, bars: map[traces.Attempt]int{}, waiting: map[traces.Task]int64{}, hosts: map[traces.Task]int32{},
+		decided: map[int64]decision{}, down: map[int32]int{}, slow: map[int32]int{}, small: map[int32]int{},
+	}
+	c.d = data{strings: []string{""}, end: unknown, samples: newSamples()}
+	for _, n := range h.Cluster.Nodes {
+		i := c.node(n.Node)
+		c.d.nodes[i] = node{name: string(n.Node), rack: n.Rack, worker: n.Worker, mib: n.MemoryBytes >> 20}
+		c.sizes[i] = n.MemoryBytes >> 20
+	}
+	return c
+}
+
+func (c *collector) node(name traces.Node) int32 {
+	i, ok := c.nodes[name]
+	if !ok {
+		i = int32(len(c.d.nodes))
+		c.nodes[name] = i
+		c.d.nodes = append(c.d.nodes, node{name: string(name), worker: true})
+		c.sizes = append(c.sizes, 0)
+	}
+	return i
+}
+
+func (c *collector) job(id traces.JobID) *job {
+	i, ok := c.jobs[id]
+	if !ok {
+		i = int32(len(c.d.jobs))
+		c.jobs[id] = i
+		c.d.jobs = append(c.d.jobs, job{id: string(id), submit: unknown, master: unknown, end: unknown, amNode: unknown})
+	}
+	return &c.d.jobs[i]
+}
+
+// text returns the place of a string in data.strings.
+func (c *collector) text(s string) int32 {
+	i, ok := c.strings[s]
+	if !ok {
+		i = int32(len(c.d.strings))
+		c.strings[s] = i
+		c.d.strings = append(c.d.strings, s)
+	}
+	return i
+}
+
+// add takes the next event into account.
+func (c *collector) add(e traces.Event) {
+	t := e.At().Milliseconds()
+	if !c.begun {
+		c.begun, c.d.from, c.d.to = true, t, t
+	}
+	c.d.from, c.d.to = min(c.d.from, t), max(c.d.to, t)
+	switch e := e.(type) {
+	case *traces.JobSubmitted:
+		c.submittedJob(e, t)
+	case *traces.JobStarted:
+		j := c.job(e.Job)
+		if j.master = t; e.AMNode != "" {
+			j.amNode = c.node(e.AMNode)
+		}
+	case *traces.JobFinished:
+		j := c.job(e.Job)
+		j.end, j.outcome = t, e.Outcome
+		c.d.end = max(c.d.end, t)
+	case *traces.TaskScheduled:
+		c.waiting[e.Task] = t
+		if len(e.SplitHosts) > 0 && c.d.grid == nil {
+			c.hosts[e.Task] = c.text(hostList(e.SplitHosts))
+		}
+	case *traces.TaskFinished:
+		c.waited(e.Task, t)
+	case *traces.AttemptStarted:
+		c.started(e, t)
+	case *traces.AttemptFinished:
+		c.finished(e, t)
+	case *traces.Decision:
+		if c.d.grid == nil {
+			c.decided[e.ID] = decision{id: e.ID, at: t, reason: c.text(e.Reason), values: c.text(e.Values), askedMs: unknown, predictedBind: e.BindIndex}
+		}
+	case *traces.Actuation:
+		c.actuated(e)
+	case *traces.NodeUp, *traces.NodeDown, *traces.NodeCapacity, *traces.NodeSpeed, *traces.Note:
+		c.marked(e, t)
+	case *traces.NodeSample:
+		c.d.samples.add(t, c.node(e.Node), e)
+	case *traces.BlockCached:
+		if c.cached++; e.Gone {
+			c.cached -= 2
+		}
+		if k := len(c.d.cached); k > 0 && c.d.cached[k-1].t == t {
+			c.d.cached[k-1].n = c.cached
+		} else {
+			c.d.cached = append(c.d.cached, step{t, c.cached})
+		}
+	}
+}
+
+func hostList(hosts []traces.Node) string {
+	var b []byte
+	for i, h := range hosts {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, h...)
+	}
+	return string(b)
+}
+
+func (c *collector) submittedJob(e *traces.JobSubmitted, t int64) {
+	j := c.job(e.Job)
+	j.submit, j.maps, j.reduces, j.deadlineMs = t, e.Maps, e.Reduces, e.DeadlineMs
+	j.name, j.user, j.queue = c.text(cmp.Or(e.Workload, e.Name)), c.text(e.User), c.text(e.Queue)
+	j.containerMiB = [2]int64{e.MapMemoryBytes >> 20, e.ReduceMemoryBytes >> 20}
+	if !c.submitted {
+		c.submitted, c.d.begin = true, t
+	}
+	c.d.begin = min(c.d.begin, t)
+}
+
+// waited ends the wait of a task that never got a container.
+func (c *collector) waited(task traces.Task, t int64) {
+	since, ok := c.waiting[task]
+	if !ok {
+		return
+	}
+	delete(c.waiting, task)
+	delete(c.hosts, task)
+	w := wait{task.Kind, since, t}
+	if g := c.d.grid; g != nil {
+		g.wait(w)
+	} else {
+		c.d.neverStarted = append(c.d.neverStarted, w)
+	}
+}
+
+func (c *collector) started(e *traces.AttemptStarted, t int64) {
+	b := bar{
+		from: t, to: unknown, waited: unknown, node: c.node(e.Node), index: e.Attempt.Index, number: e.Attempt.Number,
+		kind: e.Attempt.Kind, replica: e.ReplicaLocality, split: e.SplitLocality, spec: e.Speculative,
+		read: unknown, shuffled: unknown, written: unknown, cpuMs: unknown,
+	}
+	c.job(e.Attempt.Job)
+	b.job = c.jobs[e.Attempt.Job]
+	if n := &c.d.nodes[b.node]; n.rack == "" {
+		n.rack = e.Rack
+	}
+	since, ready := c.waiting[e.Attempt.Task]
+	if ready {
+		b.waited = t - since
+	}
+	b.hosts = c.hosts[e.Attempt.Task]
+	delete(c.waiting, e.Attempt.Task)
+	if c.d.attempts++; c.d.attempts > c.most && c.d.grid == nil {
+		c.fold()
+	}
+	if g := c.d.grid; g != nil {
+		if ready {
+			g.wait(wait{b.kind, since, t})
+		}
+		i := len(c.live)
+		if k := len(c.free); k > 0 {
+			i, c.free = c.free[k-1], c.free[:k-1]
+			c.live[i] = b
+		} else {
+			c.live = append(c.live, b)
+		}
+		c.running[e.Attempt] = i
+		return
+	}
+	b.container = c.text(e.Container)
+	c.running[e.Attempt], c.bars[e.Attempt] = len(c.d.bars), len(c.d.bars)
+	c.d.bars = append(c.d.bars, b)
+}
+
+func (c *collector) finished(e *traces.AttemptFinished, t int64) {
+	i, ok := c.running[e.Attempt]
+	if !ok {
+		if e.Unlaunched {
+			c.d.unlaunched++
+		}
+		return
+	}
+	delete(c.running, e.Attempt)
+	if c.d.grid != nil {
+		c.live[i].to, c.live[i].outcome = t, e.Outcome
+		c.d.grid.add(c.live[i])
+		c.free = append(c.free, i)
+		return
+	}
+	b := &c.d.bars[i]
+	b.to, b.outcome, b.error = t, e.Outcome, c.text(e.Error)
+	b.read, b.shuffled, b.cpuMs = e.Counters.HDFSReadBytes, e.Counters.ShuffleBytes, e.Counters.CPUMs
+	b.written = e.Counters.HDFSWrittenBytes
+	if b.kind == traces.Map {
+		b.first, b.written = e.MapDone.Milliseconds(), e.Counters.MapOutputBytes
+	} else {
+		b.first, b.second = e.ShuffleDone.Milliseconds(), e.SortDone.Milliseconds()
+	}
+}
+
+func (c *collector) actuated(e *traces.Actuation) {
+	d, ok := c.decided[e.Decision]
+	delete(c.decided, e.Decision)
+	i, bound := c.bars[e.Bound]
+	if !ok || !bound || c.d.grid != nil {
+		return
+	}
+	d.outcome = c.text(e.Outcome)
+	if e.GrantedAt != 0 {
+		d.askedMs = e.GrantedAt.Milliseconds() - d.at
+	}
+	c.d.decisions = append(c.d.decisions, d)
+	c.d.bars[i].decision = int32(len(c.d.decisions))
+}
+
+// marked takes faults and changes of nodes into account.
+func (c *collector) marked(e traces.Event, t int64) {
+	switch e := e.(type) {
+	case *traces.Note:
+		if len(c.d.marks) < mostNotes {
+			c.d.marks = append(c.d.marks, mark{what: "note", node: unknown, from: t, to: t, text: e.Text})
+		}
+	case *traces.NodeDown:
+		c.open(c.down, mark{what: "down", node: c.node(e.Node), from: t, to: unknown, text: e.Reason})
+		c.memory = append(c.memory, memory{t, c.node(e.Node), 0})
+	case *traces.NodeUp:
+		i := c.node(e.Node)
+		n := &c.d.nodes[i]
+		if e.Rack != "" {
+			n.rack = e.Rack
+		}
+		if e.MemoryBytes > 0 {
+			n.mib = e.MemoryBytes >> 20
+		}
+		c.close(c.down, i, t)
+		c.memory = append(c.memory, memory{t, i, n.mib})
+	case *traces.NodeSpeed:
+		i := c.node(e.Node)
+		c.close(c.slow, i, t)
+		if e.Speed != 1 {
+			c.open(c.slow, mark{what: "slow", node: i, from: t, to: unknown, share: e.Speed, text: "runs at " + strconv.FormatFloat(e.Speed, 'g', 3, 64) + " of its speed"})
+		}
+	case *traces.NodeCapacity:
+		i := c.node(e.Node)
+		c.close(c.small, i, t)
+		mib := e.MemoryBytes >> 20
+		if whole := c.d.nodes[i].mib; mib < whole {
+			c.open(c.small, mark{what: "capacity", node: i, from: t, to: unknown, share: float64(mib) / float64(whole), text: strconv.FormatInt(mib, 10) + " of " + strconv.FormatInt(whole, 10) + " MiB left for containers"})
+		}
+		c.memory = append(c.memory, memory{t, i, mib})
+	}
+}
+
+// open adds a mark that lasts until it is closed. list has the node's open mark.
+func (c *collector) open(list map[int32]int, m mark) {
+	c.close(list, m.node, m.from)
+	list[m.node] = len(c.d.marks)
+	c.d.marks = append(c.d.marks, m)
+}
+
+func (c *collector) close(list map[int32]int, n int32, t int64) {
+	if i, ok := list[n]; ok {
+		c.d.marks[i].to = t
+		delete(list, n)
+	}
+}
+
+// fold replaces the bars by sums.
+func (c *collector) fold() {
+	d := &c.d
+	d.grid = newGrid(len(d.nodes), d.from)
+	for _, w := range d.neverStarted {
+		d.grid.wait(w)
+	}
+	for _, b := range d.bars {
+		if b.waited != unknown {
+			d.grid.wait(wait{b.kind, b.from - b.waited, b.from})
+		}
+		if b.to != unknown {
+			d.grid.add(b)
+		}
+	}
+	for a, i := range c.running {
+		c.live = append(c.live, d.bars[i])
+		c.running[a] = len(c.live) - 1
+	}
+	d.bars, d.decisions, d.neverStarted, c.bars, c.decided, c.hosts = nil, nil, nil, nil, nil, nil
+	kept := []string{""}
+	for i := range d.jobs {
+		j := &d.jobs[i]
+		for _, s := range []*int32{&j.name, &j.user, &j.queue} {
+			kept = append(kept, d.strings[*s])
+			*s = int32(len(kept) - 1)
+		}
+	}
+	d.strings, c.strings = kept, map[string]int32{}
+	for i, s := range kept {
+		c.strings[s] = int32(i)
+	}
+}
+
+// finish returns the trial's data. Attempts and waits without an end last until the last
+// event.
+func (c *collector) finish() *data {
+	d := &c.d
+	for _, i := range c.running {
+		if d.grid != nil {
+			c.live[i].to = d.to
+			d.grid.add(c.live[i])
+		} else {
+			d.bars[i].to = d.to
+		}
+	}
+	waits := make([]wait, 0, len(c.waiting))
+	for task, since := range c.waiting {
+		waits = append(waits, wait{task.Kind, since, d.to})
+	}
+	slices.SortFunc(waits, func(a, b wait) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.kind, b.kind)) })
+	for _, w := range waits {
+		if d.grid != nil {
+			d.grid.wait(w)
+		} else {
+			d.neverStarted = append(d.neverStarted, w)
+		}
+	}
+	c.countSlots()
+	return d
+}

@@ -1,0 +1,351 @@
+package lanes
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"heddle/traces"
+)
+
+// head is the part of a block that is JSON. Columns of numbers follow it, in the order of
+// Columns.
+type head struct {
+	From     int64          `json:"from"`
+	To       int64          `json:"to"`
+	Begin    int64          `json:"begin"`
+	End      int64          `json:"end"`
+	Attempts int            `json:"attempts"`
+	Unlaunch int            `json:"unlaunched"`
+	Racks    []string       `json:"racks"`
+	Nodes    []string       `json:"nodes"`
+	JobIDs   []string       `json:"jobIds"`
+	Strings  []string       `json:"strings"`
+	Marks    []headMark     `json:"marks"`
+	Grid     *headGrid      `json:"grid,omitempty"`
+	Samples  *headSamples   `json:"samples,omitempty"`
+	Why      []string       `json:"why,omitempty"` // sentences, each once
+	Facts    map[string]any `json:"facts"`
+	Columns  []headColumn   `json:"columns"`
+}
+
+type headColumn struct {
+	Name string `json:"name"`
+	N    int    `json:"n"`
+}
+
+type headMark struct {
+	What  string  `json:"what"`
+	Node  int32   `json:"node"`
+	From  int64   `json:"from"`
+	To    int64   `json:"to"`
+	Text  string  `json:"text"`
+	Share float64 `json:"share"`
+}
+
+type headGrid struct {
+	PerRow  int   `json:"perRow"`
+	WidthMs int64 `json:"widthMs"`
+	From    int64 `json:"from"`
+	Rows    int   `json:"rows"`
+	Bins    int   `json:"bins"`
+}
+
+type headSamples struct {
+	Count   int       `json:"count"`
+	From    int64     `json:"from"`
+	WidthMs int64     `json:"widthMs"`
+	Bins    int       `json:"bins"`
+	Metrics []string  `json:"metrics"`
+	Units   []float64 `json:"units"`
+	// Nodes are the nodes of which each bin has a mean; none if there are too many nodes.
+	Nodes []int32 `json:"nodes"`
+}
+
+// block is a block that is being made: columns of whole numbers, each stored as the
+// differences of its neighbours in as few bytes as they need.
+type block struct {
+	head head
+	body []byte
+}
+
+func (b *block) column(name string, n int, at func(i int) int64) {
+	b.head.Columns = append(b.head.Columns, headColumn{name, n})
+	last := int64(0)
+	for i := range n {
+		x := at(i)
+		b.body = binary.AppendVarint(b.body, x-last)
+		last = x
+	}
+}
+
+// encode returns the data as base64 of gzip of a block.
+func (d *data) encode(why [][]string) string {
+	b := &block{head: head{
+		From: d.from, To: d.to, Begin: d.begin, End: d.end, Attempts: d.attempts, Unlaunch: d.unlaunched,
+		Strings: d.strings, Facts: map[string]any{}, Racks: []string{}, Nodes: []string{}, JobIDs: []string{}, Marks: []headMark{},
+	}}
+	h := &b.head
+	for _, m := range d.marks {
+		h.Marks = append(h.Marks, headMark{m.what, m.node, m.from, m.to, m.text, m.share})
+	}
+	b.nodes(d)
+	b.jobs(d)
+	b.bars(d)
+	b.column("waitKind", len(d.neverStarted), func(i int) int64 { return int64(d.neverStarted[i].kind) })
+	b.column("waitFrom", len(d.neverStarted), func(i int) int64 { return d.neverStarted[i].from })
+	b.column("waitTo", len(d.neverStarted), func(i int) int64 { return d.neverStarted[i].to })
+	b.steps("slots", d.slots)
+	b.steps("cached", d.cached)
+	b.why(why)
+	b.grid(d.grid)
+	b.samples(d.samples)
+	return b.packed()
+}
+
+func (b *block) packed() string {
+	text, err := json.Marshal(b.head)
+	if err != nil {
+		panic(err) // strings and numbers, none of which is infinite
+	}
+	var out bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	length := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
+	for _, part := range [][]byte{length, text, b.body} {
+		z.Write(part) //nolint:errcheck // a buffer takes all
+	}
+	z.Close() //nolint:errcheck
+	return base64.StdEncoding.EncodeToString(out.Bytes())
+}
+
+func (b *block) steps(name string, list []step) {
+	b.column(name+"T", len(list), func(i int) int64 { return list[i].t })
+	b.column(name+"N", len(list), func(i int) int64 { return list[i].n })
+}
+
+func (b *block) nodes(d *data) {
+	h := &b.head
+	racks := map[string]int{}
+	for _, n := range d.nodes {
+		if _, ok := racks[n.rack]; !ok {
+			racks[n.rack] = len(h.Racks)
+			h.Racks = append(h.Racks, n.rack)
+		}
+		h.Nodes = append(h.Nodes, n.name)
+	}
+	b.column("nodeRack", len(d.nodes), func(i int) int64 { return int64(racks[d.nodes[i].rack]) })
+	b.column("nodeWorker", len(d.nodes), func(i int) int64 { return flag(d.nodes[i].worker, 1) })
+}
+
+func (b *block) jobs(d *data) {
+	for _, j := range d.jobs {
+		b.head.JobIDs = append(b.head.JobIDs, j.id)
+	}
+	for _, c := range []struct {
+		name string
+		of   func(j *job) int64
+	}{
+		{"jobName", func(j *job) int64 { return int64(j.name) }},
+		{"jobUser", func(j *job) int64 { return int64(j.user) }},
+		{"jobQueue", func(j *job) int64 { return int64(j.queue) }},
+		{"jobSubmit", func(j *job) int64 { return j.submit }},
+		{"jobMaster", func(j *job) int64 { return j.master }},
+		{"jobMasterNode", func(j *job) int64 { return int64(j.amNode) }},
+		{"jobEnd", func(j *job) int64 { return j.end }},
+		{"jobOutcome", func(j *job) int64 { return int64(j.outcome) }},
+		{"jobMaps", func(j *job) int64 { return int64(j.maps) }},
+		{"jobReduces", func(j *job) int64 { return int64(j.reduces) }},
+		{"jobDeadline", func(j *job) int64 { return j.deadlineMs }},
+	} {
+		b.column(c.name, len(d.jobs), func(i int) int64 { return c.of(&d.jobs[i]) })
+	}
+}
+
+// Bits of a bar's flags.
+const (
+	flagReduce      = 1 << 0
+	flagSpeculative = 1 << 1
+	shiftOutcome    = 2
+	shiftReplica    = 4
+	shiftSplit      = 7
+)
+
+func flag(set bool, value int64) int64 {
+	if set {
+		return value
+	}
+	return 0
+}
+
+func (b *block) bars(d *data) {
+	lane := lanes(d.bars, len(d.nodes))
+	bars := func(name string, of func(x *bar) int64) {
+		b.column(name, len(d.bars), func(i int) int64 { return of(&d.bars[i]) })
+	}
+	part := func(x *bar, t int64) int64 { // since the start, plus 1; 0 for none
+		if t == 0 {
+			return 0
+		}
+		return min(max(t-x.from, 0), x.to-x.from) + 1
+	}
+	bars("from", func(x *bar) int64 { return x.from })
+	bars("length", func(x *bar) int64 { return x.to - x.from })
+	bars("waited", func(x *bar) int64 { return x.waited })
+	bars("node", func(x *bar) int64 { return int64(x.node) })
+	b.column("lane", len(lane), func(i int) int64 { return lane[i] })
+	bars("job", func(x *bar) int64 { return int64(x.job) })
+	bars("index", func(x *bar) int64 { return int64(x.index) })
+	bars("number", func(x *bar) int64 { return int64(x.number) })
+	bars("flags", func(x *bar) int64 {
+		return flag(x.kind == traces.Reduce, flagReduce) | flag(x.spec, flagSpeculative) |
+			int64(x.outcome)<<shiftOutcome | int64(x.replica)<<shiftReplica | int64(x.split)<<shiftSplit
+	})
+	bars("first", func(x *bar) int64 { return part(x, x.first) })
+	bars("second", func(x *bar) int64 { return part(x, x.second) })
+	bars("read", func(x *bar) int64 { return rounded(x.read) })
+	bars("shuffled", func(x *bar) int64 { return rounded(x.shuffled) })
+	bars("written", func(x *bar) int64 { return rounded(x.written) })
+	bars("cpu", func(x *bar) int64 { return x.cpuMs })
+	bars("error", func(x *bar) int64 { return int64(x.error) })
+	bars("container", func(x *bar) int64 { return int64(x.container) })
+	bars("hosts", func(x *bar) int64 { return int64(x.hosts) })
+	bars("decision", func(x *bar) int64 { return int64(x.decision) })
+	for _, c := range []struct {
+		name string
+		of   func(x *decision) int64
+	}{
+		{"decisionId", func(x *decision) int64 { return x.id }},
+		{"decisionAt", func(x *decision) int64 { return x.at }},
+		{"decisionReason", func(x *decision) int64 { return int64(x.reason) }},
+		{"decisionValues", func(x *decision) int64 { return int64(x.values) }},
+		{"decisionOutcome", func(x *decision) int64 { return int64(x.outcome) }},
+		{"decisionAsked", func(x *decision) int64 { return x.askedMs }},
+		{"decisionBind", func(x *decision) int64 { return int64(x.predictedBind) }},
+	} {
+		b.column(c.name, len(d.decisions), func(i int) int64 { return c.of(&d.decisions[i]) })
+	}
+}
+
+// rounded keeps four digits of a number of bytes, which is more than is shown.
+func rounded(n int64) int64 {
+	if n < 10_000 {
+		return n
+	}
+	unit := int64(1)
+	for n/unit >= 10_000 {
+		unit *= 10
+	}
+	return (n + unit/2) / unit * unit
+}
+
+// why stores each sentence once, and of each bar which sentences it has.
+func (b *block) why(list [][]string) {
+	places := map[string]int64{}
+	var counts, sentences []int64
+	for _, texts := range list {
+		counts = append(counts, int64(len(texts)))
+		for _, s := range texts {
+			if _, ok := places[s]; !ok {
+				places[s] = int64(len(b.head.Why))
+				b.head.Why = append(b.head.Why, s)
+			}
+			sentences = append(sentences, places[s])
+		}
+	}
+	b.column("whyCount", len(counts), func(i int) int64 { return counts[i] })
+	b.column("whySentence", len(sentences), func(i int) int64 { return sentences[i] })
+}
+
+func (b *block) grid(g *grid) {
+	if g == nil {
+		return
+	}
+	bins := max(len(g.waits[0]), len(g.waits[1]))
+	for _, cells := range g.rows {
+		bins = max(bins, len(cells)/gridKinds)
+	}
+	b.head.Grid = &headGrid{PerRow: g.perRow, WidthMs: g.widthMs, From: g.from, Rows: len(g.rows), Bins: bins}
+	at := func(cells []int64, i int) int64 {
+		if i < len(cells) {
+			return cells[i]
+		}
+		return 0
+	}
+	for k := range gridKinds { // numbers of one kind are alike
+		b.column("grid", len(g.rows)*bins, func(i int) int64 { return at(g.rows[i/bins], i%bins*gridKinds+k) })
+	}
+	for _, cells := range g.waits {
+		b.column("gridWait", bins, func(i int) int64 { return at(cells, i) })
+	}
+}
+
+// samples stores the means of each metric: of each node, or over all nodes the mean, least
+// and greatest. Numbers are plus 1; 0 is for none.
+func (b *block) samples(s *samples) {
+	if s.count == 0 {
+		return
+	}
+	var nodes []int32
+	bins := 0
+	for n, cells := range s.nodes {
+		nodes = append(nodes, n)
+		bins = max(bins, len(cells)/len(sampledMetrics))
+	}
+	slices.Sort(nodes)
+	h := &headSamples{Count: s.count, From: s.from, WidthMs: s.widthMs, Bins: bins, Nodes: nodes}
+	b.head.Samples = h
+	if len(nodes) > mostSampled {
+		h.Nodes = []int32{}
+	}
+	for k, m := range sampledMetrics {
+		at := func(n int32, bin int) float64 { // not a number if there is none
+			cells := s.nodes[n]
+			if i := bin*len(sampledMetrics) + k; i < len(cells) && cells[i].n > 0 {
+				return cells[i].sum / cells[i].n
+			}
+			return math.NaN()
+		}
+		stored := func(x float64) int64 {
+			if math.IsNaN(x) {
+				return 0
+			}
+			return int64(math.Round(x/m.unit)) + 1
+		}
+		if !slices.ContainsFunc(nodes, func(n int32) bool {
+			for bin := range bins {
+				if !math.IsNaN(at(n, bin)) {
+					return true
+				}
+			}
+			return false
+		}) {
+			continue
+		}
+		h.Metrics, h.Units = append(h.Metrics, m.name), append(h.Units, m.unit)
+		if len(nodes) <= mostSampled {
+			for _, n := range nodes {
+				b.column("sample", bins, func(bin int) int64 { return stored(at(n, bin)) })
+			}
+			continue
+		}
+		all := make([][3]float64, bins)
+		for bin := range bins {
+			sum, count, lo, hi := 0.0, 0.0, math.Inf(1), math.Inf(-1)
+			for _, n := range nodes {
+				if x := at(n, bin); !math.IsNaN(x) {
+					sum, count, lo, hi = sum+x, count+1, min(lo, x), max(hi, x)
+				}
+			}
+			if all[bin] = [3]float64{sum / count, lo, hi}; count == 0 {
+				all[bin] = [3]float64{math.NaN(), math.NaN(), math.NaN()}
+			}
+		}
+		for which := range 3 {
+			b.column("sample", bins, func(bin int) int64 { return stored(all[bin][which]) })
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package lanes
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/traces"
+)
+
+const second = traces.Time(1e9)
+
+// trace is a random trace: attempts on nodes, some of which do not end.
+func trace(seed uint64, nodes, attempts int) (traces.Header, []traces.Event, int64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated}
+	for i := range nodes {
+		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: name("n", i), Rack: string(name("/r", i%3)), MemoryBytes: 4 << 30, Worker: true})
+	}
+	events := []traces.Event{&traces.JobSubmitted{Job: "job_1_0001", Name: "one", Maps: int32(attempts), MapMemoryBytes: 1 << 30, ReduceMemoryBytes: 1 << 30}}
+	last := traces.Time(0)
+	type span struct{ from, to traces.Time }
+	var spans []span
+	for i := range attempts {
+		task := traces.Task{Job: "job_1_0001", Kind: traces.TaskKind(i % 2), Index: int32(i)}
+		a := traces.Attempt{Task: task}
+		ready := traces.Time(r.Int64N(int64(100 * second)))
+		from := ready + traces.Time(r.Int64N(int64(10*second)))
+		to := from + traces.Time(r.Int64N(int64(30*second)))
+		events = append(
+			events, &traces.TaskScheduled{T: ready, Task: task},
+			&traces.AttemptStarted{T: from, Attempt: a, Node: name("n", r.IntN(nodes)), ReplicaLocality: traces.Level(r.IntN(5)), SampleAgeNs: -1},
+		)
+		last = max(last, from)
+		if i%17 == 3 {
+			spans = append(spans, span{from, -1})
+			continue
+		}
+		spans = append(spans, span{from, to})
+		last = max(last, to)
+		events = append(events, &traces.AttemptFinished{T: to, Attempt: a, Outcome: traces.Outcome(1 + i%3), Counters: traces.NoCounters})
+	}
+	events = append(events, &traces.JobFinished{T: last, Job: "job_1_0001", Outcome: traces.Succeeded, Counters: traces.NoCounters})
+	traces.Sort(events)
+	total := int64(0)
+	for _, s := range spans {
+		if s.to < 0 {
+			s.to = last
+		}
+		total += s.to.Milliseconds() - s.from.Milliseconds()
+	}
+	return h, events, total
+}
+
+func name(prefix string, i int) traces.Node {
+	return traces.Node(prefix + string(rune('a'+i/26)) + string(rune('a'+i%26)))
+}
+
+// collect returns what a timeline keeps of a trace.
+func collect(h traces.Header, events []traces.Event, most int) *data {
+	c := newCollector(h, most)
+	for _, e := range events {
+		c.add(e)
+	}
+	return c.finish()
+}
+
+func TestBarsHaveAllTimeOfAttempts(t *testing.T) {
+	for seed := range uint64(20) {
+		h, events, want := trace(seed, 7, 300)
+		d := collect(h, events, 300)
+		sum := int64(0)
+		for _, b := range d.bars {
+			sum += b.to - b.from
+		}
+		if sum != want || len(d.bars) != 300 {
+			t.Errorf("seed %d: %d bars have %d ms; the attempts are 300 with %d ms", seed, len(d.bars), sum, want)
+		}
+	}
+}
+
+func TestGridHasAllTimeOfAttempts(t *testing.T) {
+	for seed := range uint64(20) {
+		h, events, want := trace(seed, 400, 300)
+		d := collect(h, events, int(seed)*10)
+		if d.grid == nil || len(d.bars) > 0 {
+			t.Fatalf("seed %d: 300 attempts are kept one by one, where %d may be", seed, seed*10)
+		}
+		sum := int64(0)
+		for _, cells := range d.grid.rows {
+			for _, ms := range cells {
+				sum += ms
+			}
+		}
+		if sum != want {
+			t.Errorf("seed %d: the grid has %d ms; the attempts have %d", seed, sum, want)
+		}
+		waits := int64(0)
+		for _, cells := range d.grid.waits {
+			for _, ms := range cells {
+				waits += ms
+			}
+		}
+		if all := collect(h, events, 300); waits != waitsOf(all) {
+			t.Errorf("seed %d: tasks wait for %d ms in the grid, and for %d ms before bars", seed, waits, waitsOf(all))
+		}
+		if len(d.grid.rows) > mostRows {
+			t.Errorf("seed %d: %d rows", seed, len(d.grid.rows))
+		}
+	}
+}
+
+func waitsOf(d *data) int64 {
+	sum := int64(0)
+	for _, b := range d.bars {
+		sum += max(0, b.waited)
+	}
+	for _, w := range d.neverStarted {
+		sum += w.to - w.from
+	}
+	return sum
+}
+
+func TestGridOfManyBinsAndRows(t *testing.T) {
+	g := newGrid(10, 0)
+	want := int64(0)
+	for i := range int64(5000) {
+		g.add(bar{node: int32(i % 2000), from: i * 777, to: i*777 + 1500})
+		want += 1500
+	}
+	sum := int64(0)
+	for _, cells := range g.rows {
+		for _, ms := range cells {
+			sum += ms
+		}
+		if bins := len(cells) / gridKinds; bins > mostBins {
+			t.Errorf("a row of %d bins", bins)
+		}
+	}
+	if sum != want || len(g.rows) > mostRows || g.perRow != 8 {
+		t.Errorf("%d ms of %d, %d rows of %d nodes", sum, want, len(g.rows), g.perRow)
+	}
+}
+
+func TestLanesDoNotOverlap(t *testing.T) {
+	for seed := range uint64(20) {
+		h, events, _ := trace(seed, 5, 200)
+		d := collect(h, events, 200)
+		list := lanes(d.bars, len(d.nodes))
+		for i, a := range d.bars {
+			most := 0 // bars of the node that run when a starts
+			for k, b := range d.bars[:i] {
+				if b.node != a.node || b.to <= a.from {
+					continue
+				}
+				most++
+				if list[i] == list[k] {
+					t.Fatalf("seed %d: attempts %d and %d are in one lane at %d ms", seed, k, i, a.from)
+				}
+			}
+			if list[i] > int64(most) {
+				t.Fatalf("seed %d: attempt %d is in lane %d, though only %d others run", seed, i, list[i], most)
+			}
+		}
+	}
+}
+
+func TestSlotsFollowCapacity(t *testing.T) {
+	h := traces.Header{}
+	for _, n := range []traces.Node{"a", "b"} {
+		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: n, MemoryBytes: 4 << 30, Worker: true})
+	}
+	h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: "master", MemoryBytes: 4 << 30})
+	events := []traces.Event{
+		&traces.JobSubmitted{Job: "j", MapMemoryBytes: 1 << 30, ReduceMemoryBytes: 2 << 30},
+		&traces.NodeCapacity{T: 2 * second, Node: "a", MemoryBytes: 1 << 30},
+		&traces.NodeDown{T: 3 * second, Node: "b", Reason: "lost"},
+		&traces.NodeUp{T: 5 * second, NodeFacts: traces.NodeFacts{Node: "b"}},
+		&traces.NodeCapacity{T: 6 * second, Node: "a", MemoryBytes: 4 << 30},
+		&traces.NodeSpeed{T: 6 * second, Node: "a", Speed: 0.5},
+	}
+	d := collect(h, events, 10)
+	if want := []step{{0, 8}, {2000, 5}, {3000, 1}, {5000, 5}, {6000, 8}}; !slices.Equal(d.slots, want) {
+		t.Errorf("slots %v, want %v", d.slots, want)
+	}
+	var marks []string
+	for _, m := range d.marks {
+		marks = append(marks, m.what)
+		if m.what == "down" && (m.from != 3000 || m.to != 5000) || m.what == "capacity" && (m.to != 6000 || m.share != 0.25) {
+			t.Errorf("mark %+v", m)
+		}
+	}
+	if got := strings.Join(marks, " "); got != "capacity down slow" {
+		t.Errorf("marks %s", got)
+	}
+}
+
+// decoded reads a block as the page does.
+func decoded(t *testing.T, text string) (head, map[string][]int64) {
+	t.Helper()
+	packed, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h head
+	length := binary.LittleEndian.Uint32(all)
+	if err := json.Unmarshal(all[4:4+length], &h); err != nil {
+		t.Fatal(err)
+	}
+	body := all[4+length:]
+	columns := map[string][]int64{}
+	for _, c := range h.Columns {
+		last := int64(0)
+		for range c.N {
+			x, n := binary.Varint(body)
+			body, last = body[n:], last+x
+			columns[c.Name] = append(columns[c.Name], last)
+		}
+	}
+	if len(body) > 0 {
+		t.Errorf("%d bytes behind the columns", len(body))
+	}
+	return h, columns
+}
+
+func TestBlockHasTheBars(t *testing.T) {
+	h, events, want := trace(1, 5, 200)
+	l := New(Options{})
+	l.Add(Trial{Name: "x", Header: h, Why: func(a traces.Attempt) []string { return []string{"same", a.String()} }}, slices.Values(events))
+	head, columns := decoded(t, l.blocks[0])
+	sum := int64(0)
+	for _, ms := range columns["length"] {
+		sum += ms
+	}
+	if sum != want || len(columns["from"]) != 200 || head.Attempts != 200 {
+		t.Errorf("%d bars of %d ms, want 200 of %d", len(columns["from"]), sum, want)
+	}
+	if len(head.Why) != 201 || head.Why[0] != "same" || len(columns["whySentence"]) != 400 {
+		t.Errorf("%d sentences, %d used", len(head.Why), len(columns["whySentence"]))
+	}
+}
+
+func TestHTMLHoldsHostileNames(t *testing.T) {
+	h, events, _ := trace(1, 5, 20)
+	l := New(Options{})
+	l.Add(Trial{Name: "</script><script>alert(1)</script>", Model: "<!--", Header: h}, slices.Values(events))
+	var b strings.Builder
+	if err := l.WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "</script>"); n != 2 {
+		t.Errorf("%d script elements end, want 2:\n%.500s", n, b.String())
+	}
+	if strings.Contains(b.String(), "<!--") {
+		t.Error("a name begins a comment")
+	}
+}
