@@ -95,6 +95,7 @@ func newApp() *cli.App {
 			modelsCommand(),
 			paperCommand(),
 			replayCommand(),
+			reportCommand(),
 			runCommand(),
 			runsCommand(),
 			schemaCommand(),

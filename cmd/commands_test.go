@@ -219,6 +219,7 @@ func stoppedCommands() map[string]stoppedCommand {
 		"models show":            {skip: "reads one small file, and refuses what is none"},
 		"paper":                  hashes("clqlmrs", "--live-run", "run"),
 		"replay":                 reads("fifo"),
+		"report":                 hashes("-o", "out.html", "run"),
 		"run":                    asks(changes, "--runs", "runs", "first.yaml"),
 		"runs export":            hashes("-o", "out.csv", "run"),
 		"runs list":              small,
@@ -498,6 +499,7 @@ func jsonAnswers() map[string]jsonAnswer {
 		"models show":            {why: "state.txtar"},
 		"paper":                  {},
 		"replay":                 {args: []string{"run.trace"}},
+		"report":                 {why: printsNone},
 		"run":                    {why: needsCluster},
 		"runs export":            {why: printsNone},
 		"runs list":              {args: []string{"--runs", "../harness/fidelity/testdata"}},
@@ -704,7 +706,7 @@ func TestCompletion(t *testing.T) {
 		line string // words, the last one is completed
 		want []string
 	}{
-		{"heddle rep", []string{"replay"}},
+		{"heddle rep", []string{"replay", "report"}},
 		{"heddle trace ", []string{"info", "check", "repair", "cut", "import", "export", "help", "h"}},
 		{"heddle trace re", []string{"repair"}},
 		{"heddle replay --calib", []string{"--calibrate", "--calibration"}},

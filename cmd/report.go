@@ -1,0 +1,84 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/doc"
+	"heddle/harness/report"
+	"heddle/harness/results"
+	"heddle/traces/outfile"
+)
+
+func reportCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "report",
+		Usage:     "one page of runs and traces, for a browser",
+		ArgsUsage: "RUN|TRACE [RUN …]",
+		Description: `Writes one HTML file that needs no network: which model was faster and whether the
+repeats tell it, thresholds, differences, distributions, jobs, and where all of it is
+from. A RUN is the name of a run folder below --runs, or the path of one. A TRACE is a
+file in any format that heddle trace import reads. For example:
+
+   heddle report -o page.html RUN-FOLDER
+   heddle report -o trace.html job-trace.json.gz`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the page to `FILE`, which must not exist"},
+			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC` of heddle compare, or all; may be repeated (default: the usual ones)"},
+			unverifiedFlag(),
+			runsFlag(nil),
+		},
+		Action: runReport,
+	}
+}
+
+func runReport(c *cli.Context) error {
+	args, err := arguments(c)
+	if err != nil {
+		return err
+	}
+	path := c.String("output")
+	switch {
+	case len(args) == 0:
+		return withCode(exitUsage, errors.New("want a RUN or a TRACE; 'heddle runs list' lists runs"))
+	case path == "":
+		return withCode(exitUsage, errors.New("report needs --output FILE.html"))
+	}
+	if err := absent(path); err != nil {
+		return err
+	}
+	o := report.Options{
+		Metrics: c.StringSlice("metric"), Unverified: c.Bool("unverified"),
+		Progress: func(doing string) { fmt.Fprintln(c.App.ErrWriter, doing) },
+	}
+	root, err := runsRoot(c.String("runs"))
+	if err != nil {
+		return err
+	}
+	for _, arg := range args {
+		if info, err := os.Stat(arg); err == nil && !info.IsDir() {
+			o.Traces = append(o.Traces, arg)
+			continue
+		}
+		run, err := openRun(root, arg)
+		if err != nil {
+			return withCode(exitUsage, fmt.Errorf("%w; a TRACE is a file", err))
+		}
+		if _, err := results.List(run); errors.Is(err, results.ErrNone) {
+			o.Traces = append(o.Traces, results.Traces(run)...) // a capture has traces and no results
+			continue
+		}
+		o.Runs = append(o.Runs, run.Dir)
+	}
+	d, err := report.Of(c.Context, o)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	if err := outfile.Create(path, func(f *os.File) error { return doc.WritePage(f, d) }); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}

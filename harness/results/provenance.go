@@ -1,0 +1,64 @@
+package results
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"heddle/harness/doc"
+	"heddle/harness/runs"
+)
+
+// Provenance says where the results of a run are from: the command, versions and
+// settings, and the hashes of its inputs and of its trials' files. Times are UTC.
+func Provenance(run *runs.Run) doc.Doc {
+	m := run.Manifest()
+	about := &doc.Table{Name: m.Name, Columns: []string{"", ""}}
+	row := func(name, text string) {
+		if text != "" {
+			about.Add(doc.Words(name), doc.Words(text))
+		}
+	}
+	row("command", strings.Join(m.Command, " "))
+	row("where", m.Place())
+	row("state", strings.TrimSuffix(string(m.State)+": "+m.Error, ": "))
+	row("began", when(m.Started))
+	row("ended", when(m.Finished))
+	row("seed", fmt.Sprint(m.Seed))
+	build := strings.TrimSpace(m.Heddle.Version + " " + m.Heddle.Revision)
+	if m.Heddle.Modified {
+		build += ", with changes"
+	}
+	row("heddle", build)
+	row("go", m.Heddle.Go)
+	for _, values := range []map[string]string{m.Versions, m.Settings, m.Cluster} {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			row(name, values[name])
+		}
+	}
+	for _, trace := range slices.Sorted(maps.Keys(m.Clusters)) {
+		for _, name := range slices.Sorted(maps.Keys(m.Clusters[trace])) {
+			row(trace+": "+name, m.Clusters[trace][name])
+		}
+	}
+	files := &doc.Table{Name: m.Name + " files", Columns: []string{"file", "bytes", "SHA-256"}}
+	add := func(folder string, list []runs.File) {
+		for _, f := range list {
+			files.Add(doc.Words(folder+f.Name), doc.Count(f.Bytes), doc.Words(f.SHA256))
+		}
+	}
+	add("", m.Files)
+	for i := range m.Trials {
+		add(m.Trials[i].Name+"/", m.Trials[i].Files)
+	}
+	return doc.Doc{about, files}
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
