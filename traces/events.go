@@ -350,10 +350,10 @@ type DecisionSeen struct {
 	// ViewAgeMs is how old what the model saw of the job was, in ms. It is 0 in
 	// simulations.
 	ViewAgeMs int64 `json:"viewAgeMs" range:"ms"`
-	// Candidates are the nodes that have the input block of the map that the decision was
-	// meant to start, without the decision's own node. The map is the decision's
-	// BindIndex, or its TaskIndex if it has none; a reduce has no candidates. Nodes that
-	// cache the block come first. The list is cut, and MoreCandidates counts the others.
+	// Candidates are the nodes nearer than the decision's node to the input of the map that
+	// the decision was meant to start: those that cache its block, then those with a replica
+	// of it. The map is the decision's BindIndex, or its TaskIndex if it has none; a reduce
+	// has no candidates. The list is cut, and MoreCandidates counts the others.
 	Candidates     []Candidate `json:"candidates,omitempty" range:"few"`
 	MoreCandidates int32       `json:"moreCandidates,omitempty" range:"tasks"`
 	// Passed are jobs with a waiting task of the same kind that came before the decision's
@@ -363,10 +363,11 @@ type DecisionSeen struct {
 	MorePassed int32       `json:"morePassed,omitempty" range:"tasks"`
 	// Waited and Limit are numbers of a model that lets a job wait for nodes with its input,
 	// in the unit WaitUnit: how long the job had waited when the decision was made, and how
-	// long it has to wait until it may start a map farther from its input than it may now.
-	// Limit is -1 if it may start maps anywhere. WaitUnit is empty if the model counts nothing.
+	// long it has to wait to start a map so far from its input, or for a map at its input, to
+	// start one farther away. WaitUnit is skips, ms or offers, and empty if the model counts
+	// nothing.
 	Waited   int64  `json:"waited,omitempty"`
-	Limit    int64  `json:"limit,omitempty" range:",-1"`
+	Limit    int64  `json:"limit,omitempty"`
 	WaitUnit string `json:"waitUnit,omitempty"`
 	// Farthest is how far from its input the model let the job start a map; unknown if the
 	// model does not limit that.

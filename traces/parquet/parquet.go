@@ -84,7 +84,7 @@ var decisionColumns = []table.Column[decision]{
 	table.Whole("predicted_task", "index of the map that was expected to start", func(d *decision) int32 { return d.BindIndex }),
 	table.Text("reason", "the model's reason", func(d *decision) string { return d.Reason }),
 	table.Text("values", "names and numbers that the model says of it", func(d *decision) string { return d.Values }),
-	table.Text("candidates", "nodes that had the map's input, each with free, full or down, and since which ms", func(d *decision) string {
+	table.Text("candidates", "nodes nearer to the map's input, each with free, full or down, and since which ms", func(d *decision) string {
 		var nodes []string
 		for _, c := range d.seen.Candidates {
 			nodes = append(nodes, fmt.Sprintf("%s %v %d", c.Node, c.Room, c.Since.Milliseconds()))
@@ -93,7 +93,7 @@ var decisionColumns = []table.Column[decision]{
 	}),
 	table.Whole("passed_jobs", "number of jobs before this one in which the model started nothing", func(d *decision) int32 { return int32(len(d.seen.Passed)) + d.seen.MorePassed }),
 	table.Whole("waited", "how long the job had waited for a nearer node, in wait_unit; null if the model counts nothing", func(d *decision) int64 { return counted(&d.seen, d.seen.Waited) }),
-	table.Whole("wait_limit", "how long it has to wait before a map may start farther away; null if it need not", func(d *decision) int64 { return counted(&d.seen, d.seen.Limit) }),
+	table.Whole("wait_limit", "how long it had to wait to start a map so far from its input, or one farther away if it is there; null if the model counts nothing", func(d *decision) int64 { return counted(&d.seen, d.seen.Limit) }),
 	table.Text("wait_unit", "unit of waited and wait_limit", func(d *decision) string { return d.seen.WaitUnit }),
 	table.Text("outcome", "what became of it: honoured, surplus, unused, none or cancelled", func(d *decision) string { return d.end.Outcome }),
 	table.Number("asked_ms", "time at which the cluster was asked", func(d *decision) float64 { return ms(d.end.AskedAt) }),

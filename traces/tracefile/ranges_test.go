@@ -56,7 +56,7 @@ func TestRanges(t *testing.T) {
 // element and those after the list are found.
 func TestRangesOfLists(t *testing.T) {
 	for n := range 4 {
-		e := &traces.DecisionSeen{Decision: 1, Candidates: make([]traces.Candidate, n), Limit: -2}
+		e := &traces.DecisionSeen{Decision: 1, Candidates: make([]traces.Candidate, n), Limit: -1}
 		want := []string{}
 		for i := range n {
 			e.Candidates[i].Node = "n"

@@ -1,0 +1,83 @@
+package state
+
+import (
+	"math"
+	"slices"
+)
+
+// Amounts are what a node has free, or what a container needs of a node: memory, cores,
+// and slots for maps and for reduces. The unit of the memory is the caller's.
+type Amounts [4]int64
+
+// Holds reports whether a has at least as much of everything as b.
+func (a Amounts) Holds(b Amounts) bool {
+	return a[0] >= b[0] && a[1] >= b[1] && a[2] >= b[2] && a[3] >= b[3]
+}
+
+// RoomLog remembers what a node had free in the past, as far as it takes to say since when
+// the node has been too full for a container. The zero value is ready for use.
+//
+// The log drops a span of time if the node had at least as much free in a later one. So it
+// is short: what is left gets less from one span to the next.
+type RoomLog struct {
+	spans []span
+}
+
+// span is a time during which what a node had free did not change.
+type span struct {
+	until int64
+	free  Amounts
+}
+
+// mostSpans limits the memory of a RoomLog.
+const mostSpans = 16
+
+// Changed notes that what the node has free changes now, and what it was until now.
+// The argument now must not be less than in earlier calls.
+func (l *RoomLog) Changed(now int64, until Amounts) {
+	n := len(l.spans)
+	if n > 0 && l.spans[n-1].until == now {
+		return // the node had this much free for no time at all
+	}
+	for n > 0 && until.Holds(l.spans[n-1].free) {
+		n--
+	}
+	l.spans = l.spans[:n]
+	if n == mostSpans {
+		l.spans = slices.Delete(l.spans, 0, 1)
+	}
+	l.spans = append(l.spans, span{now, until})
+}
+
+// FullSince returns since when the node has not had as much free as a container needs.
+// The node must not have it now. If it never had, so far as the log goes back, ok is false:
+// the log keeps 16 spans at most.
+func (l *RoomLog) FullSince(need Amounts) (since int64, ok bool) {
+	for i := len(l.spans) - 1; i >= 0; i-- {
+		if l.spans[i].free.Holds(need) {
+			return l.spans[i].until, true
+		}
+	}
+	return 0, false
+}
+
+// Need returns what a container for a task of kind k needs of a node.
+func Need(memory, cores int64, k Kind) Amounts {
+	need := Amounts{memory, cores}
+	need[2+k] = 1
+	return need
+}
+
+// Minus returns what is left of a without b.
+func (a Amounts) Minus(b Amounts) Amounts {
+	return Amounts{a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]}
+}
+
+// amounts returns what a node has free. Without slots there are as many as anybody needs.
+func (s *State) amounts(x *node) Amounts {
+	a := Amounts{int64(x.free.MemoryMB), int64(x.free.VCores), math.MaxInt64, math.MaxInt64}
+	if s.slots != [2]int32{} {
+		a[2], a[3] = int64(s.slots[Map]-x.taken[Map]), int64(s.slots[Reduce]-x.taken[Reduce])
+	}
+	return a
+}

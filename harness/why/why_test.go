@@ -1,0 +1,103 @@
+package why
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/traces"
+)
+
+const gib = 1 << 30
+
+// cluster has two racks of two nodes, each with room for two containers of 1 GiB.
+func cluster(model string) traces.Header {
+	h := traces.Header{Origin: traces.Simulated, Model: model, Actuator: "labels"}
+	for _, n := range []traces.Node{"r1n1", "r1n2", "r2n1", "r2n2"} {
+		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: n, Rack: "/" + string(n[:2]), MemoryBytes: 2 * gib, VCores: 8, Worker: true})
+	}
+	return h
+}
+
+const theJob = traces.JobID("job_1_0001")
+
+func mapOf(i, number int32) traces.Attempt {
+	return traces.Attempt{Task: traces.Task{Job: theJob, Index: i}, Number: number}
+}
+
+func submitted() []traces.Event {
+	return []traces.Event{&traces.JobSubmitted{Job: theJob, Maps: 9, Reduces: 1, MapMemoryBytes: gib, MapVCores: 1, ReduceMemoryBytes: gib, ReduceVCores: 1}}
+}
+
+func start(t traces.Time, a traces.Attempt, n traces.Node, level traces.Level) *traces.AttemptStarted {
+	return &traces.AttemptStarted{T: t, Attempt: a, Node: n, SplitLocality: level, ReplicaLocality: level}
+}
+
+func sec(s float64) traces.Time { return traces.Time(s * 1e9) }
+
+func sentences(t *testing.T, h traces.Header, events []traces.Event, a traces.Attempt) []string {
+	t.Helper()
+	traces.Sort(events)
+	return Read(&h, slices.Values(events)).Sentences(a)
+}
+
+func TestSeen(t *testing.T) {
+	events := append(submitted(),
+		&traces.TaskScheduled{T: sec(20), Task: mapOf(7, 0).Task, SplitHosts: []traces.Node{"r1n1", "r1n2"}},
+		&traces.Decision{T: sec(31), ID: 5, Job: theJob, Node: "r2n1", TaskIndex: -1, BindIndex: 7, Reason: "rack", Values: "load=12"},
+		&traces.DecisionSeen{
+			T: sec(31), Decision: 5, OneNode: true, ViewAgeMs: 120, Waited: 3, Limit: 4, WaitUnit: "skips", Farthest: traces.LevelRack,
+			Candidates: []traces.Candidate{{Node: "r1n1", Level: traces.LevelNode, Room: traces.RoomFull, Since: sec(28)}, {Node: "r1n2", Level: traces.LevelNode, Room: traces.RoomFull, Since: sec(28)}},
+			Passed:     []traces.PassedJob{{Job: "job_1_0000", Why: "waits", Waited: 2}, {Job: "job_0_0009", Why: "noRoom"}}, MorePassed: 3,
+		},
+		start(sec(31.2), mapOf(7, 0), "r2n1", traces.LevelRack),
+		&traces.Actuation{T: sec(31.3), Decision: 5, Outcome: "honoured", Bound: mapOf(7, 0)},
+	)
+	want := []string{
+		"rack-local on r2n1 at 31.2 s: its block is on r1n1 and r1n2, both full since 28.0 s; passed over 3 times; delay's limit is 4, but its job may go as far as the rack",
+		"it had waited 11.2 s for a container",
+		"delay decided at 31.0 s, by what was seen 0.12 s before",
+		"jobs before it in the order of delay in which nothing was started: job_1_0000 (it waits for a node nearer to its data, passed over twice), job_0_0009 (r2n1 had no room for its container) and 3 more",
+		"delay says of the decision: load=12",
+	}
+	if d := cmp.Diff(want, sentences(t, cluster("delay"), events, mapOf(7, 0))); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestFromOccupancy has a trace that does not say what the scheduler saw.
+func TestFromOccupancy(t *testing.T) {
+	events := append(submitted(),
+		&traces.BlockReplica{Block: 3, Node: "r1n1"}, &traces.BlockReplica{Block: 3, Node: "r1n2"}, &traces.BlockReplica{Block: 3, Node: "r2n2"},
+		&traces.BlockCached{Block: 3, Node: "r1n2"},
+		&traces.TaskScheduled{T: 1, Task: mapOf(7, 0).Task, SplitHosts: []traces.Node{"r1n1"}, Blocks: []traces.Block{3}},
+		start(sec(20), mapOf(1, 0), "r1n1", traces.LevelOff), start(sec(28), mapOf(2, 0), "r1n1", traces.LevelOff),
+		&traces.AttemptFinished{T: sec(29), Attempt: mapOf(1, 0), Outcome: traces.Succeeded}, start(sec(29), mapOf(3, 0), "r1n1", traces.LevelOff),
+		start(sec(30), mapOf(4, 0), "r1n2", traces.LevelOff),
+		&traces.NodeDown{T: sec(25), Node: "r2n2"},
+		start(sec(31.2), mapOf(7, 0), "r2n1", traces.LevelRack),
+		&traces.AttemptFinished{T: sec(40), Attempt: mapOf(7, 0), Outcome: traces.Failed},
+		start(sec(41), mapOf(7, 1), "r1n2", traces.LevelCache),
+	)
+	h := cluster("yarn")
+	h.Origin = traces.Measured
+	want := []string{
+		"rack-local on r2n1 at 31.2 s: its block is cached on r1n2, with room, and on the disks of r1n1 (full since 28.0 s) and r2n2 (down since 25.0 s)",
+		"it had waited 31.2 s for a container",
+		"YARN's scheduler chose the node and says no reason: this is told from where tasks ran",
+	}
+	if d := cmp.Diff(want, sentences(t, h, events, mapOf(7, 0))); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{
+		"cache-local on r1n2 at 41.0 s: the node has its block in the cache", "attempt 0 before it, on r2n1, failed at 40.0 s", want[2],
+	}, sentences(t, h, events, mapOf(7, 1))); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	h.Cluster.Nodes[0].MemoryBytes = 0
+	if got := sentences(t, h, events, mapOf(7, 0)); got[0] != "rack-local on r2n1 at 31.2 s: its block is cached on r1n2, with room, and on the disks of r1n1 (where 2 tasks ran) and r2n2 (down since 25.0 s)" ||
+		!slices.Contains(got, "the trace does not say how many tasks these nodes hold") {
+		t.Errorf("with a node of unknown size: %q", got)
+	}
+}
