@@ -182,6 +182,8 @@ func (m *reduceRandom) Name() string { return "reduce-random" }
 
 func (m *reduceRandom) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	id, slots, reduces := m.Next(v, free)
+	// The places must not depend on which node reported first: then a replay has those of the cluster.
+	slices.SortStableFunc(slots, func(a, b ReduceSlot) int { return cmp.Compare(a.Node, b.Node) })
 	for i := range reduces {
 		j := i + m.rng.IntN(len(slots)-i)
 		slots[i], slots[j] = slots[j], slots[i]
@@ -194,9 +196,9 @@ func (m *reduceRandom) Round(v *state.View, free []state.NodeID, out []Decision)
 //
 // Rule. The cost of a node is the sum, over all nodes with output of the job's maps,
 // of the bytes there times the distance: 0 on the node itself, 2 in its rack, 4 in
-// another rack; or by another rule of PlacesByCost. The first job in FIFO order with a waiting reduce gets the free slot
-// of the least cost. Among equal costs the node with the fewest reduces goes first,
-// then the one with the lowest number. Maps are placed by fifo, or by the
+// another rack; or by another rule of PlacesByCost. The first job in FIFO order with a waiting reduce
+// gets the free slot of the least cost. Among equal costs the node with the fewest reduces
+// goes first, then the one with the lowest number. Maps are placed by fifo, or by the
 // model whose parameter reduces names this one.
 //
 // Source. The baseline Greedy of Tan, Meng, Zhang, "Improving ReduceTask Data
