@@ -50,14 +50,13 @@ type decision struct {
 
 // job is one job. Times are unknown if the trace does not have them.
 type job struct {
-	id                      string
-	name, user, queue       int32
-	submit, master, end     int64
-	outcome                 traces.Outcome
-	maps, reduces           int32
-	containerMiB            [2]int64
-	amNode                  int32 // node of the ApplicationMaster
-	deadlineMs, prioritised int64
+	id                  string
+	name, user, queue   int32
+	submit, master, end int64
+	outcome             traces.Outcome
+	maps, reduces       int32
+	containerMiB        [2]int64
+	deadlineMs          int64
 }
 
 // node is one node. Its slots are how many containers it holds: from its memory, or else as
@@ -66,6 +65,7 @@ type node struct {
 	name, rack string
 	worker     bool
 	mib        int64
+	slots      int64 // how many containers it can hold at the start; 0: not known
 }
 
 // mark says that something holds for a node for some time, or for the whole cluster at a
@@ -89,12 +89,19 @@ type data struct {
 	strings      []string
 	bars         []bar // in the order of their starts; none if there is a grid
 	decisions    []decision
+	masters      []master // ApplicationMasters on workers, in the order of their starts
 	neverStarted []wait
 	marks        []mark
 	slots        []step
 	grid         *grid
 	samples      *samples
 	cached       []step // number of cached replicas of blocks
+}
+
+// master is an attempt of an ApplicationMaster on a worker, where it takes the room of a task.
+type master struct {
+	node, job int32
+	from, to  int64
 }
 
 // wait is a time for which a task was ready and had no container.
@@ -123,12 +130,15 @@ type collector struct {
 	live      []bar                  // attempts that run, once there is a grid
 	free      []int                  // places in live that are free
 	bars      map[traces.Attempt]int // all bars, until there is a grid
+	masters   map[traces.JobID]int   // running ApplicationMasters: places in d.masters
 	waiting   map[traces.Task]int64
 	hosts     map[traces.Task]int32 // split hosts of tasks that wait
 	decided   map[int64]decision
-	sizes     []int64  // each node's MiB for containers at the start
-	memory    []memory // changes of nodes' memory
-	down      map[int32]int
+	coming    map[traces.Attempt]decision // of attempts that start at the time of their decision's outcome
+	sizes     []int64                     // each node's MiB for containers at the start
+	memory    []memory                    // changes of nodes' memory
+	up        map[int32]int64             // when nodes last came up
+	down      map[int32]int               // open marks of nodes: places in d.marks
 	slow      map[int32]int
 	small     map[int32]int
 	cached    int64
@@ -150,8 +160,8 @@ func newCollector(h traces.Header, most int) *collector {
 	c := &collector{
 		most: most, header: h,
 		nodes: map[traces.Node]int32{}, jobs: map[traces.JobID]int32{}, strings: map[string]int32{"": 0},
-		running: map[traces.Attempt]int{}, bars: map[traces.Attempt]int{}, waiting: map[traces.Task]int64{}, hosts: map[traces.Task]int32{},
-		decided: map[int64]decision{}, down: map[int32]int{}, slow: map[int32]int{}, small: map[int32]int{},
+		running: map[traces.Attempt]int{}, bars: map[traces.Attempt]int{}, masters: map[traces.JobID]int{}, waiting: map[traces.Task]int64{}, hosts: map[traces.Task]int32{},
+		decided: map[int64]decision{}, coming: map[traces.Attempt]decision{}, up: map[int32]int64{}, down: map[int32]int{}, slow: map[int32]int{}, small: map[int32]int{},
 	}
 	c.d = data{strings: []string{""}, end: unknown, samples: newSamples()}
 	for _, n := range h.Cluster.Nodes {
@@ -178,7 +188,7 @@ func (c *collector) job(id traces.JobID) *job {
 	if !ok {
 		i = int32(len(c.d.jobs))
 		c.jobs[id] = i
-		c.d.jobs = append(c.d.jobs, job{id: string(id), submit: unknown, master: unknown, end: unknown, amNode: unknown})
+		c.d.jobs = append(c.d.jobs, job{id: string(id), submit: unknown, master: unknown, end: unknown})
 	}
 	return &c.d.jobs[i]
 }
@@ -205,14 +215,17 @@ func (c *collector) add(e traces.Event) {
 	case *traces.JobSubmitted:
 		c.submittedJob(e, t)
 	case *traces.JobStarted:
-		j := c.job(e.Job)
-		if j.master = t; e.AMNode != "" {
-			j.amNode = c.node(e.AMNode)
+		c.job(e.Job).master = t
+		c.endMaster(e.Job, t)
+		if n, ok := c.nodes[e.AMNode]; ok && c.d.nodes[n].worker && len(c.d.masters) < c.most {
+			c.masters[e.Job] = len(c.d.masters)
+			c.d.masters = append(c.d.masters, master{node: n, job: c.jobs[e.Job], from: t, to: unknown})
 		}
 	case *traces.JobFinished:
 		j := c.job(e.Job)
 		j.end, j.outcome = t, e.Outcome
 		c.d.end = max(c.d.end, t)
+		c.endMaster(e.Job, t)
 	case *traces.TaskScheduled:
 		c.waiting[e.Task] = t
 		if len(e.SplitHosts) > 0 && c.d.grid == nil {
@@ -243,6 +256,14 @@ func (c *collector) add(e traces.Event) {
 		} else {
 			c.d.cached = append(c.d.cached, step{t, c.cached})
 		}
+	}
+}
+
+// endMaster ends the job's running ApplicationMaster.
+func (c *collector) endMaster(id traces.JobID, t int64) {
+	if i, ok := c.masters[id]; ok {
+		c.d.masters[i].to = t
+		delete(c.masters, id)
 	}
 }
 
@@ -321,6 +342,10 @@ func (c *collector) started(e *traces.AttemptStarted, t int64) {
 	b.container = c.text(e.Container)
 	c.running[e.Attempt], c.bars[e.Attempt] = len(c.d.bars), len(c.d.bars)
 	c.d.bars = append(c.d.bars, b)
+	if d, ok := c.coming[e.Attempt]; ok {
+		delete(c.coming, e.Attempt)
+		c.decide(len(c.d.bars)-1, d)
+	}
 }
 
 func (c *collector) finished(e *traces.AttemptFinished, t int64) {
@@ -352,14 +377,22 @@ func (c *collector) finished(e *traces.AttemptFinished, t int64) {
 func (c *collector) actuated(e *traces.Actuation) {
 	d, ok := c.decided[e.Decision]
 	delete(c.decided, e.Decision)
-	i, bound := c.bars[e.Bound]
-	if !ok || !bound || c.d.grid != nil {
+	if !ok || e.Bound == (traces.Attempt{}) || c.d.grid != nil {
 		return
 	}
 	d.outcome = c.text(e.Outcome)
 	if e.GrantedAt != 0 {
 		d.askedMs = e.GrantedAt.Milliseconds() - d.at
 	}
+	if i, ok := c.bars[e.Bound]; ok {
+		c.decide(i, d)
+	} else {
+		c.coming[e.Bound] = d
+	}
+}
+
+// decide says which decision started the attempt of a bar.
+func (c *collector) decide(i int, d decision) {
 	c.d.decisions = append(c.d.decisions, d)
 	c.d.bars[i].decision = int32(len(c.d.decisions))
 }
@@ -372,8 +405,13 @@ func (c *collector) marked(e traces.Event, t int64) {
 			c.d.marks = append(c.d.marks, mark{what: "note", node: unknown, from: t, to: t, text: e.Text})
 		}
 	case *traces.NodeDown:
-		c.open(c.down, mark{what: "down", node: c.node(e.Node), from: t, to: unknown, text: e.Reason})
-		c.memory = append(c.memory, memory{t, c.node(e.Node), 0})
+		i := c.node(e.Node)
+		c.open(c.down, mark{what: "down", node: i, from: t, to: unknown, text: e.Reason})
+		if up, ok := c.up[i]; ok && up == t { // found lost when it came back, which stands first
+			c.close(c.down, i, t)
+		} else {
+			c.memory = append(c.memory, memory{t, i, 0})
+		}
 	case *traces.NodeUp:
 		i := c.node(e.Node)
 		n := &c.d.nodes[i]
@@ -384,6 +422,7 @@ func (c *collector) marked(e traces.Event, t int64) {
 			n.mib = e.MemoryBytes >> 20
 		}
 		c.close(c.down, i, t)
+		c.up[i] = t
 		c.memory = append(c.memory, memory{t, i, n.mib})
 	case *traces.NodeSpeed:
 		i := c.node(e.Node)
@@ -435,7 +474,7 @@ func (c *collector) fold() {
 		c.live = append(c.live, d.bars[i])
 		c.running[a] = len(c.live) - 1
 	}
-	d.bars, d.decisions, d.neverStarted, c.bars, c.decided, c.hosts = nil, nil, nil, nil, nil, nil
+	d.bars, d.decisions, d.neverStarted, c.bars, c.decided, c.coming, c.hosts = nil, nil, nil, nil, nil, nil, nil
 	kept := []string{""}
 	for i := range d.jobs {
 		j := &d.jobs[i]
@@ -461,6 +500,9 @@ func (c *collector) finish() *data {
 		} else {
 			d.bars[i].to = d.to
 		}
+	}
+	for _, i := range c.masters {
+		d.masters[i].to = d.to
 	}
 	waits := make([]wait, 0, len(c.waiting))
 	for task, since := range c.waiting {

@@ -10,27 +10,27 @@ import (
 	"slices"
 
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // head is the part of a block that is JSON. Columns of numbers follow it, in the order of
 // Columns.
 type head struct {
-	From     int64          `json:"from"`
-	To       int64          `json:"to"`
-	Begin    int64          `json:"begin"`
-	End      int64          `json:"end"`
-	Attempts int            `json:"attempts"`
-	Unlaunch int            `json:"unlaunched"`
-	Racks    []string       `json:"racks"`
-	Nodes    []string       `json:"nodes"`
-	JobIDs   []string       `json:"jobIds"`
-	Strings  []string       `json:"strings"`
-	Marks    []headMark     `json:"marks"`
-	Grid     *headGrid      `json:"grid,omitempty"`
-	Samples  *headSamples   `json:"samples,omitempty"`
-	Why      []string       `json:"why,omitempty"` // sentences, each once
-	Facts    map[string]any `json:"facts"`
-	Columns  []headColumn   `json:"columns"`
+	From     int64        `json:"from"`
+	To       int64        `json:"to"`
+	Begin    int64        `json:"begin"`
+	End      int64        `json:"end"`
+	Attempts int          `json:"attempts"`
+	Unlaunch int          `json:"unlaunched"`
+	Racks    []string     `json:"racks"`
+	Nodes    []string     `json:"nodes"`
+	JobIDs   []string     `json:"jobIds"`
+	Strings  []string     `json:"strings"`
+	Marks    []headMark   `json:"marks"`
+	Grid     *headGrid    `json:"grid,omitempty"`
+	Samples  *headSamples `json:"samples,omitempty"`
+	Why      []string     `json:"why,omitempty"` // sentences, each once
+	Columns  []headColumn `json:"columns"`
 }
 
 type headColumn struct {
@@ -64,6 +64,7 @@ type headSamples struct {
 	Units   []float64 `json:"units"`
 	// Nodes are the nodes of which each bin has a mean; none if there are too many nodes.
 	Nodes []int32 `json:"nodes"`
+	Of    int     `json:"of"` // number of nodes with samples
 }
 
 // block is a block that is being made: columns of whole numbers, each stored as the
@@ -87,11 +88,14 @@ func (b *block) column(name string, n int, at func(i int) int64) {
 func (d *data) encode(why [][]string) string {
 	b := &block{head: head{
 		From: d.from, To: d.to, Begin: d.begin, End: d.end, Attempts: d.attempts, Unlaunch: d.unlaunched,
-		Strings: d.strings, Facts: map[string]any{}, Racks: []string{}, Nodes: []string{}, JobIDs: []string{}, Marks: []headMark{},
+		Strings: d.strings, Racks: []string{}, Nodes: []string{}, JobIDs: []string{}, Marks: []headMark{},
 	}}
 	h := &b.head
+	for i, s := range h.Strings {
+		h.Strings[i] = printable.Line(s)
+	}
 	for _, m := range d.marks {
-		h.Marks = append(h.Marks, headMark{m.what, m.node, m.from, m.to, m.text, m.share})
+		h.Marks = append(h.Marks, headMark{m.what, m.node, m.from, m.to, printable.Line(m.text), m.share})
 	}
 	b.nodes(d)
 	b.jobs(d)
@@ -133,17 +137,18 @@ func (b *block) nodes(d *data) {
 	for _, n := range d.nodes {
 		if _, ok := racks[n.rack]; !ok {
 			racks[n.rack] = len(h.Racks)
-			h.Racks = append(h.Racks, n.rack)
+			h.Racks = append(h.Racks, printable.Line(n.rack))
 		}
-		h.Nodes = append(h.Nodes, n.name)
+		h.Nodes = append(h.Nodes, printable.Line(n.name))
 	}
 	b.column("nodeRack", len(d.nodes), func(i int) int64 { return int64(racks[d.nodes[i].rack]) })
 	b.column("nodeWorker", len(d.nodes), func(i int) int64 { return flag(d.nodes[i].worker, 1) })
+	b.column("nodeSlots", len(d.nodes), func(i int) int64 { return d.nodes[i].slots })
 }
 
 func (b *block) jobs(d *data) {
 	for _, j := range d.jobs {
-		b.head.JobIDs = append(b.head.JobIDs, j.id)
+		b.head.JobIDs = append(b.head.JobIDs, printable.Line(j.id))
 	}
 	for _, c := range []struct {
 		name string
@@ -154,7 +159,6 @@ func (b *block) jobs(d *data) {
 		{"jobQueue", func(j *job) int64 { return int64(j.queue) }},
 		{"jobSubmit", func(j *job) int64 { return j.submit }},
 		{"jobMaster", func(j *job) int64 { return j.master }},
-		{"jobMasterNode", func(j *job) int64 { return int64(j.amNode) }},
 		{"jobEnd", func(j *job) int64 { return j.end }},
 		{"jobOutcome", func(j *job) int64 { return int64(j.outcome) }},
 		{"jobMaps", func(j *job) int64 { return int64(j.maps) }},
@@ -182,7 +186,7 @@ func flag(set bool, value int64) int64 {
 }
 
 func (b *block) bars(d *data) {
-	lane := lanes(d.bars, len(d.nodes))
+	lane, masterLane := lanes(d)
 	bars := func(name string, of func(x *bar) int64) {
 		b.column(name, len(d.bars), func(i int) int64 { return of(&d.bars[i]) })
 	}
@@ -214,6 +218,18 @@ func (b *block) bars(d *data) {
 	bars("container", func(x *bar) int64 { return int64(x.container) })
 	bars("hosts", func(x *bar) int64 { return int64(x.hosts) })
 	bars("decision", func(x *bar) int64 { return int64(x.decision) })
+	for _, c := range []struct {
+		name string
+		of   func(i int) int64
+	}{
+		{"masterNode", func(i int) int64 { return int64(d.masters[i].node) }},
+		{"masterJob", func(i int) int64 { return int64(d.masters[i].job) }},
+		{"masterFrom", func(i int) int64 { return d.masters[i].from }},
+		{"masterTo", func(i int) int64 { return d.masters[i].to }},
+		{"masterLane", func(i int) int64 { return masterLane[i] }},
+	} {
+		b.column(c.name, len(d.masters), c.of)
+	}
 	for _, c := range []struct {
 		name string
 		of   func(x *decision) int64
@@ -251,7 +267,7 @@ func (b *block) why(list [][]string) {
 		for _, s := range texts {
 			if _, ok := places[s]; !ok {
 				places[s] = int64(len(b.head.Why))
-				b.head.Why = append(b.head.Why, s)
+				b.head.Why = append(b.head.Why, printable.Line(s))
 			}
 			sentences = append(sentences, places[s])
 		}
@@ -296,7 +312,7 @@ func (b *block) samples(s *samples) {
 		bins = max(bins, len(cells)/len(sampledMetrics))
 	}
 	slices.Sort(nodes)
-	h := &headSamples{Count: s.count, From: s.from, WidthMs: s.widthMs, Bins: bins, Nodes: nodes}
+	h := &headSamples{Count: s.count, From: s.from, WidthMs: s.widthMs, Bins: bins, Nodes: nodes, Of: len(nodes)}
 	b.head.Samples = h
 	if len(nodes) > mostSampled {
 		h.Nodes = []int32{}

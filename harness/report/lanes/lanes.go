@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // Options say how much a timeline keeps. The zero value is usable.
@@ -105,7 +106,7 @@ func (t *Timeline) Add(trial Trial, events iter.Seq[traces.Event]) {
 		}
 	}
 	t.index = append(t.index, entry{
-		Name: trial.Name, Workload: trial.Workload, Model: trial.Model, Repeat: trial.Repeat, Recorded: trial.Recorded,
+		Name: printable.Line(trial.Name), Workload: printable.Line(trial.Workload), Model: printable.Line(trial.Model), Repeat: trial.Repeat, Recorded: trial.Recorded,
 		Origin: string(trial.Header.Origin), Attempts: d.attempts, Block: len(t.blocks),
 	})
 	t.blocks = append(t.blocks, d.encode(why))
@@ -138,7 +139,7 @@ func (t *Timeline) WriteHTML(w io.Writer) error {
 var files embed.FS
 
 // scripts are the files of the script in the order in which they stand in it.
-var scripts = []string{"lanes.js"}
+var scripts = []string{"data.js", "words.js", "colours.js", "layout.js", "paint.js", "panels.js", "details.js", "search.js", "address.js", "app.js", "tools.js"}
 
 // Style returns the style sheet of the timeline.
 func Style() string { return read("lanes.css") }

@@ -153,7 +153,7 @@ func TestLanesDoNotOverlap(t *testing.T) {
 	for seed := range uint64(20) {
 		h, events, _ := trace(seed, 5, 200)
 		d := collect(h, events, 200)
-		list := lanes(d.bars, len(d.nodes))
+		list, _ := lanes(d)
 		for i, a := range d.bars {
 			most := 0 // bars of the node that run when a starts
 			for k, b := range d.bars[:i] {

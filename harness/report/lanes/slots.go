@@ -5,22 +5,38 @@ import (
 	"slices"
 )
 
-// lanes returns the lane of each bar: the lowest of its node in which the bar before has
-// ended. Bars are in the order of their starts.
-func lanes(bars []bar, nodes int) []int64 {
-	free := make([][]int64, nodes) // for each lane of a node, when it is free
-	list := make([]int64, len(bars))
-	for i, b := range bars {
-		k := slices.IndexFunc(free[b.node], func(t int64) bool { return t <= b.from })
+// A span is the time that a container is taken on a node.
+type span struct {
+	node     int32
+	from, to int64
+}
+
+// lanes returns the lane of each bar and of each master: the lowest of its node in which
+// the one before has ended. Both are in the order of their starts.
+func lanes(d *data) (bars, masters []int64) {
+	free := make([][]int64, len(d.nodes)) // for each lane of a node, when it is free
+	put := func(s span) int64 {
+		k := slices.IndexFunc(free[s.node], func(t int64) bool { return t <= s.from })
 		if k < 0 {
-			k = len(free[b.node])
-			free[b.node] = append(free[b.node], 0)
+			k = len(free[s.node])
+			free[s.node] = append(free[s.node], 0)
 		}
-		// An attempt of no length takes its lane for 1 ms, so that bars never hide each other.
-		free[b.node][k] = max(b.to, b.from+1)
-		list[i] = int64(k)
+		// What has no length takes its lane for 1 ms, so that bars never hide each other.
+		free[s.node][k] = max(s.to, s.from+1)
+		return int64(k)
 	}
-	return list
+	upTo := func(t int64) {
+		for len(masters) < len(d.masters) && d.masters[len(masters)].from <= t {
+			m := d.masters[len(masters)]
+			masters = append(masters, put(span{m.node, m.from, m.to}))
+		}
+	}
+	for _, b := range d.bars {
+		upTo(b.from)
+		bars = append(bars, put(span{b.node, b.from, b.to}))
+	}
+	upTo(d.to)
+	return bars, masters
 }
 
 // countSlots sets how many containers the workers could hold at each time. There is no
@@ -52,6 +68,7 @@ func (c *collector) countSlots() {
 	for i, n := range d.nodes {
 		if n.worker {
 			now[i] = holds(c.sizes[i])
+			d.nodes[i].slots = now[i]
 			total += now[i]
 		}
 	}

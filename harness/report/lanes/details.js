@@ -1,0 +1,230 @@
+// The panel about one attempt, and the table of attempts. All data are text nodes.
+
+// element makes an element. Attributes that are functions listen to an event.
+function element(name, attributes = {}, ...children) {
+  const e = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') e.addEventListener(key, value);
+    else if (value === true) e.setAttribute(key, '');
+    else if (value !== false && value !== undefined && value !== null) e.setAttribute(key, value);
+  }
+  e.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== ''));
+  return e;
+}
+
+const levelWords = {
+  cache: 'cache: its block was in the node’s HDFS cache',
+  node: 'node: the node had a replica of its block',
+  rack: 'rack: the nearest replica was in the node’s rack',
+  off: 'off: all replicas were in other racks',
+  unknown: 'unknown',
+};
+
+// attemptTitle is how an attempt is called in sentences.
+function attemptTitle(trial, i) {
+  const number = trial.number[i] > 0 ? `, attempt ${trial.number[i]}` : '';
+  return `${trial.isReduce(i) ? 'reduce' : 'map'} ${trial.index[i]}${number}`;
+}
+
+function place(trial, i) {
+  const n = trial.nodes[trial.node[i]];
+  return `${n.name}`;
+}
+
+// facts returns pairs of a name and what is known of an attempt.
+function facts(trial, i) {
+  const list = [];
+  const add = (name, value) => value !== '' && value !== '-' && list.push([name, value]);
+  const job = trial.jobs[trial.job[i]];
+  const node = trial.nodes[trial.node[i]];
+  const rack = trial.racks[node.rack];
+  add('Ran', `${moment(trial.from[i], 10)} to ${moment(trial.to[i], 10)}${trial.outcome(i) === 0 ? ', its end is not in the trace' : ''}`);
+  add('Took', exact(trial.lasts[i]));
+  add('Waited', trial.waited[i] < 0 ? '' : `${time(trial.waited[i])} for a container`);
+  add('On', `${node.name}${rack === 'no rack' ? '' : ', rack ' + rack}, lane ${trial.lane[i] + 1} of ${node.lanes}`);
+  add('Job', `${job.name || 'unnamed'}, ${job.id}`);
+  if (!trial.isReduce(i)) {
+    add('Input', levelWords[levelNames[Math.min(trial.replica(i), 4)]]);
+    if (trial.split(i) > 0) add('By its split', levelNames[Math.min(trial.split(i), 4)]);
+    add('Split’s hosts', trial.strings[trial.hosts[i]] ?? '');
+  }
+  add(trial.isReduce(i) ? 'Fetched' : 'Read', bytes(trial.isReduce(i) ? trial.shuffled[i] : trial.read[i]));
+  add(trial.isReduce(i) ? 'Wrote' : 'Put out', bytes(trial.written[i]));
+  add('CPU time', trial.cpu[i] < 0 ? '' : time(trial.cpu[i]));
+  if (trial.isSpeculative(i)) add('Speculative', 'yes: started beside a running attempt of the same task');
+  const d = trial.decision[i] - 1;
+  if (d >= 0) {
+    const { id, at, reason, values, outcome, asked, bind } = trial.decisions;
+    add('Decision', `number ${id[d]} at ${moment(at[d], 10)}${trial.strings[reason[d]] ? ', reason: ' + trial.strings[reason[d]] : ''}`);
+    add('Carried out', `${trial.strings[outcome[d]]}${asked[d] >= 0 ? `, container after ${time(asked[d])}` : ''}`);
+    if (bind[d] >= 0 && !trial.isReduce(i)) add('Expected', bind[d] === trial.index[i] ? `map ${bind[d]}, as it came` : `map ${bind[d]}, but map ${trial.index[i]} came`);
+    add('Values', trial.strings[values[d]]);
+  }
+  add('Error', trial.strings[trial.error[i]] ?? '');
+  add('Attempt', 'attempt_' + trial.id(i));
+  add('Container', trial.strings[trial.container[i]] ?? '');
+  if (trial.base !== 0) add('Trace’s clock', `${moment(trial.from[i] + trial.base, 10)}, as in heddle trace`);
+  return list;
+}
+
+// neighbours returns the attempts before and after one, on its node and of its job.
+function neighbours(trial, i) {
+  const around = (list) => {
+    const k = list.indexOf(i);
+    return [list[k - 1] ?? -1, list[k + 1] ?? -1];
+  };
+  return { node: around(trial.ofNode[trial.node[i]]), job: around(trial.jobs[trial.job[i]].bars) };
+}
+
+// showDetails fills the panel: with the selected attempt, or with what is in view.
+function showDetails(app) {
+  const body = app.details;
+  body.replaceChildren();
+  const { sel } = app;
+  app.root.classList.toggle('lanes-selected', Boolean(sel));
+  if (!sel) {
+    overall(app, body);
+    return;
+  }
+  const { trial } = sel.view;
+  const i = sel.bar;
+  const job = trial.jobs[trial.job[i]];
+  const outcome = outcomeNames[trial.outcome(i)];
+  const cls = app.classes[colourings[app.colour].of(trial, i, app)];
+  const swatch = element('span', { class: 'lanes-swatch' });
+  swatch.style.background = cls?.colour ?? app.theme.faint;
+  const close = element('button', { class: 'lanes-icon', type: 'button', 'aria-label': 'Clear the selection', title: 'Clear the selection (Esc)', click: () => app.select(null) }, '✕');
+  body.append(
+    element('header', {},
+      element('h3', {}, swatch, `${attemptTitle(trial, i)} `, element('span', { class: 'lanes-of' }, `of ${short(job.name || job.id, 60)}`)),
+      close),
+    element('p', { class: 'lanes-where' }, element('span', { class: `lanes-badge lanes-${outcome}` }, outcome), ` ${trial.title}`),
+  );
+  const why = trial.why(i);
+  if (why.length) {
+    body.append(element('h4', {}, 'Why here'), element('ul', { class: 'lanes-why' }, why.map((s) => element('li', {}, s))));
+  } else if (trial.whyCount.length === 0 && app.reasoned) {
+    body.append(element('p', { class: 'lanes-hint' }, `This page has no reasons for this trial. On a terminal: heddle trace why FILE ${'task_' + trial.id(i).replace(/_\d+$/, '')}`));
+  }
+  body.append(phases(app, trial, i));
+  const list = element('dl', {});
+  for (const [name, value] of facts(trial, i)) {
+    const what = element('dd', {});
+    if (name === 'Job') {
+      what.append(element('button', { type: 'button', class: 'lanes-link', title: 'Show this job alone', click: () => app.pickJob(job.id) }, short(job.name || 'unnamed', 200)), ` ${job.id}`);
+    } else {
+      what.append(value);
+    }
+    if (/^(Attempt|Container|Values|Error)$/.test(name)) what.className = 'lanes-mono';
+    list.append(element('div', {}, element('dt', {}, name), what));
+  }
+  body.append(list);
+  const step = (text, label, k) => element('button', { type: 'button', disabled: k < 0, 'aria-label': label, title: label, click: () => app.select({ view: sel.view, bar: k }, true) }, text);
+  const { node, job: ofJob } = neighbours(trial, i);
+  body.append(element('div', { class: 'lanes-steps' },
+    element('span', {}, `On ${short(place(trial, i), 24)}`), step('‹', 'Previous attempt on this node (P)', node[0]), step('›', 'Next attempt on this node (N)', node[1]),
+    element('span', {}, 'Of this job'), step('‹', 'Previous attempt of this job (K)', ofJob[0]), step('›', 'Next attempt of this job (J)', ofJob[1])));
+  elsewhere(app, body, trial, i);
+}
+
+// phases is a bar of the parts of an attempt.
+function phases(app, trial, i) {
+  if (trial.part1[i] === 0 || trial.lasts[i] <= 0) return '';
+  const classes = colourings.phase.classes(app);
+  const strip = element('div', { class: 'lanes-phases', 'aria-hidden': 'true' });
+  const words = [];
+  let start = trial.from[i];
+  for (const [cls, end] of colourings.phase.parts(trial, i)) {
+    const piece = element('span', {});
+    piece.style.background = classes[cls].colour;
+    piece.style.flexGrow = String(Math.max(end - start, 0.001));
+    strip.append(piece);
+    const key = element('i', {});
+    key.style.background = classes[cls].colour;
+    words.push(element('span', {}, key, `${classes[cls].short} ${time(end - start)}`));
+    start = end;
+  }
+  return element('div', { class: 'lanes-phase' }, strip, element('p', {}, words));
+}
+
+// elsewhere lists other attempts of the task, and the task in other trials.
+function elsewhere(app, body, trial, i) {
+  const rows = [];
+  const reduce = trial.isReduce(i);
+  const link = (view, other, k) => {
+    const words = `${outcomeNames[other.outcome(k)] === 'succeeded' ? '' : outcomeNames[other.outcome(k)] + ', '}${place(other, k)} at ${moment(other.from[k], 10)}, ${time(other.lasts[k])}${reduce ? '' : ', ' + levelNames[Math.min(other.replica(k), 4)]}`;
+    return view
+      ? element('button', { type: 'button', class: 'lanes-link', click: () => app.select({ view, bar: k }, true) }, words)
+      : words;
+  };
+  const own = app.shown.find((v) => v.trial === trial);
+  for (const k of trial.attemptsOf(trial.job[i], reduce, trial.index[i])) {
+    if (k !== i) rows.push([`attempt ${trial.number[k]}`, link(own, trial, k)]);
+  }
+  const others = app.shown.map((v) => v.trial);
+  if (app.recorded && !others.includes(app.recorded)) others.push(app.recorded);
+  for (const other of others) {
+    if (other === trial || other.entry.workload !== trial.entry.workload) continue;
+    const job = trial.twin(trial.job[i], other);
+    if (job < 0) continue;
+    for (const k of other.attemptsOf(job, reduce, trial.index[i])) {
+      rows.push([other.title, link(app.shown.find((v) => v.trial === other), other, k)]);
+    }
+  }
+  if (!rows.length) return;
+  body.append(element('h4', {}, 'The same task'), element('dl', {}, rows.map(([name, value]) => element('div', {}, element('dt', {}, short(name, 60)), element('dd', {}, value)))));
+}
+
+// overall says what is in view of each trial.
+function overall(app, body) {
+  body.append(
+    element('header', {}, element('h3', {}, 'In view')),
+    element('p', { class: 'lanes-where' }, `${moment(app.from, app.ticks.step / 10)} to ${moment(app.to, app.ticks.step / 10)} (${time(app.to - app.from)})`),
+  );
+  for (const { trial } of app.shown) {
+    const list = element('dl', {});
+    const add = (name, value) => list.append(element('div', {}, element('dt', {}, name), element('dd', {}, value)));
+    const to = Math.min(app.to, trial.last);
+    if (!trial.grid) add('Attempts', `${whole(trial.inView(app.from, app.to))} of ${whole(trial.count)}`);
+    if (to > app.from) {
+      const [maps, reduces] = trial.running.map((r) => r.mean(app.from, to));
+      add('Running, mean', `${three(maps)} maps, ${three(reduces)} reduces`);
+      if (trial.slots) add('Idle slots, mean', three(Math.max(0, idleSlots(trial, app.from, to))));
+      add('Waiting, mean', three(trial.waiting[MAP].mean(app.from, to) + trial.waiting[REDUCE].mean(app.from, to)));
+    }
+    body.append(element('h4', {}, trial.title), list);
+  }
+  body.append(element('p', { class: 'lanes-hint' }, 'Click a bar, or press Enter in the timeline, to read where and why the attempt ran.'));
+}
+
+const tableRows = 200;
+
+// showTable fills the table with the attempts in view, from a place in their list on.
+function showTable(app, start = 0) {
+  const { table } = app;
+  if (!table.open) return;
+  const list = [];
+  for (const view of app.shown) {
+    const { trial } = view;
+    const end = above(trial.from, app.to);
+    for (let i = 0; i < end; i++) if (trial.to[i] > app.from && !view.dim(i) && view.hasNode(trial.node[i])) list.push([view, i]);
+  }
+  const rows = list.slice(start, start + tableRows).map(([view, i]) => {
+    const { trial } = view;
+    const current = app.sel?.view === view && app.sel.bar === i;
+    const pick = element('button', { type: 'button', class: 'lanes-link', click: () => app.select({ view, bar: i }, true) }, attemptTitle(trial, i));
+    return element('tr', { 'aria-current': current ? 'true' : undefined },
+      element('th', { scope: 'row' }, pick), element('td', {}, trial.title), element('td', {}, short(trial.jobs[trial.job[i]].name || trial.jobs[trial.job[i]].id, 60)),
+      element('td', {}, short(place(trial, i), 60)), element('td', { class: 'lanes-number' }, moment(trial.from[i], 10)), element('td', { class: 'lanes-number' }, time(trial.lasts[i])),
+      element('td', {}, trial.isReduce(i) ? 'reduce' : levelNames[Math.min(trial.replica(i), 4)]), element('td', {}, outcomeNames[trial.outcome(i)]));
+  });
+  const folded = app.shown.filter((v) => v.trial.grid).map((v) => v.trial.title);
+  const page = (text, from) => element('button', { type: 'button', disabled: from < 0 || from >= list.length, click: () => showTable(app, from) }, text);
+  app.tableBody.replaceChildren(
+    element('p', {}, list.length ? `${whole(start + 1)} to ${whole(Math.min(start + tableRows, list.length))} of ${plural(list.length, 'attempt')} in view. ` : 'No attempts in view. ',
+      folded.length ? `Of ${folded.join(', ')} the page has no single attempts. ` : '', page('Earlier', start - tableRows), ' ', page('Later', start + tableRows)),
+    element('div', { class: 'lanes-scroll', tabindex: '0', role: 'region', 'aria-label': 'Attempts in view' }, element('table', {},
+      element('thead', {}, element('tr', {}, ['Attempt', 'Trial', 'Job', 'Node', 'Start', 'Took', 'Input', 'Outcome'].map((t) => element('th', { scope: 'col' }, t)))),
+      element('tbody', {}, rows))),
+  );
+}
