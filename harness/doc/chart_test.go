@@ -99,14 +99,13 @@ func TestForest(t *testing.T) {
 		t.Fatal(err)
 	}
 	var at []float64
-	for _, m := range regexp.MustCompile(`<circle cx="([0-9.]+)" cy="[^"]*" r="4" fill`).FindAllStringSubmatch(out.String(), -1) {
+	for _, m := range regexp.MustCompile(`<circle class="t-[a-z]+" cx="([0-9.]+)%" cy="13" r="4.6"`).FindAllStringSubmatch(out.String(), -1) {
 		var x float64
 		fmt.Sscan(m[1], &x)
 		at = append(at, x)
 	}
-	line := regexp.MustCompile(`<line x1="([0-9.]+)" y1="16.0"`).FindStringSubmatch(out.String())
 	var zero float64
-	fmt.Sscan(line[1], &zero)
+	fmt.Sscan(regexp.MustCompile(`<line class="axis" x1="([0-9.]+)%"`).FindStringSubmatch(out.String())[1], &zero)
 	if len(at) != 2 || at[0] <= zero || at[1] >= zero {
 		t.Errorf("effects at %v, want one right and one left of no effect at %g", at, zero)
 	}

@@ -1,7 +1,15 @@
 // Package doc is the form in which commands hand over results that people read:
-// a document of headings, texts, tables and notes. Four functions write a
-// document: [WriteText] for a terminal, [WriteMarkdown], [WriteCSV] and
-// [WriteHTML]. So all commands print numbers, units and intervals alike.
+// a document of headings, texts, tables, notes and pictures. [WriteText] writes it for
+// a terminal, [WriteMarkdown], [WriteCSV] and [WriteHTML] for other places, and
+// [WritePage] as a page of its own. So all commands print numbers, units and intervals
+// alike.
+//
+// Pictures are drawn here, as SVG: they need no network and no library, can be printed
+// and saved, follow light and dark, and have their numbers beside them for readers who
+// do not see them. No module of Go is known that embeds a library of charts and is well
+// kept, so the page has a small script of its own, which shows the numbers of a chart
+// below the pointer, sorts and filters tables and saves pictures. Without it, everything
+// is there.
 //
 // The package computes no figure: it gets values and formats them. It writes no
 // JSON either: the keys of JSON are promises of the commands, and follow their
@@ -22,12 +30,18 @@ import (
 // Doc is a document: its parts in the order in which they are read.
 type Doc []Part
 
-// Part is a part of a document: a [Heading], a [Text], a [List], [Notes],
-// [Warnings], a *[Table], or a picture: a *[Chart], *[Forest] or *[Heat].
+// Part is a part of a document: words, a *[Table], or what only pages show, such as a
+// *[Chart].
 type Part interface{ part() }
 
 // Heading is the title of the parts that follow it.
 type Heading string
+
+// Subheading is the title of some of the parts below a heading.
+type Subheading string
+
+// Lead is the sentence that says what came out.
+type Lead string
 
 // Text is a paragraph. Writers break its lines where they need to.
 type Text string
@@ -42,6 +56,18 @@ type Notes []string
 // Warnings are like [Notes], and say why a result may not be as it looks.
 type Warnings []string
 
+// Facts are a few short properties, each with its name.
+type Facts []Fact
+
+// Fact is one of the Facts.
+type Fact struct{ Name, Value string }
+
+// Fold are parts that a page shows when a reader asks for them.
+type Fold struct {
+	Title string
+	Parts Doc
+}
+
 // Table is a table. Each row has a cell for each column, or fewer. A table whose
 // columns have no names is written without a head: its first column says what the
 // second has.
@@ -50,42 +76,77 @@ type Table struct {
 	Name    string
 	Columns []string
 	Rows    [][]Cell
+	// Sorted says that readers of a page can sort and search the rows.
+	Sorted bool
 }
 
-func (Heading) part()  {}
-func (Text) part()     {}
-func (List) part()     {}
-func (Notes) part()    {}
-func (Warnings) part() {}
-func (*Table) part()   {}
+func (Heading) part()    {}
+func (Subheading) part() {}
+func (Lead) part()       {}
+func (Text) part()       {}
+func (List) part()       {}
+func (Notes) part()      {}
+func (Warnings) part()   {}
+func (Facts) part()      {}
+func (*Fold) part()      {}
+func (*Table) part()     {}
 
 // Add appends a row to the table.
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
-// filled returns the document without tables that have no rows, and without lists
-// and notes that are empty.
-func (d Doc) filled() Doc {
-	return slices.DeleteFunc(slices.Clone(d), func(p Part) bool {
-		switch p := p.(type) {
-		case *Table:
-			return len(p.Rows) == 0
-		case Text:
-			return p == ""
-		case List:
-			return len(p) == 0
-		case *Forest:
-			return len(p.Rows) == 0
-		case *Heat:
-			return len(p.Rows) == 0
-		}
-		_, texts, are := remarks(p)
-		return are && len(texts) == 0
-	})
+// filled returns the document without parts that are empty.
+func (d Doc) filled() Doc { return slices.DeleteFunc(slices.Clone(d), empty) }
+
+func empty(p Part) bool {
+	switch p := p.(type) {
+	case *Table:
+		return len(p.Rows) == 0
+	case Text:
+		return p == ""
+	case Lead:
+		return p == ""
+	case List:
+		return len(p) == 0
+	case Facts:
+		return len(p) == 0
+	case *Fold:
+		return len(p.Parts.filled()) == 0
+	case Cards:
+		return len(p) == 0
+	case Files:
+		return len(p) == 0
+	case *Chart:
+		return len(p.Rows) == 0
+	case *Forest:
+		return len(p.Rows) == 0
+	case *Heat:
+		return len(p.Rows) == 0
+	}
+	_, texts, are := remarks(p)
+	return are && len(texts) == 0
 }
 
-// tables returns the document without pictures, whose numbers its tables have.
-func (d Doc) tables() Doc {
-	return slices.DeleteFunc(d.filled(), picture)
+// tables returns the document without what only pages show: what is folded is in its
+// place, and facts are a table.
+func (d Doc) tables() (list Doc) {
+	for _, p := range d.filled() {
+		switch p := p.(type) {
+		case *Fold:
+			list = append(append(list, Subheading(p.Title)), p.Parts.tables()...)
+		case Facts:
+			t := &Table{Name: "facts", Columns: []string{"", ""}}
+			for _, f := range p {
+				t.Add(Words(f.Name), Words(f.Value))
+			}
+			list = append(list, t)
+		case Lead:
+			list = append(list, Text(p))
+		case Cards, Files, *Embed, *Chart, *Forest, *Heat:
+		default:
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // headless reports whether the table's columns have no names.

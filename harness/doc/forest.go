@@ -1,60 +1,216 @@
 package doc
 
 import (
+	"cmp"
+	"fmt"
+	"html/template"
 	"math"
+	"slices"
 	"strings"
 )
 
-// Sizes of a forest plot in the units of the SVG image.
-const (
-	forestNames, forestPlot, forestText = 330.0, 340.0, 300.0
-	forestRow                           = 22.0
-	forestTop                           = 30.0
-)
+// Forest compares effects with no effect and with what was asked for, one below the
+// other. The effects may have different units: each row then has a scale of its own,
+// and all rows have "no effect" at the same place.
+type Forest struct {
+	Name, Title string
+	// Shared says that all rows have the unit and scale of the first, with "no effect"
+	// at 0. Better says at its ends what lies there, such as "fifo is faster".
+	Shared bool
+	// What names the effects, and Ours the figures, in the head of the table; by default
+	// "effect" and "ours, 95 %".
+	What, Ours string
+	// BandText says what the band of the rows is.
+	BandText string
+	// DotText says what the dots of the rows are.
+	DotText string
+	Rows    []ForestRow
+}
 
-// toneColours are the colours of tones in pictures.
-var toneColours = map[Tone]string{Good: "#0a6b2d", Fair: "#0b5f77", Bad: "#aa1111", Opposite: "#7a1fa2", Notable: "#8a5a00", Faint: "#666666", "": "#222222"}
+// ForestRow is one effect. Asked, Published and the values of Room are not numbers if
+// there is none.
+type ForestRow struct {
+	Group            string // what stands above this row and the next ones of the same group
+	Name, Unit       string
+	Ours             Point
+	None             float64 // the value of no effect, such as 0, or 1 of a ratio
+	Asked, Published float64
+	Most             float64 // end of what is asked, if above Asked: then None is in the middle
+	Room             Point   // the largest effect that there can be
+	// Dots are the single values of which Ours is made, such as those of each pair of
+	// repeats.
+	Dots []float64
+	// Band is how far from None values lie by chance; 0 if that is not known.
+	Band    float64
+	Verdict string
+	// Text says the effect in words; by default it is made of Ours.
+	Text string
+	Tone Tone
+}
 
-// svg returns the forest plot as an SVG image: to the right of the line is more of
-// what is asked for. What is asked is a bar across the row, what is published a
-// diamond, and what there is room for a grey bar from no effect on.
-func (t *Forest) svg() string {
+func (*Forest) part() {}
+
+// none is the place of "no effect" in a forest whose rows have scales of their own, as
+// a share of the width: there is more room for what is asked for, at the right.
+const none = 0.35
+
+// strip is the scale of one row in a forest plot, in percent of its width.
+type strip func(v float64) (place float64, beyond int)
+
+// html returns the forest as a table with a picture in each row, whose size follows
+// that of the page. Everything is in the table in words too.
+func (t *Forest) html() template.HTML {
 	var s canvas
-	width, height := forestNames+forestPlot+forestText, forestTop+forestRow*float64(len(t.Rows))+8
-	s.add(`<svg viewBox="0 0 %.0f %.0f" width="%.0f" role="img" font-size="11" font-family="sans-serif" fill="#222"><title>%s</title>`, width, height, width, escaped(t.Title))
-	zero := forestNames + forestPlot*0.35
-	s.text(zero, 11, "middle", "no effect")
-	s.legend(zero + 70)
-	s.line(zero, 16, zero, height-6, "#888")
+	s.add(`<div class="scroll" tabindex="0" role="region" aria-label="%s"><table class="forest"><caption>%s</caption><thead><tr><th scope="col">%s</th><th scope="col" class="strip">`,
+		escaped(t.Title), escaped(t.Title), escaped(cmp.Or(t.What, "effect")))
+	t.head(&s)
+	s.add(`</th><th scope="col">%s</th></tr></thead>`+"\n<tbody>", escaped(cmp.Or(t.Ours, "ours, 95 %")))
+	shared := t.shared()
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		y := forestTop + forestRow*(float64(i)+0.5)
-		if i%2 == 0 {
-			s.add(`<rect x="0" y="%.1f" width="%.0f" height="%.1f" fill="#888" fill-opacity=".06"/>`, y-forestRow/2, width, forestRow)
+		if r.Group != "" && (i == 0 || t.Rows[i-1].Group != r.Group) {
+			s.add(`<tr class="group"><th colspan="3" scope="colgroup">%s</th></tr>`+"\n", escaped(r.Group))
 		}
-		s.add(`<text x="0" y="%.1f">%s<title>%s</title></text>`, y+4, escaped(short(r.Name, int(forestNames/letter)+4)), escaped(r.Name))
-		x := r.scale(zero)
-		if drawn(r.Room.Value) {
-			s.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="4" fill="#888" fill-opacity=".35"/>`, min(zero, x(r.Room.Value)), y-2, math.Abs(x(r.Room.Value)-zero))
+		place := r.scale()
+		if t.Shared {
+			place = shared
 		}
-		colour := toneColours[r.Tone]
-		if r.Ours.bounded() {
-			s.add(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="2"/>`, x(r.Ours.Lo), y, x(r.Ours.Hi), y, colour)
+		text := r.Text
+		if text == "" {
+			text = strings.TrimPrefix(r.Verdict+": ", ": ") + Estimate(r.Ours.Value, r.Ours.Lo, r.Ours.Hi, r.Unit).Short().String()
 		}
-		for _, asked := range r.asked() {
-			s.add(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#222" stroke-width="1.5"/>`, x(asked), y-8, x(asked), y+8)
-		}
-		if drawn(r.Published) {
-			s.diamond(x(r.Published), y, "#222")
-		}
-		if drawn(r.Ours.Value) {
-			s.add(`<circle cx="%.1f" cy="%.1f" r="4" fill="%s"/>`, x(r.Ours.Value), y, colour)
-		}
-		s.add(`<text x="%.1f" y="%.1f" fill="%s">%s</text>`, forestNames+forestPlot+10, y+4, colour, escaped(strings.TrimPrefix(r.Verdict+": ", ": ")+Estimate(r.Ours.Value, r.Ours.Lo, r.Ours.Hi, r.Unit).Short().String()))
+		s.add(`<tr><th scope="row">%s</th><td class="strip">`, escaped(r.Name))
+		s.strip(r, place)
+		s.add(`</td><td class="%s">%s</td></tr>`+"\n", escaped(string(r.Tone)), escaped(text))
 	}
-	s.WriteString("</svg>")
-	return s.String()
+	s.WriteString("</tbody></table></div>\n")
+	t.legend(&s)
+	return template.HTML(s.String())
 }
+
+// shared returns the scale of all rows of a forest that has only one.
+func (t *Forest) shared() strip {
+	a := t.axis()
+	return func(v float64) (float64, int) {
+		switch x := 100 * a.share(v); {
+		case x < 0:
+			return 0, -1
+		case x > 100:
+			return 100, 1
+		default:
+			return x, 0
+		}
+	}
+}
+
+// axis returns the axis of a forest whose rows share one. An interval or dot that lies
+// far beyond all effects does not stretch it.
+func (t *Forest) axis() axis {
+	var list []float64
+	most := 0.0
+	for i := range t.Rows {
+		if r := &t.Rows[i]; drawn(r.Ours.Value) {
+			list = append(list, r.Ours.Value, r.Band, -r.Band)
+			if drawn(r.Asked) {
+				list = append(list, r.Asked)
+			}
+		}
+	}
+	for _, v := range list {
+		most = max(most, math.Abs(v))
+	}
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		for _, v := range append([]float64{r.Ours.Lo, r.Ours.Hi}, r.Dots...) {
+			if drawn(v) {
+				list = append(list, max(-3*most-1, min(3*most+1, v)))
+			}
+		}
+	}
+	return axisOf(list, true)
+}
+
+// head draws the numbers of the axis, or where no effect is.
+func (t *Forest) head(s *canvas) {
+	s.WriteString(`<svg width="320" height="18" aria-hidden="true" font-size="11" fill="#1f2328">`)
+	if !t.Shared {
+		s.add(`<text x="%.0f%%" y="13" text-anchor="middle">no effect</text>`, 100*none)
+	} else {
+		a := t.axis()
+		for _, v := range a.ticks() {
+			x, anchor := 100*a.share(v), "middle"
+			if x < 4 {
+				anchor = "start"
+			} else if x > 96 {
+				anchor = "end"
+			}
+			text := tick(v)
+			if v > 0 {
+				text = "+" + text
+			}
+			if v == 0 {
+				text += " " + t.Rows[0].Unit
+			}
+			s.add(`<text x="%.2f%%" y="13" text-anchor="%s">%s</text>`, x, anchor, escaped(text))
+		}
+	}
+	s.WriteString(`</svg>`)
+}
+
+// strip draws a row: a band of chance, what there is room for, single values as dots,
+// the interval as a bar, what is asked as a line, what is published as a diamond.
+func (s *canvas) strip(r *ForestRow, place strip) {
+	const height, middle = 26.0, 13.0
+	x := func(v float64) float64 { p, _ := place(v); return p }
+	s.add(`<svg width="320" height="%.0f" aria-hidden="true">`, height)
+	span := func(from, to float64, class, look string, thick float64) {
+		a, b := x(min(from, to)), x(max(from, to))
+		s.add(`<rect class="%s" x="%.2f%%" y="%.1f" width="%.2f%%" height="%.1f" %s/>`, class, a, middle-thick/2, b-a, thick, look)
+	}
+	if r.Band > 0 {
+		span(r.None-r.Band, r.None+r.Band, "band", `fill="#7d8590" fill-opacity=".22"`, height)
+	}
+	s.add(`<line class="axis" x1="%.2f%%" y1="0" x2="%.2f%%" y2="%.0f" stroke="#7d8590"/>`, x(r.None), x(r.None), height)
+	if drawn(r.Room.Value) {
+		span(r.None, r.Room.Value, "band", `fill="#7d8590" fill-opacity=".4"`, 5)
+	}
+	tone := "t-" + cmp.Or(string(r.Tone), "plain")
+	colour := toneColours[r.Tone]
+	for k, v := range r.Dots {
+		if drawn(v) {
+			s.add(`<circle class="%s" cx="%.2f%%" cy="%.1f" r="2.2" fill="%s" fill-opacity=".45"/>`, tone, x(v), middle+float64(k%3-1)*5, colour)
+		}
+	}
+	if r.Ours.bounded() {
+		span(r.Ours.Lo, r.Ours.Hi, tone, `fill="`+colour+`"`, 2.4)
+		for _, v := range []float64{r.Ours.Lo, r.Ours.Hi} {
+			if p, beyond := place(v); beyond != 0 {
+				s.add(`<svg x="%.2f%%" y="%.0f" overflow="visible"><path class="%s" d="M%d -5v10l%d -5z" fill="%s"/></svg>`, p, middle, tone, -8*max(0, beyond)+8*max(0, -beyond), 8*beyond, colour)
+			} else if r.degenerate() {
+				s.add(`<line class="%s" x1="%.2f%%" y1="%.0f" x2="%.2f%%" y2="%.0f" stroke="%s" stroke-width="2.4"/>`, tone, p, middle-8, p, middle+8, colour)
+			}
+		}
+	}
+	for _, v := range r.asked() {
+		s.add(`<line class="inks" x1="%.2f%%" y1="3" x2="%.2f%%" y2="23" stroke="#1f2328" stroke-width="1.6"/>`, x(v), x(v))
+	}
+	if drawn(r.Published) {
+		s.add(`<svg x="%.2f%%" y="%.0f" overflow="visible">`, x(r.Published), middle)
+		s.diamond(0, 0, inkStroke)
+		s.WriteString(`</svg>`)
+	}
+	if drawn(r.Ours.Value) {
+		if r.Ours.bounded() {
+			s.add(`<circle class="%s" cx="%.2f%%" cy="%.0f" r="4.6" fill="%s"/>`, tone, x(r.Ours.Value), middle, colour)
+		} else { // hollow: it has no interval
+			s.add(`<circle class="%s hollow" cx="%.2f%%" cy="%.0f" r="4.2" fill="#ffffff" stroke="%s" stroke-width="1.8"/>`, tone, x(r.Ours.Value), middle, colour)
+		}
+	}
+	s.WriteString(`</svg>`)
+}
+
+// degenerate reports whether the interval has no width, so that it says nothing.
+func (r *ForestRow) degenerate() bool { return r.Ours.bounded() && r.Ours.Lo == r.Ours.Hi }
 
 // asked returns the ends of what is asked: one, or two.
 func (r *ForestRow) asked() []float64 {
@@ -67,10 +223,10 @@ func (r *ForestRow) asked() []float64 {
 	return []float64{r.Asked}
 }
 
-// scale returns where a value of the row is in the image. What lies far beyond the
-// plot is drawn at its edge.
-func (r *ForestRow) scale(zero float64) func(float64) float64 {
-	left, right := zero-forestNames, forestNames+forestPlot-zero
+// scale returns where a value of the row is, for a forest whose rows have scales of
+// their own. What lies far beyond the plot is drawn at its edge.
+func (r *ForestRow) scale() strip {
+	const left, right = 100 * none, 100 * (1 - none)
 	most := 0.0 // the largest of all distances from no effect, each as a share of the room on its side
 	for _, v := range append(r.asked(), r.Ours.Value, r.Ours.Lo, r.Ours.Hi, r.Published) {
 		if d := v - r.None; drawn(v) && d > 0 {
@@ -79,24 +235,60 @@ func (r *ForestRow) scale(zero float64) func(float64) float64 {
 			most = max(most, -d/left)
 		}
 	}
-	if most == 0 {
-		most = 1
-	}
-	most *= 1.08
-	return func(v float64) float64 {
-		return zero + max(-left, min(right, (v-r.None)/most))
+	most = cmp.Or(most, 1) * 1.06
+	return func(v float64) (float64, int) {
+		switch d := (v - r.None) / most; {
+		case d < -left:
+			return 0, -1
+		case d > right:
+			return 100, 1
+		default:
+			return left + d, 0
+		}
 	}
 }
 
-// legend says what the marks of a forest plot are.
-func (s *canvas) legend(x float64) {
-	s.add(`<circle cx="%.1f" cy="7" r="4"/><line x1="%.1f" y1="7" x2="%.1f" y2="7" stroke="#222" stroke-width="2"/>`, x, x-9, x+9)
-	s.text(x+13, 11, "start", "ours, 95 %")
-	s.add(`<line x1="%.1f" y1="0" x2="%.1f" y2="14" stroke="#222" stroke-width="1.5"/>`, x+82, x+82)
-	s.text(x+88, 11, "start", "asked")
-	s.diamond(x+132, 7, "#222")
-	s.text(x+141, 11, "start", "published")
-	s.add(`<rect x="%.1f" y="5" width="16" height="4" fill="#888" fill-opacity=".35"/>`, x+200)
-	s.text(x+220, 11, "start", "room")
-	s.text(x+262, 11, "start", "each row has its own scale")
+// legend says what the marks of a forest are, of those that it has.
+func (t *Forest) legend(s *canvas) {
+	has := func(is func(r *ForestRow) bool) bool {
+		return slices.ContainsFunc(t.Rows, func(r ForestRow) bool { return is(&r) })
+	}
+	mark := func(drawing, text string) {
+		s.add(`<span class="mark"><svg width="26" height="16" aria-hidden="true">%s</svg>%s</span> `, drawing, escaped(text))
+	}
+	diamond := func() string {
+		var d canvas
+		d.diamond(13, 8, inkStroke)
+		return d.String()
+	}
+	s.WriteString(`<p class="legend">`)
+	mark(`<rect class="t-plain" x="3" y="7" width="20" height="2.4" fill="#1f2328"/><circle class="t-plain" cx="13" cy="8" r="4.4" fill="#1f2328"/>`, "value and 95 % interval")
+	if has(func(r *ForestRow) bool { return drawn(r.Ours.Value) && !r.Ours.bounded() }) {
+		mark(`<circle class="t-plain hollow" cx="13" cy="8" r="4.2" fill="#ffffff" stroke="#1f2328" stroke-width="1.8"/>`, "too few repeats for an interval")
+	}
+	if has((*ForestRow).degenerate) {
+		mark(`<line class="t-plain" x1="13" y1="1" x2="13" y2="15" stroke="#1f2328" stroke-width="2.4"/><circle class="t-plain" cx="13" cy="8" r="4.4" fill="#1f2328"/>`, "all values equal: the interval says nothing")
+	}
+	if has(func(r *ForestRow) bool { return len(r.Dots) > 0 }) {
+		mark(`<circle class="t-plain" cx="6" cy="5" r="2.2" fill="#1f2328" fill-opacity=".45"/><circle class="t-plain" cx="14" cy="10" r="2.2" fill="#1f2328" fill-opacity=".45"/><circle class="t-plain" cx="21" cy="6" r="2.2" fill="#1f2328" fill-opacity=".45"/>`, t.DotText)
+	}
+	if has(func(r *ForestRow) bool { return len(r.asked()) > 0 }) {
+		mark(`<line class="inks" x1="13" y1="1" x2="13" y2="15" stroke="#1f2328" stroke-width="1.6"/>`, "asked for")
+	}
+	if has(func(r *ForestRow) bool { return drawn(r.Published) }) {
+		mark(diamond(), "published")
+	}
+	if has(func(r *ForestRow) bool { return drawn(r.Room.Value) }) {
+		mark(`<rect class="band" x="3" y="5" width="20" height="5" fill="#7d8590" fill-opacity=".4"/>`, "the most there is room for")
+	}
+	if has(func(r *ForestRow) bool { return r.Band > 0 }) {
+		mark(`<rect class="band" x="3" y="0" width="20" height="16" fill="#7d8590" fill-opacity=".22"/>`, t.BandText)
+	}
+	if !t.Shared {
+		fmt.Fprint(s, `<span class="mark">each row has its own scale</span>`)
+	}
+	s.WriteString("</p>\n")
 }
+
+// toneColours are the colours of tones in pictures on a light page.
+var toneColours = map[Tone]string{Good: "#0a6b2d", Fair: "#0b5f77", Bad: "#a32020", Opposite: "#7a1fa2", Notable: "#7d5200", Faint: "#5c6570", "": "#1f2328"}

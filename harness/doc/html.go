@@ -1,6 +1,8 @@
 package doc
 
 import (
+	"cmp"
+	"fmt"
 	"html/template"
 	"io"
 	"strings"
@@ -8,25 +10,85 @@ import (
 	"heddle/traces/printable"
 )
 
-// WriteHTML writes a document as a fragment of an HTML page.
-func WriteHTML(out io.Writer, d Doc) error { return fragment.Execute(out, d.html()) }
+// Cards are results that a page shows side by side. The document has their numbers in
+// tables too.
+type Cards []Card
 
-// WritePage writes a document as one HTML page that needs no other files. The
-// document begins with a heading, which becomes the page's title.
-func WritePage(out io.Writer, d Doc) error {
-	title, _ := d[0].(Heading)
-	return page.Execute(out, map[string]any{"Title": printable.Line(string(title)), "Parts": d[1:].html()})
+// Card is one of the Cards: a verdict or a value, what it is about, and details.
+type Card struct {
+	Title, Value, Detail string
+	Tone                 Tone
+}
+
+// Files are files that a reader of a page can save.
+type Files []File
+
+// File is one of the Files. Type is its media type, such as "text/csv".
+type File struct {
+	Name, Type, Text string
+	Data             []byte
+}
+
+// Embed is a part of a page that another package draws. What it writes is taken as it
+// is, so it has to escape all names itself. The page allows exactly its script and its
+// style sheet.
+type Embed struct {
+	HTML          func(io.Writer) error
+	Script, Style string
+}
+
+func (Cards) part()  {}
+func (Files) part()  {}
+func (*Embed) part() {}
+
+// WriteHTML writes a document as a fragment of an HTML page.
+func WriteHTML(out io.Writer, d Doc) error {
+	parts, err := d.html()
+	if err != nil {
+		return err
+	}
+	return fragment.Execute(out, parts)
 }
 
 // htmlPart is a part of a document as the template of a page takes it. One of its
 // fields is set.
 type htmlPart struct {
-	Heading, Text, Class string
-	List                 []string
-	Columns              []htmlColumn
-	Rows                 [][]htmlCell
-	Headless             bool
-	Chart                template.HTML
+	Heading, ID, Sub, Lead, Text, Class string
+	List                                []string
+	Facts                               Facts
+	Cards                               Cards
+	Files                               []htmlFile
+	Table                               *htmlTable
+	Fold                                *htmlFold
+	Drawn                               template.HTML // a picture, with all names in it escaped
+	Chart                               *htmlChart
+	Charts, EndCharts                   bool // charts stand side by side from here, to here
+}
+
+type htmlFile struct {
+	Name, Bytes string
+	Address     template.URL
+}
+
+type htmlFold struct {
+	Title string
+	Parts []htmlPart
+}
+
+type htmlChart struct {
+	SVG     template.HTML
+	Text    string
+	Numbers *htmlTable
+	Headed  bool // a heading above it has its title
+	Wide    bool
+}
+
+type htmlTable struct {
+	Name     string
+	Columns  []htmlColumn
+	Rows     [][]htmlCell
+	Headless bool
+	Sorted   bool
 }
 
 type htmlColumn struct {
@@ -34,14 +96,25 @@ type htmlColumn struct {
 	Right bool
 }
 
-type htmlCell struct{ Text, Class string }
+type htmlCell struct{ Text, Class, Value string }
 
-func (d Doc) html() (parts []htmlPart) {
-	for _, p := range d.filled() {
+func (d Doc) html() (parts []htmlPart, err error) {
+	list := d.filled()
+	charts := func(i int) bool {
+		_, is := list[i].(*Chart)
+		return is
+	}
+	heading := ""
+	for i, p := range list {
 		var x htmlPart
 		switch p := p.(type) {
 		case Heading:
-			x.Heading = printable.Line(string(p))
+			heading = string(p)
+			x.Heading = printable.Line(heading)
+		case Subheading:
+			x.Sub = printable.Line(string(p))
+		case Lead:
+			x.Lead = printable.Line(string(p))
 		case Text:
 			x.Text = printable.Line(string(p))
 		case List:
@@ -54,67 +127,113 @@ func (d Doc) html() (parts []htmlPart) {
 				x.List = append(x.List, word+": "+printable.Line(text))
 			}
 			x.Class = word
+		case Facts:
+			for _, f := range p {
+				x.Facts = append(x.Facts, Fact{printable.Line(f.Name), printable.Line(f.Value)})
+			}
+		case Cards:
+			for _, c := range p {
+				x.Cards = append(x.Cards, Card{printable.Line(c.Title), printable.Line(c.Value), printable.Line(c.Detail), c.Tone})
+			}
+		case Files:
+			for i := range p {
+				x.Files = append(x.Files, p[i].html())
+			}
+		case *Fold:
+			x.Fold = &htmlFold{Title: printable.Line(p.Title)}
+			x.Fold.Parts, err = p.Parts.html()
+		case *Embed:
+			var out strings.Builder
+			err = p.HTML(&out)
+			x.Drawn = template.HTML(out.String())
 		case *Chart:
-			x.Chart = template.HTML(p.svg()) // pictures escape what they are given
-		case *Forest:
-			x.Chart = template.HTML(p.svg())
-		case *Heat:
 			x.Chart = p.html()
+			x.Chart.Headed = p.Title != "" && strings.Contains(heading, p.Title)
+			x.Charts, x.EndCharts = i == 0 || !charts(i-1), i == len(list)-1 || !charts(i+1)
+		case *Forest:
+			x.Drawn = p.html()
+		case *Heat:
+			x.Drawn = p.html()
 		case *Table:
-			numbers, _ := p.split()
-			for k, name := range p.Columns {
-				x.Columns = append(x.Columns, htmlColumn{printable.Line(name), numbers[k]})
-			}
-			x.Headless = p.headless()
-			for _, row := range p.Rows {
-				var cells []htmlCell
-				for k, c := range row {
-					class := string(c.tone)
-					if numbers[k] {
-						class = strings.TrimSpace("number " + class)
-					}
-					cells = append(cells, htmlCell{printable.Line(c.String()), class})
-				}
-				x.Rows = append(x.Rows, cells)
-			}
+			x.Table = p.html()
+		}
+		if err != nil {
+			return nil, err
 		}
 		parts = append(parts, x)
 	}
-	return parts
+	return parts, nil
+}
+
+func (c *Chart) html() *htmlChart {
+	x := &htmlChart{SVG: template.HTML(c.svg()), Text: printable.Line(c.Text), Wide: len(c.Columns) > mostNarrow && !c.curves()}
+	if t := c.numbers(); t != nil {
+		x.Numbers = t.html()
+	}
+	return x
+}
+
+// mostNarrow is how many columns a chart has at most that takes half of a page's width.
+const mostNarrow = 8
+
+func (t *Table) html() *htmlTable {
+	x := &htmlTable{Name: printable.Line(cmp.Or(t.Name, "table")), Headless: t.headless(), Sorted: t.Sorted}
+	numbers, _ := t.split()
+	for k, name := range t.Columns {
+		x.Columns = append(x.Columns, htmlColumn{printable.Line(name), numbers[k]})
+	}
+	for _, row := range t.Rows {
+		var cells []htmlCell
+		for k, c := range row {
+			class := string(c.tone)
+			if numbers[k] {
+				class = strings.TrimSpace("number " + class)
+			}
+			cell := htmlCell{Text: printable.Line(c.String()), Class: class}
+			if t.Sorted && c.isNumber() {
+				cell.Value = short64(c.value)
+			}
+			cells = append(cells, cell)
+		}
+		x.Rows = append(x.Rows, cells)
+	}
+	return x
+}
+
+// short64 formats a number by which rows are sorted.
+func short64(x float64) string {
+	if !drawn(x) {
+		return ""
+	}
+	return fmt.Sprintf("%.7g", x)
 }
 
 // fragment escapes what a document contains, so that a name in it is never taken
 // for HTML.
-var fragment = template.Must(template.New("fragment").Parse(`{{range .}}{{if .Heading}}<h2>{{.Heading}}</h2>
+var fragment = template.Must(template.New("fragment").Parse(`{{define "table"}}<div class="scroll" tabindex="0" role="region" aria-label="{{.Name}}"><table{{if .Sorted}} class="sorted"{{end}}><caption>{{.Name}}</caption>
+{{if not .Headless}}<thead><tr>{{range .Columns}}<th scope="col"{{if .Right}} class="number"{{end}}>{{.Name}}</th>{{end}}</tr></thead>{{end}}
+<tbody>{{range .Rows}}<tr>{{range $k, $c := .}}{{if $k}}<td{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{$c.Text}}</td>{{else}}<th scope="row"{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{$c.Text}}</th>{{end}}{{end}}</tr>
+{{end}}</tbody></table></div>
+{{end}}{{define "part"}}{{if .Heading}}<h2{{with .ID}} id="{{.}}"{{end}}>{{.Heading}}</h2>
+{{else if .Sub}}<h3>{{.Sub}}</h3>
+{{else if .Lead}}<p class="lead">{{.Lead}}</p>
 {{else if .Text}}<p>{{.Text}}</p>
 {{else if .List}}<ul{{with .Class}} class="{{.}}"{{end}}>{{range .List}}<li>{{.}}</li>
 {{end}}</ul>
-{{else if .Chart}}{{.Chart}}
-{{else if .Columns}}<table>{{if not .Headless}}<thead><tr>{{range .Columns}}<th{{if .Right}} class="number"{{end}}>{{.Name}}</th>{{end}}</tr></thead>{{end}}
-<tbody>{{range .Rows}}<tr>{{range .}}<td{{with .Class}} class="{{.}}"{{end}}>{{.Text}}</td>{{end}}</tr>
-{{end}}</tbody></table>
-{{end}}{{end}}`))
+{{else if .Facts}}<dl class="facts">{{range .Facts}}<div><dt>{{.Name}}</dt><dd>{{.Value}}</dd></div>{{end}}</dl>
+{{else if .Cards}}<ul class="cards">{{range .Cards}}<li class="card {{.Tone}}"><span class="title">{{.Title}}</span> <strong>{{.Value}}</strong> <span class="detail">{{.Detail}}</span></li>
+{{end}}</ul>
+{{else if .Files}}<ul class="files">{{range .Files}}<li><a href="{{.Address}}" download="{{.Name}}">{{.Name}}</a> <span>{{.Bytes}}</span></li>
+{{end}}</ul>
+{{else if .Fold}}<details><summary>{{.Fold.Title}}</summary>
+{{range .Fold.Parts}}{{template "part" .}}{{end}}</details>
+{{else if .Drawn}}{{.Drawn}}
+{{else if .Chart}}{{if .Charts}}<div class="charts">{{end}}<figure class="chart{{if .Chart.Headed}} headed{{end}}{{if .Chart.Wide}} wide{{end}}"><div class="scroll" tabindex="0" role="region" aria-label="chart">{{.Chart.SVG}}</div>{{with .Chart.Text}}<figcaption>{{.}}</figcaption>{{end}}{{with .Chart.Numbers}}<details><summary>Numbers</summary>{{template "table" .}}</details>{{end}}</figure>{{if .EndCharts}}</div>
+{{end}}
+{{else if .Table}}{{template "table" .Table}}{{end}}{{end}}{{range .}}{{template "part" .}}{{end}}`))
 
 // heat is the table of a [Heat].
-var heat = template.Must(template.New("heat").Funcs(template.FuncMap{"line": printable.Line}).Parse(`<table class="heat"><thead><tr>{{range .Columns}}<th>{{line .}}</th>{{end}}</tr></thead>
-<tbody>{{range .Rows}}<tr{{if .Inner}} class="inner"{{end}}><th>{{line .Name}}</th>{{range .Cells}}<td class="{{.Tone}}"{{with .Detail}} title="{{line .}}"{{end}}>{{line .Words}}</td>{{end}}</tr>
-{{end}}</tbody></table>
-`))
-
-var page = template.Must(template.Must(fragment.Clone()).New("page").Parse(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{{.Title}}</title>
-<style>
-body{font:15px/1.45 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}
-table{border-collapse:collapse;margin:.6em 0;display:block;overflow-x:auto}td,th{padding:.2em .7em;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
-.number{font-variant-numeric:tabular-nums;white-space:nowrap;text-align:right}ul.note{color:#555;max-width:60em}ul.warning{color:#8a5a00;max-width:60em}
-.good{color:#0a6b2d}.fair{color:#0b5f77}.bad{color:#a11}.opposite{color:#7a1fa2}.notable{color:#8a5a00}.faint{color:#666}
-td:first-child{white-space:nowrap}
-svg{max-width:100%;height:auto;display:block}
-.heat td{padding:.15em .45em;border:1px solid #fff;text-align:center;white-space:nowrap;font-size:13px}.heat th{padding:.15em .45em;border:0}.heat tbody th{font-weight:normal;white-space:nowrap}
-.heat .inner th{padding-left:1.6em;color:#555;font-size:13px}.heat .inner td{opacity:.75}
-.heat .good{background:#bfe5c9}.heat .fair{background:#c9e6f0}.heat .bad{background:#f4cccc}.heat .opposite{background:#e2c8f0}.heat .notable{background:#f6e3b5}.heat .faint{background:#eee}
-</style>
-<h1>{{.Title}}</h1>
-{{template "fragment" .Parts}}</html>
+var heat = template.Must(template.New("heat").Funcs(template.FuncMap{"line": printable.Line}).Parse(`<div class="scroll" tabindex="0" role="region" aria-label="{{line .Label}}"><table class="heat"><caption>{{line .Label}}</caption><thead><tr>{{range .Columns}}<th scope="col">{{line .}}</th>{{end}}</tr></thead>
+<tbody>{{range .Rows}}<tr{{if .Inner}} class="inner"{{end}}><th scope="row">{{line .Name}}</th>{{range .Cells}}<td class="{{.Tone}}"{{with .Detail}} title="{{line .}}"{{end}}>{{line .Words}}</td>{{end}}</tr>
+{{end}}</tbody></table></div>
 `))

@@ -3,6 +3,7 @@ package doc
 import (
 	"fmt"
 	"html/template"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -11,22 +12,32 @@ import (
 	"heddle/traces/printable"
 )
 
-// Sizes of a chart in the units of the SVG image. The image grows below the plot for
-// long names of columns, and to the right for those of rows.
+// Sizes of a chart in the units of the SVG image. The image grows above the plot with
+// the legend, and below it for long names of columns.
 const (
-	leftMargin, topMargin = 56.0, 20.0
-	plotWidth, plotHeight = 560.0, 240.0
-	baseline              = topMargin + plotHeight
-	letter                = 6.0 // about the width of a letter
+	imageWidth   = 600.0
+	plotHeight   = 240.0
+	rightMargin  = 14.0
+	axisRight    = 56.0 // of the second axis at the right
+	letter       = 6.6  // about the width of a letter
+	legendRow    = 18.0
+	mostLegend   = 44 // letters of a row's name
+	mostColumn   = 30 // letters of a column's name
+	mostTitle    = 84 // letters of the title
+	legendMarker = 30.0
 )
 
-// colours of rows. Most colour-blind readers can distinguish them too, and shapes of
-// points repeat only where the colours do not.
-var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222"}
+// palette has the colours of rows, on a light and on a dark page. People who do not
+// tell red from green can tell them apart, also since neighbours differ in lightness.
+var palette = [][2]string{{"#0072b2", "#5cb3ee"}, {"#d55e00", "#ff9248"}, {"#00875a", "#35d19c"}, {"#b0508f", "#f09bd0"}, {"#94700a", "#e8c14c"}, {"#4b4bb8", "#a9a9ff"}, {"#3c4148", "#d7dce3"}}
+
+// dashes of lines. Rows of one colour have different ones.
+var dashes = []string{"", "8 4", "2 3", "10 3 2 3", "5 2", "14 4", "6 2 2 2 2 2", "1 4", "12 2 2 2", "3 6", "9 9"}
 
 const shapes = 4 // of points
 
-// canvas is an SVG image that is being drawn.
+// canvas is an SVG image that is being drawn. Colours are attributes, so that every
+// program shows them; a page changes them through the classes.
 type canvas struct{ strings.Builder }
 
 func (s *canvas) add(format string, args ...any) { fmt.Fprintf(s, format, args...) }
@@ -42,33 +53,50 @@ func short(text string, most int) string {
 	return text
 }
 
+func letters(text string) float64 { return float64(len([]rune(text))) * letter }
+
 func (s *canvas) text(x, y float64, anchor, text string) {
 	s.add(`<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, anchor, escaped(text))
 }
 
-func (s *canvas) line(x1, y1, x2, y2 float64, stroke string) {
-	s.add(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"/>`, x1, y1, x2, y2, stroke)
+// line draws a line of the frame: class is grid or axis.
+func (s *canvas) line(x1, y1, x2, y2 float64, class string) {
+	stroke := map[string]string{"grid": "#d9dde3", "axis": "#7d8590"}[class]
+	s.add(`<line class="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"/>`, class, x1, y1, x2, y2, stroke)
+}
+
+// fill and stroke return the attributes of a row's colour.
+func fill(look int) string {
+	k := look % len(palette)
+	return fmt.Sprintf(`class="kf%d" fill="%s"`, k+1, palette[k][0])
+}
+
+func stroke(look int) string {
+	k := look % len(palette)
+	return fmt.Sprintf(`class="ks%d" stroke="%s"`, k+1, palette[k][0])
 }
 
 // point draws the point of a row: with the same colour, rows have different shapes.
-func (s *canvas) point(x, y float64, row int) {
-	colour := colours[row%len(colours)]
-	switch row / len(colours) % shapes {
+// With a column, it says what it stands for when a reader points at the column.
+func (s *canvas) point(x, y float64, look int, says string) {
+	switch (look/len(palette) + look) % shapes {
 	case 0:
-		s.add(`<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, x, y, colour)
+		s.add(`<circle %s cx="%.1f" cy="%.1f" r="3.6"%s/>`, fill(look), x, y, says)
 	case 1:
-		s.add(`<rect x="%.1f" y="%.1f" width="6" height="6" fill="%s"/>`, x-3, y-3, colour)
+		s.add(`<rect %s x="%.1f" y="%.1f" width="6.6" height="6.6"%s/>`, fill(look), x-3.3, y-3.3, says)
 	case 2:
-		s.add(`<path d="M%.1f %.1fl4 7h-8z" fill="%s"/>`, x, y-4, colour)
+		s.add(`<path %s d="M%.1f %.1fl4.4 7.6h-8.8z"%s/>`, fill(look), x, y-4.6, says)
 	default:
-		s.add(`<path d="M%.1f %.1fv8m-4 -4h8" stroke="%s" stroke-width="2"/>`, x, y-4, colour)
+		s.add(`<path %s d="M%.1f %.1fv9m-4.5 -4.5h9" stroke-width="2.4"%s/>`, stroke(look), x, y-4.5, says)
 	}
 }
 
 // diamond marks a published number.
-func (s *canvas) diamond(x, y float64, colour string) {
-	s.add(`<path d="M%.1f %.1fl5 5l-5 5l-5 -5z" fill="white" fill-opacity=".7" stroke="%s" stroke-width="1.5"/>`, x, y-5, colour)
+func (s *canvas) diamond(x, y float64, look string) {
+	s.add(`<path class="pub %s d="M%.1f %.1fl5 5l-5 5l-5 -5z" fill="#ffffff" fill-opacity=".8" stroke-width="1.6"/>`, strings.TrimPrefix(look, `class="`), x, y-5)
 }
+
+const inkStroke = `class="inks" stroke="#1f2328"`
 
 // tick formats a number of an axis.
 func tick(v float64) string {
@@ -78,59 +106,135 @@ func tick(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
+// WriteSVG draws a chart as a picture for a file of its own. Its colours follow the
+// reader's system between light and dark.
+func WriteSVG(out io.Writer, c *Chart) error {
+	svg := c.svg()
+	from, body, _ := strings.Cut(svg, ">")
+	_, err := fmt.Fprintf(out, `%s xmlns="http://www.w3.org/2000/svg"><title>%s</title><desc>%s</desc><style>%s</style><rect class="paper" width="100%%" height="100%%" fill="#ffffff"/>%s`+"\n",
+		from, escaped(c.Title), escaped(c.says()), ownStyle(), body)
+	return err
+}
+
+// ownStyle returns the style sheet of a picture in a file of its own.
+func ownStyle() string {
+	var s strings.Builder
+	s.WriteString("@media(prefers-color-scheme:dark){.paper{fill:#0f1419}svg,text{fill:#e6e9ee}.grid{stroke:#2f3640}.axis{stroke:#9aa4b0}.inks{stroke:#e6e9ee}.pub{fill:#0f1419}")
+	for k, p := range palette {
+		fmt.Fprintf(&s, ".kf%d{fill:%s}.ks%d{stroke:%s}", k+1, p[1], k+1, p[1])
+	}
+	return s.String() + "}"
+}
+
+// pageColours returns the part of a page's style sheet that has the rows' colours.
+func pageColours() string {
+	var s strings.Builder
+	for k, p := range palette {
+		fmt.Fprintf(&s, ".kf%d{fill:light-dark(%s,%s)}.ks%d{stroke:light-dark(%s,%s)}\n", k+1, p[0], p[1], k+1, p[0], p[1])
+	}
+	return s.String()
+}
+
+// says returns what the chart is in words.
+func (c *Chart) says() string {
+	what := map[ChartKind]string{Lines: "Lines", Bars: "Bars", Curves: "Curves", Steps: "Distributions"}[c.Kind]
+	var names []string
+	for i := range c.Rows {
+		if !c.Rows[i].Thin {
+			names = append(names, c.Rows[i].Name)
+		}
+	}
+	text := fmt.Sprintf("%s of %s", what, strings.Join(names, ", "))
+	if c.X != "" {
+		text += " by " + c.X
+	}
+	return text + "."
+}
+
+// frame is a chart with its scales: those of the points, of the published numbers
+// (apart if they are far from ours), and of the columns' places.
+type frame struct {
+	canvas
+	*Chart
+	y, stated, x     axis
+	apart, published bool
+	left, top, width float64 // of the plot
+}
+
 // svg returns the chart as an SVG image.
 func (c *Chart) svg() string {
-	var values, stated []float64
-	for _, row := range c.Rows {
+	f := newFrame(c)
+	legend := f.legendPlaces()
+	f.top = 20
+	if c.Title != "" {
+		f.top += 18
+	}
+	if n := len(legend); n > 0 {
+		f.top += legend[n-1].y + legendRow + 6
+	}
+	below := f.names()
+	height := f.bottom() + below + 10
+	if c.X != "" {
+		height += 16
+	}
+	f.add(`<svg class="plot" viewBox="0 0 %.0f %.0f" width="%.0f" role="img" aria-label="%s" font-size="12.5" font-family="system-ui,sans-serif" fill="#1f2328"%s>`,
+		imageWidth, height, imageWidth, escaped(strings.TrimSuffix(c.Title, ".")+". "+c.says()), f.scales())
+	if c.Title != "" {
+		f.add(`<text class="title" x="0" y="15" font-size="14" font-weight="600">%s</text>`, escaped(short(c.Title, mostTitle)))
+	}
+	f.grid(below)
+	for _, thin := range []bool{true, false} { // thin rows first, behind the others
+		for i := range c.Rows {
+			if c.Rows[i].Thin == thin {
+				f.row(i)
+			}
+		}
+	}
+	f.legend(legend)
+	f.WriteString("</svg>")
+	return f.String()
+}
+
+func newFrame(c *Chart) *frame {
+	var values, stated, places []float64
+	for i := range c.Rows {
+		row := &c.Rows[i]
 		for _, p := range row.Points {
 			if values = append(values, p.Value); p.bounded() {
 				values = append(values, p.Lo, p.Hi)
 			}
 		}
 		stated = append(stated, row.Published...)
+		places = append(places, c.at(row)...)
 	}
-	f := frame{Chart: c, y: axisOf(slices.Concat(values, stated), true)}
-	published := slices.ContainsFunc(stated, drawn)
-	if f.stated = f.y; published && farApart(values, stated) {
+	zero := c.Kind == Bars || c.Kind == Steps || !narrow(slices.Concat(values, stated))
+	f := &frame{Chart: c, y: axisOf(slices.Concat(values, stated), zero), published: slices.ContainsFunc(stated, drawn)}
+	if f.stated = f.y; f.published && farApart(values, stated) {
 		f.y, f.stated, f.apart = axisOf(values, true), axisOf(stated, true), true
 	}
-	if c.curves() {
-		f.x = axisOf(c.At, false)
+	if c.Log {
+		f.x = logAxis(places)
+	} else if c.curves() {
+		f.x = axisOf(places, false)
 	}
-	longest := 0
-	for _, row := range c.Rows {
-		longest = max(longest, len([]rune(row.Name)))
+	widest := 0.0
+	for _, v := range f.y.ticks() {
+		widest = max(widest, letters(tick(v)))
 	}
-	if published {
-		longest = max(longest, len("published, axis at the right"))
-	}
-	legend := math.Min(float64(min(longest, mostLegend))*letter+36, 300)
+	f.left = max(30, widest+12)
+	f.width = imageWidth - f.left - rightMargin
 	if f.apart {
-		legend += rightMargin
+		f.width -= axisRight
 	}
-	below := f.names()
-	width, height := leftMargin+plotWidth+legend, math.Max(baseline+below+22, topMargin+16*float64(len(c.Rows)+2))
-	f.add(`<svg viewBox="0 0 %.0f %.0f" width="%.0f" role="img" font-size="11" font-family="sans-serif" fill="#222"><title>%s</title>`, width, height, width, escaped(c.Title))
-	f.grid(below)
-	for i := range c.Rows {
-		switch c.Kind {
-		case Bars:
-			f.bars(i)
-		case Curves, Steps:
-			f.curve(i)
-		default:
-			f.points(i)
-		}
-	}
-	f.legend(published)
-	f.WriteString("</svg>")
-	return f.String()
+	return f
 }
 
-const (
-	mostLegend  = 44   // letters of a name in the legend
-	rightMargin = 44.0 // for the numbers of an axis at the right
-)
+// narrow reports whether numbers are so near to each other and so far from 0 that they
+// would lie in a small part of an axis from 0.
+func narrow(list []float64) bool {
+	list = slices.DeleteFunc(slices.Clone(list), func(x float64) bool { return !drawn(x) })
+	return len(list) > 0 && slices.Min(list) > slices.Max(list)/2
+}
 
 // farApart reports whether published numbers are so much larger or smaller than ours
 // that one of them could not be read on the axis of the other.
@@ -147,52 +251,57 @@ func farApart(ours, stated []float64) bool {
 	return a > 0 && b > 0 && (a > 3*b || b > 3*a)
 }
 
-// curves reports whether the columns have places on an axis of numbers.
-func (c *Chart) curves() bool {
-	return (c.Kind == Curves || c.Kind == Steps) && len(c.At) == len(c.Columns) && !slices.ContainsFunc(c.At, func(x float64) bool { return !drawn(x) })
-}
+func (f *frame) bottom() float64 { return f.top + plotHeight }
 
-// frame is a chart with its axes on a canvas.
-type frame struct {
-	canvas
-	*Chart
-	y, x axis // x is for curves alone
-	// stated is the axis of published numbers: that of ours, or if these are far apart
-	// one of its own at the right.
-	stated axis
-	apart  bool
-}
-
-// top returns the height of a value in the image.
-func (f *frame) top(v float64) float64 { return baseline - plotHeight*f.y.share(v) }
+// height returns where a value is in the image.
+func (f *frame) height(v float64) float64 { return f.bottom() - plotHeight*f.y.share(v) }
 
 // column returns the middle of column k in the image.
 func (f *frame) column(k int) float64 {
-	if f.curves() {
-		return leftMargin + plotWidth*f.x.share(f.At[k])
+	return f.left + f.width/float64(len(f.Columns))*(float64(k)+0.5)
+}
+
+// place returns where point k of a row is in the image, false if it has no place.
+func (f *frame) place(row *ChartRow, k int) (float64, bool) {
+	if !f.curves() {
+		return f.column(k), k < len(f.Columns)
 	}
-	return leftMargin + plotWidth/float64(len(f.Columns))*(float64(k)+0.5)
+	if at := f.at(row); k < len(at) && drawn(at[k]) {
+		return f.left + f.width*f.x.share(at[k]), true
+	}
+	return 0, false
+}
+
+// scales returns attributes by which the page's script finds the value at a place.
+func (f *frame) scales() string {
+	if !f.curves() {
+		return fmt.Sprintf(` data-columns="%d" data-left="%.1f" data-width="%.1f"`, len(f.Columns), f.left, f.width)
+	}
+	log := ""
+	if f.x.log {
+		log = ` data-log="1"`
+	}
+	return fmt.Sprintf(` data-x="%.1f %.1f %g %g"%s data-y="%.1f %.1f %g %g" data-steps="%t" data-xname="%s" data-unit="%s"`, f.left, f.left+f.width, f.x.low, f.x.high, log,
+		f.bottom(), f.top, f.y.low, f.y.high, f.Kind == Steps, escaped(f.X), escaped(f.Unit))
 }
 
 // names returns how much room the names of the columns need below the plot.
 func (f *frame) names() float64 {
 	if f.slanted() {
-		longest := 0
+		longest := 0.0
 		for _, name := range f.Columns {
-			longest = max(longest, len([]rune(short(name, mostColumn))))
+			longest = max(longest, letters(short(name, mostColumn)))
 		}
-		return 14 + float64(longest)*letter*0.6
+		return 16 + longest*0.6
 	}
 	return 18
 }
 
-const mostColumn = 30 // letters of a column's name
-
 // slanted reports whether the columns' names are too long to stand side by side.
 func (f *frame) slanted() bool {
-	each := plotWidth / float64(max(1, len(f.Columns)))
+	each := f.width / float64(max(1, len(f.Columns)))
 	for _, name := range f.Columns {
-		if !f.curves() && float64(len([]rune(name)))*letter > each-6 {
+		if !f.curves() && letters(name) > each-6 {
 			return true
 		}
 	}
@@ -202,31 +311,55 @@ func (f *frame) slanted() bool {
 // grid draws the axes with their numbers and names.
 func (f *frame) grid(below float64) {
 	for _, v := range f.y.ticks() {
-		f.line(leftMargin, f.top(v), leftMargin+plotWidth, f.top(v), "#ddd")
-		f.text(leftMargin-5, f.top(v)+4, "end", tick(v))
+		f.line(f.left, f.height(v), f.left+f.width, f.height(v), "grid")
+		f.text(f.left-6, f.height(v)+4, "end", tick(v))
 	}
-	f.line(leftMargin, f.top(max(f.y.low, min(0, f.y.high))), leftMargin+plotWidth, f.top(max(f.y.low, min(0, f.y.high))), "#888")
+	zero := f.height(max(f.y.low, min(0, f.y.high)))
+	f.line(f.left, zero, f.left+f.width, zero, "axis")
+	name := f.Unit
+	if f.Y != "" {
+		name = strings.TrimSuffix(f.Y+", "+f.Unit, ", ")
+	}
+	if f.y.low > 0 {
+		name += fmt.Sprintf(" (the axis begins at %s)", tick(f.y.low))
+	}
+	f.text(0, f.top-9, "start", strings.TrimSpace(name))
 	if f.curves() {
 		for _, v := range f.x.ticks() {
-			x := leftMargin + plotWidth*f.x.share(v)
-			f.line(x, baseline, x, baseline+4, "#888")
-			f.text(x, baseline+16, "middle", tick(v))
+			x := f.left + f.width*f.x.share(v)
+			f.line(x, f.bottom(), x, f.bottom()+4, "axis")
+			f.text(x, f.bottom()+17, "middle", tick(v))
 		}
 	} else {
 		for k, name := range f.Columns {
 			if f.slanted() {
-				f.add(`<text transform="translate(%.1f %.1f) rotate(-35)" text-anchor="end">%s</text>`, f.column(k)+4, baseline+12, escaped(short(name, mostColumn)))
+				f.add(`<text transform="translate(%.1f %.1f) rotate(-35)" text-anchor="end">%s</text>`, f.column(k)+4, f.bottom()+14, escaped(short(name, mostColumn)))
 			} else {
-				f.text(f.column(k), baseline+16, "middle", name)
+				f.text(f.column(k), f.bottom()+17, "middle", name)
 			}
 		}
 	}
-	f.text(leftMargin+plotWidth/2, baseline+below+16, "middle", f.X)
+	f.text(f.left+f.width/2, f.bottom()+below+18, "middle", f.X)
 	if f.apart {
+		f.text(imageWidth, f.top-9, "end", "published")
 		for _, v := range f.stated.ticks() {
-			f.add(`<text x="%.1f" y="%.1f" fill="#777">%s</text>`, leftMargin+plotWidth+6, baseline-plotHeight*f.stated.share(v)+4, tick(v))
+			f.text(f.left+f.width+6, f.bottom()-plotHeight*f.stated.share(v)+4, "start", tick(v))
 		}
 	}
+}
+
+// row draws a row of the chart.
+func (f *frame) row(i int) {
+	f.add(`<g class="row" data-name="%s">`, escaped(f.Rows[i].Name))
+	switch f.Kind {
+	case Bars:
+		f.bars(i)
+	case Curves, Steps:
+		f.curve(i)
+	default:
+		f.points(i)
+	}
+	f.WriteString("</g>")
 }
 
 // aside returns how far row i is beside the middle of its column, so that intervals
@@ -235,109 +368,161 @@ func (f *frame) aside(i int, each float64) float64 {
 	return (float64(i) - float64(len(f.Rows)-1)/2) * each
 }
 
-func (f *frame) interval(x float64, p Point, stroke string) {
+func (f *frame) interval(x float64, p Point, look string) {
 	if p.bounded() {
-		f.line(x, f.top(p.Lo), x, f.top(p.Hi), stroke)
+		f.add(`<line %s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke-width="1.4"/>`, look, x, f.height(p.Lo), x, f.height(p.Hi))
 	}
+}
+
+// tells returns the attributes by which a point says what it stands for.
+func (f *frame) tells(k int, p Point) string {
+	return fmt.Sprintf(` data-column="%d" data-says="%s"`, k, escaped(p.cell(f.Unit).String()))
+}
+
+// dash returns how a row's line is broken. Points with shapes need it only where a
+// colour comes again.
+func (f *frame) dash(look int) string {
+	if !f.curves() {
+		look /= len(palette)
+	}
+	if d := dashes[look%len(dashes)]; d != "" {
+		return ` stroke-dasharray="` + d + `"`
+	}
+	return ""
 }
 
 // points draws row i as points with their intervals, joined by a line.
 func (f *frame) points(i int) {
-	colour, row := colours[i%len(colours)], &f.Rows[i]
-	each := min(6, plotWidth/float64(2*max(1, len(f.Columns))*len(f.Rows)))
+	look, row := f.look(i), &f.Rows[i]
+	each := min(8, f.width*0.8/float64(max(1, len(f.Columns))*len(f.Rows)))
 	var line []string
 	for k, p := range row.Points[:min(len(row.Points), len(f.Columns))] {
 		if x := f.column(k) + f.aside(i, each); drawn(p.Value) {
-			line = append(line, fmt.Sprintf("%.1f,%.1f", x, f.top(p.Value)))
-			f.interval(x, p, colour)
-			f.point(x, f.top(p.Value), i)
+			line = append(line, fmt.Sprintf("%.1f,%.1f", x, f.height(p.Value)))
+			f.interval(x, p, stroke(look))
+			f.point(x, f.height(p.Value), look, f.tells(k, p))
 		}
 	}
-	f.add(`<polyline points="%s" fill="none" stroke="%s" stroke-opacity=".6"%s/>`, strings.Join(line, " "), colour, dash(i))
-	f.published(i, each)
-}
-
-// dash returns how the line of row i is broken, where its colour is that of an
-// earlier row.
-func dash(i int) string {
-	if i < len(colours) {
-		return ""
-	}
-	return fmt.Sprintf(` stroke-dasharray="%d 3"`, 2+3*(i/len(colours)%shapes))
+	f.add(`<polyline %s points="%s" fill="none" stroke-opacity=".6"%s/>`, stroke(look), strings.Join(line, " "), f.dash(look))
+	f.stateds(i, each)
 }
 
 // bars draws row i as a bar in each column.
 func (f *frame) bars(i int) {
-	colour, row := colours[i%len(colours)], &f.Rows[i]
-	each := plotWidth * 0.8 / float64(max(1, len(f.Columns))*len(f.Rows))
-	zero := f.top(max(f.y.low, min(0, f.y.high)))
+	look, row := f.look(i), &f.Rows[i]
+	each := f.width * 0.8 / float64(max(1, len(f.Columns))*len(f.Rows))
+	zero := f.height(max(f.y.low, min(0, f.y.high)))
 	for k, p := range row.Points[:min(len(row.Points), len(f.Columns))] {
 		if !drawn(p.Value) {
 			continue
 		}
-		x, y := f.column(k)+f.aside(i, each), f.top(p.Value)
-		f.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" fill-opacity=".75"/>`, x-each*0.45, min(y, zero), each*0.9, math.Abs(y-zero), colour)
-		f.interval(x, p, "#222")
-		if i >= len(colours) {
-			f.point(x, y, i)
+		x, y := f.column(k)+f.aside(i, each), f.height(p.Value)
+		f.add(`<rect %s x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill-opacity=".8"%s/>`, fill(look), x-each*0.45, min(y, zero), each*0.9, math.Abs(y-zero), f.tells(k, p))
+		f.interval(x, p, inkStroke)
+		if look >= len(palette) {
+			f.point(x, y, look, "")
 		}
 	}
-	f.published(i, each)
+	f.stateds(i, each)
 }
 
 // curve draws row i as a line with a band for its interval.
 func (f *frame) curve(i int) {
-	colour, row := colours[i%len(colours)], &f.Rows[i]
+	look, row := f.look(i), &f.Rows[i]
 	var line, upper, lower []string
 	before := math.NaN()
-	for k, p := range row.Points[:min(len(row.Points), len(f.Columns))] {
-		if !drawn(p.Value) {
+	for k, p := range row.Points {
+		x, ok := f.place(row, k)
+		if !ok || !drawn(p.Value) {
 			continue
 		}
-		x := f.column(k)
-		if f.Kind == Steps && drawn(before) {
-			line = append(line, fmt.Sprintf("%.1f,%.1f", x, f.top(before)))
+		if f.Kind == Steps && drawn(before) && before != p.Value {
+			line = append(line, fmt.Sprintf("%.1f,%.1f", x, f.height(before)))
 		}
-		line, before = append(line, fmt.Sprintf("%.1f,%.1f", x, f.top(p.Value))), p.Value
+		line, before = append(line, fmt.Sprintf("%.1f,%.1f", x, f.height(p.Value))), p.Value
 		if p.bounded() {
-			upper, lower = append(upper, fmt.Sprintf("%.1f,%.1f", x, f.top(p.Hi))), append([]string{fmt.Sprintf("%.1f,%.1f", x, f.top(p.Lo))}, lower...)
+			upper, lower = append(upper, fmt.Sprintf("%.1f,%.1f", x, f.height(p.Hi))), append(lower, fmt.Sprintf("%.1f,%.1f", x, f.height(p.Lo)))
 		}
 	}
-	f.add(`<polygon points="%s" fill="%s" fill-opacity=".15"/>`, strings.Join(append(upper, lower...), " "), colour)
-	f.add(`<polyline points="%s" fill="none" stroke="%s" stroke-width="1.5"%s/>`, strings.Join(line, " "), colour, dash(i))
-	f.published(i, 0)
+	if len(upper) > 0 {
+		slices.Reverse(lower)
+		f.add(`<polygon %s points="%s" fill-opacity=".15"/>`, fill(look), strings.Join(append(upper, lower...), " "))
+	}
+	if row.Thin {
+		f.add(`<polyline %s points="%s" fill="none" stroke-opacity=".3"/>`, stroke(look), strings.Join(line, " "))
+		return
+	}
+	f.add(`<polyline %s points="%s" fill="none" stroke-width="2.2"%s/>`, stroke(look), strings.Join(line, " "), f.dash(look))
+	f.stateds(i, 0)
 }
 
-// published marks the numbers that are stated for row i.
-func (f *frame) published(i int, each float64) {
+// stateds marks the numbers that are stated for row i.
+func (f *frame) stateds(i int, each float64) {
 	for k, v := range f.Rows[i].Published {
-		if k < len(f.Columns) && drawn(v) {
-			f.diamond(f.column(k)+f.aside(i, each), baseline-plotHeight*f.stated.share(v), colours[i%len(colours)])
+		if x, ok := f.place(&f.Rows[i], k); ok && drawn(v) {
+			f.diamond(x+f.aside(i, each), f.bottom()-plotHeight*f.stated.share(v), stroke(f.look(i)))
 		}
 	}
 }
 
-// legend draws the names of the rows at the right of the plot.
-func (f *frame) legend(published bool) {
-	x, what := leftMargin+plotWidth+14, "published"
-	if f.apart {
-		x, what = x+rightMargin, "published, axis at the right"
+// legendPlace is where an entry of the legend stands, and what it says.
+type legendPlace struct {
+	row  int // -1 for what the diamonds are
+	x, y float64
+	text string
+}
+
+// legendPlaces sets the names of the rows side by side, in as many lines as they need.
+func (f *frame) legendPlaces() (list []legendPlace) {
+	x, y := 0.0, 0.0
+	add := func(row int, text string) {
+		width := legendMarker + letters(text)*1.12 + 14
+		if x > 0 && x+width > imageWidth {
+			x, y = 0, y+legendRow
+		}
+		list = append(list, legendPlace{row, x, y, text})
+		x += width
 	}
+	for i := range f.Rows {
+		if !f.Rows[i].Thin && f.Rows[i].Name != "" {
+			add(i, short(f.Rows[i].Name, mostLegend))
+		}
+	}
+	if f.published {
+		what := "published"
+		if f.apart {
+			what += ", axis at the right"
+		}
+		add(-1, what)
+	}
+	return list
+}
+
+// legend draws the names of the rows above the plot.
+func (f *frame) legend(places []legendPlace) {
 	f.WriteString(`<g class="legend">`)
 	defer f.WriteString("</g>")
-	for i, row := range f.Rows {
-		y := topMargin + 8 + 16*float64(i)
-		if f.Kind == Bars && i < len(colours) {
-			f.add(`<rect x="%.1f" y="%.1f" width="10" height="10" fill="%s" fill-opacity=".75"/>`, x-5, y-5, colours[i])
-		} else {
-			f.add(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"%s/>`, x-6, y, x+6, y, colours[i%len(colours)], dash(i))
-			f.point(x, y, i)
-		}
-		f.text(x+12, y+4, "start", short(row.Name, mostLegend))
+	top := 12.0
+	if f.Title != "" {
+		top += 20
 	}
-	if published {
-		y := topMargin + 8 + 16*float64(len(f.Rows))
-		f.diamond(x, y, "#222")
-		f.text(x+12, y+4, "start", what)
+	for _, p := range places {
+		y := top + p.y
+		look := 0
+		if p.row >= 0 {
+			look = f.look(p.row)
+		}
+		switch {
+		case p.row < 0:
+			f.diamond(p.x+12, y, inkStroke)
+		case f.Kind == Bars && look < len(palette):
+			f.add(`<rect %s x="%.1f" y="%.1f" width="12" height="12" fill-opacity=".8"/>`, fill(look), p.x+6, y-6)
+		default:
+			f.add(`<line %s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke-width="2.2"%s/>`, stroke(look), p.x, y, p.x+24, y, f.dash(look))
+			if !f.curves() {
+				f.point(p.x+12, y, look, "")
+			}
+		}
+		f.text(p.x+legendMarker, y+4, "start", p.text)
 	}
 }

@@ -52,6 +52,9 @@ func WriteText(out io.Writer, d Doc, colour bool) error {
 		case Heading:
 			fmt.Fprintln(w, printable.Line(string(p)))
 			afterHeading = true
+		case Subheading:
+			fmt.Fprintln(w, printable.Line(string(p)))
+			afterHeading = true
 		case Text:
 			Wrap(w, "", string(p))
 		case List:
@@ -155,6 +158,8 @@ func WriteMarkdown(out io.Writer, d Doc) error {
 		switch p := p.(type) {
 		case Heading:
 			fmt.Fprintf(w, "## %s\n", oneLine(string(p)))
+		case Subheading:
+			fmt.Fprintf(w, "### %s\n", oneLine(string(p)))
 		case Text:
 			fmt.Fprintln(w, oneLine(string(p)))
 		case List:
@@ -214,7 +219,7 @@ func oneLine(text string) string {
 // column of their own if they differ. "-" among numbers is an empty cell.
 func WriteCSV(out io.Writer, d Doc) error {
 	var tables []*Table
-	for _, p := range d.filled() {
+	for _, p := range d.tables() {
 		if t, ok := p.(*Table); ok {
 			tables = append(tables, t)
 		}

@@ -125,7 +125,7 @@ func (f *Figure) Chart() *doc.Chart {
 	if f.Unit == "" || len(f.Columns) < 2 {
 		return nil
 	}
-	c := &doc.Chart{Name: f.ID, Title: f.Title, Unit: f.Unit, X: f.X, Kind: chartKinds[f.Kind], Columns: f.Columns, At: f.At}
+	c := &doc.Chart{Name: f.ID, Title: f.Title, Unit: f.Unit, X: f.X, Kind: chartKinds[f.Kind], Columns: f.Columns, At: f.At, Tabled: true}
 	for _, row := range f.Rows {
 		x := doc.ChartRow{Name: row.Name}
 		for _, v := range row.Cells {
