@@ -1,6 +1,10 @@
 package sched
 
-import "heddle/harness/state"
+import (
+	"math"
+
+	"heddle/harness/state"
+)
 
 // acl (adaptive cache-local) lets a job wait for a node that caches its input.
 // It waits the longer, the more of the input is cached. Then it waits for a
@@ -36,6 +40,7 @@ import "heddle/harness/state"
 // also replaces cached blocks, which is not a scheduler's task here. f counts
 // the waiting maps and leaves out reserved ones.
 type acl struct {
+	Reasoning
 	c     float64
 	d     int64
 	skips PerJob[int64]
@@ -56,6 +61,7 @@ var aclInfo = Info{
 func (m *acl) Name() string { return "acl" }
 
 func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
+	m.Begin()
 	d := m.d
 	if d < 0 {
 		d = int64(v.NodesUp())
@@ -69,13 +75,19 @@ func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			return d, true
 		}
 		if !WantsMap(v, id, n) {
+			m.PassOver(id, PassedNoRoom, 0)
 			continue
 		}
 		skips := m.skips.Of(id)
-		t, level := v.Nearest(id, n, state.LevelCache, m.farthest(v, id, *skips, d))
+		farthest := m.farthest(v, id, *skips, d)
+		t, level := v.Nearest(id, n, state.LevelCache, farthest)
 		if t == state.None {
+			m.PassOver(id, PassedWaits, *skips)
 			*skips++
 			continue
+		}
+		if m.Keeps() {
+			m.tell(v, id, *skips, d, level, farthest)
 		}
 		if level <= state.LevelNode {
 			*skips = 0
@@ -98,4 +110,13 @@ func (m *acl) farthest(v *state.View, id state.JobID, skips, d int64) state.Leve
 		return state.LevelNode
 	}
 	return state.LevelOff
+}
+
+// tell keeps how often the job was skipped, and the limit for a map at this level.
+func (m *acl) tell(v *state.View, id state.JobID, skips, d int64, level, farthest state.Level) {
+	limit := float64(m.c * float64(v.WaitingCached(id)) / float64(v.Waiting(id, state.Map)))
+	if level > state.LevelNode && v.Locations(id) > 0 {
+		limit += float64(d)
+	}
+	m.Wait(skips, int64(math.Ceil(limit)), UnitSkips, farthest)
 }

@@ -50,6 +50,7 @@ import (
 // rack in asks once no map waits for it. Here asks is an upper bound: what the
 // waiting maps could name at most.
 type capacity struct {
+	Reasoning
 	capacities, maxCapacities   map[string]float64 // guaranteed and largest share of each queue, by queue name, in percent of the cluster
 	fairOrder                   bool
 	nodeLocalityDelay           int64
@@ -100,6 +101,7 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		return Pick{}, false
 	}
 	m.know(v)
+	m.Begin()
 	var by *shares
 	if len(m.queues) > 1 || m.fairOrder {
 		by = &m.order
@@ -120,7 +122,44 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			m.sinceHeartbeat.chose(d.Reason)
 			return d, true
 		}
+		if m.Keeps() {
+			m.tellPassed(v, id, n)
+		}
 	}
+}
+
+// tellPassed keeps why nothing of the job starts on node n.
+func (m *capacity) tellPassed(v *state.View, id state.JobID, n state.NodeID) {
+	_, goesFirst := RerunOrReduce(v, id, n)
+	switch wants := WantsMap(v, id, n); {
+	case !goesFirst && wants && m.underMost(v, id, state.Map):
+		m.PassOver(id, PassedWaits, *m.missed.Of(id))
+	case goesFirst || wants: // the job's queue has its largest share
+		m.PassOver(id, PassedModel, 0)
+	default:
+		m.PassOver(id, PassedNoRoom, 0)
+	}
+}
+
+// tell keeps how many offered nodes the job has let pass, this one not counted, and the limit
+// for a map at this level.
+func (m *capacity) tell(v *state.View, id state.JobID, passed int64, level state.Level) {
+	if m.nodeLocalityDelay < 0 || v.Locations(id) == 0 {
+		return
+	}
+	rack, off := m.allowed(v, id, passed+1)
+	rackAfter, offAfter := m.limits(v, id)
+	limit, farthest := rackAfter, state.LevelNode
+	if level == state.LevelOff || level == state.LevelRack && !rack {
+		limit = offAfter
+	}
+	switch {
+	case off:
+		farthest = state.LevelOff
+	case rack:
+		farthest = state.LevelRack
+	}
+	m.Wait(passed, limit, UnitOffers, farthest)
 }
 
 // chooseMap returns the waiting map of the job that is nearest to its input on
@@ -129,6 +168,9 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	missed := m.missed.Of(id)
 	if t := v.NextMap(id, n, state.LevelNode); t != state.None {
+		if m.Keeps() {
+			m.tell(v, id, *missed, state.LevelNode)
+		}
 		*missed = 0
 		return MapPick(id, t, state.LevelNode), true
 	}
@@ -145,6 +187,9 @@ func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pic
 	if t == state.None {
 		return Pick{}, false
 	}
+	if m.Keeps() {
+		m.tell(v, id, *missed-1, level)
+	}
 	if level == state.LevelRack && rack && m.rackLocalityFullReset {
 		*missed = 0
 	}
@@ -157,12 +202,19 @@ func (m *capacity) allowed(v *state.View, id state.JobID, missed int64) (rack, o
 	if m.nodeLocalityDelay < 0 {
 		return true, true
 	}
+	rackAfter, offAfter := m.limits(v, id)
+	return missed > rackAfter, missed > offAfter
+}
+
+// limits returns how many offered nodes the job must leave unused before it may start
+// rack-local and off-rack maps.
+func (m *capacity) limits(v *state.View, id state.JobID) (rack, off int64) {
 	nodes, waiting := int64(v.NodesUp()), int64(v.Waiting(id, state.Map))
-	rack = missed > min(nodes, m.nodeLocalityDelay)
+	rack = min(nodes, m.nodeLocalityDelay)
 	if m.rackLocalityAdditionalDelay >= 0 {
-		return rack, missed > min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay)
+		return rack, min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay)
 	}
-	return rack, missed > offSwitchAfter(nodes, waiting, asks(v, id, waiting))
+	return rack, offSwitchAfter(nodes, waiting, asks(v, id, waiting))
 }
 
 // asks returns the number of places that the job's container requests name:

@@ -130,6 +130,27 @@ func (m *composed) Explain() string {
 	return Explain(m.maps)
 }
 
+// KeepReasons makes those parts keep reasons that can.
+func (m *composed) KeepReasons() {
+	for _, part := range []Model{m.maps, m.reduces} {
+		if r, ok := As[Reasoner](part); ok {
+			r.KeepReasons()
+		}
+	}
+}
+
+// Reasons returns those of the part whose answer the last one was.
+func (m *composed) Reasons() *Reasons {
+	part := m.maps
+	if m.placed {
+		part = m.reduces
+	}
+	if r, ok := As[Reasoner](part); ok {
+		return r.Reasons()
+	}
+	return nil
+}
+
 // Notes returns the figures of both parts. Those of the model for reduces have
 // "reduces." before their names where both have a figure of one name.
 func (m *composed) Notes() map[string]float64 {

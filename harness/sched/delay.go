@@ -41,6 +41,7 @@ import "heddle/harness/state"
 // is the number of nodes, as in YARN's Capacity scheduler on clusters of up to
 // 40 nodes.
 type delay struct {
+	Reasoning
 	byTime, fair         bool
 	nodeSkips, rackSkips int64
 	nodeWait, rackWait   int64 // how long jobs wait for their node and their rack, in nanoseconds; used only if parameter form is "time"
@@ -78,6 +79,7 @@ var delayInfo = Info{
 func (m *delay) Name() string { return "delay" }
 
 func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
+	m.Begin()
 	m.addWait(v.Now())
 	d1, d2 := m.waits(v)
 	var by *shares
@@ -94,6 +96,7 @@ func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			return d, true
 		}
 		if !WantsMap(v, id, n) {
+			m.PassOver(id, PassedNoRoom, 0)
 			continue
 		}
 		job := m.jobs.Of(id)
@@ -102,11 +105,41 @@ func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			farthest = state.LevelOff
 		}
 		if t, level := v.Nearest(id, n, state.LevelNode, farthest); t != state.None {
+			if m.Keeps() && v.Locations(id) > 0 {
+				m.tell(job, d1, d2, level, farthest)
+			}
 			*job = delayed{level: level}
 			return MapPick(id, t, level), true
 		}
+		if m.Keeps() {
+			m.PassOver(id, PassedWaits, m.counted(job.wait))
+		}
 		m.skip(id, job)
 	}
+}
+
+// tell keeps how long the job had waited, and the limit for a map at this level.
+func (m *delay) tell(job *delayed, d1, d2 int64, level, farthest state.Level) {
+	limit, unit := d1, UnitSkips
+	switch {
+	case level < state.LevelOff:
+	case job.level == state.LevelRack:
+		limit = d2
+	default:
+		limit = d1 + d2
+	}
+	if m.byTime {
+		unit = UnitMs
+	}
+	m.Wait(m.counted(job.wait), m.counted(limit), unit, farthest)
+}
+
+// counted returns a wait in the unit of Reasons: skips, or milliseconds.
+func (m *delay) counted(wait int64) int64 {
+	if m.byTime {
+		return wait / 1e6
+	}
+	return wait
 }
 
 func running(v *state.View, id state.JobID) float64 {

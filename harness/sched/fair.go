@@ -44,6 +44,7 @@ import "heddle/harness/state"
 // Ties between jobs go by submission, not by start of the application and
 // name.
 type fair struct {
+	Reasoning
 	drf             bool
 	weights         map[string]float64
 	minShares       map[string]float64
@@ -99,6 +100,7 @@ func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		return Pick{}, false
 	}
 	m.know(v)
+	m.Begin()
 	m.order.start(v)
 	for {
 		id, ok := m.order.next()
@@ -113,6 +115,9 @@ func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			m.sinceHeartbeat.chose(d.Reason)
 			return d, true
 		}
+		if m.Keeps() {
+			m.tellPassed(v, id, n)
+		}
 	}
 }
 
@@ -125,6 +130,7 @@ func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, b
 	}
 	job := m.levels.Of(id)
 	job.opportunities++
+	offered := job.opportunities
 	thresholds := [2]float64{m.nodeThreshold, m.rackThreshold}
 	if job.level < 2 && float64(job.opportunities) > float64(v.NodesUp())*thresholds[job.level] {
 		*job = levelled{level: job.level + 1}
@@ -133,10 +139,32 @@ func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, b
 	if t == state.None {
 		return Pick{}, false
 	}
+	if m.Keeps() {
+		m.tell(v, offered-1, job.level, level)
+	}
 	if at := uint8(level - state.LevelNode); at < job.level {
 		*job = levelled{level: at}
 	}
 	return MapPick(id, t, level), true
+}
+
+// tellPassed keeps why nothing of the job starts on node n.
+func (m *fair) tellPassed(v *state.View, id state.JobID, n state.NodeID) {
+	if WantsMap(v, id, n) {
+		m.PassOver(id, PassedWaits, m.levels.Of(id).opportunities)
+	} else {
+		m.PassOver(id, PassedNoRoom, 0)
+	}
+}
+
+// tell keeps how many offered nodes the job has let pass, this one not counted, since it got
+// the level that it had when it was asked, and the limit for a map at this level.
+func (m *fair) tell(v *state.View, passed int64, allowed uint8, level state.Level) {
+	threshold := m.nodeThreshold
+	if level == state.LevelOff {
+		threshold = m.rackThreshold
+	}
+	m.Wait(passed, int64(float64(v.NodesUp())*threshold), UnitOffers, state.LevelNode+state.Level(allowed))
 }
 
 // The method know reads the configured weights of queues that were created

@@ -28,7 +28,8 @@
 // learn from events, a JobPlanner, to place a job's maps before the first starts,
 // a Warmup, to train before a run, a Noter, to report figures of its own, a Ticker, to
 // do something every so often, a Foreseer, to know how the capacity of nodes will
-// change, or a Predictor, to say when jobs will end, which is held against their ends. A model that is an EveryHeartbeat hears of
+// change, a Predictor, to say when jobs will end, which is held against their ends, or a Reasoner,
+// to keep why it decided. A model that is an EveryHeartbeat hears of
 // full nodes too, and of nodes while no task waits. Drivers find out with As.
 //
 // An Observer that is a HearsLoad also hears how loaded nodes are: Event.Sample has the

@@ -59,6 +59,8 @@ type Config struct {
 	// Record is called with every trace event, in order of time. If Record is nil,
 	// no trace is made.
 	Record func(traces.Event)
+	// Reasons makes Record get, with each decision, what the Model saw when it decided.
+	Reasons bool
 	// Ended is called when an attempt ends. It may be nil. A caller that needs
 	// only these ends saves computing time with Ended instead of Record.
 	Ended func(AttemptEnd)

@@ -102,6 +102,7 @@ func (s *Sim) ask(slot int32, d sched.Decision, group uint32, before int64) bool
 	} else {
 		t, branch = s.view.WouldBind(d.Job, d.Node)
 	}
+	s.look(d, t)
 	held, err := s.state.Reserve(d.Job, d.Kind, t, d.Node)
 	if err != nil {
 		s.r.Decisions.Refused++
@@ -133,6 +134,7 @@ func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 			t = s.view.NextReduce(d.Job)
 		}
 	}
+	s.look(d, t)
 	if !s.view.Fits(d.Node, d.Job, d.Kind) || t == state.None || s.state.Start(d.Job, t, d.Node) != nil {
 		s.r.Decisions.Refused++
 		return false

@@ -25,6 +25,28 @@ func (s *Sim) nodeNames(list []state.NodeID) []traces.Node {
 	return names
 }
 
+func (s *Sim) beginSight() {
+	if s.sight = nil; s.Reasons && s.Record != nil {
+		s.state.FollowRoom()
+		s.sight = sched.NewSight(s.Model, func(id state.JobID) traces.JobID { return s.jobs[s.slot[id]].name })
+	}
+}
+
+// look notes what the model saw when it decided d, if that is recorded. The decision is
+// not carried out yet, and is expected to start task t.
+func (s *Sim) look(d sched.Decision, t state.TaskID) {
+	if s.sight != nil {
+		s.sight.Look(s.view, d, t)
+	}
+}
+
+// recordSeen records what look noted last.
+func (s *Sim) recordSeen(decision int64) {
+	if s.sight != nil {
+		s.Record(s.sight.Event(s.at(), decision, 0))
+	}
+}
+
 func (s *Sim) recordSubmitted(x *Job, j *job) {
 	if s.Record == nil {
 		return
@@ -95,6 +117,7 @@ func (s *Sim) recordDecision(j *job, g *grant) {
 		e.BindIndex, e.BindBranch = int32(g.expected), g.branch.String()
 	}
 	s.Record(e)
+	s.recordSeen(g.id)
 }
 
 func (s *Sim) recordBound(j *job, g *grant, t state.TaskID) {
@@ -121,6 +144,7 @@ func (s *Sim) recordIdeal(j *job, d sched.Decision, t state.TaskID) {
 		T: s.at(), ID: id, Job: j.name, What: d.Kind, Node: s.nodeName(d.Node), TaskIndex: i, BindIndex: -1,
 		Reason: d.Reason.String(), Group: s.inGroup, Values: sched.Explain(s.Model),
 	})
+	s.recordSeen(id)
 	s.Record(&traces.Actuation{
 		T: s.at(), Decision: id, AskedAt: s.at(), GrantedAt: s.at(), Outcome: "honoured",
 		Bound: traces.Attempt{Task: s.taskName(j, t), Number: s.try(j, t)},

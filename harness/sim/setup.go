@@ -45,6 +45,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	s.state = state.New()
 	s.state.SetLateBinding(s.Actuator != Ideal)
 	s.view = s.state.View()
+	s.beginSight()
 	if s.MinAllocation != (state.Resource{}) {
 		s.state.SetSmallest(s.MinAllocation)
 	}

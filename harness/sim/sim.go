@@ -90,7 +90,8 @@ type Sim struct {
 	clocks         [clocks]clock
 	load           *load // nil: nobody wants samples of the nodes' load
 	hears          hearing
-	failing        float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
+	sight          *sched.Sight // nil: what the model sees is not recorded
+	failing        float64      // share of attempts that fail, from the most recent fault of kind AttemptsFail
 	losesNodes     bool
 	rates          []float64
 	caching        following

@@ -22,6 +22,9 @@ func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 	if int(n)/64 >= len(s.room) {
 		s.room = append(s.room, 0)
 	}
+	if s.logs != nil {
+		s.logs = append(s.logs, nodeLog{})
+	}
 	s.up++
 	s.total = s.total.Add(capacity)
 	s.noteRoom(n)
@@ -32,6 +35,9 @@ func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 // count as running until Finish, Retry or EndJob is called.
 func (s *State) NodeDown(n NodeID) {
 	if x := &s.nodes[n]; x.up {
+		if s.logs != nil {
+			s.logs[n].down = s.now
+		}
 		x.up = false
 		s.up--
 		s.total = s.total.Sub(x.capacity)
@@ -53,6 +59,7 @@ func (s *State) NodeUp(n NodeID) {
 // State: the node's own size minus what other jobs use there.
 func (s *State) SetCapacity(n NodeID, capacity Resource) {
 	x := &s.nodes[n]
+	s.logRoom(n)
 	change := capacity.Sub(x.capacity)
 	x.capacity = capacity
 	x.free = x.free.Add(change)
@@ -78,6 +85,7 @@ func (s *State) SetSlots(maps, reduces int32) {
 // attempt. The job then counts as the user of this memory and these cores; the
 // parameter job may be None.
 func (s *State) Hold(n NodeID, job JobID, r Resource) {
+	s.logRoom(n)
 	if job == None {
 		s.take(n, r)
 		return
@@ -89,6 +97,7 @@ func (s *State) Hold(n NodeID, job JobID, r Resource) {
 
 // Release frees memory and cores of a node that Hold took.
 func (s *State) Release(n NodeID, job JobID, r Resource) {
+	s.logRoom(n)
 	if job == None {
 		s.give(n, r)
 		return
@@ -100,12 +109,14 @@ func (s *State) Release(n NodeID, job JobID, r Resource) {
 
 // takeTask takes a node's memory and cores for a container of a task of kind k.
 func (s *State) takeTask(id JobID, n NodeID, k Kind) {
+	s.logRoom(n)
 	s.nodes[n].taken[k]++
 	s.takeFor(id, n, s.jobs[id].size[k])
 }
 
 // giveTask frees what takeTask took.
 func (s *State) giveTask(id JobID, n NodeID, k Kind) {
+	s.logRoom(n)
 	s.nodes[n].taken[k]--
 	s.giveFor(id, n, s.jobs[id].size[k])
 }

@@ -73,6 +73,23 @@ func (a Amounts) Minus(b Amounts) Amounts {
 	return Amounts{a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]}
 }
 
+// nodeLog is what a State that follows room remembers of a node.
+type nodeLog struct {
+	room RoomLog
+	down int64 // when the node was lost last
+}
+
+// FollowRoom makes the State remember since when nodes have been full, for View.FullSince.
+// It is called before the first node is added. Without it, the State saves this time.
+func (s *State) FollowRoom() { s.logs = []nodeLog{} }
+
+// logRoom notes that what a node has free is about to change.
+func (s *State) logRoom(n NodeID) {
+	if s.logs != nil {
+		s.logs[n].room.Changed(s.now, s.amounts(&s.nodes[n]))
+	}
+}
+
 // amounts returns what a node has free. Without slots there are as many as anybody needs.
 func (s *State) amounts(x *node) Amounts {
 	a := Amounts{int64(x.free.MemoryMB), int64(x.free.VCores), math.MaxInt64, math.MaxInt64}
@@ -80,4 +97,20 @@ func (s *State) amounts(x *node) Amounts {
 		a[2], a[3] = int64(s.slots[Map]-x.taken[Map]), int64(s.slots[Reduce]-x.taken[Reduce])
 	}
 	return a
+}
+
+// FullSince returns since when a node that has no room for a container of the job, for a
+// task of kind k, has had none, in nanoseconds since the run's start. Of a node that is down
+// it returns when that was lost. The result ok is false if that is not known: see
+// State.FollowRoom and RoomLog.
+func (v *View) FullSince(n NodeID, id JobID, k Kind) (since int64, ok bool) {
+	if v.s.logs == nil {
+		return 0, false
+	}
+	l := &v.s.logs[n]
+	if !v.Up(n) {
+		return l.down, true
+	}
+	size := v.ContainerSize(id, k)
+	return l.room.FullSince(Need(int64(size.MemoryMB), int64(size.VCores), k))
 }

@@ -136,6 +136,8 @@ type State struct {
 	unhosted    int32 // number of jobs with a waiting map and at least one split that names no host
 	prioritized bool  // true if some job has had a priority other than 0
 
+	logs []nodeLog // by node; nil unless FollowRoom was called
+
 	names  names
 	pool   pool[int32]
 	hosts  pool[NodeID]

@@ -1,0 +1,211 @@
+package sched
+
+import (
+	"heddle/harness/state"
+	"heddle/traces"
+)
+
+// Reasoner is a scheduler model that keeps why it took its last decision: how long the job
+// had waited for a node near its data, and which jobs it passed over before. A model embeds
+// Reasoning to be one. Drivers that record reasons ask it directly after each decision, and
+// find out with As whether a model is a Reasoner.
+type Reasoner interface {
+	// KeepReasons makes the model keep reasons from now on.
+	KeepReasons()
+	// Reasons returns those of the model's last answer, nil if it keeps none. They change
+	// with its next answer.
+	Reasons() *Reasons
+}
+
+// Reasons are why a model took a decision.
+type Reasons struct {
+	// Waited, Limit, Unit and Farthest are as in traces.DecisionSeen.
+	Waited, Limit int64
+	Unit          string
+	Farthest      state.Level
+	// Passed are the first jobs, in the model's order, that have a waiting task and in which
+	// it started nothing. MorePassed counts the others.
+	Passed     []PassedJob
+	MorePassed int32
+}
+
+// PassedJob is a job that a model passed over. Waited is how long the job had waited for a
+// nearer node, in the unit of the Reasons; 0 if Why is not PassedWaits.
+type PassedJob struct {
+	Job    state.JobID
+	Why    string
+	Waited int64
+}
+
+// Why a model passed over a job.
+const (
+	PassedNoRoom = "noRoom" // the node could not hold a container of the job
+	PassedWaits  = "waits"  // the job waits for a node nearer to its data
+	PassedModel  = "model"  // the model says no more
+)
+
+// Units of Reasons.Waited.
+const (
+	UnitSkips  = "skips"  // how often the job was passed over
+	UnitMs     = "ms"     // milliseconds
+	UnitOffers = "offers" // nodes that were offered to the job
+)
+
+// mostPassed is how many jobs Reasons list.
+const mostPassed = 4
+
+// Reasoning keeps the reasons of a model that embeds it. Until KeepReasons is called, it
+// keeps none and its methods take next to no time.
+type Reasoning struct{ kept *Reasons }
+
+// KeepReasons implements Reasoner.
+func (r *Reasoning) KeepReasons() { r.kept = &Reasons{Passed: make([]PassedJob, 0, mostPassed)} }
+
+// Reasons implements Reasoner.
+func (r *Reasoning) Reasons() *Reasons { return r.kept }
+
+// Keeps reports whether reasons are kept.
+func (r *Reasoning) Keeps() bool { return r.kept != nil }
+
+// Begin forgets the reasons of the last answer. A model calls it when it is asked.
+func (r *Reasoning) Begin() {
+	if r.kept != nil {
+		*r.kept = Reasons{Passed: r.kept.Passed[:0]}
+	}
+}
+
+// PassOver notes that the model passed over a job.
+func (r *Reasoning) PassOver(id state.JobID, why string, waited int64) {
+	if r.kept != nil {
+		r.kept.passOver(id, why, waited)
+	}
+}
+
+func (r *Reasons) passOver(id state.JobID, why string, waited int64) {
+	if len(r.Passed) < mostPassed {
+		r.Passed = append(r.Passed, PassedJob{id, why, waited})
+	} else {
+		r.MorePassed++
+	}
+}
+
+// Wait notes how long the job of the decision had waited, and what its limits are.
+func (r *Reasoning) Wait(waited, limit int64, unit string, farthest state.Level) {
+	if r.kept != nil {
+		r.kept.Waited, r.kept.Limit, r.kept.Unit, r.kept.Farthest = waited, limit, unit, farthest
+	}
+}
+
+// Sight looks at the cluster as a model sees it when it decides, for traces. All drivers
+// use it, so that their traces say the same.
+type Sight struct {
+	reasoner Reasoner // nil: the model is none
+	oneNode  bool
+	nameOf   func(state.JobID) traces.JobID
+	cached   []state.NodeID // memory for look
+	nearer   []traces.Candidate
+	passed   []traces.PassedJob
+	seen     traces.DecisionSeen
+}
+
+// mostCandidates is how many nodes a DecisionSeen lists.
+const mostCandidates = 8
+
+// NewSight makes the Sight of a model, which keeps reasons from then on. The function
+// nameOf returns the name of a job in the trace.
+func NewSight(m Model, nameOf func(state.JobID) traces.JobID) *Sight {
+	s := &Sight{oneNode: FirstOnly(m), nameOf: nameOf}
+	if s.reasoner, _ = As[Reasoner](m); s.reasoner != nil {
+		s.reasoner.KeepReasons()
+	}
+	return s
+}
+
+// Look notes what the model saw when it took decision d. A driver calls it after the model
+// has answered and before it carries the decision out. The argument t is the task that the
+// decision is expected to start.
+func (s *Sight) Look(v *state.View, d Decision, t state.TaskID) {
+	s.seen = traces.DecisionSeen{OneNode: s.oneNode}
+	s.nearer, s.passed = s.nearer[:0], s.passed[:0]
+	if d.Kind == state.Map && t != state.None {
+		s.lookAt(v, d, t)
+	}
+	var r *Reasons
+	if s.reasoner != nil {
+		r = s.reasoner.Reasons()
+	}
+	if r == nil {
+		s.passedInOrder(v, d)
+		return
+	}
+	e := &s.seen
+	e.Waited, e.Limit, e.WaitUnit, e.Farthest, e.MorePassed = r.Waited, r.Limit, r.Unit, r.Farthest, r.MorePassed
+	for _, p := range r.Passed {
+		s.passed = append(s.passed, traces.PassedJob{Job: s.nameOf(p.Job), Why: p.Why, Waited: p.Waited})
+	}
+}
+
+// lookAt lists the nodes that are nearer to the input of map t than the decision's node.
+func (s *Sight) lookAt(v *state.View, d Decision, t state.TaskID) {
+	level := v.Level(d.Job, t, d.Node)
+	if level == state.LevelCache {
+		return
+	}
+	s.cached = v.CachedOn(d.Job, t, s.cached[:0])
+	for _, n := range s.cached {
+		s.candidate(v, d, n, state.LevelCache)
+	}
+	if level == state.LevelNode {
+		return
+	}
+	for _, n := range v.Replicas(d.Job, t) {
+		if len(s.cached) == 0 || v.Level(d.Job, t, n) != state.LevelCache {
+			s.candidate(v, d, n, state.LevelNode)
+		}
+	}
+}
+
+func (s *Sight) candidate(v *state.View, d Decision, n state.NodeID, level state.Level) {
+	if len(s.nearer) == mostCandidates {
+		s.seen.MoreCandidates++
+		return
+	}
+	c := traces.Candidate{Node: traces.Node(v.NodeName(n)), Level: level}
+	if !v.Fits(n, d.Job, d.Kind) {
+		if c.Room = traces.RoomFull; !v.Up(n) {
+			c.Room = traces.RoomDown
+		}
+		since, _ := v.FullSince(n, d.Job, d.Kind)
+		c.Since = traces.Time(since)
+	}
+	s.nearer = append(s.nearer, c)
+}
+
+// passedInOrder lists the jobs that come before the decision's in FIFO order and have a
+// waiting task of the same kind, for a model that does not say which it passed over.
+func (s *Sight) passedInOrder(v *state.View, d Decision) {
+	jobs := v.WaitingJobs(d.Kind)
+	place := min(v.Place(d.Job, d.Kind), len(jobs))
+	for _, id := range jobs[:min(place, mostPassed)] {
+		why := PassedModel
+		if !v.Fits(d.Node, id, d.Kind) {
+			why = PassedNoRoom
+		}
+		s.passed = append(s.passed, traces.PassedJob{Job: s.nameOf(id), Why: why})
+	}
+	s.seen.MorePassed = int32(max(0, place-mostPassed))
+}
+
+// Event returns the event of what Look saw, for the decision with this number. The argument
+// ageMs is how old the driver's view of the job was, in milliseconds.
+func (s *Sight) Event(t traces.Time, id, ageMs int64) *traces.DecisionSeen {
+	e := s.seen
+	e.T, e.Decision, e.ViewAgeMs = t, id, ageMs
+	if len(s.nearer) > 0 {
+		e.Candidates = append([]traces.Candidate(nil), s.nearer...)
+	}
+	if len(s.passed) > 0 {
+		e.Passed = append([]traces.PassedJob(nil), s.passed...)
+	}
+	return &e
+}
