@@ -224,6 +224,7 @@ class App {
     this.restore(own);
     this.root.removeAttribute('aria-busy');
     this.root.dataset.ready = 'true';
+    performance.mark('lanes-ready');
   }
 
   // wanted takes from the address what says which trials are shown.
@@ -289,6 +290,7 @@ class App {
     this.whole = [from, to + (to - from) * 0.015];
     if (this.from === undefined || same) [this.from, this.to] = this.whole;
     else [this.from, this.to] = this.within(this.from, this.to);
+    this.goal = [this.from, this.to];
     this.jobTrial = this.shown.find((v) => v.trial.jobPlace.has(this.job))?.trial ?? null;
     if (!this.jobTrial) this.job = '';
     if (!this.shown.some((v) => v.trial.racks.includes(this.rack))) this.rack = '';
@@ -335,7 +337,7 @@ class App {
 
   // zoom shows a stretch of time.
   zoom(from, to, smooth = true) {
-    [from, to] = this.within(from, to);
+    [from, to] = this.goal = this.within(from, to);
     cancelAnimationFrame(this.moving);
     const steps = smooth && !this.calm.matches ? 7 : 1;
     const [a, b] = [this.from, this.to];
@@ -351,14 +353,17 @@ class App {
     step();
   }
 
-  // scale zooms by a factor around a time.
-  scale(factor, t = (this.from + this.to) / 2, smooth = true) {
-    this.zoom(t - (t - this.from) * factor, t + (this.to - t) * factor, smooth);
+  // scale zooms by a factor around a time. It goes on from where the last move ends.
+  scale(factor, t, smooth = true) {
+    const [from, to] = this.goal;
+    t ??= (from + to) / 2;
+    this.zoom(t - (t - from) * factor, t + (to - t) * factor, smooth);
   }
 
   pan(share, smooth = true) {
-    const by = (this.to - this.from) * share;
-    this.zoom(this.from + by, this.to + by, smooth);
+    const [from, to] = this.goal;
+    const by = (to - from) * share;
+    this.zoom(from + by, to + by, smooth);
   }
 
   // select marks a bar and tells about it. With follow, the bar is brought into view.
@@ -391,6 +396,7 @@ class App {
   changed() {
     clearTimeout(this.later);
     this.later = setTimeout(() => {
+      if (this.from !== this.goal[0] || this.to !== this.goal[1]) return; // the end of the move calls again
       const all = this.models();
       const whole = this.from === this.whole[0] && this.to === this.whole[1];
       const seconds = (t) => String(Math.round(t) / 1000);

@@ -39,13 +39,13 @@ type bar struct {
 
 // decision is what a scheduler model decided about an attempt.
 type decision struct {
-	id            int64
-	at            int64
-	reason        int32
-	values        int32
-	outcome       int32
-	askedMs       int64 // from the decision to the container, in ms, or unknown
-	predictedBind int32 // unknown if no map was predicted
+	id      int64
+	at      int64
+	reason  int32
+	values  int32
+	outcome int32
+	askedMs int64 // from the decision to the container, in ms, or unknown
+	bind    int32 // the map that was expected to come, or unknown
 }
 
 // job is one job. Times are unknown if the trace does not have them.
@@ -83,6 +83,7 @@ type data struct {
 	from, to     int64 // first and last time of any event
 	begin, end   int64 // first submission, and last end of a job, between which is the makespan; end is unknown if none ended
 	attempts     int
+	plain        bool // details of attempts are left out: their containers, split hosts, and when they were decided
 	unlaunched   int
 	nodes        []node
 	jobs         []job
@@ -118,10 +119,11 @@ func (d *data) attempt(b bar) traces.Attempt {
 	return traces.Attempt{Task: traces.Task{Job: traces.JobID(d.jobs[b.job].id), Kind: b.kind, Index: b.index}, Number: b.number}
 }
 
-// collector makes the data of a trial from its events. It keeps attempts one by one as long
-// as there are no more than most.
+// collector makes the data of a trial from its events. It keeps details of attempts as long
+// as there are no more than detailed, and attempts one by one up to most.
 type collector struct {
 	d         data
+	detailed  int
 	most      int
 	nodes     map[traces.Node]int32
 	jobs      map[traces.JobID]int32
@@ -156,9 +158,9 @@ type memory struct {
 
 const mostNotes = 200
 
-func newCollector(h traces.Header, most int) *collector {
+func newCollector(h traces.Header, detailed, most int) *collector {
 	c := &collector{
-		most: most, header: h,
+		detailed: detailed, most: most, header: h,
 		nodes: map[traces.Node]int32{}, jobs: map[traces.JobID]int32{}, strings: map[string]int32{"": 0},
 		running: map[traces.Attempt]int{}, bars: map[traces.Attempt]int{}, masters: map[traces.JobID]int{}, waiting: map[traces.Task]int64{}, hosts: map[traces.Task]int32{},
 		decided: map[int64]decision{}, coming: map[traces.Attempt]decision{}, up: map[int32]int64{}, down: map[int32]int{}, slow: map[int32]int{}, small: map[int32]int{},
@@ -228,7 +230,7 @@ func (c *collector) add(e traces.Event) {
 		c.endMaster(e.Job, t)
 	case *traces.TaskScheduled:
 		c.waiting[e.Task] = t
-		if len(e.SplitHosts) > 0 && c.d.grid == nil {
+		if len(e.SplitHosts) > 0 && !c.d.plain {
 			c.hosts[e.Task] = c.text(hostList(e.SplitHosts))
 		}
 	case *traces.TaskFinished:
@@ -239,7 +241,11 @@ func (c *collector) add(e traces.Event) {
 		c.finished(e, t)
 	case *traces.Decision:
 		if c.d.grid == nil {
-			c.decided[e.ID] = decision{id: e.ID, at: t, reason: c.text(e.Reason), values: c.text(e.Values), askedMs: unknown, predictedBind: e.BindIndex}
+			d := decision{id: e.ID, at: t, reason: c.text(e.Reason), askedMs: unknown, bind: e.BindIndex}
+			if !c.d.plain {
+				d.values = c.text(e.Values)
+			}
+			c.decided[e.ID] = d
 		}
 	case *traces.Actuation:
 		c.actuated(e)
@@ -322,7 +328,10 @@ func (c *collector) started(e *traces.AttemptStarted, t int64) {
 	}
 	b.hosts = c.hosts[e.Attempt.Task]
 	delete(c.waiting, e.Attempt.Task)
-	if c.d.attempts++; c.d.attempts > c.most && c.d.grid == nil {
+	if c.d.attempts++; c.d.attempts > c.detailed && !c.d.plain {
+		c.leaveDetails()
+	}
+	if c.d.attempts > c.most && c.d.grid == nil {
 		c.fold()
 	}
 	if g := c.d.grid; g != nil {
@@ -339,7 +348,9 @@ func (c *collector) started(e *traces.AttemptStarted, t int64) {
 		c.running[e.Attempt] = i
 		return
 	}
-	b.container = c.text(e.Container)
+	if !c.d.plain {
+		b.container = c.text(e.Container)
+	}
 	c.running[e.Attempt], c.bars[e.Attempt] = len(c.d.bars), len(c.d.bars)
 	c.d.bars = append(c.d.bars, b)
 	if d, ok := c.coming[e.Attempt]; ok {
@@ -474,18 +485,51 @@ func (c *collector) fold() {
 		c.live = append(c.live, d.bars[i])
 		c.running[a] = len(c.live) - 1
 	}
-	d.bars, d.decisions, d.neverStarted, c.bars, c.decided, c.coming, c.hosts = nil, nil, nil, nil, nil, nil, nil
-	kept := []string{""}
-	for i := range d.jobs {
-		j := &d.jobs[i]
-		for _, s := range []*int32{&j.name, &j.user, &j.queue} {
-			kept = append(kept, d.strings[*s])
-			*s = int32(len(kept) - 1)
+	d.bars, d.decisions, d.neverStarted, c.bars, c.decided, c.coming = nil, nil, nil, nil, nil, nil
+	c.keepStrings()
+}
+
+// leaveDetails drops what is kept of each attempt for those who look at one.
+func (c *collector) leaveDetails() {
+	d := &c.d
+	d.plain = true
+	for i := range d.bars {
+		d.bars[i].container, d.bars[i].hosts = 0, 0
+	}
+	for i := range d.decisions {
+		d.decisions[i].values = 0
+	}
+	c.hosts = map[traces.Task]int32{}
+	c.keepStrings()
+}
+
+// keepStrings drops the strings that nothing has.
+func (c *collector) keepStrings() {
+	d := &c.d
+	old := d.strings
+	d.strings, c.strings = []string{""}, map[string]int32{"": 0}
+	keep := func(places ...*int32) {
+		for _, p := range places {
+			*p = c.text(old[*p])
 		}
 	}
-	d.strings, c.strings = kept, map[string]int32{}
-	for i, s := range kept {
-		c.strings[s] = int32(i)
+	for i := range d.jobs {
+		keep(&d.jobs[i].name, &d.jobs[i].user, &d.jobs[i].queue)
+	}
+	for i := range d.bars {
+		b := &d.bars[i]
+		keep(&b.error, &b.container, &b.hosts)
+	}
+	for i := range d.decisions {
+		keep(&d.decisions[i].reason, &d.decisions[i].values, &d.decisions[i].outcome)
+	}
+	for id, x := range c.decided {
+		keep(&x.reason, &x.values)
+		c.decided[id] = x
+	}
+	for id, x := range c.coming {
+		keep(&x.reason, &x.values, &x.outcome)
+		c.coming[id] = x
 	}
 }
 

@@ -54,10 +54,10 @@ function facts(trial, i) {
   if (trial.isSpeculative(i)) add('Speculative', 'yes: started beside a running attempt of the same task');
   const d = trial.decision[i] - 1;
   if (d >= 0) {
-    const { id, at, reason, values, outcome, asked, bind } = trial.decisions;
-    add('Decision', `number ${id[d]} at ${moment(at[d], 10)}${trial.strings[reason[d]] ? ', reason: ' + trial.strings[reason[d]] : ''}`);
+    const { id, before, reason, values, outcome, asked, bind } = trial.decisions;
+    add('Decision', `number ${id[d]}${before.length ? ` at ${moment(trial.from[i] - before[d], 10)}` : ''}${trial.strings[reason[d]] ? ', reason: ' + trial.strings[reason[d]] : ''}`);
     add('Carried out', `${trial.strings[outcome[d]]}${asked[d] >= 0 ? `, container after ${time(asked[d])}` : ''}`);
-    if (bind[d] >= 0 && !trial.isReduce(i)) add('Expected', bind[d] === trial.index[i] ? `map ${bind[d]}, as it came` : `map ${bind[d]}, but map ${trial.index[i]} came`);
+    if (bind[d] > 0 && !trial.isReduce(i)) add('Expected', bind[d] === 1 ? `map ${trial.index[i]}, as it came` : `map ${bind[d] - 2}, but map ${trial.index[i]} came`);
     add('Values', trial.strings[values[d]]);
   }
   add('Error', trial.strings[trial.error[i]] ?? '');
@@ -103,6 +103,7 @@ function showDetails(app) {
   const why = trial.why(i);
   if (why.length) {
     body.append(element('h4', {}, 'Why here'), element('ul', { class: 'lanes-why' }, why.map((s) => element('li', {}, s))));
+    if (trial.base !== 0) body.append(element('p', { class: 'lanes-hint' }, `These sentences have the trace’s clock, on which the first job was submitted at ${moment(trial.base, 10)}.`));
   } else if (trial.whyCount.length === 0 && app.reasoned) {
     body.append(element('p', { class: 'lanes-hint' }, `This page has no reasons for this trial. On a terminal: heddle trace why FILE ${'task_' + trial.id(i).replace(/_\d+$/, '')}`));
   }

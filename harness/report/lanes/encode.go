@@ -176,6 +176,7 @@ const (
 	shiftOutcome    = 2
 	shiftReplica    = 4
 	shiftSplit      = 7
+	flagDecided     = 1 << 10
 )
 
 func flag(set bool, value int64) int64 {
@@ -206,7 +207,7 @@ func (b *block) bars(d *data) {
 	bars("number", func(x *bar) int64 { return int64(x.number) })
 	bars("flags", func(x *bar) int64 {
 		return flag(x.kind == traces.Reduce, flagReduce) | flag(x.spec, flagSpeculative) |
-			int64(x.outcome)<<shiftOutcome | int64(x.replica)<<shiftReplica | int64(x.split)<<shiftSplit
+			int64(x.outcome)<<shiftOutcome | int64(x.replica)<<shiftReplica | int64(x.split)<<shiftSplit | flag(x.decision > 0, flagDecided)
 	})
 	bars("first", func(x *bar) int64 { return part(x, x.first) })
 	bars("second", func(x *bar) int64 { return part(x, x.second) })
@@ -217,7 +218,6 @@ func (b *block) bars(d *data) {
 	bars("error", func(x *bar) int64 { return int64(x.error) })
 	bars("container", func(x *bar) int64 { return int64(x.container) })
 	bars("hosts", func(x *bar) int64 { return int64(x.hosts) })
-	bars("decision", func(x *bar) int64 { return int64(x.decision) })
 	for _, c := range []struct {
 		name string
 		of   func(i int) int64
@@ -230,19 +230,37 @@ func (b *block) bars(d *data) {
 	} {
 		b.column(c.name, len(d.masters), c.of)
 	}
+	var decided []*bar // bars with a decision, in their order
+	for i := range d.bars {
+		if d.bars[i].decision > 0 {
+			decided = append(decided, &d.bars[i])
+		}
+	}
 	for _, c := range []struct {
 		name string
-		of   func(x *decision) int64
+		of   func(x *decision, b *bar) int64
 	}{
-		{"decisionId", func(x *decision) int64 { return x.id }},
-		{"decisionAt", func(x *decision) int64 { return x.at }},
-		{"decisionReason", func(x *decision) int64 { return int64(x.reason) }},
-		{"decisionValues", func(x *decision) int64 { return int64(x.values) }},
-		{"decisionOutcome", func(x *decision) int64 { return int64(x.outcome) }},
-		{"decisionAsked", func(x *decision) int64 { return x.askedMs }},
-		{"decisionBind", func(x *decision) int64 { return int64(x.predictedBind) }},
+		{"decisionId", func(x *decision, _ *bar) int64 { return x.id }},
+		{"decisionReason", func(x *decision, _ *bar) int64 { return int64(x.reason) }},
+		{"decisionValues", func(x *decision, _ *bar) int64 { return int64(x.values) }},
+		{"decisionOutcome", func(x *decision, _ *bar) int64 { return int64(x.outcome) }},
+		{"decisionBind", func(x *decision, b *bar) int64 { // 0: nothing was expected; 1: the map that came; else the map's index plus 2
+			switch x.bind {
+			case unknown:
+				return 0
+			case b.index:
+				return 1
+			}
+			return int64(x.bind) + 2
+		}},
+		{"decisionBefore", func(x *decision, b *bar) int64 { return b.from - x.at }},
+		{"decisionAsked", func(x *decision, _ *bar) int64 { return x.askedMs }},
 	} {
-		b.column(c.name, len(d.decisions), func(i int) int64 { return c.of(&d.decisions[i]) })
+		n := len(decided)
+		if d.plain && (c.name == "decisionBefore" || c.name == "decisionAsked") {
+			n = 0
+		}
+		b.column(c.name, n, func(i int) int64 { return c.of(&d.decisions[decided[i].decision-1], decided[i]) })
 	}
 }
 

@@ -6,7 +6,7 @@ import "heddle/traces"
 // pairs of them.
 const (
 	mostRows = 320
-	mostBins = 640
+	mostBins = 1280
 	// kinds of running attempts in a grid: maps by level of locality, and reduces.
 	gridKinds  = int(traces.LevelOff) + 2
 	gridReduce = gridKinds - 1

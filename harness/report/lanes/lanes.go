@@ -35,9 +35,9 @@ type Options struct {
 	// MaxAttempts is how many attempts of all trials are kept one by one. A trial that has
 	// more than what is left is shown as a heat map. 0 means 150,000.
 	MaxAttempts int
-	// MaxReasons is for how many attempts of a trial the sentences of Why are kept; 0 means
-	// 20,000. A trial with more attempts has none.
-	MaxReasons int
+	// MaxDetailed is how many attempts a trial may have for their details to be kept: the
+	// sentences of Why, containers, hosts of splits, and when they were decided. 0 means 20,000.
+	MaxDetailed int
 }
 
 // Trial says whose events a timeline is given. Only Header has to be set.
@@ -84,8 +84,8 @@ func New(o Options) *Timeline {
 	if o.MaxAttempts == 0 {
 		o.MaxAttempts = 150_000
 	}
-	if o.MaxReasons == 0 {
-		o.MaxReasons = 20_000
+	if o.MaxDetailed == 0 {
+		o.MaxDetailed = 20_000
 	}
 	return &Timeline{options: o, left: o.MaxAttempts}
 }
@@ -93,14 +93,14 @@ func New(o Options) *Timeline {
 // Add reads the events of a trial, in the order of a finished trace. Trials are shown in
 // the order in which they are added.
 func (t *Timeline) Add(trial Trial, events iter.Seq[traces.Event]) {
-	c := newCollector(trial.Header, t.left)
+	c := newCollector(trial.Header, t.options.MaxDetailed, t.left)
 	for e := range events {
 		c.add(e)
 	}
 	d := c.finish()
 	t.left -= len(d.bars)
 	var why [][]string
-	if trial.Why != nil && len(d.bars) <= t.options.MaxReasons {
+	if trial.Why != nil && len(d.bars) > 0 && !d.plain {
 		for _, b := range d.bars {
 			why = append(why, trial.Why(d.attempt(b)))
 		}

@@ -65,7 +65,7 @@ func name(prefix string, i int) traces.Node {
 
 // collect returns what a timeline keeps of a trace.
 func collect(h traces.Header, events []traces.Event, most int) *data {
-	c := newCollector(h, most)
+	c := newCollector(h, most, most)
 	for _, e := range events {
 		c.add(e)
 	}

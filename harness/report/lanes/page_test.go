@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"heddle/harness/why"
 	"heddle/traces/tracefile"
 )
 
@@ -51,6 +53,9 @@ func TestPageOfFiles(t *testing.T) {
 		parts := strings.Split(name, "-")
 		if n, err := strconv.Atoi(strings.TrimLeft(parts[0], "rw0")); err == nil && len(parts) > 2 {
 			trial.Repeat, trial.Workload, trial.Model = n, parts[1], strings.Join(parts[2:], "-")
+		}
+		if h, events, err := tracefile.ReadFile(path); err == nil && len(events) < 1_000_000 {
+			trial.Why = why.Read(&h, slices.Values(events)).Sentences
 		}
 		l.Add(trial, r.All())
 		if err := r.Err(); err != nil {

@@ -386,4 +386,4 @@ Object.assign(App.prototype, {
   },
 });
 
-for (const root of document.querySelectorAll('.lanes')) new App(root);
+for (const root of document.querySelectorAll('.lanes')) root.timeline = new App(root);

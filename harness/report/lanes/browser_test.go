@@ -1,0 +1,575 @@
+package lanes
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/input"
+	cdplog "github.com/chromedp/cdproto/log"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"heddle/traces"
+)
+
+// tab is a page in a headless browser.
+type tab struct {
+	*testing.T
+	ctx    context.Context
+	mutex  sync.Mutex
+	errors []string // what the page threw, and what its Content-Security-Policy refused
+}
+
+// browser returns a tab. The test is skipped if there is no browser.
+func browser(t *testing.T) *tab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("chromium is not installed: apt-get install chromium")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("headless", "new"), chromedp.WindowSize(1400, 900), chromedp.UserDataDir(t.TempDir()))...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &tab{T: t, ctx: ctx}
+	b.do() // opens the tab
+	if err := chromedp.Listen(ctx, func(e any) {
+		b.mutex.Lock()
+		defer b.mutex.Unlock()
+		switch e := e.(type) {
+		case *runtime.EventExceptionThrown:
+			b.errors = append(b.errors, fmt.Sprintf("%+v", e.ExceptionDetails))
+		case *cdplog.EventEntryAdded:
+			if e.Entry.Level == cdplog.EntryLevelError {
+				b.errors = append(b.errors, e.Entry.Text)
+			}
+		case *cdppage.EventJavascriptDialogOpening:
+			b.errors = append(b.errors, "a dialog: "+e.Message)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		b.mutex.Lock()
+		defer b.mutex.Unlock()
+		for _, text := range b.errors {
+			t.Error(text)
+		}
+	})
+	return b
+}
+
+// do runs actions.
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// value returns what an expression is in the page, as text.
+func (b *tab) value(expression string) string {
+	b.Helper()
+	return evaluated[string](b, "String("+expression+")")
+}
+
+// number is value for numbers.
+func (b *tab) number(expression string) float64 {
+	b.Helper()
+	return evaluated[float64](b, expression)
+}
+
+func evaluated[T any](b *tab, expression string) T {
+	b.Helper()
+	x, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.Fatalf("%s: %v", expression, err)
+	}
+	return x
+}
+
+// js runs a script in the page.
+func js(text string) chromedp.Action[chromedp.Void] {
+	return chromedp.Evaluate[chromedp.Void]("(() => {" + text + "})()")
+}
+
+// until waits until an expression is true.
+func (b *tab) until(expression string) {
+	b.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		if b.value(expression) == "true" {
+			return
+		}
+		b.do(chromedp.Sleep(20 * time.Millisecond))
+	}
+	b.Fatalf("never true: %s; the page has: %.2000s", expression, b.value("document.querySelector('.lanes').innerText"))
+}
+
+// open shows a page of a timeline, with what stands behind the # of its address.
+func (b *tab) open(l *Timeline, hash string) {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "page.html")
+	if err := os.WriteFile(path, []byte(page(b, l)), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	b.do(chromedp.Navigate("file://" + path + hash))
+	b.until("document.querySelector('.lanes')?.dataset.ready === 'true'")
+}
+
+// text returns the text of an element.
+func (b *tab) text(selector string) string {
+	b.Helper()
+	return b.value(fmt.Sprintf("document.querySelector(%q).innerText", selector))
+}
+
+// press clicks the button that has these words or this label.
+func (b *tab) press(words string) {
+	b.Helper()
+	b.do(js(fmt.Sprintf("[...document.querySelectorAll('.lanes button')].find((e) => e.innerText === %q || e.ariaLabel === %[1]q).click()", words)))
+}
+
+// mouse sends an event of the mouse at a place of the window.
+func mouse(kind input.DispatchMouseEventType, x, y float64, options ...chromedp.MouseOption) chromedp.Action[chromedp.Void] {
+	return chromedp.MouseEvent(kind, x, y, options...)
+}
+
+const (
+	moved    = input.DispatchMouseEventTypeMouseMoved
+	pressed  = input.DispatchMouseEventTypeMousePressed
+	released = input.DispatchMouseEventTypeMouseReleased
+	wheeled  = input.DispatchMouseEventTypeMouseWheel
+)
+
+func held(p *input.DispatchMouseEventParams) {
+	p.Button, p.Buttons, p.ClickCount = input.MouseButtonLeft, 1, 1
+}
+
+// find moves the pointer over the nth trial at a time in s after its first submission until a
+// tip has the words, and returns the place.
+func (b *tab) find(trial int, seconds float64, words string) (x, y float64) {
+	b.Helper()
+	b.do(js(fmt.Sprintf("document.querySelectorAll('.lanes-trial')[%d].scrollIntoView()", trial)), chromedp.Sleep(50*time.Millisecond))
+	box := fmt.Sprintf("document.querySelectorAll('.lanes-plot')[%d].getBoundingClientRect()", trial)
+	top, bottom := b.number(box+".top"), b.number(box+".bottom")
+	gutter := b.number("parseFloat(document.querySelector('.lanes').style.getPropertyValue('--lanes-gutter'))")
+	width := b.number(box + ".width")
+	from, to := 0.0, 24*1.015
+	if t := b.value("/t=([\\d.]+)-([\\d.]+)/.exec(location.hash)?.slice(1)"); t != "undefined" {
+		fmt.Sscanf(t, "%g,%g", &from, &to)
+	}
+	x = b.number(box+".left") + gutter + (seconds-from)/(to-from)*(width-gutter-14)
+	for y = top + 2; y < bottom; y += 5 {
+		b.do(mouse(moved, x, y))
+		if tip := b.value("document.querySelector('.lanes-tip').hidden ? '' : document.querySelector('.lanes-tip').innerText"); strings.Contains(tip, words) {
+			return x, y
+		}
+	}
+	b.Fatalf("no bar at %g s says %q", seconds, words)
+	return 0, 0
+}
+
+// click clicks a bar.
+func (b *tab) click(trial int, seconds float64, words string) {
+	b.Helper()
+	x, y := b.find(trial, seconds, words)
+	b.do(mouse(pressed, x, y, held), mouse(released, x, y, held))
+}
+
+// small is a timeline of two trials of the same two jobs, of 24 s. Each job has four maps and
+// a reduce; the second trial has a map that failed and one that ran elsewhere.
+func small() *Timeline {
+	l := New(Options{})
+	for _, model := range []string{"yarn", "delay"} {
+		h, events := smallTrace(model == "delay")
+		l.Add(Trial{
+			Name: "r01-sort-" + model, Workload: "sort", Model: model, Repeat: 1, Header: h,
+			Why: func(a traces.Attempt) []string {
+				return []string{fmt.Sprintf("%s %d of %s is there because of a test.", a.Kind, a.Index, a.Job)}
+			},
+		}, slices.Values(events))
+	}
+	return l
+}
+
+func smallTrace(other bool) (traces.Header, []traces.Event) {
+	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated}
+	for _, n := range []traces.Node{"r1n1", "r1n2", "r2n1"} {
+		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: n, Rack: "/rack" + string(n[1:2]), MemoryBytes: 2 << 30, VCores: 2, Worker: true})
+	}
+	var events []traces.Event
+	for k, job := range []traces.JobID{"job_7_0001", "job_7_0002"} {
+		begin := traces.Time(k) * 4 * second
+		events = append(
+			events, &traces.JobSubmitted{T: begin, Job: job, Name: []string{"first", "second"}[k], User: "u", Maps: 4, Reduces: 1, MapMemoryBytes: 1 << 30, ReduceMemoryBytes: 1 << 30},
+			&traces.JobStarted{T: begin + second, Job: job, AMAttempt: 1},
+		)
+		for m := range int32(4) {
+			node := h.Cluster.Nodes[(int(m)+k)%3].Node
+			level := traces.LevelNode
+			if m == 3 && k == 1 {
+				if level = traces.LevelRack; other {
+					node, level = "r1n2", traces.LevelCache
+				}
+			}
+			task := traces.Task{Job: job, Kind: traces.Map, Index: m}
+			from := begin + second + traces.Time(m)*second
+			events = append(events, &traces.TaskScheduled{T: begin + second, Task: task, SplitHosts: []traces.Node{"r1n1", "r2n1"}})
+			if m == 2 && k == 0 && other {
+				events = append(
+					events, &traces.AttemptStarted{T: from, Attempt: traces.Attempt{Task: task}, Node: node, ReplicaLocality: level, SplitLocality: traces.LevelNode, SampleAgeNs: -1},
+					&traces.AttemptFinished{T: from + 2*second, Attempt: traces.Attempt{Task: task}, Outcome: traces.Failed, Error: "disk full", Counters: traces.NoCounters},
+				)
+				from += 3 * second
+			}
+			a := traces.Attempt{Task: task, Number: int32(0)}
+			if m == 2 && k == 0 && other {
+				a.Number = 1
+			}
+			id := int64(10*k) + int64(m) + 1
+			events = append(
+				events, &traces.Decision{T: from - second/2, ID: id, Job: job, What: traces.Map, Node: node, TaskIndex: m, BindIndex: m, BindBranch: "node", Reason: level.String()},
+				&traces.Actuation{T: from, Decision: id, AskedAt: from - second/2, GrantedAt: from - second/10, Outcome: "honoured", Bound: a},
+				&traces.AttemptStarted{T: from, Attempt: a, Node: node, Container: fmt.Sprintf("container_%d_%d", k, m), ReplicaLocality: level, SplitLocality: traces.LevelNode, SampleAgeNs: -1},
+				&traces.AttemptFinished{T: from + 6*second, Attempt: a, Outcome: traces.Succeeded, MapDone: from + 5*second, Counters: counters(64<<20, -1, 3<<20)},
+			)
+		}
+		r := traces.Attempt{Task: traces.Task{Job: job, Kind: traces.Reduce}}
+		from := begin + 12*second
+		events = append(
+			events, &traces.TaskScheduled{T: begin + 8*second, Task: r.Task},
+			&traces.AttemptStarted{T: from, Attempt: r, Node: "r2n1", SampleAgeNs: -1},
+			&traces.AttemptFinished{T: from + 6*second, Attempt: r, Outcome: traces.Succeeded, ShuffleDone: from + 3*second, SortDone: from + 4*second, Counters: counters(-1, 12<<20, -1)},
+			&traces.JobFinished{T: begin + 20*second, Job: job, Outcome: traces.Succeeded, Counters: traces.NoCounters},
+		)
+	}
+	traces.Sort(events)
+	return h, events
+}
+
+func counters(read, shuffled, put int64) traces.Counters {
+	c := traces.NoCounters
+	c.HDFSReadBytes, c.ShuffleBytes, c.MapOutputBytes = read, shuffled, put
+	return c
+}
+
+// has says which of the texts another text lacks.
+func (b *tab) has(where, text string, wanted ...string) {
+	b.Helper()
+	for _, w := range wanted {
+		if !strings.Contains(text, w) {
+			b.Errorf("%s lacks %q; it has:\n%s", where, w, text)
+		}
+	}
+}
+
+func TestClickedBarIsTold(t *testing.T) {
+	b := browser(t)
+	b.open(small(), "")
+	b.click(1, 9.5, "map 3 of second")
+	b.until("document.querySelector('.lanes-details h3').innerText.startsWith('map 3')")
+	b.has("the panel", b.text(".lanes-details"),
+		"map 3", "of second", "succeeded", "map 3 of job_7_0002 is there because of a test.", "8.00 s to 14.00 s", "3.00 s for a container",
+		"r1n2, rack /rack1", "cache: its block was in the node’s HDFS cache", "r1n1, r2n1", "64 MiB", "number 14 at 7.50 s, reason: cache", "honoured, container after 400 ms",
+		"attempt_7_0002_m_000003_0", "container_1_3", "merge 1.00 s", "yarn")
+	b.until("location.hash.includes('sel=1:7_0002_m_000003_0')")
+
+	// The same task in the other trial is a link to it, and so is the next of the job.
+	b.do(js("[...document.querySelectorAll('.lanes-details dt')].find((e) => e.innerText === 'yarn').nextSibling.firstChild.click()"))
+	b.has("the panel", b.text(".lanes-details"), "rack: the nearest replica was in the node’s rack", "yarn")
+	b.press("Next attempt of this job (J)")
+	b.has("the panel", b.text(".lanes-details"), "reduce 0", "12 MiB", "shuffle 3.00 s", "sort 1.00 s")
+	b.press("Previous attempt of this job (K)")
+	b.press("Previous attempt on this node (P)")
+	b.has("the panel", b.text(".lanes-details h3"), "map 0", "of second")
+
+	b.click(1, 4.2, "map 2 of first")
+	b.has("the panel", b.text(".lanes-details"), "failed", "disk full", "attempt 1")
+	b.press("Clear the selection")
+	b.has("the panel", b.text(".lanes-details"), "In view", "11 of 11")
+}
+
+func TestZoomIsLinkedAndKept(t *testing.T) {
+	b := browser(t)
+	b.open(small(), "")
+	span := func() string { return b.value("location.hash.replace('#t=', '')") }
+	box := "document.querySelectorAll('.lanes-plot')[0].getBoundingClientRect()"
+	left, top, width := b.number(box+".left"), b.number(box+".top")+100, b.number(box+".width")
+	at := func(s float64) float64 { return left + 148 + s/24.36*(width-162) }
+
+	// A drag on one trial zooms both.
+	b.do(mouse(pressed, at(6), top, held), mouse(moved, at(9), top, held), mouse(moved, at(11.5), top, held))
+	b.has("the band", b.text(".lanes-band"), "5.5")
+	b.do(mouse(released, at(11.5), top, held))
+	b.until("location.hash.startsWith('#t=')")
+	var from, to float64
+	if fmt.Sscanf(span(), "%g-%g", &from, &to); from < 5.9 || from > 6.1 || to < 11.4 || to > 11.6 {
+		t.Errorf("dragged from 6 to 11.5 s; the address has %s", span())
+	}
+	for i := range 2 {
+		b.has("a trial", b.value(fmt.Sprintf("document.querySelectorAll('.lanes-plot')[%d].ariaLabel", i)), "8 in view")
+	}
+	b.has("what is said aloud", b.text(".lanes-live"), "6.0", "11.5", "16 attempts in view")
+
+	wheel := func(p *input.DispatchMouseEventParams) { p.DeltaX, p.DeltaY, p.Modifiers = 1e-9, -120, 2 }
+	b.do(mouse(wheeled, at(11), top, wheel))
+	b.until("parseFloat(location.hash.split('-')[1]) - parseFloat(location.hash.slice(3)) < 5")
+
+	// A reader who comes back to the address sees the same.
+	kept := b.value("location.hash")
+	b.open(small(), kept)
+	b.until(fmt.Sprintf("location.hash === %q", kept))
+
+	b.do(chromedp.Focus(".lanes-plot"), chromedp.KeyEvent(kb.Home))
+	b.until("location.hash === ''")
+	b.do(chromedp.KeyEvent("+"), chromedp.KeyEvent("+"), chromedp.KeyEvent(kb.ArrowRight))
+	b.until("location.hash.startsWith('#t=')")
+	b.do(chromedp.Sleep(300 * time.Millisecond))
+	if fmt.Sscanf(span(), "%g-%g", &from, &to); from < 7 || to-from > 9 {
+		t.Errorf("zoomed in twice and moved right: %s", span())
+	}
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.until("location.hash.includes('sel=')")
+	b.do(chromedp.KeyEvent("n"), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.Escape))
+	b.until("!location.hash.includes('sel=')")
+}
+
+func TestForeignAddressIsLeft(t *testing.T) {
+	b := browser(t)
+	b.open(small(), "#jobs&sort=name&by=phase")
+	b.press("Reason")
+	b.until("location.hash === '#jobs&sort=name&by=reason'")
+}
+
+func TestSearchFindsAttempts(t *testing.T) {
+	b := browser(t)
+	b.open(small(), "")
+	for query, want := range map[string]string{
+		"m3": "4 hits", "second m3": "2 hits", "r2n1 reduce": "4 hits", "job_7_0001": "11 hits", "rack1": "12 hits",
+		"attempt_7_0001_m_000002_1": "1 hit", "task_7_0001_m_000002": "3 hits", "failed": "1 hit", "nothing": "none",
+	} {
+		b.do(chromedp.SetValue(".lanes-search input", query), js("document.querySelector('.lanes-search input').dispatchEvent(new Event('input'))"))
+		if got := b.text(".lanes-found"); got != want {
+			t.Errorf("%q finds %s, want %s", query, got, want)
+		}
+	}
+	b.do(chromedp.SetValue(".lanes-search input", "m3 second"), js("document.querySelector('.lanes-search input').dispatchEvent(new Event('input'))"))
+	b.do(chromedp.Focus(".lanes-search input"), chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Enter))
+	b.has("the panel", b.text(".lanes-details"), "map 3", "of second", "delay")
+	b.has("what is said aloud", b.text(".lanes-live"), "hit 1 of 1 in delay")
+	b.until("location.hash.includes('q=m3%20second')")
+}
+
+func TestPickersAndThemes(t *testing.T) {
+	b := browser(t)
+	b.open(small(), "")
+	ground := func() string { return b.value("getComputedStyle(document.querySelector('.lanes')).backgroundColor") }
+	if ground() != "rgb(255, 255, 255)" {
+		t.Errorf("ground %s", ground())
+	}
+	b.press("Dark or light")
+	b.until("document.querySelector('.lanes').dataset.theme === 'dark'")
+	if ground() != "rgb(15, 20, 26)" {
+		t.Errorf("ground of the dark theme %s", ground())
+	}
+	b.until("location.hash === '#theme=dark'")
+	b.press("Phase")
+	b.has("the legend", b.text(".lanes-legend"), "reduce: shuffle")
+	b.press("Job")
+	b.has("the legend", b.text(".lanes-legend"), "second (job_7_0002)")
+	b.press("yarn")
+	b.until("document.querySelectorAll('.lanes-trial').length === 1")
+	b.until("location.hash.includes('m=delay')")
+	b.press("delay") // the last one stays
+	if n := b.number("document.querySelectorAll('.lanes-trial').length"); n != 1 {
+		t.Errorf("%g trials", n)
+	}
+	b.do(chromedp.SetValue(".lanes-pick select", "job_7_0002"), js("document.querySelector('.lanes-pick select').dispatchEvent(new Event('change'))"))
+	b.until("location.hash.includes('job=job_7_0002')")
+}
+
+func TestTreeForScreenReaders(t *testing.T) {
+	b := browser(t)
+	b.open(small(), "#sel=1:7_0002_m_000003_0")
+	b.do(js("document.querySelector('.lanes-table').open = true"))
+	b.until("document.querySelectorAll('.lanes-table tbody tr').length === 21")
+	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := map[string][]string{}
+	for _, n := range tree.Nodes {
+		if n.Ignored || n.Role == nil {
+			continue
+		}
+		text := func(v *accessibility.Value) string {
+			if v == nil {
+				return ""
+			}
+			return strings.Trim(string(v.Value), `"`)
+		}
+		roles[text(n.Role)] = append(roles[text(n.Role)], text(n.Name))
+	}
+	b.has("applications", strings.Join(roles["application"], "\n"), "Timeline of yarn: 10 attempts, 10 in view, 3 nodes, makespan 24.00 s", "Timeline of delay: 11 attempts")
+	b.has("articles", strings.Join(roles["article"], "\n"), "Trial yarn", "Trial delay")
+	b.has("complementary", strings.Join(roles["complementary"], "\n"), "Selected attempt")
+	b.has("column headers", strings.Join(roles["columnheader"], "\n"), "Attempt", "Node", "Outcome")
+	b.has("row headers", strings.Join(roles["rowheader"], "\n"), "map 3", "map 2, attempt 1")
+	b.has("what is said aloud", b.text(".lanes-live"), "map 3 of second, delay: on r1n2 from 8.00 s, took 6.00 s, succeeded. map 3 of job_7_0002 is there because of a test.")
+	for _, role := range []string{"button", "combobox", "searchbox", "application", "toolbar"} {
+		if len(roles[role]) == 0 && role != "combobox" {
+			t.Errorf("nothing is a %s", role)
+		}
+		if slices.Contains(roles[role], "") {
+			t.Errorf("a %s has no name: %q", role, roles[role])
+		}
+	}
+	if n := b.number("document.querySelectorAll('.lanes-table [aria-current]').length"); n != 1 {
+		t.Errorf("%g rows are the selected one", n)
+	}
+}
+
+func TestHostileNamesAreText(t *testing.T) {
+	const evil = `</script><img src=x onerror=alert(1)><b>`
+	h := traces.Header{Origin: traces.Measured, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: evil, Rack: "\u202e\x1b[31m", Worker: true}}}}
+	long := strings.Repeat("long<i>", 1500)
+	a := traces.Attempt{Task: traces.Task{Job: "job_" + evil + "_1", Kind: traces.Map}}
+	events := []traces.Event{
+		&traces.JobSubmitted{Job: a.Job, Name: long, User: evil, Queue: evil},
+		&traces.TaskScheduled{Task: a.Task, SplitHosts: []traces.Node{evil, "\u202egnp.exe"}},
+		&traces.AttemptStarted{T: second, Attempt: a, Node: evil, Container: evil, SampleAgeNs: -1},
+		&traces.Note{T: second, Text: evil},
+		&traces.NodeDown{T: 2 * second, Node: evil, Reason: evil},
+		&traces.AttemptFinished{T: 3 * second, Attempt: a, Outcome: traces.Failed, Error: evil + "\x1b]0;x\a", Counters: traces.NoCounters},
+		&traces.JobFinished{T: 4 * second, Job: a.Job, Outcome: traces.Failed, Diagnostics: evil, Counters: traces.NoCounters},
+	}
+	l := New(Options{})
+	why := func(traces.Attempt) []string { return []string{evil} }
+	l.Add(Trial{Name: evil, Workload: evil, Model: evil, Header: h, Why: why}, slices.Values(events))
+	l.Add(Trial{Name: long, Workload: long, Model: long, Header: h}, slices.Values(events))
+	b := browser(t)
+	b.open(l, "#by=reason")
+	b.do(chromedp.Focus(".lanes-plot"), chromedp.KeyEvent(kb.Enter), js("document.querySelector('.lanes-table').open = true"))
+	b.until("document.querySelectorAll('.lanes-table tbody tr').length === 1")
+	panel := b.text(".lanes-details")
+	b.has("the panel", panel, evil, `\u202e\u001b[31m`, `\u202egnp.exe`, `\u001b]0;x\u0007`)
+	if strings.ContainsAny(panel, "\u202e\x1b") {
+		t.Error("the panel obeys characters of a name")
+	}
+	if n := b.number("document.querySelectorAll('.lanes img, .lanes i:empty + b, .lanes [onerror]').length"); n != 0 {
+		t.Errorf("%g elements are made of names", n)
+	}
+	if w := b.number("document.documentElement.scrollWidth"); w > 1400 {
+		t.Errorf("the page is %g pixels wide", w)
+	}
+}
+
+func TestPhoneAndPaper(t *testing.T) {
+	b := browser(t)
+	b.do(chromedp.EmulateViewport(390, 780, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	b.open(small(), "#sel=1:7_0002_m_000003_0")
+	if w := b.number("document.documentElement.scrollWidth"); w > 390 {
+		t.Errorf("the page is %g pixels wide on a screen of 390", w)
+	}
+	if h := b.number("Math.min(...[...document.querySelectorAll('.lanes-tools button')].map((e) => e.offsetHeight))"); h < 32 {
+		t.Errorf("a button is %g pixels high on a phone", h)
+	}
+	b.press("Dark or light")
+	pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pdf) < 10_000 {
+		t.Errorf("a print of %d bytes", len(pdf))
+	}
+	b.until("document.querySelector('.lanes').dataset.theme === 'dark'")
+}
+
+// many is a trial of so many attempts on nodes of two slots, one after the other.
+func many(nodes, attempts int) (traces.Header, []traces.Event) {
+	r := rand.New(rand.NewPCG(1, 2))
+	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated}
+	for i := range nodes {
+		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: traces.Node(fmt.Sprintf("r%dn%d", i/20, i%20)), Rack: fmt.Sprintf("/rack%d", i/20), MemoryBytes: 2 << 30, Worker: true})
+	}
+	var events []traces.Event
+	free := make([]traces.Time, 2*nodes)
+	perJob := 500
+	for i := range attempts {
+		slot := i % len(free)
+		job := traces.JobID(fmt.Sprintf("job_1_%04d", i/perJob))
+		from := free[slot] + traces.Time(r.Int64N(int64(3*second)))
+		if i%perJob == 0 {
+			events = append(events, &traces.JobSubmitted{T: max(0, from-second), Job: job, Name: fmt.Sprintf("job number %d", i/perJob), User: "u", Maps: int32(perJob), MapMemoryBytes: 1 << 30})
+		}
+		task := traces.Task{Job: job, Kind: traces.Map, Index: int32(i % perJob)}
+		to := from + 2*second + traces.Time(r.Int64N(int64(40*second)))
+		free[slot] = to
+		id := int64(i + 1)
+		node := h.Cluster.Nodes[slot/2].Node
+		level := traces.Level(1 + r.IntN(4))
+		events = append(
+			events, &traces.TaskScheduled{T: max(0, from-traces.Time(r.Int64N(int64(20*second)))), Task: task, SplitHosts: []traces.Node{node}},
+			&traces.Decision{T: max(0, from-second), ID: id, Job: job, Node: node, TaskIndex: task.Index, BindIndex: -1, Reason: level.String()},
+			&traces.Actuation{T: from, Decision: id, AskedAt: from - second, GrantedAt: from, Outcome: "honoured", Bound: traces.Attempt{Task: task}},
+			&traces.AttemptStarted{T: from, Attempt: traces.Attempt{Task: task}, Node: node, Container: fmt.Sprintf("container_1_%06d", i), ReplicaLocality: level, SplitLocality: level, SampleAgeNs: -1},
+			&traces.AttemptFinished{T: to, Attempt: traces.Attempt{Task: task}, Outcome: traces.Succeeded, MapDone: from + (to-from)*9/10, Counters: counters(r.Int64N(128<<20), -1, r.Int64N(64<<20))},
+		)
+		if i%perJob == perJob-1 {
+			events = append(events, &traces.JobFinished{T: to + second, Job: job, Outcome: traces.Succeeded, Counters: traces.NoCounters})
+		}
+	}
+	traces.Sort(events)
+	return h, events
+}
+
+// TestOpensFast measures how long a page takes until it is drawn. The limits are wide, since
+// tests run beside others; what is logged is the figure.
+func TestOpensFast(t *testing.T) {
+	for _, size := range []struct{ nodes, attempts int }{{10, 1000}, {100, 20_000}, {150, 100_000}, {600, 100_000}} {
+		t.Run(fmt.Sprintf("%dx%d", size.nodes, size.attempts), func(t *testing.T) {
+			b := browser(t)
+			h, events := many(size.nodes, size.attempts)
+			l := New(Options{})
+			l.Add(Trial{Name: "many", Model: "random", Header: h}, slices.Values(events))
+			pageBytes := len(page(t, l))
+			b.open(l, "")
+			ms := b.number("performance.getEntriesByName('lanes-ready')[0].startTime")
+			frame := b.number("(() => { const a = performance.now(); document.querySelector('.lanes').timeline.drawNow(); return performance.now() - a; })()")
+			t.Logf("%d nodes, %d attempts: page of %.2f MB, open after %.0f ms, drawn in %.0f ms", size.nodes, size.attempts, float64(pageBytes)/1e6, ms, frame)
+			if pageBytes > 5_000_000 {
+				t.Errorf("the page has %d bytes", pageBytes)
+			}
+			if ms > 10_000 {
+				t.Errorf("open after %.0f ms", ms)
+			}
+			note := b.text(".lanes-note")
+			if heat := size.nodes > 200 || size.attempts > 20_000; heat != strings.HasPrefix(note, "Heat map: ") {
+				t.Errorf("says %q", note)
+			}
+		})
+	}
+}
