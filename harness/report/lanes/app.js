@@ -481,6 +481,9 @@ class App {
     this.gutter = this.narrow ? 76 : 148;
     this.plot = this.width - this.gutter - right;
     this.root.style.setProperty('--lanes-gutter', this.gutter + 'px');
+    // What stays at the top of the page covers what stays at the top of the timeline.
+    const bars = [...document.body.children].filter((e) => getComputedStyle(e).position === 'sticky' && e.getBoundingClientRect().top < 5);
+    this.root.style.setProperty('--lanes-stick', Math.max(0, ...bars.map((e) => e.offsetHeight)) + 'px');
     this.drawNow();
   }
 

@@ -9,7 +9,8 @@
 // Content-Security-Policy. All names in the data are shown as text.
 //
 // The page chooses dark or light by the attribute data-theme of its html element; without
-// it, the reader's system does. The timeline keeps what the reader chose in the part of
+// it, the reader's system does. The timeline has a button for that, unless the page has one
+// with an attribute of that name. It keeps what the reader chose in the part of
 // the page's address behind the #, as name=value pairs, and leaves other names alone.
 //
 // A few words are used throughout. A lane is one row of bars, for one container at a time:
@@ -35,9 +36,9 @@ type Options struct {
 	// MaxAttempts is how many attempts of all trials are kept one by one. A trial that has
 	// more than what is left is shown as a heat map. 0 means 150,000.
 	MaxAttempts int
-	// MaxDetailed is how many attempts a trial may have for their details to be kept: the
+	// MaxReasons is how many attempts a trial may have for their details to be kept: the
 	// sentences of Why, containers, hosts of splits, and when they were decided. 0 means 20,000.
-	MaxDetailed int
+	MaxReasons int
 }
 
 // Trial says whose events a timeline is given. Only Header has to be set.
@@ -84,8 +85,8 @@ func New(o Options) *Timeline {
 	if o.MaxAttempts == 0 {
 		o.MaxAttempts = 150_000
 	}
-	if o.MaxDetailed == 0 {
-		o.MaxDetailed = 20_000
+	if o.MaxReasons == 0 {
+		o.MaxReasons = 20_000
 	}
 	return &Timeline{options: o, left: o.MaxAttempts}
 }
@@ -93,7 +94,7 @@ func New(o Options) *Timeline {
 // Add reads the events of a trial, in the order of a finished trace. Trials are shown in
 // the order in which they are added.
 func (t *Timeline) Add(trial Trial, events iter.Seq[traces.Event]) {
-	c := newCollector(trial.Header, t.options.MaxDetailed, t.left)
+	c := newCollector(trial.Header, t.options.MaxReasons, t.left)
 	for e := range events {
 		c.add(e)
 	}

@@ -109,11 +109,10 @@ Object.assign(App.prototype, {
     if (this.recorded && this.shown.some((v) => v.trial !== this.recorded)) {
       parts.push(element('div', { class: 'lanes-switches' }, element('button', { type: 'button', 'aria-pressed': String(this.ghosts), title: 'Dashed outlines where and when the recorded tasks ran', click: () => { this.ghosts = !this.ghosts; this.tools(); this.draw(); this.changed(); } }, 'Ghost of recorded')));
     }
-    parts.push(element('span', { class: 'lanes-space' }));
     this.find.value = this.query;
     parts.push(element('div', { class: 'lanes-search' }, this.foundText, this.find, this.foundSteps));
     const end = [button('out', 'Zoom out (-)', () => this.scale(1 / 0.6)), button('in', 'Zoom in (+)', () => this.scale(0.6)), button('whole', 'Show the whole time (Home)', () => this.zoom(...this.whole))];
-    if (!document.querySelector('[data-theme-switch]')) end.push(button('theme', 'Dark or light', () => this.switchTheme()));
+    if (!document.querySelector('button[data-theme]')) end.push(button('theme', 'Dark or light', () => this.switchTheme()));
     parts.push(element('div', { class: 'lanes-buttons' }, end));
     this.bar.replaceChildren(...parts);
     this.bar.querySelectorAll('button, select, input').forEach((e, k) => { e.dataset.key ??= String(k); });
