@@ -68,13 +68,14 @@ func exitCode(ctx context.Context, err error) int {
 }
 
 func newApp() *cli.App {
+	said := &notes{escaper: stderr}
 	app := &cli.App{
 		Name:                 "heddle",
 		Usage:                "measure and steer how work is placed on Hadoop clusters",
 		Version:              version(),
 		EnableBashCompletion: true,
 		Writer:               stdout,
-		ErrWriter:            stderr,
+		ErrWriter:            said,
 		// The cli library must not print errors, because the function run
 		// prints each error once, at the end.
 		ExitErrHandler: func(*cli.Context, error) {},
@@ -103,21 +104,24 @@ func newApp() *cli.App {
 			traceCommand(),
 		},
 	}
-	finish(app.Commands)
+	finish(app.Commands, said)
 	return app
 }
 
 // finish sets what the cli library does at a wrong flag or a missing
-// subcommand. It sets this for each command and its subcommands, because
-// subcommands do not inherit it.
-func finish(commands []*cli.Command) {
+// subcommand, and adds the flags that all commands have. It does this for each
+// command and its subcommands, because subcommands do not inherit it.
+func finish(commands []*cli.Command, said *notes) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
 		c.BashComplete = completer(c)
-		finish(c.Subcommands)
+		finish(c.Subcommands, said)
 		if c.Action == nil {
 			c.Action = noCommand
 			continue
+		}
+		if !c.Hidden {
+			c.Flags = append(c.Flags, said.quietFlag())
 		}
 		c.HideHelpCommand = true // no subcommand "help" or "h", since the user may mean a file of this name
 		if c.ArgsUsage == "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -69,8 +70,7 @@ func runBench(c *cli.Context) error {
 			fmt.Fprintf(c.App.ErrWriter, "heddle: load %s skipped: %v; --swim names its folder\n", l.Name, err)
 			continue
 		}
-		fmt.Fprintf(c.App.ErrWriter, "heddle: %s, %d times\n", l.Name, c.Int("repeat"))
-		m, err := l.Median(c.Context, c.Int("repeat"))
+		m, err := measured(c, l)
 		switch {
 		case err == nil:
 		case asJSON:
@@ -94,6 +94,19 @@ func runBench(c *cli.Context) error {
 		return nil
 	}
 	return printDoc(c, measures, bench.Doc(measures))
+}
+
+// measured runs a load and shows how far its repeats are.
+func measured(c *cli.Context, l *bench.Load) (*bench.Measure, error) {
+	repeat := c.Int("repeat")
+	w := &work{progress: newProgress(c), estimate: estimate{since: time.Now()}}
+	defer w.close()
+	if w.bottom == nil {
+		fmt.Fprintf(c.App.ErrWriter, "heddle: %s, %d times\n", l.Name, repeat)
+	}
+	return l.Median(c.Context, repeat, func(done int) {
+		w.counted(float64(done), float64(repeat), func() string { return fmt.Sprintf("%s, %d of %d times", l.Name, done+1, repeat) })
+	})
 }
 
 func loadLines() string {

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/experiment"
+	"heddle/harness/results"
 )
 
 func captureCommand() *cli.Command {
@@ -51,7 +52,7 @@ submitted until ctrl-C, or until --count of them have ended. For example:
 			o.Command = os.Args
 			putsBack(c, "nothing, the cluster is as it was; the trace is being finished",
 				"the trace is not finished; 'heddle capture JOB-ID …' makes one from the jobs' history")
-			p := newProgress(os.Stderr)
+			p := newRunProgress(c)
 			o.Started = func() { fmt.Fprintln(c.App.ErrWriter, "capturing jobs that are submitted from now on; ctrl-C ends it") }
 			o.Progress = p.step
 			run, result, err := experiment.Capture(c.Context, o)
@@ -59,9 +60,14 @@ submitted until ctrl-C, or until --count of them have ended. For example:
 			if err != nil {
 				return runError(err)
 			}
-			warn(c, result.Warnings...)
-			fmt.Fprintln(c.App.ErrWriter, "trace:", filepath.Join(run.TrialDir("capture"), "trace.heddle"))
-			return printDoc(c, result.Figures, result.Figures.Doc())
+			warn(result.Warnings...)
+			trace := filepath.Join(run.TrialDir("capture"), results.TraceFile)
+			fmt.Fprintln(c.App.ErrWriter, "trace:", trace)
+			if err := printDoc(c, result.Figures, result.Figures.Doc()); err != nil {
+				return err
+			}
+			next(c, "heddle replay --model yarn --model delay", trace)
+			return nil
 		},
 	}
 }

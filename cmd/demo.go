@@ -38,7 +38,7 @@ missing on Debian. It keeps a run folder. For example:
 			}
 			o.Log = c.App.ErrWriter
 			putsBack(c, "the lab demo, which is taken down", "heddle lab down --name demo")
-			progress := newProgress(os.Stderr)
+			progress := newRunProgress(c)
 			defer progress.close()
 			o.Progress = progress.step
 			found, err := demo.Run(c.Context, o)

@@ -86,7 +86,7 @@ func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string
 	if err != nil {
 		return "", withCode(exitUsage, err)
 	}
-	p := newProgress(os.Stderr)
+	p := newRunProgress(c)
 	defer p.close()
 	o.Experiment, o.Root, o.Name, o.Progress, o.OwnSeeds = &e, root, "simulated", p.step, true
 	run, err := experiment.Simulate(c.Context, o, costs)

@@ -56,15 +56,21 @@ header, or refused with --strict.`,
 			if err := importArguments(c, &o); err != nil {
 				return err
 			}
-			o.Progress = importProgress(c.App.ErrWriter)
+			p := newProgress(c)
+			o.Progress = p.imported()
 			r, err := exchange.Import(c.Context, o)
+			p.close()
 			if c.Context.Err() != nil {
 				return err
 			}
 			if err != nil {
 				return withCode(copyCode(err), err)
 			}
-			return printResult(c, r, func(out io.Writer) error { return printImported(out, r) })
+			if err := printResult(c, r, func(out io.Writer) error { return printImported(out, r) }); err != nil {
+				return err
+			}
+			next(c, "heddle trace info", o.Output)
+			return nil
 		},
 	}
 }
@@ -141,16 +147,19 @@ func formatFlag(name string, f format.Flag) cli.Flag {
 // another package that package main cannot name.
 func typed[T ~int64](_ T, n int64) T { return T(n) }
 
-// importProgress returns a function that is called again and again during an
-// import. Every few seconds it prints how many jobs and events have been
-// imported.
-func importProgress(out io.Writer) func(int, int64) {
-	last := time.Now()
-	return func(jobs int, events int64) {
-		if time.Since(last) >= quietFor {
-			last = time.Now()
-			printable.Fprintf(out, "%d jobs, %d events\n", jobs, events)
+// imported returns a function that shows how far an import is.
+func (p *progress) imported() func(exchange.Progress) {
+	w, doing := &work{}, ""
+	return func(x exchange.Progress) {
+		if x.Doing != doing {
+			w, doing = &work{progress: p}, x.Doing
 		}
+		w.counted(float64(x.Done), float64(x.All), func() string {
+			if doing == "write" {
+				return fmt.Sprintf("write %d of %d events", x.Done, x.All)
+			}
+			return fmt.Sprintf("%s %.0f %%: %d jobs, %d events", x.Doing, 100*float64(x.Done)/float64(max(1, x.All)), x.Jobs, x.Events)
+		})
 	}
 }
 

@@ -313,7 +313,7 @@ func labEnv() *cli.Command {
 				return err
 			}
 			if err := l.NeedUp(); err != nil {
-				warn(c, err.Error())
+				warn(err.Error())
 			}
 			variables := map[string]string{}
 			for _, e := range l.Env() {

@@ -7,10 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"heddle/harness/doc"
 	"heddle/harness/nearest"
@@ -170,6 +168,7 @@ func keepPaper(c *cli.Context, r paperResult, root string) error {
 		return runError(err)
 	}
 	fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
+	next(c, "heddle runs show", run.Dir)
 	return nil
 }
 
@@ -201,9 +200,11 @@ func writePaperFiles(c *cli.Context, r paperResult) error {
 // simulatedPaper simulates a paper's experiments in one reading, or in the
 // readings of a matrix.
 func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (paperResult, error) {
+	w := &work{progress: newProgress(c)}
+	defer w.close()
 	o := paper.Options{
 		Parts: parts, Reading: c.String("reading"), Set: map[string]string{},
-		Seed: c.Uint64("seed"), Workers: runtime.GOMAXPROCS(0), Progress: paperProgress(os.Stderr),
+		Seed: c.Uint64("seed"), Workers: runtime.GOMAXPROCS(0), Progress: paperProgress(w),
 	}
 	if c.Bool("quick") {
 		o.Seeds = quickSeeds
@@ -302,26 +303,11 @@ func listPapers(c *cli.Context) error {
 }
 
 // paperProgress returns a function that shows which figure, claim or reading of
-// a paper is being computed. On a terminal it rewrites one line. Otherwise it
-// prints a line for each of them.
-func paperProgress(out *os.File) func(paper.Progress) {
-	began, terminal := time.Now(), term.IsTerminal(int(out.Fd()))
-	last := -1
+// a paper is being computed.
+func paperProgress(w *work) func(paper.Progress) {
 	return func(p paper.Progress) {
-		left := ""
-		if spent := time.Since(began); p.Done > 0 && p.Done < p.All {
-			left = fmt.Sprintf(", about %v left", (spent * time.Duration(p.All-p.Done) / time.Duration(p.Done)).Round(time.Second))
-		}
-		line := fmt.Sprintf("%5.1fs  %d/%d  %s  (%d simulations, %d trainings%s)", time.Since(began).Seconds(), p.Done, p.All, p.Doing, p.Simulated, p.Trained, left)
-		switch {
-		case !terminal && p.Done == last:
-		case !terminal:
-			last = p.Done
-			fmt.Fprintln(out, line)
-		case p.Done == p.All:
-			fmt.Fprint(out, "\r\x1b[K")
-		default:
-			fmt.Fprintf(out, "\r\x1b[K%s", line)
-		}
+		w.counted(float64(p.Done), float64(p.All), func() string {
+			return fmt.Sprintf("%d/%d  %s (%d simulations, %d trainings)", p.Done, p.All, p.Doing, p.Simulated, p.Trained)
+		})
 	}
 }

@@ -148,14 +148,14 @@ func runLivePaper(c *cli.Context, p *paper.Paper, name string) (string, error) {
 		return "", err
 	}
 	if len(flags) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "warning: the experiment is made for other machines than this cluster's, so expect other times; a lab like those: heddle lab up %s\n", strings.Join(flags, " "))
+		warn("the experiment is made for other machines than this cluster's, so expect other times; a lab like those: heddle lab up " + strings.Join(flags, " "))
 	}
 	o.Name = c.String("run-name")
 	if o.Root, err = runsRoot(c.String("runs")); err != nil {
 		return "", err
 	}
 	changesCluster(c, cluster)
-	progress := newProgress(os.Stderr)
+	progress := newRunProgress(c)
 	o.Progress = progress.step
 	o.ShareCores = lab.ShareCores
 	run, err := experiment.Run(c.Context, *o)

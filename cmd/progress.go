@@ -3,148 +3,259 @@ package cmd
 import (
 	"fmt"
 	"io"
-	"os"
+	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/urfave/cli/v2"
 
 	"heddle/harness/experiment"
 	"heddle/harness/replay"
 	"heddle/harness/state"
 	"heddle/harness/steer"
-	"heddle/traces/printable"
 )
 
-// progress shows the steps of a run while the run goes on. On a terminal it
-// rewrites one line. Otherwise it prints a line for each step, and while jobs
-// run or trials are simulated a line every few seconds.
+// progress shows how far the work of a command is. On a terminal it keeps a few
+// lines at the bottom up to date. Elsewhere it prints a line now and then: none
+// for work that is done sooner than quietFor.
 type progress struct {
-	mu       sync.Mutex
-	out      io.Writer
-	terminal bool
-	began    time.Time
-	lastLine time.Time
-	lastStep string
-	open     bool // whether the last line on the terminal still lacks its line feed
-
-	trial     string // name of the trial whose scheduling decisions are counted in the fields below
-	decisions int64
-	counted   time.Time
-	perSecond float64
-
-	simulating time.Time // when the first tasks were simulated; the time before that, for placing inputs, tells nothing about their rate
-	before     float64   // number of trials, and part of a trial, that were simulated by then
-	states     int       // states of simulations that were shown
+	mu     sync.Mutex
+	out    io.Writer // for lines that stay
+	bottom *status   // nil if there is no terminal
+	began  time.Time
+	shown  time.Time // when the last line was printed, or the lines at the bottom were renewed
+	lines  func() []string
+	over   chan struct{} // closed by close
+	ticks  sync.WaitGroup
 }
 
-// quietFor is the time between two progress lines, such as those about running
-// jobs, if the output does not go to a terminal.
+// quietFor is the time between two progress lines if the output does not go to a
+// terminal.
 const quietFor = 5 * time.Second
 
-// repaintAfter is the time between two states of a simulation on a terminal.
-const repaintAfter = time.Second
+// repaintAfter is the time between two states on a terminal. If there is no newer
+// state, the last one is shown again every tick, with the time that has passed.
+const repaintAfter, tick = 200 * time.Millisecond, time.Second
 
-// pause returns the time between two states of a simulation.
-func pause(terminal bool) time.Duration {
-	if terminal {
-		return repaintAfter
+func newProgress(c *cli.Context) *progress {
+	if !followsMoves(c.App.ErrWriter) {
+		return progressOn(c.App.ErrWriter, nil)
 	}
-	return quietFor
+	return progressOn(c.App.ErrWriter, bottom)
 }
 
-func newProgress(out *os.File) *progress {
-	return &progress{out: out, terminal: term.IsTerminal(int(out.Fd())), began: time.Now()}
+func progressOn(out io.Writer, bottom *status) *progress {
+	p := &progress{out: out, bottom: bottom, began: time.Now(), shown: time.Now(), over: make(chan struct{})}
+	if bottom != nil {
+		p.ticks.Go(p.tick)
+	}
+	return p
 }
 
-func (p *progress) step(s experiment.Step) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s.Simulated != nil {
-		p.simulated(&s)
-		return
-	}
-	step := s.Doing
-	if s.Trial != "" {
-		step = fmt.Sprintf("%s %d/%d %s", s.Trial, s.Number, s.Trials, s.Doing)
-	}
-	text := s.Text
-	if j := s.Jobs; j != nil {
-		text = fmt.Sprintf("maps %d/%d (%d running)  reduces %d/%d (%d running)", j.MapsDone, j.Maps, j.MapsRunning, j.ReducesDone, j.Reduces, j.ReducesRunning)
-		if s.Steering != nil {
-			text += p.steering(s.Trial, s.Steering)
-		}
-		if !p.terminal && time.Since(p.lastLine) < quietFor {
+// The method tick shows the last state again and again, so that the time goes on.
+func (p *progress) tick() {
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			p.mu.Lock()
+			if p.lines != nil && time.Since(p.shown) >= tick {
+				p.paint()
+			}
+			p.mu.Unlock()
+		case <-p.over:
 			return
 		}
 	}
-	p.print(step, text)
 }
 
-// simulated shows how far the simulation of all trials is. Short trials share a
-// line.
-func (p *progress) simulated(s *experiment.Step) {
-	now := time.Now()
-	share := float64(s.Number - 1)
-	if s.Simulated.Done > 0 {
-		share += float64(s.Simulated.Done) / float64(s.Simulated.Tasks)
+// show makes a function give the state of the work, in lines. Elsewhere than on a
+// terminal only the first is printed. The function is called only if a state is due.
+func (p *progress) show(lines func() []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lines = lines
+	switch since := time.Since(p.shown); {
+	case p.bottom != nil && since >= repaintAfter:
+		p.paint()
+	case p.bottom == nil && since >= quietFor:
+		p.print(lines()[0])
 	}
-	if p.simulating.IsZero() && share > 0 {
-		p.simulating, p.before = now, share
-	}
-	if p.states > 0 && now.Sub(p.lastLine) < pause(p.terminal) {
-		return
-	}
-	p.states++
-	const step = "simulate"
-	text := fmt.Sprintf("trial %d of %d, %s: %s", s.Number, s.Trials, s.Trial, s.Text)
-	if !p.simulating.IsZero() {
-		text += left(now.Sub(p.simulating), share-p.before, float64(s.Trials)-share)
-	}
-	p.print(step, text)
 }
 
-// left returns a text about how much longer the work todo takes if the work done
-// took the time spent. It is empty while there is too little to tell it by.
-func left(spent time.Duration, done, todo float64) string {
-	if spent < repaintAfter || done <= 0 || todo <= 0 {
+// say prints a line that stays.
+func (p *progress) say(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.print(line)
+	if p.bottom != nil && p.lines != nil {
+		p.paint()
+	}
+}
+
+func (p *progress) print(line string) {
+	fmt.Fprintln(p.out, strings.Join([]string{p.clock(), line}, "  "))
+	p.shown = time.Now()
+}
+
+func (p *progress) paint() {
+	lines := p.lines()
+	lines[0] = p.clock() + "  " + lines[0]
+	p.bottom.show(lines)
+	p.shown = time.Now()
+}
+
+func (p *progress) clock() string { return fmt.Sprintf("%5.1fs", time.Since(p.began).Seconds()) }
+
+// The method close removes the lines at the bottom of the terminal.
+func (p *progress) close() {
+	p.mu.Lock()
+	select {
+	case <-p.over:
+	default:
+		close(p.over)
+	}
+	p.lines = nil
+	if p.bottom != nil {
+		p.bottom.clear()
+	}
+	p.mu.Unlock()
+	p.ticks.Wait()
+}
+
+// estimate says how much longer work takes, by the time that a part of it took. What
+// comes before the first part tells nothing, such as opening files.
+type estimate struct {
+	since time.Time // when the first part was done
+	from  float64   // how much was done then
+}
+
+// saw notes how much is done.
+func (e *estimate) saw(done float64) {
+	if e.since.IsZero() && done > 0 {
+		e.since, e.from = time.Now(), done
+	}
+}
+
+// left returns a text about the time left if so much of all work is done. It is empty
+// while there is too little to tell it by.
+func (e *estimate) left(done, all float64) string {
+	spent := time.Since(e.since)
+	if e.since.IsZero() || spent < tick || done <= e.from || done >= all {
 		return ""
 	}
-	more := float64(spent) * todo / done
+	more := float64(spent) * (all - done) / (done - e.from)
 	if more > float64(1000*time.Hour) {
 		return ", more than 1000 hours left"
 	}
 	return fmt.Sprintf(", about %v left", time.Duration(more).Round(time.Second))
 }
 
-// print shows a line about a step.
-func (p *progress) print(step, text string) {
-	line := printable.Line(fmt.Sprintf("%5.1fs  %s  %s", time.Since(p.began).Seconds(), step, text))
-	switch {
-	case !p.terminal:
-		fmt.Fprintln(p.out, line)
-	case step == p.lastStep:
-		fmt.Fprintf(p.out, "\r\x1b[K%s", line)
-		p.open = true
-	default:
-		p.end()
-		fmt.Fprint(p.out, line)
-		p.open = true
+// barWidth is the width of a bar on a terminal.
+const barWidth = 24
+
+// shareBar draws how much of all work is done.
+func shareBar(done, all float64) string {
+	const eighths = " ▏▎▍▌▋▊▉"
+	n := 0
+	if all > 0 {
+		n = int(max(0, min(1, done/all)) * barWidth * 8)
 	}
-	p.lastLine, p.lastStep = time.Now(), step
+	text := strings.Repeat("█", n/8)
+	if n%8 > 0 {
+		text += string([]rune(eighths)[n%8])
+	}
+	return text + strings.Repeat("░", barWidth-len([]rune(text)))
+}
+
+// work is a piece of work that can be counted.
+type work struct {
+	*progress
+	estimate estimate
+}
+
+// counted shows how much of the work is done, and says so in the words that text
+// returns. It is cheap enough to be called often.
+func (w *work) counted(done, all float64, text func() string) {
+	w.mu.Lock()
+	w.estimate.saw(done)
+	w.mu.Unlock()
+	w.show(func() []string {
+		line := text() + w.estimate.left(done, all)
+		if w.bottom != nil {
+			line = shareBar(done, all) + "  " + line
+		}
+		return []string{line}
+	})
+}
+
+// runProgress shows the steps of a run while the run goes on.
+type runProgress struct {
+	work
+	steps     sync.Mutex
+	simulated bool // whether a state of a simulation was shown
+
+	trial     string // name of the trial whose scheduling decisions are counted in the fields below
+	decisions int64
+	countedAt time.Time
+	perSecond float64
+}
+
+func newRunProgress(c *cli.Context) *runProgress {
+	return &runProgress{work: work{progress: newProgress(c)}}
+}
+
+func (p *runProgress) step(s experiment.Step) {
+	p.steps.Lock()
+	defer p.steps.Unlock()
+	if s.Simulated != nil {
+		p.simulation(&s)
+		return
+	}
+	step := s.Doing
+	if s.Trial != "" {
+		step = fmt.Sprintf("%s %d/%d %s", s.Trial, s.Number, s.Trials, s.Doing)
+	}
+	if j := s.Jobs; j != nil {
+		text := fmt.Sprintf("%s  maps %d/%d (%d running)  reduces %d/%d (%d running)", step, j.MapsDone, j.Maps, j.MapsRunning, j.ReducesDone, j.Reduces, j.ReducesRunning)
+		if s.Steering != nil {
+			text += p.steering(s.Trial, s.Steering)
+		}
+		p.show(func() []string { return []string{text} })
+		return
+	}
+	p.say(step + "  " + s.Text)
+}
+
+// simulation shows how far the simulation of all trials is. Short trials share a
+// line.
+func (p *runProgress) simulation(s *experiment.Step) {
+	share := float64(s.Number - 1)
+	if s.Simulated.Done > 0 {
+		share += float64(s.Simulated.Done) / float64(s.Simulated.Tasks)
+	}
+	text := func() string {
+		return fmt.Sprintf("simulate  trial %d of %d, %s: %s", s.Number, s.Trials, s.Trial, s.Text)
+	}
+	if !p.simulated && p.bottom == nil {
+		p.say(text())
+	}
+	p.simulated = true
+	p.counted(share, float64(s.Trials), text)
 }
 
 // steering returns a text about a scheduler model's work so far: the locality
 // of the maps that have started, and how many of its decisions were carried
 // out.
-func (p *progress) steering(trial string, s *steer.Stats) string {
+func (p *runProgress) steering(trial string, s *steer.Stats) string {
 	now := time.Now()
 	if trial != p.trial {
-		p.trial, p.decisions, p.counted, p.perSecond = trial, 0, now, 0
+		p.trial, p.decisions, p.countedAt, p.perSecond = trial, 0, now, 0
 	}
-	if since := now.Sub(p.counted).Seconds(); since >= 1 {
+	if since := now.Sub(p.countedAt).Seconds(); since >= 1 {
 		p.perSecond = float64(s.Decisions-p.decisions) / since
-		p.decisions, p.counted = s.Decisions, now
+		p.decisions, p.countedAt = s.Decisions, now
 	}
 	text := "  maps by"
 	for level := state.LevelCache; level <= state.LevelOff; level++ {
@@ -153,70 +264,30 @@ func (p *progress) steering(trial string, s *steer.Stats) string {
 	return text + fmt.Sprintf("  decisions %d of %d honoured, %.1f/s", s.Honoured, s.Decisions-s.Open, p.perSecond)
 }
 
-// The function end ends the last line on the terminal with a line feed, so that
-// the next output starts on a new line.
-func (p *progress) end() {
-	if p.open {
-		fmt.Fprintln(p.out)
-		p.open = false
-	}
-}
-
-func (p *progress) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.end()
-}
-
 // replayProgress shows how many tasks of replays, which run in parallel, have been
-// simulated. Short replays show nothing.
+// simulated.
 type replayProgress struct {
-	mu       sync.Mutex
-	out      io.Writer
-	terminal bool
-	began    time.Time
-	shown    time.Time
-	done     []int64 // tasks that succeeded, for each replay
-	tasks    int64   // tasks of all replays
+	work
+	replays sync.Mutex
+	done    []int64 // tasks that succeeded, for each replay
+	sum     int64   // of done
+	tasks   int64   // tasks of all replays
 }
 
 // watch makes replays tell p how far they are. It is called before they begin.
 func (p *replayProgress) watch(list []replay.Config) {
-	p.began = time.Now()
-	p.shown, p.done = p.began, make([]int64, len(list))
+	p.done = make([]int64, len(list))
 	for i := range list {
 		p.tasks += list[i].Tasks()
-		list[i].Progress = func(done int64) { p.show(i, done) }
+		list[i].Progress = func(done int64) { p.simulated(i, done) }
 	}
 }
 
-func (p *replayProgress) show(i int, done int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (p *replayProgress) simulated(i int, done int64) {
+	p.replays.Lock()
+	p.sum += done - p.done[i]
 	p.done[i] = done
-	now := time.Now()
-	if now.Sub(p.shown) < pause(p.terminal) {
-		return
-	}
-	p.shown = now
-	all := int64(0)
-	for _, n := range p.done {
-		all += n
-	}
-	spent := now.Sub(p.began)
-	line := fmt.Sprintf("%5.1fs  %d of %d tasks%s", spent.Seconds(), all, p.tasks, left(spent, float64(all), float64(p.tasks-all)))
-	if p.terminal {
-		fmt.Fprintf(p.out, "\r\x1b[K%s", line)
-		return
-	}
-	fmt.Fprintln(p.out, line)
-}
-
-// The method close clears the line on the terminal.
-func (p *replayProgress) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.terminal && p.shown != p.began {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
+	sum := p.sum
+	p.replays.Unlock()
+	p.counted(float64(sum), float64(p.tasks), func() string { return fmt.Sprintf("%d of %d tasks", sum, p.tasks) })
 }

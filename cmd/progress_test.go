@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,9 +15,27 @@ import (
 	"heddle/harness/results"
 )
 
-// TestSimulationProgress: simulated trials show one state a second on a terminal,
-// and one every few seconds elsewhere, however short they are. Long ones say how
-// much time is left.
+// screen is a terminal in memory.
+type screen struct{ bytes.Buffer }
+
+// status returns the lines at the bottom of the terminal.
+func (s *screen) status(columns int) *status {
+	return &status{out: s, size: func() (int, int) { return columns, 24 }}
+}
+
+// states returns what was shown at the bottom, one state after the other.
+func (s *screen) states() (list []string) {
+	for _, state := range regexp.MustCompile("\r(\x1b\\[\\d+A)?\x1b\\[J").Split(s.String(), -1) {
+		if state != "" {
+			list = append(list, state)
+		}
+	}
+	return list
+}
+
+// TestSimulationProgress: simulated trials show at most five states a second on a
+// terminal, and one every few seconds elsewhere, however short they are. Long ones say
+// how much time is left.
 func TestSimulationProgress(t *testing.T) {
 	for _, c := range []struct {
 		trials   int
@@ -26,14 +45,18 @@ func TestSimulationProgress(t *testing.T) {
 		last     string
 	}{
 		{36, 50 * time.Millisecond, false, 1, `^  0.0s  simulate  trial 1 of 36, r01: 0 of 1000 tasks$`},
-		{36, 50 * time.Millisecond, true, 2, `^  1.0s  simulate  trial 21 of 36, r21: 0 of 1000 tasks$`},
+		{36, 50 * time.Millisecond, true, 8, `^  1.6s  [█▎▍▌▋▊▉░]{24}  simulate  trial 33 of 36, r33: 0 of 1000 tasks, about 0s left$`},
 		{1, 60 * time.Second, false, 12, `^ 55.0s  simulate  trial 1 of 1, r01: 917 of 1000 tasks, about 5s left$`},
-		{2, 30 * time.Second, true, 60, `^ 59.0s  simulate  trial 2 of 2, r02: 967 of 1000 tasks, about 1s left$`},
+		{2, 30 * time.Second, true, 119, `^ 59.5s  [█▎▍▌▋▊▉░]{24}  simulate  trial 2 of 2, r02: 984 of 1000 tasks, about 0s left$`},
 	} {
 		t.Run(fmt.Sprintf("%d trials of %v, terminal %v", c.trials, c.each, c.terminal), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out bytes.Buffer
-				p := &progress{out: &out, terminal: c.terminal, began: time.Now()}
+				var shown screen
+				p := &runProgress{work: work{progress: progressOn(&out, nil)}}
+				if c.terminal {
+					p = &runProgress{work: work{progress: progressOn(&out, shown.status(100))}}
+				}
 				for i := range c.trials {
 					s := experiment.Step{Trial: fmt.Sprintf("r%02d", i+1), Number: i + 1, Trials: c.trials, Doing: "simulate"}
 					began := time.Now()
@@ -45,7 +68,10 @@ func TestSimulationProgress(t *testing.T) {
 					}
 				}
 				p.close()
-				states := regexp.MustCompile("[\r\n]+(\x1b\\[K)?").Split(strings.Trim(out.String(), "\n"), -1)
+				states := shown.states()
+				if !c.terminal {
+					states = strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+				}
 				if len(states) != c.states || !regexp.MustCompile(c.last).MatchString(states[len(states)-1]) {
 					t.Errorf("%d states, want %d, the last as %s:\n%s", len(states), c.states, c.last, strings.Join(states, "\n"))
 				}
@@ -60,25 +86,71 @@ func TestReplayProgress(t *testing.T) {
 	for _, c := range []struct {
 		terminal bool
 		seconds  int
-		want     string
+		want     []string
 	}{
-		{false, 4, ""},
-		{false, 11, "  5.0s  100 of 2000 tasks, about 1m35s left\n 10.0s  200 of 2000 tasks, about 1m30s left\n"},
-		{true, 2, "\r\x1b[K  1.0s  20 of 2000 tasks, about 1m39s left\r\x1b[K  2.0s  40 of 2000 tasks, about 1m38s left\r\x1b[K"},
+		{false, 4, nil},
+		{false, 11, []string{"  5.0s  90 of 2000 tasks, about 1m36s left", " 10.0s  190 of 2000 tasks, about 1m31s left"}},
+		{true, 2, []string{"  1.0s  ▎░░░░░░░░░░░░░░░░░░░░░░░  20 of 2000 tasks", "  2.0s  ▌░░░░░░░░░░░░░░░░░░░░░░░  40 of 2000 tasks, about 1m38s left"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer
-			p := &replayProgress{out: &out, terminal: c.terminal, began: time.Now(), shown: time.Now(), done: make([]int64, 2), tasks: 2000}
+			var shown screen
+			p := &replayProgress{work: work{progress: progressOn(&out, nil)}, done: make([]int64, 2), tasks: 2000}
+			if c.terminal {
+				p.work = work{progress: progressOn(&out, shown.status(100))}
+			}
 			for i := range c.seconds {
 				<-time.After(time.Second)
-				p.done[1] = int64(10 * (i + 1))
-				p.show(0, int64(10*(i+1)))
+				p.simulated(1, int64(10*(i+1)))
+				p.simulated(0, int64(10*(i+1)))
 			}
 			p.close()
-			if out.String() != c.want {
-				t.Errorf("terminal %v, %d s:\n%q, want\n%q", c.terminal, c.seconds, out.String(), c.want)
+			states := shown.states()
+			if !c.terminal && out.Len() > 0 {
+				states = strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+			}
+			if !slices.Equal(states, c.want) {
+				t.Errorf("terminal %v, %d s:\n%q, want\n%q", c.terminal, c.seconds, states, c.want)
 			}
 		})
+	}
+}
+
+// TestClock: on a terminal the time goes on while nothing is heard of the work.
+func TestClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shown screen
+		p := progressOn(io.Discard, shown.status(100))
+		<-time.After(time.Second / 2)
+		p.show(func() []string { return []string{"write input"} })
+		<-time.After(3 * time.Second)
+		p.close()
+		if got, want := shown.states(), []string{"  0.5s  write input", "  2.0s  write input", "  3.0s  write input"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+}
+
+// TestStatus: lines at the bottom are cut to the width of the terminal, their control
+// characters are escaped, and they are removed before other output.
+func TestStatus(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		columns int
+		lines   []string
+		want    string
+	}{
+		{"hostile", 40, []string{"a\x1b[2Jb", "c\rd\ne"}, `a\u001b[2Jb` + "\n" + `c\u000dd\u000ae`},
+		{"narrow", 8, []string{"0123456789", "节点世界"}, "0123456\n节点世"},
+	} {
+		var shown screen
+		s := shown.status(c.columns)
+		s.show(c.lines)
+		s.clear()
+		s.clear()
+		if got, want := shown.String(), c.want+"\r\x1b[1A\x1b[J"; got != want {
+			t.Errorf("%s:\n%q, want\n%q", c.name, got, want)
+		}
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"heddle/harness/config"
 	"heddle/harness/experiment"
@@ -170,7 +169,9 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 			return withCode(exitUsage, err)
 		}
 	}
-	list, were, err := loadTraces(c, files, &kept)
+	p := &replayProgress{work: work{progress: newProgress(c)}}
+	defer p.close()
+	list, were, err := loadTraces(c, p.progress, files, &kept)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -200,18 +201,15 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // do not check whether Add fails to store an event, since writing the trace (WriteFile) returns the same error
 	}
 	kept.Record(configs)
-	p := &replayProgress{out: os.Stderr, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
 	p.watch(configs)
 	outcomes, err := replay.Outcomes(configs)
 	p.close()
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	for _, w := range replay.EqualSeeds(outcomes) {
-		fmt.Fprintln(os.Stderr, "warning:", w)
-	}
+	warn(replay.EqualSeeds(outcomes)...)
 	for i := range outcomes {
-		warn(c, outcomes[i].Warnings...)
+		warn(outcomes[i].Warnings...)
 	}
 	if out != "" {
 		if err := sorter.WriteFile(out, outcomes[0].Header, nil); err != nil {
@@ -226,8 +224,12 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 		var run *runs.Run
 		if run, err = kept.Keep(outcomes); err == nil {
 			fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
+			next(c, "heddle compare", run.Dir)
 		}
-		err = runError(err)
+		return runError(err)
+	}
+	if err == nil && out != "" {
+		next(c, "heddle trace info", out)
 	}
 	return err
 }
@@ -246,13 +248,13 @@ func beside(traces []*replay.Outcome, replays []replay.Outcome) (list []replay.O
 }
 
 // loadTraces reads traces, and what each says of its own run, nil if it says nothing.
-func loadTraces(c *cli.Context, files []string, kept *experiment.Replays) (list []*recorded.Trace, were []*replay.Outcome, err error) {
+func loadTraces(c *cli.Context, p *progress, files []string, kept *experiment.Replays) (list []*recorded.Trace, were []*replay.Outcome, err error) {
 	for _, path := range files {
-		t, was, err := loadTrace(c, path, kept)
+		t, was, err := loadTrace(c, p, path, kept)
 		if err != nil {
 			return nil, nil, err
 		}
-		warn(c, t.Warnings...)
+		warn(t.Warnings...)
 		list, were = append(list, t), append(were, was)
 	}
 	return list, were, nil
@@ -260,7 +262,7 @@ func loadTraces(c *cli.Context, files []string, kept *experiment.Replays) (list 
 
 // loadTrace reads a trace in any format. It says what the import of another
 // tool's trace made up.
-func loadTrace(c *cli.Context, path string, kept *experiment.Replays) (*recorded.Trace, *replay.Outcome, error) {
+func loadTrace(c *cli.Context, p *progress, path string, kept *experiment.Replays) (*recorded.Trace, *replay.Outcome, error) {
 	path, err := traceOf(c, path)
 	if err != nil {
 		return nil, nil, err
@@ -270,7 +272,7 @@ func loadTrace(c *cli.Context, path string, kept *experiment.Replays) (*recorded
 	if info, serr := os.Stat(path); serr != nil || !info.Mode().IsRegular() {
 		r, err = tracefile.Open(path) // a pipe can be opened only once, so it cannot be asked for its format first
 	} else {
-		r, imported, err = exchange.Any(c.Context, path)
+		r, imported, err = exchange.Any(c.Context, path, p.imported())
 	}
 	if err != nil {
 		return nil, nil, err
@@ -283,9 +285,14 @@ func loadTrace(c *cli.Context, path string, kept *experiment.Replays) (*recorded
 		}
 	}
 	figures, keep := measure.New(r.Header()), kept.Trace(path, r)
+	events := 0
 	t, err := recorded.Read(path, r, func(e traces.Event) {
 		figures.Add(e)
 		keep(e)
+		if events++; events%4096 == 0 {
+			n := events
+			p.show(func() []string { return []string{fmt.Sprintf("read %d events of %s", n, path)} })
+		}
 	})
 	if err != nil {
 		return nil, nil, err
@@ -347,7 +354,7 @@ func replays(c *cli.Context, list []*recorded.Trace, change recorded.Change) ([]
 			if fitted, err = replay.CalibrateOne(t, modelled); err != nil {
 				return nil, err
 			}
-			warn(c, fitted.Warnings...)
+			warn(fitted.Warnings...)
 		}
 		for _, m := range models {
 			for _, seed := range seeds {

@@ -119,7 +119,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return err
 	}
 	o.Command = os.Args
-	p := newProgress(os.Stderr)
+	p := newRunProgress(c)
 	o.Progress = p.step
 	if o.Calibration, err = calibrationOf(c, o); err != nil {
 		return withCode(exitUsage, err)
@@ -144,7 +144,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	}
 	if err == nil {
-		fmt.Fprintln(c.App.ErrWriter, "next: heddle compare", run.Dir)
+		next(c, "heddle compare", run.Dir)
 		return withCode(exitThreshold, compare.Unmet(limits, o.Experiment.Thresholds.Untold))
 	}
 	return runError(err)
@@ -256,7 +256,7 @@ func calibrationOf(c *cli.Context, o *experiment.Options) (*calibration.Calibrat
 		return nil, err
 	}
 	if unlike := experiment.Unlike(o.Experiment, run.Run, true); unlike != "" {
-		warn(c, "calibration: "+unlike)
+		warn("calibration: " + unlike)
 	}
 	var list []*recorded.Trace
 	for i := range run.Trials {

@@ -53,7 +53,7 @@ func runsList() *cli.Command {
 			if err != nil && found == nil {
 				return err
 			} else if err != nil {
-				warn(c, strings.Split(err.Error(), "\n")...)
+				warn(strings.Split(err.Error(), "\n")...)
 			}
 			list := describe(c, found)
 			slices.SortStableFunc(list, func(a, b results.About) int { return b.Started.Compare(a.Started) })
@@ -73,7 +73,7 @@ func describe(c *cli.Context, found []*runs.Run) []results.About {
 		about, err := results.Describe(run)
 		if err != nil {
 			text, _, _ := strings.Cut(err.Error(), "\n")
-			warn(c, text)
+			warn(text)
 		}
 		list = append(list, about)
 	}
@@ -247,11 +247,11 @@ the runs, none is removed. For example:
 					if n > mostForeign {
 						more = fmt.Sprintf(", and %d more", n-mostForeign)
 					}
-					warn(c, fmt.Sprintf("%s has what heddle did not write, which goes with it: %s%s", run.Dir, strings.Join(foreign[:min(n, mostForeign)], ", "), more))
+					warn(fmt.Sprintf("%s has what heddle did not write, which goes with it: %s%s", run.Dir, strings.Join(foreign[:min(n, mostForeign)], ", "), more))
 				}
 			}
 			if !c.Bool("yes") {
-				if err := confirm(c, list); err != nil {
+				if err := confirm(list); err != nil {
 					return err
 				}
 			}
@@ -272,14 +272,14 @@ const mostForeign = 10
 
 // confirm asks the user whether to delete the listed runs, and reports whether
 // the answer is yes.
-func confirm(c *cli.Context, list []results.About) error {
+func confirm(list []results.About) error {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return withCode(exitUsage, errors.New("runs rm asks on a terminal, and there is none; use --yes to remove without asking"))
 	}
-	if err := doc.WriteText(c.App.ErrWriter, listRuns(list), false); err != nil {
+	if err := doc.WriteText(stderr, listRuns(list), false); err != nil {
 		return err
 	}
-	fmt.Fprint(c.App.ErrWriter, "remove these folders and everything in them? [y/N] ")
+	fmt.Fprint(stderr, "remove these folders and everything in them? [y/N] ")
 	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err

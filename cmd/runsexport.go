@@ -63,11 +63,11 @@ func runRunsExport(c *cli.Context) error {
 		if err != nil {
 			return withCode(exitUsage, fmt.Errorf("runs export: %w", err))
 		}
-		warn(c, finished.Warnings()...)
+		warn(finished.Warnings()...)
 		list = append(list, finished)
 	}
 	warnings, err := export.Write(list, kind, path)
-	warn(c, warnings...)
+	warn(warnings...)
 	if errors.Is(err, os.ErrExist) || errors.Is(err, export.ErrNoTraces) || errors.Is(err, export.ErrSameName) {
 		return withCode(exitUsage, fmt.Errorf("runs export: %w", err))
 	} else if err != nil {

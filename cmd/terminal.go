@@ -2,12 +2,16 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
@@ -38,15 +42,16 @@ type escaper struct {
 func (e *escaper) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	text := append(e.rest, p...)
-	whole := len(text)
-	for i := max(0, whole-utf8.UTFMax); i < len(text); i++ {
-		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
+	bottom.clear()
+	data := append(e.rest, p...)
+	whole := len(data)
+	for i := max(0, whole-utf8.UTFMax); i < len(data); i++ {
+		if utf8.RuneStart(data[i]) && !utf8.FullRune(data[i:]) {
 			whole = i
 		}
 	}
-	_, err := io.WriteString(e.out, printable.Text(string(text[:whole])))
-	e.rest = bytes.Clone(text[whole:])
+	_, err := io.WriteString(e.out, printable.Text(string(data[:whole])))
+	e.rest = bytes.Clone(data[whole:])
 	if err != nil {
 		return 0, err
 	}
@@ -63,11 +68,99 @@ func (e *escaper) Flush() error {
 	return err
 }
 
+// notes is the writer for messages that are no results, warnings or errors: progress,
+// and what to do next. It drops them if the user asked for quiet.
+type notes struct {
+	*escaper
+	quiet bool
+}
+
+// Write writes p as the escaper does, or drops it.
+func (n *notes) Write(p []byte) (int, error) {
+	if n.quiet {
+		return len(p), nil
+	}
+	return n.escaper.Write(p)
+}
+
+// quietFlag returns the flag --quiet of all commands.
+func (n *notes) quietFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Destination: &n.quiet, Usage: "no progress and hints: results, warnings and errors only"}
+}
+
 // isTerminal reports whether a command's output goes to a terminal and not to a
 // file or another program.
 func isTerminal(out io.Writer) bool {
-	e, ok := out.(*escaper)
-	return ok && term.IsTerminal(int(e.out.Fd()))
+	switch out := out.(type) {
+	case *escaper:
+		return term.IsTerminal(int(out.out.Fd()))
+	case *notes:
+		return !out.quiet && isTerminal(out.escaper)
+	}
+	return false
+}
+
+// followsMoves reports whether a command's output goes to a terminal on which lines
+// can be written over.
+func followsMoves(out io.Writer) bool { return isTerminal(out) && os.Getenv("TERM") != "dumb" }
+
+// bottom is the last lines of the terminal, if stderr is one: a state that is written
+// over by the next. Output of commands goes above it.
+var bottom = &status{out: os.Stderr, size: func() (int, int) { return terminalSize(os.Stderr) }}
+
+// status is lines at the bottom of a terminal.
+type status struct {
+	mu    sync.Mutex
+	out   io.Writer
+	size  func() (columns, rows int)
+	shown int // number of lines on the terminal now
+}
+
+// show writes lines in place of those that were shown before. It escapes control
+// characters and cuts what does not fit.
+func (s *status) show(lines []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	columns, rows := s.size()
+	lines = lines[:min(len(lines), max(1, rows-1))]
+	var b strings.Builder
+	b.WriteString(s.back())
+	for i, line := range lines {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(text.Trim(printable.Line(line), columns-1)) // in the last column some terminals begin a new line
+	}
+	s.shown = len(lines)
+	_, _ = io.WriteString(s.out, b.String()) // nothing can be said on a terminal that is gone
+}
+
+// clear removes the lines.
+func (s *status) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown > 0 {
+		_, _ = io.WriteString(s.out, s.back()) // as above
+		s.shown = 0
+	}
+}
+
+// back returns what moves a terminal to the first of the lines and removes them.
+func (s *status) back() string {
+	switch s.shown {
+	case 0:
+		return ""
+	case 1:
+		return "\r\x1b[J"
+	}
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", s.shown-1)
+}
+
+// terminalSize returns how many columns and rows a terminal has, 80 and 24 if it does
+// not say.
+func terminalSize(f *os.File) (columns, rows int) {
+	columns, rows, _ = term.GetSize(int(f.Fd())) // 0 and 0 after an error
+	return cmp.Or(columns, 80), cmp.Or(rows, 24)
 }
 
 // asIs returns the writer on which an escaper writes, to avoid the escaping of
@@ -80,11 +173,30 @@ func asIs(out io.Writer) io.Writer {
 	return out
 }
 
-// warn prints warnings to stderr.
-func warn(c *cli.Context, warnings ...string) {
+// warn prints warnings to stderr, also with --quiet: they are about results.
+func warn(warnings ...string) {
 	for _, w := range warnings {
-		printable.Fprintln(c.App.ErrWriter, "warning:", w)
+		printable.Fprintln(stderr, "warning:", w)
 	}
+}
+
+// next says which command commonly follows the one that is done.
+func next(c *cli.Context, command string, files ...string) {
+	for _, f := range files {
+		command += " " + shellWord(f)
+	}
+	printable.Fprintln(c.App.ErrWriter, "next:", command)
+}
+
+// shellWord returns a text as a shell must be given it.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // absent returns an error if one of the files that a command is to write exists. A

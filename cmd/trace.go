@@ -109,7 +109,7 @@ func traceInfo(c *cli.Context) error {
 		info.Warnings = append(info.Warnings, fmt.Sprintf("%d events are of kinds, or have fields, that this version of heddle does not know: these figures lack them", n))
 	}
 	if !wantsJSON(c) {
-		warn(c, info.Warnings...)
+		warn(info.Warnings...)
 	}
 	if err = printDoc(c, info, info.Doc()); err == nil && damage != nil && !damage.CutOff {
 		return fmt.Errorf("trace %s is damaged: these are the figures of what comes before it", path)

@@ -21,10 +21,12 @@ func (l *Load) Missing() error {
 
 // Median runs a benchmark as many times as the parameter repeat says, and
 // returns the figures of the run with the median time. It returns an error if
-// two runs give different schedules.
-func (l *Load) Median(ctx context.Context, repeat int) (*Measure, error) {
+// two runs give different schedules. Before each run it calls the function told
+// with the number of runs that are done.
+func (l *Load) Median(ctx context.Context, repeat int, told func(done int)) (*Measure, error) {
 	var runs []*Measure
-	for range repeat {
+	for i := range repeat {
+		told(i)
 		m, err := l.Run(ctx)
 		if err != nil {
 			return nil, err

@@ -87,7 +87,7 @@ func (w traced) Twin(ctx context.Context, cache config.Cache) (*Twin, error) {
 // plan reads the trace and makes a plan of it, with the part and the changes
 // that the experiment file says.
 func (w traced) plan(ctx context.Context) (*traceplan.Plan, error) {
-	r, imported, err := exchange.Any(ctx, w.Trace)
+	r, imported, err := exchange.Any(ctx, w.Trace, nil)
 	if err != nil {
 		return nil, err
 	}

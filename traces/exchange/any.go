@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"heddle/traces/tracefile"
 )
@@ -14,8 +15,8 @@ import (
 // Any opens a trace in any format: one of heddle's own, or one of another tool,
 // which it imports with the default options into a temporary file. The format is
 // found by the file's content. The result imported describes the import; it is
-// nil for heddle's own trace. The temporary file is gone once Any returns.
-func Any(ctx context.Context, path string) (r *tracefile.Reader, imported *Imported, err error) {
+// nil for heddle's own trace. The function progress may be nil. The temporary file is gone once Any returns.
+func Any(ctx context.Context, path string, progress func(Progress)) (r *tracefile.Reader, imported *Imported, err error) {
 	foreign, err := isForeign(ctx, path)
 	if err != nil {
 		return nil, nil, err
@@ -31,6 +32,7 @@ func Any(ctx context.Context, path string) (r *tracefile.Reader, imported *Impor
 	defer os.RemoveAll(folder) // an open file stays readable until it is closed
 	o := DefaultImport
 	o.Inputs, o.Output, o.Writer = []string{path}, filepath.Join(folder, "trace.heddle"), "heddle"
+	o.Progress = progress
 	if imported, err = Import(ctx, o); err != nil {
 		return nil, nil, err
 	}
@@ -40,7 +42,7 @@ func Any(ctx context.Context, path string) (r *tracefile.Reader, imported *Impor
 
 // isForeign reports whether a file begins like a trace of another tool.
 func isForeign(ctx context.Context, path string) (bool, error) {
-	in, err := openFile(ctx, path)
+	in, err := openFile(ctx, path, new(atomic.Int64))
 	if err != nil {
 		return false, err
 	}

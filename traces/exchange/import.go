@@ -8,9 +8,11 @@ import (
 	"io"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"heddle/traces"
 	"heddle/traces/format"
@@ -33,9 +35,17 @@ type ImportOptions struct {
 	// import makes up if the input files name no hosts. If Nodes is 0, no cluster
 	// is made up.
 	Nodes, Racks int
-	// Progress, if it is not nil, is called now and then with the numbers of
-	// jobs and events read so far.
-	Progress func(jobs int, events int64)
+	// Progress, if it is not nil, is called now and then.
+	Progress func(Progress)
+}
+
+// Progress says how far an import is. It reads all files, perhaps again, and then
+// writes the trace.
+type Progress struct {
+	Doing     string // "read", "read again" or "write"
+	Done, All int64  // bytes of the files that are read; events of the trace that are written
+	Jobs      int    // number of jobs read so far
+	Events    int64  // number of their events
 }
 
 // DefaultImport has the default values of ImportOptions.
@@ -71,13 +81,14 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 		return nil, fmt.Errorf("import: %w", err)
 	}
 	im := newImporter(ctx, o, &racks.Table{})
-	err := im.read()
+	err := im.readAll()
 	if err == nil && im.Racks.Late() {
 		// Some files name a host without its rack before another place names the
 		// rack. All files are read again, now with the racks known.
 		if err = im.sorter.Close(); err == nil {
 			im = newImporter(ctx, o, im.Racks.Again())
-			err = im.read()
+			im.doing = "read again"
+			err = im.readAll()
 		}
 	}
 	if err == nil && im.jobs == 0 {
@@ -102,7 +113,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 
 func newImporter(ctx context.Context, o ImportOptions, rackOf *racks.Table) *importer {
 	log := &mend.Log{Strict: o.Strict}
-	im := &importer{ctx: ctx, o: o, nodes: newNodes(rackOf, log), sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64}
+	im := &importer{ctx: ctx, o: o, doing: "read", nodes: newNodes(rackOf, log), sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64}
 	im.Import = format.Import{
 		Options: o.Options, Log: log, Racks: rackOf, Add: im.add,
 		Host: func(name, rack string) error { return im.nodes.see(traces.Node(name), rack) },
@@ -120,6 +131,9 @@ type importer struct {
 	sorter *tracefile.Sorter
 	header traces.Header
 
+	doing     string       // see Progress
+	read      atomic.Int64 // bytes of the files read so far, and read ahead
+	bytes     int64        // bytes of all files
 	jobs      int
 	submitted traces.Time // submission time of the earliest job
 	// racklessAttempts is the number of attempts whose host has no known rack.
@@ -129,11 +143,14 @@ type importer struct {
 
 var badCompression = mend.Kind{Wrong: "a compressed file that is damaged or cut off", Done: "read up to there"}
 
-// The method read reads the input files: first the topology files, since they
+// The method readAll reads the input files: first the topology files, since they
 // decide which hosts are nodes of the cluster.
-func (im *importer) read() error {
+func (im *importer) readAll() error {
 	var inputs []string
 	for _, path := range im.o.Inputs {
+		if info, err := os.Stat(path); err == nil { // opening a file that is not there says so
+			im.bytes += info.Size()
+		}
 		topology, err := im.readTopology(path)
 		if err != nil {
 			return fmt.Errorf("import %s: %w", path, err)
@@ -166,7 +183,7 @@ func (im *importer) read() error {
 // readTopology reports whether a file is a topology file. If so, it reads the
 // nodes in it.
 func (im *importer) readTopology(path string) (bool, error) {
-	in, err := openFile(im.ctx, path)
+	in, err := openFile(im.ctx, path, &im.read)
 	if err != nil {
 		return false, err
 	}
@@ -215,7 +232,7 @@ func (im *importer) input(path string, in *file) error {
 }
 
 func (im *importer) readFile(path string) error {
-	in, err := openFile(im.ctx, path)
+	in, err := openFile(im.ctx, path, &im.read)
 	if err != nil {
 		return err
 	}
@@ -261,9 +278,9 @@ func (im *importer) add(e traces.Event) error {
 		if err := im.ctx.Err(); err != nil {
 			return err
 		}
-		if im.o.Progress != nil && im.jobs%256 == 0 {
-			im.o.Progress(im.jobs, im.sorter.Count())
-		}
+	}
+	if im.sorter.Count()%tellEvery == 0 {
+		im.tell(im.read.Load(), im.bytes)
 	}
 	var err error
 	switch e := e.(type) {
@@ -282,6 +299,16 @@ func (im *importer) add(e traces.Event) error {
 		return err
 	}
 	return im.sorter.Add(e)
+}
+
+// tellEvery is the number of events between two states of an import.
+const tellEvery = 1024
+
+// tell says how far the import is.
+func (im *importer) tell(done, all int64) {
+	if im.o.Progress != nil {
+		im.o.Progress(Progress{Doing: im.doing, Done: min(done, all), All: all, Jobs: im.jobs, Events: im.sorter.Count()})
+	}
 }
 
 // noJobs returns the error for input files without jobs. The message says how
@@ -319,7 +346,12 @@ func (im *importer) write() error {
 		move.by = im.submitted
 		h.StartUnixNs = int64(move.by)
 	}
+	written := int64(0)
+	im.doing = "write"
 	return im.sorter.WriteFile(im.o.Output, *h, func(e traces.Event) {
+		if written++; written%tellEvery == 0 {
+			im.tell(written, im.sorter.Count())
+		}
 		e.Fields(move)
 		switch e := e.(type) {
 		case *traces.TaskScheduled:

@@ -10,6 +10,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/readahead"
@@ -35,10 +36,10 @@ type file struct {
 }
 
 // openFile opens an input file of an import. Once the context ctx has ended,
-// reads of the file fail.
+// reads of the file fail. The number of bytes that are read is added to read.
 //
 // Pipes and devices are refused, since an import may read its files twice.
-func openFile(ctx context.Context, path string) (*file, error) {
+func openFile(ctx context.Context, path string, read *atomic.Int64) (*file, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("open input: %w", err)
@@ -56,7 +57,7 @@ func openFile(ctx context.Context, path string) (*file, error) {
 		return nil, fmt.Errorf("open input: %w", err)
 	}
 	in := &file{ctx: ctx, closer: f, hash: sha256.New()}
-	in.raw = bufio.NewReaderSize(io.TeeReader(f, in.hash), chunkBytes)
+	in.raw = bufio.NewReaderSize(io.TeeReader(f, io.MultiWriter(in.hash, counter{read})), chunkBytes)
 	content := io.Reader(in.raw)
 	if head, _ := in.raw.Peek(2); string(head) == "\x1f\x8b" {
 		content = &unpacker{file: in, packedBytes: info.Size()}
@@ -73,6 +74,14 @@ func openFile(ctx context.Context, path string) (*file, error) {
 		return nil, fmt.Errorf("open input: %s is in UTF-16: convert it to UTF-8", path)
 	}
 	return in, nil
+}
+
+// counter counts the bytes that are written to it.
+type counter struct{ bytes *atomic.Int64 }
+
+func (c counter) Write(p []byte) (int, error) {
+	c.bytes.Add(int64(len(p)))
+	return len(p), nil
 }
 
 // sum reads the rest of the file and returns the SHA-256 of the file's bytes on

@@ -16,7 +16,7 @@ const shared = "../../../../shared/data"
 // planOf plans the trace in a file of any format.
 func planOf(t *testing.T, path string, o traceplan.Options) *traceplan.Plan {
 	t.Helper()
-	r, _, err := exchange.Any(t.Context(), path)
+	r, _, err := exchange.Any(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
