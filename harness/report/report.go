@@ -66,7 +66,7 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 
 // ofTrace reads a trace and returns its figures.
 func ofTrace(ctx context.Context, path string) (*measure.Figures, []string, error) {
-	r, imported, err := exchange.Any(ctx, path)
+	r, imported, err := exchange.Any(ctx, path, nil)
 	if err != nil {
 		return nil, nil, err
 	}
