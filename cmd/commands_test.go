@@ -710,7 +710,7 @@ func TestCompletion(t *testing.T) {
 		{"heddle trace ", []string{"info", "check", "repair", "cut", "import", "export", "help", "h"}},
 		{"heddle trace re", []string{"repair"}},
 		{"heddle replay --calib", []string{"--calibrate", "--calibration"}},
-		{"heddle trace check --", []string{"--json", "--help"}},
+		{"heddle trace check --", []string{"--json", "--quiet", "--help"}},
 		{"heddle lab exec r1n1 -- touch ", nil}, // and nothing is run
 	} {
 		script := `source <(heddle completion bash) && complete -p heddle >/dev/null || exit 9

@@ -90,7 +90,7 @@ func TestReplayProgress(t *testing.T) {
 	}{
 		{false, 4, nil},
 		{false, 11, []string{"  5.0s  90 of 2000 tasks, about 1m36s left", " 10.0s  190 of 2000 tasks, about 1m31s left"}},
-		{true, 2, []string{"  1.0s  ▎░░░░░░░░░░░░░░░░░░░░░░░  20 of 2000 tasks", "  2.0s  ▌░░░░░░░░░░░░░░░░░░░░░░░  40 of 2000 tasks, about 1m38s left"}},
+		{true, 3, []string{"  0.9s  ░░░░░░░░░░░░░░░░░░░░░░░░  10 of 2000 tasks", "  1.8s  ▎░░░░░░░░░░░░░░░░░░░░░░░  30 of 2000 tasks", "  2.7s  ▌░░░░░░░░░░░░░░░░░░░░░░░  50 of 2000 tasks, about 1m28s left"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer
@@ -100,7 +100,11 @@ func TestReplayProgress(t *testing.T) {
 				p.work = work{progress: progressOn(&out, shown.status(100))}
 			}
 			for i := range c.seconds {
-				<-time.After(time.Second)
+				if c.terminal {
+					<-time.After(900 * time.Millisecond)
+				} else {
+					<-time.After(time.Second)
+				}
 				p.simulated(1, int64(10*(i+1)))
 				p.simulated(0, int64(10*(i+1)))
 			}
