@@ -10,6 +10,7 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/report"
 	"heddle/harness/results"
+	"heddle/harness/runs"
 	"heddle/traces/outfile"
 )
 
@@ -21,13 +22,18 @@ func reportCommand() *cli.Command {
 		Description: `Writes one HTML file that needs no network: which model was faster and whether the
 repeats tell it, thresholds, differences, distributions, jobs, and where all of it is
 from. A RUN is the name of a run folder below --runs, or the path of one. A TRACE is a
-file in any format that heddle trace import reads. For example:
+file in any format that heddle trace import reads; beside runs it is what they replay.
+Trials that were measured are replayed too, to show how far predictions are from them.
+For example:
 
    heddle report -o page.html RUN-FOLDER
-   heddle report -o trace.html job-trace.json.gz`,
+   heddle report -o page.html --metric makespan --metric cacheLocal RUN-FOLDER
+   heddle report -o day.html RUN-FOLDER job-trace.json.gz`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the page to `FILE`, which must not exist"},
-			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC` of heddle compare, or all; may be repeated (default: the usual ones)"},
+			&cli.StringSliceFlag{Name: "metric", Usage: "compare by `METRIC` of heddle compare, or all; the first is that of the page's first sentence; may be repeated (default: mean completion and the usual ones)"},
+			&cli.BoolFlag{Name: "apart", Usage: "keep runs apart: a model is then named RUN/MODEL"},
+			&cli.BoolFlag{Name: "fidelity", Usage: "replay the trials to compare them with predictions", DefaultText: "for measured runs"},
 			unverifiedFlag(),
 			runsFlag(nil),
 		},
@@ -51,7 +57,7 @@ func runReport(c *cli.Context) error {
 		return err
 	}
 	o := report.Options{
-		Metrics: c.StringSlice("metric"), Unverified: c.Bool("unverified"),
+		Metrics: c.StringSlice("metric"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified"), Fidelity: c.Bool("fidelity"),
 		Progress: func(doing string) { fmt.Fprintln(c.App.ErrWriter, doing) },
 	}
 	root, err := runsRoot(c.String("runs"))
@@ -72,6 +78,9 @@ func runReport(c *cli.Context) error {
 			continue
 		}
 		o.Runs = append(o.Runs, run.Dir)
+		if m := run.Manifest(); !c.IsSet("fidelity") && m.World != runs.WorldSimulated {
+			o.Fidelity = true
+		}
 	}
 	d, err := report.Of(c.Context, o)
 	if err != nil {

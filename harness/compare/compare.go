@@ -72,6 +72,7 @@ type Report struct {
 
 	trials  []trial
 	general []string // warnings about the whole comparison, not about one table
+	runs    []*results.Run
 }
 
 // Table compares scheduler models by one metric.
@@ -136,6 +137,9 @@ type Pair struct {
 	// Otherwise it is the number of trials of both models.
 	Paired bool `json:"paired"`
 	Runs   int  `json:"runs"`
+
+	// each has the difference of each pair of trials, in the unit of DiffPct.
+	each []float64
 }
 
 // Significant reports whether model b differs from model a at the confidence
@@ -195,7 +199,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	}
 	warnings = append(warnings, equalSchedules(trials)...)
 	warnings = append(warnings, series(trials)...)
-	r := &Report{Steering: steering(trials), trials: trials}
+	r := &Report{Steering: steering(trials), trials: trials, runs: opened}
 	for _, w := range workloads {
 		of := byWorkload[w]
 		warnings = append(warnings, failures(w, of)...)
@@ -323,6 +327,11 @@ func newPair(m metric, as, bs []trial, w *warnings) (Pair, stats.Comparison) {
 	p.Runs = c.N
 	p.PAlone, p.PRanks = Number(c.P), Number(ranks(valuesOf(m, as), valuesOf(m, bs)).P)
 	p.DiffPct, p.CI95PctAlone = m.inPercent(c)
+	if p.Paired {
+		for i := range as {
+			p.each = append(p.each, m.apart(as[i], bs[i]))
+		}
+	}
 	return p, c
 }
 

@@ -43,6 +43,15 @@ func (m metric) difference(as, bs []trial, paired bool) stats.Comparison {
 	return compare(valuesOf(m, as), valuesOf(m, bs))
 }
 
+// apart returns by how much the metric's value in trial b is above that in trial a, in
+// the unit of Pair.DiffPct.
+func (m metric) apart(a, b trial) float64 {
+	if m.IsFactor() {
+		return 100 * (m.of(b)/m.of(a) - 1)
+	}
+	return m.of(b) - m.of(a)
+}
+
 // inPercent returns a difference of the metric and its interval: in percent where it
 // is a ratio, otherwise in the metric's unit, such as percentage points.
 func (m metric) inPercent(c stats.Comparison) (Number, Interval) {

@@ -107,7 +107,7 @@ func (t Table) parts() doc.Doc {
 // cell returns the difference between two models like "-13.4 % [-16.1, -10.5]
 // p=0.002", with "~" if it is not significant.
 func (p Pair) cell(unit string) doc.Cell {
-	c := doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], map[string]string{"s": "%", "x": "%", "%": "points"}[unit])
+	c := doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], differenceUnit(unit))
 	switch {
 	case !p.CI95Pct.Bounded():
 		return c.As("~")
@@ -128,20 +128,24 @@ func pText(p float64) string {
 func ThresholdTable(list []Threshold) *doc.Table {
 	x := &doc.Table{Name: "thresholds", Columns: []string{"threshold", "metric", "workload", "verdict", "figure", "value", "n"}}
 	for _, t := range list {
-		value := doc.Estimate(float64(t.Value), t.CI95[0], t.CI95[1], t.unit)
-		switch {
-		case math.IsNaN(float64(t.Value)):
-			value = value.After("no finished trial has it")
-		case t.Verdict != Untold:
-		case !t.CI95.Bounded():
-			value = value.After("too few repeats to tell")
-		default:
-			value = value.After("too few repeats to tell, the interval holds " + doc.Number(t.Limit, "").String())
-		}
 		tone := map[Verdict]doc.Tone{Met: doc.Good, Missed: doc.Bad, Untold: doc.Notable}[t.Verdict]
-		x.Add(doc.Words(t.Text), doc.Words(t.Metric), doc.Words(t.Workload), doc.Words(string(t.Verdict)).In(tone), doc.Words(t.Figure), value, doc.Count(t.Runs))
+		x.Add(doc.Words(t.Text), doc.Words(t.Metric), doc.Words(t.Workload), doc.Words(string(t.Verdict)).In(tone), doc.Words(t.Figure), t.value(), doc.Count(t.Runs))
 	}
 	return x
+}
+
+// value returns what was found, and why it tells nothing if it does not.
+func (t *Threshold) value() doc.Cell {
+	value := doc.Estimate(float64(t.Value), t.CI95[0], t.CI95[1], t.unit)
+	switch {
+	case math.IsNaN(float64(t.Value)):
+		return value.After("no finished trial has it")
+	case t.Verdict != Untold:
+		return value
+	case !t.CI95.Bounded():
+		return value.After("too few repeats to tell")
+	}
+	return value.After("too few repeats to tell, the interval holds " + doc.Number(t.Limit, "").String())
 }
 
 // WriteBenchmarks prints every trial as a line of the Go benchmark format, for

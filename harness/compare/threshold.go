@@ -30,8 +30,9 @@ type Threshold struct {
 	// number of pairs of trials.
 	Runs int `json:"runs"`
 
-	unit  string
-	below bool
+	unit         string
+	below        bool
+	model, other string // those that are compared, as the experiment names them
 }
 
 // Verdict says what the trials show about a threshold: whether it is met.
@@ -84,7 +85,7 @@ func (r *Report) thresholds(opened []*results.Run, apart bool, workloads []strin
 // function of returns the trials of a model that have a value of the metric.
 func newThreshold(m metric, limit config.Threshold, of func(model string) []trial) Threshold {
 	t := Threshold{
-		Metric: m.Name, Text: limit.Text, Limit: limit.Limit, below: limit.Below,
+		Metric: m.Name, Text: limit.Text, Limit: limit.Limit, below: limit.Below, model: limit.Model, other: limit.Other,
 		Value: Number(math.NaN()), CI95: Interval{math.Inf(-1), math.Inf(1)}, Verdict: Untold,
 	}
 	as, bs := of(limit.Other), of(limit.Model)

@@ -1,6 +1,32 @@
 package fidelity
 
-import "heddle/harness/doc"
+import (
+	"math"
+
+	"heddle/harness/doc"
+)
+
+// Forest returns the errors of predictions as a picture, with the band in which measured
+// repeats differ among themselves.
+func (r *Report) Forest() *doc.Forest {
+	f := &doc.Forest{
+		Name: "predictions", Title: "Error of predicted job completion times, in percent of the measured ones", Shared: true,
+		What: "workload and model", Ours: "error of the mean, 95 %", BandText: "repeats differ by so much among themselves", DotText: "a trial",
+	}
+	nan := math.NaN()
+	for _, x := range r.Own {
+		row := doc.ForestRow{
+			Name: x.Workload + " under " + x.Model, Unit: "%", Ours: doc.Point{Value: float64(x.BiasPct), Lo: x.BiasCI95Pct[0], Hi: x.BiasCI95Pct[1]},
+			Asked: nan, Published: nan, Room: doc.Point{Value: nan}, Band: float64(x.NoisePct),
+			Text: doc.Difference(float64(x.BiasPct), x.BiasCI95Pct[0], x.BiasCI95Pct[1], "%").String() + ": " + doc.Number(float64(x.PredictedMs)/1000, "s").String() + " for " + doc.Number(float64(x.MeasuredMs)/1000, "s").String(),
+		}
+		for _, t := range x.Trials {
+			row.Dots = append(row.Dots, t.ErrorPct)
+		}
+		f.Rows = append(f.Rows, row)
+	}
+	return f
+}
 
 // Doc returns the errors of the simulated replays for people to read.
 func (r *Report) Doc() doc.Doc {

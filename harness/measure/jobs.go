@@ -177,6 +177,70 @@ func (j *Job) WaitMs() (waitMs float64, ok bool) {
 	return ms(max(0, j.firstStart-j.submitted)), true
 }
 
+// Slowdown returns the job's bounded slowdown, as JobClass.Slowdown has it. It is not
+// known of a job that has not ended, or whose wait is not known.
+func (j *Job) Slowdown() (slowdown float64, ok bool) {
+	waitMs, ok := j.WaitMs()
+	if !ok || j.CompletionMs < 0 {
+		return math.NaN(), false
+	}
+	return boundedSlowdown(waitMs, j.CompletionMs-waitMs), true
+}
+
+// JobProperty is a property of jobs whose distribution can be drawn.
+type JobProperty struct {
+	Name, Unit string
+	// of returns the property of a job that succeeded, and spread its distribution over
+	// a class of jobs. per is how many of the job's units are one of Unit.
+	of     func(*Job) (float64, bool)
+	spread func(*JobClass) *Distribution
+	per    float64
+	madeUp string // as in Metric
+}
+
+// JobProperties returns the properties of jobs whose distributions can be drawn.
+func JobProperties() []JobProperty {
+	return []JobProperty{
+		{"completion time of jobs", "s", func(j *Job) (float64, bool) { return j.CompletionMs, j.CompletionMs >= 0 }, completion, 1000, ""},
+		{"wait of jobs for their first task", "s", (*Job).WaitMs, waiting, 1000, "schedule"},
+		{"bounded slowdown of jobs", "x", (*Job).Slowdown, slowdown, 1, "schedule"},
+	}
+}
+
+// Values returns the property's values of the jobs that succeeded, ascending. There are
+// none if they would come from what the import of a trace made up, and for figures from
+// a summary, which has no list of jobs.
+func (p JobProperty) Values(f *Figures) (list []float64) {
+	if p.rests(f) {
+		return nil
+	}
+	for _, j := range f.JobList {
+		if v, ok := p.of(j); ok && j.Outcome == traces.Succeeded {
+			list = append(list, v/p.per)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// rests reports whether the property would come from what an import made up.
+func (p JobProperty) rests(f *Figures) bool {
+	return (Metric{madeUp: p.madeUp}).restsOnMadeUp([]*Figures{f})
+}
+
+// Spread returns the property's distribution over all jobs of a run that succeeded, in
+// the property's unit. Its count is 0 if it is not known.
+func (p JobProperty) Spread(f *Figures) Distribution {
+	d := *p.spread(&f.AllJobs)
+	if p.rests(f) {
+		return Distribution{}
+	}
+	for _, v := range []*float64{&d.Mean, &d.P50, &d.P90, &d.P95, &d.P99, &d.Max} {
+		*v /= p.per
+	}
+	return d
+}
+
 // ranFrom notes that an attempt of the job started.
 func (j *Job) ranFrom(t traces.Time) {
 	if !j.ran || t < j.firstStart {

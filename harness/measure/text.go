@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"heddle/harness/doc"
 	"heddle/harness/internal/units"
+	"heddle/traces"
 )
 
 // maxRows is the largest number of rows in the tables of jobs and of nodes.
@@ -23,42 +25,71 @@ func (i *Figures) Doc() doc.Doc {
 	if i.Model != "" {
 		model = ", model " + i.Model
 	}
-	d := doc.Doc{doc.Text(fmt.Sprintf("%s trace%s: %d events over %s", i.Origin, model, i.Events, doc.DurationText(i.DurationMs)))}
-	var notes doc.Notes
+	d := doc.Doc{doc.Text(fmt.Sprintf("%s trace%s: %d events over %s", i.Origin, model, i.Events, doc.DurationText(i.DurationMs))), doc.Notes(i.Doubts())}
+	d = append(d, i.totals()...)
+	d = append(d, i.jobs()...)
+	d = append(d, i.rest()...)
+	digests := &doc.Table{Name: "digests", Columns: []string{"", ""}}
+	schedule := i.ScheduleDigest
+	if i.List != nil {
+		schedule = "none: no task of a list has run"
+	}
+	digests.Add(doc.Words("schedule digest"), doc.Words(schedule))
+	digests.Add(doc.Words("trace digest"), doc.Words(i.TraceDigest))
+	return append(d, digests)
+}
+
+// About returns the figures without those of single jobs, and without what Doubts says,
+// for a page that has these in other places.
+func (i *Figures) About() doc.Doc { return append(i.totals(), i.rest()...) }
+
+// Doubts says what of a trace was made up, mended, or never ran.
+func (i *Figures) Doubts() (notes []string) {
 	if len(i.Synthetic) > 0 {
 		notes = append(notes, "made up, not recorded: "+strings.Join(i.Synthetic, ", "))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(i.Mended)) {
 		notes = append(notes, fmt.Sprintf("mended %d times: %s", i.Mended[kind], kind))
 	}
-	schedule := i.ScheduleDigest
 	if l := i.List; l != nil {
 		notes = append(notes, fmt.Sprintf("a list of jobs, of which replays make the tasks: a map for each %s of input, a reduce for each %s of shuffle and %d at most, "+
 			"%d ms a task, %s/s mapped, %s/s shuffled, %s/s written, give or take %d %%; blocks in %d copies", size(l.BlockBytes), size(l.BytesPerReduce), l.MaxReduces,
 			l.StartMs, size(l.MapRate), size(l.ShuffleRate), size(l.OutputRate), l.SpreadPercent, l.Replication))
-		schedule = "none: no task of a list has run"
 	}
-	d = append(d, notes)
-	d = append(d, i.totals()...)
-	d = append(d, i.jobs()...)
+	return notes
+}
+
+// Headline says in a sentence what ran, and how long its jobs took.
+func (i *Figures) Headline() string {
+	what := fmt.Sprintf("%d jobs with %d maps and %d reduces", i.Jobs, i.Maps, i.Reduces)
+	if i.List != nil {
+		return fmt.Sprintf("A list of %s: none of it has run; heddle replay simulates it.", what)
+	}
+	if i.AllJobs.Succeeded == 0 {
+		return fmt.Sprintf("%s: no job succeeded.", what)
+	}
+	c := i.AllJobs.CompletionMs
+	text := fmt.Sprintf("%s over %s: a job took %s in the mean, %s in the median and %s at the 95th percentile", what, doc.DurationText(i.MakespanMs), doc.DurationText(c.Mean), doc.DurationText(c.P50), doc.DurationText(c.P95))
+	if i.NotSucceeded > 0 {
+		text += fmt.Sprintf("; %d of them did not succeed", i.NotSucceeded)
+	}
+	return text + fmt.Sprintf(". The trace is %s.", i.Origin)
+}
+
+// rest returns tables of phases and nodes, and of what only some traces have.
+func (i *Figures) rest() doc.Doc {
 	phases := &doc.Table{Name: "phases", Columns: []string{"phase", "attempts", "median", "p95"}}
 	for _, p := range i.Phases {
 		phases.Add(doc.Words(p.Name), doc.Count(p.Count), doc.Duration(p.MedianMs), doc.Duration(p.P95Ms))
 	}
-	d = append(d, phases)
-	d = append(d, i.nodes()...)
+	d := append(doc.Doc{phases}, i.nodes()...)
 	if len(i.Slowed) > 0 {
 		d = append(d, slowedTable(i.Slowed)...)
 	}
 	if i.Load != nil {
 		d = append(d, i.Load.Doc()...)
 	}
-	d = append(d, estimatesDoc(i.Estimates)...)
-	d = append(d, predictionsDoc(i.Predictions)...)
-	digests := &doc.Table{Name: "digests", Columns: []string{"", ""}}
-	digests.Add(doc.Words("schedule digest"), doc.Words(schedule))
-	digests.Add(doc.Words("trace digest"), doc.Words(i.TraceDigest))
-	return append(d, digests)
+	return append(append(d, estimatesDoc(i.Estimates)...), predictionsDoc(i.Predictions)...)
 }
 
 func (i *Figures) totals() doc.Doc {
@@ -124,6 +155,63 @@ func (i *Figures) jobs() doc.Doc {
 		t.Add(row...)
 	}
 	return doc.Doc{t, more(len(i.JobList)-maxRows, "more jobs"), notes}
+}
+
+// Jobs returns a table with a row for each job of several runs, for readers who sort and
+// search it. Each run's rows begin with its labels, whose columns have the given names.
+// If there are more jobs than most, those are left out that took the shortest time; left
+// counts them.
+func Jobs(columns []string, labels [][]string, list []*Figures, most int) (t *doc.Table, left int) {
+	t = &doc.Table{Name: "jobs", Sorted: true}
+	t.Columns = append(append([]string{"job", "name"}, columns...), "submitted", "waited", "took", "slowdown", "outcome", "maps", "reduces", "node-local maps", "read", "shuffled", "wrote")
+	total := 0
+	for _, f := range list {
+		total += len(f.JobList)
+	}
+	for k, f := range list {
+		jobs := f.JobList
+		if share := most / max(1, len(list)); total > most && len(jobs) > share {
+			jobs = slices.Clone(jobs)
+			slices.SortStableFunc(jobs, func(a, b *Job) int { return cmp.Compare(b.CompletionMs, a.CompletionMs) })
+			left += len(jobs) - share
+			jobs = jobs[:share]
+			slices.SortStableFunc(jobs, func(a, b *Job) int { return cmp.Compare(a.SubmitMs, b.SubmitMs) })
+		}
+		for _, j := range jobs {
+			t.Add(j.row(labels[k], f.List != nil)...)
+		}
+	}
+	return t, left
+}
+
+// row returns the row of a job in the table of Jobs. A job of a mere list has not run.
+func (j *Job) row(labels []string, listed bool) []doc.Cell {
+	row := []doc.Cell{doc.Words(string(j.ID)), doc.Words(j.Name)}
+	for _, text := range labels {
+		row = append(row, doc.Words(text))
+	}
+	unknown := doc.Words("-")
+	waited, took, slowdown, outcome, local := unknown, unknown, unknown, unknown, unknown
+	if waitMs, ok := j.WaitMs(); ok {
+		waited = doc.Duration(waitMs)
+	}
+	if j.CompletionMs >= 0 && !listed {
+		took = doc.Duration(j.CompletionMs)
+	}
+	if x, ok := j.Slowdown(); ok {
+		slowdown = doc.Fixed(x, 2, "x")
+	}
+	if !listed {
+		outcome = doc.Words(j.Outcome.String())
+		if j.Outcome != traces.Succeeded {
+			outcome = outcome.In(doc.Bad)
+		}
+	}
+	if l := j.Locality; l.Known() > 0 {
+		local = doc.Fixed(100*float64(l.Cache+l.Node)/float64(l.Known()), 0, "%")
+	}
+	return append(row, doc.Duration(j.SubmitMs), waited, took, slowdown, outcome, doc.Count(j.Maps), doc.Count(j.Reduces), local,
+		doc.Bytes(j.Bytes.Input), doc.Bytes(j.Bytes.Shuffle), doc.Bytes(j.Bytes.Output))
 }
 
 func (i *Figures) nodes() doc.Doc {

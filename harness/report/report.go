@@ -1,98 +1,394 @@
 // Package report makes one document of runs and traces, for a page that people look
-// at: who was faster and whether the trials tell it, what to distrust, the figures,
-// and where all of it is from. It computes no figure: packages compare, measure and
-// results do.
+// at: which scheduler model was best and whether the trials tell it, what to distrust,
+// thresholds, differences, a timeline, distributions, jobs, and where all of it is from.
+// It computes no figure: packages measure, compare, fidelity and results do.
 package report
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"heddle/harness/compare"
 	"heddle/harness/doc"
+	"heddle/harness/fidelity"
 	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/runs"
-	"heddle/traces/exchange"
-	"heddle/traces/tracefile"
+	"heddle/traces"
 )
 
 // Options say what a page is about.
 type Options struct {
 	Runs   []string // run folders with results of trials
 	Traces []string // files of traces, in any format that can be imported
-	// Metrics are those by which models are compared; by default the usual ones.
+	// Metrics are those by which models are compared. The first is that of the page's
+	// first sentence. The default is the mean completion time, and the other usual ones.
 	Metrics []string
+	// Apart keeps runs apart, as in compare.Options.
+	Apart bool
+	// Fidelity says that measured trials are replayed, to compare them with predictions.
+	Fidelity bool
 	// Unverified allows to read files that differ from their recorded hashes.
 	Unverified bool
-	// Progress is told what is being read.
+	// Progress is told what is being done.
 	Progress func(doing string)
 }
+
+// page is a page that is being made.
+type page struct {
+	Options
+	ctx      context.Context
+	compared *compare.Report // nil if the page is of traces alone
+	models   []string        // what a colour stands for, in the order of colours
+	traces   []*reading
+	curves   []compare.Curve
+	maps     []mapCurves
+	warnings []string
+}
+
+// usual are the metrics of a page if nobody names any.
+var usual = []string{"jobCompletion", "makespan", "slowdown", "waiting", "cacheLocal", "nodeLocal", "mapDuration", "reduceDuration", "slotUse"}
 
 // Of returns the document of a page.
 func Of(ctx context.Context, o Options) (doc.Doc, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	var d, sources doc.Doc
+	if len(o.Metrics) == 0 {
+		o.Metrics = usual
+	}
+	p := &page{Options: o, ctx: ctx}
 	if len(o.Runs) > 0 {
-		o.Progress("comparing the trials")
-		c, err := compare.Runs(o.Runs, compare.Options{Metrics: o.Metrics, Unverified: o.Unverified})
-		if err != nil {
+		o.Progress("compare trials")
+		var err error
+		if p.compared, err = compare.Runs(o.Runs, compare.Options{Metrics: o.Metrics, Apart: o.Apart, Unverified: o.Unverified}); err != nil {
 			return nil, err
 		}
-		d = append(d, c.Doc()...)
-		for _, dir := range o.Runs {
-			run, err := runs.Open(dir)
-			if err != nil {
-				return nil, err
+		p.warnings = append(p.warnings, p.compared.General()...)
+		for _, run := range p.compared.Runs() {
+			if m := run.Manifest(); m.World == runs.WorldSimulated { // their warnings are all the same, and among the general ones
+				continue
 			}
-			sources = append(sources, results.Provenance(run)...)
+			for i := range run.Trials {
+				p.warnings = append(p.warnings, run.Trials[i].Warnings...)
+			}
 		}
+		p.models, p.curves = p.compared.AllModels(), p.compared.Curves()
 	}
 	for _, path := range o.Traces {
-		o.Progress("reading " + path)
-		figures, warnings, err := ofTrace(ctx, path)
+		o.Progress("read " + path)
+		t, err := read(ctx, path, "")
 		if err != nil {
 			return nil, err
 		}
-		d = append(d, doc.Heading("Trace "+filepath.Base(path)), doc.Warnings(warnings))
-		d = append(d, figures.Doc()...)
-	}
-	return append(append(doc.Doc{doc.Heading(title(&o))}, d...), sources...), nil
-}
-
-// ofTrace reads a trace and returns its figures.
-func ofTrace(ctx context.Context, path string) (*measure.Figures, []string, error) {
-	r, imported, err := exchange.Any(ctx, path, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer r.Close()
-	var warnings []string
-	if imported != nil {
-		warnings = append(warnings, fmt.Sprintf("imported from %s", imported.Format))
-	}
-	figures := measure.Of(r.Header(), r.All())
-	var damage *tracefile.DamageError
-	if err := r.Err(); errors.As(err, &damage) {
-		warnings = append(warnings, fmt.Sprintf("%v: only the part of the trace before that is used", err))
-	} else if err != nil {
-		return nil, nil, err
-	}
-	return figures, warnings, results.Classify(path, figures)
-}
-
-// title names what the page is about.
-func title(o *Options) string {
-	name := ""
-	for i, path := range append(append([]string{}, o.Runs...), o.Traces...) {
-		if i > 0 {
-			name += ", "
+		t.name = p.freeName(filepath.Base(path))
+		t.workload = p.workloadOf(t)
+		p.models = append(p.models, t.name)
+		p.traces = append(p.traces, t)
+		p.warnings = append(p.warnings, t.warnings...)
+		for _, property := range measure.JobProperties() {
+			if c := compare.NewCurve(t.workload, t.name, property.Name, property.Unit, [][]float64{property.Values(t.figures)}); len(c.Median) > 0 {
+				p.curves = append(p.curves, c)
+			}
 		}
-		name += filepath.Base(path)
+		p.addMaps(t.workload, t.name, []*measure.MapTimes{t.maps})
+	}
+	timeline, err := p.timeline()
+	if err != nil {
+		return nil, err
+	}
+	predicted := p.predicted()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	o.Progress("write page")
+	d := doc.Doc{doc.Heading(p.title()), doc.Lead(p.lead()), p.facts()}
+	d = append(d, p.distrust()...)
+	if p.compared != nil {
+		if cards := p.compared.Cards(); len(cards) > 0 {
+			d = append(d, doc.Heading("Thresholds"), cards, &doc.Fold{Title: "Thresholds as a table", Parts: doc.Doc{compare.ThresholdTable(p.compared.Thresholds)}})
+		}
+		d = append(d, p.differences()...)
+	}
+	d = append(d, timeline...)
+	d = append(d, p.distributions()...)
+	if p.compared != nil {
+		if steering := p.compared.SteeringDoc(); len(steering) > 0 {
+			steering[0] = doc.Heading("What became of decisions")
+			d = append(d, steering...)
+		}
+	}
+	d = append(d, predicted...)
+	d = append(d, p.jobs()...)
+	d = append(d, p.inTraces()...)
+	return append(d, p.sources()...), nil
+}
+
+// freeName returns a name that no model of the page has.
+func (p *page) freeName(name string) string {
+	for n, plain := 2, name; slices.Contains(p.models, name); n++ {
+		name = fmt.Sprintf("%s (%d)", plain, n)
 	}
 	return name
 }
+
+// workloadOf returns the workload of the runs that a trace stands beside: the one whose
+// name it has, or the only one. Without runs it is the trace's name.
+func (p *page) workloadOf(t *reading) string {
+	if p.compared == nil {
+		return t.name
+	}
+	list := p.compared.Workloads()
+	plain := strings.TrimSuffix(t.name, filepath.Ext(t.name))
+	if i := slices.IndexFunc(list, func(w string) bool { return strings.HasPrefix(t.name, w) || w == plain }); i >= 0 {
+		return list[i]
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return t.name
+}
+
+// title names what the page is about.
+func (p *page) title() string {
+	var names []string
+	for _, path := range slices.Concat(p.Runs, p.Traces) {
+		names = append(names, filepath.Base(path))
+	}
+	return strings.Join(names, ", ")
+}
+
+// lead is the page's first sentence.
+func (p *page) lead() string {
+	if p.compared != nil {
+		return p.compared.Headline()
+	}
+	var list []string
+	for _, t := range p.traces {
+		text := t.figures.Headline()
+		if len(p.traces) > 1 {
+			text = t.name + ": " + text
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, " ")
+}
+
+// facts are what the trials have in common.
+func (p *page) facts() (list doc.Facts) {
+	if p.compared == nil {
+		for _, t := range p.traces {
+			list = append(list, t.facts()...)
+		}
+		return list
+	}
+	all := func(name string, of func(m *runs.Manifest) string) {
+		var values []string
+		for _, run := range p.compared.Runs() {
+			m := run.Manifest()
+			if v := of(&m); v != "" && !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		if len(values) > 0 {
+			list = append(list, doc.Fact{Name: name, Value: strings.Join(values, ", ")})
+		}
+	}
+	all("where", (*runs.Manifest).Place)
+	trials := p.compared.AllTrials()
+	list = append(list, doc.Fact{Name: "trials", Value: fmt.Sprint(len(trials))},
+		doc.Fact{Name: "models", Value: few(p.compared.AllModels())}, doc.Fact{Name: "workloads", Value: few(p.compared.Workloads())})
+	all("nodes", func(m *runs.Manifest) string { return m.Cluster["machines.nodes"] })
+	all("seed", func(m *runs.Manifest) string { return fmt.Sprint(m.Seed) })
+	all("began", func(m *runs.Manifest) string { return m.Started.UTC().Format("2006-01-02 15:04 UTC") })
+	return list
+}
+
+// mostNamed is how many names of a kind stand in a line.
+const mostNamed = 6
+
+func few(names []string) string {
+	if more := len(names) - mostNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// distrust lists the warnings, each once.
+func (p *page) distrust() doc.Doc {
+	if len(p.warnings) == 0 {
+		return nil
+	}
+	return doc.Doc{doc.Heading("What to distrust"), doc.Warnings(p.warnings)}
+}
+
+// differences has a section for each workload.
+func (p *page) differences() (d doc.Doc) {
+	list := p.compared.Workloads()
+	for _, w := range list {
+		title := "Differences"
+		if len(list) > 1 {
+			title += ": " + w
+		}
+		d = append(d, doc.Heading(title), p.compared.Overview(w))
+		d = append(d, p.compared.Forests(w)...)
+		d = append(d, &doc.Fold{Title: "Each metric as a table", Parts: p.compared.Numbers(w)})
+	}
+	return d
+}
+
+// mostJobs is how many rows the table of jobs has. A file beside it has all.
+const mostJobs = 1500
+
+// jobs is the table of the jobs of a trial of each workload and model: of the median one.
+func (p *page) jobs() doc.Doc {
+	var labels [][]string
+	var list []*measure.Figures
+	if p.compared != nil {
+		for _, w := range p.compared.Workloads() {
+			for _, m := range p.compared.AllModels() {
+				if t, ok := p.compared.Median(w, m); ok && len(t.Figures.JobList) > 0 {
+					labels, list = append(labels, []string{w, m, t.Name}), append(list, t.Figures)
+				}
+			}
+		}
+	}
+	for _, t := range p.traces {
+		labels, list = append(labels, []string{t.workload, t.name, t.name}), append(list, t.figures)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	columns := []string{"workload", "model", "trial"}
+	table, left := measure.Jobs(columns, labels, list, mostJobs)
+	d := doc.Doc{doc.Heading("Jobs"), doc.Text("The jobs of each model's median trial. A click on a column's name sorts by it."), table}
+	if left > 0 {
+		d = append(d, doc.Notes{fmt.Sprintf("%d more jobs, which took a shorter time, are left out here; the file jobs.csv at the end has all", left)})
+	}
+	return d
+}
+
+// predicted compares measured trials with what replays predict, with the band of what
+// repeats differ by anyhow.
+func (p *page) predicted() (d doc.Doc) {
+	if p.compared == nil || !p.Fidelity {
+		return nil
+	}
+	for _, run := range p.compared.Runs() {
+		p.Progress("replay the trials of " + run.Dir)
+		r, err := fidelity.OfRun(run, fidelity.Options{Interrupted: p.ctx.Err})
+		switch {
+		case errors.Is(err, fidelity.ErrNothing):
+			continue
+		case err != nil:
+			p.warnings = append(p.warnings, err.Error())
+			continue
+		}
+		if len(d) == 0 {
+			d = doc.Doc{doc.Heading("Measured against predicted")}
+		}
+		if len(p.compared.Runs()) > 1 {
+			d = append(d, doc.Subheading(filepath.Base(run.Dir)))
+		}
+		d = append(d, r.Forest(), &doc.Fold{Title: "Errors as tables", Parts: r.Doc()[1:]})
+	}
+	return d
+}
+
+// inTraces has a section for each trace: the figures that its page alone has.
+func (p *page) inTraces() (d doc.Doc) {
+	for _, t := range p.traces {
+		d = append(d, doc.Heading("Trace "+t.name))
+		d = append(d, t.figures.About()...)
+	}
+	return d
+}
+
+// sources says where all of it is from, and has the data as files.
+func (p *page) sources() doc.Doc {
+	d := doc.Doc{doc.Heading("Where this is from")}
+	var files doc.Files
+	add := func(name string, t *doc.Table) error {
+		var out strings.Builder
+		err := doc.WriteCSV(&out, doc.Doc{t})
+		files = append(files, doc.File{Name: name, Type: "text/csv", Text: out.String()})
+		return err
+	}
+	var jobs []*measure.Figures
+	var labels [][]string
+	if p.compared != nil {
+		for _, run := range p.compared.Runs() {
+			parts := results.Provenance(run.Run)
+			d = append(d, doc.Subheading("Run "+run.Manifest().Name), parts[0], &doc.Fold{Title: "Files and their SHA-256", Parts: parts[1:]})
+		}
+		trials := p.compared.Trials()
+		d = append(d, &doc.Fold{Title: "Every trial", Parts: doc.Doc{trials}})
+		_ = add("trials.csv", trials) // a strings.Builder takes all that is written
+		for _, t := range p.compared.AllTrials() {
+			labels, jobs = append(labels, []string{filepath.Base(t.Run.Dir), t.Workload, t.Model, t.Name}), append(jobs, t.Figures)
+		}
+	}
+	for _, t := range p.traces {
+		d = append(d, doc.Subheading("Trace "+t.name), t.provenance())
+		labels, jobs = append(labels, []string{"", t.workload, t.name, t.name}), append(jobs, t.figures)
+	}
+	if table, _ := measure.Jobs([]string{"run", "workload", "model", "trial"}, labels, jobs, allJobs(jobs)); len(table.Rows) > 0 {
+		_ = add("jobs.csv", table)
+	}
+	if len(files) > 0 {
+		d = append(d, doc.Subheading("Data as CSV"), files)
+	}
+	return d
+}
+
+func allJobs(list []*measure.Figures) (n int) {
+	for _, f := range list {
+		n += len(f.JobList)
+	}
+	return n
+}
+
+// facts are what is known of a trace at first sight.
+func (t *reading) facts() doc.Facts {
+	f, h := t.figures, &t.header
+	list := doc.Facts{
+		{Name: "trace", Value: t.name}, {Name: "origin", Value: strings.TrimSuffix(string(h.Origin)+" from "+t.format, " from ")},
+		{Name: "jobs", Value: fmt.Sprint(f.Jobs)}, {Name: "maps", Value: fmt.Sprint(f.Maps)}, {Name: "reduces", Value: fmt.Sprint(f.Reduces)},
+		{Name: "nodes", Value: fmt.Sprint(len(f.Nodes))}, {Name: "over", Value: doc.DurationText(f.DurationMs)},
+	}
+	if h.Model != "" {
+		list = append(list, doc.Fact{Name: "model", Value: h.Model})
+	}
+	return list
+}
+
+// provenance says where a trace is from.
+func (t *reading) provenance() *doc.Table {
+	x := &doc.Table{Name: t.name, Columns: []string{"", ""}}
+	row := func(name, text string) {
+		if text != "" {
+			x.Add(doc.Words(name), doc.Words(text))
+		}
+	}
+	h := &t.header
+	row("file", t.path)
+	row("bytes", fmt.Sprint(t.bytes))
+	row("SHA-256", t.sha256)
+	row("origin", string(h.Origin))
+	row("format", t.format)
+	row("written by", h.Writer)
+	row("cluster", h.Cluster.Name)
+	row("model", h.Model)
+	row("actuator", h.Actuator)
+	row("schedule digest", strings.Trim(cmp.Or(t.figures.ScheduleDigest, "-"), "0"))
+	row("trace digest", t.figures.TraceDigest)
+	return x
+}
+
+// levels are the localities of maps in the order of colours.
+var levels = []traces.Level{traces.LevelCache, traces.LevelNode, traces.LevelRack, traces.LevelOff}

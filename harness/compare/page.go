@@ -1,0 +1,250 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"heddle/harness/doc"
+	"heddle/harness/measure"
+	"heddle/harness/results"
+)
+
+// These methods return the parts of a comparison, for a page that has other parts too.
+// Doc returns all of it for a terminal.
+
+// Cards returns a card for each threshold and workload.
+func (r *Report) Cards() (list doc.Cards) {
+	marks := map[Verdict]string{Met: "✓ met", Missed: "✗ missed", Untold: "? not told"}
+	tones := map[Verdict]doc.Tone{Met: doc.Good, Missed: doc.Bad, Untold: doc.Notable}
+	for _, t := range r.Thresholds {
+		title := t.Metric + ": " + t.Text
+		if len(r.Workloads()) > 1 {
+			title = t.Workload + ", " + title
+		}
+		list = append(list, doc.Card{Title: title, Value: marks[t.Verdict], Tone: tones[t.Verdict], Detail: t.Figure + " is " + t.value().String() + ", n=" + fmt.Sprint(t.Runs)})
+	}
+	return list
+}
+
+// General returns the warnings about the whole comparison, and those of its first table.
+func (r *Report) General() []string {
+	list := slices.Clone(r.general)
+	for _, note := range r.Table.Warnings {
+		if !slices.Contains(list, note) {
+			list = append(list, note)
+		}
+	}
+	return list
+}
+
+// Overview returns a table of a workload with a row for each model and a column for each
+// metric: medians with their intervals. Metrics that are 0 everywhere are left out.
+func (r *Report) Overview(workload string) *doc.Table {
+	x := &doc.Table{Name: workload + ", medians", Columns: []string{"model", "trials"}}
+	rows := map[string][]doc.Cell{}
+	var order []string
+	for _, t := range r.of(workload) {
+		if len(t.Models) == 0 || t.zero {
+			continue
+		}
+		for _, m := range t.Models {
+			if rows[m.Model] == nil {
+				order = append(order, m.Model)
+				rows[m.Model] = []doc.Cell{doc.Words(m.Model), doc.Count(m.Runs)}
+			}
+			for len(rows[m.Model]) < len(x.Columns) {
+				rows[m.Model] = append(rows[m.Model], doc.Words("-"))
+			}
+			rows[m.Model] = append(rows[m.Model], doc.Estimate(float64(m.Median), m.CI95[0], m.CI95[1], t.Unit))
+		}
+		x.Columns = append(x.Columns, t.Metric)
+	}
+	for _, model := range order {
+		x.Add(rows[model]...)
+	}
+	return x
+}
+
+// of returns the tables of a workload.
+func (r *Report) of(workload string) []Table {
+	return slices.DeleteFunc(slices.Clone(r.Tables), func(t Table) bool { return t.Workload != workload })
+}
+
+// Numbers returns the tables of a workload, as Doc has them.
+func (r *Report) Numbers(workload string) (d doc.Doc) {
+	general := r.General()
+	for _, t := range r.of(workload) {
+		t.Warnings = slices.DeleteFunc(slices.Clone(t.Warnings), func(note string) bool { return slices.Contains(general, note) })
+		d = append(d, t.parts()...)
+	}
+	return append(d, legend)
+}
+
+// SteeringDoc returns what became of the models' decisions.
+func (r *Report) SteeringDoc() doc.Doc { return steeringParts(r.Steering) }
+
+// mostAllPairs is up to how many models of a table have each pair of them drawn. Of more
+// models, each is compared with the first.
+const mostAllPairs = 3
+
+// Forests returns the differences between the models of a workload as pictures: one for
+// those in percent, one for those in points, one for each other unit.
+func (r *Report) Forests(workload string) (d doc.Doc) {
+	byUnit := map[string]*doc.Forest{}
+	for _, t := range r.of(workload) {
+		if t.zero {
+			continue
+		}
+		list, err := measure.Find([]string{t.Metric})
+		if err != nil || len(t.Pairs) == 0 {
+			continue
+		}
+		unit := differenceUnit(t.Unit)
+		f := byUnit[unit]
+		if f == nil {
+			f = &doc.Forest{
+				Name: "differences", Title: workload + ": differences in " + cmp.Or(unit, "the metric's unit"), Shared: true, What: "which against which", Ours: "difference, 95 %",
+				DotText: "a pair of repeats",
+			}
+			byUnit[unit] = f
+			d = append(d, f)
+		}
+		for i := range t.Pairs {
+			if p := &t.Pairs[i]; len(t.Models) <= mostAllPairs || p.A == t.Models[0].Model {
+				f.Rows = append(f.Rows, r.forestRow(workload, &list[0], p, unit))
+			}
+		}
+	}
+	return d
+}
+
+func (r *Report) forestRow(workload string, m *measure.Metric, p *Pair, unit string) doc.ForestRow {
+	row := doc.ForestRow{
+		Group: fmt.Sprintf("%s: %s; %s is better", m.Name, m.Text, m.Better), Name: p.B + " vs " + p.A, Unit: unit,
+		Ours: doc.Point{Value: float64(p.DiffPct), Lo: p.CI95Pct[0], Hi: p.CI95Pct[1]}, Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: math.NaN()},
+		Dots: p.each, Tone: doc.Faint, Text: p.words(unit),
+	}
+	if p.Significant() {
+		row.Tone = doc.Bad
+		if (p.DiffPct < 0) == (m.Better == measure.Lower) {
+			row.Tone = doc.Good
+		}
+	}
+	for _, t := range r.Thresholds {
+		if t.Workload == workload && t.Metric == m.Name && t.model == p.B && t.other == p.A {
+			row.Asked = t.Limit
+			if m.IsFactor() {
+				row.Asked = 100 * (t.Limit - 1)
+			}
+		}
+	}
+	return row
+}
+
+// words returns the difference in words: unlike in a table's cell, its value is there
+// also if it is not told from 0.
+func (p *Pair) words(unit string) string {
+	c := doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], unit)
+	switch {
+	case !p.CI95Pct.Bounded():
+		return c.After(counted(p.Runs, "pair")).String()
+	case p.CI95Pct[0] == p.CI95Pct[1]:
+		return c.After("all equal").String()
+	case !p.Significant():
+		c = c.After(pText(float64(p.P)) + ", not told")
+	default:
+		c = c.After(pText(float64(p.P)))
+	}
+	return c.String()
+}
+
+// Trials returns a table with a row for each trial and a column for each metric.
+func (r *Report) Trials() *doc.Table {
+	metrics, _ := metricsOf([]string{"all"}) // the name is known
+	x := &doc.Table{Name: "trials", Columns: []string{"run", "trial", "workload", "model", "repeat", "world"}, Sorted: true}
+	var known []metric
+	for _, m := range metrics {
+		if slices.ContainsFunc(r.trials, func(t trial) bool { return !math.IsNaN(m.of(t)) }) {
+			known = append(known, m)
+			x.Columns = append(x.Columns, m.Name)
+		}
+	}
+	for _, t := range r.trials {
+		world := "cluster"
+		if t.simulated {
+			world = "simulated"
+		}
+		row := []doc.Cell{doc.Words(t.folder), doc.Words(t.name), doc.Words(t.workload), doc.Words(t.model), doc.Count(t.repeat), doc.Words(world)}
+		for _, m := range known {
+			row = append(row, doc.Number(m.of(t), m.Unit))
+		}
+		x.Add(row...)
+	}
+	return x
+}
+
+// Chosen is a trial of a comparison.
+type Chosen struct {
+	Run                   *results.Run
+	Name, Workload, Model string
+	Repeat                int
+	Simulated             bool
+	Figures               *measure.Figures // of its first stage
+}
+
+// TracePath returns the path of the trial's trace, "" if the run keeps figures only.
+func (c *Chosen) TracePath() string {
+	i := slices.IndexFunc(c.Run.Trials, func(t results.Trial) bool { return t.Name == c.Name })
+	if i < 0 || c.Run.Trials[i].Figures != nil {
+		return ""
+	}
+	return c.Run.TracePath(&c.Run.Trials[i])
+}
+
+// Median returns the trial of a workload and model whose value of the report's first
+// metric is the median of its repeats: of two, the earlier one.
+func (r *Report) Median(workload, model string) (Chosen, bool) {
+	list, _ := metricsOf([]string{r.Metric})
+	of := slices.DeleteFunc(only(r.trials, workload), func(t trial) bool { return t.model != model })
+	if len(of) == 0 || len(list) == 0 {
+		return Chosen{}, false
+	}
+	slices.SortStableFunc(of, func(a, b trial) int { return cmp.Compare(list[0].of(a), list[0].of(b)) })
+	return r.chosen(of[(len(of)-1)/2]), true
+}
+
+func (r *Report) chosen(t trial) Chosen {
+	return Chosen{r.runs[t.run], t.name, t.workload, t.model, t.repeat, t.simulated, t.figures[0]}
+}
+
+// AllTrials returns all trials, in the order in which the runs have them.
+func (r *Report) AllTrials() []Chosen { return mapped(r.trials, r.chosen) }
+
+// Runs returns the runs that are compared.
+func (r *Report) Runs() []*results.Run { return r.runs }
+
+// Told returns the workload and the two models that the trials tell apart best by the
+// report's first metric. Without any difference they are the first two of the first
+// workload. second is empty if there is one model.
+func (r *Report) Told() (workload, first, second string) {
+	least := math.Inf(1)
+	for _, t := range r.Tables {
+		if t.Metric != r.Metric || len(t.Models) == 0 {
+			continue
+		}
+		if workload == "" {
+			workload, first = t.Workload, t.Models[0].Model
+		}
+		for i := range t.Pairs {
+			if p := &t.Pairs[i]; float64(p.P) < least || second == "" {
+				workload, first, second = t.Workload, p.A, p.B
+				if !math.IsNaN(float64(p.P)) {
+					least = float64(p.P)
+				}
+			}
+		}
+	}
+	return workload, first, second
+}
