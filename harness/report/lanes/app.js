@@ -53,6 +53,7 @@ class View {
     }
     if (layout.idle) parts.push(`${plural(layout.idle, 'node')} without attempts not shown.`);
     if (layout.jobs.hidden > 0) parts.push(`Jobs beyond ${layout.jobs.rows} at the same time not shown.`);
+    if (trial.head.moreMarks) parts.push(`${plural(trial.head.moreMarks, 'fault or note', 'faults or notes')} not shown.`);
     if (trial.head.unlaunched) parts.push(`${plural(trial.head.unlaunched, 'attempt')} ended before launch and have no bar.`);
     this.note.textContent = parts.join(' ');
     this.note.hidden = !parts.length;
@@ -161,6 +162,8 @@ class View {
       return k < 0 ? null : { job: k };
     }
     const r = layout.rows.find((row) => y >= row.y && y < row.y + row.height);
+    const note = trial.marks.find((m) => m.what === 'note' && Math.abs(app.x(m.from) - x) < 6);
+    if (note && !(r && y > 12)) return { note };
     if (!r) return null;
     if (layout.heat) return { row: r, t };
     const lane = Math.floor((y - r.y) / r.lane);

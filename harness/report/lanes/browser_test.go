@@ -452,6 +452,28 @@ func TestTreeForScreenReaders(t *testing.T) {
 	}
 }
 
+// TestAxeFindsNothing runs axe-core, a checker of accessibility, where AXE_CORE names its
+// file axe.min.js, as npm pack axe-core has it.
+func TestAxeFindsNothing(t *testing.T) {
+	path := os.Getenv("AXE_CORE")
+	if path == "" {
+		t.Skip("AXE_CORE names no file axe.min.js")
+	}
+	axe, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hash := range []string{"", "#theme=dark", "#sel=1:7_0002_m_000003_0", "#theme=dark&by=phase&sel=1:7_0002_m_000003_0"} {
+		b := browser(t)
+		b.open(small(), hash)
+		b.do(js("for (const e of document.querySelectorAll('.lanes details')) e.open = true"), chromedp.Evaluate[chromedp.Void](string(axe)+";0"))
+		found, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`axe.run().then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target + " " + n.failureSummary).join("\n")).join("\n"))`, chromedp.EvalAwaitPromise))
+		if err != nil || found != "" {
+			t.Errorf("%s: %v %s", hash, err, found)
+		}
+	}
+}
+
 func TestHostileNamesAreText(t *testing.T) {
 	const evil = `</script><img src=x onerror=alert(1)><b>`
 	h := traces.Header{Origin: traces.Measured, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: evil, Rack: "\u202e\x1b[31m", Worker: true}}}}

@@ -93,6 +93,7 @@ type data struct {
 	masters      []master // ApplicationMasters on workers, in the order of their starts
 	neverStarted []wait
 	marks        []mark
+	moreMarks    int // marks that are left out
 	slots        []step
 	grid         *grid
 	samples      *samples
@@ -156,7 +157,19 @@ type memory struct {
 	mib  int64
 }
 
-const mostNotes = 200
+// mostMarks is how many marks a trial has at most, and mostSteps how many steps a number.
+const mostMarks, mostSteps = 10_000, 20_000
+
+// thinned leaves out every second step if there are too many.
+func thinned(list []step) []step {
+	if len(list) < mostSteps {
+		return list
+	}
+	for i := range len(list) / 2 {
+		list[i] = list[2*i+1]
+	}
+	return list[:len(list)/2]
+}
 
 func newCollector(h traces.Header, detailed, most int) *collector {
 	c := &collector{
@@ -260,7 +273,7 @@ func (c *collector) add(e traces.Event) {
 		if k := len(c.d.cached); k > 0 && c.d.cached[k-1].t == t {
 			c.d.cached[k-1].n = c.cached
 		} else {
-			c.d.cached = append(c.d.cached, step{t, c.cached})
+			c.d.cached = append(thinned(c.d.cached), step{t, c.cached})
 		}
 	}
 }
@@ -314,7 +327,7 @@ func (c *collector) waited(task traces.Task, t int64) {
 func (c *collector) started(e *traces.AttemptStarted, t int64) {
 	b := bar{
 		from: t, to: unknown, waited: unknown, node: c.node(e.Node), index: e.Attempt.Index, number: e.Attempt.Number,
-		kind: e.Attempt.Kind, replica: e.ReplicaLocality, split: e.SplitLocality, spec: e.Speculative,
+		kind: e.Attempt.Kind, replica: known(e.ReplicaLocality), split: known(e.SplitLocality), spec: e.Speculative,
 		read: unknown, shuffled: unknown, written: unknown, cpuMs: unknown,
 	}
 	c.job(e.Attempt.Job)
@@ -369,13 +382,16 @@ func (c *collector) finished(e *traces.AttemptFinished, t int64) {
 	}
 	delete(c.running, e.Attempt)
 	if c.d.grid != nil {
-		c.live[i].to, c.live[i].outcome = t, e.Outcome
+		c.live[i].to = t
 		c.d.grid.add(c.live[i])
 		c.free = append(c.free, i)
 		return
 	}
 	b := &c.d.bars[i]
-	b.to, b.outcome, b.error = t, e.Outcome, c.text(e.Error)
+	b.to, b.error = t, c.text(e.Error)
+	if e.Outcome.Valid() {
+		b.outcome = e.Outcome
+	}
 	b.read, b.shuffled, b.cpuMs = e.Counters.HDFSReadBytes, e.Counters.ShuffleBytes, e.Counters.CPUMs
 	b.written = e.Counters.HDFSWrittenBytes
 	if b.kind == traces.Map {
@@ -408,13 +424,19 @@ func (c *collector) decide(i int, d decision) {
 	c.d.bars[i].decision = int32(len(c.d.decisions))
 }
 
+// known returns a level, or LevelUnknown for one that a later version may have written.
+func known(l traces.Level) traces.Level {
+	if l.Valid() {
+		return l
+	}
+	return traces.LevelUnknown
+}
+
 // marked takes faults and changes of nodes into account.
 func (c *collector) marked(e traces.Event, t int64) {
 	switch e := e.(type) {
 	case *traces.Note:
-		if len(c.d.marks) < mostNotes {
-			c.d.marks = append(c.d.marks, mark{what: "note", node: unknown, from: t, to: t, text: e.Text})
-		}
+		c.mark(mark{what: "note", node: unknown, from: t, to: t, text: e.Text})
 	case *traces.NodeDown:
 		i := c.node(e.Node)
 		c.open(c.down, mark{what: "down", node: i, from: t, to: unknown, text: e.Reason})
@@ -438,14 +460,14 @@ func (c *collector) marked(e traces.Event, t int64) {
 	case *traces.NodeSpeed:
 		i := c.node(e.Node)
 		c.close(c.slow, i, t)
-		if e.Speed != 1 {
+		if e.Speed != 1 && e.Speed >= 0 && e.Speed < 1e6 {
 			c.open(c.slow, mark{what: "slow", node: i, from: t, to: unknown, share: e.Speed, text: "runs at " + strconv.FormatFloat(e.Speed, 'g', 3, 64) + " of its speed"})
 		}
 	case *traces.NodeCapacity:
 		i := c.node(e.Node)
 		c.close(c.small, i, t)
 		mib := e.MemoryBytes >> 20
-		if whole := c.d.nodes[i].mib; mib < whole {
+		if whole := c.d.nodes[i].mib; mib < whole && mib >= 0 {
 			c.open(c.small, mark{what: "capacity", node: i, from: t, to: unknown, share: float64(mib) / float64(whole), text: strconv.FormatInt(mib, 10) + " of " + strconv.FormatInt(whole, 10) + " MiB left for containers"})
 		}
 		c.memory = append(c.memory, memory{t, i, mib})
@@ -455,8 +477,19 @@ func (c *collector) marked(e traces.Event, t int64) {
 // open adds a mark that lasts until it is closed. list has the node's open mark.
 func (c *collector) open(list map[int32]int, m mark) {
 	c.close(list, m.node, m.from)
-	list[m.node] = len(c.d.marks)
+	if c.mark(m) {
+		list[m.node] = len(c.d.marks) - 1
+	}
+}
+
+// mark adds a mark, and reports false if there are too many.
+func (c *collector) mark(m mark) bool {
+	if len(c.d.marks) == mostMarks {
+		c.d.moreMarks++
+		return false
+	}
 	c.d.marks = append(c.d.marks, m)
+	return true
 }
 
 func (c *collector) close(list map[int32]int, n int32, t int64) {
@@ -537,6 +570,13 @@ func (c *collector) keepStrings() {
 // event.
 func (c *collector) finish() *data {
 	d := &c.d
+	for _, i := range c.masters {
+		d.masters[i].to = d.to
+	}
+	if len(c.waiting)+len(d.neverStarted) > c.most && d.grid == nil {
+		c.leaveDetails()
+		c.fold()
+	}
 	for _, i := range c.running {
 		if d.grid != nil {
 			c.live[i].to = d.to
@@ -544,9 +584,6 @@ func (c *collector) finish() *data {
 		} else {
 			d.bars[i].to = d.to
 		}
-	}
-	for _, i := range c.masters {
-		d.masters[i].to = d.to
 	}
 	waits := make([]wait, 0, len(c.waiting))
 	for task, since := range c.waiting {

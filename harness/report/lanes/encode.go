@@ -27,6 +27,7 @@ type head struct {
 	JobIDs   []string     `json:"jobIds"`
 	Strings  []string     `json:"strings"`
 	Marks    []headMark   `json:"marks"`
+	More     int          `json:"moreMarks,omitempty"`
 	Grid     *headGrid    `json:"grid,omitempty"`
 	Samples  *headSamples `json:"samples,omitempty"`
 	Why      []string     `json:"why,omitempty"` // sentences, each once
@@ -87,11 +88,12 @@ func (b *block) column(name string, n int, at func(i int) int64) {
 // encode returns the data as base64 of gzip of a block.
 func (d *data) encode(why [][]string) string {
 	b := &block{head: head{
-		From: d.from, To: d.to, Begin: d.begin, End: d.end, Attempts: d.attempts, Unlaunch: d.unlaunched,
-		Strings: d.strings, Racks: []string{}, Nodes: []string{}, JobIDs: []string{}, Marks: []headMark{},
+		From: d.from, To: d.to, Begin: d.begin, End: d.end, Attempts: d.attempts, Unlaunch: d.unlaunched, More: d.moreMarks,
+		Racks: []string{}, Nodes: []string{}, JobIDs: []string{}, Marks: []headMark{},
 	}}
 	h := &b.head
-	for i, s := range h.Strings {
+	h.Strings = make([]string, len(d.strings))
+	for i, s := range d.strings {
 		h.Strings[i] = printable.Line(s)
 	}
 	for _, m := range d.marks {
@@ -142,7 +144,7 @@ func (b *block) nodes(d *data) {
 		h.Nodes = append(h.Nodes, printable.Line(n.name))
 	}
 	b.column("nodeRack", len(d.nodes), func(i int) int64 { return int64(racks[d.nodes[i].rack]) })
-	b.column("nodeWorker", len(d.nodes), func(i int) int64 { return flag(d.nodes[i].worker, 1) })
+	b.column("nodeWorker", len(d.nodes), func(i int) int64 { return oneIf(d.nodes[i].worker, 1) })
 	b.column("nodeSlots", len(d.nodes), func(i int) int64 { return d.nodes[i].slots })
 }
 
@@ -179,7 +181,7 @@ const (
 	flagDecided     = 1 << 10
 )
 
-func flag(set bool, value int64) int64 {
+func oneIf(set bool, value int64) int64 {
 	if set {
 		return value
 	}
@@ -206,8 +208,8 @@ func (b *block) bars(d *data) {
 	bars("index", func(x *bar) int64 { return int64(x.index) })
 	bars("number", func(x *bar) int64 { return int64(x.number) })
 	bars("flags", func(x *bar) int64 {
-		return flag(x.kind == traces.Reduce, flagReduce) | flag(x.spec, flagSpeculative) |
-			int64(x.outcome)<<shiftOutcome | int64(x.replica)<<shiftReplica | int64(x.split)<<shiftSplit | flag(x.decision > 0, flagDecided)
+		return oneIf(x.kind == traces.Reduce, flagReduce) | oneIf(x.spec, flagSpeculative) |
+			int64(x.outcome)<<shiftOutcome | int64(x.replica)<<shiftReplica | int64(x.split)<<shiftSplit | oneIf(x.decision > 0, flagDecided)
 	})
 	bars("first", func(x *bar) int64 { return part(x, x.first) })
 	bars("second", func(x *bar) int64 { return part(x, x.second) })

@@ -6,14 +6,22 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"heddle/traces"
 )
+
+var update = flag.Bool("update", false, "write the expected block anew")
 
 const second = traces.Time(1e9)
 
@@ -255,6 +263,49 @@ func TestBlockHasTheBars(t *testing.T) {
 	}
 }
 
+// TestBlockOfSmallTrace compares all that a block holds of a small trace with a file. To
+// write it anew:
+//
+//	go test ./harness/report/lanes -run TestBlockOfSmallTrace -update
+func TestBlockOfSmallTrace(t *testing.T) {
+	h, events := smallTrace(true)
+	events = append(
+		events, &traces.NodeDown{T: 21 * second, Node: "r1n1", Reason: "lost"}, &traces.Note{T: 21 * second, Text: "fault 1: r1n1 is down"},
+		&traces.NodeSpeed{T: 21 * second, Node: "r1n2", Speed: 0.5}, &traces.BlockCached{T: 21 * second, Block: 1, Node: "r2n1"},
+		&traces.NodeSample{T: 21 * second, Node: "r2n1", CPUUser: 1.5, CPUSystem: 0.25, CPUIOWait: -1, Load1: 2, DiskReadBytesPerSec: 1 << 20, DiskWriteBytesPerSec: -1, NetRecvBytesPerSec: -1, NetSentBytesPerSec: -1, MemoryUsedBytes: -1, PageCacheBytes: -1, HDFSCacheUsedBytes: 4 << 20},
+	)
+	traces.Sort(events)
+	l := New(Options{})
+	l.Add(Trial{Header: h}, slices.Values(events))
+	head, columns := decoded(t, l.blocks[0])
+	names := head.Columns
+	head.Columns = nil
+	text, err := json.MarshalIndent(head, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s\n", text)
+	for i, c := range names {
+		if i == 0 || names[i-1].Name != c.Name {
+			fmt.Fprintln(&b, c.Name, columns[c.Name])
+		}
+	}
+	const path = "testdata/block.txt"
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestHTMLHoldsHostileNames(t *testing.T) {
 	h, events, _ := trace(1, 5, 20)
 	l := New(Options{})
@@ -268,5 +319,73 @@ func TestHTMLHoldsHostileNames(t *testing.T) {
 	}
 	if strings.Contains(b.String(), "<!--") {
 		t.Error("a name begins a comment")
+	}
+}
+
+// TestMemoryIsBounded gives a trial more of everything than a page can hold.
+func TestMemoryIsBounded(t *testing.T) {
+	const job = "job_1_0001"
+	events := []traces.Event{&traces.JobSubmitted{Job: job}}
+	for i := range int32(60_000) {
+		at := traces.Time(i) * second
+		events = append(events, &traces.BlockCached{T: at, Block: traces.Block(i), Node: "a"}, &traces.Note{T: at, Text: "x"})
+		if i < 2000 {
+			events = append(events, &traces.TaskScheduled{T: at, Task: traces.Task{Job: job, Index: i}})
+		}
+	}
+	d := collect(traces.Header{}, events, 1000)
+	if len(d.cached) > mostSteps || d.cached[len(d.cached)-1].n != 60_000 {
+		t.Errorf("%d steps, the last is %v", len(d.cached), d.cached[len(d.cached)-1])
+	}
+	if len(d.marks) != mostMarks || d.moreMarks != 50_000 {
+		t.Errorf("%d marks and %d more", len(d.marks), d.moreMarks)
+	}
+	if d.grid == nil || len(d.neverStarted) > 0 {
+		t.Errorf("%d waits of tasks that never started are kept one by one", len(d.neverStarted))
+	}
+}
+
+// TestNothingIsTooStrange gives a timeline events that no cluster has.
+func TestNothingIsTooStrange(t *testing.T) {
+	numbers := []int64{math.MinInt64, -1, 0, 1, 1 << 40, math.MaxInt64}
+	floats := []float64{math.Inf(-1), -1, 0, math.NaN(), 1e300, math.Inf(1)}
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		n := func() int64 { return numbers[r.IntN(len(numbers))] }
+		at := func() traces.Time { return traces.Time(n()) }
+		x := func() float64 { return floats[r.IntN(len(floats))] }
+		node := func() traces.Node { return []traces.Node{"", "a", "b"}[r.IntN(3)] }
+		job := func() traces.JobID { return []traces.JobID{"", "job_1_1"}[r.IntN(2)] }
+		attempt := func() traces.Attempt {
+			return traces.Attempt{Task: traces.Task{Job: job(), Kind: traces.TaskKind(r.IntN(4)), Index: int32(r.IntN(3))}, Number: int32(n())}
+		}
+		var events []traces.Event
+		for range 40 {
+			a := attempt()
+			events = append(
+				events, &traces.NodeUp{T: at(), NodeFacts: traces.NodeFacts{Node: node(), MemoryBytes: n()}}, &traces.NodeDown{T: at(), Node: node()},
+				&traces.NodeCapacity{T: at(), Node: node(), MemoryBytes: n()}, &traces.NodeSpeed{T: at(), Node: node(), Speed: x()},
+				&traces.NodeSample{T: at(), Node: node(), CPUUser: x(), CPUSystem: x(), Load1: x(), DiskReadBytesPerSec: x()},
+				&traces.JobSubmitted{T: at(), Job: job(), Maps: int32(n()), MapMemoryBytes: n()}, &traces.JobStarted{T: at(), Job: job(), AMNode: node()},
+				&traces.TaskScheduled{T: at(), Task: a.Task}, &traces.AttemptStarted{T: at(), Attempt: a, Node: node(), ReplicaLocality: traces.Level(n()), SplitLocality: traces.Level(n())},
+				&traces.AttemptFinished{T: at(), Attempt: attempt(), Outcome: traces.Outcome(n()), MapDone: at(), ShuffleDone: at(), SortDone: at(), Counters: traces.Counters{HDFSReadBytes: n()}},
+				&traces.Decision{T: at(), ID: int64(r.IntN(9)), Job: job()}, &traces.Actuation{T: at(), Decision: int64(r.IntN(9)), GrantedAt: at(), Bound: attempt()},
+				&traces.JobFinished{T: at(), Job: job(), Outcome: traces.Outcome(n())}, &traces.BlockCached{T: at(), Node: node(), Gone: r.IntN(2) == 0},
+			)
+		}
+		if seed%2 == 0 {
+			traces.Sort(events)
+		}
+		l := New(Options{MaxAttempts: 1 + r.IntN(60)})
+		l.Add(Trial{}, slices.Values(events))
+		head, columns := decoded(t, l.blocks[0])
+		for _, flags := range columns["flags"] {
+			if flags < 0 || flags >= 2*flagDecided || flags>>shiftReplica&7 > 4 || flags>>shiftSplit&7 > 4 {
+				t.Fatalf("seed %d: flags %b", seed, flags)
+			}
+		}
+		if head.Grid == nil && len(columns["from"]) != head.Attempts {
+			t.Errorf("seed %d: %d bars of %d attempts", seed, len(columns["from"]), head.Attempts)
+		}
 	}
 }

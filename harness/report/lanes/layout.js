@@ -4,7 +4,7 @@
 const mostNodes = 200;
 const mostBars = 20_000;
 
-const rackHeight = 17; // of a rack's name
+const rackHeight = 19; // of a rack's name
 const mostIdle = 40; // nodes without attempts that are still shown
 
 // placeJobs gives each job the first row in which the job before has ended, once a trial.

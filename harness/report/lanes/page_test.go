@@ -23,11 +23,11 @@ func page(t testing.TB, l *Timeline) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	const frame = "body{margin:0;padding:16px}h1{font:600 20px system-ui,sans-serif}:root{color-scheme:light dark}:root[data-theme=dark]{color-scheme:dark}:root[data-theme=light]{color-scheme:light}"
+	const frame = "body{margin:0;padding:16px}h1,h2{font:600 20px system-ui,sans-serif}:root{color-scheme:light dark}:root[data-theme=dark]{color-scheme:dark}:root[data-theme=light]{color-scheme:light}"
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
 	fmt.Fprintf(&b, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src %s %s; script-src %s; img-src data:\">\n", hash(Style()), hash(frame), hash(Script()))
-	fmt.Fprintf(&b, "<title>Timeline</title><style>%s</style><style>%s</style></head><body><main><h1>Timeline</h1>\n", frame, Style())
+	fmt.Fprintf(&b, "<title>Timeline</title><style>%s</style><style>%s</style></head><body><main><h1>A page</h1><h2>Timeline</h2>\n", frame, Style())
 	if err := l.WriteHTML(&b); err != nil {
 		t.Fatal(err)
 	}

@@ -96,6 +96,10 @@ function paintOverview(app) {
       c.fillText(clipped(c, trial.title, app.gutter - 18), app.gutter - 8, bottom - each / 2 + 1);
     }
   });
+  c.fillStyle = theme.faint;
+  c.font = `10px ${theme.font}`;
+  c.textAlign = 'right';
+  c.fillText(time(to), app.gutter + app.plot - 6, 8);
   // What is not in view is covered.
   const edge = (t) => app.gutter + ((t - from) / (to - from)) * app.plot;
   const [a, b] = [edge(app.from), edge(app.to)];

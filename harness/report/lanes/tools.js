@@ -110,10 +110,9 @@ Object.assign(App.prototype, {
       parts.push(element('div', { class: 'lanes-switches' }, element('button', { type: 'button', 'aria-pressed': String(this.ghosts), title: 'Dashed outlines where and when the recorded tasks ran', click: () => { this.ghosts = !this.ghosts; this.tools(); this.draw(); this.changed(); } }, 'Ghost of recorded')));
     }
     this.find.value = this.query;
-    parts.push(element('div', { class: 'lanes-search' }, this.foundText, this.find, this.foundSteps));
     const end = [button('out', 'Zoom out (-)', () => this.scale(1 / 0.6)), button('in', 'Zoom in (+)', () => this.scale(0.6)), button('whole', 'Show the whole time (Home)', () => this.zoom(...this.whole))];
     if (!document.querySelector('button[data-theme]')) end.push(button('theme', 'Dark or light', () => this.switchTheme()));
-    parts.push(element('div', { class: 'lanes-buttons' }, end));
+    parts.push(element('div', { class: 'lanes-search' }, this.foundText, this.find, this.foundSteps, element('span', { class: 'lanes-buttons' }, end)));
     this.bar.replaceChildren(...parts);
     this.bar.querySelectorAll('button, select, input').forEach((e, k) => { e.dataset.key ??= String(k); });
     if (focused) this.bar.querySelector(`[data-key="${focused}"]`)?.focus();
@@ -288,7 +287,7 @@ Object.assign(App.prototype, {
       const rack = view.trial.racks[at.row.rack];
       if (!view.trial.grid && view.layout.nodes.length > mostNodes && this.rack === '') this.pickRack(rack);
       this.scale(0.25, at.t);
-    } else {
+    } else if (!at.note) {
       this.select(at.bar >= 0 ? { view, bar: at.bar } : null);
     }
   },
@@ -326,11 +325,10 @@ Object.assign(App.prototype, {
       }
     }
     const at = view ? view.at(x, e.clientY - view.canvas.getBoundingClientRect().top) : null;
-    const same = this.hover && at && this.hover.view === view && this.hover.bar === at.bar && this.hover.node === at.node;
-    if (!same && (this.hover || at)) {
-      this.hover = at ? { view, bar: at.bar ?? -1, node: at.node } : null;
-      this.draw();
-    }
+    const hover = at?.node === undefined ? null : { view, bar: at.bar, node: at.node };
+    const same = this.hover?.view === hover?.view && this.hover?.bar === hover?.bar && this.hover?.node === hover?.node;
+    this.hover = hover;
+    if (!same) this.draw();
     if (view) view.canvas.style.cursor = at && (at.bar >= 0 || at.job !== undefined || at.row) ? 'pointer' : 'crosshair';
     this.showTip(e, view, at);
   },
@@ -358,6 +356,7 @@ Object.assign(App.prototype, {
 
   tipLines(view, at) {
     const { trial } = view;
+    if (at.note) return [moment(at.note.from, 10), at.note.text];
     if (at.job !== undefined) {
       const j = trial.jobs[at.job];
       return [`${j.name || 'job'} · ${j.id}`, `${plural(j.maps, 'map')}, ${plural(j.reduces, 'reduce')}`, `${moment(j.submit, 10)} to ${Number.isNaN(j.end) ? 'after the trace' : moment(j.end, 10)}${Number.isNaN(j.end) ? '' : `, ${time(j.end - j.submit)}`}`];

@@ -70,8 +70,8 @@ function share(part, of) {
   return of ? `${Math.round((100 * part) / of)} %` : '-';
 }
 
-function plural(n, word) {
-  return `${whole(n)} ${word}${n === 1 ? '' : 's'}`;
+function plural(n, word, words = word + 's') {
+  return `${whole(n)} ${n === 1 ? word : words}`;
 }
 
 // short cuts a text for a place that has room for so many letters.
