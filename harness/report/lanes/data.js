@@ -148,9 +148,10 @@ class Trial {
       name, rack: column('nodeRack')[i], worker: column('nodeWorker')[i] === 1, slots: column('nodeSlots')[i], lanes: 0, bars: 0,
     }));
     this.racks = head.racks.map((name) => name || 'no rack');
+    const [submit, master, end] = ['jobSubmit', 'jobMaster', 'jobEnd'].map(known);
     this.jobs = head.jobIds.map((id, i) => ({
       id, name: this.strings[column('jobName')[i]], user: this.strings[column('jobUser')[i]], queue: this.strings[column('jobQueue')[i]],
-      submit: known('jobSubmit')[i], master: known('jobMaster')[i], end: known('jobEnd')[i], outcome: column('jobOutcome')[i],
+      submit: submit[i], master: master[i], end: end[i], outcome: column('jobOutcome')[i],
       maps: column('jobMaps')[i], reduces: column('jobReduces')[i], deadlineMs: column('jobDeadline')[i], bars: [],
     }));
     this.jobPlace = new Map(this.jobs.map((j, i) => [j.id, i]));
@@ -166,8 +167,9 @@ class Trial {
     };
     let decided = 0; // decisions are in the order of their attempts
     this.decision = this.flags.map((f) => ((f >> 10) & 1 ? ++decided : 0));
+    const [masterFrom, masterTo] = ['masterFrom', 'masterTo'].map(times);
     this.masters = Array.from(column('masterNode'), (node, i) => ({
-      node, job: column('masterJob')[i], from: times('masterFrom')[i], to: times('masterTo')[i], lane: column('masterLane')[i],
+      node, job: column('masterJob')[i], from: masterFrom[i], to: masterTo[i], lane: column('masterLane')[i],
     }));
     this.marks = head.marks.map((m) => ({ ...m, from: m.from - base, to: m.to < 0 ? this.last : m.to - base }));
     this.readWhy(column('whyCount'), column('whySentence'));

@@ -140,13 +140,14 @@ func TestGridOfManyBinsAndRows(t *testing.T) {
 	g := newGrid(10, 0)
 	want := int64(0)
 	for i := range int64(5000) {
-		g.add(bar{node: int32(i % 2000), from: i * 777, to: i*777 + 1500})
+		g.add(bar{node: int32(i % 2000), from: i * 777, to: i*777 + 1500, kind: traces.TaskKind(i % 2)})
 		want += 1500
 	}
-	sum := int64(0)
+	sum, middle := int64(0), [gridKinds]int64{} // the sum of times of bins and their amounts gives where the amounts are
 	for _, cells := range g.rows {
-		for _, ms := range cells {
+		for i, ms := range cells {
 			sum += ms
+			middle[i%gridKinds] += ms * (int64(i/gridKinds)*g.widthMs + g.widthMs/2)
 		}
 		if bins := len(cells) / gridKinds; bins > mostBins {
 			t.Errorf("a row of %d bins", bins)
@@ -154,6 +155,15 @@ func TestGridOfManyBinsAndRows(t *testing.T) {
 	}
 	if sum != want || len(g.rows) > mostRows || g.perRow != 8 {
 		t.Errorf("%d ms of %d, %d rows of %d nodes", sum, want, len(g.rows), g.perRow)
+	}
+	for kind, ms := range middle {
+		wanted := int64(0) // half of the attempts are maps whose level is not known, and half are reduces
+		if kind == 0 || kind == gridReduce {
+			wanted = 5000 * 777 / 2
+		}
+		if mean := ms / (want / 2); mean < wanted-g.widthMs || mean > wanted+g.widthMs {
+			t.Errorf("attempts of kind %d are around %d ms, want %d", kind, mean, wanted)
+		}
 	}
 }
 

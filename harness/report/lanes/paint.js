@@ -96,16 +96,17 @@ function paintOverview(app) {
       c.fillText(clipped(c, trial.title, app.gutter - 18), app.gutter - 8, bottom - each / 2 + 1);
     }
   });
-  c.fillStyle = theme.faint;
-  c.font = `10px ${theme.font}`;
-  c.textAlign = 'right';
-  c.fillText(time(to), app.gutter + app.plot - 6, 8);
   // What is not in view is covered.
   const edge = (t) => app.gutter + ((t - from) / (to - from)) * app.plot;
   const [a, b] = [edge(app.from), edge(app.to)];
   c.fillStyle = theme.read('cover');
   c.fillRect(app.gutter, 0, a - app.gutter, height);
   c.fillRect(b, 0, app.gutter + app.plot - b, height);
+  if (b < app.gutter + app.plot - 60) {
+    c.fillStyle = theme.faint;
+    c.textAlign = 'right';
+    c.fillText(time(to), app.gutter + app.plot - 6, 9);
+  }
   c.strokeStyle = theme.accent;
   c.lineWidth = 1.5;
   c.strokeRect(a + 0.75, 0.75, Math.max(b - a - 1.5, 1), height - 1.5);
