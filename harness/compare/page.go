@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"heddle/harness/doc"
 	"heddle/harness/measure"
@@ -39,31 +40,48 @@ func (r *Report) General() []string {
 	return list
 }
 
-// Overview returns a table of a workload with a row for each model and a column for each
-// metric: medians with their intervals. Metrics that are 0 everywhere are left out.
+// mostAcross is how many models an overview has as columns. With more they are its rows.
+const mostAcross = 6
+
+// Overview returns a table of a workload with the medians of all metrics and models, and
+// their intervals. Metrics that are 0 everywhere are left out.
 func (r *Report) Overview(workload string) *doc.Table {
-	x := &doc.Table{Name: workload + ", medians", Columns: []string{"model", "trials"}}
-	rows := map[string][]doc.Cell{}
-	var order []string
-	for _, t := range r.of(workload) {
-		if len(t.Models) == 0 || t.zero {
-			continue
+	tables := slices.DeleteFunc(r.of(workload), func(t Table) bool { return len(t.Models) == 0 || t.zero })
+	models := modelsOf(only(r.trials, workload))
+	x := &doc.Table{Name: workload + ", medians"}
+	cell := func(t *Table, model string) doc.Cell {
+		i := slices.IndexFunc(t.Models, func(m Model) bool { return m.Model == model })
+		if i < 0 {
+			return doc.Words("-")
 		}
-		for _, m := range t.Models {
-			if rows[m.Model] == nil {
-				order = append(order, m.Model)
-				rows[m.Model] = []doc.Cell{doc.Words(m.Model), doc.Count(m.Runs)}
-			}
-			for len(rows[m.Model]) < len(x.Columns) {
-				rows[m.Model] = append(rows[m.Model], doc.Words("-"))
-			}
-			rows[m.Model] = append(rows[m.Model], doc.Estimate(float64(m.Median), m.CI95[0], m.CI95[1], t.Unit))
+		m := &t.Models[i]
+		return doc.Estimate(float64(m.Median), m.CI95[0], m.CI95[1], t.Unit)
+	}
+	if len(models) > mostAcross {
+		x.Columns = []string{"model"}
+		for _, t := range tables {
+			x.Columns = append(x.Columns, t.Metric)
 		}
-		x.Columns = append(x.Columns, t.Metric)
+		for _, model := range models {
+			x.Add(append([]doc.Cell{doc.Words(model)}, mapped(tables, func(t Table) doc.Cell { return cell(&t, model) })...)...)
+		}
+		return x
 	}
-	for _, model := range order {
-		x.Add(rows[model]...)
+	x.Columns = append([]string{"median of the trials"}, models...)
+	for _, t := range tables {
+		x.Add(append([]doc.Cell{doc.Words(t.Metric)}, mapped(models, func(model string) doc.Cell { return cell(&t, model) })...)...)
 	}
+	trials := []doc.Cell{doc.Words("trials")}
+	for _, model := range models {
+		n := 0
+		for _, t := range r.trials {
+			if t.workload == workload && t.model == model {
+				n++
+			}
+		}
+		trials = append(trials, doc.Count(n))
+	}
+	x.Add(trials...)
 	return x
 }
 
@@ -82,8 +100,24 @@ func (r *Report) Numbers(workload string) (d doc.Doc) {
 	return append(d, legend)
 }
 
-// SteeringDoc returns what became of the models' decisions.
-func (r *Report) SteeringDoc() doc.Doc { return steeringParts(r.Steering) }
+// mostMisses is how many decisions that came out otherwise a page lists.
+const mostMisses = 50
+
+// SteeringDoc returns what became of the models' decisions. Decisions that came out
+// otherwise are folded, and only the first of them are listed.
+func (r *Report) SteeringDoc() (d doc.Doc) {
+	for _, part := range steeringParts(r.Steering) {
+		if list, is := part.(doc.List); is && len(list) > 0 {
+			title := fmt.Sprintf("%d that came out otherwise", len(list))
+			if len(list) > mostMisses {
+				title += fmt.Sprintf(", the first %d", mostMisses)
+			}
+			part = &doc.Fold{Title: title, Parts: doc.Doc{list[:min(len(list), mostMisses)]}}
+		}
+		d = append(d, part)
+	}
+	return d
+}
 
 // mostAllPairs is up to how many models of a table have each pair of them drawn. Of more
 // models, each is compared with the first.
@@ -108,12 +142,19 @@ func (r *Report) Forests(workload string) (d doc.Doc) {
 				Name: "differences", Title: workload + ": differences in " + cmp.Or(unit, "the metric's unit"), Shared: true, What: "which against which", Ours: "difference, 95 %",
 				DotText: "a pair of repeats",
 			}
+			if len(t.Models) == 2 {
+				f.What = t.Models[1].Model + " against " + t.Models[0].Model
+			}
 			byUnit[unit] = f
 			d = append(d, f)
 		}
 		for i := range t.Pairs {
 			if p := &t.Pairs[i]; len(t.Models) <= mostAllPairs || p.A == t.Models[0].Model {
-				f.Rows = append(f.Rows, r.forestRow(workload, &list[0], p, unit))
+				row := r.forestRow(workload, &list[0], p, unit)
+				if len(t.Models) == 2 { // the head says which these are
+					row.Group, row.Name = "", row.Group
+				}
+				f.Rows = append(f.Rows, row)
 			}
 		}
 	}
@@ -122,14 +163,14 @@ func (r *Report) Forests(workload string) (d doc.Doc) {
 
 func (r *Report) forestRow(workload string, m *measure.Metric, p *Pair, unit string) doc.ForestRow {
 	row := doc.ForestRow{
-		Group: fmt.Sprintf("%s: %s; %s is better", m.Name, m.Text, m.Better), Name: p.B + " vs " + p.A, Unit: unit,
+		Group: m.Name, About: fmt.Sprintf("%s; %s is better", m.Text, m.Better), Name: p.B + " against " + p.A, Unit: unit,
 		Ours: doc.Point{Value: float64(p.DiffPct), Lo: p.CI95Pct[0], Hi: p.CI95Pct[1]}, Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: math.NaN()},
 		Dots: p.each, Tone: doc.Faint, Text: p.words(unit),
 	}
-	if p.Significant() {
-		row.Tone = doc.Bad
+	if p.Significant() && p.CI95Pct.Bounded() {
+		row.Tone, row.Text = doc.Bad, row.Text+", worse"
 		if (p.DiffPct < 0) == (m.Better == measure.Lower) {
-			row.Tone = doc.Good
+			row.Tone, row.Text = doc.Good, strings.TrimSuffix(row.Text, ", worse")+", better"
 		}
 	}
 	for _, t := range r.Thresholds {
@@ -151,7 +192,7 @@ func (p *Pair) words(unit string) string {
 	case !p.CI95Pct.Bounded():
 		return c.After(counted(p.Runs, "pair")).String()
 	case p.CI95Pct[0] == p.CI95Pct[1]:
-		return c.After("all equal").String()
+		return doc.Signed(float64(p.DiffPct), 1, unit).String() + ", all pairs equal"
 	case !p.Significant():
 		c = c.After(pText(float64(p.P)) + ", not told")
 	default:

@@ -99,7 +99,7 @@ func TestForest(t *testing.T) {
 		t.Fatal(err)
 	}
 	var at []float64
-	for _, m := range regexp.MustCompile(`<circle class="t-[a-z]+" cx="([0-9.]+)%" cy="13" r="4.6"`).FindAllStringSubmatch(out.String(), -1) {
+	for _, m := range regexp.MustCompile(`<circle class="t-[a-z]+" cx="([0-9.]+)%" r="4.6"`).FindAllStringSubmatch(out.String(), -1) {
 		var x float64
 		fmt.Sscan(m[1], &x)
 		at = append(at, x)

@@ -32,6 +32,7 @@ type Forest struct {
 type ForestRow struct {
 	Group            string // what stands above this row and the next ones of the same group
 	Name, Unit       string
+	About            string // what the row's effect, or its group's, is
 	Ours             Point
 	None             float64 // the value of no effect, such as 0, or 1 of a ratio
 	Asked, Published float64
@@ -69,7 +70,7 @@ func (t *Forest) html() template.HTML {
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		if r.Group != "" && (i == 0 || t.Rows[i-1].Group != r.Group) {
-			s.add(`<tr class="group"><th colspan="3" scope="colgroup">%s</th></tr>`+"\n", escaped(r.Group))
+			s.add(`<tr class="group"><th colspan="3" scope="colgroup">%s%s</th></tr>`+"\n", escaped(r.Group), r.about())
 		}
 		place := r.scale()
 		if t.Shared {
@@ -79,13 +80,24 @@ func (t *Forest) html() template.HTML {
 		if text == "" {
 			text = strings.TrimPrefix(r.Verdict+": ", ": ") + Estimate(r.Ours.Value, r.Ours.Lo, r.Ours.Hi, r.Unit).Short().String()
 		}
-		s.add(`<tr><th scope="row">%s</th><td class="strip">`, escaped(r.Name))
+		about := ""
+		if r.Group == "" {
+			about = r.about()
+		}
+		s.add(`<tr><th scope="row">%s%s</th><td class="strip">`, escaped(r.Name), about)
 		s.strip(r, place)
 		s.add(`</td><td class="%s">%s</td></tr>`+"\n", escaped(string(r.Tone)), escaped(text))
 	}
 	s.WriteString("</tbody></table></div>\n")
 	t.legend(&s)
 	return template.HTML(s.String())
+}
+
+func (r *ForestRow) about() string {
+	if r.About == "" {
+		return ""
+	}
+	return ` <span class="about">` + escaped(r.About) + `</span>`
 }
 
 // shared returns the scale of all rows of a forest that has only one.
@@ -158,19 +170,20 @@ func (t *Forest) head(s *canvas) {
 }
 
 // strip draws a row: a band of chance, what there is room for, single values as dots,
-// the interval as a bar, what is asked as a line, what is published as a diamond.
+// the interval as a bar, what is asked as a line, what is published as a diamond. Its
+// height is that of the table's row, and its marks stand around the middle.
 func (s *canvas) strip(r *ForestRow, place strip) {
-	const height, middle = 26.0, 13.0
 	x := func(v float64) float64 { p, _ := place(v); return p }
-	s.add(`<svg width="320" height="%.0f" aria-hidden="true">`, height)
+	s.WriteString(`<svg width="320" height="26" aria-hidden="true">`)
+	if r.Band > 0 {
+		from, to := x(r.None-r.Band), x(r.None+r.Band)
+		s.add(`<rect class="band" x="%.2f%%" width="%.2f%%" height="100%%" fill="#7d8590" fill-opacity=".22"/>`, from, to-from)
+	}
+	s.add(`<line class="axis" x1="%.2f%%" y1="0" x2="%.2f%%" y2="100%%" stroke="#7d8590"/><svg y="50%%" overflow="visible">`, x(r.None), x(r.None))
 	span := func(from, to float64, class, look string, thick float64) {
 		a, b := x(min(from, to)), x(max(from, to))
-		s.add(`<rect class="%s" x="%.2f%%" y="%.1f" width="%.2f%%" height="%.1f" %s/>`, class, a, middle-thick/2, b-a, thick, look)
+		s.add(`<rect class="%s" x="%.2f%%" y="%.1f" width="%.2f%%" height="%.1f" %s/>`, class, a, -thick/2, b-a, thick, look)
 	}
-	if r.Band > 0 {
-		span(r.None-r.Band, r.None+r.Band, "band", `fill="#7d8590" fill-opacity=".22"`, height)
-	}
-	s.add(`<line class="axis" x1="%.2f%%" y1="0" x2="%.2f%%" y2="%.0f" stroke="#7d8590"/>`, x(r.None), x(r.None), height)
 	if drawn(r.Room.Value) {
 		span(r.None, r.Room.Value, "band", `fill="#7d8590" fill-opacity=".4"`, 5)
 	}
@@ -178,35 +191,35 @@ func (s *canvas) strip(r *ForestRow, place strip) {
 	colour := toneColours[r.Tone]
 	for k, v := range r.Dots {
 		if drawn(v) {
-			s.add(`<circle class="%s" cx="%.2f%%" cy="%.1f" r="2.2" fill="%s" fill-opacity=".45"/>`, tone, x(v), middle+float64(k%3-1)*5, colour)
+			s.add(`<circle class="%s" cx="%.2f%%" cy="%d" r="2.2" fill="%s" fill-opacity=".45"/>`, tone, x(v), (k%3-1)*5, colour)
 		}
 	}
 	if r.Ours.bounded() {
 		span(r.Ours.Lo, r.Ours.Hi, tone, `fill="`+colour+`"`, 2.4)
 		for _, v := range []float64{r.Ours.Lo, r.Ours.Hi} {
 			if p, beyond := place(v); beyond != 0 {
-				s.add(`<svg x="%.2f%%" y="%.0f" overflow="visible"><path class="%s" d="M%d -5v10l%d -5z" fill="%s"/></svg>`, p, middle, tone, -8*max(0, beyond)+8*max(0, -beyond), 8*beyond, colour)
+				s.add(`<svg x="%.2f%%" overflow="visible"><path class="%s" d="M%d -5v10l%d -5z" fill="%s"/></svg>`, p, tone, -8*beyond, 8*beyond, colour)
 			} else if r.degenerate() {
-				s.add(`<line class="%s" x1="%.2f%%" y1="%.0f" x2="%.2f%%" y2="%.0f" stroke="%s" stroke-width="2.4"/>`, tone, p, middle-8, p, middle+8, colour)
+				s.add(`<line class="%s" x1="%.2f%%" y1="-8" x2="%.2f%%" y2="8" stroke="%s" stroke-width="2.4"/>`, tone, p, p, colour)
 			}
 		}
 	}
 	for _, v := range r.asked() {
-		s.add(`<line class="inks" x1="%.2f%%" y1="3" x2="%.2f%%" y2="23" stroke="#1f2328" stroke-width="1.6"/>`, x(v), x(v))
+		s.add(`<line class="inks" x1="%.2f%%" y1="-10" x2="%.2f%%" y2="10" stroke="#1f2328" stroke-width="1.6"/>`, x(v), x(v))
 	}
 	if drawn(r.Published) {
-		s.add(`<svg x="%.2f%%" y="%.0f" overflow="visible">`, x(r.Published), middle)
+		s.add(`<svg x="%.2f%%" overflow="visible">`, x(r.Published))
 		s.diamond(0, 0, inkStroke)
 		s.WriteString(`</svg>`)
 	}
 	if drawn(r.Ours.Value) {
 		if r.Ours.bounded() {
-			s.add(`<circle class="%s" cx="%.2f%%" cy="%.0f" r="4.6" fill="%s"/>`, tone, x(r.Ours.Value), middle, colour)
+			s.add(`<circle class="%s" cx="%.2f%%" r="4.6" fill="%s"/>`, tone, x(r.Ours.Value), colour)
 		} else { // hollow: it has no interval
-			s.add(`<circle class="%s hollow" cx="%.2f%%" cy="%.0f" r="4.2" fill="#ffffff" stroke="%s" stroke-width="1.8"/>`, tone, x(r.Ours.Value), middle, colour)
+			s.add(`<circle class="%s hollow" cx="%.2f%%" r="4.2" fill="#ffffff" stroke="%s" stroke-width="1.8"/>`, tone, x(r.Ours.Value), colour)
 		}
 	}
-	s.WriteString(`</svg>`)
+	s.WriteString(`</svg></svg>`)
 }
 
 // degenerate reports whether the interval has no width, so that it says nothing.

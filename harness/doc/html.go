@@ -124,7 +124,7 @@ func (d Doc) html() (parts []htmlPart, err error) {
 		case Notes, Warnings:
 			word, texts, _ := remarks(p)
 			for _, text := range texts {
-				x.List = append(x.List, word+": "+printable.Line(text))
+				x.List = append(x.List, printable.Line(text))
 			}
 			x.Class = word
 		case Facts:
@@ -218,7 +218,7 @@ var fragment = template.Must(template.New("fragment").Parse(`{{define "table"}}<
 {{else if .Sub}}<h3>{{.Sub}}</h3>
 {{else if .Lead}}<p class="lead">{{.Lead}}</p>
 {{else if .Text}}<p>{{.Text}}</p>
-{{else if .List}}<ul{{with .Class}} class="{{.}}"{{end}}>{{range .List}}<li>{{.}}</li>
+{{else if .List}}<ul{{with .Class}} class="{{.}}" aria-label="{{.}}s"{{end}}>{{range .List}}<li>{{.}}</li>
 {{end}}</ul>
 {{else if .Facts}}<dl class="facts">{{range .Facts}}<div><dt>{{.Name}}</dt><dd>{{.Value}}</dd></div>{{end}}</dl>
 {{else if .Cards}}<ul class="cards">{{range .Cards}}<li class="card {{.Tone}}"><span class="title">{{.Title}}</span> <strong>{{.Value}}</strong> <span class="detail">{{.Detail}}</span></li>

@@ -170,7 +170,7 @@ func (c *Chart) svg() string {
 		f.top += 18
 	}
 	if n := len(legend); n > 0 {
-		f.top += legend[n-1].y + legendRow + 6
+		f.top += legend[n-1].y + legendRow + 8
 	}
 	below := f.names()
 	height := f.bottom() + below + 10
@@ -323,7 +323,7 @@ func (f *frame) grid(below float64) {
 	if f.y.low > 0 {
 		name += fmt.Sprintf(" (the axis begins at %s)", tick(f.y.low))
 	}
-	f.text(0, f.top-9, "start", strings.TrimSpace(name))
+	f.text(0, f.top-12, "start", strings.TrimSpace(name))
 	if f.curves() {
 		for _, v := range f.x.ticks() {
 			x := f.left + f.width*f.x.share(v)
@@ -341,7 +341,7 @@ func (f *frame) grid(below float64) {
 	}
 	f.text(f.left+f.width/2, f.bottom()+below+18, "middle", f.X)
 	if f.apart {
-		f.text(imageWidth, f.top-9, "end", "published")
+		f.text(imageWidth, f.top-12, "end", "published")
 		for _, v := range f.stated.ticks() {
 			f.text(f.left+f.width+6, f.bottom()-plotHeight*f.stated.share(v)+4, "start", tick(v))
 		}

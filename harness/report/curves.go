@@ -133,7 +133,7 @@ func chart(title string, curves []compare.Curve, look func(string) int) *doc.Cha
 			c.Text = fmt.Sprintf("Thick: the median of up to %d repeats. Thin: the first %d of them.", repeats, mostThin)
 		}
 	case pooled > 0:
-		c.Text = "Each repeat has one value: a curve has those of all repeats."
+		c.Text = "Each trial has one value: a curve has those of all repeats."
 	}
 	if parts {
 		c.Text = strings.TrimSpace(c.Text + " Only some percentiles are known: the run keeps figures and no traces.")

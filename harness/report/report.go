@@ -236,7 +236,9 @@ func (p *page) differences() (d doc.Doc) {
 			title += ": " + w
 		}
 		d = append(d, doc.Heading(title), p.compared.Overview(w))
-		d = append(d, p.compared.Forests(w)...)
+		if forests := p.compared.Forests(w); len(forests) > 0 {
+			d = append(append(d, doc.Subheading("By how much models differ, repeat by repeat")), forests...)
+		}
 		d = append(d, &doc.Fold{Title: "Each metric as a table", Parts: p.compared.Numbers(w)})
 	}
 	return d
@@ -265,6 +267,12 @@ func (p *page) jobs() doc.Doc {
 		return nil
 	}
 	columns := []string{"workload", "model", "trial"}
+	if !slices.ContainsFunc(labels, func(l []string) bool { return l[0] != labels[0][0] }) { // one workload
+		columns = columns[1:]
+		for i := range labels {
+			labels[i] = labels[i][1:]
+		}
+	}
 	table, left := measure.Jobs(columns, labels, list, mostJobs)
 	d := doc.Doc{doc.Heading("Jobs"), doc.Text("The jobs of each model's median trial. A click on a column's name sorts by it."), table}
 	if left > 0 {
@@ -323,8 +331,7 @@ func (p *page) sources() doc.Doc {
 	var labels [][]string
 	if p.compared != nil {
 		for _, run := range p.compared.Runs() {
-			parts := results.Provenance(run.Run)
-			d = append(d, doc.Subheading("Run "+run.Manifest().Name), parts[0], &doc.Fold{Title: "Files and their SHA-256", Parts: parts[1:]})
+			d = append(append(d, doc.Subheading("Run "+run.Manifest().Name)), results.Provenance(run.Run)...)
 		}
 		trials := p.compared.Trials()
 		d = append(d, &doc.Fold{Title: "Every trial", Parts: doc.Doc{trials}})

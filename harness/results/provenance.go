@@ -12,7 +12,8 @@ import (
 )
 
 // Provenance says where the results of a run are from: the command, versions and
-// settings, and the hashes of its inputs and of its trials' files. Times are UTC.
+// settings, then the cluster, and the hashes of its inputs and of its trials' files.
+// Times are UTC.
 func Provenance(run *runs.Run) doc.Doc {
 	m := run.Manifest()
 	about := &doc.Table{Name: m.Name, Columns: []string{"", ""}}
@@ -33,15 +34,20 @@ func Provenance(run *runs.Run) doc.Doc {
 	}
 	row("heddle", build)
 	row("go", m.Heddle.Go)
-	for _, values := range []map[string]string{m.Versions, m.Settings, m.Cluster} {
+	for _, values := range []map[string]string{m.Versions, m.Settings} {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			row(name, values[name])
 		}
 	}
-	for _, trace := range slices.Sorted(maps.Keys(m.Clusters)) {
-		for _, name := range slices.Sorted(maps.Keys(m.Clusters[trace])) {
-			row(trace+": "+name, m.Clusters[trace][name])
+	cluster := &doc.Table{Name: m.Name + " cluster", Columns: []string{"", ""}}
+	described := func(prefix string, values map[string]string) {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			cluster.Add(doc.Words(prefix+name), doc.Words(values[name]))
 		}
+	}
+	described("", m.Cluster)
+	for _, trace := range slices.Sorted(maps.Keys(m.Clusters)) {
+		described(trace+": ", m.Clusters[trace])
 	}
 	files := &doc.Table{Name: m.Name + " files", Columns: []string{"file", "bytes", "SHA-256"}}
 	add := func(folder string, list []runs.File) {
@@ -53,7 +59,7 @@ func Provenance(run *runs.Run) doc.Doc {
 	for i := range m.Trials {
 		add(m.Trials[i].Name+"/", m.Trials[i].Files)
 	}
-	return doc.Doc{about, files}
+	return doc.Doc{about, &doc.Fold{Title: "The cluster", Parts: doc.Doc{cluster}}, &doc.Fold{Title: "Files and their SHA-256", Parts: doc.Doc{files}}}
 }
 
 func when(t time.Time) string {
