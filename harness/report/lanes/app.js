@@ -214,7 +214,8 @@ class App {
       const { head, columns } = await readBlock(this.blocks[entry.block].textContent);
       const trial = new Trial(place, entry, head, columns);
       const several = new Set(this.index.map((e) => e.repeat)).size > 1;
-      trial.title = entry.recorded ? 'recorded' : entry.model ? entry.model + (several && entry.repeat ? `, repeat ${entry.repeat}` : '') : entry.name || `trial ${place + 1}`;
+      const alike = this.index.filter((e) => e.workload === entry.workload && e.repeat === entry.repeat && this.modelOf(e) === this.modelOf(entry)).length > 1;
+      trial.title = alike ? entry.name || `trial ${place + 1}` : entry.recorded ? 'recorded' : entry.model ? entry.model + (several && entry.repeat ? `, repeat ${entry.repeat}` : '') : entry.name || `trial ${place + 1}`;
       this.trials.set(place, trial);
     }
     return this.trials.get(place);
@@ -505,10 +506,11 @@ class App {
     });
     const print = (on) => {
       this.printing = on;
+      this.main.style.width = on ? '700px' : ''; // about that of a sheet: what is drawn for a wider place would be squeezed
       this.recolour();
       cancelAnimationFrame(this.drawing);
       this.drawing = 0;
-      this.drawNow();
+      this.resize();
     };
     addEventListener('beforeprint', () => print(true));
     addEventListener('afterprint', () => print(false));

@@ -520,6 +520,11 @@ func TestPhoneAndPaper(t *testing.T) {
 		t.Errorf("a button is %g pixels high on a phone", h)
 	}
 	b.press("Dark or light")
+	b.do(js("dispatchEvent(new Event('beforeprint'))"))
+	if theme, width := b.value("document.querySelector('.lanes').dataset.theme"), b.number("document.querySelector('.lanes-plot').offsetWidth"); theme != "light" || width != 700 {
+		t.Errorf("on paper the theme is %s, and a plot %g pixels wide", theme, width)
+	}
+	b.do(js("dispatchEvent(new Event('afterprint'))"))
 	pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground()))
 	if err != nil {
 		t.Fatal(err)

@@ -225,7 +225,7 @@ function showTable(app, start = 0) {
     element('p', {}, list.length ? `${whole(start + 1)} to ${whole(Math.min(start + tableRows, list.length))} of ${plural(list.length, 'attempt')} in view. ` : 'No attempts in view. ',
       folded.length ? `Of ${folded.join(', ')} the page has no single attempts. ` : '', page('Earlier', start - tableRows), ' ', page('Later', start + tableRows)),
     element('div', { class: 'lanes-scroll', tabindex: '0', role: 'region', 'aria-label': 'Attempts in view' }, element('table', {},
-      element('thead', {}, element('tr', {}, ['Attempt', 'Trial', 'Job', 'Node', 'Start', 'Took', 'Input', 'Outcome'].map((t) => element('th', { scope: 'col' }, t)))),
+      element('thead', {}, element('tr', {}, ['Attempt', 'Trial', 'Job', 'Node', 'Start', 'Took', 'Input', 'Outcome'].map((t) => element('th', { scope: 'col', class: t === 'Start' || t === 'Took' ? 'lanes-number' : undefined }, t)))),
       element('tbody', {}, rows))),
   );
 }

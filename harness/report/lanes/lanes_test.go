@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/harness/measure"
 	"heddle/traces"
 )
 
@@ -90,6 +91,25 @@ func TestBarsHaveAllTimeOfAttempts(t *testing.T) {
 		}
 		if sum != want || len(d.bars) != 300 {
 			t.Errorf("seed %d: %d bars have %d ms; the attempts are 300 with %d ms", seed, len(d.bars), sum, want)
+		}
+	}
+}
+
+// TestMakespanIsThatOfMeasure holds what the line at the end says against the figure in
+// tables.
+func TestMakespanIsThatOfMeasure(t *testing.T) {
+	for seed := range uint64(20) {
+		h, events, _ := trace(seed, 7, 300)
+		events = append(events, &traces.JobSubmitted{T: 3 * second, Job: "job_1_0002"})
+		for _, e := range events {
+			if s, ok := e.(*traces.JobSubmitted); ok && s.Job == "job_1_0001" {
+				s.T = 2 * second
+			}
+		}
+		traces.Sort(events)
+		d := collect(h, events, 300)
+		if want := measure.Of(h, slices.Values(events)).MakespanMs; math.Abs(float64(d.end-d.begin)-want) > 1 {
+			t.Errorf("seed %d: a makespan of %d ms; package measure has %g ms", seed, d.end-d.begin, want)
 		}
 	}
 }

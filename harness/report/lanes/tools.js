@@ -186,7 +186,7 @@ Object.assign(App.prototype, {
       const [x] = place(e);
       fingers.set(e.pointerId, x);
       if (e.pointerType === 'mouse') e.preventDefault(); // no text is selected
-      viewAt(e)?.plot.focus({ preventScroll: true });
+      viewAt(e)?.plot.focus({ preventScroll: true, focusVisible: false });
       if (fingers.size === 2) {
         const [a, b] = [...fingers.values()];
         drag = { what: 'pinch', apart: Math.max(Math.abs(a - b), 8), t: this.time((a + b) / 2), from: this.from, to: this.to };
@@ -224,6 +224,7 @@ Object.assign(App.prototype, {
       if (Math.abs(x - drag.x) > 4) drag.moved = true;
       if (!drag.moved) return;
       this.hideTip();
+      this.cross.hidden = true;
       const [from, to] = this.whole;
       const overTime = (at) => from + ((at - this.gutter) / this.plot) * (to - from);
       const by = overTime(x) - overTime(drag.x);
