@@ -161,7 +161,7 @@ func remarks(p Part) (word string, texts []string, are bool) {
 	case Notes:
 		return "note", once(p), true
 	case Warnings:
-		return "warning", once(p), true
+		return "warning", alike(p), true
 	}
 	return "", nil, false
 }
@@ -182,6 +182,61 @@ func once(texts []string) []string {
 		}
 	}
 	return list
+}
+
+// fewAlike is the number of texts below which those that differ in numbers alone stay apart.
+const fewAlike = 3
+
+// alike returns the texts as once does. Of texts that differ in their numbers alone there
+// is one, with the least and the greatest of each number.
+func alike(texts []string) []string {
+	number := func(word string) (float64, bool) {
+		x, err := strconv.ParseFloat(word, 64)
+		return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
+	}
+	forms, count := make([]string, len(texts)), map[string]int{}
+	for i, text := range texts {
+		words := strings.Split(text, " ")
+		for k, word := range words {
+			if _, is := number(word); is {
+				words[k] = "\x00"
+			}
+		}
+		forms[i] = strings.Join(words, " ")
+		count[forms[i]]++
+	}
+	merged := slices.Clone(texts)
+	for form, n := range count {
+		first := slices.Index(forms, form)
+		if n < fewAlike {
+			continue
+		}
+		words := strings.Split(texts[first], " ")
+		for k, word := range words {
+			least, is := number(word)
+			most, from, to := least, word, word
+			for i := first + 1; is && i < len(texts); i++ {
+				if forms[i] != form {
+					continue
+				}
+				other := strings.Split(texts[i], " ")[k]
+				if x, _ := number(other); x < least {
+					least, from = x, other
+				} else if x > most {
+					most, to = x, other
+				}
+			}
+			if from != to {
+				words[k] = from + " to " + to
+			}
+		}
+		for i := range merged {
+			if forms[i] == form {
+				merged[i] = strings.Join(words, " ")
+			}
+		}
+	}
+	return once(merged)
 }
 
 // Cell is one cell of a table: words, or a number with its unit and perhaps an
