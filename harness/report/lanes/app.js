@@ -313,10 +313,6 @@ class App {
     return this.rack === '' ? -1 : trial.racks.indexOf(this.rack);
   }
 
-  ghostOf(view) {
-    return this.ghosts && this.recorded && this.recorded !== view.trial ? this.recorded : null;
-  }
-
   hotNode(view) {
     if (this.hover?.view === view && this.hover.node !== undefined) return this.hover.node;
     return this.sel?.view === view ? view.trial.node[this.sel.bar] : -1;

@@ -411,6 +411,66 @@ func TestPickersAndThemes(t *testing.T) {
 	b.until("location.hash.includes('job=job_7_0002')")
 }
 
+// hash sums up the pixels of a canvas.
+func (b *tab) hash(canvas string) float64 {
+	b.Helper()
+	return b.number(fmt.Sprintf("(() => { const c = document.querySelector(%q); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.reduce((h, x) => (h * 31 + x) %% 1000003, 7); })()", canvas))
+}
+
+func TestReplayShowsWhatWasRecorded(t *testing.T) {
+	l := New(Options{})
+	h, events := smallTrace(false)
+	h.Origin = traces.Imported
+	l.Add(Trial{Name: "recorded", Workload: "sort", Recorded: true, Header: h}, slices.Values(events))
+	h, events = smallTrace(true)
+	l.Add(Trial{Name: "replay", Workload: "sort", Model: "delay", Repeat: 1, Header: h}, slices.Values(events))
+	b := browser(t)
+	b.open(l, "#m=delay")
+	if n := b.number("document.querySelectorAll('.lanes-trial').length"); n != 1 {
+		t.Fatalf("%g trials", n)
+	}
+	without := b.hash(".lanes-plot canvas")
+	b.press("Ghost of recorded")
+	b.until("location.hash.includes('ghosts=1')")
+	if b.hash(".lanes-plot canvas") == without {
+		t.Error("no ghosts are drawn")
+	}
+	b.click(0, 9.5, "map 3 of second")
+	b.has("the panel", b.text(".lanes-details"), "recorded", "r1n2 at 8.00 s, 6.00 s, rack")
+	b.press("recorded")
+	b.has("a trial", b.text(".lanes-list"), "recorded", "the trace was made from other records")
+}
+
+func TestPanelsOfSamples(t *testing.T) {
+	h, events := smallTrace(false)
+	h.Origin = traces.Measured
+	for i := range 25 {
+		for k, n := range h.Cluster.Nodes {
+			at := traces.Time(i)*second + traces.Time(k)*second/10
+			events = append(events, &traces.NodeSample{
+				T: at, Node: n.Node, IntervalNs: int64(second), CPUUser: float64(k) / 2, CPUSystem: 0.25, CPUIOWait: -1, Load1: float64(i) / 10, MemoryUsedBytes: 1 << 30, PageCacheBytes: 1 << 28,
+				DiskReadBytesPerSec: 5e6, DiskWriteBytesPerSec: 1e6, NetRecvBytesPerSec: 2e6, NetSentBytesPerSec: 3e6, HDFSCacheUsedBytes: 64 << 20,
+			})
+		}
+	}
+	traces.Sort(events)
+	l := New(Options{})
+	l.Add(Trial{Name: "sampled", Workload: "w", Model: "a", Header: h}, slices.Values(events))
+	h, events = smallTrace(false)
+	h.Origin = traces.Measured
+	l.Add(Trial{Name: "not sampled", Workload: "w", Model: "b", Header: h}, slices.Values(events))
+	b := browser(t)
+	b.open(l, "")
+	if got, want := b.value("[...document.querySelectorAll('.lanes-trial')].map((e) => [...e.querySelectorAll('.lanes-label b')].map((e) => e.innerText).join(', ')).join('; ')"),
+		"Running, Waiting, Busy cores, Load, Disk, Network, HDFS cache; Running, Waiting"; got != want {
+		t.Errorf("panels %s, want %s", got, want)
+	}
+	b.has("the trial without samples", b.value("document.querySelectorAll('.lanes-trial')[1].innerText"), "no agents, therefore none")
+	// Below the pointer, numbers are of that time: means of nodes, or totals.
+	b.find(0, 10.2, "map 3 of second")
+	b.has("the panels", b.value("document.querySelector('.lanes-trial').innerText.replace(/\\s+/g, ' ')"), "Running maps 4 reduces 0 idle 2", "Waiting maps 0 reduces 1", "mean 0.75", "mean 1", "read 15 MB/s", "sent 9 MB/s", "used 192 MiB")
+}
+
 func TestTreeForScreenReaders(t *testing.T) {
 	b := browser(t)
 	b.open(small(), "#sel=1:7_0002_m_000003_0")

@@ -462,22 +462,27 @@ function paintMasters(app, view, c) {
   c.globalAlpha = 1;
 }
 
-// paintGhosts draws where and when the tasks ran that the trial replays.
+// paintGhosts draws where and when the tasks ran that the trial replays: all, or that of the
+// selected attempt.
 function paintGhosts(app, view, c) {
-  const recorded = app.ghostOf(view);
-  if (!recorded) return;
+  const { recorded } = app;
   const { trial, layout } = view;
+  if (!recorded || recorded === trial) return;
+  let list = [];
+  if (app.ghosts) {
+    for (let i = 0, end = above(recorded.from, app.to); i < end; i++) if (recorded.to[i] > app.from) list.push(i);
+  } else if (app.sel?.view === view) {
+    const job = trial.twin(trial.job[app.sel.bar], recorded);
+    if (job >= 0) list = recorded.attemptsOf(job, trial.isReduce(app.sel.bar), trial.index[app.sel.bar]);
+  }
   view.nodeByName ??= new Map(trial.nodes.map((n, k) => [n.name, k]));
   const rows = new Map(layout.rows.map((r) => [r.node, r]));
   c.strokeStyle = app.theme.text;
-  c.globalAlpha = 0.75;
+  c.globalAlpha = app.ghosts ? 0.75 : 1;
   c.setLineDash([2, 2]);
-  const end = above(recorded.from, app.to);
   c.beginPath();
-  for (let i = 0; i < end; i++) {
-    if (recorded.to[i] < app.from) continue;
-    const k = view.nodeByName.get(recorded.nodes[recorded.node[i]].name);
-    const r = rows.get(k);
+  for (const i of list) {
+    const r = rows.get(view.nodeByName.get(recorded.nodes[recorded.node[i]].name));
     if (!r) continue;
     const lane = Math.min(recorded.lane[i], Math.round(r.height / r.lane) - 1);
     const [x, to] = [app.x(recorded.from[i]), app.x(recorded.to[i])];
