@@ -145,10 +145,6 @@ class View {
     return app.only !== null && colourings[app.colour].of(trial, i, app) !== app.only;
   }
 
-  sampled() {
-    return this.trial.samples.of;
-  }
-
   // at returns what is at a place of the canvas.
   at(x, y) {
     const { app, trial, layout } = this;

@@ -27,8 +27,7 @@ function attemptTitle(trial, i) {
 }
 
 function place(trial, i) {
-  const n = trial.nodes[trial.node[i]];
-  return `${n.name}`;
+  return trial.nodes[trial.node[i]].name;
 }
 
 // facts returns pairs of a name and what is known of an attempt.

@@ -336,7 +336,6 @@ function paintBars(app, view, c) {
   const hatched = { 2: new Path2D(), 3: new Path2D() };
   const outlines = { speculative: new Path2D(), edge: new Path2D() };
   const labels = [];
-  const pixel = (app.to - app.from) / app.plot;
   const put = (key, x, y, w, h, r) => {
     let p = paths.get(key);
     if (!p) paths.set(key, (p = new Path2D()));
@@ -411,7 +410,7 @@ function paintBars(app, view, c) {
   c.setLineDash([]);
   paintMasters(app, view, c);
   paintGhosts(app, view, c);
-  paintLabels(app, view, c, labels, pixel);
+  paintLabels(app, view, c, labels);
   for (const [i, strong] of view.marked()) outline(app, view, c, i, strong);
 }
 
@@ -601,7 +600,7 @@ function paintPanel(app, view, panel) {
   c.font = `10px ${app.theme.font}`;
   c.textBaseline = 'top';
   c.textAlign = 'left';
-  const text = panel.kind.write(most);
+  const text = panel.kind.write(most, view.trial);
   c.fillStyle = app.theme.ground;
   c.globalAlpha = 0.75;
   c.fillRect(app.gutter + 2, top + 1, c.measureText(text).width + 4, 12);
@@ -681,7 +680,7 @@ function lines(app, view, kind, c, y) {
           continue;
         }
         missing = 0;
-        const [x, at] = [app.x(s.from + (bin + 0.5) * s.width), y(line[bin] * (total ? view.sampled(metric) : 1))];
+        const [x, at] = [app.x(s.from + (bin + 0.5) * s.width), y(line[bin] * (total ? s.of : 1))];
         if (on) c.lineTo(x, at);
         else c.moveTo(x, at);
         on = true;

@@ -32,7 +32,7 @@ const panelKinds = [
     { metric: 'netSent', label: 'sent', colour: 'line2', total: true, dash: [5, 2] },
   ]),
   {
-    key: 'cache', title: 'HDFS cache', height: 46, write: (n) => n.write?.() ?? bytes(n),
+    key: 'cache', title: 'HDFS cache', height: 46, write: (n, t) => (usedCache(t) ? bytes(n) : `${whole(n)} blocks`),
     series: (t) => (usedCache(t) ? [{ metric: 'cacheUsed', label: 'used', colour: 'line1', total: true }] : [{ steps: t.cached, label: 'blocks', colour: 'line1' }]),
     most: (t) => (usedCache(t) ? t.samples.metrics.cacheUsed.most * t.samples.of : t.cached.most),
     has: (t) => usedCache(t) || (t.cached?.most ?? 0) > 0,

@@ -321,7 +321,7 @@ Object.assign(App.prototype, {
       for (const p of v.panels) {
         for (const { part, value } of p.items) {
           const n = this.valueAt(v, part, t);
-          value.textContent = Number.isNaN(n) ? '' : part.steps || p.kind.stacked ? whole(Math.max(0, n)) : p.kind.write(n);
+          value.textContent = Number.isNaN(n) ? '' : part.steps || p.kind.stacked ? whole(Math.max(0, n)) : p.kind.write(n, v.trial);
         }
       }
     }
