@@ -9,10 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"heddle/harness/experiment"
 	"heddle/harness/replay"
-	"heddle/harness/state"
-	"heddle/harness/steer"
 )
 
 // progress shows how far the work of a command is. On a terminal it keeps a few
@@ -188,80 +185,6 @@ func (w *work) counted(done, all float64, text func() string) {
 		}
 		return []string{line}
 	})
-}
-
-// runProgress shows the steps of a run while the run goes on.
-type runProgress struct {
-	work
-	steps     sync.Mutex
-	simulated bool // whether a state of a simulation was shown
-
-	trial     string // name of the trial whose scheduling decisions are counted in the fields below
-	decisions int64
-	countedAt time.Time
-	perSecond float64
-}
-
-func newRunProgress(c *cli.Context) *runProgress {
-	return &runProgress{work: work{progress: newProgress(c)}}
-}
-
-func (p *runProgress) step(s experiment.Step) {
-	p.steps.Lock()
-	defer p.steps.Unlock()
-	if s.Simulated != nil {
-		p.simulation(&s)
-		return
-	}
-	step := s.Doing
-	if s.Trial != "" {
-		step = fmt.Sprintf("%s %d/%d %s", s.Trial, s.Number, s.Trials, s.Doing)
-	}
-	if j := s.Jobs; j != nil {
-		text := fmt.Sprintf("%s  maps %d/%d (%d running)  reduces %d/%d (%d running)", step, j.MapsDone, j.Maps, j.MapsRunning, j.ReducesDone, j.Reduces, j.ReducesRunning)
-		if s.Steering != nil {
-			text += p.steering(s.Trial, s.Steering)
-		}
-		p.show(func() []string { return []string{text} })
-		return
-	}
-	p.say(step + "  " + s.Text)
-}
-
-// simulation shows how far the simulation of all trials is. Short trials share a
-// line.
-func (p *runProgress) simulation(s *experiment.Step) {
-	share := float64(s.Number - 1)
-	if s.Simulated.Done > 0 {
-		share += float64(s.Simulated.Done) / float64(s.Simulated.Tasks)
-	}
-	text := func() string {
-		return fmt.Sprintf("simulate  trial %d of %d, %s: %s", s.Number, s.Trials, s.Trial, s.Text)
-	}
-	if !p.simulated && p.bottom == nil {
-		p.say(text())
-	}
-	p.simulated = true
-	p.counted(share, float64(s.Trials), text)
-}
-
-// steering returns a text about a scheduler model's work so far: the locality
-// of the maps that have started, and how many of its decisions were carried
-// out.
-func (p *runProgress) steering(trial string, s *steer.Stats) string {
-	now := time.Now()
-	if trial != p.trial {
-		p.trial, p.decisions, p.countedAt, p.perSecond = trial, 0, now, 0
-	}
-	if since := now.Sub(p.countedAt).Seconds(); since >= 1 {
-		p.perSecond = float64(s.Decisions-p.decisions) / since
-		p.decisions, p.countedAt = s.Decisions, now
-	}
-	text := "  maps by"
-	for level := state.LevelCache; level <= state.LevelOff; level++ {
-		text += fmt.Sprintf(" %v %d", level, s.Maps[level])
-	}
-	return text + fmt.Sprintf("  decisions %d of %d honoured, %.1f/s", s.Honoured, s.Decisions-s.Open, p.perSecond)
 }
 
 // replayProgress shows how many tasks of replays, which run in parallel, have been

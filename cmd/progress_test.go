@@ -11,8 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"heddle/harness/capture"
 	"heddle/harness/experiment"
+	"heddle/harness/measure"
 	"heddle/harness/results"
+	"heddle/traces"
 )
 
 // screen is a terminal in memory.
@@ -45,9 +48,9 @@ func TestSimulationProgress(t *testing.T) {
 		last     string
 	}{
 		{36, 50 * time.Millisecond, false, 1, `^  0.0s  simulate  trial 1 of 36, r01: 0 of 1000 tasks$`},
-		{36, 50 * time.Millisecond, true, 8, `^  1.6s  [█▎▍▌▋▊▉░]{24}  simulate  trial 33 of 36, r33: 0 of 1000 tasks, about 0s left$`},
+		{36, 50 * time.Millisecond, true, 8, `^  1.6s  [█▎▍▌▋▊▉░]{24}  trial 33 of 36, about 0s left\n    trial  r33: simulate 0 of 1000 tasks$`},
 		{1, 60 * time.Second, false, 12, `^ 55.0s  simulate  trial 1 of 1, r01: 917 of 1000 tasks, about 5s left$`},
-		{2, 30 * time.Second, true, 119, `^ 59.5s  [█▎▍▌▋▊▉░]{24}  simulate  trial 2 of 2, r02: 984 of 1000 tasks, about 0s left$`},
+		{2, 30 * time.Second, true, 119, `^ 59.5s  [█▎▍▌▋▊▉░]{24}  trial 2 of 2, about 0s left\n    trial  r02: simulate 984 of 1000 tasks$`},
 	} {
 		t.Run(fmt.Sprintf("%d trials of %v, terminal %v", c.trials, c.each, c.terminal), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,6 +80,80 @@ func TestSimulationProgress(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestRunView: while a trial runs, the terminal shows its jobs, tasks, nodes, the maps'
+// locality and decisions; what needs to be known later stays above.
+func TestRunView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		var shown screen
+		p := &runProgress{work: work{progress: progressOn(&out, shown.status(100))}}
+		s := experiment.Step{Trial: "r01-a\x1b[2Jb-acl", Number: 1, Trials: 2}
+		says := func(doing, text string) {
+			x := s
+			x.Doing, x.Text = doing, text
+			p.step(x)
+			<-time.After(time.Second / 2)
+		}
+		says("look", "killed\r what was left")
+		says("prepare", "input of a")
+		s.Live = &experiment.Live{}
+		for i, rack := range []string{"/a", "/a", "/b", "/b"} {
+			s.Live.Add(&traces.NodeUp{NodeFacts: traces.NodeFacts{Node: traces.Node(fmt.Sprintf("n%d", i+1)), Rack: rack}})
+		}
+		for i, level := range []traces.Level{traces.LevelCache, traces.LevelNode, traces.LevelNode, traces.LevelNode} {
+			s.Live.Add(&traces.AttemptStarted{Attempt: traces.Attempt{Task: traces.Task{Job: "j", Index: int32(i)}}, Node: "n1", ReplicaLocality: level})
+		}
+		s.Live.Add(&traces.JobStarted{Job: "j", AMNode: "n3"})
+		s.Live.Add(&traces.NodeDown{Node: "n4"})
+		for id, outcome := range []string{"honoured", "honoured", "none", "honoured", "honoured"} {
+			s.Live.Add(&traces.Actuation{Decision: int64(id + 1), Outcome: outcome})
+		}
+		for id := range int64(6) {
+			s.Live.Add(&traces.Decision{T: 12e9, ID: id + 1})
+		}
+		s.Jobs = &capture.Progress{Jobs: 2, JobsEnded: 1, Maps: 8, MapsDone: 3, MapsRunning: 4, Reduces: 2, ReducesRunning: 1}
+		says("run", "")
+		p.close()
+		if want := "  0.0s  r01-a\x1b[2Jb-acl 1/2 look  killed\r what was left\n"; out.String() != want {
+			t.Errorf("%q stays, want %q", out.String(), want)
+		}
+		want := []string{
+			"  0.5s  ░░░░░░░░░░░░░░░░░░░░░░░░  trial 1 of 2\n    trial  r01-a\\u001b[2Jb-acl: prepare input of a",
+			"  1.0s  ███▌░░░░░░░░░░░░░░░░░░░░  trial 1 of 2\n" +
+				"    trial  r01-a\\u001b[2Jb-acl: run\n" +
+				"     jobs  1 of 2 ended\n" +
+				"    tasks  maps 3 of 8, 4 running; reduces 0 of 2, 1 running\n" +
+				"    nodes  █· ▂×  5 containers on 3 nodes, █ = 4\n" +
+				"    input  cache 25 %, node 75 %, rack 0 %, off 0 % of 4 maps\n" +
+				"    model  6 decisions, 4 of 5 honoured, 0.5/s",
+		}
+		if states := shown.states(); !slices.Equal(states, want) {
+			t.Errorf("%q, want\n%q", states, want)
+		}
+	})
+}
+
+// TestNodesStrip: nodes are a mark each, or several a mark where the terminal is narrow.
+func TestNodesStrip(t *testing.T) {
+	for _, c := range []struct {
+		nodes, racks, columns int
+		want                  string
+	}{
+		{4, 2, 100, "    nodes  ·▃ ▆█  6 containers on 4 nodes, █ = 3"},
+		{4, 2, 40, "    nodes  ·▃ ▆█  6 on 4"},
+		{200, 2, 100, "    nodes  ▄▄▅▅▄▄▅▅▄▄▅▅▄▄▅▅▄▄▅▅▄▄▅▅▄▄▅▅▄  300 containers on 200 nodes, █ = 3; 7 nodes a mark"},
+		{3000, 75, 40, "    nodes  ▄▄▅▅▄▄▅▅  4500 on 3000; 375 nodes a mark"},
+	} {
+		var list []measure.NodeNow
+		for i := range c.nodes {
+			list = append(list, measure.NodeNow{Node: traces.Node(fmt.Sprintf("n%d", i)), Rack: fmt.Sprint(i * c.racks / c.nodes), Running: i % 4})
+		}
+		if got := new(runProgress).nodes(list, c.columns); len(got) != 1 || got[0] != c.want {
+			t.Errorf("%d nodes on %d columns:\n%s, want\n%s", c.nodes, c.columns, got, c.want)
+		}
 	}
 }
 

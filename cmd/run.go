@@ -120,7 +120,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	}
 	o.Command = os.Args
 	p := newRunProgress(c)
-	o.Progress = p.step
+	o.Progress, o.Watched = p.step, p.bottom != nil
 	if o.Calibration, err = calibrationOf(c, o); err != nil {
 		return withCode(exitUsage, err)
 	}

@@ -69,6 +69,9 @@ type Options struct {
 	// metrics are at most half of it older than if this process measured them. Several
 	// goroutines call it.
 	Sampled func(traces.NodeSample)
+	// Seen, if not nil, is called with each event that is recorded, and at first with
+	// the nodes that are up. Only one goroutine calls it at a time.
+	Seen func(traces.Event)
 	// Progress, if not nil, is called with the counts of jobs and tasks whenever an
 	// ApplicationMaster has reported its job's progress. Only one goroutine calls it at
 	// a time.
@@ -188,6 +191,11 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	if err != nil {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w", err)
+	}
+	for _, n := range s.facts.Nodes {
+		if o.Seen != nil {
+			o.Seen(&traces.NodeUp{NodeFacts: n})
+		}
 	}
 	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // the error is ignored here, because CloseIncomplete returns it later
 	s.loops.Go(func() {
@@ -338,6 +346,9 @@ func (s *Session) header() traces.Header {
 func (s *Session) record(events ...traces.Event) {
 	for _, e := range events {
 		_ = s.part.Write(e)
+		if s.options.Seen != nil {
+			s.options.Seen(e)
+		}
 	}
 }
 

@@ -126,8 +126,9 @@ func TestTraceIsTheHistory(t *testing.T) {
 		c := newCluster(t, yarntest.Workers(2, 2, 2048, 8), nil)
 		c.late = time.Second
 		var last Progress
+		var live measure.Live
 		terms := traces.Terms{DeadlineMs: 60_000, Hints: traces.JobHints{Map: traces.Hints{CPU: 3}}}
-		c.change = Options{Workload: "words", Pools: map[string]string{"b": "red"}, Terms: map[string]traces.Terms{"a": terms}, Header: traces.Header{Model: "fifo", Seed: 7}, Progress: func(p Progress) { last = p }}
+		c.change = Options{Workload: "words", Pools: map[string]string{"b": "red"}, Terms: map[string]traces.Terms{"a": terms}, Header: traces.Header{Model: "fifo", Seed: 7}, Seen: live.Add, Progress: func(p Progress) { last = p }}
 		s := c.start()
 		plain := c.submit(yarntest.Job{Name: "plain", Reduces: 1, Tags: "a,b"}, "r1n1", "r1n2", "r2n1", "r2n2")
 		fails := func(kind string, task, attempt int) (time.Duration, bool) {
@@ -143,6 +144,9 @@ func TestTraceIsTheHistory(t *testing.T) {
 		killed := c.submit(yarntest.Job{Name: "killed", Run: lasting(time.Hour)}, "r2n2", "r2n2")
 		waitFor(t, "the maps of killed run", func() bool { return len(c.Attempts(appOf(killed))) == 2 })
 		<-time.After(3 * time.Second)
+		if now := live.Now(); now.Jobs != 5 || !slices.Contains(now.Nodes, measure.NodeNow{Node: "r2n2", Rack: "/rack2", Running: 2}) {
+			t.Errorf("while maps of killed run: %+v", now)
+		}
 		c.StopNode("r1n1")
 		<-time.After(20 * time.Second)
 		c.StartNode("r1n1")
@@ -174,6 +178,9 @@ func TestTraceIsTheHistory(t *testing.T) {
 		}
 		if !slices.Equal(got.Jobs[0].Tags, []string{"a", "b"}) {
 			t.Errorf("tags %v", got.Jobs[0].Tags)
+		}
+		if now := live.Now(); now.Maps.Running+now.Reduces.Running > 0 || slices.ContainsFunc(now.Nodes, func(n measure.NodeNow) bool { return n.Running != 0 || n.Down }) {
+			t.Errorf("at the end: %+v", now)
 		}
 		if last.Jobs != 5 || last.JobsEnded < 4 || last.Maps != 11 {
 			t.Errorf("progress %+v", last)

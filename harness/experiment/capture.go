@@ -117,11 +117,12 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	starting, cancelStart := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelStart()
 	started := context.AfterFunc(ctx, cancelStart)
+	live := &Live{}
 	session, err := capture.Start(starting, watch.New(cluster, watch.HDFS(cluster)), capture.Options{
-		Folder: folder,
+		Folder: folder, Seen: live.Add,
 		Progress: func(p capture.Progress) {
 			if o.Progress != nil {
-				o.Progress(Step{Trial: captureTrial, Number: 1, Trials: 1, Doing: "capture", Jobs: &p})
+				o.Progress(Step{Trial: captureTrial, Number: 1, Trials: 1, Doing: "capture", Jobs: &p, Live: live})
 			}
 		},
 	})

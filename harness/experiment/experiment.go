@@ -19,18 +19,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"go.yaml.in/yaml/v4"
 
 	"heddle/harness/capture"
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/results"
 	"heddle/harness/runs"
-	"heddle/harness/steer"
 	"heddle/harness/workload"
 	"heddle/hibench"
+	"heddle/traces"
 )
 
 // Options say which experiment to run, on which clusters, and where to keep the
@@ -82,6 +84,9 @@ type Options struct {
 	// Progress is called at each step of a trial, and repeatedly while jobs
 	// run. It may be nil.
 	Progress func(Step)
+	// Watched has simulated trials follow their events, for the field Live of steps.
+	// Trials on a cluster always do.
+	Watched bool
 }
 
 // Step is one step of a run, for messages to the user about what the run is
@@ -94,12 +99,33 @@ type Step struct {
 	// Doing is the kind of step, such as "prepare", "run" or "check". Text
 	// describes the step in more detail.
 	Doing, Text string
-	// Jobs is the state of the trial's jobs, set while they run. Steering is
-	// set while a scheduler model decides where their tasks run.
-	Jobs     *capture.Progress
-	Steering *steer.Stats
+	// Jobs counts the trial's jobs and tasks as their ApplicationMasters do. It is set
+	// while they run on a cluster. Live is set while jobs run or are simulated, unless
+	// nobody asked for it.
+	Jobs *capture.Progress
+	Live *Live
 	// Simulated is set while a trial is simulated.
 	Simulated *Simulated
+}
+
+// Live is what a trial that runs has done so far. Several goroutines may use it.
+type Live struct {
+	mu   sync.Mutex
+	live measure.Live
+}
+
+// Add takes an event of the trial.
+func (l *Live) Add(e traces.Event) {
+	l.mu.Lock()
+	l.live.Add(e)
+	l.mu.Unlock()
+}
+
+// Now returns what the trial does now.
+func (l *Live) Now() measure.Now {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.live.Now()
 }
 
 // Simulated says how far the simulation of a trial is: how many of its tasks

@@ -106,8 +106,7 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 }
 
 // startCapture starts to record what the trial's jobs do, and reports their
-// progress to the user. Once driver is set, it also reports what became of the
-// scheduler model's decisions.
+// progress to the user. Once driver is set, the scheduler model hears of nodes' samples.
 func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root, driver *atomic.Pointer[drive.Driver]) (*capture.Session, error) {
 	e := t.options.Experiment
 	maps, reduces := int32(e.MapSlots), int32(e.ReduceSlots)
@@ -118,7 +117,9 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 	for i, s := range t.submissions {
 		pools[t.tags[i]], terms[t.tags[i]] = s.Pool, s.Terms
 	}
+	live := &Live{}
 	return capture.Start(ctx, watcher, capture.Options{
+		Seen: live.Add,
 		Tags: t.tags, Pools: pools, Terms: terms, Workload: t.plan.Workload.Label, Folder: folder,
 		Header: traces.Header{
 			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
@@ -128,11 +129,7 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 		Sampled: t.hearSamples(driver),
 		Progress: func(p capture.Progress) {
 			step := t.step
-			step.Doing, step.Jobs = "run", &p
-			if d := driver.Load(); d != nil {
-				stats := d.Stats()
-				step.Steering = &stats
-			}
+			step.Doing, step.Jobs, step.Live = "run", &p, live
 			t.options.Progress(step)
 		},
 	})

@@ -179,6 +179,14 @@ func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 		result.StateOf, err = t.goOn(m)
 		return err
 	}
+	if t.options.Watched {
+		t.step.Live = &Live{}
+		for _, n := range t.input.Header.Cluster.Nodes {
+			t.step.Live.Add(&traces.NodeUp{NodeFacts: n})
+		}
+		record := c.Record
+		c.Record = func(event traces.Event) { t.step.Live.Add(event); record(event) }
+	}
 	tasks := c.Tasks()
 	c.Progress = func(done int64) { t.simulated(fmt.Sprintf("%d of %d tasks", done, tasks), done, tasks) }
 	simulated, header, err := replay.Run(c)
