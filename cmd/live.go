@@ -100,7 +100,7 @@ func (p *runProgress) view(s *experiment.Step) {
 	p.estimate.saw(share)
 	p.mu.Unlock()
 	p.show(func() []string {
-		lines := []string{shareBar(share, all) + fmt.Sprintf("  trial %d of %d", s.Number, s.Trials) + p.estimate.left(share, all)}
+		lines := []string{p.bottom.shareBar(share, all) + fmt.Sprintf("  trial %d of %d", s.Number, s.Trials) + p.estimate.left(share, all)}
 		switch {
 		case s.Trial == "":
 			lines[0] = s.Doing + "  " + s.Text

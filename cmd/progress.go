@@ -149,15 +149,16 @@ func (e *estimate) left(done, all float64) string {
 	return fmt.Sprintf(", about %v left", time.Duration(more).Round(time.Second))
 }
 
-// barWidth is the width of a bar on a terminal.
-const barWidth = 24
-
-// shareBar draws how much of all work is done.
-func shareBar(done, all float64) string {
+// shareBar draws how much of all work is done, for a terminal of so many columns.
+func (s *status) shareBar(done, all float64) string {
+	barWidth := 24
+	if columns, _ := s.size(); columns < 80 {
+		barWidth = 10
+	}
 	const eighths = " ▏▎▍▌▋▊▉"
 	n := 0
 	if all > 0 {
-		n = int(max(0, min(1, done/all)) * barWidth * 8)
+		n = int(max(0, min(1, done/all)) * float64(barWidth*8))
 	}
 	text := strings.Repeat("█", n/8)
 	if n%8 > 0 {
@@ -181,7 +182,7 @@ func (w *work) counted(done, all float64, text func() string) {
 	w.show(func() []string {
 		line := text() + w.estimate.left(done, all)
 		if w.bottom != nil {
-			line = shareBar(done, all) + "  " + line
+			line = w.bottom.shareBar(done, all) + "  " + line
 		}
 		return []string{line}
 	})

@@ -222,7 +222,7 @@ func TestStatus(t *testing.T) {
 		want    string
 	}{
 		{"hostile", 40, []string{"a\x1b[2Jb", "c\rd\ne"}, `a\u001b[2Jb` + "\n" + `c\u000dd\u000ae`},
-		{"narrow", 8, []string{"0123456789", "节点世界"}, "0123456\n节点世"},
+		{"narrow", 10, []string{"0123456789", "节点世界"}, "0123456\n节点世"},
 	} {
 		var shown screen
 		s := shown.status(c.columns)

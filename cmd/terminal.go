@@ -129,7 +129,7 @@ func (s *status) show(lines []string) {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(text.Trim(printable.Line(line), columns-1)) // in the last column some terminals begin a new line
+		b.WriteString(text.Trim(printable.Line(line), columns-3)) // the terminal may add ^C; in its last column it may begin a new line
 	}
 	s.shown = len(lines)
 	_, _ = io.WriteString(s.out, b.String()) // nothing can be said on a terminal that is gone
