@@ -221,7 +221,8 @@ func (p *page) addLane(line *lanes.Timeline, x *trial, t *reading) error {
 	attempts := t.figures.Attempts.OK + t.figures.Attempts.Failed + t.figures.Attempts.Killed
 	lane := lanes.Trial{Name: x.name, Workload: x.workload, Model: x.model, Repeat: x.repeat, Recorded: x.recorded, Header: t.header}
 	if attempts <= mostReasons && !t.many {
-		lane.Why = why.Read(&t.header, slices.Values(t.kept)).Sentences
+		all, begin := why.Read(&t.header, slices.Values(t.kept)), firstSubmission(t.kept)
+		lane.Why = func(a traces.Attempt) []string { return all.SentencesSince(a, begin) }
 	}
 	events, done, err := t.again(p.ctx)
 	if err != nil {
@@ -230,6 +231,16 @@ func (p *page) addLane(line *lanes.Timeline, x *trial, t *reading) error {
 	defer done()
 	line.Add(lane, events)
 	return nil
+}
+
+// firstSubmission returns the time from which a timeline counts.
+func firstSubmission(events []traces.Event) traces.Time {
+	for _, e := range events {
+		if s, ok := e.(*traces.JobSubmitted); ok {
+			return s.T
+		}
+	}
+	return 0
 }
 
 // size returns how many bytes a timeline takes in the page.

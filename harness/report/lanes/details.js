@@ -102,7 +102,6 @@ function showDetails(app) {
   const why = trial.why(i);
   if (why.length) {
     body.append(element('h4', {}, 'Why here'), element('ul', { class: 'lanes-why' }, why.map((s) => element('li', {}, s))));
-    if (trial.base !== 0) body.append(element('p', { class: 'lanes-hint' }, `These sentences have the trace’s clock, on which the first job was submitted at ${moment(trial.base, 10)}.`));
   } else if (trial.whyCount.length === 0 && app.reasoned) {
     body.append(element('p', { class: 'lanes-hint' }, `This page has no reasons for this trial. On a terminal: heddle trace why FILE ${'task_' + trial.id(i).replace(/_\d+$/, '')}`));
   }

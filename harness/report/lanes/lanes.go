@@ -54,8 +54,9 @@ type Trial struct {
 	Recorded bool
 	// Header is that of the trial's trace.
 	Header traces.Header
-	// Why returns the sentences that say why an attempt ran where it did. It is called after
-	// the trial's last event, in the order of the attempts' starts. It may be nil.
+	// Why returns the sentences that say why an attempt ran where it did. Times in them count
+	// from the first submission, as the timeline's do. Why is called after the trial's last
+	// event, in the order of the attempts' starts. It may be nil.
 	Why func(traces.Attempt) []string
 }
 

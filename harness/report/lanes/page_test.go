@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"heddle/harness/why"
+	"heddle/traces"
 	"heddle/traces/tracefile"
 )
 
@@ -35,6 +36,15 @@ func page(t testing.TB, l *Timeline) string {
 	return b.String()
 }
 
+func firstSubmission(events []traces.Event) traces.Time {
+	for _, e := range events {
+		if s, ok := e.(*traces.JobSubmitted); ok {
+			return s.T
+		}
+	}
+	return 0
+}
+
 // TestPageOfFiles writes a page of the traces that LANES_TRACES names, to LANES_PAGE. It is a
 // tool for looking at one.
 func TestPageOfFiles(t *testing.T) {
@@ -55,7 +65,8 @@ func TestPageOfFiles(t *testing.T) {
 			trial.Repeat, trial.Workload, trial.Model = n, parts[1], strings.Join(parts[2:], "-")
 		}
 		if h, events, err := tracefile.ReadFile(path); err == nil && len(events) < 1_000_000 {
-			trial.Why = why.Read(&h, slices.Values(events)).Sentences
+			all, begin := why.Read(&h, slices.Values(events)), firstSubmission(events)
+			trial.Why = func(a traces.Attempt) []string { return all.SentencesSince(a, begin) }
 		}
 		l.Add(trial, r.All())
 		if err := r.Err(); err != nil {

@@ -1,0 +1,46 @@
+package why
+
+import (
+	"slices"
+
+	"heddle/traces"
+)
+
+// Since returns the explanation with all times counted from the time begin on, for a reader
+// who sees no times of the trace, but those since the first submission.
+func (x *Explanation) Since(begin traces.Time) *Explanation {
+	y := *x
+	y.Start -= Ms(begin)
+	y.Facts -= Ms(begin)
+	earlier := func(t *Ms) *Ms {
+		if t == nil {
+			return nil
+		}
+		s := *t - Ms(begin)
+		return &s
+	}
+	y.Asked = earlier(x.Asked)
+	y.Nearer = slices.Clone(x.Nearer)
+	for i := range y.Nearer {
+		y.Nearer[i].Since = earlier(x.Nearer[i].Since)
+	}
+	if x.Before != nil {
+		b := *x.Before
+		b.End = earlier(b.End)
+		y.Before = &b
+	}
+	if x.Decision != nil {
+		d := *x.Decision
+		d.At -= Ms(begin)
+		y.Decision = &d
+	}
+	return &y
+}
+
+// SentencesSince is Sentences with times counted from the time begin on.
+func (a *All) SentencesSince(id traces.Attempt, begin traces.Time) []string {
+	if x := a.of[id]; x != nil {
+		return x.Since(begin).Sentences()
+	}
+	return nil
+}
