@@ -126,13 +126,41 @@ func empty(p Part) bool {
 	return are && len(texts) == 0
 }
 
-// tables returns the document without what only pages show: what is folded is in its
-// place, and facts are a table.
-func (d Doc) tables() (list Doc) {
+// tables returns the document without what only pages show, and without headings of
+// nothing else: what is folded is in its place, and facts are a table.
+func (d Doc) tables() Doc {
+	list := d.unfolded()
+	var kept Doc
+	level := func(i int) int { // of a heading: a lower one stands below it
+		if i < len(list) {
+			switch list[i].(type) {
+			case Heading:
+				return 1
+			case Subheading:
+				return 2
+			}
+			return 3
+		}
+		return 0
+	}
+	for i, p := range list {
+		below := i + 1
+		for level(i) < 3 && level(below) < 3 && level(below) > level(i) { // a heading below may have something
+			below++
+		}
+		if i == 0 || level(i) == 3 || level(below) == 3 { // the first is the title
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// unfolded returns the document's words and tables.
+func (d Doc) unfolded() (list Doc) {
 	for _, p := range d.filled() {
 		switch p := p.(type) {
 		case *Fold:
-			list = append(append(list, Subheading(p.Title)), p.Parts.tables()...)
+			list = append(append(list, Subheading(p.Title)), p.Parts.unfolded()...)
 		case Facts:
 			t := &Table{Name: "facts", Columns: []string{"", ""}}
 			for _, f := range p {

@@ -62,10 +62,10 @@ type strip func(v float64) (place float64, beyond int)
 // that of the page. Everything is in the table in words too.
 func (t *Forest) html() template.HTML {
 	var s canvas
-	s.add(`<div class="scroll" tabindex="0" role="region" aria-label="%s"><table class="forest"><caption>%s</caption><thead><tr><th scope="col">%s</th><th scope="col" class="strip">`,
+	s.add(`<div class="scroll" tabindex="0" role="group" aria-label="%s"><table class="forest"><caption>%s</caption><thead><tr><th scope="col">%s</th><td class="strip">`,
 		escaped(t.Title), escaped(t.Title), escaped(cmp.Or(t.What, "effect")))
 	t.head(&s)
-	s.add(`</th><th scope="col">%s</th></tr></thead>`+"\n<tbody>", escaped(cmp.Or(t.Ours, "ours, 95 %")))
+	s.add(`</td><th scope="col">%s</th></tr></thead>`+"\n<tbody>", escaped(cmp.Or(t.Ours, "ours, 95 %")))
 	shared := t.shared()
 	for i := range t.Rows {
 		r := &t.Rows[i]

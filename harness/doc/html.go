@@ -210,8 +210,8 @@ func short64(x float64) string {
 
 // fragment escapes what a document contains, so that a name in it is never taken
 // for HTML.
-var fragment = template.Must(template.New("fragment").Parse(`{{define "table"}}<div class="scroll" tabindex="0" role="region" aria-label="{{.Name}}"><table{{if .Sorted}} class="sorted"{{end}}><caption>{{.Name}}</caption>
-{{if not .Headless}}<thead><tr>{{range .Columns}}<th scope="col"{{if .Right}} class="number"{{end}}>{{.Name}}</th>{{end}}</tr></thead>{{end}}
+var fragment = template.Must(template.New("fragment").Parse(`{{define "table"}}<div class="scroll" tabindex="0" role="group" aria-label="{{.Name}}"><table{{if .Sorted}} class="sorted"{{end}}><caption>{{.Name}}</caption>
+{{if not .Headless}}<thead><tr>{{range .Columns}}{{if .Name}}<th scope="col"{{if .Right}} class="number"{{end}}>{{.Name}}</th>{{else}}<td></td>{{end}}{{end}}</tr></thead>{{end}}
 <tbody>{{range .Rows}}<tr>{{range $k, $c := .}}{{if $k}}<td{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{$c.Text}}</td>{{else}}<th scope="row"{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{$c.Text}}</th>{{end}}{{end}}</tr>
 {{end}}</tbody></table></div>
 {{end}}{{define "part"}}{{if .Heading}}<h2{{with .ID}} id="{{.}}"{{end}}>{{.Heading}}</h2>
@@ -228,12 +228,12 @@ var fragment = template.Must(template.New("fragment").Parse(`{{define "table"}}<
 {{else if .Fold}}<details><summary>{{.Fold.Title}}</summary>
 {{range .Fold.Parts}}{{template "part" .}}{{end}}</details>
 {{else if .Drawn}}{{.Drawn}}
-{{else if .Chart}}{{if .Charts}}<div class="charts">{{end}}<figure class="chart{{if .Chart.Headed}} headed{{end}}{{if .Chart.Wide}} wide{{end}}"><div class="scroll" tabindex="0" role="region" aria-label="chart">{{.Chart.SVG}}</div>{{with .Chart.Text}}<figcaption>{{.}}</figcaption>{{end}}{{with .Chart.Numbers}}<details><summary>Numbers</summary>{{template "table" .}}</details>{{end}}</figure>{{if .EndCharts}}</div>
+{{else if .Chart}}{{if .Charts}}<div class="charts">{{end}}<figure class="chart{{if .Chart.Headed}} headed{{end}}{{if .Chart.Wide}} wide{{end}}"><div class="scroll" tabindex="0" role="group" aria-label="chart">{{.Chart.SVG}}</div>{{with .Chart.Text}}<figcaption>{{.}}</figcaption>{{end}}{{with .Chart.Numbers}}<details><summary>Numbers</summary>{{template "table" .}}</details>{{end}}</figure>{{if .EndCharts}}</div>
 {{end}}
 {{else if .Table}}{{template "table" .Table}}{{end}}{{end}}{{range .}}{{template "part" .}}{{end}}`))
 
 // heat is the table of a [Heat].
-var heat = template.Must(template.New("heat").Funcs(template.FuncMap{"line": printable.Line}).Parse(`<div class="scroll" tabindex="0" role="region" aria-label="{{line .Label}}"><table class="heat"><caption>{{line .Label}}</caption><thead><tr>{{range .Columns}}<th scope="col">{{line .}}</th>{{end}}</tr></thead>
+var heat = template.Must(template.New("heat").Funcs(template.FuncMap{"line": printable.Line}).Parse(`<div class="scroll" tabindex="0" role="group" aria-label="{{line .Label}}"><table class="heat"><caption>{{line .Label}}</caption><thead><tr>{{range .Columns}}<th scope="col">{{line .}}</th>{{end}}</tr></thead>
 <tbody>{{range .Rows}}<tr{{if .Inner}} class="inner"{{end}}><th scope="row">{{line .Name}}</th>{{range .Cells}}<td class="{{.Tone}}"{{with .Detail}} title="{{line .}}"{{end}}>{{line .Words}}</td>{{end}}</tr>
 {{end}}</tbody></table></div>
 `))

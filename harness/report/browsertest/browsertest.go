@@ -1,0 +1,164 @@
+// Package browsertest opens pages of files in a headless Chromium, for tests of what a
+// reader sees and does. A test is skipped, with what is missing, where there is no browser.
+package browsertest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	cdplog "github.com/chromedp/cdproto/log"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Tab is a page in a headless browser. A test fails if its page throws an error, opens a
+// dialog, or does what its Content-Security-Policy refuses.
+type Tab struct {
+	testing.TB
+	// Context is that of the tab, for actions of chromedp.
+	Context context.Context
+	mutex   sync.Mutex
+	errors  []string
+}
+
+// New returns a tab.
+func New(t testing.TB) *Tab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start: not with -short")
+	}
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("chromium is not installed: apt-get install chromium")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("headless", "new"), chromedp.WindowSize(1280, 900), chromedp.UserDataDir(t.TempDir()))...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &Tab{TB: t, Context: ctx}
+	b.Do() // opens the tab
+	if err := chromedp.Listen(ctx, b.heard); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		b.mutex.Lock()
+		defer b.mutex.Unlock()
+		for _, text := range b.errors {
+			t.Error(text)
+		}
+	})
+	return b
+}
+
+// heard keeps what must not happen.
+func (b *Tab) heard(e any) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	switch e := e.(type) {
+	case *runtime.EventExceptionThrown:
+		b.errors = append(b.errors, fmt.Sprintf("%+v", e.ExceptionDetails))
+	case *cdplog.EventEntryAdded:
+		if e.Entry.Level == cdplog.EntryLevelError {
+			b.errors = append(b.errors, e.Entry.Text)
+		}
+	case *cdppage.EventJavascriptDialogOpening:
+		b.errors = append(b.errors, "a dialog: "+e.Message)
+	}
+}
+
+// Do runs actions.
+func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	if err := chromedp.Do(b.Context, actions...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// Open shows a page, from a file, with what stands behind the # of its address.
+func (b *Tab) Open(page, hash string) {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "page.html")
+	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	b.Do(chromedp.Navigate("file://" + path + hash))
+}
+
+// Text returns what an expression is in the page, as text.
+func (b *Tab) Text(expression string) string {
+	b.Helper()
+	return evaluated[string](b, "String("+expression+")")
+}
+
+// Number is Text for numbers.
+func (b *Tab) Number(expression string) float64 {
+	b.Helper()
+	return evaluated[float64](b, expression)
+}
+
+func evaluated[T any](b *Tab, expression string) T {
+	b.Helper()
+	x, err := chromedp.Run(b.Context, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.Fatalf("%s: %v", expression, err)
+	}
+	return x
+}
+
+// Script runs statements in the page.
+func (b *Tab) Script(statements string) {
+	b.Helper()
+	b.Do(chromedp.Evaluate[chromedp.Void]("(() => {" + statements + "})()"))
+}
+
+// Until waits until an expression is true.
+func (b *Tab) Until(expression string) {
+	b.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		if b.Text(expression) == "true" {
+			return
+		}
+		b.Do(chromedp.Sleep(20 * time.Millisecond))
+	}
+	b.Fatalf("never true: %s; the page has: %.2000s", expression, b.Text("document.body.innerText"))
+}
+
+// Axe returns what axe-core, a checker of accessibility, finds wrong in the page. The test
+// is skipped if there is none: AXE_CORE names its file axe.min.js, or it is where .ci/run
+// puts it.
+func (b *Tab) Axe() string {
+	b.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		b.Fatal(err)
+	}
+	path := cmp.Or(os.Getenv("AXE_CORE"), filepath.Join(cache, "heddle", "axe", "node_modules", "axe-core", "axe.min.js"))
+	axe, err := os.ReadFile(path)
+	if err != nil {
+		b.Skipf("axe-core is not there: %v; npm install --prefix %s axe-core", err, filepath.Join(cache, "heddle", "axe"))
+	}
+	b.Do(chromedp.Evaluate[chromedp.Void](string(axe) + ";0"))
+	found, err := chromedp.Run(b.Context, chromedp.Evaluate[string](`axe.run().then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target + " " + n.failureSummary).join("\n")).join("\n"))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return found
+}

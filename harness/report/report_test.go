@@ -1,0 +1,184 @@
+package report
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"heddle/harness/compare"
+	"heddle/harness/config"
+	"heddle/harness/doc"
+	"heddle/harness/experiment"
+	"heddle/traces"
+	"heddle/traces/tracefile"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// two is an experiment whose models differ, with thresholds of each verdict.
+const two = `cluster: lab
+models: [yarn, {model: yarn, label: yarn-cached, splits: cachedOnly}]
+repeats: 6
+seed: 7
+workloads: [{name: wordcount, size: 64MiB, maps: 8, reduces: 1}, {name: sort, size: 64MiB, maps: 8, reduces: 1}]
+cache: {fraction: 0.5}
+thresholds:
+  makespan: ["yarn-cached < yarn * 1.5", "yarn-cached < 1s"]
+  cacheLocal: ["yarn-cached > yarn"]
+  untold: pass
+`
+
+// simulated runs an experiment in virtual time and returns its run folder.
+func simulated(t testing.TB, source string) string {
+	t.Helper()
+	e, err := config.ParseExperiment("two.yaml", []byte(source))
+	check(t, err)
+	lab, err := config.LoadCluster("../config/testdata/slowdisks.yaml")
+	check(t, err)
+	run, err := experiment.Simulate(t.Context(), experiment.Options{Experiment: e, Source: []byte(source), Cluster: lab, Root: t.TempDir(), Name: "two"}, nil)
+	check(t, err)
+	return run.Dir
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// written returns the page of runs and traces.
+func written(t testing.TB, o Options) string {
+	t.Helper()
+	d, err := Of(t.Context(), o)
+	check(t, err)
+	var out strings.Builder
+	check(t, doc.WritePage(&out, d))
+	return out.String()
+}
+
+// TestGolden has the words and numbers of a simulated run's page, up to where it says
+// where all of it is from.
+func TestGolden(t *testing.T) {
+	d, err := Of(t.Context(), Options{Runs: []string{simulated(t, two)}})
+	check(t, err)
+	var out strings.Builder
+	check(t, doc.WriteText(&out, d, false))
+	text, _, ok := strings.Cut(out.String(), "\nWhere this is from\n")
+	if !ok {
+		t.Fatalf("it does not say where it is from:\n%s", text)
+	}
+	text = regexp.MustCompile(`began .*`).ReplaceAllString(text, "began      TIME")
+	const golden = "testdata/two.txt"
+	if *update {
+		check(t, os.WriteFile(golden, []byte(text), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	check(t, err)
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("%s (-want +got; -update writes it anew):\n%s", golden, diff)
+	}
+}
+
+// TestMeasured has the page of a measured run compare its trials with predictions.
+func TestMeasured(t *testing.T) {
+	page := written(t, Options{Runs: []string{"../fidelity/testdata/run"}, Fidelity: true})
+	for _, want := range []string{"Measured on a cluster (6 trials).", ">Measured against predicted</h2>", "repeats differ by so much among themselves", "17.0.15&#43;6-Debian-1deb12u1", `class="lanes"`, ">Times of maps under fifo, by locality<"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if without := written(t, Options{Runs: []string{"../fidelity/testdata/run"}}); strings.Contains(without, "against predicted") {
+		t.Error("predictions were made, though nobody asked for them")
+	}
+}
+
+// TestTraceBesideRun has a trace stand beside its workload's models in every part.
+func TestTraceBesideRun(t *testing.T) {
+	run := "../fidelity/testdata/run"
+	page := written(t, Options{Runs: []string{run}, Traces: []string{run + "/trials/r04-wordcount-yarn/trace.heddle"}})
+	for _, want := range []string{`>Trace trace.heddle</h2>`, `data-name="trace.heddle"`, `"recorded":true`, `<td>trace.heddle</td>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// evil are names that a server, a trace or another user can give.
+var evil = []string{`</script><img src=x onerror=alert(1)>`, strings.Repeat("long", 2500), "\u202egnp.exe", "\x1b]0;title\a\x1b[31mred"}
+
+// hostileTrace writes a trace that has a name wherever a trace has one.
+func hostileTrace(t testing.TB, name string) string {
+	t.Helper()
+	const second = traces.Time(1e9)
+	h := traces.Header{Origin: traces.Measured, Model: name, Writer: name, Cluster: traces.ClusterFacts{Name: name, Nodes: []traces.NodeFacts{{Node: traces.Node(name), Rack: name, Worker: true}}}}
+	a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Map}}
+	events := []traces.Event{
+		&traces.JobSubmitted{Job: a.Job, Name: name, User: name, Queue: name, Maps: 1},
+		&traces.TaskScheduled{Task: a.Task, SplitHosts: []traces.Node{traces.Node(name)}},
+		&traces.AttemptStarted{T: second, Attempt: a, Node: traces.Node(name), Rack: name, Container: name, SampleAgeNs: -1},
+		&traces.AttemptFinished{T: 3 * second, Attempt: a, Outcome: traces.Failed, Error: name, Counters: traces.NoCounters},
+		&traces.JobFinished{T: 4 * second, Job: a.Job, Outcome: traces.Failed, Diagnostics: name, Counters: traces.NoCounters},
+	}
+	path := filepath.Join(t.TempDir(), "x.trace")
+	check(t, tracefile.WriteFile(path, h, events))
+	return path
+}
+
+// TestHostileNames has the page of a trace have the same tags whatever the names in the
+// trace are, and no character that a terminal or an editor would obey.
+func TestHostileNames(t *testing.T) {
+	tags := func(page string) string {
+		var list []string
+		for tokens := html.NewTokenizer(strings.NewReader(page)); ; {
+			switch tokens.Next() {
+			case html.ErrorToken:
+				return strings.Join(list, " ")
+			case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken, html.CommentToken:
+				name, _ := tokens.TagName()
+				list = append(list, string(name))
+			}
+		}
+	}
+	plain := tags(written(t, Options{Traces: []string{hostileTrace(t, "plain")}}))
+	for _, name := range evil {
+		page := written(t, Options{Traces: []string{hostileTrace(t, name)}})
+		if got := tags(page); got != plain {
+			t.Errorf("of %.40q: tags %s\nwant those of any name: %s", name, got, plain)
+		}
+		if i := strings.IndexAny(page, "\x1b\a\u202e"); i >= 0 {
+			t.Errorf("of %.40q: %q is in the page", name, page[max(0, i-30):i+20])
+		}
+	}
+}
+
+// TestChart has the curves of repeats thin behind the thick median, and each model look
+// as it does in all charts.
+func TestChart(t *testing.T) {
+	of := func(model string, repeats ...[]float64) compare.Curve {
+		return compare.NewCurve("w", model, "time", "s", repeats)
+	}
+	looks := map[string]int{"a": 1, "b": 2}
+	c := chart("times", []compare.Curve{of("b", []float64{1, 2, 3}), of("a", []float64{200, 300, 400}, []float64{220, 320, 420})}, func(model string) int { return looks[model] })
+	var rows []string
+	for _, r := range c.Rows {
+		rows = append(rows, fmt.Sprintf("%s%d%t", r.Name, r.Look, r.Thin))
+	}
+	if want := []string{"b2false", "a1true", "a1true", "a1false"}; !c.Log || !slices.Equal(rows, want) {
+		t.Errorf("rows %q, logarithmic %t; want %q on a logarithmic axis", rows, c.Log, want)
+	}
+	if got := c.Numbers.Rows[1][5].String(); c.Numbers.Columns[5] != "median" || got != "310.0 s" {
+		t.Errorf("the %s of a is %s, want 310 s, the median of its repeats'", c.Numbers.Columns[5], got)
+	}
+	if last := c.Rows[3].Points[100]; last.Value != 100 || c.Rows[3].At[100] != 410 {
+		t.Errorf("the curve of a ends at %v, %v; want all values up to 410 s", c.Rows[3].At[100], last)
+	}
+}
