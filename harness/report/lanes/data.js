@@ -315,8 +315,8 @@ class Trial {
           return some.length ? some.reduce((a, b) => a + b) / some.length : NaN;
         });
       }
-      const most = lines.reduce((a, line) => line.reduce((b, x) => (x > b ? x : b), a), 0);
-      this.samples.metrics[name] = { lines, mean, most };
+      const greatest = (line) => line.reduce((a, x) => (x > a ? x : a), 0);
+      this.samples.metrics[name] = { lines, mean, most: Math.max(...lines.map(greatest)), total: greatest(mean) * s.of };
     });
   }
 

@@ -34,7 +34,7 @@ const panelKinds = [
   {
     key: 'cache', title: 'HDFS cache', height: 46, write: (n, t) => (usedCache(t) ? bytes(n) : `${whole(n)} blocks`),
     series: (t) => (usedCache(t) ? [{ metric: 'cacheUsed', label: 'used', colour: 'line1', total: true }] : [{ steps: t.cached, label: 'blocks', colour: 'line1' }]),
-    most: (t) => (usedCache(t) ? t.samples.metrics.cacheUsed.most * t.samples.of : t.cached.most),
+    most: (t) => (usedCache(t) ? t.samples.metrics.cacheUsed.total : t.cached.most),
     has: (t) => usedCache(t) || (t.cached?.most ?? 0) > 0,
   },
 ];
@@ -52,7 +52,7 @@ function sampledKind(key, title, write, series) {
   const known = (t) => series.filter((s) => t.samples?.metrics[s.metric]);
   return {
     key, title, write, height: series.length > 1 ? 52 : 46, series: known,
-    most: (t) => Math.max(...known(t).map((s) => t.samples.metrics[s.metric].most * (s.total ? t.samples.of : 1))),
+    most: (t) => Math.max(...known(t).map((s) => t.samples.metrics[s.metric][s.total ? 'total' : 'most'])),
     has: (t) => known(t).some((s) => t.samples.metrics[s.metric].most > 0),
   };
 }
