@@ -24,7 +24,7 @@ const order = `
 	harness/stats harness/doc harness/loadfit harness/sim/draw harness/state
 	harness/sched harness/sched/schedtest
 	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/learning/model harness/paper/modfair/model harness/paper/reverse/model harness/paper/rhc/policy harness/paper/rhc/model harness/paper/models
-	harness/sim/fluid harness/sim/place harness/sim
+	harness/sim/fluid harness/sim/kernel harness/sim/place harness/sim
 	harness/measure harness/why harness/bench
 	harness/require harness/config harness/runs harness/inventory harness/newmodel
 	harness/lab harness/lab/labtest

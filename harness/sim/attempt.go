@@ -5,6 +5,7 @@ import (
 
 	"heddle/harness/sched"
 	"heddle/harness/sim/fluid"
+	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -58,13 +59,15 @@ const (
 )
 
 // Kinds of event in the simulation, such as a fault or the start of an
-// ApplicationMaster.
+// ApplicationMaster. Those before evFault may change nothing: a job that can
+// never run must not keep the simulation going by them.
 const (
-	// The kinds up to evTick may change nothing; Sim.idleEvents counts them.
-	evAMBeat uint32 = iota
+	evAMBeat kernel.Kind = iota
 	evSpeculate
 	evTick
+	evCapacityAgain // a change of a timetable that never ends
 	evFault
+	evAsk
 	evAdmit
 	evAMUp
 	evGrant
@@ -80,90 +83,72 @@ const (
 	evGroup
 )
 
-// kindBits is the number of bits of an event's tag that hold the event's kind.
-// The others hold a generation.
-const kindBits = 8
-
-// tag packs an event's kind and the low bits of a generation into one number.
-// New jobs and attempts reuse the memory of ended ones, and the generation
-// counts these uses. So an event that was meant for an ended job or attempt is
-// recognized, and ignored.
-func tag(kind, gen uint32) uint32 { return gen<<kindBits | kind }
-
-// low returns those bits of a generation that fit into an event's tag.
-func low(gen uint32) uint32 { return gen << kindBits >> kindBits }
-
-// after schedules an event of the simulation, ms milliseconds after the
-// present simulated time.
-func (s *Sim) after(ms int32, kind, id, gen uint32) {
-	s.wheel.push(s.now+int64(ms), tag(kind, gen), id)
-}
-
 // handle carries out an event of the simulation. It ignores an event that was
-// meant for a job or attempt that has ended. New jobs and attempts reuse the
-// memory of ended ones, and such an event has an old count of these uses.
-func (s *Sim) handle(t, id uint32) {
-	gen, kind := t>>kindBits, t&(1<<kindBits-1)
-	if kind <= evTick || kind == evCapacity && s.Capacity.EveryMs > 0 {
-		s.idleEvents--
-	} else {
-		s.lastProgressMs = s.now
-	}
-	switch kind {
+// meant for a job or attempt that has ended.
+func (s *Sim) handle(e kernel.Event) {
+	id := int32(e.ID)
+	switch e.Kind() {
+	case kernel.FlowEnd:
+		s.flowEnded(e.ID)
 	case evPhase:
-		if a := &s.attempts[id]; low(a.gen) == gen {
-			s.goOn(int32(id))
+		if e.IsFor(s.attempts[id].gen) {
+			s.goOn(id)
 		}
 	case evStarted:
-		if a := &s.attempts[id]; low(a.gen) == gen {
+		if a := &s.attempts[id]; e.IsFor(a.gen) {
 			s.recordAttempt(a)
 		}
 	case evFail:
-		if a := &s.attempts[id]; low(a.gen) == gen {
-			s.fail(int32(id))
+		if e.IsFor(s.attempts[id].gen) {
+			s.fail(id)
 		}
 	case evKill:
-		if a := &s.attempts[id]; low(a.gen) == gen {
-			s.freeze(int32(id))
-			s.stop(int32(id), traces.Killed, true)
+		if e.IsFor(s.attempts[id].gen) {
+			s.freeze(id)
+			s.stop(id, traces.Killed, true)
 		}
 	case evCopy:
-		if a := &s.attempts[id]; low(a.gen) == gen && a.other == -1 {
-			s.askSpeculative(int32(id))
+		if a := &s.attempts[id]; e.IsFor(a.gen) && a.other == -1 {
+			s.askSpeculative(id)
 		}
 	case evGrant:
-		s.granted(id)
+		s.granted(e.ID)
 	case evFault:
 		s.fault(&s.Faults[id])
 	case evExpire:
-		s.expire(state.NodeID(id), gen)
+		if e.IsFor(s.nodes[id].gen) {
+			s.expire(state.NodeID(id))
+		}
 	case evCleanUp:
-		s.cleanUp(state.NodeID(id), gen)
-	case evCapacity:
+		s.cleanUp(state.NodeID(id), e.Generation())
+	case evCapacity, evCapacityAgain:
 		s.changeCapacity(int(id))
 	case evTick:
-		s.tick(id)
+		s.tick(e.ID)
 	case evGroup:
-		if low(s.groups[id].gen) == gen {
-			s.failGroup(id)
+		if e.IsFor(s.groups[id].gen) {
+			s.failGroup(e.ID)
 		}
 	default:
-		if low(s.jobs[id].gen) != gen {
-			return
+		if e.IsFor(s.jobs[id].gen) {
+			s.handleJob(e.Kind(), id)
 		}
-		slot := int32(id)
-		switch kind {
-		case evAdmit:
-			s.admit(slot)
-		case evAMUp:
-			s.amUp(slot)
-		case evAMBeat:
-			s.amBeat(slot)
-		case evEndJob:
-			s.endJob(slot)
-		case evSpeculate:
-			s.speculate(slot)
-		}
+	}
+}
+
+// handleJob carries out an event of a job.
+func (s *Sim) handleJob(k kernel.Kind, slot int32) {
+	switch k {
+	case evAdmit:
+		s.admit(slot)
+	case evAMUp:
+		s.amUp(slot)
+	case evAMBeat, evAsk:
+		s.amBeat(slot)
+	case evEndJob:
+		s.endJob(slot)
+	case evSpeculate:
+		s.speculate(slot)
 	}
 }
 
@@ -181,7 +166,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	a := &s.attempts[id]
 	gen := a.gen
 	*a = attempt{} // the fields are set one by one below, since the compiler would build a composite literal elsewhere in memory and copy it
-	a.startMs, a.job, a.task, a.node, a.gen = s.now+int64(s.Costs.LaunchMs), slot, t, n, gen
+	a.startMs, a.job, a.task, a.node, a.gen = s.events.Now+int64(s.Costs.LaunchMs), slot, t, n, gen
 	a.fetch, a.next, a.other, a.kind, a.phase = -1, -1, -1, k, begin
 	if len(j.tries) > 0 {
 		a.number = int16(j.tries[t].begun)
@@ -203,7 +188,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	}
 	s.observeTask(sched.TaskStarted, j.id, t, n)
 	if s.Record != nil {
-		s.after(s.Costs.LaunchMs, evStarted, uint32(id), gen)
+		s.events.After(s.Costs.LaunchMs, evStarted, uint32(id), gen)
 	}
 	x := &s.nodes[n]
 	if x.lost {
@@ -235,7 +220,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 		a.phase = input
 		ms += x.on(int64(s.Costs.TaskStartMs))
 	}
-	a.endMs = s.now + ms
+	a.endMs = s.events.Now + ms
 	s.timer(id, a, ms)
 	if s.load != nil {
 		s.load.launched(s, id, a, w, launch)
@@ -246,7 +231,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 // timer starts a timer of ms milliseconds. The attempt waits for the timer's
 // end before its next phase (read input, compute and so on).
 func (s *Sim) timer(id int32, a *attempt, ms int64) {
-	s.wheel.push(s.now+ms, tag(evPhase, a.gen), uint32(id))
+	s.events.Push(s.events.Now+ms, evPhase, uint32(id), a.gen)
 	a.pending++
 }
 
@@ -328,7 +313,7 @@ func (s *Sim) proceed(id int32) {
 			}
 			s.computes(id, a, s.computeMs(j, a, w), w.CoresPercent)
 			if w.DiskBytes > 0 && s.shared != nil {
-				f := s.shared.Write(s.now, a.node, a.node, w.DiskBytes, s.flowTag(id, a))
+				f := s.shared.Write(s.events.Now, a.node, a.node, w.DiskBytes, s.flowTag(id, a))
 				s.flow(id, a, f)
 				if s.load != nil {
 					s.load.moves(s, id, beside, writing, a.node, w.DiskBytes, f)
@@ -337,7 +322,7 @@ func (s *Sim) proceed(id int32) {
 		case write:
 			a.phase = commit
 			if writes && s.shared != nil && s.Cluster.WritesWait {
-				f := s.shared.Write(s.now, a.node, a.node, w.OutputBytes, s.flowTag(id, a))
+				f := s.shared.Write(s.events.Now, a.node, a.node, w.OutputBytes, s.flowTag(id, a))
 				s.flow(id, a, f)
 				if s.load != nil {
 					s.load.moves(s, id, main, writing, a.node, w.OutputBytes, f)
@@ -357,7 +342,7 @@ func (s *Sim) proceed(id int32) {
 }
 
 // since returns the time from an attempt's start until now.
-func (s *Sim) since(a *attempt) int32 { return int32(min(s.now-a.startMs, math.MaxInt32)) }
+func (s *Sim) since(a *attempt) int32 { return int32(min(s.events.Now-a.startMs, math.MaxInt32)) }
 
 // computeMs returns how long, in milliseconds, an attempt would compute on a
 // node of speed 1.
@@ -387,21 +372,21 @@ func (s *Sim) computes(id int32, a *attempt, ms int64, percent uint8) {
 	x := &s.nodes[a.node]
 	if !x.cores {
 		ms = x.on(ms)
-		a.endMs = s.now + ms
+		a.endMs = s.events.Now + ms
 		s.timer(id, a, ms)
 		if s.load != nil {
-			s.load.computes(id, a, percent, s.now, a.endMs, fluid.Ended)
+			s.load.computes(id, a, percent, s.events.Now, a.endMs, fluid.Ended)
 		}
 		return
 	}
 	var f fluid.Flow
 	if percent == 0 {
-		f = s.shared.Compute(s.now, a.node, ms*1000, s.flowTag(id, a))
+		f = s.shared.Compute(s.events.Now, a.node, ms*1000, s.flowTag(id, a))
 	} else {
-		f = s.shared.ComputeSlowly(s.now, a.node, ms*10*int64(percent), (int64(1e6)<<16/x.slow)*int64(percent)/100, s.flowTag(id, a))
+		f = s.shared.ComputeSlowly(s.events.Now, a.node, ms*10*int64(percent), (int64(1e6)<<16/x.slow)*int64(percent)/100, s.flowTag(id, a))
 	}
 	s.flow(id, a, f)
 	if s.load != nil {
-		s.load.computes(id, a, percent, s.now, s.now+x.on(ms), f)
+		s.load.computes(id, a, percent, s.events.Now, s.events.Now+x.on(ms), f)
 	}
 }

@@ -36,7 +36,7 @@ func (s *Sim) succeed(id int32) {
 		s.r.Bytes.Written += w.OutputBytes
 	}
 	if s.Speculation != NoSpeculation {
-		j.took[a.kind].add(float64(s.now - a.startMs))
+		j.took[a.kind].add(float64(s.events.Now - a.startMs))
 		s.nodes[n].done++
 	}
 	s.close(id, traces.Succeeded)
@@ -71,9 +71,9 @@ func (s *Sim) close(id int32, how traces.Outcome) {
 	if a.kind == state.Reduce {
 		i -= j.total[state.Map]
 	}
-	launched := s.now >= a.startMs
+	launched := s.events.Now >= a.startMs
 	if launched {
-		s.r.Digest.AddHashed(j.hash, a.kind, i, int32(a.number), s.nodes[a.node].hash, traces.Time(a.startMs*1e6), traces.Time(s.now*1e6))
+		s.r.Digest.AddHashed(j.hash, a.kind, i, int32(a.number), s.nodes[a.node].hash, traces.Time(a.startMs*1e6), traces.Time(s.events.Now*1e6))
 	}
 	if s.Record != nil {
 		s.recordAttemptEnd(a, how, launched)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -324,7 +325,7 @@ func TestMastersShare(t *testing.T) {
 // the simulator can look ahead, and never less.
 func TestLongTasks(t *testing.T) {
 	const month = math.MaxInt32
-	for speed, want := range map[float64]int64{1: month, 0.5: 2 * month, 0.25: maxAheadMs, 1e-3: maxAheadMs, 1e-6: maxAheadMs, 1e-300: maxAheadMs} {
+	for speed, want := range map[float64]int64{1: month, 0.5: 2 * month, 0.25: kernel.MaxAheadMs, 1e-3: kernel.MaxAheadMs, 1e-6: kernel.MaxAheadMs, 1e-300: kernel.MaxAheadMs} {
 		for _, cores := range []float64{0, 1} {
 			c := slots(1, 1)
 			c.Nodes[0].Speed = speed

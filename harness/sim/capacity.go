@@ -28,15 +28,14 @@ func (s *Sim) beginCapacity() error {
 	return nil
 }
 
-// nextChange schedules change number i of the timetable. The changes of a
-// timetable that never ends do not count as progress: a job that can never run
-// must not keep the simulation going.
+// nextChange schedules change number i of the timetable.
 func (s *Sim) nextChange(i int) {
 	if c, ok := s.Capacity.Change(i); ok {
+		kind := evCapacity
 		if s.Capacity.EveryMs > 0 {
-			s.idleEvents++
+			kind = evCapacityAgain
 		}
-		s.wheel.push(c.AtMs, tag(evCapacity, 0), uint32(i))
+		s.events.Push(c.AtMs, kind, uint32(i), 0)
 	}
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"heddle/harness/sched"
+	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 )
 
@@ -29,15 +30,16 @@ type queue struct{ first, last uint32 }
 func (s *Sim) nextBeat() (state.NodeID, int64) {
 	if s.Opportunities != nil {
 		if s.opportunity == len(s.Opportunities) {
-			return state.None, never
+			return state.None, kernel.Never
 		}
 		o := s.Opportunities[s.opportunity]
-		return o.Node, max(o.AtMs, s.now)
+		return o.Node, max(o.AtMs, s.events.Now)
 	}
 	if !s.hears.everyBeat && len(s.view.WaitingJobs(state.Map)) == 0 && len(s.view.WaitingJobs(state.Reduce)) == 0 && len(s.queued) == 0 && len(s.wanted) == 0 {
-		return state.None, never
+		return state.None, kernel.Never
 	}
-	return s.beats.next(s.now)
+	n, at := s.ring.Next(s.events.Now)
+	return state.NodeID(n), at
 }
 
 // beat handles a heartbeat of node n: the scheduler model decides which tasks
@@ -46,9 +48,8 @@ func (s *Sim) beat(n state.NodeID) {
 	if s.Opportunities != nil {
 		s.opportunity++
 	} else {
-		s.beats.passed(n, s.now)
+		s.ring.Passed(int32(n), s.events.Now)
 	}
-	s.r.Events++
 	s.r.Beats++
 	if s.nodes[n].lost {
 		return
@@ -108,10 +109,10 @@ func (s *Sim) ask(slot int32, d sched.Decision, group uint32, before int64) bool
 		s.r.Decisions.Refused++
 		return false
 	}
-	s.lastProgressMs = s.now
+	s.events.ProgressMs = s.events.Now
 	s.r.Decisions.Made++
 	i := s.newGrant()
-	s.grants[i] = grant{job: slot, held: held, expected: t, branch: branch, decision: d, id: s.r.Decisions.Made, askedMs: s.now, group: group}
+	s.grants[i] = grant{job: slot, held: held, expected: t, branch: branch, decision: d, id: s.r.Decisions.Made, askedMs: s.events.Now, group: group}
 	j := &s.jobs[slot]
 	s.recordDecision(j, &s.grants[i])
 	if s.Actuator == Native {
@@ -119,7 +120,7 @@ func (s *Sim) ask(slot int32, d sched.Decision, group uint32, before int64) bool
 		return true
 	}
 	s.nodes[d.Node].busy = true
-	s.wheel.push(s.now+(before+1)*s.labelMs(j, t), tag(evGrant, 0), i)
+	s.events.Push(s.events.Now+(before+1)*s.labelMs(j, t), evGrant, i, 0)
 	return true
 }
 
@@ -139,7 +140,7 @@ func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 		s.r.Decisions.Refused++
 		return false
 	}
-	s.lastProgressMs = s.now
+	s.events.ProgressMs = s.events.Now
 	s.r.Decisions.Made++
 	s.r.Decisions.AsExpected++
 	s.recordIdeal(j, d, t)

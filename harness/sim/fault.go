@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"heddle/harness/sched"
+	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -46,13 +47,13 @@ func (s *Sim) fault(f *Fault) {
 		if s.NodeFetches {
 			s.loseFetches(f.Node)
 		}
-		s.after(s.Costs.NodeExpiryMs, evExpire, uint32(f.Node), x.gen)
+		s.events.After(s.Costs.NodeExpiryMs, evExpire, uint32(f.Node), x.gen)
 	case NodeUp:
 		if !x.lost {
 			return
 		}
 		if s.view.Up(f.Node) { // the node came back before the ResourceManager noticed its loss; the node's containers are gone all the same
-			s.expire(f.Node, x.gen)
+			s.expire(f.Node)
 			s.killLost(f.Node)
 		}
 		x.lost = false
@@ -78,7 +79,7 @@ func (s *Sim) freeze(id int32) {
 	}
 	for i, f := range a.flows {
 		if a.openFlows>>i&1 != 0 {
-			s.shared.Cancel(s.now, f)
+			s.shared.Cancel(s.events.Now, f)
 		}
 	}
 	if a.fetch >= 0 && s.NodeFetches {
@@ -86,8 +87,8 @@ func (s *Sim) freeze(id int32) {
 	}
 	a.openFlows, a.pending = 0, 0
 	a.gen++
-	if s.now < a.startMs {
-		a.startMs = never // the attempt had not been launched, and never will be
+	if s.events.Now < a.startMs {
+		a.startMs = kernel.Never // the attempt had not been launched, and never will be
 	}
 	if a.waitsForMaps {
 		s.stopWaiting(id)
@@ -114,8 +115,8 @@ func (s *Sim) stopWaiting(id int32) {
 // lost. If reduces still need map output of that node, the ApplicationMaster
 // asks again for containers for those maps. The attempts that ran on the node
 // end later, in the function cleanUp.
-func (s *Sim) expire(n state.NodeID, gen uint32) {
-	if x := &s.nodes[n]; !x.lost || low(x.gen) != low(gen) || !s.view.Up(n) {
+func (s *Sim) expire(n state.NodeID) {
+	if !s.nodes[n].lost || !s.view.Up(n) {
 		return
 	}
 	s.state.NodeDown(n)
@@ -131,7 +132,7 @@ func (s *Sim) expire(n state.NodeID, gen uint32) {
 		}
 	}
 	s.noteRoom(n)
-	s.after(askAgainMs, evCleanUp, uint32(n), 1)
+	s.events.After(askAgainMs, evCleanUp, uint32(n), 1)
 }
 
 // cleanUp lets ApplicationMasters try to reach a lost node's NodeManager, to
@@ -146,7 +147,7 @@ func (s *Sim) expire(n state.NodeID, gen uint32) {
 // its attempts were killed 7 s after that.
 func (s *Sim) cleanUp(n state.NodeID, times uint32) {
 	if s.nodes[n].lost && times*askAgainMs < giveUpMs {
-		s.after(askAgainMs, evCleanUp, uint32(n), times+1)
+		s.events.After(askAgainMs, evCleanUp, uint32(n), times+1)
 		return
 	}
 	s.killLost(n)
@@ -248,7 +249,7 @@ func (s *Sim) willFail(id int32, a *attempt, j *job, w *Work) bool {
 		ms = s.nodes[a.node].on(int64(s.Costs.TaskStartMs) + s.computeMs(j, a, w))
 	}
 	ms = int64(s.Costs.LaunchMs) + 1 + int64(key.At(1).Below(int(max(1, ms))))
-	s.wheel.push(s.now+ms, tag(evFail, a.gen), uint32(id))
+	s.events.Push(s.events.Now+ms, evFail, uint32(id), a.gen)
 	return true
 }
 
@@ -339,12 +340,12 @@ func (s *Sim) preempt(slot int32) bool {
 		return false
 	}
 	if j.hungryMs == 0 {
-		j.hungryMs = s.now
+		j.hungryMs = s.events.Now
 	}
 	for s.view.Waiting(j.id, r) > 0 {
 		j.asked, _ = s.state.Unask(j.id, r)
 	}
-	if s.freeMB() >= j.size[m].MemoryMB && s.now-j.hungryMs < hungerMs {
+	if s.freeMB() >= j.size[m].MemoryMB && s.events.Now-j.hungryMs < hungerMs {
 		return true
 	}
 	youngest := int32(-1)

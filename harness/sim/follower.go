@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -23,9 +24,9 @@ func (s *Sim) follows() bool {
 	if j.After == "" {
 		return false
 	}
-	f := follower{*j, never}
+	f := follower{*j, kernel.Never}
 	if !s.unfinished(j.After) {
-		f.at = max(j.SubmitMs, s.now)
+		f.at = max(j.SubmitMs, s.events.Now)
 	}
 	x := &f.job // copy what the source may use again for its next job
 	x.MapWork, x.ReduceWork = slices.Clone(x.MapWork), slices.Clone(x.ReduceWork)
@@ -63,37 +64,37 @@ func idOf(x *Job) traces.JobID {
 // the job with the given id.
 func (s *Sim) release(id traces.JobID) {
 	for i := range s.followers {
-		if f := &s.followers[i]; f.job.After == id && f.at == never {
-			f.at = s.now + f.job.AfterMs
+		if f := &s.followers[i]; f.job.After == id && f.at == kernel.Never {
+			f.at = s.events.Now + f.job.AfterMs
 		}
 	}
+	s.awaitArrival()
 }
 
-// nextFollower returns the earliest known time of submission of a job that
-// waited for another one, or the constant never.
-func (s *Sim) nextFollower() int64 {
-	at := int64(never)
+// arrive submits the job whose time of submission has come: the next of
+// Config.Source, or else the first of those that waited for another one, in the order in
+// which they were read.
+func (s *Sim) arrive() error {
+	now := s.events.Now
+	if s.comes <= now {
+		if err := s.start(&s.coming); err != nil {
+			return err
+		}
+		return s.fetchNext()
+	}
+	i := slices.IndexFunc(s.followers, func(f follower) bool { return f.at <= now })
+	f := s.followers[i]
+	s.followers = slices.Delete(s.followers, i, i+1)
+	f.job.SubmitMs = now
+	s.awaitArrival()
+	return s.start(&f.job)
+}
+
+// awaitArrival tells the kernel when the next job will be submitted.
+func (s *Sim) awaitArrival() {
+	at := s.comes
 	for i := range s.followers {
 		at = min(at, s.followers[i].at)
 	}
-	return at
-}
-
-// submitFollowers submits the jobs that waited for another one and whose time
-// has come, in the order in which they were read.
-func (s *Sim) submitFollowers() error {
-	for i := 0; i < len(s.followers); {
-		f := s.followers[i]
-		if f.at > s.now {
-			i++
-			continue
-		}
-		s.followers = slices.Delete(s.followers, i, i+1)
-		f.job.SubmitMs = s.now
-		s.r.Events++
-		if err := s.start(&f.job); err != nil {
-			return err
-		}
-	}
-	return nil
+	s.events.SetArrival(at)
 }

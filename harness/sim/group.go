@@ -47,7 +47,7 @@ func (s *Sim) carryGroup(list []sched.Decision) bool {
 	}
 	g := s.newGroup()
 	s.groups[g].open = int32(len(list))
-	s.wheel.push(s.now+sched.GroupLimitMs(s.Model), tag(evGroup, s.groups[g].gen), g)
+	s.events.Push(s.events.Now+sched.GroupLimitMs(s.Model), evGroup, g, s.groups[g].gen)
 	for i, d := range list {
 		before := int64(0) // a node gets one container at a time for a node label
 		for _, other := range list[:i] {
@@ -95,7 +95,7 @@ func (s *Sim) newGroup() uint32 {
 // bindMember starts the task of a group's member whose container the
 // ApplicationMaster has learnt of. With the last of them the group is complete.
 func (s *Sim) bindMember(slot int32, x *grant, t state.TaskID, expected bool) {
-	m := member{grant: *x, task: t, boundMs: s.now, expected: expected}
+	m := member{grant: *x, task: t, boundMs: s.events.Now, expected: expected}
 	m.attempt = s.launch(slot, x.decision.Kind, t, x.decision.Node)
 	m.gen = s.attempts[m.attempt].gen
 	m.number = int32(s.attempts[m.attempt].number)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/harness/sched"
+	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -149,7 +150,7 @@ func TestGroupsEnd(t *testing.T) {
 			}
 		}
 		for i := range s.groups {
-			if g := &s.groups[i]; g.open > 0 && s.wheel.count == 0 {
+			if g := &s.groups[i]; g.open > 0 && s.events.Next() == kernel.Never {
 				t.Fatalf("group %d is open at the end: %+v", i, fmt.Sprint(*g))
 			}
 		}

@@ -106,7 +106,7 @@ func (s *Sim) report(n state.NodeID) {
 	e := sched.Event{What: sched.NodeReported, Node: n}
 	if s.load != nil {
 		if x := s.load.nodes[n].sample; x != nil {
-			e.Sample, e.SampleAgeMs = x, s.now-int64(x.T)/1e6
+			e.Sample, e.SampleAgeMs = x, s.events.Now-int64(x.T)/1e6
 		}
 	}
 	s.observe(e)
@@ -137,8 +137,7 @@ func (s *Sim) awaitTicks() {
 func (s *Sim) awaitTick(i uint32) {
 	if c := &s.clocks[i]; c.periodMs > 0 && !c.set && s.live > 0 {
 		c.set = true
-		s.idleEvents++
-		s.wheel.push(sched.NextTick(s.now, c.periodMs), tag(evTick, 0), i)
+		s.events.Push(sched.NextTick(s.events.Now, c.periodMs), evTick, i, 0)
 	}
 }
 

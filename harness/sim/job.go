@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"heddle/harness/sched"
+	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -64,7 +65,8 @@ type success struct {
 func (s *Sim) fetchNext() error {
 	for {
 		err := s.readJob()
-		if err != nil || s.comes == never || !s.follows() {
+		if err != nil || s.comes == kernel.Never || !s.follows() {
+			s.awaitArrival()
 			return err
 		}
 	}
@@ -78,7 +80,7 @@ func (s *Sim) readJob() error {
 		before = 0
 	}
 	if !s.Source.Next(&s.coming) {
-		s.comes = never
+		s.comes = kernel.Never
 		return nil
 	}
 	j := &s.coming
@@ -117,15 +119,6 @@ func (s *Sim) readJob() error {
 // may have. This limits the simulator's memory, since a task takes about 50
 // bytes.
 const maxTasks = 1 << 26
-
-// arrive submits the next job of Config.Source, whose submission time has
-// come.
-func (s *Sim) arrive() error {
-	if err := s.start(&s.coming); err != nil {
-		return err
-	}
-	return s.fetchNext()
-}
 
 // start submits a job.
 func (s *Sim) start(x *Job) error {
@@ -197,9 +190,9 @@ func (s *Sim) start(x *Job) error {
 	s.awaitTicks()
 	for _, ms := range x.ReduceAskMs {
 		j.askMs = append(j.askMs, ms)
-		s.wheel.push(max(ms, s.now), tag(evAMBeat, j.gen), uint32(slot))
+		s.events.Push(max(ms, s.events.Now), evAsk, uint32(slot), j.gen)
 	}
-	s.after(s.Costs.SubmitMs, evAdmit, uint32(slot), j.gen)
+	s.events.After(s.Costs.SubmitMs, evAdmit, uint32(slot), j.gen)
 	return nil
 }
 
@@ -208,7 +201,7 @@ func (s *Sim) start(x *Job) error {
 func (s *Sim) admit(slot int32) {
 	j := &s.jobs[slot]
 	if j.amSize == (state.Resource{}) {
-		s.after(j.amStartMs, evAMUp, uint32(slot), j.gen)
+		s.events.After(j.amStartMs, evAMUp, uint32(slot), j.gen)
 		return
 	}
 	s.queued = append(s.queued, slot)
@@ -228,7 +221,7 @@ func (s *Sim) placeMasters(n state.NodeID) {
 		j.amNode = n
 		s.mastersMB += int64(j.amSize.MemoryMB)
 		s.state.Hold(n, j.id, j.amSize)
-		s.after(j.amStartMs, evAMUp, uint32(slot), j.gen)
+		s.events.After(j.amStartMs, evAMUp, uint32(slot), j.gen)
 	}
 	s.queued = kept
 }
@@ -237,7 +230,7 @@ func (s *Sim) placeMasters(n state.NodeID) {
 // heartbeat the ApplicationMaster asks for containers for all maps of the job.
 func (s *Sim) amUp(slot int32) {
 	j := &s.jobs[slot]
-	j.up, j.amUpMs = true, s.now
+	j.up, j.amUpMs = true, s.events.Now
 	s.recordStarted(j)
 	s.state.Ask(j.id, state.Map, j.total[state.Map])
 	s.rampUp(j)
@@ -255,10 +248,9 @@ func (s *Sim) callBeat(slot int32) {
 	j.beatSet = true
 	wait := int64(0)
 	if b := int64(s.Costs.AMBeatMs); b > 0 {
-		wait = b - (s.now-j.amUpMs)%b
+		wait = b - (s.events.Now-j.amUpMs)%b
 	}
-	s.idleEvents++
-	s.wheel.push(s.now+wait, tag(evAMBeat, j.gen), uint32(slot))
+	s.events.Push(s.events.Now+wait, evAMBeat, uint32(slot), j.gen)
 }
 
 // amBeat handles a heartbeat of a job's ApplicationMaster. Heartbeats at which
@@ -283,8 +275,7 @@ func (s *Sim) amBeat(slot int32) {
 		return
 	}
 	j.beatSet = true
-	s.idleEvents++
-	s.after(idleBeatMs, evAMBeat, uint32(slot), j.gen)
+	s.events.After(idleBeatMs, evAMBeat, uint32(slot), j.gen)
 }
 
 // idleBeatMs is the time between two checks whether a job's ApplicationMaster
@@ -301,7 +292,7 @@ func (s *Sim) rampUp(j *job) {
 	const m, r = state.Map, state.Reduce
 	if j.askMs != nil {
 		before := j.asked
-		for j.asked < j.total[r] && j.askMs[min(int(j.asked), len(j.askMs)-1)] <= s.now {
+		for j.asked < j.total[r] && j.askMs[min(int(j.asked), len(j.askMs)-1)] <= s.events.Now {
 			j.asked++
 		}
 		if j.asked > before {
@@ -351,7 +342,7 @@ func (s *Sim) endIfDone(slot int32) {
 	j := &s.jobs[slot]
 	if j.done == j.total && !j.ended && j.up {
 		j.ended = true
-		s.after(j.finishMs, evEndJob, uint32(slot), j.gen)
+		s.events.After(j.finishMs, evEndJob, uint32(slot), j.gen)
 	}
 }
 
@@ -368,7 +359,7 @@ func (s *Sim) endJob(slot int32) {
 	s.forgetReads(j)
 	s.state.EndJob(j.id)
 	x := &s.r.Jobs[j.id]
-	x.EndMs = s.now
+	x.EndMs = s.events.Now
 	s.recordEnded(j, x)
 	s.observe(sched.Event{What: sched.JobEnded, Job: j.id})
 	s.release(j.name)

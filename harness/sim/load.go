@@ -130,7 +130,7 @@ func (l *load) launched(s *Sim, id int32, a *attempt, w *Work, launchMs int64) {
 	if a.phase == finish {
 		percent = w.CoresPercent
 	}
-	l.computes(id, a, percent, s.now+launchMs, a.endMs, fluid.Ended)
+	l.computes(id, a, percent, s.events.Now+launchMs, a.endMs, fluid.Ended)
 }
 
 // computes notes that an attempt computes, up to the time to if its flow is Ended.
@@ -148,7 +148,7 @@ func (l *load) moves(s *Sim, id int32, part int, what activity, n state.NodeID, 
 	if f == fluid.Ended {
 		return
 	}
-	l.begins(id, part, doing{what: what, slot: s.attempts[id].lastSlot(), node: n, flow: f, from: s.now, to: s.now, amount: bytes})
+	l.begins(id, part, doing{what: what, slot: s.attempts[id].lastSlot(), node: n, flow: f, from: s.events.Now, to: s.events.Now, amount: bytes})
 }
 
 // lastSlot returns the index of the flow that the attempt began last.
@@ -188,18 +188,18 @@ func (l *load) settle(s *Sim, id int32) {
 // progress counts what has been done of a computation or transfer by now.
 func (l *load) progress(s *Sim, d *doing) {
 	switch {
-	case d.what == waiting || s.now <= d.from:
+	case d.what == waiting || s.events.Now <= d.from:
 	case d.flow != fluid.Ended && d.what == computing:
 		// The flow counts work on a node of speed 1, here it is time of a core.
-		if left := s.shared.Left(s.now, d.flow) * s.nodes[d.node].slow >> 16; left < d.amount {
+		if left := s.shared.Left(s.events.Now, d.flow) * s.nodes[d.node].slow >> 16; left < d.amount {
 			l.count(d, d.amount-left)
 		}
 	case d.flow != fluid.Ended:
-		l.count(d, d.amount-s.shared.Left(s.now, d.flow))
-	case s.now >= d.to:
+		l.count(d, d.amount-s.shared.Left(s.events.Now, d.flow))
+	case s.events.Now >= d.to:
 		l.count(d, d.amount)
 	default:
-		l.count(d, d.amount*(s.now-d.from)/(d.to-d.from))
+		l.count(d, d.amount*(s.events.Now-d.from)/(d.to-d.from))
 	}
 }
 
@@ -223,7 +223,7 @@ func (l *load) count(d *doing, done int64) {
 // disk, in units of oneTask.
 func (d *doing) active(s *Sim) int64 {
 	switch p := int64(d.percent); {
-	case d.what == waiting || s.now < d.from:
+	case d.what == waiting || s.events.Now < d.from:
 		return 0
 	case d.what != computing || p == 100:
 		return oneTask
@@ -272,8 +272,8 @@ func (s *Sim) countActive() {
 func (s *Sim) averageLoad() {
 	l := s.load
 	s.countActive()
-	missed := (s.now-l.askMs)/loadPeriodMs - 1
-	l.askMs = s.now
+	missed := (s.events.Now-l.askMs)/loadPeriodMs - 1
+	l.askMs = s.events.Now
 	for n := range l.nodes {
 		x := &l.nodes[n]
 		for i := int64(0); i < missed; i++ {

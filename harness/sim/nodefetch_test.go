@@ -11,6 +11,7 @@ import (
 
 	"heddle/harness/sched"
 	"heddle/harness/sim/draw"
+	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -154,7 +155,7 @@ func TestNodeFetchesConserve(t *testing.T) {
 		if err := s.begin(c, &r); err != nil {
 			t.Fatal(err)
 		}
-		for s.live > 0 || s.comes != never {
+		for s.live > 0 || s.comes != kernel.Never {
 			if err := s.step(); err != nil {
 				t.Fatal(err)
 			}

@@ -56,7 +56,7 @@ func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
 		return false
 	}
 	if p.SpeculateMs > 0 {
-		s.wheel.push(a.startMs+int64(p.SpeculateMs), tag(evCopy, a.gen), uint32(id))
+		s.events.Push(a.startMs+int64(p.SpeculateMs), evCopy, uint32(id), a.gen)
 	}
 	how := evFail
 	switch p.Outcome {
@@ -66,7 +66,7 @@ func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
 	default:
 		return false
 	}
-	s.wheel.push(a.startMs+max(1, int64(p.Ms)), tag(how, a.gen), uint32(id))
+	s.events.Push(a.startMs+max(1, int64(p.Ms)), how, uint32(id), a.gen)
 	return true
 }
 

@@ -121,7 +121,7 @@ func (f *fitting) check() {
 		free, capacity := v.Free(n), v.Capacity(n)
 		used := capacity.Sub(free)
 		if free.MemoryMB < 0 && used.MemoryMB > f.used[i].MemoryMB && capacity == f.capacity[i] {
-			f.t.Fatalf("at %d ms, %v are in use on node %d instead of %v, and its capacity is %v", f.sim.now, used, n, f.used[i], capacity)
+			f.t.Fatalf("at %d ms, %v are in use on node %d instead of %v, and its capacity is %v", f.sim.events.Now, used, n, f.used[i], capacity)
 		}
 		f.used[i], f.capacity[i] = used, capacity
 	}

@@ -8,7 +8,7 @@ import (
 
 // This file writes the trace of a simulated run, if Config.Record is set.
 
-func (s *Sim) at() traces.Time { return traces.Time(s.now * 1e6) }
+func (s *Sim) at() traces.Time { return traces.Time(s.events.Now * 1e6) }
 
 func (s *Sim) nodeName(n state.NodeID) traces.Node { return traces.Node(s.view.NodeName(n)) }
 
@@ -200,7 +200,7 @@ func (s *Sim) reportEnd(a *attempt, how traces.Outcome, launched bool) {
 	w := s.workOf(j, a.kind, a.task)
 	e := AttemptEnd{
 		Job: int32(j.id), Kind: a.kind, Outcome: how, Launched: launched, Level: a.level, Split: a.split, Node: a.node,
-		StartMs: a.startMs, EndMs: s.now, InputBytes: w.InputBytes, OutputBytes: w.OutputBytes,
+		StartMs: a.startMs, EndMs: s.events.Now, InputBytes: w.InputBytes, OutputBytes: w.OutputBytes,
 	}
 	switch {
 	case a.kind == state.Reduce:

@@ -8,6 +8,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/fluid"
+	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -22,6 +23,17 @@ type node struct {
 	lost  bool // the node is down, whether or not the ResourceManager has noticed this
 	gen   uint32
 	done  int64 // number of attempts that succeeded on this node, for finding slow nodes
+}
+
+// resized returns a slice of n zeroes. It reuses the memory of the slice s if
+// this memory is large enough.
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
 }
 
 // begin checks the configuration and prepares a simulated run.
@@ -50,11 +62,11 @@ func (s *Sim) begin(c *Config, r *Result) error {
 		s.state.SetSmallest(s.MinAllocation)
 	}
 	s.state.SetSlots(s.MapSlots, s.ReduceSlots)
-	s.now, s.live, s.tasks, s.running, s.opportunity, s.lastProgressMs, s.idleEvents = 0, 0, 0, 0, 0, 0, 0
+	s.live, s.tasks, s.running, s.opportunity = 0, 0, 0, 0
 	s.streams.compute, s.streams.label = draw.Stream(s.Seed, "compute time"), draw.Stream(s.Seed, "label latency")
 	s.streams.read, s.streams.fetch = draw.Stream(s.Seed, "replica read"), draw.Stream(s.Seed, "rack fetched from")
 	s.streams.fail, s.streams.spread = draw.Stream(s.Seed, "attempt fails"), draw.Stream(s.Seed, "task compute")
-	s.wheel.reset()
+	s.events.Reset(evFault)
 	s.followers = nil
 	s.jobs, s.spare, s.slot, s.queued = s.jobs[:0], s.spare[:0], s.slot[:0], s.queued[:0]
 	s.attempts, s.idle = s.attempts[:0], s.idle[:0]
@@ -66,12 +78,13 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if err := s.addNodes(); err != nil {
 		return err
 	}
+	s.events.Flows = s.shared
 	s.tellNetwork()
 	interval, async := int64(s.Costs.NodeBeatMs), false
 	if s.Costs.AsyncMs > 0 || interval == 0 {
 		interval, async = max(1, int64(s.Costs.AsyncMs)), true
 	}
-	s.beats.reset(len(s.nodes), interval, async, s.Shuffled, draw.Stream(s.Seed, "node heartbeat"))
+	s.ring.Reset(len(s.nodes), interval, async, s.Shuffled, draw.Stream(s.Seed, "node heartbeat"))
 	for n := range s.nodes {
 		s.noteRoom(state.NodeID(n))
 	}
@@ -79,7 +92,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	s.failing, s.losesNodes, s.wanted = 0, false, s.wanted[:0]
 	for i := range s.Faults {
 		s.losesNodes = s.losesNodes || s.Faults[i].What == NodeDown
-		s.wheel.push(s.Faults[i].AtMs, tag(evFault, 0), uint32(i))
+		s.events.Push(s.Faults[i].AtMs, evFault, uint32(i), 0)
 	}
 	if err := s.beginCapacity(); err != nil {
 		return err
@@ -104,8 +117,8 @@ func (s *Sim) check() error {
 	at, nodes := int64(0), len(s.Cluster.Nodes)
 	for i, f := range s.Faults {
 		switch {
-		case f.AtMs > maxAheadMs:
-			return fmt.Errorf("fault %d: its time, %d ms, is after the latest possible, %d ms", i, f.AtMs, int64(maxAheadMs))
+		case f.AtMs > kernel.MaxAheadMs:
+			return fmt.Errorf("fault %d: its time, %d ms, is after the latest possible, %d ms", i, f.AtMs, int64(kernel.MaxAheadMs))
 		case f.AtMs < 0:
 			return fmt.Errorf("fault %d: its time, %d ms, is negative", i, f.AtMs)
 		case f.AtMs < at:
@@ -214,7 +227,7 @@ func (s *Sim) setCores(n state.NodeID) {
 		if cores == 0 {
 			cores = 1 << 12 // the node's cores are not limited: so many that each attempt has a core of its own
 		}
-		s.shared.SetRate(s.now, fluid.Cores, int32(n), int64(float64(core)*cores), core)
+		s.shared.SetRate(s.events.Now, fluid.Cores, int32(n), int64(float64(core)*cores), core)
 	}
 }
 
@@ -228,10 +241,10 @@ func slowness(speed float64) int64 {
 }
 
 // on returns how many milliseconds a computation takes on node n, if the same
-// computation takes ms milliseconds on a node of speed 1. It is maxAheadMs at most.
+// computation takes ms milliseconds on a node of speed 1. It is kernel.MaxAheadMs at most.
 func (n *node) on(ms int64) int64 {
-	if ms > maxAheadMs<<16/n.slow {
-		return maxAheadMs
+	if ms > kernel.MaxAheadMs<<16/n.slow {
+		return kernel.MaxAheadMs
 	}
 	return (ms*n.slow + 1<<15) >> 16
 }
@@ -240,5 +253,5 @@ func (n *node) on(ms int64) int64 {
 // node without room are not simulated, unless the scheduler model hears them.
 func (s *Sim) noteRoom(n state.NodeID) {
 	x := &s.nodes[n]
-	s.beats.set(n, !x.lost && (s.hears.full || s.view.HasRoom(n) && !x.busy))
+	s.ring.Set(int32(n), !x.lost && (s.hears.full || s.view.HasRoom(n) && !x.busy))
 }

@@ -32,6 +32,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/fluid"
+	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 )
 
@@ -56,12 +57,11 @@ type Sim struct {
 	offers    sched.Offers
 	carry     func(sched.Decision) bool
 	r         *Result
-	now       int64 // the present simulated time, in ms
-	wheel     wheel
-	beats     beats
+	events    kernel.Events
+	ring      kernel.Ring   // heartbeats of the nodes; those of nodes with room matter
 	shared    *fluid.System // disks, links and cores that tasks share; nil if none of these has a limit
 	coming    Job           // the job that will be submitted next
-	comes     int64         // time of the next job's submission; the constant never if no job is left
+	comes     int64         // time of the next job's submission; the constant Never if no job is left
 	followers []follower    // jobs that wait for the end of another job, or for the time after it, in the order in which they were read
 	nodes     []node
 	racks     int32
@@ -73,34 +73,32 @@ type Sim struct {
 	queued    []int32 // indexes in Sim.jobs of the jobs whose ApplicationMaster waits for a container, in order of submission
 	mastersMB int64   // memory that all ApplicationMasters take, in MB
 
-	attempts       []attempt
-	idle           []int32 // indexes of entries in Sim.attempts that are free for new attempts
-	running        int
-	grants         []grant
-	spareGrant     uint32
-	groups         []group // index 0 is not used
-	spareGroups    []uint32
-	inGroup        int64                 // in the trace, number of the group whose decisions are carried out: that of its first decision; 0: none
-	held           []state.ReservationID // memory for fitsAll
-	fetches        []fetch
-	nodeFetches    []nodeFetch // used in place of the field fetches if Config.NodeFetches is set
-	spareFetch     []int32
-	keepsOutput    bool   // package state counts the bytes of map output on each node
-	lostNodes      uint64 // bit n is set if node n is down; kept if Config.NodeFetches is set
-	clocks         [clocks]clock
-	load           *load // nil: nobody wants samples of the nodes' load
-	hears          hearing
-	sight          *sched.Sight // nil: what the model sees is not recorded
-	failing        float64      // share of attempts that fail, from the most recent fault of kind AttemptsFail
-	losesNodes     bool
-	rates          []float64
-	caching        following
-	splits         splits
-	wanted         []wanted // speculative attempts that wait for a container
-	opportunity    int      // index of the next entry in Config.Opportunities
-	streams        struct{ compute, spread, label, read, fetch, fail draw.Key }
-	idleEvents     int   // number of scheduled ApplicationMaster heartbeats, scans for slow attempts and ticks; these events may change nothing
-	lastProgressMs int64 // time of the last event that changed something, to find out if the simulation is stuck; node heartbeats that started nothing do not count
+	attempts    []attempt
+	idle        []int32 // indexes of entries in Sim.attempts that are free for new attempts
+	running     int
+	grants      []grant
+	spareGrant  uint32
+	groups      []group // index 0 is not used
+	spareGroups []uint32
+	inGroup     int64                 // in the trace, number of the group whose decisions are carried out: that of its first decision; 0: none
+	held        []state.ReservationID // memory for fitsAll
+	fetches     []fetch
+	nodeFetches []nodeFetch // used in place of the field fetches if Config.NodeFetches is set
+	spareFetch  []int32
+	keepsOutput bool   // package state counts the bytes of map output on each node
+	lostNodes   uint64 // bit n is set if node n is down; kept if Config.NodeFetches is set
+	clocks      [clocks]clock
+	load        *load // nil: nobody wants samples of the nodes' load
+	hears       hearing
+	sight       *sched.Sight // nil: what the model sees is not recorded
+	failing     float64      // share of attempts that fail, from the most recent fault of kind AttemptsFail
+	losesNodes  bool
+	rates       []float64
+	caching     following
+	splits      splits
+	wanted      []wanted // speculative attempts that wait for a container
+	opportunity int      // index of the next entry in Config.Opportunities
+	streams     struct{ compute, spread, label, read, fetch, fail draw.Key }
 }
 
 // Run simulates the jobs and the cluster of configuration c until the last job
@@ -109,7 +107,7 @@ func (s *Sim) Run(c *Config, r *Result) error {
 	if err := s.begin(c, r); err != nil {
 		return err
 	}
-	for steps := 0; s.live > 0 || s.comes != never || len(s.followers) > 0; steps++ {
+	for steps := 0; s.live > 0 || s.comes != kernel.Never || len(s.followers) > 0; steps++ {
 		if steps%askEvery == 0 && s.Interrupted != nil && s.Interrupted() != nil {
 			return ErrInterrupted
 		}
@@ -117,6 +115,7 @@ func (s *Sim) Run(c *Config, r *Result) error {
 			return err
 		}
 	}
+	r.Events = s.events.Handled + r.Beats
 	for i := range r.Jobs {
 		r.MakespanMs = max(r.MakespanMs, r.Jobs[i].EndMs-r.Jobs[0].SubmitMs)
 	}
@@ -126,45 +125,33 @@ func (s *Sim) Run(c *Config, r *Result) error {
 	return nil
 }
 
-// step moves the simulated time to the next event, and handles all that
-// happens at this time. The order within one millisecond is: ends of transfers
-// and computations, timed events, job arrivals, node heartbeats.
+// step moves the simulated time to the next event, and handles all that happens at
+// this time. Heartbeats of nodes come last within a millisecond.
 func (s *Sim) step() error {
-	t := min(s.wheel.next(), s.comes, s.nextFollower())
-	if s.shared != nil {
-		t = min(t, s.shared.Next())
-	}
+	t := s.events.Next()
 	n, beat := s.nextBeat()
-	if next := min(t, beat); next == never || next > s.lastProgressMs+patienceMs+s.Capacity.EveryMs && s.stalled() {
+	if next := min(t, beat); next == kernel.Never || next > s.events.ProgressMs+patienceMs+s.Capacity.EveryMs && s.events.Stalled() {
 		return s.stuck()
 	}
+	if now := min(t, beat); now > s.events.Now {
+		s.events.Advance(now)
+		s.state.SetNow(now * 1e6)
+	}
 	if beat < t {
-		s.advance(beat)
 		s.beat(n)
 		return nil
 	}
-	s.advance(t)
-	if s.shared != nil && s.shared.Next() <= t {
-		for {
-			tag, ok := s.shared.Pop(t)
-			if !ok {
-				break
-			}
-			s.r.Events++
-			s.flowEnded(tag)
+	for {
+		e, ok := s.events.Pop()
+		if !ok {
+			return nil
 		}
-	}
-	for _, e := range s.wheel.take() {
-		s.r.Events++
-		s.handle(e.tag, e.id)
-	}
-	for s.comes == t {
-		s.r.Events++
-		if err := s.arrive(); err != nil {
+		if e.Kind() != kernel.Arrival {
+			s.handle(e)
+		} else if err := s.arrive(); err != nil {
 			return err
 		}
 	}
-	return s.submitFollowers()
 }
 
 // ErrInterrupted is the error of a run that Config.Interrupted ended.
@@ -176,23 +163,9 @@ const askEvery = 1 << 8 // number of simulation steps between two calls of Confi
 // nodes while nothing else happens. Then the run ends with an error.
 const patienceMs = 3_600_000
 
-// stalled reports whether the only pending events are heartbeats of
-// ApplicationMasters, scans for slow attempts and ticks.
-func (s *Sim) stalled() bool {
-	return s.wheel.count == s.idleEvents && s.comes == never && s.nextFollower() == never && (s.shared == nil || s.shared.Next() == never)
-}
-
 func (s *Sim) stuck() error {
 	j := &s.jobs[s.slot[s.view.Active()[0]]]
 	const m, r = state.Map, state.Reduce
 	return fmt.Errorf("at %d ms job %q is stuck: of its %d maps %d wait and %d run, of its %d reduces %d wait and %d run, and no event is left; either no node can hold its containers, or the model never starts them",
-		s.now, j.name, j.total[m], s.view.Waiting(j.id, m), s.view.Running(j.id, m), j.total[r], s.view.Waiting(j.id, r), s.view.Running(j.id, r))
-}
-
-func (s *Sim) advance(t int64) {
-	if t > s.now {
-		s.now = t
-		s.wheel.advance(t)
-		s.state.SetNow(t * 1e6)
-	}
+		s.events.Now, j.name, j.total[m], s.view.Waiting(j.id, m), s.view.Running(j.id, m), j.total[r], s.view.Waiting(j.id, r), s.view.Running(j.id, r))
 }

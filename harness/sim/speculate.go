@@ -43,7 +43,7 @@ func (m *moments) deviation() float64 { return math.Sqrt(m.m2 / max(1, m.n)) }
 // elapsed time. Otherwise reading or fetching the input counts for two fifths
 // of the work, and computing for the rest.
 func (s *Sim) progress(a *attempt) float64 {
-	ran := float64(s.now - a.startMs)
+	ran := float64(s.events.Now - a.startMs)
 	if ran <= 0 {
 		return 0
 	}
@@ -57,7 +57,7 @@ func (s *Sim) progress(a *attempt) float64 {
 		if a.openFlows&1 == 0 || of == 0 {
 			return 0
 		}
-		return 1 - float64(s.shared.Left(s.now, a.flows[0]))/float64(of)
+		return 1 - float64(s.shared.Left(s.events.Now, a.flows[0]))/float64(of)
 	}
 	switch {
 	case a.kind == state.Reduce && a.phase <= compute:
@@ -70,7 +70,7 @@ func (s *Sim) progress(a *attempt) float64 {
 		return input + float64((1-input)*part(s.computeMs(j, a, w)*1000))
 	case a.phase == write:
 		began := a.startMs + int64(a.phaseMs)
-		return input + float64((1-input)*min(1, float64(s.now-began)/max(1, float64(a.endMs-began))))
+		return input + float64((1-input)*min(1, float64(s.events.Now-began)/max(1, float64(a.endMs-began))))
 	}
 	return 1
 }
@@ -113,8 +113,7 @@ func (s *Sim) askSpeculative(id int32) {
 }
 
 func (s *Sim) scanIn(ms int32, slot int32) {
-	s.idleEvents++
-	s.after(ms, evSpeculate, uint32(slot), s.jobs[slot].gen)
+	s.events.After(ms, evSpeculate, uint32(slot), s.jobs[slot].gen)
 }
 
 // asked is the value of an attempt's field other, normally the index of the
@@ -140,7 +139,7 @@ func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 	best, most := int32(-1), 0.0
 	for id := range s.attempts {
 		a := &s.attempts[id]
-		ran := float64(s.now - a.startMs)
+		ran := float64(s.events.Now - a.startMs)
 		if a.job != slot || a.kind != k || a.other != -1 || ran < took.mean+took.deviation() {
 			continue
 		}
@@ -169,8 +168,8 @@ func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
 	}
 	rates := s.rates[:0]
 	for id := range s.attempts {
-		if a := &s.attempts[id]; a.job == slot && a.kind == k && s.now > a.startMs {
-			rates = append(rates, s.progress(a)/float64(s.now-a.startMs))
+		if a := &s.attempts[id]; a.job == slot && a.kind == k && s.events.Now > a.startMs {
+			rates = append(rates, s.progress(a)/float64(s.events.Now-a.startMs))
 		}
 	}
 	s.rates = rates
@@ -182,7 +181,7 @@ func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
 	best, most := int32(-1), 0.0
 	for id := range s.attempts {
 		a := &s.attempts[id]
-		ran := s.now - a.startMs
+		ran := s.events.Now - a.startMs
 		if a.job != slot || a.kind != k || a.other != -1 || ran < lateAgeMs {
 			continue
 		}

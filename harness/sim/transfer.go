@@ -62,7 +62,7 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 		}
 	}
 	cached := a.level == state.LevelCache
-	f := s.shared.Read(s.now, from, a.node, cached, w.InputBytes, s.flowTag(id, a))
+	f := s.shared.Read(s.events.Now, from, a.node, cached, w.InputBytes, s.flowTag(id, a))
 	s.flow(id, a, f)
 	if s.load != nil && !cached {
 		s.load.moves(s, id, main, reading, from, w.InputBytes, f)
@@ -96,15 +96,15 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	a.bytes = j.part(j.outBytes, int64(a.task)-int64(j.total[state.Map]))
 	if fixedMs := s.fixedMs(a, j, w); fixedMs > 0 {
 		a.phase = finish
-		from := s.now
+		from := s.events.Now
 		if !w.FromLastMap {
 			from = a.startMs
 		}
-		if end := from + int64(fixedMs); end > s.now {
+		if end := from + int64(fixedMs); end > s.events.Now {
 			a.endMs = end
-			s.timer(id, a, end-s.now)
+			s.timer(id, a, end-s.events.Now)
 			if s.load != nil && w.CoresPercent > 0 {
-				s.load.computes(id, a, w.CoresPercent, s.now, end, fluid.Ended)
+				s.load.computes(id, a, w.CoresPercent, s.events.Now, end, fluid.Ended)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	get := func(k int, bytes int64, from int32) {
 		if bytes > 0 {
 			f.got[k] += bytes
-			s.flow(id, a, s.shared.Fetch(s.now, state.RackID(from), a.node, s.Costs.Fetchers, bytes, s.flowTag(id, a)))
+			s.flow(id, a, s.shared.Fetch(s.events.Now, state.RackID(from), a.node, s.Costs.Fetchers, bytes, s.flowTag(id, a)))
 		}
 	}
 	if s.racks <= exactRacks {

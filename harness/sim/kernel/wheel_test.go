@@ -1,4 +1,4 @@
-package sim
+package kernel
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 )
 
 // The wheel gives what was pushed in order of time, then of push, however far
-// ahead that is.
+// ahead that is: windows, periods and eras.
 func TestWheelKeepsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type item struct {
@@ -21,13 +21,13 @@ func TestWheelKeepsOrder(t *testing.T) {
 		var want, got []item
 		now, id := int64(0), uint32(0)
 		push := func() {
-			spans := []int64{0, 1, 50, 2 * windowMs, 1 << periodBits, 3 << periodBits, (periodSlots - 2) << periodBits}
+			spans := []int64{0, 1, 50, 2 * windowMs, 1 << periodBits, 3 << periodBits, 1 << eraBits, 3 << eraBits, MaxAheadMs}
 			span := rapid.SampledFrom(spans).Draw(t, "span")
 			at := now + rapid.Int64Range(0, span).Draw(t, "ahead")
 			many := rapid.SampledFrom([]int64{1, 1, 1, 3 * worthSorting}).Draw(t, "many")
 			for i := range many { // around a time, in windows that are worth sorting
 				at := at + i*7919%min(600, span+1)
-				w.push(at, 7, id)
+				w.push(at, Event{tag: 7, ID: id})
 				want = append(want, item{at, id})
 				id++
 			}
@@ -37,7 +37,7 @@ func TestWheelKeepsOrder(t *testing.T) {
 		}
 		for {
 			next := w.next()
-			if next == never {
+			if next == Never {
 				break
 			}
 			if next < now {
@@ -60,8 +60,8 @@ func TestWheelKeepsOrder(t *testing.T) {
 				if e.tag != 7 {
 					t.Fatalf("tag %d", e.tag)
 				}
-				got = append(got, item{now, e.id})
-				if e.id%3 == 0 && len(want) < 3000 {
+				got = append(got, item{now, e.ID})
+				if e.ID%3 == 0 && len(want) < 3000 {
 					push()
 				}
 			}

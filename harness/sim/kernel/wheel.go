@@ -1,36 +1,35 @@
-package sim
+package kernel
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
-// wheel holds the simulation's future events, sorted by time. Events of the
-// same millisecond stay in the order in which they were added. It is a timing
-// wheel of three levels (Varghese, Lauck, ToN 1997). The wheel divides time
-// into windows of 512 ms and periods of 131 s. It has one list of events for
-// each millisecond of the present window, one for each window of the present
-// and the next period, and one for each later period.
+// wheel holds the events that the simulation has pushed, sorted by time. Events
+// of the same millisecond stay in the order of their pushes. It is a timing wheel of
+// four levels (Varghese, Lauck, ToN 1997). The wheel divides time into windows of
+// 512 ms, periods of 131 s and eras of 19 hours. It has one list of events for each
+// millisecond of the present window, one for each window of the present and the next
+// period, one for each period of the present and the next era, and one for each later
+// era.
 //
-// The lists of windows and periods only grow at their end, and a window's
-// events are sorted when the window begins. So memory is read and written in
-// order. An event that is added more than 37 hours ahead may come after an
-// event that was added later for the same millisecond.
+// When a period or era begins, the events of the one after it go to the lists of the level below. No
+// event was added to those lists before, so that the order stays that of the
+// pushes. The lists only grow at their end, and a window's events are sorted when
+// the window begins. So memory is read and written in order.
 type wheel struct {
 	now     int64
 	count   int // number of future events in all lists of the timing wheel together
-	far     int // number of events in the lists of periods
+	far     int // number of events in the lists of periods and eras
 	windows [windowSlots]chunks
 	some    marks // set of the numbers of those time windows (512 ms) that have events
 	periods [periodSlots]chunks
-	memory  []chunk // pieces of which the lists of events of windows and periods consist; index 0 means none
+	eras    [eraSlots]chunks
+	memory  []chunk // pieces of which the lists of events of windows, periods and eras consist; index 0 means none
 	spare   uint32  // index in wheel.memory of the first element in the linked list of unused pieces
 
 	// The fields below hold the events of the present window of 512 ms. The field
 	// sorted has the events added before the window began, unless they were few.
 	// The field late has the events added since, as linked lists, last added
 	// first.
-	sorted []event
+	sorted []Event
 	first  [windowMs + 1]uint32 // by millisecond of the present window: index in wheel.sorted of the millisecond's first event
 	taken  uint32               // index in wheel.sorted of the next event to be handled
 	late   [windowMs]uint32     // by millisecond of the present window: index in wheel.pool of the event that was added last since the window began; 0 if there is none
@@ -38,16 +37,7 @@ type wheel struct {
 	free   uint32 // index in wheel.pool of the first element in the linked list of unused elements
 	due    marks  // set of those milliseconds of the present window that have events
 
-	batch []event
-}
-
-// event is a future event of the simulation. The field tag has the event's
-// kind, and a generation that tells whether its job or attempt has ended. The
-// field id says which job, attempt or node the event is for.
-type event struct {
-	at  uint32 // time in ms, modulo 2^32; the list that holds the event tells the higher digits of the time
-	tag uint32
-	id  uint32
+	batch []Event
 }
 
 // chunks is a list of future events, in the order in which they were added.
@@ -60,13 +50,13 @@ type chunks struct {
 type chunk struct {
 	next   uint32
 	used   uint32
-	events [32]event
+	events [32]Event
 }
 
 // late is an event that was added after its time window had begun. It is an
 // element of a linked list; index 0 ends the list.
 type late struct {
-	event
+	Event
 	next uint32
 }
 
@@ -75,17 +65,17 @@ const (
 	windowMs    = 1 << windowBits
 	periodBits  = 17 // a period is 2^17 ms = 131 s long
 	windowSlots = 2 << (periodBits - windowBits)
-	periodSlots = 1 << 10 // number of periods that have a list of events, 37 hours in all; a later event waits in the last list until that list's period begins
+	eraBits     = 26 // an era is 2^26 ms = 19 hours long
+	periodSlots = 2 << (eraBits - periodBits)
+	eraSlots    = 2 << (32 - eraBits)
 
 	worthSorting = 100 // a time window with fewer events is not sorted: its events are treated as if they had been added after its begin
-
-	never      = math.MaxInt64
-	maxAheadMs = math.MaxUint32 // an event is at most this many ms in the future, since an event stores its time modulo 2^32
 )
 
 func (w *wheel) reset() {
 	clear(w.windows[:])
 	clear(w.periods[:])
+	clear(w.eras[:])
 	w.memory, w.spare = append(w.memory[:0], chunk{}), 0
 	w.now, w.count, w.far = 0, 0, 0
 	w.some.reset(windowSlots)
@@ -95,16 +85,16 @@ func (w *wheel) reset() {
 	w.due.reset(windowMs)
 }
 
-// push adds an event to the simulation's future, at simulated time t. This
-// must not be before the present time. An event that is too far ahead comes at
-// the latest possible time.
-func (w *wheel) push(t int64, tag, id uint32) {
-	t = min(t, w.now+maxAheadMs)
+// push adds an event for time t, which must not be before the present time. An
+// event that is too far ahead comes at the latest possible time.
+func (w *wheel) push(t int64, e Event) {
+	t = min(t, w.now+MaxAheadMs)
+	e.at = uint32(t)
 	w.count++
-	w.put(t, event{uint32(t), tag, id})
+	w.put(t, e)
 }
 
-func (w *wheel) put(t int64, e event) {
+func (w *wheel) put(t int64, e Event) {
 	switch {
 	case t>>windowBits == w.now>>windowBits:
 		w.putLate(int32(t&(windowMs-1)), e)
@@ -112,13 +102,16 @@ func (w *wheel) put(t int64, e event) {
 		i := int32(t >> windowBits & (windowSlots - 1))
 		w.some.set(i)
 		w.add(&w.windows[i], e)
+	case t>>eraBits <= w.now>>eraBits+1:
+		w.far++
+		w.add(&w.periods[t>>periodBits&(periodSlots-1)], e)
 	default:
 		w.far++
-		w.add(&w.periods[min(t>>periodBits, w.now>>periodBits+periodSlots-1)&(periodSlots-1)], e)
+		w.add(&w.eras[t>>eraBits&(eraSlots-1)], e)
 	}
 }
 
-func (w *wheel) add(to *chunks, e event) {
+func (w *wheel) add(to *chunks, e Event) {
 	c := &w.memory[to.last]
 	if to.last == 0 || c.used == uint32(len(c.events)) {
 		i := w.spare
@@ -149,7 +142,7 @@ func (w *wheel) empty(list chunks) {
 	}
 }
 
-func (w *wheel) putLate(ms int32, e event) {
+func (w *wheel) putLate(ms int32, e Event) {
 	i := w.free
 	if i != 0 {
 		w.free = w.pool[i].next
@@ -162,7 +155,7 @@ func (w *wheel) putLate(ms int32, e event) {
 	w.due.set(ms)
 }
 
-// next returns the time of the next event, or the constant never if there is
+// next returns the time of the next event, or Never if there is
 // none. The time may be too early if the events of a later window are not
 // sorted yet.
 func (w *wheel) next() int64 {
@@ -171,9 +164,9 @@ func (w *wheel) next() int64 {
 		return w.now + int64(at-ms)
 	}
 	if w.count == 0 {
-		return never
+		return Never
 	}
-	t := int64(never)
+	t := int64(Never)
 	if w.far > 0 {
 		t = (w.now>>periodBits + 1) << periodBits
 	}
@@ -198,16 +191,17 @@ func (w *wheel) advance(t int64) {
 		return
 	}
 	if t>>periodBits != before>>periodBits && w.far > 0 {
-		w.beginPeriod()
+		if t>>eraBits != before>>eraBits {
+			w.spread(&w.eras[(t>>eraBits+1)&(eraSlots-1)])
+		}
+		w.spread(&w.periods[(t>>periodBits+1)&(periodSlots-1)])
 	}
 	w.sort()
 }
 
-// beginPeriod moves the events of the next 131 s period to the lists of that
-// period's windows. An event of a still later period goes back to the list of
-// that period.
-func (w *wheel) beginPeriod() {
-	list := &w.periods[(w.now>>periodBits+1)&(periodSlots-1)]
+// spread moves the events of a period or era to the lists of its windows or
+// periods.
+func (w *wheel) spread(list *chunks) {
 	from := *list
 	*list = chunks{}
 	w.far -= from.events
@@ -269,7 +263,7 @@ func (w *wheel) sort() {
 // take returns the events of the present millisecond in the order in which
 // they were added. The slice is valid until the next call of take. Events that
 // are added meanwhile for the same millisecond are returned by the next call.
-func (w *wheel) take() []event {
+func (w *wheel) take() []Event {
 	ms := int32(w.now & (windowMs - 1))
 	if !w.due.has(ms) {
 		return nil
@@ -282,7 +276,7 @@ func (w *wheel) take() []event {
 		w.batch = append(w.batch[:0], batch...)
 		for i != 0 {
 			x := &w.pool[i]
-			w.batch = append(w.batch, x.event)
+			w.batch = append(w.batch, x.Event)
 			i, x.next, w.free = x.next, w.free, i
 		}
 		for a, b := len(batch), len(w.batch)-1; a < b; a, b = a+1, b-1 {

@@ -1,0 +1,174 @@
+// Package kernel is the time of a simulation: a clock, and one order of all that
+// happens.
+//
+// Events have three sources: flows of package fluid that end, events that the
+// simulation has pushed for a time, and arrivals, of which Events knows the time of
+// the next. Their order is (time, sequence). Within a millisecond, flows that end
+// come first, then the events pushed, in the order of Push, then arrivals. What
+// these add for the same millisecond comes after them, in the same order again.
+//
+// Heartbeats are a source of their own, a Ring, because the simulation skips those
+// that can change nothing, and knows which these are only when their time comes.
+//
+// The package knows neither jobs nor nodes. An event has a kind and the number of
+// what it is for, which only the simulation understands. Numbers are used again, so an
+// event also has a generation: a count of the uses of its number.
+package kernel
+
+import (
+	"math"
+
+	"heddle/harness/sim/fluid"
+)
+
+// Never is a time later than all others: the event does not happen.
+const Never = math.MaxInt64
+
+// MaxAheadMs is how far ahead of the present an event may be, 49 days in ms. An
+// event further ahead comes then.
+const MaxAheadMs = math.MaxUint32
+
+// Kind is the kind of an event. The simulation has kinds of its own, from 0 on.
+type Kind uint8
+
+// Kinds of event that the simulation does not push.
+const (
+	FlowEnd Kind = math.MaxUint8 - iota // a flow has ended; Event.ID is its tag
+	Arrival                             // the time given to SetArrival has come
+)
+
+// Event is something that happens in the simulation at a time.
+type Event struct {
+	at  uint32 // time in ms, modulo 2^32; the list that holds the event tells the higher digits of the time
+	tag uint32 // the generation and, in the low bits, the kind
+	ID  uint32 // what the event is for, for example the number of a job
+}
+
+const kindBits = 8
+
+// Kind returns the kind of the event.
+func (e Event) Kind() Kind { return Kind(e.tag & (1<<kindBits - 1)) }
+
+// Generation returns the low 24 bits of the generation that the event was pushed
+// with.
+func (e Event) Generation() uint32 { return e.tag >> kindBits }
+
+// IsFor reports whether the event was pushed with this generation. Otherwise it is for a
+// job or attempt that has ended, whose number is used again.
+func (e Event) IsFor(gen uint32) bool { return e.tag>>kindBits == gen<<kindBits>>kindBits }
+
+// Events is the clock of a simulation and all events to come. Reset makes it ready.
+type Events struct {
+	Now     int64 // the present time, in ms
+	Handled int64 // number of events that Pop has returned
+	// ProgressMs is the time of the last event that was pushed and is not of an idle
+	// kind. The simulation sets it too, when a heartbeat has changed something.
+	ProgressMs int64
+
+	// Flows are the flows whose ends are events; nil if there are none.
+	Flows *fluid.System
+
+	wheel   wheel
+	arrival int64
+	batch   []Event // the events pushed for the present millisecond
+	taken   int     // number of those that Pop has returned
+	stage   stage
+	busy    Kind
+	idling  int // number of events to come of idle kinds
+}
+
+// stage says which source Pop asks next.
+type stage uint8
+
+const (
+	begins   stage = iota
+	flowsEnd       // the flows, and then the wheel
+	arrivals
+)
+
+// Reset sets the time to 0 and drops all events and the flows. Events of the kinds
+// below busy may change nothing: they do not count as progress.
+func (e *Events) Reset(busy Kind) {
+	e.Now, e.Handled, e.ProgressMs = 0, 0, 0
+	e.wheel.reset()
+	e.Flows, e.arrival = nil, Never
+	e.batch, e.taken, e.stage = nil, 0, begins
+	e.busy, e.idling = busy, 0
+}
+
+// Push adds an event at time t, which must not be before the present.
+func (e *Events) Push(t int64, k Kind, id, gen uint32) {
+	if k < e.busy {
+		e.idling++
+	}
+	e.wheel.push(t, Event{tag: gen<<kindBits | uint32(k), ID: id})
+}
+
+// After adds an event ms milliseconds after the present time.
+func (e *Events) After(ms int32, k Kind, id, gen uint32) { e.Push(e.Now+int64(ms), k, id, gen) }
+
+// SetArrival sets the time of the next arrival; Never if there is none.
+func (e *Events) SetArrival(t int64) { e.arrival = t }
+
+// Next returns a time by which Advance and Pop must be called: that of the next
+// event, or an earlier one. It returns Never if no event is to come.
+func (e *Events) Next() int64 {
+	t := min(e.wheel.next(), e.arrival)
+	if e.Flows != nil {
+		t = min(t, e.Flows.Next())
+	}
+	return t
+}
+
+// Advance sets the present time to t, which must not be later than what Next
+// returns.
+func (e *Events) Advance(t int64) {
+	if t > e.Now {
+		e.Now = t
+		e.wheel.advance(t)
+	}
+}
+
+// Pop returns the next event of the present millisecond, or false after the last of
+// them, and when the simulation has to ask for heartbeats.
+func (e *Events) Pop() (Event, bool) {
+	for {
+		if e.taken < len(e.batch) {
+			x := e.batch[e.taken]
+			e.taken++
+			e.Handled++
+			if x.Kind() < e.busy {
+				e.idling--
+			} else {
+				e.ProgressMs = e.Now
+			}
+			return x, true
+		}
+		switch e.stage {
+		case begins:
+			if e.Flows == nil || e.Flows.Next() > e.Now {
+				e.batch, e.taken, e.stage = e.wheel.take(), 0, arrivals
+			} else {
+				e.stage = flowsEnd
+			}
+		case flowsEnd:
+			if tag, ok := e.Flows.Pop(e.Now); ok {
+				e.Handled++
+				return Event{tag: uint32(FlowEnd), ID: tag}, true
+			}
+			e.batch, e.taken, e.stage = e.wheel.take(), 0, arrivals
+		case arrivals:
+			if e.arrival > e.Now {
+				e.stage = begins
+				return Event{}, false
+			}
+			e.Handled++
+			return Event{tag: uint32(Arrival)}, true
+		}
+	}
+}
+
+// Stalled reports whether all events to come are of idle kinds.
+func (e *Events) Stalled() bool {
+	return e.wheel.count == e.idling && e.arrival == Never && (e.Flows == nil || e.Flows.Next() == Never)
+}
