@@ -46,7 +46,6 @@ const (
 	KindNodeCapacity
 	KindNodeSpeed
 	KindJobPredicted
-	KindDecisionSeen
 )
 
 // NodeUp says that a node joined the cluster after the start of the run, or came back.
@@ -337,13 +336,15 @@ type Decision struct {
 	// Values are what the model says of the decision, such as probabilities and features:
 	// names and numbers, as in "pGood=0.25 load=12". It is empty if the model says nothing.
 	Values string `json:"values,omitempty"`
+	// Seen is what the model saw; nil if that was not recorded. In a trace that recorded
+	// reasons (Header.Reasons) it is nil for a decision of which there is nothing to tell: no
+	// node was nearer to the map's input, the job had not waited, and no job was passed over.
+	Seen *Seen `json:"seen,omitempty"`
 }
 
-// DecisionSeen says what a scheduler model saw when it made a decision. It stands
-// directly after the Decision, in traces of runs that recorded reasons.
-type DecisionSeen struct {
-	T        Time  `json:"t"`
-	Decision int64 `json:"decision" range:"id"`
+// Seen is what a scheduler model saw when it made a decision, in traces of runs that
+// recorded reasons.
+type Seen struct {
 	// OneNode is true if the model could choose a task for this node only: the one
 	// whose heartbeat had arrived. Otherwise it could choose among all nodes with room.
 	OneNode bool `json:"oneNode,omitempty"`
@@ -364,11 +365,10 @@ type DecisionSeen struct {
 	// Waited and Limit are numbers of a model that lets a job wait for nodes with its input,
 	// in the unit WaitUnit: how long the job had waited when the decision was made, and how
 	// long it has to wait to start a map so far from its input, or for a map at its input, to
-	// start one farther away. WaitUnit is skips, ms or offers, and empty if the model counts
-	// nothing.
-	Waited   int64  `json:"waited,omitempty"`
-	Limit    int64  `json:"limit,omitempty"`
-	WaitUnit string `json:"waitUnit,omitempty"`
+	// start one farther away. WaitUnit is 0 if the model counts nothing.
+	Waited   int64    `json:"waited,omitempty"`
+	Limit    int64    `json:"limit,omitempty"`
+	WaitUnit WaitUnit `json:"waitUnit,omitzero"`
 	// Farthest is how far from its input the model let the job start a map; unknown if the
 	// model does not limit that.
 	Farthest Level `json:"farthest,omitempty"`
@@ -379,20 +379,18 @@ type Candidate struct {
 	Node  Node  `json:"node" range:"some"`
 	Level Level `json:"level"` // LevelCache: the node caches the block; LevelNode: it has a replica
 	Room  Room  `json:"room"`
-	// Since is the time from which on the node was full or down. It is 0 if the node had
-	// room, and if the time is not known.
-	Since Time `json:"since,omitempty"`
+	// ForMs is how long the node had been full or down, in ms; -1 if that is not known. It is
+	// 0 if the node had room.
+	ForMs int64 `json:"forMs,omitempty" range:",-1"`
 }
 
 // PassedJob is a job that came before the job of a decision and in which the model
 // started nothing.
 type PassedJob struct {
-	Job JobID `json:"job" range:"some"`
-	// Why is noRoom (the node could not hold a container of the job), waits (the job waits
-	// for a node nearer to its input) or model (the model says no more).
-	Why string `json:"why"`
-	// Waited is how long the job had waited for a nearer node, in the DecisionSeen's
-	// WaitUnit; 0 if Why is not waits.
+	Job JobID     `json:"job" range:"some"`
+	Why PassedWhy `json:"why"`
+	// Waited is how long the job had waited for a nearer node, in the WaitUnit of Seen; 0 if
+	// Why is not PassedWaits.
 	Waited int64 `json:"waited,omitempty"`
 }
 

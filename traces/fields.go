@@ -304,35 +304,52 @@ func (e *Decision) Fields(v Visitor) {
 	v.Name(&e.BindBranch)
 	v.Int64(&e.Group)
 	v.Name(&e.Reason)
-	if v.More(e.Values != "") {
+	if v.More(e.Values != "" || e.Seen != nil) {
 		v.Text(&e.Values)
+		e.seen(v)
 	}
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *DecisionSeen) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Int64(&e.Decision)
-	v.Bool(&e.OneNode)
-	v.Int64(&e.ViewAgeMs)
-	list(v, &e.Candidates, 4, func(c *Candidate) {
+// seen passes the field Seen to a Visitor, as a list of one element or none.
+func (e *Decision) seen(v Visitor) {
+	n := 0
+	if e.Seen != nil {
+		n = 1
+	}
+	if !v.More(n > 0) {
+		return
+	}
+	switch v.Count(n, 10) {
+	case 0:
+		e.Seen = nil
+		return
+	case n:
+	default:
+		e.Seen = new(Seen)
+	}
+	e.Seen.fields(v)
+}
+
+func (s *Seen) fields(v Visitor) {
+	v.Bool(&s.OneNode)
+	v.Int64(&s.ViewAgeMs)
+	list(v, &s.Candidates, 4, func(c *Candidate) {
 		v.Name((*string)(&c.Node))
 		v.Uint8((*uint8)(&c.Level))
 		v.Uint8((*uint8)(&c.Room))
-		v.Time(&c.Since)
+		v.Int64(&c.ForMs)
 	})
-	v.Int32(&e.MoreCandidates)
-	list(v, &e.Passed, 3, func(p *PassedJob) {
+	v.Int32(&s.MoreCandidates)
+	list(v, &s.Passed, 3, func(p *PassedJob) {
 		v.Name((*string)(&p.Job))
-		v.Name(&p.Why)
+		v.Uint8((*uint8)(&p.Why))
 		v.Int64(&p.Waited)
 	})
-	v.Int32(&e.MorePassed)
-	v.Int64(&e.Waited)
-	v.Int64(&e.Limit)
-	v.Name(&e.WaitUnit)
-	v.Uint8((*uint8)(&e.Farthest))
+	v.Int32(&s.MorePassed)
+	v.Int64(&s.Waited)
+	v.Int64(&s.Limit)
+	v.Uint8((*uint8)(&s.WaitUnit))
+	v.Uint8((*uint8)(&s.Farthest))
 }
 
 // Fields implements Event: it passes each field of the event to a Visitor, such

@@ -53,7 +53,9 @@ type Header struct {
 	ReduceSlots int32 `json:"reduceSlots,omitempty"`
 	// Told says what the model was told ahead of the changes of nodes' capacity.
 	Told Telling `json:"told,omitzero"`
-	Seed uint64  `json:"seed"`
+	// Reasons is true if decisions say what the model saw, see Decision.Seen.
+	Reasons bool   `json:"reasons,omitempty"`
+	Seed    uint64 `json:"seed"`
 	// Software maps the name of a program ("hadoop", "java", "kernel") to its
 	// version.
 	Software map[string]string `json:"software,omitempty"`

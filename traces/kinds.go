@@ -34,7 +34,6 @@ var kinds = [...]struct {
 	KindNodeCapacity:    {"nodeCapacity", func() Event { return new(NodeCapacity) }, 1},
 	KindNodeSpeed:       {"nodeSpeed", func() Event { return new(NodeSpeed) }, 1},
 	KindJobPredicted:    {"jobPredicted", func() Event { return new(JobPredicted) }, 10},
-	KindDecisionSeen:    {"decisionSeen", func() Event { return new(DecisionSeen) }, 7},
 }
 
 // Kinds is the highest number of a known kind of event, plus one: the length of
@@ -85,9 +84,6 @@ func (e *NodeSpeed) Kind() Kind { return KindNodeSpeed }
 
 func (e *JobPredicted) At() Time   { return e.T }
 func (e *JobPredicted) Kind() Kind { return KindJobPredicted }
-
-func (e *DecisionSeen) At() Time   { return e.T }
-func (e *DecisionSeen) Kind() Kind { return KindDecisionSeen }
 
 func (e *NodeSample) At() Time   { return e.T }
 func (e *NodeSample) Kind() Kind { return KindNodeSample }

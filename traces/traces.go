@@ -192,6 +192,52 @@ func (r *Room) UnmarshalText(text []byte) error {
 	return numberOf(roomNames, string(text), "room", (*uint8)(r))
 }
 
+// PassedWhy is why a scheduler model passed over a job.
+type PassedWhy uint8
+
+// Why a model passed over a job.
+const (
+	PassedModel  PassedWhy = iota // the model says no more
+	PassedNoRoom                  // the node could not hold a container of the job
+	PassedWaits                   // the job waits for a node nearer to its input
+)
+
+var passedNames = []string{"model", "noRoom", "waits"}
+
+func (p PassedWhy) String() string { return nameOf(passedNames, uint8(p), "why") }
+
+// MarshalText writes the name of the reason, such as "waits".
+func (p PassedWhy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText sets the reason from the text that MarshalText writes.
+func (p *PassedWhy) UnmarshalText(text []byte) error {
+	return numberOf(passedNames, string(text), "why", (*uint8)(p))
+}
+
+// WaitUnit is the unit in which a scheduler model counts how long a job has waited for nodes
+// near its input.
+type WaitUnit uint8
+
+// Units of waits.
+const (
+	WaitNone   WaitUnit = iota // the model counts nothing
+	WaitSkips                  // how often the job was passed over
+	WaitMs                     // milliseconds
+	WaitOffers                 // nodes that were offered to the job
+)
+
+var waitNames = []string{"none", "skips", "ms", "offers"}
+
+func (u WaitUnit) String() string { return nameOf(waitNames, uint8(u), "unit") }
+
+// MarshalText writes the name of the unit, such as "skips".
+func (u WaitUnit) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText sets the unit from the text that MarshalText writes.
+func (u *WaitUnit) UnmarshalText(text []byte) error {
+	return numberOf(waitNames, string(text), "unit", (*uint8)(u))
+}
+
 // Outcome is how a job, task or attempt ended.
 type Outcome uint8
 

@@ -98,7 +98,7 @@ func TestNamesOfNumbers(t *testing.T) {
 		for _, v := range []interface {
 			fmt.Stringer
 			MarshalText() ([]byte, error)
-		}{Level(n), Outcome(n), TaskKind(n), Room(n)} {
+		}{Level(n), Outcome(n), TaskKind(n), Room(n), PassedWhy(n), WaitUnit(n)} {
 			text, _ := v.MarshalText()
 			back := reflect.New(reflect.TypeOf(v))
 			err := back.Interface().(interface{ UnmarshalText([]byte) error }).UnmarshalText(text)
@@ -211,6 +211,9 @@ func setNonZero(v reflect.Value) {
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		setNonZero(v.Index(0))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		setNonZero(v.Elem())
 	case reflect.Struct: // an element of a list
 		for _, l := range leaves(v, nil) {
 			setNonZero(l.value)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"heddle/harness/state"
+	"heddle/traces"
 )
 
 // acl (adaptive cache-local) lets a job wait for a node that caches its input.
@@ -75,14 +76,14 @@ func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			return d, true
 		}
 		if !WantsMap(v, id, n) {
-			m.PassOver(id, PassedNoRoom, 0)
+			m.PassOver(id, traces.PassedNoRoom, 0)
 			continue
 		}
 		skips := m.skips.Of(id)
 		farthest := m.farthest(v, id, *skips, d)
 		t, level := v.Nearest(id, n, state.LevelCache, farthest)
 		if t == state.None {
-			m.PassOver(id, PassedWaits, *skips)
+			m.PassOver(id, traces.PassedWaits, *skips)
 			*skips++
 			continue
 		}
@@ -118,5 +119,5 @@ func (m *acl) tell(v *state.View, id state.JobID, skips, d int64, level, farthes
 	if level > state.LevelNode && v.Locations(id) > 0 {
 		limit += float64(d)
 	}
-	m.Wait(skips, int64(math.Ceil(limit)), UnitSkips, farthest)
+	m.Wait(skips, int64(math.Ceil(limit)), traces.WaitSkips, farthest)
 }

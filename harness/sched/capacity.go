@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"heddle/harness/state"
+	"heddle/traces"
 )
 
 // capacity guarantees each queue a share of the cluster. Jobs wait for
@@ -133,11 +134,11 @@ func (m *capacity) tellPassed(v *state.View, id state.JobID, n state.NodeID) {
 	_, goesFirst := RerunOrReduce(v, id, n)
 	switch wants := WantsMap(v, id, n); {
 	case !goesFirst && wants && m.underMost(v, id, state.Map):
-		m.PassOver(id, PassedWaits, *m.missed.Of(id))
+		m.PassOver(id, traces.PassedWaits, *m.missed.Of(id))
 	case goesFirst || wants: // the job's queue has its largest share
-		m.PassOver(id, PassedModel, 0)
+		m.PassOver(id, traces.PassedModel, 0)
 	default:
-		m.PassOver(id, PassedNoRoom, 0)
+		m.PassOver(id, traces.PassedNoRoom, 0)
 	}
 }
 
@@ -159,7 +160,7 @@ func (m *capacity) tell(v *state.View, id state.JobID, passed int64, level state
 	case rack:
 		farthest = state.LevelRack
 	}
-	m.Wait(passed, limit, UnitOffers, farthest)
+	m.Wait(passed, limit, traces.WaitOffers, farthest)
 }
 
 // chooseMap returns the waiting map of the job that is nearest to its input on

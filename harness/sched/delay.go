@@ -1,6 +1,9 @@
 package sched
 
-import "heddle/harness/state"
+import (
+	"heddle/harness/state"
+	"heddle/traces"
+)
 
 // delay lets a job wait a little for a node that has its input.
 //
@@ -96,7 +99,7 @@ func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			return d, true
 		}
 		if !WantsMap(v, id, n) {
-			m.PassOver(id, PassedNoRoom, 0)
+			m.PassOver(id, traces.PassedNoRoom, 0)
 			continue
 		}
 		job := m.jobs.Of(id)
@@ -112,7 +115,7 @@ func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			return MapPick(id, t, level), true
 		}
 		if m.Keeps() {
-			m.PassOver(id, PassedWaits, m.counted(job.wait))
+			m.PassOver(id, traces.PassedWaits, m.counted(job.wait))
 		}
 		m.skip(id, job)
 	}
@@ -120,7 +123,7 @@ func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 
 // tell keeps how long the job had waited, and the limit for a map at this level.
 func (m *delay) tell(job *delayed, d1, d2 int64, level, farthest state.Level) {
-	limit, unit := d1, UnitSkips
+	limit, unit := d1, traces.WaitSkips
 	switch {
 	case level < state.LevelOff:
 	case job.level == state.LevelRack:
@@ -129,7 +132,7 @@ func (m *delay) tell(job *delayed, d1, d2 int64, level, farthest state.Level) {
 		limit = d1 + d2
 	}
 	if m.byTime {
-		unit = UnitMs
+		unit = traces.WaitMs
 	}
 	m.Wait(m.counted(job.wait), m.counted(limit), unit, farthest)
 }

@@ -1,6 +1,9 @@
 package sched
 
-import "heddle/harness/state"
+import (
+	"heddle/harness/state"
+	"heddle/traces"
+)
 
 // fair gives queues, and the jobs in them, equal shares. Jobs can be made to
 // wait for locality.
@@ -151,9 +154,9 @@ func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, b
 // tellPassed keeps why nothing of the job starts on node n.
 func (m *fair) tellPassed(v *state.View, id state.JobID, n state.NodeID) {
 	if WantsMap(v, id, n) {
-		m.PassOver(id, PassedWaits, m.levels.Of(id).opportunities)
+		m.PassOver(id, traces.PassedWaits, m.levels.Of(id).opportunities)
 	} else {
-		m.PassOver(id, PassedNoRoom, 0)
+		m.PassOver(id, traces.PassedNoRoom, 0)
 	}
 }
 
@@ -164,7 +167,7 @@ func (m *fair) tell(v *state.View, passed int64, allowed uint8, level state.Leve
 	if level == state.LevelOff {
 		threshold = m.rackThreshold
 	}
-	m.Wait(passed, int64(float64(v.NodesUp())*threshold), UnitOffers, state.LevelNode+state.Level(allowed))
+	m.Wait(passed, int64(float64(v.NodesUp())*threshold), traces.WaitOffers, state.LevelNode+state.Level(allowed))
 }
 
 // The method know reads the configured weights of queues that were created

@@ -19,9 +19,9 @@ type Reasoner interface {
 
 // Reasons are why a model took a decision.
 type Reasons struct {
-	// Waited, Limit, Unit and Farthest are as in traces.DecisionSeen.
+	// Waited, Limit, Unit and Farthest are as in traces.Seen.
 	Waited, Limit int64
-	Unit          string
+	Unit          traces.WaitUnit
 	Farthest      state.Level
 	// Passed are the first jobs, in the model's order, that have a waiting task and in which
 	// it started nothing. MorePassed counts the others.
@@ -30,29 +30,15 @@ type Reasons struct {
 }
 
 // PassedJob is a job that a model passed over. Waited is how long the job had waited for a
-// nearer node, in the unit of the Reasons; 0 if Why is not PassedWaits.
+// nearer node, in the unit of the Reasons; 0 if Why is not traces.PassedWaits.
 type PassedJob struct {
 	Job    state.JobID
-	Why    string
+	Why    traces.PassedWhy
 	Waited int64
 }
 
-// Why a model passed over a job.
-const (
-	PassedNoRoom = "noRoom" // the node could not hold a container of the job
-	PassedWaits  = "waits"  // the job waits for a node nearer to its data
-	PassedModel  = "model"  // the model says no more
-)
-
-// Units of Reasons.Waited.
-const (
-	UnitSkips  = "skips"  // how often the job was passed over
-	UnitMs     = "ms"     // milliseconds
-	UnitOffers = "offers" // nodes that were offered to the job
-)
-
 // mostPassed is how many jobs Reasons list.
-const mostPassed = 4
+const mostPassed = 3
 
 // Reasoning keeps the reasons of a model that embeds it. Until KeepReasons is called, it
 // keeps none and its methods take next to no time.
@@ -75,13 +61,13 @@ func (r *Reasoning) Begin() {
 }
 
 // PassOver notes that the model passed over a job.
-func (r *Reasoning) PassOver(id state.JobID, why string, waited int64) {
+func (r *Reasoning) PassOver(id state.JobID, why traces.PassedWhy, waited int64) {
 	if r.kept != nil {
 		r.kept.passOver(id, why, waited)
 	}
 }
 
-func (r *Reasons) passOver(id state.JobID, why string, waited int64) {
+func (r *Reasons) passOver(id state.JobID, why traces.PassedWhy, waited int64) {
 	if len(r.Passed) < mostPassed {
 		r.Passed = append(r.Passed, PassedJob{id, why, waited})
 	} else {
@@ -90,7 +76,7 @@ func (r *Reasons) passOver(id state.JobID, why string, waited int64) {
 }
 
 // Wait notes how long the job of the decision had waited, and what its limits are.
-func (r *Reasoning) Wait(waited, limit int64, unit string, farthest state.Level) {
+func (r *Reasoning) Wait(waited, limit int64, unit traces.WaitUnit, farthest state.Level) {
 	if r.kept != nil {
 		r.kept.Waited, r.kept.Limit, r.kept.Unit, r.kept.Farthest = waited, limit, unit, farthest
 	}
@@ -105,10 +91,10 @@ type Sight struct {
 	cached   []state.NodeID // memory for look
 	nearer   []traces.Candidate
 	passed   []traces.PassedJob
-	seen     traces.DecisionSeen
+	seen     traces.Seen
 }
 
-// mostCandidates is how many nodes a DecisionSeen lists.
+// mostCandidates is how many nodes a Seen lists.
 const mostCandidates = 8
 
 // NewSight makes the Sight of a model, which keeps reasons from then on. The function
@@ -125,7 +111,7 @@ func NewSight(m Model, nameOf func(state.JobID) traces.JobID) *Sight {
 // has answered and before it carries the decision out. The argument t is the task that the
 // decision is expected to start.
 func (s *Sight) Look(v *state.View, d Decision, t state.TaskID) {
-	s.seen = traces.DecisionSeen{OneNode: s.oneNode}
+	s.seen = traces.Seen{OneNode: s.oneNode}
 	s.nearer, s.passed = s.nearer[:0], s.passed[:0]
 	if d.Kind == state.Map && t != state.None {
 		s.lookAt(v, d, t)
@@ -175,8 +161,10 @@ func (s *Sight) candidate(v *state.View, d Decision, n state.NodeID, level state
 		if c.Room = traces.RoomFull; !v.Up(n) {
 			c.Room = traces.RoomDown
 		}
-		since, _ := v.FullSince(n, d.Job, d.Kind)
-		c.Since = traces.Time(since)
+		c.ForMs = -1
+		if since, ok := v.FullSince(n, d.Job, d.Kind); ok {
+			c.ForMs = (v.Now() - since) / 1e6
+		}
 	}
 	s.nearer = append(s.nearer, c)
 }
@@ -187,20 +175,23 @@ func (s *Sight) passedInOrder(v *state.View, d Decision) {
 	jobs := v.WaitingJobs(d.Kind)
 	place := min(v.Place(d.Job, d.Kind), len(jobs))
 	for _, id := range jobs[:min(place, mostPassed)] {
-		why := PassedModel
+		why := traces.PassedModel
 		if !v.Fits(d.Node, id, d.Kind) {
-			why = PassedNoRoom
+			why = traces.PassedNoRoom
 		}
 		s.passed = append(s.passed, traces.PassedJob{Job: s.nameOf(id), Why: why})
 	}
 	s.seen.MorePassed = int32(max(0, place-mostPassed))
 }
 
-// Event returns the event of what Look saw, for the decision with this number. The argument
-// ageMs is how old the driver's view of the job was, in milliseconds.
-func (s *Sight) Event(t traces.Time, id, ageMs int64) *traces.DecisionSeen {
+// Seen returns what Look saw, for the event of the decision; nil if there is nothing to
+// tell. The argument ageMs is how old the driver's view of the job was, in milliseconds.
+func (s *Sight) Seen(ageMs int64) *traces.Seen {
+	if len(s.nearer)+len(s.passed) == 0 && s.seen.Waited == 0 && ageMs == 0 {
+		return nil
+	}
 	e := s.seen
-	e.T, e.Decision, e.ViewAgeMs = t, id, ageMs
+	e.ViewAgeMs = ageMs
 	if len(s.nearer) > 0 {
 		e.Candidates = append([]traces.Candidate(nil), s.nearer...)
 	}

@@ -40,11 +40,12 @@ func (s *Sim) look(d sched.Decision, t state.TaskID) {
 	}
 }
 
-// recordSeen records what look noted last.
-func (s *Sim) recordSeen(decision int64) {
-	if s.sight != nil {
-		s.Record(s.sight.Event(s.at(), decision, 0))
+// seen returns what look noted last.
+func (s *Sim) seen() *traces.Seen {
+	if s.sight == nil {
+		return nil
 	}
+	return s.sight.Seen(0)
 }
 
 func (s *Sim) recordSubmitted(x *Job, j *job) {
@@ -108,7 +109,7 @@ func (s *Sim) recordDecision(j *job, g *grant) {
 	d := &g.decision
 	e := &traces.Decision{
 		T: s.at(), ID: g.id, Job: j.name, What: d.Kind, Node: s.nodeName(d.Node), TaskIndex: -1, BindIndex: -1,
-		Reason: d.Reason.String(), Group: s.inGroup, Values: sched.Explain(s.Model),
+		Reason: d.Reason.String(), Group: s.inGroup, Values: sched.Explain(s.Model), Seen: s.seen(),
 	}
 	if d.Task != state.None {
 		_, e.TaskIndex = s.view.Index(j.id, d.Task)
@@ -117,7 +118,6 @@ func (s *Sim) recordDecision(j *job, g *grant) {
 		e.BindIndex, e.BindBranch = int32(g.expected), g.branch.String()
 	}
 	s.Record(e)
-	s.recordSeen(g.id)
 }
 
 func (s *Sim) recordBound(j *job, g *grant, t state.TaskID) {
@@ -142,9 +142,8 @@ func (s *Sim) recordIdeal(j *job, d sched.Decision, t state.TaskID) {
 	_, i := s.view.Index(j.id, t)
 	s.Record(&traces.Decision{
 		T: s.at(), ID: id, Job: j.name, What: d.Kind, Node: s.nodeName(d.Node), TaskIndex: i, BindIndex: -1,
-		Reason: d.Reason.String(), Group: s.inGroup, Values: sched.Explain(s.Model),
+		Reason: d.Reason.String(), Group: s.inGroup, Values: sched.Explain(s.Model), Seen: s.seen(),
 	})
-	s.recordSeen(id)
 	s.Record(&traces.Actuation{
 		T: s.at(), Decision: id, AskedAt: s.at(), GrantedAt: s.at(), Outcome: "honoured",
 		Bound: traces.Attempt{Task: s.taskName(j, t), Number: s.try(j, t)},

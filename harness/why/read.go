@@ -18,6 +18,7 @@ type reader struct {
 	model      string
 	byYARN     bool
 	countCores bool
+	reasons    bool     // decisions say what the model saw
 	slots      [2]int64 // of maps and reduces on each node; 0 and 0: no limit
 	rewritten  bool     // splits do not name the hosts of all replicas
 	now        traces.Time
@@ -112,16 +113,14 @@ type awaited struct {
 	attempts  []*attempt
 }
 
-// decided is a decision with what the model saw, if the trace has it.
-type decided struct {
-	traces.Decision
-	seen *traces.DecisionSeen
-}
+// decided is a decision whose outcome is not known.
+type decided struct{ traces.Decision }
 
 func newReader(h *traces.Header) *reader {
 	r := &reader{
 		model: h.Model, byYARN: (h.Model == "yarn" || h.Model == "") && h.Origin != traces.Simulated,
 		slots:     [2]int64{int64(h.MapSlots), int64(h.ReduceSlots)},
+		reasons:   h.Reasons,
 		rewritten: h.Splits != "" && h.Splits != "asSubmitted",
 		now:       math.MinInt64,
 		nodes:     map[traces.Node]*node{}, jobs: map[traces.JobID]*job{}, blocks: map[traces.Block]*block{}, decisions: map[int64]*decided{},
@@ -191,15 +190,16 @@ func (r *reader) add(e traces.Event) {
 		r.finished(e)
 	case *traces.Decision:
 		d := &decided{Decision: *e}
+		if e.Seen != nil {
+			seen := *e.Seen
+			seen.Candidates, seen.Passed = slices.Clone(seen.Candidates), slices.Clone(seen.Passed)
+			d.Seen = &seen
+		} else if r.reasons {
+			d.Seen = &traces.Seen{}
+		}
 		if _, again := r.decisions[e.ID]; !again {
 			r.decisions[e.ID] = d
 			r.awaited(d.place()).decisions++
-		}
-	case *traces.DecisionSeen:
-		if d := r.decisions[e.Decision]; d != nil {
-			seen := *e
-			seen.Candidates, seen.Passed = slices.Clone(e.Candidates), slices.Clone(e.Passed)
-			d.seen = &seen
 		}
 	case *traces.Actuation:
 		r.actuated(e)
@@ -452,7 +452,7 @@ func (a *attempt) link(d *decided) {
 	if meant >= 0 && meant != x.Attempt.Index {
 		x.Decision.Meant = &traces.Task{Job: d.Job, Kind: d.What, Index: meant}
 	}
-	s := d.seen
+	s := d.Seen
 	if s == nil {
 		return
 	}
@@ -466,8 +466,8 @@ func (a *attempt) link(d *decided) {
 	x.Nearer, x.MoreNearer = nil, int(s.MoreCandidates)
 	for _, c := range s.Candidates {
 		n := Nearer{Node: c.Node, Level: c.Level, Room: c.Room.String(), Running: -1}
-		if c.Since != 0 {
-			since := Ms(c.Since)
+		if c.Room != traces.RoomFree && c.ForMs >= 0 {
+			since := y.At - Ms(c.ForMs)*1e6
 			n.Since = &since
 		}
 		x.Nearer = append(x.Nearer, n)

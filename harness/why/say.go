@@ -73,7 +73,7 @@ func (x *Explanation) Short() string {
 	case x.Level == traces.LevelNode:
 		b.WriteString(": the node has a replica of its block")
 	}
-	if d := x.Decision; d != nil && d.WaitUnit != "" {
+	if d := x.Decision; d != nil && d.WaitUnit != traces.WaitNone {
 		b.WriteString("; " + x.sayWait(d))
 	}
 	return b.String()
@@ -181,14 +181,14 @@ func and(names []string) string {
 func (x *Explanation) sayWait(d *Decision) string {
 	text := ""
 	switch d.WaitUnit {
-	case "skips":
+	case traces.WaitSkips:
 		text = fmt.Sprintf("passed over %s; %s's limit is %d", times(d.Waited), x.model, d.Limit)
-	case "ms":
+	case traces.WaitMs:
 		text = fmt.Sprintf("its job had waited %s; %s's limit is %s", seconds(float64(d.Waited)/1e3), x.model, seconds(float64(d.Limit)/1e3))
-	case "offers":
+	case traces.WaitOffers:
 		text = fmt.Sprintf("its job had let pass %s; %s's limit is %d", count(d.Waited, "offered node"), x.model, d.Limit)
 	default:
-		text = fmt.Sprintf("its job had waited %d %s; %s's limit is %d", d.Waited, d.WaitUnit, x.model, d.Limit)
+		text = fmt.Sprintf("its job had waited %d %v; %s's limit is %d", d.Waited, d.WaitUnit, x.model, d.Limit)
 	}
 	if x.Level > traces.LevelNode && d.Waited < d.Limit {
 		switch d.Farthest {
@@ -270,20 +270,20 @@ func (x *Explanation) sayDecision(say func(string, ...any), d *Decision) {
 func (x *Explanation) sayPassed(say func(string, ...any), d *Decision) {
 	var names []string
 	for _, p := range d.Passed {
-		why := p.Why
+		why := p.Why.String()
 		switch p.Why {
-		case "noRoom":
+		case traces.PassedNoRoom:
 			why = fmt.Sprintf("%s had no room for its container", orNone(x.Node))
-		case "waits":
+		case traces.PassedWaits:
 			switch why = "it waits for a node nearer to its data"; d.WaitUnit {
-			case "skips":
+			case traces.WaitSkips:
 				why += ", passed over " + times(p.Waited)
-			case "ms":
+			case traces.WaitMs:
 				why += ", for " + seconds(float64(p.Waited)/1e3)
-			case "offers":
+			case traces.WaitOffers:
 				why += ", after " + count(p.Waited, "offered node")
 			}
-		case "model":
+		case traces.PassedModel:
 			why = x.model + " says no more"
 		}
 		names = append(names, fmt.Sprintf("%s (%s)", p.Job, why))

@@ -2,7 +2,7 @@
 // the attempt's input, which nodes were nearer and whether they were full, and what a
 // scheduler model saw when it decided. It reads the events of a trace once, in order.
 //
-// A trace may say what a model saw: traces.DecisionSeen events. Then an Explanation has
+// A trace may say what a model saw: Decision.Seen of package traces. Then an Explanation has
 // that. For other traces it says which nodes were full by where containers ran when the
 // attempt started, and lists what is not known. YARN tells nobody why it chose a node.
 //
@@ -96,14 +96,14 @@ type Decision struct {
 	// Meant is the task that the decision was meant to start, nil if it is the attempt's task
 	// or any of the job.
 	Meant *traces.Task `json:"meant,omitempty"`
-	// The rest is set if the trace has what the model saw; see traces.DecisionSeen.
+	// The rest is set if the trace has what the model saw; see traces.Seen.
 	ViewAgeMs  int64              `json:"viewAgeMs,omitempty"`
 	OneNode    bool               `json:"oneNode,omitempty"`
 	Passed     []traces.PassedJob `json:"passed,omitempty"`
 	MorePassed int32              `json:"morePassed,omitempty"`
 	Waited     int64              `json:"waited,omitempty"`
 	Limit      int64              `json:"limit,omitempty"`
-	WaitUnit   string             `json:"waitUnit,omitempty"`
+	WaitUnit   traces.WaitUnit    `json:"waitUnit,omitzero"`
 	Farthest   traces.Level       `json:"farthest,omitempty"`
 }
 

@@ -45,12 +45,11 @@ func sentences(t *testing.T, h traces.Header, events []traces.Event, a traces.At
 func TestSeen(t *testing.T) {
 	events := append(submitted(),
 		&traces.TaskScheduled{T: sec(20), Task: mapOf(7, 0).Task, SplitHosts: []traces.Node{"r1n1", "r1n2"}},
-		&traces.Decision{T: sec(31), ID: 5, Job: theJob, Node: "r2n1", TaskIndex: -1, BindIndex: 7, Reason: "rack", Values: "load=12"},
-		&traces.DecisionSeen{
-			T: sec(31), Decision: 5, OneNode: true, ViewAgeMs: 120, Waited: 3, Limit: 4, WaitUnit: "skips", Farthest: traces.LevelRack,
-			Candidates: []traces.Candidate{{Node: "r1n1", Level: traces.LevelNode, Room: traces.RoomFull, Since: sec(28)}, {Node: "r1n2", Level: traces.LevelNode, Room: traces.RoomFull, Since: sec(28)}},
-			Passed:     []traces.PassedJob{{Job: "job_1_0000", Why: "waits", Waited: 2}, {Job: "job_0_0009", Why: "noRoom"}}, MorePassed: 3,
-		},
+		&traces.Decision{T: sec(31), ID: 5, Job: theJob, Node: "r2n1", TaskIndex: -1, BindIndex: 7, Reason: "rack", Values: "load=12", Seen: &traces.Seen{
+			OneNode: true, ViewAgeMs: 120, Waited: 3, Limit: 4, WaitUnit: traces.WaitSkips, Farthest: traces.LevelRack,
+			Candidates: []traces.Candidate{{Node: "r1n1", Level: traces.LevelNode, Room: traces.RoomFull, ForMs: 3000}, {Node: "r1n2", Level: traces.LevelNode, Room: traces.RoomFull, ForMs: 3000}},
+			Passed:     []traces.PassedJob{{Job: "job_1_0000", Why: traces.PassedWaits, Waited: 2}, {Job: "job_0_0009", Why: traces.PassedNoRoom}}, MorePassed: 3,
+		}},
 		start(sec(31.2), mapOf(7, 0), "r2n1", traces.LevelRack),
 		&traces.Actuation{T: sec(31.3), Decision: 5, Outcome: "honoured", Bound: mapOf(7, 0)},
 	)

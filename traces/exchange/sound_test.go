@@ -165,8 +165,9 @@ func lineSeeds(tb testing.TB) [][]byte {
 	}
 	events := append(jhist.Events(job, 1795266014072*1e6),
 		&traces.NodeSample{T: 1, Node: "n1", CPUUser: 0.5},
-		&traces.Decision{T: 2, ID: 1, Job: "job_1_0001", Node: "n1", TaskIndex: -1, BindIndex: 0},
-		&traces.DecisionSeen{T: 2, Decision: 1, Candidates: []traces.Candidate{{Node: "n2", Room: traces.RoomFull, Since: 1}}, Passed: []traces.PassedJob{{Job: "job_1_0002", Why: "waits"}}},
+		&traces.Decision{T: 2, ID: 1, Job: "job_1_0001", Node: "n1", TaskIndex: -1, BindIndex: 0, Seen: &traces.Seen{
+			Candidates: []traces.Candidate{{Node: "n2", Room: traces.RoomFull, ForMs: 1}}, Passed: []traces.PassedJob{{Job: "job_1_0002", Why: traces.PassedWaits}},
+		}},
 		&traces.Actuation{T: 3, Decision: 1, AskedAt: 2, GrantedAt: 3, Outcome: "honoured"},
 		&traces.Heartbeat{T: 4, Node: "n1"}, &traces.BlockReplica{T: 4, Block: 7, Node: "n1", LengthBytes: 9}, &traces.Note{T: 5, Text: "x"})
 	h := traces.Header{Format: 1, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1", VCores: 4, Worker: true}}}}

@@ -70,8 +70,7 @@ func sampleRows(e *format.Export) table.Rows[traces.NodeSample] {
 // decision is a scheduler model's decision, with what became of it.
 type decision struct {
 	traces.Decision
-	seen traces.DecisionSeen // what the model saw; zero: the trace does not say
-	end  traces.Actuation
+	end traces.Actuation
 }
 
 var decisionColumns = []table.Column[decision]{
@@ -84,17 +83,22 @@ var decisionColumns = []table.Column[decision]{
 	table.Whole("predicted_task", "index of the map that was expected to start", func(d *decision) int32 { return d.BindIndex }),
 	table.Text("reason", "the model's reason", func(d *decision) string { return d.Reason }),
 	table.Text("values", "names and numbers that the model says of it", func(d *decision) string { return d.Values }),
-	table.Text("candidates", "nodes nearer to the map's input, each with free, full or down, and since which ms", func(d *decision) string {
+	table.Text("candidates", "nodes nearer to the map's input, each with free, full or down, and for how many ms", func(d *decision) string {
 		var nodes []string
-		for _, c := range d.seen.Candidates {
-			nodes = append(nodes, fmt.Sprintf("%s %v %d", c.Node, c.Room, c.Since.Milliseconds()))
+		for _, c := range d.saw().Candidates {
+			nodes = append(nodes, fmt.Sprintf("%s %v %d", c.Node, c.Room, c.ForMs))
 		}
 		return strings.Join(nodes, ",")
 	}),
-	table.Whole("passed_jobs", "number of jobs before this one in which the model started nothing", func(d *decision) int32 { return int32(len(d.seen.Passed)) + d.seen.MorePassed }),
-	table.Whole("waited", "how long the job had waited for a nearer node, in wait_unit; null if the model counts nothing", func(d *decision) int64 { return counted(&d.seen, d.seen.Waited) }),
-	table.Whole("wait_limit", "how long it had to wait to start a map so far from its input, or one farther away if it is there; null if the model counts nothing", func(d *decision) int64 { return counted(&d.seen, d.seen.Limit) }),
-	table.Text("wait_unit", "unit of waited and wait_limit", func(d *decision) string { return d.seen.WaitUnit }),
+	table.Whole("passed_jobs", "number of jobs before this one in which the model started nothing", func(d *decision) int32 { return int32(len(d.saw().Passed)) + d.saw().MorePassed }),
+	table.Whole("waited", "how long the job had waited for a nearer node, in wait_unit; null if the model counts nothing", func(d *decision) int64 { return d.counted(d.saw().Waited) }),
+	table.Whole("wait_limit", "how long it had to wait to start a map so far from its input, or one farther away if it is there; null if the model counts nothing", func(d *decision) int64 { return d.counted(d.saw().Limit) }),
+	table.Text("wait_unit", "unit of waited and wait_limit", func(d *decision) string {
+		if d.saw().WaitUnit == traces.WaitNone {
+			return ""
+		}
+		return d.saw().WaitUnit.String()
+	}),
 	table.Text("outcome", "what became of it: honoured, surplus, unused, none or cancelled", func(d *decision) string { return d.end.Outcome }),
 	table.Number("asked_ms", "time at which the cluster was asked", func(d *decision) float64 { return ms(d.end.AskedAt) }),
 	table.Number("granted_ms", "time at which the container was seen", func(d *decision) float64 { return phase(d.end.GrantedAt) }),
@@ -106,6 +110,17 @@ var decisionColumns = []table.Column[decision]{
 	}),
 }
 
+// decisionOf copies a decision of which the outcome is not known.
+func decisionOf(e *traces.Decision) *decision {
+	d := &decision{Decision: *e, end: traces.Actuation{AskedAt: never}}
+	if e.Seen != nil {
+		seen := *e.Seen
+		seen.Candidates, seen.Passed = slices.Clone(seen.Candidates), slices.Clone(seen.Passed)
+		d.Seen = &seen
+	}
+	return d
+}
+
 // decisionRows gives a decision when its outcome is known, and at the end those
 // without one.
 func decisionRows(e *format.Export) table.Rows[decision] {
@@ -114,11 +129,7 @@ func decisionRows(e *format.Export) table.Rows[decision] {
 		for event := range e.Events {
 			switch event := event.(type) {
 			case *traces.Decision:
-				pending[event.ID] = &decision{Decision: *event, end: traces.Actuation{AskedAt: never}}
-			case *traces.DecisionSeen:
-				if d := pending[event.Decision]; d != nil {
-					d.seen = *event
-				}
+				pending[event.ID] = decisionOf(event)
 			case *traces.Actuation:
 				d := pending[event.Decision]
 				if d == nil {
@@ -140,10 +151,18 @@ func decisionRows(e *format.Export) table.Rows[decision] {
 	}
 }
 
-// counted returns the number n of a model that counts how long jobs wait, or -1 if the
-// model does not.
-func counted(seen *traces.DecisionSeen, n int64) int64 {
-	if seen.WaitUnit == "" {
+// saw returns what the model saw, of which all is zero if the trace does not say.
+func (d *decision) saw() *traces.Seen {
+	if d.Seen == nil {
+		return &traces.Seen{}
+	}
+	return d.Seen
+}
+
+// counted returns the number n of a model that counts how long jobs wait, or -1 if it is
+// not known.
+func (d *decision) counted(n int64) int64 {
+	if d.saw().WaitUnit == traces.WaitNone {
 		return -1
 	}
 	return n

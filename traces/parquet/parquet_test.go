@@ -25,11 +25,10 @@ func TestWrite(t *testing.T) {
 		&traces.JobSubmitted{T: 1e6, Job: job, Name: "a job", Maps: 2},
 		&traces.TaskScheduled{T: 2e6, Task: task, SplitHosts: []traces.Node{"n1", "n2"}, LengthBytes: 77},
 		&traces.TaskScheduled{T: 2e6, Task: traces.Task{Job: job, Index: 1}},
-		&traces.Decision{T: 2e6, ID: 3, Job: job, Node: "n1", TaskIndex: -1, BindIndex: 0, Reason: "node"},
-		&traces.DecisionSeen{
-			T: 2e6, Decision: 3, Candidates: []traces.Candidate{{Node: "n2", Level: traces.LevelNode, Room: traces.RoomFull, Since: 15e5}},
-			Passed: []traces.PassedJob{{Job: "job_1_0000", Why: "waits"}}, MorePassed: 2, Limit: 3, WaitUnit: "skips",
-		},
+		&traces.Decision{T: 2e6, ID: 3, Job: job, Node: "n1", TaskIndex: -1, BindIndex: 0, Reason: "node", Seen: &traces.Seen{
+			Candidates: []traces.Candidate{{Node: "n2", Level: traces.LevelNode, Room: traces.RoomFull, ForMs: 1}},
+			Passed:     []traces.PassedJob{{Job: "job_1_0000", Why: traces.PassedWaits}}, MorePassed: 2, Limit: 3, WaitUnit: traces.WaitSkips,
+		}},
 		&traces.AttemptStarted{T: 3500000, Attempt: traces.Attempt{Task: task}, Node: "n1", SplitLocality: traces.LevelNode},
 		&traces.Actuation{T: 4e6, Decision: 3, AskedAt: 2e6, GrantedAt: 3e6, Outcome: "honoured", Bound: traces.Attempt{Task: task}},
 		&traces.AttemptFinished{T: 9e6, Attempt: traces.Attempt{Task: task}, Outcome: traces.Succeeded, MapDone: 8e6, Counters: c},

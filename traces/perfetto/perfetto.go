@@ -59,17 +59,7 @@ func write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error 
 	last := traces.Time(0)
 	for e := range events {
 		last = max(last, e.At())
-		if seen, ok := e.(*traces.DecisionSeen); w.deciding != nil {
-			if !ok || seen.Decision != w.deciding.ID {
-				seen = nil
-			}
-			w.decision(w.deciding, seen)
-			w.deciding = nil
-		}
 		w.event(e)
-	}
-	if w.deciding != nil {
-		w.decision(w.deciding, nil)
 	}
 	w.unfinished(last)
 	w.buf.WriteString("\n]}\n")
@@ -87,9 +77,6 @@ type writer struct {
 	running map[traces.Attempt]*running
 	jobs    map[traces.JobID]*job
 	decided map[int64]traces.Time
-	// deciding is the decision before the present event: its slice is written when it is known
-	// whether the next event says what the model saw.
-	deciding *traces.Decision
 }
 
 type node struct {
@@ -182,7 +169,7 @@ func (w *writer) event(e traces.Event) {
 	case *traces.NodeSample:
 		w.sample(e)
 	case *traces.Decision:
-		w.deciding = e
+		w.decision(e)
 	case *traces.Actuation:
 		w.actuation(e)
 	case *traces.NodeDown:
@@ -309,16 +296,15 @@ func (w *writer) sample(e *traces.NodeSample) {
 	counter("containers", "running", float64(e.ContainersRunning))
 }
 
-// decision writes the slice of a decision, with what the model saw, or nil.
-func (w *writer) decision(e *traces.Decision, seen *traces.DecisionSeen) {
+func (w *writer) decision(e *traces.Decision) {
 	w.decided[e.ID] = e.T
 	duration := micros(1000)
 	a := args{"id": e.ID, "task": e.TaskIndex, "predicted": e.BindIndex, "reason": e.Reason}
-	if seen != nil {
+	if seen := e.Seen; seen != nil {
 		a["candidates"], a["moreCandidates"] = seen.Candidates, seen.MoreCandidates
 		a["passed"], a["morePassed"] = seen.Passed, seen.MorePassed
-		if seen.WaitUnit != "" {
-			a["waited "+seen.WaitUnit], a["limit "+seen.WaitUnit] = seen.Waited, seen.Limit
+		if unit := seen.WaitUnit; unit != traces.WaitNone {
+			a["waited "+unit.String()], a["limit "+unit.String()] = seen.Waited, seen.Limit
 		}
 	}
 	w.put(traceEvent{

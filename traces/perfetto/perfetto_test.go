@@ -22,8 +22,9 @@ func someRun() (traces.Header, []traces.Event) {
 	return traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1"}, {Node: "n2", Rack: "/r2"}}}}, []traces.Event{
 		&traces.NodeSample{T: 0, Node: "n1", CPUUser: 1.5, CPUSystem: 0.25, DiskReadBytesPerSec: -1, ContainersRunning: 2},
 		&traces.JobSubmitted{T: 1e6, Job: job, Name: `a "job"`, Maps: 2, Reduces: 1},
-		&traces.Decision{T: 2e6, ID: 1, Job: job, Node: "n1", TaskIndex: -1, BindIndex: 0, Reason: "node"},
-		&traces.DecisionSeen{T: 2e6, Decision: 1, Candidates: []traces.Candidate{{Node: "n2", Level: traces.LevelNode, Room: traces.RoomFull, Since: 1e6}}},
+		&traces.Decision{T: 2e6, ID: 1, Job: job, Node: "n1", TaskIndex: -1, BindIndex: 0, Reason: "node", Seen: &traces.Seen{
+			Candidates: []traces.Candidate{{Node: "n2", Level: traces.LevelNode, Room: traces.RoomFull, ForMs: 1}},
+		}},
 		&traces.AttemptStarted{T: 5e6, Attempt: attempt(traces.Map, 0), Node: "n1", Rack: "/r1", SplitLocality: traces.LevelNode},
 		&traces.AttemptStarted{T: 6e6, Attempt: attempt(traces.Map, 1), Node: "n1", Rack: "/r1"},
 		&traces.Actuation{T: 7e6, Decision: 1, AskedAt: 2e6, GrantedAt: 4e6, Outcome: "honoured", Bound: attempt(traces.Map, 0)},
@@ -43,7 +44,7 @@ func TestFormat(t *testing.T) {
 	if err := write(&out, h, slices.Values(events)); err != nil {
 		t.Fatal(err)
 	}
-	if want := `"candidates":[{"node":"n2","level":"node","room":"full","since":1000000}]`; !strings.Contains(out.String(), want) {
+	if want := `"candidates":[{"node":"n2","level":"node","room":"full","forMs":1}]`; !strings.Contains(out.String(), want) {
 		t.Errorf("no slice has %s:\n%s", want, out.String())
 	}
 	var file struct {

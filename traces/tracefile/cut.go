@@ -63,8 +63,6 @@ func Cut(from, to string, piece Piece) (int, error) {
 			switch e := e.(type) {
 			case *traces.Decision:
 				decisions[e.ID] = keep
-			case *traces.DecisionSeen:
-				keep = decisions[e.Decision]
 			case *traces.Actuation:
 				keep = decisions[e.Decision]
 			}

@@ -59,7 +59,7 @@ func (p *Possible) Warning() string {
 // kind. They are not computed from what a run only observed besides.
 func computed(k traces.Kind) bool {
 	switch k {
-	case traces.KindNodeSample, traces.KindNodeLabel, traces.KindNote, traces.KindHeartbeat, traces.KindDecision, traces.KindDecisionSeen, traces.KindActuation:
+	case traces.KindNodeSample, traces.KindNodeLabel, traces.KindNote, traces.KindHeartbeat, traces.KindDecision, traces.KindActuation:
 		return false
 	}
 	return true

@@ -49,18 +49,20 @@ var classes = map[string]field{
 // types has the ranges of event fields by their Go type, such as traces.Time.
 // It is used if a field's range tag names no range.
 var types = map[reflect.Type]field{
-	reflect.TypeFor[traces.Time]():     {least: leastTime, most: mostTime},
-	reflect.TypeFor[traces.TaskKind](): {most: int64(traces.Reduce)},
-	reflect.TypeFor[traces.Outcome]():  {most: int64(traces.Killed)},
-	reflect.TypeFor[traces.Level]():    {most: int64(traces.LevelOff)},
-	reflect.TypeFor[traces.Room]():     {most: int64(traces.RoomDown)},
+	reflect.TypeFor[traces.Time]():      {least: leastTime, most: mostTime},
+	reflect.TypeFor[traces.TaskKind]():  {most: int64(traces.Reduce)},
+	reflect.TypeFor[traces.Outcome]():   {most: int64(traces.Killed)},
+	reflect.TypeFor[traces.Level]():     {most: int64(traces.LevelOff)},
+	reflect.TypeFor[traces.Room]():      {most: int64(traces.RoomDown)},
+	reflect.TypeFor[traces.PassedWhy](): {most: int64(traces.PassedWaits)},
+	reflect.TypeFor[traces.WaitUnit]():  {most: int64(traces.WaitOffers)},
 }
 
 // kinds has the ranges for the kinds of Go types. It is used if a field's range
 // tag names no range and the field's own Go type is not listed in the map
 // types.
 var kinds = map[reflect.Kind]field{
-	reflect.String: {most: mostText, text: true}, reflect.Slice: {most: mostTasks}, reflect.Bool: {most: 1},
+	reflect.String: {most: mostText, text: true}, reflect.Slice: {most: mostTasks}, reflect.Pointer: {most: 1}, reflect.Bool: {most: 1},
 	reflect.Int32: {most: math.MaxInt32}, reflect.Int64: {most: mostBytes}, reflect.Float64: {most: mostBytes}, reflect.Uint64: {},
 }
 
@@ -109,10 +111,13 @@ func fieldsOf(t reflect.Type, place string, maybe bool) (all []field) {
 		}
 		r.name = place + name
 		var elements []field
-		if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct {
+		switch list := f.Type.Kind() == reflect.Slice; {
+		case list && f.Type.Elem().Kind() == reflect.Struct:
 			elements = fieldsOf(f.Type.Elem(), r.name+"[].", false)
-			r.elements = len(elements)
+		case f.Type.Kind() == reflect.Pointer: // a struct that may be missing is stored as a list of one or none
+			elements = fieldsOf(f.Type.Elem(), r.name+".", false)
 		}
+		r.elements = len(elements)
 		all = append(append(all, r), elements...)
 	}
 	return all
@@ -150,9 +155,10 @@ func (c *rangeCheck) field() *field {
 func (c *rangeCheck) Count(n, _ int) int {
 	f := c.field()
 	c.inRange(f, int64(n))
-	c.first, c.end, c.left = c.next, c.next+f.elements, n
 	if n == 0 {
-		c.next = c.end
+		c.next += f.elements
+	} else if n > 1 {
+		c.first, c.end, c.left = c.next, c.next+f.elements, n
 	}
 	return n
 }

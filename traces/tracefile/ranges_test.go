@@ -56,21 +56,25 @@ func TestRanges(t *testing.T) {
 // element and those after the list are found.
 func TestRangesOfLists(t *testing.T) {
 	for n := range 4 {
-		e := &traces.DecisionSeen{Decision: 1, Candidates: make([]traces.Candidate, n), Limit: -1}
+		e := &traces.Decision{ID: 1, Job: "j", Seen: &traces.Seen{Candidates: make([]traces.Candidate, n), Limit: -1}}
 		want := []string{}
 		for i := range n {
-			e.Candidates[i].Node = "n"
+			e.Seen.Candidates[i].Node = "n"
 		}
 		if n > 0 {
-			e.Candidates[n-1].Room = 9
-			want = append(want, "candidates[].room")
+			e.Seen.Candidates[n-1].Room = 9
+			want = append(want, "seen.candidates[].room")
 		}
-		if got := outOfRange(e); !slices.Equal(got, append(want, "limit")) {
+		if got := outOfRange(e); !slices.Equal(got, append(want, "seen.limit")) {
 			t.Errorf("%d candidates: out of range are %v", n, got)
 		}
 	}
-	if got := outOfRange(&traces.DecisionSeen{Decision: 1, Passed: make([]traces.PassedJob, 257)}); len(got) == 0 || got[0] != "passed" {
+	e := &traces.Decision{ID: 1, Job: "j", Seen: &traces.Seen{Passed: make([]traces.PassedJob, 257)}}
+	if got := outOfRange(e); len(got) == 0 || got[0] != "seen.passed" {
 		t.Errorf("257 jobs: out of range are %v", got)
+	}
+	if got := outOfRange(&traces.Decision{ID: 1, Job: "j"}); len(got) > 0 {
+		t.Errorf("a decision of which it is not known what was seen: out of range are %v", got)
 	}
 }
 
@@ -83,7 +87,7 @@ func outOfRange(e traces.Event) (names []string) {
 // validEvent is an event whose fields are all in their ranges.
 func validEvent(kind traces.Kind) traces.Event {
 	e := traces.New(kind)
-	lengths(reflect.ValueOf(e).Elem(), 1)
+	fill(reflect.ValueOf(e).Elem())
 	for _, f := range namedFields(reflect.ValueOf(e).Elem(), "") {
 		switch f.value.Kind() {
 		case reflect.String:
@@ -97,11 +101,16 @@ func validEvent(kind traces.Kind) traces.Event {
 	return e
 }
 
-// lengths sets each list of structs in a struct to so many elements.
-func lengths(v reflect.Value, n int) {
+// fill gives each list of structs in a struct an element, and makes the structs that may be
+// missing.
+func fill(v reflect.Value) {
 	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct {
-			f.Set(reflect.MakeSlice(f.Type(), n, n))
+		switch f := v.Field(i); {
+		case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct:
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case f.Kind() == reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
+			fill(f.Elem())
 		}
 	}
 }
@@ -125,6 +134,11 @@ func namedFields(v reflect.Value, prefix string) (all []namedField) {
 			all = append(all, namedField{prefix + name, v.Field(i)})
 			for n := range v.Field(i).Len() {
 				all = append(all, namedFields(v.Field(i).Index(n), prefix+name+"[].")...)
+			}
+		case v.Field(i).Kind() == reflect.Pointer:
+			all = append(all, namedField{prefix + name, v.Field(i)})
+			if !v.Field(i).IsNil() {
+				all = append(all, namedFields(v.Field(i).Elem(), prefix+name+".")...)
 			}
 		default:
 			all = append(all, namedField{prefix + name, v.Field(i)})

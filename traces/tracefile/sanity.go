@@ -139,10 +139,6 @@ func (s *sanity) add(e traces.Event) {
 		s.attemptFinished(e)
 	case *traces.Decision:
 		s.decisions[e.ID] = true
-	case *traces.DecisionSeen:
-		if !s.decisions[e.Decision] {
-			s.warn("what was seen for decision %d: no such decision was made", e.Decision)
-		}
 	case *traces.Actuation:
 		if !s.decisions[e.Decision] {
 			s.warn("actuation of decision %d: no such decision was made", e.Decision)

@@ -288,10 +288,10 @@ func FuzzRecords(f *testing.F) {
 	for _, e := range sampleEvents(10) {
 		enc.event(e)
 	}
-	enc.event(&traces.DecisionSeen{
-		T: 3, Decision: 1, Candidates: []traces.Candidate{{Node: "n1", Level: traces.LevelCache}, {Node: "n2", Room: traces.RoomFull, Since: 2}},
-		Passed: []traces.PassedJob{{Job: "job_1_0001", Why: "waits", Waited: 2}}, Waited: 1, Limit: 3, WaitUnit: "skips",
-	})
+	enc.event(&traces.Decision{T: 3, ID: 1, Job: "job_1_0002", Node: "n3", Seen: &traces.Seen{
+		Candidates: []traces.Candidate{{Node: "n1", Level: traces.LevelCache}, {Node: "n2", Room: traces.RoomFull, ForMs: 2}},
+		Passed:     []traces.PassedJob{{Job: "job_1_0001", Why: traces.PassedWaits, Waited: 2}}, Waited: 1, Limit: 3, WaitUnit: traces.WaitSkips,
+	}})
 	f.Add(string(enc.block))
 	f.Fuzz(func(t *testing.T, block string) {
 		var d decoder
@@ -455,6 +455,11 @@ func setAny(t *rapid.T, v reflect.Value) {
 		v.SetFloat(rapid.Float64().Draw(t, "number"))
 	case reflect.Bool:
 		v.SetBool(rapid.Bool().Draw(t, "flag"))
+	case reflect.Pointer:
+		if rapid.Bool().Draw(t, "there") {
+			v.Set(reflect.New(v.Type().Elem()))
+			setAny(t, v.Elem())
+		}
 	case reflect.Slice:
 		n := rapid.IntRange(0, 3).Draw(t, "length")
 		if n == 0 {
