@@ -64,6 +64,7 @@ parallel, which does not change the result. For example:
 			&cli.StringFlag{Name: "runs", Usage: "keep the results as a run folder in `DIR`, for heddle compare (default: keep nothing)"},
 			&cli.StringFlag{Name: "run-name", Usage: "keep the results as a run folder of this `NAME`, without --runs in the user's state folder"},
 			&cli.BoolFlag{Name: "traces", Usage: "with --runs or --run-name, also keep the trace and each replay's trace"},
+			&cli.BoolFlag{Name: "reasons", Usage: "with --traces or --out: record with each decision what the model saw, for heddle trace why"},
 			&cli.BoolFlag{Name: "observations", Usage: "the files are from heddle run --record-observations: repeat steering's decisions on them"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; only for a single trace, model and seed"},
 		}, changeFlags(&change)...),
@@ -150,6 +151,9 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 	if c.Bool("traces") && c.IsSet("out") {
 		return withCode(exitUsage, errors.New("both --traces and --out; want one of them"))
 	}
+	if c.Bool("reasons") && !c.Bool("traces") && !c.IsSet("out") {
+		return withCode(exitUsage, errors.New("--reasons: want --traces or --out with it; they are part of a trace"))
+	}
 	written := []string{c.String("out")}
 	if c.Bool("calibrate") {
 		written = append(written, c.String("calibration"))
@@ -188,7 +192,7 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 	for i := range configs {
 		configs[i].Capacity = *capacity
 		configs[i].Faults, configs[i].Speculation, configs[i].CachePolicy = *faults, c.String("speculation"), c.String("cache-policy")
-		configs[i].Fetches = c.String("fetches")
+		configs[i].Fetches, configs[i].Reasons = c.String("fetches"), c.Bool("reasons")
 	}
 	out := c.String("out")
 	var sorter *tracefile.Sorter

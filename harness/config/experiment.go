@@ -90,6 +90,9 @@ type Experiment struct {
 	ColdReads bool `yaml:"coldReads" text:"Drop the nodes' page caches before each trial."`
 	// Sampling says how often heddle asks the cluster's daemons for its state.
 	Sampling Sampling `yaml:"sampling" text:"How often the cluster is asked, each 10ms to 1h."`
+	// Reasons says that the traces of steered and simulated trials have, with each decision
+	// of a scheduler model, what the model saw; true by default.
+	Reasons bool `yaml:"reasons" text:"Record with each decision of a model what it saw, so that heddle trace why says why a task ran where it did."`
 	// Thresholds are limits for what the measured trials show, such as "fifo <
 	// yarn * 1.1", by metric.
 	Thresholds Thresholds `yaml:"thresholds,omitempty" text:"What the trials must show, by metric: such as fifo < yarn * 1.1."`
@@ -192,7 +195,7 @@ func parseExperiment(file string, data []byte, more func(*Experiment) problems) 
 func defaultExperiment() *Experiment {
 	return &Experiment{
 		Cluster: "lab", Models: []Model{{Model: ModelYARN}}, Repeats: 1, Seed: 1,
-		Splits: SplitsAsSubmitted, ColdReads: true,
+		Splits: SplitsAsSubmitted, ColdReads: true, Reasons: true,
 		Sampling: Sampling{
 			Locations: units.Duration(time.Second),
 			RM:        units.Duration(200 * time.Millisecond),

@@ -94,7 +94,7 @@ func TestExamples(t *testing.T) {
 		Name: "first", Cluster: "lab",
 		Workloads: []Workload{{Name: "wordcount", Label: "wordcount", Size: 64 * units.MiB, Maps: 4, Reduces: 2, Jobs: 1}},
 		Models:    []Model{{Label: "yarn", Model: "yarn", Splits: "asSubmitted", Cluster: "lab"}}, Repeats: 3, Seed: 1, Actuator: "none", Splits: "asSubmitted",
-		Cache: Cache{Seed: 1}, ColdReads: true,
+		Cache: Cache{Seed: 1}, ColdReads: true, Reasons: true,
 		Sampling: Sampling{
 			Locations: units.Duration(time.Second), RM: units.Duration(200 * time.Millisecond), Agents: units.Duration(time.Second),
 		},

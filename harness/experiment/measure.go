@@ -123,7 +123,7 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 		Tags: t.tags, Pools: pools, Terms: terms, Workload: t.plan.Workload.Label, Folder: folder,
 		Header: traces.Header{
 			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
-			MapSlots: maps, ReduceSlots: reduces, Told: e.Capacity.Telling(),
+			Reasons: e.Reasons && e.ActuatorOf(t.plan) != config.ActuatorNone, MapSlots: maps, ReduceSlots: reduces, Told: e.Capacity.Telling(),
 		},
 		EveryLocations: time.Duration(e.Sampling.Locations), EveryRM: time.Duration(e.Sampling.RM), EveryAgents: time.Duration(e.Sampling.Agents),
 		Sampled: t.hearSamples(driver),

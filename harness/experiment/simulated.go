@@ -171,7 +171,8 @@ func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 		Change:      recorded.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots},
 		Calibration: t.costs, Modelled: true, Repeats: true, Work: t.twin.Work(), After: t.twin.After(), Interrupted: ctx.Err,
 		Faults: e.Faults, Capacity: e.Capacity, Speculation: e.Speculation, CachePolicy: e.CachePolicy, Fetches: e.Fetches,
-		Record: func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
+		Reasons: e.Reasons,
+		Record:  func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 	}
 	var scheduler sched.Model
 	c.Begin = func(m sched.Model) (err error) {

@@ -97,7 +97,7 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		s.driver, err = drive.Start(s.hold.Context(), drive.Options{
 			Watch: watcher, Tags: t.tags, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
 			Core: steer.Options{
-				Model: model, Actuator: actuator, Splits: splits, Capacity: t.options.Experiment.Capacity, Seed: t.seed(), Origin: session.Origin(), Setup: steer.Setup{
+				Model: model, Actuator: actuator, Splits: splits, Capacity: t.options.Experiment.Capacity, Seed: t.seed(), Reasons: t.options.Experiment.Reasons, Origin: session.Origin(), Setup: steer.Setup{
 					Keep: t.options.Experiment.KeepNodes, MapSlots: int32(t.options.Experiment.MapSlots), ReduceSlots: int32(t.options.Experiment.ReduceSlots),
 				},
 			},

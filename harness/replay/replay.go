@@ -97,6 +97,8 @@ type Config struct {
 	// Record is called with each event of the simulated run, in order of time; it may
 	// be nil.
 	Record func(traces.Event)
+	// Reasons makes decisions among the events that Record gets say what the model saw.
+	Reasons bool
 }
 
 // JobWork is what each task of a job reads, writes and computes. Maps has an entry
@@ -183,7 +185,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		return nil, h, err
 	}
 	c.limit(&machines)
-	x := &sim.Config{Cluster: machines, Shuffled: c.Repeats, Seed: c.Seed, Record: c.Record, Interrupted: c.Interrupted, Costs: c.costs(h.Actuator)}
+	x := &sim.Config{Cluster: machines, Shuffled: c.Repeats, Seed: c.Seed, Record: c.Record, Reasons: c.reasons(), Interrupted: c.Interrupted, Costs: c.costs(h.Actuator)}
 	if x.Actuator, err = actuatorOf(h.Actuator); err != nil {
 		return nil, h, err
 	}
@@ -243,6 +245,9 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 // disks and links. If not, tasks take their recorded durations.
 func (c *Config) computes() bool { return c.Modelled || len(c.Trace.List) > 0 }
 
+// reasons reports whether decisions say what the model saw.
+func (c *Config) reasons() bool { return c.Reasons && c.Record != nil }
+
 // header returns the header of the simulated run's trace.
 func (c *Config) header() traces.Header {
 	old := &c.Trace.Header
@@ -250,7 +255,7 @@ func (c *Config) header() traces.Header {
 		Format: traces.FormatVersion, Origin: traces.Simulated, StartUnixNs: old.StartUnixNs, Writer: "heddle",
 		Model: c.Model.Model, Params: c.Model.Params, Seed: c.Seed, Software: old.Software, Settings: old.Settings, Inputs: old.Inputs,
 		Actuator: cmp.Or(c.Actuator, config.ActuatorLabels), Splits: cmp.Or(c.Model.Splits, config.SplitsAsSubmitted),
-		Synthetic: slices.Clone(old.Synthetic), Mended: old.Mended,
+		Synthetic: slices.Clone(old.Synthetic), Mended: old.Mended, Reasons: c.reasons(),
 	}
 	if c.Model.Model == config.ModelYARN && c.Actuator == "" {
 		h.Actuator = config.ActuatorNone

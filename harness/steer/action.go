@@ -339,8 +339,16 @@ func (a *Trained) String() string {
 }
 
 func (a *Record) String() string {
-	// A decision without values reads as in recordings from before decisions had them.
-	return fmt.Sprintf("record %T%s", a.Event, strings.Replace(fmt.Sprintf("%+v", a.Event), " Values:}", "}", 1))
+	event := a.Event
+	if d, ok := event.(*traces.Decision); ok {
+		without := *d
+		without.Seen = nil
+		event = &without
+	}
+	// A decision reads as in recordings from before decisions had what the model saw, and, if
+	// it has none, values.
+	text := strings.Replace(fmt.Sprintf("%+v", event), " Seen:<nil>}", "}", 1)
+	return fmt.Sprintf("record %T%s", event, strings.Replace(text, " Values:}", "}", 1))
 }
 func (a *Log) String() string  { return fmt.Sprintf("log %d %s %v", a.Level, a.Text, a.Args) }
 func (a *Stop) String() string { return fmt.Sprintf("stop: %v", a.Err) }

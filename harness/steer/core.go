@@ -77,8 +77,10 @@ type Options struct {
 	// Capacity says what other load leaves of the nodes, from the first job on.
 	Capacity config.Capacity
 	// Seed is that of the errors with which the Model is told the Capacity ahead.
-	Seed  uint64
-	Setup Setup
+	Seed uint64
+	// Reasons makes recorded decisions say what the Model saw.
+	Reasons bool
+	Setup   Setup
 	// Origin is the moment from which the trace counts its times.
 	Origin time.Time
 	// RM is the cluster id that the ResourceManager reports. It changes when a
@@ -132,7 +134,8 @@ type Core struct {
 	givenUp     []*group // groups of decisions that have just failed
 	lastID      int64    // id of the decision that the scheduler model made last
 	offers      sched.Offers
-	nextBeat    int // index (in nodes) of the node that the model is asked about next
+	sight       *sched.Sight // nil: what the model sees is not recorded
+	nextBeat    int          // index (in nodes) of the node that the model is asked about next
 	watching    watching
 }
 
@@ -169,6 +172,10 @@ func New(o Options) (*Core, map[string]string, error) {
 		return nil, nil, fmt.Errorf("NodeManagers send a heartbeat every %v: want 1ms or more", o.Setup.Beat)
 	}
 	c.view = c.state.View()
+	if o.Reasons && o.Model != nil {
+		c.state.FollowRoom()
+		c.sight = sched.NewSight(o.Model, func(id state.JobID) traces.JobID { return c.jobs[id].jobID() })
+	}
 	c.state.SetLateBinding(true)
 	c.grantWait.least = cmp.Or(o.Setup.GrantLimit, max(5*time.Second, 10*o.Setup.Beat))
 	if o.Setup.Smallest != (state.Resource{}) {

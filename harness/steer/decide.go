@@ -100,9 +100,14 @@ func (c *Core) carryOut(x sched.Decision, g *group) bool {
 		_, e.TaskIndex = c.view.Index(j.id, x.Task)
 	}
 	branch := state.BindNone
+	expected := c.view.NextReduce(j.id)
 	if x.Kind == state.Map {
-		_, branch = c.view.WouldBind(j.id, n.id)
+		expected, branch = c.view.WouldBind(j.id, n.id)
 		e.BindBranch = branch.String()
+	}
+	if c.sight != nil {
+		c.sight.Look(c.view, x, expected)
+		e.Seen = c.sight.Seen(j.ageMs())
 	}
 	// Reserve room for a task of this kind without naming the task: the
 	// ApplicationMaster chooses one when it gets the container.
@@ -128,6 +133,14 @@ func (c *Core) carryOut(x sched.Decision, g *group) bool {
 	j.coming[x.Kind]++
 	n.enqueue(j, x.Kind, d)
 	return true
+}
+
+// ageMs returns how old the last list of the job's containers is, in ms; 0 if there was none.
+func (j *job) ageMs() int64 {
+	if j.listedAt.IsZero() {
+		return 0
+	}
+	return max(0, j.core.now.Sub(j.listedAt).Milliseconds())
 }
 
 // runsUnknownMaps says whether another node than n runs a map container of this job
