@@ -7,10 +7,12 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,6 +132,8 @@ func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
 	if d.Core.Nodes, err = rm.Nodes(ctx); err != nil {
 		return nil, err
 	}
+	// YARN lists nodes in any order, a trace's header by name. A replay must give models the same one.
+	slices.SortFunc(d.Core.Nodes, func(a, b yarnclient.Node) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.ID, b.ID)) })
 	core, parked, err := steer.New(d.Core)
 	if err != nil {
 		return nil, err
