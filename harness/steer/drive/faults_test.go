@@ -341,3 +341,16 @@ func TestSlowGrants(t *testing.T) {
 		}
 	})
 }
+
+// TestNodesByName has YARN list the nodes backwards: steering has them by name, as replays do.
+func TestNodesByName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := workers(1)
+		slices.Reverse(nodes)
+		f := steered(t, yarntest.Config{Nodes: nodes, Async: async})
+		defer func() { _ = f.d.Stop() }()
+		if !slices.IsSortedFunc(f.d.Core.Nodes, func(a, b yarnclient.Node) int { return strings.Compare(a.Host, b.Host) }) {
+			t.Errorf("nodes %v, want them by name", f.d.Core.Nodes)
+		}
+	})
+}
