@@ -476,7 +476,7 @@ type legendPlace struct {
 func (f *frame) legendPlaces() (list []legendPlace) {
 	x, y := 0.0, 0.0
 	add := func(row int, text string) {
-		width := legendMarker + letters(text)*1.12 + 14
+		width := legendMarker + letters(text)*1.2 + 14
 		if x > 0 && x+width > imageWidth {
 			x, y = 0, y+legendRow
 		}

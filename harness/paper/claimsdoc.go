@@ -38,7 +38,8 @@ func claims(list []Criterion) doc.Doc {
 		}
 		texts = append(texts, text)
 	}
-	return doc.Doc{doc.Heading("What the paper claims"), t, texts, forest, effects, notes, controls}
+	return doc.Doc{doc.Heading("What the paper claims"), forest, t, texts, &doc.Fold{Title: "Each effect as a table", Parts: doc.Doc{effects, notes}},
+		&doc.Fold{Title: "Each claim with another scheduler in the paper's place", Parts: doc.Doc{controls}}}
 }
 
 // cell returns a verdict as a cell of a table.

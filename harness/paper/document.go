@@ -18,7 +18,12 @@ func (r *Report) Doc() doc.Doc {
 	if r.Live == nil {
 		d = append(d, doc.Text(fmt.Sprintf("Reading: %s. %d seeds from %d; means with their 95 %% interval over seeds.", r.Reading, r.Seeds, r.Seed)))
 	}
-	d = append(d, doc.Text(r.Summary))
+	if len(r.Criteria) > 0 {
+		d = append(d, doc.Lead(r.counts()))
+	}
+	if r.Summary != "" {
+		d = append(d, &doc.Fold{Title: "What explains the results", Parts: doc.Doc{doc.Text(r.Summary)}})
+	}
 	for _, f := range r.Figures {
 		d = append(d, f.parts()...)
 	}
@@ -48,6 +53,30 @@ func (r *Report) Doc() doc.Doc {
 		d = append(d, doc.Heading("What the paper says and is not judged here"), list)
 	}
 	return append(d, doc.Heading("How the paper is read here; --set NAME=VALUE changes it"), axes, doc.Heading("The set-up"), facts)
+}
+
+// counts says how many of the claims got each verdict.
+func (r *Report) counts() string {
+	verdicts := map[Verdict][]string{}
+	needed := 0
+	for i := range r.Criteria {
+		c := &r.Criteria[i]
+		verdicts[c.Verdict] = append(verdicts[c.Verdict], c.ID)
+		if c.NeededMethod {
+			needed++
+		}
+	}
+	var list []string
+	for _, v := range Verdicts {
+		if ids := verdicts[v]; len(ids) > 0 {
+			list = append(list, fmt.Sprintf("%s %d (%s)", v, len(ids), strings.Join(ids, ", ")))
+		}
+	}
+	text := fmt.Sprintf("Of %d claims, read as %s: %s", len(r.Criteria), strings.TrimPrefix(r.Reading, "as "), strings.Join(list, ", "))
+	if needed > 0 {
+		text += fmt.Sprintf(". The paper's method is needed for %d of them", needed)
+	}
+	return text + "."
 }
 
 // text says what an axis is, where its value is from and which others there are.
@@ -169,12 +198,16 @@ func (m *Matrix) Doc() doc.Doc {
 		t := AxisTaken{Axis: a, Taken: a.Values[0].Value, Mark: a.Values[0].Mark, Why: a.Values[0].Why}
 		varied = append(varied, a.Name+"="+t.Taken+": "+t.text())
 	}
+	first, rest, more := strings.Cut(m.Summary, ". ")
+	if more {
+		first += "."
+	}
 	return doc.Doc{
-		doc.Heading(m.Title), doc.Text(m.Source), doc.Text(m.Summary),
+		doc.Heading(m.Title), doc.Text(m.Source), doc.Lead(first), doc.Text(rest),
 		doc.Text(fmt.Sprintf("%d readings, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
 			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's first, on which its verdict rests; "+
 			"=: a control does as well, so the claim does not need the method.", len(m.Readings), m.Seeds, m.Seed)),
-		m.heat(), m.table(), counts, m.leftOut(),
+		doc.Heading("Verdicts"), m.heat(), &doc.Fold{Title: "Verdicts with our figures", Parts: doc.Doc{m.table()}}, counts, m.leftOut(),
 		doc.Heading("How the readings differ from the first"), differ, doc.Heading("What was varied"), varied,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"heddle/harness/compare"
@@ -150,6 +151,15 @@ func (d *Data) curves(design string) *Figure {
 	if len(points) == 0 {
 		return nil
 	}
+	largest := 0.0 // of the mean returns: what the most is that a reward can sum up to depends on the reading
+	for k := range points {
+		largest = max(largest, math.Abs(meanOf(trials, func(s *Simulation) float64 {
+			if k < len(s.Curve) {
+				return s.Curve[k].Total
+			}
+			return 0
+		})))
+	}
 	f := &Figure{ID: "training", Kind: Line, Title: "How " + d.paper.Claimant + " learns: " + g.Columns[0], Unit: "%", X: "episodes of training"}
 	for _, x := range []struct {
 		name string
@@ -157,7 +167,7 @@ func (d *Data) curves(design string) *Figure {
 	}{
 		{"cache-local", func(p CurvePoint) float64 { return 100 * p.Cache }},
 		{"cache- or node-local", func(p CurvePoint) float64 { return 100 * p.Local }},
-		{"return, 100 is the most", func(p CurvePoint) float64 { return 100 * p.Total }},
+		{"return, of its largest mean", func(p CurvePoint) float64 { return 100 * p.Total / cmp.Or(largest, 1) }},
 	} {
 		row := FigureRow{Name: x.name}
 		for k := range points {

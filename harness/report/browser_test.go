@@ -162,10 +162,10 @@ func TestPictures(t *testing.T) {
 	}
 	b := open(t)
 	for _, x := range []struct {
-		name, scheme string
-		width        int64
-	}{{"light", "light", 1280}, {"dark", "dark", 1280}, {"phone", "light", 390}} {
-		media(b, "screen", x.scheme)
+		name, medium, scheme string
+		width                int64
+	}{{"light", "screen", "light", 1280}, {"dark", "screen", "dark", 1280}, {"phone", "screen", "light", 390}, {"print", "print", "light", 720}} {
+		media(b, x.medium, x.scheme)
 		b.Do(chromedp.EmulateViewport(x.width, 900), chromedp.Sleep(300e6))
 		png, err := chromedp.Run(b.Context, chromedp.FullScreenshot(100))
 		check(t, err)
