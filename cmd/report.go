@@ -41,6 +41,9 @@ For example:
 	}
 }
 
+// mostPageBytes is how large a page is without a warning.
+const mostPageBytes = 5_000_000
+
 func runReport(c *cli.Context) error {
 	args, err := arguments(c)
 	if err != nil {
@@ -56,9 +59,11 @@ func runReport(c *cli.Context) error {
 	if err := absent(path); err != nil {
 		return err
 	}
+	p := newProgress(c)
+	defer p.close()
 	o := report.Options{
 		Metrics: c.StringSlice("metric"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified"), Fidelity: c.Bool("fidelity"),
-		Progress: func(doing string) { fmt.Fprintln(c.App.ErrWriter, doing) },
+		Progress: func(doing string) { p.show(func() []string { return []string{doing} }) },
 	}
 	root, err := runsRoot(c.String("runs"))
 	if err != nil {
@@ -86,8 +91,12 @@ func runReport(c *cli.Context) error {
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
+	p.close()
 	if err := outfile.Create(path, func(f *os.File) error { return doc.WritePage(f, d) }); err != nil {
 		return fmt.Errorf("write page: %w", err)
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() > mostPageBytes {
+		warn(fmt.Sprintf("%s has %s: browsers are slow with such a page; fewer runs or metrics make it smaller", path, doc.Bytes(info.Size())))
 	}
 	return nil
 }

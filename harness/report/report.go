@@ -81,8 +81,7 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 		p.models, p.curves = p.compared.AllModels(), p.compared.Curves()
 	}
 	for _, path := range o.Traces {
-		o.Progress("read " + path)
-		t, err := read(ctx, path, "")
+		t, err := read(ctx, path, filepath.Base(path), o.Progress)
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +244,7 @@ func (p *page) differences() (d doc.Doc) {
 }
 
 // mostJobs is how many rows the table of jobs has. A file beside it has all.
-const mostJobs = 1500
+const mostJobs = 1200
 
 // jobs is the table of the jobs of a trial of each workload and model: of the median one.
 func (p *page) jobs() doc.Doc {
@@ -276,7 +275,7 @@ func (p *page) jobs() doc.Doc {
 	table, left := measure.Jobs(columns, labels, list, mostJobs)
 	d := doc.Doc{doc.Heading("Jobs"), doc.Text("The jobs of each model's median trial. A click on a column's name sorts by it."), table}
 	if left > 0 {
-		d = append(d, doc.Notes{fmt.Sprintf("%d more jobs, which took a shorter time, are left out here; the file jobs.csv at the end has all", left)})
+		d = append(d, doc.Notes{fmt.Sprintf("%d more jobs, which took a shorter time, are left out", left)})
 	}
 	return d
 }
@@ -317,6 +316,10 @@ func (p *page) inTraces() (d doc.Doc) {
 	return d
 }
 
+// How many trials the page lists, and how many jobs its file has: a page is to be
+// smaller than 5 MB.
+const mostTrials, mostInFile = 150, 30_000
+
 // sources says where all of it is from, and has the data as files.
 func (p *page) sources() doc.Doc {
 	d := doc.Doc{doc.Heading("Where this is from")}
@@ -334,8 +337,14 @@ func (p *page) sources() doc.Doc {
 			d = append(append(d, doc.Subheading("Run "+run.Manifest().Name)), results.Provenance(run.Run)...)
 		}
 		trials := p.compared.Trials()
-		d = append(d, &doc.Fold{Title: "Every trial", Parts: doc.Doc{trials}})
 		_ = add("trials.csv", trials) // a strings.Builder takes all that is written
+		shown := doc.Doc{trials}
+		if n := len(trials.Rows); n > mostTrials {
+			part := *trials
+			part.Rows = part.Rows[:mostTrials]
+			shown = doc.Doc{&part, doc.Notes{fmt.Sprintf("%d more trials; the file trials.csv has all", n-mostTrials)}}
+		}
+		d = append(d, &doc.Fold{Title: "Every trial", Parts: shown})
 		for _, t := range p.compared.AllTrials() {
 			labels, jobs = append(labels, []string{filepath.Base(t.Run.Dir), t.Workload, t.Model, t.Name}), append(jobs, t.Figures)
 		}
@@ -344,11 +353,14 @@ func (p *page) sources() doc.Doc {
 		d = append(d, doc.Subheading("Trace "+t.name), t.provenance())
 		labels, jobs = append(labels, []string{"", t.workload, t.name, t.name}), append(jobs, t.figures)
 	}
-	if table, _ := measure.Jobs([]string{"run", "workload", "model", "trial"}, labels, jobs, allJobs(jobs)); len(table.Rows) > 0 {
+	var left doc.Notes
+	if n := allJobs(jobs); n > mostInFile {
+		left = doc.Notes{fmt.Sprintf("%d jobs of all trials are too many for a file in a page; heddle runs export --rows jobs writes them", n)}
+	} else if table, _ := measure.Jobs([]string{"run", "workload", "model", "trial"}, labels, jobs, n); n > 0 {
 		_ = add("jobs.csv", table)
 	}
-	if len(files) > 0 {
-		d = append(d, doc.Subheading("Data as CSV"), files)
+	if len(files)+len(left) > 0 {
+		d = append(d, doc.Subheading("Data as CSV"), files, left)
 	}
 	return d
 }

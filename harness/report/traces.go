@@ -40,8 +40,11 @@ type reading struct {
 // mostKept is how many events of a trace are kept in memory. A longer trace is read again.
 const mostKept = 500_000
 
+// tellEvery is after how many events progress is told.
+const tellEvery = 20_000
+
 // read reads a trace, in any format, to its end.
-func read(ctx context.Context, path, name string) (*reading, error) {
+func read(ctx context.Context, path, name string, progress func(string)) (*reading, error) {
 	t := &reading{path: path, name: name, maps: &measure.MapTimes{}}
 	r, imported, err := exchange.Any(ctx, path, nil)
 	if err != nil {
@@ -54,10 +57,15 @@ func read(ctx context.Context, path, name string) (*reading, error) {
 	r.KeepEvents()
 	t.header = r.Header()
 	collect := measure.New(t.header)
+	n := 0
 	for e := range r.All() {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		if n%tellEvery == 0 {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			progress(fmt.Sprintf("read %s: %d events", name, n))
 		}
+		n++
 		collect.Add(e)
 		t.maps.Add(e)
 		if t.many = t.many || len(t.kept) >= mostKept; !t.many {
@@ -122,7 +130,8 @@ func (p *page) timeline() (doc.Doc, error) {
 	left := 0
 	times := map[[2]string][]*measure.MapTimes{}
 	var order [][2]string
-	for i, x := range slices.Concat(first, rest) {
+	all := slices.Concat(first, rest)
+	for i, x := range all {
 		full := i >= 2 && size(line) > mostTimeline
 		if full && x.read != nil {
 			left++
@@ -130,9 +139,8 @@ func (p *page) timeline() (doc.Doc, error) {
 		}
 		t := x.read
 		if t == nil {
-			p.Progress("read the trace of " + x.name)
 			var err error
-			if t, err = read(p.ctx, x.path, x.name); err != nil {
+			if t, err = read(p.ctx, x.path, fmt.Sprintf("trace %d of %d, %s", i+1, len(all), x.name), p.Progress); err != nil {
 				return nil, err
 			}
 			key := [2]string{x.workload, x.model}

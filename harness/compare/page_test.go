@@ -1,0 +1,119 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/harness/doc"
+	"heddle/harness/runs"
+)
+
+// TestHeadline has the first sentence of a page name the best model, by how much, whether
+// that is told, and where the trials ran.
+func TestHeadline(t *testing.T) {
+	speeds := func(speed map[string]float64) made {
+		return made{workloads: []string{"wordcount"}, models: slices.Sorted(keys(speed)), repeats: 6, seconds: steady(speed)}
+	}
+	for name, c := range map[string]struct {
+		made
+		want []string
+	}{
+		"told": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8}), []string{
+			"fifo has the shortest mean job completion time, ", " under yarn: 2", " % apart over 6 pairs of trials (95 % interval -2", "fifo against yarn). Measured on a cluster (12 trials).",
+		}},
+		"the cluster's own scheduler is best": {speeds(map[string]float64{"yarn": 1, "delay": 1.3}), []string{"yarn has the shortest", "interval +", "delay against yarn)"}},
+		"of three": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8, "delay": 0.799, "acl": 0.9}), []string{
+			" against ", " under yarn: ", " It is told apart from acl too.", " It is not told apart from ",
+		}},
+		"not told":   {speeds(map[string]float64{"yarn": 1, "delay": 0.999}), []string{"No difference is told: ", " has the shortest"}},
+		"one model":  {speeds(map[string]float64{"yarn": 1}), []string{"Under yarn the mean job completion time is ", "; there is no other model"}},
+		"one repeat": {made{workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 1, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Nothing is told: fifo has the shortest", "but 1 pair of trials gives no interval."}},
+		"simulated":  {made{world: runs.WorldSimulated, workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Simulated (12 trials): no cluster was measured."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := Runs([]string{c.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"jobCompletion", "cacheLocal"}})
+			check(t, err)
+			for _, want := range c.want {
+				if got := r.Headline(); !strings.Contains(got, want) {
+					t.Errorf("%s\nlacks %q", got, want)
+				}
+			}
+		})
+	}
+}
+
+func keys(m map[string]float64) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// TestForests has a dot for each pair of repeats, the bar of the interval that the table
+// has, and a row's tone and words say whether a model is better.
+func TestForests(t *testing.T) {
+	m := made{workloads: []string{"wordcount"}, models: []string{"fifo", "slow", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8, "slow": 1.3})}
+	r, err := Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"makespan", "cacheLocal"}})
+	check(t, err)
+	d := r.Forests("wordcount")
+	if len(d) != 1 {
+		t.Fatalf("%d pictures, want one: nothing was cached, so that there is none in points", len(d))
+	}
+	f := d[0].(*doc.Forest)
+	tones := map[string]doc.Tone{"fifo against yarn": doc.Good, "slow against yarn": doc.Bad, "slow against fifo": doc.Bad}
+	for _, row := range f.Rows {
+		p := r.pair(strings.Split(row.Name, " against ")[1], strings.Split(row.Name, " against ")[0])
+		if len(row.Dots) != 6 || row.Tone != tones[row.Name] || row.Ours.Lo != p.CI95Pct[0] || row.Ours.Value != float64(p.DiffPct) {
+			t.Errorf("%+v of %+v", row, p)
+		}
+		sum := 0.0
+		for _, x := range row.Dots { // the difference is the mean of the ratios' logarithms
+			sum += math.Log(1+x/100) / 6
+		}
+		if got := 100 * (math.Exp(sum) - 1); math.Abs(got-row.Ours.Value) > 1e-9 {
+			t.Errorf("%s: the dots have the mean %g %%, the difference is %g %%", row.Name, got, row.Ours.Value)
+		}
+		if better := strings.HasSuffix(row.Text, ", better"); better != (row.Tone == doc.Good) {
+			t.Errorf("%s is %s in colour and says %q", row.Name, row.Tone, row.Text)
+		}
+	}
+}
+
+// TestMedianTrial has the trial of a model be the one in the middle.
+func TestMedianTrial(t *testing.T) {
+	m := made{workloads: []string{"wordcount"}, models: []string{"yarn"}, repeats: 5, seconds: func(repeat int, _, _ string) float64 {
+		return []float64{50, 20, 40, 10, 30}[repeat-1]
+	}}
+	r, err := Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"makespan"}})
+	check(t, err)
+	if c, ok := r.Median("wordcount", "yarn"); !ok || c.Repeat != 5 {
+		t.Errorf("repeat %d, want 5, of 30 s", c.Repeat)
+	}
+	if _, ok := r.Median("wordcount", "nosuch"); ok {
+		t.Error("a model without trials has a median one")
+	}
+}
+
+// TestCurves has the distribution of one value a trial be that over trials, and of more
+// the median of the trials'.
+func TestCurves(t *testing.T) {
+	one := NewCurve("w", "m", "x", "s", [][]float64{{3}, {1}, {2}, {4}})
+	if !one.Pooled || one.Repeats != nil || one.Count != 4 || fmt.Sprint(one.Median[0], one.Median[50], one.Median[51], one.Median[100]) != "1 2 3 4" {
+		t.Errorf("%+v", one)
+	}
+	more := NewCurve("w", "m", "x", "s", [][]float64{{1, 2}, {3, 4}, {5, 6}, nil})
+	if more.Pooled || len(more.Repeats) != 3 || more.Count != 2 || more.Median[0] != 3 || more.Median[100] != 4 {
+		t.Errorf("%+v", more)
+	}
+	if none := NewCurve("w", "m", "x", "s", [][]float64{nil}); len(none.Median) > 0 {
+		t.Errorf("a curve of nothing: %+v", none)
+	}
+}
