@@ -57,7 +57,7 @@ parallel, which does not change the result. For example:
 			&cli.GenericFlag{Name: "capacity", Value: &capacity, DefaultText: "the trace's", Usage: "`STEP` of what other load leaves of the nodes, such as at=30s,node=n2,left=0.5, in place of the trace's; as in an experiment's capacity; may be repeated"},
 			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule that starts speculative attempts (default: only the recorded ones)"},
 			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: nodes keep the blocks cached at the start, or those that they read last", Value: config.CacheStatic},
-			&cli.StringFlag{Name: "fetches", Usage: "racks or nodes: reduces fetch map output from whole racks, or from the nodes that ran the maps", Value: config.FetchesRacks},
+			&cli.StringFlag{Name: "fetches", Usage: "racks or nodes: reduces fetch map output from whole racks, or from the nodes that ran the maps", DefaultText: "as the calibration was fitted, else racks"},
 			&cli.StringSliceFlag{Name: "metric", Usage: "a column for `METRIC` of heddle compare, or all; may be repeated (default: makespan, mean completion, locality)"},
 			tableFlag(),
 			jsonFlag(),
@@ -305,7 +305,7 @@ func loadTrace(c *cli.Context, p *progress, path string, kept *experiment.Replay
 }
 
 func calibrate(c *cli.Context, list []*recorded.Trace, cluster recorded.Change) error {
-	fitted, err := replay.Calibrate(list, cluster)
+	fitted, err := replay.Calibrate(list, cluster, c.String("fetches"))
 	if err != nil {
 		return withCode(exitUsage, err)
 	}

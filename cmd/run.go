@@ -266,7 +266,7 @@ func calibrationOf(c *cli.Context, o *experiment.Options) (*calibration.Calibrat
 		}
 		list = append(list, t)
 	}
-	return replay.Calibrate(list, recorded.Change{})
+	return replay.Calibrate(list, recorded.Change{}, o.Experiment.Fetches)
 }
 
 // changesCluster records what heddle must undo on the clusters if this run of

@@ -54,6 +54,8 @@ type Options struct {
 	// Unverified allows to read files that have changed since the run recorded
 	// their hashes. There is then a warning.
 	Unverified bool
+
+	fetches string // from where reduces fetch in a simulation, as the run's experiment says
 }
 
 // Report says how far simulated replays are from the measured trials of a run.
@@ -180,6 +182,9 @@ func OfRun(run *results.Run, o Options) (*Report, error) {
 	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{}, Simulated: run.Manifest().World == runs.WorldSimulated}
 	if r.Simulated {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the trials of %s are simulated: this says how well replays predict a simulation, not a cluster", dir))
+	}
+	if e, err := results.Experiment(run.Run, ""); err == nil && e != nil { // a run without one has the default
+		o.fetches = e.Fetches
 	}
 	trials, err := r.load(run)
 	if err != nil {

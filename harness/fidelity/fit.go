@@ -24,7 +24,7 @@ func calibrate(list []measured, o Options) (fit, error) {
 		all, f.trials = append(all, x.Trace), append(f.trials, x.name)
 	}
 	var err error
-	f.calibration, err = replay.Calibrate(all, o.Cluster)
+	f.calibration, err = replay.Calibrate(all, o.Cluster, o.fetches)
 	return f, err
 }
 

@@ -97,7 +97,7 @@ func TestTurnover(t *testing.T) {
 			{1, 10, "a", 11, 20, false}, {1, 10, "b", 11, 100, false}, {1, 10, "a", 100.3, 110, true},
 		}},
 	} {
-		fitted, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, c.list)}, recorded.Change{})
+		fitted, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, c.list)}, recorded.Change{}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func waves(gaps ...float64) []ran {
 // TestMadeUp has nothing fitted to what a trace's header says was made up.
 func TestMadeUp(t *testing.T) {
 	for _, marks := range [][]string{nil, {"schedule"}, {"hosts"}, {"durations"}, {"tasks"}, {"nodes"}, {"replicas"}, {"nodes", "tasks", "durations", "schedule", "hosts", "replicas"}} {
-		c, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Imported, Synthetic: marks}, waves(0.5, 0.5, 0.5))}, recorded.Change{})
+		c, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Imported, Synthetic: marks}, waves(0.5, 0.5, 0.5))}, recorded.Change{}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestRefused(t *testing.T) {
 		"the mean of 40000 ms on 3 samples, which differ from it by 0 ms on average, is rejected: a mean above 15 s contains waiting": {40, 40, 40},
 		"": {0.5, 0.4, 0.6},
 	} {
-		c, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, waves(gaps...))}, recorded.Change{})
+		c, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, waves(gaps...))}, recorded.Change{}, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func ExampleCalibrate() {
 	if err != nil {
 		panic(err)
 	}
-	costs, err := replay.Calibrate([]*recorded.Trace{measured}, recorded.Change{})
+	costs, err := replay.Calibrate([]*recorded.Trace{measured}, recorded.Change{}, "")
 	if err != nil {
 		panic(err)
 	}

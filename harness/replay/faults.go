@@ -45,7 +45,11 @@ func (c *Config) addFaults(x *sim.Config, source *recorded.Source) error {
 	default:
 		return fmt.Errorf("replay: cache policy %q is not one of %s, %s", c.CachePolicy, config.CacheStatic, config.CacheLRU)
 	}
-	switch c.Fetches {
+	fetches := c.Fetches
+	if fetches == "" && c.computes() && c.Calibration != nil && len(x.Cluster.Nodes) <= sim.MaxFetchNodes {
+		fetches = c.Calibration.Fetches
+	}
+	switch fetches {
 	case "", config.FetchesRacks:
 	case config.FetchesNodes:
 		x.NodeFetches = true
@@ -53,7 +57,7 @@ func (c *Config) addFaults(x *sim.Config, source *recorded.Source) error {
 			return fmt.Errorf("replay: fetches from %s have no effect on recorded durations; give a calibration to model durations", config.FetchesNodes)
 		}
 	default:
-		return fmt.Errorf("replay: fetches %q is not one of %s, %s", c.Fetches, config.FetchesRacks, config.FetchesNodes)
+		return fmt.Errorf("replay: fetches %q is not one of %s, %s", fetches, config.FetchesRacks, config.FetchesNodes)
 	}
 	if c.Follow {
 		if len(c.Faults) > 0 || x.Speculation != sim.NoSpeculation || x.CacheReads {

@@ -68,7 +68,7 @@ func replayed(data []byte, looks int) (int64, *recorded.Trace, error) {
 	x, err := loadBytes(data)
 	var costs *calibration.Calibration
 	if err == nil {
-		costs, err = calibration.Fit([]*recorded.Trace{x}, recorded.Change{}, notAgain)
+		costs, err = calibration.Fit([]*recorded.Trace{x}, recorded.Change{}, "", notAgain)
 	}
 	if err == nil {
 		_, _, err = Run(&Config{Trace: x, Calibration: costs, Model: config.Model{Model: "fifo"}, Seed: 1, Interrupted: soon(looks)})

@@ -131,7 +131,7 @@ func allModels(byClass bool) []config.Model {
 // labCosts are fitted to the lab's runs.
 func labCosts(t *testing.T) *calibration.Calibration {
 	t.Helper()
-	c, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-yarn"), loaded(t, "r03-wordcount-yarn")}, recorded.Change{})
+	c, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-yarn"), loaded(t, "r03-wordcount-yarn")}, recorded.Change{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

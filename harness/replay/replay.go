@@ -71,7 +71,7 @@ type Config struct {
 	Repeats bool
 	// The fields Faults, Speculation, CachePolicy and Fetches have the same meaning as
 	// in config.Experiment. An empty Speculation means none; an empty CachePolicy means
-	// static; empty Fetches mean racks.
+	// static; empty Fetches mean those that the calibration was fitted with, else racks.
 	Faults                            config.Faults
 	Speculation, CachePolicy, Fetches string
 	// Capacity, if given, is the timetable of the nodes' capacity, from the first
@@ -123,9 +123,9 @@ func Run(c *Config) (*sim.Result, traces.Header, error) {
 }
 
 // Calibrate fits a calibration to traces, which should be from one cluster. The argument
-// cluster has what is known of it besides.
-func Calibrate(list []*recorded.Trace, cluster recorded.Change) (*calibration.Calibration, error) {
-	return calibration.Fit(list, cluster, again)
+// cluster has what is known of it besides, and fetches is as in Config.
+func Calibrate(list []*recorded.Trace, cluster recorded.Change, fetches string) (*calibration.Calibration, error) {
+	return calibration.Fit(list, cluster, fetches, again)
 }
 
 // CalibrateOne fits a calibration to one trace, for replays of the same trace.

@@ -80,7 +80,7 @@ func mix(t *recorded.Trace) [traces.LevelOff + 1]float64 {
 // TestCalibrateRecovers simulates a cluster whose costs are known and has them
 // fitted to what came of it.
 func TestCalibrateRecovers(t *testing.T) {
-	truth, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-fifo"), loaded(t, "r03-wordcount-fifo")}, recorded.Change{})
+	truth, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-fifo"), loaded(t, "r03-wordcount-fifo")}, recorded.Change{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestCalibrateRecovers(t *testing.T) {
 		}
 		seen = append(seen, again)
 	}
-	got, err := Calibrate(seen, recorded.Change{})
+	got, err := Calibrate(seen, recorded.Change{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestModelErrors(t *testing.T) {
 }
 
 func TestCalibrationFile(t *testing.T) {
-	c, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-yarn")}, recorded.Change{})
+	c, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-yarn")}, recorded.Change{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,11 +33,12 @@ type Replay func(*recorded.Trace, *Calibration, uint64) (*recorded.Trace, error)
 //
 // Fit does not use values that a trace's header marks as made up, nor means
 // that are not credible. A warning then says so, and the simulator's default stays.
-func Fit(list []*recorded.Trace, cluster recorded.Change, again Replay) (*Calibration, error) {
+func Fit(list []*recorded.Trace, cluster recorded.Change, fetches string, again Replay) (*Calibration, error) {
 	c, err := calibrateCosts(list, cluster)
 	if err != nil {
 		return nil, err
 	}
+	c.Fetches = fetches
 	c.fitTaskStart(list)
 	least := math.Inf(1)
 	best := c
@@ -68,7 +69,7 @@ func FitOne(t *recorded.Trace, modelled bool, again Replay) (*Calibration, error
 	if !modelled && t.Tasks() > correctable {
 		return calibrateCosts([]*recorded.Trace{t}, recorded.Change{})
 	}
-	return Fit([]*recorded.Trace{t}, recorded.Change{}, again)
+	return Fit([]*recorded.Trace{t}, recorded.Change{}, "", again)
 }
 
 // calibrateCosts returns a Calibration with Hadoop's own costs, such as JVM starts,

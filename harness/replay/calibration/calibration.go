@@ -38,6 +38,9 @@ type Calibration struct {
 	// Sharing is how many cores the attempts on a node share, as a fraction of the
 	// node's cores in the trace. 0 means that attempts do not slow each other down.
 	Sharing float64 `json:"sharing"`
+	// Fetches says from where reduces fetched map output in the replays that corrected the
+	// fit, as in config.Experiment. Replays with the calibration fetch alike.
+	Fetches string `json:"fetches,omitempty"`
 	// HostCores is how many cores the attempts on all nodes share; the field Sharing
 	// is then ignored. 0 means that attempts share cores only with others on their
 	// node. It is fitted if the nodes are known to be on one machine.
