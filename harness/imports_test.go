@@ -34,7 +34,7 @@ const order = `
 	harness/workload/hive harness/workload/synthetic harness/workload/traceplan harness/workload
 	harness/results
 	harness/experiment
-	harness/compare harness/export harness/report/lanes harness/report/browsertest
+	harness/compare harness/export harness/report/browsertest harness/report/lanes
 	harness/fidelity harness/report harness/demo
 	harness/paper harness/paper/clqlmrs harness/paper/learning harness/paper/modfair harness/paper/reverse harness/paper/rhc
 	cmd cmd/heddle

@@ -26,7 +26,7 @@ func open(t *testing.T) *browsertest.Tab {
 func media(b *browsertest.Tab, medium, scheme string) {
 	b.Helper()
 	params := emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
-	if _, err := chromedp.Call(b.Context, emulation.SetEmulatedMedia, params); err != nil {
+	if _, err := chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, params); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -64,7 +64,7 @@ func TestPrint(t *testing.T) {
 			t.Errorf("%s is printed: %s", gone, got)
 		}
 	}
-	pdf, err := chromedp.Call(b.Context, cdppage.PrintToPDF, cdppage.PrintToPDFParams{})
+	pdf, err := chromedp.Call(b.Ctx, cdppage.PrintToPDF, cdppage.PrintToPDFParams{})
 	if err != nil || len(pdf.Data) < 10_000 {
 		t.Fatalf("a PDF of %d bytes, %v", len(pdf.Data), err)
 	}
@@ -167,11 +167,11 @@ func TestPictures(t *testing.T) {
 	}{{"light", "screen", "light", 1280}, {"dark", "screen", "dark", 1280}, {"phone", "screen", "light", 390}, {"print", "print", "light", 720}} {
 		media(b, x.medium, x.scheme)
 		b.Do(chromedp.EmulateViewport(x.width, 900), chromedp.Sleep(300e6))
-		png, err := chromedp.Run(b.Context, chromedp.FullScreenshot(100))
+		png, err := chromedp.Run(b.Ctx, chromedp.FullScreenshot(100))
 		check(t, err)
 		check(t, os.WriteFile(filepath.Join(dir, x.name+".png"), png, 0o644))
 	}
-	pdf, err := chromedp.Call(b.Context, cdppage.PrintToPDF, cdppage.PrintToPDFParams{})
+	pdf, err := chromedp.Call(b.Ctx, cdppage.PrintToPDF, cdppage.PrintToPDFParams{})
 	check(t, err)
 	check(t, os.WriteFile(filepath.Join(dir, "print.pdf"), pdf.Data, 0o644))
 }

@@ -376,9 +376,13 @@ func allJobs(list []*measure.Figures) (n int) {
 func (t *reading) facts() doc.Facts {
 	f, h := t.figures, &t.header
 	list := doc.Facts{
-		{Name: "trace", Value: t.name}, {Name: "origin", Value: strings.TrimSuffix(string(h.Origin)+" from "+t.format, " from ")},
-		{Name: "jobs", Value: fmt.Sprint(f.Jobs)}, {Name: "maps", Value: fmt.Sprint(f.Maps)}, {Name: "reduces", Value: fmt.Sprint(f.Reduces)},
-		{Name: "nodes", Value: fmt.Sprint(len(f.Nodes))}, {Name: "over", Value: doc.DurationText(f.DurationMs)},
+		{Name: "trace", Value: t.name},
+		{Name: "origin", Value: strings.TrimSuffix(string(h.Origin)+" from "+t.format, " from ")},
+		{Name: "jobs", Value: fmt.Sprint(f.Jobs)},
+		{Name: "maps", Value: fmt.Sprint(f.Maps)},
+		{Name: "reduces", Value: fmt.Sprint(f.Reduces)},
+		{Name: "nodes", Value: fmt.Sprint(len(f.Nodes))},
+		{Name: "over", Value: doc.DurationText(f.DurationMs)},
 	}
 	if h.Model != "" {
 		list = append(list, doc.Fact{Name: "model", Value: h.Model})

@@ -24,10 +24,10 @@ import (
 // dialog, or does what its Content-Security-Policy refuses.
 type Tab struct {
 	testing.TB
-	// Context is that of the tab, for actions of chromedp.
-	Context context.Context
-	mutex   sync.Mutex
-	errors  []string
+	// Ctx is the context of the tab, for actions of chromedp.
+	Ctx    context.Context
+	mutex  sync.Mutex
+	errors []string
 }
 
 // New returns a tab.
@@ -49,11 +49,11 @@ func New(t testing.TB) *Tab {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("headless", "new"), chromedp.WindowSize(1280, 900), chromedp.UserDataDir(t.TempDir()))...)
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("headless", "new"), chromedp.WindowSize(1400, 900), chromedp.UserDataDir(t.TempDir()))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	b := &Tab{TB: t, Context: ctx}
+	b := &Tab{TB: t, Ctx: ctx}
 	b.Do() // opens the tab
 	if err := chromedp.Listen(ctx, b.heard); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func (b *Tab) heard(e any) {
 // Do runs actions.
 func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	if err := chromedp.Do(b.Context, actions...); err != nil {
+	if err := chromedp.Do(b.Ctx, actions...); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -116,7 +116,7 @@ func (b *Tab) Number(expression string) float64 {
 
 func evaluated[T any](b *Tab, expression string) T {
 	b.Helper()
-	x, err := chromedp.Run(b.Context, chromedp.Evaluate[T](expression))
+	x, err := chromedp.Run(b.Ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
 		b.Fatalf("%s: %v", expression, err)
 	}
@@ -156,7 +156,7 @@ func (b *Tab) Axe() string {
 		b.Skipf("axe-core is not there: %v; npm install --prefix %s axe-core", err, filepath.Join(cache, "heddle", "axe"))
 	}
 	b.Do(chromedp.Evaluate[chromedp.Void](string(axe) + ";0"))
-	found, err := chromedp.Run(b.Context, chromedp.Evaluate[string](`axe.run().then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target + " " + n.failureSummary).join("\n")).join("\n"))`, chromedp.EvalAwaitPromise))
+	found, err := chromedp.Run(b.Ctx, chromedp.Evaluate[string](`axe.run().then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target + " " + n.failureSummary).join("\n")).join("\n"))`, chromedp.EvalAwaitPromise))
 	if err != nil {
 		b.Fatal(err)
 	}
