@@ -23,7 +23,7 @@ func traceCommand() *cli.Command {
 	output := &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which must not exist"}
 	return &cli.Command{
 		Name:  "trace",
-		Usage: "look into traces, check, repair, cut, import and export them",
+		Usage: "look into traces, say why tasks ran where they did, check, repair, cut, import and export them",
 		Description: `A TRACE is a trace file or its export in JSON Lines. For example:
 
    heddle trace info run.trace
@@ -35,6 +35,7 @@ func traceCommand() *cli.Command {
 				Description: "For example:\n\n   heddle trace info runs/first/trials/r01-wordcount-yarn/trace.heddle",
 				Flags:       []cli.Flag{tableFlag(), asJSON}, Action: traceInfo,
 			},
+			traceWhyCommand(),
 			{
 				Name: "check", Usage: "read every byte; say what is damaged, cannot be, or contradicts itself; code 1 for the first two", ArgsUsage: "TRACE",
 				Description: "For example:\n\n   heddle trace check day.trace",

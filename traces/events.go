@@ -350,7 +350,7 @@ type Seen struct {
 	OneNode bool `json:"oneNode,omitempty"`
 	// ViewAgeMs is how old what the model saw of the job was, in ms. It is 0 in
 	// simulations.
-	ViewAgeMs int64 `json:"viewAgeMs" range:"ms"`
+	ViewAgeMs int64 `json:"viewAgeMs,omitempty" range:"ms"`
 	// Candidates are the nodes nearer than the decision's node to the input of the map that
 	// the decision was meant to start: those that cache its block, then those with a replica
 	// of it. The map is the decision's BindIndex, or its TaskIndex if it has none; a reduce
@@ -365,12 +365,13 @@ type Seen struct {
 	// Waited and Limit are numbers of a model that lets a job wait for nodes with its input,
 	// in the unit WaitUnit: how long the job had waited when the decision was made, and how
 	// long it has to wait to start a map so far from its input, or for a map at its input, to
-	// start one farther away. WaitUnit is 0 if the model counts nothing.
+	// start one farther away. WaitUnit is 0 if the model counts nothing. If Farthest is unknown,
+	// the task need not wait, such as a reduce.
 	Waited   int64    `json:"waited,omitempty"`
 	Limit    int64    `json:"limit,omitempty"`
 	WaitUnit WaitUnit `json:"waitUnit,omitzero"`
 	// Farthest is how far from its input the model let the job start a map; unknown if the
-	// model does not limit that.
+	// model did not limit that.
 	Farthest Level `json:"farthest,omitempty"`
 }
 

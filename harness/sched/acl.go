@@ -62,7 +62,7 @@ var aclInfo = Info{
 func (m *acl) Name() string { return "acl" }
 
 func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
-	m.Begin()
+	m.Begin(traces.WaitSkips)
 	d := m.d
 	if d < 0 {
 		d = int64(v.NodesUp())
@@ -119,5 +119,5 @@ func (m *acl) tell(v *state.View, id state.JobID, skips, d int64, level, farthes
 	if level > state.LevelNode && v.Locations(id) > 0 {
 		limit += float64(d)
 	}
-	m.Wait(skips, int64(math.Ceil(limit)), traces.WaitSkips, farthest)
+	m.Wait(skips, int64(math.Ceil(limit)), farthest)
 }

@@ -102,7 +102,7 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		return Pick{}, false
 	}
 	m.know(v)
-	m.Begin()
+	m.Begin(traces.WaitOffers)
 	var by *shares
 	if len(m.queues) > 1 || m.fairOrder {
 		by = &m.order
@@ -160,7 +160,7 @@ func (m *capacity) tell(v *state.View, id state.JobID, passed int64, level state
 	case rack:
 		farthest = state.LevelRack
 	}
-	m.Wait(passed, limit, traces.WaitOffers, farthest)
+	m.Wait(passed, limit, farthest)
 }
 
 // chooseMap returns the waiting map of the job that is nearest to its input on

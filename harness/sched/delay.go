@@ -82,7 +82,7 @@ var delayInfo = Info{
 func (m *delay) Name() string { return "delay" }
 
 func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
-	m.Begin()
+	m.Begin(m.unit())
 	m.addWait(v.Now())
 	d1, d2 := m.waits(v)
 	var by *shares
@@ -123,7 +123,7 @@ func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 
 // tell keeps how long the job had waited, and the limit for a map at this level.
 func (m *delay) tell(job *delayed, d1, d2 int64, level, farthest state.Level) {
-	limit, unit := d1, traces.WaitSkips
+	limit := d1
 	switch {
 	case level < state.LevelOff:
 	case job.level == state.LevelRack:
@@ -131,10 +131,14 @@ func (m *delay) tell(job *delayed, d1, d2 int64, level, farthest state.Level) {
 	default:
 		limit = d1 + d2
 	}
+	m.Wait(m.counted(job.wait), m.counted(limit), farthest)
+}
+
+func (m *delay) unit() traces.WaitUnit {
 	if m.byTime {
-		unit = traces.WaitMs
+		return traces.WaitMs
 	}
-	m.Wait(m.counted(job.wait), m.counted(limit), unit, farthest)
+	return traces.WaitSkips
 }
 
 // counted returns a wait in the unit of Reasons: skips, or milliseconds.

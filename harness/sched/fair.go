@@ -103,7 +103,7 @@ func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		return Pick{}, false
 	}
 	m.know(v)
-	m.Begin()
+	m.Begin(traces.WaitOffers)
 	m.order.start(v)
 	for {
 		id, ok := m.order.next()
@@ -167,7 +167,7 @@ func (m *fair) tell(v *state.View, passed int64, allowed uint8, level state.Leve
 	if level == state.LevelOff {
 		threshold = m.rackThreshold
 	}
-	m.Wait(passed, int64(float64(v.NodesUp())*threshold), traces.WaitOffers, state.LevelNode+state.Level(allowed))
+	m.Wait(passed, int64(float64(v.NodesUp())*threshold), state.LevelNode+state.Level(allowed))
 }
 
 // The method know reads the configured weights of queues that were created

@@ -53,10 +53,11 @@ func (r *Reasoning) Reasons() *Reasons { return r.kept }
 // Keeps reports whether reasons are kept.
 func (r *Reasoning) Keeps() bool { return r.kept != nil }
 
-// Begin forgets the reasons of the last answer. A model calls it when it is asked.
-func (r *Reasoning) Begin() {
+// Begin forgets the reasons of the last answer. A model calls it when it is asked, with the
+// unit in which it counts how long jobs wait.
+func (r *Reasoning) Begin(unit traces.WaitUnit) {
 	if r.kept != nil {
-		*r.kept = Reasons{Passed: r.kept.Passed[:0]}
+		*r.kept = Reasons{Passed: r.kept.Passed[:0], Unit: unit}
 	}
 }
 
@@ -76,9 +77,9 @@ func (r *Reasons) passOver(id state.JobID, why traces.PassedWhy, waited int64) {
 }
 
 // Wait notes how long the job of the decision had waited, and what its limits are.
-func (r *Reasoning) Wait(waited, limit int64, unit traces.WaitUnit, farthest state.Level) {
+func (r *Reasoning) Wait(waited, limit int64, farthest state.Level) {
 	if r.kept != nil {
-		r.kept.Waited, r.kept.Limit, r.kept.Unit, r.kept.Farthest = waited, limit, unit, farthest
+		r.kept.Waited, r.kept.Limit, r.kept.Farthest = waited, limit, farthest
 	}
 }
 

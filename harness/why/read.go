@@ -52,6 +52,7 @@ type job struct {
 	known    [2]bool          // the trace has the size of these containers
 	tasks    map[task]*taskInfo
 	bound    map[traces.Attempt]*decided // decisions whose outcome came before their attempt's start
+	started  traces.Time                 // when its master was up; the least time: not yet
 	master   *node
 	takes    state.Amounts // of the master
 	running  int
@@ -273,7 +274,7 @@ func (r *reader) block(id traces.Block) *block {
 func (r *reader) job(id traces.JobID) *job {
 	j := r.jobs[id]
 	if j == nil {
-		j = &job{tasks: map[task]*taskInfo{}, bound: map[traces.Attempt]*decided{}}
+		j = &job{started: math.MinInt64, tasks: map[task]*taskInfo{}, bound: map[traces.Attempt]*decided{}}
 		for k := range j.need {
 			j.need[k] = state.Need(0, 1, traces.TaskKind(k))
 		}
@@ -301,6 +302,7 @@ func (j *job) task(id traces.Task) *taskInfo {
 
 func (r *reader) masterStarted(e *traces.JobStarted) {
 	j := r.job(e.Job)
+	j.started = e.T
 	if j.master != nil { // the job's second master
 		r.change(j.master, j.takes, 0)
 		j.master = nil
@@ -343,8 +345,8 @@ func (r *reader) begin(id traces.Attempt, on traces.Node, rack string, replica, 
 			x.Rack = a.node.rack
 		}
 	}
-	if t.scheduled {
-		asked := Ms(t.asked)
+	if t.scheduled && id.Kind == traces.Map {
+		asked := Ms(max(t.asked, min(j.started, r.now)))
 		x.Asked = &asked
 	}
 	if len(t.tries) > 0 {

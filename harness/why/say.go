@@ -73,7 +73,7 @@ func (x *Explanation) Short() string {
 	case x.Level == traces.LevelNode:
 		b.WriteString(": the node has a replica of its block")
 	}
-	if d := x.Decision; d != nil && d.WaitUnit != traces.WaitNone {
+	if d := x.Decision; d != nil && d.WaitUnit != traces.WaitNone && d.Farthest != traces.LevelUnknown && (d.Waited > 0 || x.Level > traces.LevelNode) {
 		b.WriteString("; " + x.sayWait(d))
 	}
 	return b.String()
@@ -284,7 +284,7 @@ func (x *Explanation) sayPassed(say func(string, ...any), d *Decision) {
 				why += ", after " + count(p.Waited, "offered node")
 			}
 		case traces.PassedModel:
-			why = x.model + " says no more"
+			why = "it does not say why"
 		}
 		names = append(names, fmt.Sprintf("%s (%s)", p.Job, why))
 	}
@@ -292,7 +292,7 @@ func (x *Explanation) sayPassed(say func(string, ...any), d *Decision) {
 		names = append(names, fmt.Sprintf("%d more", d.MorePassed))
 	}
 	if len(names) > 0 {
-		say("jobs before it in the order of %s in which nothing was started: %s", x.model, and(names))
+		say("before it, %s passed over %s", x.model, and(names))
 	}
 }
 
@@ -316,7 +316,7 @@ func (x *Explanation) tellUnknown() {
 	switch {
 	case x.Seen:
 	case x.byYARN:
-		tell("YARN's scheduler chose the node and says no reason: this is told from where tasks ran")
+		tell("the cluster's own scheduler chose the node and says no reason: this is told from where tasks ran")
 	case x.Decision == nil && !x.Speculative:
 		tell("no decision in the trace is known to be that for this attempt: this is told from where tasks ran")
 	case x.Decision != nil && x.Decision.Meant == nil && x.Attempt.Kind == traces.Map && x.Level > traces.LevelCache:

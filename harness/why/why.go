@@ -27,8 +27,8 @@ type Explanation struct {
 	// is when the attempt ended.
 	Start      Ms   `json:"startMs"`
 	Unlaunched bool `json:"unlaunched,omitempty"`
-	// Asked is since when the task had waited for a container, nil if the trace does not say.
-	// It is that of the task's first attempt.
+	// Asked is since when a map had waited for its first container, nil if the trace does not
+	// say. Of reduces the trace does not say when they were asked for.
 	Asked *Ms `json:"askedMs,omitempty"`
 	// Level is how near the node was to the input of a map. BySplit says that the trace tells
 	// this by the hosts of the map's split only, and not by replicas and caches.
