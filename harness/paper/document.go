@@ -16,7 +16,7 @@ import (
 func (r *Report) Doc() doc.Doc {
 	d := doc.Doc{doc.Heading(r.Title), doc.Text(r.Source)}
 	if r.Live == nil {
-		d = append(d, doc.Text(fmt.Sprintf("Reading: %s. %d seeds from %d; means with their 95 %% interval over seeds.", r.Reading, r.Seeds, r.Seed)))
+		d = append(d, doc.Text(fmt.Sprintf("Reading: %s. %d seeds from %d; means with their 95 %% interval over seeds.", r.Reading+besides(r.Changed), r.Seeds, r.Seed)))
 	}
 	if len(r.Criteria) > 0 {
 		d = append(d, doc.Lead(r.counts()))
@@ -35,6 +35,9 @@ func (r *Report) Doc() doc.Doc {
 		return d
 	}
 	var axes, facts doc.List
+	if r.Changed != "" {
+		facts = append(facts, "changed for this run: "+r.Changed+". The lines below do not have these changes")
+	}
 	for _, a := range r.Axes {
 		axes = append(axes, a.Name+"="+a.Taken+": "+a.text())
 	}
@@ -77,6 +80,14 @@ func (r *Report) counts() string {
 		text += fmt.Sprintf(". The paper's method is needed for %d of them", needed)
 	}
 	return text + "."
+}
+
+// besides says what a user changed in a reading, after its name.
+func besides(changed string) string {
+	if changed == "" {
+		return ""
+	}
+	return ", but changed: " + changed
 }
 
 // text says what an axis is, where its value is from and which others there are.
@@ -204,9 +215,9 @@ func (m *Matrix) Doc() doc.Doc {
 	}
 	return doc.Doc{
 		doc.Heading(m.Title), doc.Text(m.Source), doc.Lead(first), doc.Text(rest),
-		doc.Text(fmt.Sprintf("%d readings, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
+		doc.Text(fmt.Sprintf("%d readings%s, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
 			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's first, on which its verdict rests; "+
-			"=: a control does as well, so the claim does not need the method.", len(m.Readings), m.Seeds, m.Seed)),
+			"=: a control does as well, so the claim does not need the method.", len(m.Readings), besides(m.Changed), m.Seeds, m.Seed)),
 		doc.Heading("Verdicts"), m.heat(), &doc.Fold{Title: "Verdicts with our figures", Parts: doc.Doc{m.table()}}, counts, m.leftOut(),
 		doc.Heading("How the readings differ from the first"), differ, doc.Heading("What was varied"), varied,
 	}

@@ -17,7 +17,8 @@ type Matrix struct {
 	Source   string        `json:"source"`
 	Seed     uint64        `json:"seed"`
 	Seeds    int           `json:"seeds"`
-	Readings []MatrixRow   `json:"readings"` // as printed first
+	Changed  string        `json:"changed,omitempty"` // what the user changed in all readings
+	Readings []MatrixRow   `json:"readings"`          // as printed first
 	Claims   []ClaimCount  `json:"claims"`
 	Axes     []Axis        `json:"axes"` // those that were varied
 	Controls []string      `json:"controls"`
@@ -95,7 +96,7 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 		return nil, err
 	}
 	readings := p.readings(axes, vary)
-	m := &Matrix{Kept: Kept{paper: p.Name, seed: o.Seed}, Paper: p.Name, Title: p.Title, Source: p.Source, Seed: o.Seed, Seeds: o.Seeds, claimant: p.Claimant, named: p.readingNames(), axes: p.Axes}
+	m := &Matrix{Kept: Kept{paper: p.Name, seed: o.Seed}, Paper: p.Name, Title: p.Title, Source: p.Source, Seed: o.Seed, Seeds: o.Seeds, Changed: p.changed(Reading{}, o.Set), claimant: p.Claimant, named: p.readingNames(), axes: p.Axes}
 	for _, x := range p.Measures {
 		m.Measures = append(m.Measures, MeasureName{x.Name, x.Unit, x.OfSetup})
 	}

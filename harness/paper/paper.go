@@ -416,7 +416,7 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{
-		Paper: p.Name, Title: p.Title, Source: p.Source, Reading: reading.Name, Set: d.differs(), Seed: o.Seed, Seeds: o.Seeds,
+		Paper: p.Name, Title: p.Title, Source: p.Source, Reading: reading.Name, Set: d.differs(), Changed: p.changed(reading, o.Set), Seed: o.Seed, Seeds: o.Seeds,
 		Facts: p.Facts, NotJudged: p.NotJudged, Axes: p.axes(d.values), Criteria: []Criterion{}, Figures: []*Figure{},
 	}
 	b.all = len(parts) + len(claims)

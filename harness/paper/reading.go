@@ -88,6 +88,19 @@ func (p *Paper) differing(set map[string]string) string {
 	return strings.Join(list, ", ")
 }
 
+// changed returns the values that a user sets otherwise than a reading has them, as
+// differing does. The set-up's own value of a property that no axis has is not known
+// here, so that setting such a property counts as a change.
+func (p *Paper) changed(r Reading, set map[string]string) string {
+	values, other := p.values(r, nil), map[string]string{}
+	for key, value := range set {
+		if was, known := values[key]; !known || was != value {
+			other[key] = value
+		}
+	}
+	return p.differing(other)
+}
+
 // chosen returns the axes that a matrix varies: those with the given names, or
 // those that the paper chooses. To screen is to vary all of them. Axes with a fixed
 // value are left out.

@@ -1,6 +1,8 @@
 package paper
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"heddle/harness/doc"
 	"heddle/harness/internal/units"
 	"heddle/harness/sched"
 )
@@ -290,6 +293,24 @@ func TestCurve(t *testing.T) {
 		points := curveOf(&sched.Training{Episodes: training.Episodes[:n]})
 		if got := fmt.Sprint(each(points, func(p *CurvePoint) int { return p.Episodes })); got != want {
 			t.Errorf("%d episodes: points at %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestChanged has a report say what its user changed, and nothing that the reading has
+// itself.
+func TestChanged(t *testing.T) {
+	o := Options{Reading: "long", Parts: []string{"c2"}, Seed: 1, Seeds: 2, Set: map[string]string{"maps": "6", "clqlmrs.episodes": "200", "task": "3000"}}
+	r, err := fake().Run(context.Background(), o)
+	check(t, err)
+	if want := "task=3000, maps=6"; r.Changed != want {
+		t.Errorf("changed %q, want %q", r.Changed, want)
+	}
+	var out bytes.Buffer
+	check(t, doc.WriteText(&out, r.Doc(), false))
+	for _, want := range []string{"Reading: long, but changed: task=3000, maps=6.", "- changed for this run: task=3000, maps=6."} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
 }

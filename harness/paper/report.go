@@ -15,18 +15,20 @@ import (
 // Report contains a paper's figures beside ours and the verdicts on its claims,
 // in one reading. Other programs may rely on its JSON keys.
 type Report struct {
-	Paper    string            `json:"paper"`
-	Title    string            `json:"title"`
-	Source   string            `json:"source"`
-	Reading  string            `json:"reading"`
-	Set      map[string]string `json:"set"` // values that differ from those as printed
-	Seed     uint64            `json:"seed"`
-	Seeds    int               `json:"seeds"`
-	Summary  string            `json:"summary,omitempty"` // what explains the results, in a paragraph
-	Criteria []Criterion       `json:"criteria"`
-	Figures  []*Figure         `json:"figures"`
-	Axes     []AxisTaken       `json:"axes"`
-	Facts    []Fact            `json:"facts"`
+	Paper   string            `json:"paper"`
+	Title   string            `json:"title"`
+	Source  string            `json:"source"`
+	Reading string            `json:"reading"`
+	Set     map[string]string `json:"set"` // values that differ from those as printed
+	// Changed has what the user changed in the reading, like "jobs=5000, cache=16GB".
+	Changed  string      `json:"changed,omitempty"`
+	Seed     uint64      `json:"seed"`
+	Seeds    int         `json:"seeds"`
+	Summary  string      `json:"summary,omitempty"` // what explains the results, in a paragraph
+	Criteria []Criterion `json:"criteria"`
+	Figures  []*Figure   `json:"figures"`
+	Axes     []AxisTaken `json:"axes"`
+	Facts    []Fact      `json:"facts"`
 	// NotJudged are statements of the paper that are no claims.
 	NotJudged []NotJudged `json:"notJudged,omitempty"`
 	Live      *LiveTable  `json:"live,omitempty"`
