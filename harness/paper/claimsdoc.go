@@ -22,10 +22,10 @@ func claims(list []Criterion) doc.Doc {
 	var notes doc.Notes
 	for i := range list {
 		c := &list[i]
-		t.Add(doc.Words(c.ID), c.Verdict.cell(), Cell{c.Ours, c.CI95}.in(c.Unit), doc.Words(c.Published), doc.Words(c.needs()))
+		t.Add(doc.Words(c.ID), c.verdict(), Cell{c.Ours, c.CI95}.in(c.Unit), doc.Words(c.Published), doc.Words(c.needs()))
 		for k := range c.Effects {
 			e := &c.Effects[k]
-			effects.Add(doc.Words(c.ID), doc.Words(e.What), Cell{e.Ours, e.CI95}.in(e.Unit), doc.Words(e.asked()), e.room(), doc.Words(string(e.Sign)), e.Verdict.cell())
+			effects.Add(doc.Words(c.ID), doc.Words(e.What), e.precise(Cell{e.Ours, e.CI95}.in(e.Unit)), doc.Words(e.asked()), e.room(), doc.Words(string(e.Sign)), e.verdict())
 			forest.Rows = append(forest.Rows, e.forest(c.ID))
 			notes = append(notes, e.remarks(c.ID)...)
 		}
@@ -45,18 +45,83 @@ func claims(list []Criterion) doc.Doc {
 // cell returns a verdict as a cell of a table.
 func (v Verdict) cell() doc.Cell { return doc.Words(string(v)).In(tones[v]) }
 
+// verdict returns the verdict on an effect as a cell of a table, with what it takes to
+// tell an effect that is not testable.
+func (e *EffectJSON) verdict() doc.Cell {
+	if e.Verdict == NotTestable && e.Seeds > 0 {
+		return doc.Words(notTestable(e.Seeds)).In(tones[e.Verdict])
+	}
+	return e.Verdict.cell()
+}
+
+// verdict returns the verdict on a claim as a cell of a table.
+func (c *Criterion) verdict() doc.Cell {
+	if c.Verdict == NotTestable && c.Rests < len(c.Effects) {
+		return c.Effects[c.Rests].verdict()
+	}
+	return c.Verdict.cell()
+}
+
 // asked says in words what is asked of an effect.
 func (e *EffectJSON) asked() string {
 	switch {
 	case e.Band != nil:
-		return fmt.Sprintf("%s to %s", number(e.Band[0]), number(e.Band[1]))
+		return e.number(e.Band[0]) + " to " + e.number(e.Band[1])
 	case e.Most > 0:
-		return fmt.Sprintf("%s to %s", number(e.Least), number(e.Most))
+		return e.number(e.Least) + " to " + e.number(e.Most)
 	case e.Least > e.None:
-		return "at least " + number(e.Least)
+		return "at least " + e.number(e.Least)
 	}
-	return "above " + number(e.None)
+	return "above " + e.number(e.None)
 }
+
+// mostDigits is how many digits after the point numbers have that would otherwise look
+// like what is asked for.
+const mostDigits = 6
+
+// digits returns how many digits after the point tell an effect and the bounds of its
+// interval from what is asked of it; 0 if three significant digits do, or no number does.
+func (e *EffectJSON) digits() int {
+	edges := []float64{e.None}
+	switch {
+	case e.Band != nil:
+		edges = e.Band[:]
+	case e.Most > 0:
+		edges = []float64{e.Least, e.Most}
+	case e.Least > e.None:
+		edges = []float64{e.None, e.Least}
+	}
+	alike := func(shown func(float64) string) bool {
+		for _, x := range []float64{float64(e.Ours), e.CI95[0], e.CI95[1]} {
+			for _, edge := range edges {
+				if x != edge && shown(x) == shown(edge) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	if !alike(number) {
+		return 0
+	}
+	for digits := 1; digits <= mostDigits; digits++ {
+		if !alike(func(x float64) string { return doc.Fixed(x, digits, "").String() }) {
+			return digits
+		}
+	}
+	return 0
+}
+
+// precise returns a cell with as many digits as the effect needs.
+func (e *EffectJSON) precise(c doc.Cell) doc.Cell {
+	if d := e.digits(); d > 0 {
+		return c.Rounded(d)
+	}
+	return c.Short()
+}
+
+// number formats what is asked of an effect like the effect.
+func (e *EffectJSON) number(x float64) string { return e.precise(doc.Number(x, "")).String() }
 
 // room returns the largest effect that there can be as a cell of a table.
 func (e *EffectJSON) room() doc.Cell {
@@ -66,14 +131,10 @@ func (e *EffectJSON) room() doc.Cell {
 	return Cell{e.Room, e.RoomCI95}.in("")
 }
 
-// remarks says why an effect has no room, and what it takes to tell one that is not
-// testable.
+// remarks says why an effect has no room.
 func (e *EffectJSON) remarks(claim string) (list []string) {
 	if e.Verdict == Ceiling {
 		list = append(list, fmt.Sprintf("%s, %s: there is no room for it, as %s", claim, e.What, e.RoomWhy))
-	}
-	if e.Verdict == NotTestable && e.Seeds > 0 {
-		list = append(list, fmt.Sprintf("%s, %s: about %d seeds tell it from no effect", claim, e.What, e.Seeds))
 	}
 	return list
 }

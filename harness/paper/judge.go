@@ -3,10 +3,12 @@ package paper
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"heddle/harness/compare"
+	"heddle/harness/doc"
 	"heddle/harness/stats"
 )
 
@@ -57,8 +59,8 @@ type EffectJSON struct {
 	RoomCI95 compare.Interval `json:"roomCI95"`
 	RoomWhy  string           `json:"roomWhy,omitempty"`
 	Verdict  Verdict          `json:"verdict"`
-	// Seeds is about how many seeds tell the effect from none, if these do not; 0 if
-	// that is not known. Published is the effect that the paper states, in the same unit.
+	// Seeds is about how many seeds tell whether the effect is as asked, if these do not;
+	// 0 if that is not known. Published is the effect that the paper states, in the same unit.
 	Seeds     int      `json:"seedsToTell,omitempty"`
 	Published *float64 `json:"published,omitempty"`
 }
@@ -168,16 +170,23 @@ func (d *Data) judgeControl(claim *Claim, control *Scheduler) (*ControlResult, e
 }
 
 // verdict judges a claim of any kind, and returns which effect the verdict rests
-// on. A check is right or wrong: it holds, or it fails.
+// on. A check is right or wrong: it holds if all its effects hold, and fails if one is
+// wrong. If none is wrong and the seeds do not tell all of them, it is not testable.
 func (c *Claim) verdict(effects []Effect) (v Verdict, rests int) {
-	v, rests = Judge(effects)
-	switch {
-	case c.Kind == ReportOnly:
+	switch c.Kind {
+	case ReportOnly:
 		return "", 0
-	case c.Kind == Check && v != Holds:
-		return Fails, rests
+	case Check:
+		verdicts := together(effects)
+		if i := slices.IndexFunc(verdicts, func(v Verdict) bool { return v != Holds && v != NotTestable }); i >= 0 {
+			return Fails, i
+		}
+		if i := slices.Index(verdicts, NotTestable); i >= 0 {
+			return NotTestable, i
+		}
+		return Holds, 0
 	}
-	return v, rests
+	return Judge(effects)
 }
 
 // Best returns the best of the paper's bars, which is the one over which the
@@ -225,37 +234,56 @@ func (e *Effect) Said() string {
 // text says in words what was found of an effect, what was asked for, and its
 // verdict v.
 func (e *Effect) text(v Verdict) string {
-	s := e.What + " " + Text(e.Estimate, e.Unit)
+	x := e.json(v)
+	found := doc.Estimate(e.Value, e.Lo, e.Hi, "")
+	if e.Lo == e.Hi {
+		found = doc.Number(e.Value, "")
+	}
+	s := strings.TrimSpace(e.What + " " + x.precise(found).String() + " " + e.Unit)
 	if v == Holds || v == "" {
 		return s
 	}
 	switch {
 	case e.equivalence():
-		s += fmt.Sprintf(", asked within %s to %s", number(e.Band[0]), number(e.Band[1]))
+		s += ", asked within " + x.asked()
 	case e.Least > e.None:
-		s += ", asked at least " + number(e.Least)
+		s += ", asked at least " + x.number(e.Least)
 	}
 	if v == Direction && e.Most > 0 && e.Value > e.Most {
-		s += ", asked at most " + number(e.Most)
+		s += ", asked at most " + x.number(e.Most)
 	}
 	if v == Ceiling {
 		s += fmt.Sprintf(", and %s is the most there can be: %s", Text(e.Room, ""), e.RoomWhy)
 	}
 	if n := e.seedsToTell(); v == NotTestable && n > 0 {
-		s += fmt.Sprintf(", which takes about %d seeds to tell from no effect", n)
+		return s + " (" + notTestable(n) + ")"
 	}
 	return s + fmt.Sprintf(" (%s)", v)
 }
 
-// seedsToTell returns about how many seeds would tell the effect asked for from
-// none, 0 if that is not known.
+// notTestable is the verdict in words, with about how many seeds it takes to tell.
+func notTestable(seeds int) string {
+	return fmt.Sprintf("%s, needs about %d seeds", NotTestable, seeds)
+}
+
+// seedsToTell returns about how many seeds would tell whether the effect is as asked, 0
+// if that is not known. An effect of the size asked for is told from none. Equivalence is
+// told if the interval is so narrow that it fits between the band's middle and an end of
+// it; an interval that does so already needs to keep clear of the end that it is at.
 func (e *Effect) seedsToTell() int {
-	if !e.Bounded() || e.N < 2 || e.equivalence() {
+	if !e.Bounded() || e.N < 2 || !(e.Hi > e.Lo) {
 		return 0
 	}
 	deviation := (e.Hi - e.Lo) / 4 * math.Sqrt(float64(e.N)) // an interval reaches about two standard errors to each side
-	n := stats.PairsToTell(deviation, e.Least-e.None)
-	if n >= math.MaxInt32 {
+	apart := e.Least - e.None
+	if e.equivalence() {
+		apart = (e.Band[1] - e.Band[0]) / 2
+		if n := stats.PairsToTell(deviation, apart); n <= e.N {
+			apart = min(math.Abs(e.Value-e.Band[0]), math.Abs(e.Value-e.Band[1]))
+		}
+	}
+	n := stats.PairsToTell(deviation, apart)
+	if n <= e.N || n >= math.MaxInt32 {
 		return 0
 	}
 	return n

@@ -246,7 +246,7 @@ func TestClaimKinds(t *testing.T) {
 		of[c.want] = c.e
 	}
 	for _, v := range Verdicts {
-		for kind, want := range map[ClaimKind]Verdict{Judged: v, Check: map[bool]Verdict{true: Holds, false: Fails}[v == Holds], ReportOnly: ""} {
+		for kind, want := range map[ClaimKind]Verdict{Judged: v, Check: map[Verdict]Verdict{Holds: Holds, NotTestable: NotTestable, "": Fails}[checked(v)], ReportOnly: ""} {
 			p := barPaper()
 			p.Claims = []Claim{{ID: "K", Kind: kind, Beats: p.Claims[0].Beats, Effects: func(d *Data) []Effect {
 				d.Grid("one", "Mine")
@@ -300,6 +300,64 @@ func TestStatedNumber(t *testing.T) {
 	for _, text := range []string{"", "rises", "2.2 (25, 35, 46, 55 %)", "20, 18.45; 10.8, 4.4", "NaN", "Inf", "1e999"} {
 		if got, ok := statedNumber(text); ok {
 			t.Errorf("%q is taken for the number %g", text, got)
+		}
+	}
+}
+
+// checked returns the verdict if a check can have it, "" otherwise.
+func checked(v Verdict) Verdict {
+	if v == Holds || v == NotTestable {
+		return v
+	}
+	return ""
+}
+
+// TestChecks has a check fail only if an effect is wrong. What the seeds do not tell is
+// not testable, with how many would tell it, in tables as in JSON.
+func TestChecks(t *testing.T) {
+	within := func(x, half float64) Effect {
+		return Effect{What: "met", Estimate: stats.Estimate{Value: x, Lo: x - half, Hi: x + half, N: 6}, Band: [2]float64{1.425, 1.575}}
+	}
+	for _, c := range []struct {
+		effects []Effect
+		want    Verdict
+		rests   int
+	}{
+		{[]Effect{within(1.5, .05), within(1.5, .06)}, Holds, 0},
+		{[]Effect{within(1.5, .05), within(1.45, .1)}, NotTestable, 1},
+		{[]Effect{within(1.45, .1), within(1.7, .05)}, Fails, 1},
+		{[]Effect{within(1.45, .1), {Estimate: estimate(0, -1, 1)}}, Fails, 1},
+	} {
+		if v, rests := (&Claim{Kind: Check}).verdict(c.effects); v != c.want || rests != c.rests {
+			t.Errorf("%+v: %s by effect %d, want %s by %d", c.effects, v, rests, c.want, c.rests)
+		}
+	}
+	wide, hardly := within(1.45, .1), within(1.55, .03)
+	for _, e := range []Effect{wide, hardly} {
+		x := e.json(e.Verdict())
+		if x.Verdict != NotTestable || x.Seeds <= 6 || x.verdict().String() != fmt.Sprintf("not testable, needs about %d seeds", x.Seeds) || !strings.Contains(e.text(NotTestable), x.verdict().String()) {
+			t.Errorf("%s: %d seeds, in a table %q", e.text(x.Verdict), x.Seeds, x.verdict())
+		}
+	}
+	if few, many := wide.seedsToTell(), within(1.45, .2); many.seedsToTell() < 3*few {
+		t.Errorf("twice the interval needs %d seeds, once %d: want about four times as many", many.seedsToTell(), few)
+	}
+}
+
+// TestDigits has an effect have so many digits that no reader takes it for what is asked.
+func TestDigits(t *testing.T) {
+	for _, c := range []struct {
+		e    Effect
+		want string
+	}{
+		{Effect{Estimate: estimate(1.0052, .9981, 1.0123), Band: [2]float64{.99, 1.01}}, "x 1.005 [0.998, 1.012], asked within 0.990 to 1.010 (fails)"},
+		{Effect{Estimate: estimate(8.999, 8, 10), Least: 9}, "x 8.999 [8.000, 10.000], asked at least 9.000 (fails)"},
+		{Effect{Estimate: estimate(5, 3, 7), Least: 9}, "x 5.00 [3.00, 7.00], asked at least 9.00 (fails)"},
+		{Effect{Estimate: estimate(1e-12, -1, 1)}, "x 0 [-1.00, 1.00] (fails)"},
+	} {
+		c.e.What = "x"
+		if got := c.e.text(Fails); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

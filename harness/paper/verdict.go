@@ -14,10 +14,10 @@ type Verdict string
 const (
 	Holds       Verdict = "holds"        // an effect as claimed is shown, of the size asked for
 	Direction   Verdict = "direction"    // the sign is as claimed; the size, or all of an order, is not
-	Fails       Verdict = "fails"        // no effect is shown
+	Fails       Verdict = "fails"        // no effect is shown; of a check, it is wrong
 	Reversed    Verdict = "reversed"     // the opposite is shown
 	Ceiling     Verdict = "ceiling"      // there is no room for an effect of the size asked for
-	NotTestable Verdict = "not testable" // the seeds do not tell no effect from one of the size asked for
+	NotTestable Verdict = "not testable" // the seeds do not tell no effect from one of the size asked for, or equal from not
 )
 
 // Verdicts are all verdicts, in the order in which tables count them.
