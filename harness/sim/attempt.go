@@ -130,7 +130,7 @@ func (s *Sim) handle(e kernel.Event) {
 			s.failGroup(e.ID)
 		}
 	default:
-		if e.IsFor(s.jobs[id].gen) {
+		if e.IsFor(s.jobs.list[id].gen) {
 			s.handleJob(e.Kind(), id)
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 		id = int32(len(s.attempts))
 		s.attempts = append(s.attempts, attempt{})
 	}
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	a := &s.attempts[id]
 	gen := a.gen
 	*a = attempt{} // the fields are set one by one below, since the compiler would build a composite literal elsewhere in memory and copy it
@@ -195,14 +195,14 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 		a.dead = true
 		return id // the node is lost, and the ResourceManager has not noticed the loss: the attempt will never proceed
 	}
-	w := s.workOf(j, k, t)
+	w := j.workOf(k, t)
 	if len(j.blocks) > 0 && a.level <= state.LevelNode && k == state.Map {
-		s.hasRead(j, t, n, w.InputBytes)
+		s.caches.read(j.blocks[t], n, w.InputBytes)
 	}
 	if s.failing > 0 && s.willFail(id, a, j, w) || len(j.pasts) > 0 && s.endsAsBefore(id, a, j) {
 		return id
 	}
-	fixedMs := s.fixedMs(a, j, w)
+	fixedMs := j.fixedMs(a, w)
 	launch := int64(s.Costs.LaunchMs)
 	ms := launch
 	switch {
@@ -233,23 +233,6 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 func (s *Sim) timer(id int32, a *attempt, ms int64) {
 	s.events.Push(s.events.Now+ms, evPhase, uint32(id), a.gen)
 	a.pending++
-}
-
-func (s *Sim) workOf(j *job, k state.Kind, t state.TaskID) *Work {
-	i := int32(t)
-	if k == state.Reduce {
-		i -= j.total[state.Map]
-	}
-	return work(j.work[k], i, j.total[k])
-}
-
-// try returns how many attempts at task t have been started so far. It returns
-// 0 if the job does not count the attempts at its tasks.
-func (s *Sim) try(j *job, t state.TaskID) int32 {
-	if len(j.tries) == 0 || t == state.None {
-		return 0
-	}
-	return int32(j.tries[t].begun)
 }
 
 // flowEnded handles the end of a transfer or computation. The attempt that
@@ -288,8 +271,8 @@ func (s *Sim) proceed(id int32) {
 		s.succeed(id)
 		return
 	}
-	j := &s.jobs[a.job]
-	w := s.workOf(j, a.kind, a.task)
+	j := &s.jobs.list[a.job]
+	w := j.workOf(a.kind, a.task)
 	writes := w.OutputBytes > 0 && (a.kind == state.Reduce || j.total[state.Reduce] == 0)
 	for a.pending == 0 {
 		switch a.phase {

@@ -14,8 +14,8 @@ func (s *Sim) succeed(id int32) {
 	if a.other != -1 {
 		other = s.killOther(a)
 	}
-	j := &s.jobs[slot]
-	w := s.workOf(j, a.kind, a.task)
+	j := &s.jobs.list[slot]
+	w := j.workOf(a.kind, a.task)
 	if err := s.state.Finish(j.id, a.task); err != nil {
 		panic(err) // a programming error in this package: package state does not know the task as running
 	}
@@ -66,7 +66,7 @@ func (s *Sim) putOut(j *job, n state.NodeID, bytes int64) {
 // for reuse.
 func (s *Sim) close(id int32, how traces.Outcome) {
 	a := &s.attempts[id]
-	j := &s.jobs[a.job]
+	j := &s.jobs.list[a.job]
 	i := int32(a.task)
 	if a.kind == state.Reduce {
 		i -= j.total[state.Map]

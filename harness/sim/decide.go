@@ -79,7 +79,7 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 		s.r.Decisions.Refused++
 		return false
 	}
-	slot := s.slot[d.Job]
+	slot := s.jobs.slot[d.Job]
 	if s.Actuator == Ideal {
 		return s.startAtOnce(slot, d)
 	}
@@ -89,7 +89,7 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 // possible reports whether a decision names a job that runs, and a node that is not
 // busy with another decision.
 func (s *Sim) possible(d sched.Decision) bool {
-	return uint(d.Job) < uint(len(s.slot)) && uint(d.Node) < uint(len(s.nodes)) && !s.nodes[d.Node].busy && !s.view.Ended(d.Job)
+	return uint(d.Job) < uint(len(s.jobs.slot)) && uint(d.Node) < uint(len(s.nodes)) && !s.nodes[d.Node].busy && !s.view.Ended(d.Job)
 }
 
 // ask has the cluster allocate a container for a decision. If a node label gives the
@@ -113,7 +113,7 @@ func (s *Sim) ask(slot int32, d sched.Decision, group uint32, before int64) bool
 	s.r.Decisions.Made++
 	i := s.newGrant()
 	s.grants[i] = grant{job: slot, held: held, expected: t, branch: branch, decision: d, id: s.r.Decisions.Made, askedMs: s.events.Now, group: group}
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	s.recordDecision(j, &s.grants[i])
 	if s.Actuator == Native {
 		s.hear(slot, i)
@@ -128,7 +128,7 @@ func (s *Sim) ask(slot int32, d sched.Decision, group uint32, before int64) bool
 // for heartbeats. If the decision names no task, it starts the task that the
 // ApplicationMaster would choose.
 func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	t := d.Task
 	if t == state.None {
 		if t, _ = s.view.WouldBind(d.Job, d.Node); d.Kind == state.Reduce {
@@ -167,7 +167,7 @@ func (s *Sim) labelMs(j *job, t state.TaskID) int64 {
 		return 0
 	}
 	const parts = 1 << 10 // between two neighbouring quantiles of the time from a node's label to its container, the random time takes one of so many values
-	x := s.streams.label.At(j.hash).At(uint64(t)).At(uint64(s.try(j, t))).Below((len(q)-1)*parts + 1)
+	x := s.streams.label.At(j.hash).At(uint64(t)).At(uint64(j.try(t))).Below((len(q)-1)*parts + 1)
 	i, part := x/parts, int64(x%parts)
 	if part == 0 {
 		return int64(q[i])
@@ -191,7 +191,7 @@ func (s *Sim) granted(i uint32) {
 		s.cancelGrant(g)
 		s.freeGrant(i)
 		return
-	case !s.jobs[g.job].up: // the job's ApplicationMaster was lost before the container came, so the container is given back
+	case !s.jobs.list[g.job].up: // the job's ApplicationMaster was lost before the container came, so the container is given back
 		s.state.Cancel(g.held)
 		s.state.Unask(g.decision.Job, g.decision.Kind)
 		s.noteRoom(n)
@@ -233,7 +233,7 @@ func (s *Sim) dropGrants(j *job) {
 // hear queues an allocated container for the job's ApplicationMaster. The
 // ApplicationMaster learns of the container at its next heartbeat.
 func (s *Sim) hear(slot int32, i uint32) {
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	s.grants[i].next = 0
 	if j.granted.first == 0 {
 		j.granted.first = i
@@ -259,7 +259,7 @@ func (s *Sim) hear(slot int32, i uint32) {
 // are sorted by the rule that chose their maps, both ways give the same maps.
 // Otherwise bind chooses the maps of all these containers again.
 func (s *Sim) bind(slot int32) {
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	first := j.granted.first
 	if first == 0 {
 		return
@@ -309,7 +309,7 @@ func (s *Sim) cancelGrant(g *grant) {
 	s.state.Cancel(g.held)
 	s.noteRoom(g.decision.Node)
 	s.r.Decisions.Unused++
-	s.recordBound(&s.jobs[g.job], g, state.None)
+	s.recordBound(&s.jobs.list[g.job], g, state.None)
 	s.observeDecision(sched.Cancelled, g.decision, g.expected)
 }
 

@@ -35,9 +35,7 @@ func (s *Sim) fault(f *Fault) {
 		x.lost = true
 		x.gen++
 		s.noteRoom(f.Node)
-		if c := &s.caching; c.cache != nil {
-			s.evict(f.Node, c.cache.Lose(f.Node, c.evicted[:0]))
-		}
+		s.caches.lose(f.Node)
 		for id := range s.attempts {
 			if a := &s.attempts[id]; a.node == f.Node && s.runs(int32(id)) {
 				s.freeze(int32(id))
@@ -100,7 +98,7 @@ func (s *Sim) freeze(id int32) {
 func (s *Sim) stopWaiting(id int32) {
 	a := &s.attempts[id]
 	a.waitsForMaps = false
-	j := &s.jobs[a.job]
+	j := &s.jobs.list[a.job]
 	for _, link := range [...]*int32{&j.waiting, &j.woken} {
 		for ; *link >= 0; link = &s.attempts[*link].next {
 			if *link == id {
@@ -124,8 +122,8 @@ func (s *Sim) expire(n state.NodeID) {
 		s.Record(&traces.NodeDown{T: s.at(), Node: s.nodeName(n), Reason: "lost"})
 	}
 	for _, id := range s.view.Active() {
-		slot := s.slot[id]
-		j := &s.jobs[slot]
+		slot := s.jobs.slot[id]
+		j := &s.jobs.list[slot]
 		s.loseMaps(slot, n)
 		if j.amNode == n {
 			s.loseMaster(slot)
@@ -167,7 +165,7 @@ func (s *Sim) killLost(n state.NodeID) {
 // loseMaps asks again for containers for those maps of a job whose output was
 // on the lost node n.
 func (s *Sim) loseMaps(slot int32, n state.NodeID) {
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	if len(j.ran) == 0 || j.done[state.Reduce] == j.total[state.Reduce] {
 		return
 	}
@@ -176,7 +174,7 @@ func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 		if on.node != n || s.state.Retry(j.id, id, true) != nil {
 			continue
 		}
-		w := s.workOf(j, state.Map, id)
+		w := j.workOf(state.Map, id)
 		s.putOut(j, n, -w.OutputBytes)
 		s.r.Maps[on.level]--
 		s.r.Bytes.Read[on.level] -= w.InputBytes
@@ -184,7 +182,7 @@ func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 		s.r.Attempts.Killed++
 		j.done[state.Map]--
 		j.ran[t].node = state.None
-		s.tried(j, id)
+		j.tried(id)
 	}
 	if !j.up { // the next ApplicationMaster asks for them
 		s.unaskAll(j)
@@ -196,7 +194,7 @@ func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 // was on a lost node. The new ApplicationMaster keeps the tasks that had
 // succeeded, and asks again for containers for the other tasks.
 func (s *Sim) loseMaster(slot int32) {
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	s.state.Release(j.amNode, j.id, j.amSize)
 	s.mastersMB -= int64(j.amSize.MemoryMB)
 	j.amNode, j.up = state.None, false
@@ -224,18 +222,6 @@ func (s *Sim) unaskAll(j *job) {
 	}
 }
 
-// tried returns the numbers of started and failed attempts at task t. If the
-// job does not count the attempts at its tasks yet, tried first makes the
-// array of these counts.
-func (s *Sim) tried(j *job, t state.TaskID) *try {
-	if len(j.tries) == 0 {
-		j.tries = resized(j.tries, int(j.total[0]+j.total[1]))
-	}
-	x := &j.tries[t]
-	x.begun = max(1, x.begun)
-	return x
-}
-
 // willFail draws at random whether an attempt fails, with the probability that
 // the last fault of kind AttemptsFail set. If the attempt fails, willFail
 // schedules the failure.
@@ -259,8 +245,8 @@ func (s *Sim) willFail(id int32, a *attempt, j *job, w *Work) bool {
 func (s *Sim) fail(id int32) {
 	a := &s.attempts[id]
 	slot := a.job
-	j := &s.jobs[slot]
-	x := s.tried(j, a.task)
+	j := &s.jobs.list[slot]
+	x := j.tried(a.task)
 	x.failed++
 	s.freeze(id)
 	if x.failed < maxFailures {
@@ -288,13 +274,13 @@ func (s *Sim) fail(id int32) {
 func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 	a := &s.attempts[id]
 	slot, n, t := a.job, a.node, a.task
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	if how == traces.Failed {
 		s.r.Attempts.Failed++
 	} else {
 		s.r.Attempts.Killed++
 	}
-	s.tried(j, t)
+	j.tried(t)
 	other := a.other
 	if other >= 0 {
 		s.attempts[other].other = -1
@@ -334,7 +320,7 @@ func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 // as headroom what is free on all nodes.
 func (s *Sim) preempt(slot int32) bool {
 	const m, r = state.Map, state.Reduce
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	if s.view.Waiting(j.id, m) == 0 || s.view.Running(j.id, m) > 0 || j.asked == 0 {
 		j.hungryMs = 0
 		return false

@@ -36,7 +36,7 @@ func (s *Sim) carryGroup(list []sched.Decision) bool {
 		s.r.Decisions.Refused += int64(len(list))
 		return false
 	}
-	slot := s.slot[list[0].Job]
+	slot := s.jobs.slot[list[0].Job]
 	s.inGroup = s.r.Decisions.Made + 1
 	defer func() { s.inGroup = 0 }()
 	if s.Actuator == Ideal {
@@ -114,7 +114,7 @@ func (s *Sim) recordMember(m *member, outcome, cause string) {
 	if s.Record != nil {
 		s.Record(&traces.Actuation{
 			T: s.at(), Decision: m.grant.id, AskedAt: traces.Time(m.grant.askedMs * 1e6), GrantedAt: traces.Time(m.boundMs * 1e6), Outcome: outcome,
-			Bound: traces.Attempt{Task: s.taskName(&s.jobs[m.grant.job], m.task), Number: m.number}, Cause: cause,
+			Bound: traces.Attempt{Task: s.taskName(&s.jobs.list[m.grant.job], m.task), Number: m.number}, Cause: cause,
 		})
 	}
 }
@@ -152,7 +152,7 @@ func (s *Sim) failGroup(id uint32) {
 		s.state.Cancel(x.held)
 		x.held = state.None
 		if !s.view.Ended(x.decision.Job) {
-			if !s.jobs[x.job].up { // the job's ApplicationMaster was lost, and asks for nothing
+			if !s.jobs.list[x.job].up { // the job's ApplicationMaster was lost, and asks for nothing
 				s.state.Unask(x.decision.Job, x.decision.Kind)
 			}
 			s.noteRoom(x.decision.Node)

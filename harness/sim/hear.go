@@ -79,7 +79,7 @@ func (s *Sim) observe(e sched.Event) {
 	}
 	if s.hears.predicts != nil {
 		if pct, end, ok := s.hears.predicts.Heard(s.view, e); ok {
-			s.Record(&traces.JobPredicted{T: s.at(), Job: s.jobs[s.slot[e.Job]].name, DonePct: pct, End: traces.Time(end)})
+			s.Record(&traces.JobPredicted{T: s.at(), Job: s.jobs.of(e.Job).name, DonePct: pct, End: traces.Time(end)})
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (s *Sim) awaitTicks() {
 }
 
 func (s *Sim) awaitTick(i uint32) {
-	if c := &s.clocks[i]; c.periodMs > 0 && !c.set && s.live > 0 {
+	if c := &s.clocks[i]; c.periodMs > 0 && !c.set && s.jobs.live > 0 {
 		c.set = true
 		s.events.Push(sched.NextTick(s.events.Now, c.periodMs), evTick, i, 0)
 	}
@@ -150,7 +150,7 @@ func (s *Sim) tick(i uint32) {
 		s.averageLoad()
 	case i == clockSample:
 		s.sampleNodes()
-	case s.live > 0:
+	case s.jobs.live > 0:
 		s.hears.ticker.Tick(s.view)
 	}
 	s.awaitTick(i)

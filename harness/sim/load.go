@@ -31,7 +31,7 @@ import (
 type load struct {
 	nodes []nodeLoad
 	doing [][2]doing // by index in Sim.attempts: what the attempt does
-	given [][2]int64 // by index in Sim.jobs and kind of task: Config.Loads; oneTask stands for 1
+	given [][2]int64 // by index in jobs.list and kind of task: Config.Loads; oneTask stands for 1
 	askMs int64      // time of the last step of the load averages
 }
 
@@ -301,12 +301,12 @@ func (s *Sim) sampleNodes() {
 	}
 	for id := range s.attempts {
 		if a := &s.attempts[id]; s.runs(int32(id)) && !a.dead {
-			j := &s.jobs[a.job]
-			l.nodes[a.node].takes(s.workOf(j, a.kind, a.task).MemoryMB, j.size[a.kind].MemoryMB)
+			j := &s.jobs.list[a.job]
+			l.nodes[a.node].takes(j.workOf(a.kind, a.task).MemoryMB, j.size[a.kind].MemoryMB)
 		}
 	}
 	for _, id := range s.view.Active() {
-		if j := &s.jobs[s.slot[id]]; j.amNode != state.None {
+		if j := s.jobs.of(id); j.amNode != state.None {
 			l.nodes[j.amNode].takes(0, j.amSize.MemoryMB)
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Sim) nodeFetchOf(id int32, a *attempt, j *job) *nodeFetch {
 // fetchFromNodes starts transfers to a reduce until as many run as it has
 // fetchers, or no node is left to fetch from.
 func (s *Sim) fetchFromNodes(id int32, a *attempt, f *nodeFetch) {
-	j := &s.jobs[a.job]
+	j := &s.jobs.list[a.job]
 	i := int64(a.task) - int64(j.total[state.Map])
 	for bits.OnesCount64(f.running) < int(max(1, s.Costs.Fetchers)) {
 		ready := f.due &^ f.running &^ s.lostNodes

@@ -11,7 +11,6 @@ import (
 
 	"heddle/harness/sched"
 	"heddle/harness/sim/draw"
-	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -155,7 +154,7 @@ func TestNodeFetchesConserve(t *testing.T) {
 		if err := s.begin(c, &r); err != nil {
 			t.Fatal(err)
 		}
-		for s.live > 0 || s.comes != kernel.Never {
+		for s.jobs.live > 0 || s.arrivals.left() {
 			if err := s.step(); err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +174,7 @@ func TestNodeFetchesConserve(t *testing.T) {
 					}
 					got += bytes
 				}
-				all := s.jobs[a.job].part(s.jobs[a.job].outBytes, int64(a.task)-int64(s.jobs[a.job].total[state.Map]))
+				all := s.jobs.list[a.job].part(s.jobs.list[a.job].outBytes, int64(a.task)-int64(s.jobs.list[a.job].total[state.Map]))
 				if len(c.Faults) == 0 && a.phase != input && (got < all-int64(len(c.Cluster.Nodes)) || got > all+int64(len(c.Cluster.Nodes))) {
 					t.Fatalf("attempt %d computes with %d bytes, its share is %d", id, got, all)
 				}

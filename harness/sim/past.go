@@ -32,14 +32,10 @@ func (p Past) Compare(q Past) int {
 	return cmp.Or(cmp.Compare(p.Kind, q.Kind), cmp.Compare(p.Task, q.Task), cmp.Compare(p.Number, q.Number))
 }
 
-// past returns how a simulated attempt ended in the recorded run that is
-// replayed, or nil if the record says nothing of its end.
-func (s *Sim) past(a *attempt, j *job) *Past {
-	i := int32(a.task)
-	if a.kind == state.Reduce {
-		i -= j.total[state.Map]
-	}
-	at, found := slices.BinarySearchFunc(j.pasts, Past{Kind: a.kind, Task: i, Number: int32(a.number)}, Past.Compare)
+// past returns how an attempt ended in the recorded run that is replayed, or nil if
+// the record says nothing of its end.
+func (j *job) past(a *attempt) *Past {
+	at, found := slices.BinarySearchFunc(j.pasts, Past{Kind: a.kind, Task: j.index(a.kind, a.task), Number: int32(a.number)}, Past.Compare)
 	if !found {
 		return nil
 	}
@@ -51,7 +47,7 @@ func (s *Sim) past(a *attempt, j *job) *Past {
 // attempt ran beside this attempt in the recorded run, endsAsBefore schedules
 // the request for a speculative attempt.
 func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
-	p := s.past(a, j)
+	p := j.past(a)
 	if p == nil {
 		return false
 	}
@@ -72,9 +68,9 @@ func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
 
 // fixedMs returns the duration, in milliseconds, of an attempt that takes
 // equally long on any node. It returns 0 if the duration depends on the node.
-func (s *Sim) fixedMs(a *attempt, j *job, w *Work) int32 {
+func (j *job) fixedMs(a *attempt, w *Work) int32 {
 	if len(j.pasts) > 0 && w.FixedMs > 0 {
-		if p := s.past(a, j); p != nil && p.Outcome == traces.Succeeded {
+		if p := j.past(a); p != nil && p.Outcome == traces.Succeeded {
 			return max(1, p.Ms)
 		}
 	}

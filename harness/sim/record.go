@@ -28,7 +28,7 @@ func (s *Sim) nodeNames(list []state.NodeID) []traces.Node {
 func (s *Sim) beginSight() {
 	if s.sight = nil; s.Reasons && s.Record != nil {
 		s.state.FollowRoom()
-		s.sight = sched.NewSight(s.Model, func(id state.JobID) traces.JobID { return s.jobs[s.slot[id]].name })
+		s.sight = sched.NewSight(s.Model, func(id state.JobID) traces.JobID { return s.jobs.of(id).name })
 	}
 }
 
@@ -127,7 +127,7 @@ func (s *Sim) recordBound(j *job, g *grant, t state.TaskID) {
 	e := &traces.Actuation{T: s.at(), Decision: g.id, AskedAt: traces.Time(g.askedMs * 1e6), GrantedAt: s.at(), Outcome: "none"}
 	if t != state.None {
 		e.Outcome = "honoured"
-		e.Bound = traces.Attempt{Task: s.taskName(j, t), Number: s.try(j, t)}
+		e.Bound = traces.Attempt{Task: s.taskName(j, t), Number: j.try(t)}
 	} else if g.group != 0 {
 		e.Outcome, e.Cause = "cancelled", groupIncomplete
 	}
@@ -146,12 +146,12 @@ func (s *Sim) recordIdeal(j *job, d sched.Decision, t state.TaskID) {
 	})
 	s.Record(&traces.Actuation{
 		T: s.at(), Decision: id, AskedAt: s.at(), GrantedAt: s.at(), Outcome: "honoured",
-		Bound: traces.Attempt{Task: s.taskName(j, t), Number: s.try(j, t)},
+		Bound: traces.Attempt{Task: s.taskName(j, t), Number: j.try(t)},
 	})
 }
 
 func (s *Sim) attemptName(a *attempt) traces.Attempt {
-	return traces.Attempt{Task: s.taskName(&s.jobs[a.job], a.task), Number: int32(a.number)}
+	return traces.Attempt{Task: s.taskName(&s.jobs.list[a.job], a.task), Number: int32(a.number)}
 }
 
 func (s *Sim) recordAttempt(a *attempt) {
@@ -173,8 +173,8 @@ func (s *Sim) recordAttemptEnd(a *attempt, how traces.Outcome, launched bool) {
 	if !a.traced {
 		s.recordAttempt(a)
 	}
-	j := &s.jobs[a.job]
-	w := s.workOf(j, a.kind, a.task)
+	j := &s.jobs.list[a.job]
+	w := j.workOf(a.kind, a.task)
 	c := traces.NoCounters
 	if how == traces.Succeeded {
 		switch {
@@ -195,8 +195,8 @@ func (s *Sim) recordAttemptEnd(a *attempt, how traces.Outcome, launched bool) {
 
 // reportEnd passes the end of an attempt to Config.Ended.
 func (s *Sim) reportEnd(a *attempt, how traces.Outcome, launched bool) {
-	j := &s.jobs[a.job]
-	w := s.workOf(j, a.kind, a.task)
+	j := &s.jobs.list[a.job]
+	w := j.workOf(a.kind, a.task)
 	e := AttemptEnd{
 		Job: int32(j.id), Kind: a.kind, Outcome: how, Launched: launched, Level: a.level, Split: a.split, Node: a.node,
 		StartMs: a.startMs, EndMs: s.events.Now, InputBytes: w.InputBytes, OutputBytes: w.OutputBytes,

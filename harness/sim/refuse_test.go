@@ -117,7 +117,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// planner plans maps as it is told.
+// planner plans maps as it is told; without a plan, it has none for the job.
 type planner struct {
 	sched.Model
 	plan sched.SplitPlan
@@ -125,7 +125,9 @@ type planner struct {
 
 func (p *planner) Unwrap() sched.Model { return p.Model }
 
-func (p *planner) PlanJob(*state.View, state.JobID) (sched.SplitPlan, bool) { return p.plan, true }
+func (p *planner) PlanJob(*state.View, state.JobID) (sched.SplitPlan, bool) {
+	return p.plan, p.plan != nil
+}
 
 // TestHostilePlans has a plan be refused that leaves out a map, has one twice, or names
 // a map or a node that is not there; and one that is right be followed.

@@ -230,7 +230,7 @@ func noAllocations(t *testing.T, nodeFetches bool) {
 		if err := s.begin(c, &r); err != nil {
 			t.Fatal(err)
 		}
-		for s.live == 0 {
+		for s.jobs.live == 0 {
 			if err := s.step(); err != nil {
 				t.Fatal(err)
 			}

@@ -25,17 +25,6 @@ type node struct {
 	done  int64 // number of attempts that succeeded on this node, for finding slow nodes
 }
 
-// resized returns a slice of n zeroes. It reuses the memory of the slice s if
-// this memory is large enough.
-func resized[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	s = s[:n]
-	clear(s)
-	return s
-}
-
 // begin checks the configuration and prepares a simulated run.
 func (s *Sim) begin(c *Config, r *Result) error {
 	s.Config, s.r = *c, r
@@ -62,13 +51,12 @@ func (s *Sim) begin(c *Config, r *Result) error {
 		s.state.SetSmallest(s.MinAllocation)
 	}
 	s.state.SetSlots(s.MapSlots, s.ReduceSlots)
-	s.live, s.tasks, s.running, s.opportunity = 0, 0, 0, 0
+	s.running, s.opportunity = 0, 0
 	s.streams.compute, s.streams.label = draw.Stream(s.Seed, "compute time"), draw.Stream(s.Seed, "label latency")
 	s.streams.read, s.streams.fetch = draw.Stream(s.Seed, "replica read"), draw.Stream(s.Seed, "rack fetched from")
 	s.streams.fail, s.streams.spread = draw.Stream(s.Seed, "attempt fails"), draw.Stream(s.Seed, "task compute")
 	s.events.Reset(evFault)
-	s.followers = nil
-	s.jobs, s.spare, s.slot, s.queued = s.jobs[:0], s.spare[:0], s.slot[:0], s.queued[:0]
+	s.queued = s.queued[:0]
 	s.attempts, s.idle = s.attempts[:0], s.idle[:0]
 	s.grants, s.spareGrant = append(s.grants[:0], grant{}), 0
 	s.groups, s.spareGroups = append(s.groups[:0], group{}), s.spareGroups[:0]
@@ -97,8 +85,10 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if err := s.beginCapacity(); err != nil {
 		return err
 	}
-	s.beginCaching()
-	return s.fetchNext()
+	s.caches.begin(s.state, s.Cluster.Nodes, s.CacheReads)
+	s.splits.begin(&s.Config, s.state)
+	s.jobs.begin(s.view, &s.Costs, s.racks, s.losesNodes)
+	return s.arrivals.begin(s.Source, &s.events, &s.jobs)
 }
 
 func (s *Sim) check() error {

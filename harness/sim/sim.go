@@ -60,17 +60,11 @@ type Sim struct {
 	events    kernel.Events
 	ring      kernel.Ring   // heartbeats of the nodes; those of nodes with room matter
 	shared    *fluid.System // disks, links and cores that tasks share; nil if none of these has a limit
-	coming    Job           // the job that will be submitted next
-	comes     int64         // time of the next job's submission; the constant Never if no job is left
-	followers []follower    // jobs that wait for the end of another job, or for the time after it, in the order in which they were read
+	arrivals  arrivals
 	nodes     []node
 	racks     int32
-	jobs      []job
-	slot      []int32 // by the job's number in package state (state.JobID): index of the job in Sim.jobs
-	spare     []int32 // indexes of entries in Sim.jobs that are free for new jobs
-	live      int     // number of jobs that have not ended
-	tasks     int64   // number of tasks of all jobs that have not ended
-	queued    []int32 // indexes in Sim.jobs of the jobs whose ApplicationMaster waits for a container, in order of submission
+	jobs      jobs
+	queued    []int32 // indexes in jobs.list of the jobs whose ApplicationMaster waits for a container, in order of submission
 	mastersMB int64   // memory that all ApplicationMasters take, in MB
 
 	attempts    []attempt
@@ -94,7 +88,7 @@ type Sim struct {
 	failing     float64      // share of attempts that fail, from the most recent fault of kind AttemptsFail
 	losesNodes  bool
 	rates       []float64
-	caching     following
+	caches      caches
 	splits      splits
 	wanted      []wanted // speculative attempts that wait for a container
 	opportunity int      // index of the next entry in Config.Opportunities
@@ -107,7 +101,7 @@ func (s *Sim) Run(c *Config, r *Result) error {
 	if err := s.begin(c, r); err != nil {
 		return err
 	}
-	for steps := 0; s.live > 0 || s.comes != kernel.Never || len(s.followers) > 0; steps++ {
+	for steps := 0; s.jobs.live > 0 || s.arrivals.left(); steps++ {
 		if steps%askEvery == 0 && s.Interrupted != nil && s.Interrupted() != nil {
 			return ErrInterrupted
 		}
@@ -164,7 +158,7 @@ const askEvery = 1 << 8 // number of simulation steps between two calls of Confi
 const patienceMs = 3_600_000
 
 func (s *Sim) stuck() error {
-	j := &s.jobs[s.slot[s.view.Active()[0]]]
+	j := s.jobs.of(s.view.Active()[0])
 	const m, r = state.Map, state.Reduce
 	return fmt.Errorf("at %d ms job %q is stuck: of its %d maps %d wait and %d run, of its %d reduces %d wait and %d run, and no event is left; either no node can hold its containers, or the model never starts them",
 		s.events.Now, j.name, j.total[m], s.view.Waiting(j.id, m), s.view.Running(j.id, m), j.total[r], s.view.Waiting(j.id, r), s.view.Running(j.id, r))

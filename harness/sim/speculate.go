@@ -47,12 +47,12 @@ func (s *Sim) progress(a *attempt) float64 {
 	if ran <= 0 {
 		return 0
 	}
-	j := &s.jobs[a.job]
+	j := &s.jobs.list[a.job]
 	if a.phase == finish || s.shared == nil && a.kind == state.Map {
 		return min(1, ran/max(1, float64(a.endMs-a.startMs)))
 	}
 	const input = 0.4
-	w := s.workOf(j, a.kind, a.task)
+	w := j.workOf(a.kind, a.task)
 	part := func(of int64) float64 { // returns the share that is done of the running transfer or computation; the parameter of is its whole work
 		if a.openFlows&1 == 0 || of == 0 {
 			return 0
@@ -78,7 +78,7 @@ func (s *Sim) progress(a *attempt) float64 {
 // speculate scans a job for slow attempts and asks for speculative attempts
 // beside them. Then it schedules the job's next scan.
 func (s *Sim) speculate(slot int32) {
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	if j.ended {
 		return
 	}
@@ -108,12 +108,12 @@ func (s *Sim) speculate(slot int32) {
 func (s *Sim) askSpeculative(id int32) {
 	a := &s.attempts[id]
 	s.wanted = append(s.wanted, wanted{id, a.gen})
-	s.jobs[a.job].speculative++
+	s.jobs.list[a.job].speculative++
 	a.other = asked
 }
 
 func (s *Sim) scanIn(ms int32, slot int32) {
-	s.events.After(ms, evSpeculate, uint32(slot), s.jobs[slot].gen)
+	s.events.After(ms, evSpeculate, uint32(slot), s.jobs.list[slot].gen)
 }
 
 // asked is the value of an attempt's field other, normally the index of the
@@ -130,7 +130,7 @@ const asked = -2
 // task in twenty of the job must have ended, and the slow attempt must have
 // run longer than the mean time plus one standard deviation.
 func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	took := &j.took[k]
 	running := s.view.Running(j.id, k)
 	if took.n == 0 || took.n < 0.05*float64(j.total[k]) || j.speculative >= max(10, j.total[k]/100, running/10) {
@@ -162,7 +162,7 @@ func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 // Performance in Heterogeneous Environments", OSDI 2008, section 4, with its
 // thresholds, quoted from memory.
 func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	if len(s.wanted)+int(j.speculative) >= max(1, s.running*lateSlots/100) {
 		return -1
 	}
@@ -207,12 +207,12 @@ func (s *Sim) placeSpeculative(n state.NodeID) {
 			continue
 		}
 		slot := a.job
-		j := &s.jobs[slot]
+		j := &s.jobs.list[slot]
 		if a.node == n || !s.view.Fits(n, j.id, a.kind) {
 			kept = append(kept, x)
 			continue
 		}
-		s.tried(j, a.task)
+		j.tried(a.task)
 		kind, task := a.kind, a.task
 		s.state.Hold(n, j.id, j.size[kind])
 		id := s.launch(slot, kind, task, n)
@@ -243,7 +243,7 @@ func (s *Sim) slowNode(n state.NodeID) bool {
 func (s *Sim) killOther(a *attempt) state.NodeID {
 	other := a.other
 	a.other = -1
-	j := &s.jobs[a.job]
+	j := &s.jobs.list[a.job]
 	if j.speculative--; other == asked {
 		return a.node
 	}

@@ -9,12 +9,23 @@ import (
 	"heddle/traces"
 )
 
-// splits has temporary memory that is used while the hosts in a job's input
-// splits are changed.
+// splits decide which hosts a job's ApplicationMaster sees in the job's input splits.
 type splits struct {
-	spec  state.JobSpec
-	hosts state.Hosts
-	taken []bool
+	state  *state.State
+	which  Splits
+	native bool             // the scheduler knows the hosts in the splits alone, as Hadoop's does
+	plans  sched.JobPlanner // makes the splits of each job; nil: none does
+	nodes  int              // number of the cluster's nodes
+	spec   state.JobSpec    // the fields from here on are memory for submit
+	hosts  state.Hosts
+	taken  []bool
+}
+
+func (p *splits) begin(c *Config, s *state.State) {
+	p.state, p.which, p.native, p.plans, p.nodes = s, c.Splits, c.Actuator == Native, nil, len(c.Cluster.Nodes)
+	if c.Splits == Planned {
+		p.plans, _ = sched.As[sched.JobPlanner](c.Model)
+	}
 }
 
 // submit submits a job to package state, with the input splits that the job's
@@ -25,38 +36,38 @@ type splits struct {
 // as the replicas, and submit returns the nodes that really store the input in
 // the result real. The result real is nil if package state was given these
 // nodes.
-func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
-	spec := &s.splits.spec
+func (p *splits) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
+	spec := &p.spec
 	*spec = x.JobSpec
-	if s.Splits == CachedOnly {
-		spec.SplitHosts = s.cachedOnly(x)
+	if p.which == CachedOnly {
+		spec.SplitHosts = p.cachedOnly(x)
 	}
-	planner, plans := sched.As[sched.JobPlanner](s.Model)
-	plans = plans && s.Splits == Planned
-	if !plans {
-		real = s.useSplitHosts(spec)
-	}
-	if id, err = s.state.Submit(spec); err != nil || !plans {
+	if p.plans == nil {
+		real = p.useSplitHosts(spec)
+		id, err = p.state.Submit(spec)
 		return id, real, err
 	}
-	plan, ok := planner.PlanJob(s.view, id)
+	if id, err = p.state.Submit(spec); err != nil {
+		return id, nil, err
+	}
+	plan, ok := p.plans.PlanJob(p.state.View(), id)
 	if !ok {
 		return id, nil, nil
 	}
-	if err := s.rewrite(x, plan); err != nil {
+	if err := p.rewrite(x, plan); err != nil {
 		return id, nil, err
 	}
 	*spec = x.JobSpec
-	spec.SplitHosts = &s.splits.hosts
-	real = s.useSplitHosts(spec)
-	return id, real, s.state.Resplit(id, spec)
+	spec.SplitHosts = &p.hosts
+	real = p.useSplitHosts(spec)
+	return id, real, p.state.Resplit(id, spec)
 }
 
 // useSplitHosts replaces the replicas in a job's description by the hosts in
 // the job's input splits, if Config.Actuator is Native. It returns the nodes
 // that really store the input, or nil if it replaced nothing.
-func (s *Sim) useSplitHosts(spec *state.JobSpec) (real *state.Hosts) {
-	if s.Actuator != Native || spec.SplitHosts == nil {
+func (p *splits) useSplitHosts(spec *state.JobSpec) (real *state.Hosts) {
+	if !p.native || spec.SplitHosts == nil {
 		return nil
 	}
 	real = &state.Hosts{Nodes: slices.Clone(spec.Replicas.Nodes), Ends: slices.Clone(spec.Replicas.Ends)}
@@ -66,23 +77,21 @@ func (s *Sim) useSplitHosts(spec *state.JobSpec) (real *state.Hosts) {
 
 // cachedOnly returns the nodes that cache each map's input. For a map whose
 // input no node caches, it returns the nodes with a replica.
-func (s *Sim) cachedOnly(x *Job) *state.Hosts {
-	h := &s.splits.hosts
-	h.Reset()
+func (p *splits) cachedOnly(x *Job) *state.Hosts {
+	p.hosts.Reset()
 	for t := range x.Maps {
 		if cached := of(&x.Cached, t); len(cached) > 0 {
-			h.Add(cached...)
+			p.hosts.Add(cached...)
 		} else {
-			h.Add(of(&x.Replicas, t)...)
+			p.hosts.Add(of(&x.Replicas, t)...)
 		}
 	}
-	return h
+	return &p.hosts
 }
 
 // rewrite puts a job's maps into the order that the scheduler model planned. It
 // makes the planned host of each map the only host in the map's split.
-func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
-	p := &s.splits
+func (p *splits) rewrite(x *Job, plan sched.SplitPlan) error {
 	p.taken = resized(p.taken, int(x.Maps))
 	p.hosts.Reset()
 	var replicas, cached state.Hosts // the changed lists get memory of their own, because the job's lists may be shared with Config.Source
@@ -94,8 +103,8 @@ func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
 			return fmt.Errorf("plan of job %q: split %d: the job has %d splits, numbered from 0", x.Name, e.Split, x.Maps)
 		case p.taken[e.Split]:
 			return fmt.Errorf("plan of job %q: split %d is in it twice", x.Name, e.Split)
-		case e.Node < 0 || int(e.Node) >= len(s.nodes):
-			return fmt.Errorf("plan of job %q: split %d on node %d: the cluster has %d nodes, numbered from 0", x.Name, e.Split, e.Node, len(s.nodes))
+		case e.Node < 0 || int(e.Node) >= p.nodes:
+			return fmt.Errorf("plan of job %q: split %d on node %d: the cluster has %d nodes, numbered from 0", x.Name, e.Split, e.Node, p.nodes)
 		}
 		p.taken[e.Split] = true
 		p.hosts.Add(e.Node)

@@ -73,7 +73,7 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 // returns false if the reduce has to wait: for this transfer, or until more
 // maps have finished.
 func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
-	j := &s.jobs[a.job]
+	j := &s.jobs.list[a.job]
 	maps := j.done[state.Map]
 	all := maps == j.total[state.Map]
 	if s.NodeFetches {
@@ -94,7 +94,7 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	}
 	a.phase = compute
 	a.bytes = j.part(j.outBytes, int64(a.task)-int64(j.total[state.Map]))
-	if fixedMs := s.fixedMs(a, j, w); fixedMs > 0 {
+	if fixedMs := j.fixedMs(a, w); fixedMs > 0 {
 		a.phase = finish
 		from := s.events.Now
 		if !w.FromLastMap {
@@ -143,25 +143,6 @@ func (s *Sim) spareFetchIndex() int32 {
 	return i
 }
 
-// fetchStep divides a job's maps into steps, to save computing time, and
-// returns the number of the step in which as many maps as done says have
-// succeeded. While maps run, reduces fetch map output only when this number
-// changes. With at most 16 reduces, a step is a sixteenth of the maps. With
-// more reduces, the first step is half of the maps, the second step a quarter,
-// and so on.
-func (j *job) fetchStep(done int32) int32 {
-	const few, part = 16, 16
-	all := j.total[state.Map]
-	switch left := all - done; {
-	case left == 0:
-		return -1
-	case j.total[state.Reduce] <= few:
-		return done / max(1, all/part)
-	default:
-		return int32(bits.Len64((uint64(left)*part - 1) / uint64(all)))
-	}
-}
-
 // startFetch starts fetching a reduce's share of the map output that it does
 // not have yet. On a cluster of few racks, the reduce fetches from each rack.
 // On one of many racks, it fetches from its own rack and from one other rack.
@@ -205,33 +186,10 @@ func (s *Sim) fetchTime(id int32, a *attempt, maps int64) {
 	}
 }
 
-// part returns how many of so many bytes of map output are for reduce i.
-func (j *job) part(bytes, i int64) int64 {
-	if len(j.division) == 0 {
-		return share(bytes, i, int64(j.total[state.Reduce]))
-	}
-	upTo := func(i int64) int64 {
-		if i < 0 {
-			return 0
-		}
-		high, low := bits.Mul64(uint64(bytes), uint64(j.division[i]))
-		q, _ := bits.Div64(high, low, uint64(j.division[len(j.division)-1]))
-		return int64(q)
-	}
-	return upTo(i) - upTo(i-1)
-}
-
-// share divides a number of bytes into n nearly equal parts, such as the map
-// output for n reduces, and returns the size of part i.
-func share(bytes, i, n int64) int64 {
-	over := bytes % n
-	return bytes/n + over*(i+1)/n - over*i/n
-}
-
 // mapDone handles the success of a map: reduces that wait for map output fetch
 // it, and the ApplicationMaster may ask for more reduces.
 func (s *Sim) mapDone(slot int32) {
-	j := &s.jobs[slot]
+	j := &s.jobs.list[slot]
 	done := j.done[state.Map]
 	if j.asked < j.total[state.Reduce] && done >= j.slowStart {
 		if s.Costs.AMBeatMs == 0 {

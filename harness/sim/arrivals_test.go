@@ -1,10 +1,12 @@
 package sim
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/harness/sim/kernel"
 	"heddle/traces"
 )
 
@@ -54,6 +56,54 @@ func TestFollowersOfNobody(t *testing.T) {
 	a.AfterMs = -1
 	if _, err := Run(&Config{Cluster: slots(1, 1), Source: &Jobs{List: []Job{a}}, Costs: NoCosts()}); err == nil {
 		t.Error("a job before the end of the one that it follows was accepted")
+	}
+}
+
+// TestArrivals has each job come once, at its time, in the order of the source, and
+// followers between them when the job that they follow has ended.
+func TestArrivals(t *testing.T) {
+	s := stateOf(t, 1)
+	list := []Job{
+		simpleJob("a", 100, 1, 0, Work{}), simpleJob("b", 100, 1, 0, Work{}),
+		simpleJob("follows a", 100, 1, 0, Work{}), simpleJob("follows b", 150, 1, 0, Work{}), simpleJob("c", 200, 1, 0, Work{}),
+	}
+	list[2].After, list[2].AfterMs = "a", 60
+	list[3].After, list[3].AfterMs = "b", 0
+	var e kernel.Events
+	var b jobs
+	var v arrivals
+	e.Reset(0)
+	b.begin(s.View(), &Costs{}, 1, false)
+	if err := v.begin(&Jobs{List: list}, &e, &b); err != nil {
+		t.Fatal(err)
+	}
+	const endsA = 140 // an event, at which job a ends
+	e.Push(endsA, 0, 0, 0)
+	var got []string
+	for next := e.Next(); next != kernel.Never; next = e.Next() {
+		if !v.left() {
+			t.Fatalf("at %d, an arrival is to come, and no job is left", next)
+		}
+		e.Advance(next)
+		for x, ok := e.Pop(); ok; x, ok = e.Pop() {
+			if x.Kind() != kernel.Arrival {
+				v.release("a")
+				continue
+			}
+			j := v.take()
+			got = append(got, fmt.Sprint(e.Now, " ", j.Name))
+			b.add(submitted(t, s, j), j, nil)
+			if err := v.read(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if e.Now == 200 {
+			v.release("b")
+		}
+	}
+	want := []string{"100 a", "100 b", "200 c", "200 follows a", "200 follows b"}
+	if diff := cmp.Diff(want, got); diff != "" || v.left() {
+		t.Errorf("arrivals (-want +got), left %t:\n%s", v.left(), diff)
 	}
 }
 
