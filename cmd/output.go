@@ -45,8 +45,15 @@ func printDoc(c *cli.Context, v any, d doc.Doc) error {
 	if wantsJSON(c) {
 		return printJSON(c.App.Writer, v)
 	}
-	if os.Getenv("NO_COLOR") == "" && isTerminal(c.App.Writer) {
-		return doc.Write(asIs(c.App.Writer), c.String("format"), d, true) // the document escapes what it says
+	format := c.String("format")
+	if !isTerminal(c.App.Writer) {
+		return doc.Write(c.App.Writer, format, d, false)
 	}
-	return doc.Write(c.App.Writer, c.String("format"), d, false)
+	out, colour := asIs(c.App.Writer), os.Getenv("NO_COLOR") == "" // the document escapes what it says
+	if format != "" && format != "text" {
+		return doc.Write(out, format, d, colour)
+	}
+	columns, _ := terminalSize(os.Stdout)
+	bottom.clear()
+	return doc.WriteTerminal(out, d, doc.Terminal{Columns: columns, Colour: colour})
 }

@@ -280,6 +280,7 @@ type Cell struct {
 	// interval says that the number has an interval. Too few measurements give
 	// one without bounds.
 	interval, bounded bool
+	spread            *spread
 	after             string // words after the number and its interval, such as a p-value
 	tone              Tone
 }

@@ -80,9 +80,9 @@ func (i *Figures) Headline() string {
 func (i *Figures) rest() doc.Doc {
 	phases := &doc.Table{Name: "phases", Columns: []string{"phase", "attempts", "median", "p95"}}
 	for _, p := range i.Phases {
-		phases.Add(doc.Words(p.Name), doc.Count(p.Count), doc.Duration(p.MedianMs), doc.Duration(p.P95Ms))
+		phases.Add(doc.Words(p.Name), doc.Count(p.Count), doc.Duration(p.MedianMs), p.Spread.durations(p.P95Ms))
 	}
-	d := append(doc.Doc{phases}, i.nodes()...)
+	d := append(doc.Doc{i.completions(), phases}, i.nodes()...)
 	if len(i.Slowed) > 0 {
 		d = append(d, slowedTable(i.Slowed)...)
 	}
@@ -90,6 +90,24 @@ func (i *Figures) rest() doc.Doc {
 		d = append(d, i.Load.Doc()...)
 	}
 	return append(append(d, estimatesDoc(i.Estimates)...), predictionsDoc(i.Predictions)...)
+}
+
+// completions returns a table of the times of all jobs, and of each class of jobs.
+func (i *Figures) completions() *doc.Table {
+	t := &doc.Table{Name: "completion", Columns: []string{"completion of", "jobs", "mean", "median", "p95", "median wait", "p95 slowdown"}}
+	if i.AllJobs.Succeeded < 2 {
+		return t
+	}
+	for _, c := range append([]JobClass{i.AllJobs}, i.Classes...) {
+		if x := c.CompletionMs; x.Count > 0 {
+			wait, slowdown := doc.Words("-"), doc.Words("-")
+			if c.WaitingMs.Count > 0 {
+				wait, slowdown = doc.Duration(c.WaitingMs.P50), doc.Number(c.Slowdown.P95, "x")
+			}
+			t.Add(doc.Words(cmp.Or(c.Name, "all jobs")), doc.Count(x.Count), doc.Duration(x.Mean), doc.Duration(x.P50), x.Spread.durations(x.P95), wait, slowdown)
+		}
+	}
+	return t
 }
 
 func (i *Figures) totals() doc.Doc {
