@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -69,8 +70,33 @@ func trialWarnings(trials []results.Trial) (list []string) {
 	return list
 }
 
-// printResults prints the results of a run: a table with one row for each job, and
-// below it what the run shows about the experiment's thresholds.
+// mostTrialRows is the largest number of trials whose jobs the table of results lists.
+// More trials are compared by their models instead.
+const mostTrialRows = 12
+
+// modelParts returns how long the trials of a run took, by model. It says nothing about
+// thresholds, or that the texts already say. If the trials cannot be compared, as those
+// of a run that was interrupted early, it is nil.
+func modelParts(run *runs.Run, trials []results.Trial, said []string) doc.Doc {
+	r, err := compare.Runs([]string{run.Dir}, compare.Options{Metrics: []string{"makespan"}, Unverified: run.Unverified})
+	if err != nil {
+		return nil
+	}
+	r.Thresholds, r.Steering = nil, nil
+	d := r.Doc()
+	for i, p := range d {
+		if notes, ok := p.(doc.Notes); ok {
+			d[i] = slices.DeleteFunc(slices.Clone(notes), func(note string) bool {
+				return slices.ContainsFunc(said, func(text string) bool { return strings.HasSuffix(note, text) })
+			})
+		}
+	}
+	return append(d, doc.Notes{fmt.Sprintf("%d trials: heddle runs show %s lists them", len(trials), shellWord(run.Dir))})
+}
+
+// printResults prints the results of a run: a table with one row for each job, or for
+// each model if there are many trials, and below it what the run shows about the
+// experiment's thresholds.
 func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []compare.Threshold) error {
 	trials, err := results.List(run)
 	if err != nil {
@@ -93,7 +119,21 @@ func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []com
 			after = append(after, r.Achieved.Doc()...)
 		}
 	}
-	d := append(doc.Doc{doc.Warnings(warnings), t, doc.Warnings(trialWarnings(trials)), plans}, after...)
+	d := doc.Doc{doc.Warnings(warnings)}
+	var models doc.Doc
+	if len(trials) > mostTrialRows {
+		var said []string
+		for _, r := range trials {
+			said = append(said, r.Warnings...)
+		}
+		models = modelParts(run, trials, said)
+	}
+	if models != nil {
+		d = append(d, models...)
+	} else {
+		d = append(d, t)
+	}
+	d = append(append(d, doc.Warnings(trialWarnings(trials)), plans), after...)
 	return printDoc(c, struct {
 		Folder     string              `json:"folder"`
 		Trials     []results.Trial     `json:"trials"`

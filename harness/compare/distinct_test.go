@@ -94,3 +94,16 @@ func TestCopiedRun(t *testing.T) {
 		}
 	}
 }
+
+// A text lists the first of many decisions that came out otherwise, and says how many
+// more there are.
+func TestManyMisses(t *testing.T) {
+	for n, want := range map[int]string{mostMissesAsText: "", mostMissesAsText + 30: "- and 30 more; --json has all\n"} {
+		r := Report{Tables: []Table{{}}, Steering: []Steering{{Model: "fifo", Misses: make([]Miss, n)}}}
+		var out strings.Builder
+		check(t, doc.WriteText(&out, r.Doc(), false))
+		if lines := strings.Count(out.String(), "\n- : decision 0"); lines != mostMissesAsText || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "more;") != (want != "") {
+			t.Errorf("%d decisions: %d lines\n%s", n, lines, out.String())
+		}
+	}
+}

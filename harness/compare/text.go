@@ -39,9 +39,18 @@ func (r *Report) Doc() doc.Doc {
 		t.Warnings = slices.DeleteFunc(slices.Clone(t.Warnings), func(note string) bool { return slices.Contains(notes, note) })
 		d = append(d, t.parts()...)
 	}
-	d = append(d, steeringParts(r.Steering)...)
+	for _, part := range steeringParts(r.Steering) {
+		if misses, is := part.(doc.List); is && len(misses) > mostMissesAsText {
+			more := len(misses) - mostMissesAsText
+			part = append(slices.Clone(misses[:mostMissesAsText]), fmt.Sprintf("and %d more; --json has all", more))
+		}
+		d = append(d, part)
+	}
 	return append(d, ThresholdTable(r.Thresholds), legend, doc.Notes(notes))
 }
+
+// mostMissesAsText is how many decisions that came out otherwise a text lists.
+const mostMissesAsText = 12
 
 // legend stands below all tables.
 const legend doc.Text = "Medians with their 95 % interval; differences of the row from the column with theirs. p is of the t-test: " +
