@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -31,9 +30,8 @@ func (r *Report) Headline() string {
 		return cmp.Compare(b.Median, a.Median)
 	})
 	best := models[0]
-	value := doc.Number(float64(best.Median), r.Unit).String()
 	if len(models) == 1 {
-		return fmt.Sprintf("Under %s the %s is %s in the median of %s; there is no other model to compare it with. %s", best.Model, noun, value, counted(best.Runs, "trial"), r.origin())
+		return fmt.Sprintf("Under %s the %s is %s; there is no other model to compare it with.%s %s", best.Model, noun, r.median(&best), r.recorded(), r.origin())
 	}
 	// The difference is from the cluster's own scheduler, or from the next best model.
 	other := models[1]
@@ -48,16 +46,60 @@ func (r *Report) Headline() string {
 	if lower && r.Unit != "s" {
 		word = "lowest"
 	}
-	leads := fmt.Sprintf("%s has the %s %s, %s in the median against %s under %s", best.Model, word, noun, value, doc.Number(float64(other.Median), r.Unit), other.Model)
+	leads := fmt.Sprintf("%s has the %s %s, %s, against %s under %s%s", best.Model, word, noun, r.median(&best), r.value(&other), other.Model, r.others(best.Model, other.Model, models))
+	rest := r.recorded() + r.unlike() + " " + r.origin()
 	switch {
 	case best.Median == other.Median && p.DiffPct == 0:
-		return fmt.Sprintf("No difference: the %s is %s under %s and under %s. %s", noun, value, best.Model, other.Model, r.origin())
+		return fmt.Sprintf("No difference: the %s is %s under %s and as much under %s%s.%s", noun, r.median(&best), best.Model, other.Model, r.others(best.Model, other.Model, models), rest)
 	case !p.CI95Pct.Bounded():
-		return fmt.Sprintf("Nothing is told: %s, but %s of trials gives no interval. %s", leads, counted(p.Runs, "pair"), r.origin())
+		return fmt.Sprintf("Not told: %s, but %s of trials gives no interval.%s", leads, counted(p.Runs, "pair"), rest)
 	case !p.Significant():
-		return fmt.Sprintf("No difference is told: %s, but they are %s. %s", leads, r.apart(p), r.origin())
+		return fmt.Sprintf("No difference is told: %s, but %s.%s", leads, r.apart(p, best.Model), rest)
 	}
-	return fmt.Sprintf("%s: %s.%s %s", leads, r.apart(p), r.othersTold(best.Model, other.Model, models), r.origin())
+	return fmt.Sprintf("%s: %s.%s%s", leads, r.apart(p, best.Model), r.othersTold(best.Model, other.Model, models), rest)
+}
+
+// value returns a model's median with its unit.
+func (r *Report) value(m *Model) string { return doc.Number(float64(m.Median), r.Unit).String() }
+
+// median says a model's value, and of how many trials it is the median.
+func (r *Report) median(m *Model) string {
+	if m.Runs == 1 {
+		return r.value(m) + " in one trial"
+	}
+	return fmt.Sprintf("%s in the median of %d trials", r.value(m), m.Runs)
+}
+
+// others names the medians of further models, if they are few.
+func (r *Report) others(best, other string, models []Model) string {
+	var list []string
+	for i := range models {
+		if m := &models[i]; m.Model != best && m.Model != other {
+			list = append(list, r.value(m)+" under "+m.Model)
+		}
+	}
+	if len(list) == 0 || len(list) > mostNamed {
+		return ""
+	}
+	return " and " + strings.Join(list, ", ")
+}
+
+// recorded says the value of the trace whose replays are compared.
+func (r *Report) recorded() string {
+	i := slices.IndexFunc(r.Models, func(m Model) bool { return labelled(m.Model, config.ModelRecorded) })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" The trace itself has %s, recorded.", r.value(&r.Models[i]))
+}
+
+// unlike says that models have different numbers of failed jobs, since a mean is then of
+// different jobs.
+func (r *Report) unlike() string {
+	if !slices.ContainsFunc(r.Models, func(m Model) bool { return m.FailedJobs*r.Models[0].Runs != r.Models[0].FailedJobs*m.Runs }) {
+		return ""
+	}
+	return " Not the same jobs failed in all, so these values cannot be compared."
 }
 
 // better says which values of the report's first metric are better.
@@ -78,18 +120,24 @@ func (r *Report) pair(a, b string) *Pair {
 	return &r.Pairs[i]
 }
 
-// apart says by how much the models of a pair differ, repeat by repeat.
-func (r *Report) apart(p *Pair) string {
-	pairs := counted(p.Runs, "pair") + " of trials"
+// apart says by how much the models of a pair differ, repeat by repeat, and whether this
+// contradicts their medians.
+func (r *Report) apart(p *Pair, best string) string {
+	pairs := "over " + counted(p.Runs, "pair") + " of trials"
 	if !p.Paired {
-		pairs = counted(p.Runs, "trial") + ", not in pairs"
+		pairs = "over " + counted(p.Runs, "trial") + ", not in pairs"
 	}
-	return fmt.Sprintf("%s apart over %s (95 %% interval %s)", doc.Fixed(math.Abs(float64(p.DiffPct)), 1, r.differenceUnit()), pairs, r.bounds(p))
-}
-
-// bounds returns the interval of a difference.
-func (r *Report) bounds(p *Pair) string {
-	return fmt.Sprintf("%s to %s, %s against %s", doc.Signed(p.CI95Pct[0], 1, ""), doc.Signed(p.CI95Pct[1], 1, r.differenceUnit()), p.B, p.A)
+	unit := r.differenceUnit()
+	text := fmt.Sprintf("%s is %s against %s %s (95 %% interval %s to %s)", p.B, doc.Signed(float64(p.DiffPct), 1, unit), p.A, pairs,
+		doc.Signed(p.CI95Pct[0], 1, ""), doc.Signed(p.CI95Pct[1], 1, unit))
+	lower := p.DiffPct > 0 // whether a has the lower value
+	if (p.A == best) == (lower == (r.better() == measure.Lower)) || p.DiffPct == 0 {
+		return text
+	}
+	if p.Paired {
+		return text + ": the medians and the pairs disagree"
+	}
+	return text + ": the medians and the means disagree"
 }
 
 // differenceUnit returns the unit of differences in the report's first table.
@@ -133,22 +181,34 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// origin says whether the trials were measured or simulated.
+// origin says whether the trials were measured, simulated, or recorded in a trace.
 func (r *Report) origin() string {
-	simulated := 0
+	simulated, recorded := 0, 0
 	for _, t := range r.trials {
-		if t.simulated {
+		switch {
+		case t.simulated:
 			simulated++
+		case labelled(t.model, config.ModelRecorded):
+			recorded++
 		}
 	}
-	switch n := len(r.trials); simulated {
-	case n:
-		return fmt.Sprintf("Simulated (%s): no cluster was measured.", counted(n, "trial"))
-	case 0:
-		return fmt.Sprintf("Measured on a cluster (%s).", counted(n, "trial"))
-	default:
-		return fmt.Sprintf("Simulated (%d of %d trials) and measured on a cluster (the others).", simulated, n)
+	measured := len(r.trials) - simulated - recorded
+	switch {
+	case simulated == len(r.trials):
+		return fmt.Sprintf("Simulated (%s): no cluster was measured.", counted(simulated, "trial"))
+	case simulated == 0 && recorded == 0:
+		return fmt.Sprintf("Measured on a cluster (%s).", counted(measured, "trial"))
 	}
+	var list []string
+	for _, kind := range []struct {
+		n    int
+		what string
+	}{{simulated, "simulated"}, {measured, "measured on a cluster"}, {recorded, "the recording of a trace"}} {
+		if kind.n > 0 {
+			list = append(list, fmt.Sprintf("%d %s", kind.n, kind.what))
+		}
+	}
+	return fmt.Sprintf("Of %s: %s.", counted(len(r.trials), "trial"), strings.Join(list, ", "))
 }
 
 // counted returns a number with what it counts: "1 trial", "2 trials".

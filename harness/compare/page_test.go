@@ -23,15 +23,15 @@ func TestHeadline(t *testing.T) {
 		want []string
 	}{
 		"told": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8}), []string{
-			"fifo has the shortest mean job completion time, ", " under yarn: 2", " % apart over 6 pairs of trials (95 % interval -2", "fifo against yarn). Measured on a cluster (12 trials).",
+			"fifo has the shortest mean job completion time, ", " under yarn: fifo is -2", " % against yarn over 6 pairs of trials (95 % interval -2", " %). Measured on a cluster (12 trials).",
 		}},
-		"the cluster's own scheduler is best": {speeds(map[string]float64{"yarn": 1, "delay": 1.3}), []string{"yarn has the shortest", "interval +", "delay against yarn)"}},
+		"the cluster's own scheduler is best": {speeds(map[string]float64{"yarn": 1, "delay": 1.3}), []string{"yarn has the shortest", "interval +", ": delay is +"}},
 		"of three": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8, "delay": 0.799, "acl": 0.9}), []string{
-			" against ", " under yarn: ", " It is told apart from acl too.", " It is not told apart from ",
+			" against ", " under yarn and ", " It is told apart from acl too.", " It is not told apart from ",
 		}},
 		"not told":   {speeds(map[string]float64{"yarn": 1, "delay": 0.999}), []string{"No difference is told: ", " has the shortest"}},
 		"one model":  {speeds(map[string]float64{"yarn": 1}), []string{"Under yarn the mean job completion time is ", "; there is no other model"}},
-		"one repeat": {made{workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 1, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Nothing is told: fifo has the shortest", "but 1 pair of trials gives no interval."}},
+		"one repeat": {made{workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 1, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Not told: fifo has the shortest", "but 1 pair of trials gives no interval."}},
 		"simulated":  {made{world: runs.WorldSimulated, workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Simulated (12 trials): no cluster was measured."}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -198,8 +198,12 @@ func (p *page) facts() (list doc.Facts) {
 			list = append(list, doc.Fact{Name: name, Value: strings.Join(values, ", ")})
 		}
 	}
-	all("where", (*runs.Manifest).Place)
 	trials := p.compared.AllTrials()
+	beside := ""
+	if slices.ContainsFunc(trials, recorded) {
+		beside = ", beside the recording of a trace"
+	}
+	all("where", func(m *runs.Manifest) string { return m.Place() + beside })
 	list = append(list, doc.Fact{Name: "trials", Value: fmt.Sprint(len(trials))},
 		doc.Fact{Name: "models", Value: few(p.compared.AllModels())}, doc.Fact{Name: "workloads", Value: few(p.compared.Workloads())})
 	all("nodes", func(m *runs.Manifest) string { return m.Cluster["machines.nodes"] })

@@ -196,7 +196,7 @@ func (p *page) trials(first *[]trial) (rest []trial) {
 		return rest
 	}
 	of := func(c compare.Chosen) trial {
-		return trial{name: c.Name, workload: c.Workload, model: c.Model, path: c.TracePath(), repeat: c.Repeat, recorded: c.Figures.Model == config.ModelRecorded || c.Model == config.ModelRecorded}
+		return trial{name: c.Name, workload: c.Workload, model: c.Model, path: c.TracePath(), repeat: c.Repeat, recorded: recorded(c)}
 	}
 	seen := map[string]bool{}
 	take := func(list *[]trial, c compare.Chosen) {
@@ -222,6 +222,11 @@ func (p *page) trials(first *[]trial) (rest []trial) {
 		take(&rest, c)
 	}
 	return rest
+}
+
+// recorded reports whether a trial is the trace itself, beside its replays.
+func recorded(c compare.Chosen) bool {
+	return c.Figures.Model == config.ModelRecorded || c.Model == config.ModelRecorded
 }
 
 // addLane adds a trial to the timeline.

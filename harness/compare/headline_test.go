@@ -1,0 +1,55 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+)
+
+// headlined is a report of three models, whose pair with the cluster's own scheduler has
+// the given difference.
+func headlined(diff float64, ci Interval, p float64) *Report {
+	models := []Model{{Model: "yarn", Runs: 6, Median: 61.94}, {Model: "delay", Runs: 6, Median: 61.39}, {Model: "fifo", Runs: 6, Median: 62.5}}
+	pairs := []Pair{{A: "yarn", B: "delay", DiffPct: Number(diff), CI95Pct: ci, P: Number(p), Paired: true, Runs: 6}}
+	r := &Report{Table: Table{Metric: "jobCompletion", Unit: "s", Models: models, Pairs: pairs}}
+	for range 18 {
+		r.trials = append(r.trials, trial{model: "yarn", simulated: true})
+	}
+	return r
+}
+
+// TestHeadlineSigns has the first sentence say the sign of a difference, each of a few models,
+// and where the medians and the pairs of trials disagree.
+func TestHeadlineSigns(t *testing.T) {
+	const medians = "delay has the shortest mean job completion time, 61.39 s in the median of 6 trials, against 61.94 s under yarn and 62.50 s under fifo"
+	const origin = " Simulated (18 trials): no cluster was measured."
+	for name, c := range map[string]struct {
+		r    *Report
+		want string
+	}{
+		"told": {headlined(-10, Interval{-12, -8}, 0.01),
+			medians + ": delay is -10.0 % against yarn over 6 pairs of trials (95 % interval -12.0 to -8.0 %). It is not told apart from fifo." + origin},
+		"against the medians": {headlined(0.6, Interval{-2.1, 3.3}, 0.5),
+			"No difference is told: " + medians + ", but delay is +0.6 % against yarn over 6 pairs of trials (95 % interval -2.1 to +3.3 %): the medians and the pairs disagree." + origin},
+	} {
+		if got := c.r.Headline(); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+// TestHeadlineRecorded has a trace beside its replays named as such: it was neither
+// measured here nor is it a model, and other failed jobs are said.
+func TestHeadlineRecorded(t *testing.T) {
+	r := headlined(0, Interval{}, 1)
+	r.Models = append(r.Models, Model{Model: "recorded", Runs: 6, Median: 428, FailedJobs: 1})
+	r.trials = append(r.trials, trial{model: "recorded"})
+	got := r.Headline()
+	for _, want := range []string{"The trace itself has 428.0 s, recorded.", "Not the same jobs failed in all", "Of 19 trials: 18 simulated, 1 the recording of a trace."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s\nlacks %q", got, want)
+		}
+	}
+	if strings.Contains(got, "measured") {
+		t.Errorf("a trace is called measured: %s", got)
+	}
+}
