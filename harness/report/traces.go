@@ -233,6 +233,9 @@ func recorded(c compare.Chosen) bool {
 func (p *page) addLane(line *lanes.Timeline, x *trial, t *reading) error {
 	attempts := t.figures.Attempts.OK + t.figures.Attempts.Failed + t.figures.Attempts.Killed
 	lane := lanes.Trial{Name: x.name, Workload: x.workload, Model: x.model, Repeat: x.repeat, Recorded: x.recorded, Header: t.header}
+	if t.format == "" {
+		lane.File = t.path
+	}
 	if attempts <= mostReasons && !t.many {
 		all, begin := why.Read(&t.header, slices.Values(t.kept)), firstSubmission(t.kept)
 		lane.Why = func(a traces.Attempt) []string { return all.SentencesSince(a, begin) }

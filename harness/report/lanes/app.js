@@ -47,7 +47,7 @@ class View {
     if (layout.heat) {
       const what = app.heat === 'local' ? 'Colours are the share of running maps that ran on a node with their input' : 'Colours are the share of slots that were taken';
       const rows = layout.perRow > 1 ? `, ${layout.perRow} nodes in a row at most` : '';
-      if (trial.grid) parts.push(`Heat map: ${plural(trial.entry.attempts, 'attempt')} are too many for this page to hold one by one; it holds sums over ${time(trial.grid.width)}${rows}. ${what}. A part of the trace has bars: heddle trace cut.`);
+      if (trial.grid) parts.push(`Heat map: ${plural(trial.entry.attempts, 'attempt')} are too many for this page to hold one by one; it holds sums over ${time(trial.grid.width)}${rows}. ${what}.`);
       else if (layout.nodes.length > mostNodes) parts.push(`Heat map: bars of ${whole(layout.nodes.length)} nodes would be too thin to see (over ${mostNodes}${rows}). ${what}. Pick a rack, or click to zoom into one, to see bars.`);
       else parts.push(`Heat map: ${plural(layout.bars, 'attempt')} in view are too many for bars (over ${whole(mostBars)}${rows}). ${what}. Zoom in to see bars.`);
     }
@@ -512,19 +512,31 @@ class App {
     this.query = query;
     for (const v of this.shown) v.found = findIn(v.trial, query);
     const hits = this.hits();
-    this.foundText.textContent = query.trim() === '' ? '' : hits === 0 ? 'none' : plural(hits, 'hit');
+    const words = [];
+    const jobs = this.shown.reduce((sum, v) => sum + (v.found?.jobs.length ?? 0), 0);
+    if (hits > jobs) words.push(plural(hits - jobs, 'hit'));
+    if (jobs) words.push(plural(jobs, 'job'));
+    this.foundText.textContent = query.trim() === '' ? '' : words.join(', ') || (this.folded() ? 'no job' : 'none');
     for (const b of this.foundSteps) b.disabled = hits === 0;
     this.draw();
   }
 
   hits() {
-    return this.shown.reduce((sum, v) => sum + (v.found?.list.length ?? 0), 0);
+    return this.shown.reduce((sum, v) => sum + (v.found ? v.found.list.length + v.found.jobs.length : 0), 0);
+  }
+
+  // folded says whether the page has no single attempts of any trial that is shown.
+  folded() {
+    return this.shown.length > 0 && this.shown.every((v) => v.trial.grid);
   }
 
   // step selects the next or previous attempt that the search found.
   step(by) {
     const views = this.shown.filter((v) => v.found?.list.length);
-    if (!views.length) return;
+    if (!views.length) {
+      this.stepJob(by);
+      return;
+    }
     let v = views.indexOf(this.sel?.view);
     let k = v < 0 ? -1 : views[v].found.list.indexOf(this.sel.bar);
     if (k < 0) {
@@ -543,10 +555,27 @@ class App {
     views[v].article.scrollIntoView({ block: 'nearest', behavior: this.calm.matches ? 'auto' : 'smooth' });
   }
 
+  // stepJob picks the next or previous job that the search found in trials without single
+  // attempts, and shows when it ran.
+  stepJob(by) {
+    const found = this.shown.flatMap((v) => (v.found?.jobs ?? []).map((k) => [v.trial, v.trial.jobs[k]]));
+    const ids = [...new Set(found.map(([, j]) => j.id))];
+    if (!ids.length) return;
+    const at = ids.indexOf(this.job);
+    const id = ids[at < 0 ? (by > 0 ? 0 : ids.length - 1) : (at + by + ids.length) % ids.length];
+    const [trial, j] = found.find(([, other]) => other.id === id);
+    if (this.job !== id) this.pickJob(id);
+    const end = Number.isNaN(j.end) ? trial.last : j.end;
+    const room = Math.max((end - j.submit) * 0.25, 1000);
+    this.zoom(j.submit - room, end + room);
+    this.tell(`job ${ids.indexOf(id) + 1} of ${ids.length}: ${j.name || 'job'}, ${j.id}`);
+  }
+
   pickJob(id) {
     this.job = this.job === id ? '' : id;
     this.jobTrial = this.shown.find((v) => v.trial.jobPlace.has(this.job))?.trial ?? null;
     this.tools();
+    if (!this.sel) showDetails(this);
     this.draw();
     this.changed();
   }

@@ -520,6 +520,33 @@ func many(nodes, attempts, perJob int) (traces.Header, []traces.Event) {
 	return h, events
 }
 
+// TestHeatMapFindsJobsAndSaysHowToCut has a trial of which the page has sums only: what needs
+// single attempts is not there, jobs are found, and the panel has the command for a part.
+func TestHeatMapFindsJobsAndSaysHowToCut(t *testing.T) {
+	b := browser(t)
+	h, events := many(10, 2000, 50)
+	l := New(Options{MaxAttempts: 100})
+	l.Add(Trial{Name: "many", Model: "random", File: "runs/a day/x.trace", Header: h}, slices.Values(events))
+	b.open(l, "")
+	page := b.text(".lanes")
+	for _, gone := range []string{"Click a bar", "Phase", "in the rack"} {
+		if strings.Contains(page, gone) {
+			t.Errorf("a heat map without bars says %q", gone)
+		}
+	}
+	b.has("the panel", b.text(".lanes-details"), "40 jobs with 2,000 tasks were submitted in view", "heddle trace cut --from 1308ms --to ", "ms -o piece.trace 'runs/a day/x.trace'")
+	for query, want := range map[string]string{"m7": "no job", "job_1_0017": "1 job", "number 3": "13 jobs"} {
+		b.Do(chromedp.SetValue(".lanes-search input", query), js("document.querySelector('.lanes-search input').dispatchEvent(new Event('input'))"))
+		if got := b.text(".lanes-found"); got != want {
+			t.Errorf("%q finds %s, want %s", query, got, want)
+		}
+	}
+	b.Do(chromedp.SetValue(".lanes-search input", "job_1_0017"), js("document.querySelector('.lanes-search input').dispatchEvent(new Event('input'))"))
+	b.Do(chromedp.Focus(".lanes-search input"), chromedp.KeyEvent(kb.Enter))
+	b.Until("/t=.*&job=job_1_0017/.test(location.hash)")
+	b.has("the panel", b.text(".lanes-details"), "job number 17, job_1_0017", "50 maps, 0 reduces", "heddle trace cut --job job_1_0017 -o piece.trace 'runs/a day/x.trace'")
+}
+
 // TestOpensFast measures how long a page takes until it is drawn. The limits are wide, since
 // tests run beside others; what is logged is the figure.
 func TestOpensFast(t *testing.T) {

@@ -174,6 +174,41 @@ function elsewhere(app, body, trial, i) {
   body.append(element('h4', {}, 'The same task'), element('dl', {}, rows.map(([name, value]) => element('div', {}, element('dt', {}, short(name, 60)), element('dd', {}, value)))));
 }
 
+// picked says what is known of the job that was picked.
+function picked(app, body) {
+  const trial = app.jobTrial;
+  const j = trial?.jobs[trial.jobPlace.get(app.job)];
+  if (!j) return;
+  const list = element('dl', {});
+  const add = (name, value) => list.append(element('div', {}, element('dt', {}, name), element('dd', {}, value)));
+  add('Job', `${short(j.name || 'unnamed', 200)}, ${j.id}`);
+  add('Tasks', `${plural(j.maps, 'map')}, ${plural(j.reduces, 'reduce')}`);
+  if (!Number.isNaN(j.submit)) add('Submitted', moment(j.submit, 10));
+  if (!Number.isNaN(j.end)) add('Took', `${time(j.end - j.submit)}, ${outcomeNames[j.outcome] ?? 'unfinished'}`);
+  body.append(element('h4', {}, `The job, in ${trial.title}`), list);
+  if (trial.grid) body.append(element('p', { class: 'lanes-hint' }, 'A trace of this job alone has bars:'), command(trial, `--job ${quoted(j.id)}`));
+}
+
+// command is the command that cuts a part of a trial's trace.
+function command(trial, what) {
+  return element('p', { class: 'lanes-mono lanes-command' }, `heddle trace cut ${what} -o piece.trace ${quoted(trial.entry.file || 'FILE')}`);
+}
+
+// cut says how a reader comes to bars of a trial of which the page has sums only.
+function cut(app, body, trial) {
+  const jobs = trial.jobs.filter((j) => j.submit >= app.from && j.submit < app.to);
+  const tasks = jobs.reduce((sum, j) => sum + j.maps + j.reduces, 0);
+  const words = `${plural(jobs.length, 'job')} with ${plural(tasks, 'task')} ${jobs.length === 1 ? 'was' : 'were'} submitted in view`;
+  if (!jobs.length) {
+    body.append(element('p', { class: 'lanes-hint' }, 'No job was submitted in view.'));
+    return;
+  }
+  const at = (t) => `${Math.max(0, Math.round(t + trial.base))}ms`;
+  body.append(
+    element('p', { class: 'lanes-hint' }, tasks > mostBars ? `${words}: still too many for bars (over ${whole(mostBars)}). Zoom in first. The command for the stretch in view:` : `${words}. A trace of these has bars:`),
+    command(trial, `--from ${at(Math.floor(app.from))} --to ${at(Math.ceil(app.to))}`));
+}
+
 // overall says what is in view of each trial.
 function overall(app, body) {
   body.append(
@@ -192,8 +227,10 @@ function overall(app, body) {
       add('Waiting, mean', three(trial.waiting[MAP].mean(app.from, to) + trial.waiting[REDUCE].mean(app.from, to)));
     }
     body.append(element('h4', {}, trial.title), list);
+    if (trial.grid && app.job === '') cut(app, body, trial);
   }
-  body.append(element('p', { class: 'lanes-hint' }, 'Click a bar, or press Enter in the timeline, to read where and why the attempt ran.'));
+  picked(app, body);
+  if (!app.folded()) body.append(element('p', { class: 'lanes-hint' }, 'Click a bar, or press Enter in the timeline, to read where and why the attempt ran.'));
 }
 
 const tableRows = 200;

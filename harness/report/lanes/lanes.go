@@ -52,6 +52,9 @@ type Trial struct {
 	// Recorded is true for the trace that the other trials of the workload replay. Where its
 	// tasks ran is drawn as a ghost in these.
 	Recorded bool
+	// File is the path of the trial's trace, for commands that a reader can copy. It may be
+	// empty, and is for a trace in the format of another program.
+	File string
 	// Header is that of the trial's trace.
 	Header traces.Header
 	// Why returns the sentences that say why an attempt ran where it did. Times in them count
@@ -77,6 +80,7 @@ type entry struct {
 	Recorded bool   `json:"recorded"`
 	Origin   string `json:"origin"`
 	Attempts int    `json:"attempts"`
+	File     string `json:"file,omitempty"`
 	// Block says which data block the trial has.
 	Block int `json:"block"`
 }
@@ -109,7 +113,7 @@ func (t *Timeline) Add(trial Trial, events iter.Seq[traces.Event]) {
 	}
 	t.index = append(t.index, entry{
 		Name: printable.Line(trial.Name), Workload: printable.Line(trial.Workload), Model: printable.Line(trial.Model), Repeat: trial.Repeat, Recorded: trial.Recorded,
-		Origin: string(trial.Header.Origin), Attempts: d.attempts, Block: len(t.blocks),
+		Origin: string(trial.Header.Origin), Attempts: d.attempts, File: printable.Line(trial.File), Block: len(t.blocks),
 	})
 	t.blocks = append(t.blocks, d.encode(why))
 }

@@ -1,10 +1,15 @@
 // Search: words that all have to fit an attempt. A word is a task such as m7, the id of a
 // task or attempt, or part of the name of a node, rack, job, user or queue.
 
-// findIn returns which nodes fit a query, and which attempts, in the order of their starts.
+// findIn returns which nodes fit a query, and which attempts, in the order of their starts. Of
+// a trial without single attempts it returns which jobs fit, in place of attempts.
 function findIn(trial, query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8);
   if (!words.length) return null;
+  if (trial.grid) {
+    const list = trial.jobs.map((j, k) => k).filter((k) => words.every((w) => jobHas(trial.jobs[k], (text) => text.toLowerCase().includes(w))));
+    return { bars: new Uint8Array(0), list: [], jobs: list, nodes: new Set() };
+  }
   const tests = [];
   const named = new Set();
   for (let k = 0; k < words.length; k++) {
@@ -20,7 +25,11 @@ function findIn(trial, query) {
       list.push(i);
     }
   }
-  return { bars, list, nodes: named };
+  return { bars, list, jobs: [], nodes: named };
+}
+
+function jobHas(j, has) {
+  return has(j.id) || has(j.name) || has(j.user) || has(j.queue);
 }
 
 function testOf(trial, word, named) {
@@ -37,7 +46,7 @@ function testOf(trial, word, named) {
   const has = (text) => text.toLowerCase().includes(word);
   const racks = trial.racks.map(has);
   const nodes = trial.nodes.map((n, k) => (has(n.name) || racks[n.rack]) && Boolean(named.add(k)));
-  const jobs = trial.jobs.map((j) => has(j.id) || has(j.name) || has(j.user) || has(j.queue));
+  const jobs = trial.jobs.map((j) => jobHas(j, has));
   const kind = word === 'map' || word === 'maps' ? false : word === 'reduce' || word === 'reduces' ? true : null;
   const outcome = outcomeNames.indexOf(word);
   return (i) => nodes[trial.node[i]] || jobs[trial.job[i]] || trial.isReduce(i) === kind || trial.outcome(i) === outcome;

@@ -96,7 +96,8 @@ Object.assign(App.prototype, {
     const repeats = [...new Set(this.index.filter((e) => e.workload === this.workload && !e.recorded).map((e) => String(e.repeat)))];
     this.firstRepeat = repeats[0] ?? this.repeat;
     if (repeats.length > 1) parts.push(picker('Repeat', [...repeats.map((r) => [r, r]), ...(repeats.length <= 8 ? [['all', 'all']] : [])], this.repeat, (r) => { this.repeat = r; this.show(); }));
-    parts.push(switches('Colour', Object.entries(colourings).map(([key, c]) => [key, c.label, c.title]), this.colour, (key) => { this.colour = key; this.only = null; this.tools(); this.recolour(); showDetails(this); this.changed(); }));
+    const folded = this.folded();
+    if (!folded) parts.push(switches('Colour', Object.entries(colourings).map(([key, c]) => [key, c.label, c.title]), this.colour, (key) => { this.colour = key; this.only = null; this.tools(); this.recolour(); showDetails(this); this.changed(); }));
     const jobs = this.shown[0]?.trial.jobs ?? [];
     if (jobs.length > 1 && jobs.length <= 300) {
       parts.push(picker('Job', [['', 'all'], ...jobs.map((j) => [j.id, short(`${j.name || 'job'} (${j.id})`, 60)])], this.job, (id) => { this.job = ''; if (id) this.pickJob(id); else { this.tools(); this.draw(); this.changed(); } }));
@@ -106,10 +107,11 @@ Object.assign(App.prototype, {
     if (this.shown.some((v) => v.trial.grid || v.trial.nodes.length > mostNodes || v.trial.count > mostBars)) {
       parts.push(switches('Heat', [['running', 'slots taken', 'share of slots that were taken'], ['local', 'locality', 'share of running maps that ran on a node with their input']], this.heat, (h) => { this.heat = h; this.tools(); this.draw(); this.changed(); }));
     }
-    if (this.recorded && this.shown.some((v) => v.trial !== this.recorded)) {
+    if (this.recorded && !this.recorded.grid && !folded && this.shown.some((v) => v.trial !== this.recorded)) {
       parts.push(element('div', { class: 'lanes-switches' }, element('button', { type: 'button', 'aria-pressed': String(this.ghosts), title: 'Dashed outlines where and when the recorded tasks ran', click: () => { this.ghosts = !this.ghosts; this.tools(); this.draw(); this.changed(); } }, 'Ghost of recorded')));
     }
     this.find.value = this.query;
+    this.find.placeholder = folded ? 'Find a job' : 'Find job, task (m7), node';
     const end = [button('out', 'Zoom out (-)', () => this.scale(1 / 0.6)), button('in', 'Zoom in (+)', () => this.scale(0.6)), button('whole', 'Show the whole time (Home)', () => this.zoom(...this.whole))];
     if (!document.querySelector('button[data-theme]')) end.push(button('theme', 'Dark or light', () => this.switchTheme()));
     parts.push(element('div', { class: 'lanes-search' }, this.foundText, this.find, this.foundSteps, element('span', { class: 'lanes-buttons' }, end)));
@@ -132,7 +134,7 @@ Object.assign(App.prototype, {
     if (key === this.legendKey) return;
     this.legendKey = key;
     const parts = [];
-    if (bars || !heat) {
+    if (!this.folded() && (bars || !heat)) {
       this.classes.forEach((c, k) => {
         if (c.absent) return;
         const swatch = element('span', { class: `lanes-swatch${c.dots ? ' lanes-dots' : ''}${c.edge ? ' lanes-edge' : ''}` });

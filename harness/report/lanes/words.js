@@ -74,6 +74,11 @@ function plural(n, word, words = word + 's') {
   return `${whole(n)} ${n === 1 ? word : words}`;
 }
 
+// quoted writes a word as a shell takes it.
+function quoted(word) {
+  return /^[\w./:@%+=,][\w./:@%+=,-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 // short cuts a text for a place that has room for so many letters.
 function short(text, most) {
   return text.length > most ? text.slice(0, Math.max(1, most - 1)) + '…' : text;
