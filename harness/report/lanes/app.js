@@ -12,6 +12,7 @@ class View {
     this.stats = element('p', { class: 'lanes-stats' });
     this.panels = panelKinds.filter((kind) => kind.has(trial)).map((kind) => {
       const canvas = element('canvas', { 'aria-hidden': 'true' });
+      canvas.style.height = kind.height + 'px'; // the page has its height before this is drawn
       const values = element('div', { class: 'lanes-values' });
       const label = element('div', { class: 'lanes-label' }, element('b', {}, kind.title), values);
       const items = (kind.parts ? kind.parts.filter((p) => p.has(trial)) : kind.series(trial)).map((p) => {
@@ -38,6 +39,12 @@ class View {
       room: (n === 1 ? 520 : n === 2 ? 380 : 260) * (app.narrow ? 0.8 : 1),
     });
     this.rowOf = null;
+  }
+
+  paint() {
+    this.stale = false;
+    paintLanes(this.app, this);
+    for (const p of this.panels) paintPanel(this.app, this, p);
   }
 
   // say writes the lines above the lanes, which follow what is in view.
@@ -382,6 +389,25 @@ class App {
     }
     this.draw();
     this.changed();
+    if (sel) requestAnimationFrame(() => this.reveal());
+  }
+
+  // reveal scrolls the page as far as is needed to see the selected bar: below what stays at
+  // the top, and above the panel where that covers the bottom of the window.
+  reveal() {
+    if (!this.sel) return;
+    const place = this.sel.view.rect(this.sel.bar);
+    if (!place) return;
+    const margin = 12;
+    const top = this.main.firstChild.offsetHeight + this.stick + margin;
+    const covers = getComputedStyle(this.details).bottom === '0px' && !this.root.classList.contains('lanes-wide');
+    const bottom = innerHeight - (covers ? this.details.offsetHeight : 0) - margin;
+    const y = this.sel.view.canvas.getBoundingClientRect().top + place[1];
+    let by = y < top ? y - top : Math.max(0, Math.min(y + place[3] - bottom, y - top));
+    // A search field that would be half covered goes out of the window.
+    const field = this.find.getBoundingClientRect();
+    if (by > 0 && field.top - by < this.stick && field.bottom - by > this.stick) by = Math.min(Math.max(by, field.bottom - this.stick), y - top);
+    if (by) scrollBy({ top: by, behavior: this.calm.matches ? 'auto' : 'smooth' });
   }
 
   tell(text) {
@@ -459,12 +485,24 @@ class App {
         v.stale = true;
         continue;
       }
-      v.stale = false;
-      paintLanes(this, v);
-      for (const p of v.panels) paintPanel(this, v, p);
+      v.paint();
     }
     this.legendNote.textContent = this.shown.some((v) => v.layout.heat) ? '' : colourings[this.colour].note?.(this) ?? '';
     this.showLegend();
+    this.drawRest();
+  }
+
+  // drawRest draws what is far from the window, a trial at a time, when there is nothing else
+  // to do: for pictures of the whole page.
+  drawRest() {
+    clearTimeout(this.resting);
+    if (!this.shown.some((v) => v.stale)) return;
+    this.resting = setTimeout(() => {
+      const v = this.shown.find((view) => view.stale);
+      if (!v || this.drawing || this.busy) return;
+      v.paint();
+      this.drawRest();
+    }, 250);
   }
 
   resize() {
@@ -479,7 +517,8 @@ class App {
     this.root.style.setProperty('--lanes-gutter', this.gutter + 'px');
     // What stays at the top of the page covers what stays at the top of the timeline.
     const bars = [...document.body.children].filter((e) => getComputedStyle(e).position === 'sticky' && e.getBoundingClientRect().top < 5);
-    this.root.style.setProperty('--lanes-stick', Math.max(0, ...bars.map((e) => e.offsetHeight)) + 'px');
+    this.stick = Math.max(0, ...bars.map((e) => e.offsetHeight));
+    this.root.style.setProperty('--lanes-stick', this.stick + 'px');
     this.drawNow();
   }
 
@@ -552,7 +591,6 @@ class App {
     }
     this.select({ view: views[v], bar: views[v].found.list[k] }, true);
     this.tell(`hit ${k + 1} of ${views[v].found.list.length} in ${views[v].trial.title}`);
-    views[v].article.scrollIntoView({ block: 'nearest', behavior: this.calm.matches ? 'auto' : 'smooth' });
   }
 
   // stepJob picks the next or previous job that the search found in trials without single

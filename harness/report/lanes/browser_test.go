@@ -547,6 +547,74 @@ func TestHeatMapFindsJobsAndSaysHowToCut(t *testing.T) {
 	b.has("the panel", b.text(".lanes-details"), "job number 17, job_1_0017", "50 maps, 0 reduces", "heddle trace cut --job job_1_0017 -o piece.trace 'runs/a day/x.trace'")
 }
 
+// several is a timeline of trials of so many models.
+func several(models int) *Timeline {
+	l := New(Options{})
+	for i := range models {
+		h, events := smallTrace(i%2 == 1)
+		l.Add(Trial{Name: fmt.Sprintf("trial-%d", i), Workload: "sort", Model: fmt.Sprintf("model%d", i), Repeat: 1, Header: h}, slices.Values(events))
+	}
+	return l
+}
+
+// TestPageHasItsHeightAtOnce has trials below the window: the page is as high before they are
+// drawn as after.
+func TestPageHasItsHeightAtOnce(t *testing.T) {
+	b := browser(t)
+	b.open(several(4), "")
+	height := func() float64 { return b.Number("document.documentElement.scrollHeight") }
+	before := height()
+	b.Do(js("scrollTo(0, document.documentElement.scrollHeight)"))
+	b.Until("document.querySelector('.lanes').timeline.shown.every((v) => !v.stale)")
+	if after := height(); after != before {
+		t.Errorf("the page is %g pixels high at first, and %g when all is drawn", before, after)
+	}
+}
+
+// TestFarTrialsAreDrawn has pictures of the whole page, for which nobody scrolls.
+func TestFarTrialsAreDrawn(t *testing.T) {
+	b := browser(t)
+	b.open(several(4), "")
+	b.Until("document.querySelector('.lanes').timeline.shown.every((v) => !v.stale)")
+}
+
+// TestSelectedBarIsInView has a narrow window, in which the panel covers the bottom.
+func TestSelectedBarIsInView(t *testing.T) {
+	b := browser(t)
+	b.Do(chromedp.EmulateViewport(900, 700))
+	b.open(several(4), "")
+	b.Do(chromedp.SetValue(".lanes-search input", "r2n1 reduce"), js("document.querySelector('.lanes-search input').dispatchEvent(new Event('input'))"))
+	for range 6 {
+		b.Do(chromedp.Focus(".lanes-search input"), chromedp.KeyEvent(kb.Enter))
+		b.Until(`(() => {
+			const app = document.querySelector('.lanes').timeline;
+			const [, y, , height] = app.sel.view.rect(app.sel.bar);
+			const top = app.sel.view.canvas.getBoundingClientRect().top + y;
+			return top >= app.main.firstChild.getBoundingClientRect().bottom && top + height <= app.details.getBoundingClientRect().top;
+		})()`)
+	}
+}
+
+// TestOverviewHasAllTrials has more trials than have room at its usual height.
+func TestOverviewHasAllTrials(t *testing.T) {
+	b := browser(t)
+	b.open(several(6), "#m=model0,model1,model2,model3,model4,model5")
+	dark := b.Number(`(() => {
+		const c = document.querySelector('.lanes-overview');
+		const app = document.querySelector('.lanes').timeline;
+		const scale = c.height / c.clientHeight, each = c.clientHeight / 6;
+		let strips = 0;
+		for (let k = 0; k < 6; k++) { // a strip has more than one colour
+			const data = new Uint32Array(c.getContext('2d').getImageData(app.gutter * scale + 20, (k + 0.2) * each * scale, app.plot * scale / 2, each * scale * 0.6).data.buffer);
+			if (new Set(data).size > 1) strips++;
+		}
+		return strips;
+	})()`)
+	if height := b.Number("document.querySelector('.lanes-overview').clientHeight"); dark != 6 || height < 6*12 {
+		t.Errorf("%g of 6 trials have a strip, in %g pixels", dark, height)
+	}
+}
+
 // TestOpensFast measures how long a page takes until it is drawn. The limits are wide, since
 // tests run beside others; what is logged is the figure.
 func TestOpensFast(t *testing.T) {

@@ -53,13 +53,19 @@ function paintAxis(app) {
   if (app.gutter > 80) c.fillText('since submission', 10, height / 2 - 3);
 }
 
+// overviewHeight is that of a strip for each trial, with its name as long as that is possible.
+function overviewHeight(trials) {
+  return Math.min(Math.max(46, 6 + 13 * trials), 162);
+}
+
 // paintOverview draws how much runs over the whole time, a strip for each trial.
 function paintOverview(app) {
-  const height = 46;
+  const height = overviewHeight(app.shown.length);
+  app.root.style.setProperty('--lanes-overview-height', height + 'px');
   const c = fit(app.overview, app.width, height);
   const theme = app.theme;
   const [from, to] = app.whole;
-  const trials = app.shown.slice(0, 4).map((v) => v.trial);
+  const trials = app.shown.map((v) => v.trial);
   const each = (height - 6) / Math.max(trials.length, 1);
   const most = Math.max(1, ...trials.map((t) => t.runningAll.most));
   c.fillStyle = theme.raised;
@@ -90,7 +96,7 @@ function paintOverview(app) {
       c.stroke();
       c.setLineDash([]);
     }
-    if (each >= 9) {
+    if (each >= 12) { // names would overlap
       c.fillStyle = theme.faint;
       c.textAlign = 'right';
       c.fillText(clipped(c, trial.title, app.gutter - 18), app.gutter - 8, bottom - each / 2 + 1);
