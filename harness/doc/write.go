@@ -239,7 +239,8 @@ func oneLine(text string) string {
 // Several tables stand below each other with an empty line between them; the first
 // column then has the table's name. A column with intervals becomes three: value, lower and
 // upper bound. Numbers are plain, and units stand in the columns' names, or in a
-// column of their own if they differ. "-" among numbers is an empty cell.
+// column of their own if they differ. "-" among numbers is an empty cell. A text that a
+// spreadsheet would take for a formula has a quote before it.
 func WriteCSV(out io.Writer, d Doc) error {
 	var tables []*Table
 	for _, p := range d.tables() {
@@ -291,6 +292,7 @@ func (t *Table) csv(named bool) (rows [][]string) {
 		if mixed[k] {
 			unit = ""
 		}
+		name = guarded(name)
 		head = append(head, name+unit)
 		if mixed[k] {
 			head = append(head, name+" unit")
@@ -308,7 +310,7 @@ func (t *Table) csv(named bool) (rows [][]string) {
 	for _, cells := range t.Rows {
 		var row []string
 		if named {
-			row = append(row, t.Name)
+			row = append(row, guarded(t.Name))
 		}
 		for k := range t.Columns {
 			c := Words("")
@@ -316,7 +318,11 @@ func (t *Table) csv(named bool) (rows [][]string) {
 				c = cells[k]
 			}
 			if t.headless() { // no name to say the unit
-				row = append(row, c.String())
+				text := c.String()
+				if c.isWord {
+					text = guarded(text)
+				}
+				row = append(row, text)
 				continue
 			}
 			if figures[k] && c.isWord && c.words == "-" {
@@ -334,7 +340,7 @@ func (t *Table) csv(named bool) (rows [][]string) {
 				row = append(row, plain(lo), plain(hi))
 			}
 			if afters[k] {
-				row = append(row, c.after)
+				row = append(row, guarded(c.after))
 			}
 		}
 		rows = append(rows, row)
@@ -345,9 +351,21 @@ func (t *Table) csv(named bool) (rows [][]string) {
 // plain returns the cell's value without unit and interval, for other programs.
 func (c Cell) plain() string {
 	if c.isWord {
-		return c.words
+		return guarded(c.words)
 	}
 	return plain(c.value)
+}
+
+// guarded puts a quote before a text that a spreadsheet would take for a formula, since
+// names come from servers, traces and other users. A number or a single sign is none.
+func guarded(text string) string {
+	if len(text) < 2 || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+		return text
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	return "'" + text
 }
 
 // plain formats x with all its digits, and as an empty text if it is not a number.
