@@ -197,6 +197,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	if err := bounded(byWorkload, len(metrics)); err != nil {
 		return nil, err
 	}
+	warnings = append(madeUpWarning(trials), warnings...)
 	warnings = append(warnings, equalSchedules(trials)...)
 	warnings = append(warnings, series(trials)...)
 	r := &Report{Steering: steering(trials), trials: trials, runs: opened}

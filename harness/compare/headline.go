@@ -181,8 +181,17 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// origin says whether the trials were measured, simulated, or recorded in a trace.
+// origin says whether the trials were measured, simulated, or recorded in a trace, and
+// what of them was made up.
 func (r *Report) origin() string {
+	text := r.places()
+	if parts := madeUp(r.trials); len(parts) > 0 {
+		text += fmt.Sprintf(" Made up, not recorded: %s.", strings.Join(parts, ", "))
+	}
+	return text
+}
+
+func (r *Report) places() string {
 	simulated, recorded := 0, 0
 	for _, t := range r.trials {
 		switch {

@@ -3,6 +3,9 @@ package compare
 import (
 	"strings"
 	"testing"
+
+	"heddle/harness/measure"
+	"heddle/traces"
 )
 
 // headlined is a report of three models, whose pair with the cluster's own scheduler has
@@ -51,5 +54,26 @@ func TestHeadlineRecorded(t *testing.T) {
 	}
 	if strings.Contains(got, "measured") {
 		t.Errorf("a trace is called measured: %s", got)
+	}
+}
+
+// TestMadeUp has the first sentence and the first warning say what an import made up. A
+// simulation's schedule is its result, and no simulated workload has a recording.
+func TestMadeUp(t *testing.T) {
+	of := func(origin traces.Origin, parts ...string) trial {
+		return trial{simulated: true, figures: []*measure.Figures{{Origin: origin, Synthetic: parts}}}
+	}
+	r := &Report{trials: []trial{of(traces.Simulated, "tasks", "schedule"), of(traces.Simulated, "durations", "schedule")}}
+	if got, want := r.origin(), "Simulated (2 trials): no cluster was measured. Made up, not recorded: durations, tasks."; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got := madeUpWarning(r.trials); len(got) != 1 || !strings.HasPrefix(got[0], "made up, not recorded: durations, tasks; ") {
+		t.Errorf("warnings %q", got)
+	}
+	if got := madeUp([]trial{of(traces.Simulated, "schedule"), of(traces.Simulated, "durations", "input", "schedule")}); len(got) > 0 {
+		t.Errorf("%q are made up, want nothing", got)
+	}
+	if got := madeUp([]trial{of(traces.Measured, "schedule")}); len(got) != 1 {
+		t.Errorf("%q are made up, want the schedule", got)
 	}
 }

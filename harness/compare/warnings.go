@@ -2,8 +2,39 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"heddle/traces"
 )
+
+// madeUp returns the parts of traces that an import made up for replays. What a
+// simulation makes, such as a schedule, is its result.
+func madeUp(trials []trial) (parts []string) {
+	for _, t := range trials {
+		for _, f := range t.figures {
+			if slices.Contains(f.Synthetic, "input") { // a workload that was simulated from its description, without a trace
+				continue
+			}
+			for _, part := range f.Synthetic {
+				if result := part == "schedule" && f.Origin == traces.Simulated; !result && !slices.Contains(parts, part) {
+					parts = append(parts, part)
+				}
+			}
+		}
+	}
+	slices.Sort(parts)
+	return parts
+}
+
+// madeUpWarning says in which workloads figures rest on what was made up.
+func madeUpWarning(trials []trial) []string {
+	parts := madeUp(trials)
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("made up, not recorded: %s; figures that rest on them follow from the rules of the import, not from a cluster", strings.Join(parts, ", "))}
+}
 
 // warnings collects warnings. A warning that several models or pairs have is
 // given once.
