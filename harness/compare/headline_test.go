@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/traces"
 )
@@ -75,5 +76,21 @@ func TestMadeUp(t *testing.T) {
 	}
 	if got := madeUp([]trial{of(traces.Measured, "schedule")}); len(got) != 1 {
 		t.Errorf("%q are made up, want the schedule", got)
+	}
+}
+
+// TestOtherwise counts all decisions that came out otherwise, also where a trial keeps
+// only the first of them.
+func TestOtherwise(t *testing.T) {
+	s := Steering{Decisions: 100, Honoured: 90, Branches: []measure.Branch{{Branch: "node", Maps: 50, Predicted: 45}, {Branch: "rack", Maps: 20, Predicted: 5}}, Misses: make([]Miss, 3)}
+	r := &Report{Steering: []Steering{s}}
+	var text strings.Builder
+	if err := doc.WriteText(&text, r.SteeringDoc(), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"50 of 70", "30 that came out otherwise"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%s\nlacks %q", text.String(), want)
+		}
 	}
 }

@@ -113,7 +113,7 @@ const mostMisses = 50
 func (r *Report) SteeringDoc() (d doc.Doc) {
 	for _, part := range steeringParts(r.Steering) {
 		if list, is := part.(doc.List); is && len(list) > 0 {
-			title := fmt.Sprintf("%d that came out otherwise", len(list))
+			title := fmt.Sprintf("%d that came out otherwise", r.Steering[len(r.Steering)-1].otherwise())
 			if len(list) > mostMisses {
 				title += fmt.Sprintf(", the first %d", mostMisses)
 			}
@@ -121,8 +121,17 @@ func (r *Report) SteeringDoc() (d doc.Doc) {
 		}
 		d = append(d, part)
 	}
+	if len(d) > 0 {
+		d = append(d, terms)
+	}
 	return d
 }
+
+// terms says what the columns of SteeringDoc mean.
+const terms = doc.Text("A decision sends a container to a node. It is honoured if a container of the decided job and kind started there, and none in its place. " +
+	"The job's ApplicationMaster then chooses the map that the container runs: by its rules a map that failed before (rerun), one with a block on the node, one with a block on the rack, or any. " +
+	"Heddle predicts which map it takes, and by which rule. A map as predicted is the very one; another one may have the same locality. Counts by rule are of the rule that was expected, not of where maps then ran. " +
+	"Otherwise are decisions that were not honoured, and honoured ones whose container ran another map.")
 
 // mostAllPairs is up to how many models of a table have each pair of them drawn. Of more
 // models, each is compared with the first.

@@ -114,6 +114,22 @@ func (s *Steering) certain() bool {
 		!slices.ContainsFunc(s.Branches, func(b measure.Branch) bool { return b.Predicted != b.Maps })
 }
 
+// predictions returns for how many maps heddle said which one a container would run, and
+// how many of these it ran.
+func (s *Steering) predictions() (maps, predicted int) {
+	for _, b := range s.Branches {
+		maps, predicted = maps+b.Maps, predicted+b.Predicted
+	}
+	return maps, predicted
+}
+
+// otherwise returns how many decisions were not honoured or whose container ran another
+// map than predicted. Misses may have fewer of them, since a trial keeps only so many.
+func (s *Steering) otherwise() int {
+	maps, predicted := s.predictions()
+	return s.Decisions - s.Honoured + maps - predicted
+}
+
 // steeringParts returns a table with a row for each scheduler model, and below it
 // the decisions that did not come out as decided or predicted. It returns nothing
 // if simulations, where nothing failed, are all there is.
@@ -121,15 +137,17 @@ func steeringParts(list []Steering) doc.Doc {
 	if !slices.ContainsFunc(list, func(s Steering) bool { return !s.certain() }) {
 		return nil
 	}
-	x := &doc.Table{Name: "steering", Columns: []string{"model", "trials", "decisions", "honoured", "unused", "to the container, median", "p95", "maps as predicted"}}
-	for _, s := range list {
+	x := &doc.Table{Name: "steering", Columns: []string{"model", "trials", "decisions", "honoured", "unused", "to the container, median", "p95", "maps as predicted", "by the expected rule"}}
+	for i := range list {
+		s := &list[i]
 		var branches []string
+		maps, predicted := s.predictions()
 		for _, b := range s.Branches {
 			branches = append(branches, b.Branch+" "+doc.Share(b.Predicted, b.Maps).String())
 		}
 		x.Add(doc.Words(s.Model), doc.Count(s.Trials), doc.Count(s.Decisions),
 			doc.Estimate(100*float64(s.Honoured)/float64(max(s.Decisions, 1)), s.HonouredCI95Pct[0], s.HonouredCI95Pct[1], "%"), doc.Count(s.Unused),
-			doc.Duration(float64(s.P50Ms)), doc.Duration(float64(s.P95Ms)), doc.Words(strings.Join(branches, ", ")))
+			doc.Duration(float64(s.P50Ms)), doc.Duration(float64(s.P95Ms)), doc.Share(predicted, maps), doc.Words(strings.Join(branches, ", ")))
 	}
 	var misses doc.List
 	for _, m := range list[len(list)-1].Misses {
