@@ -126,7 +126,7 @@ func TestBarText(t *testing.T) {
 		var out bytes.Buffer
 		check(t, doc.WriteText(&out, (&Report{Criteria: []Criterion{*c}}).Doc(), false))
 		text := strings.Join(strings.Fields(out.String()), " ")
-		row := text[strings.Index(text, "needs the method"):strings.Index(text, "- C1:")]
+		row := text[strings.Index(text, "needs the method"):strings.Index(text, "What these words mean")]
 		if !strings.Contains(text, want) || !strings.Contains(row, needs) {
 			t.Errorf("%s: want %q in\n%s", barCases[i].name, want, out.String())
 		}

@@ -7,22 +7,22 @@ import (
 	"heddle/harness/doc"
 )
 
-// claims returns what a page says of the paper's claims: a table of verdicts, each
-// effect with what was asked of it as a picture and as a table, and each claim with a
-// control in the claimant's place.
+// claims returns what a page says of the paper's claims: a table of verdicts with what
+// their words mean, each effect with what was asked of it as a picture and as a table,
+// and each claim with a control in the claimant's place.
 func claims(list []Criterion) doc.Doc {
 	if len(list) == 0 {
 		return nil
 	}
-	t := &doc.Table{Name: "claims", Columns: []string{"claim", "verdict", "ours", "published", "needs the method"}}
+	t := &doc.Table{Name: "claims", Columns: []string{"claim", "verdict", "ours", "published", "needs the method", "what it says"}}
 	effects := &doc.Table{Name: "effects", Columns: []string{"claim", "effect", "ours", "asked", "room", "sign", "verdict"}}
 	controls := &doc.Table{Name: "controls", Columns: []string{"claim", "in its place", "verdict", "ours"}}
 	forest := &doc.Forest{Title: "Each effect that a claim asks for"}
-	var texts doc.List
+	var bars doc.List
 	var notes doc.Notes
 	for i := range list {
 		c := &list[i]
-		t.Add(doc.Words(c.ID), c.verdict(), Cell{c.Ours, c.CI95}.in(c.Unit), doc.Words(c.Published), doc.Words(c.needs()))
+		t.Add(doc.Words(c.ID), c.verdict(), Cell{c.Ours, c.CI95}.in(c.Unit), doc.Words(c.published()), doc.Words(c.needs()), doc.Words(c.Text))
 		for k := range c.Effects {
 			e := &c.Effects[k]
 			effects.Add(doc.Words(c.ID), doc.Words(e.What), e.precise(Cell{e.Ours, e.CI95}.in(e.Unit)), doc.Words(e.asked()), e.room(), doc.Words(string(e.Sign)), e.verdict())
@@ -32,18 +32,23 @@ func claims(list []Criterion) doc.Doc {
 		for _, x := range c.Controls {
 			controls.Add(doc.Words(c.ID), doc.Words(x.Control), x.Verdict.cell(), Cell{x.Ours, x.CI95}.in(x.Unit))
 		}
-		text := c.ID + ": " + c.Text
 		if c.Bar != nil {
-			text += ". The bar: " + c.Bar.text()
+			bars = append(bars, c.ID+". The bar: "+c.Bar.text())
 		}
-		texts = append(texts, text)
 	}
-	return doc.Doc{doc.Heading("What the paper claims"), forest, t, texts, &doc.Fold{Title: "Each effect as a table", Parts: doc.Doc{effects, notes}},
-		&doc.Fold{Title: "Each claim with another scheduler in the paper's place", Parts: doc.Doc{controls}}}
+	return doc.Doc{
+		doc.Heading("What the paper claims"), t, &doc.Fold{Title: "What these words mean", Parts: doc.Doc{legend(list)}}, forest,
+		&doc.Fold{Title: "Each effect as a table", Parts: doc.Doc{effects, notes}}, &doc.Fold{Title: "Each claim with another scheduler in the paper's place, and the bars", Parts: doc.Doc{controls, bars}},
+	}
 }
 
 // cell returns a verdict as a cell of a table.
-func (v Verdict) cell() doc.Cell { return doc.Words(string(v)).In(tones[v]) }
+func (v Verdict) cell() doc.Cell {
+	if v == "" {
+		return doc.Words(reported).In(doc.Faint)
+	}
+	return doc.Words(string(v)).In(tones[v])
+}
 
 // verdict returns the verdict on an effect as a cell of a table, with what it takes to
 // tell an effect that is not testable.
@@ -143,7 +148,7 @@ func (e *EffectJSON) remarks(claim string) (list []string) {
 func (e *EffectJSON) forest(claim string) doc.ForestRow {
 	r := doc.ForestRow{
 		Name: claim + ": " + e.What, Unit: e.Unit, Ours: doc.Point{Value: float64(e.Ours), Lo: e.CI95[0], Hi: e.CI95[1]}, None: e.None,
-		Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: float64(e.Room), Lo: e.RoomCI95[0], Hi: e.RoomCI95[1]}, Verdict: string(e.Verdict), Tone: tones[e.Verdict],
+		Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: float64(e.Room), Lo: e.RoomCI95[0], Hi: e.RoomCI95[1]}, Verdict: e.verdict().String(), Tone: tones[e.Verdict],
 	}
 	switch {
 	case e.Band != nil:
@@ -170,6 +175,8 @@ func (b *Bar) text() string {
 // needs says in a word whether the claim needs the paper's method.
 func (c *Criterion) needs() string {
 	switch {
+	case c.Kind == Check:
+		return "a check"
 	case !c.AboutMethod:
 		return "not about it"
 	case c.NeededMethod:

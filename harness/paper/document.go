@@ -10,29 +10,25 @@ import (
 	"heddle/harness/results"
 )
 
-// Doc returns the comparison with the paper for people to read: each figure or
-// table with the published numbers, the verdicts on the claims, and how the paper
-// was read.
+// Doc returns the comparison with the paper for people to read: what came out, the
+// verdicts on the claims, each figure or table with the published numbers, and how the
+// paper was read.
 func (r *Report) Doc() doc.Doc {
-	d := doc.Doc{doc.Heading(r.Title), doc.Text(r.Source)}
+	d := doc.Doc{doc.Heading(r.Title), r.opening(), doc.Text(r.Source)}
 	if r.Live == nil {
 		d = append(d, doc.Text(fmt.Sprintf("Reading: %s. %d seeds from %d; means with their 95 %% interval over seeds.", r.Reading+besides(r.Changed), r.Seeds, r.Seed)))
 	}
-	if len(r.Criteria) > 0 {
-		d = append(d, doc.Lead(r.counts()))
-	}
-	if r.Summary != "" {
+	d = append(d, claims(r.Criteria)...)
+	if lines := strings.Split(r.Summary, "\n"); len(lines) > 1 {
+		d = append(d, &doc.Fold{Title: "What explains the results", Parts: doc.Doc{doc.List(lines)}})
+	} else if r.Summary != "" {
 		d = append(d, &doc.Fold{Title: "What explains the results", Parts: doc.Doc{doc.Text(r.Summary)}})
 	}
 	for _, f := range r.Figures {
 		d = append(d, f.parts()...)
 	}
 	if r.Live != nil {
-		d = append(d, r.Live.parts()...)
-	}
-	d = append(d, claims(r.Criteria)...)
-	if r.Live != nil {
-		return d
+		return append(d, r.Live.parts()...)
 	}
 	var axes, facts doc.List
 	if r.Changed != "" {
@@ -55,31 +51,8 @@ func (r *Report) Doc() doc.Doc {
 		}
 		d = append(d, doc.Heading("What the paper says and is not judged here"), list)
 	}
-	return append(d, doc.Heading("How the paper is read here; --set NAME=VALUE changes it"), axes, doc.Heading("The set-up"), facts)
-}
-
-// counts says how many of the claims got each verdict.
-func (r *Report) counts() string {
-	verdicts := map[Verdict][]string{}
-	needed := 0
-	for i := range r.Criteria {
-		c := &r.Criteria[i]
-		verdicts[c.Verdict] = append(verdicts[c.Verdict], c.ID)
-		if c.NeededMethod {
-			needed++
-		}
-	}
-	var list []string
-	for _, v := range Verdicts {
-		if ids := verdicts[v]; len(ids) > 0 {
-			list = append(list, fmt.Sprintf("%s %d (%s)", v, len(ids), strings.Join(ids, ", ")))
-		}
-	}
-	text := fmt.Sprintf("Of %d claims, read as %s: %s", len(r.Criteria), strings.TrimPrefix(r.Reading, "as "), strings.Join(list, ", "))
-	if needed > 0 {
-		text += fmt.Sprintf(". The paper's method is needed for %d of them", needed)
-	}
-	return text + "."
+	return append(d, doc.Heading("What was simulated"),
+		&doc.Fold{Title: "How the paper is read here; --set NAME=VALUE changes it", Parts: doc.Doc{axes}}, &doc.Fold{Title: "The set-up", Parts: doc.Doc{facts}})
 }
 
 // besides says what a user changed in a reading, after its name.

@@ -621,3 +621,36 @@ func TestLivePrediction(t *testing.T) {
 		}
 	}
 }
+
+// TestOpening has the first sentence count verdicts, claims apart from checks, and show
+// the first claim with a published number. Claims that are reported are in no count.
+func TestOpening(t *testing.T) {
+	effect := []EffectJSON{{What: "time saved", Unit: "%"}}
+	c := func(id string, kind ClaimKind, v Verdict, published string) Criterion {
+		return Criterion{ID: id, Kind: kind, Verdict: v, Published: published, Unit: "%", Ours: 3, CI95: compare.Interval{2, 4}, Effects: effect}
+	}
+	needed := c("C3", Judged, Holds, "9")
+	needed.AboutMethod, needed.NeededMethod = true, true
+	r := &Report{Criteria: []Criterion{
+		c("C1", Judged, Reversed, "A < B"), c("C2", Judged, Fails, "26.54"), needed, c("K1", Check, NotTestable, "-"), c("R1", ReportOnly, "", "7"),
+	}}
+	want := "Of 3 claims 1 holds, 1 fails and 1 is reversed. Of 1 check none holds and 1 is not testable. The paper's method is needed for 1 of the 1 that come out with it. " +
+		"C2, time saved: published 26.54 %, ours 3.00 % [2.00, 4.00]."
+	if got := string(r.opening()); got != want {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+	r.Changed = "jobs=5000"
+	if got := string(r.opening()); !strings.HasPrefix(got, "With jobs=5000 changed, of 3 claims ") {
+		t.Error(got)
+	}
+	if got := (&Report{}).opening(); got != "" {
+		t.Errorf("without claims: %q", got)
+	}
+	var out bytes.Buffer
+	check(t, doc.WriteText(&out, r.Doc(), false))
+	for _, text := range []string{"reported", "26.54 %", "a check", "not testable: ", "What these words mean"} {
+		if !strings.Contains(out.String(), text) {
+			t.Errorf("no %q in\n%s", text, out.String())
+		}
+	}
+}

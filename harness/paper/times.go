@@ -146,7 +146,7 @@ func (d *Data) WhereTimeGoes(design string, columns []int, labels ...string) str
 			mean(func(x *MapTime) float64 { return x.Computing }), mean(func(x *MapTime) float64 { return x.ForCores }),
 			mean(func(x *MapTime) float64 { return x.ReadersAtOnce }), mean(func(x *MapTime) float64 { return x.CoresBusyPct })))
 	}
-	return strings.Join(list, " ")
+	return strings.Join(list, "\n")
 }
 
 // Priced is a pair of groups of maps, whose times are compared.

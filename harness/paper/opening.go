@@ -1,0 +1,118 @@
+package paper
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/harness/doc"
+)
+
+// meanings say what verdicts are in words, and how a sentence counts claims that have
+// them, of one and of several.
+var meanings = map[Verdict]struct{ means, one, several string }{
+	Holds:       {"the effect is shown, of the size asked for", "holds", "hold"},
+	Direction:   {"the sign is as claimed; the size, or all of an order, is not", "has the direction alone", "have the direction alone"},
+	Fails:       {"no effect is shown; a check is wrong", "fails", "fail"},
+	Reversed:    {"the opposite is shown", "is reversed", "are reversed"},
+	Ceiling:     {"nothing can have an effect of the size asked for here", "has no room (ceiling)", "have no room (ceiling)"},
+	NotTestable: {"the interval of these seeds is too wide to tell", "is not testable", "are not testable"},
+}
+
+// reported stands in the place of the verdict on a claim that has none.
+const reported = "reported"
+
+// opening returns the sentences that say what came out: how many claims hold, how many
+// of them need the paper's method, and the first claim with a published number beside
+// ours. It is empty without claims.
+func (r *Report) opening() doc.Lead {
+	var list []string
+	for _, of := range []struct {
+		kind         ClaimKind
+		one, several string
+	}{{Judged, "claim", "claims"}, {Check, "check", "checks"}} {
+		those := slices.DeleteFunc(slices.Clone(r.Criteria), func(c Criterion) bool { return c.Kind != of.kind })
+		if len(those) > 0 {
+			list = append(list, fmt.Sprintf("of %s %s.", several(len(those), of.one, of.several), counted(those)))
+		}
+	}
+	if n := count(r.Criteria, func(c Criterion) bool { return c.AboutMethod && c.Verdict.met() > 0 }); n > 0 {
+		need := count(r.Criteria, func(c Criterion) bool { return c.NeededMethod })
+		list = append(list, fmt.Sprintf("the paper's method is needed for %d of the %d that come out with it.", need, n))
+	}
+	if i := slices.IndexFunc(r.Criteria, func(c Criterion) bool { return c.Kind == Judged && strings.ContainsAny(c.Published, "0123456789") }); i >= 0 {
+		c := &r.Criteria[i]
+		list = append(list, fmt.Sprintf("%s, %s: published %s, ours %s.", c.ID, c.Effects[c.Rests].What, c.published(), Cell{c.Ours, c.CI95}.in(c.Unit)))
+	}
+	for i, text := range list {
+		list[i] = strings.ToUpper(text[:1]) + text[1:]
+	}
+	if r.Changed != "" && len(list) > 0 {
+		list[0] = "With " + r.Changed + " changed, " + strings.ToLower(list[0][:1]) + list[0][1:]
+	}
+	return doc.Lead(strings.Join(list, " "))
+}
+
+// counted says how many claims have which verdict, like "2 hold and 1 is reversed".
+func counted(list []Criterion) string {
+	var texts []string
+	for _, v := range Verdicts {
+		if n := count(list, func(c Criterion) bool { return c.Verdict == v }); n > 0 {
+			texts = append(texts, several(n, meanings[v].one, meanings[v].several))
+		} else if v == Holds {
+			texts = append(texts, "none holds")
+		}
+	}
+	if n := len(texts); n > 1 {
+		return strings.Join(texts[:n-1], ", ") + " and " + texts[n-1]
+	}
+	return texts[0]
+}
+
+// several returns a number and what it counts, in the singular or the plural.
+func several(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// published returns what the paper states, with the unit of ours where it is one number
+// of the effect that is shown.
+func (c *Criterion) published() string {
+	if _, is := statedNumber(c.Published); is && c.Rests == 0 {
+		return strings.TrimSpace(c.Published + " " + c.Unit)
+	}
+	return c.Published
+}
+
+// legend says what the words of the table of claims mean, as far as they are there.
+func legend(list []Criterion) (l doc.List) {
+	has := func(is func(*Criterion) bool) bool {
+		return slices.ContainsFunc(list, func(c Criterion) bool { return is(&c) })
+	}
+	for _, v := range Verdicts {
+		if has(func(c *Criterion) bool {
+			return c.Verdict == v || slices.ContainsFunc(c.Effects, func(e EffectJSON) bool { return e.Verdict == v }) ||
+				slices.ContainsFunc(c.Controls, func(x ControlResult) bool { return x.Verdict == v })
+		}) {
+			l = append(l, fmt.Sprintf("%s: %s", v, meanings[v].means))
+		}
+	}
+	if has(func(c *Criterion) bool { return c.Verdict == "" }) {
+		l = append(l, reported+": it is shown without a verdict")
+	}
+	if has(func(c *Criterion) bool { return c.Kind == Check }) {
+		l = append(l, "needs the method, a check: arithmetic, or our own simulation against theory")
+	}
+	if has(func(c *Criterion) bool { return c.AboutMethod }) {
+		l = append(l, "needs the method, yes: the claim comes out, and with no control in the place of the paper's scheduler; no: with a control as well, or the bar is not beaten; -: it does not come out")
+	}
+	if has(func(c *Criterion) bool { return !c.AboutMethod && c.Kind != Check }) {
+		l = append(l, "needs the method, not about it: the claim is not about the paper's scheduler")
+	}
+	if has(func(c *Criterion) bool { return c.Bar != nil }) {
+		l = append(l, "the bar: what the paper's scheduler gains over the best of those that anybody could use instead; beaten if that is as much as is asked")
+	}
+	return append(l, "ours: the effect on which the verdict rests, with its 95 % interval; [?]: too few values for an interval")
+}
