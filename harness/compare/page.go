@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/results"
@@ -282,8 +283,10 @@ func (r *Report) Runs() []*results.Run { return r.runs }
 
 // Told returns the workload and the two models that the trials tell apart best by the
 // report's first metric. Without any difference they are the first two of the first
-// workload. second is empty if there is one model.
+// workload. A trace itself, beside its replays, is taken if there is one model only.
+// second is empty if there is nothing else.
 func (r *Report) Told() (workload, first, second string) {
+	isTrace := func(model string) bool { return labelled(model, config.ModelRecorded) }
 	least := math.Inf(1)
 	for _, t := range r.Tables {
 		if t.Metric != r.Metric || len(t.Models) == 0 {
@@ -293,9 +296,11 @@ func (r *Report) Told() (workload, first, second string) {
 			workload, first = t.Workload, t.Models[0].Model
 		}
 		for i := range t.Pairs {
-			if p := &t.Pairs[i]; float64(p.P) < least || second == "" {
+			p := &t.Pairs[i]
+			trace := isTrace(p.A) || isTrace(p.B)
+			if second == "" || !trace && (float64(p.P) < least || isTrace(first) || isTrace(second)) {
 				workload, first, second = t.Workload, p.A, p.B
-				if !math.IsNaN(float64(p.P)) {
+				if !trace && !math.IsNaN(float64(p.P)) {
 					least = float64(p.P)
 				}
 			}

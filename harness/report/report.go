@@ -81,11 +81,11 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 		p.models, p.curves = p.compared.AllModels(), p.compared.Curves()
 	}
 	for _, path := range o.Traces {
-		t, err := read(ctx, path, filepath.Base(path), o.Progress)
+		t, err := p.read(path)
 		if err != nil {
 			return nil, err
 		}
-		t.name = p.freeName(filepath.Base(path))
+		t.name = p.freeName(t.name)
 		t.workload = p.workloadOf(t)
 		p.models = append(p.models, t.name)
 		p.traces = append(p.traces, t)
@@ -269,15 +269,21 @@ func (p *page) jobs() doc.Doc {
 	if len(list) == 0 {
 		return nil
 	}
-	columns := []string{"workload", "model", "trial"}
-	if !slices.ContainsFunc(labels, func(l []string) bool { return l[0] != labels[0][0] }) { // one workload
+	columns, text := []string{"workload", "model", "trial"}, "The jobs of each model's median trial. A click on a column's name sorts by it."
+	if p.compared == nil {
+		text = "A click on a column's name sorts by it."
+		columns = []string{"trace"}
+		for i := range labels {
+			labels[i] = labels[i][1:2]
+		}
+	} else if !slices.ContainsFunc(labels, func(l []string) bool { return l[0] != labels[0][0] }) { // one workload
 		columns = columns[1:]
 		for i := range labels {
 			labels[i] = labels[i][1:]
 		}
 	}
 	table, left := measure.Jobs(columns, labels, list, mostJobs)
-	d := doc.Doc{doc.Heading("Jobs"), doc.Text("The jobs of each model's median trial. A click on a column's name sorts by it."), table}
+	d := doc.Doc{doc.Heading("Jobs"), doc.Text(text), table}
 	if left > 0 {
 		d = append(d, doc.Notes{fmt.Sprintf("%d more jobs, which took a shorter time, are left out", left)})
 	}

@@ -1,0 +1,248 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"heddle/harness/compare"
+	"heddle/harness/config"
+	"heddle/harness/doc"
+	"heddle/harness/measure"
+	"heddle/harness/report/lanes"
+	"heddle/harness/why"
+	"heddle/traces"
+	"heddle/traces/tracefile"
+)
+
+// Sizes of the timeline in a page of at most 5 MB.
+const (
+	mostBars     = 120_000   // attempts that are drawn one by one
+	mostReasons  = 20_000    // attempts of a trial for which the page says why they ran where they did
+	mostTimeline = 2_600_000 // bytes of all its trials
+)
+
+// timeline has the trials and traces on one time axis: first the median trials of the
+// two models that the trials tell apart best, or the traces, then others that a reader
+// can choose, as long as there is room. All traces are read for the times of their maps.
+func (p *page) timeline() (doc.Doc, error) {
+	line := lanes.New(lanes.Options{MaxAttempts: mostBars})
+	var first []trial
+	rest := p.trials(&first)
+	all := slices.Concat(first, rest)
+	times := map[[2]string][]*measure.MapTimes{}
+	var order [][2]string
+	left := 0
+	for i := range all {
+		x := &all[i]
+		to := line
+		if i >= 2 && size(line) > mostTimeline {
+			to, left = nil, left+1
+		}
+		if x.read != nil {
+			if to != nil {
+				if err := p.addRead(to, x); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		maps, err := p.addTrial(to, x, fmt.Sprintf("trace %d of %d, %s", i+1, len(all), x.name))
+		if err != nil {
+			return nil, err
+		}
+		key := [2]string{x.workload, x.model}
+		if times[key] == nil {
+			order = append(order, key)
+		}
+		times[key] = append(times[key], maps)
+	}
+	for _, key := range order {
+		p.addMaps(key[0], key[1], times[key])
+	}
+	if line.Trials() == 0 {
+		return nil, nil
+	}
+	d := doc.Doc{doc.Heading("Timeline"), &doc.Embed{HTML: line.WriteHTML, Script: lanes.Script(), Style: lanes.Style()}}
+	if left > 0 {
+		d = append(d, doc.Notes{fmt.Sprintf("%d trials are not in the timeline, which would make the page too large", left)})
+	}
+	return d, nil
+}
+
+// trial is a trial or trace of the timeline.
+type trial struct {
+	name, workload, model string
+	repeat                int
+	recorded              bool
+	figures               *measure.Figures
+	read                  *reading // nil for a trial of a run, whose trace is at path
+	path                  string
+}
+
+// trials returns the trials that have traces, in the order in which the timeline takes
+// them. Those that it shows at first are appended to first.
+func (p *page) trials(first *[]trial) (rest []trial) {
+	for _, t := range p.traces {
+		x := trial{name: t.name, workload: t.workload, model: t.name, repeat: 1, read: t, figures: t.figures, recorded: p.compared != nil}
+		if p.compared == nil {
+			*first = append(*first, x)
+		} else {
+			rest = append(rest, x)
+		}
+	}
+	if p.compared == nil {
+		return rest
+	}
+	of := func(c compare.Chosen) trial {
+		return trial{name: c.Name, workload: c.Workload, model: c.Model, path: c.TracePath(), repeat: c.Repeat, figures: c.Figures, recorded: recorded(c)}
+	}
+	seen := map[string]bool{}
+	take := func(list *[]trial, c compare.Chosen) {
+		if x := of(c); x.path != "" && !seen[x.path] {
+			seen[x.path] = true
+			*list = append(*list, x)
+		}
+	}
+	workload, a, b := p.compared.Told()
+	for _, model := range []string{a, b} {
+		if c, ok := p.compared.Median(workload, model); ok {
+			take(first, c)
+		}
+	}
+	for _, w := range p.compared.Workloads() {
+		for _, model := range p.compared.AllModels() {
+			if c, ok := p.compared.Median(w, model); ok {
+				take(&rest, c)
+			}
+		}
+	}
+	for _, c := range p.compared.AllTrials() {
+		take(&rest, c)
+	}
+	return rest
+}
+
+// recorded reports whether a trial is the trace itself, beside its replays.
+func recorded(c compare.Chosen) bool {
+	return c.Figures.Model == config.ModelRecorded || c.Model == config.ModelRecorded
+}
+
+// lane returns how the timeline is told of a trial.
+func (x *trial) lane(h traces.Header) lanes.Trial {
+	file := x.path
+	if x.read != nil && x.read.format == "" {
+		file = x.read.path
+	}
+	return lanes.Trial{Name: x.name, Workload: x.workload, Model: x.model, Repeat: x.repeat, Recorded: x.recorded, Header: h, File: file}
+}
+
+// few reports whether the timeline has so few attempts of a trial that it says of each why
+// it ran where it did.
+func (x *trial) few() bool {
+	a := x.figures.Attempts
+	return a.OK+a.Failed+a.Killed <= mostReasons
+}
+
+// addWith adds a trial to a timeline with the reasons of its attempts.
+func (x *trial) addWith(line *lanes.Timeline, h traces.Header, events []traces.Event) {
+	lane := x.lane(h)
+	all, begin := why.Read(&h, slices.Values(events)), firstSubmission(events)
+	lane.Why = func(a traces.Attempt) []string { return all.SentencesSince(a, begin) }
+	line.Add(lane, slices.Values(events))
+}
+
+// addRead adds a trace that was read before to a timeline.
+func (p *page) addRead(line *lanes.Timeline, x *trial) error {
+	if x.few() && !x.read.many {
+		x.addWith(line, x.read.header, x.read.kept)
+		return nil
+	}
+	events, done, err := x.read.again(p.ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	line.Add(x.lane(x.read.header), events)
+	return nil
+}
+
+// addTrial reads the trace of a trial of a run, adds it to the timeline, if there is one,
+// and returns the times of its maps.
+func (p *page) addTrial(line *lanes.Timeline, x *trial, name string) (*measure.MapTimes, error) {
+	r, err := tracefile.Open(x.path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	maps := &measure.MapTimes{}
+	var interrupted error
+	each := p.watched(name, &interrupted, func(yield func(traces.Event) bool) {
+		for e := range r.All() {
+			maps.Add(e)
+			if !yield(e) {
+				return
+			}
+		}
+	})
+	switch {
+	case line == nil:
+		for range each { // for the times of its maps
+		}
+	case x.few():
+		r.KeepEvents()
+		x.addWith(line, r.Header(), slices.Collect(each))
+	default:
+		line.Add(x.lane(r.Header()), each)
+	}
+	var damage *tracefile.DamageError
+	if err := r.Err(); err != nil && !errors.As(err, &damage) { // the comparison has said that it is damaged
+		return nil, err
+	}
+	return maps, interrupted
+}
+
+// watched returns events that tell the progress of reading them, and end when the command
+// is interrupted.
+func (p *page) watched(name string, interrupted *error, events iter.Seq[traces.Event]) iter.Seq[traces.Event] {
+	return func(yield func(traces.Event) bool) {
+		n := 0
+		for e := range events {
+			if n%tellEvery == 0 {
+				if *interrupted = p.ctx.Err(); *interrupted != nil {
+					return
+				}
+				p.Progress(fmt.Sprintf("read %s: %d events", name, n))
+			}
+			n++
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// firstSubmission returns the time from which a timeline counts.
+func firstSubmission(events []traces.Event) traces.Time {
+	for _, e := range events {
+		if s, ok := e.(*traces.JobSubmitted); ok {
+			return s.T
+		}
+	}
+	return 0
+}
+
+// size returns how many bytes a timeline takes in the page.
+func size(line *lanes.Timeline) int {
+	var n counter
+	_ = line.WriteHTML(&n) // counting does not fail
+	return int(n)
+}
+
+type counter int
+
+func (n *counter) Write(p []byte) (int, error) {
+	*n += counter(len(p))
+	return len(p), nil
+}
