@@ -55,7 +55,7 @@ func runsList() *cli.Command {
 			} else if err != nil {
 				warn(strings.Split(err.Error(), "\n")...)
 			}
-			list := describe(c, found)
+			list := describe(found)
 			slices.SortStableFunc(list, func(a, b results.About) int { return b.Started.Compare(a.Started) })
 			if len(list) == 0 {
 				fmt.Fprintln(c.App.ErrWriter, "no runs in", root)
@@ -67,7 +67,7 @@ func runsList() *cli.Command {
 
 // describe returns the summaries of runs, for "heddle runs list". It prints a
 // warning for each run whose experiment cannot be read.
-func describe(c *cli.Context, found []*runs.Run) []results.About {
+func describe(found []*runs.Run) []results.About {
 	list := []results.About{}
 	for _, run := range found {
 		about, err := results.Describe(run)
@@ -122,7 +122,7 @@ func runsShow() *cli.Command {
 			}
 			run := found[0]
 			run.Unverified = c.Bool("unverified")
-			s := shown{About: describe(c, found)[0], Manifest: run.Manifest(), Results: []results.Trial{}}
+			s := shown{About: describe(found)[0], Manifest: run.Manifest(), Results: []results.Trial{}}
 			trials, err := results.List(run)
 			switch {
 			case err == nil:
@@ -236,7 +236,7 @@ the runs, none is removed. For example:
 			if len(found) == 0 {
 				return withCode(exitUsage, errors.New("want one RUN or more"))
 			}
-			list := describe(c, found)
+			list := describe(found)
 			for _, run := range found {
 				foreign, err := run.Foreign()
 				if err != nil {

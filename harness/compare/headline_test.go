@@ -30,10 +30,14 @@ func TestHeadlineSigns(t *testing.T) {
 		r    *Report
 		want string
 	}{
-		"told": {headlined(-10, Interval{-12, -8}, 0.01),
-			medians + ": delay is -10.0 % against yarn over 6 pairs of trials (95 % interval -12.0 to -8.0 %). It is not told apart from fifo." + origin},
-		"against the medians": {headlined(0.6, Interval{-2.1, 3.3}, 0.5),
-			"No difference is told: " + medians + ", but delay is +0.6 % against yarn over 6 pairs of trials (95 % interval -2.1 to +3.3 %): the medians and the pairs disagree." + origin},
+		"told": {
+			headlined(-10, Interval{-12, -8}, 0.01),
+			medians + ": delay is -10.0 % against yarn over 6 pairs of trials (95 % interval -12.0 to -8.0 %). It is not told apart from fifo." + origin,
+		},
+		"against the medians": {
+			headlined(0.6, Interval{-2.1, 3.3}, 0.5),
+			"No difference is told: " + medians + ", but delay is +0.6 % against yarn over 6 pairs of trials (95 % interval -2.1 to +3.3 %): the medians and the pairs disagree." + origin,
+		},
 	} {
 		if got := c.r.Headline(); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
