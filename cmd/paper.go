@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/doc"
+	"heddle/harness/export"
 	"heddle/harness/nearest"
 	"heddle/harness/paper"
 	"heddle/harness/paper/clqlmrs"
@@ -18,6 +21,8 @@ import (
 	"heddle/harness/paper/modfair"
 	"heddle/harness/paper/reverse"
 	"heddle/harness/paper/rhc"
+	"heddle/harness/results"
+	"heddle/harness/runs"
 	"heddle/traces/outfile"
 )
 
@@ -142,17 +147,25 @@ func runPaper(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := writePaperFiles(c, r); err != nil {
+	run, err := keepPaper(c, r, root)
+	if err != nil {
+		return err
+	}
+	if err := writePaperFiles(c, r, run); err != nil {
 		return err
 	}
 	if err := printDoc(c, r, r.Doc()); err != nil {
 		return err
 	}
-	return keepPaper(c, r, root)
+	if run != nil {
+		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
+		next(c, "heddle runs show", run.Dir)
+	}
+	return nil
 }
 
-// keepPaper writes what was simulated to a run folder.
-func keepPaper(c *cli.Context, r paperResult, root string) error {
+// keepPaper writes what was simulated to a run folder. It returns nil if nothing was.
+func keepPaper(c *cli.Context, r paperResult, root string) (*runs.Run, error) {
 	var kept *paper.Kept
 	switch x := r.(type) {
 	case *paper.Report:
@@ -161,15 +174,46 @@ func keepPaper(c *cli.Context, r paperResult, root string) error {
 		kept = &x.Kept
 	}
 	if kept == nil || len(kept.Trials) == 0 { // what ran on a cluster has its folder
-		return nil
+		return nil, nil
 	}
 	run, err := kept.Write(root, c.String("run-name"), os.Args)
 	if err != nil {
-		return runError(err)
+		return nil, runError(err)
 	}
-	fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
-	next(c, "heddle runs show", run.Dir)
-	return nil
+	return run, nil
+}
+
+// mostPaperRows is how many rows of a run a page has as a file: it is to be smaller than
+// 5 MB.
+const mostPaperRows = 5000
+
+// paperSource says where a page is from: the command, the version, the date and the run
+// folder, with the rows of the run as a file. There is no run if a cluster ran the jobs.
+func paperSource(run *runs.Run) (doc.Doc, error) {
+	d := doc.Doc{doc.Heading("Where this is from")}
+	if run == nil {
+		return append(d, doc.Facts{{Name: "command", Value: strings.Join(os.Args, " ")}, {Name: "heddle", Value: version()}, {Name: "page of", Value: time.Now().UTC().Format(time.DateTime + " UTC")}}), nil
+	}
+	d = append(d, doc.Facts{{Name: "run folder", Value: run.Dir}})
+	d = append(d, results.Provenance(run)...)
+	finished, err := results.Open(run.Dir, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(finished.Trials) > mostPaperRows {
+		return append(d, doc.Text(fmt.Sprintf("\"heddle runs export -o rows.csv %s\" writes the rows of the run, one for each scheduler, setting and seed.", run.Dir))), nil
+	}
+	folder, err := os.MkdirTemp("", "heddle-paper-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	file := filepath.Join(folder, "rows.csv")
+	if _, err := export.Write([]*results.Run{finished}, export.Trials, file); err != nil {
+		return nil, err
+	}
+	rows, err := os.ReadFile(file)
+	return append(d, doc.Text("The rows of the run, one for each scheduler, setting and seed:"), doc.Files{{Name: "rows.csv", Type: "text/csv", Data: rows}}), err
 }
 
 func checkPaperFlags(c *cli.Context) error {
@@ -185,9 +229,13 @@ func checkPaperFlags(c *cli.Context) error {
 }
 
 // writePaperFiles writes the files that were asked for besides the output.
-func writePaperFiles(c *cli.Context, r paperResult) error {
+func writePaperFiles(c *cli.Context, r paperResult, run *runs.Run) error {
 	if file := c.String("o"); file != "" {
-		if err := outfile.Create(file, func(f *os.File) error { return doc.WritePage(f, r.Doc()) }); err != nil {
+		source, err := paperSource(run)
+		if err != nil {
+			return fmt.Errorf("write page: %w", err)
+		}
+		if err := outfile.Create(file, func(f *os.File) error { return doc.WritePage(f, append(r.Doc(), source...)) }); err != nil {
 			return fmt.Errorf("write page: %w", err)
 		}
 	}

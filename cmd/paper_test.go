@@ -134,6 +134,12 @@ func TestThirdPaper(t *testing.T) {
 			}
 		}
 	}
+	page, err := os.ReadFile(filepath.Join(dir, "page.html"))
+	for _, want := range []string{"Where this is from", filepath.Join(dir, "third"), "UTC", "rows.csv", "What to distrust"} {
+		if err != nil || !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say %q: %v", want, err)
+		}
+	}
 	for _, file := range []string{"third/measures.jsonl", "page.html"} {
 		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || !strings.Contains(string(text), "Patient") {
 			t.Errorf("%s does not have the paper's scheduler: %v", file, err)

@@ -59,12 +59,14 @@ func (e *EffectJSON) verdict() doc.Cell {
 	return e.Verdict.cell()
 }
 
-// verdict returns the verdict on a claim as a cell of a table.
+// verdict returns the verdict on a claim as a cell of a table. One that is not testable
+// needs as many seeds as the effect that needs most.
 func (c *Criterion) verdict() doc.Cell {
-	if c.Verdict == NotTestable && c.Rests < len(c.Effects) {
-		return c.Effects[c.Rests].verdict()
+	most := EffectJSON{Verdict: c.Verdict}
+	for i := range c.Effects {
+		most.Seeds = max(most.Seeds, c.Effects[i].Seeds)
 	}
-	return c.Verdict.cell()
+	return most.verdict()
 }
 
 // asked says in words what is asked of an effect.

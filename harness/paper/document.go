@@ -51,7 +51,7 @@ func (r *Report) Doc() doc.Doc {
 		}
 		d = append(d, doc.Heading("What the paper says and is not judged here"), list)
 	}
-	return append(d, doc.Heading("What was simulated"),
+	return append(d, doc.Heading("What to distrust"), r.doubts(), doc.Heading("What was simulated"),
 		&doc.Fold{Title: "How the paper is read here; --set NAME=VALUE changes it", Parts: doc.Doc{axes}}, &doc.Fold{Title: "The set-up", Parts: doc.Doc{facts}})
 }
 

@@ -116,3 +116,38 @@ func legend(list []Criterion) (l doc.List) {
 	}
 	return append(l, "ours: the effect on which the verdict rests, with its 95 % interval; [?]: too few values for an interval")
 }
+
+// doubts says why the results may not be as they look.
+func (r *Report) doubts() doc.List {
+	list := doc.List{"All of this is simulated: no cluster ran these jobs."}
+	if r.Changed != "" {
+		list = append(list, "It is not the paper's experiment: changed is "+r.Changed+".")
+	}
+	all, untold := 0, 0
+	for i := range r.Criteria {
+		all += len(r.Criteria[i].Effects)
+		untold += count(r.Criteria[i].Effects, func(e EffectJSON) bool { return e.Verdict == NotTestable })
+	}
+	if untold > 0 {
+		list = append(list, fmt.Sprintf("%d seeds do not tell %d of %d effects. The table of effects says about how many do; --seeds N simulates so many.", r.Seeds, untold, all))
+	}
+	var costs, open []string
+	for i := range r.Axes {
+		switch a := &r.Axes[i]; {
+		case a.Of == Cost:
+			costs = append(costs, a.Name)
+		case a.Mark != Printed && a.Mark != Code:
+			open = append(open, a.Name+"="+a.Taken)
+		}
+	}
+	if len(open) > 0 {
+		list = append(list, "The paper does not say these values, or says others: "+strings.Join(open, ", ")+".")
+	}
+	if len(costs) > 0 {
+		list = append(list, "These costs of the simulated cluster are our choice: "+strings.Join(costs, ", ")+".")
+	}
+	if len(open)+len(costs) > 0 {
+		list = append(list, fmt.Sprintf("\"heddle paper %s --matrix\" shows which verdicts hang on such values.", r.Paper))
+	}
+	return list
+}

@@ -648,7 +648,7 @@ func TestOpening(t *testing.T) {
 	}
 	var out bytes.Buffer
 	check(t, doc.WriteText(&out, r.Doc(), false))
-	for _, text := range []string{"reported", "26.54 %", "a check", "not testable: ", "What these words mean"} {
+	for _, text := range []string{"reported", "26.54 %", "a check", "not testable: ", "What these words mean", "- It is not the paper's experiment: changed is jobs=5000."} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("no %q in\n%s", text, out.String())
 		}
