@@ -18,13 +18,13 @@ const (
 	imageWidth   = 600.0
 	plotHeight   = 240.0
 	rightMargin  = 14.0
-	axisRight    = 56.0 // of the second axis at the right
-	letter       = 6.6  // about the width of a letter
+	letter       = 6.6 // about the width of a letter
 	legendRow    = 18.0
 	mostLegend   = 44 // letters of a row's name
-	mostColumn   = 30 // letters of a column's name
+	mostColumn   = 40 // letters of a column's name
 	mostTitle    = 84 // letters of the title
 	legendMarker = 30.0
+	slantWidth   = 0.82 // how far to the left a slanted name reaches, as a share of its length
 )
 
 // palette has the colours of rows, on a light and on a dark page. People who do not
@@ -151,13 +151,13 @@ func (c *Chart) says() string {
 	return text + "."
 }
 
-// frame is a chart with its scales: those of the points, of the published numbers
-// (apart if they are far from ours), and of the columns' places.
+// frame is a chart with its scales: that of the points and of the published numbers, and
+// that of the columns' places.
 type frame struct {
 	canvas
 	*Chart
-	y, stated, x     axis
-	apart, published bool
+	y, x             axis
+	published        bool
 	left, top, width float64 // of the plot
 }
 
@@ -209,9 +209,6 @@ func newFrame(c *Chart) *frame {
 	}
 	zero := c.Kind == Bars || c.Kind == Steps || !narrow(slices.Concat(values, stated))
 	f := &frame{Chart: c, y: axisOf(slices.Concat(values, stated), zero), published: slices.ContainsFunc(stated, drawn)}
-	if f.stated = f.y; f.published && farApart(values, stated) {
-		f.y, f.stated, f.apart = axisOf(values, true), axisOf(stated, true), true
-	}
 	if c.Log {
 		f.x = logAxis(places)
 	} else if c.curves() {
@@ -223,8 +220,13 @@ func newFrame(c *Chart) *frame {
 	}
 	f.left = max(30, widest+12)
 	f.width = imageWidth - f.left - rightMargin
-	if f.apart {
-		f.width -= axisRight
+	if f.slanted() { // the names of the first columns end below them, and begin further left
+		right := imageWidth - rightMargin
+		for k, name := range f.Columns {
+			middle := (float64(k) + 0.5) / float64(len(f.Columns))
+			f.left = max(f.left, (letters(short(name, mostColumn))*slantWidth-4-right*middle)/(1-middle))
+		}
+		f.width = right - f.left
 	}
 	return f
 }
@@ -234,21 +236,6 @@ func newFrame(c *Chart) *frame {
 func narrow(list []float64) bool {
 	list = slices.DeleteFunc(slices.Clone(list), func(x float64) bool { return !drawn(x) })
 	return len(list) > 0 && slices.Min(list) > slices.Max(list)/2
-}
-
-// farApart reports whether published numbers are so much larger or smaller than ours
-// that one of them could not be read on the axis of the other.
-func farApart(ours, stated []float64) bool {
-	most := func(list []float64) (largest float64) {
-		for _, x := range list {
-			if drawn(x) {
-				largest = max(largest, math.Abs(x))
-			}
-		}
-		return largest
-	}
-	a, b := most(ours), most(stated)
-	return a > 0 && b > 0 && (a > 3*b || b > 3*a)
 }
 
 func (f *frame) bottom() float64 { return f.top + plotHeight }
@@ -340,12 +327,6 @@ func (f *frame) grid(below float64) {
 		}
 	}
 	f.text(f.left+f.width/2, f.bottom()+below+18, "middle", f.X)
-	if f.apart {
-		f.text(imageWidth, f.top-12, "end", "published")
-		for _, v := range f.stated.ticks() {
-			f.text(f.left+f.width+6, f.bottom()-plotHeight*f.stated.share(v)+4, "start", tick(v))
-		}
-	}
 }
 
 // row draws a row of the chart.
@@ -460,7 +441,7 @@ func (f *frame) curve(i int) {
 func (f *frame) stateds(i int, each float64) {
 	for k, v := range f.Rows[i].Published {
 		if x, ok := f.place(&f.Rows[i], k); ok && drawn(v) {
-			f.diamond(x+f.aside(i, each), f.bottom()-plotHeight*f.stated.share(v), stroke(f.look(i)))
+			f.diamond(x+f.aside(i, each), f.height(v), stroke(f.look(i)))
 		}
 	}
 }
@@ -489,11 +470,7 @@ func (f *frame) legendPlaces() (list []legendPlace) {
 		}
 	}
 	if f.published {
-		what := "published"
-		if f.apart {
-			what += ", axis at the right"
-		}
-		add(-1, what)
+		add(-1, "published")
 	}
 	return list
 }

@@ -93,11 +93,11 @@ func (a *AxisTaken) text() string {
 // parts returns the figure as a chart, a table, and a table of the numbers that the
 // paper states. A figure whose columns have different units has no chart.
 func (f *Figure) parts() doc.Doc {
-	title := f.ID + ": " + f.Title
-	if f.Unit != "" {
+	title := f.Title
+	if f.Unit != "" && !strings.HasSuffix(title, " "+f.Unit) {
 		title += ", " + f.Unit
 	}
-	d := doc.Doc{doc.Heading(title)}
+	d := doc.Doc{doc.Heading(title + " (" + f.ID + ")")}
 	if c := f.Chart(); c != nil {
 		d = append(d, c)
 	}
