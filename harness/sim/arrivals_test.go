@@ -85,8 +85,8 @@ func TestArrivals(t *testing.T) {
 			t.Fatalf("at %d, an arrival is to come, and no job is left", next)
 		}
 		e.Advance(next)
-		for x, ok := e.Pop(); ok; x, ok = e.Pop() {
-			if x.Kind() != kernel.Arrival {
+		for list := e.Take(); len(list) > 0; list = e.Take() {
+			if list[0].Kind() != kernel.Arrival {
 				v.release("a")
 				continue
 			}

@@ -96,7 +96,7 @@ func (s *Sim) handle(e kernel.Event) {
 		}
 	case evStarted:
 		if a := &s.attempts[id]; e.IsFor(a.gen) {
-			s.recordAttempt(a)
+			s.recorder.attemptStarted(a)
 		}
 	case evFail:
 		if e.IsFor(s.attempts[id].gen) {
@@ -116,13 +116,13 @@ func (s *Sim) handle(e kernel.Event) {
 	case evFault:
 		s.fault(&s.Faults[id])
 	case evExpire:
-		if e.IsFor(s.nodes[id].gen) {
+		if e.IsFor(s.nodes.list[id].gen) {
 			s.expire(state.NodeID(id))
 		}
 	case evCleanUp:
 		s.cleanUp(state.NodeID(id), e.Generation())
 	case evCapacity, evCapacityAgain:
-		s.changeCapacity(int(id))
+		s.recorder.capacity(s.nodes.changeCapacity(int(id)))
 	case evTick:
 		s.tick(e.ID)
 	case evGroup:
@@ -175,7 +175,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	}
 	if k == state.Map {
 		if a.level, a.split = s.view.Levels(j.id, t, n); j.replicas != nil && a.level != state.LevelCache {
-			a.level = s.level(of(j.replicas, int32(t)), n)
+			a.level = s.nodes.level(of(j.replicas, int32(t)), n)
 		}
 		s.r.SplitMaps[a.split]++
 	}
@@ -186,11 +186,11 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 			s.scanIn(scanMs, slot)
 		}
 	}
-	s.observeTask(sched.TaskStarted, j.id, t, n)
+	s.hears.task(sched.TaskStarted, j.id, t, n)
 	if s.Record != nil {
 		s.events.After(s.Costs.LaunchMs, evStarted, uint32(id), gen)
 	}
-	x := &s.nodes[n]
+	x := &s.nodes.list[n]
 	if x.lost {
 		a.dead = true
 		return id // the node is lost, and the ResourceManager has not noticed the loss: the attempt will never proceed
@@ -209,9 +209,9 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	case k == state.Map && fixedMs > 0:
 		a.phase = finish
 		ms += int64(fixedMs)
-	case k == state.Map && s.shared == nil:
+	case k == state.Map && s.nodes.flows == nil:
 		a.phase = finish
-		ms += x.on(int64(s.Costs.TaskStartMs) + s.computeMs(j, a, w))
+		ms += x.on(int64(s.Costs.TaskStartMs) + s.draws.computeMs(j, a, w))
 		if j.total[state.Reduce] == 0 && w.OutputBytes > 0 {
 			ms += int64(s.Costs.CommitMs)
 		}
@@ -294,9 +294,9 @@ func (s *Sim) proceed(id int32) {
 			if a.kind == state.Map {
 				a.readTo = s.since(a)
 			}
-			s.computes(id, a, s.computeMs(j, a, w), w.CoresPercent)
-			if w.DiskBytes > 0 && s.shared != nil {
-				f := s.shared.Write(s.events.Now, a.node, a.node, w.DiskBytes, s.flowTag(id, a))
+			s.computes(id, a, s.draws.computeMs(j, a, w), w.CoresPercent)
+			if w.DiskBytes > 0 && s.nodes.flows != nil {
+				f := s.nodes.flows.Write(s.events.Now, a.node, a.node, w.DiskBytes, s.flowTag(id, a))
 				s.flow(id, a, f)
 				if s.load != nil {
 					s.load.moves(s, id, beside, writing, a.node, w.DiskBytes, f)
@@ -304,8 +304,8 @@ func (s *Sim) proceed(id int32) {
 			}
 		case write:
 			a.phase = commit
-			if writes && s.shared != nil && s.Cluster.WritesWait {
-				f := s.shared.Write(s.events.Now, a.node, a.node, w.OutputBytes, s.flowTag(id, a))
+			if writes && s.nodes.flows != nil && s.Cluster.WritesWait {
+				f := s.nodes.flows.Write(s.events.Now, a.node, a.node, w.OutputBytes, s.flowTag(id, a))
 				s.flow(id, a, f)
 				if s.load != nil {
 					s.load.moves(s, id, main, writing, a.node, w.OutputBytes, f)
@@ -327,24 +327,6 @@ func (s *Sim) proceed(id int32) {
 // since returns the time from an attempt's start until now.
 func (s *Sim) since(a *attempt) int32 { return int32(min(s.events.Now-a.startMs, math.MaxInt32)) }
 
-// computeMs returns how long, in milliseconds, an attempt would compute on a
-// node of speed 1.
-func (s *Sim) computeMs(j *job, a *attempt, w *Work) int64 {
-	ms := int64(w.ComputeMs)
-	if q := j.spread[a.kind]; len(q) > 0 && ms > 0 {
-		i := int32(a.task)
-		if a.kind == state.Reduce {
-			i -= j.total[state.Map]
-		}
-		key := s.streams.spread.At(j.hash).At(uint64(a.kind)).At(uint64(i))
-		if a.number > 0 {
-			key = key.At(uint64(a.number))
-		}
-		ms = max(1, (ms*ratioAt(q, key)+int64(RatioOne)/2)/int64(RatioOne))
-	}
-	return spreadOf(ms, w.SpreadPercent, s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number)))
-}
-
 // computes starts a computation of an attempt. The computation takes ms
 // milliseconds on a node of speed 1, and uses this share of a core; 0 means a
 // whole core.
@@ -352,7 +334,7 @@ func (s *Sim) computes(id int32, a *attempt, ms int64, percent uint8) {
 	if ms == 0 {
 		return
 	}
-	x := &s.nodes[a.node]
+	x := &s.nodes.list[a.node]
 	if !x.cores {
 		ms = x.on(ms)
 		a.endMs = s.events.Now + ms
@@ -364,9 +346,9 @@ func (s *Sim) computes(id int32, a *attempt, ms int64, percent uint8) {
 	}
 	var f fluid.Flow
 	if percent == 0 {
-		f = s.shared.Compute(s.events.Now, a.node, ms*1000, s.flowTag(id, a))
+		f = s.nodes.flows.Compute(s.events.Now, a.node, ms*1000, s.flowTag(id, a))
 	} else {
-		f = s.shared.ComputeSlowly(s.events.Now, a.node, ms*10*int64(percent), (int64(1e6)<<16/x.slow)*int64(percent)/100, s.flowTag(id, a))
+		f = s.nodes.flows.ComputeSlowly(s.events.Now, a.node, ms*10*int64(percent), (int64(1e6)<<16/x.slow)*int64(percent)/100, s.flowTag(id, a))
 	}
 	s.flow(id, a, f)
 	if s.load != nil {

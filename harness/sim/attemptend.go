@@ -37,12 +37,12 @@ func (s *Sim) succeed(id int32) {
 	}
 	if s.Speculation != NoSpeculation {
 		j.took[a.kind].add(float64(s.events.Now - a.startMs))
-		s.nodes[n].done++
+		s.nodes.list[n].done++
 	}
 	s.close(id, traces.Succeeded)
-	s.noteRoom(n)
-	s.noteRoom(other)
-	s.observeTask(sched.TaskEnded, j.id, a.task, n)
+	s.nodes.noteRoom(n)
+	s.nodes.noteRoom(other)
+	s.hears.task(sched.TaskEnded, j.id, a.task, n)
 	if a.kind == state.Map && j.total[state.Reduce] > 0 {
 		s.mapDone(slot)
 	}
@@ -53,7 +53,7 @@ func (s *Sim) succeed(id int32) {
 // reduces. The parameter bytes is negative if output is lost with its node.
 func (s *Sim) putOut(j *job, n state.NodeID, bytes int64) {
 	s.r.Bytes.MapOutput += bytes
-	rack := s.nodes[n].rack
+	rack := s.nodes.list[n].rack
 	j.out[rack] += bytes
 	j.outBytes += bytes
 	if s.keepsOutput {
@@ -73,14 +73,9 @@ func (s *Sim) close(id int32, how traces.Outcome) {
 	}
 	launched := s.events.Now >= a.startMs
 	if launched {
-		s.r.Digest.AddHashed(j.hash, a.kind, i, int32(a.number), s.nodes[a.node].hash, traces.Time(a.startMs*1e6), traces.Time(s.events.Now*1e6))
+		s.r.Digest.AddHashed(j.hash, a.kind, i, int32(a.number), s.nodes.list[a.node].hash, traces.Time(a.startMs*1e6), traces.Time(s.events.Now*1e6))
 	}
-	if s.Record != nil {
-		s.recordAttemptEnd(a, how, launched)
-	}
-	if s.Ended != nil {
-		s.reportEnd(a, how, launched)
-	}
+	s.recorder.attemptEnded(a, how, launched)
 	if a.rerun {
 		s.r.Attempts.Reruns++
 	}

@@ -2,8 +2,8 @@ package sim
 
 import (
 	"heddle/harness/sched"
-	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
+	"heddle/traces"
 )
 
 // grant is a container without a task, which the scheduler allocated to a job.
@@ -23,53 +23,66 @@ type grant struct {
 // fields are the indexes of the first and last one; index 0 means none.
 type queue struct{ first, last uint32 }
 
-// nextBeat returns the node of the next NodeManager heartbeat that can change
-// something, and the time of this heartbeat. Such a node has room, and some
-// task or ApplicationMaster waits for a container. To a scheduler model that is
-// a sched.EveryHeartbeat more heartbeats matter.
+// nextBeat returns the node and time of the next heartbeat that can change something:
+// the node has room, and a task or ApplicationMaster waits for a container. To a scheduler
+// model that is a sched.EveryHeartbeat more heartbeats matter.
 func (s *Sim) nextBeat() (state.NodeID, int64) {
-	if s.Opportunities != nil {
-		if s.opportunity == len(s.Opportunities) {
-			return state.None, kernel.Never
-		}
-		o := s.Opportunities[s.opportunity]
-		return o.Node, max(o.AtMs, s.events.Now)
-	}
-	if !s.hears.everyBeat && len(s.view.WaitingJobs(state.Map)) == 0 && len(s.view.WaitingJobs(state.Reduce)) == 0 && len(s.queued) == 0 && len(s.wanted) == 0 {
-		return state.None, kernel.Never
-	}
-	n, at := s.ring.Next(s.events.Now)
-	return state.NodeID(n), at
+	return s.nodes.nextBeat(s.hears.everyBeat || len(s.view.WaitingJobs(state.Map)) > 0 || len(s.view.WaitingJobs(state.Reduce)) > 0 || len(s.queued) > 0 || len(s.wanted) > 0)
 }
 
 // beat handles a heartbeat of node n: the scheduler model decides which tasks
 // start there.
 func (s *Sim) beat(n state.NodeID) {
-	if s.Opportunities != nil {
-		s.opportunity++
-	} else {
-		s.ring.Passed(int32(n), s.events.Now)
-	}
+	s.nodes.beatPassed(n)
 	s.r.Beats++
-	if s.nodes[n].lost {
+	if s.nodes.list[n].lost {
 		return
 	}
-	free := s.view.HasRoom(n) && !s.nodes[n].busy // a node whose node label is just being set for one job takes no other job
+	free := s.view.HasRoom(n) && !s.nodes.list[n].busy // a node whose node label is just being set for one job takes no other job
 	if free && len(s.queued) > 0 {
 		s.placeMasters(n)
 		free = s.view.HasRoom(n)
 	}
 	if free {
-		s.recordBeat(n)
-		s.report(n)
+		s.recorder.beat(n)
+		s.hearBeat(n)
 		s.offers.Heartbeat(s.Model, s.view, n, s.carry)
 		if len(s.wanted) > 0 {
 			s.placeSpeculative(n)
 		}
 	} else if s.hears.full {
-		s.report(n)
+		s.hearBeat(n)
 	}
-	s.noteRoom(n)
+	s.nodes.noteRoom(n)
+}
+
+// hearBeat tells the scheduler model of a heartbeat of node n, if it is an observer.
+func (s *Sim) hearBeat(n state.NodeID) {
+	if s.hears.observer == nil {
+		return
+	}
+	var sample *traces.NodeSample
+	if s.load != nil {
+		sample = s.load.nodes[n].sample
+	}
+	s.hears.beat(n, s.events.Now, sample)
+}
+
+// tick handles a tick of a clock. A model does not hear the one after the end of the
+// last job.
+func (s *Sim) tick(i uint32) {
+	s.clocks.each[i].set = false
+	switch {
+	case i == clockLoad:
+		s.averageLoad()
+	case i == clockSample:
+		s.sampleNodes()
+	case s.jobs.live > 0:
+		s.hears.ticker.Tick(s.view)
+	}
+	if s.jobs.live > 0 {
+		s.clocks.await(i)
+	}
 }
 
 // carryOut carries out a scheduling decision. It reports whether that was
@@ -89,7 +102,7 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 // possible reports whether a decision names a job that runs, and a node that is not
 // busy with another decision.
 func (s *Sim) possible(d sched.Decision) bool {
-	return uint(d.Job) < uint(len(s.jobs.slot)) && uint(d.Node) < uint(len(s.nodes)) && !s.nodes[d.Node].busy && !s.view.Ended(d.Job)
+	return uint(d.Job) < uint(len(s.jobs.slot)) && uint(d.Node) < uint(len(s.nodes.list)) && !s.nodes.list[d.Node].busy && !s.view.Ended(d.Job)
 }
 
 // ask has the cluster allocate a container for a decision. If a node label gives the
@@ -103,7 +116,7 @@ func (s *Sim) ask(slot int32, d sched.Decision, group uint32, before int64) bool
 	} else {
 		t, branch = s.view.WouldBind(d.Job, d.Node)
 	}
-	s.look(d, t)
+	s.recorder.look(d, t)
 	held, err := s.state.Reserve(d.Job, d.Kind, t, d.Node)
 	if err != nil {
 		s.r.Decisions.Refused++
@@ -114,13 +127,13 @@ func (s *Sim) ask(slot int32, d sched.Decision, group uint32, before int64) bool
 	i := s.newGrant()
 	s.grants[i] = grant{job: slot, held: held, expected: t, branch: branch, decision: d, id: s.r.Decisions.Made, askedMs: s.events.Now, group: group}
 	j := &s.jobs.list[slot]
-	s.recordDecision(j, &s.grants[i])
+	s.recorder.decided(j, &s.grants[i])
 	if s.Actuator == Native {
 		s.hear(slot, i)
 		return true
 	}
-	s.nodes[d.Node].busy = true
-	s.events.Push(s.events.Now+(before+1)*s.labelMs(j, t), evGrant, i, 0)
+	s.nodes.list[d.Node].busy = true
+	s.events.Push(s.events.Now+(before+1)*s.draws.labelMs(s.Costs.LabelMs, j, t), evGrant, i, 0)
 	return true
 }
 
@@ -135,7 +148,7 @@ func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 			t = s.view.NextReduce(d.Job)
 		}
 	}
-	s.look(d, t)
+	s.recorder.look(d, t)
 	if !s.view.Fits(d.Node, d.Job, d.Kind) || t == state.None || s.state.Start(d.Job, t, d.Node) != nil {
 		s.r.Decisions.Refused++
 		return false
@@ -143,9 +156,9 @@ func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 	s.events.ProgressMs = s.events.Now
 	s.r.Decisions.Made++
 	s.r.Decisions.AsExpected++
-	s.recordIdeal(j, d, t)
+	s.recorder.decidedAtOnce(s.r.Decisions.Made, j, d, t)
 	s.launch(slot, d.Kind, t, d.Node)
-	s.observeDecision(sched.Confirmed, d, t)
+	s.hears.decision(sched.Confirmed, d, t)
 	return true
 }
 
@@ -158,30 +171,13 @@ func (s *Sim) newGrant() uint32 {
 	return uint32(len(s.grants) - 1)
 }
 
-// labelMs returns the time, in milliseconds, from a decision until its
-// container comes, when a node label gives the node to the job. The time is
-// drawn at random between two neighbouring quantiles of Costs.LabelMs.
-func (s *Sim) labelMs(j *job, t state.TaskID) int64 {
-	q := s.Costs.LabelMs
-	if len(q) == 0 {
-		return 0
-	}
-	const parts = 1 << 10 // between two neighbouring quantiles of the time from a node's label to its container, the random time takes one of so many values
-	x := s.streams.label.At(j.hash).At(uint64(t)).At(uint64(j.try(t))).Below((len(q)-1)*parts + 1)
-	i, part := x/parts, int64(x%parts)
-	if part == 0 {
-		return int64(q[i])
-	}
-	return int64(q[i]) + (int64(q[i+1]-q[i])*part+parts/2)/parts
-}
-
 // granted handles the arrival of a container on a node that a node label gave
 // to a job. The scheduler may then decide on this node again.
 func (s *Sim) granted(i uint32) {
 	g := &s.grants[i]
 	n := g.decision.Node
-	s.nodes[n].busy = false
-	s.noteRoom(n)
+	s.nodes.list[n].busy = false
+	s.nodes.noteRoom(n)
 	switch {
 	case s.view.Ended(g.decision.Job):
 		s.freeGrant(i)
@@ -194,7 +190,7 @@ func (s *Sim) granted(i uint32) {
 	case !s.jobs.list[g.job].up: // the job's ApplicationMaster was lost before the container came, so the container is given back
 		s.state.Cancel(g.held)
 		s.state.Unask(g.decision.Job, g.decision.Kind)
-		s.noteRoom(n)
+		s.nodes.noteRoom(n)
 		s.r.Decisions.Unused++
 		s.freeGrant(i)
 		return
@@ -221,7 +217,7 @@ func (s *Sim) dropGrants(j *job) {
 		g := &s.grants[i]
 		n := g.decision.Node
 		s.state.Cancel(g.held)
-		s.noteRoom(n)
+		s.nodes.noteRoom(n)
 		s.r.Decisions.Unused++
 		next := g.next
 		s.freeGrant(i)
@@ -291,11 +287,11 @@ func (s *Sim) bind(slot int32) {
 				g.group = 0
 				s.freeGrant(i)
 			} else {
-				s.recordBound(j, g, t)
+				s.recorder.bound(j, g, t)
 				s.freeGrant(i)
 				s.launch(slot, k, t, n)
 			}
-			s.observeDecision(sched.Confirmed, d, t)
+			s.hears.decision(sched.Confirmed, d, t)
 		} else {
 			s.cancelGrant(g)
 			s.freeGrant(i)
@@ -307,10 +303,10 @@ func (s *Sim) bind(slot int32) {
 // cancelGrant gives back the container of a decision that no task came of.
 func (s *Sim) cancelGrant(g *grant) {
 	s.state.Cancel(g.held)
-	s.noteRoom(g.decision.Node)
+	s.nodes.noteRoom(g.decision.Node)
 	s.r.Decisions.Unused++
-	s.recordBound(&s.jobs.list[g.job], g, state.None)
-	s.observeDecision(sched.Cancelled, g.decision, g.expected)
+	s.recorder.bound(&s.jobs.list[g.job], g, state.None)
+	s.hears.decision(sched.Cancelled, g.decision, g.expected)
 }
 
 // rebind chooses the maps of a job's new containers again. Maps that failed

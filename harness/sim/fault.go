@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"cmp"
-
 	"heddle/harness/sched"
 	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
@@ -16,25 +14,18 @@ const maxFailures = 4
 // fault carries out a fault: a node is lost, comes back or slows down, or a
 // share of attempts begins to fail.
 func (s *Sim) fault(f *Fault) {
-	x := &s.nodes[f.Node]
+	x := &s.nodes.list[f.Node]
 	switch f.What {
 	case NodeSlow:
-		x.slow = slowness(f.Speed)
-		if s.Record != nil {
-			s.Record(&traces.NodeSpeed{T: s.at(), Node: s.nodeName(f.Node), Speed: f.Speed / cmp.Or(s.Cluster.Nodes[f.Node].Speed, 1)})
-		}
-		if s.shared != nil {
-			s.setCores(f.Node)
-		}
+		s.recorder.nodeSlowed(f.Node, f.Speed)
+		s.nodes.slow(f.Node, f.Speed)
 	case AttemptsFail:
 		s.failing = f.Share
 	case NodeDown:
 		if x.lost {
 			return
 		}
-		x.lost = true
-		x.gen++
-		s.noteRoom(f.Node)
+		s.nodes.lose(f.Node)
 		s.caches.lose(f.Node)
 		for id := range s.attempts {
 			if a := &s.attempts[id]; a.node == f.Node && s.runs(int32(id)) {
@@ -54,13 +45,9 @@ func (s *Sim) fault(f *Fault) {
 			s.expire(f.Node)
 			s.killLost(f.Node)
 		}
-		x.lost = false
 		s.lostNodes &^= 1 << (f.Node & 63)
-		s.state.NodeUp(f.Node)
-		s.noteRoom(f.Node)
-		if s.Record != nil {
-			s.Record(&traces.NodeUp{T: s.at(), NodeFacts: traces.NodeFacts{Node: s.nodeName(f.Node)}})
-		}
+		s.nodes.comeBack(f.Node)
+		s.recorder.nodeUp(f.Node)
 	}
 }
 
@@ -77,7 +64,7 @@ func (s *Sim) freeze(id int32) {
 	}
 	for i, f := range a.flows {
 		if a.openFlows>>i&1 != 0 {
-			s.shared.Cancel(s.events.Now, f)
+			s.nodes.flows.Cancel(s.events.Now, f)
 		}
 	}
 	if a.fetch >= 0 && s.NodeFetches {
@@ -114,13 +101,11 @@ func (s *Sim) stopWaiting(id int32) {
 // asks again for containers for those maps. The attempts that ran on the node
 // end later, in the function cleanUp.
 func (s *Sim) expire(n state.NodeID) {
-	if !s.nodes[n].lost || !s.view.Up(n) {
+	if !s.nodes.list[n].lost || !s.view.Up(n) {
 		return
 	}
 	s.state.NodeDown(n)
-	if s.Record != nil {
-		s.Record(&traces.NodeDown{T: s.at(), Node: s.nodeName(n), Reason: "lost"})
-	}
+	s.recorder.nodeDown(n)
 	for _, id := range s.view.Active() {
 		slot := s.jobs.slot[id]
 		j := &s.jobs.list[slot]
@@ -129,7 +114,7 @@ func (s *Sim) expire(n state.NodeID) {
 			s.loseMaster(slot)
 		}
 	}
-	s.noteRoom(n)
+	s.nodes.noteRoom(n)
 	s.events.After(askAgainMs, evCleanUp, uint32(n), 1)
 }
 
@@ -144,7 +129,7 @@ func (s *Sim) expire(n state.NodeID) {
 // say. On a lab, a node came back 15 s after its loss had been noticed, and
 // its attempts were killed 7 s after that.
 func (s *Sim) cleanUp(n state.NodeID, times uint32) {
-	if s.nodes[n].lost && times*askAgainMs < giveUpMs {
+	if s.nodes.list[n].lost && times*askAgainMs < giveUpMs {
 		s.events.After(askAgainMs, evCleanUp, uint32(n), times+1)
 		return
 	}
@@ -226,13 +211,13 @@ func (s *Sim) unaskAll(j *job) {
 // the last fault of kind AttemptsFail set. If the attempt fails, willFail
 // schedules the failure.
 func (s *Sim) willFail(id int32, a *attempt, j *job, w *Work) bool {
-	key := s.streams.fail.At(j.hash).At(uint64(a.task)).At(uint64(a.number))
+	key := s.draws.fail.At(j.hash).At(uint64(a.task)).At(uint64(a.number))
 	if key.Fraction() >= s.failing {
 		return false
 	}
 	ms := int64(w.FixedMs)
 	if ms == 0 {
-		ms = s.nodes[a.node].on(int64(s.Costs.TaskStartMs) + s.computeMs(j, a, w))
+		ms = s.nodes.list[a.node].on(int64(s.Costs.TaskStartMs) + s.draws.computeMs(j, a, w))
 	}
 	ms = int64(s.Costs.LaunchMs) + 1 + int64(key.At(1).Below(int(max(1, ms))))
 	s.events.Push(s.events.Now+ms, evFail, uint32(id), a.gen)
@@ -263,9 +248,7 @@ func (s *Sim) fail(id int32) {
 	j.ended = true
 	s.r.Jobs[j.id].Failed = true
 	s.endJob(slot)
-	for n := range s.nodes { // package state has freed the memory and cores of all the job's containers, so record which nodes have room now
-		s.noteRoom(state.NodeID(n))
-	}
+	s.nodes.noteAllRoom() // package state has freed the memory and cores of all the job's containers
 }
 
 // stop ends an attempt as failed or killed. If again is true, the
@@ -306,8 +289,8 @@ func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 		}
 		s.callBeat(slot)
 	}
-	s.noteRoom(n)
-	s.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: t, Node: n, Failed: true})
+	s.nodes.noteRoom(n)
+	s.hears.tell(sched.Event{What: sched.TaskEnded, Job: j.id, Task: t, Node: n, Failed: true})
 }
 
 // preempt kills a job's youngest reduce to make room for the job's maps. It

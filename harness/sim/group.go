@@ -37,8 +37,8 @@ func (s *Sim) carryGroup(list []sched.Decision) bool {
 		return false
 	}
 	slot := s.jobs.slot[list[0].Job]
-	s.inGroup = s.r.Decisions.Made + 1
-	defer func() { s.inGroup = 0 }()
+	s.recorder.group = s.r.Decisions.Made + 1
+	defer func() { s.recorder.group = 0 }()
 	if s.Actuator == Ideal {
 		for _, d := range list {
 			s.startAtOnce(slot, d)
@@ -105,18 +105,9 @@ func (s *Sim) bindMember(slot int32, x *grant, t state.TaskID, expected bool) {
 		return
 	}
 	for i := range g.members {
-		s.recordMember(&g.members[i], "honoured", "")
+		s.recorder.memberBound(&g.members[i], "honoured", "")
 	}
 	s.freeGroup(m.grant.group)
-}
-
-func (s *Sim) recordMember(m *member, outcome, cause string) {
-	if s.Record != nil {
-		s.Record(&traces.Actuation{
-			T: s.at(), Decision: m.grant.id, AskedAt: traces.Time(m.grant.askedMs * 1e6), GrantedAt: traces.Time(m.boundMs * 1e6), Outcome: outcome,
-			Bound: traces.Attempt{Task: s.taskName(&s.jobs.list[m.grant.job], m.task), Number: m.number}, Cause: cause,
-		})
-	}
 }
 
 // groupGone notes that the container of a group's member was given up. The other
@@ -155,7 +146,7 @@ func (s *Sim) failGroup(id uint32) {
 			if !s.jobs.list[x.job].up { // the job's ApplicationMaster was lost, and asks for nothing
 				s.state.Unask(x.decision.Job, x.decision.Kind)
 			}
-			s.noteRoom(x.decision.Node)
+			s.nodes.noteRoom(x.decision.Node)
 		}
 	}
 	for i := range g.members {
@@ -173,10 +164,10 @@ func (s *Sim) cancelMember(m *member) {
 		s.r.Decisions.Otherwise--
 	}
 	s.r.Decisions.Unused++
-	s.recordMember(m, "cancelled", groupIncomplete)
+	s.recorder.memberBound(m, "cancelled", groupIncomplete)
 	if s.attempts[m.attempt].gen == m.gen {
 		s.freeze(m.attempt)
 		s.stop(m.attempt, traces.Killed, true)
 	}
-	s.observeDecision(sched.Cancelled, m.grant.decision, m.task)
+	s.hears.decision(sched.Cancelled, m.grant.decision, m.task)
 }

@@ -144,7 +144,7 @@ func TestGroupsEnd(t *testing.T) {
 		if err := s.Run(c, &r); err != nil {
 			t.Fatal(err)
 		}
-		for n := range s.nodes {
+		for n := range s.nodes.list {
 			if id := state.NodeID(n); s.view.Up(id) && s.view.Free(id) != s.view.Capacity(id) {
 				t.Fatalf("node %d has %v free of %v at the end", n, s.view.Free(id), s.view.Capacity(id))
 			}

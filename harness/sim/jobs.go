@@ -102,6 +102,14 @@ func (b *jobs) has(id traces.JobID) bool {
 	return slices.ContainsFunc(b.view.Active(), func(j state.JobID) bool { return b.of(j).name == id })
 }
 
+// replicas returns the nodes that store map t's input on disk.
+func (b *jobs) replicas(j *job, t state.TaskID) []state.NodeID {
+	if j.replicas != nil {
+		return of(j.replicas, int32(t))
+	}
+	return b.view.Replicas(j.id, t)
+}
+
 // resized returns a slice of n zeroes. It reuses the memory of the slice s if
 // this memory is large enough.
 func resized[T any](s []T, n int) []T {

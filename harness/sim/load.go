@@ -191,11 +191,11 @@ func (l *load) progress(s *Sim, d *doing) {
 	case d.what == waiting || s.events.Now <= d.from:
 	case d.flow != fluid.Ended && d.what == computing:
 		// The flow counts work on a node of speed 1, here it is time of a core.
-		if left := s.shared.Left(s.events.Now, d.flow) * s.nodes[d.node].slow >> 16; left < d.amount {
+		if left := s.nodes.flows.Left(s.events.Now, d.flow) * s.nodes.list[d.node].slow >> 16; left < d.amount {
 			l.count(d, d.amount-left)
 		}
 	case d.flow != fluid.Ended:
-		l.count(d, d.amount-s.shared.Left(s.events.Now, d.flow))
+		l.count(d, d.amount-s.nodes.flows.Left(s.events.Now, d.flow))
 	case s.events.Now >= d.to:
 		l.count(d, d.amount)
 	default:
@@ -230,7 +230,7 @@ func (d *doing) active(s *Sim) int64 {
 	case d.flow == fluid.Ended:
 		return oneTask * p / 100
 	default:
-		used := s.shared.Rate(d.flow) * s.nodes[d.node].slow >> 16 // microseconds of a core per second
+		used := s.nodes.flows.Rate(d.flow) * s.nodes.list[d.node].slow >> 16 // microseconds of a core per second
 		return max(oneTask*p/100, oneTask-used*oneTask/1e6*(100-p)/p)
 	}
 }
@@ -311,7 +311,7 @@ func (s *Sim) sampleNodes() {
 		}
 	}
 	for n := range l.nodes {
-		if !s.nodes[n].lost {
+		if !s.nodes.list[n].lost {
 			s.sampleNode(state.NodeID(n))
 		}
 	}
@@ -334,7 +334,7 @@ func (s *Sim) sampleNode(n state.NodeID) {
 	us := float64(s.SampleMs) * 1000
 	size, free := s.view.Capacity(n), s.view.Free(n)
 	x.sample = &traces.NodeSample{
-		T: s.at(), Node: s.nodeName(n), IntervalNs: s.SampleMs * 1e6,
+		T: s.recorder.at(), Node: s.recorder.nodeName(n), IntervalNs: s.SampleMs * 1e6,
 		CPUUser: float64(x.coreUs) / us, CPUSystem: -1, CPUIOWait: -1, CPUSteal: -1, CPUThrottledNs: -1,
 		Load1:           float64(x.average) / oneTask,
 		MemoryUsedBytes: x.memoryMB << 20, PageCacheBytes: -1, MemoryFreeBytes: -1,
@@ -344,8 +344,5 @@ func (s *Sim) sampleNode(n state.NodeID) {
 		HDFSCacheUsedBytes: -1,
 	}
 	x.coreUs, x.read, x.written = 0, 0, 0
-	if s.Record != nil {
-		copied := *x.sample
-		s.Record(&copied)
-	}
+	s.recorder.sampled(*x.sample)
 }

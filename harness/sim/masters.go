@@ -33,9 +33,9 @@ func (s *Sim) start(x *Job) error {
 	j.blocks = s.caches.expect(j.blocks, id, x)
 	s.r.PeakTasks = max(s.r.PeakTasks, s.jobs.tasks)
 	s.r.Jobs = append(s.r.Jobs, JobResult{SubmitMs: x.SubmitMs, StartMs: -1, EndMs: -1})
-	s.recordSubmitted(x, j)
-	s.observe(sched.Event{What: sched.JobSubmitted, Job: id})
-	s.awaitTicks()
+	s.recorder.submitted(x, j)
+	s.hears.tell(sched.Event{What: sched.JobSubmitted, Job: id})
+	s.clocks.awaitAll()
 	for _, ms := range j.askMs {
 		s.events.Push(max(ms, s.events.Now), evAsk, uint32(slot), j.gen)
 	}
@@ -78,7 +78,7 @@ func (s *Sim) placeMasters(n state.NodeID) {
 func (s *Sim) amUp(slot int32) {
 	j := &s.jobs.list[slot]
 	j.up, j.amUpMs = true, s.events.Now
-	s.recordStarted(j)
+	s.recorder.started(j)
 	s.state.Ask(j.id, state.Map, j.total[state.Map])
 	s.rampUp(j)
 	s.endIfDone(slot)
@@ -201,15 +201,15 @@ func (s *Sim) endJob(slot int32) {
 	if j.amNode != state.None {
 		s.state.Release(j.amNode, j.id, j.amSize)
 		s.mastersMB -= int64(j.amSize.MemoryMB)
-		s.noteRoom(j.amNode)
+		s.nodes.noteRoom(j.amNode)
 	}
 	s.caches.forget(j.id, j.blocks)
 	j.blocks = j.blocks[:0]
 	s.state.EndJob(j.id)
 	x := &s.r.Jobs[j.id]
 	x.EndMs = s.events.Now
-	s.recordEnded(j, x)
-	s.observe(sched.Event{What: sched.JobEnded, Job: j.id})
+	s.recorder.jobEnded(j, x)
+	s.hears.tell(sched.Event{What: sched.JobEnded, Job: j.id})
 	s.arrivals.release(j.name)
 	s.jobs.remove(slot)
 }

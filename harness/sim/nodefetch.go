@@ -46,7 +46,7 @@ func (s *Sim) nodeFetchOf(id int32, a *attempt, j *job) *nodeFetch {
 			a.fetch = int32(len(s.nodeFetches))
 			s.nodeFetches = append(s.nodeFetches, nodeFetch{})
 		}
-		s.nodeFetches[a.fetch] = nodeFetch{attempt: id, key: s.streams.fetch.At(j.hash).At(uint64(a.task)).At(uint64(a.number))}
+		s.nodeFetches[a.fetch] = nodeFetch{attempt: id, key: s.draws.fetch.At(j.hash).At(uint64(a.task)).At(uint64(a.number))}
 	}
 	return &s.nodeFetches[a.fetch]
 }
@@ -74,10 +74,10 @@ func (s *Sim) fetchFromNodes(id int32, a *attempt, f *nodeFetch) {
 		f.got[n] += max(0, bytes)
 		again := min(bytes, f.twice)
 		f.twice -= max(0, again)
-		if bytes -= again; bytes <= 0 || s.shared == nil {
+		if bytes -= again; bytes <= 0 || s.nodes.flows == nil {
 			continue
 		}
-		flow := s.shared.Read(s.events.Now, state.NodeID(n), a.node, true, bytes, nodeFetchTag+uint32(a.fetch)*MaxFetchNodes+uint32(n))
+		flow := s.nodes.flows.Read(s.events.Now, state.NodeID(n), a.node, true, bytes, nodeFetchTag+uint32(a.fetch)*MaxFetchNodes+uint32(n))
 		if flow == fluid.Ended {
 			continue
 		}
@@ -122,7 +122,7 @@ func (s *Sim) nodeFetchEnded(tag uint32) {
 // stopNodeFetch stops all transfers of map output to a reduce.
 func (s *Sim) stopNodeFetch(f *nodeFetch) {
 	for ; f.running != 0; f.running &= f.running - 1 {
-		s.shared.Cancel(s.events.Now, f.flows[bits.TrailingZeros64(f.running)])
+		s.nodes.flows.Cancel(s.events.Now, f.flows[bits.TrailingZeros64(f.running)])
 	}
 }
 
@@ -139,8 +139,8 @@ func (s *Sim) loseFetches(n state.NodeID) {
 		if f.running>>n&1 == 0 {
 			continue
 		}
-		f.got[n] -= s.shared.Left(s.events.Now, f.flows[n])
-		s.shared.Cancel(s.events.Now, f.flows[n])
+		f.got[n] -= s.nodes.flows.Left(s.events.Now, f.flows[n])
+		s.nodes.flows.Cancel(s.events.Now, f.flows[n])
 		f.running &^= 1 << n
 		f.due |= 1 << n
 		s.fetchFromNodes(int32(id), a, f)

@@ -158,13 +158,13 @@ func everyBeat(t *rapid.T, c *Config, r *Result) []Opportunity {
 	for _, j := range r.Jobs {
 		end = max(end, j.EndMs)
 	}
-	for n := range s.nodes {
-		s.ring.Set(int32(n), true)
+	for n := range s.nodes.list {
+		s.nodes.ring.Set(int32(n), true)
 	}
 	list := []Opportunity{}
-	for n, at := s.ring.Next(0); at <= end; n, at = s.ring.Next(at) {
+	for n, at := s.nodes.ring.Next(0); at <= end; n, at = s.nodes.ring.Next(at) {
 		list = append(list, Opportunity{AtMs: at, Node: state.NodeID(n)})
-		s.ring.Passed(n, at)
+		s.nodes.ring.Passed(n, at)
 	}
 	return list
 }

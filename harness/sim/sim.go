@@ -30,8 +30,6 @@ import (
 	"fmt"
 
 	"heddle/harness/sched"
-	"heddle/harness/sim/draw"
-	"heddle/harness/sim/fluid"
 	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 )
@@ -48,22 +46,32 @@ func Run(c *Config) (*Result, error) {
 	return r, nil
 }
 
+// base is what all parts of a simulator stand on: the time, the cluster, its jobs, and
+// who is told what happens.
+type base struct {
+	Config
+	state    *state.State
+	view     *state.View
+	r        *Result
+	events   kernel.Events
+	nodes    nodes
+	jobs     jobs
+	draws    draws
+	recorder recorder
+	hears    hearing
+}
+
 // Sim is a simulator that keeps its memory between runs. Its zero value is
 // ready for use.
 type Sim struct {
-	Config
-	state     *state.State
-	view      *state.View
+	base
+	arrivals  arrivals
+	splits    splits
+	caches    caches
+	clocks    clocks
+	load      *load // nil: nobody wants samples of the nodes' load
 	offers    sched.Offers
 	carry     func(sched.Decision) bool
-	r         *Result
-	events    kernel.Events
-	ring      kernel.Ring   // heartbeats of the nodes; those of nodes with room matter
-	shared    *fluid.System // disks, links and cores that tasks share; nil if none of these has a limit
-	arrivals  arrivals
-	nodes     []node
-	racks     int32
-	jobs      jobs
 	queued    []int32 // indexes in jobs.list of the jobs whose ApplicationMaster waits for a container, in order of submission
 	mastersMB int64   // memory that all ApplicationMasters take, in MB
 
@@ -74,25 +82,15 @@ type Sim struct {
 	spareGrant  uint32
 	groups      []group // index 0 is not used
 	spareGroups []uint32
-	inGroup     int64                 // in the trace, number of the group whose decisions are carried out: that of its first decision; 0: none
 	held        []state.ReservationID // memory for fitsAll
 	fetches     []fetch
 	nodeFetches []nodeFetch // used in place of the field fetches if Config.NodeFetches is set
 	spareFetch  []int32
-	keepsOutput bool   // package state counts the bytes of map output on each node
-	lostNodes   uint64 // bit n is set if node n is down; kept if Config.NodeFetches is set
-	clocks      [clocks]clock
-	load        *load // nil: nobody wants samples of the nodes' load
-	hears       hearing
-	sight       *sched.Sight // nil: what the model sees is not recorded
-	failing     float64      // share of attempts that fail, from the most recent fault of kind AttemptsFail
-	losesNodes  bool
+	keepsOutput bool    // package state counts the bytes of map output on each node
+	lostNodes   uint64  // bit n is set if node n is down; kept if Config.NodeFetches is set
+	failing     float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
 	rates       []float64
-	caches      caches
-	splits      splits
 	wanted      []wanted // speculative attempts that wait for a container
-	opportunity int      // index of the next entry in Config.Opportunities
-	streams     struct{ compute, spread, label, read, fetch, fail draw.Key }
 }
 
 // Run simulates the jobs and the cluster of configuration c until the last job
@@ -135,17 +133,16 @@ func (s *Sim) step() error {
 		s.beat(n)
 		return nil
 	}
-	for {
-		e, ok := s.events.Pop()
-		if !ok {
-			return nil
-		}
-		if e.Kind() != kernel.Arrival {
-			s.handle(e)
-		} else if err := s.arrive(); err != nil {
-			return err
+	for list := s.events.Take(); len(list) > 0; list = s.events.Take() {
+		for _, e := range list {
+			if e.Kind() != kernel.Arrival {
+				s.handle(e)
+			} else if err := s.arrive(); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // ErrInterrupted is the error of a run that Config.Interrupted ended.

@@ -48,7 +48,7 @@ func (s *Sim) progress(a *attempt) float64 {
 		return 0
 	}
 	j := &s.jobs.list[a.job]
-	if a.phase == finish || s.shared == nil && a.kind == state.Map {
+	if a.phase == finish || s.nodes.flows == nil && a.kind == state.Map {
 		return min(1, ran/max(1, float64(a.endMs-a.startMs)))
 	}
 	const input = 0.4
@@ -57,7 +57,7 @@ func (s *Sim) progress(a *attempt) float64 {
 		if a.openFlows&1 == 0 || of == 0 {
 			return 0
 		}
-		return 1 - float64(s.shared.Left(s.events.Now, a.flows[0]))/float64(of)
+		return 1 - float64(s.nodes.flows.Left(s.events.Now, a.flows[0]))/float64(of)
 	}
 	switch {
 	case a.kind == state.Reduce && a.phase <= compute:
@@ -66,8 +66,8 @@ func (s *Sim) progress(a *attempt) float64 {
 		return input * part(w.InputBytes)
 	case a.phase < compute:
 		return 0
-	case a.phase == write && s.nodes[a.node].cores:
-		return input + float64((1-input)*part(s.computeMs(j, a, w)*1000))
+	case a.phase == write && s.nodes.list[a.node].cores:
+		return input + float64((1-input)*part(s.draws.computeMs(j, a, w)*1000))
 	case a.phase == write:
 		began := a.startMs + int64(a.phaseMs)
 		return input + float64((1-input)*min(1, float64(s.events.Now-began)/max(1, float64(a.endMs-began))))
@@ -197,7 +197,7 @@ func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
 // the node has room, in the order in which they were asked for. A speculative
 // attempt does not start on the node of the slow attempt at the same task.
 func (s *Sim) placeSpeculative(n state.NodeID) {
-	if s.Speculation == LATE && s.slowNode(n) {
+	if s.Speculation == LATE && s.nodes.isSlow(n) {
 		return
 	}
 	kept := s.wanted[:0]
@@ -222,19 +222,6 @@ func (s *Sim) placeSpeculative(n state.NodeID) {
 		s.r.Attempts.Speculative++
 	}
 	s.wanted = kept
-}
-
-// slowNode reports whether node n is among the quarter of the nodes with the
-// fewest successful attempts. Nodes with equally many are all in it or none is,
-// so that no node is slow while all have done the same.
-func (s *Sim) slowNode(n state.NodeID) bool {
-	notMore := 0
-	for i := range s.nodes {
-		if i != int(n) && s.nodes[i].done <= s.nodes[n].done {
-			notMore++
-		}
-	}
-	return notMore*100 < latePercent*len(s.nodes) && s.nodes[n].done > 0
 }
 
 // killOther is called when attempt a at a task has succeeded. It ends the

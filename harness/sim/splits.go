@@ -134,25 +134,3 @@ func of(h *state.Hosts, t int32) []state.NodeID {
 	}
 	return h.Nodes[start:h.Ends[t]]
 }
-
-// replicas returns the nodes that store map t's input on disk.
-func (s *Sim) replicas(j *job, t state.TaskID) []state.NodeID {
-	if j.replicas != nil {
-		return of(j.replicas, int32(t))
-	}
-	return s.view.Replicas(j.id, t)
-}
-
-// level returns how near node n is to the nearest of the given hosts: the same
-// node, the same rack or farther.
-func (s *Sim) level(hosts []state.NodeID, n state.NodeID) state.Level {
-	if slices.Contains(hosts, n) {
-		return state.LevelNode
-	}
-	for _, h := range hosts {
-		if s.nodes[h].rack == s.nodes[n].rack {
-			return state.LevelRack
-		}
-	}
-	return state.LevelOff
-}

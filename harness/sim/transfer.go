@@ -43,26 +43,26 @@ func (s *Sim) flowTag(id int32, a *attempt) uint32 {
 // cached copy on the node, a replica on the node, a replica in the rack, any
 // replica. Among equally near replicas one is drawn at random.
 func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
-	if s.shared == nil || w.InputBytes == 0 {
+	if s.nodes.flows == nil || w.InputBytes == 0 {
 		return
 	}
 	from := a.node
 	if a.level == state.LevelRack || a.level == state.LevelOff {
-		hosts := s.replicas(j, a.task)
+		hosts := s.jobs.replicas(j, a.task)
 		if len(hosts) == 0 {
 			return // no node with the map's input is known, so the read takes no time
 		}
-		first := s.streams.read.At(j.hash).At(uint64(a.task)).Below(len(hosts))
+		first := s.draws.read.At(j.hash).At(uint64(a.task)).Below(len(hosts))
 		from = hosts[first]
 		for i := range hosts {
-			if h := hosts[(first+i)%len(hosts)]; a.level == state.LevelRack && s.nodes[h].rack == s.nodes[a.node].rack {
+			if h := hosts[(first+i)%len(hosts)]; a.level == state.LevelRack && s.nodes.list[h].rack == s.nodes.list[a.node].rack {
 				from = h
 				break
 			}
 		}
 	}
 	cached := a.level == state.LevelCache
-	f := s.shared.Read(s.events.Now, from, a.node, cached, w.InputBytes, s.flowTag(id, a))
+	f := s.nodes.flows.Read(s.events.Now, from, a.node, cached, w.InputBytes, s.flowTag(id, a))
 	s.flow(id, a, f)
 	if s.load != nil && !cached {
 		s.load.moves(s, id, main, reading, from, w.InputBytes, f)
@@ -150,23 +150,23 @@ func (s *Sim) spareFetchIndex() int32 {
 // maps that ended last.
 func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	s.fetchTime(id, a, int64(j.done[state.Map]-f.maps))
-	if s.shared == nil {
+	if s.nodes.flows == nil {
 		return
 	}
 	i := int64(a.task) - int64(j.total[state.Map])
 	get := func(k int, bytes int64, from int32) {
 		if bytes > 0 {
 			f.got[k] += bytes
-			s.flow(id, a, s.shared.Fetch(s.events.Now, state.RackID(from), a.node, s.Costs.Fetchers, bytes, s.flowTag(id, a)))
+			s.flow(id, a, s.nodes.flows.Fetch(s.events.Now, state.RackID(from), a.node, s.Costs.Fetchers, bytes, s.flowTag(id, a)))
 		}
 	}
-	if s.racks <= exactRacks {
+	if s.nodes.racks <= exactRacks {
 		for r, bytes := range j.out {
 			get(r, j.part(bytes, i)-f.got[r], int32(r))
 		}
 		return
 	}
-	own := s.nodes[a.node].rack
+	own := s.nodes.list[a.node].rack
 	all := j.part(j.outBytes, i) - f.got[0] - f.got[1]
 	near := min(all, j.part(j.out[own], i)-f.near)
 	f.near += max(0, near)
@@ -174,7 +174,7 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 		all -= near
 		get(0, near, own)
 	}
-	from := s.streams.fetch.At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Below(min(len(j.lately), int(j.done[state.Map])))
+	from := s.draws.fetch.At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Below(min(len(j.lately), int(j.done[state.Map])))
 	get(1, all, j.lately[from])
 }
 

@@ -60,7 +60,7 @@ func (e Event) IsFor(gen uint32) bool { return e.tag>>kindBits == gen<<kindBits>
 // Events is the clock of a simulation and all events to come. Reset makes it ready.
 type Events struct {
 	Now     int64 // the present time, in ms
-	Handled int64 // number of events that Pop has returned
+	Handled int64 // number of events that Take has returned
 	// ProgressMs is the time of the last event that was pushed and is not of an idle
 	// kind. The simulation sets it too, when a heartbeat has changed something.
 	ProgressMs int64
@@ -70,19 +70,19 @@ type Events struct {
 
 	wheel   wheel
 	arrival int64
-	batch   []Event // the events pushed for the present millisecond
-	taken   int     // number of those that Pop has returned
+	one     [1]Event // the flow that has ended, or the arrival
 	stage   stage
 	busy    Kind
 	idling  int // number of events to come of idle kinds
 }
 
-// stage says which source Pop asks next.
+// stage says which source Take asks next.
 type stage uint8
 
 const (
-	begins   stage = iota
-	flowsEnd       // the flows, and then the wheel
+	begins stage = iota
+	flowsEnd
+	timed
 	arrivals
 )
 
@@ -92,7 +92,7 @@ func (e *Events) Reset(busy Kind) {
 	e.Now, e.Handled, e.ProgressMs = 0, 0, 0
 	e.wheel.reset()
 	e.Flows, e.arrival = nil, Never
-	e.batch, e.taken, e.stage = nil, 0, begins
+	e.stage = begins
 	e.busy, e.idling = busy, 0
 }
 
@@ -110,7 +110,7 @@ func (e *Events) After(ms int32, k Kind, id, gen uint32) { e.Push(e.Now+int64(ms
 // SetArrival sets the time of the next arrival; Never if there is none.
 func (e *Events) SetArrival(t int64) { e.arrival = t }
 
-// Next returns a time by which Advance and Pop must be called: that of the next
+// Next returns a time by which Advance and Take must be called: that of the next
 // event, or an earlier one. It returns Never if no event is to come.
 func (e *Events) Next() int64 {
 	t := min(e.wheel.next(), e.arrival)
@@ -129,41 +129,50 @@ func (e *Events) Advance(t int64) {
 	}
 }
 
-// Pop returns the next event of the present millisecond, or false after the last of
-// them, and when the simulation has to ask for heartbeats.
-func (e *Events) Pop() (Event, bool) {
-	for {
-		if e.taken < len(e.batch) {
-			x := e.batch[e.taken]
-			e.taken++
-			e.Handled++
-			if x.Kind() < e.busy {
-				e.idling--
-			} else {
-				e.ProgressMs = e.Now
-			}
-			return x, true
+// Take returns the next events of the present millisecond: a flow that has ended, all
+// events that were pushed, or an arrival. It returns none when the simulation has to ask for
+// heartbeats. The slice is valid until the next call.
+func (e *Events) Take() []Event {
+	if e.stage == begins {
+		e.stage = flowsEnd
+		if e.Flows == nil || e.Flows.Next() > e.Now {
+			e.stage = timed
 		}
-		switch e.stage {
-		case begins:
-			if e.Flows == nil || e.Flows.Next() > e.Now {
-				e.batch, e.taken, e.stage = e.wheel.take(), 0, arrivals
-			} else {
-				e.stage = flowsEnd
-			}
-		case flowsEnd:
-			if tag, ok := e.Flows.Pop(e.Now); ok {
-				e.Handled++
-				return Event{tag: uint32(FlowEnd), ID: tag}, true
-			}
-			e.batch, e.taken, e.stage = e.wheel.take(), 0, arrivals
-		case arrivals:
-			if e.arrival > e.Now {
-				e.stage = begins
-				return Event{}, false
-			}
-			e.Handled++
-			return Event{tag: uint32(Arrival)}, true
+	}
+	if e.stage == flowsEnd {
+		if tag, ok := e.Flows.Pop(e.Now); ok {
+			return e.takeOne(FlowEnd, tag)
+		}
+		e.stage = timed
+	}
+	if e.stage == timed {
+		e.stage = arrivals
+		if list := e.wheel.take(); len(list) > 0 {
+			e.count(list)
+			return list
+		}
+	}
+	if e.arrival <= e.Now {
+		return e.takeOne(Arrival, 0)
+	}
+	e.stage = begins
+	return nil
+}
+
+func (e *Events) takeOne(k Kind, id uint32) []Event {
+	e.Handled++
+	e.one[0] = Event{tag: uint32(k), ID: id}
+	return e.one[:]
+}
+
+// count counts events that were taken from the wheel.
+func (e *Events) count(list []Event) {
+	e.Handled += int64(len(list))
+	for i := range list {
+		if list[i].Kind() < e.busy {
+			e.idling--
+		} else {
+			e.ProgressMs = e.Now
 		}
 	}
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"testing"
@@ -22,6 +23,19 @@ func source(e Event) int {
 		return 2
 	}
 	return 1
+}
+
+// each goes through the events of the present millisecond.
+func each(e *Events) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for list := e.Take(); len(list) > 0; list = e.Take() {
+			for _, x := range list {
+				if !yield(x) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Events come in order of time. Within a millisecond, flows that end come first, then
@@ -70,7 +84,7 @@ func TestOrder(t *testing.T) {
 			}
 			e.Advance(next)
 			first := true
-			for x, ok := e.Pop(); ok; x, ok = e.Pop() {
+			for x := range each(&e) {
 				handled++
 				if !first && (source(x) < source(last) || source(x) == 1 && source(last) == 1 && x.ID <= last.ID && pushed[x.ID] == pushed[last.ID]) {
 					t.Fatalf("at %d, %+v comes after %+v", e.Now, x, last)
@@ -113,11 +127,11 @@ func TestGenerations(t *testing.T) {
 	e.Reset(0)
 	for _, gen := range []uint32{0, 1, 1<<24 - 1, 1 << 24, 1<<32 - 1} {
 		e.Push(0, 200, 5, gen)
-		x, ok := e.Pop()
-		if !ok || x.Kind() != 200 || x.ID != 5 || !x.IsFor(gen) || x.IsFor(gen+1) || x.IsFor(gen-1) || x.Generation() != gen%(1<<24) {
-			t.Errorf("generation %d: %+v", gen, x)
+		list := e.Take()
+		if x := list[0]; len(list) != 1 || x.Kind() != 200 || x.ID != 5 || !x.IsFor(gen) || x.IsFor(gen+1) || x.IsFor(gen-1) || x.Generation() != gen%(1<<24) {
+			t.Errorf("generation %d: %+v", gen, list)
 		}
-		e.Pop()
+		e.Take()
 	}
 }
 
@@ -128,7 +142,7 @@ func TestStalled(t *testing.T) {
 	e.Reset(busy)
 	step := func() {
 		e.Advance(e.Next())
-		for _, ok := e.Pop(); ok; _, ok = e.Pop() {
+		for range each(&e) {
 		}
 	}
 	check := func(stalled bool, progressMs int64) {
@@ -197,7 +211,7 @@ func TestMeanWaits(t *testing.T) {
 		arrive()
 		for next := e.Next(); next != Never; next = e.Next() {
 			e.Advance(next)
-			for x, ok := e.Pop(); ok; x, ok = e.Pop() {
+			for x := range each(&e) {
 				switch {
 				case x.Kind() == Arrival:
 					if arrive(); busy < c.servers {
@@ -253,7 +267,7 @@ func TestSameAsHeap(t *testing.T) {
 	}
 	for next := e.Next(); next != Never; next = e.Next() {
 		e.Advance(next)
-		for x, ok := e.Pop(); ok; x, ok = e.Pop() {
+		for x := range each(&e) {
 			got = append(got, item{e.Now, x.ID})
 		}
 	}
