@@ -190,7 +190,7 @@ func (s *canvas) strip(r *ForestRow, place strip) {
 	tone := "t-" + cmp.Or(string(r.Tone), "plain")
 	colour := toneColours[r.Tone]
 	for k, v := range r.Dots {
-		if drawn(v) {
+		if drawn(v) && len(r.Dots) > 1 { // one dot is the value itself
 			s.add(`<circle class="%s" cx="%.2f%%" cy="%d" r="2.2" fill="%s" fill-opacity=".45"/>`, tone, x(v), (k%3-1)*5, colour)
 		}
 	}
@@ -282,7 +282,7 @@ func (t *Forest) legend(s *canvas) {
 	if has((*ForestRow).degenerate) {
 		mark(`<line class="t-plain" x1="13" y1="1" x2="13" y2="15" stroke="#1f2328" stroke-width="2.4"/><circle class="t-plain" cx="13" cy="8" r="4.4" fill="#1f2328"/>`, "all values equal: the interval says nothing")
 	}
-	if has(func(r *ForestRow) bool { return len(r.Dots) > 0 }) {
+	if has(func(r *ForestRow) bool { return len(r.Dots) > 1 }) {
 		mark(`<circle class="t-plain" cx="6" cy="5" r="2.2" fill="#1f2328" fill-opacity=".45"/><circle class="t-plain" cx="14" cy="10" r="2.2" fill="#1f2328" fill-opacity=".45"/><circle class="t-plain" cx="21" cy="6" r="2.2" fill="#1f2328" fill-opacity=".45"/>`, t.DotText)
 	}
 	if has(func(r *ForestRow) bool { return len(r.asked()) > 0 }) {

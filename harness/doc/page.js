@@ -115,7 +115,7 @@ const curveAt = (svg, x) => {
       }
       before = p;
     }
-    if (y === null && before && svg.dataset.steps === 'true') y = before.y;
+    if (y === null && svg.dataset.steps === 'true') y = before ? before.y : bottom;
     if (y !== null) lines.push([row.dataset.name, `${number(least + (bottom - y) / (bottom - top) * (most - least))} ${svg.dataset.unit}`]);
   }, svg);
   return { x, lines, head: `${number(at)} ${svg.dataset.xname}` };
@@ -133,8 +133,7 @@ each('figure.chart', (figure) => {
     const found = (svg.dataset.x ? curveAt : columnAt)(svg, across(svg, event));
     if (!found.lines.length) return leave();
     cross ??= svg.appendChild(document.createElementNS(svg.namespaceURI, 'line'));
-    const size = svg.viewBox.baseVal;
-    for (const [name, v] of Object.entries({ class: 'cross', x1: found.x, x2: found.x, y1: 40, y2: size.height - 40 })) cross.setAttribute(name, v);
+    for (const [name, v] of Object.entries({ class: 'cross', x1: found.x, x2: found.x, y1: svg.dataset.top, y2: svg.dataset.bottom })) cross.setAttribute(name, v);
     const tip = tipOf(figure);
     tip.replaceChildren();
     if (found.head) tip.append(make('b', { textContent: found.head }));

@@ -261,14 +261,15 @@ func (f *frame) place(row *ChartRow, k int) (float64, bool) {
 
 // scales returns attributes by which the page's script finds the value at a place.
 func (f *frame) scales() string {
+	plot := fmt.Sprintf(` data-top="%.1f" data-bottom="%.1f"`, f.top, f.bottom())
 	if !f.curves() {
-		return fmt.Sprintf(` data-columns="%d" data-left="%.1f" data-width="%.1f"`, len(f.Columns), f.left, f.width)
+		return plot + fmt.Sprintf(` data-columns="%d" data-left="%.1f" data-width="%.1f"`, len(f.Columns), f.left, f.width)
 	}
 	log := ""
 	if f.x.log {
 		log = ` data-log="1"`
 	}
-	return fmt.Sprintf(` data-x="%.1f %.1f %g %g"%s data-y="%.1f %.1f %g %g" data-steps="%t" data-xname="%s" data-unit="%s"`, f.left, f.left+f.width, f.x.low, f.x.high, log,
+	return plot + fmt.Sprintf(` data-x="%.1f %.1f %g %g"%s data-y="%.1f %.1f %g %g" data-steps="%t" data-xname="%s" data-unit="%s"`, f.left, f.left+f.width, f.x.low, f.x.high, log,
 		f.bottom(), f.top, f.y.low, f.y.high, f.Kind == Steps, escaped(f.X), escaped(f.Unit))
 }
 

@@ -198,18 +198,34 @@ type JobProperty struct {
 	spread func(*JobClass) *Distribution
 	per    float64
 	madeUp string // as in Metric
+	always bool   // of all jobs, and not only of those that succeeded
 }
 
 // JobProperties returns the properties of jobs whose distributions can be drawn.
 func JobProperties() []JobProperty {
 	return []JobProperty{
-		{"completion time of jobs", "s", func(j *Job) (float64, bool) { return j.CompletionMs, j.CompletionMs >= 0 }, completion, 1000, ""},
-		{"wait of jobs for their first task", "s", (*Job).WaitMs, waiting, 1000, "schedule"},
-		{"bounded slowdown of jobs", "x", (*Job).Slowdown, slowdown, 1, "schedule"},
+		{"completion time of jobs", "s", func(j *Job) (float64, bool) { return j.CompletionMs, j.CompletionMs >= 0 }, completion, 1000, "", false},
+		{"wait of jobs for their first task", "s", (*Job).WaitMs, waiting, 1000, "schedule", false},
+		{"bounded slowdown of jobs", "x", (*Job).Slowdown, slowdown, 1, "schedule", false},
 	}
 }
 
-// Values returns the property's values of the jobs that succeeded, ascending. There are
+// SizeProperties returns what says how large jobs are, for a list of jobs, of which none
+// has run.
+func SizeProperties() []JobProperty {
+	size := func(of func(*Job) float64) func(*Job) (float64, bool) {
+		return func(j *Job) (float64, bool) { x := of(j); return x, x > 0 }
+	}
+	none := func(*JobClass) *Distribution { return &Distribution{} }
+	return []JobProperty{
+		{"maps of jobs", "maps", size(func(j *Job) float64 { return float64(j.Maps) }), none, 1, "", true},
+		{"reduces of jobs that have any", "reduces", size(func(j *Job) float64 { return float64(j.Reduces) }), none, 1, "", true},
+		{"input of jobs", "MiB", size(func(j *Job) float64 { return float64(j.Bytes.Input) }), none, 1 << 20, "", true},
+		{"shuffled bytes of jobs that have any", "MiB", size(func(j *Job) float64 { return float64(j.Bytes.Shuffle) }), none, 1 << 20, "", true},
+	}
+}
+
+// Values returns the property's values of the jobs that have it, ascending. There are
 // none if they would come from what the import of a trace made up, and for figures from
 // a summary, which has no list of jobs.
 func (p JobProperty) Values(f *Figures) (list []float64) {
@@ -217,7 +233,7 @@ func (p JobProperty) Values(f *Figures) (list []float64) {
 		return nil
 	}
 	for _, j := range f.JobList {
-		if v, ok := p.of(j); ok && j.Outcome == traces.Succeeded {
+		if v, ok := p.of(j); ok && (p.always || j.Outcome == traces.Succeeded) {
 			list = append(list, v/p.per)
 		}
 	}

@@ -41,7 +41,12 @@ func (i *Figures) Doc() doc.Doc {
 
 // About returns the figures without those of single jobs, and without what Doubts says,
 // for a page that has these in other places.
-func (i *Figures) About() doc.Doc { return append(i.totals(), i.rest()...) }
+func (i *Figures) About() doc.Doc {
+	if i.List != nil { // of which nothing has run
+		return i.totals()[:1]
+	}
+	return append(i.totals(), i.rest()...)
+}
 
 // Doubts says what of a trace was made up, mended, or never ran.
 func (i *Figures) Doubts() (notes []string) {

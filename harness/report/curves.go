@@ -54,7 +54,7 @@ func (p *page) distributions() doc.Doc {
 		if len(workloads) > 1 {
 			d = append(d, doc.Subheading(w))
 		}
-		for _, property := range measure.JobProperties() {
+		for _, property := range append(measure.JobProperties(), measure.SizeProperties()...) {
 			of := slices.DeleteFunc(slices.Clone(p.curves), func(c compare.Curve) bool { return c.Workload != w || c.What != property.Name })
 			if len(of) > 0 {
 				d = append(d, chart(capital(property.Name), of, func(model string) int { return slices.Index(p.models, model) + 1 }))

@@ -90,7 +90,7 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 		p.models = append(p.models, t.name)
 		p.traces = append(p.traces, t)
 		p.warnings = append(p.warnings, t.warnings...)
-		for _, property := range measure.JobProperties() {
+		for _, property := range t.properties() {
 			if c := compare.NewCurve(t.workload, t.name, property.Name, property.Unit, [][]float64{property.Values(t.figures)}); len(c.Median) > 0 {
 				p.curves = append(p.curves, c)
 			}
@@ -273,8 +273,11 @@ func (p *page) jobs() doc.Doc {
 	if p.compared == nil {
 		text = "A click on a column's name sorts by it."
 		columns = []string{"trace"}
+		if len(labels) == 1 {
+			columns = nil
+		}
 		for i := range labels {
-			labels[i] = labels[i][1:2]
+			labels[i] = labels[i][1 : 1+len(columns)]
 		}
 	} else if !slices.ContainsFunc(labels, func(l []string) bool { return l[0] != labels[0][0] }) { // one workload
 		columns = columns[1:]
@@ -285,7 +288,7 @@ func (p *page) jobs() doc.Doc {
 	table, left := measure.Jobs(columns, labels, list, mostJobs)
 	d := doc.Doc{doc.Heading("Jobs"), doc.Text(text), table}
 	if left > 0 {
-		d = append(d, doc.Notes{fmt.Sprintf("%d more jobs, which took a shorter time, are left out", left)})
+		d = append(d, doc.Notes{fmt.Sprintf("%d more jobs are left out: of those that ran, the ones that took the shortest time", left)})
 	}
 	return d
 }

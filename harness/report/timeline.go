@@ -41,7 +41,7 @@ func (p *page) timeline() (doc.Doc, error) {
 			to, left = nil, left+1
 		}
 		if x.read != nil {
-			if to != nil {
+			if to != nil && x.figures.List == nil {
 				if err := p.addRead(to, x); err != nil {
 					return nil, err
 				}

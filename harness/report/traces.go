@@ -83,6 +83,15 @@ func (p *page) read(path string) (*reading, error) {
 	return t, err
 }
 
+// properties are those of jobs whose distributions are drawn: of a list, of which nothing
+// has run, how large jobs are.
+func (t *reading) properties() []measure.JobProperty {
+	if t.figures.List != nil {
+		return measure.SizeProperties()
+	}
+	return measure.JobProperties()
+}
+
 func hashed(path string) (int64, string, error) {
 	f, err := os.Open(path)
 	if err != nil {
