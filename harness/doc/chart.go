@@ -209,14 +209,23 @@ func (a axis) share(x float64) float64 {
 	return (x - a.low) / (a.high - a.low)
 }
 
+// mostTicks is how many numbers a logarithmic scale has.
+const mostTicks = 9
+
 // ticks returns the numbers that are marked on the scale.
 func (a axis) ticks() (list []float64) {
 	if a.log {
 		list = logTicks(a.low, a.high)
-		if len(list) > 9 { // powers of ten alone
-			list = slices.DeleteFunc(list, func(v float64) bool { l := math.Log10(v); return math.Abs(l-math.Round(l)) > 1e-6 })
+		if len(list) <= mostTicks {
+			return list
 		}
-		return list
+		list = slices.DeleteFunc(list, func(v float64) bool { l := math.Log10(v); return math.Abs(l-math.Round(l)) > 1e-6 }) // powers of ten alone
+		each := (len(list) + mostTicks - 1) / mostTicks
+		var some []float64
+		for i := 0; i < len(list); i += each {
+			some = append(some, list[i])
+		}
+		return some
 	}
 	for v := a.low; v <= a.high+a.step/2; v += a.step {
 		list = append(list, math.Round(v/a.step)*a.step)

@@ -96,4 +96,9 @@ func TestLogAxis(t *testing.T) {
 	if strings.Contains(svg, "NaN") || strings.Contains(svg, "-Inf") {
 		t.Errorf("a place that is none:\n%s", svg)
 	}
+	c.Rows[0].At = []float64{1e-5, 1, 3, 700, 1e9} // 15 powers of ten are too many to stand side by side
+	svg = drawn(t, c)
+	if n := strings.Count(svg, `text-anchor="middle"`); n > 10 || !strings.Contains(svg, ">10⁻⁵</text>") {
+		t.Errorf("%d numbers below the plot, want at most 9 and the axis' name:\n%s", n, svg)
+	}
 }

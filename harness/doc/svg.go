@@ -103,8 +103,13 @@ func tick(v float64) string {
 	if v == 0 {
 		return "0" // not -0
 	}
+	if l := math.Log10(v); v > 0 && (l >= 6 || l <= -4) && math.Abs(l-math.Round(l)) < 1e-9 {
+		return "10" + superscript.Replace(strconv.Itoa(int(math.Round(l))))
+	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
+
+var superscript = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
 
 // WriteSVG draws a chart as a picture for a file of its own. Its colours follow the
 // reader's system between light and dark.
@@ -316,7 +321,11 @@ func (f *frame) grid(below float64) {
 		for _, v := range f.x.ticks() {
 			x := f.left + f.width*f.x.share(v)
 			f.line(x, f.bottom(), x, f.bottom()+4, "axis")
-			f.text(x, f.bottom()+17, "middle", tick(v))
+			anchor := "middle"
+			if x+letters(tick(v))/2 > imageWidth {
+				anchor = "end"
+			}
+			f.text(x, f.bottom()+17, anchor, tick(v))
 		}
 	} else {
 		for k, name := range f.Columns {
