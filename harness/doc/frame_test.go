@@ -34,3 +34,13 @@ func TestSlantedNames(t *testing.T) {
 		t.Errorf("the plot is %g wide", f.width)
 	}
 }
+
+// TestLongWords has a sentence in a table have a column that is wide enough to read it.
+func TestLongWords(t *testing.T) {
+	x := &Table{Columns: []string{"a", "b"}}
+	x.Add(Words("a"), Words(strings.Repeat("word ", 20)).In(Good))
+	x.Add(Words("b"), Words("a word"))
+	if rows := x.html().Rows; rows[0][1].Class != "long good" || rows[1][1].Class != "" {
+		t.Errorf("classes %q and %q", rows[0][1].Class, rows[1][1].Class)
+	}
+}

@@ -176,6 +176,9 @@ func (c *Chart) html() *htmlChart {
 // mostNarrow is how many columns a chart has at most that takes half of a page's width.
 const mostNarrow = 8
 
+// longWords is from how many bytes on a text in a table needs a wide column.
+const longWords = 50
+
 func (t *Table) html() *htmlTable {
 	x := &htmlTable{Name: printable.Line(cmp.Or(t.Name, "table")), Headless: t.headless(), Sorted: t.Sorted}
 	numbers, _ := t.split()
@@ -186,8 +189,11 @@ func (t *Table) html() *htmlTable {
 		var cells []htmlCell
 		for k, c := range row {
 			class := string(c.tone)
-			if numbers[k] {
+			switch {
+			case numbers[k]:
 				class = strings.TrimSpace("number " + class)
+			case len(c.words) > longWords:
+				class = strings.TrimSpace("long " + class)
 			}
 			cell := htmlCell{Text: printable.Line(c.String()), Class: class}
 			if t.Sorted && c.isNumber() {

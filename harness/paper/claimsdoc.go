@@ -150,7 +150,7 @@ func (e *EffectJSON) remarks(claim string) (list []string) {
 func (e *EffectJSON) forest(claim string) doc.ForestRow {
 	r := doc.ForestRow{
 		Name: claim + ": " + e.What, Unit: e.Unit, Ours: doc.Point{Value: float64(e.Ours), Lo: e.CI95[0], Hi: e.CI95[1]}, None: e.None,
-		Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: float64(e.Room), Lo: e.RoomCI95[0], Hi: e.RoomCI95[1]}, Verdict: e.verdict().String(), Tone: tones[e.Verdict],
+		Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: float64(e.Room), Lo: e.RoomCI95[0], Hi: e.RoomCI95[1]}, Verdict: e.Verdict.cell().String(), Tone: tones[e.Verdict],
 	}
 	switch {
 	case e.Band != nil:
