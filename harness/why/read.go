@@ -562,10 +562,37 @@ func (r *reader) room(a *attempt, at *Nearer) {
 		return
 	default:
 		at.Room = RoomFull
+		at.Slots = r.slotsLimit(n.free, a.need)
 	}
 	if ok {
 		ms := Ms(since)
 		at.Since = &ms
+	}
+}
+
+// slotsLimit says whether a node's slots, and nothing else, keep a container from it: what it
+// has left is free.
+func (r *reader) slotsLimit(free, need state.Amounts) bool {
+	return r.slots != [2]int64{} && free[0] >= need[0] && free[1] >= need[1]
+}
+
+// seenSlots says of the full nodes that a model saw whether it was their slots. The model's
+// view does not tell: it was if the memory and cores of a node hold containers for all slots
+// and one more.
+func (r *reader) seenSlots(a *attempt) {
+	for i := range a.x.Nearer {
+		at := &a.x.Nearer[i]
+		n := r.nodes[at.Node]
+		if at.Room != RoomFull || n == nil {
+			continue
+		}
+		free := n.has
+		for kind, slots := range r.slots {
+			for k := range 2 {
+				free[k] -= slots * a.job.need[kind][k]
+			}
+		}
+		at.Slots = r.slotsLimit(free, a.need)
 	}
 }
 
@@ -593,6 +620,9 @@ func (r *reader) explained(a *attempt) {
 	}
 	if r.containers[a.container] == a {
 		delete(r.containers, a.container)
+	}
+	if a.x.Seen {
+		r.seenSlots(a)
 	}
 	a.x.tellUnknown()
 	r.done = append(r.done, a.x)

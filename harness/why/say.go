@@ -143,7 +143,7 @@ func listed(nodes []Nearer) string {
 		if len(nodes) == 2 {
 			all = "both "
 		}
-		return and(names) + ", " + all + rooms[0]
+		return and(names) + ", " + all + strings.Replace(rooms[0], " its ", " their ", 1)
 	}
 	for i := range names {
 		names[i] += " (" + rooms[i] + ")"
@@ -162,10 +162,15 @@ func (n *Nearer) roomWords() string {
 		return fmt.Sprintf("where %d tasks ran", n.Running)
 	case n.Room == RoomFree:
 		return "with room"
-	case n.Since == nil:
-		return n.Room
 	}
-	return fmt.Sprintf("%s since %v", n.Room, *n.Since)
+	room := n.Room
+	if n.Slots {
+		room = "with all its map slots taken"
+	}
+	if n.Since == nil {
+		return room
+	}
+	return fmt.Sprintf("%s since %v", room, *n.Since)
 }
 
 // and joins names as in "a, b and c".

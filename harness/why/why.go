@@ -66,6 +66,9 @@ type Nearer struct {
 	Room string `json:"room"`
 	// Since is from when on the node was full or down; nil: not known.
 	Since *Ms `json:"sinceMs,omitempty"`
+	// Slots is true if a full node had no slot left for a map, though its memory and cores had
+	// room: the header of the trace has mapSlots and reduceSlots.
+	Slots bool `json:"slots,omitempty"`
 	// Running is how many containers of tasks ran on the node; -1 if the model's view has it,
 	// which does not count them.
 	Running int `json:"running"`

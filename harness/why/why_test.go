@@ -65,6 +65,35 @@ func TestSeen(t *testing.T) {
 	}
 }
 
+// TestSlotsAreTheLimit has nodes whose memory has room when all their slots for maps are taken.
+func TestSlotsAreTheLimit(t *testing.T) {
+	h := cluster("delay")
+	h.MapSlots, h.ReduceSlots = 1, 1
+	for i := range h.Cluster.Nodes {
+		h.Cluster.Nodes[i].MemoryBytes = 8 * gib
+	}
+	for _, seen := range []*traces.Seen{nil, {Candidates: []traces.Candidate{{Node: "r1n1", Level: traces.LevelNode, Room: traces.RoomFull, ForMs: 10_000}}}} {
+		events := append(submitted(),
+			&traces.TaskScheduled{T: 1, Task: mapOf(7, 0).Task, SplitHosts: []traces.Node{"r1n1"}},
+			start(sec(20), mapOf(1, 0), "r1n1", traces.LevelNode),
+			&traces.Decision{T: sec(30), ID: 5, Job: theJob, Node: "r2n1", TaskIndex: -1, BindIndex: 7, Seen: seen},
+			start(sec(30), mapOf(7, 0), "r2n1", traces.LevelOff),
+			&traces.Actuation{T: sec(30), Decision: 5, Outcome: "honoured", Bound: mapOf(7, 0)},
+		)
+		want := "off-rack on r2n1 at 30.0 s: its block is on r1n1, with all its map slots taken since 20.0 s"
+		if got := sentences(t, h, events, mapOf(7, 0)); got[0] != want {
+			t.Errorf("%q, want %q", got[0], want)
+		}
+	}
+	// Where memory holds no more than the slots do, the node was full.
+	h.Cluster.Nodes[0].MemoryBytes = gib
+	events := append(submitted(), &traces.TaskScheduled{T: 1, Task: mapOf(7, 0).Task, SplitHosts: []traces.Node{"r1n1"}},
+		start(sec(20), mapOf(1, 0), "r1n1", traces.LevelNode), start(sec(30), mapOf(7, 0), "r2n1", traces.LevelOff))
+	if got, want := sentences(t, h, events, mapOf(7, 0))[0], "off-rack on r2n1 at 30.0 s: its block is on r1n1, full since 20.0 s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestFromOccupancy has a trace that does not say what the scheduler saw.
 func TestFromOccupancy(t *testing.T) {
 	events := append(submitted(),
