@@ -58,6 +58,8 @@ class View {
       else if (layout.nodes.length > mostNodes) parts.push(`Heat map: bars of ${whole(layout.nodes.length)} nodes would be too thin to see (over ${mostNodes}${rows}). ${what}. Pick a rack, or click to zoom into one, to see bars.`);
       else parts.push(`Heat map: ${plural(layout.bars, 'attempt')} in view are too many for bars (over ${whole(mostBars)}${rows}). ${what}. Zoom in to see bars.`);
     }
+    const [maps, reduces] = trial.head.kindSlots;
+    if (trial.kindSlots) parts.push(`Each node has ${plural(maps, 'slot')} for maps and ${whole(reduces)} for reduces${layout.heat ? '' : `: the lanes of a node, in this order`}.`);
     if (layout.idle) parts.push(`${plural(layout.idle, 'node')} without attempts not shown.`);
     if (layout.jobs.hidden > 0) parts.push(`Jobs beyond ${layout.jobs.rows} at the same time not shown.`);
     if (trial.head.moreMarks) parts.push(`${plural(trial.head.moreMarks, 'fault or note', 'faults or notes')} not shown.`);
@@ -455,7 +457,7 @@ class App {
     this.classes = colourings[this.colour].classes(this);
     for (const v of this.shown) {
       v.count();
-      for (const p of v.panels) for (const item of p.items) item.key.style.background = this.theme.read(item.part.colour);
+      for (const p of v.panels) for (const item of p.items) item.key.style[item.part.hatch ? 'borderColor' : 'background'] = this.theme.read(item.part.colour);
     }
     this.showLegend();
     this.draw();

@@ -615,6 +615,19 @@ func TestOverviewHasAllTrials(t *testing.T) {
 	}
 }
 
+// TestIdleSlotsAreOfAKind has nodes with slots for maps and for reduces.
+func TestIdleSlotsAreOfAKind(t *testing.T) {
+	h, events := smallTrace(false)
+	h.MapSlots, h.ReduceSlots = 1, 1
+	l := New(Options{})
+	l.Add(Trial{Name: "x", Model: "x", Header: h}, slices.Values(events))
+	b := browser(t)
+	b.open(l, "")
+	b.has("the trial", b.text(".lanes-trial"), "Each node has 1 slot for maps and 1 for reduces", "idle map slots", "idle reduce slots")
+	b.find(0, 20, "reduce slot 1 of 1, idle")
+	b.has("the panel", b.text(".lanes-details"), "for maps, 2.5 for reduces")
+}
+
 // TestOpensFast measures how long a page takes until it is drawn. The limits are wide, since
 // tests run beside others; what is logged is the figure.
 func TestOpensFast(t *testing.T) {

@@ -95,6 +95,7 @@ type data struct {
 	marks        []mark
 	moreMarks    int // marks that are left out
 	slots        []step
+	kindSlots    [2]int64 // of each worker for maps and for reduces; 0 and 0: a slot is for either
 	grid         *grid
 	samples      *samples
 	cached       []step // number of cached replicas of blocks

@@ -277,6 +277,8 @@ class Trial {
     }
     this.runningMasters = new Counted(this.masters.map((m) => m.from), this.masters.map((m) => m.to));
     this.slots = column('slotsT').length ? new Steps(times('slotsT'), column('slotsN')) : null;
+    const [maps, reduces] = this.head.kindSlots;
+    this.kindSlots = this.slots && maps + reduces > 0 ? this.head.kindSlots.map((n) => n / (maps + reduces)) : null; // shares of the slots
     this.cached = column('cachedT').length ? new Steps(times('cachedT'), column('cachedN')) : null;
     this.sortedEnds = Float64Array.from(this.to).sort();
   }

@@ -223,7 +223,8 @@ function overall(app, body) {
     if (to > app.from) {
       const [maps, reduces] = trial.running.map((r) => r.mean(app.from, to));
       add('Running, mean', `${three(maps)} maps, ${three(reduces)} reduces`);
-      if (trial.slots) add('Idle slots, mean', three(Math.max(0, idleSlots(trial, app.from, to))));
+      if (trial.kindSlots) add('Idle slots, mean', `${three(idleKind(trial, MAP, app.from, to))} for maps, ${three(idleKind(trial, REDUCE, app.from, to))} for reduces`);
+      else if (trial.slots) add('Idle slots, mean', three(Math.max(0, idleSlots(trial, app.from, to))));
       add('Waiting, mean', three(trial.waiting[MAP].mean(app.from, to) + trial.waiting[REDUCE].mean(app.from, to)));
     }
     body.append(element('h4', {}, trial.title), list);

@@ -22,6 +22,7 @@ type head struct {
 	End      int64        `json:"end"`
 	Attempts int          `json:"attempts"`
 	Unlaunch int          `json:"unlaunched"`
+	Slots    [2]int64     `json:"kindSlots"` // of each worker for maps and for reduces
 	Racks    []string     `json:"racks"`
 	Nodes    []string     `json:"nodes"`
 	JobIDs   []string     `json:"jobIds"`
@@ -88,7 +89,7 @@ func (b *block) column(name string, n int, at func(i int) int64) {
 // encode returns the data as base64 of gzip of a block.
 func (d *data) encode(why [][]string) string {
 	b := &block{head: head{
-		From: d.from, To: d.to, Begin: d.begin, End: d.end, Attempts: d.attempts, Unlaunch: d.unlaunched, More: d.moreMarks,
+		From: d.from, To: d.to, Begin: d.begin, End: d.end, Attempts: d.attempts, Unlaunch: d.unlaunched, More: d.moreMarks, Slots: d.kindSlots,
 		Racks: []string{}, Nodes: []string{}, JobIDs: []string{}, Marks: []headMark{},
 	}}
 	h := &b.head

@@ -210,6 +210,27 @@ func TestLanesDoNotOverlap(t *testing.T) {
 	}
 }
 
+// TestLanesAreSlots has nodes with slots for maps and for reduces: a reduce is in a lane of its
+// own, though a lane of maps is free.
+func TestLanesAreSlots(t *testing.T) {
+	h := traces.Header{MapSlots: 2, ReduceSlots: 1, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "a", MemoryBytes: 8 << 30, Worker: true}}}}
+	start := func(at traces.Time, kind traces.TaskKind, index int32) *traces.AttemptStarted {
+		return &traces.AttemptStarted{T: at, Attempt: traces.Attempt{Task: traces.Task{Job: "j", Kind: kind, Index: index}}, Node: "a"}
+	}
+	events := []traces.Event{
+		&traces.JobSubmitted{Job: "j", MapMemoryBytes: 1 << 30, ReduceMemoryBytes: 1 << 30},
+		start(1, traces.Reduce, 0), start(2, traces.Map, 0), start(3, traces.Map, 1), start(4, traces.Map, 2),
+	}
+	d := collect(h, events, 10)
+	if got, _ := lanes(d); d.kindSlots != [2]int64{2, 1} || !slices.Equal(got, []int64{2, 0, 1, 3}) {
+		t.Errorf("slots %v; a reduce and three maps are in lanes %v, want 2, 0, 1 and 3", d.kindSlots, got)
+	}
+	h.Cluster.Nodes[0].MemoryBytes = 2 << 30
+	if d := collect(h, events, 10); d.kindSlots != [2]int64{} {
+		t.Errorf("slots %v, though memory limits a node to two containers", d.kindSlots)
+	}
+}
+
 func TestSlotsFollowCapacity(t *testing.T) {
 	h := traces.Header{}
 	for _, n := range []traces.Node{"a", "b"} {

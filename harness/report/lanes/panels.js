@@ -7,7 +7,9 @@ const panelKinds = [
       { label: 'maps', colour: 'maps', has: () => true, mean: (t, a, b) => t.running[MAP].mean(a, b) },
       { label: 'reduces', colour: 'reduces', has: () => true, mean: (t, a, b) => t.running[REDUCE].mean(a, b) },
       { label: 'masters', colour: 'masters', has: (t) => t.masters.length > 0, mean: (t, a, b) => t.runningMasters.mean(a, b) },
-      { label: 'idle', colour: 'idle', hatch: true, has: (t) => t.slots !== null, mean: idleSlots },
+      { label: 'idle', colour: 'idle', hatch: true, has: (t) => t.slots !== null && !t.kindSlots, mean: idleSlots },
+      { label: 'idle map slots', colour: 'maps', hatch: true, has: (t) => t.kindSlots !== null, mean: (t, a, b) => idleKind(t, MAP, a, b) },
+      { label: 'idle reduce slots', colour: 'reduces', hatch: true, has: (t) => t.kindSlots !== null, mean: (t, a, b) => idleKind(t, REDUCE, a, b) },
     ],
     most: (t) => Math.max(t.slots?.most ?? 0, t.runningAll.most + t.runningMasters.most),
     has: () => true,
@@ -41,6 +43,11 @@ const panelKinds = [
 
 function idleSlots(t, a, b) {
   return t.slots.mean(a, b) - t.running[MAP].mean(a, b) - t.running[REDUCE].mean(a, b) - t.runningMasters.mean(a, b);
+}
+
+// idleKind is how many slots for maps, or for reduces, are idle. ApplicationMasters take none.
+function idleKind(t, kind, a, b) {
+  return Math.max(0, t.slots.mean(a, b) * t.kindSlots[kind] - t.running[kind].mean(a, b));
 }
 
 function usedCache(t) {

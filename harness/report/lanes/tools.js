@@ -381,6 +381,8 @@ Object.assign(App.prototype, {
       if (d && trial.strings[trial.decisions.reason[d - 1]]) words.push(`reason: ${trial.strings[trial.decisions.reason[d - 1]]}`);
       return words;
     }
+    const [maps, reduces] = trial.head.kindSlots;
+    if (!at.master && !at.mark && trial.kindSlots && at.lane < maps + reduces) return [trial.nodes[at.node].name, at.lane < maps ? `map slot ${at.lane + 1} of ${maps}, idle` : `reduce slot ${at.lane - maps + 1} of ${reduces}, idle`];
     if (at.master) return ['ApplicationMaster', `of ${trial.jobs[at.master.job].name || trial.jobs[at.master.job].id}`];
     if (at.mark) return [trial.nodes[at.node].name, at.mark.what === 'down' ? `down${at.mark.text ? ': ' + at.mark.text : ''}` : at.mark.text];
     return [];
