@@ -12,7 +12,6 @@ class View {
     this.stats = element('p', { class: 'lanes-stats' });
     this.panels = panelKinds.filter((kind) => kind.has(trial)).map((kind) => {
       const canvas = element('canvas', { 'aria-hidden': 'true' });
-      canvas.style.height = kind.height + 'px'; // the page has its height before this is drawn
       const values = element('div', { class: 'lanes-values' });
       const label = element('div', { class: 'lanes-label' }, element('b', {}, kind.title), values);
       const items = (kind.parts ? kind.parts.filter((p) => p.has(trial)) : kind.series(trial)).map((p) => {
@@ -21,9 +20,12 @@ class View {
         values.append(element('span', {}, key, p.label, ' ', value));
         return { part: p, key, value };
       });
-      return { kind, canvas, items, height: kind.height, row: element('div', { class: 'lanes-panel' }, canvas, label) };
+      const height = Math.max(kind.height, 14 * items.length + 22); // of the words beside it
+      canvas.style.height = height + 'px'; // the page has its height before this is drawn
+      return { kind, canvas, items, height, row: element('div', { class: 'lanes-panel' }, canvas, label) };
     });
-    const none = trial.samples ? null : element('p', { class: 'lanes-none' }, unsampled(trial));
+    const waits = waitsFrom(trial) === '' ? 'Waiting is not shown: the trace was made from another one, which does not tell when containers were asked for.' : `Tasks wait ${waitsFrom(trial)}.`;
+    const none = [waits, trial.samples ? '' : unsampled(trial)].filter(Boolean).map((text) => element('p', { class: 'lanes-none' }, text));
     this.article = element('article', { class: 'lanes-trial', 'aria-label': `Trial ${trial.title}` },
       element('header', {}, element('h3', {}, trial.title, ' ', element('span', { class: 'lanes-of' }, trial.entry.name === trial.title ? '' : short(trial.entry.name, 80)),
         element('span', { class: `lanes-badge lanes-origin` }, trial.entry.recorded ? 'recorded' : trial.entry.origin)), this.stats),
@@ -409,7 +411,7 @@ class App {
     // A search field that would be half covered goes out of the window.
     const field = this.find.getBoundingClientRect();
     if (by > 0 && field.top - by < this.stick && field.bottom - by > this.stick) by = Math.min(Math.max(by, field.bottom - this.stick), y - top);
-    if (by) scrollBy({ top: by, behavior: this.calm.matches ? 'auto' : 'smooth' });
+    if (by) scrollBy({ top: by, behavior: 'instant' });
   }
 
   tell(text) {

@@ -190,7 +190,7 @@ func TestClickedBarIsTold(t *testing.T) {
 	b.click(1, 9.5, "map 3 of second")
 	b.Until("document.querySelector('.lanes-details h3').innerText.startsWith('map 3')")
 	b.has("the panel", b.text(".lanes-details"),
-		"map 3", "of second", "succeeded", "map 3 of job_7_0002 is there because of a test.", "8.00 s to 14.00 s", "3.00 s for a container",
+		"map 3", "of second", "succeeded", "map 3 of job_7_0002 is there because of a test.", "8.00 s to 14.00 s", "3.00 s for a container, from the submission of the job",
 		"r1n2, rack /rack1", "cache: its block was in the node’s HDFS cache", "r1n1, r2n1", "64 MiB", "number 14 at 7.50 s, reason: cache", "honoured, container after 400 ms",
 		"attempt_7_0002_m_000003_0", "container_1_3", "merge 1.00 s", "yarn")
 	b.Until("location.hash.includes('sel=1:7_0002_m_000003_0')")
@@ -337,6 +337,12 @@ func TestReplayShowsWhatWasRecorded(t *testing.T) {
 	b.has("the panel", b.text(".lanes-details"), "recorded", "r1n2 at 8.00 s, 6.00 s, rack")
 	b.press("recorded")
 	b.has("a trial", b.text(".lanes-list"), "recorded", "the trace was made from other records")
+	// A trace of another tool does not tell when containers were asked for.
+	b.has("the recorded trial", b.Text("document.querySelectorAll('.lanes-trial')[0].innerText + document.querySelectorAll('.lanes-trial')[1].innerText"),
+		"Waiting is not shown", "Tasks wait from the submission of the job")
+	if n := b.Number("[...document.querySelectorAll('.lanes-label b')].filter((e) => e.innerText === 'Waiting').length"); n != 1 {
+		t.Errorf("%g of two trials show what waits, want the replay alone", n)
+	}
 }
 
 func TestPanelsOfSamples(t *testing.T) {

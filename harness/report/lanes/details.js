@@ -39,7 +39,7 @@ function facts(trial, i) {
   const rack = trial.racks[node.rack];
   add('Ran', `${moment(trial.from[i], 10)} to ${moment(trial.to[i], 10)}${trial.outcome(i) === 0 ? ', its end is not in the trace' : ''}`);
   add('Took', exact(trial.lasts[i]));
-  add('Waited', trial.waited[i] < 0 ? '' : `${time(trial.waited[i])} for a container`);
+  add('Waited', trial.waited[i] < 0 || waitsFrom(trial) === '' ? '' : `${time(trial.waited[i])} for a container, ${waitsFrom(trial)}`);
   add('On', `${node.name}${rack === 'no rack' ? '' : ', rack ' + rack}, lane ${trial.lane[i] + 1} of ${node.lanes}`);
   add('Job', `${job.name || 'unnamed'}, ${job.id}`);
   if (!trial.isReduce(i)) {
@@ -225,7 +225,7 @@ function overall(app, body) {
       add('Running, mean', `${three(maps)} maps, ${three(reduces)} reduces`);
       if (trial.kindSlots) add('Idle slots, mean', `${three(idleKind(trial, MAP, app.from, to))} for maps, ${three(idleKind(trial, REDUCE, app.from, to))} for reduces`);
       else if (trial.slots) add('Idle slots, mean', three(Math.max(0, idleSlots(trial, app.from, to))));
-      add('Waiting, mean', three(trial.waiting[MAP].mean(app.from, to) + trial.waiting[REDUCE].mean(app.from, to)));
+      if (waitsFrom(trial) !== '') add('Waiting, mean', three(trial.waiting[MAP].mean(app.from, to) + trial.waiting[REDUCE].mean(app.from, to)));
     }
     body.append(element('h4', {}, trial.title), list);
     if (trial.grid && app.job === '') cut(app, body, trial);

@@ -21,7 +21,7 @@ const panelKinds = [
       { label: 'reduces', colour: 'reduces', has: () => true, mean: (t, a, b) => t.waiting[REDUCE].mean(a, b) },
     ],
     most: (t) => t.waiting[MAP].most + t.waiting[REDUCE].most,
-    has: (t) => t.waiting.some((w) => w.most > 0),
+    has: (t) => waitsFrom(t) !== '' && t.waiting.some((w) => w.most > 0),
   },
   sampledKind('cpu', 'Busy cores', three, [{ metric: 'cpu', label: 'mean', colour: 'line1' }]),
   sampledKind('load', 'Load', three, [{ metric: 'load', label: 'mean', colour: 'line1' }]),
@@ -40,6 +40,18 @@ const panelKinds = [
     has: (t) => usedCache(t) || (t.cached?.most ?? 0) > 0,
   },
 ];
+
+// waitsFrom says when a task's waiting begins. It is empty for traces of other tools, which do
+// not tell when containers were asked for.
+function waitsFrom(trial) {
+  switch (trial.entry.origin) {
+    case 'simulated':
+      return 'from the submission of the job, with the start of its ApplicationMaster';
+    case 'imported':
+      return '';
+  }
+  return 'from when the ApplicationMaster asked for a container';
+}
 
 function idleSlots(t, a, b) {
   return t.slots.mean(a, b) - t.running[MAP].mean(a, b) - t.running[REDUCE].mean(a, b) - t.runningMasters.mean(a, b);
