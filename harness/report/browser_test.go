@@ -108,9 +108,7 @@ func TestHover(t *testing.T) {
 func TestPhone(t *testing.T) {
 	b := open(t)
 	b.Do(chromedp.EmulateViewport(390, 800))
-	if w := b.Number("document.documentElement.scrollWidth"); w > 390 {
-		t.Errorf("the page is %g wide", w)
-	}
+	b.Until("document.documentElement.scrollWidth <= 390") // the timeline is laid out a moment later
 }
 
 // TestAxe has a checker of accessibility find nothing, in the light and in the dark, with
@@ -144,9 +142,7 @@ func TestHostilePage(t *testing.T) {
 			t.Errorf("%.30q became a picture", name)
 		}
 		b.Do(chromedp.EmulateViewport(390, 800))
-		if w := b.Number("document.documentElement.scrollWidth"); w > 390 {
-			t.Errorf("%.30q makes the page %g wide", name, w)
-		}
+		b.Until("document.documentElement.scrollWidth <= 390")
 		if strings.HasPrefix(name, "</script>") && !strings.Contains(b.Text("document.querySelector('table.sorted').innerText"), name) {
 			t.Errorf("%.30q is not shown as it is", name)
 		}
