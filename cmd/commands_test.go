@@ -234,6 +234,7 @@ func stoppedCommands() map[string]stoppedCommand {
 		"trace import":           {args: []string{"--from", "rumen", "-o", "out", "long"}, long: "long", code: exitFailed},
 		"trace info":             reads("fifo"),
 		"trace repair":           reads("-o", "out", "fifo"),
+		"trace why":              reads("fifo", "job_1795263621469_0034/m0"),
 	}
 }
 
@@ -514,6 +515,7 @@ func jsonAnswers() map[string]jsonAnswer {
 		"trace import":           {args: []string{"-o", "imported.trace", "jobs.tsv"}},
 		"trace info":             {args: []string{"run.trace"}},
 		"trace repair":           {args: []string{"run.trace"}},
+		"trace why":              {args: []string{"run.trace", "job_1795263621469_0034/m0"}},
 	}
 }
 
@@ -707,7 +709,7 @@ func TestCompletion(t *testing.T) {
 		want []string
 	}{
 		{"heddle rep", []string{"replay", "report"}},
-		{"heddle trace ", []string{"info", "check", "repair", "cut", "import", "export", "help", "h"}},
+		{"heddle trace ", []string{"info", "why", "check", "repair", "cut", "import", "export", "help", "h"}},
 		{"heddle trace re", []string{"repair"}},
 		{"heddle replay --calib", []string{"--calibrate", "--calibration"}},
 		{"heddle trace check --", []string{"--json", "--quiet", "--help"}},
