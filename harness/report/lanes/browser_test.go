@@ -634,9 +634,9 @@ func TestIdleSlotsAreOfAKind(t *testing.T) {
 	b.has("the panel", b.text(".lanes-details"), "for maps, 2.5 for reduces")
 }
 
-// TestOpensFast measures how long a page takes until it is drawn. The limits are wide, since
-// tests run beside others; what is logged is the figure.
-func TestOpensFast(t *testing.T) {
+// TestOpens opens pages of many sizes. How long a page takes until it is drawn is logged, and no
+// test: it depends on what else the machine does.
+func TestOpens(t *testing.T) {
 	for _, size := range []struct{ nodes, attempts, perJob int }{{10, 1000, 500}, {100, 20_000, 500}, {150, 100_000, 500}, {600, 100_000, 10}, {600, 160_000, 20}} {
 		t.Run(fmt.Sprintf("%dx%d", size.nodes, size.attempts), func(t *testing.T) {
 			b := browser(t)
@@ -650,9 +650,6 @@ func TestOpensFast(t *testing.T) {
 			t.Logf("%d nodes, %d attempts, %d a job: page of %.2f MB, open after %.0f ms, drawn in %.0f ms", size.nodes, size.attempts, size.perJob, float64(pageBytes)/1e6, ms, frame)
 			if pageBytes > 5_000_000 {
 				t.Errorf("the page has %d bytes", pageBytes)
-			}
-			if ms > 5000 {
-				t.Errorf("open after %.0f ms", ms)
 			}
 			note := b.text(".lanes-note")
 			if heat := size.nodes > 200 || size.attempts > 20_000; heat != strings.HasPrefix(note, "Heat map: ") {
