@@ -40,6 +40,7 @@ type node struct {
 	has, free   state.Amounts
 	memoryKnown bool
 	up          bool
+	upAt        traces.Time // when it came back last
 	downAt      traces.Time
 	running     int
 	log         state.RoomLog
@@ -97,6 +98,7 @@ type attempt struct {
 	done      bool
 	container string
 	input     *taskInfo
+	tries     int // how many attempts of the task started before
 }
 
 // place is where decisions without an outcome are looked for: an attempt in the same place
@@ -143,11 +145,21 @@ func (r *reader) add(e traces.Event) {
 	}
 	switch e := e.(type) {
 	case *traces.NodeUp:
-		n := r.size(&e.NodeFacts)
-		n.up = true
+		if e.MemoryBytes > 0 || r.nodes[e.Node] == nil { // a node that comes back may be named without its size
+			r.size(&e.NodeFacts)
+		}
+		n := r.node(e.Node)
+		n.up, n.upAt = true, e.T
 	case *traces.NodeDown:
 		n := r.node(e.Node)
-		n.up, n.downAt = false, e.T
+		if !n.up || n.upAt != e.T { // a node that comes back before its loss was noticed is lost and back at one time, in this order in the trace
+			n.up, n.downAt = false, e.T
+		}
+		for _, j := range r.jobs { // the order does not matter
+			if j.master == n {
+				r.release(j)
+			}
+		}
 	case *traces.NodeCapacity:
 		n := r.node(e.Node)
 		r.change(n, r.capacity(e.MemoryBytes, e.VCores).Minus(n.has), 0)
@@ -168,10 +180,7 @@ func (r *reader) add(e traces.Event) {
 		r.masterStarted(e)
 	case *traces.JobFinished:
 		j := r.job(e.Job)
-		if j.master != nil {
-			r.change(j.master, j.takes, 0)
-			j.master = nil
-		}
+		r.release(j)
 		j.finished = true
 		r.forget(e.Job, j)
 	case *traces.TaskScheduled:
@@ -221,7 +230,7 @@ func changed(list []traces.Node, n traces.Node, gone bool) []traces.Node {
 func (r *reader) node(name traces.Node) *node {
 	n := r.nodes[name]
 	if n == nil {
-		n = &node{name: name, up: true, has: r.capacity(0, 0)}
+		n = &node{name: name, up: true, upAt: math.MinInt64, has: r.capacity(0, 0)}
 		n.free = n.has
 		r.nodes[name] = n
 	}
@@ -303,13 +312,18 @@ func (j *job) task(id traces.Task) *taskInfo {
 func (r *reader) masterStarted(e *traces.JobStarted) {
 	j := r.job(e.Job)
 	j.started = e.T
-	if j.master != nil { // the job's second master
-		r.change(j.master, j.takes, 0)
-		j.master = nil
-	}
+	r.release(j) // the room of an earlier master
 	if e.AMNode != "" && e.AMMemoryBytes > 0 {
 		j.master, j.takes = r.node(e.AMNode), state.Amounts{e.AMMemoryBytes, 1}
 		r.change(j.master, state.Amounts{}.Minus(j.takes), 0)
+	}
+}
+
+// release frees the room of a job's master.
+func (r *reader) release(j *job) {
+	if j.master != nil {
+		r.change(j.master, j.takes, 0)
+		j.master = nil
 	}
 }
 
@@ -349,14 +363,7 @@ func (r *reader) begin(id traces.Attempt, on traces.Node, rack string, replica, 
 		asked := Ms(max(t.asked, min(j.started, r.now)))
 		x.Asked = &asked
 	}
-	if len(t.tries) > 0 {
-		last := t.tries[len(t.tries)-1]
-		x.Before = &Before{Number: last.number, Node: last.node, Outcome: last.outcome}
-		if last.ended {
-			end := Ms(last.end)
-			x.Before.End = &end
-		}
-	}
+	a.tries = len(t.tries)
 	if id.Kind == traces.Map && x.Level == traces.LevelUnknown {
 		x.Level, x.BySplit = split, split != traces.LevelUnknown
 	}
@@ -484,12 +491,25 @@ func (a *attempt) link(d *decided) {
 func (r *reader) resolve() {
 	for _, a := range r.fresh {
 		a.resolved = true
+		if a.tries > 0 {
+			a.x.Before = before(&a.input.tries[a.tries-1])
+		}
 		if !a.x.Seen && a.x.Attempt.Kind == traces.Map {
 			r.findNearer(a)
 		}
 		r.offer(a)
 	}
 	r.fresh = r.fresh[:0]
+}
+
+// before describes an attempt that started before another one.
+func before(t *try) *Before {
+	b := &Before{Number: t.number, Node: t.node, Outcome: t.outcome}
+	if t.ended {
+		end := Ms(t.end)
+		b.End = &end
+	}
+	return b
 }
 
 func (r *reader) findNearer(a *attempt) {

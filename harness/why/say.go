@@ -68,7 +68,7 @@ func (x *Explanation) Short() string {
 		b.WriteString(": " + x.sayNearer())
 	case x.Level == traces.LevelCache:
 		b.WriteString(": the node has its block in the cache")
-	case x.Level == traces.LevelNode && (x.BySplit || x.namesSplit):
+	case x.Level == traces.LevelNode && x.BySplit:
 		b.WriteString(": its split names the node")
 	case x.Level == traces.LevelNode:
 		b.WriteString(": the node has a replica of its block")
