@@ -380,7 +380,7 @@ type Candidate struct {
 	Node  Node  `json:"node" range:"some"`
 	Level Level `json:"level"` // LevelCache: the node caches the block; LevelNode: it has a replica
 	Room  Room  `json:"room"`
-	// ForMs is how long the node had been full or down, in ms; -1 if that is not known. It is
+	// ForMs is how long the node had had no room, or been down, in ms; -1 if that is not known. It is
 	// 0 if the node had room.
 	ForMs int64 `json:"forMs,omitempty" range:",-1"`
 }

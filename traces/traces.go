@@ -175,12 +175,13 @@ type Room uint8
 
 // Whether a node could take a container of a job.
 const (
-	RoomFree Room = iota // the node had room for it
-	RoomFull             // its memory, cores or slots were taken
-	RoomDown             // it was lost or removed
+	RoomFree  Room = iota // the node had room for it
+	RoomFull              // its memory or cores were taken
+	RoomDown              // it was lost or removed
+	RoomSlots             // its slots for such tasks were taken, and its memory and cores were not
 )
 
-var roomNames = []string{"free", "full", "down"}
+var roomNames = []string{"free", "full", "down", "slots"}
 
 func (r Room) String() string { return nameOf(roomNames, uint8(r), "room") }
 

@@ -159,8 +159,11 @@ func (s *Sight) candidate(v *state.View, d Decision, n state.NodeID, level state
 	}
 	c := traces.Candidate{Node: traces.Node(v.NodeName(n)), Level: level}
 	if !v.Fits(n, d.Job, d.Kind) {
-		if c.Room = traces.RoomFull; !v.Up(n) {
+		switch c.Room = traces.RoomFull; {
+		case !v.Up(n):
 			c.Room = traces.RoomDown
+		case v.Free(n).Holds(v.ContainerSize(d.Job, d.Kind)):
+			c.Room = traces.RoomSlots
 		}
 		c.ForMs = -1
 		if since, ok := v.FullSince(n, d.Job, d.Kind); ok {

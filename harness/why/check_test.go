@@ -51,7 +51,7 @@ func TestEverySentence(t *testing.T) {
 	}
 	t.Logf("%d tasks; sentences by what they say: %v", tasks, said)
 	for _, what := range []string{
-		"replica", "cached", "reduce", "rerun", "random", "on", "cached on", "and on disks", "names", "full", "down", "free",
+		"replica", "cached", "reduce", "rerun", "random", "on", "cached on", "and on disks", "names", "full", "slots", "down", "free",
 		"skips", "ms", "offers", "waited", "decided", "meant", "not asked", "passed: waits", "passed: noRoom", "passed: model", "passed, counted", "skips, counted", "before", "beside", "unknown",
 	} {
 		if said[what] == 0 {
@@ -402,27 +402,34 @@ func (c *check) roomOf(n traces.Node, said string) {
 			}
 		}
 	}
-	need := c.need(c.id.Job, c.id.Kind)
-	var full, unsure bool
-	want := "with room"
-	if !up {
-		want = "down since " + inSeconds(since)
-	} else if c.seen {
-		full, since, unsure = c.full(n, need, c.facts, c.view(n), func(s step) bool { return s.t < c.facts || s.t == c.facts && s.place >= 0 && s.place < c.place })
-		if full {
-			want = "full since " + inSeconds(since)
+	// lacks says whether the node lacked room for so much at the time of the facts.
+	lacks := func(need room) (full bool, since traces.Time, unsure bool) {
+		if c.seen {
+			return c.full(n, need, c.facts, c.view(n), func(s step) bool { return s.t < c.facts || s.t == c.facts && s.place >= 0 && s.place < c.place })
 		}
-	} else {
 		full, since, _ = c.full(n, need, c.facts, c.launched(n), func(s step) bool { return s.t <= c.facts })
-		if full && since < c.facts {
-			want = "full since " + inSeconds(since)
-		}
+		return full && since < c.facts, since, false
 	}
-	if full && since == 0 {
+	need := c.need(c.id.Job, c.id.Kind)
+	full, from, unsure := lacks(need)
+	want := "with room"
+	switch {
+	case !up:
+		want = "down since " + inSeconds(since)
+	case full && from == 0:
 		want = "full"
-		if said == "full since 0.00 s" {
-			said = want
+		said = strings.Replace(said, " since 0.00 s", "", 1)
+	case full:
+		want = "full since " + inSeconds(from)
+	}
+	if slots := strings.NewReplacer("with all its map slots taken", "full", "with all their map slots taken", "full").Replace(said); slots != said {
+		if short, _, _ := lacks(room{need[0], need[1]}); short && !unsure {
+			c.fail("%s had not enough memory or cores", n)
 		}
+		said = slots
+		c.said["slots"]++
+	} else if short, _, _ := lacks(room{need[0], need[1]}); full && up && !short && !unsure {
+		c.fail("%s had memory and cores, and no slot", n)
 	}
 	if unsure {
 		return

@@ -475,6 +475,9 @@ func (a *attempt) link(d *decided) {
 	x.Nearer, x.MoreNearer = nil, int(s.MoreCandidates)
 	for _, c := range s.Candidates {
 		n := Nearer{Node: c.Node, Level: c.Level, Room: c.Room.String(), Running: -1}
+		if c.Room == traces.RoomSlots {
+			n.Room, n.Slots = RoomFull, true
+		}
 		if c.Room != traces.RoomFree && c.ForMs >= 0 {
 			since := y.At - Ms(c.ForMs)*1e6
 			n.Since = &since
@@ -596,26 +599,6 @@ func (r *reader) slotsLimit(free, need state.Amounts) bool {
 	return r.slots != [2]int64{} && free[0] >= need[0] && free[1] >= need[1]
 }
 
-// seenSlots says of the full nodes that a model saw whether it was their slots. The model's
-// view does not tell: it was if the memory and cores of a node hold containers for all slots
-// and one more.
-func (r *reader) seenSlots(a *attempt) {
-	for i := range a.x.Nearer {
-		at := &a.x.Nearer[i]
-		n := r.nodes[at.Node]
-		if at.Room != RoomFull || n == nil {
-			continue
-		}
-		free := n.has
-		for kind, slots := range r.slots {
-			for k := range 2 {
-				free[k] -= slots * a.job.need[kind][k]
-			}
-		}
-		at.Slots = r.slotsLimit(free, a.need)
-	}
-}
-
 // offer adds an attempt to those that are explained, if all that concerns it is known.
 func (r *reader) offer(a *attempt) {
 	if a.done || !a.ended || !a.resolved {
@@ -640,9 +623,6 @@ func (r *reader) explained(a *attempt) {
 	}
 	if r.containers[a.container] == a {
 		delete(r.containers, a.container)
-	}
-	if a.x.Seen {
-		r.seenSlots(a)
 	}
 	a.x.tellUnknown()
 	r.done = append(r.done, a.x)

@@ -72,7 +72,7 @@ func TestSlotsAreTheLimit(t *testing.T) {
 	for i := range h.Cluster.Nodes {
 		h.Cluster.Nodes[i].MemoryBytes = 8 * gib
 	}
-	for _, seen := range []*traces.Seen{nil, {Candidates: []traces.Candidate{{Node: "r1n1", Level: traces.LevelNode, Room: traces.RoomFull, ForMs: 10_000}}}} {
+	for _, seen := range []*traces.Seen{nil, {Candidates: []traces.Candidate{{Node: "r1n1", Level: traces.LevelNode, Room: traces.RoomSlots, ForMs: 10_000}}}} {
 		events := append(submitted(),
 			&traces.TaskScheduled{T: 1, Task: mapOf(7, 0).Task, SplitHosts: []traces.Node{"r1n1"}},
 			start(sec(20), mapOf(1, 0), "r1n1", traces.LevelNode),

@@ -53,7 +53,7 @@ var types = map[reflect.Type]field{
 	reflect.TypeFor[traces.TaskKind]():  {most: int64(traces.Reduce)},
 	reflect.TypeFor[traces.Outcome]():   {most: int64(traces.Killed)},
 	reflect.TypeFor[traces.Level]():     {most: int64(traces.LevelOff)},
-	reflect.TypeFor[traces.Room]():      {most: int64(traces.RoomDown)},
+	reflect.TypeFor[traces.Room]():      {most: int64(traces.RoomSlots)},
 	reflect.TypeFor[traces.PassedWhy](): {most: int64(traces.PassedWaits)},
 	reflect.TypeFor[traces.WaitUnit]():  {most: int64(traces.WaitOffers)},
 }
