@@ -36,10 +36,14 @@ func (s State) Doc() doc.Doc {
 	for _, c := range s.Noted {
 		noted = append(noted, c.String())
 	}
+	var journal doc.Part = doc.Heading(fmt.Sprintf("noted in the journal: %d", len(s.Noted)))
+	if len(noted) == 0 { // a heading over nothing is left out
+		journal = doc.Text("noted in the journal: 0")
+	}
 	return doc.Doc{
 		doc.Text("cluster " + s.Cluster), nodes, labels,
 		doc.Text(fmt.Sprintf("free labels of the pool (%d): %s", len(pool), cmp.Or(strings.Join(pool, " "), "none; heddle labels prepare adds them"))),
-		doc.Text(held), doc.Heading(fmt.Sprintf("noted in the journal: %d", len(s.Noted))), doc.List(noted), doc.Warnings(s.Warnings),
+		doc.Text(held), journal, doc.List(noted), doc.Warnings(s.Warnings),
 	}
 }
 
