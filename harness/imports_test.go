@@ -19,7 +19,7 @@ const order = `
 	yarnclient yarnclient/yarntest
 	hibench/tables hibench
 	collectors/hdfs/internal/hdfspb collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest
-	collectors/yarn collectors/node collectors/node/agent
+	collectors/yarn collectors/scrape collectors/node collectors/node/agent
 	harness/internal/mavenjars harness/nearest harness/internal/poll harness/internal/units
 	harness/stats harness/doc harness/loadfit harness/sim/draw harness/state
 	harness/sched harness/sched/schedtest

@@ -20,11 +20,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/goleak"
 
 	"heddle/collectors/node"
+	"heddle/collectors/scrape"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -126,12 +125,11 @@ func TestMetricsGolden(t *testing.T) {
 		}},
 		Absent: map[string]string{"disk": "for the test"},
 	})
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(readingCollector{&last, Options{
+	reading := readingCollector{&last, Options{
 		Node: "worker1", Version: "v1", Sample: node.Options{Cgroup: "lab/worker1"},
-	}, "cgroup"})
+	}, "cgroup"}
 	w := httptest.NewRecorder()
-	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+	scrape.Handler(reading.collect).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
 	golden(t, "testdata/metrics.txt", w.Body.Bytes())
 }
 

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"heddle/collectors/node"
 )
 
@@ -43,9 +41,7 @@ func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", a.serveInfo)
 	mux.HandleFunc("GET /samples", a.serveSamples)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(a.registry(), promhttp.HandlerOpts{
-		MaxRequestsInFlight: 4,
-	}))
+	mux.Handle("GET /metrics", a.metrics())
 	mux.HandleFunc("POST /drop-caches", a.serveDropCaches)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.authorised(r) {

@@ -2,25 +2,22 @@ package agent
 
 import (
 	"math"
+	"net/http"
 	"strconv"
 	"sync/atomic"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"heddle/collectors/node"
+	"heddle/collectors/scrape"
 )
 
-// registry returns the Prometheus metrics of the node and of the agent's own
+// metrics answers Prometheus with the metrics of the node and of the agent's own
 // process. Those of the process show how much CPU time and memory the agent
 // uses.
-func (a *Agent) registry() *prometheus.Registry {
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(
-		readingCollector{&a.last, a.opts, a.facts.Mode},
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
-	return reg
+func (a *Agent) metrics() http.Handler {
+	return scrape.Handler(readingCollector{&a.last, a.opts, a.facts.Mode}.collect,
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
 
 // readingCollector turns the agent's latest reading of the node's counters into
@@ -36,25 +33,8 @@ type readingCollector struct {
 // counters are read.
 var groupNames = []string{"cpu", "quota", "load", "memory", "disk", "network"}
 
-// Describe sends no descriptions, which tells the Prometheus library that the
-// set of metrics differs from node to node.
-func (c readingCollector) Describe(chan<- *prometheus.Desc) {}
-
-// send sends one metric. Its labels are names, each with its value behind it. A value that
-// is not a number was not read, and is not sent.
+// send sends a metric, as the methods of scrape.Metrics do.
 type send func(name, help string, v float64, labels ...string)
-
-func sender(out chan<- prometheus.Metric, kind prometheus.ValueType) send {
-	return func(name, help string, v float64, labels ...string) {
-		var names, values []string
-		for i := 0; i < len(labels); i += 2 {
-			names, values = append(names, labels[i]), append(values, labels[i+1])
-		}
-		if !math.IsNaN(v) {
-			out <- prometheus.MustNewConstMetric(prometheus.NewDesc("heddle_"+name, help, names, nil), kind, v, values...)
-		}
-	}
-}
 
 // known returns a number that may not have been read.
 func known[T uint64 | float64](n *T) float64 {
@@ -64,9 +44,9 @@ func known[T uint64 | float64](n *T) float64 {
 	return float64(*n)
 }
 
-// Collect sends the metrics of the agent's latest reading to Prometheus.
-func (c readingCollector) Collect(out chan<- prometheus.Metric) {
-	gauge, count := sender(out, prometheus.GaugeValue), sender(out, prometheus.CounterValue)
+// collect sends the metrics of the agent's latest reading to Prometheus.
+func (c readingCollector) collect(out scrape.Metrics) {
+	var gauge, count send = out.Gauge, out.Counter
 	gauge("agent_info", "What runs here; always 1.", 1, "node", c.opts.Node, "mode", c.mode, "cgroup", c.opts.Sample.Cgroup, "version", c.opts.Version)
 	r := c.last.Load()
 	if r == nil {
