@@ -1,5 +1,6 @@
 // Package browsertest opens pages of files in a headless Chromium, for tests of what a
 // reader sees and does. A test is skipped, with what is missing, where there is no browser.
+// The tests of a package share one browser, and each tab is as new.
 package browsertest
 
 import (
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,12 +32,26 @@ type Tab struct {
 	errors []string
 }
 
-// New returns a tab.
-func New(t testing.TB) *Tab {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("a browser takes seconds to start: not with -short")
+// browser is the one browser of a test program. To start it takes longer than most tests.
+var browser struct {
+	sync.Mutex
+	ctx  context.Context // nil if it does not run
+	stop func()
+}
+
+// Close ends the browser. TestMain of a package whose tests have tabs calls it after m.Run.
+func Close() {
+	browser.Lock()
+	defer browser.Unlock()
+	if browser.ctx != nil {
+		browser.stop()
+		browser.ctx = nil
 	}
+}
+
+// started returns the context of the browser, and starts it for the first tab.
+func started(t testing.TB) context.Context {
+	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -46,18 +62,36 @@ func New(t testing.TB) *Tab {
 	if path == "" {
 		t.Skip("chromium is not installed: apt-get install chromium")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("headless", "new"), chromedp.WindowSize(1400, 900), chromedp.UserDataDir(t.TempDir()))...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	b := &Tab{TB: t, Ctx: ctx}
-	b.Do() // opens the tab
-	if err := chromedp.Listen(ctx, b.heard); err != nil {
-		t.Fatal(err)
+	browser.Lock()
+	defer browser.Unlock()
+	if browser.ctx != nil {
+		return browser.ctx
 	}
+	// Without a folder named, the allocator makes one and removes it at the end.
+	allocator, end := chromedp.NewExecAllocator(context.Background(), append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("headless", "new"), chromedp.WindowSize(1400, 900))...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	stop := func() { cancel(); end() }
+	if err := chromedp.Do(ctx); err != nil {
+		stop()
+		t.Fatalf("start %s: %v", path, err)
+	}
+	browser.ctx, browser.stop = ctx, stop
+	return ctx
+}
+
+// New returns a tab that shares nothing with others: no window, no storage, no setting.
+func New(t testing.TB) *Tab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start: not with -short")
+	}
+	ctx, cancel := context.WithTimeout(started(t), 2*time.Minute)
+	t.Cleanup(cancel)
+	b := &Tab{TB: t}
+	b.Ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.heard))
+	t.Cleanup(cancel)
+	b.Do() // opens the tab
 	t.Cleanup(func() {
 		b.mutex.Lock()
 		defer b.mutex.Unlock()
@@ -141,10 +175,10 @@ func (b *Tab) Until(expression string) {
 	b.Fatalf("never true: %s; the page has: %.2000s", expression, b.Text("document.body.innerText"))
 }
 
-// Axe returns what axe-core, a checker of accessibility, finds wrong in the page. The test
-// is skipped if there is none: AXE_CORE names its file axe.min.js, or it is where .ci/run
-// puts it.
-func (b *Tab) Axe() string {
+// Axe returns what axe-core, a checker of accessibility, finds wrong in the page by some of
+// its rules, or by all if none is named. The test is skipped if there is none: AXE_CORE
+// names its file axe.min.js, or it is where .ci/run puts it.
+func (b *Tab) Axe(rules ...string) string {
 	b.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -156,7 +190,11 @@ func (b *Tab) Axe() string {
 		b.Skipf("axe-core is not there: %v; npm install --prefix %s axe-core", err, filepath.Join(cache, "heddle", "axe"))
 	}
 	b.Do(chromedp.Evaluate[chromedp.Void](string(axe) + ";0"))
-	found, err := chromedp.Run(b.Ctx, chromedp.Evaluate[string](`axe.run().then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target + " " + n.failureSummary).join("\n")).join("\n"))`, chromedp.EvalAwaitPromise))
+	options := "{}"
+	if len(rules) > 0 {
+		options = fmt.Sprintf("{runOnly: ['%s']}", strings.Join(rules, "', '"))
+	}
+	found, err := chromedp.Run(b.Ctx, chromedp.Evaluate[string](`axe.run(`+options+`).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target + " " + n.failureSummary).join("\n")).join("\n"))`, chromedp.EvalAwaitPromise))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/input"
@@ -70,7 +69,8 @@ func held(p *input.DispatchMouseEventParams) {
 // tip has the words, and returns the place.
 func (b *tab) find(trial int, seconds float64, words string) (x, y float64) {
 	b.Helper()
-	b.Do(js(fmt.Sprintf("document.querySelectorAll('.lanes-trial')[%d].scrollIntoView()", trial)), chromedp.Sleep(50*time.Millisecond))
+	b.Do(js(fmt.Sprintf("document.querySelectorAll('.lanes-trial')[%d].scrollIntoView()", trial)))
+	b.Until(fmt.Sprintf("!document.querySelector('.lanes').timeline.drawing && !document.querySelector('.lanes').timeline.shown[%d].stale", trial))
 	box := fmt.Sprintf("document.querySelectorAll('.lanes-plot')[%d].getBoundingClientRect()", trial)
 	top, bottom := b.Number(box+".top"), b.Number(box+".bottom")
 	gutter := b.Number("parseFloat(document.querySelector('.lanes').style.getPropertyValue('--lanes-gutter'))")
@@ -245,10 +245,8 @@ func TestZoomIsLinkedAndKept(t *testing.T) {
 	b.Until("location.hash === ''")
 	b.Do(chromedp.KeyEvent("+"), chromedp.KeyEvent("+"), chromedp.KeyEvent(kb.ArrowRight))
 	b.Until("location.hash.startsWith('#t=')")
-	b.Do(chromedp.Sleep(300 * time.Millisecond))
-	if fmt.Sscanf(span(), "%g-%g", &from, &to); from < 7 || to-from > 9 {
-		t.Errorf("zoomed in twice and moved right: %s", span())
-	}
+	// Zoomed in twice and moved right.
+	b.Until("((from, to) => from >= 7 && to - from <= 9)(...location.hash.slice(3).split('-').map(Number))")
 	b.Do(chromedp.KeyEvent(kb.Enter))
 	b.Until("location.hash.includes('sel=')")
 	b.Do(chromedp.KeyEvent("n"), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.Escape))
