@@ -87,30 +87,58 @@ func (r *reader) Read(in io.Reader) error {
 	}
 }
 
-func (r *reader) open(in io.Reader) {
-	r.in = jsonstream.New(in, r.Log,
-		jsonstream.Member(func(to *string) error { return r.in.String(to) }),
-		jsonstream.Member(r.number), jsonstream.Member(r.time), jsonstream.Member(r.outcome), jsonstream.Member(r.usage),
-		jsonstream.Member(r.taskID), jsonstream.Member(r.attemptID), jsonstream.Member(r.host), jsonstream.Member(r.location),
-		jsonstream.Member(r.task), jsonstream.Member(r.attempt), jsonstream.Member(r.others),
-		jsonstream.Member(r.tasks), jsonstream.Member(r.attempts), jsonstream.Member(r.locations),
-	)
-}
+func (r *reader) open(in io.Reader) { r.in = jsonstream.New(in, r.Log) }
 
 // next reads the next job of the file and replaces wrong ids of its tasks and
 // attempts.
 func (r *reader) next() error {
-	err := r.in.Next(func() any {
-		maps, reduces := r.job.Maps[:0], r.job.Reduces[:0]
-		r.job, r.tries = noJob, 0
-		r.job.Maps, r.job.Reduces = maps, reduces
-		return &r.job
-	})
-	if err != nil {
+	if err := r.in.Next(r.readJob); err != nil {
 		return err
 	}
 	r.Records++
 	return r.finish()
+}
+
+func (r *reader) readJob() error {
+	j := &r.job
+	maps, reduces := j.Maps[:0], j.Reduces[:0]
+	*j, r.tries = noJob, 0
+	j.Maps, j.Reduces = maps, reduces
+	return r.in.Object(func(key []byte) error {
+		switch string(key) {
+		case "jobID":
+			return r.in.String(&j.ID)
+		case "jobName":
+			return r.in.String(&j.Name)
+		case "user":
+			return r.in.String(&j.User)
+		case "queue":
+			return r.in.String(&j.Queue)
+		case "priority":
+			return r.in.String(&j.Priority)
+		case "submitTime":
+			return r.time(&j.Submit)
+		case "launchTime":
+			return r.time(&j.Launch)
+		case "finishTime":
+			return r.time(&j.Finish)
+		case "outcome":
+			return r.outcome(&j.Outcome)
+		case "jobtype":
+			return r.in.String(&j.Type)
+		case "totalMaps":
+			return r.number(&j.TotalMaps)
+		case "totalReduces":
+			return r.number(&j.TotalReduces)
+		case "mapTasks":
+			return r.tasks(&j.Maps)
+		case "reduceTasks":
+			return r.tasks(&j.Reduces)
+		case "otherTasks":
+			return r.others()
+		}
+		return r.in.Skip()
+	})
 }
 
 func (r *reader) number(to *number) error {
@@ -254,7 +282,7 @@ func (r *reader) location(to *location) error {
 	return err
 }
 
-func (r *reader) locations(to *locationList) error {
+func (r *reader) locations(to *[]location) error {
 	return r.in.List(func() error {
 		var l location
 		err := r.location(&l)
@@ -265,48 +293,127 @@ func (r *reader) locations(to *locationList) error {
 	})
 }
 
-func (r *reader) usage(to *usage) error {
-	*to = usage{CPUMs: unknown, PhysicalBytes: unknown}
-	return r.in.ByFields()
+func (r *reader) usage(to **usage) error {
+	u := &usage{CPUMs: unknown, PhysicalBytes: unknown}
+	*to = u
+	return r.in.Object(func(key []byte) error {
+		switch string(key) {
+		case "cumulativeCpuUsage":
+			return r.number(&u.CPUMs)
+		case "physicalMemoryUsage":
+			return r.number(&u.PhysicalBytes)
+		}
+		return r.in.Skip()
+	})
 }
 
-func (r *reader) task(to *task) error {
-	hosts, attempts := to.Hosts[:0], to.Attempts[:0]
-	*to = noTask
-	to.Hosts, to.Attempts = hosts, attempts
-	return r.in.ByFields()
+func (r *reader) task(t *task) error {
+	hosts, attempts := t.Hosts[:0], t.Attempts[:0]
+	*t = noTask
+	t.Hosts, t.Attempts = hosts, attempts
+	return r.in.Object(func(key []byte) error {
+		switch string(key) {
+		case "taskID":
+			return r.taskID(&t.ID)
+		case "taskType":
+			return r.in.String(&t.Type)
+		case "taskStatus":
+			return r.outcome(&t.Outcome)
+		case "startTime":
+			return r.time(&t.Start)
+		case "finishTime":
+			return r.time(&t.Finish)
+		case "inputBytes":
+			return r.number(&t.InputBytes)
+		case "inputRecords":
+			return r.number(&t.InputRecords)
+		case "outputBytes":
+			return r.number(&t.OutputBytes)
+		case "outputRecords":
+			return r.number(&t.OutputRecords)
+		case "preferredLocations":
+			return r.locations(&t.Hosts)
+		case "attempts":
+			return r.attempts(&t.Attempts)
+		}
+		return r.in.Skip()
+	})
 }
 
-func (r *reader) attempt(to *attempt) error {
-	*to = noAttempt
-	return r.in.ByFields()
+func (r *reader) attempt(a *attempt) error {
+	*a = noAttempt
+	return r.in.Object(func(key []byte) error {
+		switch string(key) {
+		case "attemptID":
+			return r.attemptID(&a.ID)
+		case "result":
+			return r.outcome(&a.Outcome)
+		case "hostName":
+			return r.host(&a.Host)
+		case "location":
+			return r.location(&a.Location)
+		case "startTime":
+			return r.time(&a.Start)
+		case "finishTime":
+			return r.time(&a.Finish)
+		case "shuffleFinished":
+			return r.time(&a.Shuffled)
+		case "sortFinished":
+			return r.time(&a.Sorted)
+		case "hdfsBytesRead":
+			return r.number(&a.HDFSBytesRead)
+		case "hdfsBytesWritten":
+			return r.number(&a.HDFSBytesWritten)
+		case "fileBytesRead":
+			return r.number(&a.FileBytesRead)
+		case "fileBytesWritten":
+			return r.number(&a.FileBytesWritten)
+		case "mapInputRecords":
+			return r.number(&a.MapInputRecords)
+		case "mapOutputBytes":
+			return r.number(&a.MapOutputBytes)
+		case "mapOutputRecords":
+			return r.number(&a.MapOutputRecords)
+		case "reduceInputRecords":
+			return r.number(&a.ReduceInputRecords)
+		case "reduceShuffleBytes":
+			return r.number(&a.ReduceShuffleBytes)
+		case "reduceOutputRecords":
+			return r.number(&a.ReduceOutputRecords)
+		case "spilledRecords":
+			return r.number(&a.SpilledRecords)
+		case "resourceUsageMetrics":
+			return r.usage(&a.Usage)
+		}
+		return r.in.Skip()
+	})
 }
 
-func (r *reader) tasks(to *taskList) error {
+func (r *reader) tasks(to *[]task) error {
 	return r.in.List(func() error {
 		if len(*to) == maxListed {
 			return errors.Join(r.in.Mend(manyTasks, r.job.ID), r.in.Skip())
 		}
-		return r.in.Into(jsonstream.Another((*[]task)(to)))
+		return r.task(jsonstream.Another(to))
 	})
 }
 
-func (r *reader) attempts(to *attemptList) error {
+func (r *reader) attempts(to *[]attempt) error {
 	return r.in.List(func() error {
 		if r.tries++; r.tries > maxTries {
 			return errors.Join(r.in.Mend(manyTries, r.job.ID), r.in.Skip())
 		}
-		return r.in.Into(jsonstream.Another((*[]attempt)(to)))
+		return r.attempt(jsonstream.Another(to))
 	})
 }
 
 // The function others reads the set-up and clean-up tasks of a job, only to
 // learn the racks of their hosts.
-func (r *reader) others(*others) error {
+func (r *reader) others() error {
 	tries := r.tries
 	r.in.Aside = true
-	var list taskList
-	err := r.in.Into(&list)
+	var list []task
+	err := r.tasks(&list)
 	r.in.Aside, r.tries = false, tries
 	return err
 }

@@ -61,18 +61,11 @@ type job struct {
 	Type     string  `json:"jobtype"`
 	// TotalMaps and TotalReduces are the numbers of tasks that the job reported.
 	// The lists of tasks in the file may have fewer.
-	TotalMaps    number   `json:"totalMaps"`
-	TotalReduces number   `json:"totalReduces"`
-	Maps         taskList `json:"mapTasks"`
-	Reduces      taskList `json:"reduceTasks"`
-	Others       others   `json:"otherTasks,omitzero"`
+	TotalMaps    number `json:"totalMaps"`
+	TotalReduces number `json:"totalReduces"`
+	Maps         []task `json:"mapTasks"`
+	Reduces      []task `json:"reduceTasks"`
 }
-
-type taskList []task
-
-// others is the type of the list of set-up and clean-up tasks, which an import
-// does not keep.
-type others struct{}
 
 // task is a map or a reduce in Rumen's JSON.
 type task struct {
@@ -84,15 +77,13 @@ type task struct {
 	// Input and output of the task. A map reads its input from HDFS and writes
 	// its output to the local disk. A reduce's input is what it shuffles; it
 	// writes its output to HDFS.
-	InputBytes    number       `json:"inputBytes"`
-	InputRecords  number       `json:"inputRecords"`
-	OutputBytes   number       `json:"outputBytes"`
-	OutputRecords number       `json:"outputRecords"`
-	Hosts         locationList `json:"preferredLocations"` // hosts that store the split of a map
-	Attempts      attemptList  `json:"attempts"`
+	InputBytes    number     `json:"inputBytes"`
+	InputRecords  number     `json:"inputRecords"`
+	OutputBytes   number     `json:"outputBytes"`
+	OutputRecords number     `json:"outputRecords"`
+	Hosts         []location `json:"preferredLocations"` // hosts that store the split of a map
+	Attempts      []attempt  `json:"attempts"`
 }
-
-type attemptList []attempt
 
 // attempt is an attempt of a task in Rumen's JSON.
 type attempt struct {
@@ -193,8 +184,6 @@ func (h host) MarshalText() ([]byte, error) {
 // location is a host with its rack, which Rumen writes as
 // {"layers":["rack1","host"]}.
 type location host
-
-type locationList []location
 
 // MarshalJSONTo writes the location of a host in Rumen's form, such as
 // {"layers":["rack1","host"]}.

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 
 	"heddle/traces"
 	"heddle/traces/format"
@@ -147,6 +150,57 @@ func TestTopology(t *testing.T) {
 		if _, err := readTopology(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "byte ") {
 			t.Errorf("%.40s: error %v does not say where", bad, err)
 		}
+	}
+}
+
+// TestMembers: each member of an object that is written is read, so that none is
+// missing in the reader.
+func TestMembers(t *testing.T) {
+	var want job
+	n := int64(0)
+	var fill func(reflect.Value)
+	fill = func(v reflect.Value) {
+		switch to := v.Addr().Interface().(type) {
+		case *taskID:
+			*to = taskID{job: "1_2", index: 3, valid: true}
+		case *attemptID:
+			*to = attemptID{taskID{job: "1_2", index: 3, valid: true}, 4}
+		case *outcome:
+			*to = outcome(traces.Killed)
+		case *host:
+			*to = host{"/r", "h"}
+		case *location:
+			*to = location{"/r", "g"}
+		default:
+			switch n++; v.Kind() {
+			case reflect.Int64:
+				v.SetInt(n)
+			case reflect.String:
+				v.SetString(fmt.Sprint("text ", n))
+			case reflect.Pointer:
+				v.Set(reflect.New(v.Type().Elem()))
+				fill(v.Elem())
+			case reflect.Slice:
+				v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+				fill(v.Index(0))
+			case reflect.Struct:
+				for i := range v.NumField() {
+					fill(v.Field(i))
+				}
+			default:
+				t.Fatalf("no value is known for a %v", v.Type())
+			}
+		}
+	}
+	fill(reflect.ValueOf(&want).Elem())
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := testReader(&mend.Log{Strict: true}, nil)
+	r.open(bytes.NewReader(text))
+	if err := r.in.Next(r.readJob); err != nil || !reflect.DeepEqual(r.job, want) {
+		t.Errorf("read %+v, %v; want %+v", r.job, err, want)
 	}
 }
 

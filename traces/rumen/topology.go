@@ -22,10 +22,13 @@ type tree struct {
 
 // readTopology reads the racks and hosts of a topology file.
 func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
-	err = jsonstream.Each(in, func(root *tree) {
+	err = jsonstream.Each(in, func(r *jsonstream.Reader) error {
+		var root tree
+		err := root.read(r)
 		for _, t := range root.Children {
 			nodes = t.hosts(nodes, "")
 		}
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read topology: %w", err)
@@ -33,12 +36,26 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	return nodes, nil
 }
 
+func (t *tree) read(r *jsonstream.Reader) error {
+	return r.Object(func(key []byte) error {
+		switch string(key) {
+		case "name":
+			return r.String(&t.Name)
+		case "children":
+			return r.List(func() error {
+				c := &tree{}
+				t.Children = append(t.Children, c)
+				return c.read(r)
+			})
+		}
+		return r.Skip()
+	})
+}
+
 // hosts appends the hosts in the tree t to a list. The argument rack is the
 // path of the tree nodes above t.
 func (t *tree) hosts(to []traces.NodeFacts, rack string) []traces.NodeFacts {
 	switch {
-	case t == nil:
-		return to
 	case len(t.Children) == 0 && t.Name == "":
 		return to
 	case len(t.Children) == 0:

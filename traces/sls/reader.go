@@ -22,6 +22,7 @@ const (
 	maxMadeUp   = 20_000_000 // greatest number of tasks of all jobs; one line of a file can ask for a million
 	maxVCores   = 1 << 20    // greatest number of cores of a container or a node
 	maxMemoryMB = 1 << 40
+	maxCount    = 1 << 62
 	// maxLengthMs is the longest duration: ten years.
 	maxLengthMs = 10 * 365 * 24 * 3600 * 1000
 )
@@ -56,19 +57,9 @@ func newReader(im *format.Import) *reader { return &reader{Import: im} }
 // Read implements format.Reader: it reads a file and adds the events of its
 // jobs.
 func (r *reader) Read(in io.Reader) error {
-	r.in = jsonstream.New(in, r.Log,
-		jsonstream.Member(func(to *string) error { return r.in.String(to) }), jsonstream.Member(r.tasks),
-		jsonstream.Member(func(to *task) error { *to = noTask; return r.in.ByFields() }),
-		jsonstream.Member(limited[millis](r, format.LatestMs)), jsonstream.Member(limited[lengthMs](r, maxLengthMs)), jsonstream.Member(limited[megabytes](r, maxMemoryMB)),
-		jsonstream.Member(limited[cores](r, maxVCores)), jsonstream.Member(limited[count](r, 1<<62)),
-	)
+	r.in = jsonstream.New(in, r.Log)
 	for {
-		err := r.in.Next(func() any {
-			tasks := r.job.Tasks[:0]
-			r.job = noJob
-			r.job.Tasks = tasks
-			return &r.job
-		})
+		err := r.in.Next(r.readJob)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -81,24 +72,85 @@ func (r *reader) Read(in io.Reader) error {
 	}
 }
 
-// limited returns a function that reads a number from 0 to the limit most. Any
-// other number is recorded as a defect and not used.
-func limited[T ~int64](r *reader, most T) func(*T) error {
-	return func(to *T) error {
-		n, ok, err := r.in.Int()
-		switch {
-		case !ok || err != nil:
-			return err
-		case n < 0 || T(n) > most:
-			return r.in.MendHere(badNumber, strconv.FormatInt(n, 10))
+func (r *reader) readJob() error {
+	j := &r.job
+	tasks := j.Tasks[:0]
+	*j = noJob
+	j.Tasks = tasks
+	return r.in.Object(func(key []byte) error {
+		switch string(key) {
+		case "num.nodes":
+			return limited(r.in, &j.Nodes, maxCount)
+		case "num.racks":
+			return limited(r.in, &j.Racks, maxCount)
+		case "am.type":
+			return r.in.String(&j.Type)
+		case "yarn.sls.am.type":
+			return r.in.String(&j.OldType)
+		case "job.start.ms":
+			return limited(r.in, &j.StartMs, format.LatestMs)
+		case "job.end.ms":
+			return limited(r.in, &j.EndMs, format.LatestMs)
+		case "job.queue.name":
+			return r.in.String(&j.Queue)
+		case "job.id":
+			return r.in.String(&j.ID)
+		case "job.user":
+			return r.in.String(&j.User)
+		case "job.label.expression":
+			return r.in.String(&j.Label)
+		case "job.count":
+			return limited(r.in, &j.Count, maxCount)
+		case "job.tasks":
+			return r.in.List(func() error { return r.readTask(jsonstream.Another(&j.Tasks)) })
 		}
-		*to = T(n)
-		return nil
-	}
+		return r.in.Skip()
+	})
 }
 
-func (r *reader) tasks(to *taskList) error {
-	return r.in.List(func() error { return r.in.Into(jsonstream.Another((*[]task)(to))) })
+func (r *reader) readTask(t *task) error {
+	*t = noTask
+	return r.in.Object(func(key []byte) error {
+		switch string(key) {
+		case "container.host":
+			return r.in.String(&t.Host)
+		case "container.start.ms":
+			return limited(r.in, &t.StartMs, format.LatestMs)
+		case "container.end.ms":
+			return limited(r.in, &t.EndMs, format.LatestMs)
+		case "container.duration.ms":
+			return limited(r.in, &t.DurationMs, maxLengthMs)
+		case "duration.ms":
+			return limited(r.in, &t.OldMs, maxLengthMs)
+		case "container.request.delay":
+			return limited(r.in, &t.DelayMs, maxLengthMs)
+		case "container.priority":
+			return limited(r.in, &t.Priority, maxCount)
+		case "container.type":
+			return r.in.String(&t.Type)
+		case "container.memory-mb":
+			return limited(r.in, &t.MemoryMB, maxMemoryMB)
+		case "container.vcores":
+			return limited(r.in, &t.VCores, maxVCores)
+		case "count":
+			return limited(r.in, &t.Count, maxCount)
+		}
+		return r.in.Skip()
+	})
+}
+
+// limited reads a number from 0 to the limit most. Any other number is recorded as a
+// defect and not used.
+func limited[T ~int64](in *jsonstream.Reader, to *T, most T) error {
+	n, ok, err := in.Int()
+	switch {
+	case !ok || err != nil:
+		return err
+	case n < 0 || T(n) > most:
+		return in.MendHere(badNumber, strconv.FormatInt(n, 10))
+	}
+	*to = T(n)
+	return nil
 }
 
 // The method object handles the JSON object that was just read: it adds the job

@@ -56,21 +56,19 @@ const unknown = -1
 // job is a JSON object of a trace file. It describes a job, several identical
 // jobs, or only the numbers of nodes and racks of the cluster.
 type job struct {
-	Nodes   count    `json:"num.nodes,omitzero"`
-	Racks   count    `json:"num.racks,omitzero"`
-	Type    string   `json:"am.type"`          // type of the job's ApplicationMaster, such as mapreduce, in files of newer SLS versions
-	OldType string   `json:"yarn.sls.am.type"` // type of the job's ApplicationMaster, in files of older SLS versions
-	StartMs millis   `json:"job.start.ms"`
-	EndMs   millis   `json:"job.end.ms,omitzero"`
-	Queue   string   `json:"job.queue.name"`
-	ID      string   `json:"job.id"`
-	User    string   `json:"job.user,omitempty"`
-	Label   string   `json:"job.label.expression,omitempty"`
-	Count   count    `json:"job.count,omitzero"`
-	Tasks   taskList `json:"job.tasks"`
+	Nodes   count  `json:"num.nodes,omitzero"`
+	Racks   count  `json:"num.racks,omitzero"`
+	Type    string `json:"am.type"`          // type of the job's ApplicationMaster, such as mapreduce, in files of newer SLS versions
+	OldType string `json:"yarn.sls.am.type"` // type of the job's ApplicationMaster, in files of older SLS versions
+	StartMs millis `json:"job.start.ms"`
+	EndMs   millis `json:"job.end.ms,omitzero"`
+	Queue   string `json:"job.queue.name"`
+	ID      string `json:"job.id"`
+	User    string `json:"job.user,omitempty"`
+	Label   string `json:"job.label.expression,omitempty"`
+	Count   count  `json:"job.count,omitzero"`
+	Tasks   []task `json:"job.tasks"`
 }
-
-type taskList []task
 
 // task is a JSON object in a trace file. It describes one container of a job,
 // or Count identical containers. A container runs one task.
@@ -115,7 +113,8 @@ type node struct {
 // readTopology reads the nodes of a topology file. In traces, the name of a rack
 // begins with a slash; readTopology adds the slash if the file does not have it.
 func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
-	err = jsonstream.Each(in, func(r *rack) {
+	err = jsonstream.Each(in, func(in *jsonstream.Reader) error {
+		r, err := readRack(in)
 		for _, n := range r.Nodes {
 			if n.Name == "" {
 				continue
@@ -129,11 +128,40 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 			}
 			nodes = append(nodes, f)
 		}
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read topology: %w", err)
 	}
 	return nodes, nil
+}
+
+func readRack(in *jsonstream.Reader) (r rack, err error) {
+	err = in.Object(func(key []byte) error {
+		switch string(key) {
+		case "rack":
+			return in.String(&r.Name)
+		case "nodes":
+			return in.List(func() error {
+				n := jsonstream.Another(&r.Nodes)
+				return in.Object(func(key []byte) (err error) {
+					switch string(key) {
+					case "node":
+						return in.String(&n.Name)
+					case "memory-mb":
+						n.MemoryMB, _, err = in.Int()
+					case "vcores":
+						n.VCores, _, err = in.Int()
+					default:
+						err = in.Skip()
+					}
+					return err
+				})
+			})
+		}
+		return in.Skip()
+	})
+	return r, err
 }
 
 // writeTopology writes a topology file: a line with a JSON object for each rack.

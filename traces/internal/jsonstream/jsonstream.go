@@ -16,9 +16,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"heddle/traces/mend"
 )
 
@@ -35,48 +32,17 @@ type Reader struct {
 	// Defects of such values are not recorded.
 	Aside bool
 
-	log     *mend.Log
-	in      source
-	decode  *jsontext.Decoder
-	options json.Options
-	base    int64             // offset in the file at which the current JSON decoder began; a new one begins after a damaged object
-	begin   int64             // offset in the file at which the object that is being read begins
-	text    []byte            // the last decoded JSON string; its memory is reused for the next one
-	names   map[string]string // strings that the method Keep returned so far, so that equal strings share memory
+	scanner
+	log   *mend.Log
+	begin int64             // offset in the file at which the object that is being read begins
+	comma bool              // true if the last token outside of objects was a comma in a list
+	value bool              // true if it was the end of an object or of a list
+	names map[string]string // strings that the method Keep returned so far, so that equal strings share memory
 }
 
-// source is a reader that first returns the bytes in back, which were read from
-// the file too early, and then the rest of the file.
-type source struct {
-	back []byte
-	in   io.Reader
-}
-
-func (s *source) Read(p []byte) (int, error) {
-	if len(s.back) == 0 {
-		return s.in.Read(p)
-	}
-	n := copy(p, s.back)
-	s.back = s.back[n:]
-	return n, nil
-}
-
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
-// New returns a Reader of a file. Each of the options members, made by Member,
-// reads the JSON values of one Go type; Go's JSON package reads values of all
-// other types. If log is nil, the first defect is an error.
-func New(in io.Reader, log *mend.Log, members ...*json.Unmarshalers) *Reader {
-	r := &Reader{log: log, in: source{in: in}, options: json.WithUnmarshalers(json.JoinUnmarshalers(members...)), names: map[string]string{}}
-	r.decode = jsontext.NewDecoder(&r.in, lenient)
-	return r
-}
-
-// Member returns an option for New, so that the given function reads all JSON
-// values of the Go type T. If that function returns the result of ByFields, the
-// JSON package reads the value.
-func Member[T any](read func(*T) error) *json.Unmarshalers {
-	return json.UnmarshalFromFunc(func(_ *jsontext.Decoder, to *T) error { return read(to) })
+// New returns a Reader of a file. If log is nil, the first defect is an error.
+func New(in io.Reader, log *mend.Log) *Reader {
+	return &Reader{log: log, scanner: scanner{in: in, buf: make([]byte, guardBytes)}, names: map[string]string{}}
 }
 
 // Mend records a defect of the object that is being read.
@@ -98,127 +64,113 @@ func (r *Reader) mendAt(offset int64, kind mend.Kind, about string) error {
 	return r.log.Add(kind, place, about)
 }
 
-// offset returns the number of bytes of the file that the decoder has used so
-// far.
-func (r *Reader) offset() int64 { return r.base + r.decode.InputOffset() }
-
-// Each calls the function use for each JSON object of a file. It fails at the first
+// Each calls the function read for each JSON object of a file. It fails at the first
 // damaged place of the file.
-func Each[T any](in io.Reader, use func(*T)) error {
+func Each(in io.Reader, read func(*Reader) error) error {
 	for file := New(in, nil); ; {
-		var object T
-		err := file.Next(func() any { return &object })
+		err := file.Next(func() error { return read(file) })
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		use(&object)
 	}
 }
 
-// Next reads the next valid JSON object. The function fresh returns a pointer to
-// the struct to read into; it is called again after an object that is not valid.
-// At the end of the file the error is io.EOF.
-func (r *Reader) Next(fresh func() any) error {
+// Next reads the next valid JSON object. The function read reads it, with Object; it
+// is called again after an object that is not valid. At the end of the file the error
+// is io.EOF.
+func (r *Reader) Next(read func() error) error {
 	for {
-		err := r.value(fresh)
+		err := r.find()
+		if err == nil {
+			r.begin = r.offset()
+			err = read()
+			r.value, r.comma = true, false
+		}
 		r.Aside = false
-		var syntax *jsontext.SyntacticError
+		var syntax *syntaxError
 		if !errors.As(err, &syntax) {
-			return r.cause(err)
+			return err
 		}
 		kind := Damaged
-		if errors.Is(syntax.Err, io.ErrUnexpectedEOF) {
+		if syntax.cutOff {
 			kind = CutOff
 		}
-		if err := r.mendAt(r.base+syntax.ByteOffset, kind, syntax.Err.Error()); err != nil {
+		if err := r.mendAt(syntax.offset, kind, syntax.wrong); err != nil {
 			return err
 		}
 		r.resync()
 	}
 }
 
-// value reads the next JSON object of the file, after any brackets and commas of
-// lists before it.
-func (r *Reader) value(fresh func() any) error {
+// find goes on to the opening brace of the next object, through the brackets and
+// commas of lists before it.
+func (r *Reader) find() error {
 	for {
-		kind := r.decode.PeekKind()
-		unread := r.decode.UnreadBuffer()
-		ahead := bytes.TrimLeft(unread, " \t\r\n")
-		at := r.offset() + int64(len(unread)-len(ahead))
+		c := r.next()
+		begins := r.depth == 0 || !r.value // whether an object or a list may begin here
 		switch {
-		case kind == jsontext.KindBeginObject:
-			r.begin = at + int64(len(ahead)-len(bytes.TrimLeft(ahead, ", \t\r\n")))
-			return json.UnmarshalDecode(r.decode, fresh(), r.options)
-		case r.decode.StackDepth() == 0 && len(ahead) > 0 && (ahead[0] == ',' || ahead[0] == ']'):
-			// A new decoder, begun after a damaged object inside a list, does not
-			// know that it is in a list. The list's comma or closing bracket is
-			// skipped here.
-			r.restart(at+1, ahead[1:])
-		case kind == jsontext.KindInvalid, kind == jsontext.KindBeginArray, kind == jsontext.KindEndArray:
-			if _, err := r.decode.ReadToken(); err != nil {
+		case c == '{' && begins:
+			return nil
+		case c == '[' && begins:
+			if err := r.enter(); err != nil {
 				return err
 			}
-		default:
-			return &jsontext.SyntacticError{ByteOffset: at - r.base, Err: fmt.Errorf("found a %v where an object should be", kind)}
+			r.comma, r.value = false, false
+			continue
+		case r.depth == 0 && (c == ',' || c == ']'):
+			// After a damaged object inside a list, it is not known that it was in
+			// a list. The list's commas and its closing bracket are skipped here.
+			r.at++
+			continue
+		case c == ',' && r.value:
+			r.at++
+			r.comma, r.value = true, false
+			continue
+		case c == ']' && !r.comma:
+			r.at++
+			r.depth--
+			r.value = true
+			continue
+		case r.depth == 0 && r.at == r.end && errors.Is(r.err, io.EOF):
+			return io.EOF
 		}
+		return r.fail(0, "an object")
 	}
-}
-
-// cause returns the error of a function given to Member, without the text that
-// the JSON package adds.
-func (r *Reader) cause(err error) error {
-	var semantic *json.SemanticError
-	switch {
-	case err == nil || errors.Is(err, io.EOF):
-		return err
-	case r.log != nil && errors.As(err, &semantic) && semantic.Err != nil:
-		return semantic.Err // the error that the function given to Member returned
-	}
-	return fmt.Errorf("byte %d: %w", r.offset(), err)
-}
-
-// restart begins a new JSON decoder at an offset of the file. The argument
-// ahead has the bytes after that offset that were already read.
-func (r *Reader) restart(offset int64, ahead []byte) {
-	r.in.back = slices.Concat(ahead, r.in.back)
-	r.base = offset
-	r.decode.Reset(&r.in, lenient)
 }
 
 // resync goes on after a damaged object: at the next line of the file that
 // begins with an opening brace.
 func (r *Reader) resync() {
-	offset, ahead := r.offset(), slices.Concat(r.decode.UnreadBuffer(), r.in.back)
-	r.in.back = nil
+	r.depth, r.comma, r.value = 0, false, false
+	if r.at > 0 && r.buf[r.at-1] == '\n' {
+		r.at-- // the damage may be that another object begins here
+	}
 	for {
+		ahead := r.buf[r.at:r.end]
 		if i := bytes.Index(ahead, []byte("\n{")); i >= 0 {
-			r.restart(offset+int64(i+1), ahead[i+1:])
+			r.at += i + 1
 			return
 		}
-		skip := max(len(ahead)-1, 0)
-		offset, ahead = offset+int64(skip), ahead[skip:]
-		more := make([]byte, 1<<15)
-		n, err := r.in.Read(more)
-		ahead = slices.Concat(ahead, more[:n])
-		if err != nil && !bytes.Contains(ahead, []byte("\n{")) {
-			r.restart(offset+int64(len(ahead)), nil) // the read error is not lost: the new decoder meets it again
+		r.at += max(len(ahead)-1, 0)
+		if !r.fill() {
+			r.at = r.end // a read error is not lost: whoever reads on meets it
 			return
 		}
 	}
 }
 
-// Is reports whether the next JSON value is of the given kind, such as a list.
-// A value of another kind is skipped, and recorded as a defect unless it is
-// null.
-func (r *Reader) Is(kind jsontext.Kind, want string) (bool, error) {
-	at := r.decode.PeekKind()
+// is reports whether the next JSON value begins with the given byte, such as the
+// bracket of a list. A value of another kind is skipped, and recorded as a defect
+// unless it is null.
+func (r *Reader) is(kind byte, want string) (bool, error) {
+	at := r.next()
 	if at == kind {
 		return true, nil
 	}
-	if err := r.decode.SkipValue(); err != nil || at == jsontext.KindNull {
+	if err := r.skip(); err != nil || at == 'n' {
 		return false, err
 	}
 	return false, r.MendHere(WrongType, "want "+want)
@@ -227,47 +179,48 @@ func (r *Reader) Is(kind jsontext.Kind, want string) (bool, error) {
 // List reads a JSON list. For each element it calls a function, which must read
 // the element.
 func (r *Reader) List(element func() error) error {
-	return r.each(jsontext.KindBeginArray, jsontext.KindEndArray, "a list", element)
-}
-
-// Object reads a JSON object. For each key it calls a function, which must read
-// the value of the key. The key is valid until the value is read.
-func (r *Reader) Object(member func(key []byte) error) error {
-	return r.each(jsontext.KindBeginObject, jsontext.KindEndObject, "an object", func() error {
-		key, err := r.decode.ReadValue()
-		if err != nil {
-			return err
-		}
-		return member(r.unquote(key))
-	})
-}
-
-func (r *Reader) each(open, end jsontext.Kind, want string, part func() error) error {
-	ok, err := r.Is(open, want)
+	ok, err := r.is('[', "a list")
 	if !ok {
 		return err
 	}
-	if _, err := r.decode.ReadToken(); err != nil {
+	if err := r.enter(); err != nil {
 		return err
 	}
-	for r.decode.PeekKind() != end {
-		if err := part(); err != nil {
+	for first := true; ; first = false {
+		more, err := r.more(']', first)
+		if !more || err != nil {
+			return err
+		}
+		if err := element(); err != nil {
 			return err
 		}
 	}
-	_, err = r.decode.ReadToken()
-	return err
 }
 
-// ByFields lets the JSON package read an object into the fields of a struct. The
-// function given to Member calls ByFields and returns its result. A value that
-// is not an object is skipped.
-func (r *Reader) ByFields() error {
-	ok, err := r.Is(jsontext.KindBeginObject, "an object")
-	if ok {
-		return errors.ErrUnsupported
+// Object reads a JSON object. For each key it calls a function, which must read
+// the value of the key. The key is valid until the value is read. A value that is not
+// an object is skipped.
+func (r *Reader) Object(member func(key []byte) error) error {
+	ok, err := r.is('{', "an object")
+	if !ok {
+		return err
 	}
-	return err
+	if err := r.enter(); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		more, err := r.more('}', first)
+		if !more || err != nil {
+			return err
+		}
+		key, err := r.key()
+		if err != nil {
+			return err
+		}
+		if err := member(key); err != nil {
+			return err
+		}
+	}
 }
 
 // Another adds an element to a list and returns a pointer to it. The element may
@@ -278,26 +231,31 @@ func Another[T any](list *[]T) *T {
 	return &(*list)[n]
 }
 
-// Into reads the next JSON value into the variable that v points to.
-func (r *Reader) Into(v any) error { return json.UnmarshalDecode(r.decode, v) }
-
 // Skip skips the next JSON value.
-func (r *Reader) Skip() error { return r.decode.SkipValue() }
+func (r *Reader) Skip() error { return r.skip() }
 
 // Text reads a JSON string. A number, true or false is returned as it is
 // written. The result ok is false for null, lists and objects. The text is
 // valid until the next call.
 func (r *Reader) Text() (text []byte, ok bool, err error) {
-	switch kind := r.decode.PeekKind(); kind {
-	case jsontext.KindNull, jsontext.KindBeginObject, jsontext.KindBeginArray:
-		_, err := r.Is(jsontext.KindString, "a text")
+	switch r.next() {
+	case '"':
+		text, err = r.unquoted()
+	case 'n', '{', '[':
+		_, err := r.is('"', "a text")
 		return nil, false, err
+	default:
+		text, err = r.scalar()
 	}
-	value, err := r.decode.ReadValue()
-	if err != nil {
-		return nil, false, err
+	return text, err == nil, err
+}
+
+func (r *Reader) unquoted() ([]byte, error) {
+	raw, escaped, err := r.quoted()
+	if escaped && err == nil {
+		return r.unescape(raw), nil
 	}
-	return r.unquote(value), true, nil
+	return raw, err
 }
 
 // maxNames limits the strings that the method Keep remembers, so that they do
@@ -328,35 +286,31 @@ func (r *Reader) String(to *string) error {
 	return err
 }
 
-func (r *Reader) unquote(value []byte) []byte {
-	switch {
-	case value[0] != '"':
-		return value
-	case bytes.IndexByte(value, '\\') < 0:
-		return value[1 : len(value)-1]
-	}
-	r.text, _ = jsontext.AppendUnquote(r.text[:0], value) // the error can be ignored: it only says that an invalid surrogate was replaced by U+FFFD
-	return r.text
-}
-
 // Int reads a whole number. The number may be in quotes, and may be written as
 // "5.0" or "1e3". The result ok is false for null and for values that are not
 // whole numbers.
 func (r *Reader) Int() (n int64, ok bool, err error) {
-	kind := r.decode.PeekKind()
-	if kind != jsontext.KindNumber && kind != jsontext.KindString {
-		_, err := r.Is(jsontext.KindNumber, "a whole number")
+	c := r.next()
+	if n, ok := r.whole(); ok {
+		return n, true, nil
+	}
+	var text []byte
+	switch {
+	case c == '"':
+		text, err = r.unquoted()
+	case c == '-' || c >= '0' && c <= '9':
+		text, err = r.number()
+	default:
+		_, err := r.is('0', "a whole number")
 		return 0, false, err
 	}
-	value, err := r.decode.ReadValue()
 	if err != nil {
 		return 0, false, err
 	}
-	text := string(r.unquote(value))
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return n, true, nil
 	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<62 {
+	if f, err := strconv.ParseFloat(string(text), 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<62 {
 		return int64(f), true, nil
 	}
 	return 0, false, r.MendHere(WrongType, "want a whole number of 64 bits")
@@ -366,17 +320,13 @@ func (r *Reader) Int() (n int64, ok bool, err error) {
 // object has one of the keys; the object is at the top level of the file, or in
 // a list there. The argument head is the beginning of the file.
 func HasKey(head []byte, keys ...string) bool {
-	d := jsontext.NewDecoder(bytes.NewReader(head), lenient)
-	for {
-		key, err := d.ReadToken()
-		switch {
-		case err != nil:
-			return false
-		case key.Kind() != jsontext.KindString: // a bracket or brace is no key: go on with the next token
-		case slices.Contains(keys, key.String()):
-			return true
-		case d.SkipValue() != nil:
-			return false
-		}
-	}
+	found := errors.New("found")
+	return errors.Is(Each(bytes.NewReader(head), func(r *Reader) error {
+		return r.Object(func(key []byte) error {
+			if slices.Contains(keys, string(key)) {
+				return found
+			}
+			return r.Skip()
+		})
+	}), found)
 }

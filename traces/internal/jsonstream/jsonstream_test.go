@@ -1,11 +1,13 @@
 package jsonstream
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,42 +16,45 @@ import (
 	"heddle/traces/mend"
 )
 
-// number and texts are types with readers of their own.
-type number int64
-
-type texts []string
-
 type object struct {
-	N     number  `json:"n"`
-	Text  string  `json:"text"`
-	Texts texts   `json:"texts"`
-	Inner *object `json:"inner"`
+	N     int64
+	Text  string
+	Texts []string
+	Inner *object
+}
+
+func (o *object) read(r *Reader) error {
+	*o = object{}
+	return r.Object(func(key []byte) error {
+		switch string(key) {
+		case "n":
+			n, ok, err := r.Int()
+			if ok {
+				o.N = n
+			}
+			return err
+		case "text":
+			return r.String(&o.Text)
+		case "texts":
+			return r.List(func() error {
+				text, _, err := r.Text()
+				o.Texts = append(o.Texts, string(text))
+				return err
+			})
+		case "inner":
+			o.Inner = &object{}
+			return o.Inner.read(r)
+		}
+		return r.Skip()
+	})
 }
 
 // readAll reads the objects of a file.
 func readAll(in io.Reader, log *mend.Log) (all []object, err error) {
-	var r *Reader
-	r = New(in, log,
-		Member(func(to *string) error { return r.String(to) }),
-		Member(func(to *number) error {
-			n, ok, err := r.Int()
-			if ok {
-				*to = number(n)
-			}
-			return err
-		}),
-		Member(func(to *texts) error {
-			return r.List(func() error {
-				text, _, err := r.Text()
-				*to = append(*to, string(text))
-				return err
-			})
-		}),
-		Member(func(*object) error { return r.ByFields() }),
-	)
+	r := New(in, log)
 	for {
 		var o object
-		err := r.Next(func() any { o = object{}; return &o })
+		err := r.Next(func() error { return o.read(r) })
 		if errors.Is(err, io.EOF) {
 			return all, nil
 		}
@@ -64,23 +69,30 @@ func readAll(in io.Reader, log *mend.Log) (all []object, err error) {
 func TestNext(t *testing.T) {
 	for _, c := range []struct {
 		text  string
-		want  []number
+		want  []int64
 		mends []mend.Kind
 		place string // of the first mend
 	}{
 		{"", nil, nil, ""},
 		{" \n", nil, nil, ""},
-		{`{"n":1}{"n":2}`, []number{1, 2}, nil, ""},
-		{"[{\"n\":1},\n {\"n\":2}]\n[{\"n\":3}]{\"n\":4}[]", []number{1, 2, 3, 4}, nil, ""},
-		{"{\"n\":1},\n{\"n\":2}", []number{1, 2}, nil, ""},
-		{"{\"n\":1}\n{\"n\":oops,\n \"text\":[{}]}\n{\"n\":3}\n", []number{1, 3}, []mend.Kind{Damaged}, "byte 13"},
-		{"[{\"n\":1},\n{\"n\":!},\n{\"n\":3},\n{\"n\":4}]\n{\"n\":5}", []number{1, 3, 4, 5}, []mend.Kind{Damaged}, "byte 15"},
-		{"{\"n\":1}\n{\"n\":", []number{1}, []mend.Kind{CutOff}, "byte 13"},
-		{"[{\"n\":1}", []number{1}, []mend.Kind{CutOff}, "byte 8"},
-		{"5\n{\"n\":1}", []number{1}, []mend.Kind{Damaged}, "byte 0"},
-		{"text\n{\"n\":1}", []number{1}, []mend.Kind{Damaged}, "byte 0"},
-		{`{"inner":{"n":7},"n":1,"text":[2]}`, []number{1}, []mend.Kind{WrongType}, "byte 33"},
-		{`{"inner":[],"texts":{},"n":1}`, []number{1}, []mend.Kind{WrongType}, "byte 11"},
+		{`{"n":1}{"n":2}`, []int64{1, 2}, nil, ""},
+		{"[{\"n\":1},\n {\"n\":2}]\n[{\"n\":3}]{\"n\":4}[]", []int64{1, 2, 3, 4}, nil, ""},
+		{"{\"n\":1},\n{\"n\":2}", []int64{1, 2}, nil, ""},
+		{"{\"n\":1}\n{\"n\":oops,\n \"text\":[{}]}\n{\"n\":3}\n", []int64{1, 3}, []mend.Kind{Damaged}, "byte 13"},
+		{"[{\"n\":1},\n{\"n\":!},\n{\"n\":3},\n{\"n\":4}]\n{\"n\":5}", []int64{1, 3, 4, 5}, []mend.Kind{Damaged}, "byte 15"},
+		{"{\"n\":1}\n{\"n\":", []int64{1}, []mend.Kind{CutOff}, "byte 13"},
+		{"[{\"n\":1}", []int64{1}, []mend.Kind{CutOff}, "byte 8"},
+		{"{\"n\":1,\n{\"n\":2}\n{\"n\":3}", []int64{2, 3}, []mend.Kind{Damaged}, "byte 8"},
+		{"[{\"n\":1}{\"n\":2}]\n{\"n\":3}", []int64{1, 3}, []mend.Kind{Damaged}, "byte 8"},
+		{"[{\"n\":1},]\n{\"n\":3}", []int64{1, 3}, []mend.Kind{Damaged}, "byte 9"},
+		{"{\"n\":1,}\n{\"n\":3}", []int64{3}, []mend.Kind{Damaged}, "byte 7"},
+		{"{\"x\":01}\n{\"n\":3}", []int64{3}, []mend.Kind{Damaged}, "byte 6"},
+		{"{\"x\":\"a\tb\"}\n{\"n\":3}", []int64{3}, []mend.Kind{Damaged}, "byte 7"},
+		{"{\"x\":\"\\u00g0\"}\n{\"n\":3}", []int64{3}, []mend.Kind{Damaged}, "byte 10"},
+		{"5\n{\"n\":1}", []int64{1}, []mend.Kind{Damaged}, "byte 0"},
+		{"text\n{\"n\":1}", []int64{1}, []mend.Kind{Damaged}, "byte 0"},
+		{`{"inner":{"n":7},"n":1,"text":[2]}`, []int64{1}, []mend.Kind{WrongType}, "byte 33"},
+		{`{"inner":[],"texts":{},"n":1}`, []int64{1}, []mend.Kind{WrongType}, "byte 11"},
 		{`{"x":` + strings.Repeat("[", 20000), nil, []mend.Kind{Damaged}, "byte 10004"},
 	} {
 		for _, slow := range []bool{false, true} {
@@ -90,7 +102,7 @@ func TestNext(t *testing.T) {
 			}
 			log := &mend.Log{File: "f"}
 			all, err := readAll(in, log)
-			var got []number
+			var got []int64
 			for _, o := range all {
 				got = append(got, o.N)
 			}
@@ -160,31 +172,65 @@ func TestHasKey(t *testing.T) {
 	}
 }
 
-// FuzzReader: what encoding/json reads into the same struct is read the same,
-// and nothing panics.
+// TestUnescape: texts with escapes are what encoding/json makes of them, also where
+// the file is read in parts.
+func TestUnescape(t *testing.T) {
+	for _, text := range []string{
+		`"\\.\/\"\b\f\n\r\t"`, `"\u00e9\u0000"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\udE00\ud83dx"`, "\"\\n\xff\"", `"` + strings.Repeat(`12345678\\`, 20_000) + `"`,
+	} {
+		var want string
+		if err := json.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatal(err)
+		}
+		all, err := readAll(iotest.HalfReader(strings.NewReader(`{"text":`+text+`}`)), nil)
+		if err != nil || len(all) != 1 || all[0].Text != want {
+			t.Errorf("%.60s read as %.60s, %v; want %.60q", text, fmt.Sprint(all), err, want)
+		}
+	}
+}
+
+// FuzzReader: a file is damaged if encoding/json says so, what that reads into the same
+// struct is read the same, and parts of any length give the same.
 func FuzzReader(f *testing.F) {
 	for _, text := range []string{
 		`{"n":1,"text":"c\u00e9","texts":["a","b"],"inner":{"n":-3}}`, "[{\"n\":-15e2},\n{\"text\":true}]", "{}\n{}", `{"text":"\ud83d\ude00"}`, "{\"n\":!}\n{\"n\":2}",
+		`{"x":[-0,1.5E+3,tru]}`, "{\"x\":\"a\tb\"}", `{"n":1,}`, "{\"a\":[{},[null,false]],        \"n\": 7}",
 	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := readAll(iotest.HalfReader(strings.NewReader(string(data))), &mend.Log{})
+		log := &mend.Log{}
+		got, err := readAll(strings.NewReader(string(data)), log)
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)
+		}
+		inParts := &mend.Log{}
+		if again, err := readAll(iotest.OneByteReader(strings.NewReader(string(data))), inParts); err != nil || !reflect.DeepEqual(again, got) || !reflect.DeepEqual(inParts, log) {
+			t.Fatalf("%q: %+v, mended %v, %v; byte by byte %+v, mended %v", data, got, log, err, again, inParts)
+		}
+		if len(data) == 0 || data[0] != '{' {
+			return
+		}
+		var first json.RawMessage
+		damaged := log.Counts()[Damaged.String()]+log.Counts()[CutOff.String()] > 0
+		switch wrong := json.NewDecoder(bytes.NewReader(data)).Decode(&first); {
+		case wrong != nil && !damaged:
+			t.Fatalf("%q read as %+v, but %v", data, got, wrong)
+		case wrong == nil && len(got) == 0, wrong == nil && damaged && len(first) == len(data):
+			t.Fatalf("%q has an object, but mended %v", data, log.Counts())
 		}
 		var want struct {
 			N     int64
 			Text  string
 			Texts []string
 		}
-		if len(data) == 0 || data[0] != '{' || strings.ContainsAny(string(data), "A\\") || json.Unmarshal(data, &want) != nil || string(data) != strings.ToLower(strings.ToValidUTF8(string(data), "")) {
+		if strings.ContainsAny(string(data), "A\\") || json.Unmarshal(data, &want) != nil || string(data) != strings.ToLower(strings.ToValidUTF8(string(data), "")) {
 			return
 		}
 		if strings.Count(string(data), `"n`)+strings.Count(string(data), `"text`) > 2 || strings.Contains(string(data), "null") {
 			return // names that come twice are merged otherwise
 		}
-		if len(got) != 1 || int64(got[0].N) != want.N || got[0].Text != want.Text || !slices.Equal(got[0].Texts, want.Texts) {
+		if len(got) != 1 || got[0].N != want.N || got[0].Text != want.Text || !slices.Equal(got[0].Texts, want.Texts) {
 			t.Fatalf("%q read as %+v, want %+v", data, got, want)
 		}
 	})
