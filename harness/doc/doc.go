@@ -218,53 +218,76 @@ const fewAlike = 3
 // alike returns the texts as once does. Of texts that differ in their numbers alone there
 // is one, with the least and the greatest of each number.
 func alike(texts []string) []string {
-	number := func(word string) (float64, bool) {
-		x, err := strconv.ParseFloat(word, 64)
-		return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
-	}
-	forms, count := make([]string, len(texts)), map[string]int{}
+	var list []*form
+	forms, of := map[string]*form{}, make([]*form, len(texts))
 	for i, text := range texts {
 		words := strings.Split(text, " ")
+		key := slices.Clone(words)
 		for k, word := range words {
 			if _, is := number(word); is {
-				words[k] = "\x00"
+				key[k] = "\x00"
 			}
 		}
-		forms[i] = strings.Join(words, " ")
-		count[forms[i]]++
+		name := strings.Join(key, " ")
+		f := forms[name]
+		if f == nil {
+			f = &form{least: words, most: slices.Clone(words)}
+			forms[name] = f
+			list = append(list, f)
+		}
+		f.add(words)
+		of[i] = f
+	}
+	for _, f := range list {
+		f.text = f.join()
 	}
 	merged := slices.Clone(texts)
-	for form, n := range count {
-		first := slices.Index(forms, form)
-		if n < fewAlike {
-			continue
-		}
-		words := strings.Split(texts[first], " ")
-		for k, word := range words {
-			least, is := number(word)
-			most, from, to := least, word, word
-			for i := first + 1; is && i < len(texts); i++ {
-				if forms[i] != form {
-					continue
-				}
-				other := strings.Split(texts[i], " ")[k]
-				if x, _ := number(other); x < least {
-					least, from = x, other
-				} else if x > most {
-					most, to = x, other
-				}
-			}
-			if from != to {
-				words[k] = from + " to " + to
-			}
-		}
-		for i := range merged {
-			if forms[i] == form {
-				merged[i] = strings.Join(words, " ")
-			}
+	for i, f := range of {
+		if f.count >= fewAlike {
+			merged[i] = f.text
 		}
 	}
 	return once(merged)
+}
+
+// form is what texts have in common that differ in their numbers alone.
+type form struct {
+	count       int
+	least, most []string // their words: each number the least and the greatest
+	text        string
+}
+
+func number(word string) (float64, bool) {
+	x, err := strconv.ParseFloat(word, 64)
+	return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
+}
+
+// add counts a text of the form.
+func (f *form) add(words []string) {
+	f.count++
+	for k, word := range words {
+		x, is := number(word)
+		if !is {
+			continue
+		}
+		if least, _ := number(f.least[k]); x < least {
+			f.least[k] = word
+		}
+		if most, _ := number(f.most[k]); x > most {
+			f.most[k] = word
+		}
+	}
+}
+
+// join returns the one text that stands for all of the form.
+func (f *form) join() string {
+	words := slices.Clone(f.least)
+	for k := range words {
+		if f.most[k] != f.least[k] {
+			words[k] += " to " + f.most[k]
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // Cell is one cell of a table: words, or a number with its unit and perhaps an
