@@ -62,6 +62,7 @@ func runReport(c *cli.Context) error {
 	p := newProgress(c)
 	defer p.close()
 	o := report.Options{
+		Command: os.Args,
 		Metrics: c.StringSlice("metric"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified"), Fidelity: c.Bool("fidelity"),
 		Progress: func(doing string) { p.show(func() []string { return []string{doing} }) },
 	}

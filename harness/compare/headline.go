@@ -18,6 +18,9 @@ var nouns = map[string]string{"jobCompletion": "mean job completion time", "make
 // how much, whether the trials tell it, and whether they were measured or simulated.
 func (r *Report) Headline() string {
 	noun := cmp.Or(nouns[r.Metric], r.Metric)
+	if n := len(r.Workloads()); n > 1 {
+		noun += fmt.Sprintf(" over %d workloads", n)
+	}
 	better, lower := r.better(), r.better() == measure.Lower
 	models := slices.DeleteFunc(slices.Clone(r.Models), func(m Model) bool { return labelled(m.Model, config.ModelRecorded) })
 	if len(models) == 0 {

@@ -164,7 +164,11 @@ func (r *Report) Forests(workload string) (d doc.Doc) {
 			d = append(d, f)
 		}
 		for i := range t.Pairs {
-			if p := &t.Pairs[i]; len(t.Models) <= mostAllPairs || p.A == t.Models[0].Model {
+			p := &t.Pairs[i]
+			if labelled(p.A, config.ModelRecorded) || labelled(p.B, config.ModelRecorded) { // a recording is no model; fidelity compares its replays with it
+				continue
+			}
+			if len(t.Models) <= mostAllPairs || p.A == t.Models[0].Model {
 				row := r.forestRow(workload, &list[0], p, unit)
 				if len(t.Models) == 2 { // the head says which these are
 					row.Group, row.Name = "", row.Group
@@ -248,6 +252,11 @@ type Chosen struct {
 	Repeat                int
 	Simulated             bool
 	Figures               *measure.Figures // of its first stage
+}
+
+// Recorded reports whether the trial is a trace itself, beside its replays.
+func (c *Chosen) Recorded() bool {
+	return c.Figures.Model == config.ModelRecorded || labelled(c.Model, config.ModelRecorded)
 }
 
 // TracePath returns the path of the trial's trace, "" if the run keeps figures only.

@@ -19,6 +19,8 @@ package doc
 import (
 	"fmt"
 	"math"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +50,9 @@ type Text string
 
 // List is a list of short texts.
 type List []string
+
+// Command is a command line that a reader can repeat: its words.
+type Command []string
 
 // Notes are remarks that stand below what they are about. Equal notes are written
 // once, with how often they were given.
@@ -85,6 +90,7 @@ func (Subheading) part() {}
 func (Lead) part()       {}
 func (Text) part()       {}
 func (List) part()       {}
+func (Command) part()    {}
 func (Notes) part()      {}
 func (Warnings) part()   {}
 func (Facts) part()      {}
@@ -106,6 +112,8 @@ func empty(p Part) bool {
 	case Lead:
 		return p == ""
 	case List:
+		return len(p) == 0
+	case Command:
 		return len(p) == 0
 	case Facts:
 		return len(p) == 0
@@ -169,12 +177,29 @@ func (d Doc) unfolded() (list Doc) {
 			list = append(list, t)
 		case Lead:
 			list = append(list, Text(p))
+		case Command:
+			list = append(list, Text(p.line()))
 		case Cards, Files, *Embed, *Chart, *Forest, *Heat:
 		default:
 			list = append(list, p)
 		}
 	}
 	return list
+}
+
+// plainWord is a word that a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
+
+// line returns the command as a shell takes it. A program is named without its folder.
+func (c Command) line() string {
+	words := slices.Clone(c)
+	words[0] = filepath.Base(words[0])
+	for i, word := range words {
+		if !plainWord.MatchString(word) {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // headless reports whether the table's columns have no names.

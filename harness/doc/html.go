@@ -53,16 +53,16 @@ func WriteHTML(out io.Writer, d Doc) error {
 // htmlPart is a part of a document as the template of a page takes it. One of its
 // fields is set.
 type htmlPart struct {
-	Heading, ID, Sub, Lead, Text, Class string
-	List                                []string
-	Facts                               Facts
-	Cards                               Cards
-	Files                               []htmlFile
-	Table                               *htmlTable
-	Fold                                *htmlFold
-	Drawn                               template.HTML // a picture, with all names in it escaped
-	Chart                               *htmlChart
-	Charts, EndCharts                   bool // charts stand side by side from here, to here
+	Heading, ID, Sub, Lead, Text, Command, Class string
+	List                                         []string
+	Facts                                        Facts
+	Cards                                        Cards
+	Files                                        []htmlFile
+	Table                                        *htmlTable
+	Fold                                         *htmlFold
+	Drawn                                        template.HTML // a picture, with all names in it escaped
+	Chart                                        *htmlChart
+	Charts, EndCharts                            bool // charts stand side by side from here, to here
 }
 
 type htmlFile struct {
@@ -117,6 +117,8 @@ func (d Doc) html() (parts []htmlPart, err error) {
 			x.Lead = printable.Line(string(p))
 		case Text:
 			x.Text = printable.Line(string(p))
+		case Command:
+			x.Command = printable.Line(p.line())
 		case List:
 			for _, text := range p {
 				x.List = append(x.List, printable.Line(text))
@@ -224,6 +226,7 @@ var fragment = template.Must(template.New("fragment").Parse(`{{define "table"}}<
 {{else if .Sub}}<h3>{{.Sub}}</h3>
 {{else if .Lead}}<p class="lead">{{.Lead}}</p>
 {{else if .Text}}<p>{{.Text}}</p>
+{{else if .Command}}<pre class="scroll" tabindex="0" aria-label="command"><code>{{.Command}}</code></pre>
 {{else if .List}}<ul{{with .Class}} class="{{.}}" aria-label="{{.}}s"{{end}}>{{range .List}}<li>{{.}}</li>
 {{end}}</ul>
 {{else if .Facts}}<dl class="facts">{{range .Facts}}<div><dt>{{.Name}}</dt><dd>{{.Value}}</dd></div>{{end}}</dl>

@@ -67,6 +67,8 @@ type Report struct {
 	// Simulated says that the run's own trials are simulated. What the report
 	// calls measured is then simulated too.
 	Simulated bool `json:"simulated,omitempty"`
+
+	replays bool // the trials are replays of a trace, and what was measured is its recording
 }
 
 // Own contains the errors of simulated replays of one workload. Each trial is
@@ -105,6 +107,8 @@ type Own struct {
 	Trials            []Prediction   `json:"trials"`
 	// Metrics has the errors of Options.Metrics, in their order.
 	Metrics []MetricError `json:"metrics,omitempty"`
+
+	jobs []float64 // errors of single jobs in percent, for replays of a trace
 }
 
 // Prediction contains the measured completion time of one trial and the time
@@ -354,6 +358,9 @@ func localityPoints(was *measure.Figures, again []*measure.Figures) compare.Numb
 // distance returns two measures of how far simulated task durations are from
 // measured ones: the Wasserstein distance and the Kolmogorov-Smirnov distance.
 func distance(measured *measure.Figures, again []*measure.Figures, of func(*measure.Figures) *measure.Durations) (pct, ks compare.Number) {
+	if of(measured) == nil || slices.ContainsFunc(again, func(f *measure.Figures) bool { return of(f) == nil }) {
+		return compare.Number(math.NaN()), compare.Number(math.NaN())
+	}
 	was := of(measured).Ms()
 	var is []float64
 	for _, x := range again {

@@ -1,6 +1,7 @@
 package fidelity
 
 import (
+	"fmt"
 	"math"
 
 	"heddle/harness/doc"
@@ -13,6 +14,9 @@ func (r *Report) Forest() *doc.Forest {
 		Name: "predictions", Title: "Error of predicted job completion times, in percent of the measured ones", Shared: true,
 		What: "workload and model", Ours: "error of the mean, 95 %", BandText: "repeats differ by so much among themselves", DotText: "a trial",
 	}
+	if r.replays {
+		f.Title, f.DotText = "Error of replayed job completion times, in percent of the recorded ones", "a job"
+	}
 	nan := math.NaN()
 	for _, x := range r.Own {
 		row := doc.ForestRow{
@@ -23,15 +27,49 @@ func (r *Report) Forest() *doc.Forest {
 		for _, t := range x.Trials {
 			row.Dots = append(row.Dots, t.ErrorPct)
 		}
+		if r.replays {
+			row.Dots, row.Band = x.jobs, 0
+		}
 		f.Rows = append(f.Rows, row)
 	}
 	return f
 }
 
+// Sentences say of each workload and model how far off the mean over all trials is
+// predicted, how far single ones, and how much repeats differ anyhow.
+func (r *Report) Sentences() (list []string) {
+	for _, x := range r.Own {
+		side := "long"
+		if x.BiasPct < 0 {
+			side = "short"
+		}
+		mean := fmt.Sprintf("%.1f %% too %s", math.Abs(float64(x.BiasPct)), side)
+		what := x.Workload + " under " + x.Model
+		if r.replays {
+			text := fmt.Sprintf("%s: the mean completion time of jobs is replayed %s, %s for %s recorded", what, mean, doc.DurationText(float64(x.PredictedMs)), doc.DurationText(float64(x.MeasuredMs)))
+			if n := len(x.jobs); n > 1 {
+				text += fmt.Sprintf("; single jobs end from %+.1f to %+.1f %% off", x.jobs[0], x.jobs[n-1])
+			}
+			list = append(list, text+". There is one recording: how much repeats of it would differ is not known.")
+			continue
+		}
+		most := 0.0
+		for _, t := range x.Trials {
+			most = max(most, math.Abs(t.ErrorPct))
+		}
+		list = append(list, fmt.Sprintf("%s: the mean over all %d trials is predicted %s; single trials are off by %.1f %% in the mean and %.1f %% at most. Measured repeats differ by %.1f %% among themselves: an error below that cannot be told from chance.",
+			what, x.Runs, mean, float64(x.MeanAbsErrorPct), most, float64(x.NoisePct)))
+	}
+	return list
+}
+
 // Doc returns the errors of the simulated replays for people to read.
 func (r *Report) Doc() doc.Doc {
-	was := "measured"
-	if r.Simulated {
+	was, heading := "measured", "replayed under the model it ran under, calibrated on the other repeats; job completion time"
+	switch {
+	case r.replays:
+		was, heading = "recorded", "replays beside the recording; job completion time"
+	case r.Simulated:
 		was = "simulated"
 	}
 	own := &doc.Table{Name: "own", Columns: []string{"workload", "model", "runs", was, "predicted", "error", "of means", "noise floor", "makespan", "maps' times", "reduces' times", "locality"}}
@@ -53,12 +91,15 @@ func (r *Report) Doc() doc.Doc {
 		others.Add(doc.Words(x.Workload), doc.Words(x.From), doc.Words(x.To), doc.Fixed(float64(x.ErrorPct), 1, "%"),
 			doc.Signed(float64(x.PredictedDiffPct), 1, "%"), doc.Signed(float64(x.MeasuredDiffPct), 1, "%"), doc.Fixed(float64(x.MeasuredP), 3, ""), winner)
 	}
-	d := doc.Doc{doc.Heading("replayed under the model it ran under, calibrated on the other repeats; job completion time"), own}
+	d := doc.Doc{doc.Heading(heading), own}
 	if metrics := r.metricsTable(was); len(metrics.Rows) > 0 {
 		d = append(d, doc.Heading("other metrics of the same replays"), metrics)
 	}
 	if len(others.Rows) > 0 {
 		d = append(d, doc.Heading("one model's runs predict another's"), others)
+	}
+	if r.replays {
+		return append(d, doc.Text("Errors are of each replay's mean job completion time, without their sign; \"of means\" is that of the mean over all seeds. Distances of times are Wasserstein's, in percent of the mean."))
 	}
 	return append(d, doc.Text("Errors are of each trial's mean job completion time, without their sign; \"of means\" is that of the mean over all trials. "+
 		"The noise floor is the standard deviation of "+was+" repeats. Distances of times are Wasserstein's, in percent of the mean."), doc.Notes(r.Warnings))

@@ -66,7 +66,7 @@ func (i *Figures) Doubts() (notes []string) {
 
 // Headline says in a sentence what ran, and how long its jobs took.
 func (i *Figures) Headline() string {
-	what := fmt.Sprintf("%d jobs with %d maps and %d reduces", i.Jobs, i.Maps, i.Reduces)
+	what := fmt.Sprintf("%s with %s and %s", counted(i.Jobs, "job"), counted(i.Maps, "map"), counted(i.Reduces, "reduce"))
 	if i.List != nil {
 		return fmt.Sprintf("A list of %s: none of it has run; heddle replay simulates it.", what)
 	}
@@ -79,6 +79,13 @@ func (i *Figures) Headline() string {
 		text += fmt.Sprintf("; %d of them did not succeed", i.NotSucceeded)
 	}
 	return text + fmt.Sprintf(". The trace is %s.", i.Origin)
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // rest returns tables of phases and nodes, and of what only some traces have.

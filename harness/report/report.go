@@ -7,7 +7,6 @@ package report
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -15,7 +14,6 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/doc"
-	"heddle/harness/fidelity"
 	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/runs"
@@ -35,6 +33,8 @@ type Options struct {
 	Fidelity bool
 	// Unverified allows to read files that differ from their recorded hashes.
 	Unverified bool
+	// Command is the command line that makes the page, for readers who make it again.
+	Command []string
 	// Progress is told what is being done.
 	Progress func(doing string)
 }
@@ -85,9 +85,12 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.name = p.freeName(t.name)
-		t.workload = p.workloadOf(t)
-		p.models = append(p.models, t.name)
+		if p.replayed(t) {
+			p.curves = slices.DeleteFunc(p.curves, func(c compare.Curve) bool { return c.Workload == t.workload && c.Model == t.name })
+		} else {
+			t.name, t.workload = p.freeName(t.file), p.workloadOf(t)
+			p.models = append(p.models, t.name)
+		}
 		p.traces = append(p.traces, t)
 		p.warnings = append(p.warnings, t.warnings...)
 		for _, property := range t.properties() {
@@ -101,7 +104,10 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	predicted := p.predicted()
+	predicted, err := p.predicted()
+	if err != nil {
+		return nil, err
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -128,6 +134,26 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 	return append(d, p.sources()...), nil
 }
 
+// replayed reports whether the runs have a trace among their trials, as what they replay.
+// The trace then stands in that trial's place, under its name.
+func (p *page) replayed(t *reading) bool {
+	if p.compared == nil {
+		return false
+	}
+	for _, c := range p.compared.AllTrials() {
+		if c.Recorded() && c.Figures.ScheduleDigest == t.figures.ScheduleDigest && t.figures.List == nil {
+			t.name, t.workload, t.trial = c.Model, c.Workload, c.Name
+			return true
+		}
+	}
+	return false
+}
+
+// given reports whether the reader gave the very trace that a trial has recorded.
+func (p *page) given(c compare.Chosen) bool {
+	return slices.ContainsFunc(p.traces, func(t *reading) bool { return t.trial == c.Name && t.workload == c.Workload && t.name == c.Model })
+}
+
 // freeName returns a name that no model of the page has.
 func (p *page) freeName(name string) string {
 	for n, plain := 2, name; slices.Contains(p.models, name); n++ {
@@ -143,8 +169,8 @@ func (p *page) workloadOf(t *reading) string {
 		return t.name
 	}
 	list := p.compared.Workloads()
-	plain := strings.TrimSuffix(t.name, filepath.Ext(t.name))
-	if i := slices.IndexFunc(list, func(w string) bool { return strings.HasPrefix(t.name, w) || w == plain }); i >= 0 {
+	plain := strings.TrimSuffix(t.file, filepath.Ext(t.file))
+	if i := slices.IndexFunc(list, func(w string) bool { return strings.HasPrefix(t.file, w) || w == plain }); i >= 0 {
 		return list[i]
 	}
 	if len(list) == 1 {
@@ -200,7 +226,7 @@ func (p *page) facts() (list doc.Facts) {
 	}
 	trials := p.compared.AllTrials()
 	beside := ""
-	if slices.ContainsFunc(trials, recorded) {
+	if slices.ContainsFunc(trials, func(c compare.Chosen) bool { return c.Recorded() }) {
 		beside = ", beside the recording of a trace"
 	}
 	all("where", func(m *runs.Manifest) string { return m.Place() + beside })
@@ -247,83 +273,10 @@ func (p *page) differences() (d doc.Doc) {
 	return d
 }
 
-// mostJobs is how many rows the table of jobs has. A file beside it has all.
-const mostJobs = 1200
-
-// jobs is the table of the jobs of a trial of each workload and model: of the median one.
-func (p *page) jobs() doc.Doc {
-	var labels [][]string
-	var list []*measure.Figures
-	if p.compared != nil {
-		for _, w := range p.compared.Workloads() {
-			for _, m := range p.compared.AllModels() {
-				if t, ok := p.compared.Median(w, m); ok && len(t.Figures.JobList) > 0 {
-					labels, list = append(labels, []string{w, m, t.Name}), append(list, t.Figures)
-				}
-			}
-		}
-	}
-	for _, t := range p.traces {
-		labels, list = append(labels, []string{t.workload, t.name, t.name}), append(list, t.figures)
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	columns, text := []string{"workload", "model", "trial"}, "The jobs of each model's median trial. A click on a column's name sorts by it."
-	if p.compared == nil {
-		text = "A click on a column's name sorts by it."
-		columns = []string{"trace"}
-		if len(labels) == 1 {
-			columns = nil
-		}
-		for i := range labels {
-			labels[i] = labels[i][1 : 1+len(columns)]
-		}
-	} else if !slices.ContainsFunc(labels, func(l []string) bool { return l[0] != labels[0][0] }) { // one workload
-		columns = columns[1:]
-		for i := range labels {
-			labels[i] = labels[i][1:]
-		}
-	}
-	table, left := measure.Jobs(columns, labels, list, mostJobs)
-	d := doc.Doc{doc.Heading("Jobs"), doc.Text(text), table}
-	if left > 0 {
-		d = append(d, doc.Notes{fmt.Sprintf("%d more jobs are left out: of those that ran, the ones that took the shortest time", left)})
-	}
-	return d
-}
-
-// predicted compares measured trials with what replays predict, with the band of what
-// repeats differ by anyhow.
-func (p *page) predicted() (d doc.Doc) {
-	if p.compared == nil || !p.Fidelity {
-		return nil
-	}
-	for _, run := range p.compared.Runs() {
-		p.Progress("replay the trials of " + run.Dir)
-		r, err := fidelity.OfRun(run, fidelity.Options{Interrupted: p.ctx.Err})
-		switch {
-		case errors.Is(err, fidelity.ErrNothing):
-			continue
-		case err != nil:
-			p.warnings = append(p.warnings, err.Error())
-			continue
-		}
-		if len(d) == 0 {
-			d = doc.Doc{doc.Heading("Measured against predicted")}
-		}
-		if len(p.compared.Runs()) > 1 {
-			d = append(d, doc.Subheading(filepath.Base(run.Dir)))
-		}
-		d = append(d, r.Forest(), &doc.Fold{Title: "Errors as tables", Parts: r.Doc()[1:]})
-	}
-	return d
-}
-
 // inTraces has a section for each trace: the figures that its page alone has.
 func (p *page) inTraces() (d doc.Doc) {
 	for _, t := range p.traces {
-		d = append(d, doc.Heading("Trace "+t.name))
+		d = append(d, doc.Heading("Trace "+t.file))
 		d = append(d, t.figures.About()...)
 	}
 	return d
@@ -336,6 +289,9 @@ const mostTrials, mostInFile = 150, 30_000
 // sources says where all of it is from, and has the data as files.
 func (p *page) sources() doc.Doc {
 	d := doc.Doc{doc.Heading("Where this is from")}
+	if len(p.Command) > 0 {
+		d = append(d, doc.Text("This page is made by:"), doc.Command(p.Command))
+	}
 	var files doc.Files
 	add := func(name string, t *doc.Table) error {
 		var out strings.Builder
@@ -359,11 +315,13 @@ func (p *page) sources() doc.Doc {
 		}
 		d = append(d, &doc.Fold{Title: "Every trial", Parts: shown})
 		for _, t := range p.compared.AllTrials() {
-			labels, jobs = append(labels, []string{filepath.Base(t.Run.Dir), t.Workload, t.Model, t.Name}), append(jobs, t.Figures)
+			if !p.given(t) {
+				labels, jobs = append(labels, []string{filepath.Base(t.Run.Dir), t.Workload, t.Model, t.Name}), append(jobs, t.Figures)
+			}
 		}
 	}
 	for _, t := range p.traces {
-		d = append(d, doc.Subheading("Trace "+t.name), t.provenance())
+		d = append(d, doc.Subheading("Trace "+t.file), t.provenance())
 		labels, jobs = append(labels, []string{"", t.workload, t.name, t.name}), append(jobs, t.figures)
 	}
 	var left doc.Notes
@@ -389,7 +347,7 @@ func allJobs(list []*measure.Figures) (n int) {
 func (t *reading) facts() doc.Facts {
 	f, h := t.figures, &t.header
 	list := doc.Facts{
-		{Name: "trace", Value: t.name},
+		{Name: "trace", Value: t.file},
 		{Name: "origin", Value: strings.TrimSuffix(string(h.Origin)+" from "+t.format, " from ")},
 		{Name: "jobs", Value: fmt.Sprint(f.Jobs)},
 		{Name: "maps", Value: fmt.Sprint(f.Maps)},
@@ -405,7 +363,7 @@ func (t *reading) facts() doc.Facts {
 
 // provenance says where a trace is from.
 func (t *reading) provenance() *doc.Table {
-	x := &doc.Table{Name: t.name, Columns: []string{"", ""}}
+	x := &doc.Table{Name: t.file, Columns: []string{"", ""}}
 	row := func(name, text string) {
 		if text != "" {
 			x.Add(doc.Words(name), doc.Words(text))

@@ -17,6 +17,9 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/experiment"
+	"heddle/harness/measure"
+	"heddle/harness/replay"
+	recordedtrace "heddle/harness/replay/recorded"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
@@ -109,6 +112,80 @@ func TestTraceBesideRun(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
+	}
+}
+
+// replayed replays a recorded trace under a model and returns the run folder.
+func replayed(t testing.TB, path string, keep bool) string {
+	t.Helper()
+	kept := experiment.Replays{Root: t.TempDir(), Name: "again", Traces: keep}
+	t.Cleanup(kept.Close)
+	r, err := tracefile.Open(path)
+	check(t, err)
+	defer r.Close()
+	figures, each := measure.New(r.Header()), kept.Trace(path, r)
+	trace, err := recordedtrace.Read(path, r, func(e traces.Event) { figures.Add(e); each(e) })
+	check(t, err)
+	fitted, err := replay.CalibrateOne(trace, false)
+	check(t, err)
+	configs := []replay.Config{{Trace: trace, Model: config.Model{Model: "fifo", Label: "fifo"}, Seed: 1, Calibration: fitted}}
+	kept.Record(configs)
+	list, err := replay.Outcomes(configs)
+	check(t, err)
+	run, err := kept.Keep(append([]replay.Outcome{*replay.Recorded(trace, figures.Figures())}, list...))
+	check(t, err)
+	return run.Dir
+}
+
+// TestTraceBesideReplay has a trace stand once beside its replay, under one name in all
+// parts, whether the run keeps traces or not; and the errors of the replay.
+func TestTraceBesideReplay(t *testing.T) {
+	path := "../fidelity/testdata/run/trials/r04-wordcount-yarn/trace.heddle"
+	for _, keep := range []bool{true, false} {
+		rows := 3  // one for each of the two jobs, and one for the trial
+		if !keep { // the jobs of the replay are not known, so that all rows are of the recording, which is said once
+			rows = 1
+		}
+		page := written(t, Options{Runs: []string{replayed(t, path, keep)}, Traces: []string{path}})
+		for want, times := range map[string]int{
+			`"recorded":true`:                                          1, // in the timeline
+			`<g class="row" data-name="recorded"`:                      3, // a curve in each chart of jobs
+			`data-name="trace.heddle"`:                                 0,
+			`<td>recorded</td>`:                                        rows,
+			`>Measured against predicted</h2>`:                         1,
+			`recorded against`:                                         0,
+			`under fifo: the mean completion time of jobs is replayed`: 1,
+		} {
+			if got := strings.Count(page, want); got != times {
+				t.Errorf("with traces %t: %q is %d times in the page, want %d", keep, want, got, times)
+			}
+		}
+	}
+}
+
+// TestNarrow takes columns of equal values out of a table, and says them once.
+func TestNarrow(t *testing.T) {
+	x := &doc.Table{Columns: []string{"job", "name", "waited", "took", "outcome", "maps"}}
+	x.Add(doc.Words("a"), doc.Words("sort"), doc.Words("-"), doc.Words("1 s"), doc.Words("succeeded"), doc.Count(1))
+	x.Add(doc.Words("a"), doc.Words("sort"), doc.Words("-"), doc.Words("1 s"), doc.Words("succeeded"), doc.Count(2))
+	text := narrow(x)
+	if want := []string{"job", "took", "maps"}; !slices.Equal(x.Columns, want) || len(x.Rows[1]) != 3 || x.Rows[1][2].String() != "2" {
+		t.Errorf("columns %q and %q", x.Columns, x.Rows)
+	}
+	if want := "All have: name sort, outcome succeeded. Of none is known: waited."; text != want {
+		t.Errorf("it says %q", text)
+	}
+	one := &doc.Table{Columns: []string{"job", "name"}, Rows: [][]doc.Cell{{doc.Words("a"), doc.Words("sort")}}}
+	if text := narrow(one); text != "" || len(one.Columns) != 2 {
+		t.Errorf("a table of one row becomes %q, and says %q", one.Columns, text)
+	}
+}
+
+// TestCommand has the page say how to make it again, as a shell takes it.
+func TestCommand(t *testing.T) {
+	page := written(t, Options{Traces: []string{hostileTrace(t, "plain")}, Command: []string{"/opt/bin/heddle", "report", "-o", "it's a page.html", "x.trace"}})
+	if want := `<code>heddle report -o &#39;it&#39;\&#39;&#39;s a page.html&#39; x.trace</code>`; !strings.Contains(page, want) {
+		t.Errorf("the page lacks %s", want)
 	}
 }
 

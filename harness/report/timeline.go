@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"heddle/harness/compare"
-	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/report/lanes"
@@ -96,11 +95,11 @@ func (p *page) trials(first *[]trial) (rest []trial) {
 		return rest
 	}
 	of := func(c compare.Chosen) trial {
-		return trial{name: c.Name, workload: c.Workload, model: c.Model, path: c.TracePath(), repeat: c.Repeat, figures: c.Figures, recorded: recorded(c)}
+		return trial{name: c.Name, workload: c.Workload, model: c.Model, path: c.TracePath(), repeat: c.Repeat, figures: c.Figures, recorded: c.Recorded()}
 	}
 	seen := map[string]bool{}
 	take := func(list *[]trial, c compare.Chosen) {
-		if x := of(c); x.path != "" && !seen[x.path] {
+		if x := of(c); x.path != "" && !seen[x.path] && !p.given(c) {
 			seen[x.path] = true
 			*list = append(*list, x)
 		}
@@ -122,11 +121,6 @@ func (p *page) trials(first *[]trial) (rest []trial) {
 		take(&rest, c)
 	}
 	return rest
-}
-
-// recorded reports whether a trial is the trace itself, beside its replays.
-func recorded(c compare.Chosen) bool {
-	return c.Figures.Model == config.ModelRecorded || c.Model == config.ModelRecorded
 }
 
 // lane returns how the timeline is told of a trial.

@@ -23,12 +23,14 @@ import (
 
 // reading is what was read of a trace.
 type reading struct {
-	path, name, workload, format, sha256 string
-	bytes                                int64
-	header                               traces.Header
-	figures                              *measure.Figures
-	maps                                 *measure.MapTimes
-	warnings                             []string
+	path, file, format, sha256 string
+	name, workload             string // as what it stands beside the models of runs
+	trial                      string // of a run that replays it: the trial in whose place it stands
+	bytes                      int64
+	header                     traces.Header
+	figures                    *measure.Figures
+	maps                       *measure.MapTimes
+	warnings                   []string
 
 	kept []traces.Event // all events, if they are not too many
 	many bool           // they are too many
@@ -42,7 +44,7 @@ const tellEvery = 20_000
 
 // read reads a trace, in any format, to its end.
 func (p *page) read(path string) (*reading, error) {
-	t := &reading{path: path, name: filepath.Base(path), maps: &measure.MapTimes{}}
+	t := &reading{path: path, file: filepath.Base(path), maps: &measure.MapTimes{}}
 	r, imported, err := exchange.Any(p.ctx, path, nil)
 	if err != nil {
 		return nil, err
@@ -55,7 +57,7 @@ func (p *page) read(path string) (*reading, error) {
 	t.header = r.Header()
 	collect := measure.New(t.header)
 	var interrupted error
-	for e := range p.watched(t.name, &interrupted, r.All()) {
+	for e := range p.watched(t.file, &interrupted, r.All()) {
 		collect.Add(e)
 		t.maps.Add(e)
 		if t.many = t.many || len(t.kept) >= mostKept; !t.many {
