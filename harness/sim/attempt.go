@@ -2,13 +2,36 @@ package sim
 
 import (
 	"math"
+	"math/bits"
 
 	"heddle/harness/sched"
 	"heddle/harness/sim/fluid"
 	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
-	"heddle/traces"
 )
+
+// attempts are the attempts at tasks that run. They know what an attempt does, for how
+// long, and what its end means for its job. They decide neither where an attempt
+// starts nor when a node is lost.
+type attempts struct {
+	*base
+	masters     *masters // told of what asks for containers
+	caches      *caches
+	load        *load // nil: nobody wants samples of the nodes' load
+	fetches     fetching
+	list        []attempt
+	idle        []int32 // indexes of entries in the list that are free for new attempts
+	running     int
+	failing     float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
+	keepsOutput bool    // package state counts the bytes of map output on each node
+}
+
+// begin has no attempt run.
+func (at *attempts) begin(b *base, am *masters, c *caches, l *load) {
+	_, uses := sched.As[sched.UsesMapOutput](b.Model)
+	at.fetches.begin(b)
+	*at = attempts{base: b, masters: am, caches: c, load: l, fetches: at.fetches, list: at.list[:0], idle: at.idle[:0], keepsOutput: b.NodeFetches || uses}
+}
 
 // attempt is a simulated attempt at a map or reduce, from the moment when the
 // ApplicationMaster assigns the task to a container.
@@ -23,9 +46,9 @@ type attempt struct {
 	task         state.TaskID
 	node         state.NodeID
 	gen          uint32
-	fetch        int32 // index in Sim.fetches of the counts of what a reduce has fetched; -1 for a map, or a reduce that fetches nothing
-	next         int32 // index in Sim.attempts of the next reduce in the job's list of reduces that wait for maps to finish
-	other        int32 // index in Sim.attempts of the other running attempt at the same task, -1 if there is none
+	fetch        int32 // index in fetching.byRack of the counts of what a reduce has fetched; -1 for a map, or a reduce that fetches nothing
+	next         int32 // index in attempts.list of the next reduce in the job's list of reduces that wait for maps to finish
+	other        int32 // index in attempts.list of the other running attempt at the same task, -1 if there is none
 	flows        [maxFlows]fluid.Flow
 	number       int16
 	pending      uint8 // number of the attempt's transfers, computations and timers that have not ended
@@ -58,115 +81,21 @@ const (
 	finish
 )
 
-// Kinds of event in the simulation, such as a fault or the start of an
-// ApplicationMaster. Those before evFault may change nothing: a job that can
-// never run must not keep the simulation going by them.
-const (
-	evAMBeat kernel.Kind = iota
-	evSpeculate
-	evTick
-	evCapacityAgain // a change of a timetable that never ends
-	evFault
-	evAsk
-	evAdmit
-	evAMUp
-	evGrant
-	evPhase
-	evEndJob
-	evStarted
-	evExpire
-	evFail
-	evKill
-	evCopy
-	evCleanUp
-	evCapacity
-	evGroup
-)
-
-// handle carries out an event of the simulation. It ignores an event that was
-// meant for a job or attempt that has ended.
-func (s *Sim) handle(e kernel.Event) {
-	id := int32(e.ID)
-	switch e.Kind() {
-	case kernel.FlowEnd:
-		s.flowEnded(e.ID)
-	case evPhase:
-		if e.IsFor(s.attempts[id].gen) {
-			s.goOn(id)
-		}
-	case evStarted:
-		if a := &s.attempts[id]; e.IsFor(a.gen) {
-			s.recorder.attemptStarted(a)
-		}
-	case evFail:
-		if e.IsFor(s.attempts[id].gen) {
-			s.fail(id)
-		}
-	case evKill:
-		if e.IsFor(s.attempts[id].gen) {
-			s.freeze(id)
-			s.stop(id, traces.Killed, true)
-		}
-	case evCopy:
-		if a := &s.attempts[id]; e.IsFor(a.gen) && a.other == -1 {
-			s.askSpeculative(id)
-		}
-	case evGrant:
-		s.granted(e.ID)
-	case evFault:
-		s.fault(&s.Faults[id])
-	case evExpire:
-		if e.IsFor(s.nodes.list[id].gen) {
-			s.expire(state.NodeID(id))
-		}
-	case evCleanUp:
-		s.cleanUp(state.NodeID(id), e.Generation())
-	case evCapacity, evCapacityAgain:
-		s.recorder.capacity(s.nodes.changeCapacity(int(id)))
-	case evTick:
-		s.tick(e.ID)
-	case evGroup:
-		if e.IsFor(s.groups[id].gen) {
-			s.failGroup(e.ID)
-		}
-	default:
-		if e.IsFor(s.jobs.list[id].gen) {
-			s.handleJob(e.Kind(), id)
-		}
-	}
-}
-
-// handleJob carries out an event of a job.
-func (s *Sim) handleJob(k kernel.Kind, slot int32) {
-	switch k {
-	case evAdmit:
-		s.admit(slot)
-	case evAMUp:
-		s.amUp(slot)
-	case evAMBeat, evAsk:
-		s.amBeat(slot)
-	case evEndJob:
-		s.endJob(slot)
-	case evSpeculate:
-		s.speculate(slot)
-	}
-}
-
 // launch starts an attempt at task t on node n. The caller has already taken
 // the container's memory and cores on the node.
-func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) int32 {
+func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) int32 {
 	var id int32
-	if last := len(s.idle) - 1; last >= 0 {
-		id, s.idle = s.idle[last], s.idle[:last]
+	if last := len(at.idle) - 1; last >= 0 {
+		id, at.idle = at.idle[last], at.idle[:last]
 	} else {
-		id = int32(len(s.attempts))
-		s.attempts = append(s.attempts, attempt{})
+		id = int32(len(at.list))
+		at.list = append(at.list, attempt{})
 	}
-	j := &s.jobs.list[slot]
-	a := &s.attempts[id]
+	j := &at.jobs.list[slot]
+	a := &at.list[id]
 	gen := a.gen
 	*a = attempt{} // the fields are set one by one below, since the compiler would build a composite literal elsewhere in memory and copy it
-	a.startMs, a.job, a.task, a.node, a.gen = s.events.Now+int64(s.Costs.LaunchMs), slot, t, n, gen
+	a.startMs, a.job, a.task, a.node, a.gen = at.events.Now+int64(at.Costs.LaunchMs), slot, t, n, gen
 	a.fetch, a.next, a.other, a.kind, a.phase = -1, -1, -1, k, begin
 	if len(j.tries) > 0 {
 		a.number = int16(j.tries[t].begun)
@@ -174,184 +103,305 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 		j.tries[t].begun++
 	}
 	if k == state.Map {
-		if a.level, a.split = s.view.Levels(j.id, t, n); j.replicas != nil && a.level != state.LevelCache {
-			a.level = s.nodes.level(of(j.replicas, int32(t)), n)
+		if a.level, a.split = at.view.Levels(j.id, t, n); j.replicas != nil && a.level != state.LevelCache {
+			a.level = at.nodes.level(of(j.replicas, int32(t)), n)
 		}
-		s.r.SplitMaps[a.split]++
+		at.r.SplitMaps[a.split]++
 	}
-	s.running++
-	if x := &s.r.Jobs[j.id]; x.StartMs < 0 {
+	at.running++
+	if x := &at.r.Jobs[j.id]; x.StartMs < 0 {
 		x.StartMs = a.startMs
-		if s.Speculation != NoSpeculation {
-			s.scanIn(scanMs, slot)
+		if at.Speculation != NoSpeculation {
+			at.events.After(scanMs, evSpeculate, uint32(slot), j.gen)
 		}
 	}
-	s.hears.task(sched.TaskStarted, j.id, t, n)
-	if s.Record != nil {
-		s.events.After(s.Costs.LaunchMs, evStarted, uint32(id), gen)
+	at.hears.task(sched.TaskStarted, j.id, t, n)
+	if at.Record != nil {
+		at.events.After(at.Costs.LaunchMs, evStarted, uint32(id), gen)
 	}
-	x := &s.nodes.list[n]
+	x := &at.nodes.list[n]
 	if x.lost {
 		a.dead = true
 		return id // the node is lost, and the ResourceManager has not noticed the loss: the attempt will never proceed
 	}
 	w := j.workOf(k, t)
 	if len(j.blocks) > 0 && a.level <= state.LevelNode && k == state.Map {
-		s.caches.read(j.blocks[t], n, w.InputBytes)
+		at.caches.read(j.blocks[t], n, w.InputBytes)
 	}
-	if s.failing > 0 && s.willFail(id, a, j, w) || len(j.pasts) > 0 && s.endsAsBefore(id, a, j) {
+	if at.failing > 0 && at.willFail(id, a, j, w) || len(j.pasts) > 0 && at.endsAsBefore(id, a, j) {
 		return id
 	}
 	fixedMs := j.fixedMs(a, w)
-	launch := int64(s.Costs.LaunchMs)
+	launch := int64(at.Costs.LaunchMs)
 	ms := launch
 	switch {
 	case k == state.Map && fixedMs > 0:
 		a.phase = finish
 		ms += int64(fixedMs)
-	case k == state.Map && s.nodes.flows == nil:
+	case k == state.Map && at.nodes.flows == nil:
 		a.phase = finish
-		ms += x.on(int64(s.Costs.TaskStartMs) + s.draws.computeMs(j, a, w))
+		ms += x.on(int64(at.Costs.TaskStartMs) + at.draws.computeMs(j, a, w))
 		if j.total[state.Reduce] == 0 && w.OutputBytes > 0 {
-			ms += int64(s.Costs.CommitMs)
+			ms += int64(at.Costs.CommitMs)
 		}
 	case x.cores || k == state.Reduce && fixedMs > 0:
 	default:
 		a.phase = input
-		ms += x.on(int64(s.Costs.TaskStartMs))
+		ms += x.on(int64(at.Costs.TaskStartMs))
 	}
-	a.endMs = s.events.Now + ms
-	s.timer(id, a, ms)
-	if s.load != nil {
-		s.load.launched(s, id, a, w, launch)
+	a.endMs = at.events.Now + ms
+	a.timer(&at.events, id, ms)
+	if at.load != nil {
+		at.load.launched(id, a, w, launch)
 	}
 	return id
 }
 
+// willFail draws at random whether an attempt fails, with the probability that
+// the last fault of kind AttemptsFail set. If the attempt fails, willFail
+// schedules the failure.
+func (at *attempts) willFail(id int32, a *attempt, j *job, w *Work) bool {
+	key := at.draws.fail.At(j.hash).At(uint64(a.task)).At(uint64(a.number))
+	if key.Fraction() >= at.failing {
+		return false
+	}
+	ms := int64(w.FixedMs)
+	if ms == 0 {
+		ms = at.nodes.list[a.node].on(int64(at.Costs.TaskStartMs) + at.draws.computeMs(j, a, w))
+	}
+	ms = int64(at.Costs.LaunchMs) + 1 + int64(key.At(1).Below(int(max(1, ms))))
+	at.events.Push(at.events.Now+ms, evFail, uint32(id), a.gen)
+	return true
+}
+
 // timer starts a timer of ms milliseconds. The attempt waits for the timer's
 // end before its next phase (read input, compute and so on).
-func (s *Sim) timer(id int32, a *attempt, ms int64) {
-	s.events.Push(s.events.Now+ms, evPhase, uint32(id), a.gen)
+func (a *attempt) timer(e *kernel.Events, id int32, ms int64) {
+	e.Push(e.Now+ms, evPhase, uint32(id), a.gen)
 	a.pending++
 }
 
 // flowEnded handles the end of a transfer or computation. The attempt that
 // waited for this end goes on. The parameter tag names the attempt.
-func (s *Sim) flowEnded(tag uint32) {
+func (at *attempts) flowEnded(tag uint32) {
 	if tag >= nodeFetchTag {
-		s.nodeFetchEnded(tag - nodeFetchTag)
+		at.nodeFetchEnded(tag - nodeFetchTag)
 		return
 	}
 	id := int32(tag / maxFlows)
-	s.attempts[id].openFlows &^= 1 << (tag % maxFlows)
-	if s.load != nil {
-		s.load.flowEnded(id, uint8(tag%maxFlows))
+	at.list[id].openFlows &^= 1 << (tag % maxFlows)
+	if at.load != nil {
+		at.load.flowEnded(id, uint8(tag%maxFlows))
 	}
-	s.goOn(id)
+	at.goOn(id)
 }
 
 // goOn is called when a transfer, computation or timer of an attempt has
 // ended. When all transfers, computations and timers of the attempt have
 // ended, the attempt starts its next phase.
-func (s *Sim) goOn(id int32) {
-	a := &s.attempts[id]
+func (at *attempts) goOn(id int32) {
+	a := &at.list[id]
 	if a.pending--; a.pending == 0 {
-		s.proceed(id)
+		at.proceed(id)
 	}
 }
 
 // proceed starts an attempt's next phase (read input, compute, write and so
 // on).
-func (s *Sim) proceed(id int32) {
-	a := &s.attempts[id]
-	if s.load != nil {
-		s.load.settle(s, id)
+func (at *attempts) proceed(id int32) {
+	a := &at.list[id]
+	if at.load != nil {
+		at.load.settle(id)
 	}
 	if a.phase == finish { // most calls are for attempts in their last phase, finish, so this phase is tested first
-		s.succeed(id)
+		at.succeed(id)
 		return
 	}
-	j := &s.jobs.list[a.job]
+	j := &at.jobs.list[a.job]
 	w := j.workOf(a.kind, a.task)
 	writes := w.OutputBytes > 0 && (a.kind == state.Reduce || j.total[state.Reduce] == 0)
 	for a.pending == 0 {
 		switch a.phase {
 		case begin:
 			a.phase = input
-			s.computes(id, a, int64(s.Costs.TaskStartMs), 0)
+			at.computes(id, a, int64(at.Costs.TaskStartMs), 0)
 		case input:
 			if a.kind == state.Reduce {
-				if !s.fetchMore(id, a, w) {
+				if !at.fetchMore(id, a, w) {
 					return
 				}
 				break
 			}
 			a.phase = compute
-			a.readFrom = s.since(a)
-			s.read(id, a, j, w)
+			a.readFrom = at.since(a)
+			at.read(id, a, j, w)
 		case compute:
 			a.phase = write
 			if a.kind == state.Map {
-				a.readTo = s.since(a)
+				a.readTo = at.since(a)
 			}
-			s.computes(id, a, s.draws.computeMs(j, a, w), w.CoresPercent)
-			if w.DiskBytes > 0 && s.nodes.flows != nil {
-				f := s.nodes.flows.Write(s.events.Now, a.node, a.node, w.DiskBytes, s.flowTag(id, a))
-				s.flow(id, a, f)
-				if s.load != nil {
-					s.load.moves(s, id, beside, writing, a.node, w.DiskBytes, f)
+			at.computes(id, a, at.draws.computeMs(j, a, w), w.CoresPercent)
+			if w.DiskBytes > 0 && at.nodes.flows != nil {
+				f := at.nodes.flows.Write(at.events.Now, a.node, a.node, w.DiskBytes, a.tag(id))
+				a.awaits(id, f)
+				if at.load != nil {
+					at.load.moves(id, a, beside, writing, a.node, w.DiskBytes, f)
 				}
 			}
 		case write:
 			a.phase = commit
-			if writes && s.nodes.flows != nil && s.Cluster.WritesWait {
-				f := s.nodes.flows.Write(s.events.Now, a.node, a.node, w.OutputBytes, s.flowTag(id, a))
-				s.flow(id, a, f)
-				if s.load != nil {
-					s.load.moves(s, id, main, writing, a.node, w.OutputBytes, f)
+			if writes && at.nodes.flows != nil && at.Cluster.WritesWait {
+				f := at.nodes.flows.Write(at.events.Now, a.node, a.node, w.OutputBytes, a.tag(id))
+				a.awaits(id, f)
+				if at.load != nil {
+					at.load.moves(id, a, main, writing, a.node, w.OutputBytes, f)
 				}
 			}
 		case commit:
 			a.phase = finish
-			if writes && s.Costs.CommitMs > 0 {
-				s.timer(id, a, int64(s.Costs.CommitMs))
+			if writes && at.Costs.CommitMs > 0 {
+				a.timer(&at.events, id, int64(at.Costs.CommitMs))
 			}
 		case finish:
-			s.succeed(id)
+			at.succeed(id)
 			return
 		}
 	}
-	a.phaseMs = s.since(a)
+	a.phaseMs = at.since(a)
 }
 
 // since returns the time from an attempt's start until now.
-func (s *Sim) since(a *attempt) int32 { return int32(min(s.events.Now-a.startMs, math.MaxInt32)) }
+func (at *attempts) since(a *attempt) int32 {
+	return int32(min(at.events.Now-a.startMs, math.MaxInt32))
+}
 
 // computes starts a computation of an attempt. The computation takes ms
 // milliseconds on a node of speed 1, and uses this share of a core; 0 means a
 // whole core.
-func (s *Sim) computes(id int32, a *attempt, ms int64, percent uint8) {
+func (at *attempts) computes(id int32, a *attempt, ms int64, percent uint8) {
 	if ms == 0 {
 		return
 	}
-	x := &s.nodes.list[a.node]
+	x := &at.nodes.list[a.node]
 	if !x.cores {
 		ms = x.on(ms)
-		a.endMs = s.events.Now + ms
-		s.timer(id, a, ms)
-		if s.load != nil {
-			s.load.computes(id, a, percent, s.events.Now, a.endMs, fluid.Ended)
+		a.endMs = at.events.Now + ms
+		a.timer(&at.events, id, ms)
+		if at.load != nil {
+			at.load.computes(id, a, percent, at.events.Now, a.endMs, fluid.Ended)
 		}
 		return
 	}
 	var f fluid.Flow
 	if percent == 0 {
-		f = s.nodes.flows.Compute(s.events.Now, a.node, ms*1000, s.flowTag(id, a))
+		f = at.nodes.flows.Compute(at.events.Now, a.node, ms*1000, a.tag(id))
 	} else {
-		f = s.nodes.flows.ComputeSlowly(s.events.Now, a.node, ms*10*int64(percent), (int64(1e6)<<16/x.slow)*int64(percent)/100, s.flowTag(id, a))
+		f = at.nodes.flows.ComputeSlowly(at.events.Now, a.node, ms*10*int64(percent), (int64(1e6)<<16/x.slow)*int64(percent)/100, a.tag(id))
 	}
-	s.flow(id, a, f)
-	if s.load != nil {
-		s.load.computes(id, a, percent, s.events.Now, s.events.Now+x.on(ms), f)
+	a.awaits(id, f)
+	if at.load != nil {
+		at.load.computes(id, a, percent, at.events.Now, at.events.Now+x.on(ms), f)
 	}
+}
+
+// awaits adds a transfer or computation, f, to those that the attempt waits for
+// before its next phase.
+func (a *attempt) awaits(id int32, f fluid.Flow) {
+	if f == fluid.Ended {
+		return
+	}
+	i := a.tag(id) % maxFlows
+	a.flows[i] = f
+	a.openFlows |= 1 << i
+	a.pending++
+}
+
+// tag returns a number that names the attempt and its next transfer or
+// computation. When the transfer or computation ends, the number tells which
+// attempt goes on.
+func (a *attempt) tag(id int32) uint32 {
+	return uint32(id)*maxFlows + uint32(bits.TrailingZeros8(^a.openFlows))
+}
+
+// read starts reading a map's input from the nearest copy. The order is: a
+// cached copy on the node, a replica on the node, a replica in the rack, any
+// replica. Among equally near replicas one is drawn at random.
+func (at *attempts) read(id int32, a *attempt, j *job, w *Work) {
+	if at.nodes.flows == nil || w.InputBytes == 0 {
+		return
+	}
+	from := a.node
+	if a.level == state.LevelRack || a.level == state.LevelOff {
+		hosts := at.jobs.replicas(j, a.task)
+		if len(hosts) == 0 {
+			return // no node with the map's input is known, so the read takes no time
+		}
+		first := at.draws.read.At(j.hash).At(uint64(a.task)).Below(len(hosts))
+		from = hosts[first]
+		for i := range hosts {
+			if h := hosts[(first+i)%len(hosts)]; a.level == state.LevelRack && at.nodes.list[h].rack == at.nodes.list[a.node].rack {
+				from = h
+				break
+			}
+		}
+	}
+	cached := a.level == state.LevelCache
+	f := at.nodes.flows.Read(at.events.Now, from, a.node, cached, w.InputBytes, a.tag(id))
+	a.awaits(id, f)
+	if at.load != nil && !cached {
+		at.load.moves(id, a, main, reading, from, w.InputBytes, f)
+	}
+}
+
+// fetchMore starts fetching the map output that a reduce does not have yet. It
+// returns false if the reduce has to wait: for this transfer, or until more
+// maps have finished.
+func (at *attempts) fetchMore(id int32, a *attempt, w *Work) bool {
+	j := &at.jobs.list[a.job]
+	maps := j.done[state.Map]
+	all := maps == j.total[state.Map]
+	if at.NodeFetches {
+		if w.FixedMs == 0 {
+			f := at.fetches.ofNodes(id, a, j)
+			at.fetches.fromNodes(id, a, f)
+			if a.pending > 0 {
+				return false
+			}
+			all = all && f.due == 0
+		}
+	} else if at.fetches.fromRacks(id, a, j, w) {
+		return false
+	}
+	if !all {
+		a.waitsForMaps, a.next, j.waiting = true, j.waiting, id
+		return false
+	}
+	a.phase = compute
+	a.bytes = j.part(j.outBytes, int64(a.task)-int64(j.total[state.Map]))
+	if fixedMs := j.fixedMs(a, w); fixedMs > 0 {
+		a.phase = finish
+		from := at.events.Now
+		if !w.FromLastMap {
+			from = a.startMs
+		}
+		if end := from + int64(fixedMs); end > at.events.Now {
+			a.endMs = end
+			a.timer(&at.events, id, end-at.events.Now)
+			if at.load != nil && w.CoresPercent > 0 {
+				at.load.computes(id, a, w.CoresPercent, at.events.Now, end, fluid.Ended)
+			}
+		}
+	}
+	return true
+}
+
+// nodeFetchEnded handles the end of a transfer of map output from a node. The
+// parameter tag names the reduce and the node, see nodeFetchTag.
+func (at *attempts) nodeFetchEnded(tag uint32) {
+	f := &at.fetches.byNode[tag/MaxFetchNodes]
+	f.running &^= 1 << (tag % MaxFetchNodes)
+	id := f.attempt
+	a := &at.list[id]
+	at.fetches.fromNodes(id, a, f)
+	at.goOn(id)
 }

@@ -2,88 +2,338 @@ package sim
 
 import (
 	"heddle/harness/sched"
+	"heddle/harness/sim/kernel"
 	"heddle/harness/state"
 	"heddle/traces"
 )
 
+// maxFailures is the number of failed attempts at one task that makes the job
+// fail: 4, Hadoop's default.
+const maxFailures = 4
+
+// runs reports whether the attempt has not ended.
+func (a *attempt) runs() bool { return a.job >= 0 }
+
 // succeed marks an attempt, and its task, as succeeded.
-func (s *Sim) succeed(id int32) {
-	a := &s.attempts[id]
+func (at *attempts) succeed(id int32) {
+	a := &at.list[id]
 	slot, n := a.job, a.node
 	other := n
 	if a.other != -1 {
-		other = s.killOther(a)
+		other = at.killOther(a)
 	}
-	j := &s.jobs.list[slot]
+	j := &at.jobs.list[slot]
 	w := j.workOf(a.kind, a.task)
-	if err := s.state.Finish(j.id, a.task); err != nil {
+	if err := at.state.Finish(j.id, a.task); err != nil {
 		panic(err) // a programming error in this package: package state does not know the task as running
 	}
 	j.done[a.kind]++
-	s.r.Attempts.Succeeded++
+	at.r.Attempts.Succeeded++
 	if a.kind == state.Map {
-		s.r.Maps[a.level]++
-		s.r.Bytes.Read[a.level] += w.InputBytes
+		at.r.Maps[a.level]++
+		at.r.Bytes.Read[a.level] += w.InputBytes
 		if len(j.ran) > 0 {
 			j.ran[a.task] = success{n, a.level}
 		}
 	} else {
-		s.r.Bytes.Shuffled += a.bytes
+		at.r.Bytes.Shuffled += a.bytes
 	}
 	if a.kind == state.Map && j.total[state.Reduce] > 0 {
-		s.putOut(j, n, w.OutputBytes)
+		at.putOut(j, n, w.OutputBytes)
 	} else {
-		s.r.Bytes.Written += w.OutputBytes
+		at.r.Bytes.Written += w.OutputBytes
 	}
-	if s.Speculation != NoSpeculation {
-		j.took[a.kind].add(float64(s.events.Now - a.startMs))
-		s.nodes.list[n].done++
+	if at.Speculation != NoSpeculation {
+		j.took[a.kind].add(float64(at.events.Now - a.startMs))
+		at.nodes.list[n].done++
 	}
-	s.close(id, traces.Succeeded)
-	s.nodes.noteRoom(n)
-	s.nodes.noteRoom(other)
-	s.hears.task(sched.TaskEnded, j.id, a.task, n)
+	at.close(id, traces.Succeeded)
+	at.nodes.noteRoom(n)
+	at.nodes.noteRoom(other)
+	at.hears.task(sched.TaskEnded, j.id, a.task, n)
 	if a.kind == state.Map && j.total[state.Reduce] > 0 {
-		s.mapDone(slot)
+		at.mapDone(slot)
 	}
-	s.endIfDone(slot)
+	at.masters.endIfDone(slot)
 }
 
 // putOut adds bytes to the map output that node n stores for the job's
 // reduces. The parameter bytes is negative if output is lost with its node.
-func (s *Sim) putOut(j *job, n state.NodeID, bytes int64) {
-	s.r.Bytes.MapOutput += bytes
-	rack := s.nodes.list[n].rack
+func (at *attempts) putOut(j *job, n state.NodeID, bytes int64) {
+	at.r.Bytes.MapOutput += bytes
+	rack := at.nodes.list[n].rack
 	j.out[rack] += bytes
 	j.outBytes += bytes
-	if s.keepsOutput {
-		s.state.AddMapOutput(j.id, n, bytes)
+	if at.keepsOutput {
+		at.state.AddMapOutput(j.id, n, bytes)
 	}
 	j.lately[(j.done[state.Map]-1)&int32(len(j.lately)-1)] = rack
 }
 
+// mapDone handles the success of a map: reduces that wait for map output fetch
+// it, and the ApplicationMaster may ask for more reduces.
+func (at *attempts) mapDone(slot int32) {
+	j := &at.jobs.list[slot]
+	done := j.done[state.Map]
+	if j.asked < j.total[state.Reduce] && done >= j.slowStart {
+		if at.Costs.AMBeatMs == 0 {
+			at.masters.rampUp(j)
+		} else {
+			at.masters.callBeat(slot)
+		}
+	}
+	if j.waiting < 0 || j.fetchStep(done) == j.fetchStep(done-1) {
+		return
+	}
+	for j.woken, j.waiting = j.waiting, -1; j.woken >= 0; {
+		id := j.woken
+		a := &at.list[id]
+		j.woken, a.next, a.waitsForMaps = a.next, -1, false
+		at.proceed(id)
+	}
+}
+
 // close records the end of an attempt and frees the attempt's slot in memory
 // for reuse.
-func (s *Sim) close(id int32, how traces.Outcome) {
-	a := &s.attempts[id]
-	j := &s.jobs.list[a.job]
+func (at *attempts) close(id int32, how traces.Outcome) {
+	a := &at.list[id]
+	j := &at.jobs.list[a.job]
 	i := int32(a.task)
 	if a.kind == state.Reduce {
 		i -= j.total[state.Map]
 	}
-	launched := s.events.Now >= a.startMs
+	launched := at.events.Now >= a.startMs
 	if launched {
-		s.r.Digest.AddHashed(j.hash, a.kind, i, int32(a.number), s.nodes.list[a.node].hash, traces.Time(a.startMs*1e6), traces.Time(s.events.Now*1e6))
+		at.r.Digest.AddHashed(j.hash, a.kind, i, int32(a.number), at.nodes.list[a.node].hash, traces.Time(a.startMs*1e6), traces.Time(at.events.Now*1e6))
 	}
-	s.recorder.attemptEnded(a, how, launched)
+	at.recorder.attemptEnded(a, how, launched)
 	if a.rerun {
-		s.r.Attempts.Reruns++
+		at.r.Attempts.Reruns++
 	}
 	if a.fetch >= 0 {
-		s.spareFetch = append(s.spareFetch, a.fetch)
+		at.fetches.spare = append(at.fetches.spare, a.fetch)
 	}
 	a.gen++
 	a.job = -1
-	s.running--
-	s.idle = append(s.idle, id)
+	at.running--
+	at.idle = append(at.idle, id)
+}
+
+// killOther is called when attempt a at a task has succeeded. It ends the
+// other attempt at the same task. It returns the node of the ended attempt, or
+// the node of a if the other attempt had not started.
+func (at *attempts) killOther(a *attempt) state.NodeID {
+	other := a.other
+	a.other = -1
+	j := &at.jobs.list[a.job]
+	if j.speculative--; other == asked {
+		return a.node
+	}
+	b := &at.list[other]
+	at.freeze(other)
+	b.other = -1
+	held := a
+	if b.speculative {
+		held = b
+	}
+	at.state.Release(held.node, j.id, j.size[a.kind])
+	at.r.Attempts.Killed++
+	at.close(other, traces.Killed)
+	return b.node
+}
+
+// stop ends an attempt as failed or killed. If again is true, the
+// ApplicationMaster asks for a new container for the attempt's task, unless a
+// second attempt at the task is running.
+func (at *attempts) stop(id int32, how traces.Outcome, again bool) {
+	a := &at.list[id]
+	slot, n, t := a.job, a.node, a.task
+	j := &at.jobs.list[slot]
+	if how == traces.Failed {
+		at.r.Attempts.Failed++
+	} else {
+		at.r.Attempts.Killed++
+	}
+	j.tried(t)
+	other := a.other
+	if other >= 0 {
+		at.list[other].other = -1
+	}
+	if other != -1 {
+		j.speculative--
+	}
+	speculative, kind := a.speculative, a.kind
+	at.close(id, how)
+	switch {
+	case speculative:
+		at.state.Release(n, j.id, j.size[kind])
+	case other >= 0: // the task's other, speculative attempt goes on, as its ordinary attempt
+		b := &at.list[other]
+		at.state.Release(b.node, j.id, j.size[kind])
+		b.speculative = false
+		if at.state.Retry(j.id, t, false) != nil || at.state.Start(j.id, t, b.node) != nil {
+			panic("sim: a speculative attempt cannot take its task's place")
+		}
+	case again:
+		if err := at.state.Retry(j.id, t, how == traces.Failed); err != nil {
+			panic(err)
+		}
+		at.masters.callBeat(slot)
+	}
+	at.nodes.noteRoom(n)
+	at.hears.tell(sched.Event{What: sched.TaskEnded, Job: j.id, Task: t, Node: n, Failed: true})
+}
+
+// freeze stops an attempt's transfers, computations and timers, for example
+// when the attempt's node is lost.
+func (at *attempts) freeze(id int32) {
+	a := &at.list[id]
+	if at.load != nil {
+		at.load.settle(id)
+	}
+	for i, f := range a.flows {
+		if a.openFlows>>i&1 != 0 {
+			at.nodes.flows.Cancel(at.events.Now, f)
+		}
+	}
+	if a.fetch >= 0 && at.NodeFetches {
+		at.fetches.stop(&at.fetches.byNode[a.fetch])
+	}
+	a.openFlows, a.pending = 0, 0
+	a.gen++
+	if at.events.Now < a.startMs {
+		a.startMs = kernel.Never // the attempt had not been launched, and never will be
+	}
+	if a.waitsForMaps {
+		at.stopWaiting(id)
+	}
+}
+
+// stopWaiting removes a reduce from the job's list of reduces that wait for
+// maps to finish.
+func (at *attempts) stopWaiting(id int32) {
+	a := &at.list[id]
+	a.waitsForMaps = false
+	j := &at.jobs.list[a.job]
+	for _, link := range [...]*int32{&j.waiting, &j.woken} {
+		for ; *link >= 0; link = &at.list[*link].next {
+			if *link == id {
+				*link, a.next = a.next, -1
+				return
+			}
+		}
+	}
+}
+
+// kill ends an attempt that goes on no longer. The parameter again is that of stop.
+func (at *attempts) kill(id int32, again bool) {
+	at.freeze(id)
+	at.stop(id, traces.Killed, again)
+}
+
+// killAll ends all attempts of a job.
+func (at *attempts) killAll(slot int32, again bool) {
+	for id := range at.list {
+		if at.list[id].job == slot {
+			at.kill(int32(id), again)
+		}
+	}
+}
+
+// fail ends an attempt as failed. The ApplicationMaster asks again for a
+// container for the attempt's task. But after maxFailures (4) failed attempts
+// at the task, fail returns true: the whole job fails.
+func (at *attempts) fail(id int32) bool {
+	a := &at.list[id]
+	x := at.jobs.list[a.job].tried(a.task)
+	x.failed++
+	last := x.failed >= maxFailures
+	at.freeze(id)
+	at.stop(id, traces.Failed, !last)
+	return last
+}
+
+// youngestReduce returns the reduce of a job that started last, or -1 if none
+// runs. It leaves out speculative attempts.
+func (at *attempts) youngestReduce(slot int32) int32 {
+	youngest := int32(-1)
+	for id := range at.list {
+		if a := &at.list[id]; a.job == slot && a.kind == state.Reduce && !a.speculative && (youngest < 0 || a.startMs > at.list[youngest].startMs) {
+			youngest = int32(id)
+		}
+	}
+	return youngest
+}
+
+// loseNode stops what runs on a node that is lost. These attempts end when their
+// ApplicationMaster learns of it.
+func (at *attempts) loseNode(n state.NodeID) {
+	for id := range at.list {
+		if a := &at.list[id]; a.node == n && a.runs() {
+			at.freeze(int32(id))
+			a.dead = true
+		}
+	}
+	if at.NodeFetches {
+		at.loseFetches(n)
+	}
+}
+
+// killLost ends all attempts that were running on a node when it was lost.
+func (at *attempts) killLost(n state.NodeID) {
+	for id := range at.list {
+		if a := &at.list[id]; a.node == n && a.dead && a.runs() {
+			at.stop(int32(id), traces.Killed, true)
+		}
+	}
+}
+
+// loseOutput asks again for containers for those maps of a job whose output was
+// on the lost node n.
+func (at *attempts) loseOutput(slot int32, n state.NodeID) {
+	j := &at.jobs.list[slot]
+	if len(j.ran) == 0 || j.done[state.Reduce] == j.total[state.Reduce] {
+		return
+	}
+	for t, on := range j.ran {
+		id := state.TaskID(t)
+		if on.node != n || at.state.Retry(j.id, id, true) != nil {
+			continue
+		}
+		w := j.workOf(state.Map, id)
+		at.putOut(j, n, -w.OutputBytes)
+		at.r.Maps[on.level]--
+		at.r.Bytes.Read[on.level] -= w.InputBytes
+		at.r.Attempts.Succeeded--
+		at.r.Attempts.Killed++
+		j.done[state.Map]--
+		j.ran[t].node = state.None
+		j.tried(id)
+	}
+	if !j.up { // the next ApplicationMaster asks for them
+		at.masters.unaskAll(j)
+	}
+	at.masters.callBeat(slot)
+}
+
+// loseFetches stops all transfers of map output from a node that is lost. The
+// reduces fetch what they lack from the nodes on which the maps run again.
+func (at *attempts) loseFetches(n state.NodeID) {
+	at.fetches.lost |= 1 << n
+	for id := range at.list {
+		a := &at.list[id]
+		if !a.runs() || a.fetch < 0 {
+			continue
+		}
+		f := &at.fetches.byNode[a.fetch]
+		if f.running>>n&1 == 0 {
+			continue
+		}
+		f.got[n] -= at.nodes.flows.Left(at.events.Now, f.flows[n])
+		at.nodes.flows.Cancel(at.events.Now, f.flows[n])
+		f.running &^= 1 << n
+		f.due |= 1 << n
+		at.fetches.fromNodes(int32(id), a, f)
+		at.goOn(int32(id))
+	}
 }

@@ -3,7 +3,6 @@ package sim
 import (
 	"heddle/harness/sched"
 	"heddle/harness/state"
-	"heddle/traces"
 )
 
 // group is a group of scheduling decisions that are carried out all or none, see
@@ -31,23 +30,23 @@ const groupIncomplete = "not all containers of the group came"
 
 // carryGroup carries out the decisions of a group, all or none. It reports whether
 // that was possible.
-func (s *Sim) carryGroup(list []sched.Decision) bool {
-	if !s.fitsAll(list) {
-		s.r.Decisions.Refused += int64(len(list))
+func (cs *containers) carryGroup(list []sched.Decision) bool {
+	if !cs.fitsAll(list) {
+		cs.r.Decisions.Refused += int64(len(list))
 		return false
 	}
-	slot := s.jobs.slot[list[0].Job]
-	s.recorder.group = s.r.Decisions.Made + 1
-	defer func() { s.recorder.group = 0 }()
-	if s.Actuator == Ideal {
+	slot := cs.jobs.slot[list[0].Job]
+	cs.recorder.group = cs.r.Decisions.Made + 1
+	defer func() { cs.recorder.group = 0 }()
+	if cs.Actuator == Ideal {
 		for _, d := range list {
-			s.startAtOnce(slot, d)
+			cs.startAtOnce(slot, d)
 		}
 		return true
 	}
-	g := s.newGroup()
-	s.groups[g].open = int32(len(list))
-	s.events.Push(s.events.Now+sched.GroupLimitMs(s.Model), evGroup, g, s.groups[g].gen)
+	g := cs.newGroup()
+	cs.groups[g].open = int32(len(list))
+	cs.events.Push(cs.events.Now+sched.GroupLimitMs(cs.Model), evGroup, g, cs.groups[g].gen)
 	for i, d := range list {
 		before := int64(0) // a node gets one container at a time for a node label
 		for _, other := range list[:i] {
@@ -55,119 +54,118 @@ func (s *Sim) carryGroup(list []sched.Decision) bool {
 				before++
 			}
 		}
-		s.ask(slot, d, g, before)
+		cs.ask(slot, d, g, before)
 	}
 	return true
 }
 
 // fitsAll reports whether all decisions of a group can be carried out together.
-func (s *Sim) fitsAll(list []sched.Decision) bool {
+func (cs *containers) fitsAll(list []sched.Decision) bool {
 	fit := true
-	s.held = s.held[:0]
+	cs.held = cs.held[:0]
 	for _, d := range list {
-		if !s.possible(d) || d.Job != list[0].Job {
+		if !cs.possible(d) || d.Job != list[0].Job {
 			fit = false
 			break
 		}
-		held, err := s.state.Reserve(d.Job, d.Kind, d.Task, d.Node)
+		held, err := cs.state.Reserve(d.Job, d.Kind, d.Task, d.Node)
 		if err != nil {
 			fit = false
 			break
 		}
-		s.held = append(s.held, held)
+		cs.held = append(cs.held, held)
 	}
-	for _, held := range s.held {
-		s.state.Cancel(held)
+	for _, held := range cs.held {
+		cs.state.Cancel(held)
 	}
 	return fit
 }
 
-func (s *Sim) newGroup() uint32 {
-	if k := len(s.spareGroups); k > 0 {
-		g := s.spareGroups[k-1]
-		s.spareGroups = s.spareGroups[:k-1]
+func (cs *containers) newGroup() uint32 {
+	if k := len(cs.spareGroups); k > 0 {
+		g := cs.spareGroups[k-1]
+		cs.spareGroups = cs.spareGroups[:k-1]
 		return g
 	}
-	s.groups = append(s.groups, group{})
-	return uint32(len(s.groups) - 1)
+	cs.groups = append(cs.groups, group{})
+	return uint32(len(cs.groups) - 1)
 }
 
 // bindMember starts the task of a group's member whose container the
 // ApplicationMaster has learnt of. With the last of them the group is complete.
-func (s *Sim) bindMember(slot int32, x *grant, t state.TaskID, expected bool) {
-	m := member{grant: *x, task: t, boundMs: s.events.Now, expected: expected}
-	m.attempt = s.launch(slot, x.decision.Kind, t, x.decision.Node)
-	m.gen = s.attempts[m.attempt].gen
-	m.number = int32(s.attempts[m.attempt].number)
-	g := &s.groups[m.grant.group]
+func (cs *containers) bindMember(slot int32, x *grant, t state.TaskID, expected bool) {
+	m := member{grant: *x, task: t, boundMs: cs.events.Now, expected: expected}
+	m.attempt = cs.attempts.launch(slot, x.decision.Kind, t, x.decision.Node)
+	m.gen = cs.attempts.list[m.attempt].gen
+	m.number = int32(cs.attempts.list[m.attempt].number)
+	g := &cs.groups[m.grant.group]
 	g.members = append(g.members, m)
 	if g.open--; g.open > 0 {
 		return
 	}
 	for i := range g.members {
-		s.recorder.memberBound(&g.members[i], "honoured", "")
+		cs.recorder.memberBound(&g.members[i], "honoured", "")
 	}
-	s.freeGroup(m.grant.group)
+	cs.freeGroup(m.grant.group)
 }
 
 // groupGone notes that the container of a group's member was given up. The other
 // members are given up too.
-func (s *Sim) groupGone(id uint32) {
-	s.failGroup(id)
-	g := &s.groups[id]
+func (cs *containers) groupGone(id uint32) {
+	cs.failGroup(id)
+	g := &cs.groups[id]
 	if g.open--; g.open == 0 {
-		s.freeGroup(id)
+		cs.freeGroup(id)
 	}
 }
 
-func (s *Sim) freeGroup(id uint32) {
-	g := &s.groups[id]
+func (cs *containers) freeGroup(id uint32) {
+	g := &cs.groups[id]
 	*g = group{gen: g.gen + 1, members: g.members[:0]}
-	s.spareGroups = append(s.spareGroups, id)
+	cs.spareGroups = append(cs.spareGroups, id)
 }
 
 // failGroup gives up all members of a group: the room of containers that have no
 // task is free again, and attempts that have begun in others are killed. The
 // containers without a task themselves still come, and are given back then.
-func (s *Sim) failGroup(id uint32) {
-	g := &s.groups[id]
+func (cs *containers) failGroup(id uint32) {
+	g := &cs.groups[id]
 	if g.failed {
 		return
 	}
 	g.failed = true
-	for i := range s.grants {
-		x := &s.grants[i]
+	for i := range cs.grants {
+		x := &cs.grants[i]
 		if x.group != id {
 			continue
 		}
-		s.state.Cancel(x.held)
+		cs.state.Cancel(x.held)
 		x.held = state.None
-		if !s.view.Ended(x.decision.Job) {
-			if !s.jobs.list[x.job].up { // the job's ApplicationMaster was lost, and asks for nothing
-				s.state.Unask(x.decision.Job, x.decision.Kind)
+		if !cs.view.Ended(x.decision.Job) {
+			if !cs.jobs.list[x.job].up { // the job's ApplicationMaster was lost, and asks for nothing
+				cs.state.Unask(x.decision.Job, x.decision.Kind)
 			}
-			s.nodes.noteRoom(x.decision.Node)
+			cs.nodes.noteRoom(x.decision.Node)
 		}
 	}
 	for i := range g.members {
-		if m := &g.members[i]; !s.view.Ended(m.grant.decision.Job) {
-			s.cancelMember(m)
+		if m := &g.members[i]; !cs.view.Ended(m.grant.decision.Job) {
+			cs.cancelMember(m)
 		}
 	}
 }
 
 // cancelMember gives up a member of a failed group whose container has got a task.
-func (s *Sim) cancelMember(m *member) {
+func (cs *containers) cancelMember(m *member) {
 	if m.expected {
-		s.r.Decisions.AsExpected--
+		cs.r.Decisions.AsExpected--
 	} else {
-		s.r.Decisions.Otherwise--
+		cs.r.Decisions.Otherwise--
 	}
-	s.r.Decisions.Unused++
-	s.recorder.memberBound(m, "cancelled", groupIncomplete)
-	if s.attempts[m.attempt].gen == m.gen {
-		s.freeze(m.attempt)
-		s.stop(m.attempt, traces.Killed, true)
+	cs.r.Decisions.Unused++
+	cs.recorder.memberBound(m, "cancelled", groupIncomplete)
+	if cs.attempts.list[m.attempt].gen == m.gen {
+		cs.attempts.kill(m.attempt, true)
 	}
-	s.hears.decision(sched.Cancelled, m.grant.decision, m.task)
+	cs.hears.decision(sched.Cancelled, m.grant.decision, m.task)
 }

@@ -149,8 +149,8 @@ func TestGroupsEnd(t *testing.T) {
 				t.Fatalf("node %d has %v free of %v at the end", n, s.view.Free(id), s.view.Capacity(id))
 			}
 		}
-		for i := range s.groups {
-			if g := &s.groups[i]; g.open > 0 && s.events.Next() == kernel.Never {
+		for i := range s.containers.groups {
+			if g := &s.containers.groups[i]; g.open > 0 && s.events.Next() == kernel.Never {
 				t.Fatalf("group %d is open at the end: %+v", i, fmt.Sprint(*g))
 			}
 		}

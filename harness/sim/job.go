@@ -31,8 +31,8 @@ type job struct {
 	ended       bool
 	replicas    *state.Hosts // nodes that store each map's input; nil if the replicas that package state knows are these nodes
 	granted     queue        // containers that get their tasks at the ApplicationMaster's next heartbeat
-	waiting     int32        // index in Sim.attempts of the first reduce in the list of those that wait for maps to finish; -1 if there is none
-	woken       int32        // index in Sim.attempts of the first reduce in the list of those that go on now, since a map has finished; -1 if there is none
+	waiting     int32        // index in attempts.list of the first reduce in the list of those that wait for maps to finish; -1 if there is none
+	woken       int32        // index in attempts.list of the first reduce in the list of those that go on now, since a map has finished; -1 if there is none
 	out         []int64      // by rack: bytes of the job's map output stored on the rack's nodes
 	outBytes    int64
 	division    []int64        // by reduce: sum of the shares of map output of this reduce and those before it; empty if all shares are equal

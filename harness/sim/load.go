@@ -29,8 +29,9 @@ import (
 
 // load has the state of the load model.
 type load struct {
-	nodes []nodeLoad
-	doing [][2]doing // by index in Sim.attempts: what the attempt does
+	*base
+	list  []nodeLoad
+	doing [][2]doing // by index in attempts.list: what the attempt does
 	given [][2]int64 // by index in jobs.list and kind of task: Config.Loads; oneTask stands for 1
 	askMs int64      // time of the last step of the load averages
 }
@@ -90,16 +91,16 @@ func calcLoad(average, active int64) int64 {
 	return next / oneTask
 }
 
-// beginLoad prepares the load model, if the caller or the scheduler model asks for
-// samples.
-func (s *Sim) beginLoad() {
-	s.load = nil
-	if _, asks := sched.As[sched.HearsLoad](s.Model); asks && s.SampleMs == 0 {
-		s.SampleMs = 1000
+// loadOf returns the load model of a run, or nil if neither the caller nor the
+// scheduler model asks for samples.
+func loadOf(b *base) *load {
+	if _, asks := sched.As[sched.HearsLoad](b.Model); asks && b.SampleMs == 0 {
+		b.SampleMs = 1000
 	}
-	if s.SampleMs > 0 {
-		s.load = &load{nodes: make([]nodeLoad, len(s.Cluster.Nodes))}
+	if b.SampleMs == 0 {
+		return nil
 	}
+	return &load{base: b, list: make([]nodeLoad, len(b.Cluster.Nodes))}
 }
 
 // submitted notes the loads of a job's tasks.
@@ -122,7 +123,7 @@ func (l *load) begins(id int32, part int, d doing) {
 
 // launched notes the start of an attempt whose first timer covers more than its
 // launch, because its node has no limit of cores.
-func (l *load) launched(s *Sim, id int32, a *attempt, w *Work, launchMs int64) {
+func (l *load) launched(id int32, a *attempt, w *Work, launchMs int64) {
 	if a.phase == begin || w.FixedMs > 0 && w.CoresPercent == 0 {
 		return
 	}
@@ -130,7 +131,7 @@ func (l *load) launched(s *Sim, id int32, a *attempt, w *Work, launchMs int64) {
 	if a.phase == finish {
 		percent = w.CoresPercent
 	}
-	l.computes(id, a, percent, s.events.Now+launchMs, a.endMs, fluid.Ended)
+	l.computes(id, a, percent, l.events.Now+launchMs, a.endMs, fluid.Ended)
 }
 
 // computes notes that an attempt computes, up to the time to if its flow is Ended.
@@ -144,11 +145,11 @@ func (l *load) computes(id int32, a *attempt, percent uint8, from, to int64, f f
 }
 
 // moves notes that an attempt reads from the disk of a node or writes to it.
-func (l *load) moves(s *Sim, id int32, part int, what activity, n state.NodeID, bytes int64, f fluid.Flow) {
+func (l *load) moves(id int32, a *attempt, part int, what activity, n state.NodeID, bytes int64, f fluid.Flow) {
 	if f == fluid.Ended {
 		return
 	}
-	l.begins(id, part, doing{what: what, slot: s.attempts[id].lastSlot(), node: n, flow: f, from: s.events.Now, to: s.events.Now, amount: bytes})
+	l.begins(id, part, doing{what: what, slot: a.lastSlot(), node: n, flow: f, from: l.events.Now, to: l.events.Now, amount: bytes})
 }
 
 // lastSlot returns the index of the flow that the attempt began last.
@@ -174,32 +175,32 @@ func (l *load) flowEnded(id int32, slot uint8) {
 }
 
 // settle counts what an attempt has done, and notes that it does nothing now.
-func (l *load) settle(s *Sim, id int32) {
+func (l *load) settle(id int32) {
 	if int(id) >= len(l.doing) {
 		return
 	}
 	for part := range l.doing[id] {
 		d := &l.doing[id][part]
-		l.progress(s, d)
+		l.progress(d)
 		d.what = waiting
 	}
 }
 
 // progress counts what has been done of a computation or transfer by now.
-func (l *load) progress(s *Sim, d *doing) {
+func (l *load) progress(d *doing) {
 	switch {
-	case d.what == waiting || s.events.Now <= d.from:
+	case d.what == waiting || l.events.Now <= d.from:
 	case d.flow != fluid.Ended && d.what == computing:
 		// The flow counts work on a node of speed 1, here it is time of a core.
-		if left := s.nodes.flows.Left(s.events.Now, d.flow) * s.nodes.list[d.node].slow >> 16; left < d.amount {
+		if left := l.nodes.flows.Left(l.events.Now, d.flow) * l.nodes.list[d.node].slow >> 16; left < d.amount {
 			l.count(d, d.amount-left)
 		}
 	case d.flow != fluid.Ended:
-		l.count(d, d.amount-s.nodes.flows.Left(s.events.Now, d.flow))
-	case s.events.Now >= d.to:
+		l.count(d, d.amount-l.nodes.flows.Left(l.events.Now, d.flow))
+	case l.events.Now >= d.to:
 		l.count(d, d.amount)
 	default:
-		l.count(d, d.amount*(s.events.Now-d.from)/(d.to-d.from))
+		l.count(d, d.amount*(l.events.Now-d.from)/(d.to-d.from))
 	}
 }
 
@@ -208,7 +209,7 @@ func (l *load) progress(s *Sim, d *doing) {
 func (l *load) count(d *doing, done int64) {
 	more := max(0, done-d.given)
 	d.given += more
-	x := &l.nodes[d.node]
+	x := &l.list[d.node]
 	switch d.what {
 	case computing:
 		x.coreUs += more
@@ -219,66 +220,65 @@ func (l *load) count(d *doing, done int64) {
 	}
 }
 
-// active returns for how many tasks an attempt counts that runs or waits for a
+// activity returns for how many tasks an attempt counts that runs or waits for a
 // disk, in units of oneTask.
-func (d *doing) active(s *Sim) int64 {
+func (l *load) activity(d *doing) int64 {
 	switch p := int64(d.percent); {
-	case d.what == waiting || s.events.Now < d.from:
+	case d.what == waiting || l.events.Now < d.from:
 		return 0
 	case d.what != computing || p == 100:
 		return oneTask
 	case d.flow == fluid.Ended:
 		return oneTask * p / 100
 	default:
-		used := s.nodes.flows.Rate(d.flow) * s.nodes.list[d.node].slow >> 16 // microseconds of a core per second
+		used := l.nodes.flows.Rate(d.flow) * l.nodes.list[d.node].slow >> 16 // microseconds of a core per second
 		return max(oneTask*p/100, oneTask-used*oneTask/1e6*(100-p)/p)
 	}
 }
 
-func (s *Sim) idleLoad() int64 { return inTasks(s.IdleLoad) }
+func (l *load) idle() int64 { return inTasks(l.IdleLoad) }
 
 // inTasks returns a load in units of oneTask, at most that of a million tasks.
 func inTasks(load float64) int64 { return int64(math.Round(min(max(0, load), 1e6) * oneTask)) }
 
-// countActive counts the tasks of each node that run or wait for its disk.
-func (s *Sim) countActive() {
-	l := s.load
-	for n := range l.nodes {
-		l.nodes[n].active = s.idleLoad()
+// countActive counts the tasks of each node that run or wait for its disk. The
+// parameter list has all attempts.
+func (l *load) countActive(list []attempt) {
+	for n := range l.list {
+		l.list[n].active = l.idle()
 	}
 	given := func(a *attempt) int64 { return l.given[a.job][a.kind] }
-	for id := 0; id < len(s.attempts) && len(s.Loads) > 0; id++ {
-		if a := &s.attempts[id]; s.runs(int32(id)) && !a.dead {
-			l.nodes[a.node].active += given(a)
+	for id := 0; id < len(list) && len(l.Loads) > 0; id++ {
+		if a := &list[id]; a.runs() && !a.dead {
+			l.list[a.node].active += given(a)
 		}
 	}
 	for id := range l.doing {
-		if !s.runs(int32(id)) || given(&s.attempts[id]) > 0 {
+		if !list[id].runs() || given(&list[id]) > 0 {
 			continue
 		}
 		x := &l.doing[id]
-		first, second := x[main].active(s), x[beside].active(s)
+		first, second := l.activity(&x[main]), l.activity(&x[beside])
 		if first > 0 {
-			l.nodes[x[main].node].active += first
+			l.list[x[main].node].active += first
 		}
 		if second > first { // one task does both on one node, and is ready to run or waits
-			l.nodes[x[beside].node].active += second - first
+			l.list[x[beside].node].active += second - first
 		}
 	}
 }
 
-// averageLoad makes a step of all load averages. For a time in which no job was
+// average makes a step of all load averages. For a time in which no job was
 // alive, it makes up for the steps left out.
-func (s *Sim) averageLoad() {
-	l := s.load
-	s.countActive()
-	missed := (s.events.Now-l.askMs)/loadPeriodMs - 1
-	l.askMs = s.events.Now
-	for n := range l.nodes {
-		x := &l.nodes[n]
+func (l *load) average(list []attempt) {
+	l.countActive(list)
+	missed := (l.events.Now-l.askMs)/loadPeriodMs - 1
+	l.askMs = l.events.Now
+	for n := range l.list {
+		x := &l.list[n]
 		for i := int64(0); i < missed; i++ {
 			was := x.average
-			if x.average = calcLoad(was, s.idleLoad()); x.average == was {
+			if x.average = calcLoad(was, l.idle()); x.average == was {
 				break
 			}
 		}
@@ -286,33 +286,32 @@ func (s *Sim) averageLoad() {
 	}
 }
 
-// sampleNodes makes a sample of the load of each node that is up.
-func (s *Sim) sampleNodes() {
-	l := s.load
+// sample makes a sample of the load of each node that is up.
+func (l *load) sample(list []attempt) {
 	for id := range l.doing {
-		if s.runs(int32(id)) {
+		if list[id].runs() {
 			for part := range l.doing[id] {
-				l.progress(s, &l.doing[id][part])
+				l.progress(&l.doing[id][part])
 			}
 		}
 	}
-	for n := range l.nodes {
-		l.nodes[n].memoryMB, l.nodes[n].tasks = 0, 0
+	for n := range l.list {
+		l.list[n].memoryMB, l.list[n].tasks = 0, 0
 	}
-	for id := range s.attempts {
-		if a := &s.attempts[id]; s.runs(int32(id)) && !a.dead {
-			j := &s.jobs.list[a.job]
-			l.nodes[a.node].takes(j.workOf(a.kind, a.task).MemoryMB, j.size[a.kind].MemoryMB)
+	for id := range list {
+		if a := &list[id]; a.runs() && !a.dead {
+			j := &l.jobs.list[a.job]
+			l.list[a.node].takes(j.workOf(a.kind, a.task).MemoryMB, j.size[a.kind].MemoryMB)
 		}
 	}
-	for _, id := range s.view.Active() {
-		if j := s.jobs.of(id); j.amNode != state.None {
-			l.nodes[j.amNode].takes(0, j.amSize.MemoryMB)
+	for _, id := range l.view.Active() {
+		if j := l.jobs.of(id); j.amNode != state.None {
+			l.list[j.amNode].takes(0, j.amSize.MemoryMB)
 		}
 	}
-	for n := range l.nodes {
-		if !s.nodes.list[n].lost {
-			s.sampleNode(state.NodeID(n))
+	for n := range l.list {
+		if !l.nodes.list[n].lost {
+			l.sampleNode(state.NodeID(n))
 		}
 	}
 }
@@ -329,12 +328,12 @@ func (x *nodeLoad) takes(memoryMB, containerMB int32) {
 
 // sampleNode makes a sample of a node's load. What the model does not have is -1,
 // as in a sample of a real node that lacks it.
-func (s *Sim) sampleNode(n state.NodeID) {
-	x := &s.load.nodes[n]
-	us := float64(s.SampleMs) * 1000
-	size, free := s.view.Capacity(n), s.view.Free(n)
+func (l *load) sampleNode(n state.NodeID) {
+	x := &l.list[n]
+	us := float64(l.SampleMs) * 1000
+	size, free := l.view.Capacity(n), l.view.Free(n)
 	x.sample = &traces.NodeSample{
-		T: s.recorder.at(), Node: s.recorder.nodeName(n), IntervalNs: s.SampleMs * 1e6,
+		T: l.recorder.at(), Node: l.recorder.nodeName(n), IntervalNs: l.SampleMs * 1e6,
 		CPUUser: float64(x.coreUs) / us, CPUSystem: -1, CPUIOWait: -1, CPUSteal: -1, CPUThrottledNs: -1,
 		Load1:           float64(x.average) / oneTask,
 		MemoryUsedBytes: x.memoryMB << 20, PageCacheBytes: -1, MemoryFreeBytes: -1,
@@ -344,5 +343,5 @@ func (s *Sim) sampleNode(n state.NodeID) {
 		HDFSCacheUsedBytes: -1,
 	}
 	x.coreUs, x.read, x.written = 0, 0, 0
-	s.recorder.sampled(*x.sample)
+	l.recorder.sampled(*x.sample)
 }

@@ -24,7 +24,7 @@ const MaxFetchNodes = 64
 // nodeFetch is the map output that one reduce has fetched or is fetching, by
 // node. Bit n of a set stands for node n.
 type nodeFetch struct {
-	attempt int32    // index in Sim.attempts of the reduce
+	attempt int32    // index in attempts.list of the reduce
 	maps    int32    // number of maps that had finished when the field due was last made
 	key     draw.Key // for drawing the next node
 	due     uint64   // set of nodes that have output which the reduce lacks
@@ -36,30 +36,30 @@ type nodeFetch struct {
 
 // nodeFetchTag is added to the tags of transfers of map output from nodes, to
 // tell them from the numbers that flowTag makes. The tag is then
-// MaxFetchNodes times the index in Sim.nodeFetches, and the node.
+// MaxFetchNodes times the index in fetching.byNode, and the node.
 const nodeFetchTag = 1 << 31
 
-// nodeFetchOf returns what a reduce has fetched so far.
-func (s *Sim) nodeFetchOf(id int32, a *attempt, j *job) *nodeFetch {
+// ofNodes returns what a reduce has fetched so far.
+func (fe *fetching) ofNodes(id int32, a *attempt, j *job) *nodeFetch {
 	if a.fetch < 0 {
-		if a.fetch = s.spareFetchIndex(); a.fetch < 0 {
-			a.fetch = int32(len(s.nodeFetches))
-			s.nodeFetches = append(s.nodeFetches, nodeFetch{})
+		if a.fetch = fe.spareIndex(); a.fetch < 0 {
+			a.fetch = int32(len(fe.byNode))
+			fe.byNode = append(fe.byNode, nodeFetch{})
 		}
-		s.nodeFetches[a.fetch] = nodeFetch{attempt: id, key: s.draws.fetch.At(j.hash).At(uint64(a.task)).At(uint64(a.number))}
+		fe.byNode[a.fetch] = nodeFetch{attempt: id, key: fe.draws.fetch.At(j.hash).At(uint64(a.task)).At(uint64(a.number))}
 	}
-	return &s.nodeFetches[a.fetch]
+	return &fe.byNode[a.fetch]
 }
 
-// fetchFromNodes starts transfers to a reduce until as many run as it has
+// fromNodes starts transfers to a reduce until as many run as it has
 // fetchers, or no node is left to fetch from.
-func (s *Sim) fetchFromNodes(id int32, a *attempt, f *nodeFetch) {
-	j := &s.jobs.list[a.job]
+func (fe *fetching) fromNodes(id int32, a *attempt, f *nodeFetch) {
+	j := &fe.jobs.list[a.job]
 	i := int64(a.task) - int64(j.total[state.Map])
-	for bits.OnesCount64(f.running) < int(max(1, s.Costs.Fetchers)) {
-		ready := f.due &^ f.running &^ s.lostNodes
+	for bits.OnesCount64(f.running) < int(max(1, fe.Costs.Fetchers)) {
+		ready := f.due &^ f.running &^ fe.lost
 		if ready == 0 {
-			if s.findDue(id, a, j, f); f.due&^f.running&^s.lostNodes == 0 {
+			if fe.findDue(id, a, j, f); f.due&^f.running&^fe.lost == 0 {
 				return
 			}
 			continue
@@ -70,14 +70,14 @@ func (s *Sim) fetchFromNodes(id int32, a *attempt, f *nodeFetch) {
 		}
 		n := bits.TrailingZeros64(ready)
 		f.due &^= 1 << n
-		bytes := j.part(s.view.MapOutput(j.id)[n], i) - f.got[n]
+		bytes := j.part(fe.view.MapOutput(j.id)[n], i) - f.got[n]
 		f.got[n] += max(0, bytes)
 		again := min(bytes, f.twice)
 		f.twice -= max(0, again)
-		if bytes -= again; bytes <= 0 || s.nodes.flows == nil {
+		if bytes -= again; bytes <= 0 || fe.nodes.flows == nil {
 			continue
 		}
-		flow := s.nodes.flows.Read(s.events.Now, state.NodeID(n), a.node, true, bytes, nodeFetchTag+uint32(a.fetch)*MaxFetchNodes+uint32(n))
+		flow := fe.nodes.flows.Read(fe.events.Now, state.NodeID(n), a.node, true, bytes, nodeFetchTag+uint32(a.fetch)*MaxFetchNodes+uint32(n))
 		if flow == fluid.Ended {
 			continue
 		}
@@ -89,15 +89,15 @@ func (s *Sim) fetchFromNodes(id int32, a *attempt, f *nodeFetch) {
 
 // findDue finds the nodes that have map output which a reduce lacks. It does so
 // if enough maps have finished since the last time (see fetchStep).
-func (s *Sim) findDue(id int32, a *attempt, j *job, f *nodeFetch) {
+func (fe *fetching) findDue(id int32, a *attempt, j *job, f *nodeFetch) {
 	maps := j.done[state.Map]
 	if f.due == 0 && (f.maps == maps || f.maps > 0 && j.fetchStep(f.maps) == j.fetchStep(maps)) {
 		return
 	}
-	s.fetchTime(id, a, int64(maps-f.maps))
+	fe.fetchTime(id, a, int64(maps-f.maps))
 	f.maps, f.due = maps, 0
 	i := int64(a.task) - int64(j.total[state.Map])
-	for n, bytes := range s.view.MapOutput(j.id) {
+	for n, bytes := range fe.view.MapOutput(j.id) {
 		switch lacks := j.part(bytes, i) - f.got[n]; {
 		case lacks > 0:
 			f.due |= 1 << n
@@ -108,42 +108,12 @@ func (s *Sim) findDue(id int32, a *attempt, j *job, f *nodeFetch) {
 	}
 }
 
-// nodeFetchEnded handles the end of a transfer of map output from a node. The
-// parameter tag names the reduce and the node, see nodeFetchTag.
-func (s *Sim) nodeFetchEnded(tag uint32) {
-	f := &s.nodeFetches[tag/MaxFetchNodes]
-	f.running &^= 1 << (tag % MaxFetchNodes)
-	id := f.attempt
-	a := &s.attempts[id]
-	s.fetchFromNodes(id, a, f)
-	s.goOn(id)
-}
-
-// stopNodeFetch stops all transfers of map output to a reduce.
-func (s *Sim) stopNodeFetch(f *nodeFetch) {
+// stop stops all transfers of map output to a reduce.
+func (fe *fetching) stop(f *nodeFetch) {
 	for ; f.running != 0; f.running &= f.running - 1 {
-		s.nodes.flows.Cancel(s.events.Now, f.flows[bits.TrailingZeros64(f.running)])
+		fe.nodes.flows.Cancel(fe.events.Now, f.flows[bits.TrailingZeros64(f.running)])
 	}
 }
 
-// loseFetches stops all transfers of map output from a node that is lost. The
-// reduces fetch what they lack from the nodes on which the maps run again.
-func (s *Sim) loseFetches(n state.NodeID) {
-	s.lostNodes |= 1 << n
-	for id := range s.attempts {
-		a := &s.attempts[id]
-		if !s.runs(int32(id)) || a.fetch < 0 {
-			continue
-		}
-		f := &s.nodeFetches[a.fetch]
-		if f.running>>n&1 == 0 {
-			continue
-		}
-		f.got[n] -= s.nodes.flows.Left(s.events.Now, f.flows[n])
-		s.nodes.flows.Cancel(s.events.Now, f.flows[n])
-		f.running &^= 1 << n
-		f.due |= 1 << n
-		s.fetchFromNodes(int32(id), a, f)
-		s.goOn(int32(id))
-	}
-}
+// comeBack notes that a node is up again.
+func (fe *fetching) comeBack(n state.NodeID) { fe.lost &^= 1 << (n & 63) }

@@ -158,12 +158,12 @@ func TestNodeFetchesConserve(t *testing.T) {
 			if err := s.step(); err != nil {
 				t.Fatal(err)
 			}
-			for id := range s.attempts {
-				a := &s.attempts[id]
-				if !s.runs(int32(id)) || a.fetch < 0 || a.dead {
+			for id := range s.attempts.list {
+				a := &s.attempts.list[id]
+				if !a.runs() || a.fetch < 0 || a.dead {
 					continue
 				}
-				f := &s.nodeFetches[a.fetch]
+				f := &s.attempts.fetches.byNode[a.fetch]
 				if a.phase != input && f.running != 0 {
 					t.Fatalf("attempt %d computes and fetches", id)
 				}

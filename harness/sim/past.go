@@ -46,13 +46,13 @@ func (j *job) past(a *attempt) *Past {
 // run that is replayed. If so, it schedules the same end. If a speculative
 // attempt ran beside this attempt in the recorded run, endsAsBefore schedules
 // the request for a speculative attempt.
-func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
+func (at *attempts) endsAsBefore(id int32, a *attempt, j *job) bool {
 	p := j.past(a)
 	if p == nil {
 		return false
 	}
 	if p.SpeculateMs > 0 {
-		s.events.Push(a.startMs+int64(p.SpeculateMs), evCopy, uint32(id), a.gen)
+		at.events.Push(a.startMs+int64(p.SpeculateMs), evCopy, uint32(id), a.gen)
 	}
 	how := evFail
 	switch p.Outcome {
@@ -62,7 +62,7 @@ func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
 	default:
 		return false
 	}
-	s.events.Push(a.startMs+max(1, int64(p.Ms)), how, uint32(id), a.gen)
+	at.events.Push(a.startMs+max(1, int64(p.Ms)), how, uint32(id), a.gen)
 	return true
 }
 

@@ -36,22 +36,17 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if err := s.hears.begin(&s.Config, s.view, &s.recorder); err != nil {
 		return err
 	}
-	_, uses := sched.As[sched.UsesMapOutput](s.Model)
-	s.keepsOutput = s.NodeFetches || uses
-	s.beginLoad()
+	s.load = loadOf(&s.base)
 	if err := s.nodes.begin(&s.Config, &s.events, s.state, s.hears.full); err != nil {
 		return err
 	}
 	s.events.Flows = s.nodes.flows
-	s.carry, s.offers.Group = s.carryOut, s.carryGroup
-	s.running = 0
-	s.queued, s.mastersMB = s.queued[:0], 0
-	s.attempts, s.idle = s.attempts[:0], s.idle[:0]
-	s.grants, s.spareGrant = append(s.grants[:0], grant{}), 0
-	s.groups, s.spareGroups = append(s.groups[:0], group{}), s.spareGroups[:0]
-	s.fetches, s.nodeFetches, s.spareFetch = s.fetches[:0], s.nodeFetches[:0], s.spareFetch[:0]
-	s.lostNodes = 0
-	s.failing, s.wanted = 0, s.wanted[:0]
+	s.caches.begin(s.state, s.Cluster.Nodes, s.CacheReads)
+	s.masters.begin(&s.base)
+	s.attempts.begin(&s.base, &s.masters, &s.caches, s.load)
+	s.containers.begin(&s.base, &s.masters, &s.attempts)
+	s.speculation.begin(&s.base, &s.attempts)
+	s.carry, s.offers.Group = s.containers.carryOut, s.containers.carryGroup
 	losesNodes := false
 	for i := range s.Faults {
 		losesNodes = losesNodes || s.Faults[i].What == NodeDown
@@ -68,7 +63,6 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if s.load != nil {
 		s.clocks.each[clockLoad].periodMs, s.clocks.each[clockSample].periodMs = loadPeriodMs, s.SampleMs
 	}
-	s.caches.begin(s.state, s.Cluster.Nodes, s.CacheReads)
 	s.splits.begin(&s.Config, s.state)
 	s.jobs.begin(s.view, &s.Costs, s.nodes.racks, losesNodes)
 	return s.arrivals.begin(s.Source, &s.events, &s.jobs)

@@ -63,34 +63,22 @@ type base struct {
 
 // Sim is a simulator that keeps its memory between runs. Its zero value is
 // ready for use.
+//
+// Its parts stand in order: each knows those before it, and none after it. Sim itself
+// only takes the events in their order and tells each part what is for it.
 type Sim struct {
 	base
-	arrivals  arrivals
-	splits    splits
-	caches    caches
-	clocks    clocks
-	load      *load // nil: nobody wants samples of the nodes' load
-	offers    sched.Offers
-	carry     func(sched.Decision) bool
-	queued    []int32 // indexes in jobs.list of the jobs whose ApplicationMaster waits for a container, in order of submission
-	mastersMB int64   // memory that all ApplicationMasters take, in MB
-
-	attempts    []attempt
-	idle        []int32 // indexes of entries in Sim.attempts that are free for new attempts
-	running     int
-	grants      []grant
-	spareGrant  uint32
-	groups      []group // index 0 is not used
-	spareGroups []uint32
-	held        []state.ReservationID // memory for fitsAll
-	fetches     []fetch
-	nodeFetches []nodeFetch // used in place of the field fetches if Config.NodeFetches is set
-	spareFetch  []int32
-	keepsOutput bool    // package state counts the bytes of map output on each node
-	lostNodes   uint64  // bit n is set if node n is down; kept if Config.NodeFetches is set
-	failing     float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
-	rates       []float64
-	wanted      []wanted // speculative attempts that wait for a container
+	arrivals    arrivals
+	splits      splits
+	caches      caches
+	clocks      clocks
+	load        *load // nil: nobody wants samples of the nodes' load
+	masters     masters
+	attempts    attempts
+	containers  containers
+	speculation speculation
+	offers      sched.Offers
+	carry       func(sched.Decision) bool // containers.carryOut
 }
 
 // Run simulates the jobs and the cluster of configuration c until the last job

@@ -5,8 +5,21 @@ import (
 	"slices"
 
 	"heddle/harness/state"
-	"heddle/traces"
 )
+
+// speculation finds attempts that are slow beside others of their job, and starts speculative
+// attempts at the same tasks, by the rule of Config.Speculation.
+type speculation struct {
+	*base
+	attempts *attempts
+	wanted   []wanted  // speculative attempts that wait for a container
+	rates    []float64 // memory for slowLATE
+}
+
+// begin has no speculative attempt wait.
+func (sp *speculation) begin(b *base, at *attempts) {
+	*sp = speculation{base: b, attempts: at, wanted: sp.wanted[:0], rates: sp.rates}
+}
 
 const (
 	scanMs      = 1000   // ms between two scans for slow attempts, Hadoop's default
@@ -19,7 +32,7 @@ const (
 // wanted is a speculative attempt (a second attempt at a slow task) that waits
 // for a container.
 type wanted struct {
-	attempt int32 // index in Sim.attempts of the slow attempt at the same task
+	attempt int32 // index in attempts.list of the slow attempt at the same task
 	gen     uint32
 }
 
@@ -42,13 +55,13 @@ func (m *moments) deviation() float64 { return math.Sqrt(m.m2 / max(1, m.n)) }
 // 1. If the time when the attempt will end is known, the share is that of the
 // elapsed time. Otherwise reading or fetching the input counts for two fifths
 // of the work, and computing for the rest.
-func (s *Sim) progress(a *attempt) float64 {
-	ran := float64(s.events.Now - a.startMs)
+func (at *attempts) progress(a *attempt) float64 {
+	ran := float64(at.events.Now - a.startMs)
 	if ran <= 0 {
 		return 0
 	}
-	j := &s.jobs.list[a.job]
-	if a.phase == finish || s.nodes.flows == nil && a.kind == state.Map {
+	j := &at.jobs.list[a.job]
+	if a.phase == finish || at.nodes.flows == nil && a.kind == state.Map {
 		return min(1, ran/max(1, float64(a.endMs-a.startMs)))
 	}
 	const input = 0.4
@@ -57,7 +70,7 @@ func (s *Sim) progress(a *attempt) float64 {
 		if a.openFlows&1 == 0 || of == 0 {
 			return 0
 		}
-		return 1 - float64(s.nodes.flows.Left(s.events.Now, a.flows[0]))/float64(of)
+		return 1 - float64(at.nodes.flows.Left(at.events.Now, a.flows[0]))/float64(of)
 	}
 	switch {
 	case a.kind == state.Reduce && a.phase <= compute:
@@ -66,54 +79,54 @@ func (s *Sim) progress(a *attempt) float64 {
 		return input * part(w.InputBytes)
 	case a.phase < compute:
 		return 0
-	case a.phase == write && s.nodes.list[a.node].cores:
-		return input + float64((1-input)*part(s.draws.computeMs(j, a, w)*1000))
+	case a.phase == write && at.nodes.list[a.node].cores:
+		return input + float64((1-input)*part(at.draws.computeMs(j, a, w)*1000))
 	case a.phase == write:
 		began := a.startMs + int64(a.phaseMs)
-		return input + float64((1-input)*min(1, float64(s.events.Now-began)/max(1, float64(a.endMs-began))))
+		return input + float64((1-input)*min(1, float64(at.events.Now-began)/max(1, float64(a.endMs-began))))
 	}
 	return 1
 }
 
-// speculate scans a job for slow attempts and asks for speculative attempts
+// scan scans a job for slow attempts and asks for speculative attempts
 // beside them. Then it schedules the job's next scan.
-func (s *Sim) speculate(slot int32) {
-	j := &s.jobs.list[slot]
+func (sp *speculation) scan(slot int32) {
+	j := &sp.jobs.list[slot]
 	if j.ended {
 		return
 	}
 	again := int32(scanMs)
 	for k := range state.Kind(2) {
-		if s.view.Waiting(j.id, k) > 0 {
+		if sp.view.Waiting(j.id, k) > 0 {
 			continue
 		}
 		var id int32
-		if s.Speculation == LATE {
-			id = s.slowLATE(slot, k)
+		if sp.Speculation == LATE {
+			id = sp.slowLATE(slot, k)
 		} else {
-			id = s.slowHadoop(slot, k)
+			id = sp.slowHadoop(slot, k)
 		}
 		if id >= 0 {
-			s.askSpeculative(id)
-			if s.Speculation != LATE {
+			sp.ask(id)
+			if sp.Speculation != LATE {
 				again = foundMs
 			}
 		}
 	}
-	s.scanIn(again, slot)
+	sp.scanIn(again, slot)
 }
 
-// askSpeculative asks for a speculative attempt beside a slow attempt. The
+// ask asks for a speculative attempt beside a slow attempt. The
 // speculative attempt starts on the next suitable node that has room.
-func (s *Sim) askSpeculative(id int32) {
-	a := &s.attempts[id]
-	s.wanted = append(s.wanted, wanted{id, a.gen})
-	s.jobs.list[a.job].speculative++
+func (sp *speculation) ask(id int32) {
+	a := &sp.attempts.list[id]
+	sp.wanted = append(sp.wanted, wanted{id, a.gen})
+	sp.jobs.list[a.job].speculative++
 	a.other = asked
 }
 
-func (s *Sim) scanIn(ms int32, slot int32) {
-	s.events.After(ms, evSpeculate, uint32(slot), s.jobs.list[slot].gen)
+func (sp *speculation) scanIn(ms int32, slot int32) {
+	sp.events.After(ms, evSpeculate, uint32(slot), sp.jobs.list[slot].gen)
 }
 
 // asked is the value of an attempt's field other, normally the index of the
@@ -129,21 +142,21 @@ const asked = -2
 // time is taken to be the mean time of the successful attempts. At least one
 // task in twenty of the job must have ended, and the slow attempt must have
 // run longer than the mean time plus one standard deviation.
-func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
-	j := &s.jobs.list[slot]
+func (sp *speculation) slowHadoop(slot int32, k state.Kind) int32 {
+	j := &sp.jobs.list[slot]
 	took := &j.took[k]
-	running := s.view.Running(j.id, k)
+	running := sp.view.Running(j.id, k)
 	if took.n == 0 || took.n < 0.05*float64(j.total[k]) || j.speculative >= max(10, j.total[k]/100, running/10) {
 		return -1
 	}
 	best, most := int32(-1), 0.0
-	for id := range s.attempts {
-		a := &s.attempts[id]
-		ran := float64(s.events.Now - a.startMs)
+	for id := range sp.attempts.list {
+		a := &sp.attempts.list[id]
+		ran := float64(sp.events.Now - a.startMs)
 		if a.job != slot || a.kind != k || a.other != -1 || ran < took.mean+took.deviation() {
 			continue
 		}
-		p := s.progress(a)
+		p := sp.attempts.progress(a)
 		if p <= 0 {
 			continue
 		}
@@ -161,31 +174,31 @@ func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 // Source: Zaharia, Konwinski, Joseph, Katz, Stoica, "Improving MapReduce
 // Performance in Heterogeneous Environments", OSDI 2008, section 4, with its
 // thresholds, quoted from memory.
-func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
-	j := &s.jobs.list[slot]
-	if len(s.wanted)+int(j.speculative) >= max(1, s.running*lateSlots/100) {
+func (sp *speculation) slowLATE(slot int32, k state.Kind) int32 {
+	j := &sp.jobs.list[slot]
+	if len(sp.wanted)+int(j.speculative) >= max(1, sp.attempts.running*lateSlots/100) {
 		return -1
 	}
-	rates := s.rates[:0]
-	for id := range s.attempts {
-		if a := &s.attempts[id]; a.job == slot && a.kind == k && s.events.Now > a.startMs {
-			rates = append(rates, s.progress(a)/float64(s.events.Now-a.startMs))
+	rates := sp.rates[:0]
+	for id := range sp.attempts.list {
+		if a := &sp.attempts.list[id]; a.job == slot && a.kind == k && sp.events.Now > a.startMs {
+			rates = append(rates, sp.attempts.progress(a)/float64(sp.events.Now-a.startMs))
 		}
 	}
-	s.rates = rates
+	sp.rates = rates
 	if len(rates) == 0 {
 		return -1
 	}
 	slices.Sort(rates)
 	threshold := rates[len(rates)*latePercent/100]
 	best, most := int32(-1), 0.0
-	for id := range s.attempts {
-		a := &s.attempts[id]
-		ran := s.events.Now - a.startMs
+	for id := range sp.attempts.list {
+		a := &sp.attempts.list[id]
+		ran := sp.events.Now - a.startMs
 		if a.job != slot || a.kind != k || a.other != -1 || ran < lateAgeMs {
 			continue
 		}
-		p := s.progress(a)
+		p := sp.attempts.progress(a)
 		if rate := p / float64(ran); rate > 0 && rate <= threshold && (1-p)/rate > most {
 			best, most = int32(id), (1-p)/rate
 		}
@@ -193,56 +206,33 @@ func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
 	return best
 }
 
-// placeSpeculative starts waiting speculative attempts on node n as long as
+// place starts waiting speculative attempts on node n as long as
 // the node has room, in the order in which they were asked for. A speculative
 // attempt does not start on the node of the slow attempt at the same task.
-func (s *Sim) placeSpeculative(n state.NodeID) {
-	if s.Speculation == LATE && s.nodes.isSlow(n) {
+func (sp *speculation) place(n state.NodeID) {
+	if sp.Speculation == LATE && sp.nodes.isSlow(n) {
 		return
 	}
-	kept := s.wanted[:0]
-	for _, x := range s.wanted {
-		a := &s.attempts[x.attempt]
+	kept := sp.wanted[:0]
+	for _, x := range sp.wanted {
+		a := &sp.attempts.list[x.attempt]
 		if a.gen != x.gen || a.other != asked {
 			continue
 		}
 		slot := a.job
-		j := &s.jobs.list[slot]
-		if a.node == n || !s.view.Fits(n, j.id, a.kind) {
+		j := &sp.jobs.list[slot]
+		if a.node == n || !sp.view.Fits(n, j.id, a.kind) {
 			kept = append(kept, x)
 			continue
 		}
 		j.tried(a.task)
 		kind, task := a.kind, a.task
-		s.state.Hold(n, j.id, j.size[kind])
-		id := s.launch(slot, kind, task, n)
-		b := &s.attempts[id]
+		sp.state.Hold(n, j.id, j.size[kind])
+		id := sp.attempts.launch(slot, kind, task, n)
+		b := &sp.attempts.list[id]
 		b.speculative, b.other, b.rerun = true, x.attempt, false
-		s.attempts[x.attempt].other = id
-		s.r.Attempts.Speculative++
+		sp.attempts.list[x.attempt].other = id
+		sp.r.Attempts.Speculative++
 	}
-	s.wanted = kept
-}
-
-// killOther is called when attempt a at a task has succeeded. It ends the
-// other attempt at the same task. It returns the node of the ended attempt, or
-// the node of a if the other attempt had not started.
-func (s *Sim) killOther(a *attempt) state.NodeID {
-	other := a.other
-	a.other = -1
-	j := &s.jobs.list[a.job]
-	if j.speculative--; other == asked {
-		return a.node
-	}
-	b := &s.attempts[other]
-	s.freeze(other)
-	b.other = -1
-	held := a
-	if b.speculative {
-		held = b
-	}
-	s.state.Release(held.node, j.id, j.size[a.kind])
-	s.r.Attempts.Killed++
-	s.close(other, traces.Killed)
-	return b.node
+	sp.wanted = kept
 }
