@@ -89,14 +89,20 @@ type Sight struct {
 	reasoner Reasoner // nil: the model is none
 	oneNode  bool
 	nameOf   func(state.JobID) traces.JobID
-	cached   []state.NodeID // memory for look
-	nearer   []traces.Candidate
-	passed   []traces.PassedJob
-	seen     traces.Seen
+	cached   []state.NodeID // memory for lookAt
+	seen     *traces.Seen   // what Look noted last: the element behind all
+	// Memory for what Seen returns, made for many decisions at a time. What has been returned
+	// is before the ends of these lists, and what Look noted last behind them.
+	all        []traces.Seen
+	candidates []traces.Candidate
+	jobs       []traces.PassedJob
 }
 
 // mostCandidates is how many nodes a Seen lists.
 const mostCandidates = 8
+
+// manySeen is for how many decisions a Sight makes memory at a time.
+const manySeen = 64
 
 // NewSight makes the Sight of a model, which keeps reasons from then on. The function
 // nameOf returns the name of a job in the trace.
@@ -112,8 +118,10 @@ func NewSight(m Model, nameOf func(state.JobID) traces.JobID) *Sight {
 // has answered and before it carries the decision out. The argument t is the task that the
 // decision is expected to start.
 func (s *Sight) Look(v *state.View, d Decision, t state.TaskID) {
-	s.seen = traces.Seen{OneNode: s.oneNode}
-	s.nearer, s.passed = s.nearer[:0], s.passed[:0]
+	s.all, s.candidates, s.jobs = roomFor(s.all, 1), roomFor(s.candidates, mostCandidates), roomFor(s.jobs, mostPassed)
+	e := &s.all[:len(s.all)+1][len(s.all)]
+	*e = traces.Seen{OneNode: s.oneNode, Candidates: s.candidates[len(s.candidates):], Passed: s.jobs[len(s.jobs):]}
+	s.seen = e
 	if d.Kind == state.Map && t != state.None {
 		s.lookAt(v, d, t)
 	}
@@ -125,10 +133,9 @@ func (s *Sight) Look(v *state.View, d Decision, t state.TaskID) {
 		s.passedInOrder(v, d)
 		return
 	}
-	e := &s.seen
 	e.Waited, e.Limit, e.WaitUnit, e.Farthest, e.MorePassed = r.Waited, r.Limit, r.Unit, r.Farthest, r.MorePassed
 	for _, p := range r.Passed {
-		s.passed = append(s.passed, traces.PassedJob{Job: s.nameOf(p.Job), Why: p.Why, Waited: p.Waited})
+		e.Passed = append(e.Passed, traces.PassedJob{Job: s.nameOf(p.Job), Why: p.Why, Waited: p.Waited})
 	}
 }
 
@@ -153,7 +160,7 @@ func (s *Sight) lookAt(v *state.View, d Decision, t state.TaskID) {
 }
 
 func (s *Sight) candidate(v *state.View, d Decision, n state.NodeID, level state.Level) {
-	if len(s.nearer) == mostCandidates {
+	if len(s.seen.Candidates) == mostCandidates {
 		s.seen.MoreCandidates++
 		return
 	}
@@ -170,7 +177,7 @@ func (s *Sight) candidate(v *state.View, d Decision, n state.NodeID, level state
 			c.ForMs = (v.Now() - since) / 1e6
 		}
 	}
-	s.nearer = append(s.nearer, c)
+	s.seen.Candidates = append(s.seen.Candidates, c)
 }
 
 // passedInOrder lists the jobs that come before the decision's in FIFO order and have a
@@ -183,24 +190,40 @@ func (s *Sight) passedInOrder(v *state.View, d Decision) {
 		if !v.Fits(d.Node, id, d.Kind) {
 			why = traces.PassedNoRoom
 		}
-		s.passed = append(s.passed, traces.PassedJob{Job: s.nameOf(id), Why: why})
+		s.seen.Passed = append(s.seen.Passed, traces.PassedJob{Job: s.nameOf(id), Why: why})
 	}
 	s.seen.MorePassed = int32(max(0, place-mostPassed))
 }
 
+// roomFor returns a list to which n more elements can be appended without new memory: the
+// same list, or an empty one.
+func roomFor[T any](list []T, n int) []T {
+	if cap(list)-len(list) < n {
+		return make([]T, 0, manySeen*n)
+	}
+	return list
+}
+
 // Seen returns what Look saw, for the event of the decision; nil if there is nothing to
 // tell. The argument ageMs is how old the driver's view of the job was, in milliseconds.
+// It is called once at most for each call of Look.
 func (s *Sight) Seen(ageMs int64) *traces.Seen {
-	if len(s.nearer)+len(s.passed) == 0 && s.seen.Waited == 0 && ageMs == 0 {
+	e := s.seen
+	if len(e.Candidates)+len(e.Passed) == 0 && e.Waited == 0 && ageMs == 0 {
 		return nil
 	}
-	e := s.seen
 	e.ViewAgeMs = ageMs
-	if len(s.nearer) > 0 {
-		e.Candidates = append([]traces.Candidate(nil), s.nearer...)
+	s.all = s.all[:len(s.all)+1]
+	e.Candidates, s.candidates = kept(e.Candidates, s.candidates)
+	e.Passed, s.jobs = kept(e.Passed, s.jobs)
+	return e
+}
+
+// kept returns a list that was made behind the end of all, and all with it.
+func kept[T any](list, all []T) (some, with []T) {
+	n := len(list)
+	if n == 0 {
+		return nil, all
 	}
-	if len(s.passed) > 0 {
-		e.Passed = append([]traces.PassedJob(nil), s.passed...)
-	}
-	return &e
+	return list[:n:n], all[:len(all)+n]
 }

@@ -10,7 +10,7 @@ import (
 type Amounts [4]int64
 
 // Holds reports whether a has at least as much of everything as b.
-func (a Amounts) Holds(b Amounts) bool {
+func (a *Amounts) Holds(b *Amounts) bool {
 	return a[0] >= b[0] && a[1] >= b[1] && a[2] >= b[2] && a[3] >= b[3]
 }
 
@@ -34,25 +34,29 @@ const mostSpans = 16
 
 // Changed notes that what the node has free changes now, and what it was until now.
 // The argument now must not be less than in earlier calls.
-func (l *RoomLog) Changed(now int64, until Amounts) {
+func (l *RoomLog) Changed(now int64, until *Amounts) {
 	n := len(l.spans)
-	if n > 0 && l.spans[n-1].until == now {
-		return // the node had this much free for no time at all
-	}
-	for n > 0 && until.Holds(l.spans[n-1].free) {
+	for n > 0 {
+		last := &l.spans[n-1]
+		if last.until == now {
+			return // the node had this much free for no time at all
+		}
+		if !until.Holds(&last.free) {
+			break
+		}
 		n--
 	}
 	l.spans = l.spans[:n]
 	if n == mostSpans {
 		l.spans = slices.Delete(l.spans, 0, 1)
 	}
-	l.spans = append(l.spans, span{now, until})
+	l.spans = append(l.spans, span{now, *until})
 }
 
 // FullSince returns since when the node has not had as much free as a container needs.
 // The node must not have it now. If it never had, so far as the log goes back, ok is false:
 // the log keeps 16 spans at most.
-func (l *RoomLog) FullSince(need Amounts) (since int64, ok bool) {
+func (l *RoomLog) FullSince(need *Amounts) (since int64, ok bool) {
 	for i := len(l.spans) - 1; i >= 0; i-- {
 		if l.spans[i].free.Holds(need) {
 			return l.spans[i].until, true
@@ -86,7 +90,8 @@ func (s *State) FollowRoom() { s.logs = []nodeLog{} }
 // logRoom notes that what a node has free is about to change.
 func (s *State) logRoom(n NodeID) {
 	if s.logs != nil {
-		s.logs[n].room.Changed(s.now, s.amounts(&s.nodes[n]))
+		until := s.amounts(&s.nodes[n])
+		s.logs[n].room.Changed(s.now, &until)
 	}
 }
 
@@ -112,5 +117,6 @@ func (v *View) FullSince(n NodeID, id JobID, k Kind) (since int64, ok bool) {
 		return l.down, true
 	}
 	size := v.ContainerSize(id, k)
-	return l.room.FullSince(Need(int64(size.MemoryMB), int64(size.VCores), k))
+	need := Need(int64(size.MemoryMB), int64(size.VCores), k)
+	return l.room.FullSince(&need)
 }

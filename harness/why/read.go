@@ -266,7 +266,7 @@ func (r *reader) capacity(bytes int64, cores int32) state.Amounts {
 
 // change adds to what a node has free, and to the number of task containers that run on it.
 func (r *reader) change(n *node, by state.Amounts, running int) {
-	n.log.Changed(int64(r.now), n.free)
+	n.log.Changed(int64(r.now), &n.free)
 	n.free = n.free.Minus(state.Amounts{}.Minus(by))
 	n.running += running
 }
@@ -573,14 +573,14 @@ func (r *reader) room(a *attempt, at *Nearer) {
 		return
 	}
 	at.Running = n.running
-	since, ok := n.log.FullSince(a.need)
+	since, ok := n.log.FullSince(&a.need)
 	switch {
 	case !n.up:
 		at.Room, since, ok = RoomDown, int64(n.downAt), true
 	case !(n.memoryKnown && a.needKnown) && r.slots == [2]int64{}:
 		at.Room = RoomUnknown
 		return
-	case n.free.Holds(a.need), ok && since == int64(a.x.Start):
+	case n.free.Holds(&a.need), ok && since == int64(a.x.Start):
 		at.Room = RoomFree
 		return
 	default:
