@@ -122,10 +122,13 @@ func (s *Schedule) Digest() ScheduleDigest {
 
 // TraceDigest is the SHA-256 of a trace's events, in the order of the trace and
 // in a canonical form that FORMAT.md defines. The header is left out, so that
-// equal events give equal hashes, whichever program wrote the trace.
+// equal events give equal hashes, whichever program wrote the trace. What a model saw
+// (Decision.Seen) is left out too, so that a run has the same hash whether or not that was
+// recorded.
 type TraceDigest struct {
-	hash hash.Hash
-	buf  canonical
+	hash  hash.Hash
+	buf   canonical
+	blind Decision // copy of a decision, without what the model saw
 }
 
 // NewTraceDigest returns a TraceDigest to which no event has been added.
@@ -135,6 +138,11 @@ func NewTraceDigest() *TraceDigest {
 
 // Add adds the next event of the trace to the hash.
 func (d *TraceDigest) Add(e Event) {
+	if x, ok := e.(*Decision); ok && x.Seen != nil {
+		d.blind = *x
+		d.blind.Seen = nil
+		e = &d.blind
+	}
 	d.buf = append(d.buf, byte(e.Kind()))
 	e.Fields(&d.buf)
 	if len(d.buf) > 1<<14 {

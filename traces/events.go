@@ -348,6 +348,22 @@ type Seen struct {
 	// OneNode is true if the model could choose a task for this node only: the one
 	// whose heartbeat had arrived. Otherwise it could choose among all nodes with room.
 	OneNode bool `json:"oneNode,omitempty"`
+	// Limit and Waited are numbers of a model that lets a job wait for nodes with its input,
+	// in the unit WaitUnit: how long the job has to wait to start a map so far from its input,
+	// or for a map at its input, to start one farther away, and how long it had waited when the
+	// decision was made. WaitUnit is 0 if the model counts nothing. If Farthest is unknown, the
+	// task need not wait, such as a reduce.
+	Limit    int64    `json:"limit,omitempty"`
+	WaitUnit WaitUnit `json:"waitUnit,omitzero"`
+	// Farthest is how far from its input the model let the job start a map; unknown if the
+	// model did not limit that.
+	Farthest Level `json:"farthest,omitempty"`
+	// Passed are jobs with a waiting task of the same kind that came before the decision's
+	// job in the model's order, and in which the model started nothing. The list is cut, and
+	// MorePassed counts the others.
+	Passed     []PassedJob `json:"passed,omitempty" range:"few"`
+	Waited     int64       `json:"waited,omitempty"`
+	MorePassed int32       `json:"morePassed,omitempty" range:"tasks"`
 	// ViewAgeMs is how old what the model saw of the job was, in ms. It is 0 in
 	// simulations.
 	ViewAgeMs int64 `json:"viewAgeMs,omitempty" range:"ms"`
@@ -357,22 +373,6 @@ type Seen struct {
 	// has no candidates. The list is cut, and MoreCandidates counts the others.
 	Candidates     []Candidate `json:"candidates,omitempty" range:"few"`
 	MoreCandidates int32       `json:"moreCandidates,omitempty" range:"tasks"`
-	// Passed are jobs with a waiting task of the same kind that came before the decision's
-	// job in the model's order, and in which the model started nothing. The list is cut, and
-	// MorePassed counts the others.
-	Passed     []PassedJob `json:"passed,omitempty" range:"few"`
-	MorePassed int32       `json:"morePassed,omitempty" range:"tasks"`
-	// Waited and Limit are numbers of a model that lets a job wait for nodes with its input,
-	// in the unit WaitUnit: how long the job had waited when the decision was made, and how
-	// long it has to wait to start a map so far from its input, or for a map at its input, to
-	// start one farther away. WaitUnit is 0 if the model counts nothing. If Farthest is unknown,
-	// the task need not wait, such as a reduce.
-	Waited   int64    `json:"waited,omitempty"`
-	Limit    int64    `json:"limit,omitempty"`
-	WaitUnit WaitUnit `json:"waitUnit,omitzero"`
-	// Farthest is how far from its input the model let the job start a map; unknown if the
-	// model did not limit that.
-	Farthest Level `json:"farthest,omitempty"`
 }
 
 // Candidate is a node that has the input of a map, at the time of a decision.

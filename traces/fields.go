@@ -38,18 +38,6 @@ type Visitor interface {
 	Count(n, fields int) int
 }
 
-// list passes the elements of a list to a Visitor. The function each passes the fields
-// of one element, as many as the argument fields says.
-func list[T any](v Visitor, all *[]T, fields int, each func(*T)) {
-	n := v.Count(len(*all), fields)
-	if n != len(*all) {
-		*all = make([]T, n)
-	}
-	for i := range *all {
-		each(&(*all)[i])
-	}
-}
-
 func (t *Task) fields(v Visitor) {
 	v.Name((*string)(&t.Job))
 	v.Uint8((*uint8)(&t.Kind))
@@ -319,7 +307,7 @@ func (e *Decision) seen(v Visitor) {
 	if !v.More(n > 0) {
 		return
 	}
-	switch v.Count(n, 10) {
+	switch v.Count(n, 5) { // the fields that stand in each Seen
 	case 0:
 		e.Seen = nil
 		return
@@ -330,26 +318,39 @@ func (e *Decision) seen(v Visitor) {
 	e.Seen.fields(v)
 }
 
+// fields passes the fields to a Visitor, those first that are set most often: most
+// decisions end before More.
 func (s *Seen) fields(v Visitor) {
 	v.Bool(&s.OneNode)
+	v.Int64(&s.Limit)
+	v.Uint8((*uint8)(&s.WaitUnit))
+	v.Uint8((*uint8)(&s.Farthest))
+	if n := v.Count(len(s.Passed), 3); n != len(s.Passed) { // never so in an encoder or digest
+		s.Passed = make([]PassedJob, n)
+	}
+	for i := range s.Passed {
+		p := &s.Passed[i]
+		v.Name((*string)(&p.Job))
+		v.Uint8((*uint8)(&p.Why))
+		v.Int64(&p.Waited)
+	}
+	if !v.More(s.Waited != 0 || s.MorePassed != 0 || s.ViewAgeMs != 0 || len(s.Candidates) > 0 || s.MoreCandidates != 0) {
+		return
+	}
+	v.Int64(&s.Waited)
+	v.Int32(&s.MorePassed)
 	v.Int64(&s.ViewAgeMs)
-	list(v, &s.Candidates, 4, func(c *Candidate) {
+	if n := v.Count(len(s.Candidates), 4); n != len(s.Candidates) {
+		s.Candidates = make([]Candidate, n)
+	}
+	for i := range s.Candidates {
+		c := &s.Candidates[i]
 		v.Name((*string)(&c.Node))
 		v.Uint8((*uint8)(&c.Level))
 		v.Uint8((*uint8)(&c.Room))
 		v.Int64(&c.ForMs)
-	})
+	}
 	v.Int32(&s.MoreCandidates)
-	list(v, &s.Passed, 3, func(p *PassedJob) {
-		v.Name((*string)(&p.Job))
-		v.Uint8((*uint8)(&p.Why))
-		v.Int64(&p.Waited)
-	})
-	v.Int32(&s.MorePassed)
-	v.Int64(&s.Waited)
-	v.Int64(&s.Limit)
-	v.Uint8((*uint8)(&s.WaitUnit))
-	v.Uint8((*uint8)(&s.Farthest))
 }
 
 // Fields implements Event: it passes each field of the event to a Visitor, such

@@ -56,7 +56,7 @@ func TestRanges(t *testing.T) {
 // element and those after the list are found.
 func TestRangesOfLists(t *testing.T) {
 	for n := range 4 {
-		e := &traces.Decision{ID: 1, Job: "j", Seen: &traces.Seen{Candidates: make([]traces.Candidate, n), Limit: -1}}
+		e := &traces.Decision{ID: 1, Job: "j", Seen: &traces.Seen{Candidates: make([]traces.Candidate, n), MoreCandidates: -1}}
 		want := []string{}
 		for i := range n {
 			e.Seen.Candidates[i].Node = "n"
@@ -65,7 +65,7 @@ func TestRangesOfLists(t *testing.T) {
 			e.Seen.Candidates[n-1].Room = 9
 			want = append(want, "seen.candidates[].room")
 		}
-		if got := outOfRange(e); !slices.Equal(got, append(want, "seen.limit")) {
+		if got := outOfRange(e); !slices.Equal(got, append(want, "seen.moreCandidates")) {
 			t.Errorf("%d candidates: out of range are %v", n, got)
 		}
 	}
