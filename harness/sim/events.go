@@ -131,9 +131,6 @@ func (s *Sim) start(x *Job) error {
 	s.recorder.submitted(x, j)
 	s.hears.tell(sched.Event{What: sched.JobSubmitted, Job: id})
 	s.clocks.awaitAll()
-	for _, ms := range j.askMs {
-		s.events.Push(max(ms, s.events.Now), evAsk, uint32(slot), j.gen)
-	}
 	s.events.After(s.Costs.SubmitMs, evAdmit, uint32(slot), j.gen)
 	return nil
 }

@@ -53,7 +53,12 @@ func (am *masters) up(slot int32) {
 	j.up, j.amUpMs = true, am.events.Now
 	am.recorder.started(j)
 	am.state.Ask(j.id, state.Map, j.total[state.Map])
-	am.rampUp(j)
+	am.rampUp(j) // asks for the reduces of recorded times that have passed, too
+	for _, ms := range j.askMs {
+		if ms > am.events.Now {
+			am.events.Push(ms, evAsk, uint32(slot), j.gen)
+		}
+	}
 	am.endIfDone(slot)
 }
 
