@@ -112,6 +112,7 @@ func (am *masters) rampUp(j *job) {
 		}
 		if j.asked > before {
 			am.state.Ask(j.id, r, j.asked)
+			am.callBeat(am.jobs.slot[j.id])
 		}
 		return
 	}
