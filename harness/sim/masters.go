@@ -59,6 +59,9 @@ func (am *masters) up(slot int32) {
 			am.events.Push(ms, evAsk, uint32(slot), j.gen)
 		}
 	}
+	if am.Speculation != NoSpeculation && am.r.Jobs[j.id].StartMs >= 0 { // the scans of the ApplicationMaster before have ended with it
+		am.events.After(scanMs, evSpeculate, uint32(slot), j.gen)
+	}
 	am.endIfDone(slot)
 }
 
