@@ -2,31 +2,28 @@ package cmd
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/xml"
 	"flag"
 	"fmt"
 	"html"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"heddle/traces"
-	"heddle/traces/tracefile"
+	"unicode/utf8"
 )
 
 var update = flag.Bool("update", false, "draw the pictures in .github anew")
 
-// TestPictures draws the pictures that the README shows and compares them with the
+// TestPictures draws pictures that the README shows and compares them with the
 // files in .github. To draw them anew:
 //
 //	go test ./cmd -run TestPictures -update
 func TestPictures(t *testing.T) {
 	for name, picture := range map[string]string{
 		"dataflow.svg": dataFlow(),
-		"timeline.svg": timelines(t, "../harness/config/testdata/slowdisks.yaml", "../harness/config/testdata/cachedonly.yaml"),
+		"why.svg": terminal(t, "../harness/config/testdata/slowdisks.yaml", "../harness/config/testdata/cachedonly.yaml",
+			"trace why RUN/trials/r04-wordcount-yarn/trace.heddle m22", "trace why RUN/trials/r04-wordcount-yarn-cached/trace.heddle m22"),
 	} {
 		path := filepath.Join("../.github", name)
 		if err := xml.Unmarshal([]byte(picture), &struct{ XMLName xml.Name }{}); err != nil {
@@ -52,14 +49,13 @@ func TestPictures(t *testing.T) {
 const style = `<style>
 text{font:14px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1f2328}
 .small{font-size:12px;fill:#59636e}
+.typed{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre}
 .strong{font-weight:600}
 .ground{fill:#ffffff;stroke:#d1d9e0}
 .box{fill:#f6f8fa;stroke:#8c959f}
 .ours{fill:#ddf4ff;stroke:#0969da}
 .line{fill:none;stroke:#59636e;stroke-width:1.5}
 .head{fill:#59636e}
-.grid{stroke:#d1d9e0}
-.cache{fill:#2da44e}.node{fill:#54aeff}.rack{fill:#e8912d}.off{fill:#cf222e}.reduce{fill:#afb8c1}
 @media (prefers-color-scheme:dark){
 text{fill:#f0f6fc}
 .small{fill:#9198a1}
@@ -68,8 +64,6 @@ text{fill:#f0f6fc}
 .ours{fill:#121d2f;stroke:#4493f8}
 .line{stroke:#9198a1}
 .head{fill:#9198a1}
-.grid{stroke:#3d444d}
-.reduce{fill:#656c76}
 }
 </style>
 `
@@ -150,129 +144,34 @@ func dataFlow() string {
 	return d.done()
 }
 
-// timelines simulates cachedonly.yaml on a cluster and shows the first repeat of each
-// of its models: what ran when on which node, and where maps read from.
-func timelines(t *testing.T, cluster, experiment string) string {
+// terminal simulates cachedonly.yaml on a cluster and shows commands about its trials with what
+// they print, as a terminal does. RUN in a command stands for the run.
+func terminal(t *testing.T, cluster, experiment string, commands ...string) string {
 	dir := t.TempDir()
-	if _, code, err := heddle("run", "--simulate", "--cluster", cluster, "--runs", dir, "--run-name", "run", experiment); code != 0 {
+	if _, code, err := heddle("run", "--simulate", "--cluster", cluster, "--runs", dir, "--run-name", "cached", experiment); code != 0 {
 		t.Fatal(err)
 	}
-	yarn := readTimeline(t, filepath.Join(dir, "run/trials/r01-wordcount-yarn/trace.heddle"))
-	cached := readTimeline(t, filepath.Join(dir, "run/trials/r01-wordcount-yarn-cached/trace.heddle"))
-	longest := max(yarn.end, cached.end)
-
-	d := newDrawing(800, 434, "The same WordCount twice under YARN: told of all replicas, and of cached ones only")
-	x := 24
-	for _, entry := range [][2]string{
-		{"cache", "map, read from HDFS cache"},
-		{"node", "from its own disk"},
-		{"rack", "from its own rack"},
-		{"off", "from another rack"},
-		{"reduce", "reduce"},
-	} {
-		class := entry[0]
-		if shown := func(b bar) bool { return b.class == class }; !slices.ContainsFunc(append(yarn.bars, cached.bars...), shown) {
-			continue
+	var lines []string
+	for _, command := range commands {
+		out, code, err := heddle(strings.Fields(strings.ReplaceAll(command, "RUN", filepath.Join(dir, "cached")))...)
+		if code != 0 {
+			t.Fatal(err)
 		}
-		d.addf(`<rect class="%s" x="%d" y="20" width="14" height="14" rx="2"/>`, class, x)
-		d.text(x+20, 32, "", "start", entry[1])
-		x += 20 + 8*len(entry[1]) + 28
+		lines = append(lines, "$ heddle "+strings.ReplaceAll(command, "RUN", "runs/cached"))
+		lines = append(lines, strings.Split(strings.TrimRight(out, "\n"), "\n")...)
 	}
-	yarn.draw(d, 52, longest, "YARN, told of all replicas")
-	cached.draw(d, 228, longest, "YARN, told of cached replicas only (splits: cachedOnly)")
-	const every = 10 * int64(1e9)
-	for at := int64(0); at <= int64(longest); at += every {
-		d.text(timeX(traces.Time(at), longest), 418, "small", "middle", fmt.Sprintf("%d s", at/1e9))
+	const margin, lineHeight, charWidth = 20, 20, 8.5
+	widest := 0
+	for _, line := range lines {
+		widest = max(widest, utf8.RuneCountInString(line))
+	}
+	d := newDrawing(2*margin+int(charWidth*float64(widest)), 2*margin+lineHeight*len(lines)-6, strings.Join(commands, ", "))
+	for i, line := range lines {
+		class := "typed"
+		if strings.HasPrefix(line, "$") {
+			class = "typed strong"
+		}
+		d.text(margin, margin+12+lineHeight*i, class, "start", line)
 	}
 	return d.done()
-}
-
-// timeline is what one trial's trace says of attempts.
-type timeline struct {
-	end   traces.Time
-	maps  int
-	cache int // maps that read from a cache
-	nodes []traces.Node
-	lanes map[traces.Node][]traces.Time // when each of a node's containers is free again
-	bars  []bar
-}
-
-type bar struct {
-	class    string
-	node     traces.Node
-	lane     int
-	from, to traces.Time
-}
-
-func readTimeline(t *testing.T, path string) *timeline {
-	t.Helper()
-	h, events, err := tracefile.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &timeline{lanes: map[traces.Node][]traces.Time{}}
-	for _, n := range h.Cluster.Nodes {
-		l.nodes = append(l.nodes, n.Node)
-	}
-	ends := map[traces.Attempt]traces.Time{}
-	for _, e := range events {
-		switch e := e.(type) {
-		case *traces.AttemptFinished:
-			ends[e.Attempt] = e.T
-		case *traces.JobFinished:
-			l.end = max(l.end, e.T)
-		}
-	}
-	for _, e := range events {
-		if s, ok := e.(*traces.AttemptStarted); ok {
-			l.add(s, ends[s.Attempt])
-		}
-	}
-	return l
-}
-
-// add puts an attempt on the first lane of its node that is free.
-func (l *timeline) add(s *traces.AttemptStarted, end traces.Time) {
-	b := bar{class: "reduce", node: s.Node, from: s.T, to: end}
-	if s.Attempt.Kind == traces.Map {
-		b.class = s.ReplicaLocality.String()
-		l.maps++
-		if s.ReplicaLocality == traces.LevelCache {
-			l.cache++
-		}
-	}
-	lanes := l.lanes[s.Node]
-	b.lane = slices.IndexFunc(lanes, func(free traces.Time) bool { return free <= s.T })
-	if b.lane < 0 {
-		b.lane = len(lanes)
-		lanes = append(lanes, 0)
-	}
-	lanes[b.lane] = cmp.Or(end, s.T)
-	l.lanes[s.Node] = lanes
-	l.bars = append(l.bars, b)
-}
-
-// timeX is where on the picture a time is.
-func timeX(at, longest traces.Time) int { return 80 + int(690*int64(at)/int64(longest)) }
-
-// draw draws the timeline with its headline at the height y.
-func (l *timeline) draw(d *drawing, y int, longest traces.Time, title string) {
-	const laneHeight, nodeHeight = 14, 34
-	d.text(24, y+16, "strong", "start", title)
-	d.text(776, y+16, "", "end", fmt.Sprintf("%.1f s, %d of %d maps from cache", float64(l.end)/1e9, l.cache, l.maps))
-	y += 28
-	for i, n := range l.nodes {
-		d.text(24, y+nodeHeight*i+20, "small", "start", string(n))
-	}
-	for at := int64(0); at <= int64(longest); at += 10 * 1e9 {
-		x := timeX(traces.Time(at), longest)
-		d.addf(`<path class="grid" d="M%d,%dV%d"/>`, x, y, y+nodeHeight*len(l.nodes))
-	}
-	for _, b := range l.bars {
-		x := timeX(b.from, longest)
-		top := y + nodeHeight*slices.Index(l.nodes, b.node) + 2 + laneHeight*b.lane
-		d.addf(`<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="2"/>`, b.class, x, top, max(1, timeX(b.to, longest)-x-1), laneHeight-2)
-	}
-	end := timeX(l.end, longest)
-	d.addf(`<path class="line" stroke-dasharray="3 3" d="M%d,%dV%d"/>`, end, y, y+nodeHeight*len(l.nodes))
 }
