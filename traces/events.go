@@ -158,6 +158,11 @@ type JobSubmitted struct {
 	// slots. It is empty if the experiment named no pools.
 	Pool string `json:"pool,omitempty"`
 	Terms
+	// Costs names what the job's tasks cost: the kind of workload, and those of its
+	// settings that change how long a task takes, such as "wordcount". A calibration
+	// fitted to jobs holds for all jobs with the same Costs. If it is empty, the
+	// workload's name stands for it.
+	Costs string `json:"costs,omitempty"`
 }
 
 // JobStarted says that the job's ApplicationMaster is running and has read the

@@ -147,14 +147,19 @@ func (e *JobSubmitted) Fields(v Visitor) {
 	v.Name(&e.MapLabel)
 	v.Name(&e.ReduceLabel)
 	v.Bool(&e.Speculation)
-	if v.More(e.Pool != "" || e.Terms != Terms{}) {
+	if v.More(e.Pool != "" || e.Terms != Terms{} || e.Costs != "") {
 		v.Name(&e.Pool)
-		e.Terms.fields(v)
+		e.Terms.fields(v, e.Costs != "")
+	}
+	if v.More(e.Costs != "") {
+		v.Name(&e.Costs)
 	}
 }
 
-func (t *Terms) fields(v Visitor) {
-	if !v.More(*t != Terms{}) {
+// fields visits the terms. The argument more says whether a later field of the event
+// has a value.
+func (t *Terms) fields(v Visitor, more bool) {
+	if !v.More(more || *t != Terms{}) {
 		return
 	}
 	v.Int64(&t.DeadlineMs)

@@ -37,7 +37,7 @@ func (e *JobListed) Fields(v Visitor) {
 	v.Int64(&e.ShuffleBytes)
 	v.Int64(&e.OutputBytes)
 	v.Name(&e.Path)
-	e.Terms.fields(v)
+	e.Terms.fields(v, false)
 }
 
 // ListRules say how many tasks a job of a list gets, and how long they take.

@@ -54,6 +54,8 @@ type Options struct {
 	Terms map[string]traces.Terms
 	// Workload is the workload's name, recorded with each job.
 	Workload string
+	// Costs names what the workload's tasks cost, recorded with each job.
+	Costs string
 	// Header holds the seed, model, parameters, actuator and splits of the trace; the
 	// zero value means that YARN places the tasks. The Session adds the cluster's
 	// nodes, software versions and settings.
@@ -183,7 +185,7 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
-	s.joiner = joiner{start: s.start, workload: o.Workload, pools: o.Pools, terms: o.Terms, locations: newLocations(), racks: racksOf(s.facts.Nodes)}
+	s.joiner = joiner{start: s.start, workload: o.Workload, costs: o.Costs, pools: o.Pools, terms: o.Terms, locations: newLocations(), racks: racksOf(s.facts.Nodes)}
 	var err error
 	if s.jobs, err = makeJobs(o.Folder); err == nil {
 		s.part, err = tracefile.Create(filepath.Join(o.Folder.Name(), PartFile), s.header())

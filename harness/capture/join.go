@@ -16,6 +16,7 @@ import (
 type joiner struct {
 	start     time.Time
 	workload  string
+	costs     string
 	pools     map[string]string // by YARN tag of the jobs
 	terms     map[string]traces.Terms
 	locations *locations // where input blocks were, over time; nil if the trace is made from history files alone
@@ -33,7 +34,7 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 	for _, event := range events {
 		switch e := event.(type) {
 		case *traces.JobSubmitted:
-			e.Workload = jn.workload
+			e.Workload, e.Costs = jn.workload, jn.costs
 			jn.addTold(e, j)
 			describe(e, j.conf)
 		case *traces.TaskScheduled:
@@ -61,7 +62,7 @@ func (jn *joiner) withoutHistory(j *jobRecord) []traces.Event {
 func (jn *joiner) submitted(j *jobRecord) *traces.JobSubmitted {
 	e := &traces.JobSubmitted{
 		T: jn.at(j.app.StartedMs), Job: j.id, Name: j.app.Name, User: j.app.User, Queue: j.app.Queue,
-		Priority: int32(j.app.Priority), Maps: int32(len(j.hosts)), Workload: jn.workload,
+		Priority: int32(j.app.Priority), Maps: int32(len(j.hosts)), Workload: jn.workload, Costs: jn.costs,
 	}
 	jn.addTold(e, j)
 	describe(e, j.conf)

@@ -120,7 +120,7 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 	live := &Live{}
 	return capture.Start(ctx, watcher, capture.Options{
 		Seen: live.Add,
-		Tags: t.tags, Pools: pools, Terms: terms, Workload: t.plan.Workload.Label, Folder: folder,
+		Tags: t.tags, Pools: pools, Terms: terms, Workload: t.plan.Workload.Label, Costs: workload.Costs(t.plan.Workload), Folder: folder,
 		Header: traces.Header{
 			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
 			Reasons: e.Reasons && e.ActuatorOf(t.plan) != config.ActuatorNone, MapSlots: maps, ReduceSlots: reduces, Told: e.Capacity.Telling(),

@@ -153,7 +153,7 @@ func TestListErrors(t *testing.T) {
 	x := listOf(t, 1, 1, 1, 1)
 	for want, c := range map[string]Config{
 		"were made up":                       {Modelled: true},
-		"the calibration lacks its workload": {Modelled: true, Calibration: &calibration.Calibration{Format: 1}},
+		"the calibration lacks the costs of": {Modelled: true, Calibration: &calibration.Calibration{Format: 1}},
 		"to follow":                          {Follow: true},
 	} {
 		c.Trace, c.Model.Model = x, "fifo"

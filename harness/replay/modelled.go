@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 
 	"heddle/harness/replay/calibration"
@@ -33,7 +34,7 @@ func (m modelled) set(j *recorded.Job, x *sim.Job) {
 		x.ReduceShares = w.Shares
 		return
 	}
-	w, standIn, _ := m.costsOf(j.Kind()) // ignore the error: the method checkCosts has refused jobs of unknown workloads before
+	w, standIn, _ := m.costsOf(j) // ignore the error: the method checkCosts has refused jobs of unknown workloads before
 	for i := range x.MapWork {
 		x.MapWork[i] = sim.Work{InputBytes: j.Tasks[traces.Map][i].Input(), OutputBytes: unknown}
 	}
@@ -59,27 +60,36 @@ func (c *Config) checkCosts() error {
 			if len(w.Maps) != len(j.Tasks[traces.Map]) || len(w.Reduces) != len(j.Tasks[traces.Reduce]) {
 				return fmt.Errorf("trace %s: work of %d maps and %d reduces is given for job %s, which has %d and %d", c.Trace.Name, len(w.Maps), len(w.Reduces), j.Job, len(j.Tasks[traces.Map]), len(j.Tasks[traces.Reduce]))
 			}
-		} else if _, _, err := c.costsOf(j.Kind()); c.Modelled && err != nil {
+		} else if _, _, err := c.costsOf(j); c.Modelled && err != nil {
 			return err
 		}
 	}
 	for i := range c.Trace.List {
-		if _, _, err := c.costsOf(c.Trace.List[i].Name); c.Modelled && err != nil {
+		if _, _, err := c.costsNamed(c.Trace.List[i].Name); c.Modelled && err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// costsOf returns the calibration's costs of a workload. If the calibration lacks
+// costsOf returns the calibration's costs of a job's workload. A calibration fitted to
+// traces without Costs has them by the workload's label.
+func (c *Config) costsOf(j *recorded.Job) (w *calibration.Workload, standIn bool, err error) {
+	if c.Calibration.Of(j.Costs) != nil {
+		return c.costsNamed(j.Costs)
+	}
+	return c.costsNamed(cmp.Or(j.Workload, j.Name))
+}
+
+// costsNamed returns the calibration's costs of a workload. If the calibration lacks
 // this workload, it returns the costs of the stand-in: the workload that the user
 // named for such cases. It fails if neither is there.
-func (c *Config) costsOf(name string) (w *calibration.Workload, standIn bool, err error) {
+func (c *Config) costsNamed(name string) (w *calibration.Workload, standIn bool, err error) {
 	if w = c.Calibration.Of(name); w == nil && c.Workload != "" {
 		w, standIn = c.Calibration.Of(c.Workload), true
 	}
 	if w == nil {
-		err = fmt.Errorf("trace %s: the calibration lacks its workload %q; it has %s; heddle replay --workload names one to use in its place", c.Trace.Name, name, c.Calibration.Names())
+		err = fmt.Errorf("trace %s: the calibration lacks the costs of %q; it has %s; fit it to a run with such jobs, or name one to use in its place, with heddle replay --workload", c.Trace.Name, name, c.Calibration.Names())
 	}
 	return w, standIn, err
 }
@@ -110,7 +120,7 @@ func (m modelled) compute(w *calibration.Workload, x *sim.Job) {
 // workload. If the costs of another workload are used instead, tasks write as many
 // bytes as the list says.
 func (m modelled) SetListed(j *traces.JobListed, x *sim.Job) {
-	w, standIn, _ := m.costsOf(j.Name)
+	w, standIn, _ := m.costsNamed(j.Name)
 	x.MapWork, x.ReduceWork = eachTask(x.MapWork, x.Maps, standIn), eachTask(x.ReduceWork, x.Reduces, standIn)
 	m.compute(w, x)
 }

@@ -256,7 +256,7 @@ func TestModelErrors(t *testing.T) {
 		"splits \"half\" is not one of":      {Model: config.Model{Splits: "half"}},
 		"its actuator can only be none":      {Actuator: config.ActuatorLabels},
 		"nosuch":                             {Model: config.Model{Model: "nosuch"}},
-		"the calibration lacks its workload": {Modelled: true, Calibration: &calibration.Calibration{Format: 1}},
+		"the calibration lacks the costs of": {Modelled: true, Calibration: &calibration.Calibration{Format: 1}},
 	} {
 		c.Trace = x
 		if c.Model.Model == "" {

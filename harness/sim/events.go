@@ -123,7 +123,11 @@ func (s *Sim) start(x *Job) error {
 	slot := s.jobs.add(id, x, replicas)
 	j := &s.jobs.list[slot]
 	if s.load != nil {
-		s.load.submitted(slot, s.Loads[cmp.Or(x.Workload, x.Name)])
+		loads, ok := s.Loads[x.Costs]
+		if !ok {
+			loads = s.Loads[cmp.Or(x.Workload, x.Name)]
+		}
+		s.load.submitted(slot, loads)
 	}
 	j.blocks = s.caches.expect(j.blocks, id, x)
 	s.r.PeakTasks = max(s.r.PeakTasks, s.jobs.tasks)

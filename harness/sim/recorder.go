@@ -69,7 +69,7 @@ func (r *recorder) submitted(x *Job, j *job) {
 	}
 	r.to(&traces.JobSubmitted{
 		T: r.at(), Job: j.name, Name: x.Name, User: x.User, Queue: x.Queue, Priority: x.Priority, Maps: x.Maps, Reduces: x.Reduces,
-		Workload: x.Workload, MapMemoryBytes: int64(x.MapSize.MemoryMB) << 20, MapVCores: x.MapSize.VCores,
+		Workload: x.Workload, Costs: x.Costs, MapMemoryBytes: int64(x.MapSize.MemoryMB) << 20, MapVCores: x.MapSize.VCores,
 		ReduceMemoryBytes: int64(x.ReduceSize.MemoryMB) << 20, ReduceVCores: x.ReduceSize.VCores,
 		SlowStart: float64(x.SlowStart), Speculation: r.config.Speculation != NoSpeculation, Pool: x.Pool, Terms: x.Terms(),
 	})

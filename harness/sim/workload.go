@@ -89,8 +89,8 @@ type Job struct {
 	// Blocks is nil, the cached copies of the job's input are those in
 	// JobSpec.Cached, and do not change.
 	Blocks []traces.Block
-	// Workload is the workload's name in the trace. It may be "".
-	Workload string
+	// Workload and Costs are those of traces.JobSubmitted. They may be "".
+	Workload, Costs string
 	// Pasts tell how attempts ended in the recorded run that is replayed. They
 	// cover the tasks with a failed attempt or several attempts. They are sorted
 	// by kind of task, then task number, then attempt number.

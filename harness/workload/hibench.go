@@ -119,7 +119,7 @@ func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	t := &Twin{
 		Workload: w.Label,
 		Costs: calibration.Workload{
-			Workload: w.Label, MapOutputPerByte: shape.MapOutputPerByte, ReduceOutputPerByte: shape.ReduceOutputPerByte,
+			Workload: Costs(w.Workload), MapOutputPerByte: shape.MapOutputPerByte, ReduceOutputPerByte: shape.ReduceOutputPerByte,
 			Map: calibration.Phase{MsPerMiB: shape.MapMsPerMiB, Corrected: 1}, Reduce: calibration.Phase{MsPerMiB: shape.ReduceMsPerMiB, Corrected: 1},
 		},
 	}

@@ -95,7 +95,7 @@ func (w streaming) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	ofMap.SleepMs = float64(time.Duration(w.Sleep).Milliseconds())
 	t := &Twin{
 		Workload: w.Label,
-		Costs:    calibration.Workload{Workload: w.Label, MapOutputPerByte: orOne(w.MapOutput), ReduceOutputPerByte: orOne(w.Output), Map: ofMap, Reduce: cpu},
+		Costs:    calibration.Workload{Workload: Costs(w.Workload), MapOutputPerByte: orOne(w.MapOutput), ReduceOutputPerByte: orOne(w.Output), Map: ofMap, Reduce: cpu},
 	}
 	for i := range max(w.Jobs, 1) {
 		job.Pool = w.Pool(i)

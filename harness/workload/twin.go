@@ -20,11 +20,12 @@ import (
 // Twin is the simulated counterpart of a workload: its jobs and the input files
 // that they read.
 type Twin struct {
-	Workload string // name of the workload; a calibration has the costs of tasks by this name
+	Workload string // label of the workload
 	Jobs     []Job
 	Files    []File // input files; maps read them in this order
 	// Costs are typical costs of the workload's tasks, such as computing times,
-	// for simulations without a calibration.
+	// for simulations without a calibration. A calibration has its costs by the
+	// same name, which is that of the function Costs.
 	Costs calibration.Workload
 	// Warnings say what the workload leaves out or makes up.
 	Warnings []string
@@ -191,7 +192,7 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 			}
 		}
 		events = append(events, &traces.JobSubmitted{
-			T: at, Job: id, Name: j.Name, Workload: t.Workload, User: cmp.Or(j.User, "heddle"), Queue: j.Queue, Pool: j.Pool, Terms: j.Terms, Priority: j.Priority,
+			T: at, Job: id, Name: j.Name, Workload: t.Workload, Costs: t.Costs.Workload, User: cmp.Or(j.User, "heddle"), Queue: j.Queue, Pool: j.Pool, Terms: j.Terms, Priority: j.Priority,
 			Maps: int32(len(splits)), Reduces: j.Reduces, SlowStart: j.SlowStart,
 			MapMemoryBytes: cmp.Or(j.MapMemoryBytes, d.TaskBytes), MapVCores: j.MapVCores,
 			ReduceMemoryBytes: cmp.Or(j.ReduceMemoryBytes, d.TaskBytes), ReduceVCores: j.ReduceVCores,

@@ -126,7 +126,7 @@ func (m *Source) Next(x *sim.Job) bool {
 	m.next++
 	maps, reduces := len(j.Tasks[0]), len(j.Tasks[1])
 	*x = sim.Job{
-		ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T),
+		ID: j.Job, Workload: j.Workload, Costs: j.Costs, SlowStart: float32(j.SlowStart), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T),
 		JobSpec: state.JobSpec{
 			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: j.Priority,
 			Maps: int32(maps), Reduces: int32(reduces), Replicas: x.Replicas, Cached: x.Cached,
@@ -394,4 +394,4 @@ func (j *Job) LastEnd() traces.Time {
 
 // Kind returns the job's kind, such as sort, by which a calibration
 // finds the job's costs.
-func (j *Job) Kind() string { return cmp.Or(j.Workload, j.Name) }
+func (j *Job) Kind() string { return cmp.Or(j.Costs, j.Workload, j.Name) }

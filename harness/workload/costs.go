@@ -1,0 +1,43 @@
+package workload
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"heddle/harness/config"
+)
+
+// Costs names what the tasks of a workload cost: its name, and those of its keys and
+// Hadoop properties that change how long a task takes for the same bytes. Workloads
+// with the same Costs share a calibration, whatever their labels, sizes and numbers
+// of tasks.
+func Costs(w config.Workload) string {
+	parts := []string{w.Name}
+	add := func(key string, value any) { parts = append(parts, fmt.Sprintf("%s=%v", key, value)) }
+	if w.Regex != "" {
+		add("regex", w.Regex)
+	}
+	if w.Name == config.Streaming {
+		add("cpu", time.Duration(w.CPU))
+		add("sleep", time.Duration(w.Sleep))
+		add("mapOutput", orOne(w.MapOutput))
+		add("output", orOne(w.Output))
+		add("taskMemory", int64(w.TaskMemory))
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
+		if !slices.Contains(simulatedSettings, name) && !slices.Contains(splitSettings, name) {
+			add(name, w.Settings[name])
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// splitSettings are the Hadoop properties that change how many tasks there are and not
+// what a task costs.
+var splitSettings = []string{
+	"mapreduce.input.fileinputformat.split.maxsize", "mapreduce.input.fileinputformat.split.minsize",
+	"mapreduce.job.maps", "mapreduce.job.reduces",
+}
