@@ -75,10 +75,11 @@ func (c *Config) checkCosts() error {
 // costsOf returns the calibration's costs of a job's workload. A calibration fitted to
 // traces without Costs has them by the workload's label.
 func (c *Config) costsOf(j *recorded.Job) (w *calibration.Workload, standIn bool, err error) {
-	if c.Calibration.Of(j.Costs) != nil {
-		return c.costsNamed(j.Costs)
+	name, label := j.Kind(), cmp.Or(j.Workload, j.Name)
+	if c.Calibration.Of(name) == nil && c.Calibration.Of(label) != nil {
+		name = label
 	}
-	return c.costsNamed(cmp.Or(j.Workload, j.Name))
+	return c.costsNamed(name)
 }
 
 // costsNamed returns the calibration's costs of a workload. If the calibration lacks

@@ -184,6 +184,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if err != nil {
 		return nil, h, err
 	}
+	known := facts(c.Trace, &machines)
 	c.limit(&machines)
 	x := &sim.Config{Cluster: machines, Shuffled: c.Repeats, Seed: c.Seed, Record: c.Record, Reasons: c.reasons(), Interrupted: c.Interrupted, Costs: c.costs(h.Actuator)}
 	if x.Actuator, err = actuatorOf(h.Actuator); err != nil {
@@ -238,6 +239,12 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		x.MinAllocation.MemoryMB, x.MinAllocation.VCores = int32(min(mb, math.MaxInt32)), 1
 	}
 	h.Cluster = facts(c.Trace, &machines)
+	// The trace has the cores that the nodes have. Which of them tasks share is a figure of
+	// the calibration: a replay of this trace with the same calibration would apply it twice.
+	h.Cluster.HostCores = cmp.Or(c.Change.HostCores, c.Trace.Header.Cluster.HostCores)
+	for i := range known.Nodes {
+		h.Cluster.Nodes[i].Cores = known.Nodes[i].Cores
+	}
 	return x, h, nil
 }
 
