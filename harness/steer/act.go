@@ -28,6 +28,9 @@ type opening struct {
 	cancelled bool      // whether the decisions without a container were given up because their group was
 	takenBack bool      // whether the decisions without a container were given up because the ApplicationMaster stopped asking for one
 	limit     *alarm
+	awaited   bool      // whether the job's list awaited has it
+	place     int       // its number among all openings that the list has had
+	blocker   *decision // decision for which the opening had to wait when that was last asked; nil: none
 }
 
 type stage uint8
@@ -51,6 +54,7 @@ func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 		if before := last.decisions[len(last.decisions)-1]; last.job == j && last.kind == k && before.id == dec.id-1 && before.group == dec.group {
 			dec.opening = last
 			last.decisions = append(last.decisions, dec)
+			j.awaited.addDecision(dec)
 			return
 		}
 	}
@@ -61,7 +65,7 @@ func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 		return
 	}
 	n.queue = append(n.queue, op)
-	j.awaited = append(j.awaited, op)
+	j.awaited.add(op)
 	n.list()
 }
 
@@ -100,53 +104,10 @@ func (c *Core) openQueued() {
 	c.queued = kept
 }
 
-// mustWait says whether the decisions in op must wait for an earlier decision of the
-// same job on another node. They must if the ApplicationMaster could run on op's node
-// the map that was meant for the other node. The ApplicationMaster assigns maps to all
-// new containers together: first node-local maps, then rack-local ones, then the rest.
-// A map that is assigned already is no reason to wait. Nor is a map whose granted
-// container is at least as near to the map's input as op's node.
-func (op *opening) mustWait() bool {
-	if op.kind != state.Map {
-		return false
-	}
-	v, id, here := op.job.core.view, op.job.id, op.node.id
-	for _, other := range op.job.awaited {
-		if other == op {
-			return false
-		}
-		if other.kind != op.kind || other.node == op.node {
-			continue
-		}
-		for _, theirs := range other.decisions {
-			t := theirs.predicted
-			if t == state.None || theirs.bound() {
-				continue
-			}
-			ours := v.SplitLevel(id, t, here)
-			if theirs.container != nil && ours >= v.SplitLevel(id, t, other.node.id) {
-				continue // the ApplicationMaster gives this map to the other container, which is at least as near to its input
-			}
-			for _, dec := range op.decisions {
-				u := dec.predicted
-				if u == state.None {
-					continue
-				}
-				if level := v.SplitLevel(id, u, here); ours < level || ours == level && t < u {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // stopAwaiting removes op from job.awaited, the groups of decisions whose containers
 // are not granted or whose tasks are not known.
 func (op *opening) stopAwaiting() {
-	if i := slices.Index(op.job.awaited, op); i >= 0 {
-		op.job.awaited = slices.Delete(op.job.awaited, i, i+1)
-	}
+	op.job.awaited.remove(op)
 }
 
 // roomFor is how long steering waits for room on a full node of an idle cluster before

@@ -36,7 +36,7 @@ type job struct {
 	opened       int                   // number of nodes that have this job's node label, or are about to get or lose it
 	master       masterStart           // state of the ApplicationMaster's start, if the start must wait until splits are rewritten
 	masterSeenAt time.Time             // time when steering last saw the ApplicationMaster's container, or last asked YARN about it
-	awaited      []*opening            // groups of decisions (each for one node) whose containers are not granted or whose tasks are not known, oldest first
+	awaited      awaited               // groups of decisions (each for one node) whose containers are not granted or whose tasks are not known, oldest first
 	closing      []*opening            // groups of decisions whose node has lost the job's node label; each ends after YARN has listed the job's containers once more
 	polls        *alarm
 	asks         *alarm

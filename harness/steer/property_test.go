@@ -36,6 +36,9 @@ func TestSchedules(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+	if waited, free := steer.WaitsChecked(); waited < 10 || free < 10 {
+		t.Errorf("%d openings that had to wait, and %d others: too few to check mustWait", waited, free)
+	}
 }
 
 // TestSchedulesOnceFound has those that a Core did not live through at first, and

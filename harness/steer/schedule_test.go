@@ -352,6 +352,9 @@ func (s *shell) run() error {
 			batch := s.batch
 			s.batch = nil
 			actions, wake = s.core.Step(now, batch)
+			if err := s.core.WaitsWrongly(); err != nil {
+				s.wrong("%v", err)
+			}
 			for _, a := range actions {
 				s.begin(a)
 			}
