@@ -35,6 +35,8 @@ type File struct {
 type Embed struct {
 	HTML          func(io.Writer) error
 	Script, Style string
+	// Connects says that the script asks the server that the page is from.
+	Connects bool
 }
 
 func (Cards) part()  {}
@@ -96,7 +98,7 @@ type htmlColumn struct {
 	Right bool
 }
 
-type htmlCell struct{ Text, Class, Value string }
+type htmlCell struct{ Text, Class, Value, Link string }
 
 func (d Doc) html() (parts []htmlPart, err error) {
 	list := d.filled()
@@ -197,7 +199,7 @@ func (t *Table) html() *htmlTable {
 			case len(c.words) > longWords:
 				class = strings.TrimSpace("long " + class)
 			}
-			cell := htmlCell{Text: printable.Line(c.String()), Class: class}
+			cell := htmlCell{Text: printable.Line(c.String()), Class: class, Link: c.link}
 			if t.Sorted && c.isNumber() {
 				cell.Value = short64(c.value)
 			}
@@ -218,9 +220,9 @@ func short64(x float64) string {
 
 // fragment escapes what a document contains, so that a name in it is never taken
 // for HTML.
-var fragment = template.Must(template.New("fragment").Parse(`{{define "table"}}<div class="scroll" tabindex="0" role="group" aria-label="{{.Name}}"><table{{if .Sorted}} class="sorted"{{end}}><caption>{{.Name}}</caption>
+var fragment = template.Must(template.New("fragment").Parse(`{{define "cell"}}{{if .Link}}<a href="{{.Link}}">{{.Text}}</a>{{else}}{{.Text}}{{end}}{{end}}{{define "table"}}<div class="scroll" tabindex="0" role="group" aria-label="{{.Name}}"><table{{if .Sorted}} class="sorted"{{end}}><caption>{{.Name}}</caption>
 {{if not .Headless}}<thead><tr>{{range .Columns}}{{if .Name}}<th scope="col"{{if .Right}} class="number"{{end}}>{{.Name}}</th>{{else}}<td></td>{{end}}{{end}}</tr></thead>{{end}}
-<tbody>{{range .Rows}}<tr>{{range $k, $c := .}}{{if $k}}<td{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{$c.Text}}</td>{{else}}<th scope="row"{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{$c.Text}}</th>{{end}}{{end}}</tr>
+<tbody>{{range .Rows}}<tr>{{range $k, $c := .}}{{if $k}}<td{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{template "cell" $c}}</td>{{else}}<th scope="row"{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{template "cell" $c}}</th>{{end}}{{end}}</tr>
 {{end}}</tbody></table></div>
 {{end}}{{define "part"}}{{if .Heading}}<h2{{with .ID}} id="{{.}}"{{end}}>{{.Heading}}</h2>
 {{else if .Sub}}<h3>{{.Sub}}</h3>

@@ -40,6 +40,10 @@ func WritePage(out io.Writer, d Doc) error {
 			styles, scripts = append(styles, e.Style), append(scripts, e.Script)
 		}
 	}
+	connects := ""
+	if slices.ContainsFunc(embeds, func(e *Embed) bool { return e.Connects }) {
+		connects = "; connect-src 'self'"
+	}
 	parts, err := d[1:].html()
 	if err != nil {
 		return err
@@ -51,7 +55,7 @@ func WritePage(out io.Writer, d Doc) error {
 		Sections        []section
 	}{
 		Title:  printable.Line(string(title)),
-		Policy: fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data: blob:; base-uri 'none'; form-action 'none'", hashes(styles), hashes(scripts)),
+		Policy: fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data: blob:; base-uri 'none'; form-action 'none'%s", hashes(styles), hashes(scripts), connects),
 	}
 	for _, s := range styles {
 		p.Styles = append(p.Styles, template.HTML("<style>"+s+"</style>"))
