@@ -92,6 +92,8 @@ type Options struct {
 // Step is one step of a run, for messages to the user about what the run is
 // doing now.
 type Step struct {
+	// Folder is the path of the run folder, empty before there is one.
+	Folder string
 	// Trial is the name of the trial under way. Number is its position in the
 	// run's order of trials, from 1. Trials is the number of all trials.
 	Trial          string

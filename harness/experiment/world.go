@@ -160,7 +160,7 @@ func runTrials(ctx context.Context, o *Options, w world, run *runs.Run) error {
 		if err != nil {
 			return err
 		}
-		t := &trial{options: o, plan: *plan[name], results: run, folder: active, step: Step{Trial: name, Number: i + 1, Trials: len(todo)}}
+		t := &trial{options: o, plan: *plan[name], results: run, folder: active, step: Step{Folder: run.Dir, Trial: name, Number: i + 1, Trials: len(todo)}}
 		if i+1 < len(todo) {
 			t.next = plan[todo[i+1]]
 		}

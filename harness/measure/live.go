@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -68,6 +69,38 @@ func (w *Waits) add(wait traces.Time) {
 	i, _ := slices.BinarySearch(WaitBoundsMs[:], ms)
 	w.Counts[i]++
 	w.SumMs += ms
+}
+
+// DecisionsText says what became of the decisions.
+func (n *Now) DecisionsText() string {
+	known := 0
+	for _, count := range n.Outcomes {
+		known += count
+	}
+	return fmt.Sprintf("%d decisions, %d of %d honoured", n.Decisions, n.Outcomes["honoured"], known)
+}
+
+// Merge adds the times of other waits.
+func (w *Waits) Merge(x *Waits) {
+	for i, n := range x.Counts {
+		w.Counts[i] += n
+	}
+	w.SumMs += x.SumMs
+}
+
+// Count adds what another run has counted since its start: decisions, outcomes, places
+// of maps, and waits. What runs and what waits stays as it is.
+func (n *Now) Count(x *Now) {
+	n.Decisions += x.Decisions
+	if n.Outcomes == nil {
+		n.Outcomes = map[string]int{}
+	}
+	for outcome, count := range x.Outcomes {
+		n.Outcomes[outcome] += count
+	}
+	n.Locality.add(x.Locality)
+	n.TaskWaits.Merge(&x.TaskWaits)
+	n.DecisionWaits.Merge(&x.DecisionWaits)
 }
 
 // Now returns what the run does now. Later events do not change the result.
