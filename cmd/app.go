@@ -100,6 +100,7 @@ func newApp() *cli.App {
 			runCommand(),
 			runsCommand(),
 			schemaCommand(),
+			serveCommand(),
 			taskCommand(),
 			traceCommand(),
 		},

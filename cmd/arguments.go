@@ -71,6 +71,9 @@ func fullName(flags []cli.Flag, name string) string {
 func isBool(flags []cli.Flag, name string) bool {
 	return slices.ContainsFunc(flags, func(f cli.Flag) bool {
 		_, is := f.(*cli.BoolFlag)
+		if g, generic := f.(*cli.GenericFlag); generic { // its value may be left out
+			_, is = g.Value.(*serveFlag)
+		}
 		return is && slices.Contains(f.Names(), name)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
+	"heddle/harness/serve"
 	"heddle/traces"
 )
 
@@ -24,6 +25,7 @@ type runProgress struct {
 	simulated bool // whether a state of a simulation was printed
 	most      int  // containers that ran on a node at most
 	rate      decisionRate
+	page      *serve.Live // of --serve, or nil
 }
 
 func newRunProgress(c *cli.Context) *runProgress {
@@ -37,6 +39,12 @@ var passing = []string{"prepare", "drop", "cache", "run", "capture", "history", 
 func (p *runProgress) step(s experiment.Step) {
 	p.steps.Lock()
 	defer p.steps.Unlock()
+	p.mu.Lock()
+	p.estimate.saw(s.Done())
+	if p.page != nil {
+		p.page.Step(s, s.Done(), p.estimate.remaining(s.Done(), float64(s.Trials)))
+	}
+	p.mu.Unlock()
 	switch {
 	case p.bottom != nil && (s.Simulated != nil || slices.Contains(passing, s.Doing)):
 		p.view(&s)
@@ -48,7 +56,7 @@ func (p *runProgress) step(s experiment.Step) {
 			p.say(text())
 		}
 		p.simulated = true
-		p.counted(done(&s), float64(s.Trials), text)
+		p.counted(s.Done(), float64(s.Trials), text)
 	case s.Jobs != nil:
 		p.show(func() []string { return []string{stepName(&s) + "  " + p.jobs(&s)} })
 	default:
@@ -63,19 +71,6 @@ func stepName(s *experiment.Step) string {
 	return fmt.Sprintf("%s %d/%d %s", s.Trial, s.Number, s.Trials, s.Doing)
 }
 
-// done returns how many trials are done, with the part that is done of the one under
-// way.
-func done(s *experiment.Step) float64 {
-	part, of := 0, 0
-	switch j := s.Jobs; {
-	case s.Simulated != nil:
-		part, of = int(s.Simulated.Done), int(s.Simulated.Tasks)
-	case j != nil:
-		part, of = j.MapsDone+j.ReducesDone, j.Maps+j.Reduces
-	}
-	return float64(max(0, s.Number-1)) + float64(part)/float64(max(1, of))
-}
-
 // jobs says in one line what the jobs of a trial do.
 func (p *runProgress) jobs(s *experiment.Step) string {
 	j := s.Jobs
@@ -88,17 +83,14 @@ func (p *runProgress) jobs(s *experiment.Step) string {
 		text += fmt.Sprintf("  maps by cache %d node %d rack %d off %d", l.Cache, l.Node, l.Rack, l.Off)
 	}
 	if now.Decisions > 0 {
-		text += "  " + p.rate.text(s.Trial, &now)
+		text += "  " + now.DecisionsText() + p.rate.text(s.Trial, &now)
 	}
 	return text
 }
 
 // view shows the run at the bottom of the terminal.
 func (p *runProgress) view(s *experiment.Step) {
-	share, all := done(s), float64(s.Trials)
-	p.mu.Lock()
-	p.estimate.saw(share)
-	p.mu.Unlock()
+	share, all := s.Done(), float64(s.Trials)
 	p.show(func() []string {
 		lines := []string{p.bottom.shareBar(share, all) + fmt.Sprintf("  trial %d of %d", s.Number, s.Trials) + p.estimate.left(share, all)}
 		switch {
@@ -110,46 +102,26 @@ func (p *runProgress) view(s *experiment.Step) {
 		default:
 			lines = append(lines, field("trial", s.Trial+": "+strings.TrimSpace(s.Doing+" "+s.Text)))
 		}
-		if s.Live == nil {
+		now, ok := s.Now()
+		if !ok {
 			return lines
 		}
-		now := s.Live.Now()
 		columns, _ := p.bottom.size()
-		return append(lines, p.nowLines(s, &now, columns)...)
+		for _, f := range s.Facts(&now) {
+			if f.Name == "model" {
+				f.Value += p.rate.text(s.Trial, &now)
+			}
+			lines = append(lines, field(f.Name, f.Value))
+			if f.Name == "tasks" {
+				lines = append(lines, p.nodes(now.Nodes, columns)...)
+			}
+		}
+		return lines
 	})
 }
 
 // field returns a line of the view: its name, and what it says.
 func field(name, text string) string { return fmt.Sprintf("%9s  %s", name, text) }
-
-// nowLines says what a trial does now, in lines.
-func (p *runProgress) nowLines(s *experiment.Step, now *measure.Now, columns int) (lines []string) {
-	maps, reduces := now.Maps, now.Reduces
-	jobs, ended := now.Jobs, now.JobsEnded
-	if j := s.Jobs; j != nil { // what ApplicationMasters say is newer than the list of attempts
-		jobs, ended = j.Jobs, j.JobsEnded
-		maps.All, maps.Done, maps.Running = j.Maps, j.MapsDone, j.MapsRunning
-		reduces.All, reduces.Done, reduces.Running = j.Reduces, j.ReducesDone, j.ReducesRunning
-	}
-	text := fmt.Sprintf("%d of %d ended", ended, jobs)
-	if s.Simulated != nil {
-		text += fmt.Sprintf(", after %v of virtual time", time.Duration(now.At).Round(time.Second))
-	}
-	tasks := fmt.Sprintf("maps %d of %d, %d running", maps.Done, maps.All, maps.Running)
-	if reduces.All > 0 {
-		tasks += fmt.Sprintf("; reduces %d of %d, %d running", reduces.Done, reduces.All, reduces.Running)
-	}
-	lines = append(lines, field("jobs", text), field("tasks", tasks))
-	lines = append(lines, p.nodes(now.Nodes, columns)...)
-	if l := now.Locality; l.Known() > 0 {
-		x := l.Shares()
-		lines = append(lines, field("input", fmt.Sprintf("cache %.0f %%, node %.0f %%, rack %.0f %%, off %.0f %% of %d maps", 100*x[0], 100*x[1], 100*x[2], 100*x[3], l.Known())))
-	}
-	if now.Decisions > 0 {
-		lines = append(lines, field("model", p.rate.text(s.Trial, now)))
-	}
-	return lines
-}
 
 // heights are the characters for one to eight eighths of the most containers that ran
 // on a node.
@@ -222,7 +194,7 @@ type decisionRate struct {
 	perSecond float64
 }
 
-// text says what became of a scheduler model's decisions.
+// text says how many are made, behind a text on what became of them.
 func (r *decisionRate) text(trial string, now *measure.Now) string {
 	if trial != r.trial {
 		*r = decisionRate{trial: trial}
@@ -231,9 +203,5 @@ func (r *decisionRate) text(trial string, now *measure.Now) string {
 		r.perSecond = float64(now.Decisions-r.decisions) / since
 		r.at, r.decisions = now.At, now.Decisions
 	}
-	known := 0
-	for _, n := range now.Outcomes {
-		known += n
-	}
-	return fmt.Sprintf("%d decisions, %d of %d honoured, %.1f/s", now.Decisions, now.Outcomes["honoured"], known, r.perSecond)
+	return fmt.Sprintf(", %.1f/s", r.perSecond)
 }

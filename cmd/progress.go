@@ -138,15 +138,27 @@ func (e *estimate) saw(done float64) {
 // left returns a text about the time left if so much of all work is done. It is empty
 // while there is too little to tell it by.
 func (e *estimate) left(done, all float64) string {
+	switch more := e.remaining(done, all); {
+	case more == 0:
+		return ""
+	case more > longest:
+		return ", more than 1000 hours left"
+	default:
+		return fmt.Sprintf(", about %v left", more.Round(time.Second))
+	}
+}
+
+// longest is a time beyond which estimates tell nothing.
+const longest = 1000 * time.Hour
+
+// remaining returns the time left if so much of all work is done, 0 if that cannot be
+// told. No time is much longer than longest.
+func (e *estimate) remaining(done, all float64) time.Duration {
 	spent := time.Since(e.since)
 	if e.since.IsZero() || spent < tick || done <= e.from || done >= all {
-		return ""
+		return 0
 	}
-	more := float64(spent) * (all - done) / (done - e.from)
-	if more > float64(1000*time.Hour) {
-		return ", more than 1000 hours left"
-	}
-	return fmt.Sprintf(", about %v left", time.Duration(more).Round(time.Second))
+	return time.Duration(min(float64(spent)*(all-done)/(done-e.from), float64(2*longest)))
 }
 
 // shareBar draws how much of all work is done, for a terminal of so many columns.

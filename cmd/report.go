@@ -9,8 +9,6 @@ import (
 
 	"heddle/harness/doc"
 	"heddle/harness/report"
-	"heddle/harness/results"
-	"heddle/harness/runs"
 	"heddle/traces/outfile"
 )
 
@@ -79,12 +77,7 @@ func runReport(c *cli.Context) error {
 		if err != nil {
 			return withCode(exitUsage, fmt.Errorf("%w; a TRACE is a file", err))
 		}
-		if _, err := results.List(run); errors.Is(err, results.ErrNone) {
-			o.Traces = append(o.Traces, results.Traces(run)...) // a capture has traces and no results
-			continue
-		}
-		o.Runs = append(o.Runs, run.Dir)
-		if m := run.Manifest(); !c.IsSet("fidelity") && m.World != runs.WorldSimulated {
+		if measured := o.AddRun(run); measured && !c.IsSet("fidelity") {
 			o.Fidelity = true
 		}
 	}

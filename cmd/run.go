@@ -54,6 +54,15 @@ repeats of a run like it, or else of a simulation:
 
    heddle run --dry-run --like RUN-FOLDER --tell 3% first.yaml
 
+With --serve, a browser shows the report of the trials so far while the run goes on, and
+what it does now; the address is printed, has a token, and works on this machine only.
+The page costs a moment of this machine's cores each time that it is made: when it is
+opened, and after each trial while it is open. /metrics behind the same address, or
+with the token as a bearer token, is for Prometheus:
+
+   heddle run --serve first.yaml
+   heddle run --serve=127.0.0.1:8080 first.yaml
+
 Where the experiment has thresholds, each is printed at the end as met, missed, or
 untold where the repeats are too few to tell. If one is not met, the exit code is 4;
 'untold: pass' among the thresholds lets the untold ones pass.`,
@@ -70,6 +79,7 @@ untold where the repeats are too few to tell. If one is not met, the exit code i
 			&cli.StringFlag{Name: "like", Usage: "with --dry-run, estimate from the run folder `RUN` (default: from a simulation)"},
 			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference to tell, in `PERCENT`"},
 			&cli.StringFlag{Name: "metric", Value: "makespan", Usage: "with --dry-run, what differs: a `METRIC` of heddle compare that is a time or multiple"},
+			serveRunFlag(),
 			tableFlag(),
 			jsonFlag(),
 		},
@@ -120,10 +130,15 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	}
 	o.Command = os.Args
 	p := newRunProgress(c)
-	o.Progress, o.Watched = p.step, p.bottom != nil
 	if o.Calibration, err = calibrationOf(c, o); err != nil {
 		return withCode(exitUsage, err)
 	}
+	var endPage func()
+	if p.page, endPage, err = servePage(c); err != nil {
+		return err
+	}
+	defer endPage()
+	o.Progress, o.Watched = p.step, p.bottom != nil || p.page != nil
 	var run *runs.Run
 	if simulated {
 		run, err = experiment.Simulate(c.Context, *o, o.Calibration)

@@ -35,7 +35,7 @@ const order = `
 	harness/results
 	harness/experiment
 	harness/compare harness/export harness/report/browsertest harness/report/lanes
-	harness/fidelity harness/report harness/demo
+	harness/fidelity harness/report harness/serve harness/demo
 	harness/paper harness/paper/clqlmrs harness/paper/learning harness/paper/modfair harness/paper/reverse harness/paper/rhc
 	cmd cmd/heddle
 	ansible/tests ansible/tests/hosts ansible/tests/hosts/cmd`

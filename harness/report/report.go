@@ -7,6 +7,7 @@ package report
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -37,6 +38,19 @@ type Options struct {
 	Command []string
 	// Progress is told what is being done.
 	Progress func(doing string)
+}
+
+// AddRun makes the page be about a run too: about its trials, or about its traces if it
+// is a capture, which has no results. It reports whether the trials were measured, and so
+// can be compared with predictions.
+func (o *Options) AddRun(run *runs.Run) (measured bool) {
+	if _, err := results.List(run); errors.Is(err, results.ErrNone) {
+		o.Traces = append(o.Traces, results.Traces(run)...)
+		return false
+	}
+	o.Runs = append(o.Runs, run.Dir)
+	m := run.Manifest()
+	return m.World != runs.WorldSimulated
 }
 
 // page is a page that is being made.
