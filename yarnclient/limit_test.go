@@ -63,3 +63,30 @@ func TestBombs(t *testing.T) {
 		})
 	}
 }
+
+// TestAsksForCompressedAnswers has a server that sees whether a client takes gzip. Hadoop
+// then compresses its answers: a list of nodes to a twentieth.
+func TestAsksForCompressedAnswers(t *testing.T) {
+	asked := ""
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r.Header.Get("Accept-Encoding")
+		w.Header().Set("Content-Type", asJSON)
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		fmt.Fprint(z, `{"nodes":{"node":[{"id":"n1:1","nodeHostName":"n1","state":"RUNNING"}]}}`)
+		z.Close()
+	}))
+	defer s.Close()
+	rm, err := NewRM(Options{Addresses: []string{s.URL}, Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rm.Close()
+	nodes, err := rm.Nodes(t.Context())
+	if err != nil || len(nodes) != 1 || nodes[0].Host != "n1" {
+		t.Fatalf("%v, %v", nodes, err)
+	}
+	if asked != "gzip" {
+		t.Errorf("the client takes %q, want gzip", asked)
+	}
+}
