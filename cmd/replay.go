@@ -190,7 +190,7 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 		return withCode(exitUsage, err)
 	}
 	for i := range configs {
-		configs[i].Capacity = *capacity
+		configs[i].Capacity, configs[i].WithoutEvents = *capacity, onlyTable(c)
 		configs[i].Faults, configs[i].Speculation, configs[i].CachePolicy = *faults, c.String("speculation"), c.String("cache-policy")
 		configs[i].Fetches, configs[i].Reasons = c.String("fetches"), c.Bool("reasons")
 	}
@@ -236,6 +236,12 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 		next(c, "heddle trace info", out)
 	}
 	return err
+}
+
+// onlyTable reports whether nothing is asked for but the usual table, of which all
+// columns are known without the events of a replay.
+func onlyTable(c *cli.Context) bool {
+	return !wantsJSON(c) && !c.IsSet("metric") && !c.IsSet("runs") && !c.IsSet("run-name")
 }
 
 // beside returns the outcomes of replays, those of each trace behind the trace's own.
@@ -289,6 +295,9 @@ func loadTrace(c *cli.Context, p *progress, path string, kept *experiment.Replay
 		}
 	}
 	figures, keep := measure.New(r.Header()), kept.Trace(path, r)
+	if onlyTable(c) {
+		figures.WithoutDigest()
+	}
 	events := 0
 	t, err := recorded.Read(path, r, func(e traces.Event) {
 		figures.Add(e)

@@ -71,7 +71,10 @@ func (c *Collector) Figures() *Figures {
 	}
 	f.maps, f.reduceRests = &c.phases[phaseMap], &c.reduceMs
 	f.Decisions.end(c.undecided)
-	f.ScheduleDigest, f.TraceDigest = c.schedule.Digest().String(), c.digest.String()
+	f.ScheduleDigest = c.schedule.Digest().String()
+	if c.digest != nil {
+		f.TraceDigest = c.digest.String()
+	}
 	f.Classify(SizeClasses())
 	return f
 }

@@ -31,10 +31,10 @@ func TestFollow(t *testing.T) {
 		x := loaded(t, trial)
 		var beats, want, gotBeats, got []string
 		for _, b := range x.Heartbeats {
-			beats = append(beats, fmt.Sprintf("%d ms %s", b.T.Milliseconds(), b.Node))
+			beats = append(beats, fmt.Sprintf("%d ms %s", b.T.Milliseconds(), x.NodeName(b.Node)))
 		}
 		for _, d := range x.Decisions {
-			want = append(want, decision(&d.Decision))
+			want = append(want, decision(&traces.Decision{What: d.What, TaskIndex: d.TaskIndex, Job: x.JobName(d.Job), Node: x.NodeName(d.Node)}))
 		}
 		_, _, err := Run(&Config{Trace: x, Model: x.OwnModel(), Seed: 1, Follow: true, Record: func(e traces.Event) {
 			switch e := e.(type) {

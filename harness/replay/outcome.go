@@ -103,7 +103,7 @@ func outcome(c Config) (*Outcome, error) {
 	} else if c.computes() {
 		o.Durations = "rules"
 	}
-	if len(c.Trace.List) > 0 && c.Record == nil {
+	if (c.WithoutEvents || len(c.Trace.List) > 0) && c.Record == nil {
 		o.Figures, r, err = measure.Simulate(h, x)
 	} else {
 		o.Figures, r, err = withEvents(&c, x, h)

@@ -97,6 +97,10 @@ type Config struct {
 	// Record is called with each event of the simulated run, in order of time; it may
 	// be nil.
 	Record func(traces.Event)
+	// WithoutEvents takes the figures of Outcomes without events, in a third of the time.
+	// Figures that need events are then missing, see measure.Simulate. It has no effect
+	// if Record is set. Figures of a job list are always taken so.
+	WithoutEvents bool
 	// Reasons makes decisions among the events that Record gets say what the model saw.
 	Reasons bool
 }

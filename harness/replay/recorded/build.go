@@ -14,11 +14,48 @@ type builder struct {
 	nodeOf  map[traces.Node]nodeIndex
 	jobOf   map[traces.JobID]int32 // index of each job in the fields jobs and jobNames, by the job's id
 	jobs    []*Job                 // nil for a job that events name but whose submission is not in the trace
+	lastJob int32                  // index of the job that an event named last; the next event mostly names it again
 	tasks   []Task
-	taskOf  map[taskKey]int32    // index of each task in the field tasks, by the task's key
-	running map[attemptKey]int32 // index of each running attempt in the field attempts, by the attempt's key
+	places  [][2]places // for each job in the field jobs, its maps and its reduces in the field tasks
+	// others has the index of each running attempt in the field attempts, by the
+	// attempt's key, unless its task's field running has it: of further attempts of a
+	// task at a time, and of attempts of tasks that their jobs do not have.
+	others  map[attemptKey]int32
 	blocks  map[traces.Block]*history
-	decided map[int64]traces.Decision
+	decided map[int64]Decision // decisions whose outcome is not known yet, by ID
+}
+
+// places says where the tasks of one kind of a job are in a list of tasks, by their
+// numbers.
+type places struct {
+	dense []int32         // place of each task plus 1; 0: there is no such task, or it is in the field rest
+	rest  map[int32]int32 // places of tasks with numbers far above how many tasks there were
+	count int
+}
+
+func (p *places) of(task int32) (int32, bool) {
+	if int(task) < len(p.dense) && p.dense[task] > 0 {
+		return p.dense[task] - 1, true
+	}
+	place, ok := p.rest[task]
+	return place, ok
+}
+
+// set keeps the place of a task. Memory follows the number of tasks, whatever numbers
+// they have.
+func (p *places) set(task, place int32) {
+	if int(task) > 8+2*p.count {
+		if p.rest == nil {
+			p.rest = map[int32]int32{}
+		}
+		p.rest[task] = place
+	} else {
+		if int(task) >= len(p.dense) {
+			p.dense = append(p.dense, make([]int32, int(task)+1-len(p.dense))...)
+		}
+		p.dense[task] = place + 1
+	}
+	p.count++
 }
 
 // taskKey and attemptKey identify a task and an attempt within a trace.
@@ -55,8 +92,8 @@ func newBuilder(name string, h traces.Header) *builder {
 		}
 	}
 	return &builder{
-		Trace: t, nodeOf: map[traces.Node]nodeIndex{}, jobOf: map[traces.JobID]int32{}, taskOf: map[taskKey]int32{},
-		running: map[attemptKey]int32{}, blocks: map[traces.Block]*history{}, decided: map[int64]traces.Decision{},
+		Trace: t, nodeOf: map[traces.Node]nodeIndex{}, jobOf: map[traces.JobID]int32{},
+		others: map[attemptKey]int32{}, blocks: map[traces.Block]*history{}, decided: map[int64]Decision{},
 	}
 }
 
@@ -94,24 +131,17 @@ func (b *builder) add(e traces.Event) error {
 	case *traces.TaskScheduled:
 		if t := b.task(b.key(e.Task)); t != nil {
 			t.scheduled, t.LengthBytes, t.file, t.OffsetBytes = e.T, e.LengthBytes, fileOf(e.Path), e.OffsetBytes
-			t.splitHosts = b.addHosts(b.indices(e.SplitHosts))
+			from := len(b.hosts)
+			for _, n := range e.SplitHosts {
+				b.hosts = append(b.hosts, b.node(n))
+			}
+			t.splitHosts = b.hostsFrom(from)
 			if len(e.Blocks) > 0 {
 				t.block = e.Blocks[0]
 			}
 		}
 	case *traces.AttemptStarted:
-		level := e.ReplicaLocality
-		if level == traces.LevelUnknown {
-			level = e.SplitLocality
-		}
-		key := b.key(e.Attempt.Task)
-		b.task(key) // make the task here, as its scheduling event may be missing or come later
-		b.running[attemptKey{key, e.Attempt.Number}] = int32(len(b.attempts))
-		a := Attempt{job: key.job, Index: key.index, number: e.Attempt.Number, node: b.node(e.Node), Kind: key.kind, Level: level, Start: e.T}
-		if j := b.jobs[key.job]; j != nil {
-			a.load = b.Loads.Started(e.Node, e.T, j.Kind(), key.kind)
-		}
-		b.attempts = append(b.attempts, a)
+		b.started(e)
 	case *traces.AttemptFinished:
 		b.finished(e)
 	case *traces.BlockReplica:
@@ -122,14 +152,15 @@ func (b *builder) add(e traces.Event) error {
 		h := b.block(e.Block)
 		h.ram = append(h.ram, placed{e.T, b.node(e.Node), e.Gone})
 	case *traces.Decision:
-		b.decided[e.ID] = *e
+		b.decided[e.ID] = Decision{ID: e.ID, T: e.T, TaskIndex: e.TaskIndex, What: e.What, Job: b.job(e.Job), Node: b.node(e.Node)}
 	case *traces.Actuation:
 		if d, ok := b.decided[e.Decision]; ok && e.Outcome == "honoured" && e.GrantedAt >= d.T {
-			b.Decisions = append(b.Decisions, Decision{d, e.GrantedAt, e.Bound})
+			d.GrantedAt, d.bound = e.GrantedAt, attemptKey{b.key(e.Bound.Task), e.Bound.Number}
+			b.Decisions = append(b.Decisions, d)
 		}
 		delete(b.decided, e.Decision)
 	case *traces.Heartbeat:
-		b.Heartbeats = append(b.Heartbeats, *e)
+		b.Heartbeats = append(b.Heartbeats, Heartbeat{e.T, b.node(e.Node)})
 	}
 	return nil
 }
@@ -166,13 +197,48 @@ func (b *builder) listed(e *traces.JobListed) error {
 	return nil
 }
 
+func (b *builder) started(e *traces.AttemptStarted) {
+	level := e.ReplicaLocality
+	if level == traces.LevelUnknown {
+		level = e.SplitLocality
+	}
+	key := attemptKey{b.key(e.Attempt.Task), e.Attempt.Number}
+	i := int32(len(b.attempts))
+	a := Attempt{job: key.job, Index: key.index, number: key.number, node: b.node(e.Node), Kind: key.kind, Level: level, Start: e.T}
+	if j := b.jobs[key.job]; j != nil {
+		a.load = b.Loads.Started(e.Node, e.T, j.Kind(), key.kind)
+	}
+	b.attempts = append(b.attempts, a)
+	// The call makes the task, as its scheduling event may be missing or come later.
+	switch t := b.task(key.taskKey); {
+	case t == nil, t.running >= 0 && b.attempts[t.running].number != key.number:
+		b.others[key] = i
+	default:
+		t.running = i
+		delete(b.others, key)
+	}
+	b.mishaps.started(key)
+}
+
+// ended returns the index of an attempt that was running, if it was, and no longer
+// counts it as running.
+func (b *builder) ended(key attemptKey) (int32, bool) {
+	if t := b.task(key.taskKey); t != nil && t.running >= 0 && b.attempts[t.running].number == key.number {
+		i := t.running
+		t.running = -1
+		return i, true
+	}
+	i, ok := b.others[key]
+	delete(b.others, key)
+	return i, ok
+}
+
 func (b *builder) finished(e *traces.AttemptFinished) {
 	key := attemptKey{b.key(e.Attempt.Task), e.Attempt.Number}
-	i, ok := b.running[key]
+	i, ok := b.ended(key)
 	if !ok {
 		return
 	}
-	delete(b.running, key)
 	a, c := &b.attempts[i], &e.Counters
 	a.End, a.Outcome = e.T, e.Outcome
 	a.read, a.WrittenBytes, a.mapOutput, a.shuffled = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes), max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)
@@ -181,15 +247,20 @@ func (b *builder) finished(e *traces.AttemptFinished) {
 	if t := b.task(key.taskKey); t != nil && e.Outcome == traces.Succeeded && t.won < 0 {
 		t.won = i
 	}
+	b.mishaps.ended(key.taskKey, life{a.Start, a.End, b.nodes[a.node], a.Outcome})
 }
 
 // job returns the index of the job with this id; a new id gets a new index.
 func (b *builder) job(id traces.JobID) int32 {
+	if len(b.jobNames) > 0 && b.jobNames[b.lastJob] == id {
+		return b.lastJob
+	}
 	i, ok := b.jobOf[id]
 	if !ok {
 		i = int32(len(b.jobs))
-		b.jobOf[id], b.jobs, b.jobNames = i, append(b.jobs, nil), append(b.jobNames, id)
+		b.jobOf[id], b.jobs, b.jobNames, b.places = i, append(b.jobs, nil), append(b.jobNames, id), append(b.places, [2]places{})
 	}
+	b.lastJob = i
 	return i
 }
 
@@ -203,20 +274,17 @@ func (b *builder) node(name traces.Node) nodeIndex {
 	return i
 }
 
-func (b *builder) indices(names []traces.Node) []nodeIndex {
-	list := make([]nodeIndex, len(names))
-	for i, n := range names {
-		list[i] = b.node(n)
-	}
-	return list
+// hostsFrom returns the hostList that finds the nodes of Trace.hosts from an index on.
+func (b *builder) hostsFrom(from int) hostList {
+	return hostList{uint32(from), uint32(len(b.hosts) - from)}
 }
 
 // addHosts appends a list of nodes to Trace.hosts and returns the hostList that finds
 // the nodes there.
 func (b *builder) addHosts(list []nodeIndex) hostList {
-	h := hostList{uint32(len(b.hosts)), uint32(len(list))}
+	from := len(b.hosts)
 	b.hosts = append(b.hosts, list...)
-	return h
+	return b.hostsFrom(from)
 }
 
 // fileOf returns a hash of a file's path, to compare files by; 0 for an empty path.
@@ -246,11 +314,12 @@ func (b *builder) task(k taskKey) *Task {
 	if j == nil || !k.kind.Valid() || k.index < 0 || k.index >= j.claims(k.kind) {
 		return nil
 	}
-	i, ok := b.taskOf[k]
+	places := &b.places[k.job][k.kind]
+	i, ok := places.of(k.index)
 	if !ok {
 		i = int32(len(b.tasks))
-		b.taskOf[k] = i
-		b.tasks = append(b.tasks, Task{Index: k.index, job: k.job, kind: k.kind, won: -1})
+		places.set(k.index, i)
+		b.tasks = append(b.tasks, Task{Index: k.index, job: k.job, kind: k.kind, won: -1, running: -1})
 	}
 	return &b.tasks[i]
 }

@@ -32,11 +32,11 @@ func (m *Source) Follow(x *sim.Config) (*sim.Jobs, error) {
 		return nil, errors.New("replay: recorded heartbeats can only be followed on the recorded nodes, racks and replicas")
 	}
 	for _, b := range t.Heartbeats {
-		n := slices.IndexFunc(m.machines.Nodes, func(n sim.Node) bool { return n.Name == string(b.Node) })
-		if n < 0 {
-			return nil, fmt.Errorf("replay: trace %s has a heartbeat of node %s, which is not a worker", t.Name, b.Node)
+		n := m.ids[b.Node]
+		if n == state.None {
+			return nil, fmt.Errorf("replay: trace %s has a heartbeat of node %s, which is not a worker", t.Name, t.NodeName(b.Node))
 		}
-		x.Opportunities = append(x.Opportunities, sim.Opportunity{AtMs: b.T.Milliseconds(), Node: state.NodeID(n)})
+		x.Opportunities = append(x.Opportunities, sim.Opportunity{AtMs: b.T.Milliseconds(), Node: n})
 	}
 	beat := x.Costs.AMBeatMs
 	x.Costs, x.Actuator = sim.NoCosts(), sim.Ideal
@@ -59,14 +59,16 @@ func (t *Trace) roomMs(x *sim.Machines) map[*Attempt]float64 {
 		until   traces.Time
 		next    bool // true: a later decision has already used the memory and cores that this attempt left
 	}
-	bound := map[traces.Attempt]*Attempt{}
+	bound := map[attemptKey]*Attempt{}
 	for i := range t.attempts {
-		bound[t.name(&t.attempts[i])] = &t.attempts[i]
+		a := &t.attempts[i]
+		bound[attemptKey{taskKey{a.job, a.Index, a.Kind}, a.number}] = a
 	}
 	byNode := map[traces.Node][]*held{}
 	for _, d := range t.Decisions {
-		if a := bound[d.Bound]; a != nil && a.End > 0 {
-			byNode[d.Node] = append(byNode[d.Node], &held{Decision: d, attempt: a, until: a.End})
+		if a := bound[d.bound]; a != nil && a.End > 0 {
+			n := t.NodeName(d.Node)
+			byNode[n] = append(byNode[n], &held{Decision: d, attempt: a, until: a.End})
 		}
 	}
 	ms := map[*Attempt]float64{}
@@ -88,11 +90,6 @@ func (t *Trace) roomMs(x *sim.Machines) map[*Attempt]float64 {
 	return ms
 }
 
-// name returns the attempt's identifier in the form that the events of a trace use.
-func (t *Trace) name(a *Attempt) traces.Attempt {
-	return traces.Attempt{Task: traces.Task{Job: t.jobNames[a.job], Kind: a.Kind, Index: a.Index}, Number: a.number}
-}
-
 // The method asFollowed changes the jobs' times for a replay that follows recorded
 // heartbeats. A job arrives when its ApplicationMaster first asked for containers,
 // since the scheduler model learnt of the job then. Its reduces are asked for when
@@ -102,11 +99,12 @@ func (m *Source) asFollowed(list []sim.Job) {
 	first := map[traces.JobID]int64{}
 	asked := map[traces.JobID][]int64{}
 	for _, d := range m.Trace.Decisions {
-		if _, ok := first[d.Job]; !ok {
-			first[d.Job] = d.ID
+		job := m.Trace.JobName(d.Job)
+		if _, ok := first[job]; !ok {
+			first[job] = d.ID
 		}
 		if d.What == traces.Reduce {
-			asked[d.Job] = append(asked[d.Job], m.Trace.beatBefore(d.Node, d.T).Milliseconds())
+			asked[job] = append(asked[job], m.Trace.beatBefore(d.Node, d.T).Milliseconds())
 		}
 	}
 	slices.SortStableFunc(list, func(a, b sim.Job) int { return cmp.Compare(first[a.ID], first[b.ID]) })
@@ -130,7 +128,7 @@ func (t *Trace) slots(room state.Resource) int {
 }
 
 // beatBefore returns the time of the node's last heartbeat at or before t.
-func (t *Trace) beatBefore(n traces.Node, at traces.Time) traces.Time {
+func (t *Trace) beatBefore(n nodeIndex, at traces.Time) traces.Time {
 	var last traces.Time
 	for _, b := range t.Heartbeats {
 		if b.T > at {

@@ -15,8 +15,7 @@ import (
 // mishaps are the attempts of tasks in a trace that failed, were killed or ran in
 // parallel to another attempt, and the nodes that were lost or came back.
 type mishaps struct {
-	running map[traces.Attempt]life
-	tasks   map[traces.Task][]life // attempts of those tasks that had a failed or killed attempt, or several attempts
+	tasks   map[taskKey][]life // attempts of those tasks that had a failed or killed attempt, or several attempts
 	outages []outage
 	speeds  []traces.NodeSpeed
 }
@@ -37,8 +36,7 @@ type outage struct {
 	over bool // true: the node comes back; false: the node is lost
 }
 
-// add takes an event of the trace, and keeps what it says about a failed or killed
-// attempt or a lost node.
+// add takes an event of the trace, and keeps what it says about a lost or slow node.
 func (m *mishaps) add(e traces.Event) {
 	switch e := e.(type) {
 	case *traces.NodeDown:
@@ -49,23 +47,34 @@ func (m *mishaps) add(e traces.Event) {
 		}
 	case *traces.NodeSpeed:
 		m.speeds = append(m.speeds, *e)
-	case *traces.AttemptStarted:
-		if m.running == nil {
-			m.running, m.tasks = map[traces.Attempt]life{}, map[traces.Task][]life{}
-		}
-		m.running[e.Attempt] = life{start: e.T, node: e.Node}
-		if list, known := m.tasks[e.Attempt.Task]; e.Attempt.Number > 0 && !known {
-			m.tasks[e.Attempt.Task] = list
-		}
-	case *traces.AttemptFinished:
-		r, launched := m.running[e.Attempt]
-		delete(m.running, e.Attempt)
-		list, known := m.tasks[e.Attempt.Task]
-		if launched && (known || e.Outcome == traces.Failed || e.Outcome == traces.Killed) {
-			r.end, r.outcome = e.T, e.Outcome
-			m.tasks[e.Attempt.Task] = append(list, r)
-		}
 	}
+}
+
+// started takes the start of an attempt: that of a further attempt says that its task
+// had several.
+func (m *mishaps) started(a attemptKey) {
+	if a.number > 0 && !m.several(a.taskKey) {
+		m.keep(a.taskKey, nil)
+	}
+}
+
+// ended takes an attempt that was launched and has ended.
+func (m *mishaps) ended(of taskKey, r life) {
+	if r.outcome == traces.Failed || r.outcome == traces.Killed || m.several(of) {
+		m.keep(of, append(m.tasks[of], r))
+	}
+}
+
+func (m *mishaps) several(t taskKey) bool {
+	_, known := m.tasks[t]
+	return known
+}
+
+func (m *mishaps) keep(t taskKey, list []life) {
+	if m.tasks == nil {
+		m.tasks = map[taskKey][]life{}
+	}
+	m.tasks[t] = list
 }
 
 // lost returns the time at which YARN noticed the loss of the node on which the
@@ -101,7 +110,7 @@ func (m *Source) addPasts(j *Job, x *sim.Job) {
 	for k, tasks := range j.Tasks {
 		for i := range tasks {
 			kind := traces.TaskKind(k)
-			list := m.Trace.mishaps.tasks[traces.Task{Job: j.Job, Kind: kind, Index: tasks[i].Index}]
+			list := m.Trace.mishaps.tasks[taskKey{j.number, tasks[i].Index, kind}]
 			won, fromLast := tasks[i].Won, false
 			if won != nil && kind == traces.Reduce {
 				fromLast = won.Start < last

@@ -34,7 +34,7 @@ type Trace struct {
 	Nodes []traces.NodeFacts
 	// Heartbeats are the recorded heartbeats of nodes with room, at which the
 	// scheduler model was asked for decisions.
-	Heartbeats []traces.Heartbeat
+	Heartbeats []Heartbeat
 	// Decisions are the model's decisions for which YARN started the container as
 	// decided.
 	Decisions []Decision
@@ -95,16 +95,29 @@ type Task struct {
 	// Won is the task's attempt that succeeded; nil if none did.
 	Won *Attempt
 
-	won   int32 // index of the attempt that succeeded, in the list of attempts, used while the trace is read; -1: none
-	block traces.Block
+	// Indexes in the list of attempts, used while the trace is read: of the attempt that
+	// succeeded, and of one that runs; -1: none.
+	won, running int32
+	block        traces.Block
+}
+
+// Heartbeat is a heartbeat of a node with room.
+type Heartbeat struct {
+	T    traces.Time
+	Node nodeIndex
 }
 
 // Decision is a decision of a scheduler model, with its time and the task attempt
 // that ran in the resulting container.
 type Decision struct {
-	traces.Decision
+	ID        int64
+	T         traces.Time
 	GrantedAt traces.Time // time at which YARN first reported the container that the decision asked for
-	Bound     traces.Attempt
+	Job       int32       // see Trace.JobName
+	Node      nodeIndex   // see Trace.NodeName
+	TaskIndex int32       // task that the model chose; -1: any
+	What      traces.TaskKind
+	bound     attemptKey
 }
 
 // Attempt is a task attempt that was launched. End is 0 if the attempt has not
@@ -208,6 +221,12 @@ func (t *Trace) Tasks() int {
 	}
 	return n
 }
+
+// JobName returns the id of a job, by its index in a Decision.
+func (t *Trace) JobName(job int32) traces.JobID { return t.jobNames[job] }
+
+// NodeName returns the name of a node, by its index in a Decision or Heartbeat.
+func (t *Trace) NodeName(n nodeIndex) traces.Node { return t.nodes[n] }
 
 // NodeOf returns the node on which an attempt ran.
 func (t *Trace) NodeOf(a *Attempt) traces.Node { return t.nodes[a.node] }
