@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,6 +113,27 @@ func TestForest(t *testing.T) {
 	for _, want := range []string{"direction: 5.00 %", "reversed: 0.50 times"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q in words", want)
+		}
+	}
+}
+
+// TestLongTitles has titles stand in lines that an image has room for.
+func TestLongTitles(t *testing.T) {
+	for title, want := range map[string][]string{
+		"":      nil,
+		"short": {"short"},
+		"the completion times of jobs under all models of the paper, by the number of their maps": {"the completion times of jobs under all models of the paper,", "by the number of their maps"},
+		strings.Repeat("x", 70):         {strings.Repeat("x", 59) + "…"},
+		strings.Repeat("x", 70) + " ab": {strings.Repeat("x", 59) + "…", "ab"},
+		strings.Repeat("word ", 40):     {strings.TrimSpace(strings.Repeat("word ", 12)), strings.Repeat("word ", 11) + "word…"},
+	} {
+		svg := drawn(t, &doc.Chart{Title: title, Columns: []string{"a"}, Rows: []doc.ChartRow{{Name: "row", Points: []doc.Point{{Value: 1}}}}})
+		var got []string
+		for _, m := range regexp.MustCompile(`class="title"[^>]*>([^<]*)`).FindAllStringSubmatch(svg, -1) {
+			got = append(got, m[1])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q is in lines %q, want %q", title, got, want)
 		}
 	}
 }

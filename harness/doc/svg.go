@@ -22,7 +22,8 @@ const (
 	legendRow    = 18.0
 	mostLegend   = 44 // letters of a row's name
 	mostColumn   = 40 // letters of a column's name
-	mostTitle    = 84 // letters of the title
+	titleRow     = 18.0
+	mostTitle    = 60 // letters of a line of the title: they are wider than others
 	legendMarker = 30.0
 	slantWidth   = 0.82 // how far to the left a slanted name reaches, as a share of its length
 )
@@ -170,10 +171,8 @@ type frame struct {
 func (c *Chart) svg() string {
 	f := newFrame(c)
 	legend := f.legendPlaces()
-	f.top = 20
-	if c.Title != "" {
-		f.top += 18
-	}
+	title := titleLines(c.Title)
+	f.top = 20 + titleRow*float64(len(title))
 	if n := len(legend); n > 0 {
 		f.top += legend[n-1].y + legendRow + 8
 	}
@@ -184,8 +183,8 @@ func (c *Chart) svg() string {
 	}
 	f.add(`<svg class="plot" viewBox="0 0 %.0f %.0f" width="%.0f" role="img" aria-label="%s" font-size="12.5" font-family="system-ui,sans-serif" fill="#1f2328"%s>`,
 		imageWidth, height, imageWidth, escaped(strings.TrimSuffix(c.Title, ".")+". "+c.says()), f.scales())
-	if c.Title != "" {
-		f.add(`<text class="title" x="0" y="15" font-size="14" font-weight="600">%s</text>`, escaped(short(c.Title, mostTitle)))
+	for i, line := range title {
+		f.add(`<text class="title" x="0" y="%.0f" font-size="14" font-weight="600">%s</text>`, 15+titleRow*float64(i), escaped(line))
 	}
 	f.grid(below)
 	for _, thin := range []bool{true, false} { // thin rows first, behind the others
@@ -198,6 +197,23 @@ func (c *Chart) svg() string {
 	f.legend(legend)
 	f.WriteString("</svg>")
 	return f.String()
+}
+
+// titleLines returns a title in at most two lines that the image has room for.
+func titleLines(title string) (lines []string) {
+	if title == "" {
+		return nil
+	}
+	line := ""
+	for _, word := range strings.Fields(title) {
+		switch longer := strings.TrimSpace(line + " " + word); {
+		case len(lines) == 1 || line == "" || len([]rune(longer)) <= mostTitle:
+			line = longer
+		default:
+			lines, line = append(lines, short(line, mostTitle)), word
+		}
+	}
+	return append(lines, short(line, mostTitle))
 }
 
 func newFrame(c *Chart) *frame {
@@ -490,8 +506,8 @@ func (f *frame) legend(places []legendPlace) {
 	f.WriteString(`<g class="legend">`)
 	defer f.WriteString("</g>")
 	top := 12.0
-	if f.Title != "" {
-		top += 20
+	if n := len(titleLines(f.Title)); n > 0 {
+		top += 2 + titleRow*float64(n)
 	}
 	for _, p := range places {
 		y := top + p.y
