@@ -11,51 +11,10 @@ import (
 
 // begin checks the configuration and prepares a simulated run.
 func (s *Sim) begin(c *Config, r *Result) error {
-	s.Config, s.r = *c, r
-	*r = Result{Jobs: r.Jobs[:0]}
-	if err := s.check(); err != nil {
-		return err
-	}
-	if s.Model == nil {
-		m, err := sched.New("capacity", nil)
-		if err != nil {
-			return err
-		}
-		s.Model = m
-	}
-	s.state = state.New()
-	s.state.SetLateBinding(s.Actuator != Ideal)
-	s.view = s.state.View()
-	if s.MinAllocation != (state.Resource{}) {
-		s.state.SetSmallest(s.MinAllocation)
-	}
-	s.state.SetSlots(s.MapSlots, s.ReduceSlots)
-	s.draws = drawsOf(s.Seed)
-	s.events.Reset(evFault)
-	s.recorder.begin(&s.Config, &s.events, s.state, &s.jobs)
-	if err := s.hears.begin(&s.Config, s.view, &s.recorder); err != nil {
+	if err := s.base.begin(c, r); err != nil {
 		return err
 	}
 	s.load = loadOf(&s.base)
-	if err := s.nodes.begin(&s.Config, &s.events, s.state, s.hears.full); err != nil {
-		return err
-	}
-	s.events.Flows = s.nodes.flows
-	s.caches.begin(s.state, s.Cluster.Nodes, s.CacheReads)
-	s.masters.begin(&s.base)
-	s.attempts.begin(&s.base, &s.masters, &s.caches, s.load)
-	s.containers.begin(&s.base, &s.masters, &s.attempts)
-	s.speculation.begin(&s.base, &s.attempts)
-	s.carry, s.offers.Group = s.containers.carryOut, s.containers.carryGroup
-	losesNodes := false
-	for i := range s.Faults {
-		losesNodes = losesNodes || s.Faults[i].What == NodeDown
-		s.events.Push(s.Faults[i].AtMs, evFault, uint32(i), 0)
-	}
-	if err := s.nodes.beginCapacity(); err != nil {
-		return err
-	}
-	s.nodes.tell(s.Model)
 	s.clocks = clocks{events: &s.events}
 	if s.hears.ticker != nil {
 		s.clocks.each[clockModel].periodMs = s.hears.ticker.PeriodMs()
@@ -63,9 +22,59 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if s.load != nil {
 		s.clocks.each[clockLoad].periodMs, s.clocks.each[clockSample].periodMs = loadPeriodMs, s.SampleMs
 	}
+	s.caches.begin(s.state, s.Cluster.Nodes, s.CacheReads)
 	s.splits.begin(&s.Config, s.state)
-	s.jobs.begin(s.view, &s.Costs, s.nodes.racks, losesNodes)
+	s.masters.begin(&s.base)
+	s.attempts.begin(&s.base, &s.masters, &s.caches, s.load)
+	s.containers.begin(&s.base, &s.masters, &s.attempts)
+	s.speculation.begin(&s.base, &s.attempts)
+	s.carry, s.offers.Group = s.containers.carryOut, s.containers.carryGroup
 	return s.arrivals.begin(s.Source, &s.events, &s.jobs)
+}
+
+// begin checks the configuration. It prepares the cluster, an empty table of jobs and what
+// the faults and the timetable of capacity say.
+func (b *base) begin(c *Config, r *Result) error {
+	b.Config, b.r = *c, r
+	*r = Result{Jobs: r.Jobs[:0]}
+	if err := b.check(); err != nil {
+		return err
+	}
+	if b.Model == nil {
+		m, err := sched.New("capacity", nil)
+		if err != nil {
+			return err
+		}
+		b.Model = m
+	}
+	b.state = state.New()
+	b.state.SetLateBinding(b.Actuator != Ideal)
+	b.view = b.state.View()
+	if b.MinAllocation != (state.Resource{}) {
+		b.state.SetSmallest(b.MinAllocation)
+	}
+	b.state.SetSlots(b.MapSlots, b.ReduceSlots)
+	b.draws = drawsOf(b.Seed)
+	b.events.Reset(evFault)
+	b.recorder.begin(&b.Config, &b.events, b.state, &b.jobs)
+	if err := b.hears.begin(&b.Config, b.view, &b.recorder); err != nil {
+		return err
+	}
+	if err := b.nodes.begin(&b.Config, &b.events, b.state, b.hears.full); err != nil {
+		return err
+	}
+	b.events.Flows = b.nodes.flows
+	losesNodes := false
+	for i := range b.Faults {
+		losesNodes = losesNodes || b.Faults[i].What == NodeDown
+		b.events.Push(b.Faults[i].AtMs, evFault, uint32(i), 0)
+	}
+	if err := b.nodes.beginCapacity(); err != nil {
+		return err
+	}
+	b.nodes.tell(b.Model)
+	b.jobs.begin(b.view, &b.Costs, b.nodes.racks, losesNodes)
+	return nil
 }
 
 func (c *Config) check() error {

@@ -1,0 +1,256 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/harness/state"
+)
+
+// mastersOf returns ApplicationMasters apart from the rest of a simulator.
+func mastersOf(t tester, c *Config) *masters {
+	am := new(masters)
+	am.begin(apart(t, c))
+	return am
+}
+
+// An ApplicationMaster's heartbeats are at multiples of its interval after the first one,
+// each called for once, and after the time at which it was called for. One that is not up
+// has none.
+func TestMasterBeats(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		interval := rapid.Int32Range(1, 3000).Draw(t, "interval")
+		am := mastersOf(t, &Config{Cluster: slots(1, 1), Costs: Costs{AMBeatMs: interval}})
+		j := simpleJob("a", 0, 1, 1, Work{})
+		slot := am.submit(t, &j)
+		am.callBeat(slot)
+		first := rapid.Int64Range(0, 5000).Draw(t, "up")
+		if got := am.until(first, nil); len(got) > 0 {
+			t.Fatalf("events %q of a master that is not up", got)
+		}
+		am.up(slot)
+		for range 5 {
+			now := am.events.Now + rapid.Int64Range(0, 4000).Draw(t, "later")
+			am.until(now, nil)
+			am.jobs.list[slot].beatSet = false
+			for range 3 {
+				am.callBeat(slot)
+			}
+			passed := (now - first) / int64(interval)
+			want := first + (passed+1)*int64(interval)
+			if got := am.until(want, nil); !slices.Equal(got, []string{fmt.Sprintf("%d %d at %d", evAMBeat, slot, want)}) {
+				t.Fatalf("called at %d, up at %d, every %d ms: %q, want one heartbeat at %d", now, first, interval, got, want)
+			}
+		}
+	})
+}
+
+// ApplicationMasters that wait start in the order of their jobs, where there is room, as
+// long as all together take no more than their share of the memory. One may always run.
+// What leaves gives back all that it took.
+func TestMastersWait(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		share := rapid.SampledFrom([]float64{0, 0.1, 0.3, 0.7, 1}).Draw(t, "share")
+		am := mastersOf(t, &Config{Cluster: slots(3, 4), Costs: Costs{AMShare: share}})
+		var waiting, running []int32
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			switch rapid.IntRange(0, 2).Draw(t, "step") {
+			case 0:
+				j := simpleJob("a", 0, 1, 0, Work{})
+				j.AMSize = state.Resource{MemoryMB: 512 * rapid.Int32Range(1, 6).Draw(t, "size"), VCores: 1}
+				slot := am.submit(t, &j)
+				am.admit(slot)
+				waiting = append(waiting, slot)
+			case 1:
+				n := state.NodeID(rapid.IntRange(0, 2).Draw(t, "node"))
+				free, used := am.view.Free(n), am.usedMB
+				am.place(n)
+				for _, slot := range slices.Clone(waiting) { // the first that waits and may start has started
+					j := &am.jobs.list[slot]
+					may := free.Holds(j.amSize) && (used == 0 || float64(used+int64(j.amSize.MemoryMB)) <= share*3*4096)
+					if may != (j.amNode == n) {
+						t.Fatalf("job %d of %v on node %d with %v free, %d MB in use: started %t, want %t", slot, j.amSize, n, free, used, j.amNode == n, may)
+					}
+					if may {
+						free, used = free.Sub(j.amSize), used+int64(j.amSize.MemoryMB)
+						waiting, running = slices.DeleteFunc(waiting, func(x int32) bool { return x == slot }), append(running, slot)
+					}
+				}
+			case 2:
+				if len(running) > 0 {
+					i := rapid.IntRange(0, len(running)-1).Draw(t, "ends")
+					am.leave(&am.jobs.list[running[i]])
+					am.leave(&am.jobs.list[running[i]]) // once more changes nothing
+					running = slices.Delete(running, i, i+1)
+				}
+			}
+			sum := int64(0)
+			for _, slot := range running {
+				sum += int64(am.jobs.list[slot].amSize.MemoryMB)
+			}
+			if am.usedMB != sum || !slices.Equal(am.queued, waiting) {
+				t.Fatalf("%d MB in use, %v wait; want %d, %v", am.usedMB, am.queued, sum, waiting)
+			}
+		}
+		for _, slot := range running {
+			am.leave(&am.jobs.list[slot])
+		}
+		if err := am.allFree(); err != nil || am.usedMB != 0 {
+			t.Fatalf("after all have ended: %v, %d MB in use", err, am.usedMB)
+		}
+	})
+}
+
+// A job of 20 maps and 10 reduces has a cluster of 10 slots for itself. How many reduces
+// it asks for is worked out by the rule of scheduleReduces by hand: of all memory, the
+// share of the maps that are done, a half at most, is for reduces, or what the maps leave.
+func TestRampUpByHand(t *testing.T) {
+	for _, x := range []struct {
+		done, running int32
+		slowStart     float32
+		want          int32
+	}{
+		{0, 10, 0, 0},     // a share of 0
+		{1, 10, 0, 0},     // half a slot
+		{5, 10, 0, 2},     // a quarter of 10 slots, rounded down
+		{4, 10, 0.25, 0},  // 5 maps have to be done before
+		{6, 10, 0.25, 3},  // 3 of 10 slots
+		{10, 5, 0, 5},     // a half of 10 slots; the other 5 run maps
+		{15, 1, 0, 5},     // a half; the maps need the other 5
+		{18, 1, 0, 8},     // two maps leave 8
+		{19, 0, 0, 9},     // one map waits
+		{12, 8, 0, 10},    // no map waits: all
+		{20, 0, 1, 10},    // all are done
+		{19, 1, 1, 0},     // slow start of 1 waits for the last map
+		{19, 1, 0.95, 10}, // no map waits
+	} {
+		am := mastersOf(t, &Config{Cluster: slots(1, 10), Costs: NoCosts()})
+		j := simpleJob("a", 0, 20, 10, Work{})
+		j.SlowStart = x.slowStart
+		slot := am.submit(t, &j)
+		am.until(5, nil)
+		am.up(slot)
+		y := &am.jobs.list[slot]
+		for m := range state.TaskID(x.done + x.running) {
+			if err := am.state.Start(y.id, m, 0); err != nil {
+				t.Fatal(err)
+			}
+			if m < state.TaskID(x.done) {
+				if err := am.state.Finish(y.id, m); err != nil {
+					t.Fatal(err)
+				}
+				y.done[state.Map]++
+			}
+		}
+		am.rampUp(y)
+		if got := am.view.Waiting(y.id, state.Reduce); got != x.want || y.asked != x.want {
+			t.Errorf("%d maps done, %d run, slow start %v: asks for %d reduces, %d in the cluster; want %d", x.done, x.running, x.slowStart, y.asked, got, x.want)
+		}
+	}
+}
+
+// A job of which a map waits and none runs withdraws its requests for reduces, and has
+// to kill one if there is no room for a map, or else after 300 s.
+func TestStarve(t *testing.T) {
+	for _, x := range []struct {
+		name          string
+		slots         int
+		reduces, maps int32 // that run
+		afterMs       int64
+		starve, kill  bool
+	}{
+		{"a map runs", 3, 1, 1, 0, false, false},
+		{"there is room", 3, 2, 0, 0, true, false},
+		{"there is room, for 299 s", 3, 2, 0, 299_000, true, false},
+		{"there is room, for 300 s", 3, 2, 0, 300_000, true, true},
+		{"there is none", 2, 2, 0, 0, true, true},
+		{"no reduce was asked for", 2, 0, 0, 0, false, false},
+	} {
+		am := mastersOf(t, &Config{Cluster: slots(1, x.slots), Costs: NoCosts()})
+		j := simpleJob("a", 0, 2, 5, Work{})
+		slot := am.submit(t, &j)
+		am.until(1, nil) // a time of 0 stands for none
+		am.up(slot)
+		y := &am.jobs.list[slot]
+		if x.reduces > 0 {
+			y.asked = 4
+			am.state.Ask(y.id, state.Reduce, y.asked)
+		}
+		for i := range state.TaskID(x.maps) {
+			if err := am.state.Start(y.id, i, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range state.TaskID(x.reduces) {
+			if err := am.state.Start(y.id, 2+i, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		am.starve(y)
+		am.until(1+x.afterMs, nil)
+		starve, kill := am.starve(y)
+		if starve != x.starve || kill != x.kill {
+			t.Errorf("%s: starves %t, kills %t; want %t, %t", x.name, starve, kill, x.starve, x.kill)
+		}
+		if want := (4 - x.reduces) * min(1, x.reduces); !starve && am.view.Waiting(y.id, state.Reduce) != want || starve && (am.view.Waiting(y.id, state.Reduce) != 0 || y.asked != x.reduces) {
+			t.Errorf("%s: %d reduces wait, %d were asked for", x.name, am.view.Waiting(y.id, state.Reduce), y.asked)
+		}
+	}
+}
+
+// A job ends once, when all is done and its ApplicationMaster is up, so long after that as
+// this one takes to finish.
+func TestEndIfDone(t *testing.T) {
+	am := mastersOf(t, &Config{Cluster: slots(1, 1), Costs: Costs{FinishMs: 500}})
+	j := simpleJob("a", 0, 1, 0, Work{})
+	slot := am.submit(t, &j)
+	y := &am.jobs.list[slot]
+	am.endIfDone(slot)
+	y.done = y.total
+	am.endIfDone(slot)
+	if got := am.until(1000, nil); len(got) > 0 || y.ended {
+		t.Fatalf("events %q without an ApplicationMaster, ended %t", got, y.ended)
+	}
+	am.up(slot)
+	am.endIfDone(slot)
+	if got := am.until(2000, nil); !slices.Equal(got, []string{fmt.Sprintf("%d %d at 1500", evEndJob, slot)}) {
+		t.Errorf("events %q, want one end at 1500 ms", got)
+	}
+}
+
+// Recorded times at which a job asks for reduces are events only from the time on at which
+// its ApplicationMaster is up, and of that generation. Requests can be withdrawn.
+func TestRecordedAsks(t *testing.T) {
+	am := mastersOf(t, &Config{Cluster: slots(1, 4), Costs: NoCosts()})
+	j := simpleJob("a", 0, 1, 3, Work{})
+	j.ReduceAskMs = []int64{100, 900, 2000}
+	slot := am.submit(t, &j)
+	y := &am.jobs.list[slot]
+	if got := am.until(500, nil); len(got) > 0 {
+		t.Fatalf("events %q before the ApplicationMaster is up", got)
+	}
+	am.up(slot)
+	if y.asked != 1 || am.view.Waiting(y.id, state.Reduce) != 1 {
+		t.Errorf("asked for %d reduces, want the one whose time has passed", y.asked)
+	}
+	if got := am.until(1000, nil); !slices.Equal(got, []string{fmt.Sprintf("%d %d at 500", evAMBeat, slot), fmt.Sprintf("%d %d at 900", evAsk, slot)}) {
+		t.Errorf("events %q, want a heartbeat now and the time 900", got)
+	}
+	am.unaskAll(y)
+	if am.view.Waiting(y.id, state.Reduce)+am.view.Waiting(y.id, state.Map) != 0 {
+		t.Error("requests are left")
+	}
+	y.up, y.beatSet, y.asked = false, false, 0
+	y.gen++
+	am.until(1500, nil)
+	am.up(slot) // the next ApplicationMaster
+	if y.asked != 2 || am.view.Waiting(y.id, state.Map) != 1 {
+		t.Errorf("asked for %d reduces, want the two whose times have passed, and the map", y.asked)
+	}
+	if got := am.until(3000, nil); len(got) != 3 || got[2] != fmt.Sprintf("%d %d at 2000", evAsk, slot) {
+		t.Errorf("events %q, want the time 2000 twice: of the lost ApplicationMaster and of this one", got)
+	}
+}
