@@ -209,7 +209,7 @@ func (p *Pair) words(unit string) string {
 	c := doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], unit)
 	switch {
 	case !p.CI95Pct.Bounded():
-		return c.After(counted(p.Runs, "pair")).String()
+		return c.After(counted(p.Runs, "pair")).InWords()
 	case p.CI95Pct[0] == p.CI95Pct[1]:
 		return doc.Signed(float64(p.DiffPct), 1, unit).String() + ", all pairs equal"
 	case !p.Significant():
@@ -223,7 +223,7 @@ func (p *Pair) words(unit string) string {
 // Trials returns a table with a row for each trial and a column for each metric.
 func (r *Report) Trials() *doc.Table {
 	metrics, _ := metricsOf([]string{"all"}) // the name is known
-	x := &doc.Table{Name: "trials", Columns: []string{"run", "trial", "workload", "model", "repeat", "world"}, Sorted: true}
+	x := &doc.Table{Name: "trials", Columns: []string{"run", "trial", "workload", "model", "repeat", "where"}, Sorted: true}
 	var known []metric
 	for _, m := range metrics {
 		if slices.ContainsFunc(r.trials, func(t trial) bool { return !math.IsNaN(m.of(t)) }) {
@@ -232,11 +232,11 @@ func (r *Report) Trials() *doc.Table {
 		}
 	}
 	for _, t := range r.trials {
-		world := "cluster"
+		where := "cluster"
 		if t.simulated {
-			world = "simulated"
+			where = "simulated"
 		}
-		row := []doc.Cell{doc.Words(t.folder), doc.Words(t.name), doc.Words(t.workload), doc.Words(t.model), doc.Count(t.repeat), doc.Words(world)}
+		row := []doc.Cell{doc.Words(t.folder), doc.Words(t.name), doc.Words(t.workload), doc.Words(t.model), doc.Count(t.repeat), doc.Words(where)}
 		for _, m := range known {
 			row = append(row, doc.Number(m.of(t), m.Unit))
 		}

@@ -56,7 +56,7 @@ const mostMissesAsText = 12
 const legend doc.Text = "Medians with their 95 % interval; differences of the row from the column with theirs. p is of the t-test: " +
 	"paired by repeat, Welch's for models that no run has both; times by their logarithms. p and the intervals of " +
 	"differences hold for all pairs of a table together (Bonferroni). " +
-	"~: no difference is shown, the interval contains 0. [?]: too few trials for an interval."
+	"not told: no difference is shown, the interval contains 0. [?]: too few trials for an interval."
 
 // maxColumns is the largest number of models with which a table compares the
 // others. In a larger table each model is compared with the first one only.
@@ -114,14 +114,14 @@ func (t Table) parts() doc.Doc {
 }
 
 // cell returns the difference between two models like "-13.4 % [-16.1, -10.5]
-// p=0.002", with "~" if it is not significant.
+// p=0.002", or "not told" in place of the number if it is not significant.
 func (p Pair) cell(unit string) doc.Cell {
 	c := doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], differenceUnit(unit))
 	switch {
 	case !p.CI95Pct.Bounded():
-		return c.As("~")
+		return c.As("not told")
 	case !p.Significant():
-		c = c.As("~")
+		c = c.As("not told")
 	}
 	return c.After(pText(float64(p.P)))
 }

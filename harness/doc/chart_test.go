@@ -110,7 +110,7 @@ func TestForest(t *testing.T) {
 	if len(at) != 2 || at[0] <= zero || at[1] >= zero {
 		t.Errorf("effects at %v, want one right and one left of no effect at %g", at, zero)
 	}
-	for _, want := range []string{"direction: 5.00 %", "reversed: 0.50 times"} {
+	for _, want := range []string{"direction: 5.00\u00a0%", "reversed: 0.50 times"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q in words", want)
 		}

@@ -67,6 +67,13 @@ type Facts []Fact
 // Fact is one of the Facts.
 type Fact struct{ Name, Value string }
 
+// Glossary explains words. A page has those that it uses at its end, and links to them from
+// the names of columns, rows and facts. Other forms leave it out.
+type Glossary []Term
+
+// Term is one of the words of a Glossary.
+type Term struct{ Name, Text string }
+
 // Fold are parts that a page shows when a reader asks for them.
 type Fold struct {
 	Title string
@@ -94,6 +101,7 @@ func (Command) part()    {}
 func (Notes) part()      {}
 func (Warnings) part()   {}
 func (Facts) part()      {}
+func (Glossary) part()   {}
 func (*Fold) part()      {}
 func (*Table) part()     {}
 
@@ -179,7 +187,7 @@ func (d Doc) unfolded() (list Doc) {
 			list = append(list, Text(p))
 		case Command:
 			list = append(list, Text(p.line()))
-		case Cards, Files, *Embed, *Chart, *Forest, *Heat:
+		case Cards, Files, Glossary, *Embed, *Chart, *Forest, *Heat:
 		default:
 			list = append(list, p)
 		}
@@ -469,6 +477,15 @@ func (c Cell) bounds() string {
 
 // String returns the whole text of the cell.
 func (c Cell) String() string { return strings.TrimSpace(c.main() + " " + c.rest()) }
+
+// InWords is like String, for a sentence or a picture: it says that there is no interval
+// in words, and not as "[?]".
+func (c Cell) InWords() string {
+	if !c.interval || c.bounded {
+		return c.String()
+	}
+	return strings.TrimSuffix(c.main()+", "+c.after, ", ") + ": too few repeats for an interval"
+}
 
 func (c Cell) isNumber() bool { return !c.isWord }
 

@@ -3,6 +3,7 @@ package doc
 import (
 	"cmp"
 	"fmt"
+	"html"
 	"html/template"
 	"math"
 	"slices"
@@ -78,7 +79,7 @@ func (t *Forest) html() template.HTML {
 		}
 		text := r.Text
 		if text == "" {
-			text = strings.TrimPrefix(r.Verdict+": ", ": ") + Estimate(r.Ours.Value, r.Ours.Lo, r.Ours.Hi, r.Unit).Short().String()
+			text = strings.TrimPrefix(r.Verdict+": ", ": ") + Estimate(r.Ours.Value, r.Ours.Lo, r.Ours.Hi, r.Unit).Short().InWords()
 		}
 		about := ""
 		if r.Group == "" {
@@ -86,7 +87,7 @@ func (t *Forest) html() template.HTML {
 		}
 		s.add(`<tr><th scope="row">%s%s</th><td class="strip">`, escaped(r.Name), about)
 		s.strip(r, place)
-		s.add(`</td><td class="%s">%s</td></tr>`+"\n", escaped(string(r.Tone)), escaped(text))
+		s.add(`</td><td class="%s">%s</td></tr>`+"\n", escaped(string(r.Tone)), html.EscapeString(joined(text)))
 	}
 	s.WriteString("</tbody></table></div>\n")
 	t.legend(&s)

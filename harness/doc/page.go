@@ -48,6 +48,7 @@ func WritePage(out io.Writer, d Doc) error {
 	if err != nil {
 		return err
 	}
+	link(parts)
 	p := struct {
 		Title, Policy   string
 		Styles, Scripts []template.HTML
@@ -81,6 +82,65 @@ func WritePage(out io.Writer, d Doc) error {
 type section struct {
 	ID, Title string
 	Parts     []htmlPart
+}
+
+// link has the names of columns, rows and facts lead to the glossary, and leaves the terms
+// that the page does not use out of it.
+func link(parts []htmlPart) {
+	at := slices.IndexFunc(parts, func(x htmlPart) bool { return x.Glossary != nil })
+	if at < 0 {
+		return
+	}
+	ids := map[string]string{}
+	for _, t := range parts[at].Glossary {
+		ids[strings.ToLower(t.Name)] = t.ID
+	}
+	used := map[string]bool{}
+	id := func(name string) string {
+		found := ids[strings.ToLower(name)]
+		used[found] = true
+		return found
+	}
+	var words strings.Builder
+	var walk func(parts []htmlPart)
+	table := func(t *htmlTable) {
+		for k := range t.Columns {
+			t.Columns[k].Term = id(t.Columns[k].Name)
+		}
+		for _, row := range t.Rows {
+			if len(row) > 0 {
+				row[0].Term = id(row[0].Text)
+			}
+			for _, c := range row {
+				words.WriteString(c.Text + "\n")
+			}
+		}
+	}
+	walk = func(parts []htmlPart) {
+		for i := range parts {
+			x := &parts[i]
+			words.WriteString(strings.Join(append([]string{x.Heading, x.Sub, x.Lead, x.Text, string(x.Drawn)}, x.List...), "\n"))
+			for k := range x.Facts {
+				x.Facts[k].Term = id(x.Facts[k].Name)
+			}
+			for _, c := range x.Cards {
+				words.WriteString(c.Value + "\n" + c.Detail + "\n")
+			}
+			switch {
+			case x.Table != nil:
+				table(x.Table)
+			case x.Fold != nil:
+				walk(x.Fold.Parts)
+			case x.Chart != nil && x.Chart.Numbers != nil:
+				table(x.Chart.Numbers)
+			}
+		}
+	}
+	walk(parts)
+	text := strings.ToLower(words.String())
+	parts[at].Glossary = slices.DeleteFunc(parts[at].Glossary, func(t htmlTerm) bool {
+		return !used[t.ID] && !strings.Contains(text, strings.ToLower(t.Name))
+	})
 }
 
 // hashes returns the sources that a policy allows.

@@ -22,7 +22,7 @@ func (r *Report) Forest() *doc.Forest {
 		row := doc.ForestRow{
 			Name: x.Workload + " under " + x.Model, Unit: "%", Ours: doc.Point{Value: float64(x.BiasPct), Lo: x.BiasCI95Pct[0], Hi: x.BiasCI95Pct[1]},
 			Asked: nan, Published: nan, Room: doc.Point{Value: nan}, Band: float64(x.NoisePct),
-			Text: doc.Difference(float64(x.BiasPct), x.BiasCI95Pct[0], x.BiasCI95Pct[1], "%").String() + ": " + doc.Number(float64(x.PredictedMs)/1000, "s").String() + " for " + doc.Number(float64(x.MeasuredMs)/1000, "s").String(),
+			Text: doc.Difference(float64(x.BiasPct), x.BiasCI95Pct[0], x.BiasCI95Pct[1], "%").InWords() + ": " + doc.Number(float64(x.PredictedMs)/1000, "s").String() + " for " + doc.Number(float64(x.MeasuredMs)/1000, "s").String(),
 		}
 		for _, t := range x.Trials {
 			row.Dots = append(row.Dots, t.ErrorPct)

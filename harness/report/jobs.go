@@ -30,7 +30,7 @@ func (p *page) jobs() doc.Doc {
 		}
 	}
 	for _, t := range p.traces {
-		add(t.figures, t.workload, t.name, "-")
+		add(t.figures, t.workload, t.name, cmp.Or(t.repeat, "-"))
 	}
 	if len(list) == 0 {
 		return nil

@@ -145,7 +145,7 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 	d = append(d, predicted...)
 	d = append(d, p.jobs()...)
 	d = append(d, p.inTraces()...)
-	return append(d, p.sources()...), nil
+	return append(append(d, p.sources()...), p.words()...), nil
 }
 
 // replayed reports whether the runs have a trace among their trials, as what they replay.
@@ -156,7 +156,7 @@ func (p *page) replayed(t *reading) bool {
 	}
 	for _, c := range p.compared.AllTrials() {
 		if c.Recorded() && c.Figures.ScheduleDigest == t.figures.ScheduleDigest && t.figures.List == nil {
-			t.name, t.workload, t.trial = c.Model, c.Workload, c.Name
+			t.name, t.workload, t.trial, t.repeat = c.Model, c.Workload, c.Name, fmt.Sprint(c.Repeat)
 			return true
 		}
 	}

@@ -108,7 +108,7 @@ func TestMeasured(t *testing.T) {
 func TestTraceBesideRun(t *testing.T) {
 	run := "../fidelity/testdata/run"
 	page := written(t, Options{Runs: []string{run}, Traces: []string{run + "/trials/r04-wordcount-yarn/trace.heddle"}})
-	for _, want := range []string{`>Trace trace.heddle</h2>`, `data-name="trace.heddle"`, `"recorded":true`, `<td>trace.heddle</td>`} {
+	for _, want := range []string{`>Trace trace.heddle</h2>`, `data-name="trace.heddle"`, `"recorded":true`, `<td class="whole">trace.heddle</td>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -151,7 +151,7 @@ func TestTraceBesideReplay(t *testing.T) {
 			`"recorded":true`:                                          1, // in the timeline
 			`<g class="row" data-name="recorded"`:                      3, // a curve in each chart of jobs
 			`data-name="trace.heddle"`:                                 0,
-			`<td>recorded</td>`:                                        rows,
+			`<td class="whole">recorded</td>`:                          rows,
 			`>Measured against predicted</h2>`:                         1,
 			`recorded against`:                                         0,
 			`under fifo: the mean completion time of jobs is replayed`: 1,

@@ -25,7 +25,7 @@ import (
 type reading struct {
 	path, file, format, sha256 string
 	name, workload             string // as what it stands beside the models of runs
-	trial                      string // of a run that replays it: the trial in whose place it stands
+	trial, repeat              string // of a run that replays it: the trial in whose place it stands, and its repeat
 	bytes                      int64
 	header                     traces.Header
 	figures                    *measure.Figures
