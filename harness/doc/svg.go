@@ -28,9 +28,40 @@ const (
 	slantWidth   = 0.82 // how far to the left a slanted name reaches, as a share of its length
 )
 
-// palette has the colours of rows, on a light and on a dark page. People who do not
-// tell red from green can tell them apart, also since neighbours differ in lightness.
-var palette = [][2]string{{"#0072b2", "#5cb3ee"}, {"#d55e00", "#ff9248"}, {"#00875a", "#35d19c"}, {"#b0508f", "#f09bd0"}, {"#94700a", "#e8c14c"}, {"#4b4bb8", "#a9a9ff"}, {"#3c4148", "#d7dce3"}}
+// palette has the colours of rows, on a light and on a dark page. They mean nothing else on
+// a page: neither a locality nor good or bad news. Dashes and shapes tell rows apart too,
+// for people who do not tell colours apart.
+var palette = [][2]string{{"#30363d", "#dfe4ea"}, {"#00938a", "#2fc4b8"}, {"#7d8a00", "#bccb3a"}, {"#9aa5b1", "#737e8a"}, {"#006b64", "#b8f7f0"}, {"#4d5400", "#858f2a"}, {"#7ed0c8", "#2a8a82"}}
+
+// Looks of rows that are a locality of maps, which has the same colour wherever it is.
+const (
+	LookCache = iota + 1001
+	LookNode
+	LookRack
+	LookOff
+)
+
+// levels has the colours of localities. Near ones are blue, far ones are not.
+var levels = [][2]string{{"#0f4c86", "#2b78c2"}, {"#4b9fe0", "#84bff3"}, {"#f3b93c", "#ffd267"}, {"#c4451f", "#e4663c"}}
+
+// colour returns the class and the colour of a row on a light page.
+func colour(look int) (class, hex string) {
+	if k := look + 1 - LookCache; k >= 0 {
+		return fmt.Sprintf("l%d", k+1), levels[k][0]
+	}
+	k := look % len(palette)
+	return fmt.Sprint(k + 1), palette[k][0]
+}
+
+// colours calls f with the class of each colour and what it is on a light and on a dark page.
+func colours(f func(class, light, dark string)) {
+	for k, p := range palette {
+		f(fmt.Sprint(k+1), p[0], p[1])
+	}
+	for k, p := range levels {
+		f(fmt.Sprintf("l%d", k+1), p[0], p[1])
+	}
+}
 
 // dashes of lines. Rows of one colour have different ones.
 var dashes = []string{"", "8 4", "2 3", "10 3 2 3", "5 2", "14 4", "6 2 2 2 2 2", "1 4", "12 2 2 2", "3 6", "9 9"}
@@ -68,13 +99,13 @@ func (s *canvas) line(x1, y1, x2, y2 float64, class string) {
 
 // fill and stroke return the attributes of a row's colour.
 func fill(look int) string {
-	k := look % len(palette)
-	return fmt.Sprintf(`class="kf%d" fill="%s"`, k+1, palette[k][0])
+	class, hex := colour(look)
+	return fmt.Sprintf(`class="kf%s" fill="%s"`, class, hex)
 }
 
 func stroke(look int) string {
-	k := look % len(palette)
-	return fmt.Sprintf(`class="ks%d" stroke="%s"`, k+1, palette[k][0])
+	class, hex := colour(look)
+	return fmt.Sprintf(`class="ks%s" stroke="%s"`, class, hex)
 }
 
 // point draws the point of a row: with the same colour, rows have different shapes.
@@ -126,18 +157,18 @@ func WriteSVG(out io.Writer, c *Chart) error {
 func ownStyle() string {
 	var s strings.Builder
 	s.WriteString("@media(prefers-color-scheme:dark){.paper{fill:#0f1419}svg,text{fill:#e6e9ee}.grid{stroke:#2f3640}.axis{stroke:#9aa4b0}.inks{stroke:#e6e9ee}.pub{fill:#0f1419}")
-	for k, p := range palette {
-		fmt.Fprintf(&s, ".kf%d{fill:%s}.ks%d{stroke:%s}", k+1, p[1], k+1, p[1])
-	}
+	colours(func(class, _, dark string) {
+		fmt.Fprintf(&s, ".kf%s{fill:%s}.ks%s{stroke:%s}", class, dark, class, dark)
+	})
 	return s.String() + "}"
 }
 
 // pageColours returns the part of a page's style sheet that has the rows' colours.
 func pageColours() string {
 	var s strings.Builder
-	for k, p := range palette {
-		fmt.Fprintf(&s, ".kf%d{fill:light-dark(%s,%s)}.ks%d{stroke:light-dark(%s,%s)}\n", k+1, p[0], p[1], k+1, p[0], p[1])
-	}
+	colours(func(class, light, dark string) {
+		fmt.Fprintf(&s, ".kf%s{fill:light-dark(%s,%s)}.ks%s{stroke:light-dark(%s,%s)}\n", class, light, dark, class, light, dark)
+	})
 	return s.String()
 }
 

@@ -75,9 +75,9 @@ func (p *page) distributions() doc.Doc {
 	return append(doc.Doc{doc.Heading("Distributions")}, d...)
 }
 
-// lookOf gives each locality a colour: near ones are blue, far ones are not.
+// lookOf gives each locality the colour that it has in the timeline.
 func lookOf(level string) int {
-	return map[string]int{"cache": 6, "node": 1, "rack": 5, "off": 2}[level]
+	return map[string]int{"cache": doc.LookCache, "node": doc.LookNode, "rack": doc.LookRack, "off": doc.LookOff}[level]
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
