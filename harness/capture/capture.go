@@ -36,6 +36,7 @@ import (
 	"heddle/harness/internal/poll"
 	"heddle/harness/watch"
 	"heddle/traces"
+	"heddle/traces/printable"
 	"heddle/traces/tracefile"
 	"heddle/yarnclient"
 )
@@ -364,7 +365,7 @@ func (s *Session) warnf(format string, args ...any) {
 	s.warn(fmt.Sprintf(format, args...))
 }
 
-func (s *Session) warn(text string) { s.warnings[text]++ }
+func (s *Session) warn(text string) { s.warnings[printable.OneLine(text)]++ }
 
 // mostWarnings is how many different warnings about one topic of one daemon or agent
 // are kept. An error may have another text each time, such as one with the port of a
@@ -374,7 +375,7 @@ const mostWarnings = 3
 // warnAbout adds a warning about one daemon or agent, which subject names, and a topic
 // such as its clock.
 func (s *Session) warnAbout(subject, topic, text string) {
-	text = subject + ": " + text
+	text = printable.OneLine(subject + ": " + text)
 	if s.warnings[text] == 0 {
 		if s.warned[subject+topic] == mostWarnings {
 			text = subject + ": more about " + topic + ", not listed"

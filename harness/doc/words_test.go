@@ -10,8 +10,10 @@ func TestGlossary(t *testing.T) {
 	table := &Table{Name: "t", Columns: []string{"model", "noise floor"}}
 	table.Add(Words("makespan"), Count(1))
 	var out strings.Builder
-	if err := WritePage(&out, Doc{Heading("page"), Text("It is not told."), table, Heading("Words"),
-		Glossary{{"unused", "x"}, {"not told", "y"}, {"Noise floor", "z"}, {"makespan", "<b>"}}}); err != nil {
+	if err := WritePage(&out, Doc{
+		Heading("page"), Text("It is not told."), table, Heading("Words"),
+		Glossary{{"unused", "x"}, {"not told", "y"}, {"Noise floor", "z"}, {"makespan", "<b>"}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	page := out.String()

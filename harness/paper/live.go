@@ -19,6 +19,7 @@ import (
 	"heddle/harness/stats"
 	"heddle/traces"
 	"heddle/traces/outfile"
+	"heddle/traces/printable"
 	"heddle/traces/tracefile"
 )
 
@@ -269,7 +270,7 @@ func (l *Live) Read(dir string, unverified bool) (*LiveTable, error) {
 	columns, metrics := l.columns()
 	predicted, err := fidelity.OfRun(run, fidelity.Options{Metrics: metrics})
 	if err != nil { // if replays cannot predict anything, the table still has the measured figures
-		t.Warnings = append(t.Warnings, "no prediction: "+err.Error())
+		t.Warnings = append(t.Warnings, "no prediction: "+printable.OneLine(err.Error()))
 	} else {
 		t.Warnings = append(t.Warnings, predicted.Warnings...)
 	}

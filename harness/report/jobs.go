@@ -42,12 +42,35 @@ func (p *page) jobs() doc.Doc {
 			labels[i] = labels[i][1:2]
 		}
 	}
+	text += slowest(labels, list, map[bool]string{true: "of", false: "under"}[p.compared == nil])
 	table, left := measure.Jobs(columns, labels, list, mostJobs)
 	d := doc.Doc{doc.Heading("Jobs"), doc.Text(strings.TrimSpace(text + " " + narrow(table))), table}
 	if left > 0 {
 		d = append(d, doc.Notes{fmt.Sprintf("%d more jobs are left out: of those that ran, the ones that took the shortest time", left)})
 	}
 	return d
+}
+
+// slowest says which job took the longest time, and how much of it it waited. where is the
+// word before its trace or model.
+func slowest(labels [][]string, list []*measure.Figures, where string) string {
+	var most *measure.Job
+	under, jobs := "", 0
+	for i, f := range list {
+		for _, j := range f.JobList {
+			if jobs++; f.List == nil && (most == nil || j.CompletionMs > most.CompletionMs) {
+				most, under = j, labels[i][min(1, len(labels[i])-1)]
+			}
+		}
+	}
+	if most == nil || most.CompletionMs < 0 || jobs < 2 {
+		return ""
+	}
+	text := fmt.Sprintf(" The slowest is %s %s %s: it took %s", most.ID, where, under, doc.DurationText(most.CompletionMs))
+	if waitMs, ok := most.WaitMs(); ok {
+		text += fmt.Sprintf(", of which it waited %s for its first task", doc.DurationText(waitMs))
+	}
+	return text + "."
 }
 
 // narrow takes the columns out of a table that have the same in all of its rows, and

@@ -9,6 +9,7 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/fidelity"
 	"heddle/harness/measure"
+	"heddle/traces/printable"
 )
 
 // predicted compares what was measured with what replays predict: measured trials with
@@ -32,7 +33,7 @@ func (p *page) predicted() (d doc.Doc, err error) {
 		case errors.Is(err, fidelity.ErrNothing):
 			continue
 		case err != nil:
-			p.warnings = append(p.warnings, err.Error())
+			p.warnings = append(p.warnings, printable.OneLine(err.Error()))
 			continue
 		}
 		if len(d) == 0 {

@@ -275,6 +275,9 @@ func (p *page) differences() (d doc.Doc) {
 	list := p.compared.Workloads()
 	for _, w := range list {
 		title := "Differences"
+		if len(p.compared.AllModels()) == 1 {
+			title = "Results"
+		}
 		if len(list) > 1 {
 			title += ": " + w
 		}

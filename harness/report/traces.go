@@ -18,6 +18,7 @@ import (
 	"heddle/harness/results"
 	"heddle/traces"
 	"heddle/traces/exchange"
+	"heddle/traces/printable"
 	"heddle/traces/tracefile"
 )
 
@@ -79,7 +80,7 @@ func (p *page) read(path string) (*reading, error) {
 	t.figures = collect.Figures()
 	t.warnings = append(t.warnings, t.figures.Doubts()...)
 	if err := results.Classify(path, t.figures); err != nil {
-		t.warnings = append(t.warnings, err.Error())
+		t.warnings = append(t.warnings, printable.OneLine(err.Error()))
 	}
 	t.bytes, t.sha256, err = hashed(path)
 	return t, err

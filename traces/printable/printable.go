@@ -25,6 +25,19 @@ func Line(s string) string {
 	return escape(s, func(r rune) bool { return r == '\n' || r == '\t' || mustEscape(r) })
 }
 
+// OneLine returns a message of several lines as one, with "; " between them: an error that
+// joins others, or what a server says with a line for each place in its code. Line would
+// show the line feeds as escapes.
+func OneLine(s string) string {
+	var list []string
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
 // Fprintf is like fmt.Fprintf, and takes each text among the arguments, and the text
 // of each error and fmt.Stringer, through Line. The format itself may have line feeds
 // and tabs.

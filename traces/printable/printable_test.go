@@ -19,3 +19,11 @@ func TestFprintf(t *testing.T) {
 		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
 	}
 }
+
+func TestOneLine(t *testing.T) {
+	for text, want := range map[string]string{"": "", "one": "one", "no node\n\tat org.apache.X\n\n\tat Y\n": "no node; at org.apache.X; at Y", "a\r\nb": "a; b"} {
+		if got := OneLine(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
