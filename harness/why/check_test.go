@@ -145,7 +145,7 @@ func (c *check) rackLocal(stored []traces.Node) bool {
 
 var (
 	shortForm  = regexp.MustCompile(`^(cache-local|node-local|rack-local|off-rack|a map|a reduce) on (\S+) at (\S+ s)(?:: ([^;]*))?(?:; (.*))?$`)
-	askedForm  = regexp.MustCompile(`^it had waited (\S+ s) for a container$`)
+	askedForm  = regexp.MustCompile(`^it had waited (\S+ s) for a container, since its ApplicationMaster asked for it$`)
 	decideForm = regexp.MustCompile(`^(\S+) decided at (\S+ s)$`)
 	meantForm  = regexp.MustCompile(`^the decision was meant for (map|reduce) (\d+) of the job; its ApplicationMaster started (map|reduce) (\d+) in the container$`)
 	aloneForm  = regexp.MustCompile(`^(\S+) was asked about (\S+) alone, whose heartbeat had come; (.*) had room and was not asked about$`)

@@ -40,7 +40,7 @@ func (x *Explanation) Sentences() []string {
 	}
 	x.sayBefore(say)
 	if x.Asked != nil && x.Before == nil && x.Start > *x.Asked {
-		say("it had waited %s for a container", seconds(float64(x.Start-*x.Asked)/1e9))
+		say("it had waited %s for a container, since its ApplicationMaster asked for it", seconds(float64(x.Start-*x.Asked)/1e9))
 	}
 	if d := x.Decision; d != nil {
 		x.sayDecision(say, d)

@@ -55,7 +55,7 @@ func TestSeen(t *testing.T) {
 	)
 	want := []string{
 		"rack-local on r2n1 at 31.2 s: its block is on r1n1 and r1n2, both full since 28.0 s; passed over 3 times; delay's limit is 4, but its job may go as far as the rack",
-		"it had waited 11.2 s for a container",
+		"it had waited 11.2 s for a container, since its ApplicationMaster asked for it",
 		"delay decided at 31.0 s, by what was seen 0.12 s before",
 		"before it, delay passed over job_1_0000 (it waits for a node nearer to its data, passed over twice), job_0_0009 (r2n1 had no room for its container) and 3 more",
 		"delay says of the decision: load=12",
@@ -112,7 +112,7 @@ func TestFromOccupancy(t *testing.T) {
 	h.Origin = traces.Measured
 	want := []string{
 		"rack-local on r2n1 at 31.2 s: its block is cached on r1n2, with room, and on the disks of r1n1 (full since 28.0 s) and r2n2 (down since 25.0 s)",
-		"it had waited 31.2 s for a container",
+		"it had waited 31.2 s for a container, since its ApplicationMaster asked for it",
 		"the cluster's own scheduler chose the node and says no reason: this is told from where tasks ran",
 	}
 	if d := cmp.Diff(want, sentences(t, h, events, mapOf(7, 0))); d != "" {
