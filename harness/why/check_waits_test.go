@@ -182,7 +182,7 @@ func (c *check) passedBefore() (list []passedOver) {
 		if !c.fits(c.decision.Node, c.need(id, traces.Map), c.place, c.decision.T) {
 			why = string(c.decision.Node) + " had no room for its container"
 		} else if c.model == "delay" || c.model == "acl" {
-			why = "it waits for a node nearer to its data, passed over " + timesOver(counts[c.place][id].skips)
+			why = "it waits for a node nearer to its data, " + timesOver(counts[c.place][id].skips)
 		}
 		list = append(list, passedOver{id, why})
 	}
@@ -191,18 +191,20 @@ func (c *check) passedBefore() (list []passedOver) {
 
 func timesOver(n int) string {
 	switch n {
+	case 0:
+		return "not passed over before"
 	case 1:
-		return "once"
+		return "passed over once"
 	case 2:
-		return "twice"
+		return "passed over twice"
 	}
-	return fmt.Sprint(n, " times")
+	return fmt.Sprint("passed over ", n, " times")
 }
 
 var (
 	passedJob  = regexp.MustCompile(`(\S+) \(([^)]*)\)`)
 	morePassed = regexp.MustCompile(`(\d+) more$`)
-	forTime    = regexp.MustCompile(`, (?:for [0-9.]+ s|after \d+ offered nodes?|passed over .*)$`)
+	forTime    = regexp.MustCompile(`, (?:for [0-9.]+ s|after \d+ offered nodes?|(?:not )?passed over .*)$`)
 )
 
 // passed checks the sentence about jobs that were passed over.
@@ -222,7 +224,7 @@ func (c *check) passed(m []string) {
 		want := c.passedBefore()
 		if c.byTime() {
 			for i := range want {
-				want[i].why = strings.Split(want[i].why, ", passed")[0]
+				want[i].why = forTime.ReplaceAllString(want[i].why, "")
 			}
 			for i := range got {
 				got[i].why = forTime.ReplaceAllString(got[i].why, "")
@@ -269,7 +271,7 @@ func (c *check) passed(m []string) {
 func (c *check) calmView() bool { return c.calm }
 
 var (
-	skipsForm  = regexp.MustCompile(`^passed over (once|twice|\d+ times); (\S+)'s limit is (\d+)(, but its job may go (?:anywhere|as far as the rack))?$`)
+	skipsForm  = regexp.MustCompile(`^(not passed over before|passed over (?:once|twice|[1-9]\d* times)); (\S+)'s limit is (\d+)(, but its job may go (?:anywhere|as far as the rack))?$`)
 	msForm     = regexp.MustCompile(`^its job had waited ([0-9.]+ s); (\S+)'s limit is ([0-9.]+ s)(, but its job may go (?:anywhere|as far as the rack))?$`)
 	offersForm = regexp.MustCompile(`^its job had let pass (\d+) offered nodes?; (\S+)'s limit is (\d+)(, but its job may go (?:anywhere|as far as the rack))?$`)
 )
@@ -326,7 +328,7 @@ func (c *check) waits(text, level string) {
 		c.fail("the model is %s", c.model)
 	}
 	number := func(s string) float64 {
-		x, _ := strconv.ParseFloat(strings.Fields(strings.NewReplacer("once", "1", "twice", "2").Replace(s))[0], 64)
+		x, _ := strconv.ParseFloat(strings.Fields(strings.NewReplacer("not passed over before", "0", "passed over ", "", "once", "1", "twice", "2").Replace(s))[0], 64)
 		return x
 	}
 	model := c.levelOn(c.decision.Job, meant(c.decision), c.decision.Node)

@@ -187,7 +187,7 @@ func (x *Explanation) sayWait(d *Decision) string {
 	text := ""
 	switch d.WaitUnit {
 	case traces.WaitSkips:
-		text = fmt.Sprintf("passed over %s; %s's limit is %d", times(d.Waited), x.model, d.Limit)
+		text = fmt.Sprintf("%s; %s's limit is %d", passedOver(d.Waited), x.model, d.Limit)
 	case traces.WaitMs:
 		text = fmt.Sprintf("its job had waited %s; %s's limit is %s", seconds(float64(d.Waited)/1e3), x.model, seconds(float64(d.Limit)/1e3))
 	case traces.WaitOffers:
@@ -206,14 +206,16 @@ func (x *Explanation) sayWait(d *Decision) string {
 	return text
 }
 
-func times(n int64) string {
-	switch n {
+func passedOver(times int64) string {
+	switch times {
+	case 0:
+		return "not passed over before"
 	case 1:
-		return "once"
+		return "passed over once"
 	case 2:
-		return "twice"
+		return "passed over twice"
 	}
-	return fmt.Sprintf("%d times", n)
+	return fmt.Sprintf("passed over %d times", times)
 }
 
 func count(n int64, of string) string {
@@ -282,7 +284,7 @@ func (x *Explanation) sayPassed(say func(string, ...any), d *Decision) {
 		case traces.PassedWaits:
 			switch why = "it waits for a node nearer to its data"; d.WaitUnit {
 			case traces.WaitSkips:
-				why += ", passed over " + times(p.Waited)
+				why += ", " + passedOver(p.Waited)
 			case traces.WaitMs:
 				why += ", for " + seconds(float64(p.Waited)/1e3)
 			case traces.WaitOffers:
