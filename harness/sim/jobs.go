@@ -53,7 +53,7 @@ func (b *jobs) add(id state.JobID, x *Job, replicas *state.Hosts) int32 {
 		id: id, gen: j.gen, name: idOf(x), total: [2]int32{x.Maps, x.Reduces},
 		size: [2]state.Resource{x.MapSize, x.ReduceSize}, amSize: x.AMSize, amNode: state.None,
 		amStartMs: b.costs.AMStartMs, finishMs: b.costs.FinishMs,
-		slowStart: int32(math.Ceil(float64(x.SlowStart) * float64(x.Maps))), askMs: append([]int64(nil), x.ReduceAskMs...), replicas: replicas,
+		slowStart: int32(math.Ceil(float64(x.SlowStart * float32(x.Maps)))), askMs: append([]int64(nil), x.ReduceAskMs...), replicas: replicas,
 		waiting: -1, woken: -1, out: out[:0], division: division[:0], tries: tries[:0], ran: ran[:0], blocks: blocks[:0],
 	}
 	j.hash = traces.HashName(string(j.name))
