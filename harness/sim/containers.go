@@ -206,9 +206,11 @@ func (cs *containers) hear(slot int32, i uint32) {
 // map for it, by the ApplicationMaster's rules in this order: a map that
 // failed before, a map whose split is on the container's host, a map whose
 // split is in the host's rack, any map. The real ApplicationMaster applies
-// each rule to all containers before it tries the next rule. If the containers
-// are sorted by the rule that chose their maps, both ways give the same maps.
-// Otherwise bind chooses the maps of all these containers again.
+// each rule to all containers before it tries the next rule. Both ways give the
+// same maps if the containers are sorted by the rule that chose their maps, and
+// if at most the last got a map by one of the last two rules: an earlier one
+// may have got a map of a later one's host. Otherwise bind chooses the maps of
+// all these containers again.
 func (cs *containers) bind(slot int32) {
 	j := &cs.jobs.list[slot]
 	first := j.granted.first
@@ -219,7 +221,7 @@ func (cs *containers) bind(slot int32) {
 	branch := state.BindNone
 	for i := first; i != 0; i = cs.grants[i].next {
 		if g := &cs.grants[i]; g.decision.Kind == state.Map {
-			if g.branch < branch {
+			if g.branch < branch || branch > state.BindNode {
 				cs.rebind(j, first)
 				break
 			}

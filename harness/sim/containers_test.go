@@ -126,6 +126,54 @@ func TestContainersConserve(t *testing.T) {
 	})
 }
 
+// An ApplicationMaster that learns of several containers gives each a map with its split on the
+// container's host, if one is left when all containers have taken theirs, before it gives
+// any a map of the rack or of elsewhere.
+func TestBindsNearestFirst(t *testing.T) {
+	const nodes, maps = 4, 6
+	rapid.Check(t, func(t *rapid.T) {
+		c := &Config{Cluster: slots(nodes, 3), Costs: NoCosts()}
+		for n := range nodes {
+			c.Cluster.Nodes[n].Rack = []string{"a", "b"}[n%2]
+		}
+		c.Costs.AMBeatMs = 1000
+		cs := containersOf(t, c)
+		j := simpleJob("a", 0, maps, 0, Work{FixedMs: 60_000})
+		var hosts [maps]state.NodeID
+		for m := range hosts {
+			hosts[m] = state.NodeID(rapid.IntRange(0, nodes-1).Draw(t, "host"))
+			j.Replicas.Add(hosts[m])
+		}
+		slot := cs.submit(t, &j)
+		cs.until(1, nil)
+		cs.masters.up(slot)
+		id := cs.jobs.list[slot].id
+		for range rapid.IntRange(1, maps).Draw(t, "containers") {
+			cs.carryOut(sched.Decision{Job: id, Kind: state.Map, Node: state.NodeID(rapid.IntRange(0, nodes-1).Draw(t, "node")), Task: state.None})
+		}
+		cs.until(2000, cs.handle)
+		far := map[state.NodeID]bool{} // nodes with a container whose map is not of the node
+		for i := range cs.attempts.list {
+			if a := &cs.attempts.list[i]; a.runs() && hosts[a.task] != a.node {
+				far[a.node] = true
+			}
+		}
+		for m, host := range hosts {
+			task := state.TaskID(m)
+			on := cs.view.RunsOn(id, task)
+			if far[host] && on != host {
+				t.Fatalf("map %d of node %d runs on node %d, and a container of its node has a map of another one", m, host, on)
+			}
+			if on == state.None && far[host] {
+				t.Fatalf("map %d of node %d waits, and a container of its node has a map of another one", m, host)
+			}
+		}
+		if err := cs.r.Decisions; err.Made != err.AsExpected+err.Otherwise {
+			t.Fatalf("%+v: all containers get a map", err)
+		}
+	})
+}
+
 // A node label gives a node to one job at a time: until the container has come, no other
 // decision is possible there.
 func TestLabelKeepsNode(t *testing.T) {
