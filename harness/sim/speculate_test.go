@@ -84,6 +84,29 @@ func TestProgressGrows(t *testing.T) {
 	})
 }
 
+// Of a map that reads for 10 s and computes for 10 s, the reading is two fifths of the progress.
+func TestProgressByHand(t *testing.T) {
+	for _, cores := range []float64{0, 1} {
+		c := &Config{Cluster: slots(1, 1), Costs: NoCosts()}
+		c.Cluster.Nodes[0].DiskBytesPerSec, c.Cluster.Nodes[0].Cores = 10e6, cores
+		at := attemptsOf(t, c)
+		j := simpleJob("a", 0, 1, 0, Work{InputBytes: 100e6, ComputeMs: 10_000})
+		j.Replicas.Add(0)
+		slot := at.submit(t, &j)
+		at.masters.up(slot)
+		id := at.start(t, slot, state.Map, 0, 0)
+		for _, x := range []struct {
+			ms   int64
+			want float64
+		}{{0, 0}, {1000, 0.04}, {5000, 0.2}, {9990, 0.4}, {15_000, 0.7}, {19_990, 1}} {
+			at.until(x.ms, at.handle)
+			if got := at.progress(&at.list[id]); math.Abs(got-x.want) > 0.002 {
+				t.Errorf("%v cores, after %d ms: %.4f, want %v", cores, x.ms, got, x.want)
+			}
+		}
+	}
+}
+
 // runningMaps starts maps whose times are given, all at once, and lets some ms pass.
 func runningMaps(t tester, sp *speculation, ms []int32, passed int64) int32 {
 	j := simpleJob("a", 0, int32(len(ms)), 0)
@@ -104,8 +127,9 @@ func runningMaps(t tester, sp *speculation, ms []int32, passed int64) int32 {
 // that has run for less than the mean and a deviation.
 func TestSlowHadoop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ms := rapid.SliceOfN(rapid.Int32Range(1000, 40_000), 1, 30).Draw(t, "times")
-		passed := rapid.Int64Range(1, 40_000).Draw(t, "passed")
+		any, few := rapid.Int32Range(1000, 40_000), rapid.SampledFrom([]int32{1000, 20_000, 20_000, 40_000}) // of few, the mean and a deviation may be above all
+		ms := rapid.SliceOfN(rapid.OneOf(any, few), 1, 30).Draw(t, "times")
+		passed := rapid.OneOf(rapid.Int64Range(1, 40_000), rapid.Just[int64](20_500)).Draw(t, "passed")
 		sp := speculationOf(t, &Config{Cluster: slots(10, 4), Costs: NoCosts(), Speculation: HadoopSpeculation})
 		slot := runningMaps(t, sp, ms, passed)
 		var took moments
@@ -135,9 +159,9 @@ func TestSlowHadoop(t *testing.T) {
 // the slowest quarter, as long as no more than a tenth of all that run are speculative.
 func TestSlowLATE(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ms := rapid.SliceOfN(rapid.Int32Range(70_000, 400_000), 1, 40).Draw(t, "times")
+		ms := rapid.SliceOfN(rapid.Int32Range(70_000, 400_000), rapid.SampledFrom([]int{1, 40}).Draw(t, "least"), 80).Draw(t, "times")
 		passed := rapid.Int64Range(50_000, 69_000).Draw(t, "passed")
-		sp := speculationOf(t, &Config{Cluster: slots(10, 4), Costs: NoCosts(), Speculation: LATE})
+		sp := speculationOf(t, &Config{Cluster: slots(20, 4), Costs: NoCosts(), Speculation: LATE})
 		slot := runningMaps(t, sp, ms, passed)
 		id := sp.slowLATE(slot, state.Map)
 		if passed < 60_000 {
@@ -151,6 +175,9 @@ func TestSlowLATE(t *testing.T) {
 		}
 		asks := 0
 		for ; id >= 0; id = sp.slowLATE(slot, state.Map) {
+			if sp.attempts.list[id].other != -1 {
+				t.Fatalf("attempt %d is to get a second one, and is asked for a third", id)
+			}
 			sp.ask(id)
 			asks++
 		}
@@ -163,22 +190,27 @@ func TestSlowLATE(t *testing.T) {
 // A speculative attempt starts on the first node with room that is not the node of the slow
 // attempt, and not at all if this one has ended before.
 func TestPlaceSpeculative(t *testing.T) {
-	sp := speculationOf(t, &Config{Cluster: slots(3, 1), Costs: NoCosts(), Speculation: HadoopSpeculation})
-	slot := runningMaps(t, sp, []int32{90_000, 5000}, 1000)
+	sp := speculationOf(t, &Config{Cluster: slots(3, 2), Costs: NoCosts(), Speculation: HadoopSpeculation})
+	slot := runningMaps(t, sp, []int32{90_000, 5000, 90_000}, 1000)
 	sp.ask(0)
 	sp.ask(1)
-	sp.place(0) // full, and the node of the first
-	if len(sp.wanted) != 2 || sp.r.Attempts.Speculative != 0 {
-		t.Fatalf("%d wait, %+v", len(sp.wanted), sp.r.Attempts)
+	sp.place(0) // the node of the first has room
+	if a := sp.attempts.list[3]; len(sp.wanted) != 1 || sp.r.Attempts.Speculative != 1 || a.task != 1 || a.node != 0 {
+		t.Fatalf("%v wait, %+v, %+v", sp.wanted, sp.r.Attempts, a)
 	}
-	sp.until(6000, sp.attempts.handle) // map 1 ends
+	sp.ask(2)
+	sp.until(6000, sp.attempts.handle) // map 1 ends, and the attempt beside it
+	sp.state.Hold(1, sp.jobs.list[slot].id, sp.jobs.list[slot].size[state.Map])
 	sp.place(1)
-	if len(sp.wanted) != 0 || sp.r.Attempts.Speculative != 1 || sp.jobs.list[slot].speculative != 1 {
-		t.Fatalf("%v wait, %+v, %d of the job", sp.wanted, sp.r.Attempts, sp.jobs.list[slot].speculative)
+	if len(sp.wanted) != 1 || sp.wanted[0].attempt != 2 || sp.r.Attempts.Speculative != 2 || sp.jobs.list[slot].speculative != 2 {
+		t.Fatalf("%v wait, %+v, %d of the job; want that for the third map, since node 1 has room for one", sp.wanted, sp.r.Attempts, sp.jobs.list[slot].speculative)
 	}
-	second := sp.attempts.list[0].other
-	if a := &sp.attempts.list[second]; !a.speculative || a.node != 1 || a.other != 0 || a.rerun || a.number != 1 {
+	if a := &sp.attempts.list[sp.attempts.list[0].other]; !a.speculative || a.node != 1 || a.other != 0 || a.rerun || a.number != 1 {
 		t.Errorf("%+v", *a)
+	}
+	sp.attempts.kill(2, true)
+	if sp.place(0); len(sp.wanted) != 0 || sp.r.Attempts.Speculative != 2 {
+		t.Errorf("%v wait, %+v, after the slow attempt was killed", sp.wanted, sp.r.Attempts)
 	}
 }
 

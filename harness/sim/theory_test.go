@@ -179,3 +179,57 @@ func TestMatchingIsBest(t *testing.T) {
 		}
 	}
 }
+
+// Tasks that share a core, however many there are, stay 1/(1-rho) times as long as they
+// compute, whether they are all alike or differ (M/G/1 with processor sharing). The same
+// holds for maps that share a disk.
+func TestSharingIsFair(t *testing.T) {
+	const mean, rho = 4000.0, 0.6
+	for _, c := range []struct {
+		name    string
+		service func(draw.Key) float64
+	}{
+		{"alike", func(draw.Key) float64 { return mean }},
+		{"exponential", func(k draw.Key) float64 { return exponential(k, mean) }},
+	} {
+		for _, disk := range []bool{false, true} {
+			source := &sharing{poisson: poisson{left: 20_000, key: draw.Stream(11, c.name), gap: mean / rho, service: c.service}, disk: disk}
+			cluster := slots(1, 200)
+			if disk {
+				cluster.Nodes[0].DiskBytesPerSec = 1e6
+			} else {
+				cluster.Nodes[0].Cores = 1
+			}
+			r, err := Run(&Config{Cluster: cluster, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			stay := 0.0
+			for _, j := range r.Jobs {
+				stay += float64(j.EndMs-j.StartMs) / float64(len(r.Jobs))
+			}
+			if want := source.totalTime / float64(len(r.Jobs)) / (1 - rho); math.Abs(stay/want-1) > 0.06 {
+				t.Errorf("%s, disk %t: tasks stay %.0f ms in the mean, theory says %.0f", c.name, disk, stay, want)
+			}
+		}
+	}
+}
+
+// sharing is poisson's jobs, which compute or read instead of taking a fixed time.
+type sharing struct {
+	poisson
+	disk bool
+}
+
+func (p *sharing) Next(j *Job) bool {
+	if !p.poisson.Next(j) {
+		return false
+	}
+	ms := j.MapWork[0].FixedMs
+	j.MapWork[0] = Work{ComputeMs: ms}
+	if p.disk {
+		j.MapWork[0] = Work{InputBytes: int64(ms) * 1000}
+		j.Replicas.Add(0)
+	}
+	return true
+}
