@@ -19,7 +19,7 @@ import (
 // has, which jobs run on it and what goes wrong, and then what happens when. To write
 // the results anew: go test ./harness/sim -run TestScenarios -rewrite.
 //
-//	cluster [speculation=hadoop|late] [fetches=nodes] [actuator=native|labels] [costs=default] [model=NAME] [amBeat=TIME] [expiry=TIME] [copies=...]
+//	cluster [speculation=hadoop|late] [fetches=nodes] [actuator=native|labels] [costs=default] [model=NAME] [amBeat=TIME] [expiry=TIME] [share=SHARE] [label=TIME]
 //	NODE [rack=r0] [slots=1] [speed=1] [cores=0] [disk=0] [link=0] [memory=0] [cache=0]    rates in MB/s, sizes in MB
 //
 //	job NAME [at=TIME] [slowstart=1] [asks=(TIME,...)] [master=MB] [masterstart=TIME] [priority=N] [queue=NAME] [after=JOB]
