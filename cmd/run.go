@@ -43,8 +43,9 @@ example:
 With --simulate the same trials run in virtual time, on the machines that a cluster
 file describes (machines:): that of --cluster, the experiment's, that of the run given
 with --calibration, or else always the same four nodes. Which lab there is makes no
-difference. Warm-ups are skipped. Task times are those of a calibration, or typical
-ones, and differ between repeats as measured ones do:
+difference. Warm-ups are skipped. Trials are simulated on all cores, which does not change
+the results. Task times are those of a calibration, or typical ones, and differ between
+repeats as measured ones do:
 
    heddle run --simulate --calibration RUN-FOLDER first.yaml
 

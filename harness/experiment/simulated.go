@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"time"
 
 	"heddle/harness/config"
@@ -48,10 +50,12 @@ type simulatedWorld struct {
 	options     *Options
 	calibration *calibration.Calibration
 	twins       map[string]*workload.Twin  // for each workload's label, its simulated counterpart
+	placing     sync.Mutex                 // held while an input is made
 	inputs      map[string]*recorded.Trace // for each workload's label, a trace that contains the simulated input and jobs
 }
 
 func (w *simulatedWorld) name() string { return runs.WorldSimulated }
+func (w *simulatedWorld) atOnce() int  { return runtime.GOMAXPROCS(0) }
 
 // The method open makes the simulated workloads. Its error names those parts of
 // the experiment that a simulation does not support.
@@ -124,6 +128,8 @@ func (t *simulatedTrial) prepare(ctx context.Context) (inputBytes int64, err err
 	if t.costs = w.calibration; t.costs == nil {
 		t.costs = calibration.Uncalibrated(h.Cluster, twin.Costs)
 	}
+	w.placing.Lock()
+	defer w.placing.Unlock()
 	t.input = w.inputs[t.plan.Workload.Label]
 	for _, f := range twin.Files {
 		inputBytes += f.Bytes

@@ -44,6 +44,7 @@ type countedWorld struct {
 }
 
 func (w *countedWorld) name() string                            { return w.world }
+func (w *countedWorld) atOnce() int                             { return 1 }
 func (w *countedWorld) stage(t *trial) (stage, error)           { return &countedTrial{t, w}, nil }
 func (t *countedTrial) prepare(context.Context) (int64, error)  { return 0, nil }
 func (t *countedTrial) check(context.Context) ([]string, error) { return nil, nil }

@@ -37,6 +37,7 @@ type clusterWorld struct {
 }
 
 func (w *clusterWorld) name() string { return "" }
+func (w *clusterWorld) atOnce() int  { return 1 }
 
 func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 	o := w.options

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"heddle/harness/config"
@@ -25,6 +27,8 @@ type world interface {
 	// (on a real cluster, or in virtual time). Otherwise it returns the
 	// cluster's Hadoop version, "" in virtual time.
 	open(ctx context.Context) (hadoop string, err error)
+	// atOnce returns how many trials run at the same time.
+	atOnce() int
 	// cleanUp removes what killed runs left behind and would disturb the first
 	// trial.
 	cleanUp(ctx context.Context) error
@@ -143,47 +147,138 @@ func carryOut(ctx context.Context, o *Options, w world) (*runs.Run, error) {
 	return run, err
 }
 
-// runTrials runs trials one after the other. If one fails, the others still
-// run.
+// runTrials runs trials in the order of the plan, as many at once as the world allows.
+// If one fails, the others still run.
 func runTrials(ctx context.Context, o *Options, w world, run *runs.Run) error {
 	plan := map[string]*config.Trial{}
 	for _, t := range o.Experiment.Trials() {
 		plan[t.Name] = &t
 	}
-	var failed []error
 	todo := run.Todo()
-	for i, name := range todo {
+	for _, name := range todo {
 		if plan[name] == nil {
 			return fmt.Errorf("run %s: trial %s is not in the experiment; was the file changed?", run.Dir, name)
 		}
-		active, err := run.Begin(name)
-		if err != nil {
-			return err
+	}
+	steps := &inOrder{progress: o.Progress, held: make([][]Step, len(todo)), ended: make([]bool, len(todo))}
+	running := make(chan struct{}, w.atOnce())
+	begun := make(chan struct{}, 1+(w.atOnce()-1)*writers)
+	ended := make([]trialEnd, len(todo))
+	before := map[string]<-chan struct{}{} // by a model that keeps its state: closed when its last trial that was begun has ended
+	var stopped atomic.Bool
+	var trials sync.WaitGroup
+	for i, name := range todo {
+		if begun <- struct{}{}; stopped.Load() {
+			break
 		}
-		t := &trial{options: o, plan: *plan[name], results: run, folder: active, step: Step{Folder: run.Dir, Trial: name, Number: i + 1, Trials: len(todo)}}
+		own := *o
+		own.Progress = func(s Step) { steps.say(i, s) }
+		t := &trial{options: &own, plan: *plan[name], results: run, step: Step{Folder: run.Dir, Trial: name, Number: i + 1, Trials: len(todo)}}
 		if i+1 < len(todo) {
 			t.next = plan[todo[i+1]]
 		}
-		if active.Before != "" {
-			t.say("begin", "again; files of the last try are in "+active.Before)
+		var earlier <-chan struct{}
+		over := make(chan struct{})
+		if t.keepsState() {
+			earlier, before[t.plan.Model.Label] = before[t.plan.Model.Label], over
 		}
-		if err := t.run(ctx, w); err != nil {
-			err = fmt.Errorf("trial %s: %w", name, err)
-			if ferr := active.Failed(err); ferr != nil {
-				return errors.Join(err, ferr)
+		trials.Go(func() {
+			if earlier != nil {
+				<-earlier
 			}
-			if ctx.Err() != nil {
-				return fmt.Errorf("stopped in %w; to continue: heddle run --resume %s", err, run.Dir)
+			if !stopped.Load() {
+				ended[i] = t.carryOut(ctx, w, running)
 			}
-			if errors.Is(err, runs.ErrDiskFull) {
-				return err
+			if ended[i].stops {
+				stopped.Store(true)
 			}
-			failed = append(failed, err)
-			continue
+			close(over)
+			steps.end(i)
+			<-begun
+		})
+	}
+	trials.Wait()
+	var failed []error
+	for _, e := range ended {
+		if e.stops {
+			return e.err
 		}
-		if err := active.Done(); err != nil {
-			return err
-		}
+		failed = append(failed, e.err)
 	}
 	return errors.Join(failed...)
+}
+
+// writers is how many trials are begun for each one that runs: the others wait until
+// their files are on the disk.
+const writers = 4
+
+// trialEnd says how a trial ended: err is nil if it ended well, and stops is true if no
+// further trial may begin.
+type trialEnd struct {
+	err   error
+	stops bool
+}
+
+// carryOut begins a trial, runs it once there is room among those that run, and records
+// how it ended.
+func (t *trial) carryOut(ctx context.Context, w world, running chan struct{}) trialEnd {
+	var err error
+	if t.folder, err = t.results.Begin(t.plan.Name); err != nil {
+		return trialEnd{err, true}
+	}
+	if t.folder.Before != "" {
+		t.say("begin", "again; files of the last try are in "+t.folder.Before)
+	}
+	running <- struct{}{}
+	err = t.run(ctx, w)
+	<-running
+	if err == nil {
+		err = t.folder.Done()
+		return trialEnd{err, err != nil}
+	}
+	err = fmt.Errorf("trial %s: %w", t.plan.Name, err)
+	if ferr := t.folder.Failed(err); ferr != nil {
+		return trialEnd{errors.Join(err, ferr), true}
+	}
+	if ctx.Err() != nil {
+		return trialEnd{fmt.Errorf("stopped in %w; to continue: heddle run --resume %s", err, t.results.Dir), true}
+	}
+	return trialEnd{err, errors.Is(err, runs.ErrDiskFull)}
+}
+
+// inOrder passes on the steps of trials that run at the same time as if these ran one
+// after the other. How far a simulation is, is passed on of the first trial only.
+type inOrder struct {
+	mu       sync.Mutex
+	progress func(Step)
+	first    int      // the first trial that has not ended
+	held     [][]Step // steps of trials behind it
+	ended    []bool
+}
+
+// say takes a step of a trial.
+func (o *inOrder) say(trial int, s Step) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case trial == o.first:
+		o.progress(s)
+	case s.Simulated == nil:
+		o.held[trial] = append(o.held[trial], s)
+	}
+}
+
+// end notes that a trial has ended, and passes on what this lets follow.
+func (o *inOrder) end(trial int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended[trial] = true
+	for o.first < len(o.ended) && o.ended[o.first] {
+		if o.first++; o.first < len(o.held) {
+			for _, s := range o.held[o.first] {
+				o.progress(s)
+			}
+			o.held[o.first] = nil
+		}
+	}
 }

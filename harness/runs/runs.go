@@ -73,6 +73,9 @@ type Run struct {
 
 	mu       sync.Mutex
 	manifest Manifest
+	changes  int           // number of changes of the manifest's trials so far
+	saved    int           // how many of these are on disk
+	saving   chan struct{} // closed when the manifest that is being written is on disk; nil: none is
 	// root is the open run folder. All files are written through root, so that
 	// no link or name leads out of the folder. The fields lock and root are nil
 	// if the run can only be read.
@@ -343,6 +346,7 @@ func (r *Run) Manifest() Manifest {
 func (r *Run) Update(change func(*Manifest)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.awaitSaved()
 	m := r.manifest.clone()
 	change(&m)
 	return r.replace(m)
@@ -356,6 +360,7 @@ func (r *Run) WriteFile(name string, data []byte) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.awaitSaved()
 	if r.lock == nil {
 		return errReadOnly
 	}
@@ -370,7 +375,7 @@ func (r *Run) WriteFile(name string, data []byte) error {
 var errReadOnly = errors.New("the run is open for reading only; resume it first")
 
 // replace writes the manifest m to disk. If that succeeds, m becomes the run's
-// manifest.
+// manifest. The caller has called awaitSaved before it copied the manifest.
 func (r *Run) replace(m Manifest) error {
 	if r.lock == nil {
 		return errReadOnly
@@ -384,13 +389,59 @@ func (r *Run) replace(m Manifest) error {
 	return nil
 }
 
+// saveChange writes the manifest with a change of a trial. The caller holds the lock
+// r.mu, which is released while the file is written. Changes that come meanwhile wait,
+// and are then written all at once.
+func (r *Run) saveChange() error {
+	r.changes++
+	mine := r.changes
+	r.awaitSaved()
+	if r.saved >= mine {
+		return nil
+	}
+	data, err := r.encoded()
+	if err != nil {
+		return err
+	}
+	root, upTo, written := r.root, r.changes, make(chan struct{})
+	r.saving = written
+	r.mu.Unlock()
+	err = writeAtomic(root, manifestFile, data)
+	r.mu.Lock()
+	if err == nil {
+		r.saved = upTo
+	}
+	r.saving = nil
+	close(written)
+	return err
+}
+
+// awaitSaved waits until no manifest is being written. The caller holds the lock r.mu,
+// which is released meanwhile.
+func (r *Run) awaitSaved() {
+	for r.saving != nil {
+		written := r.saving
+		r.mu.Unlock()
+		<-written
+		r.mu.Lock()
+	}
+}
+
 func (r *Run) save() error {
+	data, err := r.encoded()
+	if err != nil {
+		return err
+	}
+	return writeAtomic(r.root, manifestFile, data)
+}
+
+func (r *Run) encoded() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(r.manifest); err != nil {
-		return fmt.Errorf("write manifest: %w", err)
+		return nil, fmt.Errorf("write manifest: %w", err)
 	}
-	return writeAtomic(r.root, manifestFile, b.Bytes())
+	return b.Bytes(), nil
 }

@@ -70,11 +70,18 @@ func (r *Run) Begin(name string) (*Active, error) {
 // setTrial writes the state of a trial to the manifest. The caller holds the
 // lock r.mu.
 func (r *Run) setTrial(t TrialRecord) error {
-	m := r.manifest.clone()
-	i := slices.IndexFunc(m.Trials, func(old TrialRecord) bool { return old.Name == t.Name })
-	t.Warmup = m.Trials[i].Warmup
-	m.Trials[i] = t
-	return r.replace(m)
+	if r.lock == nil {
+		return errReadOnly
+	}
+	i := slices.IndexFunc(r.manifest.Trials, func(old TrialRecord) bool { return old.Name == t.Name })
+	old := r.manifest.Trials[i]
+	t.Warmup = old.Warmup
+	r.manifest.Trials[i] = t
+	if err := r.saveChange(); err != nil {
+		r.manifest.Trials[i] = old
+		return err
+	}
+	return nil
 }
 
 // Folder makes and opens a folder inside the trial's folder, such as "jobs".
@@ -135,11 +142,12 @@ func (t *Active) write(name string, needBytes int64, write func(io.Writer) error
 func (t *Active) Done() error {
 	r := t.run
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.lock == nil {
+	root := r.root
+	r.mu.Unlock()
+	if root == nil {
 		return errReadOnly
 	}
-	own, err := r.root.OpenRoot(below(t.Name + partial))
+	own, err := root.OpenRoot(below(t.Name + partial))
 	if err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
@@ -156,13 +164,15 @@ func (t *Active) Done() error {
 	if err := writeAtomic(own, trialFile, append(data, '\n')); err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
-	if err := r.root.Rename(below(t.Name+partial), below(t.Name)); err != nil {
+	if err := root.Rename(below(t.Name+partial), below(t.Name)); err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
 	t.Dir = r.trialDir(t.Name)
 	if err := syncDir(filepath.Dir(t.Dir)); err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.setTrial(record)
 }
 
