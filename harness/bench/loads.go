@@ -45,7 +45,10 @@ func Loads(data string) []Load {
 	fb2009, fb2010 := data+"/FB-2009_samples_24_times_1hr_0.tsv", data+"/FB-2010_samples_24_times_1hr_0.tsv"
 	return []Load{
 		synthetic("synthetic-1k", 1000, million, setting{network: true}),
+		synthetic("synthetic-3k", 3_000, million, setting{network: true}),
 		synthetic("synthetic-10k", 10_000, million, setting{network: true}),
+		synthetic("synthetic-30k", 30_000, million, setting{network: true}),
+		synthetic("synthetic-100k", 100_000, million, setting{network: true}),
 		synthetic("synthetic-1k-nonet", 1000, million, setting{}),
 		synthetic("synthetic-10k-nonet", 10_000, million, setting{}),
 		synthetic("synthetic-1k-fair", 1000, million, setting{network: true, fair: true}),
