@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -51,15 +52,69 @@ func (r *Report) Headline() string {
 	}
 	leads := fmt.Sprintf("%s has the %s %s, %s, against %s under %s%s", best.Model, word, noun, r.median(&best), r.value(&other), other.Model, r.others(best.Model, other.Model, models))
 	rest := r.recorded() + r.unlike() + " " + r.origin()
+	told, not := r.apartFrom(best.Model, models[1:])
 	switch {
-	case best.Median == other.Median && p.DiffPct == 0:
+	case len(told) == 0 && best.Median == other.Median && p.DiffPct == 0:
 		return fmt.Sprintf("No difference: the %s is %s under %s and as much under %s%s.%s", noun, r.median(&best), best.Model, other.Model, r.others(best.Model, other.Model, models), rest)
-	case !p.CI95Pct.Bounded():
+	case len(told) == 0 && !p.CI95Pct.Bounded():
 		return fmt.Sprintf("Not told: %s, but %s of trials gives no interval.%s", leads, counted(p.Runs, "pair"), rest)
-	case !p.Significant():
-		return fmt.Sprintf("No difference is told: %s, but %s.%s", leads, r.apart(p, best.Model), rest)
+	case len(told) == 0:
+		untold := "No difference is told"
+		if !r.noneTold(models) {
+			untold = fmt.Sprintf("%s is not told apart from %s", best.Model, few(not))
+		}
+		return fmt.Sprintf("%s: %s; %s.%s", untold, leads, r.apart("it", p, best.Model, ""), rest)
+	case !slices.Contains(told, other.Model):
+		p = r.pair(told[0], best.Model)
 	}
-	return fmt.Sprintf("%s: %s.%s%s", leads, r.apart(p, best.Model), r.othersTold(best.Model, other.Model, models), rest)
+	text := r.apart(noun, p, best.Model, ", told:") + "."
+	if len(not) > 0 {
+		text = r.group(best.Model, not) + "; " + text
+	}
+	if more := slices.DeleteFunc(told, func(m string) bool { return m == p.A || m == p.B }); len(more) > 0 {
+		text += fmt.Sprintf(" %s is told apart from %s too.", best.Model, few(more))
+	}
+	return fmt.Sprintf("%s %s.%s", text, leads, rest)
+}
+
+// apartFrom divides models into those that the trials tell apart from the best one, and
+// those that they do not.
+func (r *Report) apartFrom(best string, models []Model) (told, not []string) {
+	for _, m := range models {
+		if p := r.pair(m.Model, best); p != nil && p.Significant() {
+			told = append(told, m.Model)
+		} else {
+			not = append(not, m.Model)
+		}
+	}
+	return told, not
+}
+
+// noneTold reports whether the trials tell no two of the models apart.
+func (r *Report) noneTold(models []Model) bool {
+	for i := range models {
+		if told, _ := r.apartFrom(models[i].Model, models[i+1:]); len(told) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// group says that models are not told apart from the best one. Two of them may be told
+// apart from each other.
+func (r *Report) group(best string, not []string) string {
+	for i, m := range not {
+		for _, other := range not[i+1:] {
+			if p := r.pair(m, other); p == nil || p.Significant() {
+				return fmt.Sprintf("%s is not told apart from %s", best, few(not))
+			}
+		}
+	}
+	if len(not)+1 > mostNamed {
+		return fmt.Sprintf("%s are not told apart", few(append([]string{best}, not...)))
+	}
+	last := len(not) - 1
+	return fmt.Sprintf("%s and %s are not told apart", strings.Join(append([]string{best}, not[:last]...), ", "), not[last])
 }
 
 // value returns a model's median with its unit.
@@ -124,14 +179,28 @@ func (r *Report) pair(a, b string) *Pair {
 }
 
 // apart says by how much the models of a pair differ, repeat by repeat, and whether this
-// contradicts their medians.
-func (r *Report) apart(p *Pair, best string) string {
+// contradicts their medians. The difference has the sign that tables have: it is that of
+// the pair's second model from its first. The verdict stands after the difference.
+func (r *Report) apart(noun string, p *Pair, best, verdict string) string {
 	pairs := "over " + counted(p.Runs, "pair") + " of trials"
 	if !p.Paired {
 		pairs = "over " + counted(p.Runs, "trial") + ", not in pairs"
 	}
+	longer, faster := "higher", ""
+	switch {
+	case p.DiffPct < 0 && r.Unit == "s":
+		longer, faster = "shorter", "faster"
+	case p.DiffPct < 0:
+		longer = "lower"
+	case r.Unit == "s":
+		longer, faster = "longer", "slower"
+	}
+	is := fmt.Sprintf("%s is %s under %s than under %s", noun, longer, p.B, p.A)
+	if faster != "" && nouns[r.Metric] != "" && verdict != "" {
+		is = fmt.Sprintf("%s is %s than %s", p.B, faster, p.A)
+	}
 	unit := r.differenceUnit()
-	text := fmt.Sprintf("%s is %s against %s %s (95 %% interval %s to %s)", p.B, doc.Signed(float64(p.DiffPct), 1, unit), p.A, pairs,
+	text := fmt.Sprintf("%s by %s%s %s (95 %% interval %s to %s)", is, doc.Fixed(math.Abs(float64(p.DiffPct)), 1, unit), verdict, pairs,
 		doc.Signed(p.CI95Pct[0], 1, ""), doc.Signed(p.CI95Pct[1], 1, unit))
 	lower := p.DiffPct > 0 // whether a has the lower value
 	if (p.A == best) == (lower == (r.better() == measure.Lower)) || p.DiffPct == 0 {
@@ -149,29 +218,6 @@ func (r *Report) differenceUnit() string { return differenceUnit(r.Unit) }
 // differenceUnit returns the unit of the differences of a metric with a unit.
 func differenceUnit(unit string) string {
 	return map[string]string{"s": "%", "x": "%", "%": "points"}[unit]
-}
-
-// othersTold says from which further models the best one is told apart.
-func (r *Report) othersTold(best, other string, models []Model) string {
-	var told, not []string
-	for _, m := range models {
-		if m.Model == best || m.Model == other {
-			continue
-		}
-		if p := r.pair(m.Model, best); p != nil && p.Significant() {
-			told = append(told, m.Model)
-		} else {
-			not = append(not, m.Model)
-		}
-	}
-	text := ""
-	if len(told) > 0 {
-		text += fmt.Sprintf(" It is told apart from %s too.", few(told))
-	}
-	if len(not) > 0 {
-		text += fmt.Sprintf(" It is not told apart from %s.", few(not))
-	}
-	return text
 }
 
 // mostNamed is how many models a sentence names.

@@ -21,9 +21,15 @@ func headlined(diff float64, ci Interval, p float64) *Report {
 	return r
 }
 
-// TestHeadlineSigns has the first sentence say the sign of a difference, each of a few models,
-// and where the medians and the pairs of trials disagree.
-func TestHeadlineSigns(t *testing.T) {
+// with adds a pair, whose difference is told if p is small.
+func (r *Report) with(a, b string, diff, p float64) *Report {
+	r.Pairs = append(r.Pairs, Pair{A: a, B: b, DiffPct: Number(diff), CI95Pct: Interval{diff - 1, diff + 1}, P: Number(p), Paired: true, Runs: 6})
+	return r
+}
+
+// TestHeadlineTold has the first sentence say which models are told apart from the best one
+// and which are not, which of a pair is better, and where medians and pairs disagree.
+func TestHeadlineTold(t *testing.T) {
 	const medians = "delay has the shortest mean job completion time, 61.39 s in the median of 6 trials, against 61.94 s under yarn and 62.50 s under fifo"
 	const origin = " Simulated (18 trials): no cluster was measured."
 	for name, c := range map[string]struct {
@@ -32,11 +38,23 @@ func TestHeadlineSigns(t *testing.T) {
 	}{
 		"told": {
 			headlined(-10, Interval{-12, -8}, 0.01),
-			medians + ": delay is -10.0 % against yarn over 6 pairs of trials (95 % interval -12.0 to -8.0 %). It is not told apart from fifo." + origin,
+			"delay and fifo are not told apart; delay is faster than yarn by 10.0 %, told: over 6 pairs of trials (95 % interval -12.0 to -8.0 %). " + medians + "." + origin,
 		},
 		"against the medians": {
 			headlined(0.6, Interval{-2.1, 3.3}, 0.5),
-			"No difference is told: " + medians + ", but delay is +0.6 % against yarn over 6 pairs of trials (95 % interval -2.1 to +3.3 %): the medians and the pairs disagree." + origin,
+			"No difference is told: " + medians + "; it is longer under delay than under yarn by 0.6 % over 6 pairs of trials (95 % interval -2.1 to +3.3 %): the medians and the pairs disagree." + origin,
+		},
+		"the last alone": {
+			headlined(-0.6, Interval{-2.1, 0.9}, 0.5).with("delay", "fifo", 37.8, 0.01).with("yarn", "fifo", 36, 0.01),
+			"delay and yarn are not told apart; fifo is slower than delay by 37.8 %, told: over 6 pairs of trials (95 % interval +36.8 to +38.8 %). " + medians + "." + origin,
+		},
+		"two others": {
+			headlined(-0.6, Interval{-2.1, 0.9}, 0.5).with("yarn", "fifo", 36, 0.01),
+			"delay is not told apart from yarn, fifo: " + medians + "; it is shorter under delay than under yarn by 0.6 % over 6 pairs of trials (95 % interval -2.1 to +0.9 %)." + origin,
+		},
+		"all": {
+			headlined(-10, Interval{-12, -8}, 0.01).with("delay", "fifo", 37.8, 0.01),
+			"delay is faster than yarn by 10.0 %, told: over 6 pairs of trials (95 % interval -12.0 to -8.0 %). delay is told apart from fifo too. " + medians + "." + origin,
 		},
 	} {
 		if got := c.r.Headline(); got != c.want {

@@ -23,11 +23,11 @@ func TestHeadline(t *testing.T) {
 		want []string
 	}{
 		"told": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8}), []string{
-			"fifo has the shortest mean job completion time, ", " under yarn: fifo is -2", " % against yarn over 6 pairs of trials (95 % interval -2", " %). Measured on a cluster (12 trials).",
+			"fifo is faster than yarn by ", " %, told: over 6 pairs of trials (95 % interval -2", " %). fifo has the shortest mean job completion time, ", " under yarn. Measured on a cluster (12 trials).",
 		}},
-		"the cluster's own scheduler is best": {speeds(map[string]float64{"yarn": 1, "delay": 1.3}), []string{"yarn has the shortest", "interval +", ": delay is +"}},
+		"the cluster's own scheduler is best": {speeds(map[string]float64{"yarn": 1, "delay": 1.3}), []string{"yarn has the shortest", "interval +", "delay is slower than yarn by "}},
 		"of three": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8, "delay": 0.799, "acl": 0.9}), []string{
-			" against ", " under yarn and ", " It is told apart from acl too.", " It is not told apart from ",
+			" against ", " under yarn and ", " delay is told apart from acl too.", "delay and fifo are not told apart; delay is faster than yarn",
 		}},
 		"not told":   {speeds(map[string]float64{"yarn": 1, "delay": 0.999}), []string{"No difference is told: ", " has the shortest"}},
 		"one model":  {speeds(map[string]float64{"yarn": 1}), []string{"Under yarn the mean job completion time is ", "; there is no other model"}},
