@@ -180,7 +180,7 @@ func (s *shown) doc() doc.Doc {
 			listed = append(listed, runs.TrialRecord{Name: r.Name, State: runs.TrialDone})
 		}
 	}
-	warnings = append(warnings, trialWarnings(s.Results)...)
+	warnings = append(append(warnings, trialWarnings(s.Results)...), runs.Failures(m.Trials)...)
 	trials := &doc.Table{Name: "trials", Columns: []string{"trial", "state", "started", "took", "jobs", "makespan", "cores of others", "warnings"}}
 	for _, t := range listed {
 		started, jobs, makespan, others, n := "-", "-", doc.Words("-"), doc.Words("-"), 0
@@ -196,9 +196,6 @@ func (s *shown) doc() doc.Doc {
 			if c := r.Completion(); c.Jobs() > 0 {
 				jobs = fmt.Sprintf("%d of %d succeeded", c.Succeeded, c.Jobs())
 			}
-		}
-		if t.Error != "" {
-			warnings = append(warnings, fmt.Sprintf("%s %s: %s", t.Name, t.State, t.Error))
 		}
 		state := string(t.State)
 		if t.Warmup {

@@ -68,7 +68,14 @@ func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 		}
 		warnings = append(warnings, unfinished(m)...)
 		if len(run.Trials) == 0 {
-			return nil, nil, nil, fmt.Errorf("compare: %s: %w; heddle run --resume %s continues the run", dir, ErrNoTrial, dir)
+			why := ""
+			for _, text := range runs.Failures(m.Trials) {
+				why += "; " + text
+			}
+			if m.World != runs.WorldSimulated || waiting(&m) > 0 { // a simulated trial fails again
+				why += "; heddle run --resume " + dir + " continues the run"
+			}
+			return nil, nil, nil, fmt.Errorf("compare: %s: %w%s", dir, ErrNoTrial, why)
 		}
 		for _, r := range run.Trials {
 			t, warning, err := read(run, &r)
@@ -123,24 +130,23 @@ func shareModel(trials []trial, i, j int) bool {
 // finished.
 func unfinished(m runs.Manifest) []string {
 	var list []string
-	waiting := 0
-	for _, t := range m.Trials {
-		switch t.State {
-		case runs.TrialDone:
-		case runs.TrialTodo, runs.TrialRunning:
-			waiting++
-		default:
-			text := fmt.Sprintf("%s: trial %s %s, left out", m.Name, t.Name, t.State)
-			if t.Error != "" {
-				text += ": " + t.Error
-			}
-			list = append(list, text)
-		}
+	for _, text := range runs.Failures(m.Trials) {
+		list = append(list, fmt.Sprintf("%s: left out: %s", m.Name, text))
 	}
-	if waiting > 0 {
+	if waiting := waiting(&m); waiting > 0 {
 		list = append(list, fmt.Sprintf("%s: %d of %d trials are still to do", m.Name, waiting, len(m.Trials)))
 	}
 	return list
+}
+
+// waiting returns how many trials of a run are still to do.
+func waiting(m *runs.Manifest) (n int) {
+	for _, t := range m.Trials {
+		if t.State == runs.TrialTodo || t.State == runs.TrialRunning {
+			n++
+		}
+	}
+	return n
 }
 
 // The method read reads what a comparison needs of a trial: figures from the

@@ -225,7 +225,7 @@ func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 		result.Warnings = append(result.Warnings, "uncalibrated: tasks take typical times of a lab, not those of this cluster; give --calibration")
 	}
 	if limit := time.Duration(e.Timeout); limit > 0 && result.MakespanMs > limit.Milliseconds() {
-		return result, fmt.Errorf("trial took %v of virtual time, longer than its timeout of %v", time.Duration(result.MakespanMs)*time.Millisecond, limit)
+		return result, fmt.Errorf("trial took %v of virtual time, longer than its timeout of %v; raise timeout: in the experiment", time.Duration(result.MakespanMs)*time.Millisecond, limit)
 	}
 	return result, nil
 }

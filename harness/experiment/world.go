@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,7 +71,7 @@ type trial struct {
 func (t *trial) run(ctx context.Context, w world) error {
 	if limit := time.Duration(t.options.Experiment.Timeout); limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("trial took longer than its timeout of %v", limit))
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("trial took longer than its timeout of %v; raise timeout: in the experiment", limit))
 		defer cancel()
 	}
 	s, err := w.stage(t)
@@ -203,10 +204,24 @@ func runTrials(ctx context.Context, o *Options, w world, run *runs.Run) error {
 		if e.stops {
 			return e.err
 		}
-		failed = append(failed, e.err)
+		if e.err != nil {
+			failed = append(failed, e.err)
+		}
 	}
-	return errors.Join(failed...)
+	if failed == nil {
+		return nil
+	}
+	return &failedTrials{strings.Join(runs.Failures(run.Manifest().Trials), "\n"), failed}
 }
+
+// failedTrials are the errors of all trials that failed, told as the run's manifest has them.
+type failedTrials struct {
+	text string
+	errs []error
+}
+
+func (f *failedTrials) Error() string   { return f.text }
+func (f *failedTrials) Unwrap() []error { return f.errs }
 
 // writers is how many trials are begun for each one that runs: the others wait until
 // their files are on the disk.

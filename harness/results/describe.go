@@ -32,7 +32,7 @@ type About struct {
 func Describe(run *runs.Run) (About, error) {
 	m := run.Manifest()
 	a := About{
-		Folder: run.Dir, World: m.Place(), State: m.State, Error: m.Error, Trials: len(m.Trials),
+		Folder: run.Dir, World: m.Place(), State: m.State, Error: m.ErrorLine(), Trials: len(m.Trials),
 		Models: []string{}, Workloads: []string{}, Started: m.Started, Bytes: run.Bytes(),
 	}
 	if dir, err := filepath.Abs(run.Dir); err == nil {

@@ -24,7 +24,7 @@ func Provenance(run *runs.Run) doc.Doc {
 	}
 	row("command", strings.Join(m.Command, " "))
 	row("where", m.Place())
-	row("state", strings.TrimSuffix(string(m.State)+": "+m.Error, ": "))
+	row("state", strings.TrimSuffix(string(m.State)+": "+m.ErrorLine(), ": "))
 	row("began", when(m.Started))
 	row("ended", when(m.Finished))
 	row("seed", fmt.Sprint(m.Seed))
