@@ -22,7 +22,7 @@ func claims(list []Criterion) doc.Doc {
 	var notes doc.Notes
 	for i := range list {
 		c := &list[i]
-		t.Add(doc.Words(c.ID), c.verdict(), Cell{c.Ours, c.CI95}.in(c.Unit), doc.Words(c.published()), doc.Words(c.needs()), doc.Words(c.Text))
+		t.Add(doc.Words(c.ID), c.verdict(), Cell{c.Ours, c.CI95}.in(c.Unit), doc.Words(c.published()), doc.Words(c.needs()), doc.Words(c.says()))
 		for k := range c.Effects {
 			e := &c.Effects[k]
 			effects.Add(doc.Words(c.ID), doc.Words(e.What), e.precise(Cell{e.Ours, e.CI95}.in(e.Unit)), doc.Words(e.asked()), e.room(), doc.Words(string(e.Sign)), e.verdict())
@@ -67,6 +67,14 @@ func (c *Criterion) verdict() doc.Cell {
 		most.Seeds = max(most.Seeds, c.Effects[i].Seeds)
 	}
 	return most.verdict()
+}
+
+// says returns what a claim says, and of several effects the one that is shown as ours.
+func (c *Criterion) says() string {
+	if len(c.Effects) < 2 {
+		return c.Text
+	}
+	return fmt.Sprintf("%s. Ours: %s", c.Text, c.Effects[c.Rests].What)
 }
 
 // asked says in words what is asked of an effect.

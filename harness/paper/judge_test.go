@@ -275,6 +275,17 @@ func TestRests(t *testing.T) {
 	if x := c.Controls[0]; c.Verdict != Holds || c.Rests != 0 || c.Unit != "a" || x.Verdict != Reversed || x.Effect != "second" || x.Unit != "b" || x.Ours > -9 || x.Ours < -11 {
 		t.Errorf("%+v", c)
 	}
+	c.Text = "mine is faster"
+	if got := c.says(); got != "mine is faster. Ours: first" {
+		t.Errorf("%q does not say of which effect our figure is", got)
+	}
+	c.Rests = 1
+	if got := c.says(); got != "mine is faster. Ours: second" {
+		t.Errorf("%q does not say of which effect our figure is", got)
+	}
+	if c.Effects = c.Effects[:1]; c.says() != c.Text {
+		t.Errorf("%q: its only effect is what it says", c.says())
+	}
 }
 
 func TestTimes(t *testing.T) {

@@ -2,6 +2,7 @@ package rhc
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"heddle/harness/paper"
@@ -19,6 +20,7 @@ func TestForced(t *testing.T) {
 	}{
 		{"H1", 50, 52, 40, 0, paper.Holds, false}, // Greedy does as well
 		{"H1", 60, 300, 50, 0, paper.Holds, true},
+		{"H1", 60, 300, 40, -1, paper.Holds, true},      // shown is the largest load, at which it saves least
 		{"H1", 120, 300, 90, 0, paper.Direction, false}, // Greedy has the direction, too
 		{"H1", 120, 300, 110, 0, paper.Ceiling, false},
 		{"H1", 1200, 300, 50, 0, paper.Reversed, false},
@@ -50,6 +52,9 @@ func TestForced(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, got := range r.Criteria {
+			if got.ID == "H1" && slices.ContainsFunc(got.Effects, func(e paper.EffectJSON) bool { return e.Ours < got.Ours }) {
+				t.Errorf("%+v: shown is %v, and another load saves less: %s", c, got.Ours, got.Note)
+			}
 			if got.ID == c.claim && (got.Verdict != c.want || got.NeededMethod != c.needs) {
 				t.Errorf("%+v: %s, needs the method: %v: %s", c, got.Verdict, got.NeededMethod, got.Note)
 			}
