@@ -2,8 +2,10 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"heddle/harness/config"
 	"heddle/harness/measure"
 )
 
@@ -12,31 +14,57 @@ import (
 // that succeeded, and a makespan is shorter without the work of a failed job. So
 // where models differ in their failed jobs, these times cannot be compared.
 func failures(workload string, trials []trial) []string {
-	var total measure.Completion
+	var counts []string
+	others := 0
 	models := modelsOf(trials)
-	of := make([]measure.Completion, len(models))
-	for i, model := range models {
-		for _, t := range trials {
-			if t.model == model {
-				of[i] = of[i].Plus(measure.CompletionOf(t.figures...))
-			}
-		}
-		total = total.Plus(of[i])
+	for _, model := range models {
+		c := completionUnder(model, trials)
+		counts = append(counts, fmt.Sprintf("%d of %d under %s", c.Others, c.Jobs(), model))
+		others += c.Others
 	}
-	if total.Others == 0 {
+	if others == 0 {
 		return nil
 	}
-	var counts []string
-	differ := false
-	for i, model := range models {
-		counts = append(counts, fmt.Sprintf("%d of %d under %s", of[i].Others, of[i].Jobs(), model))
-		differ = differ || of[i].Others*total.Jobs() != total.Others*of[i].Jobs()
-	}
 	text := fmt.Sprintf("%s: jobs failed: %s; mean completion times are of the others", workload, strings.Join(counts, ", "))
-	if differ {
+	inModels, inTrace := unlikeJobs(trials)
+	switch {
+	case inModels:
 		text += "; the models' times are not of the same jobs, so they cannot be compared"
-	} else if len(models) > 1 {
+	case inTrace:
+		text += "; the trace's times are not of the same jobs as its replays', so they cannot be compared"
+	case len(models) > 1:
 		text += "; if these are not the same jobs, the models' times cannot be compared"
 	}
 	return []string{text}
+}
+
+// completionUnder returns the jobs of all trials of a model.
+func completionUnder(model string, trials []trial) (c measure.Completion) {
+	for _, t := range trials {
+		if t.model == model {
+			c = c.Plus(measure.CompletionOf(t.figures...))
+		}
+	}
+	return c
+}
+
+// unlikeJobs reports whether the trials of a workload have means of different numbers
+// of jobs: under its models, or in the trace that they replay. Replays do not run the
+// jobs that were killed in the trace, so that only the jobs that succeeded are like.
+func unlikeJobs(trials []trial) (inModels, inTrace bool) {
+	var first, trace *measure.Completion
+	firstTrials, traceTrials := 0, 0
+	for _, model := range modelsOf(trials) {
+		c := completionUnder(model, trials)
+		n := len(slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.model != model }))
+		switch {
+		case labelled(model, config.ModelRecorded):
+			trace, traceTrials = &c, n
+		case first == nil:
+			first, firstTrials = &c, n
+		default:
+			inModels = inModels || c.Others*first.Jobs() != first.Others*c.Jobs()
+		}
+	}
+	return inModels, first != nil && trace != nil && first.Succeeded*traceTrials != trace.Succeeded*firstTrials
 }

@@ -151,13 +151,19 @@ func (r *Report) recorded() string {
 	return fmt.Sprintf(" The trace itself has %s, recorded.", r.value(&r.Models[i]))
 }
 
-// unlike says that models have different numbers of failed jobs, since a mean is then of
-// different jobs.
+// unlike says that different jobs failed under the models, or in the trace that they
+// replay, since a mean is then of different jobs.
 func (r *Report) unlike() string {
-	if !slices.ContainsFunc(r.Models, func(m Model) bool { return m.FailedJobs*r.Models[0].Runs != r.Models[0].FailedJobs*m.Runs }) {
-		return ""
+	text := ""
+	for _, w := range r.Workloads() {
+		switch inModels, inTrace := unlikeJobs(only(r.trials, w)); {
+		case inModels:
+			return " Not the same jobs failed under all models, so these values cannot be compared."
+		case inTrace:
+			text = " Not as many jobs succeeded in the trace as in its replays, so its value cannot be compared with theirs."
+		}
 	}
-	return " Not the same jobs failed in all, so these values cannot be compared."
+	return text
 }
 
 // better says which values of the report's first metric are better.

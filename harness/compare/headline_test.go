@@ -64,19 +64,39 @@ func TestHeadlineTold(t *testing.T) {
 }
 
 // TestHeadlineRecorded has a trace beside its replays named as such: it was neither
-// measured here nor is it a model, and other failed jobs are said.
+// measured here nor is it a model. Its killed job, which replays do not run, is in no
+// mean. A mean over other jobs is said.
 func TestHeadlineRecorded(t *testing.T) {
-	r := headlined(0, Interval{}, 1)
-	r.Models = append(r.Models, Model{Model: "recorded", Runs: 6, Median: 428, FailedJobs: 1})
-	r.trials = append(r.trials, trial{model: "recorded"})
-	got := r.Headline()
-	for _, want := range []string{"The trace itself has 428.0 s, recorded.", "Not the same jobs failed in all", "Of 19 trials: 18 simulated, 1 the recording of a trace."} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%s\nlacks %q", got, want)
-		}
+	const inModels, inTrace = "Not the same jobs failed under all models", "Not as many jobs succeeded in the trace"
+	jobs := func(model string, all, failed int) trial {
+		return trial{model: model, workload: "w", simulated: model != "recorded", figures: []*measure.Figures{{Jobs: all, NotSucceeded: failed}}}
 	}
-	if strings.Contains(got, "measured") {
-		t.Errorf("a trace is called measured: %s", got)
+	for name, c := range map[string]struct {
+		trials  []trial
+		want    string
+		warning string
+	}{
+		"a killed job in the trace": {[]trial{jobs("recorded", 4, 1), jobs("yarn", 3, 0), jobs("yarn", 3, 0), jobs("fifo", 3, 0)}, "", "; if these are not the same jobs"},
+		"fewer in the trace":        {[]trial{jobs("recorded", 4, 2), jobs("yarn", 3, 0), jobs("fifo", 3, 0)}, inTrace, "; the trace's times are not of the same jobs"},
+		"fewer under a model":       {[]trial{jobs("recorded", 4, 1), jobs("yarn", 3, 0), jobs("fifo", 3, 1)}, inModels, "; the models' times are not of the same jobs"},
+	} {
+		r := headlined(0, Interval{}, 1)
+		r.Models = append(r.Models, Model{Model: "recorded", Runs: 1, Median: 428, FailedJobs: 1})
+		r.trials = c.trials
+		got := r.Headline()
+		for _, want := range []string{"The trace itself has 428.0 s, recorded.", c.want, "1 the recording of a trace."} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %s\nlacks %q", name, got, want)
+			}
+		}
+		for _, not := range []string{inModels, inTrace, "measured"} {
+			if not != c.want && strings.Contains(got, not) {
+				t.Errorf("%s: %s\nhas %q", name, got, not)
+			}
+		}
+		if list := failures("w", c.trials); len(list) != 1 || !strings.Contains(list[0], c.warning) {
+			t.Errorf("%s: %q lacks %q", name, list, c.warning)
+		}
 	}
 }
 

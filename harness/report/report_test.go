@@ -3,6 +3,7 @@ package report
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/experiment"
+	"heddle/harness/fidelity"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
 	recordedtrace "heddle/harness/replay/recorded"
@@ -160,6 +162,31 @@ func TestTraceBesideReplay(t *testing.T) {
 				t.Errorf("with traces %t: %q is %d times in the page, want %d", keep, want, got, times)
 			}
 		}
+	}
+}
+
+// TestFarFromRecording has the first warning say that a replay is far from its recording:
+// in this trace a job waits a minute on an idle cluster, and no model waits so long.
+func TestFarFromRecording(t *testing.T) {
+	const second = traces.Time(1e9)
+	h := traces.Header{Origin: traces.Measured, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "a", Rack: "r", MemoryBytes: 8 << 30, VCores: 8, Worker: true}}}}
+	a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Map}}
+	path := filepath.Join(t.TempDir(), "waits.trace")
+	check(t, tracefile.WriteFile(path, h, []traces.Event{
+		&traces.JobSubmitted{Job: a.Job, Name: "waits", Maps: 1},
+		&traces.TaskScheduled{Task: a.Task, SplitHosts: []traces.Node{"a"}},
+		&traces.AttemptStarted{T: 60 * second, Attempt: a, Node: "a", Rack: "r", SampleAgeNs: -1},
+		&traces.AttemptFinished{T: 63 * second, Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters},
+		&traces.JobFinished{T: 64 * second, Job: a.Job, Outcome: traces.Succeeded, Counters: traces.NoCounters},
+	}))
+	d, err := Of(t.Context(), Options{Runs: []string{replayed(t, path, false)}, Traces: []string{path}})
+	check(t, err)
+	i := slices.IndexFunc(d, func(part doc.Part) bool { _, is := part.(doc.Warnings); return is })
+	if i < 0 || !regexp.MustCompile(`^waits.*: the simulated mean job completion time is far from the real one: -\d\d\.\d % under fifo; `).MatchString(d[i].(doc.Warnings)[0]) {
+		t.Errorf("warnings %q", d[i])
+	}
+	if list := far(&fidelity.Report{Own: []fidelity.Own{{BiasPct: 19.9}, {BiasPct: -19.9}, {BiasPct: compare.Number(math.NaN())}}}); len(list) > 0 {
+		t.Errorf("near or unknown, and yet %q", list)
 	}
 }
 
