@@ -46,6 +46,7 @@ func (p *runProgress) step(s experiment.Step) {
 	}
 	p.mu.Unlock()
 	switch {
+	case s.Failure != "": // the run's error tells it, once for all trials
 	case p.bottom != nil && (s.Simulated != nil || slices.Contains(passing, s.Doing)):
 		p.view(&s)
 	case s.Simulated != nil:

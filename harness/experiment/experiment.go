@@ -98,9 +98,13 @@ type Step struct {
 	// run's order of trials, from 1. Trials is the number of all trials.
 	Trial          string
 	Number, Trials int
+	// Model is the label of the trial's scheduler model.
+	Model string
 	// Doing is the kind of step, such as "prepare", "run" or "check". Text
 	// describes the step in more detail.
 	Doing, Text string
+	// Failure is why the trial failed. It is set in the last step of a trial that did.
+	Failure string
 	// Jobs counts the trial's jobs and tasks as their ApplicationMasters do. It is set
 	// while they run on a cluster. Live is set while jobs run or are simulated, unless
 	// nobody asked for it.

@@ -57,7 +57,11 @@ func (s *Step) Facts(now *measure.Now) (list doc.Facts) {
 		add("input", "cache %.0f %%, node %.0f %%, rack %.0f %%, off %.0f %% of %d maps", 100*x[0], 100*x[1], 100*x[2], 100*x[3], l.Known())
 	}
 	if now.Decisions > 0 {
-		add("model", "%s", now.DecisionsText())
+		text = now.DecisionsText()
+		if s.Model != "" {
+			text = s.Model + ": " + text
+		}
+		add("model", "%s", text)
 	}
 	return list
 }

@@ -174,7 +174,7 @@ func runTrials(ctx context.Context, o *Options, w world, run *runs.Run) error {
 		}
 		own := *o
 		own.Progress = func(s Step) { steps.say(i, s) }
-		t := &trial{options: &own, plan: *plan[name], results: run, step: Step{Folder: run.Dir, Trial: name, Number: i + 1, Trials: len(todo)}}
+		t := &trial{options: &own, plan: *plan[name], results: run, step: Step{Folder: run.Dir, Trial: name, Number: i + 1, Trials: len(todo), Model: plan[name].Model.Label}}
 		if i+1 < len(todo) {
 			t.next = plan[todo[i+1]]
 		}
@@ -251,6 +251,7 @@ func (t *trial) carryOut(ctx context.Context, w world, running chan struct{}) tr
 		err = t.folder.Done()
 		return trialEnd{err, err != nil}
 	}
+	why := err.Error()
 	err = fmt.Errorf("trial %s: %w", t.plan.Name, err)
 	if ferr := t.folder.Failed(err); ferr != nil {
 		return trialEnd{errors.Join(err, ferr), true}
@@ -258,6 +259,9 @@ func (t *trial) carryOut(ctx context.Context, w world, running chan struct{}) tr
 	if ctx.Err() != nil {
 		return trialEnd{fmt.Errorf("stopped in %w; to continue: heddle run --resume %s", err, t.results.Dir), true}
 	}
+	step := t.step
+	step.Doing, step.Failure = "failed", why
+	t.options.Progress(step)
 	return trialEnd{err, errors.Is(err, runs.ErrDiskFull)}
 }
 

@@ -62,6 +62,8 @@ type Live struct {
 	left    time.Duration // until the run ends, 0 if unknown
 	folder  string        // the run folder, "" before there is one
 	before  measure.Now   // counts of the trials before the one under way
+	failed  int           // trials that failed
+	failure string        // why the last of them did
 	streams int
 	ended   string // how the run ended; "" while it goes on
 	waiting int    // pages that are to be fetched for the last time
@@ -93,6 +95,10 @@ func (l *Live) Step(s experiment.Step, done float64, left time.Duration) {
 	l.step, l.done, l.left = s, done, left
 	if s.Folder != "" {
 		l.folder = s.Folder
+	}
+	if s.Failure != "" {
+		l.failed++
+		l.failure = s.Failure
 	}
 }
 
@@ -158,7 +164,7 @@ func (l *Live) servePage(w http.ResponseWriter, r *http.Request) {
 // trials so far, if there are any.
 func (l *Live) document(ctx context.Context, s *state) (doc.Doc, error) {
 	l.mu.Lock()
-	folder := l.folder
+	folder, failed := l.folder, l.failed
 	l.mu.Unlock()
 	d := doc.Doc{doc.Heading("run"), doc.Text("No trial has ended yet.")}
 	if folder != "" {
@@ -170,8 +176,10 @@ func (l *Live) document(ctx context.Context, s *state) (doc.Doc, error) {
 			d = made
 		case ctx.Err() != nil:
 			return nil, err
-		case !errors.Is(err, compare.ErrNoTrial):
+		case !errors.Is(err, compare.ErrNoTrial), failed > 0 && s.Ended != "":
 			d[1] = doc.Warnings{err.Error()}
+		case failed > 0:
+			d[1] = doc.Text("No trial has succeeded yet.")
 		}
 	}
 	if s.Ended != "" {
@@ -197,7 +205,7 @@ const shownNodes = 24
 
 func (l *Live) state() state {
 	l.mu.Lock()
-	step, done, left, ended := l.step, l.done, l.left, l.ended
+	step, done, left, ended, failed, failure := l.step, l.done, l.left, l.ended, l.failed, printable.OneLine(l.failure)
 	l.mu.Unlock()
 	s := state{Version: strconv.Itoa(step.Number), Ended: ended, Share: done / float64(max(1, step.Trials))}
 	fact := func(name, value string) { s.Facts = append(s.Facts, [2]string{name, printable.Line(value)}) }
@@ -214,6 +222,9 @@ func (l *Live) state() state {
 	}
 	s.Doing = fmt.Sprintf("Trial %d of %d: %s", step.Number, step.Trials, printable.Line(step.Trial))
 	fact("step", step.Doing+" "+step.Text)
+	if failed > 0 {
+		fact("trials", fmt.Sprintf("%d failed, the last: %s", failed, failure))
+	}
 	if left > 0 {
 		fact("time left", "about "+left.Round(time.Second).String())
 	}

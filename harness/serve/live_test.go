@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,7 @@ func TestLive(t *testing.T) {
 	}
 	page("No trial has ended yet", `class="live"`, "connect-src &#39;self&#39;")
 	seen := map[int]bool{}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // trials that are simulated at once are not followed each
 	simulate(t, t.TempDir(), "two", two, func(s experiment.Step) {
 		l.Step(s, s.Done(), 90*time.Second)
 		if s.Live == nil || s.Simulated.Done == 0 || seen[s.Number] {
@@ -69,7 +71,7 @@ func TestLive(t *testing.T) {
 		seen[s.Number] = true
 		switch s.Number {
 		case 1:
-			page("<h1>two</h1>", "Trial 1 of 2: r01-wordcount-", "No trial has ended yet", "about 1m30s", "containers", "!Where this is from")
+			page("<h1>two</h1>", "Trial 1 of 2: r01-wordcount-", "No trial has ended yet", "about 1m30s", "<dd>"+s.Model+": ", "containers", "!Where this is from")
 		case 2:
 			page("<h1>two</h1>", "Trial 2 of 2: r01-wordcount-", "Where this is from", "still runs: only its finished trials")
 		}
@@ -81,6 +83,38 @@ func TestLive(t *testing.T) {
 	page("<h1>two</h1>", "Where this is from", `!class="live"`, "!connect-src", "!still runs")
 	if status := ask(t, l, "/nothing").Code; status != 404 {
 		t.Errorf("an unknown path: status %d", status)
+	}
+}
+
+// TestLiveFailed: trials that fail are counted, with the reason of the last, while the run
+// goes on, when it has ended, and for Prometheus.
+func TestLiveFailed(t *testing.T) {
+	e, err := config.ParseExperiment("e.yaml", []byte(two+"\ntimeout: 1s\n"))
+	check(t, err)
+	lab, err := config.LoadCluster("../config/testdata/slowdisks.yaml")
+	check(t, err)
+	l := NewLive()
+	told := map[int]string{}
+	_, err = experiment.Simulate(t.Context(), experiment.Options{
+		Experiment: e, Cluster: lab, Root: t.TempDir(), Name: "late", Watched: true, Progress: func(s experiment.Step) {
+			l.Step(s, s.Done(), 0)
+			if s.Failure != "" {
+				told[s.Number] = ask(t, l, "/").Body.String()
+			}
+		},
+	}, nil)
+	if err == nil || len(told) != 2 {
+		t.Fatalf("%d trials failed: %v", len(told), err)
+	}
+	l.End(t.Context())
+	told[3] = ask(t, l, "/").Body.String()
+	told[4] = ask(t, l, "/metrics").Body.String()
+	for page, want := range map[int]string{
+		1: "1 failed, the last: trial took ", 2: "2 failed, the last: trial took ", 3: "no finished trial; 2 of 2 trials failed", 4: "heddle_run_trials_failed 2\n",
+	} {
+		if !strings.Contains(told[page], want) || strings.Contains(told[page], "No trial has ended yet") {
+			t.Errorf("page %d does not have %q, or says that no trial has ended", page, want)
+		}
 	}
 }
 

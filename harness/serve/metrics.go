@@ -19,7 +19,7 @@ var outcomes = []string{"honoured", "surplus", "unused", "none", "cancelled"}
 // cluster.
 func (l *Live) collect(out scrape.Metrics) {
 	l.mu.Lock()
-	step, left, folder, ended := l.step, l.left, l.folder, l.ended
+	step, left, folder, ended, failed := l.step, l.left, l.folder, l.ended, l.failed
 	var all measure.Now
 	all.Count(&l.before)
 	l.mu.Unlock()
@@ -34,6 +34,7 @@ func (l *Live) collect(out scrape.Metrics) {
 	}
 	out.Gauge("run_trials", "Trials of the run.", float64(trials))
 	out.Gauge("run_trials_done", "Trials that have ended.", float64(trialsDone))
+	out.Gauge("run_trials_failed", "Trials that have failed, of those that have ended.", float64(failed))
 	leftSeconds := math.NaN()
 	if left > 0 {
 		leftSeconds = left.Seconds()
