@@ -162,7 +162,7 @@ func TestHostileFiles(t *testing.T) {
 		{"a run that has no experiment yet", "run --resume runs/early", exitUsage, `the run can be started anew`, "statat"},
 		{"removal of a link", "runs rm --yes --runs runs link", exitFailed, `runs/link is a link to target`, ""},
 		{"removal of files of mine", "runs rm --yes --runs runs mine", 0, `runs/mine has what heddle did not write, which goes with it: notes.txt`, ""},
-		{"what a killed process left", "trace import -o new.trace list.tsv", 0, `new.trace has 1 jobs`, ""},
+		{"what a killed process left", "trace import -o new.trace list.tsv", 0, `new.trace has 1 job `, ""},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(folder, "machines.json"), nil, 0o600); err != nil {

@@ -165,7 +165,7 @@ func (p *progress) imported() func(exchange.Progress) {
 
 func printImported(out io.Writer, r *exchange.Imported) error {
 	var b strings.Builder
-	printable.Fprintf(&b, "%s has %d jobs of form %s: %d events, %d nodes; seed %d\n", r.Output, r.Jobs, r.Format, r.Events, r.Nodes, r.Seed)
+	printable.Fprintf(&b, "%s has %s of form %s: %s, %s; seed %d\n", r.Output, printable.Count(r.Jobs, "job"), r.Format, printable.Count(r.Events, "event"), printable.Count(r.Nodes, "node"), r.Seed)
 	if len(r.Synthetic) > 0 {
 		printable.Fprintf(&b, "made up, not recorded: %s\n", strings.Join(r.Synthetic, ", "))
 	}
@@ -174,7 +174,7 @@ func printImported(out io.Writer, r *exchange.Imported) error {
 			r.RacklessHosts, r.RacklessAttempts)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Mended)) {
-		printable.Fprintf(&b, "mended %d times: %s\n  first at %s\n", r.Mended[kind], kind, r.First[kind])
+		printable.Fprintf(&b, "mended %s: %s\n  first at %s\n", printable.Count(r.Mended[kind], "time"), kind, r.First[kind])
 	}
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/inventory"
+	"heddle/traces/printable"
 )
 
 func clusterCommand() *cli.Command {
@@ -48,7 +49,7 @@ For example:
 				return err
 			}
 			if len(sources) != 1 {
-				return withCode(exitUsage, fmt.Errorf("cluster from-inventory: want one inventory, or - for JSON on standard input; found %d arguments", len(sources)))
+				return withCode(exitUsage, fmt.Errorf("cluster from-inventory: want one inventory, or - for JSON on standard input; found %s", printable.Count(len(sources), "argument")))
 			}
 			return fromInventory(c, sources[0], c.String("output"))
 		},

@@ -12,6 +12,7 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/results"
 	"heddle/harness/runs"
+	"heddle/traces/printable"
 )
 
 // mostJobRows is the largest number of a trial's jobs that the table of results
@@ -37,7 +38,7 @@ func jobRows(t *doc.Table, r *results.Trial) {
 	}
 	for _, outcome := range slices.Sorted(maps.Keys(count)) {
 		n := count[outcome]
-		add(fmt.Sprintf("%d jobs", n), outcome, doc.Number(float64(sumMs[outcome])/float64(n)/1000, "s").After("on average"))
+		add(printable.Count(n, "job"), outcome, doc.Number(float64(sumMs[outcome])/float64(n)/1000, "s").After("on average"))
 	}
 }
 

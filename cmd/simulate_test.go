@@ -52,7 +52,7 @@ func TestJobRows(t *testing.T) {
 	for range mostJobRows {
 		jobs = append(jobs, results.Job{Outcome: "succeeded", CompletionMs: 2800})
 	}
-	if got, want := rows(), []string{"[1 jobs failed 0.300 s on average]", "[13 jobs succeeded 2.700 s on average]"}; !slices.Equal(got, want) {
+	if got, want := rows(), []string{"[1 job failed 0.300 s on average]", "[13 jobs succeeded 2.700 s on average]"}; !slices.Equal(got, want) {
 		t.Errorf("rows of %d jobs: %q, want %q", len(jobs), got, want)
 	}
 }

@@ -196,7 +196,7 @@ func traceRepair(c *cli.Context) error {
 	default:
 		what := fmt.Sprintf("the %d events of %d whole blocks", r.Events, r.Blocks)
 		if r.Histories > 0 {
-			what = fmt.Sprintf("%d events, of %d whole blocks and of the histories of %d jobs", r.Events, r.Blocks, r.Histories)
+			what = fmt.Sprintf("%d events, of %d whole blocks and of the histories of %s", r.Events, r.Blocks, printable.Count(r.Histories, "job"))
 		}
 		_, err = printable.Fprintf(c.App.Writer, "%s has %s; %v\n", r.To, what, r)
 	}
@@ -222,7 +222,7 @@ func traceCut(c *cli.Context) error {
 	}
 	result := cutPiece{to, jobs}
 	return printResult(c, result, func(out io.Writer) error {
-		_, err := printable.Fprintf(out, "%s has %d jobs\n", result.Output, result.Jobs)
+		_, err := printable.Fprintf(out, "%s has %s\n", result.Output, printable.Count(result.Jobs, "job"))
 		return err
 	})
 }

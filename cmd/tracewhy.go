@@ -54,7 +54,7 @@ func traceWhy(c *cli.Context) error {
 		return err
 	}
 	if len(args) != 2 {
-		return withCode(exitUsage, fmt.Errorf("trace why takes a TRACE and a TASK, found %d arguments; a TASK is such as 1/m7", len(args)))
+		return withCode(exitUsage, fmt.Errorf("trace why takes a TRACE and a TASK, found %s; a TASK is such as 1/m7", printable.Count(len(args), "argument")))
 	}
 	path, err := traceOf(c, args[0])
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
+	"heddle/traces/printable"
 )
 
 // nouns are the names of metrics in sentences, where they differ from those in tables.
@@ -57,7 +58,7 @@ func (r *Report) Headline() string {
 	case len(told) == 0 && best.Median == other.Median && p.DiffPct == 0:
 		return fmt.Sprintf("No difference: the %s is %s under %s and as much under %s%s.%s", noun, r.median(&best), best.Model, other.Model, r.others(best.Model, other.Model, models), rest)
 	case len(told) == 0 && !p.CI95Pct.Bounded():
-		return fmt.Sprintf("Not told: %s, but %s of trials gives no interval.%s", leads, counted(p.Runs, "pair"), rest)
+		return fmt.Sprintf("Not told: %s, but %s of trials gives no interval.%s", leads, printable.Count(p.Runs, "pair"), rest)
 	case len(told) == 0:
 		untold := "No difference is told"
 		if !r.noneTold(models) {
@@ -188,9 +189,9 @@ func (r *Report) pair(a, b string) *Pair {
 // contradicts their medians. The difference has the sign that tables have: it is that of
 // the pair's second model from its first. The verdict stands after the difference.
 func (r *Report) apart(noun string, p *Pair, best, verdict string) string {
-	pairs := "over " + counted(p.Runs, "pair") + " of trials"
+	pairs := "over " + printable.Count(p.Runs, "pair") + " of trials"
 	if !p.Paired {
-		pairs = "over " + counted(p.Runs, "trial") + ", not in pairs"
+		pairs = "over " + printable.Count(p.Runs, "trial") + ", not in pairs"
 	}
 	longer, faster := "higher", ""
 	switch {
@@ -259,9 +260,9 @@ func (r *Report) places() string {
 	measured := len(r.trials) - simulated - recorded
 	switch {
 	case simulated == len(r.trials):
-		return fmt.Sprintf("Simulated (%s): no cluster was measured.", counted(simulated, "trial"))
+		return fmt.Sprintf("Simulated (%s): no cluster was measured.", printable.Count(simulated, "trial"))
 	case simulated == 0 && recorded == 0:
-		return fmt.Sprintf("Measured on a cluster (%s).", counted(measured, "trial"))
+		return fmt.Sprintf("Measured on a cluster (%s).", printable.Count(measured, "trial"))
 	}
 	var list []string
 	for _, kind := range []struct {
@@ -272,13 +273,5 @@ func (r *Report) places() string {
 			list = append(list, fmt.Sprintf("%d %s", kind.n, kind.what))
 		}
 	}
-	return fmt.Sprintf("Of %s: %s.", counted(len(r.trials), "trial"), strings.Join(list, ", "))
-}
-
-// counted returns a number with what it counts: "1 trial", "2 trials".
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("Of %s: %s.", printable.Count(len(r.trials), "trial"), strings.Join(list, ", "))
 }

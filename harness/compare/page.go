@@ -11,6 +11,7 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/results"
+	"heddle/traces/printable"
 )
 
 // These methods return the parts of a comparison, for a page that has other parts too.
@@ -209,7 +210,7 @@ func (p *Pair) words(unit string) string {
 	c := doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], unit)
 	switch {
 	case !p.CI95Pct.Bounded():
-		return c.After(counted(p.Runs, "pair")).InWords()
+		return c.After(printable.Count(p.Runs, "pair")).InWords()
 	case p.CI95Pct[0] == p.CI95Pct[1]:
 		return doc.Signed(float64(p.DiffPct), 1, unit).String() + ", all pairs equal"
 	case !p.Significant():

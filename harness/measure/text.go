@@ -10,6 +10,7 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/internal/units"
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // maxRows is the largest number of rows in the tables of jobs and of nodes.
@@ -54,7 +55,7 @@ func (i *Figures) Doubts() (notes []string) {
 		notes = append(notes, "made up, not recorded: "+strings.Join(i.Synthetic, ", "))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(i.Mended)) {
-		notes = append(notes, fmt.Sprintf("mended %d times: %s", i.Mended[kind], kind))
+		notes = append(notes, fmt.Sprintf("mended %s: %s", printable.Count(i.Mended[kind], "time"), kind))
 	}
 	if l := i.List; l != nil {
 		notes = append(notes, fmt.Sprintf("a list of jobs, of which replays make the tasks: a map for each %s of input, a reduce for each %s of shuffle and %d at most, "+
@@ -132,8 +133,8 @@ func (i *Figures) totals() doc.Doc {
 	where.Add(doc.Words("by replicas and caches"), doc.Count(l.Cache), doc.Count(l.Node), doc.Count(l.Rack), doc.Count(l.Off), doc.Count(l.Unknown), doc.Words("maps that succeeded"))
 	where.Add(doc.Words("by split hosts"), doc.Words("-"), doc.Count(s.Node), doc.Count(s.Rack), doc.Count(s.Off), doc.Count(s.Unknown), doc.Words("attempts assigned, as Hadoop counts"))
 	result := doc.Doc{
-		doc.Text(fmt.Sprintf("%d jobs%s, %d maps, %d reduces; attempts: %d ok, %d failed, %d killed; read %s, shuffled %s, wrote %s",
-			i.Jobs, failed, i.Maps, i.Reduces, i.Attempts.OK, i.Attempts.Failed, i.Attempts.Killed, size(i.Bytes.Input), size(i.Bytes.Shuffle), size(i.Bytes.Output))),
+		doc.Text(fmt.Sprintf("%s%s, %s, %s; attempts: %d ok, %d failed, %d killed; read %s, shuffled %s, wrote %s",
+			printable.Count(i.Jobs, "job"), failed, printable.Count(i.Maps, "map"), printable.Count(i.Reduces, "reduce"), i.Attempts.OK, i.Attempts.Failed, i.Attempts.Killed, size(i.Bytes.Input), size(i.Bytes.Shuffle), size(i.Bytes.Output))),
 		where,
 	}
 	if d := i.AllJobs.Deadlines; d != nil {

@@ -18,6 +18,7 @@ import (
 	"heddle/harness/workload/traceplan"
 	"heddle/traces"
 	"heddle/traces/exchange"
+	"heddle/traces/printable"
 	"heddle/traces/tracefile"
 )
 
@@ -129,7 +130,7 @@ func (w traced) plan(ctx context.Context) (*traceplan.Plan, error) {
 	if imported != nil && len(imported.Mended) > 0 {
 		var kinds []string
 		for _, kind := range slices.Sorted(maps.Keys(imported.Mended)) {
-			kinds = append(kinds, fmt.Sprintf("%d times %s", imported.Mended[kind], kind))
+			kinds = append(kinds, fmt.Sprintf("%s %s", printable.Count(imported.Mended[kind], "time"), kind))
 		}
 		p.Warnings = append(p.Warnings, fmt.Sprintf("the import mended defects of %s: %s", w.Trace, strings.Join(kinds, "; ")))
 	}

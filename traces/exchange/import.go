@@ -19,6 +19,7 @@ import (
 	"heddle/traces/internal/invent"
 	"heddle/traces/internal/racks"
 	"heddle/traces/mend"
+	"heddle/traces/printable"
 	"heddle/traces/tracefile"
 )
 
@@ -319,7 +320,7 @@ func (im *importer) noJobs() error {
 	}
 	var mended strings.Builder
 	for _, kind := range slices.Sorted(maps.Keys(im.Log.Counts())) {
-		fmt.Fprintf(&mended, "\n  %d times: %s; first at %s", im.Log.Counts()[kind], kind, im.Log.First(kind))
+		fmt.Fprintf(&mended, "\n  %s: %s; first at %s", printable.Count(im.Log.Counts()[kind], "time"), kind, im.Log.First(kind))
 	}
 	return fmt.Errorf("import: no job is left of the files: %d records were read whole; no trace is written%s", im.Records, mended.String())
 }

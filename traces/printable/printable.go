@@ -90,3 +90,11 @@ func escape(s string, must func(rune) bool) string {
 func mustEscape(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
+
+// Count returns a number with what it counts, in English: "1 job", "2 jobs".
+func Count[N int | int32 | int64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -27,3 +27,11 @@ func TestOneLine(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 jobs", 1: "1 job", 2: "2 jobs", -1: "-1 jobs"} {
+		if got := Count(n, "job"); got != want {
+			t.Errorf("Count(%d): %s, want %s", n, got, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // builder makes a Trace from the events of a trace file.
@@ -356,7 +357,11 @@ func (b *builder) sortTasks() {
 		}
 	}
 	if jobs > 0 {
-		b.warn("%d jobs, %s first, claim %d tasks that no event names: these tasks are left out", jobs, lacks, lacking)
+		claim := "claim"
+		if jobs == 1 {
+			claim = "claims"
+		}
+		b.warn("%s, %s first, %s %s that no event names: these tasks are left out", printable.Count(jobs, "job"), lacks, claim, printable.Count(lacking, "task"))
 	}
 }
 
