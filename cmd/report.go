@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"heddle/harness/measure"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -56,6 +57,9 @@ func runReport(c *cli.Context) error {
 	}
 	if err := absent(path); err != nil {
 		return err
+	}
+	if _, err := measure.Find(c.StringSlice("metric")); err != nil { // before traces are read
+		return withCode(exitUsage, err)
 	}
 	p := newProgress(c)
 	defer p.close()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"heddle/harness/nearest"
 	"io"
 	"maps"
 	"os"
@@ -323,7 +324,11 @@ func openRun(root, name string) (*runs.Run, error) {
 	}
 	run, err := runs.Open(below)
 	if errors.Is(err, runs.ErrNotRun) || errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("no run %s, neither in %s nor as a path; 'heddle runs list' lists them", name, root)
+		hint := ""
+		if near := nearest.Name(below, namesIn(root)); near != "" {
+			hint = fmt.Sprintf("did you mean %q? ", near)
+		}
+		return nil, fmt.Errorf("no run %s, neither in %s nor as a path; %s'heddle runs list' lists them", name, root, hint)
 	}
 	return run, err
 }
@@ -334,6 +339,10 @@ func runNames(c *cli.Context) (names []string) {
 	if err != nil {
 		return nil
 	}
+	return namesIn(root)
+}
+
+func namesIn(root string) (names []string) {
 	found, _ := runs.List(root)
 	for _, run := range found {
 		names = append(names, filepath.Base(run.Dir))

@@ -76,6 +76,9 @@ func begin(path string) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(hidden(path)+rand.Text()[:10], os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
+			if p := new(fs.PathError); errors.As(err, &p) {
+				p.Path = path // the name that the caller knows
+			}
 			return nil, err
 		}
 		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil && same(f) || err != nil && !errors.Is(err, unix.EWOULDBLOCK) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -95,4 +96,13 @@ func names(t *testing.T, folder string) (list []string) {
 		list = append(list, e.Name())
 	}
 	return list
+}
+
+// TestErrorNamesFile: a file that cannot be made is named as it was asked for.
+func TestErrorNamesFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none", "x.html")
+	err := Create(path, func(*os.File) error { return nil })
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path+":") || strings.Contains(err.Error(), "unfinished") {
+		t.Errorf("error %v, want one that names %s", err, path)
+	}
 }
