@@ -8,6 +8,9 @@ import (
 	"heddle/traces"
 )
 
+// MadeUp returns the parts of the trials' traces that were made up, and not recorded.
+func (r *Report) MadeUp() []string { return madeUp(r.trials) }
+
 // madeUp returns the parts of traces that an import made up for replays. What a
 // simulation makes, such as a schedule, is its result.
 func madeUp(trials []trial) (parts []string) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -164,10 +165,25 @@ func trialsOf(list []replay.Outcome) []results.Trial {
 		}
 		trials = append(trials, results.Trial{
 			Name: config.TrialName(repeats[of], name, o.Model), Workload: name, Model: o.Model, Params: o.Params, Repeat: repeats[of], Seed: o.Seed, World: world,
-			InputBytes: o.Bytes.Input, MakespanMs: int64(o.MakespanMs), Figures: o.Summary(), Warnings: o.Warnings,
+			InputBytes: o.Bytes.Input, MakespanMs: int64(o.MakespanMs), Figures: o.Summary(), Warnings: append(slices.Clone(o.Warnings), givenTimes(o)...),
 		})
 	}
 	return trials
+}
+
+// givenTimes returns a warning if the tasks of a replay take times that do not depend on
+// where they run. A reader may else take equal times for a result.
+func givenTimes(o *replay.Outcome) []string {
+	const text = "a task takes %s wherever it runs, so locality cannot change it%s"
+	switch rates := len(o.Header.Cluster.Disks) + len(o.Header.Cluster.Links); {
+	case o.IsRecorded():
+		return nil
+	case o.Durations == "recorded":
+		return []string{fmt.Sprintf(text, "its recorded time", "; with --calibration its time depends on its place")}
+	case o.Durations == "rules" && rates == 0:
+		return []string{fmt.Sprintf(text, "the time that the job list's rules give", "; --disk and --link make its time depend on its place")}
+	}
+	return nil
 }
 
 // workloadOf returns a name for the workload of a trace. It is the name of the

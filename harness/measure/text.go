@@ -49,9 +49,13 @@ func (i *Figures) About() doc.Doc {
 	return append(i.totals(), i.rest()...)
 }
 
-// Doubts says what of a trace was made up, mended, or never ran.
-func (i *Figures) Doubts() (notes []string) {
-	if len(i.Synthetic) > 0 {
+// Doubts says what of a trace was made up, mended, or never ran. A reader who knows that
+// all these parts were made up is not told so again.
+func (i *Figures) Doubts(known ...string) (notes []string) {
+	if len(known) > 0 && i.List != nil { // it has no schedule that could be taken for a recorded one
+		known = append(known, "schedule")
+	}
+	if slices.ContainsFunc(i.Synthetic, func(part string) bool { return !slices.Contains(known, part) }) {
 		notes = append(notes, "made up, not recorded: "+strings.Join(i.Synthetic, ", "))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(i.Mended)) {

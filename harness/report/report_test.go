@@ -156,6 +156,7 @@ func TestTraceBesideReplay(t *testing.T) {
 			`<td class="whole">recorded</td>`:                          rows,
 			`>Measured against predicted</h2>`:                         1,
 			`recorded against`:                                         0,
+			`again: a task takes its recorded time wherever it runs`:   1,
 			`under fifo: the mean completion time of jobs is replayed`: 1,
 		} {
 			if got := strings.Count(page, want); got != times {

@@ -78,7 +78,11 @@ func (p *page) read(path string) (*reading, error) {
 		return nil, err
 	}
 	t.figures = collect.Figures()
-	t.warnings = append(t.warnings, t.figures.Doubts()...)
+	var known []string
+	if p.compared != nil {
+		known = p.compared.MadeUp()
+	}
+	t.warnings = append(t.warnings, t.figures.Doubts(known...)...)
 	if err := results.Classify(path, t.figures); err != nil {
 		t.warnings = append(t.warnings, printable.OneLine(err.Error()))
 	}
