@@ -328,7 +328,7 @@ func TestUnfinishedRunIsRead(t *testing.T) {
 		before, after, _ := strings.Cut(f.read("manifest.json"), `"name": "r01-wordcount-fifo"`)
 		f.write("manifest.json", before+`"name": "r01-wordcount-fifo"`+strings.Replace(after, `"state": "done"`, `"state": "running"`, 1))
 	})
-	if out, code, err := heddle("compare", dir); code != 0 || !strings.Contains(out, "trial r01-wordcount-fifo interrupted, left out") {
+	if out, code, err := heddle("compare", dir); code != 0 || !strings.Contains(out, "left out: trial r01-wordcount-fifo interrupted") {
 		t.Errorf("code %d, error %v, output\n%s\nwant the interrupted trial left out", code, err, out)
 	}
 }
