@@ -187,6 +187,8 @@ func (c *Criterion) needs() string {
 	switch {
 	case c.Kind == Check:
 		return "a check"
+	case c.Kind == ReportOnly:
+		return "not judged"
 	case !c.AboutMethod:
 		return "not about it"
 	case c.NeededMethod:

@@ -36,6 +36,9 @@ func (r *Report) opening() doc.Lead {
 			list = append(list, fmt.Sprintf("of %s %s.", several(len(those), of.one, of.several), counted(those)))
 		}
 	}
+	if n := count(r.Criteria, func(c Criterion) bool { return c.Kind == ReportOnly }); n > 0 {
+		list = append(list, several(n, "row is", "rows are")+" only reported, and in no count.")
+	}
 	if n := count(r.Criteria, func(c Criterion) bool { return c.AboutMethod && c.Verdict.met() > 0 }); n > 0 {
 		need := count(r.Criteria, func(c Criterion) bool { return c.NeededMethod })
 		list = append(list, fmt.Sprintf("the paper's method is needed for %d of the %d that come out with it.", need, n))
@@ -108,7 +111,10 @@ func legend(list []Criterion) (l doc.List) {
 	if has(func(c *Criterion) bool { return c.AboutMethod }) {
 		l = append(l, "needs the method, yes: the claim comes out, and with no control in the place of the paper's scheduler; no: with a control as well, or the bar is not beaten; -: it does not come out")
 	}
-	if has(func(c *Criterion) bool { return !c.AboutMethod && c.Kind != Check }) {
+	if has(func(c *Criterion) bool { return c.Kind == ReportOnly }) {
+		l = append(l, "needs the method, not judged: the claim is only reported, whatever it is about")
+	}
+	if has(func(c *Criterion) bool { return !c.AboutMethod && c.Kind == Judged }) {
 		l = append(l, "needs the method, not about it: the claim is not about the paper's scheduler")
 	}
 	if has(func(c *Criterion) bool { return c.Bar != nil }) {

@@ -623,7 +623,7 @@ func TestLivePrediction(t *testing.T) {
 }
 
 // TestOpening has the first sentence count verdicts, claims apart from checks, and show
-// the first claim with a published number. Claims that are reported are in no count.
+// the first claim with a published number. Claims that are reported are in no other count, and are not said to be about something else.
 func TestOpening(t *testing.T) {
 	effect := []EffectJSON{{What: "time saved", Unit: "%"}}
 	c := func(id string, kind ClaimKind, v Verdict, published string) Criterion {
@@ -634,7 +634,7 @@ func TestOpening(t *testing.T) {
 	r := &Report{Criteria: []Criterion{
 		c("C1", Judged, Reversed, "A < B"), c("C2", Judged, Fails, "26.54"), needed, c("K1", Check, NotTestable, "-"), c("R1", ReportOnly, "", "7"),
 	}}
-	want := "Of 3 claims 1 holds, 1 fails and 1 is reversed. Of 1 check none holds and 1 is not testable. The paper's method is needed for 1 of the 1 that come out with it. " +
+	want := "Of 3 claims 1 holds, 1 fails and 1 is reversed. Of 1 check none holds and 1 is not testable. 1 row is only reported, and in no count. The paper's method is needed for 1 of the 1 that come out with it. " +
 		"C2, time saved: published 26.54 %, ours 3.00 % [2.00, 4.00]."
 	if got := string(r.opening()); got != want {
 		t.Errorf("%q\nwant\n%q", got, want)
@@ -648,7 +648,7 @@ func TestOpening(t *testing.T) {
 	}
 	var out bytes.Buffer
 	check(t, doc.WriteText(&out, r.Doc(), false))
-	for _, text := range []string{"reported", "26.54 %", "a check", "not testable: ", "What these words mean", "- It is not the paper's experiment: changed is jobs=5000."} {
+	for _, text := range []string{"reported", "26.54 %", "a check", "not judged", "not judged: ", "not testable: ", "What these words mean", "- It is not the paper's experiment: changed is jobs=5000."} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("no %q in\n%s", text, out.String())
 		}
