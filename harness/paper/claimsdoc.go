@@ -51,18 +51,33 @@ func (v Verdict) cell() doc.Cell {
 }
 
 // verdict returns the verdict on an effect as a cell of a table, with what it takes to
-// tell an effect that is not testable.
+// tell an effect that is not testable, and with the interval by which one is not reversed.
 func (e *EffectJSON) verdict() doc.Cell {
-	if e.Verdict == NotTestable && e.Seeds > 0 {
-		return doc.Words(notTestable(e.Seeds)).In(tones[e.Verdict])
+	text := string(e.Verdict)
+	switch {
+	case e.Verdict == "":
+		return e.Verdict.cell()
+	case e.Verdict == NotTestable && e.Seeds > 0:
+		text = notTestable(e.Seeds)
 	}
-	return e.Verdict.cell()
+	return doc.Words(text + e.among()).In(tones[e.Verdict])
+}
+
+// among says why an effect is not reversed whose own interval has the opposite alone.
+func (e *EffectJSON) among() string {
+	if e.Among == nil {
+		return ""
+	}
+	return fmt.Sprintf(", not reversed: with all effects %s to %s", number(e.Among[0]), number(e.Among[1]))
 }
 
 // verdict returns the verdict on a claim as a cell of a table. One that is not testable
 // needs as many seeds as the effect that needs most.
 func (c *Criterion) verdict() doc.Cell {
 	most := EffectJSON{Verdict: c.Verdict}
+	if c.Rests < len(c.Effects) && c.Effects[c.Rests].Verdict == c.Verdict {
+		most.Among = c.Effects[c.Rests].Among
+	}
 	for i := range c.Effects {
 		most.Seeds = max(most.Seeds, c.Effects[i].Seeds)
 	}
@@ -158,7 +173,7 @@ func (e *EffectJSON) remarks(claim string) (list []string) {
 func (e *EffectJSON) forest(claim string) doc.ForestRow {
 	r := doc.ForestRow{
 		Name: claim + ": " + e.What, Unit: e.Unit, Ours: doc.Point{Value: float64(e.Ours), Lo: e.CI95[0], Hi: e.CI95[1]}, None: e.None,
-		Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: float64(e.Room), Lo: e.RoomCI95[0], Hi: e.RoomCI95[1]}, Verdict: e.Verdict.cell().String(), Tone: tones[e.Verdict],
+		Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: float64(e.Room), Lo: e.RoomCI95[0], Hi: e.RoomCI95[1]}, Verdict: e.Verdict.cell().String() + e.among(), Tone: tones[e.Verdict],
 	}
 	switch {
 	case e.Band != nil:

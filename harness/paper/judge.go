@@ -63,6 +63,9 @@ type EffectJSON struct {
 	// 0 if that is not known. Published is the effect that the paper states, in the same unit.
 	Seeds     int      `json:"seedsToTell,omitempty"`
 	Published *float64 `json:"published,omitempty"`
+	// Among is the interval for all effects of the claim together, where the effect is not
+	// reversed by it and would be by its own.
+	Among *compare.Interval `json:"ci95Together,omitempty"`
 }
 
 // ControlResult is a claim judged with a control in the claimant's place. Its
@@ -121,7 +124,12 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 		if claim.Kind != Judged {
 			v, _ = claim.verdict(effects[i : i+1])
 		}
-		c.Effects = append(c.Effects, effects[i].json(v))
+		x := effects[i].json(v)
+		if claim.Kind == Judged && x.Sign == Opposite && v != Reversed {
+			wide := effects[i].among(len(effects))
+			x.Among = &compare.Interval{wide.Lo, wide.Hi}
+		}
+		c.Effects = append(c.Effects, x)
 		notes = append(notes, effects[i].text(v))
 	}
 	c.Note = strings.Join(notes, "; ")

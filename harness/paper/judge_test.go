@@ -238,6 +238,25 @@ func TestChance(t *testing.T) {
 	}
 }
 
+// TestChanceIsSaid has an effect whose own interval shows the opposite, and that is not reversed
+// among several, show the interval by which it is not.
+func TestChanceIsSaid(t *testing.T) {
+	p := barPaper()
+	p.Claims[0].Effects = func(d *Data) []Effect {
+		d.Grid("one", "Mine")
+		return []Effect{{What: "hardly", Estimate: estimate(-1, -1.9, -0.1)}, {What: "clearly", Estimate: estimate(-1, -1.5, -0.5)}, {What: "not", Estimate: estimate(-1, -3, 1)}}
+	}
+	c := judged(t, p, 0)
+	for i, want := range []string{"fails, not reversed: with all effects -2.10 to 0.10", "reversed", "fails"} {
+		if got := c.Effects[i].verdict().String(); got != want {
+			t.Errorf("%s: %q, want %q", c.Effects[i].What, got, want)
+		}
+	}
+	if got := c.verdict().String(); got != "reversed" {
+		t.Errorf("the claim is %q", got)
+	}
+}
+
 // TestClaimKinds has a check be right or wrong, and a claim that is reported have no verdict;
 // neither has controls.
 func TestClaimKinds(t *testing.T) {

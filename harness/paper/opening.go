@@ -13,7 +13,7 @@ import (
 var meanings = map[Verdict]struct{ means, one, several string }{
 	Holds:       {"the effect is shown, of the size asked for", "holds", "hold"},
 	Direction:   {"the sign is as claimed; the size, or all of an order, is not", "has the direction alone", "have the direction alone"},
-	Fails:       {"no effect is shown; a check is wrong", "fails", "fail"},
+	Fails:       {"no effect as claimed is shown; a check is wrong", "fails", "fail"},
 	Reversed:    {"the opposite is shown", "is reversed", "are reversed"},
 	Ceiling:     {"nothing can have an effect of the size asked for here", "has no room (ceiling)", "have no room (ceiling)"},
 	NotTestable: {"the interval of these seeds is too wide to tell", "is not testable", "are not testable"},
@@ -101,6 +101,9 @@ func legend(list []Criterion) (l doc.List) {
 		}) {
 			l = append(l, fmt.Sprintf("%s: %s", v, meanings[v].means))
 		}
+	}
+	if has(func(c *Criterion) bool { return len(c.Effects) > 1 && c.Kind == Judged }) {
+		l = append(l, "of several effects one may seem reversed by chance, so one is only if its interval shows that when widened for their number (Bonferroni's rule); it is beside the verdict where the two intervals say different things")
 	}
 	if has(func(c *Criterion) bool { return c.Verdict == "" }) {
 		l = append(l, reported+": it is shown without a verdict")

@@ -195,14 +195,19 @@ func replaced(verdicts []Verdict, old, by Verdict) []Verdict {
 // one may seem reversed by chance. So an effect is reversed only if that is
 // shown with an interval widened for their number (Bonferroni's rule).
 func together(effects []Effect) []Verdict {
-	widen := math.Erfinv(1-(1-stats.Level)/float64(len(effects))) / math.Erfinv(stats.Level)
 	list := make([]Verdict, len(effects))
 	for i := range effects {
-		e := effects[i]
-		if list[i] = e.Verdict(); list[i] == Reversed {
-			e.Lo, e.Hi = e.Value-(e.Value-e.Lo)*widen, e.Value+(e.Hi-e.Value)*widen
+		if list[i] = effects[i].Verdict(); list[i] == Reversed {
+			e := effects[i].among(len(effects))
 			list[i] = e.Verdict()
 		}
 	}
 	return list
+}
+
+// among returns the effect with its interval as one of n.
+func (e Effect) among(n int) Effect {
+	widen := math.Erfinv(1-(1-stats.Level)/float64(n)) / math.Erfinv(stats.Level)
+	e.Lo, e.Hi = e.Value-(e.Value-e.Lo)*widen, e.Value+(e.Hi-e.Value)*widen
+	return e
 }
