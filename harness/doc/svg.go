@@ -63,10 +63,12 @@ func colours(f func(class, light, dark string)) {
 	}
 }
 
-// dashes of lines. Rows of one colour have different ones.
+// dashes of lines.
 var dashes = []string{"", "8 4", "2 3", "10 3 2 3", "5 2", "14 4", "6 2 2 2 2 2", "1 4", "12 2 2 2", "3 6", "9 9"}
 
-const shapes = 4 // of points
+// shapes is how many there are of points. The numbers of colours, dashes and shapes have no
+// common divisor, so that rows which share one of them differ in the two others.
+const shapes = 8
 
 // canvas is an SVG image that is being drawn. Colours are attributes, so that every
 // program shows them; a page changes them through the classes.
@@ -108,18 +110,27 @@ func stroke(look int) string {
 	return fmt.Sprintf(`class="ks%s" stroke="%s"`, class, hex)
 }
 
-// point draws the point of a row: with the same colour, rows have different shapes.
+// point draws the point of a row.
 // With a column, it says what it stands for when a reader points at the column.
 func (s *canvas) point(x, y float64, look int, says string) {
-	switch (look/len(palette) + look) % shapes {
+	const open = ` fill="none" stroke-width="1.8"`
+	switch look % shapes {
 	case 0:
 		s.add(`<circle %s cx="%.1f" cy="%.1f" r="3.6"%s/>`, fill(look), x, y, says)
 	case 1:
 		s.add(`<rect %s x="%.1f" y="%.1f" width="6.6" height="6.6"%s/>`, fill(look), x-3.3, y-3.3, says)
 	case 2:
 		s.add(`<path %s d="M%.1f %.1fl4.4 7.6h-8.8z"%s/>`, fill(look), x, y-4.6, says)
-	default:
+	case 3:
 		s.add(`<path %s d="M%.1f %.1fv9m-4.5 -4.5h9" stroke-width="2.4"%s/>`, stroke(look), x, y-4.5, says)
+	case 4:
+		s.add(`<circle %s cx="%.1f" cy="%.1f" r="3.6"%s%s/>`, stroke(look), x, y, open, says)
+	case 5:
+		s.add(`<path %s d="M%.1f %.1fl4.4 -7.6h-8.8z"%s/>`, fill(look), x, y+4.6, says)
+	case 6:
+		s.add(`<rect %s x="%.1f" y="%.1f" width="6.6" height="6.6"%s%s/>`, stroke(look), x-3.3, y-3.3, open, says)
+	default:
+		s.add(`<path %s d="M%.1f %.1fl7 7m0 -7l-7 7" stroke-width="2.4"%s/>`, stroke(look), x-3.5, y-3.5, says)
 	}
 }
 
@@ -417,12 +428,8 @@ func (f *frame) tells(k int, p Point) string {
 	return fmt.Sprintf(` data-column="%d" data-says="%s"`, k, escaped(p.cell(f.Unit).String()))
 }
 
-// dash returns how a row's line is broken. Points with shapes need it only where a
-// colour comes again.
+// dash returns how a row's line is broken.
 func (f *frame) dash(look int) string {
-	if !f.curves() {
-		look /= len(palette)
-	}
 	if d := dashes[look%len(dashes)]; d != "" {
 		return ` stroke-dasharray="` + d + `"`
 	}
