@@ -110,6 +110,7 @@ type paperResult interface {
 }
 
 func runPaper(c *cli.Context) error {
+	began := time.Now()
 	args, err := arguments(c)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func runPaper(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	run, err := keepPaper(c, r, root)
+	run, err := keepPaper(c, r, root, began)
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func runPaper(c *cli.Context) error {
 }
 
 // keepPaper writes what was simulated to a run folder. It returns nil if nothing was.
-func keepPaper(c *cli.Context, r paperResult, root string) (*runs.Run, error) {
+func keepPaper(c *cli.Context, r paperResult, root string, began time.Time) (*runs.Run, error) {
 	var kept *paper.Kept
 	switch x := r.(type) {
 	case *paper.Report:
@@ -176,7 +177,7 @@ func keepPaper(c *cli.Context, r paperResult, root string) (*runs.Run, error) {
 	if kept == nil || len(kept.Trials) == 0 { // what ran on a cluster has its folder
 		return nil, nil
 	}
-	run, err := kept.Write(root, c.String("run-name"), os.Args)
+	run, err := kept.Write(root, c.String("run-name"), os.Args, began)
 	if err != nil {
 		return nil, runError(err)
 	}

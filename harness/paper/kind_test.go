@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"heddle/harness/results"
 )
@@ -78,7 +79,7 @@ func TestOwnSimulator(t *testing.T) {
 	if got := r.Figures[2].Rows[0].Cells[0].Value; got != 3 {
 		t.Errorf("slope %v, want the 3 that was set", got)
 	}
-	run, err := r.Kept.Write(t.TempDir(), "own", nil)
+	run, err := r.Kept.Write(t.TempDir(), "own", nil, time.Time{})
 	check(t, err)
 	kept, err := results.Open(run.Dir, false)
 	check(t, err)

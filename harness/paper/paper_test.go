@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -462,8 +463,12 @@ var asJSON = cmp.Comparer(func(a, b *measure.Figures) bool {
 func TestKept(t *testing.T) {
 	r, err := fake().Run(context.Background(), Options{Parts: []string{"fig1"}, Seeds: 3, Workers: 2})
 	check(t, err)
-	folder, err := r.Kept.Write(t.TempDir(), "", []string{"test"})
+	began := time.Now().Add(-time.Minute)
+	folder, err := r.Kept.Write(t.TempDir(), "", []string{"test"}, began)
 	check(t, err)
+	if m := folder.Manifest(); !m.Started.Equal(began.Truncate(time.Millisecond)) || m.Finished.Sub(m.Started) < time.Minute {
+		t.Errorf("the folder says that it was from %v to %v; the simulations began at %v", m.Started, m.Finished, began)
+	}
 	run, err := results.Open(folder.Dir, false)
 	check(t, err)
 	if len(run.Trials) != len(r.Kept.Trials) || len(run.Trials) != 2*4*3 {

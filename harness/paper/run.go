@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"time"
 
 	"heddle/harness/config"
 	"heddle/harness/results"
@@ -72,10 +73,10 @@ func (s *Simulation) notes() map[string]float64 {
 	return notes
 }
 
-// Write makes a run folder below root, with one table of all rows. Its name is the time
-// and the paper if none is given.
-func (k *Kept) Write(root, name string, command []string) (*runs.Run, error) {
-	run, err := results.Keep(root, name, "paper-"+k.paper, runs.Manifest{Command: command, World: runs.WorldSimulated, Seed: k.seed, Clusters: k.setups}, k.Trials)
+// Write makes a run folder below root, with one table of all rows, of simulations that began
+// at a time. Its name is the time and the paper if none is given.
+func (k *Kept) Write(root, name string, command []string, began time.Time) (*runs.Run, error) {
+	run, err := results.Keep(root, name, "paper-"+k.paper, runs.Manifest{Started: began, Command: command, World: runs.WorldSimulated, Seed: k.seed, Clusters: k.setups}, k.Trials)
 	if err != nil {
 		return nil, fmt.Errorf("keep simulations: %w", err)
 	}

@@ -28,7 +28,9 @@ type Manifest struct {
 	Name   string `json:"name"`
 	State  State  `json:"state"`
 	// Error says why the run failed or was interrupted.
-	Error    string    `json:"error,omitempty"`
+	Error string `json:"error,omitempty"`
+	// Started is when the work began. A run whose work began before its folder was made
+	// gives it; by default it is the time of the folder.
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"`
 	Heddle   Build     `json:"heddle"`
@@ -141,7 +143,10 @@ type File struct {
 func (m *Manifest) begin(name string) {
 	*m = m.clone()
 	m.Format, m.Name, m.State = manifestFormat, name, Running
-	m.Started, m.Finished, m.Error = time.Now().UTC().Truncate(time.Millisecond), time.Time{}, ""
+	if m.Started.IsZero() { // else the work began before it had a folder
+		m.Started = time.Now()
+	}
+	m.Started, m.Finished, m.Error = m.Started.UTC().Truncate(time.Millisecond), time.Time{}, ""
 	m.Heddle, m.Owner = thisBuild(), thisProcess()
 	m.Command = blotSecrets(m.Command)
 	m.Files = nil
