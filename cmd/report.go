@@ -3,12 +3,12 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"heddle/harness/measure"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/doc"
+	"heddle/harness/measure"
 	"heddle/harness/report"
 	"heddle/traces/outfile"
 )

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"heddle/harness/nearest"
 	"io"
 	"maps"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"heddle/harness/doc"
+	"heddle/harness/nearest"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces/printable"
