@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // Words for levels of locality.
@@ -191,7 +192,7 @@ func (x *Explanation) sayWait(d *Decision) string {
 	case traces.WaitMs:
 		text = fmt.Sprintf("its job had waited %s; %s's limit is %s", seconds(float64(d.Waited)/1e3), x.model, seconds(float64(d.Limit)/1e3))
 	case traces.WaitOffers:
-		text = fmt.Sprintf("its job had let pass %s; %s's limit is %d", count(d.Waited, "offered node"), x.model, d.Limit)
+		text = fmt.Sprintf("its job had let pass %s; %s's limit is %d", printable.Count(d.Waited, "offered node"), x.model, d.Limit)
 	default:
 		text = fmt.Sprintf("its job had waited %d %v; %s's limit is %d", d.Waited, d.WaitUnit, x.model, d.Limit)
 	}
@@ -216,13 +217,6 @@ func passedOver(times int64) string {
 		return "passed over twice"
 	}
 	return fmt.Sprintf("passed over %d times", times)
-}
-
-func count(n int64, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
 }
 
 func (x *Explanation) sayBefore(say func(string, ...any)) {
@@ -288,7 +282,7 @@ func (x *Explanation) sayPassed(say func(string, ...any), d *Decision) {
 			case traces.WaitMs:
 				why += ", for " + seconds(float64(p.Waited)/1e3)
 			case traces.WaitOffers:
-				why += ", after " + count(p.Waited, "offered node")
+				why += ", after " + printable.Count(p.Waited, "offered node")
 			}
 		case traces.PassedModel:
 			why = "it does not say why"
