@@ -173,6 +173,10 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 			return withCode(exitUsage, err)
 		}
 	}
+	models, err := namedModels(c)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
 	p := &replayProgress{work: work{progress: newProgress(c)}}
 	defer p.close()
 	list, were, err := loadTraces(c, p.progress, files, &kept)
@@ -185,7 +189,7 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 	if c.Bool("calibrate") {
 		return calibrate(c, list, *change)
 	}
-	configs, err := replays(c, list, *change)
+	configs, err := replays(c, list, models, *change)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -299,14 +303,24 @@ func loadTrace(c *cli.Context, p *progress, path string, kept *experiment.Replay
 		figures.WithoutDigest()
 	}
 	events := 0
-	t, err := recorded.Read(path, r, func(e traces.Event) {
-		figures.Add(e)
-		keep(e)
+	also := func(e traces.Event, counted bool) {
+		if !counted {
+			figures.Add(e)
+			keep(e)
+		}
 		if events++; events%4096 == 0 {
 			n := events
 			p.show(func() []string { return []string{fmt.Sprintf("read %d events of %s", n, path)} })
 		}
-	})
+	}
+	var t *recorded.Trace
+	if onlyTable(c) && !c.Bool("follow") {
+		var counts recorded.Counts
+		t, counts, err = recorded.ReadBrief(path, r, also)
+		figures.AddCounted(counts.Schedule, counts.Maps)
+	} else {
+		t, err = recorded.Read(path, r, func(e traces.Event) { also(e, false) })
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -329,7 +343,7 @@ func calibrate(c *cli.Context, list []*recorded.Trace, cluster recorded.Change) 
 // replays returns all replays that the flags ask for: one for each trace,
 // scheduler model and seed. They are sorted by trace, then by model, then by
 // seed.
-func replays(c *cli.Context, list []*recorded.Trace, change recorded.Change) ([]replay.Config, error) {
+func replays(c *cli.Context, list []*recorded.Trace, named []config.Model, change recorded.Change) ([]replay.Config, error) {
 	var given *calibration.Calibration
 	if path := c.String("calibration"); path != "" {
 		var err error
@@ -358,12 +372,17 @@ func replays(c *cli.Context, list []*recorded.Trace, change recorded.Change) ([]
 	}
 	var configs []replay.Config
 	for _, t := range list {
-		models, err := modelsOf(c, t)
-		if err != nil {
-			return nil, err
+		models := named
+		if len(models) == 0 {
+			own, err := modelOfTrace(c, t)
+			if err != nil {
+				return nil, err
+			}
+			models = []config.Model{own}
 		}
 		fitted := given
 		if fitted == nil {
+			var err error
 			if fitted, err = replay.CalibrateOne(t, modelled); err != nil {
 				return nil, err
 			}
@@ -386,10 +405,9 @@ func replays(c *cli.Context, list []*recorded.Trace, change recorded.Change) ([]
 	return configs, nil
 }
 
-// modelsOf returns the scheduler models under which to replay a trace. The
-// default is the model of the trace. The flag --param changes parameters of
-// these models too.
-func modelsOf(c *cli.Context, t *recorded.Trace) ([]config.Model, error) {
+// namedModels returns the scheduler models of the flag --model. It refuses unknown ones
+// and wrong parameters, before traces are read.
+func namedModels(c *cli.Context) ([]config.Model, error) {
 	var models []config.Model
 	for _, name := range c.StringSlice("model") {
 		m := config.Model{Model: name, Params: map[string]string{}, Splits: c.String("splits")}
@@ -400,23 +418,40 @@ func modelsOf(c *cli.Context, t *recorded.Trace) ([]config.Model, error) {
 		models = append(models, m)
 	}
 	if len(models) == 0 {
-		own := t.OwnModel()
-		own.Params = maps.Clone(own.Params)
-		if own.Params == nil {
-			own.Params = map[string]string{}
-		}
-		if c.IsSet("splits") {
-			own.Splits = c.String("splits")
-		}
-		if c.IsSet("reduces") {
-			return nil, errors.New("--reduces: want --model with it, which places the maps")
-		}
-		models = append(models, own)
+		return nil, nil
 	}
-	for _, text := range c.StringSlice("param") {
-		if err := config.SetParam(models, text); err != nil {
-			return nil, fmt.Errorf("--param %s: %w", text, err)
+	if err := setParams(c, models); err != nil {
+		return nil, err
+	}
+	for i := range models {
+		if _, err := models[i].Scheduler(1); err != nil {
+			return nil, err
 		}
 	}
 	return models, nil
+}
+
+// modelOfTrace returns the scheduler model of a trace, with the parameters of --param.
+func modelOfTrace(c *cli.Context, t *recorded.Trace) (config.Model, error) {
+	own := t.OwnModel()
+	own.Params = maps.Clone(own.Params)
+	if own.Params == nil {
+		own.Params = map[string]string{}
+	}
+	if c.IsSet("splits") {
+		own.Splits = c.String("splits")
+	}
+	if c.IsSet("reduces") {
+		return own, errors.New("--reduces: want --model with it, which places the maps")
+	}
+	return own, setParams(c, []config.Model{own})
+}
+
+func setParams(c *cli.Context, models []config.Model) error {
+	for _, text := range c.StringSlice("param") {
+		if err := config.SetParam(models, text); err != nil {
+			return fmt.Errorf("--param %s: %w", text, err)
+		}
+	}
+	return nil
 }

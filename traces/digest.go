@@ -101,6 +101,9 @@ func (s *Schedule) Add(e Event) {
 	}
 }
 
+// Include adds attempts whose hashes were summed up elsewhere.
+func (s *Schedule) Include(d ScheduleDigest) { s.digest += d }
+
 func (s *Schedule) put(a Attempt, h half) {
 	if s.open == nil {
 		s.open = map[Attempt]half{}

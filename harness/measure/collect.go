@@ -188,6 +188,16 @@ func (c *Collector) Add(e traces.Event) {
 	}
 }
 
+// AddCounted adds attempts that were counted elsewhere, so that Add need not be called for
+// their events: their schedule, and maps that succeeded by level. Only figures that follow
+// from these and from the events of jobs are then right.
+func (c *Collector) AddCounted(schedule traces.ScheduleDigest, maps [traces.LevelOff + 1]int) {
+	c.schedule.Include(schedule)
+	for level, n := range maps {
+		*c.figures.Locality.at(traces.Level(level)) += n
+	}
+}
+
 // listed adds a job from a trace that was imported from a mere list of jobs.
 // The rules of the import say how many maps and reduces the job has.
 func (c *Collector) listed(e *traces.JobListed) {

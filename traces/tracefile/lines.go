@@ -53,6 +53,7 @@ type lines struct {
 	in      *bufio.Scanner
 	line    int64
 	unknown int64
+	skipped [traces.Kinds]bool
 }
 
 func newLines(in io.Reader, name string) *lines {
@@ -91,11 +92,14 @@ func (s *lines) next() (traces.Event, error) {
 }
 
 // The method event decodes the event in a line, or returns nil if this program
-// does not know its kind.
+// does not know its kind or skips it.
 func (s *lines) event(text []byte, name string) (traces.Event, error) {
 	kind, err := traces.ParseKind(name)
 	if err != nil {
 		s.unknown++
+		return nil, nil
+	}
+	if s.skipped[kind] {
 		return nil, nil
 	}
 	e := traces.New(kind)
@@ -135,5 +139,6 @@ func (s *lines) damage(reason string) error {
 	return &DamageError{Path: s.name, Line: s.line, Reason: reason}
 }
 
-func (s *lines) footer() *Footer { return nil }
-func (s *lines) foreign() int64  { return s.unknown }
+func (s *lines) skip(k traces.Kind) { s.skipped[k] = true }
+func (s *lines) footer() *Footer    { return nil }
+func (s *lines) foreign() int64     { return s.unknown }

@@ -500,3 +500,27 @@ func TestLinesOfNaN(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestSkip: a reader passes over events of the kinds that it is to skip, in both formats,
+// and gives the others as they are, with the right times.
+func TestSkip(t *testing.T) {
+	h, events := traces.Header{Format: traces.FormatVersion}, []traces.Event{
+		&traces.NodeUp{T: 1, NodeFacts: traces.NodeFacts{Node: "n"}}, &traces.Heartbeat{T: 5, Node: "m"}, &traces.NodeDown{T: 7, Node: "m"}, &traces.Heartbeat{T: 9, Node: "n"}, &traces.NodeDown{T: 12, Node: "n"},
+	}
+	var binary, text bytes.Buffer
+	if err := errors.Join(Encode(&binary, "x", h, events), WriteLines(&text, h, slices.Values(events))); err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range map[string][]byte{"binary": binary.Bytes(), "lines": text.Bytes()} {
+		r, err := NewReader(bytes.NewReader(file), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.KeepEvents()
+		r.Skip(traces.KindHeartbeat, traces.KindNodeUp)
+		got := slices.Collect(r.All())
+		if d := cmp.Diff([]traces.Event{events[2], events[4]}, got); d != "" || r.Err() != nil || r.Foreign() != 0 {
+			t.Errorf("%s: %v, %d foreign; want -, got +:\n%s", name, r.Err(), r.Foreign(), d)
+		}
+	}
+}

@@ -16,47 +16,50 @@ type builder struct {
 	jobOf   map[traces.JobID]int32 // index of each job in the fields jobs and jobNames, by the job's id
 	jobs    []*Job                 // nil for a job that events name but whose submission is not in the trace
 	lastJob int32                  // index of the job that an event named last; the next event mostly names it again
-	tasks   []Task
-	places  [][2]places // for each job in the field jobs, its maps and its reduces in the field tasks
-	// others has the index of each running attempt in the field attempts, by the
-	// attempt's key, unless its task's field running has it: of further attempts of a
-	// task at a time, and of attempts of tasks that their jobs do not have.
-	others  map[attemptKey]int32
+	tasks   [][2]taskList          // for each job in the field jobs, its maps and its reduces
+	// others has each running attempt, unless its task's field running has it: further
+	// attempts of a task at a time, and attempts of tasks that their jobs do not have.
+	others  map[attemptKey]*Attempt
 	blocks  map[traces.Block]*history
+	counts  counting
+	counted bool               // whether counts covers the event that was added last
 	decided map[int64]Decision // decisions whose outcome is not known yet, by ID
 }
 
-// places says where the tasks of one kind of a job are in a list of tasks, by their
-// numbers.
-type places struct {
-	dense []int32         // place of each task plus 1; 0: there is no such task, or it is in the field rest
+// taskList has the tasks of one kind of a job, in the order in which events first name
+// them.
+type taskList struct {
+	tasks []Task
+	dense []int32         // place in tasks of each task plus 1, by the task's number; 0: there is no such task, or it is in the field rest
 	rest  map[int32]int32 // places of tasks with numbers far above how many tasks there were
-	count int
 }
 
-func (p *places) of(task int32) (int32, bool) {
-	if int(task) < len(p.dense) && p.dense[task] > 0 {
-		return p.dense[task] - 1, true
+// task returns the task with a number. It makes the task if there is none. Memory
+// follows the number of tasks, whatever numbers they have and however many, claims, the
+// job announced.
+func (l *taskList) task(number, claims int32) *Task {
+	if int(number) < len(l.dense) && l.dense[number] > 0 {
+		return &l.tasks[l.dense[number]-1]
+	} else if place, ok := l.rest[number]; ok {
+		return &l.tasks[place]
 	}
-	place, ok := p.rest[task]
-	return place, ok
-}
-
-// set keeps the place of a task. Memory follows the number of tasks, whatever numbers
-// they have.
-func (p *places) set(task, place int32) {
-	if int(task) > 8+2*p.count {
-		if p.rest == nil {
-			p.rest = map[int32]int32{}
+	count := len(l.tasks)
+	if count == cap(l.tasks) {
+		l.tasks = slices.Grow(l.tasks, min(max(count, 16), int(claims)-count))
+	}
+	l.tasks = append(l.tasks, Task{Index: number})
+	if int(number) > 8+2*count {
+		if l.rest == nil {
+			l.rest = map[int32]int32{}
 		}
-		p.rest[task] = place
+		l.rest[number] = int32(count)
 	} else {
-		if int(task) >= len(p.dense) {
-			p.dense = append(p.dense, make([]int32, int(task)+1-len(p.dense))...)
+		if int(number) >= len(l.dense) {
+			l.dense = append(l.dense, make([]int32, int(number)+1-len(l.dense))...)
 		}
-		p.dense[task] = place + 1
+		l.dense[number] = int32(count) + 1
 	}
-	p.count++
+	return &l.tasks[count]
 }
 
 // taskKey and attemptKey identify a task and an attempt within a trace.
@@ -94,7 +97,7 @@ func newBuilder(name string, h traces.Header) *builder {
 	}
 	return &builder{
 		Trace: t, nodeOf: map[traces.Node]nodeIndex{}, jobOf: map[traces.JobID]int32{},
-		others: map[attemptKey]int32{}, blocks: map[traces.Block]*history{}, decided: map[int64]Decision{},
+		others: map[attemptKey]*Attempt{}, blocks: map[traces.Block]*history{}, decided: map[int64]Decision{},
 	}
 }
 
@@ -106,6 +109,7 @@ func (b *builder) warn(format string, args ...any) {
 // the event.
 func (b *builder) add(e traces.Event) error {
 	b.mishaps.add(e)
+	b.counted = false
 	switch e := e.(type) {
 	case *traces.NodeUp:
 		if e.Worker && !slices.ContainsFunc(b.Nodes, func(n traces.NodeFacts) bool { return n.Node == e.Node }) {
@@ -130,7 +134,9 @@ func (b *builder) add(e traces.Event) error {
 			j.Finished, j.Outcome = e.T, e.Outcome
 		}
 	case *traces.TaskScheduled:
-		if t := b.task(b.key(e.Task)); t != nil {
+		key := b.key(e.Task)
+		b.counted = b.counts.has(key.job, b.jobs[key.job])
+		if t := b.task(key); t != nil {
 			t.scheduled, t.LengthBytes, t.file, t.OffsetBytes = e.T, e.LengthBytes, fileOf(e.Path), e.OffsetBytes
 			from := len(b.hosts)
 			for _, n := range e.SplitHosts {
@@ -199,54 +205,55 @@ func (b *builder) listed(e *traces.JobListed) error {
 }
 
 func (b *builder) started(e *traces.AttemptStarted) {
-	level := e.ReplicaLocality
-	if level == traces.LevelUnknown {
-		level = e.SplitLocality
-	}
 	key := attemptKey{b.key(e.Attempt.Task), e.Attempt.Number}
-	i := int32(len(b.attempts))
-	a := Attempt{job: key.job, Index: key.index, number: key.number, node: b.node(e.Node), Kind: key.kind, Level: level, Start: e.T}
+	a := b.attempts.add(Attempt{
+		job: key.job, Index: key.index, number: key.number, node: b.node(e.Node), Kind: key.kind,
+		Level: cmp.Or(e.ReplicaLocality, e.SplitLocality), replica: e.ReplicaLocality, Start: e.T,
+	})
+	b.counted = b.counts.has(key.job, b.jobs[key.job]) && !b.counts.endedFirst[key]
 	if j := b.jobs[key.job]; j != nil {
 		a.load = b.Loads.Started(e.Node, e.T, j.Kind(), key.kind)
 	}
-	b.attempts = append(b.attempts, a)
 	// The call makes the task, as its scheduling event may be missing or come later.
 	switch t := b.task(key.taskKey); {
-	case t == nil, t.running >= 0 && b.attempts[t.running].number != key.number:
-		b.others[key] = i
+	case t == nil, t.running != nil && t.running.number != key.number:
+		b.others[key] = a
 	default:
-		t.running = i
+		t.running = a
 		delete(b.others, key)
 	}
 	b.mishaps.started(key)
 }
 
-// ended returns the index of an attempt that was running, if it was, and no longer
-// counts it as running.
-func (b *builder) ended(key attemptKey) (int32, bool) {
-	if t := b.task(key.taskKey); t != nil && t.running >= 0 && b.attempts[t.running].number == key.number {
-		i := t.running
-		t.running = -1
-		return i, true
+// ended returns an attempt that was running, and no longer counts it as running. It
+// returns nil if the attempt was not.
+func (b *builder) ended(key attemptKey) (t *Task, a *Attempt) {
+	if t = b.task(key.taskKey); t != nil && t.running != nil && t.running.number == key.number {
+		a, t.running = t.running, nil
+		return t, a
 	}
-	i, ok := b.others[key]
+	a = b.others[key]
 	delete(b.others, key)
-	return i, ok
+	return t, a
 }
 
 func (b *builder) finished(e *traces.AttemptFinished) {
 	key := attemptKey{b.key(e.Attempt.Task), e.Attempt.Number}
-	i, ok := b.ended(key)
-	if !ok {
+	t, a := b.ended(key)
+	b.counted = b.counts.has(key.job, b.jobs[key.job]) && b.counts.ended(key, a)
+	if a == nil {
 		return
 	}
-	a, c := &b.attempts[i], &e.Counters
+	c := &e.Counters
 	a.End, a.Outcome = e.T, e.Outcome
 	a.read, a.WrittenBytes, a.mapOutput, a.shuffled = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes), max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)
 	a.cpuMs = max(0, c.CPUMs)
 	b.Loads.Ended(b.nodes[a.node], a.load, a.Start, a.End, a.cpuMs)
-	if t := b.task(key.taskKey); t != nil && e.Outcome == traces.Succeeded && t.won < 0 {
-		t.won = i
+	if t != nil && e.Outcome == traces.Succeeded && t.Won == nil {
+		t.Won = a
+	}
+	if b.counted {
+		b.counts.add(a, a.End)
 	}
 	b.mishaps.ended(key.taskKey, life{a.Start, a.End, b.nodes[a.node], a.Outcome})
 }
@@ -259,7 +266,8 @@ func (b *builder) job(id traces.JobID) int32 {
 	i, ok := b.jobOf[id]
 	if !ok {
 		i = int32(len(b.jobs))
-		b.jobOf[id], b.jobs, b.jobNames, b.places = i, append(b.jobs, nil), append(b.jobNames, id), append(b.places, [2]places{})
+		b.jobOf[id], b.jobs, b.jobNames, b.tasks = i, append(b.jobs, nil), append(b.jobNames, id), append(b.tasks, [2]taskList{})
+		b.counts.jobs = append(b.counts.jobs, traces.HashName(string(id)))
 	}
 	b.lastJob = i
 	return i
@@ -271,6 +279,7 @@ func (b *builder) node(name traces.Node) nodeIndex {
 	if !ok {
 		i = nodeIndex(len(b.nodes))
 		b.nodeOf[name], b.nodes = i, append(b.nodes, name)
+		b.counts.nodes = append(b.counts.nodes, traces.HashName(string(name)))
 	}
 	return i
 }
@@ -315,14 +324,7 @@ func (b *builder) task(k taskKey) *Task {
 	if j == nil || !k.kind.Valid() || k.index < 0 || k.index >= j.claims(k.kind) {
 		return nil
 	}
-	places := &b.places[k.job][k.kind]
-	i, ok := places.of(k.index)
-	if !ok {
-		i = int32(len(b.tasks))
-		places.set(k.index, i)
-		b.tasks = append(b.tasks, Task{Index: k.index, job: k.job, kind: k.kind, won: -1, running: -1})
-	}
-	return &b.tasks[i]
+	return b.tasks[k.job][k.kind].task(k.index, j.claims(k.kind))
 }
 
 // claims returns how many tasks of a kind the job announced at its submission.
@@ -336,17 +338,11 @@ func (j *Job) claims(k traces.TaskKind) int32 {
 // sortTasks sorts the tasks and assigns them to their jobs. It warns if jobs
 // announced tasks that no event names.
 func (b *builder) sortTasks() {
-	slices.SortFunc(b.tasks, func(x, y Task) int {
-		return cmp.Or(cmp.Compare(x.job, y.job), cmp.Compare(x.kind, y.kind), cmp.Compare(x.Index, y.Index))
-	})
-	for from, to := 0, 0; from < len(b.tasks); from = to {
-		first := &b.tasks[from]
-		for to = from; to < len(b.tasks) && b.tasks[to].job == first.job && b.tasks[to].kind == first.kind; to++ {
-			if t := &b.tasks[to]; t.won >= 0 {
-				t.Won = &b.attempts[t.won]
-			}
+	for _, j := range b.Jobs {
+		for k := range j.Tasks {
+			j.Tasks[k] = b.tasks[j.number][k].tasks
+			slices.SortFunc(j.Tasks[k], func(x, y Task) int { return cmp.Compare(x.Index, y.Index) })
 		}
-		b.jobs[first.job].Tasks[first.kind] = b.tasks[from:to]
 	}
 	var lacks traces.JobID
 	jobs, lacking := 0, int64(0)
@@ -429,12 +425,16 @@ func (b *builder) nodesOfJobs() {
 			b.Nodes = append(b.Nodes, traces.NodeFacts{Node: name, Rack: "/default-rack", Worker: true})
 		}
 	}
-	for i := range b.tasks {
-		for _, n := range b.list(b.tasks[i].splitHosts) {
-			see(n)
-		}
-		if a := b.tasks[i].Won; a != nil {
-			see(a.node)
+	for _, j := range b.Jobs {
+		for _, tasks := range j.Tasks {
+			for i := range tasks {
+				for _, n := range b.list(tasks[i].splitHosts) {
+					see(n)
+				}
+				if a := tasks[i].Won; a != nil {
+					see(a.node)
+				}
+			}
 		}
 	}
 	slices.SortFunc(b.Nodes, func(x, y traces.NodeFacts) int { return cmp.Compare(x.Node, y.Node) })

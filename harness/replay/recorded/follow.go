@@ -60,8 +60,7 @@ func (t *Trace) roomMs(x *sim.Machines) map[*Attempt]float64 {
 		next    bool // true: a later decision has already used the memory and cores that this attempt left
 	}
 	bound := map[attemptKey]*Attempt{}
-	for i := range t.attempts {
-		a := &t.attempts[i]
+	for a := range t.attempts.all() {
 		bound[attemptKey{taskKey{a.job, a.Index, a.Kind}, a.number}] = a
 	}
 	byNode := map[traces.Node][]*held{}

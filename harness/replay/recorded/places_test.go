@@ -12,28 +12,24 @@ import (
 	"heddle/traces"
 )
 
-// TestPlaces: tasks are found by their numbers, in any order and however far apart
+// TestTaskList: tasks are found by their numbers, in any order and however far apart
 // they are, and memory follows the number of tasks.
-func TestPlaces(t *testing.T) {
+func TestTaskList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var p places
-		want := map[int32]int32{}
+		var list taskList
+		seen := map[int32]int{}
 		for range rapid.IntRange(0, 200).Draw(t, "tasks") {
-			task := rapid.OneOf(rapid.Int32Range(0, 300), rapid.Int32Range(0, 16<<20)).Draw(t, "task")
-			if at, ok := p.of(task); ok != (want[task] > 0) || ok && at != want[task] {
-				t.Fatalf("task %d is at %d, %v; want %d", task, at, ok, want[task])
-			} else if !ok {
-				want[task] = int32(len(want) + 1)
-				p.set(task, want[task])
+			number := rapid.OneOf(rapid.Int32Range(0, 300), rapid.Int32Range(0, 16<<20)).Draw(t, "task")
+			seen[number]++
+			list.task(number, 16<<20+1).LengthBytes++
+		}
+		for _, number := range slices.Sorted(maps.Keys(seen)) {
+			if x := list.task(number, 16<<20+1); x.Index != number || x.LengthBytes != int64(seen[number]) {
+				t.Fatalf("task %d was named %d times, not %d: it is number %d", number, seen[number], x.LengthBytes, x.Index)
 			}
 		}
-		for _, task := range slices.Sorted(maps.Keys(want)) {
-			if at, ok := p.of(task); !ok || at != want[task] {
-				t.Fatalf("task %d is at %d, %v; want %d", task, at, ok, want[task])
-			}
-		}
-		if len(p.dense) > 2*len(want)+9 {
-			t.Fatalf("%d places for %d tasks", len(p.dense), len(want))
+		if len(list.tasks) != len(seen) || len(list.dense) > 2*len(seen)+9 || cap(list.tasks) > 2*len(seen)+32 {
+			t.Fatalf("%d tasks, room for %d and %d places, for %d tasks", len(list.tasks), cap(list.tasks), len(list.dense), len(seen))
 		}
 	})
 }
@@ -86,8 +82,7 @@ func TestAttempts(t *testing.T) {
 		}
 		var got []ran
 		name := func(k taskKey) traces.Task { return traces.Task{Job: x.jobNames[k.job], Kind: k.kind, Index: k.index} }
-		for i := range x.attempts {
-			a := &x.attempts[i]
+		for a := range x.attempts.all() {
 			got = append(got, ran{traces.Attempt{Task: name(taskKey{a.job, a.Index, a.Kind}), Number: a.number}, a.Start, a.End})
 		}
 		if d := cmp.Diff(want, got); d != "" {

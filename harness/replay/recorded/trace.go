@@ -46,7 +46,7 @@ type Trace struct {
 	// Warnings say what the trace lacks for a replay.
 	Warnings []string
 
-	attempts []Attempt // the task attempts that were launched, in order of their starts
+	attempts attemptList // the task attempts that were launched, in order of their starts
 	hosts    []nodeIndex
 	nodes    []traces.Node // names of the nodes; a nodeIndex is an index into this list
 	jobNames []traces.JobID
@@ -82,8 +82,6 @@ type Job struct {
 // Task is a map or a reduce of a recorded job.
 type Task struct {
 	Index       int32 // number of the task among its job's maps or reduces
-	job         int32
-	kind        traces.TaskKind
 	scheduled   traces.Time
 	LengthBytes int64
 	OffsetBytes int64
@@ -95,10 +93,8 @@ type Task struct {
 	// Won is the task's attempt that succeeded; nil if none did.
 	Won *Attempt
 
-	// Indexes in the list of attempts, used while the trace is read: of the attempt that
-	// succeeded, and of one that runs; -1: none.
-	won, running int32
-	block        traces.Block
+	running *Attempt // an attempt that runs, while the trace is read; nil: none
+	block   traces.Block
 }
 
 // Heartbeat is a heartbeat of a node with room.
@@ -129,13 +125,39 @@ type Attempt struct {
 	Kind          traces.TaskKind
 	Level         traces.Level // distance of the map from its input's replicas, or from its split's hosts if replicas are unknown
 	Outcome       traces.Outcome
-	load          int8 // its column in Trace.Loads
+	replica       traces.Level // distance from its input's replicas
+	load          int8         // its column in Trace.Loads
 	Start, End    traces.Time
 
 	// WrittenBytes is what the attempt wrote to HDFS, by its counters; 0: not reported.
 	WrittenBytes              int64
 	read, mapOutput, shuffled int64 // further counters, in bytes; 0: not reported
 	cpuMs                     int64 // CPU time, by its counters; 0: not reported
+}
+
+// attemptList is a list of attempts. It grows in parts, so that attempts never move and a
+// long list leaves no shorter ones behind.
+type attemptList [][]Attempt
+
+func (l *attemptList) add(a Attempt) *Attempt {
+	if n := len(*l); n == 0 || len((*l)[n-1]) == cap((*l)[n-1]) {
+		*l = append(*l, make([]Attempt, 0, 512))
+	}
+	part := &(*l)[len(*l)-1]
+	*part = append(*part, a)
+	return &(*part)[len(*part)-1]
+}
+
+func (l attemptList) all() iter.Seq[*Attempt] {
+	return func(yield func(*Attempt) bool) {
+		for _, part := range l {
+			for i := range part {
+				if !yield(&part[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // coresPercent returns the share of a core, in percent, that the attempt used on
@@ -165,18 +187,42 @@ func Load(path string) (*Trace, error) {
 // there and adds a warning. Each event is also given to the function also, if that is
 // not nil.
 func Read(path string, r *tracefile.Reader, also func(traces.Event)) (*Trace, error) {
+	t, _, err := read(path, r, func(e traces.Event, _ bool) {
+		if also != nil {
+			also(e)
+		}
+	})
+	return t, err
+}
+
+// ReadBrief reads a trace as Read does, in less than half of the time. It leaves out the
+// Heartbeats, and the Decisions unless the run was measured, and does not check values
+// of events that it does not need. It gives each event that it reads to the function also,
+// and whether Counts covers the event. Counts does not cover events of jobs and nodes.
+func ReadBrief(path string, r *tracefile.Reader, also func(e traces.Event, counted bool)) (*Trace, Counts, error) {
+	r.Skip(traces.KindTaskFinished, traces.KindHeartbeat)
+	if r.Header().Origin != traces.Measured {
+		r.Skip(traces.KindDecision, traces.KindActuation)
+	}
+	return read(path, r, also)
+}
+
+func read(path string, r *tracefile.Reader, also func(e traces.Event, counted bool)) (*Trace, Counts, error) {
 	possible, err := tracefile.NewPossible(r.Header())
 	if err != nil {
-		return nil, fmt.Errorf("load trace %s: %w", path, err)
+		return nil, Counts{}, fmt.Errorf("load trace %s: %w", path, err)
 	}
 	b := newBuilder(path, r.Header())
 	for r.Next() {
-		if err := cmp.Or(possible.Add(r.Event()), b.add(r.Event())); err != nil {
-			return nil, fmt.Errorf("load trace %s: %w", path, err)
+		e := r.Event()
+		err := possible.Add(e)
+		if err == nil {
+			err = b.add(e)
 		}
-		if also != nil {
-			also(r.Event())
+		if err != nil {
+			return nil, Counts{}, fmt.Errorf("load trace %s: %w", path, err)
 		}
+		also(e, b.counted)
 	}
 	if text := possible.Warning(); text != "" {
 		b.warn("%s", text)
@@ -185,9 +231,11 @@ func Read(path string, r *tracefile.Reader, also func(traces.Event)) (*Trace, er
 	if err := r.Err(); errors.As(err, &damage) {
 		b.warn("%v: only the events before it are replayed", err)
 	} else if err != nil {
-		return nil, err
+		return nil, Counts{}, err
 	}
-	return b.finish()
+	counts := b.countsOfAll()
+	t, err := b.finish()
+	return t, counts, err
 }
 
 // New makes a Trace from events, which must come in order of time. It keeps no
@@ -235,8 +283,8 @@ func (t *Trace) NodeOf(a *Attempt) traces.Node { return t.nodes[a.node] }
 // infinity if there is none.
 func (t *Trace) ShortestMs() float64 {
 	least := math.Inf(1)
-	for i := range t.attempts {
-		if a := &t.attempts[i]; a.Outcome == traces.Succeeded && a.End > a.Start {
+	for a := range t.attempts.all() {
+		if a.Outcome == traces.Succeeded && a.End > a.Start {
 			least = min(least, a.Ms())
 		}
 	}

@@ -24,8 +24,8 @@ func (t *Trace) Turnovers() []float64 {
 		since[j.number] = j.waitsSince()
 	}
 	ends := make([][]traces.Time, len(t.nodes)) // times at which attempts ended on each node, ascending
-	for i := range t.attempts {
-		if a := &t.attempts[i]; a.End > 0 {
+	for a := range t.attempts.all() {
+		if a.End > 0 {
 			ends[a.node] = append(ends[a.node], a.End)
 		}
 	}
@@ -35,8 +35,7 @@ func (t *Trace) Turnovers() []float64 {
 	var turns []float64
 	free := make([][]traces.Time, len(t.nodes)) // for each node, in ascending order: the times at which its free slots became free
 	tried := map[taskKey]bool{}
-	for _, i := range t.launched() {
-		a := &t.attempts[i]
+	for _, a := range t.launched() {
 		list, room := ends[a.node], free[a.node]
 		for len(list) > 0 && list[0] <= a.Start {
 			room, list = append(room, list[0]), list[1:]
@@ -79,19 +78,12 @@ func (j *Job) waitsSince() [2]traces.Time {
 	return since
 }
 
-// The function launched returns the indexes, in the list of attempts, of those that
-// were launched, sorted by start time.
-func (t *Trace) launched() []int32 {
-	order := make([]int32, len(t.attempts))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(i, j int32) int {
-		a, b := &t.attempts[i], &t.attempts[j]
+// The function launched returns the attempts that were launched, sorted by start time.
+func (t *Trace) launched() []*Attempt {
+	return slices.SortedFunc(t.attempts.all(), func(a, b *Attempt) int {
 		if a.Start != b.Start {
 			return cmp.Compare(a.Start, b.Start)
 		}
 		return cmp.Or(cmp.Compare(t.jobNames[a.job], t.jobNames[b.job]), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Index, b.Index), cmp.Compare(a.number, b.number))
 	})
-	return order
 }
