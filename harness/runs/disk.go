@@ -31,15 +31,16 @@ const (
 // writeAtomic writes data to the file with the given name in the folder root.
 // After a crash the file has either its old content or all of data.
 func writeAtomic(root *os.Root, name string, data []byte) error {
-	return writeWith(root, name, int64(len(data)), func(w io.Writer) error {
+	return writeWith(root, name, int64(len(data)), true, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
 }
 
 // writeWith works like writeAtomic, but the caller's function write writes the
-// data. needBytes is the length of the data in bytes, 0 if unknown.
-func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer) error) error {
+// data. needBytes is the length of the data in bytes, 0 if unknown. Without sync, the
+// promise holds if the process is killed, and no longer if the machine stops.
+func writeWith(root *os.Root, name string, needBytes int64, sync bool, write func(io.Writer) error) error {
 	dir := filepath.Dir(name)
 	err := func() error {
 		temp := filepath.Join(dir, tempPrefix+rand.Text())
@@ -48,13 +49,13 @@ func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer
 			return err
 		}
 		defer func() { _ = root.Remove(temp) }() // after a rename this finds nothing to remove, and its error does not matter
-		if err = write(f); err == nil {
+		if err = write(f); err == nil && sync {
 			err = f.Sync()
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
-		if err := root.Rename(temp, name); err != nil {
+		if err := root.Rename(temp, name); err != nil || !sync {
 			return err
 		}
 		d, err := root.Open(dir)
@@ -66,6 +67,24 @@ func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer
 	if err != nil {
 		path := filepath.Join(root.Name(), name)
 		return fmt.Errorf("write %s: %w", path, Explain(path, needBytes, err))
+	}
+	return nil
+}
+
+// writeLast writes the last file of a folder whose other files are on the disk, and waits
+// until it is there with the folder's entries. Nobody may read the file before.
+func writeLast(root *os.Root, name string, data []byte) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
+	if err == nil {
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
+	if err == nil {
+		err = syncDir(root.Name())
+	}
+	if err != nil {
+		path := filepath.Join(root.Name(), name)
+		return fmt.Errorf("write %s: %w", path, Explain(path, int64(len(data)), err))
 	}
 	return nil
 }
@@ -131,8 +150,8 @@ func freeBytes(dir string) (int64, bool) {
 	return int64(st.Bavail) * int64(st.Bsize), true
 }
 
-// syncAll makes sure that all files and folders below root are on the disk and
-// returns the files' hashes. It also sets the files' access modes, because
+// syncAll makes sure that all files and folders below root are on the disk, but for root's
+// own entries, and returns the files' hashes. It also sets the files' access modes, because
 // another program may have made some of them.
 func syncAll(root *os.Root) ([]File, error) {
 	files := []File{}
@@ -141,6 +160,8 @@ func syncAll(root *os.Root) ([]File, error) {
 		switch {
 		case err != nil || name == trialFile:
 			return err
+		case name == ".":
+			return root.Chmod(name, folderMode)
 		case e.IsDir():
 			return errors.Join(root.Chmod(name, folderMode), syncDir(path))
 		case strings.HasPrefix(e.Name(), tempPrefix):

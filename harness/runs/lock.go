@@ -72,6 +72,10 @@ func (r *Run) acquireIn(root *os.Root) error {
 // release ends this process's ownership of the run. The caller must hold the
 // lock r.mu, or no other goroutine may know r yet.
 func (r *Run) release() {
+	if r.saving != nil {
+		r.saving.Stop()
+		r.saving = nil
+	}
 	if r.lock != nil {
 		r.lock.file.Close()
 		r.root.Close()

@@ -179,7 +179,6 @@ func (r *Run) End(err error) error {
 	todo := len(r.Todo())
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.awaitSaved()
 	if r.lock == nil {
 		return errReadOnly
 	}
@@ -206,7 +205,6 @@ func (r *Run) End(err error) error {
 func (r *Run) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.awaitSaved()
 	r.release()
 }
 

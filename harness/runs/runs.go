@@ -12,9 +12,11 @@
 //	trials/NAME.partial/  a trial that is under way or was never completed;
 //	                      renamed to .partial.before when it is begun again
 //
-// The package writes each of its files under a temporary name, syncs it and
-// renames it. A trial's folder gets its final name when everything in it is on
-// disk. Only the owner can read any of it.
+// The package writes each of its files under a temporary name and renames it. Those at the
+// top of the run folder are synced before, and those of a trial when it is complete: its
+// folder gets its final name when everything in it is on disk. The manifest has a trial's
+// begin and end a second later at most; until then the trial's folder tells them. Only the
+// owner can read any of it.
 //
 // Therefore a run that was killed, or whose disk was full, keeps its complete
 // trials and never looks finished. Its process held a lock on the folder, which
@@ -73,9 +75,7 @@ type Run struct {
 
 	mu       sync.Mutex
 	manifest Manifest
-	changes  int           // number of changes of the manifest's trials so far
-	saved    int           // how many of these are on disk
-	saving   chan struct{} // closed when the manifest that is being written is on disk; nil: none is
+	saving   *time.Timer // writes the manifest, which has changed; nil: it is on disk
 	// root is the open run folder. All files are written through root, so that
 	// no link or name leads out of the folder. The fields lock and root are nil
 	// if the run can only be read.
@@ -285,6 +285,8 @@ func (r *Run) load() error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && t.State == TrialDone:
 			m.Trials[i].State = TrialMissing
+		case errors.Is(err, fs.ErrNotExist) && t.State == TrialTodo && r.hasBegun(t.Name):
+			m.Trials[i].State = TrialRunning
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return fmt.Errorf("read run: %w", err)
@@ -306,6 +308,12 @@ func (r *Run) load() error {
 	}
 	r.manifest = m
 	return nil
+}
+
+// hasBegun reports whether a trial that is not complete has a folder.
+func (r *Run) hasBegun(trial string) bool {
+	_, err := os.Lstat(r.trialDir(trial) + partial)
+	return err == nil
 }
 
 // List opens the runs in the folder root, sorted by name. It skips folders that
@@ -346,7 +354,6 @@ func (r *Run) Manifest() Manifest {
 func (r *Run) Update(change func(*Manifest)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.awaitSaved()
 	m := r.manifest.clone()
 	change(&m)
 	return r.replace(m)
@@ -360,7 +367,6 @@ func (r *Run) WriteFile(name string, data []byte) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.awaitSaved()
 	if r.lock == nil {
 		return errReadOnly
 	}
@@ -375,7 +381,7 @@ func (r *Run) WriteFile(name string, data []byte) error {
 var errReadOnly = errors.New("the run is open for reading only; resume it first")
 
 // replace writes the manifest m to disk. If that succeeds, m becomes the run's
-// manifest. The caller has called awaitSaved before it copied the manifest.
+// manifest.
 func (r *Run) replace(m Manifest) error {
 	if r.lock == nil {
 		return errReadOnly
@@ -389,48 +395,29 @@ func (r *Run) replace(m Manifest) error {
 	return nil
 }
 
-// saveChange writes the manifest with a change of a trial. The caller holds the lock
-// r.mu, which is released while the file is written. Changes that come meanwhile wait,
-// and are then written all at once.
-func (r *Run) saveChange() error {
-	r.changes++
-	mine := r.changes
-	r.awaitSaved()
-	if r.saved >= mine {
-		return nil
+// saveSoon writes the manifest within a second, together with what else changes
+// meanwhile. The caller holds the lock r.mu.
+func (r *Run) saveSoon() {
+	if r.saving != nil {
+		return
 	}
-	data, err := r.encoded()
-	if err != nil {
-		return err
-	}
-	root, upTo, written := r.root, r.changes, make(chan struct{})
-	r.saving = written
-	r.mu.Unlock()
-	err = writeAtomic(root, manifestFile, data)
-	r.mu.Lock()
-	if err == nil {
-		r.saved = upTo
-	}
-	r.saving = nil
-	close(written)
-	return err
-}
-
-// awaitSaved waits until no manifest is being written. The caller holds the lock r.mu,
-// which is released meanwhile.
-func (r *Run) awaitSaved() {
-	for r.saving != nil {
-		written := r.saving
-		r.mu.Unlock()
-		<-written
+	r.saving = time.AfterFunc(time.Second, func() {
 		r.mu.Lock()
-	}
+		defer r.mu.Unlock()
+		if r.saving != nil { // else it was written, or the run was released, while this function waited for the lock
+			_ = r.save() // do not check this error: the next save returns it again, that of End at last
+		}
+	})
 }
 
 func (r *Run) save() error {
 	data, err := r.encoded()
 	if err != nil {
 		return err
+	}
+	if r.saving != nil {
+		r.saving.Stop()
+		r.saving = nil
 	}
 	return writeAtomic(r.root, manifestFile, data)
 }

@@ -67,8 +67,8 @@ func (r *Run) Begin(name string) (*Active, error) {
 	return t, r.setTrial(TrialRecord{Name: name, State: TrialRunning, Started: t.started})
 }
 
-// setTrial writes the state of a trial to the manifest. The caller holds the
-// lock r.mu.
+// setTrial changes the state of a trial in the manifest. Why a trial failed is written
+// at once: all else its folder tells too. The caller holds the lock r.mu.
 func (r *Run) setTrial(t TrialRecord) error {
 	if r.lock == nil {
 		return errReadOnly
@@ -77,7 +77,11 @@ func (r *Run) setTrial(t TrialRecord) error {
 	old := r.manifest.Trials[i]
 	t.Warmup = old.Warmup
 	r.manifest.Trials[i] = t
-	if err := r.saveChange(); err != nil {
+	if t.State != TrialFailed && old.State != TrialFailed {
+		r.saveSoon()
+		return nil
+	}
+	if err := r.save(); err != nil {
 		r.manifest.Trials[i] = old
 		return err
 	}
@@ -134,7 +138,7 @@ func (t *Active) write(name string, needBytes int64, write func(io.Writer) error
 		return err
 	}
 	defer folder.Close()
-	return writeWith(folder, filepath.Base(name), needBytes, write)
+	return writeWith(folder, filepath.Base(name), needBytes, name == StateFile, write) // what a model learnt is read again also if the trial is never complete
 }
 
 // Done completes the trial. It waits until all files are on the disk, records
@@ -161,7 +165,7 @@ func (t *Active) Done() error {
 	if err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
-	if err := writeAtomic(own, trialFile, append(data, '\n')); err != nil {
+	if err := writeLast(own, trialFile, append(data, '\n')); err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
 	if err := root.Rename(below(t.Name+partial), below(t.Name)); err != nil {
