@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/sched"
@@ -128,6 +129,29 @@ func TestAtOnce(t *testing.T) {
 		if errs[0] != errs[1] || (failed > 0 && failed < 12) != (name == "some fail") {
 			t.Errorf("%s: %d of 12 trials fail\none after the other: %s\nat once: %s", name, failed, errs[0], errs[1])
 		}
+	}
+}
+
+// TestCountsAtOnce: the counts of each trial are told, whole, also of trials that have ended
+// before those in front of them.
+func TestCountsAtOnce(t *testing.T) {
+	var told [2]map[string]measure.Now
+	for i, cores := range []int{1, 4} {
+		live := map[string]*Live{}
+		if _, _, err := atOnce(t.Context(), t, cores, Options{Experiment: parsed(t, experimentAtOnce), Root: t.TempDir(), Name: "run", Watched: true}, func(s Step) {
+			if s.Live != nil {
+				live[s.Trial] = s.Live
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		told[i] = map[string]measure.Now{}
+		for trial, l := range live {
+			told[i][trial] = l.Now()
+		}
+	}
+	if d := cmp.Diff(told[0], told[1]); d != "" || len(told[0]) != 12 || told[0]["r02-sort-acl"].Decisions == 0 {
+		t.Errorf("counts of %d trials, one after the other -, at once +:\n%.3000s", len(told[0]), d)
 	}
 }
 

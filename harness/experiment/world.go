@@ -266,7 +266,8 @@ func (t *trial) carryOut(ctx context.Context, w world, running chan struct{}) tr
 }
 
 // inOrder passes on the steps of trials that run at the same time as if these ran one
-// after the other. How far a simulation is, is passed on of the first trial only.
+// after the other. Of steps that say how far a simulation is, a trial behind the first
+// keeps the last one, which has its counts.
 type inOrder struct {
 	mu       sync.Mutex
 	progress func(Step)
@@ -279,12 +280,15 @@ type inOrder struct {
 func (o *inOrder) say(trial int, s Step) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch {
-	case trial == o.first:
+	if trial == o.first {
 		o.progress(s)
-	case s.Simulated == nil:
-		o.held[trial] = append(o.held[trial], s)
+		return
 	}
+	held := o.held[trial]
+	if last := len(held) - 1; last >= 0 && s.Simulated != nil && held[last].Simulated != nil {
+		held = held[:last]
+	}
+	o.held[trial] = append(held, s)
 }
 
 // end notes that a trial has ended, and passes on what this lets follow.

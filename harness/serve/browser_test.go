@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +22,6 @@ const gated = "cluster: lab\nmodels: [fifo]\nactuator: labels\nrepeats: 3\nworkl
 // the test receives from the channel, and closes it at its end.
 func started(t *testing.T, l *Live) (address string, trials <-chan int) {
 	t.Helper()
-	cores := runtime.GOMAXPROCS(1) // trials that are simulated at once are not followed each
-	t.Cleanup(func() { runtime.GOMAXPROCS(cores) })
 	s, err := Listen(Loopback, token)
 	check(t, err)
 	s.Start(l, func(err error) { t.Error(err) })

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -62,7 +61,6 @@ func TestLive(t *testing.T) {
 	}
 	page("No trial has ended yet", `class="live"`, "connect-src &#39;self&#39;")
 	seen := map[int]bool{}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // trials that are simulated at once are not followed each
 	simulate(t, t.TempDir(), "two", two, func(s experiment.Step) {
 		l.Step(s, s.Done(), 90*time.Second)
 		if s.Live == nil || s.Simulated.Done == 0 || seen[s.Number] {
