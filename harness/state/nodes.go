@@ -2,12 +2,29 @@ package state
 
 import "fmt"
 
+// node is what changes with each container of a node. It is small and what else
+// belongs to a node is kept apart, since each heartbeat reads that of another node,
+// which is seldom in the cache.
 type node struct {
-	capacity Resource
-	free     Resource // memory and cores of the node that neither containers nor reservations (containers decided on but not started) take
-	up       bool
-	taken    [2]int32 // by kind of task: containers and reservations of jobs on the node
+	free  Resource // memory and cores of the node that neither containers nor reservations (containers decided on but not started) take
+	taken [2]int32 // by kind of task: containers and reservations of jobs on the node
 }
+
+// NodeSet is a set of nodes. It takes one bit for each, so that it stays in the cache
+// where the nodes do not.
+type NodeSet []uint64
+
+// NewNodeSet returns an empty set for so many nodes.
+func NewNodeSet(nodes int) NodeSet { return make(NodeSet, (nodes+63)/64) }
+
+// Has reports whether the set has node n.
+func (s NodeSet) Has(n NodeID) bool { return s[n>>6]>>(n&63)&1 != 0 }
+
+// Add adds node n to the set.
+func (s NodeSet) Add(n NodeID) { s[n>>6] |= 1 << (n & 63) }
+
+// Remove takes node n out of the set.
+func (s NodeSet) Remove(n NodeID) { s[n>>6] &^= 1 << (n & 63) }
 
 // AddNode adds a node that is up. The parameter capacity is the node's memory
 // and cores for containers of jobs in this State. AddNode fails if another
@@ -17,15 +34,17 @@ func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 		return None, fmt.Errorf("add node %q: a node of this name exists already", name)
 	}
 	n := NodeID(intern(s.names.node, &s.names.nodes, name))
-	s.nodes = append(s.nodes, node{capacity: capacity, free: capacity, up: true})
-	s.racks = append(s.racks, intern(s.names.rack, &s.names.racks, rack))
+	s.nodes = append(s.nodes, node{free: capacity})
+	s.capacity = append(s.capacity, capacity)
 	if int(n)/64 >= len(s.room) {
-		s.room = append(s.room, 0)
+		s.room, s.up = append(s.room, 0), append(s.up, 0)
 	}
+	s.up.Add(n)
+	s.racks = append(s.racks, intern(s.names.rack, &s.names.racks, rack))
 	if s.logs != nil {
 		s.logs = append(s.logs, nodeLog{})
 	}
-	s.up++
+	s.nodesUp++
 	s.total = s.total.Add(capacity)
 	s.noteRoom(n)
 	return n, nil
@@ -34,23 +53,23 @@ func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 // NodeDown records that a node was lost or decommissioned. Its tasks still
 // count as running until Finish, Retry or EndJob is called.
 func (s *State) NodeDown(n NodeID) {
-	if x := &s.nodes[n]; x.up {
+	if s.up.Has(n) {
 		if s.logs != nil {
 			s.logs[n].down = s.now
 		}
-		x.up = false
-		s.up--
-		s.total = s.total.Sub(x.capacity)
+		s.up.Remove(n)
+		s.nodesUp--
+		s.total = s.total.Sub(s.capacity[n])
 		s.noteRoom(n)
 	}
 }
 
 // NodeUp records that a lost node has come back.
 func (s *State) NodeUp(n NodeID) {
-	if x := &s.nodes[n]; !x.up {
-		x.up = true
-		s.up++
-		s.total = s.total.Add(x.capacity)
+	if !s.up.Has(n) {
+		s.up.Add(n)
+		s.nodesUp++
+		s.total = s.total.Add(s.capacity[n])
 		s.noteRoom(n)
 	}
 }
@@ -60,10 +79,10 @@ func (s *State) NodeUp(n NodeID) {
 func (s *State) SetCapacity(n NodeID, capacity Resource) {
 	x := &s.nodes[n]
 	s.logRoom(n)
-	change := capacity.Sub(x.capacity)
-	x.capacity = capacity
+	change := capacity.Sub(s.capacity[n])
+	s.capacity[n] = capacity
 	x.free = x.free.Add(change)
-	if x.up {
+	if s.up.Has(n) {
 		s.total = s.total.Add(change)
 	}
 	s.noteRoom(n)
@@ -139,15 +158,15 @@ func (s *State) take(n NodeID, r Resource) {
 	x := &s.nodes[n]
 	x.free = x.free.Sub(r)
 	if !s.open(x) {
-		s.room[n>>6] &^= 1 << (n & 63)
+		s.room.Remove(n)
 	}
 }
 
 func (s *State) give(n NodeID, r Resource) {
 	x := &s.nodes[n]
 	x.free = x.free.Add(r)
-	if x.up && s.open(x) {
-		s.room[n>>6] |= 1 << (n & 63)
+	if s.up.Has(n) && s.open(x) {
+		s.room.Add(n)
 	}
 }
 
@@ -163,8 +182,8 @@ func (s *State) hasSlot(x *node, k Kind) bool {
 
 func (s *State) noteRoom(n NodeID) {
 	s.take(n, Resource{})
-	if !s.nodes[n].up {
-		s.room[n>>6] &^= 1 << (n & 63)
+	if !s.up.Has(n) {
+		s.room.Remove(n)
 	}
 	s.give(n, Resource{})
 }

@@ -47,7 +47,7 @@ func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, er
 		why = fmt.Sprintf("task %d is a %v", t, j.kind(t))
 	case j.where[t] != waitingTask && j.where[t] != rerunTask:
 		why = fmt.Sprintf("task %d %s", t, s.taskState(j.where[t]))
-	case !x.up:
+	case !s.up.Has(n):
 		why = "the node is down"
 	case !s.hasSlot(x, k):
 		why = fmt.Sprintf("all %d %v slots of the node are taken", s.slots[k], k)

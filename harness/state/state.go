@@ -109,14 +109,16 @@ func (r Resource) String() string { return fmt.Sprintf("%d MB, %d cores", r.Memo
 
 // State is the state of a cluster at one moment. New makes an empty one.
 type State struct {
-	now   int64
-	nodes []node
-	racks []int32 // by node: number of the node's rack; kept apart from the nodes' other data, since submitting a job reads only the racks
-	room  []uint64
-	small Resource
-	slots [2]int32 // by kind of task: how many of its tasks a node runs at the same time; both 0: there is no such limit
-	total Resource
-	up    int32
+	now      int64
+	nodes    []node
+	racks    []int32 // by node: number of the node's rack; kept apart from the nodes' other data, since submitting a job reads only the racks
+	capacity []Resource
+	room     NodeSet // nodes that are up and have room for the smallest container
+	up       NodeSet
+	small    Resource
+	slots    [2]int32 // by kind of task: how many of its tasks a node runs at the same time; both 0: there is no such limit
+	total    Resource
+	nodesUp  int32
 
 	lateBinding bool
 

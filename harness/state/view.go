@@ -29,7 +29,7 @@ func (v *View) Now() int64 { return v.s.now }
 func (v *View) Nodes() int { return len(v.s.nodes) }
 
 // NodesUp returns how many nodes are up.
-func (v *View) NodesUp() int { return int(v.s.up) }
+func (v *View) NodesUp() int { return int(v.s.nodesUp) }
 
 // Total returns the memory and cores of all nodes that are up.
 func (v *View) Total() Resource { return v.s.total }
@@ -39,13 +39,13 @@ func (v *View) Total() Resource { return v.s.total }
 func (v *View) Racks() int { return len(v.s.names.racks) }
 
 // Up reports whether a node is up.
-func (v *View) Up(n NodeID) bool { return v.s.nodes[n].up }
+func (v *View) Up(n NodeID) bool { return v.s.up.Has(n) }
 
 // Rack returns a node's rack.
 func (v *View) Rack(n NodeID) RackID { return RackID(v.s.racks[n]) }
 
 // Capacity returns a node's memory and cores for containers, used or not.
-func (v *View) Capacity(n NodeID) Resource { return v.s.nodes[n].capacity }
+func (v *View) Capacity(n NodeID) Resource { return v.s.capacity[n] }
 
 // Free returns the part of a node's memory and cores that no container takes.
 // It is negative if the node's capacity shrank below what its containers take.
@@ -55,8 +55,12 @@ func (v *View) Free(n NodeID) Resource { return v.s.nodes[n].free }
 // free slot if there are slots, for one more container of the job, for a task
 // of kind k.
 func (v *View) Fits(n NodeID, id JobID, k Kind) bool {
-	x := &v.s.nodes[n]
-	return x.up && x.free.Holds(v.s.jobs[id].size[k]) && v.s.hasSlot(x, k)
+	s, size := v.s, v.s.jobs[id].size[k]
+	if s.slots == [2]int32{} && s.small.Holds(size) && s.room.Has(n) {
+		return true // most often, and without a look at the node
+	}
+	x := &s.nodes[n]
+	return s.up.Has(n) && x.free.Holds(size) && s.hasSlot(x, k)
 }
 
 // Slots returns how many tasks of kind k a node can run at the same time. If
@@ -66,7 +70,7 @@ func (v *View) Slots(n NodeID, k Kind) int32 {
 	if v.s.slots != [2]int32{} {
 		return v.s.slots[k]
 	}
-	has, small := v.s.nodes[n].capacity, v.s.small
+	has, small := v.s.capacity[n], v.s.small
 	return min(has.MemoryMB/max(1, small.MemoryMB), has.VCores/max(1, small.VCores))
 }
 
@@ -87,7 +91,7 @@ func (v *View) FreeSlots(n NodeID, k Kind) int32 {
 // HasRoom reports whether a node is up and has room for the smallest container
 // that a job may ask for, as State.SetSmallest has set it. If there are slots,
 // one of any kind must be free too.
-func (v *View) HasRoom(n NodeID) bool { return v.s.room[n>>6]>>(n&63)&1 != 0 }
+func (v *View) HasRoom(n NodeID) bool { return v.s.room.Has(n) }
 
 // WithRoom appends the nodes with room for the smallest container to the slice
 // in the parameter to, and returns the slice. The node in the parameter first
