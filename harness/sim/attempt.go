@@ -15,54 +15,96 @@ import (
 // starts nor when a node is lost.
 type attempts struct {
 	*base
-	masters     *masters // told of what asks for containers
-	caches      *caches
-	load        *load // nil: nobody wants samples of the nodes' load
-	fetches     fetching
-	list        []attempt
-	idle        []int32 // indexes of entries in the list that are free for new attempts
+	masters *masters // told of what asks for containers
+	caches  *caches
+	load    *load // nil: nobody wants samples of the nodes' load
+	fetches fetching
+	table
 	running     int
 	failing     float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
+	timed       bool    // somebody wants to know when an attempt read and computed: rest has these times
 	keepsOutput bool    // package state counts the bytes of map output on each node
 }
 
 // begin has no attempt run.
 func (at *attempts) begin(b *base, am *masters, c *caches, l *load) {
 	_, uses := sched.As[sched.UsesMapOutput](b.Model)
-	at.fetches.begin(b)
-	*at = attempts{base: b, masters: am, caches: c, load: l, fetches: at.fetches, list: at.list[:0], idle: at.idle[:0], keepsOutput: b.NodeFetches || uses}
+	at.fetches.begin(b, &at.table)
+	*at = attempts{
+		base: b, masters: am, caches: c, load: l, fetches: at.fetches, table: table{at.list[:0], at.flows[:0], at.rest[:0], at.idle[:0]},
+		timed: b.Speculation != NoSpeculation || b.Ended != nil, keepsOutput: b.NodeFetches || uses,
+	}
+}
+
+// table has the records of all attempts that run. An attempt has one place in it, and
+// its records are in several arrays by how often they are needed.
+type table struct {
+	list  []attempt
+	flows [][maxFlows]fluid.Flow // transfers and computations of the attempt that have not ended, see attempt.openFlows
+	rest  []rest
+	idle  []int32 // places that are free for new attempts
+}
+
+// place returns a free place.
+func (t *table) place() int32 {
+	if last := len(t.idle) - 1; last >= 0 {
+		id := t.idle[last]
+		t.idle = t.idle[:last]
+		return id
+	}
+	t.list, t.flows, t.rest = append(t.list, attempt{}), append(t.flows, [maxFlows]fluid.Flow{}), append(t.rest, noRest)
+	return int32(len(t.list) - 1)
 }
 
 // attempt is a simulated attempt at a map or reduce, from the moment when the
-// ApplicationMaster assigns the task to a container.
+// ApplicationMaster assigns the task to a container. It has what every event of the
+// attempt needs, in half a cache line: events come in the order of their times, so
+// that most find their attempt in memory and not in the cache. See rest.
 type attempt struct {
-	startMs      int64
-	endMs        int64 // time at which the attempt's computing ends, if this time is known
-	bytes        int64 // bytes of map output that a reduce has fetched
-	phaseMs      int32 // time from startMs until the attempt's present phase (reading, computing and so on) began
-	readFrom     int32 // of a map: time from startMs until it began to read its input, and until it had read it
-	readTo       int32
-	job          int32
-	task         state.TaskID
-	node         state.NodeID
-	gen          uint32
-	fetch        int32 // index in fetching.byRack of the counts of what a reduce has fetched; -1 for a map, or a reduce that fetches nothing
-	next         int32 // index in attempts.list of the next reduce in the job's list of reduces that wait for maps to finish
-	other        int32 // index in attempts.list of the other running attempt at the same task, -1 if there is none
-	flows        [maxFlows]fluid.Flow
-	number       int16
-	pending      uint8 // number of the attempt's transfers, computations and timers that have not ended
-	openFlows    uint8 // bit i is set if the attempt's transfer or computation with index i in the field flows has not ended
-	kind         state.Kind
-	phase        phase
-	level        state.Level // distance of a map from its input, by the block's replicas and cached copies
-	split        state.Level
-	speculative  bool // this is a speculative attempt; state.Hold takes its memory and cores, since package state counts only one attempt for each task
-	waitsForMaps bool // true for a reduce that waits for maps to finish before it fetches more
-	rerun        bool
-	traced       bool // the start of this attempt is written to the simulation's trace
-	dead         bool // the attempt's node was lost, whether or not the ResourceManager has noticed the loss
+	startMs   int64
+	job       int32
+	task      state.TaskID
+	node      state.NodeID
+	gen       uint32
+	pending   uint8 // number of the attempt's transfers, computations and timers that have not ended
+	openFlows uint8 // bit i is set if the attempt's transfer or computation with index i in table.flows has not ended
+	number    uint8
+	kind      state.Kind
+	phase     phase
+	level     state.Level // distance of a map from its input, by the block's replicas and cached copies
+	split     state.Level
+	marks     marks
 }
+
+// rest is what few attempts need. Of a map, no event touches it, unless
+// attempts.timed is set or a second attempt runs beside it.
+type rest struct {
+	bytes    int64 // bytes of map output that a reduce has fetched
+	fetch    int32 // index in fetching.byRack of the counts of what a reduce has fetched; -1 for a map, or a reduce that fetches nothing
+	endMs    int32 // if attempts.timed: time from startMs until the attempt's computing ends, if this time is known
+	readFrom int32 // if attempts.timed: time from startMs until a map began to read its input
+	readTo   int32 // if attempts.timed: time from startMs until the attempt had its input, and began to compute
+	next     int32 // of an attempt that is marked waitsForMaps: index in attempts.list of the next in the job's list of these; -1: it is the last
+	other    int32 // of an attempt that is marked doubled: index in attempts.list of the other attempt at the same task, or asked
+}
+
+// noRest is rest of an attempt of which it has nothing, and of a free place.
+var noRest = rest{fetch: -1}
+
+// marks are what an attempt is, one bit each.
+type marks uint8
+
+const (
+	speculative  marks = 1 << iota // state.Hold takes its memory and cores, since package state counts only one attempt for each task
+	doubled                        // a second attempt at the same task runs, or is asked for
+	waitsForMaps                   // a reduce that waits for maps to finish before it fetches more
+	rerun
+	traced // its start is written to the simulation's trace
+	dead   // its node was lost, whether or not the ResourceManager has noticed the loss
+)
+
+// is reports whether an attempt has a mark.
+func (a *attempt) is(m marks) bool { return a.marks&m != 0 }
 
 // maxFlows is the largest number of transfers and computations that one attempt
 // runs at the same time.
@@ -84,22 +126,17 @@ const (
 // launch starts an attempt at task t on node n. The caller has already taken
 // the container's memory and cores on the node.
 func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) int32 {
-	var id int32
-	if last := len(at.idle) - 1; last >= 0 {
-		id, at.idle = at.idle[last], at.idle[:last]
-	} else {
-		id = int32(len(at.list))
-		at.list = append(at.list, attempt{})
-	}
+	id := at.place()
 	j := &at.jobs.list[slot]
 	a := &at.list[id]
 	gen := a.gen
 	*a = attempt{} // the fields are set one by one below, since the compiler would build a composite literal elsewhere in memory and copy it
 	a.startMs, a.job, a.task, a.node, a.gen = at.events.Now+int64(at.Costs.LaunchMs), slot, t, n, gen
-	a.fetch, a.next, a.other, a.kind, a.phase = -1, -1, -1, k, begin
+	a.kind, a.phase = k, begin
 	if len(j.tries) > 0 {
-		a.number = int16(j.tries[t].begun)
-		a.rerun = a.number > 0
+		if a.number = j.tries[t].begun; a.number > 0 {
+			a.marks |= rerun
+		}
 		j.tries[t].begun++
 	}
 	if k == state.Map {
@@ -120,8 +157,8 @@ func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.Nod
 		at.events.After(at.Costs.LaunchMs, evStarted, uint32(id), gen)
 	}
 	x := &at.nodes.list[n]
-	if x.lost {
-		a.dead = true
+	if at.nodes.lost.Has(n) {
+		a.marks |= dead
 		return id // the node is lost, and the ResourceManager has not noticed the loss: the attempt will never proceed
 	}
 	w := j.workOf(k, t)
@@ -149,10 +186,10 @@ func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.Nod
 		a.phase = input
 		ms += x.on(int64(at.Costs.TaskStartMs))
 	}
-	a.endMs = at.events.Now + ms
+	at.endsIn(id, a, ms)
 	a.timer(&at.events, id, ms)
 	if at.load != nil {
-		at.load.launched(id, a, w, launch)
+		at.load.launched(id, a, w, launch, at.events.Now+ms)
 	}
 	return id
 }
@@ -233,17 +270,19 @@ func (at *attempts) proceed(id int32) {
 				break
 			}
 			a.phase = compute
-			a.readFrom = at.since(a)
+			if at.timed {
+				at.rest[id].readFrom = at.since(a)
+			}
 			at.read(id, a, j, w)
 		case compute:
 			a.phase = write
-			if a.kind == state.Map {
-				a.readTo = at.since(a)
+			if at.timed {
+				at.rest[id].readTo = at.since(a)
 			}
 			at.computes(id, a, at.draws.computeMs(j, a, w), w.CoresPercent)
 			if w.DiskBytes > 0 && at.nodes.flows != nil {
 				f := at.nodes.flows.Write(at.events.Now, a.node, a.node, w.DiskBytes, a.tag(id))
-				a.awaits(id, f)
+				at.awaits(id, f)
 				if at.load != nil {
 					at.load.moves(id, a, beside, writing, a.node, w.DiskBytes, f)
 				}
@@ -252,7 +291,7 @@ func (at *attempts) proceed(id int32) {
 			a.phase = commit
 			if writes && at.nodes.flows != nil && at.Cluster.WritesWait {
 				f := at.nodes.flows.Write(at.events.Now, a.node, a.node, w.OutputBytes, a.tag(id))
-				a.awaits(id, f)
+				at.awaits(id, f)
 				if at.load != nil {
 					at.load.moves(id, a, main, writing, a.node, w.OutputBytes, f)
 				}
@@ -267,12 +306,18 @@ func (at *attempts) proceed(id int32) {
 			return
 		}
 	}
-	a.phaseMs = at.since(a)
 }
 
 // since returns the time from an attempt's start until now.
 func (at *attempts) since(a *attempt) int32 {
 	return int32(min(at.events.Now-a.startMs, math.MaxInt32))
+}
+
+// endsIn notes that an attempt's computing ends ms milliseconds from now.
+func (at *attempts) endsIn(id int32, a *attempt, ms int64) {
+	if at.timed {
+		at.rest[id].endMs = int32(min(at.events.Now+ms-a.startMs, math.MaxInt32))
+	}
 }
 
 // computes starts a computation of an attempt. The computation takes ms
@@ -285,10 +330,10 @@ func (at *attempts) computes(id int32, a *attempt, ms int64, percent uint8) {
 	x := &at.nodes.list[a.node]
 	if !x.cores {
 		ms = x.on(ms)
-		a.endMs = at.events.Now + ms
+		at.endsIn(id, a, ms)
 		a.timer(&at.events, id, ms)
 		if at.load != nil {
-			at.load.computes(id, a, percent, at.events.Now, a.endMs, fluid.Ended)
+			at.load.computes(id, a, percent, at.events.Now, at.events.Now+ms, fluid.Ended)
 		}
 		return
 	}
@@ -298,7 +343,7 @@ func (at *attempts) computes(id int32, a *attempt, ms int64, percent uint8) {
 	} else {
 		f = at.nodes.flows.ComputeSlowly(at.events.Now, a.node, ms*10*int64(percent), (int64(1e6)<<16/x.slow)*int64(percent)/100, a.tag(id))
 	}
-	a.awaits(id, f)
+	at.awaits(id, f)
 	if at.load != nil {
 		at.load.computes(id, a, percent, at.events.Now, at.events.Now+x.on(ms), f)
 	}
@@ -306,12 +351,13 @@ func (at *attempts) computes(id int32, a *attempt, ms int64, percent uint8) {
 
 // awaits adds a transfer or computation, f, to those that the attempt waits for
 // before its next phase.
-func (a *attempt) awaits(id int32, f fluid.Flow) {
+func (t *table) awaits(id int32, f fluid.Flow) {
 	if f == fluid.Ended {
 		return
 	}
+	a := &t.list[id]
 	i := a.tag(id) % maxFlows
-	a.flows[i] = f
+	t.flows[id][i] = f
 	a.openFlows |= 1 << i
 	a.pending++
 }
@@ -347,7 +393,7 @@ func (at *attempts) read(id int32, a *attempt, j *job, w *Work) {
 	}
 	cached := a.level == state.LevelCache
 	f := at.nodes.flows.Read(at.events.Now, from, a.node, cached, w.InputBytes, a.tag(id))
-	a.awaits(id, f)
+	at.awaits(id, f)
 	if at.load != nil && !cached {
 		at.load.moves(id, a, main, reading, from, w.InputBytes, f)
 	}
@@ -357,27 +403,28 @@ func (at *attempts) read(id int32, a *attempt, j *job, w *Work) {
 // returns false if the reduce has to wait: for this transfer, or until more
 // maps have finished.
 func (at *attempts) fetchMore(id int32, a *attempt, w *Work) bool {
-	j := &at.jobs.list[a.job]
+	x, j := &at.rest[id], &at.jobs.list[a.job]
 	maps := j.done[state.Map]
 	all := maps == j.total[state.Map]
 	if at.NodeFetches {
 		if w.FixedMs == 0 {
-			f := at.fetches.ofNodes(id, a, j)
-			at.fetches.fromNodes(id, a, f)
+			f := at.fetches.ofNodes(id, j)
+			at.fetches.fromNodes(id, f)
 			if a.pending > 0 {
 				return false
 			}
 			all = all && f.due == 0
 		}
-	} else if at.fetches.fromRacks(id, a, j, w) {
+	} else if at.fetches.fromRacks(id, j, w) {
 		return false
 	}
 	if !all {
-		a.waitsForMaps, a.next, j.waiting = true, j.waiting, id
+		a.marks |= waitsForMaps
+		x.next, j.waiting = j.waiting, id
 		return false
 	}
 	a.phase = compute
-	a.bytes = j.part(j.outBytes, int64(a.task)-int64(j.total[state.Map]))
+	x.bytes = j.part(j.outBytes, int64(a.task)-int64(j.total[state.Map]))
 	if fixedMs := j.fixedMs(a, w); fixedMs > 0 {
 		a.phase = finish
 		from := at.events.Now
@@ -385,7 +432,7 @@ func (at *attempts) fetchMore(id int32, a *attempt, w *Work) bool {
 			from = a.startMs
 		}
 		if end := from + int64(fixedMs); end > at.events.Now {
-			a.endMs = end
+			at.endsIn(id, a, end-at.events.Now)
 			a.timer(&at.events, id, end-at.events.Now)
 			if at.load != nil && w.CoresPercent > 0 {
 				at.load.computes(id, a, w.CoresPercent, at.events.Now, end, fluid.Ended)
@@ -401,7 +448,6 @@ func (at *attempts) nodeFetchEnded(tag uint32) {
 	f := &at.fetches.byNode[tag/MaxFetchNodes]
 	f.running &^= 1 << (tag % MaxFetchNodes)
 	id := f.attempt
-	a := &at.list[id]
-	at.fetches.fromNodes(id, a, f)
+	at.fetches.fromNodes(id, f)
 	at.goOn(id)
 }

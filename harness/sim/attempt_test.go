@@ -222,7 +222,8 @@ func TestTwoAttempts(t *testing.T) {
 		at.state.Hold(1, y.id, y.size[state.Map])
 		y.speculative++
 		second := at.launch(slot, state.Map, 0, 1)
-		at.list[first].other, at.list[second].other, at.list[second].speculative = second, first, true
+		at.rest[first].other, at.rest[second].other = second, first
+		at.list[first].marks, at.list[second].marks = doubled, doubled|speculative
 		at.until(1000, at.handle)
 		x.do(at, first, second)
 		if at.r.Attempts != x.want || y.speculative != 0 {
@@ -232,7 +233,7 @@ func TestTwoAttempts(t *testing.T) {
 			full := at.view.Free(state.NodeID(i)) != at.view.Capacity(state.NodeID(i))
 			if alive := x.alive == int32(i+1); at.list[id].runs() != alive || full != alive {
 				t.Errorf("%s: attempt %d runs %t, its node is full %t; want %t", x.name, i+1, at.list[id].runs(), full, alive)
-			} else if a := &at.list[id]; alive && (a.speculative || a.other != -1) {
+			} else if a := &at.list[id]; alive && a.is(speculative|doubled) {
 				t.Errorf("%s: attempt %d has the place of a second one: %+v", x.name, i+1, a)
 			}
 		}
@@ -252,8 +253,8 @@ func TestFailures(t *testing.T) {
 	got := ""
 	for i := range 5 {
 		id := at.start(t, slot, state.Map, 1, 0)
-		if at.list[id].number != int16(i) || at.list[id].rerun != (i > 0) {
-			t.Errorf("attempt %d has number %d, rerun %t", i, at.list[id].number, at.list[id].rerun)
+		if at.list[id].number != uint8(i) || at.list[id].is(rerun) != (i > 0) {
+			t.Errorf("attempt %d has number %d, rerun %t", i, at.list[id].number, at.list[id].is(rerun))
 		}
 		if i == 2 {
 			at.kill(id, true)
@@ -282,7 +283,7 @@ func TestReducesWaitForMaps(t *testing.T) {
 	}
 	at.until(100, at.handle)
 	waiting := func() (list []int32) {
-		for id := y.waiting; id >= 0; id = at.list[id].next {
+		for id := y.waiting; id >= 0; id = at.rest[id].next {
 			list = append(list, id)
 		}
 		return list
@@ -348,11 +349,11 @@ func TestYoungestReduce(t *testing.T) {
 		at.until(int64(i)*10, nil)
 		ids[i] = at.start(t, slot, state.Reduce, state.TaskID(1+i), 0)
 	}
-	at.list[ids[2]].speculative = true
+	at.list[ids[2]].marks |= speculative
 	if got := at.youngestReduce(slot); got != ids[1] {
 		t.Errorf("attempt %d, want %d", got, ids[1])
 	}
-	at.list[ids[2]].speculative = false
+	at.list[ids[2]].marks &^= speculative
 	if got := at.youngestReduce(slot); got != ids[2] {
 		t.Errorf("attempt %d, want %d", got, ids[2])
 	}

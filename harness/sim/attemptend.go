@@ -19,8 +19,8 @@ func (at *attempts) succeed(id int32) {
 	a := &at.list[id]
 	slot, n := a.job, a.node
 	other := n
-	if a.other != -1 {
-		other = at.killOther(a)
+	if a.is(doubled) {
+		other = at.killOther(id)
 	}
 	j := &at.jobs.list[slot]
 	w := j.workOf(a.kind, a.task)
@@ -36,7 +36,7 @@ func (at *attempts) succeed(id int32) {
 			j.ran[a.task] = success{n, a.level}
 		}
 	} else {
-		at.r.Bytes.Shuffled += a.bytes
+		at.r.Bytes.Shuffled += at.rest[id].bytes
 	}
 	if a.kind == state.Map && j.total[state.Reduce] > 0 {
 		at.putOut(j, n, w.OutputBytes)
@@ -45,7 +45,7 @@ func (at *attempts) succeed(id int32) {
 	}
 	if at.Speculation != NoSpeculation {
 		j.took[a.kind].add(float64(at.events.Now - a.startMs))
-		at.nodes.list[n].done++
+		at.nodes.done[n]++
 	}
 	at.close(id, traces.Succeeded)
 	at.nodes.noteRoom(n)
@@ -87,8 +87,8 @@ func (at *attempts) mapDone(slot int32) {
 	}
 	for j.woken, j.waiting = j.waiting, -1; j.woken >= 0; {
 		id := j.woken
-		a := &at.list[id]
-		j.woken, a.next, a.waitsForMaps = a.next, -1, false
+		j.woken = at.rest[id].next
+		at.list[id].marks &^= waitsForMaps
 		at.proceed(id)
 	}
 }
@@ -106,12 +106,15 @@ func (at *attempts) close(id int32, how traces.Outcome) {
 	if launched {
 		at.r.Digest.AddHashed(j.hash, a.kind, i, int32(a.number), at.nodes.list[a.node].hash, traces.Time(a.startMs*1e6), traces.Time(at.events.Now*1e6))
 	}
-	at.recorder.attemptEnded(a, how, launched)
-	if a.rerun {
+	at.recorder.attemptEnded(a, &at.rest[id], how, launched)
+	if a.is(rerun) {
 		at.r.Attempts.Reruns++
 	}
-	if a.fetch >= 0 {
-		at.fetches.spare = append(at.fetches.spare, a.fetch)
+	if a.kind == state.Reduce || at.timed {
+		if x := &at.rest[id]; x.fetch >= 0 {
+			at.fetches.spare = append(at.fetches.spare, x.fetch)
+		}
+		at.rest[id] = noRest
 	}
 	a.gen++
 	a.job = -1
@@ -119,21 +122,21 @@ func (at *attempts) close(id int32, how traces.Outcome) {
 	at.idle = append(at.idle, id)
 }
 
-// killOther is called when attempt a at a task has succeeded. It ends the
+// killOther is called when an attempt at a task has succeeded. It ends the
 // other attempt at the same task. It returns the node of the ended attempt, or
-// the node of a if the other attempt had not started.
-func (at *attempts) killOther(a *attempt) state.NodeID {
-	other := a.other
-	a.other = -1
+// that of the successful one if the other attempt had not started.
+func (at *attempts) killOther(id int32) state.NodeID {
+	a, other := &at.list[id], at.rest[id].other
+	a.marks &^= doubled
 	j := &at.jobs.list[a.job]
 	if j.speculative--; other == asked {
 		return a.node
 	}
 	b := &at.list[other]
 	at.freeze(other)
-	b.other = -1
+	b.marks &^= doubled
 	held := a
-	if b.speculative {
+	if b.is(speculative) {
 		held = b
 	}
 	at.state.Release(held.node, j.id, j.size[a.kind])
@@ -155,22 +158,22 @@ func (at *attempts) stop(id int32, how traces.Outcome, again bool) {
 		at.r.Attempts.Killed++
 	}
 	j.tried(t)
-	other := a.other
-	if other >= 0 {
-		at.list[other].other = -1
-	}
-	if other != -1 {
+	other := int32(-1)
+	if a.is(doubled) {
 		j.speculative--
+		if other = at.rest[id].other; other != asked {
+			at.list[other].marks &^= doubled
+		}
 	}
-	speculative, kind := a.speculative, a.kind
+	wasSpeculative, kind := a.is(speculative), a.kind
 	at.close(id, how)
 	switch {
-	case speculative:
+	case wasSpeculative:
 		at.state.Release(n, j.id, j.size[kind])
 	case other >= 0: // the task's other, speculative attempt goes on, as its ordinary attempt
 		b := &at.list[other]
 		at.state.Release(b.node, j.id, j.size[kind])
-		b.speculative = false
+		b.marks &^= speculative
 		if at.state.Retry(j.id, t, false) != nil || at.state.Start(j.id, t, b.node) != nil {
 			panic("sim: a speculative attempt cannot take its task's place")
 		}
@@ -191,20 +194,20 @@ func (at *attempts) freeze(id int32) {
 	if at.load != nil {
 		at.load.settle(id)
 	}
-	for i, f := range a.flows {
+	for i, f := range at.flows[id] {
 		if a.openFlows>>i&1 != 0 {
 			at.nodes.flows.Cancel(at.events.Now, f)
 		}
 	}
-	if a.fetch >= 0 && at.NodeFetches {
-		at.fetches.stop(&at.fetches.byNode[a.fetch])
+	if fetch := at.rest[id].fetch; fetch >= 0 && at.NodeFetches {
+		at.fetches.stop(&at.fetches.byNode[fetch])
 	}
 	a.openFlows, a.pending = 0, 0
 	a.gen++
 	if at.events.Now < a.startMs {
 		a.startMs = kernel.Never // the attempt had not been launched, and never will be
 	}
-	if a.waitsForMaps {
+	if a.is(waitsForMaps) {
 		at.stopWaiting(id)
 	}
 }
@@ -213,12 +216,12 @@ func (at *attempts) freeze(id int32) {
 // maps to finish.
 func (at *attempts) stopWaiting(id int32) {
 	a := &at.list[id]
-	a.waitsForMaps = false
+	a.marks &^= waitsForMaps
 	j := &at.jobs.list[a.job]
 	for _, link := range [...]*int32{&j.waiting, &j.woken} {
-		for ; *link >= 0; link = &at.list[*link].next {
+		for ; *link >= 0; link = &at.rest[*link].next {
 			if *link == id {
-				*link, a.next = a.next, -1
+				*link = at.rest[id].next
 				return
 			}
 		}
@@ -258,7 +261,7 @@ func (at *attempts) fail(id int32) bool {
 func (at *attempts) youngestReduce(slot int32) int32 {
 	youngest := int32(-1)
 	for id := range at.list {
-		if a := &at.list[id]; a.job == slot && a.kind == state.Reduce && !a.speculative && (youngest < 0 || a.startMs > at.list[youngest].startMs) {
+		if a := &at.list[id]; a.job == slot && a.kind == state.Reduce && !a.is(speculative) && (youngest < 0 || a.startMs > at.list[youngest].startMs) {
 			youngest = int32(id)
 		}
 	}
@@ -271,7 +274,7 @@ func (at *attempts) loseNode(n state.NodeID) {
 	for id := range at.list {
 		if a := &at.list[id]; a.node == n && a.runs() {
 			at.freeze(int32(id))
-			a.dead = true
+			a.marks |= dead
 		}
 	}
 	if at.NodeFetches {
@@ -282,7 +285,7 @@ func (at *attempts) loseNode(n state.NodeID) {
 // killLost ends all attempts that were running on a node when it was lost.
 func (at *attempts) killLost(n state.NodeID) {
 	for id := range at.list {
-		if a := &at.list[id]; a.node == n && a.dead && a.runs() {
+		if a := &at.list[id]; a.node == n && a.is(dead) && a.runs() {
 			at.stop(int32(id), traces.Killed, true)
 		}
 	}
@@ -322,10 +325,11 @@ func (at *attempts) loseFetches(n state.NodeID) {
 	at.fetches.lost |= 1 << n
 	for id := range at.list {
 		a := &at.list[id]
-		if !a.runs() || a.fetch < 0 {
+		x := &at.rest[id]
+		if !a.runs() || x.fetch < 0 {
 			continue
 		}
-		f := &at.fetches.byNode[a.fetch]
+		f := &at.fetches.byNode[x.fetch]
 		if f.running>>n&1 == 0 {
 			continue
 		}
@@ -333,7 +337,7 @@ func (at *attempts) loseFetches(n state.NodeID) {
 		at.nodes.flows.Cancel(at.events.Now, f.flows[n])
 		f.running &^= 1 << n
 		f.due |= 1 << n
-		at.fetches.fromNodes(int32(id), a, f)
+		at.fetches.fromNodes(int32(id), f)
 		at.goOn(int32(id))
 	}
 }

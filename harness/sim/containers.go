@@ -57,7 +57,7 @@ func (cs *containers) carryOut(d sched.Decision) bool {
 // possible reports whether a decision names a job that runs, and a node that is not
 // busy with another decision.
 func (cs *containers) possible(d sched.Decision) bool {
-	return uint(d.Job) < uint(len(cs.jobs.slot)) && uint(d.Node) < uint(len(cs.nodes.list)) && !cs.nodes.list[d.Node].busy && !cs.view.Ended(d.Job)
+	return uint(d.Job) < uint(len(cs.jobs.slot)) && uint(d.Node) < uint(len(cs.nodes.list)) && !cs.nodes.busy.Has(d.Node) && !cs.view.Ended(d.Job)
 }
 
 // ask has the cluster allocate a container for a decision. If a node label gives the
@@ -87,7 +87,7 @@ func (cs *containers) ask(slot int32, d sched.Decision, group uint32, before int
 		cs.hear(slot, i)
 		return true
 	}
-	cs.nodes.list[d.Node].busy = true
+	cs.nodes.busy.Add(d.Node)
 	cs.events.Push(cs.events.Now+(before+1)*cs.draws.labelMs(cs.Costs.LabelMs, j, t), evGrant, i, 0)
 	return true
 }
@@ -131,7 +131,7 @@ func (cs *containers) newGrant() uint32 {
 func (cs *containers) granted(i uint32) {
 	g := &cs.grants[i]
 	n := g.decision.Node
-	cs.nodes.list[n].busy = false
+	cs.nodes.busy.Remove(n)
 	cs.nodes.noteRoom(n)
 	switch {
 	case cs.view.Ended(g.decision.Job):

@@ -119,7 +119,7 @@ func TestContainersConserve(t *testing.T) {
 			}
 		}
 		for n := range cs.nodes.list {
-			if cs.nodes.list[n].busy {
+			if cs.nodes.busy.Has(state.NodeID(n)) {
 				t.Fatalf("node %d waits for a container at the end", n)
 			}
 		}

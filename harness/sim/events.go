@@ -59,7 +59,7 @@ func (s *Sim) handle(e kernel.Event) {
 			s.attempts.kill(id, true)
 		}
 	case evCopy:
-		if a := &s.attempts.list[id]; e.IsFor(a.gen) && a.other == -1 {
+		if a := &s.attempts.list[id]; e.IsFor(a.gen) && !a.is(doubled) {
 			s.speculation.ask(id)
 		}
 	case evGrant:
@@ -67,7 +67,7 @@ func (s *Sim) handle(e kernel.Event) {
 	case evFault:
 		s.fault(&s.Faults[id])
 	case evExpire:
-		if e.IsFor(s.nodes.list[id].gen) {
+		if e.IsFor(s.nodes.losses[id]) {
 			s.expire(state.NodeID(id))
 		}
 	case evCleanUp:
@@ -151,10 +151,10 @@ func (s *Sim) nextBeat() (state.NodeID, int64) {
 func (s *Sim) beat(n state.NodeID) {
 	s.nodes.beatPassed(n)
 	s.r.Beats++
-	if s.nodes.list[n].lost {
+	if s.nodes.lost.Has(n) {
 		return
 	}
-	free := s.view.HasRoom(n) && !s.nodes.list[n].busy // a node whose node label is just being set for one job takes no other job
+	free := s.view.HasRoom(n) && !s.nodes.busy.Has(n) // a node whose node label is just being set for one job takes no other job
 	if free && len(s.masters.queued) > 0 {
 		s.masters.place(n)
 		free = s.view.HasRoom(n)

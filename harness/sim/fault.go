@@ -5,7 +5,6 @@ import "heddle/harness/state"
 // fault carries out a fault: a node is lost, comes back or slows down, or a
 // share of attempts begins to fail.
 func (s *Sim) fault(f *Fault) {
-	x := &s.nodes.list[f.Node]
 	switch f.What {
 	case NodeSlow:
 		s.recorder.nodeSlowed(f.Node, f.Speed)
@@ -13,15 +12,15 @@ func (s *Sim) fault(f *Fault) {
 	case AttemptsFail:
 		s.attempts.failing = f.Share
 	case NodeDown:
-		if x.lost {
+		if s.nodes.lost.Has(f.Node) {
 			return
 		}
 		s.nodes.lose(f.Node)
 		s.caches.lose(f.Node)
 		s.attempts.loseNode(f.Node)
-		s.events.After(s.Costs.NodeExpiryMs, evExpire, uint32(f.Node), x.gen)
+		s.events.After(s.Costs.NodeExpiryMs, evExpire, uint32(f.Node), s.nodes.losses[f.Node])
 	case NodeUp:
-		if !x.lost {
+		if !s.nodes.lost.Has(f.Node) {
 			return
 		}
 		if s.view.Up(f.Node) { // the node came back before the ResourceManager noticed its loss; the node's containers are gone all the same
@@ -39,7 +38,7 @@ func (s *Sim) fault(f *Fault) {
 // asks again for containers for those maps. The attempts that ran on the node
 // end later, in the function cleanUp.
 func (s *Sim) expire(n state.NodeID) {
-	if !s.nodes.list[n].lost || !s.view.Up(n) {
+	if !s.nodes.lost.Has(n) || !s.view.Up(n) {
 		return
 	}
 	s.state.NodeDown(n)
@@ -67,7 +66,7 @@ func (s *Sim) expire(n state.NodeID) {
 // say. On a lab, a node came back 15 s after its loss had been noticed, and
 // its attempts were killed 7 s after that.
 func (s *Sim) cleanUp(n state.NodeID, times uint32) {
-	if s.nodes.list[n].lost && times*askAgainMs < giveUpMs {
+	if s.nodes.lost.Has(n) && times*askAgainMs < giveUpMs {
 		s.events.After(askAgainMs, evCleanUp, uint32(n), times+1)
 		return
 	}

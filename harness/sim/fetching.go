@@ -8,6 +8,7 @@ import (
 // Config.NodeFetches is set.
 type fetching struct {
 	*base
+	table  *table
 	byRack []fetch
 	byNode []nodeFetch
 	spare  []int32 // indexes in byRack or byNode that are free for new reduces
@@ -15,8 +16,8 @@ type fetching struct {
 }
 
 // begin has no reduce fetch.
-func (fe *fetching) begin(b *base) {
-	*fe = fetching{base: b, byRack: fe.byRack[:0], byNode: fe.byNode[:0], spare: fe.spare[:0]}
+func (fe *fetching) begin(b *base, t *table) {
+	*fe = fetching{base: b, table: t, byRack: fe.byRack[:0], byNode: fe.byNode[:0], spare: fe.spare[:0]}
 }
 
 // fetch counts the map output that one reduce has fetched or is fetching.
@@ -35,21 +36,22 @@ const exactRacks, lumped = 4, 8
 // fromRacks starts fetching map output from whole racks, if enough maps
 // have finished since the last time. It returns true if the reduce has to wait
 // for this.
-func (fe *fetching) fromRacks(id int32, a *attempt, j *job, w *Work) bool {
-	if a.fetch < 0 {
-		if a.fetch = fe.spareIndex(); a.fetch < 0 {
-			a.fetch = int32(len(fe.byRack))
+func (fe *fetching) fromRacks(id int32, j *job, w *Work) bool {
+	x := &fe.table.rest[id]
+	if x.fetch < 0 {
+		if x.fetch = fe.spareIndex(); x.fetch < 0 {
+			x.fetch = int32(len(fe.byRack))
 			fe.byRack = append(fe.byRack, fetch{})
 		}
-		fe.byRack[a.fetch] = fetch{}
+		fe.byRack[x.fetch] = fetch{}
 	}
-	f := &fe.byRack[a.fetch]
+	f := &fe.byRack[x.fetch]
 	maps := j.done[state.Map]
 	if f.maps < maps && (f.maps == 0 || j.fetchStep(f.maps) != j.fetchStep(maps)) && w.FixedMs == 0 {
-		fe.start(id, a, j, f)
+		fe.start(id, j, f)
 		f.maps = maps
 	}
-	return a.pending > 0
+	return fe.table.list[id].pending > 0
 }
 
 // spareIndex returns an index in fetching.byRack or fetching.byNode that no
@@ -69,8 +71,9 @@ func (fe *fetching) spareIndex() int32 {
 // On one of many racks, it fetches from its own rack and from one other rack.
 // This other rack stands for all the rest, and is drawn among the racks of the
 // maps that ended last.
-func (fe *fetching) start(id int32, a *attempt, j *job, f *fetch) {
-	fe.fetchTime(id, a, int64(j.done[state.Map]-f.maps))
+func (fe *fetching) start(id int32, j *job, f *fetch) {
+	a := &fe.table.list[id]
+	fe.fetchTime(id, int64(j.done[state.Map]-f.maps))
 	if fe.nodes.flows == nil {
 		return
 	}
@@ -78,7 +81,7 @@ func (fe *fetching) start(id int32, a *attempt, j *job, f *fetch) {
 	get := func(k int, bytes int64, from int32) {
 		if bytes > 0 {
 			f.got[k] += bytes
-			a.awaits(id, fe.nodes.flows.Fetch(fe.events.Now, state.RackID(from), a.node, fe.Costs.Fetchers, bytes, a.tag(id)))
+			fe.table.awaits(id, fe.nodes.flows.Fetch(fe.events.Now, state.RackID(from), a.node, fe.Costs.Fetchers, bytes, a.tag(id)))
 		}
 	}
 	if fe.nodes.racks <= exactRacks {
@@ -101,8 +104,8 @@ func (fe *fetching) start(id int32, a *attempt, j *job, f *fetch) {
 
 // fetchTime starts a timer for the time that a reduce takes to fetch the outputs
 // of so many maps, besides the transfers.
-func (fe *fetching) fetchTime(id int32, a *attempt, maps int64) {
+func (fe *fetching) fetchTime(id int32, maps int64) {
 	if ms := maps * int64(fe.Costs.FetchMs) / int64(max(1, fe.Costs.Fetchers)); ms > 0 {
-		a.timer(&fe.events, id, ms)
+		fe.table.list[id].timer(&fe.events, id, ms)
 	}
 }

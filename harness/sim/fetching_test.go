@@ -24,30 +24,30 @@ func TestFetchesFromRacksConserve(t *testing.T) {
 		maps, reduces := rapid.Int32Range(1, 30).Draw(t, "maps"), rapid.Int32Range(1, 20).Draw(t, "reduces")
 		b := apart(t, c)
 		var fe fetching
-		fe.begin(b)
+		var all table
+		fe.begin(b, &all)
 		j := simpleJob("a", 0, maps, reduces, Work{})
 		y := &b.jobs.list[b.submit(t, &j)]
-		list := make([]attempt, reduces)
-		for i := range list {
-			list[i] = attempt{task: state.TaskID(maps) + state.TaskID(i), kind: state.Reduce, fetch: -1, node: state.NodeID(rapid.IntRange(0, 2*racks-1).Draw(t, "node"))}
+		for i := range reduces {
+			all.list[all.place()] = attempt{task: state.TaskID(maps) + state.TaskID(i), kind: state.Reduce, node: state.NodeID(rapid.IntRange(0, 2*racks-1).Draw(t, "node"))}
 		}
 		ended := 0 // transfers
 		handle := func(e kernel.Event) {
 			if e.Kind() == kernel.FlowEnd {
 				ended++
-				a := &list[e.ID/maxFlows]
+				a := &all.list[e.ID/maxFlows]
 				a.openFlows &^= 1 << (e.ID % maxFlows)
 				a.pending--
 			}
 		}
 		fetchAll := func() {
-			for id := range list {
-				if a := &list[id]; a.pending == 0 && (y.done[0] == maps || rapid.Bool().Draw(t, "fetches now")) {
-					fe.fromRacks(int32(id), a, y, &Work{})
+			for id := range all.list {
+				if a := &all.list[id]; a.pending == 0 && (y.done[0] == maps || rapid.Bool().Draw(t, "fetches now")) {
+					fe.fromRacks(int32(id), y, &Work{})
 				}
 			}
 		}
-		all := int64(0)
+		output := int64(0)
 		for range maps {
 			bytes := rapid.Int64Range(0, 1e8).Draw(t, "output")
 			rack := int32(rapid.IntRange(0, racks-1).Draw(t, "rack"))
@@ -55,7 +55,7 @@ func TestFetchesFromRacksConserve(t *testing.T) {
 			y.out[rack] += bytes
 			y.outBytes += bytes
 			y.lately[(y.done[state.Map]-1)&int32(len(y.lately)-1)] = rack
-			all += bytes
+			output += bytes
 			fetchAll()
 			b.until(b.events.Now+rapid.Int64Range(0, 5000).Draw(t, "later"), handle)
 		}
@@ -63,9 +63,9 @@ func TestFetchesFromRacksConserve(t *testing.T) {
 		fetchAll()
 		b.until(b.events.Now+1e7, handle)
 		sum := int64(0)
-		for id := range list {
-			a := &list[id]
-			f := &fe.byRack[a.fetch]
+		for id := range all.list {
+			a := &all.list[id]
+			f := &fe.byRack[all.rest[id].fetch]
 			got := int64(0)
 			for r, bytes := range f.got {
 				got += bytes
@@ -87,8 +87,8 @@ func TestFetchesFromRacksConserve(t *testing.T) {
 			}
 			sum += got
 		}
-		if sum < all || sum > all+int64(racks)*int64(reduces) {
-			t.Fatalf("%d bytes are fetched, and maps have put out %d", sum, all)
+		if sum < output || sum > output+int64(racks)*int64(reduces) {
+			t.Fatalf("%d bytes are fetched, and maps have put out %d", sum, output)
 		}
 	})
 }
@@ -103,9 +103,10 @@ func TestFetchTime(t *testing.T) {
 	}{{5, 10, 10, 20}, {5, 10, 2, 4}, {1, 10, 3, 30}, {0, 10, 3, 30}, {5, 0, 1000, 0}, {5, 1, 4, 0}} {
 		b := apart(t, &Config{Cluster: slots(1, 1), Costs: Costs{Fetchers: x.fetchers, FetchMs: x.ms}})
 		var fe fetching
-		fe.begin(b)
-		a := attempt{}
-		fe.fetchTime(3, &a, x.maps)
+		list := table{list: make([]attempt, 4)}
+		fe.begin(b, &list)
+		a := &list.list[3]
+		fe.fetchTime(3, x.maps)
 		got := b.until(1000, nil)
 		if want := fmt.Sprintf("%d 3 at %d", evPhase, x.want); x.want == 0 && (len(got) > 0 || a.pending > 0) || x.want > 0 && (len(got) != 1 || got[0] != want || a.pending != 1) {
 			t.Errorf("%+v: events %q, the attempt waits for %d", x, got, a.pending)
@@ -113,20 +114,21 @@ func TestFetchTime(t *testing.T) {
 	}
 	b := apart(t, &Config{Cluster: slots(1, 1), Costs: Costs{Fetchers: 5}})
 	var fe fetching
-	fe.begin(b)
+	var list table
+	fe.begin(b, &list)
 	j := simpleJob("a", 0, 2, 1, Work{})
 	y := &b.jobs.list[b.submit(t, &j)]
 	y.done[state.Map] = 1
-	first := attempt{task: 2, fetch: -1}
-	fe.fromRacks(0, &first, y, &Work{})
-	if fe.byRack[first.fetch].maps != 1 {
-		t.Fatalf("%+v, want one map", fe.byRack[first.fetch])
+	first, second := list.place(), list.place()
+	list.list[first].task, list.list[second].task = 2, 2
+	fe.fromRacks(first, y, &Work{})
+	if fe.byRack[list.rest[first].fetch].maps != 1 {
+		t.Fatalf("%+v, want one map", fe.byRack[list.rest[first].fetch])
 	}
-	fe.spare = append(fe.spare, first.fetch)
+	fe.spare = append(fe.spare, list.rest[first].fetch)
 	y.done[state.Map] = 0
-	second := attempt{task: 2, fetch: -1}
-	fe.fromRacks(0, &second, y, &Work{})
-	if second.fetch != first.fetch || fe.byRack[second.fetch] != (fetch{}) || len(fe.spare) != 0 {
-		t.Errorf("place %d after %d: %+v, want the same place, and nothing in it", second.fetch, first.fetch, fe.byRack[second.fetch])
+	fe.fromRacks(second, y, &Work{})
+	if place := list.rest[second].fetch; place != list.rest[first].fetch || fe.byRack[place] != (fetch{}) || len(fe.spare) != 0 {
+		t.Errorf("place %d after %d: %+v, want the same place, and nothing in it", place, list.rest[first].fetch, fe.byRack[place])
 	}
 }

@@ -123,7 +123,7 @@ func (l *load) begins(id int32, part int, d doing) {
 
 // launched notes the start of an attempt whose first timer covers more than its
 // launch, because its node has no limit of cores.
-func (l *load) launched(id int32, a *attempt, w *Work, launchMs int64) {
+func (l *load) launched(id int32, a *attempt, w *Work, launchMs, endMs int64) {
 	if a.phase == begin || w.FixedMs > 0 && w.CoresPercent == 0 {
 		return
 	}
@@ -131,7 +131,7 @@ func (l *load) launched(id int32, a *attempt, w *Work, launchMs int64) {
 	if a.phase == finish {
 		percent = w.CoresPercent
 	}
-	l.computes(id, a, percent, l.events.Now+launchMs, a.endMs, fluid.Ended)
+	l.computes(id, a, percent, l.events.Now+launchMs, endMs, fluid.Ended)
 }
 
 // computes notes that an attempt computes, up to the time to if its flow is Ended.
@@ -249,7 +249,7 @@ func (l *load) countActive(list []attempt) {
 	}
 	given := func(a *attempt) int64 { return l.given[a.job][a.kind] }
 	for id := 0; id < len(list) && len(l.Loads) > 0; id++ {
-		if a := &list[id]; a.runs() && !a.dead {
+		if a := &list[id]; a.runs() && !a.is(dead) {
 			l.list[a.node].active += given(a)
 		}
 	}
@@ -299,7 +299,7 @@ func (l *load) sample(list []attempt) {
 		l.list[n].memoryMB, l.list[n].tasks = 0, 0
 	}
 	for id := range list {
-		if a := &list[id]; a.runs() && !a.dead {
+		if a := &list[id]; a.runs() && !a.is(dead) {
 			j := &l.jobs.list[a.job]
 			l.list[a.node].takes(j.workOf(a.kind, a.task).MemoryMB, j.size[a.kind].MemoryMB)
 		}
@@ -310,7 +310,7 @@ func (l *load) sample(list []attempt) {
 		}
 	}
 	for n := range l.list {
-		if !l.nodes.list[n].lost {
+		if !l.nodes.lost.Has(state.NodeID(n)) {
 			l.sampleNode(state.NodeID(n))
 		}
 	}

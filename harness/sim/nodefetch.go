@@ -40,26 +40,28 @@ type nodeFetch struct {
 const nodeFetchTag = 1 << 31
 
 // ofNodes returns what a reduce has fetched so far.
-func (fe *fetching) ofNodes(id int32, a *attempt, j *job) *nodeFetch {
-	if a.fetch < 0 {
-		if a.fetch = fe.spareIndex(); a.fetch < 0 {
-			a.fetch = int32(len(fe.byNode))
+func (fe *fetching) ofNodes(id int32, j *job) *nodeFetch {
+	a, x := &fe.table.list[id], &fe.table.rest[id]
+	if x.fetch < 0 {
+		if x.fetch = fe.spareIndex(); x.fetch < 0 {
+			x.fetch = int32(len(fe.byNode))
 			fe.byNode = append(fe.byNode, nodeFetch{})
 		}
-		fe.byNode[a.fetch] = nodeFetch{attempt: id, key: fe.draws.fetch.At(j.hash).At(uint64(a.task)).At(uint64(a.number))}
+		fe.byNode[x.fetch] = nodeFetch{attempt: id, key: fe.draws.fetch.At(j.hash).At(uint64(a.task)).At(uint64(a.number))}
 	}
-	return &fe.byNode[a.fetch]
+	return &fe.byNode[x.fetch]
 }
 
 // fromNodes starts transfers to a reduce until as many run as it has
 // fetchers, or no node is left to fetch from.
-func (fe *fetching) fromNodes(id int32, a *attempt, f *nodeFetch) {
+func (fe *fetching) fromNodes(id int32, f *nodeFetch) {
+	a, x := &fe.table.list[id], &fe.table.rest[id]
 	j := &fe.jobs.list[a.job]
 	i := int64(a.task) - int64(j.total[state.Map])
 	for bits.OnesCount64(f.running) < int(max(1, fe.Costs.Fetchers)) {
 		ready := f.due &^ f.running &^ fe.lost
 		if ready == 0 {
-			if fe.findDue(id, a, j, f); f.due&^f.running&^fe.lost == 0 {
+			if fe.findDue(id, j, f); f.due&^f.running&^fe.lost == 0 {
 				return
 			}
 			continue
@@ -77,7 +79,7 @@ func (fe *fetching) fromNodes(id int32, a *attempt, f *nodeFetch) {
 		if bytes -= again; bytes <= 0 || fe.nodes.flows == nil {
 			continue
 		}
-		flow := fe.nodes.flows.Read(fe.events.Now, state.NodeID(n), a.node, true, bytes, nodeFetchTag+uint32(a.fetch)*MaxFetchNodes+uint32(n))
+		flow := fe.nodes.flows.Read(fe.events.Now, state.NodeID(n), a.node, true, bytes, nodeFetchTag+uint32(x.fetch)*MaxFetchNodes+uint32(n))
 		if flow == fluid.Ended {
 			continue
 		}
@@ -89,14 +91,14 @@ func (fe *fetching) fromNodes(id int32, a *attempt, f *nodeFetch) {
 
 // findDue finds the nodes that have map output which a reduce lacks. It does so
 // if enough maps have finished since the last time (see fetchStep).
-func (fe *fetching) findDue(id int32, a *attempt, j *job, f *nodeFetch) {
+func (fe *fetching) findDue(id int32, j *job, f *nodeFetch) {
 	maps := j.done[state.Map]
 	if f.due == 0 && (f.maps == maps || f.maps > 0 && j.fetchStep(f.maps) == j.fetchStep(maps)) {
 		return
 	}
-	fe.fetchTime(id, a, int64(maps-f.maps))
+	fe.fetchTime(id, int64(maps-f.maps))
 	f.maps, f.due = maps, 0
-	i := int64(a.task) - int64(j.total[state.Map])
+	i := int64(fe.table.list[id].task) - int64(j.total[state.Map])
 	for n, bytes := range fe.view.MapOutput(j.id) {
 		switch lacks := j.part(bytes, i) - f.got[n]; {
 		case lacks > 0:

@@ -160,10 +160,10 @@ func TestNodeFetchesConserve(t *testing.T) {
 			}
 			for id := range s.attempts.list {
 				a := &s.attempts.list[id]
-				if !a.runs() || a.fetch < 0 || a.dead {
+				if !a.runs() || s.attempts.rest[id].fetch < 0 || a.is(dead) {
 					continue
 				}
-				f := &s.attempts.fetches.byNode[a.fetch]
+				f := &s.attempts.fetches.byNode[s.attempts.rest[id].fetch]
 				if a.phase != input && f.running != 0 {
 					t.Fatalf("attempt %d computes and fetches", id)
 				}

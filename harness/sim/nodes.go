@@ -22,28 +22,32 @@ type nodes struct {
 	view   *state.View
 	flows  *fluid.System // disks, links and cores that tasks share; nil if none of these has a limit
 	list   []node
+	lost   state.NodeSet // nodes that are down, whether or not the ResourceManager has noticed this
+	busy   state.NodeSet // when node labels give nodes to jobs: nodes that a decision has chosen, whose container has not come yet
+	losses []uint32      // by node: how often it was lost
+	done   []int64       // by node: number of attempts that succeeded on it, for finding slow nodes
 	racks  int32
 	ring   kernel.Ring // heartbeats; those of nodes with room matter
 	full   bool        // heartbeats of full nodes matter too
 	next   int         // index of the next entry in Config.Opportunities
 }
 
-// node is a simulated worker node.
+// node is what each attempt on a worker node needs of it.
 type node struct {
 	hash  uint64 // hash of the node's name; it enters the hash of the run's schedule
 	slow  int64  // compute time on this node divided by that on a node of speed 1, times 2^16
 	rack  int32
 	cores bool // the node has a limited number of CPU cores, which its tasks share
-	busy  bool // when node labels give nodes to jobs: a decision has chosen this node, and the decision's container has not come yet
-	lost  bool // the node is down, whether or not the ResourceManager has noticed this
-	gen   uint32
-	done  int64 // number of attempts that succeeded on this node, for finding slow nodes
 }
 
 // begin adds the cluster's nodes. If any disk, link, uplink or CPU has a limit, it also
 // adds all of these as resources that tasks share.
 func (x *nodes) begin(c *Config, e *kernel.Events, s *state.State, full bool) error {
-	*x = nodes{config: c, events: e, state: s, view: s.View(), list: resized(x.list, len(c.Cluster.Nodes)), full: full}
+	all := len(c.Cluster.Nodes)
+	*x = nodes{
+		config: c, events: e, state: s, view: s.View(), full: full, list: resized(x.list, all),
+		lost: state.NewNodeSet(all), busy: state.NewNodeSet(all), losses: resized(x.losses, all), done: resized(x.done, all),
+	}
 	limited := c.Cluster.HostCores > 0
 	for i := range c.Cluster.Nodes {
 		m := &c.Cluster.Nodes[i]
@@ -132,8 +136,7 @@ func (n *node) on(ms int64) int64 {
 // noteRoom records whether node n has room for a container. Heartbeats of a
 // node without room are not simulated, unless the scheduler model hears them.
 func (x *nodes) noteRoom(n state.NodeID) {
-	m := &x.list[n]
-	x.ring.Set(int32(n), !m.lost && (x.full || x.view.HasRoom(n) && !m.busy))
+	x.ring.Set(int32(n), !x.lost.Has(n) && (x.full || x.view.HasRoom(n) && !x.busy.Has(n)))
 }
 
 func (x *nodes) noteAllRoom() {
@@ -177,15 +180,14 @@ func (x *nodes) slow(n state.NodeID, speed float64) {
 
 // lose notes that a node is down, whether or not the ResourceManager has noticed it.
 func (x *nodes) lose(n state.NodeID) {
-	m := &x.list[n]
-	m.lost = true
-	m.gen++
+	x.lost.Add(n)
+	x.losses[n]++
 	x.noteRoom(n)
 }
 
 // comeBack notes that a node is up again.
 func (x *nodes) comeBack(n state.NodeID) {
-	x.list[n].lost = false
+	x.lost.Remove(n)
 	x.state.NodeUp(n)
 	x.noteRoom(n)
 }
@@ -209,12 +211,12 @@ func (x *nodes) level(hosts []state.NodeID, n state.NodeID) state.Level {
 // so that no node is slow while all have done the same.
 func (x *nodes) isSlow(n state.NodeID) bool {
 	notMore := 0
-	for i := range x.list {
-		if i != int(n) && x.list[i].done <= x.list[n].done {
+	for i, done := range x.done {
+		if i != int(n) && done <= x.done[n] {
 			notMore++
 		}
 	}
-	return notMore*100 < latePercent*len(x.list) && x.list[n].done > 0
+	return notMore*100 < latePercent*len(x.done) && x.done[n] > 0
 }
 
 // rateBetween returns the rate of the slowest link or uplink between two nodes in

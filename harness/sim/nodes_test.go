@@ -51,12 +51,12 @@ func TestHeartbeatsThatMatter(t *testing.T) {
 		x.state.Hold(0, job, x.view.Capacity(0))
 		x.noteRoom(0)
 		check("node 0 is full", true, ifFull(0, 1))
-		x.list[1].busy = true
+		x.busy.Add(1)
 		x.noteRoom(1)
 		check("node 1 waits for a container", true, ifFull(0, state.None))
 		x.lose(0)
 		check("node 0 is down", true, ifFull(1, state.None))
-		x.list[1].busy = false
+		x.busy.Remove(1)
 		x.noteRoom(1)
 		check("node 1 is free again", true, 1)
 		x.lose(1)
@@ -151,24 +151,24 @@ func TestSpeeds(t *testing.T) {
 // equally many are all slow or none is.
 func TestSlowNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := nodes{list: make([]node, rapid.IntRange(1, 30).Draw(t, "nodes"))}
-		for i := range x.list {
-			x.list[i].done = rapid.Int64Range(0, 5).Draw(t, "done")
+		x := nodes{done: make([]int64, rapid.IntRange(1, 30).Draw(t, "nodes"))}
+		for i := range x.done {
+			x.done[i] = rapid.Int64Range(0, 5).Draw(t, "done")
 		}
 		slow, most := 0, int64(0)
-		for i := range x.list {
+		for i := range x.done {
 			if x.isSlow(state.NodeID(i)) {
 				slow++
-				most = max(most, x.list[i].done)
+				most = max(most, x.done[i])
 			}
 		}
-		for i := range x.list {
-			if d := x.list[i].done; slow > 0 && d > 0 && d <= most && !x.isSlow(state.NodeID(i)) {
-				t.Fatalf("node %d with %d attempts is not slow, one with %d is: %+v", i, d, most, x.list)
+		for i, d := range x.done {
+			if slow > 0 && d > 0 && d <= most && !x.isSlow(state.NodeID(i)) {
+				t.Fatalf("node %d with %d attempts is not slow, one with %d is: %+v", i, d, most, x.done)
 			}
 		}
-		if 4*slow > len(x.list)+3 {
-			t.Fatalf("%d of %d nodes are slow", slow, len(x.list))
+		if 4*slow > len(x.done)+3 {
+			t.Fatalf("%d of %d nodes are slow", slow, len(x.done))
 		}
 	})
 }

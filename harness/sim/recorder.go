@@ -169,24 +169,24 @@ func (r *recorder) attemptName(a *attempt) traces.Attempt {
 }
 
 func (r *recorder) attemptStarted(a *attempt) {
-	a.traced = true
+	a.marks |= traced
 	r.to(&traces.AttemptStarted{
 		T: r.at(), Attempt: r.attemptName(a), Node: r.nodeName(a.node), Rack: r.view.RackName(r.view.Rack(a.node)),
-		SplitLocality: a.split, ReplicaLocality: a.level, Speculative: a.speculative,
+		SplitLocality: a.split, ReplicaLocality: a.level, Speculative: a.is(speculative),
 	})
 }
 
 // attemptEnded records and reports the end of an attempt.
-func (r *recorder) attemptEnded(a *attempt, how traces.Outcome, launched bool) {
+func (r *recorder) attemptEnded(a *attempt, x *rest, how traces.Outcome, launched bool) {
 	if r.to != nil {
-		r.attemptFinished(a, how, launched)
+		r.attemptFinished(a, x, how, launched)
 	}
 	if r.ended != nil {
-		r.report(a, how, launched)
+		r.report(a, x, how, launched)
 	}
 }
 
-func (r *recorder) attemptFinished(a *attempt, how traces.Outcome, launched bool) {
+func (r *recorder) attemptFinished(a *attempt, x *rest, how traces.Outcome, launched bool) {
 	if !launched {
 		r.to(&traces.AttemptFinished{
 			T: r.at(), Attempt: r.attemptName(a), Outcome: how, Unlaunched: true, Counters: traces.NoCounters,
@@ -194,7 +194,7 @@ func (r *recorder) attemptFinished(a *attempt, how traces.Outcome, launched bool
 		})
 		return
 	}
-	if !a.traced {
+	if !a.is(traced) {
 		r.attemptStarted(a)
 	}
 	j := &r.jobs.list[a.job]
@@ -203,7 +203,7 @@ func (r *recorder) attemptFinished(a *attempt, how traces.Outcome, launched bool
 	if how == traces.Succeeded {
 		switch {
 		case a.kind == state.Reduce:
-			c.ShuffleBytes = a.bytes
+			c.ShuffleBytes = x.bytes
 			c.HDFSWrittenBytes = w.OutputBytes
 		case j.total[state.Reduce] == 0:
 			c.HDFSReadBytes, c.HDFSWrittenBytes = w.InputBytes, w.OutputBytes
@@ -218,7 +218,7 @@ func (r *recorder) attemptFinished(a *attempt, how traces.Outcome, launched bool
 }
 
 // report passes the end of an attempt to Config.Ended.
-func (r *recorder) report(a *attempt, how traces.Outcome, launched bool) {
+func (r *recorder) report(a *attempt, x *rest, how traces.Outcome, launched bool) {
 	j := &r.jobs.list[a.job]
 	w := j.workOf(a.kind, a.task)
 	e := AttemptEnd{
@@ -227,9 +227,9 @@ func (r *recorder) report(a *attempt, how traces.Outcome, launched bool) {
 	}
 	switch {
 	case a.kind == state.Reduce:
-		e.InputBytes = a.bytes
-	case a.readTo > 0:
-		e.ReadFromMs, e.ReadToMs = a.startMs+int64(a.readFrom), a.startMs+int64(a.readTo)
+		e.InputBytes = x.bytes
+	case x.readTo > 0:
+		e.ReadFromMs, e.ReadToMs = a.startMs+int64(x.readFrom), a.startMs+int64(x.readTo)
 	}
 	r.ended(e)
 }

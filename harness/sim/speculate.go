@@ -55,14 +55,15 @@ func (m *moments) deviation() float64 { return math.Sqrt(m.m2 / max(1, m.n)) }
 // 1. If the time when the attempt will end is known, the share is that of the
 // elapsed time. Otherwise reading or fetching the input counts for two fifths
 // of the work, and computing for the rest.
-func (at *attempts) progress(a *attempt) float64 {
+func (at *attempts) progress(id int32) float64 {
+	a, x := &at.list[id], &at.rest[id]
 	ran := float64(at.events.Now - a.startMs)
 	if ran <= 0 {
 		return 0
 	}
 	j := &at.jobs.list[a.job]
 	if a.phase == finish || at.nodes.flows == nil && a.kind == state.Map {
-		return min(1, ran/max(1, float64(a.endMs-a.startMs)))
+		return min(1, ran/max(1, float64(x.endMs)))
 	}
 	const input = 0.4
 	w := j.workOf(a.kind, a.task)
@@ -70,7 +71,7 @@ func (at *attempts) progress(a *attempt) float64 {
 		if a.openFlows&1 == 0 || of == 0 {
 			return 0
 		}
-		return 1 - float64(at.nodes.flows.Left(at.events.Now, a.flows[0]))/float64(of)
+		return 1 - float64(at.nodes.flows.Left(at.events.Now, at.flows[id][0]))/float64(of)
 	}
 	switch {
 	case a.kind == state.Reduce && a.phase <= compute:
@@ -82,8 +83,8 @@ func (at *attempts) progress(a *attempt) float64 {
 	case a.phase == write && at.nodes.list[a.node].cores:
 		return input + float64((1-input)*part(at.draws.computeMs(j, a, w)*1000))
 	case a.phase == write:
-		began := a.startMs + int64(a.phaseMs)
-		return input + float64((1-input)*min(1, float64(at.events.Now-began)/max(1, float64(a.endMs-began))))
+		computed := ran - float64(x.readTo)
+		return input + float64((1-input)*min(1, computed/max(1, float64(x.endMs-x.readTo))))
 	}
 	return 1
 }
@@ -122,17 +123,17 @@ func (sp *speculation) ask(id int32) {
 	a := &sp.attempts.list[id]
 	sp.wanted = append(sp.wanted, wanted{id, a.gen})
 	sp.jobs.list[a.job].speculative++
-	a.other = asked
+	a.marks |= doubled
+	sp.attempts.rest[id].other = asked
 }
 
 func (sp *speculation) scanIn(ms int32, slot int32) {
 	sp.events.After(ms, evSpeculate, uint32(slot), sp.jobs.list[slot].gen)
 }
 
-// asked is the value of an attempt's field other, normally the index of the
-// second attempt at the same task, while this second, speculative attempt
-// waits for a container.
-const asked = -2
+// asked is the value of rest.other, normally the index of the second attempt at
+// the same task, while this second, speculative attempt waits for a container.
+const asked = -1
 
 // slowHadoop returns the attempt of a job for which a speculative attempt
 // would save the most time, or -1 if there is none.
@@ -153,10 +154,10 @@ func (sp *speculation) slowHadoop(slot int32, k state.Kind) int32 {
 	for id := range sp.attempts.list {
 		a := &sp.attempts.list[id]
 		ran := float64(sp.events.Now - a.startMs)
-		if a.job != slot || a.kind != k || a.other != -1 || ran < took.mean+took.deviation() {
+		if a.job != slot || a.kind != k || a.is(doubled) || ran < took.mean+took.deviation() {
 			continue
 		}
-		p := sp.attempts.progress(a)
+		p := sp.attempts.progress(int32(id))
 		if p <= 0 {
 			continue
 		}
@@ -182,7 +183,7 @@ func (sp *speculation) slowLATE(slot int32, k state.Kind) int32 {
 	rates := sp.rates[:0]
 	for id := range sp.attempts.list {
 		if a := &sp.attempts.list[id]; a.job == slot && a.kind == k && sp.events.Now > a.startMs {
-			rates = append(rates, sp.attempts.progress(a)/float64(sp.events.Now-a.startMs))
+			rates = append(rates, sp.attempts.progress(int32(id))/float64(sp.events.Now-a.startMs))
 		}
 	}
 	sp.rates = rates
@@ -195,10 +196,10 @@ func (sp *speculation) slowLATE(slot int32, k state.Kind) int32 {
 	for id := range sp.attempts.list {
 		a := &sp.attempts.list[id]
 		ran := sp.events.Now - a.startMs
-		if a.job != slot || a.kind != k || a.other != -1 || ran < lateAgeMs {
+		if a.job != slot || a.kind != k || a.is(doubled) || ran < lateAgeMs {
 			continue
 		}
-		p := sp.attempts.progress(a)
+		p := sp.attempts.progress(int32(id))
 		if rate := p / float64(ran); rate > 0 && rate <= threshold && (1-p)/rate > most {
 			best, most = int32(id), (1-p)/rate
 		}
@@ -216,7 +217,7 @@ func (sp *speculation) place(n state.NodeID) {
 	kept := sp.wanted[:0]
 	for _, x := range sp.wanted {
 		a := &sp.attempts.list[x.attempt]
-		if a.gen != x.gen || a.other != asked {
+		if a.gen != x.gen || !a.is(doubled) || sp.attempts.rest[x.attempt].other != asked {
 			continue
 		}
 		slot := a.job
@@ -230,8 +231,8 @@ func (sp *speculation) place(n state.NodeID) {
 		sp.state.Hold(n, j.id, j.size[kind])
 		id := sp.attempts.launch(slot, kind, task, n)
 		b := &sp.attempts.list[id]
-		b.speculative, b.other, b.rerun = true, x.attempt, false
-		sp.attempts.list[x.attempt].other = id
+		b.marks = b.marks&^rerun | speculative | doubled
+		sp.attempts.rest[id].other, sp.attempts.rest[x.attempt].other = x.attempt, id
 		sp.r.Attempts.Speculative++
 	}
 	sp.wanted = kept

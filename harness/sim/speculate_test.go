@@ -45,7 +45,7 @@ func TestMoments(t *testing.T) {
 // An attempt of which no end is known makes progress from 0 to 1, and never goes back.
 func TestProgressGrows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := &Config{Cluster: slots(2, 4), Costs: Costs{LaunchMs: 50, TaskStartMs: 200, CommitMs: 100, Fetchers: 5}}
+		c := &Config{Speculation: HadoopSpeculation, Cluster: slots(2, 4), Costs: Costs{LaunchMs: 50, TaskStartMs: 200, CommitMs: 100, Fetchers: 5}}
 		if rapid.Bool().Draw(t, "disk") {
 			c.Cluster.Nodes[0].DiskBytesPerSec = 20e6
 		}
@@ -70,7 +70,7 @@ func TestProgressGrows(t *testing.T) {
 			at.until(at.events.Now+rapid.Int64Range(1, 900).Draw(t, "later"), at.handle)
 			for id := range at.list {
 				if a := &at.list[id]; a.runs() {
-					p := at.progress(a)
+					p := at.progress(int32(id))
 					if p < last[id]-1e-9 || p > 1 {
 						t.Fatalf("at %d ms, %v %d in phase %d has progress %v, before %v", at.events.Now, a.kind, a.task, a.phase, p, last[id])
 					}
@@ -87,7 +87,7 @@ func TestProgressGrows(t *testing.T) {
 // Of a map that reads for 10 s and computes for 10 s, the reading is two fifths of the progress.
 func TestProgressByHand(t *testing.T) {
 	for _, cores := range []float64{0, 1} {
-		c := &Config{Cluster: slots(1, 1), Costs: NoCosts()}
+		c := &Config{Speculation: HadoopSpeculation, Cluster: slots(1, 1), Costs: NoCosts()}
 		c.Cluster.Nodes[0].DiskBytesPerSec, c.Cluster.Nodes[0].Cores = 10e6, cores
 		at := attemptsOf(t, c)
 		j := simpleJob("a", 0, 1, 0, Work{InputBytes: 100e6, ComputeMs: 10_000})
@@ -100,7 +100,7 @@ func TestProgressByHand(t *testing.T) {
 			want float64
 		}{{0, 0}, {1000, 0.04}, {5000, 0.2}, {9990, 0.4}, {15_000, 0.7}, {19_990, 1}} {
 			at.until(x.ms, at.handle)
-			if got := at.progress(&at.list[id]); math.Abs(got-x.want) > 0.002 {
+			if got := at.progress(id); math.Abs(got-x.want) > 0.002 {
 				t.Errorf("%v cores, after %d ms: %.4f, want %v", cores, x.ms, got, x.want)
 			}
 		}
@@ -175,7 +175,7 @@ func TestSlowLATE(t *testing.T) {
 		}
 		asks := 0
 		for ; id >= 0; id = sp.slowLATE(slot, state.Map) {
-			if sp.attempts.list[id].other != -1 {
+			if sp.attempts.list[id].is(doubled) {
 				t.Fatalf("attempt %d is to get a second one, and is asked for a third", id)
 			}
 			sp.ask(id)
@@ -205,7 +205,7 @@ func TestPlaceSpeculative(t *testing.T) {
 	if len(sp.wanted) != 1 || sp.wanted[0].attempt != 2 || sp.r.Attempts.Speculative != 2 || sp.jobs.list[slot].speculative != 2 {
 		t.Fatalf("%v wait, %+v, %d of the job; want that for the third map, since node 1 has room for one", sp.wanted, sp.r.Attempts, sp.jobs.list[slot].speculative)
 	}
-	if a := &sp.attempts.list[sp.attempts.list[0].other]; !a.speculative || a.node != 1 || a.other != 0 || a.rerun || a.number != 1 {
+	if a := &sp.attempts.list[sp.attempts.rest[0].other]; a.marks != speculative|doubled || a.node != 1 || sp.attempts.rest[sp.attempts.rest[0].other].other != 0 || a.number != 1 {
 		t.Errorf("%+v", *a)
 	}
 	sp.attempts.kill(2, true)
