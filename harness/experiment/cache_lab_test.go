@@ -17,21 +17,16 @@ import (
 	"heddle/traces"
 )
 
-// cached is an experiment of eight files of about 2 MiB, some of them cached.
-func cached(name string, fraction float64) string {
-	return fmt.Sprintf(`
-name: %s
-workloads:
-  - {name: wordcount, label: %[1]s, size: 16MiB, maps: 8, reduces: 1, settings: {dfs.blocksize: 2097152}}
-cache: {fraction: %v, replicas: 2}
-`, name, fraction)
+// cached is an experiment of six files of about 2 MiB, some of them cached.
+func cached(fraction float64) string {
+	return experimentOf(manyFiles) + fmt.Sprintf("cache: {fraction: %v, replicas: 2}\n", fraction)
 }
 
 // TestHalfTheInputCached: the trace sees the cache from its first sample on,
 // maps find it, and nothing stays in the NameNode.
 func TestHalfTheInputCached(t *testing.T) {
 	c, clients := lab(t)
-	run, err := runText(t, c, cached("half", 0.5))
+	run, err := runText(t, c, cached(0.5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +39,7 @@ func TestHalfTheInputCached(t *testing.T) {
 		t.Fatal("the result says nothing of the cache")
 	}
 	t.Logf("%+v; warnings %q", *r.Cache, r.Warnings)
-	longest := float64(r.InputBytes) / 8 * 1.1
+	longest := float64(r.InputBytes) / 6 * 1.1
 	if off := math.Abs(r.Cache.Fraction-0.5) * float64(r.InputBytes); off > longest/2 || r.Cache.BytesCached != r.Cache.BytesAsked || r.Cache.BytesCachedEnd != r.Cache.BytesCached {
 		t.Errorf("%+v of %d bytes: want half, to half a file, from beginning to end", *r.Cache, r.InputBytes)
 	}
@@ -96,10 +91,11 @@ func TestCacheOverCapacity(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.RemoveAll(folder) })
-	if err := clients.HDFS.WriteFile(t.Context(), folder+"/part", io.LimitReader(zeros{}, capacity/2+1<<20), hdfs.WriteOptions{Replication: 2, BlockSize: 16 << 20}); err != nil {
+	if err := clients.HDFS.WriteFile(t.Context(), folder+"/part", io.LimitReader(zeros{}, capacity/4+1<<20), hdfs.WriteOptions{Replication: 4, BlockSize: 16 << 20}); err != nil {
 		t.Fatal(err)
 	}
-	e, _ := parse(t, cached("over", 1))
+	e, _ := parse(t, cached(1))
+	e.Cache.Replicas = 4 // so that a quarter of what must be cached has to be written
 	_, err = cacheInput(t.Context(), clients.HDFS, workload.Input{Path: folder}, e.Cache, time.Hour, func(text string) { t.Log(text) })
 	if err == nil || !strings.Contains(err.Error(), "lower cache.fraction") || !strings.Contains(err.Error(), mib(capacity)) {
 		t.Errorf("%v, want an error with the capacity of %s", err, mib(capacity))
@@ -118,7 +114,7 @@ func (zeros) Read(b []byte) (int, error) {
 // TestCacheStopped stops a run when its cache is in place, and while it runs.
 func TestCacheStopped(t *testing.T) {
 	c, clients := lab(t)
-	e, source := parse(t, cached("stopped", 0.5))
+	e, source := parse(t, cached(0.5))
 	for _, stage := range []string{"cache", "run"} {
 		ctx, stop := context.WithCancel(t.Context())
 		steps := logSteps(t)

@@ -26,7 +26,7 @@ const lessCapacity = `
 name: capacity
 models: [%s]
 workloads:
-  - {name: wordcount, size: 24MiB, maps: 12, reduces: 1, settings: {dfs.blocksize: 2097152}}
+  - {name: wordcount, size: 12MiB, maps: 6, reduces: 1, settings: {dfs.blocksize: 2097152, mapreduce.input.fileinputformat.split.maxsize: 1048576}}
 capacity:
   container: 512MiB
   steps:

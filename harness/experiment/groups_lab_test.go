@@ -10,7 +10,7 @@ import (
 const groupedReduces = `
 name: grouped
 workloads:
-  - {name: wordcount, size: 16MiB, maps: 2, reduces: 2, settings: {mapreduce.job.reduce.slowstart.completedmaps: "1.0"}}
+  - {` + oneFile + `, reduces: 2, settings: {mapreduce.input.fileinputformat.split.maxsize: 1048576, mapreduce.job.reduce.slowstart.completedmaps: "1.0"}}
 models: [{model: fifo, reduces: reduce-greedy, params: {reduces.groups: true}}]
 speculation: none
 `

@@ -34,7 +34,7 @@ func TestKilledInMidTrial(t *testing.T) {
 		times = 10
 	}
 	source := filepath.Join(dir, "killed.yaml")
-	if err := os.WriteFile(source, []byte(oneWorkload("wordcount")), 0o600); err != nil {
+	if err := os.WriteFile(source, []byte(experimentOf(manyFiles)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for i, killedRuns := 0, 0; killedRuns < times; i++ {

@@ -18,7 +18,7 @@ import (
 const delayed = `
 name: seen
 workloads:
-  - {name: wordcount, size: 2MiB, maps: 1, reduces: 1, jobs: 2, settings: {mapreduce.input.fileinputformat.split.maxsize: 262144}}
+  - {` + oneFile + `, reduces: 1, jobs: 2, settings: {mapreduce.input.fileinputformat.split.maxsize: 262144}}
 models: [{model: delay, params: {nodeSkips: 2, rackSkips: 3}}]
 actuator: labels
 coldReads: false

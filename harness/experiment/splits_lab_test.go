@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"heddle/collectors/hdfs/jobsplit"
@@ -20,7 +21,7 @@ import (
 const resplit = `
 name: resplit
 workloads:
-  - {name: wordcount, size: 12MiB, maps: 4, reduces: 1, jobs: 2, settings: {dfs.blocksize: 2097152}}
+  - {name: wordcount, size: 12MiB, maps: 6, reduces: 1, jobs: 2, settings: {dfs.blocksize: 2097152}}
 models:
   - {model: planned, splits: plan}
   - {model: yarn, label: cached, splits: cachedOnly}
@@ -47,8 +48,9 @@ func TestResplit(t *testing.T) {
 			t.Fatalf("%d trials, %v", len(trials), err)
 		}
 		for _, r := range trials {
-			if !slices.Contains(r.Checked, "counts of all words") || len(r.Warnings) > 0 {
-				t.Errorf("%s: checked %q, warnings %q", r.Name, r.Checked, r.Warnings)
+			warnings := slices.DeleteFunc(r.Warnings, func(text string) bool { return strings.HasPrefix(text, "other programs used ") })
+			if !slices.Contains(r.Checked, "counts of all words") || len(warnings) > 0 {
+				t.Errorf("%s: checked %q, warnings %q", r.Name, r.Checked, warnings)
 			}
 			h, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(r.Name), "trace.heddle"))
 			if err != nil {

@@ -27,37 +27,19 @@ import (
 const steered = `
 name: steered
 workloads:
-  - {name: wordcount, size: 12MiB, maps: 3, reduces: 2, jobs: 2, settings: {dfs.blocksize: 2097152}}
+  - {name: wordcount, size: 12MiB, maps: 6, reduces: 2, jobs: 2, settings: {dfs.blocksize: 2097152}}
 models: [fifo]
 actuator: labels
 coldReads: false
 timeout: 10m
 `
 
-// TestSteered runs jobs under a model on a lab of its own, whose nodes it moves,
-// while nothing and then all sorts of things happen. The jobs end well, every
-// decision is accounted for, every attempt that ended well was decided, and the
-// cluster is left as it was.
+// TestSteered runs jobs under a model, which moves nodes, while nothing and then all
+// sorts of things happen. The jobs end well, every decision is accounted for, every
+// attempt that ended well was decided, and the cluster is left as it was.
 func TestSteered(t *testing.T) {
-	labtest.Need(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := labtest.Config("steertest", binary)
-	ctx := t.Context()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		if err := heddlelab.Down(ctx, c.Name, true); err != nil {
-			t.Error(err)
-		}
-	})
-	l, err := heddlelab.Up(ctx, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clusterFile := l.Cluster()
+	l := labToBreak(t)
+	ctx, clusterFile := t.Context(), l.Cluster()
 	clients, err := clients.To(&clusterFile)
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +95,33 @@ func TestSteered(t *testing.T) {
 			})
 		})
 	}
+}
+
+// labToBreak returns the lab that TestSteered uses: one of its own under HEDDLE_LONG=1,
+// where it kills daemons, and otherwise that of all tests.
+func labToBreak(t *testing.T) *heddlelab.Lab {
+	t.Helper()
+	if os.Getenv("HEDDLE_LONG") != "1" {
+		return labtest.Shared(t)
+	}
+	labtest.Need(t)
+	binary, err := labtest.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := labtest.Config("steertest", binary)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if err := heddlelab.Down(ctx, c.Name, true); err != nil {
+			t.Error(err)
+		}
+	})
+	l, err := heddlelab.Up(t.Context(), c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 func kill(t *testing.T, l *heddlelab.Lab, node, daemon string) {
