@@ -79,16 +79,6 @@ type Writer struct {
 	closed  bool
 }
 
-// encoders has the encoders that no Writer uses. A new one takes longer to make than a short
-// trace to write.
-var encoders = sync.Pool{New: func() any {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
-	if err != nil {
-		panic(err) // only options that contradict each other are refused
-	}
-	return enc
-}}
-
 // Create creates a trace file and returns its Writer. It fails if the file
 // exists.
 func Create(path string, h traces.Header) (*Writer, error) {
@@ -118,7 +108,11 @@ func newWriter(out io.Writer, path string, h traces.Header) (*Writer, error) {
 	if len(text) > maxBlockBytes-16 {
 		return nil, fmt.Errorf("write trace %s: header of %d bytes is over the limit of %d", path, len(text), maxBlockBytes-16)
 	}
-	w := &Writer{path: path, out: out, zstd: encoders.Get().(*zstd.Encoder), tally: newTally(), block: encoder{names: map[string]uint64{}}}
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	if err != nil {
+		return nil, fmt.Errorf("write trace %s: %w", path, err)
+	}
+	w := &Writer{path: path, out: out, zstd: enc, tally: newTally(), block: encoder{names: map[string]uint64{}}}
 	w.frame = appendFileFrame(nil, uint32(h.Format))
 	w.block.block = appendRecord(nil, recordHeader, text)
 	return w, w.flush()
@@ -189,7 +183,7 @@ func (w *Writer) close(complete bool, reason string) error {
 			w.store()
 		}
 	}
-	encoders.Put(w.zstd)
+	_ = w.zstd.Close() // no data can be lost here: all blocks were compressed before, and Close only ends zstd's goroutines
 	if w.file == nil {
 		return w.err
 	}
