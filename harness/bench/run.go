@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -33,6 +34,8 @@ type Measure struct {
 	Locality        map[string]float64    `json:"locality"` // by level (cache, node, rack, off): share of the maps whose input was that near
 	VirtualSeconds  float64               `json:"virtualSeconds"`
 	PeakTasks       int64                 `json:"peakTasks"`
+	Counters        *Counters             `json:"counters,omitempty"` // nil if the processor's counters could not be read
+	Uncounted       error                 `json:"-"`                  // why they could not
 	Digest          traces.ScheduleDigest `json:"-"`
 	ScheduleDigest  string                `json:"scheduleDigest"`
 }
@@ -45,6 +48,8 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	forgetPeak()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+	counting, refused := startCounting(threads(), openCounter)
+	defer counting.end()
 	start, cpu := time.Now(), cpuSeconds()
 	results := make([]sim.Result, l.Runs)
 	if l.Runs > 1 {
@@ -76,6 +81,7 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 		return nil, err
 	}
 	m := &Measure{Load: l.Name, Nodes: l.Nodes, Seconds: time.Since(start).Seconds(), CPUSeconds: cpuSeconds() - cpu, PeakBytes: peak()}
+	sums, unread := counting.sums()
 	runtime.ReadMemStats(&after)
 	events, maps := int64(0), int64(0)
 	m.Locality = map[string]float64{}
@@ -95,6 +101,9 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	}
 	for level := range m.Locality {
 		m.Locality[level] /= float64(max(1, maps))
+	}
+	if m.Uncounted = cmp.Or(refused, unread); m.Uncounted == nil {
+		m.Counters = perTask(sums, m.Tasks)
 	}
 	m.ScheduleDigest = m.Digest.String()
 	m.TasksPerSecond, m.EventsPerSecond = float64(m.Tasks)/m.Seconds, float64(events)/m.Seconds

@@ -25,7 +25,7 @@ const (
 	scanMs      = 1000   // ms between two scans for slow attempts, Hadoop's default
 	foundMs     = 15_000 // ms until the next scan, after a scan that found a slow attempt; Hadoop's default
 	lateAgeMs   = 60_000 // speculation by LATE: an attempt must have run for so many ms before it can count as slow
-	lateSlots   = 10     // speculation by LATE: percent of the running attempts that may be speculative
+	latePortion = 10     // speculation by LATE: percent of the running attempts of all jobs that may be speculative
 	latePercent = 25     // speculation by LATE: attempts whose progress per time, or nodes whose number of successful attempts, is below this percentile count as slow
 )
 
@@ -174,10 +174,11 @@ func (sp *speculation) slowHadoop(slot int32, k state.Kind) int32 {
 //
 // Source: Zaharia, Konwinski, Joseph, Katz, Stoica, "Improving MapReduce
 // Performance in Heterogeneous Environments", OSDI 2008, section 4, with its
-// thresholds, quoted from memory.
+// thresholds, quoted from memory. Its SpeculativeCap limits the speculative
+// attempts of the whole cluster, as a share of the slots. YARN has no slots, so
+// that here it is a share of the attempts that run.
 func (sp *speculation) slowLATE(slot int32, k state.Kind) int32 {
-	j := &sp.jobs.list[slot]
-	if len(sp.wanted)+int(j.speculative) >= max(1, sp.attempts.running*lateSlots/100) {
+	if sp.speculative() >= max(1, sp.attempts.running*latePortion/100) {
 		return -1
 	}
 	rates := sp.rates[:0]
@@ -205,6 +206,15 @@ func (sp *speculation) slowLATE(slot int32, k state.Kind) int32 {
 		}
 	}
 	return best
+}
+
+// speculative returns how many speculative attempts of all jobs run or are asked for.
+func (sp *speculation) speculative() int {
+	n := 0
+	for _, id := range sp.view.Active() {
+		n += int(sp.jobs.of(id).speculative)
+	}
+	return n
 }
 
 // place starts waiting speculative attempts on node n as long as

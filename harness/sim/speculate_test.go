@@ -181,8 +181,8 @@ func TestSlowLATE(t *testing.T) {
 			sp.ask(id)
 			asks++
 		}
-		if most := max(1, len(ms)/10); asks > most || 2*asks > most+1 && len(ms) < 4 {
-			t.Fatalf("%d speculative attempts are asked for beside %d", asks, len(ms))
+		if most := max(1, len(ms)/10); asks != most {
+			t.Fatalf("%d speculative attempts are asked for beside %d, want %d", asks, len(ms), most)
 		}
 	})
 }

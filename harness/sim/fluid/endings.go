@@ -35,8 +35,8 @@ func (w *endings) reset() {
 func (w *endings) at(now int64) { w.base = min(now, w.next) }
 
 // push makes a resource due at time t, or at the wheel's last slot if t is
-// beyond it. It returns the time at which the resource is now due.
-func (w *endings) push(t int64, resource uint32) int64 {
+// beyond it. It returns the slot in which the resource is now due, plus one.
+func (w *endings) push(t int64, resource uint32) uint16 {
 	t = min(t, w.base+slots-1)
 	i := w.spare
 	if i != 0 {
@@ -51,21 +51,26 @@ func (w *endings) push(t int64, resource uint32) int64 {
 	w.some[slot>>6] |= 1 << (slot & 63)
 	w.any[slot>>12] |= 1 << (slot >> 6 & 63)
 	w.next = min(w.next, t)
-	return t
+	return uint16(slot + 1)
 }
 
-// take empties the slot of the resources that are due first, and returns the
-// index of the first element of the slot's list.
-func (w *endings) take() uint32 {
+// timeOf returns the time of a slot that push has returned.
+func (w *endings) timeOf(slot uint16) int64 {
+	return w.base + (int64(slot)-1-w.base)&(slots-1)
+}
+
+// take empties the slot of the resources that are due first. It returns the
+// index of the first element of the slot's list, and the slot plus one.
+func (w *endings) take() (list uint32, slotAfter uint16) {
 	w.base = w.next
 	slot := w.next & (slots - 1)
-	list := w.heads[slot]
+	list = w.heads[slot]
 	w.heads[slot] = 0
 	if w.some[slot>>6] &^= 1 << (slot & 63); w.some[slot>>6] == 0 {
 		w.any[slot>>12] &^= 1 << (slot >> 6 & 63)
 	}
 	w.next = w.after(slot)
-	return list
+	return list, uint16(slot + 1)
 }
 
 // free returns the content of element i of the timing wheel's linked lists: a

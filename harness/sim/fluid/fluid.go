@@ -49,6 +49,14 @@
 // Errors of both signs nearly cancel. Single flows may be off by half while
 // many start at once.
 //
+// # Memory
+//
+// A large cluster's state is larger than the caches, so most of the time goes into
+// waiting for it. What is touched at random is small: a resource and a flow have the size
+// of one cache line, 64 bytes. The resource knows the flow that it limits and that ends
+// first. A second line of the resource, the struct passing, is touched only by flows that
+// pass other resources too. Lists of more flows are in arrays that all resources share.
+//
 // # Numbers
 //
 // Times are whole milliseconds. Work and rates are integers with 12 binary
@@ -102,17 +110,22 @@ const (
 // given to its methods must not decrease, and must not be later than what Next
 // returns.
 type System struct {
-	rackOf []state.RackID
-	first  [kinds + 1]uint32 // by kind of resource: index in System.all of the first resource of this kind
-	all    []resource
-	caps   map[int64]uint32 // by rate: index in System.all of the resource that holds each flow on it to this rate
-	flows  []flow
-	spare  []uint32 // numbers of ended flows, to be used again
-	seq    uint32   // number of flows (transfers, computations) started so far
-	wheel  endings
-	due    queue   // resources whose share has changed, so that the rates of their flows must be computed again
-	ended  []ended // flows that have ended, in the order in which Pop reports them
-	popped int     // number of entries of System.ended that Pop has reported or skipped
+	rackOf  []state.RackID
+	first   [kinds + 1]uint32 // by kind of resource: index in System.all of the first resource of this kind
+	all     []resource
+	passing []passing         // by index in System.all: what concerns flows that pass other resources too
+	limits  []limits          // the different limits of resources; index 0 means none
+	known   map[limits]uint32 // by limits: index in System.limits
+	caps    map[int64]uint32  // by rate: index in System.all of the resource that holds each flow on it to this rate
+	heaps   pool[entry]
+	lists   pool[uint32]
+	flows   []flow
+	spare   []uint32 // numbers of ended flows, to be used again
+	seq     uint32   // number of flows (transfers, computations) started so far
+	wheel   endings
+	due     queue   // resources whose share has changed, so that the rates of their flows must be computed again
+	ended   []ended // flows that have ended, in the order in which Pop reports them
+	popped  int     // number of entries of System.ended that Pop has reported or skipped
 }
 
 // New returns a System of resources for a cluster. The parameter rackOf has
@@ -122,7 +135,8 @@ func New(rackOf []state.RackID) *System {
 	for _, r := range rackOf {
 		racks = max(racks, r+1)
 	}
-	s := &System{rackOf: slices.Clone(rackOf)}
+	none := limits{unlimited, unlimited}
+	s := &System{rackOf: slices.Clone(rackOf), limits: []limits{none}, known: map[limits]uint32{none: 0}}
 	for k := range kinds {
 		n := len(rackOf)
 		switch k {
@@ -134,24 +148,9 @@ func New(rackOf []state.RackID) *System {
 		s.first[k+1] = s.first[k] + uint32(n)
 	}
 	s.all = make([]resource, s.first[kinds])
-	for i := range s.all {
-		s.all[i].limit, s.all[i].most = unlimited, unlimited
-	}
-	s.Reset()
-	return s
-}
-
-// Reset drops all flows (transfers and computations) and sets the time to 0,
-// for a new simulation. It keeps the resources and their rates.
-func (s *System) Reset() {
-	for i := range s.all {
-		r := &s.all[i]
-		*r = resource{limit: r.limit, most: r.most, wake: Never, bound: r.bound[:0], flows: r.flows[:0]}
-	}
-	s.flows, s.spare, s.seq = s.flows[:0], s.spare[:0], 0
-	s.due.head, s.due.n = 0, 0
-	s.ended, s.popped = s.ended[:0], 0
+	s.passing = make([]passing, s.first[kinds])
 	s.wheel.reset()
+	return s
 }
 
 // SetRate sets the rate of a resource, in bytes per second or, for cores, in
@@ -162,9 +161,7 @@ func (s *System) Reset() {
 func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 	s.wheel.at(now)
 	id := s.id(k, i)
-	r := &s.all[id]
-	r.advance(now)
-	r.limit, r.most = fixed(perSecond), fixed(perFlow)
+	s.all[id].limits = s.limitsOf(limits{fixed(perSecond), fixed(perFlow)})
 	s.renew(id, now)
 	s.look(now, looks)
 }
@@ -195,9 +192,9 @@ func (s *System) Write(now int64, from, to state.NodeID, bytes int64, tag uint32
 // Fetch starts the transfer of map outputs from the nodes of one rack to a
 // reduce's node. The parameter streams says for how many parallel transfers it
 // stands; it gets the bandwidth of so many. The links and disks of the nodes
-// that send do not limit it.
+// that send do not limit it. More than 65,535 streams count as 65,535.
 func (s *System) Fetch(now int64, from state.RackID, to state.NodeID, streams int32, bytes int64, tag uint32) Flow {
-	f, id := s.flow(tag, max(1, streams))
+	f, id := s.flow(tag, uint16(min(max(1, streams), math.MaxUint16)))
 	if rack := s.rackOf[to]; rack != from {
 		s.addToPath(f, UplinkOut, int32(from))
 		s.addToPath(f, UplinkIn, int32(rack))
@@ -224,7 +221,8 @@ func (s *System) ComputeSlowly(now int64, n state.NodeID, coreUs, perSecond int6
 			s.caps = map[int64]uint32{}
 		}
 		held = uint32(len(s.all))
-		s.all = append(s.all, resource{limit: unlimited, most: fixed(perSecond), wake: Never})
+		s.all = append(s.all, resource{limits: s.limitsOf(limits{unlimited, fixed(perSecond)})})
+		s.passing = append(s.passing, passing{})
 		s.caps[perSecond] = held
 	}
 	f, id := s.flow(tag, 1)
@@ -238,7 +236,7 @@ func (s *System) ComputeSlowly(now int64, n state.NodeID, coreUs, perSecond int6
 // Rate returns the present rate of a flow of weight 1, in bytes or microseconds of
 // a core per second.
 func (s *System) Rate(id Flow) int64 {
-	if id == Ended || s.flows[id].done {
+	if id == Ended || s.flows[id].at < 0 {
 		return 0
 	}
 	f := &s.flows[id]
@@ -252,8 +250,8 @@ func (s *System) Cancel(now int64, id Flow) {
 		return
 	}
 	f := &s.flows[id]
-	if f.done {
-		f.cancelled = true // a later call of Pop frees the memory of the cancelled flow
+	if f.at < 0 {
+		f.at = cancelled // a later call of Pop frees the memory of the cancelled flow
 		return
 	}
 	s.wheel.at(now)
@@ -265,13 +263,10 @@ func (s *System) Cancel(now int64, id Flow) {
 // Left returns how much work a flow still has to do, rounded down: bytes of a
 // transfer, or core microseconds of a computation.
 func (s *System) Left(now int64, id Flow) int64 {
-	if id == Ended || s.flows[id].done {
+	if id == Ended || s.flows[id].at < 0 {
 		return 0
 	}
-	f := &s.flows[id]
-	r := &s.all[f.path[f.bound]]
-	r.advance(now)
-	return max(0, r.bound[f.at].key-r.clock) * int64(f.weight) >> point
+	return max(0, s.left(&s.flows[id], now)) * int64(s.flows[id].weight) >> point
 }
 
 // Next returns the time by which Pop must be called again. It is not after the
@@ -289,7 +284,7 @@ func (s *System) Pop(now int64) (tag uint32, ok bool) {
 			s.popped++
 			f := &s.flows[id]
 			s.spare = append(s.spare, id)
-			if !f.cancelled {
+			if f.at != cancelled {
 				return f.tag, true
 			}
 		}
@@ -303,6 +298,17 @@ func (s *System) Pop(now int64) (tag uint32, ok bool) {
 // id returns the index in System.all of resource i (a node's or rack's number)
 // of kind k.
 func (s *System) id(k Kind, i int32) uint32 { return s.first[k] + uint32(i) }
+
+// limitsOf returns the index of l in System.limits.
+func (s *System) limitsOf(l limits) uint32 {
+	i, ok := s.known[l]
+	if !ok {
+		i = uint32(len(s.limits))
+		s.limits = append(s.limits, l)
+		s.known[l] = i
+	}
+	return i
+}
 
 func (s *System) link(f *flow, from, to state.NodeID) {
 	if from == to {
@@ -320,7 +326,7 @@ func (s *System) link(f *flow, from, to state.NodeID) {
 // computation) passes, if the resource has a limit.
 func (s *System) addToPath(f *flow, k Kind, i int32) {
 	id := s.id(k, i)
-	if r := &s.all[id]; r.limit != unlimited || r.most != unlimited {
+	if s.all[id].limits != 0 {
 		f.path[f.passes] = id
 		f.passes++
 	}

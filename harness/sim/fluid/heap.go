@@ -4,6 +4,7 @@ package fluid
 // limits, with the flow that ends first at its root. It is a 4-ary heap, sorted by
 // key (the value of the resource's virtual clock when the flow ends) and then by flow
 // number. The clock may overflow, so keys are compared by their difference.
+// The resource itself has a copy of the root.
 type heap []entry
 
 type entry struct {
@@ -18,30 +19,42 @@ func (e entry) before(o entry) bool {
 	return e.flow < o.flow
 }
 
-func (r *resource) push(flows []flow, id uint32, key int64) {
-	if r.bound == nil {
-		r.bound = make(heap, 0, few)
+// push adds a flow (transfer or computation) to those that the resource limits.
+func (s *System) push(r *resource, id uint32, key int64) {
+	n := int(r.bound)
+	r.bound++
+	if n == 0 {
+		r.key, r.first, s.flows[id].at = key, id, 0
+		return
 	}
-	r.bound = append(r.bound, entry{})
-	r.bound.up(flows, len(r.bound)-1, entry{key, id})
+	r.heap = s.heaps.room(r.heap, n+1)
+	h := heap(s.heaps.of(r.heap)[:n+1])
+	h[0] = entry{r.key, r.first}
+	h.up(s.flows, n, entry{key, id})
+	r.key, r.first = h[0].key, h[0].flow
 }
 
-// remove removes the entry at position i from the heap of the flows
-// (transfers, computations) that the resource limits.
-func (r *resource) remove(flows []flow, i int) {
-	h := r.bound
-	last := len(h) - 1
-	e := h[last]
-	h = h[:last]
-	r.bound = h
-	if i == last {
+// remove removes the flow (transfer or computation) at position i of the heap from
+// those that the resource limits.
+func (s *System) remove(r *resource, i int) {
+	r.bound--
+	last := int(r.bound)
+	if last == 0 {
 		return
 	}
-	if i > 0 && e.before(h[(i-1)/4]) {
-		h.up(flows, i, e)
-		return
+	h := heap(s.heaps.of(r.heap)[:last])
+	e := s.heaps.of(r.heap)[last]
+	switch {
+	case i == last:
+	case i > 0 && e.before(h[(i-1)/4]):
+		h.up(s.flows, i, e)
+	default:
+		h.down(s.flows, i, e)
 	}
-	h.down(flows, i, e)
+	r.key, r.first = h[0].key, h[0].flow
+	if last == 1 {
+		r.heap = s.heaps.free(r.heap)
+	}
 }
 
 // up inserts entry e into the heap at position i, or nearer to the root, where

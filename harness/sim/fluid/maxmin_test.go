@@ -23,8 +23,9 @@ type exactFlow struct {
 func newExact(s *System) *exact {
 	e := &exact{}
 	for i := range s.all {
-		e.limit = append(e.limit, float64(s.all[i].limit)/(1<<point))
-		e.most = append(e.most, float64(s.all[i].most)/(1<<point))
+		l := s.limits[s.all[i].limits]
+		e.limit = append(e.limit, float64(l.rate)/(1<<point))
+		e.most = append(e.most, float64(l.most)/(1<<point))
 	}
 	return e
 }

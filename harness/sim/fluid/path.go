@@ -8,13 +8,9 @@ package fluid
 func (s *System) enter(f *flow, id uint32, now, left int64) {
 	f.rate = 0
 	for k := range f.passes {
-		r := &s.all[f.path[k]]
-		f.among[k] = int32(len(r.flows))
-		if r.flows == nil {
-			r.flows = make([]uint32, 0, few)
-		}
-		r.flows = append(r.flows, id)
-		r.others += f.weight
+		at := f.path[k]
+		f.among[k] = s.list(at, id)
+		s.all[at].others += int32(f.weight)
 	}
 	f.bound = maxPath
 	bound, rate := s.tightest(f)
@@ -34,35 +30,70 @@ func (s *System) leave(id uint32, now int64, byOwn bool) {
 		at := f.path[k]
 		r := &s.all[at]
 		if f.passes > 1 {
-			last := len(r.flows) - 1
-			if moved := r.flows[last]; moved != id {
-				r.flows[f.among[k]] = moved
-				g := &s.flows[moved]
-				for j := range g.passes {
-					if g.path[j] == at {
-						g.among[j] = f.among[k]
-					}
-				}
-			}
-			r.flows = r.flows[:last]
+			s.unlist(at, id, f.among[k])
 		}
 		if k != f.bound {
 			r.load -= f.rate * int64(f.weight)
-			r.others -= f.weight
+			r.others -= int32(f.weight)
 			s.settle(at, now)
 			continue
 		}
-		r.weight -= f.weight
+		r.weight -= int32(f.weight)
 		if f.passes > 1 {
-			r.here--
+			s.passing[at].here--
 		}
 		if byOwn {
-			r.remove(s.flows, 0)
+			s.remove(r, 0)
 			continue
 		}
-		r.advance(now)
-		r.remove(s.flows, int(f.at))
+		s.remove(r, int(f.at))
 		s.renew(at, now)
+	}
+}
+
+// listOf returns the numbers of the flows (transfers, computations) on a resource
+// that pass other resources too.
+func (s *System) listOf(id uint32) []uint32 {
+	n, p := s.all[id].passing, &s.passing[id]
+	if p.list != 0 {
+		return s.lists.of(p.list)[:n]
+	}
+	return p.few[:n]
+}
+
+// list adds a flow to the flows that pass the resource at, and returns its index
+// there.
+func (s *System) list(at, id uint32) int32 {
+	r, p := &s.all[at], &s.passing[at]
+	n := r.passing
+	if p.list != 0 || int(n) == len(p.few) {
+		before := p.list
+		p.list = s.lists.room(before, int(n)+1)
+		if before == 0 {
+			copy(s.lists.of(p.list), p.few[:])
+		}
+	}
+	r.passing++
+	s.listOf(at)[n] = id
+	return n
+}
+
+// unlist removes the flow with the index i from the flows that pass the resource
+// at. The last flow takes its place.
+func (s *System) unlist(at, id uint32, i int32) {
+	r, p := &s.all[at], &s.passing[at]
+	list := s.listOf(at)
+	if moved := list[len(list)-1]; moved != id {
+		list[i] = moved
+		g := &s.flows[moved]
+		for j := range g.passes {
+			if g.path[j] == at {
+				g.among[j] = i
+			}
+		}
+	}
+	if r.passing--; r.passing == 0 && p.list != 0 {
+		p.list = s.lists.free(p.list)
 	}
 }
 
@@ -74,16 +105,17 @@ func (s *System) tightest(f *flow) (bound uint8, rate int64) {
 	w := int64(f.weight)
 	for k := range f.passes {
 		r := &s.all[f.path[k]]
-		a, b := r.limit-r.load, int64(r.weight)
+		l := &s.limits[r.limits]
+		a, b := l.rate-r.load, int64(r.weight)
 		if k != f.bound {
 			a += f.rate * w
 			b += w
 		}
-		if all := int64(r.weight + r.others); a*all < r.limit*b {
-			a, b = r.limit, all
+		if all := int64(r.weight + r.others); a*all < l.rate*b {
+			a, b = l.rate, all
 		}
-		if r.most*b < a {
-			a, b = r.most, 1
+		if l.most*b < a {
+			a, b = l.most, 1
 		}
 		if a*weight < free*b {
 			bound, free, weight = k, a, b
@@ -98,31 +130,29 @@ func (s *System) tightest(f *flow) (bound uint8, rate int64) {
 func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 	w := int64(f.weight)
 	if f.bound < f.passes {
-		s.all[f.path[f.bound]].remove(s.flows, int(f.at))
+		s.remove(&s.all[f.path[f.bound]], int(f.at))
 	}
 	for k := range f.passes {
 		at := f.path[k]
-		r := &s.all[at]
+		r, p := &s.all[at], &s.passing[at]
 		switch k {
 		case bound:
-			r.advance(now)
 			r.load -= f.rate * w
-			r.others -= f.weight
-			r.weight += f.weight
-			r.here++
-			r.push(s.flows, id, r.clock+left)
+			r.others -= int32(f.weight)
+			r.weight += int32(f.weight)
+			p.here++
+			s.push(r, id, r.clockAt(now)+left)
 			s.renew(at, now)
 		case f.bound:
-			r.advance(now)
 			r.load += rate * w
-			r.others += f.weight
-			r.weight -= f.weight
-			r.here--
-			r.fastest = max(r.fastest, rate)
+			r.others += int32(f.weight)
+			r.weight -= int32(f.weight)
+			p.here--
+			p.fastest = max(p.fastest, rate)
 			s.renew(at, now)
 		default:
 			r.load += (rate - f.rate) * w
-			r.fastest = max(r.fastest, rate)
+			p.fastest = max(p.fastest, rate)
 			s.settle(at, now)
 		}
 	}
@@ -133,17 +163,17 @@ func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 // load is the rate of the flows (transfers, computations) that other resources
 // limit.
 func (s *System) settle(id uint32, now int64) {
-	r := &s.all[id]
+	r, p := &s.all[id], &s.passing[id]
 	if r.weight == 0 {
-		if free := min(r.limit-r.load, r.most); free*int64(r.others) >= r.limit && free+free>>eighth >= r.fastest {
-			r.share, r.settled = max(1, free), r.load // flows that other resources limit use all of this resource, so this resource should limit no flow itself
+		l := &s.limits[r.limits]
+		if free := min(l.rate-r.load, l.most); free*int64(r.others) >= l.rate && free+free>>eighth >= p.fastest {
+			r.share, p.settled = max(1, free), r.load // flows that other resources limit use all of this resource, so this resource should limit no flow itself
 			return
 		}
 	}
-	changed := r.load - r.settled
+	changed := r.load - p.settled
 	if max(changed, -changed) > r.share*int64(max(1, r.weight))>>6 {
-		r.settled = r.load
-		r.advance(now)
+		p.settled = r.load
 		s.renew(id, now)
 	}
 }
@@ -151,10 +181,10 @@ func (s *System) settle(id uint32, now int64) {
 // mark puts a resource whose share has changed into the queue of those whose
 // flows (transfers, computations) get new rates.
 func (s *System) mark(id uint32) {
-	r := &s.all[id]
-	r.seenShare = r.share
-	r.cursor = int32(len(r.flows))
-	r.fastest = 0
+	r, p := &s.all[id], &s.passing[id]
+	p.seenShare = r.share
+	p.cursor = r.passing
+	p.fastest = 0
 	if !r.due {
 		r.due = true
 		s.due.push(id)
@@ -170,19 +200,19 @@ func (s *System) look(now int64, most int) {
 			return
 		}
 		id := s.due.first()
-		r := &s.all[id]
+		r, p := &s.all[id], &s.passing[id]
 		// The loop goes backwards over the flows (transfers, computations), because
 		// the last one takes the place of a flow that leaves the resource.
-		r.cursor = min(r.cursor, int32(len(r.flows))) - 1
-		if r.cursor < 0 {
+		p.cursor = min(p.cursor, r.passing) - 1
+		if p.cursor < 0 {
 			r.due = false
 			s.due.pop()
 			continue
 		}
-		i := r.flows[r.cursor]
+		i := s.listOf(id)[p.cursor]
 		share := r.share
 		if f := &s.flows[i]; f.path[f.bound] != id && f.rate <= share+share>>eighth {
-			r.fastest = max(r.fastest, f.rate)
+			p.fastest = max(p.fastest, f.rate)
 			continue
 		}
 		left -= 3 // the call of review takes about as long as checking four flows that need no change
@@ -194,9 +224,7 @@ func (s *System) look(now int64, most int) {
 // another resource now limits the flow more.
 func (s *System) review(id uint32, now int64) {
 	f := &s.flows[id]
-	own := &s.all[f.path[f.bound]]
-	own.advance(now)
-	left := own.bound[f.at].key - own.clock
+	left := s.left(f, now)
 	if left <= 0 {
 		return // the flow has no work left and ends now
 	}
@@ -204,8 +232,8 @@ func (s *System) review(id uint32, now int64) {
 	change := max(rate-f.rate, f.rate-rate)
 	if bound == f.bound && change <= f.rate>>eighth {
 		for k := range f.passes {
-			if r := &s.all[f.path[k]]; k != f.bound {
-				r.fastest = max(r.fastest, f.rate)
+			if p := &s.passing[f.path[k]]; k != f.bound {
+				p.fastest = max(p.fastest, f.rate)
 			}
 		}
 		return
@@ -225,9 +253,9 @@ func (s *System) reload(f *flow, rate, now int64) {
 	for k := range f.passes {
 		if k != f.bound {
 			at := f.path[k]
-			r := &s.all[at]
-			r.load += change
-			r.fastest = max(r.fastest, rate)
+			s.all[at].load += change
+			p := &s.passing[at]
+			p.fastest = max(p.fastest, rate)
 			s.settle(at, now)
 		}
 	}

@@ -80,7 +80,7 @@ func TestProperties(t *testing.T) {
 			if id != Ended {
 				f.path = slices.Clone(s.flows[id].path[:s.flows[id].passes])
 				for _, r := range f.path {
-					f.least = max(f.least, float64(bytes)*(1<<point)/float64(s.all[r].limit))
+					f.least = max(f.least, float64(bytes)*(1<<point)/float64(s.limits[s.all[r].limits].rate))
 				}
 			}
 			all = append(all, f)
@@ -95,12 +95,12 @@ func TestProperties(t *testing.T) {
 			}
 		}
 		for r, work := range passed {
-			if can := float64(s.all[r].limit) / (1 << point) * float64(now-busyFrom); work > 1.1*can+1 {
+			if can := float64(s.limits[s.all[r].limits].rate) / (1 << point) * float64(now-busyFrom); work > 1.1*can+1 {
 				t.Fatalf("resource %d did %v in the time for %v", r, work, can)
 			}
 		}
 		for i := range s.all {
-			if r := &s.all[i]; r.load != 0 || r.weight != 0 || r.others != 0 || len(r.flows) != 0 || len(r.bound) != 0 {
+			if r := &s.all[i]; r.load != 0 || r.weight != 0 || r.others != 0 || r.passing != 0 || r.bound != 0 || r.heap != 0 || s.passing[i].list != 0 {
 				t.Fatalf("resource %d is not empty: %+v", i, *r)
 			}
 		}

@@ -11,7 +11,6 @@ const (
 	unlimited = int64(1) << 42 // the rate 1 TB/s, as work a millisecond; it stands for no limit
 	maxWork   = int64(1) << 46 // the most work that one flow (transfer or computation) may have, in bytes
 	looks     = 8              // number of flows whose limiting resource is checked when a flow starts or ends
-	few       = 8              // number of flows for which a resource's lists first get memory
 	eighth    = 3              // a shift by 3 divides by 8: flows are checked when a resource's share has changed by an eighth
 )
 
@@ -26,52 +25,64 @@ func fixed(perSecond int64) int64 {
 	return max(1, int64(rate))
 }
 
+// limits are the limits of a resource. Few resources differ in them.
+type limits struct {
+	rate int64 // the resource's rate, as work a millisecond
+	most int64 // the highest rate for one flow of weight 1
+}
+
 // resource is a disk, link, memory, uplink or set of cores that flows
-// (transfers and computations) share. Fields that are used together stand
-// together, so that a use touches few cache lines.
+// (transfers and computations) share.
 type resource struct {
-	limit   int64 // the resource's rate, as work a millisecond
-	most    int64 // the highest rate for one flow of weight 1
-	load    int64 // total rate of the flows on this resource that other resources limit
-	share   int64 // work a millisecond that the resource gives a flow of weight 1 that it limits
-	fastest int64 // upper bound for the rates of those flows on this resource that other resources limit
-	settled int64 // value of the field load when the field share was last computed
-	weight  int32 // total weight of the flows that this resource limits; the weight of a flow is the number of parallel transfers that it stands for, usually 1
-	others  int32 // total weight of the flows on this resource that other resources limit
-	here    int32 // number of flows, among those in the field flows, that this resource limits
-	cursor  int32 // one more than the index in the field flows of the next flow whose limiting resource will be checked
+	share   int64  // work a millisecond that the resource gives a flow of weight 1 that it limits
+	clock   int64  // what the virtual clock would have shown at time 0, had the share always been what it is now
+	load    int64  // total rate of the flows on this resource that other resources limit
+	key     int64  // of the flow that ends first among those that the resource limits: value of the virtual clock when it ends
+	first   uint32 // number of that flow
+	bound   int32  // number of flows that the resource limits
+	heap    block  // if they are more than one: the heap of them in System.heaps
+	weight  int32  // their total weight; the weight of a flow is the number of parallel transfers that it stands for, usually 1
+	others  int32  // total weight of the flows on this resource that other resources limit
+	passing int32  // number of flows on this resource that pass other resources too
+	limits  uint32 // index in System.limits
+	wake    uint16 // one more than the slot of the timing wheel in which the resource is checked; 0 if it is in none. The check is not later than the end of its next flow
+	due     bool   // the resource is in the queue of resources whose flows must be checked
+}
 
-	flows     []uint32 // numbers of the flows on this resource that pass other resources too
-	seenShare int64    // value of share when the resource's flows were last queued to be checked
-	due       bool     // the resource is in the queue of resources whose flows must be checked
-	_         [31]byte
-
-	clock int64 // virtual clock: the work that the resource has given to a flow of weight 1 that it limits, up to the clock's last change
-	at    int64
-	wake  int64 // time at which the timing wheel checks the resource; not later than the end of its next flow
-	bound heap
-	_     [16]byte
+// passing is what a resource needs for flows that pass other resources too.
+type passing struct {
+	fastest   int64     // upper bound for the rates of those flows on this resource that other resources limit
+	settled   int64     // value of the load when the share was last computed
+	seenShare int64     // value of the share when the resource's flows were last queued to be checked
+	here      int32     // number of flows, among the passing, that this resource limits
+	cursor    int32     // one more than the index, among the passing, of the next flow whose limiting resource will be checked
+	list      block     // if they were more than few: their numbers in System.lists
+	few       [7]uint32 // otherwise their numbers
 }
 
 type flow struct {
-	rate      int64 // rate for each unit of the flow's weight, as counted in the load of the resources that do not limit the flow
-	tag       uint32
-	seq       uint32
-	weight    int32
-	at        int32 // index of the flow in the heap of the resource that limits it
-	passes    uint8 // number of resources (disks, links, CPUs) that the flow passes
-	bound     uint8 // index in the field path of the resource that limits the flow's rate
-	done      bool
-	cancelled bool
-	path      [maxPath]uint32
-	among     [maxPath]int32 // by index in the field path: index of the flow in the list flows of that resource
+	rate   int64 // rate for each unit of the flow's weight, as counted in the load of the resources that do not limit the flow
+	tag    uint32
+	seq    uint32
+	at     int32 // index of the flow in the heap of the resource that limits it, or ended or cancelled
+	weight uint16
+	passes uint8 // number of resources (disks, links, CPUs) that the flow passes
+	bound  uint8 // index in the field path of the resource that limits the flow's rate
+	path   [maxPath]uint32
+	among  [maxPath]int32 // by index in the field path: index of the flow in the list of flows that pass that resource
 }
 
-const maxPath = 6
+// Values of flow.at for flows that have ended and wait for a call of Pop.
+const (
+	done      = -1
+	cancelled = -2
+)
+
+const maxPath = 5
 
 // flow returns a new flow (transfer or computation) that passes no resource
 // yet, and its number.
-func (s *System) flow(tag uint32, weight int32) (*flow, uint32) {
+func (s *System) flow(tag uint32, weight uint16) (*flow, uint32) {
 	var id uint32
 	if k := len(s.spare); k > 0 {
 		id = s.spare[k-1]
@@ -81,8 +92,7 @@ func (s *System) flow(tag uint32, weight int32) (*flow, uint32) {
 		s.flows = append(s.flows, flow{})
 	}
 	f := &s.flows[id]
-	f.tag, f.weight, f.passes, f.bound, f.done, f.cancelled = tag, weight, 0, 0, false, false
-	f.seq = s.seq
+	f.tag, f.seq, f.weight, f.passes, f.bound = tag, s.seq, weight, 0, 0
 	s.seq++
 	return f, id
 }
@@ -102,9 +112,8 @@ func (s *System) start(now int64, f *flow, id uint32, work int64) Flow {
 		return Flow(id)
 	}
 	r := &s.all[f.path[0]]
-	r.advance(now)
-	r.weight += f.weight
-	r.push(s.flows, id, r.clock+left)
+	r.weight += int32(f.weight)
+	s.push(r, id, r.clockAt(now)+left)
 	s.renew(f.path[0], now)
 	if s.due.n > 0 {
 		s.look(now, looks)
@@ -112,12 +121,25 @@ func (s *System) start(now int64, f *flow, id uint32, work int64) Flow {
 	return Flow(id)
 }
 
-// advance moves the resource's virtual clock to the time now.
-func (r *resource) advance(now int64) {
-	if len(r.bound) > 0 {
-		r.clock += r.share * (now - r.at)
+// clockAt returns what the resource's virtual clock shows: the work that the
+// resource has given to a flow of weight 1 that it limits. Only differences count.
+func (r *resource) clockAt(now int64) int64 { return r.clock + r.share*now }
+
+// give changes the share. The virtual clock goes on from what it shows now.
+func (r *resource) give(share, now int64) {
+	r.clock += (r.share - share) * now
+	r.share = share
+}
+
+// left returns how much work a running flow still has to do for each unit of its
+// weight.
+func (s *System) left(f *flow, now int64) int64 {
+	r := &s.all[f.path[f.bound]]
+	key := r.key
+	if f.at > 0 {
+		key = s.heaps.of(r.heap)[f.at].key
 	}
-	r.at = now
+	return key - r.clockAt(now)
 }
 
 // renew computes a resource's share again: the rate for each flow (transfer or
@@ -125,20 +147,22 @@ func (r *resource) advance(now int64) {
 // of the resource's next flow.
 func (s *System) renew(id uint32, now int64) {
 	r := &s.all[id]
-	free, weight := r.limit-r.load, int64(max(1, r.weight))
-	if all := int64(r.weight + r.others); r.load > 0 && free*all < r.limit*weight {
-		free, weight = r.limit, all
+	l := &s.limits[r.limits]
+	free, weight := l.rate-r.load, int64(max(1, r.weight))
+	if all := int64(r.weight + r.others); r.load > 0 && free*all < l.rate*weight {
+		free, weight = l.rate, all
 	}
 	share := free
 	if weight > 1 {
 		share = free / weight
 	}
-	r.share = max(1, min(share, r.most))
+	r.give(max(1, min(share, l.most)), now)
 	s.await(id, now)
-	if len(r.flows) > 0 {
-		r.settled = r.load
-		changed := r.share - r.seenShare
-		if (r.here > 0 && max(changed, -changed) > r.seenShare>>eighth) || r.share+r.share>>eighth < r.fastest {
+	if r.passing > 0 {
+		p := &s.passing[id]
+		p.settled = r.load
+		changed := r.share - p.seenShare
+		if (p.here > 0 && max(changed, -changed) > p.seenShare>>eighth) || r.share+r.share>>eighth < p.fastest {
 			s.mark(id)
 		}
 	}
@@ -148,14 +172,14 @@ func (s *System) renew(id uint32, now int64) {
 // (transfer or computation) ends.
 func (s *System) await(id uint32, now int64) {
 	r := &s.all[id]
-	if len(r.bound) == 0 {
+	if r.bound == 0 {
 		return
 	}
 	end := now
-	if left := r.bound[0].key - r.clock; left > 0 {
+	if left := r.key - r.clockAt(now); left > 0 {
 		end += (left + r.share - 1) / r.share
 	}
-	if end < r.wake {
+	if r.wake == 0 || end < s.wheel.timeOf(r.wake) {
 		r.wake = s.wheel.push(end, id)
 	}
 }
@@ -165,11 +189,12 @@ func (s *System) await(id uint32, now int64) {
 // check.
 func (s *System) collect(t int64) {
 	s.ended, s.popped = s.ended[:0], 0
-	for n := s.wheel.take(); n != 0; {
+	n, slot := s.wheel.take()
+	for n != 0 {
 		var id uint32
 		id, n = s.wheel.free(n)
-		if r := &s.all[id]; r.wake == t {
-			r.wake = Never
+		if r := &s.all[id]; r.wake == slot {
+			r.wake = 0
 			s.end(id, t)
 		}
 	}
@@ -201,19 +226,18 @@ func (s *System) sortEnded() {
 // has completed by now.
 func (s *System) end(id uint32, now int64) {
 	r := &s.all[id]
-	r.advance(now)
 	before := len(s.ended)
-	for len(r.bound) > 0 && r.bound[0].key-r.clock <= 0 {
-		i := r.bound[0].flow
+	for r.bound > 0 && r.key-r.clockAt(now) <= 0 {
+		i := r.first
 		f := &s.flows[i]
-		f.done = true
 		s.ended = append(s.ended, ended{f.seq, i})
 		if f.passes > 1 {
 			s.leave(i, now, true)
-			continue
+		} else {
+			r.weight -= int32(f.weight)
+			s.remove(r, 0)
 		}
-		r.weight -= f.weight
-		r.remove(s.flows, 0)
+		f.at = done
 	}
 	if len(s.ended) > before {
 		s.renew(id, now)
