@@ -12,7 +12,7 @@ import (
 )
 
 // stateOf returns a cluster in memory of so many nodes, in racks of two.
-func stateOf(t testing.TB, nodes int) *state.State {
+func stateOf(t tester, nodes int) *state.State {
 	t.Helper()
 	s := state.New()
 	for n := range nodes {

@@ -162,3 +162,38 @@ func TestTries(t *testing.T) {
 		t.Errorf("%+v, want two attempts at the second of three tasks", j.tries)
 	}
 }
+
+// The first entry of a list of work also stands for as many tasks in front as have none. Where
+// the simulator remembers the nodes with the input, they count, and not those that the
+// scheduler knows.
+func TestWorkAndReplicas(t *testing.T) {
+	s := stateOf(t, 3)
+	x := simpleJob("a", 0, 4, 2, Work{InputBytes: 1}, Work{InputBytes: 2}, Work{InputBytes: 3})
+	x.ReduceWork = []Work{{OutputBytes: 9}}
+	x.Replicas.Add(0, 1)
+	id, err := s.Submit(&x.JobSpec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b jobs
+	b.begin(s.View(), &Costs{}, 1, false)
+	j := &b.list[b.add(id, &x, nil)]
+	for m, want := range []int64{1, 1, 2, 3} {
+		if got := j.workOf(state.Map, state.TaskID(m)).InputBytes; got != want {
+			t.Errorf("map %d reads %d bytes, want %d", m, got, want)
+		}
+	}
+	for r := range state.TaskID(2) {
+		if got := j.workOf(state.Reduce, 4+r).OutputBytes; got != 9 || j.index(state.Reduce, 4+r) != int32(r) {
+			t.Errorf("reduce %d writes %d bytes, want 9", r, got)
+		}
+	}
+	if got := b.replicas(j, 0); !slices.Equal(got, []state.NodeID{0, 1}) || len(b.replicas(j, 3)) > 0 {
+		t.Errorf("the input of map 0 is on %v, of map 3 on %v; want 0 and 1, and none", got, b.replicas(j, 3))
+	}
+	j.replicas = &state.Hosts{}
+	j.replicas.Add(2)
+	if got := b.replicas(j, 0); !slices.Equal(got, []state.NodeID{2}) {
+		t.Errorf("the input of map 0 is on %v, and was remembered to be on 2", got)
+	}
+}

@@ -238,3 +238,39 @@ func TestSamplesChangeNothing(t *testing.T) {
 		}
 	}
 }
+
+// A node that is down has no samples, and its tasks no longer count. When it is back, the
+// load is what the time without tasks has left, and grows by the tasks that start there then.
+func TestLoadOfLostNode(t *testing.T) {
+	c := slots(2, 1)
+	j := simpleJob("a", 0, 2, 0, Work{ComputeMs: 300_000})
+	samples := map[traces.Node]map[int64]traces.NodeSample{"n0": {}, "n1": {}}
+	_, err := Run(&Config{
+		Cluster: c, Source: &Jobs{List: []Job{j}}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts(), SampleMs: 1000,
+		Faults: []Fault{{AtMs: 100_000, What: NodeDown, Node: 1}, {AtMs: 160_000, What: NodeUp, Node: 1}},
+		Record: func(e traces.Event) {
+			if x, ok := e.(*traces.NodeSample); ok {
+				samples[x.Node][x.T.Milliseconds()/1000] = *x
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := func(seconds float64) float64 { return 1 - math.Exp(-seconds/60) }
+	for _, x := range []struct {
+		node   traces.Node
+		second int64
+		load   float64 // below 0: there is no sample
+		tasks  int32
+	}{
+		{"n0", 99, full(95), 1}, {"n1", 99, full(95), 1},
+		{"n0", 130, full(130), 1}, {"n1", 101, -1, 0}, {"n1", 130, -1, 0}, {"n1", 159, -1, 0},
+		{"n1", 161, full(95) * math.Exp(-60./60), 1}, {"n1", 221, full(95)*math.Exp(-120./60) + full(60), 1}, {"n0", 221, full(220), 1},
+	} {
+		got, ok := samples[x.node][x.second]
+		if ok != (x.load >= 0) || ok && (math.Abs(got.Load1-x.load) > 0.03 || got.ContainersRunning != x.tasks) {
+			t.Errorf("%s after %d s: sample %t, load %.3f of %d tasks; want %.3f of %d", x.node, x.second, ok, got.Load1, got.ContainersRunning, x.load, x.tasks)
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"heddle/harness/sched"
 	"heddle/harness/state"
 	"heddle/traces"
@@ -88,4 +90,44 @@ func TestSplits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A plan puts maps into another order. Each keeps what it reads, and where that is; and the
+// lists of the job, which its source may give again, stay as they are.
+func TestPlansMoveMaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.IntRange(1, 6).Draw(t, "nodes")
+		node := rapid.Custom(func(t *rapid.T) state.NodeID { return state.NodeID(rapid.IntRange(0, nodes-1).Draw(t, "node")) })
+		maps := rapid.IntRange(1, 12).Draw(t, "maps")
+		x := simpleJob("a", 0, int32(maps), 0)
+		order := make([]int, maps)
+		for m := range maps {
+			order[m] = m
+			x.MapWork = append(x.MapWork, Work{InputBytes: int64(m)})
+			x.Blocks = append(x.Blocks, traces.Block(100+m))
+			x.Replicas.Add(rapid.SliceOfNDistinct(node, 0, nodes, rapid.ID[state.NodeID]).Draw(t, "replicas")...)
+			x.Cached.Add()
+		}
+		var plan sched.SplitPlan
+		for _, m := range rapid.Permutation(order).Draw(t, "order") {
+			plan = append(plan, sched.PlannedSplit{Split: state.TaskID(m), Node: node.Draw(t, "planned")})
+		}
+		s := stateOf(t, nodes)
+		var p splits
+		p.begin(&Config{Cluster: slots(nodes, 1), Actuator: Labels, Splits: Planned, Model: &planner{plan: plan}}, s)
+		before := x
+		id, _, err := p.submit(&x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range plan {
+			m := state.TaskID(i)
+			if x.MapWork[i].InputBytes != int64(e.Split) || x.Blocks[i] != traces.Block(100+e.Split) || before.MapWork[i].InputBytes != int64(i) || before.Blocks[i] != traces.Block(100+i) {
+				t.Fatalf("map %d is split %v of block %v, want split %d", i, x.MapWork[i], x.Blocks[i], e.Split)
+			}
+			if at := s.View().Replicas(id, m); !slices.Equal(at, of(&before.Replicas, int32(e.Split))) || !slices.Equal(s.View().SplitHosts(id, m), []state.NodeID{e.Node}) {
+				t.Fatalf("map %d reads from %v by its split on %v; split %d is on %v, and planned for %d", i, at, s.View().SplitHosts(id, m), e.Split, of(&before.Replicas, int32(e.Split)), e.Node)
+			}
+		}
+	})
 }
