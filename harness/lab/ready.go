@@ -11,7 +11,10 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"heddle/harness/internal/poll"
 	"heddle/harness/require"
@@ -36,84 +39,81 @@ var startOrder = []daemon{resourceManager, nameNode, agent, dataNode, nodeManage
 // startMissing starts the daemons that do not run and waits until the cluster
 // can take jobs. It starts all daemons at once, except the history server,
 // which waits until HDFS is writable. If started earlier, the history server
-// would try HDFS again only every 10 s.
+// would try HDFS again only every 10 s. Each daemon is asked by a goroutine of
+// its own, since a daemon that is starting may take seconds for an answer.
 func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 	ctx, cancel := context.WithTimeout(ctx, upLimit)
 	defer cancel()
-	// The map pending has the daemons that are not ready yet. A daemon's value
-	// is true if this call of startMissing started the daemon.
-	type key struct {
-		node string
-		d    daemon
-	}
-	pending := map[key]bool{}
-	needHDFS := map[key]bool{} // daemons to be started only when HDFS is writable: the history server
+	var mu sync.Mutex
+	pending := map[string]bool{} // the daemons that are not ready yet, as "node daemon"
+	open, asking := errgroup.WithContext(ctx)
+	writable := make(chan struct{}) // closed once files can be written to HDFS
+	var seen registrations
 	for _, d := range startOrder {
 		for _, n := range l.nodes {
 			if !slices.Contains(l.daemonsOf(n), d) {
 				continue
 			}
-			k := key{n.name, d}
-			pending[k] = l.pid(n, d) == 0
-			switch {
-			case !pending[k]:
-				continue
-			case d == historyServer:
-				needHDFS[k] = true
-				continue
-			case d == nameNode:
+			start := l.pid(n, d) == 0
+			if start && d == nameNode {
 				if err := l.format(ctx); err != nil {
 					return err
 				}
 			}
-			if err := l.startDaemon(n, d); err != nil {
-				return err
-			}
-		}
-	}
-	labelled := false
-	err := poll.Until(ctx, pollEvery, func() (bool, error) {
-		seen := l.observe(ctx)
-		if seen.rmActive && !labelled {
-			if err := l.makeLabels(ctx, pending[key{"master", resourceManager}]); err != nil {
-				return false, err
-			}
-			labelled = true
-		}
-		for _, n := range l.nodes {
-			for _, d := range l.daemonsOf(n) {
-				k := key{n.name, d}
-				started, open := pending[k]
-				switch {
-				case !open:
-				case needHDFS[k]:
-					if seen.hdfsWritable {
-						delete(needHDFS, k)
-						if err := l.startDaemon(n, d); err != nil {
-							return false, err
-						}
-					}
-				case l.pid(n, d) == 0:
-					return false, l.died(n, d)
-				case l.ready(ctx, seen, n, d):
-					delete(pending, k)
-					if started {
-						say(Event{Node: n.name, Daemon: string(d), What: "ready"})
-					}
+			if start && d != historyServer {
+				if err := l.startDaemon(n, d); err != nil {
+					return err
 				}
 			}
+			name := n.name + " " + string(d)
+			pending[name] = true
+			open.Go(func() error {
+				if d == historyServer && start {
+					select {
+					case <-asking.Done():
+						return asking.Err()
+					case <-writable:
+					}
+					if err := l.startDaemon(n, d); err != nil {
+						return err
+					}
+				}
+				if err := l.awaitReady(asking, &seen, n, d); err != nil {
+					return err
+				}
+				switch d {
+				case nameNode:
+					close(writable)
+				case resourceManager:
+					if err := l.makeLabels(asking, start); err != nil {
+						return err
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if delete(pending, name); start {
+					say(Event{Node: n.name, Daemon: string(d), What: "ready"})
+				}
+				return nil
+			})
 		}
-		return len(pending) == 0, nil
-	})
+	}
+	err := open.Wait()
 	if err != nil && ctx.Err() != nil {
-		var names []string
-		for k := range pending {
-			names = append(names, k.node+" "+string(k.d))
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(pending))
 		return fmt.Errorf("wait for %s: %w; logs are in %s", strings.Join(names, ", "), err, l.path("nodes", "*", "log"))
 	}
 	return err
+}
+
+// awaitReady waits until a daemon serves requests, or has died.
+func (l *Lab) awaitReady(ctx context.Context, seen *registrations, n node, d daemon) error {
+	return poll.Until(ctx, pollEvery, func() (bool, error) {
+		if l.pid(n, d) == 0 {
+			return false, l.died(n, d)
+		}
+		return l.ready(ctx, seen, n, d), nil
+	})
 }
 
 func (l *Lab) died(n node, d daemon) error {
@@ -138,33 +138,27 @@ func endOfLog(log []byte) string {
 	return strings.Join(append(why, lines[split:]...), "\n")
 }
 
-// observed is what the NameNode and the ResourceManager report at one moment
-// about the lab's nodes.
-type observed struct {
-	hdfsWritable bool            // true: the NameNode is up and out of safe mode, so files can be written
-	dataNodes    map[string]bool // names of the nodes with a live DataNode, by the NameNode's report
-	rmActive     bool
-	nodeManagers map[string]bool // names of the nodes with a running NodeManager, by the ResourceManager's report
-	history      bool
-}
-
-// ready reports whether a running daemon serves requests. For a daemon of a
-// worker it asks the worker too, since NameNode and ResourceManager still
-// count a dead worker for about 15 s.
-func (l *Lab) ready(ctx context.Context, o observed, n node, d daemon) bool {
+// ready reports whether a running daemon serves requests. It asks a daemon of a
+// worker first, and then the NameNode or the ResourceManager, which still count a
+// dead worker for about 15 s. A daemon that does not answer counts as not ready.
+func (l *Lab) ready(ctx context.Context, seen *registrations, n node, d daemon) bool {
 	switch d {
 	case nameNode:
-		return o.hdfsWritable
+		return l.dataNodes(ctx, seen).writable
 	case dataNode:
-		return o.dataNodes[n.name] && registered(ctx, n)
+		return registered(ctx, n) && l.dataNodes(ctx, seen).live[n.name]
 	case resourceManager:
-		return o.rmActive
+		// A ResourceManager that has just started answers with status 200 but wrong
+		// content until its state is ACTIVE.
+		info, err := l.rm.Info(ctx)
+		return err == nil && info.HAState == yarnclient.HAActive
 	case nodeManager:
 		// A NodeManager opens its web port last, just before it registers with
 		// the ResourceManager.
-		return o.nodeManagers[n.name] && listens(ctx, n.ip.String(), portNMHTTP)
+		return listens(ctx, n.ip.String(), portNMHTTP) && l.nodeManagers(ctx, seen)[n.name]
 	case historyServer:
-		return o.history
+		_, err := l.history.Info(ctx)
+		return err == nil
 	default:
 		return listens(ctx, n.ip.String(), portAgent)
 	}
@@ -183,39 +177,71 @@ func registered(ctx context.Context, n node) bool {
 	return err == nil && len(actors) > 0 && actors[0].ActorState == "RUNNING"
 }
 
-// observe asks the NameNode and the ResourceManager about the lab's nodes. A
-// daemon that does not answer counts as down.
-func (l *Lab) observe(ctx context.Context) observed {
-	o := observed{dataNodes: map[string]bool{}, nodeManagers: map[string]bool{}}
-	master := l.master().ip.String()
-	var hdfs struct {
-		Beans []struct {
-			Safemode  string
-			LiveNodes string
-		}
+// registrations has the last answers of the NameNode and the ResourceManager about the
+// lab's nodes, for all who ask about one of them at about the same time.
+type registrations struct {
+	hdfs         answer[hdfs]
+	nodeManagers answer[map[string]bool]
+}
+
+// hdfs is what the NameNode reports at one moment.
+type hdfs struct {
+	writable bool            // true: the NameNode is up and out of safe mode, so files can be written
+	live     map[string]bool // names of the nodes with a live DataNode
+}
+
+// answer is what a daemon said last.
+type answer[T any] struct {
+	mu   sync.Mutex
+	at   time.Time
+	said T
+}
+
+// or returns the last answer, or a new one if that is older than pollEvery.
+func (a *answer[T]) or(ask func() T) T {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if time.Since(a.at) >= pollEvery {
+		a.said, a.at = ask(), time.Now()
 	}
-	if get(ctx, master, portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &hdfs) && len(hdfs.Beans) == 1 {
-		o.hdfsWritable = hdfs.Beans[0].Safemode == ""
-		var live map[string]any
-		_ = json.Unmarshal([]byte(hdfs.Beans[0].LiveNodes), &live) // ignore the error: if the list of DataNodes cannot be parsed, none counts as live
-		for name := range live {
-			host, _, _ := strings.Cut(name, ":")
-			o.dataNodes[host] = true
+	return a.said
+}
+
+// dataNodes asks the NameNode about HDFS. A NameNode that does not answer counts as
+// down.
+func (l *Lab) dataNodes(ctx context.Context, seen *registrations) hdfs {
+	return seen.hdfs.or(func() hdfs {
+		s := hdfs{live: map[string]bool{}}
+		var info struct {
+			Beans []struct {
+				Safemode  string
+				LiveNodes string
+			}
 		}
-	}
-	// A ResourceManager that has just started answers with status 200 but wrong
-	// content until its state is ACTIVE.
-	info, err := l.rm.Info(ctx)
-	o.rmActive = err == nil && info.HAState == yarnclient.HAActive
-	if o.rmActive {
-		nodes, _ := l.rm.Nodes(ctx, "RUNNING")
+		if get(ctx, l.master().ip.String(), portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &info) && len(info.Beans) == 1 {
+			s.writable = info.Beans[0].Safemode == ""
+			var live map[string]any
+			_ = json.Unmarshal([]byte(info.Beans[0].LiveNodes), &live) // ignore the error: if the list of DataNodes cannot be parsed, none counts as live
+			for name := range live {
+				host, _, _ := strings.Cut(name, ":")
+				s.live[host] = true
+			}
+		}
+		return s
+	})
+}
+
+// nodeManagers asks the ResourceManager for the names of the nodes with a running
+// NodeManager.
+func (l *Lab) nodeManagers(ctx context.Context, seen *registrations) map[string]bool {
+	return seen.nodeManagers.or(func() map[string]bool {
+		names := map[string]bool{}
+		nodes, _ := l.rm.Nodes(ctx, "RUNNING") // a ResourceManager that does not answer knows of none
 		for _, n := range nodes {
-			o.nodeManagers[n.Host] = true
+			names[n.Host] = true
 		}
-	}
-	_, err = l.history.Info(ctx)
-	o.history = err == nil
-	return o
+		return names
+	})
 }
 
 var client = &http.Client{Timeout: answerLimit, Transport: &http.Transport{DisableKeepAlives: true}}

@@ -45,16 +45,13 @@ type DaemonStatus struct {
 func (l *Lab) Status(ctx context.Context) Status {
 	s := Status{Name: l.Name, Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile(), User: l.uid()}
 	running, ready := 0, 0
-	var seen observed
-	if l.running() {
-		seen = l.observe(ctx)
-	}
+	var seen registrations
 	for _, n := range l.nodes {
 		for _, d := range l.daemonsOf(n) {
 			one := DaemonStatus{Node: n.name, Address: n.ip.String(), Daemon: string(d), PID: l.pid(n, d)}
 			if one.PID != 0 {
 				running++
-				one.Ready = l.ready(ctx, seen, n, d)
+				one.Ready = l.ready(ctx, &seen, n, d)
 				one.RSSBytes = memory(one.PID, "Rss")
 				s.PSSBytes += memory(one.PID, "Pss")
 			}

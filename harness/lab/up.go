@@ -250,6 +250,9 @@ func (l *Lab) applyLimits(say func(Event)) error {
 
 // writeFiles writes the files in the lab's state folder, except Hadoop's data.
 func (l *Lab) writeFiles(c Config) error {
+	if err := l.writeFirstState(); err != nil {
+		return err
+	}
 	hosts := fmt.Sprintf("127.0.0.1 localhost\n%s host\n", l.hostIP())
 	for _, n := range l.nodes {
 		hosts += fmt.Sprintf("%s %s\n", n.ip, n.name)

@@ -1,0 +1,84 @@
+package lab
+
+import (
+	"bytes"
+	"crypto/rsa"
+	"crypto/x509"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFirstState: a new lab has an empty HDFS and a certificate authority whose key is that
+// of its certificate, and another lab has others. What a lab has already stays, even where a
+// task has put a link in its place.
+func TestFirstState(t *testing.T) {
+	read := func(l *Lab, name string) []byte {
+		t.Helper()
+		data, err := os.ReadFile(l.nodePath("master", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	const version, cert, key = "name/current/VERSION", "rmstore/FSRMStateRoot/ProxyCARoot/caCert", "rmstore/FSRMStateRoot/ProxyCARoot/caPrivateKey"
+	var labs []*Lab
+	for range 2 {
+		l := &Lab{plan: newPlan(t.TempDir(), savedPlan{Cfg: Default(), Network: 100})}
+		if err := l.writeFirstState(); err != nil {
+			t.Fatal(err)
+		}
+		labs = append(labs, l)
+	}
+	parsed, err := x509.ParseCertificate(read(labs[0], cert))
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.ParsePKCS8PrivateKey(read(labs[0], key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !private.(*rsa.PrivateKey).PublicKey.Equal(parsed.PublicKey) || !parsed.IsCA || time.Now().AddDate(9, 0, 0).After(parsed.NotAfter) {
+		t.Errorf("certificate %+v is not of the key, of no authority, or ends soon", parsed)
+	}
+	if !labs[0].hasData() || bytes.Equal(read(labs[0], version), read(labs[1], version)) || bytes.Equal(read(labs[0], key), read(labs[1], key)) {
+		t.Error("the lab would format HDFS, or two labs have the same cluster or key")
+	}
+
+	before := read(labs[0], key)
+	if err := labs[0].writeFirstState(); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(before, read(labs[0], key)) {
+		t.Error("the second start made another key")
+	}
+	outside := t.TempDir()
+	store := labs[0].nodePath("master", "rmstore")
+	if err := os.RemoveAll(store); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "there"), store); err != nil {
+		t.Fatal(err)
+	}
+	if err := labs[0].writeFirstState(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
+		t.Errorf("wrote through a link: %v, %v", left, err)
+	}
+
+	own := Default()
+	own.HadoopHome = "/opt/hadoop"
+	l := &Lab{plan: newPlan(t.TempDir(), savedPlan{Cfg: own, Network: 100})}
+	if err := l.writeFirstState(); err != nil {
+		t.Fatal(err)
+	}
+	if l.hasData() {
+		t.Error("a Hadoop of any version gets the image of another")
+	}
+	if !strings.Contains(string(read(labs[0], version)), "layoutVersion=-67\n") {
+		t.Error("the layout is not that of the image")
+	}
+}
