@@ -76,6 +76,7 @@ untold where the repeats are too few to tell. If one is not met, the exit code i
 			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering observed in each trial's logs, to repeat its decisions without a cluster"},
 			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
 			&cli.StringFlag{Name: "calibration", Usage: "with --simulate or --dry-run, or for deadlines by the time alone, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
+			&cli.GenericFlag{Name: "others", Value: &o.OthersCores, Usage: "with --simulate, how many of the cores that all nodes share other programs use", DefaultText: "as in the runs of --calibration"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the trials in their order, the time that they would take, and how many repeats are enough; run nothing on the cluster"},
 			&cli.StringFlag{Name: "like", Usage: "with --dry-run, estimate from the run folder `RUN` (default: from a simulation)"},
 			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference to tell, in `PERCENT`"},

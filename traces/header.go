@@ -103,8 +103,11 @@ type ClusterFacts struct {
 	Disks []DiskFacts `json:"disks,omitempty"`
 	// HostCores is the number of CPU cores of the machine, if all nodes run on
 	// one machine; 0 otherwise.
-	HostCores float64      `json:"hostCores,omitempty"`
-	Queue     []QueueFacts `json:"queues,omitempty"`
+	HostCores float64 `json:"hostCores,omitempty"`
+	// OthersCores is how many cores of that machine other programs used on average, while
+	// the jobs ran: neither the cluster nor heddle.
+	OthersCores float64      `json:"othersCores,omitempty"`
+	Queue       []QueueFacts `json:"queues,omitempty"`
 }
 
 // Racks returns the rack of each node.

@@ -93,6 +93,9 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	for _, app := range stranded {
 		captured.Warnings = append(captured.Warnings, "application "+app+" asks for a label that no node has any more: it waits for ever; kill it")
 	}
+	if result.OthersCores != nil {
+		captured.Header.Cluster.OthersCores = *result.OthersCores
+	}
 	for _, warning := range []string{t.cache.lookAgain(waiting), busy} {
 		if warning != "" {
 			captured.Warnings = append(captured.Warnings, warning)

@@ -139,6 +139,7 @@ func (t *simulatedTrial) prepare(ctx context.Context) (inputBytes int64, err err
 		if t.input, err = inputOf(e, t.options.Cluster, twin); err != nil {
 			return 0, err
 		}
+		t.input.Header.Cluster.OthersCores = t.costs.OthersCores
 		if err := t.setDeadlines(ctx); err != nil {
 			return 0, err
 		}
@@ -174,7 +175,7 @@ func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 	defer func() { _ = sorter.Close() }() // do not check this error: if closing the sorter fails, only a temporary file remains
 	c := &replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.simulatedSeed(),
-		Change:      recorded.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots},
+		Change:      recorded.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots, Others: t.options.OthersCores},
 		Calibration: t.costs, Modelled: true, Repeats: true, Work: t.twin.Work(), After: t.twin.After(), Interrupted: ctx.Err,
 		Faults: e.Faults, Capacity: e.Capacity, Speculation: e.Speculation, CachePolicy: e.CachePolicy, Fetches: e.Fetches,
 		Reasons: e.Reasons,

@@ -1,9 +1,11 @@
 package replay
 
 import (
+	"cmp"
 	"time"
 
 	"heddle/harness/internal/units"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/sim"
 )
 
@@ -29,7 +31,9 @@ func (c *Config) limit(x *sim.Machines) {
 		}
 	}
 	if c.Modelled && len(c.Change.Cores) == 0 {
-		x.HostCores = f.HostCores
+		if x.HostCores = cmp.Or(c.Change.HostCores, f.HostCores); x.HostCores > 0 {
+			x.HostCores = calibration.Left(x.HostCores, c.others())
+		}
 	}
 	for i := range x.Nodes {
 		if len(c.Change.Cores) > 0 && c.computes() {
@@ -41,6 +45,14 @@ func (c *Config) limit(x *sim.Machines) {
 			x.Nodes[i].Cores = 0
 		}
 	}
+}
+
+// others returns how many of the cores that all nodes share other programs use.
+func (c *Config) others() float64 {
+	if c.Change.Others.Given {
+		return c.Change.Others.Number
+	}
+	return c.Trace.Header.Cluster.OthersCores
 }
 
 // costs returns the simulator's costs: those of the calibration, with the changes of

@@ -1,7 +1,6 @@
 package calibration
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -25,9 +24,8 @@ type Replay func(*recorded.Trace, *Calibration, uint64) (*recorded.Trace, error)
 // The computing time of an attempt is its duration, without the time that its input
 // alone takes on the known links and disks. Attempts on a node share its cores
 // evenly, as in the simulator: an attempt that has half a core for one second has
-// computed for half a second. The number of shared cores is the one that makes the
-// maps of a workload most alike in computing time. If all nodes are on one machine,
-// it is the number with which replays are nearest to the traces in mean map time.
+// computed for half a second. The shared cores are those that are known, unless the
+// traces tell otherwise, see fitSharing.
 // Each trace is then replayed, and the fit is corrected until attempts take as long
 // as in the trace.
 //
@@ -40,22 +38,13 @@ func Fit(list []*recorded.Trace, cluster recorded.Change, fetches string, again 
 	}
 	c.Fetches = fetches
 	c.fitTaskStart(list)
-	least := math.Inf(1)
-	best := c
-	for i, s := range c.likelySharings(list, cluster.HostCores) {
-		x := *c
-		x.Sharing, x.HostCores = s.node, s.host
-		fits := x.fitRates(list, &cluster)
-		x.fitWorkloads(list)
-		misfit := x.correct(list, fits, again)
-		if !math.IsInf(misfit, 1) { // an infinite misfit means that a replay failed; the calibration's warnings say why
-			x.MisfitPct = 100 * misfit
-		}
-		if i == 0 || misfit < 0.98*least {
-			least, best = misfit, &x
-		}
+	c.fitSharing(list, cluster.HostCores)
+	fits := c.fitRates(list, &cluster)
+	c.fitWorkloads(list)
+	if misfit := c.correct(list, fits, again); !math.IsInf(misfit, 1) { // an infinite misfit means that a replay failed; the calibration's warnings say why
+		c.MisfitPct = 100 * misfit
 	}
-	return best, nil
+	return c, nil
 }
 
 // FitOne fits a Calibration to one trace alone, for replays of the same trace.
@@ -183,35 +172,6 @@ func median(xs []float64) float64 { return stats.Quantile(xs, 0.5) }
 
 const spreadPoints = 21
 
-// sharing says which cores task attempts share with each other.
-type sharing struct {
-	node float64 // fraction of a node's cores that the attempts on the node share; 0: attempts do not slow each other down
-	host float64 // number of cores that the attempts on all nodes share; 0: attempts share cores only on their node
-}
-
-func (s sharing) String() string {
-	if s.host > 0 {
-		return fmt.Sprint("host ", s.host)
-	}
-	return fmt.Sprint(s.node)
-}
-
-// sharings returns the ways of sharing cores that a calibration tries: none, parts
-// of each node's cores, and parts of the whole machine's cores. Of equally good ways
-// the first is taken.
-func sharings(hostCores float64) []sharing {
-	var list []sharing
-	for _, part := range []float64{0, 1, 0.75, 0.5, 0.25, 0.125} {
-		list = append(list, sharing{node: part})
-	}
-	for _, part := range []float64{1, 0.75, 0.5} {
-		if hostCores > 0 {
-			list = append(list, sharing{host: part * hostCores})
-		}
-	}
-	return list
-}
-
 // startStepMs is the step, in ms, between the JVM start times that the fit tries.
 const startStepMs = 100
 
@@ -260,56 +220,4 @@ func (c *Calibration) fitTaskStart(list []*recorded.Trace) {
 			c.TaskStart = Figure{Value: ms, Samples: n, Error: math.Sqrt(rest / float64(n))}
 		}
 	}
-}
-
-// replayable limits how large the traces of a calibration may be, in tasks: only up
-// to this number is each way of sharing cores tried with replays.
-const replayable = 20_000
-
-// likelySharings returns the ways of sharing cores for Fit to try. The first is
-// the one under which the computing times of a workload's maps, waits for input
-// included, differ least. If all nodes are on one machine, the others are: all tasks
-// share 1 core of that machine, 2 cores, and so on.
-func (c *Calibration) likelySharings(list []*recorded.Trace, hostCores float64) []sharing {
-	c.SharingSpread = map[string]float64{}
-	least, tasks := math.Inf(1), 0
-	var likely sharing
-	for _, t := range list {
-		hostCores = cmp.Or(hostCores, t.Header.Cluster.HostCores)
-		tasks += t.Tasks()
-	}
-	for _, s := range sharings(hostCores) {
-		perMap := map[string][]float64{}
-		for _, t := range sharingCost.measured(list) {
-			for _, m := range computed(t, s, 0, nil) {
-				if m.kind == traces.Map {
-					perMap[m.workload] = append(perMap[m.workload], m.ms)
-				}
-			}
-		}
-		sum, n := 0.0, 0
-		for _, w := range sortedKeys(perMap) {
-			if xs := perMap[w]; len(xs) > 1 {
-				sum += stats.Spread(xs) * float64(len(xs))
-				n += len(xs)
-			}
-		}
-		if n == 0 {
-			return []sharing{{}}
-		}
-		spread := sum / float64(n)
-		c.SharingSpread[s.String()] = spread
-		if spread < 0.98*least {
-			least, likely = spread, s
-		}
-	}
-	choice := []sharing{likely}
-	if hostCores > 0 && tasks <= replayable {
-		for _, s := range sharings(hostCores) {
-			if s != likely && s.node == 0 {
-				choice = append(choice, s)
-			}
-		}
-	}
-	return choice
 }

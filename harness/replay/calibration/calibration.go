@@ -43,8 +43,14 @@ type Calibration struct {
 	Fetches string `json:"fetches,omitempty"`
 	// HostCores is how many cores the attempts on all nodes share; the field Sharing
 	// is then ignored. 0 means that attempts share cores only with others on their
-	// node. It is fitted if the nodes are known to be on one machine.
+	// node. These are the machine's cores, those that other programs use included.
 	HostCores float64 `json:"hostCores,omitempty"`
+	// OthersCores is how many of the HostCores other programs used on average while the
+	// traces were recorded.
+	OthersCores float64 `json:"othersCores,omitempty"`
+	// SharingGuessed is true if attempts share other cores than what is known of the
+	// cluster says, because the traces tell that this is likelier.
+	SharingGuessed bool `json:"sharingGuessed,omitempty"`
 	// SharingSpread is the coefficient of variation of the maps' computing times, for
 	// each way of sharing cores (value of Sharing or HostCores) that was tried.
 	SharingSpread map[string]float64 `json:"sharingSpread"`

@@ -57,11 +57,18 @@ func (c *Calibration) Doc() doc.Doc {
 	var facts doc.List
 	switch {
 	case c.HostCores > 0:
-		facts = append(facts, fmt.Sprintf("Attempts on all nodes share %.3g cores.", c.HostCores))
+		text := fmt.Sprintf("Attempts on all nodes share the %.3g cores of the machine", c.HostCores)
+		if c.OthersCores >= leastOthers {
+			text += fmt.Sprintf(", less %.2f that other programs used", c.OthersCores)
+		}
+		facts = append(facts, text+".")
 	case c.Sharing > 0:
 		facts = append(facts, fmt.Sprintf("Attempts on a node share %.3g of its cores.", c.Sharing))
 	default:
 		facts = append(facts, "Attempts on a node do not slow each other down, as far as these traces tell.")
+	}
+	if c.SharingGuessed {
+		facts = append(facts, "That is not what is known of the cluster, but the traces tell that it is likelier.")
 	}
 	for _, r := range []struct {
 		name, what string

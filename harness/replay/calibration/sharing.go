@@ -1,0 +1,137 @@
+package calibration
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"heddle/harness/replay/recorded"
+	"heddle/harness/stats"
+	"heddle/traces"
+)
+
+// sharing says which cores task attempts share with each other.
+type sharing struct {
+	node float64 // fraction of a node's cores that the attempts on the node share; 0: attempts do not slow each other down
+	host float64 // number of cores that the attempts on all nodes share; 0: attempts share cores only on their node
+}
+
+func (s sharing) String() string {
+	if s.host > 0 {
+		return fmt.Sprint("host ", s.host)
+	}
+	return fmt.Sprint(s.node)
+}
+
+// Left returns how many of a machine's cores are left for a cluster if other programs
+// use some of them. It is a twentieth of them at least.
+func Left(hostCores, others float64) float64 { return max(hostCores-others, hostCores/20) }
+
+// fitSharing sets which cores attempts share. This is what is known of the cluster: all
+// cores of the machine, if the nodes are on one; otherwise the cores of each node, if
+// the traces have them. A guess takes the place of what is known only if the traces
+// tell that it is nearer to the truth.
+//
+// A way of sharing cores is near to the truth if the computing times that follow from it
+// are alike: its likelihood is that of log-normal times around the mean of each
+// workload's maps. The sum of the logarithms is taken for each trace. They tell a guess
+// if their mean difference from what is known is above 0 by the t-test, as in Vuong
+// (1989, Econometrica 57, p. 307) with traces in place of single values, since the
+// attempts of one trace share what disturbed them. The p-value is adjusted for the
+// number of guesses.
+func (c *Calibration) fitSharing(list []*recorded.Trace, hostCores float64) {
+	c.SharingSpread = map[string]float64{}
+	known, others := knownSharing(list, hostCores), 0.0
+	for _, t := range list {
+		others += t.Header.Cluster.OthersCores / float64(len(list))
+	}
+	list = sharingCost.measured(list)
+	likely := c.likelihoods(list, known)
+	var guesses []sharing
+	var differences []stats.Comparison
+	for _, part := range []float64{0, 1, 0.75, 0.5, 0.25, 0.125} {
+		if s := (sharing{node: part}); s != known {
+			guesses = append(guesses, s)
+			differences = append(differences, stats.PairedDifference(likely, c.likelihoods(list, s)))
+		}
+	}
+	most := 0.0
+	for i, d := range stats.Together(differences) {
+		if d.P < 1-stats.Level && d.Value > most+1e-3 { // of two that are alike, such as all under which no node has a core to spare, the first
+			most, known, c.SharingGuessed = d.Value, guesses[i], true
+		}
+	}
+	c.Sharing, c.HostCores = known.node, known.host
+	if c.HostCores > 0 {
+		c.OthersCores = others
+	}
+	if c.OthersCores >= leastOthers {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("other programs used %.2f of the machine's %.3g cores (%.0f %%) while the traces were recorded: simulations suppose the same, unless --others says otherwise", others, c.HostCores, 100*others/c.HostCores))
+	}
+}
+
+// leastOthers is how many cores other programs must use for it to be said.
+const leastOthers = 0.05
+
+// knownSharing returns which cores attempts share by what is known of the cluster. The
+// argument hostCores, if above 0, counts more than the traces.
+func knownSharing(list []*recorded.Trace, hostCores float64) sharing {
+	cores := 0.0
+	for _, t := range list {
+		hostCores = cmp.Or(hostCores, t.Header.Cluster.HostCores)
+		for _, n := range t.Nodes {
+			cores = max(cores, n.Cores)
+		}
+	}
+	if hostCores > 0 {
+		return sharing{host: hostCores}
+	}
+	if cores > 0 {
+		return sharing{node: 1}
+	}
+	return sharing{}
+}
+
+// likelihoods returns, for each trace, the logarithm of the likelihood of its maps'
+// computing times if attempts share cores in this way. It keeps the coefficient of
+// variation of these times in SharingSpread.
+func (c *Calibration) likelihoods(list []*recorded.Trace, s sharing) []float64 {
+	logs := map[string][]float64{} // by workload
+	ms := map[string][]float64{}
+	of := make([][]sample, len(list))
+	for i, t := range list {
+		for _, m := range computed(t, s, 0, nil) {
+			if m.kind == traces.Map && m.ms > 0 {
+				of[i] = append(of[i], m)
+				logs[m.workload], ms[m.workload] = append(logs[m.workload], math.Log(m.ms)), append(ms[m.workload], m.ms)
+			}
+		}
+	}
+	type normal struct{ mean, sd float64 }
+	around := map[string]normal{}
+	spread, n := 0.0, 0
+	for _, w := range sortedKeys(logs) {
+		if len(logs[w]) > 1 {
+			around[w] = normal{stats.Mean(logs[w]).Value, max(stats.Deviation(logs[w]), leastDeviation)}
+			spread += stats.Spread(ms[w]) * float64(len(ms[w]))
+			n += len(ms[w])
+		}
+	}
+	if n > 0 {
+		c.SharingSpread[s.String()] = spread / float64(n)
+	}
+	sums := make([]float64, len(list))
+	for i := range of {
+		for _, m := range of[i] {
+			if x, ok := around[m.workload]; ok {
+				z := (math.Log(m.ms) - x.mean) / x.sd
+				sums[i] -= math.Log(x.sd) + z*z/2
+			}
+		}
+	}
+	return sums
+}
+
+// leastDeviation is the least standard deviation of the logarithms of computing times:
+// times that are equal to the last digit tell no more than times that are within 0.1 %.
+const leastDeviation = 0.001
