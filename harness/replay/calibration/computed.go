@@ -16,6 +16,7 @@ type sample struct {
 	bytes    int64
 	ms       float64 // computing time of the attempt, in ms
 	tookMs   float64
+	lastPart float64 // the fraction of a core that the attempt had when it ended
 }
 
 // The function computed returns the computing time of each attempt that succeeded.
@@ -75,7 +76,7 @@ func computed(t *recorded.Trace, with sharing, startMs float64, limits func(node
 		}
 		p := at(j, a)
 		start := startMs - float64(p.from-a.Start)/1e6
-		s := sample{workload: j.Kind(), kind: a.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to)}
+		s := sample{workload: j.Kind(), kind: a.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to), lastPart: b.before(p.to)}
 		if s.kind == traces.Map {
 			s.bytes = task.Input()
 			if limits != nil {
@@ -117,6 +118,8 @@ type load struct {
 	// Entry at[i] is the computing time, in ms, that an attempt gets on this node if it
 	// runs from changes[0] to changes[i].
 	at []float64
+	// Entry parts[i] is the fraction of a core that each attempt has before changes[i].
+	parts []float64
 }
 
 type loadChange struct {
@@ -128,12 +131,13 @@ type loadChange struct {
 // computing time one attempt would have got until then. The result is the field at.
 func (l *load) sum() {
 	slices.SortStableFunc(l.changes, func(a, b loadChange) int { return cmp.Compare(a.t, b.t) })
-	l.at = make([]float64, len(l.changes))
+	l.at, l.parts = make([]float64, len(l.changes)), make([]float64, len(l.changes))
 	running := 0
 	for i := range l.changes {
 		if i > 0 {
 			l.at[i] = l.at[i-1] + float64(l.changes[i].t-l.changes[i-1].t)/1e6*l.part(running)
 		}
+		l.parts[i] = l.part(running)
 		running += l.changes[i].more
 	}
 }
@@ -148,10 +152,13 @@ func (l *load) part(n int) float64 {
 
 // between returns the computing time, in ms, that an attempt gets which runs on this
 // node between the two times.
-func (l *load) between(from, to traces.Time) float64 {
-	find := func(t traces.Time) float64 {
-		i, _ := slices.BinarySearchFunc(l.changes, t, func(c loadChange, t traces.Time) int { return cmp.Compare(c.t, t) })
-		return l.at[min(i, len(l.at)-1)]
-	}
-	return find(to) - find(from)
+func (l *load) between(from, to traces.Time) float64 { return l.at[l.find(to)] - l.at[l.find(from)] }
+
+// before returns the fraction of a core that an attempt has on this node until the time t.
+func (l *load) before(t traces.Time) float64 { return l.parts[l.find(t)] }
+
+// find returns the index of the first change at the time t or later.
+func (l *load) find(t traces.Time) int {
+	i, _ := slices.BinarySearchFunc(l.changes, t, func(c loadChange, t traces.Time) int { return cmp.Compare(c.t, t) })
+	return min(i, len(l.changes)-1)
 }

@@ -32,9 +32,9 @@ func Left(hostCores, others float64) float64 { return max(hostCores-others, host
 // the traces have them. A guess takes the place of what is known only if the traces
 // tell that it is nearer to the truth.
 //
-// A way of sharing cores is near to the truth if the computing times that follow from it
-// are alike: its likelihood is that of log-normal times around the mean of each
-// workload's maps. The sum of the logarithms is taken for each trace. They tell a guess
+// The likelihood of a way of sharing cores is that of the maps' ends, if the computing
+// times that follow from it are log-normal around the mean of each workload: the density
+// of a map's computing time, times the fraction of a core that the map had at its end. The sum of the logarithms is taken for each trace. They tell a guess
 // if their mean difference from what is known is above 0 by the t-test, as in Vuong
 // (1989, Econometrica 57, p. 307) with traces in place of single values, since the
 // attempts of one trace share what disturbed them. The p-value is adjusted for the
@@ -125,7 +125,7 @@ func (c *Calibration) likelihoods(list []*recorded.Trace, s sharing) []float64 {
 		for _, m := range of[i] {
 			if x, ok := around[m.workload]; ok {
 				z := (math.Log(m.ms) - x.mean) / x.sd
-				sums[i] -= math.Log(x.sd) + z*z/2
+				sums[i] += -math.Log(x.sd) - z*z/2 - math.Log(m.ms) + math.Log(m.lastPart)
 			}
 		}
 	}
