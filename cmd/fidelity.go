@@ -25,14 +25,18 @@ func fidelityCommand() *cli.Command {
 		ArgsUsage: "RUN",
 		Description: `Replays every trial of a finished run under its own model, calibrated on the other
 repeats of its workload, and compares job completion time, makespan, task times and
-locality. Then it predicts each model from the others' runs. Flags give rates of the
+locality. Then it predicts each model from the others' runs. With --across, it predicts runs that
+differ in their input, cluster or model from those that the calibration is fitted to,
+and says which interval 95 of 100 new runs are in. Flags give rates of the
 cluster that its traces do not have. For example:
 
    heddle fidelity RUN-FOLDER
    heddle fidelity --metric waitingP95 --metric slowdown RUN-FOLDER
    heddle fidelity --max-error 5% RUN-FOLDER && echo good enough
+   heddle fidelity --across RUN-FOLDER OTHER-RUN ANOTHER-RUN
    heddle fidelity --json RUN-FOLDER | jq '.own[] | {workload, model, meanAbsErrorPct}'`,
 		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "across", Usage: "fit to the run folder `RUN`, and predict the runs of the arguments with that; may be repeated"},
 			&cli.StringFlag{Name: "max-error", Usage: "end with code 4 if a workload and model's mean error is above `PERCENT`"},
 			&cli.StringSliceFlag{Name: "metric", Usage: "errors of `METRIC` of heddle compare too, or of all; may be repeated"},
 			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, Usage: "replay each trial with seeds 1 to `N` and take the mean"},
@@ -53,6 +57,9 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 	dirs, err := arguments(c)
 	if err != nil {
 		return err
+	}
+	if c.IsSet("across") {
+		return runAcross(c, dirs, o)
 	}
 	if len(dirs) != 1 {
 		return withCode(exitUsage, errors.New("want one run folder; 'heddle run' prints the path of its run folder"))
@@ -90,4 +97,22 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 		return withCode(exitThreshold, fmt.Errorf("%s under %s: the mean error of predictions is %.1f %%, above --max-error %g%%", worst.Workload, worst.Model, worst.MeanAbsErrorPct, most))
 	}
 	return err
+}
+
+// runAcross predicts the runs in the folders dirs from the runs of the flag --across.
+func runAcross(c *cli.Context, dirs []string, o *fidelity.Options) error {
+	switch {
+	case len(dirs) == 0:
+		return withCode(exitUsage, errors.New("--across: want run folders to predict as arguments"))
+	case c.IsSet("metric"), c.IsSet("max-error"):
+		return withCode(exitUsage, errors.New("--across: --metric and --max-error are for the runs of one folder; want --across without them"))
+	case o.Seeds < 1 || o.Seeds > 1000:
+		return withCode(exitUsage, fmt.Errorf("--seeds %d: want 1 to 1000", o.Seeds))
+	}
+	o.Interrupted, o.Unverified = c.Context.Err, c.Bool("unverified")
+	report, err := fidelity.AcrossRuns(c.StringSlice("across"), dirs, *o)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	return printDoc(c, report, report.Doc())
 }

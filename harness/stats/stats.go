@@ -176,6 +176,10 @@ func moments(xs []float64) (mean, variance float64) {
 	return mean, variance / (n - 1)
 }
 
+// Margin returns how far an interval at [Level] extends to each side of a value with
+// this standard error, by Student's distribution with these degrees of freedom.
+func Margin(stderr, freedom float64) float64 { return tQuantile(freedom) * stderr }
+
 // tQuantile returns how many standard errors a two-sided interval at [Level]
 // extends to each side, by Student's distribution with the given degrees of
 // freedom.

@@ -58,6 +58,10 @@ type Calibration struct {
 	// as the root mean square over traces, in percent; 0 if no trace was replayed.
 	MisfitPct float64 `json:"misfitPct"`
 
+	// Noise says how much runs differ for reasons that a replay does not know; nil if no
+	// trace was replayed.
+	Noise *Noise `json:"noise,omitempty"`
+
 	// Rates of disks and links, and the heartbeat interval of ApplicationMasters, if
 	// no trace gives them; 0 means unknown.
 	LinkBytesPerSec   int64 `json:"linkBytesPerSec,omitempty"`

@@ -209,18 +209,17 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 		}
 	}
 	levels := levelCosts(rateCost.measured(small))
-	var again []*recorded.Trace
+	seeds := seedsFor(small)
+	var again []replayed
 	for range corrections {
-		again = nil
+		var err error
+		if again, err = replayAll(small, c, seeds, replay); err != nil {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("a replay failed, so the fit is not corrected: %v", err))
+			return math.Inf(1)
+		}
 		simulated := map[phaseKey]*moments{}
-		for i, t := range small {
-			x, err := replay(t, c, uint64(i+1))
-			if err != nil {
-				c.Warnings = append(c.Warnings, fmt.Sprintf("a replay failed, so the fit is not corrected: %v", err))
-				return math.Inf(1)
-			}
-			again = append(again, x)
-			addMoments(simulated, x)
+		for _, x := range again {
+			addMoments(simulated, x.simulated)
 		}
 		for i := range c.Workloads {
 			w := &c.Workloads[i]
@@ -239,12 +238,12 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 		}
 		var turn []float64
 		var seen []*recorded.Trace // replays from which maps at different locality levels can be compared
-		for i, t := range again {
-			if turnoverCost.measuredIn(small[i]) {
-				turn = append(turn, t.Turnovers()...)
+		for _, x := range again {
+			if turnoverCost.measuredIn(x.was) {
+				turn = append(turn, x.simulated.Turnovers()...)
 			}
-			if rateCost.measuredIn(small[i]) {
-				seen = append(seen, t)
+			if rateCost.measuredIn(x.was) {
+				seen = append(seen, x.simulated)
 			}
 		}
 		if c.Turnover.Samples > 0 && len(turn) > 0 {
@@ -252,15 +251,50 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 		}
 		correctRates(fits, levels, levelCosts(seen))
 	}
-	return misfit(small, again)
+	c.Noise = noiseOf(again)
+	return misfit(again)
 }
 
+// replayed is a trace and one replay of it.
+type replayed struct{ was, simulated *recorded.Trace }
+
+// replayAll replays each trace with so many seeds. The replays of a trace stand together.
+func replayAll(list []*recorded.Trace, c *Calibration, seeds int, replay Replay) ([]replayed, error) {
+	var all []replayed
+	for i, t := range list {
+		for k := range seeds {
+			x, err := replay(t, c, uint64(i+1+k*len(list)))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, replayed{t, x})
+		}
+	}
+	return all, nil
+}
+
+// seedsFor returns with how many seeds each trace is replayed to correct a fit. Few small
+// traces are replayed more than once, since the chance in a single replay would become
+// part of the fit.
+func seedsFor(list []*recorded.Trace) int {
+	tasks := 0
+	for _, t := range list {
+		tasks += t.Tasks()
+	}
+	return max(1, min(enoughReplays/max(1, len(list)), enoughTasks/max(1, tasks)))
+}
+
+const (
+	enoughReplays = 30     // to correct a fit: with more, chance is below what repeats differ by
+	enoughTasks   = 20_000 // in all replays together
+)
+
 // misfit returns how far the mean map times in replays are from those in the traces:
-// the relative errors' root mean square over the traces.
-func misfit(measured, simulated []*recorded.Trace) float64 {
+// the relative errors' root mean square over the replays.
+func misfit(list []replayed) float64 {
 	squares, n := 0.0, 0
-	for i, t := range measured {
-		was, is := stats.Mean(durationsMs(t, traces.Map)).Value, stats.Mean(durationsMs(simulated[i], traces.Map)).Value
+	for _, x := range list {
+		was, is := stats.Mean(durationsMs(x.was, traces.Map)).Value, stats.Mean(durationsMs(x.simulated, traces.Map)).Value
 		if was > 0 && is > 0 {
 			squares += (is/was - 1) * (is/was - 1)
 			n++

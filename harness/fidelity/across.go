@@ -1,0 +1,202 @@
+package fidelity
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"heddle/harness/compare"
+	"heddle/harness/doc"
+	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
+	"heddle/harness/results"
+	"heddle/harness/stats"
+)
+
+// Across says how well runs are predicted from other runs, which differed from them:
+// in the input, the cluster, the model. Other programs may rely on its JSON keys.
+type Across struct {
+	// Fit are the folders of the runs that the calibration was fitted to.
+	Fit      []string  `json:"fit"`
+	Settings []Setting `json:"settings"`
+	// MedianAbsErrorPct is the median, over settings, of the error without its sign.
+	// Within is the number of settings with an error within 10 %, or within how much
+	// repeats differ, if that is more. Held and Runs count single runs: those that were
+	// within their interval, and all.
+	MedianAbsErrorPct compare.Number `json:"medianAbsErrorPct"`
+	Within            int            `json:"within"`
+	Held              int            `json:"held"`
+	Runs              int            `json:"runs"`
+	Warnings          []string       `json:"warnings"`
+}
+
+// Setting is the prediction of the runs of one workload under one model in one run
+// folder. Times are means over the jobs from submission to end.
+type Setting struct {
+	Run         string         `json:"run"`
+	Workload    string         `json:"workload"`
+	Model       string         `json:"model"`
+	Runs        int            `json:"runs"`
+	MeasuredMs  compare.Number `json:"measuredMs"`
+	PredictedMs compare.Number `json:"predictedMs"`
+	ErrorPct    compare.Number `json:"errorPct"` // with its sign
+	NoisePct    compare.Number `json:"noisePct"` // standard deviation of the measured runs
+	// PredictedCI95Ms is the interval that has a new run with a probability of 95 %. Held
+	// is how many of the measured runs it has.
+	PredictedCI95Ms compare.Interval `json:"predictedCI95Ms"`
+	Held            int              `json:"held"`
+}
+
+// within is the error, in percent, of a good prediction of a setting, unless its repeats
+// differ by more.
+const within = 10
+
+// AcrossRuns fits a calibration to the runs in the folders fit, and predicts each of the
+// runs in the folders list with it. A run is replayed with its own cluster and the places
+// of its input, under its own model; of how long its tasks took, nothing is used.
+func AcrossRuns(fit, list []string, o Options) (*Across, error) {
+	if o.Seeds == 0 {
+		o.Seeds = 5
+	}
+	a := &Across{Fit: fit, Settings: []Setting{}, Warnings: []string{}}
+	fitted, fetches, err := a.load(fit, &o)
+	if err != nil {
+		return nil, err
+	}
+	var all []*recorded.Trace
+	for _, x := range fitted {
+		all = append(all, x.Trace)
+	}
+	costs, err := replay.Calibrate(all, o.Cluster, fetches)
+	if err != nil {
+		return nil, fmt.Errorf("fidelity: fit to %v: %w", fit, err)
+	}
+	a.Warnings = append(a.Warnings, costs.Warnings...)
+	var groups [][]measured
+	var folders []string
+	for _, dir := range list {
+		trials, _, err := a.load([]string{dir}, &o)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range group(trials) {
+			groups, folders = append(groups, g), append(folders, dir)
+		}
+	}
+	a.Settings = make([]Setting, len(groups))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range groups {
+		g.Go(func() (err error) {
+			if a.Settings[i], err = predictSetting(groups[i], costs, o); err != nil {
+				return fmt.Errorf("fidelity of %s: %w", folders[i], err)
+			}
+			a.Settings[i].Run = folders[i]
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	a.sum()
+	slices.Sort(a.Warnings)
+	a.Warnings = slices.Compact(a.Warnings)
+	return a, nil
+}
+
+// load reads the finished trials of run folders. The result fetches says from where the
+// reduces of the last run's experiment fetch in a simulation.
+func (a *Across) load(dirs []string, o *Options) (list []measured, fetches string, err error) {
+	for _, dir := range dirs {
+		run, err := results.Open(dir, o.Unverified)
+		if err != nil {
+			return nil, "", fmt.Errorf("fidelity of %s: %w", dir, err)
+		}
+		a.Warnings = append(a.Warnings, run.Warnings()...)
+		if e, err := results.Experiment(run.Run, ""); err == nil && e != nil { // a run without one has the default
+			fetches = e.Fetches
+		}
+		r := &Report{}
+		trials, err := r.load(run)
+		if err != nil {
+			return nil, "", fmt.Errorf("fidelity of %s: %w", dir, err)
+		}
+		if len(trials) == 0 {
+			return nil, "", fmt.Errorf("fidelity of %s: %w: no trial of it is finished", dir, ErrNothing)
+		}
+		a.Warnings = append(a.Warnings, r.Warnings...)
+		list = append(list, trials...)
+	}
+	return list, fetches, nil
+}
+
+// predictSetting predicts the runs of one workload under one model.
+func predictSetting(list []measured, costs *calibration.Calibration, o Options) (Setting, error) {
+	x := Setting{Workload: list[0].workload, Model: list[0].model, Runs: len(list)}
+	was := completions(list)
+	var is []float64
+	for i := range list {
+		again, err := predict(list[i].Trace, &list[i], costs, o)
+		if err != nil {
+			return x, err
+		}
+		for _, f := range again {
+			is = append(is, f.MeanCompletionMs)
+		}
+	}
+	mean, lo, hi, ok := costs.Noise.Interval(is)
+	x.MeasuredMs, x.PredictedMs = compare.Number(stats.Mean(was).Value), compare.Number(mean)
+	x.ErrorPct = compare.Number(percent(mean, float64(x.MeasuredMs)))
+	x.NoisePct = compare.Number(100 * stats.Spread(was))
+	x.PredictedCI95Ms = compare.Interval{math.Inf(-1), math.Inf(1)}
+	if ok {
+		x.PredictedCI95Ms = compare.Interval{lo, hi}
+		for _, ms := range was {
+			if ms >= lo && ms <= hi {
+				x.Held++
+			}
+		}
+	}
+	return x, nil
+}
+
+// sum counts over all settings.
+func (a *Across) sum() {
+	var abs []float64
+	for _, x := range a.Settings {
+		e := math.Abs(float64(x.ErrorPct))
+		abs = append(abs, e)
+		if e <= within || e <= float64(x.NoisePct) {
+			a.Within++
+		}
+		if !math.IsInf(x.PredictedCI95Ms[0], 0) {
+			a.Held, a.Runs = a.Held+x.Held, a.Runs+x.Runs
+		}
+	}
+	a.MedianAbsErrorPct = compare.Number(stats.Quantile(abs, 0.5))
+}
+
+// Doc returns the predictions for people to read.
+func (a *Across) Doc() doc.Doc {
+	table := &doc.Table{Name: "settings", Columns: []string{"run", "workload", "model", "runs", "measured", "predicted", "error", "noise floor", "95 % of new runs", "runs in it"}}
+	for _, x := range a.Settings {
+		interval, held := doc.Words("-"), doc.Words("-")
+		if lo, hi := x.PredictedCI95Ms[0], x.PredictedCI95Ms[1]; !math.IsInf(lo, 0) {
+			interval = doc.Words(fmt.Sprintf("%s to %s", doc.Number(lo/1000, "s"), doc.Number(hi/1000, "s")))
+			held = doc.Words(fmt.Sprintf("%d of %d", x.Held, x.Runs))
+		}
+		table.Add(doc.Words(x.Run), doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs), doc.Number(float64(x.MeasuredMs)/1000, "s"), doc.Number(float64(x.PredictedMs)/1000, "s"),
+			doc.Signed(float64(x.ErrorPct), 1, "%"), doc.Fixed(float64(x.NoisePct), 1, "%"), interval, held)
+	}
+	text := fmt.Sprintf("The median error is %.1f %%; %d of %d settings are within %d %%, or within what their repeats differ by.", float64(a.MedianAbsErrorPct), a.Within, len(a.Settings), within)
+	if a.Runs > 0 {
+		text += fmt.Sprintf(" The intervals have %d of %d runs.", a.Held, a.Runs)
+	} else {
+		text += " There are no intervals: they need two runs of a workload to fit to, which tell how much runs differ."
+	}
+	return doc.Doc{doc.Heading("predicted from other runs; job completion time"), table, doc.Text(text), doc.Notes(a.Warnings)}
+}

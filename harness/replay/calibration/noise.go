@@ -1,0 +1,95 @@
+package calibration
+
+import (
+	"math"
+
+	"heddle/harness/replay/recorded"
+	"heddle/harness/stats"
+)
+
+// Noise says how much measured runs differ from replays of them, and how much replays
+// with different seeds differ among themselves. Both are standard deviations of the
+// logarithm of the mean completion time of jobs.
+type Noise struct {
+	Runs      int     `json:"runs"` // measured runs
+	Measured  float64 `json:"measured"`
+	Simulated float64 `json:"simulated"`
+}
+
+// noiseOf compares traces with their replays. The result is nil if no job has an end.
+func noiseOf(list []replayed) *Noise {
+	var measured []float64
+	squares, freedom := 0.0, 0
+	for len(list) > 0 {
+		was := list[0].was
+		var logs []float64
+		for len(list) > 0 && list[0].was == was {
+			if ms := completionMs(list[0].simulated); ms > 0 {
+				logs = append(logs, math.Log(ms))
+			}
+			list = list[1:]
+		}
+		ms := completionMs(was)
+		if len(logs) == 0 || !(ms > 0) {
+			continue
+		}
+		mean := stats.Mean(logs).Value
+		measured = append(measured, math.Log(ms)-mean)
+		for _, x := range logs {
+			squares += (x - mean) * (x - mean)
+		}
+		freedom += len(logs) - 1
+	}
+	if len(measured) == 0 {
+		return nil
+	}
+	n := &Noise{Runs: len(measured)}
+	if len(measured) > 1 {
+		n.Measured = stats.Deviation(measured)
+	}
+	if freedom > 0 {
+		n.Simulated = math.Sqrt(squares / float64(freedom))
+	}
+	return n
+}
+
+// completionMs returns the mean time from submission to end of the jobs that ended, in ms;
+// 0 if none did.
+func completionMs(t *recorded.Trace) float64 {
+	sum, n := 0.0, 0
+	for _, j := range t.Jobs {
+		if j.Finished > j.T {
+			sum += float64(j.Finished-j.T) / 1e6
+			n++
+		}
+	}
+	return sum / float64(max(1, n))
+}
+
+// Interval returns the interval that has the time of a new measured run with a
+// probability of 95 %. The argument simulated has times of simulated runs, which differ
+// in their seeds. ok is false if the calibration was not fitted to two runs at least,
+// since one does not tell how much runs differ.
+//
+// The logarithm of the time is taken to be normal. Its variance is that of the simulated
+// runs, and what the measured runs differed more than simulated ones, and the error of
+// the fit's mean. The interval supposes that the model is right: it knows how far off
+// it is for runs like those that it was fitted to, and no others.
+func (n *Noise) Interval(simulated []float64) (mean, lo, hi float64, ok bool) {
+	var logs []float64
+	for _, x := range simulated {
+		logs = append(logs, math.Log(x))
+	}
+	mean = math.Exp(stats.Mean(logs).Value)
+	if n == nil || n.Runs < 2 {
+		return mean, 0, 0, false
+	}
+	measured := n.Measured * n.Measured
+	own := n.Simulated * n.Simulated
+	if len(logs) > 1 {
+		own = math.Pow(stats.Deviation(logs), 2)
+	}
+	variance := own + max(0, measured-n.Simulated*n.Simulated) + measured/float64(n.Runs)
+	width := stats.Margin(math.Sqrt(variance), float64(n.Runs-1))
+	return mean, mean * math.Exp(-width), mean * math.Exp(width), true
+}
