@@ -87,7 +87,7 @@ func changeFlags(x *recorded.Change) []cli.Flag {
 		&cli.IntFlag{Name: "reduce-slots", Destination: &x.ReduceSlots, Usage: "reduces that a model runs on a node at the same time at most", DefaultText: "as recorded, or no limit"},
 		&cli.StringFlag{Name: "cpus", Usage: "cores per node; a list makes nodes differ; 0 is no limit", DefaultText: "as recorded"},
 		&cli.Float64Flag{Name: "host-cores", Destination: &x.HostCores, Usage: "cores that all nodes share, on one machine", DefaultText: "as recorded"},
-		generic("others", "how many of these cores other programs use", &x.Others),
+		&cli.Float64Flag{Name: "others", Destination: &x.Others, Usage: "how many of these cores other programs take from the tasks"},
 		generic("disk", "rate at which a node reads from its disk; 0 is no limit", &x.Disk),
 		generic("link", "rate of a node's link; 0 is no limit", &x.Link),
 		generic("uplink", "rate of a rack's uplink; 0 is no limit", &x.Uplink),
@@ -229,7 +229,11 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 	for i := range outcomes {
 		outcomes[i].Measure(metrics)
 	}
-	if err = printDoc(c, outcomes, replay.Doc(outcomes, metrics)); err == nil && kept.Root != "" {
+	table := replay.Doc(outcomes, metrics)
+	if costs := configs[0].Calibration; costs != nil && c.IsSet("calibration") {
+		table = append(table, nextRunsDoc(costs, nextReplayed(costs, outcomes))...)
+	}
+	if err = printDoc(c, outcomes, table); err == nil && kept.Root != "" {
 		var run *runs.Run
 		if run, err = kept.Keep(outcomes); err == nil {
 			fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)

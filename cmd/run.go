@@ -76,7 +76,7 @@ untold where the repeats are too few to tell. If one is not met, the exit code i
 			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering observed in each trial's logs, to repeat its decisions without a cluster"},
 			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
 			&cli.StringFlag{Name: "calibration", Usage: "with --simulate or --dry-run, or for deadlines by the time alone, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
-			&cli.GenericFlag{Name: "others", Value: &o.OthersCores, Usage: "with --simulate, how many of the cores that all nodes share other programs use", DefaultText: "as in the runs of --calibration"},
+			&cli.Float64Flag{Name: "others", Destination: &o.OthersCores, Usage: "with --simulate, how many of the cores that all nodes share other programs take from the tasks"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the trials in their order, the time that they would take, and how many repeats are enough; run nothing on the cluster"},
 			&cli.StringFlag{Name: "like", Usage: "with --dry-run, estimate from the run folder `RUN` (default: from a simulation)"},
 			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference to tell, in `PERCENT`"},
@@ -110,6 +110,12 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	switch {
 	case old != nil && simulated && !c.IsSet("calibration") && slices.ContainsFunc(old.Manifest().Command, isCalibration):
 		return withCode(exitUsage, fmt.Errorf("resume %s: its trials were simulated with --calibration; give the same calibration again", o.Resume))
+	case old != nil && simulated && !c.IsSet("others") && slices.ContainsFunc(old.Manifest().Command, isOthers):
+		return withCode(exitUsage, fmt.Errorf("resume %s: its trials were simulated with --others; give the same number again", o.Resume))
+	case !simulated && c.IsSet("others"):
+		return withCode(exitUsage, errors.New("--others: want --simulate with it; on a cluster, other programs take what they take"))
+	case !(o.OthersCores >= 0) || o.OthersCores > 1e6:
+		return withCode(exitUsage, fmt.Errorf("--others %v: the number of cores must be 0 or more", o.OthersCores))
 	case old != nil && !simulated && c.IsSet("calibration"):
 		return withCode(exitUsage, fmt.Errorf("resume %s: both --resume and --calibration; want --resume alone: the run has the deadlines that it began with", o.Resume))
 	case simulated && o.RecordObservations:
@@ -155,7 +161,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		limits, err = thresholdsOf(run, o.Unverified)
 	}
 	if run != nil {
-		if perr := printResults(c, run, append(warnings, run.Warnings()...), limits); err == nil {
+		if perr := printResults(c, run, append(warnings, run.Warnings()...), limits, simulated, o.Calibration); err == nil {
 			err = perr
 		}
 		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
@@ -253,9 +259,12 @@ func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run, inVirtua
 
 // isCalibration reports whether an argument of the command line is the flag
 // --calibration.
-func isCalibration(arg string) bool {
-	return arg == "--calibration" || strings.HasPrefix(arg, "--calibration=")
-}
+func isCalibration(arg string) bool { return namesFlag(arg, "--calibration") }
+
+// isOthers is isCalibration for the flag --others.
+func isOthers(arg string) bool { return namesFlag(arg, "--others") }
+
+func namesFlag(arg, name string) bool { return arg == name || strings.HasPrefix(arg, name+"=") }
 
 // calibrationOf returns the durations of tasks for a simulation. It reads a
 // calibration file, or computes a calibration from the trials of a run folder.

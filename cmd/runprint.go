@@ -10,6 +10,7 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/doc"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces/printable"
@@ -97,8 +98,9 @@ func modelParts(run *runs.Run, trials []results.Trial, said []string) doc.Doc {
 
 // printResults prints the results of a run: a table with one row for each job, or for
 // each model if there are many trials, and below it what the run shows about the
-// experiment's thresholds.
-func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []compare.Threshold) error {
+// experiment's thresholds. If the trials were simulated with costs, it also prints how
+// long a run on the cluster would take.
+func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []compare.Threshold, simulated bool, costs *calibration.Calibration) error {
 	trials, err := results.List(run)
 	if err != nil {
 		return err
@@ -135,12 +137,18 @@ func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []com
 		d = append(d, t)
 	}
 	d = append(append(d, doc.Warnings(trialWarnings(trials)), plans), after...)
+	var predicted []nextRun
+	if simulated && costs != nil {
+		predicted = nextTrials(costs, trials)
+		d = append(d, nextRunsDoc(costs, predicted)...)
+	}
 	return printDoc(c, struct {
 		Folder     string              `json:"folder"`
 		Trials     []results.Trial     `json:"trials"`
+		NewRuns    []nextRun            `json:"newRuns,omitempty"`
 		Thresholds []compare.Threshold `json:"thresholds,omitempty"`
 		Warnings   []string            `json:"warnings,omitempty"`
-	}{run.Dir, trials, limits, warnings}, append(d, compare.ThresholdTable(limits)))
+	}{run.Dir, trials, predicted, limits, warnings}, append(d, compare.ThresholdTable(limits)))
 }
 
 // mostFailedJobs is the largest number of a trial's failed jobs that are named.

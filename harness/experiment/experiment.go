@@ -28,7 +28,6 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/replay/calibration"
-	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/workload"
@@ -78,9 +77,9 @@ type Options struct {
 	// Settings are values on which results depend, such as the settings of a
 	// local test cluster. The run's manifest (manifest.json) records them.
 	Settings map[string]string
-	// OthersCores is how many of the machine's cores other programs use in a simulation. If
-	// it is not given, it is what they used in the runs of the calibration.
-	OthersCores recorded.Cores
+	// OthersCores is how many of the cores that all nodes share other programs take from
+	// the tasks of a simulation.
+	OthersCores float64
 	// OwnSeeds gives each model of a repeat random numbers of its own in virtual
 	// time, for forecasts of runs on a cluster: there, the trials of a repeat do not
 	// vary alike. Otherwise all models of a repeat have the same random numbers.

@@ -139,7 +139,6 @@ func (t *simulatedTrial) prepare(ctx context.Context) (inputBytes int64, err err
 		if t.input, err = inputOf(e, t.options.Cluster, twin); err != nil {
 			return 0, err
 		}
-		t.input.Header.Cluster.OthersCores = t.costs.OthersCores
 		if err := t.setDeadlines(ctx); err != nil {
 			return 0, err
 		}

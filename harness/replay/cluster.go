@@ -41,12 +41,9 @@ func (o *Outcome) Cluster() map[string]string {
 			known[name] = s.String()
 		}
 	}
-	if others := o.Header.Cluster.OthersCores; others > 0 {
-		known["othersCores"] = fmt.Sprint(others)
-	}
 	x := &o.change
 	for name, value := range map[string]float64{
-		"hostCores": x.HostCores, "speed": x.Speed, "load": x.Load, "replication": float64(x.Replication), "mapSlots": float64(x.MapSlots), "reduceSlots": float64(x.ReduceSlots),
+		"hostCores": x.HostCores, "othersCores": x.Others, "speed": x.Speed, "load": x.Load, "replication": float64(x.Replication), "mapSlots": float64(x.MapSlots), "reduceSlots": float64(x.ReduceSlots),
 		"nmHeartbeatMs": float64(time.Duration(x.NMHeartbeat).Milliseconds()), "amHeartbeatMs": float64(time.Duration(x.AMHeartbeat).Milliseconds()),
 	} {
 		if value > 0 {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"heddle/harness/internal/units"
-	"heddle/harness/replay/calibration"
 	"heddle/harness/sim"
 )
 
@@ -32,7 +31,7 @@ func (c *Config) limit(x *sim.Machines) {
 	}
 	if c.Modelled && len(c.Change.Cores) == 0 {
 		if x.HostCores = cmp.Or(c.Change.HostCores, f.HostCores); x.HostCores > 0 {
-			x.HostCores = calibration.Left(x.HostCores, c.others())
+			x.HostCores = max(x.HostCores-c.Change.Others, x.HostCores/20)
 		}
 	}
 	for i := range x.Nodes {
@@ -45,14 +44,6 @@ func (c *Config) limit(x *sim.Machines) {
 			x.Nodes[i].Cores = 0
 		}
 	}
-}
-
-// others returns how many of the cores that all nodes share other programs use.
-func (c *Config) others() float64 {
-	if c.Change.Others.Given {
-		return c.Change.Others.Number
-	}
-	return c.Trace.Header.Cluster.OthersCores
 }
 
 // costs returns the simulator's costs: those of the calibration, with the changes of

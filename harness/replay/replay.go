@@ -245,7 +245,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	h.Cluster = facts(c.Trace, &machines)
 	// The trace has the cores that the nodes have. Which of them tasks share is a figure of
 	// the calibration: a replay of this trace with the same calibration would apply it twice.
-	h.Cluster.HostCores, h.Cluster.OthersCores = cmp.Or(c.Change.HostCores, c.Trace.Header.Cluster.HostCores), c.others()
+	h.Cluster.HostCores, h.Cluster.OthersCores = cmp.Or(c.Change.HostCores, c.Trace.Header.Cluster.HostCores), c.Change.Others
 	for i := range known.Nodes {
 		h.Cluster.Nodes[i].Cores = known.Nodes[i].Cores
 	}

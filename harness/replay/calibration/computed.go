@@ -26,7 +26,7 @@ type sample struct {
 // that links and disks need for the input.
 func computed(t *recorded.Trace, with sharing, startMs float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
 	busy := map[traces.Node]*load{}
-	host := &load{cores: Left(with.host, t.Header.Cluster.OthersCores)}
+	host := &load{cores: with.host}
 	for _, n := range t.Nodes {
 		b := host
 		if with.host == 0 {

@@ -23,10 +23,6 @@ func (s sharing) String() string {
 	return fmt.Sprint(s.node)
 }
 
-// Left returns how many of a machine's cores are left for a cluster if other programs
-// use some of them. It is a twentieth of them at least.
-func Left(hostCores, others float64) float64 { return max(hostCores-others, hostCores/20) }
-
 // fitSharing sets which cores attempts share. This is what is known of the cluster: all
 // cores of the machine, if the nodes are on one; otherwise the cores of each node, if
 // the traces have them. A guess takes the place of what is known only if the traces
@@ -66,7 +62,7 @@ func (c *Calibration) fitSharing(list []*recorded.Trace, hostCores float64) {
 		c.OthersCores = others
 	}
 	if c.OthersCores >= leastOthers {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("other programs used %.2f of the machine's %.3g cores (%.0f %%) while the traces were recorded: simulations suppose the same, unless --others says otherwise", others, c.HostCores, 100*others/c.HostCores))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("other programs used %.2f of the machine's %.3g cores (%.0f %%) while the traces were recorded: if they took them from the cluster, its tasks took longer for that, and the calibration supposes the same of all runs", others, c.HostCores, 100*others/c.HostCores))
 	}
 }
 

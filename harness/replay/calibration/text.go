@@ -57,11 +57,7 @@ func (c *Calibration) Doc() doc.Doc {
 	var facts doc.List
 	switch {
 	case c.HostCores > 0:
-		text := fmt.Sprintf("Attempts on all nodes share the %.3g cores of the machine", c.HostCores)
-		if c.OthersCores >= leastOthers {
-			text += fmt.Sprintf(", less %.2f that other programs used", c.OthersCores)
-		}
-		facts = append(facts, text+".")
+		facts = append(facts, fmt.Sprintf("Attempts on all nodes share the %.3g cores of the machine.", c.HostCores))
 	case c.Sharing > 0:
 		facts = append(facts, fmt.Sprintf("Attempts on a node share %.3g of its cores.", c.Sharing))
 	default:

@@ -37,8 +37,8 @@ type Change struct {
 	// HostCores, above 0, is the number of cores that the tasks of all nodes share,
 	// as if all nodes ran on one machine.
 	HostCores float64
-	// Others is how many of these shared cores other programs use.
-	Others Cores
+	// Others is how many of these shared cores other programs take from the tasks.
+	Others float64
 	// Link, Uplink and Disk are the rates of each node's link, each rack's uplink and
 	// each node's disk, in bytes/s. 0 means no limit.
 	Link, Uplink, Disk Rate
@@ -88,26 +88,6 @@ func (s *Size) Set(text string) error {
 	return s.Size.Set(text)
 }
 
-// Cores is a number of cores; if it is not given, that of the trace stays. It is a
-// flag.Value.
-type Cores struct {
-	Number float64
-	Given  bool
-}
-
-// Set parses a number of cores from text, such as "0.5", into c.
-func (c *Cores) Set(text string) error {
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return fmt.Errorf("%q: want a number of cores, such as 0.5", text)
-	}
-	c.Number, c.Given = x, true
-	return nil
-}
-
-// String returns the number as Set reads it.
-func (c *Cores) String() string { return strconv.FormatFloat(c.Number, 'g', -1, 64) }
-
 // LongestBeat is the longest heartbeat interval that is accepted. Hadoop counts a
 // node that sends no heartbeat for so long as lost.
 const LongestBeat = 10 * time.Minute
@@ -136,7 +116,7 @@ func (c *Change) Check() error {
 	case !(c.Load >= 0) || c.Load > 1e6 || c.Load > 0 && c.Load < 1e-6:
 		return fmt.Errorf("load %v: it must be from 1e-6 to 1e6, where 1 is as recorded", c.Load)
 	}
-	for _, cores := range append([]float64{c.HostCores, c.Others.Number}, c.Cores...) {
+	for _, cores := range append([]float64{c.HostCores, c.Others}, c.Cores...) {
 		if !(cores >= 0) || cores > 1e6 {
 			return fmt.Errorf("%v cores: the number must be 0 (no limit) or more", cores)
 		}

@@ -1,0 +1,73 @@
+package cmd
+
+import (
+	"fmt"
+
+	"heddle/harness/doc"
+	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/results"
+)
+
+// nextRun says how long the jobs of a new run take in the mean, as simulations tell that
+// differ in their seeds, and in which interval that is in 95 of 100 runs. Other programs
+// may rely on its JSON keys.
+type nextRun struct {
+	Name   string     `json:"name"`
+	MeanMs float64    `json:"meanMs"`
+	CI95Ms [2]float64 `json:"ci95Ms"`
+}
+
+// nextRuns predicts new runs: one for each different name, in the order of the first of
+// each. It is nil if the calibration does not tell how much runs differ.
+func nextRuns(costs *calibration.Calibration, n int, of func(i int) (name string, completionMs float64)) (list []nextRun) {
+	var names []string
+	times := map[string][]float64{}
+	for i := range n {
+		name, ms := of(i)
+		if !(ms > 0) {
+			continue
+		}
+		if times[name] == nil {
+			names = append(names, name)
+		}
+		times[name] = append(times[name], ms)
+	}
+	for _, name := range names {
+		if mean, lo, hi, ok := costs.Noise.Interval(times[name]); ok {
+			list = append(list, nextRun{name, mean, [2]float64{lo, hi}})
+		}
+	}
+	return list
+}
+
+// nextTrials predicts new runs of the workloads and models of simulated trials.
+func nextTrials(costs *calibration.Calibration, trials []results.Trial) []nextRun {
+	return nextRuns(costs, len(trials), func(i int) (string, float64) {
+		r := &trials[i]
+		return r.Workload + " under " + r.Model, r.Completion().MeanMs()
+	})
+}
+
+// nextReplayed predicts new runs of the jobs of replays.
+func nextReplayed(costs *calibration.Calibration, list []replay.Outcome) []nextRun {
+	return nextRuns(costs, len(list), func(i int) (string, float64) {
+		o := &list[i]
+		if o.IsRecorded() {
+			return "", 0
+		}
+		return o.Trace + " under " + o.Model, o.MeanCompletionMs
+	})
+}
+
+// nextRunsDoc has the predictions for people to read.
+func nextRunsDoc(costs *calibration.Calibration, list []nextRun) doc.Doc {
+	if len(list) == 0 {
+		return nil
+	}
+	t := &doc.Table{Name: "newRuns", Columns: []string{"a new run", "mean completion", "in 95 of 100 runs"}}
+	for _, x := range list {
+		t.Add(doc.Words(x.Name), doc.Number(x.MeanMs/1000, "s"), doc.Words(fmt.Sprintf("%s to %s", doc.Number(x.CI95Ms[0]/1000, "s"), doc.Number(x.CI95Ms[1]/1000, "s"))))
+	}
+	return doc.Doc{t, doc.Text(fmt.Sprintf("The intervals are from %d runs that the calibration was fitted to. They say how much runs differ, not how far off the model is where it was never measured: heddle fidelity --across shows that.", costs.Noise.Runs))}
+}
