@@ -73,7 +73,7 @@ func completionMs(t *recorded.Trace) float64 {
 //
 // The logarithm of the time is taken to be normal. Its variance is that of the simulated
 // runs, and what the measured runs differed more than simulated ones, and the error of
-// the fit's mean. The interval supposes that the model is right: it knows how far off
+// the fit's mean. Student's distribution has the degrees of freedom of that sum. The interval supposes that the model is right: it knows how far off
 // it is for runs like those that it was fitted to, and no others.
 func (n *Noise) Interval(simulated []float64) (mean, lo, hi float64, ok bool) {
 	var logs []float64
@@ -89,7 +89,11 @@ func (n *Noise) Interval(simulated []float64) (mean, lo, hi float64, ok bool) {
 	if len(logs) > 1 {
 		own = math.Pow(stats.Deviation(logs), 2)
 	}
-	variance := own + max(0, measured-n.Simulated*n.Simulated) + measured/float64(n.Runs)
-	width := stats.Margin(math.Sqrt(variance), float64(n.Runs-1))
+	more := max(0, measured-n.Simulated*n.Simulated) + measured/float64(n.Runs)
+	freedom := (own + more) * (own + more) / (own*own/float64(max(1, len(logs)-1)) + more*more/float64(n.Runs-1)) // by Welch and Satterthwaite
+	if own+more == 0 {
+		return mean, mean, mean, true
+	}
+	width := stats.Margin(math.Sqrt(own+more), freedom)
 	return mean, mean * math.Exp(-width), mean * math.Exp(width), true
 }
