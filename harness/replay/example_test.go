@@ -32,9 +32,9 @@ func ExampleOutcomes() {
 	}
 	// Output:
 	// model  actuator  splits       seed  jobs  makespan  mean completion  cache  node  rack  off  digest
-	// yarn   none      asSubmitted  1        2   53.77 s          43.94 s      0    31     1    0  454ec959748e3941
-	// fifo   labels    asSubmitted  1        2   60.05 s          48.50 s      0    30     2    0  dbce10e455104f32
-	// delay  labels    asSubmitted  1        2   57.35 s          47.53 s      0    32     0    0  fdc0de1b4d064722
+	// yarn   none      asSubmitted  1        2   55.52 s          44.80 s      0    31     1    0  5139d062bea1ab0e
+	// fifo   labels    asSubmitted  1        2   60.03 s          48.49 s      0    30     2    0  3f30d7934c44f34e
+	// delay  labels    asSubmitted  1        2   57.34 s          47.52 s      0    31     1    0  87ec1ba30544a220
 }
 
 // The same jobs on a cluster that nobody has: twice the nodes, faster disks. Tasks
@@ -63,6 +63,6 @@ func ExampleCalibrate() {
 		fmt.Printf("%d nodes: %.0f s\n", len(header.Cluster.Nodes), float64(r.MakespanMs)/1000)
 	}
 	// Output:
-	// 4 nodes: 59 s
-	// 8 nodes: 33 s
+	// 4 nodes: 58 s
+	// 8 nodes: 32 s
 }

@@ -121,16 +121,29 @@ func outcome(c Config) (*Outcome, error) {
 }
 
 // withEvents runs a replay, keeps all its events, and computes the figures of the run
-// from them.
+// from them. Events of one time get the order that they have in a trace, on which its
+// digest depends; the simulator tells them in the order in which it came to them.
 func withEvents(c *Config, x *sim.Config, h traces.Header) (f *measure.Figures, r *sim.Result, err error) {
 	f = measure.Of(h, func(yield func(traces.Event) bool) {
+		var same []traces.Event // those with the latest time
+		flush := func() {
+			traces.Sort(same)
+			for _, e := range same {
+				yield(e)
+			}
+			same = same[:0]
+		}
 		x.Record = func(e traces.Event) {
-			yield(e)
+			if len(same) > 0 && same[0].At() != e.At() {
+				flush()
+			}
+			same = append(same, e)
 			if c.Record != nil {
 				c.Record(e)
 			}
 		}
 		r, err = sim.Run(x)
+		flush()
 	})
 	return f, r, err
 }
