@@ -155,6 +155,20 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
+// TestManyEnds has a hundred flows end in one millisecond. They end in the order of starts.
+func TestManyEnds(t *testing.T) {
+	const nodes = 100
+	s := racked(nodes, 10, 80*mb, 0, 0)
+	var want []end
+	for i := range uint32(nodes) {
+		s.Read(0, state.NodeID(nodes-1-i), state.NodeID(nodes-1-i), false, 80*mb, i)
+		want = append(want, end{i, 1000})
+	}
+	if got := drain(s); !slices.Equal(got, want) {
+		t.Errorf("ends %v, want %v", got, want)
+	}
+}
+
 // TestNothingLimits is what costs nothing.
 func TestNothingLimits(t *testing.T) {
 	s := New(make([]state.RackID, 2))

@@ -65,17 +65,20 @@ func (s *System) listOf(id uint32) []uint32 {
 // there.
 func (s *System) list(at, id uint32) int32 {
 	r, p := &s.all[at], &s.passing[at]
-	n := r.passing
-	if p.list != 0 || int(n) == len(p.few) {
-		before := p.list
-		p.list = s.lists.room(before, int(n)+1)
-		if before == 0 {
-			copy(s.lists.of(p.list), p.few[:])
-		}
-	}
+	n := int(r.passing)
 	r.passing++
-	s.listOf(at)[n] = id
-	return n
+	if p.list == 0 && n < len(p.few) {
+		p.few[n] = id
+		return int32(n)
+	}
+	before := p.list
+	p.list = s.lists.room(before, n+1)
+	list := s.lists.of(p.list)
+	if before == 0 {
+		copy(list, p.few[:])
+	}
+	list[n] = id
+	return int32(n)
 }
 
 // unlist removes the flow with the index i from the flows that pass the resource
@@ -103,11 +106,12 @@ func (s *System) unlist(at, id uint32, i int32) {
 func (s *System) tightest(f *flow) (bound uint8, rate int64) {
 	free, weight := unlimited, int64(1)
 	w := int64(f.weight)
-	for k := range f.passes {
-		r := &s.all[f.path[k]]
-		l := &s.limits[r.limits]
+	all, limits := s.all, s.limits
+	for k, at := range f.path[:f.passes] {
+		r := &all[at]
+		l := &limits[r.limits]
 		a, b := l.rate-r.load, int64(r.weight)
-		if k != f.bound {
+		if k != int(f.bound) {
 			a += f.rate * w
 			b += w
 		}
@@ -118,7 +122,7 @@ func (s *System) tightest(f *flow) (bound uint8, rate int64) {
 			a, b = l.most, 1
 		}
 		if a*weight < free*b {
-			bound, free, weight = k, a, b
+			bound, free, weight = uint8(k), a, b
 		}
 	}
 	return bound, max(1, free/weight)
