@@ -65,7 +65,8 @@ type Options struct {
 	// "jobs" has a folder for each job. No other capture may use the same Folder.
 	Folder *os.Root
 	// Intervals between two calls: to the NameNode for block locations (0 means 1 s),
-	// to the ResourceManager (0 means 200 ms), and to each node's agent (0 means 1 s).
+	// to the ResourceManager (0 means 200 ms), and to each node's agent (0 means 1 s). The
+	// ResourceManager is asked for its nodes once a second at most.
 	EveryLocations, EveryRM, EveryAgents time.Duration
 	// Sampled, if not nil, is called with the newest metrics of a node whenever its
 	// agent has new ones. The agents are then asked twice in EveryAgents, so that the
@@ -207,6 +208,9 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		// interval old, and is not accepted.
 		every(ctx, o.EveryRM, func(ctx context.Context) error { return s.pollRM(ctx, o.EveryRM/2) })
 	})
+	s.loops.Go(func() {
+		every(ctx, max(o.EveryRM, nodesInterval), func(ctx context.Context) error { return s.pollNodes(ctx, o.EveryRM/2) })
+	})
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
 	if o.Sampled != nil {
 		o.EveryAgents /= 2
@@ -217,6 +221,10 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	}
 	return s, nil
 }
+
+// nodesInterval is the least interval between two calls for all nodes. The list is long, and
+// they rarely change.
+const nodesInterval = time.Second
 
 // readClusterLimit is the time limit for all calls (about twenty short ones) with which
 // a capture starts.

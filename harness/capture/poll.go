@@ -17,15 +17,11 @@ import (
 	"heddle/yarnclient"
 )
 
-// pollRM asks the ResourceManager for applications and nodes, and records what has
-// changed since its last call. Instead of making a call, it may use an answer that
-// another part of the program got, if that call began at most maxAge ago.
+// pollRM asks the ResourceManager for applications, and records what has changed since its
+// last call. Instead of making a call, it may use an answer that another part of the program
+// got, if that call began at most maxAge ago.
 func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 	apps, err := s.apps(ctx, maxAge)
-	if err != nil {
-		return s.pollFailed(ctx, "ResourceManager", err)
-	}
-	nodes, err := s.watch.Nodes(ctx, maxAge)
 	if err != nil {
 		return s.pollFailed(ctx, "ResourceManager", err)
 	}
@@ -59,6 +55,18 @@ func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 			s.noteUnlisted(now, j)
 		}
 	}
+	return nil
+}
+
+// pollNodes does the same as pollRM for nodes.
+func (s *Session) pollNodes(ctx context.Context, maxAge time.Duration) error {
+	nodes, err := s.watch.Nodes(ctx, maxAge)
+	if err != nil {
+		return s.pollFailed(ctx, "ResourceManager", err)
+	}
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	seen := map[string]bool{}
 	for _, n := range nodes {
 		seen[n.Host] = true

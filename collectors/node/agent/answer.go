@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
@@ -10,6 +9,9 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"heddle/collectors/node"
 )
@@ -85,7 +87,7 @@ func decode(body []byte, into any) error {
 	if items := bytes.Count(body, []byte{','}); items > 64+len(body)/minListItemBytes {
 		return fmt.Errorf("%w: %d items in %d bytes", ErrBadAnswer, items, len(body))
 	}
-	if err := json.Unmarshal(body, into); err != nil {
+	if err := json.Unmarshal(body, into, jsontext.AllowDuplicateNames(true)); err != nil {
 		return fmt.Errorf("%w: %s", ErrBadAnswer, printable(err.Error(), maxTextRunes))
 	}
 	return nil

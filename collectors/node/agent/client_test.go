@@ -49,7 +49,7 @@ func TestClientErrors(t *testing.T) {
 		{"a redirect", answer(302, "text/html", ""), "", ErrUnreachable, "302 Found"},
 		{"a proxy's 503", answer(503, "text/html", "busy"), "", ErrUnreachable, "503"},
 		{"an agent's 500", answer(500, "application/json", `{"error":"disk on fire"}`), "", nil, "disk on fire"},
-		{"a cut-off answer", answer(200, "application/json", `{"node":"a`), "", nil, "unexpected end"},
+		{"a cut-off answer", answer(200, "application/json", `{"node":"a`), "", nil, "unexpected EOF"},
 		{"TLS asked of a plain agent", "https" + strings.TrimPrefix(agentURL, "http"), "", ErrTLS, "write http://"},
 	} {
 		o := ClientOptions{URL: c.url, TokenFile: c.token}
