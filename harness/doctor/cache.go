@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"heddle/harness/internal/units"
+	"heddle/traces/printable"
 )
 
 // The method cache checks what the cluster needs so that job inputs can be
@@ -54,11 +55,11 @@ func (e *examiner) cacheCapacity() Check {
 	case live == 0:
 		return c.bad("no DataNode is live").next("start DataNodes; their logs say why they are not running")
 	case total == 0:
-		return none(c.bad("none of %s has a cache", count(live, "DataNode")))
+		return none(c.bad("none of %s has a cache", printable.Count(live, "DataNode")))
 	case without > 0:
-		return none(c.warn("%v in all, but only on %d of %s", total, live-without, count(live, "DataNode")))
+		return none(c.warn("%v in all, but only on %d of %s", total, live-without, printable.Count(live, "DataNode")))
 	}
-	return c.ok("%v on %s", total, count(live, "DataNode"))
+	return c.ok("%v on %s", total, printable.Count(live, "DataNode"))
 }
 
 func (e *examiner) cachePools(ctx context.Context) Check {
@@ -80,7 +81,7 @@ func (e *examiner) cachePools(ctx context.Context) Check {
 			return c.ok("pool %s", p.Name)
 		}
 	}
-	return c.bad("user %s is no HDFS superuser, and may write to none of %s", e.cluster.User, count(len(pools), "pool")).
+	return c.bad("user %s is no HDFS superuser, and may write to none of %s", e.cluster.User, printable.Count(len(pools), "pool")).
 		next("as a superuser: hdfs cacheadmin -addPool heddle -owner " + e.cluster.User)
 }
 
@@ -88,5 +89,5 @@ func isAre(n int, what string) string {
 	if n == 1 {
 		return "is 1 " + what
 	}
-	return "are " + count(n, what)
+	return "are " + printable.Count(n, what)
 }

@@ -19,6 +19,7 @@ import (
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
 	"heddle/harness/require"
+	"heddle/traces/printable"
 	"heddle/yarnclient"
 )
 
@@ -275,7 +276,7 @@ func (e *examiner) tells(ctx context.Context, id, found, lacks string) Check {
 	case !rows[0].Met(value):
 		return c.bad("%s", strings.ReplaceAll(lacks, "%s", value)).set(rows[0], wanted)
 	case !met(value):
-		return c.bad("%s serves only one of %s", value, count(len(e.cluster.ResourceManagers), "ResourceManager")).set(rows[0], wanted)
+		return c.bad("%s serves only one of %s", value, printable.Count(len(e.cluster.ResourceManagers), "ResourceManager")).set(rows[0], wanted)
 	}
 	return c.ok(found, cmp.Or(value, rows[0].Default))
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"heddle/traces/printable"
 )
 
 // place says where a Hadoop file is edited on clusters with a manager, which
@@ -44,7 +46,7 @@ func (p *FixPlan) WriteText(out io.Writer) error {
 	if fmt.Fprintf(&b, "cluster %s, to be %s: ", p.Cluster, strings.Join(p.Features, ", ")); len(p.Changes) == 0 {
 		b.WriteString("no property to change\n")
 	} else {
-		b.WriteString(countOf(len(p.Changes), "property", "properties") + " to change\n")
+		b.WriteString(printable.Count(len(p.Changes), "property") + " to change\n")
 	}
 	file := ""
 	for _, group := range p.groups() {
@@ -149,7 +151,7 @@ func (p *FixPlan) WriteXML(out io.Writer) error {
 		fmt.Fprintf(&b, "<!-- then restart, in this order: %s -->\n", strings.Join(p.Restart, ", "))
 	}
 	if n := len(p.Changes) - len(p.inFiles()); n > 0 {
-		fmt.Fprintf(&b, "<!-- %s more, for which files are ignored, and what else to do: in the plan as text -->\n", countOf(n, "property", "properties"))
+		fmt.Fprintf(&b, "<!-- %s more, for which files are ignored, and what else to do: in the plan as text -->\n", printable.Count(n, "property"))
 	}
 	_, err := out.Write(b.Bytes())
 	return err
@@ -187,11 +189,4 @@ func (p *FixPlan) WriteAnsible(out io.Writer) error {
 // inFiles returns the changes that take effect in a file.
 func (p *FixPlan) inFiles() []Change {
 	return slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return c.FileIgnored })
-}
-
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

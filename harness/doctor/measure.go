@@ -13,6 +13,7 @@ import (
 
 	"heddle/collectors/node/agent"
 	"heddle/harness/config"
+	"heddle/traces/printable"
 )
 
 // agentAnswer is what the agent of one node answered, or why it did not
@@ -109,13 +110,13 @@ func (e *examiner) agents(agents []agentAnswer) Check {
 	slices.Sort(without)
 	switch {
 	case len(failed) == len(agents):
-		return c.bad("none of %s answers: %s", count(len(agents), "agent"), causes[0]).next(remedy)
+		return c.bad("none of %s answers: %s", printable.Count(len(agents), "agent"), causes[0]).next(remedy)
 	case len(failed) > 0:
 		return c.bad("%d of %d agents do not answer (%s): %s", len(failed), len(agents), strings.Join(failed, ", "), some(causes)).next(remedy)
 	case len(without) > 0:
-		return c.warn("%s; none for %s", count(len(agents), "agent"), strings.Join(without, ", ")).next(startAgent)
+		return c.warn("%s; none for %s", printable.Count(len(agents), "agent"), strings.Join(without, ", ")).next(startAgent)
 	}
-	return c.ok("%s, each running node has one", count(len(agents), "agent"))
+	return c.ok("%s, each running node has one", printable.Count(len(agents), "agent"))
 }
 
 func coldReads(agents []agentAnswer) Check {
@@ -140,7 +141,7 @@ func coldReads(agents []agentAnswer) Check {
 	case len(refuse) > 0:
 		return c.bad("the agents of %s do not allow it", strings.Join(refuse, ", ")).next(next)
 	}
-	return c.ok("%s allow it", count(len(allow), "agent"))
+	return c.ok("%s allow it", printable.Count(len(allow), "agent"))
 }
 
 // maxApart is the largest accepted difference between the clocks of two nodes.

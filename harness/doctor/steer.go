@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"heddle/harness/require"
+	"heddle/traces/printable"
 	"heddle/yarnclient"
 )
 
@@ -137,9 +138,9 @@ func labelPool(labels answer[[]yarnclient.NodeLabel]) Check {
 	case n == 0:
 		return c.bad("no triple of exclusive labels (a00, m00, r00) among %d labels", len(labels.value)).next(prepare + " adds them")
 	case !slices.Contains(exclusive, require.Parking):
-		return c.bad("%s, but no exclusive label %s to park nodes in", count(n, "triple"), require.Parking).next(prepare + " adds it")
+		return c.bad("%s, but no exclusive label %s to park nodes in", printable.Count(n, "triple"), require.Parking).next(prepare + " adds it")
 	}
-	return c.ok("%s, and idle to park nodes in", count(n, "triple"))
+	return c.ok("%s, and idle to park nodes in", printable.Count(n, "triple"))
 }
 
 // queueLabels checks that some queue may use the whole capacity of each node
@@ -175,7 +176,7 @@ func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.Node
 		}
 	}
 	if bestTriples > 0 {
-		found := fmt.Sprintf("queue %s, %s", best.Path, count(bestTriples, "triple"))
+		found := fmt.Sprintf("queue %s, %s", best.Path, printable.Count(bestTriples, "triple"))
 		switch {
 		case slices.ContainsFunc(best.Partitions, func(p yarnclient.QueuePartition) bool { return require.InPool(p.Partition) && p.MaxAMPct <= 0 }):
 			return c.bad("%s, but ApplicationMasters may use nothing of it", found).setIn(masters, best.Path, "")
@@ -222,7 +223,7 @@ func (e *examiner) amLabel(ctx context.Context, s answer[yarnclient.Scheduler], 
 	case s.err == nil && s.value.Type == capacityScheduler && !slices.ContainsFunc(s.value.Queues, mayUse):
 		return c.bad("no queue may use label %s, where ApplicationMasters are sent: no job can start", label).next(prepare + " lets one")
 	}
-	return c.ok("%s, %s", label, count(nodes, "node"))
+	return c.ok("%s, %s", label, printable.Count(nodes, "node"))
 }
 
 // async checks that the Capacity scheduler schedules asynchronously. Without
@@ -281,12 +282,5 @@ func (e *examiner) unlabelledJobs(labels answer[[]yarnclient.NodeLabel]) Check {
 	case workers == 0:
 		return c.unknown("no running node to steer")
 	}
-	return c.ok("%s would be steered, all unless the experiment's keepNodes leaves some", count(workers, "node"))
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return c.ok("%s would be steered, all unless the experiment's keepNodes leaves some", printable.Count(workers, "node"))
 }

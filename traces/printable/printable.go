@@ -91,10 +91,13 @@ func mustEscape(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// Count returns a number with what it counts, in English: "1 job", "2 jobs".
+// Count returns a number with what it counts, in English: "1 job", "2 jobs", "2 properties".
 func Count[N int | int32 | int64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
+	}
+	if end := what[max(0, len(what)-2):]; strings.HasSuffix(end, "y") && !strings.ContainsAny(end, "aeo") {
+		return fmt.Sprintf("%d %sies", n, what[:len(what)-1])
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -34,4 +34,7 @@ func TestCount(t *testing.T) {
 			t.Errorf("Count(%d): %s, want %s", n, got, want)
 		}
 	}
+	if got := Count(2, "property") + ", " + Count(2, "day"); got != "2 properties, 2 days" {
+		t.Error(got)
+	}
 }
