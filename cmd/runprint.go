@@ -145,7 +145,7 @@ func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []com
 	return printDoc(c, struct {
 		Folder     string              `json:"folder"`
 		Trials     []results.Trial     `json:"trials"`
-		NewRuns    []nextRun            `json:"newRuns,omitempty"`
+		NewRuns    []nextRun           `json:"newRuns,omitempty"`
 		Thresholds []compare.Threshold `json:"thresholds,omitempty"`
 		Warnings   []string            `json:"warnings,omitempty"`
 	}{run.Dir, trials, predicted, limits, warnings}, append(d, compare.ThresholdTable(limits)))

@@ -38,7 +38,7 @@ func TestSavedLater(t *testing.T) {
 			return x
 		}
 		second := func() {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			synctest.Wait()
 		}
 		first := begin(a)

@@ -264,9 +264,15 @@ func TestLoadOfLostNode(t *testing.T) {
 		load   float64 // below 0: there is no sample
 		tasks  int32
 	}{
-		{"n0", 99, full(95), 1}, {"n1", 99, full(95), 1},
-		{"n0", 130, full(130), 1}, {"n1", 101, -1, 0}, {"n1", 130, -1, 0}, {"n1", 159, -1, 0},
-		{"n1", 161, full(95) * math.Exp(-60./60), 1}, {"n1", 221, full(95)*math.Exp(-120./60) + full(60), 1}, {"n0", 221, full(220), 1},
+		{"n0", 99, full(95), 1},
+		{"n1", 99, full(95), 1},
+		{"n0", 130, full(130), 1},
+		{"n1", 101, -1, 0},
+		{"n1", 130, -1, 0},
+		{"n1", 159, -1, 0},
+		{"n1", 161, full(95) * math.Exp(-60./60), 1},
+		{"n1", 221, full(95)*math.Exp(-120./60) + full(60), 1},
+		{"n0", 221, full(220), 1},
 	} {
 		got, ok := samples[x.node][x.second]
 		if ok != (x.load >= 0) || ok && (math.Abs(got.Load1-x.load) > 0.03 || got.ContainersRunning != x.tasks) {
