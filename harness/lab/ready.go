@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -85,7 +87,7 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 				case nameNode:
 					close(writable)
 				case resourceManager:
-					if err := l.makeLabels(asking, start); err != nil {
+					if err := unansweredAgain(asking, func() error { return l.makeLabels(asking, start) }); err != nil {
 						return err
 					}
 				}
@@ -273,6 +275,19 @@ func listens(ctx context.Context, host string, port int) bool {
 	}
 	conn.Close()
 	return true
+}
+
+// unansweredAgain calls a function until it does not fail for want of an answer: while
+// all daemons start, the ResourceManager may be too busy for one. The function must
+// bear to be called twice.
+func unansweredAgain(ctx context.Context, call func() error) error {
+	var err error
+	ended := poll.Until(ctx, pollEvery, func() (bool, error) {
+		err = call()
+		unanswered := new(yarnclient.RequestError)
+		return err == nil || !errors.As(err, &unanswered) || unanswered.Status != 0, nil
+	})
+	return cmp.Or(err, ended)
 }
 
 // makeLabels adds the node labels for steered jobs, and gives the master's
