@@ -22,7 +22,7 @@ func fidelityCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "fidelity",
 		Usage:     "how much replays differ from what a run measured",
-		ArgsUsage: "RUN",
+		ArgsUsage: "RUN [RUN …]",
 		Description: `Replays every trial of a finished run under its own model, calibrated on the other
 repeats of its workload, and compares job completion time, makespan, task times and
 locality. Then it predicts each model from the others' runs. With --across, it predicts runs that
