@@ -41,14 +41,30 @@ func (l *Lab) writeFirstState() error {
 		if err != nil {
 			return fmt.Errorf("write what %s has at first: %w", folder, err)
 		}
-		for name, data := range list {
-			path := filepath.Join(folder, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {
-				return err
-			}
+		if err := writeFolder(folder, list); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// writeFolder makes a folder with files, all of them or none: half of a NameNode's files
+// would count as data that must not be formatted.
+func writeFolder(folder string, files map[string][]byte) error {
+	if len(files) == 0 {
+		return nil
+	}
+	half := folder + ".new"
+	if err := os.RemoveAll(half); err != nil {
+		return err
+	}
+	for name, data := range files {
+		path := filepath.Join(half, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {
+			return err
+		}
+	}
+	return os.Rename(half, folder)
 }
 
 // emptyHDFS returns the files of a NameNode without files, as Hadoop 3.4.2 formats it.

@@ -82,3 +82,29 @@ func TestFirstState(t *testing.T) {
 		t.Error("the layout is not that of the image")
 	}
 }
+
+// TestHalfFirstState: what a start that was ended in the middle of it left does not count
+// as HDFS's data.
+func TestHalfFirstState(t *testing.T) {
+	l := &Lab{plan: newPlan(t.TempDir(), savedPlan{Cfg: Default(), Network: 100})}
+	half := filepath.Join(l.nodePath("master", "name")+".new", "current")
+	if err := os.MkdirAll(half, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(half, "stray"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l.hasData() {
+		t.Fatal("half of the first files count as data")
+	}
+	if err := l.writeFirstState(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(l.nodePath("master", "name", "current"))
+	if err != nil || len(files) != 4 {
+		t.Errorf("%d files: %v, %v", len(files), files, err)
+	}
+	if _, err := os.Stat(filepath.Dir(half)); !os.IsNotExist(err) {
+		t.Errorf("the half is left: %v", err)
+	}
+}
