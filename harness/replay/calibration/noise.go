@@ -16,6 +16,10 @@ type Noise struct {
 	Simulated float64 `json:"simulated"`
 }
 
+// mostNoise is the largest deviation that a calibration file may have. With it, runs
+// differ by a factor of 20,000.
+const mostNoise = 10
+
 // noiseOf compares traces with their replays. The result is nil if no job has an end.
 func noiseOf(list []replayed) *Noise {
 	var measured []float64
@@ -73,8 +77,9 @@ func completionMs(t *recorded.Trace) float64 {
 //
 // The logarithm of the time is taken to be normal. Its variance is that of the simulated
 // runs, and what the measured runs differed more than simulated ones, and the error of
-// the fit's mean. Student's distribution has the degrees of freedom of that sum. The interval supposes that the model is right: it knows how far off
-// it is for runs like those that it was fitted to, and no others.
+// the fit's mean. Student's distribution has the degrees of freedom of that sum. The
+// interval supposes that the model is right: it knows how far off the model is for runs
+// like those that it was fitted to, and for no others.
 func (n *Noise) Interval(simulated []float64) (mean, lo, hi float64, ok bool) {
 	var logs []float64
 	for _, x := range simulated {

@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -48,6 +49,29 @@ func TestIntervalNeedsRuns(t *testing.T) {
 	for _, n := range []*Noise{nil, {Runs: 1}} {
 		if mean, _, _, ok := n.Interval([]float64{900, 1100}); ok || math.Abs(mean-995) > 1 {
 			t.Errorf("%+v: mean %v, interval %v", n, mean, ok)
+		}
+	}
+}
+
+// TestNoiseOfFile refuses a calibration file whose noise no runs can have.
+func TestNoiseOfFile(t *testing.T) {
+	for _, c := range []struct {
+		noise Noise
+		ok    bool
+	}{
+		{Noise{5, 0.03, 0.05}, true},
+		{Noise{0, 0, 0}, true},
+		{Noise{-5, 0.03, 0.05}, false},
+		{Noise{5, -1, 0.05}, false},
+		{Noise{5, 0.03, 1e300}, false},
+		{Noise{5, 1e9, 0}, false},
+	} {
+		data, err := json.Marshal(&Calibration{Format: calibrationFormat, Traces: []string{}, SharingSpread: map[string]float64{}, Workloads: []Workload{}, Noise: &c.noise})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parse(data); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c.noise, err)
 		}
 	}
 }
