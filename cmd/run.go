@@ -114,8 +114,6 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return withCode(exitUsage, fmt.Errorf("resume %s: its trials were simulated with --others; give the same number again", o.Resume))
 	case !simulated && c.IsSet("others"):
 		return withCode(exitUsage, errors.New("--others: want --simulate with it; on a cluster, other programs take what they take"))
-	case !(o.OthersCores >= 0) || o.OthersCores > 1e6:
-		return withCode(exitUsage, fmt.Errorf("--others %v: the number of cores must be 0 or more", o.OthersCores))
 	case old != nil && !simulated && c.IsSet("calibration"):
 		return withCode(exitUsage, fmt.Errorf("resume %s: both --resume and --calibration; want --resume alone: the run has the deadlines that it began with", o.Resume))
 	case simulated && o.RecordObservations:

@@ -61,7 +61,7 @@ func (w *simulatedWorld) atOnce() int  { return runtime.GOMAXPROCS(0) }
 // the experiment that a simulation does not support.
 func (w *simulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 	e := w.options.Experiment
-	err = e.Supported()
+	err = errors.Join(e.Supported(), (&recorded.Change{Others: w.options.OthersCores}).Check())
 	if len(e.KeepNodes) > 0 {
 		err = errors.Join(err, errors.New("keepNodes: a simulation has no jobs of other users; remove the key"))
 	}

@@ -166,7 +166,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if err := c.Change.Check(); err != nil {
 		return nil, h, fmt.Errorf("replay: %w", err)
 	}
-	if x := &c.Change; !c.computes() && (x.Disk.Given || x.Link.Given || x.Uplink.Given || len(x.Cores) > 0) {
+	if x := &c.Change; !c.computes() && (x.Disk.Given || x.Link.Given || x.Uplink.Given || len(x.Cores) > 0 || x.Others > 0) {
 		return nil, h, errors.New("replay: rates and cores have no effect on recorded durations; give a calibration (--calibration) to model durations")
 	}
 	if c.Calibration == nil {
@@ -190,6 +190,9 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	}
 	known := facts(c.Trace, &machines)
 	c.limit(&machines)
+	if c.Change.Others > 0 && !(c.Modelled && len(c.Change.Cores) == 0 && machines.HostCores > 0) {
+		return nil, h, fmt.Errorf("replay: %v cores of others have no effect: the calibration knows of no cores that all nodes share; fit it to runs on a cluster whose file has hostCores, or say how many they are (--host-cores of heddle replay)", c.Change.Others)
+	}
 	x := &sim.Config{Cluster: machines, Shuffled: c.Repeats, Seed: c.Seed, Record: c.Record, Reasons: c.reasons(), Interrupted: c.Interrupted, Costs: c.costs(h.Actuator)}
 	if x.Actuator, err = actuatorOf(h.Actuator); err != nil {
 		return nil, h, err

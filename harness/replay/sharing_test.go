@@ -105,3 +105,34 @@ func TestOthers(t *testing.T) {
 		t.Errorf("with half of the cores gone, maps take %.2f times as long", ratio)
 	}
 }
+
+// TestOthersRefused refuses cores of other programs where they would change nothing, or
+// are no number of cores.
+func TestOthersRefused(t *testing.T) {
+	x := runsOn(t, 2, 0.1, 3)
+	costs, err := Calibrate(x, recorded.Change{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := *costs
+	alone.HostCores, alone.Sharing = 0, 1
+	for _, c := range []struct {
+		name   string
+		config Config
+		ok     bool
+	}{
+		{"of a machine that all share", Config{Calibration: costs, Modelled: true, Change: recorded.Change{Others: 1}}, true},
+		{"more than there are", Config{Calibration: costs, Modelled: true, Change: recorded.Change{Others: 5}}, true},
+		{"of a machine that is only told here", Config{Calibration: &alone, Modelled: true, Change: recorded.Change{Others: 1, HostCores: 2}}, true},
+		{"of nodes of their own", Config{Calibration: &alone, Modelled: true, Change: recorded.Change{Others: 1}}, false},
+		{"of nodes whose cores are told", Config{Calibration: costs, Modelled: true, Change: recorded.Change{Others: 1, Cores: []float64{2}}}, false},
+		{"with recorded durations", Config{Calibration: costs, Change: recorded.Change{Others: 1}}, false},
+		{"less than none", Config{Calibration: costs, Modelled: true, Change: recorded.Change{Others: -1}}, false},
+		{"no number", Config{Calibration: costs, Modelled: true, Change: recorded.Change{Others: math.NaN()}}, false},
+	} {
+		c.config.Trace, c.config.Model, c.config.Seed = x[0], x[0].OwnModel(), 1
+		if _, err := simulate(&c.config); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -116,7 +116,10 @@ func (c *Change) Check() error {
 	case !(c.Load >= 0) || c.Load > 1e6 || c.Load > 0 && c.Load < 1e-6:
 		return fmt.Errorf("load %v: it must be from 1e-6 to 1e6, where 1 is as recorded", c.Load)
 	}
-	for _, cores := range append([]float64{c.HostCores, c.Others}, c.Cores...) {
+	if !(c.Others >= 0) || c.Others > 1e6 {
+		return fmt.Errorf("%v cores of others: the number must be 0 or more", c.Others)
+	}
+	for _, cores := range append([]float64{c.HostCores}, c.Cores...) {
 		if !(cores >= 0) || cores > 1e6 {
 			return fmt.Errorf("%v cores: the number must be 0 (no limit) or more", cores)
 		}
