@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
@@ -127,7 +128,7 @@ func withEvents(c *Config, x *sim.Config, h traces.Header) (f *measure.Figures, 
 	f = measure.Of(h, func(yield func(traces.Event) bool) {
 		var same []traces.Event // those with the latest time
 		flush := func() {
-			traces.Sort(same)
+			slices.SortStableFunc(same, traces.Compare)
 			for _, e := range same {
 				yield(e)
 			}
