@@ -25,9 +25,9 @@ func fidelityCommand() *cli.Command {
 		ArgsUsage: "RUN [RUN …]",
 		Description: `Replays every trial of a finished run under its own model, calibrated on the other
 repeats of its workload, and compares job completion time, makespan, task times and
-locality. Then it predicts each model from the others' runs. With --across, it predicts runs that
-differ in their input, cluster or model from those that the calibration is fitted to,
-and says which interval 95 of 100 new runs are in. Flags give rates of the
+locality. Then it predicts each model from the others' runs. With --across, it predicts
+runs that differ in their input, cluster or model from those that the calibration is
+fitted to, and says which interval 95 of 100 new runs are in. Flags give rates of the
 cluster that its traces do not have. For example:
 
    heddle fidelity RUN-FOLDER
@@ -58,6 +58,10 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 	if err != nil {
 		return err
 	}
+	o.Interrupted, o.Unverified = c.Context.Err, c.Bool("unverified")
+	if o.Seeds < 1 || o.Seeds > 1000 {
+		return withCode(exitUsage, fmt.Errorf("--seeds %d: want 1 to 1000", o.Seeds))
+	}
 	if c.IsSet("across") {
 		return runAcross(c, dirs, o)
 	}
@@ -72,10 +76,6 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 			text += "; heddle replay " + dirs[0] + " simulates a trace"
 		}
 		return withCode(exitUsage, errors.New(text))
-	}
-	o.Interrupted, o.Unverified = c.Context.Err, c.Bool("unverified")
-	if o.Seeds < 1 || o.Seeds > 1000 {
-		return withCode(exitUsage, fmt.Errorf("--seeds %d: want 1 to 1000", o.Seeds))
 	}
 	if c.IsSet("metric") {
 		if o.Metrics, err = measure.Find(c.StringSlice("metric")); err != nil {
@@ -106,10 +106,7 @@ func runAcross(c *cli.Context, dirs []string, o *fidelity.Options) error {
 		return withCode(exitUsage, errors.New("--across: want run folders to predict as arguments"))
 	case c.IsSet("metric"), c.IsSet("max-error"):
 		return withCode(exitUsage, errors.New("--across: --metric and --max-error are for the runs of one folder; want --across without them"))
-	case o.Seeds < 1 || o.Seeds > 1000:
-		return withCode(exitUsage, fmt.Errorf("--seeds %d: want 1 to 1000", o.Seeds))
 	}
-	o.Interrupted, o.Unverified = c.Context.Err, c.Bool("unverified")
 	report, err := fidelity.AcrossRuns(c.StringSlice("across"), dirs, *o)
 	if err != nil {
 		return withCode(exitUsage, err)

@@ -67,7 +67,7 @@ func nextRunsDoc(costs *calibration.Calibration, list []nextRun) doc.Doc {
 	}
 	t := &doc.Table{Name: "newRuns", Columns: []string{"a new run", "mean completion", "in 95 of 100 runs"}}
 	for _, x := range list {
-		t.Add(doc.Words(x.Name), doc.Number(x.MeanMs/1000, "s"), doc.Words(fmt.Sprintf("%s to %s", doc.Number(x.CI95Ms[0]/1000, "s"), doc.Number(x.CI95Ms[1]/1000, "s"))))
+		t.Add(doc.Words(x.Name), doc.Number(x.MeanMs/1000, "s"), doc.Span(x.CI95Ms[0]/1000, x.CI95Ms[1]/1000, "s"))
 	}
 	return doc.Doc{t, doc.Text(fmt.Sprintf("The intervals are from %d runs that the calibration was fitted to. They say how much runs differ, not how far off the model is where it was never measured: heddle fidelity --across shows that.", costs.Noise.Runs))}
 }

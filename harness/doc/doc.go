@@ -382,6 +382,11 @@ func Fixed(x float64, digits int, unit string) Cell {
 	return Cell{value: x, unit: unit, digits: digits}
 }
 
+// Span returns a cell with a range of numbers, such as "9.9 s to 12.1 s".
+func Span(lo, hi float64, unit string) Cell {
+	return Words(Number(lo, unit).String() + " to " + Number(hi, unit).String())
+}
+
 // Estimate returns a cell with a number and its interval. An interval whose bounds
 // are not finite shows as "[?]": there were too few measurements.
 func Estimate(x, lo, hi float64, unit string) Cell {

@@ -10,9 +10,7 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/doc"
-	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
-	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 	"heddle/harness/stats"
 )
@@ -59,27 +57,26 @@ const within = 10
 // runs in the folders list with it. A run is replayed with its own cluster and the places
 // of its input, under its own model; of how long its tasks took, nothing is used.
 func AcrossRuns(fit, list []string, o Options) (*Across, error) {
-	if o.Seeds == 0 {
-		o.Seeds = 5
-	}
 	a := &Across{Fit: fit, Settings: []Setting{}, Warnings: []string{}}
-	fitted, fetches, err := a.load(fit, &o)
-	if err != nil {
-		return nil, err
+	var fitted []measured
+	for _, dir := range fit {
+		trials, err := a.load(dir, &o)
+		if err != nil {
+			return nil, err
+		}
+		fitted = append(fitted, trials...)
 	}
-	var all []*recorded.Trace
-	for _, x := range fitted {
-		all = append(all, x.Trace)
-	}
-	costs, err := replay.Calibrate(all, o.Cluster, fetches)
+	f, err := calibrate(fitted, o)
 	if err != nil {
 		return nil, fmt.Errorf("fidelity: fit to %v: %w", fit, err)
 	}
+	costs := f.calibration
 	a.Warnings = append(a.Warnings, costs.Warnings...)
 	var groups [][]measured
 	var folders []string
 	for _, dir := range list {
-		trials, _, err := a.load([]string{dir}, &o)
+		of := o
+		trials, err := a.load(dir, &of)
 		if err != nil {
 			return nil, err
 		}
@@ -108,30 +105,22 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	return a, nil
 }
 
-// load reads the finished trials of run folders. The result fetches says from where the
-// reduces of the last run's experiment fetch in a simulation.
-func (a *Across) load(dirs []string, o *Options) (list []measured, fetches string, err error) {
-	for _, dir := range dirs {
-		run, err := results.Open(dir, o.Unverified)
-		if err != nil {
-			return nil, "", fmt.Errorf("fidelity of %s: %w", dir, err)
-		}
-		a.Warnings = append(a.Warnings, run.Warnings()...)
-		if e, err := results.Experiment(run.Run, ""); err == nil && e != nil { // a run without one has the default
-			fetches = e.Fetches
-		}
-		r := &Report{}
-		trials, err := r.load(run)
-		if err != nil {
-			return nil, "", fmt.Errorf("fidelity of %s: %w", dir, err)
-		}
-		if len(trials) == 0 {
-			return nil, "", fmt.Errorf("fidelity of %s: %w: no trial of it is finished", dir, ErrNothing)
-		}
-		a.Warnings = append(a.Warnings, r.Warnings...)
-		list = append(list, trials...)
+// load reads the finished trials of a run folder, and completes the options by it.
+func (a *Across) load(dir string, o *Options) ([]measured, error) {
+	run, err := results.Open(dir, o.Unverified)
+	if err != nil {
+		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
-	return list, fetches, nil
+	r := begin(run, o)
+	trials, err := r.load(run)
+	if err == nil && len(trials) == 0 {
+		err = fmt.Errorf("%w: no trial of it is finished", ErrNothing)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
+	}
+	a.Warnings = append(append(a.Warnings, run.Warnings()...), r.Warnings...)
+	return trials, nil
 }
 
 // predictSetting predicts the runs of one workload under one model.
@@ -186,7 +175,7 @@ func (a *Across) Doc() doc.Doc {
 	for _, x := range a.Settings {
 		interval, held := doc.Words("-"), doc.Words("-")
 		if lo, hi := x.PredictedCI95Ms[0], x.PredictedCI95Ms[1]; !math.IsInf(lo, 0) {
-			interval = doc.Words(fmt.Sprintf("%s to %s", doc.Number(lo/1000, "s"), doc.Number(hi/1000, "s")))
+			interval = doc.Span(lo/1000, hi/1000, "s")
 			held = doc.Words(fmt.Sprintf("%d of %d", x.Held, x.Runs))
 		}
 		table.Add(doc.Words(x.Run), doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs), doc.Number(float64(x.MeasuredMs)/1000, "s"), doc.Number(float64(x.PredictedMs)/1000, "s"),

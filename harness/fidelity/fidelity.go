@@ -12,6 +12,7 @@
 package fidelity
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -180,16 +181,7 @@ func Of(dir string, o Options) (*Report, error) {
 // report does not contain the warnings of reading the run.
 func OfRun(run *results.Run, o Options) (*Report, error) {
 	dir := run.Dir
-	if o.Seeds == 0 {
-		o.Seeds = 5
-	}
-	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{}, Simulated: run.Manifest().World == runs.WorldSimulated}
-	if r.Simulated {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the trials of %s are simulated: this says how well replays predict a simulation, not a cluster", dir))
-	}
-	if e, err := results.Experiment(run.Run, ""); err == nil && e != nil { // a run without one has the default
-		o.fetches = e.Fetches
-	}
+	r := begin(run, &o)
 	trials, err := r.load(run)
 	if err != nil {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
@@ -240,6 +232,20 @@ func OfRun(run *results.Run, o Options) (*Report, error) {
 	slices.Sort(r.Warnings)
 	r.Warnings = slices.Compact(r.Warnings)
 	return r, nil
+}
+
+// begin returns a report on a run that has nothing of its trials yet. It completes the
+// options by defaults and by what the run's experiment says.
+func begin(run *results.Run, o *Options) *Report {
+	o.Seeds = cmp.Or(o.Seeds, 5)
+	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{}, Simulated: run.Manifest().World == runs.WorldSimulated}
+	if r.Simulated {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the trials of %s are simulated: this says how well replays predict a simulation, not a cluster", run.Dir))
+	}
+	if e, err := results.Experiment(run.Run, ""); err == nil && e != nil { // a run without one has the default
+		o.fetches = e.Fetches
+	}
+	return r
 }
 
 // load reads the finished trials of a run with their traces and computes their
