@@ -55,7 +55,7 @@ type Calibration struct {
 	// each way of sharing cores (value of Sharing or HostCores) that was tried.
 	SharingSpread map[string]float64 `json:"sharingSpread"`
 	// MisfitPct is the error of replays in the mean map time of the fitted traces,
-	// as the root mean square over traces, in percent; 0 if no trace was replayed.
+	// as the root mean square over replays, in percent; 0 if no trace was replayed.
 	MisfitPct float64 `json:"misfitPct"`
 
 	// Noise says how much runs differ for reasons that a replay does not know; nil if no

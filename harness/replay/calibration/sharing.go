@@ -30,11 +30,11 @@ func (s sharing) String() string {
 //
 // The likelihood of a way of sharing cores is that of the maps' ends, if the computing
 // times that follow from it are log-normal around the mean of each workload: the density
-// of a map's computing time, times the fraction of a core that the map had at its end. The sum of the logarithms is taken for each trace. They tell a guess
-// if their mean difference from what is known is above 0 by the t-test, as in Vuong
-// (1989, Econometrica 57, p. 307) with traces in place of single values, since the
-// attempts of one trace share what disturbed them. The p-value is adjusted for the
-// number of guesses.
+// of a map's computing time, times the fraction of a core that the map had at its end.
+// Each trace has the sum of the logarithms of its maps. The traces tell a guess if the
+// mean of these sums is above that of what is known by the t-test, as in Vuong (1989,
+// Econometrica 57, p. 307) with traces in place of single values, since the attempts of
+// one trace share what disturbed them. The p-value is adjusted for the number of guesses.
 func (c *Calibration) fitSharing(list []*recorded.Trace, hostCores float64) {
 	c.SharingSpread = map[string]float64{}
 	known, others := knownSharing(list, hostCores), 0.0
@@ -51,13 +51,13 @@ func (c *Calibration) fitSharing(list []*recorded.Trace, hostCores float64) {
 			differences = append(differences, stats.PairedDifference(likely, c.likelihoods(list, s)))
 		}
 	}
-	most := 0.0
+	most, chosen := 0.0, known
 	for i, d := range stats.Together(differences) {
 		if d.P < 1-stats.Level && d.Value > most+1e-3 { // of two that are alike, such as all under which no node has a core to spare, the first
-			most, known, c.SharingGuessed = d.Value, guesses[i], true
+			most, chosen = d.Value, guesses[i]
 		}
 	}
-	c.Sharing, c.HostCores = known.node, known.host
+	c.Sharing, c.HostCores, c.SharingGuessed = chosen.node, chosen.host, chosen != known
 	if c.HostCores > 0 {
 		c.OthersCores = others
 	}
