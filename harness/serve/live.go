@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -41,6 +42,8 @@ const (
 	// lastPage is how long the end of a run waits for browsers to fetch the page as it
 	// then is.
 	lastPage = 10 * time.Second
+	// opensWithin is the time that a browser takes from a page to its stream of events.
+	opensWithin = 3 * time.Second
 )
 
 // Live is a run that goes on, for a browser and for Prometheus:
@@ -65,8 +68,9 @@ type Live struct {
 	failed  int           // trials that failed
 	failure string        // why the last of them did
 	streams int
-	ended   string // how the run ended; "" while it goes on
-	waiting int    // pages that are to be fetched for the last time
+	loading []time.Time // when browsers asked for pages that have opened no stream yet
+	ended   string      // how the run ended; "" while it goes on
+	waiting int         // pages that are to be fetched for the last time
 	fetched chan struct{}
 }
 
@@ -110,7 +114,8 @@ func (l *Live) End(ctx context.Context) {
 		l.mu.Unlock()
 		return
 	}
-	l.ended, l.waiting, l.left = endDone, l.streams, 0
+	l.forget()
+	l.ended, l.waiting, l.left = endDone, l.streams+len(l.loading), 0
 	if ctx.Err() != nil {
 		l.ended, l.waiting = endInterrupted, 0
 	}
@@ -120,13 +125,38 @@ func (l *Live) End(ctx context.Context) {
 	if !wait {
 		return
 	}
-	patience := time.NewTimer(lastPage)
+	opened, patience := time.NewTimer(opensWithin), time.NewTimer(lastPage)
+	defer opened.Stop()
 	defer patience.Stop()
-	select {
-	case <-l.fetched:
-	case <-patience.C:
-	case <-ctx.Done():
+	for {
+		select {
+		case <-opened.C:
+			if l.neverOpened() {
+				return
+			}
+		case <-l.fetched:
+			return
+		case <-patience.C:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
+}
+
+// forget drops the pages that have had their time to open a stream. l.mu is held.
+func (l *Live) forget() {
+	l.loading = slices.DeleteFunc(l.loading, func(t time.Time) bool { return time.Since(t) >= opensWithin })
+}
+
+// neverOpened gives up the pages that have opened no stream, and tells whether nobody
+// else is waited for.
+func (l *Live) neverOpened() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting -= len(l.loading)
+	l.loading = nil
+	return l.waiting <= 0
 }
 
 // ServeHTTP answers a request.
@@ -144,6 +174,9 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (l *Live) servePage(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Sec-Fetch-Dest") == "document" {
+		l.arrive()
+	}
 	state := l.state()
 	page, err := l.pages.get(r.Context(), "", state.Version, func(ctx context.Context) (doc.Doc, error) { return l.document(ctx, &state) })
 	if err != nil {
@@ -157,6 +190,20 @@ func (l *Live) servePage(w http.ResponseWriter, r *http.Request) {
 		if l.waiting--; l.waiting == 0 {
 			close(l.fetched)
 		}
+	}
+}
+
+// arrive counts a page that a browser shows: it will open a stream. A run may end between
+// the two, and its page must be fetched once more then as well.
+func (l *Live) arrive() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended != "" {
+		return
+	}
+	l.forget()
+	if len(l.loading) < maxStreams {
+		l.loading = append(l.loading, time.Now())
 	}
 }
 
@@ -321,6 +368,9 @@ func (l *Live) enter() bool {
 		return false
 	}
 	l.streams++
+	if len(l.loading) > 0 {
+		l.loading = l.loading[1:]
+	}
 	return true
 }
 

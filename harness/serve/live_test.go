@@ -208,6 +208,61 @@ func TestEventsInterrupted(t *testing.T) {
 	})
 }
 
+// TestEventsBetween: a run that ends after a browser has its page, and before the page has
+// opened its stream, waits for both, but not for a page that opens none.
+func TestEventsBetween(t *testing.T) {
+	shown := func(t *testing.T, l *Live) {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
+		r.Header.Set("Sec-Fetch-Dest", "document")
+		l.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	for _, test := range []struct {
+		name         string
+		opens, after time.Duration // opens the stream so long after the end, 0: never
+		want         time.Duration
+	}{
+		{"opens", 2 * time.Second, 4 * time.Second, 6 * time.Second},
+		{"never opens", 0, 0, opensWithin},
+		{"fetches late", 2 * time.Second, lastPage, lastPage},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := NewLive()
+				shown(t, l)
+				began := time.Now()
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					if test.opens == 0 {
+						return
+					}
+					time.Sleep(test.opens)
+					if now := follow(t.Context(), l).next(t); now.Ended != endDone {
+						t.Errorf("told %+v", now)
+					}
+					time.Sleep(test.after)
+					shown(t, l)
+				}()
+				l.End(t.Context())
+				if took := time.Since(began); took != test.want {
+					t.Errorf("the run ended after %v, want %v", took, test.want)
+				}
+				<-done
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLive()
+		shown(t, l)
+		time.Sleep(opensWithin)
+		began := time.Now()
+		l.End(t.Context())
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the run waited %v for a page of long ago", took)
+		}
+	})
+}
+
 // TestEventsLimit: a page that is closed makes room for another one, and pages that never
 // come back hold up no run.
 func TestEventsLimit(t *testing.T) {
