@@ -54,9 +54,11 @@ func Loads(data string) []Load {
 		synthetic("synthetic-1k-fair", 1000, million, setting{network: true, fair: true}),
 		synthetic("synthetic-1k-late", 1000, million, setting{network: true, late: true}),
 		synthetic("huge", 100_000, 10*million, setting{network: true}),
-		facebook("fb2009", fb2009, 600, 64<<20, 1),
-		facebook("fb2009-100", fb2009, 600, 64<<20, 100),
-		facebook("fb2010", fb2010, 3000, 128<<20, 1),
+		facebook("fb2009", fb2009, 600, 64<<20, 1, setting{network: true}),
+		facebook("fb2009-nonet", fb2009, 600, 64<<20, 1, setting{}),
+		facebook("fb2009-100", fb2009, 600, 64<<20, 100, setting{network: true}),
+		facebook("fb2010", fb2010, 3000, 128<<20, 1, setting{network: true}),
+		facebook("fb2010-nonet", fb2010, 3000, 128<<20, 1, setting{}),
 	}
 }
 
@@ -202,10 +204,10 @@ func (s *made) Next(j *sim.Job) bool {
 // facebook returns a benchmark input with one day of a SWIM job list from
 // Facebook. The numbers of tasks and the tasks' times follow heddle's rules
 // for importing SWIM lists.
-func facebook(name, file string, nodes int, blockBytes int64, runs int) Load {
+func facebook(name, file string, nodes int, blockBytes int64, runs int, how setting) Load {
 	l := Load{
 		Name: name, Nodes: nodes, Runs: runs, Cores: min(runs, 2), Needs: file,
-		About: fmt.Sprintf("a day of Facebook's jobs on %d nodes", nodes),
+		About: fmt.Sprintf("a day of Facebook's jobs on %d nodes%s", nodes, how),
 	}
 	var jobs []traces.JobListed // the list of jobs; kept in memory if several simulations use it
 	l.config = func(seed uint64) (*sim.Config, error) {
@@ -222,7 +224,7 @@ func facebook(name, file string, nodes int, blockBytes int64, runs int) Load {
 		rules := traces.DefaultListRules
 		rules.BlockBytes = blockBytes
 		s := &listed{blocks: blocks{topology(nodes), draw.Stream(seed, "places")}, rules: rules, jobs: list}
-		return config(nodes, s, setting{network: true, fair: seed%2 == 0}, seed)
+		return config(nodes, s, setting{network: how.network, fair: seed%2 == 0}, seed)
 	}
 	return l
 }
