@@ -746,7 +746,7 @@ func TestDaemons(t *testing.T) {
 		Name: "sockets", ResourceManagers: []string{rest.URL}, HistoryServer: rest.URL, NameNodes: []string{hdfstest.Start(t).Address}, User: "me",
 		Agents: []config.Agent{{Node: "r1n1", URL: "http://" + listener.Addr().String(), TokenFile: token}},
 		Rates:  config.Rates{Disk: 1e6, Link: 2e6, Uplink: 3e6},
-	})
+	}, clients.Patience{})
 	must(err)
 	defer cluster.Close()
 	w := watch.New(cluster, watch.HDFS(cluster))

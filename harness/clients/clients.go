@@ -1,7 +1,13 @@
-// Package clients makes the clients for the cluster that a cluster file
-// describes: of the ResourceManager, the history server, the NameNode and the
-// agents. They connect at their first request. [Clients.Answers] checks that
-// the daemons answer. Package doctor finds out what a cluster lacks.
+// Package clients is the one door to a cluster: [To] makes the clients of the
+// ResourceManager, the history server, the NameNode and the agents that a
+// cluster file names, and [Clients.Daemon] those of daemons whose address only
+// the cluster knows. How connections are opened, in whose name requests are
+// made, and how long an answer may take is decided here and nowhere else.
+//
+// ApplicationMasters are reached through the ResourceManager's proxy and
+// DataNodes through the NameNode's client, so they need no clients here. The
+// clients connect at their first request. [Clients.Answers] checks that the
+// daemons answer. Package doctor finds out what a cluster lacks.
 package clients
 
 import (
@@ -29,51 +35,81 @@ type Clients struct {
 	// Agents are the clients of the nodes' agents, in the order of the cluster
 	// file.
 	Agents []Agent
+
+	patience Patience
 }
 
 // Agent is the client of the heddle agent on one node.
 type Agent struct {
 	Node string
 	*agent.Client
+	// Err says why there is no client, such as a token file that cannot be read.
+	// [Clients.Answers] returns it, since work that needs no agent has to go on
+	// without it.
+	Err error
 }
 
 // ErrBadFile says that a cluster file names something that cannot be used, such
 // as a file with a token that cannot be read.
 var ErrBadFile = errors.New("cluster file")
 
+// Patience says how long clients wait for a daemon. Zero values mean what the
+// packages of the clients take.
+type Patience struct {
+	// Request limits one request to the ResourceManager, the history server, an
+	// agent or another web address.
+	Request time.Duration
+	// Call limits one call of the NameNode. It is also how long a call that failed
+	// is repeated.
+	Call time.Duration
+	// Once is true if failed requests to web addresses are not repeated.
+	Once bool
+}
+
 // To makes the clients for the cluster that a cluster file describes. Its errors
-// wrap ErrBadFile.
-func To(c *config.Cluster) (*Clients, error) {
-	clients, err := to(c)
+// wrap ErrBadFile, but for what this version of heddle does not support.
+func To(c *config.Cluster, p Patience) (*Clients, error) {
+	if err := c.Supported(); err != nil {
+		return nil, err
+	}
+	clients, err := to(c, p)
 	if err != nil {
 		return nil, fmt.Errorf("%w of %s: %w", ErrBadFile, c.Name, err)
 	}
 	return clients, nil
 }
 
-func to(c *config.Cluster) (*Clients, error) {
-	dial := c.DialContext()
-	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: c.ResourceManagers, User: c.User, DialContext: dial})
+func to(c *config.Cluster, p Patience) (*Clients, error) {
+	cluster := &Clients{Config: c, patience: p}
+	var err error
+	if cluster.RM, err = yarnclient.NewRM(cluster.web(c.ResourceManagers...)); err != nil {
+		return nil, err
+	}
+	if cluster.History, err = yarnclient.NewHistory(cluster.web(c.HistoryServer)); err != nil {
+		return nil, err
+	}
+	cluster.HDFS, err = hdfs.New(hdfs.Options{
+		NameNodes: c.NameNodes, User: c.User, DialContext: c.DialContext(), CallTimeout: p.Call, RetryFor: p.Call,
+	})
 	if err != nil {
 		return nil, err
 	}
-	history, err := yarnclient.NewHistory(yarnclient.Options{Addresses: []string{c.HistoryServer}, User: c.User, DialContext: dial})
-	if err != nil {
-		return nil, err
-	}
-	namenode, err := hdfs.New(hdfs.Options{NameNodes: c.NameNodes, User: c.User, DialContext: dial})
-	if err != nil {
-		return nil, err
-	}
-	cluster := &Clients{Config: c, RM: rm, History: history, HDFS: namenode}
 	for _, a := range c.Agents {
-		client, err := agent.NewClient(agent.ClientOptions{URL: a.URL, TokenFile: a.TokenFile, CAFile: a.CAFile, DialContext: dial})
-		if err != nil {
-			return nil, fmt.Errorf("agent of %s: %w", a.Node, err)
-		}
-		cluster.Agents = append(cluster.Agents, Agent{a.Node, client})
+		client, err := agent.NewClient(agent.ClientOptions{
+			URL: a.URL, TokenFile: a.TokenFile, CAFile: a.CAFile, DialContext: c.DialContext(), Timeout: p.Request,
+		})
+		cluster.Agents = append(cluster.Agents, Agent{a.Node, client, err})
 	}
 	return cluster, nil
+}
+
+// web says how to reach a daemon at its web addresses.
+func (c *Clients) web(addresses ...string) yarnclient.Options {
+	o := yarnclient.Options{Addresses: addresses, User: c.Config.User, Timeout: c.patience.Request, DialContext: c.Config.DialContext()}
+	if c.patience.Once {
+		o.Retries = -1
+	}
+	return o
 }
 
 // firstContact is how long all daemons of a cluster together may take for
@@ -83,8 +119,14 @@ const firstContact = 8 * time.Second
 // Answers asks all daemons of the cluster for their version at once, and
 // returns the Hadoop version. The error, an ErrUnable, names each daemon that
 // does not answer, is not active, or is not the daemon expected at its
-// address.
+// address. Agents are not asked, but an agent without a client is an
+// ErrBadFile.
 func (c *Clients) Answers(ctx context.Context) (hadoop string, err error) {
+	for _, a := range c.Agents {
+		if a.Err != nil {
+			return "", fmt.Errorf("%w of %s: agent of %s: %w", ErrBadFile, c.Config.Name, a.Node, a.Err)
+		}
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, firstContact, fmt.Errorf("no whole answer within %v", firstContact))
 	defer cancel()
 	var failed [3]error
@@ -152,7 +194,9 @@ func Unable(err error) bool {
 // Close closes the connections of all clients.
 func (c *Clients) Close() error {
 	for _, a := range c.Agents {
-		a.Close()
+		if a.Err == nil {
+			a.Close()
+		}
 	}
 	c.RM.Close()
 	c.History.Close()

@@ -2,8 +2,10 @@ package clients
 
 import (
 	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +15,41 @@ import (
 	"heddle/harness/config"
 	"heddle/yarnclient/yarntest"
 )
+
+// TestBadFile has cluster files of which a part cannot be used. Work that needs
+// no agent goes on without the agents' tokens.
+func TestBadFile(t *testing.T) {
+	good := func() config.Cluster {
+		return config.Cluster{Name: "blue", ResourceManagers: []string{"rm:8088"}, HistoryServer: "history:19888", NameNodes: []string{"nn:8020"}, User: "me"}
+	}
+	for _, x := range []struct {
+		name   string
+		change func(*config.Cluster)
+		file   bool // whether the error is one of the file
+		want   string
+	}{
+		{"Kerberos", func(c *config.Cluster) { c.Security = config.SecurityKerberos }, false, "kerberos is not available"},
+		{"no ResourceManager", func(c *config.Cluster) { c.ResourceManagers = nil }, true, "cluster file of blue: yarn: no address of the ResourceManager"},
+		{"history server", func(c *config.Cluster) { c.HistoryServer = "ftp://history" }, true, "cluster file of blue: yarn: address"},
+		{"NameNode", func(c *config.Cluster) { c.NameNodes = []string{"nn"} }, true, `cluster file of blue: hdfs: NameNode "nn"`},
+	} {
+		c := good()
+		x.change(&c)
+		if _, err := To(&c, Patience{}); err == nil || errors.Is(err, ErrBadFile) != x.file || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v, want an error with %q, one of the file: %v", x.name, err, x.want, x.file)
+		}
+	}
+	c := good()
+	c.Agents = []config.Agent{{Node: "n1", URL: "http://n1:9177", TokenFile: filepath.Join(t.TempDir(), "none")}}
+	to, err := To(&c, Patience{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	if _, err := to.Answers(t.Context()); !errors.Is(err, ErrBadFile) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "agent of n1") {
+		t.Errorf("a token that is missing: %v", err)
+	}
+}
 
 // TestAwaitAnswers has a ResourceManager that is away for a few calls, and one
 // that is away for longer than is waited for.
@@ -29,7 +66,7 @@ func TestAwaitAnswers(t *testing.T) {
 	t.Cleanup(s.Close)
 	c, err := To(&config.Cluster{
 		ResourceManagers: []string{s.URL}, HistoryServer: s.URL, NameNodes: []string{hdfstest.Start(t).Address}, User: "me",
-	})
+	}, Patience{})
 	if err != nil {
 		t.Fatal(err)
 	}

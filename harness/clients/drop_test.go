@@ -52,7 +52,7 @@ func TestDropCaches(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer client.Close()
-				c.Agents = append(c.Agents, Agent{fmt.Sprintf("n%d", i), client})
+				c.Agents = append(c.Agents, Agent{Node: fmt.Sprintf("n%d", i), Client: client})
 			}
 			warnings, err := c.DropCaches(t.Context())
 			if x.wantErr == "" && err != nil || x.wantErr != "" && (err == nil || !strings.Contains(err.Error(), x.wantErr)) {

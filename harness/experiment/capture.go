@@ -55,10 +55,7 @@ type Captured struct {
 // Capture makes a run folder with one trace, which contains jobs that heddle
 // did not start.
 func Capture(ctx context.Context, o CaptureOptions) (*runs.Run, Captured, error) {
-	if err := o.Cluster.Supported(); err != nil {
-		return nil, Captured{}, err
-	}
-	cluster, err := clients.To(o.Cluster)
+	cluster, err := clients.To(o.Cluster, clients.Patience{})
 	if err != nil {
 		return nil, Captured{}, err
 	}

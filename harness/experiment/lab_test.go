@@ -63,7 +63,7 @@ func threeFiles(name string) string {
 func lab(t *testing.T) (*config.Cluster, *clients.Clients) {
 	t.Helper()
 	c := labtest.Shared(t).Cluster()
-	clients, err := clients.To(&c)
+	clients, err := clients.To(&c, clients.Patience{})
 	if err != nil {
 		t.Fatal(err)
 	}

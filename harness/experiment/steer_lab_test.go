@@ -40,7 +40,7 @@ timeout: 10m
 func TestSteered(t *testing.T) {
 	l := labToBreak(t)
 	ctx, clusterFile := t.Context(), l.Cluster()
-	clients, err := clients.To(&clusterFile)
+	clients, err := clients.To(&clusterFile, clients.Patience{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 		return "", err
 	}
 	for _, name := range o.Experiment.Clusters() {
-		c, err := clients.To(o.config(name))
+		c, err := clients.To(o.config(name), clients.Patience{})
 		if err != nil {
 			return "", err
 		}

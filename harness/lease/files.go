@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"heddle/collectors/hdfs"
+	"heddle/harness/clients"
 	"heddle/harness/config"
-	"heddle/yarnclient"
 )
 
 // Files are the HDFS operations that the lease on a cluster and its journal
@@ -45,28 +45,15 @@ type Files interface {
 // cluster, a call under way ends before another process may take the cluster
 // over.
 func Connect(c *config.Cluster) (*Target, error) {
-	rm, err := yarnclient.NewRM(yarnclient.Options{
-		Addresses: c.ResourceManagers, User: c.User, DialContext: c.DialContext(), Timeout: leaseLimit - stopLimit,
-	})
+	to, err := clients.To(c, clients.Patience{Request: leaseLimit - stopLimit, Call: renewEvery})
 	if err != nil {
 		return nil, err
 	}
-	client, err := hdfs.New(hdfs.Options{
-		NameNodes: c.NameNodes, User: c.User, DialContext: c.DialContext(), CallTimeout: renewEvery, RetryFor: renewEvery,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Target{Name: c.Name, RM: rm, Files: &hdfsFiles{client}}, nil
+	return &Target{Name: c.Name, RM: to.RM, Files: &hdfsFiles{to.HDFS}, clients: to}, nil
 }
 
 // Close closes the connections that Connect opened.
-func (c *Target) Close() {
-	c.RM.Close()
-	if f, ok := c.Files.(*hdfsFiles); ok {
-		f.Client.Close()
-	}
-}
+func (c *Target) Close() { c.clients.Close() }
 
 type hdfsFiles struct{ *hdfs.Client }
 

@@ -36,6 +36,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"heddle/harness/clients"
 	"heddle/yarnclient"
 )
 
@@ -48,6 +49,8 @@ type Target struct {
 	// Files is the cluster's HDFS, which stores the lease and the journal of
 	// changes.
 	Files Files
+
+	clients *clients.Clients // those that Connect made
 }
 
 // Options say what a process needs the cluster for, and where the copy of the

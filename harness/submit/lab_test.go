@@ -38,7 +38,7 @@ type lab struct {
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	c := labtest.Shared(t).Cluster()
-	cs, err := clients.To(&c)
+	cs, err := clients.To(&c, clients.Patience{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestLabForgedFile(t *testing.T) {
 
 	c := labtest.Shared(t).Cluster()
 	c.User = "mallory"
-	mallory, err := clients.To(&c)
+	mallory, err := clients.To(&c, clients.Patience{})
 	if err != nil {
 		t.Fatal(err)
 	}

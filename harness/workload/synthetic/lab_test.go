@@ -49,7 +49,7 @@ func onLab(t *testing.T) *cluster {
 	if err := synthetic.CheckProgram(c.program, runtime.GOARCH); err != nil {
 		t.Fatal(err)
 	}
-	if c.clients, err = clients.To(&conf); err != nil {
+	if c.clients, err = clients.To(&conf, clients.Patience{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
