@@ -17,6 +17,7 @@ import (
 
 	"heddle/collectors/node"
 	"heddle/collectors/node/agent"
+	"heddle/harness/change"
 	"heddle/harness/lease"
 	"heddle/harness/runs"
 )
@@ -117,7 +118,7 @@ func runAgent(c *cli.Context) error {
 	putsBack(c, "what a dead harness left changed on "+c.String("cluster")+", if that has begun", "heddle labels restore --cluster "+c.String("cluster"))
 	ctx, stop := context.WithCancel(c.Context)
 	var watch sync.WaitGroup
-	watch.Go(func() { lease.Watch(ctx, cluster, "heddle agent --watchdog", log) })
+	watch.Go(func() { change.Watch(ctx, cluster, "heddle agent --watchdog", log) })
 	err = a.Run(ctx)
 	stop()
 	watch.Wait()

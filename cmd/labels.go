@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/change"
 	"heddle/harness/lease"
 	"heddle/harness/require"
 	"heddle/harness/runs"
@@ -37,7 +38,7 @@ func labelsShow() *cli.Command {
 		Flags:       []cli.Flag{clusterFlag(), tableFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
 			return withCluster(c, func(cluster *lease.Target) error {
-				s, err := lease.Inspect(c.Context, cluster)
+				s, err := change.Inspect(c.Context, cluster)
 				if err != nil {
 					return withCode(exitCluster, err)
 				}
@@ -48,7 +49,7 @@ func labelsShow() *cli.Command {
 }
 
 func labelsPrepare() *cli.Command {
-	var o lease.PrepareOptions
+	var o change.PrepareOptions
 	return &cli.Command{
 		Name:  "prepare",
 		Usage: "add the labels that steering needs, and let a queue use all nodes of each",
@@ -73,7 +74,7 @@ and only printed otherwise. For example:
 				putsBack(c, "the lease on "+c.String("cluster")+"; labels that were added stay, and stay noted", "heddle labels restore --prepared --cluster "+c.String("cluster"))
 			}
 			return withCluster(c, func(cluster *lease.Target) error {
-				p, err := lease.Prepare(c.Context, cluster, o)
+				p, err := change.Prepare(c.Context, cluster, o)
 				if err != nil {
 					return withCode(exitCluster, err)
 				}
@@ -84,7 +85,7 @@ and only printed otherwise. For example:
 }
 
 func labelsRestore() *cli.Command {
-	var o lease.RestoreOptions
+	var o change.RestoreOptions
 	return &cli.Command{
 		Name:  "restore",
 		Usage: "put the cluster back as it was before a killed harness changed it",
@@ -98,7 +99,7 @@ be put back; then run it again. For example:
    heddle labels restore --run RUN-FOLDER     if HDFS has lost the journal`,
 		Flags: []cli.Flag{
 			clusterFlag(),
-			&cli.DurationFlag{Name: "drain", Value: lease.DrainLimit, Destination: &o.Drain, Usage: "`TIME` that steered jobs get to end"},
+			&cli.DurationFlag{Name: "drain", Value: change.DrainLimit, Destination: &o.Drain, Usage: "`TIME` that steered jobs get to end"},
 			&cli.BoolFlag{Name: "prepared", Destination: &o.Prepared, Usage: "also undo what prepare has set up"},
 			&cli.StringFlag{Name: "run", Destination: &o.Folder, Usage: "also put back the changes in the journal of the run folder `DIR`"},
 			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --run, put back the changes before the damage in a damaged journal"},
@@ -112,7 +113,7 @@ be put back; then run it again. For example:
 			o.Purpose, o.Log = "heddle labels restore", newLog(c)
 			putsBack(c, "the lease on "+c.String("cluster")+"; changes that are not put back yet stay noted", "heddle labels restore --cluster "+c.String("cluster"))
 			return withCluster(c, func(cluster *lease.Target) error {
-				r, err := lease.Restore(c.Context, cluster, o)
+				r, err := change.Restore(c.Context, cluster, o)
 				if errors.Is(err, runs.ErrDamaged) || errors.Is(err, runs.ErrNotRun) {
 					return withCode(exitUsage, err)
 				} else if err != nil {

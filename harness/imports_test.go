@@ -28,7 +28,7 @@ const order = `
 	harness/measure harness/why harness/bench
 	harness/require harness/config harness/runs harness/inventory harness/newmodel
 	harness/lab harness/lab/labtest
-	harness/clients harness/watch harness/doctor harness/lease harness/lease/leasetest harness/submit
+	harness/clients harness/watch harness/doctor harness/lease harness/lease/leasetest harness/change harness/submit
 	harness/capture harness/steer harness/steer/drive
 	harness/replay/recorded harness/replay/calibration harness/replay
 	harness/workload/hive harness/workload/synthetic harness/workload/traceplan harness/workload
@@ -52,6 +52,7 @@ const apart = `
 	harness/watch : harness/lab
 	harness/doctor : harness/lab
 	harness/lease : harness/lab
+	harness/change : harness/lab
 	harness/submit : harness/lab
 	harness/capture : harness/lab harness/steer
 	harness/steer* : harness/lab harness/capture

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"heddle/harness/capture"
+	"heddle/harness/change"
 	"heddle/harness/config"
 	"heddle/harness/lease"
 	"heddle/harness/require"
@@ -36,7 +37,7 @@ const observationsFile = "observations.jsonl.zst"
 // them, and so do the sizes of nodes.
 type steering struct {
 	cluster *lease.Target
-	hold    *lease.Hold
+	hold    *change.Hold
 	driver  *drive.Driver
 	model   sched.Model
 	state   *stateWriter
@@ -77,7 +78,7 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 	}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
 	s.state = &stateWriter{trial: t.trial, log: log}
-	s.hold, err = lease.Take(ctx, s.cluster, lease.Options{Purpose: "heddle run, trial " + t.plan.Name, Folder: t.results.Dir, Log: log})
+	s.hold, err = change.Take(ctx, s.cluster, change.Options{Purpose: "heddle run, trial " + t.plan.Name, Folder: t.results.Dir, Log: log})
 	if err != nil {
 		s.cluster.Close()
 		return nil, errors.Join(err, s.log.Close())
@@ -115,7 +116,7 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 
 // noteSizes notes the sizes of all workers that the timetable of their capacity may
 // change, so that no change waits for the journal.
-func (t *trialRun) noteSizes(ctx context.Context, hold *lease.Hold) error {
+func (t *trialRun) noteSizes(ctx context.Context, hold *change.Hold) error {
 	if !t.options.Experiment.Capacity.Given() {
 		return nil
 	}
@@ -141,7 +142,7 @@ func (t *trialRun) ensureUnsteered(ctx context.Context) error {
 		return err
 	}
 	defer cluster.Close()
-	report, err := lease.Restore(ctx, cluster, lease.RestoreOptions{Options: lease.Options{Purpose: "heddle run, before trial " + t.plan.Name, Log: slog.New(slog.NewTextHandler(progressLog{t}, nil))}})
+	report, err := change.Restore(ctx, cluster, change.RestoreOptions{Options: change.Options{Purpose: "heddle run, before trial " + t.plan.Name, Log: slog.New(slog.NewTextHandler(progressLog{t}, nil))}})
 	if err == nil {
 		err = report.Err()
 	}

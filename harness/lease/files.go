@@ -120,15 +120,3 @@ func randomID() []byte {
 	rand.Read(id)
 	return id
 }
-
-// wait returns after duration d, or when ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"heddle/harness/internal/poll"
 )
 
 // Root is the HDFS folder with the leases on the cluster. Each hold (one
@@ -86,11 +88,11 @@ type Lease struct {
 	beat int
 }
 
-// renewedSince reports whether l is the lease that was seen before, but renewed
+// RenewedSince reports whether l is the lease that was seen before, but renewed
 // since then. It compares the counts of renewals. The times would not do, since
 // a folder's modification time stands still for a while after the NameNode's
 // clock was set back.
-func (l Lease) renewedSince(seen Lease) bool { return l.Epoch == seen.Epoch && l.beat != seen.beat }
+func (l Lease) RenewedSince(seen Lease) bool { return l.Epoch == seen.Epoch && l.beat != seen.beat }
 
 // HeldError means that another process has the right to change the cluster and
 // is alive.
@@ -106,10 +108,17 @@ func (e *HeldError) Error() string {
 // time that a process held the cluster.
 type leaseDir struct{ files Files }
 
-func folderOf(epoch int) string { return fmt.Sprintf("%s/%06d", Root, epoch) }
+// Folder is the HDFS folder of the hold with the given number.
+func Folder(epoch int) string { return fmt.Sprintf("%s/%06d", Root, epoch) }
 
-// epochs lists the numbers of all holds of the cluster that have a folder in
+// Epochs lists the numbers of all holds of the cluster that have a folder in
 // HDFS, highest first.
+func Epochs(ctx context.Context, files Files) ([]int, error) { return leaseDir{files}.epochs(ctx) }
+
+// Newest returns the newest lease on the cluster. The lease's epoch is 0 if the
+// cluster was never held.
+func Newest(ctx context.Context, files Files) (Lease, error) { return leaseDir{files}.lease(ctx) }
+
 func (b leaseDir) epochs(ctx context.Context) ([]int, error) {
 	names, err := b.files.List(ctx, Root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,8 +138,6 @@ func (b leaseDir) epochs(ctx context.Context) ([]int, error) {
 	return epochs, nil
 }
 
-// The method lease returns the newest lease on the cluster. The lease's epoch
-// is 0 if the cluster was never held.
 func (b leaseDir) lease(ctx context.Context) (Lease, error) {
 	for {
 		epochs, err := b.epochs(ctx)
@@ -155,7 +162,7 @@ func (b leaseDir) lease(ctx context.Context) (Lease, error) {
 // fs.ErrNotExist if a folder vanishes meanwhile.
 func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 	for _, epoch := range epochs {
-		folder := folderOf(epoch)
+		folder := Folder(epoch)
 		names, err := b.files.List(ctx, folder)
 		if err != nil {
 			return Lease{}, err
@@ -179,20 +186,16 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 	return Lease{}, nil
 }
 
-// claimant says which leases a process may take over from their holders. A zero
-// field sets no condition on the lease.
-type claimant struct {
-	own   int // epoch (number) of this process's own lease, which the process may take over even if the lease is not void
-	after int // epoch (number) of the only lease that may be taken over from its holder; 0 means any lease
-}
-
-var errTakenMeanwhile = errors.New("another process has taken and released the lease")
+// ErrTakenMeanwhile means that the lease that Options.After names is not the
+// newest any more.
+var ErrTakenMeanwhile = errors.New("another process has taken and released the lease")
 
 // claim waits until the lease on the cluster is free or void (not renewed in
 // time), and takes it. It returns a HeldError as soon as it sees that the
 // holder renews the lease. It also returns the time just before its successful
 // attempt, from which the new lease counts.
-func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog.Logger) (int, time.Time, error) {
+func (b leaseDir) claim(ctx context.Context, o Options, log *slog.Logger) (int, time.Time, error) {
+	own, owner := o.Own, ownerOf(o)
 	var seen Lease
 	var since time.Time
 	for {
@@ -201,16 +204,16 @@ func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog
 		if err != nil {
 			return 0, asked, err
 		}
-		if as.after != 0 && l.Epoch != as.after {
-			return 0, asked, errTakenMeanwhile
+		if o.After != 0 && l.Epoch != o.After {
+			return 0, asked, ErrTakenMeanwhile
 		}
-		free := l.Epoch == 0 || l.Released || l.Epoch == as.own
+		free := l.Epoch == 0 || l.Released || l.Epoch == own
 		switch {
 		case free:
 		case l.Epoch != seen.Epoch:
 			seen, since = l, time.Now()
 			log.Info("the cluster is held; waiting to see whether the lease is renewed", "owner", l.Owner.String(), "renewed", l.Renewed)
-		case l.renewedSince(seen):
+		case l.RenewedSince(seen):
 			return 0, asked, &HeldError{l}
 		default:
 			if free, err = b.void(ctx, l, time.Since(since)); err != nil {
@@ -222,10 +225,10 @@ func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog
 			if !errors.Is(err, fs.ErrExist) {
 				return l.Epoch + 1, asked, err
 			}
-			as.own = 0 // another process took the lease with this number first, so from now on no lease counts as our own
+			own = 0 // another process took the lease with this number first, so from now on no lease counts as our own
 			continue
 		}
-		if err := wait(ctx, lookEvery); err != nil {
+		if err := poll.Wait(ctx, lookEvery); err != nil {
 			return 0, asked, err
 		}
 	}
@@ -258,7 +261,7 @@ func (b leaseDir) now(ctx context.Context) (time.Time, error) {
 // create takes the lease on the cluster, with the given number (epoch). It
 // fails with fs.ErrExist if another process has taken this number.
 func (b leaseDir) create(ctx context.Context, epoch int, owner Owner) error {
-	folder := folderOf(epoch)
+	folder := Folder(epoch)
 	if err := b.files.MkdirAll(ctx, folder); err != nil {
 		return forbidden(err)
 	}
@@ -299,7 +302,7 @@ func (b leaseDir) renew(ctx context.Context, epoch int) error {
 			return fmt.Errorf("%w: %v", errSuperseded, l.Owner)
 		}
 	}
-	folder := folderOf(epoch)
+	folder := Folder(epoch)
 	names, err := b.files.List(ctx, folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Contains(names, "owner") {
 		return fmt.Errorf("%w, or has removed folder %s", errSuperseded, folder)
@@ -329,9 +332,25 @@ func beatIn(names []string) (n int, there bool) {
 // release marks the lease with the given number (epoch) as released. The
 // lease's journal entries stay, so that their changes can be put back.
 func (b leaseDir) release(ctx context.Context, epoch int) error {
-	err := b.files.Create(ctx, path.Join(folderOf(epoch), "released"), nil)
+	err := b.files.Create(ctx, path.Join(Folder(epoch), "released"), nil)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	return err
+}
+
+// State returns the state of a lease on the cluster: "none", "released", "void"
+// (not renewed in time) or "held".
+func (l Lease) State(ctx context.Context, files Files) (string, error) {
+	switch {
+	case l.Epoch == 0:
+		return "none", nil
+	case l.Released:
+		return "released", nil
+	}
+	now, err := leaseDir{files}.now(ctx)
+	if err == nil && !now.Before(l.Until) {
+		return "void", nil
+	}
+	return "held", err
 }

@@ -3,36 +3,46 @@ package lease
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"heddle/harness/lease/leasetest"
-	"heddle/harness/require"
-	"heddle/yarnclient"
-	"heddle/yarnclient/yarntest"
 )
+
+// pass lets virtual time go on.
+func pass(d time.Duration) { <-time.After(d) }
+
+// die ends a hold as a kill does. A renewal that is under way gets through.
+func (h *Hold) die() {
+	h.Abandon()
+	synctest.Wait()
+}
+
+func take(t *testing.T, files Files) *Hold {
+	t.Helper()
+	h, err := Take(t.Context(), files, Options{Purpose: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
 
 // TestContenders lets many take a cluster whose holder has died: each in turn
 // has it alone.
 func TestContenders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		take(t, w).abandon()
+		files := leasetest.New()
+		take(t, files).Abandon()
 		var mu sync.Mutex
 		holders, had := 0, map[int]bool{}
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
 				for {
-					h, err := Take(t.Context(), w.cluster(), Options{})
+					h, err := Take(t.Context(), files, Options{})
 					if _, ok := errors.AsType[*HeldError](err); ok {
 						continue
 					}
@@ -50,7 +60,7 @@ func TestContenders(t *testing.T) {
 					mu.Lock()
 					holders--
 					mu.Unlock()
-					if _, err := h.Release(t.Context()); err != nil {
+					if err := h.Release(t.Context()); err != nil {
 						t.Error(err)
 					}
 					return
@@ -81,16 +91,16 @@ func TestClocks(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				w.files.Now = test.now
-				h := take(t, w)
+				files := leasetest.New()
+				files.Now = test.now
+				h := take(t, files)
 				if !test.alive {
 					h.die()
 				}
 				pass(time.Second)
 				test.now() // jumps at the second look
 				start := time.Now()
-				next, err := Take(t.Context(), w.cluster(), Options{})
+				next, err := Take(t.Context(), files, Options{})
 				var held *HeldError
 				switch {
 				case test.alive && !errors.As(err, &held):
@@ -104,7 +114,7 @@ func TestClocks(t *testing.T) {
 					}
 				}
 				if next != nil {
-					next.abandon()
+					next.Abandon()
 				}
 				h.die()
 			})
@@ -126,73 +136,6 @@ func jump(by time.Duration) func() time.Time {
 	}
 }
 
-// cutOff is HDFS behind a network that fails.
-type cutOff struct {
-	*leasetest.Files
-	fail chan struct{} // closed: calls fail
-	hang bool          // or do not come back while the context lasts
-}
-
-func (f *cutOff) List(ctx context.Context, name string) ([]string, error) {
-	select {
-	case <-f.fail:
-		if f.hang {
-			<-ctx.Done()
-		}
-		return nil, errors.New("network is unreachable")
-	default:
-		return f.Files.List(ctx, name)
-	}
-}
-
-// TestCutOffHolderStops before another may take the cluster, which that does
-// and restores.
-func TestCutOffHolderStops(t *testing.T) {
-	for _, hang := range []bool{false, true} {
-		t.Run(fmt.Sprintf("hang=%v", hang), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				app := w.longJob(t)
-				before := w.state(t)
-				c := w.cluster()
-				net := &cutOff{Files: w.files, fail: make(chan struct{}), hang: hang}
-				c.Files = net
-				h, err := Take(t.Context(), c, Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				steer(t, h, app)
-				pass(12 * time.Second)
-				close(net.fail)
-				cut := time.Now()
-				restored := make(chan time.Duration, 1)
-				go func() {
-					r, err := Restore(t.Context(), w.cluster(), RestoreOptions{})
-					if err != nil || r.Err() != nil {
-						t.Error(err, r.Err())
-					}
-					restored <- time.Since(cut)
-				}()
-				<-h.Context().Done()
-				if d := time.Since(cut); d > stopLimit {
-					t.Errorf("stopped after %v", d)
-				}
-				if err := context.Cause(h.Context()); !errors.Is(err, ErrLost) || !errors.Is(h.Lost(), ErrLost) {
-					t.Errorf("the cause is %v", err)
-				}
-				if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}); !errors.Is(err, ErrLost) {
-					t.Errorf("changes labels after it was lost: %v", err)
-				}
-				if d := <-restored; d < stopLimit+5*time.Second {
-					t.Errorf("taken over %v after the cut, when a call may be under way", d)
-				}
-				w.same(t, before)
-				h.die()
-			})
-		})
-	}
-}
-
 // oneHangs is HDFS of which one call never answers.
 type oneHangs struct {
 	*leasetest.Files
@@ -210,11 +153,9 @@ func (f *oneHangs) List(ctx context.Context, name string) ([]string, error) {
 // TestHungRenewalIsGivenUp while there is time for another.
 func TestHungRenewalIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		c := w.cluster()
-		net := &oneHangs{Files: w.files}
-		c.Files = net
-		h, err := Take(t.Context(), c, Options{})
+		files := leasetest.New()
+		net := &oneHangs{Files: files}
+		h, err := Take(t.Context(), net, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +169,7 @@ func TestHungRenewalIsGivenUp(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := h.Release(t.Context()); err != nil {
+		if err := h.Release(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -237,343 +178,18 @@ func TestHungRenewalIsGivenUp(t *testing.T) {
 // TestPausedProcessStops looks at a change that comes before the timer does.
 func TestPausedProcessStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		h := take(t, w)
+		files := leasetest.New()
+		h := take(t, files)
 		past := time.Now().Add(-stopLimit - time.Second)
 		h.renewed.Store(&past)
-		if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}); !errors.Is(err, ErrLost) {
+		if err := h.Alive(); !errors.Is(err, ErrLost) {
 			t.Errorf("got %v, want ErrLost", err)
 		}
 		if h.Context().Err() == nil {
 			t.Error("the context goes on")
 		}
-		if _, err := h.Release(t.Context()); err != nil {
+		if err := h.Release(t.Context()); err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-func TestReleaseAfterLoss(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		app := w.longJob(t)
-		before := w.state(t)
-		h := take(t, w)
-		steer(t, h, app)
-		h.lose(errors.New("as a test says"))
-		start := time.Now()
-		if r, err := h.Release(t.Context()); err != nil || len(r.Back) == 0 {
-			t.Errorf("%+v, %v", r, err)
-		}
-		if d := time.Since(start); d > lookEvery {
-			t.Errorf("took %v, although the lease was its own", d)
-		}
-		w.same(t, before)
-	})
-}
-
-// TestCancelledSteeringIsReleased: the lease outlives the context of Take.
-func TestCancelledSteeringIsReleased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		app := w.longJob(t)
-		before := w.state(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		h, err := Take(ctx, w.cluster(), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		steer(t, h, app)
-		cancel()
-		pass(time.Minute)
-		if h.Context().Err() == nil || h.Lost() != nil {
-			t.Errorf("context %v, lost %v", h.Context().Err(), h.Lost())
-		}
-		if _, err := h.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
-		w.same(t, before)
-	})
-}
-
-func TestWatchdogs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		before := w.state(t)
-		ctx, stop := context.WithCancel(t.Context())
-		var dogs sync.WaitGroup
-		var text strings.Builder
-		log := slog.New(slog.NewTextHandler(&text, nil))
-		for range 3 {
-			dogs.Go(func() { Watch(ctx, w.cluster(), "watchdog", log) })
-		}
-		h := take(t, w)
-		if err := h.ReplaceLabels(ctx, map[string]string{node1: "idle", node2: "m00"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := h.SetNodeResource(ctx, node2, w.state(t).Size[node1]); err != nil {
-			t.Fatal(err)
-		}
-		pass(5 * time.Minute)
-		if err := h.alive(); err != nil {
-			t.Fatalf("watchdogs took a live hold: %v", err)
-		}
-		w.yarn.StopNode("r1n2")
-		h.die()
-		pass(leaseLimit + 3*watchEvery)
-		if got := w.state(t).LabelOf; len(got) > 0 {
-			t.Errorf("labels are still %v", got)
-		}
-		w.yarn.StartNode("r1n2")
-		pass(3 * retryEvery)
-		w.same(t, before)
-		s, err := Inspect(ctx, w.cluster())
-		if err != nil || s.Hold != "released" || len(s.Noted) > 0 {
-			t.Errorf("%+v, %v", s, err)
-		}
-		epoch := s.Lease.Epoch
-		pass(time.Hour)
-		if s, err = Inspect(ctx, w.cluster()); err != nil || s.Lease.Epoch != epoch {
-			t.Errorf("watchdogs took the lease %d times with nothing to do (%v)", s.Lease.Epoch-epoch, err)
-		}
-		stop()
-		dogs.Wait()
-		if n := strings.Count(text.String(), "put back as it was"); n != 1 {
-			t.Errorf("put back %d times, want once: the node came back with its own size:\n%s", n, text.String())
-		}
-	})
-}
-
-// TestRestartedRM asks a ResourceManager that is down, then answers wrong.
-func TestRestartedRM(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		app := w.longJob(t)
-		before := w.state(t)
-		h := take(t, w)
-		steer(t, h, app)
-		h.die()
-		pass(time.Minute)
-		w.yarn.RestartRM(watchLimit+time.Second, 10*time.Second) // starts when the restore does
-		r, err := Restore(t.Context(), w.cluster(), RestoreOptions{})
-		if err != nil || r.Err() != nil {
-			t.Fatal(err, r.Err())
-		}
-		w.same(t, before)
-	})
-}
-
-// TestSizesAreNotedFirst notes the sizes of two nodes and changes one, to nothing: after a
-// crash both are as before.
-func TestSizesAreNotedFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		before := w.state(t)
-		h := take(t, w)
-		if err := h.NoteSizes(t.Context(), node1, node2); err != nil {
-			t.Fatal(err)
-		}
-		if !h.noted(key{kind: NodeResource, name: node1}) || !h.noted(key{kind: NodeResource, name: node2}) {
-			t.Error("the sizes are not noted")
-		}
-		if err := h.NoteSizes(t.Context(), "nobody:1"); err == nil {
-			t.Error("the size of an unknown node was noted")
-		}
-		if err := h.SetNodeResource(t.Context(), node2, yarnclient.Resource{VCores: 1}); err != nil {
-			t.Fatal(err)
-		}
-		h.die()
-		pass(time.Minute)
-		r, err := Restore(t.Context(), w.cluster(), RestoreOptions{})
-		if err != nil || r.Err() != nil {
-			t.Fatal(err, r.Err())
-		}
-		w.same(t, before)
-	})
-}
-
-// TestFirstTouchDuringStart must not note that a labelled node has none.
-func TestFirstTouchDuringStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		if err := w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "gpu"}); err != nil {
-			t.Fatal(err)
-		}
-		before := w.state(t)
-		h := take(t, w)
-		w.yarn.RestartRM(0, 5*time.Second)
-		if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if d := cmp.Diff(before.LabelOf, w.state(t).LabelOf); d != "" {
-			t.Error(d)
-		}
-	})
-}
-
-// TestSteeredJobsEnd although the harness that moved nodes for them has died.
-func TestSteeredJobsEnd(t *testing.T) {
-	for _, drain := range []time.Duration{0, time.Hour} {
-		t.Run(fmt.Sprintf("drain=%v", drain), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				h := take(t, w)
-				all := map[string]string{}
-				for _, n := range []string{node1, node2, "r2n1:45454", "r2n2:45454"} {
-					all[n] = require.Parking
-				}
-				var apps []string
-				for range 2 {
-					app, err := w.yarn.Submit(yarntest.Job{MapLabel: "m00", ReduceLabel: "r00", Maps: make([][]string, 20), Reduces: 2, Slowstart: 1})
-					if err != nil {
-						t.Fatal(err)
-					}
-					apps = append(apps, app)
-				}
-				pass(2 * time.Second) // their masters run, unlabelled
-				if err := h.ReplaceLabels(t.Context(), all); err != nil {
-					t.Fatal(err)
-				}
-				h.die()
-				r, err := Restore(t.Context(), w.cluster(), RestoreOptions{Drain: drain})
-				if err != nil || r.Err() != nil {
-					t.Fatal(err, r.Err())
-				}
-				for _, id := range apps {
-					a, err := w.rm.App(t.Context(), id)
-					if err != nil || (a.State == "FINISHED") != (drain > 0) {
-						t.Errorf("%s is %s, %v", id, a.State, err)
-					}
-				}
-				if (len(r.Stranded) == 0) != (drain > 0) {
-					t.Errorf("left waiting: %v", r.Stranded)
-				}
-				if s := w.state(t); len(s.LabelOf) > 0 {
-					t.Errorf("labels: %v", s.LabelOf)
-				}
-			})
-		})
-	}
-}
-
-// TestHeldMastersStart although the harness that held them has died: on the nodes
-// for masters where those are noted, also with others' masters waiting.
-func TestHeldMastersStart(t *testing.T) {
-	for _, noted := range []bool{true, false} {
-		t.Run(fmt.Sprintf("noted=%v", noted), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				nodes := append(yarntest.Workers(2, 2, 1024, 8), yarntest.Node{Host: "master", Label: "am", MemoryMB: 4096, VCores: 8})
-				w.yarn = yarntest.New(yarntest.Config{Nodes: nodes, Labels: []string{"idle", "a00", "a01", "m00", "r00", "m01", "r01", "am"}})
-				w.rm = w.cluster().RM
-				before := w.state(t)
-				h := take(t, w)
-				all := map[string]string{node1: require.Parking, node2: require.Parking, "r2n1:45454": require.Parking, "r2n2:45454": require.Parking}
-				if noted {
-					all["master:45454"] = "am"
-				}
-				if err := h.ReplaceLabels(t.Context(), all); err != nil {
-					t.Fatal(err)
-				}
-				var apps []string
-				for _, number := range []string{"00", "01"} {
-					app, err := w.yarn.Submit(yarntest.Job{AMLabel: "a" + number, MapLabel: "m" + number, ReduceLabel: "r" + number, Maps: make([][]string, 6), Reduces: 1})
-					if err != nil {
-						t.Fatal(err)
-					}
-					apps = append(apps, app)
-				}
-				h.die()
-				r, err := Restore(t.Context(), w.cluster(), RestoreOptions{Drain: time.Hour})
-				if err != nil || r.Err() != nil || len(r.Stranded) > 0 {
-					t.Fatal(err, r.Err(), r.Stranded)
-				}
-				for _, id := range apps {
-					a, err := w.rm.App(t.Context(), id)
-					if err != nil || a.State != "FINISHED" {
-						t.Errorf("%s is %s, %v", id, a.State, err)
-					}
-					attempts, err := w.rm.Attempts(t.Context(), id)
-					if err != nil || noted && attempts[0].NodeID != "master:45454" {
-						t.Errorf("master of %s: %+v, %v", id, attempts, err)
-					}
-				}
-				if d := cmp.Diff(before.LabelOf, w.state(t).LabelOf); d != "" {
-					t.Errorf("labels not as before:\n%s", d)
-				}
-			})
-		})
-	}
-}
-
-func TestPrepare(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		before := w.state(t)
-		o := PrepareOptions{Triples: 2, DryRun: true}
-		p, err := Prepare(t.Context(), w.cluster(), o)
-		want := []string{"am", "a00", "a01", "m01", "r01"}
-		if d := cmp.Diff(want, p.Labels); err != nil || d != "" || len(p.Settings) != 1+2*7 {
-			t.Errorf("%v %s: %+v", err, d, p)
-		}
-		w.same(t, before)
-
-		o.DryRun = false
-		if _, err = Prepare(t.Context(), w.cluster(), o); err != nil {
-			t.Fatal(err)
-		}
-		prepared := w.state(t)
-		if p, err = Prepare(t.Context(), w.cluster(), o); err != nil || len(p.Labels)+len(p.Settings) != 0 {
-			t.Errorf("a second time: %v %+v", err, p)
-		}
-		// A hold, and a restore of one, leave it.
-		h := take(t, w)
-		if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "m01"}); err != nil {
-			t.Fatal(err)
-		}
-		h.die()
-		if _, err := Restore(t.Context(), w.cluster(), RestoreOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(prepared, w.state(t)); d != "" {
-			t.Error(d)
-		}
-		if r, err := Restore(t.Context(), w.cluster(), RestoreOptions{}); err != nil || r.Epoch != 0 {
-			t.Errorf("%+v, %v", r, err)
-		}
-		if r, err := Restore(t.Context(), w.cluster(), RestoreOptions{Prepared: true}); err != nil || r.Err() != nil {
-			t.Error(err, r.Err())
-		}
-		w.same(t, before)
-	})
-}
-
-// The label of ApplicationMasters is the one that the ResourceManager names, and
-// a queue that has a part of it keeps that.
-func TestPrepareTakesTheMastersLabelAsItIs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.yarn = yarntest.New(yarntest.Config{
-			Nodes: yarntest.Workers(2, 2, 4096, 8), Labels: []string{"masters"},
-			Conf: map[string]string{"yarn.resourcemanager.node-labels.am.default-node-label-expression": "masters"},
-		})
-		w.rm = w.cluster().RM
-		part := func(queue, percent string) yarnclient.QueueSettings {
-			return yarnclient.QueueSettings{Queue: queue, Settings: map[string]string{"accessible-node-labels.masters.capacity": percent}}
-		}
-		change := yarnclient.SchedulerChange{Update: []yarnclient.QueueSettings{part("root", "100.0"), part("root.default", "40")}}
-		if err := w.rm.SetSchedulerConf(t.Context(), change); err != nil {
-			t.Fatal(err)
-		}
-		p, err := Prepare(t.Context(), w.cluster(), PrepareOptions{Triples: 1, DryRun: true})
-		if d := cmp.Diff([]string{"idle", "a00", "m00", "r00"}, p.Labels); err != nil || d != "" {
-			t.Errorf("%v %s", err, d)
-		}
-		if len(p.Settings) != 1+2*3 || !strings.HasPrefix(p.Settings[require.Queues+"root.default.accessible-node-labels"], "masters,") {
-			t.Errorf("settings: %v", p.Settings)
 		}
 	})
 }

@@ -32,7 +32,7 @@ func (h *Hold) keep(ctx context.Context) {
 			go func(result chan<- error) {
 				ctx, cancel := context.WithTimeoutCause(ctx, renewEvery, fmt.Errorf("no answer from HDFS within %v", renewEvery))
 				defer cancel()
-				result <- h.leaseDir.renew(ctx, h.epoch)
+				result <- h.dir.renew(ctx, h.epoch)
 			}(result)
 		case err := <-result:
 			result = nil
@@ -64,21 +64,21 @@ func (h *Hold) lose(why error) {
 	h.cancel(err)
 }
 
-// held returns nil if this process still has the lease on the cluster, or else
+// Held returns nil if this process still has the lease on the cluster, or else
 // an error that says why not. It compares the time itself: after the whole
 // process was paused, a change could be made before the function keep notices
 // that the lease has ended.
-func (h *Hold) held() error {
+func (h *Hold) Held() error {
 	if h.Lost() == nil && time.Since(*h.renewed.Load()) > stopLimit {
 		h.lose(fmt.Errorf("not renewed for %v", stopLimit))
 	}
 	return h.Lost()
 }
 
-// alive returns nil if this process may still change the cluster, or else an
-// error that says why not.
-func (h *Hold) alive() error {
-	if err := h.held(); err != nil {
+// Alive returns nil if this process has the lease and its work has not ended, or
+// else an error that says why not.
+func (h *Hold) Alive() error {
+	if err := h.Held(); err != nil {
 		return err
 	}
 	return context.Cause(h.ctx)

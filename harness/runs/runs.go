@@ -59,7 +59,7 @@ var (
 
 const (
 	manifestFile = "manifest.json"
-	journalFile  = "steering.journal" // what steering changed on the cluster; package lease writes it
+	journalFile  = "steering.journal" // what steering changed on the cluster; package change writes it
 )
 
 // Run is a run folder. After Create or Resume this process owns the folder and

@@ -19,8 +19,8 @@
 // the model planned. It does so before they start, whether or not node labels place the
 // tasks.
 //
-// This package starts no jobs. Package lease says who may change a cluster, and
-// restores the cluster afterwards.
+// This package starts no jobs. Package change makes its changes, and restores the
+// cluster afterwards.
 //
 // Words:
 //

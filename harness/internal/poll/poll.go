@@ -22,3 +22,15 @@ func Until(ctx context.Context, interval time.Duration, done func() (bool, error
 		}
 	}
 }
+
+// Wait returns after duration d, or with the cause of ctx when that ends.
+func Wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

@@ -31,7 +31,7 @@ type Options struct {
 	// its field Setup only GrantLimit, Keep and the slots are used; Start asks the
 	// cluster for the rest.
 	Core steer.Options
-	// Changes makes the calls that change the cluster. If it is a *lease.Hold, the
+	// Changes makes the calls that change the cluster. If it is a *change.Hold, the
 	// lease on the cluster, these changes are undone when the lease is released.
 	Changes Changes
 	// Tags are the YARN tags of all jobs that will be submitted. Steering always lists

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"heddle/harness/change"
 	"heddle/harness/clients"
 	"heddle/harness/lease"
 	"heddle/harness/lease/leasetest"
@@ -29,7 +30,7 @@ type moody struct {
 	*fake
 	rm     *yarntest.Moody
 	held   *lease.Target
-	hold   *lease.Hold
+	hold   *change.Hold
 	before map[string][]string // labels of nodes
 }
 
@@ -62,7 +63,7 @@ func steerMoody(t *testing.T) *moody {
 		if m.before, err = f.rm.NodesToLabels(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if m.hold, err = lease.Take(t.Context(), m.held, lease.Options{Purpose: "test"}); err != nil {
+		if m.hold, err = change.Take(t.Context(), m.held, change.Options{Purpose: "test"}); err != nil {
 			t.Fatal(err)
 		}
 		o.Changes = m.hold
@@ -166,7 +167,7 @@ func TestResourceManagerMisbehavesForGood(t *testing.T) {
 					t.Errorf("release: %v; want it to name %s and heddle labels restore", err, rmAddress)
 				}
 				m.rm.Misbehave(nil)
-				if r, err := lease.Restore(t.Context(), m.held, lease.RestoreOptions{}); err != nil || r.Err() != nil {
+				if r, err := change.Restore(t.Context(), m.held, change.RestoreOptions{}); err != nil || r.Err() != nil {
 					t.Errorf("restore: %v, %v", err, r.Err())
 				}
 				m.restored()

@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/harness/lease"
 	"heddle/harness/lease/leasetest"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
@@ -31,12 +32,12 @@ func newWorld() *world {
 }
 
 // cluster is the world as one process sees it.
-func (w *world) cluster() *Target {
+func (w *world) cluster() *lease.Target {
 	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"http://rm:8088"}, Transport: w.yarn.Transport()})
 	if err != nil {
 		panic(err)
 	}
-	return &Target{Name: "test", RM: rm, Files: w.files}
+	return &lease.Target{Name: "test", RM: rm, Files: w.files}
 }
 
 // state is what a hold may change.
@@ -95,6 +96,15 @@ func take(t testing.TB, w *world) *Hold {
 	}
 	return h
 }
+
+// How long a lease lasts, how often and until when its holder renews it, and how long
+// another watches it: package lease says so.
+const (
+	leaseLimit = 30 * time.Second
+	renewEvery = 5 * time.Second
+	stopLimit  = 20 * time.Second
+	watchLimit = 10 * time.Second
+)
 
 const (
 	node1 = "r1n1:45454"
@@ -215,7 +225,7 @@ func TestHeldIsToldByWhom(t *testing.T) {
 		} {
 			start := time.Now()
 			err := contend()
-			var held *HeldError
+			var held *lease.HeldError
 			if !errors.As(err, &held) || held.Lease.Epoch != h.Epoch() || !strings.Contains(err.Error(), "(test)") {
 				t.Errorf("got %v, want who holds the cluster", err)
 			}
@@ -223,7 +233,7 @@ func TestHeldIsToldByWhom(t *testing.T) {
 				t.Errorf("told after %v", d)
 			}
 		}
-		if err := h.alive(); err != nil {
+		if err := h.Alive(); err != nil {
 			t.Error(err)
 		}
 		if _, err := h.Release(t.Context()); err != nil {

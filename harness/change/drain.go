@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/harness/internal/poll"
 	"heddle/harness/require"
 	"heddle/yarnclient"
 )
@@ -43,7 +44,7 @@ func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 		if err != nil && ctx.Err() == nil {
 			u.h.log.Warn("nodes could not be given to waiting jobs; trying again", "reason", err)
 		}
-		if u.h.held() != nil || wait(ctx, drainEvery) != nil {
+		if u.h.Held() != nil || poll.Wait(ctx, drainEvery) != nil {
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"heddle/harness/lease"
 	"heddle/harness/require"
 	"heddle/yarnclient"
 )
@@ -46,7 +47,7 @@ type Preparation struct {
 // stays until a Restore with the option Prepared. If the scheduler keeps its
 // settings in memory only, a restart of the ResourceManager loses them; then
 // call Prepare again.
-func Prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, error) {
+func Prepare(ctx context.Context, c *lease.Target, o PrepareOptions) (Preparation, error) {
 	p, err := prepare(ctx, c, o)
 	if err != nil {
 		return p, fmt.Errorf("prepare cluster %s: %w", c.Name, err)
@@ -54,7 +55,7 @@ func Prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, err
 	return p, nil
 }
 
-func prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, error) {
+func prepare(ctx context.Context, c *lease.Target, o PrepareOptions) (Preparation, error) {
 	p, err := plan(ctx, c.RM, o)
 	if err != nil || o.DryRun || len(p.Labels) == 0 && (len(p.Settings) == 0 || p.ByHand) {
 		return p, err

@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/lease"
 	"heddle/harness/require"
 	"heddle/yarnclient"
 )
@@ -20,8 +21,8 @@ type State struct {
 	// Lease is the lease of the last process that held the cluster, nil if no
 	// process did. Hold is the state of this lease: "none" (no lease),
 	// "released", "held" or "void" (not renewed in time).
-	Hold  string `json:"hold"`
-	Lease *Lease `json:"lease,omitempty"`
+	Hold  string       `json:"hold"`
+	Lease *lease.Lease `json:"lease,omitempty"`
 	// Noted are the changes in the journal: those that Prepare made, and those
 	// that will be put back when the holder releases the cluster.
 	Noted []Change `json:"noted"`
@@ -51,7 +52,7 @@ type Node struct {
 // Inspect reads a cluster's node labels and finds out who holds the cluster. It
 // changes nothing on the cluster. To learn the NameNode's time, it creates a
 // file in HDFS and removes it again.
-func Inspect(ctx context.Context, c *Target) (State, error) {
+func Inspect(ctx context.Context, c *lease.Target) (State, error) {
 	s := State{Cluster: c.Name, Hold: "none", Labels: []Label{}, Nodes: []Node{}, Warnings: []string{}}
 	var labels []yarnclient.NodeLabel
 	var nodes []yarnclient.Node
@@ -76,15 +77,14 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 	if err != nil {
 		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
 	}
-	b := leaseDir{c.Files}
-	l, err := b.lease(ctx)
+	l, err := lease.Newest(ctx, c.Files)
 	if err == nil && l.Epoch > 0 {
 		s.Lease = &l
-		s.Hold, err = b.judge(ctx, l)
+		s.Hold, err = l.State(ctx, c.Files)
 	}
 	var noted notes
 	if err == nil {
-		_, noted, err = b.notesBefore(ctx, l.Epoch+1)
+		_, noted, err = notesBefore(ctx, c.Files, l.Epoch+1)
 	}
 	if err != nil {
 		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
@@ -126,17 +126,4 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 		s.Warnings = append(s.Warnings, app+", which no running node has, and no harness steers: it waits for ever; kill it")
 	}
 	return s, nil
-}
-
-// judge returns the state of a lease on the cluster: "released", "void" (not
-// renewed in time) or "held".
-func (b leaseDir) judge(ctx context.Context, l Lease) (string, error) {
-	if l.Released {
-		return "released", nil
-	}
-	now, err := b.now(ctx)
-	if err == nil && !now.Before(l.Until) {
-		return "void", nil
-	}
-	return "held", err
 }

@@ -1,10 +1,13 @@
-package lease
+package change
 
 import (
 	"context"
 	"errors"
 	"log/slog"
 	"time"
+
+	"heddle/harness/internal/poll"
+	"heddle/harness/lease"
 )
 
 // watchEvery is how often a watchdog looks at the lease on the cluster.
@@ -23,35 +26,34 @@ const DrainLimit = 10 * time.Minute
 // without releasing it. It goes on until ctx ends. Several processes may watch
 // one cluster. Each must take the lease before it restores; the others go on
 // watching.
-func Watch(ctx context.Context, c *Target, purpose string, log *slog.Logger) {
+func Watch(ctx context.Context, c *lease.Target, purpose string, log *slog.Logger) {
 	w := &watchdog{cluster: c, purpose: purpose, log: log}
 	for {
 		if err := w.look(ctx); ctx.Err() == nil {
 			w.say(err)
 		}
-		if wait(ctx, watchEvery) != nil {
+		if poll.Wait(ctx, watchEvery) != nil {
 			return
 		}
 	}
 }
 
 type watchdog struct {
-	cluster *Target
+	cluster *lease.Target
 	purpose string
 	log     *slog.Logger
 
-	seen  Lease // the lease on the cluster, as this watchdog last saw it
+	seen  lease.Lease // the lease on the cluster, as this watchdog last saw it
 	tried time.Time
 	said  string
 }
 
 func (w *watchdog) look(ctx context.Context) error {
-	b := leaseDir{w.cluster.Files}
-	l, err := b.lease(ctx)
+	l, err := lease.Newest(ctx, w.cluster.Files)
 	if err != nil {
 		return err
 	}
-	unrenewed := l.Epoch == w.seen.Epoch && !l.renewedSince(w.seen)
+	unrenewed := l.Epoch == w.seen.Epoch && !l.RenewedSince(w.seen)
 	w.seen = l
 	// Go on also for a released lease, since the holder may have left changes
 	// that it could not put back; but try this only every retryEvery.
@@ -60,8 +62,8 @@ func (w *watchdog) look(ctx context.Context) error {
 	}
 	w.tried = time.Now()
 	r, err := Restore(ctx, w.cluster, RestoreOptions{Options: Options{Purpose: w.purpose, Log: w.log}, Drain: DrainLimit, after: l.Epoch})
-	var held *HeldError
-	if errors.As(err, &held) || errors.Is(err, errTakenMeanwhile) { // no error: the holder of the lease is alive, or another watchdog was faster
+	var held *lease.HeldError
+	if errors.As(err, &held) || errors.Is(err, lease.ErrTakenMeanwhile) { // no error: the holder of the lease is alive, or another watchdog was faster
 		return nil
 	}
 	if err != nil || len(r.Back)+len(r.Left) == 0 {

@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"heddle/harness/internal/poll"
+	"heddle/harness/lease"
 	"heddle/yarnclient"
 )
 
@@ -133,7 +135,7 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 				u.left(c, fmt.Errorf("the node is %s", n.State))
 			case known && !late:
 				err := u.do(func() error { return u.rm.SetNodeResource(ctx, c.Name, *c.Resource) })
-				if errors.Is(err, yarnclient.ErrUnauthorized) || errors.Is(err, ErrLost) {
+				if errors.Is(err, yarnclient.ErrUnauthorized) || errors.Is(err, lease.ErrLost) {
 					u.left(c, err)
 					continue
 				}
@@ -148,7 +150,7 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 			}
 		}
 		if list = again; len(list) > 0 {
-			if err := wait(ctx, lookEvery/5); err != nil {
+			if err := poll.Wait(ctx, lookEvery/5); err != nil {
 				u.allLeft(list, err)
 				return
 			}
@@ -283,7 +285,7 @@ func labelsOf(a *yarnclient.App) []string {
 // The method do makes a change on the cluster if this process still has the
 // lease.
 func (u *undoing) do(change func() error) error {
-	if err := u.h.held(); err != nil {
+	if err := u.h.Held(); err != nil {
 		return err
 	}
 	return change()

@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"heddle/harness/internal/poll"
+	"heddle/harness/lease"
 	"heddle/harness/lease/leasetest"
 	"heddle/yarnclient"
 )
@@ -109,13 +111,13 @@ type death struct {
 	Cut   int
 }
 
-func (w *world) process(d death) (*process, *Target) {
+func (w *world) process(d death) (*process, *lease.Target) {
 	p := &process{Files: w.files, rm: w.yarn.Transport(), left: d.Steps, after: d.After, cut: d.Cut}
 	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"http://rm:8088"}, Transport: p, Retries: -1})
 	if err != nil {
 		panic(err)
 	}
-	return p, &Target{Name: "test", RM: rm, Files: p}
+	return p, &lease.Target{Name: "test", RM: rm, Files: p}
 }
 
 // action is something that happens while the cluster is held.
@@ -144,7 +146,7 @@ func (a action) do(ctx context.Context, w *world, h *Hold, app string) error {
 	case "restart":
 		w.yarn.RestartRM(time.Second, time.Second)
 	case "wait":
-		return wait(ctx, time.Duration(a.N)*4*time.Second)
+		return poll.Wait(ctx, time.Duration(a.N)*4*time.Second)
 	}
 	return nil
 }
@@ -247,10 +249,10 @@ func crash(t *testing.T, actions []action, deaths []death, old string, down bool
 	if d := cmp.Diff(before, now); d != "" {
 		return fmt.Errorf("not as before:\n%s", d)
 	}
-	if _, open, err := (leaseDir{w.files}).notesBefore(t.Context(), 1000); err != nil || len(open) > 0 {
+	if _, open, err := notesBefore(t.Context(), w.files, 1000); err != nil || len(open) > 0 {
 		return fmt.Errorf("the journal still has %v (%v)", open, err)
 	}
-	if names, _ := w.files.List(t.Context(), Root); len(slices.DeleteFunc(names, func(n string) bool { return n[0] == '.' })) > 2 {
+	if names, _ := w.files.List(t.Context(), lease.Root); len(slices.DeleteFunc(names, func(n string) bool { return n[0] == '.' })) > 2 {
 		return fmt.Errorf("folders of old holds are still there: %v", names)
 	}
 	return nil

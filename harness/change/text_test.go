@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"flag"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/harness/doc"
+	"heddle/harness/lease"
 	"heddle/harness/require"
 )
 
@@ -17,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestText(t *testing.T) {
 	at := time.Date(2026, 11, 21, 14, 0, 0, 0, time.Local)
-	owner := Owner{Host: "lab1", PID: 4711, User: "ada", Purpose: "heddle run first.yaml", Folder: "/runs/first"}
+	owner := lease.Owner{Host: "lab1", PID: 4711, User: "ada", Purpose: "heddle run first.yaml", Folder: "/runs/first"}
 	report := Report{Epoch: 8, Stranded: []string{"application_1_0002 (wordcount) asks for label m00"}}
 	for _, c := range everyKind[:2] {
 		report.Back = append(report.Back, Item{Change: c})
@@ -30,7 +31,7 @@ func TestText(t *testing.T) {
 		"show": func(b *strings.Builder) error {
 			return doc.WriteText(b, State{
 				Cluster: "blue", Hold: "void", Noted: everyKind[:2],
-				Lease:    &Lease{Epoch: 7, Owner: owner, Since: at, Renewed: at.Add(time.Minute)},
+				Lease:    &lease.Lease{Epoch: 7, Owner: owner, Since: at, Renewed: at.Add(time.Minute)},
 				Labels:   []Label{{"gpu", true, false, []string{"r1n2:45454"}}, {"idle", true, true, []string{"r1n1:45454"}}, {"m00", true, true, nil}, {"old", false, false, nil}},
 				Nodes:    []Node{{"r1n1:45454", "/rack1", "RUNNING", "idle", 4096, 8}, {"r1n2:45454", "/rack1", "LOST", "", 0, 0}},
 				Warnings: []string{"the hold was not renewed in time"},
@@ -40,7 +41,7 @@ func TestText(t *testing.T) {
 			return doc.WriteText(b, State{Cluster: "blue", Hold: "none"}.Doc(), false)
 		},
 		"held": func(b *strings.Builder) error {
-			_, err := b.WriteString((&HeldError{Lease{Owner: owner, Since: at, Until: at.Add(time.Minute)}}).Error() + "\n")
+			_, err := b.WriteString((&lease.HeldError{Lease: lease.Lease{Owner: owner, Since: at, Until: at.Add(time.Minute)}}).Error() + "\n")
 			return err
 		},
 		"restore":         func(b *strings.Builder) error { return doc.WriteText(b, report.Doc(), false) },

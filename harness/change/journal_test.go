@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"errors"
@@ -94,7 +94,7 @@ func TestUnknownKind(t *testing.T) {
 		if err != nil || len(r.Left) != 1 || r.Err() == nil {
 			t.Errorf("%+v, %v", r, err)
 		}
-		_, open, err := h.leaseDir.notesBefore(t.Context(), 1000)
+		_, open, err := notesBefore(t.Context(), w.files, 1000)
 		if err != nil || string(open[key{kind: "splitFile", name: "/staging/x"}].line) != string(line) {
 			t.Errorf("the journal has %v, %v", open, err)
 		}

@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"heddle/harness/lease"
 	"heddle/yarnclient"
 )
 
@@ -181,9 +182,9 @@ const notePrefix = "note-"
 // before this one. Holds of the cluster are numbered, and the argument epoch is
 // the number of the present one. The function also returns the numbers of the
 // earlier holds.
-func (b leaseDir) notesBefore(ctx context.Context, epoch int) ([]int, notes, error) {
+func notesBefore(ctx context.Context, files lease.Files, epoch int) ([]int, notes, error) {
 	all := notes{}
-	epochs, err := b.epochs(ctx)
+	epochs, err := lease.Epochs(ctx, files)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -193,7 +194,7 @@ func (b leaseDir) notesBefore(ctx context.Context, epoch int) ([]int, notes, err
 		if e >= epoch {
 			continue
 		}
-		names, err := b.files.List(ctx, folderOf(e))
+		names, err := files.List(ctx, lease.Folder(e))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, err
 		}
@@ -201,7 +202,7 @@ func (b leaseDir) notesBefore(ctx context.Context, epoch int) ([]int, notes, err
 			if !strings.HasPrefix(name, notePrefix) {
 				continue
 			}
-			data, err := b.files.Read(ctx, path.Join(folderOf(e), name))
+			data, err := files.Read(ctx, path.Join(lease.Folder(e), name))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -228,10 +229,10 @@ func (h *Hold) note(ctx context.Context, changes []Change) error {
 		return fmt.Errorf("note in journal: %w", err)
 	}
 	h.files++
-	if err := h.leaseDir.files.Create(ctx, h.noteFile(h.files), data); err != nil {
+	if err := h.cluster.Files.Create(ctx, h.noteFile(h.files), data); err != nil {
 		return fmt.Errorf("note in journal: %w", err)
 	}
-	if err := h.held(); err != nil { // fail if the lease was lost meanwhile, as another process may have read the journal before this entry was in it
+	if err := h.Held(); err != nil { // fail if the lease was lost meanwhile, as another process may have read the journal before this entry was in it
 		return err
 	}
 	h.mu.Lock()
@@ -241,7 +242,7 @@ func (h *Hold) note(ctx context.Context, changes []Change) error {
 }
 
 func (h *Hold) noteFile(n int) string {
-	return fmt.Sprintf("%s/%s%06d", folderOf(h.epoch), notePrefix, n)
+	return fmt.Sprintf("%s/%s%06d", lease.Folder(h.Epoch()), notePrefix, n)
 }
 
 // settle removes from the journal in HDFS, and from the journal's copy, all
@@ -260,12 +261,12 @@ func (h *Hold) settle(ctx context.Context, r Report) error {
 		return err
 	}
 	for n := 1; n <= before; n++ {
-		if err := h.leaseDir.files.RemoveAll(ctx, h.noteFile(n)); err != nil {
+		if err := h.cluster.Files.RemoveAll(ctx, h.noteFile(n)); err != nil {
 			return err
 		}
 	}
 	for _, epoch := range h.older {
-		if err := h.leaseDir.files.RemoveAll(ctx, folderOf(epoch)); err != nil {
+		if err := h.cluster.Files.RemoveAll(ctx, lease.Folder(epoch)); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/internal/poll"
 	"heddle/yarnclient"
 )
 
@@ -93,7 +94,7 @@ func (h *Hold) noteSizes(ctx context.Context, list ...string) error {
 func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]string, error) {
 	h.noting.Lock()
 	defer h.noting.Unlock()
-	if err := h.alive(); err != nil {
+	if err := h.Alive(); err != nil {
 		return nil, err
 	}
 	there, err := labelNames(ctx, h.cluster.RM)
@@ -131,7 +132,7 @@ func (h *Hold) SetSchedulerConf(ctx context.Context, change yarnclient.Scheduler
 func (h *Hold) noteSettings(ctx context.Context, prepared bool, change yarnclient.SchedulerChange) error {
 	h.noting.Lock()
 	defer h.noting.Unlock()
-	if err := h.alive(); err != nil {
+	if err := h.Alive(); err != nil {
 		return err
 	}
 	var before map[string]string
@@ -171,7 +172,7 @@ func (c Change) settingName() string {
 // it calls the function read to get the old values, and writes them to the
 // journal. It fails if this process has lost the right to change the cluster.
 func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) bool), read func(context.Context, []string) ([]Change, error)) error {
-	if err := h.alive(); err != nil {
+	if err := h.Alive(); err != nil {
 		return err
 	}
 	missing := func() (list []string) {
@@ -256,7 +257,7 @@ func whileActive(ctx context.Context, rm *yarnclient.RM, read func() error) erro
 		} else if !errors.Is(err, yarnclient.ErrUnreachable) && !errors.Is(err, yarnclient.ErrUnavailable) {
 			return err
 		}
-		if err := wait(ctx, lookEvery); err != nil {
+		if err := poll.Wait(ctx, lookEvery); err != nil {
 			return err
 		}
 	}

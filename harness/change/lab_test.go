@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"bufio"
@@ -17,9 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"heddle/collectors/hdfs"
 	"heddle/harness/config"
 	"heddle/harness/lab"
 	"heddle/harness/lab/labtest"
+	"heddle/harness/lease"
 	"heddle/harness/require"
 	"heddle/yarnclient"
 )
@@ -44,7 +46,7 @@ func steerUntilKilled(file string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := Connect(c)
+	cluster, err := lease.Connect(c)
 	if err != nil {
 		return err
 	}
@@ -90,12 +92,16 @@ func steerUntilKilled(file string) error {
 func journalIsTheUsersAlone(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	cfg := l.Cluster()
-	cluster, err := Connect(&cfg)
+	cluster, err := lease.Connect(&cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	client := cluster.Files.(*hdfsFiles).Client
+	client, err := hdfs.New(hdfs.Options{NameNodes: cfg.NameNodes, User: cfg.User, DialContext: cfg.DialContext()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
 	seen := 0
 	var look func(name string)
 	look = func(name string) {
@@ -119,9 +125,9 @@ func journalIsTheUsersAlone(t *testing.T, l *lab.Lab) {
 			t.Errorf("%s has mode %v, want %v", name, info.Mode, want)
 		}
 	}
-	look(Root)
+	look(lease.Root)
 	if seen < 5 {
-		t.Errorf("%d files and folders below %s; want a journal", seen, Root)
+		t.Errorf("%d files and folders below %s; want a journal", seen, lease.Root)
 	}
 }
 
@@ -178,7 +184,7 @@ func TestLab(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = h.cmd.Wait()
-		if said := h.stderr.String(); !strings.Contains(said, ErrLost.Error()) {
+		if said := h.stderr.String(); !strings.Contains(said, lease.ErrLost.Error()) {
 			t.Errorf("the harness said %q when it went on, want that its hold is lost", said)
 		}
 		y.same(t, before)
@@ -192,7 +198,7 @@ func TestLab(t *testing.T) {
 		cut := time.Now()
 		_ = h.cmd.Wait()
 		t.Logf("the harness stopped %v after the NameNode", time.Since(cut).Round(time.Second))
-		if said := h.stderr.String(); !strings.Contains(said, ErrLost.Error()) {
+		if said := h.stderr.String(); !strings.Contains(said, lease.ErrLost.Error()) {
 			t.Errorf("the harness said %q, want that its hold is lost", said)
 		}
 		if err := l.Start(ctx, "master", "namenode"); err != nil {
@@ -315,13 +321,13 @@ type yard struct {
 	t       *testing.T
 	lab     *lab.Lab
 	binary  string
-	cluster *Target
+	cluster *lease.Target
 	world   *world
 }
 
 func newYard(ctx context.Context, t *testing.T, l *lab.Lab, binary string) *yard {
 	file := l.Cluster()
-	cluster, err := Connect(&file)
+	cluster, err := lease.Connect(&file)
 	if err != nil {
 		t.Fatal(err)
 	}

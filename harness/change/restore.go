@@ -1,4 +1,4 @@
-package lease
+package change
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"heddle/harness/lease"
 	"heddle/harness/runs"
 )
 
@@ -71,9 +72,9 @@ type RestoreOptions struct {
 
 // Restore takes over the cluster from a process that did not release it, and
 // puts back all changes in the journal. If that process is alive, Restore
-// returns a [*HeldError]. If the journal is empty, Restore changes and writes
+// returns a [*lease.HeldError]. If the journal is empty, Restore changes and writes
 // nothing.
-func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
+func Restore(ctx context.Context, c *lease.Target, o RestoreOptions) (Report, error) {
 	var copied notes
 	var warning string
 	if o.Folder != "" {
@@ -97,13 +98,12 @@ func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
 // shows [] instead of null.
 func list[T any](s []T) []T { return append([]T{}, s...) }
 
-func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own int) (Report, error) {
-	b := leaseDir{c.Files}
-	l, err := b.lease(ctx)
+func restore(ctx context.Context, c *lease.Target, o RestoreOptions, copied notes, own int) (Report, error) {
+	l, err := lease.Newest(ctx, c.Files)
 	if err != nil {
 		return Report{}, err
 	}
-	_, noted, err := b.notesBefore(ctx, l.Epoch+1)
+	_, noted, err := notesBefore(ctx, c.Files, l.Epoch+1)
 	if err != nil {
 		return Report{}, err
 	}
@@ -115,7 +115,7 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own
 	}
 	folder := o.Folder
 	o.Folder = "" // the journal's copy in this folder is only read now; nothing is written to it while the changes are put back
-	h, err := begin(ctx, c, o.Options, claimant{own: own, after: o.after})
+	h, err := begin(ctx, c, o.Options, own, o.after)
 	if err != nil {
 		return Report{}, err
 	}
@@ -194,6 +194,7 @@ const (
 	// the ResourceManager, and for the ResourceManager to show a changed node
 	// size.
 	nodeLimit = 15 * time.Second
+	lookEvery = time.Second
 )
 
 // putBack sets everything in the journal to its old value. Things that have
@@ -201,7 +202,7 @@ const (
 // returns an error only if this process has lost its lease on the cluster;
 // other failures are in the report.
 func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
-	u := &undoing{h: h, rm: h.cluster.RM, report: Report{Epoch: h.epoch}}
+	u := &undoing{h: h, rm: h.cluster.RM, report: Report{Epoch: h.Epoch()}}
 	h.mu.RLock()
 	todo := notes{}
 	for k, c := range h.notes {
@@ -213,11 +214,11 @@ func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 	}
 	h.mu.RUnlock()
 	if len(todo) == 0 {
-		return u.report, h.held()
+		return u.report, h.Held()
 	}
 	if err := whileActive(ctx, u.rm, func() error { return nil }); err != nil {
 		u.allLeft(todo.sorted(""), err)
-		return u.report, h.held()
+		return u.report, h.Held()
 	}
 	labels := todo.sorted(NodeLabel)
 	u.resources(ctx, todo.sorted(NodeResource)) // put node sizes back first, so that jobs get the room they need to end
@@ -235,5 +236,5 @@ func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 	if len(labels) > 0 {
 		u.report.Stranded = u.stranded(ctx)
 	}
-	return u.report, h.held()
+	return u.report, h.Held()
 }
