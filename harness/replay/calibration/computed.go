@@ -16,6 +16,7 @@ type sample struct {
 	bytes    int64
 	ms       float64 // computing time of the attempt, in ms
 	tookMs   float64
+	cpuMs    float64 // CPU time by Hadoop's counter, which leaves out the start of the JVM; 0: not reported
 	lastPart float64 // the fraction of a core that the attempt had when it ended
 }
 
@@ -76,7 +77,7 @@ func computed(t *recorded.Trace, with sharing, startMs float64, limits func(node
 		}
 		p := at(j, a)
 		start := startMs - float64(p.from-a.Start)/1e6
-		s := sample{workload: j.Kind(), kind: a.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to), lastPart: b.before(p.to)}
+		s := sample{workload: j.Kind(), kind: a.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to), cpuMs: a.CPUMs(), lastPart: b.before(p.to)}
 		if s.kind == traces.Map {
 			s.bytes = task.Input()
 			if limits != nil {

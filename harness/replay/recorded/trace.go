@@ -169,6 +169,10 @@ func (a *Attempt) coresPercent() uint8 {
 	return uint8(min(100, 100*float64(a.cpuMs)/a.Ms()))
 }
 
+// CPUMs returns the attempt's CPU time by its counters, in milliseconds; 0 if it is not
+// reported.
+func (a *Attempt) CPUMs() float64 { return float64(a.cpuMs) }
+
 // Ms returns how long the attempt ran, in milliseconds.
 func (a *Attempt) Ms() float64 { return float64(a.End-a.Start) / 1e6 }
 
