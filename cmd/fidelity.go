@@ -34,9 +34,10 @@ cluster that its traces do not have. For example:
    heddle fidelity --metric waitingP95 --metric slowdown RUN-FOLDER
    heddle fidelity --max-error 5% RUN-FOLDER && echo good enough
    heddle fidelity --across RUN-FOLDER OTHER-RUN ANOTHER-RUN
+   heddle fidelity --across RUN-FOLDER:wordcount RUN-FOLDER
    heddle fidelity --json RUN-FOLDER | jq '.own[] | {workload, model, meanAbsErrorPct}'`,
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "across", Usage: "fit to the run folder `RUN`, and predict the runs of the arguments with that; may be repeated"},
+			&cli.StringSliceFlag{Name: "across", Usage: "fit to the run folder `RUN`, or to RUN:WORKLOAD, and predict the runs of the arguments with that, but for the trials fitted to; may be repeated"},
 			&cli.StringFlag{Name: "max-error", Usage: "end with code 4 if a workload and model's mean error is above `PERCENT`"},
 			&cli.StringSliceFlag{Name: "metric", Usage: "errors of `METRIC` of heddle compare too, or of all; may be repeated"},
 			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, Usage: "replay each trial with seeds 1 to `N` and take the mean"},

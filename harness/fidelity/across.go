@@ -1,10 +1,15 @@
 package fidelity
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,7 +23,7 @@ import (
 // Across says how well runs are predicted from other runs, which differed from them:
 // in the input, the cluster, the model. Other programs may rely on its JSON keys.
 type Across struct {
-	// Fit are the folders of the runs that the calibration was fitted to.
+	// Fit are the runs that the calibration was fitted to: folders, or folder:workload.
 	Fit      []string  `json:"fit"`
 	Settings []Setting `json:"settings"`
 	// MedianAbsErrorPct is the median, over settings, of the error without its sign.
@@ -53,16 +58,23 @@ type Setting struct {
 // differ by more.
 const within = 10
 
-// AcrossRuns fits a calibration to the runs in the folders fit, and predicts each of the
-// runs in the folders list with it. A run is replayed with its own cluster and the places
-// of its input, under its own model; of how long its tasks took, nothing is used.
+// AcrossRuns fits a calibration to the runs fit, and predicts each of the runs in list
+// with it. A run is named by its folder, or by folder:workload for the trials of one of
+// its workloads. Trials that were fitted to are not predicted, so that all workloads of
+// one run, whose trials took turns, can be predicted from one of them. A run is replayed
+// with its own cluster and the places of its input, under its own model; of how long its
+// tasks took, nothing is used.
 func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	a := &Across{Fit: fit, Settings: []Setting{}, Warnings: []string{}}
 	var fitted []measured
-	for _, dir := range fit {
-		trials, err := a.load(dir, &o)
+	known := map[string]bool{} // trials that are fitted to
+	for _, name := range fit {
+		dir, trials, err := a.load(name, &o)
 		if err != nil {
 			return nil, err
+		}
+		for _, x := range trials {
+			known[pathOf(dir, &x)] = true
 		}
 		fitted = append(fitted, trials...)
 	}
@@ -71,18 +83,25 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 		return nil, fmt.Errorf("fidelity: fit to %v: %w", fit, err)
 	}
 	costs := f.calibration
+	if len(costs.Workloads) == 0 {
+		return nil, fmt.Errorf("fidelity: %w: nothing of tasks can be fitted to %s: %s", ErrNothing, strings.Join(fit, ", "), strings.Join(costs.Warnings, "; "))
+	}
 	a.Warnings = append(a.Warnings, costs.Warnings...)
 	var groups [][]measured
 	var folders []string
-	for _, dir := range list {
+	for _, name := range list {
 		of := o
-		trials, err := a.load(dir, &of)
+		dir, trials, err := a.load(name, &of)
 		if err != nil {
 			return nil, err
 		}
+		trials = slices.DeleteFunc(trials, func(x measured) bool { return known[pathOf(dir, &x)] })
 		for _, g := range group(trials) {
 			groups, folders = append(groups, g), append(folders, dir)
 		}
+	}
+	if len(groups) == 0 {
+		return nil, fmt.Errorf("fidelity: %w: the calibration was fitted to all trials of %s; name one of its workloads as %s:WORKLOAD", ErrNothing, strings.Join(list, ", "), list[0])
 	}
 	a.Settings = make([]Setting, len(groups))
 	var g errgroup.Group
@@ -105,22 +124,57 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	return a, nil
 }
 
-// load reads the finished trials of a run folder, and completes the options by it.
-func (a *Across) load(dir string, o *Options) ([]measured, error) {
+// load reads the finished trials of a run folder, or those of one workload if the name is
+// folder:workload, and completes the options by it.
+func (a *Across) load(name string, o *Options) (dir string, trials []measured, err error) {
+	dir, workload := name, ""
+	if i := strings.LastIndexByte(name, ':'); i > 0 {
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			dir, workload = name[:i], name[i+1:]
+		}
+	}
 	run, err := results.Open(dir, o.Unverified)
 	if err != nil {
-		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
+		return "", nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
 	r := begin(run, o)
-	trials, err := r.load(run)
+	trials, err = r.load(run)
+	if workload != "" {
+		has := workloads(trials)
+		trials = slices.DeleteFunc(trials, func(x measured) bool { return x.workload != workload })
+		if err == nil && len(trials) == 0 && len(has) > 0 {
+			err = fmt.Errorf("%w: its finished trials have no workload %q, but %s", ErrNothing, workload, strings.Join(has, ", "))
+		}
+	}
 	if err == nil && len(trials) == 0 {
 		err = fmt.Errorf("%w: no trial of it is finished", ErrNothing)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
+		return "", nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
 	a.Warnings = append(append(a.Warnings, run.Warnings()...), r.Warnings...)
-	return trials, nil
+	return dir, trials, nil
+}
+
+// pathOf returns a name for a trial that is the same by whatever path its run is named.
+func pathOf(dir string, x *measured) string {
+	if whole, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = whole
+	}
+	if whole, err := filepath.Abs(dir); err == nil {
+		dir = whole
+	}
+	return filepath.Join(dir, x.name)
+}
+
+// workloads lists the workloads of trials in the order of their first ones.
+func workloads(trials []measured) (names []string) {
+	for _, g := range group(trials) {
+		if !slices.Contains(names, g[0].workload) {
+			names = append(names, g[0].workload)
+		}
+	}
+	return names
 }
 
 // predictSetting predicts the runs of one workload under one model.
