@@ -11,6 +11,7 @@ import (
 
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/results"
 )
 
@@ -46,13 +47,14 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 		return withCode(exitUsage, err)
 	}
 	like := c.String("like")
+	var costs *calibration.Calibration
 	if like == "" {
 		folder, err := os.MkdirTemp("", "heddle-dry-run-")
 		if err != nil {
 			return fmt.Errorf("make folder for the simulation: %w", err)
 		}
 		defer os.RemoveAll(folder)
-		if like, err = simulateLike(c, *o, folder); err != nil {
+		if like, costs, err = simulateLike(c, *o, folder); err != nil {
 			return err
 		}
 	}
@@ -72,28 +74,34 @@ func dryRun(c *cli.Context, o *experiment.Options) error {
 		}
 	}
 	f.Warnings = append(f.Warnings, run.Warnings()...)
-	return printDoc(c, f, f.Doc())
+	var predicted []nextRun
+	if costs != nil {
+		predicted = nextTrials(costs, run.Trials)
+	}
+	return printDoc(c, struct {
+		*experiment.Forecast
+		NewRuns []nextRun `json:"newRuns,omitempty"`
+	}{f, predicted}, append(f.Doc(), nextRunsDoc(costs, predicted)...))
 }
 
 // simulateLike simulates a few repeats of an experiment, from which a forecast
 // can be made. It writes them to a run folder below the folder root and returns
-// the run folder's path.
-func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string, err error) {
+// the run folder's path, and the calibration, nil if none is given.
+func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string, costs *calibration.Calibration, err error) {
 	e := *o.Experiment
 	e.Repeats, e.Timeout, e.Warmups = experiment.ForecastRepeats, 0, 0
 	if _, err := findClusters(c, &o, nil, true); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	costs, err := calibrationOf(c, &o)
-	if err != nil {
-		return "", withCode(exitUsage, err)
+	if costs, err = calibrationOf(c, &o); err != nil {
+		return "", nil, withCode(exitUsage, err)
 	}
 	p := newRunProgress(c)
 	defer p.close()
 	o.Experiment, o.Root, o.Name, o.Progress, o.OwnSeeds = &e, root, "simulated", p.step, true
 	run, err := experiment.Simulate(c.Context, o, costs)
 	if err != nil {
-		return "", fmt.Errorf("%w; --like estimates from a run instead of a simulation", runError(err))
+		return "", nil, fmt.Errorf("%w; --like estimates from a run instead of a simulation", runError(err))
 	}
-	return run.Dir, nil
+	return run.Dir, costs, nil
 }

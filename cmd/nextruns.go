@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 
 	"heddle/harness/doc"
 	"heddle/harness/replay"
@@ -9,13 +10,10 @@ import (
 	"heddle/harness/results"
 )
 
-// nextRun says how long the jobs of a new run take in the mean, as simulations tell that
-// differ in their seeds, and in which interval that is in 95 of 100 runs. Other programs
-// may rely on its JSON keys.
+// nextRun predicts a new run by its name. Other programs may rely on its JSON keys.
 type nextRun struct {
-	Name   string     `json:"name"`
-	MeanMs float64    `json:"meanMs"`
-	CI95Ms [2]float64 `json:"ci95Ms"`
+	Name string `json:"name"`
+	calibration.NewRun
 }
 
 // nextRuns predicts new runs: one for each different name, in the order of the first of
@@ -35,7 +33,7 @@ func nextRuns(costs *calibration.Calibration, n int, of func(i int) (name string
 	}
 	for _, name := range names {
 		if mean, lo, hi, ok := costs.Noise.Interval(times[name]); ok {
-			list = append(list, nextRun{name, mean, [2]float64{lo, hi}})
+			list = append(list, nextRun{name, calibration.NewRun{MeanMs: mean, CI95Ms: [2]float64{lo, hi}}})
 		}
 	}
 	return list
@@ -49,15 +47,22 @@ func nextTrials(costs *calibration.Calibration, trials []results.Trial) []nextRu
 	})
 }
 
-// nextReplayed predicts new runs of the jobs of replays.
+// nextReplayed predicts new runs of the jobs of replays, and keeps the predictions in them.
 func nextReplayed(costs *calibration.Calibration, list []replay.Outcome) []nextRun {
-	return nextRuns(costs, len(list), func(i int) (string, float64) {
+	name := func(o *replay.Outcome) string { return o.Trace + " under " + o.Model }
+	next := nextRuns(costs, len(list), func(i int) (string, float64) {
 		o := &list[i]
 		if o.IsRecorded() {
 			return "", 0
 		}
-		return o.Trace + " under " + o.Model, o.MeanCompletionMs
+		return name(o), o.MeanCompletionMs
 	})
+	for i := range list {
+		if k := slices.IndexFunc(next, func(x nextRun) bool { return !list[i].IsRecorded() && x.Name == name(&list[i]) }); k >= 0 {
+			list[i].NewRun = &next[k].NewRun
+		}
+	}
+	return next
 }
 
 // nextRunsDoc has the predictions for people to read.

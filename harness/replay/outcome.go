@@ -13,6 +13,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/traces"
@@ -33,6 +34,9 @@ type Outcome struct {
 	// Metrics has the values of the metrics that were asked for, by name. Those
 	// that the replay has no value of are missing.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
+	// NewRun predicts a measured run of the jobs, from all replays of the trace under the
+	// model; nil if the calibration does not tell how much runs differ.
+	NewRun *calibration.NewRun `json:"newRun,omitempty"`
 	// Warnings say which results of the replay are not to be trusted, and why.
 	Warnings []string `json:"warnings,omitempty"`
 	// Header is the header of the simulated run's trace.

@@ -70,6 +70,13 @@ func completionMs(t *recorded.Trace) float64 {
 	return sum / float64(max(1, n))
 }
 
+// NewRun says how long the jobs of a new run take in the mean, and in which interval that
+// is in 95 of 100 runs. Other programs may rely on its JSON keys.
+type NewRun struct {
+	MeanMs float64    `json:"meanMs"`
+	CI95Ms [2]float64 `json:"ci95Ms"`
+}
+
 // Interval returns the interval that has the time of a new measured run with a
 // probability of 95 %. The argument simulated has times of simulated runs, which differ
 // in their seeds. ok is false if the calibration was not fitted to two runs at least,
