@@ -1,11 +1,16 @@
 package harness_test
 
 import (
+	"go/ast"
 	"go/build"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -115,6 +120,73 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
+}
+
+// makers are the functions that make clients of a cluster, by the packages that
+// have them.
+var makers = map[string][]string{
+	"heddle/yarnclient":            {"NewRM", "NewHistory", "NewDaemon"},
+	"heddle/collectors/hdfs":       {"New"},
+	"heddle/collectors/node/agent": {"NewClient"},
+	"github.com/colinmarc/hdfs/v2": {"New", "NewClient"},
+}
+
+// TestOneDoor looks for clients of a cluster that are not made by clients.To, which
+// alone knows how a cluster is reached, and in whose name. The lab has its own,
+// since it starts the daemons.
+func TestOneDoor(t *testing.T) {
+	doors := []string{"harness/clients", "harness/lab", "collectors/hdfs"}
+	made := map[string]int{}
+	for name := range importsOf(t) {
+		folder := filepath.Join("..", filepath.FromSlash(name))
+		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, maker := range makersIn(t, file) {
+				made[name]++
+				if !slices.Contains(doors, name) {
+					t.Errorf("%s calls %s; take the client from harness/clients", file, maker)
+				}
+			}
+		}
+	}
+	for _, name := range doors {
+		if made[name] == 0 {
+			t.Errorf("%s makes no client, or this test does not see it", name)
+		}
+	}
+}
+
+// makersIn returns those functions of makers that a Go file names.
+func makersIn(t *testing.T, file string) (found []string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	imported := map[string]string{} // by the name in this file
+	for _, i := range parsed.Imports {
+		full, _ := strconv.Unquote(i.Path.Value)
+		name := path.Base(strings.TrimSuffix(full, "/v2"))
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		imported[name] = full
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if of, ok := s.X.(*ast.Ident); ok && slices.Contains(makers[imported[of.Name]], s.Sel.Name) {
+				found = append(found, of.Name+"."+s.Sel.Name)
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // below reports whether a package is meant by a name, which may end with *.

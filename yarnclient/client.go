@@ -1,6 +1,6 @@
 // Package yarnclient is a client of the REST interfaces of Hadoop's YARN and
-// MapReduce: ResourceManager, NodeManager, MapReduce ApplicationMaster and
-// JobHistory server, versions 3.3 to 3.5. Results are plain Go values with
+// MapReduce: ResourceManager, MapReduce ApplicationMaster and JobHistory server,
+// and what all daemons answer alike, versions 3.3 to 3.5. Results are plain Go values with
 // Hadoop's names. Fields that end in Ms are milliseconds: durations, or Unix
 // times, where 0 means that the event has not happened yet. Fields that end in
 // MB are memory in MiB, as in Hadoop. Lists may be nil.
@@ -203,6 +203,7 @@ type answer struct {
 	base     string // address of the daemon that sent the answer
 	status   int
 	location string // URL to which the answer redirects; empty if the answer is no redirect
+	date     string // time by the daemon's clock, as HTTP writes it; empty if the answer has none
 	body     []byte
 }
 
@@ -278,7 +279,7 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 	if err != nil {
 		return answer{}, c.failed(ctx, base, r, resp, err)
 	}
-	a := answer{base: base, status: resp.StatusCode(), location: resp.Header().Get("Location"), body: resp.Body()}
+	a := answer{base: base, status: resp.StatusCode(), location: resp.Header().Get("Location"), date: resp.Header().Get("Date"), body: resp.Body()}
 	if r.proxied && a.status >= 500 && isHTML(a.body) { // after an ApplicationMaster has ended, the ResourceManager's proxy sends its own error page until it knows of the end
 		cause := fmt.Errorf("the ApplicationMaster does not answer: %s", firstWords(a.body))
 		return a, c.errorOf(base, r, a.status, withKind(cause, ErrNoMaster), "try again later: it may be starting again")

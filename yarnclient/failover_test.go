@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -108,6 +109,72 @@ func TestInfoOfActive(t *testing.T) {
 	p.set(HAStandby, HAActive)
 	if info, err := rm.Info(bg); err != nil || info.HAState != HAActive || rm.Address() != "http://rm2:8088" {
 		t.Errorf("%+v, %v at %s; want the active one", info, err, rm.Address())
+	}
+}
+
+// TestEach: what one ResourceManager says of itself, whoever is active.
+func TestEach(t *testing.T) {
+	p := &pair{}
+	p.set(HAActive, HAStandby)
+	rm, err := NewRM(Options{Addresses: []string{"rm1:8088", "rm2:8088"}, Transport: p, Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, one := range rm.Each() {
+		info, err := one.Info(bg)
+		got = append(got, fmt.Sprint(one.Address(), " ", info.HAState, " ", err))
+	}
+	if want := []string{"http://rm1:8088 ACTIVE <nil>", "http://rm2:8088 STANDBY <nil>"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if rm.Address() != "" {
+		t.Errorf("the client of both was told to use %s", rm.Address())
+	}
+	p.set("down", HAActive)
+	_, err = rm.Each()[0].Info(bg)
+	checkError(t, err, []error{ErrUnreachable}, []string{"rm1:8088"})
+}
+
+// TestDate reads a daemon's clock from whatever it answers.
+func TestDate(t *testing.T) {
+	const date = "Fri, 02 Jan 2026 03:04:05 GMT"
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, x := range []struct {
+		name   string
+		status int
+		date   string
+		is     error
+		want   string
+	}{
+		{"an answer", 200, date, nil, ""},
+		{"a refusal", 401, date, nil, ""},
+		{"a redirect", 302, date, nil, ""},
+		{"no time", 200, "", ErrBadAnswer, "no time in the answer"},
+		{"no time", 403, "", ErrUnauthorized, "403"},
+		{"another text", 200, "soon", ErrBadAnswer, "no time in the answer"},
+		{"no daemon", 0, "", ErrUnreachable, "connection refused"},
+	} {
+		d, err := NewDaemon(Options{Addresses: []string{"nn:9870"}, Retries: -1, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			if x.status == 0 {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+			}
+			resp := textAnswer(x.status, "text/plain", nil)
+			if x.date != "" {
+				resp.Header.Set("Date", x.date)
+			}
+			return resp, nil
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.Date(bg)
+		switch {
+		case x.is != nil:
+			checkError(t, err, []error{x.is}, []string{"nn:9870", x.want})
+		case err != nil || !got.Equal(at):
+			t.Errorf("%s: %v, %v; want %v", x.name, got, err, at)
+		}
 	}
 }
 

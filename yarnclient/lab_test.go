@@ -76,7 +76,7 @@ func TestLabReads(t *testing.T) {
 		t.Errorf("jmx: %v, %v", beans, err)
 	}
 	c := labtest.Shared(t).Cluster()
-	nm, err := yarnclient.NewNM(yarnclient.Options{Addresses: []string{nodes[0].HTTPAddress}, DialContext: c.DialContext()})
+	nm, err := yarnclient.NewDaemon(yarnclient.Options{Addresses: []string{nodes[0].HTTPAddress}, DialContext: c.DialContext()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync/atomic"
 )
 
 // RM is a client of a cluster's ResourceManager, or of all its
@@ -28,6 +29,20 @@ func (rm *RM) Once() *RM {
 	once := *rm.c
 	once.retries = 0
 	return &RM{&once}
+}
+
+// Each returns a client for each of the ResourceManagers, in the order of their
+// addresses. It asks this one even if another is active; only a standby itself
+// may send its requests on to the active one. All share their connections.
+func (rm *RM) Each() []*RM {
+	var each []*RM
+	for i := range rm.c.addresses {
+		one := *rm.c
+		one.addresses, one.current = rm.c.addresses[i:i+1], new(atomic.Pointer[string])
+		one.current.Store(&one.addresses[0])
+		each = append(each, &RM{&one})
+	}
+	return each
 }
 
 // Close closes the idle HTTP connections.

@@ -103,6 +103,11 @@ func to(c *config.Cluster, p Patience) (*Clients, error) {
 	return cluster, nil
 }
 
+// Daemon makes a client of a daemon at a web address that the cluster told.
+func (c *Clients) Daemon(address string) (*yarnclient.Daemon, error) {
+	return yarnclient.NewDaemon(c.web(address))
+}
+
 // web says how to reach a daemon at its web addresses.
 func (c *Clients) web(addresses ...string) yarnclient.Options {
 	o := yarnclient.Options{Addresses: addresses, User: c.Config.User, Timeout: c.patience.Request, DialContext: c.Config.DialContext()}

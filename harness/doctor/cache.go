@@ -72,17 +72,17 @@ func (e *examiner) cachePools(ctx context.Context) Check {
 		return c.failed(err)
 	}
 	if e.disks.err == nil {
-		return c.ok("user %s may make cache pools; there %s now", e.cluster.User, isAre(len(pools), "pool"))
+		return c.ok("user %s may make cache pools; there %s now", e.Config.User, isAre(len(pools), "pool"))
 	}
 	for _, p := range pools {
 		// only the owner's and others' write permissions of the cache pool
 		// count, as the user's groups are unknown here
-		if p.Owner == e.cluster.User && p.Mode&0o200 != 0 || p.Mode&0o002 != 0 {
+		if p.Owner == e.Config.User && p.Mode&0o200 != 0 || p.Mode&0o002 != 0 {
 			return c.ok("pool %s", p.Name)
 		}
 	}
-	return c.bad("user %s is no HDFS superuser, and may write to none of %s", e.cluster.User, printable.Count(len(pools), "pool")).
-		next("as a superuser: hdfs cacheadmin -addPool heddle -owner " + e.cluster.User)
+	return c.bad("user %s is no HDFS superuser, and may write to none of %s", e.Config.User, printable.Count(len(pools), "pool")).
+		next("as a superuser: hdfs cacheadmin -addPool heddle -owner " + e.Config.User)
 }
 
 func isAre(n int, what string) string {

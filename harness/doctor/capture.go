@@ -31,30 +31,25 @@ func (e *examiner) resourceManager(ctx context.Context) Check {
 	}
 	var others []string
 	down := false
-	for _, address := range e.cluster.ResourceManagers {
-		if address == e.rm.Address() || len(e.cluster.ResourceManagers) == 1 {
+	for _, rm := range e.RM.Each() {
+		if rm.Address() == e.RM.Address() {
 			continue
 		}
-		state, err := e.stateOf(ctx, address)
+		state, err := stateOf(ctx, rm)
 		if err != nil {
 			down = true
 			state = err.Error()
 		}
-		others = append(others, address+" "+state)
+		others = append(others, rm.Address()+" "+state)
 	}
-	found := strings.Join(append([]string{e.rm.Address() + " active"}, others...), ", ")
+	found := strings.Join(append([]string{e.RM.Address() + " active"}, others...), ", ")
 	if down {
 		return c.warn("%s", found).next("no other ResourceManager could take over: start it, or remove it from the cluster file")
 	}
 	return c.ok("%s", found)
 }
 
-func (e *examiner) stateOf(ctx context.Context, address string) (string, error) {
-	rm, err := yarnclient.NewRM(webOptions(e.cluster, address))
-	if err != nil {
-		return "", err
-	}
-	defer rm.Close()
+func stateOf(ctx context.Context, rm *yarnclient.RM) (string, error) {
 	info, err := rm.Info(ctx)
 	if r := new(yarnclient.RequestError); errors.As(err, &r) {
 		return "", r.Err
@@ -73,7 +68,7 @@ func (e *examiner) authentication(ctx context.Context) Check {
 			return c.bad("%s is %s", s.Property, value).set(s, s.Value)
 		}
 	}
-	return c.ok("simple, as user %s", e.cluster.User)
+	return c.ok("simple, as user %s", e.Config.User)
 }
 
 func (e *examiner) nodeManagers() Check {
@@ -118,7 +113,7 @@ func (e *examiner) nameNode() Check {
 	if err := e.root.err; err != nil {
 		return c.failed(err).next("nameNodes in the cluster file are RPC addresses: fs.defaultFS or dfs.namenode.rpc-address of the cluster")
 	}
-	found := strings.Join(e.cluster.NameNodes, ", ") + " answers"
+	found := strings.Join(e.Config.NameNodes, ", ") + " answers"
 	var full []string
 	for _, d := range e.disks.value {
 		if d.Live && d.Capacity > 0 && d.Remaining < d.Capacity/fullPart {
@@ -141,7 +136,7 @@ func (e *examiner) historyServer() Check {
 		}
 		return c
 	}
-	return c.ok("%s answers", e.cluster.HistoryServer)
+	return c.ok("%s answers", e.Config.HistoryServer)
 }
 
 // versions compares the Hadoop versions of the cluster's daemons with those
@@ -192,7 +187,7 @@ func (e *examiner) javaVersion(ctx context.Context) string {
 	if e.info.err != nil {
 		return ""
 	}
-	beans, err := e.rm.JMX(ctx, "java.lang:type=Runtime")
+	beans, err := e.RM.JMX(ctx, "java.lang:type=Runtime")
 	if err != nil || len(beans) == 0 {
 		return ""
 	}
@@ -206,9 +201,7 @@ func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 	if address == "" {
 		return nil
 	}
-	// The client for NodeManagers serves for the NameNode too, since all Hadoop
-	// daemons answer /jmx alike.
-	nn, err := yarnclient.NewNM(webOptions(e.cluster, address))
+	nn, err := e.Daemon(address)
 	if err != nil {
 		return nil
 	}
@@ -223,7 +216,7 @@ func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 // nameNodeWeb returns the web address of the first NameNode. The cluster file
 // has only the RPC addresses, so this address has to be derived.
 func (e *examiner) nameNodeWeb(ctx context.Context) string {
-	host, _, err := net.SplitHostPort(e.cluster.NameNodes[0])
+	host, _, err := net.SplitHostPort(e.Config.NameNodes[0])
 	if err != nil {
 		return ""
 	}
@@ -258,8 +251,8 @@ func (e *examiner) historyFolder(ctx context.Context) Check {
 		folder := hdfsPath(value)
 		for _, err := range e.hdfs.Locations(ctx, folder) {
 			if errors.Is(err, fs.ErrPermission) {
-				return c.bad("user %s cannot read %s", e.cluster.User, folder).
-					next("give the user read access (hdfs dfs -setfacl -R -m user:" + e.cluster.User + ":r-x " + folder + "), or set user in the cluster file to one that has it")
+				return c.bad("user %s cannot read %s", e.Config.User, folder).
+					next("give the user read access (hdfs dfs -setfacl -R -m user:" + e.Config.User + ":r-x " + folder + "), or set user in the cluster file to one that has it")
 			}
 			if err != nil {
 				return c.failed(err).next("set " + s.Property + " in the history server's mapred-site.xml to a folder in this HDFS")
@@ -295,15 +288,15 @@ func (e *examiner) staging(ctx context.Context) Check {
 	} else if err != nil {
 		return c.failed(err)
 	}
-	own := path.Join(folder, e.cluster.User, ".staging")
+	own := path.Join(folder, e.Config.User, ".staging")
 	for _, err := range e.hdfs.Locations(ctx, own) {
 		if errors.Is(err, fs.ErrPermission) {
-			return c.warn("user %s cannot read %s", e.cluster.User, own).next("hdfs dfs -chown -R " + e.cluster.User + " " + path.Dir(own))
+			return c.warn("user %s cannot read %s", e.Config.User, own).next("hdfs dfs -chown -R " + e.Config.User + " " + path.Dir(own))
 		}
 		break // go on without a warning: the user's staging folder may be empty or not exist yet
 	}
 	if e.disks.err != nil {
-		return c.ok("%s, of jobs of user %s only", folder, e.cluster.User)
+		return c.ok("%s, of jobs of user %s only", folder, e.Config.User)
 	}
 	return c.ok("%s, of jobs of all users", folder)
 }

@@ -22,7 +22,7 @@ func (e *examiner) run(ctx context.Context) []Check {
 
 func (e *examiner) client() Check {
 	c := check("client", true, "submitting workloads: bin/hadoop, its configuration and the examples jar")
-	h := e.cluster.Hadoop
+	h := e.Config.Hadoop
 	if h.Home == "" || h.Conf == "" {
 		return c.bad("no hadoop.home and hadoop.conf in the cluster file").
 			next("unpack the cluster's Hadoop version here and name its folder and the cluster's configuration folder")
@@ -38,7 +38,7 @@ func (e *examiner) client() Check {
 // check.
 func (e *examiner) workload(checkout string) error {
 	_, err := hibench.New(hibench.Env{
-		HadoopHome: e.cluster.Hadoop.Home, ConfDir: e.cluster.Hadoop.Conf, User: e.cluster.User,
+		HadoopHome: e.Config.Hadoop.Home, ConfDir: e.Config.Hadoop.Conf, User: e.Config.User,
 		DataDir: "/heddle", RunDir: os.TempDir(), Checkout: checkout,
 	}, hibench.Spec{Workload: "wordcount", Profile: "tiny"})
 	return err
@@ -50,7 +50,7 @@ const clientTimeout = time.Minute
 
 func (e *examiner) clientVersion(ctx context.Context) Check {
 	c := check("clientVersion", true, "a client that speaks the cluster's version")
-	h := e.cluster.Hadoop
+	h := e.Config.Hadoop
 	program := filepath.Join(h.Home, "bin", "hadoop")
 	if _, err := os.Stat(program); h.Home == "" || err != nil {
 		return c.unknown("no client to ask")
@@ -88,7 +88,7 @@ func exitText(err error) string {
 }
 
 func (e *examiner) hibench() Check {
-	checkout := e.cluster.HiBench
+	checkout := e.Config.HiBench
 	c := check("hibench", checkout != "", "workloads through HiBench's own scripts")
 	if checkout == "" {
 		return c.ok("no checkout; the same jobs are run from Hadoop's examples jar")

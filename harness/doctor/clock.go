@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -28,18 +27,13 @@ func (e *examiner) clock(ctx context.Context) Check {
 	// A daemon that did not answer an earlier check is not asked again.
 	addresses := map[string]string{}
 	if !errors.Is(e.info.err, yarnclient.ErrUnreachable) {
-		addresses["ResourceManager"] = cmp.Or(e.rm.Address(), e.cluster.ResourceManagers[0])
+		addresses["ResourceManager"] = cmp.Or(e.RM.Address(), e.Config.ResourceManagers[0])
 	}
 	if !errors.Is(e.jhs.err, yarnclient.ErrUnreachable) {
-		addresses["history server"] = e.cluster.HistoryServer
+		addresses["history server"] = e.Config.HistoryServer
 	}
 	if !errors.Is(e.root.err, hdfs.ErrUnreachable) {
 		addresses["NameNode"] = e.nameNodeWeb(ctx)
-	}
-	client := &http.Client{
-		Transport:     &http.Transport{DialContext: e.cluster.DialContext(), DisableKeepAlives: true},
-		Timeout:       callTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	var parts []string
 	apart := false
@@ -47,7 +41,7 @@ func (e *examiner) clock(ctx context.Context) Check {
 		if addresses[who] == "" {
 			continue
 		}
-		o, err := dateOffset(ctx, client, addresses[who])
+		o, err := e.dateOffset(ctx, addresses[who])
 		if err != nil {
 			continue // skip this daemon: another check reports that the daemon does not answer
 		}
@@ -69,25 +63,18 @@ func (o offset) atMost() time.Duration  { return o.by.Abs() + o.bound }
 func (o offset) atLeast() time.Duration { return max(0, o.by.Abs()-o.bound) }
 
 // dateOffset derives how far a daemon's clock is ahead of this machine's, from
-// the Date header of the daemon's answer. The header's time is up to 2 s old:
-// it is cut to whole seconds, and a daemon uses the same text for up to another
-// second.
-func dateOffset(ctx context.Context, client *http.Client, address string) (offset, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/conf?name=fs.defaultFS", nil)
+// the time in the daemon's answer, which is up to 2 s old.
+func (e *examiner) dateOffset(ctx context.Context, address string) (offset, error) {
+	daemon, err := e.Daemon(address)
 	if err != nil {
 		return offset{}, err
 	}
+	defer daemon.Close()
 	asked := time.Now()
-	resp, err := client.Do(req)
+	date, err := daemon.Date(ctx)
 	if err != nil {
 		return offset{}, err
 	}
-	resp.Body.Close()
-	answered := time.Now()
-	date, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		return offset{}, fmt.Errorf("%s: no time in the answer: %w", address, err)
-	}
-	low, high := date.Sub(answered), date.Add(2*time.Second).Sub(asked)
+	low, high := time.Until(date), date.Add(2*time.Second).Sub(asked)
 	return offset{by: (low + high) / 2, bound: (high - low) / 2}, nil
 }

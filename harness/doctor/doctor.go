@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"heddle/collectors/hdfs"
+	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/require"
 	"heddle/traces/printable"
@@ -118,14 +119,11 @@ func (r *Report) Feature(name string) *Feature {
 // daemon that does not answer takes a few seconds. All requests to daemons
 // together end within reportLimit.
 func Examine(ctx context.Context, c *config.Cluster) (*Report, error) {
-	if err := c.Supported(); err != nil {
-		return nil, err
-	}
 	e, err := newExaminer(c)
 	if err != nil {
 		return nil, err
 	}
-	defer e.close()
+	defer e.Close()
 	return e.report(ctx), ctx.Err()
 }
 
@@ -139,10 +137,8 @@ const (
 // examiner has the clients of a cluster's daemons, and those answers of the
 // daemons that several checks use.
 type examiner struct {
-	cluster *config.Cluster
-	rm      *yarnclient.RM
-	history *yarnclient.History
-	hdfs    nameNode
+	*clients.Clients
+	hdfs nameNode // the field HDFS of Clients; tests replace it
 
 	info    answer[yarnclient.ClusterInfo]
 	nodes   answer[[]yarnclient.Node]
@@ -152,13 +148,12 @@ type examiner struct {
 	nnBeans map[string]any // the NameNode's attributes from JMX bean NameNodeInfo; nil if the NameNode did not give them
 }
 
-// nameNode is the part of *hdfs.Client that doctor uses. Tests use a fake.
+// nameNode is the part of *hdfs.Client that doctor uses.
 type nameNode interface {
 	Stat(ctx context.Context, path string) (hdfs.File, error)
 	Locations(ctx context.Context, name string) iter.Seq2[hdfs.File, error]
 	DataNodes(ctx context.Context) ([]hdfs.DataNode, error)
 	CachePools(ctx context.Context) ([]hdfs.CachePool, error)
-	Close() error
 }
 
 type answer[T any] struct {
@@ -172,39 +167,18 @@ func ask[T any](ctx context.Context, call func(context.Context) (T, error)) answ
 }
 
 func newExaminer(c *config.Cluster) (*examiner, error) {
-	rm, err := yarnclient.NewRM(webOptions(c, c.ResourceManagers...))
+	to, err := clients.To(c, clients.Patience{Request: callTimeout, Call: callTimeout, Once: true})
 	if err != nil {
 		return nil, err
 	}
-	history, err := yarnclient.NewHistory(webOptions(c, c.HistoryServer))
-	if err != nil {
-		return nil, err
-	}
-	nn, err := hdfs.New(hdfs.Options{
-		NameNodes: c.NameNodes, User: c.User, DialContext: c.DialContext(), CallTimeout: callTimeout, RetryFor: callTimeout,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &examiner{cluster: c, rm: rm, history: history, hdfs: nn}, nil
-}
-
-// webOptions says how to ask a daemon at its web addresses: once, and not for long.
-func webOptions(c *config.Cluster, addresses ...string) yarnclient.Options {
-	return yarnclient.Options{Addresses: addresses, User: c.User, Timeout: callTimeout, Retries: -1, DialContext: c.DialContext()}
-}
-
-func (e *examiner) close() {
-	e.rm.Close()
-	e.history.Close()
-	e.hdfs.Close() //nolint:errcheck // nothing was written
+	return &examiner{Clients: to, hdfs: to.HDFS}, nil
 }
 
 func (e *examiner) report(whole context.Context) *Report {
 	ctx, cancel := context.WithTimeoutCause(whole, reportLimit, fmt.Errorf("no answer within %v, the time for all daemons together", reportLimit))
 	defer cancel()
 	e.ask(ctx)
-	r := &Report{Cluster: e.cluster.Name}
+	r := &Report{Cluster: e.Config.Name}
 	r.Features = []Feature{
 		judge(Captured, e.capture(ctx)), judge(Run, e.run(whole)), judge(Steered, e.steer(ctx)),
 		judge(Cached, e.cache(ctx)), judge(Measured, e.measure(ctx)),
@@ -215,15 +189,15 @@ func (e *examiner) report(whole context.Context) *Report {
 // The method ask fills in those answers of the daemons that several checks use.
 func (e *examiner) ask(ctx context.Context) {
 	var asked sync.WaitGroup
-	asked.Go(func() { e.info = ask(ctx, e.rm.Active) })
-	asked.Go(func() { e.jhs = ask(ctx, e.history.Info) })
+	asked.Go(func() { e.info = ask(ctx, e.RM.Active) })
+	asked.Go(func() { e.jhs = ask(ctx, e.History.Info) })
 	asked.Go(func() {
 		e.root = ask(ctx, func(ctx context.Context) (hdfs.File, error) { return e.hdfs.Stat(ctx, "/") })
 	})
 	asked.Wait()
 	e.nodes.err, e.disks.err = e.info.err, e.root.err
 	if e.info.err == nil {
-		e.nodes = ask(ctx, func(ctx context.Context) ([]yarnclient.Node, error) { return e.rm.Nodes(ctx) })
+		e.nodes = ask(ctx, func(ctx context.Context) ([]yarnclient.Node, error) { return e.RM.Nodes(ctx) })
 		e.nnBeans = e.nameNodeInfo(ctx)
 	}
 	if e.root.err == nil {
@@ -276,7 +250,7 @@ func (e *examiner) tells(ctx context.Context, id, found, lacks string) Check {
 	case !rows[0].Met(value):
 		return c.bad("%s", strings.ReplaceAll(lacks, "%s", value)).set(rows[0], wanted)
 	case !met(value):
-		return c.bad("%s serves only one of %s", value, printable.Count(len(e.cluster.ResourceManagers), "ResourceManager")).set(rows[0], wanted)
+		return c.bad("%s serves only one of %s", value, printable.Count(len(e.Config.ResourceManagers), "ResourceManager")).set(rows[0], wanted)
 	}
 	return c.ok(found, cmp.Or(value, rows[0].Default))
 }
@@ -285,14 +259,14 @@ func (e *examiner) tells(ctx context.Context, id, found, lacks string) Check {
 // that tells good values. With several ResourceManagers, what one of them stores
 // has to be there for the others too.
 func (e *examiner) onCluster(ctx context.Context, s require.Setting) (string, func(string) bool) {
-	if len(e.cluster.ResourceManagers) == 1 {
+	if len(e.Config.ResourceManagers) == 1 {
 		return s.Value, s.Met
 	}
 	switch s.Check {
 	case "labelStore":
 		base, err := e.property(ctx, "fs.defaultFS")
 		if err != nil || !strings.HasPrefix(base, "hdfs:") {
-			base = "hdfs://" + e.cluster.NameNodes[0]
+			base = "hdfs://" + e.Config.NameNodes[0]
 		}
 		return strings.TrimSuffix(base, "/") + "/yarn/node-labels", func(value string) bool { return s.Met(value) && !strings.HasPrefix(value, "file:") }
 	case "liveQueues":
@@ -369,7 +343,7 @@ func (e *examiner) property(ctx context.Context, name string) (string, error) {
 	if e.info.err != nil {
 		return "", errNoRM
 	}
-	return unset(e.rm.Conf(ctx, name))
+	return unset(e.RM.Conf(ctx, name))
 }
 
 // historyProperty asks the history server, which reads mapred-site.xml, for
@@ -378,7 +352,7 @@ func (e *examiner) historyProperty(ctx context.Context, name string) (string, er
 	if e.jhs.err != nil {
 		return "", errors.New("the history server cannot be asked")
 	}
-	return unset(e.history.Conf(ctx, name))
+	return unset(e.History.Conf(ctx, name))
 }
 
 func unset(value string, err error) (string, error) {

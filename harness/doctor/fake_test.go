@@ -85,7 +85,6 @@ func (f *fakeHDFS) Locations(_ context.Context, path string) iter.Seq2[hdfs.File
 
 func (f *fakeHDFS) DataNodes(context.Context) ([]hdfs.DataNode, error)   { return f.nodes, f.disks }
 func (f *fakeHDFS) CachePools(context.Context) ([]hdfs.CachePool, error) { return f.pools, nil }
-func (f *fakeHDFS) Close() error                                         { return nil }
 
 const stagingRoot = "/tmp/hadoop-yarn/staging"
 
@@ -168,7 +167,7 @@ func recorded(t *testing.T, name string) []byte {
 func (f *fake) examine(t *testing.T) *Report {
 	t.Helper()
 	e := f.start(t)
-	defer e.close()
+	defer e.Close()
 	return e.report(t.Context())
 }
 
@@ -195,7 +194,6 @@ func (f *fake) start(t *testing.T) *examiner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.hdfs.Close()
 	e.hdfs = &f.hdfs
 	return e
 }

@@ -100,14 +100,11 @@ type Change struct {
 // PlanFix finds out what to change on a cluster. It changes nothing. It fails if
 // the ResourceManager cannot be asked.
 func PlanFix(ctx context.Context, c *config.Cluster, o FixOptions) (*FixPlan, error) {
-	if err := c.Supported(); err != nil {
-		return nil, err
-	}
 	e, err := newExaminer(c)
 	if err != nil {
 		return nil, err
 	}
-	defer e.close()
+	defer e.Close()
 	return e.plan(ctx, o)
 }
 
@@ -127,16 +124,16 @@ func (e *examiner) plan(whole context.Context, o FixOptions) (*FixPlan, error) {
 	defer cancel()
 	e.ask(ctx)
 	if e.info.err != nil {
-		return nil, fmt.Errorf("plan changes of cluster %s: %w", e.cluster.Name, e.info.err)
+		return nil, fmt.Errorf("plan changes of cluster %s: %w", e.Config.Name, e.info.err)
 	}
 	p := &planner{
 		examiner: e, FixOptions: o,
-		scheduler: askRM(ctx, e, e.rm.Scheduler), settings: askRM(ctx, e, e.schedulerSettings), labels: askRM(ctx, e, e.rm.NodeLabels),
-		plan: FixPlan{Cluster: e.cluster.Name, Features: o.Features, Changes: []Change{}, Restart: []string{}, Then: []string{}, Notes: []string{}},
+		scheduler: askRM(ctx, e, e.RM.Scheduler), settings: askRM(ctx, e, e.schedulerSettings), labels: askRM(ctx, e, e.RM.NodeLabels),
+		plan: FixPlan{Cluster: e.Config.Name, Features: o.Features, Changes: []Change{}, Restart: []string{}, Then: []string{}, Notes: []string{}},
 	}
 	var err error
 	if p.store, err = e.value(ctx, require.Of("liveQueues")[0]); err != nil {
-		return nil, fmt.Errorf("plan changes of cluster %s: %w", e.cluster.Name, err)
+		return nil, fmt.Errorf("plan changes of cluster %s: %w", e.Config.Name, err)
 	}
 	for _, s := range require.All(o.Triples).Settings {
 		if slices.Contains(o.Features, s.Feature) && !strings.Contains(s.Property, "QUEUE") {
@@ -145,12 +142,12 @@ func (e *examiner) plan(whole context.Context, o FixOptions) (*FixPlan, error) {
 	}
 	if slices.Contains(o.Features, Steered) {
 		if err := p.queue(ctx); err != nil {
-			return nil, fmt.Errorf("plan changes of cluster %s: %w", e.cluster.Name, err)
+			return nil, fmt.Errorf("plan changes of cluster %s: %w", e.Config.Name, err)
 		}
 	}
 	p.finish()
 	if err := p.plan.check(); err != nil {
-		return nil, fmt.Errorf("plan changes of cluster %s: %w", e.cluster.Name, err)
+		return nil, fmt.Errorf("plan changes of cluster %s: %w", e.Config.Name, err)
 	}
 	return &p.plan, whole.Err()
 }
@@ -189,7 +186,7 @@ func (p *planner) row(ctx context.Context, s require.Setting) {
 	switch s.Check {
 	case "labelWrites":
 		var why string
-		if c.Value, c.Added, why = admins(values[0].value, p.cluster.User); why != "" {
+		if c.Value, c.Added, why = admins(values[0].value, p.Config.User); why != "" {
 			p.note("%s", why)
 			return
 		}
@@ -214,7 +211,7 @@ func (p *planner) wanted(ctx context.Context, s require.Setting) (string, func(s
 		return s.Value, func(string) bool { return p.scheduler.err != nil || p.scheduler.value.Type == capacityScheduler }
 	case "labelWrites":
 		return s.Value, func(value string) bool {
-			_, added, _ := admins(value, p.cluster.User)
+			_, added, _ := admins(value, p.Config.User)
 			return added == ""
 		}
 	}
@@ -351,11 +348,11 @@ func (p *planner) finish() {
 		p.then("heddle doctor" + p.clusterFlag())
 	}
 	restarts := func(daemon string) bool { return slices.Contains(p.plan.Restart, daemon) }
-	if rms := p.cluster.ResourceManagers; restarts("resourcemanager") && len(rms) > 1 {
-		standby := slices.DeleteFunc(slices.Clone(rms), func(address string) bool { return address == p.rm.Address() })
-		p.note("change the files of all ResourceManagers; restart the standby first (%s), and the active one (%s) when the standby answers", strings.Join(standby, ", "), p.rm.Address())
+	if rms := p.Config.ResourceManagers; restarts("resourcemanager") && len(rms) > 1 {
+		standby := slices.DeleteFunc(slices.Clone(rms), func(address string) bool { return address == p.RM.Address() })
+		p.note("change the files of all ResourceManagers; restart the standby first (%s), and the active one (%s) when the standby answers", strings.Join(standby, ", "), p.RM.Address())
 	}
-	if len(p.cluster.NameNodes) > 1 && restarts("namenode") {
+	if len(p.Config.NameNodes) > 1 && restarts("namenode") {
 		p.note("change the files of all NameNodes; restart the standby first: hdfs haadmin -getAllServiceState says which it is")
 	}
 	if p.ignoresFile() && slices.ContainsFunc(p.plan.Changes, func(c Change) bool { return c.FileIgnored }) {

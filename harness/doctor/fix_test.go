@@ -218,7 +218,7 @@ func (f *fake) plan(t *testing.T, o FixOptions) *FixPlan {
 
 func (f *fake) tryPlan(t *testing.T, o FixOptions) (*FixPlan, error) {
 	e := f.start(t)
-	defer e.close()
+	defer e.Close()
 	return e.plan(t.Context(), o)
 }
 

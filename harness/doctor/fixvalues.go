@@ -77,30 +77,19 @@ type reported struct {
 // values asks every daemon that reads a setting for its value: the history
 // server, or all ResourceManagers.
 func (p *planner) values(ctx context.Context, s require.Setting) []reported {
-	if s.File == "mapred-site.xml" || len(p.cluster.ResourceManagers) == 1 {
+	if s.File == "mapred-site.xml" || len(p.Config.ResourceManagers) == 1 {
 		value, err := p.value(ctx, s)
 		return []reported{{"", value, err}}
 	}
 	var all []reported
-	for _, address := range p.cluster.ResourceManagers {
-		value, err := p.of(ctx, address, s.Property)
-		all = append(all, reported{address, value, err})
+	for _, rm := range p.RM.Each() {
+		value, err := unset(rm.Conf(ctx, s.Property))
+		if r := new(yarnclient.RequestError); errors.As(err, &r) {
+			err = r.Err
+		}
+		all = append(all, reported{rm.Address(), value, err})
 	}
 	return all
-}
-
-// of asks one of several ResourceManagers for its value of a property.
-func (e *examiner) of(ctx context.Context, address, name string) (string, error) {
-	rm, err := yarnclient.NewRM(webOptions(e.cluster, address))
-	if err != nil {
-		return "", err
-	}
-	defer rm.Close()
-	value, err := unset(rm.Once().Conf(ctx, name))
-	if r := new(yarnclient.RequestError); errors.As(err, &r) {
-		return "", r.Err
-	}
-	return value, err
 }
 
 // describe returns one value if all daemons have the same, or who has which.

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"heddle/collectors/node/agent"
-	"heddle/harness/config"
+	"heddle/harness/clients"
 	"heddle/traces/printable"
 )
 
 // agentAnswer is what the agent of one node answered, or why it did not
 // answer.
 type agentAnswer struct {
-	config.Agent
+	node   string
 	info   agent.Info
 	offset agent.ClockOffset
 	err    error
@@ -33,12 +33,12 @@ func (e *examiner) measure(ctx context.Context) []Check {
 }
 
 func (e *examiner) askAgents(ctx context.Context) []agentAnswer {
-	answers := make([]agentAnswer, len(e.cluster.Agents))
+	answers := make([]agentAnswer, len(e.Agents))
 	var g errgroup.Group
 	g.SetLimit(16)
-	for i, a := range e.cluster.Agents {
+	for i, a := range e.Agents {
 		g.Go(func() error {
-			answers[i] = e.askAgent(ctx, a)
+			answers[i] = askAgent(ctx, a)
 			return nil
 		})
 	}
@@ -46,18 +46,13 @@ func (e *examiner) askAgents(ctx context.Context) []agentAnswer {
 	return answers
 }
 
-func (e *examiner) askAgent(ctx context.Context, a config.Agent) agentAnswer {
-	answer := agentAnswer{Agent: a}
-	client, err := agent.NewClient(agent.ClientOptions{
-		URL: a.URL, TokenFile: a.TokenFile, CAFile: a.CAFile, DialContext: e.cluster.DialContext(), Timeout: callTimeout,
-	})
-	if err != nil {
-		answer.err = err
-		return answer
+func askAgent(ctx context.Context, a clients.Agent) agentAnswer {
+	answer := agentAnswer{node: a.Node, err: a.Err}
+	if answer.err == nil {
+		answer.info, answer.err = a.Info(ctx)
 	}
-	defer client.Close()
-	if answer.info, answer.err = client.Info(ctx); answer.err == nil {
-		answer.offset, answer.err = client.ClockOffset(ctx)
+	if answer.err == nil {
+		answer.offset, answer.err = a.ClockOffset(ctx)
 	}
 	return answer
 }
@@ -96,14 +91,14 @@ func (e *examiner) agents(agents []agentAnswer) Check {
 		if a.err == nil {
 			continue
 		}
-		failed = append(failed, a.Node)
+		failed = append(failed, a.node)
 		causes = append(causes, a.err.Error()) // an agent's error names its address
 		if remedy == "" {
 			remedy = agentRemedy(a.err, !slices.ContainsFunc(agents, func(a agentAnswer) bool { return a.err == nil }))
 		}
 	}
 	for _, n := range e.nodes.value {
-		if n.State == "RUNNING" && !slices.ContainsFunc(agents, func(a agentAnswer) bool { return a.Node == n.Host }) {
+		if n.State == "RUNNING" && !slices.ContainsFunc(agents, func(a agentAnswer) bool { return a.node == n.Host }) {
 			without = append(without, n.Host)
 		}
 	}
@@ -127,11 +122,11 @@ func coldReads(agents []agentAnswer) Check {
 		switch {
 		case a.err != nil:
 		case a.info.DropCaches:
-			allow = append(allow, a.Node)
+			allow = append(allow, a.node)
 		default:
-			refuse = append(refuse, a.Node)
+			refuse = append(refuse, a.node)
 			if why := a.info.NoDropCaches; why != "" {
-				next = a.Node + ": " + why + "; or set coldReads: false in experiments"
+				next = a.node + ": " + why + "; or set coldReads: false in experiments"
 			}
 		}
 	}
@@ -159,7 +154,7 @@ func nodeClocks(agents []agentAnswer) Check {
 		}
 		clocks = append(clocks, a)
 		if a.info.Clock != nil && !a.info.Clock.Synchronised {
-			loose = append(loose, a.Node)
+			loose = append(loose, a.node)
 		}
 	}
 	if len(clocks) == 0 {
@@ -197,7 +192,7 @@ func wrongClocks(clocks []agentAnswer) []string {
 			way = "behind"
 		}
 		if by := off(a).Abs(); by-time.Duration(a.offset.UncertaintyNs+middle.UncertaintyNs) > maxApart || len(wrong) == 0 {
-			wrong = append(wrong, fmt.Sprintf("%s is %v %s %s", a.Node, by.Round(time.Millisecond), way, what))
+			wrong = append(wrong, fmt.Sprintf("%s is %v %s %s", a.node, by.Round(time.Millisecond), way, what))
 		}
 	}
 	return wrong

@@ -17,9 +17,9 @@ import (
 // The method steer checks what the cluster needs so that nodes can be moved
 // between node labels.
 func (e *examiner) steer(ctx context.Context) []Check {
-	scheduler := askRM(ctx, e, e.rm.Scheduler)
+	scheduler := askRM(ctx, e, e.RM.Scheduler)
 	settings := askRM(ctx, e, e.schedulerSettings)
-	labels := askRM(ctx, e, e.rm.NodeLabels)
+	labels := askRM(ctx, e, e.RM.NodeLabels)
 	return []Check{
 		schedulerType(scheduler), e.labelsEnabled(ctx), e.labelWrites(ctx), labelPool(labels), queueLabels(scheduler, labels),
 		e.amLabel(ctx, scheduler, labels),
@@ -44,7 +44,7 @@ func askRM[T any](ctx context.Context, e *examiner, call func(context.Context) (
 // name. If the scheduler takes its settings from its file only (the default),
 // the ResourceManager does not report them. Then the error says so.
 func (e *examiner) schedulerSettings(ctx context.Context) (map[string]string, error) {
-	settings, err := e.rm.SchedulerConf(ctx)
+	settings, err := e.RM.SchedulerConf(ctx)
 	if err != nil {
 		return nil, errors.New("the ResourceManager does not report its scheduler settings; with the Capacity scheduler it does if " + require.Of("liveQueues")[0].Property + " is memory")
 	}
@@ -91,18 +91,18 @@ func (e *examiner) labelWrites(ctx context.Context) Check {
 	if err != nil {
 		return c.unknown("%v", err)
 	}
-	with, added, unclear := admins(acl, e.cluster.User)
+	with, added, unclear := admins(acl, e.Config.User)
 	switch {
 	case with == "":
 		return c.unknown("%s", unclear)
 	case unclear != "":
 		return c.unknown("%s", unclear).set(rows[0], with)
 	case added != "":
-		return c.bad("user %s is not in %s (%q)", e.cluster.User, rows[0].Property, acl).set(rows[0], with)
+		return c.bad("user %s is not in %s (%q)", e.Config.User, rows[0].Property, acl).set(rows[0], with)
 	case rows[0].Met(strings.TrimSpace(acl)):
 		return c.ok("everybody is a YARN admin")
 	}
-	return c.ok("user %s is a YARN admin", e.cluster.User)
+	return c.ok("user %s is a YARN admin", e.Config.User)
 }
 
 // admins reads the list of YARN admins. If the user is not in it by name, it
