@@ -149,7 +149,7 @@ func (s *Sim) nextBeat() (state.NodeID, int64) {
 // beat handles a heartbeat of node n: the scheduler model decides which tasks
 // start there.
 func (s *Sim) beat(n state.NodeID) {
-	s.nodes.beatPassed(n)
+	s.nodes.beatPassed()
 	s.r.Beats++
 	if s.nodes.lost.Has(n) {
 		return

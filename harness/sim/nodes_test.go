@@ -75,7 +75,7 @@ func TestGivenHeartbeats(t *testing.T) {
 	got := ""
 	for n, at := x.nextBeat(true); n != state.None; n, at = x.nextBeat(false) {
 		got += fmt.Sprintf("%d at %d, ", n, at)
-		x.beatPassed(n)
+		x.beatPassed()
 	}
 	if got != "2 at 7, 0 at 7, 2 at 9, " {
 		t.Errorf("heartbeats of nodes %s", got)

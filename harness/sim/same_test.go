@@ -164,7 +164,7 @@ func everyBeat(t *rapid.T, c *Config, r *Result) []Opportunity {
 	list := []Opportunity{}
 	for n, at := s.nodes.ring.Next(0); at <= end; n, at = s.nodes.ring.Next(at) {
 		list = append(list, Opportunity{AtMs: at, Node: state.NodeID(n)})
-		s.nodes.ring.Passed(n, at)
+		s.nodes.ring.Passed()
 	}
 	return list
 }

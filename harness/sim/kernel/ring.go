@@ -19,6 +19,8 @@ type Ring struct {
 	start    int64   // time at which the present interval began
 	cursor   int32   // index in Ring.ring of the first member whose heartbeat in the present interval is still to come
 	at       int64
+	next     int32 // index in Ring.ring of the member that Next returned last
+	begins   int64 // time at which the interval of that member's heartbeat begins
 }
 
 // Reset makes a ring of so many members, none of which matters. It gives each a random
@@ -79,18 +81,19 @@ func (r *Ring) Next(now int64) (int32, int64) {
 		r.cursor = r.from[now-r.start]
 	}
 	if p := r.matters.after(r.cursor); p >= 0 {
+		r.next, r.begins = p, r.start
 		return r.ring[p], r.start + int64(r.offset[p])
 	}
 	if p := r.matters.after(0); p >= 0 {
-		return r.ring[p], r.start + r.interval + int64(r.offset[p])
+		r.next, r.begins = p, r.start+r.interval
+		return r.ring[p], r.begins + int64(r.offset[p])
 	}
 	return -1, Never
 }
 
-// Passed says that the heartbeat of a member at time t has been handled, so that
+// Passed says that the heartbeat that Next returned last has been handled, so that
 // Next goes on after it.
-func (r *Ring) Passed(member int32, t int64) {
-	r.at = t
-	r.start = t - t%r.interval
-	r.cursor = r.place[member] + 1
+func (r *Ring) Passed() {
+	r.start, r.cursor = r.begins, r.next+1
+	r.at = r.start + int64(r.offset[r.next])
 }
