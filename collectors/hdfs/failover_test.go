@@ -9,9 +9,12 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	colinmarc "github.com/colinmarc/hdfs/v2"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
@@ -420,6 +423,53 @@ func TestFailuresNameTheNameNode(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestFilesAfterABreak ends the connection of the library's client, which then fails
+// for 5 s. So the next caller gets a new client, of whichever NameNode answers.
+func TestFilesAfterABreak(t *testing.T) {
+	answers := map[string][]byte{
+		"getServerDefaults": message(1, message(1, 1<<27, 2, 512, 3, 65536, 4, 1, 5, 4096)),
+		"getFileInfo":       message(1, message(1, 1, 2, "", 3, 0, 4, message(1, 0o755), 5, "o", 6, "g", 7, 0, 8, 0)),
+		"renewLease":        nil,
+	}
+	var cut atomic.Bool
+	answer := func(c fakeCall) fakeReply {
+		return fakeReply{message: unknown(answers[c.method]), cut: c.method == "getFileInfo" && cut.Swap(false)}
+	}
+	a, b := active(answer), active(answer)
+	c := fakeCluster{"a:1": a, "b:1": b}.client(t, "a:1", "b:1")
+	b.setDown(true)
+	use := func(broken bool) *colinmarc.Client {
+		t.Helper()
+		files, err := c.Files()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Mkdir(t.Context(), "/there", 0o755); (err != nil) != broken || broken && !errors.Is(err, ErrUnreachable) {
+			t.Fatalf("%v, want an error: %v", err, broken)
+		}
+		return files
+	}
+	first := use(false)
+	cut.Store(true)
+	if again := use(true); again != first {
+		t.Error("a new client, though the connection was good")
+	}
+	second := use(false)
+	if second == first {
+		t.Error("the client whose connection broke")
+	}
+	a.setDown(true)
+	b.setDown(false)
+	cut.Store(true)
+	use(true)
+	if third := use(false); third == second || len(b.seen()) == 0 || use(false) != third {
+		t.Error("the other NameNode is not used, or a client is made for each call")
+	}
+	if len(c.files) != 3 {
+		t.Errorf("%d clients, want 3", len(c.files))
 	}
 }
 

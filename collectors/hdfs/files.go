@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
@@ -17,20 +18,25 @@ import (
 
 // Files returns a client that reads, writes, lists, renames and removes files
 // in HDFS. That client uses the NameNodes, the user and the dial function of
-// c. All callers get the same one; closing c closes it.
+// c. Closing c closes it. All callers get the same one until its connection to
+// the NameNode breaks. Then it fails for 5 s, so callers get a new one, and the
+// old one stays for the files that are being written with it.
 //
 // Its times of files are whole seconds; [Client.Stat] and [Client.SetTimes]
 // have milliseconds. A writer of this client must be closed by [CloseWriter].
 func (c *Client) Files() (*colinmarc.Client, error) {
 	c.filesMu.Lock()
 	defer c.filesMu.Unlock()
-	if c.files != nil {
-		return c.files, nil
+	if n := len(c.files); n > 0 && !c.broke.Load() {
+		return c.files[n-1], nil
 	}
+	broke := new(atomic.Bool)
 	files, err := colinmarc.NewClient(colinmarc.ClientOptions{
-		Addresses:        c.options.NameNodes,
-		User:             c.options.User,
-		NamenodeDialFunc: c.dialFiles,
+		Addresses: c.options.NameNodes,
+		User:      c.options.User,
+		NamenodeDialFunc: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return c.dialFiles(ctx, network, address, broke)
+		},
 		DatanodeDialFunc: c.dialDataNode,
 	})
 	if err != nil {
@@ -41,7 +47,8 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	if _, err := files.ServerDefaults(); err != nil {
 		return nil, fmt.Errorf("hdfs files: NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), errors.Join(err, files.Close()))
 	}
-	c.files = files
+	broke.Store(false) // those of other NameNodes may have
+	c.files, c.broke = append(c.files, files), broke
 	return files, nil
 }
 

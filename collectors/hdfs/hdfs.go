@@ -1,11 +1,26 @@
 // Package hdfs asks a NameNode where blocks and their cached copies are, what
-// DataNodes store, and which cache directives exist. It also changes cache
-// directives, replication and times of files. It speaks the NameNode's own RPC
-// over one connection, which many calls share. With several NameNodes it uses
-// the active one.
+// DataNodes store, and which cache pools exist. It also changes cache pools and
+// directives, replication and times of files. With several NameNodes it uses the
+// active one.
 //
 // For reading and writing files, [Client.Files] returns a colinmarc/hdfs client
-// for the same cluster, and [Client.WriteFile] writes a whole file with it.
+// for the same cluster. Open, Mkdir, Chmod, RemoveAll and WriteFile use it too.
+// Its connections are its own; lengths.go only checks what comes over them.
+//
+// The other calls go over the one connection of conn.go and failover.go, which
+// many of them share, since the library cannot make them as they are needed:
+//
+//   - Locations, SplitLocations (getListing with locations, getBlockLocations),
+//     DataNodes, CachePools, AddCachePool, RemoveCachePool, AddCacheDirective and
+//     SetReplication: it has no such calls.
+//   - SetTimes: it cuts times to whole seconds, and NodeManagers refuse a staged
+//     file whose time differs by a millisecond.
+//   - Rename: it replaces a file that exists. A lease is renewed by a rename that
+//     must not.
+//   - Stat and Names: it has both, but makes one call at a time, which no context
+//     ends, and repeats none that a starting NameNode refuses. After a connection
+//     broke, all its calls fail for 5 s, in which a lease has to be renewed.
+//
 // Clusters that require Kerberos are refused with [ErrSecure].
 package hdfs
 
@@ -61,7 +76,8 @@ type Client struct {
 	closed   bool
 
 	filesMu sync.Mutex
-	files   *colinmarc.Client
+	files   []*colinmarc.Client // those that Files has made; the last is in use, and the others' connections broke
+	broke   *atomic.Bool        // whether the connection of the last of them has broken
 }
 
 // New checks the options and returns a client of an HDFS cluster.
@@ -108,10 +124,10 @@ func (c *Client) Close() error {
 
 	c.filesMu.Lock()
 	defer c.filesMu.Unlock()
-	if c.files == nil {
-		return nil
+	var err error
+	for _, files := range c.files {
+		err = errors.Join(err, files.Close())
 	}
-	err := c.files.Close()
 	c.files = nil
 	return err
 }

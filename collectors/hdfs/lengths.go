@@ -21,15 +21,16 @@ import (
 // each length before the library sees it.
 
 // dialFiles connects to a NameNode for the library colinmarc/hdfs. The
-// connection limits the time of each call, which the library does not do.
-func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Conn, error) {
+// connection limits the time of each call, which the library does not do. It
+// sets broke when it breaks.
+func (c *Client) dialFiles(ctx context.Context, network, address string, broke *atomic.Bool) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	defer cancel()
 	nc, err := c.options.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &nameNodeConn{Conn: nc, address: address, limit: c.options.CallTimeout, r: bufio.NewReaderSize(nc, 64<<10)}, nil
+	return &nameNodeConn{Conn: nc, address: address, limit: c.options.CallTimeout, r: bufio.NewReaderSize(nc, 64<<10), broke: broke}, nil
 }
 
 // nameNodeConn is a connection to a NameNode on which one call follows the
@@ -42,6 +43,7 @@ type nameNodeConn struct {
 	address string
 	limit   time.Duration
 	r       *bufio.Reader
+	broke   *atomic.Bool
 	ready   []byte // the bytes of the NameNode's answer, including its length field, that the library colinmarc/hdfs has not read yet
 }
 
@@ -67,12 +69,14 @@ func (n *nameNodeConn) Write(b []byte) (int, error) {
 	return k, n.explain(err)
 }
 
-// explain adds the NameNode's address to an error.
+// explain notes that the connection broke, and adds the NameNode's address to
+// the error.
 func (n *nameNodeConn) explain(err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	}
+	n.broke.Store(true)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = fmt.Errorf("no whole answer within %v: %w", n.limit, err)
 	}
 	return fmt.Errorf("%w: NameNode %s: %w", ErrUnreachable, n.address, err)
