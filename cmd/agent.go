@@ -18,7 +18,6 @@ import (
 	"heddle/collectors/node"
 	"heddle/collectors/node/agent"
 	"heddle/harness/change"
-	"heddle/harness/lease"
 	"heddle/harness/runs"
 )
 
@@ -44,7 +43,7 @@ its certificate. Without --token-file the agent makes a token in the user's stat
 directory and prints the file's path.
 
 With --watchdog it also watches a cluster. If a harness dies while it steers, the
-agent does what 'heddle labels restore' does. Several agents may watch one cluster.
+agent does what 'heddle restore' does. Several agents may watch one cluster.
 
    heddle agent --watchdog --cluster /etc/heddle/blue.yaml`,
 		Flags: []cli.Flag{
@@ -110,12 +109,12 @@ func runAgent(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := lease.Connect(file)
+	cluster, err := change.Connect(file)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
 	defer cluster.Close()
-	putsBack(c, "what a dead harness left changed on "+c.String("cluster")+", if that has begun", "heddle labels restore --cluster "+c.String("cluster"))
+	putsBack(c, "what a dead harness left changed on "+c.String("cluster")+", if that has begun", "heddle restore --cluster "+c.String("cluster"))
 	ctx, stop := context.WithCancel(c.Context)
 	var watch sync.WaitGroup
 	watch.Go(func() { change.Watch(ctx, cluster, "heddle agent --watchdog", log) })

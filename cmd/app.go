@@ -97,6 +97,7 @@ func newApp() *cli.App {
 			paperCommand(),
 			replayCommand(),
 			reportCommand(),
+			restoreCommand(),
 			runCommand(),
 			runsCommand(),
 			schemaCommand(),

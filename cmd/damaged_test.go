@@ -295,7 +295,7 @@ func TestDamagedResume(t *testing.T) {
 	}
 }
 
-// TestDamagedJournal: labels restore does not act on a journal that was changed.
+// TestDamagedJournal: restore does not act on a journal that was changed.
 func TestDamagedJournal(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "cluster.yaml")
@@ -303,7 +303,7 @@ func TestDamagedJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	restore := func(args ...string) (int, error) {
-		_, code, err := heddle(append([]string{"labels", "restore", "--cluster", file, "--run", dir}, args...)...)
+		_, code, err := heddle(append([]string{"restore", "--cluster", file, "--run", dir}, args...)...)
 		return code, err
 	}
 	if code, err := restore(); code != exitUsage || !strings.Contains(fmt.Sprint(err), "steering.journal") {

@@ -1,18 +1,15 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/change"
 	"heddle/harness/lease"
 	"heddle/harness/require"
-	"heddle/harness/runs"
 )
 
 func labelsCommand() *cli.Command {
@@ -37,7 +34,7 @@ func labelsShow() *cli.Command {
 		Description: "For example:\n\n   heddle labels show --cluster blue.yaml",
 		Flags:       []cli.Flag{clusterFlag(), tableFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
-			return withCluster(c, func(cluster *lease.Target) error {
+			return withCluster(c, func(cluster *change.Target) error {
 				s, err := change.Inspect(c.Context, cluster)
 				if err != nil {
 					return withCode(exitCluster, err)
@@ -73,7 +70,7 @@ and only printed otherwise. For example:
 			if !o.DryRun {
 				putsBack(c, "the lease on "+c.String("cluster")+"; labels that were added stay, and stay noted", "heddle labels restore --prepared --cluster "+c.String("cluster"))
 			}
-			return withCluster(c, func(cluster *lease.Target) error {
+			return withCluster(c, func(cluster *change.Target) error {
 				p, err := change.Prepare(c.Context, cluster, o)
 				if err != nil {
 					return withCode(exitCluster, err)
@@ -85,54 +82,29 @@ and only printed otherwise. For example:
 }
 
 func labelsRestore() *cli.Command {
-	var o change.RestoreOptions
-	return &cli.Command{
+	return restoring(&cli.Command{
 		Name:  "restore",
-		Usage: "put the cluster back as it was before a killed harness changed it",
-		Description: `Waits until the lease of the harness is void, half a minute after its death, and
-fails if the harness is alive. Steered jobs first get nodes in turn until they end,
-since no node has their labels afterwards. Ends with code 1 if something could not
-be put back; then run it again. For example:
+		Usage: "put labels, sizes of nodes and queue settings back as they were before a killed harness changed them",
+		Description: `'heddle restore' puts back everything else too: faults of nodes, cached inputs,
+applications and their files. Waits until the lease of the harness is void, half a
+minute after its death, and fails if the harness is alive. Steered jobs first get nodes
+in turn until they end, since no node has their labels afterwards. Ends with code 1 if
+something could not be put back; then run it again. For example:
 
    heddle labels restore
    heddle labels restore --drain 0s           leave steered jobs without nodes
    heddle labels restore --run RUN-FOLDER     if HDFS has lost the journal`,
-		Flags: []cli.Flag{
-			clusterFlag(),
-			&cli.DurationFlag{Name: "drain", Value: change.DrainLimit, Destination: &o.Drain, Usage: "`TIME` that steered jobs get to end"},
-			&cli.BoolFlag{Name: "prepared", Destination: &o.Prepared, Usage: "also undo what prepare has set up"},
-			&cli.StringFlag{Name: "run", Destination: &o.Folder, Usage: "also put back the changes in the journal of the run folder `DIR`"},
-			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --run, put back the changes before the damage in a damaged journal"},
-			tableFlag(),
-			jsonFlag(),
-		},
-		Action: func(c *cli.Context) error {
-			if o.Drain < 0 || o.Drain > 24*time.Hour {
-				return withCode(exitUsage, fmt.Errorf("--drain %v: want 0s to 24h", o.Drain))
-			}
-			o.Purpose, o.Log = "heddle labels restore", newLog(c)
-			putsBack(c, "the lease on "+c.String("cluster")+"; changes that are not put back yet stay noted", "heddle labels restore --cluster "+c.String("cluster"))
-			return withCluster(c, func(cluster *lease.Target) error {
-				r, err := change.Restore(c.Context, cluster, o)
-				if errors.Is(err, runs.ErrDamaged) || errors.Is(err, runs.ErrNotRun) {
-					return withCode(exitUsage, err)
-				} else if err != nil {
-					return withCode(exitCluster, err)
-				}
-				return errors.Join(printDoc(c, r, r.Doc()), r.Err())
-			})
-		},
-	}
+	}, change.RestoreOptions{Labels: true})
 }
 
 // withCluster connects to the cluster that the flag --cluster names, and calls
 // the function work with it.
-func withCluster(c *cli.Context, work func(*lease.Target) error) error {
+func withCluster(c *cli.Context, work func(*change.Target) error) error {
 	file, err := loadCluster(c.String("cluster"))
 	if err != nil {
 		return err
 	}
-	cluster, err := lease.Connect(file)
+	cluster, err := change.Connect(file)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}

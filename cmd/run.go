@@ -17,6 +17,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/experiment"
 	"heddle/harness/lab"
+	"heddle/harness/lease"
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
@@ -298,7 +299,7 @@ func calibrationOf(c *cli.Context, o *experiment.Options) (*calibration.Calibrat
 func changesCluster(c *cli.Context, names ...string) {
 	var restore []string
 	for _, name := range names {
-		restore = append(restore, "heddle labels restore --cluster "+name)
+		restore = append(restore, "heddle restore --cluster "+name)
 	}
 	putsBack(c, "jobs, nodes, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
@@ -340,7 +341,7 @@ func runError(err error) error {
 		return nil
 	case errors.Is(err, runs.ErrExists), errors.Is(err, runs.ErrNotRun), errors.Is(err, runs.ErrRunning), errors.Is(err, runs.ErrDamaged), errors.Is(err, clients.ErrBadFile), errors.As(err, new(*config.Error)):
 		return withCode(exitUsage, err)
-	case clients.Unable(err):
+	case clients.Unable(err), errors.As(err, new(*lease.HeldError)):
 		return withCode(exitCluster, err)
 	}
 	return err

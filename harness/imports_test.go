@@ -33,7 +33,7 @@ const order = `
 	harness/measure harness/why harness/bench
 	harness/require harness/config harness/runs harness/inventory harness/newmodel
 	harness/lab harness/lab/labtest
-	harness/clients harness/watch harness/doctor harness/lease harness/lease/leasetest harness/change harness/submit
+	harness/clients harness/watch harness/lease harness/lease/leasetest harness/submit harness/change harness/doctor
 	harness/capture harness/steer harness/steer/drive
 	harness/replay/recorded harness/replay/calibration harness/replay
 	harness/workload/hive harness/workload/synthetic harness/workload/traceplan harness/workload

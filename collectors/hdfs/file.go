@@ -149,6 +149,21 @@ func (c *Client) Names(ctx context.Context, folder string) ([]string, error) {
 	return names, nil
 }
 
+// List returns the files and folders in a folder, without their blocks, sorted by
+// name.
+func (c *Client) List(ctx context.Context, folder string) ([]File, error) {
+	var list []File
+	for entries, err := range c.pages(ctx, folder, false) {
+		if err != nil {
+			return nil, fmt.Errorf("list hdfs %s: %w", folder, err)
+		}
+		for _, e := range entries {
+			list = append(list, fileOf(joinName(folder, e.Path), e))
+		}
+	}
+	return list, nil
+}
+
 // millis returns the time t for the NameNode's call setTimes, in Unix ms. A
 // zero t becomes the largest number, by which setTimes leaves the time
 // unchanged.

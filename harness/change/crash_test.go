@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,9 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"heddle/collectors/hdfs"
+	"heddle/harness/config"
 	"heddle/harness/internal/poll"
 	"heddle/harness/lease"
 	"heddle/harness/lease/leasetest"
+	"heddle/traces"
 	"heddle/yarnclient"
 )
 
@@ -104,6 +108,29 @@ func (p *process) RemoveAll(ctx context.Context, name string) error {
 	return p.step(func() error { return p.Files.RemoveAll(ctx, name) })
 }
 
+// processHDFS is the process's way to cache pools and folders.
+type processHDFS struct {
+	*fakeHDFS
+	p *process
+}
+
+func (h processHDFS) AddCachePool(ctx context.Context, pool hdfs.CachePool) error {
+	return h.p.step(func() error { return h.fakeHDFS.AddCachePool(ctx, pool) })
+}
+
+func (h processHDFS) RemoveCachePool(ctx context.Context, name string) error {
+	return h.p.step(func() error { return h.fakeHDFS.RemoveCachePool(ctx, name) })
+}
+
+func (h processHDFS) RemoveAll(ctx context.Context, name string) error {
+	return h.p.step(func() error { return h.fakeHDFS.RemoveAll(ctx, name) })
+}
+
+func (h processHDFS) List(ctx context.Context, folder string) (list []hdfs.File, err error) {
+	err = h.p.step(func() (err error) { list, err = h.fakeHDFS.List(ctx, folder); return err })
+	return list, err
+}
+
 // death says when a process dies: see process.
 type death struct {
 	Steps int
@@ -111,13 +138,19 @@ type death struct {
 	Cut   int
 }
 
-func (w *world) process(d death) (*process, *lease.Target) {
+func (w *world) process(d death) (*process, *Target) {
 	p := &process{Files: w.files, rm: w.yarn.Transport(), left: d.Steps, after: d.After, cut: d.Cut}
 	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"http://rm:8088"}, Transport: p, Retries: -1})
 	if err != nil {
 		panic(err)
 	}
-	return p, &lease.Target{Name: "test", RM: rm, Files: p}
+	return p, &Target{
+		Name: "test", RM: rm, Files: p, HDFS: processHDFS{w.hdfs, p}, Staging: staging, Faults: faultCommands,
+		Run: func(ctx context.Context, command []string) (out []byte, err error) {
+			err = p.step(func() (err error) { out, err = w.faults.run(ctx, command); return err })
+			return out, err
+		},
+	}
 }
 
 // action is something that happens while the cluster is held.
@@ -143,6 +176,25 @@ func (a action) do(ctx context.Context, w *world, h *Hold, app string) error {
 			Update: []yarnclient.QueueSettings{{Queue: "root.a", Settings: map[string]string{"capacity": fmt.Sprint(a.N)}}},
 			Global: map[string]string{localityDelay: fmt.Sprint(a.N)},
 		})
+	case "cache":
+		_, err := h.AddCachePool(ctx)
+		return err
+	case "submit":
+		return w.submit(ctx, h)
+	case config.FaultDown, config.FaultSlow, config.FaultUp:
+		host := strings.TrimSuffix(a.Node, ":45454")
+		if err := h.NoteFaults(ctx, a.What, []traces.Node{traces.Node(host)}); err != nil {
+			return err
+		}
+		_, err := h.Fault(ctx, a.What, traces.Node(host), float64(a.N)/10)
+		return err
+	case "undo":
+		which := []Kind{NodeDown, NodeSlow}
+		for i := range a.N {
+			which = append(which, kinds[i].Kind)
+		}
+		_, err := h.Undo(ctx, which...)
+		return err
 	case "restart":
 		w.yarn.RestartRM(time.Second, time.Second)
 	case "wait":
@@ -155,7 +207,7 @@ const localityDelay = "yarn.scheduler.capacity.node-locality-delay"
 
 func drawAction(t *rapid.T) action {
 	return action{
-		What:  rapid.SampledFrom([]string{"move", "move", "moveTwo", "resize", "add", "configure", "restart", "wait"}).Draw(t, "what"),
+		What:  rapid.SampledFrom([]string{"move", "move", "moveTwo", "resize", "add", "configure", "cache", "submit", "down", "up", "slow", "undo", "restart", "wait"}).Draw(t, "what"),
 		Node:  rapid.SampledFrom([]string{node1, node2, "r2n1:45454"}).Draw(t, "node"),
 		Label: rapid.SampledFrom([]string{"", "idle", "m00", "gpu"}).Draw(t, "label"),
 		N:     rapid.IntRange(1, 9).Draw(t, "n"),
@@ -171,9 +223,9 @@ func drawDeath(t *rapid.T, name string, most int) death {
 func TestEveryCrashIsUndone(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		actions := rapid.SliceOfN(rapid.Custom(drawAction), 1, 8).Draw(rt, "actions")
-		deaths := []death{drawDeath(rt, "harness dies", 150)}
+		deaths := []death{drawDeath(rt, "harness dies", 250)}
 		for i := range rapid.IntRange(0, 3).Draw(rt, "restores that die") {
-			deaths = append(deaths, drawDeath(rt, fmt.Sprintf("restore %d dies", i), 60))
+			deaths = append(deaths, drawDeath(rt, fmt.Sprintf("restore %d dies", i), 90))
 		}
 		old := rapid.SampledFrom([]string{"", "gpu", "idle"}).Draw(rt, "label of r1n1")
 		down := rapid.Bool().Draw(rt, "r1n2 is down")
@@ -194,24 +246,25 @@ func crash(t *testing.T, actions []action, deaths []death, old string, down bool
 	if err := w.rm.SetSchedulerConf(t.Context(), yarnclient.SchedulerChange{Global: map[string]string{localityDelay: "40"}}); err != nil {
 		return err
 	}
-	before := w.state(t)
+	w.theirs(t)
+	before, rest := w.state(t), w.rest(t)
 
 	p, cluster := w.process(deaths[0])
 	h, err := Take(t.Context(), cluster, Options{})
-	restarted := false
+	restarted, downed := false, false // sizes of nodes that are down cannot be noted
 	if err == nil {
 		for _, a := range actions {
 			if err = a.do(t.Context(), w, h, app); err != nil {
 				break
 			}
-			restarted = restarted || a.What == "restart"
+			restarted, downed = restarted || a.What == "restart", downed || a.What == config.FaultDown
 		}
 		if err == nil {
 			_, err = h.Release(t.Context())
 		}
 		h.die()
 	}
-	if err != nil && !p.died() && !restarted {
+	if err != nil && !p.died() && !restarted && !downed {
 		return fmt.Errorf("steering failed without a crash: %w", err)
 	}
 	if down {
@@ -246,7 +299,15 @@ func crash(t *testing.T, actions []action, deaths []death, old string, down bool
 	if restarted { // the store was in memory
 		now.Conf, before.Conf = nil, nil
 	}
+	for id := range now.Priorities { // the jobs that were submitted have ended
+		if id != app {
+			delete(now.Priorities, id)
+		}
+	}
 	if d := cmp.Diff(before, now); d != "" {
+		return fmt.Errorf("not as before:\n%s", d)
+	}
+	if d := cmp.Diff(rest, w.rest(t)); d != "" {
 		return fmt.Errorf("not as before:\n%s", d)
 	}
 	if _, open, err := notesBefore(t.Context(), w.files, 1000); err != nil || len(open) > 0 {

@@ -55,7 +55,7 @@ func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 // in turn. A node that runs ApplicationMasters gets its own label back, unless
 // an ApplicationMaster waits for another label.
 func (u *undoing) share(ctx context.Context, list []Change, wanted []string, turn int) error {
-	nodes, err := u.rm.Nodes(ctx, "RUNNING")
+	nodes, err := u.RM.Nodes(ctx, "RUNNING")
 	if err != nil {
 		return err
 	}
@@ -104,18 +104,17 @@ func (u *undoing) share(ctx context.Context, list []Change, wanted []string, tur
 	if len(move) == 0 {
 		return nil
 	}
-	return u.do(func() error { return u.rm.ReplaceLabels(ctx, move) })
+	if err := u.h.Held(); err != nil {
+		return err
+	}
+	return u.RM.ReplaceLabels(ctx, move)
 }
 
 // wanted returns the node labels for which applications request containers, ""
 // for requests without label. It also returns how many unfinished jobs ask, or
 // asked before, for labels of steered jobs.
 func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels []string, jobs int, err error) {
-	var apps []yarnclient.App
-	err = whileActive(ctx, u.rm, func() (err error) {
-		apps, err = u.rm.Apps(ctx, yarnclient.AppFilter{States: unfinished})
-		return err
-	})
+	apps, err := unfinishedApps(ctx, u.RM)
 	for _, a := range apps {
 		if slices.ContainsFunc(labelsOf(&a), require.InPool) {
 			steered[a.ID] = true
@@ -144,9 +143,9 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 func (u *undoing) stranded(ctx context.Context) []string {
 	var apps []yarnclient.App
 	var nodes []yarnclient.Node
-	err := whileActive(ctx, u.rm, func() (err error) {
-		if apps, err = u.rm.Apps(ctx, yarnclient.AppFilter{States: unfinished}); err == nil {
-			nodes, err = u.rm.Nodes(ctx, "RUNNING")
+	err := whileActive(ctx, u.RM, func() (err error) {
+		if apps, err = u.RM.Apps(ctx, yarnclient.AppFilter{States: unfinished}); err == nil {
+			nodes, err = u.RM.Nodes(ctx, "RUNNING")
 		}
 		return err
 	})

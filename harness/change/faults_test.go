@@ -116,7 +116,7 @@ func BenchmarkSecondTouch(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := h.labelsNoted(b.Context(), move); err != nil {
+		if err := (nodeLabel{}).note(b.Context(), h, move); err != nil {
 			b.Fatal(err)
 		}
 	}

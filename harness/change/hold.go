@@ -1,12 +1,14 @@
 // Package change changes a cluster for one harness at a time, and puts the changes
-// back: labels and sizes of nodes, added labels, scheduler settings. It can put
-// them back at a normal end ([Hold.Release]), after a kill -9, after a restart of
-// the ResourceManager, from another machine ([Restore]), and unattended ([Watch]).
+// back: labels and sizes of nodes, added labels, scheduler settings, cache pools,
+// applications and their folders, faults of nodes. It can put them back at a normal end ([Hold.Release]), after a kill -9, after a restart of
+// the ResourceManager, from any other machine ([Restore]), and unattended ([Watch]).
+// Each kind of change is one type; see kind.go.
 //
 // Package lease says who may change the cluster. The journal, in the folder of
 // that lease in HDFS, says for each thing what it was before its first change.
 // Every change goes through the Hold, which writes the journal first. A second
-// change of the same thing writes nothing.
+// change of the same thing writes nothing. What heddle makes has a random name that
+// is in the journal, so it is recognised by nothing else: no process id, no host.
 //
 // The package does not decide what to change. It does not see changes that
 // others make meanwhile, with rmadmin for instance. A node that heddle and
@@ -25,6 +27,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,7 +54,7 @@ type Options struct {
 // something have the names and arguments of the methods of yarnclient.RM.
 type Hold struct {
 	*lease.Hold
-	cluster *lease.Target
+	cluster *Target
 	older   []int // numbers of the earlier holds (of this cluster by any process) whose HDFS folders the method settle removes
 	log     *slog.Logger
 
@@ -57,7 +62,9 @@ type Hold struct {
 	noting sync.Mutex   // lock held while entries are written to the journal
 	mu     sync.RWMutex // lock for the field notes: the journal's entries in memory
 	notes  notes
-	files  int // number of journal files written to HDFS since this process took the cluster
+	files  int              // number of journal files written to HDFS since this process took the cluster
+	first  int              // number of the first of them that settle has not removed
+	downed map[string]int64 // by host that this process took down: the time of its last health report before
 	local  *localJournal
 	drain  time.Duration // how long steered jobs get to end before Release takes their labels away; see RestoreOptions.Drain
 }
@@ -69,11 +76,14 @@ type Hold struct {
 //
 // The hold's Context ends when ctx does, but the lease is renewed until
 // Release.
-func Take(ctx context.Context, c *lease.Target, o Options) (*Hold, error) {
+func Take(ctx context.Context, c *Target, o Options) (*Hold, error) {
 	h, err := begin(ctx, c, o, 0, 0)
 	if err == nil {
 		var left Report
-		if left, err = h.putBack(ctx, undoSteering); err == nil {
+		if left, err = h.putBack(ctx, unprepared); err == nil {
+			for _, item := range left.Back {
+				h.log.Info("put back after an earlier hold", "change", item.String())
+			}
 			for _, item := range left.Left {
 				h.log.Warn("a change of an earlier hold could not be put back", "change", item.String(), "reason", item.Why)
 			}
@@ -91,8 +101,8 @@ func Take(ctx context.Context, c *lease.Target, o Options) (*Hold, error) {
 
 // begin takes the lease on the cluster, reads the journal entries of earlier
 // holds, and starts to renew the lease.
-func begin(ctx context.Context, c *lease.Target, o Options, own, after int) (*Hold, error) {
-	h := &Hold{cluster: c, log: o.Log}
+func begin(ctx context.Context, c *Target, o Options, own, after int) (*Hold, error) {
+	h := &Hold{cluster: c, log: o.Log, first: 1, downed: map[string]int64{}}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -123,27 +133,38 @@ func (h *Hold) Release(ctx context.Context) (Report, error) {
 	h.busy.Lock()
 	defer h.busy.Unlock()
 	defer h.abandon()
-	if h.Lost() == nil {
-		r, err := h.release(ctx, undoSteering)
-		return r, h.unreleased(err)
-	}
-	h.Abandon()
-	r, err := restore(ctx, h.cluster, RestoreOptions{Options: Options{Purpose: "restore after a lost hold", Log: h.log}}, nil, h.Epoch())
-	if err == nil && len(r.Left) == 0 {
-		err = h.local.settle()
+	r, err := h.undo(ctx, unprepared)
+	if err == nil && h.Lost() == nil {
+		err = h.Hold.Release(context.WithoutCancel(ctx))
 	}
 	return r, h.unreleased(err)
 }
 
-func (h *Hold) release(ctx context.Context, which undo) (Report, error) {
-	h.noting.Lock()
-	defer h.noting.Unlock()
-	r, err := h.putBack(ctx, which)
-	if err == nil {
-		err = h.settle(ctx, r)
+// Undo puts back what was changed of some kinds, and goes on holding the cluster. It
+// waits for changes under way. If the hold was lost, Undo puts back everything.
+func (h *Hold) Undo(ctx context.Context, which ...Kind) (Report, error) {
+	h.busy.Lock()
+	defer h.busy.Unlock()
+	r, err := h.undo(ctx, only(which))
+	return r, h.unreleased(err)
+}
+
+// undo undoes changes, even if ctx has ended. The caller holds the lock busy for
+// writing.
+func (h *Hold) undo(ctx context.Context, which func(Change) bool) (Report, error) {
+	if h.Lost() == nil {
+		h.noting.Lock()
+		defer h.noting.Unlock()
+		r, err := h.putBack(ctx, which)
+		if err == nil {
+			err = h.settle(context.WithoutCancel(ctx), r)
+		}
+		return r, err
 	}
-	if err == nil {
-		err = h.Hold.Release(ctx)
+	h.Abandon()
+	r, err := restore(context.WithoutCancel(ctx), h.cluster, RestoreOptions{Options: Options{Purpose: "restore after a lost hold", Log: h.log}}, nil, h.Epoch())
+	if err == nil && len(r.Left) == 0 {
+		err = h.local.settle()
 	}
 	return r, err
 }
@@ -166,5 +187,23 @@ func (h *Hold) unreleased(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("release hold of cluster %s: %w; 'heddle labels restore' puts back what is still changed", h.cluster.Name, err)
+	return fmt.Errorf("release hold of cluster %s: %w; 'heddle restore' puts back what is still changed", h.cluster.Name, err)
+}
+
+// newName returns a new name for something that heddle makes on a cluster, such as a
+// cache pool: PREFIX-HOST-NUMBER. HOST is for people; the number is random and tells
+// it from everything else. The name is short and in lower case, since it also serves
+// as a YARN tag.
+func newName(prefix string) string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "unknown"
+	}
+	host = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
+			return r
+		}
+		return '.'
+	}, strings.ToLower(host))
+	return fmt.Sprintf("%s-%s-%016x", prefix, host[:min(len(host), 30)], rand.Uint64())
 }

@@ -22,22 +22,26 @@ type world struct {
 	yarn  *yarntest.Fake
 	files *leasetest.Files
 	rm    *yarnclient.RM // of an onlooker
+
+	hdfs   *fakeHDFS
+	faults *fakeFaults
 }
 
 func newWorld() *world {
 	yarn := yarntest.New(yarntest.Config{Nodes: yarntest.Workers(2, 2, 4096, 8), Labels: []string{"idle", "m00", "r00", "gpu"}})
 	w := &world{yarn: yarn, files: leasetest.New()}
+	w.hdfs, w.faults = newFakeHDFS(w.files), &fakeFaults{yarn: yarn, slow: map[string]bool{}}
 	w.rm = w.cluster().RM
 	return w
 }
 
 // cluster is the world as one process sees it.
-func (w *world) cluster() *lease.Target {
+func (w *world) cluster() *Target {
 	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"http://rm:8088"}, Transport: w.yarn.Transport()})
 	if err != nil {
 		panic(err)
 	}
-	return &lease.Target{Name: "test", RM: rm, Files: w.files}
+	return &Target{Name: "test", RM: rm, Files: w.files, HDFS: w.hdfs, Staging: staging, Faults: faultCommands, Run: w.faults.run}
 }
 
 // state is what a hold may change.

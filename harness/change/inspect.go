@@ -52,7 +52,7 @@ type Node struct {
 // Inspect reads a cluster's node labels and finds out who holds the cluster. It
 // changes nothing on the cluster. To learn the NameNode's time, it creates a
 // file in HDFS and removes it again.
-func Inspect(ctx context.Context, c *lease.Target) (State, error) {
+func Inspect(ctx context.Context, c *Target) (State, error) {
 	s := State{Cluster: c.Name, Hold: "none", Labels: []Label{}, Nodes: []Node{}, Warnings: []string{}}
 	var labels []yarnclient.NodeLabel
 	var nodes []yarnclient.Node
@@ -116,10 +116,10 @@ func Inspect(ctx context.Context, c *lease.Target) (State, error) {
 	case "held":
 		return s, nil
 	case "void":
-		s.Warnings = append(s.Warnings, "the lease was not renewed in time and is void: 'heddle labels restore', or an agent with --watchdog, puts back the noted changes")
+		s.Warnings = append(s.Warnings, "the lease was not renewed in time and is void: 'heddle restore', or an agent with --watchdog, puts back the noted changes")
 	case "released":
 		if slices.ContainsFunc(s.Noted, func(c Change) bool { return !c.Prepared }) {
-			s.Warnings = append(s.Warnings, "some changes could not be put back: try 'heddle labels restore'")
+			s.Warnings = append(s.Warnings, "some changes could not be put back: try 'heddle restore'")
 		}
 	}
 	for _, app := range strandedApps(apps, nodes) {

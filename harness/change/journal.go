@@ -29,6 +29,11 @@ const (
 	NodeResource Kind = "nodeResource" // kind of change: the size (memory and cores) of a node; Change.Name is the node's "host:port"
 	AddedLabel   Kind = "addedLabel"   // kind of change: a node label that was added to the cluster; Change.Name is the label
 	Setting      Kind = "setting"      // kind of change: a setting of the Capacity scheduler; Change.Name is the name of the setting
+	CachePool    Kind = "cachePool"    // kind of change: an HDFS cache pool that was added, with its directives; Change.Name is the pool's name
+	JobFolder    Kind = "jobFolder"    // kind of change: folders in HDFS that jobs make; Change.Name is the tag of the jobs
+	Application  Kind = "application"  // kind of change: applications that were submitted; Change.Name is their tag
+	NodeDown     Kind = "nodeDown"     // kind of change: a node that was taken down; Change.Name is its host
+	NodeSlow     Kind = "nodeSlow"     // kind of change: a node that was made slow; Change.Name is its host
 )
 
 // Change is a journal entry: one thing that was changed on the cluster, such as
@@ -44,7 +49,7 @@ type Change struct {
 	Resource *yarnclient.Resource `json:"resource,omitempty"`
 	// Queue is the queue whose scheduler setting was changed, empty for a
 	// global setting. Value is the old value of the setting, empty if the queue
-	// did not have that setting.
+	// did not have that setting. For a JobFolder, Value is the user's staging folder.
 	Queue string `json:"queue,omitempty"`
 	Value string `json:"value,omitempty"`
 	// Prepared marks changes made by Prepare, which sets the cluster up for
@@ -73,30 +78,18 @@ func (c Change) Before() string {
 		if c.Resource != nil {
 			return fmt.Sprintf("%d MiB, %d vcores", c.Resource.MemoryMB, c.Resource.VCores)
 		}
-	case AddedLabel:
+	case AddedLabel, CachePool, JobFolder, Application:
 		return "not there"
+	case NodeDown:
+		return "running"
+	case NodeSlow:
+		return "its normal speed"
 	case Setting:
 		if c.Value != "" {
 			return c.Value
 		}
 	}
 	return "not set"
-}
-
-func (c Change) String() string {
-	name := c.Name
-	if c.Queue != "" {
-		name = c.Queue + "." + name
-	}
-	what, known := kindText[c.Kind]
-	if !known {
-		return fmt.Sprintf("%s %s", c.Kind, name)
-	}
-	return fmt.Sprintf("%s %s (before: %s)", what, name, c.Before())
-}
-
-var kindText = map[Kind]string{
-	NodeLabel: "label of", NodeResource: "size of", AddedLabel: "label", Setting: "setting",
 }
 
 func labelText(label string) string {
@@ -167,7 +160,7 @@ func parse(data []byte) (changes []Change, whole bool) {
 		if err := json.Unmarshal(line[9:], &c); err != nil {
 			return changes, false
 		}
-		if _, known := kindText[c.Kind]; !known && c.Kind != settled {
+		if c.Kind.index() < 0 && c.Kind != settled {
 			c.line = slices.Clone(line[9:])
 		}
 		changes = append(changes, c)
@@ -248,6 +241,9 @@ func (h *Hold) noteFile(n int) string {
 // settle removes from the journal in HDFS, and from the journal's copy, all
 // changes that have been put back. Those still to be put back stay.
 func (h *Hold) settle(ctx context.Context, r Report) error {
+	if len(r.Back)+len(r.Same)+len(r.Kept) == 0 && h.older == nil {
+		return nil
+	}
 	before := h.files
 	open := notes{}
 	open.add(r.open)
@@ -260,8 +256,8 @@ func (h *Hold) settle(ctx context.Context, r Report) error {
 	if err := h.note(ctx, open.sorted("")); err != nil {
 		return err
 	}
-	for n := 1; n <= before; n++ {
-		if err := h.cluster.Files.RemoveAll(ctx, h.noteFile(n)); err != nil {
+	for ; h.first <= before; h.first++ {
+		if err := h.cluster.Files.RemoveAll(ctx, h.noteFile(h.first)); err != nil {
 			return err
 		}
 	}
@@ -272,6 +268,16 @@ func (h *Hold) settle(ctx context.Context, r Report) error {
 	}
 	h.older = nil
 	return nil
+}
+
+// noteAll writes to the journal those of the changes that it lacks.
+func (h *Hold) noteAll(ctx context.Context, changes []Change) error {
+	h.noting.Lock()
+	defer h.noting.Unlock()
+	if err := h.Alive(); err != nil {
+		return err
+	}
+	return h.note(ctx, slices.DeleteFunc(changes, func(c Change) bool { return h.noted(c.key()) }))
 }
 
 // FileName is the name of the journal's copy in a run folder.

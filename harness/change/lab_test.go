@@ -46,7 +46,7 @@ func steerUntilKilled(file string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := lease.Connect(c)
+	cluster, err := Connect(c)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func steerUntilKilled(file string) error {
 func journalIsTheUsersAlone(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	cfg := l.Cluster()
-	cluster, err := lease.Connect(&cfg)
+	cluster, err := Connect(&cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,13 +321,13 @@ type yard struct {
 	t       *testing.T
 	lab     *lab.Lab
 	binary  string
-	cluster *lease.Target
+	cluster *Target
 	world   *world
 }
 
 func newYard(ctx context.Context, t *testing.T, l *lab.Lab, binary string) *yard {
 	file := l.Cluster()
-	cluster, err := lease.Connect(&file)
+	cluster, err := Connect(&file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"heddle/harness/lease"
 	"heddle/harness/require"
 	"heddle/yarnclient"
 )
@@ -47,7 +46,7 @@ type Preparation struct {
 // stays until a Restore with the option Prepared. If the scheduler keeps its
 // settings in memory only, a restart of the ResourceManager loses them; then
 // call Prepare again.
-func Prepare(ctx context.Context, c *lease.Target, o PrepareOptions) (Preparation, error) {
+func Prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, error) {
 	p, err := prepare(ctx, c, o)
 	if err != nil {
 		return p, fmt.Errorf("prepare cluster %s: %w", c.Name, err)
@@ -55,7 +54,7 @@ func Prepare(ctx context.Context, c *lease.Target, o PrepareOptions) (Preparatio
 	return p, nil
 }
 
-func prepare(ctx context.Context, c *lease.Target, o PrepareOptions) (Preparation, error) {
+func prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, error) {
 	p, err := plan(ctx, c.RM, o)
 	if err != nil || o.DryRun || len(p.Labels) == 0 && (len(p.Settings) == 0 || p.ByHand) {
 		return p, err
@@ -73,18 +72,10 @@ func prepare(ctx context.Context, c *lease.Target, o PrepareOptions) (Preparatio
 }
 
 func (h *Hold) prepare(ctx context.Context, p Preparation) error {
-	missing, err := h.noteAdded(ctx, true, p.Labels)
-	if err == nil && len(missing) > 0 {
-		err = h.cluster.RM.AddLabels(ctx, true, missing...)
-	}
-	if err != nil || p.ByHand || len(p.update) == 0 {
+	if err := (addedLabel{}).Do(ctx, h, true, p.Labels); err != nil || p.ByHand || len(p.update) == 0 {
 		return err
 	}
-	change := yarnclient.SchedulerChange{Update: p.update}
-	if err := h.noteSettings(ctx, true, change); err != nil {
-		return err
-	}
-	return h.cluster.RM.SetSchedulerConf(ctx, change)
+	return setting{}.Do(ctx, h, true, yarnclient.SchedulerChange{Update: p.update})
 }
 
 // plan finds the node labels and scheduler settings that steering needs and the

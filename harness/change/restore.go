@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"heddle/harness/lease"
@@ -47,7 +48,7 @@ func (r *Report) Err() error {
 	if len(r.Left) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d changes could not be put back, the first: %v: %s; try again with heddle labels restore",
+	return fmt.Errorf("%d of %d changes could not be put back, the first: %v: %s; try again with heddle restore",
 		len(r.Left), len(r.Left)+len(r.Back)+len(r.Same), r.Left[0].Change, r.Left[0].Why)
 }
 
@@ -56,6 +57,9 @@ func (r *Report) Err() error {
 // lost the journal.
 type RestoreOptions struct {
 	Options
+	// Labels makes Restore undo only what steering changes: labels, sizes of nodes
+	// and settings.
+	Labels bool
 	// Prepared makes Restore also undo what Prepare has set up.
 	Prepared bool
 	// Drain is how long steered jobs get to end before nodes lose the labels
@@ -74,7 +78,7 @@ type RestoreOptions struct {
 // puts back all changes in the journal. If that process is alive, Restore
 // returns a [*lease.HeldError]. If the journal is empty, Restore changes and writes
 // nothing.
-func Restore(ctx context.Context, c *lease.Target, o RestoreOptions) (Report, error) {
+func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
 	var copied notes
 	var warning string
 	if o.Folder != "" {
@@ -98,7 +102,7 @@ func Restore(ctx context.Context, c *lease.Target, o RestoreOptions) (Report, er
 // shows [] instead of null.
 func list[T any](s []T) []T { return append([]T{}, s...) }
 
-func restore(ctx context.Context, c *lease.Target, o RestoreOptions, copied notes, own int) (Report, error) {
+func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own int) (Report, error) {
 	l, err := lease.Newest(ctx, c.Files)
 	if err != nil {
 		return Report{}, err
@@ -107,9 +111,8 @@ func restore(ctx context.Context, c *lease.Target, o RestoreOptions, copied note
 	if err != nil {
 		return Report{}, err
 	}
-	if !o.Prepared {
-		maps.DeleteFunc(noted, func(k key, _ Change) bool { return k.prepared })
-	}
+	which := o.which()
+	maps.DeleteFunc(noted, func(_ key, c Change) bool { return !which(c) })
 	if (l.Epoch == 0 || l.Released) && len(noted) == 0 && len(copied) == 0 {
 		return Report{}, nil
 	}
@@ -124,11 +127,19 @@ func restore(ctx context.Context, c *lease.Target, o RestoreOptions, copied note
 		h.notes.add([]Change{n})
 	}
 	h.drain = o.Drain
-	which := undoSteering
-	if o.Prepared {
-		which = undoAll
+	h.busy.Lock()
+	r, err := h.undo(ctx, which)
+	h.busy.Unlock()
+	if err == nil {
+		err = h.Hold.Release(context.WithoutCancel(ctx))
 	}
-	r, err := h.release(ctx, which)
+	if err == nil && o.Labels {
+		for _, c := range r.open {
+			if !c.Prepared && !slices.Contains(Steering, c.Kind) {
+				r.Warnings = append(r.Warnings, fmt.Sprintf("still changed: %v; 'heddle restore' puts it back too", c))
+			}
+		}
+	}
 	if err == nil && folder != "" && len(r.Left) == 0 {
 		var local *localJournal
 		if local, err = openLocal(folder); err == nil {
@@ -178,14 +189,18 @@ func dropCutLine(f *os.File, folder string) error {
 	return f.Truncate(int64(bytes.LastIndexByte(data, '\n') + 1))
 }
 
-// undo says which of the changes in the journal are put back: only those of
-// steering, or also those of Prepare.
-type undo bool
+// which says of a change whether it is to be put back.
+func (o *RestoreOptions) which() func(Change) bool {
+	return func(c Change) bool {
+		return (o.Prepared || !c.Prepared) && (!o.Labels || slices.Contains(Steering, c.Kind))
+	}
+}
 
-const (
-	undoSteering undo = false
-	undoAll      undo = true // also undo the changes made by Prepare
-)
+func unprepared(c Change) bool { return !c.Prepared }
+
+func only(kinds []Kind) func(Change) bool {
+	return func(c Change) bool { return !c.Prepared && slices.Contains(kinds, c.Kind) }
+}
 
 const (
 	// activeLimit is how long Restore waits until a ResourceManager is active.
@@ -197,40 +212,42 @@ const (
 	lookEvery = time.Second
 )
 
-// putBack sets everything in the journal to its old value. Things that have
-// their old value already are left alone, so putBack may be repeated. It
-// returns an error only if this process has lost its lease on the cluster;
-// other failures are in the report.
-func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
-	u := &undoing{h: h, rm: h.cluster.RM, report: Report{Epoch: h.Epoch()}}
+// putBack undoes changes of the journal, even if ctx has ended. Things that are
+// as before already are left alone, so putBack may be repeated. It returns an error
+// only if this process has lost its lease on the cluster; other failures are in the
+// report.
+func (h *Hold) putBack(ctx context.Context, which func(Change) bool) (Report, error) {
+	u := &undoing{h: h, Target: h.cluster, report: Report{Epoch: h.Epoch()}, asked: map[key]error{}, hurry: errors.Is(ctx.Err(), context.Canceled)}
+	ctx = context.WithoutCancel(ctx)
 	h.mu.RLock()
 	todo := notes{}
 	for k, c := range h.notes {
-		if k.prepared && which == undoSteering {
+		if which(c) {
+			todo[k] = c
+		} else {
 			u.report.open = append(u.report.open, c)
-			continue
 		}
-		todo[k] = c
 	}
 	h.mu.RUnlock()
 	if len(todo) == 0 {
 		return u.report, h.Held()
 	}
-	if err := whileActive(ctx, u.rm, func() error { return nil }); err != nil {
-		u.allLeft(todo.sorted(""), err)
+	if err := whileActive(ctx, u.RM, func() error { return nil }); err != nil {
+		for _, c := range todo.sorted("") {
+			u.left(c, err.Error())
+		}
 		return u.report, h.Held()
 	}
 	labels := todo.sorted(NodeLabel)
-	u.resources(ctx, todo.sorted(NodeResource)) // put node sizes back first, so that jobs get the room they need to end
-	if h.drain > 0 && len(labels) > 0 {
-		u.letJobsEnd(ctx, labels)
+	for i := range slices.Backward(kinds) {
+		if kinds[i].Kind == NodeLabel && h.drain > 0 && len(labels) > 0 {
+			u.letJobsEnd(ctx, labels)
+		}
+		u.undo(ctx, i, todo.sorted(kinds[i].Kind))
 	}
-	u.labels(ctx, labels)
-	u.settings(ctx, todo.sorted(Setting)) // put scheduler settings back before node labels, as these settings refer to labels
-	u.addedLabels(ctx, todo.sorted(AddedLabel))
 	for _, c := range todo.sorted("") {
 		if c.line != nil {
-			u.left(c, errors.New("a newer version of heddle noted it; use that version to put it back"))
+			u.left(c, "a newer version of heddle noted it; use that version to put it back")
 		}
 	}
 	if len(labels) > 0 {

@@ -26,7 +26,7 @@ const DrainLimit = 10 * time.Minute
 // without releasing it. It goes on until ctx ends. Several processes may watch
 // one cluster. Each must take the lease before it restores; the others go on
 // watching.
-func Watch(ctx context.Context, c *lease.Target, purpose string, log *slog.Logger) {
+func Watch(ctx context.Context, c *Target, purpose string, log *slog.Logger) {
 	w := &watchdog{cluster: c, purpose: purpose, log: log}
 	for {
 		if err := w.look(ctx); ctx.Err() == nil {
@@ -39,7 +39,7 @@ func Watch(ctx context.Context, c *lease.Target, purpose string, log *slog.Logge
 }
 
 type watchdog struct {
-	cluster *lease.Target
+	cluster *Target
 	purpose string
 	log     *slog.Logger
 

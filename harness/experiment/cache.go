@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"path"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"heddle/collectors/hdfs"
+	"heddle/harness/change"
 	"heddle/harness/config"
 	"heddle/harness/internal/poll"
 	"heddle/harness/results"
@@ -29,8 +29,8 @@ const (
 	// later.
 	cachePatience = 90 * time.Second
 	cacheInterval = 250 * time.Millisecond
-	// cacheCleanup is how long the removal of cache directives and their pool
-	// from HDFS may take.
+	// cacheCleanup is how long DataNodes get to drop blocks whose directives are
+	// removed.
 	cacheCleanup = 30 * time.Second
 )
 
@@ -39,10 +39,14 @@ const (
 type cacheHDFS interface {
 	Locations(ctx context.Context, name string) iter.Seq2[hdfs.File, error]
 	DataNodes(ctx context.Context) ([]hdfs.DataNode, error)
-	CachePools(ctx context.Context) ([]hdfs.CachePool, error)
-	AddCachePool(ctx context.Context, p hdfs.CachePool) error
-	RemoveCachePool(ctx context.Context, name string) error
 	AddCacheDirective(ctx context.Context, d hdfs.CacheDirective) (int64, error)
+}
+
+// cachePools adds a cache pool, and removes it with its directives. It is a
+// *change.Hold.
+type cachePools interface {
+	AddCachePool(ctx context.Context) (name string, err error)
+	Undo(ctx context.Context, kinds ...change.Kind) (change.Report, error)
 }
 
 // inputCache is the part of an input that is in the HDFS cache. A nil
@@ -52,6 +56,7 @@ type cacheHDFS interface {
 // replicas cached.
 type inputCache struct {
 	hdfs   cacheHDFS
+	pools  cachePools
 	pool   string // name of the HDFS cache pool for this input
 	folder string // HDFS folder of the cached input
 	files  map[string]bool
@@ -65,12 +70,12 @@ type inputCache struct {
 // returns when the NameNode reports all of that part as cached. After an error
 // nothing stays cached. HDFS drops the cache directives after the time
 // lifetime, for the case that heddle is killed and does not remove them.
-func cacheInput(ctx context.Context, h cacheHDFS, input workload.Input, o config.Cache, lifetime time.Duration, say func(text string)) (*inputCache, error) {
+func cacheInput(ctx context.Context, h cacheHDFS, pools cachePools, input workload.Input, o config.Cache, lifetime time.Duration, say func(text string)) (*inputCache, error) {
 	if o.Fraction == 0 && len(input.Cached) == 0 {
 		return nil, nil
 	}
 	o.Replicas = max(1, o.Replicas)
-	c := &inputCache{hdfs: h, pool: ownName(cachePoolPrefix), folder: input.Path, files: map[string]bool{}, say: say}
+	c := &inputCache{hdfs: h, pools: pools, folder: input.Path, files: map[string]bool{}, say: say}
 	chosen, err := c.choose(ctx, o, input.Cached)
 	if err != nil {
 		return nil, fmt.Errorf("cache input: %w", err)
@@ -149,7 +154,8 @@ func (c *inputCache) fill(ctx context.Context, files []hdfs.File, until time.Tim
 		return err
 	}
 	c.say(fmt.Sprintf("%d of %d files, %s", c.result.Files, c.result.InputFiles, mib(c.result.BytesAsked)))
-	if err := c.hdfs.AddCachePool(ctx, hdfs.CachePool{Name: c.pool, Limit: hdfs.NoLimit}); err != nil {
+	var err error
+	if c.pool, err = c.pools.AddCachePool(ctx); err != nil {
 		return err
 	}
 	asking, asked := errgroup.WithContext(ctx)
@@ -351,16 +357,14 @@ func (c *inputCache) remove(ctx context.Context, wait bool) error {
 	if c == nil {
 		return nil
 	}
-	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cacheCleanup)
-	defer cancel()
-	if err := c.hdfs.RemoveCachePool(cleanup, c.pool); err != nil && !errors.Is(err, fs.ErrInvalid) { // HDFS answers ErrInvalid if the cache pool does not exist
-		return fmt.Errorf("remove cache pool: %w; by hand: hdfs cacheadmin -removePool %s", err, c.pool)
-	}
-	if !wait || ctx.Err() != nil {
-		return nil
+	report, err := c.pools.Undo(ctx, change.CachePool)
+	if err = errors.Join(err, report.Err()); err != nil || !wait || ctx.Err() != nil {
+		return err
 	}
 	c.say("directives removed; waiting for DataNodes to drop the blocks")
-	err := c.awaitClear(cleanup)
+	cleanup, cancel := context.WithTimeout(ctx, cacheCleanup)
+	defer cancel()
+	err = c.awaitClear(cleanup)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil // a timeout is no error: the next trial waits until the blocks have left the caches
 	}

@@ -96,7 +96,7 @@ func TestCacheOverCapacity(t *testing.T) {
 	}
 	e, _ := parse(t, cached(1))
 	e.Cache.Replicas = 4 // so that a quarter of what must be cached has to be written
-	_, err = cacheInput(t.Context(), clients.HDFS, workload.Input{Path: folder}, e.Cache, time.Hour, func(text string) { t.Log(text) })
+	_, err = cacheInput(t.Context(), clients.HDFS, newFakeCache(), workload.Input{Path: folder}, e.Cache, time.Hour, func(text string) { t.Log(text) })
 	if err == nil || !strings.Contains(err.Error(), "lower cache.fraction") || !strings.Contains(err.Error(), mib(capacity)) {
 		t.Errorf("%v, want an error with the capacity of %s", err, mib(capacity))
 	}
@@ -144,7 +144,7 @@ func noneCached(t *testing.T, clients *clients.Clients, after string) {
 		t.Fatal(err)
 	}
 	for _, p := range pools {
-		if strings.HasPrefix(p.Name, cachePoolPrefix) {
+		if strings.HasPrefix(p.Name, "heddle-cache-") {
 			t.Errorf("%s: pool %s is still there", after, p.Name)
 		}
 	}

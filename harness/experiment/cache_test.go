@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"maps"
 	"math"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -17,10 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"heddle/collectors/hdfs"
+	"heddle/harness/change"
 	"heddle/harness/config"
 	"heddle/harness/results"
 	"heddle/harness/workload"
@@ -88,28 +85,17 @@ func (f *fakeCache) DataNodes(context.Context) ([]hdfs.DataNode, error) {
 	return []hdfs.DataNode{n, {Live: false, CacheCapacity: math.MaxInt64}}, f.fails["nodes"]
 }
 
-func (f *fakeCache) CachePools(context.Context) (pools []hdfs.CachePool, err error) {
-	for _, name := range slices.Sorted(maps.Keys(f.pools)) {
-		pools = append(pools, hdfs.CachePool{Name: name})
-	}
-	return pools, f.fails["pools"]
+func (f *fakeCache) AddCachePool(context.Context) (string, error) {
+	f.pools["pool"] = true
+	return "pool", f.fails["pool"]
 }
 
-func (f *fakeCache) AddCachePool(_ context.Context, p hdfs.CachePool) error {
-	f.pools[p.Name] = true
-	return f.fails["pool"]
-}
-
-func (f *fakeCache) RemoveCachePool(ctx context.Context, name string) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+func (f *fakeCache) Undo(_ context.Context, kinds ...change.Kind) (change.Report, error) {
+	if slices.Contains(kinds, change.CachePool) {
+		clear(f.pools)
+		clear(f.directives)
 	}
-	if !f.pools[name] {
-		return fs.ErrInvalid
-	}
-	delete(f.pools, name)
-	maps.DeleteFunc(f.directives, func(_ string, d asked) bool { return d.Pool == name })
-	return f.fails["remove"]
+	return change.Report{}, f.fails["remove"]
 }
 
 func (f *fakeCache) AddCacheDirective(_ context.Context, d hdfs.CacheDirective) (int64, error) {
@@ -126,7 +112,7 @@ func (f *fakeCache) AddCacheDirective(_ context.Context, d hdfs.CacheDirective) 
 func TestCacheAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeCache(100, 100, 100, 100)
-		c, err := cacheInput(t.Context(), f, workload.Input{Path: "/in"}, half(), time.Hour, quiet)
+		c, err := cacheInput(t.Context(), f, f, workload.Input{Path: "/in"}, half(), time.Hour, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +153,7 @@ func TestCacheWanted(t *testing.T) {
 			}
 			all = append(all, file.Path)
 		}
-		c, err := cacheInput(t.Context(), f, workload.Input{Path: "/in", Cached: all[1:2]}, config.Cache{}, time.Hour, quiet)
+		c, err := cacheInput(t.Context(), f, f, workload.Input{Path: "/in", Cached: all[1:2]}, config.Cache{}, time.Hour, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +163,7 @@ func TestCacheWanted(t *testing.T) {
 		if err := c.remove(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
-		if c, err = cacheInput(t.Context(), f, workload.Input{Path: "/in", Cached: all}, half(), time.Hour, quiet); err != nil || c.result.Files != 4 || c.result.BytesAsked != 400 {
+		if c, err = cacheInput(t.Context(), f, f, workload.Input{Path: "/in", Cached: all}, half(), time.Hour, quiet); err != nil || c.result.Files != 4 || c.result.BytesAsked != 400 {
 			t.Errorf("half by the experiment and all by the workload: %+v, %v, want each of 4 files once", c.result, err)
 		}
 	})
@@ -188,7 +174,7 @@ func TestCacheInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeCache(100, 100, 100, 100)
 		var said []string
-		c, err := cacheInput(t.Context(), f, workload.Input{Path: "/in"}, half(), time.Hour, func(text string) { said = append(said, text) })
+		c, err := cacheInput(t.Context(), f, f, workload.Input{Path: "/in"}, half(), time.Hour, func(text string) { said = append(said, text) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +231,7 @@ func TestCacheNotPossible(t *testing.T) {
 				f, o := newFakeCache(100<<20, 100<<20, 100<<20, 100<<20), half()
 				c.set(f, &o)
 				began := time.Now()
-				_, err := cacheInput(t.Context(), f, workload.Input{Path: "/in"}, o, time.Hour, quiet)
+				_, err := cacheInput(t.Context(), f, f, workload.Input{Path: "/in"}, o, time.Hour, quiet)
 				if err == nil || c.is != nil && !errors.Is(err, c.is) {
 					t.Fatalf("%v, want an error of %v", err, c.is)
 				}
@@ -270,7 +256,7 @@ func TestCacheWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeCache(100, 100, 100, 100)
 		f.capacity, f.others, f.warm, f.freed = 200, 100, "/in/part-00003", time.Now().Add(time.Minute)
-		if _, err := cacheInput(t.Context(), f, workload.Input{Path: "/in"}, half(), time.Hour, quiet); err != nil {
+		if _, err := cacheInput(t.Context(), f, f, workload.Input{Path: "/in"}, half(), time.Hour, quiet); err != nil {
 			t.Error(err)
 		}
 	})
@@ -283,7 +269,7 @@ func TestCacheInterrupted(t *testing.T) {
 		f.stuck = "/in/part-00000"
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		_, err := cacheInput(ctx, f, workload.Input{Path: "/in"}, config.Cache{Fraction: 1, Replicas: 1}, time.Hour, quiet)
+		_, err := cacheInput(ctx, f, f, workload.Input{Path: "/in"}, config.Cache{Fraction: 1, Replicas: 1}, time.Hour, quiet)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, want the end of the context", err)
 		}
@@ -296,49 +282,9 @@ func TestCacheInterrupted(t *testing.T) {
 // TestNothingToCache: without a fraction nothing is asked, and a nil cache is
 // harmless.
 func TestNothingToCache(t *testing.T) {
-	c, err := cacheInput(t.Context(), nil, workload.Input{Path: "/in"}, config.Cache{}, time.Hour, quiet)
+	c, err := cacheInput(t.Context(), nil, nil, workload.Input{Path: "/in"}, config.Cache{}, time.Hour, quiet)
 	if c != nil || err != nil || c.lookAgain(t.Context()) != "" || c.notes() != nil || c.remove(t.Context(), true) != nil {
 		t.Errorf("%v, %v", c, err)
-	}
-}
-
-// TestStalePools removes the pools of processes of this host that have ended,
-// and no others.
-func TestStalePools(t *testing.T) {
-	ended := exec.Command("true")
-	if err := ended.Start(); err != nil {
-		t.Fatal(err)
-	}
-	// A zombie until Wait, which has ended all the same.
-	var info unix.Siginfo
-	if err := unix.Waitid(unix.P_PID, ended.Process.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ended.Wait() })
-	f := newFakeCache()
-	own := os.Getpid()
-	here := ownPrefix(cachePoolPrefix)
-	elsewhere := strings.TrimSuffix(here, "-") + "2-"
-	pool := func(prefix string, pid int, start string) string {
-		return fmt.Sprintf("%s%d-%s-00c0ffee", prefix, pid, start)
-	}
-	keep := []string{
-		ownName(cachePoolPrefix), pool(here, own, processStart(own)), pool(elsewhere, own, "1"),
-		"theirs", here + "x-1-1", here + "1",
-	}
-	stale := []string{
-		pool(here, ended.Process.Pid, "12345"),
-		pool(here, own, "1"), // another process that had our id
-	}
-	for _, name := range append(keep, stale...) {
-		f.pools[name] = true
-	}
-	if err := removeStalePools(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(keep)
-	if left := slices.Sorted(maps.Keys(f.pools)); !slices.Equal(left, keep) {
-		t.Errorf("left %v, want %v", left, keep)
 	}
 }
 

@@ -12,7 +12,6 @@
 //   - plan: the experiment's trials in their order
 //   - warm-up: a trial before the measured ones; its result is not used
 //   - forecast: how long a plan would take, by the times of a similar run
-//   - leftover: something that a killed run left on the cluster
 package experiment
 
 import (
@@ -24,6 +23,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"heddle/harness/capture"
+	"heddle/harness/change"
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/measure"
@@ -156,7 +156,9 @@ func Run(ctx context.Context, o Options) (*runs.Run, error) {
 			o.Progress(Step{Doing: "look", Text: fmt.Sprintf("%v: steering and measuring may stand still while tasks compute", err)})
 		}
 	}
-	return carryOut(ctx, &o, &clusterWorld{options: &o, clusters: map[string]*clients.Clients{}, sums: map[string]*hibench.Sums{}})
+	return carryOut(ctx, &o, &clusterWorld{
+		options: &o, clusters: map[string]*clients.Clients{}, sums: map[string]*hibench.Sums{}, targets: map[string]*change.Target{}, holds: map[string]*change.Hold{},
+	})
 }
 
 // config returns the description of the cluster with the given name: the

@@ -1,19 +1,16 @@
 package experiment
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"heddle/harness/capture"
 	"heddle/harness/measure"
 	"heddle/harness/results"
-	"heddle/harness/submit"
 	"heddle/traces"
 )
 
@@ -59,20 +56,6 @@ func (t *trialRun) countFailures(result *results.Trial, jobs []capture.Job, list
 		}
 	}
 	return t.accept(result)
-}
-
-// removeStaged removes the staging folders of the trial's failed jobs. A job's
-// ApplicationMaster does that, unless it was killed. What cannot be removed takes
-// space only: the user is told, and the next run removes it.
-func (t *trialRun) removeStaged() {
-	if !slices.ContainsFunc(t.failures, func(err error) bool { return err != nil }) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if _, err := submit.RemoveStaged(ctx, t.cluster, func(tag string) bool { return slices.Contains(t.tags, tag) }); err != nil {
-		t.say("clean", firstLine(err.Error()))
-	}
 }
 
 // jobFailed returns an error that says why a job did not succeed: what YARN says

@@ -1,17 +1,13 @@
 package experiment
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"net"
-	"os/exec"
-	"path"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"heddle/harness/change"
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	heddlelab "heddle/harness/lab"
@@ -95,9 +91,6 @@ func whole(t *testing.T, c *clients.Clients) {
 	if !within(time.Minute, func() bool { return allWrite(t, c) }) {
 		t.Error("not all DataNodes accept connections")
 	}
-	if notes, err := c.HDFS.Names(t.Context(), faultsRoot); len(notes) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("notes of faults: %v, %v", notes, err)
-	}
 }
 
 // allWrite reports whether each worker's DataNode accepts connections.
@@ -120,35 +113,35 @@ func allWrite(t *testing.T, c *clients.Clients) bool {
 	return n == 4
 }
 
-// TestLeftFaults leaves a node down as a run does that is killed. The next brings
-// it back.
+// TestLeftFaults leaves a node down as a run does that is killed. A restore brings it
+// back.
 func TestLeftFaults(t *testing.T) {
 	c, clients := lab(t)
 	l := labtest.Shared(t) // while it is whole
-	dead := exec.Command("true")
-	if err := dead.Run(); err != nil {
-		t.Fatal(err)
-	}
-	files, err := clients.HDFS.Files()
+	target, err := change.Connect(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	note := path.Join(faultsRoot, fmt.Sprintf("%s%d-1-0", ownPrefix(faultsPrefix), dead.Process.Pid))
-	for _, u := range []undo{{config.FaultUp, "r2n2"}, {config.FaultSlow, "r1n1"}} {
-		if err := files.MkdirAll(path.Join(note, u.String()), 0o755); err != nil {
+	defer target.Close()
+	hold, err := change.Take(t.Context(), target, change.Options{Purpose: "a test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, node := range map[string]traces.Node{config.FaultDown: "r2n2", config.FaultSlow: "r1n1"} {
+		if err := hold.NoteFaults(t.Context(), what, []traces.Node{node}); err != nil {
 			t.Fatal(err)
 		}
-	}
-	for _, command := range [][]string{c.Faults.For(config.FaultDown, "r2n2", 0), c.Faults.For(config.FaultSlow, "r1n1", 0.5)} {
-		if err := carryOutFault(t.Context(), nil, command); err != nil {
+		if _, err := hold.Fault(t.Context(), what, node, 0.5); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n := running(t, l, "r2n2"); n > 0 {
 		t.Errorf("%d daemons run on r2n2, which is down", n)
 	}
-	if err := undoLeftFaults(t.Context(), clients, func(text string) { t.Log(text) }); err != nil {
-		t.Fatal(err)
+	hold.Abandon()
+	report, err := change.Restore(t.Context(), target, change.RestoreOptions{})
+	if err != nil || len(report.Back) != 2 {
+		t.Fatalf("%+v, %v; want both nodes put back", report, err)
 	}
 	if n := running(t, l, "r2n2"); n != 3 {
 		t.Errorf("%d daemons run on r2n2, want agent, DataNode and NodeManager", n)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/harness/change"
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/doc"
@@ -47,7 +48,7 @@ func leftInHDFS(t *testing.T, c *clients.Clients) []string {
 		t.Fatal(err)
 	}
 	var list []string
-	for _, folder := range []string{dataRoot + "/trace/output", "/tmp/hadoop-yarn/staging/" + c.Config.User + "/.staging"} {
+	for _, folder := range []string{change.DataRoot + "/trace/output", "/tmp/hadoop-yarn/staging/" + c.Config.User + "/.staging"} {
 		entries, _ := files.ReadDir(folder) // a new cluster does not have them
 		for _, e := range entries {
 			list = append(list, folder+"/"+e.Name())
@@ -83,13 +84,13 @@ func TestTraceRefused(t *testing.T) {
 		want       []string // words of the error
 	}{
 		{"queue", `, first: 1, queues: {"*": nosuch}`, "", nil, nil, []string{"one (job_", "nosuch", "unknown queue"}},
-		{"no space for input", ", first: 1", "prepare", []string{"-setSpaceQuota", "1m", dataRoot + "/trace"}, []string{"-clrSpaceQuota", dataRoot + "/trace"}, []string{"write input of", "quota"}},
+		{"no space for input", ", first: 1", "prepare", []string{"-setSpaceQuota", "1m", change.DataRoot + "/trace"}, []string{"-clrSpaceQuota", change.DataRoot + "/trace"}, []string{"write input of", "quota"}},
 		{"read-only", ", first: 1", "prepare", []string{"-safemode", "enter"}, []string{"-safemode", "leave"}, []string{"safe mode"}},
-		{"no space for output", ", first: 1, settings: {mapreduce.reduce.maxattempts: 1}", "run", []string{"-setSpaceQuota", blockQuota, dataRoot + "/trace/output"}, []string{"-clrSpaceQuota", dataRoot + "/trace/output"}, []string{"one (job_", "quota"}},
+		{"no space for output", ", first: 1, settings: {mapreduce.reduce.maxattempts: 1}", "run", []string{"-setSpaceQuota", blockQuota, change.DataRoot + "/trace/output"}, []string{"-clrSpaceQuota", change.DataRoot + "/trace/output"}, []string{"one (job_", "quota"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := leftInHDFS(t, clients)
-			if err := files.MkdirAll(dataRoot+"/trace/output", 0o755); err != nil {
+			if err := files.MkdirAll(change.DataRoot+"/trace/output", 0o755); err != nil {
 				t.Fatal(err)
 			}
 			e, source := traceExperiment(t, test.rest)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/collectors/hdfs"
+	"heddle/harness/change"
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/lab/labtest"
@@ -612,11 +612,20 @@ func TestHiBenchCheckout(t *testing.T) {
 // killed.
 func TestLeftoversAreEnded(t *testing.T) {
 	c, clients := lab(t)
-	dead := exec.Command("true")
-	if err := dead.Run(); err != nil {
+	target, err := change.Connect(c)
+	if err != nil {
 		t.Fatal(err)
 	}
-	tag := fmt.Sprintf("%s%d-1-0-1", ownPrefix(tagPrefix), dead.Process.Pid)
+	defer target.Close()
+	hold, err := change.Take(t.Context(), target, change.Options{Purpose: "a test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag, err := hold.Tag(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag += "-1"
 	jars, err := filepath.Glob(filepath.Join(c.Hadoop.Home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
 	if err != nil || len(jars) != 1 {
 		t.Fatalf("examples jar: %v, %v", jars, err)
@@ -636,8 +645,9 @@ func TestLeftoversAreEnded(t *testing.T) {
 	}) {
 		t.Fatalf("YARN has no application with the tag %s after a minute", tag)
 	}
-	if err := endLeftovers(t.Context(), clients, func(text string) { t.Log(text) }); err != nil {
-		t.Fatal(err)
+	hold.Abandon()
+	if r, err := change.Restore(t.Context(), target, change.RestoreOptions{}); err != nil || r.Err() != nil {
+		t.Fatal(err, r.Err())
 	}
 	if apps, err := clients.RM.Apps(t.Context(), filter); err != nil || len(apps) > 0 {
 		t.Errorf("still there: %+v, %v", apps, err)

@@ -22,7 +22,6 @@ import (
 	"heddle/harness/watch"
 	"heddle/harness/workload"
 	"heddle/traces"
-	"heddle/yarnclient"
 )
 
 // measure runs the trial's jobs, records what happens on the cluster meanwhile,
@@ -74,7 +73,7 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	if ran != nil {
 		// A Hadoop client process that ends early leaves its YARN application
 		// running, so kill the application.
-		ran = errors.Join(ran, t.killTagged(ctx, t.tags...))
+		ran = errors.Join(ran, t.hold.EndApps(ctx, t.tags...))
 	}
 	ran = errors.Join(ran, faults.end(ctx))
 	t.say("history", "of its jobs")
@@ -245,14 +244,4 @@ func (t *trialRun) keep(result *results.Trial, captured *capture.Result) error {
 		}
 	}
 	return nil
-}
-
-// killTagged kills the YARN applications that have one of the given tags, even
-// if ctx has ended.
-func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
-	apps, err := t.cluster.RM.Apps(context.WithoutCancel(ctx), yarnclient.AppFilter{Tags: tags, States: unfinished})
-	if err != nil {
-		return fmt.Errorf("look for applications tagged %v, which may still run: %w", tags, err)
-	}
-	return endApps(ctx, t.cluster.RM, apps)
 }

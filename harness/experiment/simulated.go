@@ -99,8 +99,8 @@ func (w *simulatedWorld) fits() error {
 	return err
 }
 
-func (w *simulatedWorld) cleanUp(context.Context) error { return nil }
-func (w *simulatedWorld) close(context.Context) error   { return nil }
+func (w *simulatedWorld) cleanUp(context.Context, string) error { return nil }
+func (w *simulatedWorld) close(context.Context) error           { return nil }
 
 func (w *simulatedWorld) stage(t *trial) (stage, error) {
 	return &simulatedTrial{trial: t, world: w}, nil

@@ -13,7 +13,6 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/change"
 	"heddle/harness/config"
-	"heddle/harness/lease"
 	"heddle/harness/require"
 	"heddle/harness/results"
 	"heddle/harness/sched"
@@ -36,25 +35,24 @@ const observationsFile = "observations.jsonl.zst"
 // cluster's own scheduler decides, the splits stay as the client submitted
 // them, and so do the sizes of nodes.
 type steering struct {
-	cluster *lease.Target
-	hold    *change.Hold
-	driver  *drive.Driver
-	model   sched.Model
-	state   *stateWriter
-	since   string // name of the trial with whose learned state the model began
-	log     *os.File
+	hold   *change.Hold
+	end    context.CancelFunc
+	driver *drive.Driver
+	model  sched.Model
+	state  *stateWriter
+	since  string // name of the trial with whose learned state the model began
+	log    *os.File
 	// observations is the file that records what heddle observed of the cluster
 	// while a model decided; nil means that nothing is recorded.
 	observations *os.File
 }
 
-// steer takes the lease on the cluster, so that no other heddle process may
-// change the cluster. Then it lets the trial's scheduler model decide. This
-// ends when the lease or ctx ends.
+// steer lets the trial's scheduler model decide. This ends when the right to change
+// the cluster or ctx ends.
 func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *capture.Session, jobsFolder *os.Root) (*steering, error) {
 	actuator, splits := t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
 	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted && !t.options.Experiment.Capacity.Given() {
-		return nil, t.ensureUnsteered(ctx)
+		return nil, nil
 	}
 	model, err := t.plan.Model.Scheduler(t.seed())
 	if err != nil {
@@ -69,20 +67,15 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		return nil, fmt.Errorf("steer: %w", err)
 	}
 	defer logs.Close()
-	s := &steering{model: model, since: since}
+	s := &steering{hold: t.hold, model: model, since: since}
 	if s.log, err = logs.OpenFile("steering.log", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
 		return nil, fmt.Errorf("steer: %w", err)
 	}
-	if s.cluster, err = lease.Connect(t.cluster.Config); err != nil {
-		return nil, errors.Join(err, s.log.Close())
-	}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
 	s.state = &stateWriter{trial: t.trial, log: log}
-	s.hold, err = change.Take(ctx, s.cluster, change.Options{Purpose: "heddle run, trial " + t.plan.Name, Folder: t.results.Dir, Log: log})
-	if err != nil {
-		s.cluster.Close()
-		return nil, errors.Join(err, s.log.Close())
-	}
+	changing, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.hold.Context(), func() { cancel(context.Cause(s.hold.Context())) })
+	s.end = func() { stop(); cancel(nil) }
 	err = t.noteSizes(ctx, s.hold)
 	var recorder *drive.Recorder
 	if err == nil && t.options.RecordObservations {
@@ -95,7 +88,7 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		keepState = s.state.keep
 	}
 	if err == nil {
-		s.driver, err = drive.Start(s.hold.Context(), drive.Options{
+		s.driver, err = drive.Start(changing, drive.Options{
 			Watch: watcher, Tags: t.tags, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
 			Core: steer.Options{
 				Model: model, Actuator: actuator, Splits: splits, Capacity: t.options.Experiment.Capacity, Seed: t.seed(), Reasons: t.options.Experiment.Reasons, Origin: session.Origin(), Setup: steer.Setup{
@@ -131,34 +124,6 @@ func (t *trialRun) noteSizes(ctx context.Context, hold *change.Hold) error {
 		}
 	}
 	return hold.NoteSizes(ctx, ids...)
-}
-
-// ensureUnsteered makes sure that no heddle process changes where tasks run on
-// the cluster. It undoes changes that the holder of an earlier lease left. It
-// fails if another process holds the lease now.
-func (t *trialRun) ensureUnsteered(ctx context.Context) error {
-	cluster, err := lease.Connect(t.cluster.Config)
-	if err != nil {
-		return err
-	}
-	defer cluster.Close()
-	report, err := change.Restore(ctx, cluster, change.RestoreOptions{Options: change.Options{Purpose: "heddle run, before trial " + t.plan.Name, Log: slog.New(slog.NewTextHandler(progressLog{t}, nil))}})
-	if err == nil {
-		err = report.Err()
-	}
-	if n := len(report.Back); n > 0 {
-		t.say("restore", fmt.Sprintf("%d changes of an earlier hold were put back", n))
-	}
-	return err
-}
-
-// progressLog is a writer that passes the lines of a log to the user as
-// messages about the trial's progress.
-type progressLog struct{ t *trialRun }
-
-func (s progressLog) Write(line []byte) (int, error) {
-	s.t.say("restore", string(bytes.TrimSpace(line)))
-	return len(line), nil
 }
 
 // keepSubmitted writes a job's file job.splitmetainfo to the trial's folder, as
@@ -212,8 +177,8 @@ func (s *steering) note(result *results.Trial) {
 }
 
 func (s *steering) release(ctx context.Context) (stranded []string, err error) {
-	defer s.cluster.Close()
-	report, err := s.hold.Release(context.WithoutCancel(ctx))
+	defer s.end()
+	report, err := s.hold.Undo(ctx, change.Steering...)
 	err = errors.Join(err, report.Err(), s.log.Close())
 	if s.observations != nil {
 		err = errors.Join(err, s.observations.Close())

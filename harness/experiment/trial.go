@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/harness/change"
 	"heddle/harness/clients"
 	"heddle/harness/measure"
 	"heddle/harness/results"
@@ -17,12 +18,6 @@ import (
 	"heddle/harness/workload"
 	"heddle/hibench"
 )
-
-// tagPrefix is how the YARN tags of all jobs that heddle submits start.
-const tagPrefix = "heddle"
-
-// dataRoot is the HDFS folder for everything that heddle writes to HDFS.
-const dataRoot = "/heddle"
 
 // outageLimit is how long a trial, before it starts, waits for Hadoop daemons
 // that are down.
@@ -33,6 +28,9 @@ type clusterWorld struct {
 	options  *Options
 	clusters map[string]*clients.Clients // for each cluster's name, the clients of its daemons
 	sums     map[string]*hibench.Sums    // for each cluster's name, checksums of the inputs that trials read
+	targets  map[string]*change.Target   // for each cluster's name, the clients to change it
+	holds    map[string]*change.Hold     // for each cluster's name, the right to change it
+	folder   string                      // the run folder
 	cache    *inputCache                 // the part of an input that the last trial left in the HDFS cache for the next one
 }
 
@@ -66,22 +64,31 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 	return hadoop, nil
 }
 
-// cleanUp removes what killed runs left on the clusters: it ends their
-// applications, undoes their faults, and removes what their jobs wrote.
-func (w *clusterWorld) cleanUp(ctx context.Context) (err error) {
+// cleanUp takes the right to change the clusters, which removes what killed runs left
+// there.
+func (w *clusterWorld) cleanUp(ctx context.Context, folder string) error {
+	w.folder = folder
 	for _, name := range w.options.Experiment.Clusters() {
-		tell := func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }
-		ended := endLeftovers(ctx, w.clusters[name], tell)
-		err = errors.Join(err, ended, undoLeftFaults(ctx, w.clusters[name], tell))
-		if ended == nil {
-			removeLeftFiles(ctx, w.clusters[name], tell)
+		if err := w.take(ctx, name); err != nil {
+			return err
+		}
+		if err := w.tellOthers(ctx, name); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
-func (w *clusterWorld) close(ctx context.Context) error {
-	err := w.cache.remove(ctx, false)
+func (w *clusterWorld) close(ctx context.Context) (err error) {
+	for _, h := range w.holds {
+		if h != nil {
+			report, rerr := h.Release(ctx)
+			err = errors.Join(err, rerr, report.Err())
+		}
+	}
+	for _, c := range w.targets {
+		c.Close()
+	}
 	for _, c := range w.clusters {
 		c.Close()
 	}
@@ -100,6 +107,7 @@ type trialRun struct {
 	*trial
 	world   *clusterWorld
 	cluster *clients.Clients
+	hold    *change.Hold // the right to change the cluster
 	sums    *hibench.Sums
 	// cache is the part of the input in the HDFS cache: at first what the
 	// previous trial left cached, then what this trial caches. nil means that
@@ -132,14 +140,17 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 	if t.runner, err = t.newRunner(ctx); err != nil {
 		return 0, err
 	}
-	if err := removeStalePools(ctx, t.cluster.HDFS); err != nil {
+	if t.hold, err = t.held(ctx); err != nil {
 		return 0, err
 	}
 	t.say("prepare", "input of "+t.plan.Workload.Label)
-	tag := ownName(tagPrefix)
+	tag, err := t.hold.Tag(ctx)
+	if err != nil {
+		return 0, err
+	}
 	data, err := t.runner.Prepare(ctx, tag)
 	if err != nil {
-		return 0, errors.Join(err, t.killTagged(ctx, tag+"-prep"))
+		return 0, errors.Join(err, t.hold.EndApps(ctx, tag+"-prep"))
 	}
 	t.submissions = t.runner.Submissions()
 	if err := t.setDeadlines(); err != nil {
@@ -177,19 +188,16 @@ func (t *trialRun) check(ctx context.Context) (compared []string, err error) {
 			continue
 		}
 		if compared, err = t.runner.Check(ctx, i, tag, t.jobs[tag]); err != nil {
-			return nil, errors.Join(err, t.killTagged(ctx, tag+"-check"))
+			return nil, errors.Join(err, t.hold.EndApps(ctx, tag+"-check"))
 		}
 	}
 	return compared, nil
 }
 
-// clean removes the outputs of the trial's jobs from HDFS.
-func (t *trialRun) clean() (err error) {
-	for _, tag := range t.tags {
-		err = errors.Join(err, t.runner.Clean(tag))
-	}
-	t.removeStaged()
-	return errors.Join(err, t.dropLinks())
+// clean removes what the trial's jobs have left in HDFS: their output, and what was
+// staged for those that failed.
+func (t *trialRun) clean() error {
+	return errors.Join(t.undo(context.Background(), change.Application, change.JobFolder), t.dropLinks())
 }
 
 // cacheInput puts the part of the input that the experiment and the workload
@@ -214,7 +222,7 @@ func (t *trialRun) cacheInput(ctx context.Context, input workload.Input) error {
 		lifetime = time.Duration(len(o.Models)) * (10*time.Minute + time.Duration(o.Timeout))
 	}
 	var err error
-	t.cache, err = cacheInput(ctx, t.cluster.HDFS, input, o.Cache, lifetime, say)
+	t.cache, err = cacheInput(ctx, t.cluster.HDFS, t.hold, input, o.Cache, lifetime, say)
 	return err
 }
 
@@ -255,7 +263,7 @@ func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 	place.Say = func(text string) { t.say("prepare", text) }
 	place.Env = hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
-		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
+		FS: hibench.HDFS(files), DataDir: change.DataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
 		Workers: workers, Sums: t.sums,
 	}
 	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(ctx, place)

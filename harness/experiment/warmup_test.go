@@ -26,7 +26,7 @@ type listedWorld struct {
 func (w *listedWorld) name() string                                  { return "" }
 func (w *listedWorld) atOnce() int                                   { return 1 }
 func (w *listedWorld) open(context.Context) (hadoop string, _ error) { return "", nil }
-func (w *listedWorld) cleanUp(context.Context) error                 { return nil }
+func (w *listedWorld) cleanUp(context.Context, string) error         { return nil }
 func (w *listedWorld) close(context.Context) error                   { return nil }
 func (w *listedWorld) stage(t *trial) (stage, error)                 { return &listedTrial{t, w}, nil }
 

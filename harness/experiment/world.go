@@ -31,8 +31,8 @@ type world interface {
 	// atOnce returns how many trials run at the same time.
 	atOnce() int
 	// cleanUp removes what killed runs left behind and would disturb the first
-	// trial.
-	cleanUp(ctx context.Context) error
+	// trial. The argument folder is the run folder.
+	cleanUp(ctx context.Context, folder string) error
 	// stage returns the object whose methods carry out the steps of a trial:
 	// prepare, run, check, clean.
 	stage(t *trial) (stage, error)
@@ -135,7 +135,7 @@ func carryOut(ctx context.Context, o *Options, w world) (*runs.Run, error) {
 		return run, errors.Join(err, w.close(ctx))
 	}
 	defer run.Close()
-	if err = w.cleanUp(ctx); err == nil {
+	if err = w.cleanUp(ctx, run.Dir); err == nil {
 		err = runTrials(ctx, o, w, run)
 	}
 	err = errors.Join(err, w.close(ctx))

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"io"
 	"path"
+	"strings"
 	"time"
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/clients"
-	"heddle/harness/config"
 )
 
 // Files are the HDFS operations that the lease on a cluster and its journal
@@ -40,20 +40,13 @@ type Files interface {
 	RemoveAll(ctx context.Context, path string) error
 }
 
-// Connect returns clients for the cluster that a cluster file describes. The
-// clients' timeouts are short: when this process loses its lease on the
-// cluster, a call under way ends before another process may take the cluster
-// over.
-func Connect(c *config.Cluster) (*Target, error) {
-	to, err := clients.To(c, clients.Patience{Request: leaseLimit - stopLimit, Call: renewEvery})
-	if err != nil {
-		return nil, err
-	}
-	return &Target{Name: c.Name, RM: to.RM, Files: &hdfsFiles{to.HDFS}, clients: to}, nil
-}
+// Patience is how long the clients of a holder wait for a daemon. It is short: when
+// the holder loses its lease, a call under way ends before another process may take
+// the cluster over.
+var Patience = clients.Patience{Request: leaseLimit - stopLimit, Call: renewEvery}
 
-// Close closes the connections that Connect opened.
-func (c *Target) Close() { c.clients.Close() }
+// On returns the Files in the HDFS of a cluster.
+func On(c *hdfs.Client) Files { return &hdfsFiles{c} }
 
 type hdfsFiles struct{ *hdfs.Client }
 
@@ -83,7 +76,11 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 	if err := w.SetDeadline(time.Now().Add(2 * renewEvery)); err != nil {
 		return err
 	}
-	if len(data) > 0 {
+	small := len(data) <= mostInAttr
+	if small && len(data) > 0 {
+		small = files.SetXAttr(name, contentAttr, string(data)) == nil // a NameNode may be set to take no attributes
+	}
+	if !small {
 		if _, err := w.Write(data); err != nil {
 			return errors.Join(err, w.Close())
 		}
@@ -91,12 +88,32 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 	return hdfs.CloseWriter(ctx, w)
 }
 
+// contentAttr is the extended attribute that has the content of a small file. The
+// NameNode keeps attributes itself. So the lease and what the journal says of nodes
+// that are down can be written and read while all DataNodes are down.
+const contentAttr = "user.heddle"
+
+// mostInAttr is how many bytes an attribute gets. A NameNode takes 16 KiB unless set
+// otherwise.
+const mostInAttr = 8 << 10
+
 func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
 	// Read no more than the length that Stat returns, which leaves out a block
 	// that is still being written.
 	info, err := f.Stat(ctx, name)
-	if err != nil || info.Length == 0 {
+	if err != nil {
 		return nil, err
+	}
+	if info.Length == 0 {
+		files, err := f.Files()
+		if err != nil {
+			return nil, err
+		}
+		attrs, err := files.GetXAttrs(name, contentAttr)
+		if err != nil && (strings.Contains(err.Error(), "keys not found") || strings.Contains(hdfs.Explained(err).Error(), "dfs.namenode.xattrs.enabled")) {
+			return nil, nil // the file is empty
+		}
+		return []byte(attrs[contentAttr]), hdfs.Explained(err)
 	}
 	r, err := f.Open(ctx, name)
 	if err != nil {

@@ -22,23 +22,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"heddle/harness/clients"
-	"heddle/yarnclient"
 )
-
-// Target is the cluster that a process wants the right to change, with the
-// clients to change it.
-type Target struct {
-	// Name is the cluster's name, for use in messages.
-	Name string
-	RM   *yarnclient.RM
-	// Files is the cluster's HDFS, which stores the lease and the journal of
-	// changes.
-	Files Files
-
-	clients *clients.Clients // those that Connect made
-}
 
 // Options say who wants a cluster, and what for.
 type Options struct {

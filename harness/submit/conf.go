@@ -191,6 +191,16 @@ func (s *Submitter) URL(name string) string {
 
 // stagingRoot returns the HDFS folder below which each user has a staging
 // folder.
+// StagingFolder returns the HDFS folder that has the staging folders of a user's jobs,
+// by the client configuration in a folder of this machine.
+func StagingFolder(conf, user string) (string, error) {
+	site, err := readSite(conf)
+	if err != nil {
+		return "", err
+	}
+	return yarn.StagingFolder(stagingRoot(site), user, ""), nil
+}
+
 func stagingRoot(site yarn.Conf) string {
 	return text(site, "yarn.app.mapreduce.am.staging-dir", "/tmp/hadoop-yarn/staging")
 }

@@ -584,32 +584,3 @@ func TestLabManyJobs(t *testing.T) {
 	all.Wait()
 	l.wantNothingNew(t, left)
 }
-
-// TestLabStagedFoldersAreRemoved kills a job as a run does that is killed itself:
-// nobody removes what was staged. RemoveStaged does, and leaves the folder of
-// another job.
-func TestLabStagedFoldersAreRemoved(t *testing.T) {
-	l := newLab(t)
-	submitted := map[string]Submitted{}
-	for _, tag := range []string{"gone", "alive"} {
-		j := waiting("staged by " + tag)
-		j.Settings["mapreduce.job.tags"] = "other," + tag
-		done, err := l.Submit(t.Context(), j)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Kill(context.WithoutCancel(t.Context()), done)
-		submitted[tag] = done
-	}
-	if err := l.kill(t.Context(), submitted["gone"].App); err != nil {
-		t.Fatal(err)
-	}
-	removed, err := RemoveStaged(t.Context(), l.Clients, func(tag string) bool { return tag == "gone" })
-	if want := []string{submitted["gone"].Folder}; err != nil || !slices.Equal(removed, want) {
-		t.Errorf("removed %v, %v; want %v", removed, err, want)
-	}
-	left := l.jobsLeft(t)
-	if slices.Contains(left, submitted["gone"].Job) || !slices.Contains(left, submitted["alive"].Job) {
-		t.Errorf("in the staging folder: %v, want %s alone", left, submitted["alive"].Job)
-	}
-}

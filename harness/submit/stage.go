@@ -88,8 +88,8 @@ type staged struct {
 	own   []cacheFile // job.xml, job.split and job.splitmetainfo
 }
 
-// jobXML is the name of a job's configuration in its staging folder.
-const jobXML = "job.xml"
+// JobXML is the name of a job's configuration in its staging folder.
+const JobXML = "job.xml"
 
 // stage writes a job's files into its staging folder.
 func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, error) {
@@ -122,7 +122,7 @@ func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, er
 	for _, f := range []struct {
 		name    string
 		content []byte
-	}{{jobXML, conf}, {"job.split", splits}, {"job.splitmetainfo", jobsplit.AppendMeta(nil, metas)}} { // job.xml first: by its tags RemoveStaged knows the job
+	}{{JobXML, conf}, {"job.split", splits}, {"job.splitmetainfo", jobsplit.AppendMeta(nil, metas)}} { // job.xml first: by its tags package change knows the job
 		c, err := s.stageFile(ctx, path.Join(job.Folder, f.name), f.content)
 		if err != nil {
 			return out, fmt.Errorf("stage %s: %w", f.name, err)

@@ -475,7 +475,7 @@ func TestSlowDataNode(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, tried := newFixture(t), 0
 			f.hdfs.fail = func(call, name string) error {
-				if call != "write" || path.Base(name) != jobXML {
+				if call != "write" || path.Base(name) != JobXML {
 					return nil
 				}
 				if tried++; tried <= c.late {

@@ -103,8 +103,6 @@ func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*meas
 	return check.Compared, err
 }
 
-func (w *hiBenchLive) Clean(tag string) error { return w.runner.Clean(tag) }
-
 // Twin returns the simulated counterpart of the workload. It has as many equal
 // jobs at the same time as the workload, with the same input. grep and a join
 // have a second job for each of them, which starts when it has ended.

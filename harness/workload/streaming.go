@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -279,16 +278,6 @@ func (w *streamingLive) Check(_ context.Context, _ int, tag string, jobs []*meas
 		}
 	}
 	return []string{"bytes shuffled and written, with what was asked"}, nil
-}
-
-// Clean removes a job's output.
-func (w *streamingLive) Clean(tag string) error { return removeOutput(w.place, w.Label, w.output(tag)) }
-
-func removeOutput(place Place, label, folder string) error {
-	if err := place.FS.RemoveAll(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove output of %s: %w", label, err)
-	}
-	return nil
 }
 
 func (w *streamingLive) output(tag string) string { return path.Join(w.folder, "output-"+tag) }

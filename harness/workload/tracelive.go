@@ -185,9 +185,3 @@ func (l *traceLive) Check(_ context.Context, i int, _ string, jobs []*measure.Jo
 	}
 	return []string{"bytes written", "bytes shuffled"}, nil
 }
-
-// Clean removes the output of the submission with the given tag, and what told
-// its tasks what to do.
-func (l *traceLive) Clean(tag string) error {
-	return removeOutput(l.place, l.workload.Label, l.output(tag))
-}

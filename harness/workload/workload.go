@@ -48,7 +48,7 @@ type Place struct {
 
 // Live is a workload that runs on a real cluster. Everything that it makes
 // there, including its YARN applications, has a name that contains the tag
-// which the caller gives.
+// which the caller gives. By it package change removes all that.
 type Live interface {
 	// Prepare makes the workload's input, unless the input exists already. The
 	// YARN applications that make it have the tag tag + "-prep".
@@ -66,8 +66,6 @@ type Live interface {
 	// the counters of the submission's jobs. YARN applications that do this
 	// have the tag tag + "-check".
 	Check(ctx context.Context, i int, tag string, jobs []*measure.Job) (compared []string, err error)
-	// Clean removes the output of the submission with the given tag.
-	Clean(tag string) error
 }
 
 // Input describes the input of a workload in HDFS.

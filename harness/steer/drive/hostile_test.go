@@ -17,7 +17,6 @@ import (
 
 	"heddle/harness/change"
 	"heddle/harness/clients"
-	"heddle/harness/lease"
 	"heddle/harness/lease/leasetest"
 	"heddle/harness/watch"
 	"heddle/yarnclient"
@@ -29,7 +28,7 @@ import (
 type moody struct {
 	*fake
 	rm     *yarntest.Moody
-	held   *lease.Target
+	held   *change.Target
 	hold   *change.Hold
 	before map[string][]string // labels of nodes
 }
@@ -58,7 +57,7 @@ func steerMoody(t *testing.T) *moody {
 		}
 		f.rm = client(yarnclient.Options{Retries: -1, Timeout: callLimit})
 		o.Watch = watch.New(&clients.Clients{RM: f.rm}, nil)
-		m.held = &lease.Target{Name: "test", RM: client(yarnclient.Options{}), Files: leasetest.New()}
+		m.held = &change.Target{Name: "test", RM: client(yarnclient.Options{}), Files: leasetest.New()}
 		var err error
 		if m.before, err = f.rm.NodesToLabels(t.Context()); err != nil {
 			t.Fatal(err)
@@ -162,9 +161,9 @@ func TestResourceManagerMisbehavesForGood(t *testing.T) {
 				if err == nil {
 					err = r.Err()
 				}
-				named := err != nil && strings.Contains(err.Error(), rmAddress) && strings.Contains(err.Error(), "heddle labels restore")
+				named := err != nil && strings.Contains(err.Error(), rmAddress) && strings.Contains(err.Error(), "heddle restore")
 				if !named && !d.Lie {
-					t.Errorf("release: %v; want it to name %s and heddle labels restore", err, rmAddress)
+					t.Errorf("release: %v; want it to name %s and heddle restore", err, rmAddress)
 				}
 				m.rm.Misbehave(nil)
 				if r, err := change.Restore(t.Context(), m.held, change.RestoreOptions{}); err != nil || r.Err() != nil {

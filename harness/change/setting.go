@@ -1,0 +1,99 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"heddle/yarnclient"
+)
+
+// setting is the kind of changes of the Capacity scheduler's settings.
+type setting struct{}
+
+// SetSchedulerConf changes scheduler settings, as
+// yarnclient.RM.SetSchedulerConf does. It accepts only changes that can be
+// undone: settings of existing queues, and global settings that already have a
+// value.
+func (h *Hold) SetSchedulerConf(ctx context.Context, change yarnclient.SchedulerChange) error {
+	return h.do("set scheduler configuration", func() error { return setting{}.Do(ctx, h, false, change) })
+}
+
+func (k setting) Do(ctx context.Context, h *Hold, prepared bool, change yarnclient.SchedulerChange) error {
+	if err := k.note(ctx, h, prepared, change); err != nil {
+		return err
+	}
+	return h.cluster.RM.SetSchedulerConf(ctx, change)
+}
+
+func (setting) note(ctx context.Context, h *Hold, prepared bool, change yarnclient.SchedulerChange) error {
+	h.noting.Lock()
+	defer h.noting.Unlock()
+	if err := h.Alive(); err != nil {
+		return err
+	}
+	before, err := schedulerConf(ctx, h.cluster.RM)
+	if err != nil {
+		return err
+	}
+	var changes []Change
+	for _, q := range slices.Concat(change.Update, []yarnclient.QueueSettings{{Settings: change.Global}}) {
+		for _, name := range slices.Sorted(maps.Keys(q.Settings)) {
+			c := Change{Kind: Setting, Queue: q.Queue, Name: name, Prepared: prepared}
+			c.Value = before[c.settingName()]
+			if q.Queue == "" && c.Value == "" {
+				return fmt.Errorf("global setting %s is not set, and Hadoop cannot unset it again; set it in capacity-scheduler.xml", name)
+			}
+			if !h.noted(c.key()) {
+				changes = append(changes, c)
+			}
+		}
+	}
+	return h.note(ctx, changes)
+}
+
+// settingName returns the full property name of a changed scheduler setting.
+func (c Change) settingName() string {
+	if c.Queue == "" {
+		return c.Name
+	}
+	return "yarn.scheduler.capacity." + c.Queue + "." + c.Name
+}
+
+func (setting) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
+	now, err := schedulerConf(ctx, u.RM)
+	return findings(list, func(c Change) finding {
+		if now[c.settingName()] == c.Value { // for instance because a restart lost a change kept in memory
+			return finding{}
+		}
+		return finding{left, "it is " + now[c.settingName()]}
+	}), err
+}
+
+// Undo puts all settings back in one call. One by one would fail, since the
+// capacities of the queues below one parent must always add up to 100 %.
+func (setting) Undo(ctx context.Context, u *undoing, list []Change) []error {
+	change := yarnclient.SchedulerChange{Global: map[string]string{}}
+	for _, c := range list {
+		if c.Queue == "" {
+			change.Global[c.Name] = c.Value
+			continue
+		}
+		i := slices.IndexFunc(change.Update, func(q yarnclient.QueueSettings) bool { return q.Queue == c.Queue })
+		if i < 0 {
+			i = len(change.Update)
+			change.Update = append(change.Update, yarnclient.QueueSettings{Queue: c.Queue, Settings: map[string]string{}})
+		}
+		change.Update[i].Settings[c.Name] = c.Value
+	}
+	return all(list, u.RM.SetSchedulerConf(ctx, change))
+}
+
+func schedulerConf(ctx context.Context, rm *yarnclient.RM) (conf map[string]string, err error) {
+	err = whileActive(ctx, rm, func() (err error) {
+		conf, err = rm.SchedulerConf(ctx)
+		return err
+	})
+	return conf, err
+}

@@ -1,0 +1,95 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"heddle/yarnclient"
+)
+
+// nodeSize is the kind of changes of nodes' sizes (memory and cores).
+type nodeSize struct{}
+
+// SetNodeResource changes the size (memory and cores) of a node, as
+// yarnclient.RM.SetNodeResource does. Before the first change it writes to the
+// journal, in one step, the old sizes of all nodes that steering has used so
+// far. These are the nodes whose old labels are in the journal.
+func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error {
+	return h.do("set resource of node "+id, func() error { return nodeSize{}.Do(ctx, h, id, total) })
+}
+
+// NoteSizes writes to the journal, in one step, the sizes of nodes that are to be
+// changed later. Such a change then takes no longer than its call. To write to the
+// journal takes much longer.
+func (h *Hold) NoteSizes(ctx context.Context, nodes ...string) error {
+	return h.do("note sizes of nodes", func() error { return nodeSize{}.note(ctx, h, nodes...) })
+}
+
+func (k nodeSize) Do(ctx context.Context, h *Hold, id string, total yarnclient.Resource) error {
+	if err := k.note(ctx, h, id); err != nil {
+		return err
+	}
+	return h.cluster.RM.SetNodeResource(ctx, id, total)
+}
+
+func (nodeSize) note(ctx context.Context, h *Hold, list ...string) error {
+	return ensure(ctx, h, NodeResource, slices.Values(list), func(ctx context.Context, ids []string) ([]Change, error) {
+		var nodes []yarnclient.Node
+		err := whileActive(ctx, h.cluster.RM, func() (err error) {
+			nodes, err = h.cluster.RM.Nodes(ctx, "RUNNING")
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		var changes []Change
+		found := 0
+		for _, n := range nodes {
+			touched := slices.Contains(ids, n.ID)
+			if touched && n.Total != (yarnclient.Resource{}) {
+				found++
+			}
+			if touched || h.noted(key{kind: NodeLabel, name: n.ID}) && !h.noted(key{kind: NodeResource, name: n.ID}) {
+				changes = append(changes, Change{Kind: NodeResource, Name: n.ID, Resource: &n.Total})
+			}
+		}
+		if found < len(ids) {
+			return nil, errors.New("the ResourceManager does not report its size: the node is not running, or Hadoop is older than 3.3")
+		}
+		return changes, nil
+	})
+}
+
+// Left takes a node for one that is as before if it does not register within the
+// kind's patience: it has its configured size when it comes back.
+func (nodeSize) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
+	nodes := map[string]yarnclient.Node{}
+	err := whileActive(ctx, u.RM, func() error {
+		all, err := u.RM.Nodes(ctx)
+		clear(nodes)
+		for _, n := range all {
+			nodes[n.ID] = n
+		}
+		return err
+	})
+	return findings(list, func(c Change) finding {
+		n, known := nodes[c.Name]
+		switch {
+		case c.Resource == nil:
+			return finding{stuck, "the journal has no old size for it"}
+		case !known:
+			return finding{there: unknown}
+		case n.State != "RUNNING":
+			return finding{stuck, "the node is " + n.State}
+		case n.Total == *c.Resource:
+			return finding{}
+		}
+		return finding{left, fmt.Sprintf("the node still reports %d MiB, %d vcores", n.Total.MemoryMB, n.Total.VCores)}
+	}), err
+}
+
+func (nodeSize) Undo(ctx context.Context, u *undoing, list []Change) []error {
+	return each(list, func(c Change) error { return u.RM.SetNodeResource(ctx, c.Name, *c.Resource) })
+}
