@@ -299,11 +299,7 @@ func crash(t *testing.T, actions []action, deaths []death, old string, down bool
 	if restarted { // the store was in memory
 		now.Conf, before.Conf = nil, nil
 	}
-	for id := range now.Priorities { // the jobs that were submitted have ended
-		if id != app {
-			delete(now.Priorities, id)
-		}
-	}
+	maps.DeleteFunc(now.Priorities, func(id string, _ int) bool { _, there := before.Priorities[id]; return !there }) // the jobs that were submitted have ended
 	if d := cmp.Diff(before, now); d != "" {
 		return fmt.Errorf("not as before:\n%s", d)
 	}

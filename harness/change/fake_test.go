@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
@@ -101,6 +102,7 @@ type fakeFaults struct {
 	yarn *yarntest.Fake
 	mu   sync.Mutex
 	slow map[string]bool
+	ran  int // how many commands ran
 }
 
 var faultCommands = &config.FaultCommands{NodeDown: []string{"down", "{node}"}, NodeUp: []string{"up", "{node}"}, NodeSlow: []string{"slow", "{node}", "{speed}"}}
@@ -108,6 +110,7 @@ var faultCommands = &config.FaultCommands{NodeDown: []string{"down", "{node}"}, 
 func (f *fakeFaults) run(_ context.Context, command []string) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.ran++
 	switch node := command[1]; command[0] {
 	case "down":
 		f.yarn.StopNode(node)
@@ -136,7 +139,8 @@ func jobXML(tags string) string {
 	return fmt.Sprintf("<configuration><property><name>mapreduce.job.tags</name><value>%s</value></property></configuration>", tags)
 }
 
-// theirs makes files that are nobody's business, some of them with names like ours.
+// theirs makes files that are nobody's business, some of them with names like ours,
+// and a job that runs through every test.
 func (w *world) theirs(t testing.TB) {
 	t.Helper()
 	for name, content := range map[string]string{
@@ -147,6 +151,10 @@ func (w *world) theirs(t testing.TB) {
 		if err := w.write(t.Context(), name, content); err != nil {
 			t.Fatal(err)
 		}
+	}
+	hours := func(string, int, int) (time.Duration, bool) { return 100 * time.Hour, false }
+	if _, err := w.yarn.Submit(yarntest.Job{Tags: "nightly", Maps: make([][]string, 1), Run: hours}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -49,6 +49,22 @@ type Node struct {
 	VCores   int    `json:"vcores"`
 }
 
+// Journal is the journal of a cluster, with the lease of its last holder.
+type Journal struct {
+	Lease   lease.Lease
+	Changes []Change
+}
+
+// ReadJournal reads the journal of a cluster. It changes nothing.
+func ReadJournal(ctx context.Context, files lease.Files) (j Journal, err error) {
+	if j.Lease, err = lease.Newest(ctx, files); err != nil {
+		return j, err
+	}
+	_, noted, err := notesBefore(ctx, files, j.Lease.Epoch+1)
+	j.Changes = list(noted.sorted(""))
+	return j, err
+}
+
 // Inspect reads a cluster's node labels and finds out who holds the cluster. It
 // changes nothing on the cluster. To learn the NameNode's time, it creates a
 // file in HDFS and removes it again.
@@ -77,23 +93,23 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 	if err != nil {
 		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
 	}
-	l, err := lease.Newest(ctx, c.Files)
-	if err == nil && l.Epoch > 0 {
+	j, err := ReadJournal(ctx, c.Files)
+	if l := j.Lease; err == nil && l.Epoch > 0 {
 		s.Lease = &l
 		s.Hold, err = l.State(ctx, c.Files)
-	}
-	var noted notes
-	if err == nil {
-		_, noted, err = notesBefore(ctx, c.Files, l.Epoch+1)
 	}
 	if err != nil {
 		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
 	}
-	s.Noted = list(noted.sorted(""))
+	s.Noted = j.Changes
+	explained := map[string]bool{}
+	for _, c := range j.Changes {
+		explained[c.Name] = explained[c.Name] || c.Kind == NodeLabel
+	}
 
 	for _, n := range nodes {
 		s.Nodes = append(s.Nodes, Node{n.ID, n.Rack, n.State, strings.Join(labelOf[n.ID], ","), n.Total.MemoryMB, n.Total.VCores})
-		if _, explained := noted[key{kind: NodeLabel, name: n.ID}]; require.InPool(n.Label()) && !explained {
+		if require.InPool(n.Label()) && !explained[n.ID] {
 			s.Warnings = append(s.Warnings, fmt.Sprintf(`node %s has label %s of the pool, and no journal says what it had before; 'yarn rmadmin -replaceLabelsOnNode "%s="' takes it off`, n.ID, n.Label(), n.ID))
 		}
 	}

@@ -221,9 +221,16 @@ func (h *Hold) note(ctx context.Context, changes []Change) error {
 	if err := h.local.write(data); err != nil {
 		return fmt.Errorf("note in journal: %w", err)
 	}
-	h.files++
-	if err := h.cluster.Files.Create(ctx, h.noteFile(h.files), data); err != nil {
-		return fmt.Errorf("note in journal: %w", err)
+	for len(data) > 0 { // small files, which can be read while DataNodes are down
+		n := len(data)
+		if n > lease.Small {
+			n = max(bytes.LastIndexByte(data[:lease.Small], '\n'), bytes.IndexByte(data, '\n')) + 1
+		}
+		h.files++
+		if err := h.cluster.Files.Create(ctx, h.noteFile(h.files), data[:n]); err != nil {
+			return fmt.Errorf("note in journal: %w", err)
+		}
+		data = data[n:]
 	}
 	if err := h.Held(); err != nil { // fail if the lease was lost meanwhile, as another process may have read the journal before this entry was in it
 		return err

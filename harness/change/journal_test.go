@@ -22,6 +22,11 @@ var everyKind = []Change{
 	{Kind: NodeResource, Name: "r1n1:45454", Resource: &yarnclient.Resource{MemoryMB: 4096, VCores: 8}},
 	{Kind: AddedLabel, Name: "m00", Prepared: true},
 	{Kind: Setting, Queue: "root.a", Name: "capacity", Value: "10"},
+	{Kind: CachePool, Name: "heddle-cache-lab1-0123456789abcdef"},
+	{Kind: JobFolder, Name: "heddle-lab1-0123456789abcdef", Value: "/user/me/.staging"},
+	{Kind: Application, Name: "heddle-lab1-0123456789abcdef"},
+	{Kind: NodeSlow, Name: "r1n1"},
+	{Kind: NodeDown, Name: "r1n2"},
 }
 
 func same(a, b []Change) string {

@@ -26,6 +26,9 @@ func TestText(t *testing.T) {
 	report.Same = []Item{{Change: everyKind[2]}}
 	report.Kept = []Item{{everyKind[3], "queue root.a uses it"}}
 	report.Left = []Item{{everyKind[4], "status 400: no"}}
+	for _, c := range everyKind[5:] {
+		report.Back = append(report.Back, Item{Change: c})
+	}
 	settings := map[string]string{require.Queues + "root.accessible-node-labels.a01.capacity": "100"}
 	for name, write := range map[string]func(*strings.Builder) error{
 		"show": func(b *strings.Builder) error {

@@ -19,6 +19,7 @@ import (
 	"heddle/collectors/hdfs"
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/lease"
 	"heddle/harness/require"
 	"heddle/traces/printable"
 	"heddle/yarnclient"
@@ -138,7 +139,8 @@ const (
 // daemons that several checks use.
 type examiner struct {
 	*clients.Clients
-	hdfs nameNode // the field HDFS of Clients; tests replace it
+	hdfs  nameNode    // the field HDFS of Clients; tests replace it
+	files lease.Files // where heddle notes what it changes on the cluster
 
 	info    answer[yarnclient.ClusterInfo]
 	nodes   answer[[]yarnclient.Node]
@@ -171,7 +173,7 @@ func newExaminer(c *config.Cluster) (*examiner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &examiner{Clients: to, hdfs: to.HDFS}, nil
+	return &examiner{Clients: to, hdfs: to.HDFS, files: lease.On(to.HDFS)}, nil
 }
 
 func (e *examiner) report(whole context.Context) *Report {

@@ -14,9 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/collectors/hdfs"
+	"heddle/harness/change"
 	"heddle/harness/config"
 	"heddle/harness/doc"
+	"heddle/harness/lease"
 	"heddle/harness/require"
+	"heddle/traces"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -355,5 +358,36 @@ func golden(t *testing.T, name, got string) {
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got, -update accepts it):\n%s", file, diff)
+	}
+}
+
+// TestLeftOver names what a killed heddle has left changed, and the command that puts
+// it back.
+func TestLeftOver(t *testing.T) {
+	f := newFake(t)
+	find := func() Check {
+		checks := f.examine(t).Feature(Run).Checks
+		return checks[len(checks)-1]
+	}
+	h, err := change.Take(t.Context(), &change.Target{Files: f.files}, change.Options{Purpose: "a test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := find(); c.ID != "leftOver" || c.Status != OK {
+		t.Errorf("a heddle that has changed nothing: %+v", c)
+	}
+	if err := h.NoteFaults(t.Context(), config.FaultDown, []traces.Node{"r1n1", "r1n2"}); err != nil {
+		t.Fatal(err)
+	}
+	h.Abandon()
+	c := find()
+	if c.Status != Warn || !strings.Contains(c.Found, "2 changes, the first: daemons of node r1n1 (before: running); by ") || !strings.Contains(c.Found, "(a test)") || c.Next != "if it has ended: heddle restore --cluster blue" {
+		t.Errorf("a killed heddle: %+v", c)
+	}
+	if err := f.files.Create(t.Context(), lease.Folder(1)+"/released", nil); err != nil {
+		t.Fatal(err)
+	}
+	if c := find(); c.Status != Warn || c.Next != "heddle restore --cluster blue" {
+		t.Errorf("what could not be put back: %+v", c)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"heddle/collectors/hdfs"
 	"heddle/collectors/node/agent"
 	"heddle/harness/config"
+	"heddle/harness/lease/leasetest"
 )
 
 // fake is a cluster that answers as Hadoop 3.4.2 did (testdata/3.4.2, recorded
@@ -35,6 +36,7 @@ type fake struct {
 	down map[string]bool
 
 	hdfs   fakeHDFS
+	files  *leasetest.Files
 	agents []*agent.Info // nil: it refuses the token
 	// agentTLS says of agents by their place what does not fit of their TLS.
 	agentTLS map[int]tlsMismatch
@@ -109,7 +111,7 @@ func newFake(t *testing.T) *fake {
 			"yarn.app.mapreduce.am.staging-dir":          stagingRoot,
 		},
 		instead: map[string]reply{}, agentTLS: map[int]tlsMismatch{},
-		down: map[string]bool{},
+		down: map[string]bool{}, files: leasetest.New(),
 		hdfs: fakeHDFS{folders: map[string]error{}, nodes: []hdfs.DataNode{
 			{Host: "r1n1", Live: true, CacheCapacity: 64 << 20}, {Host: "r1n2", Live: true, CacheCapacity: 64 << 20},
 		}},
@@ -194,7 +196,7 @@ func (f *fake) start(t *testing.T) *examiner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.hdfs = &f.hdfs
+	e.hdfs, e.files = &f.hdfs, f.files
 	return e
 }
 

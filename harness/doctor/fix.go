@@ -159,7 +159,7 @@ func (p *planner) row(ctx context.Context, s require.Setting) {
 		return
 	}
 	wanted, met := p.wanted(ctx, s)
-	c := change(s, s.Property, wanted)
+	c := changeOf(s, s.Property, wanted)
 	if strings.HasPrefix(s.Property, require.Queues) {
 		if p.settings.err == nil {
 			c.Known, c.Present = true, p.settings.value[s.Property]
@@ -231,7 +231,7 @@ func (p *planner) cache(s require.Setting) {
 	case len(check.Set) == 0, folder != (p.CacheFolder != ""):
 		return
 	}
-	c := change(s, s.Property, cmp.Or(p.CacheFolder, strconv.FormatInt(int64(p.Cache), 10)))
+	c := changeOf(s, s.Property, cmp.Or(p.CacheFolder, strconv.FormatInt(int64(p.Cache), 10)))
 	c.Present = check.Found
 	p.add(c)
 	if folder {
@@ -264,7 +264,7 @@ func (p *planner) queue(ctx context.Context) error {
 		return err
 	}
 	for _, q := range lacking {
-		c := change(q.Setting, q.Name, q.Value)
+		c := changeOf(q.Setting, q.Name, q.Value)
 		c.Present, c.Added, c.Known = q.Present, q.Added, known || q.Present != ""
 		if !c.Known {
 			c.Present = "the ResourceManager does not report it"
@@ -276,7 +276,7 @@ func (p *planner) queue(ctx context.Context) error {
 	q := p.scheduler.value.Queue(p.Queue)
 	none := func(part yarnclient.QueuePartition) bool { return part.MaxAMPct <= 0 && part.CapacityPct > 0 }
 	if name := masters.In(p.Queue, ""); slices.ContainsFunc(q.Partitions, none) {
-		c := change(masters, name, masters.Value)
+		c := changeOf(masters, name, masters.Value)
 		c.Present, c.Known = conf[name], known
 		if !c.Known {
 			c.Present = "ApplicationMasters may use nothing"
@@ -303,7 +303,7 @@ func (p *planner) atRunTime(command string) string {
 	return ""
 }
 
-func change(s require.Setting, name, value string) Change {
+func changeOf(s require.Setting, name, value string) Change {
 	daemons := s.Daemons()
 	if daemons == nil {
 		daemons = []string{}

@@ -76,7 +76,7 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 	if err := w.SetDeadline(time.Now().Add(2 * renewEvery)); err != nil {
 		return err
 	}
-	small := len(data) <= mostInAttr
+	small := len(data) <= Small
 	if small && len(data) > 0 {
 		small = files.SetXAttr(name, contentAttr, string(data)) == nil // a NameNode may be set to take no attributes
 	}
@@ -93,9 +93,9 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 // that are down can be written and read while all DataNodes are down.
 const contentAttr = "user.heddle"
 
-// mostInAttr is how many bytes an attribute gets. A NameNode takes 16 KiB unless set
-// otherwise.
-const mostInAttr = 8 << 10
+// Small is how many bytes of content a file has at most that is kept as an attribute.
+// A NameNode takes 16 KiB unless set otherwise.
+const Small = 8 << 10
 
 func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
 	// Read no more than the length that Stat returns, which leaves out a block
