@@ -33,6 +33,7 @@ var elsewhere = []struct{ command, why string }{
 	{"cluster from-inventory", "needs an inventory; inventory.txtar"},
 	{"capture", "needs a cluster; .ci/run runs the README's"},
 	{"labels", "needs a cluster; labels.txtar has what it says without one"},
+	{"restore", "needs a cluster; labels.txtar has what it says without one"},
 	{"serve", "serves until it is ended; TestServe"},
 	{"agent", "serves until it is ended; the tests of collectors/node/agent"},
 	{"bench", "takes both cores for minutes; the tests of harness/bench"},

@@ -85,6 +85,7 @@ func TestCutOffHolderStops(t *testing.T) {
 		})
 	}
 }
+
 func TestReleaseAfterLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

@@ -189,8 +189,6 @@ func (s *Submitter) URL(name string) string {
 	return (&url.URL{Scheme: root.Scheme, Host: root.Host, Path: name}).String()
 }
 
-// stagingRoot returns the HDFS folder below which each user has a staging
-// folder.
 // StagingFolder returns the HDFS folder that has the staging folders of a user's jobs,
 // by the client configuration in a folder of this machine.
 func StagingFolder(conf, user string) (string, error) {
@@ -201,6 +199,8 @@ func StagingFolder(conf, user string) (string, error) {
 	return yarn.StagingFolder(stagingRoot(site), user, ""), nil
 }
 
+// stagingRoot returns the HDFS folder below which each user has a staging
+// folder.
 func stagingRoot(site yarn.Conf) string {
 	return text(site, "yarn.app.mapreduce.am.staging-dir", "/tmp/hadoop-yarn/staging")
 }
