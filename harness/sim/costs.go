@@ -23,7 +23,8 @@ type Costs struct {
 	// AMStartMs is the time from the allocation of the ApplicationMaster's
 	// container to the ApplicationMaster's first heartbeat. The default, 3000, is
 	// guessed from a job with one map and one reduce of 1.4 s each, which took 7
-	// s.
+	// s. If one machine runs all nodes, an ApplicationMaster that is on none of them
+	// shares its cores meanwhile, see masterCores, and this is its time alone.
 	AMStartMs int32
 	// LaunchMs is the time from the choice of a container's task to the start of
 	// the task's attempt. The default, 100, is guessed: 180 to 230 ms were

@@ -41,6 +41,10 @@ func (s *Sim) handle(e kernel.Event) {
 	id := int32(e.ID)
 	switch e.Kind() {
 	case kernel.FlowEnd:
+		if e.ID >= masterTag {
+			s.masters.up(int32(e.ID - masterTag))
+			break
+		}
 		s.attempts.flowEnded(e.ID)
 	case evPhase:
 		if e.IsFor(s.attempts.list[id].gen) {

@@ -254,3 +254,43 @@ func TestRecordedAsks(t *testing.T) {
 		t.Errorf("events %q, want the time 2000 twice: of the lost ApplicationMaster and of this one", got)
 	}
 }
+
+// ApplicationMasters on a machine that runs all nodes share its cores as they start: one
+// uses a core and a half of two for 2 s, so two at once have two thirds of what they want.
+// Beside eight running maps, one has as much as all of them.
+func TestMastersShareCores(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		hostCores float64
+		at        []int64 // submissions, in ms
+		want      []int64 // from submission to the start of the first task
+	}{
+		{"cores unknown", 0, []int64{0, 0, 0}, []int64{2000, 2000, 2000}},
+		{"one", 2, []int64{0}, []int64{2000}},
+		{"two", 2, []int64{0, 0}, []int64{3000, 3000}},
+		{"three", 2, []int64{0, 0, 0}, []int64{4500, 4500, 4500}},
+		{"three on many cores", 8, []int64{0, 0, 0}, []int64{2000, 2000, 2000}},
+		{"one on less than it uses", 1, []int64{0}, []int64{2000}},
+		{"beside eight maps", 2, []int64{0, 10_000}, []int64{2000, 3000}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cluster := slots(4, 8) // room for the tasks of all
+			cluster.HostCores = c.hostCores
+			source := &Jobs{}
+			for i, at := range c.at {
+				source.List = append(source.List, simpleJob(string(rune('a'+i)), at, 8, 0, Work{ComputeMs: 20_000}))
+			}
+			costs := NoCosts()
+			costs.AMStartMs = 2000
+			r, err := Run(&Config{Cluster: cluster, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: costs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range c.want {
+				if got := r.Jobs[i].StartMs - r.Jobs[i].SubmitMs; got < want || got > want+5 {
+					t.Errorf("ApplicationMaster %d took %d ms to start, want %d", i, got, want)
+				}
+			}
+		})
+	}
+}

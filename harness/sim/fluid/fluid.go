@@ -215,6 +215,27 @@ func (s *System) Compute(now int64, n state.NodeID, coreUs int64, tag uint32) Fl
 // ComputeSlowly is Compute for a computation that gets at most the given rate, in
 // microseconds of a core per second, even if the cores have room for more.
 func (s *System) ComputeSlowly(now int64, n state.NodeID, coreUs, perSecond int64, tag uint32) Flow {
+	f, id := s.flow(tag, 1)
+	s.addToPath(f, Cores, int32(n))
+	s.addToPath(f, Host, 0)
+	s.hold(f, perSecond)
+	return s.start(now, f, id, coreUs)
+}
+
+// ComputeBeside starts a computation on the machine that runs all nodes, but on none of
+// them. It gets at most the given rate, in microseconds of a core per second, and, where
+// cores are short, as much as so many computations on nodes.
+func (s *System) ComputeBeside(now, coreUs, perSecond int64, weight uint16, tag uint32) Flow {
+	f, id := s.flow(tag, weight)
+	s.addToPath(f, Host, 0)
+	if f.passes > 0 {
+		s.hold(f, perSecond/int64(weight))
+	}
+	return s.start(now, f, id, coreUs)
+}
+
+// hold has a flow get at most the given rate for each unit of its weight.
+func (s *System) hold(f *flow, perSecond int64) {
 	held, ok := s.caps[perSecond]
 	if !ok {
 		if s.caps == nil {
@@ -225,12 +246,8 @@ func (s *System) ComputeSlowly(now int64, n state.NodeID, coreUs, perSecond int6
 		s.passing = append(s.passing, passing{})
 		s.caps[perSecond] = held
 	}
-	f, id := s.flow(tag, 1)
-	s.addToPath(f, Cores, int32(n))
-	s.addToPath(f, Host, 0)
 	f.path[f.passes] = held
 	f.passes++
-	return s.start(now, f, id, coreUs)
 }
 
 // Rate returns the present rate of a flow of weight 1, in bytes or microseconds of
