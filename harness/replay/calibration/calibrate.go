@@ -37,9 +37,9 @@ func Fit(list []*recorded.Trace, cluster recorded.Change, fetches string, again 
 		return nil, err
 	}
 	c.Fetches = fetches
-	c.fitTaskStart(list)
 	c.fitSharing(list, cluster.HostCores)
 	fits := c.fitRates(list, &cluster)
+	c.fitTaskStart(list)
 	c.fitWorkloads(list)
 	if misfit := c.correct(list, fits, again); !math.IsInf(misfit, 1) { // an infinite misfit means that a replay failed; the calibration's warnings say why
 		c.MisfitPct = 100 * misfit
@@ -178,15 +178,46 @@ const startStepMs = 100
 // longestStartMs is the longest JVM start time, in ms, that the fit tries.
 const longestStartMs = 30_000
 
-// fitTaskStart fits how long the JVM of an attempt takes to start. It chooses the
-// time that makes a workload's reduces most alike in their remaining time. The
-// remaining time counts from the end of the JVM's start or of the job's last map,
-// whichever is later. The fitted time is at most as long as the shortest attempt.
+// fitTaskStart fits how long the JVM of an attempt takes to start. Hadoop's counters of
+// CPU time begin once the JVM has started, so that this is what a map computed by the
+// clock and not by its counter. The median of the workload with the least counts: maps of
+// others may have waited or slept.
+//
+// Without counters, it is the time that makes a workload's reduces most alike in their
+// remaining time. The remaining time counts from the end of the JVM's start or of the
+// job's last map, whichever is later. Either is at most as long as the shortest attempt.
 func (c *Calibration) fitTaskStart(list []*recorded.Trace) {
+	list = taskStartCost.measured(list)
+	if c.TaskStart = c.startByCounters(list); c.TaskStart.Samples == 0 {
+		c.TaskStart = startByReduces(list)
+	}
+}
+
+func (c *Calibration) startByCounters(list []*recorded.Trace) (least Figure) {
+	shortest := math.Inf(1)
+	starts := map[string][]float64{}
+	for _, t := range list {
+		shortest = min(shortest, t.ShortestMs())
+		for _, s := range computed(t, sharing{c.Sharing, c.HostCores}, 0, c.readMs(t)) {
+			if s.kind == traces.Map && s.cpuMs > 0 {
+				starts[s.workload] = append(starts[s.workload], max(0, s.ms-s.cpuMs))
+			}
+		}
+	}
+	for _, name := range sortedKeys(starts) {
+		of := starts[name]
+		if ms := median(of); len(of) >= 4 && (least.Samples == 0 || ms < least.Value) {
+			least = Figure{Value: min(ms, shortest, longestStartMs), Samples: len(of), Error: stats.Deviation(of)}
+		}
+	}
+	return least
+}
+
+func startByReduces(list []*recorded.Trace) (start Figure) {
 	type reduce struct{ leadMs, tookMs float64 }
 	of := map[string][]reduce{}
 	most, n := math.Inf(1), 0
-	for _, t := range taskStartCost.measured(list) {
+	for _, t := range list {
 		most = min(most, t.ShortestMs())
 		for _, j := range t.Jobs {
 			last := j.LastMap()
@@ -200,7 +231,7 @@ func (c *Calibration) fitTaskStart(list []*recorded.Trace) {
 		}
 	}
 	if n < 4 {
-		return
+		return start
 	}
 	least := math.Inf(1)
 	for ms := 0.0; ms <= min(most, longestStartMs); ms += startStepMs {
@@ -217,7 +248,8 @@ func (c *Calibration) fitTaskStart(list []*recorded.Trace) {
 		}
 		if rest < 0.98*least {
 			least = rest
-			c.TaskStart = Figure{Value: ms, Samples: n, Error: math.Sqrt(rest / float64(n))}
+			start = Figure{Value: ms, Samples: n, Error: math.Sqrt(rest / float64(n))}
 		}
 	}
+	return start
 }

@@ -43,10 +43,11 @@ type Calibration struct {
 	Fetches string `json:"fetches,omitempty"`
 	// HostCores is how many cores the attempts on all nodes share; the field Sharing
 	// is then ignored. 0 means that attempts share cores only with others on their
-	// node. These are the machine's cores, those that other programs use included.
+	// node. It is what the workers were measured to use of the machine's cores while
+	// they had work for more, since masters and other programs use the rest.
 	HostCores float64 `json:"hostCores,omitempty"`
-	// OthersCores is how many of the HostCores other programs used on average while the
-	// traces were recorded.
+	// OthersCores is how many of the machine's cores other programs used on average while
+	// the traces were recorded.
 	OthersCores float64 `json:"othersCores,omitempty"`
 	// SharingGuessed is true if attempts share other cores than what is known of the
 	// cluster says, because the traces tell that this is likelier.
@@ -80,9 +81,8 @@ type Calibration struct {
 	Finish   Figure `json:"finishMs"`
 	Turnover Figure `json:"turnoverMs"`
 	// TaskStart is how long the JVM of an attempt takes to start, before the attempt
-	// reads any input. It is fitted to reduces: the time that they take after their
-	// job's last map contains the JVM's start only if they were launched after that
-	// map.
+	// reads any input: what maps compute beside their CPU time by Hadoop's counters, or,
+	// without counters, what reduces tell, see fitTaskStart.
 	TaskStart Figure `json:"taskStartMs"`
 	// LaunchMs is the time, in ms, to free the memory and cores of an ended container
 	// and to launch the next one there. It is the part of Turnover that the simulator

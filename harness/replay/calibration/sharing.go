@@ -23,9 +23,10 @@ func (s sharing) String() string {
 	return fmt.Sprint(s.node)
 }
 
-// fitSharing sets which cores attempts share. This is what is known of the cluster: all
-// cores of the machine, if the nodes are on one; otherwise the cores of each node, if
-// the traces have them. A guess takes the place of what is known only if the traces
+// fitSharing sets which cores attempts share. This is what is known of the cluster: the
+// cores of the machine that its workers were measured to use while they had work for more,
+// if the nodes are on one machine; otherwise the cores of each node, if the traces have
+// them. A guess takes the place of what is known only if the traces
 // tell that it is nearer to the truth.
 //
 // The likelihood of a way of sharing cores is that of the maps' ends, if the computing
@@ -37,8 +38,9 @@ func (s sharing) String() string {
 // one trace share what disturbed them. The p-value is adjusted for the number of guesses.
 func (c *Calibration) fitSharing(list []*recorded.Trace, hostCores float64) {
 	c.SharingSpread = map[string]float64{}
-	known, others := knownSharing(list, hostCores), 0.0
+	known, others, machine := knownSharing(list, hostCores), 0.0, hostCores
 	for _, t := range list {
+		machine = cmp.Or(machine, t.Header.Cluster.HostCores)
 		others += t.Header.Cluster.OthersCores / float64(len(list))
 	}
 	list = sharingCost.measured(list)
@@ -62,7 +64,7 @@ func (c *Calibration) fitSharing(list []*recorded.Trace, hostCores float64) {
 		c.OthersCores = others
 	}
 	if c.OthersCores >= leastOthers {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("other programs used %.2f of the machine's %.3g cores (%.0f %%) while the traces were recorded: if they took them from the cluster, its tasks took longer for that, and the calibration supposes the same of all runs", others, c.HostCores, 100*others/c.HostCores))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("other programs used %.2f of the machine's %.3g cores (%.0f %%) while the traces were recorded: if they took them from the cluster, its tasks took longer for that, and the calibration supposes the same of all runs", others, machine, 100*others/machine))
 	}
 }
 
@@ -70,16 +72,26 @@ func (c *Calibration) fitSharing(list []*recorded.Trace, hostCores float64) {
 const leastOthers = 0.05
 
 // knownSharing returns which cores attempts share by what is known of the cluster. The
-// argument hostCores, if above 0, counts more than the traces.
+// argument hostCores, if above 0, counts more than the traces. If it is 0, the workers'
+// samples tell how many of the machine's cores the masters left to the attempts.
 func knownSharing(list []*recorded.Trace, hostCores float64) sharing {
-	cores := 0.0
+	if hostCores > 0 {
+		return sharing{host: hostCores}
+	}
+	cores, used, n := 0.0, 0.0, 0
 	for _, t := range list {
 		hostCores = cmp.Or(hostCores, t.Header.Cluster.HostCores)
 		for _, n := range t.Nodes {
 			cores = max(cores, n.Cores)
 		}
+		if x := t.TaskCores(); x > 0 {
+			used, n = used+x, n+1
+		}
 	}
 	if hostCores > 0 {
+		if n > 0 {
+			hostCores = min(hostCores, used/float64(n))
+		}
 		return sharing{host: hostCores}
 	}
 	if cores > 0 {

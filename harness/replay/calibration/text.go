@@ -57,7 +57,7 @@ func (c *Calibration) Doc() doc.Doc {
 	var facts doc.List
 	switch {
 	case c.HostCores > 0:
-		facts = append(facts, fmt.Sprintf("Attempts on all nodes share the %.3g cores of the machine.", c.HostCores))
+		facts = append(facts, fmt.Sprintf("Attempts on all nodes share %.3g cores of the machine.", c.HostCores))
 	case c.Sharing > 0:
 		facts = append(facts, fmt.Sprintf("Attempts on a node share %.3g of its cores.", c.Sharing))
 	default:

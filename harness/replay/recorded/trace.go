@@ -51,6 +51,7 @@ type Trace struct {
 	nodes    []traces.Node // names of the nodes; a nodeIndex is an index into this list
 	jobNames []traces.JobID
 	mishaps  mishaps
+	used     coresUsed
 }
 
 // nodeIndex stands for a node's name: an index in Trace.nodes.
