@@ -236,11 +236,11 @@ func TestEventsBetween(t *testing.T) {
 					if test.opens == 0 {
 						return
 					}
-					time.Sleep(test.opens)
+					<-time.After(test.opens)
 					if now := follow(t.Context(), l).next(t); now.Ended != endDone {
 						t.Errorf("told %+v", now)
 					}
-					time.Sleep(test.after)
+					<-time.After(test.after)
 					shown(t, l)
 				}()
 				l.End(t.Context())
@@ -254,7 +254,7 @@ func TestEventsBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLive()
 		shown(t, l)
-		time.Sleep(opensWithin)
+		<-time.After(opensWithin)
 		began := time.Now()
 		l.End(t.Context())
 		if took := time.Since(began); took != 0 {
