@@ -32,9 +32,9 @@ func ExampleOutcomes() {
 	}
 	// Output:
 	// model  actuator  splits       seed  jobs  makespan  mean completion  cache  node  rack  off  digest
-	// yarn   none      asSubmitted  1        2   55.51 s          44.80 s      0    31     1    0  9141e7f375aa4300
-	// fifo   labels    asSubmitted  1        2   60.03 s          48.49 s      0    30     2    0  90b978729995a452
-	// delay  labels    asSubmitted  1        2   57.33 s          47.52 s      0    31     1    0  2a5ecc0a5b523eba
+	// yarn   none      asSubmitted  1        2   55.52 s          44.80 s      0    31     1    0  7c267ab37f5052c8
+	// fifo   labels    asSubmitted  1        2   60.03 s          48.49 s      0    30     2    0  9197cb17dac096f6
+	// delay  labels    asSubmitted  1        2   57.34 s          47.52 s      0    31     1    0  84d393879aa006cf
 }
 
 // The same jobs on a cluster that nobody has: twice the nodes, faster disks. Tasks

@@ -13,9 +13,9 @@ import (
 )
 
 // lab returns the trace of 16 maps of 8 MiB on two nodes of one machine with two cores.
-// Eight run at a time, for ten seconds, while each node is sampled every second and uses
+// Eight run at a time, for some seconds, while each node is sampled every second and uses
 // this many cores. Hadoop counts cpuMs of each map.
-func lab(t *testing.T, coresOfNode float64, cpuMs int) *recorded.Trace {
+func lab(t *testing.T, seconds int, coresOfNode float64, cpuMs int) *recorded.Trace {
 	var s strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&s, format+"\n", args...) }
 	line(`{"kind":"header","format":1,"origin":"measured","startUnixNs":1,"writer":"test","model":"yarn","actuator":"none","cluster":{"name":"lab","hostCores":2,"nodes":[` +
@@ -27,11 +27,11 @@ func lab(t *testing.T, coresOfNode float64, cpuMs int) *recorded.Trace {
 		line(`{"kind":"taskScheduled","t":2000000000,"task":{"job":"j","kind":"map","index":%d},"splitHosts":["a","b"],"lengthBytes":8388608}`, i)
 	}
 	for wave := range 2 {
-		from := 3 + 10*wave
+		from := 3 + seconds*wave
 		for i := range 8 {
 			line(`{"kind":"attemptStarted","t":%d000000000,`+attempt+`,"node":"%s","rack":"/r","splitLocality":"node","replicaLocality":"node"}`, from, 8*wave+i, []string{"a", "b"}[i%2])
 		}
-		for second := range 9 {
+		for second := range seconds - 1 {
 			for _, n := range []string{"a", "b"} {
 				line(`{"kind":"nodeSample","t":%d000000000,"node":"%s","intervalNs":1000000000,"cpuUser":%v,"cpuSystem":%v,"cpuIOWait":-1,"cpuSteal":-1,"cpuThrottledNs":-1,"load1":-1,"memoryUsedBytes":-1,"pageCacheBytes":-1,"memoryFreeBytes":-1,"diskReadBytesPerSec":-1,"diskWriteBytesPerSec":-1,"diskQueue":-1,"netRecvBytesPerSec":-1,"netSentBytesPerSec":-1}`,
 					from+1+second, n, coresOfNode*0.75, coresOfNode*0.25)
@@ -39,10 +39,10 @@ func lab(t *testing.T, coresOfNode float64, cpuMs int) *recorded.Trace {
 		}
 		for i := range 8 {
 			line(`{"kind":"attemptFinished","t":%d000000000,`+attempt+`,"outcome":"succeeded","mapDone":0,"counters":{"hdfsReadBytes":8388608,"hdfsWrittenBytes":0,"fileReadBytes":0,"fileWrittenBytes":0,"shuffleBytes":-1,"mapOutputBytes":0,"inputRecords":0,"outputRecords":0,"spilledRecords":0,"cpuMs":%d,"gcMs":0,"physicalBytes":0}}`,
-				from+10, 8*wave+i, cpuMs)
+				from+seconds, 8*wave+i, cpuMs)
 		}
 	}
-	line(`{"kind":"jobFinished","t":24000000000,"job":"j","outcome":"succeeded"}`)
+	line(`{"kind":"jobFinished","t":99000000000,"job":"j","outcome":"succeeded"}`)
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	if err := os.WriteFile(path, []byte(s.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -54,24 +54,27 @@ func lab(t *testing.T, coresOfNode float64, cpuMs int) *recorded.Trace {
 	return x
 }
 
-// What the workers used of the machine's cores is what attempts shared. Of what a map
-// computed, Hadoop's counter is for its bytes and the rest for the start of its JVM.
+// What the workers used of the machine's cores is what attempts shared. What a map computed
+// beside Hadoop's counter is the start of its JVM, unless that is too long for one: then it
+// waited for more bytes the longer.
 func TestDemandsByCounters(t *testing.T) {
 	for _, c := range []struct {
 		name               string
+		seconds            int
 		coresOfNode        float64
 		cpuMs              int
 		cores, start, each float64 // each: ms a MiB
 	}{
-		{"1.6 of two cores", 0.8, 800, 1.6, 1200, 100}, // a map computes 10 s * 1.6/8
-		{"all cores, mostly for bytes", 1, 2000, 2, 500, 250},
-		{"more than there are", 1.5, 2000, 2, 500, 250},
-		{"not sampled, counted: the cores are those that are known", -0.5, 500, 2, 2000, 62.5},
-		{"nothing counted, and no reduces tell: all is for bytes", 1, 0, 2, 0, 312.5},
-		{"counted more than computed", 1, 9000, 2, 0, 312.5},
+		{"1.6 of two cores", 10, 0.8, 800, 1.6, 1200, 100}, // a map computes 10 s * 1.6/8
+		{"all cores, mostly for bytes", 10, 1, 2000, 2, 500, 250},
+		{"more than there are", 10, 1.5, 2000, 2, 500, 250},
+		{"not sampled, counted: the cores are those that are known", 10, -0.5, 500, 2, 2000, 62.5},
+		{"waits for a disk", 20, 1, 500, 2, 3000, 250},
+		{"nothing counted, and no reduces tell: all is for bytes", 10, 1, 0, 2, 0, 312.5},
+		{"counted more than computed", 10, 1, 9000, 2, 0, 312.5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := lab(t, c.coresOfNode, c.cpuMs)
+			x := lab(t, c.seconds, c.coresOfNode, c.cpuMs)
 			got, err := Fit([]*recorded.Trace{x}, recorded.Change{}, "", func(*recorded.Trace, *Calibration, uint64) (*recorded.Trace, error) {
 				return nil, errors.New("no replay here")
 			})

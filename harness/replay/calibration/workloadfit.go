@@ -70,9 +70,8 @@ func outputs(jobs []*recorded.Job) (mapOut, reduceOut float64) {
 
 // fitPhase fits a line through the computing times of attempts by the bytes that they
 // read: a fixed time plus a time for each byte. If all read about the same number of
-// bytes, the line cannot be found. The CPU time by Hadoop's counters, which leave out the
-// start of the JVM, is then what maps need for their bytes, and the rest is fixed. Maps
-// without counters get only a time for each byte, and reduces only a fixed time.
+// bytes, the line cannot be found: maps then get only a time for each byte, and
+// reduces only a fixed time.
 func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	list = slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.kind != kind })
 	p := Phase{Samples: len(list), Corrected: 1}
@@ -81,9 +80,8 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	}
 	var ms, mib []float64
 	var points []stats.Point
-	took, alone, cpuMs, counted := 0.0, 0.0, 0.0, true
+	took, alone := 0.0, 0.0
 	for _, s := range list {
-		cpuMs, counted = cpuMs+s.cpuMs, counted && s.cpuMs > 0
 		ms, mib = append(ms, s.ms), append(mib, float64(s.bytes)/(1<<20))
 		points = append(points, stats.Point{X: float64(s.bytes) / (1 << 20), Y: s.ms})
 		took, alone = took+s.tookMs, alone+s.ms
@@ -98,11 +96,7 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 			p.FixedMs, p.MsPerMiB = 0, mean/meanMiB
 		}
 	case kind == traces.Map && meanMiB*(1<<20) >= smallBytes:
-		forBytes := mean
-		if counted {
-			forBytes = min(mean, cpuMs/float64(len(list)))
-		}
-		p.MsPerMiB, p.FixedMs = forBytes/meanMiB, mean-forBytes
+		p.MsPerMiB = mean / meanMiB
 	default:
 		p.FixedMs = mean
 	}
