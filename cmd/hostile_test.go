@@ -192,14 +192,14 @@ func TestHostileDaemons(t *testing.T) {
 			if !slices.Contains([]string{"silent", "closes", "a body byte a second", "cut off", "503", "a web page", "302 to a login page"}, m.Name) {
 				continue
 			}
+			if command == "run" { // it asks both again once it holds the cluster, which these daemons keep no lease for
+				continue
+			}
 			trials = append(trials, &trial{server: "ResourceManager", misdeed: "later " + m.Name, command: command, misbehave: func(d *daemons) string {
 				d.rm.Spare = "/ws/v1/cluster/info"
 				d.rm.Misbehave(m)
 				return d.rmAt
 			}})
-			if command == "run" { // which asks it later, if jobs run
-				continue
-			}
 			trials = append(trials, &trial{server: "history server", misdeed: "later " + m.Name, command: command, misbehave: func(d *daemons) string {
 				d.history.Spare = "/ws/v1/history/info"
 				d.history.Misbehave(m)
