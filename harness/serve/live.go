@@ -72,6 +72,8 @@ type Live struct {
 	ended   string      // how the run ended; "" while it goes on
 	waiting int         // pages that are to be fetched for the last time
 	fetched chan struct{}
+
+	opens, last time.Duration // opensWithin and lastPage, but in tests with a browser that is slow
 }
 
 // How a run ended.
@@ -82,7 +84,7 @@ const (
 
 // NewLive returns a run that has not begun.
 func NewLive() *Live {
-	l := &Live{pages: newPages(1), over: make(chan struct{}), fetched: make(chan struct{})}
+	l := &Live{pages: newPages(1), over: make(chan struct{}), fetched: make(chan struct{}), opens: opensWithin, last: lastPage}
 	l.metrics = scrape.Handler(l.collect)
 	return l
 }
@@ -125,7 +127,7 @@ func (l *Live) End(ctx context.Context) {
 	if !wait {
 		return
 	}
-	opened, patience := time.NewTimer(opensWithin), time.NewTimer(lastPage)
+	opened, patience := time.NewTimer(l.opens), time.NewTimer(l.last)
 	defer opened.Stop()
 	defer patience.Stop()
 	for {
@@ -146,7 +148,7 @@ func (l *Live) End(ctx context.Context) {
 
 // forget drops the pages that have had their time to open a stream. l.mu is held.
 func (l *Live) forget() {
-	l.loading = slices.DeleteFunc(l.loading, func(t time.Time) bool { return time.Since(t) >= opensWithin })
+	l.loading = slices.DeleteFunc(l.loading, func(t time.Time) bool { return time.Since(t) >= l.opens })
 }
 
 // neverOpened gives up the pages that have opened no stream, and tells whether nobody

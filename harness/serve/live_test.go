@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -31,9 +32,13 @@ seed: 7
 workloads: [{name: wordcount, size: 1GiB, maps: 1500, reduces: 2}]
 `
 
-// simulate runs an experiment in virtual time and returns its folder. step may be nil.
+// simulate runs an experiment in virtual time and returns its folder. step may be nil. If
+// it is not, trials run one at a time: none has ended before its steps were told.
 func simulate(t testing.TB, root, name, source string, step func(experiment.Step)) string {
 	t.Helper()
+	if step != nil {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	}
 	e, err := config.ParseExperiment(name+".yaml", []byte(source))
 	check(t, err)
 	lab, err := config.LoadCluster("../config/testdata/slowdisks.yaml")
