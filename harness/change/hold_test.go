@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -176,6 +177,39 @@ func TestReleasePutsEverythingBack(t *testing.T) {
 		w.same(t, before)
 		if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}); err == nil {
 			t.Error("a released hold changes labels")
+		}
+	})
+}
+
+// A trial that fails ends the applications of one tag, and no others. The hold goes on.
+func TestEndApps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.theirs(t)
+		h := take(t, w)
+		if err := w.submit(t.Context(), h); err != nil {
+			t.Fatal(err)
+		}
+		var ours string
+		for _, tag := range w.unfinishedApps(t) {
+			if base, ok := strings.CutSuffix(tag, "-1"); ok {
+				ours = base
+			}
+		}
+		for _, c := range []struct{ end, rest []string }{
+			{[]string{ours + "-1"}, []string{ours + "-2", ours + "-prep", "nightly"}},
+			{[]string{ours + "-2", ours + "-prep"}, []string{"nightly"}},
+			{[]string{"nightly"}, []string{"nightly"}}, // heddle gives no such tag
+		} {
+			if err := h.EndApps(t.Context(), c.end...); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.unfinishedApps(t); !slices.Equal(got, c.rest) {
+				t.Errorf("after the end of %q unfinished are %q, want %q", c.end, got, c.rest)
+			}
+		}
+		if _, err := h.Release(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 	})
 }

@@ -54,7 +54,7 @@ func (application) Do(ctx context.Context, h *Hold) (tag string, err error) {
 // when all have ended. Their tag stays noted. It may be called after the hold's
 // Context has ended.
 func (h *Hold) EndApps(ctx context.Context, tags ...string) error {
-	u := &undoing{h: h, Target: h.cluster}
+	u := &undoing{h: h, Target: h.cluster, asked: map[key]error{}}
 	list := []Change{}
 	for _, t := range tags {
 		list = append(list, Change{Kind: Application, Name: t})

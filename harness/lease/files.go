@@ -71,7 +71,7 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 	}
 	w, err := files.CreateFile(name, defaults.Replication, defaults.BlockSize, 0o600)
 	if err != nil {
-		return err
+		return hdfs.Explained(err)
 	}
 	if err := w.SetDeadline(time.Now().Add(2 * renewEvery)); err != nil {
 		return err
