@@ -12,14 +12,17 @@ import (
 	"heddle/harness/replay/recorded"
 )
 
+// masterCores is what the master of lab uses of the machine's cores.
+const masterCores = 0.25
+
 // lab returns the trace of 16 maps of 8 MiB on two nodes of one machine with two cores.
 // Eight run at a time, for some seconds, while each node is sampled every second and uses
-// this many cores. Hadoop counts cpuMs of each map.
+// this many cores, and the master masterCores. Hadoop counts cpuMs of each map.
 func lab(t *testing.T, seconds int, coresOfNode float64, cpuMs int) *recorded.Trace {
 	var s strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&s, format+"\n", args...) }
 	line(`{"kind":"header","format":1,"origin":"measured","startUnixNs":1,"writer":"test","model":"yarn","actuator":"none","cluster":{"name":"lab","hostCores":2,"nodes":[` +
-		`{"node":"a","rack":"/r","memoryBytes":4294967296,"vcores":4,"cores":2,"worker":true},{"node":"b","rack":"/r","memoryBytes":4294967296,"vcores":4,"cores":2,"worker":true}]}}`)
+		`{"node":"m","rack":"/core","memoryBytes":4294967296,"vcores":4,"cores":2,"worker":false},{"node":"a","rack":"/r","memoryBytes":4294967296,"vcores":4,"cores":2,"worker":true},{"node":"b","rack":"/r","memoryBytes":4294967296,"vcores":4,"cores":2,"worker":true}]}}`)
 	line(`{"kind":"jobSubmitted","t":0,"job":"j","name":"j","user":"u","queue":"q","priority":0,"maps":16,"reduces":0,"workload":"w","costs":"w","mapMemoryBytes":1073741824,"mapVCores":1,"reduceMemoryBytes":1073741824,"reduceVCores":1,"slowStart":1,"speculation":false}`)
 	line(`{"kind":"jobStarted","t":2000000000,"job":"j","amNode":"m","amAttempt":1}`)
 	const attempt = `"attempt":{"job":"j","kind":"map","index":%d,"number":0}`
@@ -32,9 +35,13 @@ func lab(t *testing.T, seconds int, coresOfNode float64, cpuMs int) *recorded.Tr
 			line(`{"kind":"attemptStarted","t":%d000000000,`+attempt+`,"node":"%s","rack":"/r","splitLocality":"node","replicaLocality":"node"}`, from, 8*wave+i, []string{"a", "b"}[i%2])
 		}
 		for second := range seconds - 1 {
-			for _, n := range []string{"a", "b"} {
+			for _, n := range []string{"m", "a", "b"} {
+				cores := coresOfNode
+				if n == "m" {
+					cores = masterCores
+				}
 				line(`{"kind":"nodeSample","t":%d000000000,"node":"%s","intervalNs":1000000000,"cpuUser":%v,"cpuSystem":%v,"cpuIOWait":-1,"cpuSteal":-1,"cpuThrottledNs":-1,"load1":-1,"memoryUsedBytes":-1,"pageCacheBytes":-1,"memoryFreeBytes":-1,"diskReadBytesPerSec":-1,"diskWriteBytesPerSec":-1,"diskQueue":-1,"netRecvBytesPerSec":-1,"netSentBytesPerSec":-1}`,
-					from+1+second, n, coresOfNode*0.75, coresOfNode*0.25)
+					from+1+second, n, cores*0.75, cores*0.25)
 			}
 		}
 		for i := range 8 {
@@ -69,6 +76,7 @@ func TestDemandsByCounters(t *testing.T) {
 		{"all cores, mostly for bytes", 10, 1, 2000, 2, 500, 250},
 		{"more than there are", 10, 1.5, 2000, 2, 500, 250},
 		{"not sampled, counted: the cores are those that are known", 10, -0.5, 500, 2, 2000, 62.5},
+		{"maps that sleep", 10, 0.1, 100, 2, 2400, 12.5}, // no core was short
 		{"waits for a disk", 20, 1, 500, 2, 3000, 250},
 		{"nothing counted, and no reduces tell: all is for bytes", 10, 1, 0, 2, 0, 312.5},
 		{"counted more than computed", 10, 1, 9000, 2, 0, 312.5},

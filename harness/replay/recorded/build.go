@@ -88,7 +88,7 @@ type placed struct {
 }
 
 func newBuilder(name string, h traces.Header) *builder {
-	t := &Trace{Name: name, Header: h}
+	t := &Trace{Name: name, Header: h, used: coresUsed{hostCores: h.Cluster.HostCores}}
 	anyWorker := slices.ContainsFunc(h.Cluster.Nodes, func(n traces.NodeFacts) bool { return n.Worker })
 	for _, n := range h.Cluster.Nodes {
 		if n.Worker || !anyWorker {
@@ -121,7 +121,7 @@ func (b *builder) add(e traces.Event) error {
 		if e.Load1 >= 0 {
 			b.Loads.Sampled(e.Node, e.T, e.Load1)
 		}
-		b.used.sampled(e, b.Header.Cluster.HostCores)
+		b.used.sampled(e)
 	case *traces.JobSubmitted:
 		return b.submitted(e)
 	case *traces.JobListed:
@@ -211,7 +211,7 @@ func (b *builder) started(e *traces.AttemptStarted) {
 		job: key.job, Index: key.index, number: key.number, node: b.node(e.Node), Kind: key.kind,
 		Level: cmp.Or(e.ReplicaLocality, e.SplitLocality), replica: e.ReplicaLocality, Start: e.T,
 	})
-	b.used.changed(e.T, 1, b.Header.Cluster.HostCores)
+	b.used.changed(e.T, 1)
 	b.counted = b.counts.has(key.job, b.jobs[key.job]) && !b.counts.endedFirst[key]
 	if j := b.jobs[key.job]; j != nil {
 		a.load = b.Loads.Started(e.Node, e.T, j.Kind(), key.kind)
@@ -246,7 +246,7 @@ func (b *builder) finished(e *traces.AttemptFinished) {
 	if a == nil {
 		return
 	}
-	b.used.changed(e.T, -1, b.Header.Cluster.HostCores)
+	b.used.changed(e.T, -1)
 	c := &e.Counters
 	a.End, a.Outcome = e.T, e.Outcome
 	a.read, a.WrittenBytes, a.mapOutput, a.shuffled = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes), max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)

@@ -2,16 +2,18 @@ package recorded
 
 import (
 	"math"
+	"slices"
 
 	"heddle/traces"
 )
 
-// coresUsed follows how many cores the workers of a cluster on one machine use while they
-// have more work than the machine has cores.
+// coresUsed follows how many cores the nodes of a cluster on one machine use while its
+// workers have more attempts than the machine has cores.
 type coresUsed struct {
-	running int         // attempts that run
-	since   traces.Time // since when they are enough
-	of      map[traces.Node]use
+	hostCores float64     // cores of the machine; 0: the nodes are not on one
+	running   int         // attempts that run
+	since     traces.Time // since when they are enough
+	of        map[traces.Node]use
 }
 
 // use is how long a node was sampled, in seconds, and how much it computed meanwhile.
@@ -23,19 +25,22 @@ const (
 	enoughPerCore = 2
 	// leastUseSeconds is how long each node must have been sampled meanwhile.
 	leastUseSeconds = 5
+	// leastBusy is which part of the machine's cores all nodes together must have used.
+	// If it is less, attempts waited for something else, such as disks, or slept.
+	leastBusy = 0.85
 )
 
 // changed has this many more attempts run at the time t.
-func (c *coresUsed) changed(t traces.Time, more int, hostCores float64) {
-	enough := int(math.Ceil(enoughPerCore * hostCores))
+func (c *coresUsed) changed(t traces.Time, more int) {
+	enough := int(math.Ceil(enoughPerCore * c.hostCores))
 	if more > 0 && c.running < enough && c.running+more >= enough {
 		c.since = t
 	}
 	c.running += more
 }
 
-func (c *coresUsed) sampled(e *traces.NodeSample, hostCores float64) {
-	if hostCores <= 0 || e.CPUUser < 0 || e.CPUSystem < 0 || float64(c.running) < enoughPerCore*hostCores || int64(e.T)-e.IntervalNs < int64(c.since) {
+func (c *coresUsed) sampled(e *traces.NodeSample) {
+	if c.hostCores <= 0 || e.CPUUser < 0 || e.CPUSystem < 0 || float64(c.running) < enoughPerCore*c.hostCores || int64(e.T)-e.IntervalNs < int64(c.since) {
 		return
 	}
 	if c.of == nil {
@@ -47,15 +52,34 @@ func (c *coresUsed) sampled(e *traces.NodeSample, hostCores float64) {
 }
 
 // TaskCores returns how many cores the workers used together, on average, while they had
-// more attempts than the machine that runs all of them has cores. The rest of its cores
-// went to the masters, to other programs, or was lost. It is 0 if that is not known.
+// more attempts than the machine that runs all of them has cores, and the cores were
+// short. The rest of its cores went to the masters, to other programs, or was lost. It is
+// 0 if that is not known.
 func (t *Trace) TaskCores() (cores float64) {
 	for _, n := range t.Nodes {
-		u := t.used.of[n.Node]
-		if u.seconds < leastUseSeconds {
+		x := t.used.mean(n.Node)
+		if x < 0 {
 			return 0
 		}
-		cores += u.coreSeconds / u.seconds
+		cores += x
+	}
+	all := cores
+	for _, n := range t.Header.Cluster.Nodes {
+		if !n.Worker && !slices.ContainsFunc(t.Nodes, func(w traces.NodeFacts) bool { return w.Node == n.Node }) {
+			all += max(0, t.used.mean(n.Node))
+		}
+	}
+	if all < leastBusy*t.used.hostCores {
+		return 0
 	}
 	return cores
+}
+
+// mean returns how many cores a node used; -1 if it was not sampled for long enough.
+func (c *coresUsed) mean(n traces.Node) float64 {
+	u := c.of[n]
+	if u.seconds < leastUseSeconds {
+		return -1
+	}
+	return u.coreSeconds / u.seconds
 }
