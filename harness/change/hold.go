@@ -1,8 +1,9 @@
 // Package change changes a cluster for one harness at a time, and puts the changes
 // back: labels and sizes of nodes, added labels, scheduler settings, cache pools,
-// applications and their folders, faults of nodes. It can put them back at a normal end ([Hold.Release]), after a kill -9, after a restart of
-// the ResourceManager, from any other machine ([Restore]), and unattended ([Watch]).
-// Each kind of change is one type; see kind.go.
+// applications and their folders, faults of nodes. It can put them back at a normal end
+// ([Hold.Release]), after a kill -9, after a restart of the ResourceManager, from any
+// other machine ([Restore]), and unattended ([Watch]). Each kind of change is one type;
+// see kind.go.
 //
 // Package lease says who may change the cluster. The journal, in the folder of
 // that lease in HDFS, says for each thing what it was before its first change.

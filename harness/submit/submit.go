@@ -25,6 +25,7 @@ import (
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
 	"heddle/harness/clients"
+	"heddle/harness/internal/poll"
 	"heddle/yarnclient"
 )
 
@@ -225,7 +226,7 @@ func (s *Submitter) accepted(ctx context.Context, master yarnclient.Submission) 
 		}
 		switch state {
 		case "NEW", "NEW_SAVING", "SUBMITTED", "FINAL_SAVING", "KILLING": // the last two are soon final, and then it is known why
-			if err := pause(ctx, 10*time.Millisecond<<min(attempt, 5)); err != nil {
+			if err := poll.Wait(ctx, 10*time.Millisecond<<min(attempt, 5)); err != nil {
 				return err
 			}
 		case "FAILED", "KILLED":
@@ -249,7 +250,7 @@ const pollInterval = 500 * time.Millisecond
 // failover, is waited for.
 func (s *Submitter) Wait(ctx context.Context, job Submitted) error {
 	for {
-		if err := pause(ctx, pollInterval); err != nil {
+		if err := poll.Wait(ctx, pollInterval); err != nil {
 			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyUp)
 			defer cancel()
 			return errors.Join(err, s.Kill(clean, job))
@@ -292,7 +293,7 @@ func (s *Submitter) kill(ctx context.Context, app string) error {
 			return nil
 		}
 		if err == nil {
-			err = pause(ctx, 20*time.Millisecond<<min(attempt, 5))
+			err = poll.Wait(ctx, 20*time.Millisecond<<min(attempt, 5))
 		}
 	}
 	if errors.Is(err, yarnclient.ErrNotFound) {
@@ -341,24 +342,13 @@ func (s *Submitter) repeat(ctx context.Context, request func() error) error {
 		if err == nil || !later || ctx.Err() != nil || time.Now().After(giveUp) {
 			return err
 		}
-		if pause(ctx, 100*time.Millisecond<<min(attempt, 4)) != nil {
+		if poll.Wait(ctx, 100*time.Millisecond<<min(attempt, 4)) != nil {
 			return err
 		}
 	}
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
 
 // shuffleSecret returns a new secret key with which reduces fetch the output of
 // maps.
