@@ -26,7 +26,7 @@ const order = `
 	collectors/hdfs/internal/hdfspb collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest
 	collectors/yarn collectors/scrape collectors/node collectors/node/agent
 	harness/internal/mavenjars harness/nearest harness/internal/poll harness/internal/units
-	harness/stats harness/doc harness/loadfit harness/sim/draw harness/state
+	harness/stats harness/design harness/doc harness/loadfit harness/sim/draw harness/state
 	harness/sched harness/sched/schedtest
 	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/learning/model harness/paper/modfair/model harness/paper/reverse/model harness/paper/rhc/policy harness/paper/rhc/model harness/paper/models
 	harness/sim/fluid harness/sim/kernel harness/sim/place harness/sim
@@ -52,6 +52,7 @@ const apart = `
 	hibench* : traces yarnclient             workloads know neither traces nor YARN's interface
 	collectors* : hibench                    collectors know no workload
 	harness/stats : *                        statistics are about numbers
+	harness/design : *                       so are designs
 	harness/loadfit : harness/state harness/sched    it is fed by whoever reads a trace
 	harness/clients : harness/lab            nothing knows that a cluster is the lab, but commands and the demo
 	harness/watch : harness/lab

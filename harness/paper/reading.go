@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"heddle/harness/design"
 )
 
 // named returns the reading with this name; empty means AsPrinted.
@@ -169,7 +171,7 @@ func (p *Paper) readings(axes []*Axis, vary Vary) []Reading {
 	case vary.Screen:
 		return list
 	case vary.Full:
-		for _, r := range grid(axes) {
+		for _, r := range of(axes, design.Grid(levels(axes))) {
 			add(r)
 		}
 		return list
@@ -183,100 +185,32 @@ func (p *Paper) readings(axes []*Axis, vary Vary) []Reading {
 			slow[a.key()] = v
 		}
 	}
-	for _, r := range pairwise(mixable) {
+	for _, r := range of(mixable, design.Pairwise(levels(mixable))) {
 		maps.Copy(r.Set, slow)
 		add(r)
 	}
 	return list
 }
 
-// grid returns all combinations of the axes' values.
-func grid(axes []*Axis) []Reading {
-	list := []Reading{{Set: map[string]string{}}}
-	for _, a := range axes {
-		var next []Reading
-		for _, r := range list {
-			for _, v := range a.Values {
-				set := maps.Clone(r.Set)
-				set[a.key()] = v.Value
-				next = append(next, Reading{Set: set})
-			}
+// of returns the readings of a design, which has for each reading the index of a value
+// of each axis.
+func of(axes []*Axis, rows [][]int) []Reading {
+	var list []Reading
+	for _, row := range rows {
+		r := Reading{Set: map[string]string{}}
+		for i, a := range axes {
+			r.Set[a.key()] = a.Values[row[i]].Value
 		}
-		list = next
+		list = append(list, r)
 	}
 	return list
 }
 
-// pair is two values of two axes, i < k.
-type pair struct {
-	i, k int
-	a, b string
-}
-
-// cover marks the pairs of a reading's values.
-func cover(have map[pair]bool, axes []*Axis, value func(int) string) {
-	for k := range axes {
-		for i := range k {
-			have[pair{i, k, value(i), value(k)}] = true
-		}
+// levels returns how many values each axis has.
+func levels(axes []*Axis) []int {
+	var list []int
+	for _, a := range axes {
+		list = append(list, len(a.Values))
 	}
-}
-
-// pairwise returns readings in which every pair of values of two axes occurs.
-// Each reading begins with the first missing pair, and
-// takes for each other axis the value that brings the most missing pairs.
-func pairwise(axes []*Axis) []Reading {
-	var list []Reading
-	have := map[pair]bool{}
-	for {
-		first, ok := missing(axes, have)
-		if !ok {
-			return list
-		}
-		row := make([]string, len(axes))
-		row[first.i], row[first.k] = first.a, first.b
-		for i, a := range axes {
-			if row[i] != "" {
-				continue
-			}
-			most := -1
-			for _, v := range a.Values {
-				brings := 0
-				for k, other := range row {
-					if x := (pair{min(i, k), max(i, k), v.Value, other}); other != "" {
-						if k < i {
-							x.a, x.b = other, v.Value
-						}
-						if !have[x] {
-							brings++
-						}
-					}
-				}
-				if brings > most {
-					most, row[i] = brings, v.Value
-				}
-			}
-		}
-		cover(have, axes, func(i int) string { return row[i] })
-		r := Reading{Set: map[string]string{}}
-		for i, a := range axes {
-			r.Set[a.key()] = row[i]
-		}
-		list = append(list, r)
-	}
-}
-
-func missing(axes []*Axis, have map[pair]bool) (pair, bool) {
-	for k := range axes {
-		for i := range k {
-			for _, a := range axes[i].Values {
-				for _, b := range axes[k].Values {
-					if x := (pair{i, k, a.Value, b.Value}); !have[x] {
-						return x, true
-					}
-				}
-			}
-		}
-	}
-	return pair{}, false
+	return list
 }

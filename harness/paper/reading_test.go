@@ -31,50 +31,6 @@ func drawAxes(t *rapid.T) []*Axis {
 	return axes
 }
 
-// count of axes' values, largest first.
-func sizesOf(axes []*Axis) []int {
-	sizes := each(axes, func(a **Axis) int { return len((*a).Values) })
-	slices.SortFunc(sizes, func(a, b int) int { return b - a })
-	return sizes
-}
-
-// TestPairs has every pair of values of two axes be in one of the mixed readings. Each
-// reading says all axes, none is there twice, and there are no fewer than pairs of the
-// two largest axes, and no more than all pairs or all combinations.
-func TestPairs(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		axes := drawAxes(t)
-		list := pairwise(axes)
-		pairs, combinations, known := 0, 1, map[string]bool{}
-		for k, a := range axes {
-			combinations *= len(a.Values)
-			for _, b := range axes[:k] {
-				for _, x := range a.Values {
-					for _, y := range b.Values {
-						pairs++
-						if !slices.ContainsFunc(list, func(r Reading) bool { return r.Set[a.key()] == x.Value && r.Set[b.key()] == y.Value }) {
-							t.Fatalf("no reading has %s=%s and %s=%s", a.Name, x.Value, b.Name, y.Value)
-						}
-					}
-				}
-			}
-		}
-		for _, r := range list {
-			if len(r.Set) != len(axes) || known[fmt.Sprint(r.Set)] {
-				t.Fatalf("%v says not all of %d axes, or is there twice", r.Set, len(axes))
-			}
-			known[fmt.Sprint(r.Set)] = true
-		}
-		least := 0
-		if s := sizesOf(axes); len(s) > 1 {
-			least = s[0] * s[1]
-		}
-		if len(list) < least || len(list) > min(pairs, combinations) {
-			t.Fatalf("%d readings, want %d to %d", len(list), least, min(pairs, combinations))
-		}
-	})
-}
-
 // TestAllCombinations has a full matrix have each combination of values once, besides
 // what is as printed and named already.
 func TestAllCombinations(t *testing.T) {
@@ -89,7 +45,7 @@ func TestAllCombinations(t *testing.T) {
 			p.Readings = []Reading{{Name: "named", Set: map[string]string{last.key(): last.Values[len(last.Values)-1].Value}}}
 		}
 		want := 1
-		for _, n := range sizesOf(axes) {
+		for _, n := range levels(axes) {
 			want *= n
 		}
 		list := p.readings(axes, Vary{Full: true})
