@@ -68,6 +68,7 @@ func labFlags(c *lab.Config) []cli.Flag {
 		generic("node-expiry", "silence after which a node counts as lost; shorter ones lose nodes of a busy machine", "2m", &c.NodeExpiry),
 		&cli.StringFlag{Name: "scheduler", Value: c.Scheduler, Destination: &c.Scheduler, Usage: "capacity (has node labels) or fair (has none)"},
 		&cli.BoolFlag{Name: "async", Value: c.Async, Destination: &c.Async, Usage: "allocate without waiting for heartbeats"},
+		&cli.BoolFlag{Name: "ha", Value: c.HA, Destination: &c.HA, Usage: "two NameNodes and two ResourceManagers, which take over from each other"},
 		&cli.BoolFlag{Name: "cds", Value: c.CDS, Destination: &c.CDS, Usage: "start JVMs from a class-data archive"},
 		&cli.StringFlag{Name: "hadoop-home", Destination: &c.HadoopHome, Usage: "an unpacked Hadoop `DIR` instead of the one from Maven Central"},
 	}

@@ -64,6 +64,9 @@ type Config struct {
 	// Async makes the Capacity scheduler allocate containers without waiting
 	// for node heartbeats.
 	Async bool `json:"async"`
+	// HA gives the cluster two NameNodes and two ResourceManagers, of which one
+	// each is active; see ha.go.
+	HA bool `json:"ha,omitempty"`
 	// CDS makes the JVMs of the lab start from a class-data archive, if one
 	// can be built.
 	CDS bool `json:"cds"`

@@ -31,6 +31,11 @@ const (
 	nodeManager     daemon = "nodemanager"
 	historyServer   daemon = "historyserver"
 	agent           daemon = "agent"
+
+	// these run only with Config.HA
+	failoverController daemon = "zkfc"
+	journalNode        daemon = "journalnode"
+	zooKeeper          daemon = "zookeeper"
 )
 
 // jvms gives, for each Hadoop daemon, the main class and the heap size of its
@@ -44,6 +49,10 @@ var jvms = map[daemon]struct {
 	resourceManager: {"org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", 384},
 	nodeManager:     {"org.apache.hadoop.yarn.server.nodemanager.NodeManager", 160},
 	historyServer:   {"org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 192},
+
+	failoverController: {"org.apache.hadoop.hdfs.tools.DFSZKFailoverController", 96},
+	journalNode:        {"org.apache.hadoop.hdfs.qjournal.server.JournalNode", 128},
+	zooKeeper:          {"org.apache.zookeeper.server.ZooKeeperServerMain", 96},
 }
 
 // Resources of the NodeManager on the lab's master: enough for eight
@@ -141,12 +150,16 @@ func (l *Lab) argv(n node, d daemon) []string {
 		argv = append(argv, "-XX:DumpLoadedClassList="+filepath.Join(recordClasses, n.name+"-"+string(d)))
 	}
 	argv = append(argv, javaOpens...)
-	return append(argv,
+	argv = append(argv,
 		"-Djava.net.preferIPv4Stack=true",
 		"-Djava.io.tmpdir="+l.nodePath(n.name, "tmp"),
 		"-Dlab.node="+n.name, fmt.Sprintf("-Dlab.nm.mb=%d", mb), fmt.Sprintf("-Dlab.nm.vcores=%d", vcores),
 		"-Dhadoop.home.dir="+l.path("home"), "-Dhadoop.log.dir="+l.nodePath(n.name, "log"), "-Dyarn.log.dir="+l.nodePath(n.name, "log"),
 		"-cp", l.Classpath+":"+l.path("conf"), jvm.main)
+	if d == zooKeeper {
+		argv = append(argv, strconv.Itoa(portZK), l.nodePath(n.name, "zookeeper"))
+	}
+	return argv
 }
 
 func (l *Lab) mark(n node, d daemon) string {

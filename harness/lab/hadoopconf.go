@@ -92,18 +92,20 @@ func (p *plan) settings() any {
 	heapMB := containerMB * 2 / 5
 	return struct {
 		Cfg                                     Config
-		Root, User, JVM, ClasspathList          string
+		Root, Store, User, JVM, ClasspathList   string
 		Labels                                  bool
 		PortNN, PortNNHTTP, PortHistory, PortNM int
+		PortRM, PortJournal, PortZK             int
 		BlockSize, NMHeartbeatMs, AMHeartbeatMs int64
 		NodeExpiryMs, RecheckMs                 int64
 		ContainerMB, TaskHeapMB, SortMB         int
 		MaxContainerMB, MaxContainerVCores      int
 	}{
-		Cfg: c, Root: p.root, User: hadoopUser, JVM: strings.Join(jvmFlags, " "),
+		Cfg: c, Root: p.root, Store: p.labelStore(), User: hadoopUser, JVM: strings.Join(jvmFlags, " "),
 		ClasspathList: strings.ReplaceAll(p.Classpath, ":", ","),
 		Labels:        p.labels(),
 		PortNN:        portNN, PortNNHTTP: portNNHTTP, PortHistory: portHistory, PortNM: portNM,
+		PortRM: portRM, PortJournal: portJournal, PortZK: portZK,
 		BlockSize:     int64(c.BlockSize),
 		NMHeartbeatMs: time.Duration(c.NMHeartbeat).Milliseconds(), AMHeartbeatMs: time.Duration(c.AMHeartbeat).Milliseconds(),
 		NodeExpiryMs: time.Duration(c.NodeExpiry).Milliseconds(),
@@ -113,6 +115,15 @@ func (p *plan) settings() any {
 		ContainerMB: containerMB, TaskHeapMB: heapMB, SortMB: heapMB / 4,
 		MaxContainerMB: max(amNodeMB, containerMB*c.Slots), MaxContainerVCores: max(amNodeVCores, c.Slots),
 	}
+}
+
+// labelStore returns the URI of the folder in which ResourceManagers keep the
+// node labels and attributes. Two ResourceManagers need it in HDFS.
+func (p *plan) labelStore() string {
+	if p.Cfg.HA {
+		return "hdfs://lab/yarn"
+	}
+	return "file://" + p.nodePath("master")
 }
 
 // propertiesXML turns lines of the form key=value into a Hadoop configuration
@@ -150,7 +161,7 @@ func (l *Lab) writeHadoopConf() error {
 	}
 	// NameNode and DataNode do not start without these folders of web pages.
 	// Maven's hadoop-hdfs.jar does not contain them; empty folders are enough.
-	for _, app := range []string{"hdfs", "datanode", "static"} {
+	for _, app := range []string{"hdfs", "datanode", "journal", "static"} {
 		if err := os.MkdirAll(l.path("conf", "webapps", app), 0o755); err != nil {
 			return err
 		}

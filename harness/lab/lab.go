@@ -1,5 +1,6 @@
 // Package lab runs a real, unmodified Hadoop cluster on this one Linux machine.
-// NameNode, ResourceManager and JobHistoryServer run on a master; each worker
+// NameNode, ResourceManager and JobHistoryServer run on a master, and with
+// Config.HA a second NameNode and ResourceManager on another; each worker
 // runs a DataNode and a NodeManager. Each node has its own network namespace,
 // and so its own address, host name, link, disk rate, CPU share and memory.
 //
@@ -18,7 +19,8 @@
 //
 //   - worker: a node that stores blocks and runs tasks, "r1n2" in rack 1
 //   - master: the node of the Hadoop masters; ApplicationMasters run there too
-//   - core: the part of the network outside all racks, with the master and this machine
+//   - keeper: with Config.HA, the node with what the masters share
+//   - core: the part of the network outside all racks, with the masters and this machine
 //   - uplink: the link between a rack's switch and the core
 //   - mark: an argument of a daemon's command line that tells whose daemon it is
 package lab
@@ -92,16 +94,16 @@ func open(root string, saved savedPlan) (*Lab, error) {
 		return nil, err
 	}
 	l := &Lab{plan: newPlan(root, saved), cgroups: cg}
-	at := func(port int) yarnclient.Options {
+	at := func(addresses ...string) yarnclient.Options {
 		return yarnclient.Options{
-			Addresses: []string{fmt.Sprintf("http://%s:%d", l.master().ip, port)},
+			Addresses: addresses,
 			User:      hadoopUser, Timeout: answerLimit, Retries: -1, // clients without retries, since their callers repeat failed requests themselves
 		}
 	}
-	if l.rm, err = yarnclient.NewRM(at(portRM)); err != nil {
+	if l.rm, err = yarnclient.NewRM(at(l.resourceManagers()...)); err != nil {
 		return nil, err
 	}
-	if l.history, err = yarnclient.NewHistory(at(portHistory)); err != nil {
+	if l.history, err = yarnclient.NewHistory(at(l.historyServer())); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -140,18 +142,19 @@ func (l *Lab) ClusterFile() string { return l.path("cluster.yaml") }
 // Cluster returns the lab's addresses and settings, as its cluster file gives
 // them.
 func (l *Lab) Cluster() config.Cluster {
-	master := l.nodes[0].ip
 	c := config.Cluster{
 		Name:             l.Name,
-		ResourceManagers: []string{fmt.Sprintf("http://%s:%d", master, portRM)},
-		NameNodes:        []string{fmt.Sprintf("%s:%d", master, portNN)},
-		HistoryServer:    fmt.Sprintf("http://%s:%d", master, portHistory),
+		ResourceManagers: l.resourceManagers(),
+		HistoryServer:    l.historyServer(),
 		User:             hadoopUser,
 		Hosts:            map[string]string{},
 		Hadoop:           config.Hadoop{Home: l.path("home"), Conf: l.path("conf")},
 		Rates:            l.Cfg.Rates(),
 		Machines:         l.Cfg.Machines(),
 		Cgroup:           cgroupOf(l.Name),
+	}
+	for _, n := range l.masters() {
+		c.NameNodes = append(c.NameNodes, fmt.Sprintf("%s:%d", n.ip, portNN))
 	}
 	if l.hasAgents() { // the cluster file's commands that cause faults need the heddle binary that agents run
 		run := func(command ...string) []string {
@@ -173,6 +176,17 @@ func (l *Lab) Cluster() config.Cluster {
 	}
 	return c
 }
+
+// resourceManagers returns the web addresses of the lab's ResourceManagers.
+func (l *Lab) resourceManagers() []string {
+	var addresses []string
+	for _, n := range l.masters() {
+		addresses = append(addresses, fmt.Sprintf("http://%s:%d", n.ip, portRM))
+	}
+	return addresses
+}
+
+func (l *Lab) historyServer() string { return fmt.Sprintf("http://%s:%d", l.master().ip, portHistory) }
 
 func (l *Lab) writeClusterFile() error { return l.writeCluster(l.Cluster()) }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -13,13 +14,13 @@ type plan struct {
 	savedPlan
 	Name  string
 	root  string // path of the lab's state folder, which has the lab's configuration and HDFS data
-	nodes []node // all nodes of the lab: the master, then the workers by rack
+	nodes []node // all nodes of the lab: the master, with Config.HA master2 and keeper, then the workers by rack
 }
 
-// node is one node of the lab: the master or a worker.
+// node is one node of the lab: a master, the keeper or a worker.
 type node struct {
 	name    string // the node's host name, which is also its name in Hadoop: "master", "r1n2"
-	rack    int    // number of the node's rack; 0 is the core of the network, where the master is
+	rack    int    // number of the node's rack; 0 is the core of the network, where the masters are
 	ip      netip.Addr
 	cores   float64 // CPU limit of the node in cores; 0 means no limit
 	daemons []daemon
@@ -36,6 +37,9 @@ const (
 	portNMHTTP  = 8042
 	portDNHTTP  = 9864
 	portAgent   = 9177
+	portJournal = 8485
+	portZK      = 2181
+	portZKFC    = 8019
 )
 
 const (
@@ -62,7 +66,15 @@ func newPlan(root string, saved savedPlan) plan {
 		// between node labels at any time.
 		master.daemons = append(master.daemons, nodeManager)
 	}
+	if c.HA {
+		master.daemons = append(master.daemons, failoverController)
+	}
 	p.nodes = append(p.nodes, master)
+	if c.HA {
+		p.nodes = append(p.nodes,
+			node{name: "master2", ip: addr(0, masterPlace+1), daemons: []daemon{nameNode, resourceManager, failoverController}},
+			node{name: "keeper", ip: addr(0, masterPlace+2), daemons: []daemon{zooKeeper, journalNode}})
+	}
 	inRack := 0
 	for i := range c.Nodes {
 		rack := rackOf(i, c.Nodes, c.Racks)
@@ -98,8 +110,22 @@ func (p *plan) nodePath(node string, parts ...string) string {
 	return p.path(append([]string{"nodes", node}, parts...)...)
 }
 
-func (p *plan) master() node    { return p.nodes[0] }
-func (p *plan) workers() []node { return p.nodes[1:] }
+func (p *plan) master() node { return p.nodes[0] }
+func (p *plan) workers() []node {
+	first := slices.IndexFunc(p.nodes, func(n node) bool { return n.rack > 0 })
+	if first < 0 {
+		return nil
+	}
+	return p.nodes[first:]
+}
+
+// masters returns the nodes that have a NameNode and a ResourceManager.
+func (p *plan) masters() []node {
+	if p.Cfg.HA {
+		return p.nodes[:2]
+	}
+	return p.nodes[:1]
+}
 
 // The method labels reports whether the lab's YARN scheduler supports node
 // labels.

@@ -3,9 +3,11 @@ package lab
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,10 +29,11 @@ func testPlan(c Config) plan {
 func TestPlanAddresses(t *testing.T) {
 	c := Default()
 	c.Nodes, c.Racks, c.CPUs = 5, 2, CPUs{1, 0.5}
-	var got []string
-	p := testPlan(c)
-	for _, n := range p.nodes {
-		got = append(got, fmt.Sprintf("%s %s %s %g %v", n.name, n.ip, rackPath(n.rack), n.cores, n.daemons))
+	addresses := func(nodes []node) (list []string) {
+		for _, n := range nodes {
+			list = append(list, fmt.Sprintf("%s %s %s %g %v", n.name, n.ip, rackPath(n.rack), n.cores, n.daemons))
+		}
+		return list
 	}
 	want := []string{
 		"master 10.100.0.1 /core 0 [namenode resourcemanager historyserver nodemanager]",
@@ -40,8 +43,21 @@ func TestPlanAddresses(t *testing.T) {
 		"r2n1 10.100.2.1 /rack2 0.5 [datanode nodemanager]",
 		"r2n2 10.100.2.2 /rack2 1 [datanode nodemanager]",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, addresses(testPlan(c).nodes)); diff != "" {
 		t.Error(diff)
+	}
+	c.HA = true
+	want = append([]string{
+		"master 10.100.0.1 /core 0 [namenode resourcemanager historyserver nodemanager zkfc]",
+		"master2 10.100.0.2 /core 0 [namenode resourcemanager zkfc]",
+		"keeper 10.100.0.3 /core 0 [zookeeper journalnode]",
+	}, want[1:]...)
+	p := testPlan(c)
+	if diff := cmp.Diff(want, addresses(p.nodes)); diff != "" {
+		t.Error("with two masters:", diff)
+	}
+	if diff := cmp.Diff(want[3:], addresses(p.workers())); diff != "" {
+		t.Error("workers, with two masters:", diff)
 	}
 }
 
@@ -52,6 +68,7 @@ func TestPlanProperties(t *testing.T) {
 		c := Default()
 		c.Nodes = rapid.IntRange(1, 250).Draw(t, "nodes")
 		c.Racks = rapid.IntRange(1, c.Nodes).Draw(t, "racks")
+		c.HA = rapid.Bool().Draw(t, "ha")
 		p := testPlan(c)
 		if len(p.workers()) != c.Nodes {
 			t.Fatalf("%d workers, want %d", len(p.workers()), c.Nodes)
@@ -91,10 +108,12 @@ func TestLabNamesNeverOverlap(t *testing.T) {
 func TestGolden(t *testing.T) {
 	fair := Default()
 	fair.Scheduler, fair.Cache = Fair, 0
+	ha := Default()
+	ha.HA = true
 	for _, c := range []struct {
 		dir  string
 		conf Config
-	}{{"capacity", Default()}, {"fair", fair}} {
+	}{{"capacity", Default()}, {"fair", fair}, {"ha", ha}} {
 		p := testPlan(c.conf)
 		files, err := p.hadoopConf()
 		if err != nil {
@@ -114,6 +133,12 @@ func TestGolden(t *testing.T) {
 			files["enter"] = l.enterScript(l.nodes[1])
 			files["argv"] = []byte(strings.Join(l.argv(l.nodes[1], dataNode), "\n") + "\n")
 		}
+		if c.dir == "ha" { // the other files are those of one master
+			maps.DeleteFunc(files, func(name string, _ []byte) bool {
+				return !slices.Contains([]string{"core-site.xml", "hdfs-site.xml", "yarn-site.xml", "topology.table"}, name)
+			})
+			files["argv"] = []byte(strings.Join(l.argv(l.nodes[2], zooKeeper), "\n") + "\n")
+		}
 		for name, got := range files {
 			golden(t, filepath.Join("testdata", c.dir, name), got)
 		}
@@ -122,7 +147,14 @@ func TestGolden(t *testing.T) {
 
 // The files hold all that the requirements ask for.
 func TestRequirementsAreMet(t *testing.T) {
-	p := testPlan(Default())
+	two := Default()
+	two.HA = true
+	for name, c := range map[string]Config{"one master": Default(), "two masters": two} {
+		t.Run(name, func(t *testing.T) { requirementsAreMet(t, testPlan(c)) })
+	}
+}
+
+func requirementsAreMet(t *testing.T, p plan) {
 	files, err := p.hadoopConf()
 	if err != nil {
 		t.Fatal(err)

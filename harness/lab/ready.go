@@ -36,12 +36,11 @@ func (e *DaemonError) Error() string {
 
 // startOrder is the order in which daemons are started. First come the daemons
 // that take long to start and that other daemons wait for.
-var startOrder = []daemon{resourceManager, nameNode, agent, dataNode, nodeManager, historyServer}
+var startOrder = []daemon{zooKeeper, journalNode, resourceManager, nameNode, failoverController, agent, dataNode, nodeManager, historyServer}
 
 // startMissing starts the daemons that do not run and waits until the cluster
-// can take jobs. It starts all daemons at once, except the history server,
-// which waits until HDFS is writable. If started earlier, the history server
-// would try HDFS again only every 10 s. Each daemon is asked by a goroutine of
+// can take jobs. It starts all daemons at once, except those that startsAfter
+// has something for. Each daemon is asked by a goroutine of
 // its own, since a daemon that is starting may take seconds for an answer.
 func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 	ctx, cancel := context.WithTimeout(ctx, upLimit)
@@ -49,8 +48,10 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 	var mu sync.Mutex
 	pending := map[string]bool{} // the daemons that are not ready yet, as "node daemon"
 	open, asking := errgroup.WithContext(ctx)
-	writable := make(chan struct{}) // closed once files can be written to HDFS
 	var seen registrations
+	election := sync.OnceValue(func() error { return l.makeElection(asking) })
+	// fresh: no ResourceManager runs, so no run steers the cluster
+	fresh := !slices.ContainsFunc(l.masters(), func(n node) bool { return l.pid(n, resourceManager) != 0 })
 	for _, d := range startOrder {
 		for _, n := range l.nodes {
 			if !slices.Contains(l.daemonsOf(n), d) {
@@ -61,8 +62,12 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 				if err := l.format(ctx); err != nil {
 					return err
 				}
+				if err := l.shareEdits(ctx); err != nil {
+					return err
+				}
 			}
-			if start && d != historyServer {
+			after := l.startsAfter(d, &seen, election)
+			if start && after == nil {
 				if err := l.startDaemon(n, d); err != nil {
 					return err
 				}
@@ -70,11 +75,9 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 			name := n.name + " " + string(d)
 			pending[name] = true
 			open.Go(func() error {
-				if d == historyServer && start {
-					select {
-					case <-asking.Done():
-						return asking.Err()
-					case <-writable:
+				if start && after != nil {
+					if err := after(asking); err != nil {
+						return err
 					}
 					if err := l.startDaemon(n, d); err != nil {
 						return err
@@ -83,11 +86,8 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 				if err := l.awaitReady(asking, &seen, n, d); err != nil {
 					return err
 				}
-				switch d {
-				case nameNode:
-					close(writable)
-				case resourceManager:
-					if err := unansweredAgain(asking, func() error { return l.makeLabels(asking, start) }); err != nil {
+				if d == resourceManager && n.name == l.master().name {
+					if err := unansweredAgain(asking, func() error { return l.makeLabels(asking, fresh) }); err != nil {
 						return err
 					}
 				}
@@ -106,6 +106,32 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 		return fmt.Errorf("wait for %s: %w; logs are in %s", strings.Join(names, ", "), err, l.path("nodes", "*", "log"))
 	}
 	return err
+}
+
+// startsAfter returns a function that waits for what a daemon needs at its start, or
+// nil if the daemon waits by itself. The history server would try HDFS again only every
+// 10 s. What needs ZooKeeper would end without it.
+func (l *Lab) startsAfter(d daemon, seen *registrations, election func() error) func(context.Context) error {
+	zk := func(ctx context.Context) error {
+		keeper := l.nodes[len(l.masters())].ip.String()
+		return poll.Until(ctx, pollEvery, func() (bool, error) { return listens(ctx, keeper, portZK), nil })
+	}
+	switch {
+	case d == historyServer:
+		return func(ctx context.Context) error {
+			return poll.Until(ctx, pollEvery, func() (bool, error) { return l.dataNodes(ctx, seen).writable, nil })
+		}
+	case d == resourceManager && l.Cfg.HA:
+		return zk
+	case d == failoverController:
+		return func(ctx context.Context) error {
+			if err := zk(ctx); err != nil {
+				return err
+			}
+			return election()
+		}
+	}
+	return nil
 }
 
 // awaitReady waits until a daemon serves requests, or has died.
@@ -146,14 +172,14 @@ func endOfLog(log []byte) string {
 func (l *Lab) ready(ctx context.Context, seen *registrations, n node, d daemon) bool {
 	switch d {
 	case nameNode:
-		return l.dataNodes(ctx, seen).writable
+		return hdfsAt(ctx, n).writable && (!l.Cfg.HA || l.haState(ctx, n, d) != "")
 	case dataNode:
 		return registered(ctx, n) && l.dataNodes(ctx, seen).live[n.name]
 	case resourceManager:
 		// A ResourceManager that has just started answers with status 200 but wrong
-		// content until its state is ACTIVE.
-		info, err := l.rm.Info(ctx)
-		return err == nil && info.HAState == yarnclient.HAActive
+		// content until its state is ACTIVE or STANDBY.
+		state := l.haState(ctx, n, d)
+		return state == active || state == standby
 	case nodeManager:
 		// A NodeManager opens its web port last, just before it registers with
 		// the ResourceManager.
@@ -162,11 +188,12 @@ func (l *Lab) ready(ctx context.Context, seen *registrations, n node, d daemon) 
 		_, err := l.history.Info(ctx)
 		return err == nil
 	default:
-		return listens(ctx, n.ip.String(), portAgent)
+		ports := map[daemon]int{agent: portAgent, failoverController: portZKFC, journalNode: portJournal, zooKeeper: portZK}
+		return listens(ctx, n.ip.String(), ports[d])
 	}
 }
 
-// registered asks a DataNode whether it is registered with the NameNode.
+// registered asks a DataNode whether it is registered with a NameNode.
 func registered(ctx context.Context, n node) bool {
 	var info struct {
 		Beans []struct{ BPServiceActorInfo string }
@@ -174,9 +201,10 @@ func registered(ctx context.Context, n node) bool {
 	if !get(ctx, n.ip.String(), portDNHTTP, "/jmx?qry=Hadoop:service=DataNode,name=DataNodeInfo", &info) || len(info.Beans) != 1 {
 		return false
 	}
-	var actors []struct{ ActorState string }
+	type actor struct{ ActorState string } // of one NameNode
+	var actors []actor
 	err := json.Unmarshal([]byte(info.Beans[0].BPServiceActorInfo), &actors)
-	return err == nil && len(actors) > 0 && actors[0].ActorState == "RUNNING"
+	return err == nil && slices.ContainsFunc(actors, func(a actor) bool { return a.ActorState == "RUNNING" })
 }
 
 // registrations has the last answers of the NameNode and the ResourceManager about the
@@ -186,7 +214,7 @@ type registrations struct {
 	nodeManagers answer[map[string]bool]
 }
 
-// hdfs is what the NameNode reports at one moment.
+// hdfs is what a NameNode reports at one moment.
 type hdfs struct {
 	writable bool            // true: the NameNode is up and out of safe mode, so files can be written
 	live     map[string]bool // names of the nodes with a live DataNode
@@ -209,28 +237,37 @@ func (a *answer[T]) or(ask func() T) T {
 	return a.said
 }
 
-// dataNodes asks the NameNode about HDFS. A NameNode that does not answer counts as
-// down.
+// dataNodes asks the active NameNode about HDFS. A NameNode that does not answer
+// counts as down.
 func (l *Lab) dataNodes(ctx context.Context, seen *registrations) hdfs {
 	return seen.hdfs.or(func() hdfs {
-		s := hdfs{live: map[string]bool{}}
-		var info struct {
-			Beans []struct {
-				Safemode  string
-				LiveNodes string
+		for _, n := range l.masters() {
+			if !l.Cfg.HA || l.haState(ctx, n, nameNode) == active {
+				return hdfsAt(ctx, n)
 			}
 		}
-		if get(ctx, l.master().ip.String(), portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &info) && len(info.Beans) == 1 {
-			s.writable = info.Beans[0].Safemode == ""
-			var live map[string]any
-			_ = json.Unmarshal([]byte(info.Beans[0].LiveNodes), &live) // ignore the error: if the list of DataNodes cannot be parsed, none counts as live
-			for name := range live {
-				host, _, _ := strings.Cut(name, ":")
-				s.live[host] = true
-			}
-		}
-		return s
+		return hdfs{}
 	})
+}
+
+func hdfsAt(ctx context.Context, n node) hdfs {
+	s := hdfs{live: map[string]bool{}}
+	var info struct {
+		Beans []struct {
+			Safemode  string
+			LiveNodes string
+		}
+	}
+	if get(ctx, n.ip.String(), portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &info) && len(info.Beans) == 1 {
+		s.writable = info.Beans[0].Safemode == ""
+		var live map[string]any
+		_ = json.Unmarshal([]byte(info.Beans[0].LiveNodes), &live) // ignore the error: if the list of DataNodes cannot be parsed, none counts as live
+		for name := range live {
+			host, _, _ := strings.Cut(name, ":")
+			s.live[host] = true
+		}
+	}
+	return s
 }
 
 // nodeManagers asks the ResourceManager for the names of the nodes with a running
@@ -319,17 +356,29 @@ func (l *Lab) format(ctx context.Context) error {
 	if l.hasData() {
 		return nil
 	}
-	argv := append([]string{l.unprivileged()}, l.argv(l.master(), nameNode)...)
-	argv = append(argv, "-format", "-nonInteractive", "-force")
-	argv = slices.DeleteFunc(argv, func(arg string) bool { return arg == l.mark(l.master(), nameNode) })
-	cmd := exec.CommandContext(ctx, l.nodePath("master", "enter"), argv...)
-	cmd.Env = append(os.Environ(), "HADOOP_USER_NAME="+hadoopUser, "HADOOP_CONF_DIR="+l.path("conf"))
-	out, err := cmd.CombinedOutput()
+	options := []string{"-format", "-nonInteractive", "-force"}
+	if l.Cfg.HA { // shareEdits formats the JournalNode
+		options = append([]string{"-Ddfs.namenode.shared.edits.dir="}, options...)
+	}
+	out, err := l.runMain(ctx, l.master(), nameNode, options...)
 	if err != nil {
 		os.RemoveAll(l.nodePath("master", "name"))
 		return fmt.Errorf("format HDFS: %w\n%s", err, lastLines(out, 12))
 	}
 	return nil
+}
+
+// runMain runs the program of a daemon as a command, to its end.
+func (l *Lab) runMain(ctx context.Context, n node, d daemon, options ...string) (output []byte, err error) {
+	argv := append(l.argv(n, d), options...)
+	return l.asHadoop(ctx, n, slices.DeleteFunc(argv, func(arg string) bool { return arg == l.mark(n, d) })...)
+}
+
+// asHadoop runs a command on a node as the user of Hadoop's daemons, to its end.
+func (l *Lab) asHadoop(ctx context.Context, n node, argv ...string) (output []byte, err error) {
+	cmd := exec.CommandContext(ctx, l.nodePath(n.name, "enter"), append([]string{l.unprivileged()}, argv...)...)
+	cmd.Env = append(os.Environ(), "HADOOP_USER_NAME="+hadoopUser, "HADOOP_CONF_DIR="+l.path("conf"))
+	return cmd.CombinedOutput()
 }
 
 func sortedKeys[V any](list ...map[string]V) []string {

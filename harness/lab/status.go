@@ -38,6 +38,9 @@ type DaemonStatus struct {
 	// registered with the NameNode, and a NodeManager with the ResourceManager.
 	Ready    bool  `json:"ready"`
 	RSSBytes int64 `json:"rssBytes,omitempty"`
+	// HA is "active" or "standby" for the NameNodes and ResourceManagers of a lab
+	// that has two of each.
+	HA string `json:"ha,omitempty"`
 }
 
 // Status looks at the processes of the lab's daemons, and asks the NameNode and
@@ -54,6 +57,9 @@ func (l *Lab) Status(ctx context.Context) Status {
 				one.Ready = l.ready(ctx, &seen, n, d)
 				one.RSSBytes = memory(one.PID, "Rss")
 				s.PSSBytes += memory(one.PID, "Pss")
+				if l.Cfg.HA {
+					one.HA = l.haState(ctx, n, d)
+				}
 			}
 			if one.Ready {
 				ready++
@@ -83,7 +89,7 @@ func (s Status) Doc() doc.Doc {
 		state, pid, memory := doc.Words("down").In(doc.Bad), doc.Words(""), doc.Words("")
 		switch {
 		case d.Ready:
-			state = doc.Words("ready").In(doc.Good)
+			state = doc.Words(strings.TrimSpace("ready " + d.HA)).In(doc.Good)
 		case d.PID != 0:
 			state = doc.Words("not ready").In(doc.Notable)
 		}

@@ -43,6 +43,9 @@ func (p *plan) written(n node) []string {
 	if n.rack == 0 {
 		names = append(names, "name", "rmstore", "node-labels", "node-attributes")
 	}
+	if n.name == "keeper" {
+		names = append(names, "journal", "zookeeper")
+	}
 	var folders []string
 	for _, name := range names {
 		folders = append(folders, p.nodePath(n.name, name))

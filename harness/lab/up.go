@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -83,6 +84,8 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 			return nil, err
 		}
 		return l, nil
+	case c.HA != l.Cfg.HA && l.hasData():
+		return nil, fmt.Errorf("bring lab %s up with ha %v: its HDFS was made with ha %v; 'heddle lab down --purge --name %s' drops it", c.Name, c.HA, l.Cfg.HA, c.Name)
 	case c.Nodes < l.Cfg.Nodes && l.hasData():
 		return nil, fmt.Errorf("bring lab %s up with %d nodes: its HDFS has data on %d; 'heddle lab down --purge --name %s' drops it", c.Name, c.Nodes, l.Cfg.Nodes, c.Name)
 	}
@@ -227,11 +230,12 @@ func (l *Lab) applyLimits(say func(Event)) error {
 	if diskErr != nil && l.Cfg.Disk > 0 {
 		say(Event{What: fmt.Sprintf("warning: --disk has no effect: %v", diskErr)})
 	}
-	if err := errors.Join(
-		l.cgroups.weighCPU(allLabs, labsWeight),
-		l.cgroups.weighCPU(l.cgroup(l.nodes[0].name), masterWeight),
-	); err != nil {
-		return fmt.Errorf("weigh labs and the master: %w", err)
+	errs := []error{l.cgroups.weighCPU(allLabs, labsWeight)}
+	for _, n := range l.masters() {
+		errs = append(errs, l.cgroups.weighCPU(l.cgroup(n.name), masterWeight))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("weigh labs and the masters: %w", err)
 	}
 	for _, n := range l.workers() {
 		errs := []error{
@@ -250,7 +254,7 @@ func (l *Lab) applyLimits(say func(Event)) error {
 
 // writeFiles writes the files in the lab's state folder, except Hadoop's data.
 func (l *Lab) writeFiles(c Config) error {
-	if err := l.writeFirstState(); err != nil {
+	if err := cmp.Or(l.writeFirstState(), l.zkForgotten()); err != nil {
 		return err
 	}
 	hosts := fmt.Sprintf("127.0.0.1 localhost\n%s host\n", l.hostIP())

@@ -32,6 +32,7 @@ jar) main=org.apache.hadoop.util.RunJar ;;
 version) main=org.apache.hadoop.util.VersionInfo ;;
 classpath) echo "$classpath"; exit ;;
 getconf) main=org.apache.hadoop.hdfs.tools.GetConf ;;
+haadmin) main=org.apache.hadoop.hdfs.tools.DFSHAAdmin ;;
 fsck) main=org.apache.hadoop.hdfs.tools.DFSck ;;
 balancer) main=org.apache.hadoop.hdfs.server.balancer.Balancer ;;
 dfsadmin) main=org.apache.hadoop.hdfs.tools.DFSAdmin ;;
@@ -49,7 +50,7 @@ queue)
 	esac ;;
 *.*) main=$command ;;
 *)
-	echo "usage: ${0##*/} [--config DIR] fs|jar|version|classpath|getconf|fsck|balancer|dfsadmin|cacheadmin|node|application|container|logs|cluster|rmadmin|job|queue|CLASS [ARGUMENTS]" >&2
+	echo "usage: ${0##*/} [--config DIR] fs|jar|version|classpath|getconf|haadmin|fsck|balancer|dfsadmin|cacheadmin|node|application|container|logs|cluster|rmadmin|job|queue|CLASS [ARGUMENTS]" >&2
 	exit 1 ;;
 esac
 
