@@ -483,7 +483,7 @@ func jsonAnswers() map[string]jsonAnswer {
 		"completion bash":        {why: printsNone},
 		"completion fish":        {why: printsNone},
 		"completion zsh":         {why: printsNone},
-		"demo":                   {why: needsCluster},
+		"demo":                   {args: []string{"--simulate"}},
 		"doctor":                 {args: []string{"--cluster", "far.yaml"}, code: exitCluster},
 		"fidelity":               {args: []string{"../harness/fidelity/testdata/run"}},
 		"lab down":               {why: printsNone},

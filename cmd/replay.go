@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -225,7 +224,7 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 			return fmt.Errorf("write simulated trace: %w", err)
 		}
 	}
-	outcomes = beside(were, outcomes)
+	outcomes = replay.Beside(were, outcomes)
 	for i := range outcomes {
 		outcomes[i].Measure(metrics)
 	}
@@ -251,19 +250,6 @@ func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, c
 // columns are known without the events of a replay.
 func onlyTable(c *cli.Context) bool {
 	return !wantsJSON(c) && !c.IsSet("metric") && !c.IsSet("runs") && !c.IsSet("run-name")
-}
-
-// beside returns the outcomes of replays, those of each trace behind the trace's own.
-func beside(traces []*replay.Outcome, replays []replay.Outcome) (list []replay.Outcome) {
-	for i := range replays {
-		if i == 0 || replays[i].Trace != replays[i-1].Trace {
-			if k := slices.IndexFunc(traces, func(t *replay.Outcome) bool { return t != nil && t.Trace == replays[i].Trace }); k >= 0 {
-				list = append(list, *traces[k])
-			}
-		}
-		list = append(list, replays[i])
-	}
-	return list
 }
 
 // loadTraces reads traces, and what each says of its own run, nil if it says nothing.

@@ -1,7 +1,8 @@
-// Package demo is the shortest way from a bare machine to a result. It starts
+// Package demo is the shortest way from a bare machine to a result. [Run] starts
 // a lab (a real Hadoop cluster on this machine), runs a workload, captures its
-// trace, reports the figures, and stops the lab. It leaves a run folder, which
-// holds the trace.
+// trace, reports the figures, and stops the lab. [Simulate] needs no Hadoop: it
+// replays traces that are part of heddle under two models. Both leave a run
+// folder. Neither has options for what it shows: other commands do that.
 package demo
 
 import (
@@ -137,7 +138,7 @@ func (f *Findings) Doc() (d doc.Doc) {
 	for _, t := range f.Trials {
 		d = append(append(d, doc.Heading(t.Trial)), t.Figures.Doc()...)
 	}
-	return append(d, doc.Text("run folder: "+f.Folder))
+	return append(d, doc.Facts{{Name: "run folder", Value: f.Folder}})
 }
 
 // prepare checks that the machine can run a lab. If packages are missing and
@@ -180,7 +181,7 @@ func (e *NotReadyError) Error() string {
 		text += "\nOn Debian, as root: heddle demo --install, or: apt-get install " + strings.Join(packages, " ")
 	}
 	return text + `
-What works without: everything on another cluster (heddle doctor, run and capture
+What works without: heddle demo --simulate, everything on another cluster (heddle doctor, run and capture
 with --cluster FILE; run needs Java for Hadoop's client) and everything offline
 (heddle trace).`
 }

@@ -182,6 +182,19 @@ func Recorded(t *recorded.Trace, figures *measure.Figures) *Outcome {
 // IsRecorded reports whether the outcome is of Recorded, and not of a replay.
 func (o *Outcome) IsRecorded() bool { return o.Model == config.ModelRecorded }
 
+// Beside returns the outcomes of replays, those of each trace behind the trace's own.
+func Beside(traces []*Outcome, replays []Outcome) (list []Outcome) {
+	for i := range replays {
+		if i == 0 || replays[i].Trace != replays[i-1].Trace {
+			if k := slices.IndexFunc(traces, func(t *Outcome) bool { return t != nil && t.Trace == replays[i].Trace }); k >= 0 {
+				list = append(list, *traces[k])
+			}
+		}
+		list = append(list, replays[i])
+	}
+	return list
+}
+
 // Doc returns a table with one row for each outcome, with columns for the given
 // metrics. If there are none, the columns are the makespan, the mean completion time
 // of jobs that succeeded, and locality. If some jobs did not succeed, a column counts

@@ -1,0 +1,128 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"heddle/harness/compare"
+	"heddle/harness/config"
+	"heddle/harness/doc"
+	"heddle/harness/experiment"
+	"heddle/harness/measure"
+	"heddle/harness/replay"
+	"heddle/harness/replay/recorded"
+	"heddle/harness/report"
+	"heddle/harness/results"
+	"heddle/harness/runs"
+	"heddle/traces"
+	"heddle/traces/outfile"
+	"heddle/traces/tracefile"
+)
+
+// shipped has the traces that are part of heddle, under its licence. They were measured
+// under YARN's own scheduler on a lab of four workers with two containers each: one
+// WordCount whose input is in the HDFS cache, one of 16 maps, and three at once. Public
+// traces are not among them: those known to us do not say that others may ship them.
+//
+//go:embed traces/*.heddle
+var shipped embed.FS
+
+// simulatedModels are the scheduler models that Simulate compares.
+var simulatedModels = []string{config.ModelYARN, "acl"}
+
+const (
+	simulatedSeeds = 6 // the fewest that give an interval of a median
+	pageFile       = "page.html"
+)
+
+// Simulated are the results of Simulate. Other programs may rely on its JSON keys.
+type Simulated struct {
+	Folder  string          `json:"folder"` // path of the run folder
+	Page    string          `json:"page"`   // path of the page for a browser
+	Compare *compare.Report `json:"compare"`
+	// Trace is the path of one of the measured traces, in the run folder.
+	Trace string `json:"trace"`
+}
+
+// Simulate replays the shipped traces in virtual time under two scheduler models,
+// compares them, and writes a page of it. It leaves a run folder below root, which has
+// the page and all traces. It needs neither Hadoop nor root nor a network.
+func Simulate(ctx context.Context, root string, command []string) (*Simulated, error) {
+	kept := experiment.Replays{Root: root, Command: command, Traces: true}
+	defer kept.Close()
+	run, err := replays(ctx, &kept)
+	if err != nil {
+		return nil, err
+	}
+	s := &Simulated{Folder: run.Dir, Page: filepath.Join(run.Dir, pageFile)}
+	s.Trace = filepath.Join(run.TrialDir(config.TrialName(1, "three", config.ModelRecorded)), results.TraceFile)
+	if s.Compare, err = compare.Runs([]string{run.Dir}, compare.Options{Metrics: []string{"makespan", "cacheLocal", "nodeLocal"}}); err != nil {
+		return nil, err
+	}
+	page, err := report.Of(ctx, report.Options{Runs: []string{run.Dir}, Command: command})
+	if err != nil {
+		return nil, err
+	}
+	if err := outfile.Create(s.Page, func(f *os.File) error { return doc.WritePage(f, page) }); err != nil {
+		return nil, fmt.Errorf("write page: %w", err)
+	}
+	return s, nil
+}
+
+// replays replays each shipped trace under each model and with each seed, and keeps
+// what came of it as a run folder.
+func replays(ctx context.Context, kept *experiment.Replays) (*runs.Run, error) {
+	files, err := shipped.ReadDir("traces")
+	if err != nil {
+		return nil, err
+	}
+	var list []*recorded.Trace
+	var measured []*replay.Outcome
+	for _, file := range files {
+		data, err := shipped.ReadFile(path.Join("traces", file.Name()))
+		if err != nil {
+			return nil, err
+		}
+		r, err := tracefile.NewReader(bytes.NewReader(data), file.Name())
+		if err != nil {
+			return nil, err
+		}
+		keep, figures := kept.Trace(file.Name(), r), measure.New(r.Header())
+		t, err := recorded.Read(file.Name(), r, func(e traces.Event) { figures.Add(e); keep(e) })
+		if err != nil {
+			return nil, err
+		}
+		list, measured = append(list, t), append(measured, replay.Recorded(t, figures.Figures()))
+	}
+	costs, err := replay.Calibrate(list, recorded.Change{}, "")
+	if err != nil {
+		return nil, err
+	}
+	var configs []replay.Config
+	for _, t := range list {
+		for _, model := range simulatedModels {
+			for seed := range uint64(simulatedSeeds) {
+				configs = append(configs, replay.Config{
+					Trace: t, Model: config.Model{Label: model, Model: model}, Seed: seed + 1,
+					Calibration: costs, Modelled: true, Reasons: true, Interrupted: ctx.Err,
+				})
+			}
+		}
+	}
+	kept.Record(configs)
+	outcomes, err := replay.Outcomes(configs)
+	if err != nil {
+		return nil, err
+	}
+	return kept.Keep(replay.Beside(measured, outcomes))
+}
+
+// Doc returns the comparison for people to read. The last line has the page's path.
+func (s *Simulated) Doc() doc.Doc {
+	return append(s.Compare.Doc(), doc.Facts{{Name: "page", Value: s.Page}})
+}
