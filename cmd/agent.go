@@ -90,7 +90,7 @@ func runAgent(c *cli.Context) error {
 		TLSCert:         c.String("tls-cert"),
 		TLSKey:          c.String("tls-key"),
 		AllowDropCaches: c.Bool("allow-drop-caches") || c.String("drop-caches-socket") != "",
-		Version:         buildVersion(),
+		Version:         runs.ThisBuild().Version,
 		Sample:          node.Options{Cgroup: c.String("cgroup"), DropSocket: c.String("drop-caches-socket")},
 		Log:             log,
 	})

@@ -19,6 +19,7 @@ import (
 
 	"heddle/harness/nearest"
 	"heddle/harness/paper/models"
+	"heddle/harness/runs"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 )
@@ -72,7 +73,7 @@ func newApp() *cli.App {
 	app := &cli.App{
 		Name:                 "heddle",
 		Usage:                "measure and steer how work is placed on Hadoop clusters",
-		Version:              version(),
+		Version:              runs.ThisBuild().String(),
 		EnableBashCompletion: true,
 		Writer:               stdout,
 		ErrWriter:            said,

@@ -193,7 +193,7 @@ const mostPaperRows = 5000
 func paperSource(run *runs.Run) (doc.Doc, error) {
 	d := doc.Doc{doc.Heading("Where this is from")}
 	if run == nil {
-		return append(d, doc.Facts{{Name: "command", Value: strings.Join(os.Args, " ")}, {Name: "heddle", Value: version()}, {Name: "page of", Value: time.Now().UTC().Format(time.DateTime + " UTC")}}), nil
+		return append(d, doc.Facts{{Name: "command", Value: strings.Join(os.Args, " ")}, {Name: "heddle", Value: runs.ThisBuild().String()}, {Name: "page of", Value: time.Now().UTC().Format(time.DateTime + " UTC")}}), nil
 	}
 	d = append(d, doc.Facts{{Name: "run folder", Value: run.Dir}})
 	d = append(d, results.Provenance(run)...)

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -82,16 +81,6 @@ const (
 	Interrupted State = "interrupted"
 )
 
-// Build identifies the heddle program that made a run.
-type Build struct {
-	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"`
-	// Modified is true if heddle was built from source code that differed from
-	// the commit Revision.
-	Modified bool   `json:"modified,omitempty"`
-	Go       string `json:"go"`
-}
-
 // Owner is the process that works on a run, or was the last to do so.
 type Owner struct {
 	Host string `json:"host"`
@@ -147,7 +136,7 @@ func (m *Manifest) begin(name string) {
 		m.Started = time.Now()
 	}
 	m.Started, m.Finished, m.Error = m.Started.UTC().Truncate(time.Millisecond), time.Time{}, ""
-	m.Heddle, m.Owner = thisBuild(), thisProcess()
+	m.Heddle, m.Owner = ThisBuild(), thisProcess()
 	m.Command = blotSecrets(m.Command)
 	m.Files = nil
 	if m.Versions == nil {
@@ -206,24 +195,6 @@ func (r *Run) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.release()
-}
-
-func thisBuild() Build {
-	b := Build{Version: "unknown"}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	b.Version, b.Go = info.Main.Version, info.GoVersion
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.Revision = s.Value
-		case "vcs.modified":
-			b.Modified = s.Value == "true"
-		}
-	}
-	return b
 }
 
 func thisProcess() Owner {

@@ -107,7 +107,7 @@ func golden(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	text := string(data)
-	owner, build := thisProcess(), thisBuild()
+	owner, build := thisProcess(), ThisBuild()
 	for _, r := range [][2]string{
 		{`"[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"`, `"TIME"`},
 		{`"pid": [0-9]+`, `"pid": 1`},
