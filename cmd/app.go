@@ -103,6 +103,7 @@ func newApp() *cli.App {
 			runsCommand(),
 			schemaCommand(),
 			serveCommand(),
+			sweepCommand(),
 			taskCommand(),
 			traceCommand(),
 		},

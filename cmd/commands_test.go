@@ -511,6 +511,7 @@ func jsonAnswers() map[string]jsonAnswer {
 		"runs show":              {args: []string{labRun}},
 		"schema":                 {why: printsNone},
 		"serve":                  {why: printsNone},
+		"sweep":                  {args: []string{"--runs", "runs", "sweep.yaml"}},
 		"task map":               {why: printsNone},
 		"task reduce":            {why: printsNone},
 		"trace check":            {args: []string{"run.trace"}},
@@ -532,7 +533,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	far := "name: far\nresourceManagers: [http://127.0.0.1:1]\nnameNodes: [127.0.0.1:1]\nhistoryServer: http://127.0.0.1:1\n"
-	for file, text := range map[string]string{"far.yaml": far, "jobs.tsv": "job0\t0\t0\t1000\t10\t10\n"} {
+	for file, text := range map[string]string{"far.yaml": far, "jobs.tsv": "job0\t0\t0\t1000\t10\t10\n", "sweep.yaml": "traces: [run.trace]\nmodels: [yarn]\n"} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

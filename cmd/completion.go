@@ -83,7 +83,7 @@ var argumentWords = map[string]func(*cli.Context) []string{
 	"runs export": runNames,
 	"runs rm":     runNames,
 	"runs show":   runNames,
-	"schema":      func(*cli.Context) []string { return []string{"experiment", "cluster"} },
+	"schema":      func(*cli.Context) []string { return []string{"experiment", "cluster", "sweep"} },
 }
 
 func fixedWords(words ...string) func() []string { return func() []string { return words } }

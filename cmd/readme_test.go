@@ -389,12 +389,16 @@ func prints(lines []string) *regexp.Regexp {
 	return regexp.MustCompile(pattern.String() + `$`)
 }
 
-// readYAML reads an experiment or a cluster, or a part of one.
+// readYAML reads an experiment, a sweep or a cluster, or a part of an experiment.
 func readYAML(b block) error {
 	text := strings.Join(b.lines, "\n") + "\n"
 	has := func(key string) bool { return strings.HasPrefix(text, key) || strings.Contains(text, "\n"+key) }
 	if has("resourceManagers:") {
 		_, err := config.ParseCluster("page.yaml", []byte(text))
+		return err
+	}
+	if has("traces:") {
+		_, err := config.ParseSweep("page.yaml", []byte(text))
 		return err
 	}
 	if !has("workloads:") {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -123,12 +122,8 @@ func finishChange(c *cli.Context, x *recorded.Change) error {
 		}
 	}
 	if list := c.String("cpus"); list != "" {
-		for _, text := range strings.Split(list, ",") {
-			cores, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-			if err != nil {
-				return fmt.Errorf("--cpus %s: %q: want a number", list, text)
-			}
-			x.Cores = append(x.Cores, cores)
+		if err := x.Set("cpus", list); err != nil {
+			return fmt.Errorf("--%w", err)
 		}
 	}
 	return nil

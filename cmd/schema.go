@@ -12,8 +12,8 @@ import (
 func schemaCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "schema",
-		Usage:     "the JSON Schema of experiment or cluster files, for editors",
-		ArgsUsage: "experiment|cluster",
+		Usage:     "the JSON Schema of experiment, cluster or sweep files, for editors",
+		ArgsUsage: "experiment|cluster|sweep",
 		Description: `Prints a JSON Schema, by which an editor completes keys, explains them and marks
 wrong ones. For example, for editors with yaml-language-server:
 
@@ -33,8 +33,10 @@ with one label.`,
 				schema = config.ExperimentSchema()
 			case "cluster":
 				schema = config.ClusterSchema()
+			case "sweep":
+				schema = config.SweepSchema()
 			default:
-				return withCode(exitUsage, fmt.Errorf("schema %q: want experiment or cluster", strings.Join(kinds, " ")))
+				return withCode(exitUsage, fmt.Errorf("schema %q: want experiment, cluster or sweep", strings.Join(kinds, " ")))
 			}
 			_, err = c.App.Writer.Write(schema)
 			return err

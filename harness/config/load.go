@@ -186,6 +186,10 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		}
 		return
 	}
+	if of, ok := v.Addr().Interface().(interface{ list() any }); ok && n.Kind == yaml.SequenceNode {
+		d.value(n, reflect.ValueOf(of.list()).Elem(), path)
+		return
+	}
 	if short, ok := v.Addr().Interface().(interface{ shorten(string) }); ok && n.Kind == yaml.ScalarNode {
 		short.shorten(n.Value)
 		return

@@ -128,8 +128,14 @@ func typeOf(v reflect.Value, tag reflect.StructTag) object {
 		return typeOf(zero(), tag)
 	case reflect.Struct:
 		s := structureOf(v, tag)
-		if _, ok := pointer.(interface{ shorten(string) }); ok { // a model may be given by its name alone, or by a mapping
+		if _, ok := pointer.(*Model); ok { // it may be given by its name alone, or by a mapping
 			return object{"anyOf": []object{{"enum": ModelNames()}, s}}
+		}
+		if _, ok := pointer.(interface{ shorten(string) }); ok {
+			return object{"anyOf": []object{{"type": "string"}, s}}
+		}
+		if of, ok := pointer.(interface{ list() any }); ok {
+			return object{"anyOf": []object{typeOf(reflect.ValueOf(of.list()).Elem(), ""), s}}
 		}
 		return s
 	case reflect.Map:

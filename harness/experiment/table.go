@@ -159,16 +159,22 @@ func trialsOf(list []replay.Outcome) []results.Trial {
 		}
 		of := series{name, o.Model}
 		repeats[of]++
-		world := ""
-		if o.Origin != traces.Simulated {
-			world = runs.WorldCluster
-		}
-		trials = append(trials, results.Trial{
-			Name: config.TrialName(repeats[of], name, o.Model), Workload: name, Model: o.Model, Params: o.Params, Repeat: repeats[of], Seed: o.Seed, World: world,
-			InputBytes: o.Bytes.Input, MakespanMs: int64(o.MakespanMs), Figures: o.Summary(), Warnings: append(slices.Clone(o.Warnings), givenTimes(o)...),
-		})
+		trials = append(trials, Row(o, name, o.Model, repeats[of]))
 	}
 	return trials
+}
+
+// Row returns the result of a replay as a row of a table of results, with the names that
+// its workload and its model have there.
+func Row(o *replay.Outcome, workload, model string, repeat int) results.Trial {
+	world := ""
+	if o.Origin != traces.Simulated {
+		world = runs.WorldCluster
+	}
+	return results.Trial{
+		Name: config.TrialName(repeat, workload, model), Workload: workload, Model: model, Params: o.Params, Repeat: repeat, Seed: o.Seed, World: world,
+		InputBytes: o.Bytes.Input, MakespanMs: int64(o.MakespanMs), Figures: o.Summary(), Warnings: append(slices.Clone(o.Warnings), givenTimes(o)...),
+	}
 }
 
 // givenTimes returns a warning if the tasks of a replay take times that do not depend on

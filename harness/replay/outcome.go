@@ -2,11 +2,13 @@ package replay
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -49,18 +51,39 @@ type Outcome struct {
 // the order of the given list.
 func Outcomes(list []Config) ([]Outcome, error) {
 	out := make([]Outcome, len(list))
-	var g errgroup.Group
+	err := Each(len(list), func(i int) (Config, error) { return list[i], nil }, func(i int, o *Outcome) error {
+		out[i] = *o
+		return nil
+	})
+	return out, err
+}
+
+// Each runs n replays in parallel, one on each core. It begins them in order, and calls
+// done with each outcome when it has it, from one goroutine at a time. After an error it
+// begins no more, and returns the first.
+func Each(n int, config func(i int) (Config, error), done func(i int, o *Outcome) error) error {
+	g, failed := errgroup.WithContext(context.Background())
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range list {
+	var telling sync.Mutex
+	for i := range n {
 		g.Go(func() error {
-			o, err := outcome(list[i])
-			if err == nil {
-				out[i] = *o
+			if failed.Err() != nil {
+				return nil
 			}
-			return err
+			c, err := config(i)
+			if err != nil {
+				return err
+			}
+			o, err := outcome(c)
+			if err != nil {
+				return err
+			}
+			telling.Lock()
+			defer telling.Unlock()
+			return done(i, o)
 		})
 	}
-	return out, g.Wait()
+	return g.Wait()
 }
 
 // EqualSeeds returns a warning for each trace and model whose replays with several

@@ -72,7 +72,7 @@ func (r *Run) remove() error {
 // did not write. It does not look into trials that are not complete.
 func (r *Run) Foreign() ([]string, error) {
 	m := r.Manifest()
-	top := map[string]bool{manifestFile: true, lockFile: true, "trials": true, journalFile: true}
+	top := map[string]bool{manifestFile: true, lockFile: true, "trials": true, journalFile: true, RowsFile: true}
 	for _, f := range m.Files {
 		top[f.Name] = true
 	}

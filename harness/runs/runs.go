@@ -62,6 +62,10 @@ const (
 	journalFile  = "steering.journal" // what steering changed on the cluster; package change writes it
 )
 
+// RowsFile is the name of a file in a run folder to which package sweep appends results
+// until all are there.
+const RowsFile = "rows.jsonl"
+
 // Run is a run folder. After Create or Resume this process owns the folder and
 // may write to it. After Open it can only read it. A Run may be used by many
 // goroutines.

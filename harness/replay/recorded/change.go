@@ -2,13 +2,17 @@ package recorded
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"heddle/harness/internal/units"
+	"heddle/harness/nearest"
 	"heddle/harness/sim"
 	"heddle/harness/state"
 	"heddle/traces"
@@ -86,6 +90,77 @@ type Size struct {
 func (s *Size) Set(text string) error {
 	s.Given = true
 	return s.Size.Set(text)
+}
+
+// setters read the parts of a Change from text, by the names of the flags of heddle replay.
+var setters = map[string]func(*Change, string) error{
+	"nodes":        whole(func(c *Change) *int { return &c.Nodes }, 1),
+	"racks":        whole(func(c *Change) *int { return &c.Racks }, 1),
+	"slots":        whole(func(c *Change) *int { return &c.Slots }, 1),
+	"map-slots":    whole(func(c *Change) *int { return &c.MapSlots }, 0),
+	"reduce-slots": whole(func(c *Change) *int { return &c.ReduceSlots }, 0),
+	"replication":  whole(func(c *Change) *int { return &c.Replication }, 1),
+	"host-cores":   number(func(c *Change) *float64 { return &c.HostCores }),
+	"others":       number(func(c *Change) *float64 { return &c.Others }),
+	"speed":        number(func(c *Change) *float64 { return &c.Speed }),
+	"load":         number(func(c *Change) *float64 { return &c.Load }),
+	"disk":         func(c *Change, text string) error { return c.Disk.Set(text) },
+	"link":         func(c *Change, text string) error { return c.Link.Set(text) },
+	"uplink":       func(c *Change, text string) error { return c.Uplink.Set(text) },
+	"cache":        func(c *Change, text string) error { return c.Cache.Set(text) },
+	"nm-heartbeat": func(c *Change, text string) error { return c.NMHeartbeat.Set(text) },
+	"am-heartbeat": func(c *Change, text string) error { return c.AMHeartbeat.Set(text) },
+	"cpus":         (*Change).setCores,
+}
+
+// Changes returns the names that Set knows, in ascending order.
+func Changes() []string { return slices.Sorted(maps.Keys(setters)) }
+
+// Set sets a part of the change from text. The name is that of a flag of heddle replay.
+func (c *Change) Set(name, text string) error {
+	set, known := setters[name]
+	if !known {
+		return fmt.Errorf("unknown change %q; %s", name, nearest.Hint(name, Changes()))
+	}
+	if err := set(c, text); err != nil {
+		return fmt.Errorf("%s %s: %w", name, text, err)
+	}
+	return nil
+}
+
+func whole(of func(*Change) *int, least int) func(*Change, string) error {
+	return func(c *Change, text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least {
+			return fmt.Errorf("want a whole number, %d or more", least)
+		}
+		*of(c) = n
+		return nil
+	}
+}
+
+func number(of func(*Change) *float64) func(*Change, string) error {
+	return func(c *Change, text string) error {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return errors.New("want a number")
+		}
+		*of(c) = x
+		return nil
+	}
+}
+
+func (c *Change) setCores(list string) error {
+	var all []float64
+	for _, text := range strings.Split(list, ",") {
+		cores, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil {
+			return fmt.Errorf("%q: want a number", text)
+		}
+		all = append(all, cores)
+	}
+	c.Cores = all
+	return nil
 }
 
 // LongestBeat is the longest heartbeat interval that is accepted. Hadoop counts a

@@ -1,0 +1,134 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/config"
+	"heddle/harness/results"
+	"heddle/harness/runs"
+	"heddle/harness/sweep"
+)
+
+func sweepCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "sweep",
+		Usage:     "many replays: traces, models, parameters, clusters and seeds",
+		ArgsUsage: "[SWEEP.yaml]",
+		Description: `Replays the traces of a sweep file under each of its settings, on all cores, and prints
+each setting's figures with their intervals. Results go to a run folder one by one:
+a sweep that was ended is continued with --resume, or with the same command and
+--run-name. The digest is that of all results; it does not depend on where and in
+which order they were computed. For example:
+
+   heddle sweep --dry-run sweep.yaml
+   heddle sweep --run-name night sweep.yaml
+   heddle sweep --resume RUN-FOLDER
+   heddle compare --where 'model~^delay' RUN-FOLDER`,
+		Flags: []cli.Flag{
+			runsFlag(new(string)),
+			&cli.StringFlag{Name: "run-name", Usage: "`NAME` of the run folder (default: time and sweep)"},
+			&cli.StringFlag{Name: "resume", Usage: "continue the unfinished sweep in `DIR`, or print what a finished one gave"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, its time and memory, by a few replays; keep nothing"},
+			tableFlag(),
+			jsonFlag(),
+		},
+		Action: runSweep,
+	}
+}
+
+func runSweep(c *cli.Context) error {
+	files, err := arguments(c)
+	switch {
+	case err != nil:
+		return err
+	case (c.String("resume") == "") != (len(files) == 1) || len(files) > 1:
+		return withCode(exitUsage, errors.New("want either one sweep file, or --resume with a run folder"))
+	case c.IsSet("resume") && (c.IsSet("runs") || c.IsSet("run-name") || c.Bool("dry-run")):
+		return withCode(exitUsage, errors.New("--resume: want it without --runs, --run-name and --dry-run"))
+	}
+	plan, run, err := openSweep(c, files)
+	if err != nil {
+		return runError(err)
+	}
+	if c.Bool("dry-run") {
+		cost, err := sweep.Expect(c.Context, plan)
+		if err != nil {
+			return withCode(exitUsage, err)
+		}
+		return printDoc(c, cost, cost.Doc())
+	}
+	if run.Manifest().State == runs.Finished {
+		return printSweep(c, plan, run)
+	}
+	w := &work{progress: newProgress(c)}
+	defer w.close()
+	before := 0
+	rows, err := sweep.Run(c.Context, sweep.Options{Plan: plan, Run: run, Where: sweep.Local, Progress: func(done, all int) {
+		if w.estimate.since.IsZero() { // what an earlier process did tells nothing of this one's speed
+			before = done
+		}
+		w.counted(float64(done-before), float64(all-before), func() string { return fmt.Sprintf("%d of %d replays", done, all) })
+	}})
+	w.close()
+	fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
+	if err != nil {
+		next(c, "heddle sweep --resume", run.Dir)
+		return runError(err)
+	}
+	if rows.Damaged > 0 {
+		warn(fmt.Sprintf("%s: lines that were cut off: %d; their replays ran again", run.Dir, rows.Damaged))
+	}
+	report, err := sweep.NewReport(plan, rows)
+	if err != nil {
+		return err
+	}
+	if err := printDoc(c, report, report.Doc()); err != nil {
+		return err
+	}
+	next(c, "heddle compare", run.Dir)
+	return nil
+}
+
+// openSweep makes the plan of a sweep file, and its run folder. With --dry-run it makes
+// no folder. With --resume it takes up a run folder.
+func openSweep(c *cli.Context, files []string) (*sweep.Plan, *runs.Run, error) {
+	if dir := c.String("resume"); dir != "" {
+		run, plan, err := sweep.Open(dir)
+		if err != nil || run.Manifest().State == runs.Finished {
+			return plan, run, withCode(exitUsage, err)
+		}
+		_, err = run.Resume()
+		return plan, run, err
+	}
+	s, source, err := config.LoadSweep(files[0])
+	if err != nil {
+		return nil, nil, withCode(exitUsage, err)
+	}
+	plan, err := sweep.New(s)
+	if err != nil || c.Bool("dry-run") {
+		return plan, nil, withCode(exitUsage, err)
+	}
+	root, err := runsRoot(c.String("runs"))
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := sweep.Begin(root, c.String("run-name"), plan, source, os.Args)
+	return plan, run, err
+}
+
+// printSweep prints what a finished sweep gave.
+func printSweep(c *cli.Context, plan *sweep.Plan, run *runs.Run) error {
+	trials, err := results.List(run)
+	if err != nil {
+		return runError(err)
+	}
+	report, err := sweep.ReportOf(plan, trials)
+	if err != nil {
+		return runError(err)
+	}
+	return printDoc(c, report, report.Doc())
+}

@@ -1,0 +1,89 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestSweepProblems(t *testing.T) {
+	const good = "traces: [a/run.heddle, {label: other, path: b.heddle}]\nmodels: [yarn, {model: delay, params: {nodeSkips: 3}}]\n"
+	s, err := ParseSweep("night.yaml", []byte(good+"vary:\n  nodes: [4, 8]\n  load: {from: 0.5, to: 2.0, steps: 3, scale: log}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := s.Vary["load"]
+	if got := strings.Join(load.Levels(), " "); s.Name != "night" || s.Traces[0].Label != "run" || got != "0.5 1 2" {
+		t.Errorf("name %s, trace %s, load %s; want night, run, 0.5 1 2", s.Name, s.Traces[0].Label, got)
+	}
+	for _, c := range []struct{ text, says string }{
+		{"models: [yarn]", "traces: want at least one"},
+		{"traces: [x]", "models: want at least one"},
+		{"traces: [x, y/x]\nmodels: [yarn]", `traces[1]: "x" is listed twice`},
+		{good + "sample: random", "want the number of points"},
+		{good + "points: 5", "have no effect with sample grid"},
+		{good + "sample: saltelli\npoints: 4", "nothing varies"},
+		{good + "sample: gird", `did you mean "grid"?`},
+		{good + "vary: {load: {from: 1, to: 2}}", "steps: 5"},
+		{good + "vary: {load: {from: 2, to: 1, steps: 2}}", "want a larger number"},
+		{good + "vary: {load: {from: 0, to: 1, steps: 2, scale: log}}", "more than 0 with scale log"},
+		{good + "vary: {uplink: {from: 1Mbit, to: 1Gbit, steps: 2}}", "want one unit"},
+		{good + "vary: {load: {values: [1], from: 1, to: 2}}", "want one of them"},
+		{good + "vary: {nodes: []}", "want a list of values"},
+		{good + "cluster: {nodes: 4}\nvary: {nodes: [4]}", "in cluster and in vary"},
+		{good + "metrics: [makespam]", `did you mean "makespan"?`},
+		{good + "seeds: 0", "want 1 to 10000"},
+		{"traces: [x]\nmodels: [{model: delay, params: {nodeSkipz: 1}}]", "nodeSkipz"},
+		{"traces: [x]\nmodels: [{model: delay, state: keep}]", "independent"},
+	} {
+		if _, err := ParseSweep("sweep.yaml", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.says)
+		}
+	}
+}
+
+// Values of an axis stay in its range, reach both ends, and are whole if both bounds are.
+func TestAxisAt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := Axis{From: "3Mbit", To: "9Mbit", Scale: rapid.SampledFrom([]string{scaleLinear, scaleLog}).Draw(t, "scale")}
+		x := rapid.Float64Range(0, 0.9999999).Draw(t, "x")
+		if got := a.At(x); len(got) != 5 || got[0] < '3' || got[0] > '9' || got[1:] != "Mbit" {
+			t.Fatalf("at %v: %s, want 3Mbit to 9Mbit", x, got)
+		}
+		b := Axis{From: "0.5", To: "2.0", Scale: a.Scale}
+		if y, ok := Number(b.At(x)); !ok || y < 0.5 || y > 2 {
+			t.Fatalf("at %v: %v, want 0.5 to 2", x, y)
+		}
+		list := Axis{Values: []string{"a", "b", "c"}}
+		if got := list.At(x); got != list.Values[int(x*3)] {
+			t.Fatalf("at %v: %s of %v", x, got, list.Values)
+		}
+	})
+	seen := map[string]int{}
+	a := Axis{From: "1", To: "4", Scale: scaleLinear}
+	for i := range 4000 {
+		seen[a.At((float64(i)+0.5)/4000)]++
+	}
+	for _, n := range []string{"1", "2", "3", "4"} {
+		if seen[n] != 1000 {
+			t.Errorf("%s has %d of 4000 equal parts, want 1000", n, seen[n])
+		}
+	}
+}
+
+func FuzzSweep(f *testing.F) {
+	f.Add("traces: [x]\nmodels: [yarn]\nvary: {load: {from: 1, to: 2.0, steps: 3}}")
+	f.Add("traces: {}\nvary: [1]")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseSweep("f.yaml", []byte(text))
+		if err != nil {
+			return
+		}
+		for name, a := range s.Vary {
+			if s.hasLevels() && len(a.Levels()) == 0 || !s.hasLevels() && a.At(0.5) == "" && len(a.Values) == 0 {
+				t.Errorf("axis %s of a sweep that is accepted has no value", name)
+			}
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"heddle/harness/doc"
+	"heddle/harness/replay"
+	"heddle/traces/printable"
+)
+
+// Cost is what a sweep would take, by a few of its replays. Other programs may rely on
+// its JSON keys.
+type Cost struct {
+	Sweep    string `json:"sweep"`
+	Sample   string `json:"sample"`
+	Settings int    `json:"settings"`
+	Traces   int    `json:"traces"`
+	Replays  int    `json:"replays"`
+	Tasks    int64  `json:"tasks"` // that all replays simulate
+	// Tried is how many replays ran for the estimate. CPUSeconds is what all replays would
+	// take of one core, and WallSeconds how long on all cores of this machine.
+	Tried       int     `json:"tried"`
+	CPUSeconds  float64 `json:"cpuSeconds"`
+	Cores       int     `json:"cores"`
+	WallSeconds float64 `json:"wallSeconds"`
+	// MemoryBytes is what a process with one replay at a time needs.
+	MemoryBytes int64 `json:"memoryBytes"`
+}
+
+// mostTried is how many replays run for an estimate at most, and triedFor how long further
+// ones are begun.
+const (
+	mostTried = 8
+	triedFor  = 10 * time.Second
+)
+
+// Expect estimates what a sweep takes. It runs replays that lie evenly in the plan, each
+// alone, and counts CPU time by simulated tasks.
+func Expect(ctx context.Context, p *Plan) (*Cost, error) {
+	n := min(mostTried, len(p.Replays))
+	var some []Replay
+	for i := range n {
+		some = append(some, p.Replays[i*len(p.Replays)/n])
+	}
+	in, err := load(ctx, p, p.Replays)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cost{Sweep: p.Name, Sample: p.Sample, Settings: len(p.Settings), Traces: len(p.Traces), Replays: len(p.Replays), Cores: runtime.GOMAXPROCS(0)}
+	for i := range p.Replays {
+		x, err := in.config(ctx, p, &p.Replays[i])
+		if err != nil {
+			return nil, err
+		}
+		c.Tasks += x.Tasks()
+	}
+	began, triedTasks, spent := time.Now(), int64(0), 0.0
+	for i := range some {
+		x, err := in.config(ctx, p, &some[i])
+		if err != nil {
+			return nil, err
+		}
+		before := cpuSeconds()
+		if _, err := replay.Outcomes([]replay.Config{x}); err != nil {
+			return nil, err
+		}
+		spent += cpuSeconds() - before
+		triedTasks += x.Tasks()
+		c.Tried++
+		if time.Since(began) > triedFor {
+			break
+		}
+	}
+	c.CPUSeconds = spent * float64(c.Tasks) / math.Max(1, float64(triedTasks))
+	c.WallSeconds = c.CPUSeconds / float64(min(c.Cores, c.Replays))
+	c.MemoryBytes = peakBytes()
+	return c, nil
+}
+
+// cpuSeconds returns the CPU time of this process so far.
+func cpuSeconds() float64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+// peakBytes returns the most memory that this process has had resident.
+func peakBytes() int64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	kib := int64(1024)
+	if runtime.GOOS == "darwin" { // which counts bytes
+		kib = 1
+	}
+	return int64(u.Maxrss) * kib
+}
+
+// Doc returns the estimate for people.
+func (c *Cost) Doc() doc.Doc {
+	return doc.Doc{
+		doc.Facts{
+			{Name: "replays", Value: fmt.Sprintf("%d: %s, %s", c.Replays, printable.Count(c.Settings, "setting"), printable.Count(c.Traces, "trace"))},
+			{Name: "tasks", Value: doc.Count(uint64(c.Tasks)).String()},
+			{Name: "CPU time", Value: doc.DurationText(c.CPUSeconds * 1000)},
+			{Name: "on this machine", Value: fmt.Sprintf("about %s on %s", doc.DurationText(c.WallSeconds*1000), printable.Count(c.Cores, "core"))},
+			{Name: "memory", Value: doc.Bytes(c.MemoryBytes).String() + " a process with one replay at a time"},
+		},
+		doc.Notes{fmt.Sprintf("estimated from %s; other programs make it take longer", printable.Count(c.Tried, "replay"))},
+	}
+}

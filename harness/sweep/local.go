@@ -1,0 +1,108 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"heddle/harness/experiment"
+	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
+	"heddle/traces"
+	"heddle/traces/exchange"
+)
+
+// inputs are the files of a plan, read for replays.
+type inputs struct {
+	traces   []*recorded.Trace
+	costs    []*calibration.Calibration // of each trace
+	modelled bool
+}
+
+// load reads the files of a plan. What a file has must still be what it had when the plan
+// was made. Traces that are in no replay of todo are not read.
+func load(ctx context.Context, p *Plan, todo []Replay) (*inputs, error) {
+	in := &inputs{traces: make([]*recorded.Trace, len(p.Traces)), costs: make([]*calibration.Calibration, len(p.Traces)), modelled: p.Calibration != nil}
+	var given *calibration.Calibration
+	if p.Calibration != nil {
+		if err := p.Calibration.check(); err != nil {
+			return nil, err
+		}
+		var err error
+		if given, err = calibration.Read(p.Calibration.Path); err != nil {
+			return nil, err
+		}
+	}
+	for i := range todo {
+		t := todo[i].Trace
+		if in.traces[t] != nil {
+			continue
+		}
+		var err error
+		if in.traces[t], err = loadTrace(ctx, &p.Traces[t]); err != nil {
+			return nil, err
+		}
+		if in.costs[t] = given; given == nil {
+			if in.costs[t], err = replay.CalibrateOne(in.traces[t], false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return in, nil
+}
+
+func (f *Input) check() error {
+	sum, err := hashOf(f.Path)
+	if err == nil && sum != f.SHA256 {
+		err = fmt.Errorf("%s has changed since the sweep began: its SHA-256 is %.12s, and was %.12s; a sweep's results are of one and the same input", f.Path, sum, f.SHA256)
+	}
+	return err
+}
+
+func loadTrace(ctx context.Context, f *Input) (*recorded.Trace, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	r, _, err := exchange.Any(ctx, f.Path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	t, err := recorded.Read(filepath.Base(f.Path), r, func(traces.Event) {})
+	if err != nil {
+		return nil, err
+	}
+	t.Name = f.Label // a path would make results differ between machines
+	return t, nil
+}
+
+// config returns the configuration of a replay.
+func (in *inputs) config(ctx context.Context, p *Plan, r *Replay) (replay.Config, error) {
+	s := &p.Settings[r.Setting]
+	change, err := changeOf(s.Cluster)
+	return replay.Config{
+		Trace: in.traces[r.Trace], Model: s.Model, Actuator: s.Actuator, Seed: r.Seed, Change: change,
+		Calibration: in.costs[r.Trace], Modelled: in.modelled, WithoutEvents: true, Interrupted: ctx.Err,
+	}, err
+}
+
+// Local runs replays of a plan on this machine, one on each core. It calls done with
+// each row, from one goroutine at a time, in the order in which they end.
+func Local(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) error {
+	if len(todo) == 0 {
+		return nil
+	}
+	in, err := load(ctx, p, todo)
+	if err != nil {
+		return err
+	}
+	return replay.Each(len(todo), func(i int) (replay.Config, error) { return in.config(ctx, p, &todo[i]) }, func(i int, o *replay.Outcome) error {
+		r := &todo[i]
+		row, err := NewRow(r.Key, experiment.Row(o, p.workload(r), p.Settings[r.Setting].Label, r.Repeat))
+		if err != nil {
+			return err
+		}
+		return done(row)
+	})
+}

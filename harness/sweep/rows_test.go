@@ -1,0 +1,183 @@
+package sweep
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/harness/measure"
+	"heddle/harness/results"
+)
+
+// aPlan returns a plan of so many replays, which are none of any trace.
+func aPlan(n int) *Plan {
+	p := &Plan{}
+	for i := range n {
+		p.Replays = append(p.Replays, Replay{Key: fmt.Sprint("key", i), Repeat: i + 1})
+	}
+	return p
+}
+
+func rowOf(t *rapid.T, key string, makespanMs int) (Row, []byte) {
+	r, err := NewRow(key, results.Trial{Name: key, MakespanMs: int64(makespanMs), Figures: &measure.Figures{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := r.line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, line
+}
+
+// TestRowsOnce writes the rows of a plan in any order, some more than once, and cuts the
+// file off anywhere or spoils a byte of it. Every whole line counts once, and what is left
+// to do is what has no whole line. With these done, the digest is that of an undisturbed run.
+func TestRowsOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := aPlan(rapid.IntRange(1, 12).Draw(t, "replays"))
+		whole := NewRows(p)
+		lines := map[string][]byte{}
+		for i, r := range p.Replays {
+			row, line := rowOf(t, r.Key, i)
+			lines[r.Key] = line
+			if isNew, err := whole.Add(row); err != nil || !isNew {
+				t.Fatalf("a first row: new %v, %v", isNew, err)
+			}
+		}
+		var file []byte
+		written := rapid.SliceOfN(rapid.IntRange(0, len(p.Replays)-1), 0, 30).Draw(t, "written")
+		ends := map[int]string{} // the end of each line, and whose it is
+		for _, i := range written {
+			file = append(file, lines[p.Replays[i].Key]...)
+			ends[len(file)] = p.Replays[i].Key
+		}
+		cut := rapid.IntRange(0, len(file)).Draw(t, "cut")
+		got := NewRows(p)
+		n := 0
+		if err := got.Read(bytes.NewReader(file[:cut]), func(Row) error { n++; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]bool{}
+		for end, key := range ends {
+			if end <= cut+1 { // a line that lacks its end alone is whole
+				want[key] = true
+			}
+		}
+		if n != len(want) || len(got.Todo(p)) != len(p.Replays)-len(want) {
+			t.Fatalf("%d rows and %d to do of a file cut at %d of %d, want %d and %d", n, len(got.Todo(p)), cut, len(file), len(want), len(p.Replays)-len(want))
+		}
+		for _, r := range got.Todo(p) {
+			if err := got.Read(bytes.NewReader(lines[r.Key]), func(Row) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got.Digest(p) != whole.Digest(p) {
+			t.Fatalf("digest %s after a cut, %s without", got.Digest(p), whole.Digest(p))
+		}
+	})
+}
+
+// A row with a byte that changed is not believed, and no other row is lost but the one on
+// the same line.
+func TestRowsSpoilt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := aPlan(3)
+		var file []byte
+		for i, r := range p.Replays {
+			_, line := rowOf(t, r.Key, i)
+			file = append(file, line...)
+		}
+		at := rapid.IntRange(0, len(file)-1).Draw(t, "at")
+		file[at] ^= byte(1 << rapid.IntRange(0, 6).Draw(t, "bit"))
+		got := NewRows(p)
+		if err := got.Read(bytes.NewReader(file), func(Row) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range p.Replays {
+			row, _ := rowOf(t, r.Key, i)
+			if have, ok := got.byKey[r.Key]; ok && have.SHA256 != row.SHA256 {
+				t.Fatalf("replay %s has another result than it was written with", r.Key)
+			}
+		}
+		if len(got.byKey) < 1 {
+			t.Fatalf("one byte lost %d of 3 rows", 3-len(got.byKey))
+		}
+	})
+}
+
+func TestRowsUnlike(t *testing.T) {
+	p := aPlan(1)
+	rows := NewRows(p)
+	rapid.Check(t, func(t *rapid.T) {
+		a, _ := rowOf(t, "key0", 1)
+		b, _ := rowOf(t, "key0", 2)
+		if _, err := rows.Add(a); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rows.Add(b); !errors.Is(err, ErrUnlike) {
+			t.Fatalf("two results of one replay: %v, want ErrUnlike", err)
+		}
+	})
+}
+
+// The digest is of results in the plan's order, not in the order in which they came.
+func TestDigestOfOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := aPlan(8)
+		a, b := NewRows(p), NewRows(p)
+		order := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Perm(8)
+		for i := range order {
+			x, _ := rowOf(t, p.Replays[i].Key, i)
+			y, _ := rowOf(t, p.Replays[order[i]].Key, order[i])
+			if _, err := a.Add(x); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Add(y); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a.Digest(p) != b.Digest(p) {
+			t.Fatal("another order gives another digest")
+		}
+		other := NewRows(p)
+		for i, r := range p.Replays {
+			x, _ := rowOf(t, r.Key, i+1)
+			if _, err := other.Add(x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a.Digest(p) == other.Digest(p) {
+			t.Fatal("other results give the same digest")
+		}
+	})
+}
+
+// A line without an end does not fill memory.
+func TestLongLine(t *testing.T) {
+	rows := NewRows(aPlan(1))
+	_, line := rowOf(nil, "key0", 1)
+	long := strings.Repeat("x", 3*mostRowBytes) + "\n" + string(line)
+	if err := rows.Read(strings.NewReader(long), func(Row) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if rows.Damaged != 1 || len(rows.byKey) != 1 {
+		t.Errorf("%d damaged lines and %d rows, want 1 and 1", rows.Damaged, len(rows.byKey))
+	}
+}
+
+func FuzzParseRow(f *testing.F) {
+	f.Add([]byte(`{"key":"a","sha256":"b","trial":{}}`))
+	f.Add([]byte(`{"key":"a"`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		r, err := parseRow(line)
+		if err == nil && (r.Key == "" || r.SHA256 != digest([]byte(r.Key), r.Trial)) {
+			t.Errorf("%q is taken for a row, and has no key or another digest", line)
+		}
+	})
+}
