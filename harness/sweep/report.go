@@ -21,6 +21,7 @@ type Report struct {
 	Done     int           `json:"done"`
 	Digest   string        `json:"digest"` // of all results, wherever they were computed
 	Settings []SettingMean `json:"settings"`
+	Answers  *Answers      `json:"answers,omitempty"` // nil until all replays have a result
 	Warnings []string      `json:"warnings,omitempty"`
 
 	metrics []measure.Metric
@@ -103,7 +104,9 @@ func report(p *Plan, trials []results.Trial, digest string) (*Report, error) {
 			x.Settings = append(x.Settings, m)
 		}
 	}
-	x.Warnings = warnings(trials)
+	if x.Warnings = warnings(trials); x.Done == x.Replays {
+		x.Answers = answer(p, trials, metrics)
+	}
 	return x, nil
 }
 
@@ -205,6 +208,9 @@ func (x *Report) Doc() doc.Doc {
 		d = append(d, doc.Notes{moreNote(n)})
 	}
 	d = append(d, doc.Facts{{Name: "replays", Value: counted(x.Done, x.Replays)}, {Name: "digest", Value: x.Digest}})
+	if x.Answers != nil {
+		d = append(d, x.Answers.doc(x.metrics)...)
+	}
 	if len(x.Warnings) > 0 {
 		d = append(d, doc.Warnings(x.Warnings))
 	}

@@ -1,0 +1,414 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"heddle/harness/compare"
+	"heddle/harness/config"
+	"heddle/harness/design"
+	"heddle/harness/doc"
+	"heddle/harness/measure"
+	"heddle/harness/results"
+	"heddle/harness/stats"
+	"heddle/traces/printable"
+)
+
+// Answers are what a sweep says beyond its rows: which settings no other one beats, what
+// moves a metric, and which setting is best. Other programs may rely on its JSON keys.
+type Answers struct {
+	// Front has the settings that no other one beats in both of the first two metrics,
+	// with the mean over traces. It is empty if there is one metric.
+	Front []FrontSetting `json:"paretoFront,omitempty"`
+	// Effects say how the first metric depends on each axis, for each model.
+	Effects []AxisEffect `json:"effects,omitempty"`
+	// Best is the setting that is best by the first metric, nil if all are equal.
+	Best *Best `json:"best,omitempty"`
+}
+
+// FrontSetting is a setting on the Pareto front.
+type FrontSetting struct {
+	Setting string            `json:"setting"`
+	Values  []compare.Number  `json:"values"` // of the first two metrics
+	Set     map[string]string `json:"set"`
+}
+
+// AxisEffect is what an axis does to the first metric under a model.
+type AxisEffect struct {
+	Model string `json:"model"`
+	Axis  string `json:"axis"`
+	// Share is the part of the variance between the means of the axis's values, or of
+	// classes of them if there are many.
+	Share  compare.Number `json:"share"`
+	Levels []Level        `json:"levels"`
+	// First and Total are Sobol' indices. They are nil unless the sample is saltelli's.
+	First *Interval `json:"sobolFirst,omitempty"`
+	Total *Interval `json:"sobolTotal,omitempty"`
+}
+
+// Level is the mean of a metric at a value of an axis, or from one value to another.
+type Level struct {
+	Value string         `json:"value"`
+	Mean  compare.Number `json:"mean"`
+	N     int            `json:"settings"`
+}
+
+// Interval is an estimate with its 95 % interval.
+type Interval struct {
+	Value compare.Number   `json:"value"`
+	CI95  compare.Interval `json:"ci95"`
+}
+
+// Best is the setting with the best mean of the first metric over traces and seeds.
+type Best struct {
+	Setting string            `json:"setting"`
+	Set     map[string]string `json:"set"`
+	Metric  string            `json:"metric"`
+	Means   []Mean            `json:"means"` // of each trace, with intervals over seeds
+	Traces  []string          `json:"traces"`
+	// Untold names how many other settings the seeds do not tell from the best.
+	Untold int `json:"untold"`
+	// HeldOut says, for each trace, how the setting does there that is best on all others:
+	// what a choice costs on a trace that was not used to choose. It is empty with one trace.
+	HeldOut []HeldOut `json:"heldOut,omitempty"`
+}
+
+// HeldOut is the loss of a choice on a trace that was not used for it.
+type HeldOut struct {
+	Trace   string `json:"trace"`
+	Setting string `json:"setting"` // that is best on all other traces
+	// LossPct is by how much its mean on the trace is worse than that of the setting that is
+	// best there, in percent for times and multiples, else in the metric's unit.
+	Loss Interval `json:"loss"`
+}
+
+// answer computes the answers of a plan's trials.
+func answer(p *Plan, trials []results.Trial, metrics []measure.Metric) *Answers {
+	g := &grid{p: p, metric: metrics[0], of: p.group(trials)}
+	a := &Answers{}
+	if len(metrics) > 1 {
+		a.Front = g.front(metrics[:2])
+	}
+	a.Effects = g.effects()
+	a.Best = g.best()
+	return a
+}
+
+// grid has the trials of each trace and setting.
+type grid struct {
+	p      *Plan
+	metric measure.Metric
+	of     map[[2]int][]*results.Trial
+}
+
+// mean returns the mean of a metric for a setting on a trace, and NaN if it has none.
+func (g *grid) mean(m measure.Metric, trace, setting int) float64 {
+	list := g.of[[2]int{trace, setting}]
+	sum := 0.0
+	for _, t := range list {
+		sum += m.Of(t.Figures)
+	}
+	return sum / float64(len(list))
+}
+
+// over returns the mean of a metric for a setting over traces. Of times and multiples it is
+// the geometric mean, so that a trace of long jobs does not outweigh the others.
+func (g *grid) over(m measure.Metric, setting int, traces []int) float64 {
+	if len(traces) == 1 {
+		return g.mean(m, traces[0], setting)
+	}
+	sum := 0.0
+	for _, t := range traces {
+		x := g.mean(m, t, setting)
+		if m.IsFactor() {
+			x = math.Log(x)
+		}
+		sum += x
+	}
+	if sum /= float64(len(traces)); m.IsFactor() {
+		return math.Exp(sum)
+	}
+	return sum
+}
+
+func (g *grid) traces() []int {
+	list := make([]int, len(g.p.Traces))
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// cost returns a value that is lower where a metric is better.
+func cost(m measure.Metric, x float64) float64 {
+	if m.Better == measure.Higher {
+		return -x
+	}
+	return x
+}
+
+func (g *grid) front(metrics []measure.Metric) (list []FrontSetting) {
+	var values [][]float64
+	for i := range g.p.Settings {
+		values = append(values, []float64{cost(metrics[0], g.over(metrics[0], i, g.traces())), cost(metrics[1], g.over(metrics[1], i, g.traces()))})
+	}
+	front := design.Pareto(values)
+	slices.SortStableFunc(front, func(a, b int) int { return cmp.Compare(values[a][0], values[b][0]) })
+	for _, i := range front {
+		s := &g.p.Settings[i]
+		f := FrontSetting{Setting: s.name(), Set: s.Values}
+		for k, m := range metrics {
+			f.Values = append(f.Values, compare.Number(cost(m, values[i][k])))
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// name returns how a setting is called in texts.
+func (s *Setting) name() string {
+	if s.Change == "" {
+		return s.Label
+	}
+	return s.Label + ", " + s.Change
+}
+
+// bestOf returns the setting with the best mean over some traces, -1 if none has a value.
+func (g *grid) bestOf(traces []int) int {
+	best, least := -1, math.Inf(1)
+	for i := range g.p.Settings {
+		if x := cost(g.metric, g.over(g.metric, i, traces)); x < least {
+			best, least = i, x
+		}
+	}
+	return best
+}
+
+func (g *grid) best() *Best {
+	all := g.traces()
+	i := g.bestOf(all)
+	if i < 0 || len(g.p.Settings) < 2 {
+		return nil
+	}
+	s := &g.p.Settings[i]
+	b := &Best{Setting: s.name(), Set: s.Values, Metric: g.metric.Name}
+	for _, t := range all {
+		b.Traces = append(b.Traces, g.p.Traces[t].Label)
+		e := stats.Mean(valuesOf(g.metric, distinct(g.of[[2]int{t, i}])))
+		b.Means = append(b.Means, Mean{g.metric.Name, compare.Number(e.Value), compare.Interval{e.Lo, e.Hi}})
+	}
+	b.Untold = g.untold(i)
+	if len(all) < 2 {
+		return b
+	}
+	for _, t := range all {
+		others := slices.DeleteFunc(slices.Clone(all), func(x int) bool { return x == t })
+		chosen, there := g.bestOf(others), g.bestOf([]int{t})
+		if chosen < 0 || there < 0 {
+			continue
+		}
+		c := g.against(t, there, chosen)
+		b.HeldOut = append(b.HeldOut, HeldOut{
+			Trace: g.p.Traces[t].Label, Setting: g.p.Settings[chosen].name(),
+			Loss: Interval{compare.Number(c.Value), compare.Interval{c.Lo, c.Hi}},
+		})
+	}
+	return b
+}
+
+// against returns by how much setting b is worse than setting a on a trace, paired by
+// seed: in percent for times and multiples, else in the metric's unit.
+func (g *grid) against(trace, a, b int) stats.Comparison {
+	as, bs := valuesOf(g.metric, g.of[[2]int{trace, a}]), valuesOf(g.metric, g.of[[2]int{trace, b}])
+	n := min(len(as), len(bs))
+	as, bs = as[:n], bs[:n]
+	if a == b {
+		return stats.Comparison{Estimate: stats.Estimate{N: n}}
+	}
+	if g.metric.IsFactor() {
+		c := stats.PairedRatio(as, bs)
+		percent := func(x float64) float64 { return (x - 1) * 100 }
+		c.Value, c.Lo, c.Hi = percent(c.Value), percent(c.Lo), percent(c.Hi)
+		return c
+	}
+	c := stats.PairedDifference(as, bs)
+	if g.metric.Better == measure.Higher {
+		c.Value, c.Lo, c.Hi = -c.Value, -c.Hi, -c.Lo
+	}
+	return c
+}
+
+// untold counts the settings that the seeds do not tell from the best one, in any trace.
+func (g *grid) untold(best int) (n int) {
+	for i := range g.p.Settings {
+		if i != best && !slices.ContainsFunc(g.traces(), func(t int) bool {
+			c := g.against(t, best, i)
+			return c.Lo > 0 && c.Bounded() || c.Hi < 0 && c.Bounded()
+		}) {
+			n++
+		}
+	}
+	return n
+}
+
+// An axis with more than mostLevels values is divided into classes of them.
+const mostLevels, classes = 12, 5
+
+// effects returns what each axis does under each model that it concerns. Where a trace or
+// an axis of the cluster differs, the mean over traces counts.
+func (g *grid) effects() (list []AxisEffect) {
+	for _, model := range g.models() {
+		points := g.p.Points[model]
+		results := make([]float64, len(points))
+		for k, i := range points {
+			results[k] = g.over(g.metric, i, g.traces())
+		}
+		indices := []design.Index(nil)
+		if g.p.Sample == config.SampleSaltelli {
+			indices = design.Sobol(results, len(g.p.Axes))
+		}
+		for k, axis := range g.p.Axes {
+			if _, concerns := g.p.Settings[points[0]].Values[axis]; !concerns {
+				continue
+			}
+			e := AxisEffect{Model: model, Axis: axis}
+			effects, share := design.MainEffects(g.levels(axis, points), results)
+			e.Share = compare.Number(share)
+			for _, x := range effects {
+				e.Levels = append(e.Levels, Level{x.Level, compare.Number(x.Mean), x.N})
+			}
+			if indices != nil {
+				e.First, e.Total = intervalOf(indices[k].First), intervalOf(indices[k].Total)
+			}
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// levels returns the value of an axis at each point. If there are many values, which are
+// numbers then, it is one of a few classes of them with about as many points each.
+func (g *grid) levels(axis string, points []int) []string {
+	values := make([]string, len(points))
+	numbers := make([]float64, len(points))
+	known := map[string]bool{}
+	for k, i := range points {
+		values[k] = g.p.Settings[i].Values[axis]
+		known[values[k]] = true
+		numbers[k], _ = config.Number(values[k])
+	}
+	if len(known) <= mostLevels {
+		return values
+	}
+	order := make([]int, len(points))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(numbers[a], numbers[b]) })
+	class := func(rank int) int { return rank * classes / len(order) }
+	named := make([]string, len(points))
+	for from := 0; from < len(order); {
+		to := from
+		for to+1 < len(order) && class(to+1) == class(from) {
+			to++
+		}
+		name := fmt.Sprintf("%s to %s", values[order[from]], values[order[to]])
+		for ; from <= to; from++ {
+			named[order[from]] = name
+		}
+	}
+	return named
+}
+
+func intervalOf(x design.Interval) *Interval {
+	return &Interval{compare.Number(x.Value), compare.Interval{x.Lo, x.Hi}}
+}
+
+// models returns the labels of the models in the order of their settings.
+func (g *grid) models() (list []string) {
+	for i := range g.p.Settings {
+		if label := g.p.Settings[i].Model.Label; !slices.Contains(list, label) {
+			list = append(list, label)
+		}
+	}
+	return list
+}
+
+// Doc returns the answers for people. The metrics are those of the report.
+func (a *Answers) doc(metrics []measure.Metric) (d doc.Doc) {
+	m := metrics[0]
+	if b := a.Best; b != nil {
+		d = append(d, doc.Heading("Best setting by "+m.Name))
+		t := &doc.Table{Name: "best", Columns: []string{"trace", m.Name}}
+		for i, x := range b.Means {
+			t.Add(doc.Words(b.Traces[i]), x.cell(m.Unit))
+		}
+		d = append(d, doc.Lead(b.Setting+"; "+b.told()), t)
+		if len(b.HeldOut) > 0 {
+			h := &doc.Table{Name: "held out", Columns: []string{"trace left out", "best on the others", "worse there by"}}
+			unit := m.Unit
+			if m.IsFactor() {
+				unit = "%"
+			}
+			for _, x := range b.HeldOut {
+				h.Add(doc.Words(x.Trace), doc.Words(x.Setting), x.Loss.cell(unit))
+			}
+			d = append(d, h)
+		}
+	}
+	if len(a.Front) > 0 {
+		t := &doc.Table{Name: "Pareto front", Columns: []string{"setting", metrics[0].Name, metrics[1].Name}}
+		for _, f := range a.Front[:min(len(a.Front), mostRows)] {
+			t.Add(doc.Words(f.Setting), doc.Number(float64(f.Values[0]), metrics[0].Unit), doc.Number(float64(f.Values[1]), metrics[1].Unit))
+		}
+		d = append(d, doc.Heading("Pareto front of "+metrics[0].Name+" and "+metrics[1].Name), t)
+	}
+	if len(a.Effects) > 0 {
+		d = append(d, doc.Heading("What moves "+m.Name), effectsTable(a.Effects, m))
+	}
+	return d
+}
+
+func (b *Best) told() string {
+	switch b.Untold {
+	case 0:
+		return "the seeds tell it from every other setting"
+	default:
+		return "the seeds do not tell it from " + printable.Count(b.Untold, "other setting")
+	}
+}
+
+func effectsTable(list []AxisEffect, m measure.Metric) *doc.Table {
+	sobol := slices.ContainsFunc(list, func(e AxisEffect) bool { return e.First != nil })
+	t := &doc.Table{Name: "effects", Columns: []string{"model", "axis", "variance", "least at", "", "most at", ""}}
+	if sobol {
+		t.Columns = append(t.Columns, "Sobol' first", "Sobol' total")
+	}
+	for _, e := range list {
+		byMean := func(a, b Level) int { return cmp.Compare(float64(a.Mean), float64(b.Mean)) }
+		if len(e.Levels) == 0 {
+			continue
+		}
+		least, most := slices.MinFunc(e.Levels, byMean), slices.MaxFunc(e.Levels, byMean)
+		row := []doc.Cell{
+			doc.Words(e.Model), doc.Words(e.Axis), doc.Number(float64(e.Share)*100, "%").Short(),
+			doc.Words(least.Value), doc.Number(float64(least.Mean), m.Unit), doc.Words(most.Value), doc.Number(float64(most.Mean), m.Unit),
+		}
+		if e.First != nil {
+			row = append(row, e.First.cell(""), e.Total.cell(""))
+		}
+		t.Add(row...)
+	}
+	return t
+}
+
+func (x *Mean) cell(unit string) doc.Cell { return (&Interval{x.Mean, x.CI95}).cell(unit) }
+
+func (x *Interval) cell(unit string) doc.Cell {
+	if x.CI95.Bounded() {
+		return doc.Estimate(float64(x.Value), x.CI95[0], x.CI95[1], unit).Short()
+	}
+	return doc.Number(float64(x.Value), unit)
+}
