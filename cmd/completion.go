@@ -72,6 +72,7 @@ var flagWords = map[string]func() []string{
 	"runs export rows":    export.Kinds,
 	"trace export table":  fixedWords(parquet.Format.Tables...),
 	"run metric":          measure.Names,
+	"sweep on":            fixedWords("local", "yarn"),
 	"trace export to":     formatWords(exchange.CanWrite),
 	"trace import from":   formatWords(exchange.CanRead),
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/results"
 	"heddle/harness/runs"
@@ -22,16 +23,24 @@ func sweepCommand() *cli.Command {
 each setting's figures with their intervals. Results go to a run folder one by one:
 a sweep that was ended is continued with --resume, or with the same command and
 --run-name. The digest is that of all results; it does not depend on where and in
-which order they were computed. For example:
+which order they were computed.
+
+With --on yarn, replays are maps of Hadoop Streaming jobs whose program is this one, and
+which YARN repeats if they fail. If heddle is killed, its job goes on, and the same
+command or --resume with --on yarn collects what it gave. For example:
 
    heddle sweep --dry-run sweep.yaml
    heddle sweep --run-name night sweep.yaml
    heddle sweep --resume RUN-FOLDER
+   heddle sweep --on yarn --cluster CLUSTER.yaml --run-name night sweep.yaml
    heddle compare --where 'model~^delay' RUN-FOLDER`,
 		Flags: []cli.Flag{
 			runsFlag(new(string)),
 			&cli.StringFlag{Name: "run-name", Usage: "`NAME` of the run folder (default: time and sweep)"},
 			&cli.StringFlag{Name: "resume", Usage: "continue the unfinished sweep in `DIR`, or print what a finished one gave"},
+			&cli.StringFlag{Name: "on", Value: "local", Usage: "where replays run: local or yarn"},
+			clusterFlag(),
+			&cli.StringFlag{Name: "queue", Usage: "with --on yarn, the `QUEUE` of its jobs (default: the cluster's)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, its time and memory, by a few replays; keep nothing"},
 			tableFlag(),
 			jsonFlag(),
@@ -50,9 +59,18 @@ func runSweep(c *cli.Context) error {
 	case c.IsSet("resume") && (c.IsSet("runs") || c.IsSet("run-name") || c.Bool("dry-run")):
 		return withCode(exitUsage, errors.New("--resume: want it without --runs, --run-name and --dry-run"))
 	}
+	if on := c.String("on"); on != "local" && on != "yarn" {
+		return withCode(exitUsage, fmt.Errorf("--on %q: want local or yarn", on))
+	}
+	if c.String("on") == "local" && (c.IsSet("cluster") || c.IsSet("queue")) {
+		return withCode(exitUsage, errors.New("--cluster, --queue: want --on yarn with them"))
+	}
 	plan, run, err := openSweep(c, files)
 	if err != nil {
 		return runError(err)
+	}
+	if run != nil {
+		defer run.Close()
 	}
 	if c.Bool("dry-run") {
 		cost, err := sweep.Expect(c.Context, plan)
@@ -66,8 +84,18 @@ func runSweep(c *cli.Context) error {
 	}
 	w := &work{progress: newProgress(c)}
 	defer w.close()
+	where := sweep.Where(sweep.Local)
+	if c.String("on") == "yarn" {
+		y, err := onYARN(c, run.Dir, w.say)
+		if err != nil {
+			return err
+		}
+		defer y.Cluster.Close()
+		where = y.Run
+		putsBack(c, "the job of the sweep", "the job may still run; heddle sweep --on yarn --resume "+shellWord(run.Dir)+" collects its results")
+	}
 	before := 0
-	rows, err := sweep.Run(c.Context, sweep.Options{Plan: plan, Run: run, Where: sweep.Local, Progress: func(done, all int) {
+	rows, err := sweep.Run(c.Context, sweep.Options{Plan: plan, Run: run, Where: where, Progress: func(done, all int) {
 		if w.estimate.since.IsZero() { // what an earlier process did tells nothing of this one's speed
 			before = done
 		}
@@ -76,7 +104,11 @@ func runSweep(c *cli.Context) error {
 	w.close()
 	fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	if err != nil {
-		next(c, "heddle sweep --resume", run.Dir)
+		again := "heddle sweep --resume"
+		if c.String("on") == "yarn" {
+			again = "heddle sweep --on yarn --cluster " + shellWord(c.String("cluster")) + " --resume"
+		}
+		next(c, again, run.Dir)
 		return runError(err)
 	}
 	if rows.Damaged > 0 {
@@ -118,6 +150,23 @@ func openSweep(c *cli.Context, files []string) (*sweep.Plan, *runs.Run, error) {
 	}
 	run, err := sweep.Begin(root, c.String("run-name"), plan, source, os.Args)
 	return plan, run, err
+}
+
+// onYARN returns the cluster on which the replays of a sweep run.
+func onYARN(c *cli.Context, dir string, say func(string)) (*sweep.YARN, error) {
+	cluster, err := loadCluster(c.String("cluster"))
+	if err != nil {
+		return nil, err
+	}
+	to, err := clients.To(cluster, clients.Patience{})
+	if err != nil {
+		return nil, withCode(exitUsage, err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program of its tasks: %w", err)
+	}
+	return &sweep.YARN{Cluster: to, Program: program, RunDir: dir, Queue: c.String("queue"), Say: say}, nil
 }
 
 // printSweep prints what a finished sweep gave.

@@ -2,10 +2,12 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/sweep"
 	"heddle/harness/workload/synthetic"
 )
 
@@ -19,6 +21,7 @@ func taskCommand() *cli.Command {
 		Description: "Hadoop Streaming runs this, in a folder with the job's spec. It is of no use elsewhere.",
 		Subcommands: []*cli.Command{
 			{Name: "map", Usage: "run a map", Action: func(*cli.Context) error { return runTask(synthetic.Map) }},
+			{Name: "sweep", Usage: "run replays of a sweep", Action: runSweepTask},
 			{Name: "reduce", Usage: "run a reduce", Action: func(*cli.Context) error { return runTask(synthetic.Reduce) }},
 		},
 	}
@@ -39,4 +42,22 @@ func runTask(run func(*synthetic.Spec, int, synthetic.Streams) error) error {
 		return withCode(exitUsage, err)
 	}
 	return run(spec, index, synthetic.Streams{In: os.Stdin, Out: os.Stdout, Report: os.Stderr})
+}
+
+// runSweepTask runs the replays of a map. Its input says nothing, but a program that does
+// not read it ends before Streaming has written it.
+func runSweepTask(c *cli.Context) error {
+	index, err := synthetic.Index(os.Getenv)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return fmt.Errorf("read input of the map: %w", err)
+	}
+	f, err := os.Open(sweep.TaskFile)
+	if err != nil {
+		return withCode(exitUsage, fmt.Errorf("open the sweep's task: %w", err))
+	}
+	defer f.Close()
+	return sweep.RunTask(c.Context, f, index, os.Stdout, os.Stderr)
 }

@@ -23,8 +23,12 @@ func aPlan(n int) *Plan {
 	return p
 }
 
+func trialOfMs(ms int64) results.Trial {
+	return results.Trial{Name: "a trial", MakespanMs: ms, Figures: &measure.Figures{}}
+}
+
 func rowOf(t *rapid.T, key string, makespanMs int) (Row, []byte) {
-	r, err := NewRow(key, results.Trial{Name: key, MakespanMs: int64(makespanMs), Figures: &measure.Figures{}})
+	r, err := NewRow(key, trialOfMs(int64(makespanMs)))
 	if err != nil {
 		t.Fatal(err)
 	}
