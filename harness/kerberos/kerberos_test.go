@@ -1,0 +1,231 @@
+package kerberos
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jcmturner/goidentity/v6"
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+	"github.com/jcmturner/gokrb5/v8/iana/nametype"
+	"github.com/jcmturner/gokrb5/v8/keytab"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/spnego"
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+const testRealm = "TEST.REALM"
+
+const testConf = "[libdefaults]\n default_realm = " + testRealm + "\n dns_lookup_kdc = false\n[realms]\n " + testRealm + " = {\n  kdc = 127.0.0.1:1\n }\n"
+
+// writeTickets writes a ticket cache of alice with tickets for services, as kinit
+// writes them, and returns its path and the services' keys. No KDC takes part.
+func writeTickets(t *testing.T, path string, ends time.Time, services ...string) *keytab.Keytab {
+	t.Helper()
+	keys := keytab.New()
+	var out []byte
+	text := func(s []byte) {
+		out = binary.BigEndian.AppendUint32(out, uint32(len(s)))
+		out = append(out, s...)
+	}
+	principal := func(p types.PrincipalName) {
+		out = binary.BigEndian.AppendUint32(out, uint32(p.NameType))
+		out = binary.BigEndian.AppendUint32(out, uint32(len(p.NameString)))
+		text([]byte(testRealm))
+		for _, part := range p.NameString {
+			text([]byte(part))
+		}
+	}
+	alice := types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, "alice")
+	out = append(out, 5, 4, 0, 0)
+	principal(alice)
+	start := ends.Add(-time.Hour)
+	for _, service := range append([]string{"krbtgt/" + testRealm}, services...) {
+		if err := keys.AddEntry(service, testRealm, "a password", start, 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
+			t.Fatal(err)
+		}
+		name := types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, service)
+		ticket, key, err := messages.NewTicket(alice, testRealm, name, testRealm, types.NewKrbFlags(), keys, etypeID.AES256_CTS_HMAC_SHA1_96, 1, start, start, ends, ends)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := ticket.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		principal(alice)
+		principal(name)
+		out = binary.BigEndian.AppendUint16(out, uint16(key.KeyType))
+		text(key.KeyValue)
+		for _, at := range []time.Time{start, start, ends, ends} {
+			out = binary.BigEndian.AppendUint32(out, uint32(at.Unix()))
+		}
+		out = append(out, 0)
+		out = append(out, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) // flags, no addresses, no data
+		text(data)
+		text(nil)
+	}
+	if err := os.WriteFile(path, out, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestTransport: the first request to an address has a ticket, the next ones have the
+// cookie that it answered, and one whose cookie is refused is sent again whole. A
+// refusal of what was asked for is not repeated.
+func TestTransport(t *testing.T) {
+	dir := t.TempDir()
+	tickets := filepath.Join(dir, "tickets")
+	keys := writeTickets(t, tickets, time.Now().Add(time.Hour), "HTTP/127.0.0.1")
+	var seen []string
+	cookie := "u=alice&p=alice&t=kerberos&e=1&s=x="
+	ticket := spnego.SPNEGOKRB5Authenticate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, "ticket of "+goidentity.FromHTTPRequestContext(r).UserName())
+		http.SetCookie(w, &http.Cookie{Name: cookieName, Value: cookie, Quoted: true})
+		_, _ = io.Copy(w, r.Body)
+	}), keys)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, err := r.Cookie(cookieName); err == nil {
+			if c.Value != cookie {
+				seen = append(seen, "old cookie")
+				w.Header().Set("WWW-Authenticate", "Negotiate")
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			seen = append(seen, "cookie")
+			if r.URL.Path == "/denied" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			_, _ = io.Copy(w, r.Body)
+			return
+		}
+		ticket.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	identity, err := New(Options{Conf: write(t, filepath.Join(dir, "krb5.conf"), testConf), TicketCache: tickets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer identity.Close()
+	client := &http.Client{Transport: identity.Transport(http.DefaultTransport)}
+	ask := func(path, body string, wantStatus int) {
+		t.Helper()
+		resp, err := client.Post(server.URL+path, "text/plain", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		said, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != wantStatus || wantStatus == http.StatusOK && string(said) != body {
+			t.Errorf("%s: status %d, answer %q; want %d and what was sent", path, resp.StatusCode, said, wantStatus)
+		}
+	}
+	ask("/", "one", http.StatusOK)
+	ask("/", "two", http.StatusOK)
+	cookie = "u=alice&p=alice&t=kerberos&e=2&s=y="
+	ask("/", "three", http.StatusOK)
+	ask("/denied", "four", http.StatusUnauthorized)
+	want := "ticket of alice, cookie, old cookie, ticket of alice, cookie"
+	if got := strings.Join(seen, ", "); got != want {
+		t.Errorf("the server saw %s; want %s", got, want)
+	}
+}
+
+// TestNoTicket: who cannot prove who they are learns which file is at fault and what
+// to do next.
+func TestNoTicket(t *testing.T) {
+	dir := t.TempDir()
+	conf := write(t, filepath.Join(dir, "krb5.conf"), testConf)
+	expired, valid, garbage := filepath.Join(dir, "expired"), filepath.Join(dir, "valid"), write(t, filepath.Join(dir, "garbage"), "no tickets")
+	writeTickets(t, expired, time.Now().Add(-time.Minute))
+	writeTickets(t, valid, time.Now().Add(time.Hour))
+	whole, err := os.ReadFile(valid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := write(t, filepath.Join(dir, "half"), string(whole[:len(whole)/2]))
+	for name, c := range map[string]struct {
+		o    Options
+		want []string
+	}{
+		"nothing":         {Options{Conf: conf}, []string{"want a keytab or a ticketCache"}},
+		"both":            {Options{Conf: conf, Keytab: garbage, TicketCache: valid}, []string{"not both"}},
+		"whose keytab":    {Options{Conf: conf, Keytab: garbage}, []string{"want a principal", "klist -k " + garbage}},
+		"no cache":        {Options{Conf: conf, TicketCache: filepath.Join(dir, "none"), Principal: "alice"}, []string{filepath.Join(dir, "none"), "kinit -c " + filepath.Join(dir, "none") + " alice"}},
+		"expired":         {Options{Conf: conf, TicketCache: expired}, []string{expired, "expired", "kinit"}},
+		"not a cache":     {Options{Conf: conf, TicketCache: garbage}, []string{"read ticket cache", garbage}},
+		"cut off":         {Options{Conf: conf, TicketCache: half}, []string{"read ticket cache", half, "cut off"}},
+		"not a keytab":    {Options{Conf: conf, Keytab: garbage, Principal: "alice"}, []string{"read keytab", garbage}},
+		"no keytab":       {Options{Conf: conf, Keytab: filepath.Join(dir, "none"), Principal: "alice"}, []string{"read keytab", "no such file"}},
+		"no conf":         {Options{Conf: filepath.Join(dir, "none"), TicketCache: valid}, []string{"read the configuration", "no such file"}},
+		"another user":    {Options{Conf: conf, TicketCache: valid, Principal: "bob"}, []string{"tickets of alice@" + testRealm + ", not of bob@" + testRealm, "kinit"}},
+		"another realm":   {Options{Conf: conf, TicketCache: valid, Principal: "alice", Realm: "OTHER"}, []string{"alice@OTHER"}},
+		"no such service": {Options{Conf: conf, TicketCache: valid}, []string{"get a ticket for HTTP/127.0.0.1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			identity, err := New(c.o)
+			if err == nil {
+				defer identity.Close()
+				_, err = identity.Transport(nil).RoundTrip(&http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "http", Host: "127.0.0.1:9"}, Header: http.Header{}})
+			}
+			for _, want := range c.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("error %v; want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestTicketsAreReadAgain: after kinit has written new tickets, those are used.
+func TestTicketsAreReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	tickets := filepath.Join(dir, "tickets")
+	writeTickets(t, tickets, time.Now().Add(-time.Minute))
+	identity, err := New(Options{Conf: write(t, filepath.Join(dir, "krb5.conf"), testConf), TicketCache: tickets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer identity.Close()
+	if _, err := identity.Client(); err == nil {
+		t.Fatal("an expired ticket is taken")
+	}
+	writeTickets(t, tickets, time.Now().Add(time.Hour))
+	first, err := identity.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := identity.Client(); err != nil || second != first {
+		t.Errorf("tickets that have not changed are read again (%v)", err)
+	}
+	if err := os.Chtimes(tickets, time.Time{}, time.Now().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := identity.Client(); err != nil || second == first {
+		t.Errorf("new tickets are not read (%v)", err)
+	}
+	if err := os.Remove(tickets); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := identity.Client(); err == nil || errors.Is(err, os.ErrPermission) {
+		t.Errorf("after kdestroy: %v", err)
+	}
+}

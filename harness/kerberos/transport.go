@@ -1,0 +1,110 @@
+package kerberos
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/jcmturner/gokrb5/v8/spnego"
+)
+
+// Transport returns a RoundTripper that proves to each web address who the user is, by
+// SPNEGO. Hadoop's daemons answer with a cookie, which later requests have instead of a
+// ticket, until the daemon does not take it any more.
+func (i *Identity) Transport(next http.RoundTripper) http.RoundTripper {
+	return &transport{identity: i, next: next, cookies: map[string]string{}}
+}
+
+type transport struct {
+	identity *Identity
+	next     http.RoundTripper
+
+	mu      sync.Mutex
+	cookies map[string]string // by scheme and address
+}
+
+// cookieName is the name of the cookie by which Hadoop knows a user again.
+const cookieName = "hadoop.auth"
+
+// maxRefusalBytes is how much of a refusal is read, so that its connection serves the
+// next request.
+const maxRefusalBytes = 64 << 10
+
+// RoundTrip sends a request with the cookie of its address, or else with a ticket. If
+// the cookie is refused, it sends the request again with a ticket.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	var body []byte
+	if req.Body != nil {
+		var err error
+		body, err = io.ReadAll(req.Body)
+		req.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	send := func(proof func(*http.Request) error) (*http.Response, error) {
+		r := req.Clone(req.Context())
+		if req.Body != nil {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		if err := proof(r); err != nil {
+			return nil, err
+		}
+		return t.next.RoundTrip(r)
+	}
+	at := req.URL.Scheme + "://" + req.URL.Host
+	if cookie := t.cookie(at); cookie != "" {
+		resp, err := send(func(r *http.Request) error {
+			r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie, Quoted: true})
+			return nil
+		})
+		if err != nil || !wantsTicket(resp) {
+			return resp, err
+		}
+		_, _ = io.CopyN(io.Discard, resp.Body, maxRefusalBytes)
+		resp.Body.Close()
+	}
+	resp, err := send(t.addTicket)
+	if err == nil {
+		t.keepCookie(at, resp)
+	}
+	return resp, err
+}
+
+// addTicket adds a ticket for the daemon at its address to a request.
+func (t *transport) addTicket(r *http.Request) error {
+	c, err := t.identity.Client()
+	if err != nil {
+		return err
+	}
+	service := "HTTP/" + strings.ToLower(r.URL.Hostname())
+	if err := spnego.SetSPNEGOHeader(c, r, service); err != nil {
+		return fmt.Errorf("kerberos: get a ticket for %s: %w", service, err)
+	}
+	return nil
+}
+
+// wantsTicket reports whether a daemon refuses a request that has no ticket. A 401
+// without this header refuses what the user asks for.
+func wantsTicket(resp *http.Response) bool {
+	return resp.StatusCode == http.StatusUnauthorized && strings.HasPrefix(resp.Header.Get("WWW-Authenticate"), "Negotiate")
+}
+
+func (t *transport) cookie(at string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.cookies[at]
+}
+
+func (t *transport) keepCookie(at string, resp *http.Response) {
+	for _, c := range resp.Cookies() {
+		if c.Name == cookieName {
+			t.mu.Lock()
+			t.cookies[at] = c.Value
+			t.mu.Unlock()
+		}
+	}
+}
