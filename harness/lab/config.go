@@ -73,6 +73,10 @@ type Config struct {
 	// HadoopHome is the folder of an unpacked Hadoop distribution. Empty means
 	// Hadoop 3.4.2 from Maven Central.
 	HadoopHome string `json:"hadoopHome,omitempty"`
+	// Kerberos secures the lab: users and daemons prove who they are with
+	// Kerberos tickets, web addresses are HTTPS, and blocks and calls are
+	// encrypted.
+	Kerberos bool `json:"kerberos,omitempty"`
 	// Executable is the path of the heddle binary that each node of the lab
 	// runs as its agent. Empty means that nodes run no agent.
 	Executable string `json:"-"`
@@ -157,6 +161,7 @@ func (c Config) Validate() error {
 	}
 	wrong(time.Duration(c.NodeExpiry) < leastExpiry || time.Duration(c.NodeExpiry) > time.Hour, "--node-expiry %v: want %v to 1h", c.NodeExpiry, leastExpiry)
 	wrong(c.NodeExpiry < 3*c.NMHeartbeat, "--node-expiry %v: want 3 heartbeats of a NodeManager or more, %v", c.NodeExpiry, 3*c.NMHeartbeat)
+	wrong(c.HA && c.Kerberos, "--ha: a lab with --kerberos has one NameNode and one ResourceManager")
 	wrong(c.Scheduler != Capacity && c.Scheduler != Fair, "--scheduler %q: want capacity or fair", c.Scheduler)
 	return errors.Join(errs...)
 }

@@ -31,6 +31,7 @@ const (
 	nodeManager     daemon = "nodemanager"
 	historyServer   daemon = "historyserver"
 	agent           daemon = "agent"
+	kdc             daemon = "kdc"
 
 	// these run only with Config.HA
 	failoverController daemon = "zkfc"
@@ -88,14 +89,21 @@ func (l *Lab) enterScript(n node) []byte {
 	for _, dir := range l.cgroups.dirs(l.cgroup(n.name)) {
 		fmt.Fprintf(&join, " %s", dir)
 	}
+	mounts := []string{"hosts", "nsswitch.conf"}
+	if l.Cfg.Kerberos {
+		mounts = append(mounts, "krb5.conf")
+	}
+	for i, name := range mounts {
+		mounts[i] = fmt.Sprintf("mount --bind %s/%s /etc/%[2]s", l.root, name)
+	}
 	return fmt.Appendf(nil, `#!/bin/sh
 # Runs a command on node %[1]s of the lab %[2]s.
 for group in%[3]s; do echo $$ >$group/cgroup.procs || exit 125; done
 exec nsenter --net=%[4]s/%[5]s unshare --mount --uts --propagation slave sh -c '
-	mount --bind %[6]s/hosts /etc/hosts && mount --bind %[6]s/nsswitch.conf /etc/nsswitch.conf || exit 125
+	%[6]s || exit 125
 	echo %[1]s >/proc/sys/kernel/hostname
 	exec "$@"' sh "$@"
-`, n.name, l.Name, join.String(), namespaceFolder, l.namespace(n.name), l.root)
+`, n.name, l.Name, join.String(), namespaceFolder, l.namespace(n.name), strings.Join(mounts, " && "))
 }
 
 // Command returns a command that runs on a lab node as if after a login there.
@@ -113,13 +121,17 @@ func (l *Lab) Command(ctx context.Context, node string, argv ...string) *exec.Cm
 // Env returns environment variables, as "NAME=value". A shell that sets them
 // runs its Hadoop commands on this lab.
 func (l *Lab) Env() []string {
-	return []string{
+	env := []string{
 		"HADOOP_HOME=" + l.path("home"),
 		"HADOOP_CONF_DIR=" + l.path("conf"),
 		"HADOOP_USER_NAME=" + hadoopUser,
 		"JAVA_HOME=" + l.Java,
 		"PATH=" + l.path("home", "bin") + ":" + os.Getenv("PATH"),
 	}
+	if l.Cfg.Kerberos {
+		env = append(env, "KRB5_CONFIG="+l.path("krb5.conf"), "KRB5CCNAME="+l.path("tickets"))
+	}
+	return env
 }
 
 // argv returns the command line of a daemon. One of its arguments marks the
@@ -139,6 +151,9 @@ func (l *Lab) argv(n node, d daemon) []string {
 		}
 		return argv
 	}
+	if d == kdc {
+		return l.kdcArgv()
+	}
 	mb, vcores := int(l.Cfg.Container/units.MiB)*l.Cfg.Slots, l.Cfg.Slots
 	if n.rack == 0 {
 		mb, vcores = amNodeMB, amNodeVCores
@@ -146,6 +161,9 @@ func (l *Lab) argv(n node, d daemon) []string {
 	jvm := jvms[d]
 	argv := append([]string{filepath.Join(l.Java, "bin", "java"), l.mark(n, d), fmt.Sprintf("-Xmx%dm", jvm.heapMB)}, jvmFlags...)
 	argv = append(argv, l.archiveFlags()...)
+	if d == nodeManager || d == historyServer {
+		argv = append(argv, l.libraryFlags()...)
+	}
 	if recordClasses != "" {
 		argv = append(argv, "-XX:DumpLoadedClassList="+filepath.Join(recordClasses, n.name+"-"+string(d)))
 	}
@@ -163,8 +181,11 @@ func (l *Lab) argv(n node, d daemon) []string {
 }
 
 func (l *Lab) mark(n node, d daemon) string {
-	if d == agent {
+	switch d {
+	case agent:
 		return l.cgroup(n.name)
+	case kdc:
+		return l.kdcMark()
 	}
 	return fmt.Sprintf("-Dheddle.daemon=%s/%s/%s", l.Name, n.name, d)
 }
@@ -177,7 +198,7 @@ func (l *Lab) startDaemon(n node, d daemon) error {
 	}
 	defer log.Close()
 	argv := l.argv(n, d)
-	if d != agent {
+	if jvms[d].main != "" { // Hadoop's daemons do not run as root
 		argv = append([]string{l.unprivileged()}, argv...)
 	}
 	cmd := exec.Command(l.nodePath(n.name, "enter"), argv...)
@@ -191,6 +212,9 @@ func (l *Lab) startDaemon(n node, d daemon) error {
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
 		"HOME=" + l.nodePath(n.name), "HADOOP_CONF_DIR=" + l.path("conf"), "HADOOP_USER_NAME=" + hadoopUser,
 		"JAVA_HOME=" + l.containerJava(),
+	}
+	if d == kdc {
+		cmd.Env = append(cmd.Env, l.kdcEnv()...)
 	}
 	keepFiles()
 	if err := cmd.Start(); err != nil {

@@ -73,12 +73,12 @@ func (l *Lab) haState(ctx context.Context, n node, d daemon) string {
 	switch d {
 	case nameNode:
 		var status struct{ Beans []struct{ State string } }
-		if get(ctx, n.ip.String(), portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus", &status) && len(status.Beans) == 1 {
+		if l.get(ctx, n, portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus", &status) && len(status.Beans) == 1 {
 			return strings.ToLower(status.Beans[0].State)
 		}
 	case resourceManager:
 		var info struct{ ClusterInfo struct{ HAState string } }
-		if get(ctx, n.ip.String(), portRM, "/ws/v1/cluster/info", &info) {
+		if l.get(ctx, n, portRM, "/ws/v1/cluster/info", &info) {
 			return strings.ToLower(info.ClusterInfo.HAState)
 		}
 	}

@@ -40,20 +40,19 @@ func (p *plan) hadoopConf() (map[string][]byte, error) {
 	} else {
 		files["fair-scheduler.xml"], _ = hadoopFiles.ReadFile("hadoop/fair-scheduler.xml")
 	}
+	var secured bytes.Buffer
+	if err := p.render(&secured, "secure"); err != nil {
+		return nil, err
+	}
 	for _, name := range names {
-		text, err := hadoopFiles.ReadFile("hadoop/" + name + ".props")
-		if err != nil {
-			return nil, err
-		}
-		tmpl, err := template.New(name).Parse(string(text))
-		if err != nil {
-			return nil, err
-		}
 		var props bytes.Buffer
-		if err := tmpl.Execute(&props, p.settings()); err != nil {
-			return nil, fmt.Errorf("render %s: %w", name, err)
+		if err := p.render(&props, name); err != nil {
+			return nil, err
 		}
 		p.addRequired(&props, name+".xml")
+		if p.Cfg.Kerberos {
+			props.Write(secureSection(name, secured.Bytes()))
+		}
 		files[name+".xml"] = propertiesXML(props.String())
 	}
 	files["log4j.properties"], _ = hadoopFiles.ReadFile("hadoop/log4j.properties")
@@ -63,6 +62,22 @@ func (p *plan) hadoopConf() (map[string][]byte, error) {
 	}
 	files["topology.table"] = []byte(table.String())
 	return files, nil
+}
+
+// render fills the lab's settings into a file of properties in the folder hadoop/.
+func (p *plan) render(out *bytes.Buffer, name string) error {
+	text, err := hadoopFiles.ReadFile("hadoop/" + name + ".props")
+	if err != nil {
+		return err
+	}
+	tmpl, err := template.New(name).Parse(string(text))
+	if err != nil {
+		return err
+	}
+	if err := tmpl.Execute(out, p.settings()); err != nil {
+		return fmt.Errorf("render %s: %w", name, err)
+	}
+	return nil
 }
 
 // addRequired adds to a Hadoop configuration file the properties that package
@@ -96,16 +111,22 @@ func (p *plan) settings() any {
 		Labels                                  bool
 		PortNN, PortNNHTTP, PortHistory, PortNM int
 		PortRM, PortJournal, PortZK             int
+
+		// in a secured lab
+		Realm                                                                string
+		PortNNHTTPS, PortDNHTTPS, PortRMHTTPS, PortNMHTTPS, PortHistoryHTTPS int
+
 		BlockSize, NMHeartbeatMs, AMHeartbeatMs int64
 		NodeExpiryMs, RecheckMs                 int64
 		ContainerMB, TaskHeapMB, SortMB         int
 		MaxContainerMB, MaxContainerVCores      int
 	}{
-		Cfg: c, Root: p.root, Store: p.labelStore(), User: hadoopUser, JVM: strings.Join(jvmFlags, " "),
+		Cfg: c, Root: p.root, Store: p.labelStore(), User: hadoopUser, JVM: strings.Join(append(p.libraryFlags(), jvmFlags...), " "),
 		ClasspathList: strings.ReplaceAll(p.Classpath, ":", ","),
 		Labels:        p.labels(),
 		PortNN:        portNN, PortNNHTTP: portNNHTTP, PortHistory: portHistory, PortNM: portNM,
 		PortRM: portRM, PortJournal: portJournal, PortZK: portZK,
+		Realm: realm, PortNNHTTPS: portNNHTTPS, PortDNHTTPS: portDNHTTPS, PortRMHTTPS: portRMHTTPS, PortNMHTTPS: portNMHTTPS, PortHistoryHTTPS: portHistoryHTTPS,
 		BlockSize:     int64(c.BlockSize),
 		NMHeartbeatMs: time.Duration(c.NMHeartbeat).Milliseconds(), AMHeartbeatMs: time.Duration(c.AMHeartbeat).Milliseconds(),
 		NodeExpiryMs: time.Duration(c.NodeExpiry).Milliseconds(),

@@ -68,7 +68,7 @@ func (l *Lab) script(name string, views ...view) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	err = tmpl.Execute(&out, map[string]any{
-		"UID": l.uid(), "Views": views,
+		"UID": l.uid(), "Kerberos": l.Cfg.Kerberos, "Views": views,
 		"Lab": l.Name, "Root": l.root, "Java": l.Java, "Classpath": l.Classpath, "User": hadoopUser,
 		"Nodes": strings.Join(nodes, " "), "Namespaces": filepath.Join(namespaceFolder, namespacePrefix(l.Name)),
 		"Archive": strings.Join(l.archiveFlags(), " "),

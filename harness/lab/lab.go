@@ -31,6 +31,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -48,6 +49,7 @@ type Lab struct {
 	cgroups cgroups
 	rm      *yarnclient.RM
 	history *yarnclient.History
+	pages   *http.Client // for what daemons serve at /jmx
 }
 
 // ErrNotFound means that no lab with this name has a state folder.
@@ -94,19 +96,39 @@ func open(root string, saved savedPlan) (*Lab, error) {
 		return nil, err
 	}
 	l := &Lab{plan: newPlan(root, saved), cgroups: cg}
+	return l, l.connect()
+}
+
+// connect makes the clients of the lab's daemons. Those of a secured lab have a user's
+// ticket, and trust the lab's authority.
+func (l *Lab) connect() (err error) {
+	var transport http.RoundTripper
+	l.pages = &http.Client{Timeout: answerLimit, Transport: &http.Transport{DisableKeepAlives: true}}
+	if l.Cfg.Kerberos {
+		if transport, err = l.secureTransport(); err != nil {
+			return err
+		}
+		l.pages.Transport = transport
+	}
 	at := func(addresses ...string) yarnclient.Options {
 		return yarnclient.Options{
-			Addresses: addresses,
-			User:      hadoopUser, Timeout: answerLimit, Retries: -1, // clients without retries, since their callers repeat failed requests themselves
+			Addresses: addresses, Transport: transport,
+			User: l.webUser(), Timeout: answerLimit, Retries: -1, // clients without retries, since their callers repeat failed requests themselves
 		}
 	}
 	if l.rm, err = yarnclient.NewRM(at(l.resourceManagers()...)); err != nil {
-		return nil, err
+		return err
 	}
-	if l.history, err = yarnclient.NewHistory(at(l.historyServer())); err != nil {
-		return nil, err
+	l.history, err = yarnclient.NewHistory(at(l.historyServer()))
+	return err
+}
+
+// webUser is the user whom requests name: nobody, if they have a ticket.
+func (p *plan) webUser() string {
+	if p.Cfg.Kerberos {
+		return ""
 	}
-	return l, nil
+	return hadoopUser
 }
 
 // savedPlan is the content of the file lab.json. The lab's nodes, addresses
@@ -147,6 +169,7 @@ func (l *Lab) Cluster() config.Cluster {
 		ResourceManagers: l.resourceManagers(),
 		HistoryServer:    l.historyServer(),
 		User:             hadoopUser,
+		Security:         l.security(),
 		Hosts:            map[string]string{},
 		Hadoop:           config.Hadoop{Home: l.path("home"), Conf: l.path("conf")},
 		Rates:            l.Cfg.Rates(),
@@ -154,7 +177,7 @@ func (l *Lab) Cluster() config.Cluster {
 		Cgroup:           cgroupOf(l.Name),
 	}
 	for _, n := range l.masters() {
-		c.NameNodes = append(c.NameNodes, fmt.Sprintf("%s:%d", n.ip, portNN))
+		c.NameNodes = append(c.NameNodes, fmt.Sprintf("%s:%d", l.host(n), portNN))
 	}
 	if l.hasAgents() { // the cluster file's commands that cause faults need the heddle binary that agents run
 		run := func(command ...string) []string {
@@ -181,12 +204,12 @@ func (l *Lab) Cluster() config.Cluster {
 func (l *Lab) resourceManagers() []string {
 	var addresses []string
 	for _, n := range l.masters() {
-		addresses = append(addresses, fmt.Sprintf("http://%s:%d", n.ip, portRM))
+		addresses = append(addresses, l.web(n, portRM))
 	}
 	return addresses
 }
 
-func (l *Lab) historyServer() string { return fmt.Sprintf("http://%s:%d", l.master().ip, portHistory) }
+func (l *Lab) historyServer() string { return l.web(l.master(), portHistory) }
 
 func (l *Lab) writeClusterFile() error { return l.writeCluster(l.Cluster()) }
 

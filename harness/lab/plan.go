@@ -40,6 +40,13 @@ const (
 	portJournal = 8485
 	portZK      = 2181
 	portZKFC    = 8019
+
+	// in place of the web ports, in a secured lab
+	portNNHTTPS      = 9871
+	portRMHTTPS      = 8090
+	portHistoryHTTPS = 19890
+	portNMHTTPS      = 8044
+	portDNHTTPS      = 9865
 )
 
 const (
@@ -68,6 +75,9 @@ func newPlan(root string, saved savedPlan) plan {
 	}
 	if c.HA {
 		master.daemons = append(master.daemons, failoverController)
+	}
+	if c.Kerberos {
+		master.daemons = append(master.daemons, kdc)
 	}
 	p.nodes = append(p.nodes, master)
 	if c.HA {
@@ -108,6 +118,33 @@ func (p *plan) path(parts ...string) string {
 
 func (p *plan) nodePath(node string, parts ...string) string {
 	return p.path(append([]string{"nodes", node}, parts...)...)
+}
+
+// web returns the web address of a daemon of a node, whose port in a lab that is not
+// secured is given. Tickets are for names, so a secured lab's addresses have names.
+func (p *plan) web(n node, port int) string {
+	if !p.Cfg.Kerberos {
+		return fmt.Sprintf("http://%s:%d", n.ip, port)
+	}
+	return fmt.Sprintf("https://%s:%d", n.name, p.webPort(port))
+}
+
+// webPort returns the port that a lab has in place of one without HTTPS.
+func (p *plan) webPort(port int) int {
+	if !p.Cfg.Kerberos {
+		return port
+	}
+	return map[int]int{
+		portNNHTTP: portNNHTTPS, portRM: portRMHTTPS, portHistory: portHistoryHTTPS, portNMHTTP: portNMHTTPS, portDNHTTP: portDNHTTPS,
+	}[port]
+}
+
+// host returns what others call a node by: its name if they need a ticket for it.
+func (p *plan) host(n node) string {
+	if p.Cfg.Kerberos {
+		return n.name
+	}
+	return n.ip.String()
 }
 
 func (p *plan) master() node { return p.nodes[0] }

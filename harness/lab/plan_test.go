@@ -110,16 +110,26 @@ func TestGolden(t *testing.T) {
 	fair.Scheduler, fair.Cache = Fair, 0
 	ha := Default()
 	ha.HA = true
+	secured := Default()
+	secured.Kerberos = true
 	for _, c := range []struct {
 		dir  string
 		conf Config
-	}{{"capacity", Default()}, {"fair", fair}, {"ha", ha}} {
+	}{{"capacity", Default()}, {"fair", fair}, {"ha", ha}, {"secured", secured}} {
 		p := testPlan(c.conf)
 		files, err := p.hadoopConf()
 		if err != nil {
 			t.Fatal(err)
 		}
 		l := &Lab{plan: p, cgroups: cgroups{mounts: map[string]string{"cpu": "/sys/cpu", "memory": "/sys/memory", "blkio": "/sys/blkio"}}}
+		if c.dir == "secured" { // the rest is as without Kerberos
+			delete(files, "log4j.properties")
+			delete(files, "topology.table")
+			if files["hadoop.sh"], err = l.script("hadoop.sh"); err != nil {
+				t.Fatal(err)
+			}
+			files["enter"] = l.enterScript(l.nodes[1])
+		}
 		if c.dir == "capacity" {
 			for _, script := range []string{"hadoop.sh", "java.sh"} {
 				if files[script], err = l.script(script); err != nil {

@@ -98,6 +98,9 @@ func Preflight(c Config) error {
 			need(tool, why, "util-linux")
 		}
 	}
+	if c.Kerberos {
+		missing = append(missing, lacksKDC()...)
+	}
 	if len(missing) == 0 {
 		return nil
 	}

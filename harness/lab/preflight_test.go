@@ -33,6 +33,20 @@ func TestPreflightNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
+// TestPreflightOfASecuredLab: what the realm needs is asked for only where there is one.
+func TestPreflightOfASecuredLab(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	c := Default()
+	var missing *MissingError
+	if errors.As(Preflight(c), &missing); strings.Contains(missing.Error(), "krb5") {
+		t.Errorf("%v is asked of a lab that is not secured", missing)
+	}
+	c.Kerberos = true
+	if errors.As(Preflight(c), &missing); !strings.Contains(missing.Error(), "kinit: a lab with --kerberos has a Kerberos realm of its own (Debian package krb5-user)") {
+		t.Errorf("%v does not say what kinit is for and where it comes from", missing)
+	}
+}
+
 func TestJavaVersion(t *testing.T) {
 	for version, ok := range map[string]bool{"1.8.0_402": false, "11.0.2": true, "17.0.15": true, "24": false} {
 		home := fakeRoot(t, map[string]string{"bin/java": "", "release": "IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"" + version + "\"\n"})

@@ -47,6 +47,9 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 	defer cancel()
 	var mu sync.Mutex
 	pending := map[string]bool{} // the daemons that are not ready yet, as "node daemon"
+	if err := l.startKDC(ctx, say); err != nil {
+		return err
+	}
 	open, asking := errgroup.WithContext(ctx)
 	var seen registrations
 	election := sync.OnceValue(func() error { return l.makeElection(asking) })
@@ -172,9 +175,9 @@ func endOfLog(log []byte) string {
 func (l *Lab) ready(ctx context.Context, seen *registrations, n node, d daemon) bool {
 	switch d {
 	case nameNode:
-		return hdfsAt(ctx, n).writable && (!l.Cfg.HA || l.haState(ctx, n, d) != "")
+		return l.hdfsAt(ctx, n).writable && (!l.Cfg.HA || l.haState(ctx, n, d) != "")
 	case dataNode:
-		return registered(ctx, n) && l.dataNodes(ctx, seen).live[n.name]
+		return l.registered(ctx, n) && l.dataNodes(ctx, seen).live[n.name]
 	case resourceManager:
 		// A ResourceManager that has just started answers with status 200 but wrong
 		// content until its state is ACTIVE or STANDBY.
@@ -183,10 +186,12 @@ func (l *Lab) ready(ctx context.Context, seen *registrations, n node, d daemon) 
 	case nodeManager:
 		// A NodeManager opens its web port last, just before it registers with
 		// the ResourceManager.
-		return listens(ctx, n.ip.String(), portNMHTTP) && l.nodeManagers(ctx, seen)[n.name]
+		return listens(ctx, n.ip.String(), l.webPort(portNMHTTP)) && l.nodeManagers(ctx, seen)[n.name]
 	case historyServer:
 		_, err := l.history.Info(ctx)
 		return err == nil
+	case kdc:
+		return listens(ctx, n.ip.String(), portKDC)
 	default:
 		ports := map[daemon]int{agent: portAgent, failoverController: portZKFC, journalNode: portJournal, zooKeeper: portZK}
 		return listens(ctx, n.ip.String(), ports[d])
@@ -194,11 +199,11 @@ func (l *Lab) ready(ctx context.Context, seen *registrations, n node, d daemon) 
 }
 
 // registered asks a DataNode whether it is registered with a NameNode.
-func registered(ctx context.Context, n node) bool {
+func (l *Lab) registered(ctx context.Context, n node) bool {
 	var info struct {
 		Beans []struct{ BPServiceActorInfo string }
 	}
-	if !get(ctx, n.ip.String(), portDNHTTP, "/jmx?qry=Hadoop:service=DataNode,name=DataNodeInfo", &info) || len(info.Beans) != 1 {
+	if !l.get(ctx, n, portDNHTTP, "/jmx?qry=Hadoop:service=DataNode,name=DataNodeInfo", &info) || len(info.Beans) != 1 {
 		return false
 	}
 	type actor struct{ ActorState string } // of one NameNode
@@ -243,14 +248,14 @@ func (l *Lab) dataNodes(ctx context.Context, seen *registrations) hdfs {
 	return seen.hdfs.or(func() hdfs {
 		for _, n := range l.masters() {
 			if !l.Cfg.HA || l.haState(ctx, n, nameNode) == active {
-				return hdfsAt(ctx, n)
+				return l.hdfsAt(ctx, n)
 			}
 		}
 		return hdfs{}
 	})
 }
 
-func hdfsAt(ctx context.Context, n node) hdfs {
+func (l *Lab) hdfsAt(ctx context.Context, n node) hdfs {
 	s := hdfs{live: map[string]bool{}}
 	var info struct {
 		Beans []struct {
@@ -258,7 +263,7 @@ func hdfsAt(ctx context.Context, n node) hdfs {
 			LiveNodes string
 		}
 	}
-	if get(ctx, n.ip.String(), portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &info) && len(info.Beans) == 1 {
+	if l.get(ctx, n, portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &info) && len(info.Beans) == 1 {
 		s.writable = info.Beans[0].Safemode == ""
 		var live map[string]any
 		_ = json.Unmarshal([]byte(info.Beans[0].LiveNodes), &live) // ignore the error: if the list of DataNodes cannot be parsed, none counts as live
@@ -283,20 +288,18 @@ func (l *Lab) nodeManagers(ctx context.Context, seen *registrations) map[string]
 	})
 }
 
-var client = &http.Client{Timeout: answerLimit, Transport: &http.Transport{DisableKeepAlives: true}}
-
 // answerLimit is how long a daemon of the lab may take for one answer, even
 // while the daemon is starting.
 const answerLimit = 2 * time.Second
 
 // get reads the JSON that NameNode and DataNode serve at /jmx. It returns false
 // if the daemon did not answer or its JSON could not be read.
-func get(ctx context.Context, host string, port int, path string, into any) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d%s", host, port, path), nil)
+func (l *Lab) get(ctx context.Context, n node, port int, path string, into any) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.web(n, port)+path, nil)
 	if err != nil {
 		return false
 	}
-	resp, err := client.Do(req)
+	resp, err := l.pages.Do(req)
 	if err != nil {
 		return false
 	}

@@ -105,8 +105,14 @@ func (l *Lab) writeUnprivileged() error {
 	if err != nil {
 		return err
 	}
-	users := fmt.Sprintf("root:x:0:0::/:/bin/sh\nheddle-lab:x:%d:%[1]d::/:/bin/sh\n", l.uid())
-	groups := fmt.Sprintf("root:x:0:\nheddle-lab:x:%d:\n", l.uid())
+	admin, user := "root", "heddle-lab"
+	if l.Cfg.Kerberos {
+		// A secured Hadoop gives a job's map outputs only to reduces of the user who
+		// owns the files, by name. The lab's containers have one user for all jobs.
+		admin, user = "machine-root", hadoopUser
+	}
+	users := fmt.Sprintf("%s:x:0:0::/:/bin/sh\n%s:x:%d:%[3]d::/:/bin/sh\n", admin, user, l.uid())
+	groups := fmt.Sprintf("%s:x:0:\n%s:x:%d:\n", admin, user, l.uid())
 	return errors.Join(
 		os.MkdirAll(l.path("view"), 0o755),
 		writeFile(l.path("passwd"), []byte(users), 0o644),

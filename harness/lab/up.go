@@ -197,6 +197,9 @@ func (l *Lab) build(ctx context.Context, c Config, say func(Event)) error {
 	if err := l.applyLimits(say); err != nil {
 		return err
 	}
+	if err := l.secure(ctx, say); err != nil {
+		return err
+	}
 	l.forgetBlocks()
 	if l.Cfg.Cache > 0 {
 		for _, n := range l.workers() {
@@ -285,7 +288,11 @@ func (l *Lab) writeFiles(c Config) error {
 	}
 	// These files must exist, since each lab node mounts its own over them. Make
 	// them if a very small system lacks them.
-	for _, path := range []string{"/etc/hosts", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group"} {
+	needed := []string{"/etc/hosts", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group"}
+	if l.Cfg.Kerberos {
+		needed = append(needed, "/etc/krb5.conf")
+	}
+	for _, path := range needed {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
 		if err != nil {
 			return err

@@ -54,7 +54,10 @@ queue)
 	exit 1 ;;
 esac
 
-export HADOOP_CONF_DIR="$conf" HADOOP_USER_NAME="${HADOOP_USER_NAME:-<<.User>>}"
+<<if .Kerberos>># Without a ticket that is still valid, one of the lab's user is taken.
+export KRB5CCNAME="${KRB5CCNAME:-<<.Root>>/tickets}"
+klist -s || kinit -k -t <<.Root>>/user.keytab <<.User>> || exit 1
+<<end>>export HADOOP_CONF_DIR="$conf" HADOOP_USER_NAME="${HADOOP_USER_NAME:-<<.User>>}"
 # shellcheck disable=SC2086 # options are lists
 exec <<.Java>>/bin/java -Xmx256m <<.JVM>> -Djava.net.preferIPv4Stack=true \
 	-Djava.io.tmpdir=<<.Root>>/nodes/$node/clients -Dlab.node=$node -Dlab.nm.mb=0 -Dlab.nm.vcores=0 -Dhadoop.home.dir=<<.Root>>/home \
