@@ -202,7 +202,7 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 		o.Experiment, err = config.ParseExperiment(filepath.Join(o.Resume, "experiment.yaml"), o.Source)
 	}
 	if err == nil {
-		err = experiment.FindTraces(o.Experiment, old.Manifest())
+		err = experiment.FindFiles(o.Experiment, old.Manifest())
 	}
 	return old, err
 }

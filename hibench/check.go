@@ -133,7 +133,7 @@ func (r *Runner) checkTerasort(ctx context.Context, k *Check, tag string, inputB
 // line for each fault.
 func (r *Runner) teraValidate(ctx context.Context, k *Check, tag string) error {
 	dir := r.checkPath(tag)
-	if err := r.removeAll(dir); err != nil {
+	if err := r.env.removeAll(dir); err != nil {
 		return err
 	}
 	if _, err := r.start(ctx, stepCheck, tag+"-check", r.outputPath(tag)); err != nil {

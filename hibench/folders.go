@@ -48,4 +48,5 @@ func (r *Runner) generator() string {
 func (r *Runner) outputPath(tag string) string { return path.Join(r.workDir(), "Output-"+tag) }
 func (r *Runner) hivePath(tag string) string   { return path.Join(r.workDir(), "Hive-"+tag) } // Hive's own temporary files in HDFS
 func (r *Runner) checkPath(tag string) string  { return path.Join(r.workDir(), "Check-"+tag) }
-func (r *Runner) tagDir(tag string) string     { return filepath.Join(r.env.RunDir, tag) }
+func (r *Runner) tagDir(tag string) string     { return r.env.tagDir(tag) }
+func (env *Env) tagDir(tag string) string      { return filepath.Join(env.RunDir, tag) }

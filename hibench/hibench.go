@@ -4,7 +4,8 @@
 // the examples jar of the cluster's Hadoop and with its own queries (the
 // default), or through the scripts of a HiBench checkout, which need not be
 // built. For the first three, both ways run the same jobs. A seventh workload,
-// grep, always runs from the examples jar, since HiBench has no grep.
+// grep, always runs from the examples jar, since HiBench has no grep. A [Jar] is
+// a program of the user's own, of which the package knows nothing.
 //
 // Every job has a YARN tag. The package does not use YARN itself: it returns
 // the tag, and the caller asks YARN for the tag's applications, their times and
@@ -95,36 +96,12 @@ func New(env Env, spec Spec) (*Runner, error) {
 		return nil, err
 	}
 	spec = spec.withDefaults()
-	if env.Vars == nil {
-		env.Vars = ClientVars(os.Environ())
-	}
-	if env.User != "" {
-		env.Vars = append(slices.Clone(env.Vars), "HADOOP_USER_NAME="+env.User)
-	}
-	if !path.IsAbs(env.DataDir) || path.Clean(env.DataDir) == "/" {
-		return nil, fmt.Errorf("hibench: data folder %q: want an absolute folder in HDFS below /", env.DataDir)
-	}
-	for _, p := range []*string{&env.HadoopHome, &env.ConfDir, &env.RunDir, &env.Checkout, &env.Hive} {
-		if *p == "" {
-			continue
-		}
-		abs, err := filepath.Abs(*p)
-		if err != nil {
-			return nil, fmt.Errorf("hibench: %w", err)
-		}
-		*p = abs
-	}
-	for _, host := range env.Workers {
-		if !hostName.MatchString(host) {
-			return nil, fmt.Errorf("hibench: host name %q: want letters, digits and ._:-, first no dot or dash", host)
-		}
+	if err := env.complete(); err != nil {
+		return nil, err
 	}
 	jar, err := findHadoop(env.HadoopHome)
 	if err != nil {
 		return nil, err
-	}
-	if _, err := os.Stat(filepath.Join(env.ConfDir, "core-site.xml")); err != nil {
-		return nil, fmt.Errorf("hibench: configuration of the cluster: %w", err)
 	}
 	r := &Runner{env: env, spec: spec, w: workloads[spec.Workload], jar: jar}
 	if SQL(spec.Workload) {
@@ -143,6 +120,38 @@ func New(env Env, spec Spec) (*Runner, error) {
 	return r, nil
 }
 
+// complete checks the environment, and makes its paths absolute.
+func (env *Env) complete() error {
+	if env.Vars == nil {
+		env.Vars = ClientVars(os.Environ())
+	}
+	if env.User != "" {
+		env.Vars = append(slices.Clone(env.Vars), "HADOOP_USER_NAME="+env.User)
+	}
+	if !path.IsAbs(env.DataDir) || path.Clean(env.DataDir) == "/" {
+		return fmt.Errorf("hibench: data folder %q: want an absolute folder in HDFS below /", env.DataDir)
+	}
+	for _, p := range []*string{&env.HadoopHome, &env.ConfDir, &env.RunDir, &env.Checkout, &env.Hive} {
+		if *p == "" {
+			continue
+		}
+		abs, err := filepath.Abs(*p)
+		if err != nil {
+			return fmt.Errorf("hibench: %w", err)
+		}
+		*p = abs
+	}
+	for _, host := range env.Workers {
+		if !hostName.MatchString(host) {
+			return fmt.Errorf("hibench: host name %q: want letters, digits and ._:-, first no dot or dash", host)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(env.ConfDir, "core-site.xml")); err != nil {
+		return fmt.Errorf("hibench: configuration of the cluster: %w", err)
+	}
+	return nil
+}
+
 // Prepare makes the workload's input, unless the same input exists already. The
 // jobs that make it have the YARN tag tag + "-prep". The same input must not be
 // prepared twice at the same time.
@@ -155,7 +164,7 @@ func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 	}
 	// if this fails, the unfinished input has no marker file, so no later run
 	// uses it
-	if err := r.removeAll(r.markerPath(), r.inputPath()); err != nil {
+	if err := r.env.removeAll(r.markerPath(), r.inputPath()); err != nil {
 		return Data{}, err
 	}
 	tag += "-prep"
@@ -187,7 +196,7 @@ func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Resu
 	if res.InputBytes, _, err = folderSize(r.env.FS, r.mapInputPath()); err != nil {
 		return res, fmt.Errorf("hibench: run %s: input (has it been prepared?): %w", r.spec, err)
 	}
-	if err := r.removeAll(res.OutputPath, grepTemp(res.OutputPath), r.hivePath(tag)); err != nil {
+	if err := r.env.removeAll(res.OutputPath, grepTemp(res.OutputPath), r.hivePath(tag)); err != nil {
 		return res, err
 	}
 	c, err := r.start(ctx, stepRun, tag, res.OutputPath, settings...)
@@ -217,12 +226,12 @@ func (r *Runner) Clean(tag string) error {
 	if err := checkTag(tag); err != nil {
 		return err
 	}
-	return r.removeAll(r.outputPath(tag), grepTemp(r.outputPath(tag)), r.checkPath(tag), r.hivePath(tag))
+	return r.env.removeAll(r.outputPath(tag), grepTemp(r.outputPath(tag)), r.checkPath(tag), r.hivePath(tag))
 }
 
 // Remove removes the workload's input and all its outputs from HDFS.
 func (r *Runner) Remove() error {
-	return r.removeAll(r.markerPath(), r.workDir())
+	return r.env.removeAll(r.markerPath(), r.workDir())
 }
 
 // step is one of the three things that a workload runs on the cluster: prepare,
@@ -243,12 +252,12 @@ const compressOutput = "mapreduce.output.fileoutputformat.compress"
 // for its end. The client gets its own configuration folder. This has the
 // cluster's configuration and, in addition, the YARN tag and the settings.
 func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ...Setting) (client, error) {
-	folder, err := r.openTagDir(tag)
+	folder, err := r.env.openTagDir(tag)
 	if err != nil {
 		return client{code: -1}, err
 	}
 	defer folder.Close()
-	settings := slices.Concat([]Setting{{compressOutput, "false"}}, r.hiveTaskSettings(), r.spec.Settings, extra, []Setting{{"mapreduce.job.tags", tag}})
+	settings := slices.Concat([]Setting{{compressOutput, "false"}}, r.hiveTaskSettings(), r.spec.Settings, extra, []Setting{{tagsProperty, tag}})
 	if err := writeOverlay(folder, "conf", r.env.ConfDir, settings); err != nil {
 		return client{code: -1}, err
 	}
@@ -270,8 +279,31 @@ func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ..
 			return c, err
 		}
 	} else {
-		c.argv = append([]string{filepath.Join(r.env.HadoopHome, "bin", "hadoop"), "--config", conf, "jar", r.jar},
-			r.jobArgs(s, tag, output)...)
+		c.argv = slices.Concat(r.env.hadoopCommand(conf), []string{"jar", r.jar}, r.jobArgs(s, tag, output))
+	}
+	return c, c.run(ctx)
+}
+
+// hadoopCommand returns the command hadoop with a configuration folder.
+func (env *Env) hadoopCommand(conf string) []string {
+	return []string{filepath.Join(env.HadoopHome, "bin", "hadoop"), "--config", conf}
+}
+
+// hadoop runs the command hadoop with the given arguments and waits for its end. The
+// jobs that it submits have the YARN tag and the settings.
+func (env *Env) hadoop(ctx context.Context, tag string, settings []Setting, argv []string) (client, error) {
+	folder, err := env.openTagDir(tag)
+	if err != nil {
+		return client{code: -1}, err
+	}
+	defer folder.Close()
+	if err := writeOverlay(folder, "conf", env.ConfDir, slices.Concat(settings, []Setting{{tagsProperty, tag}})); err != nil {
+		return client{code: -1}, err
+	}
+	dir := env.tagDir(tag)
+	c := client{
+		folder: folder, dir: dir, log: filepath.Join(dir, logName), vars: env.Vars, tag: tag, grace: stopGrace, code: -1,
+		argv: slices.Concat(env.hadoopCommand(filepath.Join(dir, "conf")), argv),
 	}
 	return c, c.run(ctx)
 }
@@ -293,28 +325,28 @@ func (r *Runner) jobArgs(s step, tag, output string) []string {
 // tag. Only the owner can read it, since settings may contain passwords. Files
 // are opened through the returned os.Root, so that no link can lead to a file
 // elsewhere.
-func (r *Runner) openTagDir(tag string) (*os.Root, error) {
-	if err := os.MkdirAll(r.env.RunDir, 0o700); err != nil {
+func (env *Env) openTagDir(tag string) (*os.Root, error) {
+	if err := os.MkdirAll(env.RunDir, 0o700); err != nil {
 		return nil, fmt.Errorf("hibench: %w", err)
 	}
-	root, err := os.OpenRoot(r.env.RunDir)
+	root, err := os.OpenRoot(env.RunDir)
 	if err != nil {
 		return nil, fmt.Errorf("hibench: %w", err)
 	}
 	defer root.Close()
 	if err := root.MkdirAll(tag, 0o700); err != nil {
-		return nil, fmt.Errorf("hibench: folder %s: %w", r.tagDir(tag), err)
+		return nil, fmt.Errorf("hibench: folder %s: %w", env.tagDir(tag), err)
 	}
 	folder, err := root.OpenRoot(tag)
 	if err != nil {
-		return nil, fmt.Errorf("hibench: folder %s: %w", r.tagDir(tag), err)
+		return nil, fmt.Errorf("hibench: folder %s: %w", env.tagDir(tag), err)
 	}
 	return folder, nil
 }
 
-func (r *Runner) removeAll(names ...string) error {
+func (env *Env) removeAll(names ...string) error {
 	for _, name := range names {
-		if err := r.env.FS.RemoveAll(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := env.FS.RemoveAll(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("hibench: remove %s from HDFS: %w", name, err)
 		}
 	}

@@ -133,7 +133,7 @@ func TestLoadConfIsHiBenchs(t *testing.T) {
 				env := hiveEnv(t, h)
 				env.Checkout = checkout
 				r := newRunner(t, env, spec)
-				folder, err := r.openTagDir("x")
+				folder, err := r.env.openTagDir("x")
 				if err != nil {
 					t.Fatal(err)
 				}

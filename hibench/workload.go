@@ -195,12 +195,15 @@ func (s Spec) Validate() error {
 	return s.checkSettings(s.Settings)
 }
 
+// tagsProperty is the Hadoop property with the tags by which heddle finds a job.
+const tagsProperty = "mapreduce.job.tags"
+
 // reserved contains the Hadoop properties that users may not set, because
 // heddle sets them. For each, it says what the user can do instead.
 var reserved = map[string]string{
 	"hive.query.tag":                         "the tag of a run is set by the run itself, which finds its jobs by it",
 	"hive.execution.engine":                  "the workload is a sequence of MapReduce jobs",
-	"mapreduce.job.tags":                     "the tag of a run is set by the run itself, which finds its jobs by it",
+	tagsProperty:                             "the tag of a run is set by the run itself, which finds its jobs by it",
 	"mapreduce.job.maps":                     "set the number of maps of the workload",
 	"mapreduce.job.reduces":                  "set the number of reduces of the workload",
 	"mapreduce.inputformat.class":            "it is part of the workload",
@@ -215,20 +218,28 @@ var reserved = map[string]string{
 
 func (s Spec) checkSettings(settings []Setting) error {
 	for _, p := range settings {
-		if p.Name == "" || strings.ContainsFunc(p.Name, func(r rune) bool { return r <= ' ' || r == '=' || r > '~' }) {
-			return fmt.Errorf("hibench: %s: setting %q: want a property name, without blanks and =", s.Workload, p.Name)
-		}
-		// XML cannot represent control characters other than tab and line ends,
-		// so a property's value may not contain them.
-		notXML := func(r rune) bool {
-			return r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r)
-		}
-		if strings.ContainsFunc(p.Value, notXML) {
-			return fmt.Errorf("hibench: %s: setting %s: value %q: want plain text without control characters, as XML allows no others", s.Workload, p.Name, p.Value)
+		if err := p.check(); err != nil {
+			return fmt.Errorf("hibench: %s: %w", s.Workload, err)
 		}
 		if instead, ok := reserved[p.Name]; ok {
 			return fmt.Errorf("hibench: %s: setting %s is not allowed: %s", s.Workload, p.Name, instead)
 		}
+	}
+	return nil
+}
+
+// check returns an error if the property cannot be written to a configuration file.
+func (p Setting) check() error {
+	if p.Name == "" || strings.ContainsFunc(p.Name, func(r rune) bool { return r <= ' ' || r == '=' || r > '~' }) {
+		return fmt.Errorf("setting %q: want a property name, without blanks and =", p.Name)
+	}
+	// XML cannot represent control characters other than tab and line ends,
+	// so a property's value may not contain them.
+	notXML := func(r rune) bool {
+		return r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r)
+	}
+	if strings.ContainsFunc(p.Value, notXML) {
+		return fmt.Errorf("setting %s: value %q: want plain text without control characters, as XML allows no others", p.Name, p.Value)
 	}
 	return nil
 }

@@ -74,6 +74,13 @@ func (j *JobReader) Job(ctx context.Context) (Job, error) {
 	return out, err
 }
 
+// Conf returns the value of one of the job's properties, empty if it is not set.
+func (j *JobReader) Conf(ctx context.Context, name string) (string, error) {
+	var list []property
+	err := j.get(ctx, "/conf", &list, "conf", "property")
+	return propertyMap(list)[name], err
+}
+
 // Tasks lists the job's tasks.
 func (j *JobReader) Tasks(ctx context.Context) ([]Task, error) {
 	var out []Task

@@ -157,7 +157,7 @@ func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 		return nil, nil, err
 	}
 	e, err = parseExperiment(file, source, func(e *Experiment) problems {
-		return slices.Concat(e.unsupported(), e.missingTraces(), e.missingCapacity())
+		return slices.Concat(e.unsupported(), e.missingTraces(), e.badJars(), e.missingCapacity())
 	})
 	return e, source, err
 }
@@ -230,6 +230,7 @@ func (e *Experiment) fill(file string) {
 	for i := range e.Workloads {
 		w := &e.Workloads[i]
 		w.fillTrace(file)
+		w.fillJar(file)
 		if w.Label == "" {
 			w.Label = w.Name
 		}

@@ -36,7 +36,7 @@ type gridded interface {
 }
 
 func (*Model) nameKeys() []string    { return []string{"model"} }
-func (*Workload) nameKeys() []string { return []string{"name", "trace"} }
+func (*Workload) nameKeys() []string { return []string{"name", "trace", "jar"} }
 
 // axis is a value of a grid that varies.
 type axis struct {
@@ -198,10 +198,13 @@ func substitute(n *yaml.Node, chosen map[*yaml.Node]*yaml.Node) *yaml.Node {
 }
 
 // nameLabel returns how a label begins that is made of the value of a name key.
-// A trace is shown by its file's name.
+// A trace or jar is shown by its file's name.
 func nameLabel(key, value string) string {
-	if key == "trace" {
+	switch key {
+	case "trace":
 		return traceLabel(value)
+	case "jar":
+		return jarLabel(value)
 	}
 	return value
 }

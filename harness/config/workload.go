@@ -80,6 +80,14 @@ type Workload struct {
 	// besides that of its JVM and a few MiB.
 	TaskMemory units.Size `yaml:"taskMemory,omitempty" text:"streaming: memory that each task holds, besides its JVM's."`
 
+	// Jar is the path of a program of the user's that submits MapReduce jobs, Main its
+	// class, and Args are the arguments; see hibench.Jar. Input is the HDFS folder of
+	// its input, if heddle writes none of Size.
+	Jar   string   `yaml:"jar,omitempty" text:"The path of a jar whose main class submits MapReduce jobs, as hadoop jar runs it, on this machine. It starts from this file's folder."`
+	Main  string   `yaml:"main,omitempty" text:"jar: the class to run, if the jar's manifest names none."`
+	Args  []string `yaml:"args,omitempty" text:"jar: what follows the class. {input} stands for the HDFS folder of the input, {output} for that of the output, which heddle removes afterwards."`
+	Input string   `yaml:"input,omitempty" text:"jar: the HDFS folder of the input, which must exist; or give size, and heddle writes lines of random words."`
+
 	// Trace is the path of a trace whose jobs run, of any format that heddle can
 	// import. A relative path starts from the folder of the experiment file.
 	Trace string `yaml:"trace,omitempty" text:"The path of a trace whose jobs run, of any format that 'heddle trace import' knows. It starts from this file's folder."`

@@ -214,7 +214,7 @@ func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, err
 		}
 		return run, err
 	}
-	settings, err := traceSettings(o.Experiment, o.Settings)
+	settings, err := fileSettings(o.Experiment, o.Settings)
 	if err != nil {
 		return nil, err
 	}

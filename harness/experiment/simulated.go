@@ -72,6 +72,9 @@ func (w *simulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 		err = errors.Join(err, errors.New("coldReads: typical times are for reads from disk, not from page caches; remove the key, or give --calibration from runs with coldReads: false"))
 	}
 	for _, x := range e.Workloads {
+		if x.Jar != "" && w.calibration == nil {
+			err = errors.Join(err, fmt.Errorf("workload %s: what the tasks of a jar take is known only from runs of it: run it on a cluster, and give --calibration RUN", x.Label))
+		}
 		twin, terr := workload.Of(x).Twin(ctx, e.Cache)
 		w.twins[x.Label] = twin
 		err = errors.Join(err, terr)

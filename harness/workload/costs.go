@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,11 @@ func Costs(w config.Workload) string {
 	add := func(key string, value any) { parts = append(parts, fmt.Sprintf("%s=%v", key, value)) }
 	if w.Regex != "" {
 		add("regex", w.Regex)
+	}
+	if w.Name == config.WorkloadJar {
+		add("file", filepath.Base(w.Jar))
+		add("main", w.Main)
+		add("args", w.Args)
 	}
 	if w.Name == config.Streaming {
 		add("cpu", time.Duration(w.CPU))

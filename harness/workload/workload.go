@@ -1,7 +1,7 @@
 // Package workload contains what experiments run on clusters, and what
 // simulations run in its place. A workload is one or more YARN jobs over an
 // input: HiBench's wordcount, sort and terasort, grep of Hadoop's examples,
-// synthetic tasks, or the jobs of a trace. Each kind is a file of its own.
+// synthetic tasks, a jar of the user's, or the jobs of a trace. Each kind is a file of its own.
 //
 // On a cluster, a workload prepares its input, runs its jobs under a YARN tag,
 // checks their output and removes it. Its twin is the same jobs in virtual
@@ -143,6 +143,8 @@ func Of(w config.Workload) Workload {
 		return streaming{w}
 	case config.WorkloadTrace:
 		return traced{w}
+	case config.WorkloadJar:
+		return jar{w}
 	}
 	return hiBench{w}
 }

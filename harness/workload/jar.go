@@ -1,0 +1,147 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/collectors/yarn"
+	"heddle/harness/config"
+	"heddle/harness/measure"
+	"heddle/harness/replay/calibration"
+	"heddle/hibench"
+)
+
+// jar is a program of the user's that submits MapReduce jobs. heddle knows nothing of
+// what they do. What it needs of them is that they have the tag of Hadoop's client
+// configuration, and write below the folder that the program is told.
+type jar struct{ config.Workload }
+
+// text returns the workload that writes lines of random words for a jar to read.
+func (w jar) text() hibench.Spec {
+	return hibench.Spec{Workload: hibench.Grep, SizeBytes: int64(w.Size), Maps: w.Maps, Regex: "a"}
+}
+
+// On returns the workload, ready to run on a cluster.
+func (w jar) On(_ context.Context, place Place) (Live, error) {
+	l := &jarLive{jar: w, place: place, input: w.Input}
+	env := place.Env
+	env.DataDir = path.Join(path.Dir(place.DataDir), "jar")
+	var err error
+	if l.runner, err = hibench.NewJar(env, w.Program()); err != nil {
+		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
+	}
+	return l, nil
+}
+
+// jarLive is a jar on a real cluster.
+type jarLive struct {
+	jar
+	place  Place
+	runner *hibench.JarRunner
+	input  string // HDFS folder, empty if the jar reads none
+}
+
+// Prepare writes the input, or looks for that of the user.
+func (l *jarLive) Prepare(ctx context.Context, tag string) (Input, error) {
+	if l.Size > 0 {
+		writer, err := hibench.New(l.place.Env, l.text())
+		if err != nil {
+			return Input{}, err
+		}
+		d, err := writer.Prepare(ctx, tag)
+		l.input = d.Path
+		return Input{Path: d.Path, Bytes: d.Bytes}, err
+	}
+	if l.input == "" {
+		return Input{}, nil
+	}
+	bytes, _, err := l.runner.FolderSize(l.input)
+	if err != nil {
+		return Input{}, fmt.Errorf("workload %s: input: %w", l.Label, err)
+	}
+	return Input{Path: l.input, Bytes: bytes}, nil
+}
+
+// Submissions returns the workload's equal runs of the jar, all at once.
+func (l *jarLive) Submissions() []Submission {
+	list := make([]Submission, max(l.Jobs, 1))
+	for i := range list {
+		list[i] = Submission{Name: l.Label, Pool: l.Pool(i), Terms: l.Terms(0), Jobs: 1}
+	}
+	return list
+}
+
+func (l *jarLive) Run(ctx context.Context, _ int, tag string, settings ...hibench.Setting) (Ran, error) {
+	_, err := l.runner.Run(ctx, tag, l.input, settings...)
+	if err != nil && ctx.Err() == nil && jobFailed(ctx, l.place.Cluster.RM, tag) {
+		err = &JobError{err}
+	}
+	return Ran{}, err
+}
+
+// Check looks where the jobs have written. heddle removes the folder that the program
+// was told, and no other: a folder of its own that the program leaves is named.
+func (l *jarLive) Check(ctx context.Context, _ int, tag string, jobs []*measure.Job) ([]string, error) {
+	output := l.runner.Output(tag)
+	for _, j := range jobs {
+		folder, err := l.place.Cluster.History.Job(string(j.ID)).Conf(ctx, "mapreduce.output.fileoutputformat.outputdir")
+		if err != nil {
+			return nil, fmt.Errorf("check %s: output of %s: %w", l.Label, j.ID, err)
+		}
+		folder = yarn.WithoutScheme(folder)
+		if folder == "" || folder == output || strings.HasPrefix(folder, output+"/") {
+			continue
+		}
+		if _, err := l.place.FS.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+			continue // the program has removed it
+		} else if err != nil {
+			return nil, fmt.Errorf("check %s: output of %s: %w", l.Label, j.ID, err)
+		}
+		return nil, fmt.Errorf("check %s: %s has written to hdfs %s, which heddle leaves as it is; remove it, and give the program %s in args, for which heddle puts a folder that it removes", l.Label, j.ID, folder, hibench.OutputPlace)
+	}
+	if !l.Program().Writes() {
+		return nil, nil
+	}
+	if _, _, err := l.runner.FolderSize(output); err != nil {
+		return nil, fmt.Errorf("check %s: the program ended well and has not written its output: %w", l.Label, err)
+	}
+	return []string{"where its jobs wrote"}, nil
+}
+
+// Twin returns the simulated counterpart of the workload: a job that reads as many
+// bytes, whose tasks take what a calibration says that was fitted to runs of this jar.
+func (w jar) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
+	if w.Size == 0 {
+		return nil, fmt.Errorf("workload %s: only a cluster knows its input; run it there, and simulate the trace: 'heddle replay TRACE', or the workload {trace: TRACE}", w.Label)
+	}
+	job := Job{Name: w.Label, Terms: w.Terms(0), Reduces: 1, SlowStart: hadoopSlowStart}
+	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
+		value := w.Settings[name]
+		if name == "mapreduce.job.reduces" {
+			n, err := strconv.ParseInt(value, 10, 32)
+			if err != nil || n < 0 {
+				return nil, fmt.Errorf("workload %s: setting %s: %q: want a whole number", w.Label, name, value)
+			}
+			job.Reduces = int32(n)
+		} else if err := job.set(name, value); err != nil {
+			return nil, fmt.Errorf("workload %s: %w", w.Label, err)
+		}
+	}
+	t := &Twin{Workload: w.Label, Costs: calibration.Workload{Workload: Costs(w.Workload)}}
+	for i := range max(w.Jobs, 1) {
+		job.Pool = w.Pool(i)
+		t.Jobs = append(t.Jobs, job)
+	}
+	shape := w.text().Shape()
+	for i := range shape.Files {
+		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
+	}
+	return t, t.cache(cache)
+}
