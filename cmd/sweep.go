@@ -84,14 +84,14 @@ func runSweep(c *cli.Context) error {
 	}
 	w := &work{progress: newProgress(c)}
 	defer w.close()
-	where := sweep.Where(sweep.Local)
+	where, clean := sweep.Where(sweep.Local), func() error { return nil }
 	if c.String("on") == "yarn" {
 		y, err := onYARN(c, run.Dir, w.say)
 		if err != nil {
 			return err
 		}
 		defer y.Cluster.Close()
-		where = y.Run
+		where, clean = y.Run, func() error { return y.Clean(c.Context, plan) }
 		putsBack(c, "the job of the sweep", "the job may still run; heddle sweep --on yarn --resume "+shellWord(run.Dir)+" collects its results")
 	}
 	before := 0
@@ -110,6 +110,9 @@ func runSweep(c *cli.Context) error {
 		}
 		next(c, again, run.Dir)
 		return runError(err)
+	}
+	if err := clean(); err != nil {
+		warn(err.Error())
 	}
 	if rows.Damaged > 0 {
 		warn(fmt.Sprintf("%s: lines that were cut off: %d; their replays ran again", run.Dir, rows.Damaged))

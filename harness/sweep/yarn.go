@@ -68,6 +68,9 @@ type Task struct {
 // jobPolls is the time between two looks at a job and its output.
 const jobPolls = 2 * time.Second
 
+// lastWait is how long a job may take to end that has given all rows.
+const lastWait = 10 * time.Second
+
 // mostJobs is how many jobs in a row may end without a new row.
 const mostJobs = 3
 
@@ -116,7 +119,12 @@ func (y *YARN) Run(ctx context.Context, p *Plan, todo []Replay, done func(Row) e
 			y.Say(fmt.Sprintf("%v; another job runs the %d replays that are left", err, len(c.left)))
 		}
 	}
-	return y.Cluster.HDFS.RemoveAll(ctx, c.folder) // the run folder has all rows
+	return nil
+}
+
+// Clean removes the folder of a sweep in HDFS, once the run folder has all rows.
+func (y *YARN) Clean(ctx context.Context, p *Plan) error {
+	return y.Cluster.HDFS.RemoveAll(ctx, y.folder(p))
 }
 
 // id names a plan on a cluster. Equal plans have equal ids, wherever their run folders are.
@@ -166,12 +174,15 @@ func (y *YARN) submit(ctx context.Context, s *submit.Submitter, p *Plan, c *coll
 	return y.follow(ctx, s, submitted, c)
 }
 
-// follow collects the rows of a job until it has ended.
+// follow collects the rows of a job until it has ended. A job that has given all rows is
+// killed if it does not end soon: its ApplicationMaster may try for minutes to reach a
+// node that is lost.
 func (y *YARN) follow(ctx context.Context, s *submit.Submitter, job submit.Submitted, c *collection) error {
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Wait(waiting, job) }()
+	var since time.Time // when all rows were there
 	for {
 		err := poll.Wait(ctx, jobPolls)
 		select {
@@ -182,7 +193,10 @@ func (y *YARN) follow(ctx context.Context, s *submit.Submitter, job submit.Submi
 		if err == nil {
 			err = c.collect(ctx)
 		}
-		if err != nil {
+		if since.IsZero() && len(c.left) == 0 {
+			since = time.Now()
+		}
+		if err != nil || len(c.left) == 0 && time.Since(since) > lastWait {
 			stop() // which kills the job
 			return errors.Join(err, ignoreCancelled(<-ended))
 		}
