@@ -28,14 +28,16 @@ func (w *clusterWorld) take(ctx context.Context, name string) (err error) {
 }
 
 // held returns this run's hold on a cluster. If the last trial has lost it, it takes it
-// anew.
-func (t *trialRun) held(ctx context.Context) (*change.Hold, error) {
+// anew. A hold ends with the context that it was taken with, so that is not this
+// trial's.
+func (t *trialRun) held() (*change.Hold, error) {
 	name := t.plan.Model.Cluster
 	if h := t.world.holds[name]; h != nil && h.Lost() == nil {
 		return h, nil
 	}
 	t.cache = nil // it was put back with all else
-	return t.world.holds[name], t.world.take(ctx, name)
+	err := t.world.retake(name)
+	return t.world.holds[name], err
 }
 
 // undo puts back what was changed of some kinds. An error says what could not be.

@@ -30,6 +30,7 @@ type clusterWorld struct {
 	sums     map[string]*hibench.Sums    // for each cluster's name, checksums of the inputs that trials read
 	targets  map[string]*change.Target   // for each cluster's name, the clients to change it
 	holds    map[string]*change.Hold     // for each cluster's name, the right to change it
+	retake   func(cluster string) error  // takes that right anew, for the rest of the run
 	folder   string                      // the run folder
 	cache    *inputCache                 // the part of an input that the last trial left in the HDFS cache for the next one
 }
@@ -68,6 +69,7 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 // there.
 func (w *clusterWorld) cleanUp(ctx context.Context, folder string) error {
 	w.folder = folder
+	w.retake = func(name string) error { return w.take(ctx, name) }
 	for _, name := range w.options.Experiment.Clusters() {
 		if err := w.take(ctx, name); err != nil {
 			return err
@@ -140,7 +142,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 	if t.runner, err = t.newRunner(ctx); err != nil {
 		return 0, err
 	}
-	if t.hold, err = t.held(ctx); err != nil {
+	if t.hold, err = t.held(); err != nil {
 		return 0, err
 	}
 	t.say("prepare", "input of "+t.plan.Workload.Label)

@@ -1,0 +1,83 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"heddle/harness/change"
+	"heddle/harness/clients"
+	"heddle/harness/config"
+	"heddle/harness/lease/leasetest"
+	"heddle/yarnclient"
+	"heddle/yarnclient/yarntest"
+)
+
+// deafFiles are files that no call reaches while deaf is true.
+type deafFiles struct {
+	*leasetest.Files
+	deaf bool
+}
+
+func (f *deafFiles) List(ctx context.Context, name string) ([]string, error) {
+	if f.deaf {
+		return nil, errors.New("no NameNode answers")
+	}
+	return f.Files.List(ctx, name)
+}
+
+// TestHoldTakenAnew loses the hold in the first trial. The second takes the cluster
+// anew, and the third goes on with that hold, though the second has ended.
+func TestHoldTakenAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rm, err := yarnclient.NewRM(yarnclient.Options{
+			Addresses: []string{"http://rm:8088"}, Transport: yarntest.New(yarntest.Config{}).Transport(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := &deafFiles{Files: leasetest.New()}
+		const name = "cluster"
+		w := &clusterWorld{
+			options:  &Options{Experiment: &config.Experiment{Cluster: name}, Progress: func(Step) {}},
+			clusters: map[string]*clients.Clients{name: {RM: rm}},
+			targets:  map[string]*change.Target{name: {Name: name, RM: rm, Files: files}},
+			holds:    map[string]*change.Hold{},
+		}
+		run, end := context.WithCancel(t.Context())
+		defer end()
+		if err := w.cleanUp(run, t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+		trial := func() *change.Hold {
+			t.Helper()
+			x := &trialRun{trial: &trial{options: w.options, plan: config.Trial{Model: config.Model{Cluster: name}}}, world: w}
+			hold, err := x.held()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return hold
+		}
+		first := trial()
+		files.deaf = true
+		<-time.After(time.Minute)
+		if first.Lost() == nil {
+			t.Fatal("no hold is lost for want of a NameNode")
+		}
+		files.deaf = false
+		second := trial()
+		if second == first || second.Alive() != nil {
+			t.Fatalf("the second trial works under a hold that ended: %v", second.Alive())
+		}
+		if third := trial(); third != second || third.Alive() != nil {
+			t.Errorf("the third trial has another hold, or one that ended: %v", third.Alive())
+		}
+		end()
+		if !errors.Is(second.Alive(), context.Canceled) {
+			t.Errorf("the run has ended, and its hold is alive: %v", second.Alive())
+		}
+		second.Abandon()
+	})
+}
