@@ -130,6 +130,12 @@ func (nn *fakeNameNode) setDown(down bool) {
 	nn.down = down
 }
 
+func (nn *fakeNameNode) setState(s hdfspb.GetHAServiceStateResponse_State) {
+	nn.mu.Lock()
+	defer nn.mu.Unlock()
+	nn.ha = fakeReply{message: &hdfspb.GetHAServiceStateResponse{State: s}}
+}
+
 func (nn *fakeNameNode) serve(c net.Conn) error {
 	r := bufio.NewReader(c)
 	hello := make([]byte, 7)
@@ -178,7 +184,9 @@ func (nn *fakeNameNode) handle(call fakeCall, c net.Conn, writing *sync.Mutex) {
 		nn.mu.Unlock()
 		reply = nn.answer(call)
 	default:
+		nn.mu.Lock()
 		reply = nn.ha
+		nn.mu.Unlock()
 	}
 	if reply.after > 0 {
 		<-time.After(reply.after)

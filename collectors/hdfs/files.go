@@ -52,24 +52,6 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	return files, nil
 }
 
-// Mkdir makes a folder and those above it that are missing. It leaves one that exists as it is.
-func (c *Client) Mkdir(_ context.Context, folder string, mode fs.FileMode) error {
-	files, err := c.Files()
-	if err != nil {
-		return err
-	}
-	return Explained(files.MkdirAll(folder, mode))
-}
-
-// Chmod changes the permission bits of a file or folder.
-func (c *Client) Chmod(_ context.Context, name string, mode fs.FileMode) error {
-	files, err := c.Files()
-	if err != nil {
-		return err
-	}
-	return Explained(files.Chmod(name, mode))
-}
-
 // Open opens a file to be read.
 func (c *Client) Open(_ context.Context, name string) (io.ReadCloser, error) {
 	files, err := c.Files()
@@ -78,18 +60,6 @@ func (c *Client) Open(_ context.Context, name string) (io.ReadCloser, error) {
 	}
 	f, err := files.Open(name)
 	return f, Explained(err)
-}
-
-// RemoveAll removes a file, or a folder with all in it; one that does not exist is no error.
-func (c *Client) RemoveAll(_ context.Context, name string) error {
-	files, err := c.Files()
-	if err != nil {
-		return err
-	}
-	if err = files.RemoveAll(name); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return Explained(err)
 }
 
 // WriteOptions are properties of a file that Client.WriteFile makes. Zero
@@ -180,7 +150,7 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	if o.Mode == 0 {
 		o.Mode = 0o644
 	}
-	if err := files.MkdirAll(path.Dir(name), 0o755); err != nil {
+	if err := c.Mkdir(ctx, path.Dir(name), 0o755); err != nil {
 		return err
 	}
 	// The data is first written under a temporary name. That name starts with a
@@ -197,7 +167,7 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 		_ = w.Close() // the file is closed to free its connections; an error of closing is ignored, since the failed write is reported
 	}
 	if err != nil {
-		return errors.Join(err, files.Remove(part))
+		return errors.Join(err, c.RemoveAll(context.WithoutCancel(ctx), part))
 	}
 	return nil
 }

@@ -4,7 +4,7 @@
 // active one.
 //
 // For reading and writing files, [Client.Files] returns a colinmarc/hdfs client
-// for the same cluster. Open, Mkdir, Chmod, RemoveAll and WriteFile use it too.
+// for the same cluster. Open and WriteFile use it too.
 // Its connections are its own; lengths.go only checks what comes over them.
 //
 // The other calls go over the one connection of conn.go and failover.go, which
@@ -20,6 +20,8 @@
 //   - Stat and Names: it has both, but makes one call at a time, which no context
 //     ends, and repeats none that a starting NameNode refuses. After a connection
 //     broke, all its calls fail for 5 s, in which a lease has to be renewed.
+//   - Mkdir, Chmod, RemoveAll and CreateNote: its calls fail in a failover, and a
+//     change that had no answer cannot be repeated without harm.
 //
 // Clusters that require Kerberos are refused with [ErrSecure].
 package hdfs

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"path"
-	"strings"
 	"time"
 
 	"heddle/collectors/hdfs"
@@ -42,8 +41,9 @@ type Files interface {
 
 // Patience is how long the clients of a holder wait for a daemon. It is short: when
 // the holder loses its lease, a call under way ends before another process may take
-// the cluster over.
-var Patience = clients.Patience{Request: leaseLimit - stopLimit, Call: renewEvery}
+// the cluster over. A call of a NameNode that hangs ends before the renewal that made
+// it does: only then is its connection left, and the next renewal asks the other one.
+var Patience = clients.Patience{Request: leaseLimit - stopLimit, Call: renewEvery - time.Second}
 
 // On returns the Files in the HDFS of a cluster.
 func On(c *hdfs.Client) Files { return &hdfsFiles{c} }
@@ -61,6 +61,9 @@ func (f *hdfsFiles) MkdirAll(ctx context.Context, name string) error {
 }
 
 func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error {
+	if err := f.CreateNote(ctx, name, data, 0o600); !errors.Is(err, hdfs.ErrNoNote) {
+		return err
+	}
 	files, err := f.Files()
 	if err != nil {
 		return err
@@ -76,26 +79,16 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 	if err := w.SetDeadline(time.Now().Add(2 * renewEvery)); err != nil {
 		return err
 	}
-	small := len(data) <= Small
-	if small && len(data) > 0 {
-		small = files.SetXAttr(name, contentAttr, string(data)) == nil // a NameNode may be set to take no attributes
-	}
-	if !small {
-		if _, err := w.Write(data); err != nil {
-			return errors.Join(err, w.Close())
-		}
+	if _, err := w.Write(data); err != nil {
+		return errors.Join(err, w.Close())
 	}
 	return hdfs.CloseWriter(ctx, w)
 }
 
-// contentAttr is the extended attribute that has the content of a small file. The
-// NameNode keeps attributes itself. So the lease and what the journal says of nodes
-// that are down can be written and read while all DataNodes are down.
-const contentAttr = "user.heddle"
-
-// Small is how many bytes of content a file has at most that is kept as an attribute.
-// A NameNode takes 16 KiB unless set otherwise.
-const Small = 8 << 10
+// Small is how many bytes of content a file has at most that needs no DataNode. So the
+// lease and what the journal says of nodes that are down can be written and read while
+// all DataNodes are down.
+const Small = hdfs.NoteMost
 
 func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
 	// Read no more than the length that Stat returns, which leaves out a block
@@ -105,15 +98,7 @@ func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Length == 0 {
-		files, err := f.Files()
-		if err != nil {
-			return nil, err
-		}
-		attrs, err := files.GetXAttrs(name, contentAttr)
-		if err != nil && (strings.Contains(err.Error(), "keys not found") || strings.Contains(hdfs.Explained(err).Error(), "dfs.namenode.xattrs.enabled")) {
-			return nil, nil // the file is empty
-		}
-		return []byte(attrs[contentAttr]), hdfs.Explained(err)
+		return f.Note(ctx, name)
 	}
 	r, err := f.Open(ctx, name)
 	if err != nil {

@@ -193,3 +193,11 @@ func TestPausedProcessStops(t *testing.T) {
 		}
 	})
 }
+
+// Where one of two NameNodes hangs, its connection is left when a call has taken too
+// long, and not when the caller ends first.
+func TestRenewalOutlastsItsCalls(t *testing.T) {
+	if Patience.Call >= renewEvery {
+		t.Errorf("a call may take %v, and the renewal that makes it %v", Patience.Call, renewEvery)
+	}
+}

@@ -191,6 +191,49 @@ func (FileStatus_FileType) EnumDescriptor() ([]byte, []int) {
 	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{10, 0}
 }
 
+type XAttr_Namespace int32
+
+const (
+	XAttr_USER XAttr_Namespace = 0
+)
+
+// Enum value maps for XAttr_Namespace.
+var (
+	XAttr_Namespace_name = map[int32]string{
+		0: "USER",
+	}
+	XAttr_Namespace_value = map[string]int32{
+		"USER": 0,
+	}
+)
+
+func (x XAttr_Namespace) Enum() *XAttr_Namespace {
+	p := new(XAttr_Namespace)
+	*p = x
+	return p
+}
+
+func (x XAttr_Namespace) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (XAttr_Namespace) Descriptor() protoreflect.EnumDescriptor {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes[3].Descriptor()
+}
+
+func (XAttr_Namespace) Type() protoreflect.EnumType {
+	return &file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes[3]
+}
+
+func (x XAttr_Namespace) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use XAttr_Namespace.Descriptor instead.
+func (XAttr_Namespace) EnumDescriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{26, 0}
+}
+
 type GetDatanodeReportRequest_Type int32
 
 const (
@@ -227,11 +270,11 @@ func (x GetDatanodeReportRequest_Type) String() string {
 }
 
 func (GetDatanodeReportRequest_Type) Descriptor() protoreflect.EnumDescriptor {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes[3].Descriptor()
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes[4].Descriptor()
 }
 
 func (GetDatanodeReportRequest_Type) Type() protoreflect.EnumType {
-	return &file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes[3]
+	return &file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes[4]
 }
 
 func (x GetDatanodeReportRequest_Type) Number() protoreflect.EnumNumber {
@@ -240,7 +283,7 @@ func (x GetDatanodeReportRequest_Type) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GetDatanodeReportRequest_Type.Descriptor instead.
 func (GetDatanodeReportRequest_Type) EnumDescriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{18, 0}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{30, 0}
 }
 
 type GetHAServiceStateResponse_State int32
@@ -279,11 +322,11 @@ func (x GetHAServiceStateResponse_State) String() string {
 }
 
 func (GetHAServiceStateResponse_State) Descriptor() protoreflect.EnumDescriptor {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes[4].Descriptor()
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes[5].Descriptor()
 }
 
 func (GetHAServiceStateResponse_State) Type() protoreflect.EnumType {
-	return &file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes[4]
+	return &file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes[5]
 }
 
 func (x GetHAServiceStateResponse_State) Number() protoreflect.EnumNumber {
@@ -292,7 +335,7 @@ func (x GetHAServiceStateResponse_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GetHAServiceStateResponse_State.Descriptor instead.
 func (GetHAServiceStateResponse_State) EnumDescriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{21, 0}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{33, 0}
 }
 
 type GetBlockLocationsRequest struct {
@@ -1447,6 +1490,662 @@ func (x *Rename2Request) GetOverwriteDest() bool {
 	return false
 }
 
+type MkdirsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Src           *string                `protobuf:"bytes,1,opt,name=src,proto3,oneof" json:"src,omitempty"`
+	Masked        *FileStatus_Permission `protobuf:"bytes,2,opt,name=masked,proto3" json:"masked,omitempty"`
+	CreateParent  *bool                  `protobuf:"varint,3,opt,name=create_parent,json=createParent,proto3,oneof" json:"create_parent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MkdirsRequest) Reset() {
+	*x = MkdirsRequest{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MkdirsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MkdirsRequest) ProtoMessage() {}
+
+func (x *MkdirsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MkdirsRequest.ProtoReflect.Descriptor instead.
+func (*MkdirsRequest) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *MkdirsRequest) GetSrc() string {
+	if x != nil && x.Src != nil {
+		return *x.Src
+	}
+	return ""
+}
+
+func (x *MkdirsRequest) GetMasked() *FileStatus_Permission {
+	if x != nil {
+		return x.Masked
+	}
+	return nil
+}
+
+func (x *MkdirsRequest) GetCreateParent() bool {
+	if x != nil && x.CreateParent != nil {
+		return *x.CreateParent
+	}
+	return false
+}
+
+type MkdirsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Result        bool                   `protobuf:"varint,1,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MkdirsResponse) Reset() {
+	*x = MkdirsResponse{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MkdirsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MkdirsResponse) ProtoMessage() {}
+
+func (x *MkdirsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MkdirsResponse.ProtoReflect.Descriptor instead.
+func (*MkdirsResponse) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *MkdirsResponse) GetResult() bool {
+	if x != nil {
+		return x.Result
+	}
+	return false
+}
+
+type SetPermissionRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Src           *string                `protobuf:"bytes,1,opt,name=src,proto3,oneof" json:"src,omitempty"`
+	Permission    *FileStatus_Permission `protobuf:"bytes,2,opt,name=permission,proto3" json:"permission,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPermissionRequest) Reset() {
+	*x = SetPermissionRequest{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPermissionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPermissionRequest) ProtoMessage() {}
+
+func (x *SetPermissionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPermissionRequest.ProtoReflect.Descriptor instead.
+func (*SetPermissionRequest) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *SetPermissionRequest) GetSrc() string {
+	if x != nil && x.Src != nil {
+		return *x.Src
+	}
+	return ""
+}
+
+func (x *SetPermissionRequest) GetPermission() *FileStatus_Permission {
+	if x != nil {
+		return x.Permission
+	}
+	return nil
+}
+
+type DeleteRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Src           *string                `protobuf:"bytes,1,opt,name=src,proto3,oneof" json:"src,omitempty"`
+	Recursive     *bool                  `protobuf:"varint,2,opt,name=recursive,proto3,oneof" json:"recursive,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteRequest) Reset() {
+	*x = DeleteRequest{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteRequest) ProtoMessage() {}
+
+func (x *DeleteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteRequest.ProtoReflect.Descriptor instead.
+func (*DeleteRequest) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *DeleteRequest) GetSrc() string {
+	if x != nil && x.Src != nil {
+		return *x.Src
+	}
+	return ""
+}
+
+func (x *DeleteRequest) GetRecursive() bool {
+	if x != nil && x.Recursive != nil {
+		return *x.Recursive
+	}
+	return false
+}
+
+type CreateRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Src           *string                `protobuf:"bytes,1,opt,name=src,proto3,oneof" json:"src,omitempty"`
+	Masked        *FileStatus_Permission `protobuf:"bytes,2,opt,name=masked,proto3" json:"masked,omitempty"`
+	ClientName    *string                `protobuf:"bytes,3,opt,name=client_name,json=clientName,proto3,oneof" json:"client_name,omitempty"`
+	CreateFlag    *uint32                `protobuf:"varint,4,opt,name=create_flag,json=createFlag,proto3,oneof" json:"create_flag,omitempty"` // 1: create
+	CreateParent  *bool                  `protobuf:"varint,5,opt,name=create_parent,json=createParent,proto3,oneof" json:"create_parent,omitempty"`
+	Replication   *uint32                `protobuf:"varint,6,opt,name=replication,proto3,oneof" json:"replication,omitempty"`
+	BlockSize     *uint64                `protobuf:"varint,7,opt,name=block_size,json=blockSize,proto3,oneof" json:"block_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateRequest) Reset() {
+	*x = CreateRequest{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateRequest) ProtoMessage() {}
+
+func (x *CreateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateRequest.ProtoReflect.Descriptor instead.
+func (*CreateRequest) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *CreateRequest) GetSrc() string {
+	if x != nil && x.Src != nil {
+		return *x.Src
+	}
+	return ""
+}
+
+func (x *CreateRequest) GetMasked() *FileStatus_Permission {
+	if x != nil {
+		return x.Masked
+	}
+	return nil
+}
+
+func (x *CreateRequest) GetClientName() string {
+	if x != nil && x.ClientName != nil {
+		return *x.ClientName
+	}
+	return ""
+}
+
+func (x *CreateRequest) GetCreateFlag() uint32 {
+	if x != nil && x.CreateFlag != nil {
+		return *x.CreateFlag
+	}
+	return 0
+}
+
+func (x *CreateRequest) GetCreateParent() bool {
+	if x != nil && x.CreateParent != nil {
+		return *x.CreateParent
+	}
+	return false
+}
+
+func (x *CreateRequest) GetReplication() uint32 {
+	if x != nil && x.Replication != nil {
+		return *x.Replication
+	}
+	return 0
+}
+
+func (x *CreateRequest) GetBlockSize() uint64 {
+	if x != nil && x.BlockSize != nil {
+		return *x.BlockSize
+	}
+	return 0
+}
+
+type CreateResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Fs            *FileStatus            `protobuf:"bytes,1,opt,name=fs,proto3" json:"fs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateResponse) Reset() {
+	*x = CreateResponse{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateResponse) ProtoMessage() {}
+
+func (x *CreateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateResponse.ProtoReflect.Descriptor instead.
+func (*CreateResponse) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *CreateResponse) GetFs() *FileStatus {
+	if x != nil {
+		return x.Fs
+	}
+	return nil
+}
+
+type CompleteRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Src           *string                `protobuf:"bytes,1,opt,name=src,proto3,oneof" json:"src,omitempty"`
+	ClientName    *string                `protobuf:"bytes,2,opt,name=client_name,json=clientName,proto3,oneof" json:"client_name,omitempty"`
+	FileId        *uint64                `protobuf:"varint,4,opt,name=file_id,json=fileId,proto3,oneof" json:"file_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompleteRequest) Reset() {
+	*x = CompleteRequest{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompleteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompleteRequest) ProtoMessage() {}
+
+func (x *CompleteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompleteRequest.ProtoReflect.Descriptor instead.
+func (*CompleteRequest) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *CompleteRequest) GetSrc() string {
+	if x != nil && x.Src != nil {
+		return *x.Src
+	}
+	return ""
+}
+
+func (x *CompleteRequest) GetClientName() string {
+	if x != nil && x.ClientName != nil {
+		return *x.ClientName
+	}
+	return ""
+}
+
+func (x *CompleteRequest) GetFileId() uint64 {
+	if x != nil && x.FileId != nil {
+		return *x.FileId
+	}
+	return 0
+}
+
+type CompleteResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Result        bool                   `protobuf:"varint,1,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompleteResponse) Reset() {
+	*x = CompleteResponse{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompleteResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompleteResponse) ProtoMessage() {}
+
+func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompleteResponse.ProtoReflect.Descriptor instead.
+func (*CompleteResponse) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *CompleteResponse) GetResult() bool {
+	if x != nil {
+		return x.Result
+	}
+	return false
+}
+
+type XAttr struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     *XAttr_Namespace       `protobuf:"varint,1,opt,name=namespace,proto3,enum=heddle.hdfs.XAttr_Namespace,oneof" json:"namespace,omitempty"`
+	Name          *string                `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Value         []byte                 `protobuf:"bytes,3,opt,name=value,proto3,oneof" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *XAttr) Reset() {
+	*x = XAttr{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *XAttr) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*XAttr) ProtoMessage() {}
+
+func (x *XAttr) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use XAttr.ProtoReflect.Descriptor instead.
+func (*XAttr) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *XAttr) GetNamespace() XAttr_Namespace {
+	if x != nil && x.Namespace != nil {
+		return *x.Namespace
+	}
+	return XAttr_USER
+}
+
+func (x *XAttr) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *XAttr) GetValue() []byte {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+type SetXAttrRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Src           *string                `protobuf:"bytes,1,opt,name=src,proto3,oneof" json:"src,omitempty"`
+	XAttr         *XAttr                 `protobuf:"bytes,2,opt,name=x_attr,json=xAttr,proto3" json:"x_attr,omitempty"`
+	Flag          *uint32                `protobuf:"varint,3,opt,name=flag,proto3,oneof" json:"flag,omitempty"` // 1: create
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetXAttrRequest) Reset() {
+	*x = SetXAttrRequest{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetXAttrRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetXAttrRequest) ProtoMessage() {}
+
+func (x *SetXAttrRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetXAttrRequest.ProtoReflect.Descriptor instead.
+func (*SetXAttrRequest) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *SetXAttrRequest) GetSrc() string {
+	if x != nil && x.Src != nil {
+		return *x.Src
+	}
+	return ""
+}
+
+func (x *SetXAttrRequest) GetXAttr() *XAttr {
+	if x != nil {
+		return x.XAttr
+	}
+	return nil
+}
+
+func (x *SetXAttrRequest) GetFlag() uint32 {
+	if x != nil && x.Flag != nil {
+		return *x.Flag
+	}
+	return 0
+}
+
+type GetXAttrsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Src           *string                `protobuf:"bytes,1,opt,name=src,proto3,oneof" json:"src,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetXAttrsRequest) Reset() {
+	*x = GetXAttrsRequest{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetXAttrsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetXAttrsRequest) ProtoMessage() {}
+
+func (x *GetXAttrsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetXAttrsRequest.ProtoReflect.Descriptor instead.
+func (*GetXAttrsRequest) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *GetXAttrsRequest) GetSrc() string {
+	if x != nil && x.Src != nil {
+		return *x.Src
+	}
+	return ""
+}
+
+type GetXAttrsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	XAttrs        []*XAttr               `protobuf:"bytes,1,rep,name=x_attrs,json=xAttrs,proto3" json:"x_attrs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetXAttrsResponse) Reset() {
+	*x = GetXAttrsResponse{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetXAttrsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetXAttrsResponse) ProtoMessage() {}
+
+func (x *GetXAttrsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetXAttrsResponse.ProtoReflect.Descriptor instead.
+func (*GetXAttrsResponse) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *GetXAttrsResponse) GetXAttrs() []*XAttr {
+	if x != nil {
+		return x.XAttrs
+	}
+	return nil
+}
+
 type GetDatanodeReportRequest struct {
 	state         protoimpl.MessageState         `protogen:"open.v1"`
 	Type          *GetDatanodeReportRequest_Type `protobuf:"varint,1,opt,name=type,proto3,enum=heddle.hdfs.GetDatanodeReportRequest_Type,oneof" json:"type,omitempty"`
@@ -1456,7 +2155,7 @@ type GetDatanodeReportRequest struct {
 
 func (x *GetDatanodeReportRequest) Reset() {
 	*x = GetDatanodeReportRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[18]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1468,7 +2167,7 @@ func (x *GetDatanodeReportRequest) String() string {
 func (*GetDatanodeReportRequest) ProtoMessage() {}
 
 func (x *GetDatanodeReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[18]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1481,7 +2180,7 @@ func (x *GetDatanodeReportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatanodeReportRequest.ProtoReflect.Descriptor instead.
 func (*GetDatanodeReportRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{18}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetDatanodeReportRequest) GetType() GetDatanodeReportRequest_Type {
@@ -1500,7 +2199,7 @@ type GetDatanodeReportResponse struct {
 
 func (x *GetDatanodeReportResponse) Reset() {
 	*x = GetDatanodeReportResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[19]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1512,7 +2211,7 @@ func (x *GetDatanodeReportResponse) String() string {
 func (*GetDatanodeReportResponse) ProtoMessage() {}
 
 func (x *GetDatanodeReportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[19]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1525,7 +2224,7 @@ func (x *GetDatanodeReportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatanodeReportResponse.ProtoReflect.Descriptor instead.
 func (*GetDatanodeReportResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{19}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetDatanodeReportResponse) GetNodes() []*DatanodeInfo {
@@ -1543,7 +2242,7 @@ type GetHAServiceStateRequest struct {
 
 func (x *GetHAServiceStateRequest) Reset() {
 	*x = GetHAServiceStateRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[20]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1555,7 +2254,7 @@ func (x *GetHAServiceStateRequest) String() string {
 func (*GetHAServiceStateRequest) ProtoMessage() {}
 
 func (x *GetHAServiceStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[20]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1568,7 +2267,7 @@ func (x *GetHAServiceStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHAServiceStateRequest.ProtoReflect.Descriptor instead.
 func (*GetHAServiceStateRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{20}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{32}
 }
 
 type GetHAServiceStateResponse struct {
@@ -1580,7 +2279,7 @@ type GetHAServiceStateResponse struct {
 
 func (x *GetHAServiceStateResponse) Reset() {
 	*x = GetHAServiceStateResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[21]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1592,7 +2291,7 @@ func (x *GetHAServiceStateResponse) String() string {
 func (*GetHAServiceStateResponse) ProtoMessage() {}
 
 func (x *GetHAServiceStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[21]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1605,7 +2304,7 @@ func (x *GetHAServiceStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHAServiceStateResponse.ProtoReflect.Descriptor instead.
 func (*GetHAServiceStateResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{21}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetHAServiceStateResponse) GetState() GetHAServiceStateResponse_State {
@@ -1630,7 +2329,7 @@ type CachePoolInfo struct {
 
 func (x *CachePoolInfo) Reset() {
 	*x = CachePoolInfo{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[22]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1642,7 +2341,7 @@ func (x *CachePoolInfo) String() string {
 func (*CachePoolInfo) ProtoMessage() {}
 
 func (x *CachePoolInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[22]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1655,7 +2354,7 @@ func (x *CachePoolInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CachePoolInfo.ProtoReflect.Descriptor instead.
 func (*CachePoolInfo) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{22}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CachePoolInfo) GetPoolName() string {
@@ -1716,7 +2415,7 @@ type CachePoolEntry struct {
 
 func (x *CachePoolEntry) Reset() {
 	*x = CachePoolEntry{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +2427,7 @@ func (x *CachePoolEntry) String() string {
 func (*CachePoolEntry) ProtoMessage() {}
 
 func (x *CachePoolEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +2440,7 @@ func (x *CachePoolEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CachePoolEntry.ProtoReflect.Descriptor instead.
 func (*CachePoolEntry) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{23}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CachePoolEntry) GetInfo() *CachePoolInfo {
@@ -1761,7 +2460,7 @@ type PutCachePoolRequest struct {
 
 func (x *PutCachePoolRequest) Reset() {
 	*x = PutCachePoolRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1773,7 +2472,7 @@ func (x *PutCachePoolRequest) String() string {
 func (*PutCachePoolRequest) ProtoMessage() {}
 
 func (x *PutCachePoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1786,7 +2485,7 @@ func (x *PutCachePoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCachePoolRequest.ProtoReflect.Descriptor instead.
 func (*PutCachePoolRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{24}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PutCachePoolRequest) GetInfo() *CachePoolInfo {
@@ -1805,7 +2504,7 @@ type RemoveCachePoolRequest struct {
 
 func (x *RemoveCachePoolRequest) Reset() {
 	*x = RemoveCachePoolRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1817,7 +2516,7 @@ func (x *RemoveCachePoolRequest) String() string {
 func (*RemoveCachePoolRequest) ProtoMessage() {}
 
 func (x *RemoveCachePoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1830,7 +2529,7 @@ func (x *RemoveCachePoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveCachePoolRequest.ProtoReflect.Descriptor instead.
 func (*RemoveCachePoolRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{25}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RemoveCachePoolRequest) GetPoolName() string {
@@ -1849,7 +2548,7 @@ type ListCachePoolsRequest struct {
 
 func (x *ListCachePoolsRequest) Reset() {
 	*x = ListCachePoolsRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1861,7 +2560,7 @@ func (x *ListCachePoolsRequest) String() string {
 func (*ListCachePoolsRequest) ProtoMessage() {}
 
 func (x *ListCachePoolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1874,7 +2573,7 @@ func (x *ListCachePoolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCachePoolsRequest.ProtoReflect.Descriptor instead.
 func (*ListCachePoolsRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{26}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListCachePoolsRequest) GetPrevPoolName() string {
@@ -1894,7 +2593,7 @@ type ListCachePoolsResponse struct {
 
 func (x *ListCachePoolsResponse) Reset() {
 	*x = ListCachePoolsResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1906,7 +2605,7 @@ func (x *ListCachePoolsResponse) String() string {
 func (*ListCachePoolsResponse) ProtoMessage() {}
 
 func (x *ListCachePoolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1919,7 +2618,7 @@ func (x *ListCachePoolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCachePoolsResponse.ProtoReflect.Descriptor instead.
 func (*ListCachePoolsResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{27}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListCachePoolsResponse) GetEntries() []*CachePoolEntry {
@@ -1948,7 +2647,7 @@ type CacheDirectiveInfo struct {
 
 func (x *CacheDirectiveInfo) Reset() {
 	*x = CacheDirectiveInfo{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1960,7 +2659,7 @@ func (x *CacheDirectiveInfo) String() string {
 func (*CacheDirectiveInfo) ProtoMessage() {}
 
 func (x *CacheDirectiveInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1973,7 +2672,7 @@ func (x *CacheDirectiveInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CacheDirectiveInfo.ProtoReflect.Descriptor instead.
 func (*CacheDirectiveInfo) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{28}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *CacheDirectiveInfo) GetPath() string {
@@ -2014,7 +2713,7 @@ type PutCacheDirectiveRequest struct {
 
 func (x *PutCacheDirectiveRequest) Reset() {
 	*x = PutCacheDirectiveRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2026,7 +2725,7 @@ func (x *PutCacheDirectiveRequest) String() string {
 func (*PutCacheDirectiveRequest) ProtoMessage() {}
 
 func (x *PutCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2039,7 +2738,7 @@ func (x *PutCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCacheDirectiveRequest.ProtoReflect.Descriptor instead.
 func (*PutCacheDirectiveRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{29}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PutCacheDirectiveRequest) GetInfo() *CacheDirectiveInfo {
@@ -2058,7 +2757,7 @@ type AddCacheDirectiveResponse struct {
 
 func (x *AddCacheDirectiveResponse) Reset() {
 	*x = AddCacheDirectiveResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2070,7 +2769,7 @@ func (x *AddCacheDirectiveResponse) String() string {
 func (*AddCacheDirectiveResponse) ProtoMessage() {}
 
 func (x *AddCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2083,7 +2782,7 @@ func (x *AddCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddCacheDirectiveResponse.ProtoReflect.Descriptor instead.
 func (*AddCacheDirectiveResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{30}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *AddCacheDirectiveResponse) GetId() int64 {
@@ -2102,7 +2801,7 @@ type Empty struct {
 
 func (x *Empty) Reset() {
 	*x = Empty{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2114,7 +2813,7 @@ func (x *Empty) String() string {
 func (*Empty) ProtoMessage() {}
 
 func (x *Empty) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2127,7 +2826,7 @@ func (x *Empty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Empty.ProtoReflect.Descriptor instead.
 func (*Empty) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{31}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{43}
 }
 
 type FileStatus_Permission struct {
@@ -2139,7 +2838,7 @@ type FileStatus_Permission struct {
 
 func (x *FileStatus_Permission) Reset() {
 	*x = FileStatus_Permission{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +2850,7 @@ func (x *FileStatus_Permission) String() string {
 func (*FileStatus_Permission) ProtoMessage() {}
 
 func (x *FileStatus_Permission) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2184,7 +2883,7 @@ type CacheDirectiveInfo_Expiration struct {
 
 func (x *CacheDirectiveInfo_Expiration) Reset() {
 	*x = CacheDirectiveInfo_Expiration{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2196,7 +2895,7 @@ func (x *CacheDirectiveInfo_Expiration) String() string {
 func (*CacheDirectiveInfo_Expiration) ProtoMessage() {}
 
 func (x *CacheDirectiveInfo_Expiration) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2209,7 +2908,7 @@ func (x *CacheDirectiveInfo_Expiration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CacheDirectiveInfo_Expiration.ProtoReflect.Descriptor instead.
 func (*CacheDirectiveInfo_Expiration) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{28, 0}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{40, 0}
 }
 
 func (x *CacheDirectiveInfo_Expiration) GetMillis() int64 {
@@ -2357,7 +3056,78 @@ const file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc = "" +
 	"\x0eoverwrite_dest\x18\x03 \x01(\bH\x02R\roverwriteDest\x88\x01\x01B\x06\n" +
 	"\x04_srcB\x06\n" +
 	"\x04_dstB\x11\n" +
-	"\x0f_overwrite_dest\"\x9f\x01\n" +
+	"\x0f_overwrite_dest\"\xa6\x01\n" +
+	"\rMkdirsRequest\x12\x15\n" +
+	"\x03src\x18\x01 \x01(\tH\x00R\x03src\x88\x01\x01\x12:\n" +
+	"\x06masked\x18\x02 \x01(\v2\".heddle.hdfs.FileStatus.PermissionR\x06masked\x12(\n" +
+	"\rcreate_parent\x18\x03 \x01(\bH\x01R\fcreateParent\x88\x01\x01B\x06\n" +
+	"\x04_srcB\x10\n" +
+	"\x0e_create_parent\"(\n" +
+	"\x0eMkdirsResponse\x12\x16\n" +
+	"\x06result\x18\x01 \x01(\bR\x06result\"y\n" +
+	"\x14SetPermissionRequest\x12\x15\n" +
+	"\x03src\x18\x01 \x01(\tH\x00R\x03src\x88\x01\x01\x12B\n" +
+	"\n" +
+	"permission\x18\x02 \x01(\v2\".heddle.hdfs.FileStatus.PermissionR\n" +
+	"permissionB\x06\n" +
+	"\x04_src\"_\n" +
+	"\rDeleteRequest\x12\x15\n" +
+	"\x03src\x18\x01 \x01(\tH\x00R\x03src\x88\x01\x01\x12!\n" +
+	"\trecursive\x18\x02 \x01(\bH\x01R\trecursive\x88\x01\x01B\x06\n" +
+	"\x04_srcB\f\n" +
+	"\n" +
+	"_recursive\"\xfc\x02\n" +
+	"\rCreateRequest\x12\x15\n" +
+	"\x03src\x18\x01 \x01(\tH\x00R\x03src\x88\x01\x01\x12:\n" +
+	"\x06masked\x18\x02 \x01(\v2\".heddle.hdfs.FileStatus.PermissionR\x06masked\x12$\n" +
+	"\vclient_name\x18\x03 \x01(\tH\x01R\n" +
+	"clientName\x88\x01\x01\x12$\n" +
+	"\vcreate_flag\x18\x04 \x01(\rH\x02R\n" +
+	"createFlag\x88\x01\x01\x12(\n" +
+	"\rcreate_parent\x18\x05 \x01(\bH\x03R\fcreateParent\x88\x01\x01\x12%\n" +
+	"\vreplication\x18\x06 \x01(\rH\x04R\vreplication\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"block_size\x18\a \x01(\x04H\x05R\tblockSize\x88\x01\x01B\x06\n" +
+	"\x04_srcB\x0e\n" +
+	"\f_client_nameB\x0e\n" +
+	"\f_create_flagB\x10\n" +
+	"\x0e_create_parentB\x0e\n" +
+	"\f_replicationB\r\n" +
+	"\v_block_size\"9\n" +
+	"\x0eCreateResponse\x12'\n" +
+	"\x02fs\x18\x01 \x01(\v2\x17.heddle.hdfs.FileStatusR\x02fs\"\x90\x01\n" +
+	"\x0fCompleteRequest\x12\x15\n" +
+	"\x03src\x18\x01 \x01(\tH\x00R\x03src\x88\x01\x01\x12$\n" +
+	"\vclient_name\x18\x02 \x01(\tH\x01R\n" +
+	"clientName\x88\x01\x01\x12\x1c\n" +
+	"\afile_id\x18\x04 \x01(\x04H\x02R\x06fileId\x88\x01\x01B\x06\n" +
+	"\x04_srcB\x0e\n" +
+	"\f_client_nameB\n" +
+	"\n" +
+	"\b_file_id\"*\n" +
+	"\x10CompleteResponse\x12\x16\n" +
+	"\x06result\x18\x01 \x01(\bR\x06result\"\xb4\x01\n" +
+	"\x05XAttr\x12?\n" +
+	"\tnamespace\x18\x01 \x01(\x0e2\x1c.heddle.hdfs.XAttr.NamespaceH\x00R\tnamespace\x88\x01\x01\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x12\x19\n" +
+	"\x05value\x18\x03 \x01(\fH\x02R\x05value\x88\x01\x01\"\x15\n" +
+	"\tNamespace\x12\b\n" +
+	"\x04USER\x10\x00B\f\n" +
+	"\n" +
+	"_namespaceB\a\n" +
+	"\x05_nameB\b\n" +
+	"\x06_value\"}\n" +
+	"\x0fSetXAttrRequest\x12\x15\n" +
+	"\x03src\x18\x01 \x01(\tH\x00R\x03src\x88\x01\x01\x12)\n" +
+	"\x06x_attr\x18\x02 \x01(\v2\x12.heddle.hdfs.XAttrR\x05xAttr\x12\x17\n" +
+	"\x04flag\x18\x03 \x01(\rH\x01R\x04flag\x88\x01\x01B\x06\n" +
+	"\x04_srcB\a\n" +
+	"\x05_flag\"1\n" +
+	"\x10GetXAttrsRequest\x12\x15\n" +
+	"\x03src\x18\x01 \x01(\tH\x00R\x03src\x88\x01\x01B\x06\n" +
+	"\x04_src\"@\n" +
+	"\x11GetXAttrsResponse\x12+\n" +
+	"\ax_attrs\x18\x01 \x03(\v2\x12.heddle.hdfs.XAttrR\x06xAttrs\"\x9f\x01\n" +
 	"\x18GetDatanodeReportRequest\x12C\n" +
 	"\x04type\x18\x01 \x01(\x0e2*.heddle.hdfs.GetDatanodeReportRequest.TypeH\x00R\x04type\x88\x01\x01\"5\n" +
 	"\x04Type\x12\x10\n" +
@@ -2453,76 +3223,96 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP() []byte {
 	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescData
 }
 
-var file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_goTypes = []any{
 	(StorageType)(0),                      // 0: heddle.hdfs.StorageType
 	(DatanodeInfo_AdminState)(0),          // 1: heddle.hdfs.DatanodeInfo.AdminState
 	(FileStatus_FileType)(0),              // 2: heddle.hdfs.FileStatus.FileType
-	(GetDatanodeReportRequest_Type)(0),    // 3: heddle.hdfs.GetDatanodeReportRequest.Type
-	(GetHAServiceStateResponse_State)(0),  // 4: heddle.hdfs.GetHAServiceStateResponse.State
-	(*GetBlockLocationsRequest)(nil),      // 5: heddle.hdfs.GetBlockLocationsRequest
-	(*GetBlockLocationsResponse)(nil),     // 6: heddle.hdfs.GetBlockLocationsResponse
-	(*LocatedBlocks)(nil),                 // 7: heddle.hdfs.LocatedBlocks
-	(*LocatedBlock)(nil),                  // 8: heddle.hdfs.LocatedBlock
-	(*ExtendedBlock)(nil),                 // 9: heddle.hdfs.ExtendedBlock
-	(*DatanodeID)(nil),                    // 10: heddle.hdfs.DatanodeID
-	(*DatanodeInfo)(nil),                  // 11: heddle.hdfs.DatanodeInfo
-	(*GetFileInfoRequest)(nil),            // 12: heddle.hdfs.GetFileInfoRequest
-	(*GetFileInfoResponse)(nil),           // 13: heddle.hdfs.GetFileInfoResponse
-	(*GetLocatedFileInfoRequest)(nil),     // 14: heddle.hdfs.GetLocatedFileInfoRequest
-	(*FileStatus)(nil),                    // 15: heddle.hdfs.FileStatus
-	(*GetListingRequest)(nil),             // 16: heddle.hdfs.GetListingRequest
-	(*GetListingResponse)(nil),            // 17: heddle.hdfs.GetListingResponse
-	(*DirectoryListing)(nil),              // 18: heddle.hdfs.DirectoryListing
-	(*SetReplicationRequest)(nil),         // 19: heddle.hdfs.SetReplicationRequest
-	(*SetReplicationResponse)(nil),        // 20: heddle.hdfs.SetReplicationResponse
-	(*SetTimesRequest)(nil),               // 21: heddle.hdfs.SetTimesRequest
-	(*Rename2Request)(nil),                // 22: heddle.hdfs.Rename2Request
-	(*GetDatanodeReportRequest)(nil),      // 23: heddle.hdfs.GetDatanodeReportRequest
-	(*GetDatanodeReportResponse)(nil),     // 24: heddle.hdfs.GetDatanodeReportResponse
-	(*GetHAServiceStateRequest)(nil),      // 25: heddle.hdfs.GetHAServiceStateRequest
-	(*GetHAServiceStateResponse)(nil),     // 26: heddle.hdfs.GetHAServiceStateResponse
-	(*CachePoolInfo)(nil),                 // 27: heddle.hdfs.CachePoolInfo
-	(*CachePoolEntry)(nil),                // 28: heddle.hdfs.CachePoolEntry
-	(*PutCachePoolRequest)(nil),           // 29: heddle.hdfs.PutCachePoolRequest
-	(*RemoveCachePoolRequest)(nil),        // 30: heddle.hdfs.RemoveCachePoolRequest
-	(*ListCachePoolsRequest)(nil),         // 31: heddle.hdfs.ListCachePoolsRequest
-	(*ListCachePoolsResponse)(nil),        // 32: heddle.hdfs.ListCachePoolsResponse
-	(*CacheDirectiveInfo)(nil),            // 33: heddle.hdfs.CacheDirectiveInfo
-	(*PutCacheDirectiveRequest)(nil),      // 34: heddle.hdfs.PutCacheDirectiveRequest
-	(*AddCacheDirectiveResponse)(nil),     // 35: heddle.hdfs.AddCacheDirectiveResponse
-	(*Empty)(nil),                         // 36: heddle.hdfs.Empty
-	(*FileStatus_Permission)(nil),         // 37: heddle.hdfs.FileStatus.Permission
-	(*CacheDirectiveInfo_Expiration)(nil), // 38: heddle.hdfs.CacheDirectiveInfo.Expiration
+	(XAttr_Namespace)(0),                  // 3: heddle.hdfs.XAttr.Namespace
+	(GetDatanodeReportRequest_Type)(0),    // 4: heddle.hdfs.GetDatanodeReportRequest.Type
+	(GetHAServiceStateResponse_State)(0),  // 5: heddle.hdfs.GetHAServiceStateResponse.State
+	(*GetBlockLocationsRequest)(nil),      // 6: heddle.hdfs.GetBlockLocationsRequest
+	(*GetBlockLocationsResponse)(nil),     // 7: heddle.hdfs.GetBlockLocationsResponse
+	(*LocatedBlocks)(nil),                 // 8: heddle.hdfs.LocatedBlocks
+	(*LocatedBlock)(nil),                  // 9: heddle.hdfs.LocatedBlock
+	(*ExtendedBlock)(nil),                 // 10: heddle.hdfs.ExtendedBlock
+	(*DatanodeID)(nil),                    // 11: heddle.hdfs.DatanodeID
+	(*DatanodeInfo)(nil),                  // 12: heddle.hdfs.DatanodeInfo
+	(*GetFileInfoRequest)(nil),            // 13: heddle.hdfs.GetFileInfoRequest
+	(*GetFileInfoResponse)(nil),           // 14: heddle.hdfs.GetFileInfoResponse
+	(*GetLocatedFileInfoRequest)(nil),     // 15: heddle.hdfs.GetLocatedFileInfoRequest
+	(*FileStatus)(nil),                    // 16: heddle.hdfs.FileStatus
+	(*GetListingRequest)(nil),             // 17: heddle.hdfs.GetListingRequest
+	(*GetListingResponse)(nil),            // 18: heddle.hdfs.GetListingResponse
+	(*DirectoryListing)(nil),              // 19: heddle.hdfs.DirectoryListing
+	(*SetReplicationRequest)(nil),         // 20: heddle.hdfs.SetReplicationRequest
+	(*SetReplicationResponse)(nil),        // 21: heddle.hdfs.SetReplicationResponse
+	(*SetTimesRequest)(nil),               // 22: heddle.hdfs.SetTimesRequest
+	(*Rename2Request)(nil),                // 23: heddle.hdfs.Rename2Request
+	(*MkdirsRequest)(nil),                 // 24: heddle.hdfs.MkdirsRequest
+	(*MkdirsResponse)(nil),                // 25: heddle.hdfs.MkdirsResponse
+	(*SetPermissionRequest)(nil),          // 26: heddle.hdfs.SetPermissionRequest
+	(*DeleteRequest)(nil),                 // 27: heddle.hdfs.DeleteRequest
+	(*CreateRequest)(nil),                 // 28: heddle.hdfs.CreateRequest
+	(*CreateResponse)(nil),                // 29: heddle.hdfs.CreateResponse
+	(*CompleteRequest)(nil),               // 30: heddle.hdfs.CompleteRequest
+	(*CompleteResponse)(nil),              // 31: heddle.hdfs.CompleteResponse
+	(*XAttr)(nil),                         // 32: heddle.hdfs.XAttr
+	(*SetXAttrRequest)(nil),               // 33: heddle.hdfs.SetXAttrRequest
+	(*GetXAttrsRequest)(nil),              // 34: heddle.hdfs.GetXAttrsRequest
+	(*GetXAttrsResponse)(nil),             // 35: heddle.hdfs.GetXAttrsResponse
+	(*GetDatanodeReportRequest)(nil),      // 36: heddle.hdfs.GetDatanodeReportRequest
+	(*GetDatanodeReportResponse)(nil),     // 37: heddle.hdfs.GetDatanodeReportResponse
+	(*GetHAServiceStateRequest)(nil),      // 38: heddle.hdfs.GetHAServiceStateRequest
+	(*GetHAServiceStateResponse)(nil),     // 39: heddle.hdfs.GetHAServiceStateResponse
+	(*CachePoolInfo)(nil),                 // 40: heddle.hdfs.CachePoolInfo
+	(*CachePoolEntry)(nil),                // 41: heddle.hdfs.CachePoolEntry
+	(*PutCachePoolRequest)(nil),           // 42: heddle.hdfs.PutCachePoolRequest
+	(*RemoveCachePoolRequest)(nil),        // 43: heddle.hdfs.RemoveCachePoolRequest
+	(*ListCachePoolsRequest)(nil),         // 44: heddle.hdfs.ListCachePoolsRequest
+	(*ListCachePoolsResponse)(nil),        // 45: heddle.hdfs.ListCachePoolsResponse
+	(*CacheDirectiveInfo)(nil),            // 46: heddle.hdfs.CacheDirectiveInfo
+	(*PutCacheDirectiveRequest)(nil),      // 47: heddle.hdfs.PutCacheDirectiveRequest
+	(*AddCacheDirectiveResponse)(nil),     // 48: heddle.hdfs.AddCacheDirectiveResponse
+	(*Empty)(nil),                         // 49: heddle.hdfs.Empty
+	(*FileStatus_Permission)(nil),         // 50: heddle.hdfs.FileStatus.Permission
+	(*CacheDirectiveInfo_Expiration)(nil), // 51: heddle.hdfs.CacheDirectiveInfo.Expiration
 }
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
-	7,  // 0: heddle.hdfs.GetBlockLocationsResponse.locations:type_name -> heddle.hdfs.LocatedBlocks
-	8,  // 1: heddle.hdfs.LocatedBlocks.blocks:type_name -> heddle.hdfs.LocatedBlock
-	9,  // 2: heddle.hdfs.LocatedBlock.b:type_name -> heddle.hdfs.ExtendedBlock
-	11, // 3: heddle.hdfs.LocatedBlock.locs:type_name -> heddle.hdfs.DatanodeInfo
+	8,  // 0: heddle.hdfs.GetBlockLocationsResponse.locations:type_name -> heddle.hdfs.LocatedBlocks
+	9,  // 1: heddle.hdfs.LocatedBlocks.blocks:type_name -> heddle.hdfs.LocatedBlock
+	10, // 2: heddle.hdfs.LocatedBlock.b:type_name -> heddle.hdfs.ExtendedBlock
+	12, // 3: heddle.hdfs.LocatedBlock.locs:type_name -> heddle.hdfs.DatanodeInfo
 	0,  // 4: heddle.hdfs.LocatedBlock.storage_types:type_name -> heddle.hdfs.StorageType
-	10, // 5: heddle.hdfs.DatanodeInfo.id:type_name -> heddle.hdfs.DatanodeID
+	11, // 5: heddle.hdfs.DatanodeInfo.id:type_name -> heddle.hdfs.DatanodeID
 	1,  // 6: heddle.hdfs.DatanodeInfo.admin_state:type_name -> heddle.hdfs.DatanodeInfo.AdminState
-	15, // 7: heddle.hdfs.GetFileInfoResponse.fs:type_name -> heddle.hdfs.FileStatus
+	16, // 7: heddle.hdfs.GetFileInfoResponse.fs:type_name -> heddle.hdfs.FileStatus
 	2,  // 8: heddle.hdfs.FileStatus.file_type:type_name -> heddle.hdfs.FileStatus.FileType
-	37, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
-	7,  // 10: heddle.hdfs.FileStatus.locations:type_name -> heddle.hdfs.LocatedBlocks
-	18, // 11: heddle.hdfs.GetListingResponse.dir_list:type_name -> heddle.hdfs.DirectoryListing
-	15, // 12: heddle.hdfs.DirectoryListing.partial_listing:type_name -> heddle.hdfs.FileStatus
-	3,  // 13: heddle.hdfs.GetDatanodeReportRequest.type:type_name -> heddle.hdfs.GetDatanodeReportRequest.Type
-	11, // 14: heddle.hdfs.GetDatanodeReportResponse.nodes:type_name -> heddle.hdfs.DatanodeInfo
-	4,  // 15: heddle.hdfs.GetHAServiceStateResponse.state:type_name -> heddle.hdfs.GetHAServiceStateResponse.State
-	27, // 16: heddle.hdfs.CachePoolEntry.info:type_name -> heddle.hdfs.CachePoolInfo
-	27, // 17: heddle.hdfs.PutCachePoolRequest.info:type_name -> heddle.hdfs.CachePoolInfo
-	28, // 18: heddle.hdfs.ListCachePoolsResponse.entries:type_name -> heddle.hdfs.CachePoolEntry
-	38, // 19: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
-	33, // 20: heddle.hdfs.PutCacheDirectiveRequest.info:type_name -> heddle.hdfs.CacheDirectiveInfo
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	50, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
+	8,  // 10: heddle.hdfs.FileStatus.locations:type_name -> heddle.hdfs.LocatedBlocks
+	19, // 11: heddle.hdfs.GetListingResponse.dir_list:type_name -> heddle.hdfs.DirectoryListing
+	16, // 12: heddle.hdfs.DirectoryListing.partial_listing:type_name -> heddle.hdfs.FileStatus
+	50, // 13: heddle.hdfs.MkdirsRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
+	50, // 14: heddle.hdfs.SetPermissionRequest.permission:type_name -> heddle.hdfs.FileStatus.Permission
+	50, // 15: heddle.hdfs.CreateRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
+	16, // 16: heddle.hdfs.CreateResponse.fs:type_name -> heddle.hdfs.FileStatus
+	3,  // 17: heddle.hdfs.XAttr.namespace:type_name -> heddle.hdfs.XAttr.Namespace
+	32, // 18: heddle.hdfs.SetXAttrRequest.x_attr:type_name -> heddle.hdfs.XAttr
+	32, // 19: heddle.hdfs.GetXAttrsResponse.x_attrs:type_name -> heddle.hdfs.XAttr
+	4,  // 20: heddle.hdfs.GetDatanodeReportRequest.type:type_name -> heddle.hdfs.GetDatanodeReportRequest.Type
+	12, // 21: heddle.hdfs.GetDatanodeReportResponse.nodes:type_name -> heddle.hdfs.DatanodeInfo
+	5,  // 22: heddle.hdfs.GetHAServiceStateResponse.state:type_name -> heddle.hdfs.GetHAServiceStateResponse.State
+	40, // 23: heddle.hdfs.CachePoolEntry.info:type_name -> heddle.hdfs.CachePoolInfo
+	40, // 24: heddle.hdfs.PutCachePoolRequest.info:type_name -> heddle.hdfs.CachePoolInfo
+	41, // 25: heddle.hdfs.ListCachePoolsResponse.entries:type_name -> heddle.hdfs.CachePoolEntry
+	51, // 26: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
+	46, // 27: heddle.hdfs.PutCacheDirectiveRequest.info:type_name -> heddle.hdfs.CacheDirectiveInfo
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_collectors_hdfs_internal_hdfspb_namenode_proto_init() }
@@ -2538,18 +3328,26 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_init() {
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[16].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[17].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[18].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[20].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[21].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[22].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[34].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[37].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[40].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc), len(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   34,
+			NumEnums:      6,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
