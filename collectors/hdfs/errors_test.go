@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // said is an error as the library colinmarc/hdfs returns it.
@@ -40,6 +41,37 @@ type replicating struct{ said }
 
 func (replicating) Exception() string {
 	return "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
+}
+
+// standing is what a NameNode says that is not active.
+type standing struct{ said }
+
+func (standing) Exception() string { return "org.apache.hadoop.ipc.StandbyException" }
+
+// TestAgainInFailover: while no NameNode is active, a file is written again for 40 s,
+// which is longer than Hadoop needs to make another one active, and not for ever.
+func TestAgainInFailover(t *testing.T) {
+	for _, err := range []error{
+		fmt.Errorf("write hdfs /in/a: %w: NameNode a:1: connection refused", ErrUnreachable),
+		fmt.Errorf("write hdfs /in/a: %w", &RemoteError{Class: "org.apache.hadoop.ipc.StandbyException"}),
+		errors.New("create /in/a: no available namenodes: dial tcp: connection refused"), // of the library
+		standing{},
+	} {
+		for _, after := range []time.Duration{3 * time.Second, 30 * time.Second, time.Hour} {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				got := Again(t.Context(), func() error {
+					if time.Since(began) < after {
+						return err
+					}
+					return nil
+				})
+				if took := time.Since(began); after < time.Minute && (got != nil || took > after+4*time.Second) || after > time.Minute && (!errors.Is(got, err) || took > time.Minute) {
+					t.Errorf("a NameNode after %v, until then %v: %v after %v", after, err, got, took)
+				}
+			})
+		}
+	}
 }
 
 // TestAgain: what passes by itself is tried again, and not for ever.

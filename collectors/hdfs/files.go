@@ -96,25 +96,45 @@ func Explained(err error) error {
 	return fmt.Errorf("%w: %s", err, shortened(said))
 }
 
-// WriteTries is how often [Again] writes a file at most.
+// WriteTries is how often [Again] writes a file at most where DataNodes are at fault.
 const WriteTries = 5
+
+// failoverLimit is how long [Again] waits for an active NameNode.
+const failoverLimit = 40 * time.Second
 
 // Again writes a file with the function write. It does so again, after 1, 2, 3
 // and 4 seconds, while that fails for a reason that passes by itself: the
 // DataNodes have not reported a block yet, as happens on a busy cluster, or one
 // that the NameNode takes for alive is gone or too slow. Hadoop's own client asks
 // for other DataNodes. The client that [Client.Files] returns cannot, so the
-// whole file has to be written anew.
+// whole file has to be written anew. So it is, for 40 s, where another NameNode
+// has to take over.
 func Again(ctx context.Context, write func() error) error {
+	giveUp := time.Now().Add(failoverLimit)
 	for try := 1; ; try++ {
 		err := write()
-		if !passes(err) || try == WriteTries || ctx.Err() != nil {
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case noNameNode(err) && time.Now().Before(giveUp):
+		case !passes(err) || try >= WriteTries:
 			return err
 		}
-		if stopped := sleep(ctx, time.Duration(try)*time.Second); stopped != nil {
+		if stopped := sleep(ctx, time.Duration(min(try, WriteTries-1))*time.Second); stopped != nil {
 			return stopped
 		}
 	}
+}
+
+// noNameNode reports whether a file could not be written because no NameNode was
+// active. The library has no type for that error.
+func noNameNode(err error) bool {
+	var remote colinmarc.Error
+	if errors.As(err, &remote) {
+		said := RemoteError{Class: remote.Exception()}
+		return said.standby() || said.later()
+	}
+	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrUnavailable) || strings.Contains(err.Error(), "no available namenodes")
 }
 
 func passes(err error) bool {
