@@ -68,6 +68,9 @@ type Task struct {
 // jobPolls is the time between two looks at a job and its output.
 const jobPolls = 2 * time.Second
 
+// patience is how long a job goes on of whose output HDFS does not tell.
+const patience = 5 * time.Minute
+
 // lastWait is how long a job may take to end that has given all rows.
 const lastWait = 10 * time.Second
 
@@ -183,6 +186,7 @@ func (y *YARN) follow(ctx context.Context, s *submit.Submitter, job submit.Submi
 	ended := make(chan error, 1)
 	go func() { ended <- s.Wait(waiting, job) }()
 	var since time.Time // when all rows were there
+	heard := time.Now() // when HDFS answered last
 	for {
 		err := poll.Wait(ctx, jobPolls)
 		select {
@@ -192,6 +196,12 @@ func (y *YARN) follow(ctx context.Context, s *submit.Submitter, job submit.Submi
 		}
 		if err == nil {
 			err = c.collect(ctx)
+		}
+		if err == nil {
+			heard = time.Now()
+		} else if ctx.Err() == nil && clients.Unable(err) && time.Since(heard) < patience {
+			y.Say(fmt.Sprintf("%v; it is asked again", err))
+			continue // the job goes on meanwhile
 		}
 		if since.IsZero() && len(c.left) == 0 {
 			since = time.Now()
