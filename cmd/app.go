@@ -94,6 +94,7 @@ func newApp() *cli.App {
 			fidelityCommand(),
 			labCommand(),
 			labelsCommand(),
+			manCommand(),
 			modelsCommand(),
 			paperCommand(),
 			replayCommand(),

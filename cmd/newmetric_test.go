@@ -9,23 +9,24 @@ import (
 	"testing"
 )
 
-// newMetric is an entry of the list of metrics that the list does not have.
-const newMetric = `
-		Metric{Name: "ended", Better: Lower, Text: "number of task attempts that ended", value: func(trials []*Figures) float64 {
-			n := 0
-			for _, f := range trials {
-				n += f.Attempts.OK + f.Attempts.Failed + f.Attempts.Killed
-			}
-			return float64(n)
-		}},`
-
-// TestNewMetric builds the command with one more entry in the list of metrics, and
-// nothing else changed: the metric is then wherever metrics are.
+// TestNewMetric builds the command with one more entry in the list of metrics, that of
+// the page for contributors, and nothing else changed: the metric is then wherever
+// metrics are.
 func TestNewMetric(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles all that imports package measure, which takes a minute: not with -short")
 	}
-	dir, top := t.TempDir(), ".."
+	dir, newMetric := t.TempDir(), ""
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			if filepath.Base(p.path) == "CONTRIBUTING.md" && b.kind == "go" && b.file == "metric" {
+				newMetric = strings.Join(b.lines, "\n")
+			}
+		}
+	}
+	if newMetric == "" {
+		t.Fatal("CONTRIBUTING.md has no metric")
+	}
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -45,7 +46,7 @@ func TestNewMetric(t *testing.T) {
 	if strings.Count(string(source), at) != 1 {
 		t.Fatalf("%s: want %q once, behind which the new metric is put", list, at)
 	}
-	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{list: write("metrics.go", strings.Replace(string(source), at, at+newMetric, 1))}})
+	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{list: write("metrics.go", strings.Replace(string(source), at, at+newMetric+"\n", 1))}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,24 @@
+package cmd
+
+import (
+	"io"
+
+	"github.com/urfave/cli/v2"
+)
+
+// manCommand is for those who pack heddle. Its page has all commands and flags, without
+// the examples of their help.
+func manCommand() *cli.Command {
+	return &cli.Command{
+		Name:   "man",
+		Usage:  "print the manual page heddle(1), for those who pack heddle",
+		Hidden: true,
+		Action: func(c *cli.Context) error {
+			page, err := c.App.ToManWithSection(1)
+			if err == nil {
+				_, err = io.WriteString(asIs(c.App.Writer), page)
+			}
+			return err
+		},
+	}
+}
