@@ -91,11 +91,7 @@ func calibrateCosts(list []*recorded.Trace, cluster recorded.Change) (*Calibrati
 func (c *Calibration) fitCosts(list []*recorded.Trace) {
 	var start, finish, turn, label []float64
 	for _, t := range amStartCost.measured(list) {
-		for _, j := range t.Jobs {
-			if j.Started > j.T {
-				start = append(start, float64(j.Started-j.T)/1e6)
-			}
-		}
+		start = append(start, amStarts(t)...)
 	}
 	for _, t := range finishCost.measured(list) {
 		for _, j := range t.Jobs {
@@ -135,6 +131,17 @@ func (c *Calibration) fitCosts(list []*recorded.Trace) {
 			c.LabelQuantiles = append(c.LabelQuantiles, whole(stats.Quantile(label, float64(i)/(spreadPoints-1))))
 		}
 	}
+}
+
+// amStarts returns the time, in ms, from each job's submission until its
+// ApplicationMaster was up.
+func amStarts(t *recorded.Trace) (ms []float64) {
+	for _, j := range t.Jobs {
+		if j.Started > j.T {
+			ms = append(ms, float64(j.Started-j.T)/1e6)
+		}
+	}
+	return ms
 }
 
 // The method waits returns the mean time, in ms, that passes between two attempts in

@@ -17,14 +17,18 @@ const masterCores = 0.25
 
 // lab returns the trace of 16 maps of 8 MiB on two nodes of one machine with two cores.
 // Eight run at a time, for some seconds, while each node is sampled every second and uses
-// this many cores, and the master masterCores. Hadoop counts cpuMs of each map.
-func lab(t *testing.T, seconds int, coresOfNode float64, cpuMs int) *recorded.Trace {
+// this many cores, and the master masterCores. Hadoop counts cpuMs of each map. If starts is
+// true, the ApplicationMaster of another job starts all the while.
+func lab(t *testing.T, seconds int, coresOfNode float64, cpuMs int, starts bool) *recorded.Trace {
 	var s strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&s, format+"\n", args...) }
 	line(`{"kind":"header","format":1,"origin":"measured","startUnixNs":1,"writer":"test","model":"yarn","actuator":"none","cluster":{"name":"lab","hostCores":2,"nodes":[` +
 		`{"node":"m","rack":"/core","memoryBytes":4294967296,"vcores":4,"cores":2,"worker":false},{"node":"a","rack":"/r","memoryBytes":4294967296,"vcores":4,"cores":2,"worker":true},{"node":"b","rack":"/r","memoryBytes":4294967296,"vcores":4,"cores":2,"worker":true}]}}`)
 	line(`{"kind":"jobSubmitted","t":0,"job":"j","name":"j","user":"u","queue":"q","priority":0,"maps":16,"reduces":0,"workload":"w","costs":"w","mapMemoryBytes":1073741824,"mapVCores":1,"reduceMemoryBytes":1073741824,"reduceVCores":1,"slowStart":1,"speculation":false}`)
 	line(`{"kind":"jobStarted","t":2000000000,"job":"j","amNode":"m","amAttempt":1}`)
+	if starts {
+		line(`{"kind":"jobSubmitted","t":2500000000,"job":"k","name":"k","user":"u","queue":"q","priority":0,"maps":1,"reduces":0,"workload":"w","costs":"w","mapMemoryBytes":1073741824,"mapVCores":1,"reduceMemoryBytes":1073741824,"reduceVCores":1,"slowStart":1,"speculation":false}`)
+	}
 	const attempt = `"attempt":{"job":"j","kind":"map","index":%d,"number":0}`
 	for i := range 16 {
 		line(`{"kind":"taskScheduled","t":2000000000,"task":{"job":"j","kind":"map","index":%d},"splitHosts":["a","b"],"lengthBytes":8388608}`, i)
@@ -71,18 +75,19 @@ func TestDemandsByCounters(t *testing.T) {
 		coresOfNode        float64
 		cpuMs              int
 		cores, start, each float64 // each: ms a MiB
-	}{
-		{"1.6 of two cores", 10, 0.8, 800, 1.6, 1200, 100}, // a map computes 10 s * 1.6/8
-		{"all cores, mostly for bytes", 10, 1, 2000, 2, 500, 250},
-		{"more than there are", 10, 1.5, 2000, 2, 500, 250},
-		{"not sampled, counted: the cores are those that are known", 10, -0.5, 500, 2, 2000, 62.5},
-		{"maps that sleep", 10, 0.1, 100, 2, 2400, 12.5}, // no core was short
-		{"waits for a disk", 20, 1, 500, 2, 3000, 250},
-		{"nothing counted, and no reduces tell: all is for bytes", 10, 1, 0, 2, 0, 312.5},
-		{"counted more than computed", 10, 1, 9000, 2, 0, 312.5},
+		masterStarts       bool
+	}{{"1.6 of two cores", 10, 0.8, 800, 1.6, 1200, 100, false}, // a map computes 10 s * 1.6/8
+		{"all cores, mostly for bytes", 10, 1, 2000, 2, 500, 250, false},
+		{"more than there are", 10, 1.5, 2000, 2, 500, 250, false},
+		{"not sampled, counted: the cores are those that are known", 10, -0.5, 500, 2, 2000, 62.5, false},
+		{"maps that sleep", 10, 0.1, 100, 2, 2400, 12.5, false}, // no core was short
+		{"waits for a disk", 20, 1, 500, 2, 3000, 250, false},
+		{"nothing counted, and no reduces tell: all is for bytes", 10, 1, 0, 2, 0, 312.5, false},
+		{"counted more than computed", 10, 1, 9000, 2, 0, 312.5, false},
+		{"an ApplicationMaster starts: it takes cores, which are not missing", 10, 0.8, 800, 2, 1700, 100, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := lab(t, c.seconds, c.coresOfNode, c.cpuMs)
+			x := lab(t, c.seconds, c.coresOfNode, c.cpuMs, c.masterStarts)
 			got, err := Fit([]*recorded.Trace{x}, recorded.Change{}, "", func(*recorded.Trace, *Calibration, uint64) (*recorded.Trace, error) {
 				return nil, errors.New("no replay here")
 			})
@@ -103,5 +108,51 @@ func TestDemandsByCounters(t *testing.T) {
 				t.Error("sharing is guessed")
 			}
 		})
+	}
+}
+
+// TestAlone has replays in which ApplicationMasters start more slowly than they do alone,
+// as they did in the trace, so that the fit must not count twice what slows them down.
+func TestAlone(t *testing.T) {
+	for _, c := range []struct {
+		name                     string
+		now, measured, simulated Figure
+		factor                   float64
+		want                     Figure
+	}{
+		{"as measured", Figure{2000, 3, 100}, Figure{2000, 3, 100}, Figure{2000, 3, 0}, 1, Figure{2000, 3, 100}},
+		{"others slow them down by half", Figure{3000, 9, 500}, Figure{3000, 9, 500}, Figure{4500, 9, 300}, 2.0 / 3, Figure{2000, 9, 400 * 2.0 / 3}},
+		{"others make them differ more than they did", Figure{3000, 9, 500}, Figure{3000, 9, 500}, Figure{3000, 9, 600}, 1, Figure{3000, 9, 0}},
+		{"a step back", Figure{1000, 9, 0}, Figure{6000, 9, 0}, Figure{4000, 9, 0}, 1.5, Figure{1500, 9, 0}},
+	} {
+		if got := alone(c.now, c.measured, c.simulated, c.factor); math.Abs(got.Value-c.want.Value)+math.Abs(got.Error-c.want.Error) > 0.001 || got.Samples != c.want.Samples {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestSteps corrects a computing time from which a time follows that grows with its fourth
+// power, as where attempts wait for each other. Whole corrections would never end.
+func TestSteps(t *testing.T) {
+	for _, begin := range []float64{100, 700, 1000, 1300, 9000} {
+		s, x := steps{gain: 1}, begin
+		n := 0
+		for ; n < corrections || n < mostCorrections && math.Abs(s.off) > stillOff; n++ {
+			ratio := math.Pow(1000/x, 4)
+			s.next([]float64{ratio})
+			x *= s.factor(ratio)
+		}
+		if math.Abs(x-1000) > 30 {
+			t.Errorf("from %v it ends at %v after %d steps, want 1000", begin, x, n)
+		}
+	}
+	s := steps{gain: 1}
+	for _, off := range []float64{1.02, 0.98, 1.03, 0.97} { // what chance does changes nothing
+		if s.next([]float64{off}); s.gain != 1 || s.factor(off) != off {
+			t.Errorf("after %v, a correction is %v", off, s.factor(off))
+		}
+	}
+	if a, b := s.factor(9), s.factor(0.01); a != 2 || b != 0.5 {
+		t.Errorf("the longest steps are %v and %v", a, b)
 	}
 }

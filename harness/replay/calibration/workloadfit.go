@@ -187,8 +187,37 @@ func (c *Calibration) readMs(t *recorded.Trace) func(traces.Node, traces.Level, 
 const correctable = 100_000
 
 // corrections is how many times all traces are replayed, one time after the other, to
-// correct a fit step by step.
-const corrections = 5
+// correct a fit step by step, and mostCorrections how often at most, as long as times are
+// off by more than stillOff (natural logarithm).
+const (
+	corrections     = 5
+	mostCorrections = 12
+	stillOff        = 0.05
+)
+
+// steps says how far each correction goes. Where attempts wait for each other, times in a
+// replay change by more than the computing times that they follow from, so that whole
+// corrections would swing from too long to too short. Each swing halves those that follow.
+type steps struct {
+	gain, off float64 // off: mean logarithm of the ratios of the last replays
+}
+
+// next takes how far the times of replays are off, measured by simulated.
+func (s *steps) next(ratios []float64) {
+	off := 0.0
+	for _, r := range ratios {
+		off += math.Log(r) / float64(len(ratios))
+	}
+	if off*s.off < 0 && min(math.Abs(off), math.Abs(s.off)) > stillOff {
+		s.gain /= 2
+	}
+	s.off = off
+}
+
+// factor returns by what to multiply a computing time, at most by 2 and at least by half.
+func (s *steps) factor(ratio float64) float64 {
+	return math.Pow(min(max(ratio, 0.5), 2), s.gain)
+}
 
 // correct replays the traces under their own models, and corrects the computing
 // times, the launch time and the fitted rates. It does so several times, so that
@@ -210,17 +239,41 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 	}
 	levels := levelCosts(rateCost.measured(small))
 	seeds := seedsFor(small)
+	measuredStart := c.AMStart
 	var again []replayed
-	for range corrections {
+	to := steps{gain: 1}
+	for i := 0; i < corrections || i < mostCorrections && math.Abs(to.off) > stillOff; i++ {
 		var err error
 		if again, err = replayAll(small, c, seeds, replay); err != nil {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("a replay failed, so the fit is not corrected: %v", err))
 			return math.Inf(1)
 		}
 		simulated := map[phaseKey]*moments{}
+		var starts, turn []float64
+		var seen []*recorded.Trace // replays from which maps at different locality levels can be compared
 		for _, x := range again {
 			addMoments(simulated, x.simulated)
+			if amStartCost.measuredIn(x.was) {
+				starts = append(starts, amStarts(x.simulated)...)
+			}
+			if turnoverCost.measuredIn(x.was) {
+				turn = append(turn, x.simulated.Turnovers()...)
+			}
+			if rateCost.measuredIn(x.was) {
+				seen = append(seen, x.simulated)
+			}
 		}
+		start, ratios := figure(starts), []float64{}
+		if c.AMStart.Samples > 0 && start.Value > 0 {
+			ratios = append(ratios, measuredStart.Value/start.Value)
+		}
+		for key, m := range measured {
+			if s := simulated[key]; s != nil && s.sum > 0 && m.sum > 0 {
+				ratios = append(ratios, m.mean()/s.mean())
+			}
+		}
+		slices.Sort(ratios)
+		to.next(ratios)
 		for i := range c.Workloads {
 			w := &c.Workloads[i]
 			for k, p := range []*Phase{&w.Map, &w.Reduce} {
@@ -229,22 +282,15 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 				if m == nil || s == nil || s.sum == 0 {
 					continue
 				}
-				factor := min(max(m.mean()/s.mean(), 0.5), 2)
+				factor := to.factor(m.mean() / s.mean())
 				p.FixedMs *= factor
 				p.MsPerMiB *= factor
 				p.Corrected *= factor
 				p.narrow(min(max(m.spread()/s.spread(), 0.5), 1))
 			}
 		}
-		var turn []float64
-		var seen []*recorded.Trace // replays from which maps at different locality levels can be compared
-		for _, x := range again {
-			if turnoverCost.measuredIn(x.was) {
-				turn = append(turn, x.simulated.Turnovers()...)
-			}
-			if rateCost.measuredIn(x.was) {
-				seen = append(seen, x.simulated)
-			}
+		if c.AMStart.Samples > 0 && start.Value > 0 {
+			c.AMStart = alone(c.AMStart, measuredStart, start, to.factor(measuredStart.Value/start.Value))
 		}
 		if c.Turnover.Samples > 0 && len(turn) > 0 {
 			c.LaunchMs = min(max(0, c.LaunchMs+c.Turnover.Value-figure(turn).Value), c.Turnover.Value)
@@ -253,6 +299,17 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 	}
 	c.Noise = noiseOf(again)
 	return misfit(again)
+}
+
+// alone corrects the start of an ApplicationMaster, as it is when nothing else runs, so
+// that starts in replays take as long as they were measured to take. The replays make all
+// jobs start in the same way, so that only what the jobs do to each other makes them differ;
+// what is left of the measured deviation is from job to job.
+func alone(start, measured, simulated Figure, factor float64) Figure {
+	start.Value *= factor
+	left := math.Sqrt(max(0, measured.Error*measured.Error-simulated.Error*simulated.Error))
+	start.Error = left * start.Value / measured.Value
+	return start
 }
 
 // replayed is a trace and one replay of it.

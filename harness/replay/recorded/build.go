@@ -128,10 +128,16 @@ func (b *builder) add(e traces.Event) error {
 		return b.listed(e)
 	case *traces.JobStarted:
 		if j := b.jobs[b.job(e.Job)]; j != nil {
+			if j.Started == 0 {
+				b.used.changed(e.T, 0, -1)
+			}
 			j.Started, j.AMNode, j.AMMemoryBytes = e.T, e.AMNode, e.AMMemoryBytes
 		}
 	case *traces.JobFinished:
 		if j := b.jobs[b.job(e.Job)]; j != nil {
+			if j.Started == 0 && j.Finished == 0 {
+				b.used.changed(e.T, 0, -1)
+			}
 			j.Finished, j.Outcome = e.T, e.Outcome
 		}
 	case *traces.TaskScheduled:
@@ -186,6 +192,7 @@ func (b *builder) submitted(e *traces.JobSubmitted) error {
 	}
 	b.jobs[i] = &Job{JobSubmitted: *e, number: i}
 	b.Jobs = append(b.Jobs, b.jobs[i])
+	b.used.changed(e.T, 0, 1)
 	return nil
 }
 
@@ -211,7 +218,7 @@ func (b *builder) started(e *traces.AttemptStarted) {
 		job: key.job, Index: key.index, number: key.number, node: b.node(e.Node), Kind: key.kind,
 		Level: cmp.Or(e.ReplicaLocality, e.SplitLocality), replica: e.ReplicaLocality, Start: e.T,
 	})
-	b.used.changed(e.T, 1)
+	b.used.changed(e.T, 1, 0)
 	b.counted = b.counts.has(key.job, b.jobs[key.job]) && !b.counts.endedFirst[key]
 	if j := b.jobs[key.job]; j != nil {
 		a.load = b.Loads.Started(e.Node, e.T, j.Kind(), key.kind)
@@ -246,7 +253,7 @@ func (b *builder) finished(e *traces.AttemptFinished) {
 	if a == nil {
 		return
 	}
-	b.used.changed(e.T, -1)
+	b.used.changed(e.T, -1, 0)
 	c := &e.Counters
 	a.End, a.Outcome = e.T, e.Outcome
 	a.read, a.WrittenBytes, a.mapOutput, a.shuffled = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes), max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)

@@ -1,7 +1,6 @@
 package recorded
 
 import (
-	"math"
 	"slices"
 
 	"heddle/traces"
@@ -12,7 +11,8 @@ import (
 type coresUsed struct {
 	hostCores float64     // cores of the machine; 0: the nodes are not on one
 	running   int         // attempts that run
-	since     traces.Time // since when they are enough
+	starting  int         // ApplicationMasters that start
+	since     traces.Time // since when the attempts are enough, and no ApplicationMaster starts
 	of        map[traces.Node]use
 }
 
@@ -30,17 +30,25 @@ const (
 	leastBusy = 0.85
 )
 
-// changed has this many more attempts run at the time t.
-func (c *coresUsed) changed(t traces.Time, more int) {
-	enough := int(math.Ceil(enoughPerCore * c.hostCores))
-	if more > 0 && c.running < enough && c.running+more >= enough {
+// changed has this many more attempts run, and ApplicationMasters start, at the time t.
+func (c *coresUsed) changed(t traces.Time, attempts, masters int) {
+	before := c.short()
+	c.running += attempts
+	c.starting += masters
+	if !before && c.short() {
 		c.since = t
 	}
-	c.running += more
+}
+
+// short reports whether attempts want more cores than there are, and have none but
+// each other to share them with: an ApplicationMaster that starts is simulated as what it
+// takes, and must not count as cores that are missing, too.
+func (c *coresUsed) short() bool {
+	return c.starting == 0 && float64(c.running) >= enoughPerCore*c.hostCores
 }
 
 func (c *coresUsed) sampled(e *traces.NodeSample) {
-	if c.hostCores <= 0 || e.CPUUser < 0 || e.CPUSystem < 0 || float64(c.running) < enoughPerCore*c.hostCores || int64(e.T)-e.IntervalNs < int64(c.since) {
+	if c.hostCores <= 0 || e.CPUUser < 0 || e.CPUSystem < 0 || !c.short() || int64(e.T)-e.IntervalNs < int64(c.since) {
 		return
 	}
 	if c.of == nil {
@@ -52,8 +60,8 @@ func (c *coresUsed) sampled(e *traces.NodeSample) {
 }
 
 // TaskCores returns how many cores the workers used together, on average, while they had
-// more attempts than the machine that runs all of them has cores, and the cores were
-// short. The rest of its cores went to the masters, to other programs, or was lost. It is
+// more attempts than the machine that runs all of them has cores, the cores were
+// short, and no ApplicationMaster started. The rest of its cores went to the masters, to other programs, or was lost. It is
 // 0 if that is not known.
 func (t *Trace) TaskCores() (cores float64) {
 	for _, n := range t.Nodes {
