@@ -27,17 +27,18 @@ func fidelityCommand() *cli.Command {
 repeats of its workload, and compares job completion time, makespan, task times and
 locality. Then it predicts each model from the others' runs. With --across, it predicts
 runs that differ in their input, cluster or model from those that the calibration is
-fitted to, and says which interval 95 of 100 new runs are in. Flags give rates of the
+fitted to, says which interval 95 of 100 new runs are in, and whether it tells the
+faster of two models. Flags give rates of the
 cluster that its traces do not have. For example:
 
    heddle fidelity RUN-FOLDER
    heddle fidelity --metric waitingP95 --metric slowdown RUN-FOLDER
    heddle fidelity --max-error 5% RUN-FOLDER && echo good enough
    heddle fidelity --across RUN-FOLDER OTHER-RUN ANOTHER-RUN
-   heddle fidelity --across RUN-FOLDER:wordcount RUN-FOLDER
+   heddle fidelity --across RUN-FOLDER:wordcount:fifo RUN-FOLDER
    heddle fidelity --json RUN-FOLDER | jq '.own[] | {workload, model, meanAbsErrorPct}'`,
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "across", Usage: "fit to the run folder `RUN`, or to RUN:WORKLOAD, and predict the runs of the arguments with that, but for the trials fitted to; may be repeated"},
+			&cli.StringSliceFlag{Name: "across", Usage: "fit to the run folder `RUN`, RUN:WORKLOAD, or RUN:WORKLOAD:MODEL, and predict the runs of the arguments with that, but for the trials fitted to; may be repeated"},
 			&cli.StringFlag{Name: "max-error", Usage: "end with code 4 if a workload and model's mean error is above `PERCENT`"},
 			&cli.StringSliceFlag{Name: "metric", Usage: "errors of `METRIC` of heddle compare too, or of all; may be repeated"},
 			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, Usage: "replay each trial with seeds 1 to `N` and take the mean"},

@@ -15,6 +15,7 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/doc"
+	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/results"
 	"heddle/harness/stats"
@@ -23,9 +24,12 @@ import (
 // Across says how well runs are predicted from other runs, which differed from them:
 // in the input, the cluster, the model. Other programs may rely on its JSON keys.
 type Across struct {
-	// Fit are the runs that the calibration was fitted to: folders, or folder:workload.
+	// Fit are the runs that the calibration was fitted to: folders, folder:workload, or
+	// folder:workload:model.
 	Fit      []string  `json:"fit"`
 	Settings []Setting `json:"settings"`
+	// Winners are the pairs of models under which a workload ran in one run.
+	Winners []Winner `json:"winners"`
 	// MedianAbsErrorPct is the median, over settings, of the error without its sign.
 	// Within is the number of settings with an error within 10 %, or within how much
 	// repeats differ, if that is more. Held and Runs count single runs: those that were
@@ -52,6 +56,8 @@ type Setting struct {
 	// is how many of the measured runs it has.
 	PredictedCI95Ms compare.Interval `json:"predictedCI95Ms"`
 	Held            int              `json:"held"`
+
+	was, is []float64 // mean completions of the measured and of the simulated runs, in ms
 }
 
 // within is the error, in percent, of a good prediction of a setting, unless its repeats
@@ -59,8 +65,8 @@ type Setting struct {
 const within = 10
 
 // AcrossRuns fits a calibration to the runs fit, and predicts each of the runs in list
-// with it. A run is named by its folder, or by folder:workload for the trials of one of
-// its workloads. Trials that were fitted to are not predicted, so that all workloads of
+// with it. A run is named by its folder, or by folder:workload or folder:workload:model for
+// some of its trials. Trials that were fitted to are not predicted, so that all workloads of
 // one run, whose trials took turns, can be predicted from one of them. A run is replayed
 // with its own cluster and the places of its input, under its own model; of how long its
 // tasks took, nothing is used.
@@ -103,36 +109,43 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	if len(groups) == 0 {
 		return nil, fmt.Errorf("fidelity: %w: the calibration was fitted to all trials of %s; name one of its workloads as %s:WORKLOAD", ErrNothing, strings.Join(list, ", "), list[0])
 	}
-	a.Settings = make([]Setting, len(groups))
+	settings, failed := make([]Setting, len(groups)), make([]error, len(groups))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range groups {
 		g.Go(func() (err error) {
-			if a.Settings[i], err = predictSetting(groups[i], costs, o); err != nil {
-				return fmt.Errorf("fidelity of %s: %w", folders[i], err)
+			if settings[i], err = predictSetting(groups[i], costs, o); err != nil {
+				failed[i] = fmt.Errorf("fidelity of %s: %w", folders[i], err)
 			}
-			a.Settings[i].Run = folders[i]
+			settings[i].Run = folders[i]
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return nil, err
+	_ = g.Wait()
+	for i, err := range failed {
+		switch {
+		case err == nil:
+			a.Settings = append(a.Settings, settings[i])
+		case errors.Is(err, replay.ErrNoCosts):
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%s of %s is not predicted: the calibration was fitted to no run of such jobs", groups[i][0].workload, folders[i]))
+		default:
+			return nil, err
+		}
 	}
+	if len(a.Settings) == 0 {
+		return nil, failed[0]
+	}
+	a.Winners = winners(a.Settings)
 	a.sum()
 	slices.Sort(a.Warnings)
 	a.Warnings = slices.Compact(a.Warnings)
 	return a, nil
 }
 
-// load reads the finished trials of a run folder, or those of one workload if the name is
-// folder:workload, and completes the options by it.
+// load reads the finished trials of a run folder, or of one workload of it, or of that
+// under one model, and completes the options by it.
 func (a *Across) load(name string, o *Options) (dir string, trials []measured, err error) {
-	dir, workload := name, ""
-	if i := strings.LastIndexByte(name, ':'); i > 0 {
-		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-			dir, workload = name[:i], name[i+1:]
-		}
-	}
+	dir, workload, model := parts(name)
 	run, err := results.Open(dir, o.Unverified)
 	if err != nil {
 		return "", nil, fmt.Errorf("fidelity of %s: %w", dir, err)
@@ -146,6 +159,13 @@ func (a *Across) load(name string, o *Options) (dir string, trials []measured, e
 			err = fmt.Errorf("%w: its finished trials have no workload %q, but %s", ErrNothing, workload, strings.Join(has, ", "))
 		}
 	}
+	if model != "" {
+		some := len(trials) > 0
+		trials = slices.DeleteFunc(trials, func(x measured) bool { return x.model != model })
+		if err == nil && len(trials) == 0 && some {
+			err = fmt.Errorf("%w: its finished trials of %s have no model %q", ErrNothing, workload, model)
+		}
+	}
 	if err == nil && len(trials) == 0 {
 		err = fmt.Errorf("%w: no trial of it is finished", ErrNothing)
 	}
@@ -154,6 +174,20 @@ func (a *Across) load(name string, o *Options) (dir string, trials []measured, e
 	}
 	a.Warnings = append(append(a.Warnings, run.Warnings()...), r.Warnings...)
 	return dir, trials, nil
+}
+
+// parts divides folder:workload:model, whose last parts may be missing. A name of a folder
+// that is there is never divided.
+func parts(name string) (dir, workload, model string) {
+	dir = name
+	for range 2 {
+		i := strings.LastIndexByte(dir, ':')
+		if _, err := os.Stat(dir); i <= 0 || !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		dir, workload, model = dir[:i], dir[i+1:], workload
+	}
+	return dir, workload, model
 }
 
 // pathOf returns a name for a trial that is the same by whatever path its run is named.
@@ -178,10 +212,11 @@ func workloads(trials []measured) (names []string) {
 }
 
 // predictSetting predicts the runs of one workload under one model.
-func predictSetting(list []measured, costs *calibration.Calibration, o Options) (Setting, error) {
-	x := Setting{Workload: list[0].workload, Model: list[0].model, Runs: len(list)}
+func predictSetting(list []measured, costs *calibration.Calibration, o Options) (x Setting, err error) {
+	x = Setting{Workload: list[0].workload, Model: list[0].model, Runs: len(list)}
 	was := completions(list)
 	var is []float64
+	defer func() { x.was, x.is = was, is }()
 	for i := range list {
 		again, err := predict(list[i].Trace, &list[i], costs, o)
 		if err != nil {
@@ -241,5 +276,6 @@ func (a *Across) Doc() doc.Doc {
 	} else {
 		text += " There are no intervals: they need two runs of a workload to fit to, which tell how much runs differ."
 	}
-	return doc.Doc{doc.Heading("predicted from other runs; job completion time"), table, doc.Text(text), doc.Notes(a.Warnings)}
+	d := doc.Doc{doc.Heading("predicted from other runs; job completion time"), table, doc.Text(text)}
+	return append(append(d, winnersDoc(a.Winners)...), doc.Notes(a.Warnings))
 }

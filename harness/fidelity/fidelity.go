@@ -309,7 +309,7 @@ func predict(t *recorded.Trace, like *measured, c *calibration.Calibration, o Op
 	for seed := range o.Seeds {
 		list = append(list, replay.Config{
 			Trace: t, Model: like.OwnModel(), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
-			Calibration: c, Modelled: true, Interrupted: o.Interrupted, Begin: begin,
+			Calibration: c, Modelled: true, Repeats: true, Interrupted: o.Interrupted, Begin: begin,
 		})
 	}
 	outcomes, err := replay.Outcomes(list)

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"heddle/harness/replay/calibration"
@@ -82,6 +83,9 @@ func (c *Config) costsOf(j *recorded.Job) (w *calibration.Workload, standIn bool
 	return c.costsNamed(name)
 }
 
+// ErrNoCosts says that a calibration was fitted to no runs of the workload of a trace.
+var ErrNoCosts = errors.New("the calibration lacks the costs of")
+
 // costsNamed returns the calibration's costs of a workload. If the calibration lacks
 // this workload, it returns the costs of the stand-in: the workload that the user
 // named for such cases. It fails if neither is there.
@@ -90,7 +94,7 @@ func (c *Config) costsNamed(name string) (w *calibration.Workload, standIn bool,
 		w, standIn = c.Calibration.Of(c.Workload), true
 	}
 	if w == nil {
-		err = fmt.Errorf("trace %s: the calibration lacks the costs of %q; it has %s; fit it to a run with such jobs, or name one to use in its place, with heddle replay --workload", c.Trace.Name, name, c.Calibration.Names())
+		err = fmt.Errorf("trace %s: %w %q; it has %s; fit it to a run with such jobs, or name one to use in its place, with heddle replay --workload", c.Trace.Name, ErrNoCosts, name, c.Calibration.Names())
 	}
 	return w, standIn, err
 }
