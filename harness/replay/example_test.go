@@ -32,9 +32,9 @@ func ExampleOutcomes() {
 	}
 	// Output:
 	// model  actuator  splits       seed  jobs  makespan  mean completion  cache  node  rack  off  digest
-	// yarn   none      asSubmitted  1        2   55.52 s          44.80 s      0    31     1    0  7c267ab37f5052c8
-	// fifo   labels    asSubmitted  1        2   60.03 s          48.49 s      0    30     2    0  9197cb17dac096f6
-	// delay  labels    asSubmitted  1        2   57.34 s          47.52 s      0    31     1    0  84d393879aa006cf
+	// yarn   none      asSubmitted  1        2   55.56 s          43.70 s      0    31     1    0  5a0269d77fc21a87
+	// fifo   labels    asSubmitted  1        2   56.08 s          46.51 s      0    27     5    0  3a0ffeebeec6ee4b
+	// delay  labels    asSubmitted  1        2   57.52 s          47.61 s      0    31     1    0  f37110d79b920f9e
 }
 
 // The same jobs on a cluster that nobody has: twice the nodes, faster disks. Tasks
@@ -63,6 +63,6 @@ func ExampleCalibrate() {
 		fmt.Printf("%d nodes: %.0f s\n", len(header.Cluster.Nodes), float64(r.MakespanMs)/1000)
 	}
 	// Output:
-	// 4 nodes: 58 s
+	// 4 nodes: 57 s
 	// 8 nodes: 32 s
 }

@@ -13,15 +13,15 @@ type Costs struct {
 	// scheduling: the scheduler then goes through all nodes and does not wait for
 	// heartbeats. The default, 0, is Hadoop's.
 	AsyncMs int32
-	// AMBeatMs is the heartbeat interval of an ApplicationMaster, at which it asks
-	// for containers and learns of those allocated. The default, 1000, is
-	// Hadoop's. 0 means that the ApplicationMaster asks and learns at once.
+	// AMBeatMs is the heartbeat interval of an ApplicationMaster, at which it sends
+	// the requests for containers that it made since the one before, and learns of those
+	// allocated. The default, 1000, is Hadoop's. 0 means that the ApplicationMaster asks and learns at once.
 	AMBeatMs int32
 	// SubmitMs is the time from a job's submission until a container for its
 	// ApplicationMaster can be allocated. The default, 300, is guessed.
 	SubmitMs int32
 	// AMStartMs is the time from the allocation of the ApplicationMaster's
-	// container to the ApplicationMaster's first heartbeat. The default, 3000, is
+	// container until the ApplicationMaster has registered. The default, 3000, is
 	// guessed from a job with one map and one reduce of 1.4 s each, which took 7
 	// s. If one machine runs all nodes, an ApplicationMaster that is on none of them
 	// shares its cores meanwhile, see masterCores, and this is its time alone.

@@ -42,7 +42,7 @@ func (s *Sim) handle(e kernel.Event) {
 	switch e.Kind() {
 	case kernel.FlowEnd:
 		if e.ID >= masterTag {
-			s.masters.up(int32(e.ID - masterTag))
+			s.masters.upBeside(int32(e.ID - masterTag))
 			break
 		}
 		s.attempts.flowEnded(e.ID)
@@ -215,6 +215,7 @@ func (s *Sim) masterBeat(slot int32) {
 	if j.ended {
 		return
 	}
+	s.masters.send(j)
 	switch starve, kill := s.masters.starve(j); {
 	case !starve:
 		s.masters.rampUp(j)

@@ -47,7 +47,7 @@ func ExampleRun() {
 	fmt.Printf("maps on their node %d, in its rack %d, elsewhere %d\n", r.Maps[state.LevelNode], r.Maps[state.LevelRack], r.Maps[state.LevelOff])
 	fmt.Println(events[traces.KindAttemptFinished], "attempts ended,", events[traces.KindDecision], "decisions")
 	// Output:
-	// 29.3 s
+	// 31.3 s
 	// maps on their node 8, in its rack 0, elsewhere 0
 	// 9 attempts ended, 9 decisions
 }

@@ -87,6 +87,6 @@ func (s *Sim) loseMaster(slot int32) {
 	s.attempts.killAll(slot, true)
 	s.containers.drop(j)
 	s.masters.unaskAll(j)
-	j.asked = 0
+	j.asked, j.unsent = 0, 0
 	s.masters.queued = append(s.masters.queued, slot)
 }

@@ -18,7 +18,8 @@ type job struct {
 	spread      [2][]Ratio // by kind of task: quantiles of the ratios by which attempts' computing times differ
 	total, done [2]int32   // by kind of task (map, reduce): total is the number of the job's tasks, done the number of those that succeeded
 	slowStart   int32      // number of maps that must succeed before the job asks for reduces
-	asked       int32      // number of reduces for which the job's ApplicationMaster has asked for containers so far
+	asked       int32      // number of reduces for which the job's ApplicationMaster wants or has had containers so far
+	unsent      int32      // number of these of which the cluster does not know yet: the request goes with the next heartbeat
 	askMs       []int64    // times, in ms, at which the job asks for containers for reduces; nil: when enough maps are done (slow start)
 	size        [2]state.Resource
 	amSize      state.Resource
@@ -26,7 +27,7 @@ type job struct {
 	amStartMs   int32
 	finishMs    int32
 	hungryMs    int64 // time when the job's maps began to wait while none of them ran; 0 if they do not; after a long wait a reduce of the job is killed
-	amUpMs      int64 // time of the ApplicationMaster's first heartbeat; the later heartbeats follow at a fixed interval
+	amUpMs      int64 // time when the ApplicationMaster registered; its heartbeats follow at a fixed interval
 	up, beatSet bool
 	ended       bool
 	replicas    *state.Hosts // nodes that store each map's input; nil if the replicas that package state knows are these nodes

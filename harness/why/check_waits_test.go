@@ -35,13 +35,20 @@ func (w *world) waiting(id traces.JobID, place int) int {
 		for i, e := range w.events {
 			switch e := e.(type) {
 			case *traces.JobStarted:
+				asked := e.T // the request goes with the first heartbeat, one interval after the start
+				if w.config.Actuator != sim.Ideal {
+					asked += traces.Time(w.config.Costs.AMBeatMs) * 1e6
+				}
+				for i < len(w.events) && w.events[i].At() < asked {
+					i++
+				}
 				w.places[e.Job] = append([]int{i}, w.places[e.Job]...)
 			case *traces.Decision:
 				w.places[e.Job] = append(w.places[e.Job], i)
 			}
 		}
 	}
-	before := 0 // its master's start, and decisions
+	before := 0 // its master's request, and decisions
 	for _, i := range w.places[id] {
 		if i < place {
 			before++
