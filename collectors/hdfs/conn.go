@@ -76,7 +76,7 @@ func (e *protocolError) Error() string {
 // for an answer, since a NameNode answers only calls and not the start of a
 // connection.
 func (c *Client) open(ctx context.Context, address string) (*conn, error) {
-	nc, err := c.options.DialContext(ctx, "tcp", address)
+	nc, user, err := c.dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +86,14 @@ func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 		pending: make(map[int32]chan reply),
 		done:    make(chan struct{}),
 	}
-	hello := []byte{'h', 'r', 'p', 'c', 9, 0, 0} // greeting of Hadoop IPC: magic text, version 9, service class 0, no SASL
+	var hello []byte
+	if c.options.Kerberos == nil {
+		hello = greeting(0)
+	}
 	hello, err = appendFrame(hello,
 		requestHeader(contextCallID, noRetryCount, c.clientID[:]),
 		&hdfspb.ConnectionContext{
-			UserInfo: &hdfspb.UserInformation{EffectiveUser: proto.String(c.options.User)},
+			UserInfo: &hdfspb.UserInformation{EffectiveUser: proto.String(user)},
 			Protocol: proto.String(clientProtocol),
 		})
 	if err != nil {

@@ -15,9 +15,12 @@ var (
 	// ErrUnavailable means that the NameNode accepts no requests now: it is
 	// standby, starting or in safe mode.
 	ErrUnavailable = errors.New("the NameNode accepts no requests now")
-	// ErrSecure means that the NameNode requires Kerberos, which this client
-	// does not support.
-	ErrSecure = errors.New("the NameNode requires Kerberos (SASL), which heddle does not support; set hadoop.security.authentication=simple")
+	// ErrSecure means that the NameNode requires Kerberos, or does not believe the
+	// proof that it got.
+	ErrSecure = errors.New("the NameNode requires Kerberos; write security: kerberos in the cluster file")
+	// ErrKerberos means that the two sides could not prove to each other who they
+	// are.
+	ErrKerberos = errors.New("kerberos")
 )
 
 // RemoteError is an exception that the NameNode sent in its answer. errors.Is

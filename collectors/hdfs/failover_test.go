@@ -306,7 +306,7 @@ func TestNotANameNode(t *testing.T) {
 		"secure": {refuse(fakeReply{
 			id: -1, fatal: true, class: "org.apache.hadoop.security.AccessControlException",
 			text: "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]", detail: hdfspb.ResponseHeader_FATAL_UNAUTHORIZED,
-		}), ErrSecure, []string{"requires Kerberos", "hadoop.security.authentication=simple"}},
+		}), ErrSecure, []string{"requires Kerberos", "write security: kerberos in the cluster file"}},
 		"ResourceManager": {&fakeNameNode{ha: fakeReply{
 			class: "org.apache.hadoop.ipc.RpcNoSuchProtocolException", fatal: true,
 			text: "Unknown protocol: " + clientProtocol, detail: hdfspb.ResponseHeader_ERROR_NO_SUCH_PROTOCOL,

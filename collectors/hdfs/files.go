@@ -30,14 +30,23 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	if n := len(c.files); n > 0 && !c.broke.Load() {
 		return c.files[n-1], nil
 	}
+	user, protection := c.options.User, ""
+	if k := c.options.Kerberos; k != nil {
+		login, err := k.Login()
+		if err != nil {
+			return nil, fmt.Errorf("hdfs files: %w", err)
+		}
+		user, protection = login.Credentials.UserName()+"@"+login.Credentials.Domain(), k.Protection
+	}
 	broke := new(atomic.Bool)
 	files, err := colinmarc.NewClient(colinmarc.ClientOptions{
 		Addresses: c.options.NameNodes,
-		User:      c.options.User,
+		User:      user,
 		NamenodeDialFunc: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return c.dialFiles(ctx, network, address, broke)
 		},
-		DatanodeDialFunc: c.dialDataNode,
+		DatanodeDialFunc:       c.dialDataNode,
+		DataTransferProtection: protection,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("hdfs files: %w: %w", ErrUnreachable, err)

@@ -23,7 +23,9 @@
 //   - Mkdir, Chmod, RemoveAll and CreateNote: its calls fail in a failover, and a
 //     change that had no answer cannot be repeated without harm.
 //
-// Clusters that require Kerberos are refused with [ErrSecure].
+// [Options].Kerberos proves to a secured HDFS who the user is, on the connections of
+// both clients (sasl.go). A NameNode that asks for it where it is not set is refused
+// with [ErrSecure].
 package hdfs
 
 import (
@@ -49,6 +51,9 @@ type Options struct {
 	// User is the Hadoop user in whose name calls are made. Empty means the
 	// user of this process.
 	User string
+	// Kerberos says how the user proves who they are; nil means that HDFS believes
+	// User.
+	Kerberos *Kerberos
 	// DialContext opens connections to NameNodes and, for [Client.Files], to
 	// DataNodes. nil means a plain net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)

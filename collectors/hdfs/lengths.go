@@ -26,9 +26,12 @@ import (
 func (c *Client) dialFiles(ctx context.Context, network, address string, broke *atomic.Bool) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	defer cancel()
-	nc, err := c.options.DialContext(ctx, network, address)
+	nc, _, err := c.dial(ctx, network, address)
 	if err != nil {
 		return nil, err
+	}
+	if c.options.Kerberos != nil {
+		nc = &greeted{Conn: nc}
 	}
 	return &nameNodeConn{Conn: nc, address: address, limit: c.options.CallTimeout, r: bufio.NewReaderSize(nc, 64<<10), broke: broke}, nil
 }
@@ -107,7 +110,32 @@ func (c *Client) dialDataNode(ctx context.Context, network, address string) (net
 	if err != nil {
 		return nil, err
 	}
+	if k := c.options.Kerberos; k != nil && k.Protection != "" {
+		return &provenConn{Conn: nc}, nil
+	}
 	return &dataNodeConn{Conn: nc, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
+}
+
+// provenConn is a connection to a DataNode that proves by the block's token that it
+// belongs to the cluster. What it sends is signed or encrypted, so its lengths are not
+// checked: the library colinmarc/hdfs unwraps it.
+type provenConn struct {
+	net.Conn
+	deadline atomic.Bool // whether the library colinmarc/hdfs has set a deadline of its own
+}
+
+func (p *provenConn) SetDeadline(t time.Time) error {
+	p.deadline.Store(!t.IsZero())
+	return p.Conn.SetDeadline(t)
+}
+
+func (p *provenConn) Read(b []byte) (int, error) {
+	if !p.deadline.Load() {
+		if err := p.SetReadDeadline(time.Now().Add(dataNodeSilence)); err != nil {
+			return 0, err
+		}
+	}
+	return p.Conn.Read(b)
 }
 
 // dataNodeConn is a connection to a DataNode that checks the lengths of
@@ -139,7 +167,7 @@ func (d *dataNodeConn) SetDeadline(t time.Time) error {
 func (d *dataNodeConn) Write(b []byte) (int, error) {
 	if d.op == 0 {
 		if len(b) < 3 || binary.BigEndian.Uint16(b) != transferVersion {
-			return 0, errors.New("the cluster requires encrypted data transfer (dfs.encrypt.data.transfer), which heddle does not support")
+			return 0, errors.New("the cluster requires encrypted data transfer (dfs.encrypt.data.transfer), which heddle does not support without security: kerberos and dataTransferProtection in the cluster file")
 		}
 		d.op = b[2]
 		if err := d.asked(b[3:]); err != nil {

@@ -151,6 +151,64 @@ func (ResponseHeader_Detail) EnumDescriptor() ([]byte, []int) {
 	return file_collectors_hdfs_internal_hdfspb_ipc_proto_rawDescGZIP(), []int{4, 1}
 }
 
+type Sasl_State int32
+
+const (
+	Sasl_SUCCESS   Sasl_State = 0
+	Sasl_NEGOTIATE Sasl_State = 1
+	Sasl_INITIATE  Sasl_State = 2
+	Sasl_CHALLENGE Sasl_State = 3
+	Sasl_RESPONSE  Sasl_State = 4
+	Sasl_WRAP      Sasl_State = 5
+)
+
+// Enum value maps for Sasl_State.
+var (
+	Sasl_State_name = map[int32]string{
+		0: "SUCCESS",
+		1: "NEGOTIATE",
+		2: "INITIATE",
+		3: "CHALLENGE",
+		4: "RESPONSE",
+		5: "WRAP",
+	}
+	Sasl_State_value = map[string]int32{
+		"SUCCESS":   0,
+		"NEGOTIATE": 1,
+		"INITIATE":  2,
+		"CHALLENGE": 3,
+		"RESPONSE":  4,
+		"WRAP":      5,
+	}
+)
+
+func (x Sasl_State) Enum() *Sasl_State {
+	p := new(Sasl_State)
+	*p = x
+	return p
+}
+
+func (x Sasl_State) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Sasl_State) Descriptor() protoreflect.EnumDescriptor {
+	return file_collectors_hdfs_internal_hdfspb_ipc_proto_enumTypes[2].Descriptor()
+}
+
+func (Sasl_State) Type() protoreflect.EnumType {
+	return &file_collectors_hdfs_internal_hdfspb_ipc_proto_enumTypes[2]
+}
+
+func (x Sasl_State) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Sasl_State.Descriptor instead.
+func (Sasl_State) EnumDescriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_ipc_proto_rawDescGZIP(), []int{5, 0}
+}
+
 type RequestHeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RpcKind       *int32                 `protobuf:"varint,1,opt,name=rpc_kind,json=rpcKind,proto3,oneof" json:"rpc_kind,omitempty"` // 2: protocol buffers
@@ -467,6 +525,152 @@ func (x *ResponseHeader) GetErrorDetail() ResponseHeader_Detail {
 	return ResponseHeader_DETAIL_NONE
 }
 
+// What client and server say to prove who they are, and then the wrapping of each
+// frame.
+type Sasl struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	State         *Sasl_State            `protobuf:"varint,2,opt,name=state,proto3,enum=heddle.hdfs.Sasl_State,oneof" json:"state,omitempty"`
+	Token         []byte                 `protobuf:"bytes,3,opt,name=token,proto3,oneof" json:"token,omitempty"`
+	Methods       []*SaslMethod          `protobuf:"bytes,4,rep,name=methods,proto3" json:"methods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sasl) Reset() {
+	*x = Sasl{}
+	mi := &file_collectors_hdfs_internal_hdfspb_ipc_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sasl) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sasl) ProtoMessage() {}
+
+func (x *Sasl) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_ipc_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sasl.ProtoReflect.Descriptor instead.
+func (*Sasl) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_ipc_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Sasl) GetVersion() uint32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Sasl) GetState() Sasl_State {
+	if x != nil && x.State != nil {
+		return *x.State
+	}
+	return Sasl_SUCCESS
+}
+
+func (x *Sasl) GetToken() []byte {
+	if x != nil {
+		return x.Token
+	}
+	return nil
+}
+
+func (x *Sasl) GetMethods() []*SaslMethod {
+	if x != nil {
+		return x.Methods
+	}
+	return nil
+}
+
+type SaslMethod struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Method        *string                `protobuf:"bytes,1,opt,name=method,proto3,oneof" json:"method,omitempty"`
+	Mechanism     *string                `protobuf:"bytes,2,opt,name=mechanism,proto3,oneof" json:"mechanism,omitempty"`
+	Protocol      *string                `protobuf:"bytes,3,opt,name=protocol,proto3,oneof" json:"protocol,omitempty"`
+	ServerId      *string                `protobuf:"bytes,4,opt,name=server_id,json=serverId,proto3,oneof" json:"server_id,omitempty"`
+	Challenge     []byte                 `protobuf:"bytes,5,opt,name=challenge,proto3,oneof" json:"challenge,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SaslMethod) Reset() {
+	*x = SaslMethod{}
+	mi := &file_collectors_hdfs_internal_hdfspb_ipc_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaslMethod) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaslMethod) ProtoMessage() {}
+
+func (x *SaslMethod) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_ipc_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SaslMethod.ProtoReflect.Descriptor instead.
+func (*SaslMethod) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_ipc_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SaslMethod) GetMethod() string {
+	if x != nil && x.Method != nil {
+		return *x.Method
+	}
+	return ""
+}
+
+func (x *SaslMethod) GetMechanism() string {
+	if x != nil && x.Mechanism != nil {
+		return *x.Mechanism
+	}
+	return ""
+}
+
+func (x *SaslMethod) GetProtocol() string {
+	if x != nil && x.Protocol != nil {
+		return *x.Protocol
+	}
+	return ""
+}
+
+func (x *SaslMethod) GetServerId() string {
+	if x != nil && x.ServerId != nil {
+		return *x.ServerId
+	}
+	return ""
+}
+
+func (x *SaslMethod) GetChallenge() []byte {
+	if x != nil {
+		return x.Challenge
+	}
+	return nil
+}
+
 var File_collectors_hdfs_internal_hdfspb_ipc_proto protoreflect.FileDescriptor
 
 const file_collectors_hdfs_internal_hdfspb_ipc_proto_rawDesc = "" +
@@ -529,7 +733,36 @@ const file_collectors_hdfs_internal_hdfspb_ipc_proto_rawDesc = "" +
 	"\x12FATAL_UNAUTHORIZED\x10\x0fB\n" +
 	"\n" +
 	"\b_call_idB\t\n" +
-	"\a_statusB(Z&heddle/collectors/hdfs/internal/hdfspbb\x06proto3"
+	"\a_status\"\x90\x02\n" +
+	"\x04Sasl\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\rR\aversion\x122\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x17.heddle.hdfs.Sasl.StateH\x00R\x05state\x88\x01\x01\x12\x19\n" +
+	"\x05token\x18\x03 \x01(\fH\x01R\x05token\x88\x01\x01\x121\n" +
+	"\amethods\x18\x04 \x03(\v2\x17.heddle.hdfs.SaslMethodR\amethods\"X\n" +
+	"\x05State\x12\v\n" +
+	"\aSUCCESS\x10\x00\x12\r\n" +
+	"\tNEGOTIATE\x10\x01\x12\f\n" +
+	"\bINITIATE\x10\x02\x12\r\n" +
+	"\tCHALLENGE\x10\x03\x12\f\n" +
+	"\bRESPONSE\x10\x04\x12\b\n" +
+	"\x04WRAP\x10\x05B\b\n" +
+	"\x06_stateB\b\n" +
+	"\x06_token\"\xf4\x01\n" +
+	"\n" +
+	"SaslMethod\x12\x1b\n" +
+	"\x06method\x18\x01 \x01(\tH\x00R\x06method\x88\x01\x01\x12!\n" +
+	"\tmechanism\x18\x02 \x01(\tH\x01R\tmechanism\x88\x01\x01\x12\x1f\n" +
+	"\bprotocol\x18\x03 \x01(\tH\x02R\bprotocol\x88\x01\x01\x12 \n" +
+	"\tserver_id\x18\x04 \x01(\tH\x03R\bserverId\x88\x01\x01\x12!\n" +
+	"\tchallenge\x18\x05 \x01(\fH\x04R\tchallenge\x88\x01\x01B\t\n" +
+	"\a_methodB\f\n" +
+	"\n" +
+	"_mechanismB\v\n" +
+	"\t_protocolB\f\n" +
+	"\n" +
+	"_server_idB\f\n" +
+	"\n" +
+	"_challengeB(Z&heddle/collectors/hdfs/internal/hdfspbb\x06proto3"
 
 var (
 	file_collectors_hdfs_internal_hdfspb_ipc_proto_rawDescOnce sync.Once
@@ -543,26 +776,31 @@ func file_collectors_hdfs_internal_hdfspb_ipc_proto_rawDescGZIP() []byte {
 	return file_collectors_hdfs_internal_hdfspb_ipc_proto_rawDescData
 }
 
-var file_collectors_hdfs_internal_hdfspb_ipc_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_collectors_hdfs_internal_hdfspb_ipc_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_collectors_hdfs_internal_hdfspb_ipc_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_collectors_hdfs_internal_hdfspb_ipc_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_collectors_hdfs_internal_hdfspb_ipc_proto_goTypes = []any{
 	(ResponseHeader_Status)(0), // 0: heddle.hdfs.ResponseHeader.Status
 	(ResponseHeader_Detail)(0), // 1: heddle.hdfs.ResponseHeader.Detail
-	(*RequestHeader)(nil),      // 2: heddle.hdfs.RequestHeader
-	(*ConnectionContext)(nil),  // 3: heddle.hdfs.ConnectionContext
-	(*UserInformation)(nil),    // 4: heddle.hdfs.UserInformation
-	(*MethodHeader)(nil),       // 5: heddle.hdfs.MethodHeader
-	(*ResponseHeader)(nil),     // 6: heddle.hdfs.ResponseHeader
+	(Sasl_State)(0),            // 2: heddle.hdfs.Sasl.State
+	(*RequestHeader)(nil),      // 3: heddle.hdfs.RequestHeader
+	(*ConnectionContext)(nil),  // 4: heddle.hdfs.ConnectionContext
+	(*UserInformation)(nil),    // 5: heddle.hdfs.UserInformation
+	(*MethodHeader)(nil),       // 6: heddle.hdfs.MethodHeader
+	(*ResponseHeader)(nil),     // 7: heddle.hdfs.ResponseHeader
+	(*Sasl)(nil),               // 8: heddle.hdfs.Sasl
+	(*SaslMethod)(nil),         // 9: heddle.hdfs.SaslMethod
 }
 var file_collectors_hdfs_internal_hdfspb_ipc_proto_depIdxs = []int32{
-	4, // 0: heddle.hdfs.ConnectionContext.user_info:type_name -> heddle.hdfs.UserInformation
+	5, // 0: heddle.hdfs.ConnectionContext.user_info:type_name -> heddle.hdfs.UserInformation
 	0, // 1: heddle.hdfs.ResponseHeader.status:type_name -> heddle.hdfs.ResponseHeader.Status
 	1, // 2: heddle.hdfs.ResponseHeader.error_detail:type_name -> heddle.hdfs.ResponseHeader.Detail
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	2, // 3: heddle.hdfs.Sasl.state:type_name -> heddle.hdfs.Sasl.State
+	9, // 4: heddle.hdfs.Sasl.methods:type_name -> heddle.hdfs.SaslMethod
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_collectors_hdfs_internal_hdfspb_ipc_proto_init() }
@@ -575,13 +813,15 @@ func file_collectors_hdfs_internal_hdfspb_ipc_proto_init() {
 	file_collectors_hdfs_internal_hdfspb_ipc_proto_msgTypes[2].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_ipc_proto_msgTypes[3].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_ipc_proto_msgTypes[4].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_ipc_proto_msgTypes[5].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_ipc_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_collectors_hdfs_internal_hdfspb_ipc_proto_rawDesc), len(file_collectors_hdfs_internal_hdfspb_ipc_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   5,
+			NumEnums:      3,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -2792,6 +2792,162 @@ func (x *AddCacheDirectiveResponse) GetId() int64 {
 	return 0
 }
 
+type GetDelegationTokenRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Renewer       *string                `protobuf:"bytes,1,opt,name=renewer,proto3,oneof" json:"renewer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDelegationTokenRequest) Reset() {
+	*x = GetDelegationTokenRequest{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDelegationTokenRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDelegationTokenRequest) ProtoMessage() {}
+
+func (x *GetDelegationTokenRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDelegationTokenRequest.ProtoReflect.Descriptor instead.
+func (*GetDelegationTokenRequest) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *GetDelegationTokenRequest) GetRenewer() string {
+	if x != nil && x.Renewer != nil {
+		return *x.Renewer
+	}
+	return ""
+}
+
+type GetDelegationTokenResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Token         *Token                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDelegationTokenResponse) Reset() {
+	*x = GetDelegationTokenResponse{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDelegationTokenResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDelegationTokenResponse) ProtoMessage() {}
+
+func (x *GetDelegationTokenResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDelegationTokenResponse.ProtoReflect.Descriptor instead.
+func (*GetDelegationTokenResponse) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *GetDelegationTokenResponse) GetToken() *Token {
+	if x != nil {
+		return x.Token
+	}
+	return nil
+}
+
+type Token struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Identifier    []byte                 `protobuf:"bytes,1,opt,name=identifier,proto3" json:"identifier,omitempty"`
+	Password      []byte                 `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
+	Kind          string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Service       string                 `protobuf:"bytes,4,opt,name=service,proto3" json:"service,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Token) Reset() {
+	*x = Token{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Token) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Token) ProtoMessage() {}
+
+func (x *Token) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Token.ProtoReflect.Descriptor instead.
+func (*Token) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *Token) GetIdentifier() []byte {
+	if x != nil {
+		return x.Identifier
+	}
+	return nil
+}
+
+func (x *Token) GetPassword() []byte {
+	if x != nil {
+		return x.Password
+	}
+	return nil
+}
+
+func (x *Token) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Token) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
 // Empty is the answer of calls that only succeed or fail.
 type Empty struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2801,7 +2957,7 @@ type Empty struct {
 
 func (x *Empty) Reset() {
 	*x = Empty{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[43]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2813,7 +2969,7 @@ func (x *Empty) String() string {
 func (*Empty) ProtoMessage() {}
 
 func (x *Empty) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[43]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2826,7 +2982,7 @@ func (x *Empty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Empty.ProtoReflect.Descriptor instead.
 func (*Empty) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{43}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{46}
 }
 
 type FileStatus_Permission struct {
@@ -2838,7 +2994,7 @@ type FileStatus_Permission struct {
 
 func (x *FileStatus_Permission) Reset() {
 	*x = FileStatus_Permission{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[44]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2850,7 +3006,7 @@ func (x *FileStatus_Permission) String() string {
 func (*FileStatus_Permission) ProtoMessage() {}
 
 func (x *FileStatus_Permission) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[44]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2883,7 +3039,7 @@ type CacheDirectiveInfo_Expiration struct {
 
 func (x *CacheDirectiveInfo_Expiration) Reset() {
 	*x = CacheDirectiveInfo_Expiration{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[45]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2895,7 +3051,7 @@ func (x *CacheDirectiveInfo_Expiration) String() string {
 func (*CacheDirectiveInfo_Expiration) ProtoMessage() {}
 
 func (x *CacheDirectiveInfo_Expiration) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[45]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3199,7 +3355,20 @@ const file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc = "" +
 	"\x18PutCacheDirectiveRequest\x123\n" +
 	"\x04info\x18\x01 \x01(\v2\x1f.heddle.hdfs.CacheDirectiveInfoR\x04info\"+\n" +
 	"\x19AddCacheDirectiveResponse\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x03R\x02id\"\a\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\"F\n" +
+	"\x19GetDelegationTokenRequest\x12\x1d\n" +
+	"\arenewer\x18\x01 \x01(\tH\x00R\arenewer\x88\x01\x01B\n" +
+	"\n" +
+	"\b_renewer\"F\n" +
+	"\x1aGetDelegationTokenResponse\x12(\n" +
+	"\x05token\x18\x01 \x01(\v2\x12.heddle.hdfs.TokenR\x05token\"q\n" +
+	"\x05Token\x12\x1e\n" +
+	"\n" +
+	"identifier\x18\x01 \x01(\fR\n" +
+	"identifier\x12\x1a\n" +
+	"\bpassword\x18\x02 \x01(\fR\bpassword\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x18\n" +
+	"\aservice\x18\x04 \x01(\tR\aservice\"\a\n" +
 	"\x05Empty*j\n" +
 	"\vStorageType\x12\x13\n" +
 	"\x0fSTORAGE_UNKNOWN\x10\x00\x12\b\n" +
@@ -3224,7 +3393,7 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP() []byte {
 }
 
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_goTypes = []any{
 	(StorageType)(0),                      // 0: heddle.hdfs.StorageType
 	(DatanodeInfo_AdminState)(0),          // 1: heddle.hdfs.DatanodeInfo.AdminState
@@ -3275,9 +3444,12 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_goTypes = []any{
 	(*CacheDirectiveInfo)(nil),            // 46: heddle.hdfs.CacheDirectiveInfo
 	(*PutCacheDirectiveRequest)(nil),      // 47: heddle.hdfs.PutCacheDirectiveRequest
 	(*AddCacheDirectiveResponse)(nil),     // 48: heddle.hdfs.AddCacheDirectiveResponse
-	(*Empty)(nil),                         // 49: heddle.hdfs.Empty
-	(*FileStatus_Permission)(nil),         // 50: heddle.hdfs.FileStatus.Permission
-	(*CacheDirectiveInfo_Expiration)(nil), // 51: heddle.hdfs.CacheDirectiveInfo.Expiration
+	(*GetDelegationTokenRequest)(nil),     // 49: heddle.hdfs.GetDelegationTokenRequest
+	(*GetDelegationTokenResponse)(nil),    // 50: heddle.hdfs.GetDelegationTokenResponse
+	(*Token)(nil),                         // 51: heddle.hdfs.Token
+	(*Empty)(nil),                         // 52: heddle.hdfs.Empty
+	(*FileStatus_Permission)(nil),         // 53: heddle.hdfs.FileStatus.Permission
+	(*CacheDirectiveInfo_Expiration)(nil), // 54: heddle.hdfs.CacheDirectiveInfo.Expiration
 }
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	8,  // 0: heddle.hdfs.GetBlockLocationsResponse.locations:type_name -> heddle.hdfs.LocatedBlocks
@@ -3289,13 +3461,13 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	1,  // 6: heddle.hdfs.DatanodeInfo.admin_state:type_name -> heddle.hdfs.DatanodeInfo.AdminState
 	16, // 7: heddle.hdfs.GetFileInfoResponse.fs:type_name -> heddle.hdfs.FileStatus
 	2,  // 8: heddle.hdfs.FileStatus.file_type:type_name -> heddle.hdfs.FileStatus.FileType
-	50, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
+	53, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
 	8,  // 10: heddle.hdfs.FileStatus.locations:type_name -> heddle.hdfs.LocatedBlocks
 	19, // 11: heddle.hdfs.GetListingResponse.dir_list:type_name -> heddle.hdfs.DirectoryListing
 	16, // 12: heddle.hdfs.DirectoryListing.partial_listing:type_name -> heddle.hdfs.FileStatus
-	50, // 13: heddle.hdfs.MkdirsRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
-	50, // 14: heddle.hdfs.SetPermissionRequest.permission:type_name -> heddle.hdfs.FileStatus.Permission
-	50, // 15: heddle.hdfs.CreateRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
+	53, // 13: heddle.hdfs.MkdirsRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
+	53, // 14: heddle.hdfs.SetPermissionRequest.permission:type_name -> heddle.hdfs.FileStatus.Permission
+	53, // 15: heddle.hdfs.CreateRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
 	16, // 16: heddle.hdfs.CreateResponse.fs:type_name -> heddle.hdfs.FileStatus
 	3,  // 17: heddle.hdfs.XAttr.namespace:type_name -> heddle.hdfs.XAttr.Namespace
 	32, // 18: heddle.hdfs.SetXAttrRequest.x_attr:type_name -> heddle.hdfs.XAttr
@@ -3306,13 +3478,14 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	40, // 23: heddle.hdfs.CachePoolEntry.info:type_name -> heddle.hdfs.CachePoolInfo
 	40, // 24: heddle.hdfs.PutCachePoolRequest.info:type_name -> heddle.hdfs.CachePoolInfo
 	41, // 25: heddle.hdfs.ListCachePoolsResponse.entries:type_name -> heddle.hdfs.CachePoolEntry
-	51, // 26: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
+	54, // 26: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
 	46, // 27: heddle.hdfs.PutCacheDirectiveRequest.info:type_name -> heddle.hdfs.CacheDirectiveInfo
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	51, // 28: heddle.hdfs.GetDelegationTokenResponse.token:type_name -> heddle.hdfs.Token
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_collectors_hdfs_internal_hdfspb_namenode_proto_init() }
@@ -3340,14 +3513,15 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_init() {
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[37].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[40].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[45].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[43].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[48].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc), len(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   46,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

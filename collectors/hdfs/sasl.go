@@ -1,0 +1,335 @@
+package hdfs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/client"
+	"github.com/jcmturner/gokrb5/v8/crypto"
+	"github.com/jcmturner/gokrb5/v8/gssapi"
+	"github.com/jcmturner/gokrb5/v8/iana/keyusage"
+	"github.com/jcmturner/gokrb5/v8/spnego"
+	krbtypes "github.com/jcmturner/gokrb5/v8/types"
+
+	"heddle/collectors/hdfs/internal/hdfspb"
+)
+
+// A NameNode that is secured by Kerberos and its client first prove to each other who
+// they are (SASL with the mechanism GSSAPI). Then all that they send is signed or
+// encrypted, if the NameNode wants that (hadoop.rpc.protection). Both stand in this file
+// alone: a saslConn passes on the same frames that a NameNode without Kerberos sends.
+//
+// The library colinmarc/hdfs gets such a connection too, and believes that there is no
+// Kerberos. Its own Kerberos client sends its calls neither signed nor encrypted
+// (v2.4.0), whatever was agreed, and keeps the tickets that it was made with.
+
+// Kerberos says how to prove to HDFS who the user is.
+type Kerberos struct {
+	// Login returns a client with a valid ticket. It is called for each connection.
+	Login func() (*client.Client, error)
+	// NameNode is the NameNodes' principal without its realm, such as "nn/_HOST".
+	// _HOST stands for the host of the NameNode's address.
+	NameNode string
+	// Protection is the least protection of blocks on their way: authentication,
+	// integrity or privacy, as in dfs.data.transfer.protection. It is empty if
+	// DataNodes have privileged ports instead.
+	Protection string
+}
+
+const (
+	saslCallID  = -33
+	viaSASL     = 0xdf // in the greeting, the way in which the user proves who they are
+	greetingLen = 7
+	// protections that both sides agree on, as GSSAPI numbers them
+	unprotected = 1
+	signed      = 2
+	encrypted   = 4
+	// maxSendBytes is how long a frame of the NameNode may be, by what we tell it; it
+	// has 3 bytes for that.
+	maxSendBytes = 1<<24 - 1
+)
+
+// greeting returns the first bytes of a connection to a NameNode: the magic text, the
+// version, the service class, and how the user proves who they are.
+func greeting(proof byte) []byte { return []byte{'h', 'r', 'p', 'c', 9, 0, proof} }
+
+// dial connects to a NameNode. It returns the name by which the NameNode is to call the
+// user, and if the cluster is secured it greets the NameNode and proves who the user is.
+func (c *Client) dial(ctx context.Context, network, address string) (nc net.Conn, user string, err error) {
+	if nc, err = c.options.DialContext(ctx, network, address); err != nil || c.options.Kerberos == nil {
+		return nc, c.options.User, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+	secured, user, err := c.prove(nc, address)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		nc.Close()
+		return nil, "", err
+	}
+	return secured, user, nil
+}
+
+// prove greets a NameNode and proves who the user is.
+func (c *Client) prove(nc net.Conn, address string) (*saslConn, string, error) {
+	login, err := c.options.Kerberos.Login()
+	if err != nil {
+		return nil, "", err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, "", err
+	}
+	service := strings.Replace(c.options.Kerberos.NameNode, "_HOST", strings.ToLower(host), 1)
+	ticket, key, err := login.GetServiceTicket(service)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: get a ticket for %s: %w", ErrKerberos, service, err)
+	}
+	token, err := spnego.NewKRB5TokenAPREQ(login, ticket, key, []int{gssapi.ContextFlagInteg, gssapi.ContextFlagConf}, nil)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: %w", ErrKerberos, err)
+	}
+	proof, err := token.Marshal()
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: %w", ErrKerberos, err)
+	}
+	s := &saslConn{Conn: nc, address: address, clientID: c.clientID[:], key: key, r: bufio.NewReaderSize(nc, 64<<10)}
+	if _, err := nc.Write(greeting(viaSASL)); err != nil {
+		return nil, "", err
+	}
+	methods, err := s.ask(&hdfspb.Sasl{State: hdfspb.Sasl_NEGOTIATE.Enum()}, hdfspb.Sasl_NEGOTIATE)
+	if err != nil {
+		return nil, "", err
+	}
+	var gss *hdfspb.SaslMethod
+	for _, m := range methods.Methods {
+		if m.GetMethod() == "KERBEROS" && m.GetMechanism() == "GSSAPI" {
+			gss = &hdfspb.SaslMethod{Method: m.Method, Mechanism: m.Mechanism, Protocol: m.Protocol, ServerId: m.ServerId}
+		}
+	}
+	if gss == nil {
+		return nil, "", fmt.Errorf("%w: the NameNode does not offer it; is security: kerberos right in the cluster file?", ErrKerberos)
+	}
+	offer, err := s.ask(&hdfspb.Sasl{State: hdfspb.Sasl_INITIATE.Enum(), Token: proof, Methods: []*hdfspb.SaslMethod{gss}}, hdfspb.Sasl_CHALLENGE)
+	if err != nil {
+		return nil, "", err
+	}
+	// The NameNode signs which protections it takes. Only who has the key of the service
+	// can, so this is its proof to us.
+	protections, err := s.unwrap(offer.GetToken(), false)
+	if err != nil || len(protections) != 4 {
+		return nil, "", fmt.Errorf("%w: the NameNode cannot prove that it is %s (%v)", ErrKerberos, service, err)
+	}
+	var chosen byte
+	for _, p := range []byte{unprotected, signed, encrypted} {
+		if protections[0]&p != 0 {
+			chosen = p
+		}
+	}
+	answer := make([]byte, 4)
+	if chosen != unprotected {
+		binary.BigEndian.PutUint32(answer, maxSendBytes)
+	}
+	answer[0] = chosen
+	answer, err = s.wrap(answer, false)
+	if err != nil {
+		return nil, "", err
+	}
+	if _, err = s.ask(&hdfspb.Sasl{State: hdfspb.Sasl_RESPONSE.Enum(), Token: answer}, hdfspb.Sasl_SUCCESS); err != nil {
+		return nil, "", err
+	}
+	s.protection = chosen
+	return s, login.Credentials.UserName() + "@" + login.Credentials.Domain(), nil
+}
+
+// saslConn is a connection whose two sides know each other. Its Read and Write carry the
+// frames inside of what is signed or encrypted.
+type saslConn struct {
+	net.Conn
+	address    string
+	clientID   []byte
+	key        krbtypes.EncryptionKey
+	protection byte
+	sent       uint64 // how many tokens were sent
+	r          *bufio.Reader
+	ready      []byte // bytes of the NameNode's frames that were not read yet
+}
+
+// ask sends a step of the proof, and returns the next one of the NameNode.
+func (s *saslConn) ask(step *hdfspb.Sasl, want hdfspb.Sasl_State) (*hdfspb.Sasl, error) {
+	if err := s.send(step); err != nil {
+		return nil, err
+	}
+	next, err := s.receive()
+	if err == nil && (next.State == nil || next.GetState() != want) {
+		err = fmt.Errorf("%w: the NameNode answered %v to %v, want %v", ErrKerberos, next.GetState(), step.GetState(), want)
+	}
+	return next, err
+}
+
+func (s *saslConn) send(step *hdfspb.Sasl) error {
+	frame, err := appendFrame(nil, requestHeader(saslCallID, noRetryCount, s.clientID), step)
+	if err == nil {
+		_, err = s.Conn.Write(frame)
+	}
+	return err
+}
+
+func (s *saslConn) receive() (*hdfspb.Sasl, error) {
+	frame, err := readFrame(s.r)
+	if err != nil {
+		return nil, err
+	}
+	header, body, err := parseReply(frame)
+	if err != nil {
+		return nil, &protocolError{"answer not understood: " + err.Error()}
+	}
+	if header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
+		return nil, remoteError("connect", s.address, header)
+	}
+	if int32(header.GetCallId()) != saslCallID {
+		return nil, &protocolError{fmt.Sprintf("answered call %d where it has to prove who it is", int32(header.GetCallId()))}
+	}
+	step := &hdfspb.Sasl{}
+	return step, unmarshal(body, step)
+}
+
+// Write sends frames, signed or encrypted as both sides have agreed.
+func (s *saslConn) Write(b []byte) (int, error) {
+	if s.protection == unprotected {
+		return s.Conn.Write(b)
+	}
+	token, err := s.wrap(b, s.protection == encrypted)
+	if err == nil {
+		err = s.send(&hdfspb.Sasl{State: hdfspb.Sasl_WRAP.Enum(), Token: token})
+	}
+	if err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Read reads the bytes of frames.
+func (s *saslConn) Read(b []byte) (int, error) {
+	if s.protection == unprotected {
+		return s.r.Read(b)
+	}
+	for len(s.ready) == 0 {
+		step, err := s.receive()
+		if err != nil {
+			return 0, err
+		}
+		if step.GetState() != hdfspb.Sasl_WRAP {
+			return 0, &protocolError{fmt.Sprintf("sent %v where its answers are to be wrapped", step.GetState())}
+		}
+		if s.ready, err = s.unwrap(step.GetToken(), s.protection == encrypted); err != nil {
+			return 0, fmt.Errorf("%w: an answer of the NameNode is not as it was sent: %w", ErrKerberos, err)
+		}
+	}
+	n := copy(b, s.ready)
+	s.ready = s.ready[n:]
+	return n, nil
+}
+
+// Tokens of GSSAPI for Kerberos (RFC 4121, section 4.2.6.2): a header of 16 bytes, and
+// the text with its checksum, or both encrypted.
+const (
+	tokenHeaderLen = 16
+	fromAcceptor   = 1 // flags in the header
+	sealed         = 2
+	filler         = 0xff
+)
+
+func tokenHeader(flags byte, sequence uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{5, 4, flags, filler, 0, 0, 0, 0}, sequence)
+}
+
+// wrap signs a text, or encrypts it if seal is true.
+func (s *saslConn) wrap(text []byte, seal bool) ([]byte, error) {
+	if !seal {
+		token, err := gssapi.NewInitiatorWrapToken(text, s.key)
+		if err != nil {
+			return nil, err
+		}
+		return token.Marshal()
+	}
+	header := tokenHeader(sealed, s.sent)
+	s.sent++
+	kind, err := crypto.GetEtype(s.key.KeyType)
+	if err != nil {
+		return nil, err
+	}
+	_, secret, err := kind.EncryptMessage(s.key.KeyValue, append(bytes.Clone(text), header...), keyusage.GSSAPI_INITIATOR_SEAL)
+	return append(header, secret...), err
+}
+
+var errToken = errors.New("the token is malformed")
+
+// unwrap returns the text that the NameNode has signed, or encrypted if seal is true.
+func (s *saslConn) unwrap(token []byte, seal bool) ([]byte, error) {
+	if len(token) < tokenHeaderLen || token[0] != 5 || token[1] != 4 || token[3] != filler || token[2]&fromAcceptor == 0 {
+		return nil, errToken
+	}
+	header, body := token[:tokenHeaderLen], token[tokenHeaderLen:]
+	if isSealed := header[2]&sealed != 0; isSealed != seal {
+		return nil, fmt.Errorf("encrypted: %v, want %v", isSealed, seal)
+	}
+	extra, rotated := int(binary.BigEndian.Uint16(header[4:])), int(binary.BigEndian.Uint16(header[6:]))
+	if rotated > 0 && len(body) > 0 {
+		rotated %= len(body)
+		body = append(bytes.Clone(body[rotated:]), body[:rotated]...)
+	}
+	sequence := binary.BigEndian.Uint64(header[8:])
+	if !seal {
+		if extra > len(body) {
+			return nil, errToken
+		}
+		t := gssapi.WrapToken{Flags: header[2], EC: uint16(extra), SndSeqNum: sequence, Payload: body[:len(body)-extra], CheckSum: body[len(body)-extra:]}
+		_, err := t.Verify(s.key, keyusage.GSSAPI_ACCEPTOR_SEAL)
+		return t.Payload, err
+	}
+	kind, err := crypto.GetEtype(s.key.KeyType)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) < kind.GetConfounderByteSize()+kind.GetHMACBitLength()/8+extra+tokenHeaderLen {
+		return nil, errToken
+	}
+	text, err := crypto.DecryptMessage(body, s.key, keyusage.GSSAPI_ACCEPTOR_SEAL)
+	if err != nil {
+		return nil, err
+	}
+	inner := bytes.Clone(header)
+	inner[6], inner[7] = 0, 0
+	end := len(text) - tokenHeaderLen
+	if end < extra || !bytes.Equal(text[end:], inner) {
+		return nil, errToken
+	}
+	return text[:end-extra], nil
+}
+
+// greeted is a connection on which the NameNode was greeted already. The library
+// colinmarc/hdfs greets it too, as one without Kerberos; that is left out.
+type greeted struct {
+	net.Conn
+	done bool
+}
+
+func (g *greeted) Write(b []byte) (int, error) {
+	if g.done {
+		return g.Conn.Write(b)
+	}
+	if !bytes.Equal(b, greeting(0)) {
+		return 0, errors.New("hdfs: the library colinmarc/hdfs greets the NameNode in a new way")
+	}
+	g.done = true
+	return greetingLen, nil
+}
