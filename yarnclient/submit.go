@@ -40,6 +40,9 @@ type Submission struct {
 	Files   map[string]LocalFile
 	// Secrets are the secret keys that the ApplicationMaster gets, by name.
 	Secrets map[string][]byte
+	// Tokens are the delegation tokens that the ApplicationMaster gets, by the
+	// service that each is for, in the form of Hadoop's Token.encodeToUrlString.
+	Tokens map[string]string
 	// ViewACL and ModifyACL say who may view and change the application, as
 	// Hadoop writes lists of users and groups; " " means only its owner.
 	ViewACL, ModifyACL string
@@ -137,7 +140,8 @@ type commandsWire struct {
 }
 
 type credentialsWire struct {
-	Secrets *mapWire[string] `json:"secrets"`
+	Tokens  *mapWire[string] `json:"tokens,omitempty"`
+	Secrets *mapWire[string] `json:"secrets,omitempty"`
 }
 
 type resourceWire struct {
@@ -175,8 +179,8 @@ func (s *Submission) wire() submissionWire {
 			ACLs:     sorted(acls, same),
 		},
 	}
-	if len(s.Secrets) > 0 {
-		w.AM.Credentials = &credentialsWire{sorted(s.Secrets, base64.RawURLEncoding.EncodeToString)}
+	if len(s.Secrets)+len(s.Tokens) > 0 {
+		w.AM.Credentials = &credentialsWire{sorted(s.Tokens, same), sorted(s.Secrets, base64.RawURLEncoding.EncodeToString)}
 	}
 	if len(s.Tags) > 0 {
 		w.Tags = &tagsWire{s.Tags}

@@ -111,6 +111,9 @@ type Submitter struct {
 	site  yarn.Conf // the cluster's client configuration
 	opens bool      // whether the cluster's Hadoop knows the placeholder <ADD_OPENS>
 	jar   cacheFile
+	// token gets a job's proof to HDFS that it acts for the user, for the renewer that
+	// it is called with. It is nil on a cluster without Kerberos.
+	token func(ctx context.Context, renewer string) (service, token string, err error)
 
 	slots   chan struct{} // holds a value for each submission on its way
 	staging sync.Mutex    // held while the user's staging folder is checked
@@ -137,6 +140,9 @@ func New(ctx context.Context, c *clients.Clients) (*Submitter, error) {
 	}
 	s := newSubmitter(c.RM, store{c.HDFS}, c.Config.User, site)
 	s.opens = knowsAddOpens(info.HadoopVersion)
+	if c.Config.Kerberos != nil {
+		s.token = c.HDFS.DelegationToken
+	}
 	if s.jar, err = s.share(ctx, jar); err != nil {
 		return nil, err
 	}
@@ -184,6 +190,9 @@ func (s *Submitter) submit(ctx context.Context, j Job) (Submitted, error) {
 	}
 	master, err := s.master(j, done, staged)
 	if err != nil {
+		return Submitted{}, s.undo(ctx, done, false, err)
+	}
+	if master.Tokens, err = s.tokens(ctx); err != nil {
 		return Submitted{}, s.undo(ctx, done, false, err)
 	}
 	if err := s.start(ctx, master); err != nil {
