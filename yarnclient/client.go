@@ -19,6 +19,7 @@ package yarnclient
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -52,8 +53,14 @@ type Options struct {
 	// addresses themselves. nil means a plain net.Dialer. DialContext is
 	// ignored if Transport is set.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Transport replaces the client's HTTP transport, for Kerberos or for
-	// tests.
+	// TLS says how https addresses are verified; nil means by the system's
+	// authorities. It is ignored if Transport is set.
+	TLS *tls.Config
+	// Authenticate returns a RoundTripper that proves to the daemon who the user
+	// is, and sends requests on to next. nil means that User is believed. An error
+	// of it that has a method Unauthenticated says that the user has no proof.
+	Authenticate func(next http.RoundTripper) http.RoundTripper
+	// Transport replaces the client's HTTP transport, for tests.
 	Transport http.RoundTripper
 }
 
@@ -104,6 +111,9 @@ func newClient(service string, o Options) (*client, error) {
 	if transport == nil {
 		transport = newTransport(o, c.timeout)
 	}
+	if o.Authenticate != nil {
+		transport = o.Authenticate(transport)
+	}
 	// resty's default HTTP client cannot be used: it keeps cookies, and
 	// Hadoop's cookie would override the user.name of later requests. Redirects
 	// are returned, not followed.
@@ -139,6 +149,7 @@ func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 			defer cancel()
 			return dial(ctx, network, address)
 		},
+		TLSClientConfig:     o.TLS,
 		TLSHandshakeTimeout: 5 * time.Second,
 		MaxIdleConns:        256,
 		MaxIdleConnsPerHost: 32,
@@ -306,9 +317,16 @@ func (c *client) failed(ctx context.Context, base string, r request, resp *resty
 	if ctx.Err() != nil {
 		err = context.Cause(ctx) // why the context ctx ended: the reason that the caller gave, or the client's time limit
 	}
+	var proofless interface{ Unauthenticated() }
+	var certificate *tls.CertificateVerificationError
 	switch text := err.Error(); {
 	case errors.Is(err, context.Canceled):
 		e.Err = err
+	case errors.As(err, &proofless):
+		e.Err, e.Unsent = withKind(err, ErrUnauthorized), true
+	case errors.As(err, &certificate):
+		e.Err, e.Unsent = withKind(err, ErrUnreachable), true
+		e.Next = "name the certificate of the authority that signed it as ca in the cluster file, and a host that it is for"
 	case errors.Is(err, resty.ErrResponseBodyTooLarge):
 		e.Err, e.Next = withKind(err, ErrBadAnswer), fmt.Sprintf("the answer is longer than %d MiB: %s", cmp.Or(r.limit, maxBodyBytes)>>20, notRestAdvice(c.service))
 	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, "HTTP response to HTTPS client"),

@@ -12,9 +12,12 @@ package clients
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"sync"
 	"time"
 
@@ -22,6 +25,7 @@ import (
 	"heddle/collectors/node/agent"
 	"heddle/harness/config"
 	"heddle/harness/internal/poll"
+	"heddle/harness/kerberos"
 	"heddle/yarnclient"
 )
 
@@ -37,6 +41,8 @@ type Clients struct {
 	Agents []Agent
 
 	patience Patience
+	identity *kerberos.Identity // who the user is; nil without Kerberos
+	tls      *tls.Config        // how https addresses are verified; nil means by the system's authorities
 }
 
 // Agent is the client of the heddle agent on one node.
@@ -82,15 +88,26 @@ func To(c *config.Cluster, p Patience) (*Clients, error) {
 func to(c *config.Cluster, p Patience) (*Clients, error) {
 	cluster := &Clients{Config: c, patience: p}
 	var err error
+	if cluster.tls, err = trusted(c.CA); err != nil {
+		return nil, err
+	}
+	if k := c.Kerberos; k != nil {
+		cluster.identity, err = kerberos.New(kerberos.Options{Conf: k.Conf, Principal: k.Principal, Realm: k.Realm, Keytab: k.Keytab, TicketCache: k.TicketCache})
+		if err != nil {
+			return nil, err
+		}
+	}
 	if cluster.RM, err = yarnclient.NewRM(cluster.web(c.ResourceManagers...)); err != nil {
 		return nil, err
 	}
 	if cluster.History, err = yarnclient.NewHistory(cluster.web(c.HistoryServer)); err != nil {
 		return nil, err
 	}
-	cluster.HDFS, err = hdfs.New(hdfs.Options{
-		NameNodes: c.NameNodes, User: c.User, DialContext: c.DialContext(), CallTimeout: p.Call, RetryFor: p.Call,
-	})
+	files := hdfs.Options{NameNodes: c.NameNodes, User: c.User, DialContext: c.DialContext(), CallTimeout: p.Call, RetryFor: p.Call}
+	if k := c.Kerberos; k != nil {
+		files.Kerberos = &hdfs.Kerberos{Login: cluster.identity.Client, NameNode: k.NameNode, Protection: k.Protection}
+	}
+	cluster.HDFS, err = hdfs.New(files)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +131,28 @@ func (c *Clients) web(addresses ...string) yarnclient.Options {
 	if c.patience.Once {
 		o.Retries = -1
 	}
+	o.TLS = c.tls
+	if c.identity != nil {
+		o.User, o.Authenticate = "", c.identity.Transport
+	}
 	return o
+}
+
+// trusted returns how https addresses are verified: by the certificates in a file alone,
+// or by the system's if none is named.
+func trusted(file string) (*tls.Config, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("ca: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("ca: %s: no PEM certificate in it", file)
+	}
+	return &tls.Config{RootCAs: roots}, nil
 }
 
 // firstContact is how long all daemons of a cluster together may take for
@@ -184,7 +222,7 @@ func Unable(err error) bool {
 		return false
 	}
 	for _, kind := range []error{
-		ErrUnable, hdfs.ErrUnreachable, hdfs.ErrUnavailable, hdfs.ErrSecure,
+		ErrUnable, hdfs.ErrUnreachable, hdfs.ErrUnavailable, hdfs.ErrSecure, hdfs.ErrKerberos,
 		yarnclient.ErrUnreachable, yarnclient.ErrUnauthorized, yarnclient.ErrStandby,
 		yarnclient.ErrUnavailable, yarnclient.ErrNotRest, yarnclient.ErrBadAnswer,
 	} {
@@ -205,7 +243,11 @@ func (c *Clients) Close() error {
 	}
 	c.RM.Close()
 	c.History.Close()
-	return c.HDFS.Close()
+	err := c.HDFS.Close()
+	if c.identity != nil {
+		c.identity.Close()
+	}
+	return err
 }
 
 // DropCaches empties the page cache of every node that has an agent, so that

@@ -28,7 +28,9 @@ func TestBadFile(t *testing.T) {
 		file   bool // whether the error is one of the file
 		want   string
 	}{
-		{"Kerberos", func(c *config.Cluster) { c.Security = config.SecurityKerberos }, false, "kerberos is not available"},
+		{"keytab without principal", func(c *config.Cluster) { c.Kerberos = &config.Kerberos{Keytab: "a"} }, true, "keytab a: want a principal too"},
+		{"no ca", func(c *config.Cluster) { c.CA = "/nowhere/ca.pem" }, true, "ca: open /nowhere/ca.pem"},
+		{"ca without certificate", func(c *config.Cluster) { c.CA = "connect_test.go" }, true, "no PEM certificate in it"},
 		{"no ResourceManager", func(c *config.Cluster) { c.ResourceManagers = nil }, true, "cluster file of blue: yarn: no address of the ResourceManager"},
 		{"history server", func(c *config.Cluster) { c.HistoryServer = "ftp://history" }, true, "cluster file of blue: yarn: address"},
 		{"NameNode", func(c *config.Cluster) { c.NameNodes = []string{"nn"} }, true, `cluster file of blue: hdfs: NameNode "nn"`},

@@ -6,11 +6,12 @@
 package config
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
 	"net/url"
+	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -41,8 +42,14 @@ type Cluster struct {
 	// writes. The default is the user of this process.
 	User string `yaml:"user" text:"The Hadoop user that runs jobs; by default the user of this process."`
 	// Security is the way in which users prove who they are. SecuritySimple is
-	// the default. Supported returns an error for SecurityKerberos.
-	Security string `yaml:"security,omitempty" text:"How users prove who they are; kerberos is not supported yet." values:"simple,kerberos"`
+	// the default.
+	Security string `yaml:"security,omitempty" text:"How users prove who they are." values:"simple,kerberos"`
+	// Kerberos says who the user is and where the proof of it lies. It is nil
+	// unless Security is SecurityKerberos.
+	Kerberos *Kerberos `yaml:"kerberos,omitempty" text:"Who the user is, if security is kerberos."`
+	// CA is the path of the certificates that the https addresses of Hadoop's
+	// daemons are verified with, if no public authority signed theirs.
+	CA string `yaml:"ca,omitempty" text:"The path of the certificates that verify Hadoop's https addresses."`
 	// Hosts maps names of nodes to addresses. It is for node names that
 	// Hadoop's daemons tell heddle but that this machine cannot resolve.
 	Hosts map[string]string `yaml:"hosts,omitempty" text:"Addresses of nodes whose names this machine cannot resolve."`
@@ -109,6 +116,28 @@ type Agent struct {
 	CAFile string `yaml:"caFile,omitempty" text:"The path of the certificate that verifies the agent."`
 }
 
+// Kerberos says who the user of a secured cluster is. Files are only named: a cluster
+// file never contains a key or a password.
+type Kerberos struct {
+	// Principal is the user's name in Kerberos. It may be left out with a
+	// TicketCache. Realm is its realm, if Principal has none.
+	Principal string `yaml:"principal,omitempty" text:"The user's principal, such as alice or alice@EXAMPLE.ORG; a ticket cache says it itself."`
+	Realm     string `yaml:"realm,omitempty" text:"The realm of a principal without one; by default default_realm of krb5Conf."`
+	// Keytab is the path of a file with the principal's key; from it heddle logs in
+	// again before a ticket ends. Without it, TicketCache is the path of the file
+	// that kinit writes.
+	Keytab      string `yaml:"keytab,omitempty" text:"The path of a file with the principal's key."`
+	TicketCache string `yaml:"ticketCache,omitempty" text:"The path of the tickets that kinit has got, instead of a keytab; by default KRB5CCNAME, or /tmp/krb5cc_UID."`
+	// Conf is the path of the Kerberos configuration.
+	Conf string `yaml:"krb5Conf,omitempty" text:"The path of the Kerberos configuration; by default KRB5_CONFIG, or /etc/krb5.conf."`
+	// NameNode is the NameNodes' principal without its realm. _HOST stands for the
+	// host of the NameNode's address.
+	NameNode string `yaml:"nameNode,omitempty" text:"The NameNodes' principal, as dfs.namenode.kerberos.principal without the realm; by default nn/_HOST."`
+	// Protection is the least protection of blocks on their way to and from
+	// DataNodes. It is empty if DataNodes do not use SASL.
+	Protection string `yaml:"dataTransferProtection,omitempty" text:"As dfs.data.transfer.protection says: how blocks are protected; none if DataNodes have privileged ports." values:"authentication,integrity,privacy"`
+}
+
 // Values of Cluster.Security: how users prove who they are.
 const (
 	SecuritySimple   = "simple"
@@ -148,6 +177,9 @@ func (c *Cluster) fill(file string) {
 	if c.Name == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
+	if c.User == "" && c.Kerberos != nil {
+		c.User, _, _ = strings.Cut(c.Kerberos.Principal, "@")
+	}
 	if c.User == "" {
 		if u, err := user.Current(); err == nil {
 			c.User = u.Username
@@ -156,7 +188,14 @@ func (c *Cluster) fill(file string) {
 	if c.Security == "" {
 		c.Security = SecuritySimple
 	}
-	paths := []*string{&c.Hadoop.Home, &c.Hadoop.Conf, &c.HiBench, &c.Hive}
+	paths := []*string{&c.Hadoop.Home, &c.Hadoop.Conf, &c.HiBench, &c.Hive, &c.CA}
+	if c.Security == SecurityKerberos {
+		if c.Kerberos == nil {
+			c.Kerberos = &Kerberos{}
+		}
+		c.Kerberos.fill()
+		paths = append(paths, &c.Kerberos.Keytab, &c.Kerberos.TicketCache, &c.Kerberos.Conf)
+	}
 	for i := range c.Agents {
 		paths = append(paths, &c.Agents[i].TokenFile, &c.Agents[i].CAFile)
 	}
@@ -165,6 +204,33 @@ func (c *Cluster) fill(file string) {
 			*p = filepath.Join(filepath.Dir(file), *p)
 		}
 	}
+}
+
+// fill sets the files that Kerberos' own programs take, where none are named.
+func (k *Kerberos) fill() {
+	if k.Keytab == "" && k.TicketCache == "" {
+		k.TicketCache = strings.TrimPrefix(cmp.Or(os.Getenv("KRB5CCNAME"), fmt.Sprintf("/tmp/krb5cc_%d", os.Getuid())), "FILE:")
+	}
+	k.Conf = cmp.Or(k.Conf, os.Getenv("KRB5_CONFIG"), "/etc/krb5.conf")
+	k.NameNode = cmp.Or(k.NameNode, "nn/_HOST")
+}
+
+func (k *Kerberos) problems(p *problems) {
+	if k.Keytab != "" && k.TicketCache != "" {
+		p.addf("kerberos", "want a keytab or a ticketCache, and not both")
+	}
+	if k.Keytab != "" && k.Principal == "" {
+		p.addf("kerberos", "no principal; want the one whose key is in the keytab ('klist -k %s' lists them)", k.Keytab)
+	}
+	if kind, _, ok := strings.Cut(filepath.Base(k.TicketCache), ":"); ok && kind == strings.ToUpper(kind) {
+		p.addf("kerberos.ticketCache", "%q: want the path of a file; get tickets with 'kinit -c FILE'", blot(k.TicketCache))
+	}
+	if service, host, ok := strings.Cut(k.NameNode, "/"); !ok || service == "" || host == "" || strings.Contains(host, "@") {
+		p.addf("kerberos.nameNode", "%q: want SERVICE/HOST without a realm, such as nn/_HOST", blot(k.NameNode))
+	}
+	printable(p, "kerberos.principal", k.Principal)
+	printable(p, "kerberos.realm", k.Realm)
+	p.keys(*k, "kerberos")
 }
 
 // simulated reports whether the cluster exists only in simulations. The file of
@@ -234,6 +300,12 @@ func (c *Cluster) problems() problems {
 			p.addf(path+".caFile", "%q: want none, or a url with https: only TLS uses it", blot(a.CAFile))
 		}
 	}
+	switch {
+	case c.Security == SecurityKerberos && c.Kerberos != nil:
+		c.Kerberos.problems(&p)
+	case c.Kerberos != nil:
+		p.addf("kerberos", "want security: kerberos too, or no such section")
+	}
 	if c.Machines != nil {
 		c.Machines.problems(&p, "machines")
 	}
@@ -284,9 +356,6 @@ func isHostPort(text string) bool {
 func (c *Cluster) Supported() error {
 	if c.simulated() {
 		return fmt.Errorf("cluster %s: its file has no addresses; it can be used only with 'heddle run --simulate'", c.Name)
-	}
-	if c.Security == SecurityKerberos {
-		return errors.New("cluster " + c.Name + ": security: kerberos is not available yet in this version; only clusters with simple authentication can be used")
 	}
 	return nil
 }

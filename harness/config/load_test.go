@@ -307,8 +307,41 @@ func TestSupported(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", content, err, want)
 		}
 	}
-	c := Cluster{Name: "x", Security: SecurityKerberos}
-	if err := c.Supported(); err == nil || !strings.Contains(err.Error(), "kerberos") {
-		t.Errorf("a Kerberos cluster: error %v, want one that says kerberos", err)
+}
+
+// TestKerberos: a secured cluster's file names where the proof lies, from the file's
+// folder, or leaves it to the places that Kerberos' own programs take.
+func TestKerberos(t *testing.T) {
+	t.Setenv("KRB5CCNAME", "FILE:/run/tickets")
+	t.Setenv("KRB5_CONFIG", "")
+	const start = "resourceManagers: [https://rm:8090]\nnameNodes: [nn:8020]\nhistoryServer: https://h:19890\n"
+	for text, want := range map[string]Kerberos{
+		"security: kerberos\n": {TicketCache: "/run/tickets", Conf: "/etc/krb5.conf", NameNode: "nn/_HOST"},
+		"security: kerberos\nkerberos: {principal: ann@A.ORG, keytab: ann.keytab, krb5Conf: krb5.conf, nameNode: hdfs/_HOST}\n": {
+			Principal: "ann@A.ORG", Keytab: "/clusters/ann.keytab", Conf: "/clusters/krb5.conf", NameNode: "hdfs/_HOST",
+		},
+	} {
+		c, err := ParseCluster("/clusters/blue.yaml", []byte(start+text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if *c.Kerberos != want || want.Principal != "" && c.User != "ann" {
+			t.Errorf("%s: %+v as user %s, want %+v", text, *c.Kerberos, c.User, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"kerberos: {principal: ann}\n":                                              "want security: kerberos too",
+		"security: kerberos\nkerberos: {keytab: a}\n":                               "no principal",
+		"security: kerberos\nkerberos: {principal: a, keytab: a, ticketCache: b}\n": "not both",
+		"security: kerberos\nkerberos: {ticketCache: KEYRING:persistent:0}\n":       "kinit -c FILE",
+		"security: kerberos\nkerberos: {nameNode: nn}\n":                            "such as nn/_HOST",
+		"security: kerberos\nkerberos: {dataTransferProtection: much}\n":            "dataTransferProtection",
+		"security: kerberos\nkerberos: {principal: \"a\\nb\", keytab: a}\n":         "control characters",
+		"security: kerberos\nkerberos: {password: secret}\n":                        "password",
+	} {
+		if _, err := ParseCluster("/clusters/blue.yaml", []byte(start+text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
 	}
 }

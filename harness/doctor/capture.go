@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/config"
 	"heddle/yarnclient"
 )
 
@@ -59,6 +61,7 @@ func stateOf(ctx context.Context, rm *yarnclient.RM) (string, error) {
 
 func (e *examiner) authentication(ctx context.Context) Check {
 	c, rows := about("authentication")
+	var uses string
 	for _, s := range rows {
 		value, err := e.value(ctx, s)
 		switch {
@@ -66,9 +69,15 @@ func (e *examiner) authentication(ctx context.Context) Check {
 			return c.unknown("%v", err)
 		case !s.Met(value):
 			return c.bad("%s is %s", s.Property, value).set(s, s.Value)
+		case s.Property == "hadoop.security.authentication":
+			uses = cmp.Or(value, s.Default)
 		}
 	}
-	return c.ok("simple, as user %s", e.Config.User)
+	says := cmp.Or(e.Config.Security, config.SecuritySimple)
+	if uses != says {
+		return c.bad("the cluster uses %s, and the cluster file says security: %s", uses, says).next("write security: " + uses + " in the cluster file")
+	}
+	return c.ok("%s, as user %s", uses, e.Config.User)
 }
 
 func (e *examiner) nodeManagers() Check {

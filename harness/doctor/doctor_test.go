@@ -214,7 +214,7 @@ func breaches() map[string]func(*fake) {
 		"dfs.datanode.pmem.cache.dirs":   noCache,
 	}
 	for name, value := range map[string]string{
-		"hadoop.security.authentication":                                    "kerberos",
+		"hadoop.security.authentication":                                    "custom",
 		"dfs.encrypt.data.transfer":                                         "true",
 		"mapreduce.jobhistory.intermediate-done-dir":                        "file:///done",
 		"mapreduce.jobhistory.done-dir":                                     "file:///done",

@@ -36,6 +36,18 @@ type Options struct {
 	Keytab, TicketCache string
 }
 
+// Error says why a user cannot prove who they are, and what to do next.
+type Error struct{ err error }
+
+func (e *Error) Error() string { return "kerberos: " + e.err.Error() }
+func (e *Error) Unwrap() error { return e.err }
+
+// Unauthenticated marks the error for clients of daemons, whose daemon it does not come
+// from.
+func (e *Error) Unauthenticated() {}
+
+func failf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
+
 // Identity is a user who can prove who they are. Many goroutines may use it.
 type Identity struct {
 	o Options
@@ -49,10 +61,10 @@ type Identity struct {
 // needed first.
 func New(o Options) (*Identity, error) {
 	if (o.Keytab == "") == (o.TicketCache == "") {
-		return nil, errors.New("kerberos: want a keytab or a ticketCache, and not both")
+		return nil, failf("want a keytab or a ticketCache, and not both")
 	}
 	if o.Keytab != "" && o.Principal == "" {
-		return nil, fmt.Errorf("kerberos: keytab %s: want a principal too; 'klist -k %[1]s' lists those that it has keys of", o.Keytab)
+		return nil, failf("keytab %s: want a principal too; 'klist -k %[1]s' lists those that it has keys of", o.Keytab)
 	}
 	return &Identity{o: o}, nil
 }
@@ -73,7 +85,7 @@ func (i *Identity) Client() (*client.Client, error) {
 	}
 	keys, err := keytab.Load(i.o.Keytab)
 	if err != nil {
-		return nil, fmt.Errorf("kerberos: read keytab: %w", unread(i.o.Keytab, err))
+		return nil, failf("read keytab: %w", unread(i.o.Keytab, err))
 	}
 	name, realm := i.principal(conf)
 	c := client.NewWithKeytab(name, realm, keys, conf, client.DisablePAFXFAST(true))
@@ -90,14 +102,14 @@ func (i *Identity) Client() (*client.Client, error) {
 func (i *Identity) ofCache() (*client.Client, error) {
 	info, err := os.Stat(i.o.TicketCache)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("kerberos: ticket cache %s: there is none; get a ticket with '%s'", i.o.TicketCache, i.kinit())
+		return nil, failf("ticket cache %s: there is none; get a ticket with '%s'", i.o.TicketCache, i.kinit())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("kerberos: ticket cache: %w", err)
+		return nil, failf("ticket cache: %w", err)
 	}
 	if i.client != nil && info.ModTime().Equal(i.read) {
 		if err := i.client.Login(); err != nil { // asks nobody, but looks at the end of the ticket
-			return nil, fmt.Errorf("kerberos: ticket cache %s: its ticket has expired; renew it with '%s'", i.o.TicketCache, i.kinit())
+			return nil, failf("ticket cache %s: its ticket has expired; renew it with '%s'", i.o.TicketCache, i.kinit())
 		}
 		return i.client, nil
 	}
@@ -107,11 +119,11 @@ func (i *Identity) ofCache() (*client.Client, error) {
 	}
 	cache, err := loadTickets(i.o.TicketCache)
 	if err != nil {
-		return nil, fmt.Errorf("kerberos: read ticket cache: %w", unread(i.o.TicketCache, err))
+		return nil, failf("read ticket cache: %w", unread(i.o.TicketCache, err))
 	}
 	if name, realm := i.principal(conf); name != "" {
 		if has, of := cache.GetClientPrincipalName().PrincipalNameString(), cache.GetClientRealm(); has != name || of != realm {
-			return nil, fmt.Errorf("kerberos: ticket cache %s has tickets of %s@%s, not of %s@%s; get one with '%s'", i.o.TicketCache, has, of, name, realm, i.kinit())
+			return nil, failf("ticket cache %s has tickets of %s@%s, not of %s@%s; get one with '%s'", i.o.TicketCache, has, of, name, realm, i.kinit())
 		}
 	}
 	c, err := client.NewFromCCache(cache, conf, client.DisablePAFXFAST(true))
@@ -119,7 +131,7 @@ func (i *Identity) ofCache() (*client.Client, error) {
 		err = c.Login()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("kerberos: ticket cache %s has no valid ticket: %w; get one with '%s'", i.o.TicketCache, err, i.kinit())
+		return nil, failf("ticket cache %s has no valid ticket: %w; get one with '%s'", i.o.TicketCache, err, i.kinit())
 	}
 	i.client, i.read = c, info.ModTime()
 	return c, nil
@@ -149,7 +161,7 @@ func (i *Identity) Close() {
 func (i *Identity) conf() (*config.Config, error) {
 	conf, err := config.Load(i.o.Conf)
 	if err != nil {
-		return nil, fmt.Errorf("kerberos: read the configuration: %w", unread(i.o.Conf, err))
+		return nil, failf("read the configuration: %w", unread(i.o.Conf, err))
 	}
 	return conf, nil
 }
@@ -182,5 +194,5 @@ func unread(path string, err error) error {
 
 // explain returns an error of a login with what to do next.
 func (i *Identity) explain(err error) error {
-	return fmt.Errorf("kerberos: log in %s with keytab %s: %w", i.o.Principal, i.o.Keytab, err)
+	return failf("log in %s with keytab %s: %w", i.o.Principal, i.o.Keytab, err)
 }

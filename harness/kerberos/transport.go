@@ -2,7 +2,6 @@ package kerberos
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -82,7 +81,7 @@ func (t *transport) addTicket(r *http.Request) error {
 	}
 	service := "HTTP/" + strings.ToLower(r.URL.Hostname())
 	if err := spnego.SetSPNEGOHeader(c, r, service); err != nil {
-		return fmt.Errorf("kerberos: get a ticket for %s: %w", service, err)
+		return failf("get a ticket for %s: %w", service, err)
 	}
 	return nil
 }

@@ -178,12 +178,16 @@ func (l *Lab) secure(ctx context.Context, say func(Event)) error {
 	return errors.Join(l.give(l.path("secrets")), l.connect())
 }
 
-// security is the cluster file's word for how users prove who they are.
-func (p *plan) security() string {
-	if p.Cfg.Kerberos {
-		return config.SecurityKerberos
+// secureCluster adds to the description of a secured lab who its user is.
+func (p *plan) secureCluster(c *config.Cluster) {
+	if !p.Cfg.Kerberos {
+		return
 	}
-	return ""
+	c.Security, c.CA = config.SecurityKerberos, p.caFile()
+	c.Kerberos = &config.Kerberos{
+		Principal: hadoopUser + "@" + realm, Keytab: p.path("user.keytab"), Conf: p.path("krb5.conf"),
+		NameNode: "nn/_HOST", Protection: "privacy",
+	}
 }
 
 // secureTransport returns how requests to a secured lab's web addresses are sent. Before

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"heddle/collectors/hdfs"
+	"heddle/harness/clients"
 	"heddle/harness/lab"
 	"heddle/harness/lab/labtest"
 )
@@ -90,6 +93,41 @@ func TestSecuredLab(t *testing.T) {
 					t.Errorf("port %d of %s answers %s without a ticket", port, node, resp.Status)
 				}
 			}
+		}
+	})
+	t.Run("heddle's own clients", func(t *testing.T) {
+		cluster := l.Cluster()
+		c, err := clients.To(&cluster, clients.Patience{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if version, err := c.Answers(ctx); err != nil || version == "" {
+			t.Fatalf("version %q, %v", version, err)
+		}
+		const text = "written and read by way of SASL\n"
+		if err := c.HDFS.WriteFile(ctx, "/own", strings.NewReader(text), hdfs.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.HDFS.Open(ctx, "/own")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if got, err := io.ReadAll(r); err != nil || string(got) != text {
+			t.Errorf("read %q, %v", got, err)
+		}
+		if file, err := c.HDFS.Stat(ctx, "/own"); err != nil || file.Owner != "root" {
+			t.Errorf("%+v, %v; want a file of root", file, err)
+		}
+		cluster.CA = ""
+		untrusting, err := clients.To(&cluster, clients.Patience{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer untrusting.Close()
+		if _, err := untrusting.RM.Info(ctx); err == nil || !strings.Contains(err.Error(), "as ca in the cluster file") {
+			t.Errorf("without the lab's authority: %v", err)
 		}
 	})
 	t.Run("keys are secret", func(t *testing.T) {

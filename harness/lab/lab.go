@@ -169,7 +169,6 @@ func (l *Lab) Cluster() config.Cluster {
 		ResourceManagers: l.resourceManagers(),
 		HistoryServer:    l.historyServer(),
 		User:             hadoopUser,
-		Security:         l.security(),
 		Hosts:            map[string]string{},
 		Hadoop:           config.Hadoop{Home: l.path("home"), Conf: l.path("conf")},
 		Rates:            l.Cfg.Rates(),
@@ -179,6 +178,7 @@ func (l *Lab) Cluster() config.Cluster {
 	for _, n := range l.masters() {
 		c.NameNodes = append(c.NameNodes, fmt.Sprintf("%s:%d", l.host(n), portNN))
 	}
+	l.secureCluster(&c)
 	if l.hasAgents() { // the cluster file's commands that cause faults need the heddle binary that agents run
 		run := func(command ...string) []string {
 			return append([]string{l.path("bin", "heddle"), "lab", command[0], "--name", l.Name}, command[1:]...)

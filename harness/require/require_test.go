@@ -129,7 +129,8 @@ func TestMet(t *testing.T) {
 		want            bool
 	}{
 		{"hadoop.security.authentication", "", true},
-		{"hadoop.security.authentication", "kerberos", false},
+		{"hadoop.security.authentication", "kerberos", true},
+		{"hadoop.security.authentication", "custom", false},
 		{"mapreduce.jobhistory.done-dir", "hdfs://a/done", true},
 		{"mapreduce.jobhistory.done-dir", "file:///done", false},
 		{"mapreduce.jobhistory.jhist.format", "binary", true},

@@ -37,8 +37,9 @@ const (
 var settings = []Setting{
 	{
 		Feature: Captured, Check: "authentication", File: coreXML, Property: "hadoop.security.authentication", Value: "simple",
+		Rule: "simple or kerberos", met: func(v string) bool { return v == "simple" || v == "kerberos" },
 		Default: "simple", Required: true, Restart: allDaemons,
-		Why: "everything; only simple authentication is available in this version",
+		Why: "everything",
 	},
 	{
 		Feature: Captured, Check: "authentication", File: hdfsXML, Property: "dfs.encrypt.data.transfer", Value: "false",
