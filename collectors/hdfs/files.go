@@ -184,7 +184,7 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	}
 	// The data is first written under a temporary name. That name starts with a
 	// dot, so that MapReduce jobs ignore the unfinished file.
-	part := fmt.Sprintf("%s/.%s.%x-%d", path.Dir(name), path.Base(name), c.clientID[:6], c.nextCallID())
+	part := path.Join(path.Dir(name), fmt.Sprintf(".%s.%x-%d", path.Base(name), c.clientID[:6], c.nextCallID()))
 	w, err := files.CreateFile(part, o.Replication, o.BlockSize, o.Mode)
 	if err != nil {
 		return err
