@@ -116,7 +116,7 @@ func (j Jar) checkFile() (named string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("%s is no jar: %w", j.Path, err)
 	}
-	defer z.Close()
+	defer func() { _ = z.Close() }()
 	named, err = mainClass(&z.Reader)
 	switch {
 	case err != nil:
@@ -142,7 +142,7 @@ func mainClass(z *zip.Reader) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(io.LimitReader(f, maxManifestBytes))
 	found, in := "", false
 	for lines.Scan() {

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,7 +127,7 @@ func FuzzManifest(f *testing.F) {
 		if err == nil {
 			_, err = w.Write(text)
 		}
-		if err = z.Close(); err != nil {
+		if err = errors.Join(err, z.Close()); err != nil {
 			t.Fatal(err)
 		}
 		r, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))

@@ -125,8 +125,11 @@ func (c *Client) prove(nc net.Conn, address string) (*saslConn, string, error) {
 	// The NameNode signs which protections it takes. Only who has the key of the service
 	// can, so this is its proof to us.
 	protections, err := s.unwrap(offer.GetToken(), false)
-	if err != nil || len(protections) != 4 {
-		return nil, "", fmt.Errorf("%w: the NameNode cannot prove that it is %s (%v)", ErrKerberos, service, err)
+	if err == nil && len(protections) != 4 {
+		err = errToken
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: the NameNode cannot prove that it is %s: %w", ErrKerberos, service, err)
 	}
 	var chosen byte
 	for _, p := range []byte{unprotected, signed, encrypted} {

@@ -98,8 +98,8 @@ func winnersDoc(list []Winner) doc.Doc {
 	for _, x := range list {
 		table.Add(doc.Words(x.Run), doc.Words(x.Workload), doc.Words(x.Models[0]+", "+x.Models[1]), doc.Signed(float64(x.MeasuredDiffPct), 1, "%"), doc.Fixed(float64(x.MeasuredP), 3, ""),
 			doc.Signed(float64(x.PredictedDiffPct), 1, "%"), told(x.Measured), told(x.Predicted))
-		switch {
-		case x.Measured == "":
+		switch x.Measured {
+		case "":
 			silent++
 			if x.Predicted == "" {
 				silentToo++

@@ -274,8 +274,11 @@ func TestMastersShareCores(t *testing.T) {
 		{"three on many cores", 8, []int64{0, 0, 0}, []int64{2000, 2000, 2000}},
 		{"one on less than it uses", 1, []int64{0}, []int64{2000}},
 		{"beside eight maps", 2, []int64{0, 10_000}, []int64{2000, 3000}},
-		{"eight beside eight maps", 2, []int64{0, 10_000, 10_000, 10_000, 10_000, 10_000, 10_000, 10_000, 10_000},
-			[]int64{2000, 24_000, 24_000, 24_000, 24_000, 24_000, 24_000, 24_000, 24_000}},
+		{
+			"eight beside eight maps", 2,
+			[]int64{0, 10_000, 10_000, 10_000, 10_000, 10_000, 10_000, 10_000, 10_000},
+			[]int64{2000, 24_000, 24_000, 24_000, 24_000, 24_000, 24_000, 24_000, 24_000},
+		},
 		{"one after another", 2, []int64{0, 1000}, []int64{2500, 3000}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

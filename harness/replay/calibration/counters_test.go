@@ -76,7 +76,8 @@ func TestDemandsByCounters(t *testing.T) {
 		cpuMs              int
 		cores, start, each float64 // each: ms a MiB
 		masterStarts       bool
-	}{{"1.6 of two cores", 10, 0.8, 800, 1.6, 1200, 100, false}, // a map computes 10 s * 1.6/8
+	}{
+		{"1.6 of two cores", 10, 0.8, 800, 1.6, 1200, 100, false}, // a map computes 10 s * 1.6/8
 		{"all cores, mostly for bytes", 10, 1, 2000, 2, 500, 250, false},
 		{"more than there are", 10, 1.5, 2000, 2, 500, 250, false},
 		{"not sampled, counted: the cores are those that are known", 10, -0.5, 500, 2, 2000, 62.5, false},
