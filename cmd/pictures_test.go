@@ -23,7 +23,7 @@ func TestPictures(t *testing.T) {
 	for name, picture := range map[string]string{
 		"dataflow.svg": dataFlow(),
 		"why.svg": terminal(t, "../harness/config/testdata/slowdisks.yaml", "../harness/config/testdata/cachedonly.yaml",
-			"trace why RUN/trials/r04-wordcount-yarn/trace.heddle m22", "trace why RUN/trials/r04-wordcount-yarn-cached/trace.heddle m22"),
+			"trace why RUN/trials/r01-wordcount-yarn/trace.heddle m23", "trace why RUN/trials/r01-wordcount-yarn-cached/trace.heddle m23"),
 	} {
 		path := filepath.Join("../.github", name)
 		if err := xml.Unmarshal([]byte(picture), &struct{ XMLName xml.Name }{}); err != nil {

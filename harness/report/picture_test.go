@@ -25,8 +25,8 @@ import (
 // The attempt whose bar is clicked in the README's picture: YARN ran it on a node without
 // its block in the cache, and the page says why.
 const (
-	clicked    = "0_0001_m_000022_0"
-	clickedMap = "map 22"
+	clicked    = "0_0001_m_000023_0"
+	clickedMap = "map 23"
 )
 
 // seen is an expression for what the README's picture shows, without what depends on fonts
