@@ -111,23 +111,27 @@ func (c *Client) dialDataNode(ctx context.Context, network, address string) (net
 		return nil, err
 	}
 	if k := c.options.Kerberos; k != nil && k.Protection != "" {
-		return &provenConn{Conn: nc}, nil
+		return &provenConn{limitedConn{Conn: nc}}, nil
 	}
-	return &dataNodeConn{Conn: nc, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
+	return &dataNodeConn{limitedConn: limitedConn{Conn: nc}, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
+}
+
+// limitedConn is a connection that knows whether the library colinmarc/hdfs limits its
+// time.
+type limitedConn struct {
+	net.Conn
+	deadline atomic.Bool // whether the library has set a deadline of its own
+}
+
+func (c *limitedConn) SetDeadline(t time.Time) error {
+	c.deadline.Store(!t.IsZero())
+	return c.Conn.SetDeadline(t)
 }
 
 // provenConn is a connection to a DataNode that proves by the block's token that it
 // belongs to the cluster. What it sends is signed or encrypted, so its lengths are not
 // checked: the library colinmarc/hdfs unwraps it.
-type provenConn struct {
-	net.Conn
-	deadline atomic.Bool // whether the library colinmarc/hdfs has set a deadline of its own
-}
-
-func (p *provenConn) SetDeadline(t time.Time) error {
-	p.deadline.Store(!t.IsZero())
-	return p.Conn.SetDeadline(t)
-}
+type provenConn struct{ limitedConn }
 
 func (p *provenConn) Read(b []byte) (int, error) {
 	if !p.deadline.Load() {
@@ -143,9 +147,8 @@ func (p *provenConn) Read(b []byte) (int, error) {
 // request to read a block by one message and then data packets, and any other
 // request by messages only.
 type dataNodeConn struct {
-	net.Conn
-	address  string
-	deadline atomic.Bool // whether the library colinmarc/hdfs has set a deadline of its own
+	limitedConn
+	address string
 
 	op    byte // code of the operation requested from the DataNode; 0 before the request
 	r     *bufio.Reader
@@ -157,11 +160,6 @@ type dataNodeConn struct {
 	// The field at is the offset in the block of the next data packet. The field
 	// end is the offset just after the last requested byte. Both are in bytes.
 	at, end int64
-}
-
-func (d *dataNodeConn) SetDeadline(t time.Time) error {
-	d.deadline.Store(!t.IsZero())
-	return d.Conn.SetDeadline(t)
 }
 
 func (d *dataNodeConn) Write(b []byte) (int, error) {
