@@ -80,16 +80,11 @@ type Rows struct {
 
 // NewRows returns no rows yet, for the replays of a plan.
 func NewRows(p *Plan) *Rows {
-	s := &Rows{byKey: map[string]Row{}}
-	s.expect(p)
-	return s
-}
-
-func (s *Rows) expect(p *Plan) {
-	s.plan = map[string]bool{}
+	s := &Rows{plan: map[string]bool{}, byKey: map[string]Row{}}
 	for i := range p.Replays {
 		s.plan[p.Replays[i].Key] = true
 	}
+	return s
 }
 
 // Add adds a row. It reports whether the row is new. A row that is there counts only if it

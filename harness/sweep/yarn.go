@@ -131,14 +131,12 @@ func (y *YARN) Clean(ctx context.Context, p *Plan) error {
 }
 
 // id names a plan on a cluster. Equal plans have equal ids, wherever their run folders are.
-func (p *Plan) id() string { return digest([]byte(p.keys()))[:16] }
-
-func (p *Plan) keys() string {
-	var keys strings.Builder
+func (p *Plan) id() string {
+	var keys []byte
 	for i := range p.Replays {
-		keys.WriteString(p.Replays[i].Key)
+		keys = append(keys, p.Replays[i].Key...)
 	}
-	return keys.String()
+	return digest(keys)[:16]
 }
 
 func (y *YARN) folder(p *Plan) string { return path.Join(change.DataRoot, "sweeps", p.id()) }
