@@ -102,10 +102,10 @@ func (c *Config) costsNamed(name string) (w *calibration.Workload, standIn bool,
 // compute sets the computing times of tasks and their output, by the bytes that the
 // maps read.
 func (m modelled) compute(w *calibration.Workload, x *sim.Job) {
-	x.Spread = [2][]sim.Ratio{w.Map.Ratios(), w.Reduce.Ratios()}
-	var out int64
+	var in, out int64
 	for i := range x.MapWork {
 		t := &x.MapWork[i]
+		in += t.InputBytes
 		if t.OutputBytes == unknown {
 			t.OutputBytes = int64(w.MapOutputPerByte * float64(t.InputBytes))
 		}
@@ -119,6 +119,7 @@ func (m modelled) compute(w *calibration.Workload, x *sim.Job) {
 		}
 		t.ComputeMs, t.SpreadPercent = w.Reduce.WholeMs(share), 0
 	}
+	x.Spread = [2][]sim.Ratio{w.Map.Ratios(in / int64(max(1, len(x.MapWork)))), w.Reduce.Ratios(out / int64(max(1, x.Reduces)))}
 }
 
 // SetListed gives the tasks of a job from a job list the computing times of the job's

@@ -143,6 +143,10 @@ type Phase struct {
 	// Spread has the quantiles, evenly spaced from minimum to maximum, of the ratio
 	// of attempts' computing times to the fitted time. The ratio's mean is 1.
 	Spread []float64 `json:"spread"`
+	// SpreadMiB, above 0, is what each attempt read whose ratio is in Spread, if all read
+	// about the same. Attempts that read more then deviate by as many ms, since the JVM's
+	// start and waits for cores make them differ, and not the bytes.
+	SpreadMiB float64 `json:"spreadMiB,omitempty"`
 	// Levels is, by locality level, how much longer maps took than maps whose input
 	// was on their node: the ratio of medians.
 	Levels map[string]Figure `json:"levels,omitempty"`
@@ -193,8 +197,13 @@ func (p *Phase) WholeMs(bytes int64) int32 {
 	return int32(min(max(1, math.Round(p.at(bytes))), math.MaxInt32/2))
 }
 
-// Ratios returns Spread in the simulator's form.
-func (p *Phase) Ratios() []sim.Ratio { return ratios(p.Spread) }
+// Ratios returns Spread in the simulator's form, for attempts that read so many bytes.
+func (p *Phase) Ratios(bytes int64) []sim.Ratio {
+	if at, was := p.at(bytes), p.at(int64(p.SpreadMiB*(1<<20))); p.SpreadMiB > 0 && at > 0 && was > 0 {
+		return ratios(narrowed(p.Spread, was/at))
+	}
+	return ratios(p.Spread)
+}
 
 // TypicalRatios returns the ratios of attempts of which nothing was measured.
 func TypicalRatios() []sim.Ratio { return ratios(typicalSpread()) }

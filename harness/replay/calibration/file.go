@@ -146,7 +146,7 @@ func (c *Calibration) check() error {
 	for _, w := range c.Workloads {
 		figures = append(figures, w.MapOutputPerByte, w.ReduceOutputPerByte)
 		for _, p := range []Phase{w.Map, w.Reduce} {
-			figures = append(append(figures, p.FixedMs, p.MsPerMiB), p.Spread...)
+			figures = append(append(figures, p.FixedMs, p.MsPerMiB, p.SpreadMiB), p.Spread...)
 		}
 	}
 	for _, x := range figures {

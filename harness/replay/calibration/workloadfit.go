@@ -96,7 +96,7 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 			p.FixedMs, p.MsPerMiB = 0, mean/meanMiB
 		}
 	case kind == traces.Map && meanMiB*(1<<20) >= smallBytes:
-		p.MsPerMiB = mean / meanMiB
+		p.MsPerMiB, p.SpreadMiB = mean/meanMiB, meanMiB
 	default:
 		p.FixedMs = mean
 	}
@@ -286,7 +286,7 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 				p.FixedMs *= factor
 				p.MsPerMiB *= factor
 				p.Corrected *= factor
-				p.narrow(min(max(m.spread()/s.spread(), 0.5), 1))
+				p.Spread = narrowed(p.Spread, min(max(m.spread()/s.spread(), 0.5), 1))
 			}
 		}
 		if c.AMStart.Samples > 0 && start.Value > 0 {
@@ -360,13 +360,15 @@ func misfit(list []replayed) float64 {
 	return math.Sqrt(squares / float64(max(1, n)))
 }
 
-// narrow multiplies the spread (the distance from the mean) of attempts' computing
-// times by a factor and keeps their mean.
-func (p *Phase) narrow(factor float64) {
-	for i, q := range p.Spread {
-		p.Spread[i] = max(0, 1+factor*(q-1))
+// narrowed returns the ratios of a Spread with their distance from the mean multiplied by a
+// factor, and the mean kept.
+func narrowed(spread []float64, factor float64) []float64 {
+	var list []float64
+	for _, q := range spread {
+		list = append(list, max(0, 1+factor*(q-1)))
 	}
-	overMean(p.Spread)
+	overMean(list)
+	return list
 }
 
 type phaseKey struct {
