@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ErrInvalidOutput is wrapped in the error of Runner.Check if a job's output is
@@ -26,6 +27,11 @@ type Counters struct {
 	MapInputRecords     int64 // value of Hadoop's counter MAP_INPUT_RECORDS
 	MapOutputRecords    int64 // value of Hadoop's counter MAP_OUTPUT_RECORDS
 	ReduceOutputRecords int64 // value of Hadoop's counter REDUCE_OUTPUT_RECORDS
+	HDFSReadBytes       int64 // value of Hadoop's counter HDFS_BYTES_READ
+	HDFSWrittenBytes    int64 // value of Hadoop's counter HDFS_BYTES_WRITTEN
+	// MapTime is how long the job's successful maps ran, all together. ReduceTime is
+	// the same for its reduces.
+	MapTime, ReduceTime time.Duration
 }
 
 // Check is the result of checking a job's output: it says what was compared and
@@ -51,6 +57,10 @@ const readLimitBytes = 1 << 30
 //     computes from the input, and the same sums. Floating-point sums may differ
 //     by a billionth.
 //   - grep: each match has the same count as in the input, and counts fall.
+//   - sleep: it has as many tasks as the spec says, which took at least as long as
+//     they sleep. This needs c.
+//   - dfsioe: the files have their lengths, and its throughput is that of their bytes
+//     in the time that its maps took, which is not longer than they ran.
 //
 // Inputs over 1 GiB are not read. For terasort, a TeraValidate job with tag +
 // "-check" then checks the order of the rows. For sort and wordcount, Check
@@ -66,6 +76,18 @@ func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, err
 	}
 	if SQL(r.spec.Workload) {
 		return r.checkQuery(ctx, tag)
+	}
+	if r.w.program == Tests {
+		var err error
+		if r.spec.Workload == Sleep {
+			err = r.spec.checkSlept(&k, c)
+		} else {
+			err = r.checkDFSIORun(ctx, &k, tag, c)
+		}
+		if err != nil {
+			err = fmt.Errorf("hibench: check %s: %w", r.spec, err)
+		}
+		return k, err
 	}
 	output := r.outputPath(tag)
 	inputBytes, _, err := folderSize(r.env.FS, r.inputPath())

@@ -31,6 +31,9 @@ func (r *Runner) mapInputPath() string {
 	if SQL(r.spec.Workload) {
 		return path.Join(r.inputPath(), visitsTable)
 	}
+	if r.spec.Workload == DFSIORead {
+		return path.Join(r.inputPath(), "io_data")
+	}
 	return r.inputPath()
 }
 

@@ -1,9 +1,10 @@
-// Package hibench prepares, runs and checks six HiBench workloads on a Hadoop
+// Package hibench prepares, runs and checks HiBench's workloads on a Hadoop
 // cluster: wordcount, sort and terasort, and the SQL queries join, aggregation
 // and scan, which Hive runs as MapReduce jobs. It can do so in two ways: with
 // the examples jar of the cluster's Hadoop and with its own queries (the
 // default), or through the scripts of a HiBench checkout, which need not be
-// built. For the first three, both ways run the same jobs. A seventh workload,
+// built. For the first three, both ways run the same jobs. sleep and dfsioe always
+// run from the jar with the tests of Hadoop's MapReduce client. Another workload,
 // grep, always runs from the examples jar, since HiBench has no grep. A [Jar] is
 // a program of the user's own, of which the package knows nothing.
 //
@@ -25,6 +26,7 @@
 package hibench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +52,8 @@ type Env struct {
 
 	Sums *Sums // checksums and word counts of inputs, kept for later checks; nil means that every check reads the whole input
 
-	Hive string // the folder with Hive's jars, for the workloads join, aggregation and scan
+	Hive  string // the folder with Hive's jars, for the workloads join, aggregation and scan
+	Tests string // the jar with the tests of Hadoop's MapReduce client, for sleep and dfsioe; empty means that of HadoopHome
 
 	Checkout string   // the folder of a HiBench checkout; empty means that jobs run without HiBench
 	Workers  []string // host names of the cluster's workers, for HiBench's reports; HiBench divides its throughput by their number
@@ -62,7 +65,7 @@ type Runner struct {
 	env  Env
 	spec Spec
 	w    workload
-	jar  string // path of Hadoop's examples jar
+	jar  string // path of the jar that has the workload's program: Hadoop's examples, unless the workload says otherwise
 }
 
 // Data describes the input of a workload.
@@ -109,8 +112,13 @@ func New(env Env, spec Spec) (*Runner, error) {
 			return nil, err
 		}
 	}
-	if spec.Workload == Grep {
-		r.env.Checkout = "" // HiBench has no grep
+	if spec.Workload == Grep || r.w.program == Tests {
+		r.env.Checkout = "" // HiBench has no grep, and see Sleep and DFSIOWrite
+	}
+	if r.w.program == Tests {
+		if r.jar, err = env.testsJar(); err != nil {
+			return nil, err
+		}
 	}
 	if r.env.Checkout != "" {
 		if err := r.checkCheckout(); err != nil {
@@ -152,11 +160,17 @@ func (env *Env) complete() error {
 	return nil
 }
 
+// readsNothing reports whether the workload has no input.
+func (r *Runner) readsNothing() bool {
+	return r.spec.Workload == Sleep || r.spec.Workload == DFSIOWrite
+}
+
 // Prepare makes the workload's input, unless the same input exists already. The
+// Data are empty for a workload that has none. The
 // jobs that make it have the YARN tag tag + "-prep". The same input must not be
 // prepared twice at the same time.
 func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
-	if err := checkTag(tag); err != nil {
+	if err := checkTag(tag); err != nil || r.readsNothing() {
 		return Data{}, err
 	}
 	if d, err := r.existingData(); err != nil || d.Reused {
@@ -193,10 +207,12 @@ func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Resu
 		return res, err
 	}
 	var err error
-	if res.InputBytes, _, err = folderSize(r.env.FS, r.mapInputPath()); err != nil {
+	if r.readsNothing() {
+		res.InputPath = ""
+	} else if res.InputBytes, _, err = folderSize(r.env.FS, r.mapInputPath()); err != nil {
 		return res, fmt.Errorf("hibench: run %s: input (has it been prepared?): %w", r.spec, err)
 	}
-	if err := r.env.removeAll(res.OutputPath, grepTemp(res.OutputPath), r.hivePath(tag)); err != nil {
+	if err := r.removeRun(tag); err != nil {
 		return res, err
 	}
 	c, err := r.start(ctx, stepRun, tag, res.OutputPath, settings...)
@@ -226,7 +242,16 @@ func (r *Runner) Clean(tag string) error {
 	if err := checkTag(tag); err != nil {
 		return err
 	}
-	return r.env.removeAll(r.outputPath(tag), grepTemp(r.outputPath(tag)), r.checkPath(tag), r.hivePath(tag))
+	return r.removeRun(tag)
+}
+
+// removeRun removes from HDFS what the run with the given YARN tag has written.
+func (r *Runner) removeRun(tag string) error {
+	written := []string{r.outputPath(tag), grepTemp(r.outputPath(tag)), r.checkPath(tag), r.hivePath(tag)}
+	if r.spec.Workload == DFSIORead {
+		written = append(written, dfsioOwn(r.inputPath())...)
+	}
+	return r.env.removeAll(written...)
 }
 
 // Remove removes the workload's input and all its outputs from HDFS.
@@ -279,9 +304,40 @@ func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ..
 			return c, err
 		}
 	} else {
-		c.argv = slices.Concat(r.env.hadoopCommand(conf), []string{"jar", r.jar}, r.jobArgs(s, tag, output))
+		program := []string{"jar", r.jar}
+		if r.w.program == Tests {
+			// The main class that this jar names needs further jars of tests.
+			program = []string{r.testsClass()}
+			c.vars = withClassPath(c.vars, r.jar)
+			if err := folder.Remove(dfsioName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return c, err
+			}
+		}
+		c.argv = slices.Concat(r.env.hadoopCommand(conf), program, r.jobArgs(s, tag, output))
 	}
 	return c, c.run(ctx)
+}
+
+// testsClass returns the main class of a workload whose program is in the jar of tests.
+func (r *Runner) testsClass() string {
+	if r.spec.Workload == Sleep {
+		return sleepClass
+	}
+	return dfsioClass
+}
+
+// withClassPath returns an environment of a client process in which Hadoop finds the
+// classes of a jar, besides those that the environment names already.
+func withClassPath(vars []string, jar string) []string {
+	const name = "HADOOP_CLASSPATH="
+	for i, v := range vars {
+		if more, ok := strings.CutPrefix(v, name); ok {
+			vars = slices.Delete(slices.Clone(vars), i, i+1)
+			jar += ":" + more
+			break
+		}
+	}
+	return append(slices.Clone(vars), name+jar)
 }
 
 // hadoopCommand returns the command hadoop with a configuration folder.
@@ -315,7 +371,11 @@ func (r *Runner) jobArgs(s step, tag, output string) []string {
 	case stepPrepare:
 		return r.spec.prepareArgs(r.inputPath())
 	case stepRun:
-		return r.spec.runArgs(r.inputPath(), output)
+		args := r.spec.runArgs(r.inputPath(), output)
+		if DFSIO(r.spec.Workload) {
+			args = append(args, "-resFile", filepath.Join(r.tagDir(tag), dfsioName))
+		}
+		return args
 	default:
 		return []string{"teravalidate", output, r.checkPath(strings.TrimSuffix(tag, "-check"))}
 	}
@@ -369,6 +429,28 @@ func checkTag(tag string) error {
 		return fmt.Errorf("hibench: tag %q: want 1 to 80 of a-z, 0-9, '.', '_', '-', first a letter or digit", tag)
 	}
 	return nil
+}
+
+// TestsJar returns the path of the jar with the tests of Hadoop's MapReduce client in
+// a Hadoop folder; empty if there is none.
+func TestsJar(home string) string {
+	jars, err := filepath.Glob(filepath.Join(home, "share", "hadoop", "mapreduce", "hadoop-mapreduce-client-jobclient-*-tests.jar"))
+	if err != nil || len(jars) != 1 {
+		return ""
+	}
+	return jars[0]
+}
+
+// testsJar returns the path of the jar with the tests of Hadoop's MapReduce client.
+func (env *Env) testsJar() (string, error) {
+	jar := cmp.Or(env.Tests, TestsJar(env.HadoopHome))
+	if jar == "" {
+		return "", fmt.Errorf("hibench: hadoop home %s: no share/hadoop/mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar, which has the programs sleep and TestDFSIO", env.HadoopHome)
+	}
+	if _, err := os.Stat(jar); err != nil {
+		return "", fmt.Errorf("hibench: jar of Hadoop's tests: %w", err)
+	}
+	return filepath.Abs(jar)
 }
 
 // findHadoop returns the path of the jar of MapReduce examples in a Hadoop

@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 func allSpecs() []Spec {
 	var specs []Spec
 	for _, w := range Workloads() {
-		if SQL(w) {
-			continue // hive_test.go has these
+		if ProgramOf(w) != Examples {
+			continue // these have tests of their own
 		}
 		for _, p := range Profiles() {
 			specs = append(specs, Spec{Workload: w, Profile: p})

@@ -18,6 +18,11 @@ type Shape struct {
 	// reads. ReduceMsPerMiB is the same for each MiB that a reduce fetches.
 	// Neither includes the start of the JVM or waiting.
 	MapMsPerMiB, ReduceMsPerMiB float64
+	// Maps is the number of maps of a job that reads no files.
+	Maps int
+	// MapSleepMs is how long, in ms, a map waits without using a core. ReduceSleepMs
+	// is the same for a reduce.
+	MapSleepMs, ReduceSleepMs float64
 }
 
 // Shape returns what the spec's job reads, shuffles and writes, for a
@@ -26,6 +31,17 @@ func (s Spec) Shape() Shape {
 	s = s.withDefaults()
 	shape := workloads[s.Workload].shape
 	bytes := s.bytes()
+	switch {
+	case s.Workload == Sleep:
+		ofMap, ofReduce := s.Sleeps()
+		return Shape{Maps: s.Maps, Reduces: s.Reduces, MapSleepMs: ofMap.Seconds() * 1000, ReduceSleepMs: ofReduce.Seconds() * 1000}
+	case DFSIO(s.Workload):
+		// A map reads a file that says which file it writes or reads. That is no part
+		// of the job's input, as Hadoop sees it.
+		shape.Files, shape.FileBytes, shape.Reduces = s.Maps, dfsioControlBytes, 1
+		shape.MapSleepMs = dfsioMsPerMiB * float64(s.FileBytes()/mebi)
+		return shape
+	}
 	if SQL(s.Workload) {
 		bytes = s.dataSize() * visitBytes
 	}
@@ -40,6 +56,13 @@ func (s Spec) Shape() Shape {
 // about.
 const visitBytes = 199
 
+// dfsioControlBytes is the length of the file that tells a map of dfsioe what to do,
+// about. dfsioMsPerMiB is how long it takes for each MiB, a guess.
+const (
+	dfsioControlBytes = 112
+	dfsioMsPerMiB     = 15
+)
+
 // Typical ratios and times of the workloads. The ratios of wordcount, of the
 // join's first job and of the aggregation were measured on a cluster. The
 // combiner of wordcount leaves almost nothing of a text with a thousand
@@ -52,6 +75,7 @@ var (
 	aggregationShape = Shape{MapOutputPerByte: 0.17, ReduceOutputPerByte: 1.1, MapMsPerMiB: 150, ReduceMsPerMiB: 200}
 	scanShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 100}
 	grepShape        = Shape{MapOutputPerByte: 0.001, ReduceOutputPerByte: 0.5, MapMsPerMiB: 40, ReduceMsPerMiB: 100}
+	dfsioShape       = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 0.5}
 	sortShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 	terasortShape    = Shape{MapOutputPerByte: 1.04, ReduceOutputPerByte: 0.96, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 )

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,16 +17,20 @@ import (
 // Spec says which workload to run, on how much data and with how many
 // tasks.
 type Spec struct {
-	Workload  string    // name of the workload: wordcount, sort, terasort or grep, or with Hive: join, aggregation or scan
+	Workload  string    // name of the workload: wordcount, sort, terasort, grep, sleep, dfsioe-write or dfsioe-read, or with Hive: join, aggregation or scan
 	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes or Visits. grep has none
 	SizeBytes int64     // input size in bytes, for workloads without Hive; 0 means the size of Profile. terasort rounds it down to rows of 100 bytes
 	Visits    int64     // rows of the table uservisits, for workloads with Hive; 0 means the size of Profile
 	Pages     int64     // rows of the table rankings, for workloads with Hive; 0 means those of Profile, or 12 for 100 Visits, as in most profiles
 	Seed      uint64    // decides the rows of the tables that heddle makes itself
-	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench
+	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench. For sleep it is the number of maps, for dfsioe that of files
 	Reduces   int       // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
 	Regex     string    // regular expression that grep looks for; the other workloads have none
 	Settings  []Setting // Hadoop properties for all jobs of the workload; they are written to files and sent to YARN, so they must not contain secrets
+
+	// Sleep is how long each map of sleep sleeps, and ReduceSleep how long each
+	// reduce, which is as long if it is 0. 0 for both means the times of Profile.
+	Sleep, ReduceSleep time.Duration
 }
 
 // Setting is the name and the value of one Hadoop property.
@@ -65,9 +70,22 @@ type workload struct {
 	folder    string  // name of the workload's folder below the data folder; with "Hadoop" before it, the workload's name in reports
 	sizes     []int64 // HiBench's size of the input (its DATASIZE) for each profile, in the order of Profiles
 	unitBytes int64   // the number of bytes in one unit of DATASIZE, HiBench's size of the input; for tables, whose sizes are numbers of visits, the least that a visit takes
-	pages     []int64 // tables only: the number of pages for each profile
+	second    []int64 // what a profile says besides: pages of tables, seconds that sleep's reduces sleep, or files of dfsioe
 	shape     Shape   // typical ratios and times of the workload's job, for simulations
+	program   Program // what has the workload's program; the default is Examples
 }
+
+// Program names what the program of a workload is part of.
+type Program string
+
+const (
+	Examples Program = ""      // the jar with Hadoop's examples
+	Hive     Program = "Hive"  // Hive's jars
+	Tests    Program = "tests" // the jar with the tests of Hadoop's MapReduce client
+)
+
+// ProgramOf returns what the program of the named workload is part of.
+func ProgramOf(workload string) Program { return workloads[workload].program }
 
 // HiBench's groups of workloads.
 const (
@@ -76,13 +94,16 @@ const (
 )
 
 var workloads = map[string]workload{
-	"wordcount":   {groupMicro, "Wordcount", []int64{32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000}, 1, nil, wordcountShape},
-	"sort":        {groupMicro, "Sort", []int64{32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000}, 1, nil, sortShape},
-	Grep:          {groupMicro, "Grep", nil, 1, nil, grepShape},
-	"terasort":    {groupMicro, "Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000}, terasortRowBytes, nil, terasortShape},
-	"join":        {groupSQL, "Join", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 5_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 120_000_000}, joinShape},
-	"aggregation": {groupSQL, "Aggregation", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 100_000_000}, aggregationShape},
-	"scan":        {groupSQL, "Scan", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 2_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 10_000_000}, scanShape},
+	"wordcount":   {groupMicro, "Wordcount", []int64{32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000}, 1, nil, wordcountShape, Examples},
+	"sort":        {groupMicro, "Sort", []int64{32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000}, 1, nil, sortShape, Examples},
+	Grep:          {groupMicro, "Grep", nil, 1, nil, grepShape, Examples},
+	"terasort":    {groupMicro, "Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000}, terasortRowBytes, nil, terasortShape, Examples},
+	Sleep:         {groupMicro, "Sleep", []int64{3, 30, 90, 90, 90, 10}, 0, []int64{3, 30, 45, 45, 45, 10}, Shape{}, Tests},
+	DFSIOWrite:    {groupMicro, "Dfsioe", dfsioSizes, mebi, dfsioFiles, dfsioShape, Tests},
+	DFSIORead:     {groupMicro, "Dfsioe", dfsioSizes, mebi, dfsioFiles, dfsioShape, Tests},
+	"join":        {groupSQL, "Join", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 5_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 120_000_000}, joinShape, Hive},
+	"aggregation": {groupSQL, "Aggregation", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 100_000_000}, aggregationShape, Hive},
+	"scan":        {groupSQL, "Scan", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 2_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 10_000_000}, scanShape, Hive},
 }
 
 // SQL reports whether the named workload is a query over tables, which Hive
@@ -97,6 +118,9 @@ func (s Spec) prepareArgs(input string) []string {
 	}
 	if s.Workload == Grep {
 		return s.grepPrepareArgs(input)
+	}
+	if DFSIO(s.Workload) {
+		return s.dfsioArgs(DFSIOWrite, input)
 	}
 	return s.randomTextArgs(input)
 }
@@ -117,6 +141,12 @@ func (s Spec) runArgs(input, output string) []string {
 	switch s.Workload {
 	case Grep:
 		return s.grepArgs(input, output)
+	case Sleep:
+		return s.sleepArgs()
+	case DFSIOWrite:
+		return s.dfsioArgs(DFSIOWrite, output)
+	case DFSIORead:
+		return s.dfsioArgs(DFSIORead, input)
 	case "sort":
 		const text = "org.apache.hadoop.io.Text"
 		return []string{"sort", "-outKey", text, "-outValue", text, "-r", reduces, input, output}
@@ -156,7 +186,14 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("hibench: unknown workload %q: want %s, %s", s.Workload, strings.Join(Workloads(), ", "), Grep)
 	}
 	sql := w.group == groupSQL
+	if s.Workload != Sleep && s.Sleep|s.ReduceSleep != 0 {
+		return fmt.Errorf("hibench: %s: it does not sleep; only %s does", s.Workload, Sleep)
+	}
 	switch {
+	case s.Workload == Sleep:
+		if err := s.checkSleep(); err != nil {
+			return err
+		}
 	case sql && s.SizeBytes != 0:
 		return fmt.Errorf("hibench: %s: a size of %d bytes; want visits, the number of rows of its larger table", s.Workload, s.SizeBytes)
 	case !sql && (s.Visits != 0 || s.Pages != 0):
@@ -177,16 +214,22 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("hibench: %s: no size; want a profile (%s) or a size in bytes", s.Workload, strings.Join(Profiles(), ", "))
 	case s.Profile != "" && !slices.Contains(Profiles(), s.Profile):
 		return fmt.Errorf("hibench: %s: unknown profile %q: want %s", s.Workload, s.Profile, strings.Join(Profiles(), ", "))
-	case s.Maps < 0 || s.Reduces < 0:
+	}
+	if s.Maps < 0 || s.Reduces < 0 {
 		return fmt.Errorf("hibench: %s: %d maps, %d reduces: want 1 or more, or 0 for %d", s.Workload, s.Maps, s.Reduces, defaultParallelism)
 	}
 	// Refuse this: RandomTextWriter divides by zero if a map has to write less
 	// than one byte.
 	d := s.withDefaults()
+	if DFSIO(s.Workload) {
+		if err := s.checkDFSIO(); err != nil {
+			return err
+		}
+	}
 	if sql && d.dataSize() < int64(d.Maps) {
 		return fmt.Errorf("hibench: %s: %d visits are too few for %d maps: want at least %d", s.Workload, d.dataSize(), d.Maps, d.Maps)
 	}
-	if d.dataSize() < int64(d.Maps) {
+	if w.unitBytes > 0 && d.dataSize() < int64(d.Maps) {
 		return fmt.Errorf("hibench: %s: %d bytes are too few for %d maps: want at least %d", s.Workload, s.bytes(), d.Maps, int64(d.Maps)*w.unitBytes)
 	}
 	if err := s.checkRegex(); err != nil {
@@ -211,6 +254,7 @@ var reserved = map[string]string{
 	"mapreduce.job.inputformat.class":        "it is part of the workload",
 	"mapreduce.job.outputformat.class":       "it is part of the workload",
 	"mapreduce.mapper.regex":                 "set the workload's regex",
+	"test.build.data":                        "it is part of the workload",
 	"dfs.user.home.dir.prefix":               "it is part of the workload",
 	"mapreduce.randomtextwriter.totalbytes":  "set the size of the workload",
 	"mapreduce.randomtextwriter.bytespermap": "set the size and the number of maps of the workload",
@@ -245,6 +289,9 @@ func (p Setting) check() error {
 }
 
 func (s Spec) withDefaults() Spec {
+	if i := slices.Index(Profiles(), s.Profile); i >= 0 && DFSIO(s.Workload) {
+		s.Maps = int(dfsioFiles[i])
+	}
 	if s.Maps == 0 {
 		s.Maps = defaultParallelism
 	}
@@ -264,6 +311,9 @@ func (s Spec) dataSize() int64 {
 	if w.group == groupSQL {
 		return s.Visits
 	}
+	if w.unitBytes == 0 {
+		return 0
+	}
 	return s.SizeBytes / w.unitBytes
 }
 
@@ -271,7 +321,7 @@ func (s Spec) dataSize() int64 {
 func (s Spec) source() tables.Source {
 	t := tables.Source{Visits: s.dataSize(), Pages: s.Pages, Seed: s.Seed}
 	if i := slices.Index(Profiles(), s.Profile); i >= 0 {
-		t.Pages = workloads[s.Workload].pages[i]
+		t.Pages = workloads[s.Workload].second[i]
 	} else if t.Pages == 0 {
 		t.Pages = max(1, t.Visits*12/100)
 	}
@@ -289,6 +339,9 @@ func (s Spec) String() string {
 	}
 	if SQL(s.Workload) {
 		return fmt.Sprintf("%s of %d visits", s.Workload, s.Visits)
+	}
+	if s.Workload == Sleep {
+		return fmt.Sprintf("%s of %v", s.Workload, s.Sleep)
 	}
 	return fmt.Sprintf("%s of %d bytes", s.Workload, s.SizeBytes)
 }

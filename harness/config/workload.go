@@ -17,7 +17,8 @@ import (
 // Workload is one entry of an experiment file's list of workloads. Which keys it
 // may have depends on its kind; see workloadKinds.
 type Workload struct {
-	// Name is the name of the workload: wordcount, sort, terasort or grep; join,
+	// Name is the name of the workload: wordcount, sort, terasort, grep, sleep,
+	// dfsioe-write or dfsioe-read; join,
 	// aggregation or scan, which are queries that Hive runs; streaming; or trace,
 	// which is the default if Trace is given.
 	Name string `yaml:"name" text:"One of HiBench's workloads, grep, streaming for synthetic tasks, or trace, which is the default if trace is given." values:"{workloads}"`
@@ -67,9 +68,10 @@ type Workload struct {
 	// 0 by default for a streaming workload, and 20ms for jobs of a trace, where it
 	// counts only if the trace has no CPU times.
 	CPU units.Duration `yaml:"cpu,omitempty" text:"The CPU time of synthetic tasks for each MiB that they take in; 0 by default for streaming, and 20ms for traces without CPU times."`
-	// Sleep is how long each map of a streaming or trace workload sleeps. It uses no
-	// core meanwhile.
-	Sleep units.Duration `yaml:"sleep,omitempty" text:"streaming and traces: time that each map sleeps, without using a core, besides what it reads, computes and writes."`
+	// Sleep is how long each map of a streaming, trace or sleep workload sleeps. It
+	// uses no core meanwhile. ReduceSleep is the same for reduces of sleep; 0 means Sleep.
+	Sleep       units.Duration `yaml:"sleep,omitempty" text:"sleep: time that each map sleeps. streaming and traces: the same, besides what it reads, computes and writes."`
+	ReduceSleep units.Duration `yaml:"reduceSleep,omitempty" text:"sleep: time that each reduce sleeps; as long as a map by default."`
 	// MapOutput is how many bytes the maps of a streaming workload give to
 	// reduces, or write if there are none, for each byte that they read. Output
 	// is how many bytes its reduces write for each byte that they take in. nil
@@ -164,6 +166,9 @@ func init() {
 		workloadKinds[name] = workloadKind{keys, Workload.hibenchProblems}
 	}
 	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "sleep", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
+	workloadKinds[hibench.Sleep] = workloadKind{[]string{"profile", "sleep", "reduceSleep", "maps", "reduces"}, Workload.hibenchProblems}
+	workloadKinds[hibench.DFSIOWrite] = workloadKind{[]string{"profile", "size", "maps"}, Workload.hibenchProblems}
+	workloadKinds[hibench.DFSIORead] = workloadKind{[]string{"profile", "size", "maps"}, Workload.dfsioReadProblems}
 	workloadKinds[hibench.Grep] = workloadKind{[]string{"size", "maps", "reduces", "regex"}, Workload.grepProblems}
 }
 
@@ -222,6 +227,15 @@ func (w Workload) hibenchProblems(p *problems, path string) {
 	w.specProblems(p, path)
 }
 
+// dfsioReadProblems adds what is wrong with a workload that reads files. Each run of it
+// works in the folder of its input.
+func (w Workload) dfsioReadProblems(p *problems, path string) {
+	if w.Jobs > 1 {
+		p.addf(path+".jobs", "%d: want 1, since its runs write into the folder of its input", w.Jobs)
+	}
+	w.hibenchProblems(p, path)
+}
+
 // grepProblems adds what is wrong with a workload that runs grep.
 func (w Workload) grepProblems(p *problems, path string) {
 	valid := w
@@ -274,7 +288,7 @@ func (w Workload) streamingProblems(p *problems, path string) {
 func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Visits: int64(w.Visits), Pages: int64(w.Pages),
-		Maps: w.Maps, Reduces: w.Reduces, Regex: w.Regex, Settings: hibench.Settings(w.Settings),
+		Maps: w.Maps, Reduces: w.Reduces, Regex: w.Regex, Sleep: time.Duration(w.Sleep), ReduceSleep: time.Duration(w.ReduceSleep), Settings: hibench.Settings(w.Settings),
 	}
 }
 

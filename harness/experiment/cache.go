@@ -74,6 +74,9 @@ func cacheInput(ctx context.Context, h cacheHDFS, pools cachePools, input worklo
 	if o.Fraction == 0 && len(input.Cached) == 0 {
 		return nil, nil
 	}
+	if input.Path == "" {
+		return nil, errors.New("cache input: the workload reads none; run it in an experiment without a cache")
+	}
 	o.Replicas = max(1, o.Replicas)
 	c := &inputCache{hdfs: h, pools: pools, folder: input.Path, files: map[string]bool{}, say: say}
 	chosen, err := c.choose(ctx, o, input.Cached)

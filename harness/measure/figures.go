@@ -234,6 +234,10 @@ type Job struct {
 	// after the ApplicationMaster was up, all together. Simulate does not set it.
 	Locality  Locality `json:"-"`
 	MapWaitMs float64  `json:"-"`
+	// MapTime is how long the job's successful maps ran, all together, and ReduceTime
+	// its reduces. Simulate does not set them.
+	MapTime    traces.Time `json:"-"`
+	ReduceTime traces.Time `json:"-"`
 	// Fetched is as Figures.Fetched. ReduceNodes are the nodes of reduces that succeeded, in
 	// the order of their ends, the first mostReduceNodes. Simulate does not set them.
 	Fetched     ByLevel       `json:"-"`

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"heddle/harness/config"
+	"heddle/hibench"
 )
 
 // Costs names what the tasks of a workload cost: its name, and those of its keys and
@@ -20,6 +21,14 @@ func Costs(w config.Workload) string {
 	add := func(key string, value any) { parts = append(parts, fmt.Sprintf("%s=%v", key, value)) }
 	if w.Regex != "" {
 		add("regex", w.Regex)
+	}
+	switch s := w.Spec(); {
+	case w.Name == hibench.Sleep:
+		ofMap, ofReduce := s.Sleeps()
+		add("sleep", ofMap)
+		add("reduceSleep", ofReduce)
+	case hibench.DFSIO(w.Name):
+		add("file", s.FileBytes())
 	}
 	if w.Name == config.WorkloadJar {
 		add("file", filepath.Base(w.Jar))

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/workload/hive"
+	"heddle/harness/workload/programs"
 	"heddle/hibench"
 	"heddle/hibench/tables"
 	"heddle/yarnclient"
@@ -27,8 +29,8 @@ type hiBench struct{ config.Workload }
 // run through HiBench's scripts, or directly if there is no HiBench checkout.
 func (w hiBench) On(_ context.Context, place Place) (Live, error) {
 	live := &hiBenchLive{place: place, config: w.Workload}
-	if hibench.SQL(w.Name) {
-		return live, nil // Prepare makes the runner, since it may have to fetch Hive
+	if hibench.ProgramOf(w.Name) != hibench.Examples {
+		return live, nil // Prepare makes the runner, since it may have to fetch the program
 	}
 	var err error
 	live.runner, err = hibench.New(place.Env, w.Spec())
@@ -46,10 +48,8 @@ func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
 	if w.runner == nil {
 		env, spec := w.place.Env, w.config.Spec()
 		spec.Seed = w.place.Seed
-		var err error
-		if home := w.place.Cluster.Config.Hive; home != "" {
-			env.Hive = filepath.Join(home, "lib")
-		} else if env.Hive, err = hive.Jars(ctx, w.place.Say); err != nil {
+		err := w.program(ctx, &env)
+		if err != nil {
 			return Input{}, err
 		}
 		if w.runner, err = hibench.New(env, spec); err != nil {
@@ -58,6 +58,24 @@ func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
 	}
 	d, err := w.runner.Prepare(ctx, tag)
 	return Input{Path: d.Path, Bytes: d.Bytes}, err
+}
+
+// program adds to env where the workload's program is. It fetches it if the cluster
+// does not have it.
+func (w *hiBenchLive) program(ctx context.Context, env *hibench.Env) (err error) {
+	switch hibench.ProgramOf(w.config.Name) {
+	case hibench.Hive:
+		if home := w.place.Cluster.Config.Hive; home != "" {
+			env.Hive = filepath.Join(home, "lib")
+		} else {
+			env.Hive, err = hive.Jars(ctx, w.place.Say)
+		}
+	case hibench.Tests:
+		if hibench.TestsJar(env.HadoopHome) == "" {
+			env.Tests, err = programs.HadoopTests(ctx, w.place.Say)
+		}
+	}
+	return err
 }
 
 // Submissions returns the workload's equal jobs, all submitted at once.
@@ -98,6 +116,10 @@ func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*meas
 		c.MapInputRecords += j.Records.MapInput
 		c.MapOutputRecords += j.Records.MapOutput
 		c.ReduceOutputRecords += j.Records.ReduceOutput
+		c.HDFSReadBytes += j.Bytes.Input
+		c.HDFSWrittenBytes += j.Bytes.Output
+		c.MapTime += time.Duration(j.MapTime)
+		c.ReduceTime += time.Duration(j.ReduceTime)
 	}
 	check, err := w.runner.Check(ctx, tag, c)
 	return check.Compared, err
@@ -108,7 +130,7 @@ func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*meas
 // have a second job for each of them, which starts when it has ended.
 func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
-	job := Job{Name: w.Name, Terms: w.Terms(0), Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
+	job := Job{Name: w.Name, Terms: w.Terms(0), FollowMaps: int32(shape.Maps), Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
 	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
 		if err := job.set(name, w.Settings[name]); err != nil {
 			return nil, fmt.Errorf("workload %s: %w", w.Label, err)
@@ -118,7 +140,8 @@ func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 		Workload: w.Label,
 		Costs: calibration.Workload{
 			Workload: Costs(w.Workload), MapOutputPerByte: shape.MapOutputPerByte, ReduceOutputPerByte: shape.ReduceOutputPerByte,
-			Map: calibration.Phase{MsPerMiB: shape.MapMsPerMiB, Corrected: 1}, Reduce: calibration.Phase{MsPerMiB: shape.ReduceMsPerMiB, Corrected: 1},
+			Map:    calibration.Phase{MsPerMiB: shape.MapMsPerMiB, SleepMs: shape.MapSleepMs, Corrected: 1},
+			Reduce: calibration.Phase{MsPerMiB: shape.ReduceMsPerMiB, SleepMs: shape.ReduceSleepMs, Corrected: 1},
 		},
 	}
 	for i := range max(w.Jobs, 1) {

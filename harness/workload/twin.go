@@ -37,10 +37,11 @@ type Job struct {
 	At   time.Duration // when it is submitted, counted from the first job
 	User string        // empty means heddle
 	// After is the number of the job, counted from 1 in Twin.Jobs, after whose end
-	// this job is submitted; 0 means that it is submitted at its time At. Such a
-	// job has FollowMaps maps, which read FollowBytes each that the job before
-	// wrote. It is not known on which nodes these are.
-	After                             int
+	// this job is submitted; 0 means that it is submitted at its time At.
+	After int
+	// FollowMaps, if above 0, is how many maps the job has that read none of the
+	// workload's files. Each reads FollowBytes, such as what the job before wrote. It
+	// is not known on which nodes these are.
 	FollowMaps                        int32
 	FollowBytes                       int64
 	Queue                             string
@@ -141,7 +142,7 @@ func (t *Twin) Check(d Conf) error {
 	for i := range t.Jobs {
 		j, maps := &t.Jobs[i], blocks
 		switch {
-		case j.After > 0:
+		case j.FollowMaps > 0:
 			maps = int64(j.FollowMaps)
 		case j.Maps != nil:
 			maps = int64(len(j.Maps))
@@ -180,7 +181,7 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 		j, id, at := &t.Jobs[i], jobID(i), traces.Time(t.Jobs[i].At)
 		splits := whole
 		switch {
-		case j.After > 0:
+		case j.FollowMaps > 0:
 			splits = make([]split, j.FollowMaps)
 			for m := range splits {
 				splits[m].bytes = j.FollowBytes

@@ -218,6 +218,50 @@ func TestGrepTwin(t *testing.T) {
 	}
 }
 
+// TestSleepTwin: sleep reads nothing, so its maps have no file and no node, and its
+// tasks wait as long as they sleep.
+func TestSleepTwin(t *testing.T) {
+	w := config.Workload{Name: "sleep", Label: "s", Sleep: units.Duration(2 * time.Second), ReduceSleep: units.Duration(time.Second), Maps: 5, Reduces: 3, Jobs: 2}
+	x, err := workload.Of(w).Twin(t.Context(), config.Cache{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := twin(t, w, config.Cache{}, 1)
+	if len(l.maps) != 10 || l.jobs != 2 || l.submitted.Maps != 5 || l.submitted.Reduces != 3 || len(x.After()) != 0 {
+		t.Errorf("%d maps in %d jobs, the last %+v, later %v; want 5 maps and 3 reduces in each of two at once", len(l.maps), l.jobs, l.submitted, x.After())
+	}
+	for _, m := range l.maps {
+		if len(m.Blocks)+len(m.SplitHosts) > 0 || m.LengthBytes != 0 {
+			t.Errorf("map %+v; want one that reads nothing", m)
+		}
+	}
+	if x.Costs.Map.SleepMs != 2000 || x.Costs.Reduce.SleepMs != 1000 || x.Costs.Workload != "sleep sleep=2s reduceSleep=1s" {
+		t.Errorf("costs %+v; want sleeps of 2 s and 1 s", x.Costs)
+	}
+	if _, err := workload.Of(w).Twin(t.Context(), config.Cache{Fraction: 1}); err == nil {
+		t.Error("the input of sleep can be cached; it has none")
+	}
+}
+
+// TestDFSIOTwin: a map of dfsioe has a small file of its own, and takes time for the
+// file that this names. Files of other lengths cost other times.
+func TestDFSIOTwin(t *testing.T) {
+	w := config.Workload{Name: "dfsioe-read", Label: "d", Profile: "small"}
+	x, err := workload.Of(w).Twin(t.Context(), config.Cache{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := twin(t, w, config.Cache{}, 1)
+	if len(l.maps) != 32 || l.submitted.Reduces != 1 || x.Costs.Map.SleepMs != 150 || x.Costs.Workload != "dfsioe-read file=10485760" {
+		t.Errorf("%d maps, %+v, costs %+v; want 32 maps of 150 ms for 10 MiB each, and 1 reduce", len(l.maps), l.submitted, x.Costs)
+	}
+	for _, m := range l.maps {
+		if m.LengthBytes > 1000 || len(m.SplitHosts) != 2 {
+			t.Errorf("map %+v; want a small file on two nodes", m)
+		}
+	}
+}
+
 // TestTooLargeToSimulate refuses what would take a simulation more memory than a
 // machine has. The largest workloads below the limits pass: 30 TiB in blocks of
 // 16 MiB with two replicas.

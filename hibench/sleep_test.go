@@ -1,0 +1,131 @@
+package hibench
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// withTests adds to a fake Hadoop the jar with the tests of its MapReduce client.
+func withTests(t *testing.T) (*fakeHadoop, Env) {
+	t.Helper()
+	h := newFakeHadoop(t)
+	write(t, filepath.Join(h.home, "share", "hadoop", "mapreduce", "hadoop-mapreduce-client-jobclient-3.4.2-tests.jar"), "", 0o644)
+	env := h.env(t)
+	env.Checkout = "/no/such/checkout" // it changes nothing
+	return h, env
+}
+
+// lastCall returns the arguments of the last call of a fake Hadoop's command.
+func (h *fakeHadoop) lastCall(t *testing.T, env Env) string {
+	t.Helper()
+	text, err := os.ReadFile(h.calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := strings.Split(strings.TrimSuffix(string(text), "\nend-of-call\n"), "end-of-call\n")
+	return strings.ReplaceAll(strings.ReplaceAll(calls[len(calls)-1], "\n", " "), env.RunDir, "$RUN")
+}
+
+// TestSleepCommand: the times of a profile are seconds, as HiBench's configuration
+// says, and the jar is on the class path besides what the user has there.
+func TestSleepCommand(t *testing.T) {
+	h, env := withTests(t)
+	env.Vars = append(env.Vars, "HADOOP_CLASSPATH=/own.jar")
+	for want, spec := range map[string]Spec{
+		"-m 8 -r 8 -mt 90000 -rt 45000 -recordt 90000": {Workload: Sleep, Profile: "huge"},
+		"-m 4 -r 2 -mt 1500 -rt 1500 -recordt 1500":    {Workload: Sleep, Sleep: 1500 * time.Millisecond, Maps: 4, Reduces: 2},
+		"-m 1 -r 1 -mt 10 -rt 2000 -recordt 2000":      {Workload: Sleep, Sleep: 10 * time.Millisecond, ReduceSleep: 2 * time.Second, Maps: 1, Reduces: 1},
+	} {
+		r := newRunner(t, env, spec)
+		if d, err := r.Prepare(context.Background(), "t1"); err != nil || d != (Data{}) {
+			t.Errorf("%s: prepare: %+v, %v; want nothing", spec, d, err)
+		}
+		res, err := r.Run(context.Background(), "t1")
+		if err != nil || res.InputPath != "" || res.InputBytes != 0 {
+			t.Errorf("%s: %+v, %v; want a run without input", spec, res, err)
+		}
+		if got, want := h.lastCall(t, env), "--config $RUN/t1/conf org.apache.hadoop.mapreduce.SleepJob "+want; got != want {
+			t.Errorf("%s: command\n%s, want\n%s", spec, got, want)
+		}
+		vars, err := os.ReadFile(filepath.Join(filepath.Dir(h.calls), "env"))
+		if err != nil || !strings.Contains(string(vars), "-3.4.2-tests.jar:/own.jar\n") {
+			t.Errorf("%s: environment\n%s, %v", spec, vars, err)
+		}
+	}
+}
+
+func TestNewWithoutTheJarOfTests(t *testing.T) {
+	h := newFakeHadoop(t)
+	spec := Spec{Workload: Sleep, Profile: "tiny"}
+	env := h.env(t)
+	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "no share/hadoop/mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar") {
+		t.Errorf("error %v; want one with the jar that is missing", err)
+	}
+	env.Tests = filepath.Join(h.home, "other.jar")
+	if _, err := New(env, spec); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v; want one that the given jar is missing", err)
+	}
+	write(t, env.Tests, "", 0o644)
+	if _, err := New(env, spec); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSleepRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec Spec
+		want string
+	}{
+		"profile":          {Spec{Profile: "bigdata"}, ""},
+		"time":             {Spec{Sleep: time.Second}, ""},
+		"none":             {Spec{}, "no time to sleep"},
+		"reduces only":     {Spec{ReduceSleep: time.Second}, "no time to sleep"},
+		"both":             {Spec{Profile: "tiny", Sleep: time.Second}, "want one of them"},
+		"both, of reduces": {Spec{Profile: "tiny", ReduceSleep: time.Second}, "want one of them"},
+		"profile unknown":  {Spec{Profile: "middle"}, `unknown profile "middle"`},
+		"size":             {Spec{Sleep: time.Second, SizeBytes: 5}, "it has no size"},
+		"too short":        {Spec{Sleep: time.Microsecond}, "1µs: want 1ms to 24h"},
+		"not whole":        {Spec{Sleep: time.Second, ReduceSleep: 1500 * time.Microsecond}, "1.5ms: want"},
+		"too long":         {Spec{Sleep: 25 * time.Hour}, "25h0m0s: want"},
+		"below 0":          {Spec{Sleep: -time.Second}, "-1s: want"},
+		"maps":             {Spec{Sleep: time.Second, Maps: -1}, "-1 maps"},
+	} {
+		c.spec.Workload = Sleep
+		err := c.spec.Validate()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: error %v; want one with %q", name, err, c.want)
+		}
+	}
+	if err := (Spec{Workload: "sort", Profile: "tiny", Sleep: time.Second}).Validate(); err == nil || !strings.Contains(err.Error(), "only sleep does") {
+		t.Errorf("sort that sleeps: %v", err)
+	}
+}
+
+// TestSleepCheck: tasks that did not sleep are found, as those of HiBench's own script.
+func TestSleepCheck(t *testing.T) {
+	_, env := withTests(t)
+	r := newRunner(t, env, Spec{Workload: Sleep, Sleep: 3 * time.Second, ReduceSleep: time.Second, Maps: 4, Reduces: 2})
+	good := Counters{MapInputRecords: 4, MapOutputRecords: 8, MapTime: 13 * time.Second, ReduceTime: 2 * time.Second}
+	for want, change := range map[string]func(*Counters){
+		"":                   func(*Counters) {},
+		"maps (counters): 3": func(c *Counters) { c.MapInputRecords = 3 },
+		"records for reduces (counters): 4, want 8":             func(c *Counters) { c.MapOutputRecords = 4 },
+		"its maps took 11.9s together; want at least the 12s":   func(c *Counters) { c.MapTime = 11900 * time.Millisecond },
+		"its reduces took 100ms together; want at least the 2s": func(c *Counters) { c.ReduceTime = 100 * time.Millisecond },
+	} {
+		c := good
+		change(&c)
+		k, err := r.Check(t.Context(), "t1", &c)
+		if want == "" && (err != nil || len(k.Compared) != 4) || want != "" && (!errors.Is(err, ErrInvalidOutput) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%+v: %+v, %v; want %q", c, k, err, want)
+		}
+	}
+	if _, err := r.Check(t.Context(), "t1", nil); err == nil || errors.Is(err, ErrInvalidOutput) {
+		t.Errorf("without counters: %v; want an error that it cannot be checked", err)
+	}
+}
