@@ -193,7 +193,7 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 func (cn *conn) read() {
 	r := bufio.NewReaderSize(cn.c, 64<<10)
 	for answered := false; ; answered = true {
-		frame, err := readFrame(r)
+		frame, err := readFrame(r, maxFrameBytes)
 		if err != nil {
 			if !answered && errors.Is(err, io.EOF) {
 				err = &lostError{&protocolError{"closed before any answer"}}
@@ -270,9 +270,9 @@ func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
 	return b, nil
 }
 
-// readFrame reads one frame of Hadoop IPC and returns it without its length. It
-// returns io.EOF if the stream ended between two frames.
-func readFrame(r *bufio.Reader) ([]byte, error) {
+// readFrame reads one frame of Hadoop IPC, of at most so many bytes, and returns it
+// without its length. It returns io.EOF if the stream ended between two frames.
+func readFrame(r *bufio.Reader, most int) ([]byte, error) {
 	head, err := r.Peek(4)
 	if err != nil {
 		if len(head) > 0 && errors.Is(err, io.EOF) {
@@ -281,8 +281,8 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		return nil, err
 	}
 	size := int32(binary.BigEndian.Uint32(head)) // frame lengths of Hadoop IPC are signed, as in Java, so a wrong length may be negative
-	if size <= 0 || size > maxFrameBytes {
-		return nil, badLength(r, head, size)
+	if size <= 0 || int(size) > most {
+		return nil, badLength(r, head, size, most)
 	}
 	_, _ = r.Discard(4) // skip the 4 bytes with the frame's length, which have been read already
 	if size <= trustedBytes {
@@ -297,7 +297,7 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 
 // badLength returns the error for a wrong frame length. If the bytes of the
 // length are text, the server speaks another protocol than Hadoop IPC.
-func badLength(r *bufio.Reader, head []byte, size int32) error {
+func badLength(r *bufio.Reader, head []byte, size int32, most int) error {
 	isText := func(c byte) bool { return c >= ' ' && c <= '~' || c == '\r' || c == '\n' }
 	switch {
 	case string(head) == "HTTP":
@@ -307,6 +307,8 @@ func badLength(r *bufio.Reader, head []byte, size int32) error {
 		return &protocolError{fmt.Sprintf("answered %q, which is not Hadoop IPC", text)}
 	case size < 0:
 		return &protocolError{fmt.Sprintf("announced an answer of %d bytes, a negative length", size)}
+	case most < maxFrameBytes:
+		return &protocolError{fmt.Sprintf("announced an answer of %d bytes where it has to prove who it is, above %d", size, most)}
 	}
 	return &protocolError{fmt.Sprintf("announced an answer of %d bytes, above the %d that Hadoop's clients take by default (ipc.maximum.response.length)",
 		size, maxFrameBytes)}

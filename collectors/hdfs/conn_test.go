@@ -32,7 +32,7 @@ func FuzzReadReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		// An element of two bytes becomes a message of some 200.
 		defer allocatesAtMost(t, 1<<20+500*len(b))()
-		frame, err := readFrame(bufio.NewReader(bytes.NewReader(b)))
+		frame, err := readFrame(bufio.NewReader(bytes.NewReader(b)), maxFrameBytes)
 		if err != nil {
 			return
 		}
@@ -67,7 +67,7 @@ func TestLongFrameIsNotTrusted(t *testing.T) {
 		frame := binary.BigEndian.AppendUint32(make([]byte, 0, 4+came), maxFrameBytes)
 		frame = append(frame, make([]byte, came)...)
 		check := allocatesAtMost(t, 256<<10+10*came)
-		if _, err := readFrame(bufio.NewReader(bytes.NewReader(frame))); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := readFrame(bufio.NewReader(bytes.NewReader(frame)), maxFrameBytes); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("a frame cut after %d bytes: %v", came, err)
 		}
 		check()

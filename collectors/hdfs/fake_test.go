@@ -148,7 +148,7 @@ func (nn *fakeNameNode) serve(c net.Conn) error {
 	var user string
 	var writing sync.Mutex
 	for {
-		frame, err := readFrame(r)
+		frame, err := readFrame(r, maxFrameBytes)
 		if err != nil {
 			return err
 		}

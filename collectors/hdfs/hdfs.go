@@ -97,6 +97,9 @@ func New(o Options) (*Client, error) {
 			return nil, fmt.Errorf(`hdfs: NameNode %q is not "host:port"; take dfs.namenode.rpc-address of its configuration, usually port 8020`, a)
 		}
 	}
+	if k := o.Kerberos; k != nil && k.Calls != "" && protectionOf(k.Calls) == 0 {
+		return nil, fmt.Errorf("hdfs: protection of calls %q: want authentication, integrity or privacy", k.Calls)
+	}
 	if o.User == "" {
 		u, err := user.Current()
 		if err != nil {

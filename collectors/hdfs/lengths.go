@@ -52,7 +52,7 @@ type nameNodeConn struct {
 
 func (n *nameNodeConn) Read(b []byte) (int, error) {
 	if len(n.ready) == 0 {
-		frame, err := readFrame(n.r)
+		frame, err := readFrame(n.r, maxFrameBytes)
 		if err != nil {
 			n.Close() // after a frame with a wrong length, the NameNode's following bytes have no meaning, so the connection is closed
 			return 0, n.explain(err)

@@ -14,7 +14,9 @@ import (
 	"github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/crypto"
 	"github.com/jcmturner/gokrb5/v8/gssapi"
+	"github.com/jcmturner/gokrb5/v8/iana/chksumtype"
 	"github.com/jcmturner/gokrb5/v8/iana/keyusage"
+	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/spnego"
 	krbtypes "github.com/jcmturner/gokrb5/v8/types"
 
@@ -37,9 +39,13 @@ type Kerberos struct {
 	// NameNode is the NameNodes' principal without its realm, such as "nn/_HOST".
 	// _HOST stands for the host of the NameNode's address.
 	NameNode string
-	// Protection is the least protection of blocks on their way: authentication,
-	// integrity or privacy, as in dfs.data.transfer.protection. It is empty if
-	// DataNodes have privileged ports instead.
+	// Calls is the least protection of calls on their way: authentication, integrity
+	// or privacy, as in hadoop.rpc.protection. A NameNode that offers less is refused.
+	// Empty means authentication.
+	Calls string
+	// Protection is the least protection of blocks on their way, as in
+	// dfs.data.transfer.protection. It is empty if DataNodes have privileged ports
+	// instead.
 	Protection string
 }
 
@@ -54,7 +60,24 @@ const (
 	// maxSendBytes is how long a frame of the NameNode may be, by what we tell it; it
 	// has 3 bytes for that.
 	maxSendBytes = 1<<24 - 1
+	// maxStepBytes is how long a step of the proof may be. Real ones have some hundred
+	// bytes.
+	maxStepBytes = 64 << 10
 )
+
+// protections are the values of hadoop.rpc.protection, by GSSAPI's number. A higher one
+// protects more.
+var protections = map[byte]string{unprotected: "authentication", signed: "integrity", encrypted: "privacy"}
+
+// protectionOf returns the number of a protection, and 0 if there is none of the name.
+func protectionOf(name string) byte {
+	for number, is := range protections {
+		if is == name {
+			return number
+		}
+	}
+	return 0
+}
 
 // greeting returns the first bytes of a connection to a NameNode: the magic text, the
 // version, the service class, and how the user proves who they are.
@@ -93,15 +116,11 @@ func (c *Client) prove(nc net.Conn, address string) (*saslConn, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: get a ticket for %s: %w", ErrKerberos, service, err)
 	}
-	token, err := spnego.NewKRB5TokenAPREQ(login, ticket, key, []int{gssapi.ContextFlagInteg, gssapi.ContextFlagConf}, nil)
+	proof, key, first, err := proofFor(login, ticket, key)
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: %w", ErrKerberos, err)
 	}
-	proof, err := token.Marshal()
-	if err != nil {
-		return nil, "", fmt.Errorf("%w: %w", ErrKerberos, err)
-	}
-	s := &saslConn{Conn: nc, address: address, clientID: c.clientID[:], key: key, r: bufio.NewReaderSize(nc, 64<<10)}
+	s := &saslConn{Conn: nc, address: address, clientID: c.clientID[:], key: key, maxFrame: maxStepBytes, sends: first, receives: first, r: bufio.NewReaderSize(nc, 64<<10)}
 	if _, err := nc.Write(greeting(viaSASL)); err != nil {
 		return nil, "", err
 	}
@@ -116,26 +135,24 @@ func (c *Client) prove(nc net.Conn, address string) (*saslConn, string, error) {
 		}
 	}
 	if gss == nil {
-		return nil, "", fmt.Errorf("%w: the NameNode does not offer it; is security: kerberos right in the cluster file?", ErrKerberos)
+		return nil, "", fmt.Errorf("%w: the NameNode does not offer Kerberos; is security: kerberos right in the cluster file?", ErrKerberos)
 	}
 	offer, err := s.ask(&hdfspb.Sasl{State: hdfspb.Sasl_INITIATE.Enum(), Token: proof, Methods: []*hdfspb.SaslMethod{gss}}, hdfspb.Sasl_CHALLENGE)
 	if err != nil {
 		return nil, "", err
 	}
 	// The NameNode signs which protections it takes. Only who has the key of the service
-	// can, so this is its proof to us.
-	protections, err := s.unwrap(offer.GetToken(), false)
-	if err == nil && len(protections) != 4 {
+	// can read the key of this connection, so this is its proof to us.
+	offered, err := s.unwrap(offer.GetToken(), false)
+	if err == nil && len(offered) != 4 {
 		err = errToken
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: the NameNode cannot prove that it is %s: %w", ErrKerberos, service, err)
 	}
-	var chosen byte
-	for _, p := range []byte{unprotected, signed, encrypted} {
-		if protections[0]&p != 0 {
-			chosen = p
-		}
+	chosen, err := c.choose(offered[0])
+	if err != nil {
+		return nil, "", err
 	}
 	answer := make([]byte, 4)
 	if chosen != unprotected {
@@ -149,8 +166,57 @@ func (c *Client) prove(nc net.Conn, address string) (*saslConn, string, error) {
 	if _, err = s.ask(&hdfspb.Sasl{State: hdfspb.Sasl_RESPONSE.Enum(), Token: answer}, hdfspb.Sasl_SUCCESS); err != nil {
 		return nil, "", err
 	}
-	s.protection = chosen
+	s.protection, s.maxFrame = chosen, maxFrameBytes
 	return s, login.Credentials.UserName() + "@" + login.Credentials.Domain(), nil
+}
+
+// proofFor returns the token that proves to a service who the user is, a new key for one
+// connection with it, and the number of the connection's first token. With the ticket's
+// key instead, answers of an earlier connection could be sent again.
+func proofFor(login *client.Client, ticket messages.Ticket, ticketKey krbtypes.EncryptionKey) (proof []byte, key krbtypes.EncryptionKey, first uint64, err error) {
+	token, err := spnego.NewKRB5TokenAPREQ(login, ticket, ticketKey, nil, nil)
+	if err != nil {
+		return nil, key, 0, err
+	}
+	who, err := krbtypes.NewAuthenticator(login.Credentials.Domain(), login.Credentials.CName())
+	if err != nil {
+		return nil, key, 0, err
+	}
+	kind, err := crypto.GetEtype(ticketKey.KeyType)
+	if err != nil {
+		return nil, key, 0, err
+	}
+	if err := who.GenerateSeqNumberAndSubKey(ticketKey.KeyType, kind.GetKeyByteSize()); err != nil {
+		return nil, key, 0, err
+	}
+	// RFC 4121, section 4.1.1: the length of no channel's binding, the binding, the flags.
+	sum := make([]byte, 24)
+	binary.LittleEndian.PutUint32(sum, 16)
+	binary.LittleEndian.PutUint32(sum[20:], gssapi.ContextFlagReplay|gssapi.ContextFlagSequence|gssapi.ContextFlagInteg|gssapi.ContextFlagConf)
+	who.Cksum = krbtypes.Checksum{CksumType: chksumtype.GSSAPI, Checksum: sum}
+	if token.APReq, err = messages.NewAPReq(ticket, ticketKey, who); err != nil {
+		return nil, key, 0, err
+	}
+	proof, err = token.Marshal()
+	return proof, who.SubKey, uint64(who.SeqNumber), err
+}
+
+// choose returns the strongest of the protections that a NameNode offers.
+func (c *Client) choose(offered byte) (byte, error) {
+	least := protectionOf(c.options.Kerberos.Calls)
+	var chosen byte
+	for number := range protections {
+		if offered&number != 0 {
+			chosen = max(chosen, number)
+		}
+	}
+	switch {
+	case chosen == 0:
+		return 0, fmt.Errorf("%w: the NameNode offers no protection of calls that is known (%#x)", ErrKerberos, offered)
+	case chosen < least:
+		return 0, fmt.Errorf("%w: the NameNode offers %s for calls, and rpcProtection of the cluster file wants %s; set hadoop.rpc.protection=%[3]s in the NameNode's core-site.xml, or rpcProtection: %[2]s", ErrKerberos, protections[chosen], protections[least])
+	}
+	return chosen, nil
 }
 
 // saslConn is a connection whose two sides know each other. Its Read and Write carry the
@@ -159,11 +225,14 @@ type saslConn struct {
 	net.Conn
 	address    string
 	clientID   []byte
-	key        krbtypes.EncryptionKey
+	key        krbtypes.EncryptionKey // of this connection alone
 	protection byte
-	sent       uint64 // how many tokens were sent
-	r          *bufio.Reader
-	ready      []byte // bytes of the NameNode's frames that were not read yet
+	maxFrame   int // in bytes
+	// sends and receives are the numbers of the next token in each direction. A token
+	// with another number was sent before, left out, or is not in its order.
+	sends, receives uint64
+	r               *bufio.Reader
+	ready           []byte // bytes of the NameNode's frames that were not read yet
 }
 
 // ask sends a step of the proof, and returns the next one of the NameNode.
@@ -187,7 +256,7 @@ func (s *saslConn) send(step *hdfspb.Sasl) error {
 }
 
 func (s *saslConn) receive() (*hdfspb.Sasl, error) {
-	frame, err := readFrame(s.r)
+	frame, err := readFrame(s.r, s.maxFrame)
 	if err != nil {
 		return nil, err
 	}
@@ -236,6 +305,9 @@ func (s *saslConn) Read(b []byte) (int, error) {
 		if s.ready, err = s.unwrap(step.GetToken(), s.protection == encrypted); err != nil {
 			return 0, fmt.Errorf("%w: an answer of the NameNode is not as it was sent: %w", ErrKerberos, err)
 		}
+		if len(s.ready) == 0 {
+			return 0, &protocolError{"sent an answer of no bytes"}
+		}
 	}
 	n := copy(b, s.ready)
 	s.ready = s.ready[n:]
@@ -257,27 +329,46 @@ func tokenHeader(flags byte, sequence uint64) []byte {
 
 // wrap signs a text, or encrypts it if seal is true.
 func (s *saslConn) wrap(text []byte, seal bool) ([]byte, error) {
-	if !seal {
-		token, err := gssapi.NewInitiatorWrapToken(text, s.key)
-		if err != nil {
-			return nil, err
-		}
-		return token.Marshal()
-	}
-	header := tokenHeader(sealed, s.sent)
-	s.sent++
 	kind, err := crypto.GetEtype(s.key.KeyType)
 	if err != nil {
 		return nil, err
 	}
+	sequence := s.sends
+	s.sends++
+	if !seal {
+		token := gssapi.WrapToken{EC: uint16(kind.GetHMACBitLength() / 8), SndSeqNum: sequence, Payload: text}
+		if err := token.SetCheckSum(s.key, keyusage.GSSAPI_INITIATOR_SEAL); err != nil {
+			return nil, err
+		}
+		return token.Marshal()
+	}
+	header := tokenHeader(sealed, sequence)
 	_, secret, err := kind.EncryptMessage(s.key.KeyValue, append(bytes.Clone(text), header...), keyusage.GSSAPI_INITIATOR_SEAL)
 	return append(header, secret...), err
 }
 
-var errToken = errors.New("the token is malformed")
+var (
+	errToken     = errors.New("the token is malformed")
+	errSignature = errors.New("its signature is not that of its text")
+)
 
-// unwrap returns the text that the NameNode has signed, or encrypted if seal is true.
+// unwrap returns the text that the NameNode has signed, or encrypted if seal is true, in
+// its next token.
 func (s *saslConn) unwrap(token []byte, seal bool) ([]byte, error) {
+	text, err := s.open(token, seal)
+	if err != nil {
+		return nil, err
+	}
+	// Java counts in 32 bits.
+	if sequence := binary.BigEndian.Uint64(token[8:]); uint32(sequence) != uint32(s.receives) {
+		return nil, fmt.Errorf("it has number %d, want %d: it was sent before, or another was left out", sequence, s.receives)
+	}
+	s.receives++
+	return text, nil
+}
+
+// open returns the text of a token of the NameNode.
+func (s *saslConn) open(token []byte, seal bool) ([]byte, error) {
 	if len(token) < tokenHeaderLen || token[0] != 5 || token[1] != 4 || token[3] != filler || token[2]&fromAcceptor == 0 {
 		return nil, errToken
 	}
@@ -296,8 +387,10 @@ func (s *saslConn) unwrap(token []byte, seal bool) ([]byte, error) {
 			return nil, errToken
 		}
 		t := gssapi.WrapToken{Flags: header[2], EC: uint16(extra), SndSeqNum: sequence, Payload: body[:len(body)-extra], CheckSum: body[len(body)-extra:]}
-		_, err := t.Verify(s.key, keyusage.GSSAPI_ACCEPTOR_SEAL)
-		return t.Payload, err
+		if _, err := t.Verify(s.key, keyusage.GSSAPI_ACCEPTOR_SEAL); err != nil {
+			return nil, errSignature // the library's error has the signature that would be right
+		}
+		return t.Payload, nil
 	}
 	kind, err := crypto.GetEtype(s.key.KeyType)
 	if err != nil {

@@ -14,30 +14,19 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// fromNameNode returns the token in which a NameNode sends a text, signed or encrypted.
-func fromNameNode(t testing.TB, key krbtypes.EncryptionKey, text []byte, seal bool) []byte {
-	t.Helper()
-	kind, err := crypto.GetEtype(key.KeyType)
-	if err != nil {
-		t.Fatal(err)
-	}
+// wrapAs returns the token in which a NameNode sends a text, signed or encrypted.
+func wrapAs(key krbtypes.EncryptionKey, text []byte, seal bool, sequence uint64) []byte {
+	kind := must(crypto.GetEtype(key.KeyType))
 	if seal {
-		header := tokenHeader(fromAcceptor|sealed, 7)
+		header := tokenHeader(fromAcceptor|sealed, sequence)
 		_, secret, err := kind.EncryptMessage(key.KeyValue, append(bytes.Clone(text), header...), keyusage.GSSAPI_ACCEPTOR_SEAL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return append(header, secret...)
+		return must(append(header, secret...), err)
 	}
-	token := gssapi.WrapToken{Flags: fromAcceptor, EC: uint16(kind.GetHMACBitLength() / 8), SndSeqNum: 7, Payload: text}
+	token := gssapi.WrapToken{Flags: fromAcceptor, EC: uint16(kind.GetHMACBitLength() / 8), SndSeqNum: sequence, Payload: text}
 	if err := token.SetCheckSum(key, keyusage.GSSAPI_ACCEPTOR_SEAL); err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	out, err := token.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return must(token.Marshal())
 }
 
 // TestUnwrap: a token of the NameNode gives its text, also if its body was rotated. One
@@ -52,12 +41,16 @@ func TestUnwrap(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := &saslConn{key: krbtypes.EncryptionKey{KeyType: kind, KeyValue: bytes.Repeat([]byte{9}, e.GetKeyByteSize())}}
-				token := fromNameNode(t, s.key, text, seal)
-				if got, err := s.unwrap(token, seal); err != nil || !bytes.Equal(got, text) {
+				key := krbtypes.EncryptionKey{KeyType: kind, KeyValue: bytes.Repeat([]byte{9}, e.GetKeyByteSize())}
+				token := wrapAs(key, text, seal, 7)
+				unwrap := func(token []byte, seal bool) ([]byte, error) {
+					s := &saslConn{key: key, receives: 7}
+					return s.unwrap(token, seal)
+				}
+				if got, err := unwrap(token, seal); err != nil || !bytes.Equal(got, text) {
 					t.Fatalf("%q, %v; want %q", got, err, text)
 				}
-				if _, err := s.unwrap(token, !seal); err == nil {
+				if _, err := unwrap(token, !seal); err == nil {
 					t.Error("a token that is protected in another way is taken")
 				}
 				turned := bytes.Clone(token)
@@ -65,11 +58,11 @@ func TestUnwrap(t *testing.T) {
 				body := token[tokenHeaderLen:]
 				copy(turned[tokenHeaderLen:], body[len(body)-5:])
 				copy(turned[tokenHeaderLen+5:], body[:len(body)-5])
-				if got, err := s.unwrap(turned, seal); err != nil || !bytes.Equal(got, text) {
+				if got, err := unwrap(turned, seal); err != nil || !bytes.Equal(got, text) {
 					t.Errorf("rotated: %q, %v", got, err)
 				}
 				for i := range token {
-					if _, err := s.unwrap(token[:i], seal); err == nil {
+					if _, err := unwrap(token[:i], seal); err == nil {
 						t.Errorf("a token of %d of %d bytes is taken", i, len(token))
 					}
 					if i == 6 || i == 7 { // how far it is rotated is not signed
@@ -77,7 +70,7 @@ func TestUnwrap(t *testing.T) {
 					}
 					changed := bytes.Clone(token)
 					changed[i] ^= 4
-					if got, err := s.unwrap(changed, seal); err == nil {
+					if got, err := unwrap(changed, seal); err == nil {
 						t.Errorf("byte %d changed: %q is taken", i, got)
 					}
 				}

@@ -105,7 +105,7 @@ func to(c *config.Cluster, p Patience) (*Clients, error) {
 	}
 	files := hdfs.Options{NameNodes: c.NameNodes, User: c.User, DialContext: c.DialContext(), CallTimeout: p.Call, RetryFor: p.Call}
 	if k := c.Kerberos; k != nil {
-		files.Kerberos = &hdfs.Kerberos{Login: cluster.identity.Client, NameNode: k.NameNode, Protection: k.Protection}
+		files.Kerberos = &hdfs.Kerberos{Login: cluster.identity.Client, NameNode: k.NameNode, Calls: k.Calls, Protection: k.Protection}
 	}
 	cluster.HDFS, err = hdfs.New(files)
 	if err != nil {

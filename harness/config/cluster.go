@@ -133,6 +133,9 @@ type Kerberos struct {
 	// NameNode is the NameNodes' principal without its realm. _HOST stands for the
 	// host of the NameNode's address.
 	NameNode string `yaml:"nameNode,omitempty" text:"The NameNodes' principal, as dfs.namenode.kerberos.principal without the realm; by default nn/_HOST."`
+	// Calls is the least protection of calls to NameNodes. One that offers less is
+	// refused.
+	Calls string `yaml:"rpcProtection,omitempty" text:"As hadoop.rpc.protection says: how calls are protected at least; a NameNode that offers less is refused. By default whatever it offers." values:"authentication,integrity,privacy"`
 	// Protection is the least protection of blocks on their way to and from
 	// DataNodes. It is empty if DataNodes do not use SASL.
 	Protection string `yaml:"dataTransferProtection,omitempty" text:"As dfs.data.transfer.protection says: how blocks are protected; none if DataNodes have privileged ports." values:"authentication,integrity,privacy"`

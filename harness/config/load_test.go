@@ -337,6 +337,7 @@ func TestKerberos(t *testing.T) {
 		"security: kerberos\nkerberos: {ticketCache: KEYRING:persistent:0}\n":       "kinit -c FILE",
 		"security: kerberos\nkerberos: {nameNode: nn}\n":                            "such as nn/_HOST",
 		"security: kerberos\nkerberos: {dataTransferProtection: much}\n":            "dataTransferProtection",
+		"security: kerberos\nkerberos: {rpcProtection: some}\n":                     "rpcProtection",
 		"security: kerberos\nkerberos: {principal: \"a\\nb\", keytab: a}\n":         "control characters",
 		"security: kerberos\nkerberos: {password: secret}\n":                        "password",
 	} {

@@ -186,7 +186,7 @@ func (p *plan) secureCluster(c *config.Cluster) {
 	c.Security, c.CA = config.SecurityKerberos, p.caFile()
 	c.Kerberos = &config.Kerberos{
 		Principal: hadoopUser + "@" + realm, Keytab: p.path("user.keytab"), Conf: p.path("krb5.conf"),
-		NameNode: "nn/_HOST", Protection: "privacy",
+		NameNode: "nn/_HOST", Calls: "privacy", Protection: "privacy",
 	}
 }
 
