@@ -32,7 +32,7 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	}
 	user, protection := c.options.User, ""
 	if k := c.options.Kerberos; k != nil {
-		login, err := k.Login()
+		login, err := k.Login("")
 		if err != nil {
 			return nil, fmt.Errorf("hdfs files: %w", err)
 		}

@@ -34,8 +34,9 @@ import (
 
 // Kerberos says how to prove to HDFS who the user is.
 type Kerberos struct {
-	// Login returns a client with a valid ticket. It is called for each connection.
-	Login func() (*client.Client, error)
+	// Login returns a client with a valid ticket, and one for a service if that is not
+	// empty. It is called for each connection.
+	Login func(service string) (*client.Client, error)
 	// NameNode is the NameNodes' principal without its realm, such as "nn/_HOST".
 	// _HOST stands for the host of the NameNode's address.
 	NameNode string
@@ -103,15 +104,15 @@ func (c *Client) dial(ctx context.Context, network, address string) (nc net.Conn
 
 // prove greets a NameNode and proves who the user is.
 func (c *Client) prove(nc net.Conn, address string) (*saslConn, string, error) {
-	login, err := c.options.Kerberos.Login()
-	if err != nil {
-		return nil, "", err
-	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, "", err
 	}
 	service := strings.Replace(c.options.Kerberos.NameNode, "_HOST", strings.ToLower(host), 1)
+	login, err := c.options.Kerberos.Login(service)
+	if err != nil {
+		return nil, "", err
+	}
 	ticket, key, err := login.GetServiceTicket(service)
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: get a ticket for %s: %w", ErrKerberos, service, err)

@@ -1,11 +1,13 @@
 // Package kerberos proves to Hadoop's daemons who a user is. An [Identity] has the
 // user's key from a keytab, or the tickets that kinit has written. It gives requests to
 // web addresses a ticket ([Identity.Transport]) and HDFS clients a Kerberos client
-// ([Identity.Client]), for as long as a run takes: from a keytab it logs in again
-// before a ticket ends, and a ticket cache is read again after each kinit.
+// ([Identity.Client]), for as long as a run takes. Before a ticket ends, a keytab logs in
+// again, and the ticket of a ticket cache is renewed in memory, if it is renewable. A
+// ticket cache is read again after each kinit.
 //
 // It makes no principal and no keytab, knows no cluster, and writes nothing: no key
-// and no ticket gets into an error.
+// and no ticket gets into an error. Its library allocates as much memory as a KDC
+// announces, up to 4 GiB for 5 s, so the way to the KDC has to be trusted that far.
 package kerberos
 
 import (
@@ -13,14 +15,20 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/credentials"
+	"github.com/jcmturner/gokrb5/v8/iana/nametype"
 	"github.com/jcmturner/gokrb5/v8/keytab"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
 )
 
 // Options say who the user is and where the proof of it lies.
@@ -54,7 +62,12 @@ type Identity struct {
 
 	mu     sync.Mutex
 	client *client.Client
-	read   time.Time // modification time of the ticket cache that client was made of
+	tgt    *credentials.Credential // the ticket that gets all others
+	read   time.Time               // modification time of the ticket cache that client was made of
+	// renew is when tgt is renewed: when a sixth of its life is left.
+	renew  time.Time
+	closed chan struct{}
+	keeps  bool // whether a goroutine renews tgt
 }
 
 // New returns an identity. Files are read and the realm is asked when the identity is
@@ -66,75 +79,231 @@ func New(o Options) (*Identity, error) {
 	if o.Keytab != "" && o.Principal == "" {
 		return nil, failf("keytab %s: want a principal too; 'klist -k %[1]s' lists those that it has keys of", o.Keytab)
 	}
-	return &Identity{o: o}, nil
+	return &Identity{o: o, closed: make(chan struct{})}, nil
 }
 
-// Client returns a Kerberos client that has a valid ticket.
-func (i *Identity) Client() (*client.Client, error) {
+// Client returns a Kerberos client that has a valid ticket, and one for a service if that
+// is not empty.
+func (i *Identity) Client(service string) (*client.Client, error) {
+	c, err := i.valid()
+	if err != nil || service == "" {
+		return c, err
+	}
+	err = guard(func() error { _, _, err := c.GetServiceTicket(service); return err })
+	if err != nil {
+		return nil, failf("get a ticket for %s: %w", service, i.explain(err, service+"@"+c.Credentials.Domain(), c.Config))
+	}
+	return c, nil
+}
+
+// valid returns a client whose ticket is valid.
+func (i *Identity) valid() (*client.Client, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.o.TicketCache != "" {
-		return i.ofCache()
+		if err := i.readCache(); err != nil {
+			return nil, err
+		}
 	}
-	if i.client != nil {
+	now := time.Now()
+	if i.client != nil && now.Before(i.renew) {
 		return i.client, nil
 	}
+	valid := i.client != nil && now.Before(i.tgt.EndTime)
+	var tickets *credentials.CCache
+	var err error
+	switch {
+	case i.o.Keytab != "":
+		tickets, err = i.logIn()
+	case !valid:
+		return nil, failf("ticket cache %s: its ticket has expired; renew it with '%s'", i.o.TicketCache, i.kinit())
+	case now.Before(i.tgt.RenewTill):
+		tickets, err = i.renewed()
+	default:
+		return i.client, nil
+	}
+	if err == nil {
+		err = i.take(tickets)
+	}
+	if err != nil && valid { // the KDC may answer again before the ticket ends
+		i.renew = now.Add(i.tgt.EndTime.Sub(now) / 2)
+		return i.client, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return i.client, nil
+}
+
+// take uses tickets from now on.
+func (i *Identity) take(tickets *credentials.CCache) error {
+	conf, err := i.conf()
+	if err != nil {
+		return err
+	}
+	tgt, ok := tickets.GetEntry(grantor(tickets.GetClientRealm()))
+	if !ok {
+		return fmt.Errorf("it has no ticket-granting ticket of %s", tickets.GetClientRealm())
+	}
+	var c *client.Client
+	err = guard(func() (err error) {
+		c, err = client.NewFromCCache(tickets, conf, client.DisablePAFXFAST(true))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	i.client, i.tgt, i.renew = c, tgt, now.Add(tgt.EndTime.Sub(now)*5/6)
+	if !i.keeps {
+		i.keeps = true
+		go i.keep()
+	}
+	return nil
+}
+
+// keep renews the ticket while nobody asks for it: one of a ticket cache cannot be
+// renewed after its end.
+func (i *Identity) keep() {
+	for {
+		i.mu.Lock()
+		wait := time.Until(i.renew)
+		i.mu.Unlock()
+		timer := time.NewTimer(max(wait, time.Second))
+		select {
+		case <-timer.C:
+		case <-i.closed:
+			timer.Stop()
+			return
+		}
+		if _, err := i.valid(); err != nil {
+			i.mu.Lock()
+			i.keeps = false
+			i.mu.Unlock()
+			return
+		}
+	}
+}
+
+// logIn returns the ticket that the realm gives for the key in the keytab.
+func (i *Identity) logIn() (*credentials.CCache, error) {
 	conf, err := i.conf()
 	if err != nil {
 		return nil, err
 	}
-	keys, err := keytab.Load(i.o.Keytab)
-	if err != nil {
+	if err := secret(i.o.Keytab); err != nil {
+		return nil, failf("keytab %w", err)
+	}
+	var keys *keytab.Keytab
+	if err := guard(func() (err error) { keys, err = keytab.Load(i.o.Keytab); return err }); err != nil {
 		return nil, failf("read keytab: %w", unread(i.o.Keytab, err))
 	}
 	name, realm := i.principal(conf)
 	c := client.NewWithKeytab(name, realm, keys, conf, client.DisablePAFXFAST(true))
-	if err := c.Login(); err != nil {
-		c.Destroy()
-		return nil, i.explain(err)
+	var got messages.ASRep
+	err = guard(func() error {
+		ask, err := messages.NewASReqForTGT(realm, conf, c.Credentials.CName())
+		if err == nil {
+			got, err = c.ASExchange(realm, ask, 0)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, failf("log in %s@%s with keytab %s: %w", name, realm, i.o.Keytab, i.explain(err, name+"@"+realm, conf))
 	}
-	i.client = c
-	return c, nil
+	return tickets(c.Credentials.CName(), realm, got.Ticket, got.DecryptedEncPart)
 }
 
-// ofCache returns a client with the tickets of the ticket cache, which is read again
-// whenever it has changed.
-func (i *Identity) ofCache() (*client.Client, error) {
+// renewed returns the ticket that the realm gives for one that is to end soon.
+func (i *Identity) renewed() (*credentials.CCache, error) {
+	var old messages.Ticket
+	var got messages.TGSRep
+	realm := i.client.Credentials.Domain()
+	err := guard(func() (err error) {
+		if err = old.Unmarshal(i.tgt.Ticket); err == nil {
+			_, got, err = i.client.TGSREQGenerateAndExchange(grantor(realm), realm, old, i.tgt.Key, true)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, failf("renew the ticket of %s: %w", i.o.TicketCache, err)
+	}
+	return tickets(i.client.Credentials.CName(), realm, got.Ticket, got.DecryptedEncPart)
+}
+
+// grantor is the principal of the service that gives tickets.
+func grantor(realm string) types.PrincipalName {
+	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
+}
+
+// tickets returns a ticket cache in memory that has one ticket.
+func tickets(user types.PrincipalName, realm string, ticket messages.Ticket, about messages.EncKDCRepPart) (*credentials.CCache, error) {
+	data, err := ticket.Marshal()
+	if err != nil {
+		return nil, failf("the KDC's ticket: %w", err)
+	}
+	entry := &credentials.Credential{
+		Key: about.Key, AuthTime: about.AuthTime, StartTime: about.StartTime, EndTime: about.EndTime, RenewTill: about.RenewTill, Ticket: data,
+	}
+	entry.Server.Realm, entry.Server.PrincipalName = realm, grantor(realm)
+	cache := &credentials.CCache{Credentials: []*credentials.Credential{entry}}
+	cache.DefaultPrincipal.Realm, cache.DefaultPrincipal.PrincipalName = realm, user
+	return cache, nil
+}
+
+// readCache takes the tickets of the ticket cache, if it has changed.
+func (i *Identity) readCache() error {
 	info, err := os.Stat(i.o.TicketCache)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failf("ticket cache %s: there is none; get a ticket with '%s'", i.o.TicketCache, i.kinit())
+		return failf("ticket cache %s: there is none; get a ticket with '%s'", i.o.TicketCache, i.kinit())
 	}
 	if err != nil {
-		return nil, failf("ticket cache: %w", err)
+		return failf("ticket cache: %w", err)
 	}
 	if i.client != nil && info.ModTime().Equal(i.read) {
-		if err := i.client.Login(); err != nil { // asks nobody, but looks at the end of the ticket
-			return nil, failf("ticket cache %s: its ticket has expired; renew it with '%s'", i.o.TicketCache, i.kinit())
-		}
-		return i.client, nil
+		return nil
+	}
+	if err := secret(i.o.TicketCache); err != nil {
+		return failf("ticket cache %w", err)
 	}
 	conf, err := i.conf()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	cache, err := loadTickets(i.o.TicketCache)
 	if err != nil {
-		return nil, failf("read ticket cache: %w", unread(i.o.TicketCache, err))
+		return failf("read ticket cache: %w; get a new one with '%s'", unread(i.o.TicketCache, err), i.kinit())
 	}
 	if name, realm := i.principal(conf); name != "" {
 		if has, of := cache.GetClientPrincipalName().PrincipalNameString(), cache.GetClientRealm(); has != name || of != realm {
-			return nil, failf("ticket cache %s has tickets of %s@%s, not of %s@%s; get one with '%s'", i.o.TicketCache, has, of, name, realm, i.kinit())
+			return failf("ticket cache %s has tickets of %s@%s, not of %s@%s; get one with '%s'", i.o.TicketCache, has, of, name, realm, i.kinit())
 		}
 	}
-	c, err := client.NewFromCCache(cache, conf, client.DisablePAFXFAST(true))
-	if err == nil {
-		err = c.Login()
+	if err := i.take(cache); err != nil {
+		return failf("ticket cache %s has no valid ticket: %w; get one with '%s'", i.o.TicketCache, err, i.kinit())
 	}
-	if err != nil {
-		return nil, failf("ticket cache %s has no valid ticket: %w; get one with '%s'", i.o.TicketCache, err, i.kinit())
+	i.read = info.ModTime()
+	return nil
+}
+
+// secret refuses a file of keys or tickets that all users of this machine can read.
+func secret(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode().Perm()&0o007 != 0 {
+		return fmt.Errorf("%s is open to all users of this machine (%v), who can act in its name; close it with 'chmod 600 %[1]s'", path, info.Mode())
 	}
-	i.client, i.read = c, info.ModTime()
-	return c, nil
+	return nil
+}
+
+// guard turns a panic of the library into an error: it trusts what a KDC answers and what
+// files hold.
+func guard(do func() error) (err error) {
+	defer func() {
+		if what := recover(); what != nil {
+			err = fmt.Errorf("it is not as it should be (%v)", what)
+		}
+	}()
+	return do()
 }
 
 // loadTickets reads a ticket cache. The library panics at one that ends too early, as
@@ -152,9 +321,10 @@ func loadTickets(path string) (cache *credentials.CCache, err error) {
 func (i *Identity) Close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.client != nil {
-		i.client.Destroy()
-		i.client = nil
+	select {
+	case <-i.closed:
+	default:
+		close(i.closed)
 	}
 }
 
@@ -192,7 +362,66 @@ func unread(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// explain returns an error of a login with what to do next.
-func (i *Identity) explain(err error) error {
-	return failf("log in %s with keytab %s: %w", i.o.Principal, i.o.Keytab, err)
+// errorCode finds the number of a KDC's answer, which the library has as text only.
+var errorCode = regexp.MustCompile(`KRB Error: \((\d+)\)`)
+
+// explain says why the realm gives no ticket, and what to do next.
+func (i *Identity) explain(err error, who string, conf *config.Config) error {
+	text := err.Error()
+	_, realm, _ := strings.Cut(who, "@")
+	next := ""
+	code := ""
+	if m := errorCode.FindStringSubmatch(text); m != nil {
+		code = m[1]
+	}
+	switch {
+	case code == "6":
+		next = "the realm has no such user; 'klist -k " + i.o.Keytab + "' lists the principals of the keytab"
+	case code == "7":
+		next = "the realm has no such service; the cluster file has to name the host as the service's principal does"
+	case code == "18", code == "23":
+		next = "the user may not log in any more; ask the administrator of " + realm
+	case code == "24", strings.Contains(text, "password/keytab incorrect"):
+		next = "the key of the keytab is not that of the user, or not any more; get a new keytab from the administrator of " + realm
+	case code == "25":
+		next = "the KDC wants another proof than a key; ask the administrator of " + realm
+	case code == "37", strings.Contains(text, "clock skew"):
+		next = "the clocks of this machine and of the KDC differ too much; set them right ('timedatectl set-ntp true')"
+	case code == "68":
+		next = "the user is of another realm; give the principal as NAME@REALM"
+	case strings.Contains(text, "not found in keytab"):
+		next = "the keytab has no key of the user; 'klist -ke " + i.o.Keytab + "' lists its keys"
+	case strings.Contains(text, "does not have any defined KDCs"), strings.Contains(text, "no KDC"), strings.Contains(text, "no such host"), !named(conf, realm):
+		next = "no KDC of " + realm + " is known; name one in the section [realms] of " + i.o.Conf
+	case strings.Contains(text, "Networking_Error"):
+		next = "no KDC of " + realm + " answers; is it up, and is its address right in " + i.o.Conf + "?"
+	default:
+		return err
+	}
+	return fmt.Errorf("%s (%s)", next, shortened(cause(text)))
+}
+
+// cause returns the last part of the library's text, which is nearest to what happened.
+func cause(text string) string {
+	for _, from := range []string{"KRB Error: ", "error sending to a KDC: ", "_Error: "} {
+		if at := strings.LastIndex(text, from); at >= 0 {
+			return text[at+len(from):]
+		}
+	}
+	return text
+}
+
+// shortened returns what a KDC says in one line of bounded length.
+func shortened(text string) string {
+	const most = 300
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// named reports whether the configuration names a realm, or lets it be found by DNS.
+func named(conf *config.Config, realm string) bool {
+	return conf.LibDefaults.DNSLookupKDC || slices.ContainsFunc(conf.Realms, func(r config.Realm) bool { return r.Realm == realm })
 }

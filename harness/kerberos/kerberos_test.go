@@ -205,27 +205,27 @@ func TestTicketsAreReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer identity.Close()
-	if _, err := identity.Client(); err == nil {
+	if _, err := identity.Client(""); err == nil {
 		t.Fatal("an expired ticket is taken")
 	}
 	writeTickets(t, tickets, time.Now().Add(time.Hour))
-	first, err := identity.Client()
+	first, err := identity.Client("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := identity.Client(); err != nil || second != first {
+	if second, err := identity.Client(""); err != nil || second != first {
 		t.Errorf("tickets that have not changed are read again (%v)", err)
 	}
 	if err := os.Chtimes(tickets, time.Time{}, time.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if second, err := identity.Client(); err != nil || second == first {
+	if second, err := identity.Client(""); err != nil || second == first {
 		t.Errorf("new tickets are not read (%v)", err)
 	}
 	if err := os.Remove(tickets); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := identity.Client(); err == nil || errors.Is(err, os.ErrPermission) {
+	if _, err := identity.Client(""); err == nil || errors.Is(err, os.ErrPermission) {
 		t.Errorf("after kdestroy: %v", err)
 	}
 }

@@ -75,13 +75,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // addTicket adds a ticket for the daemon at its address to a request.
 func (t *transport) addTicket(r *http.Request) error {
-	c, err := t.identity.Client()
+	service := "HTTP/" + strings.ToLower(r.URL.Hostname())
+	c, err := t.identity.Client(service)
 	if err != nil {
 		return err
 	}
-	service := "HTTP/" + strings.ToLower(r.URL.Hostname())
 	if err := spnego.SetSPNEGOHeader(c, r, service); err != nil {
-		return failf("get a ticket for %s: %w", service, err)
+		return failf("use the ticket for %s: %w", service, err)
 	}
 	return nil
 }

@@ -1,0 +1,146 @@
+package kerberos_test
+
+import (
+	"encoding/binary"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"heddle/harness/kerberos"
+	"heddle/harness/kerberos/kdctest"
+)
+
+// TestOutlivesTheTicket: a user stays known for much longer than a ticket lives, with a
+// keytab and with a ticket cache whose ticket is renewable, also while nobody asks for a
+// ticket for hours.
+func TestOutlivesTheTicket(t *testing.T) {
+	for name, x := range map[string]struct {
+		keytab           bool
+		renewable        time.Duration
+		every, last      time.Duration // how often a ticket is asked for, and for how long
+		logins, renewals int32         // at least
+		want             string        // what is said at the end; empty if the user is known then
+	}{
+		"keytab":                       {keytab: true, every: 7 * time.Minute, last: 10 * time.Hour, logins: 10},
+		"keytab, asked seldom":         {keytab: true, every: 5 * time.Hour, last: 20 * time.Hour, logins: 20},
+		"ticket cache":                 {renewable: 7 * 24 * time.Hour, every: 7 * time.Minute, last: 10 * time.Hour, renewals: 10},
+		"ticket cache, asked seldom":   {renewable: 7 * 24 * time.Hour, every: 5 * time.Hour, last: 20 * time.Hour, renewals: 20},
+		"until it cannot be renewed":   {renewable: 3 * time.Hour, every: 7 * time.Minute, last: 4 * time.Hour, renewals: 3, want: "its ticket has expired; renew it with"},
+		"ticket that is not renewable": {every: 7 * time.Minute, last: 90 * time.Minute, want: "its ticket has expired; renew it with"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kdc := kdctest.Start(t, "alice", "nn/a")
+			kdc.Renewable = x.renewable
+			keytab, cache := kdc.Keytab(t, "alice", ""), filepath.Join(t.TempDir(), "tickets")
+			synctest.Test(t, func(t *testing.T) {
+				o := kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: keytab}
+				if !x.keytab {
+					kdc.Tickets(t, cache, "alice", time.Now().Add(time.Hour), time.Now().Add(x.renewable))
+					o.Keytab, o.TicketCache = "", cache
+				}
+				who, err := kerberos.New(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer who.Close()
+				for start := time.Now(); time.Since(start) < x.last; time.Sleep(x.every) {
+					c, err := who.Client("nn/a")
+					switch {
+					case err != nil && x.want != "" && strings.Contains(err.Error(), x.want):
+						if time.Since(start) < max(time.Hour, x.renewable) {
+							t.Errorf("after %v: %v", time.Since(start), err)
+						}
+						return
+					case err != nil:
+						t.Fatalf("after %v: %v", time.Since(start), err)
+					}
+					if _, _, ok := c.GetCachedTicket("nn/a"); !ok {
+						t.Fatalf("after %v: the ticket for nn/a is not valid", time.Since(start))
+					}
+				}
+				if x.want != "" {
+					t.Errorf("the user is known after %v", x.last)
+				}
+			})
+			if logins, renewals := kdc.Logins.Load(), kdc.Renewals.Load(); logins < x.logins || renewals < x.renewals || logins > 30 || renewals > 30 {
+				t.Errorf("%d logins, %d renewals; want at least %d and %d, and at most 30", logins, renewals, x.logins, x.renewals)
+			}
+		})
+	}
+}
+
+// TestKDCAway: while the KDC is away the ticket that is there serves until its end, and
+// after that the KDC is asked again as soon as a ticket is needed.
+func TestKDCAway(t *testing.T) {
+	kdc := kdctest.Start(t, "alice", "nn/a")
+	keytab := kdc.Keytab(t, "alice", "")
+	synctest.Test(t, func(t *testing.T) {
+		who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: keytab})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer who.Close()
+		if _, err := who.Client(""); err != nil {
+			t.Fatal(err)
+		}
+		kdc.Refuse.Store(29) // a service is not available
+		time.Sleep(58 * time.Minute)
+		if _, err := who.Client(""); err != nil {
+			t.Errorf("with 2 min of the ticket left: %v", err)
+		}
+		time.Sleep(5 * time.Minute)
+		if _, err := who.Client(""); err == nil || !strings.Contains(err.Error(), "log in alice@"+kdctest.Realm) {
+			t.Errorf("after the ticket's end: %v", err)
+		}
+		kdc.Refuse.Store(0)
+		if _, err := who.Client(""); err != nil {
+			t.Errorf("when the KDC is back: %v", err)
+		}
+	})
+}
+
+// TestHostileKDC: whatever answers in the place of a KDC, no ticket of it is taken, and
+// nothing breaks.
+func TestHostileKDC(t *testing.T) {
+	kdc := kdctest.Start(t, "alice")
+	keytab := kdc.Keytab(t, "alice", "")
+	der := func(tag byte, parts ...[]byte) []byte {
+		var b []byte
+		for _, p := range parts {
+			b = append(b, p...)
+		}
+		return append(append([]byte{tag, 0x82}, binary.BigEndian.AppendUint16(nil, uint16(len(b)))...), b...)
+	}
+	number := func(n byte) []byte { return []byte{2, 1, n} }
+	text := func(s string) []byte { return der(0x1b, []byte(s)) }
+	// An error that wants a proof by one of no kinds of keys, at which the library panics.
+	noKinds := der(0x30, der(0x30, der(0xa1, number(19)), der(0xa2, der(4, der(0x30)))))
+	wantsProof := der(0x7e, der(0x30, der(0xa0, number(5)), der(0xa1, number(30)), der(0xa4, der(0x18, []byte("20260101000000Z"))), der(0xa5, number(0)), der(0xa6, number(25)),
+		der(0xa9, text(kdctest.Realm)), der(0xaa, der(0x30, der(0xa0, number(2)), der(0xa1, der(0x30, text("krbtgt"))))), der(0xac, der(4, noKinds))))
+	long := der(0x7e, der(0x30, der(0xa0, number(5)), der(0xa1, number(30)), der(0xa4, der(0x18, []byte("20260101000000Z"))), der(0xa5, number(0)), der(0xa6, number(6)),
+		der(0xa9, text(kdctest.Realm)), der(0xaa, der(0x30, der(0xa0, number(2)), der(0xa1, der(0x30, text("krbtgt"))))), der(0xab, text("\x1b[2J\n"+strings.Repeat("no ", 9000)))))
+	for name, lie := range map[string][]byte{
+		"says nothing":              {},
+		"announces more than comes": {0, 0, 1, 0, 1, 2, 3},
+		"an empty answer":           {0, 0, 0, 0},
+		"garbage":                   kdctest.Frame([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")),
+		"no kind of key":            kdctest.Frame(wantsProof),
+		"a long error":              kdctest.Frame(long),
+		"an answer of nothing":      kdctest.Frame(der(0x6b, der(0x30))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			kdc.Lie.Store(&lie)
+			who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: keytab})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer who.Close()
+			_, err = who.Client("")
+			if err == nil || !strings.Contains(err.Error(), "log in alice@"+kdctest.Realm) || len(err.Error()) > 2000 || strings.ContainsAny(err.Error(), "\x1b\n") {
+				t.Errorf("%.3000q", err)
+			}
+		})
+	}
+}
