@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -302,6 +303,19 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 	return a, nil
 }
 
+// certificateAdvice says what to do about a certificate that is not believed.
+func certificateAdvice(err error) string {
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "the daemon needs a new certificate, if the clock of this machine is right ('date')"
+	case errors.As(err, &host):
+		return "the cluster file has to name the daemon's host as its certificate does"
+	}
+	return "name the file with the certificate of the authority that signed it as ca in the cluster file"
+}
+
 // failed returns the error for an HTTP request that got no answer or an
 // incomplete answer.
 func (c *client) failed(ctx context.Context, base string, r request, resp *resty.Response, err error) error {
@@ -326,7 +340,7 @@ func (c *client) failed(ctx context.Context, base string, r request, resp *resty
 		e.Err, e.Unsent = withKind(err, ErrUnauthorized), true
 	case errors.As(err, &certificate):
 		e.Err, e.Unsent = withKind(err, ErrUnreachable), true
-		e.Next = "name the certificate of the authority that signed it as ca in the cluster file, and a host that it is for"
+		e.Next = certificateAdvice(certificate)
 	case errors.Is(err, resty.ErrResponseBodyTooLarge):
 		e.Err, e.Next = withKind(err, ErrBadAnswer), fmt.Sprintf("the answer is longer than %d MiB: %s", cmp.Or(r.limit, maxBodyBytes)>>20, notRestAdvice(c.service))
 	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, "HTTP response to HTTPS client"),

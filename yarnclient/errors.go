@@ -117,6 +117,13 @@ func refusal(status int, body []byte, service string) (next string, cause error)
 		if status == http.StatusServiceUnavailable && remote.Message == "" {
 			next = "the request was refused without a reason; see the ResourceManager's log"
 		}
+		switch {
+		case remote.Exception == "AuthorizationException", strings.Contains(remote.Message, "Only admins"):
+			next = "only administrators may do this: name the user in yarn.admin.acl of the ResourceManager's yarn-site.xml, and run 'yarn rmadmin -refreshAdminAcls'"
+		case strings.Contains(remote.Message, "does not have permission to submit"):
+			kinds = append(kinds, ErrUnauthorized)
+			next = "name the user in acl_submit_applications of the queue, in capacity-scheduler.xml, and run 'yarn rmadmin -refreshQueues'; 'mapred queue -showacls' lists the rights of who runs it"
+		}
 		return next, withKind(remote, kinds...)
 	}
 	text := firstWords(body)

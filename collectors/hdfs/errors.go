@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
@@ -45,7 +46,25 @@ func (e *RemoteError) Error() string {
 	case e.detail == hdfspb.ResponseHeader_ERROR_NO_SUCH_PROTOCOL:
 		return fmt.Sprintf("%s speaks Hadoop IPC but is no NameNode (%s); is this dfs.namenode.rpc-address?", e.NameNode, e.Message)
 	}
-	return fmt.Sprintf("NameNode %s: %s (%s)", e.NameNode, e.Message, e.Class[strings.LastIndexByte(e.Class, '.')+1:])
+	return fmt.Sprintf("NameNode %s: %s (%s)", e.NameNode, e.Message, e.Class[strings.LastIndexByte(e.Class, '.')+1:]) + e.advice()
+}
+
+// denied and proxied are how a NameNode says that a right is missing. Only plain names
+// get into a command.
+var (
+	denied  = regexp.MustCompile(`^Permission denied: user=([\w.-]+), access=\w+, inode="(/[\w./-]*)"`)
+	proxied = regexp.MustCompile(`^User: ([\w.-]+)\S* is not allowed to impersonate`)
+)
+
+// advice says what to do about a missing right. It is empty for other exceptions.
+func (e *RemoteError) advice() string {
+	if m := denied.FindStringSubmatch(e.Message); m != nil {
+		return fmt.Sprintf("; its owner gives rights with 'hdfs dfs -setfacl -m user:%s:rwx %s'", m[1], m[2])
+	}
+	if m := proxied.FindStringSubmatch(e.Message); m != nil {
+		return fmt.Sprintf("; hadoop.proxyuser.%[1]s.hosts and hadoop.proxyuser.%[1]s.groups in the NameNode's core-site.xml allow it, after 'hdfs dfsadmin -refreshSuperUserGroupsConfiguration'", m[1])
+	}
+	return ""
 }
 
 // Is makes errors.Is match a RemoteError with ErrUnavailable, ErrSecure or an

@@ -194,11 +194,11 @@ func (i *Identity) logIn() (*credentials.CCache, error) {
 	if err := secret(i.o.Keytab); err != nil {
 		return nil, failf("keytab %w", err)
 	}
+	name, realm := i.principal(conf)
 	var keys *keytab.Keytab
 	if err := guard(func() (err error) { keys, err = keytab.Load(i.o.Keytab); return err }); err != nil {
-		return nil, failf("read keytab: %w", unread(i.o.Keytab, err))
+		return nil, failf("read keytab: %w; get one of %s@%s from the administrator of the realm, or name tickets of kinit as ticketCache", unread(i.o.Keytab, err), name, realm)
 	}
-	name, realm := i.principal(conf)
 	c := client.NewWithKeytab(name, realm, keys, conf, client.DisablePAFXFAST(true))
 	var got messages.ASRep
 	err = guard(func() error {
@@ -381,6 +381,8 @@ func (i *Identity) explain(err error, who string, conf *config.Config) error {
 		next = "the realm has no such service; the cluster file has to name the host as the service's principal does"
 	case code == "18", code == "23":
 		next = "the user may not log in any more; ask the administrator of " + realm
+	case strings.Contains(text, "not found in keytab"):
+		next = "the keytab has no key of the user; 'klist -ke " + i.o.Keytab + "' lists its keys"
 	case code == "24", strings.Contains(text, "password/keytab incorrect"):
 		next = "the key of the keytab is not that of the user, or not any more; get a new keytab from the administrator of " + realm
 	case code == "25":
@@ -389,8 +391,6 @@ func (i *Identity) explain(err error, who string, conf *config.Config) error {
 		next = "the clocks of this machine and of the KDC differ too much; set them right ('timedatectl set-ntp true')"
 	case code == "68":
 		next = "the user is of another realm; give the principal as NAME@REALM"
-	case strings.Contains(text, "not found in keytab"):
-		next = "the keytab has no key of the user; 'klist -ke " + i.o.Keytab + "' lists its keys"
 	case strings.Contains(text, "does not have any defined KDCs"), strings.Contains(text, "no KDC"), strings.Contains(text, "no such host"), !named(conf, realm):
 		next = "no KDC of " + realm + " is known; name one in the section [realms] of " + i.o.Conf
 	case strings.Contains(text, "Networking_Error"):

@@ -141,6 +141,16 @@ func with(answer func(method string, id uint32) []byte) func(net.Conn) {
 	})
 }
 
+// Refuses returns a fault: an active NameNode refuses each call by an exception.
+func Refuses(class, text string) Misdeed {
+	return Misdeed{class, with(func(method string, id uint32) []byte {
+		if method == "getHAServiceState" {
+			return answerTo(method, id)
+		}
+		return refusal(id, class, text, hdfspb.ResponseHeader_ERROR_APPLICATION)
+	})}
+}
+
 // refuse returns a fault: the server answers each RPC call of a client by the
 // same Java exception.
 func refuse(class, text string, detail hdfspb.ResponseHeader_Detail) func(net.Conn) {

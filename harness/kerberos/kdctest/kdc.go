@@ -205,7 +205,7 @@ func (k *KDC) answer(ask []byte) ([]byte, error) {
 	var login messages.ASReq
 	if login.Unmarshal(ask) == nil {
 		body := login.ReqBody
-		if !k.known[body.CName.PrincipalNameString()] {
+		if body.Realm != Realm || !k.known[body.CName.PrincipalNameString()] {
 			return k.refusal(errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN, ""), nil
 		}
 		key, kvno, err := k.Keys.GetEncryptionKey(body.CName, Realm, 0, cipher)
