@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -138,27 +136,9 @@ func describeModel(m sched.Info) doc.Doc {
 	}
 	t := &doc.Table{Name: "parameters", Columns: []string{"parameter", "values", "default", "unit", "meaning"}}
 	for _, p := range m.Params {
-		t.Add(doc.Words(p.Name), doc.Words(values(p)), doc.Words(orDash(p.Default)), doc.Words(orDash(p.Unit)), doc.Words(p.Doc))
+		t.Add(doc.Words(p.Name), doc.Words(p.Values()), doc.Words(orDash(p.Default)), doc.Words(orDash(p.Unit)), doc.Words(p.Doc))
 	}
 	return append(d, t)
-}
-
-// The function values returns a text for help and tables that says which values
-// a parameter of a scheduler model may have.
-func values(p sched.Param) string {
-	switch p.Type {
-	case sched.Choice:
-		return strings.Join(p.Choices, "|")
-	case sched.Set:
-		return strings.Join(p.Choices, "+")
-	case sched.Int, sched.Float:
-		text := string(p.Type) + " >= " + strconv.FormatFloat(p.Min, 'g', -1, 64)
-		if p.Max != 0 {
-			text += ", <= " + strconv.FormatFloat(p.Max, 'f', -1, 64)
-		}
-		return text
-	}
-	return string(p.Type)
 }
 
 func orDash(text string) string {

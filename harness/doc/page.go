@@ -22,6 +22,10 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
+// Shell returns the style sheet and the script that all pages have, for pages whose text is
+// no document. The script wants an element of the class bar, for its button.
+func Shell() (style, script string) { return pageStyle + pageColours(), pageScript }
+
 // WritePage writes a document as one HTML page that needs no other files and no
 // network. The document begins with a heading, which becomes the page's title. A list of
 // contents has the other headings. The page allows only its own scripts and style sheets,

@@ -28,6 +28,23 @@ type Param struct {
 	Doc     string   `json:"doc"`
 }
 
+// Values says in a few words which values the parameter may have, for help and tables.
+func (p *Param) Values() string {
+	switch p.Type {
+	case Choice:
+		return strings.Join(p.Choices, "|")
+	case Set:
+		return strings.Join(p.Choices, "+")
+	case Int, Float:
+		text := string(p.Type) + " >= " + strconv.FormatFloat(p.Min, 'g', -1, 64)
+		if p.Max != 0 {
+			text += ", <= " + strconv.FormatFloat(p.Max, 'f', -1, 64)
+		}
+		return text
+	}
+	return string(p.Type)
+}
+
 // Params are the parameter values given to a scheduler model, as text, by
 // parameter name. A parameter that is missing has its default.
 type Params map[string]string
