@@ -55,7 +55,7 @@ var elsewhere = []struct{ command, why string }{
 // where elsewhere says so. In a block of the kind console, lines behind "$ " are
 // commands, and what follows one is what it prints: … stands for any text, and on a
 // line of its own for any lines. A block with a file's name behind its kind is
-// written to that file first. Experiments and clusters in YAML are read, commands
+// written to that file first. Blocks of Python and R are run where these are installed. Experiments and clusters in YAML are read, commands
 // and flags in the text looked up, links followed.
 func TestPages(t *testing.T) {
 	bash, bin := bashWithHeddle(t)
@@ -82,6 +82,9 @@ func TestPages(t *testing.T) {
 					if err := readYAML(b); err != nil {
 						t.Errorf("line %d: %v", b.line, err)
 					}
+				}
+				if name, ok := interpreters[b.kind]; ok {
+					t.Run(fmt.Sprintf("%s in line %d", b.kind, b.line), func(t *testing.T) { b.interpret(t, dir, name) })
 				}
 				for _, c := range b.commands() {
 					row, err := checkCommand(c.line)
@@ -116,6 +119,30 @@ func TestPages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// interpreters run blocks of a kind, where they are installed: the notebook's Python, which
+// .ci/run installs, and R.
+var interpreters = map[string]string{"python": "heddle/notebook/bin/python", "r": "Rscript"}
+
+// interpret runs the block in a folder, where the commands before it have left their files.
+func (b block) interpret(t *testing.T, dir, name string) {
+	if strings.Contains(name, "/") {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		name = filepath.Join(cache, name)
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not installed, so that nothing has checked this block", name)
+	}
+	cmd := exec.CommandContext(t.Context(), path, "-")
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(strings.Join(b.lines, "\n")+"\n")
+	if code, out, said := ended(t, cmd); code != 0 || out == "" {
+		t.Errorf("exit code %d: %s%s; want 0, and something printed", code, out, said)
 	}
 }
 
