@@ -20,9 +20,15 @@ import (
 // sent twice even if it changes something.
 func (c *Client) call(ctx context.Context, method string, req, resp proto.Message) error {
 	id := c.nextCallID()
+	return c.repeated(ctx, func(attempt int32) error { return c.attempt(ctx, id, attempt, method, req, resp) })
+}
+
+// repeated calls try with 0, 1, 2 and so on, until it succeeds, fails for good,
+// or RetryFor has passed.
+func (c *Client) repeated(ctx context.Context, try func(attempt int32) error) error {
 	giveUp := time.Now().Add(c.options.RetryFor)
 	for attempt := int32(0); ; attempt++ {
-		err := c.attempt(ctx, id, attempt, method, req, resp)
+		err := try(attempt)
 		if err == nil {
 			return nil
 		}
@@ -109,7 +115,7 @@ func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, metho
 // worthRetry reports whether a call that failed with err may succeed if it is
 // repeated a little later.
 func (c *Client) worthRetry(err error) bool {
-	if errors.Is(err, net.ErrClosed) && c.isClosed() {
+	if errors.Is(err, net.ErrClosed) && c.closed.Load() {
 		return false
 	}
 	if remote := (*RemoteError)(nil); errors.As(err, &remote) {
@@ -129,7 +135,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-c.link }()
-	if c.closed {
+	if c.closed.Load() {
 		return nil, fmt.Errorf("hdfs: client: %w", net.ErrClosed)
 	}
 	if c.nameNode != nil {
@@ -195,12 +201,6 @@ func (c *Client) leave(cn *conn, why error) {
 		c.nameNode = nil
 		c.next = (c.next + 1) % len(c.options.NameNodes)
 	}
-}
-
-func (c *Client) isClosed() bool {
-	c.link <- struct{}{}
-	defer func() { <-c.link }()
-	return c.closed
 }
 
 // nextCallID returns the id of the next call to a NameNode: 1, 2, 3 and so on.

@@ -1,20 +1,21 @@
 package hdfs
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	colinmarc "github.com/colinmarc/hdfs/v2"
+	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
@@ -426,50 +427,95 @@ func TestFailuresNameTheNameNode(t *testing.T) {
 	}
 }
 
-// TestFilesAfterABreak ends the connection of the library's client, which then fails
-// for 5 s. So the next caller gets a new client, of whichever NameNode answers.
-func TestFilesAfterABreak(t *testing.T) {
-	answers := map[string][]byte{
-		"getServerDefaults": message(1, message(1, 1<<27, 2, 512, 3, 65536, 4, 1, 5, 4096)),
-		"getFileInfo":       message(1, message(1, 1, 2, "", 3, 0, 4, message(1, 0o755), 5, "o", 6, "g", 7, 0, 8, 0)),
-		"renewLease":        nil,
-	}
-	var cut atomic.Bool
-	answer := func(c fakeCall) fakeReply {
-		return fakeReply{message: unknown(answers[c.method]), cut: c.method == "getFileInfo" && cut.Swap(false)}
-	}
-	a, b := active(answer), active(answer)
-	c := fakeCluster{"a:1": a, "b:1": b}.client(t, "a:1", "b:1")
-	b.setDown(true)
-	use := func(broken bool) *colinmarc.Client {
-		t.Helper()
-		files, err := c.Files()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := files.Stat("/there"); (err != nil) != broken || broken && !errors.Is(err, ErrUnreachable) {
-			t.Fatalf("%v, want an error: %v", err, broken)
-		}
-		return files
-	}
-	first := use(false)
-	cut.Store(true)
-	if again := use(true); again != first {
-		t.Error("a new client, though the connection was good")
-	}
-	second := use(false)
-	if second == first {
-		t.Error("the client whose connection broke")
-	}
-	a.setDown(true)
-	b.setDown(false)
-	cut.Store(true)
-	use(true)
-	if third := use(false); third == second || len(b.seen()) == 0 || use(false) != third {
-		t.Error("the other NameNode is not used, or a client is made for each call")
-	}
-	if len(c.files) != 3 {
-		t.Errorf("%d clients, want 3", len(c.files))
+// TestLibraryCalls: the library's calls outlast what calls of Client outlast, and
+// each is carried out once. They are made as the library makes them, without it,
+// since it waits for a mutex meanwhile.
+func TestLibraryCalls(t *testing.T) {
+	refusing, cut := exception(standbyClass), fakeReply{cut: true}
+	safe, denied := exception(safeModeClass), exception("org.apache.hadoop.security.AccessControlException")
+	for name, c := range map[string]struct {
+		a, b   []fakeReply   // what a:1 and b:1 answer at first; then they carry calls out; nil: they are down
+		back   time.Duration // b:1 is up again after so long
+		tookMs int64
+		said   string // the class of the NameNode's exception
+		err    string
+	}{
+		"as it should be":         {a: []fakeReply{}},
+		"first is standby":        {a: []fakeReply{refusing}, b: []fakeReply{}},
+		"cut during the call":     {a: []fakeReply{{}, cut}, b: []fakeReply{refusing}},
+		"becomes standby":         {a: []fakeReply{{}, refusing, refusing}, b: []fakeReply{}},
+		"both are standby":        {a: []fakeReply{{}, refusing, refusing}, b: []fakeReply{refusing, refusing}, tookMs: 100},
+		"the other one is up":     {a: []fakeReply{{}, cut, cut, cut, cut, cut, cut}, back: 250 * time.Millisecond, tookMs: 300, b: nil},
+		"in safe mode at first":   {a: []fakeReply{{}, safe, safe}, tookMs: 100},
+		"hangs":                   {a: []fakeReply{{}, {never: true}}, b: []fakeReply{}, tookMs: 10_000},
+		"never was there":         {back: 5 * time.Second, err: "no NameNode reached: NameNode a:1: dial tcp: connection refused"}, // the addresses may be wrong
+		"both standby for ever":   {a: slices.Repeat([]fakeReply{refusing}, 99), b: slices.Repeat([]fakeReply{refusing}, 99), tookMs: 19_100, err: "NameNode b:1: because (StandbyException)"},
+		"in safe mode for ever":   {a: append([]fakeReply{{}}, slices.Repeat([]fakeReply{safe}, 99)...), tookMs: 19_100, said: safeModeClass},
+		"refused, for its rights": {a: []fakeReply{{}, denied}, b: []fakeReply{}, said: denied.class},
+		"answers another thing":   {a: []fakeReply{{}, {garbage: true}}, b: []fakeReply{}}, // of an answer only the header is looked at
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				carriedOut := map[string]int{}
+				node := func(answers []fakeReply) *fakeNameNode {
+					nn := active(func(call fakeCall) (reply fakeReply) {
+						mu.Lock()
+						defer mu.Unlock()
+						if len(answers) > 0 {
+							reply, answers = answers[0], answers[1:]
+						}
+						if reply.class == "" && !reply.cut && !reply.never {
+							carriedOut[fmt.Sprint(call.user, call.clientID, call.id, call.method)]++
+						}
+						return reply
+					})
+					nn.down = answers == nil
+					return nn
+				}
+				a, b := node(c.a), node(c.b)
+				client := fakeCluster{"a:1": a, "b:1": b}.client(t, "a:1", "b:1")
+				time.AfterFunc(c.back, func() { b.setDown(c.b == nil && c.back == 0) })
+				start := time.Now()
+				calls := &libraryCalls{c: client}
+				defer calls.Close()
+				calls.Write(greeting(0))
+				calls.Write(must(appendFrame(nil, requestHeader(contextCallID, noRetryCount, client.clientID[:]),
+					&hdfspb.ConnectionContext{UserInfo: &hdfspb.UserInformation{EffectiveUser: proto.String("me")}})))
+				ask := func(id int32) (class string, err error) {
+					calls.Write(must(appendFrame(nil, requestHeader(id, noRetryCount, client.clientID[:]), &hdfspb.MethodHeader{MethodName: proto.String("mkdirs")}, &hdfspb.Empty{})))
+					frame, err := readFrame(bufio.NewReader(calls), maxFrameBytes)
+					if err != nil {
+						return "", err
+					}
+					header, _, err := parseReply(frame)
+					if err == nil && header.GetCallId() != uint32(id) {
+						t.Errorf("an answer to call %d, want to %d", header.GetCallId(), id)
+					}
+					return header.GetExceptionClass(), err
+				}
+				said, err := ask(1)
+				if err == nil {
+					said, err = ask(2)
+				}
+				if said != c.said || c.err == "" && err != nil || c.err != "" && (err == nil || !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), c.err)) {
+					t.Errorf("exception %q, error %v; want %q, %q", said, err, c.said, c.err)
+				}
+				if took := time.Since(start).Milliseconds(); took != c.tookMs {
+					t.Errorf("took %d ms, want %d", took, c.tookMs)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for call, times := range carriedOut {
+					if times != 1 {
+						t.Errorf("call %q was carried out %d times", call, times)
+					}
+				}
+				if c.err == "" && c.said == "" && len(carriedOut) != 2 {
+					t.Errorf("calls %v, want two", carriedOut)
+				}
+			})
+		})
 	}
 }
 
@@ -489,7 +535,7 @@ func TestFilesAgainstDrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Files(); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "NameNode a:1: no whole answer within 100ms") {
+	if _, err := c.Files(); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "NameNode a:1: connection lost: no whole answer within 100ms") {
 		t.Errorf("error %v", err)
 	}
 }

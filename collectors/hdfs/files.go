@@ -10,25 +10,23 @@ import (
 	"os"
 	"path"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 )
 
 // Files returns a client that reads, writes, lists, renames and removes files
-// in HDFS. That client uses the NameNodes, the user and the dial function of
-// c. Closing c closes it. All callers get the same one until its connection to
-// the NameNode breaks. Then it fails for 5 s, so callers get a new one, and the
-// old one stays for the files that are being written with it.
+// in HDFS. That client uses the NameNodes, the user, the dial function and the
+// time limits of c: its calls are repeated too while no NameNode is active. All
+// callers get the same one. Closing c closes it.
 //
 // Its times of files are whole seconds; [Client.Stat] and [Client.SetTimes]
 // have milliseconds. A writer of this client must be closed by [CloseWriter].
 func (c *Client) Files() (*colinmarc.Client, error) {
 	c.filesMu.Lock()
 	defer c.filesMu.Unlock()
-	if n := len(c.files); n > 0 && !c.broke.Load() {
-		return c.files[n-1], nil
+	if c.files != nil {
+		return c.files, nil
 	}
 	user, protection := c.options.User, ""
 	if k := c.options.Kerberos; k != nil {
@@ -38,12 +36,11 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 		}
 		user, protection = login.Credentials.UserName()+"@"+login.Credentials.Domain(), k.Protection
 	}
-	broke := new(atomic.Bool)
 	files, err := colinmarc.NewClient(colinmarc.ClientOptions{
-		Addresses: c.options.NameNodes,
+		Addresses: c.options.NameNodes[:1], // libraryCalls knows the others
 		User:      user,
-		NamenodeDialFunc: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return c.dialFiles(ctx, network, address, broke)
+		NamenodeDialFunc: func(context.Context, string, string) (net.Conn, error) {
+			return &libraryCalls{c: c}, nil
 		},
 		DatanodeDialFunc:       c.dialDataNode,
 		DataTransferProtection: protection,
@@ -56,8 +53,7 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	if _, err := files.ServerDefaults(); err != nil {
 		return nil, fmt.Errorf("hdfs files: NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), errors.Join(err, files.Close()))
 	}
-	broke.Store(false) // those of other NameNodes may have
-	c.files, c.broke = append(c.files, files), broke
+	c.files = files
 	return files, nil
 }
 
@@ -136,14 +132,14 @@ func Again(ctx context.Context, write func() error) error {
 }
 
 // noNameNode reports whether a file could not be written because no NameNode was
-// active. The library has no type for that error.
+// active.
 func noNameNode(err error) bool {
 	var remote colinmarc.Error
 	if errors.As(err, &remote) {
 		said := RemoteError{Class: remote.Exception()}
-		return said.standby() || said.later()
+		return said.later()
 	}
-	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrUnavailable) || strings.Contains(err.Error(), "no available namenodes")
+	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrUnavailable)
 }
 
 func passes(err error) bool {

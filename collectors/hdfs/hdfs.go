@@ -5,7 +5,8 @@
 //
 // For reading and writing files, [Client.Files] returns a colinmarc/hdfs client
 // for the same cluster. Open and WriteFile use it too.
-// Its connections are its own; lengths.go only checks what comes over them.
+// Its connections are its own. calls.go repeats its calls of NameNodes, and
+// lengths.go checks what comes from DataNodes.
 //
 // The other calls go over the one connection of conn.go and failover.go, which
 // many of them share, since the library cannot make them as they are needed:
@@ -17,11 +18,8 @@
 //     file whose time differs by a millisecond.
 //   - Rename: it replaces a file that exists. A lease is renewed by a rename that
 //     must not.
-//   - Stat and Names: it has both, but makes one call at a time, which no context
-//     ends, and repeats none that a starting NameNode refuses. After a connection
-//     broke, all its calls fail for 5 s, in which a lease has to be renewed.
-//   - Mkdir, Chmod, RemoveAll and CreateNote: its calls fail in a failover, and a
-//     change that had no answer cannot be repeated without harm.
+//   - Stat, Names, Mkdir, Chmod, RemoveAll and CreateNote: it makes one call at a
+//     time, which no context ends, and a lease has to be renewed meanwhile.
 //
 // [Options].Kerberos proves to a secured HDFS who the user is, on the connections of
 // both clients (sasl.go). A NameNode that asks for it where it is not set is refused
@@ -73,18 +71,17 @@ type Client struct {
 	clientID [16]byte
 	lastCall atomic.Uint32
 	answered atomic.Bool // whether a NameNode has answered at least once
+	closed   atomic.Bool
 
-	// link is a lock for the three fields below, which describe the connection.
+	// link is a lock for the two fields below, which describe the connection.
 	// It is a channel with one value, so that a call can stop waiting for the
 	// lock when the call's context ends.
 	link     chan struct{}
 	nameNode *conn // connection to the active NameNode; nil if there is none
 	next     int   // index of the NameNode that is tried first for the next connection
-	closed   bool
 
 	filesMu sync.Mutex
-	files   []*colinmarc.Client // those that Files has made; the last is in use, and the others' connections broke
-	broke   *atomic.Bool        // whether the connection of the last of them has broken
+	files   *colinmarc.Client // what Files returns; nil until it is called
 }
 
 // New checks the options and returns a client of an HDFS cluster.
@@ -124,8 +121,8 @@ func New(o Options) (*Client, error) {
 // Close closes the connections to NameNodes and DataNodes. Calls that wait for
 // an answer fail.
 func (c *Client) Close() error {
+	c.closed.Store(true)
 	c.link <- struct{}{}
-	c.closed = true
 	if c.nameNode != nil {
 		c.nameNode.close(net.ErrClosed)
 		c.nameNode = nil
@@ -134,10 +131,10 @@ func (c *Client) Close() error {
 
 	c.filesMu.Lock()
 	defer c.filesMu.Unlock()
-	var err error
-	for _, files := range c.files {
-		err = errors.Join(err, files.Close())
+	if c.files == nil {
+		return nil
 	}
+	err := c.files.Close()
 	c.files = nil
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -18,72 +17,7 @@ import (
 // The library colinmarc/hdfs trusts the lengths that servers announce. It
 // allocates up to 4 GiB for an answer of a NameNode and 32 GiB for one of a
 // DataNode, and panics on negative lengths. The connections in this file check
-// each length before the library sees it.
-
-// dialFiles connects to a NameNode for the library colinmarc/hdfs. The
-// connection limits the time of each call, which the library does not do. It
-// sets broke when it breaks.
-func (c *Client) dialFiles(ctx context.Context, network, address string, broke *atomic.Bool) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
-	defer cancel()
-	nc, _, err := c.dial(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	if c.options.Kerberos != nil {
-		nc = &greeted{Conn: nc}
-	}
-	return &nameNodeConn{Conn: nc, address: address, limit: c.options.CallTimeout, r: bufio.NewReaderSize(nc, 64<<10), broke: broke}, nil
-}
-
-// nameNodeConn is a connection to a NameNode on which one call follows the
-// other. It passes on an answer only when all its bytes have arrived, so that
-// memory is allocated only for bytes that exist. The whole answer must arrive
-// within the time limit. With a time limit for each read instead, a server
-// could send a byte now and then without end.
-type nameNodeConn struct {
-	net.Conn
-	address string
-	limit   time.Duration
-	r       *bufio.Reader
-	broke   *atomic.Bool
-	ready   []byte // the bytes of the NameNode's answer, including its length field, that the library colinmarc/hdfs has not read yet
-}
-
-func (n *nameNodeConn) Read(b []byte) (int, error) {
-	if len(n.ready) == 0 {
-		frame, err := readFrame(n.r, maxFrameBytes)
-		if err != nil {
-			n.Close() // after a frame with a wrong length, the NameNode's following bytes have no meaning, so the connection is closed
-			return 0, n.explain(err)
-		}
-		n.ready = append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(frame)), uint32(len(frame))), frame...)
-	}
-	k := copy(b, n.ready)
-	n.ready = n.ready[k:]
-	return k, nil
-}
-
-func (n *nameNodeConn) Write(b []byte) (int, error) {
-	if err := n.SetDeadline(time.Now().Add(n.limit)); err != nil {
-		return 0, n.explain(err)
-	}
-	k, err := n.Conn.Write(b)
-	return k, n.explain(err)
-}
-
-// explain notes that the connection broke, and adds the NameNode's address to
-// the error.
-func (n *nameNodeConn) explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	n.broke.Store(true)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("no whole answer within %v: %w", n.limit, err)
-	}
-	return fmt.Errorf("%w: NameNode %s: %w", ErrUnreachable, n.address, err)
-}
+// each length before the library sees it. calls.go does so for NameNodes.
 
 const (
 	// maxPacketBytes is Hadoop's own limit for the length of a data packet of a

@@ -106,7 +106,7 @@ func TestFilesFromANameNode(t *testing.T) {
 	for announced, want := range map[string]string{
 		"\x7f\xff\xff\xff": "NameNode a:1: announced an answer of 2147483647 bytes, above the 134217728",
 		"\xff\xff\xff\xfb": "NameNode a:1: announced an answer of -5 bytes, a negative length",
-		"\x08\x00\x00\x00": "NameNode a:1: unexpected EOF",
+		"\x08\x00\x00\x00": "NameNode a:1: connection lost: unexpected EOF",
 	} {
 		nn := &fakeNameNode{raw: func(c net.Conn) {
 			for range 3 { // writes: who it is, as whom, and the first call
