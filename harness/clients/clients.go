@@ -211,6 +211,42 @@ func (c *Clients) AwaitAnswers(ctx context.Context, limit time.Duration) error {
 	return last
 }
 
+// FailoverLimit is how long [Clients.Outlast] waits for another master.
+const FailoverLimit = 2 * time.Minute
+
+// Outlast calls ask, which asks the cluster's daemons, and calls it again while one of
+// two masters is a standby and none is active: the standby may be about to take over.
+// It calls waiting once, if ask fails so. It does this for at most FailoverLimit.
+func (c *Clients) Outlast(ctx context.Context, waiting func(text string), ask func() error) error {
+	giveUp := time.Now().Add(FailoverLimit)
+	for told := false; ; told = true {
+		err := ask()
+		what := c.failsOver(err)
+		if what == "" || time.Now().After(giveUp) {
+			return err
+		}
+		if !told {
+			waiting(fmt.Sprintf("waiting for an active %s, at most %v", what, FailoverLimit))
+		}
+		if stop := poll.Wait(ctx, time.Second); stop != nil {
+			return errors.Join(stop, err)
+		}
+	}
+}
+
+// failsOver returns which daemon another one has to take over from, by the error of a
+// call; "" if that is not the reason. Where no daemon answers as a standby, the
+// addresses may be wrong, and waiting does not help.
+func (c *Clients) failsOver(err error) string {
+	switch {
+	case errors.Is(err, yarnclient.ErrStandby) && len(c.Config.ResourceManagers) > 1:
+		return "ResourceManager"
+	case errors.Is(err, hdfs.ErrUnavailable) && len(c.Config.NameNodes) > 1:
+		return "NameNode"
+	}
+	return ""
+}
+
 // ErrUnable means that a daemon of the cluster cannot be used: it does not
 // answer, is not able to work, or is not the daemon expected at its address.
 var ErrUnable = errors.New("the cluster cannot be used")

@@ -1,7 +1,9 @@
 package clients
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -9,10 +11,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/hdfstest"
 	"heddle/harness/config"
+	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
 
@@ -81,5 +86,54 @@ func TestAwaitAnswers(t *testing.T) {
 	err = c.AwaitAnswers(t.Context(), 0)
 	if !errors.Is(err, ErrUnable) || !Unable(err) || !strings.Contains(err.Error(), s.URL) {
 		t.Errorf("%v, want ErrUnable and %s in it", err, s.URL)
+	}
+}
+
+// TestOutlast has masters of which one takes over after a time, or never does, and
+// failures that waiting does not mend.
+func TestOutlast(t *testing.T) {
+	standby := fmt.Errorf("list nodes: %w: %w", yarnclient.ErrUnreachable, yarnclient.ErrStandby)
+	for name, x := range map[string]struct {
+		masters int // ResourceManagers, and NameNodes
+		err     error
+		ends    time.Duration // of the failure
+		stopped time.Duration // when the user ends the run; 0: never
+		took    time.Duration
+		fails   bool
+		says    string
+	}{
+		"works":             {masters: 2},
+		"ResourceManager":   {masters: 2, err: standby, ends: 30 * time.Second, took: 30 * time.Second, says: "waiting for an active ResourceManager, at most 2m0s"},
+		"NameNode":          {masters: 2, err: hdfs.ErrUnavailable, ends: 30 * time.Second, took: 30 * time.Second, says: "waiting for an active NameNode, at most 2m0s"},
+		"never":             {masters: 2, err: standby, ends: time.Hour, took: 2*time.Minute + time.Second, fails: true, says: "waiting for an active ResourceManager, at most 2m0s"},
+		"stopped":           {masters: 2, err: standby, ends: time.Hour, stopped: 5500 * time.Millisecond, took: 5500 * time.Millisecond, fails: true, says: "waiting for an active ResourceManager, at most 2m0s"},
+		"one that is alone": {masters: 1, err: standby, ends: time.Second, fails: true},
+		"none answers":      {masters: 2, err: yarnclient.ErrUnreachable, ends: time.Second, fails: true},
+		"another failure":   {masters: 2, err: fs.ErrPermission, ends: time.Second, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if x.stopped > 0 {
+					time.AfterFunc(x.stopped, cancel)
+				}
+				names := []string{"a", "b"}[:x.masters]
+				c := &Clients{Config: &config.Cluster{ResourceManagers: names, NameNodes: names}}
+				start, said := time.Now(), ""
+				err := c.Outlast(ctx, func(text string) { said += text }, func() error {
+					if time.Since(start) < x.ends {
+						return x.err
+					}
+					return nil
+				})
+				if x.fails != (err != nil) || x.fails && !errors.Is(err, x.err) || x.stopped > 0 && !errors.Is(err, context.Canceled) {
+					t.Errorf("%v, want an error: %v", err, x.fails)
+				}
+				if took := time.Since(start); took != x.took || said != x.says {
+					t.Errorf("took %v and said %q, want %v and %q", took, said, x.took, x.says)
+				}
+			})
+		})
 	}
 }

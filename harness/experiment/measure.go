@@ -41,17 +41,29 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	defer jobsFolder.Close()
 	var driver atomic.Pointer[drive.Driver]
 	watcher := watch.New(t.cluster, watch.HDFS(t.cluster))
-	session, err := t.startCapture(ctx, watcher, folder, &driver)
+	var session *capture.Session
+	err = t.outlast(ctx, func() (err error) {
+		session, err = t.startCapture(ctx, watcher, folder, &driver)
+		return err
+	})
 	if err != nil {
 		return result, runs.Explain(t.folder.Dir, 0, err)
 	}
 	session.Add(t.cache.notes()...)
-	jobsRun, faults, err := t.beginFaults(ctx, session)
+	jobsRun, faults := ctx, (*faultRun)(nil)
+	err = t.outlast(ctx, func() (err error) {
+		jobsRun, faults, err = t.beginFaults(ctx, session)
+		return err
+	})
 	if err != nil {
 		_, serr := session.Stop(ctx)
 		return result, errors.Join(err, serr)
 	}
-	steering, err := t.steer(ctx, watcher, session, jobsFolder)
+	var steering *steering
+	err = t.outlast(ctx, func() (err error) {
+		steering, err = t.steer(ctx, watcher, session, jobsFolder)
+		return err
+	})
 	if err != nil {
 		err = errors.Join(err, faults.end(ctx))
 		_, serr := session.Stop(ctx)
@@ -105,6 +117,12 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 		return result, errors.Join(err, runs.Explain(t.folder.Dir, 0, kept))
 	}
 	return result, errors.Join(err, t.keep(&result, &captured))
+}
+
+// outlast begins a part of the trial, which asks the cluster's masters. If another one
+// has to take over, it waits and begins again.
+func (t *trialRun) outlast(ctx context.Context, begin func() error) error {
+	return t.cluster.Outlast(ctx, func(text string) { t.say("wait", text) }, begin)
 }
 
 // startCapture starts to record what the trial's jobs do, and reports their

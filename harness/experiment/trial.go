@@ -51,14 +51,17 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 		w.clusters[name], w.sums[name] = c, new(hibench.Sums)
 	}
 	for _, name := range o.Experiment.Clusters() {
-		version, err := w.clusters[name].Answers(ctx)
+		err := w.clusters[name].Outlast(ctx, w.tell, func() error {
+			version, err := w.clusters[name].Answers(ctx)
+			if err != nil {
+				return fmt.Errorf("start run: cluster %s: %w", o.config(name).Name, err)
+			}
+			if name == o.Experiment.Cluster {
+				hadoop = version
+			}
+			return refuseNodesOf(ctx, o.Experiment, w.clusters[name])
+		})
 		if err != nil {
-			return "", fmt.Errorf("start run: cluster %s: %w", o.config(name).Name, err)
-		}
-		if name == o.Experiment.Cluster {
-			hadoop = version
-		}
-		if err := refuseNodesOf(ctx, o.Experiment, w.clusters[name]); err != nil {
 			return "", err
 		}
 	}
@@ -74,7 +77,7 @@ func (w *clusterWorld) cleanUp(ctx context.Context, folder string) error {
 		if err := w.take(ctx, name); err != nil {
 			return err
 		}
-		if err := w.tellOthers(ctx, name); err != nil {
+		if err := w.clusters[name].Outlast(ctx, w.tell, func() error { return w.tellOthers(ctx, name) }); err != nil {
 			return err
 		}
 	}
