@@ -180,8 +180,9 @@ func (l *Lab) Cluster() config.Cluster {
 	}
 	l.secureCluster(&c)
 	if l.hasAgents() { // the cluster file's commands that cause faults need the heddle binary that agents run
+		state := "XDG_STATE_HOME=" + filepath.Join(l.path(), "../../..") // who runs a command may have another home
 		run := func(command ...string) []string {
-			return append([]string{l.path("bin", "heddle"), "lab", command[0], "--name", l.Name}, command[1:]...)
+			return append([]string{"env", state, l.path("bin", "heddle"), "lab", command[0], "--name", l.Name}, command[1:]...)
 		}
 		c.Faults = &config.FaultCommands{
 			NodeDown: run("kill", "{node}"), NodeUp: run("start", "{node}"), NodeSlow: run("set", "--node", "{node}", "--speed", "{speed}"),
