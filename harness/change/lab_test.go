@@ -37,6 +37,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(1)
 	}
+	if what := os.Getenv(changeEnv); what != "" {
+		fmt.Fprintln(os.Stderr, changeUntilKilled(what))
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 
