@@ -169,6 +169,9 @@ func (w *world) submit(ctx context.Context, h *Hold) error {
 		if err := w.write(ctx, fmt.Sprintf("%s/job_%s/job.xml", staging, job), jobXML("other,"+job)); err != nil {
 			return err
 		}
+		if err := w.files.MkdirAll(ctx, staging+"/job_9_0001."+job); err != nil { // what a kill leaves before job.xml is written
+			return err
+		}
 		if _, err := w.yarn.Submit(yarntest.Job{Tags: job, Maps: make([][]string, 40)}); err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ const DataRoot = "/heddle"
 // them carries, before the first is submitted.
 //
 // The journal names no folder. A folder of heddle is one whose name in DataRoot has
-// the tag, or one of the user's staging folder whose job.xml has it. So whatever a
+// the tag, or one of the user's staging folder whose name or job.xml has it. So whatever a
 // journal says, no folder is removed that no job of heddle made.
 type (
 	application struct{}
@@ -74,6 +74,12 @@ var madeBy = regexp.MustCompile(`^heddle[a-z-]*-[a-z0-9.]{1,30}-[0-9a-f]{16}(-[a
 func carries(name, tag string) bool {
 	rest, ours := strings.CutPrefix(name, tag)
 	return ours && (rest == "" || rest[0] == '-')
+}
+
+// named reports whether a folder's name ends with the tag, or with the tag and a suffix.
+func named(folder, tag string) bool {
+	i := strings.Index(folder, tag)
+	return i >= 0 && carries(folder[i:], tag)
 }
 
 // left returns the unfinished applications that have a tag, by this tag.
@@ -140,10 +146,7 @@ func (jobFolder) left(ctx context.Context, u *undoing, list []Change) (map[strin
 		}
 		for _, e := range entries {
 			name := path.Base(e.Path)
-			ours := e.Dir && add(e.Path, func(tag string) bool {
-				i := strings.Index(name, tag)
-				return i >= 0 && carries(name[i:], tag)
-			})
+			ours := e.Dir && add(e.Path, func(tag string) bool { return named(name, tag) })
 			if e.Dir && !ours && depth > 0 && e.Path != lease.Root {
 				if err := look(e.Path, depth-1); err != nil {
 					return err
@@ -172,7 +175,7 @@ func (jobFolder) left(ctx context.Context, u *undoing, list []Change) (map[strin
 			}
 			tags := stagedTags(ctx, u.HDFS, e.Path)
 			add(e.Path, func(tag string) bool {
-				return slices.ContainsFunc(tags, func(t string) bool { return carries(t, tag) })
+				return named(path.Base(e.Path), tag) || slices.ContainsFunc(tags, func(t string) bool { return carries(t, tag) })
 			})
 		}
 	}

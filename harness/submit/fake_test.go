@@ -138,11 +138,17 @@ func (m *memory) Rename(_ context.Context, from, to string) error {
 	if _, exists := m.entries[to]; exists {
 		return fs.ErrExist
 	}
-	f := m.entries[from]
-	f.Path = to
-	m.entries[to], m.content[to] = f, m.content[from]
-	delete(m.entries, from)
-	delete(m.content, from)
+	for name, f := range maps.Clone(m.entries) { // a folder takes with it what is in it
+		if rest, below := strings.CutPrefix(name, from); below && (rest == "" || rest[0] == '/') {
+			f.Path = to + rest
+			m.entries[f.Path] = f
+			if content, there := m.content[name]; there {
+				m.content[f.Path] = content
+			}
+			delete(m.entries, name)
+			delete(m.content, name)
+		}
+	}
 	return nil
 }
 

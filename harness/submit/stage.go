@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -116,13 +117,19 @@ func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, er
 	if err != nil {
 		return out, err
 	}
-	if err := s.files.Mkdir(ctx, job.Folder, folderMode); err != nil {
+	if err := s.begin(ctx, job.Folder, j.Settings["mapreduce.job.tags"], conf); err != nil {
 		return out, fmt.Errorf("make staging folder hdfs %s: %w", job.Folder, err)
 	}
+	own, err := s.cacheFile(ctx, path.Join(job.Folder, JobXML), JobXML)
+	if err != nil {
+		return out, fmt.Errorf("stage %s: %w", JobXML, err)
+	}
+	own.public = false
+	out.own = []cacheFile{own}
 	for _, f := range []struct {
 		name    string
 		content []byte
-	}{{JobXML, conf}, {"job.split", splits}, {"job.splitmetainfo", jobsplit.AppendMeta(nil, metas)}} { // job.xml first: by its tags package change knows the job
+	}{{"job.split", splits}, {"job.splitmetainfo", jobsplit.AppendMeta(nil, metas)}} {
 		c, err := s.stageFile(ctx, path.Join(job.Folder, f.name), f.content)
 		if err != nil {
 			return out, fmt.Errorf("stage %s: %w", f.name, err)
@@ -130,6 +137,28 @@ func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, er
 		out.own = append(out.own, c)
 	}
 	return out, nil
+}
+
+// begin makes a job's staging folder with job.xml in it. Package change knows the job
+// by its tags, which at first are in the folder's name and then in job.xml: a crash at
+// any moment leaves nothing that is not known.
+func (s *Submitter) begin(ctx context.Context, folder, tags string, conf []byte) error {
+	first := folder + "." + url.PathEscape(tags)
+	err := s.files.Mkdir(ctx, first, folderMode)
+	if err == nil {
+		err = s.Put(ctx, path.Join(first, JobXML), conf)
+	}
+	if err == nil {
+		err = s.files.Rename(ctx, first, folder)
+	}
+	if err != nil {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyUp)
+		defer cancel()
+		if rerr := s.files.RemoveAll(clean, first); rerr != nil {
+			err = fmt.Errorf("%w; hdfs %s is left, remove it: %w", err, first, rerr)
+		}
+	}
+	return err
 }
 
 // Put writes a small file to HDFS, such as one that tells a job's tasks what to
