@@ -190,9 +190,9 @@ func (b *Tab) Axe(rules ...string) string {
 		b.Skipf("axe-core is not there: %v; npm install --prefix %s axe-core", err, filepath.Join(cache, "heddle", "axe"))
 	}
 	b.Do(chromedp.Evaluate[chromedp.Void](string(axe) + ";0"))
-	options := "{}"
+	options := "{preload: false}" // it would ask for style sheets, which a page's policy may refuse
 	if len(rules) > 0 {
-		options = fmt.Sprintf("{runOnly: ['%s']}", strings.Join(rules, "', '"))
+		options = fmt.Sprintf("{preload: false, runOnly: ['%s']}", strings.Join(rules, "', '"))
 	}
 	found, err := chromedp.Run(b.Ctx, chromedp.Evaluate[string](`axe.run(`+options+`).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target + " " + n.failureSummary).join("\n")).join("\n"))`, chromedp.EvalAwaitPromise))
 	if err != nil {
