@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
-
-	"heddle/harness/nearest"
 )
 
 // Info describes a scheduler model before it is made: name, summary, source
@@ -35,7 +32,7 @@ func (m *Info) New(p Params) (Model, error) {
 }
 
 func (m *Info) build(p Params) (Model, error) {
-	a, err := m.parse(p)
+	a, err := ParseParams(m.Params, p)
 	if err != nil {
 		return nil, err
 	}
@@ -43,83 +40,15 @@ func (m *Info) build(p Params) (Model, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case *a.wrong != nil:
-		return nil, *a.wrong
+	case a.Err() != nil:
+		return nil, a.Err()
 	case made == nil:
 		return nil, errors.New("its Build returns no model and no error")
 	}
 	return made, nil
 }
 
-// parse converts the text of each parameter to its value. A parameter without
-// text gets its default.
-func (m *Info) parse(p Params) (Args, error) {
-	var unknown []string
-	for name := range p {
-		if !slices.ContainsFunc(m.Params, func(x Param) bool { return x.Name == name }) {
-			unknown = append(unknown, name)
-		}
-	}
-	if slices.Sort(unknown); len(unknown) > 0 {
-		if len(m.Params) == 0 {
-			return Args{}, fmt.Errorf("no parameter %q; the model has none", unknown[0])
-		}
-		return Args{}, fmt.Errorf("no parameter %q; %s", unknown[0], nearest.Hint(unknown[0], names(m.Params, func(x Param) string { return x.Name })))
-	}
-	a := Args{values: map[string]any{}, wrong: new(error)}
-	for _, x := range m.Params {
-		text, ok := p[x.Name]
-		if !ok {
-			text = x.Default
-		}
-		value, err := x.parse(text)
-		if err != nil {
-			return Args{}, fmt.Errorf("%s: %w", x.Name, err)
-		}
-		a.values[x.Name] = value
-	}
-	return a, nil
-}
-
-// Args are the values of all parameters of a model, from which Info.Build makes
-// it. Each method returns the value of one parameter by its name, and is for
-// parameters of one type. If Build asks for a parameter that Info.Params does
-// not have, or for one of another type, it gets a zero and Info.New fails.
-type Args struct {
-	values map[string]any
-	wrong  *error // first parameter that was asked for and is not there
-}
-
-// Int returns the value of a parameter of type Int, or Duration in nanoseconds.
-func (a Args) Int(name string) int64 { return arg[int64](a, name) }
-
-// Float returns the value of a parameter of type Float.
-func (a Args) Float(name string) float64 { return arg[float64](a, name) }
-
-// Bool returns the value of a parameter of type Bool.
-func (a Args) Bool(name string) bool { return arg[bool](a, name) }
-
-// Text returns the value of a parameter of type Choice.
-func (a Args) Text(name string) string { return arg[string](a, name) }
-
-// Set returns the words of a parameter of type Set.
-func (a Args) Set(name string) map[string]bool { return arg[map[string]bool](a, name) }
-
-// Table returns the numbers of a parameter of type Table, by name.
-func (a Args) Table(name string) map[string]float64 { return arg[map[string]float64](a, name) }
-
-func arg[T any](a Args, name string) T {
-	value, ok := a.values[name].(T)
-	if !ok && a.wrong != nil && *a.wrong == nil {
-		*a.wrong = fmt.Errorf("its Build asks for the parameter %q as %T, which its Params do not have; correct one of them", name, value)
-	}
-	return value
-}
-
-var (
-	modelName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+){0,4}$`)
-	paramName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
-)
+var modelName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+){0,4}$`)
 
 // CheckName says why a model cannot have this name, nil if it can.
 func CheckName(name string) error {
@@ -138,7 +67,7 @@ func CheckName(name string) error {
 // Check says what is wrong with the description of a model, and what to change,
 // nil if nothing is. It makes the model with its defaults to see that this can be
 // done.
-func (m *Info) Check() error {
+func (m Info) Check() error {
 	if err := CheckName(m.Name); err != nil {
 		return fmt.Errorf("model %q: %w", m.Name, err)
 	}
@@ -157,13 +86,8 @@ func (m *Info) check() error {
 	case m.Build == nil:
 		return errors.New("no Build; set it to the function that makes the model")
 	}
-	for i, p := range m.Params {
-		if slices.ContainsFunc(m.Params[:i], func(x Param) bool { return x.Name == p.Name }) {
-			return fmt.Errorf("two Params with the Name %q; change one", p.Name)
-		}
-		if err := p.valid(); err != nil {
-			return fmt.Errorf("parameter %q: %w", p.Name, err)
-		}
+	if err := CheckParams(m.Params); err != nil {
+		return err
 	}
 	made, err := m.build(nil)
 	if err != nil {

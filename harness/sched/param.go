@@ -3,11 +3,15 @@ package sched
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"heddle/harness/nearest"
 )
 
 // Param describes a parameter of a scheduler model: its name, type and allowed
@@ -64,6 +68,50 @@ const (
 )
 
 var types = []Type{Int, Float, Bool, Duration, Choice, Set, Table}
+
+// ParseParams returns the values of the described parameters, by their texts. A
+// parameter without text has its default. An unknown parameter, or a value out of range,
+// is an error that lists what is allowed.
+func ParseParams(list []Param, p Params) (Args, error) {
+	known := names(list, func(x Param) string { return x.Name })
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		switch {
+		case slices.Contains(known, name):
+		case len(known) == 0:
+			return Args{}, fmt.Errorf("no parameter %q; there are none", name)
+		default:
+			return Args{}, fmt.Errorf("no parameter %q; %s", name, nearest.Hint(name, known))
+		}
+	}
+	a := Args{values: map[string]any{}, wrong: new(error)}
+	for _, x := range list {
+		text, ok := p[x.Name]
+		if !ok {
+			text = x.Default
+		}
+		value, err := x.parse(text)
+		if err != nil {
+			return Args{}, fmt.Errorf("%s: %w", x.Name, err)
+		}
+		a.values[x.Name] = value
+	}
+	return a, nil
+}
+
+// CheckParams says what is wrong with the descriptions of parameters, nil if nothing is.
+func CheckParams(list []Param) error {
+	for i, p := range list {
+		if slices.ContainsFunc(list[:i], func(x Param) bool { return x.Name == p.Name }) {
+			return fmt.Errorf("two Params with the Name %q; change one", p.Name)
+		}
+		if err := p.valid(); err != nil {
+			return fmt.Errorf("parameter %q: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+var paramName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 
 // valid says what is wrong with the description of a parameter, nil if nothing is.
 func (p *Param) valid() error {
@@ -190,4 +238,47 @@ func (p *Param) check(x float64, text string) error {
 		return fmt.Errorf("%s is below %v, the smallest value allowed", text, p.Min)
 	}
 	return nil
+}
+
+// Args are the values of all parameters of a model, from which Info.Build makes
+// it. Each method returns the value of one parameter by its name, and is for
+// parameters of one type. If Build asks for a parameter that Info.Params does
+// not have, or for one of another type, it gets a zero and Info.New fails with Err.
+type Args struct {
+	values map[string]any
+	wrong  *error // first parameter that was asked for and is not there
+}
+
+// Err returns an error if a parameter was asked for that is not there.
+func (a Args) Err() error {
+	if a.wrong == nil {
+		return nil
+	}
+	return *a.wrong
+}
+
+// Int returns the value of a parameter of type Int, or Duration in nanoseconds.
+func (a Args) Int(name string) int64 { return arg[int64](a, name) }
+
+// Float returns the value of a parameter of type Float.
+func (a Args) Float(name string) float64 { return arg[float64](a, name) }
+
+// Bool returns the value of a parameter of type Bool.
+func (a Args) Bool(name string) bool { return arg[bool](a, name) }
+
+// Text returns the value of a parameter of type Choice.
+func (a Args) Text(name string) string { return arg[string](a, name) }
+
+// Set returns the words of a parameter of type Set.
+func (a Args) Set(name string) map[string]bool { return arg[map[string]bool](a, name) }
+
+// Table returns the numbers of a parameter of type Table, by name.
+func (a Args) Table(name string) map[string]float64 { return arg[map[string]float64](a, name) }
+
+func arg[T any](a Args, name string) T {
+	value, ok := a.values[name].(T)
+	if !ok && a.wrong != nil && *a.wrong == nil {
+		*a.wrong = fmt.Errorf("its code asks for the parameter %q as %T, which its Params do not have; correct one of them", name, value)
+	}
+	return value
 }

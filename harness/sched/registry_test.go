@@ -13,11 +13,10 @@ import (
 // any.
 func TestUnknownParameter(t *testing.T) {
 	for want, params := range map[string][]Param{
-		`no parameter "b"; the model has none`: nil,
-		`no parameter "b"; known here: a, c`:   {{Name: "a"}, {Name: "c"}},
+		`no parameter "b"; there are none`:   nil,
+		`no parameter "b"; known here: a, c`: {{Name: "a"}, {Name: "c"}},
 	} {
-		m := Info{Params: params}
-		if _, err := m.parse(Params{"b": "1"}); err == nil || err.Error() != want {
+		if _, err := ParseParams(params, Params{"b": "1"}); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -114,15 +113,15 @@ func TestRegisterRefuses(t *testing.T) {
 		"no Build; set it":                             func(m *Info) { m.Build = nil },
 		`two Params with the Name "share"`:             param(func(p *Param) { p.Name = "share" }),
 		`parameter "a.b": its Name must be of letters`: param(func(p *Param) { p.Name = "a.b" }),
-		`parameter "n": no Type "text"; want one of [int float bool`:                                         param(func(p *Param) { p.Type = "text" }),
-		`parameter "seed": an experiment's seed`:                                                             param(func(p *Param) { p.Name, p.Type = "seed", Float }),
-		`parameter "n": no Doc`:                                                                              param(func(p *Param) { p.Doc = "" }),
-		`parameter "n": no Choices`:                                                                          param(func(p *Param) { p.Type = Choice }),
-		`parameter "n": its Default: "" is not a whole number`:                                               param(func(p *Param) { p.Default = "" }),
-		`parameter "n": its Default: 11 is outside 0 to 9; give another`:                                     param(func(p *Param) { p.Default = "11" }),
-		`the defaults of its Params: its Build asks for the parameter "n" as int64, which its Params do not`: param(func(p *Param) { p.Type = Float }),
-		"the defaults of its Params: its Build returns no model":                                             func(m *Info) { m.Build = func(Args) (Model, error) { return nil, nil } },
-		"the defaults of its Params: too many":                                                               func(m *Info) { m.Build = func(Args) (Model, error) { return nil, errors.New("too many") } },
+		`parameter "n": no Type "text"; want one of [int float bool`:                                        param(func(p *Param) { p.Type = "text" }),
+		`parameter "seed": an experiment's seed`:                                                            param(func(p *Param) { p.Name, p.Type = "seed", Float }),
+		`parameter "n": no Doc`:                                                                             param(func(p *Param) { p.Doc = "" }),
+		`parameter "n": no Choices`:                                                                         param(func(p *Param) { p.Type = Choice }),
+		`parameter "n": its Default: "" is not a whole number`:                                              param(func(p *Param) { p.Default = "" }),
+		`parameter "n": its Default: 11 is outside 0 to 9; give another`:                                    param(func(p *Param) { p.Default = "11" }),
+		`the defaults of its Params: its code asks for the parameter "n" as int64, which its Params do not`: param(func(p *Param) { p.Type = Float }),
+		"the defaults of its Params: its Build returns no model":                                            func(m *Info) { m.Build = func(Args) (Model, error) { return nil, nil } },
+		"the defaults of its Params: too many":                                                              func(m *Info) { m.Build = func(Args) (Model, error) { return nil, errors.New("too many") } },
 	} {
 		m := idleInfo("bee")
 		change(&m)
