@@ -17,11 +17,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/config"
 	"heddle/harness/nearest"
 	"heddle/harness/paper/models"
 	"heddle/harness/runs"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
+	"heddle/harness/workload/generate"
 )
 
 // Exit codes of all commands.
@@ -32,16 +34,42 @@ const (
 	exitThreshold = 4 // exit code: a threshold that the user set was missed, or the trials cannot tell
 )
 
+// Own is what a program of another module adds to heddle: a scheduler model, which is a
+// sched.Info, or a workload, which is a generate.Workload.
+type Own interface {
+	// Check says what is wrong with it, and what to change, nil if nothing is.
+	Check() error
+}
+
 // Main runs the command line of this process and ends the process with the exit
-// code. All commands know the given scheduler models besides those of heddle and of
-// papers. So a program of another module whose function main calls Main is heddle
-// with models of its own.
-func Main(own ...sched.Info) {
-	if err := sched.Register(append(models.List(), own...)...); err != nil {
+// code. All commands know the given scheduler models and workloads besides those of heddle
+// and of papers. So a program of another module whose function main calls Main is heddle
+// with models and workloads of its own.
+func Main(own ...Own) {
+	if err := register(own); err != nil {
 		fmt.Fprintln(stderr, "heddle:", err)
 		os.Exit(exitUsage)
 	}
 	os.Exit(run(interruptible(os.Exit), os.Args))
+}
+
+func register(own []Own) error {
+	all := models.List()
+	var workloads []generate.Workload
+	for _, x := range own {
+		switch x := x.(type) {
+		case sched.Info:
+			all = append(all, x)
+		case generate.Workload:
+			workloads = append(workloads, x)
+		default:
+			return fmt.Errorf("register %T: want a sched.Info or a generate.Workload", x)
+		}
+	}
+	if err := sched.Register(all...); err != nil {
+		return err
+	}
+	return config.RegisterWorkloads(workloads...)
 }
 
 // run runs the command line args and returns the exit code.

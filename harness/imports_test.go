@@ -31,7 +31,7 @@ const order = `
 	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/learning/model harness/paper/modfair/model harness/paper/reverse/model harness/paper/rhc/policy harness/paper/rhc/model harness/paper/models
 	harness/sim/fluid harness/sim/kernel harness/sim/place harness/sim
 	harness/measure harness/why harness/bench
-	harness/kerberos harness/kerberos/kdctest harness/require harness/config harness/runs harness/inventory harness/newmodel
+	harness/kerberos harness/kerberos/kdctest harness/require harness/workload/generate harness/config harness/runs harness/inventory harness/newmodel
 	harness/lab harness/lab/labtest
 	harness/clients harness/watch harness/lease harness/lease/leasetest harness/submit harness/change harness/doctor
 	harness/capture harness/steer harness/steer/drive
@@ -66,6 +66,7 @@ const apart = `
 	harness/replay/recorded : harness/sched harness/measure    it runs nothing
 	harness/replay/calibration : harness/sched harness/measure
 	harness/workload/synthetic : harness yarnclient    it runs as a task, and submits nothing
+	harness/workload/generate : harness/measure    it makes jobs, and runs none
 	harness/workload/traceplan : harness/config harness/replay   a plan is made of events, by its options
 	harness/workload : harness/lab harness/runs    a workload knows no run folder
 	harness/results : harness/lab harness/clients harness/steer harness/replay    results are read from run folders

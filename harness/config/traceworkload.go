@@ -20,9 +20,12 @@ const WorkloadTrace = "trace"
 // can do.
 const maxPriority = 1000
 
+// jobKeys are keys by which a workload takes some of given jobs, and changes them.
+var jobKeys = []string{"first", "from", "until", "speed", "scale", "maxTasks", "cpu", "sleep", "queues", "users", "priorities"}
+
 func init() {
 	workloadKinds[WorkloadTrace] = workloadKind{
-		[]string{"trace", "first", "from", "until", "speed", "scale", "maxTasks", "cpu", "sleep", "queues", "users", "priorities"},
+		append([]string{"trace"}, jobKeys...),
 		Workload.traceProblems,
 	}
 }
@@ -82,8 +85,13 @@ func (w Workload) traceProblems(p *problems, path string) {
 		p.addf(path+".trace", "no trace; want the path of a trace file, such as that of a run, or one that 'heddle trace import' knows")
 		return
 	}
+	w.jobKeysProblems(p, path)
+}
+
+// jobKeysProblems adds what is wrong with the jobKeys of an entry.
+func (w Workload) jobKeysProblems(p *problems, path string) {
 	if w.Jobs > 1 {
-		p.addf(path+".jobs", "%d: a trace has its own jobs; remove the key, or take a part of them with first", w.Jobs)
+		p.addf(path+".jobs", "%d: a %s has its own jobs; remove the key, or take a part of them with first", w.Jobs, w.Name)
 	}
 	if w.From < 0 {
 		p.addf(path+".from", "%v: want 0s or more", w.From)

@@ -20,8 +20,12 @@ type Workload struct {
 	// Name is the name of the workload: wordcount, sort, terasort, grep, sleep,
 	// dfsioe-write or dfsioe-read; join,
 	// aggregation or scan, which are queries that Hive runs; streaming; or trace,
-	// which is the default if Trace is given.
+	// which is the default if Trace is given. A program of another module may have more,
+	// see RegisterWorkloads.
 	Name string `yaml:"name" text:"One of HiBench's workloads, grep, streaming for synthetic tasks, or trace, which is the default if trace is given." values:"{workloads}"`
+	// Params are those parameters of a generated workload whose values differ from the
+	// defaults.
+	Params map[string]string `yaml:"params,omitempty" text:"Parameters that differ from the defaults, of a workload that this program has of its own."`
 	// Label is the name of the workload in trials and reports; by default Name.
 	// Two workloads with the same Name need different labels.
 	Label string `yaml:"label,omitempty" text:"The workload's name in trials and reports; by default its name."`
@@ -61,7 +65,7 @@ type Workload struct {
 	Hints    JobHints `yaml:"hints,omitempty" text:"How heavily a map, and a reduce, uses its node, for models that heed it."`
 	// JobFailures says what becomes of a trial if one of the workload's jobs fails:
 	// JobFailuresCount or JobFailuresEnd. The default is JobFailuresCount for a
-	// trace workload, which has many jobs, and JobFailuresEnd for others.
+	// trace or generated workload, which has many jobs, and JobFailuresEnd for others.
 	JobFailures string `yaml:"jobFailures,omitempty" text:"What happens when a job fails: count counts the job and goes on with the trial; end ends the trial. A trace counts by default, other workloads end." values:"count,end"`
 
 	// CPU is the CPU time of synthetic tasks for each MiB that they take in. It is
@@ -127,7 +131,7 @@ func (w Workload) CountsFailures() bool {
 }
 
 func defaultJobFailures(name string) string {
-	if name == WorkloadTrace {
+	if _, generated := Generated(name); generated || name == WorkloadTrace {
 		return JobFailuresCount
 	}
 	return JobFailuresEnd

@@ -173,7 +173,7 @@ func (o *Options) config(name string) *config.Cluster {
 func (o *Options) supported(ctx context.Context) error {
 	err := o.Experiment.Supported()
 	for _, w := range o.Experiment.Workloads {
-		if terr := workload.CheckTrace(ctx, w); terr != nil {
+		if terr := workload.CheckJobs(ctx, w); terr != nil {
 			err = errors.Join(err, &config.Error{File: o.Experiment.Name, Problems: []config.Problem{{Message: terr.Error()}}})
 		}
 	}

@@ -196,23 +196,9 @@ func TestWrittenModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles heddle as part of another module, which takes a minute: not with -short")
 	}
-	page, err := os.ReadFile("../steer/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const begin = "    heddle models new my-model\n    cd my-model\n" // which the test of all pages runs
-	_, text, found := strings.Cut(string(page), begin)
-	if !found {
-		t.Fatalf("harness/steer/README.md lacks\n%s", begin)
-	}
-	var script strings.Builder
-	for line := range strings.Lines(text) {
-		command, isCommand := strings.CutPrefix(line, "    ")
-		if !isCommand {
-			break
-		}
-		script.WriteString(command)
-	}
+	// The test of all pages runs what stands before these.
+	steer := commands(t, "../steer/README.md", "    heddle models new my-model\n    cd my-model\n")
+	library := commands(t, "README.md", "Then, in the module's folder:\n\n")
 	m := written(t, "my-model")
 	traces, err := filepath.Abs("..")
 	if err != nil {
@@ -223,20 +209,71 @@ func TestWrittenModule(t *testing.T) {
 	}
 	before := files(t, m)
 	run(t, m.Dir, "go", "vet", "./...")
-	out := run(t, m.Dir, "bash", "-euxc", script.String())
-	for _, want := range []string{"example.com/my-model/mymodel\t", "skips      int >= -1  0 ", "\nmy-model ", "go run . replay "} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is not in what these commands print:\n%s\n%s", want, script.String(), out)
-		}
-	}
-	out = run(t, m.Dir, "go", "test", "-v", "./mymodel", "-rewrite")
+	prints(t, m.Dir, steer, "example.com/my-model/mymodel\t", "skips      int >= -1  0 ", "\nmy-model ", "go run . replay ")
+	out := run(t, m.Dir, "go", "test", "-v", "./mymodel", "-rewrite")
 	for _, test := range []string{"TestScenarios/my-model", "TestModel/my-model1/starves_nothing"} {
 		if !strings.Contains(out, "--- PASS: "+test) {
 			t.Errorf("no test %s has passed:\n%.4000s", test, out)
 		}
 	}
+	// The page on heddle as a library goes on with the module.
+	for _, path := range []string{"nightly.go", "main.go", "nightly.yaml"} {
+		if err := os.WriteFile(filepath.Join(m.Dir, path), []byte(block(t, "README.md", path)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, m.Dir, "go", "vet", "./...")
+	prints(t, m.Dir, library, "skips      int >= -1  0 ", "r03-nightly-reports=6-my-model", "report-1", "load", "heddle compare runs/nightly", "nightly-reports=2")
 	if after := files(t, m); after != before {
 		t.Errorf("the commands change files from\n%s\nto\n%s", before, after)
+	}
+}
+
+// commands returns the lines of code that follow a text of a page.
+func commands(t *testing.T, path, begin string) string {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, found := strings.Cut(string(page), begin)
+	if !found {
+		t.Fatalf("%s lacks\n%s", path, begin)
+	}
+	var script strings.Builder
+	for line := range strings.Lines(text) {
+		command, isCommand := strings.CutPrefix(line, "    ")
+		if !isCommand {
+			break
+		}
+		script.WriteString(command)
+	}
+	return script.String()
+}
+
+// block returns the block of code of a page that has a file's name behind its kind.
+func block(t *testing.T, path, file string) string {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, found := strings.Cut(string(page), " "+file+"\n")
+	text, _, ended := strings.Cut(text, "```")
+	if !found || !ended {
+		t.Fatalf("%s has no block of the file %s", path, file)
+	}
+	return text
+}
+
+// prints runs commands in a module's folder, which must print all texts.
+func prints(t *testing.T, dir, script string, texts ...string) {
+	t.Helper()
+	out := run(t, dir, "bash", "-euxc", script)
+	for _, want := range texts {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in what these commands print:\n%s\n%s", want, script, out)
+		}
 	}
 }
 

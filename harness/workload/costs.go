@@ -18,6 +18,9 @@ import (
 // of tasks.
 func Costs(w config.Workload) string {
 	parts := []string{w.Name}
+	if _, ok := config.Generated(w.Name); ok {
+		parts[0] = config.WorkloadTrace // the same program runs with what each task is asked to do
+	}
 	add := func(key string, value any) { parts = append(parts, fmt.Sprintf("%s=%v", key, value)) }
 	if w.Regex != "" {
 		add("regex", w.Regex)

@@ -14,6 +14,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/sim"
+	"heddle/harness/workload/generate"
 	"heddle/harness/workload/synthetic"
 	"heddle/harness/workload/traceplan"
 	"heddle/traces"
@@ -22,7 +23,8 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// traced is a workload whose jobs are those of a trace.
+// traced is a workload whose jobs are those of a trace, or those that a function makes as
+// if they were of a trace.
 type traced struct{ config.Workload }
 
 // On returns the workload, ready to run on a cluster: its jobs become Hadoop
@@ -44,14 +46,15 @@ func (w traced) On(ctx context.Context, place Place) (Live, error) {
 	return &traceLive{workload: w, place: place, program: program, plan: p}, nil
 }
 
-// CheckTrace returns an error if the jobs of w's trace cannot be run, as when its
-// file is no trace or has no job in the part that w names. Other workloads have
-// no trace and pass.
-func CheckTrace(ctx context.Context, w config.Workload) error {
-	if w.Name != config.WorkloadTrace {
+// CheckJobs returns an error if w is a trace, or made by a function, whose jobs cannot be
+// run, as when a file is no trace or has no job in the part that w names. Other workloads
+// pass.
+func CheckJobs(ctx context.Context, w config.Workload) error {
+	t, ok := Of(w).(traced)
+	if !ok {
 		return nil
 	}
-	if _, err := (traced{w}).plan(ctx); err != nil {
+	if _, err := t.plan(ctx); err != nil {
 		return fmt.Errorf("workload %s: %w", w.Label, err)
 	}
 	return nil
@@ -85,9 +88,26 @@ func (w traced) Twin(ctx context.Context, cache config.Cache) (*Twin, error) {
 	return t, nil
 }
 
-// plan reads the trace and makes a plan of it, with the part and the changes
-// that the experiment file says.
+// plan makes a plan of the jobs, with the part and the changes that the experiment file
+// says.
 func (w traced) plan(ctx context.Context) (*traceplan.Plan, error) {
+	o := traceplan.Options{
+		First: w.First, From: time.Duration(w.From), Until: time.Duration(w.Until), Speed: w.Speed, Scale: w.Scale,
+		MaxTasks: w.MaxTasks, CPUMsPerMiB: float64(time.Duration(w.CPU)) / 1e6,
+		Queues: w.Queues, Users: w.Users, Priorities: w.Priorities,
+	}
+	if g, ok := config.Generated(w.Name); ok {
+		jobs, err := g.Make(w.Params)
+		if err != nil {
+			return nil, err
+		}
+		return traceplan.New(&traces.Header{}, generate.Events(jobs), o)
+	}
+	return w.planTrace(ctx, o)
+}
+
+// planTrace reads the trace and makes a plan of it.
+func (w traced) planTrace(ctx context.Context, o traceplan.Options) (*traceplan.Plan, error) {
 	r, imported, err := exchange.Any(ctx, w.Trace, nil)
 	if err != nil {
 		return nil, err
@@ -102,11 +122,7 @@ func (w traced) plan(ctx context.Context) (*traceplan.Plan, error) {
 			}
 		}
 	}
-	p, err := traceplan.New(&h, events, traceplan.Options{
-		First: w.First, From: time.Duration(w.From), Until: time.Duration(w.Until), Speed: w.Speed, Scale: w.Scale,
-		MaxTasks: w.MaxTasks, CPUMsPerMiB: float64(time.Duration(w.CPU)) / 1e6,
-		Queues: w.Queues, Users: w.Users, Priorities: w.Priorities,
-	})
+	p, err := traceplan.New(&h, events, o)
 	if wrong != nil { // the plan of the events before it is not used
 		err = wrong
 	}

@@ -19,7 +19,7 @@ import (
 	"heddle/hibench"
 )
 
-// traceLive is a workload that runs a trace's jobs on a cluster.
+// traceLive is a workload that runs the jobs of a trace or of a function on a cluster.
 type traceLive struct {
 	workload traced
 	place    Place
@@ -105,7 +105,7 @@ func (l *traceLive) Run(ctx context.Context, i int, tag string, settings ...hibe
 		ran, err = runJob(ctx, l.submitter, job, tag, settings)
 	}
 	if err != nil {
-		return ran, fmt.Errorf("job %s of the trace: %w", l.plan.Jobs[i].ID, err)
+		return ran, fmt.Errorf("workload %s: job %s: %w", l.workload.Label, l.plan.Jobs[i].ID, err)
 	}
 	return ran, nil
 }
@@ -177,11 +177,11 @@ func (l *traceLive) Check(_ context.Context, i int, _ string, jobs []*measure.Jo
 		shuffled, written = shuffled+j.Bytes.Shuffle, written+j.Bytes.Output
 	}
 	if written != asked.OutputBytes {
-		return nil, fmt.Errorf("job %s of the trace wrote %d bytes to HDFS, and was asked for %d", asked.Job, written, asked.OutputBytes)
+		return nil, fmt.Errorf("workload %s: job %s wrote %d bytes to HDFS, and was asked for %d", l.workload.Label, asked.Job, written, asked.OutputBytes)
 	}
 	slack := max(asked.ShuffleBytes/100, int64(asked.Maps)*int64(asked.Reduces)*segmentBytes)
 	if math.Abs(float64(shuffled-asked.ShuffleBytes)) > float64(slack) {
-		return nil, fmt.Errorf("job %s of the trace shuffled %d bytes, and was asked for %d", asked.Job, shuffled, asked.ShuffleBytes)
+		return nil, fmt.Errorf("workload %s: job %s shuffled %d bytes, and was asked for %d", l.workload.Label, asked.Job, shuffled, asked.ShuffleBytes)
 	}
 	return []string{"bytes written", "bytes shuffled"}, nil
 }

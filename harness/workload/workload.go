@@ -1,7 +1,8 @@
 // Package workload contains what experiments run on clusters, and what
 // simulations run in its place. A workload is one or more YARN jobs over an
 // input: HiBench's wordcount, sort and terasort, grep of Hadoop's examples,
-// synthetic tasks, a jar of the user's, or the jobs of a trace. Each kind is a file of its own.
+// synthetic tasks, a jar of the user's, or the jobs of a trace, or those that a
+// function makes (package generate). Each kind is a file of its own.
 //
 // On a cluster, a workload prepares its input, runs its jobs under a YARN tag,
 // checks their output and removes it. Its twin is the same jobs in virtual
@@ -145,6 +146,9 @@ func Of(w config.Workload) Workload {
 		return traced{w}
 	case config.WorkloadJar:
 		return jar{w}
+	}
+	if _, ok := config.Generated(w.Name); ok {
+		return traced{w}
 	}
 	return hiBench{w}
 }
