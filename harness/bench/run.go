@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"heddle/harness/internal/cputime"
 	"heddle/harness/sim"
 	"heddle/traces"
 )
@@ -50,7 +51,7 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	runtime.ReadMemStats(&before)
 	counting, refused := startCounting(threads(), openCounter)
 	defer counting.end()
-	start, cpu := time.Now(), cpuSeconds()
+	start, cpu := time.Now(), cputime.Used()
 	results := make([]sim.Result, l.Runs)
 	if l.Runs > 1 {
 		if _, err := l.config(1); err != nil { // reads the file of jobs once; all simulations of the benchmark share the jobs
@@ -80,7 +81,7 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	m := &Measure{Load: l.Name, Nodes: l.Nodes, Seconds: time.Since(start).Seconds(), CPUSeconds: cpuSeconds() - cpu, PeakBytes: peak()}
+	m := &Measure{Load: l.Name, Nodes: l.Nodes, Seconds: time.Since(start).Seconds(), CPUSeconds: (cputime.Used() - cpu).Seconds(), PeakBytes: peak()}
 	sums, unread := counting.sums()
 	runtime.ReadMemStats(&after)
 	events, maps := int64(0), int64(0)
