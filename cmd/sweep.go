@@ -73,7 +73,7 @@ func runSweep(c *cli.Context) error {
 		defer run.Close()
 	}
 	if c.Bool("dry-run") {
-		cost, err := sweep.Expect(c.Context, plan)
+		cost, err := sweep.Expect(c.Context, plan, plan.Replays, func(sweep.Row) error { return nil })
 		if err != nil {
 			return withCode(exitUsage, err)
 		}

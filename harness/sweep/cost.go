@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/harness/doc"
+	"heddle/harness/internal/cputime"
 	"heddle/harness/replay"
 	"heddle/traces/printable"
 )
@@ -40,56 +41,55 @@ const (
 	triedFor  = 10 * time.Second
 )
 
-// Expect estimates what a sweep takes. It runs replays that lie evenly in the plan, each
-// alone, and counts CPU time by simulated tasks.
-func Expect(ctx context.Context, p *Plan) (*Cost, error) {
-	n := min(mostTried, len(p.Replays))
+// Expect estimates what some replays of a plan take. It runs a few that lie evenly among
+// them, each alone, and counts CPU time by simulated tasks. It calls done with their rows.
+func Expect(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) (*Cost, error) {
+	n := min(mostTried, len(todo))
 	var some []Replay
 	for i := range n {
-		some = append(some, p.Replays[i*len(p.Replays)/n])
+		some = append(some, todo[i*len(todo)/n])
 	}
-	in, err := load(ctx, p, p.Replays)
+	in, err := load(ctx, p, todo)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cost{Sweep: p.Name, Sample: p.Sample, Settings: len(p.Settings), Traces: len(p.Traces), Replays: len(p.Replays), Cores: runtime.GOMAXPROCS(0)}
-	for i := range p.Replays {
-		x, err := in.config(ctx, p, &p.Replays[i])
+	c := &Cost{Sweep: p.Name, Sample: p.Sample, Settings: len(p.Settings), Traces: len(p.Traces), Replays: len(todo), Cores: runtime.GOMAXPROCS(0)}
+	for i := range todo {
+		x, err := in.config(ctx, p, &todo[i])
 		if err != nil {
 			return nil, err
 		}
 		c.Tasks += x.Tasks()
 	}
-	began, triedTasks, spent := time.Now(), int64(0), 0.0
+	began, triedTasks, spent := time.Now(), int64(0), time.Duration(0)
 	for i := range some {
 		x, err := in.config(ctx, p, &some[i])
 		if err != nil {
 			return nil, err
 		}
-		before := cpuSeconds()
-		if _, err := replay.Outcomes([]replay.Config{x}); err != nil {
+		before := cputime.Used()
+		list, err := replay.Outcomes([]replay.Config{x})
+		if err != nil {
 			return nil, err
 		}
-		spent += cpuSeconds() - before
+		spent += cputime.Used() - before
+		row, err := p.row(&some[i], &list[0])
+		if err == nil {
+			err = done(row)
+		}
+		if err != nil {
+			return nil, err
+		}
 		triedTasks += x.Tasks()
 		c.Tried++
 		if time.Since(began) > triedFor {
 			break
 		}
 	}
-	c.CPUSeconds = spent * float64(c.Tasks) / math.Max(1, float64(triedTasks))
+	c.CPUSeconds = spent.Seconds() * float64(c.Tasks) / math.Max(1, float64(triedTasks))
 	c.WallSeconds = c.CPUSeconds / float64(min(c.Cores, c.Replays))
 	c.MemoryBytes = peakBytes()
 	return c, nil
-}
-
-// cpuSeconds returns the CPU time of this process so far.
-func cpuSeconds() float64 {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
 // peakBytes returns the most memory that this process has had resident.

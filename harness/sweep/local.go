@@ -87,6 +87,11 @@ func (in *inputs) config(ctx context.Context, p *Plan, r *Replay) (replay.Config
 	}, err
 }
 
+// row returns the row of a replay's outcome.
+func (p *Plan) row(r *Replay, o *replay.Outcome) (Row, error) {
+	return NewRow(r.Key, experiment.Row(o, p.workload(r), p.Settings[r.Setting].Label, r.Repeat))
+}
+
 // Local runs replays of a plan on this machine, one on each core. It calls done with
 // each row, from one goroutine at a time, in the order in which they end.
 func Local(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) error {
@@ -98,8 +103,7 @@ func Local(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) er
 		return err
 	}
 	return replay.Each(len(todo), func(i int) (replay.Config, error) { return in.config(ctx, p, &todo[i]) }, func(i int, o *replay.Outcome) error {
-		r := &todo[i]
-		row, err := NewRow(r.Key, experiment.Row(o, p.workload(r), p.Settings[r.Setting].Label, r.Repeat))
+		row, err := p.row(&todo[i], o)
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"heddle/harness/config"
 	"heddle/harness/design"
@@ -42,7 +43,10 @@ import (
 // Plan is all replays of a sweep. It is a value that can be written to a file: a task on
 // another machine makes the same replays of it.
 type Plan struct {
-	Name        string
+	Name string
+	// Build is the SHA-256 of the program that made the plan. Only the same program runs
+	// replays of it: another one may have other models, or another simulator.
+	Build       string
 	Traces      []Input
 	Calibration *Input // nil: recorded times, or those of a list's rules
 	Metrics     []string
@@ -103,7 +107,7 @@ func (p *Plan) trialName(r *Replay) string {
 // hashes, and refuses values of axes that no replay could have.
 func New(s *config.Sweep) (*Plan, error) {
 	p := &Plan{
-		Name: s.Name, Metrics: s.Metrics, Sample: s.Sample, Seed: s.Seed,
+		Name: s.Name, Build: build(), Metrics: s.Metrics, Sample: s.Sample, Seed: s.Seed,
 		Axes: slices.Sorted(maps.Keys(s.Vary)), Points: map[string][]int{},
 	}
 	var err error
@@ -142,6 +146,28 @@ func New(s *config.Sweep) (*Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// build returns the SHA-256 of this program, "" if its file cannot be read. A version would
+// not tell two builds of changed code apart.
+var build = sync.OnceValue(func() string {
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	sum, err := hashOf(program)
+	if err != nil {
+		return ""
+	}
+	return sum
+})
+
+// checkBuild returns an error if another program than this one made the plan.
+func (p *Plan) checkBuild() error {
+	if p.Build == build() {
+		return nil
+	}
+	return fmt.Errorf("sweep %s: another build of heddle began it, and results of two builds are not mixed: the SHA-256 of that program is %.12s, that of this one %.12s; go on with that program, or begin the sweep anew under another name", p.Name, cmp.Or(p.Build, "not known"), cmp.Or(build(), "not known"))
 }
 
 // add appends a replay to the plan. Repeats have consecutive seeds, so all settings have

@@ -109,26 +109,35 @@ func (s *Rows) Add(r Row) (isNew bool, err error) {
 // was cut off when its writer was killed, lose only themselves. The function added is
 // called with each row that is new.
 func (s *Rows) Read(in io.Reader, added func(Row) error) error {
+	damaged, err := eachRow(in, func(r Row) error {
+		isNew, err := s.Add(r)
+		if err != nil || !isNew {
+			return err
+		}
+		return added(r)
+	})
+	s.Damaged += damaged
+	return err
+}
+
+// eachRow calls a function with the row of each line, and counts the lines that are damaged.
+func eachRow(in io.Reader, do func(Row) error) (damaged int, err error) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := readLine(lines)
 		if len(line) > 0 {
 			row, perr := parseRow(line)
 			if perr != nil {
-				s.Damaged++
-			} else if isNew, aerr := s.Add(row); aerr != nil {
-				return aerr
-			} else if isNew {
-				if err := added(row); err != nil {
-					return err
-				}
+				damaged++
+			} else if err := do(row); err != nil {
+				return damaged, err
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return nil
+			return damaged, nil
 		}
 		if err != nil {
-			return fmt.Errorf("read rows: %w", err)
+			return damaged, fmt.Errorf("read rows: %w", err)
 		}
 	}
 }

@@ -33,6 +33,9 @@ func Begin(root, name string, p *Plan, source []byte, command []string) (*runs.R
 	case err != nil:
 		run.Close()
 		return nil, err
+	case was.checkBuild() != nil:
+		run.Close()
+		return nil, was.checkBuild()
 	case !slices.Equal(was.Replays, p.Replays):
 		run.Close()
 		return nil, fmt.Errorf("%w: %s: it has an unfinished sweep of other replays; choose another name, or remove it", runs.ErrExists, run.Dir)
@@ -150,6 +153,9 @@ func Run(ctx context.Context, o Options) (*Rows, error) {
 
 func fill(ctx context.Context, o *Options) (*Rows, error) {
 	rows := NewRows(o.Plan)
+	if err := o.Plan.checkBuild(); err != nil {
+		return rows, err
+	}
 	file, err := openRows(o.Run, rows)
 	if err != nil {
 		return rows, err

@@ -4,9 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
+	"time"
+
+	"heddle/harness/internal/cputime"
 )
 
 // RunTask runs the replays of a map, with the given index, and writes their rows as lines.
@@ -20,7 +24,7 @@ func RunTask(ctx context.Context, task io.Reader, index int, out, report io.Writ
 	if t.Plan == nil || index >= len(t.Chunks) {
 		return fmt.Errorf("read the sweep's task: it has no plan, or not the replays of map %d", index)
 	}
-	if err := t.Plan.check(); err != nil {
+	if err := errors.Join(t.Plan.check(), t.Plan.checkBuild()); err != nil {
 		return err
 	}
 	var todo []Replay
@@ -33,7 +37,7 @@ func RunTask(ctx context.Context, task io.Reader, index int, out, report io.Writ
 	if t.MemoryBytes > 0 {
 		debug.SetMemoryLimit(t.MemoryBytes)
 	}
-	w, before := bufio.NewWriter(out), 0.0
+	w, before := bufio.NewWriter(out), time.Duration(0)
 	err := Local(ctx, t.Plan, todo, func(r Row) error {
 		line, err := r.line()
 		if err == nil {
@@ -42,8 +46,8 @@ func RunTask(ctx context.Context, task io.Reader, index int, out, report io.Writ
 		if err == nil {
 			err = w.Flush()
 		}
-		now := cpuSeconds()
-		fmt.Fprintf(report, "reporter:counter:heddle,replays,1\nreporter:counter:heddle,cpuMs,%d\n", int64((now-before)*1000))
+		now := cputime.Used()
+		fmt.Fprintf(report, "reporter:counter:heddle,replays,1\nreporter:counter:heddle,cpuMs,%d\n", (now - before).Milliseconds())
 		before = now
 		return err
 	})

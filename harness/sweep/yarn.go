@@ -85,7 +85,7 @@ func (y *YARN) Run(ctx context.Context, p *Plan, todo []Replay, done func(Row) e
 	if err := synthetic.CheckProgram(y.Program, runtime.GOARCH); err != nil {
 		return err
 	}
-	c := &collection{files: y.Cluster.HDFS, folder: y.folder(p), read: map[string]bool{}, left: map[string]bool{}, rows: NewRows(p), done: done}
+	c := &collection{files: y.Cluster.HDFS, folder: y.folder(p), read: map[string]bool{}, left: map[string]bool{}, done: done}
 	for i := range todo {
 		c.left[todo[i].Key] = true
 	}
@@ -99,13 +99,14 @@ func (y *YARN) Run(ctx context.Context, p *Plan, todo []Replay, done func(Row) e
 	if err := y.await(ctx, submitter, p, c); err != nil {
 		return err
 	}
-	var cost *Cost
+	if len(c.left) == 0 {
+		return nil
+	}
+	cost, err := Expect(ctx, p, c.todo(p), c.add)
+	if err != nil {
+		return err
+	}
 	for vain := 0; len(c.left) > 0; {
-		if cost == nil {
-			if cost, err = Expect(ctx, p); err != nil {
-				return err
-			}
-		}
 		before := len(c.left)
 		err := y.submit(ctx, submitter, p, c, cost)
 		var failed *submit.FailedError
@@ -130,9 +131,10 @@ func (y *YARN) Clean(ctx context.Context, p *Plan) error {
 	return y.Cluster.HDFS.RemoveAll(ctx, y.folder(p))
 }
 
-// id names a plan on a cluster. Equal plans have equal ids, wherever their run folders are.
+// id names a plan on a cluster. Equal plans of one build of heddle have equal ids, wherever
+// their run folders are.
 func (p *Plan) id() string {
-	var keys []byte
+	keys := []byte(p.Build)
 	for i := range p.Replays {
 		keys = append(keys, p.Replays[i].Key...)
 	}
@@ -237,7 +239,7 @@ func (y *YARN) job(ctx context.Context, s *submit.Submitter, p *Plan, c *collect
 			todo = append(todo, i)
 		}
 	}
-	seconds := cost.CPUSeconds * float64(len(todo)) / float64(len(p.Replays))
+	seconds := cost.CPUSeconds * float64(len(todo)) / float64(cost.Replays)
 	n := min(len(todo), max(leastChunks, int(seconds/chunkSeconds)))
 	for i := range n {
 		t.Chunks = append(t.Chunks, todo[i*len(todo)/n:(i+1)*len(todo)/n])
@@ -339,7 +341,22 @@ type collection struct {
 	read   map[string]bool // paths of files that were read
 	left   map[string]bool // keys of replays without a row
 	done   func(Row) error
-	rows   *Rows
+}
+
+// add passes a row on. It may be that of a replay that has one.
+func (c *collection) add(r Row) error {
+	delete(c.left, r.Key)
+	return c.done(r)
+}
+
+// todo returns the replays of a plan that have no row.
+func (c *collection) todo(p *Plan) (list []Replay) {
+	for _, r := range p.Replays {
+		if c.left[r.Key] {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // collect reads the rows of all maps that have ended since the last time.
@@ -381,8 +398,6 @@ func (c *collection) part(ctx context.Context, name string) error {
 		return err
 	}
 	defer in.Close()
-	return c.rows.Read(in, func(r Row) error {
-		delete(c.left, r.Key)
-		return c.done(r)
-	})
+	_, err = eachRow(in, c.add) // a replay whose line is damaged has no row, and runs again
+	return err
 }

@@ -75,9 +75,11 @@ func TestCollect(t *testing.T) {
 		"/s/out-2/_temporary/0/part-9999": "x",
 	}
 	rows, came := NewRows(p), 0
-	c := &collection{files: hdfs, folder: "/s", read: map[string]bool{}, left: map[string]bool{}, rows: NewRows(p), done: func(r Row) error {
-		came++
-		_, err := rows.Add(r)
+	c := &collection{files: hdfs, folder: "/s", read: map[string]bool{}, left: map[string]bool{}, done: func(r Row) error {
+		isNew, err := rows.Add(r)
+		if isNew {
+			came++
+		}
 		return err
 	}}
 	for _, r := range p.Replays {
@@ -98,7 +100,7 @@ func TestCollect(t *testing.T) {
 	if came != 4 || len(c.left) != 0 || rows.Digest(p) != local.Digest(p) {
 		t.Errorf("%d rows came, %d replays are left, digest %s; want 4, 0 and %s", came, len(c.left), rows.Digest(p), local.Digest(p))
 	}
-	c = &collection{files: folders{}, folder: "/s", rows: NewRows(p)}
+	c = &collection{files: folders{}, folder: "/s"}
 	if err := c.collect(t.Context()); err != nil {
 		t.Errorf("a sweep without a folder: %v", err)
 	}
@@ -122,9 +124,10 @@ func TestCollectUnlike(t *testing.T) {
 		}
 		text[i] = string(line)
 	}
+	rows := NewRows(p)
 	c := &collection{
 		files: folders{"/s/out-1/part-00000": text[0], "/s/out-2/part-00000": text[1]}, folder: "/s",
-		read: map[string]bool{}, left: map[string]bool{}, rows: NewRows(p), done: func(Row) error { return nil },
+		read: map[string]bool{}, left: map[string]bool{}, done: func(r Row) error { _, err := rows.Add(r); return err },
 	}
 	if err := c.collect(t.Context()); !errors.Is(err, ErrUnlike) {
 		t.Errorf("%v, want ErrUnlike", err)
