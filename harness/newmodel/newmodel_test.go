@@ -223,7 +223,7 @@ func TestWrittenModule(t *testing.T) {
 		}
 	}
 	run(t, m.Dir, "go", "vet", "./...")
-	prints(t, m.Dir, library, "skips      int >= -1  0 ", "r03-nightly-reports=6-my-model", "report-1", "load", "heddle compare runs/nightly", "nightly-reports=2")
+	prints(t, m.Dir, library, "skips      int >= -1  0 ", "r03-nightly-reports=6-my-model", "shuffle                  4.0 MiB", "nightly-reports=2")
 	if after := files(t, m); after != before {
 		t.Errorf("the commands change files from\n%s\nto\n%s", before, after)
 	}
