@@ -33,8 +33,12 @@ type Sweep struct {
 	Points int `yaml:"points,omitempty" text:"How many points are drawn; saltelli makes as many times the number of axes and two." min:"1" max:"100000"`
 	// Seeds is the number of seeds of each setting, which are Seed, Seed+1 and so on.
 	// Seed also decides which points are drawn.
-	Seeds int    `yaml:"seeds" text:"How many seeds each setting is run with." min:"1" max:"10000"`
-	Seed  uint64 `yaml:"seed" text:"The first seed; it also decides which points are drawn." min:"0" max:"1.8446744073709552e19"`
+	Seeds int `yaml:"seeds" text:"How many seeds each setting is run with." min:"1" max:"10000"`
+	// MostSeeds lets the sweep add seeds, Seeds at a time, to the best setting and those that
+	// are not told from it by the first metric, until they are told or have so many.
+	// 0 adds none.
+	MostSeeds int    `yaml:"mostSeeds,omitempty" text:"Seeds are added, as many as seeds says at a time, to the best setting and those that are not told from it, up to so many." min:"0" max:"10000"`
+	Seed      uint64 `yaml:"seed" text:"The first seed; it also decides which points are drawn." min:"0" max:"1.8446744073709552e19"`
 	// Calibration is the path of a calibration, with which tasks' times are modelled.
 	Calibration string `yaml:"calibration,omitempty" text:"A calibration of 'heddle replay --calibrate', with which tasks' times are modelled."`
 	// Metrics are names of metrics. By the first, settings are chosen.
@@ -208,6 +212,9 @@ func (s *Sweep) problems() problems {
 		p.addf("sample", "%s: want the number of points with it, such as points: 50", s.Sample)
 	case !s.hasLevels() && len(s.Vary) == 0:
 		p.addf("sample", "%s: nothing varies; want vary with it", s.Sample)
+	}
+	if s.MostSeeds != 0 && s.MostSeeds < s.Seeds {
+		p.addf("mostSeeds", "%d: want at least seeds, which is %d", s.MostSeeds, s.Seeds)
 	}
 	if len(s.Metrics) == 0 {
 		p.addf("metrics", "want at least one, such as makespan")

@@ -199,7 +199,7 @@ func (g *grid) best() *Best {
 		e := stats.Mean(valuesOf(g.metric, distinct(g.of[[2]int{t, i}])))
 		b.Means = append(b.Means, Mean{g.metric.Name, compare.Number(e.Value), compare.Interval{e.Lo, e.Hi}})
 	}
-	b.Untold = g.untold(i)
+	b.Untold = len(g.untold(i))
 	if len(all) < 2 {
 		return b
 	}
@@ -240,17 +240,17 @@ func (g *grid) against(trace, a, b int) stats.Comparison {
 	return c
 }
 
-// untold counts the settings that the seeds do not tell from the best one, in any trace.
-func (g *grid) untold(best int) (n int) {
+// untold returns the settings that the seeds do not tell from the best one, in any trace.
+func (g *grid) untold(best int) (list []int) {
 	for i := range g.p.Settings {
 		if i != best && !slices.ContainsFunc(g.traces(), func(t int) bool {
 			c := g.against(t, best, i)
 			return c.Lo > 0 && c.Bounded() || c.Hi < 0 && c.Bounded()
 		}) {
-			n++
+			list = append(list, i)
 		}
 	}
-	return n
+	return list
 }
 
 // An axis with more than mostLevels values is divided into classes of them.

@@ -23,7 +23,9 @@ type Cost struct {
 	Settings int    `json:"settings"`
 	Traces   int    `json:"traces"`
 	Replays  int    `json:"replays"`
-	Tasks    int64  `json:"tasks"` // that all replays simulate
+	// MostReplays is how many they may become, if seeds are added; 0 if none are.
+	MostReplays int   `json:"mostReplays,omitempty"`
+	Tasks       int64 `json:"tasks"` // that all replays simulate
 	// Tried is how many replays ran for the estimate. CPUSeconds is what all replays would
 	// take of one core, and WallSeconds how long on all cores of this machine.
 	Tried       int     `json:"tried"`
@@ -54,6 +56,9 @@ func Expect(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) (
 		return nil, err
 	}
 	c := &Cost{Sweep: p.Name, Sample: p.Sample, Settings: len(p.Settings), Traces: len(p.Traces), Replays: len(todo), Cores: runtime.GOMAXPROCS(0)}
+	if p.MostSeeds > p.Seeds {
+		c.MostReplays = len(p.Settings) * len(p.Traces) * p.MostSeeds
+	}
 	for i := range todo {
 		x, err := in.config(ctx, p, &todo[i])
 		if err != nil {
@@ -107,6 +112,10 @@ func peakBytes() int64 {
 
 // Doc returns the estimate for people.
 func (c *Cost) Doc() doc.Doc {
+	notes := doc.Notes{fmt.Sprintf("estimated from %s; other programs make it take longer", printable.Count(c.Tried, "replay"))}
+	if c.MostReplays > 0 {
+		notes = append(notes, fmt.Sprintf("settings that are not told from the best one get more seeds; at most, all replays are %d", c.MostReplays))
+	}
 	return doc.Doc{
 		doc.Facts{
 			{Name: "replays", Value: fmt.Sprintf("%d: %s, %s", c.Replays, printable.Count(c.Settings, "setting"), printable.Count(c.Traces, "trace"))},
@@ -115,6 +124,6 @@ func (c *Cost) Doc() doc.Doc {
 			{Name: "on this machine", Value: fmt.Sprintf("about %s on %s", doc.DurationText(c.WallSeconds*1000), printable.Count(c.Cores, "core"))},
 			{Name: "memory", Value: doc.Bytes(c.MemoryBytes).String() + " a process with one replay at a time"},
 		},
-		doc.Notes{fmt.Sprintf("estimated from %s; other programs make it take longer", printable.Count(c.Tried, "replay"))},
+		notes,
 	}
 }

@@ -52,15 +52,18 @@ type Plan struct {
 	Metrics     []string
 	// Sample is how points were drawn, a value of config.Sweep.Sample. Axes are the
 	// names of the axes in ascending order.
-	Sample   string
-	Axes     []string
-	Seed     uint64
-	Settings []Setting
+	Sample string
+	Axes   []string
+	// Seeds is how many repeats of each setting the plan began with, MostSeeds up to how many
+	// extend adds.
+	Seeds, MostSeeds int
+	Seed             uint64
+	Settings         []Setting
 	// Points has for each model the setting of each point, by its index in Settings.
 	// Several points may have one setting, since not all axes concern all models.
 	Points map[string][]int
 	// Replays are in the order in which they are begun: repeat by repeat, so that a part
-	// of them is about equally many of each setting.
+	// of them is about equally many of each setting. Those that extend added are at the end.
 	Replays []Replay
 }
 
@@ -107,7 +110,7 @@ func (p *Plan) trialName(r *Replay) string {
 // hashes, and refuses values of axes that no replay could have.
 func New(s *config.Sweep) (*Plan, error) {
 	p := &Plan{
-		Name: s.Name, Build: build(), Metrics: s.Metrics, Sample: s.Sample, Seed: s.Seed,
+		Name: s.Name, Build: build(), Metrics: s.Metrics, Sample: s.Sample, Seeds: s.Seeds, MostSeeds: s.MostSeeds, Seed: s.Seed,
 		Axes: slices.Sorted(maps.Keys(s.Vary)), Points: map[string][]int{},
 	}
 	var err error
@@ -135,8 +138,8 @@ func New(s *config.Sweep) (*Plan, error) {
 	if err := p.addSettings(s, points); err != nil {
 		return nil, err
 	}
-	if n := len(p.Settings) * len(p.Traces) * s.Seeds; n > results.MostRows {
-		return nil, fmt.Errorf("sweep %s: %d settings of %d traces with %d seeds are %d replays; want at most %d", s.Name, len(p.Settings), len(p.Traces), s.Seeds, n, results.MostRows)
+	if err := p.checkSize(); err != nil {
+		return nil, err
 	}
 	for repeat := range s.Seeds {
 		for t := range p.Traces {

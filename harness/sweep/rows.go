@@ -81,10 +81,15 @@ type Rows struct {
 // NewRows returns no rows yet, for the replays of a plan.
 func NewRows(p *Plan) *Rows {
 	s := &Rows{plan: map[string]bool{}, byKey: map[string]Row{}}
+	s.expect(p)
+	return s
+}
+
+// expect lets rows of all replays that a plan has now be added.
+func (s *Rows) expect(p *Plan) {
 	for i := range p.Replays {
 		s.plan[p.Replays[i].Key] = true
 	}
-	return s
 }
 
 // Add adds a row. It reports whether the row is new. A row that is there counts only if it

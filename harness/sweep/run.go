@@ -21,7 +21,8 @@ const (
 )
 
 // Begin makes the run folder of a plan below root. A folder of this name that has the
-// same sweep, unfinished, is continued. The argument source is the sweep file.
+// same sweep, unfinished, is continued; the plan then has the replays that were added there.
+// The argument source is the sweep file.
 func Begin(root, name string, p *Plan, source []byte, command []string) (*runs.Run, error) {
 	m := runs.Manifest{Command: command, World: runs.WorldSimulated, Seed: p.Seed, Clusters: p.clusters()}
 	run, err := runs.New(root, name, "sweep", m)
@@ -36,23 +37,29 @@ func Begin(root, name string, p *Plan, source []byte, command []string) (*runs.R
 	case was.checkBuild() != nil:
 		run.Close()
 		return nil, was.checkBuild()
-	case !slices.Equal(was.Replays, p.Replays):
+	case was.MostSeeds != p.MostSeeds || !slices.Equal(was.first(), p.first()):
 		run.Close()
 		return nil, fmt.Errorf("%w: %s: it has an unfinished sweep of other replays; choose another name, or remove it", runs.ErrExists, run.Dir)
 	default:
+		*p = *was
 		return run, nil
 	}
-	text, err := json.Marshal(p)
+	err = run.WriteFile(sourceFile, source)
 	if err == nil {
-		err = run.WriteFile(sourceFile, source)
-	}
-	if err == nil {
-		err = run.WriteFile(planFile, append(text, '\n')) // last: with it, the sweep can be continued
+		err = p.write(run) // last: with it, the sweep can be continued
 	}
 	if err != nil {
 		return nil, errors.Join(err, run.End(err))
 	}
 	return run, nil
+}
+
+func (p *Plan) write(run *runs.Run) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("write plan: %w", err)
+	}
+	return run.WriteFile(planFile, append(text, '\n'))
 }
 
 // clusters says of each workload which cluster it is on, so that unlike ones are not
@@ -91,6 +98,9 @@ func readPlan(run *runs.Run) (*Plan, error) {
 func (p *Plan) check() error {
 	if len(p.Replays) == 0 || len(p.Replays) > results.MostRows {
 		return fmt.Errorf("read plan: %d replays; want 1 to %d", len(p.Replays), results.MostRows)
+	}
+	if err := p.checkSize(); err != nil {
+		return fmt.Errorf("read plan: %w", err)
 	}
 	for i, r := range p.Replays {
 		if r.Trace < 0 || r.Trace >= len(p.Traces) || r.Setting < 0 || r.Setting >= len(p.Settings) {
@@ -134,8 +144,8 @@ type Options struct {
 	Progress func(done, all int)
 }
 
-// Run runs the replays of a plan that have no row yet, and writes the table of results
-// once all have. After an error or an interrupt the rows that are known stay, and the
+// Run runs the replays of a plan that have no row yet, those that the plan's rule for seeds
+// adds, and writes the table of results once all have a row. After an error or an interrupt the rows that are known stay, and the
 // sweep can be continued.
 func Run(ctx context.Context, o Options) (*Rows, error) {
 	rows, err := fill(ctx, &o)
@@ -165,8 +175,7 @@ func fill(ctx context.Context, o *Options) (*Rows, error) {
 			o.Progress(len(rows.byKey), len(o.Plan.Replays))
 		}
 	}
-	report()
-	err = o.Where(ctx, o.Plan, rows.Todo(o.Plan), func(r Row) error {
+	done := func(r Row) error {
 		isNew, err := rows.Add(r)
 		if err != nil || !isNew {
 			return err
@@ -176,9 +185,20 @@ func fill(ctx context.Context, o *Options) (*Rows, error) {
 		}
 		report()
 		return ctx.Err()
-	})
-	if left := len(rows.Todo(o.Plan)); err == nil && left > 0 {
-		err = fmt.Errorf("sweep %s: %d of %d replays have no result", o.Plan.Name, left, len(o.Plan.Replays))
+	}
+	for more := true; more && err == nil; {
+		report()
+		err = o.Where(ctx, o.Plan, rows.Todo(o.Plan), done)
+		if left := len(rows.Todo(o.Plan)); err == nil && left > 0 {
+			err = fmt.Errorf("sweep %s: %d of %d replays have no result", o.Plan.Name, left, len(o.Plan.Replays))
+		}
+		if err != nil {
+			break
+		}
+		if more, err = o.Plan.extend(rows); more {
+			rows.expect(o.Plan)
+			err = o.Plan.write(o.Run)
+		}
 	}
 	return rows, errors.Join(err, file.close())
 }

@@ -74,7 +74,7 @@ func TestPlanRefuses(t *testing.T) {
 		"vary: {nodes: [0]}":          "1 or more",
 		"cluster: {load: -1}":         "load",
 		"vary: {load: {from: 0.5, to: 2.0, steps: 900}, speed: {from: 0.5, to: 2.0, steps: 900}}":            "more than 100000 combinations",
-		"vary: {load: {from: 0.5, to: 2.0, steps: 90}, speed: {from: 0.5, to: 2.0, steps: 90}}\nseeds: 9000": "want at most 100000",
+		"vary: {load: {from: 0.5, to: 2.0, steps: 90}, speed: {from: 0.5, to: 2.0, steps: 90}}\nseeds: 9000": "more than 100000 replays",
 	} {
 		s, err := config.ParseSweep("s.yaml", []byte("traces: [/dev/null]\nmodels: [yarn, delay]\n"+more))
 		if err == nil {

@@ -135,8 +135,8 @@ func (y *YARN) Clean(ctx context.Context, p *Plan) error {
 // their run folders are.
 func (p *Plan) id() string {
 	keys := []byte(p.Build)
-	for i := range p.Replays {
-		keys = append(keys, p.Replays[i].Key...)
+	for _, r := range p.first() {
+		keys = append(keys, r.Key...)
 	}
 	return digest(keys)[:16]
 }
