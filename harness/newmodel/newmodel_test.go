@@ -191,13 +191,14 @@ func files(t *testing.T, m *newmodel.Module) string {
 }
 
 // The module that is written passes vet and its test, and is heddle with the
-// model. The commands are those of the page on steering.
+// model. The commands are those of the page on a model of your own.
 func TestWrittenModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles heddle as part of another module, which takes a minute: not with -short")
 	}
 	// The test of all pages runs what stands before these.
-	steer := commands(t, "../steer/README.md", "    heddle models new my-model\n    cd my-model\n")
+	const page = "../../cmd/site/pages/own-model.md"
+	model := commands(t, page, "    heddle models new my-model\n    cd my-model\n") + commands(t, page, "## Try it without a cluster\n\n")
 	library := commands(t, "README.md", "Then, in the module's folder:\n\n")
 	m := written(t, "my-model")
 	traces, err := filepath.Abs("..")
@@ -209,7 +210,7 @@ func TestWrittenModule(t *testing.T) {
 	}
 	before := files(t, m)
 	run(t, m.Dir, "go", "vet", "./...")
-	prints(t, m.Dir, steer, "example.com/my-model/mymodel\t", "skips      int >= -1  0 ", "\nmy-model ", "go run . replay ")
+	prints(t, m.Dir, model, "example.com/my-model/mymodel\t", "skips      int >= -1  0 ", "\nmy-model ", "go run . replay ")
 	out := run(t, m.Dir, "go", "test", "-v", "./mymodel", "-rewrite")
 	for _, test := range []string{"TestScenarios/my-model", "TestModel/my-model1/starves_nothing"} {
 		if !strings.Contains(out, "--- PASS: "+test) {
