@@ -58,6 +58,8 @@ func CheckName(name string) error {
 		return fmt.Errorf("%q is no name for a model: it takes 3 to %d characters of a-z, 0-9 and single hyphens, at most four, a letter first, as in my-model", name, most)
 	case name == "yarn":
 		return errors.New("yarn means the cluster's own scheduler; take another name")
+	case name == "external":
+		return errors.New("external means a program that decides; take another name")
 	case name == "new" || name == "show":
 		return fmt.Errorf("%[1]s means the command 'heddle models %[1]s'; take another name", name)
 	}

@@ -51,6 +51,18 @@ func CheckPeriod(m Model) error {
 
 const maxPeriodMs = 86_400_000 // a day
 
+// Process is a scheduler model that may fail, as a program of its own decides. Drivers find
+// out with As whether a model is a Process.
+type Process interface {
+	// Start is called once, before anything else. If it fails, nothing is left running.
+	Start() error
+	// Failed returns why the model can decide no more, nil if it can. A driver asks now
+	// and then, and ends the run at an error. The model then decides nothing.
+	Failed() error
+	// Close ends the program. It is called at the end of the run, also after an error.
+	Close() error
+}
+
 // Noter is a scheduler model that has figures of its own about a run, besides
 // its decisions.
 type Noter interface {

@@ -94,7 +94,7 @@ func (d *driver) pass(end int64) {
 func (d *driver) startGroup(group []sched.Decision, did func(sched.Decision, state.TaskID)) (bool, error) {
 	var held []state.ReservationID
 	for _, x := range group {
-		err := Possible(d.view, x)
+		err := sched.Possible(d.view, x)
 		switch {
 		case err != nil:
 		case x.Job != group[0].Job || x.Kind != state.Reduce:
@@ -131,7 +131,7 @@ func (d *driver) startGroup(group []sched.Decision, did func(sched.Decision, sta
 
 // start carries a decision out.
 func (d *driver) start(x sched.Decision) (state.TaskID, error) {
-	if err := Possible(d.view, x); err != nil {
+	if err := sched.Possible(d.view, x); err != nil {
 		return state.None, err
 	}
 	r, err := d.state.Reserve(x.Job, x.Kind, x.Task, x.Node)

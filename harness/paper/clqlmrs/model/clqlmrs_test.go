@@ -62,7 +62,7 @@ func rates(tb testing.TB, s *state.State, m sched.Model) (cache, local float64) 
 		var wave []sched.Decision
 		for _, n := range rng.Perm(v.Nodes()) {
 			offers.Heartbeat(m, v, state.NodeID(n), func(d sched.Decision) bool {
-				if err := schedtest.Possible(v, d); err != nil {
+				if err := sched.Possible(v, d); err != nil {
 					tb.Fatal(err)
 				}
 				switch v.Level(d.Job, d.Task, d.Node) {

@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/harness/sched"
-	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
 )
 
@@ -166,7 +165,7 @@ func (w *shared) start(t *rapid.T, m sched.Model, n state.NodeID) {
 			return
 		}
 		d := out[0]
-		if err := schedtest.Possible(w.v, d); err != nil {
+		if err := sched.Possible(w.v, d); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Start(d.Job, d.Task, d.Node); err != nil {
