@@ -39,9 +39,11 @@ type steering struct {
 	end    context.CancelFunc
 	driver *drive.Driver
 	model  sched.Model
-	state  *stateWriter
-	since  string // name of the trial with whose learned state the model began
-	log    *os.File
+	// process is the model if a program of its own decides, nil if none does.
+	process sched.Process
+	state   *stateWriter
+	since   string // name of the trial with whose learned state the model began
+	log     *os.File
 	// observations is the file that records what heddle observed of the cluster
 	// while a model decided; nil means that nothing is recorded.
 	observations *os.File
@@ -68,6 +70,7 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 	}
 	defer logs.Close()
 	s := &steering{hold: t.hold, model: model, since: since}
+	s.process, _ = sched.As[sched.Process](model)
 	if s.log, err = logs.OpenFile("steering.log", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
 		return nil, fmt.Errorf("steer: %w", err)
 	}
@@ -77,6 +80,9 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 	stop := context.AfterFunc(s.hold.Context(), func() { cancel(context.Cause(s.hold.Context())) })
 	s.end = func() { stop(); cancel(nil) }
 	err = t.noteSizes(ctx, s.hold)
+	if err == nil && s.process != nil {
+		err = s.process.Start()
+	}
 	var recorder *drive.Recorder
 	if err == nil && t.options.RecordObservations {
 		if s.observations, err = logs.OpenFile(observationsFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err == nil {
@@ -182,6 +188,9 @@ func (s *steering) release(ctx context.Context) (stranded []string, err error) {
 	err = errors.Join(err, report.Err(), s.log.Close())
 	if s.observations != nil {
 		err = errors.Join(err, s.observations.Close())
+	}
+	if s.process != nil {
+		err = errors.Join(err, s.process.Close())
 	}
 	return report.Stranded, err
 }

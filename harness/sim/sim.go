@@ -78,12 +78,19 @@ type Sim struct {
 	containers  containers
 	speculation speculation
 	offers      sched.Offers
+	process     sched.Process             // nil: the model is none
 	carry       func(sched.Decision) bool // containers.carryOut
 }
 
 // Run simulates the jobs and the cluster of configuration c until the last job
 // has ended, and stores the result in r.
-func (s *Sim) Run(c *Config, r *Result) error {
+func (s *Sim) Run(c *Config, r *Result) (err error) {
+	if s.process, _ = sched.As[sched.Process](c.Model); s.process != nil {
+		if err := s.process.Start(); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.process.Close()) }()
+	}
 	if err := s.begin(c, r); err != nil {
 		return err
 	}
@@ -93,6 +100,9 @@ func (s *Sim) Run(c *Config, r *Result) error {
 		}
 		if err := s.step(); err != nil {
 			return err
+		}
+		if s.process != nil && s.process.Failed() != nil {
+			return s.process.Failed()
 		}
 	}
 	r.Events = s.events.Handled + r.Beats

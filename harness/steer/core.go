@@ -233,6 +233,7 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 		c.observed(o)
 	}
 	c.ring(now)
+	c.endIfFailed()
 	if !c.ended { // done after the loop, so that label changes due to all observations of one Step go to YARN together
 		c.giveUpGroups()
 		c.openQueued()

@@ -17,6 +17,7 @@ type hearing struct {
 	ticker    sched.Ticker   // nil: the model is none
 	ticks     *alarm         // rings at the ticker's next tick
 	predicts  *sched.Predictions
+	process   sched.Process // nil: the model is none
 }
 
 func (c *Core) beginHearing() error {
@@ -32,7 +33,15 @@ func (c *Core) beginHearing() error {
 	_, h.everyBeat = sched.As[sched.EveryHeartbeat](c.Model)
 	h.ticks = c.newAlarm(c.tick)
 	h.predicts = sched.PredictionsOf(c.Model)
+	h.process, _ = sched.As[sched.Process](c.Model)
 	return nil
+}
+
+// endIfFailed ends steering if the model can decide no more.
+func (c *Core) endIfFailed() {
+	if p := c.hears.process; p != nil && p.Failed() != nil {
+		c.stop(p.Failed())
+	}
 }
 
 func (c *Core) observe(e sched.Event) {
