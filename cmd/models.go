@@ -103,7 +103,10 @@ func runModels(c *cli.Context) error {
 	case 0:
 	case 1:
 		i := slices.IndexFunc(models, func(m sched.Info) bool { return m.Name == names[0] })
-		if names[0] == config.ModelYARN {
+		switch names[0] {
+		case config.ModelExternal:
+			return withCode(exitUsage, errors.New("external is a program of anybody's that decides: it has the parameters that the program knows"))
+		case config.ModelYARN:
 			return withCode(exitUsage, errors.New("yarn is the cluster's own scheduler: it is no model of heddle's and has no parameters"))
 		}
 		if i < 0 {
@@ -124,9 +127,9 @@ func runModels(c *cli.Context) error {
 }
 
 // ownModels returns the names of heddle's own models: all but the cluster's
-// scheduler.
+// scheduler and programs.
 func ownModels() []string {
-	return slices.DeleteFunc(config.ModelNames(), func(name string) bool { return name == config.ModelYARN })
+	return slices.DeleteFunc(config.ModelNames(), func(name string) bool { return name == config.ModelYARN || name == config.ModelExternal })
 }
 
 func describeModel(m sched.Info) doc.Doc {

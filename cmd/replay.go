@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -41,7 +43,8 @@ parallel, which does not change the result. For example:
    heddle replay --calibration lab.json --model fifo --nodes 40 --racks 4 --json run.heddle`,
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "model", Usage: "scheduler `MODEL` (see heddle models), or yarn, the cluster's own; may be repeated (default: the trace's)"},
-			&cli.StringFlag{Name: "reduces", Usage: "`MODEL` that places the reduces beside each --model but yarn, which then places only maps"},
+			&cli.StringFlag{Name: "reduces", Usage: "`MODEL` that places the reduces beside each --model but yarn and external, which then places only maps"},
+			&cli.StringFlag{Name: "command", Usage: "with --model external: the program that decides, `'PROGRAM ARGUMENT…'`, separated by blanks"},
 			&cli.StringSliceFlag{Name: "param", Usage: "parameter `NAME=VALUE` for all models that have it, MODEL.NAME=VALUE for one, or reduces.NAME=VALUE for that of --reduces; may be repeated"},
 			&cli.StringSliceFlag{Name: "seed", Usage: "seed `N` of random numbers; may be repeated (default: 1)"},
 			&cli.StringFlag{Name: "actuator", Usage: "none, labels or ideal: how decisions become containers (default: none for yarn, labels for others)"},
@@ -397,11 +400,17 @@ func namedModels(c *cli.Context) ([]config.Model, error) {
 	var models []config.Model
 	for _, name := range c.StringSlice("model") {
 		m := config.Model{Model: name, Params: map[string]string{}, Splits: c.String("splits")}
-		if name != config.ModelYARN {
+		if name != config.ModelYARN && name != config.ModelExternal {
 			m.PlaceReduces(c.String("reduces"))
+		}
+		if name == config.ModelExternal {
+			m.Command = strings.Fields(c.String("command"))
 		}
 		m.Label = cmp.Or(m.Label, name)
 		models = append(models, m)
+	}
+	if c.IsSet("command") && !slices.Contains(c.StringSlice("model"), config.ModelExternal) {
+		return nil, fmt.Errorf("--command: want --model %s with it", config.ModelExternal)
 	}
 	if len(models) == 0 {
 		return nil, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/harness/external"
 	"heddle/harness/internal/units"
 	"heddle/harness/nearest"
 	"heddle/harness/sched"
@@ -128,7 +129,8 @@ type Sampling struct {
 }
 
 // Values of Experiment.Order, Experiment.Actuator and Experiment.Splits.
-// ModelYARN is the model name for the cluster's own scheduler, ModelRecorded that of a
+// ModelYARN is the model name for the cluster's own scheduler, ModelExternal that of a
+// program that Model.Command starts, ModelRecorded that of a
 // trace that stands beside its replays.
 const (
 	OrderRandom   = "random"   // order of models: random, drawn from the seed; each model runs first equally often
@@ -142,6 +144,7 @@ const (
 	SplitsPlan        = "plan"        // split hosts: the single host that the scheduler model chose
 
 	ModelYARN     = "yarn"
+	ModelExternal = external.Name
 	ModelRecorded = "recorded"
 )
 

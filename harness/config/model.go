@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"heddle/harness/external"
+	"heddle/harness/internal/units"
 	"heddle/harness/nearest"
 	"heddle/harness/sched"
 )
@@ -32,6 +36,12 @@ type Model struct {
 	// Params are those parameters whose values differ from the scheduler
 	// model's defaults.
 	Params map[string]string `yaml:"params,omitempty" text:"Parameters that differ from the model's defaults."`
+	// Command is the program that decides, with its arguments, if Model is
+	// ModelExternal. Params are then the program's own. Traces do not have it: what a
+	// trace says must not start a program.
+	Command []string `yaml:"command,omitempty" text:"The program that decides and its arguments, with model: external. A relative path that is a file beside the experiment means that file."`
+	// Limit is how long the program may take for one answer.
+	Limit units.Duration `yaml:"limit,omitempty" text:"How long the program of an external model may take for one answer; by default 10s."`
 	// Splits and Cluster replace the values of the experiment for this
 	// scheduler model, unless they are empty.
 	Splits  string `yaml:"splits,omitempty" text:"Replaces the experiment's splits for this model." values:"asSubmitted,cachedOnly,plan"`
@@ -59,6 +69,13 @@ func (m *Model) shorten(name string) { m.Model = name }
 
 func (m *Model) fill(e *Experiment, file string) {
 	m.PlaceReduces(m.Reduces)
+	m.Command = slices.Clone(m.Command)
+	for i, word := range m.Command {
+		beside, err := filepath.Abs(filepath.Join(filepath.Dir(file), word))
+		if err == nil && !filepath.IsAbs(word) && (i > 0 || strings.Contains(word, "/")) && isFile(beside) {
+			m.Command[i] = beside
+		}
+	}
 	if m.Splits == "" {
 		m.Splits = e.Splits
 	}
@@ -68,6 +85,11 @@ func (m *Model) fill(e *Experiment, file string) {
 	case IsClusterFile(m.Cluster) && !filepath.IsAbs(m.Cluster):
 		m.Cluster = filepath.Join(filepath.Dir(file), m.Cluster)
 	}
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // PlaceReduces lets a second model place the reduces, beside this one for the maps;
@@ -101,6 +123,12 @@ func (e *Experiment) modelProblems(p *problems) {
 			p.addf(path+".label", "%q: is what a trace beside its replays is called; want another", m.Label)
 		case m.Model == ModelYARN && m.Reduces != "":
 			p.addf(path+".reduces", "want none for %s: the cluster's own scheduler places maps and reduces", ModelYARN)
+		case m.Model != ModelExternal && (len(m.Command) > 0 || m.Limit != 0):
+			p.addf(path, "command and limit are of a model that is a program; set model: %s, or remove them", ModelExternal)
+		case m.Model == ModelExternal && len(m.Command) == 0:
+			p.addf(path, "want the program that decides, such as command: [python3, my.py]")
+		case m.Model == ModelExternal && m.Reduces != "":
+			p.addf(path+".reduces", "want none for %s: its program places maps and reduces", ModelExternal)
 		case labels[m.Label]:
 			p.addf(path, "%q is listed twice; use repeats to run it more often, or give one of them a label", m.Label)
 		case m.Model == ModelYARN && m.Keeps():
@@ -118,7 +146,7 @@ func (e *Experiment) modelProblems(p *problems) {
 
 // ModelNames returns the names that Model.Model may have.
 func ModelNames() []string {
-	names := []string{ModelYARN}
+	names := []string{ModelYARN, ModelExternal}
 	for _, info := range sched.List() {
 		names = append(names, info.Name)
 	}
@@ -129,8 +157,15 @@ func ModelNames() []string {
 // scheduler decides. Its random numbers come from seed, unless Params contains
 // a seed.
 func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
-	if m.Model == ModelYARN {
+	switch m.Model {
+	case ModelYARN:
 		return nil, nil
+	case ModelExternal:
+		made, err := external.New(external.Options{Command: m.Command, Limit: time.Duration(m.Limit), Params: m.Params, Seed: seed % math.MaxInt64})
+		if err != nil {
+			return nil, err
+		}
+		return made, nil
 	}
 	params := sched.Params{}
 	known := ModelNames()
@@ -192,6 +227,11 @@ func SetParam(models []Model, text string) error {
 	for _, m := range models {
 		names = append(names, m.Model)
 		if only && m.Model != model {
+			continue
+		}
+		if m.Model == ModelExternal { // its program knows its parameters
+			m.Params[param] = value
+			found = true
 			continue
 		}
 		params := paramsOf(m.Model)

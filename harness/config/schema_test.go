@@ -30,6 +30,8 @@ var unseen = map[string]string{
 	"experiment-cache-policy.yaml":     "two keys depend on each other",
 	"experiment-fault-where.yaml":      "two keys depend on each other",
 	"experiment-model-label.yaml":      "characters of a name",
+	"experiment-external.yaml":         "one key needs another",
+	"experiment-external-keeps.yaml":   "a key depends on another's value",
 	"experiment-grid-many.yaml":        "a product of several lists",
 	"experiment-grid-params.yaml":      "two elements of a list",
 	"experiment-model-effect.yaml":     "two keys depend on each other",

@@ -187,8 +187,11 @@ func (s *Sweep) problems() problems {
 	e := s.experiment()
 	e.modelProblems(&p)
 	for i := range s.Models {
-		if m := &s.Models[i]; m.Keeps() {
+		switch m := &s.Models[i]; {
+		case m.Keeps():
 			p.addf(fmt.Sprintf("models[%d].state", i), "%s: replays of a sweep are independent; remove the key", m.State)
+		case m.Model == ModelExternal: // a result is known by what it follows from, and nothing says which program that was
+			p.addf(fmt.Sprintf("models[%d]", i), "a sweep has no %s models; use heddle replay or heddle run", ModelExternal)
 		}
 	}
 	if len(p) == 0 {
