@@ -78,6 +78,7 @@ type workload struct {
 // Program names what the program of a workload is part of.
 type Program string
 
+// All that a workload's program is part of.
 const (
 	Examples Program = ""      // the jar with Hadoop's examples
 	Hive     Program = "Hive"  // Hive's jars

@@ -45,7 +45,7 @@ func TestOutlivesTheTicket(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer who.Close()
-				for start := time.Now(); time.Since(start) < x.last; time.Sleep(x.every) {
+				for start := time.Now(); time.Since(start) < x.last; <-time.After(x.every) {
 					c, err := who.Client("nn/a")
 					switch {
 					case err != nil && x.want != "" && strings.Contains(err.Error(), x.want):
@@ -86,11 +86,11 @@ func TestKDCAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		kdc.Refuse.Store(29) // a service is not available
-		time.Sleep(58 * time.Minute)
+		<-time.After(58 * time.Minute)
 		if _, err := who.Client(""); err != nil {
 			t.Errorf("with 2 min of the ticket left: %v", err)
 		}
-		time.Sleep(5 * time.Minute)
+		<-time.After(5 * time.Minute)
 		if _, err := who.Client(""); err == nil || !strings.Contains(err.Error(), "log in alice@"+kdctest.Realm) {
 			t.Errorf("after the ticket's end: %v", err)
 		}
