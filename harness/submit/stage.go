@@ -140,15 +140,18 @@ func (s *Submitter) stage(ctx context.Context, j Job, job Submitted) (staged, er
 }
 
 // begin makes a job's staging folder with job.xml in it. Package change knows the job
-// by its tags, which at first are in the folder's name and then in job.xml: a crash at
-// any moment leaves nothing that is not known.
+// by its tags, if it has any, which at first are in the folder's name and then in
+// job.xml: a crash at any moment leaves nothing that is not known.
 func (s *Submitter) begin(ctx context.Context, folder, tags string, conf []byte) error {
-	first := folder + "." + url.PathEscape(tags)
-	err := s.files.Mkdir(ctx, first, folderMode)
-	if err == nil {
-		err = s.Put(ctx, path.Join(first, JobXML), conf)
+	first := folder
+	if tags != "" {
+		first += "." + url.PathEscape(tags)
 	}
-	if err == nil {
+	if err := s.files.Mkdir(ctx, first, folderMode); err != nil {
+		return err
+	}
+	err := s.Put(ctx, path.Join(first, JobXML), conf)
+	if err == nil && first != folder {
 		err = s.files.Rename(ctx, first, folder)
 	}
 	if err != nil {
