@@ -83,7 +83,7 @@ func TestPages(t *testing.T) {
 						t.Errorf("line %d: %v", b.line, err)
 					}
 				}
-				if name, ok := interpreters[b.kind]; ok {
+				if name, ok := interpreters[b.kind]; ok && b.file == "" {
 					t.Run(fmt.Sprintf("%s in line %d", b.kind, b.line), func(t *testing.T) { b.interpret(t, dir, name) })
 				}
 				for _, c := range b.commands() {
@@ -123,7 +123,7 @@ func TestPages(t *testing.T) {
 }
 
 // interpreters run blocks of a kind, where they are installed: the notebook's Python, which
-// .ci/run installs, and R.
+// .ci/run installs, and R. A block with the name of a file is for the commands after it.
 var interpreters = map[string]string{"python": "heddle/notebook/bin/python", "r": "Rscript"}
 
 // interpret runs the block in a folder, where the commands before it have left their files.
