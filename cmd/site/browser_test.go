@@ -28,18 +28,7 @@ func TestInBrowser(t *testing.T) {
 	}
 	for _, name := range []string{"index.html", "reference/experiment.html", "harness/config/index.html", "harness/report/glossary.html", "harness/config/testdata/first.yaml.html"} {
 		b.Do(chromedp.EmulateViewport(1400, 900), chromedp.Navigate("file://"+filepath.Join(dir, filepath.FromSlash(name))))
-		b.Script("document.documentElement.dataset.theme = 'light'")
-		if found := b.Axe(); found != "" {
-			t.Errorf("%s: %s", name, found)
-		}
-		b.Script("document.documentElement.dataset.theme = 'dark'")
-		if found := b.Axe("color-contrast"); found != "" {
-			t.Errorf("%s in the dark: %s", name, found)
-		}
-		b.Do(chromedp.EmulateViewport(390, 800))
-		if w := b.Number("document.documentElement.scrollWidth"); w > 390 {
-			t.Errorf("%s is %g wide", name, w)
-		}
+		b.Readable(name)
 	}
 	// "/" goes to the search, the arrow to what it found, and Enter there.
 	b.Do(chromedp.EmulateViewport(1400, 900), chromedp.KeyEvent("/"))

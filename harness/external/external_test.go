@@ -45,25 +45,11 @@ func begin(t testing.TB, o external.Options) *external.Model {
 	return m
 }
 
-// busy has jobs come, run and end.
-func busy(t *rapid.T, w *schedtest.World) {
-	w.Plain = rapid.Bool().Draw(t, "plain")
-	for range 4 {
-		w.Submit(t)
-	}
-	for range 100 {
-		w.Step(t)
-		if active := w.View.Active(); len(active) > 3 && rapid.IntRange(0, 9).Draw(t, "ends") == 0 {
-			w.State.EndJob(active[0])
-		}
-	}
-}
-
 // decisions returns what a model decides in the scenario of a seed.
 func decisions(m sched.Model, seed int) []sched.Decision {
 	return rapid.Custom(func(t *rapid.T) []sched.Decision {
 		w := schedtest.NewWorld(t, m)
-		busy(t, w)
+		schedtest.Busy(t, w)
 		return append(w.Decisions, sched.Decision{}) // never nil, which rapid would draw again
 	}).Example(seed)
 }

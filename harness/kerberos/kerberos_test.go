@@ -1,7 +1,6 @@
 package kerberos
 
 import (
-	"encoding/binary"
 	"errors"
 	"io"
 	"net/http"
@@ -14,69 +13,23 @@ import (
 	"time"
 
 	"github.com/jcmturner/goidentity/v6"
-	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
-	"github.com/jcmturner/gokrb5/v8/iana/nametype"
 	"github.com/jcmturner/gokrb5/v8/keytab"
-	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/spnego"
-	"github.com/jcmturner/gokrb5/v8/types"
+
+	"heddle/harness/kerberos/kdctest"
 )
 
-const testRealm = "TEST.REALM"
+const testRealm = kdctest.Realm
 
 const testConf = "[libdefaults]\n default_realm = " + testRealm + "\n dns_lookup_kdc = false\n[realms]\n " + testRealm + " = {\n  kdc = 127.0.0.1:1\n }\n"
 
 // writeTickets writes a ticket cache of alice with tickets for services, as kinit
-// writes them, and returns its path and the services' keys. No KDC takes part.
+// writes them, and returns the services' keys. No KDC is asked.
 func writeTickets(t *testing.T, path string, ends time.Time, services ...string) *keytab.Keytab {
 	t.Helper()
-	keys := keytab.New()
-	var out []byte
-	text := func(s []byte) {
-		out = binary.BigEndian.AppendUint32(out, uint32(len(s)))
-		out = append(out, s...)
-	}
-	principal := func(p types.PrincipalName) {
-		out = binary.BigEndian.AppendUint32(out, uint32(p.NameType))
-		out = binary.BigEndian.AppendUint32(out, uint32(len(p.NameString)))
-		text([]byte(testRealm))
-		for _, part := range p.NameString {
-			text([]byte(part))
-		}
-	}
-	alice := types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, "alice")
-	out = append(out, 5, 4, 0, 0)
-	principal(alice)
-	start := ends.Add(-time.Hour)
-	for _, service := range append([]string{"krbtgt/" + testRealm}, services...) {
-		if err := keys.AddEntry(service, testRealm, "a password", start, 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
-			t.Fatal(err)
-		}
-		name := types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, service)
-		ticket, key, err := messages.NewTicket(alice, testRealm, name, testRealm, types.NewKrbFlags(), keys, etypeID.AES256_CTS_HMAC_SHA1_96, 1, start, start, ends, ends)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := ticket.Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		principal(alice)
-		principal(name)
-		out = binary.BigEndian.AppendUint16(out, uint16(key.KeyType))
-		text(key.KeyValue)
-		for _, at := range []time.Time{start, start, ends, ends} {
-			out = binary.BigEndian.AppendUint32(out, uint32(at.Unix()))
-		}
-		out = append(out, 0)
-		out = append(out, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) // flags, no addresses, no data
-		text(data)
-		text(nil)
-	}
-	if err := os.WriteFile(path, out, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return keys
+	k := kdctest.Start(t, append([]string{"alice"}, services...)...)
+	k.Tickets(t, path, "alice", ends, ends, services...)
+	return k.Keys
 }
 
 func write(t *testing.T, path, text string) string {

@@ -36,31 +36,17 @@ func TestModels(t *testing.T) {
 
 func TestScenarios(t *testing.T) { schedtest.Scenarios(t, "testdata/scenarios") }
 
-// busy has jobs come, run and end.
-func busy(t *rapid.T, w *schedtest.World) {
-	w.Plain = rapid.Bool().Draw(t, "plain")
-	for range 4 {
-		w.Submit(t)
-	}
-	for range 100 {
-		w.Step(t)
-		if active := w.View.Active(); len(active) > 3 && rapid.IntRange(0, 9).Draw(t, "ends") == 0 {
-			w.State.EndJob(active[0])
-		}
-	}
-}
-
 // TestPlannedOverlooksNothing has planned decide the same by the jobs of a node
 // as by all.
 func TestPlannedOverlooksNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { schedtest.Same(t, sched.PlannedBy(false), sched.PlannedBy(true), busy) })
+	rapid.Check(t, func(t *rapid.T) { schedtest.Same(t, sched.PlannedBy(false), sched.PlannedBy(true), schedtest.Busy) })
 }
 
 // TestRandomCounts has random draw the same by what it has counted as by what
 // it counts anew, and by a walk.
 func TestRandomCounts(t *testing.T) {
 	for _, how := range []string{"anew", "walk"} {
-		rapid.Check(t, func(t *rapid.T) { schedtest.Same(t, sched.RandomBy(""), sched.RandomBy(how), busy) })
+		rapid.Check(t, func(t *rapid.T) { schedtest.Same(t, sched.RandomBy(""), sched.RandomBy(how), schedtest.Busy) })
 	}
 }
 

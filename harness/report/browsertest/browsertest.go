@@ -175,6 +175,25 @@ func (b *Tab) Until(expression string) {
 	b.Fatalf("never true: %s; the page has: %.2000s", expression, b.Text("document.body.innerText"))
 }
 
+// Readable fails the test if axe-core finds anything in the page in the light, or too little
+// contrast in the dark, or if the page is wider than a phone. It leaves the page in the
+// dark, in a window of a phone's size. Name is the page's in messages.
+func (b *Tab) Readable(name string) {
+	b.Helper()
+	b.Script("document.documentElement.dataset.theme = 'light'")
+	if found := b.Axe(); found != "" {
+		b.Errorf("%s: %s", name, found)
+	}
+	b.Script("document.documentElement.dataset.theme = 'dark'")
+	if found := b.Axe("color-contrast"); found != "" {
+		b.Errorf("%s in the dark: %s", name, found)
+	}
+	b.Do(chromedp.EmulateViewport(390, 800))
+	if w := b.Number("document.documentElement.scrollWidth"); w > 390 {
+		b.Errorf("%s is %g wide", name, w)
+	}
+}
+
 // Axe returns what axe-core, a checker of accessibility, finds wrong in the page by some of
 // its rules, or by all if none is named. The test is skipped if there is none: AXE_CORE
 // names its file axe.min.js, or it is where .ci/run puts it.

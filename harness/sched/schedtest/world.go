@@ -197,3 +197,17 @@ func (w *World) Step(t *rapid.T) {
 		w.Heartbeat(t, n)
 	}
 }
+
+// Busy has jobs come, run and end.
+func Busy(t *rapid.T, w *World) {
+	w.Plain = rapid.Bool().Draw(t, "plain")
+	for range 4 {
+		w.Submit(t)
+	}
+	for range 100 {
+		w.Step(t)
+		if active := w.View.Active(); len(active) > 3 && rapid.IntRange(0, 9).Draw(t, "ends") == 0 {
+			w.State.EndJob(active[0])
+		}
+	}
+}
