@@ -6,8 +6,8 @@
 // ticket cache is read again after each kinit.
 //
 // It makes no principal and no keytab, knows no cluster, and writes nothing: no key
-// and no ticket gets into an error. Its library allocates as much memory as a KDC
-// announces, up to 4 GiB for 5 s, so the way to the KDC has to be trusted that far.
+// and no ticket gets into an error. It asks KDCs itself (kdc.go) and bounds what they
+// answer.
 package kerberos
 
 import (
@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +24,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/credentials"
+	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
 	"github.com/jcmturner/gokrb5/v8/iana/nametype"
 	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/messages"
@@ -60,14 +60,21 @@ func failf(format string, args ...any) error { return &Error{fmt.Errorf(format, 
 type Identity struct {
 	o Options
 
-	mu     sync.Mutex
-	client *client.Client
-	tgt    *credentials.Credential // the ticket that gets all others
-	read   time.Time               // modification time of the ticket cache that client was made of
-	// renew is when tgt is renewed: when a sixth of its life is left.
+	mu   sync.Mutex
+	has  *holding  // nil before the first login
+	read time.Time // modification time of the ticket cache that the tickets came from
+	// renew is when the first ticket is renewed: when a sixth of its life is left.
 	renew  time.Time
 	closed chan struct{}
-	keeps  bool // whether a goroutine renews tgt
+	keeps  bool // whether a goroutine renews the first ticket
+}
+
+// holding is what a user has: tickets, and a client of the library that uses them. The
+// client is not changed; for another ticket a new one is made.
+type holding struct {
+	tickets *credentials.CCache
+	first   *credentials.Credential // the ticket that gets all others
+	client  *client.Client
 }
 
 // New returns an identity. Files are read and the realm is asked when the identity is
@@ -83,56 +90,97 @@ func New(o Options) (*Identity, error) {
 }
 
 // Client returns a Kerberos client that has a valid ticket, and one for a service if that
-// is not empty.
+// is not empty. The client itself asks no KDC.
 func (i *Identity) Client(service string) (*client.Client, error) {
-	c, err := i.valid()
+	has, c, err := i.valid()
 	if err != nil || service == "" {
 		return c, err
 	}
-	err = guard(func() error { _, _, err := c.GetServiceTicket(service); return err })
-	if err != nil {
-		return nil, failf("get a ticket for %s: %w", service, i.explain(err, service+"@"+c.Credentials.Domain(), c.Config))
+	if _, _, ok := c.GetCachedTicket(service); ok {
+		return c, nil
 	}
-	return c, nil
-}
-
-// valid returns a client whose ticket is valid.
-func (i *Identity) valid() (*client.Client, error) {
+	conf, err := i.conf()
+	if err != nil {
+		return nil, err
+	}
+	var got grant
+	err = guard(func() error {
+		first, err := grantOf(has.first)
+		if err == nil {
+			got, err = ticketFor(service, c.Credentials, conf, first)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, failf("get a ticket for %s: %w", service, i.explain(err, service+"@"+c.Credentials.Domain(), conf))
+	}
+	ticket, err := got.entry()
+	if err != nil {
+		return nil, err
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	others := slices.DeleteFunc(slices.Clone(has.tickets.Credentials), func(e *credentials.Credential) bool {
+		return e.Server.PrincipalName.PrincipalNameString() == service
+	})
+	has.tickets.Credentials = append(others, ticket)
+	has.client, err = clientOf(has.tickets, conf)
+	return has.client, err
+}
+
+// clientOf returns a client that has tickets and knows no KDC.
+func clientOf(tickets *credentials.CCache, conf *config.Config) (c *client.Client, err error) {
+	alone := *conf
+	alone.Realms, alone.LibDefaults.DNSLookupKDC = nil, false
+	err = guard(func() (err error) {
+		c, err = client.NewFromCCache(tickets, &alone, client.DisablePAFXFAST(true))
+		return err
+	})
+	return c, err
+}
+
+// valid returns what the user has, of which the first ticket is valid, and its client.
+func (i *Identity) valid() (*holding, *client.Client, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if err := i.validate(); err != nil {
+		return nil, nil, err
+	}
+	return i.has, i.has.client, nil
+}
+
+// validate gets or renews the first ticket if that is needed.
+func (i *Identity) validate() error {
 	if i.o.TicketCache != "" {
 		if err := i.readCache(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	now := time.Now()
-	if i.client != nil && now.Before(i.renew) {
-		return i.client, nil
+	if i.has != nil && now.Before(i.renew) {
+		return nil
 	}
-	valid := i.client != nil && now.Before(i.tgt.EndTime)
+	valid := i.has != nil && now.Before(i.has.first.EndTime)
 	var tickets *credentials.CCache
 	var err error
 	switch {
 	case i.o.Keytab != "":
 		tickets, err = i.logIn()
 	case !valid:
-		return nil, failf("ticket cache %s: its ticket has expired; renew it with '%s'", i.o.TicketCache, i.kinit())
-	case now.Before(i.tgt.RenewTill):
+		return failf("ticket cache %s: its ticket has expired; renew it with '%s'", i.o.TicketCache, i.kinit())
+	case now.Before(i.has.first.RenewTill):
 		tickets, err = i.renewed()
 	default:
-		return i.client, nil
+		return nil
 	}
 	if err == nil {
 		err = i.take(tickets)
 	}
 	if err != nil && valid { // the KDC may answer again before the ticket ends
-		i.renew = now.Add(i.tgt.EndTime.Sub(now) / 2)
-		return i.client, nil
+		i.renew = now.Add(i.has.first.EndTime.Sub(now) / 2)
+		return nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return i.client, nil
+	return err
 }
 
 // take uses tickets from now on.
@@ -141,20 +189,16 @@ func (i *Identity) take(tickets *credentials.CCache) error {
 	if err != nil {
 		return err
 	}
-	tgt, ok := tickets.GetEntry(grantor(tickets.GetClientRealm()))
+	first, ok := tickets.GetEntry(grantor(tickets.GetClientRealm()))
 	if !ok {
 		return fmt.Errorf("it has no ticket-granting ticket of %s", tickets.GetClientRealm())
 	}
-	var c *client.Client
-	err = guard(func() (err error) {
-		c, err = client.NewFromCCache(tickets, conf, client.DisablePAFXFAST(true))
-		return err
-	})
+	c, err := clientOf(tickets, conf)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	i.client, i.tgt, i.renew = c, tgt, now.Add(tgt.EndTime.Sub(now)*5/6)
+	i.has, i.renew = &holding{tickets, first, c}, now.Add(first.EndTime.Sub(now)*5/6)
 	if !i.keeps {
 		i.keeps = true
 		go i.keep()
@@ -176,7 +220,7 @@ func (i *Identity) keep() {
 			timer.Stop()
 			return
 		}
-		if _, err := i.valid(); err != nil {
+		if _, _, err := i.valid(); err != nil {
 			i.mu.Lock()
 			i.keeps = false
 			i.mu.Unlock()
@@ -199,36 +243,34 @@ func (i *Identity) logIn() (*credentials.CCache, error) {
 	if err := guard(func() (err error) { keys, err = keytab.Load(i.o.Keytab); return err }); err != nil {
 		return nil, failf("read keytab: %w; get one of %s@%s from the administrator of the realm, or name tickets of kinit as ticketCache", unread(i.o.Keytab, err), name, realm)
 	}
-	c := client.NewWithKeytab(name, realm, keys, conf, client.DisablePAFXFAST(true))
+	user := credentials.New(name, realm).WithKeytab(keys)
 	var got messages.ASRep
-	err = guard(func() error {
-		ask, err := messages.NewASReqForTGT(realm, conf, c.Credentials.CName())
-		if err == nil {
-			got, err = c.ASExchange(realm, ask, 0)
-		}
-		return err
-	})
+	err = guard(func() error { got, err = firstTicket(user, conf); return err })
 	if err != nil {
 		return nil, failf("log in %s@%s with keytab %s: %w", name, realm, i.o.Keytab, i.explain(err, name+"@"+realm, conf))
 	}
-	return tickets(c.Credentials.CName(), realm, got.Ticket, got.DecryptedEncPart)
+	return grant{got.Ticket, got.DecryptedEncPart.Key, got.DecryptedEncPart}.alone(user)
 }
 
 // renewed returns the ticket that the realm gives for one that is to end soon.
 func (i *Identity) renewed() (*credentials.CCache, error) {
-	var old messages.Ticket
-	var got messages.TGSRep
-	realm := i.client.Credentials.Domain()
-	err := guard(func() (err error) {
-		if err = old.Unmarshal(i.tgt.Ticket); err == nil {
-			_, got, err = i.client.TGSREQGenerateAndExchange(grantor(realm), realm, old, i.tgt.Key, true)
+	conf, err := i.conf()
+	if err != nil {
+		return nil, err
+	}
+	user := i.has.client.Credentials
+	var got grant
+	err = guard(func() error {
+		old, err := grantOf(i.has.first)
+		if err == nil {
+			got, err = exchange(grantor(user.Domain()), user.Domain(), user, conf, old, true)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, failf("renew the ticket of %s: %w", i.o.TicketCache, err)
 	}
-	return tickets(i.client.Credentials.CName(), realm, got.Ticket, got.DecryptedEncPart)
+	return got.alone(user)
 }
 
 // grantor is the principal of the service that gives tickets.
@@ -236,19 +278,33 @@ func grantor(realm string) types.PrincipalName {
 	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
 }
 
-// tickets returns a ticket cache in memory that has one ticket.
-func tickets(user types.PrincipalName, realm string, ticket messages.Ticket, about messages.EncKDCRepPart) (*credentials.CCache, error) {
-	data, err := ticket.Marshal()
+// alone returns a ticket cache in memory that has one ticket of a user.
+func (g grant) alone(user *credentials.Credentials) (*credentials.CCache, error) {
+	entry, err := g.entry()
+	if err != nil {
+		return nil, err
+	}
+	cache := &credentials.CCache{Credentials: []*credentials.Credential{entry}}
+	cache.DefaultPrincipal.Realm, cache.DefaultPrincipal.PrincipalName = user.Domain(), user.CName()
+	return cache, nil
+}
+
+// entry returns a ticket as a ticket cache has it. It is valid at once, since the KDC's
+// clock may be ahead.
+func (g grant) entry() (*credentials.Credential, error) {
+	data, err := g.ticket.Marshal()
 	if err != nil {
 		return nil, failf("the KDC's ticket: %w", err)
 	}
-	entry := &credentials.Credential{
-		Key: about.Key, AuthTime: about.AuthTime, StartTime: about.StartTime, EndTime: about.EndTime, RenewTill: about.RenewTill, Ticket: data,
-	}
-	entry.Server.Realm, entry.Server.PrincipalName = realm, grantor(realm)
-	cache := &credentials.CCache{Credentials: []*credentials.Credential{entry}}
-	cache.DefaultPrincipal.Realm, cache.DefaultPrincipal.PrincipalName = realm, user
-	return cache, nil
+	entry := &credentials.Credential{Key: g.key, AuthTime: g.about.AuthTime, EndTime: g.about.EndTime, RenewTill: g.about.RenewTill, Ticket: data}
+	entry.Server.Realm, entry.Server.PrincipalName = g.ticket.Realm, g.ticket.SName
+	return entry, nil
+}
+
+// grantOf returns a ticket of a ticket cache.
+func grantOf(entry *credentials.Credential) (grant, error) {
+	g := grant{key: entry.Key}
+	return g, g.ticket.Unmarshal(entry.Ticket)
 }
 
 // readCache takes the tickets of the ticket cache, if it has changed.
@@ -260,7 +316,7 @@ func (i *Identity) readCache() error {
 	if err != nil {
 		return failf("ticket cache: %w", err)
 	}
-	if i.client != nil && info.ModTime().Equal(i.read) {
+	if i.has != nil && info.ModTime().Equal(i.read) {
 		return nil
 	}
 	if err := secret(i.o.TicketCache); err != nil {
@@ -362,48 +418,44 @@ func unread(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// errorCode finds the number of a KDC's answer, which the library has as text only.
-var errorCode = regexp.MustCompile(`KRB Error: \((\d+)\)`)
-
 // explain says why the realm gives no ticket, and what to do next.
 func (i *Identity) explain(err error, who string, conf *config.Config) error {
 	text := err.Error()
 	_, realm, _ := strings.Cut(who, "@")
 	next := ""
-	code := ""
-	if m := errorCode.FindStringSubmatch(text); m != nil {
-		code = m[1]
-	}
+	refusal := messages.KRBError{}
+	errors.As(err, &refusal)
+	code := refusal.ErrorCode
 	switch {
-	case code == "6":
+	case code == errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN:
 		next = "the realm has no such user; 'klist -k " + i.o.Keytab + "' lists the principals of the keytab"
-	case code == "7":
+	case code == errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN:
 		next = "the realm has no such service; the cluster file has to name the host as the service's principal does"
-	case code == "18", code == "23":
+	case code == errorcode.KDC_ERR_CLIENT_REVOKED, code == errorcode.KDC_ERR_KEY_EXPIRED:
 		next = "the user may not log in any more; ask the administrator of " + realm
 	case strings.Contains(text, "not found in keytab"):
 		next = "the keytab has no key of the user; 'klist -ke " + i.o.Keytab + "' lists its keys"
-	case code == "24", strings.Contains(text, "password/keytab incorrect"):
+	case code == errorcode.KDC_ERR_PREAUTH_FAILED, strings.Contains(text, "integrity verification failed"):
 		next = "the key of the keytab is not that of the user, or not any more; get a new keytab from the administrator of " + realm
-	case code == "25":
+	case code == errorcode.KDC_ERR_PREAUTH_REQUIRED:
 		next = "the KDC wants another proof than a key; ask the administrator of " + realm
-	case code == "37", strings.Contains(text, "clock skew"):
+	case code == errorcode.KRB_AP_ERR_SKEW, strings.Contains(text, "clock skew"):
 		next = "the clocks of this machine and of the KDC differ too much; set them right ('timedatectl set-ntp true')"
-	case code == "68":
+	case code == errorcode.KDC_ERR_WRONG_REALM:
 		next = "the user is of another realm; give the principal as NAME@REALM"
-	case strings.Contains(text, "does not have any defined KDCs"), strings.Contains(text, "no KDC"), strings.Contains(text, "no such host"), !named(conf, realm):
+	case strings.Contains(text, "no KDCs defined"), strings.Contains(text, "no KDC SRV records"), strings.Contains(text, "no such host"), !named(conf, realm):
 		next = "no KDC of " + realm + " is known; name one in the section [realms] of " + i.o.Conf
-	case strings.Contains(text, "Networking_Error"):
+	case errors.Is(err, errNoKDC):
 		next = "no KDC of " + realm + " answers; is it up, and is its address right in " + i.o.Conf + "?"
 	default:
-		return err
+		return errors.New(shortened(text))
 	}
 	return fmt.Errorf("%s (%s)", next, shortened(cause(text)))
 }
 
 // cause returns the last part of the library's text, which is nearest to what happened.
 func cause(text string) string {
-	for _, from := range []string{"KRB Error: ", "error sending to a KDC: ", "_Error: "} {
+	for _, from := range []string{"KRB Error: ", errNoKDC.Error() + ": ", "_Error: "} {
 		if at := strings.LastIndex(text, from); at >= 0 {
 			return text[at+len(from):]
 		}

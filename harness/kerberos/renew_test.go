@@ -1,12 +1,22 @@
 package kerberos_test
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
 
 	"heddle/harness/kerberos"
 	"heddle/harness/kerberos/kdctest"
@@ -101,6 +111,110 @@ func TestKDCAway(t *testing.T) {
 	})
 }
 
+// TestWaysToTheKDC: the user gets a ticket from a KDC that wants a proof of the user's
+// key, by UDP, by TCP where the answer is too long for UDP, and for a service of another
+// realm.
+func TestWaysToTheKDC(t *testing.T) {
+	kdc := kdctest.Start(t, "alice", "nn/a")
+	kdc.Move(t, "nn/far")
+	keytab := kdc.Keytab(t, "alice", "")
+	conf := func(address string) string {
+		path := filepath.Join(t.TempDir(), "krb5.conf")
+		text := fmt.Sprintf("[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n[realms]\n %[1]s = {\n  kdc = %[2]s\n }\n", kdctest.Realm, address)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	// A KDC by UDP that answers, and one whose every answer is too long.
+	whole, short := listenUDP(t, "127.0.0.1:0"), listenUDP(t, kdc.Address)
+	go eachDatagram(whole, func(ask []byte) []byte { return overTCP(kdc.Address, ask) })
+	go eachDatagram(short, func([]byte) []byte {
+		tooBig := messages.NewKRBError(types.NewPrincipalName(1, "krbtgt"), kdctest.Realm, errorcode.KRB_ERR_RESPONSE_TOO_BIG, "")
+		data, err := tooBig.Marshal()
+		if err != nil {
+			t.Error(err)
+		}
+		return data
+	})
+	for _, x := range []struct {
+		name, conf, service string
+		proof               bool
+	}{
+		{"with a proof", kdc.Conf, "nn/a", true},
+		{"by UDP", conf(whole.LocalAddr().String()), "nn/a", false},
+		{"too long for UDP", conf(kdc.Address), "nn/a", true},
+		{"another realm", kdc.Conf, "nn/far", false},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			kdc.WantsProof.Store(x.proof)
+			who, err := kerberos.New(kerberos.Options{Conf: x.conf, Principal: "alice", Keytab: keytab})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer who.Close()
+			c, err := who.Client(x.service)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ticket, _, ok := c.GetCachedTicket(x.service)
+			if !ok || ticket.DecryptEncPart(kdc.Keys, nil) != nil || ticket.DecryptedEncPart.CName.PrincipalNameString() != "alice" {
+				t.Errorf("ticket %v: %+v", ok, ticket)
+			}
+			if again, err := who.Client(x.service); err != nil || again != c {
+				t.Errorf("the ticket is asked for again (%v)", err)
+			}
+		})
+	}
+	t.Run("with a wrong proof", func(t *testing.T) {
+		kdc.WantsProof.Store(true)
+		who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "an old password")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer who.Close()
+		if _, err := who.Client(""); err == nil || !strings.Contains(err.Error(), "get a new keytab from the administrator") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func listenUDP(t *testing.T, address string) net.PacketConn {
+	t.Helper()
+	c, err := net.ListenPacket("udp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// eachDatagram answers each datagram of a socket until it is closed.
+func eachDatagram(c net.PacketConn, answer func(ask []byte) []byte) {
+	ask := make([]byte, 64<<10)
+	for {
+		n, from, err := c.ReadFrom(ask)
+		if err != nil {
+			return
+		}
+		c.WriteTo(answer(ask[:n]), from) //nolint:errcheck // who asks may have left
+	}
+}
+
+// overTCP returns what a KDC answers over TCP, and nothing if it does not.
+func overTCP(address string, ask []byte) []byte {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return nil
+	}
+	defer c.Close()
+	if _, err := c.Write(kdctest.Frame(ask)); err != nil {
+		return nil
+	}
+	answer, _ := io.ReadAll(c)
+	return answer[min(4, len(answer)):]
+}
+
 // TestHostileKDC: whatever answers in the place of a KDC, no ticket of it is taken, and
 // nothing breaks.
 func TestHostileKDC(t *testing.T) {
@@ -113,6 +227,9 @@ func TestHostileKDC(t *testing.T) {
 		}
 		return append(append([]byte{tag, 0x82}, binary.BigEndian.AppendUint16(nil, uint16(len(b)))...), b...)
 	}
+	long3 := func(tag byte, b []byte) []byte {
+		return append([]byte{tag, 0x83, byte(len(b) >> 16), byte(len(b) >> 8), byte(len(b))}, b...)
+	}
 	number := func(n byte) []byte { return []byte{2, 1, n} }
 	text := func(s string) []byte { return der(0x1b, []byte(s)) }
 	// An error that wants a proof by one of no kinds of keys, at which the library panics.
@@ -121,9 +238,13 @@ func TestHostileKDC(t *testing.T) {
 		der(0xa9, text(kdctest.Realm)), der(0xaa, der(0x30, der(0xa0, number(2)), der(0xa1, der(0x30, text("krbtgt"))))), der(0xac, der(4, noKinds))))
 	long := der(0x7e, der(0x30, der(0xa0, number(5)), der(0xa1, number(30)), der(0xa4, der(0x18, []byte("20260101000000Z"))), der(0xa5, number(0)), der(0xa6, number(6)),
 		der(0xa9, text(kdctest.Realm)), der(0xaa, der(0x30, der(0xa0, number(2)), der(0xa1, der(0x30, text("krbtgt"))))), der(0xab, text("\x1b[2J\n"+strings.Repeat("no ", 9000)))))
+	many := long3(0x6b, long3(0x30, long3(0xa2, long3(0x30, bytes.Repeat([]byte{0x30, 0}, 500_000)))))
 	for name, lie := range map[string][]byte{
 		"says nothing":              {},
 		"announces more than comes": {0, 0, 1, 0, 1, 2, 3},
+		"announces 4 GiB":           {255, 255, 255, 255},
+		"announces 1 MiB and 1":     {0, 16, 0, 1},
+		"a million small things":    kdctest.Frame(many),
 		"an empty answer":           {0, 0, 0, 0},
 		"garbage":                   kdctest.Frame([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")),
 		"no kind of key":            kdctest.Frame(wantsProof),
@@ -137,7 +258,13 @@ func TestHostileKDC(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer who.Close()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			_, err = who.Client("")
+			runtime.ReadMemStats(&after)
+			if took := after.TotalAlloc - before.TotalAlloc; took > 256<<20 {
+				t.Errorf("it took %d bytes of memory", took)
+			}
 			if err == nil || !strings.Contains(err.Error(), "log in alice@"+kdctest.Realm) || len(err.Error()) > 2000 || strings.ContainsAny(err.Error(), "\x1b\n") {
 				t.Errorf("%.3000q", err)
 			}

@@ -2,10 +2,12 @@
 // users and for the services that a test names, and can be told to refuse or to lie.
 //
 // Its time is that of whoever asks, so that it also serves tests whose clock is not the
-// machine's. It checks no proof of a user, since only who has the key can read its answer.
+// machine's. Only who has a user's key can read its answer, so it needs no proof of the
+// user; [KDC.WantsProof] makes it ask for one as real KDCs do.
 package kdctest
 
 import (
+	"encoding/asn1"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -30,8 +32,12 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// Realm is the realm of each fake KDC.
-const Realm = "TEST.REALM"
+// Realm is the realm of each fake KDC. Each also serves the realm Elsewhere, which has
+// services that are asked for in Realm.
+const (
+	Realm     = "TEST.REALM"
+	Elsewhere = "ELSEWHERE.REALM"
+)
 
 const cipher = etypeID.AES256_CTS_HMAC_SHA1_96
 
@@ -48,13 +54,16 @@ type KDC struct {
 
 	// Refuse, if set, is the number of the error that it answers.
 	Refuse atomic.Int32
+	// WantsProof makes it refuse a login without the time encrypted by the user's key.
+	WantsProof atomic.Bool
 	// Lie, if set, is what it answers.
 	Lie atomic.Pointer[[]byte]
 	// Logins and Renewals count tickets that were given for a key, and for a ticket.
 	Logins, Renewals atomic.Int32
 
-	dir   string
-	known map[string]bool
+	dir       string
+	known     map[string]bool
+	elsewhere map[string]bool // services of the realm Elsewhere
 }
 
 // Start starts a KDC that knows the principals, without their realm. It stops when the
@@ -66,9 +75,9 @@ func Start(t testing.TB, principals ...string) *KDC {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	k := &KDC{Address: l.Addr().String(), Keys: keytab.New(), Life: time.Hour, dir: t.TempDir(), known: map[string]bool{}}
+	k := &KDC{Address: l.Addr().String(), Keys: keytab.New(), Life: time.Hour, dir: t.TempDir(), known: map[string]bool{}, elsewhere: map[string]bool{}}
 	k.Conf = filepath.Join(k.dir, "krb5.conf")
-	conf := fmt.Sprintf("[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n udp_preference_limit = 1\n[realms]\n %[1]s = {\n  kdc = %[2]s\n }\n", Realm, k.Address)
+	conf := fmt.Sprintf("[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n udp_preference_limit = 1\n[realms]\n %[1]s = {\n  kdc = %[2]s\n }\n %[3]s = {\n  kdc = %[2]s\n }\n", Realm, k.Address, Elsewhere)
 	if err := os.WriteFile(k.Conf, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +97,17 @@ func Start(t testing.TB, principals ...string) *KDC {
 		}
 	}()
 	return k
+}
+
+// Move says that a service is one of the realm Elsewhere.
+func (k *KDC) Move(t testing.TB, service string) {
+	t.Helper()
+	k.elsewhere[service] = true
+	for principal, realm := range map[string]string{"krbtgt/" + Elsewhere: Realm, service: Elsewhere} {
+		if err := k.Keys.AddEntry(principal, realm, "the password of "+principal, time.Unix(0, 0), 1, cipher); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Keytab writes a keytab of a user, whose key comes from a password. An empty password
@@ -212,6 +232,11 @@ func (k *KDC) answer(ask []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if k.WantsProof.Load() {
+			if refusal := k.unproven(login, key); refusal != nil {
+				return refusal, nil
+			}
+		}
 		now := body.Till.Add(-24 * time.Hour).Add(k.Skew) // the library asks for a day
 		k.Logins.Add(1)
 		return k.give(msgtype.KRB_AS_REP, body, body.CName, now, now.Add(k.Life), now.Add(k.Renewable), key, kvno, keyusage.AS_REP_ENCPART)
@@ -237,10 +262,14 @@ func (k *KDC) answer(ask []byte) ([]byte, error) {
 		}
 		now, body := by.Authenticator.CTime, more.ReqBody
 		ends := tgt.EndTime
+		service := body.SName.PrincipalNameString()
+		if k.elsewhere[service] && body.Realm == Realm {
+			body.SName = name("krbtgt/" + Elsewhere)
+		}
 		switch renewal := types.IsFlagSet(&body.KDCOptions, flags.Renew); {
 		case now.After(tgt.EndTime):
 			return k.refusal(errorcode.KRB_AP_ERR_TKT_EXPIRED, ""), nil
-		case !k.known[body.SName.PrincipalNameString()]:
+		case !k.known[service] && !k.elsewhere[service]:
 			return k.refusal(errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN, ""), nil
 		case renewal && now.After(tgt.RenewTill):
 			return k.refusal(errorcode.KRB_AP_ERR_TKT_EXPIRED, ""), nil
@@ -255,15 +284,49 @@ func (k *KDC) answer(ask []byte) ([]byte, error) {
 	return nil, fmt.Errorf("a request without a ticket")
 }
 
+// unproven refuses a login that has no proof of the user's key. It names two kinds of
+// keys, and the user has one of the second.
+func (k *KDC) unproven(login messages.ASReq, key types.EncryptionKey) []byte {
+	for _, pa := range login.PAData {
+		if pa.PADataType != patype.PA_ENC_TIMESTAMP {
+			continue
+		}
+		var secret types.EncryptedData
+		err := secret.Unmarshal(pa.PADataValue)
+		if err == nil {
+			_, err = crypto.DecryptEncPart(secret, key, keyusage.AS_REQ_PA_ENC_TIMESTAMP)
+		}
+		if err != nil {
+			return k.refusal(errorcode.KDC_ERR_PREAUTH_FAILED, "")
+		}
+		return nil
+	}
+	marshal := func(v any) []byte {
+		data, err := asn1.Marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		return data
+	}
+	kinds := marshal(types.ETypeInfo2{{EType: etypeID.AES128_CTS_HMAC_SHA1_96}, {EType: cipher}})
+	refusal := messages.NewKRBError(name("krbtgt/"+Realm), Realm, errorcode.KDC_ERR_PREAUTH_REQUIRED, "")
+	refusal.EData = marshal(types.PADataSequence{{PADataType: patype.PA_ENC_TIMESTAMP}, {PADataType: patype.PA_ETYPE_INFO2, PADataValue: kinds}})
+	data, err := refusal.Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
 // give returns the answer that gives a ticket, for who has the key.
 func (k *KDC) give(kind int, body messages.KDCReqBody, who types.PrincipalName, now, ends, renewTill time.Time, key types.EncryptionKey, kvno int, usage uint32) ([]byte, error) {
-	ticket, session, err := messages.NewTicket(who, Realm, body.SName, Realm, types.NewKrbFlags(), k.Keys, cipher, 1, now, now, ends, renewTill)
+	ticket, session, err := messages.NewTicket(who, Realm, body.SName, body.Realm, types.NewKrbFlags(), k.Keys, cipher, 1, now, now, ends, renewTill)
 	if err != nil {
 		return nil, err
 	}
 	about := messages.EncKDCRepPart{
 		Key: session, LastReqs: []messages.LastReq{{LRValue: now}}, Nonce: body.Nonce, Flags: types.NewKrbFlags(),
-		AuthTime: now, StartTime: now.Add(-time.Second), EndTime: ends, RenewTill: renewTill, SRealm: Realm, SName: body.SName,
+		AuthTime: now, StartTime: now.Add(-time.Second), EndTime: ends, RenewTill: renewTill, SRealm: body.Realm, SName: body.SName,
 	}
 	text, err := about.Marshal()
 	if err != nil {
