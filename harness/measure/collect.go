@@ -309,7 +309,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	}
 	c.usefulMiBMs = traces.AddCount(c.usefulMiBMs, j.space(x.kind, e.T-s.t))
 	if isMap {
-		j.MapTime += e.T - s.t
+		j.MapTime = traces.Time(traces.AddCount(int64(j.MapTime), int64(e.T-s.t)))
 		j.longestMap = max(j.longestMap, e.T-s.t)
 		if e.Counters.MapOutputBytes > 0 {
 			if live.put == nil {
@@ -324,7 +324,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		}
 		return
 	}
-	j.ReduceTime += e.T - s.t
+	j.ReduceTime = traces.Time(traces.AddCount(int64(j.ReduceTime), int64(e.T-s.t)))
 	c.phases[phaseReduce].Add(e.T - s.t)
 	rest := e.T - max(s.t, min(j.lastMap, e.T))
 	j.longestRest = max(j.longestRest, rest)

@@ -235,7 +235,8 @@ type Job struct {
 	Locality  Locality `json:"-"`
 	MapWaitMs float64  `json:"-"`
 	// MapTime is how long the job's successful maps ran, all together, and ReduceTime
-	// its reduces. Simulate does not set them.
+	// its reduces. An attempt that ended before it started, by the clocks of two machines,
+	// counts as nothing. Simulate does not set them.
 	MapTime    traces.Time `json:"-"`
 	ReduceTime traces.Time `json:"-"`
 	// Fetched is as Figures.Fetched. ReduceNodes are the nodes of reduces that succeeded, in
