@@ -92,7 +92,6 @@ func keepsRules(t *rapid.T, w *World) {
 // starvesNothing has all nodes up and whole, and running tasks end, after random events,
 // until no task waits.
 func starvesNothing(t *rapid.T, w *World) {
-	const most = 20 // heartbeats of each node without a decision
 	for range rapid.IntRange(1, 25).Draw(t, "steps") {
 		w.Step(t)
 	}
@@ -101,8 +100,14 @@ func starvesNothing(t *rapid.T, w *World) {
 		w.State.NodeUp(n)
 		w.State.SetCapacity(n, w.full[n])
 	}
+	most := 0 // heartbeats of each node, a second each, without a decision
 	for idle := 0; len(w.View.WaitingJobs(state.Map))+len(w.View.WaitingJobs(state.Reduce)) > 0; idle++ {
 		w.finish(t, math.MaxInt)
+		// A model may wait as long as it has seen others wait, at the most since the
+		// start, for a node and then for a rack.
+		if idle == 0 {
+			most = 20 + int(2*w.View.Now()/1e9)
+		}
 		before := len(w.Decisions)
 		for n := range state.NodeID(w.View.Nodes()) {
 			w.Heartbeat(t, n)
