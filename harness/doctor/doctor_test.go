@@ -98,6 +98,13 @@ var lacks = map[string]func(*fake){
 			"<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property></configuration>",
 		}
 	},
+	"settings-refused": func(f *fake) {
+		f.conf["yarn.admin.acl"] = "yarn"
+		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{403, "application/json", `{"RemoteException":{"exception":"ForbiddenException","message":"java.lang.Exception: Only admins can carry out this operation.","javaClassName":"org.apache.hadoop.yarn.webapp.ForbiddenException"}}`}
+	},
+	"settings-unanswered": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{500, "text/plain", "out of memory"}
+	},
 	"am-label-empty": func(f *fake) {
 		f.conf["yarn.resourcemanager.node-labels.am.default-node-label-expression"] = "masters"
 	},

@@ -128,7 +128,7 @@ func (e *examiner) plan(whole context.Context, o FixOptions) (*FixPlan, error) {
 	}
 	p := &planner{
 		examiner: e, FixOptions: o,
-		scheduler: askRM(ctx, e, e.RM.Scheduler), settings: askRM(ctx, e, e.schedulerSettings), labels: askRM(ctx, e, e.RM.NodeLabels),
+		scheduler: askRM(ctx, e, e.RM.Scheduler), settings: askRM(ctx, e, e.RM.SchedulerConf), labels: askRM(ctx, e, e.RM.NodeLabels),
 		plan: FixPlan{Cluster: e.Config.Name, Features: o.Features, Changes: []Change{}, Restart: []string{}, Then: []string{}, Notes: []string{}},
 	}
 	var err error

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,13 +19,13 @@ import (
 // between node labels.
 func (e *examiner) steer(ctx context.Context) []Check {
 	scheduler := askRM(ctx, e, e.RM.Scheduler)
-	settings := askRM(ctx, e, e.schedulerSettings)
+	settings := askRM(ctx, e, e.RM.SchedulerConf)
 	labels := askRM(ctx, e, e.RM.NodeLabels)
 	return []Check{
 		schedulerType(scheduler), e.labelsEnabled(ctx), e.labelWrites(ctx), labelPool(labels), queueLabels(scheduler, labels),
 		e.amLabel(ctx, scheduler, labels),
 		e.tells(ctx, "labelStore", "%s", "in the temporary folder of the ResourceManager's host"),
-		e.async(ctx, settings), localityDelay(settings), e.unlabelledJobs(labels),
+		e.async(ctx, settings), e.localityDelay(settings), e.unlabelledJobs(labels),
 		e.tells(ctx, "priorities", "0 to %s", "all applications have priority 0"),
 		e.tells(ctx, "liveQueues", "store %s", "settings are read from the file only"),
 	}
@@ -40,15 +41,27 @@ func askRM[T any](ctx context.Context, e *examiner, call func(context.Context) (
 	return ask(ctx, call)
 }
 
-// schedulerSettings returns the Capacity scheduler's settings by full property
-// name. If the scheduler takes its settings from its file only (the default),
-// the ResourceManager does not report them. Then the error says so.
-func (e *examiner) schedulerSettings(ctx context.Context) (map[string]string, error) {
-	settings, err := e.RM.SchedulerConf(ctx)
-	if err != nil {
-		return nil, errors.New("the ResourceManager does not report its scheduler settings; with the Capacity scheduler it does if " + require.Of("liveQueues")[0].Property + " is memory")
+// unreported says why the Capacity scheduler's settings are not known. If the
+// scheduler takes them from its file only (the default), the ResourceManager reports
+// them to nobody, and else to administrators only.
+func (e *examiner) unreported(c Check, err error) Check {
+	remote := (*yarnclient.RemoteError)(nil)
+	switch {
+	case errors.Is(err, yarnclient.ErrUnauthorized):
+		return c.unknown("the ResourceManager refuses to report its scheduler settings: %v", cause(err)).
+			next(fmt.Sprintf("only administrators may read them: name user %s in %s of the ResourceManager's yarn-site.xml, and run 'yarn rmadmin -refreshAdminAcls'", e.Config.User, require.Of("labelWrites")[0].Property))
+	case errors.Is(err, yarnclient.ErrNotFound), errors.As(err, &remote) && remote.Status == http.StatusBadRequest:
+		return c.unknown("the ResourceManager does not report its scheduler settings; with the Capacity scheduler it does if %s is memory", require.Of("liveQueues")[0].Property)
 	}
-	return settings, nil
+	return c.unknown("%v", err)
+}
+
+// cause returns what a daemon said, without the request and without advice.
+func cause(err error) error {
+	if r, ok := errors.AsType[*yarnclient.RequestError](err); ok {
+		return r.Err
+	}
+	return err
 }
 
 const (
@@ -234,7 +247,7 @@ func (e *examiner) async(ctx context.Context, s answer[map[string]string]) Check
 	on, interval := rows[0], rows[1]
 	switch {
 	case s.err != nil:
-		return c.unknown("%v", s.err)
+		return e.unreported(c, s.err)
 	case !on.Met(s.value[on.Property]):
 		every, err := e.property(ctx, "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms")
 		if err != nil || every == "" {
@@ -251,12 +264,12 @@ func (e *examiner) async(ctx context.Context, s answer[map[string]string]) Check
 // localityDelay checks that the Capacity scheduler's property
 // node-locality-delay has a value. Steering turns the delay off, and needs a
 // value to put back afterwards.
-func localityDelay(s answer[map[string]string]) Check {
+func (e *examiner) localityDelay(s answer[map[string]string]) Check {
 	c, rows := about("localityDelay")
 	value := s.value[rows[0].Property]
 	switch {
 	case s.err != nil:
-		return c.unknown("%v", s.err)
+		return e.unreported(c, s.err)
 	case !rows[0].Met(value): // tell the user to set the property now, since Hadoop cannot unset it after steering has set it
 		return c.bad("not set: a waiting map lets 40 heartbeats pass before it starts on another node").set(rows[0], rows[0].Value)
 	}
