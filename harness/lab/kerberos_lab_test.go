@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"heddle/harness/clients"
 	"heddle/harness/lab"
 	"heddle/harness/lab/labtest"
+	"heddle/yarnclient"
 )
 
 // TestSecuredLab: in a lab with a realm of its own, Hadoop's own client reads, writes
@@ -130,6 +132,35 @@ func TestSecuredLab(t *testing.T) {
 			t.Errorf("without the lab's authority: %v", err)
 		}
 	})
+	t.Run("a user without rights", func(t *testing.T) {
+		root := filepath.Dir(l.ClusterFile())
+		kadmin(ctx, t, root, "addprinc -randkey alice\nktadd -k "+filepath.Join(root, "secrets", "alice.keytab")+" alice\n")
+		cluster := l.Cluster()
+		cluster.User = "alice"
+		cluster.Kerberos.Principal, cluster.Kerberos.Keytab = "alice@HEDDLE.LAB", filepath.Join(root, "secrets", "alice.keytab")
+		c, err := clients.To(&cluster, clients.Patience{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		app, err := c.RM.NewApplication(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, denied := c.HDFS.Stat(ctx, "/tmp/hadoop-yarn/staging")
+		for what, x := range map[string]struct {
+			err  error
+			want string
+		}{
+			"labels": {c.RM.AddLabels(ctx, true, "alice"), "name the user in yarn.admin.acl"},
+			"queue":  {c.RM.Submit(ctx, yarnclient.Submission{ID: app.ID, Name: "alice", Queue: "root.replay", Command: "true", AM: yarnclient.Resource{MemoryMB: 512, VCores: 1}}), "name the user in acl_submit_applications"},
+			"files":  {denied, "hdfs dfs -setfacl -m user:alice:rwx"},
+		} {
+			if x.err == nil || !strings.Contains(x.err.Error(), x.want) {
+				t.Errorf("%s: %v; want %q in it", what, x.err, x.want)
+			}
+		}
+	})
 	t.Run("keys are secret", func(t *testing.T) {
 		secret := map[string]bool{"user.keytab": true, "tickets": true, "secrets": true, "kdc": true, "ssl-server.xml": true}
 		err := filepath.WalkDir(filepath.Dir(l.ClusterFile()), func(path string, d fs.DirEntry, err error) error {
@@ -154,4 +185,18 @@ func TestSecuredLab(t *testing.T) {
 		down(t, c.Name, true)
 		nothingLeft(t, c.Name)
 	})
+}
+
+// kadmin changes the realm of a secured lab.
+func kadmin(ctx context.Context, t *testing.T, root, commands string) {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, "kadmin.local", "-r", "HEDDLE.LAB")
+	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin", "KRB5_CONFIG="+filepath.Join(root, "krb5.conf"), "KRB5_KDC_PROFILE="+filepath.Join(root, "kdc", "kdc.conf"))
+	if cmd.Err != nil {
+		cmd.Path, cmd.Err = "/usr/sbin/kadmin.local", nil
+	}
+	cmd.Stdin = strings.NewReader(commands)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 }
