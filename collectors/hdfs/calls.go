@@ -22,17 +22,18 @@ import (
 // which a NameNode recognises a call that it has carried out already.
 //
 // An answer is passed on only when all its bytes have arrived, so that memory is
-// allocated only for bytes that exist. The whole answer must arrive within
-// CallTimeout. With a time limit for each read instead, a server could send a
+// allocated only for bytes that exist. A call ends with the context of the library's
+// client. The whole answer must arrive within CallTimeout. With a time limit for each read instead, a server could send a
 // byte now and then without end.
 type libraryCalls struct {
-	net.Conn               // connection to a NameNode; nil if there is none now
-	r        *bufio.Reader // reads from it
-	c        *Client       // whose NameNodes, limits and Kerberos are used
-	at       int           // index of the NameNode
-	greeting [][]byte      // what the library writes before its first call
-	call     []byte        // the call, as the library wrote it
-	ready    []byte        // bytes of the answer, with its length, that the library has not read yet
+	net.Conn                 // connection to a NameNode; nil if there is none now
+	r        *bufio.Reader   // reads from it
+	c        *Client         // whose NameNodes, limits and Kerberos are used
+	ctx      context.Context // ends the calls
+	at       int             // index of the NameNode
+	greeting [][]byte        // what the library writes before its first call
+	call     []byte          // the call, as the library wrote it
+	ready    []byte          // bytes of the answer, with its length, that the library has not read yet
 }
 
 // greetings is how many writes the library greets a NameNode with.
@@ -50,12 +51,12 @@ func (l *libraryCalls) Write(b []byte) (int, error) {
 func (l *libraryCalls) Read(b []byte) (int, error) {
 	if len(l.ready) == 0 {
 		var frame []byte
-		err := l.c.repeated(context.Background(), func(int32) (err error) {
+		err := l.c.repeated(l.ctx, func(int32) (err error) {
 			frame, err = l.attempt()
 			return err
 		})
 		l.call = l.call[:0]
-		if remote := (*RemoteError)(nil); err != nil && !(errors.As(err, &remote) && remote.later()) { // the library passes on what a NameNode in safe mode says
+		if remote := (*RemoteError)(nil); err != nil && (l.ctx.Err() != nil || !(errors.As(err, &remote) && remote.later())) { // the library passes on what a NameNode in safe mode says
 			return 0, err
 		}
 		l.ready = append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(frame)), uint32(len(frame))), frame...)
@@ -81,6 +82,9 @@ func (l *libraryCalls) attempt() (frame []byte, err error) {
 	for range l.c.options.NameNodes {
 		if l.c.closed.Load() {
 			return nil, fmt.Errorf("hdfs: client: %w", net.ErrClosed)
+		}
+		if l.ctx.Err() != nil {
+			return nil, context.Cause(l.ctx)
 		}
 		address := l.c.options.NameNodes[l.at]
 		frame, err = l.exchange(address)
@@ -113,12 +117,16 @@ func (l *libraryCalls) exchange(address string) ([]byte, error) {
 	if err := l.SetDeadline(time.Now().Add(limit)); err != nil {
 		return nil, &lostError{err}
 	}
+	nc := l.Conn
+	stop := context.AfterFunc(l.ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
 	_, err := l.Conn.Write(l.call)
 	var frame []byte
 	if err == nil {
 		frame, err = readFrame(l.r, maxFrameBytes)
 	}
-	switch {
+	switch ended := !stop(); {
+	case ended:
+		return nil, &lostError{context.Cause(l.ctx)} // its deadline has passed, so the connection cannot be used again
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &lostError{fmt.Errorf("no whole answer within %v: %w", limit, err)}
 	case errors.As(err, new(*protocolError)):
@@ -143,7 +151,7 @@ func (l *libraryCalls) exchange(address string) ([]byte, error) {
 
 // connect connects to the NameNode and repeats the library's greeting.
 func (l *libraryCalls) connect(address string, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(l.ctx, limit)
 	defer cancel()
 	nc, _, err := l.c.dial(ctx, "tcp", address)
 	if err != nil {

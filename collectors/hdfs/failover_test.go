@@ -477,7 +477,7 @@ func TestLibraryCalls(t *testing.T) {
 				client := fakeCluster{"a:1": a, "b:1": b}.client(t, "a:1", "b:1")
 				time.AfterFunc(c.back, func() { b.setDown(c.b == nil && c.back == 0) })
 				start := time.Now()
-				calls := &libraryCalls{c: client}
+				calls := &libraryCalls{c: client, ctx: t.Context()}
 				defer calls.Close()
 				calls.Write(greeting(0))
 				calls.Write(must(appendFrame(nil, requestHeader(contextCallID, noRetryCount, client.clientID[:]),
@@ -535,7 +535,7 @@ func TestFilesAgainstDrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Files(); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "NameNode a:1: connection lost: no whole answer within 100ms") {
+	if _, err := c.Files(t.Context()); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "NameNode a:1: connection lost: no whole answer within 100ms") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -15,51 +15,9 @@ import (
 	colinmarc "github.com/colinmarc/hdfs/v2"
 )
 
-// Files returns a client that reads, writes, lists, renames and removes files
-// in HDFS. That client uses the NameNodes, the user, the dial function and the
-// time limits of c: its calls are repeated too while no NameNode is active. All
-// callers get the same one. Closing c closes it.
-//
-// Its times of files are whole seconds; [Client.Stat] and [Client.SetTimes]
-// have milliseconds. A writer of this client must be closed by [CloseWriter].
-func (c *Client) Files() (*colinmarc.Client, error) {
-	c.filesMu.Lock()
-	defer c.filesMu.Unlock()
-	if c.files != nil {
-		return c.files, nil
-	}
-	user, protection := c.options.User, ""
-	if k := c.options.Kerberos; k != nil {
-		login, err := k.Login("")
-		if err != nil {
-			return nil, fmt.Errorf("hdfs files: %w", err)
-		}
-		user, protection = login.Credentials.UserName()+"@"+login.Credentials.Domain(), k.Protection
-	}
-	files, err := colinmarc.NewClient(colinmarc.ClientOptions{
-		Addresses: c.options.NameNodes[:1], // libraryCalls knows the others
-		User:      user,
-		NamenodeDialFunc: func(context.Context, string, string) (net.Conn, error) {
-			return &libraryCalls{c: c}, nil
-		},
-		DatanodeDialFunc:       c.dialDataNode,
-		DataTransferProtection: protection,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("hdfs files: %w: %w", ErrUnreachable, err)
-	}
-	// The library colinmarc/hdfs caches the NameNode's defaults without a lock.
-	// This first request fills the cache, so that later ones only read it.
-	if _, err := files.ServerDefaults(); err != nil {
-		return nil, fmt.Errorf("hdfs files: NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), errors.Join(err, files.Close()))
-	}
-	c.files = files
-	return files, nil
-}
-
-// Open opens a file to be read.
-func (c *Client) Open(_ context.Context, name string) (io.ReadCloser, error) {
-	files, err := c.Files()
+// Open opens a file to be read. It can be read until the context ctx ends.
+func (c *Client) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	files, err := c.Files(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +116,7 @@ func refused(err error) bool {
 }
 
 func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o WriteOptions) error {
-	files, err := c.Files()
+	files, err := c.Files(ctx)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@
 //
 // For reading and writing files, [Client.Files] returns a colinmarc/hdfs client
 // for the same cluster. Open and WriteFile use it too.
-// Its connections are its own. calls.go repeats its calls of NameNodes, and
+// Its connections are its own. library.go ends its calls with a context, calls.go repeats its calls of NameNodes, and
 // lengths.go checks what comes from DataNodes.
 //
 // The other calls go over the one connection of conn.go and failover.go, which
@@ -19,7 +19,7 @@
 //   - Rename: it replaces a file that exists. A lease is renewed by a rename that
 //     must not.
 //   - Stat, Names, Mkdir, Chmod, RemoveAll and CreateNote: it makes one call at a
-//     time, which no context ends, and a lease has to be renewed meanwhile.
+//     time, and a lease has to be renewed meanwhile.
 //
 // [Options].Kerberos proves to a secured HDFS who the user is, on the connections of
 // both clients (sasl.go). A NameNode that asks for it where it is not set is refused
@@ -31,14 +31,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os/user"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	colinmarc "github.com/colinmarc/hdfs/v2"
 )
 
 // Options say which HDFS cluster to ask and how long to wait.
@@ -81,7 +81,7 @@ type Client struct {
 	next     int   // index of the NameNode that is tried first for the next connection
 
 	filesMu sync.Mutex
-	files   *colinmarc.Client // what Files returns; nil until it is called
+	files   map[<-chan struct{}]*library // what Files returns, by the channel that its callers' context closes at its end
 }
 
 // New checks the options and returns a client of an HDFS cluster.
@@ -113,7 +113,7 @@ func New(o Options) (*Client, error) {
 	if o.RetryFor <= 0 {
 		o.RetryFor = 30 * time.Second
 	}
-	c := &Client{options: o, link: make(chan struct{}, 1)}
+	c := &Client{options: o, link: make(chan struct{}, 1), files: map[<-chan struct{}]*library{}}
 	rand.Read(c.clientID[:])
 	return c, nil
 }
@@ -130,11 +130,11 @@ func (c *Client) Close() error {
 	<-c.link
 
 	c.filesMu.Lock()
-	defer c.filesMu.Unlock()
-	if c.files == nil {
-		return nil
+	libraries := slices.Collect(maps.Values(c.files))
+	c.filesMu.Unlock()
+	for _, l := range libraries {
+		l.end(net.ErrClosed)
+		<-l.closed
 	}
-	err := c.files.Close()
-	c.files = nil
-	return err
+	return nil
 }

@@ -49,7 +49,7 @@ func clientOf(t testing.TB, addresses ...string) *Client {
 // labFolder returns a folder of the test's own in HDFS.
 func labFolder(t testing.TB, c *Client) string {
 	t.Helper()
-	files, err := c.Files()
+	files, err := c.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestLabFiles(t *testing.T) {
 		if err := c.WriteFile(t.Context(), name, bytes.NewReader(content), WriteOptions{BlockSize: 65536, Mode: 0o600}); err != nil {
 			t.Fatal(err)
 		}
-		files, err := c.Files()
+		files, err := c.Files(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestLabFiles(t *testing.T) {
 	if err := c.WriteFile(t.Context(), name, cut, WriteOptions{BlockSize: 65536}); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("writing from a source that breaks off: %v", err)
 	}
-	files, err := c.Files()
+	files, err := c.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

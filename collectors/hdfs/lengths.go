@@ -38,12 +38,14 @@ const (
 )
 
 // dialDataNode connects to a DataNode for the library colinmarc/hdfs. The
-// connection checks the lengths that the DataNode announces.
+// connection checks the lengths that the DataNode announces, and is closed when the
+// context ctx ends.
 func (c *Client) dialDataNode(ctx context.Context, network, address string) (net.Conn, error) {
 	nc, err := c.options.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
+	nc = endWith(ctx, nc)
 	if k := c.options.Kerberos; k != nil && k.Protection != "" {
 		return &provenConn{limitedConn{Conn: nc}}, nil
 	}

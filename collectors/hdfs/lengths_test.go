@@ -115,7 +115,7 @@ func TestFilesFromANameNode(t *testing.T) {
 			io.WriteString(c, announced+"ab")
 		}}
 		check := allocatesAtMost(t, 2<<20)
-		_, err := fakeCluster{"a:1": nn}.client(t, "a:1").Files()
+		_, err := fakeCluster{"a:1": nn}.client(t, "a:1").Files(t.Context())
 		check()
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one that says %q", announced, err, want)
@@ -164,8 +164,9 @@ func readFrom(t testing.TB) (read func(stream []byte) ([]byte, error)) {
 	client := fakeCluster{"a:1": nn, "10.0.0.9:9866": dn}.client(t, "a:1")
 	var once sync.Once
 	var files *colinmarc.Client
+	ctx := t.Context()
 	return func(s []byte) ([]byte, error) {
-		once.Do(func() { files = must(client.Files()) })
+		once.Do(func() { files = must(client.Files(ctx)) })
 		stream = s
 		return files.ReadFile("/f")
 	}

@@ -104,7 +104,7 @@ func RewriteSplits(ctx context.Context, c *hdfs.Client, folder string, was, now 
 }
 
 func rewriteSplits(ctx context.Context, c *hdfs.Client, name string, was, now []byte) error {
-	files, err := c.Files()
+	files, err := c.Files(ctx)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func rewriteSplits(ctx context.Context, c *hdfs.Client, name string, was, now []
 		err = files.Rename(part, name)
 	}
 	if err != nil {
-		return errors.Join(err, files.Remove(part))
+		return errors.Join(err, c.RemoveAll(context.WithoutCancel(ctx), part))
 	}
 	after, err := c.Stat(ctx, name)
 	if err != nil {

@@ -86,7 +86,7 @@ func TestCacheOverCapacity(t *testing.T) {
 		capacity += n.CacheCapacity
 	}
 	folder := "/heddle-test/over-capacity"
-	files, err := clients.HDFS.Files()
+	files, err := clients.HDFS.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func traceText(t *testing.T, rest string) string {
 // leftInHDFS lists what is in the folders of jobs' output and of staged jobs.
 func leftInHDFS(t *testing.T, c *clients.Clients) []string {
 	t.Helper()
-	files, err := c.HDFS.Files()
+	files, err := c.HDFS.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestTraceRefused(t *testing.T) {
 			t.Errorf("dfsadmin %v: %v\n%s", args, err, out)
 		}
 	}
-	files, err := clients.HDFS.Files()
+	files, err := clients.HDFS.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

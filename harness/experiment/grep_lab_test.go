@@ -55,7 +55,7 @@ warmups: 1
 // onlyInputs wants nothing in a workload's folders in HDFS but inputs.
 func onlyInputs(t *testing.T, clients *clients.Clients, folder string) {
 	t.Helper()
-	files, err := clients.HDFS.Files()
+	files, err := clients.HDFS.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

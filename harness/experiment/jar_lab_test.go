@@ -51,7 +51,7 @@ workloads: [{jar: `+jars[0]+`, label: words, args: [wordcount, "{input}", "{outp
 			t.Errorf("%s: %d of %d decisions honoured; want all, of 6 tasks", r.Name, d.Honoured, d.Made)
 		}
 	}
-	files, err := clients.HDFS.Files()
+	files, err := clients.HDFS.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -468,7 +468,7 @@ func logSteps(t *testing.T) func(Step) {
 func TestCaptureByHand(t *testing.T) {
 	c, clients := lab(t)
 	ctx := t.Context()
-	files, err := clients.HDFS.Files()
+	files, err := clients.HDFS.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -250,7 +250,7 @@ func (t *trialRun) dropLinks() error {
 // newRunner returns an object that prepares, runs and checks the trial's
 // workload on the cluster.
 func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
-	files, err := t.cluster.HDFS.Files()
+	files, err := t.cluster.HDFS.Files(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 	if err := f.CreateNote(ctx, name, data, 0o600); !errors.Is(err, hdfs.ErrNoNote) {
 		return err
 	}
-	files, err := f.Files()
+	files, err := f.Files(ctx)
 	if err != nil {
 		return err
 	}

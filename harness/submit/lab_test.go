@@ -102,7 +102,7 @@ func (l *lab) see(t *testing.T, ctx context.Context, app yarnclient.App) seen {
 	t.Helper()
 	id := "job_" + strings.TrimPrefix(app.ID, "application_")
 	folder := yarn.StagingFolder(stagingRoot(l.site), app.User, id)
-	hdfs, err := l.HDFS.Files()
+	hdfs, err := l.HDFS.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +405,7 @@ func compareCounters(t *testing.T, ours, theirs yarnclient.Counters) {
 
 func compareOutput(t *testing.T, l *lab, ours, theirs string) {
 	t.Helper()
-	hdfs, err := l.HDFS.Files()
+	hdfs, err := l.HDFS.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

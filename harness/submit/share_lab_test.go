@@ -70,7 +70,7 @@ func TestLabForgedFile(t *testing.T) {
 	if err := l.Wait(ctx, done); err != nil {
 		t.Fatal(err)
 	}
-	files, err := l.HDFS.Files()
+	files, err := l.HDFS.Files(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func (h *inHDFS) ReadStaged(ctx context.Context, user, job string) (yarn.Staged,
 	if err := h.Find(ctx); err != nil {
 		return yarn.Staged{}, err
 	}
-	files, err := h.cluster.HDFS.Files()
+	files, err := h.cluster.HDFS.Files(ctx)
 	if err != nil {
 		return yarn.Staged{}, err
 	}
@@ -107,7 +107,7 @@ func (h *inHDFS) ReadHistory(ctx context.Context, user, job string) (yarn.Histor
 	if err := h.Find(ctx); err != nil {
 		return yarn.History{}, err
 	}
-	files, err := h.cluster.HDFS.Files()
+	files, err := h.cluster.HDFS.Files(ctx)
 	if err != nil {
 		return yarn.History{}, err
 	}
