@@ -143,7 +143,12 @@ func (x *trial) few() bool {
 func (x *trial) addWith(line *lanes.Timeline, h traces.Header, events []traces.Event) {
 	lane := x.lane(h)
 	all, begin := why.Read(&h, slices.Values(events)), firstSubmission(events)
-	lane.Why = func(a traces.Attempt) []string { return all.SentencesSince(a, begin) }
+	lane.Why = func(a traces.Attempt) []string {
+		if reasons := all[a]; reasons != nil {
+			return reasons.Since(begin).Sentences()
+		}
+		return nil
+	}
 	line.Add(lane, slices.Values(events))
 }
 

@@ -2,6 +2,7 @@ package why_test
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func TestEverySentence(t *testing.T) {
 	for seed := uint64(0); tasks < checkedTasks; seed++ {
 		w := newWorld(t, seed)
 		all := why.Read(&w.header, slices.Values(w.sorted))
-		ids := all.Attempts()
+		ids := slices.SortedFunc(maps.Keys(all), why.Compare)
 		if len(ids) != w.attempts {
 			t.Fatalf("seed %d: %d attempts are explained, the run had %d", seed, len(ids), w.attempts)
 		}
@@ -44,7 +45,7 @@ func TestEverySentence(t *testing.T) {
 			for _, id := range ids {
 				if id.Task == task {
 					c := check{world: w, t: t, id: id, said: said}
-					c.sentences(all.Sentences(id))
+					c.sentences(all[id].Sentences())
 				}
 			}
 		}

@@ -36,11 +36,3 @@ func (x *Explanation) Since(begin traces.Time) *Explanation {
 	}
 	return &y
 }
-
-// SentencesSince is Sentences with times counted from the time begin on.
-func (a *All) SentencesSince(id traces.Attempt, begin traces.Time) []string {
-	if x := a.of[id]; x != nil {
-		return x.Since(begin).Sentences()
-	}
-	return nil
-}

@@ -6,13 +6,11 @@
 // that. For other traces it says which nodes were full by where containers ran when the
 // attempt started, and lists what is not known. YARN tells nobody why it chose a node.
 //
-// The package is pure, and its memory follows the jobs that have not ended, except in All.
+// The package is pure, and its memory follows the jobs that have not ended, except that Read keeps all.
 package why
 
 import (
 	"iter"
-	"maps"
-	"slices"
 
 	"heddle/traces"
 )
@@ -140,35 +138,14 @@ func Each(h *traces.Header, events iter.Seq[traces.Event]) iter.Seq[*Explanation
 	}
 }
 
-// All has the explanations of all attempts of a trace, for a page that shows any of them.
-type All struct {
-	of map[traces.Attempt]*Explanation
-}
-
-// Read explains all attempts of a trace with the header h. The events must come in the order
-// of a finished trace. It reads them once. What it returns takes about 0.5 kB an attempt,
-// plus the names of nearer nodes; sentences are made when they are asked for.
-func Read(h *traces.Header, events iter.Seq[traces.Event]) *All {
-	all := &All{map[traces.Attempt]*Explanation{}}
+// Read explains all attempts of a trace with the header h, for a page that shows any of them.
+// The events must come in the order of a finished trace. It reads them once. What it returns
+// takes about 0.5 kB an attempt, plus the names of nearer nodes; sentences are made when they
+// are asked for.
+func Read(h *traces.Header, events iter.Seq[traces.Event]) map[traces.Attempt]*Explanation {
+	all := map[traces.Attempt]*Explanation{}
 	for x := range Each(h, events) {
-		all.of[x.Attempt] = x
+		all[x.Attempt] = x
 	}
 	return all
-}
-
-// Of returns the explanation of an attempt, nil if the trace has no such attempt.
-func (a *All) Of(id traces.Attempt) *Explanation { return a.of[id] }
-
-// Sentences says why an attempt ran where it ran, as Explanation.Sentences does. It
-// returns nil if the trace has no such attempt.
-func (a *All) Sentences(id traces.Attempt) []string {
-	if x := a.of[id]; x != nil {
-		return x.Sentences()
-	}
-	return nil
-}
-
-// Attempts returns the ids of all attempts, by job, kind, task and number.
-func (a *All) Attempts() []traces.Attempt {
-	return slices.SortedFunc(maps.Keys(a.of), Compare)
 }

@@ -39,7 +39,10 @@ func sec(s float64) traces.Time { return traces.Time(s * 1e9) }
 func sentences(t *testing.T, h traces.Header, events []traces.Event, a traces.Attempt) []string {
 	t.Helper()
 	traces.Sort(events)
-	return Read(&h, slices.Values(events)).Sentences(a)
+	if x := Read(&h, slices.Values(events))[a]; x != nil {
+		return x.Sentences()
+	}
+	return nil
 }
 
 func TestSeen(t *testing.T) {

@@ -66,7 +66,12 @@ func TestPageOfFiles(t *testing.T) {
 		}
 		if h, events, err := tracefile.ReadFile(path); err == nil && len(events) < 1_000_000 {
 			all, begin := why.Read(&h, slices.Values(events)), firstSubmission(events)
-			trial.Why = func(a traces.Attempt) []string { return all.SentencesSince(a, begin) }
+			trial.Why = func(a traces.Attempt) []string {
+				if reasons := all[a]; reasons != nil {
+					return reasons.Since(begin).Sentences()
+				}
+				return nil
+			}
 		}
 		l.Add(trial, r.All())
 		if err := r.Err(); err != nil {
