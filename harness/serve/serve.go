@@ -89,9 +89,6 @@ func isLoopback(host string) bool {
 // URL returns the address for a browser. It has the token.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" + s.token + "/" }
 
-// Address returns the host and port on which the server listens.
-func (s *Server) Address() string { return s.listener.Addr().String() }
-
 // Start begins to answer requests by h. If answering ends before Close is called, failed
 // is told why.
 func (s *Server) Start(h http.Handler, failed func(error)) {

@@ -23,12 +23,6 @@ func NewCache(size []int64) *Cache {
 	return &Cache{size: slices.Clone(size), room: slices.Clone(size)}
 }
 
-// Room returns how many bytes of a node's cache are free.
-func (c *Cache) Room(n state.NodeID) int64 { return c.room[n] }
-
-// Free records that a cached copy of the given size has left a node's cache.
-func (c *Cache) Free(n state.NodeID, bytes int64) { c.room[n] = min(c.size[n], c.room[n]+bytes) }
-
 // Directive says how much of a file HDFS is told to cache.
 type Directive struct {
 	Blocks int // number of the file's blocks to cache

@@ -52,8 +52,8 @@ func TestDirective(t *testing.T) {
 			}
 		}
 		for n, u := range used {
-			if u > size || c.Room(state.NodeID(n)) != size-u {
-				t.Errorf("node %d holds %d of %d and says it has %d left", n, u, size, c.Room(state.NodeID(n)))
+			if u > size || c.room[n] != size-u {
+				t.Errorf("node %d holds %d of %d and says it has %d left", n, u, size, c.room[n])
 			}
 		}
 		if some != said || some > told {
@@ -64,7 +64,7 @@ func TestDirective(t *testing.T) {
 				continue
 			}
 			for _, n := range of(&replicas, b) {
-				if c.Room(n) >= bytes {
+				if c.room[n] >= bytes {
 					t.Errorf("%d of %d blocks are cached; node %d has room for block %d", some, told, n, b)
 				}
 			}
@@ -101,21 +101,6 @@ func TestFreeShares(t *testing.T) {
 	}
 	if share := float64(on[0]) / 10_000; math.Abs(share-.2) > .012 { // three deviations
 		t.Errorf("%v on the node with a quarter free beside one with all, want 0.2", share)
-	}
-}
-
-func TestFree(t *testing.T) {
-	c := NewCache([]int64{10})
-	replicas := state.Hosts{}
-	replicas.Add(0)
-	var cached state.Hosts
-	for range 2 {
-		c.File(&cached, 1, &replicas, 8, Directive{1, 1})
-	}
-	c.Free(0, 8)
-	c.File(&cached, 1, &replicas, 8, Directive{1, 1})
-	if want := []int32{1, 1, 2}; !slices.Equal(cached.Ends, want) {
-		t.Errorf("copies end at %v, want %v", cached.Ends, want)
 	}
 }
 
