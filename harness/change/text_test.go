@@ -1,20 +1,15 @@
 package change
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"heddle/harness/doc"
+	"heddle/harness/internal/golden"
 	"heddle/harness/lease"
 	"heddle/harness/require"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestText(t *testing.T) {
 	at := time.Date(2026, 11, 21, 14, 0, 0, 0, time.Local)
@@ -62,16 +57,7 @@ func TestText(t *testing.T) {
 			if err := write(&b); err != nil {
 				t.Fatal(err)
 			}
-			file := "testdata/" + name + ".golden"
-			if *update {
-				if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if d := cmp.Diff(string(want), b.String()); err != nil || d != "" {
-				t.Errorf("%v; -update rewrites it\n%s", err, d)
-			}
+			golden.Check(t, "testdata/"+name+".golden", b.String())
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -24,15 +23,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"heddle/collectors/hdfs/hdfstest"
 	"heddle/harness/config"
+	"heddle/harness/internal/golden"
 	"heddle/harness/kerberos/kdctest"
 	"heddle/yarnclient"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // TestRefusals has what goes wrong with tickets, certificates and rights. The golden file
 // has what a user reads then. Each message says what is wrong, where, and what to do next.
@@ -174,17 +170,7 @@ func TestRefusals(t *testing.T) {
 		text = clock.ReplaceAllString(text, "TIME")
 		fmt.Fprintf(&got, "# %s\n%s\n\n", x.name, text)
 	}
-	const golden = "testdata/refusals.golden"
-	if *update {
-		write(t, golden, got.String(), 0o644)
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	golden.Check(t, "testdata/refusals.golden", got.String())
 }
 
 var (

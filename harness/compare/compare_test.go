@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,20 +13,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/perf/benchfmt"
 	"pgregory.net/rapid"
 
 	"heddle/harness/config"
 	"heddle/harness/doc"
+	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // made describes a run folder to make.
 type made struct {
@@ -269,7 +266,7 @@ var cases = map[string]struct {
 // TestGolden holds what is printed of each case against testdata. With -update
 // it also keeps a run folder there, for the command's tests.
 func TestGolden(t *testing.T) {
-	if *update {
+	if *golden.Update {
 		kept := filepath.Join("testdata", "run")
 		check(t, os.RemoveAll(kept))
 		check(t, os.MkdirAll("testdata", 0o755))
@@ -297,26 +294,11 @@ func TestGolden(t *testing.T) {
 			check(t, r.WriteBenchmarks(&lines))
 			object, err := json.MarshalIndent(r, "", "  ")
 			check(t, err)
-			golden(t, name+".txt", root, text.Bytes())
-			golden(t, name+".bench", root, lines.Bytes())
-			golden(t, name+".json", root, append(object, '\n'))
+			for ending, got := range map[string][]byte{".txt": text.Bytes(), ".bench": lines.Bytes(), ".json": append(object, '\n')} {
+				golden.Check(t, filepath.Join("testdata", name+ending), bytes.ReplaceAll(got, []byte(root), []byte("RUNS")))
+			}
 			readBenchmarks(t, &lines, r)
 		})
-	}
-}
-
-func golden(t *testing.T, name, root string, got []byte) {
-	t.Helper()
-	got = bytes.ReplaceAll(got, []byte(root), []byte("RUNS"))
-	path := filepath.Join("testdata", name)
-	if *update {
-		check(t, os.MkdirAll("testdata", 0o755))
-		check(t, os.WriteFile(path, got, 0o644))
-	}
-	want, err := os.ReadFile(path)
-	check(t, err)
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
 

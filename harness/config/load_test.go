@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"flag"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,10 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
 
+	"heddle/harness/internal/golden"
 	"heddle/harness/internal/units"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // parse reads a file as what its name says it is, as a command does that is to
 // run it.
@@ -45,19 +43,7 @@ func TestErrors(t *testing.T) {
 			if err == nil {
 				t.Fatalf("%s was accepted", file)
 			}
-			got, golden := err.Error()+"\n", strings.TrimSuffix(file, ".yaml")+".golden"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("message (-want +got, -update accepts it):\n%s", diff)
-			}
+			golden.Check(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
 		})
 	}
 }

@@ -3,9 +3,7 @@ package doc_test
 import (
 	"bytes"
 	"encoding/csv"
-	"flag"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,9 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/harness/doc"
+	"heddle/harness/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // sample has each kind of part and cell, and names that mean something to a
 // terminal, to Markdown, to a spreadsheet or to a browser.
@@ -53,19 +50,7 @@ func TestFormats(t *testing.T) {
 		if err := doc.Write(&out, format, sample(), false); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join("testdata", format+".txt")
-		if *update {
-			if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), out.String()); d != "" {
-			t.Errorf("%s (-want +got; -update writes it anew):\n%s", file, d)
-		}
+		golden.Check(t, filepath.Join("testdata", format+".txt"), out.Bytes())
 	}
 	if err := doc.Write(&bytes.Buffer{}, "pdf", nil, false); err == nil || !strings.Contains(err.Error(), "markdown") {
 		t.Errorf("unknown format: %v", err)

@@ -3,7 +3,6 @@ package doctor
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,18 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"heddle/collectors/hdfs"
 	"heddle/harness/change"
 	"heddle/harness/config"
 	"heddle/harness/doc"
+	"heddle/harness/internal/golden"
 	"heddle/harness/lease"
 	"heddle/harness/require"
 	"heddle/traces"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // lacks are clusters that lack something, by the name of what is said of them.
 var lacks = map[string]func(*fake){
@@ -166,7 +162,7 @@ func TestLacks(t *testing.T) {
 				a.NowWallNs, a.Clock.Synchronised = 0, true
 			}
 			lack(f)
-			golden(t, name+".txt", trouble(f.text(t, f.examine(t))))
+			golden.Check(t, "testdata/golden/"+name+".txt", trouble(f.text(t, f.examine(t))))
 		})
 	}
 }
@@ -282,7 +278,7 @@ func TestHealthy(t *testing.T) {
 		a.NowWallNs = 0
 	}
 	r := f.examine(t)
-	golden(t, "healthy.txt", f.text(t, r))
+	golden.Check(t, "testdata/golden/healthy.txt", f.text(t, r))
 	for _, feature := range r.Features {
 		if feature.Verdict != Yes {
 			t.Errorf("%s: %s, want yes", feature.Name, feature.Verdict)
@@ -295,7 +291,7 @@ func TestHealthy(t *testing.T) {
 	if err := enc.Encode(r); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "healthy.json", f.stable(b.String()))
+	golden.Check(t, "testdata/golden/healthy.json", f.stable(b.String()))
 }
 
 func TestOtherClientVersion(t *testing.T) {
@@ -304,7 +300,7 @@ func TestOtherClientVersion(t *testing.T) {
 		a.NowWallNs, a.Clock.Synchronised = 0, true
 	}
 	f.installClient(t, "3.3.6")
-	golden(t, "old-client.txt", trouble(f.text(t, f.examine(t))))
+	golden.Check(t, "testdata/golden/old-client.txt", trouble(f.text(t, f.examine(t))))
 }
 
 // Everything that is not fine says what to do about it, or has been said by
@@ -346,26 +342,6 @@ func (f *fake) stable(text string) string {
 // trouble leaves out what is fine.
 func trouble(text string) string {
 	return regexp.MustCompile(`(?m)^ok .*\n`).ReplaceAllString(text, "")
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata/golden", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got, -update accepts it):\n%s", file, diff)
-	}
 }
 
 // TestLeftOver names what a killed heddle has left changed, and the command that puts

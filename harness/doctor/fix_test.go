@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"heddle/collectors/hdfs"
+	"heddle/harness/internal/golden"
 	"heddle/harness/require"
 )
 
@@ -101,9 +102,9 @@ func TestFixPlans(t *testing.T) {
 			}
 			p := f.plan(t, o)
 			for ending, write := range map[string]func(io.Writer) error{"txt": p.WriteText, "xml": p.WriteXML, "yml": p.WriteAnsible} {
-				golden(t, "fix/"+name+"."+ending, f.written(t, write))
+				golden.Check(t, "testdata/golden/fix/"+name+"."+ending, f.written(t, write))
 			}
-			golden(t, "fix/"+name+".json", f.written(t, func(out io.Writer) error {
+			golden.Check(t, "testdata/golden/fix/"+name+".json", f.written(t, func(out io.Writer) error {
 				enc := json.NewEncoder(out)
 				enc.SetEscapeHTML(false)
 				enc.SetIndent("", "  ")

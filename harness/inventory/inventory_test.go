@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,9 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/harness/config"
+	"heddle/harness/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // describe is all that a user sees of an inventory: notes and the file, or the
 // error.
@@ -54,7 +52,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, strings.TrimSuffix(file, ".json")+".txt", describe(data))
+			golden.Check(t, strings.TrimSuffix(file, ".json")+".txt", describe(data))
 		})
 	}
 }
@@ -116,7 +114,7 @@ func TestAnsible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/blue.txt", describe(data))
+	golden.Check(t, "testdata/blue.txt", describe(data))
 
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -143,7 +141,7 @@ func TestAnsible(t *testing.T) {
 	if data, err = List(t.Context(), program); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/minimal.txt", describe(data))
+	golden.Check(t, "testdata/minimal.txt", describe(data))
 }
 
 // TestNoAnsible: without ansible-inventory, the error says what to do.
@@ -278,20 +276,4 @@ func absolute(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got, -update accepts it):\n%s", file, d)
-	}
 }

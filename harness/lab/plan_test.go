@@ -1,10 +1,8 @@
 package lab
 
 import (
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,10 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"heddle/harness/internal/golden"
 	"heddle/harness/require"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // testPlan is a plan with fixed paths.
 func testPlan(c Config) plan {
@@ -150,7 +147,7 @@ func TestGolden(t *testing.T) {
 			files["argv"] = []byte(strings.Join(l.argv(l.nodes[2], zooKeeper), "\n") + "\n")
 		}
 		for name, got := range files {
-			golden(t, filepath.Join("testdata", c.dir, name), got)
+			golden.Check(t, filepath.Join("testdata", c.dir, name), got)
 		}
 	}
 }
@@ -188,25 +185,6 @@ func requirementsAreMet(t *testing.T, p plan) {
 				t.Errorf("%s: %s is %q, want %s %s", s.File, name, value[s.File+" "+name], s.Value, s.Rule)
 			}
 		}
-	}
-}
-
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (run with -update if this is meant):\n%s", path, diff)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/harness/doc"
+	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/traces"
 )
@@ -62,5 +63,5 @@ func TestEstimates(t *testing.T) {
 	if err := doc.WriteText(&text, f.Doc(), false); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "estimates.txt", text.Bytes())
+	golden.Check(t, "testdata/estimates.txt", text.Bytes())
 }

@@ -3,7 +3,6 @@ package measure_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -16,12 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"heddle/harness/doc"
+	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/traces"
 	"heddle/traces/jhist"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestRealJobs summarises jobs that ran on Hadoop 3.4.2: their sums must equal
 // Hadoop's counters, and the text and JSON the golden files.
@@ -44,8 +42,8 @@ func TestRealJobs(t *testing.T) {
 	if err := enc.Encode(info); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "real.txt", text.Bytes())
-	golden(t, "real.json", indented.Bytes())
+	golden.Check(t, "testdata/real.txt", text.Bytes())
+	golden.Check(t, "testdata/real.json", indented.Bytes())
 }
 
 // TestIdleNodes: many nodes on which nothing ran are counted, a few are listed.
@@ -185,26 +183,6 @@ func realTrace(t *testing.T) (traces.Header, func(func(traces.Event) bool)) {
 	}
 	traces.Sort(all)
 	return traces.Header{Format: 1, Origin: traces.Recovered, Model: "yarn"}, slices.Values(all)
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s (-want +got):\n%s", name, d)
-	}
 }
 
 // TestPlan counts where the maps of planned splits ran: of maps that succeeded,

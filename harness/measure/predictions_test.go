@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/harness/doc"
+	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/traces"
 )
@@ -69,5 +70,5 @@ func TestPredictions(t *testing.T) {
 	if err := doc.WriteText(&text, f.Doc(), false); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "predictions.txt", text.Bytes())
+	golden.Check(t, "testdata/predictions.txt", text.Bytes())
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 )
 
@@ -30,7 +31,7 @@ func TestMetricTable(t *testing.T) {
 	for _, m := range measure.Metrics() {
 		fmt.Fprintf(&want, "| `%s` | %s | %s | %s |\n", m.Name, m.Unit, m.Better, m.Text)
 	}
-	if *update {
+	if *golden.Update {
 		if err := os.WriteFile(file, []byte(before+head+want.String()+"\n"+after), 0o644); err != nil {
 			t.Fatal(err)
 		}

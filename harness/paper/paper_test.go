@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -26,6 +25,7 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/doc"
+	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/runs"
@@ -35,8 +35,6 @@ import (
 	"heddle/harness/state"
 	"heddle/harness/stats"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // small is three nodes with a slot each and a job; with the same layout number
 // blocks are in the same places.
@@ -444,7 +442,7 @@ func TestGolden(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		check(t, write(&out))
-		golden(t, name, out.Bytes())
+		golden.Check(t, "testdata/"+name, out.Bytes())
 		if strings.HasSuffix(name, ".html") && strings.Contains(out.String(), "NaN") {
 			t.Errorf("%s says NaN", name)
 		}
@@ -509,20 +507,6 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		check(t, os.MkdirAll("testdata", 0o755))
-		check(t, os.WriteFile(path, got, 0o644))
-	}
-	want, err := os.ReadFile(path)
-	check(t, err)
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
-
 // testLive is an experiment with the models of the runs that are read below.
 var testLive = &Live{Files: fstest.MapFS{ExperimentFile: {Data: []byte("cluster: lab\nactuator: labels\nmodels: [yarn, acl]\nworkloads:\n  - {name: wordcount, size: 1MiB}\nrepeats: 1\n")}}}
 
@@ -544,7 +528,7 @@ func TestLive(t *testing.T) {
 	}
 	var out bytes.Buffer
 	check(t, doc.WriteText(&out, (&Report{Title: "live", Live: table}).Doc(), false))
-	golden(t, "live.txt", out.Bytes())
+	golden.Check(t, "testdata/live.txt", out.Bytes())
 	if _, err := testLive.Read(t.TempDir(), false); !errors.Is(err, runs.ErrNotRun) {
 		t.Errorf("a folder without a run: error %v", err)
 	}

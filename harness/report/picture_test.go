@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"heddle/harness/internal/golden"
 	"heddle/harness/report/browsertest"
 )
 
@@ -59,7 +60,7 @@ func TestScreenshot(t *testing.T) {
 		media(b, "screen", x.theme)
 		clip := showClicked(b, page)
 		now, path := b.Text(seen), "../../"+x.name
-		if *update {
+		if *golden.Update {
 			shot, err := chromedp.Call(b.Ctx, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{Clip: clip})
 			check(t, err)
 			check(t, os.WriteFile(path, labelled(fewColours(t, shot.Data), now), 0o644))

@@ -1,17 +1,14 @@
 package report
 
 import (
-	"flag"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
 	"heddle/harness/compare"
@@ -19,14 +16,13 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/experiment"
 	"heddle/harness/fidelity"
+	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
 	recordedtrace "heddle/harness/replay/recorded"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // two is an experiment whose models differ, with thresholds of each verdict.
 const two = `cluster: lab
@@ -82,15 +78,7 @@ func TestGolden(t *testing.T) {
 		t.Fatalf("it does not say where it is from:\n%s", text)
 	}
 	text = regexp.MustCompile(`began .*`).ReplaceAllString(text, "began      TIME")
-	const golden = "testdata/two.txt"
-	if *update {
-		check(t, os.WriteFile(golden, []byte(text), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	check(t, err)
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", golden, diff)
-	}
+	golden.Check(t, "testdata/two.txt", text)
 }
 
 // TestMeasured has the page of a measured run compare its trials with predictions.

@@ -3,18 +3,15 @@ package require
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
-)
 
-var update = flag.Bool("update", false, "write golden files anew")
+	"heddle/harness/internal/golden"
+)
 
 // What people and other programs read, whole. Run with -update after a change
 // that is meant.
@@ -30,8 +27,8 @@ func TestGolden(t *testing.T) {
 	if err := enc.Encode(r); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/requirements.txt", text.Bytes())
-	golden(t, "testdata/requirements.json", data.Bytes())
+	golden.Check(t, "testdata/requirements.txt", text.Bytes())
+	golden.Check(t, "testdata/requirements.json", data.Bytes())
 }
 
 // The Ansible collection has the same requirements. Run with -update after a
@@ -41,7 +38,7 @@ func TestAnsible(t *testing.T) {
 	if err := All(Triples).WriteAnsible(&b); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "../../ansible/roles/hadoop/vars/requirements.yml", b.Bytes())
+	golden.Check(t, "../../ansible/roles/hadoop/vars/requirements.yml", b.Bytes())
 	var vars struct {
 		Requirements []struct{ Property, Value, File, Feature, Why string } `yaml:"hadoop_requirements"`
 		Labels       Labels                                                 `yaml:"hadoop_requirement_labels"`
@@ -82,25 +79,6 @@ func TestDaemons(t *testing.T) {
 		if (s.Restart == "") != (last < 0) {
 			t.Errorf("%s: restart %q is %q", s.Property, s.Restart, s.Daemons())
 		}
-	}
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s (-want +got, -update accepts it):\n%s", file, d)
 	}
 }
 

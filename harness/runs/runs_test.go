@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,9 +14,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write golden files anew")
+	"heddle/harness/internal/golden"
+)
 
 var plan = Manifest{
 	Command:  []string{"heddle", "run", "first.yaml", "--token", "c2VjcmV0", "--user=bench"},
@@ -91,12 +90,12 @@ func TestWholeRun(t *testing.T) {
 	if err := open(t, r.Dir).Verify("trace.heddle", "jobs/job_1_0001/job.xml"); err != nil {
 		t.Error(err)
 	}
-	golden(t, r.Dir)
+	checkManifest(t, r.Dir)
 }
 
-// golden compares the manifest, without what differs from day to day, with
+// checkManifest compares the manifest, without what differs from day to day, with
 // the one in testdata: other programs read these keys.
-func golden(t *testing.T, dir string) {
+func checkManifest(t *testing.T, dir string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if err != nil {
@@ -119,18 +118,7 @@ func golden(t *testing.T, dir string) {
 	if build.Go == "" || build.Version == "" {
 		t.Errorf("build %+v: want a version and Go's", build)
 	}
-	if *update {
-		if err := os.WriteFile("testdata/manifest.golden", []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile("testdata/manifest.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("manifest (-want +got, -update accepts it):\n%s", diff)
-	}
+	golden.Check(t, "testdata/manifest.golden", text)
 }
 
 func TestCreateRefuses(t *testing.T) {

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,14 +14,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"heddle/harness/config"
 	"heddle/harness/experiment"
+	"heddle/harness/internal/golden"
 	"heddle/traces"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 // two is an experiment of two trials.
 const two = `cluster: lab
@@ -318,16 +314,7 @@ func scraped(t *testing.T) string {
 // TestMetrics has the metrics of a run: counters over all trials, the others of the one
 // under way.
 func TestMetrics(t *testing.T) {
-	got := scraped(t)
-	const golden = "testdata/metrics.txt"
-	if *update {
-		check(t, os.WriteFile(golden, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	check(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", golden, diff)
-	}
+	golden.Check(t, "testdata/metrics.txt", scraped(t))
 }
 
 // TestMetricsBounded: the number of series does not follow the number of nodes.

@@ -1,21 +1,16 @@
 package workload
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"heddle/harness/doc"
+	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/traces"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // asked is a submission of 4 maps of 1 MiB and 2 reduces.
 func asked(name string, submitMs int64) *Asked {
@@ -68,19 +63,7 @@ func TestAchieved(t *testing.T) {
 			if err := doc.WriteText(&out, a.Doc(), false); err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", "achieved-"+strings.ReplaceAll(c.name, " ", "-")+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(out.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), out.String()); diff != "" {
-				t.Errorf("text (-want +got, -update accepts it):\n%s", diff)
-			}
+			golden.Check(t, filepath.Join("testdata", "achieved-"+strings.ReplaceAll(c.name, " ", "-")+".golden"), out.String())
 			if all := strings.Join(a.Warnings, "\n"); (c.warning == "") != (all == "") || !strings.Contains(all, c.warning) {
 				t.Errorf("warnings %q, want one with %q", a.Warnings, c.warning)
 			}

@@ -6,23 +6,18 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/traces"
 )
-
-var update = flag.Bool("update", false, "write the expected block anew")
 
 const second = traces.Time(1e9)
 
@@ -342,19 +337,7 @@ func TestBlockOfSmallTrace(t *testing.T) {
 			fmt.Fprintln(&b, c.Name, columns[c.Name])
 		}
 	}
-	const path = "testdata/block.txt"
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Error(diff)
-	}
+	golden.Check(t, "testdata/block.txt", b.Bytes())
 }
 
 func TestHTMLHoldsHostileNames(t *testing.T) {
