@@ -79,7 +79,7 @@ func Preflight(c Config) error {
 		need("control groups", err.Error(), "")
 	}
 	if _, err := javaHome(); err != nil {
-		need("java", "Hadoop runs on it: "+err.Error(), "openjdk-17-jre-headless")
+		need("java", "Hadoop runs on it: "+err.Error(), "default-jre-headless")
 	}
 	if needsMaven(c) {
 		if _, err := exec.LookPath("mvn"); err != nil {

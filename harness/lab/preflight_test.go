@@ -18,7 +18,7 @@ func TestPreflightNamesWhatIsMissing(t *testing.T) {
 	if !errors.As(err, &missing) {
 		t.Fatalf("error %v, want a *MissingError", err)
 	}
-	for _, pkg := range []string{"openjdk-17-jre-headless", "maven", "iproute2"} {
+	for _, pkg := range []string{"default-jre-headless", "maven", "iproute2"} {
 		if !slices.Contains(missing.Packages(), pkg) || !strings.Contains(err.Error(), pkg) {
 			t.Errorf("%v does not name %s", err, pkg)
 		}
