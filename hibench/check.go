@@ -57,6 +57,8 @@ const readLimitBytes = 1 << 30
 //     computes from the input, and the same sums. Floating-point sums may differ
 //     by a billionth.
 //   - grep: each match has the same count as in the input, and counts fall.
+//   - pagerank: the rank of each page is that which this package computes from the
+//     input's links, to a billionth. Inputs over 256 MiB are not compared.
 //   - sleep: it has as many tasks as the spec says, which took at least as long as
 //     they sleep. This needs c.
 //   - dfsioe: the files have their lengths, and its throughput is that of their bytes
@@ -77,11 +79,14 @@ func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, err
 	if SQL(r.spec.Workload) {
 		return r.checkQuery(ctx, tag)
 	}
-	if r.w.program == Tests {
+	if r.w.program == Tests || r.w.program == Sources {
 		var err error
-		if r.spec.Workload == Sleep {
+		switch r.spec.Workload {
+		case Sleep:
 			err = r.spec.checkSlept(&k, c)
-		} else {
+		case Pagerank:
+			err = r.checkPagerank(ctx, &k, tag)
+		default:
 			err = r.checkDFSIORun(ctx, &k, tag, c)
 		}
 		if err != nil {

@@ -108,7 +108,7 @@ func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, conf, ou
 				r.env.Checkout, r.spec, want.Name, vars[want.Name], want.Value)
 		}
 	}
-	if err := r.linkHive(ctx, c.folder, "hibench", s); err != nil {
+	if err := r.addPrograms(ctx, c.folder, "hibench", s); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
 	}
 	name, err := filepath.Rel(c.dir, file)
@@ -130,6 +130,9 @@ func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, conf, ou
 // sizes returns the variables with the size of the workload that HiBench's
 // scripts must get.
 func (r *Runner) sizes() []Setting {
+	if r.spec.Workload == Pagerank {
+		return []Setting{{"PAGES", decimal(r.spec.dataSize())}, {"NUM_ITERATIONS", strconv.Itoa(r.spec.Iterations())}, {"BLOCK", "0"}}
+	}
 	if !SQL(r.spec.Workload) {
 		return []Setting{{"DATASIZE", decimal(r.spec.dataSize())}}
 	}
@@ -191,6 +194,8 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 	if profile == "" && SQL(r.spec.Workload) {
 		t := r.spec.source()
 		profile, visits, pages = "custom", decimal(t.Visits), decimal(t.Pages)
+	} else if profile == "" && r.spec.Workload == Pagerank {
+		profile, pages = "custom", decimal(r.spec.dataSize())
 	} else if profile == "" {
 		profile, size = "custom", decimal(r.spec.dataSize())
 	}
@@ -200,6 +205,9 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench." + r.spec.Workload + ".custom.datasize", size},
 		{"hibench." + r.spec.Workload + ".custom.uservisits", visits},
 		{"hibench." + r.spec.Workload + ".custom.pages", pages},
+		{"hibench.pagerank.custom.num_iterations", strconv.Itoa(r.spec.Iterations())},
+		{"hibench.pagerank.custom.block", "0"}, // ranks without blocks of pages, as in all profiles
+		{"hibench.pagerank.custom.block_width", "16"},
 		{"hibench.hive.home", filepath.Join(tagDir, "hive")},
 		{"hibench.hive.release", hiveRelease},
 		{"hibench.hibench.datatool.dir", filepath.Join(tagDir, dataGenJar)},

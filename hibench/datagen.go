@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// With a checkout, HiBench's own generator makes the tables: a MapReduce program
-// in Java. HiBench builds it with Maven, together with much else. Here javac
-// compiles it alone.
+// With a checkout, HiBench's own generator makes tables and links: a MapReduce program
+// in Java. HiBench builds it with Maven, together with much else, as the program of
+// pagerank. Here javac compiles each alone.
 
 const (
 	dataGenClass = "HiBench.DataGen"
@@ -23,14 +23,17 @@ const (
 	hiveRelease  = "heddle"      // what HiBench's scripts take for the name of Hive's archive
 )
 
-// linkHive adds to a folder of links what HiBench's scripts of the SQL workloads
-// need besides what those of the others need.
-func (r *Runner) linkHive(ctx context.Context, folder *os.Root, farm string, s step) error {
-	if !SQL(r.spec.Workload) {
+// addPrograms adds to a folder of links the programs that HiBench's scripts of the SQL
+// workloads and of pagerank need besides what those of the others need.
+func (r *Runner) addPrograms(ctx context.Context, folder *os.Root, farm string, s step) error {
+	switch {
+	case r.w.program == Examples:
 		return nil
-	}
-	if s == stepPrepare {
-		return r.buildDataGen(ctx, folder)
+	case s == stepPrepare:
+		java := filepath.Join(r.env.Checkout, "autogen", "src", "main")
+		return r.compile(ctx, folder, dataGenJar, filepath.Join(java, "java"), filepath.Join(java, "java", "HiBench", "DataGen.java"), filepath.Join(java, "resources"))
+	case r.w.program == Sources:
+		return r.buildPegasus(ctx, folder, farm)
 	}
 	// The scripts unpack this archive unless Hive's folder exists, which it does.
 	archive := filepath.Join(farm, "hadoopbench", "sql", "target", hiveRelease+".tar.gz")
@@ -47,9 +50,9 @@ func (r *Runner) linkHive(ctx context.Context, folder *os.Root, farm string, s s
 	return folder.Symlink(filepath.Join(r.env.Checkout, common, script), filepath.Join(farm, common, script))
 }
 
-// buildDataGen compiles HiBench's generator of tables into a jar in the run's
-// folder.
-func (r *Runner) buildDataGen(ctx context.Context, folder *os.Root) error {
+// compile compiles a Java program of HiBench's into a jar in the run's folder, with the
+// classes of the folder sources that it uses and the files of further folders.
+func (r *Runner) compile(ctx context.Context, folder *os.Root, name, sources, program string, more ...string) error {
 	vars := map[string]string{}
 	for _, v := range r.env.Vars {
 		name, value, _ := strings.Cut(v, "=")
@@ -58,11 +61,9 @@ func (r *Runner) buildDataGen(ctx context.Context, folder *os.Root) error {
 	javac := filepath.Join(vars["JAVA_HOME"], "bin", "javac")
 	if _, err := os.Stat(javac); vars["JAVA_HOME"] == "" || err != nil {
 		if javac, err = findProgram("javac", vars["PATH"]); err != nil {
-			return fmt.Errorf("HiBench's tables are made by a Java program, which has to be compiled: %w; on Debian: apt install openjdk-17-jdk-headless; or run the workload without a checkout", err)
+			return fmt.Errorf("HiBench's %s has to be compiled: %w; on Debian: apt install openjdk-17-jdk-headless%s", filepath.Base(program), err, map[bool]string{true: "; or run the workload without a checkout"}[SQL(r.spec.Workload)])
 		}
 	}
-	java := filepath.Join(r.env.Checkout, "autogen", "src", "main")
-	program := filepath.Join(java, "java", "HiBench", "DataGen.java")
 	if _, err := os.Stat(program); err != nil {
 		return fmt.Errorf("checkout %s: it is no HiBench checkout: %w", r.env.Checkout, err)
 	}
@@ -70,21 +71,21 @@ func (r *Runner) buildDataGen(ctx context.Context, folder *os.Root) error {
 	if err != nil {
 		return err
 	}
-	const classes = "datagen-classes"
+	const classes = "classes"
 	if err := errors.Join(folder.RemoveAll(classes), folder.Mkdir(classes, 0o700)); err != nil {
 		return err
 	}
 	dir := filepath.Join(folder.Name(), classes)
-	if _, err := r.output(ctx, javac, "-nowarn", "-Xlint:none", "-d", dir, "-sourcepath", filepath.Join(java, "java"), "-cp", strings.TrimSpace(classpath), program); err != nil {
+	if _, err := r.output(ctx, javac, "-nowarn", "-Xlint:none", "-d", dir, "-sourcepath", sources, "-cp", strings.TrimSpace(classpath), program); err != nil {
 		return err
 	}
-	jar, err := folder.Create(dataGenJar)
+	jar, err := folder.Create(name)
 	if err != nil {
 		return err
 	}
 	defer jar.Close()
-	if err := zipFolders(jar, dir, filepath.Join(java, "resources")); err != nil {
-		return fmt.Errorf("write %s: %w", dataGenJar, err)
+	if err := zipFolders(jar, append([]string{dir}, more...)...); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return folder.RemoveAll(classes)
 }

@@ -31,8 +31,11 @@ func (r *Runner) mapInputPath() string {
 	if SQL(r.spec.Workload) {
 		return path.Join(r.inputPath(), visitsTable)
 	}
-	if r.spec.Workload == DFSIORead {
+	switch r.spec.Workload {
+	case DFSIORead:
 		return path.Join(r.inputPath(), "io_data")
+	case Pagerank:
+		return path.Join(r.inputPath(), "edges")
 	}
 	return r.inputPath()
 }
@@ -40,6 +43,8 @@ func (r *Runner) mapInputPath() string {
 // generator returns the name of what makes the workload's input.
 func (r *Runner) generator() string {
 	switch {
+	case r.w.program == Sources:
+		return dataGenClass
 	case !SQL(r.spec.Workload):
 		return path.Base(r.jar)
 	case r.env.Checkout != "":

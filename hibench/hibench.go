@@ -115,6 +115,9 @@ func New(env Env, spec Spec) (*Runner, error) {
 	if spec.Workload == Grep || r.w.program == Tests {
 		r.env.Checkout = "" // HiBench has no grep, and see Sleep and DFSIOWrite
 	}
+	if r.w.program == Sources && env.Checkout == "" {
+		return nil, fmt.Errorf("hibench: %s: its program is a part of HiBench; want a HiBench checkout, such as hibench: DIR in the cluster file", spec.Workload)
+	}
 	if r.w.program == Tests {
 		if r.jar, err = env.testsJar(); err != nil {
 			return nil, err

@@ -32,6 +32,8 @@ func (s Spec) Shape() Shape {
 	shape := workloads[s.Workload].shape
 	bytes := s.bytes()
 	switch {
+	case s.Workload == Pagerank:
+		bytes = s.dataSize() * pagerankBytes
 	case s.Workload == Sleep:
 		ofMap, ofReduce := s.Sleeps()
 		return Shape{Maps: s.Maps, Reduces: s.Reduces, MapSleepMs: ofMap.Seconds() * 1000, ReduceSleepMs: ofReduce.Seconds() * 1000}
@@ -63,6 +65,9 @@ const (
 	dfsioMsPerMiB     = 15
 )
 
+// pagerankBytes is how many bytes the links of a page take, about.
+const pagerankBytes = 250
+
 // Typical ratios and times of the workloads. The ratios of wordcount, of the
 // join's first job and of the aggregation were measured on a cluster. The
 // combiner of wordcount leaves almost nothing of a text with a thousand
@@ -76,6 +81,7 @@ var (
 	scanShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 100}
 	grepShape        = Shape{MapOutputPerByte: 0.001, ReduceOutputPerByte: 0.5, MapMsPerMiB: 40, ReduceMsPerMiB: 100}
 	dfsioShape       = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 0.5}
+	pagerankShape    = Shape{MapOutputPerByte: 1.2, ReduceOutputPerByte: 1.5, MapMsPerMiB: 150, ReduceMsPerMiB: 150}
 	sortShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 	terasortShape    = Shape{MapOutputPerByte: 1.04, ReduceOutputPerByte: 0.96, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 )

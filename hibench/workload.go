@@ -17,11 +17,11 @@ import (
 // Spec says which workload to run, on how much data and with how many
 // tasks.
 type Spec struct {
-	Workload  string    // name of the workload: wordcount, sort, terasort, grep, sleep, dfsioe-write or dfsioe-read, or with Hive: join, aggregation or scan
+	Workload  string    // name of the workload: wordcount, sort, terasort, grep, sleep, dfsioe-write, dfsioe-read or pagerank, or with Hive: join, aggregation or scan
 	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes or Visits. grep has none
 	SizeBytes int64     // input size in bytes, for workloads without Hive; 0 means the size of Profile. terasort rounds it down to rows of 100 bytes
 	Visits    int64     // rows of the table uservisits, for workloads with Hive; 0 means the size of Profile
-	Pages     int64     // rows of the table rankings, for workloads with Hive; 0 means those of Profile, or 12 for 100 Visits, as in most profiles
+	Pages     int64     // rows of the table rankings, for workloads with Hive; 0 means those of Profile, or 12 for 100 Visits, as in most profiles. For pagerank it is the size
 	Seed      uint64    // decides the rows of the tables that heddle makes itself
 	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench. For sleep it is the number of maps, for dfsioe that of files
 	Reduces   int       // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
@@ -70,7 +70,7 @@ type workload struct {
 	folder    string  // name of the workload's folder below the data folder; with "Hadoop" before it, the workload's name in reports
 	sizes     []int64 // HiBench's size of the input (its DATASIZE) for each profile, in the order of Profiles
 	unitBytes int64   // the number of bytes in one unit of DATASIZE, HiBench's size of the input; for tables, whose sizes are numbers of visits, the least that a visit takes
-	second    []int64 // what a profile says besides: pages of tables, seconds that sleep's reduces sleep, or files of dfsioe
+	second    []int64 // what a profile says besides: pages of tables, seconds that sleep's reduces sleep, files of dfsioe, or iterations of pagerank
 	shape     Shape   // typical ratios and times of the workload's job, for simulations
 	program   Program // what has the workload's program; the default is Examples
 }
@@ -80,9 +80,10 @@ type Program string
 
 // All that a workload's program is part of.
 const (
-	Examples Program = ""      // the jar with Hadoop's examples
-	Hive     Program = "Hive"  // Hive's jars
-	Tests    Program = "tests" // the jar with the tests of Hadoop's MapReduce client
+	Examples Program = ""        // the jar with Hadoop's examples
+	Hive     Program = "Hive"    // Hive's jars
+	Tests    Program = "tests"   // the jar with the tests of Hadoop's MapReduce client
+	Sources  Program = "sources" // Java sources in HiBench's checkout
 )
 
 // ProgramOf returns what the program of the named workload is part of.
@@ -92,6 +93,7 @@ func ProgramOf(workload string) Program { return workloads[workload].program }
 const (
 	groupMicro = "micro"
 	groupSQL   = "sql"
+	groupWeb   = "websearch"
 )
 
 var workloads = map[string]workload{
@@ -102,6 +104,7 @@ var workloads = map[string]workload{
 	Sleep:         {groupMicro, "Sleep", []int64{3, 30, 90, 90, 90, 10}, 0, []int64{3, 30, 45, 45, 45, 10}, Shape{}, Tests},
 	DFSIOWrite:    {groupMicro, "Dfsioe", dfsioSizes, mebi, dfsioFiles, dfsioShape, Tests},
 	DFSIORead:     {groupMicro, "Dfsioe", dfsioSizes, mebi, dfsioFiles, dfsioShape, Tests},
+	Pagerank:      {groupWeb, "Pagerank", []int64{50, 5_000, 500_000, 5_000_000, 30_000_000, 50_000_000}, 1, []int64{1, 3, 3, 3, 3, 3}, pagerankShape, Sources},
 	"join":        {groupSQL, "Join", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 5_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 120_000_000}, joinShape, Hive},
 	"aggregation": {groupSQL, "Aggregation", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 100_000_000}, aggregationShape, Hive},
 	"scan":        {groupSQL, "Scan", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 2_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 10_000_000}, scanShape, Hive},
@@ -193,6 +196,10 @@ func (s Spec) Validate() error {
 	switch {
 	case s.Workload == Sleep:
 		if err := s.checkSleep(); err != nil {
+			return err
+		}
+	case s.Workload == Pagerank:
+		if err := s.checkPages(); err != nil {
 			return err
 		}
 	case sql && s.SizeBytes != 0:
@@ -312,6 +319,9 @@ func (s Spec) dataSize() int64 {
 	if w.group == groupSQL {
 		return s.Visits
 	}
+	if s.Workload == Pagerank {
+		return s.Pages
+	}
 	if w.unitBytes == 0 {
 		return 0
 	}
@@ -341,8 +351,11 @@ func (s Spec) String() string {
 	if SQL(s.Workload) {
 		return fmt.Sprintf("%s of %d visits", s.Workload, s.Visits)
 	}
-	if s.Workload == Sleep {
+	switch s.Workload {
+	case Sleep:
 		return fmt.Sprintf("%s of %v", s.Workload, s.Sleep)
+	case Pagerank:
+		return fmt.Sprintf("%s of %d pages", s.Workload, s.Pages)
 	}
 	return fmt.Sprintf("%s of %d bytes", s.Workload, s.SizeBytes)
 }

@@ -18,7 +18,7 @@ func TestSpecValidate(t *testing.T) {
 	}{
 		"profile":           {Spec{Workload: "sort", Profile: "bigdata"}, ""},
 		"size":              {Spec{Workload: "terasort", SizeBytes: 800}, ""},
-		"unknown workload":  {Spec{Workload: "pi", Profile: "tiny"}, `unknown workload "pi": want aggregation, dfsioe-read, dfsioe-write, join, scan, sleep, sort, terasort, wordcount, grep`},
+		"unknown workload":  {Spec{Workload: "pi", Profile: "tiny"}, `unknown workload "pi": want aggregation, dfsioe-read, dfsioe-write, join, pagerank, scan, sleep, sort, terasort, wordcount, grep`},
 		"unknown profile":   {Spec{Workload: "sort", Profile: "medium"}, `unknown profile "medium": want tiny, small, large, huge, gigantic, bigdata`},
 		"no size":           {Spec{Workload: "sort"}, "want a profile (tiny, "},
 		"two sizes":         {Spec{Workload: "sort", Profile: "tiny", SizeBytes: 1}, "want one of them"},

@@ -38,7 +38,7 @@ type Workload struct {
 	// reads, in place of Profile. Pages may be missing; then it is 12 for 100
 	// visits, as in HiBench.
 	Visits int `yaml:"visits,omitempty" text:"Rows of the table uservisits, for join, aggregation and scan. Give either this or profile."`
-	Pages  int `yaml:"pages,omitempty" text:"Rows of the table rankings, for join, aggregation and scan; 12 for 100 visits if missing."`
+	Pages  int `yaml:"pages,omitempty" text:"Rows of the table rankings, for join, aggregation and scan; 12 for 100 visits if missing. Pages of pagerank, instead of a profile."`
 	// Maps is the number of maps that write the input, and so of input files.
 	// Reduces is the number of reduces that write the output. 0 means 8, as in
 	// HiBench. A streaming workload with 0 reduces has none.
@@ -170,6 +170,7 @@ func init() {
 		workloadKinds[name] = workloadKind{keys, Workload.hibenchProblems}
 	}
 	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "sleep", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
+	workloadKinds[hibench.Pagerank] = workloadKind{[]string{"profile", "pages", "maps", "reduces"}, Workload.hibenchProblems}
 	workloadKinds[hibench.Sleep] = workloadKind{[]string{"profile", "sleep", "reduceSleep", "maps", "reduces"}, Workload.hibenchProblems}
 	workloadKinds[hibench.DFSIOWrite] = workloadKind{[]string{"profile", "size", "maps"}, Workload.hibenchProblems}
 	workloadKinds[hibench.DFSIORead] = workloadKind{[]string{"profile", "size", "maps"}, Workload.dfsioReadProblems}

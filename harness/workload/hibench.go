@@ -82,8 +82,11 @@ func (w *hiBenchLive) program(ctx context.Context, env *hibench.Env) (err error)
 func (w *hiBenchLive) Submissions() []Submission {
 	list := make([]Submission, max(w.config.Jobs, 1))
 	jobs := 1
-	if w.config.Name == hibench.Grep {
+	switch w.config.Name {
+	case hibench.Grep:
 		jobs = hibench.GrepJobs
+	case hibench.Pagerank:
+		jobs = hibench.PagerankStages
 	}
 	for i := range list {
 		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Terms: w.config.Terms(0), Jobs: jobs}
@@ -151,6 +154,9 @@ func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	if w.Name == hibench.Grep {
 		t.follow(&shape, "grep-search", "grep-sort")
 	}
+	if w.Name == hibench.Pagerank {
+		t.iterate(&shape, w.Spec().Iterations())
+	}
 	if w.Name == string(tables.Join) {
 		t.follow(&shape, w.Name, w.Name)
 	}
@@ -172,6 +178,26 @@ func (t *Twin) follow(s *hibench.Shape, firstName, secondName string) {
 		second.Name, second.After, second.Reduces = secondName, i+1, 1
 		second.FollowMaps, second.FollowBytes = first.Reduces, max(1, int64(written)/int64(first.Reduces))
 		t.Jobs = append(t.Jobs, second)
+	}
+}
+
+// iterate makes of each job the jobs of pagerank: in each round one that reads the
+// input, and one that reads what the first wrote, all one after the other.
+func (t *Twin) iterate(s *hibench.Shape, rounds int) {
+	copies := len(t.Jobs)
+	written := int64(float64(s.FileBytes*int64(s.Files)) * s.MapOutputPerByte * s.ReduceOutputPerByte)
+	for i := range hibench.PagerankStages * rounds * copies {
+		job := t.Jobs[i%copies]
+		job.Name, job.FollowMaps, job.FollowBytes = "Pagerank_Stage1", 0, 0
+		if i/copies%hibench.PagerankStages == 1 {
+			job.Name, job.FollowMaps, job.FollowBytes = "Pagerank_Stage2", job.Reduces, max(1, written/int64(job.Reduces))
+		}
+		if i < copies {
+			t.Jobs[i] = job
+			continue
+		}
+		job.After = i - copies + 1
+		t.Jobs = append(t.Jobs, job)
 	}
 }
 

@@ -262,6 +262,35 @@ func TestDFSIOTwin(t *testing.T) {
 	}
 }
 
+// TestPagerankTwin: the two jobs of each iteration of each copy follow one another. The
+// first of them reads the links, the second what the first wrote.
+func TestPagerankTwin(t *testing.T) {
+	w := config.Workload{Name: "pagerank", Label: "p", Profile: "small", Maps: 4, Reduces: 3, Jobs: 2}
+	x, err := workload.Of(w).Twin(t.Context(), config.Cache{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := x.After()
+	if len(x.Jobs) != 12 || len(after) != 10 {
+		t.Fatalf("%d jobs, %d of them later; want 2 stages of 3 iterations of 2 copies, all but the first two later", len(x.Jobs), len(after))
+	}
+	for id, before := range map[traces.JobID]traces.JobID{"job_0_0003": "job_0_0001", "job_0_0004": "job_0_0002", "job_0_0005": "job_0_0003", "job_0_0012": "job_0_0010"} {
+		if after[id] != before {
+			t.Errorf("%s comes after %q, want %s", id, after[id], before)
+		}
+	}
+	files, placed := map[traces.JobID]int{}, map[traces.JobID]int{}
+	for _, m := range twin(t, w, config.Cache{}, 1).maps {
+		files[m.Task.Job]++
+		placed[m.Task.Job] += len(m.Blocks)
+	}
+	for id, want := range map[traces.JobID][2]int{"job_0_0001": {4, 4}, "job_0_0003": {3, 0}, "job_0_0005": {4, 4}, "job_0_0011": {3, 0}} {
+		if got := [2]int{files[id], placed[id]}; got != want {
+			t.Errorf("%s has %d maps, %d of them on blocks; want %v", id, got[0], got[1], want)
+		}
+	}
+}
+
 // TestTooLargeToSimulate refuses what would take a simulation more memory than a
 // machine has. The largest workloads below the limits pass: 30 TiB in blocks of
 // 16 MiB with two replicas.
