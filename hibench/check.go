@@ -59,6 +59,8 @@ const readLimitBytes = 1 << 30
 //   - grep: each match has the same count as in the input, and counts fall.
 //   - pagerank: the rank of each page is that which this package computes from the
 //     input's links, to a billionth. Inputs over 256 MiB are not compared.
+//   - kmeans: iterations, centers and the numbers of their points are those that this
+//     package computes from the points. Centers may differ by a billionth of their range.
 //   - sleep: it has as many tasks as the spec says, which took at least as long as
 //     they sleep. This needs c.
 //   - dfsioe: the files have their lengths, and its throughput is that of their bytes
@@ -79,11 +81,13 @@ func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, err
 	if SQL(r.spec.Workload) {
 		return r.checkQuery(ctx, tag)
 	}
-	if r.w.program == Tests || r.w.program == Sources {
+	if r.w.program == Tests || r.w.program == Sources || r.w.program == Mahout {
 		var err error
 		switch r.spec.Workload {
 		case Sleep:
 			err = r.spec.checkSlept(&k, c)
+		case Kmeans:
+			err = r.checkKmeans(ctx, &k, tag)
 		case Pagerank:
 			err = r.checkPagerank(ctx, &k, tag)
 		default:

@@ -15,7 +15,7 @@ func (r *Runner) dataDir() string {
 	name := r.spec.dataName()
 	if SQL(r.spec.Workload) && r.env.Checkout != "" {
 		name += fmt.Sprintf("-hibench-%dreduces", r.spec.Reduces)
-	} else if SQL(r.spec.Workload) {
+	} else if SQL(r.spec.Workload) || r.w.program == Mahout {
 		name += fmt.Sprintf("-seed%d", r.spec.Seed)
 	}
 	return path.Join(r.env.DataDir, name)
@@ -34,6 +34,8 @@ func (r *Runner) mapInputPath() string {
 	switch r.spec.Workload {
 	case DFSIORead:
 		return path.Join(r.inputPath(), "io_data")
+	case Kmeans:
+		return path.Join(r.inputPath(), "samples")
 	case Pagerank:
 		return path.Join(r.inputPath(), "edges")
 	}
@@ -45,12 +47,12 @@ func (r *Runner) generator() string {
 	switch {
 	case r.w.program == Sources:
 		return dataGenClass
-	case !SQL(r.spec.Workload):
-		return path.Base(r.jar)
-	case r.env.Checkout != "":
+	case r.w.program == Mahout || SQL(r.spec.Workload) && r.env.Checkout == "":
+		return "heddle"
+	case SQL(r.spec.Workload):
 		return dataGenClass
 	}
-	return "heddle"
+	return path.Base(r.jar)
 }
 
 func (r *Runner) outputPath(tag string) string { return path.Join(r.workDir(), "Output-"+tag) }

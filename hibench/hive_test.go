@@ -337,9 +337,9 @@ func resultRows(t *testing.T, r *Runner) []string {
 func table(t *testing.T, rows []string) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := newSeqWriter(&b, "x")
+	w := newSeqWriter(&b, "x", "org.apache.hadoop.io.BytesWritable", textClass)
 	for _, row := range rows {
-		w.write([]byte(row))
+		w.write(make([]byte, 4), asText([]byte(row)))
 	}
 	if err := w.flush(); err != nil {
 		t.Fatal(err)

@@ -24,37 +24,8 @@ const Pagerank = "pagerank"
 // PagerankStages is the number of YARN applications that an iteration of pagerank starts.
 const PagerankStages = 2
 
-// maxPages is the greatest number of pages; the program's ids have 31 bits.
-const maxPages = math.MaxInt32
-
 // pegasusJar is where HiBench's scripts expect the program, in its own folder.
 var pegasusJar = filepath.Join("hadoopbench", "pegasus", "target", "pegasus-2.0-SNAPSHOT.jar")
-
-// Iterations returns how many iterations pagerank has at most. It ends earlier if no
-// rank changes by more than a tenth of the mean rank.
-func (s Spec) Iterations() int {
-	if i := slices.Index(Profiles(), s.Profile); i >= 0 {
-		return int(workloads[Pagerank].second[i])
-	}
-	return 3
-}
-
-// checkPages returns an error if the number of pages is not valid.
-func (s Spec) checkPages() error {
-	switch d := s.withDefaults(); {
-	case s.SizeBytes != 0 || s.Visits != 0:
-		return fmt.Errorf("hibench: pagerank: its size is a number of pages")
-	case s.Profile != "" && !slices.Contains(Profiles(), s.Profile):
-		return fmt.Errorf("hibench: pagerank: unknown profile %q: want %s", s.Profile, strings.Join(Profiles(), ", "))
-	case s.Profile != "" && s.Pages != 0:
-		return fmt.Errorf("hibench: pagerank: both a profile (%s) and a number of pages; want one of them", s.Profile)
-	case s.Profile == "" && s.Pages == 0:
-		return fmt.Errorf("hibench: pagerank: no size; want a profile (%s) or a number of pages", strings.Join(Profiles(), ", "))
-	case d.dataSize() < int64(d.Maps) || d.dataSize() > maxPages:
-		return fmt.Errorf("hibench: pagerank: %d pages: want at least one for each of %d maps, and at most %d", d.dataSize(), d.Maps, maxPages)
-	}
-	return nil
-}
 
 // buildPegasus compiles the program into a jar in a folder that looks like a checkout.
 func (r *Runner) buildPegasus(ctx context.Context, folder *os.Root, farm string) error {

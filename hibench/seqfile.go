@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // seqReader reads the records of a Hadoop SequenceFile, version 6. The file is
@@ -279,8 +280,7 @@ func whole(err error) error {
 	return err
 }
 
-// seqWriter writes an uncompressed SequenceFile with empty keys of the class
-// BytesWritable and values of the class Text, as Hive writes its own tables.
+// seqWriter writes an uncompressed SequenceFile.
 type seqWriter struct {
 	w     *bufio.Writer
 	sync  [16]byte
@@ -291,14 +291,15 @@ type seqWriter struct {
 // which a map can start to read in the middle of a file.
 const syncEvery = 100 << 10
 
-// newSeqWriter writes the header of a SequenceFile. Its sync markers are made
-// from the given name, so that the same rows always give the same file.
-func newSeqWriter(w io.Writer, name string) *seqWriter {
+// newSeqWriter writes the header of a SequenceFile, with the Java classes of its keys
+// and values. Its sync markers are made from the given name, so that the same records
+// always give the same file.
+func newSeqWriter(w io.Writer, name, keyClass, valueClass string) *seqWriter {
 	s := &seqWriter{w: bufio.NewWriterSize(w, 256<<10)}
 	sum := sha256.Sum256([]byte(name))
 	copy(s.sync[:], sum[:])
 	s.w.WriteString("SEQ\x06")
-	for _, class := range []string{"org.apache.hadoop.io.BytesWritable", "org.apache.hadoop.io.Text"} {
+	for _, class := range []string{keyClass, valueClass} {
 		s.w.Write(appendVLong(nil, int64(len(class))))
 		s.w.WriteString(class)
 	}
@@ -307,25 +308,27 @@ func newSeqWriter(w io.Writer, name string) *seqWriter {
 	return s
 }
 
-// write writes one record. Errors show at flush.
-func (s *seqWriter) write(value []byte) {
+// write writes one record, of a serialized key and value. Errors show at flush.
+func (s *seqWriter) write(key, value []byte) {
 	if s.since >= syncEvery {
 		s.w.Write([]byte{0xff, 0xff, 0xff, 0xff})
 		s.w.Write(s.sync[:])
 		s.since = 0
 	}
-	const keyBytes = 4 // an empty BytesWritable is its length, 0
-	head := appendVLong(make([]byte, 0, 24), int64(len(value)))
-	length := keyBytes + len(head) + len(value)
+	length := len(key) + len(value)
 	s.w.Write(binary.BigEndian.AppendUint32(nil, uint32(length)))
-	s.w.Write(binary.BigEndian.AppendUint32(nil, keyBytes))
-	s.w.Write(make([]byte, keyBytes))
-	s.w.Write(head)
+	s.w.Write(binary.BigEndian.AppendUint32(nil, uint32(len(key))))
+	s.w.Write(key)
 	s.w.Write(value)
 	s.since += 8 + length
 }
 
 func (s *seqWriter) flush() error { return s.w.Flush() }
+
+// asText makes of characters a serialized org.apache.hadoop.io.Text, in place.
+func asText(b []byte) []byte {
+	return slices.Insert(b, 0, appendVLong(make([]byte, 0, 9), int64(len(b)))...)
+}
 
 // appendVLong appends an integer of 0 or more in Hadoop's format of variable
 // length.

@@ -185,10 +185,10 @@ func seqBlocks(records ...[2][]byte) []byte {
 // What seqWriter writes, seqReader reads, beyond a sync marker too.
 func TestSeqWriter(t *testing.T) {
 	var file bytes.Buffer
-	w := newSeqWriter(&file, "part-00000")
+	w := newSeqWriter(&file, "part-00000", textClass, textClass)
 	const rows = 3000
 	for i := range rows {
-		w.write(bytes.Repeat([]byte{'x'}, i%300))
+		w.write(asText(nil), asText(bytes.Repeat([]byte{'x'}, i%300)))
 	}
 	if err := w.flush(); err != nil {
 		t.Fatal(err)

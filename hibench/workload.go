@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,12 +18,13 @@ import (
 // Spec says which workload to run, on how much data and with how many
 // tasks.
 type Spec struct {
-	Workload  string    // name of the workload: wordcount, sort, terasort, grep, sleep, dfsioe-write, dfsioe-read or pagerank, or with Hive: join, aggregation or scan
+	Workload  string    // name of the workload: wordcount, sort, terasort, grep, sleep, dfsioe-write, dfsioe-read, pagerank or kmeans, or with Hive: join, aggregation or scan
 	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes or Visits. grep has none
 	SizeBytes int64     // input size in bytes, for workloads without Hive; 0 means the size of Profile. terasort rounds it down to rows of 100 bytes
 	Visits    int64     // rows of the table uservisits, for workloads with Hive; 0 means the size of Profile
 	Pages     int64     // rows of the table rankings, for workloads with Hive; 0 means those of Profile, or 12 for 100 Visits, as in most profiles. For pagerank it is the size
-	Seed      uint64    // decides the rows of the tables that heddle makes itself
+	Samples   int64     // points of kmeans; 0 means those of Profile
+	Seed      uint64    // decides the rows of the tables, and the points, that heddle makes itself
 	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench. For sleep it is the number of maps, for dfsioe that of files
 	Reduces   int       // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
 	Regex     string    // regular expression that grep looks for; the other workloads have none
@@ -70,7 +72,7 @@ type workload struct {
 	folder    string  // name of the workload's folder below the data folder; with "Hadoop" before it, the workload's name in reports
 	sizes     []int64 // HiBench's size of the input (its DATASIZE) for each profile, in the order of Profiles
 	unitBytes int64   // the number of bytes in one unit of DATASIZE, HiBench's size of the input; for tables, whose sizes are numbers of visits, the least that a visit takes
-	second    []int64 // what a profile says besides: pages of tables, seconds that sleep's reduces sleep, files of dfsioe, or iterations of pagerank
+	second    []int64 // what a profile says besides: pages of tables, seconds that sleep's reduces sleep, files of dfsioe, or iterations of pagerank and kmeans
 	shape     Shape   // typical ratios and times of the workload's job, for simulations
 	program   Program // what has the workload's program; the default is Examples
 }
@@ -84,6 +86,7 @@ const (
 	Hive     Program = "Hive"    // Hive's jars
 	Tests    Program = "tests"   // the jar with the tests of Hadoop's MapReduce client
 	Sources  Program = "sources" // Java sources in HiBench's checkout
+	Mahout   Program = "Mahout"  // Mahout's jars
 )
 
 // ProgramOf returns what the program of the named workload is part of.
@@ -94,6 +97,7 @@ const (
 	groupMicro = "micro"
 	groupSQL   = "sql"
 	groupWeb   = "websearch"
+	groupML    = "ml"
 )
 
 var workloads = map[string]workload{
@@ -105,10 +109,20 @@ var workloads = map[string]workload{
 	DFSIOWrite:    {groupMicro, "Dfsioe", dfsioSizes, mebi, dfsioFiles, dfsioShape, Tests},
 	DFSIORead:     {groupMicro, "Dfsioe", dfsioSizes, mebi, dfsioFiles, dfsioShape, Tests},
 	Pagerank:      {groupWeb, "Pagerank", []int64{50, 5_000, 500_000, 5_000_000, 30_000_000, 50_000_000}, 1, []int64{1, 3, 3, 3, 3, 3}, pagerankShape, Sources},
+	Kmeans:        {groupML, "Kmeans", []int64{30_000, 3_000_000, 20_000_000, 100_000_000, 200_000_000, 1_200_000_000}, 1, []int64{5, 5, 5, 5, 5, 10}, kmeansShape, Mahout},
 	"join":        {groupSQL, "Join", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 5_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 120_000_000}, joinShape, Hive},
 	"aggregation": {groupSQL, "Aggregation", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 100_000_000}, aggregationShape, Hive},
 	"scan":        {groupSQL, "Scan", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 2_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 10_000_000}, scanShape, Hive},
 }
+
+// cannotRun says of workloads of HiBench's for Hadoop why they do not run.
+var cannotRun = map[string]string{
+	"nutchindexing": "its program is org.apache.nutch.indexer.Indexer of Nutch 1.2, which Maven Central does not have; " +
+		"it begins with Nutch 1.3, in which Solr took the place of this class",
+}
+
+// CannotRun returns why a workload of HiBench's for Hadoop does not run; empty if it does.
+func CannotRun(workload string) string { return cannotRun[workload] }
 
 // SQL reports whether the named workload is a query over tables, which Hive
 // runs.
@@ -147,6 +161,8 @@ func (s Spec) runArgs(input, output string) []string {
 		return s.grepArgs(input, output)
 	case Sleep:
 		return s.sleepArgs()
+	case Kmeans:
+		return s.kmeansArgs(input, output)
 	case DFSIOWrite:
 		return s.dfsioArgs(DFSIOWrite, output)
 	case DFSIORead:
@@ -186,6 +202,9 @@ func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 // error says which values are allowed.
 func (s Spec) Validate() error {
 	w, ok := workloads[s.Workload]
+	if reason, known := cannotRun[s.Workload]; known {
+		return fmt.Errorf("hibench: %s does not run: %s", s.Workload, reason)
+	}
 	if !ok {
 		return fmt.Errorf("hibench: unknown workload %q: want %s, %s", s.Workload, strings.Join(Workloads(), ", "), Grep)
 	}
@@ -199,9 +218,15 @@ func (s Spec) Validate() error {
 			return err
 		}
 	case s.Workload == Pagerank:
-		if err := s.checkPages(); err != nil {
+		if err := s.checkCount("pages", s.Pages, s.Samples); err != nil {
 			return err
 		}
+	case s.Workload == Kmeans:
+		if err := s.checkCount("samples", s.Samples, s.Pages); err != nil {
+			return err
+		}
+	case s.Samples != 0:
+		return fmt.Errorf("hibench: %s: it has no samples; only %s has", s.Workload, Kmeans)
 	case sql && s.SizeBytes != 0:
 		return fmt.Errorf("hibench: %s: a size of %d bytes; want visits, the number of rows of its larger table", s.Workload, s.SizeBytes)
 	case !sql && (s.Visits != 0 || s.Pages != 0):
@@ -268,6 +293,38 @@ var reserved = map[string]string{
 	"mapreduce.randomtextwriter.bytespermap": "set the size and the number of maps of the workload",
 }
 
+// checkCount returns an error if the size of a workload, which is a number of things of
+// the given kind, is not valid. The argument other is what the workload must not have.
+func (s Spec) checkCount(kind string, count, other int64) error {
+	switch d := s.withDefaults(); {
+	case s.SizeBytes|s.Visits|other != 0:
+		return fmt.Errorf("hibench: %s: its size is a number of %s", s.Workload, kind)
+	case s.Profile != "" && !slices.Contains(Profiles(), s.Profile):
+		return fmt.Errorf("hibench: %s: unknown profile %q: want %s", s.Workload, s.Profile, strings.Join(Profiles(), ", "))
+	case s.Profile != "" && count != 0:
+		return fmt.Errorf("hibench: %s: both a profile (%s) and a number of %s; want one of them", s.Workload, s.Profile, kind)
+	case s.Profile == "" && count == 0:
+		return fmt.Errorf("hibench: %s: no size; want a profile (%s) or a number of %s", s.Workload, strings.Join(Profiles(), ", "), kind)
+	case d.dataSize() < int64(d.Maps) || d.dataSize() > maxCount:
+		return fmt.Errorf("hibench: %s: %d %s: want at least one for each of %d maps, and at most %d", s.Workload, d.dataSize(), kind, d.Maps, maxCount)
+	}
+	return nil
+}
+
+// maxCount is the greatest number of pages or samples; the ids of pages have 31 bits.
+const maxCount = math.MaxInt32
+
+// Iterations returns how many iterations pagerank or kmeans has at most. They end earlier
+// if nothing changes much: for pagerank, if no rank changes by more than a tenth of the
+// mean rank.
+func (s Spec) Iterations() int {
+	i := slices.Index(Profiles(), s.Profile)
+	if i < 0 {
+		i = 1 // a size of one's own has as many as small
+	}
+	return int(workloads[s.Workload].second[i])
+}
+
 func (s Spec) checkSettings(settings []Setting) error {
 	for _, p := range settings {
 		if err := p.check(); err != nil {
@@ -319,8 +376,11 @@ func (s Spec) dataSize() int64 {
 	if w.group == groupSQL {
 		return s.Visits
 	}
-	if s.Workload == Pagerank {
+	switch s.Workload {
+	case Pagerank:
 		return s.Pages
+	case Kmeans:
+		return s.Samples
 	}
 	if w.unitBytes == 0 {
 		return 0
@@ -356,6 +416,8 @@ func (s Spec) String() string {
 		return fmt.Sprintf("%s of %v", s.Workload, s.Sleep)
 	case Pagerank:
 		return fmt.Sprintf("%s of %d pages", s.Workload, s.Pages)
+	case Kmeans:
+		return fmt.Sprintf("%s of %d samples", s.Workload, s.Samples)
 	}
 	return fmt.Sprintf("%s of %d bytes", s.Workload, s.SizeBytes)
 }

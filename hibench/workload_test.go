@@ -18,7 +18,12 @@ func TestSpecValidate(t *testing.T) {
 	}{
 		"profile":           {Spec{Workload: "sort", Profile: "bigdata"}, ""},
 		"size":              {Spec{Workload: "terasort", SizeBytes: 800}, ""},
-		"unknown workload":  {Spec{Workload: "pi", Profile: "tiny"}, `unknown workload "pi": want aggregation, dfsioe-read, dfsioe-write, join, pagerank, scan, sleep, sort, terasort, wordcount, grep`},
+		"unknown workload":  {Spec{Workload: "pi", Profile: "tiny"}, `unknown workload "pi": want aggregation, dfsioe-read, dfsioe-write, join, kmeans, pagerank, scan, sleep, sort, terasort, wordcount, grep`},
+		"nutchindexing":     {Spec{Workload: "nutchindexing", Profile: "tiny"}, "org.apache.nutch.indexer.Indexer of Nutch 1.2, which Maven Central does not have"},
+		"samples":           {Spec{Workload: "kmeans", Samples: 8}, ""},
+		"samples of sort":   {Spec{Workload: "sort", Samples: 8}, "sort: it has no samples; only kmeans has"},
+		"few samples":       {Spec{Workload: "kmeans", Samples: 7}, "7 samples: want at least one for each of 8 maps"},
+		"pages of kmeans":   {Spec{Workload: "kmeans", Pages: 8}, "its size is a number of samples"},
 		"unknown profile":   {Spec{Workload: "sort", Profile: "medium"}, `unknown profile "medium": want tiny, small, large, huge, gigantic, bigdata`},
 		"no size":           {Spec{Workload: "sort"}, "want a profile (tiny, "},
 		"two sizes":         {Spec{Workload: "sort", Profile: "tiny", SizeBytes: 1}, "want one of them"},

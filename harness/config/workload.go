@@ -18,7 +18,7 @@ import (
 // may have depends on its kind; see workloadKinds.
 type Workload struct {
 	// Name is the name of the workload: wordcount, sort, terasort, grep, sleep,
-	// dfsioe-write or dfsioe-read; join,
+	// dfsioe-write, dfsioe-read, pagerank or kmeans; join,
 	// aggregation or scan, which are queries that Hive runs; streaming; or trace,
 	// which is the default if Trace is given. A program of another module may have more,
 	// see RegisterWorkloads.
@@ -39,6 +39,8 @@ type Workload struct {
 	// visits, as in HiBench.
 	Visits int `yaml:"visits,omitempty" text:"Rows of the table uservisits, for join, aggregation and scan. Give either this or profile."`
 	Pages  int `yaml:"pages,omitempty" text:"Rows of the table rankings, for join, aggregation and scan; 12 for 100 visits if missing. Pages of pagerank, instead of a profile."`
+	// Samples is the number of points of kmeans, in place of Profile.
+	Samples int `yaml:"samples,omitempty" text:"Points of kmeans. Give either this or profile."`
 	// Maps is the number of maps that write the input, and so of input files.
 	// Reduces is the number of reduces that write the output. 0 means 8, as in
 	// HiBench. A streaming workload with 0 reduces has none.
@@ -171,6 +173,7 @@ func init() {
 	}
 	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "sleep", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
 	workloadKinds[hibench.Pagerank] = workloadKind{[]string{"profile", "pages", "maps", "reduces"}, Workload.hibenchProblems}
+	workloadKinds[hibench.Kmeans] = workloadKind{[]string{"profile", "samples", "maps"}, Workload.hibenchProblems}
 	workloadKinds[hibench.Sleep] = workloadKind{[]string{"profile", "sleep", "reduceSleep", "maps", "reduces"}, Workload.hibenchProblems}
 	workloadKinds[hibench.DFSIOWrite] = workloadKind{[]string{"profile", "size", "maps"}, Workload.hibenchProblems}
 	workloadKinds[hibench.DFSIORead] = workloadKind{[]string{"profile", "size", "maps"}, Workload.dfsioReadProblems}
@@ -183,6 +186,9 @@ func (w Workload) problems(p *problems, path string) {
 	switch {
 	case w.Name == "":
 		p.addf(path+".name", "no name; want %s", strings.Join(known, ", "))
+		return
+	case hibench.CannotRun(w.Name) != "":
+		p.addf(path+".name", "%s does not run: %s", w.Name, hibench.CannotRun(w.Name))
 		return
 	case !ok:
 		hint := ""
@@ -292,7 +298,7 @@ func (w Workload) streamingProblems(p *problems, path string) {
 // needs to run it.
 func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
-		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Visits: int64(w.Visits), Pages: int64(w.Pages),
+		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Visits: int64(w.Visits), Pages: int64(w.Pages), Samples: int64(w.Samples),
 		Maps: w.Maps, Reduces: w.Reduces, Regex: w.Regex, Sleep: time.Duration(w.Sleep), ReduceSleep: time.Duration(w.ReduceSleep), Settings: hibench.Settings(w.Settings),
 	}
 }

@@ -74,6 +74,8 @@ func (w *hiBenchLive) program(ctx context.Context, env *hibench.Env) (err error)
 		if hibench.TestsJar(env.HadoopHome) == "" {
 			env.Tests, err = programs.HadoopTests(ctx, w.place.Say)
 		}
+	case hibench.Mahout:
+		env.Mahout, err = programs.Mahout(ctx, w.place.Say)
 	}
 	return err
 }
@@ -87,6 +89,8 @@ func (w *hiBenchLive) Submissions() []Submission {
 		jobs = hibench.GrepJobs
 	case hibench.Pagerank:
 		jobs = hibench.PagerankStages
+	case hibench.Kmeans:
+		jobs = hibench.KmeansJobs
 	}
 	for i := range list {
 		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Terms: w.config.Terms(0), Jobs: jobs}
@@ -129,8 +133,8 @@ func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*meas
 }
 
 // Twin returns the simulated counterpart of the workload. It has as many equal
-// jobs at the same time as the workload, with the same input. grep and a join
-// have a second job for each of them, which starts when it has ended.
+// jobs at the same time as the workload, with the same input. Those of grep, a join,
+// pagerank and kmeans are jobs one after the other.
 func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Terms: w.Terms(0), FollowMaps: int32(shape.Maps), Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
@@ -151,53 +155,62 @@ func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 		job.Pool = w.Pool(i)
 		t.Jobs = append(t.Jobs, job)
 	}
-	if w.Name == hibench.Grep {
-		t.follow(&shape, "grep-search", "grep-sort")
-	}
-	if w.Name == hibench.Pagerank {
-		t.iterate(&shape, w.Spec().Iterations())
-	}
-	if w.Name == string(tables.Join) {
-		t.follow(&shape, w.Name, w.Name)
-	}
+	t.chain(&shape, w.stages())
 	for i := range shape.Files {
 		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
 	}
 	return t, t.cache(cache)
 }
 
-// follow adds to each job a second one that sorts what the first wrote, as grep
-// and a join do. It has a map for each file that a reduce of the first wrote, and
-// one reduce.
-func (t *Twin) follow(s *hibench.Shape, firstName, secondName string) {
-	written := float64(s.FileBytes*int64(s.Files)) * s.MapOutputPerByte * s.ReduceOutputPerByte
-	for i := range t.Jobs {
-		first := &t.Jobs[i]
-		first.Name = firstName
-		second := *first
-		second.Name, second.After, second.Reduces = secondName, i+1, 1
-		second.FollowMaps, second.FollowBytes = first.Reduces, max(1, int64(written)/int64(first.Reduces))
-		t.Jobs = append(t.Jobs, second)
-	}
+// stage is one of the jobs that a workload starts one after the other.
+type stage struct {
+	name    string
+	reduces int
+	follows bool // it reads what the stage before wrote; otherwise the input
 }
 
-// iterate makes of each job the jobs of pagerank: in each round one that reads the
-// input, and one that reads what the first wrote, all one after the other.
-func (t *Twin) iterate(s *hibench.Shape, rounds int) {
-	copies := len(t.Jobs)
+// stages returns the jobs of one of the workload's copies, if it has more than one.
+func (w hiBench) stages() []stage {
+	spec := w.Spec()
+	reduces := spec.Shape().Reduces
+	var list []stage
+	switch w.Name {
+	case hibench.Grep:
+		list = []stage{{"grep-search", reduces, false}, {"grep-sort", 1, true}}
+	case string(tables.Join):
+		list = []stage{{w.Name, reduces, false}, {w.Name, 1, true}}
+	case hibench.Pagerank:
+		for range spec.Iterations() {
+			list = append(list, stage{"Pagerank_Stage1", reduces, false}, stage{"Pagerank_Stage2", reduces, true})
+		}
+	case hibench.Kmeans:
+		for i := range spec.Iterations() {
+			list = append(list, stage{fmt.Sprintf("kmeans iteration %d", i+1), reduces, false})
+		}
+		list = append(list, stage{"kmeans points", 0, false})
+	}
+	return list
+}
+
+// chain makes of each job the given stages. A stage that follows another has a map for
+// each file that a reduce of that one wrote.
+func (t *Twin) chain(s *hibench.Shape, stages []stage) {
+	copies := slices.Clone(t.Jobs)
 	written := int64(float64(s.FileBytes*int64(s.Files)) * s.MapOutputPerByte * s.ReduceOutputPerByte)
-	for i := range hibench.PagerankStages * rounds * copies {
-		job := t.Jobs[i%copies]
-		job.Name, job.FollowMaps, job.FollowBytes = "Pagerank_Stage1", 0, 0
-		if i/copies%hibench.PagerankStages == 1 {
-			job.Name, job.FollowMaps, job.FollowBytes = "Pagerank_Stage2", job.Reduces, max(1, written/int64(job.Reduces))
+	for n, stage := range stages {
+		for i, job := range copies {
+			job.Name, job.Reduces = stage.name, int32(stage.reduces)
+			if stage.follows {
+				before := stages[n-1].reduces
+				job.FollowMaps, job.FollowBytes = int32(before), max(1, written/int64(before))
+			}
+			if n == 0 {
+				t.Jobs[i] = job
+				continue
+			}
+			job.After = len(t.Jobs) - len(copies) + 1
+			t.Jobs = append(t.Jobs, job)
 		}
-		if i < copies {
-			t.Jobs[i] = job
-			continue
-		}
-		job.After = i - copies + 1
-		t.Jobs = append(t.Jobs, job)
 	}
 }
 

@@ -291,6 +291,37 @@ func TestPagerankTwin(t *testing.T) {
 	}
 }
 
+// TestKmeansTwin: each iteration reads the points, after the one before has ended, and so
+// does the last job, which has no reduces.
+func TestKmeansTwin(t *testing.T) {
+	w := config.Workload{Name: "kmeans", Label: "k", Samples: 1000, Maps: 4}
+	x, err := workload.Of(w).Twin(t.Context(), config.Cache{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := x.After()
+	if len(x.Jobs) != 6 || len(after) != 5 || after["job_0_0006"] != "job_0_0005" {
+		t.Fatalf("%d jobs, those before each %v; want 5 iterations and a job after them", len(x.Jobs), after)
+	}
+	for i, j := range x.Jobs {
+		if want := map[bool]int32{true: 0, false: 1}[i == 5]; j.Reduces != want {
+			t.Errorf("job %d has %d reduces, want %d", i+1, j.Reduces, want)
+		}
+	}
+	maps := map[traces.JobID]int{}
+	for _, m := range twin(t, w, config.Cache{}, 1).maps {
+		maps[m.Task.Job] += len(m.Blocks)
+	}
+	for id, n := range maps {
+		if n != 4 {
+			t.Errorf("%s has %d maps on blocks, want 4", id, n)
+		}
+	}
+	if len(maps) != 6 {
+		t.Errorf("%d jobs have maps on blocks, want 6", len(maps))
+	}
+}
+
 // TestTooLargeToSimulate refuses what would take a simulation more memory than a
 // machine has. The largest workloads below the limits pass: 30 TiB in blocks of
 // 16 MiB with two replicas.
