@@ -205,7 +205,7 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench." + r.spec.Workload + ".custom.datasize", size},
 		{"hibench." + r.spec.Workload + ".custom.uservisits", visits},
 		{"hibench." + r.spec.Workload + ".custom.pages", pages},
-		{"hibench.pagerank.custom.num_iterations", strconv.Itoa(r.spec.Iterations())},
+		{"hibench.pagerank.custom.num_iterations", strconv.Itoa(Spec{Workload: Pagerank, Profile: r.spec.Profile}.Iterations())},
 		{"hibench.pagerank.custom.block", "0"}, // ranks without blocks of pages, as in all profiles
 		{"hibench.pagerank.custom.block_width", "16"},
 		{"hibench.hive.home", filepath.Join(tagDir, "hive")},
