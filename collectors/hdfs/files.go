@@ -17,12 +17,25 @@ import (
 
 // Open opens a file to be read. It can be read until the context ctx ends.
 func (c *Client) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	files, err := c.Files(ctx)
+	l, files, err := c.library(ctx)
 	if err != nil {
 		return nil, err
 	}
 	f, err := files.Open(name)
-	return f, Explained(err)
+	if err != nil {
+		return nil, Explained(err)
+	}
+	return reader{f, l, dataNodeSilence}, nil
+}
+
+// ReadFile returns the content of a file.
+func (c *Client) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	f, err := c.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // WriteOptions are properties of a file that Client.WriteFile makes. Zero

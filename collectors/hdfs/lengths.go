@@ -17,7 +17,8 @@ import (
 // The library colinmarc/hdfs trusts the lengths that servers announce. It
 // allocates up to 4 GiB for an answer of a NameNode and 32 GiB for one of a
 // DataNode, and panics on negative lengths. The connections in this file check
-// each length before the library sees it. calls.go does so for NameNodes.
+// each length before the library sees it. calls.go does so for NameNodes, proven.go for
+// DataNodes of a secured cluster, as far as it can.
 
 const (
 	// maxPacketBytes is Hadoop's own limit for the length of a data packet of a
@@ -47,7 +48,7 @@ func (c *Client) dialDataNode(ctx context.Context, network, address string) (net
 	}
 	nc = endWith(ctx, nc)
 	if k := c.options.Kerberos; k != nil && k.Protection != "" {
-		return &provenConn{limitedConn{Conn: nc}}, nil
+		return &provenConn{limitedConn: limitedConn{Conn: nc}, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
 	}
 	return &dataNodeConn{limitedConn: limitedConn{Conn: nc}, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
 }
@@ -62,20 +63,6 @@ type limitedConn struct {
 func (c *limitedConn) SetDeadline(t time.Time) error {
 	c.deadline.Store(!t.IsZero())
 	return c.Conn.SetDeadline(t)
-}
-
-// provenConn is a connection to a DataNode that proves by the block's token that it
-// belongs to the cluster. What it sends is signed or encrypted, so its lengths are not
-// checked: the library colinmarc/hdfs unwraps it.
-type provenConn struct{ limitedConn }
-
-func (p *provenConn) Read(b []byte) (int, error) {
-	if !p.deadline.Load() {
-		if err := p.SetReadDeadline(time.Now().Add(dataNodeSilence)); err != nil {
-			return 0, err
-		}
-	}
-	return p.Conn.Read(b)
 }
 
 // dataNodeConn is a connection to a DataNode that checks the lengths of
@@ -163,24 +150,32 @@ func (d *dataNodeConn) next() error {
 	if d.op == readBlock && d.answered {
 		return d.packet()
 	}
-	size, err := binary.ReadUvarint(d.r)
-	if err != nil {
+	raw, message, err := readMessage(d.r)
+	d.ready = raw
+	if err != nil || d.op != readBlock {
 		return err
-	}
-	if size > maxMessageBytes {
-		return fmt.Errorf("announced a message of %d bytes; want at most %d", size, maxMessageBytes)
-	}
-	prefix := binary.AppendUvarint(nil, size)
-	d.ready = append(prefix, make([]byte, size)...)
-	message := d.ready[len(prefix):]
-	if _, err := io.ReadFull(d.r, message); err != nil {
-		return unexpected(err)
-	}
-	if d.op != readBlock {
-		return nil
 	}
 	d.answered = true
 	return d.checksums(message)
+}
+
+// readMessage reads a message with its length before it. It returns both, and the
+// message alone.
+func readMessage(r *bufio.Reader) (raw, message []byte, err error) {
+	size, err := binary.ReadUvarint(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if size > maxMessageBytes {
+		return nil, nil, fmt.Errorf("announced a message of %d bytes; want at most %d", size, maxMessageBytes)
+	}
+	prefix := binary.AppendUvarint(nil, size)
+	raw = append(prefix, make([]byte, size)...)
+	message = raw[len(prefix):]
+	if _, err := io.ReadFull(r, message); err != nil {
+		return nil, nil, unexpected(err)
+	}
+	return raw, message, nil
 }
 
 // checksums reads how many bytes each checksum of a data packet covers and how

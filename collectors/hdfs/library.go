@@ -7,6 +7,8 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 )
@@ -17,6 +19,7 @@ type library struct {
 	open   func() (*colinmarc.Client, error) // connects at the first call
 	end    context.CancelCauseFunc           // ends its calls and closes its connections
 	closed chan struct{}                     // channel that is closed when the library is closed
+	asked  atomic.Pointer[string]            // address of the DataNode that was connected to last
 }
 
 // Files returns a client that reads, writes, lists, renames and removes files
@@ -30,8 +33,13 @@ type library struct {
 // Its times of files are whole seconds; [Client.Stat] and [Client.SetTimes]
 // have milliseconds. A writer of this client must be closed by [CloseWriter].
 func (c *Client) Files(ctx context.Context) (*colinmarc.Client, error) {
+	_, files, err := c.library(ctx)
+	return files, err
+}
+
+func (c *Client) library(ctx context.Context) (*library, *colinmarc.Client, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("hdfs files: %w", context.Cause(ctx))
+		return nil, nil, fmt.Errorf("hdfs files: %w", context.Cause(ctx))
 	}
 	done := ctx.Done() // is nil for all contexts that cannot end
 	c.filesMu.Lock()
@@ -45,16 +53,16 @@ func (c *Client) Files(ctx context.Context) (*colinmarc.Client, error) {
 	if err != nil {
 		c.forget(done, l) // the next caller tries again
 		l.end(err)
-		return nil, fmt.Errorf("hdfs files: %w", err)
+		return nil, nil, fmt.Errorf("hdfs files: %w", err)
 	}
-	return files, nil
+	return l, files, nil
 }
 
 func (c *Client) newLibrary(ctx context.Context) *library {
 	done := ctx.Done()
 	ctx, end := context.WithCancelCause(ctx)
 	l := &library{end: end, closed: make(chan struct{})}
-	l.open = sync.OnceValues(func() (*colinmarc.Client, error) { return c.openLibrary(ctx) })
+	l.open = sync.OnceValues(func() (*colinmarc.Client, error) { return c.openLibrary(ctx, &l.asked) })
 	context.AfterFunc(ctx, func() {
 		defer close(l.closed)
 		c.forget(done, l)
@@ -73,8 +81,9 @@ func (c *Client) forget(done <-chan struct{}, l *library) {
 	}
 }
 
-// openLibrary returns a client of the library that can be used until ctx ends.
-func (c *Client) openLibrary(ctx context.Context) (*colinmarc.Client, error) {
+// openLibrary returns a client of the library that can be used until ctx ends. It notes
+// the DataNodes that are asked.
+func (c *Client) openLibrary(ctx context.Context, asked *atomic.Pointer[string]) (*colinmarc.Client, error) {
 	user, protection := c.options.User, ""
 	if k := c.options.Kerberos; k != nil {
 		login, err := k.Login("")
@@ -90,6 +99,7 @@ func (c *Client) openLibrary(ctx context.Context) (*colinmarc.Client, error) {
 			return &libraryCalls{c: c, ctx: ctx}, nil
 		},
 		DatanodeDialFunc: func(_ context.Context, network, address string) (net.Conn, error) {
+			asked.Store(&address)
 			return c.dialDataNode(ctx, network, address)
 		},
 		DataTransferProtection: protection,
@@ -103,6 +113,35 @@ func (c *Client) openLibrary(ctx context.Context) (*colinmarc.Client, error) {
 		return nil, fmt.Errorf("NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), errors.Join(err, files.Close()))
 	}
 	return files, nil
+}
+
+// readable turns a panic of the library while it reads a file into an error. The library
+// trusts what a DataNode of a secured cluster has signed or encrypted.
+func (l *library) readable(name string, err *error) {
+	if what := recover(); what != nil {
+		from := "a DataNode"
+		if asked := l.asked.Load(); asked != nil {
+			from = "DataNode " + *asked
+		}
+		*err = fmt.Errorf("read hdfs %s: %s sent what no DataNode sends (%v)", name, from, what)
+	}
+}
+
+// reader reads a file by the library. Some bytes have to come in each time of silence:
+// the library asks without end for a block that a DataNode of a secured cluster says is
+// shorter than the NameNode says.
+type reader struct {
+	*colinmarc.FileReader
+	of      *library
+	silence time.Duration
+}
+
+func (r reader) Read(b []byte) (n int, err error) {
+	defer r.of.readable(r.Name(), &err)
+	if err := r.SetDeadline(time.Now().Add(r.silence)); err != nil {
+		return 0, err
+	}
+	return r.FileReader.Read(b)
 }
 
 // endingConn is a connection that is closed when a context ends.

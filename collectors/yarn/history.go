@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	colinmarc "github.com/colinmarc/hdfs/v2"
+	"heddle/collectors/hdfs"
 )
 
 // History is the history of an ended MapReduce job, as the job's
@@ -81,11 +81,11 @@ func WithoutScheme(uri string) string {
 // ReadHistory reads the history files of an ended job from HDFS. job is an id
 // such as job_1_0002. The error wraps ErrNoHistory if HDFS has no history file
 // of the job, or does not have it yet.
-func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFolders, user, job string) (History, error) {
+func ReadHistory(ctx context.Context, c *hdfs.Client, folders HistoryFolders, user, job string) (History, error) {
 	if !jobID.MatchString(job) {
 		return History{}, fmt.Errorf("read history: %q: want a job id, job_TIMESTAMP_NUMBER", job)
 	}
-	h, err := readHistoryIn(files, path.Join(folders.Intermediate, user), job)
+	h, err := readHistoryIn(ctx, c, path.Join(folders.Intermediate, user), job)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return h, err
 	}
@@ -93,12 +93,12 @@ func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFo
 	// job's serial number. The date of the job is not known. So the folders of
 	// all dates are searched, which are few.
 	serial := serialFolder(job)
-	days, err := dayFolders(ctx, files, folders.Done)
+	days, err := dayFolders(ctx, c, folders.Done)
 	if err != nil {
 		return History{}, fmt.Errorf("read history of %s: %w", job, err)
 	}
 	for _, day := range slices.Backward(days) {
-		h, err := readHistoryIn(files, path.Join(day, serial), job)
+		h, err := readHistoryIn(ctx, c, path.Join(day, serial), job)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return h, err
 		}
@@ -108,27 +108,26 @@ func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFo
 
 // readHistoryIn reads a job's history files from one HDFS folder. It returns
 // fs.ErrNotExist if the folder has no history file of the job.
-func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error) {
-	infos, err := files.ReadDir(folder)
+func readHistoryIn(ctx context.Context, c *hdfs.Client, folder, job string) (History, error) {
+	names, err := c.Names(ctx, folder)
 	if err != nil {
 		return History{}, fmt.Errorf("read history of %s: %w", job, err)
 	}
 	h := History{Folder: folder}
-	for _, info := range infos {
-		name := info.Name()
+	for _, name := range names {
 		switch {
 		case isHistory(name, job):
 			h.Name = name
 		case name == job+"_conf.xml":
 			// It is no error if the file JOBID_conf.xml cannot be read: the job's
 			// events are in the .jhist file.
-			h.ConfXML, _ = files.ReadFile(path.Join(folder, name))
+			h.ConfXML, _ = c.ReadFile(ctx, path.Join(folder, name))
 		}
 	}
 	if h.Name == "" {
 		return History{}, fmt.Errorf("read history of %s in %s: %w", job, folder, fs.ErrNotExist)
 	}
-	if h.Events, err = files.ReadFile(path.Join(folder, h.Name)); err != nil {
+	if h.Events, err = c.ReadFile(ctx, path.Join(folder, h.Name)); err != nil {
 		return History{}, fmt.Errorf("read history of %s: %w", job, err)
 	}
 	return h, nil
@@ -147,24 +146,21 @@ func serialFolder(job string) string {
 
 // dayFolders lists the folders of single days below the history server's folder
 // done: done/yyyy/mm/dd, oldest first.
-func dayFolders(ctx context.Context, files *colinmarc.Client, done string) ([]string, error) {
+func dayFolders(ctx context.Context, c *hdfs.Client, done string) ([]string, error) {
 	level := []string{done}
 	for range 3 {
 		var next []string
 		for _, folder := range level {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			infos, err := files.ReadDir(folder)
+			list, err := c.List(ctx, folder)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			if err != nil {
 				return nil, err
 			}
-			for _, info := range infos {
-				if info.IsDir() {
-					next = append(next, path.Join(folder, info.Name()))
+			for _, f := range list {
+				if f.Dir {
+					next = append(next, f.Path)
 				}
 			}
 		}

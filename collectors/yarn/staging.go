@@ -14,8 +14,6 @@ import (
 	"path"
 	"time"
 
-	colinmarc "github.com/colinmarc/hdfs/v2"
-
 	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
 )
@@ -40,7 +38,7 @@ func StagingFolder(root, user, job string) string {
 // ReadStaged reads the files in a job's staging folder. The error wraps
 // fs.ErrNotExist if the job has ended or its client has not written the files
 // yet.
-func ReadStaged(ctx context.Context, files *colinmarc.Client, folder string) (Staged, error) {
+func ReadStaged(ctx context.Context, c *hdfs.Client, folder string) (Staged, error) {
 	var s Staged
 	for _, f := range []struct {
 		name string
@@ -50,10 +48,7 @@ func ReadStaged(ctx context.Context, files *colinmarc.Client, folder string) (St
 		{"job.split", &s.JobSplit},
 		{"job.xml", &s.JobXML},
 	} {
-		if err := ctx.Err(); err != nil {
-			return Staged{}, err
-		}
-		data, err := files.ReadFile(path.Join(folder, f.name))
+		data, err := c.ReadFile(ctx, path.Join(folder, f.name))
 		if err != nil {
 			return Staged{}, fmt.Errorf("read staged %s: %w", f.name, err)
 		}
@@ -112,7 +107,7 @@ func rewriteSplits(ctx context.Context, c *hdfs.Client, name string, was, now []
 	if err != nil {
 		return err
 	}
-	if content, err := files.ReadFile(name); err != nil {
+	if content, err := c.ReadFile(ctx, name); err != nil {
 		return err
 	} else if !bytes.Equal(content, was) {
 		return fmt.Errorf("%s: another process has changed it", name)
@@ -134,7 +129,7 @@ func rewriteSplits(ctx context.Context, c *hdfs.Client, name string, was, now []
 	if err != nil {
 		return err
 	}
-	content, err := files.ReadFile(name)
+	content, err := c.ReadFile(ctx, name)
 	switch {
 	case err != nil:
 		return err

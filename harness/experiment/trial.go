@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -247,6 +248,15 @@ func (t *trialRun) dropLinks() error {
 	})
 }
 
+// hdfsFiles are the files in HDFS of a workload. A DataNode that sends nonsense to
+// one of its readers gives an error.
+type hdfsFiles struct {
+	hibench.FileSystem
+	open func(name string) (io.ReadCloser, error)
+}
+
+func (f hdfsFiles) Open(name string) (io.ReadCloser, error) { return f.open(name) }
+
 // newRunner returns an object that prepares, runs and checks the trial's
 // workload on the cluster.
 func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
@@ -268,7 +278,7 @@ func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 	place.Say = func(text string) { t.say("prepare", text) }
 	place.Env = hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
-		FS: hibench.HDFS(files), DataDir: change.DataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
+		FS: hdfsFiles{hibench.HDFS(files), func(name string) (io.ReadCloser, error) { return t.cluster.HDFS.Open(ctx, name) }}, DataDir: change.DataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
 		Workers: workers, Sums: t.sums,
 	}
 	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(ctx, place)

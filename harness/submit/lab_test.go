@@ -102,12 +102,9 @@ func (l *lab) see(t *testing.T, ctx context.Context, app yarnclient.App) seen {
 	t.Helper()
 	id := "job_" + strings.TrimPrefix(app.ID, "application_")
 	folder := yarn.StagingFolder(stagingRoot(l.site), app.User, id)
-	hdfs, err := l.HDFS.Files(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := seen{app: app}
-	if s.Staged, err = yarn.ReadStaged(ctx, hdfs, folder); err != nil {
+	var err error
+	if s.Staged, err = yarn.ReadStaged(ctx, l.HDFS, folder); err != nil {
 		t.Fatal(err)
 	}
 	if s.conf, err = s.Conf(); err != nil {

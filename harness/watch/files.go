@@ -89,11 +89,7 @@ func (h *inHDFS) ReadStaged(ctx context.Context, user, job string) (yarn.Staged,
 	if err := h.Find(ctx); err != nil {
 		return yarn.Staged{}, err
 	}
-	files, err := h.cluster.HDFS.Files(ctx)
-	if err != nil {
-		return yarn.Staged{}, err
-	}
-	return yarn.ReadStaged(ctx, files, yarn.StagingFolder(h.staging, user, job))
+	return yarn.ReadStaged(ctx, h.cluster.HDFS, yarn.StagingFolder(h.staging, user, job))
 }
 
 func (h *inHDFS) RewriteSplits(ctx context.Context, user, job string, was, now []byte) error {
@@ -107,11 +103,7 @@ func (h *inHDFS) ReadHistory(ctx context.Context, user, job string) (yarn.Histor
 	if err := h.Find(ctx); err != nil {
 		return yarn.History{}, err
 	}
-	files, err := h.cluster.HDFS.Files(ctx)
-	if err != nil {
-		return yarn.History{}, err
-	}
-	return yarn.ReadHistory(ctx, files, h.folders, user, job)
+	return yarn.ReadHistory(ctx, h.cluster.HDFS, h.folders, user, job)
 }
 
 // stagedFiles are the files in a job's staging directory, as its ApplicationMaster will
