@@ -3,10 +3,10 @@ package drive
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"heddle/harness/internal/cputime"
 	"heddle/traces"
 	"heddle/yarnclient/yarntest"
 )
@@ -23,7 +23,7 @@ func BenchmarkDecisions(b *testing.B) {
 func benchmarkDecisions(b *testing.B, nodes int) {
 	decisions, computed := 0, time.Duration(0)
 	for b.Loop() {
-		began, computedBefore := time.Now(), cpuTime()
+		began, computedBefore := time.Now(), cputime.Used()
 		f := steered(b, yarntest.Config{
 			Nodes: yarntest.Workers(nodes/40, 40, 512, 8), Async: async, Heartbeat: time.Second, AMHeartbeat: 200 * time.Millisecond,
 		})
@@ -33,7 +33,7 @@ func benchmarkDecisions(b *testing.B, nodes int) {
 		ids := []string{f.submit("a", nodes, 0, run), f.submit("b", nodes, 0, run), f.submit("c", nodes, 0, run), f.submit("d", nodes, 0, run)}
 		f.await(10*time.Minute, ids...)
 		f.stop()
-		computed += cpuTime() - computedBefore
+		computed += cputime.Used() - computedBefore
 		var first, last traces.Time
 		for _, e := range f.events {
 			switch e := e.(type) {
@@ -50,11 +50,4 @@ func benchmarkDecisions(b *testing.B, nodes int) {
 		b.ReportMetric(float64(count["honoured"])/(float64(last-first)/1e9), "decisions/s")
 	}
 	b.ReportMetric(float64(computed.Microseconds())/float64(decisions), "cpu-us/decision")
-}
-
-// cpuTime is the time that the process has computed.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
