@@ -44,7 +44,7 @@ type Options struct {
 	// first.yaml". Other processes that want the cluster see it.
 	Purpose string
 	// Folder, if set, is the run folder for a copy of the journal of changes
-	// (file FileName), in case HDFS loses the journal.
+	// (file journalFile), in case HDFS loses the journal.
 	Folder string
 	// Log gets messages for the operator; nil discards the messages.
 	Log *slog.Logger

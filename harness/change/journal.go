@@ -287,8 +287,8 @@ func (h *Hold) noteAll(ctx context.Context, changes []Change) error {
 	return h.note(ctx, slices.DeleteFunc(changes, func(c Change) bool { return h.noted(c.key()) }))
 }
 
-// FileName is the name of the journal's copy in a run folder.
-const FileName = "steering.journal"
+// journalFile is the name of the journal's copy in a run folder.
+const journalFile = "steering.journal"
 
 // settled is the kind of a line in the journal's copy. Such a line says that
 // all changes in earlier lines were put back.
@@ -304,7 +304,7 @@ func openLocal(folder string) (*localJournal, error) {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
 	defer root.Close()
-	f, err := root.OpenFile(FileName, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := root.OpenFile(journalFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}

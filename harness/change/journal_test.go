@@ -110,7 +110,7 @@ func TestUnknownKind(t *testing.T) {
 func TestRunFolderCopyStaysThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, folder, outside := newWorld(), t.TempDir(), filepath.Join(t.TempDir(), "new")
-		if err := os.Symlink(outside, filepath.Join(folder, FileName)); err != nil {
+		if err := os.Symlink(outside, filepath.Join(folder, journalFile)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Take(t.Context(), w.cluster(), Options{Folder: folder}); err == nil {
@@ -125,7 +125,7 @@ func TestRunFolderCopyStaysThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer h.die()
-		if info, err := os.Stat(filepath.Join(folder, FileName)); err != nil || info.Mode() != 0o600 {
+		if info, err := os.Stat(filepath.Join(folder, journalFile)); err != nil || info.Mode() != 0o600 {
 			t.Errorf("%v, %v; want mode 0600", info, err)
 		}
 	})
@@ -144,7 +144,7 @@ func TestRunFolderCopy(t *testing.T) {
 		}
 		steer(t, h, app)
 		h.die()
-		f, err := os.OpenFile(filepath.Join(folder, FileName), os.O_APPEND|os.O_WRONLY, 0)
+		f, err := os.OpenFile(filepath.Join(folder, journalFile), os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestDamagedCopy(t *testing.T) {
 		}
 		steer(t, h, app)
 		h.die()
-		name := filepath.Join(folder, FileName)
+		name := filepath.Join(folder, journalFile)
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -155,13 +155,13 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own
 // last line gives runs.ErrDamaged; with unverified, readLocal returns the
 // lines before the damage.
 func readLocal(folder string, unverified bool) (n notes, warning string, err error) {
-	data, err := runs.ReadJournal(folder, FileName)
+	data, err := runs.ReadJournal(folder, journalFile)
 	if err != nil {
 		return nil, "", fmt.Errorf("read journal: %w", err)
 	}
 	changes, _ := parse(data)
 	if lines := bytes.Count(data, []byte("\n")); lines > len(changes) {
-		damage := fmt.Sprintf("%s: line %d of %d: the checksum is wrong", filepath.Join(folder, FileName), len(changes)+1, lines)
+		damage := fmt.Sprintf("%s: line %d of %d: the checksum is wrong", filepath.Join(folder, journalFile), len(changes)+1, lines)
 		if !unverified {
 			return nil, "", fmt.Errorf("read journal: %w: %s; --unverified puts back the changes of the lines before it", runs.ErrDamaged, damage)
 		}
@@ -182,7 +182,7 @@ func readLocal(folder string, unverified bool) (n notes, warning string, err err
 // journal's copy. The change of that line was not made. If the line stayed,
 // lines written after it could not be read.
 func dropCutLine(f *os.File, folder string) error {
-	data, err := runs.ReadJournal(folder, FileName)
+	data, err := runs.ReadJournal(folder, journalFile)
 	if err != nil {
 		return err
 	}

@@ -28,9 +28,6 @@ import (
 // ErrNoTrial says that a run has no finished trial, so nothing can be compared.
 var ErrNoTrial = errors.New("no finished trial")
 
-// ErrNoneChosen says that Options.Where holds for no finished trial.
-var ErrNoneChosen = errors.New("no finished trial fulfils the condition")
-
 // Options say which metrics to compare, and how to treat the given runs.
 type Options struct {
 	// Metrics are the names of those [Metrics] that are compared. The report's

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -110,7 +111,7 @@ func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 		}
 	}
 	if len(trials) == 0 {
-		return nil, nil, nil, fmt.Errorf("compare: %w", ErrNoneChosen)
+		return nil, nil, nil, errors.New("compare: no finished trial fulfils the condition")
 	}
 	if leftOut > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of %d finished trials do not fulfil the condition and are left out", leftOut, leftOut+len(trials)))

@@ -50,10 +50,10 @@ const (
 
 var numbersHeader = []string{"figure", "row", "column", "value", "unit", "from"}
 
-// ReadNumbers reads published numbers from a CSV file with the columns figure, row,
+// readNumbers reads published numbers from a CSV file with the columns figure, row,
 // column, value, unit and from. The last is "printed", "derived: how" or "wrong: why".
 // A number may be there twice: as the paper prints it, and as it follows from others.
-func ReadNumbers(file string, r io.Reader) (Numbers, error) {
+func readNumbers(file string, r io.Reader) (Numbers, error) {
 	data, err := io.ReadAll(io.LimitReader(r, numbersMaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read published numbers: %s: %w", file, err)
@@ -122,9 +122,9 @@ func newNumber(fields []string) (Number, error) {
 	return n, nil
 }
 
-// MustNumbers is ReadNumbers for a file that is part of the program.
+// MustNumbers is readNumbers for a file that is part of the program.
 func MustNumbers(file string, text []byte) Numbers {
-	n, err := ReadNumbers(file, bytes.NewReader(text))
+	n, err := readNumbers(file, bytes.NewReader(text))
 	if err != nil {
 		panic(err)
 	}

@@ -11,7 +11,7 @@ const header = "figure,row,column,value,unit,from\n"
 // TestReadNumbers reads numbers of each kind, and refuses files with a fault, whose line it
 // names.
 func TestReadNumbers(t *testing.T) {
-	n, err := ReadNumbers("f.csv", strings.NewReader(header+`fig1,Mine,"time saved, 5 jobs",47.8,%,printed: as -47.8
+	n, err := readNumbers("f.csv", strings.NewReader(header+`fig1,Mine,"time saved, 5 jobs",47.8,%,printed: as -47.8
 fig1,Mine,"time saved, 5 jobs",47.9,%,derived: 100 (1 - 2 / 3)
 fig1,Mine,10 jobs,23,%,printed
 fig1,Mine,10 jobs,23.0,%,derived: so
@@ -50,7 +50,7 @@ fig1,Mine,25 jobs,32,%,wrong: a copy of the row above
 		header + "a,b,c,1,%,printed\na,b,d,1,%,printed\na,b,c,2,%,printed\n": "f.csv:4: the same number is in line 2",
 		header + strings.Repeat("x", numbersMaxBytes):                        "f.csv: more than 1048576 bytes",
 	} {
-		if _, err := ReadNumbers("f.csv", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readNumbers("f.csv", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %s", text, err, want)
 		}
 	}

@@ -114,8 +114,8 @@ type MapTime struct {
 	ReadersAtOnce, CoresBusyPct, Seconds float64 // maps that read at once on a node that reads; cores busy while maps ran; of the job
 }
 
-// MapTimeOf returns where the time of a simulation's maps went.
-func MapTimeOf(s *Simulation) MapTime {
+// mapTimeOf returns where the time of a simulation's maps went.
+func mapTimeOf(s *Simulation) MapTime {
 	t, all := &s.Times, s.Times.all()
 	n := 1000 * float64(all.Maps)
 	return MapTime{
@@ -138,7 +138,7 @@ func (d *Data) WhereTimeGoes(design string, columns []int, labels ...string) str
 	for i := range len(columns) * len(labels) {
 		column, label := columns[i/len(labels)], labels[i%len(labels)]
 		mean := func(of func(*MapTime) float64) string {
-			return number(stats.Mean(g.Mean(label, func(s *Simulation) float64 { x := MapTimeOf(s); return of(&x) }, column)).Value)
+			return number(stats.Mean(g.Mean(label, func(s *Simulation) float64 { x := mapTimeOf(s); return of(&x) }, column)).Value)
 		}
 		list = append(list, fmt.Sprintf("%s, %s: the job takes %s s. A map starts after %s s; it reads %s s from a cache, %s s from a disk and %s s over the network, computes %s s and waits %s s for a core. %s maps read at once on a node that reads, and cores are busy for %s %% of the time in which maps run.",
 			g.Column(column), label, mean(func(x *MapTime) float64 { return x.Seconds }), mean(func(x *MapTime) float64 { return x.BeforeStart }),

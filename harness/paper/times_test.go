@@ -29,7 +29,7 @@ func TestMapTimes(t *testing.T) {
 		end(0, traces.LevelNode, 1500, 2000, 6000, 11_500), end(0, traces.LevelNode, 1500, 2000, 6000, 11_500),
 		end(1, traces.LevelCache, 1500, 2000, 3000, 6500), end(1, traces.LevelRack, 2500, 3000, 5000, 8500), failed,
 	})
-	got := MapTimeOf(&s)
+	got := mapTimeOf(&s)
 	// Starts are 1, 1, 1 and 2 s after submission. Of 31 s in all, maps read 11 and compute 12. Node 0 reads for 4 s, node
 	// 1 for 3: 11/7 maps read at once. From 1.5 to 11.5 s two cores compute 12 of 20 s.
 	want := MapTime{1.25, 0.25, 2, 0.5, 3, 2, 11. / 7, 60, 12}

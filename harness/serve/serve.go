@@ -93,7 +93,7 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + 
 // is told why.
 func (s *Server) Start(h http.Handler, failed func(error)) {
 	s.server = &http.Server{
-		Handler:           Guard(s.token, h),
+		Handler:           guard(s.token, h),
 		ReadHeaderTimeout: headerLimit,
 		ReadTimeout:       2 * headerLimit,
 		IdleTimeout:       2 * time.Minute,
@@ -126,10 +126,10 @@ func (s *Server) Close(ctx context.Context) {
 	s.ended.Wait()
 }
 
-// Guard lets those requests through to h that read, come through an address of loopback,
+// guard lets those requests through to h that read, come through an address of loopback,
 // and have the token: as the first part of the path, which h does not see, or as a
 // bearer token. It also tells browsers what the answer must not do.
-func Guard(token string, h http.Handler) http.Handler {
+func guard(token string, h http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	is := func(sent string) bool {
 		got := sha256.Sum256([]byte(sent))

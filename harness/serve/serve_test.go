@@ -44,7 +44,7 @@ func ask(t testing.TB, h http.Handler, path string) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/"+token+path, nil)
 	r.Host = "127.0.0.1:1234"
 	w := httptest.NewRecorder()
-	Guard(token, h).ServeHTTP(w, r)
+	guard(token, h).ServeHTTP(w, r)
 	return w
 }
 
@@ -124,7 +124,7 @@ func TestGuard(t *testing.T) {
 		"another address":          {path: "/" + token + "/", host: "10.0.0.1:80", status: 421},
 	} {
 		saw := ""
-		h := Guard(token, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { saw = r.URL.Path }))
+		h := guard(token, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { saw = r.URL.Path }))
 		method, host := "GET", "127.0.0.1:1234"
 		if x.method != "" {
 			method = x.method

@@ -268,7 +268,7 @@ func MannWhitney(a, b []float64) Test {
 			return Test{math.NaN(), math.NaN(), e.Warnings}
 		}
 	}
-	t := Test{Statistic: (CliffsDelta(b, a) + 1) / 2 * float64(len(a)*len(b))}
+	t := Test{Statistic: (cliffsDelta(b, a) + 1) / 2 * float64(len(a)*len(b))}
 	sample := func(xs []float64) *benchmath.Sample {
 		return benchmath.NewSample(slices.Clone(xs), &benchmath.DefaultThresholds)
 	}
@@ -280,11 +280,11 @@ func MannWhitney(a, b []float64) Test {
 	return t
 }
 
-// CliffsDelta says how often values of b are larger than values of a. It takes
+// cliffsDelta says how often values of b are larger than values of a. It takes
 // all pairs of an x of a and a y of b, and returns the share with y > x minus
 // the share with y < x. It is 1 if all values of b are larger, -1 if all are
 // smaller, 0 if neither sample tends to be larger, and NaN for an empty sample.
-func CliffsDelta(a, b []float64) float64 {
+func cliffsDelta(a, b []float64) float64 {
 	sorted := slices.Sorted(slices.Values(a))
 	sum := 0
 	for _, x := range b {

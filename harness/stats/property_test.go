@@ -62,7 +62,7 @@ func TestInvariance(t *testing.T) {
 		if x, y := Wilcoxon(a, b), Wilcoxon(scaled(pb, unit), scaled(pa, unit)); !same(x.P, y.P) {
 			t.Errorf("Wilcoxon: %v, turned round %v", x, y)
 		}
-		if x, y := CliffsDelta(a, b), CliffsDelta(ub, ua); !same(x, -y) || math.Abs(x) > 1 {
+		if x, y := cliffsDelta(a, b), cliffsDelta(ub, ua); !same(x, -y) || math.Abs(x) > 1 {
 			t.Errorf("Cliff's delta: %v, turned round %v", x, y)
 		}
 		if x, y := MannWhitney(a, b), MannWhitney(pb, pa); !same(x.P, y.P) || !same(x.Statistic+y.Statistic, float64(n*n)) {

@@ -55,7 +55,7 @@ func TestPublished(t *testing.T) {
 	near(t, "Wilcoxon p", w.P, 2*0.01953, 2e-5)
 
 	// 2U/mn - 1.
-	near(t, "Cliff's delta", CliffsDelta(early, term), 2*35.0/50-1, 1e-12)
+	near(t, "Cliff's delta", cliffsDelta(early, term), 2*35.0/50-1, 1e-12)
 	near(t, "quantile", Quantile([]float64{10, 1, 2, 3, 4}, 0.9), 7.6, 1e-12) // R's quantile
 
 	// The worked example of SciPy's wasserstein_distance.

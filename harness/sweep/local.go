@@ -89,7 +89,7 @@ func (in *inputs) config(ctx context.Context, p *Plan, r *Replay) (replay.Config
 
 // row returns the row of a replay's outcome.
 func (p *Plan) row(r *Replay, o *replay.Outcome) (Row, error) {
-	return NewRow(r.Key, experiment.Row(o, p.workload(r), p.Settings[r.Setting].Label, r.Repeat))
+	return newRow(r.Key, experiment.Row(o, p.workload(r), p.Settings[r.Setting].Label, r.Repeat))
 }
 
 // Local runs replays of a plan on this machine, one on each core. It calls done with

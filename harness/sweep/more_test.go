@@ -26,7 +26,7 @@ func madeUp(meanMs []float64, spreadMs float64, backwards bool, most int) Where 
 				return errors.New("stopped")
 			}
 			noise := rand.New(rand.NewPCG(r.Seed, uint64(r.Setting))).NormFloat64() * spreadMs
-			row, err := NewRow(r.Key, results.Trial{
+			row, err := newRow(r.Key, results.Trial{
 				Name: p.trialName(&r), Workload: p.workload(&r), Model: p.Settings[r.Setting].Label, Repeat: r.Repeat,
 				Figures: &measure.Figures{MakespanMs: meanMs[r.Setting] + noise, ScheduleDigest: r.Key},
 			})

@@ -58,7 +58,7 @@ func NewReport(p *Plan, rows *Rows) (*Report, error) {
 
 // ReportOf returns the report on a finished sweep, from its table of results.
 func ReportOf(p *Plan, trials []results.Trial) (*Report, error) {
-	rows := NewRows(p)
+	rows := newRows(p)
 	byName := map[string]*results.Trial{}
 	for i := range trials {
 		byName[trials[i].Name] = &trials[i]
@@ -69,7 +69,7 @@ func ReportOf(p *Plan, trials []results.Trial) (*Report, error) {
 		if t == nil {
 			continue
 		}
-		row, err := NewRow(r.Key, *t)
+		row, err := newRow(r.Key, *t)
 		if err != nil {
 			return nil, err
 		}

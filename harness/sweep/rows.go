@@ -25,8 +25,8 @@ type Row struct {
 	Trial  json.RawMessage `json:"trial"`  // a results.Trial
 }
 
-// NewRow returns the row of a trial.
-func NewRow(key string, t results.Trial) (Row, error) {
+// newRow returns the row of a trial.
+func newRow(key string, t results.Trial) (Row, error) {
 	text, err := json.Marshal(&t)
 	if err != nil {
 		return Row{}, fmt.Errorf("write row %s: %w", t.Name, err)
@@ -64,9 +64,9 @@ func parseRow(line []byte) (r Row, err error) {
 	return r, nil
 }
 
-// ErrUnlike says that one replay gave two results. Replays are deterministic, so another
+// errUnlike says that one replay gave two results. Replays are deterministic, so another
 // heddle made one of them, or a machine counts wrong.
-var ErrUnlike = errors.New("one replay has two different results")
+var errUnlike = errors.New("one replay has two different results")
 
 // Rows are the rows of a plan's replays, each at most once.
 type Rows struct {
@@ -78,8 +78,8 @@ type Rows struct {
 	Again, Damaged, Foreign int
 }
 
-// NewRows returns no rows yet, for the replays of a plan.
-func NewRows(p *Plan) *Rows {
+// newRows returns no rows yet, for the replays of a plan.
+func newRows(p *Plan) *Rows {
 	s := &Rows{plan: map[string]bool{}, byKey: map[string]Row{}}
 	s.expect(p)
 	return s
@@ -93,7 +93,7 @@ func (s *Rows) expect(p *Plan) {
 }
 
 // Add adds a row. It reports whether the row is new. A row that is there counts only if it
-// is equal; else the error is ErrUnlike.
+// is equal; else the error is errUnlike.
 func (s *Rows) Add(r Row) (isNew bool, err error) {
 	old, known := s.byKey[r.Key]
 	switch {
@@ -104,7 +104,7 @@ func (s *Rows) Add(r Row) (isNew bool, err error) {
 		s.byKey[r.Key] = r
 		return true, nil
 	case old.SHA256 != r.SHA256:
-		return false, fmt.Errorf("%w: replay %s: digests %.12s and %.12s", ErrUnlike, r.Key, old.SHA256, r.SHA256)
+		return false, fmt.Errorf("%w: replay %s: digests %.12s and %.12s", errUnlike, r.Key, old.SHA256, r.SHA256)
 	}
 	s.Again++
 	return false, nil

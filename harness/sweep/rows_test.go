@@ -28,7 +28,7 @@ func trialOfMs(ms int64) results.Trial {
 }
 
 func rowOf(t *rapid.T, key string, makespanMs int) (Row, []byte) {
-	r, err := NewRow(key, trialOfMs(int64(makespanMs)))
+	r, err := newRow(key, trialOfMs(int64(makespanMs)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func rowOf(t *rapid.T, key string, makespanMs int) (Row, []byte) {
 func TestRowsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := aPlan(rapid.IntRange(1, 12).Draw(t, "replays"))
-		whole := NewRows(p)
+		whole := newRows(p)
 		lines := map[string][]byte{}
 		for i, r := range p.Replays {
 			row, line := rowOf(t, r.Key, i)
@@ -62,7 +62,7 @@ func TestRowsOnce(t *testing.T) {
 			ends[len(file)] = p.Replays[i].Key
 		}
 		cut := rapid.IntRange(0, len(file)).Draw(t, "cut")
-		got := NewRows(p)
+		got := newRows(p)
 		n := 0
 		if err := got.Read(bytes.NewReader(file[:cut]), func(Row) error { n++; return nil }); err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestRowsSpoilt(t *testing.T) {
 		}
 		at := rapid.IntRange(0, len(file)-1).Draw(t, "at")
 		file[at] ^= byte(1 << rapid.IntRange(0, 6).Draw(t, "bit"))
-		got := NewRows(p)
+		got := newRows(p)
 		if err := got.Read(bytes.NewReader(file), func(Row) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -117,15 +117,15 @@ func TestRowsSpoilt(t *testing.T) {
 
 func TestRowsUnlike(t *testing.T) {
 	p := aPlan(1)
-	rows := NewRows(p)
+	rows := newRows(p)
 	rapid.Check(t, func(t *rapid.T) {
 		a, _ := rowOf(t, "key0", 1)
 		b, _ := rowOf(t, "key0", 2)
 		if _, err := rows.Add(a); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := rows.Add(b); !errors.Is(err, ErrUnlike) {
-			t.Fatalf("two results of one replay: %v, want ErrUnlike", err)
+		if _, err := rows.Add(b); !errors.Is(err, errUnlike) {
+			t.Fatalf("two results of one replay: %v, want errUnlike", err)
 		}
 	})
 }
@@ -134,7 +134,7 @@ func TestRowsUnlike(t *testing.T) {
 func TestDigestOfOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := aPlan(8)
-		a, b := NewRows(p), NewRows(p)
+		a, b := newRows(p), newRows(p)
 		order := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Perm(8)
 		for i := range order {
 			x, _ := rowOf(t, p.Replays[i].Key, i)
@@ -149,7 +149,7 @@ func TestDigestOfOrder(t *testing.T) {
 		if a.Digest(p) != b.Digest(p) {
 			t.Fatal("another order gives another digest")
 		}
-		other := NewRows(p)
+		other := newRows(p)
 		for i, r := range p.Replays {
 			x, _ := rowOf(t, r.Key, i+1)
 			if _, err := other.Add(x); err != nil {
@@ -164,7 +164,7 @@ func TestDigestOfOrder(t *testing.T) {
 
 // A line without an end does not fill memory.
 func TestLongLine(t *testing.T) {
-	rows := NewRows(aPlan(1))
+	rows := newRows(aPlan(1))
 	_, line := rowOf(nil, "key0", 1)
 	long := strings.Repeat("x", 3*mostRowBytes) + "\n" + string(line)
 	if err := rows.Read(strings.NewReader(long), func(Row) error { return nil }); err != nil {

@@ -162,7 +162,7 @@ func Run(ctx context.Context, o Options) (*Rows, error) {
 }
 
 func fill(ctx context.Context, o *Options) (*Rows, error) {
-	rows := NewRows(o.Plan)
+	rows := newRows(o.Plan)
 	if err := o.Plan.checkBuild(); err != nil {
 		return rows, err
 	}

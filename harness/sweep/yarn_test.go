@@ -50,7 +50,7 @@ func (f folders) Open(_ context.Context, name string) (io.ReadCloser, error) {
 // jobs have the same replay, a part is torn, and files lie about that are no output.
 func TestCollect(t *testing.T) {
 	p := aSweep(t, "vary: {nodes: [4, 6]}\n")
-	local := NewRows(p)
+	local := newRows(p)
 	if err := Local(t.Context(), p, p.Replays, func(r Row) error { _, err := local.Add(r); return err }); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestCollect(t *testing.T) {
 		"/s/out-2/part-00000":             part(0),
 		"/s/out-2/_temporary/0/part-9999": "x",
 	}
-	rows, came := NewRows(p), 0
+	rows, came := newRows(p), 0
 	c := &collection{files: hdfs, folder: "/s", read: map[string]bool{}, left: map[string]bool{}, done: func(r Row) error {
 		isNew, err := rows.Add(r)
 		if isNew {
@@ -114,7 +114,7 @@ func TestCollectUnlike(t *testing.T) {
 	p := aSweep(t, "")
 	var text [2]string
 	for i := range text {
-		r, err := NewRow(p.Replays[0].Key, trialOfMs(int64(i)))
+		r, err := newRow(p.Replays[0].Key, trialOfMs(int64(i)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,12 +124,12 @@ func TestCollectUnlike(t *testing.T) {
 		}
 		text[i] = string(line)
 	}
-	rows := NewRows(p)
+	rows := newRows(p)
 	c := &collection{
 		files: folders{"/s/out-1/part-00000": text[0], "/s/out-2/part-00000": text[1]}, folder: "/s",
 		read: map[string]bool{}, left: map[string]bool{}, done: func(r Row) error { _, err := rows.Add(r); return err },
 	}
-	if err := c.collect(t.Context()); !errors.Is(err, ErrUnlike) {
-		t.Errorf("%v, want ErrUnlike", err)
+	if err := c.collect(t.Context()); !errors.Is(err, errUnlike) {
+		t.Errorf("%v, want errUnlike", err)
 	}
 }

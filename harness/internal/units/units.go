@@ -63,15 +63,15 @@ var (
 func whole(name string, n Size) unit { return unit{name, big.NewRat(int64(n), 1)} }
 func bits(name string, n int64) unit { return unit{name, big.NewRat(n, 8)} }
 
-// ParseSize reads a size in bytes. A number without a unit means bytes.
-func ParseSize(text string) (Size, error) {
+// parseSize reads a size in bytes. A number without a unit means bytes.
+func parseSize(text string) (Size, error) {
 	n, err := parse("size", text, sizeUnits, "B", "512MiB, 64KB or 4096")
 	return Size(n), err
 }
 
-// ParseRate reads a rate. A rate other than 0 needs a unit, since byte and bit
+// parseRate reads a rate. A rate other than 0 needs a unit, since byte and bit
 // rates differ by a factor of eight.
-func ParseRate(text string) (Rate, error) {
+func parseRate(text string) (Rate, error) {
 	n, err := parse("rate", text, rateUnits, "", "80MB/s, 200Mbit or 0")
 	return Rate(n), err
 }
@@ -160,7 +160,7 @@ func (s Size) Rounded() string {
 }
 
 // Set reads a size from text, such as "512MiB", into s.
-func (s *Size) Set(text string) (err error) { return set(s, text, ParseSize) }
+func (s *Size) Set(text string) (err error) { return set(s, text, parseSize) }
 
 // MarshalText returns the size as text, as String does.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
@@ -172,7 +172,7 @@ func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 func (r Rate) String() string { return format(int64(r), rateUnits) }
 
 // Set reads a rate from text, such as "80MB/s", into r.
-func (r *Rate) Set(text string) error { return set(r, text, ParseRate) }
+func (r *Rate) Set(text string) error { return set(r, text, parseRate) }
 
 // MarshalText returns the rate as text, as String does.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

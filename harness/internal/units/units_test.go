@@ -32,7 +32,7 @@ func TestParseSize(t *testing.T) {
 		{"MB", 0, "not a number"},
 		{"1e3", 0, "not a number"},
 	} {
-		got, err := ParseSize(c.text)
+		got, err := parseSize(c.text)
 		check(t, c.text, got, c.want, err, c.err)
 	}
 }
@@ -56,7 +56,7 @@ func TestParseRate(t *testing.T) {
 		{"80MB", 0, "unknown unit"},
 		{"80Mb/s", 0, "unknown unit"},
 	} {
-		got, err := ParseRate(c.text)
+		got, err := parseRate(c.text)
 		check(t, c.text, got, c.want, err, c.err)
 	}
 }
@@ -100,10 +100,10 @@ func check[T comparable](t *testing.T, text string, got, want T, err error, want
 func TestTextRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(0, 1<<62).Draw(t, "n")
-		if s, err := ParseSize(Size(n).String()); err != nil || s != Size(n) {
+		if s, err := parseSize(Size(n).String()); err != nil || s != Size(n) {
 			t.Fatalf("size %d printed as %q reads back as %d, error %v", n, Size(n), s, err)
 		}
-		if r, err := ParseRate(Rate(n).String()); err != nil || r != Rate(n) {
+		if r, err := parseRate(Rate(n).String()); err != nil || r != Rate(n) {
 			t.Fatalf("rate %d printed as %q reads back as %d, error %v", n, Rate(n), r, err)
 		}
 	})
@@ -114,10 +114,10 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if s, err := ParseSize(text); err == nil && s < 0 {
+		if s, err := parseSize(text); err == nil && s < 0 {
 			t.Errorf("size %q is negative: %d", text, s)
 		}
-		if r, err := ParseRate(text); err == nil && r < 0 {
+		if r, err := parseRate(text); err == nil && r < 0 {
 			t.Errorf("rate %q is negative: %d", text, r)
 		}
 		if d, err := ParseDuration(text); err == nil && d < 0 {
