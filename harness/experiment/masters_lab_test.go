@@ -89,7 +89,8 @@ func TestMastersKilled(t *testing.T) {
 		{"queries", queries, 2},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			run, err := runText(t, &cluster, x.text)
+			e, source := parse(t, x.text)
+			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &cluster, Root: t.TempDir(), Name: "run", Program: binary, Progress: logSteps(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
