@@ -61,6 +61,8 @@ const readLimitBytes = 1 << 30
 //     input's links, to a billionth. Inputs over 256 MiB are not compared.
 //   - kmeans: iterations, centers and the numbers of their points are those that this
 //     package computes from the points. Centers may differ by a billionth of their range.
+//   - bayes: the number of each word in each class is that which this package computes
+//     from the pages, if words in a row have none. Inputs over 256 MiB are not compared.
 //   - sleep: it has as many tasks as the spec says, which took at least as long as
 //     they sleep. This needs c.
 //   - dfsioe: the files have their lengths, and its throughput is that of their bytes
@@ -88,6 +90,8 @@ func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, err
 			err = r.spec.checkSlept(&k, c)
 		case Kmeans:
 			err = r.checkKmeans(ctx, &k, tag)
+		case Bayes:
+			err = r.checkBayes(ctx, &k, tag)
 		case Pagerank:
 			err = r.checkPagerank(ctx, &k, tag)
 		default:

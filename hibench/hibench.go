@@ -5,7 +5,7 @@
 // default), or through the scripts of a HiBench checkout, which need not be
 // built. For the first three, both ways run the same jobs. sleep and dfsioe always
 // run from the jar with the tests of Hadoop's MapReduce client. pagerank needs a
-// checkout. kmeans always runs from Mahout's jars. Another workload,
+// checkout. kmeans and bayes always run from Mahout's jars. Another workload,
 // grep, always runs from the examples jar, since HiBench has no grep. A [Jar] is
 // a program of the user's own, of which the package knows nothing.
 //
@@ -56,7 +56,7 @@ type Env struct {
 	Hive  string // the folder with Hive's jars, for the workloads join, aggregation and scan
 	Tests string // the jar with the tests of Hadoop's MapReduce client, for sleep and dfsioe; empty means that of HadoopHome
 
-	Mahout string // the folder with Mahout's jars, for kmeans
+	Mahout string // the folder with Mahout's jars, for kmeans and bayes
 
 	Checkout string   // the folder of a HiBench checkout; empty means that jobs run without HiBench
 	Workers  []string // host names of the cluster's workers, for HiBench's reports; HiBench divides its throughput by their number
@@ -198,6 +198,8 @@ func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 		err = r.writeTables(ctx)
 	} else if r.spec.Workload == Kmeans {
 		err = r.writePoints(ctx)
+	} else if r.spec.Workload == Bayes {
+		err = r.writePages(ctx)
 	} else {
 		_, err = r.start(ctx, stepPrepare, tag, "")
 	}
@@ -334,10 +336,14 @@ func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ..
 			if err != nil {
 				return c, err
 			}
-			program = []string{kmeansClass, "-libjars", strings.Join(jars, ",")}
+			program = []string{r.mahoutClass(), "-libjars", strings.Join(jars, ",")}
 			c.vars = withClassPath(c.vars, strings.Join(jars, ":"))
 		}
 		c.argv = slices.Concat(r.env.hadoopCommand(conf), program, r.jobArgs(s, tag, output))
+		if r.spec.Workload == Bayes {
+			program[0] = trainClass
+			c.argv = inTurn(c.argv, slices.Concat(r.env.hadoopCommand(conf), program, r.spec.trainArgs(output)))
+		}
 	}
 	return c, c.run(ctx)
 }

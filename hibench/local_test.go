@@ -16,6 +16,7 @@ func TestLocal(t *testing.T) {
 	}
 	for name, spec := range map[string]Spec{
 		"pagerank": {Workload: Pagerank, Pages: 400, Maps: 2, Reduces: 2},
+		"bayes":    {Workload: Bayes, Pages: 300, Maps: 2, Reduces: 2, Seed: 1},
 		"kmeans":   {Workload: Kmeans, Samples: 3000, Maps: 3, Seed: 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -135,3 +135,24 @@ func (r *Runner) finalFolder(dir, start, end string) (name, between string, err 
 	}
 	return "", "", fmt.Errorf("%w: there is no folder %s*%s", ErrInvalidOutput, start, end)
 }
+
+// mahoutClass returns the main class of a workload whose program is Mahout's.
+func (r *Runner) mahoutClass() string {
+	if r.spec.Workload == Bayes {
+		return vectorizeClass
+	}
+	return kmeansClass
+}
+
+// inTurn returns a command that runs some commands one after the other, until one fails.
+func inTurn(commands ...[]string) []string {
+	var lines []string
+	for _, argv := range commands {
+		var words []string
+		for _, word := range argv {
+			words = append(words, quote(word))
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	return []string{"sh", "-c", strings.Join(lines, " && ")}
+}

@@ -18,11 +18,11 @@ import (
 // Spec says which workload to run, on how much data and with how many
 // tasks.
 type Spec struct {
-	Workload  string    // name of the workload: wordcount, sort, terasort, grep, sleep, dfsioe-write, dfsioe-read, pagerank or kmeans, or with Hive: join, aggregation or scan
+	Workload  string    // name of the workload: wordcount, sort, terasort, grep, sleep, dfsioe-write, dfsioe-read, pagerank, kmeans or bayes, or with Hive: join, aggregation or scan
 	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes or Visits. grep has none
 	SizeBytes int64     // input size in bytes, for workloads without Hive; 0 means the size of Profile. terasort rounds it down to rows of 100 bytes
 	Visits    int64     // rows of the table uservisits, for workloads with Hive; 0 means the size of Profile
-	Pages     int64     // rows of the table rankings, for workloads with Hive; 0 means those of Profile, or 12 for 100 Visits, as in most profiles. For pagerank it is the size
+	Pages     int64     // rows of the table rankings, for workloads with Hive; 0 means those of Profile, or 12 for 100 Visits, as in most profiles. For pagerank and bayes it is the size
 	Samples   int64     // points of kmeans; 0 means those of Profile
 	Seed      uint64    // decides the rows of the tables, and the points, that heddle makes itself
 	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench. For sleep it is the number of maps, for dfsioe that of files
@@ -110,6 +110,7 @@ var workloads = map[string]workload{
 	DFSIORead:     {groupMicro, "Dfsioe", dfsioSizes, mebi, dfsioFiles, dfsioShape, Tests},
 	Pagerank:      {groupWeb, "Pagerank", []int64{50, 5_000, 500_000, 5_000_000, 30_000_000, 50_000_000}, 1, []int64{1, 3, 3, 3, 3, 3}, pagerankShape, Sources},
 	Kmeans:        {groupML, "Kmeans", []int64{30_000, 3_000_000, 20_000_000, 100_000_000, 200_000_000, 1_200_000_000}, 1, []int64{5, 5, 5, 5, 5, 10}, kmeansShape, Mahout},
+	Bayes:         {groupML, "Bayes", []int64{25_000, 30_000, 100_000, 500_000, 1_000_000, 20_000_000}, 1, nil, bayesShape, Mahout},
 	"join":        {groupSQL, "Join", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 5_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 120_000_000}, joinShape, Hive},
 	"aggregation": {groupSQL, "Aggregation", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 100_000_000}, aggregationShape, Hive},
 	"scan":        {groupSQL, "Scan", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 2_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 10_000_000}, scanShape, Hive},
@@ -163,6 +164,8 @@ func (s Spec) runArgs(input, output string) []string {
 		return s.sleepArgs()
 	case Kmeans:
 		return s.kmeansArgs(input, output)
+	case Bayes:
+		return s.vectorizeArgs(input, output)
 	case DFSIOWrite:
 		return s.dfsioArgs(DFSIOWrite, output)
 	case DFSIORead:
@@ -217,7 +220,7 @@ func (s Spec) Validate() error {
 		if err := s.checkSleep(); err != nil {
 			return err
 		}
-	case s.Workload == Pagerank:
+	case s.Workload == Pagerank || s.Workload == Bayes:
 		if err := s.checkCount("pages", s.Pages, s.Samples); err != nil {
 			return err
 		}
@@ -377,7 +380,7 @@ func (s Spec) dataSize() int64 {
 		return s.Visits
 	}
 	switch s.Workload {
-	case Pagerank:
+	case Pagerank, Bayes:
 		return s.Pages
 	case Kmeans:
 		return s.Samples
@@ -414,7 +417,7 @@ func (s Spec) String() string {
 	switch s.Workload {
 	case Sleep:
 		return fmt.Sprintf("%s of %v", s.Workload, s.Sleep)
-	case Pagerank:
+	case Pagerank, Bayes:
 		return fmt.Sprintf("%s of %d pages", s.Workload, s.Pages)
 	case Kmeans:
 		return fmt.Sprintf("%s of %d samples", s.Workload, s.Samples)

@@ -18,7 +18,7 @@ func TestSpecValidate(t *testing.T) {
 	}{
 		"profile":           {Spec{Workload: "sort", Profile: "bigdata"}, ""},
 		"size":              {Spec{Workload: "terasort", SizeBytes: 800}, ""},
-		"unknown workload":  {Spec{Workload: "pi", Profile: "tiny"}, `unknown workload "pi": want aggregation, dfsioe-read, dfsioe-write, join, kmeans, pagerank, scan, sleep, sort, terasort, wordcount, grep`},
+		"unknown workload":  {Spec{Workload: "pi", Profile: "tiny"}, `unknown workload "pi": want aggregation, bayes, dfsioe-read, dfsioe-write, join, kmeans, pagerank, scan, sleep, sort, terasort, wordcount, grep`},
 		"nutchindexing":     {Spec{Workload: "nutchindexing", Profile: "tiny"}, "org.apache.nutch.indexer.Indexer of Nutch 1.2, which Maven Central does not have"},
 		"samples":           {Spec{Workload: "kmeans", Samples: 8}, ""},
 		"samples of sort":   {Spec{Workload: "sort", Samples: 8}, "sort: it has no samples; only kmeans has"},

@@ -18,7 +18,7 @@ import (
 // may have depends on its kind; see workloadKinds.
 type Workload struct {
 	// Name is the name of the workload: wordcount, sort, terasort, grep, sleep,
-	// dfsioe-write, dfsioe-read, pagerank or kmeans; join,
+	// dfsioe-write, dfsioe-read, pagerank, kmeans or bayes; join,
 	// aggregation or scan, which are queries that Hive runs; streaming; or trace,
 	// which is the default if Trace is given. A program of another module may have more,
 	// see RegisterWorkloads.
@@ -38,7 +38,7 @@ type Workload struct {
 	// reads, in place of Profile. Pages may be missing; then it is 12 for 100
 	// visits, as in HiBench.
 	Visits int `yaml:"visits,omitempty" text:"Rows of the table uservisits, for join, aggregation and scan. Give either this or profile."`
-	Pages  int `yaml:"pages,omitempty" text:"Rows of the table rankings, for join, aggregation and scan; 12 for 100 visits if missing. Pages of pagerank, instead of a profile."`
+	Pages  int `yaml:"pages,omitempty" text:"Rows of the table rankings, for join, aggregation and scan; 12 for 100 visits if missing. Pages of pagerank or bayes, instead of a profile."`
 	// Samples is the number of points of kmeans, in place of Profile.
 	Samples int `yaml:"samples,omitempty" text:"Points of kmeans. Give either this or profile."`
 	// Maps is the number of maps that write the input, and so of input files.
@@ -174,6 +174,7 @@ func init() {
 	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "sleep", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
 	workloadKinds[hibench.Pagerank] = workloadKind{[]string{"profile", "pages", "maps", "reduces"}, Workload.hibenchProblems}
 	workloadKinds[hibench.Kmeans] = workloadKind{[]string{"profile", "samples", "maps"}, Workload.hibenchProblems}
+	workloadKinds[hibench.Bayes] = workloadKind{[]string{"profile", "pages", "maps", "reduces"}, Workload.hibenchProblems}
 	workloadKinds[hibench.Sleep] = workloadKind{[]string{"profile", "sleep", "reduceSleep", "maps", "reduces"}, Workload.hibenchProblems}
 	workloadKinds[hibench.DFSIOWrite] = workloadKind{[]string{"profile", "size", "maps"}, Workload.hibenchProblems}
 	workloadKinds[hibench.DFSIORead] = workloadKind{[]string{"profile", "size", "maps"}, Workload.dfsioReadProblems}

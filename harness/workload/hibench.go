@@ -91,6 +91,8 @@ func (w *hiBenchLive) Submissions() []Submission {
 		jobs = hibench.PagerankStages
 	case hibench.Kmeans:
 		jobs = hibench.KmeansJobs
+	case hibench.Bayes:
+		jobs = hibench.BayesJobs
 	}
 	for i := range list {
 		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Terms: w.config.Terms(0), Jobs: jobs}
@@ -134,7 +136,7 @@ func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*meas
 
 // Twin returns the simulated counterpart of the workload. It has as many equal
 // jobs at the same time as the workload, with the same input. Those of grep, a join,
-// pagerank and kmeans are jobs one after the other.
+// pagerank, kmeans and bayes are jobs one after the other.
 func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Terms: w.Terms(0), FollowMaps: int32(shape.Maps), Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
@@ -188,6 +190,15 @@ func (w hiBench) stages() []stage {
 			list = append(list, stage{fmt.Sprintf("kmeans iteration %d", i+1), reduces, false})
 		}
 		list = append(list, stage{"kmeans points", 0, false})
+	case hibench.Bayes:
+		list = []stage{{"bayes tokens", 0, false}, {"bayes words", 1, false}, {"bayes vectors", reduces, false}}
+		for _, name := range []string{"merge", "pages", "prune", "merge", "weigh", "merge", "classes", "sums"} {
+			next := stage{"bayes " + name, 1, true}
+			if name == "merge" {
+				next.reduces = reduces
+			}
+			list = append(list, next)
+		}
 	}
 	return list
 }

@@ -2,6 +2,7 @@ package workload_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -319,6 +320,24 @@ func TestKmeansTwin(t *testing.T) {
 	}
 	if len(maps) != 6 {
 		t.Errorf("%d jobs have maps on blocks, want 6", len(maps))
+	}
+}
+
+// TestBayesTwin: after three jobs that read the pages, each reads what the one before wrote.
+func TestBayesTwin(t *testing.T) {
+	w := config.Workload{Name: "bayes", Label: "b", Pages: 500, Maps: 4, Reduces: 2}
+	maps := map[traces.JobID]int{}
+	for _, m := range twin(t, w, config.Cache{}, 1).maps {
+		maps[m.Task.Job]++
+	}
+	// Those that the programs had on a cluster, but for the sixth, which had 2.
+	for i, want := range []int{4, 4, 4, 2, 2, 1, 1, 2, 1, 2, 1} {
+		if got := maps[traces.JobID(fmt.Sprintf("job_0_%04d", i+1))]; got != want {
+			t.Errorf("job %d has %d maps, want %d", i+1, got, want)
+		}
+	}
+	if len(maps) != 11 {
+		t.Errorf("%d jobs, want 11", len(maps))
 	}
 }
 
