@@ -275,8 +275,12 @@ func readModel(b []byte, words, classes int) ([][]float64, error) {
 	if _, err := r.Seek(4, io.SeekStart); err != nil { // what is added to each sum later
 		return nil, err
 	}
-	if complementary, err := r.ReadByte(); err != nil || complementary != 0 {
-		return nil, fmt.Errorf("model: byte %d, %v; want 0", complementary, err)
+	complementary, err := r.ReadByte()
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", whole(err))
+	}
+	if complementary != 0 {
+		return nil, fmt.Errorf("model: byte %d; want 0", complementary)
 	}
 	if err := errors.Join(readVector(r, make([]float64, words)), readVector(r, make([]float64, classes))); err != nil {
 		return nil, err
