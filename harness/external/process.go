@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	maxLine  = 1 << 20         // bytes in one line of a program
-	keptSaid = 2 << 10         // bytes of a program's standard error that a message shows
-	endLimit = 5 * time.Second // how long a program may take to end
+	maxLine  = 1 << 20          // bytes in one line of a program
+	keptSaid = 2 << 10          // bytes of a program's standard error that a message shows
+	endLimit = 30 * time.Second // how long a program may take to end; on a busy machine an interpreter takes seconds
 )
 
 // process is a running program.

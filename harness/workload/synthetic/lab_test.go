@@ -53,7 +53,7 @@ func onLab(t *testing.T) *cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		files, err := c.clients.HDFS.Files(t.Context())
+		files, err := c.clients.HDFS.Files(context.WithoutCancel(t.Context())) // which has ended
 		if err == nil {
 			err = files.RemoveAll(c.folder)
 		}
