@@ -15,7 +15,6 @@ type masters struct {
 	queued []int32 // indexes in jobs.list of the jobs whose ApplicationMaster waits for a container, in order of submission
 	usedMB int64   // memory that all ApplicationMasters take, in MB
 	starts []start // ApplicationMasters that start beside the nodes
-	beside int     // ApplicationMasters that are up beside the nodes
 }
 
 // begin has no ApplicationMaster run or wait.
@@ -85,29 +84,6 @@ const (
 	masterWeight = 8
 )
 
-// MasterCores is how many of the cores of the machine that runs all nodes each
-// ApplicationMaster takes while it is up beside them. The first one's are not in
-// Cluster.HostCores. Source: the master of a lab used 0.157, 0.217 and 0.271 cores while
-// one, two and three were up and the workers had work for more than the rest.
-const MasterCores = 0.057
-
-// CoresLeft returns how many of so many cores, with which one ApplicationMaster runs beside
-// the nodes, more of them leave to the tasks; at least a tenth.
-func CoresLeft(hostCores float64, masters int) float64 {
-	return max(hostCores-MasterCores*float64(max(0, masters-1)), hostCores/10)
-}
-
-// besideChanged has one ApplicationMaster more, or less, be up beside the nodes.
-func (am *masters) besideChanged(j *job, more int) {
-	if am.Cluster.HostCores > 0 && am.nodes.flows != nil && j.amNode == state.None {
-		before := CoresLeft(am.Cluster.HostCores, am.beside)
-		am.beside += more
-		if left := CoresLeft(am.Cluster.HostCores, am.beside); left != before {
-			am.nodes.flows.SetRate(am.events.Now, fluid.Host, 0, int64(1e6*left), 1e6)
-		}
-	}
-}
-
 // masterTag is added to the tags of starts of ApplicationMasters.
 const masterTag = 3 << 30
 
@@ -135,7 +111,6 @@ func (am *masters) place(n state.NodeID) {
 func (am *masters) up(slot int32) {
 	j := &am.jobs.list[slot]
 	j.up, j.amUpMs = true, am.events.Now
-	am.besideChanged(j, 1)
 	am.recorder.started(j)
 	am.request(j)
 	if am.asksAtOnce(j) {
@@ -319,9 +294,6 @@ func (am *masters) unaskAll(j *job) {
 
 // leave frees the room of a job's ApplicationMaster, which has ended or was lost.
 func (am *masters) leave(j *job) {
-	if j.up {
-		am.besideChanged(j, -1)
-	}
 	if j.amNode == state.None {
 		return
 	}

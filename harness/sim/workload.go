@@ -16,9 +16,8 @@ type Machines struct {
 	// written.
 	WritesWait bool
 	// HostCores is how many CPU cores all nodes share, as in a lab on a single
-	// machine, while one ApplicationMaster is up beside them; more take MasterCores each.
-	// Each node's own limit of cores holds too. 0 means that each node is a machine of its
-	// own.
+	// machine. Each node's own limit of cores holds too. 0 means that each node is
+	// a machine of its own.
 	HostCores float64
 }
 

@@ -44,8 +44,7 @@ type Calibration struct {
 	// HostCores is how many cores the attempts on all nodes share; the field Sharing
 	// is then ignored. 0 means that attempts share cores only with others on their
 	// node. It is what the workers were measured to use of the machine's cores while
-	// they had work for more and one ApplicationMaster was up, since masters and other
-	// programs use the rest; more ApplicationMasters take sim.MasterCores each.
+	// they had work for more, since masters and other programs use the rest.
 	HostCores float64 `json:"hostCores,omitempty"`
 	// OthersCores is how many of the machine's cores other programs used on average while
 	// the traces were recorded.

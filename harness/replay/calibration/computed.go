@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"heddle/harness/replay/recorded"
-	"heddle/harness/sim"
 	"heddle/traces"
 )
 
@@ -59,15 +58,10 @@ func computed(t *recorded.Trace, with sharing, startMs float64, limits func(node
 			}
 		}
 	}
-	for _, j := range t.Jobs {
-		if busy[j.AMNode] == nil && j.Started > 0 && j.Finished > j.Started {
-			host.changes = append(host.changes, loadChange{j.Started, 0, 1}, loadChange{j.Finished, 0, -1})
-		}
-	}
 	each(func(j *recorded.Job, _ *recorded.Task, a *recorded.Attempt) {
 		if b := busy[t.NodeOf(a)]; b != nil {
 			p := at(j, a)
-			b.changes = append(b.changes, loadChange{p.from, 1, 0}, loadChange{p.to, -1, 0})
+			b.changes = append(b.changes, loadChange{p.from, 1}, loadChange{p.to, -1})
 		}
 	})
 	for _, b := range busy {
@@ -130,9 +124,8 @@ type load struct {
 }
 
 type loadChange struct {
-	t       traces.Time
-	more    int // attempts
-	masters int // more ApplicationMasters that are up beside the nodes
+	t    traces.Time
+	more int
 }
 
 // sum computes, for each change in the number of attempts on a node, how much
@@ -140,24 +133,22 @@ type loadChange struct {
 func (l *load) sum() {
 	slices.SortStableFunc(l.changes, func(a, b loadChange) int { return cmp.Compare(a.t, b.t) })
 	l.at, l.parts = make([]float64, len(l.changes)), make([]float64, len(l.changes))
-	running, masters := 0, 0
+	running := 0
 	for i := range l.changes {
 		if i > 0 {
-			l.at[i] = l.at[i-1] + float64(l.changes[i].t-l.changes[i-1].t)/1e6*l.part(running, masters)
+			l.at[i] = l.at[i-1] + float64(l.changes[i].t-l.changes[i-1].t)/1e6*l.part(running)
 		}
-		l.parts[i] = l.part(running, masters)
+		l.parts[i] = l.part(running)
 		running += l.changes[i].more
-		masters += l.changes[i].masters
 	}
 }
 
-// part returns the fraction of a core that each of n attempts on a node gets, while so
-// many ApplicationMasters are up beside it.
-func (l *load) part(n, masters int) float64 {
+// part returns the fraction of a core that each of n attempts on a node gets.
+func (l *load) part(n int) float64 {
 	if l.cores == 0 || n == 0 {
 		return 1
 	}
-	return min(1, sim.CoresLeft(l.cores, masters)/float64(n))
+	return min(1, l.cores/float64(n))
 }
 
 // between returns the computing time, in ms, that an attempt gets which runs on this

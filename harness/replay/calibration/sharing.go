@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"heddle/harness/replay/recorded"
-	"heddle/harness/sim"
 	"heddle/harness/stats"
 	"heddle/traces"
 )
@@ -74,8 +73,7 @@ const leastOthers = 0.05
 
 // knownSharing returns which cores attempts share by what is known of the cluster. The
 // argument hostCores, if above 0, counts more than the traces. If it is 0, the workers'
-// samples tell how many of the machine's cores the masters left to the attempts, with one
-// ApplicationMaster up.
+// samples tell how many of the machine's cores the masters left to the attempts.
 func knownSharing(list []*recorded.Trace, hostCores float64) sharing {
 	if hostCores > 0 {
 		return sharing{host: hostCores}
@@ -86,8 +84,8 @@ func knownSharing(list []*recorded.Trace, hostCores float64) sharing {
 		for _, n := range t.Nodes {
 			cores = max(cores, n.Cores)
 		}
-		if x, masters := t.TaskCores(); x > 0 {
-			used, n = used+x+sim.MasterCores*max(0, masters-1), n+1
+		if x := t.TaskCores(); x > 0 {
+			used, n = used+x, n+1
 		}
 	}
 	if hostCores > 0 {

@@ -128,19 +128,15 @@ func (b *builder) add(e traces.Event) error {
 		return b.listed(e)
 	case *traces.JobStarted:
 		if j := b.jobs[b.job(e.Job)]; j != nil {
-			if j.Started == 0 && j.Finished == 0 {
-				b.used.changed(e.T, 0, -1, b.beside(e.AMNode))
+			if j.Started == 0 {
+				b.used.changed(e.T, 0, -1)
 			}
 			j.Started, j.AMNode, j.AMMemoryBytes = e.T, e.AMNode, e.AMMemoryBytes
 		}
 	case *traces.JobFinished:
 		if j := b.jobs[b.job(e.Job)]; j != nil {
-			switch {
-			case j.Finished != 0:
-			case j.Started == 0:
-				b.used.changed(e.T, 0, -1, 0)
-			default:
-				b.used.changed(e.T, 0, 0, -b.beside(j.AMNode))
+			if j.Started == 0 && j.Finished == 0 {
+				b.used.changed(e.T, 0, -1)
 			}
 			j.Finished, j.Outcome = e.T, e.Outcome
 		}
@@ -196,16 +192,8 @@ func (b *builder) submitted(e *traces.JobSubmitted) error {
 	}
 	b.jobs[i] = &Job{JobSubmitted: *e, number: i}
 	b.Jobs = append(b.Jobs, b.jobs[i])
-	b.used.changed(e.T, 0, 1, 0)
+	b.used.changed(e.T, 0, 1)
 	return nil
-}
-
-// beside returns 1 if an ApplicationMaster on this node is beside the workers, or else 0.
-func (b *builder) beside(am traces.Node) int {
-	if slices.ContainsFunc(b.Nodes, func(n traces.NodeFacts) bool { return n.Node == am }) {
-		return 0
-	}
-	return 1
 }
 
 // listed adds a job of a job list to the trace while the trace is read.
@@ -230,7 +218,7 @@ func (b *builder) started(e *traces.AttemptStarted) {
 		job: key.job, Index: key.index, number: key.number, node: b.node(e.Node), Kind: key.kind,
 		Level: cmp.Or(e.ReplicaLocality, e.SplitLocality), replica: e.ReplicaLocality, Start: e.T,
 	})
-	b.used.changed(e.T, 1, 0, 0)
+	b.used.changed(e.T, 1, 0)
 	b.counted = b.counts.has(key.job, b.jobs[key.job]) && !b.counts.endedFirst[key]
 	if j := b.jobs[key.job]; j != nil {
 		a.load = b.Loads.Started(e.Node, e.T, j.Kind(), key.kind)
@@ -265,7 +253,7 @@ func (b *builder) finished(e *traces.AttemptFinished) {
 	if a == nil {
 		return
 	}
-	b.used.changed(e.T, -1, 0, 0)
+	b.used.changed(e.T, -1, 0)
 	c := &e.Counters
 	a.End, a.Outcome = e.T, e.Outcome
 	a.read, a.WrittenBytes, a.mapOutput, a.shuffled = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes), max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)

@@ -12,14 +12,12 @@ type coresUsed struct {
 	hostCores float64     // cores of the machine; 0: the nodes are not on one
 	running   int         // attempts that run
 	starting  int         // ApplicationMasters that start
-	up        int         // ApplicationMasters that have started and not ended
 	since     traces.Time // since when the attempts are enough, and no ApplicationMaster starts
 	of        map[traces.Node]use
 }
 
-// use is how long a node was sampled, in seconds, and how much it computed meanwhile, and
-// how many ApplicationMasters were up.
-type use struct{ seconds, coreSeconds, masterSeconds float64 }
+// use is how long a node was sampled, in seconds, and how much it computed meanwhile.
+type use struct{ seconds, coreSeconds float64 }
 
 const (
 	// enoughPerCore is how many attempts to a core keep all cores busy, though some of
@@ -32,12 +30,11 @@ const (
 	leastBusy = 0.85
 )
 
-// changed has this many more attempts run, and ApplicationMasters start and be up, at the time t.
-func (c *coresUsed) changed(t traces.Time, attempts, starting, up int) {
+// changed has this many more attempts run, and ApplicationMasters start, at the time t.
+func (c *coresUsed) changed(t traces.Time, attempts, masters int) {
 	before := c.short()
 	c.running += attempts
-	c.starting += starting
-	c.up += up
+	c.starting += masters
 	if !before && c.short() {
 		c.since = t
 	}
@@ -59,23 +56,20 @@ func (c *coresUsed) sampled(e *traces.NodeSample) {
 	}
 	u := c.of[e.Node]
 	seconds := float64(e.IntervalNs) / 1e9
-	c.of[e.Node] = use{u.seconds + seconds, u.coreSeconds + seconds*(e.CPUUser+e.CPUSystem), u.masterSeconds + seconds*float64(c.up)}
+	c.of[e.Node] = use{u.seconds + seconds, u.coreSeconds + seconds*(e.CPUUser+e.CPUSystem)}
 }
 
 // TaskCores returns how many cores the workers used together, on average, while they had
 // more attempts than the machine that runs all of them has cores, the cores were
 // short, and no ApplicationMaster started. The rest of its cores went to the masters, to other programs, or was lost. It is
-// 0 if that is not known. The result masters is how many ApplicationMasters were up
-// meanwhile, on average.
-func (t *Trace) TaskCores() (cores, masters float64) {
+// 0 if that is not known.
+func (t *Trace) TaskCores() (cores float64) {
 	for _, n := range t.Nodes {
 		x := t.used.mean(n.Node)
 		if x < 0 {
-			return 0, 0
+			return 0
 		}
 		cores += x
-		u := t.used.of[n.Node]
-		masters += u.masterSeconds / u.seconds / float64(len(t.Nodes))
 	}
 	all := cores
 	for _, n := range t.Header.Cluster.Nodes {
@@ -84,9 +78,9 @@ func (t *Trace) TaskCores() (cores, masters float64) {
 		}
 	}
 	if all < leastBusy*t.used.hostCores {
-		return 0, 0
+		return 0
 	}
-	return cores, masters
+	return cores
 }
 
 // mean returns how many cores a node used; -1 if it was not sampled for long enough.
