@@ -23,8 +23,8 @@ import (
 //
 // An answer is passed on only when all its bytes have arrived, so that memory is
 // allocated only for bytes that exist. A call ends with the context of the library's
-// client. The whole answer must arrive within CallTimeout. With a time limit for each read instead, a server could send a
-// byte now and then without end.
+// client. The whole answer must arrive within CallTimeout. With a time limit for each
+// read instead, a server could send a byte now and then without end.
 type libraryCalls struct {
 	net.Conn                 // connection to a NameNode; nil if there is none now
 	r        *bufio.Reader   // reads from it

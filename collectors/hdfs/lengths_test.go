@@ -50,13 +50,20 @@ func TestFilesFromADataNode(t *testing.T) {
 			check := allocatesAtMost(t, 2<<20)
 			got, err := read(c.stream)
 			check()
-			switch {
-			case c.says == "" && (err != nil || !bytes.Equal(got, content)):
-				t.Errorf("read %d bytes, %v; want the %d written", len(got), err, len(content))
-			case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
-				t.Errorf("error %v, want one that says %q", err, c.says)
-			}
+			wantRead(t, got, err, c.says)
 		})
+	}
+}
+
+// wantRead fails the test unless a read gave the content, or an error that says what it
+// should say, if that is not empty.
+func wantRead(t *testing.T, got []byte, err error, says string) {
+	t.Helper()
+	switch {
+	case says == "" && (err != nil || !bytes.Equal(got, content)):
+		t.Errorf("read %d bytes, %v; want the %d written", len(got), err, len(content))
+	case says != "" && (err == nil || !strings.Contains(err.Error(), says)):
+		t.Errorf("error %v, want one that says %q", err, says)
 	}
 }
 

@@ -189,12 +189,7 @@ func TestProvenDataNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := read(x.d)
-			switch {
-			case x.says == "" && (err != nil || !bytes.Equal(got, content)):
-				t.Errorf("read %d bytes, %v; want the %d written", len(got), err, len(content))
-			case x.says != "" && (err == nil || !strings.Contains(err.Error(), x.says)):
-				t.Errorf("error %v, want one that says %q", err, x.says)
-			}
+			wantRead(t, got, err, x.says)
 		})
 	}
 }
