@@ -25,7 +25,6 @@ import (
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
-	"heddle/harness/lab"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/lease"
 	"heddle/harness/submit"
@@ -147,17 +146,7 @@ func TestKills(t *testing.T) {
 	c := labtest.Config(fmt.Sprintf("kills-%d", seed), binary)
 	c.NodeExpiry = units.Duration(15 * time.Second)
 	ctx := t.Context()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		if err := lab.Down(ctx, c.Name, true); err != nil {
-			t.Error(err)
-		}
-	})
-	l, err := lab.Up(ctx, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := labtest.Own(t, c)
 	file := l.Cluster()
 	to, err := clients.To(&file, clients.Patience{})
 	if err != nil {

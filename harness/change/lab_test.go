@@ -146,17 +146,7 @@ func TestLab(t *testing.T) {
 	c := labtest.Config("holdtest", binary)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-		defer cancel()
-		if err := lab.Down(ctx, c.Name, true); err != nil {
-			t.Error(err)
-		}
-	})
-	l, err := lab.Up(ctx, c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := labtest.Own(t, c)
 	y := newYard(ctx, t, l, binary)
 	before := y.state()
 

@@ -11,7 +11,6 @@ import (
 
 	"heddle/harness/clients"
 	"heddle/harness/internal/poll"
-	heddlelab "heddle/harness/lab"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/results"
 	"heddle/harness/runs"
@@ -32,17 +31,7 @@ func TestMastersKilled(t *testing.T) {
 	}
 	c := labtest.Config("masters", binary)
 	c.HA = true
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-		defer cancel()
-		if err := heddlelab.Down(ctx, c.Name, true); err != nil {
-			t.Error(err)
-		}
-	})
-	l, err := heddlelab.Up(t.Context(), c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := labtest.Own(t, c)
 	cluster := l.Cluster()
 	clients, err := clients.To(&cluster, clients.Patience{})
 	if err != nil {

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -110,18 +109,7 @@ func labToBreak(t *testing.T) *heddlelab.Lab {
 		t.Fatal(err)
 	}
 	c := labtest.Config("steertest", binary)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-		defer cancel()
-		if err := heddlelab.Down(ctx, c.Name, true); err != nil {
-			t.Error(err)
-		}
-	})
-	l, err := heddlelab.Up(t.Context(), c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return labtest.Own(t, c)
 }
 
 func kill(t *testing.T, l *heddlelab.Lab, node, daemon string) {

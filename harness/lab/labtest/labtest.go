@@ -79,6 +79,23 @@ func Config(name, binary string) lab.Config {
 	return c
 }
 
+// Own starts a lab for one test, and removes it when the test ends.
+func Own(t testing.TB, c lab.Config) *lab.Lab {
+	t.Helper()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if err := lab.Down(ctx, c.Name, true); err != nil {
+			t.Error(err)
+		}
+	})
+	l, err := lab.Up(t.Context(), c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // Need skips a test if this machine cannot run a lab, or fails the test if
 // HEDDLE_LAB=require is set. Under -short it always skips the test.
 func Need(t testing.TB) {
