@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -143,6 +144,10 @@ func TestWellDaemons(t *testing.T) {
 	}
 }
 
+// wellDaemonLate matches what is said of a daemon that did not answer in time,
+// unless it is the one that misbehaves: that one's address is replaced.
+var wellDaemonLate = regexp.MustCompile(`(localhost|127\.0\.0\.1):\d+\S*: no (whole )?answer within`)
+
 // TestHostileDaemons has one daemon of a cluster misbehave in every way that
 // yarntest and hdfstest know, against each command that begins by asking it. All
 // end by themselves with code 3, and name the daemon's host and port; where the
@@ -217,23 +222,38 @@ func TestHostileDaemons(t *testing.T) {
 			}})
 		}
 	}
+	try := func(x *trial, d *daemons, address string) {
+		x.code, x.said = d.try(x.command)
+		x.said = strings.ReplaceAll(x.said, address, "HOST:PORT")
+		if _, err := os.Stat(d.runs); err == nil && x.code == exitCluster && !x.lie && !strings.HasPrefix(x.misdeed, "later") {
+			x.said += "\na run folder was made"
+			x.code = -1
+		}
+	}
 	// At once, since most of the time is waiting.
 	var group errgroup.Group
-	group.SetLimit(200)
+	group.SetLimit(100)
 	for _, x := range trials {
 		d := startDaemons(t)
 		address := x.misbehave(d)
 		group.Go(func() error {
-			x.code, x.said = d.try(x.command)
-			x.said = strings.ReplaceAll(x.said, address, "HOST:PORT")
-			if _, err := os.Stat(d.runs); err == nil && x.code == exitCluster && !x.lie && !strings.HasPrefix(x.misdeed, "later") {
-				x.said += "\na run folder was made"
-				x.code = -1
-			}
+			try(x, d, address)
 			return nil
 		})
 	}
 	_ = group.Wait() // no trial fails
+	// On a busy machine daemons that do not misbehave may be late too. Such a trial
+	// says nothing of the one that does, so it is tried again, alone.
+	for _, x := range trials {
+		for range 3 {
+			if !wellDaemonLate.MatchString(x.said) {
+				break
+			}
+			t.Logf("%s, %s, %s is tried again:\n%.500s", x.command, x.server, x.misdeed, x.said)
+			d := startDaemons(t)
+			try(x, d, x.misbehave(d))
+		}
+	}
 	for _, x := range trials {
 		t.Run(x.command+"/"+x.server+"/"+x.misdeed, func(t *testing.T) {
 			switch {

@@ -1,8 +1,10 @@
 package experiment
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,23 +18,45 @@ import (
 
 // TestModelHearsLab has a model hear what the agents of a lab's nodes measure, before it
 // is 2 s old. Tasks that compute raise the load of their node, about as much as the
-// simulator's model of the load says.
+// simulator's model of the load says. A machine that is busy with other things spoils
+// such a measurement, so one of three has to be right.
 func TestModelHearsLab(t *testing.T) {
 	c, _ := lab(t)
-	made := schedtest.RegisterListener(t, 1000)
 	program, err := labtest.Binary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	e, source := parse(t, computing)
-	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)})
-	if err != nil {
-		t.Fatal(err)
+	const most = 3
+	for n := range most {
+		made := schedtest.RegisterListener(t, 1000)
+		run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := &findings{T: t}
+		compareHeard(found, (*made)[len(*made)-1], lastTrace(t, run))
+		if len(found.errors) == 0 {
+			return
+		}
+		t.Logf("measurement %d of %d:\n%s", n+1, most, strings.Join(found.errors, "\n"))
 	}
-	m := (*made)[len(*made)-1]
-	events := lastTrace(t, run)
-	// On a machine that is busy with other things an agent's answer may be late once,
-	// or it takes no samples for a while.
+	t.Errorf("%d measurements, none without an error", most)
+}
+
+// findings collects the errors of one measurement.
+type findings struct {
+	*testing.T
+	errors []string
+}
+
+func (f *findings) Errorf(format string, args ...any) {
+	f.errors = append(f.errors, fmt.Sprintf(format, args...))
+}
+
+// compareHeard compares what a model heard with what ran.
+func compareHeard(t *findings, m *schedtest.Listener, events []traces.Event) {
+	// An agent's answer may be late once, or it takes no samples for a while.
 	stalls, longest := stallsOf(events)
 	t.Logf("%d of %d samples were heard for the first time when 2 s old or more: %v; agents took none for 2 s or more %d times, up to %v", m.Late, len(m.Samples), m.LateAges, stalls, longest)
 	checkHeard(t, m, stalls+len(m.Samples)/30)
@@ -75,7 +99,7 @@ func stallsOf(events []traces.Event) (stalls int, longest time.Duration) {
 // compareLoad compares the loads that agents measured with those of the simulator's
 // load model, which gets the same attempts, and with a control: each task that runs
 // adds 1 to the load as long as it runs. Both begin from the load that was there.
-func compareLoad(t *testing.T, events []traces.Event) {
+func compareLoad(t *findings, events []traces.Event) {
 	attempts := map[traces.Node][]ranOn{}
 	for _, a := range attemptsIn(events) {
 		attempts[a.node] = append(attempts[a.node], a)
@@ -84,7 +108,7 @@ func compareLoad(t *testing.T, events []traces.Event) {
 	samples := 0
 	for n, list := range attempts {
 		slices.SortFunc(list, func(a, b ranOn) int { return int(a.start - b.start) })
-		model := modelledLoad(t, list)
+		model := modelledLoad(t.T, list)
 		before := loadAt(samplesOf(events), n, list[0].start)
 		for _, x := range samplesOf(events) {
 			if second := int(int64(x.T) / 1e9); x.Node == n && x.T >= list[0].start && second < len(model) {

@@ -28,7 +28,7 @@ timeout: 10m
 
 // checkHeard has a model hear everything of computing that a driver can tell it. The
 // reports with samples that were late may be no more than so many.
-func checkHeard(t *testing.T, m *schedtest.Listener, late int) {
+func checkHeard(t testing.TB, m *schedtest.Listener, late int) {
 	t.Helper()
 	nodes := map[traces.Node]bool{}
 	highest := 0.0
