@@ -15,6 +15,7 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/doc"
+	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/results"
@@ -38,7 +39,11 @@ type Across struct {
 	Within            int            `json:"within"`
 	Held              int            `json:"held"`
 	Runs              int            `json:"runs"`
-	Warnings          []string       `json:"warnings"`
+	// MedianAbsErrorAtSpeedPct is the median over the settings whose speed is known, of
+	// which AtSpeed has the number.
+	MedianAbsErrorAtSpeedPct compare.Number `json:"medianAbsErrorAtSpeedPct"`
+	AtSpeed                  int            `json:"atSpeed"`
+	Warnings                 []string       `json:"warnings"`
 }
 
 // Setting is the prediction of the runs of one workload under one model in one run
@@ -56,6 +61,12 @@ type Setting struct {
 	// is how many of the measured runs it has.
 	PredictedCI95Ms compare.Interval `json:"predictedCI95Ms"`
 	Held            int              `json:"held"`
+	// SpeedPct is how much faster the processors did the same work than in the runs fitted
+	// to, with its sign, see known.speed. ErrorAtSpeedPct is the error if each run is
+	// predicted at the speed that it had, which no prediction can know. Both are null if
+	// the speed is not known.
+	SpeedPct        compare.Number `json:"speedPct"`
+	ErrorAtSpeedPct compare.Number `json:"errorAtSpeedPct"`
 
 	was, is []float64 // mean completions of the measured and of the simulated runs, in ms
 }
@@ -73,14 +84,14 @@ const within = 10
 func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	a := &Across{Fit: fit, Settings: []Setting{}, Warnings: []string{}}
 	var fitted []measured
-	known := map[string]bool{} // trials that are fitted to
+	own := map[string]bool{} // trials that are fitted to
 	for _, name := range fit {
 		dir, trials, err := a.load(name, &o)
 		if err != nil {
 			return nil, err
 		}
 		for _, x := range trials {
-			known[pathOf(dir, &x)] = true
+			own[pathOf(dir, &x)] = true
 		}
 		fitted = append(fitted, trials...)
 	}
@@ -93,6 +104,7 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 		return nil, fmt.Errorf("fidelity: %w: nothing of tasks can be fitted to %s: %s", ErrNothing, strings.Join(fit, ", "), strings.Join(costs.Warnings, "; "))
 	}
 	a.Warnings = append(a.Warnings, costs.Warnings...)
+	maps := knownOf(fitted)
 	var groups [][]measured
 	var folders []string
 	for _, name := range list {
@@ -101,7 +113,7 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 		if err != nil {
 			return nil, err
 		}
-		trials = slices.DeleteFunc(trials, func(x measured) bool { return known[pathOf(dir, &x)] })
+		trials = slices.DeleteFunc(trials, func(x measured) bool { return own[pathOf(dir, &x)] })
 		for _, g := range group(trials) {
 			groups, folders = append(groups, g), append(folders, dir)
 		}
@@ -114,7 +126,7 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range groups {
 		g.Go(func() (err error) {
-			if settings[i], err = predictSetting(groups[i], costs, o); err != nil {
+			if settings[i], err = predictSetting(groups[i], maps, costs, o); err != nil {
 				failed[i] = fmt.Errorf("fidelity of %s: %w", folders[i], err)
 			}
 			settings[i].Run = folders[i]
@@ -211,25 +223,38 @@ func workloads(trials []measured) (names []string) {
 	return names
 }
 
-// predictSetting predicts the runs of one workload under one model.
-func predictSetting(list []measured, costs *calibration.Calibration, o Options) (x Setting, err error) {
+// predictSetting predicts the runs of one workload under one model. maps are those of
+// the runs that costs was fitted to.
+func predictSetting(list []measured, maps known, costs *calibration.Calibration, o Options) (x Setting, err error) {
 	x = Setting{Workload: list[0].workload, Model: list[0].model, Runs: len(list)}
 	was := completions(list)
-	var is []float64
+	var is, atSpeed, speeds []float64
 	defer func() { x.was, x.is = was, is }()
 	for i := range list {
-		again, err := predict(list[i].Trace, &list[i], costs, o)
+		again, err := predict(list[i].Trace, &list[i], costs, 0, o)
 		if err != nil {
 			return x, err
 		}
-		for _, f := range again {
-			is = append(is, f.MeanCompletionMs)
+		is = append(is, completionsOf(again)...)
+		speed := maps.speed(&list[i])
+		if speeds = append(speeds, speed); math.IsNaN(speed) {
+			continue
 		}
+		if again, err = predict(list[i].Trace, &list[i], costs, speed, o); err != nil {
+			return x, err
+		}
+		atSpeed = append(atSpeed, completionsOf(again)...)
 	}
 	mean, lo, hi, ok := costs.Noise.Interval(is)
 	x.MeasuredMs, x.PredictedMs = compare.Number(stats.Mean(was).Value), compare.Number(mean)
 	x.ErrorPct = compare.Number(percent(mean, float64(x.MeasuredMs)))
 	x.NoisePct = compare.Number(100 * stats.Spread(was))
+	x.SpeedPct = compare.Number(100 * (stats.Mean(speeds).Value - 1))
+	x.ErrorAtSpeedPct = compare.Number(math.NaN())
+	if len(atSpeed) == len(is) {
+		mean, _, _, _ := costs.Noise.Interval(atSpeed)
+		x.ErrorAtSpeedPct = compare.Number(percent(mean, float64(x.MeasuredMs)))
+	}
 	x.PredictedCI95Ms = compare.Interval{math.Inf(-1), math.Inf(1)}
 	if ok {
 		x.PredictedCI95Ms = compare.Interval{lo, hi}
@@ -242,9 +267,17 @@ func predictSetting(list []measured, costs *calibration.Calibration, o Options) 
 	return x, nil
 }
 
+// completionsOf returns the mean completion of each replay, in ms.
+func completionsOf(again []*measure.Figures) (list []float64) {
+	for _, f := range again {
+		list = append(list, f.MeanCompletionMs)
+	}
+	return list
+}
+
 // sum counts over all settings.
 func (a *Across) sum() {
-	var abs []float64
+	var abs, atSpeed []float64
 	for _, x := range a.Settings {
 		e := math.Abs(float64(x.ErrorPct))
 		abs = append(abs, e)
@@ -254,13 +287,17 @@ func (a *Across) sum() {
 		if !math.IsInf(x.PredictedCI95Ms[0], 0) {
 			a.Held, a.Runs = a.Held+x.Held, a.Runs+x.Runs
 		}
+		if e := math.Abs(float64(x.ErrorAtSpeedPct)); !math.IsNaN(e) {
+			atSpeed = append(atSpeed, e)
+		}
 	}
+	a.AtSpeed, a.MedianAbsErrorAtSpeedPct = len(atSpeed), compare.Number(stats.Quantile(atSpeed, 0.5))
 	a.MedianAbsErrorPct = compare.Number(stats.Quantile(abs, 0.5))
 }
 
 // Doc returns the predictions for people to read.
 func (a *Across) Doc() doc.Doc {
-	table := &doc.Table{Name: "settings", Columns: []string{"run", "workload", "model", "runs", "measured", "predicted", "error", "noise floor", "95 % of new runs", "runs in it"}}
+	table := &doc.Table{Name: "settings", Columns: []string{"run", "workload", "model", "runs", "measured", "predicted", "error", "noise floor", "95 % of new runs", "runs in it", "speed", "error at it"}}
 	for _, x := range a.Settings {
 		interval, held := doc.Words("-"), doc.Words("-")
 		if lo, hi := x.PredictedCI95Ms[0], x.PredictedCI95Ms[1]; !math.IsInf(lo, 0) {
@@ -268,13 +305,17 @@ func (a *Across) Doc() doc.Doc {
 			held = doc.Words(fmt.Sprintf("%d of %d", x.Held, x.Runs))
 		}
 		table.Add(doc.Words(x.Run), doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs), doc.Number(float64(x.MeasuredMs)/1000, "s"), doc.Number(float64(x.PredictedMs)/1000, "s"),
-			doc.Signed(float64(x.ErrorPct), 1, "%"), doc.Fixed(float64(x.NoisePct), 1, "%"), interval, held)
+			doc.Signed(float64(x.ErrorPct), 1, "%"), doc.Fixed(float64(x.NoisePct), 1, "%"), interval, held,
+			doc.Signed(float64(x.SpeedPct), 1, "%"), doc.Signed(float64(x.ErrorAtSpeedPct), 1, "%"))
 	}
 	text := fmt.Sprintf("The median error is %.1f %%; %d of %d settings are within %d %%, or within what their repeats differ by.", float64(a.MedianAbsErrorPct), a.Within, len(a.Settings), within)
 	if a.Runs > 0 {
 		text += fmt.Sprintf(" The intervals have %d of %d runs.", a.Held, a.Runs)
 	} else {
 		text += " There are no intervals: they need two runs of a workload to fit to, which tell how much runs differ."
+	}
+	if a.AtSpeed > 0 {
+		text += fmt.Sprintf(" Predicted at the speed that the processors had, by the CPU time of maps that do the same work, %d settings have a median error of %.1f %%.", a.AtSpeed, float64(a.MedianAbsErrorAtSpeedPct))
 	}
 	d := doc.Doc{doc.Heading("predicted from other runs; job completion time"), table, doc.Text(text)}
 	return append(append(d, winnersDoc(a.Winners)...), doc.Notes(a.Warnings))

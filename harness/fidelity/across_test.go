@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"heddle/harness/stats"
+	"heddle/traces"
+	"heddle/traces/tracefile"
 )
 
 // TestAcross predicts a measured run from itself: what is predicted of it then is the
@@ -50,6 +52,67 @@ func TestAcross(t *testing.T) {
 	for _, dirs := range [][2]string{{run, "testdata/none"}, {"testdata/none", run}} {
 		if _, err := AcrossRuns(dirs[:1], dirs[1:], Options{}); err == nil || errors.Is(err, ErrNothing) {
 			t.Errorf("%v: error %v", dirs, err)
+		}
+	}
+}
+
+// TestAcrossSpeed predicts runs whose maps took 1.25 times the CPU time for the same work:
+// at that speed, the prediction is longer. Without counters, no speed is known.
+func TestAcrossSpeed(t *testing.T) {
+	const run = "testdata/run"
+	with := func(factor float64) *Across {
+		again := filepath.Join(t.TempDir(), "again")
+		if err := os.CopyFS(again, os.DirFS(run)); err != nil {
+			t.Fatal(err)
+		}
+		paths, err := filepath.Glob(filepath.Join(again, "trials", "*", "trace.heddle"))
+		if err != nil || len(paths) == 0 {
+			t.Fatal(paths, err)
+		}
+		for _, path := range paths {
+			h, events, err := tracefile.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				if a, ok := e.(*traces.AttemptFinished); ok && a.Attempt.Task.Kind == traces.Map {
+					a.Counters.CPUMs = int64(factor * float64(a.Counters.CPUMs))
+				}
+			}
+			if err := errors.Join(os.Remove(path), tracefile.WriteFile(path, h, events)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, err := AcrossRuns([]string{run}, []string{again}, Options{Unverified: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	same, slow, unknown := with(1), with(1.25), with(0)
+	if same.AtSpeed != 2 || slow.AtSpeed != 2 || unknown.AtSpeed != 0 {
+		t.Fatalf("speeds of %d, %d and %d settings are known, want 2, 2 and 0", same.AtSpeed, slow.AtSpeed, unknown.AtSpeed)
+	}
+	sum := 0.0
+	for i, x := range slow.Settings {
+		was := same.Settings[i]
+		sum += float64(was.SpeedPct)
+		if ratio := (100 + float64(x.SpeedPct)) / (100 + float64(was.SpeedPct)); math.Abs(ratio-0.8) > 0.002 {
+			t.Errorf("%s under %s: %v of the speed, want 0.8", x.Workload, x.Model, ratio)
+		}
+		if longer := (100 + float64(x.ErrorAtSpeedPct)) / (100 + float64(was.ErrorAtSpeedPct)); longer < 1.1 || longer > 1.26 {
+			t.Errorf("%s under %s: predicted %v times as long at 0.8 of the speed", x.Workload, x.Model, longer)
+		}
+		if x.ErrorPct != was.ErrorPct {
+			t.Errorf("%s under %s: an error of %v, was %v: the prediction knows the speed", x.Workload, x.Model, x.ErrorPct, was.ErrorPct)
+		}
+	}
+	if math.Abs(sum/2) > 1 {
+		t.Errorf("the runs that were fitted to differ by %v %% from their own mean speed", sum/2)
+	}
+	for _, x := range unknown.Settings {
+		if !math.IsNaN(float64(x.SpeedPct)) || !math.IsNaN(float64(x.ErrorAtSpeedPct)) {
+			t.Errorf("%s under %s: a speed of %v without counters", x.Workload, x.Model, x.SpeedPct)
 		}
 	}
 }

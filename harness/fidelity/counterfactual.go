@@ -46,7 +46,7 @@ func counterfactual(from, to []measured, o Options) (Counterfactual, error) {
 	var under [2][]*measure.Figures
 	for k, like := range []*measured{&from[0], &to[0]} {
 		for _, t := range from {
-			again, err := predict(t.Trace, like, f.calibration, o)
+			again, err := predict(t.Trace, like, f.calibration, 0, o)
 			if err != nil {
 				return x, err
 			}

@@ -296,9 +296,10 @@ func group(list []measured) [][]measured {
 	return groups
 }
 
-// predict replays the trace t once for each seed, to predict a trial. The
+// predict replays the trace t once for each seed, to predict a trial. The nodes have so
+// many times the speed that they had where the calibration was fitted; 0 is 1. The
 // scheduler model is that of the trial like, and knows what it knew there.
-func predict(t *recorded.Trace, like *measured, c *calibration.Calibration, o Options) ([]*measure.Figures, error) {
+func predict(t *recorded.Trace, like *measured, c *calibration.Calibration, speed float64, o Options) ([]*measure.Figures, error) {
 	begin := func(m sched.Model) error {
 		if like.learnt == nil {
 			return nil
@@ -309,7 +310,7 @@ func predict(t *recorded.Trace, like *measured, c *calibration.Calibration, o Op
 	for seed := range o.Seeds {
 		list = append(list, replay.Config{
 			Trace: t, Model: like.OwnModel(), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
-			Calibration: c, Modelled: true, Repeats: true, Interrupted: o.Interrupted, Begin: begin,
+			Calibration: c, Modelled: true, Change: recorded.Change{Speed: speed}, Repeats: true, Interrupted: o.Interrupted, Begin: begin,
 		})
 	}
 	outcomes, err := replay.Outcomes(list)
@@ -330,7 +331,7 @@ func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Predi
 	if err != nil {
 		return Prediction{}, err
 	}
-	again, err := predict(t, &m, f.calibration, o)
+	again, err := predict(t, &m, f.calibration, 0, o)
 	if err != nil {
 		return Prediction{}, err
 	}

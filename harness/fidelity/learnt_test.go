@@ -52,7 +52,7 @@ func TestKnowsWhatItKnew(t *testing.T) {
 	}
 	for _, like := range []measured{{Trace: x}, {Trace: x, learnt: state}} {
 		loaded = nil
-		if _, err := predict(x, &like, c, Options{Seeds: 2}); err != nil {
+		if _, err := predict(x, &like, c, 0, Options{Seeds: 2}); err != nil {
 			t.Fatal(err)
 		}
 		want := []string(nil)

@@ -83,7 +83,8 @@ func (x *nodes) addFlows() {
 	x.flows = fluid.New(rackOf)
 	c := &x.config.Cluster
 	if c.HostCores > 0 {
-		x.flows.SetRate(0, fluid.Host, 0, int64(1e6*c.HostCores), 1e6)
+		core := 1e6 * c.hostSpeed()
+		x.flows.SetRate(0, fluid.Host, 0, int64(core*c.HostCores), int64(core))
 	}
 	for i := range c.Nodes {
 		m, n := &c.Nodes[i], int32(i)

@@ -149,3 +149,33 @@ func TestHostCores(t *testing.T) {
 		}
 	}
 }
+
+// The cores of one machine have the speed of its fastest node, and so has the start of an
+// ApplicationMaster beside the nodes. A slower node slows its own tasks alone.
+func TestHostSpeed(t *testing.T) {
+	for _, c := range []struct {
+		speeds [4]float64
+		want   int64 // four maps of a second on two cores, after an ApplicationMaster that starts in a second
+	}{
+		{[4]float64{1, 1, 1, 1}, 3000},
+		{[4]float64{0.5, 0.5, 0.5, 0.5}, 6000},
+		{[4]float64{2, 2, 2, 2}, 1500},
+		{[4]float64{0.25, 1, 1, 1}, 5000}, // one second, and four for the map of the slow node
+	} {
+		cluster := slots(4, 1)
+		cluster.HostCores = 2
+		for i, speed := range c.speeds {
+			cluster.Nodes[i].Speed = speed
+		}
+		costs := NoCosts()
+		costs.AMStartMs = 1000
+		source := &Jobs{List: []Job{simpleJob("a", 0, 4, 0, Work{ComputeMs: 1000})}}
+		r, err := Run(&Config{Cluster: cluster, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: costs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.MakespanMs < c.want || r.MakespanMs > c.want+20 {
+			t.Errorf("on nodes of the speeds %v: %d ms, want %d", c.speeds, r.MakespanMs, c.want)
+		}
+	}
+}

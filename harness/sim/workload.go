@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"cmp"
+
 	"heddle/harness/sim/draw"
 	"heddle/harness/state"
 	"heddle/traces"
@@ -16,9 +18,18 @@ type Machines struct {
 	// written.
 	WritesWait bool
 	// HostCores is how many CPU cores all nodes share, as in a lab on a single
-	// machine. Each node's own limit of cores holds too. 0 means that each node is
-	// a machine of its own.
+	// machine, whose cores have the speed of the fastest node. Each node's own limit of
+	// cores holds too. 0 means that each node is a machine of its own.
 	HostCores float64
+}
+
+// hostSpeed is the speed of the cores that all nodes share.
+func (m *Machines) hostSpeed() float64 {
+	fastest := 0.0
+	for i := range m.Nodes {
+		fastest = max(fastest, cmp.Or(m.Nodes[i].Speed, 1))
+	}
+	return cmp.Or(fastest, 1)
 }
 
 // Node is a simulated worker: a NodeManager and a DataNode.
