@@ -16,6 +16,12 @@ type Noise struct {
 	Simulated float64 `json:"simulated"`
 }
 
+// drift is how much the speed of the processors differs between runs at different times,
+// which no run knows of: the standard deviation of its logarithm. It is what seven runs
+// on labs of one virtual machine had in one afternoon, by the CPU time of maps that do
+// the same work; see MEASUREMENTS.md.
+const drift = 0.07
+
 // mostNoise is the largest deviation that a calibration file may have. With it, runs
 // differ by a factor of 20,000.
 const mostNoise = 10
@@ -84,7 +90,8 @@ type NewRun struct {
 //
 // The logarithm of the time is taken to be normal. Its variance is that of the simulated
 // runs, and what the measured runs differed more than simulated ones, and the error of
-// the fit's mean. Student's distribution has the degrees of freedom of that sum. The
+// the fit's mean, and that of drift, since a new run is at another time. Student's
+// distribution has the degrees of freedom of that sum. The
 // interval supposes that the model is right: it knows how far off the model is for runs
 // like those that it was fitted to, and for no others.
 func (n *Noise) Interval(simulated []float64) (mean, lo, hi float64, ok bool) {
@@ -102,10 +109,11 @@ func (n *Noise) Interval(simulated []float64) (mean, lo, hi float64, ok bool) {
 		own = math.Pow(stats.Deviation(logs), 2)
 	}
 	more := max(0, measured-n.Simulated*n.Simulated) + measured/float64(n.Runs)
-	freedom := (own + more) * (own + more) / (own*own/float64(max(1, len(logs)-1)) + more*more/float64(n.Runs-1)) // by Welch and Satterthwaite
-	if own+more == 0 {
+	if own+more == 0 { // of runs in virtual time, which has no drift
 		return mean, mean, mean, true
 	}
-	width := stats.Margin(math.Sqrt(own+more), freedom)
+	all := own + more + drift*drift
+	freedom := all * all / (own*own/float64(max(1, len(logs)-1)) + more*more/float64(n.Runs-1)) // by Welch and Satterthwaite; drift has no end of them
+	width := stats.Margin(math.Sqrt(all), freedom)
 	return mean, mean * math.Exp(-width), mean * math.Exp(width), true
 }
