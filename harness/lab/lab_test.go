@@ -119,23 +119,6 @@ func TestLab(t *testing.T) {
 	})
 }
 
-// Labels need the capacity scheduler; without it the lab comes up too.
-func TestFairScheduler(t *testing.T) {
-	labtest.Need(t)
-	c := lab.Default()
-	c.Name, c.Nodes, c.Racks, c.Replication, c.Scheduler = "labtest-fair", 1, 1, 1, lab.Fair
-	down(t, c.Name, true)
-	t.Cleanup(func() { down(t, c.Name, true) })
-	l := up(t.Context(), t, c)
-	var scheduler struct {
-		Scheduler struct{ SchedulerInfo struct{ Type string } }
-	}
-	getJSON(t, l.Cluster().ResourceManagers[0]+"/ws/v1/cluster/scheduler", &scheduler)
-	if got := scheduler.Scheduler.SchedulerInfo.Type; got != "fairScheduler" {
-		t.Errorf("the scheduler is %q", got)
-	}
-}
-
 // An up that is interrupted takes down what it has started.
 func TestInterruptedUp(t *testing.T) {
 	labtest.Need(t)

@@ -25,16 +25,19 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("the ResourceManager did not answer the questions about its labels and settings within %v", setupLimit))
 	defer cancel()
 	var s steer.Setup
+	scheduler, err := rm.Scheduler(ctx)
+	if err != nil {
+		return s, err
+	}
+	if scheduler.Type != "capacityScheduler" {
+		return s, fmt.Errorf("the cluster's scheduler is %s; node labels need the Capacity scheduler (heddle doctor says what to set), and without labels only the model yarn can run", scheduler.Type)
+	}
 	labels, err := rm.NodeLabels(ctx)
 	if err != nil {
 		return s, err
 	}
 	if s.Triples = triplesOf(labels); len(s.Triples) == 0 {
 		return s, errors.New("the cluster has no pool of labels (idle, and a00, m00, r00 and so on, all exclusive); heddle doctor says how to make one")
-	}
-	scheduler, err := rm.Scheduler(ctx)
-	if err != nil {
-		return s, err
 	}
 	if s.Queue, s.Triples = queueWith(scheduler.Queues, s.Triples); s.Queue == "" {
 		return s, errors.New("no leaf queue has the capacity 100 % of all three labels of any number (a00, m00, r00 and so on); heddle doctor says how to set one up")

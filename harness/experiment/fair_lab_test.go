@@ -1,0 +1,59 @@
+package experiment
+
+import (
+	"strings"
+	"testing"
+
+	"heddle/harness/clients"
+	heddlelab "heddle/harness/lab"
+	"heddle/harness/lab/labtest"
+	"heddle/harness/runs"
+)
+
+// TestFairScheduler runs jobs on a cluster whose own scheduler is the Fair scheduler.
+// Without steering the trace has what Hadoop counted. A model is refused, since the Fair
+// scheduler has no node labels, and the refusal leaves the cluster as it was.
+func TestFairScheduler(t *testing.T) {
+	labtest.Need(t)
+	binary, err := labtest.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := labtest.Config("fairtest", binary)
+	c.Nodes, c.Racks, c.Scheduler = 2, 1, heddlelab.Fair
+	cluster := labtest.Own(t, c).Cluster()
+	clients, err := clients.To(&cluster, clients.Patience{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { clients.Close() })
+	scheduler, err := clients.RM.Scheduler(t.Context())
+	if err != nil || scheduler.Type != "fairScheduler" {
+		t.Fatalf("the scheduler is %q, error %v; want the Fair scheduler", scheduler.Type, err)
+	}
+	before := labelsOf(t, clients)
+
+	t.Run("its own decisions", func(t *testing.T) {
+		run, err := runText(t, &cluster, strings.NewReplacer("models: [fifo]", "models: [yarn]", "actuator: labels", "actuator: none").Replace(steered))
+		if err != nil {
+			t.Fatal(err)
+		}
+		header, events := readTrace(t, run)
+		checkAgainstHadoop(t, clients, events)
+		checkComplete(t, header, events)
+		if m := run.Manifest(); m.State != runs.Finished {
+			t.Errorf("run is %s", m.State)
+		}
+		if class := header.Settings["yarn.resourcemanager.scheduler.class"]; !strings.HasSuffix(class, ".FairScheduler") {
+			t.Errorf("the trace says that the scheduler is %q, so a replay would simulate another", class)
+		}
+	})
+	t.Run("a model", func(t *testing.T) {
+		_, err := runText(t, &cluster, steered)
+		if err == nil || !strings.Contains(err.Error(), "fairScheduler") || !strings.Contains(err.Error(), "Capacity scheduler") {
+			t.Errorf("error %v, want one that says which scheduler there is and which one is needed", err)
+		}
+	})
+	noneRunning(t, clients, "after its end")
+	awaitSame(t, clients, before)
+}
