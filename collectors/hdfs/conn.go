@@ -108,19 +108,9 @@ func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 	return cn, nil
 }
 
-// call sends one request to the NameNode and waits for the answer. It stops
-// waiting when the context ctx or the connection ends.
-func (cn *conn) call(ctx context.Context, clientID []byte, id, retry int32, method string, req proto.Message) (reply, error) {
-	frame, err := appendFrame(nil,
-		requestHeader(id, retry, clientID),
-		&hdfspb.MethodHeader{
-			MethodName:      proto.String(method),
-			Protocol:        proto.String(clientProtocol),
-			ProtocolVersion: proto.Uint64(1),
-		}, req)
-	if err != nil {
-		return reply{}, err
-	}
+// call sends the frame of the request id to the NameNode and waits for the answer.
+// It stops waiting when the context ctx or the connection ends.
+func (cn *conn) call(ctx context.Context, id int32, frame []byte) (reply, error) {
 	answer := make(chan reply, 1)
 	cn.mu.Lock()
 	if cn.err != nil {
@@ -138,7 +128,7 @@ func (cn *conn) call(ctx context.Context, clientID []byte, id, retry int32, meth
 	case r := <-answer:
 		return r, nil
 	case <-ctx.Done():
-		return reply{}, ctx.Err()
+		return reply{}, context.Cause(ctx)
 	case <-cn.done:
 		select {
 		case r := <-answer: // the answer to this call came just before the connection ended, so the call has succeeded
@@ -160,7 +150,7 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 	select {
 	case cn.writing <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	case <-cn.done:
 		return cn.err
 	}
@@ -172,7 +162,7 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 		// part of the frame was sent, or the expired deadline would make the next
 		// write fail.
 		cn.close(&lostError{fmt.Errorf("write: %w", ctx.Err())})
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	if err == nil {
 		return nil

@@ -20,7 +20,11 @@ import (
 // sent twice even if it changes something.
 func (c *Client) call(ctx context.Context, method string, req, resp proto.Message) error {
 	id := c.nextCallID()
-	return c.repeated(ctx, func(attempt int32) error { return c.attempt(ctx, id, attempt, method, req, resp) })
+	return c.repeated(ctx, func(retry int32) error {
+		return c.attempt(ctx, func(ctx context.Context, cn *conn) error {
+			return c.roundTrip(ctx, cn, id, retry, method, req, resp)
+		})
+	})
 }
 
 // repeated calls try with 0, 1, 2 and so on, until it succeeds, fails for good,
@@ -48,7 +52,10 @@ func (c *Client) repeated(ctx context.Context, try func(attempt int32) error) er
 	}
 }
 
-func (c *Client) attempt(ctx context.Context, id, retry int32, method string, req, resp proto.Message) error {
+// attempt lets the function ask make one call, on the connection to the active
+// NameNode and within CallTimeout. It leaves the connection if that cannot be used
+// again.
+func (c *Client) attempt(ctx context.Context, ask func(context.Context, *conn) error) error {
 	limited, cancel := context.WithTimeoutCause(ctx, c.options.CallTimeout,
 		fmt.Errorf("%w within %v", errSlow, c.options.CallTimeout))
 	defer cancel()
@@ -56,7 +63,7 @@ func (c *Client) attempt(ctx context.Context, id, retry int32, method string, re
 	if err != nil {
 		return err
 	}
-	err = c.roundTrip(limited, cn, id, retry, method, req, resp)
+	err = ask(limited, cn)
 	var remote *RemoteError
 	switch {
 	case err == nil:
@@ -92,24 +99,42 @@ func unreached(err error) error {
 // roundTrip makes one RPC call on one connection to a NameNode, without
 // repeating it, and decodes the answer.
 func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, method string, req, resp proto.Message) error {
-	r, err := cn.call(ctx, c.clientID[:], id, retry, method, req)
+	frame, err := appendFrame(nil,
+		requestHeader(id, retry, c.clientID[:]),
+		&hdfspb.MethodHeader{
+			MethodName:      proto.String(method),
+			Protocol:        proto.String(clientProtocol),
+			ProtocolVersion: proto.Uint64(1),
+		}, req)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if remote := (*RemoteError)(nil); errors.As(err, &remote) {
-			return err
-		}
-		return fmt.Errorf("NameNode %s: %w", cn.address, err)
+		return err
 	}
-	if r.header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
-		return remoteError(method, cn.address, r.header)
+	r, err := c.exchange(ctx, cn, id, method, frame)
+	if err != nil {
+		return err
 	}
-	c.answered.Store(true)
 	if err := unmarshal(r.body, resp); err != nil {
 		return fmt.Errorf("NameNode %s: answer to %s not understood: %w", cn.address, method, err)
 	}
 	return nil
+}
+
+// exchange sends the frame of call id on one connection and returns the NameNode's
+// answer. If that is an exception, the error is a RemoteError, and the answer is
+// returned too.
+func (c *Client) exchange(ctx context.Context, cn *conn, id int32, method string, frame []byte) (reply, error) {
+	r, err := cn.call(ctx, id, frame)
+	if err != nil {
+		if remote := (*RemoteError)(nil); errors.As(err, &remote) {
+			return r, err
+		}
+		return r, fmt.Errorf("NameNode %s: %w", cn.address, err)
+	}
+	if r.header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
+		return r, remoteError(method, cn.address, r.header)
+	}
+	c.answered.Store(true)
+	return r, nil
 }
 
 // worthRetry reports whether a call that failed with err may succeed if it is

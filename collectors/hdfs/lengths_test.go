@@ -116,7 +116,7 @@ func TestFilesFromANameNode(t *testing.T) {
 		"\x08\x00\x00\x00": "NameNode a:1: connection lost: unexpected EOF",
 	} {
 		nn := &fakeNameNode{raw: func(c net.Conn) {
-			for range 3 { // writes: who it is, as whom, and the first call
+			for range 2 { // writes: as whom, and the first call
 				c.Read(make([]byte, 4096))
 			}
 			io.WriteString(c, announced+"ab")

@@ -412,21 +412,3 @@ func (s *saslConn) open(token []byte, seal bool) ([]byte, error) {
 	}
 	return text[:end-extra], nil
 }
-
-// greeted is a connection on which the NameNode was greeted already. The library
-// colinmarc/hdfs greets it too, as one without Kerberos; that is left out.
-type greeted struct {
-	net.Conn
-	done bool
-}
-
-func (g *greeted) Write(b []byte) (int, error) {
-	if g.done {
-		return g.Conn.Write(b)
-	}
-	if !bytes.Equal(b, greeting(0)) {
-		return 0, errors.New("hdfs: the library colinmarc/hdfs greets the NameNode in a new way")
-	}
-	g.done = true
-	return greetingLen, nil
-}
