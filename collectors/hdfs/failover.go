@@ -30,6 +30,9 @@ func (c *Client) call(ctx context.Context, method string, req, resp proto.Messag
 // repeated calls try with 0, 1, 2 and so on, until it succeeds, fails for good,
 // or RetryFor has passed.
 func (c *Client) repeated(ctx context.Context, try func(attempt int32) error) error {
+	if ctx.Err() != nil { // the library mends its write pipeline after the end too, and nothing may be sent then
+		return c.gaveUp(ctx, nil)
+	}
 	giveUp := time.Now().Add(c.options.RetryFor)
 	for attempt := int32(0); ; attempt++ {
 		err := try(attempt)
