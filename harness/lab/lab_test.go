@@ -274,7 +274,8 @@ func client(t *testing.T, l *lab.Lab, node string) *hdfs.Client {
 const levelBytes = 16 << 20 // one block; at the default uplink 2.3 s
 
 // fourLevels reads one block cold from the cache, the own disk, the rack and
-// beyond; each must be at least twice as fast as the next.
+// beyond; each must be at least twice as fast as the next. It compares the fastest
+// reads, since a busy machine can only make one slower.
 func fourLevels(ctx context.Context, t *testing.T, l *lab.Lab) {
 	if err := client(t, l, "master").MkdirAll("/levels", 0o755); err != nil {
 		t.Fatal(err)
@@ -290,13 +291,13 @@ func fourLevels(ctx context.Context, t *testing.T, l *lab.Lab) {
 	coldRead(t, l, "r1n1", "/levels/cached") // has the DataNode's code compiled
 	var rates []float64
 	for _, level := range levels {
-		reads := make([]float64, 3)
+		reads := make([]float64, 5)
 		for i := range reads {
 			reads[i] = coldRead(t, l, "r1n1", level.file)
 		}
 		slices.Sort(reads)
-		rates = append(rates, reads[1])
-		t.Logf("%-10s %7.1f MB/s, from %.1f to %.1f", level.name, reads[1]/1e6, reads[0]/1e6, reads[2]/1e6)
+		rates = append(rates, reads[len(reads)-1])
+		t.Logf("%-10s %7.1f MB/s, the slowest %.1f", level.name, reads[len(reads)-1]/1e6, reads[0]/1e6)
 	}
 	for i := range rates[1:] {
 		if rates[i] < 2*rates[i+1] {
