@@ -40,17 +40,18 @@ type Job struct {
 // jobs.
 type app struct {
 	Job
-	id, serial  string // id of the application, such as application_1_0002, and the part 1_0002 of this id
-	state       string
-	final       string
-	diagnostics string // why the application has failed, if the ResourceManager says so
-	priority    int
-	submitted   time.Time
-	launched    time.Time
-	registered  time.Time
-	finished    time.Time
-	attemptNo   int
-	masters     []*container // containers of the ApplicationMasters that have registered
+	id, serial    string // id of the application, such as application_1_0002, and the part 1_0002 of this id
+	state         string
+	final         string
+	diagnostics   string // why the application has failed, if the ResourceManager says so
+	priority      int
+	submitted     time.Time
+	launched      time.Time
+	registered    time.Time
+	finished      time.Time
+	attemptNo     int
+	mastersFailed int          // ApplicationMasters that failed other than with their node
+	masters       []*container // containers of the ApplicationMasters that have registered
 
 	containerSeq int
 	asks         map[ask]int

@@ -255,10 +255,13 @@ func (c *Fake) KillMaster(appID string) {
 	defer c.mu.Unlock()
 	c.run()
 	if a := c.appByID[appID]; a != nil && a.master != nil && !a.ended() {
+		a.mastersFailed++
 		c.masterLost(a)
 	}
 }
 
+// masterLost handles the end of an ApplicationMaster. As in YARN, only those that failed
+// count towards the most attempts of an application, not those that went with their node.
 func (c *Fake) masterLost(a *app) {
 	if a.ended() {
 		return
@@ -270,7 +273,7 @@ func (c *Fake) masterLost(a *app) {
 		}
 	}
 	a.master, a.granted = nil, nil
-	if a.attemptNo == 2 { // the application's second ApplicationMaster has failed, and two is the default of yarn.resourcemanager.am.max-attempts
+	if a.mastersFailed == 2 { // the default of yarn.resourcemanager.am.max-attempts
 		c.finish(a, "FAILED", "FAILED")
 		return
 	}
