@@ -5,9 +5,12 @@ import (
 	"strings"
 )
 
+// CapacityScheduler is the type by which a ResourceManager reports the Capacity scheduler.
+const CapacityScheduler = "capacityScheduler"
+
 // Scheduler is the ResourceManager's scheduler: its type and its queues.
 type Scheduler struct {
-	Type string // type of the scheduler: "capacityScheduler", "fairScheduler", "fifoScheduler"
+	Type string // type of the scheduler: CapacityScheduler, "fairScheduler", "fifoScheduler"
 	// Queues are all queues of the scheduler: the root first, parents before
 	// their children.
 	Queues []Queue

@@ -112,8 +112,8 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 	if err != nil {
 		return p, err
 	}
-	if scheduler.Type != "capacityScheduler" {
-		return p, fmt.Errorf("the scheduler is %s; node labels need the Capacity scheduler (heddle doctor says what to set)", scheduler.Type)
+	if err := require.Scheduler(scheduler); err != nil {
+		return p, err
 	}
 	exclusive := map[string]bool{}
 	there := map[string]bool{}

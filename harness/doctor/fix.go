@@ -208,7 +208,9 @@ func (p *planner) row(ctx context.Context, s require.Setting) {
 func (p *planner) wanted(ctx context.Context, s require.Setting) (string, func(string) bool) {
 	switch s.Check {
 	case "scheduler":
-		return s.Value, func(string) bool { return p.scheduler.err != nil || p.scheduler.value.Type == capacityScheduler }
+		return s.Value, func(string) bool {
+			return p.scheduler.err != nil || p.scheduler.value.Type == yarnclient.CapacityScheduler
+		}
 	case "labelWrites":
 		return s.Value, func(value string) bool {
 			_, added, _ := admins(value, p.Config.User)
@@ -246,7 +248,7 @@ func (p *planner) queue(ctx context.Context) error {
 	if p.scheduler.err != nil {
 		return p.scheduler.err
 	}
-	if p.scheduler.value.Type != capacityScheduler {
+	if p.scheduler.value.Type != yarnclient.CapacityScheduler {
 		p.note("the queues of the %s are not those of the Capacity scheduler: write capacity-scheduler.xml for the queues that jobs use, and ask for a plan again after the restart", p.scheduler.value.Type)
 		return nil
 	}
@@ -297,7 +299,7 @@ func (p *planner) ignoresFile() bool {
 // atRunTime returns a command that changes the Capacity scheduler's settings, or
 // nothing if they can be changed only in the file.
 func (p *planner) atRunTime(command string) string {
-	if p.scheduler.value.Type == capacityScheduler && (p.ignoresFile() || p.store == "memory") {
+	if p.scheduler.value.Type == yarnclient.CapacityScheduler && (p.ignoresFile() || p.store == "memory") {
 		return command
 	}
 	return ""

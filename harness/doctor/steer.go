@@ -64,20 +64,15 @@ func cause(err error) error {
 	return err
 }
 
-const (
-	// capacityScheduler is the text by which the ResourceManager reports that
-	// its scheduler is the Capacity scheduler.
-	capacityScheduler = "capacityScheduler"
-	prepare           = "heddle labels prepare"
-)
+const prepare = "heddle labels prepare"
 
 func schedulerType(s answer[yarnclient.Scheduler]) Check {
 	c, rows := about("scheduler")
 	switch {
 	case s.err != nil:
 		return c.unknown("%v", s.err)
-	case s.value.Type != capacityScheduler:
-		return c.bad("the scheduler is %s", s.value.Type).set(rows[0], rows[0].Value)
+	case s.value.Type != yarnclient.CapacityScheduler:
+		return c.bad("the scheduler is %.80s", s.value.Type).set(rows[0], rows[0].Value)
 	}
 	return c.ok("%s", s.value.Type)
 }
@@ -163,7 +158,7 @@ func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.Node
 	if err := cmp.Or(s.err, labels.err); err != nil {
 		return c.unknown("%v", err)
 	}
-	if s.value.Type != capacityScheduler {
+	if s.value.Type != yarnclient.CapacityScheduler {
 		return c.bad("queues of a %s have no labels", s.value.Type).next("set up the Capacity scheduler first")
 	}
 	capacity, access, masters := rows[0], rows[1], rows[2]
@@ -233,7 +228,7 @@ func (e *examiner) amLabel(ctx context.Context, s answer[yarnclient.Scheduler], 
 	case nodes == 0:
 		return c.bad("no running node has the label %s, where ApplicationMasters are sent: no job can start", label).
 			next(labelOneNode(label))
-	case s.err == nil && s.value.Type == capacityScheduler && !slices.ContainsFunc(s.value.Queues, mayUse):
+	case s.err == nil && s.value.Type == yarnclient.CapacityScheduler && !slices.ContainsFunc(s.value.Queues, mayUse):
 		return c.bad("no queue may use label %s, where ApplicationMasters are sent: no job can start", label).next(prepare + " lets one")
 	}
 	return c.ok("%s, %s", label, printable.Count(nodes, "node"))

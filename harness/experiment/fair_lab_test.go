@@ -7,7 +7,6 @@ import (
 	"heddle/harness/clients"
 	heddlelab "heddle/harness/lab"
 	"heddle/harness/lab/labtest"
-	"heddle/harness/runs"
 )
 
 // TestFairScheduler runs jobs on a cluster whose own scheduler is the Fair scheduler.
@@ -38,12 +37,7 @@ func TestFairScheduler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		header, events := readTrace(t, run)
-		checkAgainstHadoop(t, clients, events)
-		checkComplete(t, header, events)
-		if m := run.Manifest(); m.State != runs.Finished {
-			t.Errorf("run is %s", m.State)
-		}
+		header := checkMeasured(t, clients, run)
 		if class := header.Settings["yarn.resourcemanager.scheduler.class"]; !strings.HasSuffix(class, ".FairScheduler") {
 			t.Errorf("the trace says that the scheduler is %q, so a replay would simulate another", class)
 		}

@@ -82,12 +82,7 @@ func TestTracesEqualHadoopsCounters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			header, events := readTrace(t, run)
-			checkAgainstHadoop(t, clients, events)
-			checkComplete(t, header, events)
-			if m := run.Manifest(); m.State != runs.Finished {
-				t.Errorf("run is %s", m.State)
-			}
+			checkMeasured(t, clients, run)
 		})
 	}
 }
@@ -110,12 +105,7 @@ workloads:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := run.Manifest(); m.State != runs.Finished {
-		t.Errorf("run is %s", m.State)
-	}
-	header, events := readTrace(t, run)
-	checkAgainstHadoop(t, clients, events)
-	checkComplete(t, header, events)
+	checkMeasured(t, clients, run)
 	noneRunning(t, clients, "after its end")
 }
 
@@ -223,6 +213,19 @@ func noneRunning(t *testing.T, clients *clients.Clients, after string) {
 			t.Errorf("%s: application %s still %s", after, app.ID, app.State)
 		}
 	}
+}
+
+// checkMeasured expects a run that has finished, with a complete trace of its first trial
+// that has what Hadoop counted. It returns the trace's header.
+func checkMeasured(t *testing.T, clients *clients.Clients, run *runs.Run) traces.Header {
+	t.Helper()
+	header, events := readTrace(t, run)
+	checkAgainstHadoop(t, clients, events)
+	checkComplete(t, header, events)
+	if m := run.Manifest(); m.State != runs.Finished {
+		t.Errorf("run is %s", m.State)
+	}
+	return header
 }
 
 // checkAgainstHadoop compares sums over the trace's attempts with the job

@@ -12,6 +12,10 @@ import (
 // sameBytes is by which part the inputs of two maps may differ that do the same work.
 const sameBytes = 0.1
 
+// mostSpeed is the highest speed that is believed, and its inverse the lowest. Counters of
+// other speeds are wrong.
+const mostSpeed = 100
+
 // known has, by workload, the maps whose CPU time is known, the smallest input first.
 type known map[string][]mapCPU
 
@@ -57,7 +61,7 @@ func (k known) meanMs(workload string, bytes int64) float64 {
 // speed returns how fast the processors of a trial did the same work as those of the
 // known maps, whose speed is 1: the CPU time of maps of the same workload with about the
 // same input there, divided by the CPU time here. It is NaN if fewer than half of the
-// trial's maps can be compared.
+// trial's maps can be compared, or if it is no speed of processors.
 //
 // A processor that is shared with other virtual machines, or with the other thread of
 // its core, takes more CPU time for the same work. So does one whose caches the tasks
@@ -75,7 +79,10 @@ func (k known) speed(x *measured) float64 {
 	if compared == 0 || 2*compared < maps {
 		return math.NaN()
 	}
-	return there / here
+	if speed := there / here; speed >= 1.0/mostSpeed && speed <= mostSpeed {
+		return speed
+	}
+	return math.NaN()
 }
 
 // eachMap calls do with each map of a trial that succeeded and whose CPU time is known.

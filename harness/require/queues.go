@@ -8,6 +8,14 @@ import (
 	"heddle/yarnclient"
 )
 
+// Scheduler returns an error if node labels do not work with a scheduler.
+func Scheduler(s yarnclient.Scheduler) error {
+	if s.Type == yarnclient.CapacityScheduler {
+		return nil
+	}
+	return fmt.Errorf("the scheduler is %.80s; node labels need the Capacity scheduler (heddle doctor says what to set)", s.Type)
+}
+
 // QueueSetting is a setting of one queue of the Capacity scheduler that steering
 // needs and the cluster lacks.
 type QueueSetting struct {

@@ -21,6 +21,7 @@ type nodes struct {
 	state  *state.State
 	view   *state.View
 	flows  *fluid.System // disks, links and cores that tasks share; nil if none of these has a limit
+	core   float64       // what a core that all nodes share computes in a second, in microseconds of a core of speed 1
 	list   []node
 	lost   state.NodeSet // nodes that are down, whether or not the ResourceManager has noticed this
 	busy   state.NodeSet // when node labels give nodes to jobs: nodes that a decision has chosen, whose container has not come yet
@@ -83,8 +84,8 @@ func (x *nodes) addFlows() {
 	x.flows = fluid.New(rackOf)
 	c := &x.config.Cluster
 	if c.HostCores > 0 {
-		core := 1e6 * c.hostSpeed()
-		x.flows.SetRate(0, fluid.Host, 0, int64(core*c.HostCores), int64(core))
+		x.core = 1e6 * c.hostSpeed()
+		x.flows.SetRate(0, fluid.Host, 0, int64(x.core*c.HostCores), int64(x.core))
 	}
 	for i := range c.Nodes {
 		m, n := &c.Nodes[i], int32(i)

@@ -29,8 +29,8 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	if err != nil {
 		return s, err
 	}
-	if scheduler.Type != "capacityScheduler" {
-		return s, fmt.Errorf("the cluster's scheduler is %s; node labels need the Capacity scheduler (heddle doctor says what to set), and without labels only the model yarn can run", scheduler.Type)
+	if err := require.Scheduler(scheduler); err != nil {
+		return s, fmt.Errorf("%w; without labels only the model yarn can run", err)
 	}
 	labels, err := rm.NodeLabels(ctx)
 	if err != nil {
