@@ -16,10 +16,10 @@ type Noise struct {
 	Simulated float64 `json:"simulated"`
 }
 
-// drift is how much the speed of the processors differs between runs at different times,
-// which no run knows of: the standard deviation of its logarithm. It is what seven runs
-// on labs of one virtual machine had in one afternoon, by the CPU time of maps that do
-// the same work; see MEASUREMENTS.md.
+// drift is the standard deviation of the logarithm of the processors' speed, between runs
+// at different times. Runs of one time cannot tell it. Seven runs on labs of one virtual
+// machine had it in one afternoon, by the CPU time of maps that do the same work; see
+// MEASUREMENTS.md.
 const drift = 0.07
 
 // mostNoise is the largest deviation that a calibration file may have. With it, runs
