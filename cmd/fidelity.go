@@ -28,8 +28,9 @@ repeats of its workload, and compares job completion time, makespan, task times 
 locality. Then it predicts each model from the others' runs. With --across, it predicts
 runs that differ in their input, cluster or model from those that the calibration is
 fitted to, says which interval 95 of 100 new runs are in, and whether it tells the
-faster of two models. Flags give rates of the
-cluster that its traces do not have. For example:
+faster of two models. Runs of one experiment on clusters that are alike count as one, so
+that clusters which cannot be up together can take turns. Flags give rates of the cluster
+that its traces do not have. For example:
 
    heddle fidelity RUN-FOLDER
    heddle fidelity --metric waitingP95 --metric slowdown RUN-FOLDER

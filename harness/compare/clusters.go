@@ -37,6 +37,10 @@ func unlikeClusters(all []*results.Run) []string {
 	return list
 }
 
+// AlikeClusters reports whether the clusters of two runs are the same, as far as both
+// recorded them. Only then are their trials repeats of each other.
+func AlikeClusters(a, b *results.Run) bool { return unlikeIn(describe(a), describe(b)) == "" }
+
 // unlikeIn says in which keys two descriptions differ, "" if in none.
 func unlikeIn(a, b description) string {
 	if len(a) == 0 || len(b) == 0 {

@@ -19,6 +19,7 @@ import (
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/results"
+	"heddle/harness/runs"
 	"heddle/harness/stats"
 )
 
@@ -47,9 +48,11 @@ type Across struct {
 }
 
 // Setting is the prediction of the runs of one workload under one model in one run
-// folder. Times are means over the jobs from submission to end.
+// folder, or in several of the same experiment on clusters that are alike. Times are means
+// over the jobs from submission to end.
 type Setting struct {
-	Run         string         `json:"run"`
+	Run         string         `json:"run"`                   // the first of the folders
+	FurtherRuns []string       `json:"furtherRuns,omitempty"` // the others
 	Workload    string         `json:"workload"`
 	Model       string         `json:"model"`
 	Runs        int            `json:"runs"`
@@ -78,20 +81,21 @@ const within = 10
 // AcrossRuns fits a calibration to the runs fit, and predicts each of the runs in list
 // with it. A run is named by its folder, or by folder:workload or folder:workload:model for
 // some of its trials. Trials that were fitted to are not predicted, so that all workloads of
-// one run, whose trials took turns, can be predicted from one of them. A run is replayed
-// with its own cluster and the places of its input, under its own model; of how long its
-// tasks took, nothing is used.
+// one run, whose trials took turns, can be predicted from one of them. Runs of list that are
+// of the same experiment on clusters that are alike count as one, so that clusters which
+// cannot be up together can take turns, too. A run is replayed with its own cluster and the
+// places of its input, under its own model; of how long its tasks took, nothing is used.
 func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	a := &Across{Fit: fit, Settings: []Setting{}, Warnings: []string{}}
 	var fitted []measured
 	own := map[string]bool{} // trials that are fitted to
 	for _, name := range fit {
-		dir, trials, err := a.load(name, &o)
+		run, trials, err := a.load(name, &o)
 		if err != nil {
 			return nil, err
 		}
 		for _, x := range trials {
-			own[pathOf(dir, &x)] = true
+			own[pathOf(run.Dir, &x)] = true
 		}
 		fitted = append(fitted, trials...)
 	}
@@ -105,17 +109,29 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	}
 	a.Warnings = append(a.Warnings, costs.Warnings...)
 	maps := knownOf(fitted)
-	var groups [][]measured
-	var folders []string
+	var pools []*pool
+	twice := map[string]bool{}
 	for _, name := range list {
 		of := o
-		dir, trials, err := a.load(name, &of)
+		run, trials, err := a.load(name, &of)
 		if err != nil {
 			return nil, err
 		}
-		trials = slices.DeleteFunc(trials, func(x measured) bool { return own[pathOf(dir, &x)] })
-		for _, g := range group(trials) {
-			groups, folders = append(groups, g), append(folders, dir)
+		trials = slices.DeleteFunc(trials, func(x measured) bool { return own[pathOf(run.Dir, &x)] })
+		for _, x := range trials {
+			path := pathOf(run.Dir, &x)
+			if twice[path] {
+				return nil, fmt.Errorf("fidelity: trial %s of %s is given twice, and would count twice", x.name, run.Dir)
+			}
+			twice[path] = true
+		}
+		pools = join(pools, run, trials)
+	}
+	var groups [][]measured
+	var of []*pool
+	for _, p := range pools {
+		for _, g := range group(p.trials) {
+			groups, of = append(groups, g), append(of, p)
 		}
 	}
 	if len(groups) == 0 {
@@ -127,9 +143,9 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	for i := range groups {
 		g.Go(func() (err error) {
 			if settings[i], err = predictSetting(groups[i], maps, costs, o); err != nil {
-				failed[i] = fmt.Errorf("fidelity of %s: %w", folders[i], err)
+				failed[i] = fmt.Errorf("fidelity of %s: %w", of[i].folders[0], err)
 			}
-			settings[i].Run = folders[i]
+			settings[i].Run, settings[i].FurtherRuns = of[i].folders[0], of[i].folders[1:]
 			return nil
 		})
 	}
@@ -139,7 +155,7 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 		case err == nil:
 			a.Settings = append(a.Settings, settings[i])
 		case errors.Is(err, replay.ErrNoCosts):
-			a.Warnings = append(a.Warnings, fmt.Sprintf("%s of %s is not predicted: the calibration was fitted to no run of such jobs", groups[i][0].workload, folders[i]))
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%s of %s is not predicted: the calibration was fitted to no run of such jobs", groups[i][0].workload, of[i].folders[0]))
 		default:
 			return nil, err
 		}
@@ -154,13 +170,42 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	return a, nil
 }
 
+// pool is what is measured of one experiment on one cluster, in one run folder or several.
+type pool struct {
+	run     *results.Run // the first
+	folders []string
+	trials  []measured
+}
+
+// join adds the trials of a run to the pool of its experiment and cluster, or to a new one.
+func join(pools []*pool, run *results.Run, trials []measured) []*pool {
+	experiment := experimentOf(run)
+	i := slices.IndexFunc(pools, func(p *pool) bool {
+		return experiment != nil && slices.Equal(experiment, experimentOf(p.run)) && compare.AlikeClusters(p.run, run)
+	})
+	if i < 0 {
+		return append(pools, &pool{run, []string{run.Dir}, trials})
+	}
+	p := pools[i]
+	if !slices.Contains(p.folders, run.Dir) {
+		p.folders = append(p.folders, run.Dir)
+	}
+	p.trials = append(p.trials, trials...)
+	return pools
+}
+
+// experimentOf returns the experiment file of a run with its hash, nil if it has none.
+func experimentOf(run *results.Run) []runs.File {
+	return slices.DeleteFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name != "experiment.yaml" })
+}
+
 // load reads the finished trials of a run folder, or of one workload of it, or of that
 // under one model, and completes the options by it.
-func (a *Across) load(name string, o *Options) (dir string, trials []measured, err error) {
+func (a *Across) load(name string, o *Options) (run *results.Run, trials []measured, err error) {
 	dir, workload, model := parts(name)
-	run, err := results.Open(dir, o.Unverified)
+	run, err = results.Open(dir, o.Unverified)
 	if err != nil {
-		return "", nil, fmt.Errorf("fidelity of %s: %w", dir, err)
+		return nil, nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
 	r := begin(run, o)
 	trials, err = r.load(run)
@@ -182,10 +227,10 @@ func (a *Across) load(name string, o *Options) (dir string, trials []measured, e
 		err = fmt.Errorf("%w: no trial of it is finished", ErrNothing)
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("fidelity of %s: %w", dir, err)
+		return nil, nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
 	a.Warnings = append(append(a.Warnings, run.Warnings()...), r.Warnings...)
-	return dir, trials, nil
+	return run, trials, nil
 }
 
 // parts divides folder:workload:model, whose last parts may be missing. A name of a folder
@@ -267,6 +312,14 @@ func predictSetting(list []measured, maps known, costs *calibration.Calibration,
 	return x, nil
 }
 
+// folders names the run folders of a setting for a table.
+func (x *Setting) folders() string {
+	if more := len(x.FurtherRuns); more > 0 {
+		return fmt.Sprintf("%s and %d more", x.Run, more)
+	}
+	return x.Run
+}
+
 // completionsOf returns the mean completion of each replay, in ms.
 func completionsOf(again []*measure.Figures) (list []float64) {
 	for _, f := range again {
@@ -304,7 +357,7 @@ func (a *Across) Doc() doc.Doc {
 			interval = doc.Span(lo/1000, hi/1000, "s")
 			held = doc.Words(fmt.Sprintf("%d of %d", x.Held, x.Runs))
 		}
-		table.Add(doc.Words(x.Run), doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs), doc.Number(float64(x.MeasuredMs)/1000, "s"), doc.Number(float64(x.PredictedMs)/1000, "s"),
+		table.Add(doc.Words(x.folders()), doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs), doc.Number(float64(x.MeasuredMs)/1000, "s"), doc.Number(float64(x.PredictedMs)/1000, "s"),
 			doc.Signed(float64(x.ErrorPct), 1, "%"), doc.Fixed(float64(x.NoisePct), 1, "%"), interval, held,
 			doc.Signed(float64(x.SpeedPct), 1, "%"), doc.Signed(float64(x.ErrorAtSpeedPct), 1, "%"))
 	}

@@ -21,11 +21,11 @@ func TestAcross(t *testing.T) {
 	if err := os.CopyFS(again, os.DirFS(run)); err != nil {
 		t.Fatal(err)
 	}
-	a, err := AcrossRuns([]string{run}, []string{again, again}, Options{})
+	a, err := AcrossRuns([]string{run}, []string{again}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Settings) != 4 || a.Runs != 12 || a.Settings[0].Run != again {
+	if len(a.Settings) != 2 || a.Runs != 6 || a.Settings[0].Run != again {
 		t.Fatalf("%d settings and %d runs: %+v", len(a.Settings), a.Runs, a.Settings)
 	}
 	held := 0
@@ -38,8 +38,8 @@ func TestAcross(t *testing.T) {
 		}
 		held += x.Held
 	}
-	if a.Held != held || a.Held < 10 || a.Within != 4 {
-		t.Errorf("%d of 12 runs held, %d settings within", a.Held, a.Within)
+	if a.Held != held || a.Held < 5 || a.Within != 2 {
+		t.Errorf("%d of 6 runs held, %d settings within", a.Held, a.Within)
 	}
 	var abs []float64
 	for _, x := range a.Settings {
@@ -52,6 +52,56 @@ func TestAcross(t *testing.T) {
 		if _, err := AcrossRuns(dirs[:1], dirs[1:], Options{}); err == nil || errors.Is(err, ErrNothing) {
 			t.Errorf("%v: error %v", dirs, err)
 		}
+	}
+}
+
+// TestAcrossPools predicts two runs of one experiment on one cluster as one with twice the
+// repeats, and a run on another cluster apart.
+func TestAcrossPools(t *testing.T) {
+	const run = "testdata/run"
+	text, err := os.ReadFile(run + "/manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dirs []string
+	for _, disk := range []string{"80MB/s", "80MB/s", "8MB/s"} {
+		dir := filepath.Join(t.TempDir(), "run")
+		if err := os.CopyFS(dir, os.DirFS(run)); err != nil {
+			t.Fatal(err)
+		}
+		with := strings.Replace(string(text), "{", fmt.Sprintf(`{"cluster": {"rates.disk": %q},`, disk), 1)
+		if err := os.WriteFile(dir+"/manifest.json", []byte(with), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, dir)
+	}
+	of := func(dirs ...string) *Across {
+		a, err := AcrossRuns([]string{run}, dirs, Options{Unverified: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	one, all := of(dirs[0]), of(dirs...)
+	if len(all.Settings) != 4 || all.Runs != 18 {
+		t.Fatalf("%d settings with %d runs, want 4 with 18: %+v", len(all.Settings), all.Runs, all.Settings)
+	}
+	for i, x := range all.Settings[:2] {
+		was := one.Settings[i]
+		if x.Run != dirs[0] || len(x.FurtherRuns) != 1 || x.FurtherRuns[0] != dirs[1] || x.Runs != 6 || x.Held != 2*was.Held {
+			t.Errorf("pooled: %+v of %+v", x, was)
+		}
+		if math.Abs(float64(x.MeasuredMs-was.MeasuredMs)) > 1e-6 || math.Abs(float64(x.PredictedMs-was.PredictedMs)) > 1e-6 {
+			t.Errorf("two runs that are the same: %v predicted %v, one of them: %v predicted %v", x.MeasuredMs, x.PredictedMs, was.MeasuredMs, was.PredictedMs)
+		}
+	}
+	for _, x := range all.Settings[2:] {
+		if x.Run != dirs[2] || len(x.FurtherRuns) != 0 || x.Runs != 3 {
+			t.Errorf("on another cluster: %+v", x)
+		}
+	}
+	if _, err := AcrossRuns([]string{run}, []string{dirs[0], dirs[0]}, Options{}); err == nil || !strings.Contains(err.Error(), "is given twice") {
+		t.Errorf("the same run twice: %v", err)
 	}
 }
 
