@@ -141,18 +141,16 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 // heddle uses for steered jobs and which no running node has. They would wait
 // for ever.
 func (u *undoing) stranded(ctx context.Context) []string {
-	var apps []yarnclient.App
-	var nodes []yarnclient.Node
-	err := whileActive(ctx, u.RM, func() (err error) {
-		if apps, err = u.RM.Apps(ctx, yarnclient.AppFilter{States: unfinished}); err == nil {
-			nodes, err = u.RM.Nodes(ctx, "RUNNING")
-		}
-		return err
-	})
+	apps, err := unfinishedApps(ctx, u.RM)
+	var running []yarnclient.Node
+	if err == nil {
+		running, err = nodes(ctx, u.RM, "RUNNING")
+	}
 	if err != nil {
 		u.h.log.Warn("cannot tell whether jobs wait for labels that no node has", "reason", err)
+		return nil
 	}
-	return strandedApps(apps, nodes)
+	return strandedApps(apps, running)
 }
 
 func strandedApps(apps []yarnclient.App, nodes []yarnclient.Node) []string {

@@ -100,14 +100,11 @@ func (f fault) carryOut(ctx context.Context, c *Target, node traces.Node, speed 
 // command, a node is back when it runs for the ResourceManager and, if this process
 // took it down, has registered anew, and when its DataNode lives.
 func (f fault) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
-	var nodes []yarnclient.Node
+	var running []yarnclient.Node
 	var disks []hdfs.DataNode
 	if string(f) == config.FaultUp && slices.ContainsFunc(list, u.done) {
-		err := whileActive(ctx, u.RM, func() (err error) {
-			nodes, err = u.RM.Nodes(ctx, "RUNNING")
-			return err
-		})
-		if err != nil {
+		var err error
+		if running, err = nodes(ctx, u.RM, "RUNNING"); err != nil {
 			return nil, err
 		}
 		if disks, err = u.HDFS.DataNodes(ctx); err != nil && !errors.Is(err, fs.ErrPermission) { // a NameNode may tell it only to superusers
@@ -118,7 +115,7 @@ func (f fault) Left(ctx context.Context, u *undoing, list []Change) ([]finding, 
 	defer u.h.mu.RUnlock()
 	return findings(list, func(c Change) finding {
 		before, ours := u.h.downed[c.Name]
-		runs := slices.ContainsFunc(nodes, func(n yarnclient.Node) bool {
+		runs := slices.ContainsFunc(running, func(n yarnclient.Node) bool {
 			return n.Host == c.Name && (!ours || n.LastHealthMs != before)
 		})
 		dead := slices.ContainsFunc(disks, func(d hdfs.DataNode) bool { return d.Host == c.Name && !d.Live })

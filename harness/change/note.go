@@ -67,29 +67,35 @@ func (h *Hold) noted(k key) bool {
 // ResourceManager that is just starting answers, with status 200, that there
 // are no labels.
 func nodesToLabels(ctx context.Context, rm *yarnclient.RM) (map[string]string, error) {
+	all, err := active(ctx, rm, rm.NodesToLabels)
 	labelOf := map[string]string{}
-	err := whileActive(ctx, rm, func() error {
-		all, err := rm.NodesToLabels(ctx)
-		clear(labelOf)
-		for node, labels := range all {
-			labelOf[node] = strings.Join(labels, ",") // a node has at most one label; Join turns this list of none or one into text
-		}
-		return err
-	})
+	for node, labels := range all {
+		labelOf[node] = strings.Join(labels, ",") // a node has at most one label; Join turns this list of none or one into text
+	}
 	return labelOf, err
 }
 
 func labelNames(ctx context.Context, rm *yarnclient.RM) (map[string]bool, error) {
+	labels, err := active(ctx, rm, rm.NodeLabels)
 	names := map[string]bool{}
-	err := whileActive(ctx, rm, func() error {
-		labels, err := rm.NodeLabels(ctx)
-		clear(names)
-		for _, l := range labels {
-			names[l.Name] = true
-		}
+	for _, l := range labels {
+		names[l.Name] = true
+	}
+	return names, err
+}
+
+// nodes returns the nodes in some states, or all nodes if no state is given.
+func nodes(ctx context.Context, rm *yarnclient.RM, states ...string) ([]yarnclient.Node, error) {
+	return active(ctx, rm, func(ctx context.Context) ([]yarnclient.Node, error) { return rm.Nodes(ctx, states...) })
+}
+
+// active returns what the active ResourceManager answers to read; see whileActive.
+func active[T any](ctx context.Context, rm *yarnclient.RM, read func(context.Context) (T, error)) (answer T, err error) {
+	err = whileActive(ctx, rm, func() (err error) {
+		answer, err = read(ctx)
 		return err
 	})
-	return names, err
+	return answer, err
 }
 
 // whileActive calls read, which asks the ResourceManager. It calls read again
@@ -119,12 +125,10 @@ func whileActive(ctx context.Context, rm *yarnclient.RM, read func() error) erro
 
 var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
 
-func unfinishedApps(ctx context.Context, rm *yarnclient.RM) (apps []yarnclient.App, err error) {
-	err = whileActive(ctx, rm, func() (err error) {
-		apps, err = rm.Apps(ctx, yarnclient.AppFilter{States: unfinished})
-		return err
+func unfinishedApps(ctx context.Context, rm *yarnclient.RM) ([]yarnclient.App, error) {
+	return active(ctx, rm, func(ctx context.Context) ([]yarnclient.App, error) {
+		return rm.Apps(ctx, yarnclient.AppFilter{States: unfinished})
 	})
-	return apps, err
 }
 
 // labelsOf returns the node labels that an application asks for in its

@@ -33,7 +33,7 @@ func (setting) note(ctx context.Context, h *Hold, prepared bool, change yarnclie
 	if err := h.Alive(); err != nil {
 		return err
 	}
-	before, err := schedulerConf(ctx, h.cluster.RM)
+	before, err := active(ctx, h.cluster.RM, h.cluster.RM.SchedulerConf)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (c Change) settingName() string {
 }
 
 func (setting) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
-	now, err := schedulerConf(ctx, u.RM)
+	now, err := active(ctx, u.RM, u.RM.SchedulerConf)
 	return findings(list, func(c Change) finding {
 		if now[c.settingName()] == c.Value { // for instance because a restart lost a change kept in memory
 			return finding{}
@@ -88,12 +88,4 @@ func (setting) Undo(ctx context.Context, u *undoing, list []Change) []error {
 		change.Update[i].Settings[c.Name] = c.Value
 	}
 	return all(list, u.RM.SetSchedulerConf(ctx, change))
-}
-
-func schedulerConf(ctx context.Context, rm *yarnclient.RM) (conf map[string]string, err error) {
-	err = whileActive(ctx, rm, func() (err error) {
-		conf, err = rm.SchedulerConf(ctx)
-		return err
-	})
-	return conf, err
 }

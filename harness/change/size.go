@@ -36,17 +36,13 @@ func (k nodeSize) Do(ctx context.Context, h *Hold, id string, total yarnclient.R
 
 func (nodeSize) note(ctx context.Context, h *Hold, list ...string) error {
 	return ensure(ctx, h, NodeResource, slices.Values(list), func(ctx context.Context, ids []string) ([]Change, error) {
-		var nodes []yarnclient.Node
-		err := whileActive(ctx, h.cluster.RM, func() (err error) {
-			nodes, err = h.cluster.RM.Nodes(ctx, "RUNNING")
-			return err
-		})
+		running, err := nodes(ctx, h.cluster.RM, "RUNNING")
 		if err != nil {
 			return nil, err
 		}
 		var changes []Change
 		found := 0
-		for _, n := range nodes {
+		for _, n := range running {
 			touched := slices.Contains(ids, n.ID)
 			if touched && n.Total != (yarnclient.Resource{}) {
 				found++
@@ -65,17 +61,13 @@ func (nodeSize) note(ctx context.Context, h *Hold, list ...string) error {
 // Left takes a node for one that is as before if it does not register within the
 // kind's patience: it has its configured size when it comes back.
 func (nodeSize) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
-	nodes := map[string]yarnclient.Node{}
-	err := whileActive(ctx, u.RM, func() error {
-		all, err := u.RM.Nodes(ctx)
-		clear(nodes)
-		for _, n := range all {
-			nodes[n.ID] = n
-		}
-		return err
-	})
+	all, err := nodes(ctx, u.RM)
+	byID := map[string]yarnclient.Node{}
+	for _, n := range all {
+		byID[n.ID] = n
+	}
 	return findings(list, func(c Change) finding {
-		n, known := nodes[c.Name]
+		n, known := byID[c.Name]
 		switch {
 		case c.Resource == nil:
 			return finding{stuck, "the journal has no old size for it"}
