@@ -19,19 +19,12 @@ const poolPrefix = "heddle-cache"
 
 // AddCachePool adds an HDFS cache pool of a new name, without a limit.
 func (h *Hold) AddCachePool(ctx context.Context) (name string, err error) {
-	err = h.do("add cache pool", func() error {
-		name, err = cachePool{}.Do(ctx, h)
-		return err
-	})
-	return name, err
-}
-
-func (cachePool) Do(ctx context.Context, h *Hold) (string, error) {
-	name := newName(poolPrefix)
-	if err := h.noteAll(ctx, []Change{{Kind: CachePool, Name: name}}); err != nil {
-		return "", err
-	}
-	return name, h.cluster.HDFS.AddCachePool(ctx, hdfs.CachePool{Name: name, Limit: hdfs.NoLimit})
+	name = newName(poolPrefix)
+	return name, h.do("add cache pool",
+		func() error { return h.noteAll(ctx, Change{Kind: CachePool, Name: name}) },
+		func() error {
+			return h.cluster.HDFS.AddCachePool(ctx, hdfs.CachePool{Name: name, Limit: hdfs.NoLimit})
+		})
 }
 
 func (cachePool) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {

@@ -170,7 +170,7 @@ func (a action) do(ctx context.Context, w *world, h *Hold, app string) error {
 	case "resize":
 		return h.SetNodeResource(ctx, a.Node, yarnclient.Resource{MemoryMB: 512 * int64(a.N), VCores: 100})
 	case "add":
-		return h.AddLabels(ctx, true, fmt.Sprintf("x%d", a.N), "m00")
+		return h.AddLabels(ctx, fmt.Sprintf("x%d", a.N), "m00")
 	case "configure":
 		return h.SetSchedulerConf(ctx, yarnclient.SchedulerChange{
 			Update: []yarnclient.QueueSettings{{Queue: "root.a", Settings: map[string]string{"capacity": fmt.Sprint(a.N)}}},

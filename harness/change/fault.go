@@ -45,41 +45,34 @@ func (h *Hold) NoteFaults(ctx context.Context, what string, nodes []traces.Node)
 		for _, n := range nodes {
 			list = append(list, Change{Kind: undoneBy(what), Name: string(n)})
 		}
-		return h.noteAll(ctx, list)
+		return h.noteAll(ctx, list...)
 	})
 }
 
 // Fault causes a fault on a node with the cluster file's command, which NoteFaults has
 // noted. It returns what the command said.
 func (h *Hold) Fault(ctx context.Context, what string, node traces.Node, speed float64) (said string, err error) {
-	err = h.do("fault", func() error {
-		said, err = fault(what).Do(ctx, h, node, speed)
+	err = h.do("fault", h.Alive, func() error {
+		if !h.noted(key{kind: undoneBy(what), name: string(node)}) {
+			return fmt.Errorf("node %s %s: it is not noted", node, what)
+		}
+		if what == config.FaultDown {
+			nodes, err := h.cluster.RM.Nodes(ctx)
+			if err != nil {
+				return err
+			}
+			h.mu.Lock()
+			for _, n := range nodes {
+				if n.Host == string(node) {
+					h.downed[n.Host] = n.LastHealthMs
+				}
+			}
+			h.mu.Unlock()
+		}
+		said, err = fault(what).carryOut(ctx, h.cluster, node, speed)
 		return err
 	})
 	return said, err
-}
-
-func (f fault) Do(ctx context.Context, h *Hold, node traces.Node, speed float64) (string, error) {
-	if err := h.Alive(); err != nil {
-		return "", err
-	}
-	if !h.noted(key{kind: undoneBy(string(f)), name: string(node)}) {
-		return "", fmt.Errorf("node %s %s: it is not noted", node, f)
-	}
-	if string(f) == config.FaultDown {
-		nodes, err := h.cluster.RM.Nodes(ctx)
-		if err != nil {
-			return "", err
-		}
-		h.mu.Lock()
-		for _, n := range nodes {
-			if n.Host == string(node) {
-				h.downed[n.Host] = n.LastHealthMs
-			}
-		}
-		h.mu.Unlock()
-	}
-	return f.carryOut(ctx, h.cluster, node, speed)
 }
 
 // carryOut runs the cluster file's command for a fault on one node.

@@ -84,7 +84,7 @@ func TestAddedLabelInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		h := take(t, w)
-		if err := h.AddLabels(t.Context(), true, "m01", "m02", "m03"); err != nil {
+		if err := h.AddLabels(t.Context(), "m01", "m02", "m03"); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "m01"}); err != nil {
@@ -116,7 +116,7 @@ func BenchmarkSecondTouch(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := (nodeLabel{}).note(b.Context(), h, move); err != nil {
+		if err := h.noteLabels(b.Context(), move); err != nil {
 			b.Fatal(err)
 		}
 	}

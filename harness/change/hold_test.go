@@ -3,7 +3,6 @@ package change
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -118,17 +117,8 @@ const (
 
 // AddLabels adds node labels that Release removes again, unless a queue, a node or an
 // application uses them by then.
-func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
-	h.busy.RLock()
-	defer h.busy.RUnlock()
-	missing, err := h.noteAdded(ctx, false, names)
-	if err != nil {
-		return fmt.Errorf("add labels: %w", err)
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return h.cluster.RM.AddLabels(ctx, exclusive, missing...)
+func (h *Hold) AddLabels(ctx context.Context, names ...string) error {
+	return h.do("add labels", func() error { return h.addLabels(ctx, false, names) })
 }
 
 // steer changes one of everything.
@@ -136,7 +126,7 @@ func steer(t testing.TB, h *Hold, app string) {
 	t.Helper()
 	ctx := t.Context()
 	for _, err := range []error{
-		h.AddLabels(ctx, true, "m01", "m00"),
+		h.AddLabels(ctx, "m01", "m00"),
 		h.ReplaceLabels(ctx, map[string]string{node1: "idle", node2: "idle"}),
 		h.ReplaceLabels(ctx, map[string]string{node1: "m01"}),
 		h.SetNodeResource(ctx, node1, yarnclient.Resource{MemoryMB: 512, VCores: 100}),

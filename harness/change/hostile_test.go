@@ -116,7 +116,7 @@ func TestManyNotes(t *testing.T) {
 		}
 		w.hdfs.pools["heddle-cache-lab1-0000000000000007"] = true
 		h := take(t, w)
-		if err := h.noteAll(t.Context(), list); err != nil {
+		if err := h.noteAll(t.Context(), list...); err != nil {
 			t.Fatal(err)
 		}
 		h.die()

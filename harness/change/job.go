@@ -38,16 +38,10 @@ type (
 // tag in its name. What is left of them is removed with the kinds [Application] and
 // [JobFolder].
 func (h *Hold) Tag(ctx context.Context) (tag string, err error) {
-	err = h.do("note the tag of jobs", func() error {
-		tag, err = application{}.Do(ctx, h)
-		return err
-	})
-	return tag, err
-}
-
-func (application) Do(ctx context.Context, h *Hold) (tag string, err error) {
 	tag = newName("heddle")
-	return tag, h.noteAll(ctx, []Change{{Kind: JobFolder, Name: tag, Value: h.cluster.Staging}, {Kind: Application, Name: tag}})
+	return tag, h.do("note the tag of jobs", func() error {
+		return h.noteAll(ctx, Change{Kind: JobFolder, Name: tag, Value: h.cluster.Staging}, Change{Kind: Application, Name: tag})
+	})
 }
 
 // EndApps kills the applications that have one of the given YARN tags, and returns

@@ -277,16 +277,6 @@ func (h *Hold) settle(ctx context.Context, r Report) error {
 	return nil
 }
 
-// noteAll writes to the journal those of the changes that it lacks.
-func (h *Hold) noteAll(ctx context.Context, changes []Change) error {
-	h.noting.Lock()
-	defer h.noting.Unlock()
-	if err := h.Alive(); err != nil {
-		return err
-	}
-	return h.note(ctx, slices.DeleteFunc(changes, func(c Change) bool { return h.noted(c.key()) }))
-}
-
 // journalFile is the name of the journal's copy in a run folder.
 const journalFile = "steering.journal"
 

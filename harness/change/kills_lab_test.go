@@ -76,7 +76,7 @@ func changeUntilKilled(what string) error {
 	slices.SortFunc(nodes, func(a, b yarnclient.Node) int { return strings.Compare(a.ID, b.ID) })
 	worker := func() yarnclient.Node { return nodes[random.IntN(len(nodes))] }
 	all := []func() error{
-		func() error { return h.AddLabels(ctx, true, fmt.Sprintf("x%02d", random.IntN(3))) },
+		func() error { return h.AddLabels(ctx, fmt.Sprintf("x%02d", random.IntN(3))) },
 		func() error {
 			return h.ReplaceLabels(ctx, map[string]string{worker().ID: []string{"idle", "m00", "r00"}[random.IntN(3)]})
 		},

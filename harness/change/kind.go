@@ -12,9 +12,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// kind is one kind of change: how it is seen on the cluster, and undone. A kind has
-// a method Do too, which first notes what was there before; its arguments differ
-// from kind to kind.
+// kind is one kind of change: how it is seen on the cluster, and undone. It is made by
+// a method of Hold, which first notes what was there before; see the method do.
 type kind interface {
 	// Left finds out for each change whether it is still there.
 	Left(ctx context.Context, u *undoing, list []Change) ([]finding, error)

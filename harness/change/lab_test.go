@@ -68,7 +68,7 @@ func steerUntilKilled(file string) error {
 			parked[n.ID] = require.Parking
 		}
 	}
-	if err := h.AddLabels(ctx, true, "x07"); err != nil {
+	if err := h.AddLabels(ctx, "x07"); err != nil {
 		return err
 	}
 	if err := h.ReplaceLabels(ctx, parked); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"heddle/yarnclient"
 )
@@ -17,18 +18,13 @@ type nodeLabel struct{}
 // label is not there yet. Each call that has labels to write takes some 30 ms
 // longer, however many they are. So name all workers in one early call.
 func (h *Hold) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
-	return h.do("replace labels", func() error { return nodeLabel{}.Do(ctx, h, labelOf) })
+	return h.do("replace labels",
+		func() error { return h.noteLabels(ctx, labelOf) },
+		func() error { return h.cluster.RM.ReplaceLabels(ctx, labelOf) })
 }
 
-func (k nodeLabel) Do(ctx context.Context, h *Hold, labelOf map[string]string) error {
-	if err := k.note(ctx, h, labelOf); err != nil {
-		return err
-	}
-	return h.cluster.RM.ReplaceLabels(ctx, labelOf)
-}
-
-func (nodeLabel) note(ctx context.Context, h *Hold, labelOf map[string]string) error {
-	return ensure(ctx, h, NodeLabel, maps.Keys(labelOf), func(ctx context.Context, nodes []string) ([]Change, error) {
+func (h *Hold) noteLabels(ctx context.Context, labelOf map[string]string) error {
+	return h.ensure(ctx, NodeLabel, slices.Sorted(maps.Keys(labelOf)), func(nodes []string) ([]Change, error) {
 		before, err := nodesToLabels(ctx, h.cluster.RM)
 		changes := make([]Change, len(nodes))
 		for i, node := range nodes {
@@ -82,40 +78,21 @@ func (nodeLabel) Undo(ctx context.Context, u *undoing, list []Change) []error {
 // addedLabel is the kind of labels that were added to the cluster.
 type addedLabel struct{}
 
-// Do adds those of the given node labels that the cluster lacks.
-func (addedLabel) Do(ctx context.Context, h *Hold, prepared bool, names []string) error {
-	missing, err := h.noteAdded(ctx, prepared, names)
+// addLabels adds those of the given node labels that the cluster lacks.
+func (h *Hold) addLabels(ctx context.Context, prepared bool, names []string) error {
+	var missing []string
+	err := h.noteFirst(ctx, func() (changes []Change, err error) {
+		there, err := labelNames(ctx, h.cluster.RM)
+		missing = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return there[name] })
+		for _, name := range missing {
+			changes = append(changes, Change{Kind: AddedLabel, Name: name, Prepared: prepared})
+		}
+		return changes, err
+	})
 	if err != nil || len(missing) == 0 {
 		return err
 	}
 	return h.cluster.RM.AddLabels(ctx, true, missing...)
-}
-
-// noteAdded finds out which of the given node labels the cluster lacks, writes
-// these to the journal as labels to be added, and returns them.
-func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]string, error) {
-	h.noting.Lock()
-	defer h.noting.Unlock()
-	if err := h.Alive(); err != nil {
-		return nil, err
-	}
-	there, err := labelNames(ctx, h.cluster.RM)
-	if err != nil {
-		return nil, err
-	}
-	var missing []string
-	var changes []Change
-	for _, name := range names {
-		if there[name] {
-			continue
-		}
-		missing = append(missing, name)
-		c := Change{Kind: AddedLabel, Name: name, Prepared: prepared}
-		if !h.noted(c.key()) {
-			changes = append(changes, c)
-		}
-	}
-	return missing, h.note(ctx, changes)
 }
 
 // Left keeps labels in use. To remove one would take it from its nodes and end the

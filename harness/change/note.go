@@ -11,49 +11,58 @@ import (
 	"heddle/yarnclient"
 )
 
-// do makes a change, unless the hold is being released.
-func (h *Hold) do(what string, change func() error) error {
+// do makes a change in steps: the journal is written, then the cluster is changed.
+// Release waits for all steps of a change.
+func (h *Hold) do(what string, steps ...func() error) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
-	if err := change(); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
 	}
 	return nil
 }
 
-// ensure makes sure that the journal has the old values of some things, given
-// by their names, before these are changed. For things that the journal lacks,
-// it calls the function read to get the old values, and writes them to the
-// journal. It fails if this process has lost the right to change the cluster.
-func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) bool), read func(context.Context, []string) ([]Change, error)) error {
+// noteFirst writes to the journal those changes that it lacks, before they are made. It
+// calls the function read to get them, with the old values; no other goroutine writes
+// to the journal meanwhile. It fails if this process has lost the right to change the
+// cluster.
+func (h *Hold) noteFirst(ctx context.Context, read func() ([]Change, error)) error {
+	h.noting.Lock()
+	defer h.noting.Unlock()
 	if err := h.Alive(); err != nil {
 		return err
 	}
-	missing := func() (list []string) {
-		h.mu.RLock()
-		defer h.mu.RUnlock()
-		for name := range names {
-			if _, there := h.notes[key{kind: kind, name: name}]; !there {
-				list = append(list, name)
-			}
-		}
-		return list
-	}
-	if missing() == nil {
-		return nil
-	}
-	h.noting.Lock()
-	defer h.noting.Unlock()
-	list := missing() // look again which entries are missing, as another goroutine may have written some meanwhile
-	if list == nil {
-		return nil
-	}
-	slices.SortFunc(list, strings.Compare)
-	changes, err := read(ctx, list)
+	changes, err := read()
 	if err != nil {
 		return err
 	}
-	return h.note(ctx, changes)
+	return h.note(ctx, slices.DeleteFunc(changes, func(c Change) bool { return h.noted(c.key()) }))
+}
+
+// noteAll is noteFirst for changes whose old values need not be read.
+func (h *Hold) noteAll(ctx context.Context, changes ...Change) error {
+	return h.noteFirst(ctx, func() ([]Change, error) { return changes, nil })
+}
+
+// ensure makes sure that the journal has the old values of some things, given
+// by their names, before these are changed. It calls the function read only for
+// things that the journal lacks.
+func (h *Hold) ensure(ctx context.Context, kind Kind, names []string, read func([]string) ([]Change, error)) error {
+	missing := func() []string {
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return h.noted(key{kind: kind, name: name}) })
+	}
+	if len(missing()) == 0 {
+		return h.Alive()
+	}
+	return h.noteFirst(ctx, func() ([]Change, error) {
+		list := missing() // look again which entries are missing, as another goroutine may have written some meanwhile
+		if len(list) == 0 {
+			return nil, nil
+		}
+		return read(list)
+	})
 }
 
 func (h *Hold) noted(k key) bool {

@@ -72,10 +72,10 @@ func prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, err
 }
 
 func (h *Hold) prepare(ctx context.Context, p Preparation) error {
-	if err := (addedLabel{}).Do(ctx, h, true, p.Labels); err != nil || p.ByHand || len(p.update) == 0 {
+	if err := h.addLabels(ctx, true, p.Labels); err != nil || p.ByHand || len(p.update) == 0 {
 		return err
 	}
-	return setting{}.Do(ctx, h, true, yarnclient.SchedulerChange{Update: p.update})
+	return h.setConf(ctx, true, yarnclient.SchedulerChange{Update: p.update})
 }
 
 // plan finds the node labels and scheduler settings that steering needs and the

@@ -17,40 +17,31 @@ type setting struct{}
 // undone: settings of existing queues, and global settings that already have a
 // value.
 func (h *Hold) SetSchedulerConf(ctx context.Context, change yarnclient.SchedulerChange) error {
-	return h.do("set scheduler configuration", func() error { return setting{}.Do(ctx, h, false, change) })
+	return h.do("set scheduler configuration", func() error { return h.setConf(ctx, false, change) })
 }
 
-func (k setting) Do(ctx context.Context, h *Hold, prepared bool, change yarnclient.SchedulerChange) error {
-	if err := k.note(ctx, h, prepared, change); err != nil {
-		return err
-	}
-	return h.cluster.RM.SetSchedulerConf(ctx, change)
-}
-
-func (setting) note(ctx context.Context, h *Hold, prepared bool, change yarnclient.SchedulerChange) error {
-	h.noting.Lock()
-	defer h.noting.Unlock()
-	if err := h.Alive(); err != nil {
-		return err
-	}
-	before, err := active(ctx, h.cluster.RM, h.cluster.RM.SchedulerConf)
-	if err != nil {
-		return err
-	}
-	var changes []Change
-	for _, q := range slices.Concat(change.Update, []yarnclient.QueueSettings{{Settings: change.Global}}) {
-		for _, name := range slices.Sorted(maps.Keys(q.Settings)) {
-			c := Change{Kind: Setting, Queue: q.Queue, Name: name, Prepared: prepared}
-			c.Value = before[c.settingName()]
-			if q.Queue == "" && c.Value == "" {
-				return fmt.Errorf("global setting %s is not set, and Hadoop cannot unset it again; set it in capacity-scheduler.xml", name)
-			}
-			if !h.noted(c.key()) {
+func (h *Hold) setConf(ctx context.Context, prepared bool, change yarnclient.SchedulerChange) error {
+	err := h.noteFirst(ctx, func() (changes []Change, err error) {
+		before, err := active(ctx, h.cluster.RM, h.cluster.RM.SchedulerConf)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range slices.Concat(change.Update, []yarnclient.QueueSettings{{Settings: change.Global}}) {
+			for _, name := range slices.Sorted(maps.Keys(q.Settings)) {
+				c := Change{Kind: Setting, Queue: q.Queue, Name: name, Prepared: prepared}
+				c.Value = before[c.settingName()]
+				if q.Queue == "" && c.Value == "" {
+					return nil, fmt.Errorf("global setting %s is not set, and Hadoop cannot unset it again; set it in capacity-scheduler.xml", name)
+				}
 				changes = append(changes, c)
 			}
 		}
+		return changes, nil
+	})
+	if err != nil {
+		return err
 	}
-	return h.note(ctx, changes)
+	return h.cluster.RM.SetSchedulerConf(ctx, change)
 }
 
 // settingName returns the full property name of a changed scheduler setting.

@@ -17,25 +17,20 @@ type nodeSize struct{}
 // journal, in one step, the old sizes of all nodes that steering has used so
 // far. These are the nodes whose old labels are in the journal.
 func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error {
-	return h.do("set resource of node "+id, func() error { return nodeSize{}.Do(ctx, h, id, total) })
+	return h.do("set resource of node "+id,
+		func() error { return h.noteSizes(ctx, id) },
+		func() error { return h.cluster.RM.SetNodeResource(ctx, id, total) })
 }
 
 // NoteSizes writes to the journal, in one step, the sizes of nodes that are to be
 // changed later. Such a change then takes no longer than its call. To write to the
 // journal takes much longer.
 func (h *Hold) NoteSizes(ctx context.Context, nodes ...string) error {
-	return h.do("note sizes of nodes", func() error { return nodeSize{}.note(ctx, h, nodes...) })
+	return h.do("note sizes of nodes", func() error { return h.noteSizes(ctx, nodes...) })
 }
 
-func (k nodeSize) Do(ctx context.Context, h *Hold, id string, total yarnclient.Resource) error {
-	if err := k.note(ctx, h, id); err != nil {
-		return err
-	}
-	return h.cluster.RM.SetNodeResource(ctx, id, total)
-}
-
-func (nodeSize) note(ctx context.Context, h *Hold, list ...string) error {
-	return ensure(ctx, h, NodeResource, slices.Values(list), func(ctx context.Context, ids []string) ([]Change, error) {
+func (h *Hold) noteSizes(ctx context.Context, list ...string) error {
+	return h.ensure(ctx, NodeResource, list, func(ids []string) ([]Change, error) {
 		running, err := nodes(ctx, h.cluster.RM, "RUNNING")
 		if err != nil {
 			return nil, err
@@ -47,7 +42,7 @@ func (nodeSize) note(ctx context.Context, h *Hold, list ...string) error {
 			if touched && n.Total != (yarnclient.Resource{}) {
 				found++
 			}
-			if touched || h.noted(key{kind: NodeLabel, name: n.ID}) && !h.noted(key{kind: NodeResource, name: n.ID}) {
+			if touched || h.noted(key{kind: NodeLabel, name: n.ID}) {
 				changes = append(changes, Change{Kind: NodeResource, Name: n.ID, Resource: &n.Total})
 			}
 		}
