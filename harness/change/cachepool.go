@@ -27,9 +27,9 @@ func (h *Hold) AddCachePool(ctx context.Context) (name string, err error) {
 		})
 }
 
-func (cachePool) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
+func (cachePool) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
 	pools, err := u.HDFS.CachePools(ctx)
-	return findings(list, func(c Change) finding {
+	return func(c Change) finding {
 		switch {
 		case !strings.HasPrefix(c.Name, poolPrefix+"-") || !madeBy.MatchString(c.Name):
 			return finding{kept, "heddle gives no pool such a name"}
@@ -37,7 +37,7 @@ func (cachePool) Left(ctx context.Context, u *undoing, list []Change) ([]finding
 			return finding{}
 		}
 		return finding{left, "the NameNode has it; by hand: hdfs cacheadmin -removePool " + c.Name}
-	}), err
+	}, err
 }
 
 func (cachePool) Undo(ctx context.Context, u *undoing, list []Change) []error {

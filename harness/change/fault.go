@@ -92,7 +92,7 @@ func (f fault) carryOut(ctx context.Context, c *Target, node traces.Node, speed 
 // a cluster does not show a slow node, and a node that went down only later. After the
 // command, a node is back when it runs for the ResourceManager and, if this process
 // took it down, has registered anew, and when its DataNode lives.
-func (f fault) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
+func (f fault) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
 	var running []yarnclient.Node
 	var disks []hdfs.DataNode
 	if string(f) == config.FaultUp && slices.ContainsFunc(list, u.done) {
@@ -104,10 +104,10 @@ func (f fault) Left(ctx context.Context, u *undoing, list []Change) ([]finding, 
 			return nil, err
 		}
 	}
-	u.h.mu.RLock()
-	defer u.h.mu.RUnlock()
-	return findings(list, func(c Change) finding {
+	return func(c Change) finding {
+		u.h.mu.RLock()
 		before, ours := u.h.downed[c.Name]
+		u.h.mu.RUnlock()
 		runs := slices.ContainsFunc(running, func(n yarnclient.Node) bool {
 			return n.Host == c.Name && (!ours || n.LastHealthMs != before)
 		})
@@ -119,7 +119,7 @@ func (f fault) Left(ctx context.Context, u *undoing, list []Change) ([]finding, 
 			return finding{coming, "it does not run again; see the logs of its NodeManager and DataNode"}
 		}
 		return finding{}
-	}), nil
+	}, nil
 }
 
 // Undo runs the commands of all nodes at the same time.

@@ -90,14 +90,14 @@ func (application) left(ctx context.Context, u *undoing, list []Change) (map[str
 	return found, err
 }
 
-func (k application) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
+func (k application) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
 	found, err := k.left(ctx, u, list)
-	return findings(list, func(c Change) finding {
+	return func(c Change) finding {
 		for _, a := range found[c.Name] {
 			return finding{left, fmt.Sprintf("%s is still in state %s; by hand: yarn application -kill %s", a.ID, a.State, a.ID)}
 		}
 		return finding{}
-	}), err
+	}, err
 }
 
 func (k application) Undo(ctx context.Context, u *undoing, list []Change) []error {
@@ -197,13 +197,13 @@ func stagedTags(ctx context.Context, h HDFS, folder string) []string {
 
 // Left says of a folder that it cannot be removed while an application that may use
 // it has not ended.
-func (k jobFolder) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
+func (k jobFolder) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
 	apps, err := application{}.left(ctx, u, list)
 	if err != nil {
 		return nil, err
 	}
 	found, err := k.left(ctx, u, list)
-	return findings(list, func(c Change) finding {
+	return func(c Change) finding {
 		switch folders, apps := found[c.Name], apps[c.Name]; {
 		case len(folders) == 0:
 			return finding{}
@@ -212,7 +212,7 @@ func (k jobFolder) Left(ctx context.Context, u *undoing, list []Change) ([]findi
 		default:
 			return finding{left, "hdfs " + folders[0] + " is there"}
 		}
-	}), err
+	}, err
 }
 
 func (k jobFolder) Undo(ctx context.Context, u *undoing, list []Change) []error {

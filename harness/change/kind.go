@@ -15,8 +15,9 @@ import (
 // kind is one kind of change: how it is seen on the cluster, and undone. It is made by
 // a method of Hold, which first notes what was there before; see the method do.
 type kind interface {
-	// Left finds out for each change whether it is still there.
-	Left(ctx context.Context, u *undoing, list []Change) ([]finding, error)
+	// Left asks the cluster about changes. It returns a function that says of each
+	// whether it is still there.
+	Left(ctx context.Context, u *undoing, list []Change) (find func(Change) finding, err error)
 	// Undo undoes those changes of which Left says that they are there. It may be
 	// repeated. It returns for each change why the cluster refused that, nil if it
 	// did not.
@@ -110,7 +111,7 @@ func (u *undoing) kept(c Change, why string) {
 func (u *undoing) undo(ctx context.Context, i int, list []Change) {
 	k, start := kinds[i], time.Now()
 	for try := 0; len(list) > 0; try++ {
-		found, err := k.kind.Left(ctx, u, list)
+		find, err := k.kind.Left(ctx, u, list)
 		if err == nil && try > 1 {
 			err = poll.Wait(ctx, lookEvery/5)
 		}
@@ -125,9 +126,9 @@ func (u *undoing) undo(ctx context.Context, i int, list []Change) {
 		}
 		late := time.Since(start) >= k.patience
 		var again, todo []Change
-		for j, c := range list {
+		for _, c := range list {
 			refused, tried := u.asked[c.key()]
-			switch f := found[j]; {
+			switch f := find(c); {
 			case f.there == gone && tried:
 				u.report.Back = append(u.report.Back, Item{Change: c})
 			case f.there == gone, f.there == unknown && late:
@@ -183,15 +184,6 @@ func each(list []Change, undo func(Change) error) []error {
 // all returns the same error for each change.
 func all(list []Change, err error) []error {
 	return each(list, func(Change) error { return err })
-}
-
-// findings calls find for each change.
-func findings(list []Change, find func(Change) finding) []finding {
-	found := make([]finding, len(list))
-	for i, c := range list {
-		found[i] = find(c)
-	}
-	return found
 }
 
 func (c Change) String() string {

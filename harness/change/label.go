@@ -34,13 +34,13 @@ func (h *Hold) noteLabels(ctx context.Context, labelOf map[string]string) error 
 	})
 }
 
-func (nodeLabel) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
+func (nodeLabel) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
 	there, err := labelNames(ctx, u.RM)
 	if err != nil {
 		return nil, err
 	}
 	now, err := nodesToLabels(ctx, u.RM)
-	return findings(list, func(c Change) finding {
+	return func(c Change) finding {
 		removed := c.Label != "" && !there[c.Label] // the old label was removed from the cluster, so it cannot be put back
 		switch {
 		case removed && now[c.Name] == "":
@@ -49,7 +49,7 @@ func (nodeLabel) Left(ctx context.Context, u *undoing, list []Change) ([]finding
 			return finding{}
 		}
 		return finding{left, "the node has " + labelText(now[c.Name])}
-	}), err
+	}, err
 }
 
 // Undo puts all labels back in one call, or node by node if the ResourceManager
@@ -97,13 +97,13 @@ func (h *Hold) addLabels(ctx context.Context, prepared bool, names []string) err
 
 // Left keeps labels in use. To remove one would take it from its nodes and end the
 // applications that ask for it.
-func (addedLabel) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
+func (addedLabel) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
 	there, err := labelNames(ctx, u.RM)
 	if err != nil {
 		return nil, err
 	}
 	users, err := labelUsers(ctx, u.RM)
-	return findings(list, func(c Change) finding {
+	return func(c Change) finding {
 		switch user := users[c.Name]; {
 		case !there[c.Name]:
 			return finding{}
@@ -111,7 +111,7 @@ func (addedLabel) Left(ctx context.Context, u *undoing, list []Change) ([]findin
 			return finding{kept, user + " uses it"}
 		}
 		return finding{left, "the cluster has it"}
-	}), err
+	}, err
 }
 
 func (addedLabel) Undo(ctx context.Context, u *undoing, list []Change) []error {

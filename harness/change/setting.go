@@ -52,14 +52,14 @@ func (c Change) settingName() string {
 	return "yarn.scheduler.capacity." + c.Queue + "." + c.Name
 }
 
-func (setting) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
+func (setting) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
 	now, err := active(ctx, u.RM, u.RM.SchedulerConf)
-	return findings(list, func(c Change) finding {
+	return func(c Change) finding {
 		if now[c.settingName()] == c.Value { // for instance because a restart lost a change kept in memory
 			return finding{}
 		}
 		return finding{left, "it is " + now[c.settingName()]}
-	}), err
+	}, err
 }
 
 // Undo puts all settings back in one call. One by one would fail, since the

@@ -55,13 +55,13 @@ func (h *Hold) noteSizes(ctx context.Context, list ...string) error {
 
 // Left takes a node for one that is as before if it does not register within the
 // kind's patience: it has its configured size when it comes back.
-func (nodeSize) Left(ctx context.Context, u *undoing, list []Change) ([]finding, error) {
+func (nodeSize) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
 	all, err := nodes(ctx, u.RM)
 	byID := map[string]yarnclient.Node{}
 	for _, n := range all {
 		byID[n.ID] = n
 	}
-	return findings(list, func(c Change) finding {
+	return func(c Change) finding {
 		n, known := byID[c.Name]
 		switch {
 		case c.Resource == nil:
@@ -74,7 +74,7 @@ func (nodeSize) Left(ctx context.Context, u *undoing, list []Change) ([]finding,
 			return finding{}
 		}
 		return finding{left, fmt.Sprintf("the node still reports %d MiB, %d vcores", n.Total.MemoryMB, n.Total.VCores)}
-	}), err
+	}, err
 }
 
 func (nodeSize) Undo(ctx context.Context, u *undoing, list []Change) []error {
