@@ -16,10 +16,7 @@ import (
 func (w *world) forge(t testing.TB, changes ...Change) {
 	t.Helper()
 	h := take(t, w)
-	data, err := encode(changes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := encode(changes)
 	if err := w.files.Create(t.Context(), lease.Folder(h.Epoch())+"/note-000009", data); err != nil {
 		t.Fatal(err)
 	}

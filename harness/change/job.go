@@ -49,11 +49,11 @@ func (h *Hold) Tag(ctx context.Context) (tag string, err error) {
 // Context has ended.
 func (h *Hold) EndApps(ctx context.Context, tags ...string) error {
 	u := &undoing{h: h, Target: h.cluster, asked: map[key]error{}}
-	list := []Change{}
+	var list []Change
 	for _, t := range tags {
 		list = append(list, Change{Kind: Application, Name: t})
 	}
-	u.undo(context.WithoutCancel(ctx), Application.index(), list)
+	u.undo(context.WithoutCancel(ctx), kinds[Application.index()], list)
 	if len(u.report.Left) > 0 {
 		return fmt.Errorf("end applications tagged %s: %s", u.report.Left[0].Name, u.report.Left[0].Why)
 	}
@@ -70,6 +70,10 @@ func carries(name, tag string) bool {
 	return ours && (rest == "" || rest[0] == '-')
 }
 
+func anyCarries(names []string, tag string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return carries(name, tag) })
+}
+
 // named reports whether a folder's name ends with the tag, or with the tag and a suffix.
 func named(folder, tag string) bool {
 	i := strings.Index(folder, tag)
@@ -82,7 +86,7 @@ func (application) left(ctx context.Context, u *undoing, list []Change) (map[str
 	found := map[string][]yarnclient.App{}
 	for _, a := range apps {
 		for _, c := range list {
-			if madeBy.MatchString(c.Name) && slices.ContainsFunc(strings.Split(a.Tags, ","), func(t string) bool { return carries(t, c.Name) }) {
+			if madeBy.MatchString(c.Name) && anyCarries(strings.Split(a.Tags, ","), c.Name) {
 				found[c.Name] = append(found[c.Name], a)
 			}
 		}
@@ -123,31 +127,24 @@ const depth = 3
 // left returns the folders with a tag, by this tag.
 func (jobFolder) left(ctx context.Context, u *undoing, list []Change) (map[string][]string, error) {
 	found := map[string][]string{}
-	add := func(folder string, has func(tag string) bool) (any bool) {
+	add := func(folder string, tags ...string) (ours bool) { // tags are those of the job that is staged there
 		for _, c := range list {
-			if madeBy.MatchString(c.Name) && has(c.Name) {
+			if madeBy.MatchString(c.Name) && (named(path.Base(folder), c.Name) || anyCarries(tags, c.Name)) {
 				found[c.Name] = append(found[c.Name], folder)
-				any = true
+				ours = true
 			}
 		}
-		return any
+		return ours
 	}
 	var look func(folder string, depth int) error
 	look = func(folder string, depth int) error {
-		entries, err := u.HDFS.List(ctx, folder)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		for _, e := range entries {
-			name := path.Base(e.Path)
-			ours := e.Dir && add(e.Path, func(tag string) bool { return named(name, tag) })
-			if e.Dir && !ours && depth > 0 && e.Path != lease.Root {
-				if err := look(e.Path, depth-1); err != nil {
-					return err
-				}
+		inside, err := folders(ctx, u.HDFS, folder)
+		for _, f := range inside {
+			if !add(f) && depth > 0 && f != lease.Root && err == nil {
+				err = look(f, depth-1)
 			}
 		}
-		return nil
+		return err
 	}
 	if err := look(DataRoot, depth); err != nil {
 		return nil, err
@@ -159,21 +156,29 @@ func (jobFolder) left(ctx context.Context, u *undoing, list []Change) (map[strin
 		}
 	}
 	for folder := range staging {
-		entries, err := u.HDFS.List(ctx, folder)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		inside, err := folders(ctx, u.HDFS, folder)
+		if err != nil {
 			return nil, err
 		}
-		for _, e := range entries {
-			if !e.Dir {
-				continue
-			}
-			tags := stagedTags(ctx, u.HDFS, e.Path)
-			add(e.Path, func(tag string) bool {
-				return named(path.Base(e.Path), tag) || slices.ContainsFunc(tags, func(t string) bool { return carries(t, tag) })
-			})
+		for _, f := range inside {
+			add(f, stagedTags(ctx, u.HDFS, f)...)
 		}
 	}
 	return found, nil
+}
+
+// folders returns the paths of the folders in a folder; none if that does not exist.
+func folders(ctx context.Context, h HDFS, folder string) (list []string, err error) {
+	entries, err := h.List(ctx, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if e.Dir {
+			list = append(list, e.Path)
+		}
+	}
+	return list, err
 }
 
 // mostConf is how long a job.xml is read; Hadoop's are some 200 kB.

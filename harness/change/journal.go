@@ -2,6 +2,7 @@ package change
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"strings"
 
 	"heddle/harness/lease"
+	"heddle/harness/runs"
 	"heddle/yarnclient"
 )
 
@@ -71,33 +73,21 @@ func (c Change) key() key { return key{c.Kind, c.Queue, c.Name, c.Prepared} }
 
 // Before returns the value that the changed thing had before, as text.
 func (c Change) Before() string {
-	switch c.Kind {
-	case NodeLabel:
+	switch i := c.Kind.index(); {
+	case i < 0:
+		return "not set"
+	case c.Kind == NodeResource && c.Resource != nil:
+		return fmt.Sprintf("%d MiB, %d vcores", c.Resource.MemoryMB, c.Resource.VCores)
+	case c.Kind == NodeLabel:
 		return labelText(c.Label)
-	case NodeResource:
-		if c.Resource != nil {
-			return fmt.Sprintf("%d MiB, %d vcores", c.Resource.MemoryMB, c.Resource.VCores)
-		}
-	case AddedLabel, CachePool, JobFolder, Application:
-		return "not there"
-	case NodeDown:
-		return "running"
-	case NodeSlow:
-		return "its normal speed"
-	case Setting:
-		if c.Value != "" {
-			return c.Value
-		}
+	case c.Kind == Setting:
+		return cmp.Or(c.Value, kinds[i].before)
+	default:
+		return kinds[i].before
 	}
-	return "not set"
 }
 
-func labelText(label string) string {
-	if label == "" {
-		return "no label"
-	}
-	return label
-}
+func labelText(label string) string { return cmp.Or(label, "no label") }
 
 // notes are journal entries, by the key of the thing that was changed. Of two
 // changes of the same thing, the first is kept, as it has the original value.
@@ -128,19 +118,16 @@ func (n notes) sorted(kind Kind) []Change {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func encode(changes []Change) ([]byte, error) {
+func encode(changes []Change) []byte {
 	var b bytes.Buffer
 	for _, c := range changes {
 		line := c.line
 		if line == nil {
-			var err error
-			if line, err = json.Marshal(c); err != nil {
-				return nil, err
-			}
+			line, _ = json.Marshal(c) // no Change has a value that JSON lacks
 		}
 		fmt.Fprintf(&b, "%08x %s\n", crc32.Checksum(line, castagnoli), line)
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // parse reads journal lines up to the first damaged line. A crash while a line
@@ -181,9 +168,8 @@ func notesBefore(ctx context.Context, files lease.Files, epoch int) ([]int, note
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.Reverse(epochs) // read the entries of the oldest hold of the cluster first: the first entry about a thing has its original value
 	var older []int
-	for _, e := range epochs {
+	for _, e := range slices.Backward(epochs) { // the oldest hold of the cluster first: the first entry about a thing has its original value
 		if e >= epoch {
 			continue
 		}
@@ -214,10 +200,7 @@ func (h *Hold) note(ctx context.Context, changes []Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	data, err := encode(changes)
-	if err != nil {
-		return err
-	}
+	data := encode(changes)
 	if err := h.local.write(data); err != nil {
 		return fmt.Errorf("note in journal: %w", err)
 	}
@@ -298,7 +281,13 @@ func openLocal(folder string) (*localJournal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	if err := dropCutLine(f, folder); err != nil {
+	data, err := runs.ReadJournal(folder, journalFile)
+	if err == nil {
+		// A crash may have left an incomplete last line, whose change was not made. If
+		// it stayed, lines written after it could not be read.
+		err = f.Truncate(int64(bytes.LastIndexByte(data, '\n') + 1))
+	}
+	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
@@ -315,13 +304,7 @@ func (l *localJournal) write(lines []byte) error {
 	return l.file.Sync()
 }
 
-func (l *localJournal) settle() error {
-	line, err := encode([]Change{{Kind: settled}})
-	if err != nil {
-		return err
-	}
-	return l.write(line)
-}
+func (l *localJournal) settle() error { return l.write(encode([]Change{{Kind: settled}})) }
 
 func (l *localJournal) close() {
 	if l != nil {

@@ -45,23 +45,27 @@ const (
 // keep is an error of Undo that says why a change stays on purpose.
 type keep struct{ error }
 
-// kinds has all kinds of change in the order in which they build on each other.
-// They are undone from the last to the first.
-var kinds = []struct {
+// known is a kind of change that this version of heddle knows.
+type known struct {
 	Kind
 	text     string // what was changed; the name of the thing follows it
+	before   string // what it was before, unless the Change has the old value
 	kind     kind
 	patience time.Duration // how long an undone change may take until it is seen
-}{
-	{AddedLabel, "label", addedLabel{}, nodeLimit},
-	{Setting, "setting", setting{}, nodeLimit}, // settings refer to labels
-	{NodeLabel, "label of", nodeLabel{}, nodeLimit},
-	{NodeResource, "size of", nodeSize{}, nodeLimit}, // sizes go back before labels, so that jobs get the room they need to end
-	{CachePool, "cache pool", cachePool{}, nodeLimit},
-	{JobFolder, "folders of jobs", jobFolder{}, nodeLimit},
-	{Application, "applications tagged", application{}, activeLimit},
-	{NodeSlow, "speed of node", fault(config.FaultSlow), backLimit},
-	{NodeDown, "daemons of node", fault(config.FaultUp), backLimit}, // first, since all else needs nodes
+}
+
+// kinds has all kinds of change in the order in which they build on each other.
+// They are undone from the last to the first.
+var kinds = []known{
+	{AddedLabel, "label", "not there", addedLabel{}, nodeLimit},
+	{Setting, "setting", "not set", setting{}, nodeLimit}, // settings refer to labels
+	{NodeLabel, "label of", "no label", nodeLabel{}, nodeLimit},
+	{NodeResource, "size of", "not set", nodeSize{}, nodeLimit}, // sizes go back before labels, so that jobs get the room they need to end
+	{CachePool, "cache pool", "not there", cachePool{}, nodeLimit},
+	{JobFolder, "folders of jobs", "not there", jobFolder{}, nodeLimit},
+	{Application, "applications tagged", "not there", application{}, activeLimit},
+	{NodeSlow, "speed of node", "its normal speed", fault(config.FaultSlow), backLimit},
+	{NodeDown, "daemons of node", "running", fault(config.FaultUp), backLimit}, // first, since all else needs nodes
 }
 
 // Steering are the kinds of change that steering makes. They are those that 'heddle labels' shows and restores.
@@ -70,12 +74,7 @@ var Steering = []Kind{AddedLabel, Setting, NodeLabel, NodeResource}
 // index returns the place of a kind among kinds, -1 if this version of heddle does
 // not know it.
 func (k Kind) index() int {
-	for i := range kinds {
-		if kinds[i].Kind == k {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(kinds, func(x known) bool { return x.Kind == k })
 }
 
 // undoing is the state of one call of the method putBack, which undoes changes.
@@ -108,8 +107,8 @@ func (u *undoing) kept(c Change, why string) {
 
 // undo undoes the changes of one kind and looks whether they are gone, again and
 // again until they are or the kind's patience ends.
-func (u *undoing) undo(ctx context.Context, i int, list []Change) {
-	k, start := kinds[i], time.Now()
+func (u *undoing) undo(ctx context.Context, k known, list []Change) {
+	start := time.Now()
 	for try := 0; len(list) > 0; try++ {
 		find, err := k.kind.Left(ctx, u, list)
 		if err == nil && try > 1 {
@@ -139,10 +138,10 @@ func (u *undoing) undo(ctx context.Context, i int, list []Change) {
 				u.kept(c, refused.Error())
 			case f.there == stuck:
 				u.left(c, f.why)
-			case final(refused):
+			case final(refused), late && refused != nil:
 				u.left(c, refused.Error())
 			case late:
-				u.left(c, orElse(refused, f.why))
+				u.left(c, f.why)
 			default:
 				again = append(again, c)
 				if f.there == left {
@@ -163,13 +162,6 @@ func (u *undoing) undo(ctx context.Context, i int, list []Change) {
 func final(err error) bool {
 	var remote *yarnclient.RemoteError
 	return errors.Is(err, yarnclient.ErrUnauthorized) || errors.As(err, &remote) && remote.Status/100 == 4
-}
-
-func orElse(err error, why string) string {
-	if err != nil {
-		return err.Error()
-	}
-	return why
 }
 
 // each calls undo for each change.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -123,9 +122,7 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own
 		return Report{}, err
 	}
 	defer h.abandon()
-	for _, n := range copied {
-		h.notes.add([]Change{n})
-	}
+	h.notes.add(copied.sorted(""))
 	h.drain = o.Drain
 	h.busy.Lock()
 	r, err := h.undo(ctx, which)
@@ -178,17 +175,6 @@ func readLocal(folder string, unverified bool) (n notes, warning string, err err
 	return n, warning, nil
 }
 
-// dropCutLine removes an incomplete last line, left by a crash, from the
-// journal's copy. The change of that line was not made. If the line stayed,
-// lines written after it could not be read.
-func dropCutLine(f *os.File, folder string) error {
-	data, err := runs.ReadJournal(folder, journalFile)
-	if err != nil {
-		return err
-	}
-	return f.Truncate(int64(bytes.LastIndexByte(data, '\n') + 1))
-}
-
 // which says of a change whether it is to be put back.
 func (o *RestoreOptions) which() func(Change) bool {
 	return func(c Change) bool {
@@ -239,11 +225,11 @@ func (h *Hold) putBack(ctx context.Context, which func(Change) bool) (Report, er
 		return u.report, h.Held()
 	}
 	labels := todo.sorted(NodeLabel)
-	for i := range slices.Backward(kinds) {
-		if kinds[i].Kind == NodeLabel && h.drain > 0 && len(labels) > 0 {
+	for _, k := range slices.Backward(kinds) {
+		if k.Kind == NodeLabel && h.drain > 0 && len(labels) > 0 {
 			u.letJobsEnd(ctx, labels)
 		}
-		u.undo(ctx, i, todo.sorted(kinds[i].Kind))
+		u.undo(ctx, k, todo.sorted(k.Kind))
 	}
 	for _, c := range todo.sorted("") {
 		if c.line != nil {
