@@ -88,6 +88,7 @@ type client struct {
 	user      string // URL parameter user.name=..., escaped; empty if no user is set
 	timeout   time.Duration
 	retries   int
+	proves    bool // whether requests prove who the user is
 }
 
 func newClient(service string, o Options) (*client, error) {
@@ -95,7 +96,7 @@ func newClient(service string, o Options) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{service: service, addresses: addresses, current: new(atomic.Pointer[string]), timeout: o.Timeout, retries: o.Retries}
+	c := &client{service: service, addresses: addresses, current: new(atomic.Pointer[string]), timeout: o.Timeout, retries: o.Retries, proves: o.Authenticate != nil}
 	if len(addresses) == 1 {
 		c.current.Store(&addresses[0])
 	}
@@ -303,8 +304,9 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 	return a, nil
 }
 
-// certificateAdvice says what to do about a certificate that is not believed.
-func certificateAdvice(err error) string {
+// certificateAdvice says what to do about a certificate, of the daemon at an address, that
+// is not believed.
+func certificateAdvice(err error, base string) string {
 	var invalid x509.CertificateInvalidError
 	var host x509.HostnameError
 	switch {
@@ -313,7 +315,11 @@ func certificateAdvice(err error) string {
 	case errors.As(err, &host):
 		return "the cluster file has to name the daemon's host as its certificate does"
 	}
-	return "name the file with the certificate of the authority that signed it as ca in the cluster file"
+	at := base
+	if u, err := url.Parse(base); err == nil {
+		at = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443"))
+	}
+	return "'openssl s_client -connect " + at + " </dev/null' shows who signed it; name the file with the certificate of that authority as ca in the cluster file"
 }
 
 // failed returns the error for an HTTP request that got no answer or an
@@ -328,19 +334,20 @@ func (c *client) failed(ctx context.Context, base string, r request, resp *resty
 	if resp != nil {
 		e.Status = resp.StatusCode()
 	}
-	if ctx.Err() != nil {
+	var proofless interface{ Unauthenticated() }
+	unproven := errors.As(err, &proofless) // its text says what was waited for
+	if ctx.Err() != nil && !unproven {
 		err = context.Cause(ctx) // why the context ctx ended: the reason that the caller gave, or the client's time limit
 	}
-	var proofless interface{ Unauthenticated() }
 	var certificate *tls.CertificateVerificationError
 	switch text := err.Error(); {
 	case errors.Is(err, context.Canceled):
 		e.Err = err
-	case errors.As(err, &proofless):
+	case unproven:
 		e.Err, e.Unsent = withKind(err, ErrUnauthorized), true
 	case errors.As(err, &certificate):
 		e.Err, e.Unsent = withKind(err, ErrUnreachable), true
-		e.Next = certificateAdvice(certificate)
+		e.Next = certificateAdvice(certificate, base)
 	case errors.Is(err, resty.ErrResponseBodyTooLarge):
 		e.Err, e.Next = withKind(err, ErrBadAnswer), fmt.Sprintf("the answer is longer than %d MiB: %s", cmp.Or(r.limit, maxBodyBytes)>>20, notRestAdvice(c.service))
 	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, "HTTP response to HTTPS client"),

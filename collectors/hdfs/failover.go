@@ -73,7 +73,7 @@ func (c *Client) attempt(ctx context.Context, ask func(context.Context, *conn) e
 	case errors.As(err, &remote) && !remote.fatal && !remote.standby():
 	case ctx.Err() != nil: // the caller has given the call up; the connection still works, so it stays open
 	default:
-		c.leave(cn, err)
+		c.leave(ctx, cn, err)
 	}
 	return err
 }
@@ -84,6 +84,9 @@ var errSlow = errors.New("no answer")
 // of the last try.
 func (c *Client) gaveUp(ctx context.Context, last error) error {
 	cause := context.Cause(ctx)
+	if unproven := interface{ Unauthenticated() }(nil); errors.As(last, &unproven) && errors.Is(last, cause) {
+		return last // it says which KDC has not answered
+	}
 	if last == nil || errors.Is(last, cause) || errors.Is(last, ctx.Err()) {
 		return fmt.Errorf("NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), cause)
 	}
@@ -220,10 +223,15 @@ func (c *Client) openActive(ctx context.Context, address string) (*conn, error) 
 }
 
 // leave closes the connection cn to a NameNode. Calls that wait on it fail
-// with the error why. The next call tries the next NameNode first.
-func (c *Client) leave(cn *conn, why error) {
+// with the error why. The next call tries the next NameNode first, unless the context
+// ends while another call connects.
+func (c *Client) leave(ctx context.Context, cn *conn, why error) {
 	cn.close(&lostError{why})
-	c.link <- struct{}{}
+	select {
+	case c.link <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
 	defer func() { <-c.link }()
 	if c.nameNode == cn {
 		c.nameNode = nil

@@ -257,7 +257,7 @@ func secured(t testing.TB, login *client.Client, nn *kerberosNameNode, least str
 	cluster := fakeCluster{"a:1": {raw: nn.raw}}
 	c, err := New(Options{
 		NameNodes: []string{"a:1"}, User: "me", DialContext: cluster.dial, CallTimeout: time.Second, RetryFor: time.Nanosecond,
-		Kerberos: &Kerberos{Login: func(string) (*client.Client, error) { return login, nil }, NameNode: "nn/_HOST", Calls: least},
+		Kerberos: &Kerberos{Login: func(context.Context, string) (*client.Client, error) { return login, nil }, NameNode: "nn/_HOST", Calls: least},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -481,10 +481,10 @@ func FuzzSteps(f *testing.F) {
 	f.Add([]byte{0x7f, 0xff, 0xff, 0xff})
 	f.Add(fakeReply{id: saslCallID, class: "A", text: "b", fatal: true}.frame())
 	login, _ := aliceAnd(f)
-	c := &Client{options: Options{Kerberos: &Kerberos{Login: func(string) (*client.Client, error) { return login, nil }, NameNode: testService}}}
+	c := &Client{options: Options{Kerberos: &Kerberos{Login: func(context.Context, string) (*client.Client, error) { return login, nil }, NameNode: testService}}}
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		defer allocatesAtMost(t, 4<<20+500*len(stream))()
-		if s, user, err := c.prove(&replayed{r: bytes.NewReader(stream)}, "a:1"); err == nil {
+		if s, user, err := c.prove(t.Context(), &replayed{r: bytes.NewReader(stream)}, "a:1"); err == nil {
 			t.Errorf("%v (%s) is believed after % x", s.protection, user, stream)
 		}
 	})

@@ -86,7 +86,7 @@ func (c *Client) forget(done <-chan struct{}, l *library) {
 func (c *Client) openLibrary(ctx context.Context, asked *atomic.Pointer[string]) (*colinmarc.Client, error) {
 	user, protection := c.options.User, ""
 	if k := c.options.Kerberos; k != nil {
-		login, err := k.Login("")
+		login, err := k.Login(ctx, "")
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"time"
 
@@ -35,8 +36,8 @@ import (
 // Kerberos says how to prove to HDFS who the user is.
 type Kerberos struct {
 	// Login returns a client with a valid ticket, and one for a service if that is not
-	// empty. It is called for each connection.
-	Login func(service string) (*client.Client, error)
+	// empty. It is called for each connection, and returns when the context ends.
+	Login func(ctx context.Context, service string) (*client.Client, error)
 	// NameNode is the NameNodes' principal without its realm, such as "nn/_HOST".
 	// _HOST stands for the host of the NameNode's address.
 	NameNode string
@@ -91,25 +92,28 @@ func (c *Client) dial(ctx context.Context, network, address string) (nc net.Conn
 		return nc, c.options.User, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
-	secured, user, err := c.prove(nc, address)
+	secured, user, err := c.prove(ctx, nc, address)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		nc.Close()
+		if ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+			err = fmt.Errorf("it has not answered where it has to prove who it is: %w", context.Cause(ctx))
+		}
 		return nil, "", err
 	}
 	return secured, user, nil
 }
 
 // prove greets a NameNode and proves who the user is.
-func (c *Client) prove(nc net.Conn, address string) (*saslConn, string, error) {
+func (c *Client) prove(ctx context.Context, nc net.Conn, address string) (*saslConn, string, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, "", err
 	}
 	service := strings.Replace(c.options.Kerberos.NameNode, "_HOST", strings.ToLower(host), 1)
-	login, err := c.options.Kerberos.Login(service)
+	login, err := c.options.Kerberos.Login(ctx, service)
 	if err != nil {
 		return nil, "", err
 	}

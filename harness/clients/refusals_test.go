@@ -136,6 +136,13 @@ func TestRefusals(t *testing.T) {
 			https(soon, "127.0.0.1")(c)
 			c.CA = write(t, filepath.Join(dir, "other.pem"), otherCA, 0o644)
 		}, info, 0},
+		{"wrong CA, ApplicationMaster", func(c *config.Cluster) {
+			https(soon, "127.0.0.1")(c)
+			c.CA = write(t, filepath.Join(dir, "other.pem"), otherCA, 0o644)
+		}, func(ctx context.Context, c *Clients) error {
+			_, err := c.RM.AM("application_1_0001").Job(ctx)
+			return err
+		}, 0},
 		{"expired certificate", https(time.Now().Add(-time.Hour), "127.0.0.1"), info, 0},
 		{"certificate for another host", https(soon, "other.example"), info, 0},
 		{"no right on labels", says(labelsRefused.status, labelsRefused.body), func(ctx context.Context, c *Clients) error {
@@ -165,6 +172,9 @@ func TestRefusals(t *testing.T) {
 		text := err.Error()
 		for _, address := range append(append([]string{kdc.Address, away.Addr().String()}, cluster.ResourceManagers...), cluster.NameNodes...) {
 			text = strings.ReplaceAll(text, address, "ADDRESS")
+			if _, at, ok := strings.Cut(address, "://"); ok {
+				text = strings.ReplaceAll(text, at, "ADDRESS")
+			}
 		}
 		text = strings.ReplaceAll(strings.ReplaceAll(text, dir, "DIR"), filepath.Dir(kdc.Conf), "DIR")
 		text = clock.ReplaceAllString(text, "TIME")

@@ -11,13 +11,14 @@
 package kerberos
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -60,13 +61,19 @@ func failf(format string, args ...any) error { return &Error{fmt.Errorf(format, 
 type Identity struct {
 	o Options
 
-	mu   sync.Mutex
+	life context.Context // ends with Close
+	end  context.CancelFunc
+	// asked is what was asked last: a KDC, or DNS for its address.
+	asked atomic.Pointer[string]
+
+	// lock is held while the fields below are used, also while a KDC is asked for the
+	// first ticket. It is a channel with one value, so that a call can stop waiting.
+	lock chan struct{}
 	has  *holding  // nil before the first login
 	read time.Time // modification time of the ticket cache that the tickets came from
 	// renew is when the first ticket is renewed: when a sixth of its life is left.
-	renew  time.Time
-	closed chan struct{}
-	keeps  bool // whether a goroutine renews the first ticket
+	renew time.Time
+	keeps bool // whether a goroutine renews the first ticket
 }
 
 // holding is what a user has: tickets, and a client of the library that uses them. The
@@ -86,13 +93,16 @@ func New(o Options) (*Identity, error) {
 	if o.Keytab != "" && o.Principal == "" {
 		return nil, failf("keytab %s: want a principal too; 'klist -k %[1]s' lists those that it has keys of", o.Keytab)
 	}
-	return &Identity{o: o, closed: make(chan struct{})}, nil
+	i := &Identity{o: o, lock: make(chan struct{}, 1)}
+	i.life, i.end = context.WithCancel(context.Background())
+	return i, nil
 }
 
 // Client returns a Kerberos client that has a valid ticket, and one for a service if that
-// is not empty. The client itself asks no KDC.
-func (i *Identity) Client(service string) (*client.Client, error) {
-	has, c, err := i.valid()
+// is not empty. The client itself asks no KDC. Client asks no longer than until the
+// context ends.
+func (i *Identity) Client(ctx context.Context, service string) (*client.Client, error) {
+	has, c, err := i.valid(ctx)
 	if err != nil || service == "" {
 		return c, err
 	}
@@ -107,7 +117,7 @@ func (i *Identity) Client(service string) (*client.Client, error) {
 	err = guard(func() error {
 		first, err := grantOf(has.first)
 		if err == nil {
-			got, err = ticketFor(service, c.Credentials, conf, first)
+			got, err = kdcs{conf, &i.asked}.ticketFor(ctx, service, c.Credentials, first)
 		}
 		return err
 	})
@@ -118,8 +128,10 @@ func (i *Identity) Client(service string) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	if err := i.acquire(ctx); err != nil {
+		return nil, err
+	}
+	defer i.release()
 	others := slices.DeleteFunc(slices.Clone(has.tickets.Credentials), func(e *credentials.Credential) bool {
 		return e.Server.PrincipalName.PrincipalNameString() == service
 	})
@@ -139,18 +151,36 @@ func clientOf(tickets *credentials.CCache, conf *config.Config) (c *client.Clien
 	return c, err
 }
 
+// acquire waits for the lock. Another call may hold it while it waits for a KDC.
+func (i *Identity) acquire(ctx context.Context) error {
+	select {
+	case i.lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+	}
+	what := "another call that reads " + i.o.TicketCache + i.o.Keytab
+	if asked := i.asked.Load(); asked != nil {
+		what = "another call that asks " + *asked
+	}
+	return failf("waited for %s: %w; is the KDC up, and is its address right in %s?", what, context.Cause(ctx), i.o.Conf)
+}
+
+func (i *Identity) release() { <-i.lock }
+
 // valid returns what the user has, of which the first ticket is valid, and its client.
-func (i *Identity) valid() (*holding, *client.Client, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if err := i.validate(); err != nil {
+func (i *Identity) valid(ctx context.Context) (*holding, *client.Client, error) {
+	if err := i.acquire(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer i.release()
+	if err := i.validate(ctx); err != nil {
 		return nil, nil, err
 	}
 	return i.has, i.has.client, nil
 }
 
 // validate gets or renews the first ticket if that is needed.
-func (i *Identity) validate() error {
+func (i *Identity) validate(ctx context.Context) error {
 	if i.o.TicketCache != "" {
 		if err := i.readCache(); err != nil {
 			return err
@@ -165,11 +195,11 @@ func (i *Identity) validate() error {
 	var err error
 	switch {
 	case i.o.Keytab != "":
-		tickets, err = i.logIn()
+		tickets, err = i.logIn(ctx)
 	case !valid:
 		return failf("ticket cache %s: its ticket has expired; renew it with '%s'", i.o.TicketCache, i.kinit())
 	case now.Before(i.has.first.RenewTill):
-		tickets, err = i.renewed()
+		tickets, err = i.renewed(ctx)
 	default:
 		return nil
 	}
@@ -177,7 +207,9 @@ func (i *Identity) validate() error {
 		err = i.take(tickets)
 	}
 	if err != nil && valid { // the KDC may answer again before the ticket ends
-		i.renew = now.Add(i.has.first.EndTime.Sub(now) / 2)
+		if ctx.Err() == nil { // the next call may have more time
+			i.renew = now.Add(i.has.first.EndTime.Sub(now) / 2)
+		}
 		return nil
 	}
 	return err
@@ -210,27 +242,30 @@ func (i *Identity) take(tickets *credentials.CCache) error {
 // renewed after its end.
 func (i *Identity) keep() {
 	for {
-		i.mu.Lock()
+		if i.acquire(i.life) != nil {
+			return
+		}
 		wait := time.Until(i.renew)
-		i.mu.Unlock()
+		i.release()
 		timer := time.NewTimer(max(wait, time.Second))
 		select {
 		case <-timer.C:
-		case <-i.closed:
+		case <-i.life.Done():
 			timer.Stop()
 			return
 		}
-		if _, _, err := i.valid(); err != nil {
-			i.mu.Lock()
-			i.keeps = false
-			i.mu.Unlock()
+		if _, _, err := i.valid(i.life); err != nil {
+			if i.acquire(i.life) == nil {
+				i.keeps = false
+				i.release()
+			}
 			return
 		}
 	}
 }
 
 // logIn returns the ticket that the realm gives for the key in the keytab.
-func (i *Identity) logIn() (*credentials.CCache, error) {
+func (i *Identity) logIn(ctx context.Context) (*credentials.CCache, error) {
 	conf, err := i.conf()
 	if err != nil {
 		return nil, err
@@ -245,7 +280,7 @@ func (i *Identity) logIn() (*credentials.CCache, error) {
 	}
 	user := credentials.New(name, realm).WithKeytab(keys)
 	var got messages.ASRep
-	err = guard(func() error { got, err = firstTicket(user, conf); return err })
+	err = guard(func() error { got, err = kdcs{conf, &i.asked}.firstTicket(ctx, user); return err })
 	if err != nil {
 		return nil, failf("log in %s@%s with keytab %s: %w", name, realm, i.o.Keytab, i.explain(err, name+"@"+realm, conf))
 	}
@@ -253,7 +288,7 @@ func (i *Identity) logIn() (*credentials.CCache, error) {
 }
 
 // renewed returns the ticket that the realm gives for one that is to end soon.
-func (i *Identity) renewed() (*credentials.CCache, error) {
+func (i *Identity) renewed(ctx context.Context) (*credentials.CCache, error) {
 	conf, err := i.conf()
 	if err != nil {
 		return nil, err
@@ -263,12 +298,12 @@ func (i *Identity) renewed() (*credentials.CCache, error) {
 	err = guard(func() error {
 		old, err := grantOf(i.has.first)
 		if err == nil {
-			got, err = exchange(grantor(user.Domain()), user.Domain(), user, conf, old, true)
+			got, err = kdcs{conf, &i.asked}.exchange(ctx, grantor(user.Domain()), user.Domain(), user, old, true)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, failf("renew the ticket of %s: %w", i.o.TicketCache, err)
+		return nil, failf("renew the ticket of %s: %w", i.o.TicketCache, i.explain(err, user.UserName()+"@"+user.Domain(), conf))
 	}
 	return got.alone(user)
 }
@@ -374,15 +409,7 @@ func loadTickets(path string) (cache *credentials.CCache, err error) {
 }
 
 // Close ends what renews tickets.
-func (i *Identity) Close() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	select {
-	case <-i.closed:
-	default:
-		close(i.closed)
-	}
-}
+func (i *Identity) Close() { i.end() }
 
 func (i *Identity) conf() (*config.Config, error) {
 	conf, err := config.Load(i.o.Conf)
@@ -448,10 +475,19 @@ func (i *Identity) explain(err error, who string, conf *config.Config) error {
 	case errors.Is(err, errNoKDC):
 		next = "no KDC of " + realm + " answers; is it up, and is its address right in " + i.o.Conf + "?"
 	default:
-		return errors.New(shortened(text))
+		return &explained{shortened(text), err}
 	}
-	return fmt.Errorf("%s (%s)", next, shortened(cause(text)))
+	return &explained{fmt.Sprintf("%s (%s)", next, shortened(cause(text))), err}
 }
+
+// explained is an error with another text.
+type explained struct {
+	text string
+	err  error
+}
+
+func (e *explained) Error() string { return e.text }
+func (e *explained) Unwrap() error { return e.err }
 
 // cause returns the last part of the library's text, which is nearest to what happened.
 func cause(text string) string {

@@ -158,27 +158,85 @@ func TestTicketsAreReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer identity.Close()
-	if _, err := identity.Client(""); err == nil {
+	if _, err := identity.Client(t.Context(), ""); err == nil {
 		t.Fatal("an expired ticket is taken")
 	}
 	writeTickets(t, tickets, time.Now().Add(time.Hour))
-	first, err := identity.Client("")
+	first, err := identity.Client(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := identity.Client(""); err != nil || second != first {
+	if second, err := identity.Client(t.Context(), ""); err != nil || second != first {
 		t.Errorf("tickets that have not changed are read again (%v)", err)
 	}
 	if err := os.Chtimes(tickets, time.Time{}, time.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if second, err := identity.Client(""); err != nil || second == first {
+	if second, err := identity.Client(t.Context(), ""); err != nil || second == first {
 		t.Errorf("new tickets are not read (%v)", err)
 	}
 	if err := os.Remove(tickets); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := identity.Client(""); err == nil || errors.Is(err, os.ErrPermission) {
+	if _, err := identity.Client(t.Context(), ""); err == nil || errors.Is(err, os.ErrPermission) {
 		t.Errorf("after kdestroy: %v", err)
 	}
 }
+
+// TestTicketsStayHome: a request that follows a redirect to another address has no ticket
+// and no cookie there, and none goes from https to http. An ApplicationMaster behind the
+// ResourceManager's proxy cannot give the user another cookie.
+func TestTicketsStayHome(t *testing.T) {
+	dir := t.TempDir()
+	tickets := filepath.Join(dir, "tickets")
+	writeTickets(t, tickets, time.Now().Add(time.Hour), "HTTP/rm", "HTTP/other")
+	identity, err := New(Options{Conf: write(t, filepath.Join(dir, "krb5.conf"), testConf), TicketCache: tickets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer identity.Close()
+	for name, x := range map[string]struct{ from, to, want, says string }{
+		"same address":  {"http://rm:8088/a", "http://rm:8088/b", "rm:8088 proved, rm:8088 proved", ""},
+		"another host":  {"http://rm:8088/a", "http://other:8088/b", "rm:8088 proved, other:8088", ""},
+		"another port":  {"http://rm:8088/a", "http://rm:9999/b", "rm:8088 proved, rm:9999", ""},
+		"https to http": {"https://rm:8090/a", "http://rm:8088/b", "rm:8090 proved", "https://rm:8090 redirects to http://rm:8088, which is not https"},
+		"cookie":        {"http://rm:8088/proxy/application_1_0001/a", "http://rm:8088/b", "rm:8088 proved, rm:8088 proved", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen []string
+			client := &http.Client{Transport: identity.Transport(roundTripper(func(r *http.Request) (*http.Response, error) {
+				saw := r.URL.Host
+				if r.Header.Get("Authorization") != "" {
+					saw += " proved"
+				}
+				if len(r.Cookies()) > 0 {
+					saw += " with a cookie"
+				}
+				seen = append(seen, saw)
+				resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}
+				if r.URL.String() == x.from {
+					resp.StatusCode = http.StatusTemporaryRedirect
+					resp.Header.Set("Location", x.to)
+					if name == "cookie" {
+						resp.Header.Set("Set-Cookie", cookieName+`="u=mallory"`)
+					}
+				}
+				return resp, nil
+			}))}
+			resp, err := client.Get(x.from)
+			if err == nil {
+				resp.Body.Close()
+			}
+			if (err != nil) != (x.says != "") || err != nil && !strings.Contains(err.Error(), x.says) {
+				t.Errorf("error %v; want %q", err, x.says)
+			}
+			if got := strings.Join(seen, ", "); got != x.want {
+				t.Errorf("seen %s; want %s", got, x.want)
+			}
+		})
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

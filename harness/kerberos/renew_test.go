@@ -56,7 +56,7 @@ func TestOutlivesTheTicket(t *testing.T) {
 				}
 				defer who.Close()
 				for start := time.Now(); time.Since(start) < x.last; <-time.After(x.every) {
-					c, err := who.Client("nn/a")
+					c, err := who.Client(t.Context(), "nn/a")
 					switch {
 					case err != nil && x.want != "" && strings.Contains(err.Error(), x.want):
 						if time.Since(start) < max(time.Hour, x.renewable) {
@@ -92,20 +92,20 @@ func TestKDCAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer who.Close()
-		if _, err := who.Client(""); err != nil {
+		if _, err := who.Client(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
 		kdc.Refuse.Store(29) // a service is not available
 		<-time.After(58 * time.Minute)
-		if _, err := who.Client(""); err != nil {
+		if _, err := who.Client(t.Context(), ""); err != nil {
 			t.Errorf("with 2 min of the ticket left: %v", err)
 		}
 		<-time.After(5 * time.Minute)
-		if _, err := who.Client(""); err == nil || !strings.Contains(err.Error(), "log in alice@"+kdctest.Realm) {
+		if _, err := who.Client(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "log in alice@"+kdctest.Realm) {
 			t.Errorf("after the ticket's end: %v", err)
 		}
 		kdc.Refuse.Store(0)
-		if _, err := who.Client(""); err != nil {
+		if _, err := who.Client(t.Context(), ""); err != nil {
 			t.Errorf("when the KDC is back: %v", err)
 		}
 	})
@@ -153,7 +153,7 @@ func TestWaysToTheKDC(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer who.Close()
-			c, err := who.Client(x.service)
+			c, err := who.Client(t.Context(), x.service)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +161,7 @@ func TestWaysToTheKDC(t *testing.T) {
 			if !ok || ticket.DecryptEncPart(kdc.Keys, nil) != nil || ticket.DecryptedEncPart.CName.PrincipalNameString() != "alice" {
 				t.Errorf("ticket %v: %+v", ok, ticket)
 			}
-			if again, err := who.Client(x.service); err != nil || again != c {
+			if again, err := who.Client(t.Context(), x.service); err != nil || again != c {
 				t.Errorf("the ticket is asked for again (%v)", err)
 			}
 		})
@@ -173,7 +173,7 @@ func TestWaysToTheKDC(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer who.Close()
-		if _, err := who.Client(""); err == nil || !strings.Contains(err.Error(), "get a new keytab from the administrator") {
+		if _, err := who.Client(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "get a new keytab from the administrator") {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -260,7 +260,7 @@ func TestHostileKDC(t *testing.T) {
 			defer who.Close()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err = who.Client("")
+			_, err = who.Client(t.Context(), "")
 			runtime.ReadMemStats(&after)
 			if took := after.TotalAlloc - before.TotalAlloc; took > 256<<20 {
 				t.Errorf("it took %d bytes of memory", took)

@@ -12,7 +12,8 @@ import (
 
 // Transport returns a RoundTripper that proves to each web address who the user is, by
 // SPNEGO. Hadoop's daemons answer with a cookie, which later requests have instead of a
-// ticket, until the daemon does not take it any more.
+// ticket, until the daemon does not take it any more. A request that follows a redirect to
+// another address has neither.
 func (i *Identity) Transport(next http.RoundTripper) http.RoundTripper {
 	return &transport{identity: i, next: next, cookies: map[string]string{}}
 }
@@ -35,6 +36,17 @@ const maxRefusalBytes = 64 << 10
 // RoundTrip sends a request with the cookie of its address, or else with a ticket. If
 // the cookie is refused, it sends the request again with a ticket.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	at := addressOf(req)
+	first := req
+	for first.Response != nil && first.Response.Request != nil { // req follows a redirect
+		first = first.Response.Request
+	}
+	if from := addressOf(first); from != at {
+		if first.URL.Scheme == "https" && req.URL.Scheme != "https" {
+			return nil, failf("%s redirects to %s, which is not https; give the address of the daemon that is meant", from, at)
+		}
+		return t.next.RoundTrip(req)
+	}
 	var body []byte
 	if req.Body != nil {
 		var err error
@@ -54,7 +66,6 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return t.next.RoundTrip(r)
 	}
-	at := req.URL.Scheme + "://" + req.URL.Host
 	if cookie := t.cookie(at); cookie != "" {
 		resp, err := send(func(r *http.Request) error {
 			r.AddCookie(&http.Cookie{Name: cookieName, Value: cookie, Quoted: true})
@@ -67,16 +78,22 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 	}
 	resp, err := send(t.addTicket)
-	if err == nil {
+	if err == nil && !strings.HasPrefix(req.URL.Path, byMaster) {
 		t.keepCookie(at, resp)
 	}
 	return resp, err
 }
 
+// byMaster begins the paths for which the ResourceManager's proxy passes on what an
+// ApplicationMaster answers, with its cookies, so that they may be of another user.
+const byMaster = "/proxy/"
+
+func addressOf(req *http.Request) string { return req.URL.Scheme + "://" + req.URL.Host }
+
 // addTicket adds a ticket for the daemon at its address to a request.
 func (t *transport) addTicket(r *http.Request) error {
 	service := "HTTP/" + strings.ToLower(r.URL.Hostname())
-	c, err := t.identity.Client(service)
+	c, err := t.identity.Client(r.Context(), service)
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,8 @@ type KDC struct {
 	WantsProof atomic.Bool
 	// Lie, if set, is what it answers.
 	Lie atomic.Pointer[[]byte]
+	// Hang, if set, gets a value for each request, and no request is answered.
+	Hang atomic.Pointer[chan struct{}]
 	// Logins and Renewals count tickets that were given for a key, and for a ticket.
 	Logins, Renewals atomic.Int32
 
@@ -190,6 +192,11 @@ func (k *KDC) serve(c net.Conn) {
 	}
 	ask := make([]byte, min(binary.BigEndian.Uint32(length), 1<<20))
 	if _, err := io.ReadFull(c, ask); err != nil {
+		return
+	}
+	if asked := k.Hang.Load(); asked != nil {
+		*asked <- struct{}{}
+		_, _ = io.Copy(io.Discard, c) // until who asks leaves
 		return
 	}
 	if lie := k.Lie.Load(); lie != nil {
