@@ -3,6 +3,7 @@ package yarnclient
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -44,8 +45,8 @@ func elsewhere(a answer, err error) bool {
 }
 
 func (c *client) failover(ctx context.Context, tried string, r request, a answer, err error) (answer, error) {
-	if u, perr := url.Parse(a.location); perr == nil && u.Host != "" && !strings.EqualFold(u.Scheme+"://"+u.Host, tried) {
-		named := u.Scheme + "://" + u.Host
+	named, refused := c.redirected(tried, r, a.location)
+	if named != "" && refused == "" {
 		b, berr := c.exchange(ctx, named, r)
 		if !elsewhere(b, berr) {
 			c.current.Store(&named)
@@ -54,7 +55,12 @@ func (c *client) failover(ctx context.Context, tried string, r request, a answer
 	}
 	if err == nil {
 		cause := withKind(errors.New("this ResourceManager is in standby"), ErrStandby)
-		err = c.errorOf(tried, r, a.status, cause, "give the addresses of all ResourceManagers, or try again later")
+		next := "give the addresses of all ResourceManagers, or try again later"
+		if refused != "" {
+			cause = withKind(fmt.Errorf("it redirects to %s, %s", named, refused), ErrStandby)
+			next = "if that is the other ResourceManager, give that address too"
+		}
+		err = c.errorOf(tried, r, a.status, cause, next)
 	}
 	if len(c.addresses) == 1 {
 		return a, err
@@ -71,6 +77,37 @@ func (c *client) failover(ctx context.Context, tried string, r request, a answer
 		return b, err // the ResourceManager that was found active has become a standby meanwhile, so the earlier error is returned
 	}
 	return b, berr
+}
+
+// redirected returns the address that a redirect of the daemon at from names, if that is
+// another one, and why the call does not follow there; "" if it does. It follows to each
+// address that was given. Who proves who they are, or sends a call through the proxy, goes
+// nowhere else: any ApplicationMaster can send a redirect, and a ticket or a token is for
+// known hosts only. No call goes from https to http.
+func (c *client) redirected(from string, r request, location string) (to, refused string) {
+	u, err := url.Parse(location)
+	if err != nil || u.Host == "" {
+		return "", ""
+	}
+	to = u.Scheme + "://" + u.Host
+	at := func(address string) bool {
+		return strings.EqualFold(address, to) || len(address) > len(to) && strings.EqualFold(address[:len(to)+1], to+"/")
+	}
+	if at(from) {
+		return "", ""
+	}
+	if strings.HasPrefix(from, "https:") && u.Scheme != "https" {
+		return to, "which is not https"
+	}
+	for _, given := range c.addresses {
+		if at(given) {
+			return given, ""
+		}
+	}
+	if c.proves || r.proxied {
+		return to, "which is none of the addresses that were given"
+	}
+	return to, ""
 }
 
 // findActive asks all addresses at once for the state of their ResourceManager.

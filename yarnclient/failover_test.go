@@ -273,3 +273,63 @@ func TestConnectLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestRedirects has redirects to the addresses that were given and to others. A request
+// with a proof of who the user is, or through the proxy, goes to no other, and none goes
+// from https to http.
+func TestRedirects(t *testing.T) {
+	for name, x := range map[string]struct {
+		addresses []string
+		to        string
+		proves    bool
+		proxied   bool
+		follows   bool
+		says      string
+	}{
+		"other master":           {addresses: []string{"http://rm1:8088", "http://rm2:8088"}, to: "http://rm2:8088/x", proves: true, follows: true},
+		"other master, proxy":    {addresses: []string{"http://rm1:8088", "http://rm2:8088"}, to: "http://RM2:8088/x", proves: true, proxied: true, follows: true},
+		"behind a gateway":       {addresses: []string{"https://rm1:8090", "https://rm2:8090/yarn"}, to: "https://rm2:8090/x", proves: true, follows: true},
+		"unknown host":           {addresses: []string{"http://rm1:8088"}, to: "http://evil:8088/x", proves: true, says: "redirects to http://evil:8088, which is none of the addresses that were given"},
+		"known host, other port": {addresses: []string{"http://rm1:8088"}, to: "http://rm1:9999/x", proves: true, says: "none of the addresses"},
+		"name that begins alike": {addresses: []string{"http://rm1:8088", "http://rm2:8088"}, to: "http://rm2:80/x", proves: true},
+		"user in the address":    {addresses: []string{"http://rm1:8088"}, to: "http://rm1:8088@evil/x", proves: true, says: "http://evil"},
+		"by an ApplicationMaster, no proof": {
+			addresses: []string{"http://rm1:8088"}, to: "http://evil:8088/x", proxied: true, says: "none of the addresses",
+		},
+		"no proof":               {addresses: []string{"http://rm1:8088"}, to: "http://rm2:8088/x", follows: true},
+		"https to http":          {addresses: []string{"https://rm1:8090"}, to: "http://rm2:8088/x", says: "redirects to http://rm2:8088, which is not https"},
+		"https to http, given":   {addresses: []string{"https://rm1:8090", "http://rm2:8088"}, to: "http://rm2:8088/x", proves: true},
+		"https to another thing": {addresses: []string{"https://rm1:8090"}, to: "file://rm2/x", says: "not https"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls []string
+			o := Options{Addresses: x.addresses, Retries: -1, Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+				if req.URL.Path == "/ws/v1/cluster/info" { // of which is active
+					return textAnswer(503, "text/plain", nil), nil
+				}
+				calls = append(calls, req.URL.Scheme+"://"+req.URL.Host)
+				if req.URL.Hostname() == "rm1" && req.URL.Port() != "9999" {
+					resp := textAnswer(307, "text/plain", nil)
+					resp.Header.Set("Location", x.to)
+					return resp, nil
+				}
+				return textAnswer(200, "application/json", []byte(`{"nodes":{}}`)), nil
+			})}
+			if x.proves {
+				o.Authenticate = func(next http.RoundTripper) http.RoundTripper { return next }
+			}
+			rm, err := NewRM(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rm.c.current.Store(&rm.c.addresses[0])
+			_, err = rm.c.do(bg, request{path: "/x", proxied: x.proxied})
+			if follows := len(calls) > 1; follows != x.follows || x.follows != (err == nil) {
+				t.Errorf("calls %q, error %v; want it to follow: %v", calls, err, x.follows)
+			}
+			if x.says != "" && (!errors.Is(err, ErrStandby) || !strings.Contains(err.Error(), x.says)) {
+				t.Errorf("error %v; want ErrStandby and %q", err, x.says)
+			}
+		})
+	}
+}
