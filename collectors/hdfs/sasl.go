@@ -88,16 +88,17 @@ func greeting(proof byte) []byte { return []byte{'h', 'r', 'p', 'c', 9, 0, proof
 // dial connects to a NameNode. It returns the name by which the NameNode is to call the
 // user, and if the cluster is secured it greets the NameNode and proves who the user is.
 func (c *Client) dial(ctx context.Context, network, address string) (nc net.Conn, user string, err error) {
-	if nc, err = c.options.DialContext(ctx, network, address); err != nil || c.options.Kerberos == nil {
-		return nc, c.options.User, err
+	plain, err := c.options.DialContext(ctx, network, address)
+	if err != nil || c.options.Kerberos == nil {
+		return plain, c.options.User, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
-	secured, user, err := c.prove(ctx, nc, address)
+	stop := context.AfterFunc(ctx, func() { _ = plain.SetDeadline(time.Unix(1, 0)) }) // may run after the return, when nc is nil
+	secured, user, err := c.prove(ctx, plain, address)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		nc.Close()
+		plain.Close()
 		if ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("it has not answered where it has to prove who it is: %w", context.Cause(ctx))
 		}
