@@ -201,6 +201,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	for _, w := range workloads {
 		of := byWorkload[w]
 		warnings = append(warnings, failures(w, of)...)
+		warnings = append(warnings, speeds(w, of)...)
 		tables := metrics
 		if o.By != "" {
 			if tables = inClasses(metrics, o.By, of); len(tables) == 0 {

@@ -34,6 +34,8 @@ type made struct {
 	// cache-local, of those left five are node-local.
 	seconds func(repeat int, workload, model string) float64
 	cached  func(repeat int, model string) int
+	// mapCPU is the CPU time of each map in seconds; nil if it is not known.
+	mapCPU func(repeat int, workload, model string) float64
 	// failed trials by name, and numbers of failed jobs of others.
 	failed     map[string]string
 	failedJobs map[string]int
@@ -105,7 +107,11 @@ func (m made) in(t *testing.T, dir string) string {
 		if m.cached != nil {
 			cached = m.cached(p.repeat, p.model)
 		}
-		check(t, tracefile.WriteFile(filepath.Join(active.Dir, "trace.heddle"), traces.Header{Format: traces.FormatVersion, Model: p.model}, append(events(traces.Node(filepath.Base(dir)), seconds, cached), m.decisions(p.repeat, p.model)...)))
+		counters := traces.NoCounters
+		if m.mapCPU != nil {
+			counters.CPUMs = int64(1000 * m.mapCPU(p.repeat, p.workload, p.model))
+		}
+		check(t, tracefile.WriteFile(filepath.Join(active.Dir, "trace.heddle"), traces.Header{Format: traces.FormatVersion, Model: p.model}, append(events(traces.Node(filepath.Base(dir)), seconds, cached, counters), m.decisions(p.repeat, p.model)...)))
 		ms := int64(seconds * 1000)
 		result := results.Trial{
 			Name: p.name, Workload: p.workload, Model: p.model, Repeat: p.repeat, MakespanMs: ms,
@@ -163,8 +169,8 @@ func (m made) decisions(repeat int, model string) []traces.Event {
 }
 
 // events are ten maps, one after the other over the first half, and a reduce. The
-// node is the run's own: no two runs have the same schedule.
-func events(node traces.Node, seconds float64, cached int) []traces.Event {
+// node is the run's own: no two runs have the same schedule. The counters are each map's.
+func events(node traces.Node, seconds float64, cached int, counters traces.Counters) []traces.Event {
 	var list []traces.Event
 	at := func(share float64) traces.Time { return traces.Time(share * seconds * 1e9) }
 	for i := range 10 {
@@ -177,7 +183,7 @@ func events(node traces.Node, seconds float64, cached int) []traces.Event {
 		a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Map, Index: int32(i)}}
 		list = append(list,
 			&traces.AttemptStarted{T: at(float64(i) / 20), Attempt: a, Node: node, ReplicaLocality: level},
-			&traces.AttemptFinished{T: at(float64(i+1) / 20), Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
+			&traces.AttemptFinished{T: at(float64(i+1) / 20), Attempt: a, Outcome: traces.Succeeded, Counters: counters})
 	}
 	a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Reduce}}
 	return append(list, &traces.AttemptStarted{T: at(0.5), Attempt: a, Node: node},
@@ -232,6 +238,12 @@ var cases = map[string]struct {
 	"drift": {runs: []made{{
 		workloads: []string{"sort"}, models: []string{"fifo", "yarn"}, repeats: 7,
 		seconds: func(repeat int, w, model string) float64 { return float64(20+2*repeat) + float64(len(model))/10 },
+	}}, options: Options{Metrics: []string{"makespan"}}},
+	// The processors were slower for fifo, not for acl.
+	"slow-processors": {runs: []made{{
+		workloads: []string{"wordcount"}, models: []string{"acl", "fifo", "yarn"}, repeats: 6,
+		seconds: steady(map[string]float64{"yarn": 1.2, "fifo": 1.3, "acl": 1}),
+		mapCPU:  steady(map[string]float64{"yarn": 0.05, "fifo": 0.055, "acl": 0.05}),
 	}}, options: Options{Metrics: []string{"makespan"}}},
 	"two-runs": {runs: []made{
 		{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1.2})},

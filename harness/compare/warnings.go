@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/measure"
 	"heddle/traces"
 )
 
@@ -71,4 +72,30 @@ func (w *warnings) list() []string {
 		list = append(list, text)
 	}
 	return list
+}
+
+// speeds returns a warning if the maps of a workload took unlike CPU time under two models,
+// about those that differ most. The work of the maps is the same, so that a part of what the
+// models seem to differ by may be the machine's.
+func speeds(workload string, trials []trial) []string {
+	cpu, err := metricsOf([]string{measure.MapCPU})
+	if err != nil {
+		panic(err) // the metric is one of measure's
+	}
+	var slow, fast string
+	most := 1.0
+	for _, p := range newTable(cpu[0], workload, trials).Pairs {
+		ratio := 1 + float64(p.DiffPct)/100
+		if !p.Significant() || max(ratio, 1/ratio) <= most {
+			continue
+		}
+		if slow, fast, most = p.B, p.A, ratio; ratio < 1 {
+			slow, fast, most = p.A, p.B, 1/ratio
+		}
+	}
+	if slow == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: the same maps took %.0f %% more CPU time under %s than under %s: either processors were slower in those trials, or tasks slowed each other or read more over the network; --metric %s shows all models",
+		workload, 100*(most-1), slow, fast, measure.MapCPU)}
 }

@@ -295,6 +295,9 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		c.figures.Locality.Add(s.replica)
 		j.Locality.Add(s.replica)
 		c.figures.inputRead(s.replica, e.Counters.HDFSReadBytes)
+		if e.Counters.CPUMs > 0 {
+			c.figures.mapCPUMs, c.figures.mapCPUs = c.figures.mapCPUMs+float64(e.Counters.CPUMs), c.figures.mapCPUs+1
+		}
 		j.lastMap = max(j.lastMap, e.T)
 	}
 	if n, ok := live.planned[x]; ok && isMap {

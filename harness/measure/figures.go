@@ -84,6 +84,7 @@ type Figures struct {
 	// put them out. Simulate does not set it.
 	Fetched              ByLevel `json:"-"`
 	shufflesMs, shuffles float64 // of the metric shuffling
+	mapCPUMs, mapCPUs    float64 // of the metric mapCPU
 
 	// BoundMs is a lower bound of the makespan: no placement ends earlier whose
 	// tasks take as long as the successful attempts of this run did. It is the

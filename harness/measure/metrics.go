@@ -45,6 +45,10 @@ const (
 	Higher Direction = "higher"
 )
 
+// MapCPU is the metric by which a comparison sees that processors were slower for one
+// model than for another.
+const MapCPU = "mapCPU"
+
 // Metrics returns all metrics, the most often used ones first.
 func Metrics() []Metric {
 	list := []Metric{
@@ -70,6 +74,7 @@ func Metrics() []Metric {
 		Metric{Name: "nodeLoad", Better: Lower, Text: "mean load average of the sampled workers, from the start of the first task on", value: weighted(func(f *Figures) (float64, float64) { return f.nodeLoad, f.DurationMs })},
 		Metric{Name: "nodeRunnable", Better: Lower, Text: "mean number of tasks of a sampled worker that ran or waited for a core or disk, as its load averages tell", value: weighted(func(f *Figures) (float64, float64) { return f.nodeRunnable, f.DurationMs })},
 		Metric{Name: "slowedStarts", Better: Lower, madeUp: "nodes", Text: "starts on nodes that a fault made slow, over those on each of the others, in the second and third minute after it", value: slowedStarts},
+		Metric{Name: MapCPU, Unit: "s", Better: Lower, Text: "mean CPU time of a map's successful attempt, by Hadoop's counter", value: weighted(func(f *Figures) (float64, float64) { return f.mapCPUMs / f.mapCPUs / 1000, f.mapCPUs })},
 		Metric{Name: "overBound", Unit: "x", Better: Lower, Text: "makespan as a multiple of its lower bound, given how long the tasks took", value: boundRatio},
 		Metric{Name: "cacheBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache of the map's node", madeUp: "replicas", value: inputBytes(func(b ByLevel) int64 { return b.Cache })},
 		Metric{Name: "nodeBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache or disk of the map's node", madeUp: "replicas", value: inputBytes(func(b ByLevel) int64 { return b.Cache + b.Node })},
