@@ -108,15 +108,8 @@ func (c *inputCache) choose(ctx context.Context, o config.Cache, wanted []string
 	if len(chosen) == 0 && o.Fraction > 0 {
 		return nil, fmt.Errorf("cache.fraction %v is less than half a file of the %d in %s; want a larger fraction, or more maps that write the input", o.Fraction, len(files), c.folder)
 	}
-	also := map[string]bool{}
-	for _, name := range wanted {
-		also[name] = true
-	}
-	for _, f := range chosen {
-		delete(also, f.Path)
-	}
 	for _, f := range files {
-		if also[f.Path] {
+		if slices.Contains(wanted, f.Path) && !slices.ContainsFunc(chosen, func(x hdfs.File) bool { return x.Path == f.Path }) {
 			chosen = append(chosen, f)
 		}
 	}
@@ -180,7 +173,7 @@ func (c *inputCache) fill(ctx context.Context, files []hdfs.File, until time.Tim
 // Such a block would be taken for one cached for this trial, and would be gone
 // when the jobs read it.
 func (c *inputCache) awaitClear(ctx context.Context) error {
-	return c.every(ctx, cachePatience, func() (int64, error) {
+	return every(ctx, func() (int64, error) {
 		var cached int64
 		for f, err := range c.hdfs.Locations(ctx, c.folder) {
 			if err != nil {
@@ -203,7 +196,7 @@ func (c *inputCache) awaitClear(ctx context.Context) error {
 // blocks of an earlier trial may not have been dropped yet.
 func (c *inputCache) awaitRoom(ctx context.Context) error {
 	need := c.result.BytesAsked * int64(c.result.Replicas)
-	return c.every(ctx, cachePatience, func() (int64, error) {
+	return every(ctx, func() (int64, error) {
 		nodes, err := c.hdfs.DataNodes(ctx)
 		if err != nil {
 			return 0, err
@@ -229,7 +222,7 @@ func (c *inputCache) awaitRoom(ctx context.Context) error {
 
 // await waits until the NameNode reports all chosen files as cached.
 func (c *inputCache) await(ctx context.Context) error {
-	err := c.every(ctx, cachePatience, func() (int64, error) {
+	err := every(ctx, func() (int64, error) {
 		cached, lacking, err := c.look(ctx)
 		if err != nil {
 			return 0, err
@@ -306,9 +299,9 @@ func (s stillLacking) Error() string { return string(s) }
 
 // The function every calls the function look every 250 ms, until look succeeds
 // or fails with an error other than a stillLacking. It gives up if the number
-// that look returns, such as the bytes cached so far, has not changed for the
-// time patience.
-func (c *inputCache) every(ctx context.Context, patience time.Duration, look func() (int64, error)) error {
+// that look returns, such as the bytes cached so far, has not changed for
+// cachePatience.
+func every(ctx context.Context, look func() (int64, error)) error {
 	changed, last := time.Now(), int64(-1)
 	return poll.Until(ctx, cacheInterval, func() (bool, error) {
 		now, err := look()
@@ -317,8 +310,8 @@ func (c *inputCache) every(ctx context.Context, patience time.Duration, look fun
 		}
 		if now != last {
 			changed, last = time.Now(), now
-		} else if time.Since(changed) >= patience {
-			return false, fmt.Errorf("nothing has changed for %v: %w", patience, err)
+		} else if time.Since(changed) >= cachePatience {
+			return false, fmt.Errorf("nothing has changed for %v: %w", cachePatience, err)
 		}
 		return false, nil
 	})
