@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"heddle/harness/capture"
+	"heddle/harness/change"
 	"heddle/harness/clients"
 	"heddle/harness/lab/labtest"
 	"heddle/traces"
@@ -191,7 +192,7 @@ func TestCapacityAfterKill(t *testing.T) {
 // endTagged ends what a killed run left running.
 func endTagged(t *testing.T, clients *clients.Clients) {
 	t.Helper()
-	apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: unfinished})
+	apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: change.Unfinished})
 	if err != nil {
 		t.Fatal(err)
 	}

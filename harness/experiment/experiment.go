@@ -23,15 +23,12 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"heddle/harness/capture"
-	"heddle/harness/change"
-	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/workload"
-	"heddle/hibench"
 	"heddle/traces"
 )
 
@@ -156,9 +153,7 @@ func Run(ctx context.Context, o Options) (*runs.Run, error) {
 			o.Progress(Step{Doing: "look", Text: fmt.Sprintf("%v: steering and measuring may stand still while tasks compute", err)})
 		}
 	}
-	return carryOut(ctx, &o, &clusterWorld{
-		options: &o, clusters: map[string]*clients.Clients{}, sums: map[string]*hibench.Sums{}, targets: map[string]*change.Target{}, holds: map[string]*change.Hold{},
-	})
+	return carryOut(ctx, &o, &clusterWorld{options: &o, clusters: map[string]*usedCluster{}})
 }
 
 // config returns the description of the cluster with the given name: the
@@ -174,7 +169,7 @@ func (o *Options) supported(ctx context.Context) error {
 	err := o.Experiment.Supported()
 	for _, w := range o.Experiment.Workloads {
 		if terr := workload.CheckJobs(ctx, w); terr != nil {
-			err = errors.Join(err, &config.Error{File: o.Experiment.Name, Problems: []config.Problem{{Message: terr.Error()}}})
+			err = errors.Join(err, refusal(o.Experiment, config.Problem{Message: terr.Error()}))
 		}
 	}
 	for _, name := range o.Experiment.Clusters() {

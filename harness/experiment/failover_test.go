@@ -96,11 +96,9 @@ func TestTrialBeginsInFailover(t *testing.T) {
 				}},
 				plan: config.Trial{Model: config.Model{Model: config.ModelYARN}},
 			}}
-			var session *capture.Session
 			start := time.Now()
-			err = run.outlast(t.Context(), func() (err error) {
-				session, err = run.startCapture(t.Context(), watch.New(cluster, noFiles{}), folder, new(atomic.Pointer[drive.Driver]))
-				return err
+			session, err := outlast(t.Context(), run, func() (*capture.Session, error) {
+				return run.startCapture(t.Context(), watch.New(cluster, noFiles{}), folder, new(atomic.Pointer[drive.Driver]))
 			})
 			if took := time.Since(start); took < x.took || took > x.took+5*time.Second {
 				t.Errorf("a master after %v: %v passed, want %v", x.after, took, x.took)

@@ -42,51 +42,44 @@ type faultRun struct {
 	faults  config.Faults
 	nodes   []yarnclient.Node
 	log     *os.File
-	stop    func()
+	stop    context.CancelCauseFunc
 	ended   chan struct{} // closed when all faults of the trial were injected or injecting them has stopped
 	failed  error         // why a fault could not be carried out; set before the channel ended is closed
 }
 
 // beginFaults starts to inject the trial's faults in the background. Their
 // times count from the trial's first submission of a job. If a fault cannot be
-// carried out, the returned context ends, which stops the trial.
-func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (context.Context, *faultRun, error) {
+// carried out, stop ends ctx, with which the trial's jobs run.
+func (t *trialRun) beginFaults(ctx context.Context, stop context.CancelCauseFunc, session *capture.Session) (*faultRun, error) {
 	e := t.options.Experiment
 	if len(e.Faults) == 0 {
-		return ctx, nil, nil
+		return nil, nil
 	}
-	r := &faultRun{hold: t.hold, session: session, faults: slices.Clone(e.Faults), ended: make(chan struct{})}
+	r := &faultRun{hold: t.hold, session: session, faults: slices.Clone(e.Faults), stop: stop, ended: make(chan struct{})}
 	slices.SortStableFunc(r.faults, func(a, b config.Fault) int { return cmp.Compare(a.At, b.At) })
 	var err error
 	if r.nodes, err = t.cluster.RM.Nodes(ctx, "RUNNING"); err != nil {
-		return ctx, nil, fmt.Errorf("faults: %w", err)
+		return nil, fmt.Errorf("faults: %w", err)
 	}
 	for i := range r.faults {
 		on, err := r.faults[i].On(factsOf(r.nodes))
 		if err != nil {
-			return ctx, nil, err
+			return nil, err
 		}
 		if err := r.hold.NoteFaults(ctx, r.faults[i].What, on); err != nil {
-			return ctx, nil, err
+			return nil, err
 		}
 	}
-	logs, err := t.folder.Folder("logs")
-	if err != nil {
-		return ctx, nil, err
+	if r.log, err = t.log("faults.log"); err != nil {
+		return nil, fmt.Errorf("faults: %w", err)
 	}
-	defer logs.Close()
-	if r.log, err = logs.OpenFile("faults.log", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
-		return ctx, nil, fmt.Errorf("faults: %w", err)
-	}
-	running, stop := context.WithCancelCause(ctx)
-	r.stop = func() { stop(nil) }
 	go func() {
 		defer close(r.ended)
-		if r.failed = r.happen(running); r.failed != nil {
+		if r.failed = r.happen(ctx); r.failed != nil {
 			stop(errors.New("a fault could not be carried out"))
 		}
 	}()
-	return running, r, nil
+	return r, nil
 }
 
 // happen carries out the trial's faults one after the other, by their times. A
@@ -138,7 +131,7 @@ func (r *faultRun) end(ctx context.Context) error {
 		return nil
 	}
 	defer func() { r.log.Close(); r.log = nil }()
-	r.stop()
+	r.stop(nil)
 	<-r.ended
 	if r.failed != nil {
 		r.failed = fmt.Errorf("faults: %w", r.failed)

@@ -16,12 +16,13 @@ import (
 // blocks, labels, and the files of its jobs. It fails if another heddle holds the
 // cluster. So the trials of two runs are never on a cluster at the same time.
 func (w *clusterWorld) take(ctx context.Context, name string) (err error) {
-	if w.targets[name] == nil {
-		if w.targets[name], err = change.Connect(w.options.config(name)); err != nil {
+	c := w.clusters[name]
+	if c.target == nil {
+		if c.target, err = change.Connect(w.options.config(name)); err != nil {
 			return err
 		}
 	}
-	w.holds[name], err = change.Take(ctx, w.targets[name], change.Options{
+	c.hold, err = change.Take(ctx, c.target, change.Options{
 		Purpose: "heddle run " + w.options.Experiment.Name, Folder: w.folder, Log: slog.New(slog.NewTextHandler(progressLog(w.tell), &slog.HandlerOptions{ReplaceAttr: textAlone})),
 	})
 	return err
@@ -31,13 +32,13 @@ func (w *clusterWorld) take(ctx context.Context, name string) (err error) {
 // anew. A hold ends with the context that it was taken with, so that is not this
 // trial's.
 func (t *trialRun) held() (*change.Hold, error) {
-	name := t.plan.Model.Cluster
-	if h := t.world.holds[name]; h != nil && h.Lost() == nil {
-		return h, nil
+	c := t.world.clusters[t.plan.Model.Cluster]
+	if c.hold != nil && c.hold.Lost() == nil {
+		return c.hold, nil
 	}
 	t.cache = nil // it was put back with all else
-	err := t.world.retake(name)
-	return t.world.holds[name], err
+	err := t.world.retake(t.plan.Model.Cluster)
+	return c.hold, err
 }
 
 // undo puts back what was changed of some kinds. An error says what could not be.
@@ -48,7 +49,7 @@ func (t *trialRun) undo(ctx context.Context, kinds ...change.Kind) error {
 
 // tellOthers tells the user about unfinished applications, which disturb measurements.
 func (w *clusterWorld) tellOthers(ctx context.Context, name string) error {
-	apps, err := w.clusters[name].RM.Apps(ctx, yarnclient.AppFilter{States: unfinished})
+	apps, err := w.clusters[name].RM.Apps(ctx, yarnclient.AppFilter{States: change.Unfinished})
 	if err != nil {
 		return fmt.Errorf("look for other running applications: %w", err)
 	}
@@ -57,9 +58,6 @@ func (w *clusterWorld) tellOthers(ctx context.Context, name string) error {
 	}
 	return nil
 }
-
-// unfinished contains the YARN states of applications that have not ended yet.
-var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
 
 func (w *clusterWorld) tell(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }
 

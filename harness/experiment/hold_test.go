@@ -41,10 +41,10 @@ func TestHoldTakenAnew(t *testing.T) {
 		files := &deafFiles{Files: leasetest.New()}
 		const name = "cluster"
 		w := &clusterWorld{
-			options:  &Options{Experiment: &config.Experiment{Cluster: name}, Progress: func(Step) {}},
-			clusters: map[string]*clients.Clients{name: {RM: rm}},
-			targets:  map[string]*change.Target{name: {Name: name, RM: rm, Files: files}},
-			holds:    map[string]*change.Hold{},
+			options: &Options{Experiment: &config.Experiment{Cluster: name}, Progress: func(Step) {}},
+			clusters: map[string]*usedCluster{name: {
+				Clients: &clients.Clients{RM: rm}, target: &change.Target{Name: name, RM: rm, Files: files},
+			}},
 		}
 		run, end := context.WithCancel(t.Context())
 		defer end()

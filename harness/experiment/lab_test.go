@@ -204,7 +204,7 @@ func TestStoppedAtEachStage(t *testing.T) {
 // noneRunning expects no application of a run to be left on the cluster.
 func noneRunning(t *testing.T, clients *clients.Clients, after string) {
 	t.Helper()
-	apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: unfinished})
+	apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: change.Unfinished})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -638,7 +638,7 @@ func TestLeftoversAreEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Wait()
-	filter := yarnclient.AppFilter{Tags: []string{tag}, States: unfinished}
+	filter := yarnclient.AppFilter{Tags: []string{tag}, States: change.Unfinished}
 	if !within(time.Minute, func() bool {
 		apps, err := clients.RM.Apps(t.Context(), filter)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -41,43 +42,32 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	defer jobsFolder.Close()
 	var driver atomic.Pointer[drive.Driver]
 	watcher := watch.New(t.cluster, watch.HDFS(t.cluster))
-	var session *capture.Session
-	err = t.outlast(ctx, func() (err error) {
-		session, err = t.startCapture(ctx, watcher, folder, &driver)
-		return err
-	})
+	session, err := outlast(ctx, t, func() (*capture.Session, error) { return t.startCapture(ctx, watcher, folder, &driver) })
 	if err != nil {
 		return result, runs.Explain(t.folder.Dir, 0, err)
 	}
 	session.Add(t.cache.notes()...)
-	jobsRun, faults := ctx, (*faultRun)(nil)
-	err = t.outlast(ctx, func() (err error) {
-		jobsRun, faults, err = t.beginFaults(ctx, session)
-		return err
-	})
-	if err != nil {
-		_, serr := session.Stop(ctx)
-		return result, errors.Join(err, serr)
+	jobsRun, endJobs := context.WithCancelCause(ctx)
+	defer endJobs(nil)
+	faults, err := outlast(ctx, t, func() (*faultRun, error) { return t.beginFaults(jobsRun, endJobs, session) })
+	var steered *steering
+	if err == nil {
+		steered, err = outlast(ctx, t, func() (*steering, error) { return t.steer(ctx, watcher, session, jobsFolder) })
 	}
-	var steering *steering
-	err = t.outlast(ctx, func() (err error) {
-		steering, err = t.steer(ctx, watcher, session, jobsFolder)
-		return err
-	})
 	if err != nil {
 		err = errors.Join(err, faults.end(ctx))
 		_, serr := session.Stop(ctx)
 		return result, errors.Join(err, serr)
 	}
-	if steering != nil {
-		driver.Store(steering.driver)
+	if steered != nil {
+		driver.Store(steered.driver)
 	}
 	if e.ActuatorOf(t.plan) == config.ActuatorLabels && len(e.KeepNodes) == 0 {
 		t.say("steer", "all workers: other users' jobs wait until the trial ends (keepNodes would leave them nodes)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
 	others, unmeasured := watchOthers(node.Options{Cgroup: t.cluster.Config.Cgroup})
-	reports, ran := t.runJobs(jobsRun, steering)
+	reports, ran := t.runJobs(jobsRun, steered)
 	busy := others.othersUsed(&result)
 	if unmeasured != nil {
 		busy = unmeasured.Error()
@@ -92,8 +82,8 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
 	waited := session.Wait(waiting)
-	stranded, stopped := steering.stop(waiting)
-	steering.note(&result)
+	stranded, stopped := steered.stop(waiting)
+	steered.note(&result)
 	err = errors.Join(ran, waited, stopped)
 	history := waiting
 	if ran != nil { // after an error wait less: an ApplicationMaster that was killed early wrote no history
@@ -121,8 +111,12 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 
 // outlast begins a part of the trial, which asks the cluster's masters. If another one
 // has to take over, it waits and begins again.
-func (t *trialRun) outlast(ctx context.Context, begin func() error) error {
-	return t.cluster.Outlast(ctx, func(text string) { t.say("wait", text) }, begin)
+func outlast[T any](ctx context.Context, t *trialRun, begin func() (T, error)) (part T, err error) {
+	err = t.cluster.Outlast(ctx, func(text string) { t.say("wait", text) }, func() (err error) {
+		part, err = begin()
+		return err
+	})
+	return part, err
 }
 
 // startCapture starts to record what the trial's jobs do, and reports their
@@ -227,7 +221,13 @@ func (t *trialRun) keep(result *results.Trial, captured *capture.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := t.versions(captured.Header.Software); err != nil {
+	err = t.results.Update(func(m *runs.Manifest) {
+		if m.Versions == nil {
+			m.Versions = map[string]string{}
+		}
+		maps.Copy(m.Versions, captured.Header.Software)
+	})
+	if err != nil {
 		return err
 	}
 	result.Warnings = append(t.notCold, captured.Warnings...)

@@ -10,6 +10,15 @@ import (
 	"heddle/yarnclient"
 )
 
+// refusal returns an error that lists the problems of an experiment file, nil if there
+// are none.
+func refusal(e *config.Experiment, list ...config.Problem) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return &config.Error{File: e.Name, Problems: list}
+}
+
 // refuseKeys returns an error that lists those keys of an experiment file that
 // the cluster does not support.
 func refuseKeys(e *config.Experiment, c *config.Cluster) error {
@@ -27,10 +36,7 @@ func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 		refuse(f.What != config.FaultFailAttempts && c.Faults.For(f.What, "node", 1) == nil, path+".what",
 			"the file of cluster %s has no command for %s; want one under faults: (nodeDown and nodeUp, or nodeSlow)", c.Name, f.What)
 	}
-	if len(list) > 0 {
-		return &config.Error{File: e.Name, Problems: list}
-	}
-	return nil
+	return refusal(e, list...)
 }
 
 // refuseAlone returns an error that lists the deadlines by jobs' times alone that are
@@ -51,10 +57,7 @@ func (o *Options) refuseAlone(c *config.Cluster) error {
 			list = append(list, config.Problem{Path: fmt.Sprintf("workloads[%d].deadline", i), Message: fmt.Sprintf("%s of the time that a job takes alone, %s", text, why)})
 		}
 	}
-	if len(list) > 0 {
-		return &config.Error{File: o.Experiment.Name, Problems: list}
-	}
-	return nil
+	return refusal(o.Experiment, list...)
 }
 
 // refuseNodes returns an error that lists those faults and changes of capacity of
@@ -69,10 +72,7 @@ func refuseNodes(e *config.Experiment, nodes []traces.NodeFacts) error {
 	if _, err := e.Capacity.Timetable(nodes); err != nil {
 		list = append(list, config.Problem{Path: "capacity", Message: err.Error()})
 	}
-	if len(list) > 0 {
-		return &config.Error{File: e.Name, Problems: list}
-	}
-	return nil
+	return refusal(e, list...)
 }
 
 // refuseNodesOf calls refuseNodes with the workers of a cluster. Workers that

@@ -83,7 +83,7 @@ func (w *simulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 		err = w.fits()
 	}
 	if err != nil {
-		err = &config.Error{File: e.Name, Problems: []config.Problem{{Message: "simulate: " + err.Error()}}}
+		err = refusal(e, config.Problem{Message: "simulate: " + err.Error()})
 	}
 	return "", err
 }
@@ -105,9 +105,7 @@ func (w *simulatedWorld) fits() error {
 func (w *simulatedWorld) cleanUp(context.Context, string) error { return nil }
 func (w *simulatedWorld) close(context.Context) error           { return nil }
 
-func (w *simulatedWorld) stage(t *trial) (stage, error) {
-	return &simulatedTrial{trial: t, world: w}, nil
-}
+func (w *simulatedWorld) stage(t *trial) stage { return &simulatedTrial{trial: t, world: w} }
 
 // simulatedTrial carries out the steps of one trial in virtual time.
 type simulatedTrial struct {

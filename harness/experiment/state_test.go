@@ -45,7 +45,7 @@ type countedWorld struct {
 
 func (w *countedWorld) name() string                            { return w.world }
 func (w *countedWorld) atOnce() int                             { return 1 }
-func (w *countedWorld) stage(t *trial) (stage, error)           { return &countedTrial{t, w}, nil }
+func (w *countedWorld) stage(t *trial) stage                    { return &countedTrial{t, w} }
 func (t *countedTrial) prepare(context.Context) (int64, error)  { return 0, nil }
 func (t *countedTrial) check(context.Context) ([]string, error) { return nil, nil }
 func (t *countedTrial) clean() error                            { return nil }
@@ -154,9 +154,9 @@ type damagingWorld struct {
 	file string
 }
 
-func (w *damagingWorld) stage(t *trial) (stage, error) {
+func (w *damagingWorld) stage(t *trial) stage {
 	if t.plan.Repeat == 1 {
-		return &damagedTrial{countedTrial{t, &w.countedWorld}, w.file}, nil
+		return &damagedTrial{countedTrial{t, &w.countedWorld}, w.file}
 	}
 	return w.countedWorld.stage(t)
 }

@@ -64,14 +64,9 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 	if err != nil {
 		return nil, err
 	}
-	logs, err := t.folder.Folder("logs")
-	if err != nil {
-		return nil, fmt.Errorf("steer: %w", err)
-	}
-	defer logs.Close()
 	s := &steering{hold: t.hold, model: model, since: since}
 	s.process, _ = sched.As[sched.Process](model)
-	if s.log, err = logs.OpenFile("steering.log", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
+	if s.log, err = t.log("steering.log"); err != nil {
 		return nil, fmt.Errorf("steer: %w", err)
 	}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
@@ -79,13 +74,13 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 	changing, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.hold.Context(), func() { cancel(context.Cause(s.hold.Context())) })
 	s.end = func() { stop(); cancel(nil) }
-	err = t.noteSizes(ctx, s.hold)
+	err = t.noteSizes(ctx)
 	if err == nil && s.process != nil {
 		err = s.process.Start()
 	}
 	var recorder *drive.Recorder
 	if err == nil && t.options.RecordObservations {
-		if s.observations, err = logs.OpenFile(observationsFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err == nil {
+		if s.observations, err = t.log(observationsFile); err == nil {
 			recorder, err = drive.NewRecorder(s.observations, t.plan.Model, t.seed())
 		}
 	}
@@ -115,7 +110,7 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 
 // noteSizes notes the sizes of all workers that the timetable of their capacity may
 // change, so that no change waits for the journal.
-func (t *trialRun) noteSizes(ctx context.Context, hold *change.Hold) error {
+func (t *trialRun) noteSizes(ctx context.Context) error {
 	if !t.options.Experiment.Capacity.Given() {
 		return nil
 	}
@@ -129,7 +124,7 @@ func (t *trialRun) noteSizes(ctx context.Context, hold *change.Hold) error {
 			ids = append(ids, n.ID)
 		}
 	}
-	return hold.NoteSizes(ctx, ids...)
+	return t.hold.NoteSizes(ctx, ids...)
 }
 
 // keepSubmitted writes a job's file job.splitmetainfo to the trial's folder, as

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"heddle/harness/clients"
 	"heddle/harness/measure"
 	"heddle/harness/results"
-	"heddle/harness/runs"
 	"heddle/harness/workload"
 	"heddle/hibench"
 )
@@ -27,13 +25,18 @@ const outageLimit = 5 * time.Minute
 // clusterWorld runs the trials of an experiment on real clusters.
 type clusterWorld struct {
 	options  *Options
-	clusters map[string]*clients.Clients // for each cluster's name, the clients of its daemons
-	sums     map[string]*hibench.Sums    // for each cluster's name, checksums of the inputs that trials read
-	targets  map[string]*change.Target   // for each cluster's name, the clients to change it
-	holds    map[string]*change.Hold     // for each cluster's name, the right to change it
-	retake   func(cluster string) error  // takes that right anew, for the rest of the run
-	folder   string                      // the run folder
-	cache    *inputCache                 // the part of an input that the last trial left in the HDFS cache for the next one
+	clusters map[string]*usedCluster    // by the clusters' names
+	retake   func(cluster string) error // takes the right to change a cluster anew, for the rest of the run
+	folder   string                     // the run folder
+	cache    *inputCache                // the part of an input that the last trial left in the HDFS cache for the next one
+}
+
+// usedCluster is a cluster that trials of a run use, with the clients of its daemons.
+type usedCluster struct {
+	*clients.Clients
+	sums   hibench.Sums   // checksums of the inputs that trials read
+	target *change.Target // the clients to change it
+	hold   *change.Hold   // the right to change it
 }
 
 func (w *clusterWorld) name() string { return "" }
@@ -49,7 +52,7 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 		if err != nil {
 			return "", err
 		}
-		w.clusters[name], w.sums[name] = c, new(hibench.Sums)
+		w.clusters[name] = &usedCluster{Clients: c}
 	}
 	for _, name := range o.Experiment.Clusters() {
 		err := w.clusters[name].Outlast(ctx, w.tell, func() error {
@@ -60,7 +63,7 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 			if name == o.Experiment.Cluster {
 				hadoop = version
 			}
-			return refuseNodesOf(ctx, o.Experiment, w.clusters[name])
+			return refuseNodesOf(ctx, o.Experiment, w.clusters[name].Clients)
 		})
 		if err != nil {
 			return "", err
@@ -86,26 +89,25 @@ func (w *clusterWorld) cleanUp(ctx context.Context, folder string) error {
 }
 
 func (w *clusterWorld) close(ctx context.Context) (err error) {
-	for _, h := range w.holds {
-		if h != nil {
-			report, rerr := h.Release(ctx)
+	for _, c := range w.clusters {
+		if c.hold != nil {
+			report, rerr := c.hold.Release(ctx)
 			err = errors.Join(err, rerr, report.Err())
 		}
-	}
-	for _, c := range w.targets {
-		c.Close()
-	}
-	for _, c := range w.clusters {
+		if c.target != nil {
+			c.target.Close()
+		}
 		c.Close()
 	}
 	return err
 }
 
-func (w *clusterWorld) stage(t *trial) (stage, error) {
-	x := &trialRun{trial: t, world: w, cluster: w.clusters[t.plan.Model.Cluster], sums: w.sums[t.plan.Model.Cluster], cache: w.cache}
+func (w *clusterWorld) stage(t *trial) stage {
+	c := w.clusters[t.plan.Model.Cluster]
+	x := &trialRun{trial: t, world: w, cluster: c.Clients, sums: &c.sums, cache: w.cache}
 	w.cache = nil
 	x.keepCache = t.next != nil && t.next.Workload.Label == t.plan.Workload.Label && t.next.Model.Cluster == t.plan.Model.Cluster
-	return x, nil
+	return x
 }
 
 // trialRun carries out the steps of one trial on a real cluster.
@@ -300,17 +302,6 @@ func (t *trialRun) workers(ctx context.Context) ([]string, error) {
 		hosts = append(hosts, d.Host)
 	}
 	return hosts, err
-}
-
-// versions writes the versions of the software on the cluster to the run's
-// manifest (manifest.json).
-func (t *trialRun) versions(software map[string]string) error {
-	return t.results.Update(func(m *runs.Manifest) {
-		if m.Versions == nil {
-			m.Versions = map[string]string{}
-		}
-		maps.Copy(m.Versions, software)
-	})
 }
 
 // cause adds to err the reason why ctx was ended early, if it was, so that the

@@ -28,7 +28,7 @@ func (w *listedWorld) atOnce() int                                   { return 1 
 func (w *listedWorld) open(context.Context) (hadoop string, _ error) { return "", nil }
 func (w *listedWorld) cleanUp(context.Context, string) error         { return nil }
 func (w *listedWorld) close(context.Context) error                   { return nil }
-func (w *listedWorld) stage(t *trial) (stage, error)                 { return &listedTrial{t, w}, nil }
+func (w *listedWorld) stage(t *trial) stage                          { return &listedTrial{t, w} }
 
 type listedTrial struct {
 	*trial

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,7 +36,7 @@ type world interface {
 	cleanUp(ctx context.Context, folder string) error
 	// stage returns the object whose methods carry out the steps of a trial:
 	// prepare, run, check, clean.
-	stage(t *trial) (stage, error)
+	stage(t *trial) stage
 	// close removes what the experiment's trials left on the cluster, such as
 	// cached blocks.
 	close(ctx context.Context) error
@@ -74,10 +75,7 @@ func (t *trial) run(ctx context.Context, w world) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("trial took longer than its timeout of %v; raise timeout: in the experiment", limit))
 		defer cancel()
 	}
-	s, err := w.stage(t)
-	if err != nil {
-		return err
-	}
+	s := w.stage(t)
 	bytes, err := s.prepare(ctx)
 	if err != nil {
 		return cause(ctx, err)
@@ -113,6 +111,16 @@ func (t *trial) keep(result *results.Trial, h traces.Header, names map[traces.Jo
 // seed returns the seed of the trial's random numbers. It differs between
 // repeats, but not between scheduler models.
 func (t *trial) seed() uint64 { return t.options.Experiment.Seed + uint64(t.plan.Repeat-1) }
+
+// log makes a file in the trial's folder logs.
+func (t *trial) log(name string) (*os.File, error) {
+	logs, err := t.folder.Folder("logs")
+	if err != nil {
+		return nil, err
+	}
+	defer logs.Close()
+	return logs.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+}
 
 func (t *trial) say(doing, text string) {
 	step := t.step
