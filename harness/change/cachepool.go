@@ -43,12 +43,9 @@ func (cachePool) Left(ctx context.Context, u *undoing, _ []Change) (func(Change)
 func (cachePool) Undo(ctx context.Context, u *undoing, list []Change) []error {
 	return each(list, func(c Change) error {
 		err := u.HDFS.RemoveCachePool(ctx, c.Name)
-		if errors.Is(err, fs.ErrInvalid) { // HDFS answers so if the pool does not exist
+		if err == nil || errors.Is(err, fs.ErrInvalid) { // HDFS answers so if the pool does not exist
 			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("%w; by hand: hdfs cacheadmin -removePool %s", err, c.Name)
-		}
-		return nil
+		return fmt.Errorf("%w; by hand: hdfs cacheadmin -removePool %s", err, c.Name)
 	})
 }

@@ -59,11 +59,9 @@ func (u *undoing) share(ctx context.Context, list []Change, wanted []string, tur
 	if err != nil {
 		return err
 	}
-	masters, workers := 0, 0 // numbers of nodes for ApplicationMasters and of nodes for tasks
+	masters := 0 // number of nodes for ApplicationMasters; the others are for tasks
 	for _, c := range list {
-		if c.Label == "" {
-			workers++
-		} else {
+		if c.Label != "" {
 			masters++
 		}
 	}
@@ -84,20 +82,18 @@ func (u *undoing) share(ctx context.Context, list []Change, wanted []string, tur
 			return labels[(place-1)%len(labels)]
 		}
 	}
-	nextMaster, nextWorker := next(forMasters, masters), next(wanted, workers)
+	nextMaster, nextWorker := next(forMasters, masters), next(wanted, len(list)-masters)
 	move := map[string]string{}
 	for _, n := range nodes {
 		i := slices.IndexFunc(list, func(c Change) bool { return c.Name == n.ID })
 		if i < 0 {
 			continue
 		}
-		label := ""
+		next, otherwise := nextWorker, n.Label()
 		if own := list[i].Label; own != "" {
-			label = nextMaster(own)
-		} else {
-			label = nextWorker(n.Label())
+			next, otherwise = nextMaster, own
 		}
-		if n.Label() != label {
+		if label := next(otherwise); label != n.Label() {
 			move[n.ID] = label
 		}
 	}

@@ -30,6 +30,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,18 +38,10 @@ import (
 	"heddle/harness/lease"
 )
 
-// Options say what a process needs the cluster for, and where the copy of the
-// journal and the messages go.
-type Options struct {
-	// Purpose says what the cluster is held for, such as "heddle run
-	// first.yaml". Other processes that want the cluster see it.
-	Purpose string
-	// Folder, if set, is the run folder for a copy of the journal of changes
-	// (file journalFile), in case HDFS loses the journal.
-	Folder string
-	// Log gets messages for the operator; nil discards the messages.
-	Log *slog.Logger
-}
+// Options say what a process needs the cluster for, and where messages go. If Folder is
+// set, it gets a copy of the journal of changes (file journalFile), in case HDFS loses
+// the journal.
+type Options = lease.Options
 
 // Hold is the right of this process to change a cluster, with the journal of its
 // changes. Its methods may be called from many goroutines. Those that change
@@ -78,7 +71,7 @@ type Hold struct {
 // The hold's Context ends when ctx does, but the lease is renewed until
 // Release.
 func Take(ctx context.Context, c *Target, o Options) (*Hold, error) {
-	h, err := begin(ctx, c, o, 0, 0)
+	h, err := begin(ctx, c, o)
 	if err == nil {
 		var left Report
 		if left, err = h.putBack(ctx, unprepared); err == nil {
@@ -102,13 +95,13 @@ func Take(ctx context.Context, c *Target, o Options) (*Hold, error) {
 
 // begin takes the lease on the cluster, reads the journal entries of earlier
 // holds, and starts to renew the lease.
-func begin(ctx context.Context, c *Target, o Options, own, after int) (*Hold, error) {
-	h := &Hold{cluster: c, log: o.Log, first: 1, downed: map[string]int64{}}
-	if h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
+func begin(ctx context.Context, c *Target, o Options) (*Hold, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
+	h := &Hold{cluster: c, log: o.Log, first: 1, downed: map[string]int64{}}
 	var err error
-	if h.Hold, err = lease.Take(ctx, c.Files, lease.Options{Purpose: o.Purpose, Folder: o.Folder, Log: h.log, Own: own, After: after}); err != nil {
+	if h.Hold, err = lease.Take(ctx, c.Files, o); err != nil {
 		return nil, err
 	}
 	if h.older, h.notes, err = notesBefore(ctx, c.Files, h.Epoch()); err == nil && o.Folder != "" {
@@ -146,7 +139,7 @@ func (h *Hold) Release(ctx context.Context) (Report, error) {
 func (h *Hold) Undo(ctx context.Context, which ...Kind) (Report, error) {
 	h.busy.Lock()
 	defer h.busy.Unlock()
-	r, err := h.undo(ctx, only(which))
+	r, err := h.undo(ctx, func(c Change) bool { return !c.Prepared && slices.Contains(which, c.Kind) })
 	return r, h.unreleased(err)
 }
 
@@ -163,7 +156,8 @@ func (h *Hold) undo(ctx context.Context, which func(Change) bool) (Report, error
 		return r, err
 	}
 	h.Abandon()
-	r, err := restore(context.WithoutCancel(ctx), h.cluster, RestoreOptions{Options: Options{Purpose: "restore after a lost hold", Log: h.log}}, nil, h.Epoch())
+	o := Options{Purpose: "restore after a lost hold", Log: h.log, Own: h.Epoch()}
+	r, err := restore(context.WithoutCancel(ctx), h.cluster, RestoreOptions{Options: o}, nil)
 	if err == nil && len(r.Left) == 0 {
 		err = h.local.settle()
 	}

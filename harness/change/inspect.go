@@ -102,14 +102,10 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
 	}
 	s.Noted = j.Changes
-	explained := map[string]bool{}
-	for _, c := range j.Changes {
-		explained[c.Name] = explained[c.Name] || c.Kind == NodeLabel
-	}
-
 	for _, n := range nodes {
 		s.Nodes = append(s.Nodes, Node{n.ID, n.Rack, n.State, strings.Join(labelOf[n.ID], ","), n.Total.MemoryMB, n.Total.VCores})
-		if require.InPool(n.Label()) && !explained[n.ID] {
+		explains := func(c Change) bool { return c.Kind == NodeLabel && c.Name == n.ID }
+		if require.InPool(n.Label()) && !slices.ContainsFunc(j.Changes, explains) {
 			s.Warnings = append(s.Warnings, fmt.Sprintf(`node %s has label %s of the pool, and no journal says what it had before; 'yarn rmadmin -replaceLabelsOnNode "%s="' takes it off`, n.ID, n.Label(), n.ID))
 		}
 	}

@@ -106,11 +106,8 @@ func (k application) Left(ctx context.Context, u *undoing, list []Change) (func(
 
 func (k application) Undo(ctx context.Context, u *undoing, list []Change) []error {
 	found, err := k.left(ctx, u, list)
-	if err != nil {
-		return all(list, err)
-	}
 	return each(list, func(c Change) error {
-		var errs []error
+		errs := []error{err}
 		for _, a := range found[c.Name] {
 			if err := u.RM.KillApp(ctx, a.ID); err != nil {
 				errs = append(errs, fmt.Errorf("end %s: %w", a.ID, err))
@@ -222,11 +219,8 @@ func (k jobFolder) Left(ctx context.Context, u *undoing, list []Change) (func(Ch
 
 func (k jobFolder) Undo(ctx context.Context, u *undoing, list []Change) []error {
 	found, err := k.left(ctx, u, list)
-	if err != nil {
-		return all(list, err)
-	}
 	return each(list, func(c Change) error {
-		var errs []error
+		errs := []error{err}
 		for _, folder := range found[c.Name] {
 			errs = append(errs, u.HDFS.RemoveAll(ctx, folder))
 		}

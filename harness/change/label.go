@@ -117,8 +117,7 @@ func (addedLabel) Left(ctx context.Context, u *undoing, _ []Change) (func(Change
 func (addedLabel) Undo(ctx context.Context, u *undoing, list []Change) []error {
 	return each(list, func(c Change) error {
 		err := u.RM.RemoveLabels(ctx, c.Name)
-		var refused *yarnclient.RemoteError
-		if errors.As(err, &refused) && refused.Status == 400 { // a queue's settings name it
+		if refused, ok := errors.AsType[*yarnclient.RemoteError](err); ok && refused.Status == 400 { // a queue's settings name it
 			return keep{refused}
 		}
 		return err

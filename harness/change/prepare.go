@@ -102,9 +102,9 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 			return err
 		}
 		needs.Labels.Masters = cmp.Or(name, mastersLabel.Value)
-		var remote *yarnclient.RemoteError
 		conf, err = rm.SchedulerConf(ctx)
-		if p.ByHand = errors.As(err, &remote) && remote.Status == 400; p.ByHand {
+		remote, refused := errors.AsType[*yarnclient.RemoteError](err)
+		if p.ByHand = refused && remote.Status == 400; p.ByHand {
 			return nil
 		}
 		return err
@@ -115,30 +115,24 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 	if err := require.Scheduler(scheduler); err != nil {
 		return p, err
 	}
-	exclusive := map[string]bool{}
-	there := map[string]bool{}
+	exclusive := map[string]bool{} // for each label of the cluster
 	for _, l := range labels {
-		there[l.Name], exclusive[l.Name] = true, l.Exclusive
+		exclusive[l.Name] = l.Exclusive
 	}
 	inQueue := append([]string{needs.Labels.Masters}, needs.Labels.Jobs...)
 	for _, name := range append([]string{needs.Labels.Parking}, inQueue...) {
-		switch {
-		case !there[name]:
+		switch alone, there := exclusive[name]; {
+		case !there:
 			p.Labels = append(p.Labels, name)
-		case !exclusive[name] && name != needs.Labels.Masters:
+		case !alone && name != needs.Labels.Masters:
 			return p, fmt.Errorf("label %s is there but not exclusive; remove it first: yarn rmadmin -removeFromClusterNodeLabels %s", name, name)
 		}
 	}
 	if p.Queue == "" {
 		p.Queue = require.LargestLeaf(scheduler)
 	}
-	return p, p.grant(scheduler, conf, needs.Labels)
-}
-
-// grant adds the settings that give the queue, and each queue above it, the
-// whole capacity of each node label.
-func (p *Preparation) grant(s yarnclient.Scheduler, conf map[string]string, labels require.Labels) error {
-	lacking, err := require.LackingQueueSettings(s, conf, p.Queue, labels)
+	// The queue, and each queue above it, gets the whole capacity of each node label.
+	lacking, err := require.LackingQueueSettings(scheduler, conf, p.Queue, needs.Labels)
 	for _, q := range lacking {
 		p.Settings[q.Name] = q.Value
 		if n := len(p.update); n == 0 || p.update[n-1].Queue != q.Queue {
@@ -146,5 +140,5 @@ func (p *Preparation) grant(s yarnclient.Scheduler, conf map[string]string, labe
 		}
 		p.update[len(p.update)-1].Settings[strings.TrimPrefix(q.Name, require.Queues+q.Queue+".")] = q.Value
 	}
-	return err
+	return p, err
 }

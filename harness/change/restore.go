@@ -69,8 +69,6 @@ type RestoreOptions struct {
 	// Unverified makes Restore read a damaged copy of the journal up to the
 	// damage. Without it, Restore fails on such a copy.
 	Unverified bool
-
-	after int // restore only if the last process that held the cluster did so under this lease number; 0 means any
 }
 
 // Restore takes over the cluster from a process that did not release it, and
@@ -86,7 +84,7 @@ func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
 			return Report{}, fmt.Errorf("restore cluster %s: %w", c.Name, err)
 		}
 	}
-	r, err := restore(ctx, c, o, copied, 0)
+	r, err := restore(ctx, c, o, copied)
 	if warning != "" {
 		r.Warnings = append(r.Warnings, warning)
 	}
@@ -101,7 +99,7 @@ func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
 // shows [] instead of null.
 func list[T any](s []T) []T { return append([]T{}, s...) }
 
-func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own int) (Report, error) {
+func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes) (Report, error) {
 	l, err := lease.Newest(ctx, c.Files)
 	if err != nil {
 		return Report{}, err
@@ -110,14 +108,16 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own
 	if err != nil {
 		return Report{}, err
 	}
-	which := o.which()
+	which := func(c Change) bool { // is it to be put back?
+		return (o.Prepared || !c.Prepared) && (!o.Labels || slices.Contains(Steering, c.Kind))
+	}
 	maps.DeleteFunc(noted, func(_ key, c Change) bool { return !which(c) })
 	if (l.Epoch == 0 || l.Released) && len(noted) == 0 && len(copied) == 0 {
 		return Report{}, nil
 	}
 	folder := o.Folder
 	o.Folder = "" // the journal's copy in this folder is only read now; nothing is written to it while the changes are put back
-	h, err := begin(ctx, c, o.Options, own, o.after)
+	h, err := begin(ctx, c, o.Options)
 	if err != nil {
 		return Report{}, err
 	}
@@ -175,18 +175,7 @@ func readLocal(folder string, unverified bool) (n notes, warning string, err err
 	return n, warning, nil
 }
 
-// which says of a change whether it is to be put back.
-func (o *RestoreOptions) which() func(Change) bool {
-	return func(c Change) bool {
-		return (o.Prepared || !c.Prepared) && (!o.Labels || slices.Contains(Steering, c.Kind))
-	}
-}
-
 func unprepared(c Change) bool { return !c.Prepared }
-
-func only(kinds []Kind) func(Change) bool {
-	return func(c Change) bool { return !c.Prepared && slices.Contains(kinds, c.Kind) }
-}
 
 const (
 	// activeLimit is how long Restore waits until a ResourceManager is active.

@@ -61,9 +61,8 @@ func (w *watchdog) look(ctx context.Context) error {
 		return nil
 	}
 	w.tried = time.Now()
-	r, err := Restore(ctx, w.cluster, RestoreOptions{Options: Options{Purpose: w.purpose, Log: w.log}, Drain: DrainLimit, after: l.Epoch})
-	var held *lease.HeldError
-	if errors.As(err, &held) || errors.Is(err, lease.ErrTakenMeanwhile) { // no error: the holder of the lease is alive, or another watchdog was faster
+	r, err := Restore(ctx, w.cluster, RestoreOptions{Options: Options{Purpose: w.purpose, Log: w.log, After: l.Epoch}, Drain: DrainLimit})
+	if errors.As(err, new(*lease.HeldError)) || errors.Is(err, lease.ErrTakenMeanwhile) { // no error: the holder of the lease is alive, or another watchdog was faster
 		return nil
 	}
 	if err != nil || len(r.Back)+len(r.Left) == 0 {

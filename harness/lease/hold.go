@@ -57,8 +57,7 @@ type Hold struct {
 	lost    atomic.Pointer[error]
 	renewal sync.WaitGroup
 	renewed atomic.Pointer[time.Time] // time at which the last successful renewal of the lease began
-	ended   chan struct{}             // channel that is closed when the renewal of the lease is to stop
-	end     func()
+	end     context.CancelFunc        // stops the renewal of the lease
 }
 
 // Take waits until no other process holds the cluster, and holds it until
@@ -69,11 +68,10 @@ type Hold struct {
 // The hold's Context ends when ctx does, but the lease is renewed until the end
 // of the hold.
 func Take(ctx context.Context, files Files, o Options) (*Hold, error) {
-	h := &Hold{dir: leaseDir{files}, log: o.Log, ended: make(chan struct{})}
+	h := &Hold{dir: leaseDir{files}, log: o.Log}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
-	h.end = sync.OnceFunc(func() { close(h.ended) })
 	epoch, asked, err := h.dir.claim(ctx, o, h.log)
 	if err != nil {
 		return nil, err
@@ -81,7 +79,9 @@ func Take(ctx context.Context, files Files, o Options) (*Hold, error) {
 	h.epoch = epoch
 	h.renewed.Store(&asked)
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
-	h.renewal.Go(func() { h.keep(context.WithoutCancel(ctx)) })
+	renewing, end := context.WithCancel(context.WithoutCancel(ctx))
+	h.end = end
+	h.renewal.Go(func() { h.keep(renewing) })
 	return h, nil
 }
 

@@ -133,8 +133,7 @@ func (b leaseDir) epochs(ctx context.Context) ([]int, error) {
 			epochs = append(epochs, n)
 		}
 	}
-	slices.Sort(epochs)
-	slices.Reverse(epochs)
+	slices.SortFunc(epochs, func(a, b int) int { return b - a })
 	return epochs, nil
 }
 

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// keep renews the lease on the cluster until the holder releases or loses it.
+// keep renews the lease on the cluster until ctx ends, which the holder ends, or the
+// lease is lost.
 // A renewal counts from the time at which it was started. The lease is lost
 // when no renewal has succeeded for stopLimit, even while a call hangs.
 func (h *Hold) keep(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	defer h.end()
 	lost := time.NewTimer(stopLimit - time.Since(*h.renewed.Load()))
 	defer lost.Stop()
 	next := time.NewTimer(renewEvery)
@@ -22,7 +22,7 @@ func (h *Hold) keep(ctx context.Context) {
 	var result chan error // channel on which the call that renews the lease sends its result
 	for {
 		select {
-		case <-h.ended:
+		case <-ctx.Done():
 			return
 		case <-lost.C:
 			h.lose(fmt.Errorf("not renewed for %v: %w", stopLimit, failed))
