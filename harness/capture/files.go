@@ -42,9 +42,9 @@ func makeJobs(folder *os.Root) (*os.Root, error) {
 	return folder.OpenRoot(jobsFolder)
 }
 
-// Keep creates, within the given folder, a folder named after the job and readable by
+// keep creates, within the given folder, a folder named after the job and readable by
 // the owner only. It then calls write, which puts the job's files there.
-func Keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) error {
+func keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) error {
 	err := folder.MkdirAll(string(job), 0o700)
 	if err == nil {
 		var own *os.Root
@@ -58,10 +58,15 @@ func Keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) err
 	return nil
 }
 
+// Keep writes a file to the folder of one of the Session's jobs.
+func (s *Session) Keep(job traces.JobID, file string, data []byte) error {
+	return keep(s.jobs, job, func(own *os.Root) error { return own.WriteFile(file, data, 0o600) })
+}
+
 // keepEvents writes a job's events to a file in the job's folder. After a crash, the
 // file either holds all events or does not exist.
 func keepEvents(folder *os.Root, j *jobRecord, events []traces.Event) error {
-	return Keep(folder, j.id, func(own *os.Root) error {
+	return keep(folder, j.id, func(own *os.Root) error {
 		const unfinished = jobFile + ".new"
 		f, err := own.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err != nil {

@@ -131,7 +131,7 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-cha
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := Keep(s.jobs, j.id, staged.Save); err != nil {
+	if err := keep(s.jobs, j.id, staged.Save); err != nil {
 		s.warn(err.Error())
 	}
 	conf, err := staged.Conf()
@@ -291,7 +291,7 @@ func (h history) keep(folder *os.Root, job traces.JobID) error {
 	if h.job == nil {
 		return nil
 	}
-	return Keep(folder, job, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
+	return keep(folder, job, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
 }
 
 // gone reports whether nothing more will happen in the job.

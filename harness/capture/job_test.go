@@ -35,7 +35,7 @@ func TestKeep(t *testing.T) {
 		{"job_1_0001", "/etc/x"},
 		{"job_1_0002", "x"}, // a link
 	} {
-		err := Keep(folder, c.job, func(own *os.Root) error { return own.WriteFile(c.file, []byte("x"), 0o600) })
+		err := keep(folder, c.job, func(own *os.Root) error { return own.WriteFile(c.file, []byte("x"), 0o600) })
 		if err == nil {
 			t.Errorf("%q of job %q is kept, want an error", c.file, c.job)
 		}
@@ -43,7 +43,7 @@ func TestKeep(t *testing.T) {
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("outside: %v, %v; want nothing", entries, err)
 	}
-	if err := Keep(folder, "job_1_0003", func(own *os.Root) error { return own.WriteFile("job.xml", nil, 0o600) }); err != nil {
+	if err := keep(folder, "job_1_0003", func(own *os.Root) error { return own.WriteFile("job.xml", nil, 0o600) }); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(filepath.Join(run, "job_1_0003")); err != nil || info.Mode().Perm() != 0o700 {

@@ -104,23 +104,23 @@ func TestAloneOnCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, costs := config.DefaultCluster(), &calibration.Calibration{}
-	err = (&Options{Experiment: e}).refuseAlone(c)
+	err = (&Options{Experiment: e}).refuseKeys(c)
 	if want := "workloads[1].deadline: 1.5x of the time that a job takes alone"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "workloads[0]") {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if err := (&Options{Experiment: e, Calibration: costs}).refuseAlone(c); err != nil {
+	if err := (&Options{Experiment: e, Calibration: costs}).refuseKeys(c); err != nil {
 		t.Error(err)
 	}
 	unknown := *c
 	unknown.Machines = nil
-	if err := (&Options{Experiment: e, Calibration: costs}).refuseAlone(&unknown); err == nil || !strings.Contains(err.Error(), "has no machines") {
+	if err := (&Options{Experiment: e, Calibration: costs}).refuseKeys(&unknown); err == nil || !strings.Contains(err.Error(), "has no machines") {
 		t.Errorf("a cluster that cannot be simulated: %v", err)
 	}
-	if err := (&Options{Experiment: e, Resume: "run"}).refuseAlone(&unknown); err != nil {
+	if err := (&Options{Experiment: e, Resume: "run"}).refuseKeys(&unknown); err != nil {
 		t.Errorf("a run that is resumed: %v", err)
 	}
 	e.Workloads = e.Workloads[:1]
-	if err := (&Options{Experiment: e}).refuseAlone(c); err != nil {
+	if err := (&Options{Experiment: e}).refuseKeys(c); err != nil {
 		t.Error(err)
 	}
 }

@@ -173,8 +173,7 @@ func (c *inputCache) fill(ctx context.Context, files []hdfs.File, until time.Tim
 // Such a block would be taken for one cached for this trial, and would be gone
 // when the jobs read it.
 func (c *inputCache) awaitClear(ctx context.Context) error {
-	return every(ctx, func() (int64, error) {
-		var cached int64
+	return every(ctx, func() (cached int64, err error) {
 		for f, err := range c.hdfs.Locations(ctx, c.folder) {
 			if err != nil {
 				return 0, err
@@ -186,9 +185,9 @@ func (c *inputCache) awaitClear(ctx context.Context) error {
 			}
 		}
 		if cached > 0 {
-			return cached, stillLacking(fmt.Sprintf("%s of the input in %s are cached by other directives; 'hdfs cacheadmin -listDirectives' lists them", mib(cached), c.folder))
+			err = stillLacking(fmt.Sprintf("%s of the input in %s are cached by other directives; 'hdfs cacheadmin -listDirectives' lists them", mib(cached), c.folder))
 		}
-		return 0, nil
+		return cached, err
 	})
 }
 

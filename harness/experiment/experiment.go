@@ -176,7 +176,7 @@ func (o *Options) supported(ctx context.Context) error {
 		if c := o.config(name); c == nil {
 			err = errors.Join(err, fmt.Errorf("no cluster file for cluster %s", name))
 		} else {
-			err = errors.Join(err, c.Supported(), refuseKeys(o.Experiment, c), o.refuseAlone(c))
+			err = errors.Join(err, c.Supported(), o.refuseKeys(c))
 		}
 	}
 	return err

@@ -101,18 +101,14 @@ const maxReason = 300
 // characters that cannot be printed. The text may be a server's.
 func firstLine(text string) string {
 	for line := range strings.Lines(text) {
-		line = strings.Map(func(r rune) rune {
-			if unicode.IsPrint(r) {
-				return r
-			}
-			return ' '
-		}, line)
-		if line = oneLine(line); line != "" {
-			if r := []rune(line); len(r) > maxReason {
-				line = string(r[:maxReason]) + "…"
-			}
-			return line
+		words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
+		if len(words) == 0 {
+			continue
 		}
+		if line = strings.Join(words, " "); len([]rune(line)) > maxReason {
+			line = string([]rune(line)[:maxReason]) + "…"
+		}
+		return line
 	}
 	return ""
 }

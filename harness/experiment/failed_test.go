@@ -29,7 +29,7 @@ func threeJobs(w config.Workload) *trialRun {
 		t.submissions = append(t.submissions, workload.Submission{Name: fmt.Sprintf("day-%d", i), At: time.Duration(i) * time.Second, Jobs: 1})
 		t.tags = append(t.tags, fmt.Sprintf("tag-%d", i))
 	}
-	t.waits, t.answers, t.failures = make([]time.Duration, 3), make([]time.Duration, 3), make([]error, 3)
+	t.done, t.failures = make([]workload.Done, 3), make([]error, 3)
 	return t
 }
 

@@ -125,12 +125,12 @@ func (r *faultRun) happen(ctx context.Context) error {
 
 // The function end brings back to normal all nodes that the faults changed,
 // even if ctx has ended. Unless ctx was cancelled, it waits until the nodes
-// run. A second call does nothing.
+// run.
 func (r *faultRun) end(ctx context.Context) error {
-	if r == nil || r.log == nil {
+	if r == nil {
 		return nil
 	}
-	defer func() { r.log.Close(); r.log = nil }()
+	defer r.log.Close()
 	r.stop(nil)
 	<-r.ended
 	if r.failed != nil {

@@ -93,7 +93,8 @@ func Expect(e *config.Experiment, like *results.Run, metric measure.Metric, tell
 		limit, of := time.Duration(e.Timeout).Milliseconds(), t.Workload.Label+" under "+t.Model.Label
 		if limit > 0 && x.EstimateMs > limit && !late[of] {
 			late[of] = true
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s: about %v, longer than the timeout of %v", of, seconds(x.EstimateMs), time.Duration(e.Timeout)))
+			about := (time.Duration(x.EstimateMs) * time.Millisecond).Round(100 * time.Millisecond)
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s: about %v, longer than the timeout of %v", of, about, time.Duration(e.Timeout)))
 		}
 	}
 	if unknown := slices.DeleteFunc(slices.Clone(f.Trials), func(t ForecastTrial) bool { return t.EstimateMs > 0 }); len(unknown) > 0 {
@@ -261,10 +262,4 @@ func upTo(repeats int) doc.Cell {
 		c = c.As(fmt.Sprintf("more than %d", mostRepeats))
 	}
 	return c
-}
-
-// The function seconds converts ms to a duration, rounded to tenths of seconds,
-// for messages.
-func seconds(ms int64) time.Duration {
-	return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond)
 }

@@ -3,7 +3,6 @@ package experiment
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -39,12 +38,6 @@ func (t *trialRun) held() (*change.Hold, error) {
 	t.cache = nil // it was put back with all else
 	err := t.world.retake(t.plan.Model.Cluster)
 	return c.hold, err
-}
-
-// undo puts back what was changed of some kinds. An error says what could not be.
-func (t *trialRun) undo(ctx context.Context, kinds ...change.Kind) error {
-	report, err := t.hold.Undo(ctx, kinds...)
-	return errors.Join(err, report.Err())
 }
 
 // tellOthers tells the user about unfinished applications, which disturb measurements.

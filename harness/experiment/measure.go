@@ -35,11 +35,6 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 		return result, err
 	}
 	defer folder.Close()
-	jobsFolder, err := t.folder.Folder("jobs")
-	if err != nil {
-		return result, err
-	}
-	defer jobsFolder.Close()
 	var driver atomic.Pointer[drive.Driver]
 	watcher := watch.New(t.cluster, watch.HDFS(t.cluster))
 	session, err := outlast(ctx, t, func() (*capture.Session, error) { return t.startCapture(ctx, watcher, folder, &driver) })
@@ -52,7 +47,7 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	faults, err := outlast(ctx, t, func() (*faultRun, error) { return t.beginFaults(jobsRun, endJobs, session) })
 	var steered *steering
 	if err == nil {
-		steered, err = outlast(ctx, t, func() (*steering, error) { return t.steer(ctx, watcher, session, jobsFolder) })
+		steered, err = outlast(ctx, t, func() (*steering, error) { return t.steer(ctx, watcher, session) })
 	}
 	if err != nil {
 		err = errors.Join(err, faults.end(ctx))
@@ -187,9 +182,9 @@ func (t *trialRun) runJobs(ctx context.Context, steering *steering) (reports []s
 				return running.Err()
 			}
 			ran, waited, err := steering.run(running, t.runner, i, t.tags[i], &s)
-			lines[i], t.waits[i] = ran.Report, waited
+			lines[i], t.done[i].LabelWait = ran.Report, waited
 			if !ran.Accepted.IsZero() {
-				t.answers[i] = ran.Accepted.Sub(began.Add(s.At))
+				t.done[i].Answer = ran.Accepted.Sub(began.Add(s.At))
 			}
 			if running.Err() == nil && t.plan.Workload.CountsFailures() && errors.As(err, new(*workload.JobError)) {
 				t.failures[i] = err
@@ -247,19 +242,15 @@ func (t *trialRun) keep(result *results.Trial, captured *capture.Result) error {
 	if err := t.countFailures(result, captured.Jobs, figures.JobList); err != nil {
 		return err
 	}
-	var done []workload.Done
 	for i, s := range t.submissions {
-		d := workload.Done{Asked: s.Asked, LabelWait: t.waits[i], Answer: t.answers[i], Jobs: t.jobs[t.tags[i]]}
+		d := &t.done[i]
+		d.Asked, d.Jobs = s.Asked, t.jobs[t.tags[i]]
 		if t.failures[i] != nil {
 			d.Failure = firstLine(t.failures[i].Error())
-		}
-		done = append(done, d)
-	}
-	result.Achieved = workload.Achieve(done)
-	for i, s := range t.submissions {
-		if ran := len(t.jobs[t.tags[i]]); ran < s.Jobs && t.failures[i] == nil {
-			return fmt.Errorf("%s: YARN has %d applications with the tag %s; want at least %d", s.Name, ran, t.tags[i], s.Jobs)
+		} else if len(d.Jobs) < s.Jobs {
+			return fmt.Errorf("%s: YARN has %d applications with the tag %s; want at least %d", s.Name, len(d.Jobs), t.tags[i], s.Jobs)
 		}
 	}
+	result.Achieved = workload.Achieve(t.done)
 	return nil
 }

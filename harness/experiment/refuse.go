@@ -20,8 +20,10 @@ func refusal(e *config.Experiment, list ...config.Problem) error {
 }
 
 // refuseKeys returns an error that lists those keys of an experiment file that
-// the cluster does not support.
-func refuseKeys(e *config.Experiment, c *config.Cluster) error {
+// the cluster does not support, and the deadlines by jobs' times alone that are not
+// known of it. A run that is resumed has recorded its own.
+func (o *Options) refuseKeys(c *config.Cluster) error {
+	e := o.Experiment
 	var list []config.Problem
 	refuse := func(bad bool, path, format string, args ...any) {
 		if bad {
@@ -36,14 +38,7 @@ func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 		refuse(f.What != config.FaultFailAttempts && c.Faults.For(f.What, "node", 1) == nil, path+".what",
 			"the file of cluster %s has no command for %s; want one under faults: (nodeDown and nodeUp, or nodeSlow)", c.Name, f.What)
 	}
-	return refusal(e, list...)
-}
-
-// refuseAlone returns an error that lists the deadlines by jobs' times alone that are
-// not known of the cluster. A run that is resumed has recorded its own.
-func (o *Options) refuseAlone(c *config.Cluster) error {
-	var list []config.Problem
-	for i, w := range o.Experiment.Workloads {
+	for i, w := range e.Workloads {
 		text, _ := w.Deadline.MarshalText()
 		why := ""
 		switch {
@@ -53,11 +48,9 @@ func (o *Options) refuseAlone(c *config.Cluster) error {
 		case c.Machines == nil:
 			why = fmt.Sprintf("but the file of cluster %s has no machines to simulate it on; add them, or give a time after the submission, such as 90s", c.Name)
 		}
-		if why != "" {
-			list = append(list, config.Problem{Path: fmt.Sprintf("workloads[%d].deadline", i), Message: fmt.Sprintf("%s of the time that a job takes alone, %s", text, why)})
-		}
+		refuse(why != "", fmt.Sprintf("workloads[%d].deadline", i), "%s of the time that a job takes alone, %s", text, why)
 	}
-	return refusal(o.Experiment, list...)
+	return refusal(e, list...)
 }
 
 // refuseNodes returns an error that lists those faults and changes of capacity of

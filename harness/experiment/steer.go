@@ -51,7 +51,7 @@ type steering struct {
 
 // steer lets the trial's scheduler model decide. This ends when the right to change
 // the cluster or ctx ends.
-func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *capture.Session, jobsFolder *os.Root) (*steering, error) {
+func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *capture.Session) (*steering, error) {
 	actuator, splits := t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
 	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted && !t.options.Experiment.Capacity.Given() {
 		return nil, nil
@@ -96,9 +96,16 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 					Keep: t.options.Experiment.KeepNodes, MapSlots: int32(t.options.Experiment.MapSlots), ReduceSlots: int32(t.options.Experiment.ReduceSlots),
 				},
 			},
-			KeepState:    keepState,
-			KeepSplits:   func(job traces.JobID, submitted []byte) error { return keepSubmitted(jobsFolder, job, submitted) },
-			KeepTraining: func(job traces.JobID, training *sched.Training) error { return keepTraining(jobsFolder, job, training) },
+			KeepState: keepState,
+			// The file is kept as the client submitted it. The ApplicationMaster may have
+			// read another version of it, in which heddle had changed the hosts, and which
+			// is in the trial's folder too.
+			KeepSplits: func(job traces.JobID, submitted []byte) error {
+				return session.Keep(job, "job.splitmetainfo.submitted", submitted)
+			},
+			KeepTraining: func(job traces.JobID, training *sched.Training) error {
+				return session.Keep(job, "training.csv", episodes(training))
+			},
 		})
 	}
 	if err != nil {
@@ -127,19 +134,11 @@ func (t *trialRun) noteSizes(ctx context.Context) error {
 	return t.hold.NoteSizes(ctx, ids...)
 }
 
-// keepSubmitted writes a job's file job.splitmetainfo to the trial's folder, as
-// the client submitted it. The ApplicationMaster may have read another version
-// of the file, in which heddle had changed the hosts. That version is in the
-// trial's folder too.
-func keepSubmitted(folder *os.Root, job traces.JobID, data []byte) error {
-	return capture.Keep(folder, job, func(own *os.Root) error { return own.WriteFile("job.splitmetainfo.submitted", data, 0o600) })
-}
-
-// keepTraining writes a table with one row for each episode of a model's
+// episodes returns a table with one row for each episode of a model's
 // training for a job, to show how the training converged. With more than 1000
 // episodes, the table has only every second, third or n-th of them, and the
 // last.
-func keepTraining(folder *os.Root, job traces.JobID, t *sched.Training) error {
+func episodes(t *sched.Training) []byte {
 	const most = 1000
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "episode,return,localRate,cacheRate")
@@ -149,7 +148,7 @@ func keepTraining(folder *os.Root, job traces.JobID, t *sched.Training) error {
 			fmt.Fprintf(&b, "%d,%.6g,%.6g,%.6g\n", i+1, e.Return, e.LocalRate, e.CacheRate)
 		}
 	}
-	return capture.Keep(folder, job, func(own *os.Root) error { return own.WriteFile("training.csv", b.Bytes(), 0o600) })
+	return b.Bytes()
 }
 
 // stop ends the decisions of the scheduler model and undoes all changes to the

@@ -128,8 +128,7 @@ type trialRun struct {
 	runner      workload.Live
 	submissions []workload.Submission
 	tags        []string                  // YARN tag of each submission
-	waits       []time.Duration           // how long each submission waited until node labels were free for it
-	answers     []time.Duration           // for each submission, the time from when it was due until YARN had accepted its job; 0 if its client does not tell
+	done        []workload.Done           // what became of each submission
 	jobs        map[string][]*measure.Job // for each YARN tag, what the jobs with this tag did, in the order of their submission
 	failures    []error                   // for each submission, why its job failed; nil if it did not
 }
@@ -164,8 +163,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 	if err := t.setDeadlines(); err != nil {
 		return 0, err
 	}
-	t.waits = make([]time.Duration, len(t.submissions))
-	t.answers = make([]time.Duration, len(t.submissions))
+	t.done = make([]workload.Done, len(t.submissions))
 	t.failures = make([]error, len(t.submissions))
 	for i := range t.submissions {
 		t.tags = append(t.tags, fmt.Sprintf("%s-%d", tag, i+1))
@@ -205,7 +203,8 @@ func (t *trialRun) check(ctx context.Context) (compared []string, err error) {
 // clean removes what the trial's jobs have left in HDFS: their output, and what was
 // staged for those that failed.
 func (t *trialRun) clean() error {
-	return errors.Join(t.undo(context.Background(), change.Application, change.JobFolder), t.dropLinks())
+	report, err := t.hold.Undo(context.Background(), change.Application, change.JobFolder)
+	return errors.Join(err, report.Err(), t.dropLinks())
 }
 
 // cacheInput puts the part of the input that the experiment and the workload
