@@ -9,6 +9,29 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// withArguments makes an action of a function that gets the arguments that are not
+// flags.
+func withArguments(action func(c *cli.Context, args []string) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		args, err := arguments(c)
+		if err != nil {
+			return err
+		}
+		return action(c, args)
+	}
+}
+
+// withArgument does so for a command that takes one argument, called what in its help.
+func withArgument(what string, action func(c *cli.Context, arg string) error) cli.ActionFunc {
+	return withArguments(func(c *cli.Context, args []string) error {
+		if len(args) != 1 {
+			name := strings.TrimPrefix(commandName(c), c.App.Name+" ")
+			return withCode(exitUsage, fmt.Errorf("%s takes one %s, found %d", name, what, len(args)))
+		}
+		return action(c, args[0])
+	})
+}
+
 // The function arguments returns those arguments of a command line that are not
 // flags. It must be called before flags are read: flags may also stand behind
 // such arguments, where Go's flag package does not see them, and this function
@@ -80,12 +103,8 @@ func isBool(flags []cli.Flag, name string) bool {
 
 // withoutArguments makes an action refuse arguments.
 func withoutArguments(action cli.ActionFunc) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		rest, err := arguments(c)
-		switch {
-		case err != nil:
-			return err
-		case len(rest) == 0:
+	return withArguments(func(c *cli.Context, rest []string) error {
+		if len(rest) == 0 {
 			return action(c)
 		}
 		hint := ""
@@ -93,7 +112,7 @@ func withoutArguments(action cli.ActionFunc) cli.ActionFunc {
 			hint = "; name a cluster with --cluster"
 		}
 		return withCode(exitUsage, fmt.Errorf("%s takes no arguments; found %q%s", commandName(c), rest[0], hint))
-	}
+	})
 }
 
 // jsonFlag returns the flag --json, for all commands that print a result.

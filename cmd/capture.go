@@ -35,14 +35,11 @@ submitted until ctrl-C, or until --count of them have ended. For example:
 			tableFlag(),
 			jsonFlag(),
 		},
-		Action: func(c *cli.Context) error {
-			var err error
-			if o.Jobs, err = arguments(c); err != nil {
-				return err
-			}
-			if c.Bool("live") == (len(o.Jobs) > 0) {
+		Action: withArguments(func(c *cli.Context, jobs []string) (err error) {
+			if c.Bool("live") == (len(jobs) > 0) {
 				return withCode(exitUsage, errors.New("want either job ids or --live"))
 			}
+			o.Jobs = jobs
 			if o.Cluster, err = loadCluster(c.String("cluster")); err != nil {
 				return err
 			}
@@ -68,6 +65,6 @@ submitted until ctrl-C, or until --count of them have ended. For example:
 			}
 			next(c, "heddle replay --model yarn --model delay", trace)
 			return nil
-		},
+		}),
 	}
 }

@@ -49,15 +49,12 @@ Metrics:
 			jsonFlag(),
 			&cli.BoolFlag{Name: "benchfmt", Usage: "print every trial as a Go benchmark result, for benchstat"},
 		},
-		Action: runCompare,
+		Action: withArguments(runCompare),
 	}
 }
 
-func runCompare(c *cli.Context) error {
-	dirs, err := arguments(c)
+func runCompare(c *cli.Context, dirs []string) (err error) {
 	switch {
-	case err != nil:
-		return err
 	case len(dirs) == 0:
 		return withCode(exitUsage, errors.New("want one run folder or more; 'heddle run' prints the path of its run folder"))
 	case c.IsSet("by") && c.Bool("benchfmt"):

@@ -17,11 +17,8 @@ import (
 
 // dryRun prints how long a run of an experiment would take and how many repeats
 // it needs, without running it.
-func dryRun(c *cli.Context, o *experiment.Options) error {
-	files, err := arguments(c)
+func dryRun(c *cli.Context, files []string, o *experiment.Options) error {
 	switch {
-	case err != nil:
-		return err
 	case len(files) != 1 || o.Resume != "" || c.Bool("simulate"):
 		return withCode(exitUsage, errors.New("--dry-run: want one experiment file, without --resume and --simulate"))
 	case c.IsSet("serve"):

@@ -34,11 +34,7 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
 			&cli.StringFlag{Name: "table", Usage: "for parquet, the `TABLE` to write: " + strings.Join(parquet.Format.Tables, ", ")},
 			&cli.StringFlag{Name: "topology", Usage: "write the nodes to `FILE`, if the format has such a file"},
 		},
-		Action: func(c *cli.Context) error {
-			path, err := traceArgument(c)
-			if err != nil {
-				return err
-			}
+		Action: withTrace(func(c *cli.Context, path string) error {
 			o := exchange.ExportOptions{Input: path, Format: exchange.Find(c.String("to")), Table: c.String("table"), Output: c.String("output"), Topology: c.String("topology")}
 			if c.Bool("jsonl") && !c.IsSet("to") {
 				o.Format = exchange.Find("jsonl")
@@ -71,7 +67,7 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
 				fmt.Fprintln(c.App.ErrWriter, "note:", n)
 			}
 			return exportError(err)
-		},
+		}),
 	}
 }
 

@@ -52,7 +52,7 @@ that its traces do not have. For example:
 			tableFlag(),
 			jsonFlag(),
 		},
-		Action: func(c *cli.Context) error { return runFidelity(c, &o) },
+		Action: withArguments(func(c *cli.Context, dirs []string) error { return runFidelity(c, dirs, &o) }),
 	}
 }
 
@@ -60,11 +60,7 @@ that its traces do not have. For example:
 // predictions: with 5 seeds, means of one job on a lab were off by 3 % for chance alone.
 const acrossSeeds = 20
 
-func runFidelity(c *cli.Context, o *fidelity.Options) error {
-	dirs, err := arguments(c)
-	if err != nil {
-		return err
-	}
+func runFidelity(c *cli.Context, dirs []string, o *fidelity.Options) (err error) {
 	o.Interrupted, o.Unverified = c.Context.Err, c.Bool("unverified")
 	if o.Seeds < 1 || o.Seeds > 1000 {
 		return withCode(exitUsage, fmt.Errorf("--seeds %d: want 1 to 1000", o.Seeds))

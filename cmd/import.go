@@ -52,7 +52,8 @@ Some formats lack times or hosts. heddle makes them up from --seed, and "heddle 
 info" lists what was made up. Defects of the files are mended and counted in the trace's
 header, or refused with --strict.`,
 		Flags: append(flags, jsonFlag()),
-		Action: func(c *cli.Context) error {
+		Action: withArguments(func(c *cli.Context, files []string) error {
+			o.Inputs = files
 			if err := importArguments(c, &o); err != nil {
 				return err
 			}
@@ -71,16 +72,13 @@ header, or refused with --strict.`,
 			}
 			next(c, "heddle trace info", o.Output)
 			return nil
-		},
+		}),
 	}
 }
 
-// importArguments sets in o the names of the files to import, and those options
-// whose flags do not set them directly.
+// importArguments sets in o those options whose flags do not set them directly, and
+// checks all.
 func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
-	if o.Inputs, err = arguments(c); err != nil {
-		return err
-	}
 	from := c.String("from")
 	o.Format, o.Strict = exchange.Find(from), c.Bool("strict")
 	switch {

@@ -43,16 +43,12 @@ For example:
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, whose name without .yaml becomes the cluster's (default: standard output)"},
 		},
-		Action: func(c *cli.Context) error {
-			sources, err := arguments(c)
-			if err != nil {
-				return err
-			}
+		Action: withArguments(func(c *cli.Context, sources []string) error {
 			if len(sources) != 1 {
 				return withCode(exitUsage, fmt.Errorf("cluster from-inventory: want one inventory, or - for JSON on standard input; found %s", printable.Count(len(sources), "argument")))
 			}
 			return fromInventory(c, sources[0], c.String("output"))
-		},
+		}),
 	}
 }
 

@@ -61,11 +61,7 @@ func labKill() *cli.Command {
 			labNameFlag,
 			&cli.StringFlag{Name: "signal", Value: "KILL", Usage: "`NAME` of the signal"},
 		},
-		Action: func(c *cli.Context) error {
-			node, daemon, err := labDaemon(c)
-			if err != nil {
-				return err
-			}
+		Action: withDaemon(func(c *cli.Context, node, daemon string) error {
 			signal := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(c.String("signal")), "SIG"))
 			if signal == 0 {
 				return withCode(exitUsage, fmt.Errorf("lab kill: --signal %s: want the name of a signal, such as TERM", c.String("signal")))
@@ -81,7 +77,7 @@ func labKill() *cli.Command {
 				return labError(l.KillNode(c.Context, node))
 			}
 			return labError(l.Kill(c.Context, node, daemon, signal))
-		},
+		}),
 	}
 }
 
@@ -92,11 +88,7 @@ func labStart() *cli.Command {
 		ArgsUsage:   "NODE [DAEMON]",
 		Description: "For example:\n\n   heddle lab start r1n1 nodemanager",
 		Flags:       []cli.Flag{labNameFlag},
-		Action: func(c *cli.Context) error {
-			node, daemon, err := labDaemon(c)
-			if err != nil {
-				return err
-			}
+		Action: withDaemon(func(c *cli.Context, node, daemon string) error {
 			l, err := openRunningLab(c)
 			if err != nil {
 				return err
@@ -105,19 +97,17 @@ func labStart() *cli.Command {
 				return labError(l.StartNode(c.Context, node))
 			}
 			return labError(l.Start(c.Context, node, daemon))
-		},
+		}),
 	}
 }
 
-// labDaemon returns the node and the Hadoop daemon that the command line names.
-// The daemon is "" if the command line names only a node.
-func labDaemon(c *cli.Context) (node, daemon string, err error) {
-	args, err := arguments(c)
-	if err == nil && len(args) != 1 && len(args) != 2 {
-		err = withCode(exitUsage, fmt.Errorf("%s: want a NODE, and a DAEMON or none; found %q", commandName(c), args))
-	}
-	if err != nil {
-		return "", "", err
-	}
-	return args[0], append(args, "")[1], nil
+// withDaemon makes an action of a function that gets the node and the Hadoop daemon
+// that the command line names. The daemon is "" if the command line names only a node.
+func withDaemon(action func(c *cli.Context, node, daemon string) error) cli.ActionFunc {
+	return withArguments(func(c *cli.Context, args []string) error {
+		if len(args) != 1 && len(args) != 2 {
+			return withCode(exitUsage, fmt.Errorf("%s: want a NODE, and a DAEMON or none; found %q", commandName(c), args))
+		}
+		return action(c, args[0], append(args, "")[1])
+	})
 }

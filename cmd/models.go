@@ -26,7 +26,7 @@ func modelsCommand() *cli.Command {
    heddle models acl
    heddle models --json | jq '.[] | {name, params: [.params[].name]}'`,
 		Flags:       []cli.Flag{tableFlag(), jsonFlag()},
-		Action:      runModels,
+		Action:      withArguments(runModels),
 		Subcommands: []*cli.Command{modelsNew(), modelsShow()},
 	}
 }
@@ -50,15 +50,8 @@ network. NAME is of a-z, 0-9 and hyphens. Nothing is overwritten. For example:
 			&cli.StringFlag{Name: "dir", Destination: &dir, Usage: "new folder `DIR` (default: NAME, in the current folder)"},
 			&cli.StringFlag{Name: "heddle", Destination: &checkout, Usage: "checkout `DIR` of heddle's source (default: the one that this program was built from, or the one around the current folder)"},
 		},
-		Action: func(c *cli.Context) error {
-			names, err := arguments(c)
-			if err != nil {
-				return err
-			}
-			if len(names) != 1 {
-				return withCode(exitUsage, fmt.Errorf("models new takes one NAME, found %d", len(names)))
-			}
-			m, err := newmodel.New(names[0], cmp.Or(dir, names[0]), checkout)
+		Action: withArgument("NAME", func(c *cli.Context, name string) error {
+			m, err := newmodel.New(name, cmp.Or(dir, name), checkout)
 			if err != nil {
 				return withCode(exitUsage, err)
 			}
@@ -87,17 +80,13 @@ then, in that folder:
       the model, as all of heddle's commands know it
   go run . replay TRACE --model yarn --model %[5]s
       a trace's jobs under YARN and under the model
-`, m.Dir, m.Package, m.Scenario, m.Checkout, names[0])
+`, m.Dir, m.Package, m.Scenario, m.Checkout, name)
 			return err
-		},
+		}),
 	}
 }
 
-func runModels(c *cli.Context) error {
-	names, err := arguments(c)
-	if err != nil {
-		return err
-	}
+func runModels(c *cli.Context, names []string) error {
 	models := sched.List()
 	switch len(names) {
 	case 0:

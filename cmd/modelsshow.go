@@ -22,24 +22,17 @@ whose model has state: keep in the experiment. For example:
    heddle models show runs/learning/trials/r02-wordcount-learning/state.json
    heddle models show --json STATE | jq .tables[0].rows`,
 		Flags: []cli.Flag{tableFlag(), jsonFlag()},
-		Action: func(c *cli.Context) error {
-			names, err := arguments(c)
+		Action: withArgument("STATE", func(c *cli.Context, file string) error {
+			s, err := readState(file)
 			if err != nil {
-				return err
-			}
-			if len(names) != 1 {
-				return withCode(exitUsage, fmt.Errorf("models show takes one STATE, found %d", len(names)))
-			}
-			s, err := readState(names[0])
-			if err != nil {
-				return withCode(exitUsage, fmt.Errorf("%s: %w", names[0], err))
+				return withCode(exitUsage, fmt.Errorf("%s: %w", file, err))
 			}
 			tables, err := s.Show()
 			if err != nil {
-				return withCode(exitUsage, fmt.Errorf("%s: %w", names[0], err))
+				return withCode(exitUsage, fmt.Errorf("%s: %w", file, err))
 			}
 			return printDoc(c, shownState{s.Model, s.Params, s.For, tables}, describeState(s, tables))
-		},
+		}),
 	}
 }
 

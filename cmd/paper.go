@@ -100,7 +100,7 @@ With --matrix it judges the claims in many readings of the paper. For example:
 			runsFlag(nil),
 			&cli.StringFlag{Name: "run-name", Usage: "`NAME` of the run folder (default: time and paper)"},
 		},
-		Action: runPaper,
+		Action: withArguments(runPaper),
 	}
 }
 
@@ -109,12 +109,8 @@ type paperResult interface {
 	Doc() doc.Doc
 }
 
-func runPaper(c *cli.Context) error {
+func runPaper(c *cli.Context, args []string) (err error) {
 	began := time.Now()
-	args, err := arguments(c)
-	if err != nil {
-		return err
-	}
 	if len(args) == 0 {
 		return listPapers(c)
 	}

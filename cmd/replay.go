@@ -69,7 +69,9 @@ parallel, which does not change the result. For example:
 			&cli.BoolFlag{Name: "observations", Usage: "the files are from heddle run --record-observations: repeat steering's decisions on them"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; only for a single trace, model and seed"},
 		}, changeFlags(&change)...),
-		Action: func(c *cli.Context) error { return runReplay(c, &change, &faults, &capacity) },
+		Action: withArguments(func(c *cli.Context, files []string) error {
+			return runReplay(c, files, &change, &faults, &capacity)
+		}),
 	}
 }
 
@@ -132,11 +134,7 @@ func finishChange(c *cli.Context, x *recorded.Change) error {
 	return nil
 }
 
-func runReplay(c *cli.Context, change *recorded.Change, faults *config.Faults, capacity *config.Capacity) error {
-	files, err := arguments(c)
-	if err != nil {
-		return err
-	}
+func runReplay(c *cli.Context, files []string, change *recorded.Change, faults *config.Faults, capacity *config.Capacity) (err error) {
 	kept := experiment.Replays{Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	defer kept.Close()
 	if c.IsSet("runs") || c.IsSet("run-name") {

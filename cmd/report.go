@@ -36,18 +36,14 @@ For example:
 			unverifiedFlag(),
 			runsFlag(nil),
 		},
-		Action: runReport,
+		Action: withArguments(runReport),
 	}
 }
 
 // mostPageBytes is how large a page is without a warning.
 const mostPageBytes = 5_000_000
 
-func runReport(c *cli.Context) error {
-	args, err := arguments(c)
-	if err != nil {
-		return err
-	}
+func runReport(c *cli.Context, args []string) error {
 	path := c.String("output")
 	switch {
 	case len(args) == 0:

@@ -86,20 +86,16 @@ untold where the repeats are too few to tell. If one is not met, the exit code i
 			tableFlag(),
 			jsonFlag(),
 		},
-		Action: func(c *cli.Context) error {
+		Action: withArguments(func(c *cli.Context, files []string) error {
 			if c.Bool("dry-run") {
-				return dryRun(c, &o)
+				return dryRun(c, files, &o)
 			}
-			return runExperiment(c, &o)
-		},
+			return runExperiment(c, files, &o)
+		}),
 	}
 }
 
-func runExperiment(c *cli.Context, o *experiment.Options) error {
-	files, err := arguments(c)
-	if err != nil {
-		return err
-	}
+func runExperiment(c *cli.Context, files []string, o *experiment.Options) error {
 	if (o.Resume == "") != (len(files) == 1) || len(files) > 1 {
 		return withCode(exitUsage, errors.New("want either one experiment file, or --resume with a run folder"))
 	}

@@ -113,11 +113,7 @@ func runsShow() *cli.Command {
    heddle runs show 20261121-153601-first
    heddle runs show runs/first --json | jq .manifest.versions`,
 		Flags: []cli.Flag{runsFlag(nil), unverifiedFlag(), tableFlag(), jsonFlag()},
-		Action: func(c *cli.Context) error {
-			found, err := namedRuns(c)
-			if err != nil {
-				return err
-			}
+		Action: withRuns(func(c *cli.Context, found []*runs.Run) error {
 			if len(found) != 1 {
 				return withCode(exitUsage, fmt.Errorf("runs show takes one RUN; found %d", len(found)))
 			}
@@ -133,7 +129,7 @@ func runsShow() *cli.Command {
 			}
 			s.Warnings = run.Warnings()
 			return printDoc(c, s, s.doc())
-		},
+		}),
 	}
 }
 
@@ -226,11 +222,7 @@ the runs, none is removed. For example:
    heddle runs rm 20261121-153601-first
    heddle runs list --json | jq -r '.[] | select(.state == "failed") | .name' | xargs heddle runs rm --yes`,
 		Flags: []cli.Flag{runsFlag(nil), &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}, jsonFlag()},
-		Action: func(c *cli.Context) error {
-			found, err := namedRuns(c)
-			if err != nil {
-				return err
-			}
+		Action: withRuns(func(c *cli.Context, found []*runs.Run) error {
 			if len(found) == 0 {
 				return withCode(exitUsage, errors.New("want one RUN or more"))
 			}
@@ -261,7 +253,7 @@ the runs, none is removed. For example:
 				}
 				return nil
 			}))
-		},
+		}),
 	}
 }
 
@@ -288,28 +280,26 @@ func confirm(list []results.About) error {
 	return nil
 }
 
-// namedRuns opens the runs that the command line names. A run that is named
-// twice is opened once.
-func namedRuns(c *cli.Context) ([]*runs.Run, error) {
-	names, err := arguments(c)
-	if err != nil {
-		return nil, err
-	}
-	root, err := runsRoot(c.String("runs"))
-	if err != nil {
-		return nil, err
-	}
-	var found []*runs.Run
-	for _, name := range names {
-		run, err := openRun(root, name)
+// withRuns makes an action of a function that gets the runs that the command line
+// names. A run that is named twice is opened once.
+func withRuns(action func(c *cli.Context, found []*runs.Run) error) cli.ActionFunc {
+	return withArguments(func(c *cli.Context, names []string) error {
+		root, err := runsRoot(c.String("runs"))
 		if err != nil {
-			return nil, withCode(exitUsage, err)
+			return err
 		}
-		if !slices.ContainsFunc(found, func(r *runs.Run) bool { return r.Dir == run.Dir }) {
-			found = append(found, run)
+		var found []*runs.Run
+		for _, name := range names {
+			run, err := openRun(root, name)
+			if err != nil {
+				return withCode(exitUsage, err)
+			}
+			if !slices.ContainsFunc(found, func(r *runs.Run) bool { return r.Dir == run.Dir }) {
+				found = append(found, run)
+			}
 		}
-	}
-	return found, nil
+		return action(c, found)
+	})
 }
 
 // openRun opens a run by the name or the path of its folder. A name without a

@@ -11,6 +11,7 @@ import (
 
 	"heddle/harness/export"
 	"heddle/harness/results"
+	"heddle/harness/runs"
 	"heddle/traces/outfile"
 	"heddle/traces/table"
 )
@@ -37,16 +38,13 @@ parquet_kv_metadata. For example:
 			&cli.StringFlag{Name: "rows", Value: export.Trials, Usage: "what a `ROW` is of: " + strings.Join(export.Kinds(), ", ")},
 			runsFlag(nil), unverifiedFlag(),
 		},
-		Action: runRunsExport,
+		Action: withRuns(runRunsExport),
 	}
 }
 
-func runRunsExport(c *cli.Context) error {
-	found, err := namedRuns(c)
+func runRunsExport(c *cli.Context, found []*runs.Run) error {
 	path, kind := c.String("output"), c.String("rows")
 	switch {
-	case err != nil:
-		return err
 	case len(found) == 0:
 		return withCode(exitUsage, errors.New("want one RUN or more; 'heddle runs list' lists them"))
 	case path == "":

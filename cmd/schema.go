@@ -22,11 +22,7 @@ wrong ones. For example, for editors with yaml-language-server:
 
 A schema cannot see everything: heddle itself also refuses, for example, two models
 with one label.`,
-		Action: func(c *cli.Context) error {
-			kinds, err := arguments(c)
-			if err != nil {
-				return err
-			}
+		Action: withArguments(func(c *cli.Context, kinds []string) error {
 			var schema []byte
 			switch strings.Join(kinds, " ") {
 			case "experiment":
@@ -38,8 +34,8 @@ with one label.`,
 			default:
 				return withCode(exitUsage, fmt.Errorf("schema %q: want experiment, cluster or sweep", strings.Join(kinds, " ")))
 			}
-			_, err = c.App.Writer.Write(schema)
+			_, err := c.App.Writer.Write(schema)
 			return err
-		},
+		}),
 	}
 }

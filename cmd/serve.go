@@ -36,15 +36,11 @@ serve.token of heddle's folder in the user's state folder. To change it, remove 
 			&cli.StringFlag{Name: "listen", Value: serve.Loopback, Usage: "`ADDRESS` of loopback to serve on, host:port; port 0 is a free one"},
 			runsFlag(nil),
 		},
-		Action: runServe,
+		Action: withArguments(runServe),
 	}
 }
 
-func runServe(c *cli.Context) error {
-	args, err := arguments(c)
-	if err != nil {
-		return err
-	}
+func runServe(c *cli.Context, args []string) error {
 	if len(args) > 1 || len(args) == 1 && c.IsSet("runs") {
 		return withCode(exitUsage, errors.New("want one DIR at most, or --runs"))
 	}

@@ -45,15 +45,12 @@ command or --resume with --on yarn collects what it gave. For example:
 			tableFlag(),
 			jsonFlag(),
 		},
-		Action: runSweep,
+		Action: withArguments(runSweep),
 	}
 }
 
-func runSweep(c *cli.Context) error {
-	files, err := arguments(c)
+func runSweep(c *cli.Context, files []string) error {
 	switch {
-	case err != nil:
-		return err
 	case (c.String("resume") == "") != (len(files) == 1) || len(files) > 1:
 		return withCode(exitUsage, errors.New("want either one sweep file, or --resume with a run folder"))
 	case c.IsSet("resume") && (c.IsSet("runs") || c.IsSet("run-name") || c.Bool("dry-run")):

@@ -33,13 +33,13 @@ func traceCommand() *cli.Command {
 			{
 				Name: "info", Usage: "jobs, tasks, locality, phases and node use in figures", ArgsUsage: "TRACE",
 				Description: "For example:\n\n   heddle trace info runs/first/trials/r01-wordcount-yarn/trace.heddle",
-				Flags:       []cli.Flag{tableFlag(), asJSON}, Action: traceInfo,
+				Flags:       []cli.Flag{tableFlag(), asJSON}, Action: withTrace(traceInfo),
 			},
 			traceWhyCommand(),
 			{
 				Name: "check", Usage: "read every byte; say what is damaged, cannot be, or contradicts itself; code 1 for the first two", ArgsUsage: "TRACE",
 				Description: "For example:\n\n   heddle trace check day.trace",
-				Flags:       []cli.Flag{asJSON}, Action: traceCheck,
+				Flags:       []cli.Flag{asJSON}, Action: withTrace(traceCheck),
 			},
 			{
 				Name: "repair", Usage: "keep what is whole of a damaged trace", ArgsUsage: "TRACE",
@@ -48,7 +48,7 @@ trace.heddle.part that a killed trial leaves it makes a trace with the histories
 example:
 
    heddle trace repair -o mended.trace runs/first/trials/r02-wordcount-yarn.partial/trace.heddle.part`,
-				Flags: []cli.Flag{asJSON, output}, Action: traceRepair,
+				Flags: []cli.Flag{asJSON, output}, Action: withTrace(traceRepair),
 			},
 			{
 				Name: "cut", Usage: "copy some jobs of a trace", ArgsUsage: "TRACE",
@@ -61,7 +61,7 @@ example:
 					&cli.DurationFlag{Name: "to", Usage: "jobs submitted before `TIME` after the start (0 = all)"},
 					&cli.StringSliceFlag{Name: "job", Usage: "this job `ID`; may be given again"},
 				},
-				Action: traceCut,
+				Action: withTrace(traceCut),
 			},
 			traceImport(),
 			traceExportCommand(),
@@ -79,11 +79,7 @@ type fileInfo struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-func traceInfo(c *cli.Context) error {
-	path, err := traceArgument(c)
-	if err != nil {
-		return err
-	}
+func traceInfo(c *cli.Context, path string) error {
 	r, err := tracefile.Open(path)
 	if err != nil {
 		return withCode(exitUsage, err)
@@ -118,11 +114,7 @@ func traceInfo(c *cli.Context) error {
 	return err
 }
 
-func traceCheck(c *cli.Context) error {
-	path, err := traceArgument(c)
-	if err != nil {
-		return err
-	}
+func traceCheck(c *cli.Context, path string) error {
 	r, err := tracefile.Check(path)
 	if err != nil {
 		return withCode(exitUsage, err)
@@ -172,11 +164,7 @@ func printReport(out io.Writer, r tracefile.Report) error {
 	return err
 }
 
-func traceRepair(c *cli.Context) error {
-	path, err := traceArgument(c)
-	if err != nil {
-		return err
-	}
+func traceRepair(c *cli.Context, path string) error {
 	to := c.String("output")
 	if to == "" {
 		to = path + ".repaired"
@@ -203,11 +191,7 @@ func traceRepair(c *cli.Context) error {
 	return err
 }
 
-func traceCut(c *cli.Context) error {
-	path, err := traceArgument(c)
-	if err != nil {
-		return err
-	}
+func traceCut(c *cli.Context, path string) error {
 	to := c.String("output")
 	if to == "" {
 		return withCode(exitUsage, errors.New("trace cut needs --output FILE"))
@@ -244,18 +228,16 @@ func copyCode(err error) int {
 	return exitUsage
 }
 
-// traceArgument returns the only argument of the command line, the path of a
+// withTrace makes an action of a function that gets the path of the only argument, a
 // trace.
-func traceArgument(c *cli.Context) (string, error) {
-	files, err := arguments(c)
-	if err != nil {
-		return "", err
-	}
-	if len(files) != 1 {
-		return "", withCode(exitUsage, fmt.Errorf("trace %s takes one TRACE, found %d", c.Command.Name, len(files)))
-	}
-	path, err := traceOf(c, files[0])
-	return path, withCode(exitUsage, err)
+func withTrace(action func(c *cli.Context, path string) error) cli.ActionFunc {
+	return withArgument("TRACE", func(c *cli.Context, arg string) error {
+		path, err := traceOf(c, arg)
+		if err != nil {
+			return withCode(exitUsage, err)
+		}
+		return action(c, path)
+	})
 }
 
 // mostTracesNamed is the largest number of a run's traces that a message names.

@@ -37,7 +37,7 @@ the key reasons: false; "heddle replay --reasons --out FILE" writes such a trace
 others, such as imports and runs under YARN's own scheduler, it is told from where tasks
 ran, and what is not known is said.`,
 		Flags:  []cli.Flag{jsonFlag()},
-		Action: traceWhy,
+		Action: withArguments(traceWhy),
 	}
 }
 
@@ -48,11 +48,7 @@ type whyAnswer struct {
 	*why.Explanation
 }
 
-func traceWhy(c *cli.Context) error {
-	args, err := arguments(c)
-	if err != nil {
-		return err
-	}
+func traceWhy(c *cli.Context, args []string) error {
 	if len(args) != 2 {
 		return withCode(exitUsage, fmt.Errorf("trace why takes a TRACE and a TASK, found %s; a TASK is such as 1/m7", printable.Count(len(args), "argument")))
 	}
