@@ -53,10 +53,7 @@ func (e *examiner) resourceManager(ctx context.Context) Check {
 
 func stateOf(ctx context.Context, rm *yarnclient.RM) (string, error) {
 	info, err := rm.Info(ctx)
-	if r := new(yarnclient.RequestError); errors.As(err, &r) {
-		return "", r.Err
-	}
-	return strings.ToLower(info.HAState), err
+	return strings.ToLower(info.HAState), cause(err)
 }
 
 func (e *examiner) authentication(ctx context.Context) Check {
@@ -196,11 +193,15 @@ func (e *examiner) javaVersion(ctx context.Context) string {
 	if e.info.err != nil {
 		return ""
 	}
-	beans, err := e.RM.JMX(ctx, "java.lang:type=Runtime")
+	return text(only(e.RM.JMX(ctx, "java.lang:type=Runtime"))["VmVersion"])
+}
+
+// only returns the attributes of a JMX bean from an answer that has one, nil from others.
+func only(beans []map[string]any, err error) map[string]any {
 	if err != nil || len(beans) == 0 {
-		return ""
+		return nil
 	}
-	return text(beans[0]["VmVersion"])
+	return beans[0]
 }
 
 // nameNodeInfo returns the NameNode's JMX bean NameNodeInfo, which every user
@@ -215,11 +216,7 @@ func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 		return nil
 	}
 	defer nn.Close()
-	beans, err := nn.JMX(ctx, "Hadoop:service=NameNode,name=NameNodeInfo")
-	if err != nil || len(beans) == 0 {
-		return nil
-	}
-	return beans[0]
+	return only(nn.JMX(ctx, "Hadoop:service=NameNode,name=NameNodeInfo"))
 }
 
 // nameNodeWeb returns the web address of the first NameNode. The cluster file

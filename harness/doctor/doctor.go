@@ -148,6 +148,10 @@ type examiner struct {
 	jhs     answer[yarnclient.HistoryInfo]
 	root    answer[hdfs.File]
 	nnBeans map[string]any // the NameNode's attributes from JMX bean NameNodeInfo; nil if the NameNode did not give them
+
+	scheduler answer[yarnclient.Scheduler]
+	settings  answer[map[string]string] // the Capacity scheduler's
+	labels    answer[[]yarnclient.NodeLabel]
 }
 
 // nameNode is the part of *hdfs.Client that doctor uses.
@@ -180,12 +184,10 @@ func (e *examiner) report(whole context.Context) *Report {
 	ctx, cancel := context.WithTimeoutCause(whole, reportLimit, fmt.Errorf("no answer within %v, the time for all daemons together", reportLimit))
 	defer cancel()
 	e.ask(ctx)
-	r := &Report{Cluster: e.Config.Name}
-	r.Features = []Feature{
+	return &Report{Cluster: e.Config.Name, Features: []Feature{
 		judge(Captured, e.capture(ctx)), judge(Run, e.run(whole)), judge(Steered, e.steer(ctx)),
 		judge(Cached, e.cache(ctx)), judge(Measured, e.measure(ctx)),
-	}
-	return r
+	}}
 }
 
 // The method ask fills in those answers of the daemons that several checks use.
@@ -198,7 +200,9 @@ func (e *examiner) ask(ctx context.Context) {
 	})
 	asked.Wait()
 	e.nodes.err, e.disks.err = e.info.err, e.root.err
+	e.scheduler.err, e.settings.err, e.labels.err = errNoRM, errNoRM, errNoRM
 	if e.info.err == nil {
+		e.scheduler, e.settings, e.labels = ask(ctx, e.RM.Scheduler), ask(ctx, e.RM.SchedulerConf), ask(ctx, e.RM.NodeLabels)
 		e.nodes = ask(ctx, func(ctx context.Context) ([]yarnclient.Node, error) { return e.RM.Nodes(ctx) })
 		e.nnBeans = e.nameNodeInfo(ctx)
 	}
@@ -330,13 +334,17 @@ func (c Check) next(text string) Check {
 	return c
 }
 
-// The method value asks the daemon that uses a setting for the setting's value.
-// It returns "" if the setting is not set.
+// The method value asks the daemon that uses a setting for the setting's value: for
+// mapred-site.xml the history server, else the ResourceManager. It returns "" if the
+// setting is not set.
 func (e *examiner) value(ctx context.Context, s require.Setting) (string, error) {
-	if s.File == "mapred-site.xml" {
-		return e.historyProperty(ctx, s.Property)
+	switch {
+	case s.File != "mapred-site.xml":
+		return e.property(ctx, s.Property)
+	case e.jhs.err != nil:
+		return "", errors.New("the history server cannot be asked")
 	}
-	return e.property(ctx, s.Property)
+	return unset(e.History.Conf(ctx, s.Property))
 }
 
 // property asks the ResourceManager for the value of a setting. It returns ""
@@ -346,15 +354,6 @@ func (e *examiner) property(ctx context.Context, name string) (string, error) {
 		return "", errNoRM
 	}
 	return unset(e.RM.Conf(ctx, name))
-}
-
-// historyProperty asks the history server, which reads mapred-site.xml, for
-// the value of a setting.
-func (e *examiner) historyProperty(ctx context.Context, name string) (string, error) {
-	if e.jhs.err != nil {
-		return "", errors.New("the history server cannot be asked")
-	}
-	return unset(e.History.Conf(ctx, name))
 }
 
 func unset(value string, err error) (string, error) {

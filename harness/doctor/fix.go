@@ -112,11 +112,8 @@ func PlanFix(ctx context.Context, c *config.Cluster, o FixOptions) (*FixPlan, er
 type planner struct {
 	*examiner
 	FixOptions
-	scheduler answer[yarnclient.Scheduler]
-	settings  answer[map[string]string] // the Capacity scheduler's
-	labels    answer[[]yarnclient.NodeLabel]
-	store     string // where the Capacity scheduler keeps its settings
-	plan      FixPlan
+	store string // where the Capacity scheduler keeps its settings
+	plan  FixPlan
 }
 
 func (e *examiner) plan(whole context.Context, o FixOptions) (*FixPlan, error) {
@@ -128,7 +125,6 @@ func (e *examiner) plan(whole context.Context, o FixOptions) (*FixPlan, error) {
 	}
 	p := &planner{
 		examiner: e, FixOptions: o,
-		scheduler: askRM(ctx, e, e.RM.Scheduler), settings: askRM(ctx, e, e.RM.SchedulerConf), labels: askRM(ctx, e, e.RM.NodeLabels),
 		plan: FixPlan{Cluster: e.Config.Name, Features: o.Features, Changes: []Change{}, Restart: []string{}, Then: []string{}, Notes: []string{}},
 	}
 	var err error

@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -84,10 +83,7 @@ func (p *planner) values(ctx context.Context, s require.Setting) []reported {
 	var all []reported
 	for _, rm := range p.RM.Each() {
 		value, err := unset(rm.Conf(ctx, s.Property))
-		if r := new(yarnclient.RequestError); errors.As(err, &r) {
-			err = r.Err
-		}
-		all = append(all, reported{rm.Address(), value, err})
+		all = append(all, reported{rm.Address(), value, cause(err)})
 	}
 	return all
 }

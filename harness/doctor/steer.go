@@ -18,28 +18,16 @@ import (
 // The method steer checks what the cluster needs so that nodes can be moved
 // between node labels.
 func (e *examiner) steer(ctx context.Context) []Check {
-	scheduler := askRM(ctx, e, e.RM.Scheduler)
-	settings := askRM(ctx, e, e.RM.SchedulerConf)
-	labels := askRM(ctx, e, e.RM.NodeLabels)
 	return []Check{
-		schedulerType(scheduler), e.labelsEnabled(ctx), e.labelWrites(ctx), labelPool(labels), queueLabels(scheduler, labels),
-		e.amLabel(ctx, scheduler, labels),
+		e.schedulerType(), e.labelsEnabled(ctx), e.labelWrites(ctx), e.labelPool(), e.queueLabels(), e.amLabel(ctx),
 		e.tells(ctx, "labelStore", "%s", "in the temporary folder of the ResourceManager's host"),
-		e.async(ctx, settings), e.localityDelay(settings), e.unlabelledJobs(labels),
+		e.async(ctx), e.localityDelay(), e.unlabelledJobs(),
 		e.tells(ctx, "priorities", "0 to %s", "all applications have priority 0"),
 		e.tells(ctx, "liveQueues", "store %s", "settings are read from the file only"),
 	}
 }
 
 var errNoRM = errors.New("the ResourceManager cannot be asked")
-
-// askRM makes a call at the ResourceManager, if one answers at all.
-func askRM[T any](ctx context.Context, e *examiner, call func(context.Context) (T, error)) answer[T] {
-	if e.info.err != nil {
-		return answer[T]{err: errNoRM}
-	}
-	return ask(ctx, call)
-}
 
 // unreported says why the Capacity scheduler's settings are not known. If the
 // scheduler takes them from its file only (the default), the ResourceManager reports
@@ -66,15 +54,16 @@ func cause(err error) error {
 
 const prepare = "heddle labels prepare"
 
-func schedulerType(s answer[yarnclient.Scheduler]) Check {
+func (e *examiner) schedulerType() Check {
 	c, rows := about("scheduler")
-	switch {
+	switch s := e.scheduler; {
 	case s.err != nil:
 		return c.unknown("%v", s.err)
 	case s.value.Type != yarnclient.CapacityScheduler:
 		return c.bad("the scheduler is %.80s", s.value.Type).set(rows[0], rows[0].Value)
+	default:
+		return c.ok("%s", s.value.Type)
 	}
-	return c.ok("%s", s.value.Type)
 }
 
 func (e *examiner) labelsEnabled(ctx context.Context) Check {
@@ -135,16 +124,16 @@ func admins(acl, user string) (with, added, unclear string) {
 	return with, user, ""
 }
 
-func labelPool(labels answer[[]yarnclient.NodeLabel]) Check {
+func (e *examiner) labelPool() Check {
 	c := check("labelPool", true, "a triple of labels (ApplicationMaster, maps, reduces) for each job that is steered at a time")
-	if labels.err != nil {
-		return c.unknown("%v", labels.err)
+	if e.labels.err != nil {
+		return c.unknown("%v", e.labels.err)
 	}
-	exclusive := require.Exclusive(labels.value)
+	exclusive := require.Exclusive(e.labels.value)
 	n := len(require.Whole(exclusive))
 	switch {
 	case n == 0:
-		return c.bad("no triple of exclusive labels (a00, m00, r00) among %d labels", len(labels.value)).next(prepare + " adds them")
+		return c.bad("no triple of exclusive labels (a00, m00, r00) among %d labels", len(e.labels.value)).next(prepare + " adds them")
 	case !slices.Contains(exclusive, require.Parking):
 		return c.bad("%s, but no exclusive label %s to park nodes in", printable.Count(n, "triple"), require.Parking).next(prepare + " adds it")
 	}
@@ -153,16 +142,17 @@ func labelPool(labels answer[[]yarnclient.NodeLabel]) Check {
 
 // queueLabels checks that some queue may use the whole capacity of each node
 // label.
-func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.NodeLabel]) Check {
+func (e *examiner) queueLabels() Check {
 	c, rows := about("queueLabels")
-	if err := cmp.Or(s.err, labels.err); err != nil {
+	s := e.scheduler
+	if err := cmp.Or(s.err, e.labels.err); err != nil {
 		return c.unknown("%v", err)
 	}
 	if s.value.Type != yarnclient.CapacityScheduler {
 		return c.bad("queues of a %s have no labels", s.value.Type).next("set up the Capacity scheduler first")
 	}
 	capacity, access, masters := rows[0], rows[1], rows[2]
-	numbers := require.Whole(require.Exclusive(labels.value))
+	numbers := require.Whole(require.Exclusive(e.labels.value))
 	best, bestTriples := yarnclient.Queue{}, 0
 	big := yarnclient.Queue{Path: "root.default"} // the leaf queue with the largest capacity; the advice to the user names this queue
 	for _, q := range s.value.Queues {
@@ -201,10 +191,10 @@ func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.Node
 		next(prepare + " sets these, and the same for each further triple")
 }
 
-func (e *examiner) amLabel(ctx context.Context, s answer[yarnclient.Scheduler], labels answer[[]yarnclient.NodeLabel]) Check {
+func (e *examiner) amLabel(ctx context.Context) Check {
 	c, rows := about("amLabel")
-	if labels.err != nil {
-		return c.unknown("%v", labels.err)
+	if e.labels.err != nil {
+		return c.unknown("%v", e.labels.err)
 	}
 	label, err := e.value(ctx, rows[0])
 	switch {
@@ -224,7 +214,7 @@ func (e *examiner) amLabel(ctx context.Context, s answer[yarnclient.Scheduler], 
 	mayUse := func(q yarnclient.Queue) bool {
 		return q.Leaf && slices.ContainsFunc(q.Partitions, func(p yarnclient.QueuePartition) bool { return p.Partition == label && p.CapacityPct > 0 })
 	}
-	switch {
+	switch s := e.scheduler; {
 	case nodes == 0:
 		return c.bad("no running node has the label %s, where ApplicationMasters are sent: no job can start", label).
 			next(labelOneNode(label))
@@ -237,10 +227,10 @@ func (e *examiner) amLabel(ctx context.Context, s answer[yarnclient.Scheduler], 
 // async checks that the Capacity scheduler schedules asynchronously. Without
 // this, a node gets a container only at its next heartbeat, and every placement
 // decision takes longer to carry out.
-func (e *examiner) async(ctx context.Context, s answer[map[string]string]) Check {
+func (e *examiner) async(ctx context.Context) Check {
 	c, rows := about("asyncScheduling")
 	on, interval := rows[0], rows[1]
-	switch {
+	switch s := e.settings; {
 	case s.err != nil:
 		return e.unreported(c, s.err)
 	case !on.Met(s.value[on.Property]):
@@ -259,12 +249,12 @@ func (e *examiner) async(ctx context.Context, s answer[map[string]string]) Check
 // localityDelay checks that the Capacity scheduler's property
 // node-locality-delay has a value. Steering turns the delay off, and needs a
 // value to put back afterwards.
-func (e *examiner) localityDelay(s answer[map[string]string]) Check {
+func (e *examiner) localityDelay() Check {
 	c, rows := about("localityDelay")
-	value := s.value[rows[0].Property]
+	value := e.settings.value[rows[0].Property]
 	switch {
-	case s.err != nil:
-		return e.unreported(c, s.err)
+	case e.settings.err != nil:
+		return e.unreported(c, e.settings.err)
 	case !rows[0].Met(value): // tell the user to set the property now, since Hadoop cannot unset it after steering has set it
 		return c.bad("not set: a waiting map lets 40 heartbeats pass before it starts on another node").set(rows[0], rows[0].Value)
 	}
@@ -276,7 +266,7 @@ func (e *examiner) localityDelay(s answer[map[string]string]) Check {
 
 // unlabelledJobs says what steering by node labels means for jobs of other
 // users.
-func (e *examiner) unlabelledJobs(labels answer[[]yarnclient.NodeLabel]) Check {
+func (e *examiner) unlabelledJobs() Check {
 	c := check("otherJobs", false, "jobs of others to go on while a model steers: without its labels they wait until the trial ends")
 	workers := 0
 	for _, n := range e.nodes.value {
@@ -285,8 +275,8 @@ func (e *examiner) unlabelledJobs(labels answer[[]yarnclient.NodeLabel]) Check {
 		}
 	}
 	switch {
-	case labels.err != nil:
-		return c.unknown("%v", labels.err)
+	case e.labels.err != nil:
+		return c.unknown("%v", e.labels.err)
 	case workers == 0:
 		return c.unknown("no running node to steer")
 	}
