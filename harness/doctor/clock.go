@@ -24,28 +24,24 @@ type offset struct {
 // compares the clocks of nodes with agents more exactly.
 func (e *examiner) clock(ctx context.Context) Check {
 	c := check("clock", false, "putting events of different hosts in order")
-	// A daemon that did not answer an earlier check is not asked again.
-	addresses := map[string]string{}
-	if !errors.Is(e.info.err, yarnclient.ErrUnreachable) {
-		addresses["ResourceManager"] = cmp.Or(e.RM.Address(), e.Config.ResourceManagers[0])
-	}
-	if !errors.Is(e.jhs.err, yarnclient.ErrUnreachable) {
-		addresses["history server"] = e.Config.HistoryServer
-	}
-	if !errors.Is(e.root.err, hdfs.ErrUnreachable) {
-		addresses["NameNode"] = e.nameNodeWeb(ctx)
-	}
 	var parts []string
 	apart := false
-	for _, who := range []string{"ResourceManager", "NameNode", "history server"} {
-		if addresses[who] == "" {
+	for _, daemon := range []struct {
+		who, address string
+		gone         bool // it did not answer an earlier check
+	}{
+		{"ResourceManager", cmp.Or(e.RM.Address(), e.Config.ResourceManagers[0]), errors.Is(e.info.err, yarnclient.ErrUnreachable)},
+		{"NameNode", e.nameNodeWeb(ctx), errors.Is(e.root.err, hdfs.ErrUnreachable)},
+		{"history server", e.Config.HistoryServer, errors.Is(e.jhs.err, yarnclient.ErrUnreachable)},
+	} {
+		if daemon.gone || daemon.address == "" {
 			continue
 		}
-		o, err := e.dateOffset(ctx, addresses[who])
+		o, err := e.dateOffset(ctx, daemon.address)
 		if err != nil {
-			continue // skip this daemon: another check reports that the daemon does not answer
+			continue // another check reports that the daemon does not answer
 		}
-		parts = append(parts, fmt.Sprintf("%s within %v of this machine", who, o.atMost().Round(100*time.Millisecond)))
+		parts = append(parts, fmt.Sprintf("%s within %v of this machine", daemon.who, o.atMost().Round(100*time.Millisecond)))
 		apart = apart || o.atLeast() > 0
 	}
 	switch {

@@ -50,7 +50,7 @@ func (p *FixPlan) WriteText(out io.Writer) error {
 	}
 	file := ""
 	for _, group := range p.groups() {
-		c := group.changes[0]
+		c := group.change
 		present := oneLine(c.Present)
 		if c.File != file {
 			file = c.File
@@ -99,9 +99,9 @@ func (p *FixPlan) WriteText(out io.Writer) error {
 
 // changeGroup is one change, or changes of the same property for several labels.
 type changeGroup struct {
-	name    string // of the property, with LABEL in place of the labels
-	labels  []string
-	changes []Change
+	name   string // of the property, with LABEL in place of the labels
+	labels []string
+	change Change // the first of them
 }
 
 var labelCapacity = regexp.MustCompile(`^(.*\.accessible-node-labels\.)([^.]+)(\.capacity)$`)
@@ -112,7 +112,7 @@ func (p *FixPlan) groups() []changeGroup {
 	for _, c := range p.Changes {
 		m := labelCapacity.FindStringSubmatch(c.Property)
 		if m == nil {
-			groups = append(groups, changeGroup{c.Property, nil, []Change{c}})
+			groups = append(groups, changeGroup{name: c.Property, change: c})
 			continue
 		}
 		name := m[1] + "LABEL" + m[3]
@@ -121,10 +121,9 @@ func (p *FixPlan) groups() []changeGroup {
 		if !found {
 			i = len(groups)
 			at[alike] = i
-			groups = append(groups, changeGroup{name: name})
+			groups = append(groups, changeGroup{name: name, change: c})
 		}
 		groups[i].labels = append(groups[i].labels, m[2])
-		groups[i].changes = append(groups[i].changes, c)
 	}
 	return groups
 }
