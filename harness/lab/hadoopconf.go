@@ -70,7 +70,7 @@ func (p *plan) render(out *bytes.Buffer, name string) error {
 	if err != nil {
 		return err
 	}
-	tmpl, err := template.New(name).Parse(string(text))
+	tmpl, err := template.New(name).Option("missingkey=error").Parse(string(text))
 	if err != nil {
 		return err
 	}
@@ -101,40 +101,28 @@ func (p *plan) addRequired(props *bytes.Buffer, file string) {
 
 // The method settings returns the values that are filled into the templates of
 // Hadoop's configuration files, in the folder hadoop/.
-func (p *plan) settings() any {
+func (p *plan) settings() map[string]any {
 	c := p.Cfg
 	containerMB := int(c.Container / units.MiB)
-	heapMB := containerMB * 2 / 5
-	return struct {
-		Cfg                                     Config
-		Root, Store, User, JVM, ClasspathList   string
-		Labels                                  bool
-		PortNN, PortNNHTTP, PortHistory, PortNM int
-		PortRM, PortJournal, PortZK             int
+	heapMB := containerMB * 2 / 5 // a task's JVM gets about half of its container's memory as heap
+	expiry := time.Duration(c.NodeExpiry)
+	return map[string]any{
+		"Cfg": c, "Root": p.root, "Store": p.labelStore(), "User": hadoopUser, "Labels": p.labels(), "Realm": realm,
+		"JVM":           strings.Join(append(p.libraryFlags(), jvmFlags...), " "),
+		"ClasspathList": strings.ReplaceAll(p.Classpath, ":", ","),
 
-		// in a secured lab
-		Realm                                                                string
-		PortNNHTTPS, PortDNHTTPS, PortRMHTTPS, PortNMHTTPS, PortHistoryHTTPS int
+		"PortNN": portNN, "PortNNHTTP": portNNHTTP, "PortHistory": portHistory, "PortNM": portNM,
+		"PortRM": portRM, "PortJournal": portJournal, "PortZK": portZK,
+		"PortNNHTTPS": portNNHTTPS, "PortDNHTTPS": portDNHTTPS, "PortRMHTTPS": portRMHTTPS,
+		"PortNMHTTPS": portNMHTTPS, "PortHistoryHTTPS": portHistoryHTTPS,
 
-		BlockSize, NMHeartbeatMs, AMHeartbeatMs int64
-		NodeExpiryMs, RecheckMs                 int64
-		ContainerMB, TaskHeapMB, SortMB         int
-		MaxContainerMB, MaxContainerVCores      int
-	}{
-		Cfg: c, Root: p.root, Store: p.labelStore(), User: hadoopUser, JVM: strings.Join(append(p.libraryFlags(), jvmFlags...), " "),
-		ClasspathList: strings.ReplaceAll(p.Classpath, ":", ","),
-		Labels:        p.labels(),
-		PortNN:        portNN, PortNNHTTP: portNNHTTP, PortHistory: portHistory, PortNM: portNM,
-		PortRM: portRM, PortJournal: portJournal, PortZK: portZK,
-		Realm: realm, PortNNHTTPS: portNNHTTPS, PortDNHTTPS: portDNHTTPS, PortRMHTTPS: portRMHTTPS, PortNMHTTPS: portNMHTTPS, PortHistoryHTTPS: portHistoryHTTPS,
-		BlockSize:     int64(c.BlockSize),
-		NMHeartbeatMs: time.Duration(c.NMHeartbeat).Milliseconds(), AMHeartbeatMs: time.Duration(c.AMHeartbeat).Milliseconds(),
-		NodeExpiryMs: time.Duration(c.NodeExpiry).Milliseconds(),
+		"BlockSize":     int64(c.BlockSize),
+		"NMHeartbeatMs": time.Duration(c.NMHeartbeat).Milliseconds(), "AMHeartbeatMs": time.Duration(c.AMHeartbeat).Milliseconds(),
+		"NodeExpiryMs": expiry.Milliseconds(),
 		// the NameNode counts a DataNode as dead after 2 rechecks and 10 heartbeats of 1 s
-		RecheckMs: (time.Duration(c.NodeExpiry) - 10*time.Second).Milliseconds() / 2,
-		// a task's JVM gets about half of its container's memory as heap
-		ContainerMB: containerMB, TaskHeapMB: heapMB, SortMB: heapMB / 4,
-		MaxContainerMB: max(amNodeMB, containerMB*c.Slots), MaxContainerVCores: max(amNodeVCores, c.Slots),
+		"RecheckMs":   (expiry - 10*time.Second).Milliseconds() / 2,
+		"ContainerMB": containerMB, "TaskHeapMB": heapMB, "SortMB": heapMB / 4,
+		"MaxContainerMB": max(amNodeMB, containerMB*c.Slots), "MaxContainerVCores": max(amNodeVCores, c.Slots),
 	}
 }
 
