@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,26 +19,17 @@ func (l *Lab) writeHome(d distribution) error {
 	if err := os.RemoveAll(home); err != nil {
 		return err
 	}
-	share := filepath.Join(home, "share", "hadoop")
-	if err := os.MkdirAll(filepath.Join(home, "bin"), 0o755); err != nil {
-		return err
+	links := map[string]string{
+		"bin/hdfs": "hadoop", "bin/yarn": "hadoop", "bin/mapred": "hadoop",
+		"share/hadoop/mapreduce/" + filepath.Base(d.examples):  d.examples,
+		"share/hadoop/tools/lib/" + filepath.Base(d.streaming): d.streaming,
 	}
-	for jar, dir := range map[string]string{
-		d.examples:  filepath.Join(share, "mapreduce"),
-		d.streaming: filepath.Join(share, "tools", "lib"),
-	} {
-		if jar == "" {
+	for name, to := range links {
+		if to == "" {
 			continue
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		if err := os.Symlink(jar, filepath.Join(dir, filepath.Base(jar))); err != nil {
-			return err
-		}
-	}
-	for _, name := range []string{"hdfs", "yarn", "mapred"} {
-		if err := os.Symlink("hadoop", filepath.Join(home, "bin", name)); err != nil {
+		at := filepath.Join(home, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.Symlink(to, at)); err != nil {
 			return err
 		}
 	}
@@ -58,7 +50,7 @@ func (l *Lab) script(name string, views ...view) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tmpl, err := template.New(name).Delims("<<", ">>").Parse(string(text))
+	tmpl, err := template.New(name).Option("missingkey=error").Delims("<<", ">>").Parse(string(text))
 	if err != nil {
 		return nil, err
 	}
