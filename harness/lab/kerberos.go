@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -373,7 +375,7 @@ func (l *Lab) startKDC(ctx context.Context, say func(Event)) error {
 
 // lacksKDC lists the programs of a secured lab that this machine lacks.
 func lacksKDC() (missing []Missing) {
-	for _, tool := range sortedKeys(kdcTools) {
+	for _, tool := range slices.Sorted(maps.Keys(kdcTools)) {
 		if _, err := os.Stat(sbin(tool)); err != nil {
 			missing = append(missing, Missing{tool, "a lab with --kerberos has a Kerberos realm of its own", kdcTools[tool]})
 		}

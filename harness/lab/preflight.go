@@ -86,16 +86,15 @@ func Preflight(c Config) error {
 			need("mvn", "Maven fetches Hadoop "+hadoopVersion+" from Maven Central; or name an unpacked one with --hadoop-home", "maven")
 		}
 	}
-	for tool, why := range map[string]string{"ip": "to look at the lab's networks", "bash": "containers start through it"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			need(tool, why, map[string]string{"ip": "iproute2", "bash": "bash"}[tool])
-		}
-	}
-	for tool, why := range map[string]string{
-		"nsenter": "commands enter a node with it", "unshare": "commands enter a node with it", "setpriv": "daemons give up the rights of root with it",
+	for _, tool := range []Missing{
+		{"ip", "to look at the lab's networks", "iproute2"},
+		{"bash", "containers start through it", "bash"},
+		{"nsenter", "commands enter a node with it", "util-linux"},
+		{"unshare", "commands enter a node with it", "util-linux"},
+		{"setpriv", "daemons give up the rights of root with it", "util-linux"},
 	} {
-		if _, err := exec.LookPath(tool); err != nil {
-			need(tool, why, "util-linux")
+		if _, err := exec.LookPath(tool.Name); err != nil {
+			missing = append(missing, tool)
 		}
 	}
 	if c.Kerberos {

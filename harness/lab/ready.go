@@ -383,12 +383,3 @@ func (l *Lab) asHadoop(ctx context.Context, n node, argv ...string) (output []by
 	cmd.Env = append(os.Environ(), "HADOOP_USER_NAME="+hadoopUser, "HADOOP_CONF_DIR="+l.path("conf"))
 	return cmd.CombinedOutput()
 }
-
-func sortedKeys[V any](list ...map[string]V) []string {
-	var keys []string
-	for _, m := range list {
-		keys = slices.AppendSeq(keys, maps.Keys(m))
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
-}

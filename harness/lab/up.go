@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -317,23 +317,14 @@ func (l *Lab) installAgent(executable string) error {
 	if err := os.MkdirAll(l.path("bin"), 0o755); err != nil {
 		return err
 	}
-	from, err := os.Open(executable)
+	program, err := os.ReadFile(executable)
+	if err == nil {
+		err = writeFile(l.path("bin", "heddle"), program, 0o755)
+	}
 	if err != nil {
 		return fmt.Errorf("copy the agent: %w", err)
 	}
-	defer from.Close()
-	os.Remove(l.path("bin", "heddle")) // remove the old binary before the copy: the file of a running program cannot be overwritten, but can be removed
-	to, err := os.OpenFile(l.path("bin", "heddle"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
-	if err != nil {
-		return fmt.Errorf("copy the agent: %w", err)
-	}
-	_, err = io.Copy(to, from)
-	if err := errors.Join(err, to.Close()); err != nil {
-		return fmt.Errorf("copy the agent: %w", err)
-	}
-	token := make([]byte, 24)
-	rand.Read(token)
-	return writeFile(l.path("agent.token"), []byte(hex.EncodeToString(token)+"\n"), 0o600)
+	return writeFile(l.path("agent.token"), []byte(rand.Text()+"\n"), 0o600)
 }
 
 // running reports whether at least one of the lab's daemons runs.
@@ -388,8 +379,10 @@ func differences(a, b Config) string {
 		return m
 	}
 	of, to := fields(a), fields(b)
+	all := maps.Clone(of)
+	maps.Copy(all, to)
 	var list []string
-	for _, name := range sortedKeys(of, to) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if string(of[name]) != string(to[name]) {
 			list = append(list, fmt.Sprintf("%s %s, not %s", name, orNone(of[name]), orNone(to[name])))
 		}
