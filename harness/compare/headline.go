@@ -230,12 +230,7 @@ func differenceUnit(unit string) string {
 // mostNamed is how many models a sentence names.
 const mostNamed = 5
 
-func few(names []string) string {
-	if more := len(names) - mostNamed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
-	}
-	return strings.Join(names, ", ")
-}
+func few(names []string) string { return printable.First(mostNamed, names) }
 
 // origin says whether the trials were measured, simulated, or recorded in a trace, and
 // what of them was made up.

@@ -11,6 +11,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/require"
+	"heddle/traces/printable"
 	"heddle/yarnclient"
 )
 
@@ -165,7 +166,7 @@ func (p *planner) row(ctx context.Context, s require.Setting) {
 		if c.Known && met(c.Present) {
 			return
 		}
-		c.Command = p.atRunTime("yarn schedulerconf -global " + shellWord(s.Property+"="+wanted))
+		c.Command = p.atRunTime("yarn schedulerconf -global " + printable.ShellWord(s.Property+"="+wanted))
 		p.add(c)
 		return
 	}
@@ -279,7 +280,7 @@ func (p *planner) queue(ctx context.Context) error {
 		if !c.Known {
 			c.Present = "ApplicationMasters may use nothing"
 		}
-		c.Command = p.atRunTime("yarn schedulerconf -update " + shellWord(p.Queue+":maximum-am-resource-percent="+masters.Value))
+		c.Command = p.atRunTime("yarn schedulerconf -update " + printable.ShellWord(p.Queue+":maximum-am-resource-percent="+masters.Value))
 		p.add(c)
 	}
 	p.labelSteps(labels)

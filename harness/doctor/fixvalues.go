@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"heddle/harness/require"
+	"heddle/traces/printable"
 	"heddle/yarnclient"
 )
 
@@ -53,7 +54,7 @@ func (p *planner) labelSteps(labels require.Labels) {
 }
 
 func (p *planner) prepare() string {
-	command := "heddle labels prepare" + p.clusterFlag() + " --queue " + shellWord(p.Queue)
+	command := "heddle labels prepare" + p.clusterFlag() + " --queue " + printable.ShellWord(p.Queue)
 	if p.Triples != require.Triples {
 		command += " --triples " + strconv.Itoa(p.Triples)
 	}
@@ -64,7 +65,7 @@ func (p *planner) clusterFlag() string {
 	if p.File == "" {
 		return ""
 	}
-	return " --cluster " + shellWord(p.File)
+	return " --cluster " + printable.ShellWord(p.File)
 }
 
 // reported is what one daemon says of a setting.

@@ -199,9 +199,4 @@ func wrongClocks(clocks []agentAnswer) []string {
 }
 
 // The function some lists at most three of the names, for a short message.
-func some(names []string) string {
-	if len(names) > 3 {
-		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
-	}
-	return strings.Join(names, ", ")
-}
+func some(names []string) string { return printable.First(3, names) }

@@ -19,16 +19,6 @@ func oneLine(text string) string {
 	}, strings.Join(strings.Fields(text), " "))
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
-// shellWord returns a text as one word of a shell command.
-func shellWord(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
 // labelOneNode is the command that makes a node one for ApplicationMasters.
 func labelOneNode(label string) string {
 	return `yarn rmadmin -replaceLabelsOnNode "HOST:PORT=` + label + `"`

@@ -19,6 +19,7 @@ import (
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // Options say what a page is about.
@@ -255,12 +256,7 @@ func (p *page) facts() (list doc.Facts) {
 // mostNamed is how many names of a kind stand in a line.
 const mostNamed = 6
 
-func few(names []string) string {
-	if more := len(names) - mostNamed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
-	}
-	return strings.Join(names, ", ")
-}
+func few(names []string) string { return printable.First(mostNamed, names) }
 
 // distrust lists the warnings, each once.
 func (p *page) distrust() doc.Doc {

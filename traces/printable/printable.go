@@ -101,3 +101,22 @@ func Count[N int | int32 | int64](n N, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
+
+// First returns the first names of a list, and how many others there are: "a, b and 3 more".
+func First(most int, names []string) string {
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// ShellWord returns a text as one word of a shell command.
+func ShellWord(s string) string {
+	special := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r))
+	}
+	if s != "" && !strings.ContainsFunc(s, special) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -38,3 +38,22 @@ func TestCount(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestFirst(t *testing.T) {
+	for most, want := range map[int]string{1: "a and 2 more", 2: "a, b and 1 more", 3: "a, b, c", 4: "a, b, c"} {
+		if got := First(most, []string{"a", "b", "c"}); got != want {
+			t.Errorf("the first %d are %q, want %q", most, got, want)
+		}
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for text, want := range map[string]string{
+		"runs/a-1_b.trace": "runs/a-1_b.trace", "NAME=a:1,2@c+d%": "NAME=a:1,2@c+d%",
+		"": "''", "a b": "'a b'", "$(id)": "'$(id)'", "it's": `'it'\''s'`, "ü": "'ü'",
+	} {
+		if got := ShellWord(text); got != want {
+			t.Errorf("%q is the word %s, want %s", text, got, want)
+		}
+	}
+}
