@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 )
 
 func agentCommand() *cli.Command {
+	var o agent.Options
 	return &cli.Command{
 		Name:  "agent",
 		Usage: "serve this node's metrics over HTTP",
@@ -47,58 +47,46 @@ agent does what 'heddle restore' does. Several agents may watch one cluster.
 
    heddle agent --watchdog --cluster /etc/heddle/blue.yaml`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "listen", Usage: fmt.Sprintf("`ADDR` to serve on, host:port (default: with TLS :%[1]d, without 127.0.0.1:%[1]d)", agent.DefaultPort)},
-			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with one or two bearer tokens, mode 0600"},
-			&cli.StringFlag{Name: "cgroup", Usage: "measure the control group `PATH` and this network namespace, not the host"},
-			&cli.StringFlag{Name: "node", Usage: "`NAME` of the node as Hadoop knows it (default: the hostname)"},
-			&cli.DurationFlag{Name: "interval", Usage: "`TIME` between samples", Value: time.Second},
-			&cli.DurationFlag{Name: "keep", Usage: "how long samples stay in memory", Value: time.Hour},
-			&cli.StringFlag{Name: "tls-cert", Usage: "PEM `FILE` with this node's certificate; serves HTTPS"},
-			&cli.StringFlag{Name: "tls-key", Usage: "PEM `FILE` with the certificate's key"},
-			&cli.BoolFlag{Name: "allow-drop-caches", Usage: "let clients empty the page cache, for cold reads: with --cgroup that group's, otherwise the machine's"},
-			&cli.StringFlag{Name: "drop-caches-socket", Usage: "as --allow-drop-caches, for an agent that is not root: the service behind the Unix socket at `PATH` empties the machine's page cache"},
+			&cli.StringFlag{Name: "listen", Destination: &o.Listen, Usage: fmt.Sprintf("`ADDR` to serve on, host:port (default: with TLS :%[1]d, without 127.0.0.1:%[1]d)", agent.DefaultPort)},
+			&cli.StringFlag{Name: "token-file", Destination: &o.TokenFile, Usage: "`FILE` with one or two bearer tokens, mode 0600"},
+			&cli.StringFlag{Name: "cgroup", Destination: &o.Sample.Cgroup, Usage: "measure the control group `PATH` and this network namespace, not the host"},
+			&cli.StringFlag{Name: "node", Destination: &o.Node, Usage: "`NAME` of the node as Hadoop knows it (default: the hostname)"},
+			&cli.DurationFlag{Name: "interval", Destination: &o.Interval, Usage: "`TIME` between samples", Value: time.Second},
+			&cli.DurationFlag{Name: "keep", Destination: &o.Keep, Usage: "how long samples stay in memory", Value: time.Hour},
+			&cli.StringFlag{Name: "tls-cert", Destination: &o.TLSCert, Usage: "PEM `FILE` with this node's certificate; serves HTTPS"},
+			&cli.StringFlag{Name: "tls-key", Destination: &o.TLSKey, Usage: "PEM `FILE` with the certificate's key"},
+			&cli.BoolFlag{Name: "allow-drop-caches", Destination: &o.AllowDropCaches, Usage: "let clients empty the page cache, for cold reads: with --cgroup that group's, otherwise the machine's"},
+			&cli.StringFlag{Name: "drop-caches-socket", Destination: &o.Sample.DropSocket, Usage: "as --allow-drop-caches, for an agent that is not root: the service behind the Unix socket at `PATH` empties the machine's page cache"},
 			&cli.StringSliceFlag{Name: "resident", Usage: "keep the files at `PATH` in memory, so that they are not read from a slow disk"},
 			&cli.BoolFlag{Name: "watchdog", Usage: "put the cluster back as it was if a harness died while it steered"},
 			clusterFlag(),
 		},
-		Action: runAgent,
+		Action: func(c *cli.Context) error { return runAgent(c, o) },
 	}
 }
 
-func runAgent(c *cli.Context) error {
-	if runtime.GOOS != "linux" && (c.String("cgroup") != "" || c.Bool("allow-drop-caches")) {
+func runAgent(c *cli.Context, o agent.Options) error {
+	if runtime.GOOS != "linux" && (o.Sample.Cgroup != "" || o.AllowDropCaches) {
 		return withCode(exitCluster, fmt.Errorf("agent: --cgroup and --allow-drop-caches need Linux, and this is %s", runtime.GOOS))
 	}
-	if c.String("cgroup") != "" && c.String("drop-caches-socket") != "" {
+	if o.Sample.Cgroup != "" && o.Sample.DropSocket != "" {
 		return withCode(exitUsage, errors.New("agent: --drop-caches-socket empties the machine's page cache, not that of --cgroup; leave one out"))
 	}
-	log := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
-	tokenFile := c.String("token-file")
-	if tokenFile == "" {
+	o.AllowDropCaches = o.AllowDropCaches || o.Sample.DropSocket != ""
+	o.Version, o.Log = runs.ThisBuild().Version, newLog(c)
+	if o.TokenFile == "" {
 		var err error
-		if tokenFile, err = ownTokenFile(); err != nil {
+		if o.TokenFile, err = ownToken("agent.token"); err != nil {
 			return withCode(exitUsage, fmt.Errorf("%w; give one with --token-file", err))
 		}
-		log.Info("token", "file", tokenFile)
+		o.Log.Info("token", "file", o.TokenFile)
 	}
-	a, err := agent.New(agent.Options{
-		Listen:          c.String("listen"),
-		TokenFile:       tokenFile,
-		Node:            c.String("node"),
-		Interval:        c.Duration("interval"),
-		Keep:            c.Duration("keep"),
-		TLSCert:         c.String("tls-cert"),
-		TLSKey:          c.String("tls-key"),
-		AllowDropCaches: c.Bool("allow-drop-caches") || c.String("drop-caches-socket") != "",
-		Version:         runs.ThisBuild().Version,
-		Sample:          node.Options{Cgroup: c.String("cgroup"), DropSocket: c.String("drop-caches-socket")},
-		Log:             log,
-	})
+	a, err := agent.New(o)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
 	if bytes, err := node.Resident(c.StringSlice("resident")...); err != nil {
-		log.Warn("resident", "error", err, "bytes", bytes)
+		o.Log.Warn("resident", "error", err, "bytes", bytes)
 	}
 	defer rereadAtHangup(a)()
 	if !c.Bool("watchdog") {
@@ -117,7 +105,7 @@ func runAgent(c *cli.Context) error {
 	putsBack(c, "what a dead harness left changed on "+c.String("cluster")+", if that has begun", "heddle restore --cluster "+c.String("cluster"))
 	ctx, stop := context.WithCancel(c.Context)
 	var watch sync.WaitGroup
-	watch.Go(func() { change.Watch(ctx, cluster, "heddle agent --watchdog", log) })
+	watch.Go(func() { change.Watch(ctx, cluster, "heddle agent --watchdog", o.Log) })
 	err = a.Run(ctx)
 	stop()
 	watch.Wait()
@@ -140,14 +128,14 @@ func rereadAtHangup(a *agent.Agent) (stop func()) {
 	}
 }
 
-// ownTokenFile returns the path of this user's file with the token that heddle
-// agents ask for. It makes the file, with a new token, if there is none.
-func ownTokenFile() (string, error) {
+// ownToken returns the path of a file of this user with a token, such as that which
+// heddle agents ask for. It makes the file, with a new token, if there is none.
+func ownToken(name string) (string, error) {
 	state, err := runs.StateFolder()
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(state, "agent.token")
+	path := filepath.Join(state, name)
 	_, err = agent.CreateToken(path)
 	return path, err
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/collectors/node/agent"
-	"heddle/harness/runs"
 	"heddle/harness/serve"
 )
 
@@ -81,12 +79,8 @@ func listen(address string) (*serve.Server, error) {
 // serveToken returns the token for browsers and Prometheus. It is kept in a file, so
 // that Prometheus can be told of it once.
 func serveToken() (string, error) {
-	state, err := runs.StateFolder()
+	path, err := ownToken("serve.token")
 	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(state, "serve.token")
-	if _, err := agent.CreateToken(path); err != nil {
 		return "", err
 	}
 	tokens, err := agent.ReadTokens(path)
