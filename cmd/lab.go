@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -71,7 +72,7 @@ func labFlags(c *lab.Config) []cli.Flag {
 		&cli.BoolFlag{Name: "ha", Value: c.HA, Destination: &c.HA, Usage: "two NameNodes and two ResourceManagers, which take over from each other"},
 		&cli.BoolFlag{Name: "cds", Value: c.CDS, Destination: &c.CDS, Usage: "start JVMs from a class-data archive"},
 		&cli.BoolFlag{Name: "kerberos", Value: c.Kerberos, Destination: &c.Kerberos, Usage: "secure the lab: tickets of a realm of its own, HTTPS, encrypted blocks and calls"},
-		&cli.StringFlag{Name: "hadoop-home", Destination: &c.HadoopHome, Usage: "an unpacked Hadoop `DIR` instead of the one from Maven Central"},
+		&cli.StringFlag{Name: "hadoop-home", Value: c.HadoopHome, Destination: &c.HadoopHome, Usage: "an unpacked Hadoop `DIR` instead of the one from Maven Central"},
 	}
 }
 
@@ -134,30 +135,19 @@ func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 		return given, err
 	}
 	kept, usual := l.Config(), lab.Default()
-	usually := labFlags(&usual)
+	keeps, usually := labSettings(&kept), labSettings(&usual)
 	var unusual []string
-	for i, flag := range labFlags(&kept) {
-		name := flag.Names()[0]
-		if name == "name" {
-			continue
-		}
-		if !c.IsSet(name) {
-			if is := setting(flag); is != setting(usually[i]) {
-				unusual = append(unusual, "--"+name+"="+is)
-			}
-			continue
-		}
-		switch f := flag.(type) {
-		case *cli.IntFlag:
-			*f.Destination = c.Int(name)
-		case *cli.StringFlag:
-			*f.Destination = c.String(name)
-		case *cli.BoolFlag:
-			*f.Destination = c.Bool(name)
-		case *cli.GenericFlag:
-			if err := f.Value.Set(fmt.Sprint(c.Generic(name))); err != nil {
+	for _, f := range labFlags(&kept) {
+		name := f.Names()[0]
+		value := keeps.Lookup(name).Value
+		switch is := value.String(); {
+		case name == "name":
+		case c.IsSet(name):
+			if err := value.Set(fmt.Sprint(c.Generic(name))); err != nil {
 				return given, err
 			}
+		case is != usually.Lookup(name).Value.String():
+			unusual = append(unusual, "--"+name+"="+is)
 		}
 	}
 	if len(unusual) > 0 {
@@ -167,19 +157,13 @@ func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 	return kept, nil
 }
 
-// setting returns the current value of the variable that a flag sets, as text.
-func setting(flag cli.Flag) string {
-	switch f := flag.(type) {
-	case *cli.IntFlag:
-		return fmt.Sprint(*f.Destination)
-	case *cli.StringFlag:
-		return *f.Destination
-	case *cli.BoolFlag:
-		return fmt.Sprint(*f.Destination)
-	case *cli.GenericFlag:
-		return fmt.Sprint(f.Value)
+// labSettings returns the flags that set the fields of c, by their names.
+func labSettings(c *lab.Config) *flag.FlagSet {
+	set := flag.NewFlagSet("lab", flag.ContinueOnError)
+	for _, f := range labFlags(c) {
+		_ = f.Apply(set) // ignore the error: it would be about a variable of the environment, and no flag has one
 	}
-	return ""
+	return set
 }
 
 // labError adds an exit code to an error of starting or stopping a lab, a
@@ -195,24 +179,26 @@ func labError(err error) error {
 	return withCode(exitFailed, err)
 }
 
-// openLab opens the lab (Hadoop cluster on this machine) that the flag --name
-// names.
-func openLab(c *cli.Context) (*lab.Lab, error) {
-	l, err := lab.Open(c.String("name"))
-	return l, labError(err)
+// withLab makes an action of a function that gets the lab (Hadoop cluster on this
+// machine) that the flag --name names.
+func withLab(action func(c *cli.Context, l *lab.Lab) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		l, err := lab.Open(c.String("name"))
+		if err != nil {
+			return labError(err)
+		}
+		return action(c, l)
+	}
 }
 
-// openRunningLab does the same as openLab, and returns an error if the lab is
+// runningLab opens the lab that the flag --name names. It returns an error if the lab is
 // down.
-func openRunningLab(c *cli.Context) (*lab.Lab, error) {
-	l, err := openLab(c)
-	if err != nil {
-		return nil, err
+func runningLab(c *cli.Context) (*lab.Lab, error) {
+	l, err := lab.Open(c.String("name"))
+	if err == nil {
+		err = l.NeedUp()
 	}
-	if err := l.NeedUp(); err != nil {
-		return nil, labError(err)
-	}
-	return l, nil
+	return l, labError(err)
 }
 
 func labDown() *cli.Command {
@@ -249,14 +235,10 @@ func labStatus() *cli.Command {
 		Usage:       "which daemons run, and which are ready",
 		Description: "For example:\n\n   heddle lab status --json",
 		Flags:       []cli.Flag{labNameFlag, tableFlag(), jsonFlag()},
-		Action: func(c *cli.Context) error {
-			l, err := openLab(c)
-			if err != nil {
-				return err
-			}
+		Action: withLab(func(c *cli.Context, l *lab.Lab) error {
 			status := l.Status(c.Context)
 			return printDoc(c, status, status.Doc())
-		},
+		}),
 	}
 }
 
@@ -279,7 +261,7 @@ its PATH. For example:
 			if len(command) == 0 {
 				return withCode(exitUsage, errors.New("lab exec: want a NODE and a COMMAND"))
 			}
-			l, err := openRunningLab(c)
+			l, err := runningLab(c)
 			if err != nil {
 				return err
 			}
@@ -309,11 +291,7 @@ func labEnv() *cli.Command {
 		Usage:       "print shell commands that make Hadoop's commands use the lab",
 		Description: "For example:\n\n   eval \"$(heddle lab env)\"",
 		Flags:       []cli.Flag{labNameFlag, tableFlag(), jsonFlag()},
-		Action: func(c *cli.Context) error {
-			l, err := openLab(c)
-			if err != nil {
-				return err
-			}
+		Action: withLab(func(c *cli.Context, l *lab.Lab) error {
 			if err := l.NeedUp(); err != nil {
 				warn(err.Error())
 			}
@@ -323,7 +301,7 @@ func labEnv() *cli.Command {
 				variables[name] = value
 			}
 			return printResult(c, variables, func(out io.Writer) error { return writeEnv(asIs(out), variables) })
-		},
+		}),
 	}
 }
 

@@ -31,7 +31,7 @@ func labSet() *cli.Command {
 			&cli.Float64Flag{Name: "speed", DefaultText: "as it is", Usage: "instead of --cpus, the part of its cores that the node may use, more than 0 to 1; without --cpus at the start it has a core per slot"},
 		},
 		Action: func(c *cli.Context) error {
-			l, err := openRunningLab(c)
+			l, err := runningLab(c)
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func labKill() *cli.Command {
 			if signal == 0 {
 				return withCode(exitUsage, fmt.Errorf("lab kill: --signal %s: want the name of a signal, such as TERM", c.String("signal")))
 			}
-			l, err := openRunningLab(c)
+			l, err := runningLab(c)
 			if err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func labStart() *cli.Command {
 		Description: "For example:\n\n   heddle lab start r1n1 nodemanager",
 		Flags:       []cli.Flag{labNameFlag},
 		Action: withDaemon(func(c *cli.Context, node, daemon string) error {
-			l, err := openRunningLab(c)
+			l, err := runningLab(c)
 			if err != nil {
 				return err
 			}
