@@ -50,11 +50,12 @@ func arguments(c *cli.Context) ([]string, error) {
 			continue
 		}
 		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if !given && isBool(c.Command.Flags, name) {
+		flag := flagNamed(c.Command.Flags, name)
+		if !given && isBool(flag) {
 			value, given = "true", true
 		}
 		switch {
-		case !isFlag(c.Command.Flags, name):
+		case flag == nil:
 			return nil, usageError(c, fmt.Errorf("flag provided but not defined: -%s", name), false)
 		case name == "help" || name == "h":
 			return nil, errors.Join(errHelp, cli.ShowSubcommandHelp(c))
@@ -63,7 +64,7 @@ func arguments(c *cli.Context) ([]string, error) {
 		case !given:
 			value, rest = rest[0], rest[1:]
 		}
-		if err := c.Set(fullName(c.Command.Flags, name), value); err != nil {
+		if err := c.Set(flag.Names()[0], value); err != nil {
 			return nil, usageError(c, fmt.Errorf("%s: %w", arg, err), false)
 		}
 	}
@@ -74,31 +75,22 @@ func arguments(c *cli.Context) ([]string, error) {
 // nothing else is to be done.
 var errHelp = errors.New("help was asked for")
 
-func isFlag(flags []cli.Flag, name string) bool {
-	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
-}
-
-// fullName returns the name by which a command reads a flag, which may have been
-// given by a short name.
-func fullName(flags []cli.Flag, name string) string {
-	for _, f := range flags {
-		if slices.Contains(f.Names(), name) {
-			return f.Names()[0]
-		}
+// flagNamed returns the flag with a name, which may be a short one, or nil. A command
+// reads it by the first of its names.
+func flagNamed(flags []cli.Flag, name string) cli.Flag {
+	if i := slices.IndexFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) }); i >= 0 {
+		return flags[i]
 	}
-	return name
+	return nil
 }
 
-// isBool reports whether the flag with the given name needs no value on the
-// command line.
-func isBool(flags []cli.Flag, name string) bool {
-	return slices.ContainsFunc(flags, func(f cli.Flag) bool {
-		_, is := f.(*cli.BoolFlag)
-		if g, generic := f.(*cli.GenericFlag); generic { // its value may be left out
-			_, is = g.Value.(*serveFlag)
-		}
-		return is && slices.Contains(f.Names(), name)
-	})
+// isBool reports whether a flag needs no value on the command line.
+func isBool(flag cli.Flag) bool {
+	_, is := flag.(*cli.BoolFlag)
+	if g, generic := flag.(*cli.GenericFlag); generic { // its value may be left out
+		_, is = g.Value.(*serveFlag)
+	}
+	return is
 }
 
 // withoutArguments makes an action refuse arguments.
@@ -108,7 +100,7 @@ func withoutArguments(action cli.ActionFunc) cli.ActionFunc {
 			return action(c)
 		}
 		hint := ""
-		if isFlag(c.Command.Flags, "cluster") {
+		if flagNamed(c.Command.Flags, "cluster") != nil {
 			hint = "; name a cluster with --cluster"
 		}
 		return withCode(exitUsage, fmt.Errorf("%s takes no arguments; found %q%s", commandName(c), rest[0], hint))

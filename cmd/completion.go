@@ -109,20 +109,21 @@ func completer(command *cli.Command) func(*cli.Context) {
 	return func(c *cli.Context) {
 		last := os.Args[max(0, len(os.Args)-2)] // the word before --generate-bash-completion
 		name := strings.TrimPrefix(commandName(c), c.App.Name+" ")
-		flag := strings.TrimLeft(last, "-")
+		flagName := strings.TrimLeft(last, "-")
+		flag := flagNamed(command.Flags, flagName)
 		word, told := os.LookupEnv(completeWord)
-		isValue := last != flag && isFlag(command.Flags, flag) && !isBool(command.Flags, flag) && (!told || word != last)
+		isValue := last != flagName && flag != nil && !isBool(flag) && (!told || word != last)
 		var words []string
 		switch of := argumentWords[name]; {
 		case isValue:
-			flag = fullName(command.Flags, flag)
-			for _, key := range []string{name + " " + flag, flag} {
+			full := flag.Names()[0]
+			for _, key := range []string{name + " " + full, full} {
 				if of := flagWords[key]; of != nil {
 					words = of()
 					break
 				}
 			}
-		case last == flag && of != nil:
+		case last == flagName && of != nil:
 			words = of(c)
 		default:
 			flagsOrCommands(c)
