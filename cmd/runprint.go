@@ -93,7 +93,7 @@ func modelParts(run *runs.Run, trials []results.Trial, said []string) doc.Doc {
 			})
 		}
 	}
-	return append(d, doc.Notes{fmt.Sprintf("%d trials: heddle runs show %s lists them", len(trials), shellWord(run.Dir))})
+	return append(d, doc.Notes{fmt.Sprintf("%d trials: heddle runs show %s lists them", len(trials), printable.ShellWord(run.Dir))})
 }
 
 // printResults prints the results of a run: a table with one row for each job, or for

@@ -12,6 +12,7 @@ import (
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/sweep"
+	"heddle/traces/printable"
 )
 
 func sweepCommand() *cli.Command {
@@ -42,24 +43,21 @@ command or --resume with --on yarn collects what it gave. For example:
 			clusterFlag(),
 			&cli.StringFlag{Name: "queue", Usage: "with --on yarn, the `QUEUE` of its jobs (default: the cluster's)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, its time and memory, by a few replays; keep nothing"},
-			tableFlag(),
-			jsonFlag(),
+			tableFlag(), jsonFlag(),
 		},
 		Action: withArguments(runSweep),
 	}
 }
 
 func runSweep(c *cli.Context, files []string) error {
-	switch {
+	switch on := c.String("on"); {
 	case (c.String("resume") == "") != (len(files) == 1) || len(files) > 1:
 		return withCode(exitUsage, errors.New("want either one sweep file, or --resume with a run folder"))
 	case c.IsSet("resume") && (c.IsSet("runs") || c.IsSet("run-name") || c.Bool("dry-run")):
 		return withCode(exitUsage, errors.New("--resume: want it without --runs, --run-name and --dry-run"))
-	}
-	if on := c.String("on"); on != "local" && on != "yarn" {
+	case on != "local" && on != "yarn":
 		return withCode(exitUsage, fmt.Errorf("--on %q: want local or yarn", on))
-	}
-	if c.String("on") == "local" && (c.IsSet("cluster") || c.IsSet("queue")) {
+	case on == "local" && (c.IsSet("cluster") || c.IsSet("queue")):
 		return withCode(exitUsage, errors.New("--cluster, --queue: want --on yarn with them"))
 	}
 	plan, run, err := openSweep(c, files)
@@ -89,7 +87,7 @@ func runSweep(c *cli.Context, files []string) error {
 		}
 		defer y.Cluster.Close()
 		where, clean = y.Run, func() error { return y.Clean(c.Context, plan) }
-		putsBack(c, "the job of the sweep", "the job may still run; heddle sweep --on yarn --resume "+shellWord(run.Dir)+" collects its results")
+		putsBack(c, "the job of the sweep", "the job may still run; heddle sweep --on yarn --resume "+printable.ShellWord(run.Dir)+" collects its results")
 	}
 	before := 0
 	rows, err := sweep.Run(c.Context, sweep.Options{Plan: plan, Run: run, Where: where, Progress: func(done, all int) {
@@ -103,7 +101,7 @@ func runSweep(c *cli.Context, files []string) error {
 	if err != nil {
 		again := "heddle sweep --resume"
 		if c.String("on") == "yarn" {
-			again = "heddle sweep --on yarn --cluster " + shellWord(c.String("cluster")) + " --resume"
+			again = "heddle sweep --on yarn --cluster " + printable.ShellWord(c.String("cluster")) + " --resume"
 		}
 		next(c, again, run.Dir)
 		return runError(err)

@@ -183,20 +183,9 @@ func warn(warnings ...string) {
 // next says which command commonly follows the one that is done.
 func next(c *cli.Context, command string, files ...string) {
 	for _, f := range files {
-		command += " " + shellWord(f)
+		command += " " + printable.ShellWord(f)
 	}
 	printable.Fprintln(c.App.ErrWriter, "next:", command)
-}
-
-// shellWord returns a text as a shell must be given it.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // absent returns an error if one of the files that a command is to write exists. A
@@ -215,7 +204,7 @@ func absent(paths ...string) error {
 
 // printResult prints a command's result as JSON or as text.
 func printResult(c *cli.Context, v any, text func(io.Writer) error) error {
-	if c.Bool("json") {
+	if wantsJSON(c) {
 		return printJSON(c.App.Writer, v)
 	}
 	return text(c.App.Writer)

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -209,7 +210,7 @@ func (s *search) check() error {
 		for i := range jobs {
 			jobs[i] = fmt.Sprintf("%s/%s%d", jobs[i], w.kind.Letter(), w.index)
 		}
-		return fmt.Errorf("%s may be of %d jobs: want one of %s", w.text, len(jobs), first(jobs))
+		return fmt.Errorf("%s may be of %d jobs: want one of %s", w.text, len(jobs), printable.First(mostNamed, jobs))
 	case len(s.answers) > 0:
 		return nil
 	}
@@ -236,20 +237,8 @@ func span(kind string, n int32) string {
 
 // near names the jobs that may be meant.
 func (s *search) near(names []string) string {
-	if name := nearest.Name(s.wanted.job, names); name != "" {
+	if name := cmp.Or(nearest.Name(s.wanted.job, names), nearest.Name("job_"+s.wanted.job, names)); name != "" {
 		return "did you mean " + name + "?"
 	}
-	if name := nearest.Name("job_"+s.wanted.job, names); name != "" {
-		return "did you mean " + name + "?"
-	}
-	return "it has " + first(names)
-}
-
-// first joins the first names of a list, and counts the others.
-func first(names []string) string {
-	text := strings.Join(names[:min(len(names), mostNamed)], ", ")
-	if more := len(names) - mostNamed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return "it has " + printable.First(mostNamed, names)
 }
