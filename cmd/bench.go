@@ -30,8 +30,7 @@ project, in the folder that --swim names. Loads:
 			&cli.StringSliceFlag{Name: "load", Usage: "only `LOAD`; may be repeated (default: all)"},
 			&cli.IntFlag{Name: "repeat", Value: 5, Usage: "runs of each load, at least 1"},
 			&cli.StringFlag{Name: "swim", Value: ".", Usage: "`FOLDER` with SWIM's lists"},
-			tableFlag(),
-			jsonFlag(),
+			tableFlag(), jsonFlag(),
 		},
 		Action: runBench,
 	}
@@ -49,7 +48,7 @@ func runBench(c *cli.Context) error {
 		}
 	}
 	measures := []*bench.Measure{}
-	results, asJSON := c.App.Writer, wantsJSON(c)
+	results, asJSON, before := c.App.Writer, wantsJSON(c), "[\n"
 	if asJSON { // for JSON output, print the result of each benchmark input as soon as it is measured, since the largest inputs take minutes
 		defer func() {
 			if len(measures) == 0 {
@@ -81,11 +80,8 @@ func runBench(c *cli.Context) error {
 		if measures = append(measures, m); !asJSON {
 			continue
 		}
-		if len(measures) > 1 {
-			fmt.Fprintln(results, ",")
-		} else {
-			fmt.Fprintln(results, "[")
-		}
+		fmt.Fprint(results, before)
+		before = ",\n"
 		if err := printJSON(results, m); err != nil {
 			return err
 		}

@@ -32,8 +32,7 @@ submitted until ctrl-C, or until --count of them have ended. For example:
 			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: the time)"},
 			&cli.BoolFlag{Name: "live", Usage: "capture the jobs that are submitted from now on"},
 			&cli.IntFlag{Name: "count", Destination: &o.Count, Usage: "with --live: end when `N` jobs have ended"},
-			tableFlag(),
-			jsonFlag(),
+			tableFlag(), jsonFlag(),
 		},
 		Action: withArguments(func(c *cli.Context, jobs []string) (err error) {
 			if c.Bool("live") == (len(jobs) > 0) {

@@ -34,8 +34,7 @@ leaves a run folder with a page for a browser and all traces:
 			&cli.BoolFlag{Name: "install", Destination: &o.Install, Usage: "install what is missing, with apt-get"},
 			&cli.BoolFlag{Name: "keep", Destination: &o.Keep, Usage: "leave the lab up (heddle lab down --name demo)"},
 			runsFlag(&o.Root),
-			tableFlag(),
-			jsonFlag(),
+			tableFlag(), jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("simulate") {

@@ -49,8 +49,7 @@ that its traces do not have. For example:
 			rate("uplink", "rate of a rack's uplink", &o.Cluster.Uplink),
 			rate("am-heartbeat", "heartbeat interval of ApplicationMasters", &o.Cluster.AMHeartbeat),
 			unverifiedFlag(),
-			tableFlag(),
-			jsonFlag(),
+			tableFlag(), jsonFlag(),
 		},
 		Action: withArguments(func(c *cli.Context, dirs []string) error { return runFidelity(c, dirs, &o) }),
 	}

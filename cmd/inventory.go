@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/inventory"
+	"heddle/traces/outfile"
 	"heddle/traces/printable"
 )
 
@@ -87,13 +88,8 @@ func fromInventory(c *cli.Context, source, output string) error {
 		_, err = c.App.Writer.Write(content)
 		return err
 	}
-	out, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // ansible-inventory may have taken a while
-	if err != nil {
+	return outfile.Create(output, func(f *os.File) error {
+		_, err := f.Write(content)
 		return err
-	}
-	_, err = out.Write(content)
-	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(output))
-	}
-	return nil
+	})
 }

@@ -88,8 +88,7 @@ With --matrix it judges the claims in many readings of the paper. For example:
 			&cli.BoolFlag{Name: "matrix", Usage: "judge the claims in many readings: as printed, those with a name, one axis at a time, and all pairs of values"},
 			&cli.StringFlag{Name: "axes", Usage: "with --matrix, the `AXES` to vary, such as reward,disk (default: the paper's choice)"},
 			&cli.BoolFlag{Name: "full", Usage: "with --matrix, all combinations of values instead of all pairs"},
-			tableFlag(),
-			jsonFlag(),
+			tableFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "o", Usage: "also write an offline HTML page to `FILE`, which must not exist"},
 			&cli.StringFlag{Name: "pictures", Usage: "also draw each figure, and how the model learns, as SVG files in the folder `DIR`"},
 			&cli.BoolFlag{Name: "live", Usage: "run the paper's experiment on a cluster, and print the results"},
@@ -131,10 +130,9 @@ func runPaper(c *cli.Context, args []string) (err error) {
 	var r paperResult
 	var root string
 	switch {
+	case c.Bool("live") && c.Bool("dry-run"):
+		return forecastPaper(c, p, args[1:])
 	case c.IsSet("live-run") || c.Bool("live"):
-		if c.Bool("live") && c.Bool("dry-run") {
-			return forecastPaper(c, p, args[1:])
-		}
 		r, err = livePaper(c, p, args[1:])
 	default:
 		if root, err = newRun(c); err == nil {

@@ -40,8 +40,7 @@ func restoring(command *cli.Command, o change.RestoreOptions) *cli.Command {
 		&cli.BoolFlag{Name: "prepared", Destination: &o.Prepared, Usage: "also undo what 'heddle labels prepare' has set up"},
 		&cli.StringFlag{Name: "run", Destination: &o.Folder, Usage: "also put back the changes in the journal of the run folder `DIR`"},
 		&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --run, put back the changes before the damage in a damaged journal"},
-		tableFlag(),
-		jsonFlag(),
+		tableFlag(), jsonFlag(),
 	}
 	command.Action = func(c *cli.Context) error {
 		if o.Drain < 0 || o.Drain > 24*time.Hour {

@@ -83,8 +83,7 @@ untold where the repeats are too few to tell. If one is not met, the exit code i
 			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference to tell, in `PERCENT`"},
 			&cli.StringFlag{Name: "metric", Value: "makespan", Usage: "with --dry-run, what differs: a `METRIC` of heddle compare that is a time or multiple"},
 			serveRunFlag(),
-			tableFlag(),
-			jsonFlag(),
+			tableFlag(), jsonFlag(),
 		},
 		Action: withArguments(func(c *cli.Context, files []string) error {
 			if c.Bool("dry-run") {
@@ -105,9 +104,9 @@ func runExperiment(c *cli.Context, files []string, o *experiment.Options) error 
 	}
 	simulated := c.Bool("simulate") || old != nil && old.Manifest().World == runs.WorldSimulated // a run is taken up in the world where it began
 	switch {
-	case old != nil && simulated && !c.IsSet("calibration") && slices.ContainsFunc(old.Manifest().Command, isCalibration):
+	case old != nil && simulated && !c.IsSet("calibration") && ranWith(old, "--calibration"):
 		return withCode(exitUsage, fmt.Errorf("resume %s: its trials were simulated with --calibration; give the same calibration again", o.Resume))
-	case old != nil && simulated && !c.IsSet("others") && slices.ContainsFunc(old.Manifest().Command, isOthers):
+	case old != nil && simulated && !c.IsSet("others") && ranWith(old, "--others"):
 		return withCode(exitUsage, fmt.Errorf("resume %s: its trials were simulated with --others; give the same number again", o.Resume))
 	case !simulated && c.IsSet("others"):
 		return withCode(exitUsage, errors.New("--others: want --simulate with it; on a cluster, other programs take what they take"))
@@ -214,10 +213,9 @@ func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run, inVirtua
 	case inVirtualTime && c.IsSet("cluster"):
 		return "", withCode(exitUsage, fmt.Errorf("resume %s: both --resume and --cluster; want --resume alone: all trials of a simulation have one cluster", o.Resume))
 	}
-	find := loadCluster
 	load := func(name, kept string) (*config.Cluster, error) {
 		if old == nil {
-			return find(name)
+			return loadCluster(name)
 		}
 		data, err := old.ReadFile(kept)
 		if err != nil {
@@ -233,7 +231,7 @@ func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run, inVirtua
 	}
 	if c.IsSet("cluster") {
 		name = c.String("cluster")
-		o.Cluster, err = find(name)
+		o.Cluster, err = loadCluster(name)
 	} else {
 		o.Cluster, err = load(e.Cluster, "cluster.yaml")
 	}
@@ -252,14 +250,10 @@ func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run, inVirtua
 	return name, nil
 }
 
-// isCalibration reports whether an argument of the command line is the flag
-// --calibration.
-func isCalibration(arg string) bool { return namesFlag(arg, "--calibration") }
-
-// isOthers is isCalibration for the flag --others.
-func isOthers(arg string) bool { return namesFlag(arg, "--others") }
-
-func namesFlag(arg, name string) bool { return arg == name || strings.HasPrefix(arg, name+"=") }
+// ranWith reports whether a flag was on the command line that began a run.
+func ranWith(run *runs.Run, flag string) bool {
+	return slices.ContainsFunc(run.Manifest().Command, func(arg string) bool { return arg == flag || strings.HasPrefix(arg, flag+"=") })
+}
 
 // calibrationOf returns the durations of tasks for a simulation. It reads a
 // calibration file, or computes a calibration from the trials of a run folder.

@@ -119,11 +119,7 @@ func traceCheck(c *cli.Context, path string) error {
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	if c.Bool("json") {
-		err = printJSON(c.App.Writer, r)
-	} else {
-		err = printReport(c.App.Writer, r)
-	}
+	err = printResult(c, r, func(out io.Writer) error { return printReport(out, r) })
 	if err == nil && len(r.Damage) > 0 {
 		err = fmt.Errorf("trace %s is damaged in %d places; \"heddle trace repair %s\" keeps what is whole", path, len(r.Damage), path)
 	} else if n := int64(len(r.Impossible)) + r.DroppedImpossible; err == nil && n > 0 {
