@@ -137,10 +137,7 @@ func (e *examiner) historyServer() Check {
 	c := check("historyServer", true, "jobs and counters after their end")
 	if err := e.jhs.err; err != nil {
 		c = c.failed(err)
-		if c.Next == "" {
-			c.Next = "historyServer in the cluster file is mapreduce.jobhistory.webapp.address, usually port 19888"
-		}
-		return c
+		return c.next(cmp.Or(c.Next, "historyServer in the cluster file is mapreduce.jobhistory.webapp.address, usually port 19888"))
 	}
 	return c.ok("%s answers", e.Config.HistoryServer)
 }
@@ -158,9 +155,8 @@ func (e *examiner) versions(ctx context.Context) Check {
 	if e.info.err == nil {
 		add(e.info.value.Version, "ResourceManager")
 	}
-	if v, _, _ := strings.Cut(text(e.nnBeans["Version"]), ","); v != "" {
-		add(v, "NameNode")
-	}
+	nameNode, _, _ := strings.Cut(text(e.nnBeans["Version"]), ",")
+	add(nameNode, "NameNode")
 	if e.jhs.err == nil {
 		add(e.jhs.value.HadoopVersion, "history server")
 	}

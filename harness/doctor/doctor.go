@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -108,10 +109,8 @@ type Property struct {
 // Feature returns the report on the feature of heddle with this name, or nil if
 // there is none.
 func (r *Report) Feature(name string) *Feature {
-	for i := range r.Features {
-		if r.Features[i].Name == name {
-			return &r.Features[i]
-		}
+	if i := slices.IndexFunc(r.Features, func(f Feature) bool { return f.Name == name }); i >= 0 {
+		return &r.Features[i]
 	}
 	return nil
 }

@@ -108,7 +108,6 @@ var labelCapacity = regexp.MustCompile(`^(.*\.accessible-node-labels\.)([^.]+)(\
 
 func (p *FixPlan) groups() []changeGroup {
 	var groups []changeGroup
-	at := map[string]int{}
 	for _, c := range p.Changes {
 		m := labelCapacity.FindStringSubmatch(c.Property)
 		if m == nil {
@@ -116,12 +115,11 @@ func (p *FixPlan) groups() []changeGroup {
 			continue
 		}
 		name := m[1] + "LABEL" + m[3]
-		alike := strings.Join([]string{name, c.Present, c.Value, c.Command}, "\n")
-		i, found := at[alike]
-		if !found {
-			i = len(groups)
-			at[alike] = i
-			groups = append(groups, changeGroup{name: name, change: c})
+		i := slices.IndexFunc(groups, func(g changeGroup) bool {
+			return g.name == name && g.change.Present == c.Present && g.change.Value == c.Value && g.change.Command == c.Command
+		})
+		if i < 0 {
+			i, groups = len(groups), append(groups, changeGroup{name: name, change: c})
 		}
 		groups[i].labels = append(groups[i].labels, m[2])
 	}
