@@ -18,13 +18,14 @@ import (
 	"heddle/traces"
 )
 
-// aloneTimes returns how long each of a twin's jobs takes alone on the cluster: from
-// its submission to its end, with fifo as the cluster's own scheduler. There are no
-// faults, no other load and no chance in the times, so that deadlines do not differ
-// between repeats and models. One simulation has all jobs, each submitted after the end
-// of the one before. Jobs of a workload with the same name are equal, and have the
-// time of the first: when heartbeats come makes some difference.
-func aloneTimes(ctx context.Context, e *config.Experiment, twin *workload.Twin, input *recorded.Trace, costs *calibration.Calibration) ([]time.Duration, error) {
+// aloneDeadlines returns the deadlines of a twin's jobs in ms, as multiples of how long
+// each takes alone on the cluster: from its submission to its end, with fifo as the
+// cluster's own scheduler. There are no faults, no other load and no chance in the times,
+// so that deadlines do not differ between repeats and models. One simulation has all
+// jobs, each submitted after the end of the one before. Jobs of a workload with the same
+// name are equal, and have the deadline of the first: when heartbeats come makes some
+// difference.
+func aloneDeadlines(ctx context.Context, e *config.Experiment, w *config.Workload, twin *workload.Twin, input *recorded.Trace, costs *calibration.Calibration) ([]int64, error) {
 	after := map[traces.JobID]traces.JobID{}
 	for i := 1; i < len(input.Jobs); i++ {
 		after[input.Jobs[i].Job] = input.Jobs[i-1].Job
@@ -37,11 +38,11 @@ func aloneTimes(ctx context.Context, e *config.Experiment, twin *workload.Twin, 
 	if err != nil {
 		return nil, fmt.Errorf("deadline: simulate each job of %s alone: %w", twin.Workload, err)
 	}
-	list, first := make([]time.Duration, len(r.Jobs)), map[string]time.Duration{}
+	list, first := make([]int64, len(r.Jobs)), map[string]int64{}
 	for i, j := range r.Jobs {
 		name := twin.Jobs[i].Name
 		if _, seen := first[name]; !seen {
-			first[name] = time.Duration(j.EndMs-j.SubmitMs) * time.Millisecond
+			first[name] = w.Deadline.Multiple(time.Duration(j.EndMs-j.SubmitMs) * time.Millisecond).Milliseconds()
 		}
 		if list[i] = first[name]; j.EndMs < 0 || j.Failed {
 			return nil, fmt.Errorf("deadline: the time that job %s of %s takes alone is not known: it does not succeed alone; give a time after the submission, such as 90s", input.Jobs[i].Job, twin.Workload)
@@ -90,12 +91,8 @@ func computeDeadlines(ctx context.Context, o *Options) (deadlines, error) {
 		if err != nil {
 			return nil, fmt.Errorf("deadline: simulate the jobs of %s: %w", w.Label, err)
 		}
-		alone, err := aloneTimes(ctx, e, twin, input, o.Calibration)
-		if err != nil {
+		if due[w.Label], err = aloneDeadlines(ctx, e, &w, twin, input, o.Calibration); err != nil {
 			return nil, err
-		}
-		for _, took := range alone {
-			due[w.Label] = append(due[w.Label], w.Deadline.Multiple(took).Milliseconds())
 		}
 	}
 	return due, nil
@@ -106,10 +103,7 @@ func (d deadlines) write(run *runs.Run) error {
 	if len(d) == 0 {
 		return nil
 	}
-	data, err := json.MarshalIndent(d, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", deadlinesFile, err)
-	}
+	data, _ := json.MarshalIndent(d, "", "  ") // lists of numbers are always JSON
 	return run.WriteFile(deadlinesFile, append(data, '\n'))
 }
 

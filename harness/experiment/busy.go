@@ -20,31 +20,33 @@ type busyOthers struct {
 	host, cluster       *node.Sampler
 	hostWas, clusterWas *node.Reading
 	ownWas              time.Duration
+	err                 error // why it cannot be measured
 }
 
 // watchOthers begins to measure. The argument options names the cluster's control
 // group; if it names none, the cluster has machines of its own, and watchOthers
 // returns nil.
-func watchOthers(options node.Options) (*busyOthers, error) {
+func watchOthers(options node.Options) *busyOthers {
 	if options.Cgroup == "" {
-		return nil, nil
+		return nil
 	}
 	b := &busyOthers{ownWas: ownCPU()}
-	var err error
-	if b.cluster, err = node.NewSampler(options); err != nil {
-		return nil, fmt.Errorf("measure what others use of this machine: %w", err)
+	if b.cluster, b.err = node.NewSampler(options); b.err != nil {
+		return b
 	}
 	options.Cgroup = ""
-	if b.host, err = node.NewSampler(options); err != nil {
-		return nil, fmt.Errorf("measure what others use of this machine: %w", err)
+	if b.host, b.err = node.NewSampler(options); b.err == nil {
+		b.hostWas, b.clusterWas = b.host.Read(), b.cluster.Read()
 	}
-	b.hostWas, b.clusterWas = b.host.Read(), b.cluster.Read()
-	return b, nil
+	return b
 }
 
 // cores returns how many cores others have used on average since watchOthers. What
 // the hypervisor took from this machine counts as used by others.
 func (b *busyOthers) cores() (float64, error) {
+	if b.err != nil {
+		return 0, fmt.Errorf("measure what others use of this machine: %w", b.err)
+	}
 	host, cluster := b.host.Read().Since(b.hostWas), b.cluster.Read().Since(b.clusterWas)
 	if host.CPU == nil || cluster.CPU == nil {
 		why := cmp.Or(host.Absent["cpu"], cluster.Absent["cpu"], "no time has passed")

@@ -92,7 +92,7 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	captured.Warnings = result.Warnings
 	if err == nil {
 		figures := measure.New(result.Header)
-		err = writeTrace(active, result.Encode, figures.Add)
+		err = active.Write(results.TraceFile, func(out io.Writer) error { return result.Encode(out, figures.Add) })
 		captured.Figures = figures.Figures()
 	}
 	if err == nil {
@@ -141,10 +141,4 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
 	return session.Stop(ending)
-}
-
-// writeTrace writes a trial's trace file. It also calls the function each with
-// every event of the trace, so that figures can be computed.
-func writeTrace(trial *runs.Active, encode func(out io.Writer, each func(traces.Event)) error, each func(traces.Event)) error {
-	return trial.Write(results.TraceFile, func(out io.Writer) error { return encode(out, each) })
 }

@@ -61,12 +61,9 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 		t.say("steer", "all workers: other users' jobs wait until the trial ends (keepNodes would leave them nodes)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
-	others, unmeasured := watchOthers(node.Options{Cgroup: t.cluster.Config.Cgroup})
+	others := watchOthers(node.Options{Cgroup: t.cluster.Config.Cgroup})
 	reports, ran := t.runJobs(jobsRun, steered)
 	busy := others.othersUsed(&result)
-	if unmeasured != nil {
-		busy = unmeasured.Error()
-	}
 	if ran != nil {
 		// A Hadoop client process that ends early leaves its YARN application
 		// running, so kill the application.
@@ -77,8 +74,7 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
 	waited := session.Wait(waiting)
-	stranded, stopped := steered.stop(waiting)
-	steered.note(&result)
+	stranded, stopped := steered.stop(waiting, &result)
 	err = errors.Join(ran, waited, stopped)
 	history := waiting
 	if ran != nil { // after an error wait less: an ApplicationMaster that was killed early wrote no history

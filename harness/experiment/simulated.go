@@ -151,17 +151,16 @@ func (t *simulatedTrial) prepare(ctx context.Context) (inputBytes int64, err err
 // setDeadlines gives the jobs of the input their deadlines, if these are multiples of
 // the jobs' times alone.
 func (t *simulatedTrial) setDeadlines(ctx context.Context) error {
-	deadline := t.plan.Workload.Deadline
-	if !deadline.OfAlone() {
+	if !ofAlone(t.plan.Workload) {
 		return nil
 	}
 	t.simulated("each job alone, for its deadline", 0, 0)
-	alone, err := aloneTimes(ctx, t.options.Experiment, t.twin, t.input, t.costs)
+	due, err := aloneDeadlines(ctx, t.options.Experiment, &t.plan.Workload, t.twin, t.input, t.costs)
 	if err != nil {
 		return err
 	}
 	for i := range t.input.Jobs {
-		t.input.Jobs[i].Terms.DeadlineMs = deadline.Multiple(alone[i]).Milliseconds()
+		t.input.Jobs[i].Terms.DeadlineMs = due[i]
 	}
 	return nil
 }

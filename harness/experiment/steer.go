@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"time"
 
@@ -39,14 +39,9 @@ type steering struct {
 	end    context.CancelFunc
 	driver *drive.Driver
 	model  sched.Model
-	// process is the model if a program of its own decides, nil if none does.
-	process sched.Process
-	state   *stateWriter
-	since   string // name of the trial with whose learned state the model began
-	log     *os.File
-	// observations is the file that records what heddle observed of the cluster
-	// while a model decided; nil means that nothing is recorded.
-	observations *os.File
+	state  *stateWriter
+	since  string      // name of the trial with whose learned state the model began
+	open   []io.Closer // files of the trial, and the model if a program of its own decides
 }
 
 // steer lets the trial's scheduler model decide. This ends when the right to change
@@ -65,23 +60,26 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		return nil, err
 	}
 	s := &steering{hold: t.hold, model: model, since: since}
-	s.process, _ = sched.As[sched.Process](model)
-	if s.log, err = t.log("steering.log"); err != nil {
+	file, err := t.log("steering.log")
+	if err != nil {
 		return nil, fmt.Errorf("steer: %w", err)
 	}
-	log := slog.New(slog.NewTextHandler(s.log, nil))
+	s.open = append(s.open, file)
+	log := slog.New(slog.NewTextHandler(file, nil))
 	s.state = &stateWriter{trial: t.trial, log: log}
 	changing, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.hold.Context(), func() { cancel(context.Cause(s.hold.Context())) })
 	s.end = func() { stop(); cancel(nil) }
 	err = t.noteSizes(ctx)
-	if err == nil && s.process != nil {
-		err = s.process.Start()
+	if process, ok := sched.As[sched.Process](model); err == nil && ok {
+		s.open = append(s.open, process)
+		err = process.Start()
 	}
 	var recorder *drive.Recorder
 	if err == nil && t.options.RecordObservations {
-		if s.observations, err = t.log(observationsFile); err == nil {
-			recorder, err = drive.NewRecorder(s.observations, t.plan.Model, t.seed())
+		if file, err = t.log(observationsFile); err == nil {
+			s.open = append(s.open, file)
+			recorder, err = drive.NewRecorder(file, t.plan.Model, t.seed())
 		}
 	}
 	var keepState func(sched.Model)
@@ -153,38 +151,28 @@ func episodes(t *sched.Training) []byte {
 
 // stop ends the decisions of the scheduler model and undoes all changes to the
 // cluster, even if ctx has ended. The result stranded lists applications that
-// wait for a node label which no node has any more.
-func (s *steering) stop(ctx context.Context) (stranded []string, err error) {
+// wait for a node label which no node has any more. The trial's result gets the model's
+// own figures, if it has any, and with whose learned state it began.
+func (s *steering) stop(ctx context.Context, result *results.Trial) (stranded []string, err error) {
 	if s == nil {
 		return nil, nil
 	}
 	err = s.driver.Stop()
 	err = errors.Join(err, s.state.end(s.model))
 	stranded, rerr := s.release(ctx)
-	return stranded, errors.Join(err, rerr)
-}
-
-// note adds to a trial's result the scheduler model's own figures, if it has any, and
-// with whose learned state it began. It must not be called before stop.
-func (s *steering) note(result *results.Trial) {
-	if s == nil {
-		return
-	}
 	result.StateOf = s.since
 	if noter, ok := sched.As[sched.Noter](s.model); ok {
 		result.Notes = noter.Notes()
 	}
+	return stranded, errors.Join(err, rerr)
 }
 
 func (s *steering) release(ctx context.Context) (stranded []string, err error) {
 	defer s.end()
 	report, err := s.hold.Undo(ctx, change.Steering...)
-	err = errors.Join(err, report.Err(), s.log.Close())
-	if s.observations != nil {
-		err = errors.Join(err, s.observations.Close())
-	}
-	if s.process != nil {
-		err = errors.Join(err, s.process.Close())
+	err = errors.Join(err, report.Err())
+	for _, c := range s.open {
+		err = errors.Join(err, c.Close())
 	}
 	return report.Stranded, err
 }

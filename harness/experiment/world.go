@@ -95,7 +95,8 @@ func (t *trial) run(ctx context.Context, w world) error {
 // trace's events. The argument names has the name of each job.
 func (t *trial) keep(result *results.Trial, h traces.Header, names map[traces.JobID]string, encode func(io.Writer, func(traces.Event)) error) (*measure.Figures, error) {
 	collector := measure.New(h)
-	if err := writeTrace(t.folder, encode, collector.Add); err != nil {
+	err := t.folder.Write(results.TraceFile, func(out io.Writer) error { return encode(out, collector.Add) })
+	if err != nil {
 		return nil, err
 	}
 	f := collector.Figures()
