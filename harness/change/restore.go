@@ -77,17 +77,15 @@ type RestoreOptions struct {
 // nothing.
 func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
 	var copied notes
-	var warning string
+	var warnings []string
 	if o.Folder != "" {
 		var err error
-		if copied, warning, err = readLocal(o.Folder, o.Unverified); err != nil {
+		if copied, warnings, err = readLocal(o.Folder, o.Unverified); err != nil {
 			return Report{}, fmt.Errorf("restore cluster %s: %w", c.Name, err)
 		}
 	}
 	r, err := restore(ctx, c, o, copied)
-	if warning != "" {
-		r.Warnings = append(r.Warnings, warning)
-	}
+	r.Warnings = append(r.Warnings, warnings...)
 	r.Back, r.Same, r.Kept, r.Left, r.Stranded = list(r.Back), list(r.Same), list(r.Kept), list(r.Left), list(r.Stranded)
 	if err != nil {
 		return r, fmt.Errorf("restore cluster %s: %w", c.Name, err)
@@ -151,18 +149,18 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes) (Re
 // last line, since the change of that line was not made. Damage before the
 // last line gives runs.ErrDamaged; with unverified, readLocal returns the
 // lines before the damage.
-func readLocal(folder string, unverified bool) (n notes, warning string, err error) {
+func readLocal(folder string, unverified bool) (n notes, warnings []string, err error) {
 	data, err := runs.ReadJournal(folder, journalFile)
 	if err != nil {
-		return nil, "", fmt.Errorf("read journal: %w", err)
+		return nil, nil, fmt.Errorf("read journal: %w", err)
 	}
 	changes, _ := parse(data)
 	if lines := bytes.Count(data, []byte("\n")); lines > len(changes) {
 		damage := fmt.Sprintf("%s: line %d of %d: the checksum is wrong", filepath.Join(folder, journalFile), len(changes)+1, lines)
 		if !unverified {
-			return nil, "", fmt.Errorf("read journal: %w: %s; --unverified puts back the changes of the lines before it", runs.ErrDamaged, damage)
+			return nil, nil, fmt.Errorf("read journal: %w: %s; --unverified puts back the changes of the lines before it", runs.ErrDamaged, damage)
 		}
-		warning = fmt.Sprintf("%s: %s: the changes of the lines before it are put back", runs.NotVerified, damage)
+		warnings = []string{fmt.Sprintf("%s: %s: the changes of the lines before it are put back", runs.NotVerified, damage)}
 	}
 	n = notes{}
 	for _, c := range changes {
@@ -172,7 +170,7 @@ func readLocal(folder string, unverified bool) (n notes, warning string, err err
 		}
 		n.add([]Change{c})
 	}
-	return n, warning, nil
+	return n, warnings, nil
 }
 
 func unprepared(c Change) bool { return !c.Prepared }

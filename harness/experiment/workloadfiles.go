@@ -38,7 +38,8 @@ func workloadFiles(e *config.Experiment) (list []workloadFile) {
 // fileSettings returns the settings of a new run with those of the files of its
 // workloads.
 func fileSettings(e *config.Experiment, settings map[string]string) (map[string]string, error) {
-	all := maps.Clone(settings)
+	all := map[string]string{}
+	maps.Copy(all, settings)
 	for _, f := range workloadFiles(e) {
 		file, err := filepath.Abs(*f.path)
 		if err != nil {
@@ -47,9 +48,6 @@ func fileSettings(e *config.Experiment, settings map[string]string) (map[string]
 		sum, err := tracefile.SHA256(file)
 		if err != nil {
 			return nil, fmt.Errorf("workload %s: %w", f.label, err)
-		}
-		if all == nil {
-			all = map[string]string{}
 		}
 		all[f.pathKey()], all[f.hashKey()] = file, sum
 	}

@@ -113,14 +113,8 @@ func Folder(epoch int) string { return fmt.Sprintf("%s/%06d", Root, epoch) }
 
 // Epochs lists the numbers of all holds of the cluster that have a folder in
 // HDFS, highest first.
-func Epochs(ctx context.Context, files Files) ([]int, error) { return leaseDir{files}.epochs(ctx) }
-
-// Newest returns the newest lease on the cluster. The lease's epoch is 0 if the
-// cluster was never held.
-func Newest(ctx context.Context, files Files) (Lease, error) { return leaseDir{files}.lease(ctx) }
-
-func (b leaseDir) epochs(ctx context.Context) ([]int, error) {
-	names, err := b.files.List(ctx, Root)
+func Epochs(ctx context.Context, files Files) ([]int, error) {
+	names, err := files.List(ctx, Root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -137,13 +131,15 @@ func (b leaseDir) epochs(ctx context.Context) ([]int, error) {
 	return epochs, nil
 }
 
-func (b leaseDir) lease(ctx context.Context) (Lease, error) {
+// Newest returns the newest lease on the cluster. The lease's epoch is 0 if the
+// cluster was never held.
+func Newest(ctx context.Context, files Files) (Lease, error) {
 	for {
-		epochs, err := b.epochs(ctx)
+		epochs, err := Epochs(ctx, files)
 		if err != nil {
 			return Lease{}, err
 		}
-		l, err := b.newest(ctx, epochs)
+		l, err := leaseDir{files}.newest(ctx, epochs)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return l, forbidden(err)
 		}
@@ -199,7 +195,7 @@ func (b leaseDir) claim(ctx context.Context, o Options, log *slog.Logger) (int, 
 	var since time.Time
 	for {
 		asked := time.Now()
-		l, err := b.lease(ctx)
+		l, err := Newest(ctx, b.files)
 		if err != nil {
 			return 0, asked, err
 		}
@@ -288,12 +284,12 @@ var errSuperseded = errors.New("another process has taken over")
 func (b leaseDir) renew(ctx context.Context, epoch int) error {
 	// A renewal of the lease asks only the NameNode, since DataNodes under load
 	// may be slow.
-	epochs, err := b.epochs(ctx)
+	epochs, err := Epochs(ctx, b.files)
 	if err != nil {
 		return err
 	}
 	if len(epochs) > 0 && epochs[0] > epoch { // look for an owner file, as a folder with a higher number but without one is no lease
-		l, err := b.lease(ctx)
+		l, err := Newest(ctx, b.files)
 		if err != nil {
 			return err
 		}
