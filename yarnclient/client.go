@@ -199,9 +199,10 @@ type request struct {
 	query    url.Values
 	accept   string // content type that the client accepts; empty means asJSON
 	body     string
-	bodyType string // content type of the request's body, asJSON or asXML; empty if there is no body
-	limit    int    // longest answer that is accepted, in bytes; 0 means maxBodyBytes
-	proxied  bool   // whether the call goes through the ResourceManager's proxy, whose redirects are not followed
+	bodyType string   // content type of the request's body, asJSON or asXML; empty if there is no body
+	limit    int      // longest answer that is accepted, in bytes; 0 means maxBodyBytes
+	secrets  []string // texts in the body that no error may have, should the daemon send them back
+	proxied  bool     // whether the call goes through the ResourceManager's proxy, whose redirects are not followed
 }
 
 func (r *request) verb() string {
@@ -293,6 +294,9 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 		return answer{}, c.failed(ctx, base, r, resp, err)
 	}
 	a := answer{base: base, status: resp.StatusCode(), location: resp.Header().Get("Location"), date: resp.Header().Get("Date"), body: resp.Body()}
+	if a.status >= 300 {
+		a.body = blotted(a.body, r.secrets)
+	}
 	if r.proxied && a.status >= 500 && isHTML(a.body) { // after an ApplicationMaster has ended, the ResourceManager's proxy sends its own error page until it knows of the end
 		cause := fmt.Errorf("the ApplicationMaster does not answer: %s", firstWords(a.body))
 		return a, c.errorOf(base, r, a.status, withKind(cause, ErrNoMaster), "try again later: it may be starting again")

@@ -1,9 +1,11 @@
 package yarnclient
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -141,6 +143,22 @@ func refusal(status int, body []byte, service string) (next string, cause error)
 	return next, withKind(&RemoteError{Status: status, Message: textError(text, http.StatusText(status)).Error()}, kinds...)
 }
 
+// proof is what proves who the user is, in the headers of a request.
+var proof = regexp.MustCompile(`(?i)(negotiate\s+|hadoop\.auth=[\\"]*)[a-z0-9+/=&%@._-]+`)
+
+// blotted returns what a daemon has answered without proofs of who the user is, and
+// without other secrets: a broken daemon may send back what it was sent, and the text gets
+// into errors.
+func blotted(body []byte, secrets []string) []byte {
+	body = proof.ReplaceAll(body, []byte("$1…"))
+	for _, s := range secrets {
+		if s != "" {
+			body = bytes.ReplaceAll(body, []byte(s), []byte("…"))
+		}
+	}
+	return body
+}
+
 func notRestAdvice(service string) string {
 	return "is this the " + service + "'s web address?"
 }
@@ -177,7 +195,7 @@ func isHTML(body []byte) bool {
 // firstWords returns the start of a web page or text without its tags, for an
 // error message.
 func firstWords(body []byte) string {
-	s := string(body[:min(len(body), 4096)])
+	s := string(blotted(body[:min(len(body), 4096)], nil))
 	var b strings.Builder
 	for s != "" && b.Len() < 400 {
 		i := strings.IndexByte(s, '<')

@@ -84,8 +84,17 @@ func (rm *RM) Submit(ctx context.Context, s Submission) error {
 	if err != nil {
 		return fmt.Errorf("yarn: submit %s: %w", s.ID, err)
 	}
-	_, err = rm.c.do(ctx, request{method: http.MethodPost, path: "/ws/v1/cluster/apps", bodyType: asJSON, body: string(body)})
+	_, err = rm.c.do(ctx, request{method: http.MethodPost, path: "/ws/v1/cluster/apps", bodyType: asJSON, body: string(body), secrets: s.secrets()})
 	return err
+}
+
+// secrets returns the tokens and keys as they are sent.
+func (s Submission) secrets() []string {
+	texts := slices.Collect(maps.Values(s.Tokens))
+	for _, key := range s.Secrets {
+		texts = append(texts, base64.RawURLEncoding.EncodeToString(key))
+	}
+	return texts
 }
 
 // mapWire is how Hadoop's JSON writes a map.
