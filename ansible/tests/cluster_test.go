@@ -607,7 +607,7 @@ func archiveOf(t *testing.T, dir string) (path, sum string) {
 	path = os.Getenv("HEDDLE_HADOOP_ARCHIVE")
 	if path == "" {
 		path = filepath.Join(dir, "hadoop.tar")
-		return path, pack(t, path)
+		return path, pack(t, path, nil)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -621,9 +621,9 @@ func archiveOf(t *testing.T, dir string) (path, sum string) {
 	return path, hex.EncodeToString(hash.Sum(nil))
 }
 
-// pack makes an archive of Hadoop as Apache's is laid out, of the jars of the lab,
-// and returns its SHA-256.
-func pack(t *testing.T, path string) string {
+// pack makes an archive of Hadoop as Apache's is laid out, of the jars of the lab and,
+// if it is not nil, the native library, and returns its SHA-256.
+func pack(t *testing.T, path string, library []byte) string {
 	t.Helper()
 	jars, tools, err := lab.Jars(t.Context())
 	if err != nil {
@@ -636,6 +636,18 @@ func pack(t *testing.T, path string) string {
 	defer file.Close()
 	sum := sha256.New()
 	archive := tar.NewWriter(io.MultiWriter(file, sum))
+	add := func(name string, data []byte) {
+		err := archive.WriteHeader(&tar.Header{Name: "hadoop/" + name, Mode: 0o644, Size: int64(len(data))})
+		if err == nil {
+			_, err = archive.Write(data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if library != nil {
+		add("lib/native/libhadoop.so", library)
+	}
 	for _, folder := range []string{jars, tools} {
 		list, err := filepath.Glob(filepath.Join(folder, "*.jar"))
 		if err != nil || len(list) == 0 {
@@ -650,15 +662,10 @@ func pack(t *testing.T, path string) string {
 				to = "tools/lib"
 			}
 			data, err := os.ReadFile(jar)
-			if err == nil {
-				err = archive.WriteHeader(&tar.Header{Name: "hadoop/share/hadoop/" + to + "/" + name, Mode: 0o644, Size: int64(len(data))})
-			}
-			if err == nil {
-				_, err = archive.Write(data)
-			}
 			if err != nil {
 				t.Fatal(err)
 			}
+			add("share/hadoop/"+to+"/"+name, data)
 		}
 	}
 	if err := archive.Close(); err != nil {

@@ -23,6 +23,13 @@
 //	hadoop_home, hadoop_conf_dir           Hadoop for submitting jobs
 //	harness_user                           the Hadoop user that runs jobs
 //	harness_token_file, harness_ca_file    the agents' token, and the CA of their certificates
+//	hadoop_security                        kerberos for a secured cluster, with what follows
+//	hadoop_realm, hadoop_kdcs              its realm; without KDCs, /etc/krb5.conf names them
+//	hadoop_protection                      how calls and blocks are protected
+//	harness_principal                      that of harness_user
+//	harness_keytab_src                     whether there is a keytab; its value is not read
+//	harness_keytab_file                    where the keytab is
+//	harness_ticket_cache                   without a keytab, where kinit writes tickets
 //	harness_cluster                        keys of the cluster file that win over all this
 //
 // Secrets are not among these, and no other variable is read: none can get into
@@ -36,6 +43,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -54,6 +62,7 @@ const (
 	defaultUser      = "heddle"
 	defaultTokenFile = "/etc/heddle/agent.token"
 	defaultCAFile    = "/etc/heddle/ca.pem"
+	defaultKeytab    = "/etc/heddle/heddle.keytab"
 	defaultAgentPort = 9177
 	defaultMemoryMB  = 8192
 	defaultVCores    = 8
@@ -168,13 +177,21 @@ func (b *builder) cluster() (*config.Cluster, []byte) {
 		Hadoop: config.Hadoop{Home: b.text(home, "hadoop_home", defaultHome), Conf: b.text(home, "hadoop_conf_dir", defaultConf)},
 		Hosts:  map[string]string{},
 	}
+	secured := b.secure(c, home)
 	for _, host := range managers {
-		c.ResourceManagers = append(c.ResourceManagers, "http://"+b.daemon(host, "yarn-site.xml", "yarn.resourcemanager.webapp.address", 8088))
+		if secured {
+			c.ResourceManagers = append(c.ResourceManagers, "https://"+b.daemon(host, "yarn-site.xml", "yarn.resourcemanager.webapp.https.address", 8090))
+		} else {
+			c.ResourceManagers = append(c.ResourceManagers, "http://"+b.daemon(host, "yarn-site.xml", "yarn.resourcemanager.webapp.address", 8088))
+		}
 	}
 	for _, host := range nameNodes {
 		c.NameNodes = append(c.NameNodes, b.daemon(host, "hdfs-site.xml", "dfs.namenode.rpc-address", 8020))
 	}
 	c.HistoryServer = "http://" + b.daemon(history[0], "mapred-site.xml", "mapreduce.jobhistory.webapp.address", 19888)
+	if secured {
+		c.HistoryServer = "https://" + b.daemon(history[0], "mapred-site.xml", "mapreduce.jobhistory.webapp.https.address", 19890)
+	}
 	for _, host := range slices.Concat(nameNodes, managers, history, workers) {
 		if address := b.address(host); address != host {
 			c.Hosts[host] = address
@@ -191,6 +208,37 @@ func (b *builder) cluster() (*config.Cluster, []byte) {
 	}
 	c.Machines = b.machines(workers)
 	return c, b.extra(home)
+}
+
+// secure adds who the user of a secured cluster is, and reports whether the cluster is
+// secured.
+func (b *builder) secure(c *config.Cluster, home string) bool {
+	switch security := b.text(home, "hadoop_security", config.SecuritySimple); {
+	case security == config.SecuritySimple || isTemplate(security):
+		return false
+	case security != config.SecurityKerberos:
+		b.wrong("host %s: hadoop_security is %.80q; want simple or kerberos", home, security)
+		return false
+	}
+	realm := b.text(home, "hadoop_realm", "")
+	if realm == "" {
+		b.wrong("host %s: hadoop_security is kerberos, and there is no hadoop_realm; want the realm, such as EXAMPLE.ORG", home)
+	}
+	protection := b.text(home, "hadoop_protection", "privacy")
+	c.Security, c.CA = config.SecurityKerberos, path.Join(c.Hadoop.Conf, "security", "ca.pem")
+	c.Kerberos = &config.Kerberos{
+		Principal: b.text(home, "harness_principal", c.User+"@"+realm), Conf: "/etc/krb5.conf",
+		NameNode: "nn/_HOST", Calls: protection, Protection: protection,
+	}
+	if kdcs, _ := b.vars[home]["hadoop_kdcs"].([]any); len(kdcs) > 0 {
+		c.Kerberos.Conf = path.Join(c.Hadoop.Conf, "security", "krb5.conf")
+	}
+	if plain(b.vars[home]["harness_keytab_src"]) != "" {
+		c.Kerberos.Keytab = b.text(home, "harness_keytab_file", defaultKeytab)
+	} else if c.Kerberos.TicketCache = b.text(home, "harness_ticket_cache", ""); c.Kerberos.TicketCache == "" {
+		b.wrong("host %s: hadoop_security is kerberos; want harness_keytab_src, or harness_ticket_cache with the path of the file that kinit writes", home)
+	}
+	return true
 }
 
 // extra returns the harness host's harness_cluster as JSON, or nothing.
