@@ -72,6 +72,7 @@ func labFlags(c *lab.Config) []cli.Flag {
 		&cli.BoolFlag{Name: "ha", Value: c.HA, Destination: &c.HA, Usage: "two NameNodes and two ResourceManagers, which take over from each other"},
 		&cli.BoolFlag{Name: "cds", Value: c.CDS, Destination: &c.CDS, Usage: "start JVMs from a class-data archive"},
 		&cli.BoolFlag{Name: "kerberos", Value: c.Kerberos, Destination: &c.Kerberos, Usage: "secure the lab: tickets of a realm of its own, HTTPS, encrypted blocks and calls"},
+		&cli.StringFlag{Name: "hadoop", Value: c.Hadoop, Destination: &c.Hadoop, EnvVars: []string{"HEDDLE_HADOOP"}, Usage: "Hadoop's `VERSION` from Maven Central: " + strings.Join(lab.Hadoops(), ", ")},
 		&cli.StringFlag{Name: "hadoop-home", Value: c.HadoopHome, Destination: &c.HadoopHome, Usage: "an unpacked Hadoop `DIR` instead of the one from Maven Central"},
 	}
 }

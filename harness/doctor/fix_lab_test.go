@@ -99,7 +99,7 @@ func ownLab(t *testing.T) *owned {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := lab.Default()
+	c := labtest.Default()
 	c.Name, c.Executable, c.Nodes, c.Replication = "fixed", binary, 2, 1
 	down := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

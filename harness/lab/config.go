@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,8 +71,11 @@ type Config struct {
 	// CDS makes the JVMs of the lab start from a class-data archive, if one
 	// can be built.
 	CDS bool `json:"cds"`
-	// HadoopHome is the folder of an unpacked Hadoop distribution. Empty means
-	// Hadoop 3.4.2 from Maven Central.
+	// Hadoop is the version of Hadoop that is fetched from Maven Central, one of
+	// Hadoops.
+	Hadoop string `json:"hadoop"`
+	// HadoopHome is the folder of an unpacked Hadoop distribution, of any version.
+	// Empty means the one from Maven Central.
 	HadoopHome string `json:"hadoopHome,omitempty"`
 	// Kerberos secures the lab: users and daemons prove who they are with
 	// Kerberos tickets, web addresses are HTTPS, and blocks and calls are
@@ -109,7 +113,7 @@ func Default() Config {
 		Memory: AutoMemory, Disk: 80e6, Link: 25e6, Uplink: 7.5e6,
 		Cache: 64 * units.MiB, BlockSize: 16 * units.MiB, Replication: 2,
 		NMHeartbeat: units.Duration(200 * time.Millisecond), AMHeartbeat: units.Duration(200 * time.Millisecond),
-		NodeExpiry: units.Duration(2 * time.Minute), Scheduler: Capacity, Async: true, CDS: true,
+		NodeExpiry: units.Duration(2 * time.Minute), Scheduler: Capacity, Async: true, CDS: true, Hadoop: DefaultHadoop,
 	}
 }
 
@@ -149,6 +153,8 @@ func (c Config) Validate() error {
 	}
 	wrong(c.Memory > 0 && units.Size(c.Memory) < c.minMemory(), "--memory %v: %d slots of %v, the daemons and the cache need %v; want that or more, or 0 for no limit",
 		c.Memory, c.Slots, c.Container, c.minMemory())
+	wrong(!slices.Contains(Hadoops(), c.Hadoop), "--hadoop %q: want one of %s; or name an unpacked Hadoop with --hadoop-home", c.Hadoop, strings.Join(Hadoops(), ", "))
+	wrong(c.HadoopHome != "" && c.Hadoop != DefaultHadoop, "--hadoop %s and --hadoop-home %s: want one of them", c.Hadoop, c.HadoopHome)
 	wrong(c.Memory < 0 && c.Memory != AutoMemory, "--memory %v: want 0 or more", c.Memory)
 	wrong(c.Disk < 0 || c.Disk > 0 && c.Disk < 100e3, "--disk %v: want 100KB/s or more, or 0 for no limit", c.Disk)
 	wrong(c.Link < 0 || c.Link > 0 && c.Link < 125e3, "--link %v: want 1Mbit or more, or 0 for no limit", c.Link)

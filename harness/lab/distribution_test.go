@@ -10,7 +10,7 @@ import (
 // Jars are run only if each has its pinned SHA-256, be it that they come from
 // Maven or that they are in the cache from before.
 func TestJarsAreChecked(t *testing.T) {
-	const examples = "hadoop-mapreduce-examples-" + hadoopVersion + ".jar"
+	const examples = "hadoop-mapreduce-examples-" + DefaultHadoop + ".jar"
 	find := func(t *testing.T) error {
 		t.Helper()
 		_, err := findDistribution(t.Context(), Default(), func(Event) {})
@@ -40,7 +40,7 @@ func TestJarsAreChecked(t *testing.T) {
 		t.Run("cached "+name, func(t *testing.T) {
 			cache := t.TempDir()
 			t.Setenv("XDG_CACHE_HOME", cache)
-			jars := filepath.Join(cache, "heddle", "hadoop-"+hadoopVersion, "jars")
+			jars := filepath.Join(cache, "heddle", "hadoop-"+DefaultHadoop, "jars")
 			path := filepath.Join(jars, test.file)
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				t.Fatal(err)
@@ -56,5 +56,50 @@ func TestJarsAreChecked(t *testing.T) {
 				t.Errorf("error %v; want one with %q and what to do", err, test.want)
 			}
 		})
+	}
+}
+
+// TestReleases: what is pinned for each release are the jars of that release, and the jars
+// with its jobs.
+func TestReleases(t *testing.T) {
+	source, err := os.ReadFile("distribution.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range releases {
+		for sums, names := range map[string][]string{
+			"jars.sha256":  {"hadoop-common-" + r.version, "hadoop-yarn-server-resourcemanager-" + r.version, "hadoop-mapreduce-examples-" + r.examples},
+			"tools.sha256": {"hadoop-streaming-" + r.streaming},
+		} {
+			set, err := r.jars(r.version+"/"+sums, nil)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			for _, name := range names {
+				if !strings.Contains(string(set.Pins), "  "+name+".jar\n") {
+					t.Errorf("%s of Hadoop %s has no %s.jar", sums, r.version, name)
+				}
+			}
+			if !strings.Contains(string(source), "pin.sh hadoop "+r.version+"/"+sums) {
+				t.Errorf("'go generate' does not write %s of Hadoop %s", sums, r.version)
+			}
+		}
+	}
+}
+
+func TestOtherHadoops(t *testing.T) {
+	c := Default()
+	c.Hadoop = "3.3.6"
+	if err := c.Validate(); err != nil {
+		t.Error(err)
+	}
+	c.HadoopHome = "/opt/hadoop"
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "want one of them") {
+		t.Errorf("two Hadoops: error %v", err)
+	}
+	c.HadoopHome, c.Hadoop = "", "3.2.0"
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), `--hadoop "3.2.0": want one of 3.3.6, 3.4.2, 3.5.0`) {
+		t.Errorf("error %v; want one that lists what there is", err)
 	}
 }

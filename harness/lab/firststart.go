@@ -67,10 +67,10 @@ func writeFolder(folder string, files map[string][]byte) error {
 	return os.Rename(half, folder)
 }
 
-// emptyHDFS returns the files of a NameNode without files, as Hadoop 3.4.2 formats it.
+// emptyHDFS returns the files of a NameNode without files, as the default Hadoop formats it.
 // Another Hadoop formats its own.
 func (l *Lab) emptyHDFS() (map[string][]byte, error) {
-	if l.Cfg.HadoopHome != "" {
+	if l.Cfg.HadoopHome != "" || l.Cfg.Hadoop != DefaultHadoop {
 		return nil, nil
 	}
 	image, err := hadoopFiles.ReadFile("hadoop/fsimage")

@@ -20,7 +20,7 @@ func TestTwoMasters(t *testing.T) {
 	labtest.Need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	c := lab.Default()
+	c := labtest.Default()
 	c.Name, c.Nodes, c.Racks, c.Replication, c.HA = "labtest-ha", 1, 1, 1, true
 	down(t, c.Name, true)
 	t.Cleanup(func() { down(t, c.Name, true) })

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -106,9 +107,11 @@ func (p *plan) settings() map[string]any {
 	containerMB := int(c.Container / units.MiB)
 	heapMB := containerMB * 2 / 5 // a task's JVM gets about half of its container's memory as heap
 	expiry := time.Duration(c.NodeExpiry)
+	// Hadoop before 3.4 does not itself add the flags that tasks need on Java 17.
+	flags := slices.Concat(p.libraryFlags(), jvmFlags, javaOpens)
 	return map[string]any{
 		"Cfg": c, "Root": p.root, "Store": p.labelStore(), "User": hadoopUser, "Labels": p.labels(), "Realm": realm,
-		"JVM":           strings.Join(append(p.libraryFlags(), jvmFlags...), " "),
+		"JVM":           strings.Join(flags, " "),
 		"ClasspathList": strings.ReplaceAll(p.Classpath, ":", ","),
 
 		"PortNN": portNN, "PortNNHTTP": portNNHTTP, "PortHistory": portHistory, "PortNM": portNM,

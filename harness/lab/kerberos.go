@@ -97,11 +97,12 @@ func (l *Lab) installLibrary(ctx context.Context, say func(Event)) error {
 	if err != nil {
 		return err
 	}
-	set, err := hadoopJars("native.sha256", []string{"dependency:copy", "-Dartifact=" + nativeJar})
+	r := l.Cfg.release()
+	set, err := r.jars("native.sha256", []string{"dependency:copy", "-Dartifact=" + nativeJar})
 	if err != nil {
 		return err
 	}
-	jars := filepath.Join(cache, "hadoop-"+hadoopVersion, "native")
+	jars := filepath.Join(r.folder(cache), "native")
 	if err := set.Ensure(ctx, jars, func() { say(Event{What: "fetching Hadoop's native library with Maven"}) }); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func TestSecuredLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := lab.Default()
+	c := labtest.Default()
 	c.Name, c.Executable, c.Kerberos = "labtestkrb", binary, true
 	c.Nodes, c.Racks = 2, 1
 	if err := lab.Preflight(c); err != nil {

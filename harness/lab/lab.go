@@ -79,7 +79,7 @@ func Open(name string) (*Lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lab %s: %w", name, err)
 	}
-	saved := savedPlan{Cfg: Config{NodeExpiry: Default().NodeExpiry}} // files of earlier versions have no nodeExpiry
+	saved := savedPlan{Cfg: Config{NodeExpiry: Default().NodeExpiry, Hadoop: DefaultHadoop}} // files of earlier versions have neither
 	if err := json.Unmarshal(data, &saved); err != nil {
 		return nil, fmt.Errorf("open lab %s: read %s: %w; 'heddle lab down --purge --name %s' removes it", name, filepath.Join(root, "lab.json"), err, name)
 	}

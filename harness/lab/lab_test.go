@@ -39,7 +39,7 @@ func TestLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := lab.Default()
+	c := labtest.Default()
 	c.Name, c.Executable = "labtest", binary
 	c.Nodes, c.Replication = 3, 1 // two in rack 1, one in rack 2
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -122,7 +122,7 @@ func TestLab(t *testing.T) {
 // An up that is interrupted takes down what it has started.
 func TestInterruptedUp(t *testing.T) {
 	labtest.Need(t)
-	c := lab.Default()
+	c := labtest.Default()
 	c.Name, c.Nodes, c.Racks, c.Replication = "labtest-cut", 1, 1, 1
 	t.Cleanup(func() { down(t, c.Name, true) })
 	ctx, cancel := context.WithCancel(t.Context())

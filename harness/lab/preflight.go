@@ -78,12 +78,12 @@ func Preflight(c Config) error {
 	if _, err := findCgroups("/"); err != nil {
 		need("control groups", err.Error(), "")
 	}
-	if _, err := javaHome(); err != nil {
+	if _, err := javaHome(c.release()); err != nil {
 		need("java", "Hadoop runs on it: "+err.Error(), "default-jre-headless")
 	}
 	if needsMaven(c) {
 		if _, err := exec.LookPath("mvn"); err != nil {
-			need("mvn", "Maven fetches Hadoop "+hadoopVersion+" from Maven Central; or name an unpacked one with --hadoop-home", "maven")
+			need("mvn", "Maven fetches Hadoop "+c.Hadoop+" from Maven Central; or name an unpacked one with --hadoop-home", "maven")
 		}
 	}
 	for _, tool := range []Missing{
@@ -111,6 +111,6 @@ func needsMaven(c Config) bool {
 	if c.HadoopHome != "" || err != nil {
 		return false
 	}
-	_, err = os.Stat(filepath.Join(cache, "hadoop-"+hadoopVersion, "jars"))
+	_, err = os.Stat(filepath.Join(c.release().folder(cache), "jars"))
 	return err != nil
 }

@@ -48,11 +48,14 @@ func TestPreflightOfASecuredLab(t *testing.T) {
 }
 
 func TestJavaVersion(t *testing.T) {
-	for version, ok := range map[string]bool{"1.8.0_402": false, "11.0.2": true, "17.0.15": true, "24": false} {
+	for version, least := range map[string]int{"1.8.0_402": 8, "11.0.2": 11, "17.0.15": 17, "24": 24} {
 		home := fakeRoot(t, map[string]string{"bin/java": "", "release": "IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"" + version + "\"\n"})
 		t.Setenv("JAVA_HOME", home)
-		if got, err := javaHome(); (err == nil) != ok || ok && got != home {
-			t.Errorf("Java %s: %q, error %v", version, got, err)
+		for _, r := range releases {
+			ok := least >= r.leastJava && least < 24
+			if got, err := javaHome(r); (err == nil) != ok || ok && got != home {
+				t.Errorf("Hadoop %s on Java %s: %q, error %v", r.version, version, got, err)
+			}
 		}
 	}
 }

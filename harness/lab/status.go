@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -16,7 +17,9 @@ type Status struct {
 	Name string `json:"name"`
 	// State is the state of the lab: "up", "down", or "partial" when only some
 	// of its daemons run.
-	State       string `json:"state"`
+	State string `json:"state"`
+	// Hadoop is the version of Hadoop, or the folder of an unpacked one.
+	Hadoop      string `json:"hadoop"`
 	Network     string `json:"network"`
 	Folder      string `json:"folder"`
 	ClusterFile string `json:"clusterFile"`
@@ -46,7 +49,7 @@ type DaemonStatus struct {
 // Status looks at the processes of the lab's daemons, and asks the NameNode and
 // the ResourceManager which nodes are registered.
 func (l *Lab) Status(ctx context.Context) Status {
-	s := Status{Name: l.Name, Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile(), User: l.uid()}
+	s := Status{Name: l.Name, Hadoop: cmp.Or(l.Cfg.HadoopHome, l.Cfg.Hadoop), Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile(), User: l.uid()}
 	running, ready := 0, 0
 	var seen registrations
 	for _, n := range l.nodes {
@@ -80,7 +83,7 @@ func (l *Lab) Status(ctx context.Context) Status {
 
 // Doc returns the status of the lab for people to read.
 func (s Status) Doc() doc.Doc {
-	text := fmt.Sprintf("lab %s: %s, network %s, state in %s", s.Name, s.State, s.Network, s.Folder)
+	text := fmt.Sprintf("lab %s: %s, Hadoop %s, network %s, state in %s", s.Name, s.State, s.Hadoop, s.Network, s.Folder)
 	if s.State != "down" {
 		text += fmt.Sprintf("; of this machine only root reaches it; Hadoop and its containers run as user %d", s.User)
 	}

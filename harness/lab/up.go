@@ -86,6 +86,8 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 		return l, nil
 	case c.HA != l.Cfg.HA && l.hasData():
 		return nil, fmt.Errorf("bring lab %s up with ha %v: its HDFS was made with ha %v; 'heddle lab down --purge --name %s' drops it", c.Name, c.HA, l.Cfg.HA, c.Name)
+	case c.Hadoop != l.Cfg.Hadoop && l.hasData():
+		return nil, fmt.Errorf("bring lab %s up with Hadoop %s: its HDFS was made with %s; 'heddle lab down --purge --name %s' drops it", c.Name, c.Hadoop, l.Cfg.Hadoop, c.Name)
 	case c.Nodes < l.Cfg.Nodes && l.hasData():
 		return nil, fmt.Errorf("bring lab %s up with %d nodes: its HDFS has data on %d; 'heddle lab down --purge --name %s' drops it", c.Name, c.Nodes, l.Cfg.Nodes, c.Name)
 	}
@@ -112,7 +114,7 @@ func prepare(ctx context.Context, c Config, say func(Event)) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	java, err := javaHome()
+	java, err := javaHome(c.release())
 	if err != nil {
 		return nil, err
 	}

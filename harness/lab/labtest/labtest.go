@@ -9,6 +9,7 @@
 package labtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -68,10 +69,18 @@ func shareCores(t testing.TB) {
 	t.Cleanup(undo)
 }
 
+// Default returns the settings of a lab as lab.Default does, with the version of Hadoop
+// that HEDDLE_HADOOP names. 'heddle lab up' heeds that variable too.
+func Default() lab.Config {
+	c := lab.Default()
+	c.Hadoop = cmp.Or(os.Getenv("HEDDLE_HADOOP"), c.Hadoop)
+	return c
+}
+
 // Config returns the settings of a lab for tests. Under HEDDLE_LONG=1, where tests
 // wait for Hadoop to notice that a node is gone, it counts as gone after 15 s.
 func Config(name, binary string) lab.Config {
-	c := lab.Default()
+	c := Default()
 	c.Name, c.Executable = name, binary
 	if os.Getenv("HEDDLE_LONG") == "1" {
 		c.NodeExpiry = units.Duration(15 * time.Second)
@@ -103,7 +112,7 @@ func Need(t testing.TB) {
 	if testing.Short() {
 		t.Skip("needs a Hadoop cluster, which takes longer than -short allows")
 	}
-	err := lab.Preflight(lab.Default())
+	err := lab.Preflight(Default())
 	var missing *lab.MissingError
 	switch {
 	case err == nil:
