@@ -24,16 +24,14 @@ type Change struct {
 // Set changes the rates of links and disks and the CPU shares of a running lab,
 // at once.
 func (l *Lab) Set(c Change) error {
-	if c.CPUs == nil && c.Speed == nil && c.Disk == nil && c.Link == nil && c.Uplink == nil {
+	switch {
+	case c.CPUs == nil && c.Speed == nil && c.Disk == nil && c.Link == nil && c.Uplink == nil:
 		return errors.New("change lab: nothing to change; give cpus, speed, disk, link or uplink")
-	}
-	if c.Speed != nil && c.CPUs != nil {
+	case c.Speed != nil && c.CPUs != nil:
 		return errors.New("change lab: both speed and cpus: give one of them")
-	}
-	if c.Speed != nil && !(*c.Speed > 0 && *c.Speed <= 1) {
+	case c.Speed != nil && !(*c.Speed > 0 && *c.Speed <= 1):
 		return fmt.Errorf("change lab: speed %v: want more than 0 and at most 1", *c.Speed)
-	}
-	if c.Rack < 0 || c.Rack > l.Cfg.Racks {
+	case c.Rack < 0 || c.Rack > l.Cfg.Racks:
 		return fmt.Errorf("change lab: rack %d: the lab has racks 1 to %d", c.Rack, l.Cfg.Racks)
 	}
 	check := l.Cfg // the lab's configuration with the new values, to be checked as for bringing the lab up

@@ -233,10 +233,7 @@ func (l *Lab) logFile(n node, d daemon) string { return l.nodePath(n.name, "log"
 // pid returns the process id of a running daemon of the lab, or 0 if the daemon
 // does not run.
 func (l *Lab) pid(n node, d daemon) int {
-	text, err := os.ReadFile(l.pidFile(n, d))
-	if err != nil {
-		return 0
-	}
+	text, _ := os.ReadFile(l.pidFile(n, d))
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || pid <= 0 {
 		return 0

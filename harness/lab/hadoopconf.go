@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -143,8 +144,7 @@ func (p *plan) labelStore() string {
 func propertiesXML(props string) []byte {
 	var out bytes.Buffer
 	out.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
-	for line := range strings.Lines(props) {
-		line = strings.TrimRight(line, "\n")
+	for line := range strings.SplitSeq(props, "\n") {
 		key, value, ok := strings.Cut(line, "=")
 		if strings.HasPrefix(line, "#") || !ok {
 			continue
@@ -194,17 +194,10 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 		return err
 	}
 	_, err = tmp.Write(data)
-	for _, step := range []func() error{
-		func() error { return tmp.Chmod(mode) },
-		tmp.Close,
-		func() error { return os.Rename(tmp.Name(), path) },
-	} {
-		if err == nil {
-			err = step()
-		}
+	if err = errors.Join(err, tmp.Chmod(mode), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
 	}
 	if err != nil {
-		tmp.Close()
 		os.Remove(tmp.Name())
 	}
 	return err

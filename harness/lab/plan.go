@@ -85,14 +85,12 @@ func newPlan(root string, saved savedPlan) plan {
 			node{name: "master2", ip: addr(0, masterPlace+1), daemons: []daemon{nameNode, resourceManager, failoverController}},
 			node{name: "keeper", ip: addr(0, masterPlace+2), daemons: []daemon{zooKeeper, journalNode}})
 	}
-	inRack := 0
+	inRack := map[int]int{}
 	for i := range c.Nodes {
 		rack := rackOf(i, c.Nodes, c.Racks)
-		if i > 0 && rack != rackOf(i-1, c.Nodes, c.Racks) {
-			inRack = 0
-		}
-		inRack++
-		n := node{name: fmt.Sprintf("r%dn%d", rack, inRack), rack: rack, ip: addr(rack, inRack), daemons: []daemon{dataNode, nodeManager}}
+		inRack[rack]++
+		number := inRack[rack]
+		n := node{name: fmt.Sprintf("r%dn%d", rack, number), rack: rack, ip: addr(rack, number), daemons: []daemon{dataNode, nodeManager}}
 		if len(c.CPUs) > 0 {
 			n.cores = c.CPUs[i%len(c.CPUs)]
 		}
@@ -149,11 +147,7 @@ func (p *plan) host(n node) string {
 
 func (p *plan) master() node { return p.nodes[0] }
 func (p *plan) workers() []node {
-	first := slices.IndexFunc(p.nodes, func(n node) bool { return n.rack > 0 })
-	if first < 0 {
-		return nil
-	}
-	return p.nodes[first:]
+	return slices.DeleteFunc(slices.Clone(p.nodes), func(n node) bool { return n.rack == 0 })
 }
 
 // masters returns the nodes that have a NameNode and a ResourceManager.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -58,10 +59,8 @@ func (g cgroups) groupIn(list string) string {
 		if len(part) != 3 {
 			continue
 		}
-		for controller := range strings.SplitSeq(part[1], ",") {
-			if g.unified != "" && part[0] == "0" || g.unified == "" && controller == "cpu" {
-				return filepath.Join("/", part[2])
-			}
+		if g.unified != "" && part[0] == "0" || g.unified == "" && slices.Contains(strings.Split(part[1], ","), "cpu") {
+			return filepath.Join("/", part[2])
 		}
 	}
 	return "/"

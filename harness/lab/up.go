@@ -138,10 +138,7 @@ func prepare(ctx context.Context, c Config, say func(Event)) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return nil, err
-	}
-	if err := l.save(); err != nil {
+	if err := errors.Join(os.MkdirAll(root, 0o755), l.save()); err != nil {
 		return nil, err
 	}
 	return l, l.writeHome(dist)
@@ -331,34 +328,23 @@ func (l *Lab) installAgent(executable string) error {
 
 // running reports whether at least one of the lab's daemons runs.
 func (l *Lab) running() bool {
-	for _, n := range l.nodes {
-		for _, d := range l.daemonsOf(n) {
-			if l.pid(n, d) != 0 {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.nodes, func(n node) bool {
+		return slices.ContainsFunc(l.daemonsOf(n), func(d daemon) bool { return l.pid(n, d) != 0 })
+	})
 }
 
 // machinesExist reports whether the lab's network, control groups and files
 // exist, so that only daemons need to be started. Of the files it looks only for
 // the cluster file, which Up writes last.
 func (l *Lab) machinesExist() bool {
-	if _, err := os.Stat(l.ClusterFile()); err != nil || len(namespaces(l.Name)) != len(l.nodes) {
-		return false
-	}
-	if _, err := os.Stat(l.unprivileged()); err != nil { // an older heddle made the lab
-		return false
-	}
+	needed := []string{l.ClusterFile(), l.unprivileged()} // a lab that an older heddle made lacks the second
 	for _, n := range l.nodes {
-		for _, dir := range l.cgroups.dirs(l.cgroup(n.name)) {
-			if _, err := os.Stat(dir); err != nil {
-				return false
-			}
-		}
+		needed = append(needed, l.cgroups.dirs(l.cgroup(n.name))...)
 	}
-	return true
+	return len(namespaces(l.Name)) == len(l.nodes) && !slices.ContainsFunc(needed, func(path string) bool {
+		_, err := os.Stat(path)
+		return err != nil
+	})
 }
 
 // hasData reports whether the lab's HDFS has been formatted, so that it must
@@ -386,15 +372,8 @@ func differences(a, b Config) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if string(of[name]) != string(to[name]) {
-			list = append(list, fmt.Sprintf("%s %s, not %s", name, orNone(of[name]), orNone(to[name])))
+			list = append(list, fmt.Sprintf("%s %s, not %s", name, cmp.Or(string(of[name]), "none"), cmp.Or(string(to[name]), "none")))
 		}
 	}
 	return strings.Join(list, "; ")
-}
-
-func orNone(text json.RawMessage) string {
-	if len(text) == 0 {
-		return "none"
-	}
-	return string(text)
 }
