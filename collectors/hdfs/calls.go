@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -61,6 +63,11 @@ func (l *libraryCalls) Read(b []byte) (int, error) {
 // Close does nothing: the connection is the Client's.
 func (l *libraryCalls) Close() error { return nil }
 
+// maxLibraryBytes is how long an answer for the library may be. It decodes answers with as
+// many messages as they announce, and two bytes can become a message that takes some 200
+// bytes of memory. The locations of 9,000 blocks fit.
+const maxLibraryBytes = 2 * maxMessages
+
 // answer makes the library's call and returns the frame with the answer. An exception
 // of the NameNode is an answer too.
 func (l *libraryCalls) answer() ([]byte, error) {
@@ -87,6 +94,10 @@ func (l *libraryCalls) answer() ([]byte, error) {
 	if remote := (*RemoteError)(nil); r.header == nil || err != nil && (l.ctx.Err() != nil || !errors.As(err, &remote) || remote.standby()) {
 		return nil, err
 	}
+	if len(r.body) > maxLibraryBytes {
+		return nil, fmt.Errorf("NameNode %s: answered a call about files with %d bytes, want at most %d; a file of so many blocks can be read by 'hdfs dfs -cat'",
+			strings.Join(l.c.options.NameNodes, ", "), len(r.body), maxLibraryBytes)
+	}
 	r.header.CallId = proto.Uint32(uint32(theirs.GetCallId()))
 	frame, err := appendFrame(nil, r.header)
 	if err != nil {
@@ -95,7 +106,25 @@ func (l *libraryCalls) answer() ([]byte, error) {
 	if r.header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
 		return frame, nil
 	}
-	return lengthened(frame, protowire.AppendBytes(nil, r.body)), nil
+	return lengthened(frame, protowire.AppendBytes(nil, l.believed(request, r.body))), nil
+}
+
+// believed returns the answer to a request as the library is to believe it: that DataNodes
+// encrypt nothing, where this package does that for it (proven.go).
+func (l *libraryCalls) believed(request, body []byte) []byte {
+	const name = 1
+	k := l.c.options.Kerberos
+	if k == nil || k.Protection == "" {
+		return body
+	}
+	header, _ := protowire.ConsumeBytes(request)
+	method, _, err := field(header, name, protowire.BytesType)
+	if err != nil || string(method) != "getServerDefaults" {
+		return body
+	}
+	const defaults, encryptDataTransfer = 1, 6
+	no := protowire.AppendVarint(protowire.AppendTag(nil, encryptDataTransfer, protowire.VarintType), 0)
+	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(body), defaults, protowire.BytesType), no) // is merged into the message before
 }
 
 // lengthened appends bytes to a frame.

@@ -80,6 +80,8 @@ type Client struct {
 	nameNode *conn // connection to the active NameNode; nil if there is none
 	next     int   // index of the NameNode that is tried first for the next connection
 
+	dataKey atomic.Pointer[blockSecret] // what DataNodes of a cluster that encrypts take; nil before it was asked for
+
 	filesMu sync.Mutex
 	files   map[<-chan struct{}]*library // what Files returns, by the channel that its callers' context closes at its end
 }

@@ -17,8 +17,7 @@ import (
 // The library colinmarc/hdfs trusts the lengths that servers announce. It
 // allocates up to 4 GiB for an answer of a NameNode and 32 GiB for one of a
 // DataNode, and panics on negative lengths. The connections in this file check
-// each length before the library sees it. calls.go does so for NameNodes, proven.go for
-// DataNodes of a secured cluster, as far as it can.
+// each length before the library sees it. calls.go does so for NameNodes.
 
 const (
 	// maxPacketBytes is Hadoop's own limit for the length of a data packet of a
@@ -47,10 +46,21 @@ func (c *Client) dialDataNode(ctx context.Context, network, address string) (net
 		return nil, err
 	}
 	nc = endWith(ctx, nc)
+	d := &dataNodeConn{limitedConn: limitedConn{Conn: nc}, address: address, r: bufio.NewReaderSize(nc, 64<<10)}
 	if k := c.options.Kerberos; k != nil && k.Protection != "" {
-		return &provenConn{limitedConn: limitedConn{Conn: nc}, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
+		d.prove = func(op byte, request []byte) (net.Conn, error) {
+			secret, err := c.secret(ctx, op, request)
+			if err != nil {
+				return nil, err
+			}
+			proven, err := proveTo(nc, secret, protectionOf(k.Protection))
+			if err != nil {
+				c.dataKey.Store(nil)
+			}
+			return proven, err
+		}
 	}
-	return &dataNodeConn{limitedConn: limitedConn{Conn: nc}, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
+	return d, nil
 }
 
 // limitedConn is a connection that knows whether the library colinmarc/hdfs limits its
@@ -72,6 +82,9 @@ func (c *limitedConn) SetDeadline(t time.Time) error {
 type dataNodeConn struct {
 	limitedConn
 	address string
+	// prove proves to the DataNode who the user is, by the token in a request, and returns
+	// the connection for the request and what follows. It is nil where nobody asks for it.
+	prove func(op byte, request []byte) (net.Conn, error)
 
 	op    byte // code of the operation requested from the DataNode; 0 before the request
 	r     *bufio.Reader
@@ -94,8 +107,34 @@ func (d *dataNodeConn) Write(b []byte) (int, error) {
 		if err := d.asked(b[3:]); err != nil {
 			return 0, err
 		}
+		if d.prove != nil {
+			if err := d.proveFor(b[3:]); err != nil {
+				d.Close()
+				return 0, fmt.Errorf("DataNode %s: %w", d.address, err)
+			}
+		}
 	}
 	return d.Conn.Write(b)
+}
+
+// proveFor proves to the DataNode who the user is, before the request is sent. The DataNode
+// has as long as for any answer, if the library does not limit its time.
+func (d *dataNodeConn) proveFor(request []byte) error {
+	if !d.deadline.Load() {
+		if err := d.Conn.SetDeadline(time.Now().Add(dataNodeSilence)); err != nil {
+			return err
+		}
+	}
+	proven, err := d.prove(d.op, request)
+	if err != nil {
+		return err
+	}
+	d.Conn = proven
+	d.r.Reset(proven)
+	if !d.deadline.Load() {
+		return d.Conn.SetDeadline(time.Time{})
+	}
+	return nil
 }
 
 // asked notes which bytes of a block the library colinmarc/hdfs requests.
@@ -141,7 +180,10 @@ func (d *dataNodeConn) Read(b []byte) (int, error) {
 	}
 	k, err := d.r.Read(b[:min(len(b), d.data)])
 	d.data -= k
-	return k, unexpected(err)
+	if err != nil {
+		err = fmt.Errorf("DataNode %s: %w", d.address, unexpected(err))
+	}
+	return k, err
 }
 
 // next reads the next message from the DataNode, or the start of a data packet

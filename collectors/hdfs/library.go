@@ -84,13 +84,13 @@ func (c *Client) forget(done <-chan struct{}, l *library) {
 // openLibrary returns a client of the library that can be used until ctx ends. It notes
 // the DataNodes that are asked.
 func (c *Client) openLibrary(ctx context.Context, asked *atomic.Pointer[string]) (*colinmarc.Client, error) {
-	user, protection := c.options.User, ""
+	user := c.options.User
 	if k := c.options.Kerberos; k != nil {
 		login, err := k.Login(ctx, "")
 		if err != nil {
 			return nil, err
 		}
-		user, protection = login.Credentials.UserName()+"@"+login.Credentials.Domain(), k.Protection
+		user = login.Credentials.UserName() + "@" + login.Credentials.Domain()
 	}
 	files, err := colinmarc.NewClient(colinmarc.ClientOptions{
 		Addresses: c.options.NameNodes[:1], // libraryCalls knows the others
@@ -102,7 +102,6 @@ func (c *Client) openLibrary(ctx context.Context, asked *atomic.Pointer[string])
 			asked.Store(&address)
 			return c.dialDataNode(ctx, network, address)
 		},
-		DataTransferProtection: protection,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -115,8 +114,8 @@ func (c *Client) openLibrary(ctx context.Context, asked *atomic.Pointer[string])
 	return files, nil
 }
 
-// readable turns a panic of the library while it reads a file into an error. The library
-// trusts what a DataNode of a secured cluster has signed or encrypted.
+// readable turns a panic of the library while it reads a file into an error, in case a
+// DataNode sends something that lengths.go does not know to be wrong.
 func (l *library) readable(name string, err *error) {
 	if what := recover(); what != nil {
 		from := "a DataNode"
@@ -127,9 +126,7 @@ func (l *library) readable(name string, err *error) {
 	}
 }
 
-// reader reads a file by the library. Some bytes have to come in each time of silence:
-// the library asks without end for a block that a DataNode of a secured cluster says is
-// shorter than the NameNode says.
+// reader reads a file by the library. Some bytes have to come in each time of silence.
 type reader struct {
 	*colinmarc.FileReader
 	of      *library

@@ -3,170 +3,455 @@ package hdfs
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/md5" //nolint:gosec // the protocol's
+	"crypto/rand"
+	"crypto/rc4" //nolint:gosec // the protocol's
+	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"sync/atomic"
-	"time"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// provenConn is a connection to a DataNode of a secured cluster. Both sides first prove
-// that they know the key of the block's token, by two messages of the DataNode. Then
-// what they send is plain, one encrypted stream, or wrapped: each piece signed or
-// encrypted, with its length before it.
+// A DataNode of a secured cluster and its client first prove to each other that they know
+// the key of the block's token (SASL with the mechanism DIGEST-MD5, RFC 2831). Then what
+// they send is plain, one encrypted stream, or wrapped: each piece signed or encrypted,
+// with its length before it.
 //
-// The library colinmarc/hdfs proves and unwraps. It panics at malformed messages of the
-// proof and at wrong lengths of wrapped pieces, so these are checked here. What is
-// inside of the stream or the pieces cannot be checked here. It comes from a DataNode
-// that has the keys of the cluster.
-type provenConn struct {
-	limitedConn
-	address string
-	r       *bufio.Reader
-	steps   int          // number of the DataNode's messages of the proof that have come
-	wraps   bool         // whether what follows the proof is wrapped
-	ready   []byte       // checked bytes that the library has not read yet
-	piece   int          // number of bytes of the current wrapped piece that have not come
-	until   atomic.Int64 // deadline of the library, in Unix ns; 0 if there is none
-}
+// The library colinmarc/hdfs can prove and unwrap, but believes that no DataNode asks for
+// it, and its requests and answers pass through this file. So [dataNodeConn] checks what is
+// inside of the wrapping too. The library (v2.4.0) allocates by the lengths that stand
+// there, panics at wrong ones, and does not say which number a piece should have had.
+
+// blockSecret is what client and DataNode both know.
+type blockSecret struct{ user, password string }
+
+// String keeps the password out of messages.
+func (s blockSecret) String() string { return "secret of " + s.user }
+
+// errProof begins each error about a DataNode that cannot prove what it has to.
+var errProof = errors.New("does not prove that it knows the block's token")
 
 const (
-	proofSteps = 2
-	// signatureBytes is the length of what is added to a wrapped piece.
-	signatureBytes = 16
+	saslMagic     = 0xdeadbeef // before the proof, where a request would have its version
+	writeBlock    = 0x50
+	checksumBlock = 0x55
+	// aesStream is the number of AES/CTR/NoPadding among kinds of encrypted streams.
+	aesStream = 2
+	// signatureBytes is the length of what is added to a wrapped piece: 10 bytes of its
+	// signature, 2 of its kind and 4 of its number.
+	signatureBytes, macBytes, kindBytes = 16, 10, 2
+	// maxWrapBytes is how much text is sent in one piece. RFC 2831 allows 64 KiB with the
+	// signature, if nothing else is agreed on.
+	maxWrapBytes = 63 << 10
 )
 
-// Write sends what the library says. Its answer to the DataNode's first message names
-// the protection that it has taken of those offered.
-func (p *provenConn) Write(b []byte) (int, error) {
-	const before = "nc=00000001, qop="
-	if p.steps == 1 {
-		if at := bytes.LastIndex(b, []byte(before)); at >= 0 {
-			p.wraps = bytes.HasPrefix(b[at+len(before):], []byte("auth-")) // auth-int and auth-conf
+// pieceKind is in each wrapped piece.
+var pieceKind = []byte{0, 1}
+
+// qops are the names of protections in the offer of a DataNode.
+var qops = map[string]byte{"auth": unprotected, "auth-int": signed, "auth-conf": encrypted}
+
+// secretOf returns the secret of the token in a request to a DataNode.
+func secretOf(op byte, request []byte) (s blockSecret, err error) {
+	const header, base, token, identifier, password = 1, 1, 2, 1, 2
+	path := []protowire.Number{header, base, token}
+	switch op {
+	case readBlock, writeBlock:
+	case checksumBlock:
+		path = []protowire.Number{header, token}
+	default:
+		return s, fmt.Errorf("request %#x has no token that is known", op)
+	}
+	message, n := protowire.ConsumeBytes(request)
+	if n < 0 {
+		return s, protowire.ParseError(n)
+	}
+	for _, number := range path {
+		if message, _, err = field(message, number, protowire.BytesType); err != nil {
+			return s, err
 		}
 	}
-	return p.Conn.Write(b)
+	user, _, err := field(message, identifier, protowire.BytesType)
+	if err != nil {
+		return s, err
+	}
+	key, _, err := field(message, password, protowire.BytesType)
+	return blockSecret{base64.StdEncoding.EncodeToString(user), base64.StdEncoding.EncodeToString(key)}, err
 }
 
-// SetDeadline sets a deadline that holds for bytes that have come already, too.
-func (p *provenConn) SetDeadline(t time.Time) error {
-	var until int64
-	if !t.IsZero() {
-		until = t.UnixNano()
-	}
-	p.until.Store(until)
-	return p.limitedConn.SetDeadline(t)
-}
-
-func (p *provenConn) Read(b []byte) (int, error) {
-	if until := p.until.Load(); until != 0 && time.Now().UnixNano() > until {
-		return 0, p.named(os.ErrDeadlineExceeded)
-	}
-	if !p.deadline.Load() {
-		if err := p.SetReadDeadline(time.Now().Add(dataNodeSilence)); err != nil {
-			return 0, err
+// secret returns what proves to DataNodes who the user is: the key that a cluster with
+// dfs.encrypt.data.transfer gives, or else the token in the request. DataNodes take the key
+// for hours. It is asked for again after one has not taken it.
+func (c *Client) secret(ctx context.Context, op byte, request []byte) (blockSecret, error) {
+	key := c.dataKey.Load()
+	if key == nil {
+		var err error
+		if key, err = c.encryptionKey(ctx); err != nil {
+			return blockSecret{}, err
 		}
+		c.dataKey.Store(key)
 	}
-	if len(p.ready) == 0 && p.piece == 0 {
-		if err := p.next(); err != nil {
-			p.Close() // the following bytes have no meaning
-			return 0, p.named(err)
-		}
+	if *key != (blockSecret{}) {
+		return *key, nil
 	}
-	switch {
-	case len(p.ready) > 0:
-		k := copy(b, p.ready)
-		p.ready = p.ready[k:]
-		return k, nil
-	case p.piece > 0:
-		k, err := p.r.Read(b[:min(len(b), p.piece)])
-		p.piece -= k
-		return k, p.named(unexpected(err))
-	}
-	k, err := p.r.Read(b)
-	return k, p.named(err)
+	return secretOf(op, request)
 }
 
-// named says which DataNode an error is of. The end of what it sends is none.
-func (p *provenConn) named(err error) error {
-	if err == nil || err == io.EOF { //nolint:errorlint // the library compares with io.EOF itself
-		return err
+// encryptionKey asks the NameNode for the key of all DataNodes; empty if there is none.
+func (c *Client) encryptionKey(ctx context.Context) (*blockSecret, error) {
+	const of, id, pool, nonce, key = 1, 1, 2, 3, 4
+	body, err := c.callBody(ctx, "getDataEncryptionKey", &hdfspb.Empty{})
+	if err != nil {
+		return nil, fmt.Errorf("get the key of DataNodes: %w", err)
 	}
-	return fmt.Errorf("DataNode %s: %w", p.address, err)
-}
-
-// next reads the next message of the proof, or the length of the next wrapped piece.
-func (p *provenConn) next() error {
-	if p.steps < proofSteps {
-		raw, message, err := readMessage(p.r)
+	k, _, err := field(body, of, protowire.BytesType)
+	if err != nil || k == nil {
+		return &blockSecret{}, err
+	}
+	_, number, err := field(k, id, protowire.VarintType)
+	parts := make([][]byte, 3)
+	for i, n := range []protowire.Number{pool, nonce, key} {
 		if err == nil {
-			err = p.step(message)
+			parts[i], _, err = field(k, n, protowire.BytesType)
 		}
-		p.ready = raw
-		p.steps++
-		return err
 	}
-	if !p.wraps {
-		return nil
+	if err != nil || len(parts[1]) == 0 {
+		return &blockSecret{}, err
 	}
-	length := make([]byte, 4)
-	if _, err := io.ReadFull(p.r, length); err != nil {
-		return err
-	}
-	size := int32(binary.BigEndian.Uint32(length))
-	if size < signatureBytes || size > maxPacketBytes {
-		return fmt.Errorf("announced a signed or encrypted piece of %d bytes; want %d to %d", size, signatureBytes, maxPacketBytes)
-	}
-	p.ready, p.piece = length, int(size)
-	return nil
+	user := fmt.Sprintf("%d %s %s", int32(number), parts[0], base64.StdEncoding.EncodeToString(parts[1])) //nolint:gosec // Java's int
+	return &blockSecret{user, base64.StdEncoding.EncodeToString(parts[2])}, nil
 }
 
-// step checks a message of the proof, a DataTransferEncryptorMessageProto. The second
-// one may have the keys of an encrypted stream.
-func (p *provenConn) step(message []byte) error {
-	const status, payload, text, cipher, success = 1, 2, 3, 4, 0
+// proveTo proves to a DataNode that the user knows a secret, has it prove the same, and
+// returns the connection for what follows. It is protected at least as least says.
+func proveTo(c net.Conn, secret blockSecret, least byte) (net.Conn, error) {
+	hello := binary.BigEndian.AppendUint32(nil, saslMagic)
+	if _, err := c.Write(append(hello, lengthBefore(encryptorMessage(nil))...)); err != nil {
+		return nil, err
+	}
+	r := bufio.NewReaderSize(c, 64<<10)
+	offer, _, err := readStep(r)
+	if err != nil {
+		return nil, err
+	}
+	d, err := answerTo(offer, secret, least)
+	if err != nil {
+		return nil, err
+	}
+	answer := encryptorMessage([]byte(d.reply()))
+	if d.protection == encrypted { // a stream of AES is faster than pieces
+		answer = protowire.AppendTag(answer, 4, protowire.BytesType)
+		answer = protowire.AppendBytes(answer, []byte{1 << 3, aesStream})
+	}
+	if _, err := c.Write(lengthBefore(answer)); err != nil {
+		return nil, err
+	}
+	proof, keys, err := readStep(r)
+	if err != nil {
+		return nil, err
+	}
+	if want := "rspauth=" + d.digest(""); !hmac.Equal(proof, []byte(want)) {
+		return nil, errProof
+	}
+	if d.protection == unprotected {
+		return &streamConn{Conn: c, r: r, w: c}, nil
+	}
+	w := d.wrapped(c, r)
+	if d.protection == signed || keys == nil {
+		return w, nil
+	}
+	return w.stream(keys)
+}
+
+// encryptorMessage is a DataTransferEncryptorMessageProto that says success.
+func encryptorMessage(payload []byte) []byte {
+	m := []byte{1 << 3, 0}
+	if payload != nil {
+		m = protowire.AppendBytes(protowire.AppendTag(m, 2, protowire.BytesType), payload)
+	}
+	return m
+}
+
+func lengthBefore(m []byte) []byte { return append(binary.AppendUvarint(nil, uint64(len(m))), m...) }
+
+// readStep reads a step of the proof, a DataTransferEncryptorMessageProto, and returns its
+// payload and the keys of an encrypted stream, if it has some.
+func readStep(r *bufio.Reader) (payload, keys []byte, err error) {
+	const status, content, text, cipherOption, success = 1, 2, 3, 4, 0
+	_, message, err := readMessage(r)
+	if err != nil {
+		return nil, nil, err
+	}
 	_, is, err := field(message, status, protowire.VarintType)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	why, _, err := field(message, text, protowire.BytesType)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if is != success {
-		return fmt.Errorf("refuses the proof by the block's token: %s", shortened(fmt.Sprintf("%q", why)))
+		return nil, nil, fmt.Errorf("refuses the proof by the block's token: %s", shortened(fmt.Sprintf("%q", why)))
 	}
-	proof, _, err := field(message, payload, protowire.BytesType)
-	if err != nil || p.steps == 0 {
-		return err
+	if payload, _, err = field(message, content, protowire.BytesType); err != nil {
+		return nil, nil, err
 	}
-	if !bytes.HasPrefix(proof, []byte("rspauth=")) {
-		return errors.New("does not prove that it knows the block's token")
-	}
-	keys, _, err := field(message, cipher, protowire.BytesType)
-	if err != nil || keys == nil {
-		return err
-	}
-	p.wraps = false
-	const inKey, inIV, outKey, outIV = 2, 3, 4, 5
-	for number, is := range map[protowire.Number]func(length int) bool{
-		inKey: wrappedKey, outKey: wrappedKey, inIV: oneBlock, outIV: oneBlock,
-	} {
-		value, _, err := field(keys, number, protowire.BytesType)
-		if err != nil {
-			return err
-		}
-		if !is(len(value)) {
-			return fmt.Errorf("sent a key of a stream, or where it begins, of %d bytes", len(value))
-		}
-	}
-	return nil
+	keys, _, err = field(message, cipherOption, protowire.BytesType)
+	return payload, keys, err
 }
 
-func wrappedKey(length int) bool { return length >= signatureBytes }
-func oneBlock(length int) bool   { return length == aes.BlockSize }
+// digestMD5 is a proof by DIGEST-MD5, with the names of RFC 2831.
+type digestMD5 struct {
+	secret               blockSecret
+	realm, nonce, cnonce string
+	uri, qop, ciphers    string
+	cipher               string // the one that is taken, if what follows is encrypted
+	protection           byte
+}
+
+var directive = regexp.MustCompile(`^\s*,*\s*([a-zA-Z0-9-]+)\s*=\s*(?:"([^"\\]*)"|([^",\s]+))\s*(?:,|$)`)
+
+// answerTo takes the first of the protections that a DataNode offers that suffices.
+func answerTo(offer []byte, secret blockSecret, least byte) (*digestMD5, error) {
+	said := map[string]string{}
+	for left := offer; len(left) > 0; {
+		m := directive.FindSubmatch(left)
+		if m == nil {
+			return nil, fmt.Errorf("its offer of a proof is malformed at %s", shortened(fmt.Sprintf("%q", left)))
+		}
+		name := strings.ToLower(string(m[1]))
+		if _, twice := said[name]; twice && name != "realm" {
+			return nil, fmt.Errorf("its offer of a proof has %s twice", shortened(name))
+		}
+		said[name] = string(m[2]) + string(m[3])
+		left = left[len(m[0]):]
+	}
+	if said["nonce"] == "" {
+		return nil, errors.New("its offer of a proof has no nonce")
+	}
+	cnonce := make([]byte, 24)
+	rand.Read(cnonce)
+	d := &digestMD5{
+		secret: secret, realm: said["realm"], nonce: said["nonce"], cnonce: base64.StdEncoding.EncodeToString(cnonce),
+		uri: "hdfs/0", ciphers: said["cipher"],
+	}
+	for _, qop := range strings.Split(said["qop"], ",") {
+		if number := qops[strings.TrimSpace(qop)]; number != 0 && number >= least {
+			d.qop, d.protection = strings.TrimSpace(qop), number
+			break
+		}
+	}
+	if d.qop == "" {
+		return nil, fmt.Errorf("offers %q to protect blocks, and dataTransferProtection of the cluster file wants %s; set dfs.data.transfer.protection=%[2]s in hdfs-site.xml of the DataNode", shortened(said["qop"]), protections[least])
+	}
+	offered := strings.Split(d.ciphers, ",")
+	for _, known := range []string{"rc4", "rc4-56", "rc4-40"} {
+		if d.protection == encrypted && slices.Contains(offered, known) {
+			d.cipher = known
+			break
+		}
+	}
+	if d.protection == encrypted && d.cipher == "" {
+		return nil, fmt.Errorf("offers encryption by %q, want rc4; dataTransferProtection: integrity does without, if dfs.data.transfer.protection of the DataNode allows it", shortened(d.ciphers))
+	}
+	return d, nil
+}
+
+func (d *digestMD5) reply() string {
+	reply := fmt.Sprintf(`username="%s", realm="%s", nonce="%s", cnonce="%s", nc=00000001, qop=%s, digest-uri="%s", response=%s, charset=utf-8`,
+		d.secret.user, d.realm, d.nonce, d.cnonce, d.qop, d.uri, d.digest("AUTHENTICATE"))
+	if d.cipher != "" {
+		reply += ", cipher=" + d.cipher
+	}
+	return reply
+}
+
+// digest is the proof of the client, by AUTHENTICATE, or of the DataNode, by nothing.
+func (d *digestMD5) digest(by string) string {
+	a2 := by + ":" + d.uri
+	if d.protection != unprotected {
+		a2 += ":" + strings.Repeat("0", 32)
+	}
+	hash := func(b []byte) string { return hex.EncodeToString(sum(string(b))) }
+	return hash([]byte(strings.Join([]string{hash(d.a1()), d.nonce, "00000001", d.cnonce, d.qop, hash([]byte(a2))}, ":")))
+}
+
+func (d *digestMD5) a1() []byte {
+	return append(sum(d.secret.user+":"+d.realm+":"+d.secret.password), ":"+d.nonce+":"+d.cnonce...)
+}
+
+func sum(parts ...string) []byte {
+	s := md5.Sum([]byte(strings.Join(parts, ""))) //nolint:gosec // the protocol's
+	return s[:]
+}
+
+// wrapped returns the client's end of a connection of wrapped pieces.
+func (d *digestMD5) wrapped(c net.Conn, r *bufio.Reader) *wrappedConn {
+	secret := string(sum(string(d.a1())))
+	w := &wrappedConn{
+		Conn: c, r: r,
+		signs:  sum(secret, "Digest session key to client-to-server signing key magic constant"),
+		checks: sum(secret, "Digest session key to server-to-client signing key magic constant"),
+	}
+	if d.protection == encrypted {
+		n := map[string]int{"rc4": 16, "rc4-56": 7, "rc4-40": 5}[d.cipher]
+		w.seals, _ = rc4.NewCipher(sum(secret[:n], "Digest H(A1) to client-to-server sealing key magic constant")) //nolint:gosec // the protocol's
+		w.opens, _ = rc4.NewCipher(sum(secret[:n], "Digest H(A1) to server-to-client sealing key magic constant")) //nolint:gosec // the protocol's
+	}
+	return w
+}
+
+// wrappedConn is a connection whose pieces are signed, and also encrypted if it has
+// ciphers.
+type wrappedConn struct {
+	net.Conn
+	r               *bufio.Reader
+	signs, checks   []byte // keys
+	seals, opens    *rc4.Cipher
+	sends, receives uint32 // numbers of the next piece in each direction
+	piece           bytes.Buffer
+	ready           []byte // text of the piece that was not read yet
+}
+
+func (w *wrappedConn) Write(b []byte) (int, error) {
+	for sent := 0; ; {
+		text := b[sent:min(sent+maxWrapBytes, len(b))]
+		piece := w.wrap(text)
+		if _, err := w.Conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(piece))), piece...)); err != nil { //nolint:gosec // bounded
+			return sent, err
+		}
+		if sent += len(text); sent == len(b) {
+			return sent, nil
+		}
+	}
+}
+
+// wrap signs a text, and encrypts it if the connection is encrypted.
+func (w *wrappedConn) wrap(text []byte) []byte {
+	piece := append(bytes.Clone(text), signature(w.signs, w.sends, text)...)
+	if w.seals != nil {
+		w.seals.XORKeyStream(piece, piece)
+	}
+	piece = binary.BigEndian.AppendUint32(append(piece, pieceKind...), w.sends)
+	w.sends++
+	return piece
+}
+
+func signature(key []byte, number uint32, text []byte) []byte {
+	mac := hmac.New(md5.New, key)
+	mac.Write(binary.BigEndian.AppendUint32(nil, number))
+	mac.Write(text)
+	return mac.Sum(nil)[:macBytes]
+}
+
+func (w *wrappedConn) Read(b []byte) (int, error) {
+	for len(w.ready) == 0 {
+		length, err := w.r.Peek(4)
+		if err != nil {
+			return 0, err
+		}
+		size := int32(binary.BigEndian.Uint32(length)) //nolint:gosec // Java's int
+		if size < signatureBytes || size > maxPacketBytes {
+			return 0, fmt.Errorf("announced a signed or encrypted piece of %d bytes; want %d to %d", size, signatureBytes, maxPacketBytes)
+		}
+		_, _ = w.r.Discard(4)
+		w.piece.Reset()
+		if _, err := io.CopyN(&w.piece, w.r, int64(size)); err != nil { // allocates for bytes that have come
+			return 0, unexpected(err)
+		}
+		if w.ready, err = w.unwrap(w.piece.Bytes()); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, w.ready)
+	w.ready = w.ready[n:]
+	return n, nil
+}
+
+// unwrap returns the text of the next piece, which it decrypts in its place.
+func (w *wrappedConn) unwrap(piece []byte) ([]byte, error) {
+	end := len(piece) - (signatureBytes - macBytes)
+	if end < macBytes || !bytes.Equal(piece[end:end+kindBytes], pieceKind) {
+		return nil, errors.New("sent a signed or encrypted piece that is malformed")
+	}
+	if number := binary.BigEndian.Uint32(piece[end+kindBytes:]); number != w.receives {
+		return nil, fmt.Errorf("sent piece %d, want %d: it was sent before, or another was left out", number, w.receives)
+	}
+	if w.opens != nil {
+		w.opens.XORKeyStream(piece[:end], piece[:end])
+	}
+	text := piece[:end-macBytes]
+	if !hmac.Equal(piece[end-macBytes:end], signature(w.checks, w.receives, text)) {
+		return nil, errors.New("sent a piece that is not as it was signed")
+	}
+	w.receives++
+	return text, nil
+}
+
+// stream returns a connection that is one encrypted stream in each direction, by keys that
+// are wrapped in a CipherOptionProto.
+func (w *wrappedConn) stream(option []byte) (net.Conn, error) {
+	const suite, inKey, inIV, outKey, outIV = 1, 2, 3, 4, 5
+	_, is, err := field(option, suite, protowire.VarintType)
+	if err != nil {
+		return nil, err
+	}
+	if is != aesStream {
+		return nil, fmt.Errorf("encrypts by kind %d, want %d (AES/CTR/NoPadding)", is, aesStream)
+	}
+	next := func(key, iv protowire.Number) (cipher.Stream, error) {
+		sealed, _, err := field(option, key, protowire.BytesType)
+		if err != nil {
+			return nil, err
+		}
+		begins, _, err := field(option, iv, protowire.BytesType)
+		if err != nil {
+			return nil, err
+		}
+		if len(sealed) < signatureBytes || len(begins) != aes.BlockSize {
+			return nil, fmt.Errorf("sent a key of a stream of %d bytes, and its beginning of %d", len(sealed), len(begins))
+		}
+		secret, err := w.unwrap(bytes.Clone(sealed))
+		if err != nil {
+			return nil, err
+		}
+		block, err := aes.NewCipher(secret)
+		if err != nil {
+			return nil, fmt.Errorf("sent the key of a stream: %w", err)
+		}
+		return cipher.NewCTR(block, begins), nil
+	}
+	out, err := next(inKey, inIV) // into the DataNode
+	if err != nil {
+		return nil, err
+	}
+	in, err := next(outKey, outIV)
+	if err != nil {
+		return nil, err
+	}
+	return &streamConn{Conn: w.Conn, r: cipher.StreamReader{S: in, R: w.r}, w: cipher.StreamWriter{S: out, W: w.Conn}}, nil
+}
+
+// streamConn is a connection that is read and written by way of something else.
+type streamConn struct {
+	net.Conn
+	r io.Reader
+	w io.Writer
+}
+
+func (s *streamConn) Read(b []byte) (int, error)  { return s.r.Read(b) }
+func (s *streamConn) Write(b []byte) (int, error) { return s.w.Write(b) }
