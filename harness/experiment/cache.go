@@ -20,6 +20,7 @@ import (
 	"heddle/harness/results"
 	"heddle/harness/workload"
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 const (
@@ -231,7 +232,7 @@ func (c *inputCache) await(ctx context.Context) error {
 			c.say(fmt.Sprintf("%s of %s cached", mib(cached), mib(c.result.BytesAsked)))
 		}
 		if len(lacking) > 0 {
-			return cached, stillLacking(fmt.Sprintf("only %s of %s are cached; missing: %s", mib(cached), mib(c.result.BytesAsked), some(lacking)))
+			return cached, stillLacking(fmt.Sprintf("only %s of %s are cached; missing: %s", mib(cached), mib(c.result.BytesAsked), printable.First(3, lacking)))
 		}
 		return cached, nil
 	})
@@ -327,7 +328,7 @@ func (c *inputCache) lookAgain(ctx context.Context) (warning string) {
 	case err != nil:
 		return fmt.Sprintf("cannot tell how much of the input was still cached at the end: %v", err)
 	case len(lacking) > 0:
-		warning = fmt.Sprintf("the HDFS cache lost blocks while the jobs ran: of %s, %s were left; lost: %s", mib(c.result.BytesCached), mib(cached), some(lacking))
+		warning = fmt.Sprintf("the HDFS cache lost blocks while the jobs ran: of %s, %s were left; lost: %s", mib(c.result.BytesCached), mib(cached), printable.First(3, lacking))
 	}
 	c.result.BytesCachedEnd = cached
 	return warning
@@ -364,16 +365,6 @@ func (c *inputCache) remove(ctx context.Context, wait bool) error {
 		return nil // a timeout is no error: the next trial waits until the blocks have left the caches
 	}
 	return err
-}
-
-// The function some returns a text for messages: the first three items of the
-// list, and how many others there are.
-func some(list []string) string {
-	const most = 3
-	if len(list) <= most {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
 func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
