@@ -256,16 +256,14 @@ func testNoTicket(t *testing.T, c *cluster) {
 	for _, x := range []struct{ line, want string }{
 		{asHeddle + "run --cluster without.yaml --run-name without steered.yaml' 2>&1", "kinit"},
 		{"runuser -u nobody -- /opt/hadoop/bin/hadoop fs -ls / 2>&1", "KERBEROS"},
-		{"runuser -u nobody -- /opt/hadoop/bin/yarn node -list 2>&1", "KERBEROS"},
 	} {
 		out, err := c.try("harness", x.line)
 		if err == nil || !strings.Contains(out, x.want) {
 			t.Errorf("%s: %v; want %q in\n%s", x.line, err, x.want, out)
 		}
-		t.Logf("%s:\n%s", x.line, out)
 	}
 	for _, at := range []string{"master:9871", "master:8090", "master:19890", "master:8044", "worker1:8044", "worker1:9865"} {
-		out := c.on(t, "harness", "printf 'GET /jmx HTTP/1.0\\r\\n\\r\\n' | openssl s_client -quiet -verify_return_error -CAfile /etc/hadoop/security/ca.pem -connect "+at+" 2>&1")
+		out := c.on(t, "harness", "printf 'GET /jmx HTTP/1.1\\r\\nHost: hadoop\\r\\nConnection: close\\r\\n\\r\\n' | openssl s_client -quiet -verify_return_error -CAfile /etc/hadoop/security/ca.pem -connect "+at+" 2>&1")
 		if !strings.Contains(out, " 401 ") || !strings.Contains(out, "WWW-Authenticate: Negotiate") {
 			t.Errorf("%s answers without a ticket\n%s", at, out)
 		}
