@@ -172,8 +172,8 @@ systemd-run --unit=kdc --setenv=KRB5_CONFIG=$KRB5_CONFIG --setenv=KRB5_KDC_PROFI
 // startKDC starts a KDC on the host kdc, and fetches the keytabs into the inventory.
 func (c *cluster) startKDC(t *testing.T) {
 	t.Helper()
-	c.put(t, "kdc", "/root/kdc.sh", kdcScript)
-	c.on(t, "kdc", "bash /root/kdc.sh")
+	c.put(t, "kdc", "/run/kdc.sh", kdcScript)
+	c.on(t, "kdc", "bash /run/kdc.sh")
 	packed, err := c.hosts.Command(t.Context(), "kdc", "tar -C /var/lib/kdc -c keytabs").Output()
 	if err != nil {
 		t.Fatal(err)
