@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -61,7 +60,7 @@ func calibratedCluster(calibration string, unverified bool) (*config.Cluster, er
 		return nil, withCode(exitUsage, err)
 	}
 	run.Unverified = unverified
-	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == file }) {
+	if _, ok := run.File(file); !ok {
 		return nil, nil
 	}
 	data, err := run.ReadFile(file)

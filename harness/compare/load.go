@@ -34,7 +34,7 @@ type trial struct {
 func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 	var trials []trial
 	var warnings []string
-	var inputs [][]runs.File
+	var experiments []runs.File
 	leftOut := 0
 	dirs, err := resolved(dirs)
 	if err != nil {
@@ -103,9 +103,10 @@ func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
 			}
 			trials = append(trials, t)
 		}
-		inputs = append(inputs, slices.DeleteFunc(m.Files, func(f runs.File) bool { return f.Name != "experiment.yaml" }))
+		experiment, _ := run.File("experiment.yaml")
+		experiments = append(experiments, experiment)
 		for j := range i {
-			if !slices.Equal(inputs[i], inputs[j]) && shareModel(trials, i, j) {
+			if experiments[i] != experiments[j] && shareModel(trials, i, j) {
 				warnings = append(warnings, fmt.Sprintf("%s and %s are of different experiments, and models of the same name are taken as the same; --apart keeps runs apart", dirs[j], dir))
 			}
 		}

@@ -172,19 +172,20 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 
 // pool is what is measured of one experiment on one cluster, in one run folder or several.
 type pool struct {
-	run     *results.Run // the first
-	folders []string
-	trials  []measured
+	experiment runs.File    // the experiment file, with its hash
+	run        *results.Run // the first
+	folders    []string
+	trials     []measured
 }
 
 // join adds the trials of a run to the pool of its experiment and cluster, or to a new one.
 func join(pools []*pool, run *results.Run, trials []measured) []*pool {
-	experiment := experimentOf(run)
+	experiment, ok := run.File("experiment.yaml")
 	i := slices.IndexFunc(pools, func(p *pool) bool {
-		return experiment != nil && slices.Equal(experiment, experimentOf(p.run)) && compare.AlikeClusters(p.run, run)
+		return ok && p.experiment == experiment && compare.AlikeClusters(p.run, run)
 	})
 	if i < 0 {
-		return append(pools, &pool{run, []string{run.Dir}, trials})
+		return append(pools, &pool{experiment, run, []string{run.Dir}, trials})
 	}
 	p := pools[i]
 	if !slices.Contains(p.folders, run.Dir) {
@@ -192,11 +193,6 @@ func join(pools []*pool, run *results.Run, trials []measured) []*pool {
 	}
 	p.trials = append(p.trials, trials...)
 	return pools
-}
-
-// experimentOf returns the experiment file of a run with its hash, nil if it has none.
-func experimentOf(run *results.Run) []runs.File {
-	return slices.DeleteFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name != "experiment.yaml" })
 }
 
 // load reads the finished trials of a run folder, or of one workload of it, or of that

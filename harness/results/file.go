@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"heddle/harness/config"
 	"heddle/harness/measure"
@@ -16,7 +15,7 @@ import (
 // file that this version of heddle cannot read does no harm.
 func Experiment(run *runs.Run, with string) (*config.Experiment, error) {
 	const file = "experiment.yaml"
-	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == file }) {
+	if _, ok := run.File(file); !ok {
 		return nil, nil
 	}
 	source, err := run.ReadFile(file)

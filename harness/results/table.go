@@ -59,7 +59,8 @@ func WriteTable(run *runs.Run, results []Trial) error {
 }
 
 func hasTable(run *runs.Run) bool {
-	return slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == measuresFile })
+	_, ok := run.File(measuresFile)
+	return ok
 }
 
 func readTable(run *runs.Run) ([]Trial, error) {

@@ -345,6 +345,17 @@ func List(root string) ([]*Run, error) {
 	return list, errors.Join(errs...)
 }
 
+// File returns the record of a complete file at the top of the run folder, and whether there
+// is such a file.
+func (r *Run) File(name string) (File, bool) {
+	files := r.Manifest().Files
+	i := slices.IndexFunc(files, func(f File) bool { return f.Name == name })
+	if i < 0 {
+		return File{}, false
+	}
+	return files[i], true
+}
+
 // Manifest returns a copy of the run's current manifest.
 func (r *Run) Manifest() Manifest {
 	r.mu.Lock()

@@ -80,7 +80,7 @@ func (p *Plan) clusters() map[string]map[string]string {
 }
 
 func readPlan(run *runs.Run) (*Plan, error) {
-	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == planFile }) {
+	if _, ok := run.File(planFile); !ok {
 		return nil, fmt.Errorf("%w: %s has no %s", fs.ErrNotExist, run.Dir, planFile)
 	}
 	text, err := run.ReadFile(planFile)
