@@ -548,21 +548,7 @@ const (
 
 // newCluster brings up hosts, installs the collection, and writes an inventory.
 func newCluster(t *testing.T) *cluster {
-	labtest.Need(t)
-	labtest.Long(t)
-	if err := hosts.Preflight(); err != nil {
-		lacks(t, err)
-	}
-	if _, err := exec.LookPath("ansible-playbook"); err != nil {
-		lacks(t, fmt.Errorf("%w: install what ansible/tests/requirements.txt lists", err))
-	}
-	c := &cluster{dir: t.TempDir()}
-	c.inventory = filepath.Join(c.dir, "blue")
-	var err error
-	if c.binary, err = labtest.Binary(); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(c.dir, "password"), password)
+	c := begin(t)
 	tree, err := filepath.Abs("..")
 	if err == nil {
 		err = os.Symlink(tree, filepath.Join(c.dir, "ansible"))
@@ -572,6 +558,30 @@ func newCluster(t *testing.T) *cluster {
 	}
 	c.archive, c.sum = archiveOf(t, c.dir)
 	c.bringUp(t, hosts.Default())
+	return c
+}
+
+// begin returns a cluster without hosts, with what all tests of one need: heddle's program,
+// the vault's password and, on this machine, ansible and some more programs.
+func begin(t *testing.T, programs ...string) *cluster {
+	t.Helper()
+	labtest.Need(t)
+	labtest.Long(t)
+	if err := hosts.Preflight(); err != nil {
+		lacks(t, err)
+	}
+	for _, program := range append(programs, "ansible-playbook") {
+		if _, err := exec.LookPath(program); err != nil {
+			lacks(t, fmt.Errorf("%w: install what ansible/tests/requirements.txt lists; krb5kdc and kadmin.local are in krb5-kdc and krb5-admin-server", err))
+		}
+	}
+	c := &cluster{dir: t.TempDir()}
+	c.inventory = filepath.Join(c.dir, "blue")
+	var err error
+	if c.binary, err = labtest.Binary(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(c.dir, "password"), password)
 	return c
 }
 

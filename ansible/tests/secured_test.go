@@ -19,9 +19,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"heddle/ansible/tests/hosts"
-	"heddle/harness/lab/labtest"
 )
 
 // TestSecuredCluster sets a cluster with Kerberos and TLS up on hosts of its own, from
@@ -74,23 +71,7 @@ var securedHosts = []string{"master", "worker1", "harness"}
 // newSecured brings up hosts and a KDC, and writes an inventory with keytabs and
 // certificates.
 func newSecured(t *testing.T) *cluster {
-	labtest.Need(t)
-	labtest.Long(t)
-	if err := hosts.Preflight(); err != nil {
-		lacks(t, err)
-	}
-	for _, program := range []string{"ansible-playbook", "/usr/sbin/krb5kdc", "/usr/sbin/kadmin.local"} {
-		if _, err := exec.LookPath(program); err != nil {
-			lacks(t, fmt.Errorf("%w: install what ansible/tests/requirements.txt lists, and krb5-kdc and krb5-admin-server", err))
-		}
-	}
-	c := &cluster{dir: t.TempDir()}
-	c.inventory = filepath.Join(c.dir, "blue")
-	var err error
-	if c.binary, err = labtest.Binary(); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(c.dir, "password"), password)
+	c := begin(t, "/usr/sbin/krb5kdc", "/usr/sbin/kadmin.local")
 	c.archive = filepath.Join(c.dir, "hadoop.tar")
 	c.sum = pack(t, c.archive, nativeLibrary(t))
 	c.bringUp(t, append(securedHosts, "kdc"))
