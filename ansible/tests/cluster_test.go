@@ -832,7 +832,9 @@ getent passwd; getent group
 systemctl list-unit-files --no-legend --no-pager
 cut -d' ' -f2,3 /proc/mounts
 ps -e -o user=,args= | grep -E 'java|heddle|hadoop' | grep -v grep || true`)
-	ignored := regexp.MustCompile(`systemd-private|^/var/lib/systemd|^/root/\.(cache|java)|^listed (motd|user|sshd|utmp|systemd)|ssh|/run/user|-scope|session-|user-runtime|python|__pycache__`)
+	// Ansible asks rpm, where a host has it, which manager of packages is in use: rpm then
+	// makes its .rpmdb.
+	ignored := regexp.MustCompile(`systemd-private|^/var/lib/systemd|^/root/\.(cache|java|rpmdb)|^listed (motd|user|sshd|utmp|systemd)|ssh|/run/user|-scope|session-|user-runtime|python|__pycache__`)
 	var lines []string
 	for line := range strings.Lines(out) {
 		if !ignored.MatchString(line) {
