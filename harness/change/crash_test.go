@@ -90,8 +90,8 @@ func (p *process) Read(ctx context.Context, name string) (data []byte, err error
 	return data, err
 }
 
-func (p *process) List(ctx context.Context, name string) (names []string, err error) {
-	err = p.step(func() (err error) { names, err = p.Files.List(ctx, name); return err })
+func (p *process) Names(ctx context.Context, name string) (names []string, err error) {
+	err = p.step(func() (err error) { names, err = p.Files.Names(ctx, name); return err })
 	return names, err
 }
 
@@ -309,7 +309,7 @@ func crash(t *testing.T, actions []action, deaths []death, old string, down bool
 	if _, open, err := notesBefore(t.Context(), w.files, 1000); err != nil || len(open) > 0 {
 		return fmt.Errorf("the journal still has %v (%v)", open, err)
 	}
-	if names, _ := w.files.List(t.Context(), lease.Root); len(slices.DeleteFunc(names, func(n string) bool { return n[0] == '.' })) > 2 {
+	if names, _ := w.files.Names(t.Context(), lease.Root); len(slices.DeleteFunc(names, func(n string) bool { return n[0] == '.' })) > 2 {
 		return fmt.Errorf("folders of old holds are still there: %v", names)
 	}
 	return nil

@@ -61,7 +61,7 @@ func (f *fakeHDFS) RemoveCachePool(_ context.Context, name string) error {
 }
 
 func (f *fakeHDFS) List(ctx context.Context, folder string) (list []hdfs.File, err error) {
-	names, err := f.files.List(ctx, folder)
+	names, err := f.files.Names(ctx, folder)
 	for _, name := range names {
 		_, ferr := f.files.Read(ctx, path.Join(folder, name))
 		list = append(list, hdfs.File{Path: path.Join(folder, name), Dir: ferr != nil})

@@ -117,7 +117,7 @@ func TestManyNotes(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.die()
-		names, err := w.files.List(t.Context(), lease.Folder(h.Epoch()))
+		names, err := w.files.Names(t.Context(), lease.Folder(h.Epoch()))
 		for _, name := range names {
 			if data, err := w.files.Read(t.Context(), lease.Folder(h.Epoch())+"/"+name); err != nil || len(data) > lease.Small {
 				t.Errorf("%s has %d bytes, %v; want at most %d", name, len(data), err, lease.Small)

@@ -173,7 +173,7 @@ func notesBefore(ctx context.Context, files lease.Files, epoch int) ([]int, note
 		if e >= epoch {
 			continue
 		}
-		names, err := files.List(ctx, lease.Folder(e))
+		names, err := files.Names(ctx, lease.Folder(e))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, err
 		}

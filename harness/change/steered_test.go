@@ -28,9 +28,9 @@ type cutOff struct {
 	hang bool        // or do not come back while the context lasts
 }
 
-func (f *cutOff) List(ctx context.Context, name string) ([]string, error) {
+func (f *cutOff) Names(ctx context.Context, name string) ([]string, error) {
 	if !f.cut.Load() {
-		return f.Files.List(ctx, name)
+		return f.Files.Names(ctx, name)
 	}
 	if f.hang {
 		<-ctx.Done()

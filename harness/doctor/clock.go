@@ -12,13 +12,6 @@ import (
 	"heddle/yarnclient"
 )
 
-// offset says how far another machine's clock is ahead of this machine's. The
-// field by is the estimate; the true offset differs from it by at most the
-// field bound.
-type offset struct {
-	by, bound time.Duration
-}
-
 // The method clock compares the daemons' clocks with this machine's clock by
 // the Date header of their HTTP answers, which is in whole seconds. nodeClocks
 // compares the clocks of nodes with agents more exactly.
@@ -37,12 +30,12 @@ func (e *examiner) clock(ctx context.Context) Check {
 		if daemon.gone || daemon.address == "" {
 			continue
 		}
-		o, err := e.dateOffset(ctx, daemon.address)
+		by, bound, err := e.dateOffset(ctx, daemon.address)
 		if err != nil {
 			continue // another check reports that the daemon does not answer
 		}
-		parts = append(parts, fmt.Sprintf("%s within %v of this machine", daemon.who, o.atMost().Round(100*time.Millisecond)))
-		apart = apart || o.atLeast() > 0
+		parts = append(parts, fmt.Sprintf("%s within %v of this machine", daemon.who, (by.Abs()+bound).Round(100*time.Millisecond)))
+		apart = apart || by.Abs() > bound
 	}
 	switch {
 	case len(parts) == 0:
@@ -53,24 +46,17 @@ func (e *examiner) clock(ctx context.Context) Check {
 	return c.ok("%s", strings.Join(parts, ", "))
 }
 
-// atMost and atLeast return the largest and the smallest possible difference,
-// without sign, between another machine's clock and this machine's.
-func (o offset) atMost() time.Duration  { return o.by.Abs() + o.bound }
-func (o offset) atLeast() time.Duration { return max(0, o.by.Abs()-o.bound) }
-
 // dateOffset derives how far a daemon's clock is ahead of this machine's, from
-// the time in the daemon's answer, which is up to 2 s old.
-func (e *examiner) dateOffset(ctx context.Context, address string) (offset, error) {
+// the time in the daemon's answer, which is up to 2 s old. The true offset differs
+// from the result by at most bound.
+func (e *examiner) dateOffset(ctx context.Context, address string) (by, bound time.Duration, err error) {
 	daemon, err := e.Daemon(address)
 	if err != nil {
-		return offset{}, err
+		return 0, 0, err
 	}
 	defer daemon.Close()
 	asked := time.Now()
 	date, err := daemon.Date(ctx)
-	if err != nil {
-		return offset{}, err
-	}
 	low, high := time.Until(date), date.Add(2*time.Second).Sub(asked)
-	return offset{by: (low + high) / 2, bound: (high - low) / 2}, nil
+	return (low + high) / 2, (high - low) / 2, err
 }

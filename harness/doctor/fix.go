@@ -303,13 +303,9 @@ func (p *planner) atRunTime(command string) string {
 }
 
 func changeOf(s require.Setting, name, value string) Change {
-	daemons := s.Daemons()
-	if daemons == nil {
-		daemons = []string{}
-	}
 	return Change{
 		Feature: s.Feature, File: s.File, Property: name, Default: s.Default, Value: value,
-		Required: s.Required, Why: s.Why, Restart: daemons,
+		Required: s.Required, Why: s.Why, Restart: s.Daemons(),
 	}
 }
 

@@ -3,8 +3,8 @@ package doctor
 import (
 	"bytes"
 	"cmp"
-	"encoding/xml"
 	"fmt"
+	"html"
 	"io"
 	"regexp"
 	"slices"
@@ -43,12 +43,11 @@ var places = map[string]place{
 // WriteText writes the plan for people.
 func (p *FixPlan) WriteText(out io.Writer) error {
 	var b strings.Builder
-	if fmt.Fprintf(&b, "cluster %s, to be %s: ", p.Cluster, strings.Join(p.Features, ", ")); len(p.Changes) == 0 {
-		b.WriteString("no property to change\n")
-	} else {
-		b.WriteString(printable.Count(len(p.Changes), "property") + " to change\n")
+	file, count := "", "no property"
+	if n := len(p.Changes); n > 0 {
+		count = printable.Count(n, "property")
 	}
-	file := ""
+	fmt.Fprintf(&b, "cluster %s, to be %s: %s to change\n", p.Cluster, strings.Join(p.Features, ", "), count)
 	for _, group := range p.groups() {
 		c := group.change
 		present := oneLine(c.Present)
@@ -70,11 +69,7 @@ func (p *FixPlan) WriteText(out io.Writer) error {
 		default:
 			note("now: %s", cmp.Or(present, "not set; Hadoop's default: "+cmp.Or(c.Default, "none")))
 		}
-		if c.Required {
-			note("required to be %s: %s", c.Feature, c.Why)
-		} else {
-			note("better to be %s: %s", c.Feature, c.Why)
-		}
+		note("%s to be %s: %s", map[bool]string{true: "required", false: "better"}[c.Required], c.Feature, c.Why)
 		switch {
 		case c.FileIgnored:
 			note("not in the file, which is ignored: %s", c.Command)
@@ -130,11 +125,6 @@ func (p *FixPlan) groups() []changeGroup {
 // file with a comment before it.
 func (p *FixPlan) WriteXML(out io.Writer) error {
 	var b bytes.Buffer
-	each := func(text string) string {
-		var escaped strings.Builder
-		_ = xml.EscapeText(&escaped, []byte(text)) // ignore the error: writing to a strings.Builder cannot fail
-		return escaped.String()
-	}
 	file := ""
 	for _, c := range p.inFiles() {
 		if c.File != file {
@@ -142,7 +132,7 @@ func (p *FixPlan) WriteXML(out io.Writer) error {
 			fmt.Fprintf(&b, "<!-- %s, on %s: into the element configuration; where a property is there already, replace it -->\n", file, places[file].hosts)
 		}
 		fmt.Fprintf(&b, "<property>\n  <name>%s</name>\n  <value>%s</value>\n  <description>heddle needs this for %s</description>\n</property>\n",
-			each(c.Property), each(c.Value), each(c.Why))
+			html.EscapeString(c.Property), html.EscapeString(c.Value), html.EscapeString(c.Why))
 	}
 	if len(p.Restart) > 0 {
 		fmt.Fprintf(&b, "<!-- then restart, in this order: %s -->\n", strings.Join(p.Restart, ", "))

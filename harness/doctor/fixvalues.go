@@ -30,12 +30,10 @@ func (p *planner) needed(ctx context.Context) (require.Labels, error) {
 // labelSteps adds the commands that make labels and give one to the nodes of
 // ApplicationMasters.
 func (p *planner) labelSteps(labels require.Labels) {
-	there := map[string]bool{}
-	for _, l := range p.labels.value {
-		there[l.Name] = true
+	there := func(name string) bool {
+		return slices.ContainsFunc(p.labels.value, func(l yarnclient.NodeLabel) bool { return l.Name == name })
 	}
-	missing := slices.DeleteFunc(append([]string{labels.Parking, labels.Masters}, labels.Jobs...), func(name string) bool { return there[name] })
-	if len(missing) > 0 {
+	if slices.ContainsFunc(append([]string{labels.Parking, labels.Masters}, labels.Jobs...), func(name string) bool { return !there(name) }) {
 		p.then(p.prepare())
 	}
 	var candidates []string

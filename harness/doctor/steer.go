@@ -154,13 +154,9 @@ func (e *examiner) queueLabels() Check {
 	capacity, access, masters := rows[0], rows[1], rows[2]
 	numbers := require.Whole(require.Exclusive(e.labels.value))
 	best, bestTriples := yarnclient.Queue{}, 0
-	big := yarnclient.Queue{Path: "root.default"} // the leaf queue with the largest capacity; the advice to the user names this queue
 	for _, q := range s.value.Queues {
 		if !q.Leaf {
 			continue
-		}
-		if q.CapacityPct > big.CapacityPct {
-			big = q
 		}
 		var whole []string
 		for _, p := range q.Partitions {
@@ -183,11 +179,12 @@ func (e *examiner) queueLabels() Check {
 		}
 		return c.ok("%s", found)
 	}
+	big := cmp.Or(require.LargestLeaf(s.value), "root.default")
 	c = c.bad("no queue has a capacity of 100 for a label triple")
 	for _, label := range require.Pool(1) {
-		c = c.setIn(capacity, "root", label).setIn(capacity, big.Path, label)
+		c = c.setIn(capacity, "root", label).setIn(capacity, big, label)
 	}
-	return c.set(require.Setting{File: access.File, Property: access.In(big.Path, "")}, strings.Join(require.Pool(1), ",")).
+	return c.set(require.Setting{File: access.File, Property: access.In(big, "")}, strings.Join(require.Pool(1), ",")).
 		next(prepare + " sets these, and the same for each further triple")
 }
 

@@ -38,7 +38,7 @@ func (t *trialRun) countFailures(result *results.Trial, jobs []capture.Job, list
 	for k := range jobs {
 		j := &jobs[k]
 		if j.Outcome == traces.Unfinished || j.Outcome != traces.Succeeded && !t.plan.Workload.CountsFailures() {
-			return t.jobFailed(j, list)
+			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, whyFailed(j, list, oneLine), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
 		}
 	}
 	for i, s := range t.submissions {
@@ -46,7 +46,7 @@ func (t *trialRun) countFailures(result *results.Trial, jobs []capture.Job, list
 		for k := range jobs {
 			if j := &jobs[k]; j.Outcome != traces.Succeeded && slices.Contains(j.Tags, t.tags[i]) {
 				known = true
-				f := results.FailedJob{Name: s.Name, ID: j.ID, Outcome: j.Outcome.String(), Why: whyFailed(j, list)}
+				f := results.FailedJob{Name: s.Name, ID: j.ID, Outcome: j.Outcome.String(), Why: whyFailed(j, list, firstLine)}
 				t.failures[i] = errors.New(f.Why)
 				result.FailedJobs = append(result.FailedJobs, f)
 			}
@@ -58,22 +58,11 @@ func (t *trialRun) countFailures(result *results.Trial, jobs []capture.Job, list
 	return t.accept(result)
 }
 
-// jobFailed returns an error that says why a job did not succeed: what YARN says
-// of it, and what the first of its attempts that failed said. list has the
-// figures of the trial's jobs.
-func (t *trialRun) jobFailed(j *capture.Job, list []*measure.Job) error {
-	text := oneLine(j.Diagnostics)
-	if said := firstError(j.ID, list); said != "" {
-		text += "; the first attempt that failed said: " + said
-	}
-	return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, text, filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
-}
-
-// whyFailed returns in a line why a job did not succeed: what YARN says of it, and
-// what the first of its attempts that failed said, since YARN often names only the
-// task.
-func whyFailed(j *capture.Job, list []*measure.Job) string {
-	why, said := firstLine(j.Diagnostics), firstLine(firstError(j.ID, list))
+// whyFailed returns why a job did not succeed: what YARN says of it, and what the
+// first of its attempts that failed said, since YARN often names only the task. Of
+// each it has what short returns. list has the figures of the trial's jobs.
+func whyFailed(j *capture.Job, list []*measure.Job, short func(string) string) string {
+	why, said := short(j.Diagnostics), short(firstError(j.ID, list))
 	switch {
 	case why == "" && said == "":
 		return "YARN does not say why"

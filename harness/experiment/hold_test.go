@@ -21,11 +21,11 @@ type deafFiles struct {
 	deaf bool
 }
 
-func (f *deafFiles) List(ctx context.Context, name string) ([]string, error) {
+func (f *deafFiles) Names(ctx context.Context, name string) ([]string, error) {
 	if f.deaf {
 		return nil, errors.New("no NameNode answers")
 	}
-	return f.Files.List(ctx, name)
+	return f.Files.Names(ctx, name)
 }
 
 // TestHoldTakenAnew loses the hold in the first trial. The second takes the cluster

@@ -201,9 +201,9 @@ func (t *trialRun) keep(result *results.Trial, captured *capture.Result) error {
 		cached := t.cache.result
 		result.Cache = &cached
 	}
-	names := map[traces.JobID]string{}
+	seen, names := map[traces.JobID]capture.Job{}, map[traces.JobID]string{}
 	for _, j := range captured.Jobs {
-		names[j.ID] = j.Name
+		seen[j.ID], names[j.ID] = j, j.Name
 	}
 	figures, err := t.trial.keep(result, captured.Header, names, captured.Encode)
 	if err == nil {
@@ -223,16 +223,12 @@ func (t *trialRun) keep(result *results.Trial, captured *capture.Result) error {
 	}
 	result.Warnings = append(t.notCold, captured.Warnings...)
 	for i := range result.Jobs {
-		if k := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return j.ID == result.Jobs[i].ID }); k >= 0 {
-			result.Jobs[i].YarnMs = captured.Jobs[k].YarnMs
-		}
+		result.Jobs[i].YarnMs = seen[result.Jobs[i].ID].YarnMs
 	}
 	t.jobs = map[string][]*measure.Job{}
 	for _, done := range figures.JobList {
-		if i := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return j.ID == done.ID }); i >= 0 {
-			for _, tag := range captured.Jobs[i].Tags {
-				t.jobs[tag] = append(t.jobs[tag], done)
-			}
+		for _, tag := range seen[done.ID].Tags {
+			t.jobs[tag] = append(t.jobs[tag], done)
 		}
 	}
 	if err := t.countFailures(result, captured.Jobs, figures.JobList); err != nil {

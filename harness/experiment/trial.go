@@ -53,17 +53,15 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 			return "", err
 		}
 		w.clusters[name] = &usedCluster{Clients: c}
-	}
-	for _, name := range o.Experiment.Clusters() {
-		err := w.clusters[name].Outlast(ctx, w.tell, func() error {
-			version, err := w.clusters[name].Answers(ctx)
+		err = c.Outlast(ctx, w.tell, func() error {
+			version, err := c.Answers(ctx)
 			if err != nil {
 				return fmt.Errorf("start run: cluster %s: %w", o.config(name).Name, err)
 			}
 			if name == o.Experiment.Cluster {
 				hadoop = version
 			}
-			return refuseNodesOf(ctx, o.Experiment, w.clusters[name].Clients)
+			return refuseNodesOf(ctx, o.Experiment, c)
 		})
 		if err != nil {
 			return "", err

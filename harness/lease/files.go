@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"path"
@@ -25,8 +24,8 @@ type Files interface {
 	// Read returns a file's content. It returns no content for a file that is
 	// still being written.
 	Read(ctx context.Context, path string) ([]byte, error)
-	// List returns the names in a folder, sorted.
-	List(ctx context.Context, path string) ([]string, error)
+	// Names returns the names in a folder, sorted.
+	Names(ctx context.Context, path string) ([]string, error)
 	// Modified returns the modification time of a file or folder, by the
 	// NameNode's clock. For a file, this is when the file was created. For a
 	// folder, this is when a file in it was last created, renamed or removed.
@@ -108,17 +107,7 @@ func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, info.Length))
 }
 
-func (f *hdfsFiles) List(ctx context.Context, name string) ([]string, error) {
-	return f.Names(ctx, name)
-}
-
 func (f *hdfsFiles) Modified(ctx context.Context, name string) (time.Time, error) {
 	info, err := f.Stat(ctx, name)
 	return info.Modified, err
-}
-
-func randomID() []byte {
-	id := make([]byte, 8)
-	rand.Read(id)
-	return id
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strconv"
@@ -114,7 +115,7 @@ func Folder(epoch int) string { return fmt.Sprintf("%s/%06d", Root, epoch) }
 // Epochs lists the numbers of all holds of the cluster that have a folder in
 // HDFS, highest first.
 func Epochs(ctx context.Context, files Files) ([]int, error) {
-	names, err := files.List(ctx, Root)
+	names, err := files.Names(ctx, Root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -158,7 +159,7 @@ func Newest(ctx context.Context, files Files) (Lease, error) {
 func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 	for _, epoch := range epochs {
 		folder := Folder(epoch)
-		names, err := b.files.List(ctx, folder)
+		names, err := b.files.Names(ctx, folder)
 		if err != nil {
 			return Lease{}, err
 		}
@@ -245,7 +246,7 @@ func (b leaseDir) void(ctx context.Context, l Lease, watched time.Duration) (boo
 
 // now returns the present time by the NameNode's clock.
 func (b leaseDir) now(ctx context.Context) (time.Time, error) {
-	probe := fmt.Sprintf("%s/.now-%x", Root, randomID())
+	probe := fmt.Sprintf("%s/.now-%016x", Root, rand.Uint64())
 	if err := b.files.Create(ctx, probe, nil); err != nil {
 		return time.Time{}, err
 	}
@@ -298,7 +299,7 @@ func (b leaseDir) renew(ctx context.Context, epoch int) error {
 		}
 	}
 	folder := Folder(epoch)
-	names, err := b.files.List(ctx, folder)
+	names, err := b.files.Names(ctx, folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Contains(names, "owner") {
 		return fmt.Errorf("%w, or has removed folder %s", errSuperseded, folder)
 	}

@@ -142,12 +142,12 @@ type oneHangs struct {
 	armed atomic.Bool
 }
 
-func (f *oneHangs) List(ctx context.Context, name string) ([]string, error) {
+func (f *oneHangs) Names(ctx context.Context, name string) ([]string, error) {
 	if f.armed.CompareAndSwap(true, false) {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}
-	return f.Files.List(ctx, name)
+	return f.Files.Names(ctx, name)
 }
 
 // TestHungRenewalIsGivenUp while there is time for another.

@@ -7,11 +7,11 @@ import (
 
 // Daemons are the daemons to restart after a change of the setting in its file,
 // by the names that Hadoop's own commands have for them, in the order in which
-// to restart them. The list is empty if the next job sees the change.
+// to restart them. The list is empty, not nil, if the next job sees the change.
 func (s Setting) Daemons() []string {
 	switch s.Restart {
 	case "":
-		return nil
+		return []string{}
 	case allDaemons:
 		return slices.Clone(RestartOrder)
 	case nameAndData:

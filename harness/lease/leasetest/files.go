@@ -103,8 +103,8 @@ func (f *Files) Read(_ context.Context, name string) ([]byte, error) {
 	return slices.Clone(e.data), nil
 }
 
-// List returns the names in a folder of the file system in memory.
-func (f *Files) List(_ context.Context, name string) ([]string, error) {
+// Names returns the names in a folder of the file system in memory.
+func (f *Files) Names(_ context.Context, name string) ([]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.entries[name] == nil {
