@@ -32,9 +32,9 @@ func ExampleOutcomes() {
 	}
 	// Output:
 	// model  actuator  splits       seed  jobs  makespan  mean completion  cache  node  rack  off  digest
-	// yarn   none      asSubmitted  1        2   55.56 s          43.70 s      0    31     1    0  8fd9a462cd49a011
-	// fifo   labels    asSubmitted  1        2   56.08 s          46.51 s      0    27     5    0  95e0525b3d6e037e
-	// delay  labels    asSubmitted  1        2   57.52 s          47.61 s      0    31     1    0  2bf7074de5f1e308
+	// yarn   none      asSubmitted  1        2   55.56 s          43.70 s      0    31     1    0  5a0269d77fc21a87
+	// fifo   labels    asSubmitted  1        2   56.08 s          46.51 s      0    27     5    0  3a0ffeebeec6ee4b
+	// delay  labels    asSubmitted  1        2   57.52 s          47.61 s      0    31     1    0  f37110d79b920f9e
 }
 
 // The same jobs on a cluster that nobody has: twice the nodes, faster disks. Tasks

@@ -86,8 +86,8 @@ func TestCalibrateRecovers(t *testing.T) {
 	}
 	w := truth.Of("wordcount")
 	w.Map.FixedMs, w.Map.MsPerMiB, w.Map.Spread = 0, 2000, []float64{0.9, 1, 1.1}
-	w.Reduce.FixedMs, w.Reduce.MsPerMiB, w.Reduce.Spread = 0, 32000, []float64{0.8, 1, 1.2} // reduces fetch 130 kB each
-	truth.Sharing, truth.TaskStart = 0.5, calibration.Figure{}                              // simulated attempts have no counters, which tell the start
+	w.Reduce.FixedMs, w.Reduce.MsPerMiB, w.Reduce.Spread = 4000, 0, []float64{0.8, 1, 1.2}
+	truth.Sharing, truth.TaskStart = 0.5, calibration.Figure{} // simulated attempts have no counters, which tell the start
 	var seen []*recorded.Trace
 	for seed := range uint64(3) {
 		x := loaded(t, "r01-wordcount-fifo")
@@ -117,7 +117,7 @@ func TestCalibrateRecovers(t *testing.T) {
 	}
 	g := got.Of("wordcount")
 	within("maps' time", g.Map.MsPerMiB, 2000, 0.05)
-	within("reduces' time", g.Reduce.MsPerMiB, 32000, 0.15)
+	within("reduces' time", g.Reduce.FixedMs, 4000, 0.15)
 	within("the master's start", got.AMStart.Value, truth.AMStart.Value, 0.01)
 	within("turnover", got.Turnover.Value, truth.Turnover.Value, 0.25)
 	within("finish", got.Finish.Value, truth.Finish.Value, 0.05)

@@ -70,8 +70,8 @@ func outputs(jobs []*recorded.Job) (mapOut, reduceOut float64) {
 
 // fitPhase fits a line through the computing times of attempts by the bytes that they
 // read: a fixed time plus a time for each byte. If all read about the same number of
-// bytes, the line cannot be found. They then get only a time for each byte: the start of
-// their JVMs is counted apart, and what is left is mostly to read, compute and write.
+// bytes, the line cannot be found: maps and large reduces then get only a time for each
+// byte, and other reduces only a fixed time.
 func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	list = slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.kind != kind })
 	p := Phase{Samples: len(list), Corrected: 1}
@@ -95,7 +95,7 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 		if p.FixedMs < 0 {
 			p.FixedMs, p.MsPerMiB = 0, mean/meanMiB
 		}
-	case meanMiB*(1<<20) >= smallBytes:
+	case kind == traces.Map && meanMiB*(1<<20) >= smallBytes, meanMiB >= largeReduceMiB:
 		p.MsPerMiB, p.SpreadMiB = mean/meanMiB, meanMiB
 	default:
 		p.FixedMs = mean
@@ -124,9 +124,15 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	return p
 }
 
-// smallBytes is how much a task must read, at least, for its duration to count as
+// smallBytes is how much a map must read, at least, for its duration to count as
 // depending on bytes.
 const smallBytes = 64 << 10
+
+// largeReduceMiB is from which size on what a reduce does after the last map is taken for
+// work on bytes. Small reduces of WordCount take 0.21 s of CPU time if they fetch 33 kB,
+// and 0.27 s for 133 kB. A fit to those of 6 and 19 MiB of a synthetic job has 0.7 s and
+// 35 ms a MiB.
+const largeReduceMiB = 16
 
 // evenQuantiles returns evenly spaced quantiles of the numbers xs. They are scaled so
 // that numbers drawn at random between them have a mean of 1.
