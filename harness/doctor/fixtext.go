@@ -69,7 +69,11 @@ func (p *FixPlan) WriteText(out io.Writer) error {
 		default:
 			note("now: %s", cmp.Or(present, "not set; Hadoop's default: "+cmp.Or(c.Default, "none")))
 		}
-		note("%s to be %s: %s", map[bool]string{true: "required", false: "better"}[c.Required], c.Feature, c.Why)
+		need := "better"
+		if c.Required {
+			need = "required"
+		}
+		note("%s to be %s: %s", need, c.Feature, c.Why)
 		switch {
 		case c.FileIgnored:
 			note("not in the file, which is ignored: %s", c.Command)

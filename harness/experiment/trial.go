@@ -53,7 +53,10 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 			return "", err
 		}
 		w.clusters[name] = &usedCluster{Clients: c}
-		err = c.Outlast(ctx, w.tell, func() error {
+	}
+	for _, name := range o.Experiment.Clusters() {
+		c := w.clusters[name]
+		err := c.Outlast(ctx, w.tell, func() error {
 			version, err := c.Answers(ctx)
 			if err != nil {
 				return fmt.Errorf("start run: cluster %s: %w", o.config(name).Name, err)
@@ -61,7 +64,7 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 			if name == o.Experiment.Cluster {
 				hadoop = version
 			}
-			return refuseNodesOf(ctx, o.Experiment, c)
+			return refuseNodesOf(ctx, o.Experiment, c.Clients)
 		})
 		if err != nil {
 			return "", err
