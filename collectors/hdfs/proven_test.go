@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -39,10 +38,8 @@ type provenDataNode struct {
 const offerAuth = `realm="0",nonce="abc",qop="auth",charset=utf-8,algorithm=md5-sess`
 
 // serve does what the DataNode does on one connection. It ends after a message that is
-// not whole, and if nothing comes: the library leaves a connection open whose proof has
-// failed.
+// not whole, and when the connection is closed.
 func (d provenDataNode) serve(c net.Conn) {
-	c.SetReadDeadline(time.Now().Add(time.Second))
 	whole := func(b []byte) bool {
 		_, _, err := readMessage(bufio.NewReader(bytes.NewReader(b)))
 		return err == nil
@@ -189,6 +186,7 @@ func readProven(t testing.TB) func(d provenDataNode) ([]byte, error) {
 	client := cluster.client(t, "a:1")
 	var mu sync.Mutex
 	var is provenDataNode
+	var opened []net.Conn // the library leaves a connection open whose proof has failed
 	l := &library{}
 	files := must(colinmarc.NewClient(colinmarc.ClientOptions{
 		Addresses: []string{"a:1"}, User: "me",
@@ -200,6 +198,7 @@ func readProven(t testing.TB) func(d provenDataNode) ([]byte, error) {
 			ours, theirs := net.Pipe()
 			mu.Lock()
 			d := is
+			opened = append(opened, theirs)
 			mu.Unlock()
 			go func() {
 				defer theirs.Close()
@@ -224,8 +223,16 @@ func readProven(t testing.TB) func(d provenDataNode) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close()
-		return io.ReadAll(reader{f, l, 100 * time.Millisecond})
+		defer func() {
+			f.Close()
+			mu.Lock()
+			defer mu.Unlock()
+			for _, c := range opened {
+				c.Close()
+			}
+			opened = nil
+		}()
+		return io.ReadAll(reader{f, l, dataNodeSilence})
 	}
 }
 
