@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -166,8 +167,9 @@ func digest(reply string) string {
 	return hex.EncodeToString(sum(a1, value("nonce"), "00000001", value("cnonce"), value("qop"), hex.EncodeToString(sum(a2))))
 }
 
-// readProven returns what reads a file of one block from a DataNode of a secured cluster.
-func readProven(t testing.TB) func(d provenDataNode) ([]byte, error) {
+// readProven returns what reads a file of one block from a DataNode of a secured cluster,
+// and gives up when nothing comes for the time silence.
+func readProven(t testing.TB, silence time.Duration) func(d provenDataNode) ([]byte, error) {
 	block := message(
 		1, message(1, "pool", 2, 7, 3, 1, 4, len(content)), 2, 0,
 		3, message(1, message(1, "10.0.0.9", 2, "worker", 3, "uuid", 4, 9866, 5, 0, 6, 0)),
@@ -187,6 +189,7 @@ func readProven(t testing.TB) func(d provenDataNode) ([]byte, error) {
 	var mu sync.Mutex
 	var is provenDataNode
 	var opened []net.Conn // the library leaves a connection open whose proof has failed
+	var served sync.WaitGroup
 	l := &library{}
 	files := must(colinmarc.NewClient(colinmarc.ClientOptions{
 		Addresses: []string{"a:1"}, User: "me",
@@ -200,10 +203,10 @@ func readProven(t testing.TB) func(d provenDataNode) ([]byte, error) {
 			d := is
 			opened = append(opened, theirs)
 			mu.Unlock()
-			go func() {
+			served.Go(func() {
 				defer theirs.Close()
 				d.serve(theirs)
-			}()
+			})
 			conn := tcpLike{ours}
 			return &dataNodeConn{limitedConn: limitedConn{Conn: conn}, address: address, r: bufio.NewReader(conn), prove: func(op byte, request []byte) (net.Conn, error) {
 				secret, err := secretOf(op, request)
@@ -231,15 +234,16 @@ func readProven(t testing.TB) func(d provenDataNode) ([]byte, error) {
 				c.Close()
 			}
 			opened = nil
+			served.Wait()
 		}()
-		return io.ReadAll(reader{f, l, dataNodeSilence})
+		return io.ReadAll(reader{f, l, silence})
 	}
 }
 
 // TestProvenDataNode: a DataNode of a secured cluster that sends nonsense while it proves
 // who it is, or afterwards, gives an error that names it.
 func TestProvenDataNode(t *testing.T) {
-	read := readProven(t)
+	read := readProven(t, dataNodeSilence)
 	integrity, privacy := strings.Replace(offerAuth, `"auth"`, `"auth-int"`, 1), strings.Replace(offerAuth, `"auth"`, `"auth-conf",cipher="3des,rc4"`, 1)
 	key, iv := bytes.Repeat([]byte{1}, 32), make([]byte, 16)
 	whole := join(readAnswer(512, 0), packet(content[:1000]), packet(content[1000:]), packet(nil))
@@ -331,7 +335,7 @@ func FuzzProvenDataNode(f *testing.F) {
 	f.Add(strings.Replace(offerAuth, `"auth"`, `"auth-conf",cipher="rc4"`, 1), []byte(nil), []byte(nil), message(1, 2, 2, key, 3, iv, 4, key, 5, iv), []byte{})
 	f.Add("", framed(message(1, 0, 2, offerAuth)), framed(message(1, 0, 2, "rspauth")), []byte(nil), []byte{})
 	f.Add("", []byte{0}, []byte{0}, []byte(nil), []byte{})
-	read := readProven(f)
+	read := readProven(f, 100*time.Millisecond) // each may wait for the other to read
 	f.Fuzz(func(t *testing.T, offer string, first, second, cipher, after []byte) {
 		some := func(b []byte) []byte { // the fuzzer has no nil
 			if len(b) == 0 {
