@@ -44,6 +44,7 @@ that its traces do not have. For example:
 			&cli.StringSliceFlag{Name: "metric", Usage: "errors of `METRIC` of heddle compare too, or of all; may be repeated"},
 			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, DefaultText: fmt.Sprintf("5; with --across %d", acrossSeeds), Usage: "replay each trial with seeds 1 to `N` and take the mean"},
 			&cli.Float64Flag{Name: "host-cores", Destination: &o.Cluster.HostCores, Usage: "cores that all nodes shared, on one machine", DefaultText: "as recorded"},
+			&cli.BoolFlag{Name: "others", Destination: &o.Others, Usage: "replay each run beside the load by other programs that it recorded, where that differs from the load that was fitted to"},
 			rate("disk", "rate at which a node reads from its disk", &o.Cluster.Disk),
 			rate("link", "rate of a node's link", &o.Cluster.Link),
 			rate("uplink", "rate of a rack's uplink", &o.Cluster.Uplink),

@@ -108,7 +108,7 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 		return nil, fmt.Errorf("fidelity: %w: nothing of tasks can be fitted to %s: %s", ErrNothing, strings.Join(fit, ", "), strings.Join(costs.Warnings, "; "))
 	}
 	a.Warnings = append(a.Warnings, costs.Warnings...)
-	maps := knownOf(fitted)
+	maps := knownOf(costs, fitted)
 	var pools []*pool
 	twice := map[string]bool{}
 	for _, name := range list {
@@ -277,7 +277,7 @@ func predictSetting(list []measured, maps known, costs *calibration.Calibration,
 			return x, err
 		}
 		is = append(is, completionsOf(again)...)
-		speed := maps.speed(&list[i])
+		speed := maps.speed(costs, &list[i])
 		if speeds = append(speeds, speed); math.IsNaN(speed) {
 			continue
 		}

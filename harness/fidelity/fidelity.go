@@ -47,6 +47,9 @@ type Options struct {
 	// lack: rates of disks, links and uplinks, cores, heartbeats of
 	// ApplicationMasters.
 	Cluster recorded.Change
+	// Others puts the load by other programs that each run recorded into its replays, where
+	// that differs from the load of the runs fitted to.
+	Others bool
 	// Interrupted is called during a simulation and stops it if it returns an
 	// error, as in sim.Config.
 	Interrupted func() error
@@ -306,11 +309,16 @@ func predict(t *recorded.Trace, like *measured, c *calibration.Calibration, spee
 		}
 		return sched.LoadState(m, like.learnt)
 	}
+	change := recorded.Change{Speed: speed}
+	if o.Others && c.HostCores > 0 { // which leaves out what others used of the machine in the runs fitted to
+		more := t.Header.Cluster.OthersCores - c.OthersCores
+		change.HostCores = max(c.HostCores-more, c.HostCores/20)
+	}
 	var list []replay.Config
 	for seed := range o.Seeds {
 		list = append(list, replay.Config{
 			Trace: t, Model: like.OwnModel(), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
-			Calibration: c, Modelled: true, Change: recorded.Change{Speed: speed}, Repeats: true, Interrupted: o.Interrupted, Begin: begin,
+			Calibration: c, Modelled: true, Change: change, Repeats: true, Interrupted: o.Interrupted, Begin: begin,
 		})
 	}
 	outcomes, err := replay.Outcomes(list)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"heddle/traces"
+	"heddle/harness/replay/calibration"
 )
 
 // sameBytes is by which part the inputs of two maps may differ that do the same work.
@@ -21,13 +21,13 @@ type known map[string][]mapCPU
 
 type mapCPU struct {
 	bytes int64
-	sumMs float64 // CPU time of this map and of those before it, by Hadoop's counter
+	sumMs float64 // CPU time of this map and of those before it, see calibration.MapCPU
 }
 
-func knownOf(trials []measured) known {
+func knownOf(c *calibration.Calibration, trials []measured) known {
 	k := known{}
 	for i := range trials {
-		eachMap(&trials[i], func(workload string, bytes int64, cpuMs float64) {
+		c.MapCPU(trials[i].Trace, func(workload string, bytes int64, cpuMs float64) {
 			k[workload] = append(k[workload], mapCPU{bytes, cpuMs})
 		})
 	}
@@ -64,12 +64,12 @@ func (k known) meanMs(workload string, bytes int64) float64 {
 // trial's maps can be compared, or if it is no speed of processors.
 //
 // A processor that is shared with other virtual machines, or with the other thread of
-// its core, takes more CPU time for the same work. So does one whose caches the tasks
-// share, if more of them run at once: the speed has that too.
-func (k known) speed(x *measured) float64 {
+// its core, takes more CPU time for the same work. What tasks that share a core add for each
+// other is left out, since replays have it.
+func (k known) speed(c *calibration.Calibration, x *measured) float64 {
 	maps, compared := 0, 0
 	var there, here float64
-	eachMap(x, func(workload string, bytes int64, cpuMs float64) {
+	c.MapCPU(x.Trace, func(workload string, bytes int64, cpuMs float64) {
 		maps++
 		if ms := k.meanMs(workload, bytes); ms > 0 {
 			there, here = there+ms, here+cpuMs
@@ -83,15 +83,4 @@ func (k known) speed(x *measured) float64 {
 		return speed
 	}
 	return math.NaN()
-}
-
-// eachMap calls do with each map of a trial that succeeded and whose CPU time is known.
-func eachMap(x *measured, do func(workload string, bytes int64, cpuMs float64)) {
-	for _, j := range x.Trace.Jobs {
-		for i := range j.Tasks[traces.Map] {
-			if task := &j.Tasks[traces.Map][i]; task.Won != nil && task.Won.CPUMs() > 0 {
-				do(j.Kind(), task.Input(), task.Won.CPUMs())
-			}
-		}
-	}
 }

@@ -202,7 +202,8 @@ func capacityOf(x *sim.Config, jobs *recorded.Source) capacity {
 		slower(r.UplinkBytesPerSec)
 	}
 	if x.Cluster.HostCores > 0 {
-		m.stretch = max(m.stretch, running/x.Cluster.HostCores)
+		perCore := running / x.Cluster.HostCores
+		m.stretch = max(m.stretch, perCore*sim.Slowed(x.Cluster.Contention, perCore))
 	}
 	// At worst, a byte passes a disk, two nodes' links and two racks' uplinks, each
 	// shared by all tasks.

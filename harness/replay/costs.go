@@ -32,6 +32,7 @@ func (c *Config) limit(x *sim.Machines) {
 	if c.Modelled && len(c.Change.Cores) == 0 {
 		if x.HostCores = cmp.Or(c.Change.HostCores, f.HostCores); x.HostCores > 0 {
 			x.HostCores = max(x.HostCores-c.Change.Others, x.HostCores/20)
+			x.Contention = f.Contention
 		}
 	}
 	for i := range x.Nodes {

@@ -85,7 +85,11 @@ func (x *nodes) addFlows() {
 	c := &x.config.Cluster
 	if c.HostCores > 0 {
 		x.core = 1e6 * c.hostSpeed()
-		x.flows.SetRate(0, fluid.Host, 0, int64(x.core*c.HostCores), int64(x.core))
+		var rates []int64 // by the number of attempts that compute
+		for n := 1.0; n == 1 || c.Contention > 0 && n < min(4*c.HostCores+1, mostCrowd); n++ {
+			rates = append(rates, int64(x.core*c.HostCores/Slowed(c.Contention, n/c.HostCores)))
+		}
+		x.flows.SetHost(0, rates, int64(x.core))
 	}
 	for i := range c.Nodes {
 		m, n := &c.Nodes[i], int32(i)
@@ -104,6 +108,9 @@ func (x *nodes) addFlows() {
 		}
 	}
 }
+
+// mostCrowd is up to which number of attempts on one machine each further one slows the others.
+const mostCrowd = 1 << 14
 
 // setCores sets how much computing all tasks together may do on a node in a
 // second. The cores of a slow node compute less in a second.

@@ -150,6 +150,39 @@ func TestHostCores(t *testing.T) {
 	}
 }
 
+// Tasks that share a core slow each other, so that two take longer beside each other than one
+// after the other.
+func TestContention(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		hostCores float64
+		maps      []int32 // computing times in ms, alone
+		want      int64
+	}{
+		{"a core for each", 8, []int32{1000, 1000, 1000, 1000}, 1000},
+		{"two a core: a tenth longer", 2, []int32{1000, 1000, 1000, 1000}, 2200},
+		{"three on two cores", 2, []int32{1000, 1000, 1000}, 1575},
+		{"four a core", 1, []int32{1000, 1000, 1000, 1000}, 5200},
+		{"eight a core, which is as with four", 0.5, []int32{1000, 1000, 1000, 1000}, 10_400},
+		{"the longer one goes on alone", 1, []int32{1000, 2000}, 3200},
+	} {
+		cluster := slots(4, 1)
+		cluster.HostCores, cluster.Contention = c.hostCores, 0.1
+		var work []Work
+		for _, ms := range c.maps {
+			work = append(work, Work{ComputeMs: ms})
+		}
+		job := simpleJob("a", 0, int32(len(work)), 0, work...)
+		r, err := Run(&Config{Cluster: cluster, Source: &Jobs{List: []Job{job}}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.MakespanMs < c.want || r.MakespanMs > c.want+10 {
+			t.Errorf("%s: %d ms, want %d", c.name, r.MakespanMs, c.want)
+		}
+	}
+}
+
 // The cores of one machine have the speed of its fastest node, and so has the start of an
 // ApplicationMaster beside the nodes. A slower node slows its own tasks alone.
 func TestHostSpeed(t *testing.T) {

@@ -46,6 +46,10 @@ type Calibration struct {
 	// node. It is what the workers were measured to use of the machine's cores while
 	// they had work for more, since masters and other programs use the rest.
 	HostCores float64 `json:"hostCores,omitempty"`
+	// Contention is by which part the computing of attempts takes longer for each further
+	// one on a core of HostCores, see sim.Slowed. It is known from labs, not fitted: the
+	// attempts of one run nearly all share cores with as many others.
+	Contention float64 `json:"contention,omitempty"`
 	// OthersCores is how many of the machine's cores other programs used on average while
 	// the traces were recorded.
 	OthersCores float64 `json:"othersCores,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"heddle/harness/replay/recorded"
+	"heddle/harness/sim"
 	"heddle/traces"
 )
 
@@ -16,7 +17,7 @@ type sample struct {
 	bytes    int64
 	ms       float64 // computing time of the attempt, in ms
 	tookMs   float64
-	cpuMs    float64 // CPU time by Hadoop's counter, which leaves out the start of the JVM; 0: not reported
+	cpuMs    float64 // CPU time by Hadoop's counter without what contention added; it leaves out the start of the JVM; 0: not reported
 	lastPart float64 // the fraction of a core that the attempt had when it ended
 }
 
@@ -27,7 +28,7 @@ type sample struct {
 // that links and disks need for the input.
 func computed(t *recorded.Trace, with sharing, startMs float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
 	busy := map[traces.Node]*load{}
-	host := &load{cores: with.host}
+	host := &load{cores: with.host, contention: with.contention}
 	for _, n := range t.Nodes {
 		b := host
 		if with.host == 0 {
@@ -77,7 +78,7 @@ func computed(t *recorded.Trace, with sharing, startMs float64, limits func(node
 		}
 		p := at(j, a)
 		start := startMs - float64(p.from-a.Start)/1e6
-		s := sample{workload: j.Kind(), kind: a.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to), cpuMs: a.CPUMs(), lastPart: b.before(p.to)}
+		s := sample{workload: j.Kind(), kind: a.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to), cpuMs: a.CPUMs() / b.slowedBetween(p.from, p.to), lastPart: b.before(p.to)}
 		if s.kind == traces.Map {
 			s.bytes = task.Input()
 			if limits != nil {
@@ -92,6 +93,16 @@ func computed(t *recorded.Trace, with sharing, startMs float64, limits func(node
 		list = append(list, s)
 	})
 	return list
+}
+
+// MapCPU calls do with each map of a trace that succeeded and whose CPU time is known.
+// cpuMs is that CPU time without what contention added to it.
+func (c *Calibration) MapCPU(t *recorded.Trace, do func(workload string, bytes int64, cpuMs float64)) {
+	for _, s := range computed(t, sharing{c.Sharing, c.HostCores, c.Contention}, 0, nil) {
+		if s.kind == traces.Map && s.cpuMs > 0 {
+			do(s.workload, s.bytes, s.cpuMs)
+		}
+	}
 }
 
 // The function samples returns the whole duration of each attempt that succeeded,
@@ -114,11 +125,15 @@ func durationsMs(t *recorded.Trace, kind traces.TaskKind) []float64 {
 // load records how many attempts run on a node over time, and from that how much
 // computing time each attempt gets.
 type load struct {
-	cores   float64 // number of cores that the attempts of this node share; 0: each attempt has a core of its own
-	changes []loadChange
+	cores      float64 // number of cores that the attempts of this node share; 0: each attempt has a core of its own
+	contention float64 // see sim.Slowed
+	changes    []loadChange
 	// Entry at[i] is the computing time, in ms, that an attempt gets on this node if it
 	// runs from changes[0] to changes[i].
 	at []float64
+	// Entry cpu[i] is the CPU time, in ms, that an attempt has meanwhile, which contention
+	// makes longer than the computing time.
+	cpu []float64
 	// Entry parts[i] is the fraction of a core that each attempt has before changes[i].
 	parts []float64
 }
@@ -132,11 +147,13 @@ type loadChange struct {
 // computing time one attempt would have got until then. The result is the field at.
 func (l *load) sum() {
 	slices.SortStableFunc(l.changes, func(a, b loadChange) int { return cmp.Compare(a.t, b.t) })
-	l.at, l.parts = make([]float64, len(l.changes)), make([]float64, len(l.changes))
+	l.at, l.cpu, l.parts = make([]float64, len(l.changes)), make([]float64, len(l.changes)), make([]float64, len(l.changes))
 	running := 0
 	for i := range l.changes {
 		if i > 0 {
-			l.at[i] = l.at[i-1] + float64(l.changes[i].t-l.changes[i-1].t)/1e6*l.part(running)
+			ms := float64(l.changes[i].t-l.changes[i-1].t) / 1e6 * l.part(running)
+			l.cpu[i] = l.cpu[i-1] + ms
+			l.at[i] = l.at[i-1] + ms/l.slowed(running)
 		}
 		l.parts[i] = l.part(running)
 		running += l.changes[i].more
@@ -149,6 +166,24 @@ func (l *load) part(n int) float64 {
 		return 1
 	}
 	return min(1, l.cores/float64(n))
+}
+
+// slowed returns by which factor each of n attempts on a node takes longer to compute.
+func (l *load) slowed(n int) float64 {
+	if l.contention == 0 {
+		return 1
+	}
+	return sim.Slowed(l.contention, float64(n)/l.cores)
+}
+
+// slowedBetween returns by which factor contention made the CPU time longer of an attempt
+// that runs on this node between the two times.
+func (l *load) slowedBetween(from, to traces.Time) float64 {
+	a, b := l.find(from), l.find(to)
+	if ms := l.at[b] - l.at[a]; ms > 0 {
+		return (l.cpu[b] - l.cpu[a]) / ms
+	}
+	return 1
 }
 
 // between returns the computing time, in ms, that an attempt gets which runs on this

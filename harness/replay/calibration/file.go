@@ -125,6 +125,9 @@ func checkFields(data []byte, t reflect.Type, at string) error {
 	return nil
 }
 
+// mostContention is the most by which attempts may slow each other that a file may say.
+const mostContention = 10
+
 // check refuses a calibration with a number that is negative, not finite, or too
 // large to be a time.
 func (c *Calibration) check() error {
@@ -133,6 +136,9 @@ func (c *Calibration) check() error {
 	}
 	if n := c.Noise; n != nil && !(n.Runs >= 0 && n.Measured >= 0 && n.Measured <= mostNoise && n.Simulated >= 0 && n.Simulated <= mostNoise) {
 		return fmt.Errorf("noise: %d runs, measured %v, simulated %v: want 0 runs or more, and deviations from 0 to %d", n.Runs, n.Measured, n.Simulated, mostNoise)
+	}
+	if !(c.Contention >= 0 && c.Contention <= mostContention) {
+		return fmt.Errorf("contention %v: want 0 to %d", c.Contention, mostContention)
 	}
 	if c.Load != nil {
 		figures = append(figures, c.Load.Idle)

@@ -14,7 +14,15 @@ import (
 type sharing struct {
 	node float64 // fraction of a node's cores that the attempts on the node share; 0: attempts do not slow each other down
 	host float64 // number of cores that the attempts on all nodes share; 0: attempts share cores only on their node
+	// by which part attempts take longer for each further one on a core, see sim.Slowed
+	contention float64
 }
+
+// onHost is the sharing of attempts on all nodes of a lab.
+func onHost(cores float64) sharing { return sharing{host: cores, contention: labContention} }
+
+// labContention is the contention of attempts that share the cores of a lab's machine.
+const labContention = 0.05
 
 func (s sharing) String() string {
 	if s.host > 0 {
@@ -59,7 +67,7 @@ func (c *Calibration) fitSharing(list []*recorded.Trace, hostCores float64) {
 			most, chosen = d.Value, guesses[i]
 		}
 	}
-	c.Sharing, c.HostCores, c.SharingGuessed = chosen.node, chosen.host, chosen != known
+	c.Sharing, c.HostCores, c.Contention, c.SharingGuessed = chosen.node, chosen.host, chosen.contention, chosen != known
 	if c.HostCores > 0 {
 		c.OthersCores = others
 	}
@@ -76,7 +84,7 @@ const leastOthers = 0.05
 // samples tell how many of the machine's cores the masters left to the attempts.
 func knownSharing(list []*recorded.Trace, hostCores float64) sharing {
 	if hostCores > 0 {
-		return sharing{host: hostCores}
+		return onHost(hostCores)
 	}
 	cores, used, n := 0.0, 0.0, 0
 	for _, t := range list {
@@ -92,7 +100,7 @@ func knownSharing(list []*recorded.Trace, hostCores float64) sharing {
 		if n > 0 {
 			hostCores = min(hostCores, used/float64(n))
 		}
-		return sharing{host: hostCores}
+		return onHost(hostCores)
 	}
 	if cores > 0 {
 		return sharing{node: 1}

@@ -57,7 +57,11 @@ func (c *Calibration) Doc() doc.Doc {
 	var facts doc.List
 	switch {
 	case c.HostCores > 0:
-		facts = append(facts, fmt.Sprintf("Attempts on all nodes share %.3g cores of the machine.", c.HostCores))
+		text := fmt.Sprintf("Attempts on all nodes share %.3g cores of the machine", c.HostCores)
+		if c.Contention > 0 {
+			text += fmt.Sprintf(", and take %.3g %% longer for each further one on a core, up to four", 100*c.Contention)
+		}
+		facts = append(facts, text+".")
 	case c.Sharing > 0:
 		facts = append(facts, fmt.Sprintf("Attempts on a node share %.3g of its cores.", c.Sharing))
 	default:

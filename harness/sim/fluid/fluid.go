@@ -115,6 +115,7 @@ type System struct {
 	all     []resource
 	passing []passing         // by index in System.all: what concerns flows that pass other resources too
 	limits  []limits          // the different limits of resources; index 0 means none
+	host    []uint32          // by number of flows on Host: index in System.limits; empty if it is always the same
 	known   map[limits]uint32 // by limits: index in System.limits
 	caps    map[int64]uint32  // by rate: index in System.all of the resource that holds each flow on it to this rate
 	heaps   pool[entry]
@@ -164,6 +165,30 @@ func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 	s.all[id].limits = s.limitsOf(limits{fixed(perSecond), fixed(perFlow)})
 	s.renew(id, now)
 	s.look(now, looks)
+}
+
+// SetHost sets the rates of Host: rates[n-1] while n flows pass it, and the last of them
+// while more do. Rates, and the parameter perFlow, are as in SetRate.
+func (s *System) SetHost(now int64, rates []int64, perFlow int64) {
+	s.host = s.host[:0]
+	for _, r := range rates {
+		s.host = append(s.host, s.limitsOf(limits{fixed(r), fixed(perFlow)}))
+	}
+	s.wheel.at(now)
+	id := s.id(Host, 0)
+	s.crowd(id)
+	s.renew(id, now)
+	s.look(now, looks)
+}
+
+// crowd sets the limits of a resource whose flows change, if that is Host.
+func (s *System) crowd(id uint32) {
+	if len(s.host) == 0 || id != s.first[Host] {
+		return
+	}
+	r := &s.all[id]
+	n := min(int(r.weight+r.others), len(s.host))
+	r.limits = s.host[max(1, n)-1]
 }
 
 // Read starts the transfer of a block from the node in the parameter from to

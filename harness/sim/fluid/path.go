@@ -11,6 +11,7 @@ func (s *System) enter(f *flow, id uint32, now, left int64) {
 		at := f.path[k]
 		f.among[k] = s.list(at, id)
 		s.all[at].others += int32(f.weight)
+		s.crowd(at)
 	}
 	f.bound = maxPath
 	bound, rate := s.tightest(f)
@@ -35,6 +36,7 @@ func (s *System) leave(id uint32, now int64, byOwn bool) {
 		if k != f.bound {
 			r.load -= f.rate * int64(f.weight)
 			r.others -= int32(f.weight)
+			s.crowd(at)
 			s.settle(at, now)
 			continue
 		}

@@ -146,6 +146,7 @@ func (s *System) left(f *flow, now int64) int64 {
 // computation) that the resource limits. It also schedules the check at the end
 // of the resource's next flow.
 func (s *System) renew(id uint32, now int64) {
+	s.crowd(id)
 	r := &s.all[id]
 	l := &s.limits[r.limits]
 	free, weight := l.rate-r.load, int64(max(1, r.weight))
