@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/harness/replay/recorded"
 	"heddle/harness/stats"
 	"heddle/traces"
+	"heddle/traces/tracefile"
 )
 
 // TestAcross predicts a measured run from itself: what is predicted of it then is the
@@ -147,6 +149,47 @@ func TestAcrossSpeed(t *testing.T) {
 		if !math.IsNaN(float64(x.SpeedPct)) || !math.IsNaN(float64(x.ErrorAtSpeedPct)) {
 			t.Errorf("%s under %s: a speed of %v", x.Workload, x.Model, x.SpeedPct)
 		}
+	}
+}
+
+// TestAcrossOthers predicts runs beside which other programs used half a core. That is
+// left out of the cores that tasks have, if it is asked for.
+func TestAcrossOthers(t *testing.T) {
+	const run = "testdata/run"
+	again := labRun(t, "*", func(traces.Event) {})
+	paths, err := filepath.Glob(filepath.Join(again, "trials", "*", "trace.heddle"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		h, events, err := tracefile.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Cluster.OthersCores += 0.5
+		if err := errors.Join(os.Remove(path), tracefile.WriteFile(path, h, events)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	with := func(others bool) *Across {
+		a, err := AcrossRuns([]string{run}, []string{again}, Options{Unverified: true, Others: others, Cluster: recorded.Change{HostCores: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	without, beside := with(false), with(true)
+	for i, x := range beside.Settings {
+		was := without.Settings[i]
+		if longer := float64(x.PredictedMs / was.PredictedMs); longer < 1.15 || longer > 1.6 {
+			t.Errorf("%s under %s: predicted %v times as long beside half a core of others", x.Workload, x.Model, longer)
+		}
+		if x.MeasuredMs != was.MeasuredMs {
+			t.Errorf("%s under %s: measured %v, was %v", x.Workload, x.Model, x.MeasuredMs, was.MeasuredMs)
+		}
+	}
+	if _, err := AcrossRuns([]string{run}, []string{again}, Options{Unverified: true, Others: true}); err == nil || !strings.Contains(err.Error(), "no cores that all nodes share") {
+		t.Errorf("cores that nobody knows: error %v", err)
 	}
 }
 

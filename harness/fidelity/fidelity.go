@@ -310,8 +310,11 @@ func predict(t *recorded.Trace, like *measured, c *calibration.Calibration, spee
 		return sched.LoadState(m, like.learnt)
 	}
 	change := recorded.Change{Speed: speed}
-	if o.Others && c.HostCores > 0 { // which leaves out what others used of the machine in the runs fitted to
-		more := t.Header.Cluster.OthersCores - c.OthersCores
+	if o.Others {
+		if c.HostCores == 0 {
+			return nil, errors.New("the load of others has no effect: the calibration knows of no cores that all nodes share; say how many they are (--host-cores)")
+		}
+		more := t.Header.Cluster.OthersCores - c.OthersCores // what others used in the runs fitted to is not in HostCores
 		change.HostCores = max(c.HostCores-more, c.HostCores/20)
 	}
 	var list []replay.Config
