@@ -26,6 +26,10 @@ type Machines struct {
 	// from its beginning. If the list is empty or a number is 0, tasks on the
 	// worker do not slow each other down.
 	CPUs []float64 `yaml:"cpus,omitempty" text:"Cores of the workers, in the order of their names; a short list starts again. 0 is no limit." min:"0" max:"4096"`
+	// AMMemory is the memory of a node on which ApplicationMasters alone run, as a lab's
+	// master. YARN counts it in the headroom of jobs. 0 means that workers run them, or that
+	// it is not known.
+	AMMemory units.Size `yaml:"amMemory,omitempty" text:"The memory of a node that runs ApplicationMasters alone, if there is one."`
 	// Cache is the size of each DataNode's HDFS cache.
 	Cache units.Size `yaml:"cache,omitempty" text:"The size of each DataNode's HDFS cache."`
 	// BlockSize and Replication are the HDFS block size and number of replicas
@@ -66,6 +70,7 @@ func (m *Machines) problems(p *problems, path string) {
 	p.keys(*m, path)
 	wrong(m.Racks > m.Nodes, "racks", "%d: want 1 to the number of nodes, %d", m.Racks, m.Nodes)
 	wrong(m.Container < units.MiB || m.Container > 1<<20*units.MiB, "container", "%v: want 1MiB to 1TiB", m.Container)
+	wrong(m.AMMemory < 0 || m.AMMemory > 1<<30*units.MiB, "amMemory", "%v: want 0 for none, or up to 1PiB", m.AMMemory)
 	wrong(m.Cache < 0, "cache", "%v: want 0 for none, or more", m.Cache)
 	wrong(m.BlockSize < 64*units.KiB, "blockSize", "%v: want 64KiB or more", m.BlockSize)
 	wrong(m.Replication > m.Nodes, "replication", "%d: want 1 to the number of nodes, %d", m.Replication, m.Nodes)
@@ -104,6 +109,9 @@ func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[str
 		if rates.Link > 0 {
 			c.Links = append(c.Links, traces.LinkFacts{Node: n.Node, BytesPerSec: int64(rates.Link)})
 		}
+	}
+	if m.AMMemory > 0 {
+		c.Nodes = append(c.Nodes, traces.NodeFacts{Node: "master", Rack: "/core", MemoryBytes: int64(m.AMMemory)})
 	}
 	for r := range m.Racks {
 		if rates.Uplink > 0 {

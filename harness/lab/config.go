@@ -126,7 +126,7 @@ func (c Config) Rates() config.Rates {
 // Machines describes the lab's nodes in the form that simulations read.
 func (c Config) Machines() *config.Machines {
 	return &config.Machines{
-		Nodes: c.Nodes, Racks: c.Racks, Slots: c.Slots, Container: c.Container, CPUs: c.CPUs, Cache: c.Cache,
+		Nodes: c.Nodes, Racks: c.Racks, Slots: c.Slots, Container: c.Container, AMMemory: amNodeMB * units.MiB, CPUs: c.CPUs, Cache: c.Cache,
 		BlockSize: c.BlockSize, Replication: c.Replication, NMHeartbeat: c.NMHeartbeat, AMHeartbeat: c.AMHeartbeat,
 		NodeExpiry: c.NodeExpiry, Scheduler: c.Scheduler, Async: c.Async && c.Scheduler == Capacity,
 	}

@@ -304,6 +304,11 @@ func facts(t *recorded.Trace, x *sim.Machines) traces.ClusterFacts {
 			out.Links = append(out.Links, traces.LinkFacts{Node: traces.Node(n.Name), BytesPerSec: n.LinkBytesPerSec})
 		}
 	}
+	for _, n := range t.Header.Cluster.Nodes {
+		if x.MastersMB > 0 && !n.Worker {
+			out.Nodes = append(out.Nodes, n)
+		}
+	}
 	for _, r := range x.Racks {
 		if r.UplinkBytesPerSec > 0 {
 			out.Links = append(out.Links, traces.LinkFacts{Rack: r.Name, BytesPerSec: r.UplinkBytesPerSec})

@@ -131,7 +131,8 @@ func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.Nod
 	a := &at.list[id]
 	gen := a.gen
 	*a = attempt{} // the fields are set one by one below, since the compiler would build a composite literal elsewhere in memory and copy it
-	a.startMs, a.job, a.task, a.node, a.gen = at.events.Now+int64(at.Costs.LaunchMs), slot, t, n, gen
+	launchMs := at.nodes.launchMs(n)
+	a.startMs, a.job, a.task, a.node, a.gen = at.events.Now+int64(launchMs), slot, t, n, gen
 	a.kind, a.phase = k, begin
 	if len(j.tries) > 0 {
 		if a.number = j.tries[t].begun; a.number > 0 {
@@ -154,7 +155,7 @@ func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.Nod
 	}
 	at.hears.task(sched.TaskStarted, j.id, t, n)
 	if at.Record != nil {
-		at.events.After(at.Costs.LaunchMs, evStarted, uint32(id), gen)
+		at.events.After(launchMs, evStarted, uint32(id), gen)
 	}
 	x := &at.nodes.list[n]
 	if at.nodes.lost.Has(n) {
@@ -169,7 +170,7 @@ func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.Nod
 		return id
 	}
 	fixedMs := j.fixedMs(a, w)
-	launch := int64(at.Costs.LaunchMs)
+	launch := int64(launchMs)
 	ms := launch
 	switch {
 	case k == state.Map && fixedMs > 0:
@@ -206,8 +207,8 @@ func (at *attempts) willFail(id int32, a *attempt, j *job, w *Work) bool {
 	if ms == 0 {
 		ms = at.nodes.list[a.node].on(int64(at.Costs.TaskStartMs) + at.draws.computeMs(j, a, w))
 	}
-	ms = int64(at.Costs.LaunchMs) + 1 + int64(key.At(1).Below(int(max(1, ms))))
-	at.events.Push(at.events.Now+ms, evFail, uint32(id), a.gen)
+	ms = 1 + int64(key.At(1).Below(int(max(1, ms))))
+	at.events.Push(a.startMs+ms, evFail, uint32(id), a.gen)
 	return true
 }
 

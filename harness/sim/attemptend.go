@@ -116,6 +116,9 @@ func (at *attempts) close(id int32, how traces.Outcome) {
 		}
 		at.rest[id] = noRest
 	}
+	if at.nodes.freed != nil && launched {
+		at.nodes.freed[a.node] = at.events.Now
+	}
 	a.gen++
 	a.job = -1
 	at.running--

@@ -30,6 +30,9 @@ type Costs struct {
 	// the task's attempt. The default, 100, is guessed: 180 to 230 ms were
 	// measured, but part of this was waiting for a heartbeat.
 	LaunchMs int32
+	// FreeMs is the time from an attempt's end until another can be launched in its place: its
+	// JVM ends, and the NodeManager reports that. The default is 0: it is part of LaunchMs.
+	FreeMs int32
 	// TaskStartMs is the time to start and end an attempt's JVM. This time is part
 	// of the attempt's duration, is longer on slow nodes, and uses CPU cores where
 	// these are limited. The default, 1000, is guessed from attempts of 1.4 s that

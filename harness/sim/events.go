@@ -216,10 +216,11 @@ func (s *Sim) masterBeat(slot int32) {
 		return
 	}
 	s.masters.send(j)
-	switch starve, kill := s.masters.starve(j); {
-	case !starve:
+	starve, kill := s.masters.starve(j)
+	if !starve {
 		s.masters.rampUp(j)
-	case kill:
+	}
+	for ; kill > 0; kill-- {
 		if id := s.attempts.youngestReduce(slot); id >= 0 {
 			s.attempts.kill(id, true)
 			j.asked, _ = s.state.Unask(j.id, state.Reduce)

@@ -110,7 +110,7 @@ func (am *masters) place(n state.NodeID) {
 // for all maps of the job.
 func (am *masters) up(slot int32) {
 	j := &am.jobs.list[slot]
-	j.up, j.amUpMs = true, am.events.Now
+	j.up, j.amUpMs, j.mapsMs = true, am.events.Now, am.events.Now
 	am.recorder.started(j)
 	am.request(j)
 	if am.asksAtOnce(j) {
@@ -196,7 +196,7 @@ const idleBeatMs = 1000
 // memory. If no map waits, all reduces are asked for.
 //
 // Source: Hadoop 3.4 RMContainerAllocator.scheduleReduces. A job's memory is
-// taken to be what its containers use plus what is free on all nodes.
+// taken to be what its containers use plus its headroom.
 func (am *masters) rampUp(j *job) {
 	const m, r = state.Map, state.Reduce
 	if j.askMs != nil {
@@ -221,7 +221,7 @@ func (am *masters) rampUp(j *job) {
 		mapMB := max(1, int64(j.size[m].MemoryMB))
 		reduceMB := max(1, int64(j.size[r].MemoryMB))
 		maps += int64(v.Running(j.id, m))
-		all := int64(am.freeMB()) + int64(v.Running(j.id, m))*mapMB + int64(v.Running(j.id, r))*reduceMB
+		all := int64(am.headroomMB(j)) + int64(v.Running(j.id, m))*mapMB + int64(v.Running(j.id, r))*reduceMB
 		forReduces := int64(float64(all) * share)
 		if all-forReduces >= maps*mapMB {
 			forReduces = all - maps*mapMB
@@ -237,35 +237,51 @@ func (am *masters) rampUp(j *job) {
 }
 
 // starve reports whether maps of a job wait and none runs. Its ApplicationMaster then
-// asks for no reduces and withdraws its requests for them. The result kill says whether
-// it also has to kill a reduce that runs: if the cluster has no room for a map, or if a
-// map has waited for hungerMs (300 s).
+// asks for no reduces and withdraws its requests for them. The result kill says how many
+// reduces that run it also has to kill: some if the cluster has no room for a map, or if
+// maps wait that it asked for hungerMs (300 s) ago.
 //
 // Source: Hadoop 3.4 RMContainerAllocator.preemptReducesIfNeeded: at once if
-// the headroom cannot hold a map, otherwise after 300 s. The simulator takes
-// as headroom what is free on all nodes.
-func (am *masters) starve(j *job) (starve, kill bool) {
+// the headroom cannot hold a map, otherwise 300 s after the request. It kills as many as
+// have the memory of the maps that wait, or of half of what the job may have if that is
+// less, but at least of one map.
+func (am *masters) starve(j *job) (starve bool, kill int32) {
 	const m, r = state.Map, state.Reduce
-	if am.view.Waiting(j.id, m) == 0 || am.view.Running(j.id, m) > 0 || j.asked == 0 {
-		j.hungryMs = 0
-		return false, false
+	waiting := am.view.Waiting(j.id, m)
+	if waiting == 0 {
+		j.mapsMs = 0
+		return false, 0
 	}
-	if j.hungryMs == 0 {
-		j.hungryMs = am.events.Now
+	if j.mapsMs == 0 {
+		j.mapsMs = am.events.Now
+	}
+	if am.view.Running(j.id, m) > 0 || j.asked == 0 {
+		return false, 0
 	}
 	j.asked, j.unsent = j.asked-j.unsent, 0
 	for am.view.Waiting(j.id, r) > 0 {
 		j.asked, _ = am.state.Unask(j.id, r)
 	}
-	return true, am.freeMB() < j.size[m].MemoryMB || am.events.Now-j.hungryMs >= hungerMs
+	headroomMB, mapMB, reduceMB := int64(am.headroomMB(j)), max(1, int64(j.size[m].MemoryMB)), max(1, int64(j.size[r].MemoryMB))
+	if headroomMB >= mapMB && am.events.Now-j.mapsMs < hungerMs {
+		return true, 0
+	}
+	reduces := func(mb int64) int64 { return (mb + reduceMB - 1) / reduceMB }
+	half := (headroomMB + int64(am.view.Running(j.id, r))*reduceMB) / 2
+	return true, int32(min(max(reduces(mapMB), reduces(half)), reduces(mapMB*int64(waiting)), int64(am.view.Running(j.id, r))))
 }
 
 const hungerMs = 300_000
 
-// freeMB returns the memory, in MB, of all nodes that are up, less what the
-// jobs of all queues use.
-func (am *masters) freeMB() int32 {
+// headroomMB returns how much memory YARN tells a job that it may still get: that of all
+// nodes that are up, less what the jobs of all queues use. Nodes for ApplicationMasters
+// alone are among them, though no task may run there. On a lab whose two containers were
+// both taken by reduces, a job had a headroom of 3.5 GiB, so that its maps waited for 300 s.
+func (am *masters) headroomMB(j *job) int32 {
 	free := am.view.Total().MemoryMB
+	if j.amSize == (state.Resource{}) {
+		free += am.Cluster.MastersMB
+	}
 	for q := range am.view.Queues() {
 		free -= am.view.QueueUsed(state.QueueID(q)).MemoryMB
 	}

@@ -160,18 +160,25 @@ func TestStarve(t *testing.T) {
 	for _, x := range []struct {
 		name          string
 		slots         int
+		mastersMB     int32
 		reduces, maps int32 // that run
 		afterMs       int64
-		starve, kill  bool
+		starve        bool
+		kill          int32
 	}{
-		{"a map runs", 3, 1, 1, 0, false, false},
-		{"there is room", 3, 2, 0, 0, true, false},
-		{"there is room, for 299 s", 3, 2, 0, 299_000, true, false},
-		{"there is room, for 300 s", 3, 2, 0, 300_000, true, true},
-		{"there is none", 2, 2, 0, 0, true, true},
-		{"no reduce was asked for", 2, 0, 0, 0, false, false},
+		{"a map runs", 3, 0, 1, 1, 0, false, 0},
+		{"there is room", 3, 0, 2, 0, 0, true, 0},
+		{"there is room, for 299 s", 3, 0, 2, 0, 299_000, true, 0},
+		{"there is room, for 300 s", 3, 0, 2, 0, 300_000, true, 2},
+		{"there is none", 2, 0, 2, 0, 0, true, 1},
+		{"there is room for ApplicationMasters alone", 2, 4096, 2, 0, 0, true, 0},
+		{"there is room for ApplicationMasters alone, for 300 s", 2, 4096, 2, 0, 300_000, true, 2},
+		{"there is too little room for ApplicationMasters alone", 2, 1023, 2, 0, 0, true, 2},
+		{"no reduce was asked for", 2, 0, 0, 0, 0, false, 0},
 	} {
-		am := mastersOf(t, &Config{Cluster: slots(1, x.slots), Costs: NoCosts()})
+		cluster := slots(1, x.slots)
+		cluster.MastersMB = x.mastersMB
+		am := mastersOf(t, &Config{Cluster: cluster, Costs: NoCosts()})
 		j := simpleJob("a", 0, 2, 5, Work{})
 		slot := am.submit(t, &j)
 		am.until(1, nil) // a time of 0 stands for none
@@ -195,7 +202,7 @@ func TestStarve(t *testing.T) {
 		am.until(1+x.afterMs, nil)
 		starve, kill := am.starve(y)
 		if starve != x.starve || kill != x.kill {
-			t.Errorf("%s: starves %t, kills %t; want %t, %t", x.name, starve, kill, x.starve, x.kill)
+			t.Errorf("%s: starves %t, kills %d; want %t, %d", x.name, starve, kill, x.starve, x.kill)
 		}
 		if want := (4 - x.reduces) * min(1, x.reduces); !starve && am.view.Waiting(y.id, state.Reduce) != want || starve && (am.view.Waiting(y.id, state.Reduce) != 0 || y.asked != x.reduces) {
 			t.Errorf("%s: %d reduces wait, %d were asked for", x.name, am.view.Waiting(y.id, state.Reduce), y.asked)

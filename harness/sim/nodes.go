@@ -26,6 +26,7 @@ type nodes struct {
 	lost   state.NodeSet // nodes that are down, whether or not the ResourceManager has noticed this
 	busy   state.NodeSet // when node labels give nodes to jobs: nodes that a decision has chosen, whose container has not come yet
 	losses []uint32      // by node: how often it was lost
+	freed  []int64       // by node, if Costs.FreeMs is above 0: time at which the last attempt ended there
 	done   []int64       // by node: number of attempts that succeeded on it, for finding slow nodes
 	racks  int32
 	ring   kernel.Ring // heartbeats; those of nodes with room matter
@@ -48,6 +49,9 @@ func (x *nodes) begin(c *Config, e *kernel.Events, s *state.State, full bool) er
 	*x = nodes{
 		config: c, events: e, state: s, view: s.View(), full: full, list: resized(x.list, all),
 		lost: state.NewNodeSet(all), busy: state.NewNodeSet(all), losses: resized(x.losses, all), done: resized(x.done, all),
+	}
+	if c.Costs.FreeMs > 0 {
+		x.freed = slices.Repeat([]int64{-int64(c.Costs.FreeMs)}, all)
 	}
 	limited := c.Cluster.HostCores > 0
 	for i := range c.Cluster.Nodes {
@@ -140,6 +144,16 @@ func (n *node) on(ms int64) int64 {
 		return kernel.MaxAheadMs
 	}
 	return (ms*n.slow + 1<<15) >> 16
+}
+
+// launchMs returns how long a container on node n takes from the choice of its task to the
+// start of the attempt. It is taken to be in the place of the attempt that ended there last.
+func (x *nodes) launchMs(n state.NodeID) int32 {
+	ms := x.config.Costs.LaunchMs
+	if x.freed != nil {
+		ms += int32(max(0, x.freed[n]+int64(x.config.Costs.FreeMs)-x.events.Now))
+	}
+	return ms
 }
 
 // noteRoom records whether node n has room for a container. Heartbeats of a

@@ -126,6 +126,7 @@ func (c *Config) check() error {
 		{"SubmitMs", c.Costs.SubmitMs},
 		{"AMStartMs", c.Costs.AMStartMs},
 		{"LaunchMs", c.Costs.LaunchMs},
+		{"FreeMs", c.Costs.FreeMs},
 		{"TaskStartMs", c.Costs.TaskStartMs},
 		{"CommitMs", c.Costs.CommitMs},
 		{"FetchMs", c.Costs.FetchMs},

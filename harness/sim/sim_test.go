@@ -2,11 +2,13 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"heddle/harness/sched"
 	"heddle/harness/state"
+	"heddle/traces"
 )
 
 // slots is a cluster of nodes with so many slots of 1 GB, in racks of 40.
@@ -146,6 +148,39 @@ func TestHostCores(t *testing.T) {
 		}
 		if r.MakespanMs < want || r.MakespanMs > want+10 {
 			t.Errorf("four maps of a second on %v cores of one machine took %d ms, want %d", hostCores, r.MakespanMs, want)
+		}
+	}
+}
+
+// A container waits until the one before it in its place is freed. Where nothing ran, or
+// ended long ago, it does not wait.
+func TestFree(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		slots  int
+		freeMs int32
+		jobs   []Job
+		starts []int64 // of the jobs' maps
+	}{
+		{"it is part of the launch", 1, 0, []Job{simpleJob("a", 0, 3, 0, Work{FixedMs: 1000})}, []int64{100, 1200, 2300}},
+		{"in turn", 1, 500, []Job{simpleJob("a", 0, 3, 0, Work{FixedMs: 1000})}, []int64{100, 1700, 3300}},
+		{"beside each other", 3, 500, []Job{simpleJob("a", 0, 3, 0, Work{FixedMs: 1000})}, []int64{100, 100, 100}},
+		{"while it is freed", 1, 500, []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 1000}), simpleJob("b", 1300, 1, 0, Work{FixedMs: 1000})}, []int64{100, 1700}},
+		{"after it was freed", 1, 500, []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 1000}), simpleJob("b", 5000, 1, 0, Work{FixedMs: 1000})}, []int64{100, 5100}},
+	} {
+		costs := NoCosts()
+		costs.LaunchMs, costs.FreeMs = 100, c.freeMs
+		var starts []int64
+		_, err := Run(&Config{
+			Cluster: slots(1, c.slots), Source: &Jobs{List: c.jobs}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: costs,
+			Record: func(e traces.Event) {
+				if a, ok := e.(*traces.AttemptStarted); ok {
+					starts = append(starts, a.T.Milliseconds())
+				}
+			},
+		})
+		if err != nil || !slices.Equal(starts, c.starts) {
+			t.Errorf("%s: maps started at %d ms, want %d; error %v", c.name, starts, c.starts, err)
 		}
 	}
 }

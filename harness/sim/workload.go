@@ -21,6 +21,9 @@ type Machines struct {
 	// machine, whose cores have the speed of the fastest node. Each node's own limit of
 	// cores holds too. 0 means that each node is a machine of its own.
 	HostCores float64
+	// MastersMB is the memory of nodes on which ApplicationMasters alone run, in MB. Jobs
+	// without Job.AMSize have theirs there, and YARN counts it in their headroom.
+	MastersMB int32
 	// Contention, from 0 to 10, is by which part the computing of attempts takes longer for each further
 	// one with which they share a core of HostCores, see Slowed.
 	Contention float64

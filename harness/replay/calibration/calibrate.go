@@ -144,6 +144,22 @@ func amStarts(t *recorded.Trace) (ms []float64) {
 	return ms
 }
 
+// firstStarts returns the time, in ms, from when an ApplicationMaster was up until its job's
+// first attempt started, for each job that had the cluster for itself until then.
+func firstStarts(t *recorded.Trace) (ms []float64) {
+	before := traces.Time(0) // by when the jobs before had ended
+	for i, j := range t.Jobs {
+		first := j.FirstStart()
+		if j.Started > 0 && first >= j.Started && before <= j.T && (i+1 == len(t.Jobs) || t.Jobs[i+1].T >= first) {
+			ms = append(ms, float64(first-j.Started)/1e6)
+		}
+		if before = max(before, j.Finished); j.Finished == 0 {
+			break
+		}
+	}
+	return ms
+}
+
 // The method waits returns the mean time, in ms, that passes between two attempts in
 // the same container room because of intervals that the simulator computes itself: the
 // NodeManager's heartbeat, the change of a node's label, and the ApplicationMaster's

@@ -88,10 +88,12 @@ type Calibration struct {
 	// reads any input: what maps compute beside their CPU time by Hadoop's counters, or,
 	// without counters, what reduces tell, see fitTaskStart.
 	TaskStart Figure `json:"taskStartMs"`
-	// LaunchMs is the time, in ms, to free the memory and cores of an ended container
-	// and to launch the next one there. It is the part of Turnover that the simulator
-	// does not compute itself.
+	// LaunchMs is the time, in ms, to launch a container, and FreeMs that to free the memory
+	// and cores of an ended one first. Together they are the part of Turnover that the
+	// simulator does not compute itself. The first attempts of jobs tell LaunchMs, since there
+	// nothing has to be freed; without any, it is all of that time.
 	LaunchMs float64 `json:"launchMs"`
+	FreeMs   float64 `json:"freeMs,omitempty"`
 	// Label is the time from a scheduling decision to its container, if decisions are
 	// carried out by node labels. LabelQuantiles are evenly spaced quantiles of this
 	// time, from the shortest to the longest.
@@ -283,7 +285,7 @@ func (c *Calibration) Costs(t *recorded.Trace, actuator string) sim.Costs {
 		x.LabelMs = c.LabelQuantiles
 	}
 	if c.Turnover.Samples > 0 {
-		x.LaunchMs = whole(c.LaunchMs)
+		x.LaunchMs, x.FreeMs = whole(c.LaunchMs), whole(c.FreeMs)
 	}
 	x.TaskStartMs = whole(c.TaskStart.Value)
 	return x

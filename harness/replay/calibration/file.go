@@ -132,7 +132,7 @@ const mostContention = 10
 // large to be a time.
 func (c *Calibration) check() error {
 	figures := []float64{
-		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.HostCores, c.OthersCores, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs,
+		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.HostCores, c.OthersCores, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs, c.FreeMs,
 	}
 	if n := c.Noise; n != nil && !(n.Runs >= 0 && n.Measured >= 0 && n.Measured <= mostNoise && n.Simulated >= 0 && n.Simulated <= mostNoise) {
 		return fmt.Errorf("noise: %d runs, measured %v, simulated %v: want 0 runs or more, and deviations from 0 to %d", n.Runs, n.Measured, n.Simulated, mostNoise)

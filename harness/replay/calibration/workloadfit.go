@@ -246,6 +246,11 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 	levels := levelCosts(rateCost.measured(small))
 	seeds := seedsFor(small)
 	measuredStart := c.AMStart
+	var firsts []float64
+	for _, t := range turnoverCost.measured(small) {
+		firsts = append(firsts, firstStarts(t)...)
+	}
+	measuredFirst := figure(firsts)
 	var again []replayed
 	to := steps{gain: 1}
 	for i := 0; i < corrections || i < mostCorrections && math.Abs(to.off) > stillOff; i++ {
@@ -255,7 +260,7 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 			return math.Inf(1)
 		}
 		simulated := map[phaseKey]*moments{}
-		var starts, turn []float64
+		var starts, turn, first []float64
 		var seen []*recorded.Trace // replays from which maps at different locality levels can be compared
 		for _, x := range again {
 			addMoments(simulated, x.simulated)
@@ -264,6 +269,7 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 			}
 			if turnoverCost.measuredIn(x.was) {
 				turn = append(turn, x.simulated.Turnovers()...)
+				first = append(first, firstStarts(x.simulated)...)
 			}
 			if rateCost.measuredIn(x.was) {
 				seen = append(seen, x.simulated)
@@ -299,12 +305,23 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 			c.AMStart = alone(c.AMStart, measuredStart, start, to.factor(measuredStart.Value/start.Value))
 		}
 		if c.Turnover.Samples > 0 && len(turn) > 0 {
-			c.LaunchMs = min(max(0, c.LaunchMs+c.Turnover.Value-figure(turn).Value), c.Turnover.Value)
+			c.turn(figure(turn).Value, figure(first), measuredFirst)
 		}
 		correctRates(fits, levels, levelCosts(seen))
 	}
 	c.Noise = noiseOf(again)
 	return misfit(again)
+}
+
+// turn corrects the times to launch a container and to free the one before by how far the
+// turnover and the first starts of jobs in replays are from those measured.
+func (c *Calibration) turn(turnover float64, first, measuredFirst Figure) {
+	both := min(max(0, c.LaunchMs+c.FreeMs+c.Turnover.Value-turnover), c.Turnover.Value)
+	launch := both
+	if first.Samples > 0 && measuredFirst.Samples > 0 {
+		launch = min(max(0, c.LaunchMs+measuredFirst.Value-first.Value), both)
+	}
+	c.LaunchMs, c.FreeMs = launch, both-launch
 }
 
 // alone corrects the start of an ApplicationMaster, as it is when nothing else runs, so

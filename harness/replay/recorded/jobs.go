@@ -370,6 +370,18 @@ func (j *Job) Shuffled() int64 {
 	return sum
 }
 
+// FirstStart returns the time when the first of the job's maps that succeeded started; 0 if
+// none did.
+func (j *Job) FirstStart() traces.Time {
+	var first traces.Time
+	for i := range j.Tasks[traces.Map] {
+		if a := j.Tasks[traces.Map][i].Won; a != nil && (first == 0 || a.Start < first) {
+			first = a.Start
+		}
+	}
+	return first
+}
+
 // LastMap returns the time when the job's last map ended; 0 if it has no maps.
 func (j *Job) LastMap() traces.Time {
 	var last traces.Time
