@@ -106,8 +106,11 @@ type ClusterFacts struct {
 	HostCores float64 `json:"hostCores,omitempty"`
 	// OthersCores is how many cores of that machine other programs used on average, while
 	// the jobs ran: neither the cluster nor heddle.
-	OthersCores float64      `json:"othersCores,omitempty"`
-	Queue       []QueueFacts `json:"queues,omitempty"`
+	OthersCores float64 `json:"othersCores,omitempty"`
+	// AMMemoryBytes, in a simulation, is the memory of nodes on which ApplicationMasters
+	// alone run, and which are not among Nodes.
+	AMMemoryBytes int64        `json:"amMemoryBytes,omitempty"`
+	Queue         []QueueFacts `json:"queues,omitempty"`
 }
 
 // Racks returns the rack of each node.

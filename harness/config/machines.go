@@ -88,7 +88,7 @@ func (m *Machines) problems(p *problems, path string) {
 // the nodes, the rates of disks, links and uplinks, and the YARN properties
 // that simulations use.
 func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[string]string) {
-	c := traces.ClusterFacts{Name: name, HostCores: rates.HostCores}
+	c := traces.ClusterFacts{Name: name, HostCores: rates.HostCores, AMMemoryBytes: int64(m.AMMemory)}
 	rack, inRack := 0, 0
 	for i := range m.Nodes {
 		if r := rackOf(i, m.Nodes, m.Racks); r != rack {
@@ -109,9 +109,6 @@ func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[str
 		if rates.Link > 0 {
 			c.Links = append(c.Links, traces.LinkFacts{Node: n.Node, BytesPerSec: int64(rates.Link)})
 		}
-	}
-	if m.AMMemory > 0 {
-		c.Nodes = append(c.Nodes, traces.NodeFacts{Node: "master", Rack: "/core", MemoryBytes: int64(m.AMMemory)})
 	}
 	for r := range m.Racks {
 		if rates.Uplink > 0 {

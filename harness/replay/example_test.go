@@ -32,9 +32,9 @@ func ExampleOutcomes() {
 	}
 	// Output:
 	// model  actuator  splits       seed  jobs  makespan  mean completion  cache  node  rack  off  digest
-	// yarn   none      asSubmitted  1        2   55.56 s          43.70 s      0    31     1    0  5a0269d77fc21a87
-	// fifo   labels    asSubmitted  1        2   56.08 s          46.51 s      0    27     5    0  3a0ffeebeec6ee4b
-	// delay  labels    asSubmitted  1        2   57.52 s          47.61 s      0    31     1    0  f37110d79b920f9e
+	// yarn   none      asSubmitted  1        2   53.48 s          42.66 s      0    32     0    0  319923f7c9268c67
+	// fifo   labels    asSubmitted  1        2   60.53 s          48.74 s      0    27     5    0  0a95e971fbc0103b
+	// delay  labels    asSubmitted  1        2   59.83 s          49.77 s      0    31     1    0  7e8f63c60db5a86d
 }
 
 // The same jobs on a cluster that nobody has: twice the nodes, faster disks. Tasks
@@ -63,6 +63,6 @@ func ExampleCalibrate() {
 		fmt.Printf("%d nodes: %.0f s\n", len(header.Cluster.Nodes), float64(r.MakespanMs)/1000)
 	}
 	// Output:
-	// 4 nodes: 57 s
-	// 8 nodes: 32 s
+	// 4 nodes: 58 s
+	// 8 nodes: 34 s
 }

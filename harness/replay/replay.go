@@ -291,7 +291,7 @@ func (c *Config) header() traces.Header {
 // The method facts returns the nodes and links of the simulated cluster, in the form
 // of a trace header.
 func facts(t *recorded.Trace, x *sim.Machines) traces.ClusterFacts {
-	out := traces.ClusterFacts{Name: t.Header.Cluster.Name, Queue: t.Header.Cluster.Queue}
+	out := traces.ClusterFacts{Name: t.Header.Cluster.Name, Queue: t.Header.Cluster.Queue, AMMemoryBytes: int64(x.MastersMB) << 20}
 	for _, n := range x.Nodes {
 		out.Nodes = append(out.Nodes, traces.NodeFacts{
 			Node: traces.Node(n.Name), Rack: n.Rack, MemoryBytes: int64(n.Capacity.MemoryMB) << 20, VCores: n.Capacity.VCores,
@@ -302,11 +302,6 @@ func facts(t *recorded.Trace, x *sim.Machines) traces.ClusterFacts {
 		}
 		if n.LinkBytesPerSec > 0 {
 			out.Links = append(out.Links, traces.LinkFacts{Node: traces.Node(n.Name), BytesPerSec: n.LinkBytesPerSec})
-		}
-	}
-	for _, n := range t.Header.Cluster.Nodes {
-		if x.MastersMB > 0 && !n.Worker {
-			out.Nodes = append(out.Nodes, n)
 		}
 	}
 	for _, r := range x.Racks {

@@ -217,6 +217,7 @@ func checkHeader(h traces.Header, wrong func(what string, text bool)) {
 	number(float64(h.StartUnixNs), "startUnixNs", mostTime)
 	number(h.Cluster.HostCores, "cluster.hostCores", mostCores)
 	number(h.Cluster.OthersCores, "cluster.othersCores", mostCores)
+	number(float64(h.Cluster.AMMemoryBytes), "cluster.amMemoryBytes", mostBytes)
 	seen := map[traces.Node]bool{}
 	for i, n := range h.Cluster.Nodes {
 		place := fmt.Sprintf("cluster.nodes[%d].", i)
