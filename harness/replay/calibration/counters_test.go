@@ -135,6 +135,31 @@ func TestAlone(t *testing.T) {
 	}
 }
 
+// TestTurn has replays in which turnovers and the first starts of jobs take other times than
+// measured.
+func TestTurn(t *testing.T) {
+	for _, c := range []struct {
+		name                     string
+		launch, free             float64
+		turnover                 float64 // of replays; 600 ms were measured
+		first, measured          Figure
+		wantedLaunch, wantedFree float64
+	}{
+		{"as measured", 200, 300, 600, Figure{Value: 500, Samples: 1}, Figure{Value: 500, Samples: 1}, 200, 300},
+		{"all of it is freeing", 500, 0, 600, Figure{Value: 900, Samples: 9}, Figure{Value: 400, Samples: 9}, 0, 500},
+		{"first starts come too late", 500, 0, 600, Figure{Value: 1000, Samples: 9}, Figure{Value: 550, Samples: 9}, 50, 450},
+		{"turnovers are too long", 200, 300, 700, Figure{Value: 500, Samples: 1}, Figure{Value: 500, Samples: 1}, 200, 200},
+		{"turnovers are too short", 200, 300, 500, Figure{Value: 500, Samples: 1}, Figure{Value: 500, Samples: 1}, 200, 400},
+		{"no first start was measured", 300, 200, 600, Figure{Value: 500, Samples: 1}, Figure{}, 500, 0},
+		{"no more than the turnover", 500, 0, 100, Figure{Value: 500, Samples: 1}, Figure{Value: 5000, Samples: 1}, 600, 0},
+	} {
+		x := &Calibration{Turnover: Figure{Value: 600, Samples: 9}, LaunchMs: c.launch, FreeMs: c.free}
+		if x.turn(c.turnover, c.first, c.measured); x.LaunchMs != c.wantedLaunch || x.FreeMs != c.wantedFree {
+			t.Errorf("%s: launching takes %v ms and freeing %v, want %v and %v", c.name, x.LaunchMs, x.FreeMs, c.wantedLaunch, c.wantedFree)
+		}
+	}
+}
+
 // TestSteps corrects a computing time from which a time follows that grows with its fourth
 // power, as where attempts wait for each other. Whole corrections would never end.
 func TestSteps(t *testing.T) {
