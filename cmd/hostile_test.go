@@ -146,7 +146,7 @@ func TestWellDaemons(t *testing.T) {
 
 // wellDaemonLate matches what is said of a daemon that did not answer in time,
 // unless it is the one that misbehaves: that one's address is replaced.
-var wellDaemonLate = regexp.MustCompile(`(localhost|127\.0\.0\.1):\d+\S*: no (whole )?answer within`)
+var wellDaemonLate = regexp.MustCompile(`(localhost|127\.0\.0\.1):\d+\S*: (no (whole )?answer|the cluster did not answer [^;]*) within`)
 
 // TestHostileDaemons has one daemon of a cluster misbehave in every way that
 // yarntest and hdfstest know, against each command that begins by asking it. All
