@@ -57,9 +57,10 @@ var jvms = map[daemon]struct {
 }
 
 // Resources of the NodeManager on the lab's master: enough for eight
-// ApplicationMasters. Their memory counts in the headroom of jobs, see config.Machines. More would be slower on a few cores: each is a JVM that
+// ApplicationMasters. More would be slower on a few cores: each is a JVM that
 // needs seconds of a core to start, and until then sends no heartbeat. Further
-// jobs wait until one of them ends.
+// jobs wait until one of them ends. YARN counts this memory in the headroom of
+// jobs, see config.Machines.
 const (
 	amNodeMB     = 4096
 	amNodeVCores = 16

@@ -113,7 +113,7 @@ func (x *nodes) addFlows() {
 	}
 }
 
-// mostCrowd is up to which number of attempts on one machine each further one slows the others.
+// mostCrowd bounds for how many attempts at once the rates of a machine are computed.
 const mostCrowd = 1 << 14
 
 // setCores sets how much computing all tasks together may do on a node in a

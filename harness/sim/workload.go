@@ -24,14 +24,14 @@ type Machines struct {
 	// MastersMB is the memory of nodes on which ApplicationMasters alone run, in MB. Jobs
 	// without Job.AMSize have theirs there, and YARN counts it in their headroom.
 	MastersMB int32
-	// Contention, from 0 to 10, is by which part the computing of attempts takes longer for each further
-	// one with which they share a core of HostCores, see Slowed.
+	// Contention, from 0 to 10, is by which part the computing of attempts takes longer
+	// for each further one with which they share a core of HostCores, see Slowed.
 	Contention float64
 }
 
 // Slowed returns by which factor the same computing takes longer if so many attempts share
-// each core. They take the core's caches from each other, whenever one of them gets the
-// core. With more than four a core, nothing is left to take.
+// each core. Whenever an attempt gets the core, it puts its own data into the core's caches
+// in place of the others'. With four a core, nothing of an attempt's is left there.
 //
 // On a lab, maps took 5 % more CPU time for each further attempt.
 func Slowed(contention, perCore float64) float64 {

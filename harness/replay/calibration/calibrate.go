@@ -226,7 +226,7 @@ func (c *Calibration) startByCounters(list []*recorded.Trace) (least Figure) {
 	starts := map[string][]float64{}
 	for _, t := range list {
 		shortest = min(shortest, t.ShortestMs())
-		for _, s := range computed(t, sharing{c.Sharing, c.HostCores, c.Contention}, 0, c.readMs(t)) {
+		for _, s := range computed(t, c.shared(), 0, c.readMs(t)) {
 			if s.kind == traces.Map && s.cpuMs > 0 {
 				starts[s.workload] = append(starts[s.workload], max(0, s.ms-s.cpuMs))
 			}

@@ -12,11 +12,13 @@ import (
 
 // sharing says which cores task attempts share with each other.
 type sharing struct {
-	node float64 // fraction of a node's cores that the attempts on the node share; 0: attempts do not slow each other down
-	host float64 // number of cores that the attempts on all nodes share; 0: attempts share cores only on their node
-	// by which part attempts take longer for each further one on a core, see sim.Slowed
-	contention float64
+	node       float64 // fraction of a node's cores that the attempts on the node share; 0: attempts do not slow each other down
+	host       float64 // number of cores that the attempts on all nodes share; 0: attempts share cores only on their node
+	contention float64 // by which part attempts take longer for each further one on a core of the host, see sim.Slowed
 }
+
+// shared is the sharing that was fitted.
+func (c *Calibration) shared() sharing { return sharing{c.Sharing, c.HostCores, c.Contention} }
 
 // onHost is the sharing of attempts on all nodes of a lab.
 func onHost(cores float64) sharing { return sharing{host: cores, contention: labContention} }

@@ -18,7 +18,7 @@ func (c *Calibration) fitWorkloads(list []*recorded.Trace) {
 	byName := map[string][]sample{}
 	jobs := map[string][]*recorded.Job{}
 	for _, t := range workloadCost.measured(list) {
-		for _, s := range computed(t, sharing{c.Sharing, c.HostCores, c.Contention}, c.TaskStart.Value, c.readMs(t)) {
+		for _, s := range computed(t, c.shared(), c.TaskStart.Value, c.readMs(t)) {
 			byName[s.workload] = append(byName[s.workload], s)
 		}
 		for _, j := range t.Jobs {

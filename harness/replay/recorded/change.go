@@ -276,13 +276,11 @@ func (t *Trace) Machines(c *Change) (sim.Machines, error) {
 			x.Racks = append(x.Racks, sim.Rack{Name: f.Rack, UplinkBytesPerSec: c.Uplink.or(cmp.Or(told.Uplink[f.Rack], anyOf(told.Uplink, t.Nodes)))})
 		}
 	}
-	masters := t.Header.Cluster.AMMemoryBytes
-	for _, n := range t.Header.Cluster.Nodes {
-		if !n.Worker && len(t.Nodes) < len(t.Header.Cluster.Nodes) {
-			masters += min(max(0, n.MemoryBytes), math.MaxInt32<<20)
-		}
+	mastersMB := t.Header.Cluster.AMMemoryBytes >> 20
+	for _, n := range t.masters() {
+		mastersMB += n.MemoryBytes >> 20
 	}
-	x.MastersMB = int32(min(max(0, masters>>20), math.MaxInt32/4))
+	x.MastersMB = int32(min(max(0, mastersMB), math.MaxInt32/4))
 	if memoryMB > math.MaxInt32 || vcores > math.MaxInt32 {
 		return x, fmt.Errorf("trace %s: its %d nodes have %d TiB and %d cores for containers, more than the simulator can add up; make nodes smaller with --slots", t.Name, len(x.Nodes), memoryMB>>20, vcores)
 	}

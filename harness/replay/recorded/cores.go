@@ -72,15 +72,23 @@ func (t *Trace) TaskCores() (cores float64) {
 		cores += x
 	}
 	all := cores
-	for _, n := range t.Header.Cluster.Nodes {
-		if !n.Worker && !slices.ContainsFunc(t.Nodes, func(w traces.NodeFacts) bool { return w.Node == n.Node }) {
-			all += max(0, t.used.mean(n.Node))
-		}
+	for _, n := range t.masters() {
+		all += max(0, t.used.mean(n.Node))
 	}
 	if all < leastBusy*t.used.hostCores {
 		return 0
 	}
 	return cores
+}
+
+// masters returns the nodes of the cluster that run no tasks.
+func (t *Trace) masters() (list []traces.NodeFacts) {
+	for _, n := range t.Header.Cluster.Nodes {
+		if !n.Worker && !slices.ContainsFunc(t.Nodes, func(w traces.NodeFacts) bool { return w.Node == n.Node }) {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // mean returns how many cores a node used; -1 if it was not sampled for long enough.

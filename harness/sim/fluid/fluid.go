@@ -168,7 +168,8 @@ func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 }
 
 // SetHost sets the rates of Host: rates[n-1] while n flows pass it, and the last of them
-// while more do. Rates, and the parameter perFlow, are as in SetRate.
+// while more do. Rates, and the parameter perFlow, are as in SetRate, which does not change
+// Host afterwards.
 func (s *System) SetHost(now int64, rates []int64, perFlow int64) {
 	s.host = s.host[:0]
 	for _, r := range rates {
