@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -273,9 +274,10 @@ func client(t *testing.T, l *lab.Lab, node string) *hdfs.Client {
 
 const levelBytes = 16 << 20 // one block; at the default uplink 2.3 s
 
-// fourLevels reads one block cold from the cache, the own disk, the rack and
-// beyond; each must be at least twice as fast as the next. It compares the fastest
-// reads, since a busy machine can only make one slower.
+// fourLevels reads one block cold from the cache, the own disk, the rack and beyond. The
+// fastest read of each must be at least twice as fast as half of the reads of the next: a
+// busy machine makes most reads slower, and has let one of five from a disk of 80 MB/s be
+// as fast as 230 MB/s.
 func fourLevels(ctx context.Context, t *testing.T, l *lab.Lab) {
 	if err := client(t, l, "master").MkdirAll("/levels", 0o755); err != nil {
 		t.Fatal(err)
@@ -289,20 +291,19 @@ func fourLevels(ctx context.Context, t *testing.T, l *lab.Lab) {
 		{"cache", "/levels/cached"}, {"own disk", "/levels/r1n1"}, {"same rack", "/levels/r1n2"}, {"other rack", "/levels/r2n1"},
 	}
 	coldRead(t, l, "r1n1", "/levels/cached") // has the DataNode's code compiled
-	var rates []float64
-	for _, level := range levels {
+	before := math.Inf(1)
+	for i, level := range levels {
 		reads := make([]float64, 5)
 		for i := range reads {
 			reads[i] = coldRead(t, l, "r1n1", level.file)
 		}
 		slices.Sort(reads)
-		rates = append(rates, reads[len(reads)-1])
-		t.Logf("%-10s %7.1f MB/s, the slowest %.1f", level.name, reads[len(reads)-1]/1e6, reads[0]/1e6)
-	}
-	for i := range rates[1:] {
-		if rates[i] < 2*rates[i+1] {
-			t.Errorf("%s at %.1f MB/s is not twice as fast as %s at %.1f MB/s", levels[i].name, rates[i]/1e6, levels[i+1].name, rates[i+1]/1e6)
+		fastest, median := reads[len(reads)-1], reads[len(reads)/2]
+		t.Logf("%-10s %7.1f MB/s, the median %.1f, the slowest %.1f", level.name, fastest/1e6, median/1e6, reads[0]/1e6)
+		if before < 2*median {
+			t.Errorf("%s at %.1f MB/s is not twice as fast as %s at %.1f MB/s", levels[i-1].name, before/1e6, level.name, median/1e6)
 		}
+		before = fastest
 	}
 }
 
