@@ -181,7 +181,7 @@ func (at *attempts) stop(id int32, how traces.Outcome, again bool) {
 			panic("sim: a speculative attempt cannot take its task's place")
 		}
 	case again:
-		if err := at.state.Retry(j.id, t, how == traces.Failed); err != nil {
+		if err := at.masters.askAgain(j, t, how == traces.Failed); err != nil {
 			panic(err)
 		}
 		at.masters.callBeat(slot)
@@ -303,7 +303,7 @@ func (at *attempts) loseOutput(slot int32, n state.NodeID) {
 	}
 	for t, on := range j.ran {
 		id := state.TaskID(t)
-		if on.node != n || at.state.Retry(j.id, id, true) != nil {
+		if on.node != n || at.masters.askAgain(j, id, true) != nil {
 			continue
 		}
 		w := j.workOf(state.Map, id)

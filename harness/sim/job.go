@@ -26,7 +26,7 @@ type job struct {
 	amNode      state.NodeID // node on which the job's ApplicationMaster runs; None if the ApplicationMaster takes no memory and cores
 	amStartMs   int32
 	finishMs    int32
-	mapsMs      int64 // time when the maps that wait were asked for; 0 if none wait; after a long wait reduces of the job are killed
+	mapsMs      int64 // time when the oldest request for a map was made, if maps wait; after a long wait reduces of the job are killed
 	amUpMs      int64 // time when the ApplicationMaster registered; its heartbeats follow at a fixed interval
 	up, beatSet bool
 	ended       bool

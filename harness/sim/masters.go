@@ -156,6 +156,15 @@ func (am *masters) send(j *job) {
 	j.unsent = 0
 }
 
+// askAgain has the ApplicationMaster ask for a new container for a task whose attempt has
+// ended or whose output is lost. It returns an error if the task waits already.
+func (am *masters) askAgain(j *job, t state.TaskID, hurry bool) error {
+	if am.view.Waiting(j.id, state.Map) == 0 {
+		j.mapsMs = am.events.Now
+	}
+	return am.state.Retry(j.id, t, hurry)
+}
+
 // callBeat schedules the next heartbeat of a job's ApplicationMaster. At a
 // heartbeat the ApplicationMaster sends its requests and learns of containers
 // allocated.
@@ -248,14 +257,7 @@ func (am *masters) rampUp(j *job) {
 func (am *masters) starve(j *job) (starve bool, kill int32) {
 	const m, r = state.Map, state.Reduce
 	waiting := am.view.Waiting(j.id, m)
-	if waiting == 0 {
-		j.mapsMs = 0
-		return false, 0
-	}
-	if j.mapsMs == 0 {
-		j.mapsMs = am.events.Now
-	}
-	if am.view.Running(j.id, m) > 0 || j.asked == 0 {
+	if waiting == 0 || am.view.Running(j.id, m) > 0 || j.asked == 0 {
 		return false, 0
 	}
 	j.asked, j.unsent = j.asked-j.unsent, 0

@@ -181,7 +181,6 @@ func TestStarve(t *testing.T) {
 		am := mastersOf(t, &Config{Cluster: cluster, Costs: NoCosts()})
 		j := simpleJob("a", 0, 2, 5, Work{})
 		slot := am.submit(t, &j)
-		am.until(1, nil) // a time of 0 stands for none
 		am.up(slot)
 		y := &am.jobs.list[slot]
 		if x.reduces > 0 {
@@ -198,14 +197,55 @@ func TestStarve(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		am.starve(y)
-		am.until(1+x.afterMs, nil)
+		am.until(x.afterMs, nil)
 		starve, kill := am.starve(y)
 		if starve != x.starve || kill != x.kill {
 			t.Errorf("%s: starves %t, kills %d; want %t, %d", x.name, starve, kill, x.starve, x.kill)
 		}
 		if want := (4 - x.reduces) * min(1, x.reduces); !starve && am.view.Waiting(y.id, state.Reduce) != want || starve && (am.view.Waiting(y.id, state.Reduce) != 0 || y.asked != x.reduces) {
 			t.Errorf("%s: %d reduces wait, %d were asked for", x.name, am.view.Waiting(y.id, state.Reduce), y.asked)
+		}
+	}
+}
+
+// The 300 s of a map that is put back begin anew, unless another one has waited all along.
+func TestStarveAgain(t *testing.T) {
+	for _, x := range []struct {
+		name    string
+		waits   state.TaskID // maps that wait all along
+		afterMs int64        // after the map was put back
+		kills   bool
+	}{
+		{"it alone, at once", 0, 0, false},
+		{"it alone, for 299 s", 0, 299_000, false},
+		{"it alone, for 300 s", 0, 300_000, true},
+		{"another one, all along", 1, 0, true},
+	} {
+		am := mastersOf(t, &Config{Cluster: slots(1, 3), Costs: NoCosts()})
+		j := simpleJob("a", 0, 2, 2, Work{})
+		slot := am.submit(t, &j)
+		am.up(slot)
+		y := &am.jobs.list[slot]
+		y.asked = 1
+		am.state.Ask(y.id, state.Reduce, y.asked)
+		for _, task := range []state.TaskID{1, 0, 2}[x.waits:] {
+			if err := am.state.Start(y.id, task, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const lostMs = 400_000
+		am.until(lostMs, nil)
+		if err := am.askAgain(y, 0, true); err != nil {
+			t.Fatal(err)
+		}
+		if x.waits == 0 {
+			if err := am.askAgain(y, 1, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		am.until(lostMs+x.afterMs, nil)
+		if starve, kill := am.starve(y); !starve || kill > 0 != x.kills {
+			t.Errorf("%s: starves %t, kills %d; want it to starve, and to kill %t", x.name, starve, kill, x.kills)
 		}
 	}
 }
