@@ -24,8 +24,9 @@ import (
 //	            its splits name, and "any"; with rackLocalityAdditionalDelay >= 0
 //	            when missed > min(nodes, nodeLocalityDelay + rackLocalityAdditionalDelay)
 //
-// A nodeLocalityDelay of -1 means no wait at all. A job whose splits name no
-// host has asks = 1 and does not wait. Re-runs and reduces do not wait either.
+// nodes counts those of ApplicationMasters alone, too. A nodeLocalityDelay of -1
+// means no wait at all. A job whose splits name no host has asks = 1 and does not
+// wait. Re-runs and reduces do not wait either.
 //
 // Source. Hadoop 3.4 CapacityScheduler, RegularContainerAllocator. Example:
 // with 6 nodes, 10 waiting maps and asks = 8, f is 1 and off-rack is allowed
@@ -210,7 +211,7 @@ func (m *capacity) allowed(v *state.View, id state.JobID, missed int64) (rack, o
 // limits returns how many offered nodes the job must leave unused before it may start
 // rack-local and off-rack maps.
 func (m *capacity) limits(v *state.View, id state.JobID) (rack, off int64) {
-	nodes, waiting := int64(v.NodesUp()), int64(v.Waiting(id, state.Map))
+	nodes, waiting := int64(v.ClusterNodes()), int64(v.Waiting(id, state.Map))
 	rack = min(nodes, m.nodeLocalityDelay)
 	if m.rackLocalityAdditionalDelay >= 0 {
 		return rack, min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay)

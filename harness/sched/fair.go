@@ -135,7 +135,7 @@ func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, b
 	job.opportunities++
 	offered := job.opportunities
 	thresholds := [2]float64{m.nodeThreshold, m.rackThreshold}
-	if job.level < 2 && float64(job.opportunities) > float64(v.NodesUp())*thresholds[job.level] {
+	if job.level < 2 && float64(job.opportunities) > float64(v.ClusterNodes())*thresholds[job.level] {
 		*job = levelled{level: job.level + 1}
 	}
 	t, level := v.Nearest(id, n, state.LevelNode, state.LevelNode+state.Level(job.level))
@@ -167,7 +167,7 @@ func (m *fair) tell(v *state.View, passed int64, allowed uint8, level state.Leve
 	if level == state.LevelOff {
 		threshold = m.rackThreshold
 	}
-	m.Wait(passed, int64(float64(v.NodesUp())*threshold), state.LevelNode+state.Level(allowed))
+	m.Wait(passed, int64(float64(v.ClusterNodes())*threshold), state.LevelNode+state.Level(allowed))
 }
 
 // The method know reads the configured weights of queues that were created

@@ -88,6 +88,10 @@ func (s *State) SetCapacity(n NodeID, capacity Resource) {
 	s.noteRoom(n)
 }
 
+// SetBeside sets how many nodes YARN counts among the cluster's beside those added: nodes
+// that run no tasks, such as those for ApplicationMasters alone.
+func (s *State) SetBeside(nodes int32) { s.beside = nodes }
+
 // SetSlots limits how many maps and how many reduces each node runs at the same
 // time, as the TaskTrackers of Hadoop 1 did with map slots and reduce slots. A
 // limit of 0 for both means that only memory and cores count, as in YARN. A

@@ -119,6 +119,7 @@ type State struct {
 	slots    [2]int32 // by kind of task: how many of its tasks a node runs at the same time; both 0: there is no such limit
 	total    Resource
 	nodesUp  int32
+	beside   int32 // nodes that run no tasks, see SetBeside
 
 	lateBinding bool
 

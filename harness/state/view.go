@@ -31,6 +31,10 @@ func (v *View) Nodes() int { return len(v.s.nodes) }
 // NodesUp returns how many nodes are up.
 func (v *View) NodesUp() int { return int(v.s.nodesUp) }
 
+// ClusterNodes returns how many nodes YARN counts as the cluster's: those that are up, and
+// nodes beside them that run no tasks.
+func (v *View) ClusterNodes() int { return int(v.s.nodesUp + v.s.beside) }
+
 // Total returns the memory and cores of all nodes that are up.
 func (v *View) Total() Resource { return v.s.total }
 

@@ -20,9 +20,11 @@ import (
 // writes the answers. Models are found among those given, then by sched.New.
 //
 //	model NAME [PARAM=VALUE…]      start over with this model, the nodes stay
-//	cluster [maps=N] [reduces=N]   start over; one node a line below:
+//	cluster [maps=N] [reduces=N] [beside=N]
+//	                               start over; one node a line below:
 //	                               NODE RACK [slots=N] (1; a slot holds a container of a job);
-//	                               with map slots and reduce slots besides
+//	                               with map slots and reduce slots besides; beside is how
+//	                               many nodes more YARN counts, which run no tasks (0)
 //	job NAME [reduces=N] [queue=Q] [pool=P] [priority=P] [weight=W] [slots=N] [due=S]
 //	                               submit a job and ask for its tasks; one map a
 //	                               line below: the nodes that store its block,
@@ -59,6 +61,7 @@ type scenario struct {
 	models []sched.Info
 	nodes  []string // lines of the cluster
 	slots  [2]int32 // map slots and reduce slots; both 0: none
+	beside int32    // nodes that run no tasks
 	driver
 }
 
@@ -71,7 +74,7 @@ var usage = map[string]struct {
 	words  int
 	values string
 }{
-	"model": {1, ""}, "cluster": {0, "maps reduces"}, "job": {1, "reduces queue pool priority weight slots due"},
+	"model": {1, ""}, "cluster": {0, "maps reduces beside"}, "job": {1, "reduces queue pool priority weight slots due"},
 	"heartbeat": {1, "after times"}, "finish": {2, "-"}, "fail": {2, "-"}, "down": {1, "-"}, "up": {1, "-"}, "capacity": {2, "-"},
 	"cached": {3, "-"}, "uncached": {3, "-"}, "state": {0, "-"},
 }
@@ -112,6 +115,10 @@ func (s *scenario) run(d *datadriven.TestData) (string, error) {
 				return "", err
 			}
 			s.slots[k] = n
+		}
+		var err error
+		if s.beside, err = number(args, "beside", 0); err != nil {
+			return "", err
 		}
 		return "", s.reset()
 	case "job":
@@ -200,6 +207,7 @@ func lines(text string) []string {
 func (s *scenario) reset() error {
 	s.driver = newDriver(s.model)
 	s.state.SetSlots(s.slots[0], s.slots[1])
+	s.state.SetBeside(s.beside)
 	for _, line := range s.nodes {
 		f := append(strings.Fields(line), "slots=1")
 		slots, err := strconv.ParseInt(strings.TrimPrefix(f[min(2, len(f)-1)], "slots="), 10, 32)
