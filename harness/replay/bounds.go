@@ -94,6 +94,9 @@ func (b *bounds) makespan() (leastMs, mostMs float64) {
 		slots -= b.masters
 		lastMs += aloneMs / b.masters
 	}
+	if b.beside > 0 {
+		lastMs += aloneMs / b.beside
+	}
 	if slots <= 0 || b.wrong {
 		return leastMs, math.Inf(1)
 	}
@@ -151,6 +154,7 @@ type capacity struct {
 	all        room    // memory and cores of all nodes together
 	containers float64 // how many containers of the largest size all nodes hold together
 	masters    float64 // number of ApplicationMasters that may run at a time; 0: they take no room on workers
+	beside     float64 // number of ApplicationMasters that may run at a time beside the workers; 0: any number
 	stretch    float64 // the largest factor by which sharing of cores can slow down computing
 	fast, slow float64 // highest and lowest speed of a node's processors, relative to the trace
 	waitMs     float64 // the longest time, in ms, that a task can take to move one byte, with all disks and links shared
@@ -202,7 +206,7 @@ func capacityOf(x *sim.Config, jobs *recorded.Source) capacity {
 		slower(r.UplinkBytesPerSec)
 	}
 	if x.Cluster.HostCores > 0 {
-		perCore := running / x.Cluster.HostCores
+		perCore := running / x.Cluster.LeastCores()
 		m.stretch = max(m.stretch, perCore*sim.Slowed(x.Cluster.Contention, perCore))
 	}
 	// At worst, a byte passes a disk, two nodes' links and two racks' uplinks, each
@@ -210,6 +214,9 @@ func capacityOf(x *sim.Config, jobs *recorded.Source) capacity {
 	m.waitMs = 5 * 1000 * running * float64(max(1, x.Costs.Fetchers)) / rate
 	if m.masters > 0 {
 		m.masters = max(1, math.Floor(x.Costs.AMShare*m.all.memory/float64(master.MemoryMB)))
+	}
+	if mb := x.Costs.AMBesideMB; mb > 0 && x.Cluster.MastersMB > 0 {
+		m.beside = float64(max(1, x.Cluster.MastersMB/mb))
 	}
 	return m
 }

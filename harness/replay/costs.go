@@ -32,7 +32,7 @@ func (c *Config) limit(x *sim.Machines) {
 	if c.Modelled && len(c.Change.Cores) == 0 {
 		if x.HostCores = cmp.Or(c.Change.HostCores, f.HostCores); x.HostCores > 0 {
 			x.HostCores = max(x.HostCores-c.Change.Others, x.HostCores/20)
-			x.Contention = f.Contention
+			x.Contention, x.MasterCores, x.MastersUp = f.Contention, f.MasterCores, f.MastersUp
 		}
 	}
 	for i := range x.Nodes {
@@ -59,6 +59,7 @@ func (c *Config) costs(actuator string) sim.Costs {
 	}
 	if !c.Modelled { // recorded durations contain the JVM's start, and the times that a job list's rules give do
 		x.TaskStartMs = 0
+		x.AMBesideMB = 0 // recorded starts of ApplicationMasters contain their wait for room
 	}
 	if c.computes() { // the fitted computing times and those of a list's rules contain these
 		x.CommitMs, x.FetchMs = 0, 0

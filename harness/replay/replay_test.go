@@ -189,6 +189,22 @@ func TestChanges(t *testing.T) {
 			t.Errorf("node %s reads %d bytes/s, want those of the trace", m.Nodes[0].Name, got)
 		}
 	})
+	t.Run("nodes of ApplicationMasters", func(t *testing.T) {
+		x := loaded(t, "r01-wordcount-yarn")
+		recordedMasters, err := x.Machines(&recorded.Change{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Header.Cluster.Nodes = append(x.Header.Cluster.Nodes, traces.NodeFacts{Node: "am2", MemoryBytes: 2 << 30}, traces.NodeFacts{Node: "no NodeManager"})
+		x.Header.Cluster.AMMemoryBytes = 1 << 30
+		m, err := x.Machines(&recorded.Change{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if nodes, mb := m.Masters-recordedMasters.Masters, m.MastersMB-recordedMasters.MastersMB; nodes != 2 || mb != 3<<10 {
+			t.Errorf("%d nodes of %d MB more, want the two that have memory, of 3072", nodes, mb)
+		}
+	})
 	for _, bad := range []recorded.Change{{Nodes: -1}, {Nodes: 2, Racks: 3}, {Slots: -1}, {Replication: 1000}, {Speed: math.NaN()}, {Load: -1}, {Cores: []float64{-1}}} {
 		if _, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Change: bad}); err == nil {
 			t.Errorf("%+v is taken", bad)

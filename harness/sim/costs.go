@@ -26,6 +26,9 @@ type Costs struct {
 	// s. If one machine runs all nodes, an ApplicationMaster that is on none of them
 	// shares its cores meanwhile, see masterCores, and this is its time alone.
 	AMStartMs int32
+	// AMBesideMB is the memory, in MB, that an ApplicationMaster which is on none of the nodes
+	// takes of Machines.MastersMB; 0 if that is not known.
+	AMBesideMB int32
 	// LaunchMs is the time from the choice of a container's task to the start of
 	// the task's attempt. The default, 100, is guessed: 180 to 230 ms were
 	// measured, but part of this was waiting for a heartbeat.

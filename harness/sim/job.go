@@ -23,7 +23,8 @@ type job struct {
 	askMs       []int64    // times, in ms, at which the job asks for containers for reduces; nil: when enough maps are done (slow start)
 	size        [2]state.Resource
 	amSize      state.Resource
-	amNode      state.NodeID // node on which the job's ApplicationMaster runs; None if the ApplicationMaster takes no memory and cores
+	amNode      state.NodeID // node on which the job's ApplicationMaster runs; None if the ApplicationMaster takes no memory and cores of a node
+	amBeside    bool         // the ApplicationMaster runs beside the nodes
 	amStartMs   int32
 	finishMs    int32
 	mapsMs      int64 // time when the oldest request for a map was made, if maps wait; after a long wait reduces of the job are killed

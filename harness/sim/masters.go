@@ -13,24 +13,46 @@ import (
 type masters struct {
 	*base
 	queued []int32 // indexes in jobs.list of the jobs whose ApplicationMaster waits for a container, in order of submission
-	usedMB int64   // memory that all ApplicationMasters take, in MB
+	usedMB int64   // memory that all ApplicationMasters on nodes take, in MB
 	starts []start // ApplicationMasters that start beside the nodes
+	beside struct {
+		queued []int32 // indexes in jobs.list of the jobs whose ApplicationMaster waits for room there, in order of submission
+		usedMB int64   // memory that ApplicationMasters take there, in MB
+		up     int     // number of them that are up
+	}
 }
 
 // begin has no ApplicationMaster run or wait.
 func (am *masters) begin(b *base) {
+	queued := am.beside.queued[:0]
 	*am = masters{base: b, queued: am.queued[:0], starts: am.starts[:0]}
+	am.beside.queued = queued
 }
 
-// admit queues a job's ApplicationMaster until a node has room for it. An
-// ApplicationMaster of size 0 needs no room and starts at once.
+// admit queues a job's ApplicationMaster until a node has room for it or, if its size is
+// 0, until there is room beside the nodes.
 func (am *masters) admit(slot int32) {
 	j := &am.jobs.list[slot]
 	if j.amSize == (state.Resource{}) {
-		am.startBeside(slot)
+		am.beside.queued = append(am.beside.queued, slot)
+		am.placeBeside()
 		return
 	}
 	am.queued = append(am.queued, slot)
+}
+
+// placeBeside starts waiting ApplicationMasters beside the nodes, as long as there is room
+// for them. One may always run.
+func (am *masters) placeBeside() {
+	x := &am.beside
+	mb, most := int64(am.Costs.AMBesideMB), int64(am.Cluster.MastersMB)
+	for len(x.queued) > 0 && (most == 0 || x.usedMB == 0 || x.usedMB+mb <= most) {
+		slot := x.queued[0]
+		x.queued = slices.Delete(x.queued, 0, 1)
+		x.usedMB += mb
+		am.jobs.list[slot].amBeside = true
+		am.startBeside(slot)
+	}
 }
 
 // startBeside starts an ApplicationMaster that runs on no node of the cluster. If one
@@ -75,6 +97,15 @@ func (am *masters) upBeside(slot int32) {
 	am.up(slot)
 }
 
+// upBy has the ApplicationMasters that are up beside the nodes be more or fewer, and take
+// cores of the machine that runs all nodes.
+func (am *masters) upBy(more int) {
+	am.beside.up += more
+	if am.Cluster.MasterCores > 0 && am.Cluster.HostCores > 0 && am.nodes.flows != nil {
+		am.nodes.shareHost(am.events.Now, am.beside.up)
+	}
+}
+
 // How ApplicationMasters that start on a lab use the machine's cores. One, two and
 // three that start at once took 2.0, 3.1 and 4.7 s on two cores. All run on the lab's
 // master, which has the CPU weight of four nodes, and a node of the usual two containers
@@ -111,6 +142,9 @@ func (am *masters) place(n state.NodeID) {
 func (am *masters) up(slot int32) {
 	j := &am.jobs.list[slot]
 	j.up, j.amUpMs, j.mapsMs = true, am.events.Now, am.events.Now
+	if j.amBeside {
+		am.upBy(1)
+	}
 	am.recorder.started(j)
 	am.request(j)
 	if am.asksAtOnce(j) {
@@ -276,13 +310,13 @@ func (am *masters) starve(j *job) (starve bool, kill int32) {
 const hungerMs = 300_000
 
 // headroomMB returns how much memory YARN tells a job that it may still get: that of all
-// nodes that are up, less what the jobs of all queues use. Nodes for ApplicationMasters
-// alone are among them, though no task may run there. On a lab whose two containers were
+// nodes that are up, less what the jobs of all queues and their ApplicationMasters use.
+// Nodes for ApplicationMasters alone are among them, though no task may run there. On a lab whose two containers were
 // both taken by reduces, a job had a headroom of 3.5 GiB, so that its maps waited for 300 s.
 func (am *masters) headroomMB(j *job) int32 {
 	free := am.view.Total().MemoryMB
 	if j.amSize == (state.Resource{}) {
-		free += am.Cluster.MastersMB
+		free += int32(max(0, int64(am.Cluster.MastersMB)-am.beside.usedMB))
 	}
 	for q := range am.view.Queues() {
 		free -= am.view.QueueUsed(state.QueueID(q)).MemoryMB
@@ -312,6 +346,14 @@ func (am *masters) unaskAll(j *job) {
 
 // leave frees the room of a job's ApplicationMaster, which has ended or was lost.
 func (am *masters) leave(j *job) {
+	if j.amBeside {
+		j.amBeside = false
+		if j.up {
+			am.upBy(-1)
+		}
+		am.beside.usedMB -= int64(am.Costs.AMBesideMB)
+		am.placeBeside()
+	}
 	if j.amNode == state.None {
 		return
 	}

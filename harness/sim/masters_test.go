@@ -106,6 +106,50 @@ func TestMastersWait(t *testing.T) {
 	})
 }
 
+// ApplicationMasters beside the nodes start in the order of their jobs, as many at a time
+// as have room there. One may always run. What they take is no headroom of any job.
+func TestMastersWaitBeside(t *testing.T) {
+	for _, x := range []struct {
+		name            string
+		mastersMB, amMB int32
+		atOnce          int
+	}{
+		{"two have room", 1200, 512, 2},
+		{"all have room", 2048, 512, 4},
+		{"none has room", 256, 512, 1},
+		{"nobody knows what one takes", 256, 0, 4},
+		{"nobody knows what room there is", 0, 512, 4},
+	} {
+		cluster := slots(1, 1)
+		cluster.MastersMB = x.mastersMB
+		am := mastersOf(t, &Config{Cluster: cluster, Costs: Costs{AMBesideMB: x.amMB}})
+		free := am.view.Total().MemoryMB
+		var list []int32
+		for range 4 {
+			j := simpleJob("a", 0, 1, 0, Work{})
+			slot := am.submit(t, &j)
+			am.admit(slot)
+			list = append(list, slot)
+		}
+		for ended := range list {
+			for i, slot := range list {
+				if want := i >= ended && i < ended+x.atOnce; am.jobs.list[slot].amBeside != want {
+					t.Errorf("%s: ApplicationMaster %d runs %t after %d have ended, want %t", x.name, i, !want, ended, want)
+				}
+			}
+			left := max(0, x.mastersMB-x.amMB*int32(min(x.atOnce, 4-ended)))
+			if got := am.headroomMB(&am.jobs.list[list[ended]]); got != free+left {
+				t.Errorf("%s: a headroom of %d MB after %d have ended, want %d", x.name, got, ended, free+left)
+			}
+			am.leave(&am.jobs.list[list[ended]])
+			am.leave(&am.jobs.list[list[ended]]) // once more changes nothing
+		}
+		if len(am.beside.queued) > 0 || am.beside.usedMB != 0 {
+			t.Errorf("%s: %d wait and %d MB are in use after all have ended", x.name, len(am.beside.queued), am.beside.usedMB)
+		}
+	}
+}
+
 // A job of 20 maps and 10 reduces has a cluster of 10 slots for itself. How many reduces
 // it asks for is worked out by the rule of scheduleReduces by hand: of all memory, the
 // share of the maps that are done, a half at most, is for reduces, or what the maps leave.

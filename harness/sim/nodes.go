@@ -79,6 +79,18 @@ func (x *nodes) begin(c *Config, e *kernel.Events, s *state.State, full bool) er
 	return nil
 }
 
+// shareHost sets the cores that all nodes share, with so many ApplicationMasters up beside
+// them.
+func (x *nodes) shareHost(nowMs int64, masters int) {
+	c := &x.config.Cluster
+	cores := c.coresWith(masters)
+	var rates []int64 // by the number of attempts that compute
+	for n := 1.0; n == 1 || c.Contention > 0 && n < min(4*cores+1, mostCrowd); n++ {
+		rates = append(rates, int64(x.core*cores/Slowed(c.Contention, n/cores)))
+	}
+	x.flows.SetHost(nowMs, rates, int64(x.core))
+}
+
 // addFlows adds the disks, links, uplinks and cores.
 func (x *nodes) addFlows() {
 	rackOf := make([]state.RackID, len(x.list))
@@ -89,11 +101,7 @@ func (x *nodes) addFlows() {
 	c := &x.config.Cluster
 	if c.HostCores > 0 {
 		x.core = 1e6 * c.hostSpeed()
-		var rates []int64 // by the number of attempts that compute
-		for n := 1.0; n == 1 || c.Contention > 0 && n < min(4*c.HostCores+1, mostCrowd); n++ {
-			rates = append(rates, int64(x.core*c.HostCores/Slowed(c.Contention, n/c.HostCores)))
-		}
-		x.flows.SetHost(0, rates, int64(x.core))
+		x.shareHost(0, 0)
 	}
 	for i := range c.Nodes {
 		m, n := &c.Nodes[i], int32(i)

@@ -61,6 +61,13 @@ var hostile = []struct {
 	{"cores that are no number", func(c *Config, _ *Job) { c.Cluster.Nodes[0].Cores = math.NaN() }, ""},
 	{"endless cores", func(c *Config, _ *Job) { c.Cluster.Nodes[0].Cores = math.Inf(1) }, ""},
 	{"endless cores of the host", func(c *Config, _ *Job) { c.Cluster.HostCores = math.Inf(1) }, ""},
+	{"cores of ApplicationMasters that are no number", func(c *Config, _ *Job) {
+		c.Cluster.HostCores, c.Cluster.MasterCores, c.Cluster.MastersUp = 2, math.NaN(), math.NaN()
+	}, ""},
+	{"endless cores of ApplicationMasters", func(c *Config, _ *Job) { c.Cluster.HostCores, c.Cluster.MasterCores = 2, math.Inf(1) }, ""},
+	{"fewer than no ApplicationMasters up", func(c *Config, _ *Job) {
+		c.Cluster.HostCores, c.Cluster.MasterCores, c.Cluster.MastersUp = 2, 1, -1e300
+	}, ""},
 	{"a rate below 0", func(c *Config, _ *Job) { c.Cluster.Nodes[0].DiskBytesPerSec = -1 }, ""},
 	{"the largest rate", func(c *Config, _ *Job) { c.Cluster.Nodes[0].DiskBytesPerSec = math.MaxInt64 }, ""},
 	{"a share that is no number", func(c *Config, _ *Job) { c.Faults = []Fault{{What: AttemptsFail, Share: math.NaN()}} }, ""},

@@ -50,6 +50,9 @@ func (b *base) begin(c *Config, r *Result) error {
 	b.state = state.New()
 	b.state.SetLateBinding(b.Actuator != Ideal)
 	b.view = b.state.View()
+	if b.Actuator == Native {
+		b.state.SetBeside(b.Cluster.Masters)
+	}
 	if b.MinAllocation != (state.Resource{}) {
 		b.state.SetSmallest(b.MinAllocation)
 	}
@@ -118,13 +121,14 @@ func (c *Config) check() error {
 	}
 	for _, x := range []struct {
 		name string
-		ms   int32
+		cost int32
 	}{
 		{"NodeBeatMs", c.Costs.NodeBeatMs},
 		{"AsyncMs", c.Costs.AsyncMs},
 		{"AMBeatMs", c.Costs.AMBeatMs},
 		{"SubmitMs", c.Costs.SubmitMs},
 		{"AMStartMs", c.Costs.AMStartMs},
+		{"AMBesideMB", c.Costs.AMBesideMB},
 		{"LaunchMs", c.Costs.LaunchMs},
 		{"FreeMs", c.Costs.FreeMs},
 		{"TaskStartMs", c.Costs.TaskStartMs},
@@ -133,8 +137,8 @@ func (c *Config) check() error {
 		{"FinishMs", c.Costs.FinishMs},
 		{"NodeExpiryMs", c.Costs.NodeExpiryMs},
 	} {
-		if x.ms < 0 {
-			return fmt.Errorf("cost %s is %d: it must be 0 or more", x.name, x.ms)
+		if x.cost < 0 {
+			return fmt.Errorf("cost %s is %d: it must be 0 or more", x.name, x.cost)
 		}
 	}
 	for i, ms := range c.Costs.LabelMs {

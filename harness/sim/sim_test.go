@@ -152,6 +152,35 @@ func TestHostCores(t *testing.T) {
 	}
 }
 
+// ApplicationMasters that are up beside the nodes take cores of the machine from tasks, but
+// no more than half of them, and give them back when their jobs end.
+func TestMasterCores(t *testing.T) {
+	a, b := simpleJob("a", 0, 4, 0, Work{ComputeMs: 1000}), simpleJob("b", 0, 2, 0, Work{ComputeMs: 1000})
+	half, short := simpleJob("a", 0, 2, 0, Work{ComputeMs: 1000}), simpleJob("b", 0, 1, 0, Work{FixedMs: 500})
+	for _, c := range []struct {
+		name      string
+		cores, up float64
+		jobs      []Job
+		want      int64
+	}{
+		{"one, as when the cores were measured", 0.5, 1, []Job{a}, 2000},
+		{"one more than when the cores were measured", 0.5, 0, []Job{a}, 2667},
+		{"two jobs", 0.5, 1, []Job{half, b}, 2667},
+		{"it takes more than all", 3, 0, []Job{a}, 4000},
+		{"the second job ends", 0.5, 0, []Job{a, short}, 500 + 2333}, // half a second on one core, and what is left on 1.5
+	} {
+		cluster := slots(5, 1)
+		cluster.HostCores, cluster.MasterCores, cluster.MastersUp = 2, c.cores, c.up
+		r, err := Run(&Config{Cluster: cluster, Source: &Jobs{List: c.jobs}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.MakespanMs < c.want || r.MakespanMs > c.want+10 {
+			t.Errorf("%s: %d ms, want %d", c.name, r.MakespanMs, c.want)
+		}
+	}
+}
+
 // A container waits until the one before it in its place is freed. Where nothing ran, or
 // ended long ago, it does not wait.
 func TestFree(t *testing.T) {

@@ -21,9 +21,16 @@ type Machines struct {
 	// machine, whose cores have the speed of the fastest node. Each node's own limit of
 	// cores holds too. 0 means that each node is a machine of its own.
 	HostCores float64
+	// MasterCores is how many of HostCores each further ApplicationMaster beside the nodes takes
+	// while it is up, and MastersUp the number of them that are up when HostCores are left.
+	MasterCores, MastersUp float64
 	// MastersMB is the memory of nodes on which ApplicationMasters alone run, in MB. Jobs
-	// without Job.AMSize have theirs there, and YARN counts it in their headroom.
+	// without Job.AMSize have theirs there, as many at a time as have room by
+	// Costs.AMBesideMB. YARN counts what is left of it in their headroom.
 	MastersMB int32
+	// Masters is the number of these nodes. YARN's own schedulers count them among the
+	// cluster's, on which it depends for how long a map waits for a node near its input.
+	Masters int32
 	// Contention, from 0 to 10, is by which part the computing of attempts takes longer
 	// for each further one with which they share a core of HostCores, see Slowed.
 	Contention float64
@@ -36,6 +43,25 @@ type Machines struct {
 // On a lab, maps took 5 % more CPU time for each further attempt.
 func Slowed(contention, perCore float64) float64 {
 	return 1 + contention*(min(max(1, perCore), 4)-1)
+}
+
+// coresWith is how many cores all nodes share while so many ApplicationMasters are up beside
+// them: from half of HostCores to twice as many.
+func (m *Machines) coresWith(masters int) float64 {
+	cores := m.HostCores - m.MasterCores*(float64(masters)-m.MastersUp)
+	if cores >= m.HostCores/2 {
+		return min(cores, 2*m.HostCores)
+	}
+	return m.HostCores / 2
+}
+
+// LeastCores is how many of HostCores are left to the nodes with any number of
+// ApplicationMasters.
+func (m *Machines) LeastCores() float64 {
+	if m.MasterCores > 0 {
+		return m.HostCores / 2
+	}
+	return m.HostCores
 }
 
 // hostSpeed is the speed of the cores that all nodes share.

@@ -50,6 +50,11 @@ type Calibration struct {
 	// one on a core of HostCores, see sim.Slowed. It is known from labs, not fitted: the
 	// attempts of one run nearly all share cores with as many others.
 	Contention float64 `json:"contention,omitempty"`
+	// MasterCores is how many of HostCores each further ApplicationMaster takes while it is up,
+	// and MastersUp how many were up when HostCores were measured. MasterCores is known from
+	// labs, not fitted.
+	MasterCores float64 `json:"amCores,omitempty"`
+	MastersUp   float64 `json:"amsUp,omitempty"`
 	// OthersCores is how many of the machine's cores other programs used on average while
 	// the traces were recorded.
 	OthersCores float64 `json:"othersCores,omitempty"`
@@ -77,6 +82,9 @@ type Calibration struct {
 	// rates were given.
 	FittedRates []string `json:"fittedRates,omitempty"`
 
+	// AMMemoryMB is the memory, in MB, that an ApplicationMaster takes on nodes for
+	// ApplicationMasters alone; 0 if no trace tells.
+	AMMemoryMB int64 `json:"amMemoryMB,omitempty"`
 	// AMStart is the time from a job's submission to its ApplicationMaster's first
 	// container request. Finish is the time from the end of the last task to the end
 	// of the job. Turnover is the time from an attempt's end until another attempt
@@ -288,6 +296,7 @@ func (c *Calibration) Costs(t *recorded.Trace, actuator string) sim.Costs {
 		x.LaunchMs, x.FreeMs = whole(c.LaunchMs), whole(c.FreeMs)
 	}
 	x.TaskStartMs = whole(c.TaskStart.Value)
+	x.AMBesideMB = int32(c.AMMemoryMB)
 	return x
 }
 

@@ -125,6 +125,9 @@ func checkFields(data []byte, t reflect.Type, at string) error {
 	return nil
 }
 
+// mostAMMemoryMB is the most memory of an ApplicationMaster that a file may say, in MB.
+const mostAMMemoryMB = 1 << 30
+
 // mostContention is the most by which attempts may slow each other that a file may say.
 const mostContention = 10
 
@@ -132,13 +135,16 @@ const mostContention = 10
 // large to be a time.
 func (c *Calibration) check() error {
 	figures := []float64{
-		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.HostCores, c.OthersCores, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs, c.FreeMs,
+		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.HostCores, c.MasterCores, c.MastersUp, c.OthersCores, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs, c.FreeMs,
 	}
 	if n := c.Noise; n != nil && !(n.Runs >= 0 && n.Measured >= 0 && n.Measured <= mostNoise && n.Simulated >= 0 && n.Simulated <= mostNoise) {
 		return fmt.Errorf("noise: %d runs, measured %v, simulated %v: want 0 runs or more, and deviations from 0 to %d", n.Runs, n.Measured, n.Simulated, mostNoise)
 	}
 	if !(c.Contention >= 0 && c.Contention <= mostContention) {
 		return fmt.Errorf("contention %v: want 0 to %d", c.Contention, mostContention)
+	}
+	if c.AMMemoryMB < 0 || c.AMMemoryMB > mostAMMemoryMB {
+		return fmt.Errorf("amMemoryMB %d: want 0 to %d", c.AMMemoryMB, mostAMMemoryMB)
 	}
 	if c.Load != nil {
 		figures = append(figures, c.Load.Idle)

@@ -61,7 +61,10 @@ func (c *Calibration) Doc() doc.Doc {
 		if c.Contention > 0 {
 			text += fmt.Sprintf(", and take %.3g %% longer for each further one on a core, up to four", 100*c.Contention)
 		}
-		facts = append(facts, text+".")
+		if text += "."; c.MasterCores > 0 {
+			text += fmt.Sprintf(" That is with %.3g ApplicationMasters; each further one takes %.3g of a core.", c.MastersUp, c.MasterCores)
+		}
+		facts = append(facts, text)
 	case c.Sharing > 0:
 		facts = append(facts, fmt.Sprintf("Attempts on a node share %.3g of its cores.", c.Sharing))
 	default:

@@ -88,7 +88,7 @@ type placed struct {
 }
 
 func newBuilder(name string, h traces.Header) *builder {
-	t := &Trace{Name: name, Header: h, used: coresUsed{hostCores: h.Cluster.HostCores}}
+	t := &Trace{Name: name, Header: h, used: coresUsed{hostCores: h.Cluster.HostCores}, held: memoryHeld{}}
 	anyWorker := slices.ContainsFunc(h.Cluster.Nodes, func(n traces.NodeFacts) bool { return n.Worker })
 	for _, n := range h.Cluster.Nodes {
 		if n.Worker || !anyWorker {
@@ -122,6 +122,7 @@ func (b *builder) add(e traces.Event) error {
 			b.Loads.Sampled(e.Node, e.T, e.Load1)
 		}
 		b.used.sampled(e)
+		b.held.sampled(e)
 	case *traces.JobSubmitted:
 		return b.submitted(e)
 	case *traces.JobListed:
@@ -130,13 +131,18 @@ func (b *builder) add(e traces.Event) error {
 		if j := b.jobs[b.job(e.Job)]; j != nil {
 			if j.Started == 0 {
 				b.used.changed(e.T, 0, -1)
+				b.used.up++
 			}
 			j.Started, j.AMNode, j.AMMemoryBytes = e.T, e.AMNode, e.AMMemoryBytes
 		}
 	case *traces.JobFinished:
 		if j := b.jobs[b.job(e.Job)]; j != nil {
-			if j.Started == 0 && j.Finished == 0 {
+			switch {
+			case j.Finished > 0:
+			case j.Started == 0:
 				b.used.changed(e.T, 0, -1)
+			default:
+				b.used.up--
 			}
 			j.Finished, j.Outcome = e.T, e.Outcome
 		}

@@ -277,8 +277,12 @@ func (t *Trace) Machines(c *Change) (sim.Machines, error) {
 		}
 	}
 	mastersMB := t.Header.Cluster.AMMemoryBytes >> 20
+	x.Masters = int32(min(max(0, mastersMB), 1))
 	for _, n := range t.masters() {
-		mastersMB += n.MemoryBytes >> 20
+		if n.MemoryBytes > 0 {
+			x.Masters++
+			mastersMB += n.MemoryBytes >> 20
+		}
 	}
 	x.MastersMB = int32(min(max(0, mastersMB), math.MaxInt32/4))
 	if memoryMB > math.MaxInt32 || vcores > math.MaxInt32 {

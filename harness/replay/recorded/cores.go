@@ -12,12 +12,14 @@ type coresUsed struct {
 	hostCores float64     // cores of the machine; 0: the nodes are not on one
 	running   int         // attempts that run
 	starting  int         // ApplicationMasters that start
+	up        int         // ApplicationMasters that are up
 	since     traces.Time // since when the attempts are enough, and no ApplicationMaster starts
 	of        map[traces.Node]use
 }
 
-// use is how long a node was sampled, in seconds, and how much it computed meanwhile.
-type use struct{ seconds, coreSeconds float64 }
+// use is how long a node was sampled, in seconds, how much it computed meanwhile, and how
+// long ApplicationMasters were up.
+type use struct{ seconds, coreSeconds, masterSeconds float64 }
 
 const (
 	// enoughPerCore is how many attempts to a core keep all cores busy, though some of
@@ -56,29 +58,31 @@ func (c *coresUsed) sampled(e *traces.NodeSample) {
 	}
 	u := c.of[e.Node]
 	seconds := float64(e.IntervalNs) / 1e9
-	c.of[e.Node] = use{u.seconds + seconds, u.coreSeconds + seconds*(e.CPUUser+e.CPUSystem)}
+	c.of[e.Node] = use{u.seconds + seconds, u.coreSeconds + seconds*(e.CPUUser+e.CPUSystem), u.masterSeconds + seconds*float64(c.up)}
 }
 
 // TaskCores returns how many cores the workers used together, on average, while they had
 // more attempts than the machine that runs all of them has cores, the cores were
 // short, and no ApplicationMaster started. The rest of its cores went to the masters, to other programs, or was lost. It is
-// 0 if that is not known.
-func (t *Trace) TaskCores() (cores float64) {
+// 0 if that is not known. The result mastersUp is how many ApplicationMasters were up meanwhile.
+func (t *Trace) TaskCores() (cores, mastersUp float64) {
 	for _, n := range t.Nodes {
 		x := t.used.mean(n.Node)
 		if x < 0 {
-			return 0
+			return 0, 0
 		}
 		cores += x
+		u := t.used.of[n.Node]
+		mastersUp += u.masterSeconds / u.seconds / float64(len(t.Nodes))
 	}
 	all := cores
 	for _, n := range t.masters() {
 		all += max(0, t.used.mean(n.Node))
 	}
 	if all < leastBusy*t.used.hostCores {
-		return 0
+		return 0, 0
 	}
-	return cores
+	return cores, mastersUp
 }
 
 // masters returns the nodes of the cluster that run no tasks.
@@ -89,6 +93,31 @@ func (t *Trace) masters() (list []traces.NodeFacts) {
 		}
 	}
 	return list
+}
+
+// AMMemoryMB returns how much memory, in MB, an ApplicationMaster takes on the nodes that run
+// no tasks, on average; 0 if that is not known.
+func (t *Trace) AMMemoryMB() int64 {
+	var all held
+	for _, n := range t.masters() {
+		x := t.held[n.Node]
+		all = held{all.memoryMB + x.memoryMB, all.containers + x.containers}
+	}
+	return all.memoryMB / max(1, all.containers)
+}
+
+// memoryHeld is, by node, what YARN had given to containers.
+type memoryHeld map[traces.Node]held
+
+// held is the memory and the number of the containers on a node, summed over samples.
+type held struct{ memoryMB, containers int64 }
+
+func (m memoryHeld) sampled(e *traces.NodeSample) {
+	const most = 1 << 50 // bytes of all containers of a node that are believed
+	if e.ContainersRunning > 0 && e.AllocatedMemoryBytes > 0 && e.AllocatedMemoryBytes <= most {
+		x := m[e.Node]
+		m[e.Node] = held{x.memoryMB + e.AllocatedMemoryBytes>>20, x.containers + int64(e.ContainersRunning)}
+	}
 }
 
 // mean returns how many cores a node used; -1 if it was not sampled for long enough.

@@ -52,6 +52,7 @@ type Trace struct {
 	jobNames []traces.JobID
 	mishaps  mishaps
 	used     coresUsed
+	held     memoryHeld
 }
 
 // nodeIndex stands for a node's name: an index in Trace.nodes.
