@@ -84,11 +84,13 @@ func (x *nodes) begin(c *Config, e *kernel.Events, s *state.State, full bool) er
 func (x *nodes) shareHost(nowMs int64, masters int) {
 	c := &x.config.Cluster
 	cores := c.coresWith(masters)
-	var rates []int64 // by the number of attempts that compute
-	for n := 1.0; n == 1 || c.Contention > 0 && n < min(4*cores+1, mostCrowd); n++ {
-		rates = append(rates, int64(x.core*cores/Slowed(c.Contention, n/cores)))
+	crowd := 1
+	if c.Contention > 0 {
+		crowd = int(min(math.Ceil(mostPerCore*cores), math.MaxInt32))
 	}
-	x.flows.SetHost(nowMs, rates, int64(x.core))
+	x.flows.SetHost(nowMs, crowd, func(attempts int) int64 {
+		return int64(x.core * cores / Slowed(c.Contention, float64(attempts)/cores))
+	}, int64(x.core))
 }
 
 // addFlows adds the disks, links, uplinks and cores.
@@ -120,9 +122,6 @@ func (x *nodes) addFlows() {
 		}
 	}
 }
-
-// mostCrowd bounds for how many attempts at once the rates of a machine are computed.
-const mostCrowd = 1 << 14
 
 // setCores sets how much computing all tasks together may do on a node in a
 // second. The cores of a slow node compute less in a second.

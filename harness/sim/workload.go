@@ -42,8 +42,11 @@ type Machines struct {
 //
 // On a lab, maps took 5 % more CPU time for each further attempt.
 func Slowed(contention, perCore float64) float64 {
-	return 1 + contention*(min(max(1, perCore), 4)-1)
+	return 1 + contention*(min(max(1, perCore), mostPerCore)-1)
 }
+
+// mostPerCore is with how many attempts on a core further ones no longer slow the others.
+const mostPerCore = 4
 
 // coresWith is how many cores all nodes share while so many ApplicationMasters are up beside
 // them: from half of HostCores to twice as many.

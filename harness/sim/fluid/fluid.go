@@ -115,7 +115,6 @@ type System struct {
 	all     []resource
 	passing []passing         // by index in System.all: what concerns flows that pass other resources too
 	limits  []limits          // the different limits of resources; index 0 means none
-	host    []uint32          // by number of flows on Host: index in System.limits; empty if it is always the same
 	known   map[limits]uint32 // by limits: index in System.limits
 	caps    map[int64]uint32  // by rate: index in System.all of the resource that holds each flow on it to this rate
 	heaps   pool[entry]
@@ -127,6 +126,13 @@ type System struct {
 	due     queue   // resources whose share has changed, so that the rates of their flows must be computed again
 	ended   []ended // flows that have ended, in the order in which Pop reports them
 	popped  int     // number of entries of System.ended that Pop has reported or skipped
+	host    struct {
+		rate   func(flows int) int64 // of Host, by the number of flows that pass it; nil if there is none
+		crowd  int                   // with so many flows or more, the rate is the same
+		flows  int                   // number of flows of which the present limits are; 0: none yet
+		most   int64                 // limit of each of them
+		limits uint32                // index in System.limits of the present limits of Host, which no other resource has
+	}
 }
 
 // New returns a System of resources for a cluster. The parameter rackOf has
@@ -167,29 +173,31 @@ func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 	s.look(now, looks)
 }
 
-// SetHost sets the rates of Host: rates[n-1] while n flows pass it, and the last of them
-// while more do. Rates, and the parameter perFlow, are as in SetRate, which does not change
-// Host afterwards.
-func (s *System) SetHost(now int64, rates []int64, perFlow int64) {
-	s.host = s.host[:0]
-	for _, r := range rates {
-		s.host = append(s.host, s.limitsOf(limits{fixed(r), fixed(perFlow)}))
+// SetHost sets the rate of Host, by the number of flows that pass it, from 1 to crowd. With
+// more it is as with crowd. Rates, and the parameter perFlow, are as in SetRate, which does
+// not change Host afterwards.
+func (s *System) SetHost(now int64, crowd int, rate func(flows int) int64, perFlow int64) {
+	if s.host.rate == nil {
+		s.host.limits = uint32(len(s.limits))
+		s.limits = append(s.limits, limits{})
 	}
+	s.host.rate, s.host.crowd, s.host.flows, s.host.most = rate, crowd, 0, fixed(perFlow)
 	s.wheel.at(now)
 	id := s.id(Host, 0)
-	s.crowd(id)
 	s.renew(id, now)
 	s.look(now, looks)
 }
 
 // crowd sets the limits of a resource whose flows change, if that is Host.
 func (s *System) crowd(id uint32) {
-	if len(s.host) == 0 || id != s.first[Host] {
+	if s.host.rate == nil || id != s.first[Host] {
 		return
 	}
 	r := &s.all[id]
-	n := min(int(r.weight+r.others), len(s.host))
-	r.limits = s.host[max(1, n)-1]
+	if n := min(max(1, int(r.weight+r.others)), s.host.crowd); n != s.host.flows {
+		s.limits[s.host.limits] = limits{fixed(s.host.rate(n)), s.host.most}
+		r.limits, s.host.flows = s.host.limits, n
+	}
 }
 
 // Read starts the transfer of a block from the node in the parameter from to
