@@ -275,9 +275,9 @@ func client(t *testing.T, l *lab.Lab, node string) *hdfs.Client {
 const levelBytes = 16 << 20 // one block; at the default uplink 2.3 s
 
 // fourLevels reads one block cold from the cache, the own disk, the rack and beyond. The
-// fastest read of each must be at least twice as fast as half of the reads of the next: a
-// busy machine makes most reads slower, and has let one of five from a disk of 80 MB/s be
-// as fast as 230 MB/s.
+// fastest read of each must be at least twice as fast as the median read of the next. A
+// busy machine makes most reads slower, but one of five from a disk of 80 MB/s once had
+// 230 MB/s there.
 func fourLevels(ctx context.Context, t *testing.T, l *lab.Lab) {
 	if err := client(t, l, "master").MkdirAll("/levels", 0o755); err != nil {
 		t.Fatal(err)

@@ -15,18 +15,19 @@ type masters struct {
 	queued []int32 // indexes in jobs.list of the jobs whose ApplicationMaster waits for a container, in order of submission
 	usedMB int64   // memory that all ApplicationMasters on nodes take, in MB
 	starts []start // ApplicationMasters that start beside the nodes
-	beside struct {
-		queued []int32 // indexes in jobs.list of the jobs whose ApplicationMaster waits for room there, in order of submission
-		usedMB int64   // memory that ApplicationMasters take there, in MB
-		up     int     // number of them that are up
-	}
+	beside mastersBeside
+}
+
+// mastersBeside are the ApplicationMasters that run beside the nodes, on no node of the cluster.
+type mastersBeside struct {
+	queued []int32 // indexes in jobs.list of the jobs whose ApplicationMaster waits for room there, in order of submission
+	usedMB int64   // memory that those which start or are up take, in MB
+	up     int     // number of them that are up
 }
 
 // begin has no ApplicationMaster run or wait.
 func (am *masters) begin(b *base) {
-	queued := am.beside.queued[:0]
-	*am = masters{base: b, queued: am.queued[:0], starts: am.starts[:0]}
-	am.beside.queued = queued
+	*am = masters{base: b, queued: am.queued[:0], starts: am.starts[:0], beside: mastersBeside{queued: am.beside.queued[:0]}}
 }
 
 // admit queues a job's ApplicationMaster until a node has room for it or, if its size is
@@ -97,8 +98,8 @@ func (am *masters) upBeside(slot int32) {
 	am.up(slot)
 }
 
-// upBy has the ApplicationMasters that are up beside the nodes be more or fewer, and take
-// cores of the machine that runs all nodes.
+// upBy counts the ApplicationMasters that are up beside the nodes: so many more or, below 0,
+// fewer. They take cores of the machine that runs all nodes.
 func (am *masters) upBy(more int) {
 	am.beside.up += more
 	if am.Cluster.MasterCores > 0 && am.Cluster.HostCores > 0 && am.nodes.flows != nil {
@@ -311,8 +312,9 @@ const hungerMs = 300_000
 
 // headroomMB returns how much memory YARN tells a job that it may still get: that of all
 // nodes that are up, less what the jobs of all queues and their ApplicationMasters use.
-// Nodes for ApplicationMasters alone are among them, though no task may run there. On a lab whose two containers were
-// both taken by reduces, a job had a headroom of 3.5 GiB, so that its maps waited for 300 s.
+// Nodes for ApplicationMasters alone are among them, though no task may run there. On a lab
+// whose two containers were both taken by reduces, a job had a headroom of 3.5 GiB, so that
+// its maps waited for 300 s.
 func (am *masters) headroomMB(j *job) int32 {
 	free := am.view.Total().MemoryMB
 	if j.amSize == (state.Resource{}) {

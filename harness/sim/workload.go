@@ -21,8 +21,8 @@ type Machines struct {
 	// machine, whose cores have the speed of the fastest node. Each node's own limit of
 	// cores holds too. 0 means that each node is a machine of its own.
 	HostCores float64
-	// MasterCores is how many of HostCores each further ApplicationMaster beside the nodes takes
-	// while it is up, and MastersUp the number of them that are up when HostCores are left.
+	// MasterCores is how many cores each ApplicationMaster beside the nodes takes while it is
+	// up. HostCores are those that are left when MastersUp of them are up.
 	MasterCores, MastersUp float64
 	// MastersMB is the memory of nodes on which ApplicationMasters alone run, in MB. Jobs
 	// without Job.AMSize have theirs there, as many at a time as have room by

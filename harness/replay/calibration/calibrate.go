@@ -75,8 +75,6 @@ func calibrateCosts(list []*recorded.Trace, cluster recorded.Change) (*Calibrati
 	}
 	for _, t := range list {
 		c.Traces = append(c.Traces, t.Name)
-	}
-	for _, t := range list {
 		c.AMMemoryMB = max(c.AMMemoryMB, t.AMMemoryMB())
 	}
 	c.Warnings = madeUp(list)

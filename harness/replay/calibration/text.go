@@ -62,7 +62,7 @@ func (c *Calibration) Doc() doc.Doc {
 			text += fmt.Sprintf(", and take %.3g %% longer for each further one on a core, up to four", 100*c.Contention)
 		}
 		if text += "."; c.MasterCores > 0 {
-			text += fmt.Sprintf(" That is with %.3g ApplicationMasters; each further one takes %.3g of a core.", c.MastersUp, c.MasterCores)
+			text += fmt.Sprintf(" Each ApplicationMaster that is up, beyond %.3g, takes %.3g of a core.", c.MastersUp, c.MasterCores)
 		}
 		facts = append(facts, text)
 	case c.Sharing > 0:

@@ -63,8 +63,9 @@ func (c *coresUsed) sampled(e *traces.NodeSample) {
 
 // TaskCores returns how many cores the workers used together, on average, while they had
 // more attempts than the machine that runs all of them has cores, the cores were
-// short, and no ApplicationMaster started. The rest of its cores went to the masters, to other programs, or was lost. It is
-// 0 if that is not known. The result mastersUp is how many ApplicationMasters were up meanwhile.
+// short, and no ApplicationMaster started. The rest of its cores went to the masters, to
+// other programs, or was lost. It is 0 if that is not known. The result mastersUp is how
+// many ApplicationMasters were up meanwhile, on average.
 func (t *Trace) TaskCores() (cores, mastersUp float64) {
 	for _, n := range t.Nodes {
 		x := t.used.mean(n.Node)
