@@ -98,12 +98,17 @@ const (
 	Unknown Status = "unknown"
 )
 
-// Property is a Hadoop property that the user should set, with the file that
-// it belongs in.
+// Property is a Hadoop property that the user should set.
 type Property struct {
-	File  string `json:"file"` // name of the configuration file that the property belongs in, such as "yarn-site.xml"
+	// File is the name of the configuration file that the property belongs in, such
+	// as "yarn-site.xml". It is empty if the ResourceManager keeps the Capacity
+	// scheduler's settings in a store and ignores the file.
+	File  string `json:"file"`
 	Name  string `json:"property"`
 	Value string `json:"value"`
+	// Restart names the daemons that read the file only when they start, such as
+	// "ResourceManager".
+	Restart string `json:"restart,omitempty"`
 }
 
 // Feature returns the report on the feature of heddle with this name, or nil if
@@ -183,10 +188,26 @@ func (e *examiner) report(whole context.Context) *Report {
 	ctx, cancel := context.WithTimeoutCause(whole, reportLimit, fmt.Errorf("no answer within %v, the time for all daemons together", reportLimit))
 	defer cancel()
 	e.ask(ctx)
+	steered := e.steer(ctx)
+	if store, err := e.value(ctx, require.Of("liveQueues")[0]); err == nil && slices.Contains([]string{"leveldb", "zk", "fs"}, store) {
+		fileIgnored(steered)
+	}
 	return &Report{Cluster: e.Config.Name, Features: []Feature{
-		judge(Captured, e.capture(ctx)), judge(Run, e.run(whole)), judge(Steered, e.steer(ctx)),
+		judge(Captured, e.capture(ctx)), judge(Run, e.run(whole)), judge(Steered, steered),
 		judge(Cached, e.cache(ctx)), judge(Measured, e.measure(ctx)),
 	}}
+}
+
+// fileIgnored marks the Capacity scheduler's properties in checks as those of a
+// scheduler that ignores its file.
+func fileIgnored(checks []Check) {
+	for _, c := range checks {
+		for i, p := range c.Set {
+			if strings.HasPrefix(p.Name, require.Queues) {
+				c.Set[i].File, c.Set[i].Restart = "", ""
+			}
+		}
+	}
 }
 
 // The method ask fills in those answers of the daemons that several checks use.
@@ -317,7 +338,7 @@ func (c Check) failed(err error) Check {
 }
 
 func (c Check) set(s require.Setting, value string) Check {
-	c.Set = append(c.Set, Property{s.File, s.Property, value})
+	c.Set = append(c.Set, Property{s.File, s.Property, value, s.Restart})
 	return c
 }
 

@@ -94,6 +94,10 @@ var lacks = map[string]func(*fake){
 			"<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property></configuration>",
 		}
 	},
+	"stored-settings": func(f *fake) {
+		f.conf["yarn.scheduler.configuration.store.class"] = "zk"
+		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{200, "application/xml", "<configuration></configuration>"}
+	},
 	"settings-refused": func(f *fake) {
 		f.conf["yarn.admin.acl"] = "yarn"
 		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{403, "application/json", `{"RemoteException":{"exception":"ForbiddenException","message":"java.lang.Exception: Only admins can carry out this operation.","javaClassName":"org.apache.hadoop.yarn.webapp.ForbiddenException"}}`}

@@ -184,7 +184,8 @@ func (e *examiner) queueLabels() Check {
 	for _, label := range require.Pool(1) {
 		c = c.setIn(capacity, "root", label).setIn(capacity, big, label)
 	}
-	return c.set(require.Setting{File: access.File, Property: access.In(big, "")}, strings.Join(require.Pool(1), ",")).
+	access.Property = access.In(big, "")
+	return c.set(access, strings.Join(require.Pool(1), ",")).
 		next(prepare + " sets these, and the same for each further triple")
 }
 

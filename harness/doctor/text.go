@@ -33,7 +33,14 @@ func (r *Report) Doc() doc.Doc {
 				note("needed for %s", c.NeededFor)
 			}
 			for _, p := range c.Set {
-				note("set in %s: %s = %s", p.File, p.Name, p.Value)
+				switch {
+				case p.File == "":
+					note("set with yarn schedulerconf (capacity-scheduler.xml is ignored): %s = %s", p.Name, p.Value)
+				case p.Restart == "":
+					note("set in %s: %s = %s", p.File, p.Name, p.Value)
+				default:
+					note("set in %s: %s = %s, then restart: %s", p.File, p.Name, p.Value, p.Restart)
+				}
 			}
 			if c.Next != "" {
 				note("next: %s", c.Next)

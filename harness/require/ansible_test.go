@@ -31,7 +31,7 @@ hadoop_requirements:
 		for _, name := range s.names(labels) {
 			fmt.Fprintf(&b, "  - property: %q\n    value: \"%s\"\n    file: %s\n    feature: %s\n",
 				name, strings.Join(lines(strings.Split(value, ","), ","), ",\\\n      "), s.File, s.Feature)
-			fmt.Fprintf(&b, "    restart: [%s]\n    why: %q\n", strings.Join(s.Daemons(), ", "), s.Why)
+			fmt.Fprintf(&b, "    restart: [%s]\n    why: %q\n", strings.Join(daemons(s), ", "), s.Why)
 		}
 	}
 	fmt.Fprintf(&b, "hadoop_requirement_labels:\n  parking: %s\n  masters: %s\n  jobs: [\n    %s]\n",
@@ -63,3 +63,24 @@ func lines(items []string, comma string) []string {
 	}
 	return all
 }
+
+// daemons returns the daemons to restart after a change of the setting in its file,
+// by the names that Hadoop's own commands have for them, in the order in which
+// to restart them. The list is empty, not nil, if the next job sees the change.
+func daemons(s Setting) []string {
+	switch s.Restart {
+	case "":
+		return []string{}
+	case allDaemons:
+		return slices.Clone(restartOrder)
+	case nameAndData:
+		return []string{"namenode", "datanode"}
+	case history:
+		return []string{"historyserver"}
+	}
+	return []string{strings.ToLower(s.Restart)}
+}
+
+// restartOrder are Hadoop's daemons in the order in which to restart them:
+// HDFS, which the others use, then YARN, then the history server.
+var restartOrder = []string{"namenode", "datanode", "resourcemanager", "nodemanager", "historyserver"}

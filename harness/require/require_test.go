@@ -69,15 +69,15 @@ func TestAnsible(t *testing.T) {
 func TestDaemons(t *testing.T) {
 	for _, s := range settings {
 		last := -1
-		for _, name := range s.Daemons() {
-			at := slices.Index(RestartOrder, name)
+		for _, name := range daemons(s) {
+			at := slices.Index(restartOrder, name)
 			if at <= last {
-				t.Errorf("%s: restart %q: unknown or out of order", s.Property, s.Daemons())
+				t.Errorf("%s: restart %q: unknown or out of order", s.Property, daemons(s))
 			}
 			last = at
 		}
 		if (s.Restart == "") != (last < 0) {
-			t.Errorf("%s: restart %q is %q", s.Property, s.Restart, s.Daemons())
+			t.Errorf("%s: restart %q is %q", s.Property, s.Restart, daemons(s))
 		}
 	}
 }
