@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,19 @@ func decode(body []byte, v any, path ...string) error {
 			return err
 		}
 	}
+	err := decodeJSON(body, v, path)
+	if err == nil {
+		return nil
+	}
+	finite := withoutBare(body)
+	if bytes.Equal(finite, body) {
+		return err
+	}
+	reflect.ValueOf(v).Elem().SetZero()
+	return decodeJSON(finite, v, path)
+}
+
+func decodeJSON(body []byte, v any, path []string) error {
 	s := newScanner(body, new(int))
 	if err := s.root(reflect.ValueOf(v).Elem(), path); err != nil {
 		return cutOff(err, len(body))
@@ -40,6 +54,20 @@ func decode(body []byte, v any, path ...string) error {
 		return s.errorf("text after the end of the answer")
 	}
 	return nil
+}
+
+var bare = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|-?(?:NaN|INF|Infinity)`)
+
+// withoutBare puts null in place of each NaN or INF without quotes, which JSON does
+// not have. Hadoop writes them for figures that it cannot compute, such as a queue's
+// part of a node label that no node has.
+func withoutBare(body []byte) []byte {
+	return bare.ReplaceAllFunc(body, func(found []byte) []byte {
+		if found[0] == '"' {
+			return found
+		}
+		return []byte("null")
+	})
 }
 
 func (s scanner) root(v reflect.Value, path []string) error {

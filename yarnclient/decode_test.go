@@ -40,6 +40,8 @@ func TestDecodeDialects(t *testing.T) {
 		"XML":         `<?xml version="1.0" encoding="UTF-8" standalone="yes"?><root><text>x</text><count>7</count><ratio>0.5</ratio><flag>true</flag><names>a</names><inners><name>i</name><n>1</n></inners><a><b>3</b><c><d><name>d</name></d></c></a></root>`,
 		"indented":    "\n<root>\n <text>x</text> <count> 7 </count><small/><ratio>0.5</ratio><flag>true</flag><names>a</names>\n<inners><name>i</name><n>1</n></inners><a><b>3</b><c><d><name>d</name></d></c></a></root>\n",
 		"whole float": `{"root":{"text":"x","count":7.0,"small":"","ratio":5e-1,"flag":true,"names":["a"],"inners":[{"name":"i","n":1e0}],"a":{"b":3,"c":{"d":[{"name":"d"}]}}}}`,
+		"bare":        `{"root":{"more":-INF,"small":NaN,"inners":[{"name":"i","n":1}],"text":"x","count":7,"ratio":0.5,"flag":true,"names":["a"],"a":{"b":3,"c":{"d":[{"name":"d"},NaN]}},"last":Infinity}}`,
+		"bare text":   `{"root":{"more":"\\\"NaN","last":NaN,"text":"x","count":7,"ratio":0.5,"flag":true,"names":["a"],"inners":[{"name":"i","n":1}],"a":{"b":3,"c":{"d":[{"name":"d"}]}}}}`,
 		"skipped":     `{"root":{"more":{"x":[1,{"y":"}]\""}]},"text":"x","count":7,"ratio":0.5,"flag":true,"names":["a"],"inners":[{"name":"i","n":1}],"a":{"b":3,"c":{"d":[{"name":"d"}]}},"last":[]}}`,
 	} {
 		t.Run(name, func(t *testing.T) {

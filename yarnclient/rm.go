@@ -226,7 +226,7 @@ func (c *client) jmx(ctx context.Context, query string) ([]map[string]any, error
 	var out struct {
 		Beans []map[string]any `json:"beans"`
 	}
-	if err := json.Unmarshal(a.body, &out); err != nil { // the attributes of JMX beans vary, so encoding/json decodes them; the function decode needs a struct with known fields
+	if err := json.Unmarshal(withoutBare(a.body), &out); err != nil { // the attributes of JMX beans vary, so encoding/json decodes them; the function decode needs a struct with known fields
 		cause := withKind(err, ErrBadAnswer)
 		return nil, c.errorOf(a.base, r, a.status, cause, notRestAdvice(c.service))
 	}
