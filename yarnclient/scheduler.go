@@ -23,10 +23,13 @@ type Queue struct {
 	Path   string `wire:"queuePath" form:"queue"` // path of the queue, such as "root.a"
 	Name   string `wire:"queueName" form:"queue"`
 	Parent string // path of the parent queue; empty for the root queue
-	Leaf   bool
+	Leaf   bool   // it takes applications; a queue in which YARN makes queues, such as one a user, does not
 
 	// Fields of a queue that only the Capacity scheduler sets.
-	CapacityPct float64          `wire:"capacity"`
+	CapacityPct float64          `wire:"capacity"`                // of the parent queue; 0 if the capacity is a weight
+	AbsolutePct float64          `wire:"absoluteCapacity"`        // of the cluster
+	Terms       string           `wire:"mode"`                    // in which its capacity is set: InPercent, InWeights or InAbsolute
+	AutoCreated bool             `wire:"isAutoCreatedLeafQueue"`  // YARN made the queue, such as one for a user; its settings are those of a template
 	Labels      []string         `wire:"nodeLabels" form:"label"` // node labels that applications in the queue may request; "*" means all
 	Partitions  []QueuePartition `wire:"capacities>queueCapacitiesByPartition"`
 }
@@ -36,8 +39,17 @@ type Queue struct {
 type QueuePartition struct {
 	Partition   string  `wire:"partitionName" form:"label"`
 	CapacityPct float64 `wire:"capacity"`
+	AbsolutePct float64 `wire:"absoluteCapacity"`
+	MinMemoryMB int64   `wire:"configuredMinResource>memory"` // set for a queue in absolute terms
 	MaxAMPct    float64 `wire:"maxAMLimitPercentage"`
 }
+
+// Terms in which the capacity of a queue, and of its node labels, can be set.
+const (
+	InPercent  = "percentage"
+	InWeights  = "weight"
+	InAbsolute = "absolute"
+)
 
 // wireQueue is a queue in the ResourceManager's answer, with its child queues.
 // The Capacity and the Fair scheduler name the list of children differently.
@@ -45,6 +57,10 @@ type wireQueue struct {
 	Queue
 	Capacity []wireQueue `wire:"queues>queue"`
 	Fair     []wireQueue `wire:"childQueues>queue"`
+	Kind     string      `wire:"queueType"`                   // "leaf" or "parent"; since Hadoop 3.4
+	Created  string      `wire:"creationMethod"`              // "static" or how YARN made it; since Hadoop 3.4
+	Creates  bool        `wire:"autoCreateChildQueueEnabled"` // queues of users in it
+	Absolute bool        `wire:"isAbsoluteResource"`          // instead of mode, before Hadoop 3.4
 }
 
 // Scheduler returns the type of the scheduler and a flat list of its queues. A
@@ -64,14 +80,21 @@ func (rm *RM) Scheduler(ctx context.Context) (Scheduler, error) {
 		roots = []wireQueue{w.wireQueue}
 	}
 	for _, root := range roots {
-		s.add(root, "")
+		s.add(root, Queue{AbsolutePct: 100})
 	}
 	return s, nil
 }
 
-func (s *Scheduler) add(w wireQueue, parent string) {
-	q, children := w.Queue, append(w.Capacity, w.Fair...)
-	q.Parent, q.Leaf = parent, len(children) == 0
+func (s *Scheduler) add(w wireQueue, above Queue) {
+	q, children, parent := w.Queue, append(w.Capacity, w.Fair...), above.Path
+	q.Parent, q.Leaf = parent, len(children) == 0 && w.Kind != "parent" && !w.Creates
+	q.AutoCreated = q.AutoCreated || w.Created != "" && w.Created != "static"
+	if w.Absolute {
+		q.Terms = InAbsolute
+	}
+	if q.AbsolutePct == 0 { // as of the root queue, which has none in the answer
+		q.AbsolutePct = above.AbsolutePct * q.CapacityPct / 100
+	}
 	if q.Path == "" { // in Hadoop 3.3 the Fair scheduler sends the full path of a queue as its name
 		q.Path = q.Name
 		if parent != "" && !strings.HasPrefix(q.Name, parent+".") {
@@ -81,7 +104,7 @@ func (s *Scheduler) add(w wireQueue, parent string) {
 	q.Name = q.Path[strings.LastIndexByte(q.Path, '.')+1:]
 	s.Queues = append(s.Queues, q)
 	for _, child := range children {
-		s.add(child, q.Path)
+		s.add(child, q)
 	}
 }
 

@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -80,6 +81,16 @@ var lacks = map[string]func(*fake){
 				{"type":"capacitySchedulerLeafQueueInfo","queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[
 				{"partitionName":"m00","capacity":0.0,"maxAMLimitPercentage":100.0}]}}]}}}}`,
 		}
+	},
+	// As of the label m00, which no node has, Hadoop 3.4.2 gave NaN without quotes.
+	"absolute-queues": queuesOf(`"mode":"absolute","isAbsoluteResource":true,"absoluteCapacity":%d,"capacities":{"queueCapacitiesByPartition":[
+		{"partitionName":"m00","capacity":0.0,"absoluteCapacity":0.0,"maxCapacity":NaN,"configuredMinResource":{"memory":512,"vCores":1}}]}`),
+	"weight-queues": queuesOf(`"mode":"weight","weight":3.0,"capacity":0.0,"absoluteCapacity":%d,"creationMethod":"static"`),
+	"made-queues":   queuesOf(`"mode":"weight","absoluteCapacity":%d,"creationMethod":"dynamicFlexible"`),
+	"idle-in-queue": func(f *fake) {
+		text := string(recorded(f.t, "scheduler.json.gz"))
+		whole := `"queueCapacitiesByPartition":[`
+		f.instead["rm /ws/v1/cluster/scheduler"] = reply{200, "application/json", strings.ReplaceAll(text, whole, whole+`{"partitionName":"idle","capacity":0.0,"maxAMLimitPercentage":0.0},`)}
 	},
 	"stock-settings": func(f *fake) {
 		delete(f.conf, "yarn.resourcemanager.node-labels.am.default-node-label-expression")
@@ -171,6 +182,19 @@ func TestLacks(t *testing.T) {
 	}
 }
 
+// queuesOf gives a cluster the queues root.dev of 40 % and root.prod.etl of 60 %
+// with these fields.
+func queuesOf(fields string) func(*fake) {
+	leaf := func(path string, percent int) string {
+		return fmt.Sprintf(`{"type":"capacitySchedulerLeafQueueInfo","queuePath":"%s","queueName":"%s",`+fields+`}`, path, path[strings.LastIndexByte(path, '.')+1:], percent)
+	}
+	return func(f *fake) {
+		f.instead["rm /ws/v1/cluster/scheduler"] = reply{200, "application/json", `{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[` +
+			leaf("root.dev", 40) + `,{"queueName":"prod","queuePath":"root.prod","mode":"weight","capacity":60,"queues":{"queue":[` + leaf("root.prod.etl", 60) + `]}}]}}}}`}
+		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{200, "application/xml", "<configuration></configuration>"}
+	}
+}
+
 // breaches are clusters that break one requirement each, by its property.
 func breaches() map[string]func(*fake) {
 	set := func(name, value string) func(*fake) {
@@ -199,7 +223,7 @@ func breaches() map[string]func(*fake) {
 		}
 	}
 	whole := func(label string) string {
-		return `{"partitionName":"` + label + `","capacity":100.0,"maxAMLimitPercentage":0.0}`
+		return `{"partitionName":"` + label + `","capacity":100.0,"absoluteCapacity":100.0,"maxAMLimitPercentage":0.0}`
 	}
 	noCache := func(f *fake) {
 		for i := range f.hdfs.nodes {

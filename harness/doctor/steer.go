@@ -19,7 +19,7 @@ import (
 // between node labels.
 func (e *examiner) steer(ctx context.Context) []Check {
 	return []Check{
-		e.schedulerType(), e.labelsEnabled(ctx), e.labelWrites(ctx), e.labelPool(), e.queueLabels(), e.amLabel(ctx),
+		e.schedulerType(), e.labelsEnabled(ctx), e.labelWrites(ctx), e.labelPool(), e.queueLabels(ctx), e.amLabel(ctx),
 		e.tells(ctx, "labelStore", "%s", "in the temporary folder of the ResourceManager's host"),
 		e.async(ctx), e.localityDelay(), e.unlabelledJobs(),
 		e.tells(ctx, "priorities", "0 to %s", "all applications have priority 0"),
@@ -142,7 +142,7 @@ func (e *examiner) labelPool() Check {
 
 // queueLabels checks that some queue may use the whole capacity of each node
 // label.
-func (e *examiner) queueLabels() Check {
+func (e *examiner) queueLabels(ctx context.Context) Check {
 	c, rows := about("queueLabels")
 	s := e.scheduler
 	if err := cmp.Or(s.err, e.labels.err); err != nil {
@@ -151,20 +151,13 @@ func (e *examiner) queueLabels() Check {
 	if s.value.Type != yarnclient.CapacityScheduler {
 		return c.bad("queues of a %s have no labels", s.value.Type).next("set up the Capacity scheduler first")
 	}
-	capacity, access, masters := rows[0], rows[1], rows[2]
 	numbers := require.Whole(require.Exclusive(e.labels.value))
 	best, bestTriples := yarnclient.Queue{}, 0
 	for _, q := range s.value.Queues {
 		if !q.Leaf {
 			continue
 		}
-		var whole []string
-		for _, p := range q.Partitions {
-			if p.CapacityPct == 100 {
-				whole = append(whole, p.Partition)
-			}
-		}
-		its := slices.DeleteFunc(require.Whole(whole), func(number string) bool { return !slices.Contains(numbers, number) })
+		its := slices.DeleteFunc(require.Whole(require.WholeLabels(q)), func(number string) bool { return !slices.Contains(numbers, number) })
 		if len(its) > bestTriples {
 			best, bestTriples = q, len(its)
 		}
@@ -172,21 +165,34 @@ func (e *examiner) queueLabels() Check {
 	if bestTriples > 0 {
 		found := fmt.Sprintf("queue %s, %s", best.Path, printable.Count(bestTriples, "triple"))
 		switch {
-		case slices.ContainsFunc(best.Partitions, func(p yarnclient.QueuePartition) bool { return require.InPool(p.Partition) && p.MaxAMPct <= 0 }):
-			return c.bad("%s, but ApplicationMasters may use nothing of it", found).setIn(masters, best.Path, "")
+		case slices.ContainsFunc(best.Partitions, func(p yarnclient.QueuePartition) bool {
+			// YARN lists the label of parked nodes too, in which nothing may run, once a
+			// container of the queue ran on a node while it had that label.
+			return require.InPool(p.Partition) && p.Partition != require.Parking && p.MaxAMPct <= 0
+		}):
+			return c.bad("%s, but ApplicationMasters may use nothing of it", found).setIn(rows[2], best.Path, "")
 		case bestTriples < len(numbers):
-			return c.warn("%s of %d", found, len(numbers)).next(prepare + " gives the other labels a capacity of 100 there too")
+			return c.warn("%s of %d", found, len(numbers)).next(prepare + " gives it the other labels too")
 		}
 		return c.ok("%s", found)
 	}
-	big := cmp.Or(require.LargestLeaf(s.value), "root.default")
-	c = c.bad("no queue has a capacity of 100 for a label triple")
-	for _, label := range require.Pool(1) {
-		c = c.setIn(capacity, "root", label).setIn(capacity, big, label)
+	c = c.bad("no queue has the whole capacity of a label triple")
+	labels := require.All(1).Labels
+	if name, err := e.property(ctx, require.Of("amLabel")[0].Property); err == nil && yarnclient.IsLabel(name) {
+		labels.Masters = name
 	}
-	access.Property = access.In(big, "")
-	return c.set(access, strings.Join(require.Pool(1), ",")).
-		next(prepare + " sets these, and the same for each further triple")
+	lacking, err := require.LackingQueueSettings(s.value, e.settings.value, require.LargestLeaf(s.value), labels)
+	if err != nil {
+		return c.next(err.Error())
+	}
+	if len(lacking) == 0 {
+		return c.next(prepare + " adds the labels, which the settings of " + require.LargestLeaf(s.value) + " have already")
+	}
+	for _, q := range lacking {
+		q.Property = q.Name
+		c = c.set(q.Setting, q.Value)
+	}
+	return c.next(prepare + " sets these, and the same for each further triple")
 }
 
 func (e *examiner) amLabel(ctx context.Context) Check {
@@ -210,7 +216,9 @@ func (e *examiner) amLabel(ctx context.Context) Check {
 		}
 	}
 	mayUse := func(q yarnclient.Queue) bool {
-		return q.Leaf && slices.ContainsFunc(q.Partitions, func(p yarnclient.QueuePartition) bool { return p.Partition == label && p.CapacityPct > 0 })
+		return q.Leaf && slices.ContainsFunc(q.Partitions, func(p yarnclient.QueuePartition) bool {
+			return p.Partition == label && (p.AbsolutePct > 0 || p.MinMemoryMB > 0)
+		})
 	}
 	switch s := e.scheduler; {
 	case nodes == 0:

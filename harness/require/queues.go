@@ -1,6 +1,8 @@
 package require
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,17 +32,29 @@ type QueueSetting struct {
 // LackingQueueSettings returns the settings that give a leaf queue, and each
 // queue above it, the whole capacity of the labels of steered jobs. For the label
 // of the ApplicationMasters' nodes, any capacity that a queue already has is
-// enough. conf has the scheduler's settings by full property name. The queue's own
-// settings come first. The error says which other queue has a part of a label.
+// enough. conf has the scheduler's settings by full property name; nil stands for
+// what s shows of them. The queue's own settings come first. The error says which other queue has a part of a label.
 func LackingQueueSettings(s yarnclient.Scheduler, conf map[string]string, queue string, labels Labels) ([]QueueSetting, error) {
-	if q := s.Queue(queue); q == nil || !q.Leaf {
+	const legacy = Queues + "legacy-queue-mode.enabled"
+	switch q := s.Queue(queue); {
+	case queue == "":
+		return nil, errors.New("the scheduler has no leaf queue but those that YARN makes by itself; add one in capacity-scheduler.xml")
+	case q == nil || !q.Leaf:
 		return nil, fmt.Errorf("there is no leaf queue %q", queue)
+	case q.AutoCreated:
+		return nil, fmt.Errorf("queue %s was made by YARN and has no settings of its own; name another leaf queue with --queue", queue)
+	case q.Terms == "mixed" || conf[legacy] == "false":
+		return nil, fmt.Errorf("queue %s: without %s, the ResourceManager shows no capacity of labels that no node has, so nothing can be steered; set it to true", queue, legacy)
 	}
 	rows := Of("queueLabels")
 	capacity, access := rows[0], rows[1]
+	if conf == nil {
+		conf = seen(s)
+	}
 	want := append([]string{labels.Masters}, labels.Jobs...)
 	var lacking []QueueSetting
-	for path := queue; path != ""; path = s.Queue(path).Parent {
+	for q := s.Queue(queue); q != nil; q = s.Queue(q.Parent) {
+		path := q.Path
 		name := access.In(path, "")
 		if listed, set := conf[name]; path != "root" && (set || path == queue) {
 			has := strings.FieldsFunc(listed, func(r rune) bool { return r == ',' || r == ' ' })
@@ -51,38 +65,99 @@ func LackingQueueSettings(s yarnclient.Scheduler, conf map[string]string, queue 
 				lacking = append(lacking, QueueSetting{access, path, name, listed, strings.Join(append(has, more...), ","), strings.Join(more, ",")})
 			}
 		}
+		value := whole(*q)
 		for _, label := range want {
 			name := capacity.In(path, label)
-			if has := trimZero(conf[name]); has == capacity.Value || label == labels.Masters && has != "" && has != "0" {
+			has := trimZero(conf[name])
+			if label == labels.Masters && !none(has) {
 				continue
 			}
 			for _, other := range s.Queues {
-				given := conf[capacity.In(other.Path, label)]
-				if other.Parent == s.Queue(path).Parent && other.Path != path && trimZero(given) != "" && trimZero(given) != "0" {
-					return nil, fmt.Errorf("queue %s has %s %% of label %s, which %s needs the whole of; set it to 0, or name the queue with --queue", other.Path, given, label, path)
+				if given := conf[capacity.In(other.Path, label)]; other.Parent == q.Parent && other.Path != path && !none(given) {
+					return nil, fmt.Errorf("queue %s has the capacity %s of label %s, which %s needs the whole of; set it to 0 in the same terms, or name the queue with --queue", other.Path, given, label, path)
 				}
 			}
-			lacking = append(lacking, QueueSetting{capacity, path, name, conf[name], capacity.Value, ""})
+			if has != value && (none(has) || q.Terms != yarnclient.InWeights) {
+				lacking = append(lacking, QueueSetting{capacity, path, name, conf[name], value, ""})
+			}
 		}
 	}
 	return lacking, nil
 }
 
-// LargestLeaf returns the path of the leaf queue with the largest capacity, or ""
-// if there is no leaf queue.
+// seen returns the labels of queues and their capacities that the scheduler shows,
+// as settings.
+func seen(s yarnclient.Scheduler) map[string]string {
+	rows, conf := Of("queueLabels"), map[string]string{}
+	for _, q := range s.Queues {
+		for _, p := range q.Partitions {
+			if p.Partition != "" && (p.AbsolutePct > 0 || p.MinMemoryMB > 0) {
+				conf[rows[0].In(q.Path, p.Partition)] = fmt.Sprint(p.AbsolutePct, " %")
+			}
+		}
+		for _, label := range WholeLabels(q) {
+			conf[rows[0].In(q.Path, label)] = whole(q)
+		}
+		if len(q.Labels) > 0 {
+			conf[rows[1].In(q.Path, "")] = strings.Join(q.Labels, ",")
+		}
+	}
+	return conf
+}
+
+// LargestLeaf returns the path of the leaf queue with the largest part of the
+// cluster, or "" if there is no leaf queue. It passes over queues that YARN made.
 func LargestLeaf(s yarnclient.Scheduler) string {
+	memory := func(q yarnclient.Queue) (mb int64) {
+		for _, p := range q.Partitions {
+			if p.Partition == "" {
+				mb = p.MinMemoryMB
+			}
+		}
+		return mb
+	}
 	var best yarnclient.Queue
 	for _, q := range s.Queues {
-		if q.Leaf && (best.Path == "" || q.CapacityPct > best.CapacityPct) {
+		if q.Leaf && !q.AutoCreated && (best.Path == "" || cmp.Or(cmp.Compare(q.AbsolutePct, best.AbsolutePct), cmp.Compare(memory(q), memory(best))) > 0) {
 			best = q
 		}
 	}
 	return best.Path
 }
 
+// absoluteMB is the memory of a label by which a queue in absolute terms may use all
+// nodes of it: more than any cluster has. YARN gives the queue what is there.
+const absoluteMB = 1_000_000_000
+
+// whole returns the capacity by which a queue may use all nodes of a label, in the
+// terms of the queue: YARN refuses one in others, and does not start with it.
+func whole(q yarnclient.Queue) string {
+	switch q.Terms {
+	case yarnclient.InWeights:
+		return "1w"
+	case yarnclient.InAbsolute:
+		return fmt.Sprintf("[memory=%d,vcores=%d]", absoluteMB, absoluteMB/1000)
+	}
+	return "100"
+}
+
+// WholeLabels returns the node labels of which a queue may use all nodes.
+func WholeLabels(q yarnclient.Queue) []string {
+	var labels []string
+	for _, p := range q.Partitions {
+		if p.AbsolutePct > 99.99 || q.Terms == yarnclient.InAbsolute && p.MinMemoryMB >= absoluteMB {
+			labels = append(labels, p.Partition)
+		}
+	}
+	return labels
+}
+
 func missingFrom(have, want []string) []string {
 	return slices.DeleteFunc(slices.Clone(want), func(s string) bool { return slices.Contains(have, s) })
 }
+
+// none reports whether a capacity is nothing, in any terms.
+func none(capacity string) bool { return !strings.ContainsAny(capacity, "123456789") }
 
 // trimZero turns a capacity in percent such as "100.0" into "100", so that
 // equal capacities are equal texts.

@@ -97,13 +97,7 @@ func triplesOf(labels []yarnclient.NodeLabel) []string {
 // queue.
 func queueWith(queues []yarnclient.Queue, triples []string) (name string, its []string) {
 	for _, q := range queues {
-		var whole []string
-		for _, p := range q.Partitions {
-			if p.CapacityPct == 100 {
-				whole = append(whole, p.Partition)
-			}
-		}
-		whole = require.Whole(whole)
+		whole := require.Whole(require.WholeLabels(q))
 		its = slices.DeleteFunc(slices.Clone(triples), func(number string) bool { return !slices.Contains(whole, number) })
 		if q.Leaf && len(its) > 0 {
 			return q.Name, its
