@@ -78,7 +78,8 @@ func dryRun(c *cli.Context, files []string, o *experiment.Options) error {
 	return printDoc(c, struct {
 		*experiment.Forecast
 		NewRuns []nextRun `json:"newRuns,omitempty"`
-	}{f, predicted}, append(f.Doc(), nextRunsDoc(costs, predicted)...))
+		RestsOn string    `json:"restsOn,omitempty"`
+	}{f, predicted, restsOn(costs)}, append(f.Doc(), nextRunsDoc(costs, predicted)...))
 }
 
 // simulateLike simulates a few repeats of an experiment, from which a forecast

@@ -161,11 +161,25 @@ func (p *progress) imported() func(exchange.Progress) {
 	}
 }
 
+// madeBy are the flags that change what an import makes up.
+var madeBy = map[string][]string{
+	"nodes": {"--nodes", "--racks"}, "replicas": {"--replication"}, "tasks": {"--block-size", "--reduce-size", "--max-reduces"},
+	"durations": {"--map-rate", "--shuffle-rate", "--output-rate", "--task-start", "--spread"},
+}
+
 func printImported(out io.Writer, r *exchange.Imported) error {
 	var b strings.Builder
 	printable.Fprintf(&b, "%s has %s of form %s: %s, %s; seed %d\n", r.Output, printable.Count(r.Jobs, "job"), r.Format, printable.Count(r.Events, "event"), printable.Count(r.Nodes, "node"), r.Seed)
 	if len(r.Synthetic) > 0 {
-		printable.Fprintf(&b, "made up, not recorded: %s\n", strings.Join(r.Synthetic, ", "))
+		var flags []string
+		for _, made := range r.Synthetic {
+			flags = append(flags, madeBy[made]...)
+		}
+		printable.Fprintf(&b, "made up, not recorded: %s", strings.Join(r.Synthetic, ", "))
+		if len(flags) > 0 {
+			printable.Fprintf(&b, " (changed by %s of heddle trace import)", strings.Join(flags, ", "))
+		}
+		b.WriteString("\n")
 	}
 	if r.RacklessHosts > 0 {
 		printable.Fprintf(&b, "the rack of %d hosts is in no file, and %d attempts ran there: the locality of maps is unknown if it depends on such a rack; a topology file would tell\n",

@@ -65,14 +65,23 @@ func nextReplayed(costs *calibration.Calibration, list []replay.Outcome) []nextR
 	return next
 }
 
-// nextRunsDoc has the predictions for people to read.
+// restsOn says what times of simulations with the calibration rest on; "" without one.
+func restsOn(costs *calibration.Calibration) string {
+	if costs == nil {
+		return ""
+	}
+	text, _ := costs.Basis()
+	return "With the calibration, " + text + "."
+}
+
+// nextRunsDoc has the predictions for people to read, and what they rest on.
 func nextRunsDoc(costs *calibration.Calibration, list []nextRun) doc.Doc {
 	if len(list) == 0 {
-		return nil
+		return doc.Doc{doc.Text(restsOn(costs))}
 	}
 	t := &doc.Table{Name: "newRuns", Columns: []string{"a new run", "mean completion", "in 95 of 100 runs"}}
 	for _, x := range list {
 		t.Add(doc.Words(x.Name), doc.Number(x.MeanMs/1000, "s"), doc.Span(x.CI95Ms[0]/1000, x.CI95Ms[1]/1000, "s"))
 	}
-	return doc.Doc{t, doc.Text(fmt.Sprintf("The intervals are from %d runs that the calibration was fitted to. They say how much runs differ, not how far off the model is where it was never measured: heddle fidelity --across shows that.", costs.Noise.Runs))}
+	return doc.Doc{t, doc.Text(restsOn(costs) + fmt.Sprintf(" The intervals are from %d runs that the calibration was fitted to. They say how much runs differ, not how far off the model is where it was never measured: heddle fidelity --across shows that.", costs.Noise.Runs))}
 }

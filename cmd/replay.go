@@ -189,7 +189,7 @@ func runReplay(c *cli.Context, files []string, change *recorded.Change, faults *
 		return withCode(exitUsage, err)
 	}
 	for i := range configs {
-		configs[i].Capacity, configs[i].WithoutEvents = *capacity, onlyTable(c)
+		configs[i].Capacity, configs[i].WithoutEvents, configs[i].Sanity = *capacity, onlyTable(c), true
 		configs[i].Faults, configs[i].Speculation, configs[i].CachePolicy = *faults, c.String("speculation"), c.String("cache-policy")
 		configs[i].Fetches, configs[i].Reasons = c.String("fetches"), c.Bool("reasons")
 	}
@@ -211,9 +211,11 @@ func runReplay(c *cli.Context, files []string, change *recorded.Change, faults *
 		return withCode(exitUsage, err)
 	}
 	warn(replay.EqualSeeds(outcomes)...)
+	var doubts []string
 	for i := range outcomes {
-		warn(outcomes[i].Warnings...)
+		doubts = append(doubts, outcomes[i].Warnings...)
 	}
+	warn(doubts...)
 	if out != "" {
 		if err := sorter.WriteFile(out, outcomes[0].Header, nil); err != nil {
 			return fmt.Errorf("write simulated trace: %w", err)
@@ -223,7 +225,7 @@ func runReplay(c *cli.Context, files []string, change *recorded.Change, faults *
 	for i := range outcomes {
 		outcomes[i].Measure(metrics)
 	}
-	table := replay.Doc(outcomes, metrics)
+	table := append(replay.Doc(outcomes, metrics), replay.Basis(outcomes)...)
 	if costs := configs[0].Calibration; costs != nil && c.IsSet("calibration") {
 		table = append(table, nextRunsDoc(costs, nextReplayed(costs, outcomes))...)
 	}

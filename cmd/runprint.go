@@ -138,17 +138,19 @@ func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []com
 	}
 	d = append(append(d, doc.Warnings(trialWarnings(trials)), plans), after...)
 	var predicted []nextRun
+	rests := ""
 	if simulated && costs != nil {
-		predicted = nextTrials(costs, trials)
+		predicted, rests = nextTrials(costs, trials), restsOn(costs)
 		d = append(d, nextRunsDoc(costs, predicted)...)
 	}
 	return printDoc(c, struct {
 		Folder     string              `json:"folder"`
 		Trials     []results.Trial     `json:"trials"`
 		NewRuns    []nextRun           `json:"newRuns,omitempty"`
+		RestsOn    string              `json:"restsOn,omitempty"`
 		Thresholds []compare.Threshold `json:"thresholds,omitempty"`
 		Warnings   []string            `json:"warnings,omitempty"`
-	}{run.Dir, trials, predicted, limits, warnings}, append(d, compare.ThresholdTable(limits)))
+	}{run.Dir, trials, predicted, rests, limits, warnings}, append(d, compare.ThresholdTable(limits)))
 }
 
 // mostFailedJobs is the largest number of a trial's failed jobs that are named.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -175,7 +176,10 @@ func asIs(out io.Writer) io.Writer {
 
 // warn prints warnings to stderr, also with --quiet: they are about results.
 func warn(warnings ...string) {
-	for _, w := range warnings {
+	for i, w := range warnings {
+		if slices.Contains(warnings[:i], w) {
+			continue
+		}
 		printable.Fprintln(stderr, "warning:", w)
 	}
 }

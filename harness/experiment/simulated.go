@@ -221,8 +221,8 @@ func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 	}
 	result.Achieved = t.twin.Achieved(figures.JobList)
 	result.Warnings = append(result.Warnings, t.twin.Warnings...)
-	if t.world.calibration == nil {
-		result.Warnings = append(result.Warnings, "uncalibrated: tasks take typical times of a lab, not those of this cluster; give --calibration")
+	if text, doubtful := t.costs.Basis(); doubtful {
+		result.Warnings = append(result.Warnings, text)
 	}
 	if limit := time.Duration(e.Timeout); limit > 0 && result.MakespanMs > limit.Milliseconds() {
 		return result, fmt.Errorf("trial took %v of virtual time, longer than its timeout of %v; raise timeout: in the experiment", time.Duration(result.MakespanMs)*time.Millisecond, limit)

@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -39,6 +40,10 @@ type Outcome struct {
 	// NewRun predicts a measured run of the jobs, from all replays of the trace under the
 	// model; nil if the calibration does not tell how much runs differ.
 	NewRun *calibration.NewRun `json:"newRun,omitempty"`
+	// RecordedOrder says how far off a replay of what was recorded is; nil if nothing was.
+	RecordedOrder *RecordedOrder `json:"recordedOrder,omitempty"`
+	// Assumed is what the replay takes for granted because the trace does not record it.
+	Assumed []string `json:"assumed,omitempty"`
 	// Warnings say which results of the replay are not to be trusted, and why.
 	Warnings []string `json:"warnings,omitempty"`
 	// Header is the header of the simulated run's trace.
@@ -65,6 +70,19 @@ func Each(n int, config func(i int) (Config, error), done func(i int, o *Outcome
 	g, failed := errgroup.WithContext(context.Background())
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	var telling sync.Mutex
+	orders := map[orderKey]func() (*RecordedOrder, error){}
+	orderOf := func(c Config) func() (*RecordedOrder, error) {
+		telling.Lock()
+		defer telling.Unlock()
+		key := orderKey{c.Trace, c.Calibration, c.Modelled, 0}
+		if len(c.Trace.Nodes) == 0 {
+			key.nodes = c.Change.Nodes
+		}
+		if orders[key] == nil {
+			orders[key] = sync.OnceValues(c.inRecordedOrder)
+		}
+		return orders[key]
+	}
 	for i := range n {
 		g.Go(func() error {
 			if failed.Err() != nil {
@@ -75,6 +93,13 @@ func Each(n int, config func(i int) (Config, error), done func(i int, o *Outcome
 				return err
 			}
 			o, err := outcome(c)
+			if err == nil && c.Sanity && len(c.Trace.Jobs) > 0 {
+				if o.RecordedOrder, err = orderOf(c)(); err == nil {
+					o.Warnings = append(o.Warnings, o.RecordedOrder.doubts(c.Trace.Name, o.Assumed)...)
+				} else if !errors.Is(err, sim.ErrInterrupted) {
+					o.Warnings, err = append(o.Warnings, fmt.Sprintf("what was recorded cannot be replayed, so it is not known how far off these replays are: %v", err)), nil
+				}
+			}
 			if err != nil {
 				return err
 			}
@@ -84,6 +109,14 @@ func Each(n int, config func(i int) (Config, error), done func(i int, o *Outcome
 		})
 	}
 	return g.Wait()
+}
+
+// orderKey names what a replay of the recorded order depends on.
+type orderKey struct {
+	trace    *recorded.Trace
+	costs    *calibration.Calibration
+	modelled bool
+	nodes    int // number of nodes, if the trace does not tell it
 }
 
 // EqualSeeds returns a warning for each trace and model whose replays with several
@@ -125,6 +158,7 @@ func outcome(c Config) (*Outcome, error) {
 	var r *sim.Result
 	o := &Outcome{
 		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Splits: h.Splits, Durations: "recorded", Header: h, change: c.Change,
+		Assumed: c.assumed(x, &h),
 	}
 	if c.Modelled {
 		o.Durations = "modelled"

@@ -241,3 +241,20 @@ func TestEraLocality(t *testing.T) {
 		}
 	}
 }
+
+// TestInferred replays the trace of SLS's authors, which has no sizes of nodes: each of four nodes
+// ran eight attempts at once.
+func TestInferred(t *testing.T) {
+	x := imported(t, 0, "sls/2jobs2min-rumen-jh.json")
+	list, err := Outcomes([]Config{{Trace: x, Model: x.OwnModel(), Seed: 1, Sanity: true, WithoutEvents: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &list[0]
+	if s := o.MakespanMs / 1000; s < 195 || s > 196 || len(o.Warnings) > 0 || o.Assumed[0] != "8 slots a node, as many as ran at once (--slots)" {
+		t.Errorf("makespan %.1f s, assumed %q, warnings %q; want 195.5 s of 197.3, eight slots and no warning", s, o.Assumed, o.Warnings)
+	}
+	if r := o.RecordedOrder; r.Jobs != 2 || r.MakespanPct < -1 || r.MakespanPct > -0.8 {
+		t.Errorf("in the recorded order: %v; want 0.9 %% less", r)
+	}
+}

@@ -101,6 +101,9 @@ type Config struct {
 	// Figures that need events are then missing, see measure.Simulate. It has no effect
 	// if Record is set. Figures of a job list are always taken so.
 	WithoutEvents bool
+	// Sanity has Outcomes and Each also replay what was recorded, once for all replays of a trace,
+	// and say how far off that is.
+	Sanity bool
 	// Reasons makes decisions among the events that Record gets say what the model saw.
 	Reasons bool
 }
@@ -345,6 +348,8 @@ var yarnParams = map[string][2]string{
 	"yarn.scheduler.fair.locality.threshold.rack":            {"fair", "rackThreshold"},
 }
 
+const schedulerSetting = "yarn.resourcemanager.scheduler.class"
+
 // The method scheduler makes the scheduler model of the replay. The simulated
 // scheduler of the recorded cluster gets the settings in the trace.
 func (c *Config) scheduler() (sched.Model, error) {
@@ -356,7 +361,7 @@ func (c *Config) scheduler() (sched.Model, error) {
 	}
 	settings := c.Trace.Header.Settings
 	name := "capacity"
-	if strings.HasSuffix(settings["yarn.resourcemanager.scheduler.class"], "FairScheduler") {
+	if strings.HasSuffix(settings[schedulerSetting], "FairScheduler") {
 		name = "fair"
 	}
 	params := sched.Params{}

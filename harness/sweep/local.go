@@ -83,7 +83,7 @@ func (in *inputs) config(ctx context.Context, p *Plan, r *Replay) (replay.Config
 	change, err := changeOf(s.Cluster)
 	return replay.Config{
 		Trace: in.traces[r.Trace], Model: s.Model, Actuator: s.Actuator, Seed: r.Seed, Change: change,
-		Calibration: in.costs[r.Trace], Modelled: in.modelled, WithoutEvents: true, Interrupted: ctx.Err,
+		Calibration: in.costs[r.Trace], Modelled: in.modelled, WithoutEvents: true, Sanity: true, Interrupted: ctx.Err,
 	}, err
 }
 

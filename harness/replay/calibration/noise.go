@@ -1,10 +1,12 @@
 package calibration
 
 import (
+	"fmt"
 	"math"
 
 	"heddle/harness/replay/recorded"
 	"heddle/harness/stats"
+	"heddle/traces/printable"
 )
 
 // Noise says how much measured runs differ from replays of them, and how much replays
@@ -14,6 +16,9 @@ type Noise struct {
 	Runs      int     `json:"runs"` // measured runs
 	Measured  float64 `json:"measured"`
 	Simulated float64 `json:"simulated"`
+	// OffPct is by how many percent the replays took longer than the runs, in the mean; nil if the
+	// file is of a heddle that did not keep it.
+	OffPct *float64 `json:"offPct,omitempty"`
 }
 
 // drift is the standard deviation of the logarithm of the processors' speed, between runs
@@ -53,7 +58,8 @@ func noiseOf(list []replayed) *Noise {
 	if len(measured) == 0 {
 		return nil
 	}
-	n := &Noise{Runs: len(measured)}
+	off := 100 * (math.Exp(-stats.Mean(measured).Value) - 1)
+	n := &Noise{Runs: len(measured), OffPct: &off}
 	if len(measured) > 1 {
 		n.Measured = stats.Deviation(measured)
 	}
@@ -74,6 +80,22 @@ func completionMs(t *recorded.Trace) float64 {
 		}
 	}
 	return sum / float64(max(1, n))
+}
+
+// mostOffPct is how far, in percent, replays of the runs fitted to may be off without a warning.
+const mostOffPct = 20
+
+// Basis says what times of simulations with the calibration rest on, and whether that is a reason
+// to distrust them.
+func (c *Calibration) Basis() (text string, doubtful bool) {
+	switch n := c.Noise; {
+	case len(c.Traces) == 0:
+		return "tasks take times that are usual on heddle's lab, not on your cluster: compare models with each other, not with a clock; --calibration RUN takes the times of a run of yours", true
+	case n == nil || n.OffPct == nil:
+		return fmt.Sprintf("task times are those of %s", printable.Count(len(c.Traces), "trace")), false
+	default:
+		return fmt.Sprintf("task times are those of %s, whose replays are %+.1f %% off in mean completion", printable.Count(n.Runs, "run"), *n.OffPct), math.Abs(*n.OffPct) > mostOffPct
+	}
 }
 
 // NewRun says how long the jobs of a new run take in the mean, and in which interval that

@@ -60,12 +60,12 @@ func TestNoiseOfFile(t *testing.T) {
 		noise Noise
 		ok    bool
 	}{
-		{Noise{5, 0.03, 0.05}, true},
-		{Noise{0, 0, 0}, true},
-		{Noise{-5, 0.03, 0.05}, false},
-		{Noise{5, -1, 0.05}, false},
-		{Noise{5, 0.03, 1e300}, false},
-		{Noise{5, 1e9, 0}, false},
+		{Noise{5, 0.03, 0.05, nil}, true},
+		{Noise{0, 0, 0, nil}, true},
+		{Noise{-5, 0.03, 0.05, nil}, false},
+		{Noise{5, -1, 0.05, nil}, false},
+		{Noise{5, 0.03, 1e300, nil}, false},
+		{Noise{5, 1e9, 0, nil}, false},
 	} {
 		data, err := json.Marshal(&Calibration{Format: calibrationFormat, Traces: []string{}, SharingSpread: map[string]float64{}, Workloads: []Workload{}, Noise: &c.noise})
 		if err != nil {

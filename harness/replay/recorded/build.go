@@ -409,6 +409,7 @@ func (b *builder) finish() (*Trace, error) {
 	}
 	slices.SortFunc(b.Decisions, func(x, y Decision) int { return cmp.Compare(x.ID, y.ID) })
 	b.nodesOfJobs()
+	b.measureAtOnce()
 	return b.Trace, nil
 }
 

@@ -223,6 +223,18 @@ func sizeOf(bytes int64, cores int32) state.Resource {
 	return state.Resource{MemoryMB: int32(min(max(1, (bytes+1<<20-1)>>20), math.MaxInt32)), VCores: max(1, cores)}
 }
 
+// container returns the largest size of a container of the trace.
+func (t *Trace) container() state.Resource {
+	largest := state.Resource{MemoryMB: 1, VCores: 1}
+	if len(t.List) > 0 {
+		largest = sizeOf(0, 0)
+	}
+	for _, j := range t.Jobs {
+		largest = larger(largest, larger(sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores)))
+	}
+	return largest
+}
+
 // Machines returns the cluster of the trace with the changes in c applied.
 func (t *Trace) Machines(c *Change) (sim.Machines, error) {
 	facts := t.Nodes
@@ -240,15 +252,7 @@ func (t *Trace) Machines(c *Change) (sim.Machines, error) {
 		facts = renewed(facts, c.Nodes, c.Racks)
 	}
 	told := t.Rates()
-	largest := state.Resource{MemoryMB: 1, VCores: 1}
-	if len(t.List) > 0 {
-		largest = sizeOf(0, 0)
-	}
-	for _, j := range t.Jobs {
-		m, r := sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores)
-		largest.MemoryMB = max(largest.MemoryMB, m.MemoryMB, r.MemoryMB)
-		largest.VCores = max(largest.VCores, m.VCores, r.VCores)
-	}
+	largest := t.container()
 	var x sim.Machines
 	var memoryMB, vcores int64 // memory and vcores of all nodes together
 	seen := map[string]bool{}
@@ -258,10 +262,16 @@ func (t *Trace) Machines(c *Change) (sim.Machines, error) {
 			n.CacheBytes = int64(c.Cache.Size)
 		}
 		n.Capacity = state.Resource{MemoryMB: int32(min(f.MemoryBytes>>20, math.MaxInt32)), VCores: f.VCores}
-		if c.Slots > 0 || n.Capacity.MemoryMB <= 0 {
-			n.Capacity = largest.Times(int32(max(1, cmp.Or(c.Slots, unknownSlots))))
+		used := t.usedAtOnce(i, len(facts))
+		switch {
+		case c.Slots > 0:
+			n.Capacity = largest.Times(int32(c.Slots))
+		case n.Capacity.MemoryMB <= 0:
+			n.Capacity = larger(largest.Times(unknownSlots), used)
+		default:
+			n.Capacity.MemoryMB = max(n.Capacity.MemoryMB, used.MemoryMB)
 		}
-		if n.Capacity.VCores <= 0 {
+		if n.Capacity.VCores <= 0 || n.Capacity.VCores < used.VCores {
 			n.Capacity.VCores = uncounted
 		}
 		if len(c.Cores) > 0 {

@@ -74,7 +74,7 @@ func NewSource(c Settings, x *sim.Machines) (*Source, error) {
 		network: slices.ContainsFunc(x.Nodes, func(n sim.Node) bool { return n.LinkBytesPerSec > 0 }),
 	}
 	for _, j := range c.Trace.Jobs {
-		if j.hasTasks() {
+		if j.HasTasks() {
 			m.jobs = append(m.jobs, j)
 		}
 	}
@@ -126,7 +126,7 @@ func (m *Source) Next(x *sim.Job) bool {
 	m.next++
 	maps, reduces := len(j.Tasks[0]), len(j.Tasks[1])
 	*x = sim.Job{
-		ID: j.Job, Workload: j.Workload, Costs: j.Costs, SlowStart: float32(j.SlowStart), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T),
+		ID: j.Job, Workload: j.Workload, Costs: j.Costs, SlowStart: m.Trace.slowStart(j), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T),
 		JobSpec: state.JobSpec{
 			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: j.Priority,
 			Maps: int32(maps), Reduces: int32(reduces), Replicas: x.Replicas, Cached: x.Cached,
@@ -332,8 +332,8 @@ func (t *Task) Input() int64 {
 	return 0
 }
 
-// hasTasks reports whether events name a task of the job.
-func (j *Job) hasTasks() bool { return len(j.Tasks[0])+len(j.Tasks[1]) > 0 }
+// HasTasks reports whether events name a task of the job.
+func (j *Job) HasTasks() bool { return len(j.Tasks[0])+len(j.Tasks[1]) > 0 }
 
 // SpreadOutput divides the bytes that the job's reduces fetched among its maps, in
 // proportion to each map's output before combiner and compression: no more is known

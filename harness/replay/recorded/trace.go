@@ -53,6 +53,7 @@ type Trace struct {
 	mishaps  mishaps
 	used     coresUsed
 	held     memoryHeld
+	most     atOnce
 }
 
 // nodeIndex stands for a node's name: an index in Trace.nodes.
