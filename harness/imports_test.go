@@ -42,7 +42,7 @@ const order = `
 	harness/compare harness/export harness/report/browsertest harness/report/lanes
 	harness/sweep harness/fidelity harness/report harness/serve harness/demo
 	harness/paper harness/paper/clqlmrs harness/paper/learning harness/paper/modfair harness/paper/reverse harness/paper/rhc
-	cmd cmd/heddle cmd/site
+	cmd cmd/heddle
 	ansible/tests ansible/tests/hosts ansible/tests/hosts/cmd`
 
 // apart are packages that know less than the order allows: each line has a package,

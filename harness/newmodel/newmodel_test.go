@@ -197,7 +197,7 @@ func TestWrittenModule(t *testing.T) {
 		t.Skip("compiles heddle as part of another module, which takes a minute: not with -short")
 	}
 	// The test of all pages runs what stands before these.
-	const page = "../../cmd/site/pages/own-model.md"
+	const page = "../../.github/docs/own-model.md"
 	model := commands(t, page, "    heddle models new my-model\n    cd my-model\n") + commands(t, page, "## Try it without a cluster\n\n")
 	library := commands(t, "README.md", "Then, in the module's folder:\n\n")
 	m := written(t, "my-model")
