@@ -131,7 +131,6 @@ func newApp() *cli.App {
 			runCommand(),
 			runsCommand(),
 			schemaCommand(),
-			serveCommand(),
 			sweepCommand(),
 			taskCommand(),
 			traceCommand(),

@@ -87,9 +87,6 @@ func flagNamed(flags []cli.Flag, name string) cli.Flag {
 // isBool reports whether a flag needs no value on the command line.
 func isBool(flag cli.Flag) bool {
 	_, is := flag.(*cli.BoolFlag)
-	if g, generic := flag.(*cli.GenericFlag); generic { // its value may be left out
-		_, is = g.Value.(*serveFlag)
-	}
 	return is
 }
 

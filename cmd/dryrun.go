@@ -21,8 +21,6 @@ func dryRun(c *cli.Context, files []string, o *experiment.Options) error {
 	switch {
 	case len(files) != 1 || o.Resume != "" || c.Bool("simulate"):
 		return withCode(exitUsage, errors.New("--dry-run: want one experiment file, without --resume and --simulate"))
-	case c.IsSet("serve"):
-		return withCode(exitUsage, errors.New("both --serve and --dry-run; want one of them: nothing runs that a page could show"))
 	case c.IsSet("like") && (c.IsSet("calibration") || c.IsSet("cluster")):
 		return withCode(exitUsage, errors.New("--like: want it without --calibration and --cluster, which are for a forecast from a simulation"))
 	}

@@ -11,7 +11,6 @@ import (
 
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
-	"heddle/harness/serve"
 	"heddle/traces"
 )
 
@@ -25,7 +24,7 @@ type runProgress struct {
 	simulated bool // whether a state of a simulation was printed
 	most      int  // containers that ran on a node at most
 	rate      decisionRate
-	page      *serve.Live // of --serve, or nil
+	page      *runPage // nil for what keeps no page
 }
 
 func newRunProgress(c *cli.Context) *runProgress {
@@ -41,10 +40,10 @@ func (p *runProgress) step(s experiment.Step) {
 	defer p.steps.Unlock()
 	p.mu.Lock()
 	p.estimate.saw(s.Done())
-	if p.page != nil {
-		p.page.Step(s, s.Done(), p.estimate.remaining(s.Done(), float64(s.Trials)))
-	}
 	p.mu.Unlock()
+	if p.page != nil {
+		p.page.next(&s)
+	}
 	switch {
 	case s.Failure != "": // the run's error tells it, once for all trials
 	case p.bottom != nil && (s.Simulated != nil || slices.Contains(passing, s.Doing)):

@@ -35,7 +35,6 @@ var elsewhere = []struct{ command, why string }{
 	{"capture", "needs a cluster; .ci/run runs the README's"},
 	{"labels", "needs a cluster; labels.txtar has what it says without one"},
 	{"restore", "needs a cluster; labels.txtar has what it says without one"},
-	{"serve", "serves until it is ended; TestServe"},
 	{"agent", "serves until it is ended; the tests of collectors/node/agent"},
 	{"bench", "takes both cores for minutes; the tests of harness/bench"},
 	{"run --resume", "needs a run that was interrupted; the tests of harness/experiment"},

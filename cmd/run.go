@@ -56,14 +56,9 @@ repeats of a run like it, or else of a simulation:
 
    heddle run --dry-run --like RUN-FOLDER --tell 3% first.yaml
 
-With --serve, a browser shows the report of the trials so far while the run goes on, and
-what it does now; the address is printed, has a token, and works on this machine only.
-The page costs a moment of this machine's cores each time that it is made: when it is
-opened, and after each trial while it is open. /metrics behind the same address, or
-with the token as a bearer token, is for Prometheus:
-
-   heddle run --serve first.yaml
-   heddle run --serve=127.0.0.1:8080 first.yaml
+The page of heddle report is in the run folder as report.html, and is written anew after
+each trial. While the run goes on, a browser that shows it loads it anew by itself. To see
+the page of another machine, copy it, or forward a port of any file server by ssh.
 
 Where the experiment has thresholds, each is printed at the end as met, missed, or
 untold where the repeats are too few to tell. If one is not met, the exit code is 4;
@@ -82,7 +77,6 @@ untold where the repeats are too few to tell. If one is not met, the exit code i
 			&cli.StringFlag{Name: "like", Usage: "with --dry-run, estimate from the run folder `RUN` (default: from a simulation)"},
 			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference to tell, in `PERCENT`"},
 			&cli.StringFlag{Name: "metric", Value: "makespan", Usage: "with --dry-run, what differs: a `METRIC` of heddle compare that is a time or multiple"},
-			serveRunFlag(),
 			tableFlag(), jsonFlag(),
 		},
 		Action: withArguments(func(c *cli.Context, files []string) error {
@@ -135,12 +129,8 @@ func runExperiment(c *cli.Context, files []string, o *experiment.Options) error 
 	if o.Calibration, err = calibrationOf(c, o); err != nil {
 		return withCode(exitUsage, err)
 	}
-	var endPage func()
-	if p.page, endPage, err = servePage(c); err != nil {
-		return err
-	}
-	defer endPage()
-	o.Progress, o.Watched = p.step, p.bottom != nil || p.page != nil
+	p.page = &runPage{c: c, say: p.say}
+	o.Progress, o.Watched = p.step, p.bottom != nil
 	var run *runs.Run
 	if simulated {
 		run, err = experiment.Simulate(c.Context, *o, o.Calibration)
@@ -159,6 +149,7 @@ func runExperiment(c *cli.Context, files []string, o *experiment.Options) error 
 			err = perr
 		}
 		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
+		p.page.end(run.Dir)
 	}
 	if err == nil {
 		next(c, "heddle compare", run.Dir)

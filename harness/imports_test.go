@@ -24,7 +24,7 @@ const order = `
 	yarnclient yarnclient/yarntest
 	hibench/tables hibench
 	collectors/hdfs/internal/hdfspb collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest
-	collectors/yarn collectors/scrape collectors/node collectors/node/agent
+	collectors/yarn collectors/node collectors/node/agent
 	harness/internal/golden harness/internal/mavenjars harness/internal/cputime harness/nearest harness/internal/poll harness/internal/units
 	harness/stats harness/design harness/doc harness/loadfit harness/sim/draw harness/state
 	harness/sched harness/sched/schedtest harness/external
@@ -40,7 +40,7 @@ const order = `
 	harness/results
 	harness/experiment
 	harness/compare harness/export harness/report/browsertest harness/report/lanes
-	harness/sweep harness/fidelity harness/report harness/serve harness/demo
+	harness/sweep harness/fidelity harness/report harness/demo
 	harness/paper harness/paper/clqlmrs harness/paper/learning harness/paper/modfair harness/paper/reverse harness/paper/rhc
 	cmd cmd/heddle
 	ansible/tests ansible/tests/hosts ansible/tests/hosts/cmd`

@@ -37,8 +37,6 @@ type File struct {
 type Embed struct {
 	HTML          func(io.Writer) error
 	Script, Style string
-	// Connects says that the script asks the server that the page is from.
-	Connects bool
 }
 
 func (Cards) part()  {}

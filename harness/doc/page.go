@@ -22,15 +22,14 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// Shell returns the style sheet and the script that all pages have, for pages whose text is
-// no document. The script wants an element of the class bar, for its button.
-func Shell() (style, script string) { return pageStyle + pageColours(), pageScript }
-
 // WritePage writes a document as one HTML page that needs no other files and no
 // network. The document begins with a heading, which becomes the page's title. A list of
 // contents has the other headings. The page allows only its own scripts and style sheets,
 // by their hashes: nothing that a document says can run.
-func WritePage(out io.Writer, d Doc) error {
+func WritePage(out io.Writer, d Doc) error { return WriteReloading(out, d, 0) }
+
+// WriteReloading writes a page that browsers load anew after so many seconds; 0 is never.
+func WriteReloading(out io.Writer, d Doc, seconds int) error {
 	title, _ := d[0].(Heading)
 	var embeds []*Embed
 	for _, p := range d {
@@ -44,10 +43,6 @@ func WritePage(out io.Writer, d Doc) error {
 			styles, scripts = append(styles, e.Style), append(scripts, e.Script)
 		}
 	}
-	connects := ""
-	if slices.ContainsFunc(embeds, func(e *Embed) bool { return e.Connects }) {
-		connects = "; connect-src 'self'"
-	}
 	parts, err := d[1:].html()
 	if err != nil {
 		return err
@@ -55,12 +50,13 @@ func WritePage(out io.Writer, d Doc) error {
 	link(parts)
 	p := struct {
 		Title, Policy   string
+		Seconds         int
 		Styles, Scripts []template.HTML
 		Top             []htmlPart // what stands before the first heading
 		Sections        []section
 	}{
-		Title:  printable.Line(string(title)),
-		Policy: fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data: blob:; base-uri 'none'; form-action 'none'%s", hashes(styles), hashes(scripts), connects),
+		Title: printable.Line(string(title)), Seconds: seconds,
+		Policy: fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data: blob:; base-uri 'none'; form-action 'none'", hashes(styles), hashes(scripts)),
 	}
 	for _, s := range styles {
 		p.Styles = append(p.Styles, template.HTML("<style>"+s+"</style>"))
@@ -184,7 +180,8 @@ var page = template.Must(template.Must(fragment.Clone()).New("page").Parse(`<!do
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{{.Policy}}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+{{with .Seconds}}<meta http-equiv="refresh" content="{{.}}">
+{{end}}<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{{.Title}}</title>
 {{range .Styles}}{{.}}

@@ -23,7 +23,6 @@ import (
 	"go.uber.org/goleak"
 
 	"heddle/collectors/node"
-	"heddle/collectors/scrape"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -129,7 +128,7 @@ func TestMetricsGolden(t *testing.T) {
 		Node: "worker1", Version: "v1", Sample: node.Options{Cgroup: "lab/worker1"},
 	}, "cgroup"}
 	w := httptest.NewRecorder()
-	scrape.Handler(reading.collect).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+	handler(reading.collect).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
 	golden(t, "testdata/metrics.txt", w.Body.Bytes())
 }
 

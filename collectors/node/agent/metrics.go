@@ -9,14 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"heddle/collectors/node"
-	"heddle/collectors/scrape"
 )
 
 // metrics answers Prometheus with the metrics of the node and of the agent's own
 // process. Those of the process show how much CPU time and memory the agent
 // uses.
 func (a *Agent) metrics() http.Handler {
-	return scrape.Handler(readingCollector{&a.last, a.opts, a.facts.Mode}.collect,
+	return handler(readingCollector{&a.last, a.opts, a.facts.Mode}.collect,
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
 
@@ -33,7 +32,7 @@ type readingCollector struct {
 // counters are read.
 var groupNames = []string{"cpu", "quota", "load", "memory", "disk", "network"}
 
-// send sends a metric, as the methods of scrape.Metrics do.
+// send sends a metric, as the methods of exposition do.
 type send func(name, help string, v float64, labels ...string)
 
 // known returns a number that may not have been read.
@@ -45,8 +44,8 @@ func known[T uint64 | float64](n *T) float64 {
 }
 
 // collect sends the metrics of the agent's latest reading to Prometheus.
-func (c readingCollector) collect(out scrape.Metrics) {
-	var gauge, count send = out.Gauge, out.Counter
+func (c readingCollector) collect(out exposition) {
+	var gauge, count send = out.gauge, out.counter
 	gauge("agent_info", "What runs here; always 1.", 1, "node", c.opts.Node, "mode", c.mode, "cgroup", c.opts.Sample.Cgroup, "version", c.opts.Version)
 	r := c.last.Load()
 	if r == nil {
