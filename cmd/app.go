@@ -114,7 +114,6 @@ func newApp() *cli.App {
 			agentCommand(),
 			benchCommand(),
 			captureCommand(),
-			clusterCommand(),
 			compareCommand(),
 			completionCommand(),
 			demoCommand(),

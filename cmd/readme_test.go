@@ -31,7 +31,6 @@ var elsewhere = []struct{ command, why string }{
 	{"demo", "needs root and Hadoop; .ci/run runs it"},
 	{"doctor --requirements", ""},
 	{"doctor", "needs a cluster; .ci/run runs the README's"},
-	{"cluster from-inventory", "needs an inventory; inventory.txtar"},
 	{"capture", "needs a cluster; .ci/run runs the README's"},
 	{"labels", "needs a cluster; labels.txtar has what it says without one"},
 	{"restore", "needs a cluster; labels.txtar has what it says without one"},

@@ -31,7 +31,7 @@ const order = `
 	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/learning/model harness/paper/modfair/model harness/paper/reverse/model harness/paper/rhc/policy harness/paper/rhc/model harness/paper/models
 	harness/sim/fluid harness/sim/kernel harness/sim/place harness/sim
 	harness/measure harness/why harness/bench
-	harness/kerberos harness/kerberos/kdctest harness/require harness/workload/generate harness/config harness/runs harness/inventory harness/newmodel
+	harness/kerberos harness/kerberos/kdctest harness/require harness/workload/generate harness/config harness/runs harness/newmodel
 	harness/lab harness/lab/labtest
 	harness/clients harness/watch harness/lease harness/lease/leasetest harness/submit harness/change harness/doctor
 	harness/capture harness/steer harness/steer/drive
