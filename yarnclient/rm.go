@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"sync/atomic"
 )
 
@@ -215,6 +216,26 @@ func (c *client) conf(ctx context.Context, name string) (string, error) {
 		return "", c.errorOf(c.addresses[0], r, 0, withKind(errors.New("the answer does not have the property"), ErrNotFound), "")
 	}
 	return p.Value, nil
+}
+
+// Queued returns how many events the ResourceManager has still to handle: those of
+// nodes, applications and labels. Until they are handled, the scheduler knows less than
+// the ResourceManager's other answers say. -1 means that it does not say, as before
+// Hadoop 3.4.
+func (rm *RM) Queued(ctx context.Context) (int64, error) {
+	var m struct {
+		Scheduler string `wire:"schedulerEventQueueSize"`
+		Others    string `wire:"rmEventQueueSize"`
+	}
+	if err := rm.c.get(ctx, request{path: "/ws/v1/cluster/metrics", limit: smallBytes}, &m, "clusterMetrics"); err != nil {
+		return 0, err
+	}
+	scheduler, err := strconv.ParseInt(m.Scheduler, 10, 64)
+	others, err2 := strconv.ParseInt(m.Others, 10, 64)
+	if err != nil || err2 != nil {
+		return -1, nil
+	}
+	return scheduler + others, nil
 }
 
 func (c *client) jmx(ctx context.Context, query string) ([]map[string]any, error) {

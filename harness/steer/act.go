@@ -23,7 +23,8 @@ type opening struct {
 	size      int64     // memory in MB that the node was last set to offer, so that no more containers fit on it than were decided
 	sizedAt   time.Time
 	openedAt  time.Time // time when steering began to give the node the job's node label; zero: not yet
-	parkedAt  time.Time // time when the node got the label "idle"; from then on YARN grants the job no container on this node
+	parkedAt  time.Time // time when YARN confirmed that the node has the label "idle"
+	handledAt time.Time // time when YARN was seen to have handled all events from before parkedAt; from then on it grants the job no container on this node
 	why       string    // reason why the decisions without a container were given up; empty: they were not given up
 	cancelled bool      // whether the decisions without a container were given up because their group was
 	takenBack bool      // whether the decisions without a container were given up because the ApplicationMaster stopped asking for one
@@ -227,13 +228,64 @@ func (op *opening) wasParked() {
 		return
 	}
 	op.job.closing = append(op.job.closing, op)
+	if op.mayBeLate() {
+		op.job.core.watching.queued.in(0)
+	}
 	op.job.polls.in(0)
 	op.node.list()
 }
 
-// close ends an opening (a node's time with a job's node label). It is called when
-// steering has a list of the job's containers that is newer than the removal of the
-// label, so that all containers granted in that time are known.
+// unsaidFor is how long after the removal of a label containers may still come, if the
+// ResourceManager does not say what it has to handle. atMostLate is the longest time for
+// which one that always has something to handle is waited for.
+const (
+	unsaidFor  = 30 * time.Second
+	atMostLate = 10 * time.Minute
+)
+
+// mayBeLate says whether a container may come for a decision though the node has lost
+// the job's node label: the scheduler of a slow ResourceManager learns of that later.
+func (op *opening) mayBeLate() bool {
+	return op.granted < len(op.decisions) && !op.openedAt.IsZero() && op.handledAt.IsZero()
+}
+
+// watchQueued asks the ResourceManager whether it has handled all events, as long as
+// decisions wait for that.
+func (c *Core) watchQueued() {
+	late := func(j *job) bool { return slices.ContainsFunc(j.closing, (*opening).mayBeLate) }
+	switch {
+	case !slices.ContainsFunc(c.jobs, late):
+		return
+	case c.trouble != "":
+		c.watching.queued.in(200 * time.Millisecond)
+		return
+	}
+	ask(c, Look{What: AskQueued}, func(n int64, sent time.Time, err error) {
+		c.watching.queued.in(max(100*time.Millisecond, pauseFor(8, c.now.Sub(sent))))
+		if err != nil {
+			c.failed("ask what the ResourceManager has to handle", err)
+			return
+		}
+		for _, j := range c.jobs {
+			for _, op := range j.closing {
+				since := sent.Sub(op.parkedAt)
+				if op.mayBeLate() && (n == 0 && since >= 0 || n < 0 && since >= unsaidFor || since >= atMostLate) {
+					op.handledAt = c.now
+					j.polls.in(0)
+				}
+			}
+		}
+	})
+}
+
+// canClose says whether a list of the job's containers that was asked for at the time
+// sent has all that were granted while the node had the job's node label.
+func (op *opening) canClose(sent time.Time) bool {
+	return op.parkedAt.Before(sent) && !op.mayBeLate() && !sent.Before(op.handledAt)
+}
+
+// close ends an opening (a node's time with a job's node label), when all containers
+// granted in that time are known.
 func (op *opening) close() {
 	if op.takenBack {
 		waits := len(op.decisions) - op.granted

@@ -62,6 +62,7 @@ const (
 	AskRM           What = "rm"           // the answer is a yarnclient.ClusterInfo, which describes the ResourceManager
 	AskNode         What = "node"         // the answer is a yarnclient.Node, which describes one node
 	AskNodes        What = "nodes"        // the answer is []yarnclient.Node, the nodes in the state that Look.Of names; all nodes if Look.Of is empty
+	AskQueued       What = "queued"       // the answer is int64, the number of events that the ResourceManager has still to handle; -1: it does not say
 	AskTasks        What = "tasks"        // the answer is []yarnclient.Task, the tasks of one application
 	AskTaskAttempts What = "taskAttempts" // the answer is []yarnclient.TaskAttempt, the attempts of one task
 	AskTaskCounters What = "taskCounters" // the answer is yarnclient.Counters, those of one task
@@ -87,6 +88,8 @@ func DecodeAnswer(what What, data []byte) (any, error) {
 		return decode[yarnclient.Node](data)
 	case AskNodes:
 		return decode[[]yarnclient.Node](data)
+	case AskQueued:
+		return decode[int64](data)
 	case AskTasks:
 		return decode[[]yarnclient.Task](data)
 	case AskTaskAttempts:

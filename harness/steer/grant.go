@@ -23,9 +23,12 @@ func (j *job) newContainer(info yarnclient.Container, sent time.Time) {
 	j.live[x.id], j.unbound[x.id] = x, x
 	j.pending[k] = max(0, j.pending[k]-1)
 	op := n.active
-	if op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions) && n.last != nil {
-		if late := n.last; late != nil && late.job == j && late.kind == k && late.stage == parked && late.granted < len(late.decisions) {
-			op = late
+	if op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions) {
+		for _, late := range j.closing {
+			if late.node == n && late.kind == k && late.granted < len(late.decisions) {
+				op = late
+				break
+			}
 		}
 	}
 	// The container may use room that came free while the node had the job's node

@@ -106,6 +106,7 @@ func (c *Core) restarted() {
 	for _, n := range c.nodes {
 		n.size.registered(n.size.full)
 		if n.active != nil {
+			n.active.handledAt = c.now // the new one has no event of before
 			n.active.park("the ResourceManager was started anew")
 		} else {
 			n.move(idleLabel, nil)

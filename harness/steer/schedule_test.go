@@ -29,6 +29,7 @@ type schedule struct {
 	Racks, PerRack, Slots, Triples int
 	Async                          bool // scheduling, else with heartbeats
 	LabelDelay                     int
+	unsaid                         bool // the ResourceManager does not say what it has to handle
 	Model, Splits                  string
 	model                          sched.Model // in place of Model, if it is given
 	Seed                           uint64      // of the small delays that every call has
@@ -191,7 +192,7 @@ func newShell(plan schedule) (*shell, error) {
 	s.origin = s.clock.Now()
 	cfg := yarntest.Config{
 		Nodes:  append([]yarntest.Node{{Host: "master", Rack: "/core", Label: "am", MemoryMB: 64 << 10, VCores: 64}}, yarntest.Workers(s.Racks, s.PerRack, int64(s.Slots)*512, 64)...),
-		Labels: []string{"idle", "am"}, LabelDelay: ms(s.LabelDelay), Expiry: 5 * time.Second, Now: s.clock.Now,
+		Labels: []string{"idle", "am"}, LabelDelay: ms(s.LabelDelay), QueuesUnsaid: s.unsaid, Expiry: 5 * time.Second, Now: s.clock.Now,
 	}
 	if s.Async {
 		cfg.Async = 20 * time.Millisecond
@@ -517,6 +518,8 @@ func (s *shell) look(ctx context.Context, l *steer.Look) (any, error) {
 			return s.rm.Nodes(ctx, l.Of)
 		}
 		return s.rm.Nodes(ctx)
+	case steer.AskQueued:
+		return s.rm.Queued(ctx)
 	case steer.AskTasks:
 		return s.rm.AM(l.Of).Tasks(ctx)
 	case steer.AskTaskAttempts:

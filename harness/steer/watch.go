@@ -15,7 +15,7 @@ import (
 type watching struct {
 	submissions        []*Submission
 	apps, nodes, beats *alarm
-	epoch              *alarm
+	epoch, queued      *alarm
 	listing            bool // whether a call that lists applications is under way
 }
 
@@ -33,6 +33,7 @@ func (c *Core) begin() {
 	c.watching.nodes = c.newAlarm(c.watchNodes)
 	c.watching.beats = c.newAlarm(c.beat)
 	c.watching.epoch = c.newAlarm(c.checkEpoch)
+	c.watching.queued = c.newAlarm(c.watchQueued)
 	c.gate.look = c.newAlarm(c.gate.step)
 	c.moves.wake = c.newAlarm(func() {}) // the alarm only causes a Step, which sends the collected label changes
 	c.watching.nodes.in(500 * time.Millisecond)
@@ -285,7 +286,7 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 		}
 	}
 	for _, op := range slices.Clone(j.closing) {
-		if !op.parkedAt.IsZero() && op.parkedAt.Before(sent) {
+		if op.canClose(sent) {
 			op.close()
 		}
 	}

@@ -58,6 +58,9 @@ type Config struct {
 	// LabelDelay is the time from the change of a node's label until the
 	// scheduler uses the new label.
 	LabelDelay time.Duration
+	// QueuesUnsaid leaves the sizes of event queues out of the answers, as Hadoop 3.3
+	// does.
+	QueuesUnsaid bool
 	// AMStart is the time from the allocation of an ApplicationMaster's
 	// container until the ApplicationMaster registers; 0 means 500 ms.
 	// TaskStart is the time from when the ApplicationMaster gets a container
@@ -122,14 +125,15 @@ type Fake struct {
 	stored map[string]string // node labels that were set for nodes that do not exist; Hadoop, too, stores such labels
 	conf   map[string]string
 
-	id       int64 // id of the ResourceManager, as in ClusterInfo.ID; changes with each restart
-	restarts int
-	haState  string // high-availability state of the ResourceManager; "" while it is down
-	active   string // address to which the ResourceManager redirects while it is standby
-	apps     []*app
-	appByID  map[string]*app
-	lastApp  int // number of the last application id that was reserved
-	scratch  scratch
+	id          int64 // id of the ResourceManager, as in ClusterInfo.ID; changes with each restart
+	labelEvents int   // changes of labels that the scheduler does not know yet
+	restarts    int
+	haState     string // high-availability state of the ResourceManager; "" while it is down
+	active      string // address to which the ResourceManager redirects while it is standby
+	apps        []*app
+	appByID     map[string]*app
+	lastApp     int // number of the last application id that was reserved
+	scratch     scratch
 }
 
 // New returns a fake cluster whose nodes are registered and where no
@@ -349,7 +353,9 @@ func (c *Fake) setLabel(n *node, label string) {
 		return
 	}
 	restarts := c.restarts
+	c.labelEvents++
 	c.after(at.Sub(c.now), func() {
+		c.labelEvents--
 		if c.restarts == restarts { // otherwise nothing is left to do: the restarted ResourceManager has read the new label from its store
 			n.sched = label
 		}

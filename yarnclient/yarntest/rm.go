@@ -90,7 +90,13 @@ func (c *Fake) metrics(w http.ResponseWriter, r *http.Request) {
 			active++
 		}
 	}
-	c.write(w, r, natural, "clusterMetrics", func(w *writer) { w.num("activeNodes", int64(active)) })
+	c.write(w, r, natural, "clusterMetrics", func(w *writer) {
+		w.num("activeNodes", int64(active))
+		if !c.cfg.QueuesUnsaid {
+			w.num("rmEventQueueSize", 0)
+			w.num("schedulerEventQueueSize", int64(c.labelEvents))
+		}
+	})
 }
 
 func (c *Fake) listNodes(w http.ResponseWriter, r *http.Request) {

@@ -80,6 +80,8 @@ func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 			return d.Watch.RM.Nodes(ctx, l.Of)
 		}
 		return d.Watch.Nodes(ctx, 0)
+	case steer.AskQueued:
+		return d.Watch.RM.Queued(ctx)
 	case steer.AskTasks:
 		return d.Watch.RM.AM(l.Of).Tasks(ctx)
 	case steer.AskTaskAttempts:
