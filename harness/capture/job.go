@@ -239,6 +239,9 @@ func (s *Session) finish(j *jobRecord, h history) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j.take(h)
+	if h.job != nil && h.job.BehindMs > 0 {
+		s.warn(h.job.Behind() + ": its times are moved")
+	}
 	events := s.joiner.events(j)
 	if err := keepEvents(s.jobs, j, events); err != nil && s.failed == nil {
 		s.failed = err

@@ -322,8 +322,9 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		}
 		c.phases[phaseMap].Add(e.T - s.t)
 		if e.MapDone != 0 {
-			c.phases[phaseMapRead].Add(e.MapDone - s.t)
-			c.phases[phaseMapMerge].Add(e.T - e.MapDone)
+			done := within(e.MapDone, s.t, e.T)
+			c.phases[phaseMapRead].Add(done - s.t)
+			c.phases[phaseMapMerge].Add(e.T - done)
 		}
 		return
 	}
@@ -334,13 +335,19 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	c.reduceMs.Add(rest)
 	j.placed(live, s.node, e.Counters.ShuffleBytes)
 	if e.ShuffleDone != 0 && e.SortDone != 0 {
-		c.phases[phaseShuffle].Add(e.ShuffleDone - s.t)
-		c.figures.shufflesMs += ms(max(0, e.ShuffleDone-max(s.t, j.lastMap)))
+		shuffled := within(e.ShuffleDone, s.t, e.T)
+		sorted := within(e.SortDone, shuffled, e.T)
+		c.phases[phaseShuffle].Add(shuffled - s.t)
+		c.figures.shufflesMs += ms(max(0, shuffled-max(s.t, j.lastMap)))
 		c.figures.shuffles++
-		c.phases[phaseSort].Add(e.SortDone - e.ShuffleDone)
-		c.phases[phaseReduceRun].Add(e.T - e.SortDone)
+		c.phases[phaseSort].Add(sorted - shuffled)
+		c.phases[phaseReduceRun].Add(e.T - sorted)
 	}
 }
+
+// within returns t, or the nearest time from start to end: phases end by the clock of another host
+// than their attempt.
+func within(t, start, end traces.Time) traces.Time { return max(start, min(t, end)) }
 
 // ended takes the end of a job into account. Tasks of the job that still wait
 // for a container then wait no longer.

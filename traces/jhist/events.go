@@ -131,8 +131,6 @@ func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 		return
 	}
 	f := &traces.AttemptFinished{
-		// Start and end of an attempt may come from the clocks of two machines. An
-		// end before the start is replaced by the start.
 		T: c.time(max(cmp.Or(a.FinishMs, fallback), a.StartMs)), Attempt: id, Outcome: outcome(a.Status), Unlaunched: a.StartMs == 0,
 		MapDone: c.time(a.MapFinishMs), ShuffleDone: c.time(a.ShuffleFinishMs), SortDone: c.time(a.SortFinishMs),
 		Error: a.Error, Counters: a.Counters,

@@ -27,6 +27,10 @@ type Job struct {
 	SubmitMs int64
 	LaunchMs int64 // time at which the ApplicationMaster had read the splits
 	FinishMs int64
+	// BehindMs is by how much times of the job were moved, since the clock of its ApplicationMaster's
+	// host was behind that of its submission.
+	BehindMs  int64
+	amStartMs int64 // start of the first ApplicationMaster
 
 	Maps     int32
 	Reduces  int32

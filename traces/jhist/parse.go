@@ -3,6 +3,7 @@ package jhist
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -81,7 +82,8 @@ func parse(in io.Reader, log *mend.Log) (*Job, int, error) {
 			}
 		}
 	}
-	return p.job, p.events, err
+	p.job.align(p.mend)
+	return p.job, p.events, cmp.Or(err, p.refused)
 }
 
 type parser struct {
@@ -225,6 +227,7 @@ func (p *parser) take(unreadable error) {
 	switch p.event.Type {
 	case "AM_STARTED":
 		j.AMHosts = append(j.AMHosts, p.name(r.NodeManagerHost))
+		j.amStartMs = cmp.Or(j.amStartMs, r.StartTime)
 	case "JOB_SUBMITTED":
 		j.Name, j.User, j.Queue, j.SubmitMs = r.JobName, r.UserName, r.JobQueueName, r.SubmitTime
 	case "JOB_QUEUE_CHANGED":

@@ -56,8 +56,11 @@ func write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error 
 	for _, n := range h.Cluster.Nodes {
 		w.node(n.Node, n.Rack)
 	}
-	last := traces.Time(0)
+	last, first := traces.Time(0), true
 	for e := range events {
+		if first {
+			w.from, first = min(0, e.At()), false
+		}
 		last = max(last, e.At())
 		w.event(e)
 	}
@@ -77,6 +80,7 @@ type writer struct {
 	running map[traces.Attempt]*running
 	jobs    map[traces.JobID]*job
 	decided map[int64]traces.Time
+	from    traces.Time // time 0 of the timeline: of the first event, if that is before the trace's time 0, as viewers refuse negative times
 }
 
 type node struct {
@@ -132,6 +136,9 @@ func (m micros) MarshalJSON() ([]byte, error) {
 func (w *writer) put(e traceEvent) {
 	w.buf.WriteString(w.before + "\n")
 	w.before = ","
+	if e.Phase != "M" {
+		e.At = max(0, e.At-micros(w.from))
+	}
 	if err := json.MarshalWrite(w.buf, e, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)); w.err == nil {
 		w.err = err
 	}

@@ -15,7 +15,6 @@ var (
 	noSubmit     = mend.Kind{Wrong: "a job without a time of submission", Done: "taken as submitted at its first other time"}
 	lateSubmit   = mend.Kind{Wrong: "a job submitted after a task of its own starts", Done: "taken as submitted with that"}
 	noJobEnd     = mend.Kind{Wrong: "a job with an outcome and no end", Done: "taken as ending with its last task"}
-	endFirst     = mend.Kind{Wrong: "an attempt that ends before it starts", Done: "taken as ending at its start"}
 	taskEndFirst = mend.Kind{Wrong: "a task that ends before it starts", Done: "taken as ending at its start"}
 	jobEndFirst  = mend.Kind{Wrong: "a job that ends before it is submitted", Done: "taken as ending at its submission"}
 	lateTask     = mend.Kind{Wrong: "a task that starts after an attempt of its own", Done: "taken as starting with it"}
@@ -34,7 +33,7 @@ var priorities = []string{"VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"}
 // file. A map's split locality is computed from its host and the hosts of its
 // split.
 func (r *reader) events() ([]traces.Event, error) {
-	c := converter{reader: r, id: traces.JobID(r.job.ID)}
+	c := converter{reader: r, id: traces.JobID(r.job.ID), clocks: format.Clocks{}}
 	c.convert()
 	return c.list, c.err
 }
@@ -44,6 +43,7 @@ type converter struct {
 	*reader
 	id     traces.JobID
 	submit millis
+	clocks format.Clocks
 	list   []traces.Event
 	err    error // error for the first defect of the job; set only if the import is strict and accepts no defect
 }
@@ -75,6 +75,14 @@ func (c *converter) convert() {
 	case first >= 0 && first < c.submit:
 		c.mend(lateSubmit, j.ID)
 		c.submit = first
+	}
+	for _, tasks := range [...][]task{j.Maps, j.Reduces} {
+		for i := range tasks {
+			for k := range tasks[i].Attempts {
+				a := &tasks[i].Attempts[k]
+				c.clocks.See(a.host(), int64(a.Start), int64(a.Finish), int64(a.Shuffled), int64(a.Sorted))
+			}
+		}
 	}
 	c.jobStart()
 	for i := range j.Maps {
@@ -270,8 +278,11 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 		return
 	}
 	if end < a.Start {
-		c.mend(endFirst, id.String())
+		c.mend(format.EndFirst, id.String())
 		end = a.Start
+	}
+	if c.clocks.Fit(a.host(), int64(a.Start), int64(end), (*int64)(&a.Shuffled), (*int64)(&a.Sorted)) {
+		c.mend(format.PhasesOutside, id.String())
 	}
 	f := &traces.AttemptFinished{
 		T: end.time(), Attempt: id, Outcome: traces.Outcome(a.Outcome), Unlaunched: a.Start < 0, Counters: traces.NoCounters,
@@ -285,6 +296,9 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 	}
 	c.add(f)
 }
+
+// host returns the name of the attempt's host.
+func (a *attempt) host() string { return cmp.Or(a.Host.Name, a.Location.Name) }
 
 // counters returns pairs of pointers: the first points to a counter of the
 // attempt in Rumen's file, the second to the same counter of a trace.

@@ -50,7 +50,7 @@ func TestDefects(t *testing.T) {
 		{"huge time", jobText("1400000008900", "9223372036854775807"), []mend.Kind{hugeTime, noTryEnd}, 1, 1},
 		{"huge number", jobText("77", "99999999999999999999"), []mend.Kind{jsonstream.WrongType}, 1, 1},
 		{"time 0 in a dated job", jobText("1400000009000", "0"), []mend.Kind{undated, noTaskEnd}, 1, 1},
-		{"ends before it starts", jobText("1400000008900", "1400000001500"), []mend.Kind{endFirst}, 1, 1},
+		{"ends before it starts", jobText("1400000008900", "1400000001500"), []mend.Kind{format.EndFirst}, 1, 1},
 		{"another's task", jobText("task_1400000000000_0001_m", "task_1400000000000_0007_m"), []mend.Kind{foreignTask}, 1, 1},
 		{"a task's id that is none", jobText("task_1400000000000_0001_m_000000", "first"), []mend.Kind{foreignTask}, 1, 1},
 		{"a task with a huge number", jobText("task_1400000000000_0001_m_000000", "task_1400000000000_0001_m_999999999"), []mend.Kind{foreignTask}, 1, 1},

@@ -35,6 +35,7 @@ var (
 	noStart    = mend.Kind{Wrong: "a job without a start", Done: "taken as started at the job before's"}
 	noLength   = mend.Kind{Wrong: "a task without a duration over 0", Done: "taken as 1 ms long"}
 	oddKind    = mend.Kind{Wrong: "a task that is neither map nor reduce", Done: "taken as a map"}
+	earlyTask  = mend.Kind{Wrong: "a job whose containers start before it", Done: "its containers moved to start with it"}
 	manyCopies = mend.Kind{Wrong: "a job with over 65,536 copies", Done: "left out"}
 	manyTasks  = mend.Kind{Wrong: "a job with over 1,048,576 tasks", Done: "left out"}
 )
@@ -186,6 +187,9 @@ func (r *reader) object() error {
 	if ok, err := r.bounded(); !ok {
 		return err
 	}
+	if err := r.align(); err != nil {
+		return err
+	}
 	for range j.Count {
 		id, err := r.JobID(j.ID, func() error {
 			if j.Count > 1 {
@@ -201,6 +205,31 @@ func (r *reader) object() error {
 		}
 	}
 	return nil
+}
+
+// align moves the containers of a job that start before it, as by the clock of another host.
+func (r *reader) align() error {
+	j := &r.job
+	first, last := j.StartMs, j.StartMs
+	for i := range j.Tasks {
+		if t := &j.Tasks[i]; t.StartMs >= 0 {
+			first = min(first, t.StartMs)
+		}
+	}
+	by := j.StartMs - first
+	if by == 0 {
+		return nil
+	}
+	for i := range j.Tasks {
+		if t := &j.Tasks[i]; t.StartMs >= 0 {
+			t.StartMs += by
+			last = max(last, t.StartMs+millis(t.DurationMs))
+		}
+	}
+	if j.EndMs >= 0 {
+		j.EndMs = max(j.EndMs, last)
+	}
+	return r.in.Mend(earlyTask, fmt.Sprintf("%s: by %d ms", j.ID, by))
 }
 
 // The method task sets the duration of a task and replaces wrong values.

@@ -1,0 +1,87 @@
+package jhist
+
+import (
+	"fmt"
+	"time"
+
+	"heddle/traces/format"
+	"heddle/traces/mend"
+)
+
+// clockBehind is the defect of a job that starts before it is submitted: its submission is by the
+// ResourceManager's clock, all else by that of its ApplicationMaster's host.
+var clockBehind = mend.Kind{
+	Wrong: "a job that starts before its submission, as its ApplicationMaster's clock is behind", Done: "its times moved to begin with the submission; they may be too early by as long as its ApplicationMaster took to start",
+}
+
+// align moves times that clocks of hosts apart put where they cannot be. It leaves nothing out.
+func (j *Job) align(mended func(k mend.Kind, about string)) {
+	clocks := format.Clocks{}
+	for _, t := range j.Tasks {
+		for _, a := range t.Attempts {
+			if a.FinishMs > 0 && a.FinishMs < a.StartMs {
+				mended(format.EndFirst, a.ID)
+				a.FinishMs = a.StartMs
+			}
+			clocks.See(a.Host, a.StartMs, a.FinishMs, a.MapFinishMs, a.ShuffleFinishMs, a.SortFinishMs)
+		}
+	}
+	first := int64(0)
+	j.times(func(ms *int64) {
+		if *ms > 0 && (first == 0 || *ms < first) {
+			first = *ms
+		}
+	})
+	for _, t := range j.Tasks {
+		for _, a := range t.Attempts {
+			if clocks.Fit(a.Host, a.StartMs, a.FinishMs, &a.MapFinishMs, &a.ShuffleFinishMs, &a.SortFinishMs) {
+				mended(format.PhasesOutside, a.ID)
+			}
+		}
+	}
+	if j.BehindMs = max(0, j.SubmitMs-first); j.BehindMs == 0 || first == 0 {
+		j.BehindMs = 0
+		return
+	}
+	move := func(ms *int64) {
+		if *ms > 0 {
+			*ms += j.BehindMs
+		}
+	}
+	j.times(move)
+	for _, t := range j.Tasks {
+		for _, a := range t.Attempts {
+			move(&a.MapFinishMs)
+			move(&a.ShuffleFinishMs)
+			move(&a.SortFinishMs)
+		}
+	}
+	mended(clockBehind, j.Behind())
+}
+
+// Behind says how far the clock of the ApplicationMaster's host was behind; "" if no time tells.
+func (j *Job) Behind() string {
+	if j.BehindMs == 0 {
+		return ""
+	}
+	host := "its ApplicationMaster's host"
+	if n := len(j.AMHosts); n > 0 {
+		host = j.AMHosts[n-1]
+	}
+	return fmt.Sprintf("%s: the clock of %s is %v behind at least", j.ID, host, time.Duration(j.BehindMs)*time.Millisecond)
+}
+
+// times calls each with the times of the ApplicationMaster's clock.
+func (j *Job) times(each func(*int64)) {
+	each(&j.amStartMs)
+	each(&j.LaunchMs)
+	each(&j.FinishMs)
+	for _, t := range j.Tasks {
+		each(&t.StartMs)
+		each(&t.FinishMs)
+		for _, a := range t.Attempts {
+			each(&a.StartMs)
+			each(&a.FinishMs)
+		}
+	}
+}
