@@ -302,7 +302,7 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 		return a, c.errorOf(base, r, a.status, withKind(cause, ErrNoMaster), "try again later: it may be starting again")
 	}
 	if a.status >= 400 {
-		next, cause := refusal(a.status, a.body, c.service)
+		next, cause := refusal(a.status, a.body, a.location, c.service)
 		return a, c.errorOf(base, r, a.status, cause, next)
 	}
 	return a, nil

@@ -171,7 +171,7 @@ func FuzzAnswers(f *testing.F) {
 			_ = decode(data, v, "nodes", "node")
 			_ = decode(data, v, "job")
 		}
-		_, _ = refusal(404, data, "ResourceManager")
+		_, _ = refusal(404, data, "", "ResourceManager")
 		_ = firstWords(data)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 )
@@ -102,7 +103,7 @@ func withKind(cause error, kinds ...error) error { return &kindError{cause, kind
 
 // refusal explains an answer with an error status. It returns advice to the
 // user, and the cause for which the daemon refused the call.
-func refusal(status int, body []byte, service string) (next string, cause error) {
+func refusal(status int, body []byte, location, service string) (next string, cause error) {
 	var kinds []error
 	denied := status == http.StatusUnauthorized || status == http.StatusForbidden
 	switch status {
@@ -138,7 +139,7 @@ func refusal(status int, body []byte, service string) (next string, cause error)
 	case status == http.StatusServiceUnavailable, status == http.StatusBadGateway, status == http.StatusGatewayTimeout:
 		return "try again later", withKind(textError(text, "not available now"), ErrUnavailable)
 	case status >= 300 && status < 400:
-		return notRestAdvice(service), withKind(errors.New("redirected elsewhere"), ErrNotRest)
+		return notRestAdvice(service) + " A gateway that asks for a login is not", withKind(fmt.Errorf("redirected to %s", target(location)), ErrNotRest)
 	}
 	return next, withKind(&RemoteError{Status: status, Message: textError(text, http.StatusText(status)).Error()}, kinds...)
 }
@@ -157,6 +158,16 @@ func blotted(body []byte, secrets []string) []byte {
 		}
 	}
 	return body
+}
+
+// target returns where a redirect leads, without the query, which may hold secrets.
+func target(location string) string {
+	u, err := url.Parse(location)
+	if err != nil || location == "" {
+		return "no address"
+	}
+	u.RawQuery, u.Fragment, u.User = "", "", nil
+	return firstWords([]byte(u.String()))
 }
 
 func notRestAdvice(service string) string {

@@ -44,7 +44,8 @@ func TestBadAnswers(t *testing.T) {
 		{"RPC port", recorded(t, "3.4.2/ipc.http"), []error{ErrNotRest, ErrNotFound}, "-", []string{"Hadoop IPC port", "is this the ResourceManager's web address?"}},
 		{"web page with status 200", text(200, "text/html", "<!DOCTYPE html><html><head><title>Router login</title></head>"), []error{ErrNotRest}, "-", []string{"Router login"}},
 		{"web page as XML", text(200, "application/xml", "\n <HTML><body>hello"), []error{ErrNotRest}, "-", []string{"hello"}},
-		{"redirect to a login page", text(302, "text/html", ""), []error{ErrNotRest}, "-", []string{"redirected"}},
+		{"redirect", text(302, "text/html", ""), []error{ErrNotRest}, "-", []string{"redirected to no address"}},
+		{"redirect to a login page", leads("https://u:pw@gw:8443/sso/websso?originalUrl=x"), []error{ErrNotRest}, "-", []string{"redirected to https://gw:8443/sso/websso; is this", "A gateway"}},
 		{"401 page", text(401, "text/html", "<html>Authentication required</html>"), []error{ErrUnauthorized}, "-", []string{"401", "Authentication required", "Kerberos"}},
 		{"401 explained", refused(401, "AuthorizationException", "User dr.who is not an admin"), []error{ErrUnauthorized}, "AuthorizationException", []string{"dr.who", "yarn.admin.acl"}},
 		{"403 text", text(403, "text/plain", "Unable to kill"), []error{ErrUnauthorized}, "-", []string{"403", "Unable to kill"}},
@@ -103,6 +104,14 @@ func checkError(t *testing.T, err error, is []error, says []string) {
 	if strings.Contains(err.Error(), "alice") {
 		t.Errorf("%q names the user", err)
 	}
+}
+
+func leads(to string) http.RoundTripper {
+	return roundTripper(func(*http.Request) (*http.Response, error) {
+		resp := textAnswer(302, "text/html", nil)
+		resp.Header.Set("Location", to)
+		return resp, nil
+	})
 }
 
 func bodyFails(err error) http.RoundTripper {

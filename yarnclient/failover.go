@@ -3,7 +3,6 @@ package yarnclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,7 +25,7 @@ func (c *client) send(ctx context.Context, r request) (answer, error) {
 	if err != nil || a.status < 300 || r.proxied {
 		return a, err
 	}
-	next, cause := refusal(a.status, a.body, c.service)
+	next, cause := refusal(a.status, a.body, a.location, c.service)
 	return a, c.errorOf(a.base, r, a.status, cause, next)
 }
 
@@ -54,13 +53,14 @@ func (c *client) failover(ctx context.Context, tried string, r request, a answer
 		}
 	}
 	if err == nil {
-		cause := withKind(errors.New("this ResourceManager is in standby"), ErrStandby)
-		next := "give the addresses of all ResourceManagers, or try again later"
-		if refused != "" {
-			cause = withKind(fmt.Errorf("it redirects to %s, %s", named, refused), ErrStandby)
-			next = "if that is the other ResourceManager, give that address too"
+		text, next := "this ResourceManager is in standby", "give the addresses of all ResourceManagers, or try again later"
+		switch {
+		case refused != "":
+			text, next = "it redirects to "+named+", "+refused, "if that is the other ResourceManager, give that address too"
+		case a.location != "":
+			text += " and redirects to " + target(a.location)
 		}
-		err = c.errorOf(tried, r, a.status, cause, next)
+		err = c.errorOf(tried, r, a.status, withKind(errors.New(text), ErrStandby), next)
 	}
 	if len(c.addresses) == 1 {
 		return a, err

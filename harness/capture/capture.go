@@ -80,6 +80,10 @@ type Options struct {
 	// ApplicationMaster has reported its job's progress. Only one goroutine calls it at
 	// a time.
 	Progress func(Progress)
+	// Warned, if not nil, is called with each warning when it is first given, such as
+	// that the ResourceManager's answers cannot be read. Only one goroutine calls it at
+	// a time.
+	Warned func(text string)
 }
 
 // Progress counts the jobs that a Session has seen, and their tasks.
@@ -373,7 +377,12 @@ func (s *Session) warnf(format string, args ...any) {
 	s.warn(fmt.Sprintf(format, args...))
 }
 
-func (s *Session) warn(text string) { s.warnings[printable.OneLine(text)]++ }
+func (s *Session) warn(text string) {
+	text = printable.OneLine(text)
+	if s.warnings[text]++; s.warnings[text] == 1 && s.options.Warned != nil {
+		s.options.Warned(text)
+	}
+}
 
 // mostWarnings is how many different warnings about one topic of one daemon or agent
 // are kept. An error may have another text each time, such as one with the port of a

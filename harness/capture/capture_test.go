@@ -490,6 +490,8 @@ func TestStartFails(t *testing.T) {
 func TestOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, yarntest.Workers(1, 2, 1024, 8), nil)
+		var warned []string // while it goes on
+		c.change.Warned = func(text string) { warned = append(warned, text) }
 		s := c.start()
 		job := c.submit(yarntest.Job{Name: "job", Run: lasting(20 * time.Second)}, "r1n1")
 		<-time.After(5 * time.Second)
@@ -507,10 +509,10 @@ func TestOutages(t *testing.T) {
 		if len(got.Jobs) != 1 || got.Jobs[0].Outcome != traces.Succeeded || len(of[*traces.AttemptStarted](got.events)) != 1 {
 			t.Errorf("%+v: want the job and its map", got.Jobs)
 		}
-		text := strings.Join(got.Warnings, "\n")
 		for _, want := range []string{"ResourceManager: ", "block locations"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("warnings %q lack %q", got.Warnings, want)
+			has := func(text string) bool { return strings.Contains(text, want) }
+			if !slices.ContainsFunc(got.Warnings, has) || !slices.ContainsFunc(warned, has) {
+				t.Errorf("warnings %q, of them at once %q; both lack %q", got.Warnings, warned, want)
 			}
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,7 +253,9 @@ func (c *Cluster) problems() problems {
 		p.addf("resourceManagers", "want at least one web address, such as http://rm:8088")
 	}
 	for i, a := range c.ResourceManagers {
-		webAddress(&p, fmt.Sprintf("resourceManagers[%d]", i), a, "http://rm:8088")
+		path := fmt.Sprintf("resourceManagers[%d]", i)
+		webAddress(&p, path, a, "http://rm:8088")
+		hadoopHost(&p, path, a)
 	}
 	if len(c.NameNodes) == 0 && !c.simulated() {
 		p.addf("nameNodes", "want at least one RPC address, such as namenode:8020")
@@ -260,6 +263,8 @@ func (c *Cluster) problems() problems {
 	for i, a := range c.NameNodes {
 		if !isHostPort(a) {
 			p.addf(fmt.Sprintf("nameNodes[%d]", i), "%q: want the RPC address host:port, such as namenode:8020", blot(a))
+		} else {
+			hadoopHost(&p, fmt.Sprintf("nameNodes[%d]", i), "hdfs://"+a)
 		}
 	}
 	if !c.simulated() {
@@ -267,6 +272,7 @@ func (c *Cluster) problems() problems {
 			p.addf("historyServer", "want its web address, such as http://history:19888")
 		} else {
 			webAddress(&p, "historyServer", c.HistoryServer, "http://history:19888")
+			hadoopHost(&p, "historyServer", c.HistoryServer)
 		}
 	}
 	if c.User == "" {
@@ -330,6 +336,18 @@ func webAddress(p *problems, path, address, example string) {
 	case u.Port() != "" && !isPort(u.Port()):
 		p.addf(path, "%q: want a port from 1 to 65535", blot(address))
 	}
+}
+
+var javaHost = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.|$))+$`)
+
+// hadoopHost adds a problem if Hadoop's daemons, which read addresses as Java's URI does,
+// find no host in an address, such as one with _ in its name.
+func hadoopHost(p *problems, path, address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || net.ParseIP(u.Hostname()) != nil || javaHost.MatchString(u.Hostname()) {
+		return
+	}
+	p.addf(path, "%q: Hadoop takes host names of letters, digits, - and dots only; name the host otherwise, or by its IP address", blot(strings.TrimPrefix(address, "hdfs://")))
 }
 
 func isPort(text string) bool {

@@ -37,7 +37,7 @@ func (e *examiner) cacheCapacity() Check {
 		return c.warn("%v in all; only superusers may see on which DataNodes", units.Size(total)).
 			next("set user in the cluster file to a member of dfs.permissions.superusergroup")
 	} else if e.disks.err != nil {
-		return c.failed(e.disks.err)
+		return c.unknown("%v", e.disks.err)
 	}
 	var total units.Size
 	live, without := 0, 0
@@ -71,7 +71,10 @@ func (e *examiner) cachePools(ctx context.Context) Check {
 	if err != nil {
 		return c.failed(err)
 	}
-	if e.disks.err == nil {
+	switch {
+	case e.disks.err != nil && !errors.Is(e.disks.err, fs.ErrPermission):
+		return c.unknown("%v", e.disks.err)
+	case e.disks.err == nil:
 		return c.ok("user %s may make cache pools; there %s now", e.Config.User, isAre(len(pools), "pool"))
 	}
 	for _, p := range pools {

@@ -20,10 +20,10 @@ import (
 // The method capture checks what the cluster needs so that traces of its jobs
 // can be made.
 func (e *examiner) capture(ctx context.Context) []Check {
-	return []Check{
+	return append([]Check{
 		e.resourceManager(ctx), e.authentication(ctx), e.nodeManagers(), e.nameNode(), e.historyServer(),
 		e.versions(ctx), e.historyFolder(ctx), e.tells(ctx, "historyFormat", "%s", "the format is %s"), e.staging(ctx), e.clock(ctx),
-	}
+	}, e.fileSystem(ctx)...)
 }
 
 func (e *examiner) resourceManager(ctx context.Context) Check {
@@ -83,7 +83,9 @@ func (e *examiner) nodeManagers() Check {
 	case e.info.err != nil:
 		return c.unknown("%v", errNoRM)
 	case e.nodes.err != nil:
-		return c.failed(e.nodes.err)
+		c = c.failed(e.nodes.err)
+		c.Status = Unknown // not that there are none
+		return c
 	}
 	count := map[string]int{}
 	var unhealthy []string
@@ -131,6 +133,45 @@ func (e *examiner) nameNode() Check {
 			next("free disk space on these nodes: HDFS writes no blocks there, so jobs run otherwise than on a cluster with space")
 	}
 	return c.ok("%s", found)
+}
+
+// fileSystem checks that the cluster's files are those of the NameNode that the cluster
+// file names, and of no other. It returns nothing if they are.
+func (e *examiner) fileSystem(ctx context.Context) []Check {
+	c := check("fileSystem", true, "files of jobs and histories: heddle asks one NameNode, or the two of one nameservice, for all of them")
+	known := strings.Join(e.Config.NameNodes, ", ")
+	base, err := e.property(ctx, "fs.defaultFS")
+	services, _ := e.property(ctx, "dfs.nameservices") // if it is not known, it is taken for one
+	switch scheme, _, _ := strings.Cut(base, ":"); {
+	case err != nil:
+		return []Check{c.unknown("%v", err)}
+	case base == "":
+		return nil
+	case scheme == "viewfs":
+		return []Check{c.unknown("fs.defaultFS is %s, a view of several NameNodes; heddle knows one, %s, and not which files it has", base, known).
+			next("steer and capture a cluster whose fs.defaultFS is one HDFS")}
+	case scheme != "hdfs":
+		return []Check{c.bad("fs.defaultFS is %s, not HDFS", base).next("heddle reads the files of jobs from HDFS only")}
+	case strings.Contains(services, ","):
+		return []Check{c.unknown("there are several nameservices (%s); heddle knows one NameNode, %s, and not which of them it serves", services, known).
+			next("see that nameNodes in the cluster file are those of " + base + ", which has the files of jobs and histories")}
+	}
+	return nil
+}
+
+// elsewhere reports whether a folder with a scheme is of another file system than
+// fs.defaultFS and the NameNodes of the cluster file.
+func (e *examiner) elsewhere(ctx context.Context, folder string) bool {
+	u, err := url.Parse(folder)
+	if err != nil || u.Scheme == "" || u.Scheme == "hdfs" && u.Host == "" {
+		return false
+	}
+	base, err := e.property(ctx, "fs.defaultFS")
+	if err != nil {
+		return true
+	}
+	same := func(address string) bool { return u.Host == address || u.Port() == "" && u.Host+":8020" == address }
+	return u.Scheme != "hdfs" || !same(strings.TrimPrefix(strings.TrimRight(base, "/"), "hdfs://")) && !slices.ContainsFunc(e.Config.NameNodes, same)
 }
 
 func (e *examiner) historyServer() Check {
@@ -249,6 +290,8 @@ func (e *examiner) historyFolder(ctx context.Context) Check {
 			return c.bad("the history server has no %s", s.Property).set(s, s.Value)
 		case !s.Met(value):
 			return c.bad("%s is %s, not in HDFS", s.Property, value).set(s, s.Value)
+		case e.elsewhere(ctx, value):
+			return c.unknown("%s is %s, of another file system than NameNode %s", s.Property, value, e.Config.NameNodes[0])
 		}
 		folder := hdfsPath(value)
 		for _, err := range e.hdfs.Locations(ctx, folder) {
@@ -283,6 +326,8 @@ func (e *examiner) staging(ctx context.Context) Check {
 		return c.unknown("no daemon reports %s", rows[0].Property)
 	case !rows[0].Met(value):
 		return c.bad("%s is not in HDFS", value).set(rows[0], rows[0].Value)
+	case e.elsewhere(ctx, value):
+		return c.unknown("%s is of another file system than NameNode %s", value, e.Config.NameNodes[0])
 	}
 	folder := hdfsPath(value)
 	if _, err := e.hdfs.Stat(ctx, folder); errors.Is(err, fs.ErrNotExist) {
@@ -297,8 +342,11 @@ func (e *examiner) staging(ctx context.Context) Check {
 		}
 		break // go on without a warning: the user's staging folder may be empty or not exist yet
 	}
-	if e.disks.err != nil {
+	switch {
+	case errors.Is(e.disks.err, fs.ErrPermission):
 		return c.ok("%s, of jobs of user %s only", folder, e.Config.User)
+	case e.disks.err != nil:
+		return c.unknown("%s; whether of jobs of all users cannot be known: %v", folder, e.disks.err)
 	}
 	return c.ok("%s, of jobs of all users", folder)
 }

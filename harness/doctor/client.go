@@ -17,7 +17,7 @@ import (
 // The method run checks what is needed to submit jobs: a Hadoop client
 // installation on this machine.
 func (e *examiner) run(ctx context.Context) []Check {
-	return []Check{e.client(), e.clientVersion(ctx), e.hibench(), e.leftOver(ctx)}
+	return append([]Check{e.client(), e.clientVersion(ctx), e.hibench(), e.leftOver(ctx)}, e.fileSystem(ctx)...)
 }
 
 func (e *examiner) client() Check {

@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -91,6 +92,28 @@ var lacks = map[string]func(*fake){
 		text := string(recorded(f.t, "scheduler.json.gz"))
 		whole := `"queueCapacitiesByPartition":[`
 		f.instead["rm /ws/v1/cluster/scheduler"] = reply{200, "application/json", strings.ReplaceAll(text, whole, whole+`{"partitionName":"idle","capacity":0.0,"maxAMLimitPercentage":0.0},`)}
+	},
+	"viewfs": func(f *fake) {
+		f.conf["fs.defaultFS"] = "viewfs://nsX/"
+		f.historyConf["mapreduce.jobhistory.done-dir"] = "viewfs://nsX/mr-history/done"
+		f.historyConf["mapreduce.jobhistory.intermediate-done-dir"] = "hdfs://GalaxyNameNode/mr-history/tmp"
+		f.historyConf["yarn.app.mapreduce.am.staging-dir"] = "hdfs://namenode/tmp/staging"
+	},
+	"nameservices": func(f *fake) {
+		f.conf["fs.defaultFS"], f.conf["dfs.nameservices"] = "hdfs://ns1", "ns1,ns2"
+		f.historyConf["mapreduce.jobhistory.done-dir"] = "hdfs://ns1/mr-history/done"
+		f.historyConf["mapreduce.jobhistory.intermediate-done-dir"] = "hdfs://ns2/mr-history/tmp"
+	},
+	"object-store": func(f *fake) {
+		f.conf["fs.defaultFS"] = "s3a://bucket/"
+		f.historyConf["mapreduce.jobhistory.done-dir"] = "s3a://bucket/done"
+	},
+	"nodes-unread": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "text/plain", "something else"}
+	},
+	"datanodes-unread": func(f *fake) { f.hdfs.disks = errors.New("NameNode namenode:8020: no answer") },
+	"rm-redirects": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/info"] = reply{302, "https://gw.invalid:8443/gateway/knoxsso/api/v1/websso?originalUrl=http://rm/", ""}
 	},
 	"stock-settings": func(f *fake) {
 		delete(f.conf, "yarn.resourcemanager.node-labels.am.default-node-label-expression")

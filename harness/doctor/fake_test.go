@@ -204,6 +204,9 @@ func (f *fake) serve(t *testing.T, daemon, name string, files, conf map[string]s
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := func(a reply) {
 			w.Header().Set("Content-Type", a.kind)
+			if a.status == http.StatusFound { // its kind is where it leads
+				w.Header().Set("Location", a.kind)
+			}
 			w.WriteHeader(a.status)
 			io.WriteString(w, a.body)
 		}

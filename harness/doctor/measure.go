@@ -111,6 +111,9 @@ func (e *examiner) agents(agents []agentAnswer) Check {
 	case len(without) > 0:
 		return c.warn("%s; none for %s", printable.Count(len(agents), "agent"), strings.Join(without, ", ")).next(startAgent)
 	}
+	if e.nodes.err != nil {
+		return c.warn("%s; whether each running node has one is not known, as YARN's nodes are not", printable.Count(len(agents), "agent"))
+	}
 	return c.ok("%s, each running node has one", printable.Count(len(agents), "agent"))
 }
 

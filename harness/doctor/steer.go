@@ -18,13 +18,13 @@ import (
 // The method steer checks what the cluster needs so that nodes can be moved
 // between node labels.
 func (e *examiner) steer(ctx context.Context) []Check {
-	return []Check{
+	return append([]Check{
 		e.schedulerType(), e.labelsEnabled(ctx), e.labelWrites(ctx), e.labelPool(), e.queueLabels(ctx), e.amLabel(ctx),
 		e.tells(ctx, "labelStore", "%s", "in the temporary folder of the ResourceManager's host"),
 		e.async(ctx), e.localityDelay(), e.unlabelledJobs(),
 		e.tells(ctx, "priorities", "0 to %s", "all applications have priority 0"),
 		e.tells(ctx, "liveQueues", "store %s", "settings are read from the file only"),
-	}
+	}, e.fileSystem(ctx)...)
 }
 
 var errNoRM = errors.New("the ResourceManager cannot be asked")
@@ -197,8 +197,8 @@ func (e *examiner) queueLabels(ctx context.Context) Check {
 
 func (e *examiner) amLabel(ctx context.Context) Check {
 	c, rows := about("amLabel")
-	if e.labels.err != nil {
-		return c.unknown("%v", e.labels.err)
+	if err := cmp.Or(e.labels.err, e.nodes.err); err != nil {
+		return c.unknown("%v", err)
 	}
 	label, err := e.value(ctx, rows[0])
 	switch {
@@ -280,9 +280,9 @@ func (e *examiner) unlabelledJobs() Check {
 			workers++
 		}
 	}
-	switch {
-	case e.labels.err != nil:
-		return c.unknown("%v", e.labels.err)
+	switch err := cmp.Or(e.labels.err, e.nodes.err); {
+	case err != nil:
+		return c.unknown("%v", err)
 	case workers == 0:
 		return c.unknown("no running node to steer")
 	}

@@ -122,6 +122,11 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 				o.Progress(Step{Trial: captureTrial, Number: 1, Trials: 1, Doing: "capture", Jobs: &p, Live: live})
 			}
 		},
+		Warned: func(text string) {
+			if o.Progress != nil {
+				o.Progress(Step{Trial: captureTrial, Number: 1, Trials: 1, Doing: "warning", Text: text})
+			}
+		},
 	})
 	if err != nil || !started() {
 		return capture.Result{}, errors.Join(err, context.Cause(ctx))

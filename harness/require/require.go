@@ -138,9 +138,12 @@ func oneOf(good ...string) func(string) bool {
 
 func isSet(value string) bool { return value != "" }
 
-// inHDFS reports whether a folder is in HDFS. A folder without a scheme is in
-// HDFS.
-func inHDFS(value string) bool { return value != "" && !strings.HasPrefix(value, "file:") }
+// inHDFS reports whether a folder is in HDFS, as one without a scheme is. One of
+// viewfs is in the HDFS of some NameNode.
+func inHDFS(value string) bool {
+	scheme, _, other := strings.Cut(value, ":")
+	return value != "" && (!other || scheme == "hdfs" || scheme == "viewfs")
+}
 
 // lasting reports whether a folder keeps its files when its host restarts,
 // unlike one in /tmp.
