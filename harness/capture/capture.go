@@ -191,7 +191,7 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
-	s.joiner = joiner{start: s.start, workload: o.Workload, costs: o.Costs, pools: o.Pools, terms: o.Terms, locations: newLocations(), racks: racksOf(s.facts.Nodes)}
+	s.joiner = joiner{start: s.start, workload: o.Workload, costs: o.Costs, pools: o.Pools, terms: o.Terms, locations: newLocations(), racks: racksOf(s.facts.Nodes), machines: &s.watch.Machines}
 	var err error
 	if s.jobs, err = makeJobs(o.Folder); err == nil {
 		s.part, err = tracefile.Create(filepath.Join(o.Folder.Name(), PartFile), s.header())
@@ -219,7 +219,7 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	if o.Sampled != nil {
 		o.EveryAgents /= 2
 	}
-	for _, a := range w.Cluster.Agents {
+	for _, a := range w.Agents() {
 		poll := s.agentPoll(a)
 		s.loops.Go(func() { every(ctx, o.EveryAgents, poll) })
 	}
@@ -275,7 +275,7 @@ const readAgentsLimit = 5 * time.Second
 func (s *Session) readAgents(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, readAgentsLimit, fmt.Errorf("no whole answer within %v", readAgentsLimit))
 	defer cancel()
-	agents := s.watch.Cluster.Agents
+	agents := s.watch.Agents()
 	infos, errs := make([]agent.Info, len(agents)), make([]error, len(agents))
 	var asked sync.WaitGroup
 	for i, a := range agents {
@@ -313,6 +313,7 @@ func (s *Session) Stop(ctx context.Context) (Result, error) {
 		}
 		r.Warnings = append(r.Warnings, w)
 	}
+	r.Warnings = append(r.Warnings, s.joiner.names()...)
 	return r, err
 }
 

@@ -2,12 +2,16 @@ package capture
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"heddle/collectors/yarn"
 	"heddle/traces"
+	"heddle/traces/hosts"
 	"heddle/traces/jhist"
 )
 
@@ -21,6 +25,7 @@ type joiner struct {
 	terms     map[string]traces.Terms
 	locations *locations // where input blocks were, over time; nil if the trace is made from history files alone
 	racks     map[traces.Node]string
+	machines  *hosts.Names // which names mean the same machine
 }
 
 // The method events returns the events of a job that has ended: those in its history
@@ -30,6 +35,10 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 		return jn.withoutHistory(j)
 	}
 	j.history.HostRacks = jn.racks
+	for _, t := range j.history.Tasks {
+		jn.stored(t.SplitHosts)
+	}
+	j.history.Rename(jn.machines.Of)
 	events := jhist.Events(j.history, jn.start.UnixNano())
 	for _, event := range events {
 		switch e := event.(type) {
@@ -47,6 +56,22 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 		}
 	}
 	return events
+}
+
+// names says which machines have several names, and which may have.
+func (jn *joiner) names() (list []string) {
+	same := jn.machines.Same()
+	for _, other := range slices.Sorted(maps.Keys(same))[:min(1, len(same))] {
+		list = append(list, fmt.Sprintf("%d names of HDFS and YARN are of machines with another name, such as %s and %s: taken as one", len(same), other, same[other]))
+	}
+	return append(list, jn.machines.Doubts()...)
+}
+
+// stored takes names of hosts as HDFS has them.
+func (jn *joiner) stored(names []string) {
+	for _, name := range names {
+		jn.machines.See(name, hosts.Stored)
+	}
 }
 
 // withoutHistory returns the events of a job that has no history file: its submission
@@ -93,8 +118,9 @@ func (jn *joiner) locate(e *traces.TaskScheduled, j *jobRecord) {
 	}
 	if i < len(j.hosts) {
 		e.SplitHosts = e.SplitHosts[:0]
+		jn.stored(j.hosts[i])
 		for _, host := range j.hosts[i] {
-			e.SplitHosts = append(e.SplitHosts, traces.Node(host))
+			e.SplitHosts = append(e.SplitHosts, traces.Node(jn.machines.Of(host)))
 		}
 	}
 	if i < len(j.splits) {

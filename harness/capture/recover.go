@@ -57,7 +57,7 @@ func (r *Result) recover(ctx context.Context, w *watch.Watcher, jobs []string) e
 		return err
 	}
 	defer own.Close()
-	jn := joiner{start: time.UnixMilli(first), racks: racksOf(r.Header.Cluster.Nodes)}
+	jn := joiner{start: time.UnixMilli(first), racks: racksOf(r.Header.Cluster.Nodes), machines: &w.Machines}
 	r.Header.StartUnixNs = jn.start.UnixNano()
 	for i, j := range records {
 		records[i] = nil
@@ -76,5 +76,6 @@ func (r *Result) recover(ctx context.Context, w *watch.Watcher, jobs []string) e
 		job.Name, job.Outcome, job.Diagnostics = j.history.Name, j.history.Outcome, j.history.Diagnostics
 		r.Jobs = append(r.Jobs, job)
 	}
+	r.Warnings = append(r.Warnings, jn.names()...)
 	return nil
 }

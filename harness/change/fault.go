@@ -13,6 +13,7 @@ import (
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
 	"heddle/traces"
+	"heddle/traces/hosts"
 	"heddle/yarnclient"
 )
 
@@ -95,6 +96,7 @@ func (f fault) carryOut(ctx context.Context, c *Target, node traces.Node, speed 
 func (f fault) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
 	var running []yarnclient.Node
 	var disks []hdfs.DataNode
+	var names hosts.Names
 	if string(f) == config.FaultUp && slices.ContainsFunc(list, u.done) {
 		var err error
 		if running, err = nodes(ctx, u.RM, "RUNNING"); err != nil {
@@ -102,6 +104,12 @@ func (f fault) Left(ctx context.Context, u *undoing, list []Change) (func(Change
 		}
 		if disks, err = u.HDFS.DataNodes(ctx); err != nil && !errors.Is(err, fs.ErrPermission) { // a NameNode may tell it only to superusers
 			return nil, err
+		}
+		for _, n := range running {
+			names.See(n.Host, hosts.Ran)
+		}
+		for _, d := range disks {
+			names.See(d.Host, hosts.Stored)
 		}
 	}
 	return func(c Change) finding {
@@ -111,7 +119,7 @@ func (f fault) Left(ctx context.Context, u *undoing, list []Change) (func(Change
 		runs := slices.ContainsFunc(running, func(n yarnclient.Node) bool {
 			return n.Host == c.Name && (!ours || n.LastHealthMs != before)
 		})
-		dead := slices.ContainsFunc(disks, func(d hdfs.DataNode) bool { return d.Host == c.Name && !d.Live })
+		dead := slices.ContainsFunc(disks, func(d hdfs.DataNode) bool { return names.Of(d.Host) == c.Name && !d.Live })
 		switch {
 		case !u.done(c):
 			return finding{left, "no command has undone it"}

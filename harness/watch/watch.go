@@ -16,6 +16,7 @@ import (
 	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/harness/clients"
+	"heddle/traces/hosts"
 	"heddle/yarnclient"
 )
 
@@ -37,6 +38,9 @@ type Watcher struct {
 type answers struct {
 	mu     sync.Mutex
 	newest map[question]*answer
+
+	// Machines are the names that YARN and HDFS have for hosts. Answers of the NameNode have YARN's.
+	Machines hosts.Names
 }
 
 // question identifies a call to the cluster: its kind ("apps", "nodes", "blocks" or
@@ -94,7 +98,51 @@ var mapReduce = yarnclient.AppFilter{
 
 // Nodes returns all nodes that YARN knows, in any state.
 func (w *Watcher) Nodes(ctx context.Context, maxAge time.Duration) ([]yarnclient.Node, error) {
-	return ask(ctx, w, question{what: "nodes"}, maxAge, func(ctx context.Context) ([]yarnclient.Node, error) { return w.RM.Nodes(ctx) })
+	return ask(ctx, w, question{what: "nodes"}, maxAge, func(ctx context.Context) ([]yarnclient.Node, error) {
+		nodes, err := w.RM.Nodes(ctx)
+		for _, n := range nodes {
+			w.Machines.See(n.Host, hosts.Ran)
+		}
+		return nodes, err
+	})
+}
+
+// DataNodes returns the DataNodes, under the names that YARN has for their hosts.
+func (w *Watcher) DataNodes(ctx context.Context) ([]hdfs.DataNode, error) {
+	nodes, err := w.Files.DataNodes(ctx)
+	for _, n := range nodes {
+		w.Machines.See(n.Host, hosts.Stored)
+	}
+	for i := range nodes {
+		nodes[i].Host = w.Machines.Of(nodes[i].Host)
+	}
+	return nodes, err
+}
+
+// Agents returns the agents, under the names that YARN has for their hosts.
+func (w *Watcher) Agents() []clients.Agent {
+	agents := slices.Clone(w.Cluster.Agents)
+	for i, a := range agents {
+		w.Machines.See(a.Node, hosts.Listed)
+		agents[i].Node = w.Machines.Of(a.Node)
+	}
+	return agents
+}
+
+// oneName gives replicas the names that YARN has for their hosts.
+func (w *Watcher) oneName(blocks []hdfs.Block) {
+	for _, b := range blocks {
+		for _, r := range b.Replicas {
+			w.Machines.See(r.Host, hosts.Stored)
+		}
+	}
+	for _, b := range blocks {
+		for i := range b.Replicas {
+			if host := w.Machines.Of(b.Replicas[i].Host); host != b.Replicas[i].Host {
+				b.Replicas[i].Host = host
+			}
+		}
+	}
 }
 
 // Blocks returns the HDFS blocks of each of a job's splits, with the hosts of their
@@ -107,6 +155,7 @@ func (w *Watcher) Blocks(ctx context.Context, job string, splits []jobsplit.Spli
 		}
 		blocks := make(map[jobsplit.Split][]hdfs.Block, len(splits))
 		for i, s := range splits {
+			w.oneName(located[i])
 			blocks[s] = located[i]
 		}
 		return blocks, nil

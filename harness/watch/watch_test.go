@@ -17,6 +17,7 @@ import (
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
 	"heddle/harness/clients"
+	"heddle/traces/hosts"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
@@ -275,5 +276,37 @@ func TestOnceIsTheSame(t *testing.T) {
 	}
 	if _, err := w.Nodes(t.Context(), 0); err != nil || c.requests.Load() != 3 {
 		t.Errorf("%v after %d requests, want an answer to the third", err, c.requests.Load())
+	}
+}
+
+// hdfsNames is an HDFS that has short names for hosts.
+type hdfsNames struct{ Files }
+
+func (hdfsNames) DataNodes(context.Context) ([]hdfs.DataNode, error) {
+	return []hdfs.DataNode{{Host: "n1"}, {Host: "n2"}, {Host: "10.0.0.3"}}, nil
+}
+
+func (hdfsNames) SplitLocations(_ context.Context, splits []jobsplit.Split) ([][]hdfs.Block, error) {
+	return [][]hdfs.Block{{{Replicas: []hdfs.Replica{{Host: "n1"}, {Host: "n3"}}}}}, nil
+}
+
+// TestOneName: where HDFS has short names and YARN full ones, answers about DataNodes, blocks and
+// agents have YARN's; a machine that YARN has not keeps its own.
+func TestOneName(t *testing.T) {
+	w := New(&clients.Clients{Agents: []clients.Agent{{Node: "n2"}}}, hdfsNames{})
+	for _, host := range []string{"N1.example.org", "n2.example.org"} {
+		w.Machines.See(host, hosts.Ran) // as Nodes does
+	}
+	list, err := w.DataNodes(t.Context())
+	if err != nil || list[0].Host != "N1.example.org" || list[1].Host != "n2.example.org" || list[2].Host != "10.0.0.3" {
+		t.Errorf("DataNodes %v, %v", list, err)
+	}
+	split := jobsplit.Split{Path: "/in"}
+	blocks, err := w.Blocks(t.Context(), "job_1_0001", []jobsplit.Split{split}, 0)
+	if r := blocks[split][0].Replicas; err != nil || r[0].Host != "N1.example.org" || r[1].Host != "n3" {
+		t.Errorf("replicas %v, %v", r, err)
+	}
+	if a := w.Agents(); a[0].Node != "n2.example.org" || w.Cluster.Agents[0].Node != "n2" {
+		t.Errorf("agents %v", a)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"heddle/traces"
 	"heddle/traces/format"
+	"heddle/traces/hosts"
 	"heddle/traces/internal/invent"
 	"heddle/traces/internal/racks"
 	"heddle/traces/mend"
@@ -83,14 +84,18 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	}
 	im := newImporter(ctx, o, &racks.Table{})
 	err := im.readAll()
-	if err == nil && im.Racks.Late() {
+	same := im.nodes.names.Same()
+	if err == nil && (im.Racks.Late() || len(same) > 0) {
 		// Some files name a host without its rack before another place names the
-		// rack. All files are read again, now with the racks known.
+		// rack, or one machine in two ways. All files are read again, now that it is known.
 		if err = im.sorter.Close(); err == nil {
-			im = newImporter(ctx, o, im.Racks.Again())
+			im = newImporter(ctx, o, im.Racks.Again(same))
 			im.doing = "read again"
 			err = im.readAll()
 		}
+	}
+	if err == nil {
+		err = im.nodes.tell(same)
 	}
 	if err == nil && im.jobs == 0 {
 		err = im.noJobs()
@@ -293,6 +298,7 @@ func (im *importer) add(e traces.Event) error {
 		err = im.nodes.use(e.AMNode, "")
 	case *traces.TaskScheduled:
 		for _, h := range e.SplitHosts {
+			im.nodes.names.See(string(h), hosts.Stored)
 			err = errors.Join(err, im.nodes.see(h, ""))
 		}
 	}

@@ -6,8 +6,14 @@ import (
 	"slices"
 
 	"heddle/traces"
+	"heddle/traces/hosts"
 	"heddle/traces/internal/racks"
 	"heddle/traces/mend"
+)
+
+var (
+	oneMachine  = mend.Kind{Wrong: "a machine with two names", Done: "taken as one, by the name that YARN or the list of nodes has for it"}
+	twoMachines = mend.Kind{Wrong: "names that may be of one machine, which is not certain", Done: "kept apart"}
 )
 
 var twoRacks = mend.Kind{Wrong: "a host in two racks", Done: "taken as in the first"}
@@ -18,6 +24,7 @@ var twoRacks = mend.Kind{Wrong: "a host in two racks", Done: "taken as in the fi
 // file, hosts that only store data are nodes too.
 type nodes struct {
 	rackOf *racks.Table
+	names  hosts.Names
 	log    *mend.Log
 	listed []traces.NodeFacts
 	known  map[traces.Node]bool
@@ -32,6 +39,8 @@ func newNodes(rackOf *racks.Table, log *mend.Log) *nodes {
 // The method list adds the nodes that a topology file lists.
 func (n *nodes) list(nodes []traces.NodeFacts) {
 	for _, f := range nodes {
+		f.Node = traces.Node(n.rackOf.Name(string(f.Node)))
+		n.names.See(string(f.Node), hosts.Listed)
 		if f.Node != "" && !n.known[f.Node] {
 			f.Worker = true
 			n.known[f.Node] = true
@@ -44,6 +53,7 @@ func (n *nodes) list(nodes []traces.NodeFacts) {
 // The method use adds a host on which an attempt or an ApplicationMaster ran.
 // The argument rack is empty if the rack is not known.
 func (n *nodes) use(host traces.Node, rack string) error {
+	n.names.See(string(host), hosts.Ran)
 	if host != "" && !n.known[host] {
 		n.ran[host] = true
 	}
@@ -64,6 +74,21 @@ func (n *nodes) see(host traces.Node, rack string) error {
 	}
 	if rack != "" && rack != had {
 		return n.log.Add(twoRacks, string(host), rack)
+	}
+	return nil
+}
+
+// tell records which machines had two names in the files, and which may have.
+func (n *nodes) tell(same map[string]string) error {
+	for _, other := range slices.Sorted(maps.Keys(same)) {
+		if err := n.log.Add(oneMachine, "its hosts", other+" and "+same[other]); err != nil {
+			return err
+		}
+	}
+	for _, doubt := range n.names.Doubts() {
+		if err := n.log.Add(twoMachines, "its hosts", doubt); err != nil {
+			return err
+		}
 	}
 	return nil
 }

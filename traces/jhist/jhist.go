@@ -94,6 +94,22 @@ type Attempt struct {
 	Counters traces.Counters
 }
 
+// Rename gives each host the name that one returns for it.
+func (j *Job) Rename(one func(host string) string) {
+	rename := func(list []string) {
+		for i := range list {
+			list[i] = one(list[i])
+		}
+	}
+	rename(j.AMHosts)
+	for _, t := range j.Tasks {
+		rename(t.SplitHosts)
+		for _, a := range t.Attempts {
+			a.Host = one(a.Host)
+		}
+	}
+}
+
 // Racks returns the racks of all hosts in HostRacks and of the hosts of attempts
 // that have a rack in the file.
 func (j *Job) Racks() map[string]string {

@@ -63,6 +63,7 @@ func (r *reader) Read(in io.Reader) error {
 		return r.Log.Add(historyAgain, "its name", job.ID)
 	}
 	r.seen[job.ID] = true
+	job.Rename(r.Racks.Name)
 	racks := job.Racks()
 	r.placeHosts(job, racks)
 	for _, e := range Events(job, 0) {

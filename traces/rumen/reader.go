@@ -248,6 +248,7 @@ func (r *reader) hostAt(path []byte) (host, error) {
 	if h = splitHost(string(path)); h.Name == "" {
 		return host{}, nil
 	}
+	h.Name = r.Racks.Name(h.Name)
 	if r.in.Aside {
 		r.Racks.Tell(h.Name, h.Rack)
 		return h, nil

@@ -333,7 +333,7 @@ func (t *task) kind() traces.TaskKind { return traces.TaskKind(slices.Index(kind
 // on the container's host, which is also the only host of a map's split.
 func (r *reader) taskEvents(t *task, id traces.Task, start millis) error {
 	i := strings.LastIndexByte(t.Host, '/')
-	rack, node := t.Host[:max(i, 0)], traces.Node(t.Host[i+1:])
+	rack, node := t.Host[:max(i, 0)], traces.Node(r.Racks.Name(t.Host[i+1:]))
 	end := start + millis(t.DurationMs)
 	scheduled := &traces.TaskScheduled{T: min(r.job.StartMs+millis(t.DelayMs), start).time(), Task: id}
 	level := traces.LevelUnknown

@@ -3,14 +3,30 @@
 // with its rack.
 //
 // That place may be read only after the rack was needed. Late then reports that
-// the files must be read again, with the racks known by then.
+// the files must be read again, with the racks known by then. So they must if some
+// machine has two names.
 package racks
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // Table maps hosts to racks. The zero value of Table is ready for use.
 type Table struct {
 	racks  map[string]string
 	sought map[string]bool // hosts for which the method Of was called before their rack was known
 	late   bool
+	same   map[string]string // the one name of machines with several, by each of the others
+}
+
+// Name returns the one name of a machine, as far as the first reading of the files has told.
+func (t *Table) Name(host string) string {
+	if t == nil {
+		return host
+	}
+	return cmp.Or(t.same[host], host)
 }
 
 // Tell stores the rack of a host. It does nothing if the rack is empty or if the
@@ -43,5 +59,16 @@ func (t *Table) Of(host string) string {
 func (t *Table) Late() bool { return t.late }
 
 // Again returns a Table with the same racks, for reading the input files a
-// second time.
-func (t *Table) Again() *Table { return &Table{racks: t.racks} }
+// second time. Machines get the names in same.
+func (t *Table) Again(same map[string]string) *Table {
+	again := &Table{same: same}
+	for host, rack := range t.racks {
+		if same[host] == "" {
+			again.Tell(host, rack)
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(same)) {
+		again.Tell(same[host], t.racks[host])
+	}
+	return again
+}
