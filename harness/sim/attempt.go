@@ -21,6 +21,7 @@ type attempts struct {
 	fetches fetching
 	table
 	running     int
+	maps        int     // of those that run
 	failing     float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
 	timed       bool    // somebody wants to know when an attempt read and computed: rest has these times
 	keepsOutput bool    // package state counts the bytes of map output on each node
@@ -147,6 +148,9 @@ func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.Nod
 		at.r.SplitMaps[a.split]++
 	}
 	at.running++
+	if k == state.Map {
+		at.maps++
+	}
 	if x := &at.r.Jobs[j.id]; x.StartMs < 0 {
 		x.StartMs = a.startMs
 		if at.Speculation != NoSpeculation {

@@ -124,7 +124,7 @@ func TestAttemptsConserve(t *testing.T) {
 			}
 			switch what := rapid.IntRange(0, 9).Draw(t, "what"); {
 			case what == 0 && len(alive) > 0:
-				at.kill(rapid.SampledFrom(alive).Draw(t, "killed"), true)
+				at.kill(rapid.SampledFrom(alive).Draw(t, "killed"), "", true)
 			case what == 1 && len(alive) > 0:
 				if id := rapid.SampledFrom(alive).Draw(t, "failed"); y.tried(at.list[id].task).failed < maxFailures-1 { // the fourth failure ends the job
 					at.fail(id)
@@ -180,7 +180,7 @@ func TestAttemptsConserve(t *testing.T) {
 		}
 		for id := range at.list {
 			if at.list[id].runs() {
-				at.kill(int32(id), true)
+				at.kill(int32(id), "", true)
 			}
 		}
 		check()
@@ -210,8 +210,8 @@ func TestTwoAttempts(t *testing.T) {
 		{"the first succeeds", func(at *attempts, first, second int32) { at.succeed(first) }, Attempts{Succeeded: 1, Killed: 1}, 0},
 		{"the second succeeds", func(at *attempts, first, second int32) { at.succeed(second) }, Attempts{Succeeded: 1, Killed: 1}, 0},
 		{"the first fails", func(at *attempts, first, second int32) { at.fail(first) }, Attempts{Failed: 1}, 2},
-		{"the second is killed", func(at *attempts, first, second int32) { at.kill(second, true) }, Attempts{Killed: 1}, 1},
-		{"both are killed", func(at *attempts, first, second int32) { at.killAll(at.list[first].job, true) }, Attempts{Killed: 2}, 0},
+		{"the second is killed", func(at *attempts, first, second int32) { at.kill(second, "", true) }, Attempts{Killed: 1}, 1},
+		{"both are killed", func(at *attempts, first, second int32) { at.killAll(at.list[first].job, "", true) }, Attempts{Killed: 2}, 0},
 	} {
 		at := attemptsOf(t, &Config{Cluster: slots(2, 1), Costs: NoCosts()})
 		j := simpleJob("a", 0, 1, 0, Work{FixedMs: 5000})
@@ -257,7 +257,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("attempt %d has number %d, rerun %t", i, at.list[id].number, at.list[id].is(rerun))
 		}
 		if i == 2 {
-			at.kill(id, true)
+			at.kill(id, "", true)
 			continue
 		}
 		got += fmt.Sprint(at.fail(id), " ")
@@ -291,7 +291,7 @@ func TestReducesWaitForMaps(t *testing.T) {
 	if got := waiting(); len(got) != 3 {
 		t.Fatalf("reduces %v wait, want all three", got)
 	}
-	at.kill(reduces[1], true)
+	at.kill(reduces[1], "", true)
 	if got := waiting(); !slices.Equal(got, []int32{reduces[2], reduces[0]}) {
 		t.Fatalf("reduces %v wait, want %v without the one that was killed", got, reduces)
 	}

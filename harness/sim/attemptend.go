@@ -47,7 +47,7 @@ func (at *attempts) succeed(id int32) {
 		j.took[a.kind].add(float64(at.events.Now - a.startMs))
 		at.nodes.done[n]++
 	}
-	at.close(id, traces.Succeeded)
+	at.close(id, traces.Succeeded, "")
 	at.nodes.noteRoom(n)
 	at.nodes.noteRoom(other)
 	at.hears.task(sched.TaskEnded, j.id, a.task, n)
@@ -95,7 +95,7 @@ func (at *attempts) mapDone(slot int32) {
 
 // close records the end of an attempt and frees the attempt's slot in memory
 // for reuse.
-func (at *attempts) close(id int32, how traces.Outcome) {
+func (at *attempts) close(id int32, how traces.Outcome, why string) {
 	a := &at.list[id]
 	j := &at.jobs.list[a.job]
 	i := int32(a.task)
@@ -106,7 +106,7 @@ func (at *attempts) close(id int32, how traces.Outcome) {
 	if launched {
 		at.r.Digest.AddHashed(j.hash, a.kind, i, int32(a.number), at.nodes.list[a.node].hash, traces.Time(a.startMs*1e6), traces.Time(at.events.Now*1e6))
 	}
-	at.recorder.attemptEnded(a, &at.rest[id], how, launched)
+	at.recorder.attemptEnded(a, &at.rest[id], how, why, launched)
 	if a.is(rerun) {
 		at.r.Attempts.Reruns++
 	}
@@ -122,6 +122,9 @@ func (at *attempts) close(id int32, how traces.Outcome) {
 	a.gen++
 	a.job = -1
 	at.running--
+	if a.kind == state.Map {
+		at.maps--
+	}
 	at.idle = append(at.idle, id)
 }
 
@@ -144,14 +147,14 @@ func (at *attempts) killOther(id int32) state.NodeID {
 	}
 	at.state.Release(held.node, j.id, j.size[a.kind])
 	at.r.Attempts.Killed++
-	at.close(other, traces.Killed)
+	at.close(other, traces.Killed, traces.KilledAsSlower+"another attempt of the task succeeded first!")
 	return b.node
 }
 
-// stop ends an attempt as failed or killed. If again is true, the
+// stop ends an attempt as failed or killed, for the reason why. If again is true, the
 // ApplicationMaster asks for a new container for the attempt's task, unless a
 // second attempt at the task is running.
-func (at *attempts) stop(id int32, how traces.Outcome, again bool) {
+func (at *attempts) stop(id int32, how traces.Outcome, why string, again bool) {
 	a := &at.list[id]
 	slot, n, t := a.job, a.node, a.task
 	j := &at.jobs.list[slot]
@@ -169,7 +172,7 @@ func (at *attempts) stop(id int32, how traces.Outcome, again bool) {
 		}
 	}
 	wasSpeculative, kind := a.is(speculative), a.kind
-	at.close(id, how)
+	at.close(id, how, why)
 	switch {
 	case wasSpeculative:
 		at.state.Release(n, j.id, j.size[kind])
@@ -231,17 +234,17 @@ func (at *attempts) stopWaiting(id int32) {
 	}
 }
 
-// kill ends an attempt that goes on no longer. The parameter again is that of stop.
-func (at *attempts) kill(id int32, again bool) {
+// kill ends an attempt that goes on no longer. The parameters why and again are those of stop.
+func (at *attempts) kill(id int32, why string, again bool) {
 	at.freeze(id)
-	at.stop(id, traces.Killed, again)
+	at.stop(id, traces.Killed, why, again)
 }
 
 // killAll ends all attempts of a job.
-func (at *attempts) killAll(slot int32, again bool) {
+func (at *attempts) killAll(slot int32, why string, again bool) {
 	for id := range at.list {
 		if at.list[id].job == slot {
-			at.kill(int32(id), again)
+			at.kill(int32(id), why, again)
 		}
 	}
 }
@@ -255,7 +258,7 @@ func (at *attempts) fail(id int32) bool {
 	x.failed++
 	last := x.failed >= maxFailures
 	at.freeze(id)
-	at.stop(id, traces.Failed, !last)
+	at.stop(id, traces.Failed, "", !last)
 	return last
 }
 
@@ -289,7 +292,7 @@ func (at *attempts) loseNode(n state.NodeID) {
 func (at *attempts) killLost(n state.NodeID) {
 	for id := range at.list {
 		if a := &at.list[id]; a.node == n && a.is(dead) && a.runs() {
-			at.stop(int32(id), traces.Killed, true)
+			at.stop(int32(id), traces.Killed, traces.KilledWithNode, true)
 		}
 	}
 }

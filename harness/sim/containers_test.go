@@ -91,7 +91,7 @@ func TestContainersConserve(t *testing.T) {
 			case 0: // the ApplicationMaster is lost, and the next is up at once
 				j.gen++
 				j.beatSet = false
-				cs.attempts.killAll(slot, true)
+				cs.attempts.killAll(slot, "", true)
 				cs.drop(j)
 				j.up = false
 				cs.masters.unaskAll(j)
@@ -115,7 +115,7 @@ func TestContainersConserve(t *testing.T) {
 		}
 		for i := range cs.attempts.list {
 			if cs.attempts.list[i].runs() {
-				cs.attempts.kill(int32(i), false)
+				cs.attempts.kill(int32(i), "", false)
 			}
 		}
 		for n := range cs.nodes.list {

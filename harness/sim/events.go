@@ -60,7 +60,7 @@ func (s *Sim) handle(e kernel.Event) {
 		}
 	case evKill:
 		if e.IsFor(s.attempts.list[id].gen) {
-			s.attempts.kill(id, true)
+			s.attempts.kill(id, "as recorded", true)
 		}
 	case evCopy:
 		if a := &s.attempts.list[id]; e.IsFor(a.gen) && !a.is(doubled) {
@@ -217,17 +217,35 @@ func (s *Sim) masterBeat(slot int32) {
 	}
 	s.masters.send(j)
 	starve, kill := s.masters.starve(j)
-	if !starve {
+	if starve {
+		s.starved(j)
+	} else {
 		s.masters.rampUp(j)
 	}
 	for ; kill > 0; kill-- {
 		if id := s.attempts.youngestReduce(slot); id >= 0 {
-			s.attempts.kill(id, true)
+			s.attempts.kill(id, traces.KilledForMaps, true)
 			j.asked, _ = s.state.Unask(j.id, state.Reduce)
 		}
 	}
 	s.containers.bind(slot)
 	s.masters.beatAgain(slot)
+}
+
+// starved counts the time until a job's next heartbeat if reduces hold all slots while its
+// maps wait.
+func (s *Sim) starved(j *job) {
+	until := s.events.Now + cmp.Or(int64(s.Costs.AMBeatMs), idleBeatMs)
+	if s.starvedTo >= until || s.attempts.maps > 0 || s.view.Running(j.id, state.Reduce) == 0 {
+		return
+	}
+	for n := range s.nodes.list {
+		if s.view.Fits(state.NodeID(n), j.id, state.Map) {
+			return
+		}
+	}
+	s.r.StarvedMs += until - max(s.events.Now, s.starvedTo)
+	s.starvedTo = until
 }
 
 // endJob removes a job that has ended from the simulation and frees its
@@ -251,7 +269,7 @@ func (s *Sim) endJob(slot int32) {
 // of it.
 func (s *Sim) failJob(slot int32) {
 	j := &s.jobs.list[slot]
-	s.attempts.killAll(slot, false)
+	s.attempts.killAll(slot, traces.KilledWithTask, false)
 	j.ended = true
 	s.r.Jobs[j.id].Failed = true
 	s.endJob(slot)

@@ -1,6 +1,9 @@
 package sim
 
-import "heddle/harness/state"
+import (
+	"heddle/harness/state"
+	"heddle/traces"
+)
 
 // fault carries out a fault: a node is lost, comes back or slows down, or a
 // share of attempts begins to fail.
@@ -84,7 +87,7 @@ func (s *Sim) loseMaster(slot int32) {
 	j.up = false
 	j.gen++ // a new generation: events that were scheduled for the lost ApplicationMaster are now ignored
 	j.beatSet, j.ended = false, false
-	s.attempts.killAll(slot, true)
+	s.attempts.killAll(slot, traces.KilledWithOwner, true)
 	s.containers.drop(j)
 	s.masters.unaskAll(j)
 	j.asked, j.unsent = 0, 0

@@ -165,7 +165,7 @@ func (cs *containers) cancelMember(m *member) {
 	cs.r.Decisions.Unused++
 	cs.recorder.memberBound(m, "cancelled", groupIncomplete)
 	if cs.attempts.list[m.attempt].gen == m.gen {
-		cs.attempts.kill(m.attempt, true)
+		cs.attempts.kill(m.attempt, "the other containers of its group did not come", true)
 	}
 	cs.hears.decision(sched.Cancelled, m.grant.decision, m.task)
 }

@@ -177,20 +177,20 @@ func (r *recorder) attemptStarted(a *attempt) {
 }
 
 // attemptEnded records and reports the end of an attempt.
-func (r *recorder) attemptEnded(a *attempt, x *rest, how traces.Outcome, launched bool) {
+func (r *recorder) attemptEnded(a *attempt, x *rest, how traces.Outcome, why string, launched bool) {
 	if r.to != nil {
-		r.attemptFinished(a, x, how, launched)
+		r.attemptFinished(a, x, how, why, launched)
 	}
 	if r.ended != nil {
 		r.report(a, x, how, launched)
 	}
 }
 
-func (r *recorder) attemptFinished(a *attempt, x *rest, how traces.Outcome, launched bool) {
+func (r *recorder) attemptFinished(a *attempt, x *rest, how traces.Outcome, why string, launched bool) {
 	if !launched {
 		r.to(&traces.AttemptFinished{
 			T: r.at(), Attempt: r.attemptName(a), Outcome: how, Unlaunched: true, Counters: traces.NoCounters,
-			Node: r.nodeName(a.node), SplitLocality: a.split,
+			Node: r.nodeName(a.node), SplitLocality: a.split, Error: why,
 		})
 		return
 	}
@@ -211,7 +211,7 @@ func (r *recorder) attemptFinished(a *attempt, x *rest, how traces.Outcome, laun
 			c.HDFSReadBytes, c.MapOutputBytes = w.InputBytes, w.OutputBytes
 		}
 	}
-	r.to(&traces.AttemptFinished{T: r.at(), Attempt: r.attemptName(a), Outcome: how, Counters: c})
+	r.to(&traces.AttemptFinished{T: r.at(), Attempt: r.attemptName(a), Outcome: how, Counters: c, Error: why})
 	if how == traces.Succeeded {
 		r.to(&traces.TaskFinished{T: r.at(), Task: r.attemptName(a).Task, Outcome: how, Winner: int32(a.number)})
 	}

@@ -58,10 +58,10 @@ func TestRecorderWrites(t *testing.T) {
 		{func(b *base, j *job) { b.recorder.bound(j, &grant{decision: d, id: 9, group: 1}, state.None) }, []string{"Actuation Outcome:cancelled Cause:not all"}},
 		{func(b *base, j *job) { b.recorder.decidedAtOnce(4, j, d, 1) }, []string{"Decision ID:4 TaskIndex:1", "Actuation Decision:4 AskedAt:5000000 GrantedAt:5000000 Outcome:honoured"}},
 		{func(b *base, j *job) { a := running; b.recorder.attemptStarted(&a) }, []string{"AttemptStarted Attempt:attempt_a_m_000001_3 Node:n2 Rack:r0 SplitLocality:rack ReplicaLocality:node"}},
-		{func(b *base, j *job) { a := running; b.recorder.attemptEnded(&a, &rest{}, traces.Succeeded, true) }, []string{"AttemptStarted Attempt:attempt_a_m_000001_3", "AttemptFinished Outcome:succeeded HDFSReadBytes:50 MapOutputBytes:30", "TaskFinished Task:task_a_m_000001 Winner:3"}},
-		{func(b *base, j *job) { a := running; b.recorder.attemptEnded(&a, &rest{}, traces.Killed, false) }, []string{"AttemptFinished Outcome:killed Unlaunched:true Node:n2"}},
-		{func(b *base, j *job) { a := reduce; b.recorder.attemptEnded(&a, fetched, traces.Failed, true) }, []string{"AttemptFinished Outcome:failed ShuffleBytes:-1"}},
-		{func(b *base, j *job) { a := reduce; b.recorder.attemptEnded(&a, fetched, traces.Succeeded, true) }, []string{"AttemptFinished Attempt:attempt_a_r_000000_0 ShuffleBytes:60 HDFSWrittenBytes:7", "TaskFinished Task:task_a_r_000000"}},
+		{func(b *base, j *job) { a := running; b.recorder.attemptEnded(&a, &rest{}, traces.Succeeded, "", true) }, []string{"AttemptStarted Attempt:attempt_a_m_000001_3", "AttemptFinished Outcome:succeeded HDFSReadBytes:50 MapOutputBytes:30", "TaskFinished Task:task_a_m_000001 Winner:3"}},
+		{func(b *base, j *job) { a := running; b.recorder.attemptEnded(&a, &rest{}, traces.Killed, "", false) }, []string{"AttemptFinished Outcome:killed Unlaunched:true Node:n2"}},
+		{func(b *base, j *job) { a := reduce; b.recorder.attemptEnded(&a, fetched, traces.Failed, "", true) }, []string{"AttemptFinished Outcome:failed ShuffleBytes:-1"}},
+		{func(b *base, j *job) { a := reduce; b.recorder.attemptEnded(&a, fetched, traces.Succeeded, "", true) }, []string{"AttemptFinished Attempt:attempt_a_r_000000_0 ShuffleBytes:60 HDFSWrittenBytes:7", "TaskFinished Task:task_a_r_000000"}},
 		{func(b *base, j *job) {
 			b.recorder.memberBound(&member{grant: grant{id: 8, askedMs: 1}, task: 0, boundMs: 4}, "honoured", "")
 		}, []string{"Actuation Decision:8 AskedAt:1000000 GrantedAt:4000000 Outcome:honoured"}},
@@ -95,9 +95,9 @@ func TestRecorderReports(t *testing.T) {
 	b.recorder.to = nil
 	*list = nil
 	m := attempt{task: 1, node: 2, level: state.LevelNode, startMs: 2}
-	b.recorder.attemptEnded(&m, &rest{readFrom: 1, readTo: 3}, traces.Succeeded, true)
+	b.recorder.attemptEnded(&m, &rest{readFrom: 1, readTo: 3}, traces.Succeeded, "", true)
 	r := attempt{task: 2, node: 1, kind: state.Reduce, startMs: 2}
-	b.recorder.attemptEnded(&r, &rest{bytes: 60}, traces.Killed, true)
+	b.recorder.attemptEnded(&r, &rest{bytes: 60}, traces.Killed, "", true)
 	want := []AttemptEnd{
 		{Job: int32(j.id), Outcome: traces.Succeeded, Launched: true, Level: state.LevelNode, Node: 2, StartMs: 2, EndMs: 5, ReadFromMs: 3, ReadToMs: 5, InputBytes: 50, OutputBytes: 30},
 		{Job: int32(j.id), Kind: state.Reduce, Outcome: traces.Killed, Launched: true, Node: 1, StartMs: 2, EndMs: 5, InputBytes: 60, OutputBytes: 7},
@@ -126,7 +126,7 @@ func TestRecorderChangesNothing(t *testing.T) {
 		n := state.NodeID(rapid.IntRange(0, 2).Draw(t, "node"))
 		a := attempt{task: state.TaskID(rapid.IntRange(0, 1).Draw(t, "task")), node: n}
 		b.recorder.beat(n)
-		b.recorder.attemptEnded(&a, &rest{}, traces.Outcome(rapid.IntRange(0, 2).Draw(t, "how")), rapid.Bool().Draw(t, "launched"))
+		b.recorder.attemptEnded(&a, &rest{}, traces.Outcome(rapid.IntRange(0, 2).Draw(t, "how")), "", rapid.Bool().Draw(t, "launched"))
 		b.recorder.nodeDown(n)
 		b.recorder.capacity(n, slot)
 		b.recorder.started(j)

@@ -11,9 +11,11 @@ type Result struct {
 	// MakespanMs is the time from the first job's submission to the end of the job
 	// that ends last.
 	MakespanMs int64
-	Attempts   Attempts
-	Bytes      Bytes
-	Decisions  Decisions
+	// StarvedMs is how long reduces held all slots while maps of their own jobs waited.
+	StarvedMs int64
+	Attempts  Attempts
+	Bytes     Bytes
+	Decisions Decisions
 	// Maps counts the successful maps by level, that is, by how near they ran to
 	// their input. SplitMaps counts all map attempts that got a container, by how
 	// near they ran to the hosts in their input splits, as Hadoop's counters do.

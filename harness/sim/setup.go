@@ -14,7 +14,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if err := s.base.begin(c, r); err != nil {
 		return err
 	}
-	s.load = loadOf(&s.base)
+	s.load, s.starvedTo = loadOf(&s.base), 0
 	s.clocks = clocks{events: &s.events}
 	if s.hears.ticker != nil {
 		s.clocks.each[clockModel].periodMs = s.hears.ticker.PeriodMs()

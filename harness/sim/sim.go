@@ -80,6 +80,7 @@ type Sim struct {
 	offers      sched.Offers
 	process     sched.Process             // nil: the model is none
 	carry       func(sched.Decision) bool // containers.carryOut
+	starvedTo   int64                     // up to when Result.StarvedMs counts
 }
 
 // Run simulates the jobs and the cluster of configuration c until the last job

@@ -208,7 +208,7 @@ func TestPlaceSpeculative(t *testing.T) {
 	if a := &sp.attempts.list[sp.attempts.rest[0].other]; a.marks != speculative|doubled || a.node != 1 || sp.attempts.rest[sp.attempts.rest[0].other].other != 0 || a.number != 1 {
 		t.Errorf("%+v", *a)
 	}
-	sp.attempts.kill(2, true)
+	sp.attempts.kill(2, "", true)
 	if sp.place(0); len(sp.wanted) != 0 || sp.r.Attempts.Speculative != 2 {
 		t.Errorf("%v wait, %+v, after the slow attempt was killed", sp.wanted, sp.r.Attempts)
 	}

@@ -166,7 +166,7 @@ func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 
 // nodeLost is the beginning of the error message of an attempt whose node was
 // lost.
-const nodeLost = "TaskAttempt killed because it ran on unusable node"
+const nodeLost = traces.KilledWithNode
 
 // rerun reports whether an earlier attempt of the task had failed, or was lost
 // with its node, when the container for the attempt a was requested.
