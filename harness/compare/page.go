@@ -183,11 +183,14 @@ func (r *Report) Forests(workload string) (d doc.Doc) {
 
 func (r *Report) forestRow(workload string, m *measure.Metric, p *Pair, unit string) doc.ForestRow {
 	row := doc.ForestRow{
-		Group: m.Name, About: fmt.Sprintf("%s; %s is better", m.Text, m.Better), Name: p.B + " against " + p.A, Unit: unit,
+		Group: m.Name, About: m.Text, Name: p.B + " against " + p.A, Unit: unit,
 		Ours: doc.Point{Value: float64(p.DiffPct), Lo: p.CI95Pct[0], Hi: p.CI95Pct[1]}, Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: math.NaN()},
 		Dots: p.each, Tone: doc.Faint, Text: p.words(unit),
 	}
-	if p.Significant() && p.CI95Pct.Bounded() {
+	if m.Better != "" {
+		row.About += fmt.Sprintf("; %s is better", m.Better)
+	}
+	if m.Better != "" && p.Significant() && p.CI95Pct.Bounded() {
 		row.Tone, row.Text = doc.Bad, row.Text+", worse"
 		if (p.DiffPct < 0) == (m.Better == measure.Lower) {
 			row.Tone, row.Text = doc.Good, strings.TrimSuffix(row.Text, ", worse")+", better"

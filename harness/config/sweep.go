@@ -224,10 +224,12 @@ func (s *Sweep) problems() problems {
 	}
 	for i, name := range s.Metrics {
 		path := fmt.Sprintf("metrics[%d]", i)
-		if _, err := measure.Find([]string{name}); err != nil {
+		if list, err := measure.Find([]string{name}); err != nil {
 			p.addf(path, "%v", err)
 		} else if name == "all" {
 			p.addf(path, "all: want the names of metrics; settings are chosen by the first")
+		} else if i < 2 && list[0].Better == "" {
+			p.addf(path, "%s: neither more nor less of it is better; want another one: settings are chosen by the first, and compared by the first two", name)
 		}
 	}
 	return p

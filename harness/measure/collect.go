@@ -31,6 +31,7 @@ type Collector struct {
 	workerMiB, usedMiBMs, usefulMiBMs int64
 	sizesKnown                        bool
 	offered                           offered
+	starved                           starved
 	loads                             loadfit.Fit
 	begun                             bool           // an attempt has started
 	ran                               [2]traces.Time // start of the first attempt, and end of the last
@@ -43,6 +44,7 @@ type liveJob struct {
 	running map[attempt]start
 	put     map[*Node]int64      // output of the maps that ran on each node; nil if it is not known
 	planned map[task]traces.Node // for each map, the node that the scheduler model planned; nil if it planned no splits
+	turn    turn
 }
 
 // task and attempt identify a task, and one attempt of a task, within one job.
@@ -128,7 +130,9 @@ func (c *Collector) Add(e traces.Event) {
 	f, t := &c.figures, e.At()
 	if f.Events == 0 {
 		c.first, c.last = t, t
+		c.starved.since = t
 	}
+	c.starvedUpTo(t)
 	c.first, c.last = min(c.first, t), max(c.last, t)
 	f.Events++
 	c.schedule.Add(e)
@@ -137,7 +141,10 @@ func (c *Collector) Add(e traces.Event) {
 	}
 	switch e := e.(type) {
 	case *traces.NodeUp:
-		c.node(e.Node).Rack = e.Rack
+		n := c.node(e.Node)
+		n.Rack, n.down = e.Rack, false
+	case *traces.NodeDown:
+		c.lost(c.nodes[e.Node])
 	case *traces.NodeCapacity:
 		c.offered.change(c.node(e.Node), e.MemoryBytes>>20, e.T)
 	case *traces.NodeSpeed:
@@ -163,6 +170,7 @@ func (c *Collector) Add(e traces.Event) {
 	case *traces.JobStarted:
 		if j := c.jobs[e.Job]; j != nil {
 			j.started = e.T
+			c.mastered(j, e.AMNode, e.AMMemoryBytes)
 		}
 	case *traces.JobPredicted:
 		c.predicted(e)
@@ -213,6 +221,8 @@ func (c *Collector) scheduled(e *traces.TaskScheduled) {
 	j, live := c.alive(e.Task.Job)
 	if e.Task.Kind == traces.Map {
 		j.Maps++
+		live.turn.mapsLeft++
+		c.turned(j, live)
 	} else {
 		j.Reduces++
 	}
@@ -253,6 +263,9 @@ func (c *Collector) started(e *traces.AttemptStarted) {
 		delete(live.waiting, x)
 	}
 	load := c.loads.Started(e.Node, e.T, j.Name, e.Attempt.Kind)
+	if _, again := live.running[attempt{x, e.Attempt.Number}]; !again {
+		c.runs(j, live, x.kind, n, 1)
+	}
 	live.running[attempt{x, e.Attempt.Number}] = start{t: e.T, node: n, replica: e.ReplicaLocality, load: load}
 }
 
@@ -266,6 +279,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	s, ran := live.running[attempt{x, e.Attempt.Number}]
 	delete(live.running, attempt{x, e.Attempt.Number})
 	if ran {
+		c.runs(j, live, x.kind, s.node, -1)
 		c.used(j, x.kind, s, e.T)
 		c.loads.Ended(s.node.Node, s.load, s.t, e.T, e.Counters.CPUMs)
 	}
@@ -279,6 +293,9 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		return
 	case traces.Killed:
 		j.Attempts.Killed++
+		if ran {
+			c.figures.KilledMs += ms(max(0, e.T-s.t))
+		}
 		return
 	case traces.Unfinished:
 		return
@@ -312,6 +329,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	}
 	c.usefulMiBMs = traces.AddCount(c.usefulMiBMs, j.space(x.kind, e.T-s.t))
 	if isMap {
+		c.mapDone(j, live, s.node)
 		j.MapTime = traces.Time(traces.AddCount(int64(j.MapTime), int64(e.T-s.t)))
 		j.longestMap = max(j.longestMap, e.T-s.t)
 		if e.Counters.MapOutputBytes > 0 {
@@ -356,6 +374,7 @@ func (c *Collector) ended(e *traces.JobFinished) {
 	end := *e
 	j.hadoop = &end
 	c.offered.end(e.T)
+	c.mastered(j, "", 0)
 	if j.live != nil && len(j.live.running) == 0 {
 		j.rest()
 	}

@@ -78,6 +78,11 @@ type Figures struct {
 	// cores. It is -1 if there are none.
 	CoreUsePct float64 `json:"coreUsePct"`
 
+	// KilledMs is how long attempts ran that were killed, all together. StarvedMs is how
+	// long reduces held all slots while maps of their own jobs waited.
+	KilledMs  float64 `json:"killedMs,omitempty"`
+	StarvedMs float64 `json:"starvedMs,omitempty"`
+
 	// The metrics of these names; not a number if they are not known.
 	nodeTasks, nodeLoad, nodeRunnable float64
 	// Fetched counts the bytes that successful reduces fetched, by where the maps ran that
@@ -266,7 +271,9 @@ type Job struct {
 	hadoop                     *traces.JobFinished                          // event of the job's end, which has Hadoop's own counters; nil until the job ends
 	estimate                   int64                                        // bytes that the model expected its reduces to fetch; 0: it did not say
 	predictions                *[len(predictionMoments)]traces.JobPredicted // nil: the model predicted nothing
-	live                       *liveJob                                     // the job's running and waiting tasks; nil if there are none
+	masterOn                   *Node                                        // the worker that the job's ApplicationMaster runs on
+	masterMiB                  int64
+	live                       *liveJob // the job's running and waiting tasks; nil if there are none
 }
 
 // MasterMs returns how many ms after its submission the job's ApplicationMaster
@@ -331,6 +338,8 @@ type Node struct {
 	CPUCores float64 `json:"cpuCores"`
 
 	worker  bool
+	down    bool
+	usedMiB int64   // memory of the containers that run
 	slow    bool    // made slow by a fault, at present
 	mib     int64   // memory for containers at present, in MiB
 	cores   float64 // number of CPU cores; 0 if it is not known

@@ -38,6 +38,7 @@ func (c *Collector) Figures() *Figures {
 	f.Jobs = len(f.JobList)
 	f.DurationMs, f.MakespanMs = ms(c.last-c.first), ms(max(0, end-begin))
 	f.NotSucceeded = completion.Others
+	f.StarvedMs = ms(c.starved.sum)
 	if completion.Succeeded > 0 {
 		f.MeanCompletionMs = completion.MeanMs()
 	}

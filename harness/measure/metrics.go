@@ -20,7 +20,7 @@ type Metric struct {
 	Unit string
 	// Text says in a sentence what the metric is, without a full stop.
 	Text string
-	// Better says whether a better trial has a higher or a lower value.
+	// Better says whether a better trial has a higher or a lower value; empty if neither is.
 	Better Direction
 	// Signed metrics in percent may be below 0 and above 100.
 	Signed bool
@@ -68,7 +68,10 @@ func Metrics() []Metric {
 	list = append(list,
 		Metric{Name: "fairness", Better: Higher, madeUp: "schedule", Text: "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike", ofJobs: one(func(c *JobClass) float64 { return known(c.Fairness) })},
 		Metric{Name: "failedJobs", Better: Lower, Text: "number of jobs that did not succeed", value: failedJobs, ofJobs: one(func(c *JobClass) float64 { return float64(c.Jobs - c.Succeeded) })},
-		Metric{Name: "slotUse", Unit: "%", Better: Higher, madeUp: "nodes", Text: "share of the workers' container memory that task attempts used during the makespan", value: weighted(func(f *Figures) (float64, float64) { return known(f.UtilisationPct), f.MakespanMs })},
+		Metric{Name: "killedAttempts", Better: Lower, Text: "number of task attempts that were killed, such as reduces for maps that waited, or the slower of two speculative attempts", value: killedAttempts},
+		Metric{Name: "killedTime", Unit: "s", Better: Lower, Text: "time that killed attempts ran, all together", value: total(func(f *Figures) float64 { return f.KilledMs })},
+		Metric{Name: "mapStarvation", Unit: "s", Better: Lower, Text: "time in which reduces held all slots while maps of their own jobs waited, so that these jobs stood still", value: total(func(f *Figures) float64 { return f.StarvedMs })},
+		Metric{Name: "slotUse", Unit: "%", madeUp: "nodes", Text: "share of the workers' container memory that task attempts used during the makespan", value: weighted(func(f *Figures) (float64, float64) { return known(f.UtilisationPct), f.MakespanMs })},
 		Metric{Name: "coreUse", Unit: "%", Better: Higher, Text: "share of the sampled workers' cores that were busy", value: weighted(func(f *Figures) (float64, float64) { return known(f.CoreUsePct), f.DurationMs })},
 		Metric{Name: "nodeTasks", Better: Higher, madeUp: "nodes", Text: "mean number of task attempts on a worker, from the start of the first to the end of the last", value: weighted(func(f *Figures) (float64, float64) { return f.nodeTasks, f.MakespanMs })},
 		Metric{Name: "nodeLoad", Better: Lower, Text: "mean load average of the sampled workers, from the start of the first task on", value: weighted(func(f *Figures) (float64, float64) { return f.nodeLoad, f.DurationMs })},
@@ -226,6 +229,29 @@ func one(of func(*JobClass) float64) func([]*JobClass) float64 {
 func meanCompletion(trials []*Figures) float64 { return CompletionOf(trials...).MeanMs() / 1000 }
 
 func failedJobs(trials []*Figures) float64 { return float64(CompletionOf(trials...).Others) }
+
+func killedAttempts(trials []*Figures) float64 {
+	n, ended := 0, 0
+	for _, f := range trials {
+		n += f.Attempts.Killed
+		ended += f.Attempts.OK + f.Attempts.Failed + f.Attempts.Killed
+	}
+	if ended == 0 {
+		return math.NaN()
+	}
+	return float64(n)
+}
+
+// total returns a function for the sum of times, in seconds.
+func total(of func(*Figures) float64) func([]*Figures) float64 {
+	return func(trials []*Figures) float64 {
+		sumMs := 0.0
+		for _, f := range trials {
+			sumMs += of(f)
+		}
+		return sumMs/1000 + 0*killedAttempts(trials) // not a number if no attempt ended
+	}
+}
 
 func makespan(trials []*Figures) float64 {
 	sumMs := 0.0

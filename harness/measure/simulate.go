@@ -74,6 +74,9 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 		return
 	case traces.Killed:
 		j.Attempts.Killed++
+		if e.Launched {
+			s.figures.KilledMs += ms(ended - began)
+		}
 		return
 	}
 	j.Attempts.OK++
@@ -134,5 +137,6 @@ func (s *simulation) of(r *sim.Result, capacity *state.Timetable) *Figures {
 	}
 	f.Decisions.BindPredicted, f.Decisions.P50Ms, f.Decisions.P95Ms = -1, -1, -1
 	f.ScheduleDigest, f.TraceDigest = r.Digest.String(), ""
+	f.StarvedMs = float64(r.StarvedMs)
 	return f
 }

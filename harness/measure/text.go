@@ -71,6 +71,11 @@ func (i *Figures) Doubts(known ...string) (notes []string) {
 
 // Headline says in a sentence what ran, and how long its jobs took.
 func (i *Figures) Headline() string {
+	if text := StarvedText(i); text != "" {
+		unstarved := *i
+		unstarved.StarvedMs = 0
+		return fmt.Sprintf("%s. %s", strings.ToUpper(text[:1])+text[1:], unstarved.Headline())
+	}
 	what := fmt.Sprintf("%s with %s and %s", counted(i.Jobs, "job"), counted(i.Maps, "map"), counted(i.Reduces, "reduce"))
 	if i.List != nil {
 		return fmt.Sprintf("A list of %s: none of it has run; heddle replay simulates it.", what)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	_ "embed" // for the glossary
 	"fmt"
 	"strings"
@@ -29,7 +30,7 @@ func (p *page) words() doc.Doc {
 	list := terms()
 	known, _ := measure.Find([]string{"all"}) // the name is known
 	for _, m := range known {
-		list = append(list, doc.Term{Name: m.Name, Text: fmt.Sprintf("%s. %s is better.", capital(m.Text), capital(string(m.Better)))})
+		list = append(list, doc.Term{Name: m.Name, Text: fmt.Sprintf("%s. %s is better.", capital(m.Text), capital(string(cmp.Or(m.Better, "neither more nor less"))))})
 	}
 	return doc.Doc{doc.Heading("Words"), list}
 }
