@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"heddle/harness/sim"
 	"heddle/harness/why"
@@ -53,7 +54,7 @@ func TestEverySentence(t *testing.T) {
 	t.Logf("%d tasks; sentences by what they say: %v", tasks, said)
 	for _, what := range []string{
 		"replica", "cached", "reduce", "rerun", "random", "on", "cached on", "and on disks", "names", "full", "slots", "down", "free",
-		"skips", "ms", "offers", "waited", "decided", "meant", "not asked", "passed: waits", "passed: noRoom", "passed: model", "passed, counted", "skips, counted", "before", "beside", "unknown",
+		"skips", "ms", "offers", "waited", "decided", "meant", "not asked", "passed: waits", "passed: noRoom", "passed: model", "passed, counted", "skips, counted", "before", "beside", "unknown", "killed", "killed for a map",
 	} {
 		if said[what] == 0 {
 			t.Errorf("no sentence says %q: the check does not reach it", what)
@@ -151,7 +152,9 @@ var (
 	meantForm  = regexp.MustCompile(`^the decision was meant for (map|reduce) (\d+) of the job; its ApplicationMaster started (map|reduce) (\d+) in the container$`)
 	aloneForm  = regexp.MustCompile(`^(\S+) was asked about (\S+) alone, whose heartbeat had come; (.*) had room and was not asked about$`)
 	passedForm = regexp.MustCompile(`^before it, (\S+) passed over (.*)$`)
-	beforeForm = regexp.MustCompile(`^attempt (\d+) before it, on (\S+), (failed|was killed|succeeded) at (\S+ s)$`)
+	beforeForm = regexp.MustCompile(`^attempt (\d+) before it, on (\S+), (failed|was killed|succeeded) at (\S+ s)(.*)$`)
+	killedForm = regexp.MustCompile(`^it was killed at (\S+ s)(.*)$`)
+	forMapForm = regexp.MustCompile(`^ by its ApplicationMaster, to make room for map (\d+), which had waited (\S+ s): (YARN said|after 300 s)`)
 	besideForm = regexp.MustCompile(`^it is a speculative attempt beside attempt (\d+), which ran on (\S+)$`)
 )
 
@@ -191,6 +194,9 @@ func (c *check) sentences(list []string) {
 			c.passed(passedForm.FindStringSubmatch(s))
 		case beforeForm.MatchString(s):
 			c.before(beforeForm.FindStringSubmatch(s))
+		case killedForm.MatchString(s):
+			m := killedForm.FindStringSubmatch(s)
+			c.killed(c.id, m[1], m[2])
 		case besideForm.MatchString(s):
 			c.beside(besideForm.FindStringSubmatch(s))
 		default:
@@ -499,10 +505,59 @@ func (c *check) before(m []string) {
 		if string(on) != m[2] || outcome != m[3] || inSeconds(f.T) != m[4] || f.T > c.start {
 			c.fail("that attempt was on %s: %+v", on, f)
 		}
-		c.said["before"]++
+		if c.said["before"]++; f.Outcome == traces.Killed {
+			c.killed(f.Attempt, m[4], m[5])
+		}
 		return
 	}
 	c.fail("no such attempt has ended")
+}
+
+// killed checks who killed an attempt, and since when the map waited that a reduce was killed for.
+func (c *check) killed(id traces.Attempt, at, by string) {
+	var end *traces.AttemptFinished
+	for _, e := range c.events {
+		if f, ok := e.(*traces.AttemptFinished); ok && f.Attempt == id {
+			end = f
+		}
+	}
+	if end == nil || end.Outcome != traces.Killed || inSeconds(end.T) != at {
+		c.fail("it ended so: %+v", end)
+	}
+	m := forMapForm.FindStringSubmatch(by)
+	if (m != nil) != (end.Error == traces.KilledForMaps) || by == "" {
+		c.fail("it was killed so: %q", end.Error)
+	}
+	c.said["killed"]++
+	if m == nil {
+		return
+	}
+	var since traces.Time
+	runs := false
+	is := func(t traces.Task) bool {
+		return t.Job == id.Job && t.Kind == traces.Map && fmt.Sprint(t.Index) == m[1]
+	}
+	for _, e := range c.events {
+		if e.At() > end.T {
+			break
+		}
+		switch e := e.(type) {
+		case *traces.JobStarted:
+			if e.Job == id.Job {
+				since = max(since, e.T)
+			}
+		case *traces.AttemptStarted:
+			runs = runs || is(e.Attempt.Task) && e.T < end.T
+		case *traces.AttemptFinished:
+			if is(e.Attempt.Task) && e.T < end.T {
+				since, runs = e.T, e.Outcome == traces.Succeeded
+			}
+		}
+	}
+	if waited := end.T - since; runs || inSeconds(waited) != m[2] || (m[3] == "after 300 s") != (waited >= 300e9) {
+		c.fail("that map waited for %v, runs or is done: %t", time.Duration(waited), runs)
+	}
+	c.said["killed for a map"]++
 }
 
 func (c *check) beside(m []string) {

@@ -81,6 +81,7 @@ type try struct {
 	outcome traces.Outcome
 	end     traces.Time
 	ended   bool
+	killer  string
 }
 
 // attempt is an attempt that is not explained yet.
@@ -392,9 +393,13 @@ func (r *reader) finished(e *traces.AttemptFinished) {
 		return
 	}
 	a.ended = true
+	if e.Outcome == traces.Killed {
+		at := Ms(e.T)
+		a.x.Killed, a.x.KilledBy = &at, r.killer(a, e.Error)
+	}
 	for i := range a.input.tries {
 		if t := &a.input.tries[i]; t.number == e.Attempt.Number {
-			t.ended, t.end, t.outcome = true, e.T, e.Outcome
+			t.ended, t.end, t.outcome, t.killer = true, e.T, e.Outcome, a.x.KilledBy
 		}
 	}
 	if a.running {
@@ -507,7 +512,7 @@ func (r *reader) resolve() {
 
 // before describes an attempt that started before another one.
 func before(t *try) *Before {
-	b := &Before{Number: t.number, Node: t.node, Outcome: t.outcome}
+	b := &Before{Number: t.number, Node: t.node, Outcome: t.outcome, KilledBy: t.killer}
 	if t.ended {
 		end := Ms(t.end)
 		b.End = &end

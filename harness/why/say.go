@@ -40,6 +40,9 @@ func (x *Explanation) Sentences() []string {
 		say("it got a container there, which was never launched")
 	}
 	x.sayBefore(say)
+	if x.Killed != nil {
+		say("%s", "it "+sayKilled(*x.Killed, x.KilledBy))
+	}
 	if x.Asked != nil && x.Before == nil && x.Start > *x.Asked {
 		say("it had waited %s for a container, since its ApplicationMaster asked for it", seconds(float64(x.Start-*x.Asked)/1e9))
 	}
@@ -227,18 +230,13 @@ func (x *Explanation) sayBefore(say func(string, ...any)) {
 	case b == nil:
 	case x.Speculative:
 		say("it is a speculative attempt beside attempt %d, which ran on %s", b.Number, orNone(b.Node))
+	case b.Outcome == traces.Killed:
+		say("attempt %d before it, on %s, %s", b.Number, orNone(b.Node), sayKilled(*b.End, b.KilledBy))
 	case b.End != nil && b.Outcome != traces.Unfinished:
-		say("attempt %d before it, on %s, %s at %v", b.Number, orNone(b.Node), outcomeWords(b.Outcome), *b.End)
+		say("attempt %d before it, on %s, %v at %v", b.Number, orNone(b.Node), b.Outcome, *b.End)
 	default:
 		say("attempt %d before it ran on %s", b.Number, orNone(b.Node))
 	}
-}
-
-func outcomeWords(o traces.Outcome) string {
-	if o == traces.Killed {
-		return "was killed"
-	}
-	return o.String()
 }
 
 func (x *Explanation) sayDecision(say func(string, ...any), d *Decision) {

@@ -19,7 +19,7 @@ func (x *Explanation) Since(begin traces.Time) *Explanation {
 		s := *t - Ms(begin)
 		return &s
 	}
-	y.Asked = earlier(x.Asked)
+	y.Asked, y.Killed = earlier(x.Asked), earlier(x.Killed)
 	y.Nearer = slices.Clone(x.Nearer)
 	for i := range y.Nearer {
 		y.Nearer[i].Since = earlier(x.Nearer[i].Since)

@@ -36,6 +36,10 @@ type Explanation struct {
 	// before this one, nil if there was none.
 	Speculative bool    `json:"speculative,omitempty"`
 	Before      *Before `json:"before,omitempty"`
+	// Killed is when the attempt was killed, nil if it was not. KilledBy says by whom and by
+	// which rule; empty if the trace does not tell.
+	Killed   *Ms    `json:"killedMs,omitempty"`
+	KilledBy string `json:"killedBy,omitempty"`
 	// Nearer are the nodes that were nearer to the map's input than Node, with whether they
 	// were full at the time Facts. MoreNearer counts those that are left out.
 	Nearer     []Nearer `json:"nearer,omitempty"`
@@ -86,6 +90,8 @@ type Before struct {
 	Node    traces.Node    `json:"node"`
 	Outcome traces.Outcome `json:"outcome"` // Unfinished: it still ran
 	End     *Ms            `json:"endMs,omitempty"`
+	// KilledBy is as in Explanation.
+	KilledBy string `json:"killedBy,omitempty"`
 }
 
 // Decision is what is known of the decision for an attempt.

@@ -132,3 +132,34 @@ func TestFromOccupancy(t *testing.T) {
 		t.Errorf("with a node of unknown size: %q", got)
 	}
 }
+
+// TestKilled has attempts that a real ApplicationMaster killed, by what Hadoop says of them.
+func TestKilled(t *testing.T) {
+	reduce := traces.Attempt{Task: traces.Task{Job: theJob, Kind: traces.Reduce}}
+	for _, x := range []struct {
+		says string
+		more []traces.Event
+		want string
+	}{
+		{"Reducer preempted to make room for pending map attempts\nContainer killed by the ApplicationMaster.\n", nil,
+			"it was killed at 310.0 s by its ApplicationMaster, to make room for map 8, which had waited 309.0 s: after 300 s reduces are killed in any case (mapreduce.job.reducer.unconditional-preempt.delay.sec)"},
+		{"Reducer preempted to make room for pending map attempts", []traces.Event{
+			start(sec(20), mapOf(8, 0), "r1n1", traces.LevelNode), &traces.AttemptFinished{T: sec(309), Attempt: mapOf(8, 0), Outcome: traces.Failed},
+		}, "it was killed at 310.0 s by its ApplicationMaster, to make room for map 8, which had waited 1.00 s: YARN said that the job could get no more memory"},
+		{"Container preempted by scheduler", nil, "it was killed at 310.0 s by YARN's scheduler, which took its container for another queue or job (preemption)"},
+		{"Speculation: attempt_1_0001_r_000000_1 succeeded first!", nil, "it was killed at 310.0 s by its ApplicationMaster, since another attempt of the task succeeded first (speculation)"},
+		{"TaskAttempt killed because it ran on unusable node r1n2:37001. AttemptId:attempt_1", nil, "it was killed at 310.0 s with its node, which was lost or unhealthy"},
+		{"", []traces.Event{&traces.NodeDown{T: sec(300), Node: "r1n2"}}, "it was killed at 310.0 s with its node, which was lost or unhealthy"},
+		{"Task KILL is received. Killing attempt!", nil, "it was killed at 310.0 s by its ApplicationMaster, which ended the task or the whole job"},
+		{"Kill task attempt received from alice", nil, "it was killed at 310.0 s; the trace says: Kill task attempt received from alice"},
+		{"", nil, "it was killed at 310.0 s"},
+	} {
+		events := append(submitted(), &traces.JobStarted{T: sec(1), Job: theJob, AMAttempt: 1}, &traces.TaskScheduled{Task: mapOf(8, 0).Task},
+			start(sec(5), reduce, "r1n2", traces.LevelUnknown), &traces.AttemptFinished{T: sec(310), Attempt: reduce, Outcome: traces.Killed, Error: x.says})
+		h := cluster("yarn")
+		h.Origin = traces.Measured
+		if got := sentences(t, h, append(events, x.more...), reduce); !slices.Contains(got, x.want) {
+			t.Errorf("%q: %q, want %q", x.says, got, x.want)
+		}
+	}
+}
