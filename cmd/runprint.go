@@ -122,10 +122,11 @@ func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []com
 			after = append(after, r.Achieved.Doc()...)
 		}
 	}
+	starved := results.Starved(trials)
 	d := doc.Doc{doc.Warnings(warnings)}
 	var models doc.Doc
 	if len(trials) > mostTrialRows {
-		var said []string
+		said := starved
 		for _, r := range trials {
 			said = append(said, r.Warnings...)
 		}
@@ -143,6 +144,7 @@ func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []com
 		predicted, rests = nextTrials(costs, trials), restsOn(costs)
 		d = append(d, nextRunsDoc(costs, predicted)...)
 	}
+	d = append(d, doc.Warnings(starved))
 	return printDoc(c, struct {
 		Folder     string              `json:"folder"`
 		Trials     []results.Trial     `json:"trials"`
@@ -150,7 +152,7 @@ func printResults(c *cli.Context, run *runs.Run, warnings []string, limits []com
 		RestsOn    string              `json:"restsOn,omitempty"`
 		Thresholds []compare.Threshold `json:"thresholds,omitempty"`
 		Warnings   []string            `json:"warnings,omitempty"`
-	}{run.Dir, trials, predicted, rests, limits, warnings}, append(d, compare.ThresholdTable(limits)))
+	}{run.Dir, trials, predicted, rests, limits, append(starved, warnings...)}, append(d, compare.ThresholdTable(limits)))
 }
 
 // mostFailedJobs is the largest number of a trial's failed jobs that are named.

@@ -194,10 +194,10 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	if err := bounded(byWorkload, len(metrics)); err != nil {
 		return nil, err
 	}
-	warnings = append(madeUpWarning(trials), warnings...)
+	r := &Report{Steering: steering(trials), trials: trials, runs: opened}
+	warnings = slices.Concat(r.starved(), madeUpWarning(trials), warnings)
 	warnings = append(warnings, equalSchedules(trials)...)
 	warnings = append(warnings, series(trials)...)
-	r := &Report{Steering: steering(trials), trials: trials, runs: opened}
 	for _, w := range workloads {
 		of := byWorkload[w]
 		warnings = append(warnings, failures(w, of)...)

@@ -17,8 +17,18 @@ import (
 var nouns = map[string]string{"jobCompletion": "mean job completion time", "makespan": "makespan"}
 
 // Headline says in words which scheduler model is best by the report's first metric, by
-// how much, whether the trials tell it, and whether they were measured or simulated.
+// how much, whether the trials tell it, and whether they were measured or simulated. Before
+// that it says if reduces held all slots.
 func (r *Report) Headline() string {
+	text := r.differences()
+	for _, starved := range slices.Backward(r.starved()) {
+		text = starved + ". " + text
+	}
+	return text
+}
+
+// differences says in words which model is best, and of what world the trials are.
+func (r *Report) differences() string {
 	noun := cmp.Or(nouns[r.Metric], r.Metric)
 	if n := len(r.Workloads()); n > 1 {
 		noun += fmt.Sprintf(" over %d workloads", n)
@@ -167,10 +177,10 @@ func (r *Report) unlike() string {
 	return text
 }
 
-// better says which values of the report's first metric are better.
+// better says which values of the report's first metric are better, or come first.
 func (r *Report) better() measure.Direction {
 	if list, err := measure.Find([]string{r.Metric}); err == nil {
-		return list[0].Better
+		return cmp.Or(list[0].Better, measure.Higher)
 	}
 	return measure.Lower
 }

@@ -40,6 +40,20 @@ func madeUpWarning(trials []trial) []string {
 	return []string{fmt.Sprintf("made up, not recorded: %s; figures that rest on them follow from the rules of the import, not from a cluster", strings.Join(parts, ", "))}
 }
 
+// starved says of each workload whether reduces held all slots while maps waited.
+func (r *Report) starved() (list []string) {
+	for _, w := range r.Workloads() {
+		var all []*measure.Figures
+		for _, t := range only(r.trials, w) {
+			all = append(all, t.figures...)
+		}
+		if text := measure.StarvedText(all...); text != "" {
+			list = append(list, w+": "+text)
+		}
+	}
+	return list
+}
+
 // warnings collects warnings. A warning that several models or pairs have is
 // given once.
 type warnings struct {

@@ -100,7 +100,7 @@ func (t *trial) keep(result *results.Trial, h traces.Header, names map[traces.Jo
 		return nil, err
 	}
 	f := collector.Figures()
-	result.Plan, result.MakespanMs = f.Plan, int64(math.Round(f.MakespanMs))
+	result.Plan, result.MakespanMs, result.StarvedMs = f.Plan, int64(math.Round(f.MakespanMs)), f.StarvedMs
 	for _, j := range f.JobList {
 		if j.CompletionMs >= 0 {
 			result.Jobs = append(result.Jobs, results.Job{ID: j.ID, Name: names[j.ID], Outcome: j.Outcome.String(), CompletionMs: int64(math.Round(j.CompletionMs))})

@@ -176,7 +176,11 @@ func outcome(c Config) (*Outcome, error) {
 	if c.Model.Reduces != "" {
 		o.Model = c.Model.Label
 	}
-	for _, w := range x.Source.(*bounds).check(r) {
+	said := x.Source.(*bounds).check(r)
+	if text := measure.StarvedText(o.Figures); text != "" {
+		said = append(said, text)
+	}
+	for _, w := range said {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("replay %s under %s, seed %d: %s", c.Trace.Name, c.Model.Model, c.Seed, w))
 	}
 	return o, nil

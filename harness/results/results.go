@@ -40,6 +40,8 @@ type Trial struct {
 	// MakespanMs is the time from the first submission of a job to the end of
 	// the last job.
 	MakespanMs int64 `json:"makespanMs"`
+	// StarvedMs is how long reduces held all slots while maps of their own jobs waited.
+	StarvedMs float64 `json:"starvedMs,omitempty"`
 	// OthersCores is how many cores other programs used on average while the jobs
 	// ran, if the cluster runs on this machine. It is nil if it has machines of its
 	// own, or if it was not measured.
@@ -70,6 +72,24 @@ type Trial struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// FailedJobs names the jobs that failed, in the order of their submission.
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
+}
+
+// Starved says of the trials of each workload what measure.StarvedText says of them.
+func Starved(trials []Trial) (list []string) {
+	var labels []string
+	by := map[string][]*measure.Figures{}
+	for _, r := range trials {
+		if by[r.Workload] == nil {
+			labels = append(labels, r.Workload)
+		}
+		by[r.Workload] = append(by[r.Workload], &measure.Figures{StarvedMs: r.StarvedMs, MakespanMs: float64(r.MakespanMs)})
+	}
+	for _, label := range labels {
+		if text := measure.StarvedText(by[label]...); text != "" {
+			list = append(list, label+": "+text)
+		}
+	}
+	return list
 }
 
 // Completion returns the completion times of the trial's jobs. It counts those
