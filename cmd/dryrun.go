@@ -43,13 +43,14 @@ func dryRun(c *cli.Context, files []string, o *experiment.Options) error {
 	}
 	like := c.String("like")
 	var costs *calibration.Calibration
+	var notes []string
 	if like == "" {
 		folder, err := os.MkdirTemp("", "heddle-dry-run-")
 		if err != nil {
 			return fmt.Errorf("make folder for the simulation: %w", err)
 		}
 		defer os.RemoveAll(folder)
-		if like, costs, err = simulateLike(c, *o, folder); err != nil {
+		if like, costs, notes, err = simulateLike(c, *o, folder); err != nil {
 			return err
 		}
 	}
@@ -58,6 +59,8 @@ func dryRun(c *cli.Context, files []string, o *experiment.Options) error {
 		return withCode(exitUsage, err)
 	}
 	f := experiment.Expect(o.Experiment, run, metrics[0], tellPct)
+	f.Notes = notes
+	f.Warnings = append(f.Warnings, results.Starved(run.Trials)...)
 	if c.IsSet("like") {
 		if unlike := experiment.Unlike(o.Experiment, run.Run, false); unlike != "" {
 			f.Warnings = append(f.Warnings, unlike)
@@ -82,22 +85,29 @@ func dryRun(c *cli.Context, files []string, o *experiment.Options) error {
 
 // simulateLike simulates a few repeats of an experiment, from which a forecast
 // can be made. It writes them to a run folder below the folder root and returns
-// the run folder's path, and the calibration, nil if none is given.
-func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string, costs *calibration.Calibration, err error) {
+// the run folder's path, the calibration, nil if none is given, and what is said of the plan.
+func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string, costs *calibration.Calibration, notes []string, err error) {
 	e := *o.Experiment
 	e.Repeats, e.Timeout, e.Warmups = experiment.ForecastRepeats, 0, 0
 	if _, err := findClusters(c, &o, nil, true); err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	if costs, err = calibrationOf(c, &o); err != nil {
-		return "", nil, withCode(exitUsage, err)
+		return "", nil, nil, withCode(exitUsage, err)
 	}
 	p := newRunProgress(c)
 	defer p.close()
-	o.Experiment, o.Root, o.Name, o.Progress, o.OwnSeeds = &e, root, "simulated", p.step, true
+	o.Experiment, o.Root, o.Name, o.Progress, o.OwnSeeds = &e, root, "simulated", nil, true
+	o.Progress = func(s experiment.Step) {
+		if s.Doing == "plan" {
+			notes = append(notes, s.Text)
+		} else {
+			p.step(s)
+		}
+	}
 	run, err := experiment.Simulate(c.Context, o, costs)
 	if err != nil {
-		return "", nil, fmt.Errorf("%w; --like estimates from a run instead of a simulation", runError(err))
+		return "", nil, nil, fmt.Errorf("%w; --like estimates from a run instead of a simulation", runError(err))
 	}
-	return run.Dir, costs, nil
+	return run.Dir, costs, notes, nil
 }

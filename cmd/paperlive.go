@@ -97,7 +97,7 @@ func paperForecast(c *cli.Context, p *paper.Paper, name string) (*experiment.For
 		return nil, fmt.Errorf("make folder for the simulation: %w", err)
 	}
 	defer os.RemoveAll(folder)
-	dir, _, err := simulateLike(c, *o, folder)
+	dir, _, _, err := simulateLike(c, *o, folder)
 	if err != nil {
 		return nil, err
 	}

@@ -42,10 +42,10 @@ type Workload struct {
 	// Samples is the number of points of kmeans, in place of Profile.
 	Samples int `yaml:"samples,omitempty" text:"Points of kmeans. Give either this or profile."`
 	// Maps is the number of maps that write the input, and so of input files.
-	// Reduces is the number of reduces that write the output. 0 means 8, as in
-	// HiBench. A streaming workload with 0 reduces has none.
+	// Reduces is the number of reduces that write the output. If it is 0,
+	// FillReduces chooses it. A streaming workload with 0 reduces has none.
 	Maps    int `yaml:"maps,omitempty" text:"How many maps write the input; 8 by default."`
-	Reduces int `yaml:"reduces,omitempty" text:"How many reduces write the output; 8 by default, none for streaming."`
+	Reduces int `yaml:"reduces,omitempty" text:"How many reduces write the output; by default 8, but at most a quarter of the cluster's slots, shared by the jobs; none for streaming."`
 	// Regex is the regular expression that grep looks for.
 	Regex string `yaml:"regex,omitempty" text:"The regular expression that grep looks for."`
 	// Settings are Hadoop properties of the workload's jobs. They are written

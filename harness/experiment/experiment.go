@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"go.yaml.in/yaml/v4"
@@ -68,6 +69,7 @@ type Options struct {
 	// run that is resumed has the deadlines that it began with.
 	Calibration *calibration.Calibration
 	deadlines   deadlines
+	reduces     map[string]string // settings of the run that say what was set in workloads that named no reduces
 	// Command is the command line of this process. The run's manifest
 	// (manifest.json) records it.
 	Command []string
@@ -213,6 +215,7 @@ func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, err
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(settings, o.reduces)
 	if world == "" {
 		if o.deadlines, err = computeDeadlines(ctx, o); err != nil {
 			return nil, err

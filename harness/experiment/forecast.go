@@ -29,6 +29,8 @@ type Forecast struct {
 	Metric   string         `json:"metric"`
 	Tell     []ForecastTell `json:"tell"`
 	Warnings []string       `json:"warnings,omitempty"`
+	// Notes say what the plan sets where the experiment names nothing.
+	Notes []string `json:"notes,omitempty"`
 
 	simulated bool
 }
@@ -250,7 +252,7 @@ func (f *Forecast) Doc() doc.Doc {
 	}
 	return doc.Doc{
 		trials, doc.Text(total),
-		doc.Heading(fmt.Sprintf("repeats to tell a difference of %g %% in %s, in 8 of 10 runs", f.TellPct, f.Metric)), tell, doc.Warnings(f.Warnings),
+		doc.Heading(fmt.Sprintf("repeats to tell a difference of %g %% in %s, in 8 of 10 runs", f.TellPct, f.Metric)), tell, doc.Notes(f.Notes), doc.Warnings(f.Warnings),
 	}
 }
 

@@ -71,6 +71,9 @@ func (w *simulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 	if !e.ColdReads && w.calibration == nil {
 		err = errors.Join(err, errors.New("coldReads: typical times are for reads from disk, not from page caches; remove the key, or give --calibration from runs with coldReads: false"))
 	}
+	if w.options.Cluster.Machines != nil { // the method fits refuses one without
+		w.options.fillReduces(roomOf(w.options.Cluster))
+	}
 	for _, x := range e.Workloads {
 		if x.Jar != "" && w.calibration == nil {
 			err = errors.Join(err, fmt.Errorf("workload %s: what the tasks of a jar take is known only from runs of it: run it on a cluster, and give --calibration RUN", x.Label))

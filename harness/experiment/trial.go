@@ -12,6 +12,7 @@ import (
 
 	"heddle/harness/change"
 	"heddle/harness/clients"
+	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/workload"
@@ -54,7 +55,8 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 		}
 		w.clusters[name] = &usedCluster{Clients: c}
 	}
-	for _, name := range o.Experiment.Clusters() {
+	var rooms []config.Room
+	for i, name := range o.Experiment.Clusters() {
 		c := w.clusters[name]
 		err := c.Outlast(ctx, w.tell, func() error {
 			version, err := c.Answers(ctx)
@@ -64,12 +66,15 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 			if name == o.Experiment.Cluster {
 				hadoop = version
 			}
-			return refuseNodesOf(ctx, o.Experiment, c.Clients)
+			room, err := roomNow(ctx, c.Clients)
+			rooms = append(rooms[:i:i], room)
+			return errors.Join(err, refuseNodesOf(ctx, o.Experiment, c.Clients))
 		})
 		if err != nil {
 			return "", err
 		}
 	}
+	o.fillReduces(rooms...)
 	return hadoop, nil
 }
 

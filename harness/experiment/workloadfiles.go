@@ -56,8 +56,10 @@ func fileSettings(e *config.Experiment, settings map[string]string) (map[string]
 
 // FindFiles sets the paths of the files in the experiment of a run that is resumed, as
 // the run recorded them: relative paths in the run's copy of the experiment file do not
-// start from the run folder. It fails if a file has changed since.
+// start from the run folder. It fails if a file has changed since. It also sets the number
+// of reduces that the run chose for workloads that name none.
 func FindFiles(e *config.Experiment, m runs.Manifest) error {
+	keepReduces(e, m)
 	for _, f := range workloadFiles(e) {
 		file := m.Settings[f.pathKey()]
 		if file == "" {
