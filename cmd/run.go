@@ -23,6 +23,7 @@ import (
 	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 	"heddle/harness/runs"
+	"heddle/traces/printable"
 )
 
 func runCommand() *cli.Command {
@@ -117,6 +118,9 @@ func runExperiment(c *cli.Context, files []string, o *experiment.Options) error 
 	if err != nil {
 		return err
 	}
+	if err := foreignPrograms(o, old, simulated); err != nil {
+		return withCode(exitUsage, err)
+	}
 	var warnings []string
 	if old != nil {
 		warnings = old.Warnings()
@@ -156,6 +160,40 @@ func runExperiment(c *cli.Context, files []string, o *experiment.Options) error 
 		return withCode(exitThreshold, compare.Unmet(limits, o.Experiment.Thresholds.Untold))
 	}
 	return runError(err)
+}
+
+// foreignPrograms returns an error if a run that is taken up would run what a folder says
+// that this user's heddle did not begin: any program can stand there. On a cluster, the
+// folder also says which cluster that is, and which keys and tokens are sent to it.
+func foreignPrograms(o *experiment.Options, old *runs.Run, simulated bool) error {
+	if old == nil || old.Own() {
+		return nil
+	}
+	var list []string
+	for _, m := range o.Experiment.Models {
+		if len(m.Command) > 0 {
+			list = append(list, "model "+m.Label+": "+strings.Join(m.Command, " "))
+		}
+	}
+	if simulated && len(list) == 0 {
+		return nil
+	}
+	if !simulated {
+		for _, w := range o.Experiment.Workloads {
+			if w.Jar != "" {
+				list = append(list, "workload "+w.Label+": "+w.Jar)
+			}
+		}
+		c := o.Cluster
+		for _, command := range [][]string{c.Faults.NodeDown, c.Faults.NodeUp, c.Faults.NodeSlow, {c.Hadoop.Home}, {c.HiBench}} {
+			if text := strings.Join(command, " "); text != "" {
+				list = append(list, "cluster "+c.Name+": "+text)
+			}
+		}
+		list = append(list, "on "+strings.Join(c.ResourceManagers, ", "))
+	}
+	return fmt.Errorf("resume %s: this user's heddle did not begin that run on this machine, and it would run programs of the folder's choice (%s). If you know them, give the experiment file yourself, which continues the same run: heddle run --runs %s --run-name %s EXPERIMENT.yaml",
+		o.Resume, printable.Line(strings.Join(list, "; ")), printable.ShellWord(filepath.Dir(filepath.Clean(o.Resume))), printable.ShellWord(filepath.Base(filepath.Clean(o.Resume))))
 }
 
 func ofAlone(w config.Workload) bool { return w.Deadline.OfAlone() }

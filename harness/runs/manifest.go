@@ -57,6 +57,8 @@ type Manifest struct {
 	// Files are the complete files at the top of the run folder, with their
 	// hashes.
 	Files []File `json:"files,omitempty"`
+	// Mark is made with a key of the user whose heddle began the run, see Run.Own.
+	Mark string `json:"mark,omitempty"`
 }
 
 // WorldSimulated is the value of Manifest.World for trials in virtual time, and

@@ -28,6 +28,7 @@ package runs
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,6 +86,7 @@ type Run struct {
 	// if the run can only be read.
 	lock     *lock
 	root     *os.Root
+	key      []byte            // of the marks of this user's runs; nil if the run is not known to be one
 	compared map[string]string // result for each compared file, by path: how the file differs from its recorded hash, "" if it does not
 	warnings []string
 }
@@ -167,7 +169,7 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	if !vacant(dir) {
 		return continueSame(dir, m)
 	}
-	r := &Run{Dir: dir, manifest: m}
+	r := &Run{Dir: dir, manifest: m, key: ownKey(true)}
 	r.manifest.begin(name)
 	if err := r.create(root); err != nil {
 		r.Close()
@@ -311,6 +313,9 @@ func (r *Run) load() error {
 		}
 	}
 	r.manifest = m
+	if key := ownKey(false); key != nil && hmac.Equal([]byte(m.Mark), []byte(m.mark(key))) {
+		r.key = key
+	}
 	return nil
 }
 
@@ -442,6 +447,9 @@ func (r *Run) encoded() ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
+	if r.key != nil {
+		r.manifest.Mark = r.manifest.mark(r.key)
+	}
 	if err := enc.Encode(r.manifest); err != nil {
 		return nil, fmt.Errorf("write manifest: %w", err)
 	}

@@ -70,6 +70,7 @@ func wantState(t *testing.T, dir string, want State) Manifest {
 }
 
 func TestWholeRun(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir()) // with the key of marks
 	r := create(t, t.TempDir())
 	wantState(t, r.Dir, Running)
 	if err := r.WriteFile("experiment.yaml", []byte("workloads: []\n")); err != nil {
@@ -112,6 +113,7 @@ func checkManifest(t *testing.T, dir string) {
 		{`"pid": [0-9]+`, `"pid": 1`},
 		{regexp.QuoteMeta(owner.Host), "HOST"},
 		{`"heddle": \{[^}]*\}`, `"heddle": {BUILD}`},
+		{`"mark": "[0-9a-f]{64}"`, `"mark": "MARK"`},
 	} {
 		text = regexp.MustCompile(r[0]).ReplaceAllString(text, r[1])
 	}
