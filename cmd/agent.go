@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -88,7 +87,7 @@ func runAgent(c *cli.Context, o agent.Options) error {
 	if bytes, err := node.Resident(c.StringSlice("resident")...); err != nil {
 		o.Log.Warn("resident", "error", err, "bytes", bytes)
 	}
-	defer rereadAtHangup(a)()
+	defer rereadAtHangup(c, a)()
 	if !c.Bool("watchdog") {
 		putsBack(c, "nothing; connections are being closed", "there was nothing to put back")
 		return a.Run(c.Context)
@@ -114,9 +113,9 @@ func runAgent(c *cli.Context, o agent.Options) error {
 
 // rereadAtHangup makes the agent read its files again at each SIGHUP, which would
 // otherwise end the process. stop ends this.
-func rereadAtHangup(a *agent.Agent) (stop func()) {
+func rereadAtHangup(c *cli.Context, a *agent.Agent) (stop func()) {
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
+	hangupsFor(c, hangups)
 	go func() {
 		for range hangups {
 			a.Reread()

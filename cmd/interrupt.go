@@ -14,7 +14,7 @@ import (
 	"heddle/traces/outfile"
 )
 
-// How long a command may continue after the first SIGINT or SIGTERM. A command
+// How long a command may continue after the first SIGINT, SIGTERM or SIGHUP. A command
 // that has changed nothing on a cluster needs only time to print its results.
 // Others need more, to undo their changes.
 const (
@@ -28,7 +28,7 @@ const (
 // Ctrl-C about 30 times a second while the key is held down.
 const samePress = time.Second
 
-// interruption handles SIGINT and SIGTERM for the running command. The first
+// interruption handles SIGINT, SIGTERM and SIGHUP for the running command. The first
 // signal ends the command's context. The process ends when the command returns,
 // but also after a time limit, or at a signal that follows the one before by
 // samePress or more. So it ends even if the command waits for a file or a server
@@ -39,6 +39,7 @@ type interruption struct {
 	// first signal. It is empty if the command changes nothing. restore says
 	// how the user can undo the changes later, if the command could not.
 	putBack, restore string
+	signals          chan os.Signal
 }
 
 type interruptionKey struct{}
@@ -47,17 +48,19 @@ type interruptionKey struct{}
 // The first signal ends the context. The function exit ends the process.
 func interruptible(exit func(code int)) context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	in := &interruption{}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	in := &interruption{signals: make(chan os.Signal, 2)}
+	signal.Notify(in.signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored
+		signal.Notify(in.signals, syscall.SIGHUP)
+	}
 	go func() {
-		in.watch(signals, cancel)
+		in.watch(in.signals, cancel)
 		exit(exitFailed)
 	}()
 	return context.WithValue(ctx, interruptionKey{}, in)
 }
 
-// watch waits for SIGINT and SIGTERM, ends the command's context at the first
+// watch waits for a signal, ends the command's context at the first
 // signal, and returns when the process must end.
 func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	first := <-signals
@@ -127,5 +130,17 @@ func putsBack(c *cli.Context, putBack, restore string) {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		in.putBack, in.restore = putBack, restore
+		// Whoever read the output may be gone, as with a lost connection. Without this, the
+		// next line would end the process, with nothing put back.
+		signal.Ignore(syscall.SIGPIPE)
 	}
+}
+
+// hangupsFor has SIGHUP go to a channel, and interrupt the command no longer.
+func hangupsFor(c *cli.Context, hangups chan<- os.Signal) {
+	if in, ok := c.Context.Value(interruptionKey{}).(*interruption); ok {
+		signal.Stop(in.signals)
+		signal.Notify(in.signals, os.Interrupt, syscall.SIGTERM)
+	}
+	signal.Notify(hangups, syscall.SIGHUP)
 }

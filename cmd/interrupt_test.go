@@ -84,6 +84,7 @@ func TestStoppedByOthers(t *testing.T) {
 		{"GNU timeout that is stopped", []string{"timeout", "1000"}, syscall.SIGTERM, false},
 		{"a service manager, which signals all processes", []string{"timeout", "1000"}, syscall.SIGTERM, true},
 		{"Ctrl-C, which signals all processes", []string{"timeout", "--foreground", "1000"}, syscall.SIGINT, true},
+		{"a closed terminal or a lost connection", []string{"timeout", "--foreground", "1000"}, syscall.SIGHUP, true},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			path, err := exec.LookPath(x.argv[0])
