@@ -18,7 +18,7 @@ import (
 // order has every package of the module once. A package may import only packages
 // that stand before it.
 const order = `
-	traces traces/hosts traces/internal/racks traces/mend traces/outfile traces/table traces/printable traces/tracefile traces/byjob traces/format
+	traces traces/hosts traces/internal/racks traces/mend traces/outfile traces/printable traces/table traces/tracefile traces/byjob traces/format
 	traces/internal/invent traces/internal/jsonstream
 	traces/jhist traces/parquet traces/perfetto traces/rumen traces/sls traces/swim traces/exchange
 	yarnclient yarnclient/yarntest

@@ -292,7 +292,7 @@ func (t *Table) csv(named bool) (rows [][]string) {
 		if mixed[k] {
 			unit = ""
 		}
-		name = guarded(name)
+		name = printable.Cell(name)
 		head = append(head, name+unit)
 		if mixed[k] {
 			head = append(head, name+" unit")
@@ -310,7 +310,7 @@ func (t *Table) csv(named bool) (rows [][]string) {
 	for _, cells := range t.Rows {
 		var row []string
 		if named {
-			row = append(row, guarded(t.Name))
+			row = append(row, printable.Cell(t.Name))
 		}
 		for k := range t.Columns {
 			c := Words("")
@@ -320,7 +320,7 @@ func (t *Table) csv(named bool) (rows [][]string) {
 			if t.headless() { // no name to say the unit
 				text := c.String()
 				if c.isWord {
-					text = guarded(text)
+					text = printable.Cell(text)
 				}
 				row = append(row, text)
 				continue
@@ -340,7 +340,7 @@ func (t *Table) csv(named bool) (rows [][]string) {
 				row = append(row, plain(lo), plain(hi))
 			}
 			if afters[k] {
-				row = append(row, guarded(c.after))
+				row = append(row, printable.Cell(c.after))
 			}
 		}
 		rows = append(rows, row)
@@ -351,21 +351,9 @@ func (t *Table) csv(named bool) (rows [][]string) {
 // plain returns the cell's value without unit and interval, for other programs.
 func (c Cell) plain() string {
 	if c.isWord {
-		return guarded(c.words)
+		return printable.Cell(c.words)
 	}
 	return plain(c.value)
-}
-
-// guarded puts a quote before a text that a spreadsheet would take for a formula, since
-// names come from servers, traces and other users. A number or a single sign is none.
-func guarded(text string) string {
-	if len(text) < 2 || !strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
-		return text
-	}
-	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		return text
-	}
-	return "'" + text
 }
 
 // plain formats x with all its digits, and as an empty text if it is not a number.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -36,6 +37,19 @@ func OneLine(s string) string {
 		}
 	}
 	return strings.Join(list, "; ")
+}
+
+// Cell puts a quote before a text that a spreadsheet would take for a formula when it reads
+// CSV: names come from servers, traces and other users. A number or a single sign is none.
+func Cell(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if len(text) == size || !strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
+		return text
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	return "'" + text
 }
 
 // Fprintf is like fmt.Fprintf, and takes each text among the arguments, and the text

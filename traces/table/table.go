@@ -1,7 +1,8 @@
 // Package table writes rows to a Parquet or a CSV file. Each column has a sentence
 // that says what it is. In a Parquet file the sentences are metadata under the
 // columns' names, and what pandas shows as attrs. What is not known is null in
-// Parquet, and empty in CSV.
+// Parquet, and empty in CSV. In CSV a text that a spreadsheet would take for a formula has a
+// quote before it.
 package table
 
 import (
@@ -20,6 +21,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"heddle/traces/outfile"
+	"heddle/traces/printable"
 )
 
 // Column is one column of a table with rows of the type R.
@@ -200,5 +202,5 @@ func textOf(kind reflect.Type, v parquet.Value) string {
 	case kind.Kind() == reflect.Float64:
 		return strconv.FormatFloat(v.Double(), 'g', -1, 64)
 	}
-	return v.String()
+	return printable.Cell(v.String())
 }

@@ -104,6 +104,19 @@ func TestCSV(t *testing.T) {
 	}
 }
 
+// TestFormulasInCSV: a spreadsheet takes no name for a formula, and numbers stay numbers.
+func TestFormulasInCSV(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.csv")
+	if err := Create(path, columns, fill(row{"=HYPERLINK(\"http://x/\")", 1, -2.5, true, 4}, row{"＝1", 1, 2, true, 4})); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	const want = "z_name,n,a_s,ok,seed\n\"'=HYPERLINK(\"\"http://x/\"\")\",1,-2.5,true,4\n'＝1,1,2,true,4\n"
+	if err != nil || string(got) != want {
+		t.Errorf("%v, %q, want %q", err, got, want)
+	}
+}
+
 func TestLargeGroups(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.parquet")
 	const many = 2*groupRows + 1
