@@ -28,7 +28,8 @@ func (r *Run) Own() bool {
 // its name, world and settings, and the hashes of the files at the top of its folder.
 func (m *Manifest) mark(key []byte) string {
 	h := hmac.New(sha256.New, key)
-	_ = json.NewEncoder(h).Encode([]any{m.Name, m.World, m.Seed, m.Settings, m.Files}) // a hash takes all, and JSON has all of these
+	// As JSON leaves out what is empty, what was read has the mark of what was written. A hash takes all.
+	_ = json.NewEncoder(h).Encode(Manifest{Name: m.Name, World: m.World, Seed: m.Seed, Settings: m.Settings, Files: m.Files})
 	return hex.EncodeToString(h.Sum(nil))
 }
 
