@@ -170,10 +170,10 @@ func (a action) do(ctx context.Context, w *world, h *Hold, app string) error {
 	case "resize":
 		return h.SetNodeResource(ctx, a.Node, yarnclient.Resource{MemoryMB: 512 * int64(a.N), VCores: 100})
 	case "add":
-		return h.AddLabels(ctx, fmt.Sprintf("x%d", a.N), "m00")
+		return h.AddLabels(ctx, fmt.Sprintf("r%02d", a.N), "m00")
 	case "configure":
 		return h.SetSchedulerConf(ctx, yarnclient.SchedulerChange{
-			Update: []yarnclient.QueueSettings{{Queue: "root.a", Settings: map[string]string{"capacity": fmt.Sprint(a.N)}}},
+			Update: []yarnclient.QueueSettings{{Queue: "root.a", Settings: map[string]string{"accessible-node-labels.m00.capacity": fmt.Sprint(a.N)}}},
 			Global: map[string]string{localityDelay: fmt.Sprint(a.N)},
 		})
 	case "cache":
@@ -209,7 +209,7 @@ func drawAction(t *rapid.T) action {
 	return action{
 		What:  rapid.SampledFrom([]string{"move", "move", "moveTwo", "resize", "add", "configure", "cache", "submit", "down", "up", "slow", "undo", "restart", "wait"}).Draw(t, "what"),
 		Node:  rapid.SampledFrom([]string{node1, node2, "r2n1:45454"}).Draw(t, "node"),
-		Label: rapid.SampledFrom([]string{"", "idle", "m00", "gpu"}).Draw(t, "label"),
+		Label: rapid.SampledFrom([]string{"", "idle", "m00", "a07"}).Draw(t, "label"),
 		N:     rapid.IntRange(1, 9).Draw(t, "n"),
 	}
 }
@@ -227,7 +227,7 @@ func TestEveryCrashIsUndone(t *testing.T) {
 		for i := range rapid.IntRange(0, 3).Draw(rt, "restores that die") {
 			deaths = append(deaths, drawDeath(rt, fmt.Sprintf("restore %d dies", i), 90))
 		}
-		old := rapid.SampledFrom([]string{"", "gpu", "idle"}).Draw(rt, "label of r1n1")
+		old := rapid.SampledFrom([]string{"", "a07", "idle"}).Draw(rt, "label of r1n1")
 		down := rapid.Bool().Draw(rt, "r1n2 is down")
 		var problem error
 		synctest.Test(t, func(t *testing.T) { problem = crash(t, actions, deaths, old, down) })

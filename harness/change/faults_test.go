@@ -31,7 +31,7 @@ func TestFaultyCalls(t *testing.T) {
 					fault.Path = path
 					w.yarn.Inject(fault)
 					// Steering goes on although its calls fail.
-					_ = h.ReplaceLabels(t.Context(), map[string]string{"r2n1:45454": "gpu"})
+					_ = h.ReplaceLabels(t.Context(), map[string]string{"r2n1:45454": "a07"})
 					_ = h.SetNodeResource(t.Context(), "r2n1:45454", yarnclient.Resource{MemoryMB: 512, VCores: 1})
 					h.die()
 					w.yarn.Inject(fault)
@@ -59,14 +59,14 @@ func TestFaultyCalls(t *testing.T) {
 func TestLabelRemovedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		if err := w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "gpu"}); err != nil {
+		if err := w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "a07"}); err != nil {
 			t.Fatal(err)
 		}
 		h := take(t, w)
 		if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.rm.RemoveLabels(t.Context(), "gpu"); err != nil {
+		if err := w.rm.RemoveLabels(t.Context(), "a07"); err != nil {
 			t.Fatal(err)
 		}
 		r, err := h.Release(t.Context())

@@ -28,7 +28,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	yarn := yarntest.New(yarntest.Config{Nodes: yarntest.Workers(2, 2, 4096, 8), Labels: []string{"idle", "m00", "r00", "gpu"}})
+	yarn := yarntest.New(yarntest.Config{Nodes: yarntest.Workers(2, 2, 4096, 8), Labels: []string{"idle", "m00", "r00", "gpu", "a07"}})
 	w := &world{yarn: yarn, files: leasetest.New()}
 	w.hdfs, w.faults = newFakeHDFS(w.files), &fakeFaults{yarn: yarn, slow: map[string]bool{}}
 	w.rm = w.cluster().RM
@@ -132,7 +132,7 @@ func steer(t testing.TB, h *Hold, app string) {
 		h.SetNodeResource(ctx, node1, yarnclient.Resource{MemoryMB: 512, VCores: 100}),
 		h.SetNodeResource(ctx, node1, yarnclient.Resource{MemoryMB: 1024, VCores: 100}),
 		h.SetSchedulerConf(ctx, yarnclient.SchedulerChange{Update: []yarnclient.QueueSettings{
-			{Queue: "root.a", Settings: map[string]string{"capacity": "10"}},
+			{Queue: "root.a", Settings: map[string]string{"accessible-node-labels.m00.capacity": "10"}},
 		}}),
 	} {
 		if err != nil {

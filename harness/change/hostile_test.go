@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/harness/lease"
+	"heddle/harness/require"
+	"heddle/yarnclient"
 )
 
 // forge puts lines into the journal of a heddle that was killed.
@@ -55,11 +57,25 @@ func TestHostileJournal(t *testing.T) {
 		{Kind: "everything", Name: "/"},
 		{Kind: NodeResource, Name: node1},
 		{Kind: CachePool, Name: strings.Repeat("x", 1<<20)},
+		{Kind: Setting, Queue: "root", Name: "acl_submit_applications", Value: "*"},
+		{Kind: Setting, Name: "yarn.scheduler.capacity.maximum-applications", Value: "1"},
+		{Kind: Setting, Queue: "root.a", Name: "capacity", Value: "1"},
+		{Kind: Setting, Queue: "root.a", Name: "accessible-node-labels.gpu.capacity", Value: "0"},
+		{Kind: Setting, Queue: "root.a", Name: "accessible-node-labels.m00.capacity", Value: "x\n"},
+		{Kind: Setting, Name: "yarn.scheduler.capacity.node-locality-delay", Value: ""},
+		{Kind: AddedLabel, Name: "gpu"},
+		{Kind: AddedLabel, Name: ""},
+		{Kind: NodeLabel, Name: node1, Label: ""}, // which somebody gave the label gpu
+		{Kind: NodeLabel, Name: node1, Label: "gpu"},
+		{Kind: NodeResource, Name: "r2n2:45454", Resource: &yarnclient.Resource{MemoryMB: 1, VCores: 1}},
 	} {
 		t.Run(fmt.Sprintf("%s %.40q", c.Kind, c.Name), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				w.theirs(t)
+				if err := w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "gpu"}); err != nil {
+					t.Fatal(err)
+				}
 				before := w.foreign(t)
 				w.forge(t, c)
 				ran := w.faults.ran
@@ -81,18 +97,19 @@ func TestHostileJournal(t *testing.T) {
 // FuzzHostileJournal restores by any journal: what does not carry the tag of one of
 // heddle's jobs stays.
 func FuzzHostileJournal(f *testing.F) {
-	for _, c := range []Change{{Kind: JobFolder, Name: "heddle-lab1-0123456789abcdef", Value: staging}, {Kind: Application, Name: "nightly"}, {Kind: CachePool, Name: "theirs"}, {Kind: NodeDown, Name: "r1n1"}} {
+	for _, c := range []Change{{Kind: JobFolder, Name: "heddle-lab1-0123456789abcdef", Value: staging}, {Kind: Application, Name: "nightly"}, {Kind: CachePool, Name: "theirs"}, {Kind: NodeDown, Name: "r1n1"}, {Kind: Setting, Name: localityDelay, Value: "x"}, {Kind: AddedLabel, Name: "gpu"}, {Kind: NodeLabel, Name: node1}} {
 		f.Add(string(c.Kind), c.Name, c.Value)
 	}
 	f.Fuzz(func(t *testing.T, kind, name, value string) {
-		if slices.Contains(Steering, Kind(kind)) || Kind(kind) == settled { // whoever writes the journal decides what labels and settings become
-			return
+		c := Change{Kind: Kind(kind), Name: name, Value: value}
+		if c.Kind == settled || c.Kind == AddedLabel && require.InPool(name) || c.Kind == Setting && c.ownSetting(require.InPool) {
+			return // heddle can have made these
 		}
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
 			w.theirs(t)
 			before := w.foreign(t)
-			w.forge(t, Change{Kind: Kind(kind), Name: name, Value: value})
+			w.forge(t, c)
 			if _, err := Restore(t.Context(), w.cluster(), RestoreOptions{}); err != nil {
 				t.Fatal(err)
 			}

@@ -18,10 +18,10 @@ import (
 
 var everyKind = []Change{
 	{Kind: NodeLabel, Name: "r1n1:45454"},
-	{Kind: NodeLabel, Name: "r1n2:45454", Label: "gpu"},
+	{Kind: NodeLabel, Name: "r1n2:45454", Label: "a07"},
 	{Kind: NodeResource, Name: "r1n1:45454", Resource: &yarnclient.Resource{MemoryMB: 4096, VCores: 8}},
 	{Kind: AddedLabel, Name: "m00", Prepared: true},
-	{Kind: Setting, Queue: "root.a", Name: "capacity", Value: "10"},
+	{Kind: Setting, Queue: "root.a", Name: "accessible-node-labels.m00.capacity", Value: "10"},
 	{Kind: CachePool, Name: "heddle-cache-lab1-0123456789abcdef"},
 	{Kind: JobFolder, Name: "heddle-lab1-0123456789abcdef", Value: "/user/me/.staging"},
 	{Kind: Application, Name: "heddle-lab1-0123456789abcdef"},

@@ -76,12 +76,12 @@ func changeUntilKilled(what string) error {
 	slices.SortFunc(nodes, func(a, b yarnclient.Node) int { return strings.Compare(a.ID, b.ID) })
 	worker := func() yarnclient.Node { return nodes[random.IntN(len(nodes))] }
 	all := []func() error{
-		func() error { return h.AddLabels(ctx, fmt.Sprintf("x%02d", random.IntN(3))) },
+		func() error { return h.AddLabels(ctx, fmt.Sprintf("r5%d", random.IntN(3))) },
 		func() error {
 			return h.ReplaceLabels(ctx, map[string]string{worker().ID: []string{"idle", "m00", "r00"}[random.IntN(3)]})
 		},
 		func() error {
-			return h.SetNodeResource(ctx, worker().ID, yarnclient.Resource{MemoryMB: 512 * int64(1+random.IntN(4)), VCores: 1 + random.IntN(4)})
+			return h.SetNodeResource(ctx, worker().ID, yarnclient.Resource{MemoryMB: 512 * int64(1+random.IntN(2)), VCores: 1 + random.IntN(4)})
 		},
 		func() error {
 			return h.SetSchedulerConf(ctx, yarnclient.SchedulerChange{Global: map[string]string{localityDelay: fmt.Sprint(1 + random.IntN(30))}})

@@ -68,7 +68,7 @@ func steerUntilKilled(file string) error {
 			parked[n.ID] = require.Parking
 		}
 	}
-	if err := h.AddLabels(ctx, "x07"); err != nil {
+	if err := h.AddLabels(ctx, "r47"); err != nil {
 		return err
 	}
 	if err := h.ReplaceLabels(ctx, parked); err != nil {
@@ -78,7 +78,7 @@ func steerUntilKilled(file string) error {
 		if err := h.SetNodeResource(ctx, id, yarnclient.Resource{MemoryMB: 512, VCores: 100}); err != nil {
 			return err
 		}
-		if err := h.ReplaceLabels(ctx, map[string]string{id: "x07"}); err != nil {
+		if err := h.ReplaceLabels(ctx, map[string]string{id: "r47"}); err != nil {
 			return err
 		}
 		break

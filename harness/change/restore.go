@@ -205,11 +205,18 @@ func (h *Hold) putBack(ctx context.Context, which func(Change) bool) (Report, er
 	if len(todo) == 0 {
 		return u.report, h.Held()
 	}
-	if err := whileActive(ctx, u.RM, func() error { return nil }); err != nil {
+	why, err := active(ctx, u.RM, func(ctx context.Context) (func(Change) string, error) { return foreign(ctx, u.RM) })
+	if err != nil {
 		for _, c := range todo.sorted("") {
 			u.left(c, err.Error())
 		}
 		return u.report, h.Held()
+	}
+	for _, c := range todo.sorted("") {
+		if why := why(c); why != "" {
+			u.report.Kept = append(u.report.Kept, Item{c, why})
+			delete(todo, c.key())
+		}
 	}
 	labels := todo.sorted(NodeLabel)
 	for _, k := range slices.Backward(kinds) {

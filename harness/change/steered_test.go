@@ -237,7 +237,7 @@ func TestSizesAreNotedFirst(t *testing.T) {
 func TestFirstTouchDuringStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		if err := w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "gpu"}); err != nil {
+		if err := w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "a07"}); err != nil {
 			t.Fatal(err)
 		}
 		before := w.state(t)
