@@ -1,7 +1,8 @@
 // Package jhist reads the job history files (.jhist) of Hadoop 0.23 to 3.4, in
-// Avro's binary and JSON encodings, and converts a job into events of a trace.
+// Avro's binary and JSON encodings, and those of Hadoop 0.18 to 1.x, which are
+// text. It converts a job into events of a trace.
 //
-// Line 1 of a history file names the encoding. Line 2 is the Avro schema of the
+// Line 1 of a .jhist file names the encoding. Line 2 is the Avro schema of the
 // events that follow; it differs between versions of Hadoop. The file of a
 // running or crashed job may end at any byte; all complete events are read.
 // Container sizes and settings are in the job's configuration file, which this
@@ -40,9 +41,13 @@ type Job struct {
 	Status      string         // status as Hadoop writes it: SUCCEEDED, FAILED, KILLED, ERROR
 	Diagnostics string
 
-	// HostRacks gives the racks of hosts that the caller knows from other files.
-	// The history file itself has only the racks of hosts on which an attempt
-	// ended.
+	// JobTracker is true for a job of Hadoop 0.18 to 1.x, which ran without an
+	// ApplicationMaster.
+	JobTracker bool
+
+	// HostRacks gives the racks of hosts that the caller knows from other files,
+	// and those of the hosts of splits in text. A .jhist file has only the racks
+	// of hosts on which an attempt ended.
 	HostRacks map[traces.Node]string
 
 	// AMHosts are the hosts of the job's ApplicationMasters, in the order of
@@ -135,12 +140,13 @@ func (j *Job) Racks() map[string]string {
 // The ApplicationMaster counts an attempt when it assigns a container to it. For
 // a re-run after a failed attempt or a lost node, it requests a container
 // without naming hosts, and counts the attempt as off on any node, although the
-// file may say NODE_LOCAL. It also counts all maps of an uberized job as off.
+// file may say NODE_LOCAL. It also counts all maps of an uberized job as off. A
+// JobTracker counts each attempt by its host.
 func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 	switch {
 	case t.Type != "MAP" || a.Host == "":
 		return traces.LevelUnknown
-	case j.Uberized, t.rerun(a):
+	case j.Uberized, !j.JobTracker && t.rerun(a):
 		return traces.LevelOff
 	}
 	switch a.Locality {
@@ -151,11 +157,11 @@ func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 	case "OFF_SWITCH":
 		return traces.LevelOff
 	}
-	if a.StartMs != 0 {
+	if a.StartMs != 0 && !j.JobTracker {
 		return traces.LevelUnknown // job history files of Hadoop 0.23 do not have the locality of attempts
 	}
-	// The file has no locality for an attempt that was never launched, so the
-	// locality is computed from hosts and racks.
+	// The file has no locality for an attempt that was never launched, or before
+	// Hadoop 1.2, so the locality is computed from hosts and racks.
 	return format.SplitLevel(a.Host, t.SplitHosts, func(host string) string { return host }, func(host string) string {
 		if host == a.Host {
 			return cmp.Or(a.Rack, racks[host])

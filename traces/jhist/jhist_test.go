@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/traces"
+	"heddle/traces/format"
+	"heddle/traces/internal/racks"
 	"heddle/traces/mend"
 )
 
@@ -33,22 +35,59 @@ func TestRealJobs(t *testing.T) {
 			if job.ID != id || !strings.HasPrefix(rest, fmt.Sprint(job.SubmitMs)) || !strings.Contains(rest, fmt.Sprint(job.FinishMs)) || !strings.Contains(rest, told) {
 				t.Errorf("the job does not match its file's name, %s: %+v", filepath.Base(path), job)
 			}
-			got := describe(job, events)
-			golden := filepath.Join("testdata", id+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got); d != "" {
-				t.Errorf("job (-want +got):\n%s", d)
-			}
+			compareWithGolden(t, id, describe(job, events))
 			compareWithCounters(t, job)
 		})
+	}
+}
+
+func compareWithGolden(t *testing.T, name, got string) {
+	golden := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("job (-want +got):\n%s", d)
+	}
+}
+
+// TestText parses histories in the forms of Hadoop 0.18, 0.20 and 1.2: values that
+// are not escaped, counters of both forms, tasks without an ApplicationMaster.
+func TestText(t *testing.T) {
+	var all []byte
+	for _, name := range []string{"mr1_0.18", "mr1_0.20", "mr1_1.2"} {
+		path := filepath.Join("testdata", name+".log")
+		job, events, log := parseFile(t, path)
+		if log.Counts() != nil {
+			t.Errorf("%s: mended %v", name, log.Counts())
+		}
+		compareWithGolden(t, name, describe(job, events))
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, data...)
+		for n := 50; n < len(data); n += 41 {
+			if job, _, err := Parse(bytes.NewReader(data[:n])); job == nil {
+				t.Fatalf("%s cut at %d: %v", name, n, err)
+			}
+		}
+	}
+	var jobs []string
+	im := &format.Import{Log: &mend.Log{}, Racks: &racks.Table{}, Host: func(_, _ string) error { return nil }, Add: func(e traces.Event) error {
+		if s, ok := e.(*traces.JobSubmitted); ok {
+			jobs = append(jobs, string(s.Job))
+		}
+		return nil
+	}}
+	if err := Format.NewReader(im).Read(bytes.NewReader(all)); err != nil || len(jobs) != 3 || im.Log.Counts() != nil {
+		t.Errorf("of three histories in one file, read %v; mended %v, %v", jobs, im.Log.Counts(), err)
 	}
 }
 
@@ -254,7 +293,7 @@ func TestLevel(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	files, _ := filepath.Glob("testdata/*.jhist")
+	files, _ := filepath.Glob("testdata/*[tg]") // .jhist and .log
 	for _, path := range files {
 		data, err := os.ReadFile(path)
 		if err != nil {

@@ -57,10 +57,13 @@ const maxLineBytes = 256 << 20
 // schema are left out. Impossible times and numbers are replaced.
 func Parse(in io.Reader) (job *Job, events int, err error) { return parse(in, &mend.Log{}) }
 
+// readBytes is the number of bytes of a file that are read at a time.
+const readBytes = 1 << 18
+
 // parse does the same as Parse, and records in log what it left out or replaced.
 func parse(in io.Reader, log *mend.Log) (*Job, int, error) {
 	p := &parser{
-		in:       bufio.NewReaderSize(in, 1<<18),
+		in:       bufio.NewReaderSize(in, readBytes),
 		log:      log,
 		job:      &Job{Counters: traces.NoCounters, DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReduces: -1},
 		tasks:    map[string]*Task{},
@@ -103,10 +106,13 @@ type parser struct {
 }
 
 func (p *parser) parse() error {
+	if head, _ := p.in.Peek(beginBytes); textRecord.Match(head) { // line below meets the error
+		return p.parseText()
+	}
 	form, _ := p.line() // a read error needs no check here: the checks of lines 1 and 2 below find it
 	name := string(bytes.TrimSpace(form))
 	if name != avroJSON && name != avroBinary {
-		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json or Avro-Binary: not a .jhist file", name)
+		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json, Avro-Binary or Meta: no job history", name)
 	}
 	schema, err := p.line()
 	if err != nil && len(schema) == 0 {

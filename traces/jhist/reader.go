@@ -1,6 +1,7 @@
 package jhist
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -14,12 +15,12 @@ import (
 // Format describes Hadoop's job history files to package exchange.
 var Format = format.Format{
 	Name:   "jhist",
-	About:  "Hadoop's job history files",
+	About:  "job histories of Hadoop 0.18 to 3.4: .jhist files, and the text of a JobTracker",
 	Origin: traces.Recovered,
 	Model:  "yarn",
 	Detect: func(head []byte) bool {
 		text := bytes.TrimLeft(head, " \t\r\n")
-		return bytes.HasPrefix(text, []byte(avroJSON)) || bytes.HasPrefix(text, []byte(avroBinary))
+		return bytes.HasPrefix(text, []byte(avroJSON)) || bytes.HasPrefix(text, []byte(avroBinary)) || textRecord.Match(text)
 	},
 	NewReader: func(im *format.Import) format.Reader { return &reader{Import: im, seen: map[string]bool{}} },
 }
@@ -36,7 +37,8 @@ var (
 	oddTotal       = mend.Kind{Wrong: "a number of tasks below 0 or over the limit", Done: "taken as that of the tasks in the history"}
 )
 
-// reader turns job history files into events. Each file describes one job.
+// reader turns job history files into events. Each file describes one job, but
+// text of several jobs may stand in one file.
 type reader struct {
 	*format.Import
 	seen map[string]bool // ids of the jobs read so far
@@ -49,6 +51,18 @@ func (r *reader) Finish(*traces.Header) (func(*traces.TaskScheduled), error) { r
 // Read implements format.Reader: it reads a history file and adds the events of
 // its job.
 func (r *reader) Read(in io.Reader) error {
+	buf := bufio.NewReaderSize(in, readBytes)
+	for {
+		if err := r.readJob(buf); err != nil {
+			return err
+		}
+		if _, err := buf.Peek(1); err != nil {
+			return notEOF(err)
+		}
+	}
+}
+
+func (r *reader) readJob(in *bufio.Reader) error {
 	r.Records++
 	job, _, err := parse(in, r.Log)
 	if cut, ok := errors.AsType[*CutOffError](err); ok {
@@ -86,7 +100,9 @@ func (r *reader) placeHosts(job *Job, own map[string]string) {
 	for host, rack := range own {
 		r.Racks.Tell(host, rack)
 	}
-	job.HostRacks = map[traces.Node]string{}
+	if job.HostRacks == nil {
+		job.HostRacks = map[traces.Node]string{}
+	}
 	for _, t := range job.Tasks {
 		for _, a := range t.Attempts {
 			if a.StartMs != 0 || a.Host == "" {

@@ -52,25 +52,36 @@ type record struct {
 }
 
 type recordCounters struct {
-	Groups []struct {
-		Name   string `avro:"name"`
-		Counts []struct {
-			Name  string `avro:"name"`
-			Value int64  `avro:"value"`
-		} `avro:"counts"`
-	} `avro:"groups"`
+	Groups []counterGroup `avro:"groups"`
 }
+
+type counterGroup struct {
+	Name   string         `avro:"name"`
+	Counts []counterValue `avro:"counts"`
+}
+
+type counterValue struct {
+	Name  string `avro:"name"`
+	Value int64  `avro:"value"`
+}
+
+// Names of the groups of counters that a trace holds.
+const (
+	fileSystemCounters = "org.apache.hadoop.mapreduce.FileSystemCounter"
+	taskCounters       = "org.apache.hadoop.mapreduce.TaskCounter"
+	jobCounters        = "org.apache.hadoop.mapreduce.JobCounter"
+)
 
 // counterFields maps Hadoop's counter groups and counter names to the counters
 // of a trace. A trace has no other counters.
 var counterFields = map[string]map[string]func(*traces.Counters) *int64{
-	"org.apache.hadoop.mapreduce.FileSystemCounter": {
+	fileSystemCounters: {
 		"HDFS_BYTES_READ":    func(c *traces.Counters) *int64 { return &c.HDFSReadBytes },
 		"HDFS_BYTES_WRITTEN": func(c *traces.Counters) *int64 { return &c.HDFSWrittenBytes },
 		"FILE_BYTES_READ":    func(c *traces.Counters) *int64 { return &c.FileReadBytes },
 		"FILE_BYTES_WRITTEN": func(c *traces.Counters) *int64 { return &c.FileWrittenBytes },
 	},
-	"org.apache.hadoop.mapreduce.TaskCounter": {
+	taskCounters: {
 		"REDUCE_SHUFFLE_BYTES":  func(c *traces.Counters) *int64 { return &c.ShuffleBytes },
 		"MAP_OUTPUT_BYTES":      func(c *traces.Counters) *int64 { return &c.MapOutputBytes },
 		"MAP_INPUT_RECORDS":     func(c *traces.Counters) *int64 { return &c.InputRecords },
@@ -115,7 +126,7 @@ func (p *parser) jobCounters(r *recordCounters) {
 		"TOTAL_LAUNCHED_MAPS": &j.LaunchedMaps, "TOTAL_LAUNCHED_REDUCES": &j.LaunchedReduces,
 	}
 	for i := range r.Groups {
-		if r.Groups[i].Name != "org.apache.hadoop.mapreduce.JobCounter" {
+		if r.Groups[i].Name != jobCounters {
 			continue
 		}
 		for _, n := range fields {
