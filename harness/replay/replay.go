@@ -137,6 +137,9 @@ func Calibrate(list []*recorded.Trace, cluster recorded.Change, fetches string) 
 
 // CalibrateOne fits a calibration to one trace, for replays of the same trace.
 func CalibrateOne(t *recorded.Trace, modelled bool) (*calibration.Calibration, error) {
+	if err := t.HasTasks(); err != nil {
+		return nil, err
+	}
 	return calibration.FitOne(t, modelled, again)
 }
 
@@ -166,6 +169,9 @@ func simulate(c *Config) (*recorded.Trace, error) {
 // faults.
 func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	h := c.header()
+	if err := c.Trace.HasTasks(); err != nil {
+		return nil, h, err
+	}
 	if err := c.Change.Check(); err != nil {
 		return nil, h, fmt.Errorf("replay: %w", err)
 	}
@@ -218,11 +224,8 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if c.Modelled {
 		settings.Costs = modelled{c}
 	}
-	source, err := recorded.NewSource(settings, &machines)
-	if err == nil {
-		err = c.checkCosts()
-	}
-	if err != nil {
+	source := recorded.NewSource(settings, &machines)
+	if err := c.checkCosts(); err != nil {
 		return nil, h, err
 	}
 	x.Capacity = source.Capacity()

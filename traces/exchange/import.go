@@ -21,6 +21,7 @@ import (
 	"heddle/traces/internal/racks"
 	"heddle/traces/mend"
 	"heddle/traces/printable"
+	"heddle/traces/swim"
 	"heddle/traces/tracefile"
 )
 
@@ -169,7 +170,7 @@ func (im *importer) readAll() error {
 		return errors.New("import: there is no trace among the files, only topologies")
 	}
 	if im.o.Nodes > 0 {
-		if len(im.nodes.listed) > 0 {
+		if len(im.nodes.listed)+len(im.nodes.tables) > 0 {
 			return errors.New("import: there is a topology, so no cluster can be made up")
 		}
 		nodes, err := invent.Nodes(im.o.Nodes, im.o.Racks)
@@ -206,7 +207,11 @@ func (im *importer) readTopology(path string) (bool, error) {
 		if err != nil {
 			return true, err
 		}
-		im.nodes.list(nodes)
+		if f.Topology.Table {
+			im.nodes.table(nodes)
+		} else {
+			im.nodes.list(nodes)
+		}
 		return true, im.input(path, in)
 	}
 	return false, nil
@@ -221,6 +226,14 @@ func detect(head []byte) *format.Format {
 		}
 	}
 	return nil
+}
+
+// unread says what a file is that begins with the bytes head and that no format accepts.
+func unread(head []byte) string {
+	if is := tracefile.Foreign(head); is != "" {
+		return "it is " + is
+	}
+	return fmt.Sprintf("it is of no known format; those that can be imported are %s; as a list of jobs, %s", Names(CanRead), swim.Wrong(head))
 }
 
 // The method input names an input file that was read, with its SHA-256, in the
@@ -244,16 +257,18 @@ func (im *importer) readFile(path string) error {
 	}
 	defer in.Close()
 	im.Log.File = path
-	f := im.o.Format
-	if f == nil {
-		head, err := in.Peek(headBytes)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if f = detect(head); f == nil {
-			return fmt.Errorf("%s: its content is that of no known format; --from says which it is", path)
-		}
+	head, err := in.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: %w", path, err)
 	}
+	f, told := detect(head), im.o.Format
+	if f == nil && (told == nil || tracefile.Foreign(head) != "") {
+		return fmt.Errorf("%s: %s", path, unread(head))
+	}
+	if f != nil && told != nil && told != f {
+		return fmt.Errorf("%s: --from %s, but it is of format %s: %s", path, told.Name, f.Name, f.About)
+	}
+	f = cmp.Or(told, f)
 	if im.format != nil && im.format != f {
 		return fmt.Errorf("%s: it is of format %s, the files before it of %s: import one format at a time", path, f.Name, im.format.Name)
 	}
@@ -366,7 +381,7 @@ func (im *importer) write() error {
 				change(e)
 			}
 		case *traces.AttemptStarted:
-			if e.Rack = cmp.Or(e.Rack, im.Racks.Of(string(e.Node))); e.Rack == "" && e.Node != "" {
+			if e.Rack = cmp.Or(im.Racks.Of(string(e.Node)), e.Rack); e.Rack == "" && e.Node != "" {
 				im.racklessAttempts++
 			}
 		case *traces.AttemptFinished:

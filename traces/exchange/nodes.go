@@ -27,6 +27,7 @@ type nodes struct {
 	names  hosts.Names
 	log    *mend.Log
 	listed []traces.NodeFacts
+	tables []traces.NodeFacts // machines of rack tables, which need not be nodes
 	known  map[traces.Node]bool
 	seen   map[traces.Node]string // hosts that jobs name, for example in splits, each with its rack
 	ran    map[traces.Node]bool   // hosts on which an attempt or an ApplicationMaster ran
@@ -34,6 +35,14 @@ type nodes struct {
 
 func newNodes(rackOf *racks.Table, log *mend.Log) *nodes {
 	return &nodes{rackOf: rackOf, log: log, known: map[traces.Node]bool{}, seen: map[traces.Node]string{}, ran: map[traces.Node]bool{}}
+}
+
+// The method table takes the racks of machines that may be nodes.
+func (n *nodes) table(machines []traces.NodeFacts) {
+	n.tables = append(n.tables, machines...)
+	for _, m := range machines {
+		n.rackOf.Tell(string(m.Node), m.Rack)
+	}
 }
 
 // The method list adds the nodes that a topology file lists.
@@ -106,8 +115,11 @@ func (n *nodes) rackless() int {
 
 // facts returns all nodes of the cluster for the trace's header: those of
 // topology files in the order of the files, then the others sorted by rack and
-// name.
+// name. If no file names nodes or hosts, they are the machines of rack tables.
 func (n *nodes) facts() []traces.NodeFacts {
+	if len(n.listed)+len(n.seen) == 0 && len(n.tables) > 0 {
+		n.list(tabled(n.tables))
+	}
 	all := slices.Clone(n.listed)
 	var seen []traces.NodeFacts
 	for _, host := range slices.Sorted(maps.Keys(n.seen)) {

@@ -50,6 +50,9 @@ type Format struct {
 // Topology detects, reads and writes files that list the nodes of a cluster and
 // their racks.
 type Topology struct {
+	// Table is true for files that tell the racks of machines, but not which of them
+	// are nodes of the cluster.
+	Table  bool
 	Detect func(head []byte) bool
 	Read   func(io.Reader) ([]traces.NodeFacts, error)
 	Write  func(io.Writer, []traces.NodeFacts) error

@@ -12,10 +12,11 @@ import (
 
 // Defects that an import finds in SWIM's lists, and what it does about each.
 var (
-	badLine   = mend.Kind{Wrong: "a line that is no job", Done: "left out"}
-	badJob    = mend.Kind{Wrong: "a job over the limits", Done: "left out"}
-	unordered = mend.Kind{Wrong: "a job submitted before the one above it", Done: "put where its time is"}
-	wrongGap  = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
+	badLine     = mend.Kind{Wrong: "a line that is no job", Done: "left out"}
+	badJob      = mend.Kind{Wrong: "a job over the limits", Done: "left out"}
+	unordered   = mend.Kind{Wrong: "a job submitted before the one above it", Done: "put where its time is"}
+	queueColumn = mend.Kind{Wrong: "a list with a column of queues", Done: "read without it"}
+	wrongGap    = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
 )
 
 // flags returns command line flags for the rules by which replays make the tasks
@@ -39,33 +40,36 @@ type reader struct{ *format.Import }
 
 // Read implements format.Reader: it reads a list and adds its jobs.
 func (r reader) Read(in io.Reader) error {
-	last, line := traces.Time(0), 0
-	for job, err := range Read(in) {
-		line++
+	last, list := traces.Time(0), &layout{}
+	for job, err := range list.read(in) {
 		r.Records++
 		if bad, ok := errors.AsType[*LineError](err); ok {
-			line = bad.Line
-			err = r.Log.Add(badLine, fmt.Sprintf("line %d", line), bad.Reason)
+			err = r.Log.Add(badLine, fmt.Sprintf("line %d", bad.Line), bad.Reason)
 		} else if err == nil {
-			err = r.add(&job, line, last)
+			err = r.add(&job, list, last)
 			last = job.T
 		}
 		if err != nil {
 			return err
 		}
 	}
+	if list.queues {
+		return r.Log.Add(queueColumn, "its columns", "jobs share no input by it")
+	}
 	return nil
 }
 
 // add adds a job of the list to the trace. The argument last is the submission
 // time of the job on the line before.
-func (r reader) add(job *traces.JobListed, line int, last traces.Time) error {
-	mend := func(kind mend.Kind, about string) error { return r.Log.Add(kind, fmt.Sprintf("line %d", line), about) }
+func (r reader) add(job *traces.JobListed, list *layout, last traces.Time) error {
+	mend := func(kind mend.Kind, about string) error {
+		return r.Log.Add(kind, fmt.Sprintf("line %d", list.number), about)
+	}
 	if job.T < last {
 		if err := mend(unordered, job.Name); err != nil {
 			return err
 		}
-	} else if line > 1 && job.GapSec != int64(job.T-last)/1e9 {
+	} else if off := job.T - last - traces.Time(job.GapSec)*1e9; list.jobs > 1 && (off <= -1e9 || off >= 1e9) {
 		if err := mend(wrongGap, job.Name); err != nil {
 			return err
 		}

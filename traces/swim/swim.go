@@ -4,6 +4,9 @@
 //
 //	1 id   2 submit s   3 gap s   4 map input B   5 shuffle B   6 output B   7 input path (some files)
 //
+// It also reads lists that went through other programs: with commas, semicolons or
+// blanks between the columns, and with a header, which may name other columns.
+//
 // The lists have no tasks, durations or hosts. A replay makes them by the rules
 // in traces.ListRules.
 package swim
@@ -16,6 +19,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -36,12 +40,33 @@ var Format = format.Format{
 	Lists:     true,
 }
 
-// detect reports whether the first line of a file describes a job of SWIM.
+// detect reports whether a file is a list of jobs: its first job can be read, or most
+// of its first lines can.
 func detect(head []byte) bool {
+	jobs, bad, first := 0, 0, error(nil)
 	for _, err := range Read(bytes.NewReader(head)) {
-		return err == nil
+		if err == nil {
+			jobs++
+		} else if bad++; jobs == 0 {
+			first = err
+		}
+		if jobs+bad == detectLines {
+			break
+		}
 	}
-	return false
+	return jobs > 0 && (first == nil || jobs > bad)
+}
+
+const detectLines = 20 // lines from which a list is told
+
+// Wrong says why the first line of a file is no job.
+func Wrong(head []byte) string {
+	for _, err := range Read(bytes.NewReader(head)) {
+		if err != nil {
+			return err.Error()
+		}
+	}
+	return "it has no line"
 }
 
 // LineError is the error for a line that does not describe a job.
@@ -57,18 +82,22 @@ const maxLineBytes = 1 << 16
 
 // Read returns the jobs of a list. A job's id is its name. A line that does not
 // describe a job gives a *LineError; the jobs after it follow. Any other error
-// ends the sequence.
-func Read(in io.Reader) iter.Seq2[traces.JobListed, error] {
+// ends the sequence. Empty lines and those that begin with # are no jobs.
+func Read(in io.Reader) iter.Seq2[traces.JobListed, error] { return new(layout).read(in) }
+
+func (l *layout) read(in io.Reader) iter.Seq2[traces.JobListed, error] {
 	return func(yield func(traces.JobListed, error) bool) {
 		buf := bufio.NewReaderSize(in, maxLineBytes)
-		for number := 1; ; number++ {
+		head, _ := buf.Peek(maxLineBytes) // the loop meets the error
+		l.columns, l.queues = inOrder, haveQueues(head)
+		for l.number = 1; ; l.number++ {
 			line, err := buf.ReadSlice('\n')
 			if errors.Is(err, bufio.ErrBufferFull) {
-				yield(traces.JobListed{}, &LineError{number, fmt.Sprintf("it is over %d bytes long: not a list of jobs", maxLineBytes)})
+				yield(traces.JobListed{}, &LineError{l.number, fmt.Sprintf("it is over %d bytes long: not a list of jobs", maxLineBytes)})
 				return
 			}
-			if job, bad := parse(line); bad != "" {
-				if !yield(traces.JobListed{}, &LineError{number, bad}) {
+			if job, bad := l.line(bytes.TrimRight(line, " \t\r\n")); bad != "" {
+				if !yield(traces.JobListed{}, &LineError{l.number, bad}) {
 					return
 				}
 			} else if job.Name != "" && !yield(job, nil) {
@@ -78,78 +107,231 @@ func Read(in io.Reader) iter.Seq2[traces.JobListed, error] {
 				return
 			}
 			if err != nil {
-				yield(traces.JobListed{}, fmt.Errorf("line %d: %w", number, err))
+				yield(traces.JobListed{}, fmt.Errorf("line %d: %w", l.number, err))
 				return
 			}
 		}
 	}
 }
 
-var columns = [...]string{"id", "submit", "gap", "map input", "shuffle", "output"}
+// layout says what the columns of a list hold. It is as in SWIM's lists, or as a
+// header says.
+type layout struct {
+	columns []column
+	wrong   string // what a header lacks
+	queues  bool   // the seventh column has queues
+	number  int    // of the line, from 1
+	jobs    int    // lines so far that are no header
+	last    traces.Time
+	fields  [][]byte // of one line; the memory is reused
+}
+
+// column is what a column holds. unit is what a number of the column is worth, in bytes
+// or ns.
+type column struct {
+	what int
+	unit int64
+}
+
+const (
+	id = iota
+	submit
+	gap
+	input
+	shuffle
+	output
+	path
+	queue
+	other
+)
+
+var (
+	names   = [...]string{"id", "submit", "gap", "map input", "shuffle", "output", "path", "queue", ""}
+	inOrder = []column{{id, 1}, {submit, 1e9}, {gap, 1e9}, {input, 1}, {shuffle, 1}, {output, 1}, {path, 1}, {other, 1}, {other, 1}}
+)
+
+// least is the number of columns of a job, up to the output.
+const least = output + 1
+
+// headers are words in the names of columns. The first that occurs in a name tells what
+// the column holds.
+var headers = [...]struct {
+	word string
+	what int
+}{
+	{"path", path}, {"queue", queue}, {"pool", queue}, {"gap", gap}, {"inter_", gap}, {"map_output", shuffle}, {"submi", submit}, {"arriv", submit}, {"start", submit},
+	{"shuffle", shuffle}, {"input", input}, {"output", output}, {"id", id}, {"job", id}, {"name", id}, {"time", submit},
+}
+
+var plainName = strings.NewReplacer(" ", "_", "-", "_", "(", "_", ")", "")
+
+// units are ends of the names of columns, and what a number of theirs is worth in bytes or seconds.
+var units = [...]struct {
+	end   string
+	worth float64
+}{{"ms", 1e-3}, {"us", 1e-6}, {"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"min", 60}}
+
+// header reports whether a line names columns: no field is a number, and some are names
+// that are known.
+func (l *layout) header(line []byte) bool {
+	found := []column{}
+	has, known := [other + 1]bool{}, false
+	for i, field := range split(line, l.fields[:0]) {
+		if _, number := parseNumber(field, 1); number && i > 0 {
+			return false
+		}
+		name, c := plainName.Replace(strings.ToLower(string(field))), column{other, 1}
+		for _, h := range headers {
+			if strings.Contains(name, h.word) && !has[h.what] {
+				c.what = h.what
+				break
+			}
+		}
+		worth := 1.0
+		for _, u := range units {
+			if strings.HasSuffix(name, "_"+u.end) {
+				worth = u.worth
+				break
+			}
+		}
+		if c.what == submit || c.what == gap {
+			worth *= 1e9
+		}
+		c.unit = int64(worth)
+		has[c.what], known = true, known || c.what >= submit && c.what <= output
+		found = append(found, c)
+	}
+	if !known || len(found) < 3 {
+		return false
+	}
+	l.columns, l.queues = found, has[queue]
+	for _, want := range [...]int{submit, input, shuffle, output} {
+		if !has[want] {
+			l.wrong = "the header names no column " + names[want]
+		}
+	}
+	return true
+}
+
+// haveQueues reports whether the seventh column of a list has queues: a few short names
+// or small numbers that many jobs share. Paths are hashed, and of many kinds.
+func haveQueues(head []byte) bool {
+	seen, jobs, small := map[string]bool{}, 0, true
+	for line := range bytes.Lines(head) {
+		f := split(bytes.TrimRight(line, " \t\r\n"), nil)
+		if len(f) <= path || len(f[path]) == 0 || !bytes.HasSuffix(line, []byte("\n")) {
+			continue
+		}
+		jobs++
+		name := string(f[path])
+		n, number := parseNumber(f[path], 1)
+		if len(name) > 24 || strings.ContainsAny(name, "/:") || number && len(name) > 4 {
+			return false
+		}
+		small = small && number && n < 100
+		seen[name] = true
+	}
+	return jobs > 1 && (small || 3*len(seen) <= jobs)
+}
+
+// split returns the fields of a line. Between them are tabs, else blanks, else
+// semicolons or commas; quotes may stand around a field.
+func split(line []byte, to [][]byte) [][]byte {
+	sep := byte('\t')
+	if bytes.IndexByte(line, sep) < 0 {
+		if blank := bytes.Fields(line); len(blank) >= least && bytes.IndexByte(blank[0], ',') < 0 {
+			return append(to, blank...)
+		}
+		sep = ','
+		if bytes.IndexByte(line, ';') >= 0 {
+			sep = ';'
+		}
+	}
+	quoted, begin := false, 0
+	for i := 0; i <= len(line); i++ {
+		switch {
+		case i == len(line) || line[i] == sep && !quoted:
+			to = append(to, bytes.Trim(line[begin:i], ` "`))
+			begin = i + 1
+		case line[i] == '"' && sep != '\t':
+			quoted = !quoted
+		}
+	}
+	return to
+}
 
 // maxSubmitSec is the latest submission time of a job: ten years after the
 // start.
 const maxSubmitSec = 10 * 365 * 24 * 3600
 
-// parse reads a line of a list. For an empty line it returns a job without a
-// name. If the line is wrong, the result bad says why.
-func parse(line []byte) (job traces.JobListed, bad string) {
-	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
-		line = line[:len(line)-1]
+// The method line reads a line of a list. For a line that is no job, such as an empty one,
+// it returns a job without a name. If the line is wrong, the result bad says why.
+func (l *layout) line(line []byte) (job traces.JobListed, bad string) {
+	comment := len(line) > 0 && line[0] == '#'
+	if len(line) == 0 || l.jobs == 0 && l.header(bytes.TrimLeft(line, "# ")) || comment {
+		return job, l.wrong
 	}
-	if len(line) == 0 {
-		return job, ""
+	l.jobs++
+	l.fields = split(line, l.fields[:0])
+	switch n := len(l.fields); {
+	case l.wrong != "":
+		return job, l.wrong
+	case n < min(least, len(l.columns)):
+		return job, fmt.Sprintf("it has %d columns, want %d or more, with tabs, commas or blanks between", n, least)
+	case n > len(l.columns):
+		return job, fmt.Sprintf("it has %d columns, want %d at most", n, len(l.columns))
 	}
-	submitSec := int64(0)
-	numbers := [...]*int64{1: &submitSec, &job.GapSec, &job.InputBytes, &job.ShuffleBytes, &job.OutputBytes}
-	column, begin := 0, 0
-	for i := 0; i <= len(line); i++ {
-		if i < len(line) && line[i] != '\t' {
-			continue
-		}
-		field := line[begin:i]
-		switch {
-		case column == 0:
-			if len(field) == 0 {
+	gapNs := int64(-1)
+	numbers := [...]*int64{submit: (*int64)(&job.T), gap: &gapNs, input: &job.InputBytes, shuffle: &job.ShuffleBytes, output: &job.OutputBytes}
+	job.Name = fmt.Sprintf("job%d", l.jobs-1)
+	for i, field := range l.fields {
+		switch c := l.columns[i]; {
+		case c.what == id:
+			if job.Name = string(field); job.Name == "" {
 				return job, "it has no job id"
 			}
-			job.Name = string(field)
-		case column < len(columns):
-			n, ok := parseNumber(field)
-			if !ok {
-				return job, fmt.Sprintf("column %d (%s) is %.40q, not a whole number from 0 to 2^60", column+1, columns[column], field)
+		case c.what <= output:
+			n, ok := parseNumber(field, c.unit)
+			if !ok && c.what != gap { // a gap only says what the submissions say
+				return job, fmt.Sprintf("column %d (%s) is %.40q, not a number from 0 to 2^60", i+1, names[c.what], field)
 			}
-			*numbers[column] = n
-		case column == len(columns):
+			*numbers[c.what] = n
+		case c.what == path && !l.queues:
 			job.Path = string(field)
 		}
-		column, begin = column+1, i+1
 	}
-	if column < len(columns) {
-		return job, fmt.Sprintf("it has %d columns, want %d or more, with tabs between", column, len(columns))
+	if job.T > maxSubmitSec*1e9 {
+		return job, fmt.Sprintf("it is submitted after %d s, want ten years at most", job.T/1e9)
 	}
-	if submitSec > maxSubmitSec {
-		return job, fmt.Sprintf("it is submitted after %d s, want ten years at most", submitSec)
+	if gapNs < 0 {
+		gapNs = max(int64(job.T-l.last), 0)
 	}
-	job.Job, job.T = traces.JobID(job.Name), traces.Time(submitSec)*1e9
+	job.Job, job.GapSec, l.last = traces.JobID(job.Name), gapNs/1e9, job.T
 	return job, ""
 }
 
 // maxNumber is the greatest number in a list: 2^60, about 10^18.
 const maxNumber = 1 << 60
 
-// parseNumber reads a whole number from 0 to maxNumber. It also accepts forms
-// such as 1e+09 and 5.0, which some tools write.
-func parseNumber(field []byte) (n int64, ok bool) {
+var thousands = regexp.MustCompile(`^\d{1,3}(,\d{3})+(\.\d+)?$`)
+
+// parseNumber reads a number from 0 to maxNumber, and multiplies it by unit. It accepts
+// what people and programs write, such as 1e+09, 5.0, 2.5 or 1,000,000, and rounds.
+func parseNumber(field []byte, unit int64) (n int64, ok bool) {
 	for _, c := range field {
 		d := int64(c) - '0'
-		if d < 0 || d > 9 || n > (maxNumber-d)/10 {
-			f, err := strconv.ParseFloat(string(field), 64)
-			return int64(f), err == nil && f >= 0 && f <= maxNumber && f == math.Trunc(f)
+		if d < 0 || d > 9 || n > (maxNumber/unit-d)/10 {
+			text := string(field)
+			if thousands.MatchString(text) {
+				text = strings.ReplaceAll(text, ",", "")
+			}
+			f, err := strconv.ParseFloat(text, 64)
+			f = math.Round(f * float64(unit))
+			return int64(f), err == nil && f >= 0 && f <= maxNumber
 		}
 		n = 10*n + d
 	}
-	return n, len(field) > 0
+	return n * unit, len(field) > 0
 }
 
 // within escapes, as JSON does, what would end a column or a line.

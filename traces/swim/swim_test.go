@@ -70,7 +70,14 @@ func TestRead(t *testing.T) {
 		{"\n\njob0\t1.0\t2\t3e2\t4\t5\n", job0(300, ""), ""},
 		{"job0\t1\t2\t3\t4\n", none, "5 columns"},
 		{"\t1\t2\t3\t4\t5\n", none, "no job id"},
-		{"j\t1\t-2\t3\t4\t5\n", none, `column 3 (gap) is "-2"`},
+		{"j\t1\t2\t-3\t4\t5\n", none, `column 4 (map input) is "-3"`},
+		{"job0 1 2  3 4 5\n", job0(3, ""), ""},
+		{"job0, 1, 2, \"1,003\", 4, 5, ab12\n", job0(1003, "ab12"), ""},
+		{"job0;1;2;3.2e0;4;5\n", job0(3, ""), ""},
+		{"# made by hand\nid\tsubmit\tgap\tinput\tshuffle\toutput\r\n# x\njob0\t1\t2\t3\t4\t5\r\n", job0(3, ""), ""},
+		{"shuffle_bytes,output_bytes,input_kb,inter_job_gap,submit_ms,job_id\n4,5,3,2,1000,job0\n", job0(3000, ""), ""},
+		{"id,submit,gap,input,output\njob0,1,2,3,4\n", none, "the header names no column shuffle"},
+		{"job0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n", none, "18 columns"},
 		{"j\t1\t2\t99999999999999999999\t4\t5\n", none, "column 4 (map input)"},
 		{"j\t1\t2\t\t4\t5\n", none, "column 4 (map input)"},
 		{"j\t400000000\t2\t3\t4\t5\n", none, "ten years at most"},
@@ -90,6 +97,24 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestSeventhColumn: it has queues if many jobs share a few short names, and else paths.
+func TestSeventhColumn(t *testing.T) {
+	for values, queues := range map[string]bool{
+		"0 1 0 1 0 1": true, "prod dev prod prod dev prod": true, "3": false, "a1 b2 a1": false,
+		"/a /a /a /a": false, "8267361 8267361 8267361": false, "7 8 9": true,
+	} {
+		var list strings.Builder
+		for _, v := range strings.Fields(values) {
+			list.WriteString("job\t1\t1\t1\t1\t1\t" + v + "\n")
+		}
+		for j, err := range Read(strings.NewReader(list.String())) {
+			if err != nil || (j.Path == "") != queues {
+				t.Errorf("of %s: path %q, %v; want queues: %t", values, j.Path, err, queues)
+			}
+		}
+	}
+}
+
 // TestWrite: what is written reads the same.
 func TestWrite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -97,9 +122,9 @@ func TestWrite(t *testing.T) {
 		jobs := rapid.SliceOf(rapid.Custom(func(t *rapid.T) traces.JobListed {
 			name := rapid.StringMatching(`[a-z]\w{0,8}`).Draw(t, "id")
 			return traces.JobListed{
-				Job: traces.JobID(name), Name: name, T: traces.Time(rapid.IntRange(0, maxSubmitSec).Draw(t, "submit")) * 1e9, GapSec: number.Draw(t, "gap"),
+				Job: traces.JobID(name), Name: name, T: traces.Time(rapid.IntRange(0, maxSubmitSec).Draw(t, "submit")) * 1e9, GapSec: rapid.Int64Range(0, maxSubmitSec).Draw(t, "gap"),
 				InputBytes: number.Draw(t, "input"), ShuffleBytes: number.Draw(t, "shuffle"), OutputBytes: number.Draw(t, "output"),
-				Path: rapid.StringMatching(`[0-9a-f]{0,6}`).Draw(t, "path"),
+				Path: rapid.StringMatching(`(/[0-9a-f]{1,6})?`).Draw(t, "path"),
 			}
 		})).Draw(t, "jobs")
 		var out bytes.Buffer

@@ -2,6 +2,7 @@ package tracefile
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,6 +76,9 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	}
 	r, err := &Reader{}, error(nil)
 	if isLines(buf) {
+		if head, _ := buf.Peek(headBytes); !bytes.Contains(head, []byte(`"kind"`)) && Foreign(head) != "" {
+			return nil, notATrace(buf, name)
+		}
 		r.src = newLines(buf, name)
 	} else {
 		scan, err := newScanner(buf, name)
@@ -96,6 +100,18 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 		}
 	}
 	return r, nil
+}
+
+// headBytes is enough of a file to see what it is.
+const headBytes = 1 << 16
+
+// notATrace returns the error for a file that is no trace of heddle.
+func notATrace(in *bufio.Reader, name string) error {
+	head, _ := in.Peek(headBytes) // what could not be read is no part of the message
+	if is := Foreign(head); is != "" && is != ownTrace {
+		return fmt.Errorf("read trace %s: it is %s", name, is)
+	}
+	return fmt.Errorf("read trace %s: neither a heddle trace nor one in JSON Lines; 'heddle trace import' reads traces of other tools", name)
 }
 
 // isLines reports whether the trace is in JSON Lines. It skips a byte order mark

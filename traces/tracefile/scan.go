@@ -52,7 +52,7 @@ func newScanner(in *bufio.Reader, path string) (*scanner, error) {
 		return nil, fmt.Errorf("read trace %s: %w", path, err)
 	}
 	if len(head) < fileFrameBytes || !isFrame(head, tagFile) {
-		return nil, fmt.Errorf("read trace %s: neither a heddle trace nor one in JSON Lines; 'heddle trace import' reads traces of other tools", path)
+		return nil, notATrace(in, path)
 	}
 	if s.version = binary.LittleEndian.Uint32(head[12:]); s.version > traces.ListFormatVersion {
 		return nil, fmt.Errorf("read trace %s: it has format version %d, this program reads up to %d: use a newer heddle", path, s.version, traces.ListFormatVersion)

@@ -360,9 +360,12 @@ func (b *builder) sortTasks() {
 			slices.SortFunc(j.Tasks[k], func(x, y Task) int { return cmp.Compare(x.Index, y.Index) })
 		}
 	}
-	var lacks traces.JobID
-	jobs, lacking := 0, int64(0)
+	var lacks, idle traces.JobID
+	jobs, lacking, empty := 0, int64(0), 0
 	for _, j := range b.Jobs {
+		if !j.HasTasks() {
+			idle, empty = cmp.Or(idle, j.Job), empty+1
+		}
 		if n := int64(j.Maps) + int64(j.Reduces) - int64(len(j.Tasks[0])+len(j.Tasks[1])); n > 0 {
 			lacks = cmp.Or(lacks, j.Job)
 			jobs, lacking = jobs+1, lacking+n
@@ -374,6 +377,9 @@ func (b *builder) sortTasks() {
 			claim = "claims"
 		}
 		b.warn("%s, %s first, %s %s that no event names: these tasks are left out", printable.Count(jobs, "job"), lacks, claim, printable.Count(lacking, "task"))
+	}
+	if empty > 0 {
+		b.warn("%s, %s first, ran no task: left out", printable.Count(empty, "job"), idle)
 	}
 }
 

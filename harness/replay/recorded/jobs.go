@@ -64,9 +64,8 @@ type blockKey struct {
 	node   state.NodeID
 }
 
-// NewSource returns the source of the jobs of a replay on the given machines. It fails
-// if there is no task to run.
-func NewSource(c Settings, x *sim.Machines) (*Source, error) {
+// NewSource returns the source of the jobs of a replay on the given machines.
+func NewSource(c Settings, x *sim.Machines) *Source {
 	m := &Source{
 		Settings: c, machines: x, workers: map[traces.Node]bool{},
 		replicas: draw.Stream(c.Seed, "replicas"),
@@ -77,9 +76,6 @@ func NewSource(c Settings, x *sim.Machines) (*Source, error) {
 		if j.HasTasks() {
 			m.jobs = append(m.jobs, j)
 		}
-	}
-	if len(m.jobs)+len(c.Trace.List) == 0 {
-		return nil, fmt.Errorf("trace %s: none of its events names a task, so there is nothing to replay", c.Trace.Name)
 	}
 	for _, n := range c.Trace.Nodes {
 		m.workers[n.Node] = true
@@ -99,7 +95,7 @@ func NewSource(c Settings, x *sim.Machines) (*Source, error) {
 	if c.Change.PlacesBlocks() || len(c.Trace.List) > 0 {
 		m.topology = place.InRacks(racks)
 	}
-	return m, nil
+	return m
 }
 
 // Containers calls see with the sizes of containers of each job: for a map, a reduce,
@@ -334,6 +330,15 @@ func (t *Task) Input() int64 {
 
 // HasTasks reports whether events name a task of the job.
 func (j *Job) HasTasks() bool { return len(j.Tasks[0])+len(j.Tasks[1]) > 0 }
+
+// HasTasks returns an error if there is nothing to replay.
+func (t *Trace) HasTasks() error {
+	if len(t.List) > 0 || slices.ContainsFunc(t.Jobs, (*Job).HasTasks) {
+		return nil
+	}
+	first := t.Jobs[0]
+	return fmt.Errorf("trace %s: there is nothing to replay: none of its events names a task; %s is %v without any", t.Name, first.Job, first.Outcome)
+}
 
 // SpreadOutput divides the bytes that the job's reduces fetched among its maps, in
 // proportion to each map's output before combiner and compression: no more is known

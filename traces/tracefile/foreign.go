@@ -1,0 +1,62 @@
+package tracefile
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+const (
+	packed   = "compressed in another way than with gzip: unpack it"
+	ownTrace = "a trace of heddle already, which every command takes as it is"
+)
+
+// foreign lists files that people have: their first bytes or, as a regular expression
+// with ^ or a quote at its beginning, how their text begins; and what they are. The
+// first that fits counts.
+var foreign = [...]struct{ begins, is string }{
+	{`^Avro-(Json|Binary)|^Meta VERSION=|^Job JOBID="`, `a job history of Hadoop: "heddle trace import" makes a trace of it`},
+	{`"(mapTasks|jobtype)"`, `a job trace of Rumen: "heddle trace import" makes a trace of it`},
+	{`"(job\.tasks|job\.start\.ms)"`, `a job trace of YARN's Scheduler Load Simulator (SLS): "heddle trace import" makes a trace of it`},
+	{"PK\x03\x04", packed}, {"BZh", packed}, {"\xfd7zXZ", packed}, {"\x28\xb5\x2f\xfd", packed}, {"\x04\"M\x18", packed},
+	{"7z\xbc\xaf", packed}, {"\xff\x06\x00\x00sNaPpY", packed},
+	{"\x1f\x8b", "compressed with gzip, once more if it was unpacked: unpack it"},
+	{"\x5a\x2a\x4d\x18", ownTrace}, {`^\{"kind":`, ownTrace},
+	{`(?s)^[^\n]{257}ustar|^.{257}ustar`, "a tar archive: unpack it and name its folder"},
+	{`^PAR1|^ORC|^Obj\x01|^SEQ[\x04-\x06]|^SQLite format`, "a table or a container of records: import the files that it was made of"},
+	{`^crc\x00`, "the checksums that Hadoop keeps of a file: name that file, without the dot before and .crc behind its name"},
+	{`^version https://git-lfs`, `a pointer of Git LFS: "git lfs pull" fetches the file itself`},
+	{`(?i)^<!doctype html|^<html`, "a web page: save the file that it shows"},
+	{`(?s)^<.*<configuration`, "the configuration of a Hadoop job: the job's history is the file beside it"},
+	{`(?s)^<.*<topology`, "a rack table: it tells racks beside a trace of another tool, and is no trace"},
+	{`^<`, "in XML, as no trace is"},
+	{`"Event"\s*:\s*"SparkListener`, "an event log of Spark: heddle knows jobs of MapReduce"},
+	{`"(apps|app)"\s*:\s*[\[{]`, "an answer of the ResourceManager: it has no tasks; the jobs' histories in HDFS have them"},
+	{`"(jobs|taskAttempts|tasks|jobCounters)"\s*:\s*\{\s*"|^\{\s*"job"\s*:`, "an answer of the history server: the job's history in HDFS, a .jhist file, has all of it"},
+	{`"traceEvents"`, "a timeline for Perfetto: import what it was made of"},
+	{`"(job_classes|workload_name)"`, "a load that SLS makes up (SYNTH): it names no single job"},
+	{`"(amResourceRequest|resourceRequestSpecs)"`, "a trace of DynoYARN: it has no maps and reduces"},
+	{`"(subtime|nb_res)"`, "a workload of Batsim: it has no maps and reduces"},
+	{`"(dagName|entitytype"\s*:\s*"TEZ_)`, "a history of Tez: heddle knows jobs of MapReduce"},
+	{`"(children|rack)"\s*:`, "a topology: it tells the racks beside a trace of another tool, and is no trace"},
+	{`^; *\w+:`, "a workload of the Parallel Workloads Archive (SWF): it has no bytes and no maps"},
+	{`^\s*(-?[\d.]+[ \t]+){17}-?[\d.]+\s`, "a workload of the Parallel Workloads Archive (SWF): it has no bytes and no maps"},
+	{`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|^\d\d/\d\d/\d\d \d\d:\d\d:\d\d [A-Z]`, "a log of Hadoop: the jobs' histories are files of their own"},
+	{`(?m)^(workloads|models|cluster|from):`, `an experiment or a set of replays: "heddle run" or "heddle sweep" takes it`},
+}
+
+// Foreign returns what a file is that begins with the given bytes, and what to do with
+// it. It returns "" if it does not know.
+func Foreign(head []byte) string {
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	for _, f := range foreign {
+		text := strings.HasPrefix(f.begins, "^") || strings.HasPrefix(f.begins, `"`) || strings.HasPrefix(f.begins, "(?")
+		if text && regexp.MustCompile(f.begins).Match(head) || bytes.HasPrefix(head, []byte(f.begins)) {
+			return f.is
+		}
+	}
+	if bytes.IndexByte(head, 0) >= 0 {
+		return "a binary file of no known format"
+	}
+	return ""
+}
