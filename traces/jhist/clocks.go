@@ -1,6 +1,7 @@
 package jhist
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -14,8 +15,39 @@ var clockBehind = mend.Kind{
 	Wrong: "a job that starts before its submission, as its ApplicationMaster's clock is behind", Done: "its times moved to begin with the submission; they may be too early by as long as its ApplicationMaster took to start",
 }
 
+// trackerApart is the defect of an attempt that its TaskTracker dated, whose task the JobTracker dated.
+var trackerApart = mend.Kind{
+	Wrong: "an attempt that is not within its task, as its host's clock is apart from the JobTracker's", Done: "attempts of that host moved to the middle of where they can be",
+}
+
+// alignTrackers moves the times of TaskTrackers to the JobTracker's clock.
+func (j *Job) alignTrackers(mended func(k mend.Kind, about string)) {
+	clocks := format.Clocks{}
+	for _, t := range j.Tasks {
+		for _, a := range t.Attempts {
+			if a.Status == "SUCCEEDED" {
+				clocks.See(a.Host, t.StartMs, t.FinishMs, a.StartMs, a.FinishMs)
+			}
+		}
+	}
+	for _, t := range j.Tasks {
+		for _, a := range t.Attempts {
+			end := cmp.Or(t.FinishMs, j.FinishMs)
+			if a.Status != "SUCCEEDED" { // it may be killed after its task has ended
+				end = cmp.Or(j.FinishMs, end)
+			}
+			if clocks.Fit(a.Host, t.StartMs, end, &a.StartMs, &a.ShuffleFinishMs, &a.SortFinishMs, &a.FinishMs) {
+				mended(trackerApart, a.ID)
+			}
+		}
+	}
+}
+
 // align moves times that clocks of hosts apart put where they cannot be. It leaves nothing out.
 func (j *Job) align(mended func(k mend.Kind, about string)) {
+	if j.JobTracker {
+		j.alignTrackers(mended)
+	}
 	clocks := format.Clocks{}
 	for _, t := range j.Tasks {
 		for _, a := range t.Attempts {

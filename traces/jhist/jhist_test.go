@@ -64,7 +64,7 @@ func TestText(t *testing.T) {
 	for _, name := range []string{"mr1_0.18", "mr1_0.20", "mr1_1.2"} {
 		path := filepath.Join("testdata", name+".log")
 		job, events, log := parseFile(t, path)
-		if log.Counts() != nil {
+		if name == "mr1_0.20" != (log.Counts()[trackerApart.String()] == 1) || len(log.Counts()) > 1 { // the clock of n3 is 500 s behind
 			t.Errorf("%s: mended %v", name, log.Counts())
 		}
 		compareWithGolden(t, name, describe(job, events))
@@ -86,7 +86,7 @@ func TestText(t *testing.T) {
 		}
 		return nil
 	}}
-	if err := Format.NewReader(im).Read(bytes.NewReader(all)); err != nil || len(jobs) != 3 || im.Log.Counts() != nil {
+	if err := Format.NewReader(im).Read(bytes.NewReader(all)); err != nil || len(jobs) != 3 || len(im.Log.Counts()) != 1 {
 		t.Errorf("of three histories in one file, read %v; mended %v, %v", jobs, im.Log.Counts(), err)
 	}
 }
