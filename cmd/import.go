@@ -25,6 +25,7 @@ func traceImport() *cli.Command {
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Destination: &o.Output, Usage: "write the trace to `FILE`, which must not exist"},
 		&cli.StringFlag{Name: "from", Usage: "the files' `FORMAT`: " + exchange.Names(exchange.CanRead) + " (default: told by the content)"},
 		&cli.BoolFlag{Name: "strict", Usage: "refuse what is otherwise mended and counted"},
+		partialFlag(),
 		&cli.Uint64Flag{Name: "seed", Value: o.Seed, Destination: &o.Seed, Usage: "`SEED` of what is made up"},
 		&cli.IntFlag{Name: "nodes", Destination: &o.Nodes, Usage: "make up a cluster of `N` nodes for lists of jobs", DefaultText: "none"},
 		&cli.IntFlag{Name: "racks", Value: o.Racks, Destination: &o.Racks, Usage: "with --nodes: `N` racks"},
@@ -38,19 +39,22 @@ func traceImport() *cli.Command {
 		}
 	}
 	return &cli.Command{
-		Name: "import", Usage: "make a trace of job histories and of other tools' traces", ArgsUsage: "FILE … [TOPOLOGY]",
+		Name: "import", Usage: "make a trace of job histories and of other tools' traces", ArgsUsage: "FILE|FOLDER … [TOPOLOGY]",
 		Description: `Reads files of one of these formats, also compressed with gzip:
 
 ` + exchange.About(exchange.CanRead) + `
-The format is told by the content. A topology file, with the nodes of the cluster, may
-be among the files. For example:
+The format is told by the content. Of a folder, such as the history server's or a
+JobTracker's, all histories are read, also in folders inside. A topology file, with the
+nodes of the cluster, or a rack table may be among the files. For example:
 
+   heddle trace import -o month.trace done/2026/11
    heddle trace import -o cluster.trace job-trace.json.gz topology.json
    heddle trace import -o day.trace --nodes 600 --racks 20 --block-size 64MiB FB-2009.tsv
 
 Some formats lack times or hosts. heddle makes them up from --seed, and "heddle trace
 info" lists what was made up. Defects of the files are mended and counted in the trace's
-header, or refused with --strict.`,
+header, or refused with --strict. If more than one job, and more than 1 % of all, would be
+left out, no trace is made without --partial.`,
 		Flags: append(flags, jsonFlag()),
 		Action: withArguments(func(c *cli.Context, files []string) error {
 			o.Inputs = files
@@ -67,7 +71,7 @@ header, or refused with --strict.`,
 			if err != nil {
 				return withCode(copyCode(err), err)
 			}
-			if err := printResult(c, r, func(out io.Writer) error { return printImported(out, r) }); err != nil {
+			if err := printResult(c, r, func(out io.Writer) error { return printImported(out, r, true) }); err != nil {
 				return err
 			}
 			next(c, "heddle trace info", o.Output)
@@ -76,14 +80,19 @@ header, or refused with --strict.`,
 	}
 }
 
+// partialFlag returns the flag of commands that import traces of other tools.
+func partialFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "partial", Usage: "go on if more than one job, and more than 1 % of the jobs, of another tool's trace are left out"}
+}
+
 // importArguments sets in o those options whose flags do not set them directly, and
 // checks all.
 func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
 	from := c.String("from")
-	o.Format, o.Strict = exchange.Find(from), c.Bool("strict")
+	o.Format, o.Strict, o.Partial = exchange.Find(from), c.Bool("strict"), c.Bool("partial")
 	switch {
 	case len(o.Inputs) == 0:
-		err = errors.New("trace import takes one FILE or more")
+		err = errors.New("trace import takes one FILE or FOLDER, or more")
 	case o.Output == "":
 		err = errors.New("trace import needs --output FILE")
 	case from != "" && (o.Format == nil || !exchange.CanRead(o.Format)):
@@ -167,7 +176,8 @@ var madeBy = map[string][]string{
 	"durations": {"--map-rate", "--shuffle-rate", "--output-rate", "--task-start", "--spread"},
 }
 
-func printImported(out io.Writer, r *exchange.Imported) error {
+// printImported says what an import made. all is true if it also says what is left out.
+func printImported(out io.Writer, r *exchange.Imported, all bool) error {
 	var b strings.Builder
 	printable.Fprintf(&b, "%s has %s of form %s: %s, %s; seed %d\n", r.Output, printable.Count(r.Jobs, "job"), r.Format, printable.Count(r.Events, "event"), printable.Count(r.Nodes, "node"), r.Seed)
 	if len(r.Synthetic) > 0 {
@@ -186,6 +196,9 @@ func printImported(out io.Writer, r *exchange.Imported) error {
 			r.RacklessHosts, r.RacklessAttempts)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Mended)) {
+		if left := func(text string) bool { return strings.Contains(text, kind) }; !all && slices.ContainsFunc(r.LeftOut, left) {
+			continue
+		}
 		printable.Fprintf(&b, "mended %s: %s\n  first at %s\n", printable.Count(r.Mended[kind], "time"), kind, r.First[kind])
 	}
 	_, err := io.WriteString(out, b.String())

@@ -31,10 +31,10 @@ func replayCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "replay",
 		Usage:     "simulate the jobs of traces, under any models",
-		ArgsUsage: "TRACE [TRACE …]",
+		ArgsUsage: "TRACE|FOLDER … [TOPOLOGY]",
 		Description: `Runs the jobs of a trace again in virtual time, at the same times and with their
-input in the same places. Traces of other tools are imported with the defaults of
-heddle trace import. Tasks take as long as recorded or, with a calibration, as
+input in the same places. Traces of other tools, and folders of job histories, are
+imported with the defaults of heddle trace import, with a TOPOLOGY if one is named. Tasks take as long as recorded or, with a calibration, as
 long as they would take on the node where they run now. Seeds and models run in
 parallel, which does not change the result. For example:
 
@@ -60,7 +60,7 @@ parallel, which does not change the result. For example:
 			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: nodes keep the blocks cached at the start, or those that they read last", Value: config.CacheStatic},
 			&cli.StringFlag{Name: "fetches", Usage: "racks or nodes: reduces fetch map output from whole racks, or from the nodes that ran the maps", DefaultText: "as the calibration was fitted, else racks"},
 			&cli.StringSliceFlag{Name: "metric", Usage: "a column for `METRIC` of heddle compare, or all; may be repeated (default: makespan, mean completion, locality)"},
-			tableFlag(), jsonFlag(),
+			partialFlag(), tableFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "runs", Usage: "keep the results as a run folder in `DIR`, for heddle compare (default: keep nothing)"},
 			&cli.StringFlag{Name: "run-name", Usage: "keep the results as a run folder of this `NAME`, without --runs in the user's state folder"},
 			&cli.BoolFlag{Name: "traces", Usage: "with --runs or --run-name, also keep the trace and each replay's trace"},
@@ -251,8 +251,19 @@ func onlyTable(c *cli.Context) bool {
 
 // loadTraces reads traces, and what each says of its own run, nil if it says nothing.
 func loadTraces(c *cli.Context, p *progress, files []string, kept *experiment.Replays) (list []*recorded.Trace, were []*replay.Outcome, err error) {
-	for _, path := range files {
-		t, was, err := loadTrace(c, p, path, kept)
+	var topologies []string
+	paths := slices.DeleteFunc(slices.Clone(files), func(path string) bool {
+		topology := exchange.IsTopology(c.Context, path)
+		if topology {
+			topologies = append(topologies, path)
+		}
+		return topology
+	})
+	if len(paths) == 0 {
+		return nil, nil, fmt.Errorf("there is no trace among the files, only topologies: %s", strings.Join(topologies, ", "))
+	}
+	for _, path := range paths {
+		t, was, err := loadTrace(c, p, path, topologies, kept)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -262,29 +273,35 @@ func loadTraces(c *cli.Context, p *progress, files []string, kept *experiment.Re
 	return list, were, nil
 }
 
-// loadTrace reads a trace in any format. It says what the import of another
-// tool's trace made up.
-func loadTrace(c *cli.Context, p *progress, path string, kept *experiment.Replays) (*recorded.Trace, *replay.Outcome, error) {
+// loadTrace reads a trace in any format, or a folder of histories. It says what the
+// import of another tool's trace made up.
+func loadTrace(c *cli.Context, p *progress, path string, topologies []string, kept *experiment.Replays) (*recorded.Trace, *replay.Outcome, error) {
 	path, err := traceOf(c, path)
-	if err != nil {
+	if err != nil && !errors.Is(err, errNoRun) {
 		return nil, nil, err
 	}
 	var r *tracefile.Reader
 	var imported *exchange.Imported
-	if info, serr := os.Stat(path); serr != nil || !info.Mode().IsRegular() {
+	if info, serr := os.Stat(path); serr != nil || !info.Mode().IsRegular() && !info.IsDir() {
 		r, err = tracefile.Open(path) // a pipe can be opened only once, so it cannot be asked for its format first
 	} else {
-		r, imported, err = exchange.Any(c.Context, path, p.imported())
+		r, imported, err = exchange.Any(c.Context, path, func(o *exchange.ImportOptions) {
+			o.Inputs, o.Progress, o.Partial = append(o.Inputs, topologies...), p.imported(), c.Bool("partial")
+		})
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	defer r.Close()
+	if imported == nil && len(topologies) > 0 {
+		return nil, nil, fmt.Errorf("%s: it is a trace of heddle, which has its nodes: %s is for traces of other tools", path, topologies[0])
+	}
 	if imported != nil {
 		imported.Output = path
-		if err := printImported(c.App.ErrWriter, imported); err != nil {
+		if err := printImported(c.App.ErrWriter, imported, false); err != nil {
 			return nil, nil, err
 		}
+		warn(imported.LeftOut...)
 	}
 	figures, keep := measure.New(r.Header()), kept.Trace(path, r)
 	if onlyTable(c) {

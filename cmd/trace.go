@@ -239,6 +239,9 @@ func withTrace(action func(c *cli.Context, path string) error) cli.ActionFunc {
 // mostTracesNamed is the largest number of a run's traces that a message names.
 const mostTracesNamed = 40
 
+// errNoRun is the error for a folder that is no run.
+var errNoRun = errors.New(`want the file of a trace, or the folder of a run; "heddle trace import" makes a trace of a folder of job histories`)
+
 // traceOf returns the path of a trace. The user may also name the folder of a run
 // that has only one.
 func traceOf(c *cli.Context, path string) (string, error) {
@@ -250,7 +253,7 @@ func traceOf(c *cli.Context, path string) (string, error) {
 		return "", err
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s is a folder and no run; want the file of a trace, or the folder of a run", path)
+		return path, fmt.Errorf("%s is a folder and no run; %w", path, errNoRun)
 	}
 	switch list := results.Traces(run); len(list) {
 	case 0:

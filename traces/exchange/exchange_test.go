@@ -373,3 +373,39 @@ func TestSWIMRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// TestLeftOut: where a file of many jobs is damaged, the jobs behind that place count as
+// left out, by the length of those before.
+func TestLeftOut(t *testing.T) {
+	var lines strings.Builder
+	for i := range 300 {
+		lines.WriteString(oneMap(i, "/r1/n1", "/r1/n1"))
+	}
+	list := "[" + strings.ReplaceAll(strings.TrimSpace(lines.String()), "\n", ",") + "]"
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write([]byte(lines.String())) // a bytes.Buffer takes all
+	_ = z.Close()
+	half := len(list) / 2
+	for name, c := range map[string]struct {
+		data string
+		lost bool
+	}{
+		"whole": {list, false}, "gzip cut off": {packed.String()[:packed.Len()*2/3], true},
+		"list damaged": {list[:half] + "\x00" + list[half:], true}, "last damaged": {list[:len(list)-9], false},
+	} {
+		path := filepath.Join(t.TempDir(), "jobs")
+		if err := os.WriteFile(path, []byte(c.data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := DefaultImport
+		o.Inputs, o.Output = []string{path}, path+".trace"
+		if _, err := Import(t.Context(), o); (err != nil) != c.lost || err != nil && !strings.Contains(err.Error(), "--partial") {
+			t.Errorf("%s: %v, want lost jobs: %t", name, err, c.lost)
+		}
+		o.Partial = true
+		if r, err := Import(t.Context(), o); err != nil || c.lost && len(r.LeftOut) == 0 {
+			t.Errorf("%s, --partial: %+v, %v", name, r, err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"maps"
 	"math"
@@ -28,12 +29,17 @@ import (
 // ImportOptions are the options of the function Import.
 type ImportOptions struct {
 	format.Options
-	Inputs []string       // paths of the input files, all of one format, and of topology files
+	// Inputs are the paths of the input files, all of one format, and of topology files;
+	// or of folders, such as the history server's, of which all histories are read.
+	Inputs []string
 	Format *format.Format // format of the input files; nil means that it is detected from their content
 	Output string         // path of the trace to write; a file with this path is replaced
 	Writer string         // name and version of the program, for the header of the trace
 	// Strict makes the import fail at the first defect in an input file.
 	Strict bool
+	// Partial makes the import go on if more than one job, and more than 1 % of the
+	// jobs, are left out.
+	Partial bool
 	// Nodes and Racks are the numbers of nodes and racks of the cluster that an
 	// import makes up if the input files name no hosts. If Nodes is 0, no cluster
 	// is made up.
@@ -74,6 +80,8 @@ type Imported struct {
 	// First says, for each kind of defect, where the first one was found: the
 	// file, the place in the file, and the job or value.
 	First map[string]string `json:"first,omitempty"`
+	// LeftOut says what is not in the trace.
+	LeftOut []string `json:"leftOut,omitempty"`
 }
 
 // Import makes one trace from files of another format. If it fails, or if the
@@ -86,12 +94,14 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	im := newImporter(ctx, o, &racks.Table{})
 	err := im.readAll()
 	same := im.nodes.names.Same()
-	if err == nil && (im.Racks.Late() || len(same) > 0) {
+	if err == nil && (im.Racks.Late() || len(same) > 0 || len(im.Better) > 0) {
 		// Some files name a host without its rack before another place names the
-		// rack, or one machine in two ways. All files are read again, now that it is known.
+		// rack, or one machine in two ways, or a better history of a job came late.
+		// All files are read again, now that it is known.
 		if err = im.sorter.Close(); err == nil {
+			chosen := im.Better
 			im = newImporter(ctx, o, im.Racks.Again(same))
-			im.doing = "read again"
+			im.doing, im.Chosen = "read again", chosen
 			err = im.readAll()
 		}
 	}
@@ -100,6 +110,8 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	}
 	if err == nil && im.jobs == 0 {
 		err = im.noJobs()
+	} else if err == nil && !o.Partial {
+		err = im.tooFew()
 	}
 	if err == nil {
 		err = im.write()
@@ -110,7 +122,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	r := &Imported{
 		Format: im.format.Name, Output: o.Output, Jobs: im.jobs, Events: im.sorter.Count(), Nodes: len(im.header.Cluster.Nodes), Seed: o.Seed,
 		Synthetic: im.header.Synthetic, Mended: im.Log.Counts(), First: map[string]string{},
-		RacklessHosts: im.nodes.rackless(), RacklessAttempts: im.racklessAttempts,
+		RacklessHosts: im.nodes.rackless(), RacklessAttempts: im.racklessAttempts, LeftOut: im.mended(im.Log.Loses),
 	}
 	for kind := range r.Mended {
 		r.First[kind] = im.Log.First(kind)
@@ -122,7 +134,7 @@ func newImporter(ctx context.Context, o ImportOptions, rackOf *racks.Table) *imp
 	log := &mend.Log{Strict: o.Strict}
 	im := &importer{ctx: ctx, o: o, doing: "read", nodes: newNodes(rackOf, log), sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64}
 	im.Import = format.Import{
-		Options: o.Options, Log: log, Racks: rackOf, Add: im.add,
+		Options: o.Options, Log: log, Racks: rackOf, Add: im.add, Better: map[string]int{},
 		Host: func(name, rack string) error { return im.nodes.see(traces.Node(name), rack) },
 	}
 	return im
@@ -142,19 +154,22 @@ type importer struct {
 	read      atomic.Int64 // bytes of the files read so far, and read ahead
 	bytes     int64        // bytes of all files
 	jobs      int
+	before    int         // jobs before the file that is being read
+	folder    hash.Hash   // SHA-256 of the SHA-256s of a folder's files so far; nil outside of a folder
+	files     int         // files of the folder that were read
 	submitted traces.Time // submission time of the earliest job
 	// racklessAttempts is the number of attempts whose host has no known rack.
 	// It is counted while the trace is written.
 	racklessAttempts int
 }
 
-var badCompression = mend.Kind{Wrong: "a compressed file that is damaged or cut off", Done: "read up to there"}
+var badCompression = mend.Kind{Wrong: "a compressed file that is damaged or cut off", Done: "read up to there", Loses: mend.Part}
 
 // The method readAll reads the input files: first the topology files, since they
 // decide which hosts are nodes of the cluster.
 func (im *importer) readAll() error {
-	var inputs []string
-	for _, path := range im.o.Inputs {
+	topologies, others := map[string]bool{}, 0
+	if err := im.each(func(path string) error {
 		if info, err := os.Stat(path); err == nil { // opening a file that is not there says so
 			im.bytes += info.Size()
 		}
@@ -162,11 +177,14 @@ func (im *importer) readAll() error {
 		if err != nil {
 			return fmt.Errorf("import %s: %w", path, err)
 		}
-		if !topology {
-			inputs = append(inputs, path)
+		if others++; topology {
+			others, topologies[path] = others-1, true
 		}
+		return nil
+	}); err != nil {
+		return err
 	}
-	if len(inputs) == 0 {
+	if others == 0 {
 		return errors.New("import: there is no trace among the files, only topologies")
 	}
 	if im.o.Nodes > 0 {
@@ -179,42 +197,57 @@ func (im *importer) readAll() error {
 		}
 		im.nodes.list(nodes)
 	}
-	for _, path := range inputs {
+	return im.each(func(path string) error {
+		if topologies[path] {
+			return nil
+		}
 		if err := im.readFile(path); err != nil {
 			return fmt.Errorf("import %w", err)
 		}
-	}
-	return nil
+		return im.ctx.Err()
+	})
 }
 
 // readTopology reports whether a file is a topology file. If so, it reads the
-// nodes in it.
+// nodes in it. By its name, a history in a folder is none.
 func (im *importer) readTopology(path string) (bool, error) {
+	if im.folder != nil && isHistory(path) {
+		return false, nil
+	}
 	in, err := openFile(im.ctx, path, &im.read)
 	if err != nil {
 		return false, err
 	}
 	defer in.Close()
-	head, _ := in.Peek(headBytes)
-	if detect(head) != nil {
+	head, _ := in.head() // readFile meets the error
+	t := topology(head)
+	if t == nil {
 		return false, nil
 	}
-	for _, f := range Formats {
-		if f.Topology == nil || !f.Topology.Detect(head) {
-			continue
-		}
-		nodes, err := f.Topology.Read(in)
-		if err != nil {
-			return true, err
-		}
-		if f.Topology.Table {
-			im.nodes.table(nodes)
-		} else {
-			im.nodes.list(nodes)
-		}
-		return true, im.input(path, in)
+	nodes, err := t.Read(in)
+	if err != nil {
+		return true, err
 	}
-	return false, nil
+	if t.Table {
+		im.nodes.table(nodes)
+	} else {
+		im.nodes.list(nodes)
+	}
+	return true, im.input(path, in)
+}
+
+// topology returns the reader of a topology file that begins with the bytes head, or nil
+// if it is none.
+func topology(head []byte) *format.Topology {
+	if detect(head) != nil {
+		return nil
+	}
+	for _, f := range Formats {
+		if f.Topology != nil && f.Topology.Detect(head) {
+			return f.Topology
+		}
+	}
+	return nil
 }
 
 // detect returns the format of a file that begins with the bytes head, or nil if
@@ -243,27 +276,33 @@ func (im *importer) input(path string, in *file) error {
 	if err != nil {
 		return err
 	}
-	im.header.Inputs = append(im.header.Inputs, traces.Input{Name: filepath.Base(path), SHA256: sum})
+	if im.folder != nil {
+		fmt.Fprintln(im.folder, sum)
+		im.files++
+	} else {
+		im.header.Inputs = append(im.header.Inputs, traces.Input{Name: filepath.Base(path), SHA256: sum})
+	}
 	if damage != nil {
+		im.Log.LostJobs += max(1, im.jobs-im.before) // nobody knows how many the rest has
 		return im.Log.Add(badCompression, "its end", damage.Error())
 	}
 	return nil
 }
 
 func (im *importer) readFile(path string) error {
+	im.Log.File, im.before = path, im.jobs
 	in, err := openFile(im.ctx, path, &im.read)
 	if err != nil {
-		return err
+		return im.strange(path, err)
 	}
 	defer in.Close()
-	im.Log.File = path
-	head, err := in.Peek(headBytes)
+	head, err := in.head()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	f, told := detect(head), im.o.Format
 	if f == nil && (told == nil || tracefile.Foreign(head) != "") {
-		return fmt.Errorf("%s: %s", path, unread(head))
+		return im.strange(path, fmt.Errorf("%s: %s", path, unread(head)))
 	}
 	if f != nil && told != nil && told != f {
 		return fmt.Errorf("%s: --from %s, but it is of format %s: %s", path, told.Name, f.Name, f.About)
@@ -275,7 +314,7 @@ func (im *importer) readFile(path string) error {
 	if im.format == nil {
 		im.format, im.reader = f, f.NewReader(&im.Import)
 	}
-	if err := im.reader.Read(in); err != nil {
+	if err := im.reader.Read(in.Reader); err != nil {
 		return fileError(path, err)
 	}
 	return fileError(path, im.input(path, in))
@@ -339,11 +378,28 @@ func (im *importer) noJobs() error {
 	if len(im.Log.Counts()) == 0 {
 		return fmt.Errorf("import: there is no job in the files: %d records were read; no trace is written", im.Records)
 	}
-	var mended strings.Builder
+	return fmt.Errorf("import: no job is left of the files: %d records were read whole; no trace is written\n  %s",
+		im.Records, strings.Join(im.mended(func(string) bool { return true }), "\n  "))
+}
+
+// mended says how often each kind of defect was found, and where first.
+func (im *importer) mended(which func(kind string) bool) (list []string) {
 	for _, kind := range slices.Sorted(maps.Keys(im.Log.Counts())) {
-		fmt.Fprintf(&mended, "\n  %s: %s; first at %s", printable.Count(im.Log.Counts()[kind], "time"), kind, im.Log.First(kind))
+		if which(kind) {
+			list = append(list, fmt.Sprintf("%s: %s; first at %s", printable.Count(im.Log.Counts()[kind], "time"), kind, im.Log.First(kind)))
+		}
 	}
-	return fmt.Errorf("import: no job is left of the files: %d records were read whole; no trace is written%s", im.Records, mended.String())
+	return list
+}
+
+// tooFew returns an error if too many jobs are left out.
+func (im *importer) tooFew() error {
+	lost := im.Log.LostJobs
+	if lost <= 1 || 100*lost <= im.jobs+lost {
+		return nil
+	}
+	return fmt.Errorf("import: %d of about %d jobs are left out, more than 1 %%; no trace is written; go on without them with --partial\n  %s",
+		lost, im.jobs+lost, strings.Join(im.mended(im.Log.Loses), "\n  "))
 }
 
 // write completes the header and writes the trace to the output file.

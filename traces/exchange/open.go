@@ -45,8 +45,6 @@ func openFile(ctx context.Context, path string, read *atomic.Int64) (*file, erro
 		return nil, fmt.Errorf("open input: %w", err)
 	}
 	switch {
-	case info.IsDir():
-		return nil, fmt.Errorf("open input: %s is a folder: name its files", path)
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("open input: %s is no file but a pipe or a device: keep what it gives in a file", path)
 	case info.Size() == 0:
@@ -57,15 +55,18 @@ func openFile(ctx context.Context, path string, read *atomic.Int64) (*file, erro
 		return nil, fmt.Errorf("open input: %w", err)
 	}
 	in := &file{ctx: ctx, closer: f, hash: sha256.New()}
-	in.raw = bufio.NewReaderSize(io.TeeReader(f, io.MultiWriter(in.hash, counter{read})), chunkBytes)
+	size := int(min(chunkBytes, info.Size())) // folders have many small files
+	in.raw = bufio.NewReaderSize(io.TeeReader(f, io.MultiWriter(in.hash, counter{read})), size)
 	content := io.Reader(in.raw)
 	if head, _ := in.raw.Peek(2); string(head) == "\x1f\x8b" {
-		content = &unpacker{file: in, packedBytes: info.Size()}
+		content, size = &unpacker{file: in, packedBytes: info.Size()}, headBytes
 	}
-	if in.ahead, err = readahead.NewReaderSize(content, 3, chunkBytes); err != nil {
+	if size < chunkBytes {
+		in.ahead = io.NopCloser(content)
+	} else if in.ahead, err = readahead.NewReaderSize(content, 3, chunkBytes); err != nil {
 		return nil, fmt.Errorf("open input: %w", err)
 	}
-	in.Reader = bufio.NewReaderSize(interruptible{in}, headBytes)
+	in.Reader = bufio.NewReaderSize(interruptible{in}, size)
 	switch head, _ := in.Peek(3); {
 	case string(head) == "\xef\xbb\xbf":
 		_, _ = in.Discard(3) // Discard cannot fail: Peek has already read these 3 bytes into the buffer
@@ -75,6 +76,9 @@ func openFile(ctx context.Context, path string, read *atomic.Int64) (*file, erro
 	}
 	return in, nil
 }
+
+// head returns the beginning of the file, from which its format is detected.
+func (f *file) head() ([]byte, error) { return f.Peek(f.Size()) }
 
 // counter counts the bytes that are written to it.
 type counter struct{ bytes *atomic.Int64 }

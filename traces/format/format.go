@@ -100,6 +100,11 @@ type Import struct {
 	// read so far.
 	Records int
 
+	// Better has the jobs of which a better record was found after another was read, each
+	// with the number of that record. If there are any, the files are read again, with
+	// these as Chosen.
+	Better, Chosen map[string]int
+
 	jobs map[string]int // for each job id, the number of jobs read so far that had it
 }
 

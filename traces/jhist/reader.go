@@ -22,16 +22,19 @@ var Format = format.Format{
 		text := bytes.TrimLeft(head, " \t\r\n")
 		return bytes.HasPrefix(text, []byte(avroJSON)) || bytes.HasPrefix(text, []byte(avroBinary)) || textRecord.Match(text)
 	},
-	NewReader: func(im *format.Import) format.Reader { return &reader{Import: im, seen: map[string]bool{}} },
+	NewReader: func(im *format.Import) format.Reader {
+		return &reader{Import: im, seen: map[string]int{}, buf: bufio.NewReaderSize(nil, readBytes)}
+	},
 }
 
 // Defects that an import finds in job history files, and what it does about
 // each.
 var (
-	cutHistory     = mend.Kind{Wrong: "a history that ends inside an event", Done: "read without that event"}
-	badEvents      = mend.Kind{Wrong: "an event of a history that does not fit its schema", Done: "left out"}
-	historyAgain   = mend.Kind{Wrong: "a second history of a job", Done: "left out"}
-	noHistoryJob   = mend.Kind{Wrong: "a history without a job", Done: "left out"}
+	cutHistory     = mend.Kind{Wrong: "a history that ends inside an event", Done: "read without that event", Loses: mend.Part}
+	badEvents      = mend.Kind{Wrong: "an event of a history that does not fit its schema", Done: "left out", Loses: mend.Part}
+	historyAgain   = mend.Kind{Wrong: "a second history of a job", Done: "the one that is whole, else the longest, else the first is taken"}
+	badHistory     = mend.Kind{Wrong: "a history that cannot be read", Done: "left out", Loses: mend.Job}
+	noHistoryJob   = mend.Kind{Wrong: "a history without a job", Done: "left out", Loses: mend.Job}
 	impossibleTime = mend.Kind{Wrong: "a time before 1970 or after 2200", Done: "taken as that of the job's submission"}
 	oddCount       = mend.Kind{Wrong: "a count below 0 or over 2^60", Done: "taken as not reported"}
 	oddTotal       = mend.Kind{Wrong: "a number of tasks below 0 or over the limit", Done: "taken as that of the tasks in the history"}
@@ -41,7 +44,8 @@ var (
 // text of several jobs may stand in one file.
 type reader struct {
 	*format.Import
-	seen map[string]bool // ids of the jobs read so far
+	seen map[string]int // ids of the jobs read so far, and how whole the history of each is
+	buf  *bufio.Reader
 }
 
 // Finish implements format.Reader. Job histories have nothing to add to the
@@ -51,32 +55,41 @@ func (r *reader) Finish(*traces.Header) (func(*traces.TaskScheduled), error) { r
 // Read implements format.Reader: it reads a history file and adds the events of
 // its job.
 func (r *reader) Read(in io.Reader) error {
-	buf := bufio.NewReaderSize(in, readBytes)
+	r.buf.Reset(in)
 	for {
-		if err := r.readJob(buf); err != nil {
+		if err := r.readJob(); err != nil {
 			return err
 		}
-		if _, err := buf.Peek(1); err != nil {
+		if _, err := r.buf.Peek(1); err != nil {
 			return notEOF(err)
 		}
 	}
 }
 
-func (r *reader) readJob(in *bufio.Reader) error {
+func (r *reader) readJob() error {
 	r.Records++
-	job, _, err := parse(in, r.Log)
+	job, events, err := parse(r.buf, r.Log)
 	if cut, ok := errors.AsType[*CutOffError](err); ok {
 		err = r.Log.Add(cutHistory, fmt.Sprintf("byte %d", cut.Offset), cut.Err.Error())
 	}
 	switch {
+	case job == nil && !r.Log.Strict:
+		return r.Log.Add(badHistory, "its beginning", err.Error())
 	case err != nil:
 		return err
 	case job.ID == "":
 		return r.Log.Add(noHistoryJob, "its end", "no event names a job")
-	case r.seen[job.ID]:
+	}
+	if job.Outcome != traces.Unfinished {
+		events += maxLineBytes // more than any history has
+	}
+	if had, again := r.seen[job.ID]; again || r.Chosen[job.ID] > r.Records {
+		if events > had && r.Chosen[job.ID] == 0 {
+			r.seen[job.ID], r.Better[job.ID] = events, r.Records
+		}
 		return r.Log.Add(historyAgain, "its name", job.ID)
 	}
-	r.seen[job.ID] = true
+	r.seen[job.ID] = events
 	job.Rename(r.Racks.Name)
 	racks := job.Racks()
 	r.placeHosts(job, racks)

@@ -13,7 +13,19 @@ import "fmt"
 type Kind struct {
 	Wrong string // the defect that was found, such as "a negative time"
 	Done  string // what the import did about the defect, such as "taken as unknown"
+	Loses Loss
 }
+
+// Loss is what a mend leaves out.
+type Loss uint8
+
+// What a mend leaves out: nothing, a part of a job or a number of jobs that is not known,
+// or one job.
+const (
+	Nothing Loss = iota
+	Part
+	Job
+)
 
 func (k Kind) String() string { return k.Wrong + ": " + k.Done }
 
@@ -26,8 +38,12 @@ type Log struct {
 	// defects.
 	File string
 
+	// LostJobs is the number of jobs that are left out.
+	LostJobs int
+
 	counts map[string]int
 	first  map[string]string
+	loses  map[string]bool
 }
 
 // Add counts a mend. The argument place is the place of the defect in the file,
@@ -38,10 +54,14 @@ func (l *Log) Add(k Kind, place, about string) error {
 		return fmt.Errorf("%s: %s: %s: %s; without --strict it is %s", l.File, place, about, k.Wrong, k.Done)
 	}
 	if l.counts == nil {
-		l.counts, l.first = map[string]int{}, map[string]string{}
+		l.counts, l.first, l.loses = map[string]int{}, map[string]string{}, map[string]bool{}
+	}
+	if k.Loses == Job {
+		l.LostJobs++
 	}
 	name := k.String()
 	if l.counts[name] == 0 {
+		l.loses[name] = k.Loses != Nothing
 		l.first[name] = l.File + ": " + place + ": " + about
 	}
 	l.counts[name]++
@@ -50,6 +70,9 @@ func (l *Log) Add(k Kind, place, about string) error {
 
 // Counts returns the number of mends of each kind; nil if there are none.
 func (l *Log) Counts() map[string]int { return l.counts }
+
+// Loses reports whether mends of a kind leave something out.
+func (l *Log) Loses(kind string) bool { return l.loses[kind] }
 
 // First returns where the first mend of a kind was made: the file, the place in
 // the file, and the job or value.

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	noTime       = mend.Kind{Wrong: "a job without any time", Done: "left out"}
+	noTime       = mend.Kind{Wrong: "a job without any time", Done: "left out", Loses: mend.Job}
 	noSubmit     = mend.Kind{Wrong: "a job without a time of submission", Done: "taken as submitted at its first other time"}
 	lateSubmit   = mend.Kind{Wrong: "a job submitted after a task of its own starts", Done: "taken as submitted with that"}
 	noJobEnd     = mend.Kind{Wrong: "a job with an outcome and no end", Done: "taken as ending with its last task"}
@@ -20,7 +20,7 @@ var (
 	lateTask     = mend.Kind{Wrong: "a task that starts after an attempt of its own", Done: "taken as starting with it"}
 	noTaskEnd    = mend.Kind{Wrong: "a task with an outcome and no end", Done: "taken as ending with its last attempt"}
 	noTryEnd     = mend.Kind{Wrong: "an attempt with an outcome and no end", Done: "taken as ending with its task"}
-	emptyTry     = mend.Kind{Wrong: "an attempt without times and outcome", Done: "left out"}
+	emptyTry     = mend.Kind{Wrong: "an attempt without times and outcome", Done: "left out", Loses: mend.Part}
 	undated      = mend.Kind{Wrong: "a time before 1973 in a job with dates", Done: "taken as unknown"}
 	hugeTotal    = mend.Kind{Wrong: "a number of tasks over the limit", Done: "taken as the number of those listed"}
 )

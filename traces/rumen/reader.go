@@ -40,8 +40,8 @@ var (
 	taskAgain   = mend.Kind{Wrong: "a task's id that came before in its job", Done: "given the next free number"}
 	foreignTry  = mend.Kind{Wrong: "an attempt's id that is none of its task's", Done: "numbered by its position"}
 	tryAgain    = mend.Kind{Wrong: "an attempt's id that came before in its task", Done: "given the next free number"}
-	manyTasks   = mend.Kind{Wrong: "a task beyond the first 1,048,576 maps or reduces of a job", Done: "left out"}
-	manyTries   = mend.Kind{Wrong: "an attempt beyond the first 2,097,152 of a job", Done: "left out"}
+	manyTasks   = mend.Kind{Wrong: "a task beyond the first 1,048,576 maps or reduces of a job", Done: "left out", Loses: mend.Part}
+	manyTries   = mend.Kind{Wrong: "an attempt beyond the first 2,097,152 of a job", Done: "left out", Loses: mend.Part}
 	oddOutcome  = mend.Kind{Wrong: "an outcome that is not Rumen's", Done: "taken as unfinished"}
 )
 

@@ -30,14 +30,14 @@ const (
 // Defects that an import finds in SLS's job traces, and what it does about each.
 var (
 	badNumber  = mend.Kind{Wrong: "a number out of its range", Done: "taken as unknown"}
-	noJobs     = mend.Kind{Wrong: "an object that is no job", Done: "left out"}
+	noJobs     = mend.Kind{Wrong: "an object that is no job", Done: "left out", Loses: mend.Job}
 	noTasks    = mend.Kind{Wrong: "a job without tasks", Done: "kept without tasks"}
 	noStart    = mend.Kind{Wrong: "a job without a start", Done: "taken as started at the job before's"}
 	noLength   = mend.Kind{Wrong: "a task without a duration over 0", Done: "taken as 1 ms long"}
 	oddKind    = mend.Kind{Wrong: "a task that is neither map nor reduce", Done: "taken as a map"}
 	earlyTask  = mend.Kind{Wrong: "a job whose containers start before it", Done: "its containers moved to start with it"}
-	manyCopies = mend.Kind{Wrong: "a job with over 65,536 copies", Done: "left out"}
-	manyTasks  = mend.Kind{Wrong: "a job with over 1,048,576 tasks", Done: "left out"}
+	manyCopies = mend.Kind{Wrong: "a job with over 65,536 copies", Done: "left out", Loses: mend.Job}
+	manyTasks  = mend.Kind{Wrong: "a job with over 1,048,576 tasks", Done: "left out", Loses: mend.Job}
 )
 
 // reader reads SLS's files one job after the other.
@@ -185,6 +185,7 @@ func (r *reader) object() error {
 		}
 	}
 	if ok, err := r.bounded(); !ok {
+		r.Log.LostJobs += int(min(j.Count, maxCopies)) - 1
 		return err
 	}
 	if err := r.align(); err != nil {

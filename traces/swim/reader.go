@@ -12,10 +12,10 @@ import (
 
 // Defects that an import finds in SWIM's lists, and what it does about each.
 var (
-	badLine     = mend.Kind{Wrong: "a line that is no job", Done: "left out"}
-	badJob      = mend.Kind{Wrong: "a job over the limits", Done: "left out"}
+	badLine     = mend.Kind{Wrong: "a line that is no job", Done: "left out", Loses: mend.Job}
+	badJob      = mend.Kind{Wrong: "a job over the limits", Done: "left out", Loses: mend.Job}
 	unordered   = mend.Kind{Wrong: "a job submitted before the one above it", Done: "put where its time is"}
-	queueColumn = mend.Kind{Wrong: "a list with a column of queues", Done: "read without it"}
+	queueColumn = mend.Kind{Wrong: "a list with a column of queues", Done: "read without it", Loses: mend.Part}
 	wrongGap    = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
 )
 

@@ -22,8 +22,8 @@ import (
 // Defects that the Reader finds in a file, and what it does about each.
 var (
 	WrongType = mend.Kind{Wrong: "a value of another type", Done: "taken as unknown"}
-	Damaged   = mend.Kind{Wrong: "a record that is not JSON", Done: "left out"}
-	CutOff    = mend.Kind{Wrong: "a file that ends inside a record", Done: "read without that record"}
+	Damaged   = mend.Kind{Wrong: "a record that is not JSON", Done: "left out", Loses: mend.Job}
+	CutOff    = mend.Kind{Wrong: "a file that ends inside a record", Done: "read without that record", Loses: mend.Job}
 )
 
 // Reader reads the JSON objects of one file.
@@ -33,11 +33,12 @@ type Reader struct {
 	Aside bool
 
 	scanner
-	log   *mend.Log
-	begin int64             // offset in the file at which the object that is being read begins
-	comma bool              // true if the last token outside of objects was a comma in a list
-	value bool              // true if it was the end of an object or of a list
-	names map[string]string // strings that the method Keep returned so far, so that equal strings share memory
+	log     *mend.Log
+	objects int64             // read so far
+	begin   int64             // offset in the file at which the object that is being read begins
+	comma   bool              // true if the last token outside of objects was a comma in a list
+	value   bool              // true if it was the end of an object or of a list
+	names   map[string]string // strings that the method Keep returned so far, so that equal strings share memory
 }
 
 // New returns a Reader of a file. If log is nil, the first defect is an error.
@@ -92,8 +93,10 @@ func (r *Reader) Next(read func() error) error {
 		r.Aside = false
 		var syntax *syntaxError
 		if !errors.As(err, &syntax) {
+			r.objects++
 			return err
 		}
+		began := r.begin
 		kind := Damaged
 		if syntax.cutOff {
 			kind = CutOff
@@ -102,6 +105,9 @@ func (r *Reader) Next(read func() error) error {
 			return err
 		}
 		r.resync()
+		if r.objects > 0 && began > 0 && r.log != nil { // objects of usual length may be among what was skipped
+			r.log.LostJobs += int(max(0, (r.offset()-began)*r.objects/began-1))
+		}
 	}
 }
 
