@@ -41,7 +41,8 @@ func newNodes(rackOf *racks.Table, log *mend.Log) *nodes {
 func (n *nodes) table(machines []traces.NodeFacts) {
 	n.tables = append(n.tables, machines...)
 	for _, m := range machines {
-		n.rackOf.Tell(string(m.Node), m.Rack)
+		n.names.See(string(m.Node), 0)
+		n.rackOf.Tell(n.rackOf.Name(string(m.Node)), m.Rack)
 	}
 }
 

@@ -107,6 +107,11 @@ func (j *Job) Rename(one func(host string) string) {
 		}
 	}
 	rename(j.AMHosts)
+	racks := j.HostRacks
+	j.HostRacks = map[traces.Node]string{}
+	for host, rack := range racks {
+		j.HostRacks[traces.Node(one(string(host)))] = rack
+	}
 	for _, t := range j.Tasks {
 		rename(t.SplitHosts)
 		for _, a := range t.Attempts {

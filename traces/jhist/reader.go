@@ -113,9 +113,6 @@ func (r *reader) placeHosts(job *Job, own map[string]string) {
 	for host, rack := range own {
 		r.Racks.Tell(host, rack)
 	}
-	if job.HostRacks == nil {
-		job.HostRacks = map[traces.Node]string{}
-	}
 	for _, t := range job.Tasks {
 		for _, a := range t.Attempts {
 			if a.StartMs != 0 || a.Host == "" {
