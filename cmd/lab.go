@@ -82,8 +82,8 @@ func labUp() *cli.Command {
 	return &cli.Command{
 		Name:  "up",
 		Usage: "start the lab; returns at once when it is up",
-		Description: `Flags that are not given keep their values from the lab's last start. Its HDFS data
-is there again, unless 'down --purge' has removed it. For example:
+		Description: `Flags that are not given keep their values from the lab's last start, which it says.
+Its HDFS data is there again, unless 'down --purge' has removed it. For example:
 
    heddle lab up --nodes 6 --racks 3 --cpus 1,0.5 --uplink 30Mbit`,
 		Flags: append(labFlags(&conf), jsonFlag()),
@@ -126,7 +126,7 @@ type labIsUp struct {
 
 // keepSettings returns the settings with which the lab (a Hadoop cluster on
 // this machine) was last started. Where the user gives a flag, its value
-// replaces the setting.
+// replaces the setting. It says what else differs from the defaults.
 func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 	l, err := lab.Open(given.Name)
 	if errors.Is(err, lab.ErrNotFound) {
@@ -151,9 +151,9 @@ func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 			unusual = append(unusual, "--"+name+"="+is)
 		}
 	}
-	if len(unusual) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "kept from the last start of lab %s: %s ('heddle lab down --purge' forgets them)\n", given.Name, strings.Join(unusual, " "))
-	}
+	// A warning, so that --quiet does not hide it: with --kerberos kept it is another lab.
+	warn(fmt.Sprintf("lab %s takes over from its last start: %s; 'heddle lab down --purge --name %[1]s' forgets all of it",
+		given.Name, strings.Join(append(unusual, "files in HDFS", "ended applications", "node labels"), ", ")))
 	kept.Name = given.Name
 	return kept, nil
 }

@@ -17,6 +17,7 @@
 package yarnclient
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -297,7 +298,10 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 	if a.status >= 300 {
 		a.body = blotted(a.body, r.secrets)
 	}
-	if r.proxied && a.status >= 500 && isHTML(a.body) { // after an ApplicationMaster has ended, the ResourceManager's proxy sends its own error page until it knows of the end
+	// After an ApplicationMaster has ended, the ResourceManager's proxy sends its own error page
+	// until it knows of the end. On a secured cluster it then asks the history server, whose
+	// certificate it may not believe, and sends that error.
+	if r.proxied && a.status >= 500 && (isHTML(a.body) || bytes.Contains(a.body, []byte(`"servlet":"proxy"`))) {
 		cause := fmt.Errorf("the ApplicationMaster does not answer: %s", firstWords(a.body))
 		return a, c.errorOf(base, r, a.status, withKind(cause, ErrNoMaster), "try again later: it may be starting again")
 	}
