@@ -75,7 +75,9 @@ func register(own []Own) error {
 // run runs the command line args and returns the exit code.
 func run(ctx context.Context, args []string) int {
 	err := newApp().RunContext(ctx, args)
-	err = errors.Join(err, stdout.Flush())
+	if flushed := stdout.Flush(); err == nil { // else the command has failed already, often by the same
+		err = flushed
+	}
 	if err == nil || errors.Is(err, errHelp) {
 		return 0
 	}

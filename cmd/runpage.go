@@ -13,6 +13,7 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/experiment"
 	"heddle/harness/report"
+	"heddle/harness/runs"
 	"heddle/traces/outfile"
 )
 
@@ -51,8 +52,8 @@ func (p *runPage) end(folder string) { p.write(folder, 0) }
 
 func (p *runPage) write(folder string, reload int) {
 	began := time.Now()
-	path := filepath.Join(folder, "report.html")
-	d, err := report.Of(p.c.Context, report.Options{Runs: []string{folder}, Command: []string{"heddle", "report", "-o", "report.html", folder}})
+	path := filepath.Join(folder, runs.PageFile)
+	d, err := report.Of(p.c.Context, report.Options{Runs: []string{folder}, Command: []string{"heddle", "report", "-o", runs.PageFile, folder}})
 	if err == nil {
 		err = outfile.Replace(path, func(f *os.File) error { return doc.WriteReloading(f, d, reload) })
 	}

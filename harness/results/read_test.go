@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,6 +69,36 @@ func TestTable(t *testing.T) {
 			r.Fatalf("-put +got:\n%s", diff)
 		}
 	})
+}
+
+// TestTableLacksARow: a table that lost a row is damaged, also if its record was made anew.
+func TestTableLacksARow(t *testing.T) {
+	kept := table(t, []Trial{trialOf(1, "sort", "yarn"), trialOf(2, "sort", "yarn")})
+	file := filepath.Join(kept.Dir, measuresFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, _ := kept.File(measuresFile)
+	less, _, _ := bytes.Cut(text, []byte("\n"))
+	less = append(less, '\n')
+	manifest := filepath.Join(kept.Dir, "manifest.json")
+	m, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = bytes.Replace(m, []byte(was.SHA256), fmt.Appendf(nil, "%x", sha256.Sum256(less)), 1)
+	m = bytes.Replace(m, fmt.Appendf(nil, `"bytes": %d`, was.Bytes), fmt.Appendf(nil, `"bytes": %d`, len(less)), 1)
+	if err := errors.Join(os.WriteFile(file, less, 0o600), os.WriteFile(manifest, m, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := runs.Open(kept.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := List(opened); !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), "has 1 rows, 2 were written") {
+		t.Errorf("error %v, want one that says how many rows there were", err)
+	}
 }
 
 // TestNoResult has results that cannot be right. The error names the file and what is

@@ -81,6 +81,12 @@ func (r *Run) Open(name string) (*os.File, error) {
 	defer root.Close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	begun := slices.ContainsFunc(r.manifest.Trials, func(t TrialRecord) bool { return t.State != TrialTodo })
+	recorded := slices.ContainsFunc(r.manifest.Files, func(f File) bool { return f.Name == name })
+	if !recorded && !begun && r.manifest.State != Finished {
+		// heddle was killed between the file and its record, before anything ran.
+		return nil, fmt.Errorf("read run %s: %s was not recorded: %w", r.Dir, name, fs.ErrNotExist)
+	}
 	fault, err := r.difference(root, "", name, r.manifest.Files)
 	if err != nil {
 		return nil, fmt.Errorf("read run %s: %w", r.Dir, err)

@@ -94,8 +94,8 @@ func TestKilledProcess(t *testing.T) {
 		t.Errorf("todo (-want +got):\n%s", diff)
 	}
 	do(t, r, plan.Trials[1].Name)
-	if half, err := os.ReadFile(filepath.Join(dir, "trials", plan.Trials[1].Name+before, "trace.heddle")); err != nil || string(half) != "half" {
-		t.Errorf("what the killed trial had written, when it was run anew: %q, %v; want it kept aside", half, err)
+	if _, err := os.Stat(filepath.Join(dir, "trials", plan.Trials[1].Name+before)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what the killed trial had written, once the trial is done: %v; want it gone", err)
 	}
 	if err := r.End(nil); err != nil {
 		t.Fatal(err)

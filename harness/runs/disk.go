@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -206,5 +208,9 @@ func hashFile(path string, sync bool) (File, error) {
 
 func fileOf(name string, data []byte) File {
 	sum := sha256.Sum256(data)
-	return File{Name: name, Bytes: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}
+	f := File{Name: name, Bytes: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}
+	if path.Ext(name) == ".jsonl" {
+		f.Rows = bytes.Count(data, []byte("\n"))
+	}
+	return f
 }

@@ -127,6 +127,8 @@ type File struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
+	// Rows is the number of lines of a .jsonl file at the top of the run folder.
+	Rows int `json:"rows,omitempty"`
 }
 
 // begin sets those fields of manifest.json that are known when a run starts,

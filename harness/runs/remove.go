@@ -72,7 +72,7 @@ func (r *Run) remove() error {
 // did not write. It does not look into trials that are not complete.
 func (r *Run) Foreign() ([]string, error) {
 	m := r.Manifest()
-	top := map[string]bool{manifestFile: true, lockFile: true, "trials": true, journalFile: true, RowsFile: true}
+	top := map[string]bool{manifestFile: true, lockFile: true, "trials": true, journalFile: true, RowsFile: true, PageFile: true}
 	for _, f := range m.Files {
 		top[f.Name] = true
 	}
@@ -94,7 +94,7 @@ func (r *Run) Foreign() ([]string, error) {
 		var known bool
 		switch len(parts) {
 		case 1:
-			known = top[name] || strings.HasPrefix(name, tempPrefix)
+			known = top[name] || strings.HasPrefix(name, tempPrefix) || strings.HasPrefix(name, "."+PageFile)
 		case 2:
 			_, known = trials[parts[1]]
 		default:

@@ -4,6 +4,7 @@
 //	experiment.yaml     the experiment file as given
 //	cluster.yaml        the cluster file as used; such files contain no secrets
 //	summary.json        the results, once the run has ended
+//	report.html         a page of the results so far
 //	trials/NAME/        a complete trial
 //	  trial.json        its record, with the SHA-256 of each of its files
 //	  trace.heddle
@@ -66,6 +67,9 @@ const (
 // RowsFile is the name of a file in a run folder to which package sweep appends results
 // until all are there.
 const RowsFile = "rows.jsonl"
+
+// PageFile is the name of the page of a run in its folder, which nothing reads.
+const PageFile = "report.html"
 
 // Run is a run folder. After Create or Resume this process owns the folder and
 // may write to it. After Open it can only read it. A Run may be used by many

@@ -234,6 +234,28 @@ func TestFailedTrialIsStillToDo(t *testing.T) {
 	}
 }
 
+// TestKilledBeforeItBegan: a file that was written and not recorded, before any trial began, is
+// none of a damaged run: it is as if it were not there. Later it is damage.
+func TestKilledBeforeItBegan(t *testing.T) {
+	r := create(t, t.TempDir())
+	r.Close()
+	if err := os.WriteFile(filepath.Join(r.Dir, "experiment.yaml"), []byte("models: [fifo]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, r.Dir).ReadFile("experiment.yaml"); !errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrDamaged) {
+		t.Errorf("error %v, want that there is none", err)
+	}
+	r = open(t, r.Dir)
+	if _, err := r.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	do(t, r, plan.Trials[0].Name)
+	r.Close()
+	if _, err := open(t, r.Dir).ReadFile("experiment.yaml"); !errors.Is(err, ErrDamaged) {
+		t.Errorf("once a trial is done: error %v, want %v", err, ErrDamaged)
+	}
+}
+
 // A process may end after a trial's folder got its name and before the
 // manifest says so.
 func TestTrialFolderIsTheTruth(t *testing.T) {

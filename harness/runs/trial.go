@@ -38,7 +38,7 @@ func (r *Run) trialDir(name string) string { return filepath.Join(r.Dir, "trials
 func (r *Run) TrialDir(name string) string { return r.trialDir(name) }
 
 // Begin starts a planned trial in an empty folder. Files that an unfinished
-// attempt at the trial left are kept in the folder NAME.partial.before.
+// attempt at the trial left are kept in the folder NAME.partial.before until the trial is done.
 func (r *Run) Begin(name string) (*Active, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,6 +175,7 @@ func (t *Active) Done() error {
 	if err := syncDir(filepath.Dir(t.Dir)); err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
+	_ = root.RemoveAll(below(t.Name + before)) // what an earlier try left says nothing of this one; if it stays, that does no harm
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.setTrial(record)

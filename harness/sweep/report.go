@@ -8,6 +8,7 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/results"
+	"heddle/harness/runs"
 	"heddle/harness/stats"
 	"heddle/traces/printable"
 )
@@ -67,7 +68,7 @@ func ReportOf(p *Plan, trials []results.Trial) (*Report, error) {
 		r := &p.Replays[i]
 		t := byName[p.trialName(r)]
 		if t == nil {
-			continue
+			return nil, fmt.Errorf("read results: %w: the table of results has no row of %s, which the plan has", runs.ErrDamaged, p.trialName(r))
 		}
 		row, err := newRow(r.Key, *t)
 		if err != nil {
