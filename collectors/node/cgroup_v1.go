@@ -162,10 +162,7 @@ func (c *cgroup) readDisksV1(r *Reading) error {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
 	}
-	for i := range disks {
-		disks[i].Device = c.host.deviceName(disks[i].Device)
-	}
-	r.Disks = disks
+	r.Disks = c.host.disksOnly(disks)
 	if len(disks) == 0 {
 		return errNotCounted
 	}

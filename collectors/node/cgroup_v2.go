@@ -75,9 +75,7 @@ func (c *cgroup) readDisksV2(r *Reading) error {
 	if r.Disks, err = parseIOStat(string(data)); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	for i := range r.Disks {
-		r.Disks[i].Device = c.host.deviceName(r.Disks[i].Device)
-	}
+	r.Disks = c.host.disksOnly(r.Disks)
 	return nil
 }
 

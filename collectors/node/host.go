@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"syscall"
@@ -26,7 +27,7 @@ type host struct {
 	sysRoot  string
 	ctx      context.Context // context that tells gopsutil which folders to read instead of /proc and /sys
 	drops    string          // the socket of Options.DropSocket, or empty
-	isPart   map[string]bool // whether a block device is a partition of a disk; the key is the device's name
+	below    map[string]bool // what isCountedBelow has found, by the device's name
 }
 
 func newHost(procRoot, sysRoot string) *host {
@@ -37,7 +38,7 @@ func newHost(procRoot, sysRoot string) *host {
 			common.HostProcEnvKey: procRoot,
 			common.HostSysEnvKey:  sysRoot,
 		}),
-		isPart: map[string]bool{},
+		below: map[string]bool{},
 	}
 }
 
@@ -122,7 +123,7 @@ func (h *host) readDisks(r *Reading) error {
 	}
 	r.Disks = []DiskCounters{}
 	for name, d := range disks {
-		if h.isPartition(name) {
+		if h.isCountedBelow(name) {
 			continue
 		}
 		r.Disks = append(r.Disks, DiskCounters{
@@ -140,14 +141,30 @@ func (h *host) readDisks(r *Reading) error {
 	return nil
 }
 
-func (h *host) isPartition(device string) bool {
-	part, known := h.isPart[device]
+// stacked are the beginnings of the names of block devices that lie on others, or in memory.
+var stacked = []string{"dm-", "md", "loop", "ram", "zram", "zd", "drbd"}
+
+// isCountedBelow reports whether the bytes of a block device are those of another device: of
+// the disk of a partition, or of those that carry LVM, RAID or encryption, which sysfs lists
+// as its slaves. Devices in memory count as such too.
+func (h *host) isCountedBelow(device string) bool {
+	below, known := h.below[device]
 	if !known {
-		_, err := os.Stat(filepath.Join(h.sysRoot, "class/block", device, "partition"))
-		part = err == nil
-		h.isPart[device] = part
+		dir := filepath.Join(h.sysRoot, "class/block", device)
+		_, err := os.Stat(filepath.Join(dir, "partition"))
+		slaves, _ := os.ReadDir(filepath.Join(dir, "slaves"))
+		below = err == nil || len(slaves) > 0 || slices.ContainsFunc(stacked, func(name string) bool { return strings.HasPrefix(device, name) })
+		h.below[device] = below
 	}
-	return part
+	return below
+}
+
+// disksOnly leaves out of a control group's disks those whose bytes other devices count too.
+func (h *host) disksOnly(disks []DiskCounters) []DiskCounters {
+	for i := range disks {
+		disks[i].Device = h.deviceName(disks[i].Device)
+	}
+	return slices.DeleteFunc(disks, func(d DiskCounters) bool { return h.isCountedBelow(d.Device) })
 }
 
 func (h *host) readNetworks(r *Reading) error {
@@ -155,7 +172,7 @@ func (h *host) readNetworks(r *Reading) error {
 	if err != nil {
 		return fmt.Errorf("read %s/net/dev: %w", h.procRoot, err)
 	}
-	for _, n := range nics {
+	for _, n := range h.cards(nics) {
 		r.Networks = append(r.Networks, NetworkCounters{
 			Interface:       n.Name,
 			ReceiveBytes:    n.BytesRecv,
@@ -169,6 +186,33 @@ func (h *host) readNetworks(r *Reading) error {
 		})
 	}
 	return nil
+}
+
+// cards returns the loopback interface and the network cards, which sysfs shows as devices. The bytes of
+// bonds, bridges, VLANs and containers' interfaces are among those of the cards. A card that a
+// card of a virtual machine works through, as on Azure, is left out. Where no interface is a
+// card, as in a container, those that lie on no other count.
+func (h *host) cards(nics []net.IOCountersStat) []net.IOCountersStat {
+	dir := func(parts ...string) string {
+		return filepath.Join(append([]string{h.sysRoot, "class/net"}, parts...)...)
+	}
+	isCard := func(name string) bool {
+		_, err := os.Stat(dir(name, "device"))
+		return err == nil
+	}
+	some := slices.ContainsFunc(nics, func(n net.IOCountersStat) bool { return isCard(n.Name) })
+	return slices.DeleteFunc(nics, func(n net.IOCountersStat) bool {
+		if n.Name == "lo" {
+			return false
+		}
+		if some {
+			master, err := os.Readlink(dir(n.Name, "master"))
+			return !isCard(n.Name) || err == nil && isCard(filepath.Base(master))
+		}
+		lower, _ := filepath.Glob(dir(n.Name, "lower_*"))
+		bridged, _ := filepath.Glob(dir(n.Name, "brif", "*"))
+		return len(lower)+len(bridged) > 0
+	})
 }
 
 // deviceName returns the name of a block device, such as "vda" for "254:0". If
