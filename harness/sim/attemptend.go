@@ -254,12 +254,46 @@ func (at *attempts) killAll(slot int32, why string, again bool) {
 // at the task, fail returns true: the whole job fails.
 func (at *attempts) fail(id int32) bool {
 	a := &at.list[id]
+	if p := at.jobs.list[a.job].past(a); p != nil && p.Last {
+		at.giveUp(id)
+		return false
+	}
 	x := at.jobs.list[a.job].tried(a.task)
 	x.failed++
 	last := x.failed >= maxFailures
 	at.freeze(id)
 	at.stop(id, traces.Failed, "", !last)
 	return last
+}
+
+// giveUp ends an attempt as failed, and its task as done without output.
+func (at *attempts) giveUp(id int32) {
+	at.freeze(id)
+	a := &at.list[id]
+	slot, n, t, kind := a.job, a.node, a.task, a.kind
+	other := n
+	if a.is(doubled) {
+		other = at.killOther(id)
+	}
+	j := &at.jobs.list[slot]
+	if err := at.state.Finish(j.id, t); err != nil {
+		panic(err) // a programming error in this package: package state does not know the task as running
+	}
+	j.done[kind]++
+	at.r.Attempts.Failed++
+	reduces := kind == state.Map && j.total[state.Reduce] > 0
+	if reduces {
+		at.putOut(j, n, 0)
+	}
+	at.recorder.taskFailed(a)
+	at.close(id, traces.Failed)
+	at.nodes.noteRoom(n)
+	at.nodes.noteRoom(other)
+	at.hears.tell(sched.Event{What: sched.TaskEnded, Job: j.id, Task: t, Node: n, Failed: true})
+	if reduces {
+		at.mapDone(slot)
+	}
+	at.masters.endIfDone(slot)
 }
 
 // youngestReduce returns the reduce of a job that started last, or -1 if none

@@ -24,6 +24,9 @@ type Past struct {
 	// SpeculateMs, if above 0, is the time from the attempt's launch until a
 	// speculative attempt for the same task is asked for.
 	SpeculateMs int32
+	// Last says that the failure ended the task for good, and that the job tolerated it
+	// (mapreduce.map.failures.maxpercent). The task then counts as done, without output.
+	Last bool
 }
 
 // Compare orders two Pasts by kind of task, then task number, then attempt

@@ -217,6 +217,13 @@ func (r *recorder) attemptFinished(a *attempt, x *rest, how traces.Outcome, why 
 	}
 }
 
+// taskFailed records that a task ended without success.
+func (r *recorder) taskFailed(a *attempt) {
+	if r.to != nil {
+		r.to(&traces.TaskFinished{T: r.at(), Task: r.attemptName(a).Task, Outcome: traces.Failed, Winner: -1})
+	}
+}
+
 // report passes the end of an attempt to Config.Ended.
 func (r *recorder) report(a *attempt, x *rest, how traces.Outcome, launched bool) {
 	j := &r.jobs.list[a.job]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"heddle/traces"
 	"heddle/traces/byjob"
@@ -170,6 +171,13 @@ type Export struct {
 	// Table is the one of the format's Tables to write.
 	Table string
 }
+
+// Priorities are the names of Hadoop's job priorities. YARN numbers them from 1
+// (VERY_LOW) to 5 (VERY_HIGH).
+var Priorities = []string{"VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"}
+
+// Priority returns YARN's number of a job priority; 0 if it has no such name.
+func Priority(name string) int32 { return int32(slices.Index(Priorities, name) + 1) }
 
 // SplitLevel returns the locality of a host to the hosts of a split: node if
 // the host is one of them, rack if one of them is in the host's rack, off

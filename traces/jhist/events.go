@@ -48,7 +48,7 @@ func (c *converter) time(ms int64) traces.Time {
 func (c *converter) jobStart() {
 	j := c.job
 	c.add(&traces.JobSubmitted{
-		T: c.time(cmp.Or(j.SubmitMs, j.LaunchMs)), Job: c.id, Name: j.Name, User: j.User, Queue: j.Queue,
+		T: c.time(cmp.Or(j.SubmitMs, j.LaunchMs)), Job: c.id, Name: j.Name, User: j.User, Queue: j.Queue, Priority: j.Priority,
 		Maps: j.Maps, Reduces: j.Reduces,
 	})
 	if j.LaunchMs == 0 {

@@ -24,6 +24,8 @@ type Job struct {
 	Name  string
 	User  string
 	Queue string
+	// Priority is what the job's priority was changed to, as YARN numbers it; 0 if it was not.
+	Priority int32
 
 	SubmitMs int64
 	LaunchMs int64 // time at which the ApplicationMaster had read the splits

@@ -238,6 +238,8 @@ func (p *parser) take(unreadable error) {
 		j.Name, j.User, j.Queue, j.SubmitMs = r.JobName, r.UserName, r.JobQueueName, r.SubmitTime
 	case "JOB_QUEUE_CHANGED":
 		j.Queue = r.JobQueueName
+	case "JOB_PRIORITY_CHANGED":
+		j.Priority = format.Priority(r.Priority)
 	case "JOB_INFO_CHANGED":
 		j.SubmitMs, j.LaunchMs = r.SubmitTime, r.LaunchTime
 	case "JOB_INITED":

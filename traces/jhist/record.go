@@ -18,6 +18,7 @@ type record struct {
 	UserName     string `avro:"userName"`
 	JobQueueName string `avro:"jobQueueName"`
 	JobStatus    string `avro:"jobStatus"`
+	Priority     string `avro:"priority"`
 	Diagnostics  string `avro:"diagnostics"`
 	SubmitTime   int64  `avro:"submitTime"`
 	LaunchTime   int64  `avro:"launchTime"`

@@ -136,6 +136,8 @@ func (r *reader) readJob() error {
 			return r.tasks(&j.Reduces)
 		case "otherTasks":
 			return r.others()
+		case "jobProperties":
+			return r.properties(&j.Properties)
 		}
 		return r.in.Skip()
 	})
@@ -405,6 +407,25 @@ func (r *reader) attempts(to *[]attempt) error {
 			return errors.Join(r.in.Mend(manyTries, r.job.ID), r.in.Skip())
 		}
 		return r.attempt(jsonstream.Another(to))
+	})
+}
+
+// properties reads the job's properties for which a trace has room.
+func (r *reader) properties(p *properties) error {
+	return r.in.Object(func(key []byte) error {
+		switch string(key) {
+		case "mapreduce.map.memory.mb":
+			return r.in.String(&p.MapMB)
+		case "mapreduce.reduce.memory.mb":
+			return r.in.String(&p.ReduceMB)
+		case "mapreduce.map.cpu.vcores":
+			return r.in.String(&p.MapVCores)
+		case "mapreduce.reduce.cpu.vcores":
+			return r.in.String(&p.ReduceVCores)
+		case "mapreduce.job.reduce.slowstart.completedmaps":
+			return r.in.String(&p.SlowStart)
+		}
+		return r.in.Skip()
 	})
 }
 

@@ -61,10 +61,20 @@ type job struct {
 	Type     string  `json:"jobtype"`
 	// TotalMaps and TotalReduces are the numbers of tasks that the job reported.
 	// The lists of tasks in the file may have fewer.
-	TotalMaps    number `json:"totalMaps"`
-	TotalReduces number `json:"totalReduces"`
-	Maps         []task `json:"mapTasks"`
-	Reduces      []task `json:"reduceTasks"`
+	TotalMaps    number     `json:"totalMaps"`
+	TotalReduces number     `json:"totalReduces"`
+	Properties   properties `json:"jobProperties,omitzero"`
+	Maps         []task     `json:"mapTasks"`
+	Reduces      []task     `json:"reduceTasks"`
+}
+
+// properties are those of a job's properties for which a trace has room.
+type properties struct {
+	MapMB        string `json:"mapreduce.map.memory.mb,omitempty"`
+	ReduceMB     string `json:"mapreduce.reduce.memory.mb,omitempty"`
+	MapVCores    string `json:"mapreduce.map.cpu.vcores,omitempty"`
+	ReduceVCores string `json:"mapreduce.reduce.cpu.vcores,omitempty"`
+	SlowStart    string `json:"mapreduce.job.reduce.slowstart.completedmaps,omitempty"`
 }
 
 // task is a map or a reduce in Rumen's JSON.

@@ -3,6 +3,7 @@ package rumen
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -73,8 +74,24 @@ func (w *writer) job(j *byjob.Job) *job {
 		ID: "job_" + w.id, Name: name, User: s.User, Queue: s.Queue, Submit: w.ms(s.T, j.Submitted != nil), Launch: unknown, Finish: unknown,
 		Type: "JAVA", TotalMaps: number(s.Maps), TotalReduces: number(s.Reduces),
 	}
-	if s.Priority > 0 && int(s.Priority) <= len(priorities) {
-		o.Priority = priorities[s.Priority-1]
+	if s.Priority > 0 && int(s.Priority) <= len(format.Priorities) {
+		o.Priority = format.Priorities[s.Priority-1]
+	}
+	for _, p := range []struct {
+		to *string
+		n  int64
+	}{
+		{&o.Properties.MapMB, s.MapMemoryBytes >> 20},
+		{&o.Properties.ReduceMB, s.ReduceMemoryBytes >> 20},
+		{&o.Properties.MapVCores, int64(s.MapVCores)},
+		{&o.Properties.ReduceVCores, int64(s.ReduceVCores)},
+	} {
+		if p.n > 0 {
+			*p.to = strconv.FormatInt(p.n, 10)
+		}
+	}
+	if s.SlowStart > 0 {
+		o.Properties.SlowStart = strconv.FormatFloat(s.SlowStart, 'g', -1, 64)
 	}
 	if j.Started != nil {
 		o.Launch = w.ms(j.Started.T, true)

@@ -111,8 +111,10 @@ func (t *Trace) AssumedRoom(c *Change, x []traces.NodeFacts) string {
 		return ""
 	}
 	unit := "MB"
-	if t.container() == sizeOf(0, 0) {
-		least, most, unit = least/unknownMB, most/unknownMB, "slots"
+	if one := int64(t.container().MemoryMB); !slices.ContainsFunc(t.Jobs, func(j *Job) bool {
+		return j.Maps > 0 && int64(sizeOf(j.MapMemoryBytes, 0).MemoryMB) != one || j.Reduces > 0 && int64(sizeOf(j.ReduceMemoryBytes, 0).MemoryMB) != one
+	}) {
+		least, most, unit = least/one, most/one, "slots"
 	}
 	text := fmt.Sprintf("%d %s a node", most, unit)
 	if least < most {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"heddle/traces"
 	"heddle/traces/printable"
@@ -24,7 +25,12 @@ type builder struct {
 	counts  counting
 	counted bool               // whether counts covers the event that was added last
 	decided map[int64]Decision // decisions whose outcome is not known yet, by ID
+	uber    map[int32]bool     // jobs whose tasks ran in the container of their ApplicationMaster
 }
+
+// masterContainer ends the id of the first container of an application, which YARN gives to its
+// ApplicationMaster.
+const masterContainer = "_000001"
 
 // taskList has the tasks of one kind of a job, in the order in which events first name
 // them.
@@ -220,6 +226,12 @@ func (b *builder) listed(e *traces.JobListed) error {
 
 func (b *builder) started(e *traces.AttemptStarted) {
 	key := attemptKey{b.key(e.Attempt.Task), e.Attempt.Number}
+	if strings.HasSuffix(e.Container, masterContainer) {
+		if b.uber == nil {
+			b.uber = map[int32]bool{}
+		}
+		b.uber[key.job] = true
+	}
 	a := b.attempts.add(Attempt{
 		job: key.job, Index: key.index, number: key.number, node: b.node(e.Node), Kind: key.kind,
 		Level: cmp.Or(e.ReplicaLocality, e.SplitLocality), replica: e.ReplicaLocality, Start: e.T,
@@ -265,7 +277,11 @@ func (b *builder) finished(e *traces.AttemptFinished) {
 	a.read, a.WrittenBytes, a.mapOutput, a.shuffled = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes), max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)
 	a.cpuMs = max(0, c.CPUMs)
 	b.Loads.Ended(b.nodes[a.node], a.load, a.Start, a.End, a.cpuMs)
-	if t != nil && e.Outcome == traces.Succeeded && t.Won == nil {
+	switch {
+	case t == nil:
+	case e.Outcome == traces.Failed:
+		t.failed = e.T
+	case e.Outcome == traces.Succeeded && t.Won == nil:
 		t.Won = a
 	}
 	if b.counted {
@@ -392,6 +408,9 @@ func (b *builder) finish() (*Trace, error) {
 	slices.SortStableFunc(b.List, func(x, y traces.JobListed) int { return cmp.Compare(x.T, y.T) })
 	slices.SortStableFunc(b.Jobs, func(x, y *Job) int { return cmp.Compare(x.T, y.T) })
 	b.sortTasks()
+	if n := len(b.uber); n > 0 {
+		b.warn("%s ran inside the ApplicationMaster (uber), one task after the other: a replay gives each task a container", printable.Count(n, "job"))
+	}
 	for _, j := range b.Jobs {
 		for i := range j.Tasks[traces.Map] {
 			t := &j.Tasks[traces.Map][i]

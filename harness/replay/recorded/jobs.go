@@ -389,10 +389,17 @@ func (j *Job) FirstStart() traces.Time {
 
 // LastMap returns the time when the job's last map ended; 0 if it has no maps.
 func (j *Job) LastMap() traces.Time {
-	var last traces.Time
-	for i := range j.Tasks[traces.Map] {
-		if a := j.Tasks[traces.Map][i].Won; a != nil {
+	return j.lastEnd(j.Tasks[traces.Map])
+}
+
+// lastEnd returns the time when the last of the tasks ended: with success, or for good if the job
+// tolerated that.
+func (j *Job) lastEnd(tasks []Task) (last traces.Time) {
+	for i := range tasks {
+		if a := tasks[i].Won; a != nil {
 			last = max(last, a.End)
+		} else if j.Outcome == traces.Succeeded {
+			last = max(last, tasks[i].failed)
 		}
 	}
 	return last
@@ -400,13 +407,7 @@ func (j *Job) LastMap() traces.Time {
 
 // LastEnd returns the time when the last task of the job ended.
 func (j *Job) LastEnd() traces.Time {
-	last := j.LastMap()
-	for i := range j.Tasks[traces.Reduce] {
-		if a := j.Tasks[traces.Reduce][i].Won; a != nil {
-			last = max(last, a.End)
-		}
-	}
-	return last
+	return max(j.LastMap(), j.lastEnd(j.Tasks[traces.Reduce]))
 }
 
 // Kind returns the job's kind, such as sort, by which a calibration

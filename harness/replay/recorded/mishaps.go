@@ -115,7 +115,7 @@ func (m *Source) addPasts(j *Job, x *sim.Job) {
 			if won != nil && kind == traces.Reduce {
 				fromLast = won.Start < last
 			}
-			for _, p := range m.Trace.mishaps.pasts(list, last, won != nil, fromLast) {
+			for _, p := range m.Trace.mishaps.pasts(list, last, won != nil, j.Outcome == traces.Succeeded, fromLast) {
 				p.Kind, p.Task = kind, int32(i)
 				p.Ms, p.SpeculateMs = m.atSpeed(p.Ms), m.atSpeed(p.SpeculateMs)
 				x.Pasts = append(x.Pasts, p)
@@ -140,11 +140,17 @@ const mostFailures = 3
 // nodes, and reduces that are killed to make room for maps. Of two parallel attempts
 // of a task, the slower one was killed; its full duration is assumed to be the time
 // that it ran. The same holds for attempts that a node loss or the failure of their
-// job ended, since more is not known.
-func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap bool) []sim.Past {
+// job ended, since more is not known. If the job succeeded without the task, it tolerated the
+// task's last failure.
+func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, jobSucceeded, fromLastMap bool) []sim.Past {
 	slices.SortStableFunc(list, func(a, b life) int { return cmp.Compare(a.start, b.start) })
 	var pasts []sim.Past
-	failures := 0
+	failures, last := 0, -1
+	for i := range list {
+		if list[i].outcome == traces.Failed && jobSucceeded && !succeeded {
+			last = i
+		}
+	}
 	for i := range list {
 		r := &list[i]
 		p := sim.Past{Number: int32(i), Outcome: r.outcome, Ms: wholeMs(r.ms())}
@@ -157,10 +163,13 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap
 		case noticed > 0 && !fromLastMap:
 			p.Outcome, p.Ms = traces.Succeeded, wholeMs(float64(min(r.end, noticed)-r.start)/1e6)
 		case r.outcome == traces.Failed:
-			if failures++; succeeded && failures > mostFailures {
+			if p.Last = i == last; p.Last {
+				break
+			}
+			if failures++; (succeeded || last >= 0) && failures > mostFailures {
 				p.Outcome = traces.Killed // count this failure as a kill: the simulated job would fail if one task failed so often
 			}
-		case raced || r.outcome == traces.Killed && !succeeded:
+		case raced || r.outcome == traces.Killed && !succeeded && last < 0:
 			p.Outcome = traces.Succeeded
 			if fromLastMap {
 				p.Ms = wholeMs(float64(r.end-lastMap) / 1e6)

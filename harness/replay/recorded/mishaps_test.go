@@ -19,6 +19,7 @@ func TestPasts(t *testing.T) {
 		name      string
 		list      []life
 		lost      bool // without success
+		tolerated bool // by its job, which succeeded
 		fromLast  bool
 		want      []sim.Past
 		lastMapAt int
@@ -58,6 +59,16 @@ func TestPasts(t *testing.T) {
 			name: "a reduce made way for maps", list: []life{at(0, 7, killed), at(8, 30, ok)}, fromLast: true, lastMapAt: 20,
 			want: []sim.Past{{Number: 1, Outcome: ok, Ms: 10000}},
 		},
+		{
+			name: "its job tolerated that it failed", list: []life{at(0, 1, failed), at(1, 2, failed), at(2, 3, failed), at(3, 4, failed), at(4, 5, failed)}, lost: true, tolerated: true,
+			want: []sim.Past{
+				{Outcome: failed, Ms: 1000},
+				{Number: 1, Outcome: failed, Ms: 1000},
+				{Number: 2, Outcome: failed, Ms: 1000},
+				{Number: 3, Outcome: killed, Ms: 1000},
+				{Number: 4, Outcome: failed, Ms: 1000, Last: true},
+			},
+		},
 		{name: "its job failed", list: []life{at(0, 7, killed)}, lost: true, want: []sim.Past{{Outcome: ok, Ms: 7000}}},
 		{
 			name: "a cluster with ten attempts a task", list: []life{at(0, 1, failed), at(1, 2, failed), at(2, 3, failed), at(3, 4, failed), at(4, 5, ok)},
@@ -70,7 +81,7 @@ func TestPasts(t *testing.T) {
 			},
 		},
 	} {
-		if d := cmp.Diff(c.want, m.pasts(c.list, traces.Time(c.lastMapAt)*1e9, !c.lost, c.fromLast)); d != "" {
+		if d := cmp.Diff(c.want, m.pasts(c.list, traces.Time(c.lastMapAt)*1e9, !c.lost, c.tolerated, c.fromLast)); d != "" {
 			t.Errorf("%s: want -, got +:\n%s", c.name, d)
 		}
 	}

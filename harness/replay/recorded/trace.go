@@ -96,7 +96,8 @@ type Task struct {
 	// Won is the task's attempt that succeeded; nil if none did.
 	Won *Attempt
 
-	running *Attempt // an attempt that runs, while the trace is read; nil: none
+	failed  traces.Time // end of the last attempt that failed; 0: none did
+	running *Attempt    // an attempt that runs, while the trace is read; nil: none
 	block   traces.Block
 }
 
