@@ -205,7 +205,7 @@ func readStep(r *bufio.Reader) (payload, keys []byte, err error) {
 		return nil, nil, err
 	}
 	if is != success {
-		return nil, nil, fmt.Errorf("refuses the proof by the block's token: %s", shortened(fmt.Sprintf("%q", why)))
+		return nil, nil, fmt.Errorf("refuses the proof by the block's token: %.200q", why)
 	}
 	if payload, _, err = field(message, content, protowire.BytesType); err != nil {
 		return nil, nil, err
@@ -231,11 +231,11 @@ func answerTo(offer []byte, secret blockSecret, least byte) (*digestMD5, error) 
 	for left := offer; len(left) > 0; {
 		m := directive.FindSubmatch(left)
 		if m == nil {
-			return nil, fmt.Errorf("its offer of a proof is malformed at %s", shortened(fmt.Sprintf("%q", left)))
+			return nil, fmt.Errorf("its offer of a proof is malformed at %.100q", left)
 		}
 		name := strings.ToLower(string(m[1]))
 		if _, twice := said[name]; twice && name != "realm" {
-			return nil, fmt.Errorf("its offer of a proof has %s twice", shortened(name))
+			return nil, fmt.Errorf("its offer of a proof has %.100s twice", name)
 		}
 		said[name] = string(m[2]) + string(m[3])
 		left = left[len(m[0]):]
@@ -256,7 +256,7 @@ func answerTo(offer []byte, secret blockSecret, least byte) (*digestMD5, error) 
 		}
 	}
 	if d.qop == "" {
-		return nil, fmt.Errorf("offers %q to protect blocks, and dataTransferProtection of the cluster file wants %s; set dfs.data.transfer.protection=%[2]s in hdfs-site.xml of the DataNode", shortened(said["qop"]), protections[least])
+		return nil, fmt.Errorf("offers %.100q to protect blocks, and dataTransferProtection of the cluster file wants %s; set dfs.data.transfer.protection=%[2]s in hdfs-site.xml of the DataNode", said["qop"], protections[least])
 	}
 	offered := strings.Split(d.ciphers, ",")
 	for _, known := range []string{"rc4", "rc4-56", "rc4-40"} {
@@ -266,7 +266,7 @@ func answerTo(offer []byte, secret blockSecret, least byte) (*digestMD5, error) 
 		}
 	}
 	if d.protection == encrypted && d.cipher == "" {
-		return nil, fmt.Errorf("offers encryption by %q, want rc4; dataTransferProtection: integrity does without, if dfs.data.transfer.protection of the DataNode allows it", shortened(d.ciphers))
+		return nil, fmt.Errorf("offers encryption by %.100q, want rc4; dataTransferProtection: integrity does without, if dfs.data.transfer.protection of the DataNode allows it", d.ciphers)
 	}
 	return d, nil
 }
