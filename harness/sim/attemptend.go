@@ -286,7 +286,7 @@ func (at *attempts) giveUp(id int32) {
 		at.putOut(j, n, 0)
 	}
 	at.recorder.taskFailed(a)
-	at.close(id, traces.Failed)
+	at.close(id, traces.Failed, "")
 	at.nodes.noteRoom(n)
 	at.nodes.noteRoom(other)
 	at.hears.tell(sched.Event{What: sched.TaskEnded, Job: j.id, Task: t, Node: n, Failed: true})
