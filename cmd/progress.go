@@ -30,6 +30,10 @@ type progress struct {
 // terminal.
 const quietFor = 5 * time.Second
 
+// aliveAfter is the time after which the last line is printed again, with the time that
+// has passed, if the output does not go to a terminal and there is no newer state.
+const aliveAfter = 15 * time.Second
+
 // repaintAfter is the time between two states on a terminal. If there is no newer
 // state, the last one is shown again every tick, with the time that has passed.
 const repaintAfter, tick = 200 * time.Millisecond, time.Second
@@ -43,9 +47,7 @@ func newProgress(c *cli.Context) *progress {
 
 func progressOn(out io.Writer, bottom *status) *progress {
 	p := &progress{out: out, bottom: bottom, began: time.Now(), shown: time.Now(), over: make(chan struct{})}
-	if bottom != nil {
-		p.ticks.Go(p.tick)
-	}
+	p.ticks.Go(p.tick)
 	return p
 }
 
@@ -57,8 +59,12 @@ func (p *progress) tick() {
 		select {
 		case <-t.C:
 			p.mu.Lock()
-			if p.lines != nil && time.Since(p.shown) >= tick {
+			switch since := time.Since(p.shown); {
+			case p.lines == nil:
+			case p.bottom != nil && since >= tick:
 				p.paint()
+			case p.bottom == nil && since >= aliveAfter:
+				p.print(p.lines()[0])
 			}
 			p.mu.Unlock()
 		case <-p.over:

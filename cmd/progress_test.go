@@ -56,10 +56,11 @@ func TestSimulationProgress(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out bytes.Buffer
 				var shown screen
-				p := &runProgress{work: work{progress: progressOn(&out, nil)}}
+				var bottom *status
 				if c.terminal {
-					p = &runProgress{work: work{progress: progressOn(&out, shown.status(100))}}
+					bottom = shown.status(100)
 				}
+				p := &runProgress{work: work{progress: progressOn(&out, bottom)}}
 				for i := range c.trials {
 					s := experiment.Step{Trial: fmt.Sprintf("r%02d", i+1), Number: i + 1, Trials: c.trials, Doing: "simulate"}
 					began := time.Now()
@@ -81,6 +82,21 @@ func TestSimulationProgress(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNoNewState: elsewhere than on a terminal, work without a newer state says now and
+// then that it goes on.
+func TestNoNewState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := progressOn(&out, nil)
+		p.show(func() []string { return []string{"write day.trace"} })
+		<-time.After(100*time.Second + tick/2)
+		p.close()
+		if lines := strings.Count(out.String(), "\n"); lines != 6 || !strings.HasSuffix(out.String(), " 90.0s  write day.trace\n") {
+			t.Errorf("in 100 s, %d lines, want 6:\n%s", lines, out.String())
+		}
+	})
 }
 
 // TestRunView: while a trial runs, the terminal shows its jobs, tasks, nodes, the maps'
@@ -172,10 +188,11 @@ func TestReplayProgress(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer
 			var shown screen
-			p := &replayProgress{work: work{progress: progressOn(&out, nil)}, done: make([]int64, 2), tasks: 2000}
+			var bottom *status
 			if c.terminal {
-				p.work = work{progress: progressOn(&out, shown.status(100))}
+				bottom = shown.status(100)
 			}
+			p := &replayProgress{work: work{progress: progressOn(&out, bottom)}, done: make([]int64, 2), tasks: 2000}
 			for i := range c.seconds {
 				if c.terminal {
 					<-time.After(900 * time.Millisecond)

@@ -184,6 +184,7 @@ func runReplay(c *cli.Context, files []string, change *recorded.Change, faults *
 	if c.Bool("calibrate") {
 		return calibrate(c, list, *change)
 	}
+	p.show(func() []string { return []string{"fit what tasks and Hadoop cost"} })
 	configs, err := replays(c, list, models, *change)
 	if err != nil {
 		return withCode(exitUsage, err)
@@ -206,21 +207,22 @@ func runReplay(c *cli.Context, files []string, change *recorded.Change, faults *
 	kept.Record(configs)
 	p.watch(configs)
 	outcomes, err := replay.Outcomes(configs)
-	p.close()
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
+	if out != "" {
+		p.show(func() []string { return []string{"write " + out} })
+		if err := sorter.WriteFile(out, outcomes[0].Header, nil); err != nil {
+			return fmt.Errorf("write simulated trace: %w", err)
+		}
+	}
+	p.close()
 	warn(replay.EqualSeeds(outcomes)...)
 	var doubts []string
 	for i := range outcomes {
 		doubts = append(doubts, outcomes[i].Warnings...)
 	}
 	warn(doubts...)
-	if out != "" {
-		if err := sorter.WriteFile(out, outcomes[0].Header, nil); err != nil {
-			return fmt.Errorf("write simulated trace: %w", err)
-		}
-	}
 	outcomes = replay.Beside(were, outcomes)
 	for i := range outcomes {
 		outcomes[i].Measure(metrics)

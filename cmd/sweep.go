@@ -90,6 +90,7 @@ func runSweep(c *cli.Context, files []string) error {
 		putsBack(c, "the job of the sweep", "the job may still run; heddle sweep --on yarn --resume "+printable.ShellWord(run.Dir)+" collects its results")
 	}
 	before := 0
+	w.show(func() []string { return []string{"no replay has ended yet"} })
 	rows, err := sweep.Run(c.Context, sweep.Options{Plan: plan, Run: run, Where: where, Progress: func(done, all int) {
 		if w.estimate.since.IsZero() { // what an earlier process did tells nothing of this one's speed
 			before = done
