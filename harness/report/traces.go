@@ -52,7 +52,7 @@ func (p *page) read(path string) (*reading, error) {
 	}
 	defer r.Close()
 	if imported != nil {
-		t.format = imported.Format
+		t.format, t.warnings = imported.Format, imported.LeftOut
 	}
 	r.KeepEvents()
 	t.header = r.Header()

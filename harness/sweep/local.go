@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"heddle/harness/experiment"
 	"heddle/harness/replay"
@@ -64,7 +65,7 @@ func loadTrace(ctx context.Context, f *Input) (*recorded.Trace, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	r, _, err := exchange.Any(ctx, f.Path, nil)
+	r, imported, err := exchange.Any(ctx, f.Path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +73,11 @@ func loadTrace(ctx context.Context, f *Input) (*recorded.Trace, error) {
 	t, err := recorded.Read(filepath.Base(f.Path), r, func(traces.Event) {})
 	if err != nil {
 		return nil, err
+	}
+	if imported != nil {
+		for _, text := range imported.LeftOut {
+			t.Warnings = append(t.Warnings, strings.ReplaceAll(text, f.Path, f.Label))
+		}
 	}
 	t.Name = f.Label // a path would make results differ between machines
 	return t, nil
@@ -103,6 +109,7 @@ func Local(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) er
 		return err
 	}
 	return replay.Each(len(todo), func(i int) (replay.Config, error) { return in.config(ctx, p, &todo[i]) }, func(i int, o *replay.Outcome) error {
+		o.Warnings = append(o.Warnings, in.traces[todo[i].Trace].Warnings...)
 		row, err := p.row(&todo[i], o)
 		if err != nil {
 			return err
