@@ -45,11 +45,15 @@ func TestStarved(t *testing.T) {
 		{"another node has room until it is lost", nodes(one, other), []traces.Event{sized, &traces.NodeDown{T: at(110), Node: "n2"}}, 200_000},
 		{"another node has room until less is left of it", nodes(one, other), []traces.Event{sized, &traces.NodeCapacity{T: at(210), Node: "n2"}}, 100_000},
 		{"an ApplicationMaster takes the room", nodes(one, other), []traces.Event{sized, &traces.JobStarted{Job: "a", AMNode: "n2", AMMemoryBytes: gib}}, 299_000},
-		{"a map of another job runs on the other node", nodes(one, other), []traces.Event{sized,
-			&traces.JobSubmitted{Job: "b", MapMemoryBytes: gib}, start(10, id("b", traces.Map, 0), "n2"), end(60, id("b", traces.Map, 0), traces.Succeeded)}, 0},
+		{"a map of another job runs on the other node", nodes(one, other), []traces.Event{
+			sized,
+			&traces.JobSubmitted{Job: "b", MapMemoryBytes: gib}, start(10, id("b", traces.Map, 0), "n2"), end(60, id("b", traces.Map, 0), traces.Succeeded),
+		}, 0},
 		{"nobody says how much memory there is", traces.Header{}, []traces.Event{&traces.JobSubmitted{Job: "a"}}, 299_000},
-		{"two jobs at once count once", nodes(traces.NodeFacts{Node: "n1", MemoryBytes: 4 * gib, Worker: true}),
-			append(deadlock("b", 0), sized, &traces.JobSubmitted{Job: "b", MapMemoryBytes: gib, ReduceMemoryBytes: gib}), 299_000},
+		{
+			"two jobs at once count once", nodes(traces.NodeFacts{Node: "n1", MemoryBytes: 4 * gib, Worker: true}),
+			append(deadlock("b", 0), sized, &traces.JobSubmitted{Job: "b", MapMemoryBytes: gib, ReduceMemoryBytes: gib}), 299_000,
+		},
 		{"a map whose output was lost runs again", nodes(traces.NodeFacts{Node: "n1", MemoryBytes: 2 * gib, Worker: true}, traces.NodeFacts{Node: "n3", MemoryBytes: gib, Worker: true}), []traces.Event{
 			sized, &traces.TaskScheduled{Task: id("a", traces.Map, 2).Task}, start(0, id("a", traces.Map, 2), "n3"), end(5, id("a", traces.Map, 2), traces.Succeeded), &traces.NodeDown{T: at(6), Node: "n3"},
 		}, 299_000},

@@ -141,8 +141,10 @@ func TestKilled(t *testing.T) {
 		more []traces.Event
 		want string
 	}{
-		{"Reducer preempted to make room for pending map attempts\nContainer killed by the ApplicationMaster.\n", nil,
-			"it was killed at 310.0 s by its ApplicationMaster, to make room for map 8, which had waited 309.0 s: after 300 s reduces are killed in any case (mapreduce.job.reducer.unconditional-preempt.delay.sec)"},
+		{
+			"Reducer preempted to make room for pending map attempts\nContainer killed by the ApplicationMaster.\n", nil,
+			"it was killed at 310.0 s by its ApplicationMaster, to make room for map 8, which had waited 309.0 s: after 300 s reduces are killed in any case (mapreduce.job.reducer.unconditional-preempt.delay.sec)",
+		},
 		{"Reducer preempted to make room for pending map attempts", []traces.Event{
 			start(sec(20), mapOf(8, 0), "r1n1", traces.LevelNode), &traces.AttemptFinished{T: sec(309), Attempt: mapOf(8, 0), Outcome: traces.Failed},
 		}, "it was killed at 310.0 s by its ApplicationMaster, to make room for map 8, which had waited 1.00 s: YARN said that the job could get no more memory"},

@@ -159,8 +159,22 @@ var headers = [...]struct {
 	word string
 	what int
 }{
-	{"path", path}, {"queue", queue}, {"pool", queue}, {"gap", gap}, {"inter_", gap}, {"map_output", shuffle}, {"submi", submit}, {"arriv", submit}, {"start", submit},
-	{"shuffle", shuffle}, {"input", input}, {"output", output}, {"id", id}, {"job", id}, {"name", id}, {"time", submit},
+	{"path", path},
+	{"queue", queue},
+	{"pool", queue},
+	{"gap", gap},
+	{"inter_", gap},
+	{"map_output", shuffle},
+	{"submi", submit},
+	{"arriv", submit},
+	{"start", submit},
+	{"shuffle", shuffle},
+	{"input", input},
+	{"output", output},
+	{"id", id},
+	{"job", id},
+	{"name", id},
+	{"time", submit},
 }
 
 var plainName = strings.NewReplacer(" ", "_", "-", "_", "(", "_", ")", "")
