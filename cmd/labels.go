@@ -58,7 +58,7 @@ and only printed otherwise. For example:
 		Flags: []cli.Flag{
 			clusterFlag(),
 			&cli.IntFlag{Name: "triples", Value: require.Triples, Destination: &o.Triples, Usage: "labels for `N` jobs at a time"},
-			&cli.StringFlag{Name: "queue", Destination: &o.Queue, Usage: "`PATH` of the leaf queue (default: the one with the largest capacity)"},
+			&cli.StringFlag{Name: "queue", Destination: &o.Queue, Usage: "`PATH` of the leaf queue (default: the one with the largest part of the cluster)"},
 			&cli.BoolFlag{Name: "dry-run", Destination: &o.DryRun, Usage: "print what would be changed"},
 			jsonFlag(),
 		},

@@ -139,7 +139,8 @@ func refusal(status int, body []byte, location, service string) (next string, ca
 	case status == http.StatusServiceUnavailable, status == http.StatusBadGateway, status == http.StatusGatewayTimeout:
 		return "try again later", withKind(textError(text, "not available now"), ErrUnavailable)
 	case status >= 300 && status < 400:
-		return notRestAdvice(service) + " A gateway that asks for a login is not", withKind(fmt.Errorf("redirected to %s", target(location)), ErrNotRest)
+		cause = fmt.Errorf("redirected to %s", target(location))
+		return notRestAdvice(service) + " A gateway that asks for a login is not", withKind(cause, ErrNotRest)
 	}
 	return next, withKind(&RemoteError{Status: status, Message: textError(text, http.StatusText(status)).Error()}, kinds...)
 }

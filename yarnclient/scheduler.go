@@ -29,7 +29,7 @@ type Queue struct {
 	CapacityPct float64          `wire:"capacity"`                // of the parent queue; 0 if the capacity is a weight
 	AbsolutePct float64          `wire:"absoluteCapacity"`        // of the cluster
 	Terms       string           `wire:"mode"`                    // in which its capacity is set: InPercent, InWeights or InAbsolute
-	AutoCreated bool             `wire:"isAutoCreatedLeafQueue"`  // YARN made the queue, such as one for a user; its settings are those of a template
+	AutoCreated bool             `wire:"isAutoCreatedLeafQueue"`  // YARN made the queue, such as one for a user, by a template
 	Labels      []string         `wire:"nodeLabels" form:"label"` // node labels that applications in the queue may request; "*" means all
 	Partitions  []QueuePartition `wire:"capacities>queueCapacitiesByPartition"`
 }

@@ -141,19 +141,24 @@ func (e *examiner) fileSystem(ctx context.Context) []Check {
 	c := check("fileSystem", true, "files of jobs and histories: heddle asks one NameNode, or the two of one nameservice, for all of them")
 	known := strings.Join(e.Config.NameNodes, ", ")
 	base, err := e.property(ctx, "fs.defaultFS")
-	services, _ := e.property(ctx, "dfs.nameservices") // if it is not known, it is taken for one
+	services, _ := e.property(ctx, "dfs.internal.nameservices") // of this cluster, where dfs.nameservices has others too
+	if services == "" {
+		services, _ = e.property(ctx, "dfs.nameservices") // if it is not known, it is taken for one
+	}
 	switch scheme, _, _ := strings.Cut(base, ":"); {
 	case err != nil:
 		return []Check{c.unknown("%v", err)}
 	case base == "":
 		return nil
 	case scheme == "viewfs":
-		return []Check{c.unknown("fs.defaultFS is %s, a view of several NameNodes; heddle knows one, %s, and not which files it has", base, known).
+		return []Check{c.
+			unknown("fs.defaultFS is %s, a view of several NameNodes; heddle knows one, %s, and not which files it has", base, known).
 			next("steer and capture a cluster whose fs.defaultFS is one HDFS")}
 	case scheme != "hdfs":
 		return []Check{c.bad("fs.defaultFS is %s, not HDFS", base).next("heddle reads the files of jobs from HDFS only")}
 	case strings.Contains(services, ","):
-		return []Check{c.unknown("there are several nameservices (%s); heddle knows one NameNode, %s, and not which of them it serves", services, known).
+		return []Check{c.
+			unknown("there are several nameservices (%s); heddle knows one NameNode, %s, and not which of them it serves", services, known).
 			next("see that nameNodes in the cluster file are those of " + base + ", which has the files of jobs and histories")}
 	}
 	return nil
@@ -171,7 +176,8 @@ func (e *examiner) elsewhere(ctx context.Context, folder string) bool {
 		return true
 	}
 	same := func(address string) bool { return u.Host == address || u.Port() == "" && u.Host+":8020" == address }
-	return u.Scheme != "hdfs" || !same(strings.TrimPrefix(strings.TrimRight(base, "/"), "hdfs://")) && !slices.ContainsFunc(e.Config.NameNodes, same)
+	its := append([]string{strings.TrimPrefix(strings.TrimRight(base, "/"), "hdfs://")}, e.Config.NameNodes...)
+	return u.Scheme != "hdfs" || !slices.ContainsFunc(its, same)
 }
 
 func (e *examiner) historyServer() Check {

@@ -44,7 +44,8 @@ func LackingQueueSettings(s yarnclient.Scheduler, conf map[string]string, queue 
 	case q.AutoCreated:
 		return nil, fmt.Errorf("queue %s was made by YARN and has no settings of its own; name another leaf queue with --queue", queue)
 	case q.Terms == "mixed" || conf[legacy] == "false":
-		return nil, fmt.Errorf("queue %s: without %s, the ResourceManager shows no capacity of labels that no node has, so nothing can be steered; set it to true", queue, legacy)
+		return nil, fmt.Errorf("queue %s: without %s, the ResourceManager shows no capacity of labels that no node has, "+
+			"so nothing can be steered; set it to true", queue, legacy)
 	}
 	rows := Of("queueLabels")
 	capacity, access := rows[0], rows[1]
@@ -74,7 +75,8 @@ func LackingQueueSettings(s yarnclient.Scheduler, conf map[string]string, queue 
 			}
 			for _, other := range s.Queues {
 				if given := conf[capacity.In(other.Path, label)]; other.Parent == q.Parent && other.Path != path && !none(given) {
-					return nil, fmt.Errorf("queue %s has the capacity %s of label %s, which %s needs the whole of; set it to 0 in the same terms, or name the queue with --queue", other.Path, given, label, path)
+					return nil, fmt.Errorf("queue %s has the capacity %s of label %s, which %s needs the whole of; "+
+						"set it to 0 in the same terms, or name the queue with --queue", other.Path, given, label, path)
 				}
 			}
 			if has != value && (none(has) || q.Terms != yarnclient.InWeights) {
@@ -118,7 +120,8 @@ func LargestLeaf(s yarnclient.Scheduler) string {
 	}
 	var best yarnclient.Queue
 	for _, q := range s.Queues {
-		if q.Leaf && !q.AutoCreated && (best.Path == "" || cmp.Or(cmp.Compare(q.AbsolutePct, best.AbsolutePct), cmp.Compare(memory(q), memory(best))) > 0) {
+		larger := cmp.Or(cmp.Compare(q.AbsolutePct, best.AbsolutePct), cmp.Compare(memory(q), memory(best))) > 0
+		if q.Leaf && !q.AutoCreated && (best.Path == "" || larger) {
 			best = q
 		}
 	}

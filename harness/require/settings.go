@@ -89,7 +89,8 @@ var settings = []Setting{
 	},
 	{
 		Feature: Steered, Check: "queueLabels", File: capacityXML, Property: Queues + "QUEUE.accessible-node-labels.LABEL.capacity", Value: "100",
-		Rule: "100; 1w in a queue whose capacity is a weight; more than the cluster has, as [memory=MB,vcores=N], in one whose capacity is so", met: oneOf("100"), Default: "0", Required: true, Restart: resourceManager, Prepared: true,
+		Rule: "100; 1w in a queue whose capacity is a weight; more than the cluster has, as [memory=MB,vcores=N], in one whose capacity is so",
+		met:  oneOf("100"), Default: "0", Required: true, Restart: resourceManager, Prepared: true,
 		Why: "a queue whose jobs may use all nodes of a label; with a capacity of 0 they wait for ever",
 	},
 	{
