@@ -21,8 +21,8 @@ func dryRun(c *cli.Context, files []string, o *experiment.Options) error {
 	switch {
 	case len(files) != 1 || o.Resume != "" || c.Bool("simulate"):
 		return withCode(exitUsage, errors.New("--dry-run: want one experiment file, without --resume and --simulate"))
-	case c.IsSet("like") && (c.IsSet("calibration") || c.IsSet("cluster")):
-		return withCode(exitUsage, errors.New("--like: want it without --calibration and --cluster, which are for a forecast from a simulation"))
+	case c.IsSet("like") && (c.IsSet("calibration") || c.IsSet("cluster") || c.IsSet("speed-of")):
+		return withCode(exitUsage, errors.New("--like: want it without --calibration, --speed-of and --cluster, which are for a forecast from a simulation"))
 	}
 	tellPct, err := strconv.ParseFloat(strings.TrimSuffix(c.String("tell"), "%"), 64)
 	if err != nil || !(tellPct > 0 && tellPct <= 1000) {

@@ -51,6 +51,7 @@ parallel, which does not change the result. For example:
 			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: which hosts of each split ApplicationMasters see", Value: config.SplitsAsSubmitted},
 			&cli.BoolFlag{Name: "calibrate", Usage: "fit a calibration to the traces and print it; do not replay"},
 			&cli.StringFlag{Name: "calibration", Usage: "calibration `FILE`: written with --calibrate, else read"},
+			speedFlag(),
 			&cli.StringFlag{Name: "workload", Usage: "with --calibration: use the times per byte of its workload `NAME` for jobs of workloads that it lacks"},
 			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
 			&cli.BoolFlag{Name: "follow", Usage: "with recorded durations: offer nodes only at the times of the trace's heartbeats"},
@@ -358,6 +359,10 @@ func replays(c *cli.Context, list []*recorded.Trace, named []config.Model, chang
 			return nil, err
 		}
 	}
+	speed, err := speedOf(c, given)
+	if err != nil {
+		return nil, err
+	}
 	modelled := given != nil
 	switch d := c.String("durations"); d {
 	case "":
@@ -365,6 +370,12 @@ func replays(c *cli.Context, list []*recorded.Trace, named []config.Model, chang
 		modelled = d == "modelled"
 	default:
 		return nil, fmt.Errorf("--durations %q: want recorded or modelled", d)
+	}
+	if c.IsSet("speed-of") {
+		if !modelled {
+			return nil, errors.New("--speed-of: recorded durations have the speed that they were recorded at; want modelled ones")
+		}
+		change.Speed *= speed
 	}
 	var seeds []uint64
 	for _, text := range c.StringSlice("seed") {

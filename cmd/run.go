@@ -21,7 +21,6 @@ import (
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
-	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces/printable"
 )
@@ -73,6 +72,7 @@ untold where the repeats are too few to tell. If one is not met, the exit code i
 			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering observed in each trial's logs, to repeat its decisions without a cluster"},
 			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
 			&cli.StringFlag{Name: "calibration", Usage: "with --simulate or --dry-run, or for deadlines by the time alone, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
+			speedFlag(),
 			&cli.Float64Flag{Name: "others", Destination: &o.OthersCores, Usage: "with --simulate, how many of the cores that all nodes share other programs take from the tasks"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the trials in their order, the time that they would take, and how many repeats are enough; run nothing on the cluster"},
 			&cli.StringFlag{Name: "like", Usage: "with --dry-run, estimate from the run folder `RUN` (default: from a simulation)"},
@@ -103,6 +103,10 @@ func runExperiment(c *cli.Context, files []string, o *experiment.Options) error 
 		return withCode(exitUsage, fmt.Errorf("resume %s: its trials were simulated with --calibration; give the same calibration again", o.Resume))
 	case old != nil && simulated && !c.IsSet("others") && ranWith(old, "--others"):
 		return withCode(exitUsage, fmt.Errorf("resume %s: its trials were simulated with --others; give the same number again", o.Resume))
+	case old != nil && simulated && !c.IsSet("speed-of") && ranWith(old, "--speed-of"):
+		return withCode(exitUsage, fmt.Errorf("resume %s: its trials were simulated with --speed-of; give the same run again", o.Resume))
+	case !simulated && c.IsSet("speed-of"):
+		return withCode(exitUsage, errors.New("--speed-of: want --simulate or --dry-run with it; a cluster has the speed that it has"))
 	case !simulated && c.IsSet("others"):
 		return withCode(exitUsage, errors.New("--others: want --simulate with it; on a cluster, other programs take what they take"))
 	case old != nil && !simulated && c.IsSet("calibration"):
@@ -286,8 +290,20 @@ func ranWith(run *runs.Run, flag string) bool {
 
 // calibrationOf returns the durations of tasks for a simulation. It reads a
 // calibration file, or computes a calibration from the trials of a run folder.
-// It returns nil if the flag --calibration is missing.
-func calibrationOf(c *cli.Context, o *experiment.Options) (*calibration.Calibration, error) {
+// It returns nil if the flag --calibration is missing. It also sets the speed of the processors.
+func calibrationOf(c *cli.Context, o *experiment.Options) (costs *calibration.Calibration, err error) {
+	if costs, err = fitted(c, o); err == nil {
+		o.Speed, err = speedOf(c, costs)
+	}
+	if err == nil && o.Speed != 1 {
+		settings := map[string]string{"speedOfProcessors": fmt.Sprintf("%.4g", o.Speed)}
+		maps.Copy(settings, o.Settings)
+		o.Settings = settings
+	}
+	return costs, err
+}
+
+func fitted(c *cli.Context, o *experiment.Options) (*calibration.Calibration, error) {
 	path := c.String("calibration")
 	if path == "" {
 		return nil, nil
@@ -295,20 +311,12 @@ func calibrationOf(c *cli.Context, o *experiment.Options) (*calibration.Calibrat
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return calibration.Read(path)
 	}
-	run, err := results.Open(path, o.Unverified)
+	run, list, err := tracesOfRun(path, o.Unverified)
 	if err != nil {
 		return nil, err
 	}
 	if unlike := experiment.Unlike(o.Experiment, run.Run, true); unlike != "" {
 		warn("calibration: " + unlike)
-	}
-	var list []*recorded.Trace
-	for i := range run.Trials {
-		t, err := recorded.Load(run.TracePath(&run.Trials[i]))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, t)
 	}
 	return replay.Calibrate(list, recorded.Change{}, o.Experiment.Fetches)
 }

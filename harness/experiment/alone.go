@@ -25,14 +25,15 @@ import (
 // jobs, each submitted after the end of the one before. Jobs of a workload with the same
 // name are equal, and have the deadline of the first: when heartbeats come makes some
 // difference.
-func aloneDeadlines(ctx context.Context, e *config.Experiment, w *config.Workload, twin *workload.Twin, input *recorded.Trace, costs *calibration.Calibration) ([]int64, error) {
+func aloneDeadlines(ctx context.Context, o *Options, w *config.Workload, twin *workload.Twin, input *recorded.Trace, costs *calibration.Calibration) ([]int64, error) {
+	e := o.Experiment
 	after := map[traces.JobID]traces.JobID{}
 	for i := 1; i < len(input.Jobs); i++ {
 		after[input.Jobs[i].Job] = input.Jobs[i-1].Job
 	}
 	r, _, err := replay.Run(&replay.Config{
 		Trace: input, Model: config.Model{Model: "fifo"}, Actuator: config.ActuatorNone, Seed: e.Seed,
-		Change:      recorded.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots},
+		Change:      recorded.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots, Speed: o.Speed},
 		Calibration: costs, Modelled: true, Work: twin.Work(), After: after, Fetches: e.Fetches, Interrupted: ctx.Err,
 	})
 	if err != nil {
@@ -91,7 +92,7 @@ func computeDeadlines(ctx context.Context, o *Options) (deadlines, error) {
 		if err != nil {
 			return nil, fmt.Errorf("deadline: simulate the jobs of %s: %w", w.Label, err)
 		}
-		if due[w.Label], err = aloneDeadlines(ctx, e, &w, twin, input, o.Calibration); err != nil {
+		if due[w.Label], err = aloneDeadlines(ctx, o, &w, twin, input, o.Calibration); err != nil {
 			return nil, err
 		}
 	}

@@ -79,6 +79,8 @@ type Options struct {
 	// OthersCores is how many of the cores that all nodes share other programs take from
 	// the tasks of a simulation.
 	OthersCores float64
+	// Speed, above 0, is how fast the processors are relative to those of the calibration.
+	Speed float64
 	// OwnSeeds gives each model of a repeat random numbers of its own in virtual
 	// time, for forecasts of runs on a cluster: there, the trials of a repeat do not
 	// vary alike. Otherwise all models of a repeat have the same random numbers.

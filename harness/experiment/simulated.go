@@ -158,7 +158,7 @@ func (t *simulatedTrial) setDeadlines(ctx context.Context) error {
 		return nil
 	}
 	t.simulated("each job alone, for its deadline", 0, 0)
-	due, err := aloneDeadlines(ctx, t.options.Experiment, &t.plan.Workload, t.twin, t.input, t.costs)
+	due, err := aloneDeadlines(ctx, t.options, &t.plan.Workload, t.twin, t.input, t.costs)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 	defer func() { _ = sorter.Close() }() // do not check this error: if closing the sorter fails, only a temporary file remains
 	c := &replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.simulatedSeed(),
-		Change:      recorded.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots, Others: t.options.OthersCores},
+		Change:      recorded.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots, Others: t.options.OthersCores, Speed: t.options.Speed},
 		Calibration: t.costs, Modelled: true, Repeats: true, Work: t.twin.Work(), After: t.twin.After(), Interrupted: ctx.Err,
 		Faults: e.Faults, Capacity: e.Capacity, Speculation: e.Speculation, CachePolicy: e.CachePolicy, Fetches: e.Fetches,
 		Reasons: e.Reasons,

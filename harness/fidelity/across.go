@@ -65,7 +65,7 @@ type Setting struct {
 	PredictedCI95Ms compare.Interval `json:"predictedCI95Ms"`
 	Held            int              `json:"held"`
 	// SpeedPct is how much faster the processors did the same work than in the runs fitted
-	// to, with its sign, see known.speed. ErrorAtSpeedPct is the error if each run is
+	// to, with its sign, see calibration.Calibration.Speed. ErrorAtSpeedPct is the error if each run is
 	// predicted at the speed that it had, which no prediction can know. Both are null if
 	// the speed is not known.
 	SpeedPct        compare.Number `json:"speedPct"`
@@ -108,7 +108,6 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 		return nil, fmt.Errorf("fidelity: %w: nothing of tasks can be fitted to %s: %s", ErrNothing, strings.Join(fit, ", "), strings.Join(costs.Warnings, "; "))
 	}
 	a.Warnings = append(a.Warnings, costs.Warnings...)
-	maps := knownOf(costs, fitted)
 	var pools []*pool
 	twice := map[string]bool{}
 	for _, name := range list {
@@ -142,7 +141,7 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range groups {
 		g.Go(func() (err error) {
-			if settings[i], err = predictSetting(groups[i], maps, costs, o); err != nil {
+			if settings[i], err = predictSetting(groups[i], costs, o); err != nil {
 				failed[i] = fmt.Errorf("fidelity of %s: %w", of[i].folders[0], err)
 			}
 			settings[i].Run, settings[i].FurtherRuns = of[i].folders[0], of[i].folders[1:]
@@ -266,7 +265,7 @@ func workloads(trials []measured) (names []string) {
 
 // predictSetting predicts the runs of one workload under one model. maps are those of
 // the runs that costs was fitted to.
-func predictSetting(list []measured, maps known, costs *calibration.Calibration, o Options) (x Setting, err error) {
+func predictSetting(list []measured, costs *calibration.Calibration, o Options) (x Setting, err error) {
 	x = Setting{Workload: list[0].workload, Model: list[0].model, Runs: len(list)}
 	was := completions(list)
 	var is, atSpeed, speeds []float64
@@ -277,7 +276,7 @@ func predictSetting(list []measured, maps known, costs *calibration.Calibration,
 			return x, err
 		}
 		is = append(is, completionsOf(again)...)
-		speed := maps.speed(costs, &list[i])
+		speed := costs.Speed(list[i].Trace)
 		if speeds = append(speeds, speed); math.IsNaN(speed) {
 			continue
 		}

@@ -40,6 +40,8 @@ type Outcome struct {
 	// NewRun predicts a measured run of the jobs, from all replays of the trace under the
 	// model; nil if the calibration does not tell how much runs differ.
 	NewRun *calibration.NewRun `json:"newRun,omitempty"`
+	// Speed is that of the processors relative to the calibration or the trace; 0: the same.
+	Speed float64 `json:"speed,omitempty"`
 	// RecordedOrder says how far off a replay of what was recorded is; nil if nothing was.
 	RecordedOrder *RecordedOrder `json:"recordedOrder,omitempty"`
 	// Assumed is what the replay takes for granted because the trace does not record it.
@@ -159,6 +161,9 @@ func outcome(c Config) (*Outcome, error) {
 	o := &Outcome{
 		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Splits: h.Splits, Durations: "recorded", Header: h, change: c.Change,
 		Assumed: c.assumed(x, &h),
+	}
+	if c.Change.Speed != 1 {
+		o.Speed = c.Change.Speed
 	}
 	if c.Modelled {
 		o.Durations = "modelled"

@@ -44,6 +44,7 @@ func Fit(list []*recorded.Trace, cluster recorded.Change, fetches string, again 
 	if misfit := c.correct(list, fits, again); !math.IsInf(misfit, 1) { // an infinite misfit means that a replay failed; the calibration's warnings say why
 		c.MisfitPct = 100 * misfit
 	}
+	c.keepCPU(list)
 	return c, nil
 }
 

@@ -109,6 +109,9 @@ type Calibration struct {
 	LabelQuantiles []int32 `json:"labelQuantilesMs,omitempty"`
 
 	Workloads []Workload `json:"workloads"`
+	// CPU is, by workload, the CPU time of the maps of the traces, by which Speed compares the
+	// processors of other runs.
+	CPU map[string][]MapCost `json:"mapCPU,omitempty"`
 	// Load is what tasks add to the load average of their node; nil if no trace tells.
 	Load     *loadfit.Loads `json:"load,omitempty"`
 	Warnings []string       `json:"warnings,omitempty"`

@@ -95,9 +95,9 @@ func computed(t *recorded.Trace, with sharing, startMs float64, limits func(node
 	return list
 }
 
-// MapCPU calls do with each map of a trace that succeeded and whose CPU time is known.
+// mapCPU calls do with each map of a trace that succeeded and whose CPU time is known.
 // cpuMs is that CPU time without what contention added to it.
-func (c *Calibration) MapCPU(t *recorded.Trace, do func(workload string, bytes int64, cpuMs float64)) {
+func (c *Calibration) mapCPU(t *recorded.Trace, do func(workload string, bytes int64, cpuMs float64)) {
 	for _, s := range computed(t, c.shared(), 0, nil) {
 		if s.kind == traces.Map && s.cpuMs > 0 {
 			do(s.workload, s.bytes, s.cpuMs)

@@ -152,6 +152,11 @@ func (c *Calibration) check() error {
 			figures = append(figures, x.Load)
 		}
 	}
+	for _, costs := range c.CPU {
+		for _, x := range costs {
+			figures = append(figures, float64(x.Bytes), float64(x.Maps), x.CPUMs)
+		}
+	}
 	for _, q := range c.LabelQuantiles {
 		figures = append(figures, float64(q))
 	}
