@@ -49,7 +49,7 @@ func TestHostileFiles(t *testing.T) {
 		"deep":      {[]byte(job + strings.Repeat("[", 1<<20)), "more than 10000 objects and lists are inside each other"},
 		"deep kept": {[]byte(`{"jobID":"job_1_0001","submitTime":5,"x":` + strings.Repeat(`{"a":`, 1<<20)), "more than 10000 objects and lists are inside each other"},
 		"no number": {[]byte(`{"jobID":"job_1_0001","submitTime":NaN}`), "found 'N' where a value should be"},
-		"long":      {[]byte(`{"jobID":"job_1_0001","submitTime":` + strings.Repeat("9", 1<<20) + "}"), "want a whole number of 64 bits"},
+		"long":      {[]byte(`{"jobID":"job_1_0001","submitTime":` + strings.Repeat("9", 1<<20) + "}"), "want a number of 64 bits"},
 		"utf-16":    {[]byte("\xff\xfe{\x00}\x00"), "in UTF-16"},
 		"no line":   {bytes.Repeat([]byte("a"), 1<<20), "no known form"},
 		"zeros":     {make([]byte, 1<<20), "no known form"},

@@ -184,6 +184,9 @@ func (im *importer) readAll() error {
 	}); err != nil {
 		return err
 	}
+	if others+len(topologies) == 0 {
+		return fmt.Errorf("import: there is no file in %s", strings.Join(im.o.Inputs, ", "))
+	}
 	if others == 0 {
 		return errors.New("import: there is no trace among the files, only topologies")
 	}
@@ -239,7 +242,7 @@ func (im *importer) readTopology(path string) (bool, error) {
 // topology returns the reader of a topology file that begins with the bytes head, or nil
 // if it is none.
 func topology(head []byte) *format.Topology {
-	if detect(head) != nil {
+	if detect(head) != nil || tracefile.Foreign(head) == tracefile.OwnTrace {
 		return nil
 	}
 	for _, f := range Formats {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-const (
-	packed   = "compressed in another way than with gzip: unpack it"
-	ownTrace = "a trace of heddle already, which every command takes as it is"
-)
+const packed = "compressed in another way than with gzip: unpack it"
+
+// OwnTrace is what Foreign says of a trace of heddle.
+const OwnTrace = "a trace of heddle already, which every command takes as it is"
 
 // foreign lists files that people have: their first bytes or, as a regular expression
 // with ^ or a quote at its beginning, how their text begins; and what they are. The
@@ -21,7 +21,7 @@ var foreign = [...]struct{ begins, is string }{
 	{"PK\x03\x04", packed}, {"BZh", packed}, {"\xfd7zXZ", packed}, {"\x28\xb5\x2f\xfd", packed}, {"\x04\"M\x18", packed},
 	{"7z\xbc\xaf", packed}, {"\xff\x06\x00\x00sNaPpY", packed},
 	{"\x1f\x8b", "compressed with gzip, once more if it was unpacked: unpack it"},
-	{"\x5a\x2a\x4d\x18", ownTrace}, {`^\{"kind":`, ownTrace},
+	{"\x5a\x2a\x4d\x18", OwnTrace}, {`^\{"kind":`, OwnTrace},
 	{`(?s)^[^\n]{257}ustar|^.{257}ustar`, "a tar archive: unpack it and name its folder"},
 	{`^PAR1|^ORC|^Obj\x01|^SEQ[\x04-\x06]|^SQLite format`, "a table or a container of records: import the files that it was made of"},
 	{`^crc\x00`, "the checksums that Hadoop keeps of a file: name that file, without the dot before and .crc behind its name"},

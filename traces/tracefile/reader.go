@@ -108,7 +108,7 @@ const headBytes = 1 << 16
 // notATrace returns the error for a file that is no trace of heddle.
 func notATrace(in *bufio.Reader, name string) error {
 	head, _ := in.Peek(headBytes) // what could not be read is no part of the message
-	if is := Foreign(head); is != "" && is != ownTrace {
+	if is := Foreign(head); is != "" && is != OwnTrace {
 		return fmt.Errorf("read trace %s: it is %s", name, is)
 	}
 	return fmt.Errorf("read trace %s: neither a heddle trace nor one in JSON Lines; 'heddle trace import' reads traces of other tools", name)

@@ -379,7 +379,7 @@ func (b *builder) sortTasks() {
 	var lacks, idle traces.JobID
 	jobs, lacking, empty := 0, int64(0), 0
 	for _, j := range b.Jobs {
-		if !j.HasTasks() {
+		if !j.HasTasks() && j.Maps+j.Reduces == 0 {
 			idle, empty = cmp.Or(idle, j.Job), empty+1
 		}
 		if n := int64(j.Maps) + int64(j.Reduces) - int64(len(j.Tasks[0])+len(j.Tasks[1])); n > 0 {

@@ -236,13 +236,17 @@ func read(path string, r *tracefile.Reader, also func(e traces.Event, counted bo
 		b.warn("%s", text)
 	}
 	var damage *tracefile.DamageError
-	if err := r.Err(); errors.As(err, &damage) {
-		b.warn("%v: only the events before it are replayed", err)
-	} else if err != nil {
-		return nil, Counts{}, err
+	unread := r.Err()
+	if unread != nil && !(errors.As(unread, &damage) && damage.CutOff) {
+		return nil, Counts{}, unread
+	} else if unread != nil {
+		b.warn("%v: only the events before it are replayed", unread)
 	}
 	counts := b.countsOfAll()
 	t, err := b.finish()
+	if err != nil && unread != nil {
+		err = unread
+	}
 	return t, counts, err
 }
 

@@ -292,9 +292,8 @@ func (r *Reader) String(to *string) error {
 	return err
 }
 
-// Int reads a whole number. The number may be in quotes, and may be written as
-// "5.0" or "1e3". The result ok is false for null and for values that are not
-// whole numbers.
+// Int reads a number and rounds it. The number may be in quotes, and may be written as
+// "5.0" or "1e3". The result ok is false for null and for values that are no numbers.
 func (r *Reader) Int() (n int64, ok bool, err error) {
 	c := r.next()
 	if n, ok := r.whole(); ok {
@@ -307,7 +306,7 @@ func (r *Reader) Int() (n int64, ok bool, err error) {
 	case c == '-' || c >= '0' && c <= '9':
 		text, err = r.number()
 	default:
-		_, err := r.is('0', "a whole number")
+		_, err := r.is('0', "a number")
 		return 0, false, err
 	}
 	if err != nil {
@@ -316,10 +315,10 @@ func (r *Reader) Int() (n int64, ok bool, err error) {
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return n, true, nil
 	}
-	if f, err := strconv.ParseFloat(string(text), 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<62 {
-		return int64(f), true, nil
+	if f, err := strconv.ParseFloat(string(text), 64); err == nil && math.Abs(f) < 1<<62 {
+		return int64(math.Round(f)), true, nil
 	}
-	return 0, false, r.MendHere(WrongType, "want a whole number of 64 bits")
+	return 0, false, r.MendHere(WrongType, "want a number of 64 bits")
 }
 
 // HasKey helps to detect the format of a JSON file. It reports whether an

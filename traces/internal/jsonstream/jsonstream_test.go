@@ -141,7 +141,7 @@ func TestInt(t *testing.T) {
 	for text, want := range map[string]string{
 		"0": "0", "-1": "-1", "9223372036854775807": "9223372036854775807", "-9223372036854775808": "-9223372036854775808",
 		"1e3": "1000", "5.0": "5", `"17"`: "17", `"1\u0037"`: "17", "null": "none",
-		"9223372036854775808": "wrong", "5.5": "wrong", `"x"`: "wrong", "[1]": "wrong", "true": "wrong", "1e400": "wrong",
+		"9223372036854775808": "wrong", "5.5": "6", `"x"`: "wrong", "[1]": "wrong", "true": "wrong", "1e400": "wrong",
 	} {
 		log := &mend.Log{}
 		all, err := readAll(strings.NewReader(`{"n": `+text+`,"inner":{"n":3}}`), log)
