@@ -339,7 +339,6 @@ type Cell struct {
 	spread            *spread
 	after             string // words after the number and its interval, such as a p-value
 	tone              Tone
-	link              string // address that a page opens at a click
 }
 
 // Tone says whether a cell is good news. Terminals and pages show it as a colour.
@@ -363,9 +362,6 @@ const (
 
 // Words returns a cell with a text.
 func Words(text string) Cell { return Cell{words: text, isWord: true} }
-
-// Linked returns a cell with a text, which on a page is a link to an address.
-func Linked(text, address string) Cell { return Cell{words: text, isWord: true, link: address} }
 
 // Wordsf returns a cell with a formatted text.
 func Wordsf(format string, args ...any) Cell { return Words(fmt.Sprintf(format, args...)) }

@@ -101,7 +101,7 @@ type htmlColumn struct {
 	Right      bool
 }
 
-type htmlCell struct{ Text, Term, Class, Value, Link string }
+type htmlCell struct{ Text, Term, Class, Value string }
 
 type htmlFact struct{ Name, Term, Value string }
 
@@ -228,7 +228,7 @@ func (t *Table) html() *htmlTable {
 				without++
 				text = strings.TrimSpace(c.main() + " " + c.after)
 			}
-			cell := htmlCell{Text: joined(text), Class: strings.TrimSpace(c.width(numbers[k]) + " " + string(c.tone)), Link: c.link}
+			cell := htmlCell{Text: joined(text), Class: strings.TrimSpace(c.width(numbers[k]) + " " + string(c.tone))}
 			if t.Sorted && c.isNumber() {
 				cell.Value = short64(c.value)
 			}
@@ -309,7 +309,7 @@ func short64(x float64) string {
 
 // fragment escapes what a document contains, so that a name in it is never taken
 // for HTML.
-var fragment = template.Must(template.New("fragment").Parse(`{{define "cell"}}{{if .Link}}<a href="{{.Link}}">{{.Text}}</a>{{else if .Term}}<a class="term" href="#{{.Term}}">{{.Text}}</a>{{else}}{{.Text}}{{end}}{{end}}{{define "table"}}<div class="scroll" tabindex="0" role="group" aria-label="{{.Name}}"><table{{with .Class}} class="{{.}}"{{end}}><caption>{{.Name}}</caption>
+var fragment = template.Must(template.New("fragment").Parse(`{{define "cell"}}{{if .Term}}<a class="term" href="#{{.Term}}">{{.Text}}</a>{{else}}{{.Text}}{{end}}{{end}}{{define "table"}}<div class="scroll" tabindex="0" role="group" aria-label="{{.Name}}"><table{{with .Class}} class="{{.}}"{{end}}><caption>{{.Name}}</caption>
 {{if not .Headless}}<thead><tr>{{range .Columns}}{{if .Name}}<th scope="col"{{if .Right}} class="number"{{end}}>{{template "term" .}}</th>{{else}}<td></td>{{end}}{{end}}</tr></thead>{{end}}
 <tbody>{{range .Rows}}<tr>{{range $k, $c := .}}{{if $k}}<td{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{template "cell" $c}}</td>{{else}}<th scope="row"{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{template "cell" $c}}</th>{{end}}{{end}}</tr>
 {{end}}</tbody></table></div>
