@@ -82,7 +82,8 @@ left out, no trace is made without --partial.`,
 
 // partialFlag returns the flag of commands that import traces of other tools.
 func partialFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "partial", Usage: "go on if more than one job, and more than 1 % of the jobs, of another tool's trace are left out"}
+	usage := "go on if more than one job, and more than 1 % of the jobs, of another tool's trace are left out"
+	return &cli.BoolFlag{Name: "partial", Usage: usage}
 }
 
 // importArguments sets in o those options whose flags do not set them directly, and

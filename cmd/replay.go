@@ -34,9 +34,10 @@ func replayCommand() *cli.Command {
 		ArgsUsage: "TRACE|FOLDER … [TOPOLOGY]",
 		Description: `Runs the jobs of a trace again in virtual time, at the same times and with their
 input in the same places. Traces of other tools, and folders of job histories, are
-imported with the defaults of heddle trace import, with a TOPOLOGY if one is named. Tasks take as long as recorded or, with a calibration, as
-long as they would take on the node where they run now. Seeds and models run in
-parallel, which does not change the result. For example:
+imported with the defaults of heddle trace import, with a TOPOLOGY if one is named.
+Tasks take as long as recorded or, with a calibration, as long as they would take on the
+node where they run now. Seeds and models run in parallel, which does not change the
+result. For example:
 
    heddle replay --model yarn --model delay --model acl --seed 1 --seed 2 run.heddle
    heddle replay --calibrate --calibration lab.json RUN/trials/*/trace.heddle
@@ -278,7 +279,9 @@ func loadTraces(c *cli.Context, p *progress, files []string, kept *experiment.Re
 
 // loadTrace reads a trace in any format, or a folder of histories. It says what the
 // import of another tool's trace made up.
-func loadTrace(c *cli.Context, p *progress, path string, topologies []string, kept *experiment.Replays) (*recorded.Trace, *replay.Outcome, error) {
+func loadTrace(
+	c *cli.Context, p *progress, path string, topologies []string, kept *experiment.Replays,
+) (*recorded.Trace, *replay.Outcome, error) {
 	path, err := traceOf(c, path)
 	if err != nil && !errors.Is(err, errNoRun) {
 		return nil, nil, err
@@ -297,7 +300,8 @@ func loadTrace(c *cli.Context, p *progress, path string, topologies []string, ke
 	}
 	defer r.Close()
 	if imported == nil && len(topologies) > 0 {
-		return nil, nil, fmt.Errorf("%s: it is a trace of heddle, which has its nodes: %s is for traces of other tools", path, topologies[0])
+		return nil, nil, fmt.Errorf("%s: it is a trace of heddle, which has its nodes: %s is for traces of other tools",
+			path, topologies[0])
 	}
 	if imported != nil {
 		imported.Output = path

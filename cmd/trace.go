@@ -240,7 +240,8 @@ func withTrace(action func(c *cli.Context, path string) error) cli.ActionFunc {
 const mostTracesNamed = 40
 
 // errNoRun is the error for a folder that is no run.
-var errNoRun = errors.New(`want the file of a trace, or the folder of a run; "heddle trace import" makes a trace of a folder of job histories`)
+var errNoRun = errors.New("want the file of a trace, or the folder of a run; " +
+	`"heddle trace import" makes a trace of a folder of job histories`)
 
 // traceOf returns the path of a trace. The user may also name the folder of a run
 // that has only one.

@@ -269,7 +269,8 @@ func unread(head []byte) string {
 	if is := tracefile.Foreign(head); is != "" {
 		return "it is " + is
 	}
-	return fmt.Sprintf("it is of no known format; those that can be imported are %s; as a list of jobs, %s", Names(CanRead), swim.Wrong(head))
+	return fmt.Sprintf("it is of no known format; those that can be imported are %s; as a list of jobs, %s",
+		Names(CanRead), swim.Wrong(head))
 }
 
 // The method input names an input file that was read, with its SHA-256, in the
@@ -389,7 +390,8 @@ func (im *importer) noJobs() error {
 func (im *importer) mended(which func(kind string) bool) (list []string) {
 	for _, kind := range slices.Sorted(maps.Keys(im.Log.Counts())) {
 		if which(kind) {
-			list = append(list, fmt.Sprintf("%s: %s; first at %s", printable.Count(im.Log.Counts()[kind], "time"), kind, im.Log.First(kind)))
+			times := printable.Count(im.Log.Counts()[kind], "time")
+			list = append(list, fmt.Sprintf("%s: %s; first at %s", times, kind, im.Log.First(kind)))
 		}
 	}
 	return list
@@ -401,7 +403,8 @@ func (im *importer) tooFew() error {
 	if lost <= 1 || 100*lost <= im.jobs+lost {
 		return nil
 	}
-	return fmt.Errorf("import: %d of about %d jobs are left out, more than 1 %%; no trace is written; go on without them with --partial\n  %s",
+	return fmt.Errorf("import: %d of about %d jobs are left out, more than 1 %%; no trace is written; "+
+		"go on without them with --partial\n  %s",
 		lost, im.jobs+lost, strings.Join(im.mended(im.Log.Loses), "\n  "))
 }
 

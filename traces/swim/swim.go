@@ -183,7 +183,9 @@ var plainName = strings.NewReplacer(" ", "_", "-", "_", "(", "_", ")", "")
 var units = [...]struct {
 	end   string
 	worth float64
-}{{"ms", 1e-3}, {"us", 1e-6}, {"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"min", 60}}
+}{
+	{"ms", 1e-3}, {"us", 1e-6}, {"min", 60}, {"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12},
+}
 
 // header reports whether a line names columns: no field is a number, and some are names
 // that are known.
@@ -296,7 +298,9 @@ func (l *layout) line(line []byte) (job traces.JobListed, bad string) {
 		return job, fmt.Sprintf("it has %d columns, want %d at most", n, len(l.columns))
 	}
 	gapNs := int64(-1)
-	numbers := [...]*int64{submit: (*int64)(&job.T), gap: &gapNs, input: &job.InputBytes, shuffle: &job.ShuffleBytes, output: &job.OutputBytes}
+	numbers := [...]*int64{
+		submit: (*int64)(&job.T), gap: &gapNs, input: &job.InputBytes, shuffle: &job.ShuffleBytes, output: &job.OutputBytes,
+	}
 	job.Name = fmt.Sprintf("job%d", l.jobs-1)
 	for i, field := range l.fields {
 		switch c := l.columns[i]; {
@@ -306,10 +310,11 @@ func (l *layout) line(line []byte) (job traces.JobListed, bad string) {
 			}
 		case c.what <= output:
 			n, ok := parseNumber(field, c.unit)
-			if !ok && c.what != gap { // a gap only says what the submissions say
+			if ok {
+				*numbers[c.what] = n
+			} else if c.what != gap { // a gap only says what the submissions say
 				return job, fmt.Sprintf("column %d (%s) is %.40q, not a number from 0 to 2^60", i+1, names[c.what], field)
 			}
-			*numbers[c.what] = n
 		case c.what == path && !l.queues:
 			job.Path = string(field)
 		}

@@ -59,6 +59,11 @@ func TestRead(t *testing.T) {
 	job0 := func(input int64, path string) traces.JobListed {
 		return traces.JobListed{Job: "job0", Name: "job0", T: 1e9, GapSec: 2, InputBytes: input, ShuffleBytes: 4, OutputBytes: 5, Path: path}
 	}
+	job0at := func(submitSec, gapSec int64) traces.JobListed {
+		j := job0(3, "")
+		j.T, j.GapSec = traces.Time(submitSec)*1e9, gapSec
+		return j
+	}
 	for _, c := range []struct {
 		text string
 		want traces.JobListed
@@ -74,6 +79,7 @@ func TestRead(t *testing.T) {
 		{"job0 1 2  3 4 5\n", job0(3, ""), ""},
 		{"job0, 1, 2, \"1,003\", 4, 5, ab12\n", job0(1003, "ab12"), ""},
 		{"job0;1;2;3.2e0;4;5\n", job0(3, ""), ""},
+		{"job0\t2\tNA\t3\t4\t5\n", job0at(2, 2), ""},
 		{"# made by hand\nid\tsubmit\tgap\tinput\tshuffle\toutput\r\n# x\njob0\t1\t2\t3\t4\t5\r\n", job0(3, ""), ""},
 		{"shuffle_bytes,output_bytes,input_kb,inter_job_gap,submit_ms,job_id\n4,5,3,2,1000,job0\n", job0(3000, ""), ""},
 		{"id,submit,gap,input,output\njob0,1,2,3,4\n", none, "the header names no column shuffle"},
@@ -122,7 +128,8 @@ func TestWrite(t *testing.T) {
 		jobs := rapid.SliceOf(rapid.Custom(func(t *rapid.T) traces.JobListed {
 			name := rapid.StringMatching(`[a-z]\w{0,8}`).Draw(t, "id")
 			return traces.JobListed{
-				Job: traces.JobID(name), Name: name, T: traces.Time(rapid.IntRange(0, maxSubmitSec).Draw(t, "submit")) * 1e9, GapSec: rapid.Int64Range(0, maxSubmitSec).Draw(t, "gap"),
+				Job: traces.JobID(name), Name: name,
+				T: traces.Time(rapid.IntRange(0, maxSubmitSec).Draw(t, "submit")) * 1e9, GapSec: rapid.Int64Range(0, maxSubmitSec).Draw(t, "gap"),
 				InputBytes: number.Draw(t, "input"), ShuffleBytes: number.Draw(t, "shuffle"), OutputBytes: number.Draw(t, "output"),
 				Path: rapid.StringMatching(`(/[0-9a-f]{1,6})?`).Draw(t, "path"),
 			}

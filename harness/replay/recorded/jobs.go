@@ -337,7 +337,8 @@ func (t *Trace) HasTasks() error {
 		return nil
 	}
 	first := t.Jobs[0]
-	return fmt.Errorf("trace %s: there is nothing to replay: none of its events names a task; %s is %v without any", t.Name, first.Job, first.Outcome)
+	return fmt.Errorf("trace %s: there is nothing to replay: none of its events names a task; %s is %v without any",
+		t.Name, first.Job, first.Outcome)
 }
 
 // SpreadOutput divides the bytes that the job's reduces fetched among its maps, in
