@@ -105,8 +105,10 @@ func newApp() *cli.App {
 		Usage:                "measure and steer how work is placed on Hadoop clusters",
 		Version:              runs.ThisBuild().String(),
 		EnableBashCompletion: true,
-		Writer:               stdout,
-		ErrWriter:            said,
+		// A comma may be part of a value, such as a=30,b=70 or a path. See several.
+		DisableSliceFlagSeparator: true,
+		Writer:                    stdout,
+		ErrWriter:                 said,
 		// The cli library must not print errors, because the function run
 		// prints each error once, at the end.
 		ExitErrHandler: func(*cli.Context, error) {},

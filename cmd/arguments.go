@@ -90,6 +90,15 @@ func isBool(flag cli.Flag) bool {
 	return is
 }
 
+// several returns the names that a flag was given, once or more often, each time one or
+// several with commas between them.
+func several(c *cli.Context, flag string) (names []string) {
+	for _, text := range c.StringSlice(flag) {
+		names = append(names, strings.Split(text, ",")...)
+	}
+	return names
+}
+
 // withoutArguments makes an action refuse arguments.
 func withoutArguments(action cli.ActionFunc) cli.ActionFunc {
 	return withArguments(func(c *cli.Context, rest []string) error {

@@ -41,7 +41,7 @@ func runBench(c *cli.Context) error {
 		return withCode(exitUsage, fmt.Errorf("--repeat %d: want at least 1", c.Int("repeat")))
 	}
 	loads := bench.Loads(c.String("swim"))
-	names := c.StringSlice("load")
+	names := several(c, "load")
 	for _, name := range names {
 		if !slices.ContainsFunc(loads, func(l bench.Load) bool { return l.Name == name }) {
 			return withCode(exitUsage, fmt.Errorf("no load %q; want one of\n%s", name, loadLines()))

@@ -63,7 +63,7 @@ func runCompare(c *cli.Context, dirs []string) (err error) {
 	case !slices.Contains([]string{"", config.UntoldFail, config.UntoldPass}, c.String("untold")):
 		return withCode(exitUsage, fmt.Errorf("--untold %q: want %s or %s", c.String("untold"), config.UntoldFail, config.UntoldPass))
 	}
-	options := compare.Options{Metrics: c.StringSlice("metric"), By: c.String("by"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified")}
+	options := compare.Options{Metrics: several(c, "metric"), By: c.String("by"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified")}
 	if text := c.String("where"); c.IsSet("where") {
 		if options.Where, err = results.Where(text); err != nil {
 			return withCode(exitUsage, fmt.Errorf("--where: %w", err))

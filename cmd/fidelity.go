@@ -84,7 +84,7 @@ func runFidelity(c *cli.Context, dirs []string, o *fidelity.Options) (err error)
 		return withCode(exitUsage, errors.New(text))
 	}
 	if c.IsSet("metric") {
-		if o.Metrics, err = measure.Find(c.StringSlice("metric")); err != nil {
+		if o.Metrics, err = measure.Find(several(c, "metric")); err != nil {
 			return withCode(exitUsage, err)
 		}
 	}

@@ -35,7 +35,7 @@ func labSet() *cli.Command {
 			if err != nil {
 				return err
 			}
-			change := lab.Change{Nodes: c.StringSlice("node"), Rack: c.Int("rack")}
+			change := lab.Change{Nodes: several(c, "node"), Rack: c.Int("rack")}
 			change.Disk, change.Link, change.Uplink = given(c, "disk", to.Disk), given(c, "link", to.Link), given(c, "uplink", to.Uplink)
 			change.CPUs, change.Speed = given(c, "cpus", c.Float64("cpus")), given(c, "speed", c.Float64("speed"))
 			return labError(l.Set(change))

@@ -267,7 +267,7 @@ func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (paperResult
 			o.Set[p.Key(name)] = value
 		}
 	}
-	for _, model := range c.StringSlice("also") {
+	for _, model := range several(c, "also") {
 		o.Also = append(o.Also, paper.Scheduler{Label: model, Model: model})
 	}
 	vary := paper.Vary{Axes: fields(c.String("axes")), Full: c.Bool("full")}

@@ -46,7 +46,7 @@ result. For example:
 			&cli.StringSliceFlag{Name: "model", Usage: "scheduler `MODEL` (see heddle models), or yarn, the cluster's own; may be repeated (default: the trace's)"},
 			&cli.StringFlag{Name: "reduces", Usage: "`MODEL` that places the reduces beside each --model but yarn and external, which then places only maps"},
 			&cli.StringFlag{Name: "command", Usage: "with --model external: the program that decides, `'PROGRAM ARGUMENT…'`, separated by blanks"},
-			&cli.StringSliceFlag{Name: "param", Usage: "parameter `NAME=VALUE` for all models that have it, MODEL.NAME=VALUE for one, or reduces.NAME=VALUE for that of --reduces; may be repeated"},
+			&cli.StringSliceFlag{Name: "param", Usage: "parameter `NAME=VALUE` for all models that have it, MODEL.NAME=VALUE for one, or reduces.NAME=VALUE for that of --reduces, such as capacities=q1=30,q2=70; may be repeated"},
 			&cli.StringSliceFlag{Name: "seed", Usage: "seed `N` of random numbers; may be repeated (default: 1)"},
 			&cli.StringFlag{Name: "actuator", Usage: "none, labels or ideal: how decisions become containers (default: none for yarn, labels for others)"},
 			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: which hosts of each split ApplicationMasters see", Value: config.SplitsAsSubmitted},
@@ -166,7 +166,7 @@ func runReplay(c *cli.Context, files []string, change *recorded.Change, faults *
 	}
 	var metrics []measure.Metric
 	if c.IsSet("metric") {
-		if metrics, err = measure.Find(c.StringSlice("metric")); err != nil {
+		if metrics, err = measure.Find(several(c, "metric")); err != nil {
 			return withCode(exitUsage, err)
 		}
 	}
@@ -382,7 +382,7 @@ func replays(c *cli.Context, list []*recorded.Trace, named []config.Model, chang
 		change.Speed *= speed
 	}
 	var seeds []uint64
-	for _, text := range c.StringSlice("seed") {
+	for _, text := range several(c, "seed") {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("--seed %q: want a whole number", text)
@@ -417,7 +417,7 @@ func replays(c *cli.Context, list []*recorded.Trace, named []config.Model, chang
 					Calibration: fitted, Modelled: modelled, Workload: c.String("workload"), Follow: c.Bool("follow"),
 					Interrupted: c.Context.Err,
 				}
-				if len(c.StringSlice("model")) == 0 && x.Actuator == "" {
+				if len(several(c, "model")) == 0 && x.Actuator == "" {
 					x.Actuator = t.Header.Actuator
 				}
 				configs = append(configs, x)
@@ -431,7 +431,7 @@ func replays(c *cli.Context, list []*recorded.Trace, named []config.Model, chang
 // and wrong parameters, before traces are read.
 func namedModels(c *cli.Context) ([]config.Model, error) {
 	var models []config.Model
-	for _, name := range c.StringSlice("model") {
+	for _, name := range several(c, "model") {
 		m := config.Model{Model: name, Params: map[string]string{}, Splits: c.String("splits")}
 		if name != config.ModelYARN && name != config.ModelExternal {
 			m.PlaceReduces(c.String("reduces"))
@@ -442,7 +442,7 @@ func namedModels(c *cli.Context) ([]config.Model, error) {
 		m.Label = cmp.Or(m.Label, name)
 		models = append(models, m)
 	}
-	if c.IsSet("command") && !slices.Contains(c.StringSlice("model"), config.ModelExternal) {
+	if c.IsSet("command") && !slices.Contains(several(c, "model"), config.ModelExternal) {
 		return nil, fmt.Errorf("--command: want --model %s with it", config.ModelExternal)
 	}
 	if len(models) == 0 {

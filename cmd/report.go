@@ -54,14 +54,14 @@ func runReport(c *cli.Context, args []string) error {
 	if err := absent(path); err != nil {
 		return err
 	}
-	if _, err := measure.Find(c.StringSlice("metric")); err != nil { // before traces are read
+	if _, err := measure.Find(several(c, "metric")); err != nil { // before traces are read
 		return withCode(exitUsage, err)
 	}
 	p := newProgress(c)
 	defer p.close()
 	o := report.Options{
 		Command: os.Args,
-		Metrics: c.StringSlice("metric"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified"), Fidelity: c.Bool("fidelity"),
+		Metrics: several(c, "metric"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified"), Fidelity: c.Bool("fidelity"),
 		Progress: func(doing string) { p.show(func() []string { return []string{doing} }) },
 	}
 	root, err := runsRoot(c.String("runs"))

@@ -193,7 +193,7 @@ func traceCut(c *cli.Context, path string) error {
 		return withCode(exitUsage, errors.New("trace cut needs --output FILE"))
 	}
 	piece := tracefile.Piece{From: traces.Time(c.Duration("from")), To: traces.Time(c.Duration("to"))}
-	for _, id := range c.StringSlice("job") {
+	for _, id := range several(c, "job") {
 		piece.Jobs = append(piece.Jobs, traces.JobID(id))
 	}
 	jobs, err := tracefile.Cut(path, to, piece)

@@ -186,7 +186,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		}
 		return
 	}
-	if of, ok := v.Addr().Interface().(interface{ list() any }); ok && n.Kind == yaml.SequenceNode {
+	if of, ok := v.Addr().Interface().(interface{ list() any }); ok && n.Kind != yaml.MappingNode {
 		d.value(n, reflect.ValueOf(of.list()).Elem(), path)
 		return
 	}
@@ -287,10 +287,17 @@ func (d *decoder) entries(n *yaml.Node, path string, known []string, each func(k
 }
 
 func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
+	one, ok := v.Interface().(interface{ orOne() string })
+	if ok && n.Kind == yaml.ScalarNode {
+		n = &yaml.Node{Kind: yaml.SequenceNode, Line: n.Line, Column: n.Column, Content: []*yaml.Node{n}}
+	}
 	if n.Kind != yaml.SequenceNode {
 		want := "a list"
 		if n.Kind == yaml.ScalarNode {
 			want += ", such as [" + blot(n.Value) + "]"
+		}
+		if ok {
+			want = one.orOne()
 		}
 		d.report(positionOf(n), path, "want %s, found %s", want, kindOf(n))
 		return

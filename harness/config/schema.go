@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"heddle/harness/internal/units"
+	"heddle/harness/measure"
 	"heddle/hibench"
 )
 
@@ -100,6 +101,8 @@ func schemaOf(v reflect.Value, tag reflect.StructTag) object {
 	return s
 }
 
+const thresholdPattern = ` *([^ <>]+ *)?[<>] *[^ <>=][^ <>]*( +[*+-] +[^ <>]+)? *$`
+
 // typeOf returns the part of a JSON Schema that follows from the Go type of a
 // value.
 func typeOf(v reflect.Value, tag reflect.StructTag) object {
@@ -118,7 +121,9 @@ func typeOf(v reflect.Value, tag reflect.StructTag) object {
 	case *SizeClasses:
 		return object{"type": "object", "additionalProperties": object{"type": []string{"integer", "null"}, "minimum": 0}, "minProperties": 2, "maxProperties": maxSizeClasses}
 	case *Threshold:
-		return object{"type": "string", "pattern": `^ *\S+ +[<>] +\S+( +[*+-] +\S+)? *$`}
+		return object{"type": "string", "pattern": `^` + thresholdPattern}
+	case *namedThreshold:
+		return object{"type": "string", "pattern": `^ *(` + strings.Join(measure.Names(), "|") + `) *` + strings.TrimPrefix(thresholdPattern, ` *([^ <>]+ *)?`)}
 	}
 	if _, ok := pointer.(encoding.TextUnmarshaler); ok {
 		panic("config: schema of " + t.String() + " is not known")
@@ -142,6 +147,9 @@ func typeOf(v reflect.Value, tag reflect.StructTag) object {
 		return object{"type": "object", "additionalProperties": schemaOf(zero(), "")}
 	case reflect.Slice:
 		element := typeOf(zero(), tag)
+		if _, ok := v.Interface().(interface{ orOne() string }); ok {
+			return object{"anyOf": []object{element, {"type": "array", "items": element}}}
+		}
 		s := object{"type": "array", "items": element}
 		if tag.Get("required") != "" {
 			s["minItems"] = 1
@@ -171,6 +179,9 @@ func structureOf(v reflect.Value, tag reflect.StructTag) object {
 				element["description"] = text
 				properties[name] = element
 			}
+			continue
+		}
+		if name == "-" {
 			continue
 		}
 		properties[name] = schemaOf(v.Field(i), key)

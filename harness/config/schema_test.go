@@ -84,7 +84,7 @@ func TestSchemas(t *testing.T) {
 func TestSchemaKeys(t *testing.T) {
 	for _, of := range []any{Experiment{}, Cluster{}} {
 		for path, tag := range keysOf(reflect.TypeOf(of), "") {
-			if tag.Get("text") == "" {
+			if tag.Get("text") == "" && tag.Get("yaml") != "-" {
 				t.Errorf("%T: key %s has no description", of, path)
 			}
 		}

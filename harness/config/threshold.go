@@ -20,9 +20,40 @@ type Thresholds struct {
 	// Untold says whether a check fails if the trials do not show on which side
 	// of a limit the value is: UntoldFail, the default, or UntoldPass.
 	Untold string `yaml:"untold,omitempty" text:"Whether a check fails if the trials are too few to tell: fail, or pass." values:"fail,pass"`
+
+	// Named are those of a file that lists them with their metrics, while it is read.
+	Named namedThresholds `yaml:"-"`
 }
 
-type metricThresholds map[string][]Threshold
+type metricThresholds map[string]thresholds
+
+// thresholds is a list in a file, or one text instead.
+type thresholds []Threshold
+
+func (thresholds) orOne() string { return "a limit such as < 60" }
+
+// namedThresholds is such a list of thresholds that begin with their metric.
+type namedThresholds []namedThreshold
+
+func (namedThresholds) orOne() string { return "a limit such as makespan < 60" }
+
+type namedThreshold struct {
+	metric string
+	Threshold
+}
+
+func (t *Thresholds) list() any { return &t.Named }
+
+// UnmarshalText parses a threshold with a metric in front of < or >.
+func (t *namedThreshold) UnmarshalText(data []byte) error {
+	text := strings.TrimSpace(string(data))
+	i := max(0, strings.IndexAny(text, "<>"))
+	t.metric = strings.TrimSpace(text[:i])
+	if _, ok := (metricThresholds{}).keys()[t.metric]; !ok {
+		return fmt.Errorf("read threshold %q: %q is no metric; want a limit such as makespan < 60", text, t.metric)
+	}
+	return t.Threshold.UnmarshalText([]byte(text[i:]))
+}
 
 // keys returns the names of all metrics, with what a schema says of each.
 func (metricThresholds) keys() map[string]string {
@@ -82,12 +113,13 @@ type Threshold struct {
 	// metric's unit.
 	Limit float64
 
+	item           int    // place in the file's list
 	operator, unit string // parts of the threshold's text: operator is "*", "+", "-" or empty; unit is "s", "%", "x" or empty
 }
 
 // thresholdForms says which forms of a threshold are allowed. It ends the
 // messages about a threshold that cannot be read.
-const thresholdForms = "want MODEL < MODEL * 1.1 for a time, MODEL > MODEL + 5 for a share in percent, or MODEL < 60, with spaces between the parts"
+const thresholdForms = "want a limit such as < 60, which is for each model, or MODEL < 60, or MODEL < MODEL * 1.1 for a time, or MODEL > MODEL + 5 for a share in percent"
 
 // maxThresholds is the largest number of thresholds in one experiment.
 const maxThresholds = 100
@@ -98,12 +130,19 @@ const maxLimit = 1e9
 // MarshalText returns the threshold as it is written in the experiment file.
 func (t Threshold) MarshalText() ([]byte, error) { return []byte(t.Text), nil }
 
-// UnmarshalText parses the text of a threshold. The parts of the text have
-// spaces between them, because names of models may contain a hyphen.
+// spaced has spaces around the signs that are in no name of a model.
+var spaced = strings.NewReplacer("<", " < ", ">", " > ")
+
+// UnmarshalText parses the text of a threshold. Model is empty if the text begins with
+// < or >. The other signs have spaces around them, because names of models may contain a
+// hyphen.
 func (t *Threshold) UnmarshalText(data []byte) error {
 	*t = Threshold{Text: string(data)}
-	parts := strings.Fields(t.Text)
-	if len(parts) != 3 && len(parts) != 5 || parts[1] != "<" && parts[1] != ">" {
+	parts := strings.Fields(spaced.Replace(t.Text))
+	if len(parts) > 0 && (parts[0] == "<" || parts[0] == ">") {
+		parts = append([]string{""}, parts...)
+	}
+	if len(parts) != 3 && len(parts) != 5 || parts[1] != "<" && parts[1] != ">" || parts[2][0] == '=' {
 		return fmt.Errorf("read threshold %q: %s", t.Text, thresholdForms)
 	}
 	t.Model, t.Below = parts[0], parts[1] == "<"
@@ -133,13 +172,35 @@ func (t *Threshold) UnmarshalText(data []byte) error {
 
 // fillThresholds reads what a threshold means by its metric: a limit such as 90s or
 // 2m of a time, unless a model has that label, and the factor 1 where two models are
-// compared by a ratio and the experiment file gives no factor.
+// compared by a ratio and the experiment file gives no factor. One without a model is for
+// each model but the one that it names.
 func (e *Experiment) fillThresholds() {
+	for _, t := range e.Thresholds.Named {
+		if e.Thresholds.ByMetric == nil {
+			e.Thresholds.ByMetric = metricThresholds{}
+		}
+		e.Thresholds.ByMetric[t.metric] = append(e.Thresholds.ByMetric[t.metric], t.Threshold)
+	}
+	e.Thresholds.Named = nil
 	labelled := func(name string) bool {
 		return slices.ContainsFunc(e.Models, func(m Model) bool { return m.Label == name })
 	}
 	for _, m := range e.Thresholds.Metrics() {
-		list := e.Thresholds.ByMetric[m.Name]
+		var list thresholds
+		for i, t := range e.Thresholds.ByMetric[m.Name] {
+			t.item = i
+			for _, of := range e.Models {
+				if t.Model == "" && t.Text != "" && of.Label != t.Other {
+					one := t
+					one.Model, one.Text = of.Label, of.Label+" "+strings.TrimSpace(t.Text)
+					list = append(list, one)
+				}
+			}
+			if t.Model != "" || t.Text == "" {
+				list = append(list, t)
+			}
+		}
+		e.Thresholds.ByMetric[m.Name] = list
 		for i := range list {
 			t := &list[i]
 			if t.Other == "" || t.operator != "" {
@@ -168,7 +229,7 @@ func (e *Experiment) thresholdProblems(p *problems) {
 	for _, m := range e.Thresholds.Metrics() {
 		list := e.Thresholds.ByMetric[m.Name]
 		for i := range list {
-			t, path := &list[i], fmt.Sprintf("thresholds.%s[%d]", m.Name, i)
+			t, path := &list[i], fmt.Sprintf("thresholds.%s[%d]", m.Name, list[i].item)
 			t.problems(p, path, m)
 			for _, model := range []string{t.Model, t.Other} {
 				if !known[model] {
@@ -198,14 +259,22 @@ func (t *Threshold) problems(p *problems, path string, m measure.Metric) {
 	case t.unit != "" && (t.unit != m.Unit || t.Other != "" && factor):
 		p.addf(path, "%q: unit %q: want %s for %s", t.Text, t.unit, unit.limit, m.Name)
 	case factor && (t.operator == "+" || t.operator == "-"):
-		p.addf(path, "%q: %s are compared by their ratio; want a factor, such as %s * 1.1", t.Text, unit.are, t.Other)
+		p.addf(path, "%q: %s are compared by their ratio; want a factor, such as %s * 1.1", t.Text, unit.are, t.start())
 	case factor && t.operator == "*" && t.Limit == 0:
 		p.addf(path, "%q: want a factor above 0", t.Text)
 	case !factor && t.operator == "*":
-		p.addf(path, "%q: %s are compared by their difference; want %s, such as %s + 5", t.Text, unit.are, unit.difference, t.Other)
+		p.addf(path, "%q: %s are compared by their difference; want %s, such as %s + 5", t.Text, unit.are, unit.difference, t.start())
 	case m.Unit == "%" && !m.Signed && (t.Limit > 100 || t.Limit < -100):
 		p.addf(path, "%q: want at most 100 percent", t.Text)
 	case t.Limit > maxLimit:
 		p.addf(path, "%q: want a number from 0 to %g", t.Text, float64(maxLimit))
 	}
+}
+
+// start returns the two models of a threshold with the sign between them.
+func (t *Threshold) start() string {
+	if t.Below {
+		return t.Model + " < " + t.Other
+	}
+	return t.Model + " > " + t.Other
 }
