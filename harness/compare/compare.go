@@ -70,6 +70,8 @@ type Report struct {
 	trials  []trial
 	general []string // warnings about the whole comparison, not about one table
 	runs    []*results.Run
+
+	unlikeWork []string // says of workloads that their jobs are unlike in the runs, so that there is no comparison of all
 }
 
 // Table compares scheduler models by one metric.
@@ -186,6 +188,8 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	unlike := apartWorkloads(opened, trials)
+	warnings = append(unlike, warnings...)
 	byWorkload := map[string][]trial{}
 	for _, t := range trials {
 		byWorkload[t.workload] = append(byWorkload[t.workload], t)
@@ -194,7 +198,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	if err := bounded(byWorkload, len(metrics)); err != nil {
 		return nil, err
 	}
-	r := &Report{Steering: steering(trials), trials: trials, runs: opened}
+	r := &Report{Steering: steering(trials), trials: trials, runs: opened, unlikeWork: unlike}
 	warnings = slices.Concat(r.starved(), madeUpWarning(trials), warnings)
 	warnings = append(warnings, equalSchedules(trials)...)
 	warnings = append(warnings, series(trials)...)
@@ -216,7 +220,9 @@ func Runs(dirs []string, o Options) (*Report, error) {
 		return nil, fmt.Errorf("compare: in no workload are the jobs of more than one %s", o.By)
 	}
 	together := trials
-	if len(workloads) > 1 {
+	if len(unlike) > 0 {
+		together = nil
+	} else if len(workloads) > 1 {
 		var incomplete []string
 		if together, incomplete = joinWorkloads(trials, len(workloads)); len(incomplete) > 0 {
 			warnings = append(warnings, fmt.Sprintf("not every workload is there in %s: left out of all workloads together", strings.Join(incomplete, ", ")))

@@ -29,6 +29,9 @@ func (r *Report) Headline() string {
 
 // differences says in words which model is best, and of what world the trials are.
 func (r *Report) differences() string {
+	if len(r.unlikeWork) > 0 {
+		return fmt.Sprintf("The runs are not compared with each other: %s. %s", strings.Join(r.unlikeWork, "; "), r.origin())
+	}
 	noun := cmp.Or(nouns[r.Metric], r.Metric)
 	if n := len(r.Workloads()); n > 1 {
 		noun += fmt.Sprintf(" over %d workloads", n)
@@ -246,8 +249,12 @@ func few(names []string) string { return printable.First(mostNamed, names) }
 // what of them was made up.
 func (r *Report) origin() string {
 	text := r.places()
-	if parts := madeUp(r.trials); len(parts) > 0 {
-		text += fmt.Sprintf(" Made up, not recorded: %s.", strings.Join(parts, ", "))
+	imported, computed := madeUp(r.trials)
+	if len(imported) > 0 {
+		text += fmt.Sprintf(" Made up, not recorded: %s.", strings.Join(imported, ", "))
+	}
+	if len(computed) > 0 {
+		text += fmt.Sprintf(" Computed in the replays, not recorded: %s.", strings.Join(computed, ", "))
 	}
 	return text
 }

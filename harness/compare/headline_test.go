@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/traces"
@@ -113,11 +114,25 @@ func TestMadeUp(t *testing.T) {
 	if got := madeUpWarning(r.trials); len(got) != 1 || !strings.HasPrefix(got[0], "made up, not recorded: durations, tasks; ") {
 		t.Errorf("warnings %q", got)
 	}
-	if got := madeUp([]trial{of(traces.Simulated, "schedule"), of(traces.Simulated, "durations", "input", "schedule")}); len(got) > 0 {
+	if got, _ := madeUp([]trial{of(traces.Simulated, "schedule"), of(traces.Simulated, "durations", "input", "schedule")}); len(got) > 0 {
 		t.Errorf("%q are made up, want nothing", got)
 	}
-	if got := madeUp([]trial{of(traces.Measured, "schedule")}); len(got) != 1 {
+	if got, _ := madeUp([]trial{of(traces.Measured, "schedule")}); len(got) != 1 {
 		t.Errorf("%q are made up, want the schedule", got)
+	}
+	// Replays of a measured trace compute durations; no import is there. What an import made up stays so in its replays.
+	for _, x := range []struct {
+		was  []string
+		want string
+	}{
+		{nil, "computed in the replays, not taken from the recorded trace: durations; "},
+		{[]string{"durations"}, "made up, not recorded: durations; "},
+	} {
+		recorded := of(traces.Measured, x.was...)
+		recorded.model, recorded.simulated = config.ModelRecorded, false
+		if got := madeUpWarning([]trial{recorded, of(traces.Simulated, "durations", "schedule")}); len(got) != 1 || !strings.HasPrefix(got[0], x.want) {
+			t.Errorf("of a trace in which %q were made up the warnings are %q, want %q", x.was, got, x.want)
+		}
 	}
 }
 

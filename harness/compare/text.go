@@ -65,7 +65,7 @@ const maxColumns = 5
 // joins reports whether the report's first table is about several workloads
 // together.
 func (r *Report) joins() bool {
-	return slices.ContainsFunc(r.Tables, func(t Table) bool { return t.Workload != r.Tables[0].Workload })
+	return len(r.unlikeWork) == 0 && slices.ContainsFunc(r.Tables, func(t Table) bool { return t.Workload != r.Tables[0].Workload })
 }
 
 func (t Table) name() string {

@@ -5,39 +5,56 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/traces"
 )
 
-// MadeUp returns the parts of the trials' traces that were made up, and not recorded.
-func (r *Report) MadeUp() []string { return madeUp(r.trials) }
+// MadeUp returns the parts of the trials' traces that were made up or computed, and not
+// recorded.
+func (r *Report) MadeUp() []string { return slices.Concat(madeUp(r.trials)) }
 
-// madeUp returns the parts of traces that an import made up for replays. What a
-// simulation makes, such as a schedule, is its result.
-func madeUp(trials []trial) (parts []string) {
+// madeUp returns the parts of traces that an import made up, and those that replays of
+// recorded traces computed instead of taking them from there. What a simulation makes, such
+// as a schedule, is its result.
+func madeUp(trials []trial) (imported, computed []string) {
+	recorded := map[string][]string{} // by workload, what was not recorded in the trace itself
+	for _, t := range trials {
+		if labelled(t.model, config.ModelRecorded) {
+			recorded[t.workload] = append([]string{}, t.figures[0].Synthetic...)
+		}
+	}
 	for _, t := range trials {
 		for _, f := range t.figures {
 			if slices.Contains(f.Synthetic, "input") { // a workload that was simulated from its description, without a trace
 				continue
 			}
 			for _, part := range f.Synthetic {
-				if result := part == "schedule" && f.Origin == traces.Simulated; !result && !slices.Contains(parts, part) {
-					parts = append(parts, part)
+				to := &imported
+				if was := recorded[t.workload]; was != nil && f.Origin == traces.Simulated && !slices.Contains(was, part) {
+					to = &computed
+				}
+				if result := part == "schedule" && f.Origin == traces.Simulated; !result && !slices.Contains(*to, part) {
+					*to = append(*to, part)
 				}
 			}
 		}
 	}
-	slices.Sort(parts)
-	return parts
+	slices.Sort(imported)
+	slices.Sort(computed)
+	return imported, computed
 }
 
-// madeUpWarning says in which workloads figures rest on what was made up.
-func madeUpWarning(trials []trial) []string {
-	parts := madeUp(trials)
-	if len(parts) == 0 {
-		return nil
+// madeUpWarning says which figures rest on what was made up or computed.
+func madeUpWarning(trials []trial) (list []string) {
+	imported, computed := madeUp(trials)
+	if len(imported) > 0 {
+		list = append(list, fmt.Sprintf("made up, not recorded: %s; figures that rest on them follow from the rules of the import, not from a cluster", strings.Join(imported, ", ")))
 	}
-	return []string{fmt.Sprintf("made up, not recorded: %s; figures that rest on them follow from the rules of the import, not from a cluster", strings.Join(parts, ", "))}
+	if len(computed) > 0 {
+		list = append(list, fmt.Sprintf("computed in the replays, not taken from the recorded trace: %s; figures that rest on them follow from the costs that the replays were given (--calibration)", strings.Join(computed, ", ")))
+	}
+	return list
 }
 
 // starved says of each workload whether reduces held all slots while maps waited.

@@ -31,7 +31,7 @@ func (e *Experiment) FillReduces(clusters ...Room) (filled map[string]Workload, 
 	filled = map[string]Workload{}
 	for i := range e.Workloads {
 		w := &e.Workloads[i]
-		n, jobs, slots, checkout := w.reduces(), max(1, w.Jobs), e.slots(w, clusters[0]), false
+		n, jobs, slots, checkout := w.JobReduces(), max(1, w.Jobs), e.slots(w, clusters[0]), false
 		for _, c := range clusters {
 			slots, checkout = min(slots, e.slots(w, c)), checkout || c.Checkout
 		}
@@ -77,9 +77,9 @@ func (w *Workload) SetSlowStart(text string) {
 	}
 }
 
-// reduces returns the number of reduces of each job of a workload; 0 if it has none, or
-// they are those of a trace.
-func (w *Workload) reduces() int {
+// JobReduces returns the number of reduces of each job of a workload; 0 if it has none, or
+// they are those of a trace. A workload that names none has HiBench's.
+func (w *Workload) JobReduces() int {
 	switch _, generated := Generated(w.Name); {
 	case w.Name == WorkloadJar:
 		n, _ := strconv.Atoi(cmp.Or(w.Settings["mapreduce.job.reduces"], "1"))

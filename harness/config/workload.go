@@ -217,14 +217,16 @@ func (w Workload) problems(p *problems, path string) {
 // commonKeys are the keys that entries of all kinds of workloads may have.
 var commonKeys = []string{"name", "label", "settings", "jobs", "pools", "deadline", "price", "hints", "jobFailures"}
 
-// keys returns the names of the keys that have a value, in the order of their
-// fields.
-func (w Workload) keys() []string {
-	var set []string
+// keys returns the names of the keys that have a value, sorted.
+func (w Workload) keys() []string { return slices.Sorted(maps.Keys(w.Values())) }
+
+// Values returns the keys that have a value, each with it in words.
+func (w Workload) Values() map[string]string {
+	set := map[string]string{}
 	v := reflect.ValueOf(w)
 	for i := range v.NumField() {
 		if key, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ","); !v.Field(i).IsZero() {
-			set = append(set, key)
+			set[key] = fmt.Sprint(reflect.Indirect(v.Field(i)).Interface())
 		}
 	}
 	return set

@@ -20,6 +20,7 @@ import (
 	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // Outcome is the result of a replay: the figures of the simulated run, such as the
@@ -263,7 +264,7 @@ func Beside(traces []*Outcome, replays []Outcome) (list []Outcome) {
 
 // Doc returns a table with one row for each outcome, with columns for the given
 // metrics. If there are none, the columns are the makespan, the mean completion time
-// of jobs that succeeded, and locality. If some jobs did not succeed, a column counts
+// of jobs that succeeded in all rows of a trace, and locality. If some jobs did not succeed, a column counts
 // them. What a trace does not say is "-".
 func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 	columns := metrics
@@ -275,6 +276,7 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 		several, failed = several || list[i].Trace != list[0].Trace, failed || list[i].NotSucceeded > 0
 	}
 	t := &doc.Table{Name: "replays"}
+	jobs := sameJobs(list)
 	for i := range list {
 		o := &list[i]
 		var row []doc.Cell
@@ -290,7 +292,11 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 		if o.IsRecorded() {
 			seed = "-"
 		}
-		add("model", doc.Words(o.Model))
+		model := doc.Words(o.Model)
+		if was, _ := unlike(list, i); was > 0 {
+			model = model.After("on " + printable.Count(was, "node"))
+		}
+		add("model", model)
 		add("actuator", doc.Words(cmp.Or(o.Actuator, "-")))
 		add("splits", doc.Words(cmp.Or(o.Splits, "-")))
 		add("seed", doc.Words(seed))
@@ -299,11 +305,16 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 			add("not succeeded", doc.Count(o.NotSucceeded))
 		}
 		for _, m := range columns {
-			name := m.Name
-			if len(metrics) == 0 && name == "jobCompletion" {
-				name = "mean completion"
+			name, value := m.Name, m.Of(o.Figures)
+			if name == "jobCompletion" {
+				if len(metrics) == 0 {
+					name = "mean completion"
+				}
+				if mean, n := jobs[o.Trace].meanMs(o); n < jobs[o.Trace].most {
+					value = mean / 1000
+				}
 			}
-			add(name, doc.Number(m.Of(o.Figures), m.Unit))
+			add(name, doc.Number(value, m.Unit))
 		}
 		if len(metrics) == 0 {
 			l := o.Locality
@@ -321,5 +332,5 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 		add("digest", doc.Words(o.ScheduleDigest))
 		t.Add(row...)
 	}
-	return doc.Doc{t}
+	return append(doc.Doc{t}, differences(list, jobs)...)
 }
