@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 
 	"heddle/traces"
 	"heddle/traces/byjob"
@@ -178,6 +179,35 @@ var Priorities = []string{"VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"}
 
 // Priority returns YARN's number of a job priority; 0 if it has no such name.
 func Priority(name string) int32 { return int32(slices.Index(Priorities, name) + 1) }
+
+// mostMB and mostVCores are the largest container of which the size is believed.
+const mostMB, mostVCores = 1 << 24, 1 << 14
+
+// Properties sets the sizes of a job's containers, and its slow start, from the values of its
+// properties. What they do not say stays unknown.
+func Properties(e *traces.JobSubmitted, mapMB, reduceMB, mapVCores, reduceVCores, slowStart string) {
+	e.MapMemoryBytes, e.ReduceMemoryBytes = whole(mapMB, mostMB)<<20, whole(reduceMB, mostMB)<<20
+	e.MapVCores, e.ReduceVCores = int32(whole(mapVCores, mostVCores)), int32(whole(reduceVCores, mostVCores))
+	e.SlowStart = share(slowStart)
+}
+
+// whole returns the number from 1 to most that a property says; 0 if it says none.
+func whole(property string, most int64) int64 {
+	n, err := strconv.ParseInt(property, 10, 64)
+	if err != nil || n < 1 || n > most {
+		return 0
+	}
+	return n
+}
+
+// share returns the share from 0 to 1 that a property says; 0 if it says none.
+func share(property string) float64 {
+	x, err := strconv.ParseFloat(property, 64)
+	if err != nil || !(x >= 0 && x <= 1) {
+		return 0
+	}
+	return x
+}
 
 // SplitLevel returns the locality of a host to the hosts of a split: node if
 // the host is one of them, rack if one of them is in the host's rack, off

@@ -94,6 +94,13 @@ func (r *reader) readJob() error {
 	racks := job.Racks()
 	r.placeHosts(job, racks)
 	for _, e := range Events(job, 0) {
+		if s, ok := e.(*traces.JobSubmitted); ok {
+			if note := configured(s, confOf(r.Log.File, job.ID)); note != nil {
+				if err := r.Add(note); err != nil {
+					return err
+				}
+			}
+		}
 		if err := r.Add(e); err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package rumen
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 
 	"heddle/traces"
 	"heddle/traces/format"
@@ -156,39 +155,18 @@ func (c *converter) earliest() millis {
 func (c *converter) jobStart() {
 	j := &c.job
 	p := &j.Properties
-	c.add(&traces.JobSubmitted{
+	e := &traces.JobSubmitted{
 		T: c.submit.time(), Job: c.id, Name: j.Name, User: j.User, Queue: j.Queue, Priority: format.Priority(j.Priority),
 		Maps: c.total("totalMaps", j.TotalMaps, len(j.Maps)), Reduces: c.total("totalReduces", j.TotalReduces, len(j.Reduces)),
-		MapMemoryBytes: whole(p.MapMB, mostMB) << 20, ReduceMemoryBytes: whole(p.ReduceMB, mostMB) << 20,
-		MapVCores: int32(whole(p.MapVCores, mostVCores)), ReduceVCores: int32(whole(p.ReduceVCores, mostVCores)), SlowStart: share(p.SlowStart),
-	})
+	}
+	format.Properties(e, p.MapMB, p.ReduceMB, p.MapVCores, p.ReduceVCores, p.SlowStart)
+	c.add(e)
 	if j.Finish < 0 && j.Outcome != outcome(traces.Unfinished) {
 		c.mend(noJobEnd, j.ID)
 	}
 	if j.Launch >= 0 {
 		c.add(&traces.JobStarted{T: j.Launch.time(), Job: c.id})
 	}
-}
-
-// mostMB and mostVCores are the largest container of which the size is believed.
-const mostMB, mostVCores = 1 << 24, 1 << 14
-
-// whole returns the number from 1 to most that a property says; 0 if it says none.
-func whole(property string, most int64) int64 {
-	n, err := strconv.ParseInt(property, 10, 64)
-	if err != nil || n < 1 || n > most {
-		return 0
-	}
-	return n
-}
-
-// share returns the share from 0 to 1 that a property says; 0 if it says none.
-func share(property string) float64 {
-	x, err := strconv.ParseFloat(property, 64)
-	if err != nil || !(x >= 0 && x <= 1) {
-		return 0
-	}
-	return x
 }
 
 func (c *converter) total(key string, n number, listed int) int32 {
