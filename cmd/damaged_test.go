@@ -266,11 +266,11 @@ func TestDamagedResume(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{"whole", func(folder) {}, nil, exitCluster, "127.0.0.1:9"},
+		{"whole, of somebody else", func(folder) {}, nil, exitUsage, "did not begin that run on this machine, and it would run programs of the folder's choice (on http://127.0.0.1:9)"},
 		{"experiment", func(f folder) { f.write("experiment.yaml", f.read("experiment.yaml")+"repeats: 9\n") }, nil, exitUsage, "experiment.yaml has changed"},
 		{"experiment is a device", func(f folder) { f.link("/dev/zero", "experiment.yaml") }, nil, exitUsage, "experiment.yaml is not a regular file"},
 		{"no experiment", func(f folder) { f.remove("experiment.yaml") }, nil, exitUsage, "experiment.yaml is missing"},
-		{"experiment, unverified", func(f folder) { f.write("experiment.yaml", f.read("experiment.yaml")+"# more\n") }, []string{"--unverified"}, exitCluster, "127.0.0.1:9"},
+		{"experiment, unverified", func(f folder) { f.write("experiment.yaml", f.read("experiment.yaml")+"# more\n") }, []string{"--unverified"}, exitUsage, "did not begin that run"},
 		{"another calibration", func(folder) {}, []string{"--calibration", "other.json"}, exitUsage, "both --resume and --calibration"},
 		{"cluster", func(f folder) { f.write("cluster.yaml", cluster+"# more\n") }, nil, exitUsage, "cluster.yaml has changed"},
 	} {

@@ -189,7 +189,11 @@ func foreignPrograms(o *experiment.Options, old *runs.Run, simulated bool) error
 			}
 		}
 		c := o.Cluster
-		for _, command := range [][]string{c.Faults.NodeDown, c.Faults.NodeUp, c.Faults.NodeSlow, {c.Hadoop.Home}, {c.HiBench}} {
+		commands := [][]string{{c.Hadoop.Home}, {c.HiBench}}
+		if f := c.Faults; f != nil {
+			commands = append(commands, f.NodeDown, f.NodeUp, f.NodeSlow)
+		}
+		for _, command := range commands {
 			if text := strings.Join(command, " "); text != "" {
 				list = append(list, "cluster "+c.Name+": "+text)
 			}

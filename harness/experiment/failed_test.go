@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,7 @@ func threeJobs(w config.Workload) *trialRun {
 type failingLive struct {
 	workload.Live
 	errs map[int]error
+	mu   sync.Mutex
 	done []int
 }
 
@@ -52,6 +54,8 @@ func (l *failingLive) Run(ctx context.Context, i int, _ string, _ ...hibench.Set
 		return workload.Ran{}, ctx.Err()
 	}
 	if l.errs[i] == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		l.done = append(l.done, i)
 	}
 	return workload.Ran{}, l.errs[i]

@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,11 +19,11 @@ import (
 // deafFiles are files that no call reaches while deaf is true.
 type deafFiles struct {
 	*leasetest.Files
-	deaf bool
+	deaf atomic.Bool
 }
 
 func (f *deafFiles) Names(ctx context.Context, name string) ([]string, error) {
-	if f.deaf {
+	if f.deaf.Load() {
 		return nil, errors.New("no NameNode answers")
 	}
 	return f.Files.Names(ctx, name)
@@ -61,12 +62,12 @@ func TestHoldTakenAnew(t *testing.T) {
 			return hold
 		}
 		first := trial()
-		files.deaf = true
+		files.deaf.Store(true)
 		<-time.After(time.Minute)
 		if first.Lost() == nil {
 			t.Fatal("no hold is lost for want of a NameNode")
 		}
-		files.deaf = false
+		files.deaf.Store(false)
 		second := trial()
 		if second == first || second.Alive() != nil {
 			t.Fatalf("the second trial works under a hold that ended: %v", second.Alive())
