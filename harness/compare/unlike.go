@@ -43,21 +43,19 @@ func apartWorkloads(all []*results.Run, trials []trial) (list []string) {
 			}
 		}
 		slices.Sort(keys)
-		keys = slices.Compact(keys)
+		if keys = slices.Compact(keys); len(keys) == 0 {
+			continue
+		}
 		named[label] = map[int]string{}
 		for _, i := range slices.Sorted(maps.Keys(by[label])) {
 			var texts []string
 			for _, k := range keys[:min(len(keys), mostKeys)] {
 				texts = append(texts, k+" "+orNone(by[label][i][k]))
 			}
-			if len(keys) > 0 {
-				named[label][i] = " (" + strings.Join(texts, ", ") + ")"
-				with = append(with, filepath.Base(all[i].Dir)+" has"+named[label][i])
-			}
+			named[label][i] = " (" + strings.Join(texts, ", ") + ")"
+			with = append(with, filepath.Base(all[i].Dir)+" has"+named[label][i])
 		}
-		if len(keys) > 0 {
-			list = append(list, fmt.Sprintf("%s is not the same in these runs, so it is kept apart: %s", label, strings.Join(with, ", ")))
-		}
+		list = append(list, fmt.Sprintf("%s is not the same in these runs, so it is kept apart: %s", label, strings.Join(with, ", ")))
 	}
 	for i := range trials {
 		trials[i].workload += named[trials[i].workload][trials[i].run]

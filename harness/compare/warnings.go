@@ -49,10 +49,12 @@ func madeUp(trials []trial) (imported, computed []string) {
 func madeUpWarning(trials []trial) (list []string) {
 	imported, computed := madeUp(trials)
 	if len(imported) > 0 {
-		list = append(list, fmt.Sprintf("made up, not recorded: %s; figures that rest on them follow from the rules of the import, not from a cluster", strings.Join(imported, ", ")))
+		list = append(list, fmt.Sprintf("made up, not recorded: %s; figures that rest on them follow from the rules of the import, "+
+			"not from a cluster", strings.Join(imported, ", ")))
 	}
 	if len(computed) > 0 {
-		list = append(list, fmt.Sprintf("computed in the replays, not taken from the recorded trace: %s; figures that rest on them follow from the costs that the replays were given (--calibration)", strings.Join(computed, ", ")))
+		list = append(list, fmt.Sprintf("computed in the replays, not taken from the recorded trace: %s; figures that rest on them follow "+
+			"from the costs that the replays were given (--calibration)", strings.Join(computed, ", ")))
 	}
 	return list
 }

@@ -59,7 +59,8 @@ func (e *Experiment) FillReduces(clusters ...Room) (filled map[string]Workload, 
 			if open {
 				own = ", HiBench's own number,"
 			}
-			notes = append(notes, fmt.Sprintf("%s: reduces: %d%s%s can hold all slots (%d) while maps wait, until Hadoop kills some after 300 s; give reduces: %d, or the setting %s: 1",
+			notes = append(notes, fmt.Sprintf("%s: reduces: %d%s%s can hold all slots (%d) while maps wait, until Hadoop kills some after 300 s; "+
+				"give reduces: %d, or the setting %s: 1",
 				w.Label, n, own, each, slots, max(1, slots/4/jobs), SlowStart))
 		}
 	}

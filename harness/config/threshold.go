@@ -119,7 +119,8 @@ type Threshold struct {
 
 // thresholdForms says which forms of a threshold are allowed. It ends the
 // messages about a threshold that cannot be read.
-const thresholdForms = "want a limit such as < 60, which is for each model, or MODEL < 60, or MODEL < MODEL * 1.1 for a time, or MODEL > MODEL + 5 for a share in percent"
+const thresholdForms = "want a limit such as < 60, which is for each model, or MODEL < 60, " +
+	"or MODEL < MODEL * 1.1 for a time, or MODEL > MODEL + 5 for a share in percent"
 
 // maxThresholds is the largest number of thresholds in one experiment.
 const maxThresholds = 100

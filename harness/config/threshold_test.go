@@ -103,8 +103,16 @@ func TestThresholdSuggestions(t *testing.T) {
 	const start = "workloads: [{name: sort, profile: tiny}]\nmodels: [yarn, fifo]\nthresholds: "
 	tried := 0
 	for _, x := range []struct{ around, wrong string }{
-		{"%", "60s"}, {"[%]", "makspan < 60s"}, {"{makespan: %}", "60s"}, {"{makespan: %}", "{max: 60s}"}, {"{makespan: [%]}", "fifo = yarn"},
-		{"{makespan: [%]}", "fifo < yarn + 5"}, {"{nodeLocal: [%]}", "fifo > yarn * 2"}, {"{failedJobs: %}", "fifo < yarn * 2"}, {"{slowdown: [%]}", "fifo > yarn - 1"}, {"{makespan: [%]}", "''"},
+		{"%", "60s"},
+		{"[%]", "makspan < 60s"},
+		{"{makespan: %}", "60s"},
+		{"{makespan: %}", "{max: 60s}"},
+		{"{makespan: [%]}", "fifo = yarn"},
+		{"{makespan: [%]}", "fifo < yarn + 5"},
+		{"{nodeLocal: [%]}", "fifo > yarn * 2"},
+		{"{failedJobs: %}", "fifo < yarn * 2"},
+		{"{slowdown: [%]}", "fifo > yarn - 1"},
+		{"{makespan: [%]}", "''"},
 	} {
 		_, err := ParseExperiment("e.yaml", []byte(start+strings.ReplaceAll(x.around, "%", x.wrong)))
 		if err == nil {

@@ -130,7 +130,8 @@ func StarvedText(trials ...*Figures) string {
 	if len(trials) > 1 {
 		in = fmt.Sprintf(" in %d of %d trials", len(lost), len(trials))
 	}
-	return fmt.Sprintf("reduces held all slots while maps of their own jobs waited%s, for %.1f of %.1f s: what is measured is mostly this wait; "+
-		"give fewer reduces (key reduces, or maxTasks of a trace), the setting mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots",
+	return fmt.Sprintf("reduces held all slots while maps of their own jobs waited%s, for %.1f of %.1f s: "+
+		"what is measured is mostly this wait; give fewer reduces (key reduces, or maxTasks of a trace), "+
+		"the setting mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots",
 		in, stats.Quantile(lost, 0.5), stats.Quantile(spans, 0.5))
 }

@@ -60,11 +60,13 @@ func differences(list []Outcome, by map[string]*same) (d doc.Doc) {
 			name = o.Trace + ": "
 		}
 		if was, is := unlike(list, i); was > 0 {
-			d = append(d, doc.Text(fmt.Sprintf("%sRecorded on %s; the replays are on %d, so their times differ for that too.", name, printable.Count(was, "node"), is)))
+			d = append(d, doc.Text(fmt.Sprintf("%sRecorded on %s; the replays are on %d, so their times differ for that too.",
+				name, printable.Count(was, "node"), is)))
 		}
 		if s := by[o.Trace]; s.rows > 1 {
 			if _, n := s.meanMs(o); n < s.most {
-				d = append(d, doc.Text(fmt.Sprintf("%sMean completion is of the %s that succeeded in all rows; makespans and other columns are of all jobs.", name, printable.Count(n, "job"))))
+				d = append(d, doc.Text(fmt.Sprintf("%sMean completion is of the %s that succeeded in all rows; makespans and other columns are of all jobs.",
+					name, printable.Count(n, "job"))))
 			}
 		}
 	}

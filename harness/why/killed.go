@@ -58,9 +58,11 @@ func (r *reader) forMap(j *job) string {
 	case oldest < 0:
 		return room + " a map of the job"
 	case waited < unconditional:
-		return fmt.Sprintf("%s map %d, which had waited %s: YARN said that the job could get no more memory", room, oldest, seconds(float64(waited)/1e9))
+		return fmt.Sprintf("%s map %d, which had waited %s: YARN said that the job could get no more memory",
+			room, oldest, seconds(float64(waited)/1e9))
 	default:
-		return fmt.Sprintf("%s map %d, which had waited %s: after %d s reduces are killed in any case (mapreduce.job.reducer.unconditional-preempt.delay.sec)",
+		return fmt.Sprintf("%s map %d, which had waited %s: after %d s reduces are killed in any case "+
+			"(mapreduce.job.reducer.unconditional-preempt.delay.sec)",
 			room, oldest, seconds(float64(waited)/1e9), int(unconditional/1e9))
 	}
 }
