@@ -85,6 +85,13 @@ func parse(in io.Reader, log *mend.Log) (*Job, int, error) {
 			}
 		}
 	}
+	for _, t := range p.job.Tasks { // a JobTracker need not write that a task whose output was lost succeeded again
+		for _, a := range t.Attempts {
+			if t.Status == "" && a.Status == "SUCCEEDED" && p.job.Outcome == traces.Succeeded {
+				t.Status, t.FinishMs, t.Winner = a.Status, a.FinishMs, a.ID
+			}
+		}
+	}
 	p.job.align(p.mend)
 	return p.job, p.events, cmp.Or(err, p.refused)
 }
@@ -216,9 +223,10 @@ func (p *parser) mend(kind mend.Kind, about string) {
 }
 
 // The method take adds the current event of the history file to the job, unless
-// it could not be decoded. A later event replaces an earlier one: a second
-// ApplicationMaster repeats events of the first, and a map that succeeded may
-// be killed later because its node was lost.
+// it could not be decoded. A later event replaces an earlier one, since a second
+// ApplicationMaster repeats events of the first. A map that succeeded may be killed
+// or fail later, because its node was lost or reduces could not fetch its output. It
+// ran until it succeeded.
 func (p *parser) take(unreadable error) {
 	p.events++
 	if unreadable != nil {
@@ -299,6 +307,13 @@ func (p *parser) putRight(r *record) {
 func (p *parser) attemptEnd(r *record) {
 	a := p.attempt(r)
 	_, ending, _ := strings.Cut(p.event.Type, "_ATTEMPT_")
+	if a.Status == "SUCCEEDED" && a.FinishMs > 0 && ending != "FINISHED" {
+		p.mend(takenBack, a.ID)
+		a.Status, a.Error = p.name(ending), r.Error
+		t := p.task(r)
+		t.FinishMs, t.Status, t.Winner = 0, "", ""
+		return
+	}
 	a.Status = "SUCCEEDED"
 	if ending != "FINISHED" {
 		a.Status = p.name(ending)
