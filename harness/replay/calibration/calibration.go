@@ -183,6 +183,9 @@ func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 	}
 	if x.HostCores == 0 {
 		x.Sharing = 1
+		if n := c.Nodes; !slices.ContainsFunc(n, func(n traces.NodeFacts) bool { return n.Cores > 0 }) && len(n) > 0 {
+			x.Sharing = float64(max(1, n[0].VCores)) // nobody said how many cores: as many as containers, which then wait for none
+		}
 	}
 	for i := range x.Workloads {
 		for _, p := range []*Phase{&x.Workloads[i].Map, &x.Workloads[i].Reduce} {
