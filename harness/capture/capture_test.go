@@ -127,8 +127,14 @@ func TestTraceIsTheHistory(t *testing.T) {
 		c.late = time.Second
 		var last Progress
 		var live measure.Live
+		var mu sync.Mutex
+		seen := func(e traces.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			live.Add(e)
+		}
 		terms := traces.Terms{DeadlineMs: 60_000, Hints: traces.JobHints{Map: traces.Hints{CPU: 3}}}
-		c.change = Options{Workload: "words", Pools: map[string]string{"b": "red"}, Terms: map[string]traces.Terms{"a": terms}, Header: traces.Header{Model: "fifo", Seed: 7}, Seen: live.Add, Progress: func(p Progress) { last = p }}
+		c.change = Options{Workload: "words", Pools: map[string]string{"b": "red"}, Terms: map[string]traces.Terms{"a": terms}, Header: traces.Header{Model: "fifo", Seed: 7}, Seen: seen, Progress: func(p Progress) { last = p }}
 		s := c.start()
 		plain := c.submit(yarntest.Job{Name: "plain", Reduces: 1, Tags: "a,b"}, "r1n1", "r1n2", "r2n1", "r2n2")
 		fails := func(kind string, task, attempt int) (time.Duration, bool) {
@@ -144,7 +150,10 @@ func TestTraceIsTheHistory(t *testing.T) {
 		killed := c.submit(yarntest.Job{Name: "killed", Run: lasting(time.Hour)}, "r2n2", "r2n2")
 		waitFor(t, "the maps of killed run", func() bool { return len(c.Attempts(appOf(killed))) == 2 })
 		<-time.After(3 * time.Second)
-		if now := live.Now(); now.Jobs != 5 || !slices.Contains(now.Nodes, measure.NodeNow{Node: "r2n2", Rack: "/rack2", Running: 2}) {
+		mu.Lock()
+		now := live.Now()
+		mu.Unlock()
+		if now.Jobs != 5 || !slices.Contains(now.Nodes, measure.NodeNow{Node: "r2n2", Rack: "/rack2", Running: 2}) {
 			t.Errorf("while maps of killed run: %+v", now)
 		}
 		c.StopNode("r1n1")
@@ -574,7 +583,9 @@ func TestPolls(t *testing.T) {
 				c.watch = watch.New(c.clients, c)
 				c.change = Options{Tags: []string{"a"}, EveryRM: 200 * time.Millisecond}
 				s := c.start()
+				mu.Lock()
 				clear(asked)
+				mu.Unlock()
 				want := 50
 				if others > 0 {
 					want = 200
