@@ -89,7 +89,8 @@ func (l *layout) read(in io.Reader) iter.Seq2[traces.JobListed, error] {
 	return func(yield func(traces.JobListed, error) bool) {
 		buf := bufio.NewReaderSize(in, maxLineBytes)
 		head, _ := buf.Peek(maxLineBytes) // the loop meets the error
-		l.columns, l.queues = inOrder, haveQueues(head)
+		l.sep, l.columns = separator(head), inOrder
+		l.queues = haveQueues(head, l.sep)
 		for l.number = 1; ; l.number++ {
 			line, err := buf.ReadSlice('\n')
 			if errors.Is(err, bufio.ErrBufferFull) {
@@ -117,7 +118,9 @@ func (l *layout) read(in io.Reader) iter.Seq2[traces.JobListed, error] {
 // layout says what the columns of a list hold. It is as in SWIM's lists, or as a
 // header says.
 type layout struct {
+	sep     byte // between columns
 	columns []column
+	named   bool   // by a header
 	wrong   string // what a header lacks
 	queues  bool   // the seventh column has queues
 	number  int    // of the line, from 1
@@ -192,7 +195,7 @@ var units = [...]struct {
 func (l *layout) header(line []byte) bool {
 	found := []column{}
 	has, known := [other + 1]bool{}, false
-	for i, field := range split(line, l.fields[:0]) {
+	for i, field := range split(line, l.sep, l.fields[:0]) {
 		if _, number := parseNumber(field, 1); number && i > 0 {
 			return false
 		}
@@ -220,7 +223,7 @@ func (l *layout) header(line []byte) bool {
 	if !known || len(found) < 3 {
 		return false
 	}
-	l.columns, l.queues = found, has[queue]
+	l.columns, l.named, l.queues = found, true, has[queue]
 	for _, want := range [...]int{submit, input, shuffle, output} {
 		if !has[want] {
 			l.wrong = "the header names no column " + names[want]
@@ -231,10 +234,10 @@ func (l *layout) header(line []byte) bool {
 
 // haveQueues reports whether the seventh column of a list has queues: a few short names
 // or small numbers that many jobs share. Paths are hashed, and of many kinds.
-func haveQueues(head []byte) bool {
+func haveQueues(head []byte, sep byte) bool {
 	seen, jobs, small := map[string]bool{}, 0, true
 	for line := range bytes.Lines(head) {
-		f := split(bytes.TrimRight(line, " \t\r\n"), nil)
+		f := split(bytes.TrimRight(line, " \t\r\n"), sep, nil)
 		if len(f) <= path || len(f[path]) == 0 || !bytes.HasSuffix(line, []byte("\n")) {
 			continue
 		}
@@ -250,18 +253,35 @@ func haveQueues(head []byte) bool {
 	return jobs > 1 && (small || 3*len(seen) <= jobs)
 }
 
-// split returns the fields of a line. Between them are tabs, else blanks, else
-// semicolons or commas; quotes may stand around a field.
-func split(line []byte, to [][]byte) [][]byte {
-	sep := byte('\t')
-	if bytes.IndexByte(line, sep) < 0 {
-		if blank := bytes.Fields(line); len(blank) >= least && bytes.IndexByte(blank[0], ',') < 0 {
-			return append(to, blank...)
+// separator returns what stands between the columns of a list: that by which most of its first
+// lines have the numbers of a job. A blank stands for any number of blanks.
+func separator(head []byte) (sep byte) {
+	most := -1
+	for _, one := range []byte("\t;, ") {
+		jobs, fields := 0, [][]byte{}
+		for line := range bytes.Lines(head) {
+			fields = split(bytes.TrimRight(line, " \t\r\n"), one, fields[:0])
+			numbers := 0
+			for _, f := range fields {
+				if _, ok := parseNumber(f, 1); ok {
+					numbers++
+				}
+			}
+			if numbers >= least-2 { // an id is no number, and the gap need not be there
+				jobs++
+			}
 		}
-		sep = ','
-		if bytes.IndexByte(line, ';') >= 0 {
-			sep = ';'
+		if jobs > most && (jobs > 0 || bytes.IndexByte(head, one) >= 0) {
+			sep, most = one, jobs
 		}
+	}
+	return sep
+}
+
+// split returns the fields of a line. Quotes may stand around a field if sep is no tab.
+func split(line []byte, sep byte, to [][]byte) [][]byte {
+	if sep == ' ' {
+		return append(to, bytes.Fields(line)...)
 	}
 	quoted, begin := false, 0
 	for i := 0; i <= len(line); i++ {
@@ -280,6 +300,8 @@ func split(line []byte, to [][]byte) [][]byte {
 // start.
 const maxSubmitSec = 10 * 365 * 24 * 3600
 
+const submitRange = "ten years at most after the list begins: subtract the first submission from each"
+
 // The method line reads a line of a list. For a line that is no job, such as an empty one,
 // it returns a job without a name. If the line is wrong, the result bad says why.
 func (l *layout) line(line []byte) (job traces.JobListed, bad string) {
@@ -288,10 +310,12 @@ func (l *layout) line(line []byte) (job traces.JobListed, bad string) {
 		return job, l.wrong
 	}
 	l.jobs++
-	l.fields = split(line, l.fields[:0])
+	l.fields = split(line, l.sep, l.fields[:0])
 	switch n := len(l.fields); {
 	case l.wrong != "":
 		return job, l.wrong
+	case l.named && n != len(l.columns) && (l.sep != '\t' || n > len(l.columns) || n < least): // tabs at an end may be missing
+		return job, fmt.Sprintf("it has %d columns, but the header names %d", n, len(l.columns))
 	case n < min(least, len(l.columns)):
 		return job, fmt.Sprintf("it has %d columns, want %d or more, with tabs, commas or blanks between", n, least)
 	case n > len(l.columns):
@@ -312,6 +336,8 @@ func (l *layout) line(line []byte) (job traces.JobListed, bad string) {
 			n, ok := parseNumber(field, c.unit)
 			if ok {
 				*numbers[c.what] = n
+			} else if _, number := parseNumber(field, 1); number && c.what == submit {
+				return job, fmt.Sprintf("column %d (submit) is %.40s, want %s", i+1, field, submitRange)
 			} else if c.what != gap { // a gap only says what the submissions say
 				return job, fmt.Sprintf("column %d (%s) is %.40q, not a number from 0 to 2^60", i+1, names[c.what], field)
 			}
@@ -320,7 +346,7 @@ func (l *layout) line(line []byte) (job traces.JobListed, bad string) {
 		}
 	}
 	if job.T > maxSubmitSec*1e9 {
-		return job, fmt.Sprintf("it is submitted after %d s, want ten years at most", job.T/1e9)
+		return job, fmt.Sprintf("it is submitted after %d s, want %s", job.T/1e9, submitRange)
 	}
 	if gapNs < 0 {
 		gapNs = max(int64(job.T-l.last), 0)

@@ -87,6 +87,11 @@ func TestRead(t *testing.T) {
 		{"j\t1\t2\t99999999999999999999\t4\t5\n", none, "column 4 (map input)"},
 		{"j\t1\t2\t\t4\t5\n", none, "column 4 (map input)"},
 		{"j\t400000000\t2\t3\t4\t5\n", none, "ten years at most"},
+		{"j\t1255555555000\t2\t3\t4\t5\n", none, "subtract the first submission"},
+		{"Job ID,Submit time (s),Inter-arrival,Map input bytes,Shuffle bytes,Reduce output bytes\njob0,1,2,3,4,5\n", job0(3, ""), ""},
+		{"Job ID, Submit time, Gap, Input, Shuffle, Output\njob0,1,2,3,4,5\n", job0(3, ""), ""},
+		{"insert into t select a from b,9,9,9,9,9\njob0,1,2,3,4,5\n", job0(3, ""), ""},
+		{"job ID submit gap input shuffle output path\njob0 1 2 3 4 5 p\n", none, "7 columns, but the header names 8"},
 		{strings.Repeat("x", maxLineBytes+1), none, "bytes long"},
 	} {
 		var got traces.JobListed
