@@ -2,6 +2,8 @@ package measure
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"heddle/harness/stats"
 	"heddle/traces"
@@ -94,8 +96,8 @@ func (c *Collector) lost(n *Node) {
 		return
 	}
 	n.down = true
-	for _, j := range c.jobs { // the order does not matter
-		if j.live != nil && j.live.turn.doneOn[n] > 0 {
+	for _, id := range slices.Sorted(maps.Keys(c.jobs)) { // in order, since the last one that starves says how large a map is
+		if j := c.jobs[id]; j.live != nil && j.live.turn.doneOn[n] > 0 {
 			j.live.turn.mapsLeft += int(j.live.turn.doneOn[n])
 			delete(j.live.turn.doneOn, n)
 			c.turned(j, j.live)
@@ -130,8 +132,11 @@ func StarvedText(trials ...*Figures) string {
 	if len(trials) > 1 {
 		in = fmt.Sprintf(" in %d of %d trials", len(lost), len(trials))
 	}
+	wait, span, mostly := stats.Quantile(lost, 0.5), stats.Quantile(spans, 0.5), ""
+	if wait > span/2 {
+		mostly = "what is measured is mostly this wait; "
+	}
 	return fmt.Sprintf("reduces held all slots while maps of their own jobs waited%s, for %.1f of %.1f s: "+
-		"what is measured is mostly this wait; give fewer reduces (key reduces, or maxTasks of a trace), "+
-		"the setting mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots",
-		in, stats.Quantile(lost, 0.5), stats.Quantile(spans, 0.5))
+		"%sgive fewer reduces (key reduces, or maxTasks of a trace), "+
+		"the setting mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots", in, wait, span, mostly)
 }
