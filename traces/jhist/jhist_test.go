@@ -80,13 +80,15 @@ func TestText(t *testing.T) {
 		}
 	}
 	var jobs []string
-	im := &format.Import{Log: &mend.Log{}, Racks: &racks.Table{}, Host: func(_, _ string) error { return nil },
+	im := &format.Import{
+		Log: &mend.Log{}, Racks: &racks.Table{}, Host: func(_, _ string) error { return nil },
 		Add: func(e traces.Event) error {
 			if s, ok := e.(*traces.JobSubmitted); ok {
 				jobs = append(jobs, string(s.Job))
 			}
 			return nil
-		}}
+		},
+	}
 	if err := Format.NewReader(im).Read(bytes.NewReader(all)); err != nil || len(jobs) != 3 || len(im.Log.Counts()) != 1 {
 		t.Errorf("of three histories in one file, read %v; mended %v, %v", jobs, im.Log.Counts(), err)
 	}
