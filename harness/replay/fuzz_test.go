@@ -87,8 +87,8 @@ func TestClaimedTasks(t *testing.T) {
 	if bytes > 32<<20 {
 		t.Errorf("%d bytes were allocated for a trace of two tasks", bytes)
 	}
-	if len(x.Warnings) != 1 || x.Tasks() != 2 {
-		t.Errorf("%d tasks, warnings %q; want 2 and one that says what is left out", x.Tasks(), x.Warnings)
+	if len(x.Warnings) != 2 || x.Tasks() != 2 {
+		t.Errorf("%d tasks, warnings %q; want 2, and one that says what is left out, one that the job is unfinished", x.Tasks(), x.Warnings)
 	}
 }
 

@@ -2,7 +2,9 @@ package replay
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +29,8 @@ type RecordedOrder struct {
 	Jobs          int     `json:"jobs"`
 
 	was, is float64 // makespans in ms
-	of      int     // jobs of the trace
+	of      int     // jobs of the trace that succeeded
+	others  int     // and that did not
 }
 
 // inRecordedOrder replays what was recorded, with the durations of c.
@@ -48,13 +51,15 @@ func (c *Config) inRecordedOrder() (*RecordedOrder, error) {
 
 // compared compares the jobs that succeeded in both, a trace and a replay of it.
 func compared(was []*recorded.Job, is []*measure.Job) *RecordedOrder {
-	of := map[traces.JobID]*recorded.Job{}
+	o, of := &RecordedOrder{}, map[traces.JobID]*recorded.Job{}
 	for _, j := range was {
 		if j.Outcome == traces.Succeeded && j.Finished > j.T && j.HasTasks() {
 			of[j.Job] = j
+		} else if j.HasTasks() {
+			o.others++
 		}
 	}
-	o := &RecordedOrder{of: len(of)}
+	o.of = len(of)
 	var recorded, replayed span
 	var sums [2]float64
 	for _, j := range is {
@@ -89,6 +94,12 @@ func (o *RecordedOrder) String() string {
 	if o.Jobs < o.of {
 		jobs = fmt.Sprintf("%d of %s, as the others do not succeed in it", o.Jobs, jobs)
 	}
+	if o.of == 0 {
+		return "The recorded order, replayed: nothing to compare, since no job succeeded when recorded."
+	}
+	if o.others > 0 {
+		jobs += fmt.Sprintf(", without %d that did not succeed when recorded", o.others)
+	}
 	if o.Jobs == 0 {
 		return "The recorded order, replayed: none of the jobs that succeeded does in it."
 	}
@@ -96,14 +107,24 @@ func (o *RecordedOrder) String() string {
 		doc.Number(o.is/1000, "s"), doc.Number(o.was/1000, "s"), o.MakespanPct, o.CompletionPct, jobs)
 }
 
-// doubts returns the warning of a replay that is too far off.
-func (o *RecordedOrder) doubts(trace string, assumed []string) (list []string) {
+// doubts returns the warning of a replay that is too far off, with the likeliest causes first.
+func (o *RecordedOrder) doubts(t *recorded.Trace, assumed []string) (list []string) {
 	if max(math.Abs(o.MakespanPct), math.Abs(o.CompletionPct)) <= mostOffPct && o.Jobs == o.of {
 		return nil
 	}
-	text := trace + ": " + o.String() + " Do not trust times of its replays"
-	if len(assumed) > 0 {
-		text += "; first see whether this is so: " + assumed[0]
+	causes := slices.Clone(t.Unlike)
+	for _, kind := range slices.Sorted(maps.Keys(t.Header.Mended)) {
+		causes = append(causes, fmt.Sprintf("%s (%s)", kind, printable.Count(t.Header.Mended[kind], "time")))
+	}
+	if len(assumed) > 0 && strings.HasSuffix(assumed[0], "(--slots)") && t.Parallel() {
+		causes = append(causes, "assumed are "+assumed[0])
+	}
+	if len(causes) == 0 && t.Foreign() {
+		causes = []string{"the time that Hadoop takes beside tasks, which is assumed"}
+	}
+	text := t.Name + ": " + o.String() + " Do not trust times of its replays"
+	if len(causes) > 0 {
+		text += "; what may be why: " + strings.Join(causes, "; ")
 	}
 	return []string{text}
 }
@@ -119,7 +140,7 @@ func Basis(list []Outcome) (d doc.Doc) {
 		if list[0].Trace != list[len(list)-1].Trace {
 			name = o.Trace + ": "
 		}
-		if o.RecordedOrder != nil && o.RecordedOrder.of > 0 {
+		if o.RecordedOrder != nil && o.RecordedOrder.of+o.RecordedOrder.others > 0 {
 			d = append(d, doc.Text(name+o.RecordedOrder.String()))
 		} else if o.Durations == "rules" {
 			d = append(d, doc.Text(name+"No job of the list has run, so nothing tells how far off these times are: compare models with each other, not with a clock."))

@@ -320,14 +320,14 @@ const (
 // beats returns the heartbeat intervals of the trace's NodeManagers and
 // ApplicationMasters, and the interval of asynchronous scheduling. If the trace
 // lacks the ApplicationMasters' interval, it is Hadoop's default of one second, or
-// less if attempts follow each other faster.
+// less if enough attempts follow each other faster.
 func (c *Calibration) beats(t *recorded.Trace, actuator string) (node, am, async int32) {
 	d := sim.DefaultCosts()
 	node, am = setting(t, nodeBeatSetting, d.NodeBeatMs), setting(t, amBeatSetting, c.AMBeatMs)
 	if am == 0 {
 		am = d.AMBeatMs
-		if c.Turnover.Samples > 0 {
-			am = min(am, whole(c.Turnover.Value/2))
+		if half := whole(c.Turnover.Value / 2); c.Turnover.Samples >= fewestTurnovers && half >= leastBeatMs {
+			am = min(am, half)
 		}
 	}
 	if actuator == config.ActuatorNone && t.Header.Settings[asyncSetting] == "true" {
@@ -335,6 +335,10 @@ func (c *Calibration) beats(t *recorded.Trace, actuator string) (node, am, async
 	}
 	return node, am, async
 }
+
+// A heartbeat interval that no trace gives is told by so many attempts or more, and is not shorter:
+// starts that follow ends at once are rounded or made up. With JVMs that are kept, Hadoop 1 takes 20 ms.
+const fewestTurnovers, leastBeatMs = 10, 5
 
 func setting(t *recorded.Trace, name string, otherwise int32) int32 {
 	if v, err := strconv.ParseInt(t.Header.Settings[name], 10, 32); err == nil && v > 0 && v <= recorded.LongestBeat.Milliseconds() {

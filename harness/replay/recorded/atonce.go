@@ -70,6 +70,16 @@ func (b *builder) measureAtOnce() {
 	}
 }
 
+// Parallel reports whether two tasks of the trace could have run at once.
+func (t *Trace) Parallel() bool {
+	var end traces.Time
+	return slices.ContainsFunc(t.Jobs, func(j *Job) bool {
+		before := j.HasTasks() && j.T < end
+		end = max(end, j.Finished)
+		return before || len(j.Tasks[0]) > 1 || len(j.Tasks[1]) > 1
+	})
+}
+
 func larger(a, b state.Resource) state.Resource {
 	return state.Resource{MemoryMB: max(a.MemoryMB, b.MemoryMB), VCores: max(a.VCores, b.VCores)}
 }

@@ -3,6 +3,7 @@ package recorded
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -107,8 +108,12 @@ func newBuilder(name string, h traces.Header) *builder {
 	}
 }
 
+// warn adds a warning. Up to its first colon it says what makes replays differ from the run.
 func (b *builder) warn(format string, args ...any) {
-	b.Warnings = append(b.Warnings, b.Name+": "+fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	b.Warnings = append(b.Warnings, b.Name+": "+text)
+	text, _, _ = strings.Cut(text, ": ")
+	b.Unlike = append(b.Unlike, text)
 }
 
 // add takes one event of the trace while the trace is read, and keeps no reference to
@@ -411,6 +416,7 @@ func (b *builder) finish() (*Trace, error) {
 	if n := len(b.uber); n > 0 {
 		b.warn("%s ran inside the ApplicationMaster (uber), one task after the other: a replay gives each task a container", printable.Count(n, "job"))
 	}
+	b.unlike()
 	for _, j := range b.Jobs {
 		for i := range j.Tasks[traces.Map] {
 			t := &j.Tasks[traces.Map][i]
@@ -436,6 +442,61 @@ func (b *builder) finish() (*Trace, error) {
 	b.nodesOfJobs()
 	b.measureAtOnce()
 	return b.Trace, nil
+}
+
+// unlike finds jobs that a replay cannot run as they ran. It warns of those that did not end well.
+func (b *builder) unlike() {
+	was := map[string]int{}
+	early, timeless := 0, 0
+	for _, j := range b.Jobs {
+		switch {
+		case !j.HasTasks():
+		case j.Outcome == traces.Failed && b.failsAgain(j):
+			was["failed, by tasks that fail again in replays: with modelled durations they do not"]++
+		case j.Outcome != traces.Succeeded:
+			was[j.Outcome.String()+": the replay lets such jobs end well"]++
+		default:
+			if j.LastEnd() > j.Finished {
+				early++
+			}
+			for _, t := range slices.Concat(j.Tasks[:]...) {
+				if t.failed == 0 && (t.Won == nil || t.Won.End <= t.Won.Start) {
+					timeless++
+				}
+			}
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(was)) {
+		verb := "was"
+		if was[text] > 1 {
+			verb = "were"
+		}
+		b.warn("%s %s recorded as %s", printable.Count(was[text], "job"), verb, text)
+	}
+	if early > 0 {
+		b.Unlike = append(b.Unlike, printable.Count(early, "job")+" ended before the last task")
+	}
+	if timeless > 0 {
+		b.Unlike = append(b.Unlike, printable.Count(timeless, "task")+" without a duration")
+	}
+}
+
+// failsAgain reports whether a task of the job failed so often that the replay's job fails, too.
+func (b *builder) failsAgain(j *Job) bool {
+	for k, tasks := range j.Tasks {
+		for i := range tasks {
+			failures := 0
+			for _, a := range b.mishaps.tasks[taskKey{j.number, tasks[i].Index, traces.TaskKind(k)}] {
+				if a.outcome == traces.Failed {
+					failures++
+				}
+			}
+			if tasks[i].Won == nil && failures > mostFailures {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // nodesAt returns the nodes that had a replica or cached copy of a block at time t.

@@ -45,6 +45,8 @@ type Trace struct {
 	Loads loadfit.Fit
 	// Warnings say what the trace lacks for a replay.
 	Warnings []string
+	// Unlike says in short why replays may not take as long as the recorded run did.
+	Unlike []string
 
 	attempts attemptList // the task attempts that were launched, in order of their starts
 	hosts    []nodeIndex
