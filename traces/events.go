@@ -265,7 +265,7 @@ type AttemptFinished struct {
 
 // Counters are Hadoop's counters of an attempt or of a job. -1 means "not
 // reported". The numbers of input and output records of a job are the sums over
-// its maps and reduces.
+// its maps and reduces. HDFS stands for every file system but the local one.
 type Counters struct {
 	HDFSReadBytes    int64 `json:"hdfsReadBytes" range:",-1"`
 	HDFSWrittenBytes int64 `json:"hdfsWrittenBytes" range:",-1"`

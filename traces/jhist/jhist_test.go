@@ -237,6 +237,18 @@ func TestOddFiles(t *testing.T) {
 			t.Errorf("strict: %v", err)
 		}
 	})
+	t.Run("no HDFS", func(t *testing.T) {
+		for mends, rename := range [][]string{
+			{"HDFS_BYTES", "NONE", `"name":"org.apache.hadoop.mapreduce.FileSystemCounter"`, `"name":"FileSystemCounters"`},
+			{"FILE_BYTES", "NONE", "HDFS_BYTES", "FILE_BYTES", "FileInputFormat", "None"},
+		} {
+			log := &mend.Log{}
+			job, _, err := parse(strings.NewReader(strings.NewReplacer(rename...).Replace(strings.Join(lines, ""))), log)
+			if c := job.Tasks[0].Attempts[0].Counters; err != nil || len(log.Counts()) != mends || c.FileWrittenBytes != 302609*int64(1-mends) || c.HDFSReadBytes < 239_999 || c.HDFSReadBytes > 240_999 {
+				t.Errorf("%v: counters %+v, mended %v, error %v", rename, c, log.Counts(), err)
+			}
+		}
+	})
 	t.Run("unknown event", func(t *testing.T) {
 		text := head + `{"type":"NORMALIZED_RESOURCE","event":{"org.apache.hadoop.mapreduce.jobhistory.TaskUpdated":{"taskid":"task_1_1_m_000000","finishTime":1}}}` + "\n" + strings.Join(lines[2:], "")
 		log := &mend.Log{}

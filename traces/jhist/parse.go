@@ -324,6 +324,11 @@ func (p *parser) attemptEnd(r *record) {
 	}
 	a.MapFinishMs, a.ShuffleFinishMs, a.SortFinishMs = r.MapFinishTime, r.ShuffleFinishTime, r.SortFinishTime
 	a.Counters = p.counters(&r.Counters)
+	// Each map of an ApplicationMaster reads at least its split from the job's file system.
+	if c := &a.Counters; strings.HasPrefix(p.event.Type, "MAP") && !p.job.JobTracker && c.HDFSReadBytes < 0 && c.HDFSWrittenBytes < 0 && c.FileReadBytes > 0 {
+		p.mend(localInput, a.ID)
+		c.HDFSReadBytes = c.FileReadBytes
+	}
 }
 
 func (p *parser) task(r *record) *Task {

@@ -1,6 +1,11 @@
 package jhist
 
-import "heddle/traces"
+import (
+	"cmp"
+	"strings"
+
+	"heddle/traces"
+)
 
 // event is an event of a history file. Its Avro record has one of about twenty
 // types. One Go struct can decode all these types, since fields with the same
@@ -73,48 +78,67 @@ const (
 	jobCounters        = "org.apache.hadoop.mapreduce.JobCounter"
 )
 
-// counterFields maps Hadoop's counter groups and counter names to the counters
-// of a trace. A trace has no other counters.
-var counterFields = map[string]map[string]func(*traces.Counters) *int64{
-	fileSystemCounters: {
-		"HDFS_BYTES_READ":    func(c *traces.Counters) *int64 { return &c.HDFSReadBytes },
-		"HDFS_BYTES_WRITTEN": func(c *traces.Counters) *int64 { return &c.HDFSWrittenBytes },
-		"FILE_BYTES_READ":    func(c *traces.Counters) *int64 { return &c.FileReadBytes },
-		"FILE_BYTES_WRITTEN": func(c *traces.Counters) *int64 { return &c.FileWrittenBytes },
-	},
-	taskCounters: {
-		"REDUCE_SHUFFLE_BYTES":  func(c *traces.Counters) *int64 { return &c.ShuffleBytes },
-		"MAP_OUTPUT_BYTES":      func(c *traces.Counters) *int64 { return &c.MapOutputBytes },
-		"MAP_INPUT_RECORDS":     func(c *traces.Counters) *int64 { return &c.InputRecords },
-		"REDUCE_INPUT_RECORDS":  func(c *traces.Counters) *int64 { return &c.InputRecords },
-		"MAP_OUTPUT_RECORDS":    func(c *traces.Counters) *int64 { return &c.OutputRecords },
-		"REDUCE_OUTPUT_RECORDS": func(c *traces.Counters) *int64 { return &c.OutputRecords },
-		"SPILLED_RECORDS":       func(c *traces.Counters) *int64 { return &c.SpilledRecords },
-		"CPU_MILLISECONDS":      func(c *traces.Counters) *int64 { return &c.CPUMs },
-		"GC_TIME_MILLIS":        func(c *traces.Counters) *int64 { return &c.GCMs },
-		"PHYSICAL_MEMORY_BYTES": func(c *traces.Counters) *int64 { return &c.PhysicalBytes },
-	},
+// taskFields maps names of a task's counters to the counters of a trace.
+var taskFields = map[string]func(*traces.Counters) *int64{
+	"REDUCE_SHUFFLE_BYTES":  func(c *traces.Counters) *int64 { return &c.ShuffleBytes },
+	"MAP_OUTPUT_BYTES":      func(c *traces.Counters) *int64 { return &c.MapOutputBytes },
+	"MAP_INPUT_RECORDS":     func(c *traces.Counters) *int64 { return &c.InputRecords },
+	"REDUCE_INPUT_RECORDS":  func(c *traces.Counters) *int64 { return &c.InputRecords },
+	"MAP_OUTPUT_RECORDS":    func(c *traces.Counters) *int64 { return &c.OutputRecords },
+	"REDUCE_OUTPUT_RECORDS": func(c *traces.Counters) *int64 { return &c.OutputRecords },
+	"SPILLED_RECORDS":       func(c *traces.Counters) *int64 { return &c.SpilledRecords },
+	"CPU_MILLISECONDS":      func(c *traces.Counters) *int64 { return &c.CPUMs },
+	"GC_TIME_MILLIS":        func(c *traces.Counters) *int64 { return &c.GCMs },
+	"PHYSICAL_MEMORY_BYTES": func(c *traces.Counters) *int64 { return &c.PhysicalBytes },
+}
+
+// counterField returns the counter of a trace for one of Hadoop's; nil if a trace has no such
+// counter. HDFS stands for all file systems but the local one, such as those of S3 and ABFS. What
+// input and output formats read and wrote goes to formats.
+func counterField(group, name string, all, formats *traces.Counters) *int64 {
+	system, what, _ := strings.Cut(name, "_BYTES_")
+	switch {
+	case group == taskCounters && taskFields[name] != nil:
+		return taskFields[name](all)
+	case strings.Contains(group, "FileInputFormat") && name == "BYTES_READ":
+		return &formats.HDFSReadBytes
+	case strings.Contains(group, "FileOutputFormat") && name == "BYTES_WRITTEN":
+		return &formats.HDFSWrittenBytes
+	case group != fileSystemCounters:
+		return nil
+	case what == "READ" && system == "FILE":
+		return &all.FileReadBytes
+	case what == "READ":
+		return &all.HDFSReadBytes
+	case what == "WRITTEN" && system == "FILE":
+		return &all.FileWrittenBytes
+	case what == "WRITTEN":
+		return &all.HDFSWrittenBytes
+	}
+	return nil
 }
 
 // counters converts Hadoop's counters to the counters of a trace. A trace has
 // one number of records where Hadoop has one for maps and one for reduces; the
-// two are added.
+// two are added. What the formats of input and output counted is the least that was read and
+// written: jobs on local files, and some stores, have no other counter.
 func (p *parser) counters(r *recordCounters) traces.Counters {
-	all := traces.NoCounters
+	all, formats := traces.NoCounters, traces.NoCounters
 	for i := range r.Groups {
-		fields := counterFields[r.Groups[i].Name]
+		group := cmp.Or(oldGroups[r.Groups[i].Name], r.Groups[i].Name)
 		for _, c := range r.Groups[i].Counts {
-			field := fields[c.Name]
+			field := counterField(group, c.Name, &all, &formats)
 			switch {
 			case field == nil || c.Value == -1:
 			case c.Value < 0 || c.Value > maxCount:
 				p.mend(oddCount, c.Name)
 			default:
-				n := field(&all)
-				*n = min(traces.AddCount(max(*n, 0), c.Value), maxCount)
+				*field = min(traces.AddCount(max(*field, 0), c.Value), maxCount)
 			}
 		}
 	}
+	all.HDFSReadBytes = max(all.HDFSReadBytes, formats.HDFSReadBytes)
+	all.HDFSWrittenBytes = max(all.HDFSWrittenBytes, formats.HDFSWrittenBytes)
 	return all
 }
 
@@ -127,7 +151,7 @@ func (p *parser) jobCounters(r *recordCounters) {
 		"TOTAL_LAUNCHED_MAPS": &j.LaunchedMaps, "TOTAL_LAUNCHED_REDUCES": &j.LaunchedReduces,
 	}
 	for i := range r.Groups {
-		if r.Groups[i].Name != jobCounters {
+		if name := r.Groups[i].Name; cmp.Or(oldGroups[name], name) != jobCounters {
 			continue
 		}
 		for _, n := range fields {

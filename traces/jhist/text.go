@@ -192,9 +192,9 @@ func (p *parser) place(text string) string {
 	return text[i+1:]
 }
 
-// textGroups are today's names of the groups of counters. Hadoop 0.18 writes the names
+// oldGroups are today's names of the groups of counters. Hadoop 0.18 writes the names
 // that users see, and oldCounters makes those of single counters today's.
-var textGroups = map[string]string{
+var oldGroups = map[string]string{
 	"File Systems": fileSystemCounters, "FileSystemCounters": fileSystemCounters,
 	"Map-Reduce Framework": taskCounters, "org.apache.hadoop.mapred.Task$Counter": taskCounters,
 	"Job Counters": jobCounters, "org.apache.hadoop.mapred.JobInProgress$Counter": jobCounters,
@@ -207,7 +207,7 @@ var oldCounters = strings.NewReplacer(" ", "_", "-", "_", "LOCAL BYTES", "FILE_B
 // 0.18, group.name:5,group.name:6.
 func textCounters(text string) (all recordCounters) {
 	add := func(group, name, value string) {
-		if known, ok := textGroups[strings.TrimSpace(group)]; ok {
+		if known, ok := oldGroups[strings.TrimSpace(group)]; ok {
 			group = known
 		}
 		n, err := strconv.ParseInt(value, 10, 64)

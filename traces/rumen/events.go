@@ -289,6 +289,7 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 	for _, p := range a.counters(of.Kind, &f.Counters) {
 		*p[1] = *p[0]
 	}
+	f.Counters.HDFSReadBytes = max(f.Counters.HDFSReadBytes, int64(a.MapInputBytes)) // of other file systems, Rumen has only this
 	if f.Unlaunched {
 		f.Node, f.SplitLocality = node, level
 	}

@@ -371,6 +371,8 @@ func (r *reader) attempt(a *attempt) error {
 			return r.number(&a.FileBytesRead)
 		case "fileBytesWritten":
 			return r.number(&a.FileBytesWritten)
+		case "mapInputBytes":
+			return r.number(&a.MapInputBytes)
 		case "mapInputRecords":
 			return r.number(&a.MapInputRecords)
 		case "mapOutputBytes":

@@ -109,6 +109,7 @@ type attempt struct {
 	HDFSBytesWritten    number    `json:"hdfsBytesWritten"`
 	FileBytesRead       number    `json:"fileBytesRead"`
 	FileBytesWritten    number    `json:"fileBytesWritten"`
+	MapInputBytes       number    `json:"mapInputBytes"`
 	MapInputRecords     number    `json:"mapInputRecords"`
 	MapOutputBytes      number    `json:"mapOutputBytes"`
 	MapOutputRecords    number    `json:"mapOutputRecords"`
@@ -132,7 +133,7 @@ var (
 
 	noAttempt = attempt{
 		Start: unknown, Finish: unknown, Shuffled: unknown, Sorted: unknown, HDFSBytesRead: unknown, HDFSBytesWritten: unknown,
-		FileBytesRead: unknown, FileBytesWritten: unknown, MapInputRecords: unknown, MapOutputBytes: unknown, MapOutputRecords: unknown,
+		FileBytesRead: unknown, FileBytesWritten: unknown, MapInputBytes: unknown, MapInputRecords: unknown, MapOutputBytes: unknown, MapOutputRecords: unknown,
 		ReduceInputRecords: unknown, ReduceShuffleBytes: unknown, ReduceOutputRecords: unknown, SpilledRecords: unknown,
 	}
 )
