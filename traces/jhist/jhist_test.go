@@ -79,19 +79,42 @@ func TestText(t *testing.T) {
 			}
 		}
 	}
-	var jobs []string
+	if jobs, log := jobsOf(t, all); len(jobs) != 3 || len(log.Counts()) != 1 {
+		t.Errorf("of three histories in one file, read %v; mended %v", jobs, log.Counts())
+	}
+}
+
+// TestOneFile reads histories in each form that stand in one file.
+func TestOneFile(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.jhist")
+	var all []byte
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, data...)
+	}
+	if jobs, log := jobsOf(t, all); len(jobs) != len(files) || len(log.Counts()) != 0 {
+		t.Errorf("of %d histories in one file, read %v; mended %v", len(files), jobs, log.Counts())
+	}
+}
+
+func jobsOf(t *testing.T, data []byte) (jobs []traces.JobID, log *mend.Log) {
+	t.Helper()
 	im := &format.Import{
 		Log: &mend.Log{}, Racks: &racks.Table{}, Host: func(_, _ string) error { return nil },
 		Add: func(e traces.Event) error {
 			if s, ok := e.(*traces.JobSubmitted); ok {
-				jobs = append(jobs, string(s.Job))
+				jobs = append(jobs, s.Job)
 			}
 			return nil
 		},
 	}
-	if err := Format.NewReader(im).Read(bytes.NewReader(all)); err != nil || len(jobs) != 3 || len(im.Log.Counts()) != 1 {
-		t.Errorf("of three histories in one file, read %v; mended %v, %v", jobs, im.Log.Counts(), err)
+	if err := Format.NewReader(im).Read(bytes.NewReader(data)); err != nil {
+		t.Error(err)
 	}
+	return jobs, im.Log
 }
 
 // compareWithCounters holds sums over a job's events against the totals that

@@ -22,6 +22,8 @@ import (
 const (
 	avroJSON   = "Avro-Json"
 	avroBinary = "Avro-Binary"
+	// anotherFile begins a history that stands behind another in one file. No event begins so.
+	anotherFile = "Avro-"
 )
 
 // Limits that protect the reader from damaged or hostile files.
@@ -160,6 +162,9 @@ func (p *parser) line() ([]byte, error) {
 // says that the file was cut off.
 func (p *parser) parseJSON() error {
 	for p.refused == nil {
+		if head, _ := p.in.Peek(len(anotherFile)); p.events > 0 && string(head) == anotherFile {
+			break
+		}
 		p.start = p.offset
 		line, readErr := p.line()
 		line = bytes.TrimSpace(line)
@@ -189,6 +194,10 @@ func (p *parser) parseBinary() error {
 		return fmt.Errorf("read job history: %w", err)
 	}
 	for len(data) > 0 && p.refused == nil {
+		if bytes.HasPrefix(data, []byte(anotherFile)) {
+			p.in.Reset(bytes.NewReader(data))
+			break
+		}
 		p.start, p.event = p.offset, event{}
 		rest, err := p.schema.Decode(data, &p.event, avro.SkipUnknown())
 		if err != nil {
