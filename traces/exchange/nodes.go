@@ -73,6 +73,7 @@ func (n *nodes) use(host traces.Node, rack string) error {
 // The method see adds a host that a job names, for example as the host of a
 // split. The argument rack is empty if it is not known.
 func (n *nodes) see(host traces.Node, rack string) error {
+	n.names.See(string(host), 0)
 	if host == "" || n.known[host] {
 		return nil
 	}

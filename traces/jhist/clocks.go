@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"heddle/traces"
 	"heddle/traces/format"
 	"heddle/traces/mend"
 )
@@ -51,6 +52,13 @@ func (j *Job) align(mended func(k mend.Kind, about string)) {
 	clocks := format.Clocks{}
 	for _, t := range j.Tasks {
 		for _, a := range t.Attempts {
+			if a.Status == "SUCCEEDED" && a.StartMs == 0 {
+				mended(format.NoStart, a.ID)
+				a.StartMs = cmp.Or(t.StartMs, a.FinishMs)
+			}
+			if j.Outcome == traces.Succeeded && a.Status == "SUCCEEDED" && a.FinishMs > j.FinishMs {
+				mended(format.JobEndFirst, a.ID)
+			}
 			if a.FinishMs > 0 && a.FinishMs < a.StartMs {
 				mended(format.EndFirst, a.ID)
 				a.FinishMs = a.StartMs

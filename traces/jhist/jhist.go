@@ -129,10 +129,11 @@ func (j *Job) Racks() map[string]string {
 	for host, rack := range j.HostRacks {
 		racks[string(host)] = rack
 	}
+	own := map[string]bool{}
 	for _, t := range j.Tasks {
 		for _, a := range t.Attempts {
-			if a.Host != "" && a.Rack != "" {
-				racks[a.Host] = a.Rack
+			if a.Host != "" && a.Rack != "" && !own[a.Host] { // the first rack of a host in two counts
+				own[a.Host], racks[a.Host] = true, a.Rack
 			}
 		}
 	}

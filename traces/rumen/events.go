@@ -261,6 +261,15 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 	if a.Host.Name == "" {
 		a.Host = host(a.Location)
 	}
+	if a.Outcome == outcome(traces.Succeeded) && a.Start < 0 {
+		c.mend(format.NoStart, id.String())
+		if a.Start = t.Start; a.Start < 0 {
+			a.Start = a.Finish
+		}
+	}
+	if j := &c.job; a.Outcome == j.Outcome && j.Outcome == outcome(traces.Succeeded) && j.Finish >= 0 && a.Finish > j.Finish {
+		c.mend(format.JobEndFirst, id.String())
+	}
 	level, node := c.level(t, a, of.Kind), traces.Node(a.Host.Name)
 	if a.Start >= 0 {
 		c.add(&traces.AttemptStarted{
@@ -289,7 +298,9 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 	for _, p := range a.counters(of.Kind, &f.Counters) {
 		*p[1] = *p[0]
 	}
-	f.Counters.HDFSReadBytes = max(f.Counters.HDFSReadBytes, int64(a.MapInputBytes)) // of other file systems, Rumen has only this
+	if f.Counters.HDFSReadBytes < 0 {
+		f.Counters.HDFSReadBytes = int64(a.MapInputBytes) // of other file systems, Rumen has only this
+	}
 	if f.Unlaunched {
 		f.Node, f.SplitLocality = node, level
 	}
