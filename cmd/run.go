@@ -34,7 +34,7 @@ func runCommand() *cli.Command {
 		Description: `Runs every workload of the experiment under every model, repeated. Results go to a
 run folder, whose path is printed. Warm-ups run first and are in no result. --resume
 continues an interrupted run, on the cluster or in virtual time as it began: warm-ups and
-the interrupted trial run again, and the files of the last try are kept aside. For
+the interrupted trial run again; the files of its last try are kept until it is done. For
 example:
 
    heddle lab up

@@ -251,7 +251,7 @@ func (t *trial) carryOut(ctx context.Context, w world, running chan struct{}) tr
 		return trialEnd{err, true}
 	}
 	if t.folder.Before != "" {
-		t.say("begin", "again; files of the last try are in "+t.folder.Before)
+		t.say("begin", "again; files of the last try are in "+t.folder.Before+" until it is done")
 	}
 	running <- struct{}{}
 	err = t.run(ctx, w)
