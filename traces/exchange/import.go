@@ -154,10 +154,11 @@ type importer struct {
 	read      atomic.Int64 // bytes of the files read so far, and read ahead
 	bytes     int64        // bytes of all files
 	jobs      int
-	before    int         // jobs before the file that is being read
-	folder    hash.Hash   // SHA-256 of the SHA-256s of a folder's files so far; nil outside of a folder
-	files     int         // files of the folder that were read
-	submitted traces.Time // submission time of the earliest job
+	before    int                  // jobs before the file that is being read
+	folder    hash.Hash            // SHA-256 of the SHA-256s of a folder's files so far; nil outside of a folder
+	files     int                  // files of the folder that were read
+	submitted traces.Time          // submission time of the earliest job
+	task      traces.TaskScheduled // the latest one
 	// racklessAttempts is the number of attempts whose host has no known rack.
 	// It is counted while the trace is written.
 	racklessAttempts int
@@ -350,11 +351,15 @@ func (im *importer) add(e traces.Event) error {
 	switch e := e.(type) {
 	case *traces.AttemptStarted:
 		err = im.nodes.use(e.Node, e.Rack)
+		if t := &im.task; t.Task == e.Attempt.Task && len(t.SplitHosts) == 1 && t.SplitHosts[0] != e.Node && e.SplitLocality == traces.LevelNode {
+			im.nodes.names.Local(string(t.SplitHosts[0]), string(e.Node))
+		}
 	case *traces.AttemptFinished:
 		err = im.nodes.use(e.Node, "")
 	case *traces.JobStarted:
 		err = im.nodes.use(e.AMNode, "")
 	case *traces.TaskScheduled:
+		im.task = *e
 		for _, h := range e.SplitHosts {
 			im.nodes.names.See(string(h), hosts.Stored)
 			err = errors.Join(err, im.nodes.see(h, ""))

@@ -3,8 +3,8 @@
 //
 // Names of one machine are told from what they are used for. YARN has one name for each of its
 // nodes, and HDFS one for each of its DataNodes. So of two names that both ran attempts, or both
-// stored blocks, each is a machine of its own. Addresses, and names such as localhost, are never
-// taken as another name.
+// stored blocks, each is a machine of its own. Addresses are not taken as another name, unless maps
+// that Hadoop counts as local tell so. Names such as localhost are the only node, if there is one.
 package hosts
 
 import (
@@ -34,7 +34,8 @@ type Names struct {
 	roles  map[string]Role
 	same   map[string]string
 	doubts []string
-	known  bool // same and doubts are those of roles
+	local  map[[2]string]bool // see Local
+	known  bool               // same and doubts are those of roles
 }
 
 // See adds a name, and what it is used for.
@@ -48,6 +49,17 @@ func (n *Names) See(name string, as Role) {
 		n.roles = map[string]Role{}
 	}
 	n.roles[name] |= as
+	n.known = false
+}
+
+// Local tells that a map ran on a node and was local, though its input was only on a host of another name.
+func (n *Names) Local(host, node string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.local == nil {
+		n.local = map[[2]string]bool{}
+	}
+	n.local[[2]string{host, node}] = true
 	n.known = false
 }
 
@@ -98,7 +110,7 @@ func (n *Names) settle() {
 	n.known, n.same, n.doubts = true, map[string]string{}, nil
 	byKey, byLabel := map[string]*machine{}, map[string][]*machine{}
 	for _, spelt := range slices.Sorted(maps.Keys(n.roles)) {
-		key := strings.TrimSuffix(strings.ToLower(spelt), ".")
+		key := keyOf(spelt)
 		m := byKey[key]
 		if m == nil {
 			m = &machine{key: key}
@@ -115,7 +127,78 @@ func (n *Names) settle() {
 	for _, label := range slices.Sorted(maps.Keys(byLabel)) {
 		n.label(label, byLabel[label])
 	}
+	n.told(byKey)
+	n.loopback(byKey)
 	n.strangers(byKey)
+}
+
+// told takes a host without attempts as the node on which all maps ran that were local to it alone.
+func (n *Names) told(byKey map[string]*machine) {
+	nodes := map[*machine]map[*machine]bool{}
+	for pair := range n.local {
+		host, node := byKey[keyOf(pair[0])], byKey[keyOf(pair[1])]
+		if host != nil && node != nil && host.role&Ran == 0 && n.one(host) != n.one(node) {
+			if nodes[host] == nil {
+				nodes[host] = map[*machine]bool{}
+			}
+			nodes[host][node] = true
+		}
+	}
+	for host, near := range nodes {
+		if len(near) == 1 {
+			for node := range near {
+				n.join(node, host)
+			}
+		}
+	}
+}
+
+// one returns the one name of a machine's group.
+func (n *Names) one(m *machine) string { return cmp.Or(n.same[m.names[0]], m.names[0]) }
+
+// join takes machines as the first of them, which is a node.
+func (n *Names) join(node *machine, others ...*machine) {
+	n.merge(append(others, node)...)
+	for _, m := range others {
+		node.role |= m.role
+	}
+}
+
+// loopback takes names that each machine has for itself as the only node. They are one machine of
+// their own if nodes have no other names.
+func (n *Names) loopback(byKey map[string]*machine) {
+	var loops, nodes []*machine
+	names, ran := map[string]bool{}, false
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		switch m := byKey[key]; {
+		case isLoopback(key):
+			loops, ran = append(loops, m), ran || m.role&Ran != 0
+		case m.role&(Ran|Listed) != 0:
+			nodes, names[n.one(m)] = append(nodes, m), true
+		}
+	}
+	switch {
+	case len(loops) == 0:
+	case len(names) == 0 && ran:
+		n.join(slices.MaxFunc(loops, func(a, b *machine) int { return cmp.Compare(a.role, b.role) }), loops...)
+	case len(names) == 1 && !ran:
+		n.join(nodes[0], append(loops, nodes[1:]...)...)
+	default:
+		for _, m := range loops {
+			if len(names) > 0 && m.role&Ran == 0 && n.one(m) == m.names[0] {
+				n.doubt("%s may be %s or another node: taken as a machine of its own", m.names[0], nodes[0].names[0])
+			}
+		}
+	}
+}
+
+func keyOf(name string) string { return strings.TrimSuffix(strings.ToLower(name), ".") }
+
+// isLoopback reports whether a name means whichever machine it is used on.
+func isLoopback(key string) bool {
+	return slices.Contains([]string{
+		"localhost", "localhost.localdomain", "localhost4", "localhost6", "ip6-localhost", "127.0.0.1", "127.0.1.1", "::1",
+	}, strings.Trim(key, "[]"))
 }
 
 func (n *Names) merge(all ...*machine) {
@@ -179,7 +262,7 @@ func (n *Names) strangers(byKey map[string]*machine) {
 	}
 }
 
-// isAddress reports whether a name is an address or means whichever machine it is used on.
+// isAddress reports whether a name is an address, or localhost.
 func isAddress(key string) bool {
 	_, err := netip.ParseAddr(strings.Trim(key, "[]"))
 	return err == nil || key == "localhost"

@@ -11,6 +11,7 @@ func TestNames(t *testing.T) {
 		stored, listed, ran []string
 		same                map[string]string
 		doubts              []string
+		local               [][2]string
 	}{
 		"short in HDFS, with the domain in YARN": {
 			stored: []string{"n1", "n2"}, ran: []string{"n1.example.org", "n2.example.org"},
@@ -50,7 +51,22 @@ func TestNames(t *testing.T) {
 		},
 		"localhost": {
 			stored: []string{"localhost"}, ran: []string{"localhost.localdomain"},
-			same: map[string]string{}, doubts: []string{"blocks are on localhost, and nodes are named otherwise, localhost.localdomain first: taken as other machines, so that no map is near its input"},
+			same: map[string]string{"localhost": "localhost.localdomain"},
+		},
+		"one node, and names that each machine has for itself": {
+			stored: []string{"localhost", "127.0.0.1", "::1"}, ran: []string{"laptop"},
+			same: map[string]string{"localhost": "laptop", "127.0.0.1": "laptop", "::1": "laptop"},
+		},
+		"an address beside localhost": {
+			stored: []string{"127.0.0.1"}, ran: []string{"localhost"}, same: map[string]string{"127.0.0.1": "localhost"},
+		},
+		"localhost beside two nodes": {
+			stored: []string{"localhost", "n1"}, ran: []string{"n1", "n2"},
+			same: map[string]string{}, doubts: []string{"localhost may be n1 or another node: taken as a machine of its own"},
+		},
+		"local maps tell an address": {
+			stored: []string{"10.0.0.1", "10.0.0.2"}, ran: []string{"n1", "n2"}, local: [][2]string{{"10.0.0.1", "n1"}, {"10.0.0.2", "n1"}, {"10.0.0.2", "n2"}},
+			same: map[string]string{"10.0.0.1": "n1"},
 		},
 		"one machine that is called localhost": {stored: []string{"localhost"}, ran: []string{"localhost"}, same: map[string]string{}},
 	} {
@@ -60,6 +76,9 @@ func TestNames(t *testing.T) {
 				for _, host := range list {
 					n.See(host, role)
 				}
+			}
+			for _, pair := range c.local {
+				n.Local(pair[0], pair[1])
 			}
 			if d := cmp.Diff(c.same, n.Same()); d != "" {
 				t.Errorf("names of one machine (-want +got):\n%s", d)
