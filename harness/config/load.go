@@ -235,6 +235,13 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 		}
 		d.value(value, field, join(path, key))
 	})
+	if w, ok := v.Addr().Interface().(*Workload); ok {
+		eachKey(n, func(key, value *yaml.Node) {
+			if text := w.zero(key.Value); text != "" && value.ShortTag() == "!!int" {
+				d.report(positionOf(value), join(path, key.Value), "%s", text)
+			}
+		})
+	}
 }
 
 // listed is a map whose keys stand in a file beside those of the struct that has

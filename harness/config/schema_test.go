@@ -40,6 +40,7 @@ var unseen = map[string]string{
 	"experiment-model-twice.yaml":      "two elements of a list",
 	"experiment-slots.yaml":            "two keys depend on each other",
 	"experiment-sampling.yaml":         "the length of a duration",
+	"experiment-zero.yaml":             "a key depends on another's value",
 	"experiment-thresholds-units.yaml": "the units of metrics",
 	"experiment-trials-many.yaml":      "a product of several keys",
 	"experiment-workload-setting.yaml": "the names of settings",

@@ -43,7 +43,7 @@ type Workload struct {
 	Samples int `yaml:"samples,omitempty" text:"Points of kmeans. Give either this or profile."`
 	// Maps is the number of maps that write the input, and so of input files.
 	// Reduces is the number of reduces that write the output. If it is 0,
-	// FillReduces chooses it. A streaming workload with 0 reduces has none.
+	// which a file cannot say, FillReduces chooses it. A streaming workload with 0 reduces has none.
 	Maps    int `yaml:"maps,omitempty" text:"How many maps write the input; 8 by default."`
 	Reduces int `yaml:"reduces,omitempty" text:"How many reduces write the output; by default 8, but at most a quarter of the cluster's slots, shared by the jobs; none for streaming."`
 	// Regex is the regular expression that grep looks for.
@@ -212,6 +212,15 @@ func (w Workload) problems(p *problems, path string) {
 		w.termsProblems(p, path)
 		kind.check(w, p, path)
 	}
+}
+
+// zero says why the file must not give a key as 0, which would stand for the default; "" if it may.
+func (w *Workload) zero(key string) string {
+	n, ok := map[string]int{"maps": w.Maps, "reduces": w.Reduces}[key]
+	if !ok || n != 0 || w.Name == Streaming || !slices.Contains(workloadKinds[w.Name].keys, key) {
+		return ""
+	}
+	return fmt.Sprintf("0: %s does not run without %s; want 1 or more, or no such key for the default", w.Name, key)
 }
 
 // commonKeys are the keys that entries of all kinds of workloads may have.
