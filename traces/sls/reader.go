@@ -320,6 +320,11 @@ func (r *reader) events(id traces.JobID) error {
 		}
 	}
 	if j.EndMs >= j.StartMs {
+		if j.EndMs < end {
+			if err := r.in.Mend(format.JobEndFirst, string(id)); err != nil {
+				return err
+			}
+		}
 		end = j.EndMs
 	}
 	return r.Add(&traces.JobFinished{
