@@ -76,7 +76,9 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 				}
 			}
 			name := n.name + " " + string(d)
+			mu.Lock() // daemons that were started before may be ready already
 			pending[name] = true
+			mu.Unlock()
 			open.Go(func() error {
 				if start && after != nil {
 					if err := after(asking); err != nil {
