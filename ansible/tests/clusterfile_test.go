@@ -47,7 +47,7 @@ func TestClusterFile(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			text := read(t, made)
-			if d := cmp.Diff(read(t, strings.TrimSuffix(inventory, ".yml")+".yaml"), text); d != "" {
+			if d := cmp.Diff(read(t, strings.TrimSuffix(inventory, ".yml")+".txt"), text); d != "" {
 				t.Errorf("-want +got:\n%s", d)
 			}
 			if _, err := config.ParseCluster("made.yaml", []byte(text)); err != nil {

@@ -210,7 +210,7 @@ func drawAction(t *rapid.T) action {
 		What:  rapid.SampledFrom([]string{"move", "move", "moveTwo", "resize", "add", "configure", "cache", "submit", "down", "up", "slow", "undo", "restart", "wait"}).Draw(t, "what"),
 		Node:  rapid.SampledFrom([]string{node1, node2, "r2n1:45454"}).Draw(t, "node"),
 		Label: rapid.SampledFrom([]string{"", "idle", "m00", "a07"}).Draw(t, "label"),
-		N:     rapid.IntRange(1, 9).Draw(t, "n"),
+		N:     rapid.IntRange(1, 8).Draw(t, "n"),
 	}
 }
 
