@@ -230,10 +230,7 @@ func (s *Session) warnOfBatch(node string, b agent.Batch) {
 	case b.Restarted:
 		s.warnAbout(subject, "restarts", "it was started again; its log and the node's say why it ended")
 	case b.Lost > 0:
-		s.warnAbout(subject, "missing samples", fmt.Sprintf("%d samples are missing: it did not have them any more, or sent others", b.Lost))
-	}
-	if b.Refused > 0 {
-		s.warnAbout(subject, "samples left out", fmt.Sprintf("samples left out that cannot be true, such as: %v; install this machine's heddle on the node and start the agent again", b.WhyRefused))
+		s.warnAbout(subject, "missing samples", fmt.Sprintf("%d samples are missing: it did not have them any more", b.Lost))
 	}
 	off, bound := time.Duration(b.Clock.OffsetNs), time.Duration(b.Clock.UncertaintyNs)
 	if off.Abs()-bound > clockApart {

@@ -7,9 +7,8 @@
 //	GET  /metrics       the current counters, in Prometheus' text format
 //	POST /drop-caches   empties the page cache, if the agent allows it
 //
-// A request without the token is answered by status 401. Both sides take the
-// other for hostile: what one can make the other read, keep or wait for is
-// limited. Which limits hold is in the README beside this file.
+// A request without the token is answered by status 401. What one side can make
+// the other read, keep or wait for is limited, see the README beside this file.
 package agent
 
 import (

@@ -33,11 +33,9 @@ var (
 	// client does not accept the agent's certificate. Such an error also wraps
 	// ErrUnreachable.
 	ErrTLS = errors.New("TLS failed")
-	// ErrBadAnswer means that the agent sent something that an agent does not
-	// send: it is broken, of another version, or not an agent.
+	// ErrBadAnswer means that what came back is longer than an agent's answer, is
+	// not its JSON, or is another server's.
 	ErrBadAnswer = errors.New("not an agent's answer")
-	// ErrBadCursor means that the agent does not know the cursor.
-	ErrBadCursor = errors.New("cursor refused")
 )
 
 // ClientOptions say how to reach one agent.
@@ -60,9 +58,8 @@ type ClientOptions struct {
 
 // Client is a client of one agent. Many goroutines may use it at the same time.
 //
-// It takes the agent for hostile: the time and the memory that an answer can
-// cost are limited, no text in a result or an error has control characters, and
-// no figure is out of the range that a real node can have.
+// An answer has a time limit and a greatest length, and no error has characters
+// that a terminal would obey. Figures are believed: the agent has the token.
 type Client struct {
 	url       string
 	caFile    string
@@ -134,49 +131,27 @@ func NewClient(o ClientOptions) (*Client, error) {
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Info returns what the agent says about itself and its node.
-func (c *Client) Info(ctx context.Context) (Info, error) {
-	body, err := c.do(ctx, c.timeout, "info", http.MethodGet, "/info")
-	if err != nil {
-		return Info{}, err
-	}
-	info, err := decodeInfo(body)
-	if err != nil {
-		return Info{}, c.failed("info", err)
-	}
-	return info, nil
+func (c *Client) Info(ctx context.Context) (info Info, err error) {
+	return info, c.do(ctx, c.timeout, "info", http.MethodGet, "/info", &info)
 }
 
 // Samples returns a page of the agent's samples after a cursor: FromOldest,
 // FromNow, or the field Next of the page before. If the field More of the
 // returned page is true, the agent already has samples after that page. A
 // Follower asks for samples again and again.
-func (c *Client) Samples(ctx context.Context, after Cursor) (Page, error) {
+func (c *Client) Samples(ctx context.Context, after Cursor) (page Page, err error) {
 	query := url.Values{"since": {string(after)}}
-	body, err := c.do(ctx, c.timeout, "samples", http.MethodGet, "/samples?"+query.Encode())
-	if err != nil {
-		return Page{}, err
-	}
-	page, err := decodePage(body)
-	if err != nil {
-		return Page{}, c.failed("samples", err)
-	}
-	return page, nil
+	return page, c.do(ctx, c.timeout, "samples", http.MethodGet, "/samples?"+query.Encode(), &page)
 }
 
 // DropCaches makes the agent empty the node's page cache. This can take
 // minutes if much must be written to disk first. If the agent is busy with
 // another request to drop the page cache, the client waits and asks again.
-func (c *Client) DropCaches(ctx context.Context) (node.Dropped, error) {
+func (c *Client) DropCaches(ctx context.Context) (dropped node.Dropped, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dropTimeout)
 	defer cancel()
 	for {
-		body, err := c.do(ctx, dropTimeout, "drop caches", http.MethodPost, "/drop-caches")
-		var dropped node.Dropped
-		if err == nil {
-			if dropped, err = decodeDropped(body); err != nil {
-				err = c.failed("drop caches", err)
-			}
-		}
+		err := c.do(ctx, dropTimeout, "drop caches", http.MethodPost, "/drop-caches", &dropped)
 		var busy *busyError
 		if !errors.As(err, &busy) {
 			return dropped, err
@@ -198,8 +173,7 @@ type busyError struct {
 
 func (e *busyError) Error() string { return e.text }
 
-// ClockOffset is how far a node's clock is ahead of this machine's clock, at
-// most a year. The true offset is at most UncertaintyNs away from OffsetNs,
+// ClockOffset is how far a node's clock is ahead of this machine's clock. The true offset is at most UncertaintyNs away from OffsetNs,
 // unless this machine's clock was set during the measurement.
 type ClockOffset struct {
 	OffsetNs      int64 `json:"offsetNs"`
@@ -215,25 +189,25 @@ func (c *Client) ClockOffset(ctx context.Context) (ClockOffset, error) {
 	return clock.ClockOffset, err
 }
 
-// do sends one request to the agent and returns the body of the answer, which
-// is JSON. It does not repeat a failed request, since callers ask at regular
-// intervals anyway.
-func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, target string) ([]byte, error) {
+// do sends one request to the agent and decodes the answer, which is JSON. It does
+// not repeat a failed request, since callers ask at regular intervals anyway.
+func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, target string, answer any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no whole answer within %v", timeout))
 	defer cancel()
 	r, err := c.authorised(ctx, method, target)
 	if err == nil {
-		if err = c.check(r); err != nil {
-			return nil, c.failed(what, err)
+		err = c.check(r)
+		if err == nil {
+			err = decode(r.body, answer)
 		}
-		return r.body, nil
+		return c.failed(what, err)
 	}
 	if errors.Is(err, ErrBadAnswer) {
-		return nil, c.failed(what, err)
+		return c.failed(what, err)
 	}
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {
-		return nil, c.failed(what, cause)
+		return c.failed(what, cause)
 	}
 	kind, next := ErrUnreachable, "start `heddle agent` there, listening on that address (--listen, or --tls-cert and --tls-key)"
 	if hint := c.tlsHint(err); hint != "" {
@@ -241,10 +215,13 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, ta
 	} else if cause != nil {
 		err, next = cause, "see on the node whether `heddle agent` runs, and whether the network or the node is overloaded"
 	}
-	return nil, c.failed(what, fmt.Errorf("%w: %s; %s", kind, printable(err.Error(), maxErrorRunes), next))
+	return c.failed(what, fmt.Errorf("%w: %s; %s", kind, printable(err.Error()), next))
 }
 
 func (c *Client) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return fmt.Errorf("agent %s: %s: %w", c.url, what, err)
 }
 
@@ -280,9 +257,6 @@ func (c *Client) send(ctx context.Context, method, target, token string) (reply,
 	if resp.StatusCode < http.StatusOK { // such an answer has no body that ends with ctx
 		return reply{}, fmt.Errorf("%w: status %d", ErrBadAnswer, resp.StatusCode)
 	}
-	if coding := resp.Header.Get("Content-Encoding"); coding != "" {
-		return reply{}, fmt.Errorf("%w: it is compressed (%s), which was not asked for", ErrBadAnswer, printable(coding, 20))
-	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
 	if len(body) > maxAnswerBytes {
 		return reply{}, fmt.Errorf("%w: it is longer than %d bytes", ErrBadAnswer, maxAnswerBytes)
@@ -307,8 +281,6 @@ func (c *Client) check(r reply) error {
 	case r.status == http.StatusBadRequest && strings.Contains(string(r.body), "HTTP request to an HTTPS server"):
 		return fmt.Errorf("%w: it serves TLS; %s", errUnreachableTLS,
 			"write https:// in its url in the cluster file, and the CA that signed its certificate as caFile")
-	case r.status == http.StatusBadRequest && said != "":
-		return fmt.Errorf("%w: %s", ErrBadCursor, said)
 	case r.status != http.StatusOK && said != "":
 		return fmt.Errorf("%s: %s", r.statusText(), said)
 	case r.status != http.StatusOK || media != "application/json":

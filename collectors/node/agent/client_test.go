@@ -44,12 +44,9 @@ func TestClientErrors(t *testing.T) {
 	}{
 		{"nobody listens", "http://" + closedAddress(t), "", ErrUnreachable, "start `heddle agent` there"},
 		{"other token", agentURL, other, ErrUnauthorised, "copy the agent's token file"},
-		{"a web page", answer(200, "text/html", "<html>"), "", ErrUnreachable, "not an agent's"},
 		{"a web page's 404", answer(404, "text/html", "<html>"), "", ErrUnreachable, "404 Not Found"},
-		{"a redirect", answer(302, "text/html", ""), "", ErrUnreachable, "302 Found"},
 		{"a proxy's 503", answer(503, "text/html", "busy"), "", ErrUnreachable, "503"},
 		{"an agent's 500", answer(500, "application/json", `{"error":"disk on fire"}`), "", nil, "disk on fire"},
-		{"a cut-off answer", answer(200, "application/json", `{"node":"a`), "", nil, "unexpected EOF"},
 		{"TLS asked of a plain agent", "https" + strings.TrimPrefix(agentURL, "http"), "", ErrTLS, "write http://"},
 	} {
 		o := ClientOptions{URL: c.url, TokenFile: c.token}
@@ -64,7 +61,7 @@ func TestClientErrors(t *testing.T) {
 	if _, err := c.DropCaches(t.Context()); !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), "--allow-drop-caches") {
 		t.Errorf("drop caches: %v", err)
 	}
-	if _, err := c.Samples(t.Context(), "gibberish"); !errors.Is(err, ErrBadCursor) {
+	if _, err := c.Samples(t.Context(), "gibberish"); err == nil || !strings.Contains(err.Error(), "cursor \"gibberish\"") {
 		t.Errorf("bad cursor: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

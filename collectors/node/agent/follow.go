@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"heddle/collectors/node"
@@ -20,25 +18,18 @@ type Follower struct {
 	clock  nodeClock
 	// The newest sample returned: its number, 0 if the next one may have any
 	// number, and its time, which is the field began before the first.
-	seq   uint64
-	at    time.Time
-	taken int // number of samples returned
-	old   int // number of samples left out because they are from before the beginning
+	seq uint64
+	at  time.Time
 }
 
 // Batch is what a Follower has got by one request to the agent.
 type Batch struct {
 	Samples []TimedSample
 	// Lost is the number of samples missing before the first of Samples: the agent
-	// had overwritten them, was not running, or sent something else instead. After
-	// a time in which the agent was not running, it is an estimate.
+	// had overwritten them, or was not running. In the second case it is an estimate.
 	Lost int
 	// Restarted is true if the agent was started again since the batch before.
 	Restarted bool
-	// Refused is the number of samples that were left out, because no agent could
-	// have taken them at that time. WhyRefused is the reason for the first.
-	Refused    int
-	WhyRefused error
 	// Clock is how far the node's clock is off.
 	Clock ClockOffset
 	// More is true if the agent already has further samples.
@@ -57,130 +48,60 @@ func (c *Client) Follow() *Follower {
 	return &Follower{client: c, began: now, at: now, cursor: FromNow}
 }
 
-const (
-	// clockDrifts is how long the measured time of a node's clock is used before it
-	// is measured again.
-	clockDrifts = 30 * time.Second
-	// timeTolerance is by how much the time of a sample may be wrong, besides what
-	// is known of the node's clock.
-	timeTolerance = 100 * time.Millisecond
-	// burst is how many samples more than one in each node.MinInterval a Follower
-	// takes.
-	burst = 100
-)
+// clockDrifts is how long the measured time of a node's clock is used before it
+// is measured again.
+const clockDrifts = 30 * time.Second
 
 // Next asks the agent once for samples.
 func (f *Follower) Next(ctx context.Context) (Batch, error) {
-	if time.Since(f.clock.read) > clockDrifts {
-		if err := f.readClock(ctx); err != nil {
-			return Batch{}, f.failed(err)
-		}
+	if err := f.readClock(ctx, clockDrifts); err != nil {
+		return Batch{}, err
 	}
 	if f.cursor == FromNow && time.Since(f.began) > node.MinInterval { // there may be samples since the beginning
 		f.cursor = FromOldest
 	}
 	page, err := f.client.Samples(ctx, f.cursor)
 	if err != nil {
-		return Batch{}, f.failed(err)
+		return Batch{}, err
 	}
-	now := time.Now()
-	if page.Restarted {
+	if page.Restarted { // MonoNs counts from another time now
 		f.seq = 0
-	}
-	if page.Restarted || f.wrongTimes(page.Samples, now) {
-		// Either the clock that counts a node's MonoNs is another one now, or the
-		// agent makes times up. If it does, the check below finds them.
-		if err := f.readClock(ctx); err != nil {
-			return Batch{}, f.failed(err)
+		if err := f.readClock(ctx, 0); err != nil {
+			return Batch{}, err
 		}
-		now = time.Now()
 	}
 	f.cursor = page.Next
-	b := Batch{Restarted: page.Restarted, Refused: page.Refused, WhyRefused: page.WhyRefused, Clock: f.clock.ClockOffset}
-	old := f.old
+	b := Batch{Restarted: page.Restarted, Clock: f.clock.ClockOffset, More: page.More}
 	for _, s := range page.Samples {
-		f.add(&b, s, now)
-	}
-	if b.Refused > 0 && len(b.Samples) == 0 {
-		f.seq = 0 // should the agent have restarted without saying so, the next samples are taken
-	}
-	// An agent that only sends what is refused is not asked again at once, and no
-	// agent keeps more than maxKept old samples.
-	b.More = page.More && (len(b.Samples) > 0 || f.old > old && f.old <= maxKept)
-	return b, nil
-}
-
-// failed makes a Follower whose cursor was refused begin anew after the newest
-// sample.
-func (f *Follower) failed(err error) error {
-	if errors.Is(err, ErrBadCursor) {
-		f.cursor, f.seq, f.taken, f.began = FromOldest, 0, 0, f.at.Add(node.MinInterval/2)
-	}
-	return err
-}
-
-// add adds a sample to the batch, unless it cannot be true or is from before
-// the beginning.
-func (f *Follower) add(b *Batch, s node.Sample, now time.Time) {
-	at := f.clock.timeOf(s)
-	var why error
-	switch {
-	case at.Before(f.began):
-		f.old++
-		return
-	case f.seq != 0 && s.Seq <= f.seq:
-		why = fmt.Errorf("%w: seq %d again, after seq %d", ErrBadAnswer, s.Seq, f.seq)
-	case f.wrongTime(at, now):
-		why = fmt.Errorf("%w: seq %d is of a time %v from now, %v from the sample before",
-			ErrBadAnswer, s.Seq, at.Sub(now).Round(time.Millisecond), at.Sub(f.at).Round(time.Millisecond))
-	case f.taken >= burst+int(now.Sub(f.began)/node.MinInterval):
-		why = fmt.Errorf("%w: more samples than one in %v", ErrBadAnswer, node.MinInterval)
-	}
-	if why != nil {
-		b.Refused++
-		if b.WhyRefused == nil {
-			b.WhyRefused = why
+		at := f.clock.timeOf(s)
+		if at.Before(f.began) {
+			continue
 		}
-		return
+		b.Lost += f.lostBefore(s, at)
+		b.Samples = append(b.Samples, TimedSample{s, at})
+		f.seq, f.at = s.Seq, at
 	}
-	b.Lost += f.lostBefore(s, at)
-	b.Samples = append(b.Samples, TimedSample{s, at})
-	f.seq, f.at = s.Seq, at
-	f.taken++
+	return b, nil
 }
 
 // lostBefore returns how many samples are missing between the newest sample and
 // the sample s. The numbers of samples tell it, unless the agent was started in
 // between: then the time between the two does.
 func (f *Follower) lostBefore(s node.Sample, at time.Time) int {
-	gap := at.Sub(f.at)
-	most := int(max(0, gap/node.MinInterval)) + 1
 	if f.seq != 0 {
-		return int(min(s.Seq-f.seq-1, uint64(most)))
+		return int(s.Seq - f.seq - 1)
 	}
 	if s.IntervalNs == 0 {
 		return 0
 	}
-	return min(max(0, int(gap/time.Duration(s.IntervalNs))-1), most)
+	return max(0, int(at.Sub(f.at)/time.Duration(s.IntervalNs))-1)
 }
 
-func (f *Follower) wrongTimes(samples []node.Sample, now time.Time) bool {
-	for _, s := range samples {
-		if at := f.clock.timeOf(s); !at.Before(f.began) && f.wrongTime(at, now) {
-			return true
-		}
+// readClock reads the node's clocks if that was done longer ago than maxAge.
+func (f *Follower) readClock(ctx context.Context, maxAge time.Duration) error {
+	if time.Since(f.clock.read) <= maxAge {
+		return nil
 	}
-	return false
-}
-
-// wrongTime reports whether a sample's time is in the future or before the
-// newest sample's.
-func (f *Follower) wrongTime(at, now time.Time) bool {
-	tolerance := timeTolerance + time.Duration(f.clock.UncertaintyNs)
-	return at.After(now.Add(tolerance)) || at.Before(f.at.Add(-tolerance))
-}
-
-func (f *Follower) readClock(ctx context.Context) error {
 	clock, err := f.client.readClock(ctx)
 	if err == nil {
 		f.clock = clock
@@ -213,7 +134,7 @@ func (c *Client) readClock(ctx context.Context) (best nodeClock, err error) {
 		}
 		half := time.Since(sent) / 2
 		if try == 0 || half.Nanoseconds() < best.UncertaintyNs {
-			offset := min(max(info.NowWallNs-sent.UnixNano()-half.Nanoseconds(), -maxOffset.Nanoseconds()), maxOffset.Nanoseconds())
+			offset := info.NowWallNs - sent.UnixNano() - half.Nanoseconds()
 			best = nodeClock{ClockOffset{offset, half.Nanoseconds()}, sent.Add(half), info.NowMonoNs}
 		}
 	}

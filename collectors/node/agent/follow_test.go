@@ -2,9 +2,7 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -42,7 +40,7 @@ func TestRotation(t *testing.T) {
 				<-time.After(2 * time.Second)
 				for i, f := range followers {
 					b, err := f.Next(t.Context())
-					if err != nil || b.Lost != 0 || b.Refused != 0 || b.Restarted {
+					if err != nil || b.Lost != 0 || b.Restarted {
 						t.Errorf("%s, agent %d: %+v, %v", step, i, b, err)
 					}
 					for _, s := range b.Samples {
@@ -187,8 +185,8 @@ func TestComesBack(t *testing.T) {
 				if d := b.Lost - x.lost; d < -1 || d > 1 {
 					t.Errorf("%d lost, want %d", b.Lost, x.lost)
 				}
-				if b.Restarted != x.restarted || b.Refused != 0 {
-					t.Errorf("restarted %v, %d refused (%v)", b.Restarted, b.Refused, b.WhyRefused)
+				if b.Restarted != x.restarted {
+					t.Errorf("restarted %v", b.Restarted)
 				}
 				if last := b.Samples[len(b.Samples)-1]; time.Since(last.At) > 1100*time.Millisecond || time.Since(last.At) < 0 {
 					t.Errorf("the last sample is of %v ago", time.Since(last.At))
@@ -225,183 +223,6 @@ func TestAgentThatComesLate(t *testing.T) {
 	})
 }
 
-// lie answers one request of a Follower, which asked at a time since the start.
-type lie func(elapsed time.Duration, info *Info, p *Page)
-
-// TestLies has agents whose answers are JSON of an agent, and cannot be true.
-func TestLies(t *testing.T) {
-	honest := func(elapsed time.Duration, p *Page) {
-		n := uint64(elapsed/time.Second) + 1
-		p.Samples, p.Next = []node.Sample{{Seq: n, WallNs: time.Now().UnixNano(), MonoNs: elapsed.Nanoseconds(), IntervalNs: 1e9}}, Cursor(fmt.Sprintf("7.%d", n))
-	}
-	for _, x := range []struct {
-		name             string
-		lie              lie
-		taken, minRefuse int // of 20 polls, one a second
-		lost             int
-		offset           time.Duration
-	}{
-		{"none", func(time.Duration, *Info, *Page) {}, 20, 0, 0, 0},
-		{"a clock 5 s ahead", func(_ time.Duration, info *Info, p *Page) {
-			info.NowWallNs += 5e9
-			p.Samples[0].WallNs += 5e9
-		}, 20, 0, 0, 5 * time.Second},
-		{"a clock that was never set", func(_ time.Duration, info *Info, _ *Page) { info.NowWallNs = 1e9 }, 20, 0, 0, -maxOffset},
-		{"a clock of the year 2116", func(_ time.Duration, info *Info, _ *Page) { info.NowWallNs = 1 << 62 }, 0, 0, 0, 0},
-		{"a clock that is set back", func(e time.Duration, info *Info, p *Page) {
-			if e > 10*time.Second {
-				info.NowWallNs -= 3600e9
-				p.Samples[0].WallNs -= 3600e9
-			}
-		}, 20, 0, 0, 0},
-		{"samples of the future", func(_ time.Duration, _ *Info, p *Page) { p.Samples[0].MonoNs += 3600e9 }, 0, 20, 0, 0},
-		{"samples that go back", func(e time.Duration, _ *Info, p *Page) {
-			if e > 10*time.Second {
-				p.Samples[0].MonoNs -= 5e9
-			}
-		}, 16, 4, 0, 0},
-		{"the same number again", func(e time.Duration, _ *Info, p *Page) {
-			if e > 10*time.Second {
-				p.Samples[0].Seq = 5
-			}
-		}, 15, 4, 5, 0},
-		{"a number far ahead", func(e time.Duration, _ *Info, p *Page) {
-			if e > 10*time.Second {
-				p.Samples[0].Seq += 1 << 60
-			}
-		}, 20, 0, 12, 0},
-		{"ten thousand lost", func(_ time.Duration, _ *Info, p *Page) { p.Lost = 1 << 63 }, 20, 0, 0, 0},
-		{"always more", func(_ time.Duration, _ *Info, p *Page) { p.More, p.Samples = true, nil }, 0, 0, 0, 0},
-		{"a page of a thousand each time", func(e time.Duration, _ *Info, p *Page) {
-			one := p.Samples[0]
-			p.Samples, p.More = nil, true
-			for i := range uint64(1000) {
-				one.Seq = 1 + uint64(e/time.Second)*1000 + i
-				p.Samples = append(p.Samples, one)
-			}
-		}, burst + 190, 15_000, 1000, 0},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				c := hostileClient(t, nil)
-				c.transport.DialContext = func(context.Context, string, string) (net.Conn, error) { panic("not dialed") }
-				c.transport.RegisterProtocol("http", liar(func(path string) any {
-					elapsed := time.Since(start)
-					info, p := Info{NowWallNs: time.Now().UnixNano(), NowMonoNs: elapsed.Nanoseconds()}, Page{}
-					honest(elapsed, &p)
-					if x.lie(elapsed, &info, &p); path == "/info" {
-						return info
-					}
-					return p
-				}))
-				f := c.Follow()
-				taken, refused, lost := 0, 0, 0
-				var clock ClockOffset
-				for range 20 {
-					b, err := f.Next(t.Context())
-					if err != nil {
-						checkText(t, err.Error())
-					}
-					if b.More && x.name == "always more" {
-						t.Error("asked at once again for nothing")
-					}
-					taken, refused, lost = taken+len(b.Samples), refused+b.Refused, lost+b.Lost
-					if err == nil {
-						clock = b.Clock
-					}
-					for _, s := range b.Samples {
-						if at := s.At.Sub(start); at < 0 || s.At.After(time.Now().Add(timeTolerance)) {
-							t.Errorf("a sample of %v from the start", at)
-						}
-					}
-					<-time.After(time.Second)
-				}
-				if taken != x.taken || refused < x.minRefuse || lost > x.lost || time.Duration(clock.OffsetNs).Round(time.Second) != x.offset {
-					t.Errorf("%d taken, %d refused, %d lost, clock off by %v; want %d, at least %d, at most %d, %v",
-						taken, refused, lost, time.Duration(clock.OffsetNs), x.taken, x.minRefuse, x.lost, x.offset)
-				}
-			})
-		})
-	}
-}
-
-// TestOldSamples: a Follower that begins with the oldest samples asks on until it
-// is at its beginning. An agent without end does not keep it busy for ever.
-func TestOldSamples(t *testing.T) {
-	for _, x := range []struct {
-		name              string
-		kept, taken, asks int // asks is the most requests that the Follower makes at once
-	}{
-		{"an hour of them", 3600, 1, 5},
-		{"without end", 1 << 30, 0, maxKept/maxPage + 1},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			start, asked := time.Now(), 0
-			c := hostileClient(t, nil)
-			c.transport.RegisterProtocol("http", liar(func(path string) any {
-				mono := 2 * time.Hour // since the agent's start, when the Follower began
-				if path == "/info" {
-					return Info{NowWallNs: time.Now().UnixNano(), NowMonoNs: (mono + time.Since(start)).Nanoseconds()}
-				}
-				p := Page{Next: Cursor(fmt.Sprintf("7.%d", asked))}
-				for i := range maxPage {
-					if n := asked*maxPage + i; n < x.kept {
-						p.Samples = append(p.Samples, node.Sample{Seq: uint64(n + 1), MonoNs: (mono - time.Hour).Nanoseconds() + int64(n%3600)*1e9, IntervalNs: 1e9})
-					} else if n == x.kept {
-						p.Samples = append(p.Samples, node.Sample{Seq: uint64(n + 1), MonoNs: (mono + time.Second).Nanoseconds(), IntervalNs: 1e9})
-					}
-				}
-				asked++
-				p.More = asked*maxPage <= x.kept
-				return p
-			}))
-			f := c.Follow()
-			<-time.After(time.Second)
-			if b := all(t, f); len(b.Samples) != x.taken || b.Refused != 0 || asked > x.asks {
-				t.Errorf("%s: %d samples, %d refused, by %d requests; want %d by at most %d", x.name, len(b.Samples), b.Refused, asked, x.taken, x.asks)
-			}
-		})
-	}
-}
-
-// TestCursorRefused: after an answer that the cursor is none, a Follower goes on
-// behind the samples that it has.
-func TestCursorRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, l := samplingAgent(t, tokenFile(t))
-		f := newClient(t, ClientOptions{URL: "http://node:9177", DialContext: l.dial}).Follow()
-		<-time.After(5*time.Second + time.Millisecond)
-		before := all(t, f)
-		f.cursor = Cursor(strings.Replace(string(f.cursor), ".", ".9", 1)) // after the newest sample
-		if _, err := f.Next(t.Context()); !errors.Is(err, ErrBadCursor) {
-			t.Errorf("a wrong cursor: %v", err)
-		}
-		<-time.After(5 * time.Second)
-		after := all(t, f)
-		if len(before.Samples)+len(after.Samples) != int(a.ring.last) || after.Refused > 0 || after.Lost > 0 {
-			t.Errorf("%d and %d samples of %d, %d refused, %d lost", len(before.Samples), len(after.Samples), a.ring.last, after.Refused, after.Lost)
-		}
-	})
-}
-
-// liar answers requests by path.
-type liar func(path string) any
-
-func (l liar) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := json.Marshal(l(r.URL.Path))
-	if err != nil {
-		return nil, err
-	}
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: readCloser{strings.NewReader(string(body))},
-	}, nil
-}
-
-type readCloser struct{ *strings.Reader }
-
-func (readCloser) Close() error { return nil }
-
 // all follows until the agent has no more, in one batch.
 func all(t *testing.T, f *Follower) (sum Batch) {
 	t.Helper()
@@ -412,7 +233,6 @@ func all(t *testing.T, f *Follower) (sum Batch) {
 		}
 		sum.Samples = append(sum.Samples, b.Samples...)
 		sum.Lost += b.Lost
-		sum.Refused += b.Refused
 		sum.Restarted = sum.Restarted || b.Restarted
 		if !b.More {
 			return sum

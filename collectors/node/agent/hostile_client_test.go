@@ -3,7 +3,6 @@ package agent
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,38 +27,17 @@ var hostileRequests = []struct {
 }{
 	{"nothing", "", 0},
 	{"another protocol", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400},
-	{"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 401},
-	{"HTTP/0.9", "GET /info\r\n\r\n", 400},
-	{"HTTP/3.7", "GET /info HTTP/3.7\r\nHost: n\r\n" + bearer + "\r\n", 505},
-	{"no host", "GET /info HTTP/1.1\r\n" + bearer + "\r\n", 400},
-	{"two hosts", "GET /info HTTP/1.1\r\nHost: a\r\nHost: b\r\n" + bearer + "\r\n", 400},
-	{"a header with an escape", "GET /info HTTP/1.1\r\nHost: n\r\nX: \x1b[2J\r\n" + bearer + "\r\n", 400},
-	{"a header name with a space", "GET /info HTTP/1.1\r\nHost: n\r\nX Y: z\r\n" + bearer + "\r\n", 400},
-	{"a folded header", "GET /info HTTP/1.1\r\nHost: n\r\nX: a\r\n b\r\n" + bearer + "\r\n", 200},
 	{"a header of 64 KiB", "GET /info HTTP/1.1\r\nHost: n\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n" + bearer + "\r\n", 431},
 	{"ten thousand headers", "GET /info HTTP/1.1\r\nHost: n\r\n" + strings.Repeat("X: y\r\n", 10_000) + bearer + "\r\n", 431},
-	{"a path of 64 KiB", "GET /" + strings.Repeat("x", 64<<10) + " HTTP/1.1\r\nHost: n\r\n" + bearer + "\r\n", 431},
 	{"a query of 10 KiB", "GET /samples?since=" + strings.Repeat("x", 10<<10) + " HTTP/1.1\r\nHost: n\r\n" + bearer + "\r\n", 400},
-	{"a thousand queries", "GET /samples?" + strings.Repeat("since=now&", 1000) + " HTTP/1.1\r\nHost: n\r\n" + bearer + "\r\n", 200},
 	{"a cursor with an escape", "GET /samples?since=%1b%5b2J HTTP/1.1\r\nHost: n\r\n" + bearer + "\r\n", 400},
 	{"a path upwards", "GET /../../etc/passwd HTTP/1.1\r\nHost: n\r\n" + bearer + "\r\n", 307},
-	{"a whole URL", "GET http://192.0.2.1/info HTTP/1.1\r\nHost: n\r\n" + bearer + "\r\n", 200},
-	{"CONNECT", "CONNECT 192.0.2.1:22 HTTP/1.1\r\nHost: 192.0.2.1:22\r\n" + bearer + "\r\n", 404},
-	{"an unknown method", "BREW /info HTTP/1.1\r\nHost: n\r\n" + bearer + "\r\n", 405},
 	{"the token of another scheme", "GET /info HTTP/1.1\r\nHost: n\r\nAuthorization: Basic " + testToken + "\r\n\r\n", 401},
-	{"a wrong token", "GET /info HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer " + strings.Repeat("x", len(testToken)) + "\r\n\r\n", 401},
-	{"a token of 10 KiB", "GET /info HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer " + strings.Repeat("x", 10<<10) + "\r\n\r\n", 401},
 	{"the token twice", "GET /info HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer x\r\n" + bearer + "\r\n", 401},
-	{"a body of a length that is none", "POST /drop-caches HTTP/1.1\r\nHost: n\r\nContent-Length: -1\r\n" + bearer + "\r\n", 400},
-	{"two lengths", "POST /drop-caches HTTP/1.1\r\nHost: n\r\nContent-Length: 1\r\nContent-Length: 2\r\n" + bearer + "\r\nxx", 400},
 	{"a length and chunks", "POST /drop-caches HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n" + bearer + "\r\n0\r\n\r\n", 403},
-	{"an unknown coding", "POST /drop-caches HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: gzip\r\n" + bearer + "\r\n", 501},
 	{"a body of 2^62 bytes", "POST /drop-caches HTTP/1.1\r\nHost: n\r\nContent-Length: 4611686018427387904\r\n" + bearer + "\r\n", 403},
 	{"a body that never comes", "GET /info HTTP/1.1\r\nHost: n\r\nContent-Length: 1000\r\n" + bearer + "\r\n", 200},
-	{"chunks that are none", "POST /drop-caches HTTP/1.1\r\nHost: n\r\nTransfer-Encoding: chunked\r\n" + bearer + "\r\nxyz\r\n", 403},
-	{"an expectation that is none", "GET /info HTTP/1.1\r\nHost: n\r\nExpect: a pony\r\n" + bearer + "\r\n", 417},
 	{"half of a request", "GET /info HTT", 400},
-	{"half of a header", "GET /info HTTP/1.1\r\nHost: n\r\nAuthoriz", 400},
 }
 
 // TestHostileRequests sends an agent what no client sends, each on a connection
@@ -247,28 +225,4 @@ func TestService(t *testing.T) {
 	if err := tellService("READY=1"); err == nil {
 		t.Error("nobody listens: no error")
 	}
-}
-
-// FuzzRequest sends bytes in place of a request. Nothing but a request with the
-// token is answered by what the agent knows.
-func FuzzRequest(f *testing.F) {
-	for _, r := range hostileRequests {
-		if len(r.request) < 1000 {
-			f.Add([]byte(r.request))
-		}
-	}
-	f.Fuzz(func(t *testing.T, request []byte) {
-		l := servePipes(t, Options{})
-		c, err := l.dial(context.Background(), "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		go func() { _, _ = c.Write(append(request, "\r\n\r\n"...)) }()
-		_ = c.SetReadDeadline(time.Now().Add(time.Second))
-		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err == nil && resp.StatusCode < 400 && !bytes.Contains(request, []byte(testToken)) {
-			t.Errorf("%q: %s", request, resp.Status)
-		}
-	})
 }

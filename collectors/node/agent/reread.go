@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -19,14 +20,14 @@ type reread[T any] struct {
 
 	mu      sync.Mutex
 	value   T
-	seen    []os.FileInfo // the files when they were last read; nil for one that could not be found
+	seen    string // what the files were when they were last read, see look
 	checked time.Time
 }
 
 // newReread reads the files for the first time.
 func newReread[T any](read func() (T, error), tell func(error), paths ...string) (*reread[T], error) {
 	r := &reread[T]{paths: paths, read: read, tell: tell, checked: time.Now()}
-	r.changed() // before the files are read: a change in between is seen by the next call
+	r.look() // before the files are read: a change in between is seen by the next call
 	var err error
 	r.value, err = read()
 	return r, err
@@ -39,7 +40,7 @@ func (r *reread[T]) get() T {
 	defer r.mu.Unlock()
 	if now := time.Now(); now.Sub(r.checked) >= rereadInterval {
 		r.checked = now
-		if r.changed() {
+		if r.look() {
 			r.again()
 		}
 	}
@@ -50,7 +51,7 @@ func (r *reread[T]) get() T {
 func (r *reread[T]) now() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.changed()
+	r.look()
 	r.again()
 }
 
@@ -62,24 +63,17 @@ func (r *reread[T]) again() {
 	r.tell(err)
 }
 
-// changed reports whether any of the files is another one, or was written to,
-// since the last call.
-func (r *reread[T]) changed() bool {
+// look reports whether any of the files is another one, or was written to, since
+// the last call.
+func (r *reread[T]) look() (changed bool) {
 	was := r.seen
-	r.seen = make([]os.FileInfo, len(r.paths))
-	changed := len(was) != len(r.paths)
-	for i, path := range r.paths {
-		is, err := os.Stat(path)
-		if err != nil {
-			is = nil
-		}
-		r.seen[i] = is
-		if !changed {
-			same := is == nil && was[i] == nil ||
-				is != nil && was[i] != nil && os.SameFile(is, was[i]) && is.ModTime().Equal(was[i].ModTime()) &&
-					is.Size() == was[i].Size() && is.Mode() == was[i].Mode()
-			changed = !same
+	r.seen = ""
+	for _, path := range r.paths {
+		if is, err := os.Stat(path); err == nil {
+			r.seen += fmt.Sprintln(is.ModTime().UnixNano(), is.Size(), is.Mode())
+		} else {
+			r.seen += "none\n"
 		}
 	}
-	return changed
+	return r.seen != was
 }

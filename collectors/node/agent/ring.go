@@ -50,11 +50,6 @@ type Page struct {
 	// Restarted is true if the requested cursor is from an earlier run of the
 	// agent. The samples of that run are gone; Lost does not count them.
 	Restarted bool `json:"restarted"`
-	// Refused is the number of samples in the agent's answer that the client left
-	// out, because no agent could have taken them. WhyRefused is the reason for the
-	// first. The agent sends neither.
-	Refused    int   `json:"-"`
-	WhyRefused error `json:"-"`
 }
 
 // encodedPage is a Page, as the agent sends it, with samples that are JSON

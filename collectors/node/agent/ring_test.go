@@ -139,17 +139,3 @@ func seqOf(t interface{ Fatal(...any) }, encoded []byte) uint64 {
 	}
 	return s.Seq
 }
-
-func FuzzCursor(f *testing.F) {
-	for _, c := range []string{"", "now", "7.0", "7.99", ".", "7.18446744073709551615", "-1.5"} {
-		f.Add(c)
-	}
-	r := newRing(2, 7)
-	r.add(node.Sample{Seq: 1})
-	f.Fuzz(func(t *testing.T, after string) {
-		p, err := r.since(Cursor(after), maxPage)
-		if err == nil && (p.Next != "7.1" || len(p.Samples) > 1) {
-			t.Errorf("%q: %+v", after, p)
-		}
-	})
-}

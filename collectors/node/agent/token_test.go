@@ -77,23 +77,3 @@ func TestCreateToken(t *testing.T) {
 		t.Errorf("in /proc: %v", err)
 	}
 }
-
-// FuzzTokens: whatever is in a file, it gives one or two tokens that fit into a
-// header, or an error.
-func FuzzTokens(f *testing.F) {
-	f.Add([]byte(testToken + "\n" + testToken + "\n"))
-	f.Add([]byte("\xef\xbb\xbf" + testToken))
-	path := filepath.Join(f.TempDir(), "token")
-	f.Fuzz(func(t *testing.T, text []byte) {
-		write(t, path, string(text))
-		tokens, err := ReadTokens(path)
-		if err == nil && (len(tokens) == 0 || len(tokens) > maxTokens) {
-			t.Errorf("%d tokens of %q", len(tokens), text)
-		}
-		for _, token := range tokens {
-			if len(token) < minTokenBytes || len(token) > maxTokenBytes || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-				t.Errorf("token %q", token)
-			}
-		}
-	})
-}
