@@ -117,6 +117,7 @@ func completer(command *cli.Command) func(*cli.Context) {
 		switch of := argumentWords[name]; {
 		case isValue:
 			full := flag.Names()[0]
+			words = valuesOf(flag)
 			for _, key := range []string{name + " " + full, full} {
 				if of := flagWords[key]; of != nil {
 					words = of()

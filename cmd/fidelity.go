@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,9 +17,9 @@ import (
 
 func fidelityCommand() *cli.Command {
 	var o fidelity.Options
-	rate := func(name, usage string, v cli.Generic) cli.Flag {
-		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded, else fitted"}
-	}
+	cluster := slices.DeleteFunc(flagsOf(&o.Cluster), func(f cli.Flag) bool {
+		return !slices.Contains([]string{"host-cores", "disk", "link", "uplink", "am-heartbeat"}, f.Names()[0])
+	})
 	return &cli.Command{
 		Name:      "fidelity",
 		Usage:     "how much replays differ from what a run measured",
@@ -38,20 +39,15 @@ that its traces do not have. For example:
    heddle fidelity --across RUN-FOLDER OTHER-RUN ANOTHER-RUN
    heddle fidelity --across RUN-FOLDER:wordcount:fifo RUN-FOLDER
    heddle fidelity --json RUN-FOLDER | jq '.own[] | {workload, model, meanAbsErrorPct}'`,
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "across", Usage: "fit to the run folder `RUN`, RUN:WORKLOAD, or RUN:WORKLOAD:MODEL, and predict the runs of the arguments with that, but for the trials fitted to; may be repeated"},
 			&cli.StringFlag{Name: "max-error", Usage: "end with code 4 if a workload and model's mean error is above `PERCENT`"},
 			&cli.StringSliceFlag{Name: "metric", Usage: "errors of `METRIC` of heddle compare too, or of all; may be repeated"},
 			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, DefaultText: fmt.Sprintf("5; with --across %d", acrossSeeds), Usage: "replay each trial with seeds 1 to `N` and take the mean"},
-			&cli.Float64Flag{Name: "host-cores", Destination: &o.Cluster.HostCores, Usage: "cores that all nodes shared, on one machine", DefaultText: "as recorded"},
 			&cli.BoolFlag{Name: "others", Destination: &o.Others, Usage: "replay each run beside the load by other programs that it recorded, where that differs from the load that was fitted to"},
-			rate("disk", "rate at which a node reads from its disk", &o.Cluster.Disk),
-			rate("link", "rate of a node's link", &o.Cluster.Link),
-			rate("uplink", "rate of a rack's uplink", &o.Cluster.Uplink),
-			rate("am-heartbeat", "heartbeat interval of ApplicationMasters", &o.Cluster.AMHeartbeat),
 			unverifiedFlag(),
 			tableFlag(), jsonFlag(),
-		},
+		}, cluster...),
 		Action: withArguments(func(c *cli.Context, dirs []string) error { return runFidelity(c, dirs, &o) }),
 	}
 }

@@ -25,7 +25,7 @@ import (
 )
 
 func replayCommand() *cli.Command {
-	var change recorded.Change
+	change := recorded.Change{Speed: 1, Load: 1}
 	var faults config.Faults
 	var capacity config.Capacity
 	return &cli.Command{
@@ -69,70 +69,11 @@ result. For example:
 			&cli.BoolFlag{Name: "reasons", Usage: "with --traces or --out: record with each decision what the model saw, for heddle trace why"},
 			&cli.BoolFlag{Name: "observations", Usage: "the files are from heddle run --record-observations: repeat steering's decisions on them"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; only for a single trace, model and seed"},
-		}, changeFlags(&change)...),
+		}, flagsOf(&change)...),
 		Action: withArguments(func(c *cli.Context, files []string) error {
 			return runReplay(c, files, &change, &faults, &capacity)
 		}),
 	}
-}
-
-// changeFlags returns the flags with which a replay simulates another cluster
-// than the one on which its trace was recorded. They have the same names as the
-// flags of "heddle lab" that mean the same.
-func changeFlags(x *recorded.Change) []cli.Flag {
-	generic := func(name, usage string, v cli.Generic) cli.Flag {
-		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded"}
-	}
-	return []cli.Flag{
-		&cli.IntFlag{Name: "nodes", Destination: &x.Nodes, Usage: "workers in all; blocks are placed again", DefaultText: "as recorded"},
-		&cli.IntFlag{Name: "racks", Destination: &x.Racks, Usage: "racks that the workers are in", DefaultText: "as recorded"},
-		&cli.IntFlag{Name: "slots", Destination: &x.Slots, Usage: "containers per node", DefaultText: "as recorded"},
-		&cli.IntFlag{Name: "map-slots", Destination: &x.MapSlots, Usage: "maps that a model runs on a node at the same time at most, whatever memory it has", DefaultText: "as recorded, or no limit"},
-		&cli.IntFlag{Name: "reduce-slots", Destination: &x.ReduceSlots, Usage: "reduces that a model runs on a node at the same time at most", DefaultText: "as recorded, or no limit"},
-		&cli.StringFlag{Name: "cpus", Usage: "cores per node; a list makes nodes differ; 0 is no limit", DefaultText: "as recorded"},
-		&cli.Float64Flag{Name: "host-cores", Destination: &x.HostCores, Usage: "cores that all nodes share, on one machine", DefaultText: "as recorded"},
-		&cli.Float64Flag{Name: "others", Destination: &x.Others, Usage: "how many of these cores other programs take from the tasks"},
-		generic("disk", "rate at which a node reads from its disk; 0 is no limit", &x.Disk),
-		generic("link", "rate of a node's link; 0 is no limit", &x.Link),
-		generic("uplink", "rate of a rack's uplink; 0 is no limit", &x.Uplink),
-		&cli.StringFlag{Name: "uplink-mbit", Usage: "the same as --uplink, as a `NUMBER` of Mbit/s"},
-		generic("cache", "HDFS cache per DataNode; blocks that do not fit are not cached", &x.Cache),
-		&cli.IntFlag{Name: "replication", Destination: &x.Replication, Usage: "replicas per block, which are placed again", DefaultText: "as recorded"},
-		generic("nm-heartbeat", "heartbeat interval of NodeManagers", &x.NMHeartbeat),
-		generic("am-heartbeat", "heartbeat interval of ApplicationMasters", &x.AMHeartbeat),
-		&cli.Float64Flag{Name: "speed", Destination: &x.Speed, Value: 1, Usage: "speed of nodes; at 2 they compute in half the time"},
-		&cli.Float64Flag{Name: "load", Destination: &x.Load, Value: 1, Usage: "rate of job arrivals; at 2 all jobs arrive in half the time"},
-	}
-}
-
-// finishChange completes x, which says how the replay's cluster differs from
-// that of the trace. It sets those fields that no flag sets directly, and
-// checks the values of all fields.
-func finishChange(c *cli.Context, x *recorded.Change) error {
-	if mbit := c.String("uplink-mbit"); mbit != "" {
-		if x.Uplink.Given {
-			return errors.New("both --uplink and --uplink-mbit; want one of them")
-		}
-		if err := x.Uplink.Set(mbit + "Mbit"); err != nil {
-			return fmt.Errorf("--uplink-mbit: %w", err)
-		}
-	}
-	for _, name := range []string{"nodes", "racks", "slots", "replication"} {
-		if c.IsSet(name) && c.Int(name) < 1 {
-			return fmt.Errorf("--%s %d: want 1 or more", name, c.Int(name))
-		}
-	}
-	for _, name := range []string{"speed", "load"} {
-		if !(c.Float64(name) > 0) {
-			return fmt.Errorf("--%s %v: want more than 0", name, c.Float64(name))
-		}
-	}
-	if list := c.String("cpus"); list != "" {
-		if err := x.Set("cpus", list); err != nil {
-			return fmt.Errorf("--%w", err)
-		}
-	}
-	return nil
 }
 
 func runReplay(c *cli.Context, files []string, change *recorded.Change, faults *config.Faults, capacity *config.Capacity) (err error) {
@@ -178,9 +119,6 @@ func runReplay(c *cli.Context, files []string, change *recorded.Change, faults *
 	defer p.close()
 	list, were, err := loadTraces(c, p.progress, files, &kept)
 	if err != nil {
-		return withCode(exitUsage, err)
-	}
-	if err := finishChange(c, change); err != nil {
 		return withCode(exitUsage, err)
 	}
 	if c.Bool("calibrate") {

@@ -36,6 +36,7 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/design"
+	"heddle/harness/option"
 	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 )
@@ -79,7 +80,7 @@ type Input struct {
 type Setting struct {
 	Model    config.Model
 	Actuator string
-	// Cluster has what is changed, as recorded.Change.Set reads it.
+	// Cluster has what is changed, by the names of flags of heddle replay.
 	Cluster map[string]string
 	// Values are those of the axes that concern the model. Label has the model's label and
 	// its parameters among them, Change the changes of the cluster.
@@ -231,7 +232,11 @@ func modelOf(axis string, models []config.Model) (label, param string) {
 // known returns an error if an axis is neither a change of the cluster nor a parameter of
 // a model, or if a value of the cluster cannot be.
 func known(s *config.Sweep) error {
-	names := recorded.Changes()
+	var names []string
+	for _, o := range option.Of(new(recorded.Change)) {
+		names = append(names, o.Name)
+	}
+	slices.Sort(names)
 	for _, axis := range slices.Sorted(maps.Keys(s.Vary)) {
 		if label, _ := modelOf(axis, s.Models); label == "" && !slices.Contains(names, axis) {
 			return fmt.Errorf("sweep %s: vary %q: want MODEL.PARAMETER with the label of one of its models, or one of %s", s.Name, axis, strings.Join(names, ", "))
@@ -247,7 +252,7 @@ func known(s *config.Sweep) error {
 func changeOf(values map[string]string) (recorded.Change, error) {
 	c := recorded.Change{Speed: 1, Load: 1}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if err := c.Set(name, values[name]); err != nil {
+		if err := option.Set(option.Of(&c), name, values[name]); err != nil {
 			return c, err
 		}
 	}

@@ -71,7 +71,7 @@ func TestPlanRefuses(t *testing.T) {
 		"vary: {nodez: [1]}":          "nodes",
 		"vary: {delay.skips: [1]}":    "skips",
 		"vary: {fifo.nodeSkips: [1]}": "MODEL.PARAMETER",
-		"vary: {nodes: [0]}":          "1 or more",
+		"vary: {nodes: [0]}":          "want 1 to",
 		"cluster: {load: -1}":         "load",
 		"vary: {load: {from: 0.5, to: 2.0, steps: 900}, speed: {from: 0.5, to: 2.0, steps: 900}}":            "more than 100000 combinations",
 		"vary: {load: {from: 0.5, to: 2.0, steps: 90}, speed: {from: 0.5, to: 2.0, steps: 90}}\nseeds: 9000": "more than 100000 replays",

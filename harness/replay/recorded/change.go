@@ -2,61 +2,64 @@ package recorded
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"heddle/harness/internal/units"
-	"heddle/harness/nearest"
+	"heddle/harness/option"
 	"heddle/harness/sim"
 	"heddle/harness/state"
 	"heddle/traces"
 )
 
 // Change says in what a replay differs from its trace: nodes, rates, speed and so on.
-// The zero value changes nothing.
+// The zero value changes nothing. Its flags have the names of those of "heddle lab" that
+// mean the same.
 type Change struct {
 	// Nodes and Racks, above 0, are the numbers of nodes and racks in the replay.
 	// Blocks are then placed anew, by HDFS's rules. The replay's nodes are copies of
 	// the trace's nodes, in turn.
-	Nodes, Racks int
+	Nodes int `flag:"nodes" text:"workers in all; blocks are placed again" without:"as recorded" min:"1" max:"1000000"`
+	Racks int `flag:"racks" text:"racks that the workers are in" without:"as recorded" min:"1" max:"1000000"`
 	// Slots, above 0, is how many containers of the largest size each node can hold
 	// in the replay.
-	Slots int
+	Slots int `flag:"slots" text:"containers per node" without:"as recorded" min:"1" max:"1000"`
 	// MapSlots and ReduceSlots, if one of them is above 0, are how many maps and
 	// reduces a model runs on a node at the same time at most. They are no limit for
 	// the cluster's own scheduler, since YARN knows no slots.
-	MapSlots, ReduceSlots int
-	// Replication, above 0, is the number of replicas of each block. Blocks are then
-	// placed anew.
-	Replication int
+	MapSlots    int `flag:"map-slots" text:"maps that a model runs on a node at the same time at most, whatever memory it has" without:"as recorded, or no limit" min:"0" max:"1000"`
+	ReduceSlots int `flag:"reduce-slots" text:"reduces that a model runs on a node at the same time at most" without:"as recorded, or no limit" min:"0" max:"1000"`
 	// Cores, if not nil, are the numbers of cores of the nodes, in order; if there
 	// are more nodes than numbers, the list is used again from its start.
-	Cores []float64
+	Cores []float64 `flag:"cpus" list:"," text:"cores per node; a list makes nodes differ; 0 is no limit" without:"as recorded" min:"0" max:"1e6"`
 	// HostCores, above 0, is the number of cores that the tasks of all nodes share,
 	// as if all nodes ran on one machine.
-	HostCores float64
+	HostCores float64 `flag:"host-cores" text:"cores that all nodes share, on one machine" without:"as recorded" min:"0" max:"1e6"`
 	// Others is how many of these shared cores other programs take from the tasks.
-	Others float64
+	Others float64 `flag:"others" text:"how many of these cores other programs take from the tasks" min:"0" max:"1e6"`
 	// Link, Uplink and Disk are the rates of each node's link, each rack's uplink and
 	// each node's disk, in bytes/s. 0 means no limit.
-	Link, Uplink, Disk Rate
+	Disk   Rate `flag:"disk" text:"rate at which a node reads from its disk; 0 is no limit" without:"as recorded"`
+	Link   Rate `flag:"link" text:"rate of a node's link; 0 is no limit" without:"as recorded"`
+	Uplink Rate `flag:"uplink" text:"rate of a rack's uplink, such as 30Mbit; 0 is no limit" without:"as recorded"`
 	// Cache is how many bytes of blocks a DataNode can cache.
-	Cache Size
+	Cache Size `flag:"cache" text:"HDFS cache per DataNode; blocks that do not fit are not cached" without:"as recorded"`
+	// Replication, above 0, is the number of replicas of each block. Blocks are then
+	// placed anew.
+	Replication int `flag:"replication" text:"replicas per block, which are placed again" without:"as recorded" min:"1" max:"512"`
 	// NMHeartbeat and AMHeartbeat, above 0, are the heartbeat intervals of
 	// NodeManagers and ApplicationMasters.
-	NMHeartbeat, AMHeartbeat units.Duration
+	NMHeartbeat units.Duration `flag:"nm-heartbeat" text:"heartbeat interval of NodeManagers" without:"as recorded"`
+	AMHeartbeat units.Duration `flag:"am-heartbeat" text:"heartbeat interval of ApplicationMasters" without:"as recorded"`
 	// Speed, above 0, is the speed of the nodes' processors relative to the trace: at
 	// 2, tasks compute in half the time.
-	Speed float64
+	Speed float64 `flag:"speed" text:"speed of nodes; at 2 they compute in half the time" min:"1e-6" max:"1e6"`
 	// Load, above 0, is the arrival rate of jobs relative to the recorded one: at 2,
 	// the times between arrivals are halved.
-	Load float64
+	Load float64 `flag:"load" text:"rate of job arrivals; at 2 all jobs arrive in half the time" min:"1e-6" max:"1e6"`
 }
 
 // Rate is a rate in bytes/s of a disk or link; if it is not given, the trace's rate
@@ -92,112 +95,20 @@ func (s *Size) Set(text string) error {
 	return s.Size.Set(text)
 }
 
-// setters read the parts of a Change from text, by the names of the flags of heddle replay.
-var setters = map[string]func(*Change, string) error{
-	"nodes":        whole(func(c *Change) *int { return &c.Nodes }, 1),
-	"racks":        whole(func(c *Change) *int { return &c.Racks }, 1),
-	"slots":        whole(func(c *Change) *int { return &c.Slots }, 1),
-	"map-slots":    whole(func(c *Change) *int { return &c.MapSlots }, 0),
-	"reduce-slots": whole(func(c *Change) *int { return &c.ReduceSlots }, 0),
-	"replication":  whole(func(c *Change) *int { return &c.Replication }, 1),
-	"host-cores":   number(func(c *Change) *float64 { return &c.HostCores }),
-	"others":       number(func(c *Change) *float64 { return &c.Others }),
-	"speed":        number(func(c *Change) *float64 { return &c.Speed }),
-	"load":         number(func(c *Change) *float64 { return &c.Load }),
-	"disk":         func(c *Change, text string) error { return c.Disk.Set(text) },
-	"link":         func(c *Change, text string) error { return c.Link.Set(text) },
-	"uplink":       func(c *Change, text string) error { return c.Uplink.Set(text) },
-	"cache":        func(c *Change, text string) error { return c.Cache.Set(text) },
-	"nm-heartbeat": func(c *Change, text string) error { return c.NMHeartbeat.Set(text) },
-	"am-heartbeat": func(c *Change, text string) error { return c.AMHeartbeat.Set(text) },
-	"cpus":         (*Change).setCores,
-}
-
-// Changes returns the names that Set knows, in ascending order.
-func Changes() []string { return slices.Sorted(maps.Keys(setters)) }
-
-// Set sets a part of the change from text. The name is that of a flag of heddle replay.
-func (c *Change) Set(name, text string) error {
-	set, known := setters[name]
-	if !known {
-		return fmt.Errorf("unknown change %q; %s", name, nearest.Hint(name, Changes()))
-	}
-	if err := set(c, text); err != nil {
-		return fmt.Errorf("%s %s: %w", name, text, err)
-	}
-	return nil
-}
-
-func whole(of func(*Change) *int, least int) func(*Change, string) error {
-	return func(c *Change, text string) error {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < least {
-			return fmt.Errorf("want a whole number, %d or more", least)
-		}
-		*of(c) = n
-		return nil
-	}
-}
-
-func number(of func(*Change) *float64) func(*Change, string) error {
-	return func(c *Change, text string) error {
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return errors.New("want a number")
-		}
-		*of(c) = x
-		return nil
-	}
-}
-
-func (c *Change) setCores(list string) error {
-	var all []float64
-	for _, text := range strings.Split(list, ",") {
-		cores, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		if err != nil {
-			return fmt.Errorf("%q: want a number", text)
-		}
-		all = append(all, cores)
-	}
-	c.Cores = all
-	return nil
-}
-
 // LongestBeat is the longest heartbeat interval that is accepted. Hadoop counts a
 // node that sends no heartbeat for so long as lost.
 const LongestBeat = 10 * time.Minute
 
-const maxNodes = 1_000_000
-
 // Check returns an error if a change is out of bounds.
 func (c *Change) Check() error {
-	switch {
-	case c.Nodes < 0 || c.Nodes > maxNodes:
-		return fmt.Errorf("%d nodes: the number must be from 1 to %d", c.Nodes, maxNodes)
-	case c.Racks < 0:
-		return fmt.Errorf("%d racks: the number must be 1 or more", c.Racks)
-	case c.Nodes > 0 && c.Racks > c.Nodes:
+	if err := option.CheckAll(c); err != nil {
+		return err
+	}
+	if c.Nodes > 0 && c.Racks > c.Nodes {
 		return fmt.Errorf("%d racks: there are only %d nodes", c.Racks, c.Nodes)
-	case c.Slots < 0 || c.Slots > 1000:
-		return fmt.Errorf("%d slots: the number must be from 1 to 1000", c.Slots)
-	case min(c.MapSlots, c.ReduceSlots) < 0 || max(c.MapSlots, c.ReduceSlots) > 1000:
-		return fmt.Errorf("%d map slots and %d reduce slots: the numbers must be from 0 to 1000", c.MapSlots, c.ReduceSlots)
-	case c.Replication < 0 || c.Replication > 512:
-		return fmt.Errorf("replication %d: it must be from 1 to 512", c.Replication)
-	case time.Duration(max(c.NMHeartbeat, c.AMHeartbeat)) > LongestBeat:
-		return fmt.Errorf("heartbeat interval %v: the longest possible is %v", max(c.NMHeartbeat, c.AMHeartbeat), LongestBeat)
-	case !(c.Speed >= 0) || c.Speed > 1e6 || c.Speed > 0 && c.Speed < 1e-6:
-		return fmt.Errorf("speed %v: it must be from 1e-6 to 1e6, where 1 is as recorded", c.Speed)
-	case !(c.Load >= 0) || c.Load > 1e6 || c.Load > 0 && c.Load < 1e-6:
-		return fmt.Errorf("load %v: it must be from 1e-6 to 1e6, where 1 is as recorded", c.Load)
 	}
-	if !(c.Others >= 0) || c.Others > 1e6 {
-		return fmt.Errorf("%v cores of others: the number must be 0 or more", c.Others)
-	}
-	for _, cores := range append([]float64{c.HostCores}, c.Cores...) {
-		if !(cores >= 0) || cores > 1e6 {
-			return fmt.Errorf("%v cores: the number must be 0 (no limit) or more", cores)
-		}
+	if beat := max(c.NMHeartbeat, c.AMHeartbeat); time.Duration(beat) > LongestBeat {
+		return fmt.Errorf("heartbeat interval %v: the longest possible is %v", beat, LongestBeat)
 	}
 	return nil
 }

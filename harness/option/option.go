@@ -1,0 +1,227 @@
+// Package option reads the fields of structs by their tags, so that the key of a file, the
+// flag of a command and the axis of a sweep that mean the same are read in one place.
+//
+// The tags of a field:
+//
+//	flag     its name as a flag, and further names behind commas; a field without the tag
+//	         is no option
+//	text     what it is; in a flag's usage, `NAME` stands for its value
+//	without  what applies without it, for help: "as recorded"
+//	heading  the heading of help under which it stands; of an embedded struct, for all of it
+//	values   the texts that it may have, separated by commas
+//	min,max  the smallest and the largest number
+//	list     what separates the values of a slice in one text; without it, each text is one
+package option
+
+import (
+	"cmp"
+	"encoding"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/harness/nearest"
+)
+
+// Option is a field of a struct, as text. It is a flag.Value.
+type Option struct {
+	Name    string   // its first name
+	Aliases []string // its other names
+	Text    string
+	Without string
+	Heading string
+	tag     reflect.StructTag
+	value   reflect.Value
+}
+
+// Of returns the options of the struct to which p points. Those of embedded structs stand
+// in their place.
+func Of(p any) []*Option { return of(reflect.ValueOf(p).Elem(), "") }
+
+func of(v reflect.Value, heading string) (list []*Option) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		under := cmp.Or(field.Tag.Get("heading"), heading)
+		names, ok := field.Tag.Lookup("flag")
+		switch {
+		case ok && names != "-":
+			all := strings.Split(names, ",")
+			list = append(list, &Option{all[0], all[1:], field.Tag.Get("text"), field.Tag.Get("without"), under, field.Tag, v.Field(i)})
+		case !ok && field.Anonymous && field.Type.Kind() == reflect.Struct:
+			list = append(list, of(v.Field(i), under)...)
+		}
+	}
+	return list
+}
+
+// Set sets one of the options by its name.
+func Set(list []*Option, name, text string) error {
+	var names []string
+	for _, o := range list {
+		if o.Name == name {
+			if err := o.Set(text); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		}
+		names = append(names, o.Name)
+	}
+	slices.Sort(names)
+	return fmt.Errorf("unknown name %q; %s", name, nearest.Hint(name, names))
+}
+
+// Bool returns where the option is, nil if it is none that is true or false.
+func (o *Option) Bool() *bool {
+	p, _ := o.value.Addr().Interface().(*bool)
+	return p
+}
+
+// Values returns the texts that the option may have, nil if it may have others.
+func (o *Option) Values() []string { return Values(o.tag) }
+
+// Set reads the option from text. An option that is a list gets one more value.
+func (o *Option) Set(text string) error { return set(o.value, o.tag, text) }
+
+func set(v reflect.Value, tag reflect.StructTag, text string) (err error) {
+	switch x := v.Addr().Interface().(type) {
+	case interface{ Set(string) error }:
+		return x.Set(text)
+	case encoding.TextUnmarshaler:
+		return x.UnmarshalText([]byte(text))
+	}
+	read := reflect.New(v.Type()).Elem()
+	switch read.Kind() {
+	case reflect.Slice:
+		texts := []string{text}
+		if by := tag.Get("list"); by != "" {
+			texts = strings.Split(text, by)
+		}
+		for _, text := range texts {
+			element := reflect.New(v.Type().Elem()).Elem()
+			if err := set(element, tag, strings.TrimSpace(text)); err != nil {
+				return err
+			}
+			v.Set(reflect.Append(v, element))
+		}
+		return nil
+	case reflect.String:
+		read.SetString(text)
+	case reflect.Bool:
+		var x bool
+		x, err = strconv.ParseBool(text)
+		read.SetBool(x)
+	case reflect.Int:
+		var x int
+		x, err = strconv.Atoi(text)
+		read.SetInt(int64(x))
+	case reflect.Uint64:
+		var x uint64
+		x, err = strconv.ParseUint(text, 10, 64)
+		read.SetUint(x)
+	case reflect.Float64:
+		var x float64
+		x, err = strconv.ParseFloat(text, 64)
+		read.SetFloat(x)
+	default:
+		panic("option: " + v.Type().String() + " cannot be read")
+	}
+	if err != nil {
+		return fmt.Errorf("%q: want %s", text, wanted[read.Kind()])
+	}
+	if err := Check(read, tag); err != nil {
+		return err
+	}
+	v.Set(read)
+	return nil
+}
+
+var wanted = map[reflect.Kind]string{
+	reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.Uint64: "0 or a positive whole number", reflect.Float64: "a number",
+}
+
+// String returns the option as text, "" if it is zero.
+func (o *Option) String() string {
+	if o == nil || !o.value.IsValid() || o.value.IsZero() { // package flag makes a zero one, to tell what a default is
+		return ""
+	}
+	if o.value.Kind() == reflect.Slice {
+		return strings.Trim(fmt.Sprint(o.value), "[]")
+	}
+	return fmt.Sprint(o.value)
+}
+
+// CheckAll returns an error if an option of the struct to which p points is none of those
+// that its tag allows. What is zero is not given, and allowed.
+func CheckAll(p any) error {
+	for _, o := range Of(p) {
+		values := []reflect.Value{o.value}
+		if o.value.Kind() == reflect.Slice {
+			values = nil
+			for i := range o.value.Len() {
+				values = append(values, o.value.Index(i))
+			}
+		}
+		for _, v := range values {
+			if v.IsZero() {
+				continue
+			}
+			if err := Check(v, o.tag); err != nil {
+				return fmt.Errorf("%s: %w", o.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Check returns an error if a value is none of those that its tag allows.
+func Check(v reflect.Value, tag reflect.StructTag) error {
+	if values := Values(tag); values != nil && !slices.Contains(values, v.String()) {
+		return OneOf(v.String(), values)
+	}
+	least, most, ok := Bounds(tag)
+	if !ok {
+		return nil
+	}
+	if x := v.Convert(reflect.TypeFor[float64]()).Float(); !(x >= least && x <= most) { // this is also true for NaN
+		return fmt.Errorf("%v: want %s to %s", v, strconv.FormatFloat(least, 'f', -1, 64), strconv.FormatFloat(most, 'f', -1, 64))
+	}
+	return nil
+}
+
+// OneOf returns the error of a text that is none of the values.
+func OneOf(text string, values []string) error {
+	hint := ""
+	if near := nearest.Name(text, values); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return fmt.Errorf("%q: want %s%s", text, strings.Join(values, ", "), hint)
+}
+
+// Values returns the texts that a field with the tag may have, nil if it may have others.
+func Values(tag reflect.StructTag) []string {
+	if values := tag.Get("values"); values != "" && values[0] != '{' {
+		return strings.Split(values, ",")
+	}
+	return nil
+}
+
+// Bounds returns the smallest and the largest number that a field with the tag may have; ok
+// is false if it may have any.
+func Bounds(tag reflect.StructTag) (least, most float64, ok bool) {
+	bound := func(key string, none float64) float64 {
+		text := tag.Get(key)
+		if text == "" {
+			return none
+		}
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			panic("option: tag " + key + " " + text + " is no number")
+		}
+		ok = true
+		return x
+	}
+	return bound("min", math.Inf(-1)), bound("max", math.Inf(1)), ok
+}
